@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file h2.h
+ * HTTP/2 over TLS 1.3 between agents (nghttp2, libevent's bufferevents,
+ * OpenSSL). One connection is shared by all requests and jobs to a peer. Each
+ * received byte is acknowledged to the sender only when its stream's owner has
+ * consumed it, so that memory is bounded by the window (H2_WINDOW a stream).
+ */
+#ifndef AGENT_H2_H
+#define AGENT_H2_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <jansson.h>
+
+#define H2_WINDOW	65536
+
+struct peer;		/* a configured node of the cluster, peer.h */
+struct h2_stream;
+
+/** What the owner of a stream is told. All calls come from the event loop. */
+struct h2_stream_ops {
+	/** Client only: the response has begun. */
+	void (*response)(void *ctx, int status);
+	/** Bytes came in; the owner calls h2_consume() once it has disposed of them.
+	 *  Non-zero: protocol error, the stream is reset. */
+	int (*data)(void *ctx, const uint8_t *data, size_t length);
+	/** The other side has ended its direction. */
+	void (*end)(void *ctx);
+	/** Fill up to `room` bytes. 0: nothing now, h2_resume() will be called; -1: end. */
+	ssize_t (*produce)(void *ctx, uint8_t *buf, size_t room);
+	/** The stream is gone, cleanly or not; last call, the handle is dead after it. */
+	void (*closed)(void *ctx, bool clean);
+};
+
+/** Opens a stream over the warm connection. NULL (errno): no connection (ENOTCONN), memory. */
+struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
+			  const struct h2_stream_ops *ops, void *ctx);
+void h2_resume(struct h2_stream *s);
+void h2_consume(struct h2_stream *s, size_t length);
+/** Resets the stream; ops->closed is not called any more. */
+void h2_abort(struct h2_stream *s);
+
+/** JSON over POST. `done` is called exactly once: status 0 when there was no answer
+ *  (unreachable, time-out); `reply` is borrowed and may be NULL. */
+typedef void (*h2_reply_fn)(void *ctx, int status, const json_t *reply);
+int h2_request(struct peer *to, const char *path, json_t *body_stolen,
+	       unsigned int timeout_ms, h2_reply_fn done, void *ctx);
+
+/** Server side: a table of routes. */
+struct h2_route {
+	const char *method, *path;
+	/** JSON in, JSON out (new reference), *status preset to 200; NULL body is an empty reply. */
+	json_t *(*json)(struct peer *from, const json_t *body, int *status);
+	/** Or: takes over the stream. 0, or an HTTP status to refuse with. */
+	int (*stream)(struct peer *from, struct h2_stream *s,
+		      const struct h2_stream_ops **ops, void **ctx);
+};
+
+#endif

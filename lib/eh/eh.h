@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file eh.h
+ * Decision core of the extended hypercube EH(n,l) (paper 4): what a controller
+ * knows of its children and what it decides. Pure: no I/O, clock or threads;
+ * the agent, the simulator and the tests drive the same code. Times are
+ * milliseconds of the driver's clock; loads, thresholds and lengths are
+ * thousandths of a mean work load.
+ *
+ * One struct eh_group is one controller with up to 2^n children, which may be
+ * nodes (level 1) or controllers of the level below: a child is only load,
+ * threshold, length, capacity, so levels are stacked without other code.
+ */
+#ifndef EH_H
+#define EH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "topology.h"
+
+enum eh_state { EH_RECEIVER, EH_OK, EH_SENDER };	/* values of enum ehs_state */
+
+/** State by L < T-A, L > T+A (section 2 of the paper), without unsigned wrap. */
+enum eh_state eh_state(uint64_t load, uint64_t threshold, uint64_t length);
+
+struct eh_group;
+
+struct eh_group_options {
+	unsigned int n;			/**< up to 2^n children, n <= 10 */
+	bool least;			/**< descend to the least loaded of the best state, else random */
+	uint32_t grant_ms;		/**< a placement counts until seen in a report, this long at most */
+	uint64_t seed;			/**< of the tie breaks */
+};
+
+enum eh_event_type {
+	EH_EV_JOIN,	/**< child is there: capacity, load, threshold, length, floor */
+	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
+	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
+	EH_EV_REPORT,	/**< child's load and the ids of the grants that are in it (seen) */
+	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried */
+	EH_EV_FAILED,	/**< the grant of id was not used */
+	EH_EV_TICK,	/**< time passes: grants expire, threshold is checked (finish rule) */
+};
+
+struct eh_event {
+	enum eh_event_type type;
+	unsigned int child;		/**< 0..2^n-1 */
+	uint64_t id;			/**< of the placement, chosen by the driver */
+	uint64_t size;			/**< load of the arriving task */
+	uint64_t load, threshold, length, floor, capacity;
+	bool flag;
+	const uint64_t *seen;
+	size_t nseen;
+	const uint64_t *tried;		/**< bitmap of children not to choose (they refused) */
+};
+
+enum eh_update_type {
+	EH_UP_PLACE,	/**< put task `id` on `child` (its load is counted there from now) */
+	EH_UP_NONE,	/**< no child can take task `id`: run it at home, or ask the level above */
+	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch */
+	EH_UP_SUM,	/**< own sums or state changed enough to be reported upward */
+};
+
+struct eh_update {
+	enum eh_update_type type;
+	unsigned int child;
+	uint64_t id;
+	uint64_t threshold, length;
+	uint64_t epoch;
+	unsigned int probes;		/**< controllers probed for this placement (MPN) */
+	enum eh_state found;		/**< state of the chosen child before the placement */
+};
+
+/** Receives the updates of one step, in order. */
+typedef void (*eh_emit_fn)(void *ctx, const struct eh_update *update);
+
+struct eh_group *eh_group_new(const struct eh_group_options *options);	/**< NULL: no memory, bad n */
+void eh_group_free(struct eh_group *group);
+
+/** 0, -EINVAL (child out of range, absent), -ENOMEM (state unchanged). */
+int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
+	    eh_emit_fn emit, void *ctx);
+
+/** What the group knows of a child; load includes grants not yet seen. */
+struct eh_child {
+	bool present, draining;
+	uint64_t load, threshold, length, floor, capacity;
+	enum eh_state state;
+};
+int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_child *out);
+
+struct eh_sums {
+	uint64_t load, threshold, length, capacity, epoch;
+	unsigned int members;
+	enum eh_state state;
+};
+void eh_group_sums(const struct eh_group *group, struct eh_sums *out);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file topology.h
+ * Codes and paths of EH(n,l), paper 4 section 2. Level 0 are the nodes, level l
+ * is the one top controller. A code is its digits from the top: the top is "0",
+ * a child is its parent's code and a digit 0..2^n-1: "0.3.7".
+ */
+#ifndef EH_TOPOLOGY_H
+#define EH_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EH_N_MAX	10
+#define EH_LEVELS_MAX	20
+#define EH_CODE_TEXT	(EH_LEVELS_MAX * 5 + 2)
+
+struct eh_topology {
+	unsigned int n, l;	/**< n*l <= 30 */
+};
+
+/** A node or controller: its level and its number 0..2^(n(l-level))-1 in the level. */
+struct eh_code {
+	unsigned int level;
+	uint32_t index;
+};
+
+/** "3,2". 0 or -EINVAL. */
+int eh_topology_parse(const char *text, struct eh_topology *out);
+
+/** Dots ("0.3.7") or, for n=3, the paper's octal ("037"). 0 or -EINVAL. */
+int eh_code_parse(const struct eh_topology *t, const char *text, struct eh_code *out);
+/** Returns out. */
+char *eh_code_format(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
+char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
+
+struct eh_code eh_code_parent(const struct eh_topology *t, struct eh_code code);
+struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, unsigned int digit);
+/** The code's place among its siblings. */
+unsigned int eh_code_digit(const struct eh_topology *t, struct eh_code code);
+
+#endif

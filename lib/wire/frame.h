@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file frame.h
+ * Frames: the one framing of the agent's local socket (ehctl, ehstub) and of a
+ * job's HTTP/2 stream between two agents. No I/O here.
+ *
+ * A frame is an 8-byte header (type, zero, zero, zero, little-endian length)
+ * and `length` bytes. A receiver closes the connection on an unknown type, a
+ * frame longer than frame_limit() or one that its state does not allow.
+ */
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_HEADER	8
+#define FRAME_DATA_MAX	16384		/**< most bytes of one data frame */
+#define FRAME_JSON_MAX	(16u << 20)
+#define FRAME_JOB_MAX	(8u << 20)	/**< ARG_MAX is at most 6 MiB */
+
+/** The agent's local socket: an abstract name, so one per network namespace.
+ *  A client checks with SO_PEERCRED that root or its own user listens. */
+#define AGENT_SOCKET	"ehsched"
+
+enum frame_type {
+	/* stub -> agent -> executor */
+	FRAME_JOB = 1,	/**< struct job_spec, encoded; from a stub with fds 0-2 attached */
+	FRAME_GO,	/**< agent -> executor: exec now. Before it nothing has started */
+	FRAME_STDIN,	/**< data; empty: end of file */
+	FRAME_SIGNAL,	/**< u32 signal, u32 1: for the whole process group (from a terminal) */
+	FRAME_CLOSED,	/**< u32 fd: nobody reads 1 or 2 at home any more */
+	/* executor -> agent -> stub */
+	FRAME_READY,	/**< executor -> agent: prepared, waits for GO */
+	FRAME_COMMIT,	/**< agent -> stub: GO is about to be sent; no local run after this */
+	FRAME_STARTED,	/**< u32 pid there, then the executor's node code as text */
+	FRAME_REFUSED,	/**< u32 reason (enum ehs_reason), u32 errno or 0, text; nothing has started */
+	FRAME_STDOUT,	/**< data; empty: closed by the task */
+	FRAME_STDERR,
+	FRAME_STOPPED,	/**< u32 signal */
+	FRAME_CONTINUED,
+	FRAME_EXIT,	/**< struct frame_exit; follows all output that came before the exit */
+	FRAME_LOST,	/**< agent -> stub: text; the task is reported as killed */
+	/* executor -> agent */
+	FRAME_UNREAD,	/**< u32: bytes of STDIN the task left unread; before EXIT */
+	/* ehctl <-> agent, JSON */
+	FRAME_REQUEST,
+	FRAME_REPLY,
+	FRAME_EVENT,
+	FRAME_TYPES
+};
+
+/** Largest payload of a type, 0 for an unknown one. */
+uint32_t frame_limit(unsigned int type);
+
+void frame_header(uint8_t out[FRAME_HEADER], enum frame_type type, uint32_t length);
+
+/** Reads a header. 0, or -EPROTO (unknown type, reserved bits) or -EMSGSIZE. */
+int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t *length);
+
+/** Payload of FRAME_EXIT: eight little-endian u64. */
+struct frame_exit {
+	uint64_t status;	/**< as waitpid gives it */
+	uint64_t user_us, system_us;	/**< processor time of the task and its waited-for children */
+	uint64_t maxrss_kib, minflt, majflt, nvcsw, nivcsw;
+};
+#define FRAME_EXIT_SIZE	64
+
+void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
+int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
+
+static inline void frame_put_u32(uint8_t *p, uint32_t v)
+{
+	p[0] = v;
+	p[1] = v >> 8;
+	p[2] = v >> 16;
+	p[3] = v >> 24;
+}
+
+static inline uint32_t frame_get_u32(const uint8_t *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+#endif

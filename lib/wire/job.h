@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file job.h
+ * Everything a task takes along when it is run on another node, and its
+ * encoding as the payload of FRAME_JOB. Used by the stub (encode) and the
+ * agents (decode). No I/O, and nothing but libc, for the stub's sake.
+ */
+#ifndef WIRE_JOB_H
+#define WIRE_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JOB_RLIMITS	16
+#define JOB_GROUPS_MAX	65536
+
+/** job_spec.flags */
+#define JOB_FD(n)	(1u << (n))	/**< descriptor n of 0-2 is open */
+#define JOB_TTY(n)	(8u << (n))	/**< it is a terminal */
+#define JOB_NO_NEW_PRIVS 64u
+#define JOB_EXPLICIT	128u		/**< from `ehctl exec`: a refusal is an error, no local run */
+
+/**
+ * Strings of a decoded specification point into the decoded buffer.
+ * uid, gid and groups in a stub's message are ignored: the agent fills them
+ * from the socket's peer credentials.
+ */
+struct job_spec {
+	uint32_t flags;
+	uint32_t umask;
+	int32_t nice;
+	uint32_t uid, gid;
+	uint32_t ngroups;
+	const uint32_t *groups;
+	uint64_t rlimit[JOB_RLIMITS][2];	/**< soft, hard; ~0 for none */
+	uint64_t sigmask, sigignore;		/**< bit s-1 for signal s */
+	const char *token;	/**< reservation, or "@CODE", or "@auto" */
+	const char *path;	/**< program as given to exec */
+	const char *cwd;
+	uint32_t argc, envc;
+	const char **argv, **envp;	/**< NULL-terminated; allocated by job_decode */
+};
+
+/** Bytes job_encode() will write, or 0 if that is above FRAME_JOB_MAX. */
+size_t job_encoded_size(const struct job_spec *spec);
+void job_encode(const struct job_spec *spec, uint8_t *out);
+
+/** 0, -EBADMSG (malformed), -ENOMEM. `in` must outlive the specification. */
+int job_decode(struct job_spec *spec, const uint8_t *in, size_t length);
+void job_free(struct job_spec *spec);
+
+#endif
