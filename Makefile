@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make [all] | tools | module | check | demo | bench | install | clean
+# O=DIR puts everything that is built into DIR (default build).
+
+O	?= build
+CC	?= gcc
+MUSL_CC	?= musl-gcc
+CFLAGS	?= -O2 -g
+PREFIX	?= /usr
+DESTDIR	?=
+
+PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
+WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
+BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -I.
+# Not evaluated until packaging/deps has had its chance to install the packages.
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread
+
+.DELETE_ON_ERROR:
+.PHONY: all tools module check demo bench install clean
+
+all: tools module
+tools: $(O)/bin/ehagent $(O)/bin/ehctl $(O)/bin/ehstub
+
+LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/*.c)
+AGENT_SRC := $(wildcard agent/*.c)
+EHCTL_SRC := $(wildcard tools/ehctl/*.c)
+STUB_SRC  := $(wildcard tools/ehstub/*.c) lib/wire/frame.c lib/wire/job.c
+
+objects	= $(patsubst %.c,$(O)/%.o,$(1))
+
+$(O)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/libeh.a: $(call objects,$(LIB_SRC))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(O)/bin/ehagent: $(call objects,$(AGENT_SRC)) $(O)/libeh.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+$(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+# Static and without glibc: it stands in memory once for every task that is away.
+$(O)/stub/%.o: %.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(BASE) -Os -g -MMD -MP -c -o $@ $<
+
+$(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
+	@mkdir -p $(@D)
+	$(MUSL_CC) -static -o $@ $^
+
+-include kmod/module.mk selftests/selftests.mk packaging/install.mk
+-include $(shell find $(O) -name '*.d' 2>/dev/null)
+
+clean:
+	rm -rf $(O)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file agent.h
+ * The agent's parts and how they call each other. One thread, one event loop;
+ * the digest worker of files.c is the only other thread.
+ *
+ *   config.c    configuration file            knl.c      netlink side of the module
+ *   tls.c h2.c peer.c server.c  HTTP/2        procload.c load without the module
+ *   control.c   member and controller roles (lib/eh), reports, thresholds
+ *   placement.c a task's way out of here: ask, reserve, verdict
+ *   handoff.c   the stub's side: takes FRAME_JOB, drives the job stream at home
+ *   guest.c     reservations and guests: the executor
+ *   launch.c    fork, credentials, exec of a guest
+ *   relay.c     bytes between descriptors and frames, bounded
+ *   files.c     is it the same program and folder there?
+ *   cgroup.c    sessions and guests below the node's cgroup
+ *   local.c     the unix socket              api.c       ehctl's requests
+ */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <event2/event.h>
+#include <jansson.h>
+#include <linux/ehsched.h>
+#include "eh/eh.h"
+#include "config.h"
+
+struct agent {
+	struct event_base *base;
+	struct config *config;
+	struct eh_code self;
+	char code[EH_CODE_TEXT];
+	bool module;		/* the netlink family is there and we are registered */
+};
+extern struct agent agent;	/* one a process */
+
+/* ---- placement.c: called by knl.c and handoff.c, calls control.c and peers ---- */
+
+/** What is known of the task when a placement is asked for. */
+struct placement_task {
+	uint64_t cookie;	/* kernel's, or 0: a number of the agent's own */
+	pid_t pid;		/* for /proc/PID/cwd, credentials */
+	uid_t uid;
+	const char *path;	/* program */
+	uint64_t cgroup_id;
+	unsigned int time_ms;	/* the answer must be there by then */
+	const char *node;	/* NULL: ask the hierarchy; else this code */
+};
+
+struct placement;	/* id, executor, token, reason, steps; kept for `why` in a ring of the last 1024 */
+
+/** `decided` is called exactly once, perhaps at once: `to` is NULL when the task stays. */
+typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to,
+			     const char *token, enum ehs_reason reason);
+int placement_start(const struct placement_task *task, placement_fn decided, void *ctx);
+/** The reservation behind a token this node's stubs bring; NULL: unknown or over. */
+struct placement *placement_by_token(const char *token);
+struct peer *placement_executor(const struct placement *p);
+const char *placement_id(const struct placement *p);	/* "0.1:42" */
+/** What became of it: for `tasks`, `why`, counters and the controller. */
+void placement_started(struct placement *p, pid_t stub, pid_t remote);
+void placement_failed(struct placement *p, enum ehs_reason reason);	/* ran at home */
+void placement_ended(struct placement *p, int status);	/* waitpid's, or lost */
+void placement_lost(struct placement *p);
+
+/* ---- guest.c: the executor ---- */
+
+/** Handler of POST /v1/reserve. */
+json_t *guest_reserve(struct peer *from, const json_t *body, int *status);
+/** Handler of POST /v1/job. */
+struct h2_stream;
+struct h2_stream_ops;
+int guest_job(struct peer *from, struct h2_stream *s,
+	      const struct h2_stream_ops **ops, void **ctx);
+/** Load reserved but not yet started, in thousandths; ids of reservations since the last call. */
+uint64_t guest_reserved_load(void);
+json_t *guest_take_seen(void);
+unsigned int guest_count(void);
+void guest_list(json_t *tasks);		/* appends entries of `tasks --json` */
+
+/* ---- handoff.c ---- */
+
+/** A stub has connected and sent this job; takes over the socket and the descriptors (-1: closed at home). */
+void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3],
+		   pid_t pid, uid_t uid, gid_t gid);
+unsigned int handoff_count(void);
+
+/* ---- cgroup.c ---- */
+
+int cgroup_init(const char *root);	/* makes managed/ and guest/; 0 or -errno */
+int cgroup_managed_fd(void);
+int cgroup_guest_fd(void);
+/** New managed session with this process in it; its name into `name`. */
+int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64]);
+/** Folder for one guest; freed (killed, removed) by cgroup_guest_end(). */
+int cgroup_guest_begin(const char *id);	/* descriptor of the folder, for CLONE_INTO_CGROUP */
+void cgroup_guest_kill(const char *id);
+void cgroup_guest_end(const char *id);
+
+/* ---- files.c ---- */
+
+/** Identity of a program and a folder as seen here, as JSON for /v1/reserve. `done` is
+ *  called once, at once if the digest is cached; NULL when it could not be read. */
+typedef void (*files_fn)(void *ctx, json_t *identity);
+void files_program(const char *path, pid_t pid, files_fn done, void *ctx);
+json_t *files_folder(const char *path_or_proc_cwd);
+bool files_same_folder(const json_t *there, const char *path);
+
+/* ---- control.c ---- */
+
+/** The hierarchy's answer to "who takes it?"; done exactly once. */
+typedef void (*control_fn)(void *ctx, struct peer *to, enum ehs_reason reason, unsigned int probes);
+void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
+		 unsigned int time_ms, control_fn done, void *ctx);
+void control_failed(const char *id, struct peer *to);
+/** Load or number of guests changed: report if it matters. */
+void control_touch(void);
+
+/* ---- local.c / api.c ---- */
+
+/** Sends an event to all `ehctl watch`; steals it. */
+void api_event(const char *event, json_t *members);
+
+/* ---- log.c ---- */
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+void log_message(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+#define log_error(...)	log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(...)	log_message(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...)	log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif
