@@ -12,9 +12,9 @@ DESTDIR	?=
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -I.
-# Not evaluated until packaging/deps has had its chance to install the packages.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
-PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread
+# Asked once, and not before packaging/deps has had its chance to install the packages.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG_LIBS)
 
 .DELETE_ON_ERROR:
 .PHONY: all tools module check demo bench install clean
@@ -59,3 +59,14 @@ $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
 
 clean:
 	rm -rf $(O)
+
+# A new machine has only gcc and make: these two install what they need first.
+demo:
+	packaging/deps build module test
+	$(MAKE) --no-print-directory all
+	selftests/demo/run $(O)
+
+check:
+	packaging/deps build module test
+	$(MAKE) --no-print-directory all tests
+	selftests/run $(O)

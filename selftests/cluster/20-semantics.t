@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A transferred task behaves like a local one.
+
+overload
+ok "six sleeping tasks make home a sender" "$(ehctl status)"
+
+# Exit codes, all in one session; `where` shows that each was really away.
+rm -f where
+ehctl run -- bash -c '
+	for i in $(seq 0 255); do
+		EHS_WHERE=$PWD/where '"$PROBE"' exit $i; [ $? = $i ] || echo "exit $i gave $?"
+	done' >codes 2>&1
+[ ! -s codes ]
+ok "exit codes 0..255" "$(head codes)"
+home=$(grep -c "^$(hostname)$" where)
+[ "$(wc -l <where)" -eq 256 ] && [ "$home" -le 12 ]
+ok "at least 244 of the 256 were away, each ran once" "$(sort where | uniq -c)"
+
+bad=
+for sig in $(seq 1 64); do
+	case $sig in 32|33) continue ;; esac	# not for programs
+	case $sig in
+	17|18|23|28) want="exit 0" ;;		# ignored by default
+	19|20|21|22) continue ;;		# stops, below
+	*) want="signal $sig" ;;
+	esac
+	rm -f where out
+	EHS_WHERE=$PWD/where away out "$PROBE" raise $sig
+	[ "$(ended out)" = "$want" ] || bad+="signal $sig: $(ended out), wanted $want"$'\n'
+	! grep -q "^$(hostname)$" where || local_runs=$((${local_runs:-0} + 1))
+done
+[ -z "$bad" ]
+ok "death by each signal" "$bad"
+[ "${local_runs:-0}" -le 4 ]
+ok "they died on other nodes (${local_runs:-0} at home)"
+
+# Stop and continue, by a signal that can be caught and one that cannot.
+for sig in TSTP STOP; do
+	rm -f up out
+	away out "$PROBE" hold "$PWD/up" &
+	reaper=$!
+	wait_for 20 test -s up
+	read -r host remote <up
+	pid=$(sed -n 's/^pid //p' out)
+	kill -$sig "$pid"
+	wait_for 20 grep -q stopped out
+	ok "SIG$sig: the parent sees the stop" "$(cat out)"
+	[ "$host" != "$(hostname)" ] &&
+		wait_for 20 on "${host#n}" grep -q '^State:.T' "/proc/$remote/status"
+	ok "SIG$sig: the task on $host stops"
+	kill -CONT "$pid"
+	wait_for 20 on "${host#n}" grep -q '^State:.S' "/proc/$remote/status"
+	ok "SIGCONT: it goes on"
+	kill -TERM "$pid"
+	wait $reaper
+	[ "$(ended out)" = "signal 15" ]
+	ok "SIGTERM reaches it, and the parent sees it" "$(cat out)"
+done
+
+rm -f up out
+away out "$PROBE" hold "$PWD/up" &
+reaper=$!
+wait_for 20 test -s up
+read -r host remote <up
+kill -KILL "$(sed -n 's/^pid //p' out)"
+wait $reaper
+[ "$(ended out)" = "signal 9" ]
+ok "SIGKILL of the stub is seen by the parent"
+wait_for 20 on "${host#n}" test ! -e "/proc/$remote"
+ok "and ends the task on $host"
+
+head -c $((64 << 20)) /dev/urandom >in
+ehctl run -- bash -c "$PROBE copy <in >copy1 2>copy2"
+cmp in copy1 && "$PROBE" copy <in 2>&1 >/dev/null | cmp - copy2
+ok "64 MiB through files, byte-exact"
+ehctl run -- bash -c "set -o pipefail; cat in | $PROBE copy 2>copy2 | cat >copy1"
+cmp in copy1 && "$PROBE" copy <in 2>&1 >/dev/null | cmp - copy2
+ok "64 MiB through pipes, byte-exact"
+rm -f in copy1 copy2
+
+# Environment, folder, mask, limits, signals, groups: as a local run prints them.
+mkdir -p 'a folder'
+for user in root eha ehb; do
+	case $user in
+	root) as=() ;;
+	*) as=(setpriv --reuid "$user" --regid "$user" --clear-groups) ;;
+	esac
+	rm -f where
+	script="cd 'a folder'; umask 027; ulimit -n 333; ulimit -Sc 0; trap '' USR1
+		export LINES_OF='one
+two' EMPTY= BYTES=\$'\\xff\\xfe'
+		nice -n 3 env -u SHLVL -u _ -u EHS_WHERE \$LATE $PROBE env"
+	LATE= "${as[@]}" bash -c "$script" >local.env
+	LATE=EHS_WHERE=$PWD/where "${as[@]}" ehctl run -- bash -c "$script" >away.env
+	diff <(grep -v '^env LATE\|^env EHS_WHERE' local.env) \
+		<(grep -v '^env LATE\|^env EHS_WHERE' away.env) >differ
+	ok "$user: cwd, environment, umask, limits, ids, signals are the caller's" "$(cat differ)"
+	[ -s where ] && ! grep -q "^$(hostname)$" where
+	ok "$user: the task was away" "$(cat where; ehctl tasks)"
+	[ "$(stat -c %U where)" = "$user" ]
+	ok "$user: what it writes is $user's"
+done
+
+# A descriptor that is closed at home is closed there; /dev/null is /dev/null.
+"$PROBE" fds <&- >fds.local 2>/dev/null
+ehctl run -- bash -c "$PROBE fds <&- >fds.away 2>/dev/null"
+cmp fds.local fds.away
+ok "closed stdin and /dev/null" "$(diff fds.local fds.away)"
+
+printf 'one\ntwo\nthree\n' >lines
+ehctl run -- bash -c "while read -r l; do $PROBE exit 0; echo \$l; done <lines" >got
+cmp lines got
+ok "a task that does not read leaves stdin to the next reader" "$(cat got)"
+
+# yes | head: the writer dies of SIGPIPE at the right side
+ehctl run -- bash -c 'yes | /usr/bin/head -n 1; echo ${PIPESTATUS[@]}' >got
+[ "$(cat got)" = $'y\n141 0' ]
+ok "yes | head ends" "$(cat got)"
+
+relax
