@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The agent of a node: registered by its socket, gone with its socket. */
+
+#include <linux/cred.h>
+#include <linux/fs_struct.h>
+#include <linux/namei.h>
+#include <linux/notifier.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/netlink.h>
+
+#include "agent.h"
+#include "load.h"
+#include "request.h"
+#include "state.h"
+
+static int ehs_agent_check_stub(struct ehs_agent *agent, const struct nlattr *attr,
+				struct netlink_ext_ack *extack)
+{
+	const struct inode *inode;
+	struct path path;
+	int err;
+
+	if (agent->stub[0] != '/') {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "stub: not an absolute path");
+		return -EINVAL;
+	}
+	err = kern_path(agent->stub, LOOKUP_FOLLOW, &path);
+	if (err) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "stub: the file cannot be found");
+		return err;
+	}
+	inode = d_backing_inode(path.dentry);
+	if (!S_ISREG(inode->i_mode) || !(inode->i_mode & 0111)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "stub: not an executable file");
+		err = -EACCES;
+	}
+	agent->stub_dev = inode->i_sb->s_dev;
+	agent->stub_ino = inode->i_ino;
+	path_put(&path);
+	return err;
+}
+
+/**
+ * ehs_agent_register - make a socket the node's agent
+ * @node: node of the socket's namespace
+ * @port: the socket's port
+ * @stub: attribute with the stub's path
+ * @extack: for the text of a refusal
+ *
+ * Return: 0, -EBUSY if there is one, -EINVAL or a path walk's error for a bad
+ * stub, -ENOMEM.
+ */
+int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub,
+		       struct netlink_ext_ack *extack)
+{
+	struct ehs_agent *agent;
+	int err;
+
+	agent = kzalloc(sizeof(*agent) + nla_len(stub) + 1, GFP_KERNEL_ACCOUNT);
+	if (!agent)
+		return -ENOMEM;
+	refcount_set(&agent->refs, 1);
+	agent->port = port;
+	nla_strscpy(agent->stub, stub, nla_len(stub) + 1);
+	agent->tgid = get_task_pid(current, PIDTYPE_TGID);
+	err = ehs_agent_check_stub(agent, stub, extack);
+	if (err)
+		goto put_agent;
+
+	spin_lock(&node->lock);
+	if (rcu_access_pointer(node->agent)) {
+		spin_unlock(&node->lock);
+		NL_SET_ERR_MSG(extack, "this node has an agent already");
+		err = -EBUSY;
+		goto put_agent;
+	}
+	rcu_assign_pointer(node->agent, agent);
+	ehs_state_update(node);
+	spin_unlock(&node->lock);
+	ehs_load_wake(node, false);
+	return 0;
+
+put_agent:
+	ehs_agent_put(agent);
+	return err;
+}
+
+/* Takes the agent out if it has @port, or any port if @port is 0. */
+static void ehs_agent_unregister(struct ehs_node *node, u32 port)
+{
+	struct ehs_agent *agent;
+
+	spin_lock(&node->lock);
+	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
+	if (agent && (!port || agent->port == port))
+		RCU_INIT_POINTER(node->agent, NULL);
+	else
+		agent = NULL;
+	if (agent)
+		ehs_state_update(node);
+	spin_unlock(&node->lock);
+
+	if (!agent)
+		return;
+	/* no new request can come in: they look for the agent under the lock */
+	ehs_request_release(node, EHS_REASON_AGENT_GONE);
+	ehs_agent_put(agent);
+}
+
+/**
+ * ehs_agent_drop - forget the agent, if any
+ * @node: node
+ */
+void ehs_agent_drop(struct ehs_node *node)
+{
+	ehs_agent_unregister(node, 0);
+}
+
+/**
+ * ehs_agent_get - the node's agent, with a reference
+ * @node: node
+ *
+ * Return: the agent or NULL. It may be unregistered while you hold it.
+ */
+struct ehs_agent *ehs_agent_get(struct ehs_node *node)
+{
+	struct ehs_agent *agent;
+
+	rcu_read_lock();
+	agent = rcu_dereference(node->agent);
+	if (agent && !refcount_inc_not_zero(&agent->refs))
+		agent = NULL;
+	rcu_read_unlock();
+	return agent;
+}
+
+/**
+ * ehs_agent_put - release a reference
+ * @agent: from ehs_agent_get()
+ */
+void ehs_agent_put(struct ehs_agent *agent)
+{
+	if (!refcount_dec_and_test(&agent->refs))
+		return;
+	put_pid(agent->tgid);
+	kfree_rcu(agent, rcu);
+}
+
+/**
+ * ehs_agent_is_stub - whether @file is the stub that was registered
+ * @node: node
+ * @file: a program
+ */
+bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+	const struct ehs_agent *agent;
+	bool is;
+
+	rcu_read_lock();
+	agent = rcu_dereference(node->agent);
+	is = agent && agent->stub_ino == inode->i_ino && agent->stub_dev == inode->i_sb->s_dev;
+	rcu_read_unlock();
+	return is;
+}
+
+/**
+ * ehs_agent_same_view - whether the current task sees the same files, processes
+ * and users as the agent
+ * @agent: agent
+ *
+ * Only then do a path, a pid and a uid mean the same to both. The agent's task
+ * is asked each time, as it may change its namespaces; a dead one has none.
+ */
+bool ehs_agent_same_view(const struct ehs_agent *agent)
+{
+	struct path mine, its = {};
+	struct task_struct *task;
+	bool same = false;
+
+	get_fs_root(current->fs, &mine);
+	rcu_read_lock();
+	task = pid_task(agent->tgid, PIDTYPE_TGID);
+	if (!task)
+		goto unlock;
+	task_lock(task);
+	if (task->nsproxy && task->fs) {
+		get_fs_root(task->fs, &its);
+		same = task->nsproxy->mnt_ns == current->nsproxy->mnt_ns &&
+		       ns_of_pid(agent->tgid) == task_active_pid_ns(current) &&
+		       task_cred_xxx(task, user_ns) == current_user_ns() &&
+		       path_equal(&its, &mine);
+	}
+	task_unlock(task);
+unlock:
+	rcu_read_unlock();
+	/* outside, as the last reference to a mount may sleep; none is fine */
+	path_put(&its);
+	path_put(&mine);
+	return same;
+}
+
+/* A netlink socket was closed, in any way. Its namespace is still there. */
+static int ehs_agent_socket_closed(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct netlink_notify *closed = data;
+
+	if (event == NETLINK_URELEASE && closed->protocol == NETLINK_GENERIC)
+		ehs_agent_unregister(ehs_node_of(closed->net), closed->portid);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block ehs_agent_notifier = {
+	.notifier_call = ehs_agent_socket_closed,
+};
+
+int ehs_agent_init(void)
+{
+	return netlink_register_notifier(&ehs_agent_notifier);
+}
+
+void ehs_agent_exit(void)
+{
+	netlink_unregister_notifier(&ehs_agent_notifier);
+}

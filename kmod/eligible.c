@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What cannot be transferred: an exec that another node could not run alike. */
+
+#include <linux/binfmts.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <linux/security.h>
+#include <linux/xattr.h>
+
+#include "agent.h"
+#include "eligible.h"
+
+/* Descriptors above 2 are not handed over; below that they are. */
+#define EHS_STDIO_MASK 7UL
+
+static bool ehs_eligible_is_setid(const struct inode *inode)
+{
+	umode_t mode = inode->i_mode;
+
+	/* without group execution S_ISGID once meant mandatory locking */
+	return mode & S_ISUID || (mode & (S_ISGID | 0010)) == (S_ISGID | 0010);
+}
+
+static bool ehs_eligible_has_caps(const struct file *file)
+{
+	struct dentry *dentry = file->f_path.dentry;
+
+	return __vfs_getxattr(dentry, d_inode(dentry), XATTR_NAME_CAPS, NULL, 0) > 0;
+}
+
+static bool ehs_eligible_keeps_files(void)
+{
+	struct files_struct *files = current->files;
+	unsigned long kept = 0;
+	struct fdtable *fdt;
+	unsigned int i;
+
+	/* threads may open and close meanwhile */
+	spin_lock(&files->file_lock);
+	fdt = files_fdtable(files);
+	for (i = 0; i < fdt->max_fds / BITS_PER_LONG && !kept; i++) {
+		kept = fdt->open_fds[i] & ~fdt->close_on_exec[i];
+		if (!i)
+			kept &= ~EHS_STDIO_MASK;
+	}
+	spin_unlock(&files->file_lock);
+	return kept;
+}
+
+/**
+ * ehs_eligible - whether the exec under way may be transferred
+ * @bprm: the exec, in its first round
+ * @agent: agent of the node
+ *
+ * May sleep. Nobody can begin to trace the task until the exec is over, as it
+ * holds its cred_guard_mutex; the rest is the caller's own doing.
+ *
+ * Return: EHS_REASON_NONE if it may, else why not.
+ */
+enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_agent *agent)
+{
+	/*
+	 * execveat() on a directory or a file descriptor: the name is one of
+	 * /dev/fd, which the stub and the executor would not find
+	 */
+	if (bprm->fdpath)
+		return EHS_REASON_REDIRECT;
+	if (ehs_eligible_is_setid(file_inode(bprm->file)))
+		return EHS_REASON_SETUID;
+	if (ehs_eligible_has_caps(bprm->file))
+		return EHS_REASON_FILE_CAPS;
+	if (bprm->unsafe & LSM_UNSAFE_PTRACE)
+		return EHS_REASON_TRACED;
+	if (ehs_eligible_keeps_files())
+		return EHS_REASON_OPEN_FILES;
+#ifdef CONFIG_SECCOMP
+	if (current->seccomp.mode)
+		return EHS_REASON_CONFINED;
+#endif
+	if (!ehs_agent_same_view(agent))
+		return EHS_REASON_NAMESPACE;
+	return EHS_REASON_NONE;
+}

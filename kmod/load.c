@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Load of a node, in thousandths of a task, by one of three indexes:
+ *
+ * runnable  threads of the node that run or wait for a processor, sampled every
+ *           EHS_LOAD_SAMPLE_MS and smoothed; the owner's own work counts
+ * cpu       busy processors of the host, sampled and smoothed likewise
+ *           (paper 1's utilisation times processors)
+ * tasks     live managed and guest tasks times a weight, exact at once (paper 4)
+ *
+ * A sample would notice a burst of new tasks too late: all of them would be
+ * judged by the load before the first. So a task that starts here adds a whole
+ * task to the smoothed value at once. As smoothing makes that share fade with
+ * the same factor with which the sampled value comes up, nothing counts twice.
+ */
+
+#include <linux/cpumask.h>
+#include <linux/kernel_stat.h>
+#include <linux/ktime.h>
+#include <linux/nsproxy.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "load.h"
+#include "state.h"
+
+#define EHS_LOAD_SAMPLE_MS 20
+/* A sample's weight is 1/4: a step is followed to 95 % in 11 samples, 220 ms. */
+#define EHS_LOAD_SHIFT 2
+/* Fraction bits of the smoothed value, so that it really gets to its goal. */
+#define EHS_LOAD_FRACTION 10
+#define EHS_LOAD_TASK (1000LL << EHS_LOAD_FRACTION)
+/* Samples after which nothing is left of a whole task. */
+#define EHS_LOAD_FADED 64
+/* A late sample stands for as many as it is late, up to this. */
+#define EHS_LOAD_LATE 16
+
+/*
+ * One sampler for all nodes, as it must look at every thread anyway.
+ * @lock: held over a sample, which does not sleep but is long
+ * @tick: samples so far; written under @lock, read under any node's lock
+ */
+static struct {
+	struct mutex lock;
+	struct delayed_work work;
+	bool awake;
+	u32 tick;
+	u64 at_ns;
+	u64 busy_ns;
+} ehs_sampler = {
+	.lock = __MUTEX_INITIALIZER(ehs_sampler.lock),
+};
+
+/**
+ * ehs_load_get - the node's load, thousandths of a task
+ * @node: node, locked
+ */
+u32 ehs_load_get(const struct ehs_node *node)
+{
+	u64 load;
+
+	lockdep_assert_held(&node->lock);
+	if (node->set.index == EHS_INDEX_TASKS)
+		load = (u64)(node->counts[EHS_TASK_LOCAL] + node->counts[EHS_TASK_GUEST]) *
+		       node->set.weight;
+	else
+		load = (node->smoothed + (1LL << EHS_LOAD_FRACTION) / 2) >> EHS_LOAD_FRACTION;
+	return min_t(u64, load, U32_MAX);
+}
+
+/**
+ * ehs_load_boost - count a task that just starts before it can be sampled
+ * @node: node, locked
+ *
+ * Return: for ehs_load_unboost().
+ */
+u32 ehs_load_boost(struct ehs_node *node)
+{
+	lockdep_assert_held(&node->lock);
+	node->smoothed += EHS_LOAD_TASK;
+	return READ_ONCE(ehs_sampler.tick);
+}
+
+/**
+ * ehs_load_unboost - the task ended: take back what smoothing left of it
+ * @node: node, locked
+ * @boosted_at: from ehs_load_boost()
+ */
+void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
+{
+	u32 samples = READ_ONCE(ehs_sampler.tick) - boosted_at;
+	s64 left = EHS_LOAD_TASK;
+
+	lockdep_assert_held(&node->lock);
+	if (samples >= EHS_LOAD_FADED)
+		return;
+	while (samples--)
+		left -= left >> EHS_LOAD_SHIFT;
+	node->smoothed = max(node->smoothed - left, 0LL);
+}
+
+/* Time all processors together have spent working since the boot. */
+static u64 ehs_load_busy_ns(void)
+{
+	u64 busy = 0;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		const u64 *stat = kcpustat_cpu(cpu).cpustat;
+
+		busy += stat[CPUTIME_USER] + stat[CPUTIME_NICE] + stat[CPUTIME_SYSTEM] +
+			stat[CPUTIME_IRQ] + stat[CPUTIME_SOFTIRQ];
+	}
+	return busy;
+}
+
+/* Counts every node's runnable threads into node->runnable. */
+static void ehs_load_count_runnable(void)
+{
+	struct task_struct *process, *thread;
+
+	rcu_read_lock();
+	for_each_process_thread(process, thread) {
+		if (READ_ONCE(thread->__state) != TASK_RUNNING || thread->flags & PF_KTHREAD)
+			continue;
+		/* keeps the namespaces in place; few threads get as far as this */
+		task_lock(thread);
+		if (thread->nsproxy)
+			ehs_node_of(thread->nsproxy->net_ns)->runnable++;
+		task_unlock(thread);
+	}
+	rcu_read_unlock();
+}
+
+static bool ehs_load_wanted(const struct ehs_node *node)
+{
+	return rcu_access_pointer(node->cgroups) || rcu_access_pointer(node->agent) ||
+	       time_before(jiffies, READ_ONCE(node->read_at) + EHS_LOAD_READ_JIFFIES);
+}
+
+/*
+ * Takes a sample into every node's smoothed value; as the value itself if
+ * @fresh, for all nodes or for @only.
+ * Return: whether a node needs the next one.
+ */
+static bool ehs_load_sample(bool fresh, const struct ehs_node *only)
+{
+	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns(), cpu_load;
+	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1);
+	unsigned int steps, i;
+	struct ehs_node *node;
+	bool wanted = false;
+	s64 target;
+
+	lockdep_assert_held(&ehs_sampler.lock);
+	/* processors that went offline take their time with them */
+	cpu_load = busy > ehs_sampler.busy_ns ? (busy - ehs_sampler.busy_ns) * 1000 : 0;
+	cpu_load = min_t(u64, div64_u64(cpu_load, elapsed), num_online_cpus() * 1000);
+	steps = div64_u64(elapsed + EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC / 2,
+			  EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC);
+	steps = min_t(unsigned int, steps, EHS_LOAD_LATE);
+
+	ehs_load_count_runnable();
+
+	ehs_sampler.at_ns = now;
+	ehs_sampler.busy_ns = busy;
+	WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + steps);
+
+	spin_lock(&ehs_nodes_lock);
+	list_for_each_entry(node, &ehs_nodes, list) {
+		spin_lock(&node->lock);
+		target = node->set.index == EHS_INDEX_CPU ? cpu_load : node->runnable * 1000ULL;
+		target <<= EHS_LOAD_FRACTION;
+		node->runnable = 0;
+		if (fresh && (!only || only == node))
+			node->smoothed = target;
+		for (i = 0; i < steps; i++)
+			node->smoothed += (target - node->smoothed) >> EHS_LOAD_SHIFT;
+		ehs_state_update(node);
+		wanted |= ehs_load_wanted(node);
+		spin_unlock(&node->lock);
+	}
+	spin_unlock(&ehs_nodes_lock);
+	return wanted;
+}
+
+static void ehs_load_work(struct work_struct *work)
+{
+	mutex_lock(&ehs_sampler.lock);
+	ehs_sampler.awake = ehs_load_sample(false, NULL);
+	if (ehs_sampler.awake)
+		queue_delayed_work(ehs_wq, &ehs_sampler.work,
+				   msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
+	mutex_unlock(&ehs_sampler.lock);
+}
+
+/**
+ * ehs_load_wake - somebody wants to know the node's load
+ * @node: node
+ * @resample: its load index has changed, so forget the smoothed value
+ *
+ * Starts the sampler if it sleeps, with a sample for all nodes as what they
+ * have is old. Sleeps.
+ */
+void ehs_load_wake(struct ehs_node *node, bool resample)
+{
+	mutex_lock(&ehs_sampler.lock);
+	WRITE_ONCE(node->read_at, jiffies);
+	if (!ehs_sampler.awake || resample)
+		ehs_load_sample(true, ehs_sampler.awake ? node : NULL);
+	if (!ehs_sampler.awake) {
+		ehs_sampler.awake = true;
+		queue_delayed_work(ehs_wq, &ehs_sampler.work,
+				   msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
+	}
+	mutex_unlock(&ehs_sampler.lock);
+}
+
+void ehs_load_init(void)
+{
+	INIT_DELAYED_WORK(&ehs_sampler.work, ehs_load_work);
+	ehs_sampler.at_ns = ktime_get_ns();
+	ehs_sampler.busy_ns = ehs_load_busy_ns();
+}
+
+/* After the family is gone, so that nobody wakes the sampler again. */
+void ehs_load_exit(void)
+{
+	cancel_delayed_work_sync(&ehs_sampler.work);
+}

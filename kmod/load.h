@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _EHS_LOAD_H
+#define _EHS_LOAD_H
+
+#include <linux/jiffies.h>
+
+#include "node.h"
+
+/* The sampler works for a node this long after its load was last read. */
+#define EHS_LOAD_READ_JIFFIES (2 * HZ)
+
+u32 ehs_load_get(const struct ehs_node *node);
+u32 ehs_load_boost(struct ehs_node *node);
+void ehs_load_unboost(struct ehs_node *node, u32 boosted_at);
+void ehs_load_wake(struct ehs_node *node, bool resample);
+
+void ehs_load_init(void);
+void ehs_load_exit(void);
+
+#endif /* _EHS_LOAD_H */

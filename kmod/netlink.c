@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The generic-netlink family; uapi/ehsched.yaml describes it. Reading is open
+ * to all, the rest needs CAP_NET_ADMIN over the namespace's user namespace.
+ * Every refusal of ours has an extack text.
+ */
+
+#include <linux/capability.h>
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
+#include <linux/slab.h>
+#include <net/genetlink.h>
+#include <net/netlink.h>
+#include <net/sock.h>
+
+#include "agent.h"
+#include "load.h"
+#include "netlink.h"
+#include "request.h"
+#include "state.h"
+#include "task.h"
+
+static struct genl_family ehs_nl_family;
+
+/*
+ * The family's group number must not be used after it is given back. Held over
+ * a notification, which comes from a work queue that outlives the family.
+ */
+static DEFINE_MUTEX(ehs_nl_notify_lock);
+static bool ehs_nl_notify_on;
+
+static int ehs_nl_put_counters(struct sk_buff *msg, const struct ehs_node *node)
+{
+	struct nlattr *nest;
+	u32 reason;
+
+	for (reason = 0; reason <= EHS_REASON_MAX; reason++) {
+		nest = nla_nest_start(msg, EHS_A_NODE_COUNTER);
+		if (!nest ||
+		    nla_put_u32(msg, EHS_A_COUNTER_REASON, reason) ||
+		    nla_put_u64_64bit(msg, EHS_A_COUNTER_COUNT,
+				      atomic64_read(&node->counters[reason]), EHS_A_COUNTER_PAD))
+			return -EMSGSIZE;
+		nla_nest_end(msg, nest);
+	}
+	return 0;
+}
+
+static int ehs_nl_put_cgroups(struct sk_buff *msg, const struct ehs_node *node)
+{
+	const struct ehs_cgroups *cgroups;
+	int err = 0;
+	unsigned int i;
+
+	rcu_read_lock();
+	cgroups = rcu_dereference(node->cgroups);
+	for (i = 0; cgroups && i < cgroups->n && !err; i++)
+		err = nla_put_u64_64bit(msg, EHS_A_NODE_MANAGED_CGROUP_ID,
+					cgroup_id(cgroups->managed[i]), EHS_A_NODE_PAD);
+	if (cgroups && cgroups->guest && !err)
+		err = nla_put_u64_64bit(msg, EHS_A_NODE_GUEST_CGROUP_ID,
+					cgroup_id(cgroups->guest), EHS_A_NODE_PAD);
+	rcu_read_unlock();
+	return err;
+}
+
+static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *node)
+{
+	const struct ehs_agent *agent;
+
+	lockdep_assert_held(&node->lock);
+	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
+	if (nla_put_u32(msg, EHS_A_NODE_LOAD, ehs_load_get(node)) ||
+	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD, node->set.threshold) ||
+	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, node->set.length) ||
+	    nla_put_u32(msg, EHS_A_NODE_STATE, ehs_state_get(node)) ||
+	    nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, node->set.index) ||
+	    nla_put_u32(msg, EHS_A_NODE_WEIGHT, node->set.weight) ||
+	    nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, node->set.time_limit) ||
+	    nla_put_u32(msg, EHS_A_NODE_DWELL, node->set.dwell) ||
+	    nla_put_u32(msg, EHS_A_NODE_NETNS, node->net->ns.inum) ||
+	    (agent && nla_put_u32(msg, EHS_A_NODE_AGENT_PORT, agent->port)) ||
+	    nla_put_u32(msg, EHS_A_NODE_TASKS_LOCAL, node->counts[EHS_TASK_LOCAL]) ||
+	    nla_put_u32(msg, EHS_A_NODE_TASKS_GUEST, node->counts[EHS_TASK_GUEST]) ||
+	    nla_put_u32(msg, EHS_A_NODE_TASKS_AWAY, node->counts[EHS_TASK_AWAY]) ||
+	    nla_put_u32(msg, EHS_A_NODE_PENDING, node->nr_requests))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* One message about the node; does not sleep. */
+static int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 seq,
+			   int flags, u8 cmd)
+{
+	void *hdr = genlmsg_put(msg, port, seq, &ehs_nl_family, flags, cmd);
+	int err;
+
+	if (!hdr)
+		return -EMSGSIZE;
+	spin_lock(&node->lock);
+	err = ehs_nl_put_node_locked(msg, node);
+	spin_unlock(&node->lock);
+	if (!err)
+		err = ehs_nl_put_cgroups(msg, node);
+	if (!err)
+		err = ehs_nl_put_counters(msg, node);
+	if (err) {
+		genlmsg_cancel(msg, hdr);
+		return err;
+	}
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+/* Anybody may call it. */
+static int ehs_nl_node_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ehs_node *node = ehs_node_of(genl_info_net(info));
+	struct sk_buff *msg;
+	int err;
+
+	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	ehs_load_wake(node, false);
+	err = ehs_nl_put_node(msg, node, info->snd_portid, info->snd_seq, 0, EHS_CMD_NODE_GET);
+	if (err) {
+		nlmsg_free(msg);
+		return err;
+	}
+	return genlmsg_reply(msg, info);
+}
+
+/**
+ * struct ehs_nl_dump - where a dump is
+ * @all: all nodes, not only the caller's
+ * @serial: of the last node or record that was sent
+ */
+struct ehs_nl_dump {
+	bool all;
+	u64 serial;
+};
+
+static struct ehs_nl_dump *ehs_nl_dump_of(struct netlink_callback *cb)
+{
+	BUILD_BUG_ON(sizeof(struct ehs_nl_dump) > sizeof(cb->ctx));
+	return (struct ehs_nl_dump *)cb->ctx;
+}
+
+/* Anybody may call it; others' nodes only for the machine's administrator. */
+static int ehs_nl_node_dump_start(struct netlink_callback *cb)
+{
+	struct net *net = sock_net(cb->skb->sk);
+
+	ehs_nl_dump_of(cb)->all = net == &init_net && netlink_capable(cb->skb, CAP_NET_ADMIN);
+	ehs_load_wake(ehs_node_of(net), false);
+	return 0;
+}
+
+static int ehs_nl_node_dump(struct sk_buff *msg, struct netlink_callback *cb)
+{
+	struct ehs_node *own = ehs_node_of(sock_net(cb->skb->sk));
+	struct ehs_nl_dump *dump = ehs_nl_dump_of(cb);
+	struct ehs_node *node;
+
+	/* new nodes come at the end, so one that vanishes moves no other */
+	spin_lock(&ehs_nodes_lock);
+	list_for_each_entry(node, &ehs_nodes, list) {
+		if (node->serial <= dump->serial || (!dump->all && node != own))
+			continue;
+		if (ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				    NLM_F_MULTI, EHS_CMD_NODE_GET))
+			break;
+		dump->serial = node->serial;
+	}
+	spin_unlock(&ehs_nodes_lock);
+	return msg->len;
+}
+
+static int ehs_nl_cgroup(const struct nlattr *attr, struct cgroup **cgroup,
+			 struct netlink_ext_ack *extack)
+{
+	struct cgroup *found = cgroup_get_from_fd(nla_get_u32(attr));
+
+	if (IS_ERR(found)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "not a descriptor of a cgroup-2 folder");
+		return PTR_ERR(found);
+	}
+	*cgroup = found;
+	return 0;
+}
+
+static bool ehs_nl_names_cgroups(const struct genl_info *info)
+{
+	return info->attrs[EHS_A_NODE_MANAGED_CGROUP_FD] ||
+	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] ||
+	       info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
+}
+
+/* What of the old set stays: all that the message does not replace. */
+static void ehs_nl_keep_cgroups(const struct genl_info *info, struct ehs_cgroups *to,
+				const struct ehs_cgroups *from)
+{
+	if (!from || info->attrs[EHS_A_NODE_CLEAR_CGROUPS])
+		return;
+	if (!info->attrs[EHS_A_NODE_MANAGED_CGROUP_FD]) {
+		for (; to->n < from->n; to->n++) {
+			to->managed[to->n] = from->managed[to->n];
+			cgroup_get(to->managed[to->n]);
+		}
+	}
+	if (!info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] && from->guest) {
+		to->guest = from->guest;
+		cgroup_get(to->guest);
+	}
+}
+
+/*
+ * The set of cgroups after the message, referenced; NULL if it is empty.
+ * The node's config mutex is held.
+ */
+static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info,
+					  const struct ehs_node *node)
+{
+	struct netlink_ext_ack *extack = info->extack;
+	struct ehs_cgroups *cgroups;
+	const struct nlattr *attr;
+	int err, rem;
+
+	cgroups = kzalloc(sizeof(*cgroups), GFP_KERNEL_ACCOUNT);
+	if (!cgroups)
+		return ERR_PTR(-ENOMEM);
+	ehs_nl_keep_cgroups(info, cgroups,
+			    rcu_dereference_protected(node->cgroups,
+						      lockdep_is_held(&node->config)));
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
+		if (nla_type(attr) != EHS_A_NODE_MANAGED_CGROUP_FD)
+			continue;
+		if (cgroups->n == EHS_MAX_CGROUPS) {
+			NL_SET_ERR_MSG_ATTR(extack, attr, "a node can have 8 managed cgroups");
+			err = -E2BIG;
+			goto free_cgroups;
+		}
+		err = ehs_nl_cgroup(attr, &cgroups->managed[cgroups->n], extack);
+		if (err)
+			goto free_cgroups;
+		cgroups->n++;
+	}
+	attr = info->attrs[EHS_A_NODE_GUEST_CGROUP_FD];
+	if (attr) {
+		err = ehs_nl_cgroup(attr, &cgroups->guest, extack);
+		if (err)
+			goto free_cgroups;
+	}
+	if (!cgroups->n && !cgroups->guest) {
+		kfree(cgroups);
+		return NULL;
+	}
+	return cgroups;
+
+free_cgroups:
+	ehs_cgroups_free(cgroups);
+	return ERR_PTR(err);
+}
+
+static bool ehs_nl_take_u32(const struct genl_info *info, int type, u32 *value)
+{
+	const struct nlattr *attr = info->attrs[type];
+
+	if (attr)
+		*value = nla_get_u32(attr);
+	return attr;
+}
+
+/* Needs CAP_NET_ADMIN. Everything is checked before anything is changed. */
+static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ehs_node *node = ehs_node_of(genl_info_net(info));
+	struct ehs_cgroups *cgroups = NULL;
+	struct ehs_settings set;
+	bool swap, any;
+	int err = 0;
+
+	mutex_lock(&node->config);
+	/* only written under the mutex */
+	set = node->set;
+	swap = ehs_nl_names_cgroups(info);
+	any = swap;
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_THRESHOLD, &set.threshold);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_THRESHOLD_LENGTH, &set.length);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_LOAD_INDEX, &set.index);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_WEIGHT, &set.weight);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_TIME_LIMIT, &set.time_limit);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
+	if (!any) {
+		NL_SET_ERR_MSG(info->extack, "nothing to change: give at least one attribute");
+		err = -EINVAL;
+		goto unlock;
+	}
+	if (swap) {
+		cgroups = ehs_nl_cgroups(info, node);
+		if (IS_ERR(cgroups)) {
+			err = PTR_ERR(cgroups);
+			goto unlock;
+		}
+	}
+	ehs_node_set(node, &set, cgroups, swap);
+unlock:
+	mutex_unlock(&node->config);
+	return err;
+}
+
+/* Needs CAP_NET_ADMIN. */
+static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
+{
+	if (GENL_REQ_ATTR_CHECK(info, EHS_A_AGENT_STUB)) {
+		NL_SET_ERR_MSG(info->extack, "the stub's path is missing");
+		return -EINVAL;
+	}
+	return ehs_agent_register(ehs_node_of(genl_info_net(info)), info->snd_portid,
+				  info->attrs[EHS_A_AGENT_STUB], info->extack);
+}
+
+/* Needs CAP_NET_ADMIN, and the agent's own socket. */
+static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
+{
+	struct netlink_ext_ack *extack = info->extack;
+	struct nlattr **attrs = info->attrs;
+	struct ehs_request answer = {};
+
+	if (GENL_REQ_ATTR_CHECK(info, EHS_A_PLACE_COOKIE) ||
+	    GENL_REQ_ATTR_CHECK(info, EHS_A_PLACE_VERDICT)) {
+		NL_SET_ERR_MSG(extack, "cookie or verdict is missing");
+		return -EINVAL;
+	}
+	answer.cookie = nla_get_u64(attrs[EHS_A_PLACE_COOKIE]);
+	answer.verdict = nla_get_u32(attrs[EHS_A_PLACE_VERDICT]);
+	if (answer.verdict == EHS_VERDICT_REMOTE) {
+		answer.reason = EHS_REASON_SENDER;
+		if (!attrs[EHS_A_PLACE_TOKEN] || nla_len(attrs[EHS_A_PLACE_TOKEN]) < 2) {
+			NL_SET_ERR_MSG(extack, "a remote verdict needs a token");
+			return -EINVAL;
+		}
+		nla_strscpy(answer.token, attrs[EHS_A_PLACE_TOKEN], sizeof(answer.token));
+	}
+	if (attrs[EHS_A_PLACE_REASON]) {
+		answer.reason = nla_get_u32(attrs[EHS_A_PLACE_REASON]);
+		/* those between are the kernel's: its counters must stay true */
+		if (answer.reason && answer.reason <= EHS_REASON_REDIRECT) {
+			NL_SET_ERR_MSG_ATTR(extack, attrs[EHS_A_PLACE_REASON],
+					    "this reason is the kernel's own to give");
+			return -EINVAL;
+		}
+	}
+	return ehs_request_answer(ehs_node_of(genl_info_net(info)), info->snd_portid, &answer,
+				  extack);
+}
+
+/* Needs CAP_NET_ADMIN. */
+static int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pid *pid;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, EHS_A_TASK_PID)) {
+		NL_SET_ERR_MSG(info->extack, "the pid is missing");
+		return -EINVAL;
+	}
+	pid = find_get_pid(nla_get_u32(info->attrs[EHS_A_TASK_PID]));
+	if (!pid) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[EHS_A_TASK_PID], "no such task");
+		return -ESRCH;
+	}
+	err = ehs_task_bypass(ehs_node_of(genl_info_net(info)), pid, info->extack);
+	put_pid(pid);
+	return err;
+}
+
+struct ehs_nl_task_msg {
+	struct sk_buff *msg;
+	struct netlink_callback *cb;
+};
+
+static int ehs_nl_put_task(const struct ehs_task *task, void *data)
+{
+	struct ehs_nl_task_msg *to = data;
+	struct netlink_callback *cb = to->cb;
+	struct sk_buff *msg = to->msg;
+	void *hdr;
+
+	hdr = genlmsg_put(msg, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &ehs_nl_family,
+			  NLM_F_MULTI, EHS_CMD_TASK_GET);
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, task->id, EHS_A_TASK_PAD) ||
+	    nla_put_u32(msg, EHS_A_TASK_PID,
+			pid_nr_ns(task->tgid, task_active_pid_ns(current))) ||
+	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), task->uid)) ||
+	    nla_put_u32(msg, EHS_A_TASK_STATE, task->state) ||
+	    nla_put_u32(msg, EHS_A_TASK_REASON, task->reason) ||
+	    nla_put_string(msg, EHS_A_TASK_COMMAND, task->command) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_STARTED, task->started, EHS_A_TASK_PAD) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_CGROUP_ID, task->cgroup, EHS_A_TASK_PAD)) {
+		genlmsg_cancel(msg, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+/* Anybody may call it: it shows no more than /proc does. */
+static int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb)
+{
+	struct ehs_nl_task_msg to = { .msg = msg, .cb = cb };
+
+	/* a full message is no error: the next call goes on after the last one */
+	ehs_task_walk(ehs_node_of(sock_net(cb->skb->sk)), &ehs_nl_dump_of(cb)->serial,
+		      ehs_nl_put_task, &to);
+	return msg->len;
+}
+
+/**
+ * ehs_nl_place_request - send a placement request for the current task
+ * @node: its node
+ * @agent: whom to ask
+ * @req: cookie and path
+ * @time_limit: how long the task waits, ms
+ *
+ * Return: 0, -EAGAIN if the agent's socket is full, -ECONNREFUSED if it is
+ * gone, -ENOMEM.
+ */
+int ehs_nl_place_request(struct ehs_node *node, const struct ehs_agent *agent,
+			 const struct ehs_request *req, u32 time_limit)
+{
+	u64 cgroup;
+	struct sk_buff *msg;
+	void *hdr;
+	u32 load;
+
+	spin_lock(&node->lock);
+	load = ehs_load_get(node);
+	spin_unlock(&node->lock);
+	rcu_read_lock();
+	cgroup = cgroup_id(task_dfl_cgroup(current));
+	rcu_read_unlock();
+
+	/* seven small attributes and the path */
+	msg = genlmsg_new(128 + nla_total_size(strlen(req->path) + 1), GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	hdr = genlmsg_put(msg, 0, 0, &ehs_nl_family, 0, EHS_CMD_PLACE_REQUEST);
+	if (!hdr ||
+	    nla_put_u64_64bit(msg, EHS_A_PLACE_COOKIE, req->cookie, EHS_A_PLACE_PAD) ||
+	    nla_put_u32(msg, EHS_A_PLACE_PID,
+			pid_nr_ns(task_tgid(current), ns_of_pid(agent->tgid))) ||
+	    nla_put_u32(msg, EHS_A_PLACE_UID,
+			from_kuid_munged(current_user_ns(), current_uid())) ||
+	    nla_put_string(msg, EHS_A_PLACE_PATH, req->path) ||
+	    nla_put_u64_64bit(msg, EHS_A_PLACE_CGROUP_ID, cgroup, EHS_A_PLACE_PAD) ||
+	    nla_put_u32(msg, EHS_A_PLACE_LOAD, load) ||
+	    nla_put_u32(msg, EHS_A_PLACE_TIME_LIMIT, time_limit)) {
+		nlmsg_free(msg);
+		return -ENOMEM;
+	}
+	genlmsg_end(msg, hdr);
+	return genlmsg_unicast(node->net, msg, agent->port);
+}
+
+/**
+ * ehs_nl_node_notify - tell the node's subscribers how it is now
+ * @node: node; sleeps
+ */
+void ehs_nl_node_notify(struct ehs_node *node)
+{
+	struct sk_buff *msg;
+
+	mutex_lock(&ehs_nl_notify_lock);
+	if (!ehs_nl_notify_on || !genl_has_listeners(&ehs_nl_family, node->net, 0))
+		goto unlock;
+	/* out of memory: subscribers get the next change, and may dump */
+	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!msg)
+		goto unlock;
+	if (ehs_nl_put_node(msg, node, 0, 0, 0, EHS_CMD_NODE_NTF))
+		nlmsg_free(msg);
+	else
+		genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, 0, GFP_KERNEL);
+unlock:
+	mutex_unlock(&ehs_nl_notify_lock);
+}
+
+static struct netlink_range_validation ehs_nl_load_range = { .max = EHS_MAX_LOAD };
+static struct netlink_range_validation ehs_nl_weight_range = { .min = 1, .max = 1000000 };
+static struct netlink_range_validation ehs_nl_dwell_range = { .max = 60000 };
+
+static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_CLEAR_CGROUPS + 1] = {
+	[EHS_A_NODE_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
+	[EHS_A_NODE_THRESHOLD_LENGTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
+	[EHS_A_NODE_LOAD_INDEX] = NLA_POLICY_MAX(NLA_U32, EHS_INDEX_MAX),
+	[EHS_A_NODE_WEIGHT] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_weight_range),
+	[EHS_A_NODE_TIME_LIMIT] = NLA_POLICY_RANGE(NLA_U32, 1, EHS_MAX_TIME_LIMIT),
+	[EHS_A_NODE_DWELL] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_dwell_range),
+	[EHS_A_NODE_MANAGED_CGROUP_FD] = { .type = NLA_U32 },
+	[EHS_A_NODE_GUEST_CGROUP_FD] = { .type = NLA_U32 },
+	[EHS_A_NODE_CLEAR_CGROUPS] = { .type = NLA_FLAG },
+};
+
+static const struct nla_policy ehs_nl_agent_policy[EHS_A_AGENT_STUB + 1] = {
+	[EHS_A_AGENT_STUB] = { .type = NLA_NUL_STRING, .len = EHS_PATH_MAX },
+};
+
+static const struct nla_policy ehs_nl_verdict_policy[EHS_A_PLACE_TOKEN + 1] = {
+	[EHS_A_PLACE_COOKIE] = { .type = NLA_U64 },
+	[EHS_A_PLACE_VERDICT] = NLA_POLICY_MAX(NLA_U32, EHS_VERDICT_MAX),
+	[EHS_A_PLACE_REASON] = NLA_POLICY_MAX(NLA_U32, EHS_REASON_MAX),
+	[EHS_A_PLACE_TOKEN] = { .type = NLA_NUL_STRING, .len = EHS_TOKEN_MAX },
+};
+
+static const struct nla_policy ehs_nl_bypass_policy[EHS_A_TASK_PID + 1] = {
+	[EHS_A_TASK_PID] = { .type = NLA_U32 },
+};
+
+/* Operations without a policy refuse all attributes. */
+static const struct genl_ops ehs_nl_ops[] = {
+	{
+		.cmd = EHS_CMD_NODE_GET,
+		.doit = ehs_nl_node_get,
+		.start = ehs_nl_node_dump_start,
+		.dumpit = ehs_nl_node_dump,
+	},
+	{
+		.cmd = EHS_CMD_NODE_SET,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.policy = ehs_nl_node_set_policy,
+		.maxattr = ARRAY_SIZE(ehs_nl_node_set_policy) - 1,
+		.doit = ehs_nl_node_set,
+	},
+	{
+		.cmd = EHS_CMD_AGENT_REGISTER,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.policy = ehs_nl_agent_policy,
+		.maxattr = ARRAY_SIZE(ehs_nl_agent_policy) - 1,
+		.doit = ehs_nl_agent_register,
+	},
+	{
+		.cmd = EHS_CMD_PLACE_VERDICT,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.policy = ehs_nl_verdict_policy,
+		.maxattr = ARRAY_SIZE(ehs_nl_verdict_policy) - 1,
+		.doit = ehs_nl_place_verdict,
+	},
+	{
+		.cmd = EHS_CMD_TASK_GET,
+		.dumpit = ehs_nl_task_dump,
+	},
+	{
+		.cmd = EHS_CMD_TASK_BYPASS,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.policy = ehs_nl_bypass_policy,
+		.maxattr = ARRAY_SIZE(ehs_nl_bypass_policy) - 1,
+		.doit = ehs_nl_task_bypass,
+	},
+};
+
+static const struct genl_multicast_group ehs_nl_groups[] = {
+	{ .name = EHS_MCGRP_NODE },
+};
+
+static struct genl_family ehs_nl_family __ro_after_init = {
+	.name = EHS_FAMILY_NAME,
+	.version = EHS_FAMILY_VERSION,
+	.netnsok = true,
+	/* verdicts must not queue behind other families' requests */
+	.parallel_ops = true,
+	.module = THIS_MODULE,
+	.ops = ehs_nl_ops,
+	.n_ops = ARRAY_SIZE(ehs_nl_ops),
+	.mcgrps = ehs_nl_groups,
+	.n_mcgrps = ARRAY_SIZE(ehs_nl_groups),
+};
+
+int ehs_nl_init(void)
+{
+	int err = genl_register_family(&ehs_nl_family);
+
+	if (err)
+		return err;
+	mutex_lock(&ehs_nl_notify_lock);
+	ehs_nl_notify_on = true;
+	mutex_unlock(&ehs_nl_notify_lock);
+	return 0;
+}
+
+void ehs_nl_exit(void)
+{
+	mutex_lock(&ehs_nl_notify_lock);
+	ehs_nl_notify_on = false;
+	mutex_unlock(&ehs_nl_notify_lock);
+	genl_unregister_family(&ehs_nl_family);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Placement: the way of an exec. The module is the first handler in the
+ * kernel's list of binary formats, so it sees every exec, may sleep, and can
+ * name another interpreter as scripts do. It never loads anything itself.
+ */
+
+#include <linux/binfmts.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "agent.h"
+#include "eligible.h"
+#include "load.h"
+#include "place.h"
+#include "request.h"
+#include "state.h"
+#include "task.h"
+#include "trace.h"
+
+static atomic64_t ehs_place_cookie;
+static bool ehs_place_intercept = true;
+
+/*
+ * Puts the stub in the program's place, as binfmt_script does with the
+ * interpreter, but argv[0] is kept: the stub gets
+ *   { stub, token, path, argv[0], argv[1] ... }
+ * On failure @bprm is as it was.
+ */
+static int ehs_place_redirect(struct linux_binprm *bprm, const struct ehs_agent *agent,
+			      const char *token)
+{
+	unsigned long p = bprm->p;
+	struct file *file;
+	int err;
+
+	err = copy_string_kernel(bprm->filename, bprm);
+	if (err)
+		goto pop_strings;
+	err = copy_string_kernel(token, bprm);
+	if (err)
+		goto pop_strings;
+	err = copy_string_kernel(agent->stub, bprm);
+	if (err)
+		goto pop_strings;
+	err = bprm_change_interp(agent->stub, bprm);
+	if (err)
+		goto pop_strings;
+	file = open_exec(agent->stub);
+	if (IS_ERR(file)) {
+		err = PTR_ERR(file);
+		goto restore_interp;
+	}
+	bprm->argc += 3;
+	bprm->interpreter = file;
+	return 0;
+
+restore_interp:
+	kfree(bprm->interp);
+	bprm->interp = bprm->filename;
+pop_strings:
+	bprm->p = p;
+	return err;
+}
+
+/*
+ * The agent's part. Return: true if the stub is in place; false to go on here,
+ * with *reason set in both cases.
+ */
+static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *task,
+			  struct linux_binprm *bprm, u64 cookie, enum ehs_reason *reason)
+{
+	struct ehs_request req = { .cookie = cookie, .path = bprm->filename };
+	struct ehs_agent *agent = ehs_agent_get(node);
+	bool remote = false;
+
+	if (!agent) {
+		*reason = EHS_REASON_NO_AGENT;
+		return false;
+	}
+	*reason = ehs_eligible(bprm, agent);
+	if (*reason != EHS_REASON_NONE)
+		goto put_agent;
+
+	ehs_task_wait(task);
+	ehs_request_ask(node, agent, &req);
+	*reason = req.reason;
+	if (req.verdict == EHS_VERDICT_REMOTE) {
+		remote = !ehs_place_redirect(bprm, agent, req.token);
+		if (!remote)
+			*reason = EHS_REASON_REDIRECT;
+	}
+put_agent:
+	ehs_agent_put(agent);
+	return remote;
+}
+
+/*
+ * An exec in a cgroup of the node. Return: as a binary format does; 0 means
+ * that the kernel is to try again with the interpreter, our stub.
+ */
+static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm,
+			     enum ehs_kind kind)
+{
+	enum ehs_task_state where = EHS_TASK_LOCAL;
+	u64 cookie = atomic64_inc_return(&ehs_place_cookie);
+	bool remote = false;
+	enum ehs_reason reason;
+	enum ehs_state state;
+	struct ehs_task *task;
+	u32 load;
+
+	/* the load before the arrival decides */
+	spin_lock(&node->lock);
+	state = ehs_state_get(node);
+	load = ehs_load_get(node);
+	spin_unlock(&node->lock);
+	trace_ehs_arrival(node, cookie, bprm->filename, load, state);
+
+	task = ehs_task_enter(node, cookie, bprm->filename, &reason);
+	if (kind == EHS_KIND_GUEST) {
+		where = EHS_TASK_GUEST;
+		reason = EHS_REASON_GUEST;
+	} else if (task && ehs_agent_is_stub(node, bprm->file)) {
+		/* somebody started it by hand: the work is not here either */
+		where = EHS_TASK_AWAY;
+		reason = EHS_REASON_STUB;
+	} else if (reason == EHS_REASON_NONE) {
+		/* asked first, as the other checks cost more */
+		if (state != EHS_STATE_SENDER)
+			reason = EHS_REASON_NOT_SENDER;
+		else
+			remote = ehs_place_ask(node, task, bprm, cookie, &reason);
+	}
+	if (remote)
+		where = EHS_TASK_AWAY;
+
+	if (task)
+		ehs_task_settle(task, where, reason);
+	atomic64_inc(&node->counters[reason]);
+	trace_ehs_decision(node, cookie, where, reason);
+
+	/* it has a fatal signal: loading the program would be in vain */
+	if (reason == EHS_REASON_KILLED)
+		return -EINTR;
+	return remote ? 0 : -ENOEXEC;
+}
+
+static int ehs_place_load_binary(struct linux_binprm *bprm)
+{
+	struct ehs_node *node;
+	enum ehs_kind kind;
+
+	/*
+	 * They differ in the later rounds of one exec: the interpreter of a
+	 * script, an emulator, or our stub. The kernel's own helpers have no
+	 * memory map yet; they belong to no user.
+	 */
+	if (bprm->interp != bprm->filename || !current->mm)
+		return -ENOEXEC;
+	node = ehs_node_of(current->nsproxy->net_ns);
+	kind = ehs_node_kind(node);
+	if (likely(kind == EHS_KIND_OTHER) || !READ_ONCE(ehs_place_intercept))
+		return -ENOEXEC;
+	return ehs_place_arrival(node, bprm, kind);
+}
+
+static struct linux_binfmt ehs_place_format = {
+	.module = THIS_MODULE,
+	.load_binary = ehs_place_load_binary,
+};
+
+static int ehs_place_set_intercept(const char *value, const struct kernel_param *param)
+{
+	int err = param_set_bool(value, param);
+
+	if (err)
+		return err;
+	if (READ_ONCE(ehs_place_intercept))
+		ehs_request_start();
+	else
+		ehs_request_stop();
+	return 0;
+}
+
+static const struct kernel_param_ops ehs_place_intercept_ops = {
+	.set = ehs_place_set_intercept,
+	.get = param_get_bool,
+};
+
+/*
+ * An exec inside the handler holds the module, so rmmod fails with "in use"
+ * while a request waits. Under a storm of them that may be always; N lets those
+ * that wait go on and stops new ones, and the module can be removed.
+ */
+module_param_cb(intercept, &ehs_place_intercept_ops, &ehs_place_intercept, 0644);
+MODULE_PARM_DESC(intercept, "look at execs in managed cgroups; N before removing a busy module");
+
+void ehs_place_init(void)
+{
+	insert_binfmt(&ehs_place_format);
+}
+
+/*
+ * Called when nobody is inside the handler: each call holds a reference to the
+ * module, taken under the lock of the list of formats.
+ */
+void ehs_place_exit(void)
+{
+	unregister_binfmt(&ehs_place_format);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests: execs that wait for the agent's verdict. A request is decided once,
+ * by the verdict, the time limit, a fatal signal, the end of the agent or the
+ * module's wish to go: whoever takes it out of the node's table, under the
+ * node's lock, has decided.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/string.h>
+
+#include "agent.h"
+#include "netlink.h"
+#include "request.h"
+#include "trace.h"
+
+/* Bound on sleeping execs of a node, and so on what an agent has to hold. */
+#define EHS_REQUEST_MAX 1024
+
+/* Written under every node's lock once, see ehs_request_stop(). */
+static bool ehs_request_stopped;
+
+static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u32 verdict,
+			       u32 reason)
+{
+	lockdep_assert_held(&node->lock);
+	hash_del(&req->hash);
+	node->nr_requests--;
+	req->verdict = verdict;
+	req->reason = reason;
+}
+
+/* Unless another has decided already. */
+static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, u32 reason)
+{
+	spin_lock(&node->lock);
+	if (!hlist_unhashed(&req->hash))
+		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+	spin_unlock(&node->lock);
+}
+
+/* Return: 0 when @req is in the table, else why it may not be. */
+static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_agent *agent,
+				       struct ehs_request *req)
+{
+	enum ehs_reason reason = EHS_REASON_NONE;
+
+	spin_lock(&node->lock);
+	if (READ_ONCE(ehs_request_stopped)) {
+		reason = EHS_REASON_UNLOADING;
+	} else if (rcu_access_pointer(node->agent) != agent) {
+		reason = EHS_REASON_AGENT_GONE;
+	} else if (node->nr_requests >= EHS_REQUEST_MAX) {
+		reason = EHS_REASON_QUEUE_FULL;
+	} else {
+		hash_add(node->requests, &req->hash, req->cookie);
+		node->nr_requests++;
+	}
+	spin_unlock(&node->lock);
+	return reason;
+}
+
+static enum ehs_reason ehs_request_send_failed(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+	case -ENOBUFS:
+		return EHS_REASON_QUEUE_FULL;
+	case -ECONNREFUSED:
+		return EHS_REASON_AGENT_GONE;
+	default:
+		return EHS_REASON_NO_MEMORY;
+	}
+}
+
+/**
+ * ehs_request_ask - ask the agent where the current task is to run, and wait
+ * @node: node of the task
+ * @agent: its agent
+ * @req: cookie and path set; verdict, reason and token are filled in
+ *
+ * Sleeps up to the node's time limit; a fatal signal ends the wait.
+ */
+void ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req)
+{
+	u32 limit = READ_ONCE(node->set.time_limit);
+	u64 start = ktime_get_ns();
+	enum ehs_reason reason;
+	long left;
+	int err;
+
+	init_completion(&req->decided);
+	req->verdict = EHS_VERDICT_LOCAL;
+	/* before it is sent: the answer may come at once */
+	reason = ehs_request_add(node, agent, req);
+	if (reason) {
+		req->reason = reason;
+		goto trace;
+	}
+	err = ehs_nl_place_request(node, agent, req, limit);
+	if (err) {
+		ehs_request_give_up(node, req, ehs_request_send_failed(err));
+		goto trace;
+	}
+	left = wait_for_completion_killable_timeout(&req->decided, msecs_to_jiffies(limit));
+	if (left <= 0)
+		ehs_request_give_up(node, req, left ? EHS_REASON_KILLED : EHS_REASON_TIME_OUT);
+trace:
+	trace_ehs_verdict(req->cookie, req->verdict, req->reason, ktime_get_ns() - start);
+}
+
+/**
+ * ehs_request_answer - the agent's verdict
+ * @node: node of the sending socket's namespace
+ * @port: port of that socket
+ * @answer: cookie, verdict, reason and token
+ * @extack: for the text of a refusal
+ *
+ * Return: 0, -EPERM if the socket is not the agent's, -ENOENT if nobody waits
+ * for it, because it came too late or a second time.
+ */
+int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request *answer,
+		       struct netlink_ext_ack *extack)
+{
+	const struct ehs_agent *agent;
+	struct ehs_request *req;
+	int err = -ENOENT;
+
+	spin_lock(&node->lock);
+	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
+	if (!agent || agent->port != port) {
+		NL_SET_ERR_MSG(extack, "only the socket registered as agent may give verdicts");
+		err = -EPERM;
+		goto unlock;
+	}
+	hash_for_each_possible(node->requests, req, hash, answer->cookie) {
+		if (req->cookie != answer->cookie)
+			continue;
+		strscpy(req->token, answer->token, sizeof(req->token));
+		ehs_request_decide(node, req, answer->verdict, answer->reason);
+		/* last: then the request may be gone with its stack */
+		complete(&req->decided);
+		err = 0;
+		goto unlock;
+	}
+	NL_SET_ERR_MSG(extack, "nobody waits for this verdict: too late, or given before");
+unlock:
+	spin_unlock(&node->lock);
+	return err;
+}
+
+/**
+ * ehs_request_release - all requests of the node go on locally, now
+ * @node: node
+ * @reason: why
+ */
+void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
+{
+	struct ehs_request *req;
+	struct hlist_node *tmp;
+	int bucket;
+
+	spin_lock(&node->lock);
+	hash_for_each_safe(node->requests, bucket, tmp, req, hash) {
+		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+		complete(&req->decided);
+	}
+	spin_unlock(&node->lock);
+}
+
+/**
+ * ehs_request_stop - no request waits and none comes in, until further notice
+ */
+void ehs_request_stop(void)
+{
+	struct ehs_node *node;
+
+	WRITE_ONCE(ehs_request_stopped, true);
+	spin_lock(&ehs_nodes_lock);
+	/* the node's lock, taken here, makes later requests see the flag */
+	list_for_each_entry(node, &ehs_nodes, list)
+		ehs_request_release(node, EHS_REASON_UNLOADING);
+	spin_unlock(&ehs_nodes_lock);
+}
+
+/**
+ * ehs_request_start - undo ehs_request_stop()
+ */
+void ehs_request_start(void)
+{
+	WRITE_ONCE(ehs_request_stopped, false);
+}

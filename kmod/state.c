@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A node's state and who is told of it. Two things are delayed: a node is a
+ * receiver only after it was below T-α for the dwell time, and subscribers are
+ * told at most every EHS_STATE_TELL_MS, of the last state then.
+ */
+
+#include <linux/jiffies.h>
+
+#include "agent.h"
+#include "load.h"
+#include "netlink.h"
+#include "state.h"
+
+#define EHS_STATE_TELL_MS 10
+
+/* Jiffies until the dwell is over, 0 when it is. */
+static unsigned long ehs_state_dwell_left(const struct ehs_node *node)
+{
+	unsigned long end = node->low_since + msecs_to_jiffies(node->set.dwell);
+
+	return time_before(jiffies, end) ? end - jiffies : 0;
+}
+
+/**
+ * ehs_state_get - the state as others see it, dwell included
+ * @node: node, locked
+ */
+enum ehs_state ehs_state_get(const struct ehs_node *node)
+{
+	enum ehs_state state;
+
+	lockdep_assert_held(&node->lock);
+	state = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length);
+	if (state == EHS_STATE_RECEIVER && (!node->low || ehs_state_dwell_left(node)))
+		state = EHS_STATE_OK;
+	return state;
+}
+
+static struct ehs_told ehs_state_now(const struct ehs_node *node)
+{
+	const struct ehs_agent *agent;
+
+	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
+	return (struct ehs_told){
+		.state = ehs_state_get(node),
+		.threshold = node->set.threshold,
+		.length = node->set.length,
+		.port = agent ? agent->port : 0,
+	};
+}
+
+static bool ehs_state_is_told(const struct ehs_node *node, const struct ehs_told *now)
+{
+	return !memcmp(&node->told, now, sizeof(*now));
+}
+
+/**
+ * ehs_state_update - something the state depends on has changed
+ * @node: node, locked
+ *
+ * Cheap when nothing comes of it; the telling itself is left to the worker.
+ */
+void ehs_state_update(struct ehs_node *node)
+{
+	unsigned long tell_at;
+	struct ehs_told now;
+	bool low;
+
+	lockdep_assert_held(&node->lock);
+	low = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length) ==
+	      EHS_STATE_RECEIVER;
+	if (low && !node->low)
+		node->low_since = jiffies;
+	node->low = low;
+
+	now = ehs_state_now(node);
+	if (!ehs_state_is_told(node, &now)) {
+		tell_at = node->told_at + msecs_to_jiffies(EHS_STATE_TELL_MS);
+		mod_delayed_work(ehs_wq, &node->tell,
+				 time_before(jiffies, tell_at) ? tell_at - jiffies : 0);
+	} else if (low && now.state != EHS_STATE_RECEIVER) {
+		mod_delayed_work(ehs_wq, &node->tell, ehs_state_dwell_left(node));
+	}
+}
+
+static void ehs_state_tell(struct work_struct *work)
+{
+	struct ehs_node *node = container_of(to_delayed_work(work), struct ehs_node, tell);
+	struct ehs_told now;
+	bool news;
+
+	spin_lock(&node->lock);
+	now = ehs_state_now(node);
+	news = !ehs_state_is_told(node, &now);
+	if (news) {
+		node->told = now;
+		node->told_at = jiffies;
+	}
+	ehs_state_update(node);
+	spin_unlock(&node->lock);
+
+	if (news)
+		ehs_nl_node_notify(node);
+}
+
+/**
+ * ehs_state_init - of a node with settings, before others can see it
+ * @node: node
+ */
+void ehs_state_init(struct ehs_node *node)
+{
+	INIT_DELAYED_WORK(&node->tell, ehs_state_tell);
+	spin_lock(&node->lock);
+	/* a node without load so far has been below since it is there */
+	node->low = true;
+	node->low_since = jiffies;
+	node->told = ehs_state_now(node);
+	node->told_at = jiffies - msecs_to_jiffies(EHS_STATE_TELL_MS);
+	spin_unlock(&node->lock);
+}

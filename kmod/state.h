@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _EHS_STATE_H
+#define _EHS_STATE_H
+
+#include "node.h"
+
+/**
+ * ehs_state_of - state from load, threshold and threshold length (paper 4)
+ * @load: L
+ * @threshold: T
+ * @length: α
+ *
+ * Receiver below T-α, sender above T+α, ok between and on both boundaries.
+ * Signed and wide, as T-α may be negative.
+ */
+static inline enum ehs_state ehs_state_of(u32 load, u32 threshold, u32 length)
+{
+	if ((s64)load < (s64)threshold - length)
+		return EHS_STATE_RECEIVER;
+	if ((s64)load > (s64)threshold + length)
+		return EHS_STATE_SENDER;
+	return EHS_STATE_OK;
+}
+
+void ehs_state_init(struct ehs_node *node);
+enum ehs_state ehs_state_get(const struct ehs_node *node);
+void ehs_state_update(struct ehs_node *node);
+
+#endif /* _EHS_STATE_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoints of the module, below events/ehsched. Numbers of states, reasons
+ * and verdicts are those of uapi/linux/ehsched.h; loads are thousandths of a
+ * task; times are nanoseconds; node is the inode of the network namespace.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM ehsched
+
+#if !defined(_EHS_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _EHS_TRACE_H
+
+#include <linux/ktime.h>
+#include <linux/tracepoint.h>
+#include <net/net_namespace.h>
+
+#include "compat/compat.h"
+#include "node.h"
+#include "task.h"
+
+TRACE_EVENT(ehs_arrival,
+	TP_PROTO(const struct ehs_node *node, u64 cookie, const char *path, u32 load, u32 state),
+	TP_ARGS(node, cookie, path, load, state),
+	TP_STRUCT__entry(
+		__field(u32, node)
+		__field(u32, load)
+		__field(u64, cookie)
+		__field(u32, state)
+		__string(path, path)
+	),
+	TP_fast_assign(
+		__entry->node = node->net->ns.inum;
+		__entry->load = load;
+		__entry->cookie = cookie;
+		__entry->state = state;
+		ehs_assign_str(path, path);
+	),
+	TP_printk("node=%u cookie=%llu load=%u state=%u path=%s",
+		  __entry->node, __entry->cookie, __entry->load, __entry->state, __get_str(path))
+);
+
+TRACE_EVENT(ehs_decision,
+	TP_PROTO(const struct ehs_node *node, u64 cookie, u32 task_state, u32 reason),
+	TP_ARGS(node, cookie, task_state, reason),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u32, node)
+		__field(u32, task_state)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->cookie = cookie;
+		__entry->node = node->net->ns.inum;
+		__entry->task_state = task_state;
+		__entry->reason = reason;
+	),
+	TP_printk("node=%u cookie=%llu task_state=%u reason=%u",
+		  __entry->node, __entry->cookie, __entry->task_state, __entry->reason)
+);
+
+TRACE_EVENT(ehs_verdict,
+	TP_PROTO(u64 cookie, u32 verdict, u32 reason, u64 waited),
+	TP_ARGS(cookie, verdict, reason, waited),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, waited)
+		__field(u32, verdict)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->cookie = cookie;
+		__entry->waited = waited;
+		__entry->verdict = verdict;
+		__entry->reason = reason;
+	),
+	TP_printk("cookie=%llu verdict=%u reason=%u waited=%llu",
+		  __entry->cookie, __entry->verdict, __entry->reason, __entry->waited)
+);
+
+TRACE_EVENT(ehs_finish,
+	TP_PROTO(const struct ehs_task *task),
+	TP_ARGS(task),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, lived)
+		__field(u32, node)
+		__field(u32, task_state)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->cookie = task->id;
+		__entry->lived = ktime_get_ns() - task->started_at;
+		__entry->node = task->node->net->ns.inum;
+		__entry->task_state = task->state;
+		__entry->reason = task->reason;
+	),
+	TP_printk("node=%u cookie=%llu task_state=%u reason=%u lived=%llu",
+		  __entry->node, __entry->cookie, __entry->task_state, __entry->reason,
+		  __entry->lived)
+);
+
+#endif /* _EHS_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
