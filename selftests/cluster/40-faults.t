@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Agents, links and the module go away; a task runs once or is reported lost.
 
-agent_pid() { on "$1" cat "/run/ehsched/node$1/agent.pid"; }
+agent_pid() { on "$1" cat "/run/ehsched/node$1/pid"; }
 agent_up() { [ "$(status_of "0.$1" agent)" = up ]; }
 agent_not_up() { ! agent_up "$1"; }
 
@@ -29,7 +29,7 @@ ehctl run -- bash -c 'for i in 1 2 3 4 5 6; do
 	EHS_WHERE=$PWD/where '"$PROBE"' exit 5; [ $? = 5 ] || echo wrong; done' >got 2>&1
 [ ! -s got ] && [ "$(wc -l <where)" -eq 6 ] && ! grep -q "^$host$" where
 ok "tasks go elsewhere or stay while it is dead" "$(cat got where)"
-on "$other" agent start
+on "$other" agent-start "$other"
 wait_for 30 agent_up "$other"
 ok "the restarted agent is taken back"
 on "$other" sh -c "! kill -0 $remote" 2>/dev/null
@@ -57,7 +57,7 @@ wait $reaper
 ok "home agent lost: its stubs end as killed" "$(cat out err)"
 wait_for 20 on "${host#n}" test ! -e "/proc/$remote"
 ok "and their tasks on $host with them"
-on 0 agent start
+agent-start 0
 wait_for 30 status_of 0.1 state && wait_for 30 agent_up 1 && wait_for 30 agent_up 2
 ok "the restarted home agent finds the others"
 relax
