@@ -8,6 +8,7 @@ MUSL_CC	?= musl-gcc
 CFLAGS	?= -O2 -g
 PREFIX	?= /usr
 DESTDIR	?=
+KVER	?= $(shell uname -r)
 
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
@@ -54,7 +55,7 @@ $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
 	@mkdir -p $(@D)
 	$(MUSL_CC) -static -o $@ $^
 
--include kmod/module.mk selftests/selftests.mk packaging/install.mk
+-include kmod/module.mk selftests/selftests.mk selftests/bench/bench.mk packaging/install.mk
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 clean:

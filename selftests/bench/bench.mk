@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+BENCH := $(addprefix $(O)/selftests/bench/,spawn manage probe)
+
+$(O)/selftests/bench/spawn: selftests/bench/spawn.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -o $@ $<
+
+$(O)/selftests/bench/manage: selftests/bench/manage.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -o $@ $< $(shell pkg-config --libs libnl-genl-3.0)
+
+$(O)/selftests/bench/probe: selftests/cluster/probe.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -o $@ $<
+
+# BENCH_PARTS="exec-cost cluster native" to choose
+bench:
+	packaging/deps build module test bench
+	$(MAKE) --no-print-directory all $(BENCH)
+	selftests/bench/run $(O) $(BENCH_PARTS)
