@@ -8,7 +8,6 @@ MUSL_CC	?= musl-gcc
 CFLAGS	?= -O2 -g
 PREFIX	?= /usr
 DESTDIR	?=
-KVER	?= $(shell uname -r)
 
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
