@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-BENCH := $(addprefix $(O)/selftests/bench/,spawn manage probe)
+BENCH := $(addprefix $(O)/selftests/bench/,spawn manage probe true)
 
 $(O)/selftests/bench/spawn: selftests/bench/spawn.c
 	@mkdir -p $(@D)
@@ -12,6 +12,10 @@ $(O)/selftests/bench/manage: selftests/bench/manage.c
 $(O)/selftests/bench/probe: selftests/cluster/probe.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -o $@ $<
+
+$(O)/selftests/bench/true: selftests/bench/true.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
 # BENCH_PARTS="exec-cost cluster native" to choose
 bench:
