@@ -26,13 +26,15 @@
 #include <linux/ehsched.h>
 #include "eh/eh.h"
 #include "config.h"
+#include "peer.h"
 
 struct agent {
 	struct event_base *base;
-	struct config *config;
+	struct config *config;	/* swapped by a reload: do not keep pointers into it */
 	struct eh_code self;
 	char code[EH_CODE_TEXT];
 	bool module;		/* the netlink family is there and we are registered */
+	bool draining;		/* takes no new guests */
 };
 extern struct agent agent;	/* one a process */
 
@@ -58,6 +60,8 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 /** The reservation behind a token this node's stubs bring; NULL: unknown or over. */
 struct placement *placement_by_token(const char *token);
 struct peer *placement_executor(const struct placement *p);
+/** A sentence on why it ended as it did; never NULL. */
+const char *placement_text(const struct placement *p);
 const char *placement_id(const struct placement *p);	/* "0.1:42" */
 /** What became of it: for `tasks`, `why`, counters and the controller. */
 void placement_started(struct placement *p, pid_t stub, pid_t remote);
@@ -67,17 +71,19 @@ void placement_lost(struct placement *p);
 
 /* ---- guest.c: the executor ---- */
 
-/** Handler of POST /v1/reserve. */
-json_t *guest_reserve(struct peer *from, const json_t *body, int *status);
-/** Handler of POST /v1/job. */
 struct h2_stream;
 struct h2_stream_ops;
+struct h2_answer;
+/** Handler of POST /v1/reserve; later, as the digest of the program may take a while. */
+void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answer);
+/** Handler of POST /v1/job. */
 int guest_job(struct peer *from, struct h2_stream *s,
 	      const struct h2_stream_ops **ops, void **ctx);
 /** Load reserved but not yet started, in thousandths; ids of reservations since the last call. */
 uint64_t guest_reserved_load(void);
 json_t *guest_take_seen(void);
 unsigned int guest_count(void);
+void guest_shutdown(void);		/* the agent ends: kills all guests */
 void guest_list(json_t *tasks);		/* appends entries of `tasks --json` */
 
 /* ---- handoff.c ---- */
@@ -120,7 +126,7 @@ void control_touch(void);
 
 /* ---- local.c / api.c ---- */
 
-/** Sends an event to all `ehctl watch`; steals it. */
+/** Sends an event to all `ehctl watch`; steals `members`. */
 void api_event(const char *event, json_t *members);
 
 /* ---- log.c ---- */

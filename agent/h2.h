@@ -16,11 +16,13 @@
 #include <jansson.h>
 
 #define H2_WINDOW	65536
+#define H2_STREAMS	512		/**< at a time and connection */
+#define H2_JSON_MAX	(1u << 20)	/**< largest JSON body */
 
 struct peer;		/* a configured node of the cluster, peer.h */
 struct h2_stream;
 
-/** What the owner of a stream is told. All calls come from the event loop. */
+/** What the owner of a stream is told. All calls come from the event loop. Each may be NULL. */
 struct h2_stream_ops {
 	/** Client only: the response has begun. */
 	void (*response)(void *ctx, int status);
@@ -40,20 +42,27 @@ struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
 			  const struct h2_stream_ops *ops, void *ctx);
 void h2_resume(struct h2_stream *s);
 void h2_consume(struct h2_stream *s, size_t length);
-/** Resets the stream; ops->closed is not called any more. */
+/** Resets the stream; ops->closed is not called any more and the handle is dead. */
 void h2_abort(struct h2_stream *s);
 
-/** JSON over POST. `done` is called exactly once: status 0 when there was no answer
- *  (unreachable, time-out); `reply` is borrowed and may be NULL. */
+/** JSON over POST (GET when there is no body). `done` is called exactly once, later: status 0 when
+ *  there was no answer (unreachable, time-out); `reply` is borrowed and may be NULL.
+ *  Returns 0, or -ENOTCONN, -ENOMEM: nothing was sent and `done` is not called. */
 typedef void (*h2_reply_fn)(void *ctx, int status, const json_t *reply);
 int h2_request(struct peer *to, const char *path, json_t *body_stolen,
 	       unsigned int timeout_ms, h2_reply_fn done, void *ctx);
 
-/** Server side: a table of routes. */
+/** Server side: a request that is answered later, by exactly one h2_answer(). */
+struct h2_answer;
+void h2_answer(struct h2_answer *to, int status, json_t *body_stolen);
+
+/** Server side: a table of routes; exactly one of the handlers is set. */
 struct h2_route {
 	const char *method, *path;
 	/** JSON in, JSON out (new reference), *status preset to 200; NULL body is an empty reply. */
 	json_t *(*json)(struct peer *from, const json_t *body, int *status);
+	/** JSON in, answered later; `body` is borrowed. */
+	void (*later)(struct peer *from, const json_t *body, struct h2_answer *answer);
 	/** Or: takes over the stream. 0, or an HTTP status to refuse with. */
 	int (*stream)(struct peer *from, struct h2_stream *s,
 		      const struct h2_stream_ops **ops, void **ctx);
