@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For the kernel tests: KTAP, waiting, and a node with its cgroups and agent.
+# shellcheck shell=bash
+
+tests=0 failed=0
+ok() { tests=$((tests + 1)); echo "ok $tests $1"; }
+not_ok() {
+	tests=$((tests + 1)) failed=$((failed + 1))
+	echo "not ok $tests $1"
+	shift
+	printf '# %s\n' "$@"
+}
+skip() { tests=$((tests + 1)); echo "ok $tests $1 # SKIP $2"; }
+finish() {
+	echo "1..$tests"
+	exit $((failed > 0))
+}
+
+# is NAME GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
+}
+# like NAME GOT PATTERN (of the shell)
+like() {
+	# shellcheck disable=SC2053
+	if [[ $2 == $3 ]]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
+}
+# holds NAME EXPRESSION
+holds() { if (($2)); then ok "$1"; else not_ok "$1" "not true: $2"; fi; }
+
+# until_true SECONDS COMMAND…: waits for an event by asking again and again
+until_true() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+	done
+}
+# file_has FILE PATTERN
+file_has() { grep -qE -- "$2" "$1"; }
+
+# field NAME: of the node; a second operand is the file with another output
+field() { $nl get | awk -v n="$1" '$1 == n { print $2 }'; }
+field_is() { [ "$(field "$1")" = "$2" ]; }
+counter() { field "n.$1"; }
+# refused NAME ERRNO TEXT COMMAND…: the command fails with this error and a text that has TEXT in it
+refused() {
+	local name=$1 errno=$2 text=$3 got
+	shift 3
+	if got=$("$@" 2>&1 >/dev/null); then
+		not_ok "$name" "was accepted"
+	else
+		like "$name" "$got" "$errno: *$text*"
+	fi
+}
+
+# agent STUB ARGS…: starts one in the background, waits until it is registered; its pid in $agent
+agent() {
+	: >"$log"
+	"$nl" agent "$@" >"$log" 2>&1 &
+	agent=$!
+	until_true 20 file_has "$log" '^registered' || { echo "Bail out! no agent: $(cat "$log")"; exit 1; }
+}
+agent_end() {
+	kill "$agent" 2>/dev/null
+	wait "$agent" 2>/dev/null
+	until_true 20 field_is agent ''
+}
+
+# sitter CGROUP: a task that is counted and sleeps; its pid in $sitter
+sitter() {
+	local before
+	before=$(field local)
+	"$probe" in "$1" -- sleep 1000 &
+	sitter=$!
+	until_true 20 field_is local $((before + 1))
+}
+sitter_end() {
+	kill "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+}
+
+# A node that manages $cg/m, has the guest cgroup $cg/g, knows its load exactly,
+# and is a sender as soon as it has one task.
+node_reset() {
+	"$nl" set clear && "$nl" set managed="$cg/m" guest="$cg/g" index=tasks weight=1000 \
+		threshold=0 length=0 dwell=0 limit=100
+}
+
+# counted REASON NAME COMMAND…: exactly this reason is counted, once, by COMMAND
+counted() {
+	local reason=$1 name=$2 before after
+	shift 2
+	before=$($nl get | grep '^n\.')
+	"$@" >"$out" 2>&1
+	after=$($nl get | grep '^n\.')
+	is "$name" "$(diff <(echo "$before") <(echo "$after") | awk '/^>/ { print $2 }' | xargs)" "n.$reason"
+	is "$name: counted once" "$(awk -v n="n.$reason" '$1 == n { print $2 }' <<<"$after")" \
+		"$(($(awk -v n="n.$reason" '$1 == n { print $2 }' <<<"$before") + 1))"
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * nl COMMAND: speaks to the family ehsched for the tests. Prints "name value"
+ * lines; an error as "ERRNO: extack text" on stderr, exit 1.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/netlink.h>
+#include <linux/ehsched.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+
+static const char *const reasons[] = {
+	"none",		 "not-sender",	 "setuid",	 "file-caps",	  "traced",
+	"open-files",	 "namespace",	 "confined",	 "stub",	  "placed",
+	"bypass",	 "guest",	 "no-agent",	 "agent-gone",	  "time-out",
+	"killed",	 "no-memory",	 "queue-full",	 "unloading",	  "redirect",
+	"sender",	 "explicit",	 "auto",	 "no-receiver",	  "no-controller",
+	"excluded",	 "unreachable",	 "refused",	 "files-differ",  "no-headroom",
+	"guest-limit",	 "root-refused", "unknown-user", "draining",	  "lease-over",
+	"start-failed",	 "lost",	 "no-module",
+};
+_Static_assert(sizeof(reasons) / sizeof(*reasons) == EHS_REASON_MAX + 1, "a name per reason");
+
+static const char *const states[] = { "receiver", "ok", "sender" };
+static const char *const indexes[] = { "runnable", "tasks", "cpu" };
+static const char *const task_states[] = { "local", "pending", "away", "guest" };
+
+#define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
+
+static struct nl_sock *sock;
+static int family;
+static char error_text[512];
+static bool done;
+
+static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "nl: ");
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "\n");
+	va_end(args);
+	exit(2);
+}
+
+static uint32_t find(const char *const *table, size_t n, const char *name)
+{
+	char *end;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(table[i], name))
+			return i;
+	/* numbers too, for values that have no name */
+	i = strtoul(name, &end, 0);
+	if (*end)
+		die("%s: no such name", name);
+	return i;
+}
+
+#define FIND(table, name) find(table, sizeof(table) / sizeof(*(table)), name)
+
+/* Keeps "ERRNO: text" of a refusal; libnl does not look at extack itself. */
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
+{
+	struct nlmsghdr *nlh = (struct nlmsghdr *)((char *)err - NLMSG_HDRLEN);
+	int skip = sizeof(*err), left;
+	const char *text = "";
+	struct nlattr *attr;
+
+	(void)from;
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+		skip += NLMSG_ALIGN(err->msg.nlmsg_len) - sizeof(err->msg);
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS) {
+		attr = (struct nlattr *)((char *)err + skip);
+		left = (char *)nlh + nlh->nlmsg_len - (char *)attr;
+		attr = nla_find(attr, left, NLMSGERR_ATTR_MSG);
+		if (attr)
+			text = nla_get_string(attr);
+	}
+	snprintf(error_text, sizeof(error_text), "%s: %s", strerrorname_np(-err->error), text);
+	*(int *)arg = err->error;
+	done = true;
+	return NL_STOP;
+}
+
+static int on_done(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	(void)arg;
+	done = true;
+	return NL_STOP;
+}
+
+static void print_node(struct nlmsghdr *nlh)
+{
+	struct nlattr *attr, *tb[EHS_A_COUNTER_MAX + 1];
+	int rem;
+
+	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, rem) {
+		switch (nla_type(attr)) {
+		case EHS_A_NODE_LOAD:
+			printf("load %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_THRESHOLD:
+			printf("threshold %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_THRESHOLD_LENGTH:
+			printf("length %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_STATE:
+			printf("state %s\n", NAME(states, nla_get_u32(attr)));
+			break;
+		case EHS_A_NODE_LOAD_INDEX:
+			printf("index %s\n", NAME(indexes, nla_get_u32(attr)));
+			break;
+		case EHS_A_NODE_WEIGHT:
+			printf("weight %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_TIME_LIMIT:
+			printf("limit %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_DWELL:
+			printf("dwell %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_MANAGED_CGROUP_ID:
+			printf("managed %" PRIu64 "\n", nla_get_u64(attr));
+			break;
+		case EHS_A_NODE_GUEST_CGROUP_ID:
+			printf("guest-cgroup %" PRIu64 "\n", nla_get_u64(attr));
+			break;
+		case EHS_A_NODE_NETNS:
+			printf("netns %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_AGENT_PORT:
+			printf("agent %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_TASKS_LOCAL:
+			printf("local %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_TASKS_GUEST:
+			printf("guest %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_TASKS_AWAY:
+			printf("away %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_PENDING:
+			printf("pending %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_COUNTER:
+			if (nla_parse_nested(tb, EHS_A_COUNTER_MAX, attr, NULL) ||
+			    !tb[EHS_A_COUNTER_REASON] || !tb[EHS_A_COUNTER_COUNT])
+				die("a counter without reason or count");
+			printf("n.%s %" PRIu64 "\n", NAME(reasons, nla_get_u32(tb[EHS_A_COUNTER_REASON])),
+			       nla_get_u64(tb[EHS_A_COUNTER_COUNT]));
+			break;
+		case EHS_A_NODE_PAD:
+			break;
+		default:
+			printf("attribute-%d ?\n", nla_type(attr));
+		}
+	}
+}
+
+static void print_task(struct nlattr **tb)
+{
+	printf("%" PRIu64 " pid=%u uid=%u %s %s %s cgroup=%" PRIu64 " age=%" PRIu64 "\n",
+	       nla_get_u64(tb[EHS_A_TASK_ID]), nla_get_u32(tb[EHS_A_TASK_PID]),
+	       nla_get_u32(tb[EHS_A_TASK_UID]), NAME(task_states, nla_get_u32(tb[EHS_A_TASK_STATE])),
+	       NAME(reasons, nla_get_u32(tb[EHS_A_TASK_REASON])),
+	       nla_get_string(tb[EHS_A_TASK_COMMAND]), nla_get_u64(tb[EHS_A_TASK_CGROUP_ID]),
+	       time(NULL) - nla_get_u64(tb[EHS_A_TASK_STARTED]) / 1000000000);
+}
+
+/* Requests not answered yet: they also come in while a verdict is sent. */
+static struct {
+	uint64_t cookies[2048];
+	unsigned int first, next;
+} asked;
+
+static void take_request(struct nlmsghdr *nlh)
+{
+	struct nlattr *tb[EHS_A_PLACE_MAX + 1];
+	uint64_t cookie;
+	int i;
+
+	if (genlmsg_parse(nlh, 0, tb, EHS_A_PLACE_MAX, NULL))
+		die("unreadable request");
+	for (i = EHS_A_PLACE_COOKIE; i <= EHS_A_PLACE_TIME_LIMIT; i++)
+		if (!tb[i])
+			die("a request without attribute %d", i);
+	cookie = nla_get_u64(tb[EHS_A_PLACE_COOKIE]);
+	asked.cookies[asked.next++ % 2048] = cookie;
+	printf("request %" PRIu64 " pid=%u uid=%u path=%s cgroup=%" PRIu64 " load=%u limit=%u\n",
+	       cookie, nla_get_u32(tb[EHS_A_PLACE_PID]), nla_get_u32(tb[EHS_A_PLACE_UID]),
+	       nla_get_string(tb[EHS_A_PLACE_PATH]), nla_get_u64(tb[EHS_A_PLACE_CGROUP_ID]),
+	       nla_get_u32(tb[EHS_A_PLACE_LOAD]), nla_get_u32(tb[EHS_A_PLACE_TIME_LIMIT]));
+}
+
+static int on_message(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *nlh = nlmsg_hdr(msg);
+	struct nlattr *tb[EHS_A_TASK_MAX + 1];
+	int i;
+
+	(void)arg;
+	switch (genlmsg_hdr(nlh)->cmd) {
+	case EHS_CMD_NODE_NTF:
+		printf("notification\n");
+		/* fall through */
+	case EHS_CMD_NODE_GET:
+		print_node(nlh);
+		break;
+	case EHS_CMD_TASK_GET:
+		if (genlmsg_parse(nlh, 0, tb, EHS_A_TASK_MAX, NULL))
+			die("unreadable task");
+		for (i = 1; i < EHS_A_TASK_PAD; i++)
+			if (!tb[i])
+				die("a task without attribute %d", i);
+		print_task(tb);
+		break;
+	case EHS_CMD_PLACE_REQUEST:
+		take_request(nlh);
+		break;
+	}
+	fflush(stdout);
+	return NL_OK;
+}
+
+static void open_socket(void)
+{
+	int one = 1;
+
+	sock = nl_socket_alloc();
+	if (!sock || genl_connect(sock))
+		die("no netlink socket");
+	family = genl_ctrl_resolve(sock, EHS_FAMILY_NAME);
+	if (family < 0)
+		die("no family %s: is the module loaded?", EHS_FAMILY_NAME);
+	/* events and answers come mixed */
+	nl_socket_disable_seq_check(sock);
+	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
+	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
+}
+
+static struct nl_msg *request(int cmd, int flags)
+{
+	struct nl_msg *msg = nlmsg_alloc_size(16384);
+
+	if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, cmd, 1))
+		die("no memory");
+	return msg;
+}
+
+/* Return: 0 or the negative errno of the kernel; error_text then says more. */
+static int talk(struct nl_msg *msg)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	int refused = 0, err;
+
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &refused);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_done, NULL);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_done, NULL);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
+	err = nl_send_auto(sock, msg);
+	if (err < 0)
+		die("send: %s", nl_geterror(err));
+	nlmsg_free(msg);
+	for (done = false; !done;) {
+		err = nl_recvmsgs(sock, cb);
+		if (err < 0 && !done)
+			die("receive: %s", nl_geterror(err));
+	}
+	nl_cb_put(cb);
+	return refused;
+}
+
+static int report(int err)
+{
+	if (err)
+		fprintf(stderr, "%s\n", error_text);
+	return !!err;
+}
+
+static int open_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* KEY=VALUE of node-set; "raw.N=V" puts attribute N with four bytes. */
+static void put_setting(struct nl_msg *msg, char *word)
+{
+	static const struct {
+		const char *name;
+		int type;
+	} numbers[] = {
+		{ "threshold", EHS_A_NODE_THRESHOLD }, { "length", EHS_A_NODE_THRESHOLD_LENGTH },
+		{ "weight", EHS_A_NODE_WEIGHT },       { "limit", EHS_A_NODE_TIME_LIMIT },
+		{ "dwell", EHS_A_NODE_DWELL },	       { "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
+	};
+	char *value = strchr(word, '=');
+	size_t i;
+
+	if (!strcmp(word, "clear")) {
+		nla_put_flag(msg, EHS_A_NODE_CLEAR_CGROUPS);
+		return;
+	}
+	if (!value)
+		die("%s: KEY=VALUE is needed", word);
+	*value++ = '\0';
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		if (!strcmp(word, numbers[i].name)) {
+			nla_put_u32(msg, numbers[i].type, strtoul(value, NULL, 0));
+			return;
+		}
+	}
+	if (!strcmp(word, "index"))
+		nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, FIND(indexes, value));
+	else if (!strcmp(word, "managed"))
+		nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, open_folder(value));
+	else if (!strcmp(word, "guest"))
+		nla_put_u32(msg, EHS_A_NODE_GUEST_CGROUP_FD, open_folder(value));
+	else if (!strncmp(word, "raw.", 4))
+		nla_put_u32(msg, atoi(word + 4), strtoul(value, NULL, 0));
+	else
+		die("%s: no such setting", word);
+}
+
+static int cmd_get(int argc, char **argv)
+{
+	struct nl_msg *msg = request(EHS_CMD_NODE_GET, 0);
+
+	/* operands are attributes that must be refused */
+	for (; argc > 0; argc--, argv++)
+		put_setting(msg, *argv);
+	nlmsg_hdr(msg)->nlmsg_flags |= NLM_F_ACK;
+	return report(talk(msg));
+}
+
+static int cmd_dump(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return report(talk(request(EHS_CMD_NODE_GET, NLM_F_DUMP)));
+}
+
+static int cmd_tasks(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return report(talk(request(EHS_CMD_TASK_GET, NLM_F_DUMP)));
+}
+
+static int cmd_set(int argc, char **argv)
+{
+	struct nl_msg *msg = request(EHS_CMD_NODE_SET, NLM_F_ACK);
+
+	for (; argc > 0; argc--, argv++)
+		put_setting(msg, *argv);
+	return report(talk(msg));
+}
+
+static int cmd_bypass(int argc, char **argv)
+{
+	struct nl_msg *msg = request(EHS_CMD_TASK_BYPASS, NLM_F_ACK);
+
+	if (argc)
+		nla_put_u32(msg, EHS_A_TASK_PID, strtoul(argv[0], NULL, 0));
+	return report(talk(msg));
+}
+
+/* verdict COOKIE|- VERDICT|- REASON|- TOKEN|- */
+static struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
+			      const char *token)
+{
+	struct nl_msg *msg = request(EHS_CMD_PLACE_VERDICT, NLM_F_ACK);
+
+	if (strcmp(cookie, "-"))
+		nla_put_u64(msg, EHS_A_PLACE_COOKIE, strtoull(cookie, NULL, 0));
+	if (!strcmp(verdict, "remote"))
+		nla_put_u32(msg, EHS_A_PLACE_VERDICT, EHS_VERDICT_REMOTE);
+	else if (!strcmp(verdict, "local"))
+		nla_put_u32(msg, EHS_A_PLACE_VERDICT, EHS_VERDICT_LOCAL);
+	else if (strcmp(verdict, "-"))
+		nla_put_u32(msg, EHS_A_PLACE_VERDICT, strtoul(verdict, NULL, 0));
+	if (strcmp(reason, "-"))
+		nla_put_u32(msg, EHS_A_PLACE_REASON, FIND(reasons, reason));
+	if (strcmp(token, "-"))
+		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
+	return msg;
+}
+
+static int cmd_verdict(int argc, char **argv)
+{
+	if (argc != 4)
+		die("verdict COOKIE VERDICT REASON TOKEN");
+	return report(talk(verdict(argv[0], argv[1], argv[2], argv[3])));
+}
+
+static int cmd_register(const char *stub)
+{
+	struct nl_msg *msg = request(EHS_CMD_AGENT_REGISTER, NLM_F_ACK);
+
+	if (strcmp(stub, "-"))
+		nla_put_string(msg, EHS_A_AGENT_STUB, stub);
+	return talk(msg);
+}
+
+static void answer(uint64_t number, char **argv)
+{
+	char cookie[32];
+	int err;
+
+	snprintf(cookie, sizeof(cookie), "%" PRIu64, number);
+	err = talk(verdict(cookie, argv[0], argv[1], argv[2]));
+	printf("answer %s %s\n", cookie, err ? error_text : "accepted");
+	fflush(stdout);
+}
+
+/* Registers and never reads, with a receive buffer for very few requests. */
+static void __attribute__((noreturn)) deaf_agent(void)
+{
+	int small = 1;
+
+	setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	printf("registered %u\n", nl_socket_get_local_port(sock));
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+/* agent STUB silent|deaf, or agent STUB [twice] [late MS] VERDICT REASON TOKEN */
+static int cmd_agent(int argc, char **argv)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	bool silent, twice = false;
+	int err, late = 0;
+	uint64_t cookie;
+
+	if (argc < 2)
+		die("agent STUB silent|deaf | agent STUB [twice] [late MS] VERDICT REASON TOKEN");
+	err = cmd_register(argv[0]);
+	if (err)
+		return report(err);
+	argv++;
+	argc--;
+	if (!strcmp(argv[0], "deaf"))
+		deaf_agent();
+	silent = !strcmp(argv[0], "silent");
+	if (!strcmp(argv[0], "twice")) {
+		twice = true;
+		argv++;
+		argc--;
+	}
+	if (argc > 1 && !strcmp(argv[0], "late")) {
+		late = atoi(argv[1]);
+		argv += 2;
+		argc -= 2;
+	}
+	if (!silent && argc != 3)
+		die("agent: VERDICT REASON TOKEN are needed");
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
+	printf("registered %u\n", nl_socket_get_local_port(sock));
+	fflush(stdout);
+	for (;;) {
+		if (asked.first == asked.next || silent) {
+			err = nl_recvmsgs(sock, cb);
+			if (err < 0)
+				die("receive: %s", nl_geterror(err));
+			continue;
+		}
+		cookie = asked.cookies[asked.first++ % 2048];
+		if (late)
+			poll(NULL, 0, late);
+		answer(cookie, argv);
+		if (twice)
+			answer(cookie, argv);
+	}
+}
+
+/* register STUB: only says whether it would be accepted */
+static int cmd_try_register(int argc, char **argv)
+{
+	return report(cmd_register(argc ? argv[0] : "-"));
+}
+
+/* watch: prints notifications until it is killed */
+static int cmd_watch(int argc, char **argv)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	int group = genl_ctrl_resolve_grp(sock, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
+
+	(void)argc;
+	(void)argv;
+	if (group < 0 || nl_socket_add_membership(sock, group))
+		die("no group %s", EHS_MCGRP_NODE);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
+	printf("watching\n");
+	fflush(stdout);
+	for (;;)
+		if (nl_recvmsgs(sock, cb) < 0)
+			die("receive failed");
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "get", cmd_get },	    { "dump", cmd_dump },	{ "set", cmd_set },
+	{ "tasks", cmd_tasks },	    { "bypass", cmd_bypass },	{ "verdict", cmd_verdict },
+	{ "agent", cmd_agent },	    { "watch", cmd_watch },	{ "register", cmd_try_register },
+};
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		open_socket();
+		return commands[i].run(argc - 2, argv + 2);
+	}
+	die("get | dump | set | tasks | bypass | verdict | agent | watch | register");
+}
