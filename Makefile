@@ -69,4 +69,4 @@ demo:
 check:
 	packaging/deps build module test
 	$(MAKE) --no-print-directory all tests
-	selftests/run $(O)
+	EHS_BUILD=$(O) selftests/run
