@@ -250,8 +250,6 @@ static void open_socket(void)
 	family = genl_ctrl_resolve(sock, EHS_FAMILY_NAME);
 	if (family < 0)
 		die("no family %s: is the module loaded?", EHS_FAMILY_NAME);
-	/* events and answers come mixed */
-	nl_socket_disable_seq_check(sock);
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
 }
@@ -265,16 +263,34 @@ static struct nl_msg *request(int cmd, int flags)
 	return msg;
 }
 
+static int any_order(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	(void)arg;
+	return NL_OK;
+}
+
+static struct nl_cb *callbacks(void)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+
+	if (!cb)
+		die("no memory");
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
+	/* events come between the answers */
+	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, any_order, NULL);
+	return cb;
+}
+
 /* Return: 0 or the negative errno of the kernel; error_text then says more. */
 static int talk(struct nl_msg *msg)
 {
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	struct nl_cb *cb = callbacks();
 	int refused = 0, err;
 
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &refused);
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_done, NULL);
 	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_done, NULL);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
 	err = nl_send_auto(sock, msg);
 	if (err < 0)
 		die("send: %s", nl_geterror(err));
@@ -449,7 +465,7 @@ static void __attribute__((noreturn)) deaf_agent(void)
 /* agent STUB silent|deaf, or agent STUB [twice] [late MS] VERDICT REASON TOKEN */
 static int cmd_agent(int argc, char **argv)
 {
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	struct nl_cb *cb = callbacks();
 	bool silent, twice = false;
 	int err, late = 0;
 	uint64_t cookie;
@@ -476,7 +492,6 @@ static int cmd_agent(int argc, char **argv)
 	}
 	if (!silent && argc != 3)
 		die("agent: VERDICT REASON TOKEN are needed");
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
 	printf("registered %u\n", nl_socket_get_local_port(sock));
 	fflush(stdout);
 	for (;;) {
@@ -504,14 +519,13 @@ static int cmd_try_register(int argc, char **argv)
 /* watch: prints notifications until it is killed */
 static int cmd_watch(int argc, char **argv)
 {
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	struct nl_cb *cb = callbacks();
 	int group = genl_ctrl_resolve_grp(sock, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
 
 	(void)argc;
 	(void)argv;
 	if (group < 0 || nl_socket_add_membership(sock, group))
 		die("no group %s", EHS_MCGRP_NODE);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
 	printf("watching\n");
 	fflush(stdout);
 	for (;;)
