@@ -16,6 +16,7 @@
 
 #define FRAME_HEADER	8
 #define FRAME_DATA_MAX	16384		/**< most bytes of one data frame */
+#define FRAME_WINDOW	65536		/**< bytes of a descriptor that may be on the way unasked */
 #define FRAME_JSON_MAX	(16u << 20)
 #define FRAME_JOB_MAX	(8u << 20)	/**< ARG_MAX is at most 6 MiB */
 
@@ -29,20 +30,23 @@ enum frame_type {
 	FRAME_GO,	/**< agent -> executor: exec now. Before it nothing has started */
 	FRAME_STDIN,	/**< data; empty: end of file */
 	FRAME_SIGNAL,	/**< u32 signal, u32 1: for the whole process group (from a terminal) */
-	FRAME_CLOSED,	/**< u32 fd: nobody reads 1 or 2 at home any more */
+	FRAME_CLOSED,	/**< u32 fd: nobody reads 1 or 2 at home, or 0 there, any more */
 	/* executor -> agent -> stub */
 	FRAME_READY,	/**< executor -> agent: prepared, waits for GO */
-	FRAME_COMMIT,	/**< agent -> stub: GO is about to be sent; no local run after this */
+	FRAME_COMMIT,	/**< agent -> stub: GO is about to be sent; from here only a REFUSED allows a local run */
 	FRAME_STARTED,	/**< u32 pid there, then the executor's node code as text */
-	FRAME_REFUSED,	/**< u32 reason (enum ehs_reason), u32 errno or 0, text; nothing has started */
+	FRAME_REFUSED,	/**< u32 reason (enum ehs_reason; 0: the chosen node is this one), u32 errno
+			 *   or 0, text; nothing has started */
 	FRAME_STDOUT,	/**< data; empty: closed by the task */
 	FRAME_STDERR,
 	FRAME_STOPPED,	/**< u32 signal */
 	FRAME_CONTINUED,
 	FRAME_EXIT,	/**< struct frame_exit; follows all output that came before the exit */
 	FRAME_LOST,	/**< agent -> stub: text; the task is reported as killed */
-	/* executor -> agent */
-	FRAME_UNREAD,	/**< u32: bytes of STDIN the task left unread; before EXIT */
+	FRAME_TAKEN,	/**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT */
+	/* agent <-> executor */
+	FRAME_WANT,	/**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
+			 *   So a full pipe never holds up a signal or an exit behind it */
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
 	FRAME_REPLY,
@@ -69,6 +73,9 @@ struct frame_exit {
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
 
+/** u64 payload of FRAME_TAKEN. */
+#define FRAME_TAKEN_SIZE 8
+
 static inline void frame_put_u32(uint8_t *p, uint32_t v)
 {
 	p[0] = v;
@@ -80,6 +87,17 @@ static inline void frame_put_u32(uint8_t *p, uint32_t v)
 static inline uint32_t frame_get_u32(const uint8_t *p)
 {
 	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline void frame_put_u64(uint8_t *p, uint64_t v)
+{
+	frame_put_u32(p, v);
+	frame_put_u32(p + 4, v >> 32);
+}
+
+static inline uint64_t frame_get_u64(const uint8_t *p)
+{
+	return frame_get_u32(p) | (uint64_t)frame_get_u32(p + 4) << 32;
 }
 
 #endif

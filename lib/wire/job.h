@@ -2,7 +2,8 @@
 /**
  * @file job.h
  * Everything a task takes along when it is run on another node, and its
- * encoding as the payload of FRAME_JOB. Used by the stub (encode) and the
+ * encoding as the payload of FRAME_JOB: little-endian numbers in the order of
+ * the structure, then groups, then the strings, each ended by a NUL. Used by the stub (encode) and the
  * agents (decode). No I/O, and nothing but libc, for the stub's sake.
  */
 #ifndef WIRE_JOB_H
@@ -19,6 +20,10 @@
 #define JOB_TTY(n)	(8u << (n))	/**< it is a terminal */
 #define JOB_NO_NEW_PRIVS 64u
 #define JOB_EXPLICIT	128u		/**< from `ehctl exec`: a refusal is an error, no local run */
+/* set by the home agent, which has the descriptors in hand */
+#define JOB_MERGED	256u		/**< 1 and 2 are one open file: one pipe there, so that order stays */
+#define JOB_NULL(n)	(512u << (n))	/**< descriptor n is /dev/null: the executor's own is used */
+#define JOB_FLAGS	4095u
 
 /**
  * Strings of a decoded specification point into the decoded buffer.
