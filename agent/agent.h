@@ -9,7 +9,8 @@
  *   control.c   member and controller roles (lib/eh), reports, thresholds
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   handoff.c   the stub's side: takes FRAME_JOB, drives the job stream at home
- *   guest.c     reservations and guests: the executor
+ *   reserve.c   reservations: the executor has the last word
+ *   guest.c     guests: the executor's side of a job stream
  *   launch.c    fork, credentials, exec of a guest
  *   relay.c     bytes between descriptors and frames, bounded
  *   files.c     is it the same program and folder there?
@@ -60,6 +61,8 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 /** The reservation behind a token this node's stubs bring; NULL: unknown or over. */
 struct placement *placement_by_token(const char *token);
 struct peer *placement_executor(const struct placement *p);
+/** Whose task it is: a stub of another user may not use its token. */
+uid_t placement_uid(const struct placement *p);
 /** A sentence on why it ended as it did; never NULL. */
 const char *placement_text(const struct placement *p);
 const char *placement_id(const struct placement *p);	/* "0.1:42" */
@@ -104,6 +107,8 @@ int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64]);
 int cgroup_guest_begin(const char *id);	/* descriptor of the folder, for CLONE_INTO_CGROUP */
 void cgroup_guest_kill(const char *id);
 void cgroup_guest_end(const char *id);
+/** guest.c: nothing is left in this guest's folder (called from the loop). */
+void guest_emptied(const char *id);
 
 /* ---- files.c ---- */
 
@@ -113,6 +118,9 @@ typedef void (*files_fn)(void *ctx, json_t *identity);
 void files_program(const char *path, pid_t pid, files_fn done, void *ctx);
 json_t *files_folder(const char *path_or_proc_cwd);
 bool files_same_folder(const json_t *there, const char *path);
+/** Whether `path` is here what `there` says; `done` once, at once when it is known. */
+typedef void (*files_same_fn)(void *ctx, bool same);
+void files_same_program(const json_t *there, const char *path, files_same_fn done, void *ctx);
 
 /* ---- control.c ---- */
 
