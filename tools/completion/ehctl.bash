@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bash completion for ehctl
+_ehctl()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i
+
+	# behind "--" stands another command
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [ "${COMP_WORDS[i]}" = -- ]; then
+			compopt -o default
+			COMPREPLY=($(compgen -c -- "$cur"))
+			return
+		fi
+	done
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain watch doctor cert help version" -- "$cur"))
+		return
+	fi
+	case $command in
+	exec | drain | undrain)
+		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
+			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --" -- "$cur")) ;;
+	run) COMPREPLY=($(compgen -W "-n --retry --" -- "$cur")) ;;
+	set)
+		compopt -o nospace
+		COMPREPLY=($(compgen -W "threshold= length= load-index= weight= time-limit= dwell=" -- "$cur")) ;;
+	cert) COMPREPLY=($(compgen -W "init node" -- "$cur") $(compgen -d -- "$cur")) ;;
+	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;
+	esac
+}
+complete -F _ehctl ehctl
