@@ -14,10 +14,11 @@
 
 #define EH_N_MAX	10
 #define EH_LEVELS_MAX	20
+#define EH_BITS_MAX	30	/**< most of n*l: a node's number fits 32 bits */
 #define EH_CODE_TEXT	(EH_LEVELS_MAX * 5 + 2)
 
 struct eh_topology {
-	unsigned int n, l;	/**< n*l <= 30 */
+	unsigned int n, l;	/**< n*l <= EH_BITS_MAX */
 };
 
 /** A node or controller: its level and its number 0..2^(n(l-level))-1 in the level. */
@@ -26,16 +27,19 @@ struct eh_code {
 	uint32_t index;
 };
 
-/** "3,2". 0 or -EINVAL. */
+/** "3,2": n 1..EH_N_MAX, l 1..EH_LEVELS_MAX. 0 or -EINVAL. */
 int eh_topology_parse(const char *text, struct eh_topology *out);
 
 /** Dots ("0.3.7") or, for n=3, the paper's octal ("037"). 0 or -EINVAL. */
 int eh_code_parse(const struct eh_topology *t, const char *text, struct eh_code *out);
 /** Returns out. */
 char *eh_code_format(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
+/** As "037" for n=3, as with dots otherwise. */
 char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
 
+/** Of the top: itself. */
 struct eh_code eh_code_parent(const struct eh_topology *t, struct eh_code code);
+/** Not of a node (level 0). */
 struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, unsigned int digit);
 /** The code's place among its siblings. */
 unsigned int eh_code_digit(const struct eh_topology *t, struct eh_code code);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file reason.h
+ * Names and sentences for enum ehs_reason (uapi/linux/ehsched.h): why a task
+ * runs where it runs. The names are those of uapi/ehsched.yaml.
+ */
+#ifndef REASON_H
+#define REASON_H
+
+#include <linux/ehsched.h>
+
+/** "not-sender"; "unknown" for a number a newer module or peer may send. Never NULL. */
+const char *reason_name(unsigned int reason);
+
+/** A sentence for users: what it means, and what to do if something can be done. Never NULL. */
+const char *reason_text(unsigned int reason);
+
+/** 0, or -EINVAL when no reason has this name. */
+int reason_parse(const char *name, enum ehs_reason *out);
+
+#endif
