@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ehstub TOKEN PATH ARGV0 [ARG]…
+ *
+ * TOKEN is a reservation (from the kernel), "@CODE" or "@auto" (from ehctl).
+ * Whatever goes wrong before the agent commits ends in an exec of PATH here.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+/* An agent that is stopped or stuck must not hold an exec for ever. */
+#define STUB_ANSWER_MS		10000
+/* From `ehctl exec`: the user waits; a large program is digested there first. */
+#define STUB_EXPLICIT_MS	120000
+
+static void say(const char *const *parts, int n)
+{
+	struct iovec iov[8];
+
+	for (int i = 0; i < n; i++)
+		iov[i] = (struct iovec){ (void *)parts[i], strlen(parts[i]) };
+	if (writev(2, iov, n) < 0)
+		return;	/* there is nobody to tell */
+}
+
+static void complain(const struct stub *s, const char *what, const char *why)
+{
+	const char *parts[] = { s->explicit ? "ehctl exec: " : "", what, ": ", why, "\n" };
+
+	say(parts, 5);
+}
+
+static void __attribute__((noreturn)) run_here(const struct stub *s)
+{
+	stub_mask(s->sigmask);
+	execve(s->path, s->argv, environ);
+	/* What execvp() and shells do with a script that has no #! line: argv0 gives way to two. */
+	if (errno == ENOEXEC) {
+		char **shell = s->argv - 1;
+
+		shell[0] = (char *)"sh";
+		shell[1] = (char *)s->path;
+		execve("/bin/sh", shell, environ);
+		errno = ENOEXEC;
+	}
+	complain(s, s->path, strerror(errno));
+	_exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
+}
+
+/* Before COMMIT something went wrong here: not an error of the program's. */
+static void __attribute__((noreturn)) give_up(const struct stub *s, const char *what, int error)
+{
+	if (!s->explicit)
+		run_here(s);
+	complain(s, what, strerror(error));
+	_exit(1);
+}
+
+/* Moved above 2: those may be closed, and the program must find them so. */
+int stub_above_2(int fd)
+{
+	int high;
+
+	if (fd < 0 || fd > 2)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	close(fd);
+	return high;
+}
+
+static int stub_connect(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(struct ucred);
+	struct ucred peer;
+	int fd;
+
+	fd = stub_above_2(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	if (fd < 0)
+		return -errno;
+	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
+	if (connect(fd, (struct sockaddr *)&address,
+		    offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return -errno;
+	/* The name is anybody's to take: hand a job only to root or to ourselves. */
+	if (peer.uid && peer.uid != geteuid())
+		return -EPERM;
+	return fd;
+}
+
+static int read_all(int fd, uint8_t *to, size_t length)
+{
+	while (length) {
+		ssize_t n = recv(fd, to, length, MSG_WAITALL);
+
+		if (n <= 0)
+			return -1;
+		to += n;
+		length -= n;
+	}
+	return 0;
+}
+
+/* The agent's next frame; agents write whole frames. -1: it has gone. */
+static int read_frame(int fd, enum frame_type *type, uint8_t *payload, uint32_t *length)
+{
+	uint8_t head[FRAME_HEADER];
+
+	if (read_all(fd, head, sizeof(head)) || frame_parse(head, type, length) ||
+	    *length > STUB_TEXT_MAX || read_all(fd, payload, *length))
+		return -1;
+	payload[*length] = '\0';
+	return 0;
+}
+
+static void __attribute__((noreturn)) refused(const struct stub *s, const uint8_t *payload,
+					       uint32_t length)
+{
+	/* Reason 0: the node asked for is this one. */
+	if (!s->explicit || length < 8 || !frame_get_u32(payload))
+		run_here(s);
+	complain(s, s->token + 1, (const char *)payload + 8);
+	_exit(1);
+}
+
+/* Returns once the agent has committed; else runs the program here. */
+static void wait_commit(struct stub *s, uint8_t *payload)
+{
+	/* Left unread, they are pending when the program runs here after all. */
+	static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	uint64_t set = 0, ignored = stub_ignored() | s->sigmask;
+	struct pollfd fds[2] = { { .fd = s->socket, .events = POLLIN }, { .events = POLLIN } };
+	enum frame_type type;
+	uint32_t length;
+	int ready;
+
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		set |= 1ull << (fatal[i] - 1);
+	fds[1].fd = stub_above_2(stub_signalfd(set & ~ignored));
+	ready = poll(fds, 2, s->token[0] == '@' ? STUB_EXPLICIT_MS : STUB_ANSWER_MS);
+	if (fds[1].fd >= 0)
+		close(fds[1].fd);
+	/*
+	 * Not answered. After the shutdown the agent can write nothing more, so
+	 * a COMMIT either is in the queue now or will never be.
+	 */
+	if (ready <= 0 || !fds[0].revents)
+		shutdown(s->socket, SHUT_RDWR);
+	if (read_frame(s->socket, &type, payload, &length))
+		give_up(s, "agent of this node", ready > 0 ? ECONNRESET : ETIMEDOUT);
+	if (type == FRAME_REFUSED)
+		refused(s, payload, length);
+	if (type != FRAME_COMMIT)
+		give_up(s, "agent of this node", EPROTO);
+}
+
+static void __attribute__((noreturn)) ended(const uint8_t *payload, uint32_t length)
+{
+	struct frame_exit x;
+
+	if (frame_exit_decode(&x, payload, length))
+		stub_die(SIGKILL);
+	if (x.status & 0x7f)
+		stub_die(x.status & 0x7f);
+	_exit(x.status >> 8);
+}
+
+static void started(struct stub *s)
+{
+	s->started = true;
+	/* The agent has them; writers and readers at the other ends wait for the last one. */
+	if (s->feed < 0)
+		close(0);
+	close(1);
+}
+
+static void handle_frame(struct stub *s, uint8_t *payload)
+{
+	enum frame_type type;
+	uint32_t length;
+
+	if (read_frame(s->socket, &type, payload, &length)) {
+		const char *parts[] = { "ehsched: the agent of this node was lost while ", s->path,
+					" ran on another; it is reported as killed\n" };
+
+		say(parts, 3);
+		stub_die(SIGKILL);
+	}
+	switch (type) {
+	case FRAME_REFUSED:
+		refused(s, payload, length);
+	case FRAME_STARTED:
+		started(s);
+		break;
+	case FRAME_STDERR:
+		close(2);	/* the task has closed it */
+		break;
+	case FRAME_STOPPED:
+		if (length == 4)
+			stub_stop(s, frame_get_u32(payload));
+		break;
+	case FRAME_EXIT:
+		ended(payload, length);
+	case FRAME_LOST:
+		stub_die(SIGKILL);	/* the agent has said why on our standard error */
+	default:
+		break;
+	}
+}
+
+static void __attribute__((noreturn)) stand_in(struct stub *s, uint8_t *payload)
+{
+	struct pollfd fds[3] = { { .fd = s->socket, .events = POLLIN },
+				 { .fd = s->signals, .events = POLLIN } };
+
+	for (;;) {
+		int timeout = -1;
+
+		fds[1].fd = s->started ? s->signals : -1;
+		feed_wants(s, &fds[2].fd, &fds[2].events, &timeout);
+		if (poll(fds, 3, timeout) < 0)
+			continue;
+		if (fds[1].revents)
+			stub_forward_signals(s);
+		if (fds[0].revents)
+			handle_frame(s, payload);
+		else if (fds[2].revents)
+			feed_step(s);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static uint8_t payload[STUB_TEXT_MAX + 1];
+	struct stub s = { .feed = -1 };
+	int ret;
+
+	if (argc < 4) {
+		static const char *const usage[] = {
+			"ehstub: started by the kernel or by ehctl exec; not a command of its own\n"
+		};
+
+		say(usage, 1);
+		return 2;
+	}
+	s.token = argv[1];
+	s.path = argv[2];
+	s.argv = argv + 3;
+	s.explicit = s.token[0] == '@' && strcmp(s.token, "@auto");
+	s.sigmask = stub_mask(~0ull);
+
+	s.socket = stub_connect();
+	if (s.socket < 0)
+		give_up(&s, "agent of this node", -s.socket);
+	s.signals = stub_above_2(stub_signalfd(~0ull));
+	if (s.signals < 0)
+		give_up(&s, "signalfd", errno);
+	ret = stub_send_job(&s);
+	if (ret)
+		give_up(&s, s.path, -ret);
+	wait_commit(&s, payload);
+	stand_in(&s, payload);
+}

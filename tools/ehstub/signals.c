@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Signals of the stub: forwarded, or mirrored when the task died or stopped of one. */
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+#define SIGNALS		64
+#define BIT(sig)	(1ull << ((sig) - 1))
+
+/* The kernel's struct sigaction begins with the handler; all zero is SIG_DFL. */
+struct raw_action {
+	unsigned long handler, rest[7];
+};
+
+uint64_t stub_mask(uint64_t set)
+{
+	uint64_t old = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, &old, sizeof(set));
+	return old;
+}
+
+uint64_t stub_ignored(void)
+{
+	struct raw_action act;
+	uint64_t set = 0;
+
+	for (int sig = 1; sig <= SIGNALS; sig++)
+		if (!syscall(SYS_rt_sigaction, sig, NULL, &act, sizeof(set)) &&
+		    act.handler == (unsigned long)SIG_IGN)
+			set |= BIT(sig);
+	return set;
+}
+
+int stub_signalfd(uint64_t set)
+{
+	return syscall(SYS_signalfd4, -1, &set, sizeof(set), SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void stub_set_default(int sig)
+{
+	struct raw_action act;
+
+	memset(&act, 0, sizeof(act));
+	syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(uint64_t));
+}
+
+static void stub_send_signal(struct stub *s, int sig, bool group)
+{
+	uint8_t frame[FRAME_HEADER + 8];
+
+	frame_header(frame, FRAME_SIGNAL, 8);
+	frame_put_u32(frame + FRAME_HEADER, sig);
+	frame_put_u32(frame + FRAME_HEADER + 4, group);
+	/* When the agent has gone, the next read says so. */
+	send(s->socket, frame, sizeof(frame), MSG_NOSIGNAL);
+}
+
+/* Signals the terminal driver sends go to the whole group, as at home. */
+static bool stub_is_group(const struct signalfd_siginfo *info)
+{
+	if (info->ssi_code != SI_KERNEL)
+		return false;
+	switch (info->ssi_signo) {
+	case SIGINT:
+	case SIGQUIT:
+	case SIGTSTP:
+	case SIGHUP:
+	case SIGWINCH:
+	case SIGCONT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void stub_forward_signals(struct stub *s)
+{
+	struct signalfd_siginfo all[4];
+	ssize_t n;
+
+	while ((n = read(s->signals, all, sizeof(all))) > 0) {
+		for (size_t i = 0; i < n / sizeof(all[0]); i++) {
+			/* A child the task had before this exec: it has none over there. */
+			if (all[i].ssi_signo == SIGCHLD && all[i].ssi_code > 0)
+				continue;
+			stub_send_signal(s, all[i].ssi_signo, stub_is_group(&all[i]));
+		}
+	}
+}
+
+void stub_stop(struct stub *s, int sig)
+{
+	uint64_t pending = 0;
+
+	stub_set_default(sig);
+	kill(getpid(), sig);
+	stub_mask(~BIT(sig));	/* stops here, until a SIGCONT */
+	stub_mask(~0ull);
+	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
+	/*
+	 * No SIGCONT: the kernel did not stop us, as it does not in an orphaned
+	 * process group. Then a local task would not have stopped either.
+	 */
+	if (!(pending & BIT(SIGCONT)))
+		stub_send_signal(s, SIGCONT, true);
+}
+
+void stub_die(int sig)
+{
+	static const struct rlimit none;
+
+	/* A core of the stub would be of no use to anybody. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	stub_set_default(sig);
+	kill(getpid(), sig);
+	stub_mask(~BIT(sig));
+	/* Only where signals cannot kill: the first process of a pid namespace. */
+	_exit(128 + sig);
+}
