@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The agent's local socket, seen from its clients. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+#include "wire/frame.h"
+
+int client_connect(bool quiet)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(AGENT_SOCKET);
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		fail(0, "socket: %s", strerror(errno));
+		return -1;
+	}
+	memcpy(to.sun_path + 1, AGENT_SOCKET, strlen(AGENT_SOCKET));
+	if (connect(fd, (struct sockaddr *)&to, length)) {
+		if (!quiet)
+			fail(0, "the agent of this node does not answer: %s; start it with "
+			     "`systemctl start ehagent`", strerror(errno));
+		goto close_fd;
+	}
+	/* Anybody may take an abstract name while no agent is there. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (peer.uid && peer.uid != geteuid())) {
+		fail(0, "not the agent: user %u listens on its socket (process %d)", peer.uid,
+		     peer.pid);
+		goto close_fd;
+	}
+	return fd;
+
+close_fd:
+	close(fd);
+	return -1;
+}
+
+static int write_all(int fd, const void *data, size_t length)
+{
+	const char *at = data;
+
+	while (length) {
+		ssize_t n = send(fd, at, length, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		at += n;
+		length -= n;
+	}
+	return 0;
+}
+
+/* 1 done, 0 the other side has closed before the first byte, -1 error. */
+static int read_all(int fd, void *data, size_t length)
+{
+	size_t got = 0;
+
+	while (got < length) {
+		ssize_t n = read(fd, (char *)data + got, length - got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || (n == 0 && got)) {
+			if (!n)
+				errno = EPIPE;
+			return -1;
+		}
+		if (n == 0)
+			return 0;
+		got += n;
+	}
+	return 1;
+}
+
+int client_send(int fd, json_t *request)
+{
+	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+	uint8_t header[FRAME_HEADER];
+	int err = -1;
+
+	json_decref(request);
+	if (!text) {
+		fail(0, "no memory for the request, or an argument is not UTF-8");
+		return -1;
+	}
+	frame_header(header, FRAME_REQUEST, strlen(text));
+	if (write_all(fd, header, sizeof(header)) || write_all(fd, text, strlen(text)))
+		fail(0, "the agent closed the connection: %s", strerror(errno));
+	else
+		err = 0;
+	free(text);
+	return err;
+}
+
+/* {"error":{"what","why","usage"}}: said as our own, with the exit code it stands for. */
+static bool is_error(const json_t *reply, int *code)
+{
+	const json_t *error = json_object_get(reply, "error");
+	const char *what, *why;
+
+	if (!error)
+		return false;
+	what = json_string_value(json_object_get(error, "what"));
+	why = json_string_value(json_object_get(error, "why"));
+	*code = json_is_true(json_object_get(error, "usage")) ? EXIT_USAGE : EXIT_REFUSED;
+	fail(0, "%s: %s", what ? what : "refused", why ? why : "the agent gave no reason");
+	return true;
+}
+
+json_t *client_receive(int fd, int *code, bool *end)
+{
+	uint8_t header[FRAME_HEADER];
+	enum frame_type type;
+	json_error_t error;
+	uint32_t length;
+	json_t *reply = NULL;
+	char *text;
+	int got;
+
+	*code = EXIT_REFUSED;
+	got = read_all(fd, header, sizeof(header));
+	if (!got && end) {
+		*end = true;
+		return NULL;
+	}
+	if (got <= 0) {
+		fail(0, "the agent closed the connection%s%s", got ? ": " : "",
+		     got ? strerror(errno) : "; its log says why");
+		return NULL;
+	}
+	if (frame_parse(header, &type, &length) || (type != FRAME_REPLY && type != FRAME_EVENT)) {
+		fail(0, "the agent's answer is not understood: are ehctl and ehagent of one version?");
+		return NULL;
+	}
+	text = malloc(length + 1);
+	if (!text) {
+		fail(0, "no memory for an answer of %u bytes", length);
+		return NULL;
+	}
+	if (length && read_all(fd, text, length) <= 0) {
+		fail(0, "the agent's answer is cut short");
+		goto free_text;
+	}
+	reply = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(reply)) {
+		fail(0, "the agent's answer is no JSON object: %s", error.text);
+		json_decref(reply);
+		reply = NULL;
+	} else if (is_error(reply, code)) {
+		json_decref(reply);
+		reply = NULL;
+	} else {
+		*code = EXIT_DONE;
+	}
+free_text:
+	free(text);
+	return reply;
+}
+
+json_t *client_ask(json_t *request, int *code)
+{
+	json_t *reply = NULL;
+	int fd = client_connect(false);
+
+	*code = EXIT_REFUSED;
+	if (fd < 0) {
+		json_decref(request);
+		return NULL;
+	}
+	if (!client_send(fd, request))
+		reply = client_receive(fd, code, NULL);
+	close(fd);
+	return reply;
+}

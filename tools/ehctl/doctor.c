@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+
+static int add(json_t *checks, const char *name, bool ok, const char *what, const char *mend)
+{
+	return json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s}", "name", name, "ok", ok,
+						       "what", what, "mend", ok ? "" : mend));
+}
+
+static bool contains(const char *file, const char *word)
+{
+	char line[512];
+	bool found = false;
+	FILE *f = fopen(file, "re");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, word);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What can be seen without the agent, in the order in which things are needed. */
+static json_t *local_checks(void)
+{
+	json_t *document = json_pack("{s:i, s:[]}", "version", 1, "checks");
+	json_t *checks = json_object_get(document, "checks");
+	char stub[4096];
+	bool loaded = !access("/sys/module/ehsched", F_OK);
+
+	if (!checks)
+		return NULL;
+	add(checks, "agent", false, "no agent answers in this network namespace",
+	    "systemctl start ehagent; journalctl -u ehagent says why it ended");
+	add(checks, "configuration", !access("/etc/ehsched/agent.conf", R_OK),
+	    "/etc/ehsched/agent.conf", "write it: man ehagent.conf; `ehagent -t` checks it");
+	if (!loaded && access("/proc/modules", F_OK))
+		add(checks, "module", false, "this kernel cannot load modules",
+		    "none needed for ehctl run and exec; interception needs another kernel");
+	else if (!loaded && contains("/sys/kernel/security/lockdown", "[integrity]"))
+		add(checks, "module", false, "ehsched.ko is not loaded, and Secure Boot admits only signed modules",
+		    "sign it with a key enrolled by mokutil (DKMS does), then modprobe ehsched");
+	else
+		add(checks, "module", loaded, loaded ? "loaded" : "ehsched.ko is not loaded",
+		    "modprobe ehsched; dmesg says why if it fails");
+	add(checks, "cgroup", contains("/proc/mounts", " cgroup2 "), "cgroup-2 hierarchy",
+	    "mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1");
+	add(checks, "stub", companion("ehstub", stub, sizeof(stub)), "ehstub beside ehctl or in ../libexec/ehsched",
+	    "make install");
+	return document;
+}
+
+static int run(int argc, char **argv, bool json)
+{
+	json_t *reply, *check;
+	int fd, code = EXIT_DONE;
+	bool all = true;
+	size_t i;
+
+	if (argc > 1)
+		return bad_usage("%s: not understood", argv[1]);
+	fd = client_connect(true);
+	if (fd < 0) {
+		reply = local_checks();
+	} else {
+		reply = NULL;
+		if (!client_send(fd, json_pack("{s:s}", "command", "doctor")))
+			reply = client_receive(fd, &code, NULL);
+		close(fd);
+	}
+	if (!reply)
+		return code ? code : fail(EXIT_REFUSED, "no memory");
+	json_array_foreach(json_object_get(reply, "checks"), i, check)
+		all &= json_is_true(json_object_get(check, "ok"));
+	if (json) {
+		code = json_print(reply);
+	} else {
+		json_array_foreach(json_object_get(reply, "checks"), i, check) {
+			bool ok = json_is_true(json_object_get(check, "ok"));
+
+			printf("%-5s %-14s %s\n", ok ? "ok" : "WRONG", text_of(check, "name"),
+			       text_of(check, "what"));
+			if (!ok)
+				printf("%21s%s\n", "mend: ", text_of(check, "mend"));
+		}
+	}
+	json_decref(reply);
+	return code ? code : all ? EXIT_DONE : EXIT_REFUSED;
+}
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.arguments = "[--json]",
+	.help = "what is wrong on this node, and the mend\n\nExits 1 if something is wrong.",
+	.run = run,
+};

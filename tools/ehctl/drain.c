@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
+static int run(int argc, char **argv, bool json)
+{
+	json_t *reply;
+	int code;
+
+	if (argc != 2)
+		return bad_usage(argc < 2 ? "a node is needed" : "one node at a time");
+	reply = client_ask(json_pack("{s:s, s:s}", "command", argv[0], "node", argv[1]), &code);
+	if (reply && json)
+		code = json_print(reply);
+	json_decref(reply);
+	return code;
+}
+
+const struct command drain_command = {
+	.name = "drain",
+	.arguments = "NODE",
+	.help = "keep new tasks away from a node\n\nThose that run there go on.",
+	.run = run,
+};
+
+const struct command undrain_command = {
+	.name = "undrain",
+	.arguments = "NODE",
+	.help = "let new tasks come to a node again",
+	.run = run,
+};

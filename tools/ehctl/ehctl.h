@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file ehctl.h  Commands of ehctl and what they share. */
+#ifndef EHCTL_H
+#define EHCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <jansson.h>
+
+/** Exit codes of every command; run and exec exit as the task did. */
+enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+
+struct command {
+	const char *name;
+	const char *arguments;	/**< behind the name, for the usage line */
+	const char *help;	/**< first line: what it does; then options, notes */
+	/** argv[0] is the name; options --json and --help are taken out already,
+	 *  except behind "--". Returns the exit code. */
+	int (*run)(int argc, char **argv, bool json);
+};
+
+extern const struct command status_command, tree_command, tasks_command, why_command, run_command,
+	exec_command, set_command, drain_command, undrain_command, watch_command, doctor_command,
+	cert_command;
+
+/* ---- main.c ---- */
+
+extern const char *command_name;	/**< for messages */
+
+/** Prints `ehctl COMMAND: message` and returns `code`. */
+int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** The command's usage line behind a message; returns EXIT_USAGE. */
+int bad_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** Path of a program that is installed beside ehctl or in libexec/ehsched; NULL: not found. */
+char *companion(const char *name, char *buf, size_t size);
+
+/* ---- launch.c ---- */
+
+/** Searches PATH as a shell does. NULL with *code 127 or 126 after a message. */
+char *find_program(const char *name, char *buf, size_t size, int *code);
+/** Becomes the stub for argv (NULL-terminated), placed by `token` ("@CODE", "@auto").
+ *  Returns only on failure, with the exit code after a message. */
+int become_stub(const char *token, char **argv);
+/** The part of argv behind "--"; NULL after a message if there is none. */
+char **command_of(int argc, char **argv);
+
+/* ---- client.c ---- */
+
+/** A connection to the agent, or -1 after a message unless `quiet`. */
+int client_connect(bool quiet);
+/** Sends a request (stolen). 0, or -1 after a message. */
+int client_send(int fd, json_t *request);
+/** Next document; NULL after a message, or at the end with `*end` set if given.
+ *  An error reply is printed and *code set to the exit code it stands for. */
+json_t *client_receive(int fd, int *code, bool *end);
+/** One request, one reply: NULL after a message, *code set. */
+json_t *client_ask(json_t *request, int *code);
+
+/* ---- writer.c ---- */
+
+/** Rows of equal length; columns are as wide as their widest cell. NULL ends a row. */
+struct table;
+struct table *table_new(const char *heading, ...) __attribute__((sentinel));
+void table_row(struct table *t, const char *cell, ...) __attribute__((sentinel));
+void table_print(struct table *t);	/**< and frees it */
+
+/** The document as --json prints it. Returns EXIT_DONE or EXIT_REFUSED (write error). */
+int json_print(const json_t *document);
+
+/* What text shows of a member; "-" where there is none. The result is good until the 16th call after. */
+const char *text_of(const json_t *object, const char *key);
+const char *decimal_of(const json_t *object, const char *key);	/**< two places */
+const char *integer_of(const json_t *object, const char *key);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From the command line to a program that starts, for run and exec. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+char *find_program(const char *name, char *buf, size_t size, int *code)
+{
+	const char *path = getenv("PATH"), *end;
+	int err = ENOENT;
+
+	*code = 127;
+	if (!*name) {
+		fail(0, "the name of the program is empty");
+		return NULL;
+	}
+	if (strchr(name, '/')) {
+		if (strlen(name) >= size) {
+			fail(0, "%s: %s", name, strerror(ENAMETOOLONG));
+			return NULL;
+		}
+		strcpy(buf, name);
+		if (is_program(buf))
+			return buf;
+		err = access(buf, F_OK) ? errno : EACCES;
+		goto not_found;
+	}
+	if (!path)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	for (;; path = end + 1) {
+		size_t length;
+
+		end = strchrnul(path, ':');
+		length = end - path;
+		if (length + strlen(name) + 3 <= size) {
+			/* an empty entry is the current folder */
+			memcpy(buf, length ? path : ".", length ? length : 1);
+			length = length ? length : 1;
+			buf[length] = '/';
+			strcpy(buf + length + 1, name);
+			if (is_program(buf))
+				return buf;
+			if (!access(buf, F_OK))
+				err = EACCES;
+		}
+		if (!*end)
+			break;
+	}
+not_found:
+	*code = err == ENOENT ? 127 : 126;
+	fail(0, "%s: %s", name, err == ENOENT ? "command not found" : strerror(err));
+	return NULL;
+}
+
+int become_stub(const char *token, char **argv)
+{
+	char stub[4096], program[4096], **args;
+	size_t count = 0;
+	int code;
+
+	if (!find_program(argv[0], program, sizeof(program), &code))
+		return code;
+	if (!companion("ehstub", stub, sizeof(stub)))
+		return fail(EXIT_REFUSED, "ehstub is not installed beside ehctl or in ../libexec/ehsched");
+	while (argv[count])
+		count++;
+	args = calloc(count + 4, sizeof(*args));
+	if (!args)
+		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
+	args[0] = stub;
+	args[1] = (char *)token;
+	args[2] = program;
+	memcpy(args + 3, argv, count * sizeof(*args));
+	execv(stub, args);
+	code = fail(EXIT_REFUSED, "%s: %s", stub, strerror(errno));
+	free(args);
+	return code;
+}
+
+char **command_of(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--"))
+			continue;
+		if (argv[i + 1])
+			return argv + i + 1;
+		break;
+	}
+	bad_usage("a command behind -- is needed");
+	return NULL;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ehctl: finds the command; everything else is the command's. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+
+static const struct command *const commands[] = {
+	&status_command, &tree_command, &tasks_command, &why_command,	 &run_command,	  &exec_command,
+	&set_command,	 &drain_command, &undrain_command, &watch_command, &doctor_command, &cert_command,
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const char *command_name;
+static const struct command *current;
+
+static void complain(const char *format, va_list args)
+{
+	fprintf(stderr, "ehctl%s%s: ", command_name ? " " : "", command_name ? command_name : "");
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int fail(int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	return code;
+}
+
+int bad_usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	if (current)
+		fprintf(stderr, "usage: ehctl %s %s\n", current->name, current->arguments);
+	return EXIT_USAGE;
+}
+
+char *companion(const char *name, char *buf, size_t size)
+{
+	static const char *const places[] = { "", "../libexec/ehsched/", "../../tools/" };
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return NULL;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	slash[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if ((size_t)snprintf(buf, size, "%s%s%s", self, places[i], name) < size &&
+		    !access(buf, X_OK))
+			return buf;
+	}
+	return NULL;
+}
+
+static void print_commands(FILE *to)
+{
+	fprintf(to, "usage: ehctl COMMAND [--json] [--help] …\n\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-9s %.*s\n", commands[i]->name,
+			(int)strcspn(commands[i]->help, "\n"), commands[i]->help);
+	fprintf(to, "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage;\n"
+		    "run and exec exit as the task did (128+signal when it died of one).\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	return NULL;
+}
+
+/* Takes the options every command has out of argv; what follows "--" is not ours. */
+static int take_common(int argc, char **argv, bool *json, bool *help)
+{
+	int kept = 1, i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--json"))
+			*json = true;
+		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			*help = true;
+		else
+			argv[kept++] = argv[i];
+	}
+	while (i < argc)
+		argv[kept++] = argv[i++];
+	argv[kept] = NULL;
+	return kept;
+}
+
+int main(int argc, char **argv)
+{
+	bool json = false, help = false;
+
+	if (argc < 2) {
+		print_commands(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_commands(stdout);
+		return EXIT_DONE;
+	}
+	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
+		printf("ehctl 0.1\n");
+		return EXIT_DONE;
+	}
+	current = find_command(argv[1]);
+	if (!current)
+		return fail(EXIT_USAGE, "%s: no such command; `ehctl help` lists them", argv[1]);
+	command_name = current->name;
+	argc = take_common(argc - 1, argv + 1, &json, &help);
+	if (help) {
+		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments, current->help);
+		return EXIT_DONE;
+	}
+	return current->run(argc, argv + 1, json);
+}

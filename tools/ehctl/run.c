@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+
+static int become(char **command)
+{
+	char program[4096];
+	int code;
+
+	if (!find_program(command[0], program, sizeof(program), &code))
+		return code;
+	execv(program, command);
+	/* execvp runs a script without #! by sh; so do we. */
+	if (errno == ENOEXEC)
+		execvp(command[0], command);
+	return fail(126, "%s: %s", command[0], strerror(errno));
+}
+
+static int run(int argc, char **argv, bool json)
+{
+	char **command = command_of(argc, argv);
+	const char *name = NULL;
+	bool retry = false;
+	json_t *reply;
+	bool managed;
+	int fd, code;
+
+	if (!command)
+		return EXIT_USAGE;
+	if (json)
+		return bad_usage("--json: the output is the command's own");
+	for (char **arg = argv + 1; arg < command - 1; arg++) {
+		if (!strcmp(*arg, "--retry"))
+			retry = true;
+		else if (!strcmp(*arg, "-n") && arg + 1 < command - 1 && !name)
+			name = *++arg;
+		else
+			return bad_usage("%s: not understood", *arg);
+	}
+	/* The job must not fail because of us: without an agent it runs here. */
+	fd = client_connect(false);
+	if (fd < 0) {
+		fail(0, "%s runs here, and none of its tasks will be transferred", command[0]);
+		return become(command);
+	}
+	code = EXIT_REFUSED;
+	reply = NULL;
+	if (!client_send(fd, json_pack("{s:s, s:s*, s:b}", "command", "run", "name", name, "retry",
+				       retry)))
+		reply = client_receive(fd, &code, NULL);
+	close(fd);
+	if (!reply)
+		return code;
+	managed = json_is_true(json_object_get(reply, "managed"));
+	json_decref(reply);
+	/* Without the module later execs are not seen: then CMD itself is placed. */
+	return managed ? become(command) : become_stub("@auto", command);
+}
+
+const struct command run_command = {
+	.name = "run",
+	.arguments = "[-n NAME] [--retry] -- CMD…",
+	.help = "start CMD as a managed session\n\n"
+		"CMD runs here, the programs it starts later may be transferred when this node is a sender.\n"
+		"  -n NAME  name of the session\n"
+		"  --retry  its tasks may be started again when they are lost\n"
+		"Exits as CMD did.",
+	.run = run,
+};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+
+#include "ehctl.h"
+
+static int run(int argc, char **argv, bool json)
+{
+	json_t *reply, *task;
+	struct table *t;
+	size_t i;
+	int code;
+
+	if (argc > 1)
+		return bad_usage("%s: not understood", argv[1]);
+	reply = client_ask(json_pack("{s:s}", "command", "tasks"), &code);
+	if (!reply)
+		return code;
+	if (json) {
+		code = json_print(reply);
+		json_decref(reply);
+		return code;
+	}
+	t = table_new("ID", "PID", "HOME", "EXECUTOR", "UID", "STATE", "REASON", "STARTED", "COMMAND",
+		      NULL);
+	json_array_foreach(json_object_get(reply, "tasks"), i, task)
+		table_row(t, text_of(task, "id"), integer_of(task, "pid"), text_of(task, "home"),
+			  text_of(task, "executor"), integer_of(task, "uid"), text_of(task, "state"),
+			  text_of(task, "reason"), text_of(task, "started"), text_of(task, "command"),
+			  NULL);
+	table_print(t);
+	json_decref(reply);
+	return EXIT_DONE;
+}
+
+const struct command tasks_command = {
+	.name = "tasks",
+	.arguments = "[--json]",
+	.help = "managed tasks, those that are away and guests\n\n"
+		"`ehctl why ID` says more about one of them.",
+	.run = run,
+};

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+
+/* time, event, then the other members as they come. */
+static void print_event(const json_t *event)
+{
+	const char *key;
+	json_t *value;
+
+	printf("%s  %-10s", text_of(event, "time"), text_of(event, "event"));
+	json_object_foreach((json_t *)event, key, value) {
+		char *text;
+
+		if (!strcmp(key, "time") || !strcmp(key, "event"))
+			continue;
+		if (json_is_string(value)) {
+			printf("  %s %s", key, json_string_value(value));
+			continue;
+		}
+		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(4));
+		printf("  %s %s", key, text ? text : "-");
+		free(text);
+	}
+	putchar('\n');
+}
+
+static int run(int argc, char **argv, bool json)
+{
+	bool end = false;
+	json_t *event;
+	int fd, code = EXIT_REFUSED;
+
+	if (argc > 1)
+		return bad_usage("%s: not understood", argv[1]);
+	fd = client_connect(false);
+	if (fd < 0)
+		return EXIT_REFUSED;
+	if (client_send(fd, json_pack("{s:s}", "command", "watch")))
+		goto close_fd;
+	while ((event = client_receive(fd, &code, &end))) {
+		if (json)
+			code = json_print(event);
+		else
+			print_event(event);
+		json_decref(event);
+		/* A reader that has gone ends us by SIGPIPE, another error here. */
+		if (fflush(stdout) || ferror(stdout))
+			break;
+	}
+	if (end)
+		code = fail(EXIT_REFUSED, "the agent has ended");
+close_fd:
+	close(fd);
+	return code;
+}
+
+const struct command watch_command = {
+	.name = "watch",
+	.arguments = "[--json]",
+	.help = "events, a line each, until interrupted\n\n"
+		"state changes, placements, ends of tasks, thresholds, peers, controllers",
+	.run = run,
+};

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+
+#include "ehctl.h"
+
+static int run(int argc, char **argv, bool json)
+{
+	json_t *reply, *step;
+	size_t i;
+	int code;
+
+	if (argc != 2)
+		return bad_usage(argc < 2 ? "an id is needed" : "one id at a time");
+	reply = client_ask(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), &code);
+	if (!reply)
+		return code;
+	if (json) {
+		code = json_print(reply);
+		json_decref(reply);
+		return code;
+	}
+	printf("%s (%s)\n  home %s, executor %s\n  %s: %s\n", text_of(reply, "id"),
+	       text_of(reply, "command"), text_of(reply, "home"), text_of(reply, "executor"),
+	       text_of(reply, "reason"), text_of(reply, "text"));
+	json_array_foreach(json_object_get(reply, "steps"), i, step)
+		printf("  %8s ms  %s\n", decimal_of(step, "at_ms"), text_of(step, "what"));
+	json_decref(reply);
+	return EXIT_DONE;
+}
+
+const struct command why_command = {
+	.name = "why",
+	.arguments = "ID [--json]",
+	.help = "why a task runs where it runs\n\n"
+		"ID is that of `ehctl tasks`, or a process id. The last 1024 placements are remembered.",
+	.run = run,
+};
