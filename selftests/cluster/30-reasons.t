@@ -59,8 +59,8 @@ ehctl undrain 0.1 && ehctl exec 0.1 -- "$PROBE" exit 7
 [ $? -eq 7 ]
 ok "undrained, it runs tasks again"
 ehctl exec 0.9 -- true 2>err
-[ $? -eq 2 ] && grep -q '0\.9' err
-ok "a node that cannot be is a usage error" "$(cat err)"
+[ $? -eq 1 ] && grep -q '0\.9' err
+ok "a node that cannot be is refused by name" "$(cat err)"
 
 # Refused when the hierarchy chose it: the task runs at home, its output once.
 rm -f got
