@@ -19,6 +19,6 @@ $(O)/selftests/bench/true: selftests/bench/true.c
 
 # BENCH_PARTS="exec-cost cluster native" to choose
 bench:
-	packaging/deps build module test bench
+	packaging/deps build module bench
 	$(MAKE) --no-print-directory all $(BENCH)
 	selftests/bench/run $(O) $(BENCH_PARTS)
