@@ -100,6 +100,22 @@ static void ehs_task_remove(struct ehs_task *task)
 	kfree_rcu(task, rcu);
 }
 
+/*
+ * Finds the record of @tgid if it is @node's. One of another node is removed:
+ * the task went to another namespace and does not keep that node in place.
+ */
+static struct ehs_task *ehs_task_find_here(const struct pid *tgid, const struct ehs_node *node)
+{
+	struct ehs_task *task = ehs_task_find(tgid);
+
+	lockdep_assert_held(&ehs_task_lock);
+	if (task && task->node != node) {
+		ehs_task_remove(task);
+		task = NULL;
+	}
+	return task;
+}
+
 static struct ehs_task *ehs_task_alloc(void)
 {
 	return kzalloc(sizeof(struct ehs_task), GFP_KERNEL_ACCOUNT);
@@ -126,12 +142,7 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
 
 	*reason = EHS_REASON_NONE;
 	spin_lock(&ehs_task_lock);
-	task = ehs_task_find(tgid);
-	if (task && task->node != node) {
-		/* it moved to another namespace: for this node it is new */
-		ehs_task_remove(task);
-		task = NULL;
-	}
+	task = ehs_task_find_here(tgid, node);
 	if (!task) {
 		spin_unlock(&ehs_task_lock);
 		spare = ehs_task_alloc();
@@ -141,7 +152,7 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
 		}
 		spin_lock(&ehs_task_lock);
 		/* a bypass may have come in between */
-		task = ehs_task_find(tgid);
+		task = ehs_task_find_here(tgid, node);
 		if (!task) {
 			task = spare;
 			spare = NULL;

@@ -49,7 +49,7 @@ elapsed() { for _ in 1 2 3; do $probe timed in $cg/m -- true; done | sort -n | h
 for limit in 100 600; do
 	$nl set limit=$limit
 	t=$(elapsed)
-	holds "time limit $limit ms: took $t ms" "t >= limit && t < limit + 250"
+	holds "time limit $limit ms: took $t ms" "t >= limit && t < limit + 2000"
 done
 
 # killed while waiting
@@ -86,7 +86,7 @@ wait $agent 2>/dev/null
 failures=0
 for pid in $pids; do wait $pid || failures=$((failures + 1)); done
 waited=$((${EPOCHREALTIME/./} - begin))
-holds "when the agent dies the waiting tasks run at once ($waited us)" "waited < 3000000"
+holds "when the agent dies the waiting tasks run at once ($waited us)" "waited < 8000000"
 is "all of them" "$failures $(($(counter agent-gone) - before)) $(field pending)" "0 5 0"
 
 # more at once than the agent's socket holds
@@ -104,9 +104,15 @@ agent_end
 # many at once, each answered
 agent "$stub" remote sender exit-0
 before=$(counter sender)
-$probe storm 3 4 -- $probe in $cg/m -- false
-is "a storm of placements: every stub ran" $? 0
-holds "$(($(counter sender) - before)) placements" "$(counter sender) > before"
+touch "$work/storm"
+$probe storm "$work/storm" 4 -- $probe in $cg/m -- false &
+storm=$!
+placed() { (($(counter sender) >= before + 40)); }
+until_true 60 placed
+is "40 placements of four at once" $? 0
+rm "$work/storm"
+wait $storm
+is "every stub ran" $? 0
 agent_end
 sitter_end $sitter
 is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load)" "0 0 0 0 0"

@@ -43,6 +43,9 @@ static struct nl_sock *sock;
 static int family;
 static char error_text[512];
 static bool done;
+/* for the command load */
+static bool quiet;
+static uint32_t last_load;
 
 static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...)
 {
@@ -111,6 +114,10 @@ static void print_node(struct nlmsghdr *nlh)
 	int rem;
 
 	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, rem) {
+		if (nla_type(attr) == EHS_A_NODE_LOAD)
+			last_load = nla_get_u32(attr);
+		if (quiet)
+			continue;
 		switch (nla_type(attr)) {
 		case EHS_A_NODE_LOAD:
 			printf("load %u\n", nla_get_u32(attr));
@@ -370,6 +377,29 @@ static int cmd_get(int argc, char **argv)
 	return report(talk(msg));
 }
 
+/*
+ * load WANTED SECONDS: waits until the load is near, reading it now and then;
+ * as it sleeps in between it is no load itself. Prints the last one.
+ */
+static int cmd_load(int argc, char **argv)
+{
+	time_t end;
+	long off;
+
+	if (argc != 2)
+		die("load WANTED SECONDS");
+	end = time(NULL) + atoi(argv[1]);
+	quiet = true;
+	do {
+		poll(NULL, 0, 100);
+		if (talk(request(EHS_CMD_NODE_GET, NLM_F_ACK)))
+			return report(-1);
+		off = (long)last_load - atol(argv[0]);
+	} while ((off < -300 || off > 300) && time(NULL) <= end);
+	printf("%u\n", last_load);
+	return off < -300 || off > 300;
+}
+
 static int cmd_dump(int argc, char **argv)
 {
 	(void)argc;
@@ -539,7 +569,7 @@ static const struct {
 } commands[] = {
 	{ "get", cmd_get },	    { "dump", cmd_dump },	{ "set", cmd_set },
 	{ "tasks", cmd_tasks },	    { "bypass", cmd_bypass },	{ "verdict", cmd_verdict },
-	{ "agent", cmd_agent },	    { "watch", cmd_watch },	{ "register", cmd_try_register },
+	{ "agent", cmd_agent },	    { "watch", cmd_watch },	{ "load", cmd_load },	{ "register", cmd_try_register },
 };
 
 int main(int argc, char **argv)
@@ -552,5 +582,5 @@ int main(int argc, char **argv)
 		open_socket();
 		return commands[i].run(argc - 2, argv + 2);
 	}
-	die("get | dump | set | tasks | bypass | verdict | agent | watch | register");
+	die("get | load | dump | set | tasks | bypass | verdict | agent | watch | register");
 }

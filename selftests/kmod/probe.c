@@ -224,10 +224,10 @@ static char **busy(char **args)
 	return args;
 }
 
-/* storm SECONDS N -- CMD: N processes that run CMD again and again */
+/* storm FILE N -- CMD: N processes that run CMD again and again while FILE is there */
 static char **storm(char **args)
 {
-	time_t end = time(NULL) + atoi(args[0]);
+	const char *file = args[0];
 	int n = atoi(args[1]), status, failed = 0;
 	pid_t pid;
 
@@ -235,7 +235,7 @@ static char **storm(char **args)
 	while (n--) {
 		if (fork())
 			continue;
-		while (time(NULL) < end) {
+		while (!access(file, F_OK)) {
 			pid = fork();
 			if (!pid) {
 				execvp(args[0], args);
