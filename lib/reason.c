@@ -4,105 +4,106 @@
 #include <errno.h>
 #include <string.h>
 
-/* clang-format off: a sentence reads better at one margin */
+/* Sentences read better at one margin. */
+/* clang-format off */
 static const struct {
 	const char *name, *text;
 } reasons[] = {
 	[EHS_REASON_NONE] = { "none", "Nothing has been decided about this task." },
 	[EHS_REASON_NOT_SENDER] = { "not-sender",
-				    "It runs at home because the node was not overloaded: its load was not above "
-				    "threshold + length." },
+		"It runs at home because the node was not overloaded: its load was not above "
+		"threshold + length." },
 	[EHS_REASON_SETUID] = { "setuid",
-				"It runs at home because the program is set-user-id or set-group-id; such "
-				"programs are never transferred." },
+		"It runs at home because the program is set-user-id or set-group-id; such "
+		"programs are never transferred." },
 	[EHS_REASON_FILE_CAPS] = { "file-caps",
-				   "It runs at home because the program has file capabilities; such programs are "
-				   "never transferred." },
+		"It runs at home because the program has file capabilities; such programs are "
+		"never transferred." },
 	[EHS_REASON_TRACED] = { "traced",
-				"It runs at home because a debugger or tracer is attached to it." },
+		"It runs at home because a debugger or tracer is attached to it." },
 	[EHS_REASON_OPEN_FILES] = { "open-files",
-				    "It runs at home because it would inherit an open descriptor above 2, which cannot "
-				    "be carried to another node; close it before the exec, or make it close-on-exec." },
+		"It runs at home because it would inherit an open descriptor above 2, which cannot "
+		"be carried to another node; close it before the exec, or make it close-on-exec." },
 	[EHS_REASON_NAMESPACE] = { "namespace",
-				   "It runs at home because its pid, user or mount namespace or its root directory "
-				   "is not that of the agent." },
+		"It runs at home because its pid, user or mount namespace or its root directory "
+		"is not that of the agent." },
 	[EHS_REASON_CONFINED] = { "confined",
-				  "It runs at home because it is under a seccomp filter, which cannot be carried to "
-				  "another node." },
+		"It runs at home because it is under a seccomp filter, which cannot be carried to "
+		"another node." },
 	[EHS_REASON_STUB] = { "stub",
-			      "It runs at home because it is the stub of a task that is away." },
+		"It runs at home because it is the stub of a task that is away." },
 	[EHS_REASON_PLACED] = { "placed",
-				"It runs where it is because it was placed before; a task is placed at most once." },
+		"It runs where it is because it was placed before; a task is placed at most once." },
 	[EHS_REASON_BYPASS] = { "bypass",
-				"It runs at home because this exec was to be left alone, as the command of "
-				"`ehctl run` itself is; what it starts may be transferred." },
+		"It runs at home because this exec was to be left alone, as the command of "
+		"`ehctl run` itself is; what it starts may be transferred." },
 	[EHS_REASON_GUEST] = { "guest",
-			       "It runs here as a guest of another node; guests are never sent on." },
+		"It runs here as a guest of another node; guests are never sent on." },
 	[EHS_REASON_NO_AGENT] = { "no-agent",
-				  "It runs at home because no agent was registered with the module; start ehagent." },
+		"It runs at home because no agent was registered with the module; start ehagent." },
 	[EHS_REASON_AGENT_GONE] = { "agent-gone",
-				    "It runs at home because the agent ended while this exec waited for it; see the "
-				    "agent's log." },
+		"It runs at home because the agent ended while this exec waited for it; see the "
+		"agent's log." },
 	[EHS_REASON_TIME_OUT] = { "time-out",
-				  "It runs at home because no verdict came within the time limit; if this is "
-				  "frequent, raise it with `ehctl set time-limit=MS` or look for slow nodes." },
+		"It runs at home because no verdict came within the time limit; if this is "
+		"frequent, raise it with `ehctl set time-limit=MS` or look for slow nodes." },
 	[EHS_REASON_KILLED] = { "killed", "It was killed while it waited for a verdict." },
 	[EHS_REASON_NO_MEMORY] = { "no-memory",
-				   "It runs at home because the kernel had no memory for the request." },
+		"It runs at home because the kernel had no memory for the request." },
 	[EHS_REASON_QUEUE_FULL] = { "queue-full",
-				    "It runs at home because too many placements were under way at once." },
+		"It runs at home because too many placements were under way at once." },
 	[EHS_REASON_UNLOADING] = { "unloading",
-				   "It runs at home because the module or the node was being removed." },
+		"It runs at home because the module or the node was being removed." },
 	[EHS_REASON_REDIRECT] = { "redirect",
-				  "It runs at home because the stub could not be put in its place; check that the "
-				  "configuration's `stub` can be executed by the task's user." },
+		"It runs at home because the stub could not be put in its place; check that the "
+		"configuration's `stub` can be executed by the task's user." },
 	[EHS_REASON_SENDER] = { "sender",
-				"It was transferred because its home was overloaded and the other node was not." },
+		"It was transferred because its home was overloaded and the other node was not." },
 	[EHS_REASON_EXPLICIT] = { "explicit", "It runs there because the user named that node." },
 	[EHS_REASON_AUTO] = { "auto",
-			      "It runs there because the user asked for a placement and that node was the best." },
+		"It runs there because the user asked for a placement and that node was the best." },
 	[EHS_REASON_NO_RECEIVER] = { "no-receiver",
-				     "It runs at home because no other node could take it: all were as loaded, "
-				     "draining, or had refused." },
+		"It runs at home because no other node could take it: all were as loaded, "
+		"draining, or had refused." },
 	[EHS_REASON_NO_CONTROLLER] = { "no-controller",
-				       "It runs at home because no controller of the group could be reached; "
-				       "`ehctl doctor` shows which peers are down." },
+		"It runs at home because no controller of the group could be reached; "
+		"`ehctl doctor` shows which peers are down." },
 	[EHS_REASON_EXCLUDED] = { "excluded",
-				  "It runs at home because `exclude` in the agent's configuration names the program." },
+		"It runs at home because `exclude` in the agent's configuration names the program." },
 	[EHS_REASON_UNREACHABLE] = { "unreachable",
-				     "It runs at home because the chosen node did not answer; `ehctl doctor` shows which "
-				     "peers are down." },
+		"It runs at home because the chosen node did not answer; `ehctl doctor` shows which "
+		"peers are down." },
 	[EHS_REASON_REFUSED] = { "refused",
-				 "It runs at home because the chosen node refused it; the agent's log there says more." },
+		"It runs at home because the chosen node refused it; the agent's log there says more." },
 	[EHS_REASON_FILES_DIFFER] = { "files-differ",
-				      "It runs at home because the program or the working directory is not the same on "
-				      "the chosen node; share the file system, or install the same version there." },
+		"It runs at home because the program or the working directory is not the same on "
+		"the chosen node; share the file system, or install the same version there." },
 	[EHS_REASON_NO_HEADROOM] = { "no-headroom",
-				     "It runs at home because the chosen node had too little free memory; `headroom` in "
-				     "its configuration sets how much must stay free." },
+		"It runs at home because the chosen node had too little free memory; `headroom` in "
+		"its configuration sets how much must stay free." },
 	[EHS_REASON_GUEST_LIMIT] = { "guest-limit",
-				     "It runs at home because the chosen node had as many guests as it accepts; "
-				     "`guests` in its configuration sets how many." },
+		"It runs at home because the chosen node had as many guests as it accepts; "
+		"`guests` in its configuration sets how many." },
 	[EHS_REASON_ROOT_REFUSED] = { "root-refused",
-				      "It runs at home because the chosen node does not run tasks of root; `allow-root` in "
-				      "its configuration would let them in." },
+		"It runs at home because the chosen node does not run tasks of root; `allow-root` in "
+		"its configuration would let them in." },
 	[EHS_REASON_UNKNOWN_USER] = { "unknown-user",
-				      "It runs at home because the user's number does not stand for the same user on the "
-				      "chosen node; nodes must have the same users." },
+		"It runs at home because the user's number does not stand for the same user on the "
+		"chosen node; nodes must have the same users." },
 	[EHS_REASON_DRAINING] = { "draining",
-				  "It runs at home because the chosen node takes no new tasks; `ehctl undrain NODE` "
-				  "lets it take them again." },
+		"It runs at home because the chosen node takes no new tasks; `ehctl undrain NODE` "
+		"lets it take them again." },
 	[EHS_REASON_LEASE_OVER] = { "lease-over",
-				    "It runs at home because the reservation was not used in time; if this is frequent, "
-				    "raise `lease` in the executor's configuration." },
+		"It runs at home because the reservation was not used in time; if this is frequent, "
+		"raise `lease` in the executor's configuration." },
 	[EHS_REASON_START_FAILED] = { "start-failed",
-				      "It runs at home because the chosen node could not start the program." },
+		"It runs at home because the chosen node could not start the program." },
 	[EHS_REASON_LOST] = { "lost",
-			      "The connection to the node that ran it broke after the start; it is reported as "
-			      "killed and was not run again." },
+		"The connection to the node that ran it broke after the start; it is reported as "
+		"killed and was not run again." },
 	[EHS_REASON_NO_MODULE] = { "no-module",
-				   "It was placed without the kernel module, so later execs of it stay where it runs; "
-				   "load ehsched to have them placed too." },
+		"It was placed without the kernel module, so later execs of it stay where it runs; "
+		"load ehsched to have them placed too." },
 };
 /* clang-format on */
 
