@@ -36,6 +36,7 @@ struct agent {
 	char code[EH_CODE_TEXT];
 	bool module;		/* the netlink family is there and we are registered */
 	bool draining;		/* takes no new guests */
+	int nice, oom_score_adj;	/* as we were started; guests get these, not ours */
 };
 extern struct agent agent;	/* one a process */
 

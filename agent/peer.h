@@ -24,19 +24,20 @@ struct peer {
 	struct h2_conn *conn;		/**< connection we opened; NULL: none */
 	uint32_t capacity;		/**< what it said in its hello */
 	char boot_id[40];
+	char users[20];			/**< its user_digest() */
 	int64_t skew_ms;		/**< its clock less ours, at the hello */
 	char trouble[160];		/**< why it is not up */
 	/* private to peer.c */
+	size_t place;			/* in the table */
 	struct event *timer;		/**< next connect, or next PING */
 	unsigned int backoff_ms;
-	bool hello_sent;
 	/* private to placement.c: not chosen before `avoid_until` (ms, monotonic) */
 	uint64_t avoid_until;
 	unsigned int avoid_ms;
 };
 
 int peer_init(void);		/**< from agent.config; 0 or -errno */
-void peer_reload(void);		/**< agent.config was swapped */
+void peer_reload(void);		/**< agent.config was swapped; the old one is freed after this */
 void peer_exit(void);
 
 /** Iteration: for (p = peer_next(NULL); p; p = peer_next(p)); only configured ones. */

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Requests of ehctl and their replies (docs/protocol.md, formats of `--json`). */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "api.h"
+#include "clock.h"
+#include "control.h"
+#include "group.h"
+#include "h2.h"
+#include "knl.h"
+#include "node.h"
+#include "placement.h"
+#include "reason.h"
+#include "report.h"
+
+#define API_ASK_MS 2000		/* others' answers are waited for so long */
+
+json_t *api_error(const char *what, const char *why, bool usage)
+{
+	return json_pack("{s:{s:s,s:s,s:b}}", "error", "what", what, "why", why, "usage", (int)usage);
+}
+
+void api_event(const char *event, json_t *members)
+{
+	char when[32];
+
+	if (!members)
+		return;
+	json_object_set_new(members, "time", json_string(clock_text(clock_wall_ms(), when)));
+	json_object_set_new(members, "event", json_string(event));
+	local_broadcast(members);
+	json_decref(members);
+}
+
+/* ---- status ---- */
+
+/* Nodes the controller does not tell us of: ourselves, and who is up. */
+static json_t *api_known_nodes(void)
+{
+	json_t *nodes = json_array(), *node;
+	struct peer *p;
+
+	for (p = peer_next(NULL); p; p = peer_next(p)) {
+		if (p->self) {
+			json_array_append_new(nodes, control_own_node());
+			continue;
+		}
+		node = report_node(NULL, p->text, peer_host(p), NULL);
+		json_object_set_new(node, "agent", json_string(p->up ? "up" : "down"));
+		json_array_append_new(nodes, node);
+	}
+	return nodes;
+}
+
+static json_t *api_status(json_t *nodes, uint64_t epoch)
+{
+	return json_pack("{s:i,s:s,s:{s:i,s:i},s:I,s:s,s:o}", "version", 1, "self", agent.code,
+			 "topology", "n", (int)agent.config->topology.n, "l",
+			 (int)agent.config->topology.l, "epoch", (json_int_t)epoch, "controller",
+			 peer_code(control_controller()), "nodes", nodes);
+}
+
+static bool api_is_own(const json_t *node)
+{
+	const char *code = json_string_value(json_object_get(node, "code"));
+
+	return code && !strcmp(code, agent.code);
+}
+
+static void api_on_nodes(void *ctx, int status, const json_t *reply)
+{
+	const json_t *theirs = json_object_get(reply, "nodes"), *node;
+	struct local_conn *c = ctx;
+	uint64_t epoch = control_epoch();
+	json_t *nodes;
+	size_t i;
+
+	if (status != 200 || !json_is_array(theirs)) {
+		local_reply(c, api_status(api_known_nodes(), epoch));
+		return;
+	}
+	report_number(reply, "epoch", INT64_MAX, &epoch);
+	nodes = json_array();
+	json_array_foreach((json_t *)theirs, i, node)
+		json_array_append_new(nodes, api_is_own(node) ? control_own_node() :
+							       json_incref((json_t *)node));
+	local_reply(c, api_status(nodes, epoch));
+}
+
+static void api_do_status(struct local_conn *c, const json_t *request)
+{
+	json_t *nodes = control_nodes();
+
+	if (nodes)
+		local_reply(c, api_status(nodes, group_epoch()));
+	else if (h2_request(control_controller(), "/v1/nodes", NULL, API_ASK_MS, api_on_nodes, c))
+		local_reply(c, api_status(api_known_nodes(), control_epoch()));
+}
+
+/* ---- tasks and why ---- */
+
+static void api_add_task(void *ctx, const struct knl_task *t)
+{
+	const char *state = t->state == EHS_TASK_PENDING ? "waiting" : "running";
+	char id[EH_CODE_TEXT + 24], when[32];
+
+	/* who they are and where is known better by placement.c and guest.c */
+	if (t->state == EHS_TASK_GUEST ||
+	    (t->state == EHS_TASK_AWAY && placement_by_cookie(t->id)))
+		return;
+	snprintf(id, sizeof(id), "%s:%llu", agent.code, (unsigned long long)t->id);
+	json_array_append_new(ctx, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id,
+					     "pid", (int)t->pid, "home", agent.code, "executor",
+					     agent.code, "command", t->command, "uid", (int)t->uid,
+					     "state", state, "reason", reason_name(t->reason),
+					     "started", clock_text(t->started_ns / 1000000, when)));
+}
+
+static json_t *api_tasks(void)
+{
+	json_t *tasks = json_array();
+
+	knl_tasks(api_add_task, tasks);
+	placement_list(tasks);
+	guest_list(tasks);
+	return tasks;
+}
+
+static void api_do_tasks(struct local_conn *c, const json_t *request)
+{
+	local_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", api_tasks()));
+}
+
+/* What the kernel decided alone has no steps, only a reason. */
+static json_t *api_why_kernel(const char *id)
+{
+	json_t *tasks = api_tasks(), *task, *found = NULL;
+	enum ehs_reason reason = EHS_REASON_NONE;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(tasks, i, task) {
+		const char *its = json_string_value(json_object_get(task, "id"));
+
+		if (!its || strcmp(its, id))
+			continue;
+		name = json_string_value(json_object_get(task, "reason"));
+		if (name)
+			reason_parse(name, &reason);
+		found = json_pack("{s:i,s:s,s:O,s:O,s:O,s:s,s:s,s:[]}", "version", 1, "id", id,
+				  "command", json_object_get(task, "command"), "home",
+				  json_object_get(task, "home"), "executor",
+				  json_object_get(task, "executor"), "reason", name ?: "none", "text",
+				  reason_text(reason), "steps");
+		break;
+	}
+	json_decref(tasks);
+	return found;
+}
+
+static void api_do_why(struct local_conn *c, const json_t *request)
+{
+	const char *id = json_string_value(json_object_get(request, "id"));
+	char full[EH_CODE_TEXT + 24];
+	json_t *reply;
+
+	if (!id) {
+		local_reply(c, api_error("id", "missing", true));
+		return;
+	}
+	/* without the home, it is ours */
+	if (!strchr(id, ':')) {
+		snprintf(full, sizeof(full), "%s:%.20s", agent.code, id);
+		id = full;
+	}
+	reply = placement_why(id);
+	if (!reply)
+		reply = api_why_kernel(id);
+	local_reply(c, reply ?: api_error(id, "not known on this node: it is another node's, or more "
+					  "than 1024 placements ago (`ehctl tasks` lists ids)", false));
+}
+
+/* ---- run ---- */
+
+/* The pid is the caller's only while it lives; then /proc shows its user. */
+static bool api_lives(const struct local_conn *c)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)local_pid(c));
+	return local_pid(c) > 0 && !stat(path, &st) &&
+	       (st.st_uid == local_uid(c) || !local_uid(c) || !st.st_uid);
+}
+
+static void api_do_run(struct local_conn *c, const json_t *request)
+{
+	const char *wish = json_string_value(json_object_get(request, "name"));
+	bool retry = json_is_true(json_object_get(request, "retry"));
+	char name[64] = "";
+	int err;
+
+	if (!agent.module || cgroup_managed_fd() < 0) {
+		local_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
+		return;
+	}
+	if (!api_lives(c)) {
+		local_reply(c, api_error("run", "the agent cannot see your process: it is in another pid "
+					 "namespace", false));
+		return;
+	}
+	err = cgroup_session(local_pid(c), wish, retry, name);
+	if (err) {
+		local_reply(c, api_error(wish ?: "session", strerror(-err), err == -EINVAL));
+		return;
+	}
+	/* its next exec is the program that the user wants to see running here */
+	err = knl_bypass(local_pid(c));
+	if (err)
+		log_warning("process %d: its first program may be placed, too: %s",
+			    (int)local_pid(c), strerror(-err));
+	local_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", name, "managed", 1));
+}
+
+/* ---- set and drain ---- */
+
+struct api_setting {
+	const char *name;
+	size_t at;
+	uint64_t min, max;
+};
+
+#define API_SETTING(name, member, min, max) \
+	{ name, offsetof(struct node_settings, member), min, max }
+
+static const struct api_setting api_settings[] = {
+	API_SETTING("threshold", threshold, 0, EHS_MAX_LOAD),
+	API_SETTING("length", length, 0, EHS_MAX_LOAD),
+	API_SETTING("weight", weight, 1, 1000000),
+	API_SETTING("time-limit", time_limit, 1, EHS_MAX_TIME_LIMIT),
+	API_SETTING("dwell", dwell, 0, 60000),
+};
+
+/* NULL, or the error to reply. */
+static json_t *api_take_setting(struct node_settings *set, const char *name, const json_t *value)
+{
+	static const char *const indexes[] = { "runnable", "tasks", "cpu" };
+	char why[96];
+
+	if (!strcmp(name, "load-index")) {
+		const char *text = json_string_value(value);
+
+		for (unsigned int i = 0; text && i < 3; i++) {
+			if (strcmp(text, indexes[i]))
+				continue;
+			set->index = i;
+			return NULL;
+		}
+		return api_error(name, "not runnable, tasks or cpu", true);
+	}
+	for (size_t i = 0; i < sizeof(api_settings) / sizeof(api_settings[0]); i++) {
+		const struct api_setting *s = &api_settings[i];
+		json_int_t n = json_integer_value(value);
+
+		if (strcmp(name, s->name))
+			continue;
+		if (!json_is_integer(value) || n < 0 || (uint64_t)n < s->min || (uint64_t)n > s->max) {
+			snprintf(why, sizeof(why), "not a number from %llu to %llu",
+				 (unsigned long long)s->min, (unsigned long long)s->max);
+			return api_error(name, why, true);
+		}
+		*(uint32_t *)((char *)set + s->at) = n;
+		return NULL;
+	}
+	return api_error(name, "no such setting (threshold, length, load-index, weight, time-limit, "
+			 "dwell)", true);
+}
+
+static void api_do_set(struct local_conn *c, const json_t *request)
+{
+	struct node_settings set = *node_settings();
+	json_t *error = NULL, *value;
+	const char *name;
+	char why[160];
+	int n = 0;
+
+	json_object_foreach((json_t *)request, name, value) {
+		if (!strcmp(name, "command") || error)
+			continue;
+		error = api_take_setting(&set, name, value);
+		n++;
+	}
+	if (!error && !n)
+		error = api_error("set", "nothing to set", true);
+	if (!error && node_set(&set, why))
+		error = api_error("set", why, false);
+	if (error) {
+		local_reply(c, error);
+		return;
+	}
+	control_threshold_set();
+	local_reply(c, json_pack("{s:i}", "version", 1));
+}
+
+static void api_on_drained(void *ctx, int status, const json_t *reply)
+{
+	const char *why = json_string_value(json_object_get(reply, "error"));
+
+	local_reply(ctx, status == 200 ? json_pack("{s:i}", "version", 1) :
+					 api_error("drain", why ?: "the node did not answer", false));
+}
+
+static void api_drain(struct local_conn *c, const json_t *request, bool draining)
+{
+	const char *code = json_string_value(json_object_get(request, "node"));
+	struct peer *peer = code ? peer_by_text(code) : peer_self();
+	json_t *body = json_pack("{s:b}", "draining", (int)draining);
+	int status = 200;
+
+	if (!peer) {
+		local_reply(c, api_error(code, "no such node in the configuration", true));
+		json_decref(body);
+	} else if (peer->self) {
+		json_decref(control_on_drain(peer, body, &status));
+		json_decref(body);
+		local_reply(c, json_pack("{s:i}", "version", 1));
+	} else if (h2_request(peer, "/v1/drain", body, API_ASK_MS, api_on_drained, c)) {
+		local_reply(c, api_error(peer_code(peer), "its agent cannot be reached", false));
+	}
+}
+
+static void api_do_drain(struct local_conn *c, const json_t *request)
+{
+	api_drain(c, request, true);
+}
+
+static void api_do_undrain(struct local_conn *c, const json_t *request)
+{
+	api_drain(c, request, false);
+}
+
+/* ---- the table ---- */
+
+static void api_do_watch(struct local_conn *c, const json_t *request)
+{
+	local_watch(c);
+}
+
+static void api_do_doctor(struct local_conn *c, const json_t *request)
+{
+	local_reply(c, doctor_report());
+}
+
+static const struct api_command {
+	const char *name;
+	bool privileged;
+	void (*serve)(struct local_conn *c, const json_t *request);
+} api_commands[] = {
+	{ "status", false, api_do_status },   { "nodes", false, api_do_status },
+	{ "tree", false, api_do_status },     { "tasks", false, api_do_tasks },
+	{ "why", false, api_do_why },	      { "run", false, api_do_run },
+	{ "set", true, api_do_set },	      { "drain", true, api_do_drain },
+	{ "undrain", true, api_do_undrain },  { "watch", false, api_do_watch },
+	{ "doctor", false, api_do_doctor },
+};
+
+void api_request(struct local_conn *c, const json_t *request)
+{
+	const char *name = json_string_value(json_object_get(request, "command"));
+
+	for (size_t i = 0; name && i < sizeof(api_commands) / sizeof(api_commands[0]); i++) {
+		if (strcmp(name, api_commands[i].name))
+			continue;
+		if (api_commands[i].privileged && local_uid(c) && local_uid(c) != geteuid())
+			local_reply(c, api_error(name, "only root may do that", false));
+		else
+			api_commands[i].serve(c, request);
+		return;
+	}
+	local_reply(c, api_error(name ?: "command", name ? "this agent does not know that command" :
+				 "missing", true));
+}

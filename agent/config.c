@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The configuration file, read with libconfuse. */
+
+#include <arpa/inet.h>
+#include <confuse.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "config.h"
+
+#define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000)
+
+/*
+ * libconfuse calls its error function without a context of ours, and keeps no
+ * line of an option. All options are checked by callbacks, while the parser
+ * still stands at their line; the rest (what is missing) has the line of the
+ * peer block, or the file's last.
+ */
+static FILE *config_errors;
+static unsigned int config_error_count;
+static const char *config_file;
+
+static void config_error(cfg_t *cfg, const char *format, va_list args)
+{
+	config_error_count++;
+	fprintf(config_errors, "%s:%d: ", config_file, cfg && cfg->line ? cfg->line : 1);
+	vfprintf(config_errors, format, args);
+	fputc('\n', config_errors);
+}
+
+static void __attribute__((format(printf, 2, 3))) config_complain(int line, const char *format, ...)
+{
+	va_list args;
+
+	config_error_count++;
+	fprintf(config_errors, "%s:%d: ", config_file, line);
+	va_start(args, format);
+	vfprintf(config_errors, format, args);
+	va_end(args);
+	fputc('\n', config_errors);
+}
+
+struct config_range {
+	const char *name;
+	double min, max;
+	const char *unit;
+};
+
+static const struct config_range config_ranges[] = {
+	{ "threshold", 0, CONFIG_TASKS_MAX, "tasks" },
+	{ "threshold-floor", 0, CONFIG_TASKS_MAX, "tasks" },
+	{ "threshold-length", 0, CONFIG_TASKS_MAX, "tasks" },
+	{ "capacity", 0.001, CONFIG_TASKS_MAX, "tasks" },
+	{ "dwell", 0, 60000, "ms" },
+	{ "time-limit", 1, EHS_MAX_TIME_LIMIT, "ms" },
+	{ "lease", 100, 60000, "ms" },
+	{ "heartbeat", 100, 60000, "ms" },
+	{ "guests", 0, 100000, "guests" },
+	{ "headroom", 0, 1 << 30, "MiB" },
+};
+
+static int config_check_range(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const struct config_range *r = NULL;
+	double value;
+
+	for (size_t i = 0; i < sizeof(config_ranges) / sizeof(config_ranges[0]); i++)
+		if (!strcmp(config_ranges[i].name, opt->name))
+			r = &config_ranges[i];
+	value = opt->type == CFGT_INT ? (double)cfg_opt_getnint(opt, 0) : cfg_opt_getnfloat(opt, 0);
+	if (r && (isnan(value) || value < r->min || value > r->max)) {
+		cfg_error(cfg, "%s: %g is outside %g … %g %s", opt->name, value, r->min, r->max,
+			  r->unit);
+		return -1;
+	}
+	return 0;
+}
+
+static int config_check_text(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *value = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+
+	if (!value || !*value || strlen(value) > 1023) {
+		cfg_error(cfg, "%s: empty, or longer than 1023 bytes", opt->name);
+		return -1;
+	}
+	return 0;
+}
+
+static int config_check_path(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *value = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+
+	if (config_check_text(cfg, opt))
+		return -1;
+	if (value[0] != '/') {
+		cfg_error(cfg, "%s: %s is not an absolute path", opt->name, value);
+		return -1;
+	}
+	return 0;
+}
+
+static int config_check_file(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *value = cfg_opt_getnstr(opt, 0);
+
+	if (config_check_path(cfg, opt))
+		return -1;
+	if (access(value, R_OK)) {
+		cfg_error(cfg, "%s: %s: %s", opt->name, value, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static const char *const config_indexes[] = { "runnable", "tasks", "cpu", NULL };
+static const char *const config_levels[] = { "error", "warning", "info", "debug", NULL };
+
+static int config_one_of(const char *value, const char *const names[])
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(value, names[i]))
+			return i;
+	return -1;
+}
+
+static int config_check_index(cfg_t *cfg, cfg_opt_t *opt)
+{
+	if (config_one_of(cfg_opt_getnstr(opt, 0), config_indexes) >= 0)
+		return 0;
+	cfg_error(cfg, "load-index: \"%s\" is not runnable, tasks or cpu", cfg_opt_getnstr(opt, 0));
+	return -1;
+}
+
+static int config_check_level(cfg_t *cfg, cfg_opt_t *opt)
+{
+	if (config_one_of(cfg_opt_getnstr(opt, 0), config_levels) >= 0)
+		return 0;
+	cfg_error(cfg, "log: \"%s\" is not error, warning, info or debug",
+		  cfg_opt_getnstr(opt, 0));
+	return -1;
+}
+
+static int config_check_topology(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct eh_topology t;
+
+	if (!eh_topology_parse(cfg_opt_getnstr(opt, 0), &t))
+		return 0;
+	cfg_error(cfg, "topology: \"%s\" is not n,l with n from 1 to %d, l from 1 to %d, n*l <= 30",
+		  cfg_opt_getnstr(opt, 0), EH_N_MAX, EH_LEVELS_MAX);
+	return -1;
+}
+
+/* "ADDRESS:PORT", "[ADDRESS]:PORT"; numbers only, so that no name service is needed to start. */
+static int config_parse_address(const char *text, struct sockaddr_storage *out, socklen_t *length)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+	struct sockaddr_in *in = (struct sockaddr_in *)out;
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN];
+	unsigned long port;
+	size_t n;
+	char *end;
+
+	if (!colon || colon[1] < '0' || colon[1] > '9')
+		return -EINVAL;
+	port = strtoul(colon + 1, &end, 10);
+	if (*end || port < 1 || port > 65535)
+		return -EINVAL;
+	n = colon - text;
+	memset(out, 0, sizeof(*out));
+	if (n > 2 && text[0] == '[' && text[n - 1] == ']') {
+		text++;
+		n -= 2;
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		*length = sizeof(*in6);
+	} else {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		*length = sizeof(*in);
+	}
+	if (n >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, n);
+	host[n] = '\0';
+	if (inet_pton(out->ss_family, host,
+		      out->ss_family == AF_INET ? (void *)&in->sin_addr : (void *)&in6->sin6_addr) != 1)
+		return -EINVAL;
+	return 0;
+}
+
+static int config_check_address(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *value = cfg_opt_getnstr(opt, 0);
+	struct sockaddr_storage address;
+	socklen_t length;
+
+	if (!config_parse_address(value, &address, &length))
+		return 0;
+	cfg_error(cfg, "address: \"%s\" is not ADDRESS:PORT or [ADDRESS]:PORT with a numeric address",
+		  value);
+	return -1;
+}
+
+static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
+{
+	int line = sec->line > 0 ? sec->line : last_line;
+	const char *title = cfg_title(sec);
+	const char *host = cfg_getstr(sec, "host");
+	const char *address = cfg_getstr(sec, "address");
+	struct config_peer *p = &c->peers[c->npeers];
+
+	if (!host || !address) {
+		config_complain(line, "peer \"%s\": %s is missing", title,
+				host ? "address" : "host");
+		return 0;
+	}
+	if (eh_code_parse(&c->topology, title, &p->code) || p->code.level) {
+		config_complain(line, "peer \"%s\": not the code of a node of topology %u,%u", title,
+				c->topology.n, c->topology.l);
+		return 0;
+	}
+	eh_code_format(&c->topology, p->code, p->text);
+	config_parse_address(address, &p->address, &p->address_length);
+	p->line = line;
+	for (size_t i = 0; i < c->npeers; i++) {
+		const struct config_peer *q = &c->peers[i];
+		const char *what = NULL;
+
+		if (q->code.index == p->code.index)
+			what = "code";
+		else if (!strcmp(q->host, host))
+			what = "host";
+		else if (q->address_length == p->address_length &&
+			 !memcmp(&q->address, &p->address, q->address_length))
+			what = "address";
+		if (!what)
+			continue;
+		config_complain(line, "peer \"%s\": has the %s of peer \"%s\" in line %d", title,
+				what, q->text, q->line);
+		return 0;
+	}
+	p->host = strdup(host);
+	p->address_text = strdup(address);
+	if (!p->host || !p->address_text) {
+		free(p->host);
+		free(p->address_text);
+		return -ENOMEM;
+	}
+	c->npeers++;
+	return 0;
+}
+
+static uint32_t config_tasks(cfg_t *cfg, const char *name, uint32_t otherwise)
+{
+	double value = cfg_getfloat(cfg, name);
+
+	return value < 0 ? otherwise : (uint32_t)llround(value * 1000);
+}
+
+static int config_copy(char **to, cfg_t *cfg, const char *name)
+{
+	const char *value = cfg_getstr(cfg, name);
+
+	if (!value) {
+		config_complain(cfg->line > 0 ? cfg->line : 1, "%s is missing", name);
+		return 0;
+	}
+	*to = strdup(value);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int config_take_strings(struct config *c, cfg_t *cfg)
+{
+	struct {
+		char **to;
+		const char *name;
+	} all[] = {
+		{ &c->cluster, "cluster" }, { &c->certificate, "certificate" },
+		{ &c->key, "key" },	    { &c->authority, "authority" },
+		{ &c->cgroup, "cgroup" },   { &c->stub, "stub" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (config_copy(all[i].to, cfg, all[i].name))
+			return -ENOMEM;
+	c->exclude = calloc(cfg_size(cfg, "exclude") + 1, sizeof(*c->exclude));
+	if (!c->exclude)
+		return -ENOMEM;
+	for (; c->nexclude < cfg_size(cfg, "exclude"); c->nexclude++) {
+		c->exclude[c->nexclude] = strdup(cfg_getnstr(cfg, "exclude", c->nexclude));
+		if (!c->exclude[c->nexclude])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void config_take_numbers(struct config *c, cfg_t *cfg)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t per = processors > 0 ? processors * 1000 : 1000;
+
+	c->load_index = config_one_of(cfg_getstr(cfg, "load-index"), config_indexes);
+	c->log = config_one_of(cfg_getstr(cfg, "log"), config_levels);
+	c->threshold = config_tasks(cfg, "threshold", per);
+	c->threshold_floor = config_tasks(cfg, "threshold-floor", per);
+	c->threshold_length = config_tasks(cfg, "threshold-length", 1000);
+	c->capacity = config_tasks(cfg, "capacity", per);
+	c->dwell = cfg_getint(cfg, "dwell");
+	c->time_limit = cfg_getint(cfg, "time-limit");
+	c->lease = cfg_getint(cfg, "lease");
+	c->heartbeat = cfg_getint(cfg, "heartbeat");
+	c->guests = cfg_getint(cfg, "guests");
+	c->headroom = cfg_getint(cfg, "headroom");
+	c->allow_root = cfg_getbool(cfg, "allow-root");
+}
+
+static int config_take_nodes(struct config *c, cfg_t *cfg)
+{
+	const char *topology = cfg_getstr(cfg, "topology");
+	const char *node = cfg_getstr(cfg, "node");
+	int last = cfg->line > 0 ? cfg->line : 1;
+
+	if (!topology || !node) {
+		config_complain(last, "%s is missing", topology ? "node" : "topology");
+		return 0;
+	}
+	eh_topology_parse(topology, &c->topology);
+	c->peers = calloc(cfg_size(cfg, "peer") + 1, sizeof(*c->peers));
+	if (!c->peers)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < cfg_size(cfg, "peer"); i++)
+		if (config_add_peer(c, cfg_getnsec(cfg, "peer", i), last))
+			return -ENOMEM;
+	if (eh_code_parse(&c->topology, node, &c->node) || c->node.level) {
+		config_complain(last, "node: \"%s\" is not the code of a node of topology %u,%u",
+				node, c->topology.n, c->topology.l);
+		return 0;
+	}
+	for (c->self = 0; c->self < c->npeers; c->self++)
+		if (c->peers[c->self].code.index == c->node.index)
+			return 0;
+	config_complain(last, "node: there is no peer block \"%s\"", node);
+	return 0;
+}
+
+static int config_take(struct config *c, cfg_t *cfg)
+{
+	int err = config_take_strings(c, cfg);
+
+	if (err)
+		return err;
+	config_take_numbers(c, cfg);
+	return config_take_nodes(c, cfg);
+}
+
+static void config_validate(cfg_t *cfg)
+{
+	static const char *const texts[] = { "cluster", "node" };
+	static const char *const files[] = { "certificate", "key", "authority" };
+	static const char *const paths[] = { "cgroup", "stub" };
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		cfg_set_validate_func(cfg, texts[i], config_check_text);
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		cfg_set_validate_func(cfg, files[i], config_check_file);
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cfg_set_validate_func(cfg, paths[i], config_check_path);
+	for (i = 0; i < sizeof(config_ranges) / sizeof(config_ranges[0]); i++)
+		cfg_set_validate_func(cfg, config_ranges[i].name, config_check_range);
+	cfg_set_validate_func(cfg, "topology", config_check_topology);
+	cfg_set_validate_func(cfg, "load-index", config_check_index);
+	cfg_set_validate_func(cfg, "log", config_check_level);
+	cfg_set_validate_func(cfg, "peer|host", config_check_text);
+	cfg_set_validate_func(cfg, "peer|address", config_check_address);
+}
+
+struct config *config_read(const char *file, FILE *errors)
+{
+	/* -1: not given, see config_tasks() */
+	cfg_opt_t peer[] = {
+		CFG_STR("host", NULL, CFGF_NODEFAULT),
+		CFG_STR("address", NULL, CFGF_NODEFAULT),
+		CFG_END()
+	};
+	cfg_opt_t options[] = {
+		CFG_STR("cluster", NULL, CFGF_NODEFAULT),
+		CFG_STR("node", NULL, CFGF_NODEFAULT),
+		CFG_STR("topology", NULL, CFGF_NODEFAULT),
+		CFG_STR("certificate", NULL, CFGF_NODEFAULT),
+		CFG_STR("key", NULL, CFGF_NODEFAULT),
+		CFG_STR("authority", NULL, CFGF_NODEFAULT),
+		CFG_STR("cgroup", "/sys/fs/cgroup/ehsched.slice", CFGF_NONE),
+		CFG_STR("stub", "/usr/libexec/ehsched/ehstub", CFGF_NONE),
+		CFG_STR("load-index", "runnable", CFGF_NONE),
+		CFG_FLOAT("threshold", -1, CFGF_NONE),
+		CFG_FLOAT("threshold-floor", -1, CFGF_NONE),
+		CFG_FLOAT("threshold-length", -1, CFGF_NONE),
+		CFG_FLOAT("capacity", -1, CFGF_NONE),
+		CFG_INT("dwell", 1000, CFGF_NONE),
+		CFG_INT("time-limit", 100, CFGF_NONE),
+		CFG_INT("lease", 2000, CFGF_NONE),
+		CFG_INT("heartbeat", 1000, CFGF_NONE),
+		CFG_INT("guests", 64, CFGF_NONE),
+		CFG_INT("headroom", 64, CFGF_NONE),
+		CFG_BOOL("allow-root", cfg_false, CFGF_NONE),
+		CFG_STR_LIST("exclude", NULL, CFGF_NONE),
+		CFG_STR("log", "info", CFGF_NONE),
+		CFG_SEC("peer", peer, CFGF_TITLE | CFGF_MULTI | CFGF_NO_TITLE_DUPES),
+		CFG_END()
+	};
+	struct config *c = NULL;
+	cfg_t *cfg;
+	FILE *in;
+	int err;
+
+	config_errors = errors;
+	config_error_count = 0;
+	config_file = file;
+
+	/* opened here, since cfg_parse() would expand "~" and hide why it failed */
+	in = fopen(file, "re");
+	if (!in) {
+		config_complain(1, "cannot be read: %s", strerror(errno));
+		return NULL;
+	}
+	cfg = cfg_init(options, CFGF_NONE);
+	if (!cfg) {
+		config_complain(1, "no memory");
+		goto close_file;
+	}
+	cfg_set_error_function(cfg, config_error);
+	config_validate(cfg);
+	err = cfg_parse_fp(cfg, in);
+	if (err != CFG_SUCCESS) {
+		if (!config_error_count)
+			config_complain(cfg->line > 0 ? cfg->line : 1, "cannot be understood");
+		goto free_cfg;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c || !(c->file = strdup(file)) || config_take(c, cfg))
+		config_complain(1, "no memory");
+	if (config_error_count) {
+		config_free(c);
+		c = NULL;
+	}
+free_cfg:
+	cfg_free(cfg);
+close_file:
+	fclose(in);
+	return c;
+}
+
+void config_free(struct config *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->npeers; i++) {
+		free(c->peers[i].host);
+		free(c->peers[i].address_text);
+	}
+	for (size_t i = 0; i < c->nexclude; i++)
+		free(c->exclude[i]);
+	free(c->peers);
+	free(c->exclude);
+	free(c->file);
+	free(c->cluster);
+	free(c->certificate);
+	free(c->key);
+	free(c->authority);
+	free(c->cgroup);
+	free(c->stub);
+	free(c);
+}
+
+bool config_may_replace(const struct config *from, const struct config *to, FILE *errors)
+{
+	const char *what = NULL;
+
+	if (strcmp(from->cluster, to->cluster))
+		what = "cluster";
+	else if (from->topology.n != to->topology.n || from->topology.l != to->topology.l)
+		what = "topology";
+	else if (from->node.index != to->node.index)
+		what = "node";
+	else if (strcmp(from->cgroup, to->cgroup))
+		what = "cgroup";
+	else if (strcmp(from->peers[from->self].address_text, to->peers[to->self].address_text))
+		what = "the node's own address";
+	if (!what)
+		return true;
+	fprintf(errors, "%s:1: %s cannot change while the agent runs: restart it\n", to->file, what);
+	return false;
+}
+
+bool config_excludes(const struct config *config, const char *program)
+{
+	for (size_t i = 0; i < config->nexclude; i++)
+		if (!fnmatch(config->exclude[i], program, 0))
+			return true;
+	return false;
+}

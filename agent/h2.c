@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sessions and streams: nghttp2 over a bufferevent with TLS. */
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
+#include <nghttp2/nghttp2.h>
+#include <openssl/err.h>
+
+#include "agent.h"
+#include "conn.h"
+#include "tls.h"
+
+#define H2_HANDSHAKE_MS	5000
+#define H2_HEADERS_MAX	8192	/* bytes of one request's or response's headers */
+#define H2_OUTPUT_MAX	65536	/* no more is framed while so much waits for the socket */
+
+struct h2_stream {
+	struct h2_stream *next, **prev;
+	struct h2_conn *conn;
+	const struct h2_stream_ops *ops;	/* NULL: nobody cares any more */
+	void *ctx;
+	int32_t id;
+	int status;
+	bool responded, ended;	/* server: we have; the other side has */
+	size_t unconsumed, header_bytes;
+	char method[8], path[64];
+};
+
+struct h2_conn {
+	struct bufferevent *bev;
+	nghttp2_session *session;
+	struct event *later;	/* sends, or ends; runs once for many calls */
+	struct h2_stream *streams;
+	const struct h2_conn_ops *ops;
+	void *ctx;
+	struct tls_verdict verdict;
+	struct timeval silence;
+	bool server, dead;
+	char cn[256], why[160];
+};
+
+static void h2_stream_drop(struct h2_stream *s)
+{
+	if (s->next)
+		s->next->prev = s->prev;
+	*s->prev = s->next;
+	free(s);
+}
+
+static struct h2_stream *h2_stream_add(struct h2_conn *conn)
+{
+	struct h2_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->conn = conn;
+	s->next = conn->streams;
+	s->prev = &conn->streams;
+	if (s->next)
+		s->next->prev = &s->next;
+	conn->streams = s;
+	return s;
+}
+
+static void h2_later(struct h2_conn *conn)
+{
+	event_active(conn->later, 0, 0);
+}
+
+void h2_conn_close(struct h2_conn *conn, const char *why)
+{
+	if (conn->dead)
+		return;
+	conn->dead = true;
+	snprintf(conn->why, sizeof(conn->why), "%s", why);
+	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
+	h2_later(conn);
+}
+
+void h2_conn_free(struct h2_conn *conn)
+{
+	const struct h2_stream_ops *ops;
+	struct h2_stream *s;
+
+	conn->dead = true;
+	while ((s = conn->streams)) {
+		ops = s->ops;
+		s->ops = NULL;
+		if (ops && ops->closed)
+			ops->closed(s->ctx, false);
+		h2_stream_drop(s);
+	}
+	nghttp2_session_del(conn->session);
+	bufferevent_free(conn->bev);
+	event_free(conn->later);
+	free(conn);
+}
+
+static void h2_conn_end(struct h2_conn *conn)
+{
+	const struct h2_conn_ops *ops = conn->ops;
+	void *ctx = conn->ctx;
+	char why[sizeof(conn->why)], cn[sizeof(conn->cn)];
+
+	memcpy(why, conn->why, sizeof(why));
+	memcpy(cn, conn->cn, sizeof(cn));
+	h2_conn_free(conn);
+	ops->closed(ctx, why, cn);
+}
+
+static void h2_flush(struct h2_conn *conn)
+{
+	struct evbuffer *out = bufferevent_get_output(conn->bev);
+	const uint8_t *data;
+	ssize_t n;
+
+	while (!conn->dead && evbuffer_get_length(out) < H2_OUTPUT_MAX) {
+		n = nghttp2_session_mem_send(conn->session, &data);
+		if (n < 0) {
+			h2_conn_close(conn, nghttp2_strerror(n));
+			return;
+		}
+		if (n == 0)
+			break;
+		if (evbuffer_add(out, data, n))
+			h2_conn_close(conn, "no memory");
+	}
+	if (!conn->dead && !nghttp2_session_want_read(conn->session) &&
+	    !nghttp2_session_want_write(conn->session) && !evbuffer_get_length(out))
+		h2_conn_close(conn, "ended by the protocol");
+}
+
+static void h2_on_later(evutil_socket_t fd, short what, void *arg)
+{
+	struct h2_conn *conn = arg;
+
+	if (!conn->dead && conn->session)
+		h2_flush(conn);
+	if (conn->dead)
+		h2_conn_end(conn);
+}
+
+/* ---- what nghttp2 tells ---- */
+
+static ssize_t h2_on_produce(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
+			     uint32_t *flags, nghttp2_data_source *source, void *arg)
+{
+	struct h2_stream *s = source->ptr;
+	ssize_t n;
+
+	if (!s->ops)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	n = s->ops->produce(s->ctx, buf, length);
+	if (n > 0)
+		return n;
+	if (n == 0)
+		return NGHTTP2_ERR_DEFERRED;
+	*flags |= NGHTTP2_DATA_FLAG_EOF;
+	return 0;
+}
+
+static int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *conn = arg;
+	struct h2_stream *s;
+
+	if (!conn->server || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+		return 0;
+	s = h2_stream_add(conn);
+	if (!s)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	s->id = frame->hd.stream_id;
+	nghttp2_session_set_stream_user_data(session, s->id, s);
+	return 0;
+}
+
+static void h2_keep(char *to, size_t size, const uint8_t *value, size_t length)
+{
+	if (length >= size)
+		length = 0;	/* no route is that long: "not found" */
+	memcpy(to, value, length);
+	to[length] = '\0';
+}
+
+static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+			size_t nlen, const uint8_t *value, size_t vlen, uint8_t flags, void *arg)
+{
+	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+
+	if (!s)
+		return 0;
+	s->header_bytes += nlen + vlen + 32;
+	if (s->header_bytes > H2_HEADERS_MAX)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	if (nlen == 7 && !memcmp(name, ":method", 7))
+		h2_keep(s->method, sizeof(s->method), value, vlen);
+	else if (nlen == 5 && !memcmp(name, ":path", 5))
+		h2_keep(s->path, sizeof(s->path), value, vlen);
+	else if (nlen == 7 && !memcmp(name, ":status", 7))
+		s->status = atoi((const char *)value);
+	return 0;
+}
+
+static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *conn = arg;
+	struct h2_stream *s;
+
+	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
+		return 0;
+	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+	if (!s)
+		return 0;
+	if (frame->hd.type == NGHTTP2_HEADERS) {
+		if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+			conn->ops->request(conn->ctx, s, s->method, s->path);
+		else if (s->ops && s->ops->response && s->status >= 200)
+			s->ops->response(s->ctx, s->status);
+	}
+	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+		s->ended = true;
+		if (s->ops && s->ops->end)
+			s->ops->end(s->ctx);
+	}
+	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
+		      size_t length, void *arg)
+{
+	struct h2_conn *conn = arg;
+	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
+
+	if (!s || !s->ops || !s->ops->data) {
+		nghttp2_session_consume(session, id, length);
+		return 0;
+	}
+	s->unconsumed += length;
+	if (s->ops->data(s->ctx, data, length))
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_PROTOCOL_ERROR);
+	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int h2_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_stream *s;
+
+	/* A refused request may still be sending its body: it need not go on. */
+	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
+	    (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+		return 0;
+	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+	if (s && s->responded && !s->ended && !s->ops)
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
+	return 0;
+}
+
+static int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
+{
+	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
+	const struct h2_stream_ops *ops;
+
+	if (!s)
+		return 0;
+	/* what its owner has not consumed must not shrink the connection's window for ever */
+	if (s->unconsumed)
+		nghttp2_session_consume_connection(session, s->unconsumed);
+	s->unconsumed = 0;
+	ops = s->ops;
+	s->ops = NULL;
+	if (ops && ops->closed)
+		ops->closed(s->ctx, error == NGHTTP2_NO_ERROR);
+	h2_stream_drop(s);
+	return 0;
+}
+
+static int h2_session_start(struct h2_conn *conn)
+{
+	const nghttp2_settings_entry settings[] = {
+		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
+		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, H2_STREAMS },
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WINDOW },
+		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEADERS_MAX },
+	};
+	nghttp2_session_callbacks *calls;
+	nghttp2_option *option;
+	int err;
+
+	if (nghttp2_session_callbacks_new(&calls))
+		return -ENOMEM;
+	if (nghttp2_option_new(&option)) {
+		nghttp2_session_callbacks_del(calls);
+		return -ENOMEM;
+	}
+	nghttp2_option_set_no_auto_window_update(option, 1);
+	nghttp2_option_set_peer_max_concurrent_streams(option, H2_STREAMS);
+	nghttp2_session_callbacks_set_on_begin_headers_callback(calls, h2_on_begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(calls, h2_on_header);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, h2_on_frame);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, h2_on_data);
+	nghttp2_session_callbacks_set_on_frame_send_callback(calls, h2_on_sent);
+	nghttp2_session_callbacks_set_on_stream_close_callback(calls, h2_on_stream_close);
+	err = conn->server ? nghttp2_session_server_new2(&conn->session, calls, conn, option) :
+			     nghttp2_session_client_new2(&conn->session, calls, conn, option);
+	nghttp2_option_del(option);
+	nghttp2_session_callbacks_del(calls);
+	if (err)
+		return -ENOMEM;
+	err = nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, settings,
+				      sizeof(settings) / sizeof(settings[0]));
+	/* as wide as all streams together: one that stands still holds up no other */
+	if (!err)
+		err = nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, 0,
+							    H2_STREAMS * H2_WINDOW);
+	return err ? -ENOMEM : 0;
+}
+
+/* ---- what the socket tells ---- */
+
+static void h2_on_read(struct bufferevent *bev, void *arg)
+{
+	struct evbuffer *in = bufferevent_get_input(bev);
+	struct h2_conn *conn = arg;
+	struct evbuffer_iovec piece;
+	ssize_t n;
+
+	while (!conn->dead && conn->session && evbuffer_peek(in, -1, NULL, &piece, 1) > 0) {
+		n = nghttp2_session_mem_recv(conn->session, piece.iov_base, piece.iov_len);
+		if (n < 0) {
+			h2_conn_close(conn, nghttp2_strerror(n));
+			return;
+		}
+		evbuffer_drain(in, n);
+	}
+	h2_later(conn);
+}
+
+static void h2_on_written(struct bufferevent *bev, void *arg)
+{
+	h2_later(arg);
+}
+
+static void h2_on_connected(struct h2_conn *conn)
+{
+	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
+	const unsigned char *alpn;
+	unsigned int length;
+	const char *why;
+
+	if (!tls_peer_cn(ssl, conn->cn, sizeof(conn->cn))) {
+		h2_conn_close(conn, "the certificate has no usable CN");
+		return;
+	}
+	SSL_get0_alpn_selected(ssl, &alpn, &length);
+	if (length != 2 || memcmp(alpn, "h2", 2)) {
+		h2_conn_close(conn, "does not speak HTTP/2");
+		return;
+	}
+	why = conn->ops->identified(conn->ctx, conn->cn);
+	if (why) {
+		h2_conn_close(conn, why);
+		return;
+	}
+	/* heartbeats come more often than that */
+	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
+	if (h2_session_start(conn))
+		h2_conn_close(conn, "no memory");
+	else if (conn->ops->ready)
+		conn->ops->ready(conn->ctx);
+	h2_later(conn);
+}
+
+static void h2_on_event(struct bufferevent *bev, short what, void *arg)
+{
+	struct h2_conn *conn = arg;
+	char text[sizeof(conn->why)];
+	unsigned long code;
+	int error;
+
+	if (what & BEV_EVENT_CONNECTED) {
+		h2_on_connected(conn);
+		return;
+	}
+	error = EVUTIL_SOCKET_ERROR();
+	code = bufferevent_get_openssl_error(bev);
+	if (conn->verdict.why) {
+		memcpy(conn->cn, conn->verdict.cn, sizeof(conn->verdict.cn));
+		snprintf(text, sizeof(text), "certificate refused: %s", conn->verdict.why);
+	} else if (what & BEV_EVENT_TIMEOUT) {
+		snprintf(text, sizeof(text), "silent for too long");
+	} else if (code) {
+		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
+	} else if (what & BEV_EVENT_EOF) {
+		snprintf(text, sizeof(text), "closed by the other side");
+	} else {
+		snprintf(text, sizeof(text), "%s", error ? strerror(error) : "connection broken");
+	}
+	ERR_clear_error();
+	h2_conn_close(conn, text);
+}
+
+static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int silence_ms,
+				   const struct h2_conn_ops *ops, void *ctx)
+{
+	const struct timeval handshake = { H2_HANDSHAKE_MS / 1000, 0 };
+	struct h2_conn *conn = calloc(1, sizeof(*conn));
+	SSL *ssl;
+
+	if (!conn)
+		goto close_fd;
+	conn->server = server;
+	conn->ops = ops;
+	conn->ctx = ctx;
+	conn->silence.tv_sec = silence_ms / 1000;
+	conn->silence.tv_usec = silence_ms % 1000 * 1000;
+	conn->later = event_new(agent.base, -1, 0, h2_on_later, conn);
+	ssl = conn->later ? tls_side(server, &conn->verdict) : NULL;
+	if (!ssl)
+		goto free_conn;
+	conn->bev = bufferevent_openssl_socket_new(agent.base, fd, ssl,
+						   server ? BUFFEREVENT_SSL_ACCEPTING :
+							    BUFFEREVENT_SSL_CONNECTING,
+						   BEV_OPT_CLOSE_ON_FREE);
+	if (!conn->bev) {
+		SSL_free(ssl);
+		goto free_conn;
+	}
+	bufferevent_setcb(conn->bev, h2_on_read, h2_on_written, h2_on_event, conn);
+	bufferevent_set_timeouts(conn->bev, &handshake, &handshake);
+	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
+	return conn;
+
+free_conn:
+	if (conn->later)
+		event_free(conn->later);
+	free(conn);
+close_fd:
+	if (fd >= 0)
+		evutil_closesocket(fd);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void h2_set_options(evutil_socket_t fd)
+{
+	int one = 1;
+
+	/* a request is one small segment, and its answer is waited for */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+struct h2_conn *h2_conn_accepted(evutil_socket_t fd, unsigned int silence_ms,
+				 const struct h2_conn_ops *ops, void *ctx)
+{
+	h2_set_options(fd);
+	return h2_conn_new(fd, true, silence_ms, ops, ctx);
+}
+
+struct h2_conn *h2_conn_connect(const struct config_peer *to, unsigned int silence_ms,
+				const struct h2_conn_ops *ops, void *ctx)
+{
+	int fd = socket(to->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return NULL;
+	h2_set_options(fd);
+	/* a refusal shows when the handshake writes */
+	if (connect(fd, (const struct sockaddr *)&to->address, to->address_length) &&
+	    errno != EINPROGRESS) {
+		int err = errno;
+
+		close(fd);
+		errno = err;
+		return NULL;
+	}
+	return h2_conn_new(fd, false, silence_ms, ops, ctx);
+}
+
+void h2_conn_ping(struct h2_conn *conn)
+{
+	if (conn->dead || !conn->session)
+		return;
+	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
+	h2_later(conn);
+}
+
+/* ---- streams ---- */
+
+static nghttp2_nv h2_nv(const char *name, const char *value)
+{
+	return (nghttp2_nv){ (uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
+			     NGHTTP2_NV_FLAG_NONE };
+}
+
+struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *host, const char *method,
+			       const char *path, const struct h2_stream_ops *ops, void *ctx)
+{
+	const nghttp2_nv headers[] = {
+		h2_nv(":method", method), h2_nv(":scheme", "https"),
+		h2_nv(":authority", host), h2_nv(":path", path),
+	};
+	nghttp2_data_provider body = { .read_callback = h2_on_produce };
+	struct h2_stream *s;
+
+	if (conn->dead || !conn->session || conn->server) {
+		errno = ENOTCONN;
+		return NULL;
+	}
+	s = h2_stream_add(conn);
+	if (!s)
+		goto no_memory;
+	s->ops = ops;
+	s->ctx = ctx;
+	body.source.ptr = s;
+	s->id = nghttp2_submit_request(conn->session, NULL, headers, 4,
+				       ops->produce ? &body : NULL, s);
+	if (s->id < 0)
+		goto drop_stream;
+	h2_later(conn);
+	return s;
+
+drop_stream:
+	h2_stream_drop(s);
+no_memory:
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
+			  const struct h2_stream_ops *ops, void *ctx)
+{
+	if (!to->conn) {
+		errno = ENOTCONN;
+		return NULL;
+	}
+	return h2_conn_open(to->conn, peer_host(to), method, path, ops, ctx);
+}
+
+void h2_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx)
+{
+	s->ops = ops;
+	s->ctx = ctx;
+}
+
+int h2_respond(struct h2_stream *s, int status, const char *type)
+{
+	nghttp2_data_provider body = { .source.ptr = s, .read_callback = h2_on_produce };
+	char text[12];
+	nghttp2_nv headers[2];
+	bool any = s->ops && s->ops->produce;
+
+	if (s->conn->dead)
+		return -ENOTCONN;
+	snprintf(text, sizeof(text), "%d", status);
+	headers[0] = h2_nv(":status", text);
+	headers[1] = h2_nv("content-type", type ?: "");
+	s->responded = true;
+	if (nghttp2_submit_response(s->conn->session, s->id, headers, type ? 2 : 1,
+				    any ? &body : NULL))
+		return -ENOMEM;
+	h2_later(s->conn);
+	return 0;
+}
+
+void h2_resume(struct h2_stream *s)
+{
+	if (s->conn->dead)
+		return;
+	/* an error means that it was not waiting */
+	if (!nghttp2_session_resume_data(s->conn->session, s->id))
+		h2_later(s->conn);
+}
+
+void h2_consume(struct h2_stream *s, size_t length)
+{
+	if (length > s->unconsumed)
+		length = s->unconsumed;
+	s->unconsumed -= length;
+	if (s->conn->dead || !length)
+		return;
+	nghttp2_session_consume(s->conn->session, s->id, length);
+	h2_later(s->conn);
+}
+
+void h2_abort(struct h2_stream *s)
+{
+	s->ops = NULL;
+	if (s->conn->dead)
+		return;
+	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_CANCEL);
+	h2_later(s->conn);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file knl.h
+ * The module's netlink family, if it is there (uapi/ehsched.yaml). Requests are
+ * answered by the kernel while they are sent, so they are plain calls.
+ */
+#ifndef AGENT_KNL_H
+#define AGENT_KNL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <linux/ehsched.h>
+#include "node.h"
+
+/** Goes on without the family, and registers when it comes. 0 or -errno (no netlink at all). */
+int knl_init(void);
+void knl_exit(void);
+
+/** 0, -ENOTCONN (no module) or the kernel's -errno, its words in why[]. */
+int knl_set(const struct node_settings *set, char why[160]);
+int knl_get(struct node_view *view);
+int knl_bypass(pid_t pid);
+
+/** One task of the module's dump; strings are borrowed. */
+struct knl_task {
+	uint64_t id, started_ns;
+	uint32_t pid, uid, state, reason;
+	const char *command;
+};
+int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx);
+
+/** Version of the family, 0: absent; why we are not registered, or "". */
+unsigned int knl_version(void);
+const char *knl_trouble(void);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file report.h
+ * What a member tells its controller of itself (POST /v1/report).
+ */
+#ifndef AGENT_REPORT_H
+#define AGENT_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "eh/eh.h"
+
+#define REPORT_SEEN_MAX 1024
+
+struct report {
+	uint64_t load, threshold, length, floor, capacity;
+	uint64_t epoch;			/**< of the threshold in force there */
+	enum eh_state state;
+	bool draining, module;
+	uint32_t local, guest, away;	/**< tasks */
+};
+
+/** This node's, now. */
+void report_own(struct report *out);
+/** Whether the controller should hear of `now`, having heard of `before`. */
+bool report_matters(const struct report *before, const struct report *now);
+/** `seen` is stolen and may be NULL. NULL: no memory. */
+json_t *report_to_json(const struct report *r, json_t *seen);
+/** 0 or -EINVAL. */
+int report_from_json(struct report *out, const json_t *body);
+/** A node of `status --json`. */
+json_t *report_node(const struct report *r, const char *code, const char *host,
+		    const char *controller_of);
+const char *report_state_name(enum eh_state state);
+/** Number of a placement's id for lib/eh. */
+uint64_t report_id(const char *placement);
+
+/** Reads a number 0..max of an object. 0 or -EINVAL. */
+int report_number(const json_t *body, const char *name, uint64_t max, uint64_t *out);
+
+#endif
