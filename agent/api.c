@@ -19,6 +19,7 @@
 #include "placement.h"
 #include "reason.h"
 #include "report.h"
+#include "tally.h"
 
 #define API_ASK_MS 2000		/* others' answers are waited for so long */
 
@@ -61,10 +62,14 @@ static json_t *api_known_nodes(void)
 
 static json_t *api_status(json_t *nodes, uint64_t epoch)
 {
-	return json_pack("{s:i,s:s,s:{s:i,s:i},s:I,s:s,s:o}", "version", 1, "self", agent.code,
+	json_t *status;
+
+	status = json_pack("{s:i,s:s,s:{s:i,s:i},s:I,s:s,s:o}", "version", 1, "self", agent.code,
 			 "topology", "n", (int)agent.config->topology.n, "l",
 			 (int)agent.config->topology.l, "epoch", (json_int_t)epoch, "controller",
 			 peer_code(control_controller()), "nodes", nodes);
+	tally_add(status);
+	return status;
 }
 
 static bool api_is_own(const json_t *node)
@@ -139,7 +144,7 @@ static void api_do_tasks(struct local_conn *c, const json_t *request)
 }
 
 /* What the kernel decided alone has no steps, only a reason. */
-static json_t *api_why_kernel(const char *id)
+static json_t *api_why_kernel(const char *id, long pid)
 {
 	json_t *tasks = api_tasks(), *task, *found = NULL;
 	enum ehs_reason reason = EHS_REASON_NONE;
@@ -147,15 +152,14 @@ static json_t *api_why_kernel(const char *id)
 	size_t i;
 
 	json_array_foreach(tasks, i, task) {
-		const char *its = json_string_value(json_object_get(task, "id"));
-
-		if (!its || strcmp(its, id))
+		if (strcmp(json_string_value(json_object_get(task, "id")) ?: "", id) &&
+		    (!pid || json_integer_value(json_object_get(task, "pid")) != pid))
 			continue;
 		name = json_string_value(json_object_get(task, "reason"));
 		if (name)
 			reason_parse(name, &reason);
-		found = json_pack("{s:i,s:s,s:O,s:O,s:O,s:s,s:s,s:[]}", "version", 1, "id", id,
-				  "command", json_object_get(task, "command"), "home",
+		found = json_pack("{s:i,s:O,s:O,s:O,s:O,s:s,s:s,s:[]}", "version", 1, "id",
+				  json_object_get(task, "id"), "command", json_object_get(task, "command"), "home",
 				  json_object_get(task, "home"), "executor",
 				  json_object_get(task, "executor"), "reason", name ?: "none", "text",
 				  reason_text(reason), "steps");
@@ -168,21 +172,21 @@ static json_t *api_why_kernel(const char *id)
 static void api_do_why(struct local_conn *c, const json_t *request)
 {
 	const char *id = json_string_value(json_object_get(request, "id"));
-	char full[EH_CODE_TEXT + 24];
+	char *end;
 	json_t *reply;
+	long pid;
 
 	if (!id) {
 		local_reply(c, api_error("id", "missing", true));
 		return;
 	}
-	/* without the home, it is ours */
-	if (!strchr(id, ':')) {
-		snprintf(full, sizeof(full), "%s:%.20s", agent.code, id);
-		id = full;
-	}
+	/* a bare number is a process, whose id is looked up */
+	pid = strtol(id, &end, 10);
+	if (*end)
+		pid = 0;
 	reply = placement_why(id);
 	if (!reply)
-		reply = api_why_kernel(id);
+		reply = api_why_kernel(id, pid);
 	local_reply(c, reply ?: api_error(id, "not known on this node: it is another node's, or more "
 					  "than 1024 placements ago (`ehctl tasks` lists ids)", false));
 }

@@ -229,6 +229,38 @@ int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx)
 		      knl_on_task, &dump, NULL);
 }
 
+struct knl_counting {
+	void (*each)(void *ctx, uint32_t reason, uint64_t count);
+	void *ctx;
+};
+
+static int knl_on_counters(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *a[EHS_A_COUNTER_MAX + 1], *pos;
+	struct knl_counting *counting = arg;
+	int left;
+
+	nlmsg_for_each_attr(pos, nlmsg_hdr(msg), GENL_HDRLEN, left) {
+		if (nla_type(pos) != EHS_A_NODE_COUNTER ||
+		    nla_parse_nested(a, EHS_A_COUNTER_MAX, pos, NULL) ||
+		    !a[EHS_A_COUNTER_REASON] || !a[EHS_A_COUNTER_COUNT])
+			continue;
+		counting->each(counting->ctx, nla_get_u32(a[EHS_A_COUNTER_REASON]),
+			       nla_get_u64(a[EHS_A_COUNTER_COUNT]));
+	}
+	return NL_OK;
+}
+
+int knl_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx)
+{
+	struct knl_counting counting = { each, ctx };
+
+	if (!knl_family)
+		return -ENOTCONN;
+	return knl_do(knl_call, knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_counters,
+		      &counting, NULL);
+}
+
 /* ---- placements ---- */
 
 static void knl_verdict(uint64_t cookie, const char *token, enum ehs_reason reason)

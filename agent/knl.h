@@ -30,6 +30,9 @@ struct knl_task {
 };
 int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx);
 
+/** Execs by reason since the module was loaded. */
+int knl_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx);
+
 /** Version of the family, 0: absent; why we are not registered, or "". */
 unsigned int knl_version(void);
 const char *knl_trouble(void);

@@ -25,6 +25,7 @@ struct peer {
 	uint32_t capacity;		/**< what it said in its hello */
 	char boot_id[40];
 	char users[20];			/**< its user_digest() */
+	uint64_t ran;			/**< tasks of this node that started there */
 	int64_t skew_ms;		/**< its clock less ours, at the hello */
 	char trouble[160];		/**< why it is not up */
 	/* private to peer.c */

@@ -20,6 +20,7 @@
 #include "h2.h"
 #include "placement.h"
 #include "reason.h"
+#include "tally.h"
 #include "user.h"
 
 #define PLACEMENT_KEPT		1024
@@ -493,6 +494,7 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->phase = PLACEMENT_AWAY;
 	p->pid = stub;
 	p->remote = remote;
+	tally_started(p->to, p->reason);
 	placement_step(p, "started at %s as process %d", peer_code(p->to), (int)remote);
 }
 

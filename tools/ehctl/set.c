@@ -5,21 +5,37 @@
 
 #include "ehctl.h"
 
+struct setting {
+	const char *name;
+	double scale;	/* what goes to the agent is whole thousandths, or milliseconds */
+};
+
+static const struct setting settings[] = {
+	{ "threshold", 1000 }, { "length", 1000 }, { "weight", 1000 },
+	{ "load-index", 0 },   { "time-limit", 1 }, { "dwell", 1 },
+};
+
+static const struct setting *find_setting(const char *name)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (!strcmp(name, settings[i].name))
+			return &settings[i];
+	return NULL;
+}
+
 /* Numbers go as numbers, words as strings; the agent knows the limits. */
-static json_t *value_of(const char *text)
+static json_t *value_of(const struct setting *setting, const char *text)
 {
 	char *end;
 	double number = strtod(text, &end);
 
-	if (*text && !*end && isfinite(number))
-		return json_real(number);
+	if (setting->scale && *text && !*end && fabs(number) < 1e12)
+		return json_integer(llround(number * setting->scale));
 	return json_string(text);
 }
 
 static int run(int argc, char **argv, bool json)
 {
-	static const char *const names[] = { "threshold", "length", "load-index",
-					     "weight",	  "time-limit", "dwell" };
 	json_t *request, *reply;
 	int code;
 
@@ -28,20 +44,19 @@ static int run(int argc, char **argv, bool json)
 	request = json_pack("{s:s}", "command", "set");
 	for (int i = 1; i < argc; i++) {
 		char *equals = strchr(argv[i], '=');
-		bool known = false;
+		const struct setting *setting;
 
 		if (!equals || !equals[1]) {
 			json_decref(request);
 			return bad_usage("%s: NAME=VALUE is needed", argv[i]);
 		}
 		*equals = '\0';
-		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++)
-			known |= !strcmp(argv[i], names[j]);
-		if (!known || json_object_get(request, argv[i])) {
+		setting = find_setting(argv[i]);
+		if (!setting || json_object_get(request, argv[i])) {
 			json_decref(request);
-			return bad_usage("%s: %s", argv[i], known ? "given twice" : "no such setting");
+			return bad_usage("%s: %s", argv[i], setting ? "given twice" : "no such setting");
 		}
-		if (json_object_set_new(request, argv[i], value_of(equals + 1))) {
+		if (json_object_set_new(request, argv[i], value_of(setting, equals + 1))) {
 			json_decref(request);
 			return bad_usage("%s: the value is not UTF-8", argv[i]);
 		}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file tally.h
+ * How many tasks of this node ran where, and why: counters, not samples, so
+ * that short tasks are seen. Since the agent (where) or module (why) started.
+ */
+#ifndef AGENT_TALLY_H
+#define AGENT_TALLY_H
+
+#include <jansson.h>
+#include <linux/ehsched.h>
+
+struct peer;
+
+/** A task of ours has started there, for this reason. */
+void tally_started(const struct peer *executor, enum ehs_reason reason);
+
+/** Adds "placed":[{"executor","tasks"}] and "reasons":[{"reason","tasks"}]. */
+void tally_add(json_t *status);
+
+#endif
