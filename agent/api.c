@@ -143,8 +143,14 @@ static void api_do_tasks(struct local_conn *c, const json_t *request)
 	local_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", api_tasks()));
 }
 
-/* What the kernel decided alone has no steps, only a reason. */
-static json_t *api_why_kernel(const char *id, long pid)
+/* A task that is there now. What the kernel decided alone has no steps, only a reason. */
+static bool api_is_task(const json_t *task, const char *id, long pid)
+{
+	return pid ? json_integer_value(json_object_get(task, "pid")) == pid :
+		     !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
+}
+
+static json_t *api_why_task(const char *id, long pid)
 {
 	json_t *tasks = api_tasks(), *task, *found = NULL;
 	enum ehs_reason reason = EHS_REASON_NONE;
@@ -152,9 +158,11 @@ static json_t *api_why_kernel(const char *id, long pid)
 	size_t i;
 
 	json_array_foreach(tasks, i, task) {
-		if (strcmp(json_string_value(json_object_get(task, "id")) ?: "", id) &&
-		    (!pid || json_integer_value(json_object_get(task, "pid")) != pid))
+		if (!api_is_task(task, id, pid))
 			continue;
+		found = placement_why(json_string_value(json_object_get(task, "id")) ?: "");
+		if (found)
+			break;
 		name = json_string_value(json_object_get(task, "reason"));
 		if (name)
 			reason_parse(name, &reason);
@@ -186,7 +194,7 @@ static void api_do_why(struct local_conn *c, const json_t *request)
 		pid = 0;
 	reply = placement_why(id);
 	if (!reply)
-		reply = api_why_kernel(id, pid);
+		reply = api_why_task(id, pid);
 	local_reply(c, reply ?: api_error(id, "not known on this node: it is another node's, or more "
 					  "than 1024 placements ago (`ehctl tasks` lists ids)", false));
 }
