@@ -263,7 +263,7 @@ static uint32_t config_tasks(cfg_t *cfg, const char *name, uint32_t otherwise)
 {
 	double value = cfg_getfloat(cfg, name);
 
-	return value < 0 ? otherwise : (uint32_t)llround(value * 1000);
+	return value < 0 ? otherwise : (uint32_t)(value * 1000 + 0.5);
 }
 
 static int config_copy(char **to, cfg_t *cfg, const char *name)

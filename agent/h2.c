@@ -394,7 +394,8 @@ static void h2_on_event(struct bufferevent *bev, short what, void *arg)
 		snprintf(text, sizeof(text), "certificate refused: %s", conn->verdict.why);
 	} else if (what & BEV_EVENT_TIMEOUT) {
 		snprintf(text, sizeof(text), "silent for too long");
-	} else if (code) {
+	} else if (ERR_GET_LIB(code) && !ERR_SYSTEM_ERROR(code)) {
+		/* without a library it is only libevent's note that a system call failed */
 		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
 	} else if (what & BEV_EVENT_EOF) {
 		snprintf(text, sizeof(text), "closed by the other side");

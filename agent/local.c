@@ -99,7 +99,7 @@ static void local_close(struct local_conn *c, const char *why)
 
 static int local_send(struct local_conn *c, enum frame_type type, const json_t *json, size_t most)
 {
-	char *text = json_dumps(json, JSON_COMPACT);
+	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	uint8_t header[FRAME_HEADER];
 	size_t length;
 	int err = -ENOMEM;

@@ -142,10 +142,12 @@ static void main_set_limits(void)
 	FILE *oom;
 
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		if (geteuid() == 0 && files.rlim_max < MAIN_FILES)
-			files.rlim_max = MAIN_FILES;
+		struct rlimit more = { MAIN_FILES, MAIN_FILES };
+
 		files.rlim_cur = files.rlim_max;
-		if (setrlimit(RLIMIT_NOFILE, &files))
+		/* beyond the hard limit only if we may */
+		if ((files.rlim_max >= MAIN_FILES || setrlimit(RLIMIT_NOFILE, &more)) &&
+		    setrlimit(RLIMIT_NOFILE, &files))
 			log_warning("the limit of open files stays low: %s", strerror(errno));
 	}
 	agent.nice = getpriority(PRIO_PROCESS, 0);

@@ -61,7 +61,7 @@ struct placement {
 	uid_t uid;
 	char *path, command[64];
 	json_t *program;
-	bool program_known, asking;
+	bool program_known;
 	struct peer *to, *tried[PLACEMENT_TRIES];
 	unsigned int ntried, time_ms, probes;
 	enum ehs_reason reason;
@@ -316,7 +316,7 @@ static void placement_reserve(struct placement *p)
 
 static void placement_ready(struct placement *p)
 {
-	if (p->phase != PLACEMENT_OPEN || !p->program_known || p->asking)
+	if (p->phase != PLACEMENT_OPEN || !p->program_known || !p->to)
 		return;
 	if (!p->program)
 		placement_stay(p, EHS_REASON_FILES_DIFFER, "the program cannot be read here");
@@ -339,7 +339,6 @@ static void placement_on_answer(void *ctx, struct peer *to, enum ehs_reason reas
 {
 	struct placement *p = ctx;
 
-	p->asking = false;
 	p->probes = probes;
 	if (p->phase != PLACEMENT_OPEN) {
 		if (to)
@@ -365,7 +364,6 @@ static void placement_ask(struct placement *p)
 	for (peer = peer_next(NULL); peer && n < 1 << EH_N_MAX; peer = peer_next(peer))
 		if (peer->avoid_until > now || (!peer->up && !peer->self))
 			not[n++] = peer;
-	p->asking = true;
 	p->calls++;
 	control_ask(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
 }

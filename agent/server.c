@@ -100,7 +100,7 @@ void h2_answer(struct h2_answer *a, int status, json_t *body)
 		return;
 	}
 	if (body) {
-		a->reply = json_dumps(body, JSON_COMPACT);
+		a->reply = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(9));
 		if (a->reply)
 			a->reply_length = strlen(a->reply);
 		else
