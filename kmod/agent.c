@@ -192,8 +192,7 @@ bool ehs_agent_same_view(const struct ehs_agent *agent)
 		get_fs_root(task->fs, &its);
 		same = task->nsproxy->mnt_ns == current->nsproxy->mnt_ns &&
 		       ns_of_pid(agent->tgid) == task_active_pid_ns(current) &&
-		       task_cred_xxx(task, user_ns) == current_user_ns() &&
-		       path_equal(&its, &mine);
+		       task_cred_xxx(task, user_ns) == current_user_ns() && path_equal(&its, &mine);
 	}
 	task_unlock(task);
 unlock:

@@ -189,8 +189,7 @@ static void ehs_load_work(struct work_struct *work)
 	mutex_lock(&ehs_sampler.lock);
 	ehs_sampler.awake = ehs_load_sample(false, NULL);
 	if (ehs_sampler.awake)
-		queue_delayed_work(ehs_wq, &ehs_sampler.work,
-				   msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
+		queue_delayed_work(ehs_wq, &ehs_sampler.work, msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
 	mutex_unlock(&ehs_sampler.lock);
 }
 
@@ -210,8 +209,7 @@ void ehs_load_wake(struct ehs_node *node, bool resample)
 		ehs_load_sample(true, ehs_sampler.awake ? node : NULL);
 	if (!ehs_sampler.awake) {
 		ehs_sampler.awake = true;
-		queue_delayed_work(ehs_wq, &ehs_sampler.work,
-				   msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
+		queue_delayed_work(ehs_wq, &ehs_sampler.work, msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
 	}
 	mutex_unlock(&ehs_sampler.lock);
 }

@@ -38,8 +38,7 @@ static int ehs_nl_put_counters(struct sk_buff *msg, const struct ehs_node *node)
 
 	for (reason = 0; reason <= EHS_REASON_MAX; reason++) {
 		nest = nla_nest_start(msg, EHS_A_NODE_COUNTER);
-		if (!nest ||
-		    nla_put_u32(msg, EHS_A_COUNTER_REASON, reason) ||
+		if (!nest || nla_put_u32(msg, EHS_A_COUNTER_REASON, reason) ||
 		    nla_put_u64_64bit(msg, EHS_A_COUNTER_COUNT,
 				      atomic64_read(&node->counters[reason]), EHS_A_COUNTER_PAD))
 			return -EMSGSIZE;
@@ -60,8 +59,8 @@ static int ehs_nl_put_cgroups(struct sk_buff *msg, const struct ehs_node *node)
 		err = nla_put_u64_64bit(msg, EHS_A_NODE_MANAGED_CGROUP_ID,
 					cgroup_id(cgroups->managed[i]), EHS_A_NODE_PAD);
 	if (cgroups && cgroups->guest && !err)
-		err = nla_put_u64_64bit(msg, EHS_A_NODE_GUEST_CGROUP_ID,
-					cgroup_id(cgroups->guest), EHS_A_NODE_PAD);
+		err = nla_put_u64_64bit(msg, EHS_A_NODE_GUEST_CGROUP_ID, cgroup_id(cgroups->guest),
+					EHS_A_NODE_PAD);
 	rcu_read_unlock();
 	return err;
 }
@@ -91,8 +90,8 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
 }
 
 /* One message about the node; does not sleep. */
-static int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 seq,
-			   int flags, u8 cmd)
+static int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 seq, int flags,
+			   u8 cmd)
 {
 	void *hdr = genlmsg_put(msg, port, seq, &ehs_nl_family, flags, cmd);
 	int err;
@@ -195,8 +194,7 @@ static int ehs_nl_cgroup(const struct nlattr *attr, struct cgroup **cgroup,
 static bool ehs_nl_names_cgroups(const struct genl_info *info)
 {
 	return info->attrs[EHS_A_NODE_MANAGED_CGROUP_FD] ||
-	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] ||
-	       info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
+	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] || info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
 }
 
 /* What of the old set stays: all that the message does not replace. */
@@ -221,8 +219,7 @@ static void ehs_nl_keep_cgroups(const struct genl_info *info, struct ehs_cgroups
  * The set of cgroups after the message, referenced; NULL if it is empty.
  * The node's config mutex is held.
  */
-static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info,
-					  const struct ehs_node *node)
+static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info, const struct ehs_node *node)
 {
 	struct netlink_ext_ack *extack = info->extack;
 	struct ehs_cgroups *cgroups;
@@ -232,9 +229,9 @@ static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info,
 	cgroups = kzalloc(sizeof(*cgroups), GFP_KERNEL_ACCOUNT);
 	if (!cgroups)
 		return ERR_PTR(-ENOMEM);
-	ehs_nl_keep_cgroups(info, cgroups,
-			    rcu_dereference_protected(node->cgroups,
-						      lockdep_is_held(&node->config)));
+	ehs_nl_keep_cgroups(
+		info, cgroups,
+		rcu_dereference_protected(node->cgroups, lockdep_is_held(&node->config)));
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
 		if (nla_type(attr) != EHS_A_NODE_MANAGED_CGROUP_FD)
 			continue;
@@ -395,8 +392,7 @@ static int ehs_nl_put_task(const struct ehs_task *task, void *data)
 	if (!hdr)
 		return -EMSGSIZE;
 	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, task->id, EHS_A_TASK_PAD) ||
-	    nla_put_u32(msg, EHS_A_TASK_PID,
-			pid_nr_ns(task->tgid, task_active_pid_ns(current))) ||
+	    nla_put_u32(msg, EHS_A_TASK_PID, pid_nr_ns(task->tgid, task_active_pid_ns(current))) ||
 	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), task->uid)) ||
 	    nla_put_u32(msg, EHS_A_TASK_STATE, task->state) ||
 	    nla_put_u32(msg, EHS_A_TASK_REASON, task->reason) ||
@@ -451,12 +447,10 @@ int ehs_nl_place_request(struct ehs_node *node, const struct ehs_agent *agent,
 	if (!msg)
 		return -ENOMEM;
 	hdr = genlmsg_put(msg, 0, 0, &ehs_nl_family, 0, EHS_CMD_PLACE_REQUEST);
-	if (!hdr ||
-	    nla_put_u64_64bit(msg, EHS_A_PLACE_COOKIE, req->cookie, EHS_A_PLACE_PAD) ||
+	if (!hdr || nla_put_u64_64bit(msg, EHS_A_PLACE_COOKIE, req->cookie, EHS_A_PLACE_PAD) ||
 	    nla_put_u32(msg, EHS_A_PLACE_PID,
 			pid_nr_ns(task_tgid(current), ns_of_pid(agent->tgid))) ||
-	    nla_put_u32(msg, EHS_A_PLACE_UID,
-			from_kuid_munged(current_user_ns(), current_uid())) ||
+	    nla_put_u32(msg, EHS_A_PLACE_UID, from_kuid_munged(current_user_ns(), current_uid())) ||
 	    nla_put_string(msg, EHS_A_PLACE_PATH, req->path) ||
 	    nla_put_u64_64bit(msg, EHS_A_PLACE_CGROUP_ID, cgroup, EHS_A_PLACE_PAD) ||
 	    nla_put_u32(msg, EHS_A_PLACE_LOAD, load) ||

@@ -105,8 +105,8 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	spin_unlock(&node->lock);
 
 	if (swap) {
-		cgroups = rcu_replace_pointer(node->cgroups, cgroups,
-					      lockdep_is_held(&node->config));
+		cgroups =
+			rcu_replace_pointer(node->cgroups, cgroups, lockdep_is_held(&node->config));
 		if (cgroups) {
 			/* execs under way may still compare with the old ones */
 			synchronize_rcu();

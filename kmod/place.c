@@ -70,8 +70,8 @@ pop_strings:
  * The agent's part. Return: true if the stub is in place; false to go on here,
  * with *reason set in both cases.
  */
-static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *task,
-			  struct linux_binprm *bprm, u64 cookie, enum ehs_reason *reason)
+static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *task, struct linux_binprm *bprm,
+			  u64 cookie, enum ehs_reason *reason)
 {
 	struct ehs_request req = { .cookie = cookie, .path = bprm->filename };
 	struct ehs_agent *agent = ehs_agent_get(node);
@@ -102,8 +102,7 @@ put_agent:
  * An exec in a cgroup of the node. Return: as a binary format does; 0 means
  * that the kernel is to try again with the interpreter, our stub.
  */
-static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm,
-			     enum ehs_kind kind)
+static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, enum ehs_kind kind)
 {
 	enum ehs_task_state where = EHS_TASK_LOCAL;
 	u64 cookie = atomic64_inc_return(&ehs_place_cookie);

@@ -22,14 +22,14 @@
 #include <netlink/netlink.h>
 
 static const char *const reasons[] = {
-	"none",		 "not-sender",	 "setuid",	 "file-caps",	  "traced",
-	"open-files",	 "namespace",	 "confined",	 "stub",	  "placed",
-	"bypass",	 "guest",	 "no-agent",	 "agent-gone",	  "time-out",
-	"killed",	 "no-memory",	 "queue-full",	 "unloading",	  "redirect",
-	"sender",	 "explicit",	 "auto",	 "no-receiver",	  "no-controller",
-	"excluded",	 "unreachable",	 "refused",	 "files-differ",  "no-headroom",
-	"guest-limit",	 "root-refused", "unknown-user", "draining",	  "lease-over",
-	"start-failed",	 "lost",	 "no-module",
+	"none",		"not-sender",	"setuid",	"file-caps",	"traced",
+	"open-files",	"namespace",	"confined",	"stub",		"placed",
+	"bypass",	"guest",	"no-agent",	"agent-gone",	"time-out",
+	"killed",	"no-memory",	"queue-full",	"unloading",	"redirect",
+	"sender",	"explicit",	"auto",		"no-receiver",	"no-controller",
+	"excluded",	"unreachable",	"refused",	"files-differ", "no-headroom",
+	"guest-limit",	"root-refused", "unknown-user", "draining",	"lease-over",
+	"start-failed", "lost",		"no-module",
 };
 _Static_assert(sizeof(reasons) / sizeof(*reasons) == EHS_REASON_MAX + 1, "a name per reason");
 
@@ -171,7 +171,8 @@ static void print_node(struct nlmsghdr *nlh)
 			if (nla_parse_nested(tb, EHS_A_COUNTER_MAX, attr, NULL) ||
 			    !tb[EHS_A_COUNTER_REASON] || !tb[EHS_A_COUNTER_COUNT])
 				die("a counter without reason or count");
-			printf("n.%s %" PRIu64 "\n", NAME(reasons, nla_get_u32(tb[EHS_A_COUNTER_REASON])),
+			printf("n.%s %" PRIu64 "\n",
+			       NAME(reasons, nla_get_u32(tb[EHS_A_COUNTER_REASON])),
 			       nla_get_u64(tb[EHS_A_COUNTER_COUNT]));
 			break;
 		case EHS_A_NODE_PAD:
@@ -186,7 +187,8 @@ static void print_task(struct nlattr **tb)
 {
 	printf("%" PRIu64 " pid=%u uid=%u %s %s %s cgroup=%" PRIu64 " age=%" PRIu64 "\n",
 	       nla_get_u64(tb[EHS_A_TASK_ID]), nla_get_u32(tb[EHS_A_TASK_PID]),
-	       nla_get_u32(tb[EHS_A_TASK_UID]), NAME(task_states, nla_get_u32(tb[EHS_A_TASK_STATE])),
+	       nla_get_u32(tb[EHS_A_TASK_UID]),
+	       NAME(task_states, nla_get_u32(tb[EHS_A_TASK_STATE])),
 	       NAME(reasons, nla_get_u32(tb[EHS_A_TASK_REASON])),
 	       nla_get_string(tb[EHS_A_TASK_COMMAND]), nla_get_u64(tb[EHS_A_TASK_CGROUP_ID]),
 	       time(NULL) - nla_get_u64(tb[EHS_A_TASK_STARTED]) / 1000000000);
@@ -334,9 +336,12 @@ static void put_setting(struct nl_msg *msg, char *word)
 		const char *name;
 		int type;
 	} numbers[] = {
-		{ "threshold", EHS_A_NODE_THRESHOLD }, { "length", EHS_A_NODE_THRESHOLD_LENGTH },
-		{ "weight", EHS_A_NODE_WEIGHT },       { "limit", EHS_A_NODE_TIME_LIMIT },
-		{ "dwell", EHS_A_NODE_DWELL },	       { "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
+		{ "threshold", EHS_A_NODE_THRESHOLD },
+		{ "length", EHS_A_NODE_THRESHOLD_LENGTH },
+		{ "weight", EHS_A_NODE_WEIGHT },
+		{ "limit", EHS_A_NODE_TIME_LIMIT },
+		{ "dwell", EHS_A_NODE_DWELL },
+		{ "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
 	};
 	char *value = strchr(word, '=');
 	size_t i;
@@ -567,9 +572,11 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "get", cmd_get },	    { "dump", cmd_dump },	{ "set", cmd_set },
-	{ "tasks", cmd_tasks },	    { "bypass", cmd_bypass },	{ "verdict", cmd_verdict },
-	{ "agent", cmd_agent },	    { "watch", cmd_watch },	{ "load", cmd_load },	{ "register", cmd_try_register },
+	{ "get", cmd_get },	  { "dump", cmd_dump },
+	{ "set", cmd_set },	  { "tasks", cmd_tasks },
+	{ "bypass", cmd_bypass }, { "verdict", cmd_verdict },
+	{ "agent", cmd_agent },	  { "watch", cmd_watch },
+	{ "load", cmd_load },	  { "register", cmd_try_register },
 };
 
 int main(int argc, char **argv)

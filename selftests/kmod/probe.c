@@ -256,11 +256,11 @@ static const struct {
 	char **(*run)(char **args);
 	int operands;
 } verbs[] = {
-	{ "in", in, 1 },	   { "open", open_fd, 2 },    { "seccomp", seccomp, 0 },
-	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
-	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },  { "thread", thread, 2 },
-	{ "fexec", fexec, 1 },	   { "fail", fail, 0 },	      { "timed", timed, 0 },
-	{ "busy", busy, 1 },	   { "storm", storm, 4 },
+	{ "in", in, 1 },	 { "open", open_fd, 2 },      { "seccomp", seccomp, 0 },
+	{ "traced", traced, 0 }, { "new", new_namespace, 1 }, { "root", root, 1 },
+	{ "caps", caps, 1 },	 { "fork", fork_rest, 0 },    { "thread", thread, 2 },
+	{ "fexec", fexec, 1 },	 { "fail", fail, 0 },	      { "timed", timed, 0 },
+	{ "busy", busy, 1 },	 { "storm", storm, 4 },
 };
 
 int main(int argc, char **argv)
