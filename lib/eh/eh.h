@@ -19,6 +19,13 @@
 #include <stdint.h>
 #include "topology.h"
 
+/** A mean work load: one always runnable task. */
+#define EH_TASK		1000u
+/** Largest load, threshold, length, floor, capacity or size: the sums of 2^10 children fit 63 bits. */
+#define EH_VALUE_MAX	(1ull << 52)
+/** Placements outstanding in one group; at this many the next ARRIVE is -ENOMEM. */
+#define EH_GRANTS_MAX	65536
+
 enum eh_state { EH_RECEIVER, EH_OK, EH_SENDER };	/* values of enum ehs_state */
 
 /** State by L < T-A, L > T+A (section 2 of the paper), without unsigned wrap. */
@@ -29,18 +36,21 @@ struct eh_group;
 struct eh_group_options {
 	unsigned int n;			/**< up to 2^n children, n <= 10 */
 	bool least;			/**< descend to the least loaded of the best state, else random */
-	uint32_t grant_ms;		/**< a placement counts until seen in a report, this long at most */
+	/** A placement counts until seen in a report, this long at most; and thresholds are
+	 *  lowered when the paper's finish rule has held this long (0: at once, as there). */
+	uint32_t grant_ms;
 	uint64_t seed;			/**< of the tie breaks */
 };
 
 enum eh_event_type {
-	EH_EV_JOIN,	/**< child is there: capacity, load, threshold, length, floor */
+	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, threshold, length, floor; again: these changed */
 	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
 	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
 	EH_EV_REPORT,	/**< child's load and the ids of the grants that are in it (seen) */
 	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried */
 	EH_EV_FAILED,	/**< the grant of id was not used */
-	EH_EV_TICK,	/**< time passes: grants expire, threshold is checked (finish rule) */
+	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
+			 *   events but ARRIVE */
 };
 
 struct eh_event {
@@ -57,7 +67,8 @@ struct eh_event {
 
 enum eh_update_type {
 	EH_UP_PLACE,	/**< put task `id` on `child` (its load is counted there from now) */
-	EH_UP_NONE,	/**< no child can take task `id`: run it at home, or ask the level above */
+	EH_UP_NONE,	/**< home is no sender (any more), or no child can take task `id`: run it at
+			 *   home, or ask the level above */
 	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch */
 	EH_UP_SUM,	/**< own sums or state changed enough to be reported upward */
 };
@@ -68,7 +79,7 @@ struct eh_update {
 	uint64_t id;
 	uint64_t threshold, length;
 	uint64_t epoch;
-	unsigned int probes;		/**< controllers probed for this placement (MPN) */
+	unsigned int probes;		/**< times a controller was looked at for this placement (MPN) */
 	enum eh_state found;		/**< state of the chosen child before the placement */
 };
 
@@ -78,7 +89,8 @@ typedef void (*eh_emit_fn)(void *ctx, const struct eh_update *update);
 struct eh_group *eh_group_new(const struct eh_group_options *options);	/**< NULL: no memory, bad n */
 void eh_group_free(struct eh_group *group);
 
-/** 0, -EINVAL (child out of range, absent), -ENOMEM (state unchanged). */
+/** 0, -EINVAL (child out of range or absent, value above EH_VALUE_MAX), -ENOMEM; with an
+ *  error the state is unchanged and nothing was emitted. `emit` must not step the group. */
 int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
 	    eh_emit_fn emit, void *ctx);
 
