@@ -4,17 +4,20 @@
 #include <arpa/inet.h>
 #include <confuse.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent.h"
 #include "config.h"
 
 #define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000)
+#define CONFIG_FILE_MAX	(4 << 20)
 
 /*
  * libconfuse calls its error function without a context of ours, and keeps no
@@ -25,6 +28,7 @@
 static FILE *config_errors;
 static unsigned int config_error_count;
 static const char *config_file;
+static int config_lines[CONFIG_FILES];	/* where the files are named */
 
 static void config_error(cfg_t *cfg, const char *format, va_list args)
 {
@@ -45,6 +49,8 @@ static void __attribute__((format(printf, 2, 3))) config_complain(int line, cons
 	va_end(args);
 	fputc('\n', config_errors);
 }
+
+static const char *const config_files[CONFIG_FILES] = { "certificate", "key", "authority" };
 
 struct config_range {
 	const char *name;
@@ -109,6 +115,10 @@ static int config_check_path(cfg_t *cfg, cfg_opt_t *opt)
 static int config_check_file(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *value = cfg_opt_getnstr(opt, 0);
+
+	for (int i = 0; i < CONFIG_FILES; i++)
+		if (!strcmp(opt->name, config_files[i]))
+			config_lines[i] = cfg->line;
 
 	if (config_check_path(cfg, opt))
 		return -1;
@@ -365,14 +375,13 @@ static int config_take(struct config *c, cfg_t *cfg)
 static void config_validate(cfg_t *cfg)
 {
 	static const char *const texts[] = { "cluster", "node" };
-	static const char *const files[] = { "certificate", "key", "authority" };
 	static const char *const paths[] = { "cgroup", "stub" };
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		cfg_set_validate_func(cfg, texts[i], config_check_text);
-	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		cfg_set_validate_func(cfg, files[i], config_check_file);
+	for (i = 0; i < CONFIG_FILES; i++)
+		cfg_set_validate_func(cfg, config_files[i], config_check_file);
 	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		cfg_set_validate_func(cfg, paths[i], config_check_path);
 	for (i = 0; i < sizeof(config_ranges) / sizeof(config_ranges[0]); i++)
@@ -382,6 +391,63 @@ static void config_validate(cfg_t *cfg)
 	cfg_set_validate_func(cfg, "log", config_check_level);
 	cfg_set_validate_func(cfg, "peer|host", config_check_text);
 	cfg_set_validate_func(cfg, "peer|address", config_check_address);
+}
+
+/*
+ * The whole file, 0-terminated, or NULL with a complaint. libconfuse's scanner
+ * would end the process if it could not read (a folder, say), which a running
+ * agent that reloads must not risk.
+ */
+static char *config_load(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *text = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		config_complain(1, "cannot be read: %s", strerror(errno));
+		goto close_file;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size > CONFIG_FILE_MAX) {
+		config_complain(1, "not a file, or larger than %d bytes", CONFIG_FILE_MAX);
+		goto close_file;
+	}
+	text = malloc(st.st_size + 1);
+	n = text ? read(fd, text, st.st_size) : -1;
+	if (n < 0 || memchr(text, 0, n)) {
+		config_complain(1, "cannot be read: %s", n < 0 ? strerror(errno) : "not a text");
+		free(text);
+		text = NULL;
+		goto close_file;
+	}
+	text[n] = '\0';
+close_file:
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+/* libconfuse 3.3 counts the line of a comment three times: it gets none to see. */
+static void config_blank_comments(char *text)
+{
+	char quote = 0;
+
+	for (; *text; text++) {
+		if (quote) {
+			if (*text == '\\' && text[1])
+				text++;
+			else if (*text == quote)
+				quote = 0;
+		} else if (*text == '"' || *text == '\'') {
+			quote = *text;
+		} else if (*text == '#') {
+			while (*text && *text != '\n')
+				*text++ = ' ';
+			if (!*text)
+				return;
+		}
+	}
 }
 
 struct config *config_read(const char *file, FILE *errors)
@@ -420,28 +486,25 @@ struct config *config_read(const char *file, FILE *errors)
 	};
 	struct config *c = NULL;
 	cfg_t *cfg;
-	FILE *in;
-	int err;
+	char *text;
 
 	config_errors = errors;
 	config_error_count = 0;
 	config_file = file;
+	memset(config_lines, 0, sizeof(config_lines));
 
-	/* opened here, since cfg_parse() would expand "~" and hide why it failed */
-	in = fopen(file, "re");
-	if (!in) {
-		config_complain(1, "cannot be read: %s", strerror(errno));
+	text = config_load(file);
+	if (!text)
 		return NULL;
-	}
+	config_blank_comments(text);
 	cfg = cfg_init(options, CFGF_NONE);
 	if (!cfg) {
 		config_complain(1, "no memory");
-		goto close_file;
+		goto free_text;
 	}
 	cfg_set_error_function(cfg, config_error);
 	config_validate(cfg);
-	err = cfg_parse_fp(cfg, in);
-	if (err != CFG_SUCCESS) {
+	if (*text && cfg_parse_buf(cfg, text) != CFG_SUCCESS) {
 		if (!config_error_count)
 			config_complain(cfg->line > 0 ? cfg->line : 1, "cannot be understood");
 		goto free_cfg;
@@ -449,14 +512,16 @@ struct config *config_read(const char *file, FILE *errors)
 	c = calloc(1, sizeof(*c));
 	if (!c || !(c->file = strdup(file)) || config_take(c, cfg))
 		config_complain(1, "no memory");
+	else
+		memcpy(c->lines, config_lines, sizeof(c->lines));
 	if (config_error_count) {
 		config_free(c);
 		c = NULL;
 	}
 free_cfg:
 	cfg_free(cfg);
-close_file:
-	fclose(in);
+free_text:
+	free(text);
 	return c;
 }
 

@@ -25,8 +25,12 @@ struct config_peer {
 	int line;			/**< where it stands in the file */
 };
 
+/** Files that a configuration names and whose content may be wrong. */
+enum { CONFIG_CERTIFICATE, CONFIG_KEY, CONFIG_AUTHORITY, CONFIG_FILES };
+
 struct config {
 	char *file;
+	int lines[CONFIG_FILES];	/**< where they are named */
 	char *cluster, *certificate, *key, *authority, *cgroup, *stub;
 	struct eh_topology topology;
 	struct eh_code node;

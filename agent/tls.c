@@ -62,11 +62,12 @@ static int tls_select_alpn(SSL *ssl, const unsigned char **out, unsigned char *l
 	return SSL_TLSEXT_ERR_OK;
 }
 
-static void tls_complain(FILE *errors, const struct config *c, const char *what, const char *file)
+static void tls_complain(FILE *errors, const struct config *c, int line, const char *what,
+			 const char *file)
 {
 	unsigned long code = ERR_peek_last_error();
 
-	fprintf(errors, "%s:1: %s: %s: %s\n", c->file, what, file,
+	fprintf(errors, "%s:%d: %s: %s: %s\n", c->file, line, what, file,
 		code ? ERR_reason_error_string(code) : "unusable");
 	ERR_clear_error();
 }
@@ -76,7 +77,7 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	SSL_CTX *ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
 
 	if (!ctx) {
-		tls_complain(errors, c, "TLS", "context");
+		tls_complain(errors, c, 1, "TLS", "context");
 		return NULL;
 	}
 	SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION);
@@ -93,13 +94,15 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	else
 		SSL_CTX_set_alpn_protos(ctx, tls_alpn, sizeof(tls_alpn));
 	if (SSL_CTX_use_certificate_chain_file(ctx, c->certificate) != 1)
-		tls_complain(errors, c, "certificate", c->certificate);
+		tls_complain(errors, c, c->lines[CONFIG_CERTIFICATE], "certificate",
+			     c->certificate);
 	else if (SSL_CTX_use_PrivateKey_file(ctx, c->key, SSL_FILETYPE_PEM) != 1)
-		tls_complain(errors, c, "key", c->key);
+		tls_complain(errors, c, c->lines[CONFIG_KEY], "key", c->key);
 	else if (SSL_CTX_check_private_key(ctx) != 1)
-		tls_complain(errors, c, "key does not belong to the certificate", c->key);
+		tls_complain(errors, c, c->lines[CONFIG_KEY], "key does not belong to the certificate",
+			     c->key);
 	else if (SSL_CTX_load_verify_file(ctx, c->authority) != 1)
-		tls_complain(errors, c, "authority", c->authority);
+		tls_complain(errors, c, c->lines[CONFIG_AUTHORITY], "authority", c->authority);
 	else
 		return ctx;
 	SSL_CTX_free(ctx);
