@@ -181,5 +181,11 @@ json_t *client_ask(json_t *request, int *code)
 	if (!client_send(fd, request))
 		reply = client_receive(fd, code, NULL);
 	close(fd);
+	if (reply && json_integer_value(json_object_get(reply, "version")) != 1) {
+		*code = fail(EXIT_REFUSED, "the agent's answer is of another version: are ehctl and "
+			     "ehagent of one version?");
+		json_decref(reply);
+		reply = NULL;
+	}
 	return reply;
 }

@@ -106,6 +106,14 @@ static int take_common(int argc, char **argv, bool *json, bool *help)
 	return kept;
 }
 
+/* Output that got lost is a failure, whatever the command thought. */
+static int finish(int code)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	return code ? code : fail(EXIT_REFUSED, "writing the output: %s", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	bool json = false, help = false;
@@ -116,11 +124,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		print_commands(stdout);
-		return EXIT_DONE;
+		return finish(EXIT_DONE);
 	}
 	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
 		printf("ehctl 0.1\n");
-		return EXIT_DONE;
+		return finish(EXIT_DONE);
 	}
 	current = find_command(argv[1]);
 	if (!current)
@@ -129,7 +137,7 @@ int main(int argc, char **argv)
 	argc = take_common(argc - 1, argv + 1, &json, &help);
 	if (help) {
 		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments, current->help);
-		return EXIT_DONE;
+		return finish(EXIT_DONE);
 	}
-	return current->run(argc, argv + 1, json);
+	return finish(current->run(argc, argv + 1, json));
 }

@@ -40,20 +40,22 @@ static int run(int argc, char **argv, bool json)
 		else
 			return bad_usage("%s: not understood", *arg);
 	}
-	/* The job must not fail because of us: without an agent it runs here. */
 	fd = client_connect(false);
-	if (fd < 0) {
-		fail(0, "%s runs here, and none of its tasks will be transferred", command[0]);
-		return become(command);
-	}
 	code = EXIT_REFUSED;
 	reply = NULL;
-	if (!client_send(fd, json_pack("{s:s, s:s*, s:b}", "command", "run", "name", name, "retry",
-				       retry)))
-		reply = client_receive(fd, &code, NULL);
-	close(fd);
-	if (!reply)
+	if (fd >= 0) {
+		if (!client_send(fd, json_pack("{s:s, s:s*, s:b}", "command", "run", "name", name,
+					       "retry", retry)))
+			reply = client_receive(fd, &code, NULL);
+		close(fd);
+	}
+	if (!reply && code == EXIT_USAGE)
 		return code;
+	/* The job must not fail because of us. */
+	if (!reply) {
+		fail(0, "%s: runs here, and none of its tasks will be transferred", command[0]);
+		return become(command);
+	}
 	managed = json_is_true(json_object_get(reply, "managed"));
 	json_decref(reply);
 	/* Without the module later execs are not seen: then CMD itself is placed. */

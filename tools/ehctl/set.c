@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +28,9 @@ static json_t *value_of(const struct setting *setting, const char *text)
 	char *end;
 	double number = strtod(text, &end);
 
-	if (setting->scale && *text && !*end && fabs(number) < 1e12)
-		return json_integer(llround(number * setting->scale));
+	/* rounded by hand: not worth a library at each start */
+	if (setting->scale && *text && !*end && number > -1e12 && number < 1e12)
+		return json_integer(number * setting->scale + (number < 0 ? -0.5 : 0.5));
 	return json_string(text);
 }
 
