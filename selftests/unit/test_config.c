@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The agent's configuration file: values, defaults, each error with file and line. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/config.h"
+
+/* /dev/null can be read, which is all the parser asks of a certificate. */
+#define GOOD                                                     \
+	"# two comments, as their lines\n"                      \
+	"# must count\n"                                         \
+	"cluster = \"lab # no comment\"\n"                       \
+	"node = \"0.1\"\n"                                       \
+	"topology = \"2,1\"\n"                                   \
+	"certificate = \"/dev/null\"\n"                          \
+	"key = \"/dev/null\"\n"                                  \
+	"authority = \"/dev/null\"\n"                            \
+	"peer \"0.0\" { host = \"n0\" address = \"10.77.0.1:7411\" }\n" \
+	"peer \"0.1\" { host = \"n1\" address = \"[fd00::2]:7412\" }\n"
+#define GOOD_LINES 10
+
+static char file[] = "/tmp/ehs-config-XXXXXX";
+
+static struct config *read_text(const char *text, char **errors)
+{
+	FILE *out = fopen(file, "w"), *messages;
+	struct config *c;
+	size_t size;
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(text, 1, strlen(text), out), strlen(text));
+	assert_int_equal(fclose(out), 0);
+	messages = open_memstream(errors, &size);
+	assert_non_null(messages);
+	c = config_read(file, messages);
+	fclose(messages);
+	return c;
+}
+
+static struct config *read_good(const char *more)
+{
+	char text[4096], *errors;
+	struct config *c;
+
+	snprintf(text, sizeof(text), "%s%s", GOOD, more);
+	c = read_text(text, &errors);
+	if (!c)
+		print_error("%s", errors);
+	assert_non_null(c);
+	assert_string_equal(errors, "");
+	free(errors);
+	return c;
+}
+
+static void test_values(void **state)
+{
+	struct config *c = read_good("threshold = 2.5\nthreshold-floor = 1.001\n"
+				     "threshold-length = 0\ncapacity = 3\nload-index = \"cpu\"\n"
+				     "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
+				     "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
+				     "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
+				     "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
+
+	assert_string_equal(c->cluster, "lab # no comment");
+	assert_int_equal(c->node.index, 1);
+	assert_int_equal(c->npeers, 2);
+	assert_int_equal(c->self, 1);
+	assert_string_equal(c->peers[1].host, "n1");
+	assert_string_equal(c->peers[1].text, "0.1");
+	assert_int_equal(c->peers[0].address.ss_family, AF_INET);
+	assert_int_equal(c->peers[1].address.ss_family, AF_INET6);
+	assert_int_equal(c->threshold, 2500);
+	assert_int_equal(c->threshold_floor, 1001);
+	assert_int_equal(c->threshold_length, 0);
+	assert_int_equal(c->capacity, 3000);
+	assert_int_equal(c->load_index, 2);
+	assert_int_equal(c->time_limit, 10000);
+	assert_int_equal(c->guests, 0);
+	assert_int_equal(c->headroom, 7);
+	assert_true(c->allow_root);
+	assert_int_equal(c->log, 0);
+	assert_int_equal(c->nexclude, 2);
+	assert_true(config_excludes(c, "/usr/bin/sudo"));
+	assert_true(config_excludes(c, "/opt/a/b"));
+	assert_false(config_excludes(c, "/usr/bin/sudo2"));
+	assert_string_equal(c->stub, "/x/stub");
+	config_free(c);
+}
+
+static void test_defaults(void **state)
+{
+	uint32_t processors = sysconf(_SC_NPROCESSORS_ONLN) * 1000;
+	struct config *c = read_good("");
+
+	assert_int_equal(c->threshold, processors);
+	assert_int_equal(c->threshold_floor, processors);
+	assert_int_equal(c->capacity, processors);
+	assert_int_equal(c->threshold_length, 1000);
+	assert_int_equal(c->load_index, 0);
+	assert_int_equal(c->time_limit, 100);
+	assert_int_equal(c->lease, 2000);
+	assert_int_equal(c->heartbeat, 1000);
+	assert_int_equal(c->guests, 64);
+	assert_false(c->allow_root);
+	assert_int_equal(c->nexclude, 0);
+	config_free(c);
+}
+
+/* Appended to the good file: the error is on the line after it, or on `line`. */
+static const struct {
+	const char *more, *what;
+} bad[] = {
+	{ "bogus = 1\n", "no such option 'bogus'" },
+	{ "threshold = -1\n", "threshold: -1 is outside" },
+	{ "threshold = 2000000\n", "threshold: 2e+06 is outside" },
+	{ "threshold = nan\n", "threshold: nan is outside" },
+	{ "threshold = much\n", "invalid floating point value" },
+	{ "capacity = 0\n", "capacity: 0 is outside" },
+	{ "guests = 1e9\n", "invalid integer value" },
+	{ "guests = 99999999999999999999\n", "" },
+	{ "time-limit = 0\n", "time-limit: 0 is outside" },
+	{ "time-limit = 10001\n", "time-limit: 10001 is outside" },
+	{ "lease = 99\n", "lease: 99 is outside" },
+	{ "heartbeat = 0\n", "heartbeat: 0 is outside" },
+	{ "headroom = -1\n", "headroom: -1 is outside" },
+	{ "allow-root = perhaps\n", "invalid boolean value" },
+	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },
+	{ "log = \"loud\"\n", "log: \"loud\" is not" },
+	{ "stub = \"x\"\n", "stub: x is not an absolute path" },
+	{ "cgroup = \"\"\n", "cgroup: empty" },
+	{ "key = \"/nonexistent\"\n", "key: /nonexistent: No such file" },
+	{ "topology = \"3\"\n", "topology: \"3\" is not n,l" },
+	{ "topology = \"11,1\"\n", "topology: \"11,1\" is not n,l" },
+	{ "peer \"0.1\" { host = \"a\" address = \"1.2.3.4:5\" }\n", "duplicate title" },
+	{ "peer \"0.2\" { host = \"n1\" address = \"1.2.3.4:5\" }\n", "has the host of peer \"0.1\"" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"10.77.0.1:7411\" }\n",
+	  "has the address of peer \"0.0\"" },
+	{ "peer \"0.4\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
+	{ "peer \"0\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
+	{ "peer \"0.2.1\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
+	{ "peer \"0.2\" { address = \"1.2.3.4:5\" }\n", "host is missing" },
+	{ "peer \"0.2\" { host = \"n2\" }\n", "address is missing" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4\" }\n", "address: \"1.2.3.4\" is not" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4:0\" }\n", "address: \"1.2.3.4:0\" is not" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4:65536\" }\n", "is not ADDRESS:PORT" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"name:7411\" }\n", "numeric address" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"::1:7411\" }\n", "is not ADDRESS:PORT" },
+	{ "peer \"0.2\" { host = \"\" address = \"1.2.3.4:5\" }\n", "host: empty" },
+	{ "= 3\n", "unexpected token" },
+	{ "cluster lab\n", "missing equal sign" },
+};
+
+static void test_errors(void **state)
+{
+	char text[4096], where[64], *errors;
+
+	snprintf(where, sizeof(where), "%s:%d: ", file, GOOD_LINES + 1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct config *c;
+
+		snprintf(text, sizeof(text), "%s%s", GOOD, bad[i].more);
+		c = read_text(text, &errors);
+		if (c || strncmp(errors, where, strlen(where)) || !strstr(errors, bad[i].what))
+			print_error("%s gave %s: %s", bad[i].more, c ? "a configuration" : "errors",
+				    errors);
+		assert_null(c);
+		assert_memory_equal(errors, where, strlen(where));
+		assert_non_null(strstr(errors, bad[i].what));
+		free(errors);
+	}
+}
+
+/* Each line that has no default is missed. */
+static void test_missing(void **state)
+{
+	static const char *const needed[] = { "cluster", "node", "topology", "certificate", "key",
+					      "authority", "peer \"0.1\"" };
+	char text[4096], *at, *end, *errors;
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		char word[32];
+
+		snprintf(word, sizeof(word), "\n%s", needed[i]);
+		strcpy(text, GOOD);
+		at = strstr(text, word);
+		assert_non_null(at);
+		at++;
+		end = strchr(at, '\n');
+		memmove(at, end, strlen(end) + 1);
+		assert_null(read_text(text, &errors));
+		assert_memory_equal(errors, file, strlen(file));
+		assert_non_null(strstr(errors, i == 6 ? "no peer block \"0.1\"" : "is missing"));
+		free(errors);
+	}
+}
+
+static void test_unreadable(void **state)
+{
+	char *errors;
+	size_t size;
+	FILE *messages;
+	static const char *const files[] = { "/nonexistent/file", "/tmp", "/dev/zero" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		messages = open_memstream(&errors, &size);
+		assert_null(config_read(files[i], messages));
+		fclose(messages);
+		assert_memory_equal(errors, files[i], strlen(files[i]));
+		free(errors);
+	}
+	assert_null(read_text("", &errors));
+	free(errors);
+}
+
+static void test_replace(void **state)
+{
+	struct config *from = read_good(""), *to = read_good("threshold = 9\nguests = 3\n");
+	char text[4096], *errors, *none;
+	size_t size;
+	FILE *messages = open_memstream(&errors, &size);
+
+	assert_true(config_may_replace(from, to, messages));
+	config_free(to);
+	strcpy(text, GOOD);
+	memcpy(strstr(text, "lab"), "bal", 3);
+	to = read_text(text, &none);
+	assert_non_null(to);
+	free(none);
+	assert_false(config_may_replace(from, to, messages));
+	fclose(messages);
+	assert_non_null(strstr(errors, "cluster cannot change"));
+	free(errors);
+	config_free(to);
+	config_free(from);
+}
+
+/* Damaged files give a configuration or an error, never a crash or a silent refusal. */
+static void test_damaged(void **state)
+{
+	const char *wish = getenv("EHS_SEED");
+	unsigned int seed = wish ? strtoul(wish, NULL, 10) : (unsigned int)time(NULL);
+	unsigned int damaged = 0;
+	char text[sizeof(GOOD)], *errors;
+
+	print_message("# seed %u\n", seed);
+	srand(seed);
+	for (int i = 0; i < 2000; i++) {
+		struct config *c;
+
+		strcpy(text, GOOD);
+		for (int n = rand() % 4; n >= 0; n--)
+			text[rand() % (sizeof(text) - 1)] = rand() % 5 ? 32 + rand() % 95 : 1 + rand() % 255;
+		if (rand() % 4 == 0)
+			text[rand() % (sizeof(text) - 1)] = '\0';
+		c = read_text(text, &errors);
+		assert_true(!c == !!*errors);
+		damaged += !c;
+		config_free(c);
+		free(errors);
+	}
+	/* else it was no test */
+	assert_true(damaged > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values),	   cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_damaged),
+	};
+	int fd = mkstemp(file), status;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	status = cmocka_run_group_tests_name("config", tests, NULL, NULL);
+	unlink(file);
+	return status;
+}
