@@ -84,6 +84,7 @@ struct ehs_told {
  * @told: what subscribers know
  * @told_at: jiffies when they were told
  * @tell: tells them, and ends the dwell
+ * @tell_due: jiffies when it runs, if it is pending
  * @counters: execs by enum ehs_reason
  */
 struct ehs_node {
@@ -108,6 +109,7 @@ struct ehs_node {
 	struct ehs_told told;
 	unsigned long told_at;
 	struct delayed_work tell;
+	unsigned long tell_due;
 	atomic64_t counters[EHS_REASON_MAX + 1];
 };
 

@@ -55,6 +55,20 @@ static bool ehs_state_is_told(const struct ehs_node *node, const struct ehs_told
 	return !memcmp(&node->told, now, sizeof(*now));
 }
 
+/*
+ * Lets the worker look in @delay jiffies at the latest. It looks at everything,
+ * so an earlier look will do; asking costs less than moving the timer each time.
+ */
+static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
+{
+	unsigned long due = jiffies + delay;
+
+	if (delayed_work_pending(&node->tell) && time_before_eq(node->tell_due, due))
+		return;
+	node->tell_due = due;
+	mod_delayed_work(ehs_wq, &node->tell, delay);
+}
+
 /**
  * ehs_state_update - something the state depends on has changed
  * @node: node, locked
@@ -77,10 +91,9 @@ void ehs_state_update(struct ehs_node *node)
 	now = ehs_state_now(node);
 	if (!ehs_state_is_told(node, &now)) {
 		tell_at = node->told_at + msecs_to_jiffies(EHS_STATE_TELL_MS);
-		mod_delayed_work(ehs_wq, &node->tell,
-				 time_before(jiffies, tell_at) ? tell_at - jiffies : 0);
+		ehs_state_look_in(node, time_before(jiffies, tell_at) ? tell_at - jiffies : 0);
 	} else if (low && now.state != EHS_STATE_RECEIVER) {
-		mod_delayed_work(ehs_wq, &node->tell, ehs_state_dwell_left(node));
+		ehs_state_look_in(node, ehs_state_dwell_left(node));
 	}
 }
 
