@@ -15,6 +15,7 @@
 #include "group.h"
 #include "h2.h"
 #include "node.h"
+#include "reason.h"
 #include "report.h"
 
 #define CONTROL_TICK_MS 250
@@ -200,15 +201,19 @@ static void control_on_answer(void *ctx, int status, const json_t *reply)
 {
 	const char *to = json_string_value(json_object_get(reply, "to"));
 	struct control_question *q = ctx;
+	const char *name = json_string_value(json_object_get(reply, "reason"));
 	enum ehs_reason reason = EHS_REASON_NO_RECEIVER;
 	struct peer *peer = to ? peer_by_text(to) : NULL;
 	uint64_t probes = 0;
 
-	if (status != 200)
+	if (status != 200) {
 		reason = EHS_REASON_NO_CONTROLLER;
-	else
+	} else {
 		report_number(reply, "probes", UINT32_MAX, &probes);
-	q->done(q->ctx, peer, peer ? EHS_REASON_SENDER : reason, probes);
+		if (name)
+			reason_parse(name, &reason);
+	}
+	q->done(q->ctx, peer, reason, probes);
 	free(q);
 }
 
@@ -224,8 +229,7 @@ void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsig
 		if (group_ask(control_now, id, size, node_load(), tried, ntried, &choice))
 			done(ctx, NULL, EHS_REASON_NO_CONTROLLER, 0);
 		else
-			done(ctx, choice.to, choice.to ? EHS_REASON_SENDER : EHS_REASON_NO_RECEIVER,
-			     choice.probes);
+			done(ctx, choice.to, choice.reason, choice.probes);
 		return;
 	}
 	q = malloc(sizeof(*q));
@@ -317,8 +321,7 @@ json_t *control_on_ask(struct peer *from, const json_t *body, int *status)
 	    group_ask(from, id, size, load, tried, ntried, &choice))
 		return control_refuse(status, 409, "not your controller, or no report from you yet");
 	return json_pack("{s:s?,s:s,s:i,s:s}", "to", choice.to ? peer_code(choice.to) : NULL,
-			 "reason", choice.to ? "sender" : "no-receiver", "probes",
-			 (int)choice.probes, "found", report_state_name(choice.found));
+			 "reason", reason_name(choice.reason), "probes", (int)choice.probes, "found", report_state_name(choice.found));
 }
 
 json_t *control_on_failed(struct peer *from, const json_t *body, int *status)

@@ -243,7 +243,9 @@ int group_ask(struct peer *from, const char *id, uint64_t size, uint64_t load,
 {
 	uint64_t bitmap[(1u << EH_N_MAX) / 64] = { 0 };
 	struct group_member *m;
+	struct eh_child home;
 	unsigned int child;
+	int err;
 
 	memset(out, 0, sizeof(*out));
 	if (!group)
@@ -259,9 +261,19 @@ int group_ask(struct peer *from, const char *id, uint64_t size, uint64_t load,
 	}
 	m->last.load = load;
 	group_step(&(struct eh_event){ .type = EH_EV_REPORT, .child = child, .load = load }, NULL);
-	return group_step(&(struct eh_event){ .type = EH_EV_ARRIVE, .child = child,
-					      .id = report_id(id), .size = size,
-					      .tried = bitmap }, out);
+	err = group_step(&(struct eh_event){ .type = EH_EV_ARRIVE, .child = child,
+					     .id = report_id(id), .size = size, .tried = bitmap },
+			 out);
+	if (err)
+		return err;
+	/* at home it is best off when home is no sender, be it by a threshold raised just now */
+	if (out->to)
+		out->reason = EHS_REASON_SENDER;
+	else if (!eh_group_child(group, child, &home) && home.state != EH_SENDER)
+		out->reason = EHS_REASON_NOT_SENDER;
+	else
+		out->reason = EHS_REASON_NO_RECEIVER;
+	return 0;
 }
 
 void group_failed(const char *id, struct peer *to)

@@ -8,6 +8,7 @@
 #define AGENT_GROUP_H
 
 #include <jansson.h>
+#include <linux/ehsched.h>
 #include "peer.h"
 #include "report.h"
 
@@ -26,7 +27,8 @@ int group_report(struct peer *from, const struct report *r, const json_t *seen,
 		 struct group_order *order);
 
 struct group_choice {
-	struct peer *to;	/**< NULL: nobody */
+	struct peer *to;	/**< NULL: it stays, for `reason` */
+	enum ehs_reason reason;
 	unsigned int probes;
 	enum eh_state found;
 };

@@ -275,6 +275,9 @@ static void knl_verdict(uint64_t cookie, const char *token, enum ehs_reason reas
 		return;	/* the exec's time limit ends its wait */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
 	nla_put_u32(msg, EHS_A_PLACE_VERDICT, token ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
+	/* To the kernel it was a sender: its threshold was raised, as nobody could take the task. */
+	if (reason == EHS_REASON_NOT_SENDER)
+		reason = EHS_REASON_NO_RECEIVER;
 	/* the kernel counts its own reasons itself and takes none of them from us */
 	if (reason > EHS_REASON_REDIRECT)
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
@@ -308,6 +311,13 @@ static int knl_on_request(struct nl_msg *msg, void *arg)
 		task.uid = nla_get_u32(a[EHS_A_PLACE_UID]);
 	if (a[EHS_A_PLACE_CGROUP_ID])
 		task.cgroup_id = nla_get_u64(a[EHS_A_PLACE_CGROUP_ID]);
+	if (a[EHS_A_PLACE_LOAD]) {
+		struct node_view view = *node_view();
+
+		/* by this load it is a sender; ours may be older */
+		view.load = nla_get_u32(a[EHS_A_PLACE_LOAD]);
+		node_seen(&view);
+	}
 	if (placement_start(&task, knl_decided, NULL))
 		knl_verdict(task.cookie, NULL, EHS_REASON_NONE);
 	return NL_OK;

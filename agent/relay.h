@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file relay.h
+ * Bytes between a task's descriptors and frames. Nothing is read from a
+ * descriptor before it can be sent, and a descriptor that cannot be written to
+ * now holds at most FRAME_WINDOW bytes, which its sender has credit for.
+ *
+ * O_NONBLOCK is never set on a description that others share. Pipes and
+ * terminals are opened anew through /proc/self/fd, sockets are asked call by
+ * call, files are read and written as they are (they do not block for long,
+ * and their shared offset stays right), the rest is polled.
+ */
+#ifndef AGENT_RELAY_H
+#define AGENT_RELAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <event2/buffer.h>
+#include <event2/event_struct.h>
+#include "h2.h"
+#include "wire/frame.h"
+
+enum relay_kind {
+	RELAY_OWN,	/**< our own description, non-blocking */
+	RELAY_SOCKET,
+	RELAY_FILE,	/**< regular file, block device: always ready, cannot be waited for */
+	RELAY_OTHER,
+};
+
+/** What a task has open at home, made fit for the loop. Takes over `fd`; returns the one to use. */
+int relay_adopt(int fd, enum relay_kind *kind);
+
+/** A descriptor that is read, for the other side's sink. */
+struct relay_source {
+	int fd;			/**< -1: none, or its end was reached */
+	enum relay_kind kind;
+	enum frame_type type;
+	uint32_t credit;
+	uint64_t sent;
+	bool end;		/**< an empty frame is to be sent */
+	bool waiting;		/**< for its event */
+	struct event event;
+	struct h2_stream *stream;	/**< resumed when there is something */
+};
+
+/** A descriptor that is written, from the other side's source. */
+struct relay_sink {
+	int fd;			/**< -1: none, closed or broken; bytes for it are dropped */
+	enum relay_kind kind;
+	bool end;		/**< closed once all is written */
+	uint32_t granted, taken;	/**< credit out; bytes disposed of since the last grant */
+	uint64_t done;		/**< bytes disposed of in all */
+	struct evbuffer *held;	/**< NULL: nothing waits */
+	struct event event;
+	/** Bytes were written or dropped, or (broken) nobody reads any more. */
+	void (*moved)(void *ctx, struct relay_sink *sink, bool broken);
+	void *ctx;
+};
+
+void relay_source_init(struct relay_source *s, enum frame_type type);
+/** Starts to read. The credit is the window's. */
+void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
+		       struct h2_stream *stream);
+/** Reads no more; `tell`: as if its end had come. */
+void relay_source_close(struct relay_source *s, bool tell);
+/** 0, or -EPROTO: more than the window. */
+int relay_source_grant(struct relay_source *s, uint32_t bytes);
+/** One whole frame into buf (room > FRAME_HEADER), or 0: nothing now, the stream is resumed then. */
+ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room);
+
+void relay_sink_init(struct relay_sink *s,
+		     void (*moved)(void *ctx, struct relay_sink *sink, bool broken), void *ctx);
+void relay_sink_open(struct relay_sink *s, int fd, enum relay_kind kind);
+/** 0, -EPROTO (more than was granted) or -ENOMEM. */
+int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length);
+/** A line of the agent's own, outside of the credit. */
+void relay_sink_say(struct relay_sink *s, const char *text);
+void relay_sink_end(struct relay_sink *s);
+void relay_sink_close(struct relay_sink *s);
+size_t relay_sink_held(const struct relay_sink *s);
+/** Credit to be given with FRAME_WANT now, or 0. */
+uint32_t relay_sink_want(struct relay_sink *s);
+
+#endif
