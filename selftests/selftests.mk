@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tests: the programs of selftests/unit (cmocka), picked up by name; fuzz: each parser's libFuzzer target for a short time.
+
+UNIT_SRC := $(wildcard selftests/unit/test_*.c)
+UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
+FUZZ_SRC := $(wildcard selftests/fuzz/fuzz_*.c)
+FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
+FUZZ_SECONDS ?= 20
+FUZZ_CC	 ?= clang
+
+.PHONY: tests fuzz
+tests: $(UNIT)
+
+# As an archive, of which a test takes what it needs.
+$(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# Allocations go through the wrappers of a test that has them (test_oom.c).
+$(O)/selftests/unit/test_oom: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libeh.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) -lcmocka
+.SECONDARY: $(UNIT:%=%.o)
+
+# Compiled anew, for the sanitizers see only what they have instrumented.
+FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+$(O)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(BASE) $(PKG_CFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.a
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS)
+.SECONDARY: $(FUZZ_SRC:%.c=$(O)/fuzz/%.o)
+
+# New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
+fuzz: $(FUZZ)
+	@command -v $(FUZZ_CC) >/dev/null || { echo "fuzz: $(FUZZ_CC) is missing: apt-get install clang" >&2; exit 1; }
+	@for program in $(FUZZ); do \
+		name=$${program##*/fuzz_}; \
+		found=$(O)/selftests/fuzz/found/$$name; \
+		mkdir -p $$found; \
+		echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
+		$$program -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=$$found- \
+			$$found $$(ls -d selftests/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
+	done

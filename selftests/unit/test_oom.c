@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The decision core without memory: each allocation in turn fails, the error is
+ * reported, nothing has changed, and the same event then does what it does in a
+ * group that never had the trouble. Linked with --wrap for the allocators.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "eh/eh.h"
+#include "random.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static int until; /* the allocation to fail, counted down; 0: none does */
+
+static int fails(void)
+{
+	return until && !--until;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+struct updates {
+	struct eh_update list[64];
+	unsigned int n;
+};
+
+static void emit(void *ctx, const struct eh_update *update)
+{
+	struct updates *to = ctx;
+
+	assert_true(to->n < 64);
+	to->list[to->n++] = *update;
+}
+
+static void same_updates(const struct updates *a, const struct updates *b)
+{
+	assert_int_equal(a->n, b->n);
+	for (unsigned int i = 0; i < a->n; i++) {
+		assert_int_equal(a->list[i].type, b->list[i].type);
+		assert_int_equal(a->list[i].child, b->list[i].child);
+		assert_int_equal(a->list[i].id, b->list[i].id);
+		assert_int_equal(a->list[i].threshold, b->list[i].threshold);
+		assert_int_equal(a->list[i].epoch, b->list[i].epoch);
+	}
+}
+
+static void same_groups(const struct eh_group *a, const struct eh_group *b)
+{
+	struct eh_sums x, y;
+
+	for (unsigned int i = 0; i < 8; i++) {
+		struct eh_child c = { 0 }, d = { 0 };
+
+		assert_int_equal(eh_group_child(a, i, &c), eh_group_child(b, i, &d));
+		assert_int_equal(c.load, d.load);
+		assert_int_equal(c.threshold, d.threshold);
+		assert_int_equal(c.draining, d.draining);
+	}
+	eh_group_sums(a, &x);
+	eh_group_sums(b, &y);
+	assert_int_equal(x.load, y.load);
+	assert_int_equal(x.epoch, y.epoch);
+}
+
+static const struct eh_group_options options = {
+	.n = 3, .least = true, .grant_ms = 1000, .seed = 5
+};
+
+static void test_new(void **state)
+{
+	struct eh_group *group;
+
+	until = 1;
+	group = eh_group_new(&options);
+	assert_int_equal(until, 0);
+	assert_null(group);
+}
+
+/* Hundreds of grants, so that their table is made, and grown several times. */
+static void test_steps(void **state)
+{
+	struct eh_group *lucky = eh_group_new(&options), *unlucky = eh_group_new(&options);
+	unsigned int failures = 0, most = 0;
+
+	random_begin();
+	assert_non_null(lucky);
+	assert_non_null(unlucky);
+	for (uint64_t i = 0; i < 3000; i++) {
+		struct eh_event e = { .type = i < 8		? EH_EV_JOIN
+					      : random_below(8) ? EH_EV_ARRIVE
+								: EH_EV_REPORT,
+				      .child = i < 8 ? i : random_below(8),
+				      .id = random_below(4) ? i : i / 2,
+				      .size = random_below(2000),
+				      .load = random_below(30000),
+				      .threshold = 2000,
+				      .length = 1000,
+				      .capacity = 1 + random_below(3000) };
+		struct updates with = { .n = 0 }, without = { .n = 0 };
+		uint64_t now = i;
+		int err;
+
+		for (unsigned int nth = 1;; nth++) {
+			without.n = 0;
+			until = nth;
+			err = eh_step(unlucky, &e, now, emit, &without);
+			if (until) { /* it needed fewer */
+				until = 0;
+				most = nth - 1 > most ? nth - 1 : most;
+				break;
+			}
+			assert_int_equal(err, -ENOMEM);
+			assert_int_equal(without.n, 0);
+			same_groups(lucky, unlucky);
+			failures++;
+		}
+		assert_int_equal(err, 0);
+		assert_int_equal(eh_step(lucky, &e, now, emit, &with), 0);
+		same_updates(&with, &without);
+		same_groups(lucky, unlucky);
+	}
+	/* the grant, its table, a larger table */
+	assert_true(failures > 1000 && most >= 2);
+	eh_group_free(lucky);
+	eh_group_free(unlucky);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new),
+		cmocka_unit_test(test_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names and sentences of reasons. `test_reason --list` is for uapi.py. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "reason.h"
+
+static void test_names(void **state)
+{
+	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
+		enum ehs_reason back = EHS_REASON_MAX;
+		const char *text = reason_text(r);
+
+		assert_int_equal(reason_parse(reason_name(r), &back), 0);
+		assert_int_equal(back, r);
+		if (strlen(text) < 20 || text[strlen(text) - 1] != '.')
+			fail_msg("%s has no sentence: \"%s\"", reason_name(r), text);
+		for (unsigned int other = 0; other < r; other++)
+			assert_string_not_equal(text, reason_text(other));
+	}
+}
+
+static void test_unknown(void **state)
+{
+	enum ehs_reason reason = EHS_REASON_LOST;
+
+	assert_string_equal(reason_name(EHS_REASON_MAX + 1), "unknown");
+	assert_string_equal(reason_name(~0u), "unknown");
+	assert_non_null(strstr(reason_text(~0u), "not known"));
+	assert_int_equal(reason_parse("unknown", &reason), -EINVAL);
+	assert_int_equal(reason_parse("", &reason), -EINVAL);
+	assert_int_equal(reason_parse("Sender", &reason), -EINVAL);
+	assert_int_equal(reason, EHS_REASON_LOST);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_unknown),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], "--list")) {
+		for (unsigned int r = 0; r <= EHS_REASON_MAX; r++)
+			puts(reason_name(r));
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
