@@ -12,7 +12,8 @@ static int run(int argc, char **argv, bool json)
 	if (argc < 2)
 		return bad_usage("init or node?");
 	if (!companion("ehcert", script, sizeof(script)))
-		return fail(EXIT_REFUSED, "ehcert is not installed beside ehctl or in ../libexec/ehsched");
+		return fail(EXIT_REFUSED,
+			    "ehcert is not installed beside ehctl or in ../libexec/ehsched");
 	argv[0] = script;
 	execv(script, argv);
 	return fail(EXIT_REFUSED, "%s: %s", script, strerror(errno));

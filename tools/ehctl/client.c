@@ -26,8 +26,10 @@ int client_connect(bool quiet)
 	memcpy(to.sun_path + 1, AGENT_SOCKET, strlen(AGENT_SOCKET));
 	if (connect(fd, (struct sockaddr *)&to, length)) {
 		if (!quiet)
-			fail(0, "the agent of this node does not answer: %s; start it with "
-			     "`systemctl start ehagent`", strerror(errno));
+			fail(0,
+			     "the agent of this node does not answer: %s; start it with "
+			     "`systemctl start ehagent`",
+			     strerror(errno));
 		goto close_fd;
 	}
 	/* Anybody may take an abstract name while no agent is there. */
@@ -140,7 +142,8 @@ json_t *client_receive(int fd, int *code, bool *end)
 		return NULL;
 	}
 	if (frame_parse(header, &type, &length) || (type != FRAME_REPLY && type != FRAME_EVENT)) {
-		fail(0, "the agent's answer is not understood: are ehctl and ehagent of one version?");
+		fail(0,
+		     "the agent's answer is not understood: are ehctl and ehagent of one version?");
 		return NULL;
 	}
 	text = malloc(length + 1);
@@ -182,7 +185,8 @@ json_t *client_ask(json_t *request, int *code)
 		reply = client_receive(fd, code, NULL);
 	close(fd);
 	if (reply && json_integer_value(json_object_get(reply, "version")) != 1) {
-		*code = fail(EXIT_REFUSED, "the agent's answer is of another version: are ehctl and "
+		*code = fail(EXIT_REFUSED,
+			     "the agent's answer is of another version: are ehctl and "
 			     "ehagent of one version?");
 		json_decref(reply);
 		reply = NULL;

@@ -8,8 +8,8 @@
 
 static int add(json_t *checks, const char *name, bool ok, const char *what, const char *mend)
 {
-	return json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s}", "name", name, "ok", ok,
-						       "what", what, "mend", ok ? "" : mend));
+	return json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s}", "name", name, "ok",
+						       ok, "what", what, "mend", ok ? "" : mend));
 }
 
 static bool contains(const char *file, const char *word)
@@ -43,15 +43,16 @@ static json_t *local_checks(void)
 		add(checks, "module", false, "this kernel cannot load modules",
 		    "none needed for ehctl run and exec; interception needs another kernel");
 	else if (!loaded && contains("/sys/kernel/security/lockdown", "[integrity]"))
-		add(checks, "module", false, "ehsched.ko is not loaded, and Secure Boot admits only signed modules",
+		add(checks, "module", false,
+		    "ehsched.ko is not loaded, and Secure Boot admits only signed modules",
 		    "sign it with a key enrolled by mokutil (DKMS does), then modprobe ehsched");
 	else
 		add(checks, "module", loaded, loaded ? "loaded" : "ehsched.ko is not loaded",
 		    "modprobe ehsched; dmesg says why if it fails");
 	add(checks, "cgroup", contains("/proc/mounts", " cgroup2 "), "cgroup-2 hierarchy",
 	    "mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1");
-	add(checks, "stub", companion("ehstub", stub, sizeof(stub)), "ehstub beside ehctl or in ../libexec/ehsched",
-	    "make install");
+	add(checks, "stub", companion("ehstub", stub, sizeof(stub)),
+	    "ehstub beside ehctl or in ../libexec/ehsched", "make install");
 	return document;
 }
 

@@ -72,7 +72,8 @@ int become_stub(const char *token, char **argv)
 	if (!find_program(argv[0], program, sizeof(program), &code))
 		return code;
 	if (!companion("ehstub", stub, sizeof(stub)))
-		return fail(EXIT_REFUSED, "ehstub is not installed beside ehctl or in ../libexec/ehsched");
+		return fail(EXIT_REFUSED,
+			    "ehstub is not installed beside ehctl or in ../libexec/ehsched");
 	while (argv[count])
 		count++;
 	args = calloc(count + 4, sizeof(*args));

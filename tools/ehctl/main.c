@@ -10,8 +10,9 @@
 #include "ehctl.h"
 
 static const struct command *const commands[] = {
-	&status_command, &tree_command, &tasks_command, &why_command,	 &run_command,	  &exec_command,
-	&set_command,	 &drain_command, &undrain_command, &watch_command, &doctor_command, &cert_command,
+	&status_command,  &tree_command,  &tasks_command,  &why_command,
+	&run_command,	  &exec_command,  &set_command,	   &drain_command,
+	&undrain_command, &watch_command, &doctor_command, &cert_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -136,7 +137,8 @@ int main(int argc, char **argv)
 	command_name = current->name;
 	argc = take_common(argc - 1, argv + 1, &json, &help);
 	if (help) {
-		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments, current->help);
+		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments,
+		       current->help);
 		return finish(EXIT_DONE);
 	}
 	return finish(current->run(argc, argv + 1, json));

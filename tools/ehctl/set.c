@@ -6,11 +6,11 @@
 
 struct setting {
 	const char *name;
-	double scale;	/* what goes to the agent is whole thousandths, or milliseconds */
+	double scale; /* what goes to the agent is whole thousandths, or milliseconds */
 };
 
 static const struct setting settings[] = {
-	{ "threshold", 1000 }, { "length", 1000 }, { "weight", 1000 },
+	{ "threshold", 1000 }, { "length", 1000 },  { "weight", 1000 },
 	{ "load-index", 0 },   { "time-limit", 1 }, { "dwell", 1 },
 };
 
@@ -54,7 +54,8 @@ static int run(int argc, char **argv, bool json)
 		setting = find_setting(argv[i]);
 		if (!setting || json_object_get(request, argv[i])) {
 			json_decref(request);
-			return bad_usage("%s: %s", argv[i], setting ? "given twice" : "no such setting");
+			return bad_usage("%s: %s", argv[i],
+					 setting ? "given twice" : "no such setting");
 		}
 		if (json_object_set_new(request, argv[i], value_of(setting, equals + 1))) {
 			json_decref(request);

@@ -21,10 +21,10 @@ static int run(int argc, char **argv, bool json)
 		return code;
 	}
 	topology = json_object_get(reply, "topology");
-	printf("node %s of EH(%s,%s), epoch %s\n", text_of(reply, "self"), integer_of(topology, "n"),
-	       integer_of(topology, "l"), integer_of(reply, "epoch"));
-	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESHOLD", "LENGTH", "LOCAL", "GUEST", "AWAY",
-		      "CONTROLS", "MODULE", "AGENT", NULL);
+	printf("node %s of EH(%s,%s), epoch %s\n", text_of(reply, "self"),
+	       integer_of(topology, "n"), integer_of(topology, "l"), integer_of(reply, "epoch"));
+	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESHOLD", "LENGTH", "LOCAL", "GUEST",
+		      "AWAY", "CONTROLS", "MODULE", "AGENT", NULL);
 	json_array_foreach(json_object_get(reply, "nodes"), i, node) {
 		const json_t *tasks = json_object_get(node, "tasks");
 		const json_t *controls = json_array_get(json_object_get(node, "controller_of"), 0);
@@ -35,7 +35,9 @@ static int run(int argc, char **argv, bool json)
 			  decimal_of(node, "threshold_length"), integer_of(tasks, "local"),
 			  integer_of(tasks, "guest"), integer_of(tasks, "away"),
 			  controls ? json_string_value(controls) : "-",
-			  json_is_true(module) ? "yes" : json_is_false(module) ? "no" : "-",
+			  json_is_true(module)	  ? "yes"
+			  : json_is_false(module) ? "no"
+						  : "-",
 			  text_of(node, "agent"), NULL);
 	}
 	table_print(t);

@@ -26,7 +26,9 @@ static void print_group(const json_t *nodes, const char *group)
 		length += json_number_value(json_object_get(node, "threshold_length"));
 	}
 	printf("%s  load %.2f of %.2f±%.2f, %s, controller %s\n", group, load, threshold, length,
-	       load < threshold - length ? "receiver" : load > threshold + length ? "sender" : "ok",
+	       load < threshold - length   ? "receiver"
+	       : load > threshold + length ? "sender"
+					   : "ok",
 	       controller);
 }
 
@@ -51,9 +53,9 @@ static int run(int argc, char **argv, bool json)
 	print_group(nodes, "0");
 	json_array_foreach((json_t *)nodes, i, node)
 		printf("└─ %s  %s  load %s of %s±%s, %s, agent %s\n", text_of(node, "code"),
-		       text_of(node, "host"), decimal_of(node, "load"), decimal_of(node, "threshold"),
-		       decimal_of(node, "threshold_length"), text_of(node, "state"),
-		       text_of(node, "agent"));
+		       text_of(node, "host"), decimal_of(node, "load"),
+		       decimal_of(node, "threshold"), decimal_of(node, "threshold_length"),
+		       text_of(node, "state"), text_of(node, "agent"));
 put:
 	json_decref(reply);
 	return code;

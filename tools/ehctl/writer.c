@@ -13,7 +13,7 @@
 struct table {
 	unsigned int columns;
 	size_t cells, room;
-	char **cell;		/* row by row, the heading first */
+	char **cell; /* row by row, the heading first */
 	size_t width[COLUMNS_MAX];
 };
 
