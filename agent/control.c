@@ -83,6 +83,17 @@ void control_peer_changed(struct peer *peer)
 
 /* ---- reports ---- */
 
+void control_threshold_set(void)
+{
+	const struct node_settings *set = node_settings();
+
+	api_event("threshold", json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
+					 set->threshold / 1000.0, "threshold_length",
+					 set->length / 1000.0, "epoch",
+					 (json_int_t)control_threshold_epoch));
+	control_report_now();
+}
+
 static void control_apply(uint64_t epoch, uint64_t threshold, uint64_t length)
 {
 	struct node_settings set = *node_settings();
@@ -102,10 +113,7 @@ static void control_apply(uint64_t epoch, uint64_t threshold, uint64_t length)
 	}
 	log_debug("threshold %.3f, length %.3f (epoch %llu)", threshold / 1000.0, length / 1000.0,
 		  (unsigned long long)epoch);
-	api_event("threshold", json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
-					 threshold / 1000.0, "threshold_length", length / 1000.0,
-					 "epoch", (json_int_t)epoch));
-	control_report_now();
+	control_threshold_set();
 }
 
 static void control_on_reported(void *ctx, int status, const json_t *reply)
@@ -183,11 +191,6 @@ static void control_on_tick(evutil_socket_t fd, short what, void *arg)
 	group_tick();
 	if (clock_ms() - control_told_at >= agent.config->heartbeat)
 		control_report_now();
-}
-
-void control_threshold_set(void)
-{
-	control_report_now();
 }
 
 /* ---- asking ---- */

@@ -21,7 +21,7 @@ void control_reload(void);
 struct peer *control_controller(void);
 /** Epoch of the threshold in force here. */
 uint64_t control_epoch(void);
-/** The user changed the threshold or its length. */
+/** The threshold or its length was changed: reports it and tells those who watch. */
 void control_threshold_set(void);
 
 /** What the controller knows of the nodes: array as in `status --json`; NULL: we are not it. */

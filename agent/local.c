@@ -25,7 +25,8 @@
 
 #define LOCAL_CONNS_MAX		1024
 #define LOCAL_CONNS_A_USER	512	/* so that others, and root, still get in */
-#define LOCAL_BYTES_MAX		(64u << 20)
+#define LOCAL_BYTES_MAX		(64u << 20)	/* of jobs that are not complete; root's come on top */
+#define LOCAL_BYTES_A_USER	(32u << 20)
 #define LOCAL_REQUEST_MAX	(64u << 10)
 #define LOCAL_OUTPUT_MAX	(20u << 20)
 #define LOCAL_EVENTS_MAX	(1u << 20)	/* of a watcher that does not read */
@@ -51,13 +52,10 @@ static struct event *local_listener;
 static int local_socket = -1;
 static struct local_conn *local_conns;
 static unsigned int local_count;
-static size_t local_bytes;
 static struct log_limit local_log;
 
 static void local_drop_payload(struct local_conn *c)
 {
-	if (c->payload)
-		local_bytes -= c->length;
 	free(c->payload);
 	c->payload = NULL;
 	c->got = 0;
@@ -228,6 +226,22 @@ static ssize_t local_receive(struct local_conn *c)
 	return n;
 }
 
+/* Requests are small, and bounded by the number of connections. */
+static bool local_has_room(const struct local_conn *for_whom)
+{
+	size_t same = for_whom->length, all = for_whom->length;
+	const struct local_conn *c;
+
+	for (c = local_conns; c; c = c->next) {
+		if (!c->payload || c->type != FRAME_JOB)
+			continue;
+		all += c->length;
+		if (c->who.uid == for_whom->who.uid)
+			same += c->length;
+	}
+	return same <= LOCAL_BYTES_A_USER && (!for_whom->who.uid || all <= LOCAL_BYTES_MAX);
+}
+
 static const char *local_check_header(struct local_conn *c)
 {
 	int err = frame_parse(c->header, &c->type, &c->length);
@@ -241,12 +255,11 @@ static const char *local_check_header(struct local_conn *c)
 		return "a request longer than 64 KiB";
 	if (!c->length)
 		return "an empty frame";
-	if (local_bytes + c->length > LOCAL_BYTES_MAX)
-		return "too much memory is in use for frames that are not complete";
+	if (c->type == FRAME_JOB && !local_has_room(c))
+		return "too much memory is in use for jobs that are not complete";
 	c->payload = malloc(c->length);
 	if (!c->payload)
 		return "out of memory";
-	local_bytes += c->length;
 	return NULL;
 }
 

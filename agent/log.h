@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOG_BURST	10
+#define LOG_BURST	20
 #define LOG_PERIOD_MS	10000
 
 /** Bounds messages that a stranger can cause: LOG_BURST in LOG_PERIOD_MS. */

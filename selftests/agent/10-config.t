@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Configuration of a running agent: refusals, reload, a second agent, the end."""
+
+import os, re, signal, subprocess, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cluster import AGENT, Cluster, Tap, until
+
+tap = Tap()
+c = Cluster(2)
+good = c.conf(0)
+text = open(good).read()
+
+
+def check(conf):
+    r = subprocess.run([AGENT, "-t", "-c", conf], capture_output=True, text=True)
+    return r.returncode, r.stderr
+
+
+def threshold():
+    return c.ask(0, {"command": "status"})["nodes"][0]["threshold"]
+
+
+def reload(new, expect):
+    before = len(c.log(0))
+    open(good, "w").write(new)
+    c.agents[0].send_signal(signal.SIGHUP)
+    return until(lambda: re.search(expect, c.log(0)[before:]))
+
+
+tap.ok(check(good) == (0, ""), "a good configuration passes -t", check(good))
+tap.ok(check("/nonexistent")[0] == 2, "a missing file: exit 2")
+bad = os.path.join(c.dir, "bad.conf")
+for line, what in ((3, 'topology = "x"'), (4, 'certificate = "/nonexistent"'), (9, "heartbeat = soon")):
+    lines = text.splitlines()
+    lines[line - 1] = what
+    open(bad, "w").write("\n".join(lines) + "\n")
+    code, errors = check(bad)
+    tap.ok(code == 2 and errors.startswith(f"{bad}:{line}: "), f"{what}: exit 2 with file:line", errors)
+open(bad, "w").write(text.replace("n0.key", "n1.key"))
+code, errors = check(bad)
+tap.ok(code == 2 and errors.startswith(f"{bad}:5: key"), "another's key: exit 2 with file:line", errors)
+open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
+tap.ok(check(bad)[0] == 2, "a certificate of another host: exit 2")
+r = subprocess.run([AGENT, "-x"], capture_output=True)
+tap.ok(r.returncode == 2, "an unknown option: exit 2")
+
+c.start(0, good)
+tap.ok(c.alive(0), "an agent whose peer is absent runs", c.log(0))
+second = c.conf(1, peers=[1])
+moved = open(second).read().replace("10.77.0.2", "10.77.0.1")
+open(second, "w").write(moved)
+r = subprocess.run(["ip", "netns", "exec", c.net.name(0), AGENT, "-c", second], capture_output=True,
+                   text=True, timeout=15)
+tap.ok(r.returncode == 1 and "another agent" in r.stderr, "a second agent on a node says so and ends",
+       r.stderr)
+tap.ok(c.alive(0), "the first one lives on")
+
+tap.ok(reload("cluster = nonsense {\n", "reload: refused"), "a bad configuration is refused on reload",
+       c.log(0))
+tap.ok(re.search(re.escape(good) + r":1: ", c.log(0)), "with file:line in the log")
+tap.ok(c.alive(0), "and the agent keeps running")
+tap.ok(reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"),
+       "another node code is refused on reload", c.log(0))
+tap.ok(reload(text + "threshold = 7.5\n", "is in force"), "a good one is taken", c.log(0))
+tap.ok(threshold() == 7.5, "its threshold is in force", threshold())
+tap.ok(reload(re.sub('peer "0.1".*', "", text), "is in force") and len(c.up(0)) == 1,
+       "a peer can be taken out", c.log(0))
+tap.ok(reload(text, "is in force") and c.start(1) and c.all_up([0, 1]), "and put in again", c.log(0))
+tap.ok(c.memory(0) <= 16384, f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)")
+tap.ok(c.end(0) == 0, "SIGTERM ends it with status 0")
+tap.done()

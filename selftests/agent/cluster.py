@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Agents on this machine, each in a network namespace of its own, for tests that need no module.
+Everything made here is ended by the process that made it."""
+
+import atexit, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile, time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(TOP, os.environ.get("EHS_BUILD", "build"))
+AGENT = os.path.join(BUILD, "bin", "ehagent")
+STUB = os.path.join(BUILD, "bin", "ehstub")
+WAIT = 15    # seconds; a bound, not a guess: all that is waited for is an event
+
+os.chdir(TOP)
+
+
+def frame_types():
+    """Numbers of lib/wire/frame.h by name."""
+    text = open("lib/wire/frame.h").read()
+    body = re.sub(r"/\*.*?\*/", "", text[text.index("enum frame_type {"):], flags=re.S)
+    names = re.findall(r"\b(FRAME_[A-Z]+)\b", body[:body.index("}")])
+    return {name: number + 1 for number, name in enumerate(names)}
+
+
+FRAME = frame_types()
+
+
+# ---- TAP ----
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+        self.failed = 0
+
+    def ok(self, good, name, detail=""):
+        self.count += 1
+        self.failed += not good
+        print(("ok" if good else "not ok"), self.count, "-", name, flush=True)
+        if not good and detail != "":
+            for line in str(detail).splitlines()[-40:]:
+                print("#", line, flush=True)
+        return good
+
+    def done(self):
+        print(f"1..{self.count}", flush=True)
+        sys.exit(1 if self.failed else 0)
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def until(what, limit=WAIT):
+    """Waits until what() is true; returns its value."""
+    end = time.monotonic() + limit
+    while True:
+        value = what()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(0.02)
+
+
+# ---- namespaces ----
+
+def sh(*words, check=True):
+    return subprocess.run(words, check=check, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class Net:
+    """Namespaces PREFIX0..n-1 on one bridge in PREFIXbr: nothing touches the host's network."""
+
+    def __init__(self, n):
+        if os.geteuid():
+            skip("only root can make network namespaces")
+        if not shutil.which("ip"):
+            skip("the ip tool is missing (apt-get install iproute2)")
+        self.prefix = f"ehs{os.getpid()}-"
+        self.made = []
+        atexit.register(self.remove)
+        self.add("br")
+        self.ip("br", "link", "add", "br0", "type", "bridge")
+        self.ip("br", "link", "set", "br0", "up")
+        for i in range(n):
+            self.add(i)
+            sh("ip", "link", "add", "name", "eth0", "netns", self.name(i), "type", "veth",
+               "peer", "name", f"p{i}", "netns", self.name("br"))
+            self.ip(i, "addr", "add", f"{address(i)}/24", "dev", "eth0")
+            for device in "eth0", "lo":
+                self.ip(i, "link", "set", device, "up")
+            self.ip("br", "link", "set", f"p{i}", "master", "br0", "up")
+
+    def name(self, i):
+        return f"{self.prefix}{i}"
+
+    def add(self, i):
+        made = sh("ip", "netns", "add", self.name(i), check=False)
+        if made.returncode:
+            skip(f"network namespaces cannot be made: {made.stderr.strip()}")
+        self.made.append(i)
+
+    def ip(self, i, *words):
+        return sh("ip", "-n", self.name(i), *words)
+
+    def remove(self):
+        for i in self.made:
+            sh("ip", "netns", "del", self.name(i), check=False)
+        self.made = []
+
+    def enter(self, i):
+        """For what Python does itself there: use as `with net.enter(i):`."""
+        return Inside(self.name(i))
+
+
+class Inside:
+    def __init__(self, name):
+        import ctypes
+        self.setns = ctypes.CDLL(None, use_errno=True).setns
+        self.path = f"/run/netns/{name}"
+
+    def enter(self, path):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            if self.setns(fd, 0x40000000):
+                raise OSError(f"setns {path}")
+        finally:
+            os.close(fd)
+
+    def __enter__(self):
+        self.home = os.open("/proc/self/ns/net", os.O_RDONLY)
+        self.enter(self.path)
+
+    def __exit__(self, *why):
+        self.setns(self.home, 0x40000000)
+        os.close(self.home)
+
+
+def address(i):
+    return f"10.77.0.{i + 1}"
+
+
+# ---- agents ----
+
+class Cluster:
+    """Configurations and certificates for n nodes, and the agents that were started."""
+
+    def __init__(self, n, settings=""):
+        self.n = n
+        self.net = Net(n)
+        self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
+        self.settings = settings
+        self.agents = {}
+        atexit.register(self.stop)
+        self.certificates("cert", *[f"n{i}" for i in range(n)])
+
+    def certificates(self, folder, *hosts):
+        path = os.path.join(self.dir, folder)
+        if not os.path.exists(path):
+            sh("tools/ehcert", "init", path)
+        sh("tools/ehcert", "node", path, *hosts)
+        return path
+
+    def conf(self, i, cluster="test", cert=None, host=None, settings=None, peers=None):
+        """Writes nI.conf; returns its path."""
+        cert = cert or os.path.join(self.dir, "cert")
+        host = host or f"n{i}"
+        path = os.path.join(self.dir, f"n{i}.conf")
+        lines = [f'cluster = "{cluster}"', f'node = "0.{i}"', 'topology = "2,1"',
+                 f'certificate = "{cert}/{host}.crt"', f'key = "{cert}/{host}.key"',
+                 f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{STUB}"',
+                 "heartbeat = 300", "allow-root = true", 'log = "debug"',
+                 self.settings if settings is None else settings]
+        for j in range(self.n) if peers is None else peers:
+            name = host if j == i else f"n{j}"
+            lines.append(f'peer "0.{j}" {{ host = "{name}" address = "{address(j)}:7411" }}')
+        with open(path, "w") as out:
+            out.write("\n".join(lines) + "\n")
+        return path
+
+    def cgroup(self, i):
+        for mount in "/sys/fs/cgroup/unified", "/sys/fs/cgroup":
+            if os.path.exists(os.path.join(mount, "cgroup.procs")):
+                return f"{mount}/{self.net.prefix}{i}"
+        return f"/sys/fs/cgroup/{self.net.prefix}{i}"
+
+    def start(self, i, conf=None, ready=True):
+        conf = conf or self.conf(i)
+        log = open(os.path.join(self.dir, f"n{i}.log"), "a")
+        agent = subprocess.Popen(["ip", "netns", "exec", self.net.name(i), AGENT, "-c", conf],
+                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.agents[i] = agent
+        if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
+            raise RuntimeError(self.log(i))
+        return agent
+
+    def start_all(self):
+        for i in range(self.n):
+            self.start(i)
+        return self.all_up(range(self.n))
+
+    def all_up(self, nodes):
+        """Whether each of the nodes sees each; waits for it."""
+        return until(lambda: all(self.up(i) == {f"0.{j}" for j in nodes} for i in nodes))
+
+    def up(self, i):
+        try:
+            nodes = self.ask(i, {"command": "status"})["nodes"]
+        except (OSError, ValueError):
+            return set()
+        return {node["code"] for node in nodes if node["agent"] == "up" and node["load"] is not None}
+
+    def log(self, i):
+        try:
+            return open(os.path.join(self.dir, f"n{i}.log")).read()
+        except FileNotFoundError:
+            return ""
+
+    def logged(self, i, pattern):
+        """The first match in node i's log; waits for it."""
+        return until(lambda: re.search(pattern, self.log(i)))
+
+    def end(self, i, sig=signal.SIGTERM):
+        """Ends an agent; returns its exit status."""
+        agent = self.agents.pop(i)
+        if agent.poll() is None:
+            agent.send_signal(sig)
+        try:
+            return agent.wait(WAIT)
+        except subprocess.TimeoutExpired:
+            agent.kill()
+            agent.wait()
+            return "did not end"
+
+    def memory(self, i):
+        """Resident KiB."""
+        return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{self.agents[i].pid}/status").read())[1])
+
+    def alive(self, i):
+        return self.agents[i].poll() is None and "nodes" in self.ask(i, {"command": "status"})
+
+    def stop(self):
+        for i in list(self.agents):
+            self.end(i)
+        for i in range(self.n):
+            for part in "managed", "guest", "":
+                try:
+                    os.rmdir(os.path.join(self.cgroup(i), part))
+                except OSError:
+                    pass
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    # ---- the local socket ----
+
+    def connect(self, i, uid=0):
+        """A connection to node i's agent, as another user if wished."""
+        with self.net.enter(i):
+            s = socket.socket(socket.AF_UNIX)
+        s.settimeout(WAIT)
+        if uid:
+            os.seteuid(uid)
+        try:
+            s.connect("\0ehsched")
+        finally:
+            if uid:
+                os.seteuid(0)
+        return s
+
+    def ask(self, i, request, uid=0):
+        with self.connect(i, uid) as s:
+            s.sendall(frame("FRAME_REQUEST", json.dumps(request).encode()))
+            return read_frame(s)[1]
+
+
+def frame(name, payload, length=None):
+    number = FRAME[name] if isinstance(name, str) else name
+    return struct.pack("<II", number, len(payload) if length is None else length) + payload
+
+
+def read_exactly(s, n):
+    data = b""
+    while len(data) < n:
+        more = s.recv(n - len(data))
+        if not more:
+            raise EOFError("closed")
+        data += more
+    return data
+
+
+def read_frame(s):
+    number, length = struct.unpack("<II", read_exactly(s, 8))
+    return number, json.loads(read_exactly(s, length))
+
+
+def closed(s):
+    """Whether the other side closes; waits for it."""
+    try:
+        while s.recv(65536):
+            pass
+        return True
+    except (ConnectionResetError, BrokenPipeError):
+        return True
+    except (TimeoutError, socket.timeout):
+        return False
