@@ -5,8 +5,10 @@
  * the digest worker of files.c is the only other thread.
  *
  *   config.c    configuration file            knl.c      netlink side of the module
- *   tls.c h2.c peer.c server.c  HTTP/2        procload.c load without the module
- *   control.c   member and controller roles (lib/eh), reports, thresholds
+ *   tls.c h2.c  TLS, HTTP/2                   procload.c load without the module
+ *   request.c   JSON questions to peers       node.c     load, threshold, state from either
+ *   server.c    the listening side            peer.c     the nodes, a connection to each
+ *   control.c   member's role: reports, asks  group.c    controller's role (lib/eh)
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   handoff.c   the stub's side: takes FRAME_JOB, drives the job stream at home
  *   reserve.c   reservations: the executor has the last word
@@ -15,7 +17,7 @@
  *   relay.c     bytes between descriptors and frames, bounded
  *   files.c     is it the same program and folder there?
  *   cgroup.c    sessions and guests below the node's cgroup
- *   local.c     the unix socket              api.c       ehctl's requests
+ *   local.c     the unix socket              api.c doctor.c  ehctl's requests
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
