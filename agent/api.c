@@ -21,11 +21,12 @@
 #include "report.h"
 #include "tally.h"
 
-#define API_ASK_MS 2000		/* others' answers are waited for so long */
+#define API_ASK_MS 2000 /* others' answers are waited for so long */
 
 json_t *api_error(const char *what, const char *why, bool usage)
 {
-	return json_pack("{s:{s:s,s:s,s:b}}", "error", "what", what, "why", why, "usage", (int)usage);
+	return json_pack("{s:{s:s,s:s,s:b}}", "error", "what", what, "why", why, "usage",
+			 (int)usage);
 }
 
 void api_event(const char *event, json_t *members)
@@ -65,9 +66,9 @@ static json_t *api_status(json_t *nodes, uint64_t epoch)
 	json_t *status;
 
 	status = json_pack("{s:i,s:s,s:{s:i,s:i},s:I,s:s,s:o}", "version", 1, "self", agent.code,
-			 "topology", "n", (int)agent.config->topology.n, "l",
-			 (int)agent.config->topology.l, "epoch", (json_int_t)epoch, "controller",
-			 peer_code(control_controller()), "nodes", nodes);
+			   "topology", "n", (int)agent.config->topology.n, "l",
+			   (int)agent.config->topology.l, "epoch", (json_int_t)epoch, "controller",
+			   peer_code(control_controller()), "nodes", nodes);
 	tally_add(status);
 	return status;
 }
@@ -94,8 +95,8 @@ static void api_on_nodes(void *ctx, int status, const json_t *reply)
 	report_number(reply, "epoch", INT64_MAX, &epoch);
 	nodes = json_array();
 	json_array_foreach((json_t *)theirs, i, node)
-		json_array_append_new(nodes, api_is_own(node) ? control_own_node() :
-							       json_incref((json_t *)node));
+		json_array_append_new(nodes, api_is_own(node) ? control_own_node()
+							      : json_incref((json_t *)node));
 	local_reply(c, api_status(nodes, epoch));
 }
 
@@ -117,8 +118,7 @@ static void api_add_task(void *ctx, const struct knl_task *t)
 	char id[EH_CODE_TEXT + 24], when[32];
 
 	/* who they are and where is known better by placement.c and guest.c */
-	if (t->state == EHS_TASK_GUEST ||
-	    (t->state == EHS_TASK_AWAY && placement_by_cookie(t->id)))
+	if (t->state == EHS_TASK_GUEST || (t->state == EHS_TASK_AWAY && placement_by_cookie(t->id)))
 		return;
 	snprintf(id, sizeof(id), "%s:%llu", agent.code, (unsigned long long)t->id);
 	json_array_append_new(ctx, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id,
@@ -146,8 +146,8 @@ static void api_do_tasks(struct local_conn *c, const json_t *request)
 /* A task that is there now. What the kernel decided alone has no steps, only a reason. */
 static bool api_is_task(const json_t *task, const char *id, long pid)
 {
-	return pid ? json_integer_value(json_object_get(task, "pid")) == pid :
-		     !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
+	return pid ? json_integer_value(json_object_get(task, "pid")) == pid
+		   : !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
 }
 
 static json_t *api_why_task(const char *id, long pid)
@@ -167,10 +167,11 @@ static json_t *api_why_task(const char *id, long pid)
 		if (name)
 			reason_parse(name, &reason);
 		found = json_pack("{s:i,s:O,s:O,s:O,s:O,s:s,s:s,s:[]}", "version", 1, "id",
-				  json_object_get(task, "id"), "command", json_object_get(task, "command"), "home",
+				  json_object_get(task, "id"), "command",
+				  json_object_get(task, "command"), "home",
 				  json_object_get(task, "home"), "executor",
-				  json_object_get(task, "executor"), "reason", name ?: "none", "text",
-				  reason_text(reason), "steps");
+				  json_object_get(task, "executor"), "reason", name ?: "none",
+				  "text", reason_text(reason), "steps");
 		break;
 	}
 	json_decref(tasks);
@@ -195,8 +196,11 @@ static void api_do_why(struct local_conn *c, const json_t *request)
 	reply = placement_why(id);
 	if (!reply)
 		reply = api_why_task(id, pid);
-	local_reply(c, reply ?: api_error(id, "not known on this node: it is another node's, or more "
-					  "than 1024 placements ago (`ehctl tasks` lists ids)", false));
+	local_reply(c, reply
+			       ?: api_error(id,
+					    "not known on this node: it is another node's, or more "
+					    "than 1024 placements ago (`ehctl tasks` lists ids)",
+					    false));
 }
 
 /* ---- run ---- */
@@ -220,12 +224,15 @@ static void api_do_run(struct local_conn *c, const json_t *request)
 	int err;
 
 	if (!agent.module || cgroup_managed_fd() < 0) {
-		local_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
+		local_reply(c,
+			    json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
 		return;
 	}
 	if (!api_lives(c)) {
-		local_reply(c, api_error("run", "the agent cannot see your process: it is in another pid "
-					 "namespace", false));
+		local_reply(c, api_error("run",
+					 "the agent cannot see your process: it is in another pid "
+					 "namespace",
+					 false));
 		return;
 	}
 	err = cgroup_session(local_pid(c), wish, retry, name);
@@ -249,8 +256,10 @@ struct api_setting {
 	uint64_t min, max;
 };
 
-#define API_SETTING(name, member, min, max) \
-	{ name, offsetof(struct node_settings, member), min, max }
+#define API_SETTING(name, member, min, max)                            \
+	{                                                              \
+		name, offsetof(struct node_settings, member), min, max \
+	}
 
 static const struct api_setting api_settings[] = {
 	API_SETTING("threshold", threshold, 0, EHS_MAX_LOAD),
@@ -283,7 +292,8 @@ static json_t *api_take_setting(struct node_settings *set, const char *name, con
 
 		if (strcmp(name, s->name))
 			continue;
-		if (!json_is_integer(value) || n < 0 || (uint64_t)n < s->min || (uint64_t)n > s->max) {
+		if (!json_is_integer(value) || n < 0 || (uint64_t)n < s->min ||
+		    (uint64_t)n > s->max) {
 			snprintf(why, sizeof(why), "not a number from %llu to %llu",
 				 (unsigned long long)s->min, (unsigned long long)s->max);
 			return api_error(name, why, true);
@@ -291,8 +301,10 @@ static json_t *api_take_setting(struct node_settings *set, const char *name, con
 		*(uint32_t *)((char *)set + s->at) = n;
 		return NULL;
 	}
-	return api_error(name, "no such setting (threshold, length, load-index, weight, time-limit, "
-			 "dwell)", true);
+	return api_error(name,
+			 "no such setting (threshold, length, load-index, weight, time-limit, "
+			 "dwell)",
+			 true);
 }
 
 static void api_do_set(struct local_conn *c, const json_t *request)
@@ -325,8 +337,9 @@ static void api_on_drained(void *ctx, int status, const json_t *reply)
 {
 	const char *why = json_string_value(json_object_get(reply, "error"));
 
-	local_reply(ctx, status == 200 ? json_pack("{s:i}", "version", 1) :
-					 api_error("drain", why ?: "the node did not answer", false));
+	local_reply(ctx, status == 200
+				 ? json_pack("{s:i}", "version", 1)
+				 : api_error("drain", why ?: "the node did not answer", false));
 }
 
 static void api_drain(struct local_conn *c, const json_t *request, bool draining)
@@ -375,11 +388,11 @@ static const struct api_command {
 	bool privileged;
 	void (*serve)(struct local_conn *c, const json_t *request);
 } api_commands[] = {
-	{ "status", false, api_do_status },   { "nodes", false, api_do_status },
-	{ "tree", false, api_do_status },     { "tasks", false, api_do_tasks },
-	{ "why", false, api_do_why },	      { "run", false, api_do_run },
-	{ "set", true, api_do_set },	      { "drain", true, api_do_drain },
-	{ "undrain", true, api_do_undrain },  { "watch", false, api_do_watch },
+	{ "status", false, api_do_status },  { "nodes", false, api_do_status },
+	{ "tree", false, api_do_status },    { "tasks", false, api_do_tasks },
+	{ "why", false, api_do_why },	     { "run", false, api_do_run },
+	{ "set", true, api_do_set },	     { "drain", true, api_do_drain },
+	{ "undrain", true, api_do_undrain }, { "watch", false, api_do_watch },
 	{ "doctor", false, api_do_doctor },
 };
 
@@ -396,6 +409,6 @@ void api_request(struct local_conn *c, const json_t *request)
 			api_commands[i].serve(c, request);
 		return;
 	}
-	local_reply(c, api_error(name ?: "command", name ? "this agent does not know that command" :
-				 "missing", true));
+	local_reply(c, api_error(name ?: "command",
+				 name ? "this agent does not know that command" : "missing", true));
 }

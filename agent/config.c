@@ -17,7 +17,7 @@
 #include "config.h"
 
 #define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000)
-#define CONFIG_FILE_MAX	(4 << 20)
+#define CONFIG_FILE_MAX (4 << 20)
 
 /*
  * libconfuse calls its error function without a context of ours, and keeps no
@@ -28,7 +28,7 @@
 static FILE *config_errors;
 static unsigned int config_error_count;
 static const char *config_file;
-static int config_lines[CONFIG_FILES];	/* where the files are named */
+static int config_lines[CONFIG_FILES]; /* where the files are named */
 
 static void config_error(cfg_t *cfg, const char *format, va_list args)
 {
@@ -152,8 +152,7 @@ static int config_check_level(cfg_t *cfg, cfg_opt_t *opt)
 {
 	if (config_one_of(cfg_opt_getnstr(opt, 0), config_levels) >= 0)
 		return 0;
-	cfg_error(cfg, "log: \"%s\" is not error, warning, info or debug",
-		  cfg_opt_getnstr(opt, 0));
+	cfg_error(cfg, "log: \"%s\" is not error, warning, info or debug", cfg_opt_getnstr(opt, 0));
 	return -1;
 }
 
@@ -202,7 +201,8 @@ static int config_parse_address(const char *text, struct sockaddr_storage *out, 
 	memcpy(host, text, n);
 	host[n] = '\0';
 	if (inet_pton(out->ss_family, host,
-		      out->ss_family == AF_INET ? (void *)&in->sin_addr : (void *)&in6->sin6_addr) != 1)
+		      out->ss_family == AF_INET ? (void *)&in->sin_addr
+						: (void *)&in6->sin6_addr) != 1)
 		return -EINVAL;
 	return 0;
 }
@@ -215,7 +215,8 @@ static int config_check_address(cfg_t *cfg, cfg_opt_t *opt)
 
 	if (!config_parse_address(value, &address, &length))
 		return 0;
-	cfg_error(cfg, "address: \"%s\" is not ADDRESS:PORT or [ADDRESS]:PORT with a numeric address",
+	cfg_error(cfg,
+		  "address: \"%s\" is not ADDRESS:PORT or [ADDRESS]:PORT with a numeric address",
 		  value);
 	return -1;
 }
@@ -234,8 +235,8 @@ static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
 		return 0;
 	}
 	if (eh_code_parse(&c->topology, title, &p->code) || p->code.level) {
-		config_complain(line, "peer \"%s\": not the code of a node of topology %u,%u", title,
-				c->topology.n, c->topology.l);
+		config_complain(line, "peer \"%s\": not the code of a node of topology %u,%u",
+				title, c->topology.n, c->topology.l);
 		return 0;
 	}
 	eh_code_format(&c->topology, p->code, p->text);
@@ -453,37 +454,33 @@ static void config_blank_comments(char *text)
 struct config *config_read(const char *file, FILE *errors)
 {
 	/* -1: not given, see config_tasks() */
-	cfg_opt_t peer[] = {
-		CFG_STR("host", NULL, CFGF_NODEFAULT),
-		CFG_STR("address", NULL, CFGF_NODEFAULT),
-		CFG_END()
-	};
-	cfg_opt_t options[] = {
-		CFG_STR("cluster", NULL, CFGF_NODEFAULT),
-		CFG_STR("node", NULL, CFGF_NODEFAULT),
-		CFG_STR("topology", NULL, CFGF_NODEFAULT),
-		CFG_STR("certificate", NULL, CFGF_NODEFAULT),
-		CFG_STR("key", NULL, CFGF_NODEFAULT),
-		CFG_STR("authority", NULL, CFGF_NODEFAULT),
-		CFG_STR("cgroup", "/sys/fs/cgroup/ehsched.slice", CFGF_NONE),
-		CFG_STR("stub", "/usr/libexec/ehsched/ehstub", CFGF_NONE),
-		CFG_STR("load-index", "runnable", CFGF_NONE),
-		CFG_FLOAT("threshold", -1, CFGF_NONE),
-		CFG_FLOAT("threshold-floor", -1, CFGF_NONE),
-		CFG_FLOAT("threshold-length", -1, CFGF_NONE),
-		CFG_FLOAT("capacity", -1, CFGF_NONE),
-		CFG_INT("dwell", 1000, CFGF_NONE),
-		CFG_INT("time-limit", 100, CFGF_NONE),
-		CFG_INT("lease", 2000, CFGF_NONE),
-		CFG_INT("heartbeat", 1000, CFGF_NONE),
-		CFG_INT("guests", 64, CFGF_NONE),
-		CFG_INT("headroom", 64, CFGF_NONE),
-		CFG_BOOL("allow-root", cfg_false, CFGF_NONE),
-		CFG_STR_LIST("exclude", NULL, CFGF_NONE),
-		CFG_STR("log", "info", CFGF_NONE),
-		CFG_SEC("peer", peer, CFGF_TITLE | CFGF_MULTI | CFGF_NO_TITLE_DUPES),
-		CFG_END()
-	};
+	cfg_opt_t peer[] = { CFG_STR("host", NULL, CFGF_NODEFAULT),
+			     CFG_STR("address", NULL, CFGF_NODEFAULT), CFG_END() };
+	cfg_opt_t options[] = { CFG_STR("cluster", NULL, CFGF_NODEFAULT),
+				CFG_STR("node", NULL, CFGF_NODEFAULT),
+				CFG_STR("topology", NULL, CFGF_NODEFAULT),
+				CFG_STR("certificate", NULL, CFGF_NODEFAULT),
+				CFG_STR("key", NULL, CFGF_NODEFAULT),
+				CFG_STR("authority", NULL, CFGF_NODEFAULT),
+				CFG_STR("cgroup", "/sys/fs/cgroup/ehsched.slice", CFGF_NONE),
+				CFG_STR("stub", "/usr/libexec/ehsched/ehstub", CFGF_NONE),
+				CFG_STR("load-index", "runnable", CFGF_NONE),
+				CFG_FLOAT("threshold", -1, CFGF_NONE),
+				CFG_FLOAT("threshold-floor", -1, CFGF_NONE),
+				CFG_FLOAT("threshold-length", -1, CFGF_NONE),
+				CFG_FLOAT("capacity", -1, CFGF_NONE),
+				CFG_INT("dwell", 1000, CFGF_NONE),
+				CFG_INT("time-limit", 100, CFGF_NONE),
+				CFG_INT("lease", 2000, CFGF_NONE),
+				CFG_INT("heartbeat", 1000, CFGF_NONE),
+				CFG_INT("guests", 64, CFGF_NONE),
+				CFG_INT("headroom", 64, CFGF_NONE),
+				CFG_BOOL("allow-root", cfg_false, CFGF_NONE),
+				CFG_STR_LIST("exclude", NULL, CFGF_NONE),
+				CFG_STR("log", "info", CFGF_NONE),
+				CFG_SEC("peer", peer,
+					CFGF_TITLE | CFGF_MULTI | CFGF_NO_TITLE_DUPES),
+				CFG_END() };
 	struct config *c = NULL;
 	cfg_t *cfg;
 	char *text;
@@ -563,7 +560,8 @@ bool config_may_replace(const struct config *from, const struct config *to, FILE
 		what = "the node's own address";
 	if (!what)
 		return true;
-	fprintf(errors, "%s:1: %s cannot change while the agent runs: restart it\n", to->file, what);
+	fprintf(errors, "%s:1: %s cannot change while the agent runs: restart it\n", to->file,
+		what);
 	return false;
 }
 

@@ -17,12 +17,12 @@
 
 struct config_peer {
 	struct eh_code code;
-	char text[EH_CODE_TEXT];	/**< the code as text */
-	char *host;			/**< CN of its certificate */
-	char *address_text;		/**< "ADDRESS:PORT" or "[ADDRESS]:PORT" */
+	char text[EH_CODE_TEXT]; /**< the code as text */
+	char *host; /**< CN of its certificate */
+	char *address_text; /**< "ADDRESS:PORT" or "[ADDRESS]:PORT" */
 	struct sockaddr_storage address;
 	socklen_t address_length;
-	int line;			/**< where it stands in the file */
+	int line; /**< where it stands in the file */
 };
 
 /** Files that a configuration names and whose content may be wrong. */
@@ -30,21 +30,21 @@ enum { CONFIG_CERTIFICATE, CONFIG_KEY, CONFIG_AUTHORITY, CONFIG_FILES };
 
 struct config {
 	char *file;
-	int lines[CONFIG_FILES];	/**< where they are named */
+	int lines[CONFIG_FILES]; /**< where they are named */
 	char *cluster, *certificate, *key, *authority, *cgroup, *stub;
 	struct eh_topology topology;
 	struct eh_code node;
-	unsigned int load_index;	/**< enum ehs_load_index */
+	unsigned int load_index; /**< enum ehs_load_index */
 	uint32_t threshold, threshold_floor, threshold_length, capacity;
 	unsigned int dwell, time_limit, lease, heartbeat;
-	unsigned int guests;		/**< most guests at a time */
-	uint64_t headroom;		/**< MiB of memory that must stay available */
+	unsigned int guests; /**< most guests at a time */
+	uint64_t headroom; /**< MiB of memory that must stay available */
 	bool allow_root;
-	char **exclude;			/**< fnmatch patterns of programs */
+	char **exclude; /**< fnmatch patterns of programs */
 	size_t nexclude;
-	int log;			/**< enum log_level */
+	int log; /**< enum log_level */
 	struct config_peer *peers;
-	size_t npeers, self;		/**< self: index of this node's block */
+	size_t npeers, self; /**< self: index of this node's block */
 };
 
 /**

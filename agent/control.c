@@ -23,7 +23,7 @@
 static struct peer *control_now;
 static struct event *control_timer, *control_soon;
 static uint64_t control_threshold_epoch;
-static struct report control_last;	/* what the controller was told last */
+static struct report control_last; /* what the controller was told last */
 static uint64_t control_told_at;
 static bool control_force, control_under_way;
 
@@ -87,10 +87,10 @@ void control_threshold_set(void)
 {
 	const struct node_settings *set = node_settings();
 
-	api_event("threshold", json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
-					 set->threshold / 1000.0, "threshold_length",
-					 set->length / 1000.0, "epoch",
-					 (json_int_t)control_threshold_epoch));
+	api_event("threshold",
+		  json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
+			    set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
+			    "epoch", (json_int_t)control_threshold_epoch));
 	control_report_now();
 }
 
@@ -149,9 +149,9 @@ static void control_tell(const struct report *r)
 	json_t *body;
 
 	if (r->state != control_last.state)
-		api_event("state", json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
-					     report_state_name(r->state), "load",
-					     r->load / 1000.0));
+		api_event("state",
+			  json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
+				    report_state_name(r->state), "load", r->load / 1000.0));
 	control_last = *r;
 	control_told_at = clock_ms();
 	control_force = false;
@@ -247,8 +247,7 @@ void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsig
 	}
 	q->done = done;
 	q->ctx = ctx;
-	if (control_now &&
-	    !h2_request(control_now, "/v1/ask", body, time_ms, control_on_answer, q))
+	if (control_now && !h2_request(control_now, "/v1/ask", body, time_ms, control_on_answer, q))
 		return;
 	if (!control_now)
 		json_decref(body);
@@ -315,16 +314,18 @@ json_t *control_on_ask(struct peer *from, const json_t *body, int *status)
 	    report_number(body, "load", UINT32_MAX, &load))
 		return control_refuse(status, 400, "not a question: id, size, load");
 	json_array_foreach((json_t *)codes, i, code) {
-		struct peer *p = json_is_string(code) ? peer_by_text(json_string_value(code)) : NULL;
+		struct peer *p =
+			json_is_string(code) ? peer_by_text(json_string_value(code)) : NULL;
 
 		if (p && control_same_group(p) && ntried < sizeof(tried) / sizeof(tried[0]))
 			tried[ntried++] = p;
 	}
-	if (!control_same_group(from) ||
-	    group_ask(from, id, size, load, tried, ntried, &choice))
-		return control_refuse(status, 409, "not your controller, or no report from you yet");
+	if (!control_same_group(from) || group_ask(from, id, size, load, tried, ntried, &choice))
+		return control_refuse(status, 409,
+				      "not your controller, or no report from you yet");
 	return json_pack("{s:s?,s:s,s:i,s:s}", "to", choice.to ? peer_code(choice.to) : NULL,
-			 "reason", reason_name(choice.reason), "probes", (int)choice.probes, "found", report_state_name(choice.found));
+			 "reason", reason_name(choice.reason), "probes", (int)choice.probes,
+			 "found", report_state_name(choice.found));
 }
 
 json_t *control_on_failed(struct peer *from, const json_t *body, int *status)
@@ -366,7 +367,8 @@ json_t *control_own_node(void)
 	report_own(&r);
 	r.load = node_load();
 	return report_node(&r, agent.code, peer_host(peer_self()),
-			   group_active() ? eh_code_format(&agent.config->topology, parent, of) : NULL);
+			   group_active() ? eh_code_format(&agent.config->topology, parent, of)
+					  : NULL);
 }
 
 json_t *control_on_nodes(struct peer *from, const json_t *body, int *status)

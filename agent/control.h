@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include "peer.h"
 
-int control_init(void);		/**< 0 or -ENOMEM */
+int control_init(void); /**< 0 or -ENOMEM */
 void control_exit(void);
 /** A peer came up or went down. */
 void control_peer_changed(struct peer *peer);

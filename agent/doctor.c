@@ -17,8 +17,8 @@
 #include "tls.h"
 #include "user.h"
 
-#define DOCTOR_SKEW_MS		2000
-#define DOCTOR_EXPIRY_DAYS	14
+#define DOCTOR_SKEW_MS 2000
+#define DOCTOR_EXPIRY_DAYS 14
 
 static void __attribute__((format(printf, 5, 6)))
 doctor_add(json_t *checks, const char *name, bool ok, const char *mend, const char *format, ...)
@@ -49,30 +49,34 @@ static void doctor_module(json_t *checks)
 	char lockdown[64];
 
 	if (agent.module) {
-		doctor_add(checks, "module", true, "", "registered, family version %u", knl_version());
+		doctor_add(checks, "module", true, "", "registered, family version %u",
+			   knl_version());
 		return;
 	}
 	if (knl_version()) {
-		doctor_add(checks, "module", false,
-			   "end the other agent of this network namespace, or give this one CAP_NET_ADMIN",
-			   "loaded, but it refuses this agent: %s", knl_trouble());
+		doctor_add(
+			checks, "module", false,
+			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN",
+			"loaded, but it refuses this agent: %s", knl_trouble());
 		return;
 	}
 	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
 	    !strstr(lockdown, "[none]"))
-		doctor_add(checks, "module", false,
-			   "sign the module with a key the firmware knows (mokutil --import), or turn "
-			   "Secure Boot off",
-			   "not loaded, and this kernel takes only signed modules (lockdown)");
+		doctor_add(
+			checks, "module", false,
+			"sign the module with a key the firmware knows (mokutil --import), or turn "
+			"Secure Boot off",
+			"not loaded, and this kernel takes only signed modules (lockdown)");
 	else if (access("/proc/modules", F_OK))
 		doctor_add(checks, "module", false,
 			   "nothing has to be done for `ehctl exec` and `ehctl run`; for automatic "
 			   "placement boot a kernel that loads modules",
 			   "this kernel does not load modules");
 	else
-		doctor_add(checks, "module", false,
-			   "modprobe ehsched (or insmod build/ehsched.ko; dmesg says why if it fails)",
-			   "not loaded: execs are not intercepted, load comes from /proc");
+		doctor_add(
+			checks, "module", false,
+			"modprobe ehsched (or insmod build/ehsched.ko; dmesg says why if it fails)",
+			"not loaded: execs are not intercepted, load comes from /proc");
 }
 
 static void doctor_certificate(json_t *checks)
@@ -84,7 +88,8 @@ static void doctor_certificate(json_t *checks)
 	if (tls_own_validity(&from, &until, cn, sizeof(cn)))
 		doctor_add(checks, "certificate", false, "ehctl cert node", "not readable");
 	else if (now < from)
-		doctor_add(checks, "certificate", false, "set the clock", "CN %s: not valid yet", cn);
+		doctor_add(checks, "certificate", false, "set the clock", "CN %s: not valid yet",
+			   cn);
 	else if (now > until)
 		doctor_add(checks, "certificate", false,
 			   "ehctl cert node makes a new one; then systemctl reload ehagent",
@@ -94,8 +99,9 @@ static void doctor_certificate(json_t *checks)
 			   "ehctl cert node makes a new one; then systemctl reload ehagent",
 			   "CN %s: valid for %lld more days", cn, (long long)(until - now) / 86400);
 	if (stat(agent.config->key, &st))
-		doctor_add(checks, "key", false, "put it back, or correct `key` in the configuration",
-			   "%s: %s", agent.config->key, strerror(errno));
+		doctor_add(checks, "key", false,
+			   "put it back, or correct `key` in the configuration", "%s: %s",
+			   agent.config->key, strerror(errno));
 	else
 		doctor_add(checks, "key", !(st.st_mode & 077), "chmod 600, as others can read it",
 			   "%s: mode %03o", agent.config->key, (unsigned int)st.st_mode & 0777);
@@ -112,23 +118,29 @@ static void doctor_peers(json_t *checks)
 			continue;
 		snprintf(name, sizeof(name), "peer %s", p->text);
 		if (!p->up) {
-			doctor_add(checks, name, false,
-				   "look there: systemctl status ehagent; is the port open, is the address "
-				   "right?", "%s (%s) is down: %s", peer_host(p), p->config->address_text,
-				   *p->trouble ? p->trouble : "not connected yet");
+			doctor_add(
+				checks, name, false,
+				"look there: systemctl status ehagent; is the port open, is the address "
+				"right?",
+				"%s (%s) is down: %s", peer_host(p), p->config->address_text,
+				*p->trouble ? p->trouble : "not connected yet");
 			continue;
 		}
 		doctor_add(checks, name, true, "", "%s (%s) is up", peer_host(p),
 			   p->config->address_text);
 		snprintf(name, sizeof(name), "clock %s", p->text);
-		doctor_add(checks, name, llabs(p->skew_ms) <= DOCTOR_SKEW_MS,
-			   "run a time service (chrony, systemd-timesyncd): make and others compare times",
-			   "differs by %.3f s", p->skew_ms / 1000.0);
+		doctor_add(
+			checks, name, llabs(p->skew_ms) <= DOCTOR_SKEW_MS,
+			"run a time service (chrony, systemd-timesyncd): make and others compare times",
+			"differs by %.3f s", p->skew_ms / 1000.0);
 		snprintf(name, sizeof(name), "users %s", p->text);
-		doctor_add(checks, name, !*p->users || !strcmp(p->users, users),
-			   "give the users the same numbers on all nodes; a task of a user who is another "
-			   "there stays home", "%s", !*p->users || !strcmp(p->users, users) ?
-			   "same numbers and names" : "/etc/passwd has other users");
+		doctor_add(
+			checks, name, !*p->users || !strcmp(p->users, users),
+			"give the users the same numbers on all nodes; a task of a user who is another "
+			"there stays home",
+			"%s",
+			!*p->users || !strcmp(p->users, users) ? "same numbers and names"
+							       : "/etc/passwd has other users");
 	}
 }
 
@@ -137,18 +149,19 @@ static void doctor_cgroup(json_t *checks)
 	char path[1100], text[512];
 
 	if (cgroup_managed_fd() < 0) {
-		doctor_add(checks, "cgroup", false,
-			   "mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to a folder "
-			   "in it", "%s: not usable; guests have no limits of their own",
-			   agent.config->cgroup);
+		doctor_add(
+			checks, "cgroup", false,
+			"mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to a folder "
+			"in it",
+			"%s: not usable; guests have no limits of their own", agent.config->cgroup);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", agent.config->cgroup);
 	doctor_read(path, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	doctor_add(checks, "cgroup", strstr(text, "cpu"),
-		   "add cpu to cgroup.subtree_control of the folder above",
-		   "%s, controllers: %s", agent.config->cgroup, *text ? text : "none");
+		   "add cpu to cgroup.subtree_control of the folder above", "%s, controllers: %s",
+		   agent.config->cgroup, *text ? text : "none");
 }
 
 /* A stub that needs a loader and libraries would cost each task that is away a few MiB. */
@@ -177,8 +190,9 @@ static void doctor_stub(json_t *checks)
 	int fd = open(stub, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || access(stub, X_OK))
-		doctor_add(checks, "stub", false, "make install, or correct `stub` in the configuration",
-			   "%s: %s", stub, strerror(errno));
+		doctor_add(checks, "stub", false,
+			   "make install, or correct `stub` in the configuration", "%s: %s", stub,
+			   strerror(errno));
 	else if (!doctor_is_static(fd))
 		doctor_add(checks, "stub", false, "build it with musl-gcc -static (make tools)",
 			   "%s: not a static program", stub);
@@ -193,8 +207,8 @@ json_t *doctor_report(void)
 	json_t *checks = json_array();
 
 	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
-		   agent.code, (int)getpid(), control_controller()->self ? "it" :
-		   peer_code(control_controller()));
+		   agent.code, (int)getpid(),
+		   control_controller()->self ? "it" : peer_code(control_controller()));
 	doctor_module(checks);
 	doctor_certificate(checks);
 	doctor_peers(checks);

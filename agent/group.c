@@ -15,7 +15,7 @@
 struct group_member {
 	struct peer *peer;
 	bool joined;
-	uint64_t told;		/* epoch of the last threshold meant for it */
+	uint64_t told; /* epoch of the last threshold meant for it */
 	struct report last;
 };
 
@@ -173,10 +173,14 @@ void group_tick(void)
 
 static int group_join(struct group_member *m, const struct report *r)
 {
-	int err = group_step(&(struct eh_event){
-		.type = EH_EV_JOIN, .child = m - group_members, .load = r->load,
-		.threshold = r->threshold, .length = r->length, .floor = r->floor,
-		.capacity = r->capacity }, NULL);
+	int err = group_step(&(struct eh_event){ .type = EH_EV_JOIN,
+						 .child = m - group_members,
+						 .load = r->load,
+						 .threshold = r->threshold,
+						 .length = r->length,
+						 .floor = r->floor,
+						 .capacity = r->capacity },
+			     NULL);
 
 	if (!err && !m->joined && r->epoch > m->told)
 		m->told = r->epoch;
@@ -217,8 +221,7 @@ int group_report(struct peer *from, const struct report *r, const json_t *seen,
 	/* With our last epoch in force, another threshold is its user's wish. */
 	if (!m->joined || eh_group_child(group, m - group_members, &child) ||
 	    child.capacity != r->capacity || child.floor != r->floor ||
-	    (r->epoch >= m->told &&
-	     (child.threshold != r->threshold || child.length != r->length)))
+	    (r->epoch >= m->told && (child.threshold != r->threshold || child.length != r->length)))
 		err = group_join(m, r);
 	if (err)
 		return err;
@@ -226,12 +229,15 @@ int group_report(struct peer *from, const struct report *r, const json_t *seen,
 	    child.draining != r->draining)
 		err = group_step(&(struct eh_event){ .type = EH_EV_DRAIN,
 						     .child = m - group_members,
-						     .flag = r->draining }, NULL);
+						     .flag = r->draining },
+				 NULL);
 	m->last = *r;
 	if (!err)
 		err = group_step(&(struct eh_event){ .type = EH_EV_REPORT,
-						     .child = m - group_members, .load = r->load,
-						     .seen = ids, .nseen = group_seen(seen, ids) },
+						     .child = m - group_members,
+						     .load = r->load,
+						     .seen = ids,
+						     .nseen = group_seen(seen, ids) },
 				 NULL);
 	if (!err && m->joined && !eh_group_child(group, m - group_members, &child))
 		*order = (struct group_order){ m->told, child.threshold, child.length };
@@ -261,8 +267,11 @@ int group_ask(struct peer *from, const char *id, uint64_t size, uint64_t load,
 	}
 	m->last.load = load;
 	group_step(&(struct eh_event){ .type = EH_EV_REPORT, .child = child, .load = load }, NULL);
-	err = group_step(&(struct eh_event){ .type = EH_EV_ARRIVE, .child = child,
-					     .id = report_id(id), .size = size, .tried = bitmap },
+	err = group_step(&(struct eh_event){ .type = EH_EV_ARRIVE,
+					     .child = child,
+					     .id = report_id(id),
+					     .size = size,
+					     .tried = bitmap },
 			 out);
 	if (err)
 		return err;
@@ -284,8 +293,10 @@ void group_failed(const char *id, struct peer *to)
 		return;
 	m = group_member_of(to);
 	if (m->joined)
-		group_step(&(struct eh_event){ .type = EH_EV_FAILED, .child = m - group_members,
-					       .id = report_id(id) }, NULL);
+		group_step(&(struct eh_event){ .type = EH_EV_FAILED,
+					       .child = m - group_members,
+					       .id = report_id(id) },
+			   NULL);
 }
 
 json_t *group_nodes(void)
@@ -308,7 +319,8 @@ json_t *group_nodes(void)
 		}
 		if (!m->joined || m->peer != p ||
 		    eh_group_child(group, m - group_members, &child)) {
-			json_array_append_new(nodes, report_node(NULL, p->text, peer_host(p), NULL));
+			json_array_append_new(nodes,
+					      report_node(NULL, p->text, peer_host(p), NULL));
 			continue;
 		}
 		r = m->last;

@@ -12,7 +12,7 @@
 #include "peer.h"
 #include "report.h"
 
-int group_begin(void);		/**< 0 or -ENOMEM */
+int group_begin(void); /**< 0 or -ENOMEM */
 void group_end(void);
 bool group_active(void);
 void group_leave(struct peer *member);
@@ -27,7 +27,7 @@ int group_report(struct peer *from, const struct report *r, const json_t *seen,
 		 struct group_order *order);
 
 struct group_choice {
-	struct peer *to;	/**< NULL: it stays, for `reason` */
+	struct peer *to; /**< NULL: it stays, for `reason` */
 	enum ehs_reason reason;
 	unsigned int probes;
 	enum eh_state found;

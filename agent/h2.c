@@ -16,18 +16,18 @@
 #include "conn.h"
 #include "tls.h"
 
-#define H2_HANDSHAKE_MS	5000
-#define H2_HEADERS_MAX	8192	/* bytes of one request's or response's headers */
-#define H2_OUTPUT_MAX	65536	/* no more is framed while so much waits for the socket */
+#define H2_HANDSHAKE_MS 5000
+#define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
+#define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
 
 struct h2_stream {
 	struct h2_stream *next, **prev;
 	struct h2_conn *conn;
-	const struct h2_stream_ops *ops;	/* NULL: nobody cares any more */
+	const struct h2_stream_ops *ops; /* NULL: nobody cares any more */
 	void *ctx;
 	int32_t id;
 	int status;
-	bool responded, ended;	/* server: we have; the other side has */
+	bool responded, ended; /* server: we have; the other side has */
 	size_t unconsumed, header_bytes;
 	char method[8], path[64];
 };
@@ -35,7 +35,7 @@ struct h2_stream {
 struct h2_conn {
 	struct bufferevent *bev;
 	nghttp2_session *session;
-	struct event *later;	/* sends, or ends; runs once for many calls */
+	struct event *later; /* sends, or ends; runs once for many calls */
 	struct h2_stream *streams;
 	const struct h2_conn_ops *ops;
 	void *ctx;
@@ -183,7 +183,7 @@ static int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *fr
 static void h2_keep(char *to, size_t size, const uint8_t *value, size_t length)
 {
 	if (length >= size)
-		length = 0;	/* no route is that long: "not found" */
+		length = 0; /* no route is that long: "not found" */
 	memcpy(to, value, length);
 	to[length] = '\0';
 }
@@ -306,8 +306,8 @@ static int h2_session_start(struct h2_conn *conn)
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, h2_on_data);
 	nghttp2_session_callbacks_set_on_frame_send_callback(calls, h2_on_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(calls, h2_on_stream_close);
-	err = conn->server ? nghttp2_session_server_new2(&conn->session, calls, conn, option) :
-			     nghttp2_session_client_new2(&conn->session, calls, conn, option);
+	err = conn->server ? nghttp2_session_server_new2(&conn->session, calls, conn, option)
+			   : nghttp2_session_client_new2(&conn->session, calls, conn, option);
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(calls);
 	if (err)
@@ -425,8 +425,8 @@ static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int
 	if (!ssl)
 		goto free_conn;
 	conn->bev = bufferevent_openssl_socket_new(agent.base, fd, ssl,
-						   server ? BUFFEREVENT_SSL_ACCEPTING :
-							    BUFFEREVENT_SSL_CONNECTING,
+						   server ? BUFFEREVENT_SSL_ACCEPTING
+							  : BUFFEREVENT_SSL_CONNECTING,
 						   BEV_OPT_CLOSE_ON_FREE);
 	if (!conn->bev) {
 		SSL_free(ssl);
@@ -503,8 +503,10 @@ struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *host, const cha
 			       const char *path, const struct h2_stream_ops *ops, void *ctx)
 {
 	const nghttp2_nv headers[] = {
-		h2_nv(":method", method), h2_nv(":scheme", "https"),
-		h2_nv(":authority", host), h2_nv(":path", path),
+		h2_nv(":method", method),
+		h2_nv(":scheme", "https"),
+		h2_nv(":authority", host),
+		h2_nv(":path", path),
 	};
 	nghttp2_data_provider body = { .read_callback = h2_on_produce };
 	struct h2_stream *s;
@@ -519,8 +521,8 @@ struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *host, const cha
 	s->ops = ops;
 	s->ctx = ctx;
 	body.source.ptr = s;
-	s->id = nghttp2_submit_request(conn->session, NULL, headers, 4,
-				       ops->produce ? &body : NULL, s);
+	s->id = nghttp2_submit_request(conn->session, NULL, headers, 4, ops->produce ? &body : NULL,
+				       s);
 	if (s->id < 0)
 		goto drop_stream;
 	h2_later(conn);

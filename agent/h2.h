@@ -15,11 +15,11 @@
 #include <sys/types.h>
 #include <jansson.h>
 
-#define H2_WINDOW	65536
-#define H2_STREAMS	512		/**< at a time and connection */
-#define H2_JSON_MAX	(1u << 20)	/**< largest JSON body */
+#define H2_WINDOW 65536
+#define H2_STREAMS 512 /**< at a time and connection */
+#define H2_JSON_MAX (1u << 20) /**< largest JSON body */
 
-struct peer;		/* a configured node of the cluster, peer.h */
+struct peer; /* a configured node of the cluster, peer.h */
 struct h2_stream;
 
 /** What the owner of a stream is told. All calls come from the event loop. Each may be NULL. */
@@ -49,8 +49,8 @@ void h2_abort(struct h2_stream *s);
  *  there was no answer (unreachable, time-out); `reply` is borrowed and may be NULL.
  *  Returns 0, or -ENOTCONN, -ENOMEM: nothing was sent and `done` is not called. */
 typedef void (*h2_reply_fn)(void *ctx, int status, const json_t *reply);
-int h2_request(struct peer *to, const char *path, json_t *body_stolen,
-	       unsigned int timeout_ms, h2_reply_fn done, void *ctx);
+int h2_request(struct peer *to, const char *path, json_t *body_stolen, unsigned int timeout_ms,
+	       h2_reply_fn done, void *ctx);
 
 /** Server side: a request that is answered later, by exactly one h2_answer(). */
 struct h2_answer;
@@ -64,8 +64,8 @@ struct h2_route {
 	/** JSON in, answered later; `body` is borrowed. */
 	void (*later)(struct peer *from, const json_t *body, struct h2_answer *answer);
 	/** Or: takes over the stream. 0, or an HTTP status to refuse with. */
-	int (*stream)(struct peer *from, struct h2_stream *s,
-		      const struct h2_stream_ops **ops, void **ctx);
+	int (*stream)(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		      void **ctx);
 };
 
 #endif

@@ -22,8 +22,8 @@
 #include "knl.h"
 #include "placement.h"
 
-#define KNL_BUFFER	(4 << 20)	/* of the agent socket: each waiting exec is one message */
-#define KNL_RETRY_MS	1000
+#define KNL_BUFFER (4 << 20) /* of the agent socket: each waiting exec is one message */
+#define KNL_RETRY_MS 1000
 
 static struct nl_sock *knl_call, *knl_news, *knl_agent;
 static struct event *knl_news_event, *knl_agent_event, *knl_retry;
@@ -32,8 +32,8 @@ static unsigned int knl_family_version;
 static char knl_why[160];
 
 struct knl_error {
-	int error;		/* -errno */
-	char text[160];		/* the kernel's words, or "" */
+	int error; /* -errno */
+	char text[160]; /* the kernel's words, or "" */
 };
 
 static int knl_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
@@ -138,17 +138,20 @@ int knl_get(struct node_view *view)
 {
 	if (!knl_family)
 		return -ENOTCONN;
-	return knl_do(knl_call, knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_node, view, NULL);
+	return knl_do(knl_call, knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_node, view,
+		      NULL);
 }
 
 static int knl_put_settings(struct nl_msg *msg, const struct node_settings *set)
 {
 	return nla_put_u32(msg, EHS_A_NODE_THRESHOLD, set->threshold) ||
-	       nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, set->length) ||
-	       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
-	       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
-	       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, set->time_limit) ||
-	       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ? -ENOMEM : 0;
+			       nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, set->length) ||
+			       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
+			       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
+			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, set->time_limit) ||
+			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell)
+		       ? -ENOMEM
+		       : 0;
 }
 
 int knl_set(const struct node_settings *set, char why[160])
@@ -242,8 +245,8 @@ static int knl_on_counters(struct nl_msg *msg, void *arg)
 
 	nlmsg_for_each_attr(pos, nlmsg_hdr(msg), GENL_HDRLEN, left) {
 		if (nla_type(pos) != EHS_A_NODE_COUNTER ||
-		    nla_parse_nested(a, EHS_A_COUNTER_MAX, pos, NULL) ||
-		    !a[EHS_A_COUNTER_REASON] || !a[EHS_A_COUNTER_COUNT])
+		    nla_parse_nested(a, EHS_A_COUNTER_MAX, pos, NULL) || !a[EHS_A_COUNTER_REASON] ||
+		    !a[EHS_A_COUNTER_COUNT])
 			continue;
 		counting->each(counting->ctx, nla_get_u32(a[EHS_A_COUNTER_REASON]),
 			       nla_get_u64(a[EHS_A_COUNTER_COUNT]));
@@ -272,7 +275,7 @@ static void knl_verdict(uint64_t cookie, const char *token, enum ehs_reason reas
 	/* no ACK: only a refusal is news, and it comes without being asked for */
 	msg = knl_message(EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
 	if (!msg)
-		return;	/* the exec's time limit ends its wait */
+		return; /* the exec's time limit ends its wait */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
 	nla_put_u32(msg, EHS_A_PLACE_VERDICT, token ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
 	/* To the kernel it was a sender: its threshold was raised, as nobody could take the task. */
@@ -491,8 +494,8 @@ static int knl_on_news(struct nl_msg *msg, void *arg)
 			node_seen(&view);
 		return NL_OK;
 	}
-	if (h->nlmsg_type != GENL_ID_CTRL ||
-	    genlmsg_parse(h, 0, a, CTRL_ATTR_MAX, NULL) || !a[CTRL_ATTR_FAMILY_NAME] ||
+	if (h->nlmsg_type != GENL_ID_CTRL || genlmsg_parse(h, 0, a, CTRL_ATTR_MAX, NULL) ||
+	    !a[CTRL_ATTR_FAMILY_NAME] ||
 	    strcmp(nla_get_string(a[CTRL_ATTR_FAMILY_NAME]), EHS_FAMILY_NAME))
 		return NL_OK;
 	if (genlmsg_hdr(h)->cmd == CTRL_CMD_DELFAMILY)
@@ -554,8 +557,9 @@ int knl_init(void)
 	event_add(knl_news_event, NULL);
 	knl_attach();
 	if (!knl_family)
-		log_info("the module is not loaded: load comes from /proc, execs are not intercepted "
-			 "until it is");
+		log_info(
+			"the module is not loaded: load comes from /proc, execs are not intercepted "
+			"until it is");
 	return 0;
 
 fail:

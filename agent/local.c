@@ -23,14 +23,14 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 
-#define LOCAL_CONNS_MAX		1024
-#define LOCAL_CONNS_A_USER	512	/* so that others, and root, still get in */
-#define LOCAL_BYTES_MAX		(64u << 20)	/* of jobs that are not complete; root's come on top */
-#define LOCAL_BYTES_A_USER	(32u << 20)
-#define LOCAL_REQUEST_MAX	(64u << 10)
-#define LOCAL_OUTPUT_MAX	(20u << 20)
-#define LOCAL_EVENTS_MAX	(1u << 20)	/* of a watcher that does not read */
-#define LOCAL_FIRST_S		5
+#define LOCAL_CONNS_MAX 1024
+#define LOCAL_CONNS_A_USER 512 /* so that others, and root, still get in */
+#define LOCAL_BYTES_MAX (64u << 20) /* of jobs that are not complete; root's come on top */
+#define LOCAL_BYTES_A_USER (32u << 20)
+#define LOCAL_REQUEST_MAX (64u << 10)
+#define LOCAL_OUTPUT_MAX (20u << 20)
+#define LOCAL_EVENTS_MAX (1u << 20) /* of a watcher that does not read */
+#define LOCAL_FIRST_S 5
 
 struct local_conn {
 	struct local_conn *next, **prev;
@@ -38,13 +38,13 @@ struct local_conn {
 	struct event *reading, *writing;
 	struct ucred who;
 	uint8_t header[FRAME_HEADER];
-	size_t got;		/* of header and payload */
+	size_t got; /* of header and payload */
 	enum frame_type type;
 	uint32_t length;
 	uint8_t *payload;
 	int fds[3], nfds;
 	bool busy, gone, watching, greeted;
-	uint64_t came_at;	/* clock_ms() */
+	uint64_t came_at; /* clock_ms() */
 	struct evbuffer *out;
 };
 
@@ -212,7 +212,9 @@ static ssize_t local_receive(struct local_conn *c)
 		.iov_base = in_header ? c->header + c->got : c->payload + c->got - FRAME_HEADER,
 		.iov_len = (in_header ? FRAME_HEADER : FRAME_HEADER + c->length) - c->got,
 	};
-	struct msghdr msg = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr msg = { .msg_iov = &piece,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
 			      .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int err;
@@ -247,8 +249,8 @@ static const char *local_check_header(struct local_conn *c)
 	int err = frame_parse(c->header, &c->type, &c->length);
 
 	if (err)
-		return err == -EMSGSIZE ? "a frame longer than its type may be" :
-					  "a frame of unknown type";
+		return err == -EMSGSIZE ? "a frame longer than its type may be"
+					: "a frame of unknown type";
 	if (c->type != FRAME_REQUEST && (c->type != FRAME_JOB || c->greeted))
 		return "a frame that is not allowed here";
 	if (c->type == FRAME_REQUEST && c->length > LOCAL_REQUEST_MAX)
@@ -335,7 +337,9 @@ static void local_on_readable(evutil_socket_t fd, short what, void *arg)
 		if (n == -EAGAIN || n == -EINTR)
 			return;
 		if (n <= 0) {
-			why = n == -EPROTO ? "too many descriptors" : c->got ? "a truncated frame" : NULL;
+			why = n == -EPROTO ? "too many descriptors"
+			      : c->got	   ? "a truncated frame"
+					   : NULL;
 			local_close(c, why);
 			return;
 		}
@@ -441,8 +445,8 @@ int local_init(void)
 		goto fail;
 	if (bind(local_socket, (struct sockaddr *)&address, length) || listen(local_socket, 1024))
 		goto fail;
-	local_listener = event_new(agent.base, local_socket, EV_READ | EV_PERSIST, local_on_caller,
-				   NULL);
+	local_listener =
+		event_new(agent.base, local_socket, EV_READ | EV_PERSIST, local_on_caller, NULL);
 	if (!local_listener) {
 		errno = ENOMEM;
 		goto fail;
@@ -452,8 +456,8 @@ int local_init(void)
 
 fail:
 	err = -errno;
-	log_error("local socket: %s%s", strerror(-err), err == -EADDRINUSE ?
-		  "; another agent runs in this network namespace" : "");
+	log_error("local socket: %s%s", strerror(-err),
+		  err == -EADDRINUSE ? "; another agent runs in this network namespace" : "");
 	local_exit();
 	return err;
 }

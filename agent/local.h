@@ -13,7 +13,7 @@
 /** A caller of ehctl; owned by local.c. */
 struct local_conn;
 
-int local_init(void);		/**< 0 or -errno, said in the log */
+int local_init(void); /**< 0 or -errno, said in the log */
 void local_exit(void);
 
 /** Who has connected (SO_PEERCRED). pid 0: in a pid namespace we cannot see into. */

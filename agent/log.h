@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOG_BURST	20
-#define LOG_PERIOD_MS	10000
+#define LOG_BURST 20
+#define LOG_PERIOD_MS 10000
 
 /** Bounds messages that a stranger can cause: LOG_BURST in LOG_PERIOD_MS. */
 struct log_limit {
@@ -19,6 +19,6 @@ struct log_limit {
 };
 
 bool log_allowed(struct log_limit *limit);
-void log_set_level(int level);	/**< enum log_level */
+void log_set_level(int level); /**< enum log_level */
 
 #endif

@@ -12,8 +12,8 @@
 #include "node.h"
 #include "procload.h"
 
-#define NODE_FRESH_MS	5	/* younger readings are not repeated */
-#define NODE_IDLE_MS	500	/* between readings of a node without load; its state is notified */
+#define NODE_FRESH_MS 5 /* younger readings are not repeated */
+#define NODE_IDLE_MS 500 /* between readings of a node without load; its state is notified */
 
 static struct node_settings node_now;
 static struct node_view node_last;

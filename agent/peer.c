@@ -14,8 +14,8 @@
 #include "log.h"
 #include "server.h"
 
-#define PEER_BACKOFF_MIN	100	/* ms */
-#define PEER_BACKOFF_MAX	5000
+#define PEER_BACKOFF_MIN 100 /* ms */
+#define PEER_BACKOFF_MAX 5000
 
 static struct peer **peers;
 static size_t peer_count;
@@ -83,9 +83,11 @@ static void peer_on_hello(void *ctx, int status, const json_t *reply)
 	if (!p->conn)
 		return;
 	if (status != 200) {
-		h2_conn_close(p->conn, status == 403 ?
-			      "it refuses us: other cluster name, or node code than our certificate's" :
-			      "it did not answer our hello");
+		h2_conn_close(
+			p->conn,
+			status == 403
+				? "it refuses us: other cluster name, or node code than our certificate's"
+				: "it did not answer our hello");
 		return;
 	}
 	if (!cluster || strcmp(cluster, agent.config->cluster) || !node || strcmp(node, p->text)) {
@@ -234,8 +236,8 @@ void peer_reload(void)
 		if (!now)
 			evtimer_del(p->timer);
 		if (p->conn)
-			h2_conn_close(p->conn, now ? "its address or host changed" :
-					       "not in the configuration any more");
+			h2_conn_close(p->conn, now ? "its address or host changed"
+						   : "not in the configuration any more");
 	}
 	if (peer_take_config())
 		log_error("no memory for new peers: reload once more later");

@@ -17,35 +17,35 @@ struct h2_conn;
 
 struct peer {
 	struct eh_code code;
-	char text[EH_CODE_TEXT];	/**< "0.1" */
-	const struct config_peer *config;	/**< NULL: not in the configuration any more */
+	char text[EH_CODE_TEXT]; /**< "0.1" */
+	const struct config_peer *config; /**< NULL: not in the configuration any more */
 	bool self;
-	bool up;			/**< connected, and hello was answered */
-	struct h2_conn *conn;		/**< connection we opened; NULL: none */
-	uint32_t capacity;		/**< what it said in its hello */
+	bool up; /**< connected, and hello was answered */
+	struct h2_conn *conn; /**< connection we opened; NULL: none */
+	uint32_t capacity; /**< what it said in its hello */
 	char boot_id[40];
-	char users[20];			/**< its user_digest() */
-	uint64_t ran;			/**< tasks of this node that started there */
-	int64_t skew_ms;		/**< its clock less ours, at the hello */
-	char trouble[160];		/**< why it is not up */
+	char users[20]; /**< its user_digest() */
+	uint64_t ran; /**< tasks of this node that started there */
+	int64_t skew_ms; /**< its clock less ours, at the hello */
+	char trouble[160]; /**< why it is not up */
 	/* private to peer.c */
-	size_t place;			/* in the table */
-	struct event *timer;		/**< next connect, or next PING */
+	size_t place; /* in the table */
+	struct event *timer; /**< next connect, or next PING */
 	unsigned int backoff_ms;
 	/* private to placement.c: not chosen before `avoid_until` (ms, monotonic) */
 	uint64_t avoid_until;
 	unsigned int avoid_ms;
 };
 
-int peer_init(void);		/**< from agent.config; 0 or -errno */
-void peer_reload(void);		/**< agent.config was swapped; the old one is freed after this */
+int peer_init(void); /**< from agent.config; 0 or -errno */
+void peer_reload(void); /**< agent.config was swapped; the old one is freed after this */
 void peer_exit(void);
 
 /** Iteration: for (p = peer_next(NULL); p; p = peer_next(p)); only configured ones. */
 struct peer *peer_next(const struct peer *after);
 struct peer *peer_self(void);
 struct peer *peer_by_code(struct eh_code code);
-struct peer *peer_by_text(const char *code);	/**< dots or octal; NULL: not configured */
+struct peer *peer_by_text(const char *code); /**< dots or octal; NULL: not configured */
 struct peer *peer_by_host(const char *host);
 
 static inline bool peer_is_up(const struct peer *p)

@@ -23,21 +23,21 @@
 #include "tally.h"
 #include "user.h"
 
-#define PLACEMENT_KEPT		1024
-#define PLACEMENT_OPEN_MAX	256	/* undecided at a time: an agent cannot be drowned */
-#define PLACEMENT_TRIES		3	/* the first, and twice again */
-#define PLACEMENT_SIZE		1000	/* load of one task */
-#define PLACEMENT_TIME_MS	5000	/* for explicit ones without a limit of their own */
-#define PLACEMENT_STEPS		12
-#define PLACEMENT_OWN_COOKIES	(1ull << 62)
-#define PLACEMENT_AVOID_MIN	100	/* ms */
-#define PLACEMENT_AVOID_MAX	5000
+#define PLACEMENT_KEPT 1024
+#define PLACEMENT_OPEN_MAX 256 /* undecided at a time: an agent cannot be drowned */
+#define PLACEMENT_TRIES 3 /* the first, and twice again */
+#define PLACEMENT_SIZE 1000 /* load of one task */
+#define PLACEMENT_TIME_MS 5000 /* for explicit ones without a limit of their own */
+#define PLACEMENT_STEPS 12
+#define PLACEMENT_OWN_COOKIES (1ull << 62)
+#define PLACEMENT_AVOID_MIN 100 /* ms */
+#define PLACEMENT_AVOID_MAX 5000
 
 enum placement_phase {
-	PLACEMENT_OPEN,		/* undecided */
-	PLACEMENT_RESERVED,	/* verdict given, its stub has not come yet */
-	PLACEMENT_CLAIMED,	/* the stub is here */
-	PLACEMENT_AWAY,		/* runs there */
+	PLACEMENT_OPEN, /* undecided */
+	PLACEMENT_RESERVED, /* verdict given, its stub has not come yet */
+	PLACEMENT_CLAIMED, /* the stub is here */
+	PLACEMENT_AWAY, /* runs there */
 	PLACEMENT_OVER,
 };
 
@@ -48,15 +48,15 @@ struct placement_step {
 
 struct placement {
 	UT_hash_handle by_id, by_token;
-	struct placement *next;		/* in the list of ended ones */
+	struct placement *next; /* in the list of ended ones */
 	char id[EH_CODE_TEXT + 24], token[EHS_TOKEN_MAX + 1];
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;
-	unsigned int calls;		/* under way that will come back to us */
+	unsigned int calls; /* under way that will come back to us */
 	placement_fn decided;
 	void *ctx;
-	struct event *timer;		/* time limit, then lease */
+	struct event *timer; /* time limit, then lease */
 	pid_t pid, remote;
 	uid_t uid;
 	char *path, command[64];
@@ -66,7 +66,7 @@ struct placement {
 	unsigned int ntried, time_ms, probes;
 	enum ehs_reason reason;
 	char text[200];
-	int64_t started;		/* wall clock, ms */
+	int64_t started; /* wall clock, ms */
 	unsigned int nsteps;
 	struct placement_step steps[PLACEMENT_STEPS];
 };
@@ -159,8 +159,8 @@ static void placement_call_done(struct placement *p)
 static void placement_event(const struct placement *p)
 {
 	api_event("place", json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command",
-				     p->command, "pid", (int)p->pid, "home", agent.code,
-				     "executor", p->to ? peer_code(p->to) : agent.code, "reason",
+				     p->command, "pid", (int)p->pid, "home", agent.code, "executor",
+				     p->to ? peer_code(p->to) : agent.code, "reason",
 				     reason_name(p->reason)));
 }
 
@@ -191,8 +191,9 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 
 	strcpy(p->token, token);
 	HASH_ADD(by_token, placement_tokens, token, strlen(p->token), p);
-	p->reason = p->explicit_node ? EHS_REASON_EXPLICIT :
-		    p->kernel	     ? EHS_REASON_SENDER : EHS_REASON_AUTO;
+	p->reason = p->explicit_node ? EHS_REASON_EXPLICIT
+		    : p->kernel	     ? EHS_REASON_SENDER
+				     : EHS_REASON_AUTO;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
 	placement_step(p, "reserved at %s", peer_code(p->to));
 	p->decided = NULL;
@@ -298,16 +299,17 @@ static void placement_reserve(struct placement *p)
 		placement_stay(p, EHS_REASON_FILES_DIFFER, "its working directory cannot be seen");
 		return;
 	}
-	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o}", "id", p->id, "command",
-			 p->command, "path", p->path, "uid", (json_int_t)p->uid, "user",
-			 user, "size", PLACEMENT_SIZE, "program", p->program, "cwd", folder);
+	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o}", "id", p->id, "command", p->command,
+			 "path", p->path, "uid", (json_int_t)p->uid, "user", user, "size",
+			 PLACEMENT_SIZE, "program", p->program, "cwd", folder);
 	if (!body) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER,
 			       "its path is not UTF-8 and cannot be sent");
 		return;
 	}
 	p->calls++;
-	err = h2_request(p->to, "/v1/reserve", body, placement_time_left(p), placement_on_reserved, p);
+	err = h2_request(p->to, "/v1/reserve", body, placement_time_left(p), placement_on_reserved,
+			 p);
 	if (err) {
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		placement_call_done(p);
@@ -355,15 +357,15 @@ static void placement_on_answer(void *ctx, struct peer *to, enum ehs_reason reas
 
 static void placement_ask(struct placement *p)
 {
-	struct peer *not[(1 << EH_N_MAX) + PLACEMENT_TRIES], *peer;
+	struct peer * not [(1 << EH_N_MAX) + PLACEMENT_TRIES], *peer;
 	uint64_t now = clock_ms();
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < p->ntried; i++)
-		not[n++] = p->tried[i];
+		not [n++] = p->tried[i];
 	for (peer = peer_next(NULL); peer && n < 1 << EH_N_MAX; peer = peer_next(peer))
 		if (peer->avoid_until > now || (!peer->up && !peer->self))
-			not[n++] = peer;
+			not [n++] = peer;
 	p->calls++;
 	control_ask(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
 }
@@ -444,8 +446,8 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	/* held until this function ends, as it may be decided at once */
 	p->calls++;
 	placement_open++;
-	placement_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start",
-		       p->command, (int)p->pid);
+	placement_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
+		       (int)p->pid);
 	if (placement_open > PLACEMENT_OPEN_MAX) {
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
@@ -457,7 +459,8 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	if (task->node) {
 		p->to = peer_by_text(task->node);
 		if (!p->to) {
-			placement_stay(p, EHS_REASON_UNREACHABLE, "no such node in the configuration");
+			placement_stay(p, EHS_REASON_UNREACHABLE,
+				       "no such node in the configuration");
 			goto out;
 		}
 	}
@@ -515,9 +518,9 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 
 static void placement_finished(struct placement *p, int status, bool lost)
 {
-	api_event("finish", json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command",
-				      p->command, "executor", peer_code(p->to), "status",
-				      status, "lost", (int)lost));
+	api_event("finish",
+		  json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command, "executor",
+			    peer_code(p->to), "status", status, "lost", (int)lost));
 	placement_over(p);
 }
 
@@ -525,9 +528,9 @@ void placement_ended(struct placement *p, int status)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	placement_step(p, WIFSIGNALED(status) ? "killed there by signal %d" :
-						"ended there with status %d",
-		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	placement_step(
+		p, WIFSIGNALED(status) ? "killed there by signal %d" : "ended there with status %d",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	placement_finished(p, status, false);
 }
 
@@ -595,13 +598,12 @@ void placement_list(json_t *tasks)
 		if (p->phase != PLACEMENT_AWAY && p->phase != PLACEMENT_CLAIMED)
 			continue;
 		json_array_append_new(
-			tasks, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id,
-					 "pid", (int)p->pid, "home", agent.code, "executor",
-					 peer_code(p->to), "command", p->command, "uid",
-					 (int)p->uid, "state",
-					 p->phase == PLACEMENT_AWAY ? "running" : "starting",
-					 "reason", reason_name(p->reason), "started",
-					 clock_text(p->started, when)));
+			tasks,
+			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
+				  (int)p->pid, "home", agent.code, "executor", peer_code(p->to),
+				  "command", p->command, "uid", (int)p->uid, "state",
+				  p->phase == PLACEMENT_AWAY ? "running" : "starting", "reason",
+				  reason_name(p->reason), "started", clock_text(p->started, when)));
 	}
 }
 
@@ -615,9 +617,9 @@ json_t *placement_why(const char *id)
 		return NULL;
 	steps = json_array();
 	for (unsigned int i = 0; i < p->nsteps; i++)
-		json_array_append_new(steps, json_pack("{s:f,s:s}", "at_ms",
-						       p->steps[i].us / 1000.0, "what",
-						       p->steps[i].what));
+		json_array_append_new(steps,
+				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
+						"what", p->steps[i].what));
 	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "version", 1, "id", p->id, "command",
 			 p->command, "home", agent.code, "executor",
 			 p->to ? peer_code(p->to) : agent.code, "reason", reason_name(p->reason),

@@ -66,12 +66,13 @@ static void procload_sample_cpu(void)
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
-		   &wait, &irq, &soft, &steal) != 8)
+	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+		   &idle, &wait, &irq, &soft, &steal) != 8)
 		return;
 	busy = (user + nice + system + irq + soft) * (1000000ULL / hz);
 	if (procload_at && busy >= procload_busy)
-		procload_cpu = PROCLOAD_WEIGHT(procload_cpu, (busy - procload_busy) * 1000 / elapsed);
+		procload_cpu =
+			PROCLOAD_WEIGHT(procload_cpu, (busy - procload_busy) * 1000 / elapsed);
 	procload_busy = busy;
 	procload_at = now;
 }

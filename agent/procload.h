@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-int procload_init(void);		/**< 0 or -errno */
+int procload_init(void); /**< 0 or -errno */
 void procload_exit(void);
-void procload_sample(void);		/**< to be called each PROCLOAD_MS */
+void procload_sample(void); /**< to be called each PROCLOAD_MS */
 /** Smoothed, thousandths of a task; index: enum ehs_load_index. */
 uint32_t procload_get(unsigned int index);
 

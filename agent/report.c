@@ -54,8 +54,8 @@ void report_own(struct report *out)
 
 bool report_matters(const struct report *before, const struct report *now)
 {
-	uint64_t moved = before->load > now->load ? before->load - now->load :
-						    now->load - before->load;
+	uint64_t moved =
+		before->load > now->load ? before->load - now->load : now->load - before->load;
 
 	return before->state != now->state || before->threshold != now->threshold ||
 	       before->length != now->length || before->floor != now->floor ||
@@ -66,11 +66,11 @@ bool report_matters(const struct report *before, const struct report *now)
 
 json_t *report_to_json(const struct report *r, json_t *seen)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:b,s:b,s:{s:i,s:i,s:i},s:o*}",
-			 "load", (json_int_t)r->load, "threshold", (json_int_t)r->threshold,
-			 "length", (json_int_t)r->length, "floor", (json_int_t)r->floor,
-			 "capacity", (json_int_t)r->capacity, "epoch", (json_int_t)r->epoch,
-			 "state", report_states[r->state], "draining", (int)r->draining, "module",
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:b,s:b,s:{s:i,s:i,s:i},s:o*}", "load",
+			 (json_int_t)r->load, "threshold", (json_int_t)r->threshold, "length",
+			 (json_int_t)r->length, "floor", (json_int_t)r->floor, "capacity",
+			 (json_int_t)r->capacity, "epoch", (json_int_t)r->epoch, "state",
+			 report_states[r->state], "draining", (int)r->draining, "module",
 			 (int)r->module, "tasks", "local", (int)r->local, "guest", (int)r->guest,
 			 "away", (int)r->away, "seen", seen);
 }
@@ -127,10 +127,10 @@ json_t *report_node(const struct report *r, const char *code, const char *host,
 		json_array_append_new(of, json_string(controller_of));
 	if (!r)
 		return json_pack("{s:s,s:s,s:s,s:n,s:n,s:n,s:n,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:s}",
-				 "code", code, "host", host, "state", "unknown", "load", "threshold",
-				 "threshold_length", "capacity", "tasks", "local", 0, "guest", 0,
-				 "away", 0, "controller_of", of, "module", 0, "draining", 0, "agent",
-				 "down");
+				 "code", code, "host", host, "state", "unknown", "load",
+				 "threshold", "threshold_length", "capacity", "tasks", "local", 0,
+				 "guest", 0, "away", 0, "controller_of", of, "module", 0,
+				 "draining", 0, "agent", "down");
 	return json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:s}", "code",
 			 code, "host", host, "state", report_states[r->state], "load",
 			 r->load / 1000.0, "threshold", r->threshold / 1000.0, "threshold_length",

@@ -15,10 +15,10 @@
 
 struct report {
 	uint64_t load, threshold, length, floor, capacity;
-	uint64_t epoch;			/**< of the threshold in force there */
+	uint64_t epoch; /**< of the threshold in force there */
 	enum eh_state state;
 	bool draining, module;
-	uint32_t local, guest, away;	/**< tasks */
+	uint32_t local, guest, away; /**< tasks */
 };
 
 /** This node's, now. */

@@ -125,8 +125,8 @@ int h2_request(struct peer *to, const char *path, json_t *body, unsigned int tim
 			goto free_request;
 		r->length = strlen(r->body);
 	}
-	r->stream = h2_open(to, body ? "POST" : "GET", path, body ? &request_post : &request_get,
-			    r);
+	r->stream =
+		h2_open(to, body ? "POST" : "GET", path, body ? &request_post : &request_get, r);
 	if (!r->stream) {
 		err = -errno;
 		goto free_request;

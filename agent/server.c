@@ -15,25 +15,25 @@
 #include "server.h"
 #include "user.h"
 
-#define SERVER_CONNS_MAX	1280	/* a cluster's group has at most 1024 nodes */
-#define SERVER_STRANGERS_MAX	64	/* connections whose certificate we have not seen yet */
-#define SERVER_CONNS_A_PEER	4
+#define SERVER_CONNS_MAX 1280 /* a cluster's group has at most 1024 nodes */
+#define SERVER_STRANGERS_MAX 64 /* connections whose certificate we have not seen yet */
+#define SERVER_CONNS_A_PEER 4
 
 struct server_conn {
 	struct server_conn *next, **prev;
 	struct h2_conn *h2;
-	struct peer *peer;	/* NULL: not identified yet */
-	bool hello;		/* it belongs to this cluster */
+	struct peer *peer; /* NULL: not identified yet */
+	bool hello; /* it belongs to this cluster */
 	char address[INET6_ADDRSTRLEN + 8];
 };
 
 /* A JSON request under way. */
 struct h2_answer {
-	struct h2_stream *stream;	/* NULL: gone, nobody waits any more */
+	struct h2_stream *stream; /* NULL: gone, nobody waits any more */
 	struct server_conn *conn;
 	const struct h2_route *route;
 	struct peer *peer;
-	bool called;			/* the handler has it */
+	bool called; /* the handler has it */
 	char *body;
 	size_t length;
 	char *reply;
@@ -130,9 +130,11 @@ static int server_greet(struct peer *from, const json_t *body, json_t **reply)
 	}
 	if (strcmp(cluster, agent.config->cluster) || strcmp(node, peer_code(from))) {
 		if (log_allowed(&server_log))
-			log_warning("refused %s (CN %s): it is node %s of cluster %s, not node %s of "
-				    "cluster %s", from->config->address_text, peer_host(from), node,
-				    cluster, peer_code(from), agent.config->cluster);
+			log_warning(
+				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
+				"cluster %s",
+				from->config->address_text, peer_host(from), node, cluster,
+				peer_code(from), agent.config->cluster);
 		*reply = answer_error("other cluster, or other node than the certificate's");
 		return 403;
 	}
@@ -323,7 +325,8 @@ static void server_on_closed(void *ctx, const char *why, const char *cn)
 
 	if (!conn->peer) {
 		if (log_allowed(&server_log))
-			log_warning("refused %s (CN %s): %s", conn->address, *cn ? cn : "unknown", why);
+			log_warning("refused %s (CN %s): %s", conn->address, *cn ? cn : "unknown",
+				    why);
 	} else {
 		log_debug("connection from %s (%s) ended: %s", peer_code(conn->peer), conn->address,
 			  why);
@@ -404,7 +407,8 @@ int server_init(const struct h2_route *routes)
 		int err = errno;
 
 		log_error("cannot listen on %s: %s; is another agent running, is the address this "
-			  "node's?", self->address_text, strerror(err));
+			  "node's?",
+			  self->address_text, strerror(err));
 		return -err;
 	}
 	evconnlistener_set_error_cb(server_listener, server_on_accept_error);

@@ -30,7 +30,8 @@ static bool tls_cn(X509 *cert, char *cn, size_t size)
 	/* a second one, or a NUL inside, would let two readers see two names */
 	if (at < 0 || X509_NAME_get_index_by_NID(name, NID_commonName, at) >= 0)
 		return false;
-	length = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+	length =
+		ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
 	if (length > 0 && (size_t)length < size && strlen((char *)text) == (size_t)length) {
 		memcpy(cn, text, length + 1);
 		good = true;
@@ -99,8 +100,8 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	else if (SSL_CTX_use_PrivateKey_file(ctx, c->key, SSL_FILETYPE_PEM) != 1)
 		tls_complain(errors, c, c->lines[CONFIG_KEY], "key", c->key);
 	else if (SSL_CTX_check_private_key(ctx) != 1)
-		tls_complain(errors, c, c->lines[CONFIG_KEY], "key does not belong to the certificate",
-			     c->key);
+		tls_complain(errors, c, c->lines[CONFIG_KEY],
+			     "key does not belong to the certificate", c->key);
 	else if (SSL_CTX_load_verify_file(ctx, c->authority) != 1)
 		tls_complain(errors, c, c->lines[CONFIG_AUTHORITY], "authority", c->authority);
 	else

@@ -16,10 +16,10 @@
 /** Why the last verification on a connection failed, and whose certificate it was. */
 struct tls_verdict {
 	char cn[128];
-	const char *why;	/**< NULL: nothing failed */
+	const char *why; /**< NULL: nothing failed */
 };
 
-struct tls;		/* contexts made of one configuration */
+struct tls; /* contexts made of one configuration */
 
 /** Reads the files of a configuration; NULL: said on `errors` what is wrong with which. */
 struct tls *tls_new(const struct config *config, FILE *errors);

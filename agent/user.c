@@ -11,10 +11,10 @@
 #include "user.h"
 
 /* Debian's range for people; the packages' own users differ from machine to machine. */
-#define USER_FIRST	1000
-#define USER_LAST	59999
-#define USER_KEPT	16
-#define USER_KEPT_MS	60000
+#define USER_FIRST 1000
+#define USER_LAST 59999
+#define USER_KEPT 16
+#define USER_KEPT_MS 60000
 
 static struct user_entry {
 	uid_t uid;

@@ -15,15 +15,15 @@
 #include "agent/config.h"
 
 /* /dev/null can be read, which is all the parser asks of a certificate. */
-#define GOOD                                                     \
-	"# two comments, as their lines\n"                      \
-	"# must count\n"                                         \
-	"cluster = \"lab # no comment\"\n"                       \
-	"node = \"0.1\"\n"                                       \
-	"topology = \"2,1\"\n"                                   \
-	"certificate = \"/dev/null\"\n"                          \
-	"key = \"/dev/null\"\n"                                  \
-	"authority = \"/dev/null\"\n"                            \
+#define GOOD                                                            \
+	"# two comments, as their lines\n"                              \
+	"# must count\n"                                                \
+	"cluster = \"lab # no comment\"\n"                              \
+	"node = \"0.1\"\n"                                              \
+	"topology = \"2,1\"\n"                                          \
+	"certificate = \"/dev/null\"\n"                                 \
+	"key = \"/dev/null\"\n"                                         \
+	"authority = \"/dev/null\"\n"                                   \
 	"peer \"0.0\" { host = \"n0\" address = \"10.77.0.1:7411\" }\n" \
 	"peer \"0.1\" { host = \"n1\" address = \"[fd00::2]:7412\" }\n"
 #define GOOD_LINES 10
@@ -63,12 +63,13 @@ static struct config *read_good(const char *more)
 
 static void test_values(void **state)
 {
-	struct config *c = read_good("threshold = 2.5\nthreshold-floor = 1.001\n"
-				     "threshold-length = 0\ncapacity = 3\nload-index = \"cpu\"\n"
-				     "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
-				     "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
-				     "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
-				     "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
+	struct config *c =
+		read_good("threshold = 2.5\nthreshold-floor = 1.001\n"
+			  "threshold-length = 0\ncapacity = 3\nload-index = \"cpu\"\n"
+			  "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
+			  "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
+			  "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
+			  "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
 
 	assert_string_equal(c->cluster, "lab # no comment");
 	assert_int_equal(c->node.index, 1);
@@ -141,7 +142,8 @@ static const struct {
 	{ "topology = \"3\"\n", "topology: \"3\" is not n,l" },
 	{ "topology = \"11,1\"\n", "topology: \"11,1\" is not n,l" },
 	{ "peer \"0.1\" { host = \"a\" address = \"1.2.3.4:5\" }\n", "duplicate title" },
-	{ "peer \"0.2\" { host = \"n1\" address = \"1.2.3.4:5\" }\n", "has the host of peer \"0.1\"" },
+	{ "peer \"0.2\" { host = \"n1\" address = \"1.2.3.4:5\" }\n",
+	  "has the host of peer \"0.1\"" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"10.77.0.1:7411\" }\n",
 	  "has the address of peer \"0.0\"" },
 	{ "peer \"0.4\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
@@ -150,7 +152,8 @@ static const struct {
 	{ "peer \"0.2\" { address = \"1.2.3.4:5\" }\n", "host is missing" },
 	{ "peer \"0.2\" { host = \"n2\" }\n", "address is missing" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4\" }\n", "address: \"1.2.3.4\" is not" },
-	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4:0\" }\n", "address: \"1.2.3.4:0\" is not" },
+	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4:0\" }\n",
+	  "address: \"1.2.3.4:0\" is not" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4:65536\" }\n", "is not ADDRESS:PORT" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"name:7411\" }\n", "numeric address" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"::1:7411\" }\n", "is not ADDRESS:PORT" },
@@ -182,8 +185,8 @@ static void test_errors(void **state)
 /* Each line that has no default is missed. */
 static void test_missing(void **state)
 {
-	static const char *const needed[] = { "cluster", "node", "topology", "certificate", "key",
-					      "authority", "peer \"0.1\"" };
+	static const char *const needed[] = { "cluster", "node",      "topology",    "certificate",
+					      "key",	 "authority", "peer \"0.1\"" };
 	char text[4096], *at, *end, *errors;
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
@@ -258,7 +261,8 @@ static void test_damaged(void **state)
 
 		strcpy(text, GOOD);
 		for (int n = rand() % 4; n >= 0; n--)
-			text[rand() % (sizeof(text) - 1)] = rand() % 5 ? 32 + rand() % 95 : 1 + rand() % 255;
+			text[rand() % (sizeof(text) - 1)] =
+				rand() % 5 ? 32 + rand() % 95 : 1 + rand() % 255;
 		if (rand() % 4 == 0)
 			text[rand() % (sizeof(text) - 1)] = '\0';
 		c = read_text(text, &errors);
