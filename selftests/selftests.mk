@@ -47,6 +47,6 @@ fuzz: $(FUZZ)
 		found=$(O)/selftests/fuzz/found/$$name; \
 		mkdir -p $$found; \
 		echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
-		$$program -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=$$found- \
+		$$program -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=$$found- \
 			$$found $$(ls -d selftests/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
 	done
