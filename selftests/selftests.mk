@@ -8,7 +8,7 @@ FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
 FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
-.PHONY: tests fuzz
+.PHONY: tests fuzz fuzz-cc
 tests: $(UNIT)
 
 # As an archive, of which a test takes what it needs.
@@ -39,9 +39,11 @@ $(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS)
 .SECONDARY: $(FUZZ_SRC:%.c=$(O)/fuzz/%.o)
 
-# New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
-fuzz: $(FUZZ)
+fuzz-cc:
 	@command -v $(FUZZ_CC) >/dev/null || { echo "fuzz: $(FUZZ_CC) is missing: apt-get install clang" >&2; exit 1; }
+
+# New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
+fuzz: fuzz-cc $(FUZZ)
 	@for program in $(FUZZ); do \
 		name=$${program##*/fuzz_}; \
 		found=$(O)/selftests/fuzz/found/$$name; \
