@@ -336,8 +336,8 @@ static void serve_device(const char *device)
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		pid_t pid;
 
-		/* A port without a client is always ready, with POLLHUP: look again soon. */
-		if (poll(&p, 1, -1) == 1 && !(p.revents & POLLIN)) {
+		/* A port without a client is always ready, to read its end: look again soon. */
+		if (poll(&p, 1, -1) == 1 && (p.revents & (POLLIN | POLLHUP)) != POLLIN) {
 			poll(NULL, 0, 20);
 			continue;
 		}
