@@ -559,6 +559,11 @@ struct peer *placement_executor(const struct placement *p)
 	return p->to;
 }
 
+uid_t placement_uid(const struct placement *p)
+{
+	return p->uid;
+}
+
 const char *placement_id(const struct placement *p)
 {
 	return p->id;
