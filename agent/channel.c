@@ -31,7 +31,8 @@ int channel_send(struct channel *c, enum frame_type type, const void *payload, u
 	uint8_t head[FRAME_HEADER];
 
 	frame_header(head, type, length);
-	if (evbuffer_add(c->out, head, sizeof(head)) || evbuffer_add(c->out, payload, length))
+	if (evbuffer_add(c->out, head, sizeof(head)) ||
+	    (length && evbuffer_add(c->out, payload, length)))
 		return -ENOMEM;
 	if (c->stream)
 		h2_resume(c->stream);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,7 +130,7 @@ ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room)
 	size_t most = room - FRAME_HEADER;
 	ssize_t n;
 
-	if (s->fd >= 0 && !s->waiting && s->credit) {
+	if (s->fd >= 0 && !s->over && !s->waiting && s->credit) {
 		if (most > FRAME_DATA_MAX)
 			most = FRAME_DATA_MAX;
 		if (most > s->credit)
@@ -143,6 +144,8 @@ ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room)
 		}
 		if (n == -EAGAIN && !event_add(&s->event, NULL))
 			s->waiting = true;
+		else if (s->kind == RELAY_FILE)
+			s->over = s->end = true;
 		else
 			relay_source_close(s, true);
 	}
@@ -161,9 +164,34 @@ static void relay_sink_did(struct relay_sink *s, size_t n)
 	s->done += n;
 }
 
+static uint32_t relay_content(int fd)
+{
+	int n = 0;
+
+	return ioctl(fd, FIONREAD, &n) ? 0 : n;
+}
+
+/*
+ * A pipe's content is asked for when the task has ended. Once it was ended
+ * from here that needs a reading end; one that is held before would hide from
+ * the writer that the task has closed its own.
+ */
+static void relay_sink_remember(struct relay_sink *s)
+{
+	char name[40];
+
+	s->unread = relay_content(s->fd);
+	if (!s->end || !s->unread)
+		return;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", s->fd);
+	s->probe = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 static void relay_sink_drop(struct relay_sink *s)
 {
 	if (s->fd >= 0) {
+		if (s->pipe)
+			relay_sink_remember(s);
 		event_del(&s->event);
 		close(s->fd);
 		s->fd = -1;
@@ -199,6 +227,7 @@ static void relay_sink_on_event(evutil_socket_t fd, short what, void *arg)
 		}
 		evbuffer_drain(s->held, n);
 		relay_sink_did(s, n);
+		s->written += n;
 	}
 	if (s->held && !evbuffer_get_length(s->held)) {
 		evbuffer_free(s->held);
@@ -213,7 +242,7 @@ void relay_sink_init(struct relay_sink *s,
 		     void (*moved)(void *ctx, struct relay_sink *sink, bool broken), void *ctx)
 {
 	memset(s, 0, sizeof(*s));
-	s->fd = -1;
+	s->fd = s->probe = -1;
 	s->granted = FRAME_WINDOW;
 	s->moved = moved;
 	s->ctx = ctx;
@@ -258,6 +287,7 @@ int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length)
 			break;
 		}
 		relay_sink_did(s, n);
+		s->written += n;
 		data += n;
 		length -= n;
 	}
@@ -291,6 +321,16 @@ void relay_sink_end(struct relay_sink *s)
 void relay_sink_close(struct relay_sink *s)
 {
 	relay_sink_drop(s);
+	if (s->probe >= 0)
+		close(s->probe);
+	s->probe = -1;
+}
+
+uint64_t relay_sink_read(const struct relay_sink *s)
+{
+	if (s->fd >= 0)
+		return s->written - relay_content(s->fd);
+	return s->written - (s->probe >= 0 ? relay_content(s->probe) : s->unread);
 }
 
 size_t relay_sink_held(const struct relay_sink *s)

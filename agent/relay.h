@@ -37,6 +37,7 @@ struct relay_source {
 	enum frame_type type;
 	uint32_t credit;
 	uint64_t sent;
+	bool over;		/**< its end was reached; a file stays open, to be set back */
 	bool end;		/**< an empty frame is to be sent */
 	bool waiting;		/**< for its event */
 	struct event event;
@@ -48,8 +49,12 @@ struct relay_sink {
 	int fd;			/**< -1: none, closed or broken; bytes for it are dropped */
 	enum relay_kind kind;
 	bool end;		/**< closed once all is written */
+	bool pipe;		/**< relay_sink_read() will be asked for */
 	uint32_t granted, taken;	/**< credit out; bytes disposed of since the last grant */
 	uint64_t done;		/**< bytes disposed of in all */
+	uint64_t written;	/**< of those, not dropped */
+	uint32_t unread;	/**< a broken pipe's content */
+	int probe;		/**< reading end of a pipe that was ended: asked for its content */
 	struct evbuffer *held;	/**< NULL: nothing waits */
 	struct event event;
 	/** Bytes were written or dropped, or (broken) nobody reads any more. */
@@ -77,6 +82,8 @@ int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length);
 void relay_sink_say(struct relay_sink *s, const char *text);
 void relay_sink_end(struct relay_sink *s);
 void relay_sink_close(struct relay_sink *s);
+/** Of a pipe: bytes that were read at the other end. */
+uint64_t relay_sink_read(const struct relay_sink *s);
 size_t relay_sink_held(const struct relay_sink *s);
 /** Credit to be given with FRAME_WANT now, or 0. */
 uint32_t relay_sink_want(struct relay_sink *s);

@@ -1,0 +1,794 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A task's way out, at home: between its stub, its descriptors and the job's stream. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "channel.h"
+#include "reason.h"
+#include "wire/job.h"
+
+#define HANDOFF_EXPLICIT_MS	60000	/* the user waits; a large program is digested first */
+#define HANDOFF_WATCH_MS	250
+
+enum handoff_state {
+	HANDOFF_ASKING,		/* an explicit one waits for its placement */
+	HANDOFF_SENT,		/* waits for READY */
+	HANDOFF_COMMITTED,	/* GO is queued or sent */
+	HANDOFF_RUNNING,
+	HANDOFF_EXITED,		/* FRAME_EXIT has come; output may still be to be written */
+	HANDOFF_LOST,
+	HANDOFF_OVER,		/* the stub has been told; only the rest is relayed */
+};
+
+struct handoff {
+	struct handoff *next;
+	enum handoff_state state;
+	int stub;		/* socket; -1: closed */
+	struct event *reading;	/* of it */
+	struct event *later;	/* looks whether it is over, outside of all calls */
+	struct event *limit;	/* until READY */
+	uint8_t frame[FRAME_HEADER + 8];	/* from the stub */
+	unsigned int have;
+	pid_t pid;
+	bool asking;		/* handoff_on_decided() will be called */
+	bool stopped_there, stopped_by_us;
+	struct placement *placement;
+	struct channel channel;
+	uint8_t *job;		/* FRAME_JOB as it will be sent; NULL: sent or not yet known */
+	size_t job_length, job_sent;
+	struct relay_source in;
+	struct relay_sink out[2];
+	int fds[3];		/* until the task has started */
+	uint64_t exit_at[2];	/* sink.done at which all output before the exit is written */
+	uint8_t exit[FRAME_EXIT_SIZE];
+};
+
+static struct handoff *handoff_list;
+static unsigned int handoff_number;
+static struct event *handoff_watch;	/* timer, while any is away */
+
+unsigned int handoff_count(void)
+{
+	return handoff_number;
+}
+
+/* ---- the stub ---- */
+
+static void handoff_later(struct handoff *h)
+{
+	event_active(h->later, 0, 0);
+}
+
+static void handoff_close_stub(struct handoff *h)
+{
+	if (h->stub < 0)
+		return;
+	event_del(h->reading);
+	close(h->stub);
+	h->stub = -1;
+}
+
+/*
+ * Frames to a stub are few and small, and it reads them or is gone: what does
+ * not fit into the socket's buffer means that it is not one of ours.
+ */
+static int handoff_tell(struct handoff *h, enum frame_type type, const void *payload,
+			uint32_t length)
+{
+	uint8_t frame[FRAME_HEADER + 512];
+
+	if (h->stub < 0)
+		return -EPIPE;
+	frame_header(frame, type, length);
+	if (length)
+		memcpy(frame + FRAME_HEADER, payload, length);
+	length += FRAME_HEADER;
+	return send(h->stub, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) == length ? 0 : -EPIPE;
+}
+
+/* Nothing has started: the stub runs it at home, or says why not. */
+static void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error,
+			   const char *text)
+{
+	uint8_t payload[8 + 256];
+	size_t n = strnlen(text, 256);
+
+	frame_put_u32(payload, reason);
+	frame_put_u32(payload + 4, error);
+	memcpy(payload + 8, text, n);
+	handoff_tell(h, FRAME_REFUSED, payload, 8 + n);
+	if (h->placement && reason != EHS_REASON_NONE)
+		placement_failed(h->placement, reason);
+	h->placement = NULL;
+	if (h->channel.stream)
+		h2_abort(h->channel.stream);
+	h->channel.stream = NULL;
+	handoff_close_stub(h);
+	h->state = HANDOFF_OVER;
+	handoff_later(h);
+}
+
+/* The stub was killed, or broke the rules: the remote task goes with it. */
+static void handoff_stub_gone(struct handoff *h)
+{
+	handoff_close_stub(h);
+	if (h->state == HANDOFF_OVER)
+		return;
+	if (h->placement) {
+		if (h->state >= HANDOFF_COMMITTED)
+			placement_ended(h->placement, SIGKILL);
+		else
+			placement_failed(h->placement, EHS_REASON_KILLED);
+	}
+	h->placement = NULL;
+	if (h->channel.stream)
+		h2_abort(h->channel.stream);
+	h->channel.stream = NULL;
+	for (int i = 0; i < 2; i++)
+		relay_sink_close(&h->out[i]);
+	h->state = HANDOFF_OVER;
+	handoff_later(h);
+}
+
+/* The stub sends signals only. */
+static void handoff_on_stub(evutil_socket_t fd, short what, void *arg)
+{
+	struct handoff *h = arg;
+	enum frame_type type;
+	uint32_t length;
+	ssize_t n;
+
+	for (;;) {
+		n = recv(h->stub, h->frame + h->have, sizeof(h->frame) - h->have, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0)
+			break;
+		h->have += n;
+		if (h->have < sizeof(h->frame))
+			continue;
+		h->have = 0;
+		if (frame_parse(h->frame, &type, &length) || type != FRAME_SIGNAL || length != 8 ||
+		    frame_get_u32(h->frame + FRAME_HEADER) - 1 > 63) {
+			log_warning("stub %d sent what a stub may not; its task is ended",
+				    (int)h->pid);
+			break;
+		}
+		/* It runs, so whatever stopped it is over: a SIGCONT is in this frame or follows. */
+		h->stopped_by_us = false;
+		if (h->state == HANDOFF_RUNNING)
+			channel_send(&h->channel, FRAME_SIGNAL, h->frame + FRAME_HEADER, 8);
+	}
+	handoff_stub_gone(h);
+}
+
+/*
+ * SIGSTOP cannot be caught, and no descriptor tells of a stop. So the states
+ * of stubs are looked at, in one timer for all and only while one is away.
+ */
+static char handoff_stub_state(const struct handoff *h)
+{
+	char name[32], text[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)h->pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return '?';
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return '?';
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : '?';
+}
+
+static void handoff_on_watch(evutil_socket_t fd, short what, void *arg)
+{
+	struct handoff *h;
+
+	for (h = handoff_list; h; h = h->next) {
+		bool stopped;
+
+		if (h->state != HANDOFF_RUNNING || h->stub < 0)
+			continue;
+		stopped = handoff_stub_state(h) == 'T';
+		if (stopped && !h->stopped_there && !h->stopped_by_us) {
+			h->stopped_by_us = true;
+			channel_send_2u32(&h->channel, FRAME_SIGNAL, SIGSTOP, 0);
+		} else if (!stopped && h->stopped_by_us) {
+			h->stopped_by_us = false;
+			channel_send_2u32(&h->channel, FRAME_SIGNAL, SIGCONT, 0);
+		}
+	}
+}
+
+/* ---- the end ---- */
+
+static void handoff_free(struct handoff *h)
+{
+	struct handoff **at;
+
+	for (at = &handoff_list; *at != h; at = &(*at)->next)
+		;
+	*at = h->next;
+	handoff_number--;
+	if (!handoff_number && handoff_watch)
+		event_del(handoff_watch);
+	handoff_close_stub(h);
+	relay_source_close(&h->in, false);
+	for (int i = 0; i < 2; i++)
+		relay_sink_close(&h->out[i]);
+	for (int i = 0; i < 3; i++)
+		if (h->fds[i] >= 0)
+			close(h->fds[i]);
+	if (h->reading)
+		event_free(h->reading);
+	if (h->limit)
+		event_free(h->limit);
+	event_free(h->later);
+	channel_exit(&h->channel);
+	free(h->job);
+	free(h);
+}
+
+static bool handoff_written(const struct handoff *h)
+{
+	for (int i = 0; i < 2; i++)
+		if (h->out[i].fd >= 0 && h->out[i].done < h->exit_at[i])
+			return false;
+	return true;
+}
+
+static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
+{
+	struct handoff *h = arg;
+
+	if (h->state == HANDOFF_EXITED && handoff_written(h)) {
+		/* The stub ends with this, and others may wait for its end to read the output. */
+		handoff_tell(h, FRAME_EXIT, h->exit, sizeof(h->exit));
+		handoff_close_stub(h);
+		h->state = HANDOFF_OVER;
+	} else if (h->state == HANDOFF_LOST && !relay_sink_held(&h->out[0]) &&
+		   !relay_sink_held(&h->out[1])) {
+		handoff_tell(h, FRAME_LOST, NULL, 0);
+		handoff_close_stub(h);
+		h->state = HANDOFF_OVER;
+	}
+	if (h->state == HANDOFF_OVER && !h->asking && !h->channel.stream && !relay_sink_held(&h->out[0]) &&
+	    !relay_sink_held(&h->out[1]))
+		handoff_free(h);
+}
+
+static void handoff_lost(struct handoff *h)
+{
+	struct peer *to = placement_executor(h->placement);
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "ehsched: %s was lost while it ran this task (%s); it is reported as killed\n",
+		 to ? peer_host(to) : "its node", placement_id(h->placement));
+	log_warning("%s", text);
+	placement_lost(h->placement);
+	h->placement = NULL;
+	if (h->fds[2] >= 0) {
+		/* It was never seen to start. */
+		relay_sink_open(&h->out[1], h->fds[2], RELAY_OTHER);
+		h->fds[2] = -1;
+	}
+	relay_sink_say(&h->out[1], text);
+	relay_source_close(&h->in, false);
+	h->state = HANDOFF_LOST;
+	handoff_later(h);
+}
+
+static void handoff_on_exit(struct handoff *h)
+{
+	struct frame_exit x;
+
+	frame_exit_decode(&x, h->exit, sizeof(h->exit));
+	placement_ended(h->placement, x.status);
+	h->placement = NULL;
+	relay_source_close(&h->in, false);
+	for (int i = 0; i < 2; i++)
+		h->exit_at[i] = h->out[i].done + relay_sink_held(&h->out[i]);
+	h->state = HANDOFF_EXITED;
+	handoff_later(h);
+}
+
+/* ---- descriptors ---- */
+
+static bool handoff_is_null(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+/* Whether 1 and 2 are one open file, so that the order of what is written matters. */
+static bool handoff_is_merged(const int fds[3])
+{
+	pid_t me = getpid();
+
+	return fds[1] >= 0 && fds[2] >= 0 &&
+	       syscall(SYS_kcmp, me, me, KCMP_FILE, (unsigned long)fds[1],
+		       (unsigned long)fds[2]) == 0;
+}
+
+static void handoff_open_relays(struct handoff *h)
+{
+	enum relay_kind kind;
+
+	for (int i = 0; i < 3; i++) {
+		if (h->fds[i] < 0)
+			continue;
+		h->fds[i] = relay_adopt(h->fds[i], &kind);
+		if (i)
+			relay_sink_open(&h->out[i - 1], h->fds[i], kind);
+		else if (handoff_is_null(h->fds[0]))
+			close(h->fds[0]);
+		else
+			relay_source_open(&h->in, h->fds[0], kind, h->channel.stream);
+		h->fds[i] = -1;
+	}
+}
+
+static void handoff_out_moved(void *ctx, struct relay_sink *sink, bool broken)
+{
+	struct handoff *h = ctx;
+
+	if (h->channel.stream && broken)
+		channel_send_u32(&h->channel, FRAME_CLOSED, sink == &h->out[0] ? 1 : 2);
+	else if (h->channel.stream)
+		channel_grant(&h->channel, sink);
+	if (h->state >= HANDOFF_EXITED)
+		handoff_later(h);
+}
+
+/* What the task did not read goes to the next reader, where that is possible: in a file. */
+static void handoff_give_back(struct handoff *h, uint64_t taken)
+{
+	if (h->in.fd >= 0 && h->in.kind == RELAY_FILE && taken < h->in.sent &&
+	    lseek(h->in.fd, -(off_t)(h->in.sent - taken), SEEK_CUR) < 0)
+		log_debug("%s: standard input cannot be set back: %s", placement_id(h->placement),
+			  strerror(errno));
+	relay_source_close(&h->in, false);
+}
+
+/* ---- the stream ---- */
+
+static int handoff_on_ready(struct handoff *h)
+{
+	if (h->state != HANDOFF_SENT)
+		return -EPROTO;
+	event_del(h->limit);
+	/* In the stub's queue before GO can leave: it will not run the task itself any more. */
+	if (handoff_tell(h, FRAME_COMMIT, NULL, 0)) {
+		handoff_stub_gone(h);
+		return 0;
+	}
+	h->state = HANDOFF_COMMITTED;
+	return channel_send(&h->channel, FRAME_GO, NULL, 0);
+}
+
+static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_t length)
+{
+	if (h->state != HANDOFF_COMMITTED || length < 4)
+		return -EPROTO;
+	h->state = HANDOFF_RUNNING;
+	placement_started(h->placement, h->pid, frame_get_u32(payload));
+	handoff_open_relays(h);
+	h2_resume(h->channel.stream);
+	if (length <= 512 && handoff_tell(h, FRAME_STARTED, payload, length))
+		handoff_stub_gone(h);
+	return 0;
+}
+
+static int handoff_on_refused(struct handoff *h, const uint8_t *payload, uint32_t length)
+{
+	enum ehs_reason reason = length >= 8 ? frame_get_u32(payload) : EHS_REASON_REFUSED;
+	uint32_t error = length >= 8 ? frame_get_u32(payload + 4) : 0;
+	char text[257];
+
+	if (h->state != HANDOFF_SENT && h->state != HANDOFF_COMMITTED)
+		return -EPROTO;
+	snprintf(text, sizeof(text), "%.*s", length > 8 ? (int)length - 8 : 0,
+		 (const char *)payload + 8);
+	handoff_refuse(h, reason ? reason : EHS_REASON_REFUSED, error, text);
+	return 0;
+}
+
+static int handoff_on_stopped(struct handoff *h, const uint8_t *payload, uint32_t length)
+{
+	if (h->state != HANDOFF_RUNNING || length != 4)
+		return -EPROTO;
+	h->stopped_there = true;
+	/* The stub was stopped first, and this is the echo. */
+	if (!h->stopped_by_us && handoff_tell(h, FRAME_STOPPED, payload, length))
+		handoff_stub_gone(h);
+	return 0;
+}
+
+static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+	struct frame_exit x;
+	int fd;
+
+	switch (type) {
+	case FRAME_READY:
+		return handoff_on_ready(h);
+	case FRAME_STARTED:
+		return handoff_on_started(h, payload, length);
+	case FRAME_REFUSED:
+		return handoff_on_refused(h, payload, length);
+	case FRAME_STOPPED:
+		return handoff_on_stopped(h, payload, length);
+	case FRAME_CONTINUED:
+		h->stopped_there = false;
+		return 0;
+	case FRAME_TAKEN:
+		if (h->state != HANDOFF_RUNNING || length != FRAME_TAKEN_SIZE)
+			return -EPROTO;
+		handoff_give_back(h, frame_get_u64(payload));
+		return 0;
+	case FRAME_EXIT:
+		if (h->state != HANDOFF_RUNNING || frame_exit_decode(&x, payload, length))
+			return -EPROTO;
+		memcpy(h->exit, payload, length);
+		handoff_on_exit(h);
+		return 0;
+	case FRAME_CLOSED:
+		fd = channel_fd(payload, length, 4);
+		if (fd)
+			return -EPROTO;
+		/* The last reader closes: a writer at home gets its SIGPIPE. */
+		relay_source_close(&h->in, false);
+		return 0;
+	case FRAME_WANT:
+		fd = channel_fd(payload, length, 8);
+		if (fd)
+			return -EPROTO;
+		return h->in.fd < 0 ? 0 : relay_source_grant(&h->in, frame_get_u32(payload + 4));
+	default:
+		return -EPROTO;
+	}
+}
+
+static void handoff_on_response(void *ctx, int status)
+{
+	struct handoff *h = ctx;
+
+	if (status != 200 && h->state == HANDOFF_SENT)
+		handoff_refuse(h, EHS_REASON_REFUSED, 0, "the node does not take the job");
+}
+
+static int handoff_on_data(void *ctx, const uint8_t *data, size_t length)
+{
+	struct handoff *h = ctx;
+	int err;
+
+	err = channel_data(&h->channel, data, length);
+	if (err)
+		log_warning("a job's executor sent what it may not: %s", strerror(-err));
+	else if (h->channel.stream)
+		h2_resume(h->channel.stream);	/* credit may have come */
+	return err;
+}
+
+static void handoff_on_end(void *ctx)
+{
+	struct handoff *h = ctx;
+
+	h->channel.finish = true;
+	if (h->channel.stream)
+		h2_resume(h->channel.stream);
+}
+
+static ssize_t handoff_on_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	struct handoff *h = ctx;
+
+	if (h->job) {
+		size_t n = h->job_length - h->job_sent;
+
+		if (n > room)
+			n = room;
+		memcpy(buf, h->job + h->job_sent, n);
+		h->job_sent += n;
+		if (h->job_sent == h->job_length) {
+			free(h->job);
+			h->job = NULL;
+		}
+		return n;
+	}
+	return channel_produce(&h->channel, buf, room);
+}
+
+static void handoff_on_closed(void *ctx, bool clean)
+{
+	struct handoff *h = ctx;
+
+	h->channel.stream = NULL;
+	switch (h->state) {
+	case HANDOFF_COMMITTED:
+		/* GO has not left: nothing has started, and the stub may still run it. */
+		if (channel_queued(&h->channel) < FRAME_HEADER) {
+			handoff_lost(h);
+			break;
+		}
+		/* fall through */
+	case HANDOFF_ASKING:
+	case HANDOFF_SENT:
+		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "the connection to the node broke");
+		break;
+	case HANDOFF_RUNNING:
+		handoff_lost(h);
+		break;
+	default:
+		/* Children that went on are gone: the last of their output is written still. */
+		handoff_later(h);
+		break;
+	}
+}
+
+static const struct h2_stream_ops handoff_ops = {
+	.response = handoff_on_response,
+	.data = handoff_on_data,
+	.end = handoff_on_end,
+	.produce = handoff_on_produce,
+	.closed = handoff_on_closed,
+};
+
+static void handoff_on_limit(evutil_socket_t fd, short what, void *arg)
+{
+	struct handoff *h = arg;
+
+	if (h->state == HANDOFF_SENT)
+		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "the node did not answer in time");
+}
+
+/* ---- the start ---- */
+
+static void handoff_send_job(struct handoff *h, struct peer *to)
+{
+	const unsigned int lease = agent.config->lease;
+	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
+
+	h->channel.stream = h2_open(to, "POST", "/v1/job", &handoff_ops, h);
+	if (!h->channel.stream) {
+		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "there is no connection to the node");
+		return;
+	}
+	h->state = HANDOFF_SENT;
+	evtimer_add(h->limit, &limit);
+}
+
+/* The frame as it goes out, with what only the agent knows. 0 or -errno. */
+static int handoff_encode(struct handoff *h, struct job_spec *spec, const char *token)
+{
+	size_t size;
+
+	spec->token = token;
+	size = job_encoded_size(spec);
+	if (!size)
+		return -E2BIG;
+	h->job_length = FRAME_HEADER + size;
+	h->job = malloc(h->job_length);
+	if (!h->job)
+		return -ENOMEM;
+	frame_header(h->job, FRAME_JOB, size);
+	job_encode(spec, h->job + FRAME_HEADER);
+	return 0;
+}
+
+/* An explicit one has been placed: its job gets the token. */
+static void handoff_on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
+			       enum ehs_reason reason)
+{
+	struct handoff *h = ctx;
+	struct job_spec spec;
+	uint8_t *old = h->job;
+	int err;
+
+	h->asking = false;
+	if (h->state == HANDOFF_OVER) {
+		/* The stub did not wait. */
+		if (to)
+			placement_failed(p, EHS_REASON_KILLED);
+		h->placement = NULL;
+		handoff_later(h);
+		return;
+	}
+	if (!to) {
+		handoff_refuse(h, reason, 0, placement_text(p));
+		return;
+	}
+	h->placement = p;
+	err = job_decode(&spec, old + FRAME_HEADER, h->job_length - FRAME_HEADER);
+	if (!err) {
+		err = handoff_encode(h, &spec, token);
+		job_free(&spec);
+	}
+	if (h->job != old)
+		free(old);
+	if (err)
+		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+	else
+		handoff_send_job(h, to);
+}
+
+static void handoff_ask(struct handoff *h, const struct job_spec *spec, uid_t uid)
+{
+	bool automatic = !strcmp(spec->token, "@auto");
+	struct placement_task task = {
+		.pid = h->pid,
+		.uid = uid,
+		.path = spec->path,
+		.time_ms = automatic ? agent.config->time_limit : HANDOFF_EXPLICIT_MS,
+		.node = automatic ? NULL : spec->token + 1,
+	};
+	struct peer *to = automatic ? NULL : peer_by_text(spec->token + 1);
+	int err;
+
+	if (to && to == peer_self()) {
+		handoff_refuse(h, EHS_REASON_NONE, 0, "this node");
+		return;
+	}
+	h->state = HANDOFF_ASKING;
+	h->asking = true;
+	err = placement_start(&task, handoff_on_decided, h);
+	if (!err)
+		return;
+	h->asking = false;
+	if (h->state != HANDOFF_OVER)
+		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+}
+
+static gid_t *handoff_groups(int socket, uint32_t *n)
+{
+	socklen_t size = 0;
+	gid_t *groups;
+
+	*n = 0;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) && errno != ERANGE)
+		return NULL;
+	groups = malloc(size + sizeof(gid_t));
+	if (!groups || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size)) {
+		free(groups);
+		return NULL;
+	}
+	*n = size / sizeof(gid_t);
+	return groups;
+}
+
+/* The caller's ids as the kernel knows them, and what his descriptors are. */
+static int handoff_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid_t gid)
+{
+	gid_t *groups = handoff_groups(h->stub, &spec->ngroups);
+	int err;
+
+	if (!groups)
+		return -ENOMEM;
+	spec->uid = uid;
+	spec->gid = gid;
+	spec->groups = groups;
+	spec->flags &= ~(JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
+	for (int i = 0; i < 3; i++)
+		if (h->fds[i] >= 0 && handoff_is_null(h->fds[i]))
+			spec->flags |= JOB_NULL(i);
+	if (handoff_is_merged(h->fds))
+		spec->flags |= JOB_MERGED;
+	err = spec->ngroups > JOB_GROUPS_MAX ? -E2BIG : handoff_encode(h, spec, spec->token);
+	free(groups);
+	spec->groups = NULL;
+	spec->ngroups = 0;
+	return err;
+}
+
+static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
+{
+	const struct timeval often = { 0, HANDOFF_WATCH_MS * 1000 };
+	struct handoff *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->stub = socket;
+	h->pid = pid;
+	memcpy(h->fds, fds, sizeof(h->fds));
+	relay_source_init(&h->in, FRAME_STDIN);
+	for (int i = 0; i < 2; i++)
+		relay_sink_init(&h->out[i], handoff_out_moved, h);
+	h->channel.frame = handoff_frame;
+	h->channel.ctx = h;
+	h->channel.sources[0] = &h->in;
+	h->channel.sinks[1] = &h->out[0];
+	h->channel.sinks[2] = &h->out[1];
+	h->reading = event_new(agent.base, socket, EV_READ | EV_PERSIST, handoff_on_stub, h);
+	h->limit = evtimer_new(agent.base, handoff_on_limit, h);
+	h->later = event_new(agent.base, -1, 0, handoff_on_later, h);
+	if (!handoff_watch)
+		handoff_watch = event_new(agent.base, -1, EV_PERSIST, handoff_on_watch, NULL);
+	if (!h->reading || !h->limit || !h->later || !handoff_watch ||
+	    event_add(h->reading, NULL) || channel_init(&h->channel))
+		goto free_handoff;
+	if (!handoff_number)
+		event_add(handoff_watch, &often);
+	handoff_number++;
+	h->next = handoff_list;
+	handoff_list = h;
+	return h;
+
+free_handoff:
+	if (h->reading)
+		event_free(h->reading);
+	if (h->limit)
+		event_free(h->limit);
+	if (h->later)
+		event_free(h->later);
+	free(h);
+	return NULL;
+}
+
+void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pid_t pid, uid_t uid,
+		   gid_t gid)
+{
+	struct handoff *h = handoff_new(socket, fds, pid);
+	struct job_spec spec;
+	struct peer *to;
+	int err;
+
+	if (!h) {
+		/* The stub sees the connection closed and runs it at home. */
+		close(socket);
+		for (int i = 0; i < 3; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+		return;
+	}
+	err = job_decode(&spec, job, length);
+	if (err) {
+		handoff_refuse(h, EHS_REASON_REFUSED, 0, "its job is malformed");
+		return;
+	}
+	if (spec.token[0] != '@') {
+		h->placement = placement_by_token(spec.token);
+		if (!h->placement) {
+			handoff_refuse(h, EHS_REASON_LEASE_OVER, 0, reason_text(EHS_REASON_LEASE_OVER));
+			goto free_spec;
+		}
+		if (placement_uid(h->placement) != uid) {
+			log_warning("user %u brought the token of %s, which is another user's", uid,
+				    placement_id(h->placement));
+			handoff_refuse(h, EHS_REASON_REFUSED, 0, "the token is another user's");
+			goto free_spec;
+		}
+	}
+	err = handoff_fill(h, &spec, uid, gid);
+	if (err) {
+		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+		goto free_spec;
+	}
+	if (!h->placement) {
+		handoff_ask(h, &spec, uid);
+	} else {
+		to = placement_executor(h->placement);
+		handoff_send_job(h, to);
+	}
+free_spec:
+	job_free(&spec);
+}

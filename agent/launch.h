@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file launch.h
+ * The process of a guest, from fork to exec.
+ */
+#ifndef AGENT_LAUNCH_H
+#define AGENT_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "wire/job.h"
+
+struct launch {
+	pid_t pid;
+	int pidfd;	/**< -1: not supported here */
+	int control;	/**< becomes readable: launch_read() */
+};
+
+/** What the child says of itself. */
+struct launch_news {
+	bool end;		/**< its end was closed: by the exec, or by its death */
+	const char *what;	/**< else NULL: ready; or what failed */
+	int error;		/**< errno of it */
+};
+
+/**
+ * Forks a child into the cgroup (-1: none) that takes on everything of the
+ * specification and then waits for launch_go(). fds: what it gets as 0-2, -1
+ * for closed; they stay open here. 0 or -errno.
+ */
+int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const int fds[3]);
+/** 1: news; 0: none yet. */
+int launch_read(struct launch *l, struct launch_news *news);
+int launch_go(struct launch *l);
+/** To the task, or its process group. */
+void launch_signal(const struct launch *l, int sig, bool group);
+/** Closes the descriptors; the process is not touched. */
+void launch_close(struct launch *l);
+
+#endif
