@@ -20,6 +20,7 @@ _ehctl()
 	exec | drain | undrain)
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
 			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --" -- "$cur")) ;;
+	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
 	run) COMPREPLY=($(compgen -W "-n --retry --" -- "$cur")) ;;
 	set)
 		compopt -o nospace

@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
+#include <string.h>
 
+#include "eh/topology.h"
 #include "ehctl.h"
+
+/* In the paper's octal if there is a topology and its codes have that form (n=3); else as it is. */
+static const char *code_in(const json_t *topology, const char *text, char out[EH_CODE_TEXT])
+{
+	struct eh_topology t = { json_integer_value(json_object_get(topology, "n")),
+				 json_integer_value(json_object_get(topology, "l")) };
+	struct eh_code code;
+
+	if (t.n != 3 || !t.l || t.n * t.l > EH_BITS_MAX || eh_code_parse(&t, text, &code))
+		return text;
+	return eh_code_format_octal(&t, code, out);
+}
 
 static int run(int argc, char **argv, bool json)
 {
-	json_t *reply, *node, *topology;
+	bool octal = argc > 1 && !strcmp(argv[1], "--octal");
+	char self[EH_CODE_TEXT], group[EH_CODE_TEXT];
+	const json_t *topology, *octal_of;
+	json_t *reply, *node;
 	struct table *t;
 	size_t i;
 	int code;
 
-	if (argc > 1)
-		return bad_usage("%s: not understood", argv[1]);
+	if (argc > 1 + octal)
+		return bad_usage("%s: not understood", argv[1 + octal]);
 	reply = client_ask(json_pack("{s:s}", "command", "status"), &code);
 	if (!reply)
 		return code;
@@ -21,7 +38,8 @@ static int run(int argc, char **argv, bool json)
 		return code;
 	}
 	topology = json_object_get(reply, "topology");
-	printf("node %s of EH(%s,%s), epoch %s\n", text_of(reply, "self"),
+	octal_of = octal ? topology : NULL;
+	printf("node %s of EH(%s,%s), epoch %s\n", code_in(octal_of, text_of(reply, "self"), self),
 	       integer_of(topology, "n"), integer_of(topology, "l"), integer_of(reply, "epoch"));
 	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESHOLD", "LENGTH", "LOCAL", "GUEST",
 		      "AWAY", "CONTROLS", "MODULE", "AGENT", NULL);
@@ -30,11 +48,14 @@ static int run(int argc, char **argv, bool json)
 		const json_t *controls = json_array_get(json_object_get(node, "controller_of"), 0);
 		const json_t *module = json_object_get(node, "module");
 
-		table_row(t, text_of(node, "code"), text_of(node, "host"), text_of(node, "state"),
-			  decimal_of(node, "load"), decimal_of(node, "threshold"),
-			  decimal_of(node, "threshold_length"), integer_of(tasks, "local"),
-			  integer_of(tasks, "guest"), integer_of(tasks, "away"),
-			  controls ? json_string_value(controls) : "-",
+		table_row(t, code_in(octal_of, text_of(node, "code"), self), text_of(node, "host"),
+			  text_of(node, "state"), decimal_of(node, "load"),
+			  decimal_of(node, "threshold"), decimal_of(node, "threshold_length"),
+			  integer_of(tasks, "local"), integer_of(tasks, "guest"),
+			  integer_of(tasks, "away"),
+			  json_is_string(controls)
+				  ? code_in(octal_of, json_string_value(controls), group)
+				  : "-",
 			  json_is_true(module)	  ? "yes"
 			  : json_is_false(module) ? "no"
 						  : "-",
@@ -47,8 +68,9 @@ static int run(int argc, char **argv, bool json)
 
 const struct command status_command = {
 	.name = "status",
-	.arguments = "[--json]",
+	.arguments = "[--octal] [--json]",
 	.help = "this node and the nodes it knows of\n\n"
+		"  --octal  codes as the paper writes them (037), if n is 3\n"
 		"Loads, thresholds and threshold lengths are in tasks. A node is a sender when its load is\n"
 		"above threshold + length, a receiver when it is below threshold - length.",
 	.run = run,
