@@ -115,16 +115,21 @@ static void api_do_status(struct local_conn *c, const json_t *request)
 static void api_add_task(void *ctx, const struct knl_task *t)
 {
 	const char *state = t->state == EHS_TASK_PENDING ? "waiting" : "running";
+	const struct placement *p = placement_by_cookie(t->id);
+	enum ehs_reason reason = t->reason;
 	char id[EH_CODE_TEXT + 24], when[32];
 
 	/* who they are and where is known better by placement.c and guest.c */
-	if (t->state == EHS_TASK_GUEST || (t->state == EHS_TASK_AWAY && placement_by_cookie(t->id)))
+	if (t->state == EHS_TASK_GUEST || (p && placement_is_away(p)))
 		return;
+	/* the kernel takes only some of the agent's reasons */
+	if (p && reason == EHS_REASON_NONE)
+		reason = placement_reason(p);
 	snprintf(id, sizeof(id), "%s:%llu", agent.code, (unsigned long long)t->id);
 	json_array_append_new(ctx, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id,
 					     "pid", (int)t->pid, "home", agent.code, "executor",
 					     agent.code, "command", t->command, "uid", (int)t->uid,
-					     "state", state, "reason", reason_name(t->reason),
+					     "state", state, "reason", reason_name(reason),
 					     "started", clock_text(t->started_ns / 1000000, when)));
 }
 

@@ -207,6 +207,7 @@ static int knl_on_task(struct nl_msg *msg, void *arg)
 	struct nlattr *a[EHS_A_TASK_MAX + 1];
 	struct knl_dump *dump = arg;
 	struct knl_task task = { 0 };
+	char command[64];	/* printable ASCII, as what users name programs is not always UTF-8 */
 
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
 	    !a[EHS_A_TASK_STATE] || !a[EHS_A_TASK_PID])
@@ -218,6 +219,11 @@ static int knl_on_task(struct nl_msg *msg, void *arg)
 	task.reason = a[EHS_A_TASK_REASON] ? nla_get_u32(a[EHS_A_TASK_REASON]) : 0;
 	task.started_ns = a[EHS_A_TASK_STARTED] ? nla_get_u64(a[EHS_A_TASK_STARTED]) : 0;
 	task.command = a[EHS_A_TASK_COMMAND] ? nla_get_string(a[EHS_A_TASK_COMMAND]) : "";
+	snprintf(command, sizeof(command), "%s", task.command);
+	for (char *c = command; *c; c++)
+		if (*c < ' ' || *c == 127)
+			*c = '?';
+	task.command = command;
 	dump->each(dump->ctx, &task);
 	return NL_OK;
 }

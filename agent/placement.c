@@ -594,13 +594,18 @@ const struct placement *placement_by_cookie(uint64_t cookie)
 	return p;
 }
 
+bool placement_is_away(const struct placement *p)
+{
+	return p->phase == PLACEMENT_AWAY || p->phase == PLACEMENT_CLAIMED;
+}
+
 void placement_list(json_t *tasks)
 {
 	struct placement *p, *next;
 	char when[32];
 
 	HASH_ITER(by_id, placement_ids, p, next) {
-		if (p->phase != PLACEMENT_AWAY && p->phase != PLACEMENT_CLAIMED)
+		if (!placement_is_away(p))
 			continue;
 		json_array_append_new(
 			tasks,

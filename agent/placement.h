@@ -22,6 +22,8 @@ void placement_list(json_t *tasks);
 json_t *placement_why(const char *id);
 /** Reason and executor of a placement of the kernel's, for its task dump; NULL: unknown. */
 const struct placement *placement_by_cookie(uint64_t cookie);
+/** Whether placement_list() has it. */
+bool placement_is_away(const struct placement *p);
 enum ehs_reason placement_reason(const struct placement *p);
 
 #endif
