@@ -185,7 +185,8 @@ class Cluster:
     def start(self, i, conf=None, ready=True):
         conf = conf or self.conf(i)
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
-        agent = subprocess.Popen(["ip", "netns", "exec", self.net.name(i), AGENT, "-c", conf],
+        # not `ip netns exec`: it mounts a new /sys, without the cgroups
+        agent = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.net.name(i)}", AGENT, "-c", conf],
                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.agents[i] = agent
         if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A task run by `ehstub` on another node behaves like a local one; two agents, no module."""
+
+import hashlib, os, random, signal, subprocess, sys, tempfile, threading, time
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cluster import Cluster, STUB, Tap, WAIT, until
+
+tap = Tap()
+c = Cluster(2)
+work = tempfile.mkdtemp(prefix="ehs-job-", dir=c.dir)
+os.chmod(c.dir, 0o755)
+os.chmod(work, 0o777)
+NULL = subprocess.DEVNULL
+PIPE = subprocess.PIPE
+# Names the node a process is on: the namespace, which the child of an agent shares with it.
+HERE = "readlink /proc/self/ns/net"
+
+
+def start(*words, node="@0.1", program=None, before=None, **more):
+    """The stub, in node 0's namespace."""
+    with c.net.enter(0):
+        return subprocess.Popen([STUB, node, program or words[0], *words], preexec_fn=before, **more)
+
+
+def run(*words, timeout=WAIT, input=None, **more):
+    more.setdefault("stdin", NULL if input is None else PIPE)
+    more.setdefault("stdout", PIPE)
+    more.setdefault("stderr", PIPE)
+    p = start(*words, **more)
+    try:
+        out, err = p.communicate(input, timeout)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        out, err = p.communicate()
+        err = (err or b"") + b"(time-out)"
+    return p.returncode, out, err
+
+
+def sh(script, *words, **more):
+    return run("/bin/sh", "-c", script, *words, **more)
+
+
+def guests(node=1):
+    return [t for t in c.ask(node, {"command": "tasks"})["tasks"] if t["executor"] == f"0.{node}"]
+
+
+def no_guests():
+    return until(lambda: not guests())
+
+
+tap.ok(c.start_all(), "two agents", c.log(0) + c.log(1))
+
+with c.net.enter(1):
+    there = os.readlink("/proc/self/ns/net")
+code, out, err = sh(HERE)
+tap.ok((code, out, err) == (0, there.encode() + b"\n", b""), "it runs on the other node", (code, out, err))
+tap.ok(run("/bin/echo", "one", "two words", "")[1] == b"one two words \n", "arguments")
+code, out, err = sh("echo out; echo err >&2; exit 3")
+tap.ok((code, out, err) == (3, b"out\n", b"err\n"), "stdout, stderr, status", (code, out, err))
+
+wrong = [n for n in range(256) if sh(f"exit {n}")[0] != n]
+tap.ok(not wrong, "exit codes 0..255", wrong)
+
+ends = [n for n in range(1, 65) if n not in (17, 18, 19, 20, 21, 22, 23, 28, 32, 33)]
+wrong = [(n, code) for n in ends for code in [sh(f"kill -{n} $$")[0]] if code != -n]
+tap.ok(not wrong, "death by each signal", wrong)
+
+
+# A signal to the stub reaches the task.
+def caught(n):
+    p = start("/bin/sh", "-c", f"trap 'echo got; exit 9' {n}; echo up; while :; do sleep 0.01; done",
+              stdin=NULL, stdout=PIPE)
+    p.stdout.readline()
+    p.send_signal(n)
+    rest = p.communicate(timeout=WAIT)[0]
+    return rest == b"got\n" and p.returncode == 9
+
+
+wrong = [n for n in (1, 2, 3, 6, 10, 11, 12, 13, 14, 15, 18, 28, 34, 40, 64) if not caught(n)]
+tap.ok(not wrong, "signals to the stub are forwarded", wrong)
+
+# ---- bytes ----
+
+seed = random.randrange(1 << 32)
+print("# seed", seed)
+data = random.Random(seed).randbytes(64 << 20)
+flip = "import sys\nb = sys.stdin.buffer\nwhile True:\n d = b.read(65536)\n if not d: break\n" \
+       " sys.stdout.buffer.write(d); sys.stderr.buffer.write(bytes(d)[::-1] if 0 else d)\n"
+began = time.monotonic()
+code, out, err = run("/usr/bin/python3", "-c", flip, input=data, timeout=60)
+print(f"# {3 * 64 / (time.monotonic() - began):.0f} MiB/s")
+tap.ok(code == 0 and out == data and err == data, "64 MiB through pipes, byte-exact",
+       (code, len(out), len(err)))
+name = os.path.join(work, "data")
+with open(name, "wb") as f:
+    f.write(data)
+with open(name, "rb") as fin, open(name + ".out", "wb") as fout:
+    code, _, err = run("/bin/cat", stdin=fin, stdout=fout, timeout=60)
+tap.ok(code == 0 and open(name + ".out", "rb").read() == data, "64 MiB through files", (code, err))
+with open(name + ".out", "ab") as fout:
+    fout.write(b"before ")
+    fout.flush()
+    sh("echo -n middle", stdout=fout)
+    fout.write(b" after")
+tap.ok(open(name + ".out", "rb").read()[len(data):] == b"before middle after", "a file's offset is shared")
+del data
+
+code, out, err = sh("i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done",
+                    stderr=subprocess.STDOUT)
+want = "".join(f"out {i}\nerr {i}\n" for i in range(200)).encode()
+tap.ok(out == want, "stdout and stderr in one pipe keep their order", out[:100])
+
+with open(os.path.join(work, "lines"), "w") as f:
+    f.write("one\ntwo\nthree\n")
+script = f"while read l; do {STUB} @0.1 /bin/sh sh -c 'exit 0'; echo $l; done <{work}/lines"
+with c.net.enter(0):
+    got = subprocess.run(["sh", "-c", script], stdout=PIPE, timeout=WAIT).stdout
+tap.ok(got == b"one\ntwo\nthree\n", "what is not read of a file is left to the next reader", got)
+script = f"exec <{work}/lines; {STUB} @0.1 /usr/bin/head head -qn 1 -; cat"
+with c.net.enter(0):
+    got = subprocess.run(["python3", "-c", f"""
+import subprocess
+with open("{work}/lines", "rb", 0) as f:
+    subprocess.run(["{STUB}", "@0.1", "/usr/bin/python3", "python3", "-c",
+                    "import os; os.write(1, os.read(0, 4))"], stdin=f)
+    print(f.read().decode(), end="")"""], stdout=PIPE, timeout=WAIT).stdout
+tap.ok(got == b"one\ntwo\nthree\n", "what is read of a file is gone", got)
+
+p1 = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
+p1.stdout.readline()
+p1.stdout.close()
+tap.ok(p1.wait(WAIT) == -signal.SIGPIPE, "a writer without a reader dies of SIGPIPE", p1.returncode)
+p1 = start("/bin/sh", "-c", "exec <&-; echo closed; exec sleep 60", stdin=PIPE, stdout=PIPE)
+p1.stdout.readline()
+try:
+    while True:
+        p1.stdin.write(b"x" * 4096)
+        p1.stdin.flush()
+except BrokenPipeError:
+    tap.ok(True, "the writer to a task that closed its stdin gets EPIPE")
+p1.kill()
+p1.wait()
+
+# A full stdin must not hold up a signal.
+p1 = start("/bin/sleep", "60", stdin=PIPE, stdout=NULL)
+os.set_blocking(p1.stdin.fileno(), False)
+until(lambda: guests())
+filled = 0
+try:
+    while filled < 1 << 20:
+        filled += os.write(p1.stdin.fileno(), b"x" * 4096)
+        time.sleep(0.0001)
+except BlockingIOError:
+    pass
+p1.send_signal(signal.SIGTERM)
+tap.ok(p1.wait(WAIT) == -signal.SIGTERM, f"a signal overtakes {filled} bytes nobody reads", p1.returncode)
+
+code, out, err = sh("(sleep 0.3; echo late) & echo now")
+tap.ok((code, out) == (0, b"now\nlate\n"), "children that go on are relayed", (code, out, err))
+tap.ok(no_guests(), "and are gone then", guests())
+
+# ---- what it inherits ----
+
+show = """
+import os, resource, signal, sys
+for fd in 0, 1, 2:
+    try:
+        print("fd", fd, os.fstat(fd).st_rdev == 0x103)
+    except OSError:
+        print("fd", fd, "closed")
+print(os.getcwd(), oct(os.umask(0)), os.getresuid(), os.getresgid(), os.getgroups(), os.nice(0))
+print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+print([n for n in range(1, 65) if n not in (32, 33) and signal.getsignal(n) == signal.SIG_IGN])
+print([resource.getrlimit(n) for n in range(16)])
+print(sorted((k, v) for k, v in os.environb.items() if k != b"LC_CTYPE"))
+print([l for l in open("/proc/self/status") if l.startswith("NoNewPrivs")])
+""".strip()
+with open(os.path.join(work, "show.py"), "w") as f:
+    f.write(f"import sys; sys.stdout = open(sys.argv[1], 'w')\n{show}\n")
+os.mkdir(os.path.join(work, "a folder"), 0o777)
+os.chmod(os.path.join(work, "a folder"), 0o777)
+
+
+def like_local(name, setpriv=(), before="true", redirect="</dev/null >/dev/null 2>/dev/null"):
+    """Both print what they have inherited, into files."""
+    script = f"cd '{work}/a folder'; {before}; exec %s {work}/show.py {work}/%s {redirect}"
+    env = {"PATH": os.environ["PATH"], "EMPTY": "", b"BYTES": b"\xff\xfe", "LINES": "one\ntwo"}
+    python = "/usr/bin/python3"
+    with c.net.enter(0):
+        for kind, how in (("local", python), ("away", f"{STUB} @0.1 {python} python3")):
+            subprocess.run([*setpriv, "sh", "-c", script % (how, kind)], env=env, timeout=WAIT)
+    local, away = (open(f"{work}/{kind}").read() for kind in ("local", "away"))
+    owner = os.stat(f"{work}/away").st_uid
+    for kind in "local", "away":
+        os.unlink(f"{work}/{kind}")
+    tap.ok(local == away and local, name, f"local: {local}\naway: {away}")
+    return owner
+
+
+like_local("everything inherited is as at home")
+like_local("umask, limits, nice, ignored signals",
+           before="umask 027; ulimit -n 333; ulimit -Sc 0; trap '' USR1 HUP; renice -n 3 $$ >/dev/null")
+like_local("closed descriptors", redirect="<&- >&- 2>&-")
+like_local("a closed stdin", redirect="<&-")
+like_local("closed stdout and stderr", redirect=">&- 2>&-")
+like_local("no new privileges", ("setpriv", "--no-new-privs"))
+for user in ("2001", "--clear-groups"), ("2001", "--groups=5,6,2001"):
+    owner = like_local(f"user {user}", ("setpriv", "--reuid", user[0], "--regid", "2002", user[1]))
+    tap.ok(owner == 2001, "what it writes is the user's", owner)
+
+# ---- refusals ----
+
+code, out, err = run("/no/such/program")
+tap.ok(code == 1 and err.startswith(b"ehctl exec: "), "an unknown program: refused", (code, err))
+code, out, err = run("/bin/true", node="@0.3")
+tap.ok(code == 1 and err.startswith(b"ehctl exec: "), "an unknown node: refused", (code, err))
+code, out, err = sh(HERE, node="@0.0")
+tap.ok(code == 0 and out.strip() != there.encode(), "this node itself: run here", (code, out, err))
+code, out, err = sh(HERE, node="0123456789abcdef0123456789abcdef")
+tap.ok(code == 0 and out.strip() != there.encode(), "an unknown token: run here", (code, out, err))
+with open(f"{work}/bad", "w") as f:
+    f.write("#!/no/such/interpreter\n")
+os.chmod(f"{work}/bad", 0o755)
+code, out, err = run(f"{work}/bad")
+tap.ok(code == 1 and b"No such file" in err, "exec itself fails there: said so", (code, err))
+tap.ok(run(f"{work}/bad", node="x" * 8)[0] == 127, "and at home: as an exec that found nothing")
+
+# ---- stop and continue ----
+
+
+def states(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"
+
+
+def hold(**more):
+    """A task that waits; the stub and its process there. In a group of its own, so not orphaned."""
+    p = start("/bin/sh", "-c", "echo $$; exec sleep 60", stdin=NULL, stdout=PIPE, **more)
+    return p, int(p.stdout.readline())
+
+
+for n in signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP:
+    p, remote = hold(before=lambda: os.setpgid(0, 0))
+    p.send_signal(n)
+    stopped = []
+    until(lambda: stopped or stopped.extend(os.waitpid(p.pid, os.WUNTRACED | os.WNOHANG)[1:]
+                                            if os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) else []))
+    tap.ok(stopped and os.WIFSTOPPED(stopped[0]) and os.WSTOPSIG(stopped[0]) == n,
+           f"{n.name}: the parent sees the stop", stopped)
+    tap.ok(until(lambda: states(remote) == "T"), f"{n.name}: the task is stopped", states(remote))
+    p.send_signal(signal.SIGCONT)
+    tap.ok(until(lambda: states(remote) == "S") and until(lambda: states(p.pid) == "S"),
+           "SIGCONT: both go on", (states(remote), states(p.pid)))
+    time_there = states(remote)
+    p.send_signal(signal.SIGTERM)
+    tap.ok(p.wait(WAIT) == -signal.SIGTERM, "and it ends by a signal", p.returncode)
+p, remote = hold(before=lambda: os.setpgid(0, 0))
+os.kill(remote, signal.SIGSTOP)
+tap.ok(until(lambda: states(p.pid) == "T"), "a task that stops itself stops its stub")
+p.send_signal(signal.SIGCONT)
+tap.ok(until(lambda: states(remote) == "S"), "and goes on with it")
+p.kill()
+p.wait()
+tap.ok(until(lambda: states(remote) == "gone"), "SIGKILL of the stub ends the task")
+
+# ---- faults ----
+
+p = start("/bin/sh", "-c", "sleep 60 & setsid sleep 61 & echo up; exec sleep 62", stdin=NULL, stdout=PIPE)
+p.stdout.readline()
+tree = subprocess.run(["pgrep", "-f", "^sleep 6[012]$"], stdout=PIPE, text=True).stdout.split()
+p.kill()
+p.wait()
+p.stdout.close()
+grouped = "without limits of their own" not in c.log(1)
+if grouped:
+    tap.ok(tree and until(lambda: all(states(t) in ("gone", "Z") for t in tree)), "with all its children", tree)
+else:
+    tap.ok(no_guests(), "the task is gone")
+    for t in tree:
+        if states(t) not in ("gone", "Z"):
+            os.kill(int(t), signal.SIGKILL)
+print("#", "guests have cgroups" if grouped else "no cgroup-2 here: guests are process groups")
+if grouped:
+    left = until(lambda: not [d for d in os.listdir(c.cgroup(1) + "/guest") if os.path.isdir(f"{c.cgroup(1)}/guest/{d}")])
+    tap.ok(left, "no guest folder is left", os.listdir(c.cgroup(1) + "/guest"))
+
+# Before the start: the executor freezes, the stub is killed, nothing runs.
+c.agents[1].send_signal(signal.SIGSTOP)
+p = start("/bin/sh", "-c", f"echo ran >>{work}/ran", stdin=NULL)
+until(lambda: b"socket:" in b" ".join(os.fsencode(os.readlink(f"/proc/{p.pid}/fd/{f}"))
+                                      for f in os.listdir(f"/proc/{p.pid}/fd")), 2)
+p.kill()
+p.wait()
+c.agents[1].send_signal(signal.SIGCONT)
+tap.ok(c.all_up(range(2)), "a frozen executor comes back")
+tap.ok(sh("exit 5")[0] == 5 and not os.path.exists(f"{work}/ran"), "and a killed stub's task never started")
+
+files = len(os.listdir(f"/proc/{c.agents[0].pid}/fd")), len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))
+memory = c.memory(0)
+many = [hold()[0] for _ in range(50)]
+grown = (c.memory(0) - memory) / 50
+stub = int([l for l in open(f"/proc/{many[0].pid}/status") if l.startswith("VmRSS")][0].split()[1])
+for p in many:
+    p.terminate()
+    p.wait()
+    p.stdout.close()
+tap.ok(grown <= 32, f"{grown:.1f} KiB of the agent for a task it relays (at most 32)")
+tap.ok(stub <= 1024, f"{stub} KiB for a stub (at most 1024)")
+tap.ok(no_guests() and until(lambda: (len(os.listdir(f"/proc/{c.agents[0].pid}/fd")),
+                                      len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))) <= files),
+       "no descriptor is left", files)
+
+p, remote = hold(stderr=PIPE)
+c.end(1, signal.SIGKILL)
+out, err = p.communicate(timeout=WAIT)
+tap.ok(p.returncode == -signal.SIGKILL, "executor lost: the task ends as killed", p.returncode)
+tap.ok(b"was lost while it ran this task" in err, "and says so", err)
+if states(remote) not in ("gone", "Z") and not grouped:
+    os.kill(remote, signal.SIGKILL)
+c.start(1)
+tap.ok(until(lambda: states(remote) in ("gone", "Z")), "what it left is ended by the next agent")
+tap.ok(c.all_up(range(2)), "which is taken back")
+
+p, remote = hold(stderr=PIPE)
+c.end(0, signal.SIGKILL)
+out, err = p.communicate(timeout=WAIT)
+tap.ok(p.returncode == -signal.SIGKILL and b"agent of this node was lost" in err,
+       "home agent lost: the stub ends as killed", (p.returncode, err))
+tap.ok(until(lambda: states(remote) in ("gone", "Z")), "and the task there")
+code, out, err = sh(HERE, node="x" * 8)
+tap.ok(code == 0 and out.strip() != there.encode(), "without an agent: run here", (code, out, err))
+c.start(0)
+tap.ok(c.all_up(range(2)), "it finds the others again")
+
+p, remote = hold()
+tap.ok(c.end(1) == 0 and p.wait(WAIT) == -signal.SIGKILL, "an executor that ends takes its guests with it")
+tap.ok(until(lambda: states(remote) in ("gone", "Z")), "they are gone")
+p.stdout.close()
+tap.done()
