@@ -96,9 +96,11 @@ void table_print(struct table *t)
 	free(t);
 }
 
+/* 15 digits: all that a decimal from the agent had, and none that only the binary form has. */
 int json_print(const json_t *document)
 {
-	if (json_dumpf(document, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout))
+	if (json_dumpf(document, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
+	    putchar('\n') == EOF || fflush(stdout))
 		return fail(EXIT_REFUSED, "writing the output: %s", strerror(errno));
 	return EXIT_DONE;
 }
