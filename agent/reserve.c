@@ -133,8 +133,9 @@ static void reserve_refuse(struct h2_answer *to, enum ehs_reason reason, const c
 	h2_answer(to, 200, json_pack("{s:s,s:s}", "reason", reason_name(reason), "text", text));
 }
 
-static void reserve_malformed(struct h2_answer *to, const char *what)
+static void reserve_malformed(const struct peer *from, struct h2_answer *to, const char *what)
 {
+	log_warning("node %s asked for a reservation, but %s", peer_code(from), what);
 	h2_answer(to, 400, json_pack("{s:s}", "error", what));
 }
 
@@ -239,23 +240,25 @@ static char *reserve_path(const char *path, const char *cwd)
 
 void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answer)
 {
-	const char *id, *command, *path, *user = NULL, *cwd_path, *why;
+	/* null: the user has no name at home */
+	const char *user = json_string_value(json_object_get(body, "user"));
+	const char *id, *command, *path, *cwd_path, *why;
 	enum ehs_reason reason = EHS_REASON_REFUSED;
 	json_int_t uid, size;
 	json_t *program, *cwd;
 	struct reserve_ask *ask;
 	char text[RESERVE_TEXT_MAX];
 
-	if (json_unpack((json_t *)body, "{s:s,s:s,s:s,s:I,s?s,s:I,s:o,s:o}", "id", &id, "command",
-			&command, "path", &path, "uid", &uid, "user", &user, "size", &size,
-			"program", &program, "cwd", &cwd) ||
+	if (json_unpack((json_t *)body, "{s:s,s:s,s:s,s:I,s:I,s:o,s:o}", "id", &id, "command",
+			&command, "path", &path, "uid", &uid, "size", &size, "program", &program,
+			"cwd", &cwd) ||
 	    json_unpack(cwd, "{s:s}", "path", &cwd_path) || !reserve_id_is_good(from, id) ||
 	    !*path || strlen(path) > EHS_PATH_MAX || strlen(cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 || size > EHS_MAX_LOAD) {
-		reserve_malformed(answer, "a member is missing or of the wrong kind");
+		reserve_malformed(from, answer, "a member is missing or of the wrong kind");
 		return;
 	}
 	if (guest_known(id)) {
-		reserve_malformed(answer, "this placement runs here already");
+		reserve_malformed(from, answer, "this placement runs here already");
 		return;
 	}
 	ask = calloc(1, sizeof(*ask));
