@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Frames and the specification of a job: what goes in comes out, and nothing malformed is taken. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "random.h"
+#include "wire/frame.h"
+#include "wire/job.h"
+
+static void test_headers(void **state)
+{
+	enum frame_type type;
+	uint32_t length;
+
+	for (unsigned int t = 1; t < FRAME_TYPES; t++) {
+		const uint32_t lengths[] = { 0, frame_limit(t) / 2, frame_limit(t) };
+		uint8_t head[FRAME_HEADER];
+
+		for (int i = 0; i < 3; i++) {
+			frame_header(head, t, lengths[i]);
+			assert_int_equal(frame_parse(head, &type, &length), 0);
+			assert_int_equal(type, t);
+			assert_int_equal(length, lengths[i]);
+		}
+		frame_header(head, t, frame_limit(t) + 1);
+		assert_int_equal(frame_parse(head, &type, &length), -EMSGSIZE);
+		frame_header(head, t, UINT32_MAX);
+		assert_int_equal(frame_parse(head, &type, &length), -EMSGSIZE);
+		for (int reserved = 1; reserved < 4; reserved++) {
+			frame_header(head, t, 0);
+			head[reserved] = 1;
+			assert_int_equal(frame_parse(head, &type, &length), -EPROTO);
+		}
+	}
+	assert_int_equal(frame_limit(0), 0);
+	assert_int_equal(frame_limit(FRAME_TYPES), 0);
+	assert_int_equal(frame_limit(~0u), 0);
+	for (unsigned int t = 0; t < 256; t++) {
+		const uint8_t head[FRAME_HEADER] = { t };
+
+		assert_int_equal(frame_parse(head, &type, &length),
+				 t && t < FRAME_TYPES ? 0 : -EPROTO);
+	}
+}
+
+/* The bytes on the wire, for the other end may be another program. */
+static void test_bytes(void **state)
+{
+	static const uint8_t want[FRAME_HEADER] = { FRAME_STDOUT, 0, 0, 0, 0x34, 0x12, 0, 0 };
+	uint8_t got[FRAME_HEADER];
+
+	frame_header(got, FRAME_STDOUT, 0x1234);
+	assert_memory_equal(got, want, sizeof(want));
+	frame_put_u64(got, 0x0102030405060708);
+	assert_int_equal(got[0], 8);
+	assert_int_equal(got[7], 1);
+	assert_int_equal(frame_get_u64(got), 0x0102030405060708);
+	assert_int_equal(frame_get_u32(got + 4), 0x01020304);
+}
+
+static void test_exit(void **state)
+{
+	const struct frame_exit x = { 0x2a00, 1, UINT64_MAX, 3, 4, 5, 6, 7 };
+	uint8_t bytes[FRAME_EXIT_SIZE];
+	struct frame_exit y;
+
+	frame_exit_encode(bytes, &x);
+	assert_int_equal(frame_exit_decode(&y, bytes, sizeof(bytes)), 0);
+	assert_memory_equal(&x, &y, sizeof(x));
+	for (size_t n = 0; n < sizeof(bytes); n++)
+		assert_int_equal(frame_exit_decode(&y, bytes, n), -EBADMSG);
+	assert_int_equal(frame_exit_decode(&y, bytes, sizeof(bytes) + 1), -EBADMSG);
+	/* all that waitpid() says of an ended task, and nothing else */
+	for (uint64_t status = 0; status < 0x20000; status++) {
+		uint64_t sig = status & 0x7f;
+		bool ended = status <= 0xffff && (sig ? status >> 8 == 0 && sig <= 64 : true);
+
+		/* the core bit without a signal is no status either */
+		if (!sig && status & 0x80)
+			continue;
+		frame_put_u64(bytes, status);
+		assert_int_equal(frame_exit_decode(&y, bytes, sizeof(bytes)), ended ? 0 : -EBADMSG);
+	}
+}
+
+#define TEXTS 40
+
+static struct job_spec spec_random(void)
+{
+	static char text[TEXTS][100];
+	static const char *list[TEXTS + 2];
+	static uint32_t groups[20];
+	struct job_spec s = { .flags = random_64() & JOB_FLAGS,
+			      .umask = random_below(01000),
+			      .nice = (int)random_below(40) - 20,
+			      .uid = random_64(),
+			      .gid = random_64(),
+			      .ngroups = random_below(20),
+			      .groups = groups,
+			      .sigmask = random_64(),
+			      .sigignore = random_64(),
+			      .token = text[0],
+			      .path = text[1],
+			      .cwd = text[2] };
+	unsigned int texts = 4 + random_below(TEXTS - 3);
+
+	for (int i = 0; i < TEXTS; i++) {
+		size_t n = i < 2 ? 1 + random_below(60) : random_below(99);
+
+		for (size_t c = 0; c < n; c++)
+			text[i][c] = 1 + random_below(255);
+		text[i][n] = '\0';
+	}
+	text[2][0] = '/';
+	for (int i = 0; i < 20; i++)
+		groups[i] = random_64();
+	for (int i = 0; i < JOB_RLIMITS; i++)
+		s.rlimit[i][0] = s.rlimit[i][1] = random_64();
+	s.argc = 1 + random_below(texts - 3);
+	s.envc = texts - 3 - s.argc;
+	s.argv = list;
+	for (unsigned int i = 0; i < s.argc; i++)
+		list[i] = text[3 + i];
+	list[s.argc] = NULL;
+	s.envp = list + s.argc + 1;
+	for (unsigned int i = 0; i < s.envc; i++)
+		s.envp[i] = text[3 + s.argc + i];
+	s.envp[s.envc] = NULL;
+	return s;
+}
+
+static void same_spec(const struct job_spec *a, const struct job_spec *b)
+{
+	assert_int_equal(a->flags, b->flags);
+	assert_int_equal(a->umask, b->umask);
+	assert_int_equal(a->nice, b->nice);
+	assert_int_equal(a->uid, b->uid);
+	assert_int_equal(a->gid, b->gid);
+	assert_int_equal(a->ngroups, b->ngroups);
+	if (a->ngroups)
+		assert_memory_equal(a->groups, b->groups, a->ngroups * sizeof(*a->groups));
+	assert_memory_equal(a->rlimit, b->rlimit, sizeof(a->rlimit));
+	assert_int_equal(a->sigmask, b->sigmask);
+	assert_int_equal(a->sigignore, b->sigignore);
+	assert_string_equal(a->token, b->token);
+	assert_string_equal(a->path, b->path);
+	assert_string_equal(a->cwd, b->cwd);
+	assert_int_equal(a->argc, b->argc);
+	assert_int_equal(a->envc, b->envc);
+	for (unsigned int i = 0; i < a->argc; i++)
+		assert_string_equal(a->argv[i], b->argv[i]);
+	for (unsigned int i = 0; i < a->envc; i++)
+		assert_string_equal(a->envp[i], b->envp[i]);
+	assert_null(b->argv[b->argc]);
+	assert_null(b->envp[b->envc]);
+}
+
+/* Encoded into memory of just this size, so that a checker sees one byte too many. */
+static uint8_t *encode(const struct job_spec *spec, size_t *size)
+{
+	uint8_t *bytes;
+
+	*size = job_encoded_size(spec);
+	assert_int_not_equal(*size, 0);
+	bytes = malloc(*size);
+	assert_non_null(bytes);
+	job_encode(spec, bytes);
+	return bytes;
+}
+
+static void test_job(void **state)
+{
+	random_begin();
+	for (int round = 0; round < 300; round++) {
+		struct job_spec spec = spec_random(), back;
+		size_t size;
+		uint8_t *bytes = encode(&spec, &size);
+
+		assert_int_equal(job_decode(&back, bytes, size), 0);
+		same_spec(&spec, &back);
+		job_free(&back);
+		/* cut anywhere, or with something behind it */
+		for (size_t n = 0; n < size; n++) {
+			uint8_t *cut = malloc(n + !n);
+
+			assert_non_null(cut);
+			memcpy(cut, bytes, n);
+			assert_int_equal(job_decode(&back, cut, n), -EBADMSG);
+			free(cut);
+		}
+		bytes = realloc(bytes, size + 1);
+		assert_non_null(bytes);
+		bytes[size] = 0;
+		assert_int_equal(job_decode(&back, bytes, size + 1), -EBADMSG);
+		free(bytes);
+	}
+}
+
+/* Numbers out of their range, lying counts, texts too long. */
+static void test_malformed(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned int word;
+		uint32_t value;
+	} bad[] = { { "version", 0, 2 },
+		    { "version", 0, 0 },
+		    { "flags", 1, JOB_FLAGS + 1 },
+		    { "umask", 2, 01000 },
+		    { "nice", 3, 20 },
+		    { "nice", 3, (uint32_t)-21 },
+		    { "groups", 6, JOB_GROUPS_MAX + 1 },
+		    { "groups", 6, UINT32_MAX },
+		    { "no arguments", 7, 0 },
+		    { "arguments", 7, UINT32_MAX },
+		    { "arguments", 7, 100000 },
+		    { "environment", 8, UINT32_MAX },
+		    { "environment", 8, 100000 } };
+	static char long_path[5000];
+	struct job_spec spec, back;
+	uint8_t *bytes;
+	size_t size;
+
+	random_begin();
+	spec = spec_random();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		bytes = encode(&spec, &size);
+		frame_put_u32(bytes + 4 * bad[i].word, bad[i].value);
+		if (job_decode(&back, bytes, size) != -EBADMSG)
+			fail_msg("%s of %u was taken", bad[i].what, bad[i].value);
+		free(bytes);
+	}
+	memset(long_path, '/', sizeof(long_path) - 1);
+	for (int i = 0; i < 6; i++) {
+		struct job_spec odd = spec;
+		const char **which[] = { &odd.token, &odd.path, &odd.cwd };
+
+		*which[i % 3] = i < 3 ? long_path : "";
+		bytes = encode(&odd, &size);
+		assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
+		free(bytes);
+	}
+	spec.cwd = "tmp";
+	bytes = encode(&spec, &size);
+	assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
+	free(bytes);
+}
+
+/* As large as ARG_MAX allows; above FRAME_JOB_MAX it is not encoded. */
+static void test_large(void **state)
+{
+	char *big = malloc(FRAME_JOB_MAX);
+	const char *argv[] = { "true", big, NULL }, *envp[] = { NULL };
+	struct job_spec spec = { .token = "@0.1",
+				 .path = "/bin/true",
+				 .cwd = "/",
+				 .argc = 2,
+				 .argv = argv,
+				 .envp = envp },
+			back;
+	size_t size;
+	uint8_t *bytes;
+
+	assert_non_null(big);
+	memset(big, 'x', FRAME_JOB_MAX);
+	big[6 << 20] = '\0';
+	bytes = encode(&spec, &size);
+	assert_int_equal(job_decode(&back, bytes, size), 0);
+	assert_int_equal(strlen(back.argv[1]), 6 << 20);
+	job_free(&back);
+	free(bytes);
+	big[6 << 20] = 'x';
+	big[FRAME_JOB_MAX - 1] = '\0';
+	assert_int_equal(job_encoded_size(&spec), 0);
+	free(big);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_headers),	  cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_exit),	  cmocka_unit_test(test_job),
+		cmocka_unit_test(test_malformed), cmocka_unit_test(test_large),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
