@@ -17,10 +17,10 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 	$(AR) rcs $@ $^
 
 # Allocations go through the wrappers of a test that has them (test_oom.c).
-$(O)/selftests/unit/test_oom: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(O)/selftests/unit/test_oom: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libeh.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) -lcmocka
+	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) -lcmocka
 .SECONDARY: $(UNIT:%=%.o)
 
 # Compiled anew, for the sanitizers see only what they have instrumented.
