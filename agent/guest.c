@@ -54,6 +54,13 @@ static bool guest_has_process(const struct guest *g)
 	return g->launch.pid > 0 && !g->reaped;
 }
 
+static void guest_close_relays(struct guest *g)
+{
+	relay_sink_close(&g->in);
+	for (int i = 0; i < 2; i++)
+		relay_source_close(&g->out[i], false);
+}
+
 /* Only when the stream is gone and no child is to be reaped any more. */
 static void guest_put(struct guest *g)
 {
@@ -66,9 +73,7 @@ static void guest_put(struct guest *g)
 	*at = g->next;
 	if (g->grouped)
 		cgroup_guest_end(g->place->id);
-	relay_sink_close(&g->in);
-	for (int i = 0; i < 2; i++)
-		relay_source_close(&g->out[i], false);
+	guest_close_relays(g);
 	for (int i = 0; i < 3; i++)
 		if (g->pipes[i] >= 0)
 			close(g->pipes[i]);
@@ -454,6 +459,7 @@ static void guest_on_closed(void *ctx, bool clean)
 		log_info("%s: the connection to its home node %s broke; its processes are killed",
 			 g->place ? g->place->id : "guest", peer_code(g->from));
 	event_del(g->limit);
+	guest_close_relays(g);	/* their events would resume the stream */
 	guest_kill(g);
 	guest_put(g);
 }

@@ -98,6 +98,15 @@ static int handoff_tell(struct handoff *h, enum frame_type type, const void *pay
 	return send(h->stub, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) == length ? 0 : -EPIPE;
 }
 
+static void handoff_abort(struct handoff *h)
+{
+	/* Its event would resume the stream. */
+	relay_source_close(&h->in, false);
+	if (h->channel.stream)
+		h2_abort(h->channel.stream);
+	h->channel.stream = NULL;
+}
+
 /* Nothing has started: the stub runs it at home, or says why not. */
 static void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error,
 			   const char *text)
@@ -112,9 +121,7 @@ static void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t e
 	if (h->placement && reason != EHS_REASON_NONE)
 		placement_failed(h->placement, reason);
 	h->placement = NULL;
-	if (h->channel.stream)
-		h2_abort(h->channel.stream);
-	h->channel.stream = NULL;
+	handoff_abort(h);
 	handoff_close_stub(h);
 	h->state = HANDOFF_OVER;
 	handoff_later(h);
@@ -133,9 +140,7 @@ static void handoff_stub_gone(struct handoff *h)
 			placement_failed(h->placement, EHS_REASON_KILLED);
 	}
 	h->placement = NULL;
-	if (h->channel.stream)
-		h2_abort(h->channel.stream);
-	h->channel.stream = NULL;
+	handoff_abort(h);
 	for (int i = 0; i < 2; i++)
 		relay_sink_close(&h->out[i]);
 	h->state = HANDOFF_OVER;
@@ -524,6 +529,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 	struct handoff *h = ctx;
 
 	h->channel.stream = NULL;
+	relay_source_close(&h->in, false);
 	switch (h->state) {
 	case HANDOFF_COMMITTED:
 		/* GO has not left: nothing has started, and the stub may still run it. */
