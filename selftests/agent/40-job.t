@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A task run by `ehstub` on another node behaves like a local one; two agents, no module."""
 
-import hashlib, os, random, signal, subprocess, sys, tempfile, threading, time
+import os, pty, random, select, signal, subprocess, sys, tempfile, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import Cluster, STUB, Tap, WAIT, until
 
 tap = Tap()
-c = Cluster(2)
+# A machine that is busy with other tests may stand still for a second: nobody is lost for that.
+c = Cluster(2, "heartbeat = 3000")
 work = tempfile.mkdtemp(prefix="ehs-job-", dir=c.dir)
 os.chmod(c.dir, 0o755)
 os.chmod(work, 0o777)
@@ -91,7 +92,7 @@ began = time.monotonic()
 code, out, err = run("/usr/bin/python3", "-c", flip, input=data, timeout=60)
 print(f"# {3 * 64 / (time.monotonic() - began):.0f} MiB/s")
 tap.ok(code == 0 and out == data and err == data, "64 MiB through pipes, byte-exact",
-       (code, len(out), len(err)))
+       f"{(code, len(out), len(err))}\n{c.log(0)}")
 name = os.path.join(work, "data")
 with open(name, "wb") as f:
     f.write(data)
@@ -264,6 +265,45 @@ tap.ok(until(lambda: states(remote) == "S"), "and goes on with it")
 p.kill()
 p.wait()
 tap.ok(until(lambda: states(remote) == "gone"), "SIGKILL of the stub ends the task")
+
+# ---- a terminal ----
+
+
+def terminal(*words):
+    """The stub as leader of a session with a terminal; its pid, the terminal's other side, what is shown."""
+    with c.net.enter(0):
+        pid, master = pty.fork()
+        if not pid:
+            os.execv(STUB, [STUB, "@0.1", words[0], *words])
+    shown = bytearray()
+
+    def see(what):
+        def look():
+            if select.select([master], [], [], 0)[0]:
+                try:
+                    shown.extend(os.read(master, 4096))
+                except OSError:
+                    pass
+            return what in shown
+        return until(look)
+    return pid, master, see
+
+
+pid, master, see = terminal("/bin/sh", "-c", "echo up; exec cat -E")
+see(b"up")
+os.write(master, b"a line\n")
+tap.ok(see(b"a line$"), "a line typed at the terminal reaches the task")
+os.write(master, b"\x1a")
+os.write(master, b"another\n")
+tap.ok(see(b"another$"), "^Z does not stop an orphaned group, as at home")
+os.write(master, b"\x04")
+tap.ok(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "^D ends its input")
+os.close(master)
+pid, master, see = terminal("/bin/sh", "-c", "echo up; exec sleep 60")
+see(b"up")
+os.write(master, b"\x03")
+tap.ok(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGINT, "^C interrupts it")
+os.close(master)
 
 # ---- faults ----
 
