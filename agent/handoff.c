@@ -287,7 +287,8 @@ static void handoff_lost(struct handoff *h)
 	snprintf(text, sizeof(text),
 		 "ehsched: %s was lost while it ran this task (%s); it is reported as killed\n",
 		 to ? peer_host(to) : "its node", placement_id(h->placement));
-	log_warning("%s", text);
+	log_warning("%s: %s was lost while it ran", placement_id(h->placement),
+		    to ? peer_host(to) : "its node");
 	placement_lost(h->placement);
 	h->placement = NULL;
 	if (h->fds[2] >= 0) {
