@@ -19,7 +19,8 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 {
 	const struct member *m = &group->members[child];
 
-	if (!m->present || m->draining || child == arrival->child)
+	/* home itself is a sender, or nobody would be looked for */
+	if (!m->present || m->draining)
 		return false;
 	if (arrival->tried && arrival->tried[child / 64] >> child % 64 & 1)
 		return false;

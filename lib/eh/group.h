@@ -58,7 +58,7 @@ void eh_grant_forget(struct eh_group *group, unsigned int child);
 
 /* ---- threshold.c ---- */
 
-/* ThresholdModify of the paper. Emits nothing when all thresholds stay as they are. */
+/* ThresholdModify of the paper. */
 void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx);
 /* The paper's rule on finish: follows a load that has fallen and stayed low. */
 void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, void *ctx);

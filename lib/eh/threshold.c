@@ -21,33 +21,22 @@ static uint64_t share(const struct member *m, const struct eh_sums *sums)
 void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx)
 {
 	struct eh_sums sums;
-	bool changed = false;
 
 	eh_group_sums(group, &sums);
+	group->calm = false;
+	group->epoch++;
+	/* All are told, those that keep theirs too, so that all are in one epoch. */
 	for (unsigned int i = 0; i < group->size; i++) {
 		struct member *m = &group->members[i];
-		uint64_t threshold;
 
 		if (!m->present)
 			continue;
-		threshold = share(m, &sums);
-		changed |= threshold != m->threshold;
-		m->threshold = threshold;
-	}
-	group->calm = false;
-	if (!changed)
-		return;
-	group->epoch++;
-	/* All are told, so that all are in one epoch. */
-	for (unsigned int i = 0; i < group->size; i++) {
-		const struct member *m = &group->members[i];
-
-		if (m->present)
-			emit(ctx, &(struct eh_update){ .type = EH_UP_THRESHOLD,
-						       .child = i,
-						       .threshold = m->threshold,
-						       .length = m->length,
-						       .epoch = group->epoch });
+		m->threshold = share(m, &sums);
+		emit(ctx, &(struct eh_update){ .type = EH_UP_THRESHOLD,
+					       .child = i,
+					       .threshold = m->threshold,
+					       .length = m->length,
+					       .epoch = group->epoch });
 	}
 }
 

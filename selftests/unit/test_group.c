@@ -577,7 +577,9 @@ static void test_bad_events(void **state)
 
 static void count_updates(void *ctx, const struct eh_update *update)
 {
-	++*(unsigned int *)ctx;
+	unsigned int *counts = ctx;
+
+	counts[update->type]++;
 }
 
 /* The largest values: no sum, share or comparison wraps. */
@@ -589,23 +591,40 @@ static void test_extremes(void **state)
 			      .threshold = 1000,
 			      .length = 1000,
 			      .capacity = EH_VALUE_MAX };
-	unsigned int updates = 0;
+	unsigned int updates[EH_UP_SUM + 1] = { 0 };
 	struct eh_sums sums;
 
 	for (e.child = 0; e.child < 1u << EH_N_MAX; e.child++)
-		assert_int_equal(eh_step(group, &e, 0, count_updates, &updates), 0);
+		assert_int_equal(eh_step(group, &e, 0, count_updates, updates), 0);
 	eh_group_sums(group, &sums);
 	assert_int_equal(sums.load, EH_VALUE_MAX << EH_N_MAX);
 	assert_int_equal(sums.state, EH_SENDER);
 	e = (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .id = 1, .size = EH_VALUE_MAX };
-	updates = 0;
-	assert_int_equal(eh_step(group, &e, 0, count_updates, &updates), 0);
-	/* all thresholds and the answer: nobody, for its load could not be counted; then the sums */
-	assert_int_equal(updates, (1u << EH_N_MAX) + 2);
+	memset(updates, 0, sizeof(updates));
+	assert_int_equal(eh_step(group, &e, 0, count_updates, updates), 0);
+	assert_int_equal(updates[EH_UP_THRESHOLD], 1u << EH_N_MAX);
+	assert_int_equal(updates[EH_UP_NONE], 1);
+	assert_int_equal(updates[EH_UP_PLACE], 0);
 	assert_int_equal(load_of(group, 1), EH_VALUE_MAX);
 	assert_true(threshold_of(group, 1) >= EH_VALUE_MAX);
 	eh_group_sums(group, &sums);
 	assert_int_equal(sums.state, EH_OK);
+	eh_group_free(group);
+}
+
+/* A child is not given more than can be counted. */
+static void test_full(void **state)
+{
+	const struct eh_event ask = { .type = EH_EV_ARRIVE, .id = 1, .size = EH_VALUE_MAX };
+	struct eh_group *group = group_new(1, 1000, true);
+
+	join(group, 0, 9000, 0, 0);
+	join(group, 1, 1, EH_VALUE_MAX, 0);
+	must(group, ask, 0);
+	assert_non_null(update_of(EH_UP_NONE));
+	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 1, .load = 0 }, 0);
+	must(group, ask, 0);
+	assert_non_null(update_of(EH_UP_PLACE));
 	eh_group_free(group);
 }
 
@@ -879,6 +898,7 @@ int main(void)
 		cmocka_unit_test(test_random_events),
 		cmocka_unit_test(test_bad_events),
 		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_ties),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_grants),
