@@ -205,12 +205,9 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 			e = (const struct inotify_event *)at;
 			for (f = cgroup_folders; f; f = next) {
 				next = f->next;
-				/* The queue ran over: look at all. */
-				if (f->watch != e->wd && !(e->mask & IN_Q_OVERFLOW))
-					continue;
-				cgroup_changed(f);
-				if (f->watch == e->wd)
-					break;
+				/* The queue ran over: look at all. It may be freed by that. */
+				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
+					cgroup_changed(f);
 			}
 		}
 	}
