@@ -201,7 +201,6 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 	while ((n = read(cgroup_inotify, buf, sizeof(buf))) > 0) {
 		for (char *at = buf; at < buf + n; at += sizeof(*e) + e->len) {
 			struct cgroup_folder *f, *next;
-			bool only;
 
 			e = (const struct inotify_event *)at;
 			for (f = cgroup_folders; f; f = next) {
