@@ -69,13 +69,14 @@ ok "SIGKILL of the stub is seen by the parent"
 wait_for 20 on "${host#n}" test ! -e "/proc/$remote"
 ok "and ends the task on $host"
 
-head -c $((64 << 20)) /dev/urandom >in
+# Emulated guests move some MiB a second; selftests/agent has 64 MiB, at this machine's own speed.
+head -c $((4 << 20)) /dev/urandom >in
 ehctl run -- bash -c "$PROBE copy <in >copy1 2>copy2"
 cmp in copy1 && "$PROBE" copy <in 2>&1 >/dev/null | cmp - copy2
-ok "64 MiB through files, byte-exact"
+ok "4 MiB through files, byte-exact"
 ehctl run -- bash -c "set -o pipefail; cat in | $PROBE copy 2>copy2 | cat >copy1"
 cmp in copy1 && "$PROBE" copy <in 2>&1 >/dev/null | cmp - copy2
-ok "64 MiB through pipes, byte-exact"
+ok "4 MiB through three tasks and pipes, byte-exact"
 rm -f in copy1 copy2
 
 # Environment, folder, mask, limits, signals, groups: as a local run prints them.
@@ -92,8 +93,8 @@ two' EMPTY= BYTES=\$'\\xff\\xfe'
 		nice -n 3 env -u SHLVL -u _ -u EHS_WHERE \$LATE $PROBE env"
 	LATE= "${as[@]}" bash -c "$script" >local.env
 	LATE=EHS_WHERE=$PWD/where "${as[@]}" ehctl run -- bash -c "$script" >away.env
-	diff <(grep -v '^env LATE\|^env EHS_WHERE' local.env) \
-		<(grep -v '^env LATE\|^env EHS_WHERE' away.env) >differ
+	diff <(grep -av '^env LATE\|^env EHS_WHERE' local.env) \
+		<(grep -av '^env LATE\|^env EHS_WHERE' away.env) >differ
 	ok "$user: cwd, environment, umask, limits, ids, signals are the caller's" "$(cat differ)"
 	[ -s where ] && ! grep -q "^$(hostname)$" where
 	ok "$user: the task was away" "$(cat where; ehctl tasks)"

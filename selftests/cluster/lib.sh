@@ -14,6 +14,7 @@ ok() {		# ok NAME: the last command's status decides
 	else
 		failed=$((failed + 1))
 		echo "not ok $count - $name"
+		echo "# after $SECONDS s"
 		[ -z "${2-}" ] || sed 's/^/# /' <<<"$2"
 	fi
 }

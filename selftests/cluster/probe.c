@@ -172,6 +172,8 @@ static int reap(const char *out, char **argv)
 	fcntl(fileno(f), F_SETFD, FD_CLOEXEC);
 	pid = fork();
 	if (!pid) {
+		/* as a shell with job control: in an orphaned group SIGTSTP does nothing */
+		setpgid(0, 0);
 		execvp(argv[0], argv);
 		_exit(die(argv[0]));
 	}
