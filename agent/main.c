@@ -204,6 +204,8 @@ exit_parts:
 	control_exit();
 	placement_exit();
 	node_exit();
+	/* libevent frees connections in the loop */
+	event_base_loop(agent.base, EVLOOP_NONBLOCK);
 free_base:
 	for (int i = 0; i < 3; i++)
 		if (signals[i])
