@@ -10,7 +10,7 @@
  *   server.c    the listening side            peer.c     the nodes, a connection to each
  *   control.c   member's role: reports, asks  group.c    controller's role (lib/eh)
  *   placement.c a task's way out of here: ask, reserve, verdict
- *   handoff.c   the stub's side: takes FRAME_JOB, drives the job stream at home
+ *   handoff.c stub.c  a task that is away: the job stream at home, its stub
  *   reserve.c   reservations: the executor has the last word
  *   guest.c     guests: the executor's side of a job stream
  *   launch.c    fork, credentials, exec of a guest

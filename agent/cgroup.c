@@ -22,14 +22,10 @@
 
 #include "agent.h"
 
-#define CGROUP_WEIGHT_MANAGED	"100"
-#define CGROUP_WEIGHT_GUEST	"50"	/* the owner's own work goes first */
+#define CGROUP_WEIGHT_MANAGED "100"
+#define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
 
-enum cgroup_kind {
-	CGROUP_MANAGED,
-	CGROUP_GUEST,
-	CGROUP_KINDS
-};
+enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
 
 static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
 
@@ -37,8 +33,8 @@ static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
 struct cgroup_folder {
 	struct cgroup_folder *next;
 	enum cgroup_kind kind;
-	int watch;		/* inotify's on its cgroup.events */
-	bool over;		/* a guest that has ended: to be removed */
+	int watch; /* inotify's on its cgroup.events */
+	bool over; /* a guest that has ended: to be removed */
 	char name[];
 };
 
@@ -407,8 +403,8 @@ int cgroup_init(const char *root)
 	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (cgroup_inotify < 0)
 		return -errno;
-	cgroup_event = event_new(agent.base, cgroup_inotify, EV_READ | EV_PERSIST, cgroup_on_event,
-				 NULL);
+	cgroup_event =
+		event_new(agent.base, cgroup_inotify, EV_READ | EV_PERSIST, cgroup_on_event, NULL);
 	err = cgroup_event && !event_add(cgroup_event, NULL) ? 0 : -ENOMEM;
 	if (err)
 		goto close_inotify;

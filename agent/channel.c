@@ -160,7 +160,7 @@ static int channel_parse(struct channel *c, const uint8_t *data, size_t length)
 		if (!c->left)
 			c->have = 0;
 		if (!c->stream)
-			break;	/* the owner has given it up */
+			break; /* the owner has given it up */
 	}
 	return err;
 }

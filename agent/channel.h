@@ -10,13 +10,13 @@
 #include "relay.h"
 
 struct channel {
-	struct h2_stream *stream;	/**< NULL: gone */
+	struct h2_stream *stream; /**< NULL: gone */
 	/** A frame other than data. Non-zero: not allowed now, the stream is reset. */
 	int (*frame)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	void *ctx;
-	struct relay_source *sources[2];	/**< sent from; NULL: none */
-	struct relay_sink *sinks[3];		/**< by descriptor; NULL: no such data may come */
-	bool finish;		/**< end our direction when all has been sent */
+	struct relay_source *sources[2]; /**< sent from; NULL: none */
+	struct relay_sink *sinks[3]; /**< by descriptor; NULL: no such data may come */
+	bool finish; /**< end our direction when all has been sent */
 	/* private */
 	struct evbuffer *in, *out;
 	uint8_t head[FRAME_HEADER];
@@ -26,8 +26,8 @@ struct channel {
 	bool turn;
 };
 
-int channel_init(struct channel *c);	/**< 0 or -ENOMEM */
-void channel_exit(struct channel *c);	/**< the stream is not touched */
+int channel_init(struct channel *c); /**< 0 or -ENOMEM */
+void channel_exit(struct channel *c); /**< the stream is not touched */
 /** Queues a frame and resumes the stream. 0 or -ENOMEM. */
 int channel_send(struct channel *c, enum frame_type type, const void *payload, uint32_t length);
 int channel_send_u32(struct channel *c, enum frame_type type, uint32_t a);

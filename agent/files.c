@@ -23,9 +23,9 @@
 #include "agent.h"
 #include "clock.h"
 
-#define FILES_CACHE	1024		/* entries, one for a hash; 80 bytes each */
-#define FILES_QUEUE_MAX	256
-#define FILES_BLOCK	(256u << 10)
+#define FILES_CACHE 1024 /* entries, one for a hash; 80 bytes each */
+#define FILES_QUEUE_MAX 256
+#define FILES_BLOCK (256u << 10)
 
 /* All that changes when a file's content does. */
 struct files_key {
@@ -50,13 +50,13 @@ struct files_work {
 	struct files_work *next;
 	struct files_key key;
 	int fd;
-	struct files_wait *waits;	/* the loop's; the worker leaves it alone */
-	XXH128_hash_t digest;		/* the worker's until it is finished */
+	struct files_wait *waits; /* the loop's; the worker leaves it alone */
+	XXH128_hash_t digest; /* the worker's until it is finished */
 	bool good;
 };
 
 static struct files_entry *files_cache;
-static struct files_work *files_open;	/* the loop's list of all that is under way */
+static struct files_work *files_open; /* the loop's list of all that is under way */
 static unsigned int files_open_count;
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -140,7 +140,8 @@ static void *files_worker(void *arg)
 		files_ring[at].finished = true;
 		pthread_mutex_unlock(&files_lock);
 		if (write(files_event, &one, sizeof(one)) != sizeof(one))
-			log_error("the digest of a program cannot be reported: %s", strerror(errno));
+			log_error("the digest of a program cannot be reported: %s",
+				  strerror(errno));
 	}
 	return NULL;
 }
@@ -205,8 +206,8 @@ static int files_start(void)
 	files_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (files_event < 0)
 		goto free_cache;
-	files_done_event = event_new(agent.base, files_event, EV_READ | EV_PERSIST, files_on_done,
-				     NULL);
+	files_done_event =
+		event_new(agent.base, files_event, EV_READ | EV_PERSIST, files_on_done, NULL);
 	if (!files_done_event || event_add(files_done_event, NULL))
 		goto close_event;
 	/* Signals are the loop's. */
@@ -379,7 +380,8 @@ void files_same_program(const json_t *there, const char *path, files_same_fn don
 	int fd;
 
 	if (json_unpack((json_t *)there, "{s:s,s:I,s:I,s:I,s:s}", "boot_id", &boot, "dev", &dev,
-			"ino", &ino, "size", &size, "digest", &digest) || strlen(digest) != 32) {
+			"ino", &ino, "size", &size, "digest", &digest) ||
+	    strlen(digest) != 32) {
 		done(ctx, false);
 		return;
 	}
@@ -413,16 +415,16 @@ differ:
 static bool files_is_shared(const char *path)
 {
 	static const uint32_t shared[] = {
-		0x6969,		/* NFS */
-		0x01021997,	/* 9p */
-		0xff534d42,	/* CIFS */
-		0xfe534d42,	/* SMB2 */
-		0x65735546,	/* FUSE: sshfs, GlusterFS, ... */
-		0x00c36400,	/* Ceph */
-		0x5346414f,	/* AFS */
-		0x01161970,	/* GFS2 */
-		0x7461636f,	/* OCFS2 */
-		0x0bd00bd0,	/* Lustre */
+		0x6969, /* NFS */
+		0x01021997, /* 9p */
+		0xff534d42, /* CIFS */
+		0xfe534d42, /* SMB2 */
+		0x65735546, /* FUSE: sshfs, GlusterFS, ... */
+		0x00c36400, /* Ceph */
+		0x5346414f, /* AFS */
+		0x01161970, /* GFS2 */
+		0x7461636f, /* OCFS2 */
+		0x0bd00bd0, /* Lustre */
 	};
 	struct statfs fs;
 

@@ -19,30 +19,30 @@
 #include "reserve.h"
 
 enum guest_state {
-	GUEST_NEW,		/* waits for FRAME_JOB */
-	GUEST_PREPARING,	/* forked, takes on the job's limits and user */
-	GUEST_READY,		/* waits for FRAME_GO */
-	GUEST_STARTING,		/* about to exec */
+	GUEST_NEW, /* waits for FRAME_JOB */
+	GUEST_PREPARING, /* forked, takes on the job's limits and user */
+	GUEST_READY, /* waits for FRAME_GO */
+	GUEST_STARTING, /* about to exec */
 	GUEST_RUNNING,
-	GUEST_EXITED,		/* its last output, or children that go on with it */
+	GUEST_EXITED, /* its last output, or children that go on with it */
 };
 
 struct guest {
 	struct guest *next;
 	enum guest_state state;
 	struct peer *from;
-	struct reservation *place;	/* what it was promised; NULL: no job yet */
+	struct reservation *place; /* what it was promised; NULL: no job yet */
 	struct channel channel;
 	struct relay_sink in;
 	struct relay_source out[2];
 	struct launch launch;
-	struct event *control, *limit;	/* launch.control; time for the job and its GO */
+	struct event *control, *limit; /* launch.control; time for the job and its GO */
 	int64_t started;
-	bool grouped;		/* has a folder of its own */
-	bool emptied;		/* nothing is left in it */
-	bool reaped, told;	/* FRAME_EXIT is queued */
-	int pipes[3];		/* our ends until it starts */
-	uint64_t owed[2];	/* source.sent at which all output from before the exit is out */
+	bool grouped; /* has a folder of its own */
+	bool emptied; /* nothing is left in it */
+	bool reaped, told; /* FRAME_EXIT is queued */
+	int pipes[3]; /* our ends until it starts */
+	uint64_t owed[2]; /* source.sent at which all output from before the exit is out */
 	struct frame_exit end;
 };
 
@@ -249,10 +249,11 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 {
 	g->reaped = true;
 	if (g->state == GUEST_STARTING)
-		guest_on_control(-1, 0, g);	/* it may have executed and ended since */
+		guest_on_control(-1, 0, g); /* it may have executed and ended since */
 	if (g->state != GUEST_RUNNING) {
 		if (g->state < GUEST_RUNNING && g->channel.stream)
-			guest_refuse(g, EHS_REASON_START_FAILED, 0, "its process died before the start");
+			guest_refuse(g, EHS_REASON_START_FAILED, 0,
+				     "its process died before the start");
 		return;
 	}
 	g->state = GUEST_EXITED;
@@ -340,8 +341,8 @@ static int guest_start(struct guest *g, const struct job_spec *spec)
 		goto close_its;
 	g->started = clock_wall_ms();
 	g->state = GUEST_PREPARING;
-	g->control = event_new(agent.base, g->launch.control, EV_READ | EV_PERSIST,
-			       guest_on_control, g);
+	g->control =
+		event_new(agent.base, g->launch.control, EV_READ | EV_PERSIST, guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL))
 		err = -ENOMEM;
 close_its:
@@ -415,8 +416,9 @@ static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, 
 		fd = channel_fd(payload, length, 8);
 		if (fd < 1)
 			return -EPROTO;
-		return g->out[fd - 1].fd < 0 ? 0 :
-		       relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
+		return g->out[fd - 1].fd < 0
+			       ? 0
+			       : relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
 	default:
 		return -EPROTO;
 	}
@@ -432,7 +434,7 @@ static int guest_on_data(void *ctx, const uint8_t *data, size_t length)
 		log_warning("node %s sent what its job may not: %s", peer_code(g->from),
 			    strerror(-err));
 	else if (g->channel.stream)
-		h2_resume(g->channel.stream);	/* credit may have come */
+		h2_resume(g->channel.stream); /* credit may have come */
 	return err;
 }
 
@@ -459,7 +461,7 @@ static void guest_on_closed(void *ctx, bool clean)
 		log_info("%s: the connection to its home node %s broke; its processes are killed",
 			 g->place ? g->place->id : "guest", peer_code(g->from));
 	event_del(g->limit);
-	guest_close_relays(g);	/* their events would resume the stream */
+	guest_close_relays(g); /* their events would resume the stream */
 	guest_kill(g);
 	guest_put(g);
 }
@@ -559,7 +561,9 @@ bool guest_known(const char *id)
 
 static const char *guest_state_name(const struct guest *g)
 {
-	return g->state < GUEST_RUNNING ? "starting" : g->state == GUEST_RUNNING ? "running" : "ended";
+	return g->state < GUEST_RUNNING	   ? "starting"
+	       : g->state == GUEST_RUNNING ? "running"
+					   : "ended";
 }
 
 void guest_list(json_t *tasks)
@@ -570,11 +574,12 @@ void guest_list(json_t *tasks)
 		if (!guest_has_process(g) || !g->place)
 			continue;
 		json_array_append_new(
-			tasks, json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s}", "id", g->place->id,
-					 "pid", (int)g->launch.pid, "home", peer_code(g->from),
-					 "executor", agent.code, "command", g->place->command, "uid",
-					 (json_int_t)g->place->uid, "state", guest_state_name(g),
-					 "reason", "guest", "started", clock_text(g->started, when)));
+			tasks,
+			json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s}", "id", g->place->id,
+				  "pid", (int)g->launch.pid, "home", peer_code(g->from), "executor",
+				  agent.code, "command", g->place->command, "uid",
+				  (json_int_t)g->place->uid, "state", guest_state_name(g), "reason",
+				  "guest", "started", clock_text(g->started, when)));
 	}
 }
 

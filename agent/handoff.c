@@ -14,88 +14,23 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent.h"
-#include "channel.h"
+#include "handoff.h"
 #include "reason.h"
 #include "wire/job.h"
 
-#define HANDOFF_EXPLICIT_MS	60000	/* the user waits; a large program is digested first */
-#define HANDOFF_WATCH_MS	250
+#define HANDOFF_EXPLICIT_MS 60000 /* the user waits; a large program is digested first */
 
-enum handoff_state {
-	HANDOFF_ASKING,		/* an explicit one waits for its placement */
-	HANDOFF_SENT,		/* waits for READY */
-	HANDOFF_COMMITTED,	/* GO is queued or sent */
-	HANDOFF_RUNNING,
-	HANDOFF_EXITED,		/* FRAME_EXIT has come; output may still be to be written */
-	HANDOFF_LOST,
-	HANDOFF_OVER,		/* the stub has been told; only the rest is relayed */
-};
-
-struct handoff {
-	struct handoff *next;
-	enum handoff_state state;
-	int stub;		/* socket; -1: closed */
-	struct event *reading;	/* of it */
-	struct event *later;	/* looks whether it is over, outside of all calls */
-	struct event *limit;	/* until READY */
-	uint8_t frame[FRAME_HEADER + 8];	/* from the stub */
-	unsigned int have;
-	pid_t pid;
-	bool asking;		/* handoff_on_decided() will be called */
-	bool stopped_there, stopped_by_us;
-	struct placement *placement;
-	struct channel channel;
-	uint8_t *job;		/* FRAME_JOB as it will be sent; NULL: sent or not yet known */
-	size_t job_length, job_sent;
-	struct relay_source in;
-	struct relay_sink out[2];
-	int fds[3];		/* until the task has started */
-	uint64_t exit_at[2];	/* sink.done at which all output before the exit is written */
-	uint8_t exit[FRAME_EXIT_SIZE];
-};
-
-static struct handoff *handoff_list;
+struct handoff *handoff_list;
 static unsigned int handoff_number;
-static struct event *handoff_watch;	/* timer, while any is away */
 
 unsigned int handoff_count(void)
 {
 	return handoff_number;
 }
 
-/* ---- the stub ---- */
-
-static void handoff_later(struct handoff *h)
+void handoff_later(struct handoff *h)
 {
 	event_active(h->later, 0, 0);
-}
-
-static void handoff_close_stub(struct handoff *h)
-{
-	if (h->stub < 0)
-		return;
-	event_del(h->reading);
-	close(h->stub);
-	h->stub = -1;
-}
-
-/*
- * Frames to a stub are few and small, and it reads them or is gone: what does
- * not fit into the socket's buffer means that it is not one of ours.
- */
-static int handoff_tell(struct handoff *h, enum frame_type type, const void *payload,
-			uint32_t length)
-{
-	uint8_t frame[FRAME_HEADER + 512];
-
-	if (h->stub < 0)
-		return -EPIPE;
-	frame_header(frame, type, length);
-	if (length)
-		memcpy(frame + FRAME_HEADER, payload, length);
-	length += FRAME_HEADER;
-	return send(h->stub, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) == length ? 0 : -EPIPE;
 }
 
 static void handoff_abort(struct handoff *h)
@@ -117,20 +52,20 @@ static void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t e
 	frame_put_u32(payload, reason);
 	frame_put_u32(payload + 4, error);
 	memcpy(payload + 8, text, n);
-	handoff_tell(h, FRAME_REFUSED, payload, 8 + n);
+	stub_tell(h, FRAME_REFUSED, payload, 8 + n);
 	if (h->placement && reason != EHS_REASON_NONE)
 		placement_failed(h->placement, reason);
 	h->placement = NULL;
 	handoff_abort(h);
-	handoff_close_stub(h);
+	stub_close(h);
 	h->state = HANDOFF_OVER;
 	handoff_later(h);
 }
 
 /* The stub was killed, or broke the rules: the remote task goes with it. */
-static void handoff_stub_gone(struct handoff *h)
+void handoff_stub_gone(struct handoff *h)
 {
-	handoff_close_stub(h);
+	stub_close(h);
 	if (h->state == HANDOFF_OVER)
 		return;
 	if (h->placement) {
@@ -147,81 +82,6 @@ static void handoff_stub_gone(struct handoff *h)
 	handoff_later(h);
 }
 
-/* The stub sends signals only. */
-static void handoff_on_stub(evutil_socket_t fd, short what, void *arg)
-{
-	struct handoff *h = arg;
-	enum frame_type type;
-	uint32_t length;
-	ssize_t n;
-
-	for (;;) {
-		n = recv(h->stub, h->frame + h->have, sizeof(h->frame) - h->have, MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (n <= 0)
-			break;
-		h->have += n;
-		if (h->have < sizeof(h->frame))
-			continue;
-		h->have = 0;
-		if (frame_parse(h->frame, &type, &length) || type != FRAME_SIGNAL || length != 8 ||
-		    frame_get_u32(h->frame + FRAME_HEADER) - 1 > 63) {
-			log_warning("stub %d sent what a stub may not; its task is ended",
-				    (int)h->pid);
-			break;
-		}
-		/* It runs, so whatever stopped it is over: a SIGCONT is in this frame or follows. */
-		h->stopped_by_us = false;
-		if (h->state == HANDOFF_RUNNING)
-			channel_send(&h->channel, FRAME_SIGNAL, h->frame + FRAME_HEADER, 8);
-	}
-	handoff_stub_gone(h);
-}
-
-/*
- * SIGSTOP cannot be caught, and no descriptor tells of a stop. So the states
- * of stubs are looked at, in one timer for all and only while one is away.
- */
-static char handoff_stub_state(const struct handoff *h)
-{
-	char name[32], text[512], *at;
-	ssize_t n;
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)h->pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return '?';
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return '?';
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	return at && at[1] == ' ' ? at[2] : '?';
-}
-
-static void handoff_on_watch(evutil_socket_t fd, short what, void *arg)
-{
-	struct handoff *h;
-
-	for (h = handoff_list; h; h = h->next) {
-		bool stopped;
-
-		if (h->state != HANDOFF_RUNNING || h->stub < 0)
-			continue;
-		stopped = handoff_stub_state(h) == 'T';
-		if (stopped && !h->stopped_there && !h->stopped_by_us) {
-			h->stopped_by_us = true;
-			channel_send_2u32(&h->channel, FRAME_SIGNAL, SIGSTOP, 0);
-		} else if (!stopped && h->stopped_by_us) {
-			h->stopped_by_us = false;
-			channel_send_2u32(&h->channel, FRAME_SIGNAL, SIGCONT, 0);
-		}
-	}
-}
-
 /* ---- the end ---- */
 
 static void handoff_free(struct handoff *h)
@@ -232,9 +92,9 @@ static void handoff_free(struct handoff *h)
 		;
 	*at = h->next;
 	handoff_number--;
-	if (!handoff_number && handoff_watch)
-		event_del(handoff_watch);
-	handoff_close_stub(h);
+	if (!handoff_number)
+		stub_watch(false);
+	stub_close(h);
 	relay_source_close(&h->in, false);
 	for (int i = 0; i < 2; i++)
 		relay_sink_close(&h->out[i]);
@@ -265,17 +125,17 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 
 	if (h->state == HANDOFF_EXITED && handoff_written(h)) {
 		/* The stub ends with this, and others may wait for its end to read the output. */
-		handoff_tell(h, FRAME_EXIT, h->exit, sizeof(h->exit));
-		handoff_close_stub(h);
+		stub_tell(h, FRAME_EXIT, h->exit, sizeof(h->exit));
+		stub_close(h);
 		h->state = HANDOFF_OVER;
 	} else if (h->state == HANDOFF_LOST && !relay_sink_held(&h->out[0]) &&
 		   !relay_sink_held(&h->out[1])) {
-		handoff_tell(h, FRAME_LOST, NULL, 0);
-		handoff_close_stub(h);
+		stub_tell(h, FRAME_LOST, NULL, 0);
+		stub_close(h);
 		h->state = HANDOFF_OVER;
 	}
-	if (h->state == HANDOFF_OVER && !h->asking && !h->channel.stream && !relay_sink_held(&h->out[0]) &&
-	    !relay_sink_held(&h->out[1]))
+	if (h->state == HANDOFF_OVER && !h->asking && !h->channel.stream &&
+	    !relay_sink_held(&h->out[0]) && !relay_sink_held(&h->out[1]))
 		handoff_free(h);
 }
 
@@ -331,8 +191,8 @@ static bool handoff_is_merged(const int fds[3])
 	pid_t me = getpid();
 
 	return fds[1] >= 0 && fds[2] >= 0 &&
-	       syscall(SYS_kcmp, me, me, KCMP_FILE, (unsigned long)fds[1],
-		       (unsigned long)fds[2]) == 0;
+	       syscall(SYS_kcmp, me, me, KCMP_FILE, (unsigned long)fds[1], (unsigned long)fds[2]) ==
+		       0;
 }
 
 static void handoff_open_relays(struct handoff *h)
@@ -383,7 +243,7 @@ static int handoff_on_ready(struct handoff *h)
 		return -EPROTO;
 	event_del(h->limit);
 	/* In the stub's queue before GO can leave: it will not run the task itself any more. */
-	if (handoff_tell(h, FRAME_COMMIT, NULL, 0)) {
+	if (stub_tell(h, FRAME_COMMIT, NULL, 0)) {
 		handoff_stub_gone(h);
 		return 0;
 	}
@@ -399,7 +259,7 @@ static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_
 	placement_started(h->placement, h->pid, frame_get_u32(payload));
 	handoff_open_relays(h);
 	h2_resume(h->channel.stream);
-	if (length <= 512 && handoff_tell(h, FRAME_STARTED, payload, length))
+	if (length <= 512 && stub_tell(h, FRAME_STARTED, payload, length))
 		handoff_stub_gone(h);
 	return 0;
 }
@@ -424,7 +284,7 @@ static int handoff_on_stopped(struct handoff *h, const uint8_t *payload, uint32_
 		return -EPROTO;
 	h->stopped_there = true;
 	/* The stub was stopped first, and this is the echo. */
-	if (!h->stopped_by_us && handoff_tell(h, FRAME_STOPPED, payload, length))
+	if (!h->stopped_by_us && stub_tell(h, FRAME_STOPPED, payload, length))
 		handoff_stub_gone(h);
 	return 0;
 }
@@ -492,7 +352,7 @@ static int handoff_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (err)
 		log_warning("a job's executor sent what it may not: %s", strerror(-err));
 	else if (h->channel.stream)
-		h2_resume(h->channel.stream);	/* credit may have come */
+		h2_resume(h->channel.stream); /* credit may have come */
 	return err;
 }
 
@@ -709,7 +569,6 @@ static int handoff_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid
 
 static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 {
-	const struct timeval often = { 0, HANDOFF_WATCH_MS * 1000 };
 	struct handoff *h = calloc(1, sizeof(*h));
 
 	if (!h)
@@ -725,21 +584,19 @@ static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 	h->channel.sources[0] = &h->in;
 	h->channel.sinks[1] = &h->out[0];
 	h->channel.sinks[2] = &h->out[1];
-	h->reading = event_new(agent.base, socket, EV_READ | EV_PERSIST, handoff_on_stub, h);
 	h->limit = evtimer_new(agent.base, handoff_on_limit, h);
 	h->later = event_new(agent.base, -1, 0, handoff_on_later, h);
-	if (!handoff_watch)
-		handoff_watch = event_new(agent.base, -1, EV_PERSIST, handoff_on_watch, NULL);
-	if (!h->reading || !h->limit || !h->later || !handoff_watch ||
-	    event_add(h->reading, NULL) || channel_init(&h->channel))
+	if (!h->limit || !h->later || stub_open(h) || channel_init(&h->channel))
 		goto free_handoff;
-	if (!handoff_number)
-		event_add(handoff_watch, &often);
+	if (!handoff_number && stub_watch(true))
+		goto exit_channel;
 	handoff_number++;
 	h->next = handoff_list;
 	handoff_list = h;
 	return h;
 
+exit_channel:
+	channel_exit(&h->channel);
 free_handoff:
 	if (h->reading)
 		event_free(h->reading);
@@ -775,7 +632,8 @@ void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pi
 	if (spec.token[0] != '@') {
 		h->placement = placement_by_token(spec.token);
 		if (!h->placement) {
-			handoff_refuse(h, EHS_REASON_LEASE_OVER, 0, reason_text(EHS_REASON_LEASE_OVER));
+			handoff_refuse(h, EHS_REASON_LEASE_OVER, 0,
+				       reason_text(EHS_REASON_LEASE_OVER));
 			goto free_spec;
 		}
 		if (placement_uid(h->placement) != uid) {

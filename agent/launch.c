@@ -79,7 +79,7 @@ static void child_signals(uint64_t ignored)
 {
 	struct {
 		uintptr_t handler, rest[7];
-	} act;	/* the kernel's struct begins so; zero is SIG_DFL */
+	} act; /* the kernel's struct begins so; zero is SIG_DFL */
 
 	memset(&act, 0, sizeof(act));
 	for (int sig = 1; sig <= LAUNCH_SIGNALS; sig++) {
@@ -97,7 +97,7 @@ static int child_limits(const struct job_spec *spec, const char *oom)
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (write(fd, oom, strlen(oom)) < 0)
-			errno = 0;	/* the default is a choice, too */
+			errno = 0; /* the default is a choice, too */
 		close(fd);
 	}
 	if (setpriority(PRIO_PROCESS, 0, spec->nice) && errno != EACCES && errno != EPERM)
@@ -156,8 +156,8 @@ static void child_group(void)
 	}
 }
 
-static void __attribute__((noreturn)) child_run(const struct job_spec *spec, const int fds[3],
-						 int control, const char *oom)
+static void __attribute__((noreturn))
+child_run(const struct job_spec *spec, const int fds[3], int control, const char *oom)
 {
 	struct launch_message news = { .stage = LAUNCH_DESCRIPTORS };
 	char go;
@@ -179,7 +179,7 @@ static void __attribute__((noreturn)) child_run(const struct job_spec *spec, con
 	news.stage = LAUNCH_READY;
 	if (send(control, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news) ||
 	    recv(control, &go, 1, 0) != 1)
-		_exit(0);	/* the agent has given it up */
+		_exit(0); /* the agent has given it up */
 	news.stage = LAUNCH_EXEC;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &spec->sigmask, NULL, sizeof(spec->sigmask));
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);

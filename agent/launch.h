@@ -12,15 +12,15 @@
 
 struct launch {
 	pid_t pid;
-	int pidfd;	/**< -1: not supported here */
-	int control;	/**< becomes readable: launch_read() */
+	int pidfd; /**< -1: not supported here */
+	int control; /**< becomes readable: launch_read() */
 };
 
 /** What the child says of itself. */
 struct launch_news {
-	bool end;		/**< its end was closed: by the exec, or by its death */
-	const char *what;	/**< else NULL: ready; or what failed */
-	int error;		/**< errno of it */
+	bool end; /**< its end was closed: by the exec, or by its death */
+	const char *what; /**< else NULL: ready; or what failed */
+	int error; /**< errno of it */
 };
 
 /**

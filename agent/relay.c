@@ -72,8 +72,8 @@ static ssize_t relay_write(int fd, enum relay_kind kind, const uint8_t *data, si
 			length = PIPE_BUF;
 	}
 	do {
-		n = kind == RELAY_SOCKET ? send(fd, data, length, MSG_DONTWAIT | MSG_NOSIGNAL) :
-					   write(fd, data, length);
+		n = kind == RELAY_SOCKET ? send(fd, data, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+					 : write(fd, data, length);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }

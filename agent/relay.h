@@ -21,9 +21,9 @@
 #include "wire/frame.h"
 
 enum relay_kind {
-	RELAY_OWN,	/**< our own description, non-blocking */
+	RELAY_OWN, /**< our own description, non-blocking */
 	RELAY_SOCKET,
-	RELAY_FILE,	/**< regular file, block device: always ready, cannot be waited for */
+	RELAY_FILE, /**< regular file, block device: always ready, cannot be waited for */
 	RELAY_OTHER,
 };
 
@@ -32,30 +32,30 @@ int relay_adopt(int fd, enum relay_kind *kind);
 
 /** A descriptor that is read, for the other side's sink. */
 struct relay_source {
-	int fd;			/**< -1: none, or its end was reached */
+	int fd; /**< -1: none, or its end was reached */
 	enum relay_kind kind;
 	enum frame_type type;
 	uint32_t credit;
 	uint64_t sent;
-	bool over;		/**< its end was reached; a file stays open, to be set back */
-	bool end;		/**< an empty frame is to be sent */
-	bool waiting;		/**< for its event */
+	bool over; /**< its end was reached; a file stays open, to be set back */
+	bool end; /**< an empty frame is to be sent */
+	bool waiting; /**< for its event */
 	struct event event;
-	struct h2_stream *stream;	/**< resumed when there is something */
+	struct h2_stream *stream; /**< resumed when there is something */
 };
 
 /** A descriptor that is written, from the other side's source. */
 struct relay_sink {
-	int fd;			/**< -1: none, closed or broken; bytes for it are dropped */
+	int fd; /**< -1: none, closed or broken; bytes for it are dropped */
 	enum relay_kind kind;
-	bool end;		/**< closed once all is written */
-	bool pipe;		/**< relay_sink_read() will be asked for */
-	uint32_t granted, taken;	/**< credit out; bytes disposed of since the last grant */
-	uint64_t done;		/**< bytes disposed of in all */
-	uint64_t written;	/**< of those, not dropped */
-	uint32_t unread;	/**< a broken pipe's content */
-	int probe;		/**< reading end of a pipe that was ended: asked for its content */
-	struct evbuffer *held;	/**< NULL: nothing waits */
+	bool end; /**< closed once all is written */
+	bool pipe; /**< relay_sink_read() will be asked for */
+	uint32_t granted, taken; /**< credit out; bytes disposed of since the last grant */
+	uint64_t done; /**< bytes disposed of in all */
+	uint64_t written; /**< of those, not dropped */
+	uint32_t unread; /**< a broken pipe's content */
+	int probe; /**< reading end of a pipe that was ended: asked for its content */
+	struct evbuffer *held; /**< NULL: nothing waits */
 	struct event event;
 	/** Bytes were written or dropped, or (broken) nobody reads any more. */
 	void (*moved)(void *ctx, struct relay_sink *sink, bool broken);

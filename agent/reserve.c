@@ -16,8 +16,8 @@
 #include "reserve.h"
 #include "user.h"
 
-#define RESERVE_SEEN_MAX	256
-#define RESERVE_TEXT_MAX	(EHS_PATH_MAX + 256)
+#define RESERVE_SEEN_MAX 256
+#define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
 
 /* The question while the program is compared. */
 struct reserve_ask {
@@ -27,7 +27,7 @@ struct reserve_ask {
 };
 
 static struct reservation *reserve_list;
-static unsigned int reserve_count;	/* those being checked included */
+static unsigned int reserve_count; /* those being checked included */
 static json_t *reserve_seen;
 
 void reserve_free(struct reservation *r)
@@ -144,7 +144,8 @@ static bool reserve_id_is_good(const struct peer *from, const char *id)
 {
 	size_t n = strlen(peer_code(from));
 
-	if (strncmp(id, peer_code(from), n) || id[n] != ':' || !id[n + 1] || strlen(id) >= RESERVE_ID_MAX)
+	if (strncmp(id, peer_code(from), n) || id[n] != ':' || !id[n + 1] ||
+	    strlen(id) >= RESERVE_ID_MAX)
 		return false;
 	for (id += n + 1; *id; id++)
 		if (!isdigit((unsigned char)*id))
@@ -165,11 +166,14 @@ static const char *reserve_check(const struct reservation *r, const char *user,
 		snprintf(text, RESERVE_TEXT_MAX, "node %s is being drained", agent.code);
 	} else if (guest_count() + reserve_count >= config->guests) {
 		*reason = EHS_REASON_GUEST_LIMIT;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s has its %u guests", agent.code, config->guests);
+		snprintf(text, RESERVE_TEXT_MAX, "node %s has its %u guests", agent.code,
+			 config->guests);
 	} else if (!r->uid && !config->allow_root) {
 		*reason = EHS_REASON_ROOT_REFUSED;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s runs no guests of root; allow-root in its configuration "
-			 "would let it", agent.code);
+		snprintf(text, RESERVE_TEXT_MAX,
+			 "node %s runs no guests of root; allow-root in its configuration "
+			 "would let it",
+			 agent.code);
 	} else if (!user != !here || (user && strcmp(user, here))) {
 		*reason = EHS_REASON_UNKNOWN_USER;
 		snprintf(text, RESERVE_TEXT_MAX, "user %u is %s at home, %s on node %s", r->uid,
@@ -179,7 +183,8 @@ static const char *reserve_check(const struct reservation *r, const char *user,
 		if (free_mib >= config->headroom)
 			return NULL;
 		*reason = EHS_REASON_NO_HEADROOM;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
+		snprintf(text, RESERVE_TEXT_MAX,
+			 "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
 			 agent.code, free_mib, config->headroom);
 	}
 	return text;
@@ -204,8 +209,8 @@ static void reserve_on_compared(void *ctx, bool same)
 	char text[RESERVE_TEXT_MAX];
 
 	if (!same) {
-		snprintf(text, sizeof(text), "%s is missing or not the same on node %s",
-			 ask->path, agent.code);
+		snprintf(text, sizeof(text), "%s is missing or not the same on node %s", ask->path,
+			 agent.code);
 		reserve_refuse(ask->answer, EHS_REASON_FILES_DIFFER, text);
 		goto drop;
 	}
@@ -216,8 +221,7 @@ static void reserve_on_compared(void *ctx, bool same)
 	r->next = reserve_list;
 	reserve_list = r;
 	reserve_note_seen(r->id);
-	h2_answer(ask->answer, 200,
-		  json_pack("{s:s,s:i}", "token", r->token, "lease", (int)lease));
+	h2_answer(ask->answer, 200, json_pack("{s:s,s:i}", "token", r->token, "lease", (int)lease));
 	control_touch();
 	goto done;
 drop:
@@ -253,7 +257,8 @@ void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answ
 			&command, "path", &path, "uid", &uid, "size", &size, "program", &program,
 			"cwd", &cwd) ||
 	    json_unpack(cwd, "{s:s}", "path", &cwd_path) || !reserve_id_is_good(from, id) ||
-	    !*path || strlen(path) > EHS_PATH_MAX || strlen(cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 || size > EHS_MAX_LOAD) {
+	    !*path || strlen(path) > EHS_PATH_MAX || strlen(cwd_path) > EHS_PATH_MAX || uid < 0 ||
+	    uid >= UINT32_MAX || size < 0 || size > EHS_MAX_LOAD) {
 		reserve_malformed(from, answer, "a member is missing or of the wrong kind");
 		return;
 	}

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include "agent.h"
 
-#define RESERVE_ID_MAX (EH_CODE_TEXT + 24)	/* "HOME:COOKIE" */
+#define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
 
 struct reservation {
 	struct reservation *next;

@@ -14,38 +14,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_HEADER	8
-#define FRAME_DATA_MAX	16384		/**< most bytes of one data frame */
-#define FRAME_WINDOW	65536		/**< bytes of a descriptor that may be on the way unasked */
-#define FRAME_JSON_MAX	(16u << 20)
-#define FRAME_JOB_MAX	(8u << 20)	/**< ARG_MAX is at most 6 MiB */
+#define FRAME_HEADER 8
+#define FRAME_DATA_MAX 16384 /**< most bytes of one data frame */
+#define FRAME_WINDOW 65536 /**< bytes of a descriptor that may be on the way unasked */
+#define FRAME_JSON_MAX (16u << 20)
+#define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 
 /** The agent's local socket: an abstract name, so one per network namespace.
  *  A client checks with SO_PEERCRED that root or its own user listens. */
-#define AGENT_SOCKET	"ehsched"
+#define AGENT_SOCKET "ehsched"
 
 enum frame_type {
 	/* stub -> agent -> executor */
-	FRAME_JOB = 1,	/**< struct job_spec, encoded; from a stub with fds 0-2 attached */
-	FRAME_GO,	/**< agent -> executor: exec now. Before it nothing has started */
-	FRAME_STDIN,	/**< data; empty: end of file */
-	FRAME_SIGNAL,	/**< u32 signal, u32 1: for the whole process group (from a terminal) */
-	FRAME_CLOSED,	/**< u32 fd: nobody reads 1 or 2 at home, or 0 there, any more */
+	FRAME_JOB = 1, /**< struct job_spec, encoded; from a stub with fds 0-2 attached */
+	FRAME_GO, /**< agent -> executor: exec now. Before it nothing has started */
+	FRAME_STDIN, /**< data; empty: end of file */
+	FRAME_SIGNAL, /**< u32 signal, u32 1: for the whole process group (from a terminal) */
+	FRAME_CLOSED, /**< u32 fd: nobody reads 1 or 2 at home, or 0 there, any more */
 	/* executor -> agent -> stub */
-	FRAME_READY,	/**< executor -> agent: prepared, waits for GO */
-	FRAME_COMMIT,	/**< agent -> stub: GO is about to be sent; from here only a REFUSED allows a local run */
-	FRAME_STARTED,	/**< u32 pid there, then the executor's node code as text */
-	FRAME_REFUSED,	/**< u32 reason (enum ehs_reason; 0: the chosen node is this one), u32 errno
+	FRAME_READY, /**< executor -> agent: prepared, waits for GO */
+	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; from here only a REFUSED allows a local run */
+	FRAME_STARTED, /**< u32 pid there, then the executor's node code as text */
+	FRAME_REFUSED, /**< u32 reason (enum ehs_reason; 0: the chosen node is this one), u32 errno
 			 *   or 0, text; nothing has started */
-	FRAME_STDOUT,	/**< data; empty: closed by the task */
+	FRAME_STDOUT, /**< data; empty: closed by the task */
 	FRAME_STDERR,
-	FRAME_STOPPED,	/**< u32 signal */
+	FRAME_STOPPED, /**< u32 signal */
 	FRAME_CONTINUED,
-	FRAME_EXIT,	/**< struct frame_exit; follows all output that came before the exit */
-	FRAME_LOST,	/**< agent -> stub: text; the task is reported as killed */
-	FRAME_TAKEN,	/**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT */
+	FRAME_EXIT, /**< struct frame_exit; follows all output that came before the exit */
+	FRAME_LOST, /**< agent -> stub: text; the task is reported as killed */
+	FRAME_TAKEN, /**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT */
 	/* agent <-> executor */
-	FRAME_WANT,	/**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
+	FRAME_WANT, /**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
 			 *   So a full pipe never holds up a signal or an exit behind it */
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
@@ -64,11 +64,11 @@ int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t 
 
 /** Payload of FRAME_EXIT: eight little-endian u64. */
 struct frame_exit {
-	uint64_t status;	/**< as waitpid gives it */
-	uint64_t user_us, system_us;	/**< processor time of the task and its waited-for children */
+	uint64_t status; /**< as waitpid gives it */
+	uint64_t user_us, system_us; /**< processor time of the task and its waited-for children */
 	uint64_t maxrss_kib, minflt, majflt, nvcsw, nivcsw;
 };
-#define FRAME_EXIT_SIZE	64
+#define FRAME_EXIT_SIZE 64
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);

@@ -8,11 +8,11 @@
 #include "frame.h"
 #include "job.h"
 
-#define JOB_VERSION	1
-#define JOB_WORDS	9	/* u32 of the head: version … envc */
-#define JOB_HEAD	(JOB_WORDS * 4 + JOB_RLIMITS * 16 + 16)
-#define JOB_TOKEN_MAX	63
-#define JOB_PATH_MAX	4095
+#define JOB_VERSION 1
+#define JOB_WORDS 9 /* u32 of the head: version … envc */
+#define JOB_HEAD (JOB_WORDS * 4 + JOB_RLIMITS * 16 + 16)
+#define JOB_TOKEN_MAX 63
+#define JOB_PATH_MAX 4095
 
 size_t job_encoded_size(const struct job_spec *spec)
 {

@@ -12,18 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOB_RLIMITS	16
-#define JOB_GROUPS_MAX	65536
+#define JOB_RLIMITS 16
+#define JOB_GROUPS_MAX 65536
 
 /** job_spec.flags */
-#define JOB_FD(n)	(1u << (n))	/**< descriptor n of 0-2 is open */
-#define JOB_TTY(n)	(8u << (n))	/**< it is a terminal */
+#define JOB_FD(n) (1u << (n)) /**< descriptor n of 0-2 is open */
+#define JOB_TTY(n) (8u << (n)) /**< it is a terminal */
 #define JOB_NO_NEW_PRIVS 64u
-#define JOB_EXPLICIT	128u		/**< from `ehctl exec`: a refusal is an error, no local run */
+#define JOB_EXPLICIT 128u /**< from `ehctl exec`: a refusal is an error, no local run */
 /* set by the home agent, which has the descriptors in hand */
-#define JOB_MERGED	256u		/**< 1 and 2 are one open file: one pipe there, so that order stays */
-#define JOB_NULL(n)	(512u << (n))	/**< descriptor n is /dev/null: the executor's own is used */
-#define JOB_FLAGS	4095u
+#define JOB_MERGED 256u /**< 1 and 2 are one open file: one pipe there, so that order stays */
+#define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor's own is used */
+#define JOB_FLAGS 4095u
 
 /**
  * Strings of a decoded specification point into the decoded buffer.
@@ -37,13 +37,13 @@ struct job_spec {
 	uint32_t uid, gid;
 	uint32_t ngroups;
 	const uint32_t *groups;
-	uint64_t rlimit[JOB_RLIMITS][2];	/**< soft, hard; ~0 for none */
-	uint64_t sigmask, sigignore;		/**< bit s-1 for signal s */
-	const char *token;	/**< reservation, or "@CODE", or "@auto" */
-	const char *path;	/**< program as given to exec */
+	uint64_t rlimit[JOB_RLIMITS][2]; /**< soft, hard; ~0 for none */
+	uint64_t sigmask, sigignore; /**< bit s-1 for signal s */
+	const char *token; /**< reservation, or "@CODE", or "@auto" */
+	const char *path; /**< program as given to exec */
 	const char *cwd;
 	uint32_t argc, envc;
-	const char **argv, **envp;	/**< NULL-terminated; allocated by job_decode */
+	const char **argv, **envp; /**< NULL-terminated; allocated by job_decode */
 };
 
 /** Bytes job_encode() will write, or 0 if that is above FRAME_JOB_MAX. */

@@ -246,7 +246,8 @@ static void test_channels(void **state)
 		from.sources[i] = &out[i];
 		/* one goes through a pipe, the other through a socket */
 		if (i)
-			assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+			assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
+					 0);
 		else
 			assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
 		relay_sink_init(&in[i], moved, NULL);
@@ -331,18 +332,17 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source), cmocka_unit_test(test_file),
-		cmocka_unit_test(test_sink),   cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_source),	 cmocka_unit_test(test_file),
+		cmocka_unit_test(test_sink),	 cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_channels), cmocka_unit_test(test_refused),
 	};
 	int failed;
-
 
 	agent.base = event_base_new();
 	if (!agent.base)
 		return 1;
 	random_begin();
-	signal(SIGPIPE, SIG_IGN);	/* as the agent does */
+	signal(SIGPIPE, SIG_IGN); /* as the agent does */
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	event_base_free(agent.base);
 	return failed;

@@ -71,5 +71,5 @@ void feed_step(struct stub *s)
 	if (n > 0)
 		feed_from += n;
 	else if (errno != EAGAIN && errno != EINTR)
-		feed_end(s);	/* the task has closed its standard input */
+		feed_end(s); /* the task has closed its standard input */
 }

@@ -124,8 +124,8 @@ int stub_send_job(struct stub *s)
 	if (!size)
 		return -E2BIG;
 	/* Given back at once: the stub stays for as long as the task runs. */
-	frame = mmap(NULL, FRAME_HEADER + size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	frame = mmap(NULL, FRAME_HEADER + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
 	if (frame == MAP_FAILED)
 		return -errno;
 	frame_header(frame, FRAME_JOB, size);

@@ -22,9 +22,9 @@
 #include "stub.h"
 
 /* An agent that is stopped or stuck must not hold an exec for ever. */
-#define STUB_ANSWER_MS		10000
+#define STUB_ANSWER_MS 10000
 /* From `ehctl exec`: the user waits; a large program is digested there first. */
-#define STUB_EXPLICIT_MS	120000
+#define STUB_EXPLICIT_MS 120000
 
 static void say(const char *const *parts, int n)
 {
@@ -33,7 +33,7 @@ static void say(const char *const *parts, int n)
 	for (int i = 0; i < n; i++)
 		iov[i] = (struct iovec){ (void *)parts[i], strlen(parts[i]) };
 	if (writev(2, iov, n) < 0)
-		return;	/* there is nobody to tell */
+		return; /* there is nobody to tell */
 }
 
 static void complain(const struct stub *s, const char *what, const char *why)
@@ -127,8 +127,8 @@ static int read_frame(int fd, enum frame_type *type, uint8_t *payload, uint32_t 
 	return 0;
 }
 
-static void __attribute__((noreturn)) refused(const struct stub *s, const uint8_t *payload,
-					       uint32_t length)
+static void __attribute__((noreturn))
+refused(const struct stub *s, const uint8_t *payload, uint32_t length)
 {
 	/* Reason 0: the node asked for is this one. */
 	if (!s->explicit || length < 8 || !frame_get_u32(payload))
@@ -207,7 +207,7 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 		started(s);
 		break;
 	case FRAME_STDERR:
-		close(2);	/* the task has closed it */
+		close(2); /* the task has closed it */
 		break;
 	case FRAME_STOPPED:
 		if (length == 4)
@@ -216,7 +216,7 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 	case FRAME_EXIT:
 		ended(payload, length);
 	case FRAME_LOST:
-		stub_die(SIGKILL);	/* the agent has said why on our standard error */
+		stub_die(SIGKILL); /* the agent has said why on our standard error */
 	default:
 		break;
 	}

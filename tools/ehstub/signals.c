@@ -12,8 +12,8 @@
 
 #include "stub.h"
 
-#define SIGNALS		64
-#define BIT(sig)	(1ull << ((sig) - 1))
+#define SIGNALS 64
+#define BIT(sig) (1ull << ((sig)-1))
 
 /* The kernel's struct sigaction begins with the handler; all zero is SIG_DFL. */
 struct raw_action {
@@ -103,7 +103,7 @@ void stub_stop(struct stub *s, int sig)
 
 	stub_set_default(sig);
 	kill(getpid(), sig);
-	stub_mask(~BIT(sig));	/* stops here, until a SIGCONT */
+	stub_mask(~BIT(sig)); /* stops here, until a SIGCONT */
 	stub_mask(~0ull);
 	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
 	/*

@@ -17,29 +17,29 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 
-#define STUB_TEXT_MAX 4104	/**< the longest payload an agent sends to a stub */
+#define STUB_TEXT_MAX 4104 /**< the longest payload an agent sends to a stub */
 
 struct stub {
 	const char *token, *path;
-	char **argv;		/**< of the program */
-	bool explicit;		/**< `ehctl exec NODE`: a refusal is an error */
-	uint64_t sigmask;	/**< as the exec left it; all are blocked while we are here */
-	int socket, signals;	/**< to the agent; signalfd */
-	int feed;		/**< terminal's bytes go in here; -1: stdin is none */
+	char **argv; /**< of the program */
+	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
+	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
+	int socket, signals; /**< to the agent; signalfd */
+	int feed; /**< terminal's bytes go in here; -1: stdin is none */
 	bool started;
 };
 
 extern char **environ;
 
 /* main.c */
-int stub_above_2(int fd);	/**< descriptor or -1 in and out; 0-2 are the program's */
+int stub_above_2(int fd); /**< descriptor or -1 in and out; 0-2 are the program's */
 
 /* job.c */
 /** Sends FRAME_JOB with descriptors 0-2. 0 or -errno. */
 int stub_send_job(struct stub *s);
 
 /* signals.c */
-uint64_t stub_mask(uint64_t set);	/**< sets the blocked signals, returns the former ones */
+uint64_t stub_mask(uint64_t set); /**< sets the blocked signals, returns the former ones */
 uint64_t stub_ignored(void);
 int stub_signalfd(uint64_t set);
 void stub_forward_signals(struct stub *s);

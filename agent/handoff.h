@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file handoff.h
+ * A task that is away, at home: shared by handoff.c (the job's stream) and
+ * stub.c (the process that stands in for it).
+ */
+#ifndef AGENT_HANDOFF_H
+#define AGENT_HANDOFF_H
+
+#include "agent.h"
+#include "channel.h"
+
+enum handoff_state {
+	HANDOFF_ASKING, /* an explicit one waits for its placement */
+	HANDOFF_SENT, /* waits for READY */
+	HANDOFF_COMMITTED, /* GO is queued or sent */
+	HANDOFF_RUNNING,
+	HANDOFF_EXITED, /* FRAME_EXIT has come; output may still be to be written */
+	HANDOFF_LOST,
+	HANDOFF_OVER, /* the stub has been told; only the rest is relayed */
+};
+
+struct handoff {
+	struct handoff *next;
+	enum handoff_state state;
+	int stub; /* socket; -1: closed */
+	struct event *reading; /* of it */
+	struct event *later; /* looks whether it is over, outside of all calls */
+	struct event *limit; /* until READY */
+	uint8_t frame[FRAME_HEADER + 8]; /* from the stub */
+	unsigned int have;
+	pid_t pid;
+	bool asking; /* handoff_on_decided() will be called */
+	bool stopped_there, stopped_by_us;
+	struct placement *placement;
+	struct channel channel;
+	uint8_t *job; /* FRAME_JOB as it will be sent; NULL: sent or not yet known */
+	size_t job_length, job_sent;
+	struct relay_source in;
+	struct relay_sink out[2];
+	int fds[3]; /* until the task has started */
+	uint64_t exit_at[2]; /* sink.done at which all output before the exit is written */
+	uint8_t exit[FRAME_EXIT_SIZE];
+};
+
+/** All of them. */
+extern struct handoff *handoff_list;
+
+/** handoff.c: looks whether it is over, outside of all calls. */
+void handoff_later(struct handoff *h);
+/** handoff.c: the stub was killed, or broke the rules; the remote task goes with it. */
+void handoff_stub_gone(struct handoff *h);
+
+/** stub.c: events of the stub's socket. 0 or -ENOMEM. */
+int stub_open(struct handoff *h);
+void stub_close(struct handoff *h);
+/** A frame to the stub; -EPIPE: it has gone. */
+int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint32_t length);
+/** Whether any stub is away: then stops of theirs are looked for. 0 or -ENOMEM. */
+int stub_watch(bool any);
+
+#endif

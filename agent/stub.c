@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The stub of a task that is away: its socket, its signals, its stops. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "handoff.h"
+
+#define STUB_WATCH_MS 250
+
+static struct event *stub_timer; /* while any is away */
+
+void stub_close(struct handoff *h)
+{
+	if (h->stub < 0)
+		return;
+	event_del(h->reading);
+	close(h->stub);
+	h->stub = -1;
+}
+
+/*
+ * Frames to a stub are few and small, and it reads them or is gone: what does
+ * not fit into the socket's buffer means that it is not one of ours.
+ */
+int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint32_t length)
+{
+	uint8_t frame[FRAME_HEADER + 512];
+
+	if (h->stub < 0)
+		return -EPIPE;
+	frame_header(frame, type, length);
+	if (length)
+		memcpy(frame + FRAME_HEADER, payload, length);
+	length += FRAME_HEADER;
+	return send(h->stub, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) == length ? 0 : -EPIPE;
+}
+
+/* The stub sends signals only. */
+static void stub_on_read(evutil_socket_t fd, short what, void *arg)
+{
+	struct handoff *h = arg;
+	enum frame_type type;
+	uint32_t length;
+	ssize_t n;
+
+	for (;;) {
+		n = recv(h->stub, h->frame + h->have, sizeof(h->frame) - h->have, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0)
+			break;
+		h->have += n;
+		if (h->have < sizeof(h->frame))
+			continue;
+		h->have = 0;
+		if (frame_parse(h->frame, &type, &length) || type != FRAME_SIGNAL || length != 8 ||
+		    frame_get_u32(h->frame + FRAME_HEADER) - 1 > 63) {
+			log_warning("stub %d sent what a stub may not; its task is ended",
+				    (int)h->pid);
+			break;
+		}
+		/* It runs, so whatever stopped it is over: a SIGCONT is in this frame or follows. */
+		h->stopped_by_us = false;
+		if (h->state == HANDOFF_RUNNING)
+			channel_send(&h->channel, FRAME_SIGNAL, h->frame + FRAME_HEADER, 8);
+	}
+	handoff_stub_gone(h);
+}
+
+/*
+ * SIGSTOP cannot be caught, and no descriptor tells of a stop. So the states
+ * of stubs are looked at, in one timer for all and only while one is away.
+ */
+static char stub_state(const struct handoff *h)
+{
+	char name[32], text[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)h->pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return '?';
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return '?';
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : '?';
+}
+
+static void stub_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct handoff *h;
+
+	for (h = handoff_list; h; h = h->next) {
+		bool stopped;
+
+		if (h->state != HANDOFF_RUNNING || h->stub < 0)
+			continue;
+		stopped = stub_state(h) == 'T';
+		if (stopped && !h->stopped_there && !h->stopped_by_us) {
+			h->stopped_by_us = true;
+			channel_send_2u32(&h->channel, FRAME_SIGNAL, SIGSTOP, 0);
+		} else if (!stopped && h->stopped_by_us) {
+			h->stopped_by_us = false;
+			channel_send_2u32(&h->channel, FRAME_SIGNAL, SIGCONT, 0);
+		}
+	}
+}
+
+int stub_open(struct handoff *h)
+{
+	h->reading = event_new(agent.base, h->stub, EV_READ | EV_PERSIST, stub_on_read, h);
+	return h->reading && !event_add(h->reading, NULL) ? 0 : -ENOMEM;
+}
+
+int stub_watch(bool any)
+{
+	const struct timeval often = { 0, STUB_WATCH_MS * 1000 };
+
+	if (!stub_timer)
+		stub_timer = event_new(agent.base, -1, EV_PERSIST, stub_on_timer, NULL);
+	if (!stub_timer)
+		return -ENOMEM;
+	if (!any)
+		return event_del(stub_timer);
+	return event_add(stub_timer, &often);
+}
