@@ -175,6 +175,7 @@ static void control_on_soon(evutil_socket_t fd, short what, void *arg)
 	/* one at a time: what comes meanwhile is merged into the next */
 	if (!control_now || (control_under_way && !control_now->self))
 		return;
+	node_refresh();
 	report_own(&now);
 	if (control_force || report_matters(&control_last, &now))
 		control_tell(&now);

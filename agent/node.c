@@ -11,13 +11,14 @@
 #include "knl.h"
 #include "node.h"
 #include "procload.h"
+#include "reserve.h"
 
 #define NODE_FRESH_MS 5 /* younger readings are not repeated */
 #define NODE_IDLE_MS 500 /* between readings of a node without load; its state is notified */
 
 static struct node_settings node_now;
 static struct node_view node_last;
-static uint64_t node_read_at, node_low_since;
+static uint64_t node_read_at, node_read_reserved, node_low_since;
 static struct event *node_timer;
 
 /* Without the module the dwell is ours to keep. */
@@ -35,19 +36,36 @@ static void node_judge(void)
 	node_last.state = state;
 }
 
-static void node_read(void)
+/* Guests that are not counted as reserved any more. */
+static unsigned int node_started_guests(void)
 {
-	node_read_at = clock_ms();
-	if (agent.module && !knl_get(&node_last))
-		return;
+	unsigned int all = guest_count(), starting = guest_starting_load() / EH_TASK;
+
+	return all > starting ? all - starting : 0;
+}
+
+static void node_read_proc(void)
+{
+	unsigned int guests = node_started_guests();
+
+	if (guests > node_last.guest)
+		procload_boost(guests - node_last.guest);
 	memset(&node_last, 0, sizeof(node_last));
-	node_last.guest = guest_count();
+	node_last.guest = guests;
 	node_last.away = handoff_count();
 	if (node_now.index == EHS_INDEX_TASKS)
-		node_last.load = node_last.guest * node_now.weight;
+		node_last.load = guests * node_now.weight;
 	else
 		node_last.load = procload_get(node_now.index);
 	node_judge();
+}
+
+static void node_read(void)
+{
+	node_read_at = clock_ms();
+	node_read_reserved = guest_reserved_load();
+	if (!agent.module || knl_get(&node_last))
+		node_read_proc();
 }
 
 static void node_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -154,7 +172,10 @@ enum eh_state node_state(void)
 
 void node_refresh(void)
 {
-	if (clock_ms() - node_read_at >= NODE_FRESH_MS)
+	/* A reservation that became a guest has moved into the load: an older reading lacks it,
+	 * and the node would look idle to the controller in the middle of a burst. */
+	if (clock_ms() - node_read_at >= NODE_FRESH_MS ||
+	    guest_reserved_load() != node_read_reserved)
 		node_read();
 }
 
@@ -169,5 +190,6 @@ void node_seen(const struct node_view *view)
 {
 	node_last = *view;
 	node_read_at = clock_ms();
+	node_read_reserved = guest_reserved_load();
 	control_touch();
 }

@@ -36,7 +36,7 @@ const struct node_view *node_view(void);
 /** Load with reservations. */
 uint64_t node_load(void);
 enum eh_state node_state(void);
-/** Reads the load anew, if the last reading is older than a few milliseconds. */
+/** Reads the load anew, if the last reading is older than a few milliseconds or reservations changed. */
 void node_refresh(void);
 
 /** The module came (settings are to be put into it) or went. */

@@ -219,12 +219,12 @@ static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the executor ---- */
 
-/* Whether the refusal says something of the node, not of this task. */
+/* Whether the refusal says something of the node, not of this task. (That it drains, the
+ * controller knows, and when it no longer does.) */
 static bool placement_blames_node(enum ehs_reason reason)
 {
 	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_REFUSED ||
-	       reason == EHS_REASON_NO_HEADROOM || reason == EHS_REASON_GUEST_LIMIT ||
-	       reason == EHS_REASON_DRAINING;
+	       reason == EHS_REASON_NO_HEADROOM || reason == EHS_REASON_GUEST_LIMIT;
 }
 
 static void placement_avoid(struct peer *peer)

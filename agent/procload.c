@@ -83,6 +83,11 @@ void procload_sample(void)
 	procload_sample_cpu();
 }
 
+void procload_boost(unsigned int tasks)
+{
+	procload_runnable += tasks * 1000;
+}
+
 uint32_t procload_get(unsigned int index)
 {
 	return index == EHS_INDEX_CPU ? procload_cpu : procload_runnable;

@@ -11,6 +11,8 @@
 int procload_init(void); /**< 0 or -errno */
 void procload_exit(void);
 void procload_sample(void); /**< to be called each PROCLOAD_MS */
+/** Tasks that have just started count at once, and fade as the samples come to show them. */
+void procload_boost(unsigned int tasks);
 /** Smoothed, thousandths of a task; index: enum ehs_load_index. */
 uint32_t procload_get(unsigned int index);
 
