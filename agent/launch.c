@@ -128,12 +128,15 @@ static int child_user(const struct job_spec *spec)
 		return -1;
 	}
 	if (geteuid())
-		goto no_new_privs;
+		goto attributes;
 	if (syscall(SYS_setgroups, (size_t)spec->ngroups, spec->groups) ||
 	    syscall(SYS_setresgid, spec->gid, spec->gid, spec->gid) ||
 	    syscall(SYS_setresuid, spec->uid, spec->uid, spec->uid))
 		return -1;
-no_new_privs:
+attributes:
+	/* At home it is reported as killed when this agent is; after set*id(), which undoes it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		return -1;
 	if (spec->flags & JOB_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
 	return 0;
