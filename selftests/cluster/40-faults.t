@@ -17,30 +17,30 @@ other=${host#n}
 on "$other" kill -KILL "$(agent_pid "$other")"
 wait $reaper
 [ "$(ended out)" = "signal 9" ]
-ok "executor lost: the task ends as killed" "$(cat out)"
+ok "executor lost: the task ends as killed" 'cat out'
 grep -q "lost" err
-ok "and a message says so" "$(cat err)"
+ok "and a message says so" 'cat err'
 [ "$(wc -l <up)" -eq 1 ]
-ok "it is not run twice" "$(cat up)"
+ok "it is not run twice" 'cat up'
 
 # Its agent is dead now: nothing more is sent there, nothing fails.
 rm -f where
 ehctl run -- bash -c 'for i in 1 2 3 4 5 6; do
 	EHS_WHERE=$PWD/where '"$PROBE"' exit 5; [ $? = 5 ] || echo wrong; done' >got 2>&1
 [ ! -s got ] && [ "$(wc -l <where)" -eq 6 ] && ! grep -q "^$host$" where
-ok "tasks go elsewhere or stay while it is dead" "$(cat got where)"
+ok "tasks go elsewhere or stay while it is dead" 'cat got where'
 on "$other" agent-start "$other"
 wait_for 30 agent_up "$other"
 ok "the restarted agent is taken back"
 on "$other" sh -c "! kill -0 $remote" 2>/dev/null
-ok "the guest of the dead agent is gone" "$(on "$other" cat "/proc/$remote/status" 2>&1 | head -3)"
+ok "the guest of the dead agent is gone" 'on "$other" cat "/proc/$remote/status" 2>&1 | head -3'
 
 # Frozen before the start: the answer does not come, the task runs at home.
 for i in 1 2; do on $i kill -STOP "$(agent_pid $i)"; done
 rm -f where
 ehctl run -- bash -c 'EHS_WHERE=$PWD/where '"$PROBE"' exit 6; echo $?' >got
 [ "$(cat got)" = 6 ] && [ "$(cat where)" = "$(hostname)" ]
-ok "executors that do not answer: the task runs at home, once" "$(cat got where)"
+ok "executors that do not answer: the task runs at home, once" 'cat got where'
 for i in 1 2; do on $i kill -CONT "$(agent_pid $i)"; done
 wait_for 30 agent_up 1 && wait_for 30 agent_up 2
 ok "they are taken back"
@@ -54,7 +54,7 @@ read -r host remote <up
 on 0 kill -KILL "$(agent_pid 0)"
 wait $reaper
 [ "$(ended out)" = "signal 9" ]
-ok "home agent lost: its stubs end as killed" "$(cat out err)"
+ok "home agent lost: its stubs end as killed" 'cat out err'
 wait_for 20 on "${host#n}" test ! -e "/proc/$remote"
 ok "and their tasks on $host with them"
 agent-start 0
@@ -70,7 +70,7 @@ wait_for 20 rmmod ehsched
 ok "the module can be removed under load"
 wait $load
 [ "$(cat got)" = end ]
-ok "the tasks went on" "$(cat got)"
+ok "the tasks went on" 'cat got'
 no_module() { [ "$(status_of 0.0 module)" = False ]; }
 has_module() { [ "$(status_of 0.0 module)" = True ]; }
 wait_for 20 no_module
@@ -81,7 +81,7 @@ ok "ehctl exec works without it"
 rm -f where
 EHS_WHERE=$PWD/where ehctl run -- "$PROBE" exit 8
 [ $? -eq 8 ] && [ "$(wc -l <where)" -eq 1 ]
-ok "ehctl run places the command itself" "$(cat where)"
+ok "ehctl run places the command itself" 'cat where'
 insmod "$EHS_BUILD/ehsched.ko"
 wait_for 20 has_module
 ok "and takes the module back"
@@ -90,5 +90,5 @@ overload
 rm -f where
 ehctl run -- bash -c 'EHS_WHERE=$PWD/where '"$PROBE"' exit 0'
 [ -s where ] && ! grep -q "^$(hostname)$" where
-ok "tasks leave again"  "$(cat where)"
+ok "tasks leave again" 'cat where'
 relax

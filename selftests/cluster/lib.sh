@@ -5,7 +5,9 @@
 PROBE=$EHS_SHARE/probe
 count=0 failed=0
 
-ok() {		# ok NAME: the last command's status decides
+# ok NAME [SHOW]: the last command's status decides; SHOW is a command for when it failed, in quotes
+# (as "$(…)" it would run before, and its status be the one that counts).
+ok() {
 	local status=$? name=$1
 
 	count=$((count + 1))
@@ -15,7 +17,7 @@ ok() {		# ok NAME: the last command's status decides
 		failed=$((failed + 1))
 		echo "not ok $count - $name"
 		echo "# after $SECONDS s"
-		[ -z "${2-}" ] || sed 's/^/# /' <<<"$2"
+		[ -z "${2-}" ] || eval "$2" 2>&1 | sed 's/^/# /'
 	fi
 }
 
