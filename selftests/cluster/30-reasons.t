@@ -4,19 +4,20 @@
 # The reason `why` gives for a task that is still there.
 reason_of() { ehctl why "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["reason"])'; }
 
-# stays NAME REASON SCRIPT: SCRIPT execs a probe that holds; it must be at home.
+# stays NAME REASON CMD…: CMD, which itself stays, execs a probe that holds; it must be at home.
 stays() {
-	local name=$1 want=$2 script=$3 session pid host got
+	local name=$1 want=$2 session pid host got; shift 2
 
 	rm -f up
-	ehctl run -- bash -c "$script" &
+	ehctl run -- "$@" &
 	session=$!
 	wait_for 20 test -s up
 	read -r host pid <up
 	got=$(reason_of "$pid")
 	[ "$host" = "$(hostname)" ] && [ "$got" = "$want" ]
 	ok "$name stays home: $want" 'echo "host $host, reason $got"; ehctl tasks'
-	kill "$pid"
+	# if it went away, its stub is a child of the session
+	kill "$pid" 2>/dev/null || pkill -P $session
 	wait $session 2>/dev/null
 }
 
@@ -24,11 +25,11 @@ overload
 hold="$PROBE hold $PWD/up"
 
 cp "$PROBE" /tmp/suid && chown eha /tmp/suid && chmod 4755 /tmp/suid
-stays "a set-user-id program" setuid "/tmp/suid hold $PWD/up; :"
+stays "a set-user-id program" setuid bash -c "/tmp/suid hold $PWD/up; :"
 cp "$PROBE" /tmp/caps && setcap cap_net_raw+ep /tmp/caps
-stays "a program with file capabilities" file-caps "/tmp/caps hold $PWD/up; :"
-stays "a task with an inherited descriptor" open-files "exec 7</dev/null; $hold; :"
-stays "a task in a mount namespace of its own" namespace "unshare -m $hold; :"
+stays "a program with file capabilities" file-caps bash -c "/tmp/caps hold $PWD/up; :"
+stays "a task with an inherited descriptor" open-files bash -c "exec 7</dev/null; $hold; :"
+stays "a task in a mount namespace of its own" namespace unshare -m bash -c "$hold; :"
 
 # A guest is never sent on: its children run where it runs, though that node is overloaded.
 rm -f where
