@@ -47,12 +47,16 @@ static void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t e
 			   const char *text)
 {
 	uint8_t payload[8 + 256];
-	size_t n = strnlen(text, 256);
+	char *said = (char *)payload + 8;
 
 	frame_put_u32(payload, reason);
 	frame_put_u32(payload + 4, error);
-	memcpy(payload + 8, text, n);
-	stub_tell(h, FRAME_REFUSED, payload, 8 + n);
+	/* the sentence for people, the name to search for */
+	if (reason == EHS_REASON_NONE)
+		snprintf(said, 256, "%s", text);
+	else
+		snprintf(said, 256, "%.200s (%s)", text, reason_name(reason));
+	stub_tell(h, FRAME_REFUSED, payload, 8 + strlen(said));
 	if (h->placement && reason != EHS_REASON_NONE)
 		placement_failed(h->placement, reason);
 	h->placement = NULL;
