@@ -16,6 +16,7 @@
 #include "channel.h"
 #include "clock.h"
 #include "launch.h"
+#include "named.h"
 #include "reserve.h"
 
 enum guest_state {
@@ -378,6 +379,22 @@ static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t len
 	job_free(&spec);
 }
 
+static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	const char *path;
+	char text[256];
+	int err;
+
+	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING)
+		return -EPROTO;
+	err = named_check(payload, length, &path);
+	if (err != -EXDEV)
+		return err;
+	snprintf(text, sizeof(text), "%s is not the same file there", path);
+	guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, text);
+	return 0;
+}
+
 static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
 	struct guest *g = ctx;
@@ -392,6 +409,8 @@ static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, 
 			return -EPROTO;
 		guest_take_job(g, payload, length);
 		return 0;
+	case FRAME_NAMED:
+		return guest_check_named(g, payload, length);
 	case FRAME_GO:
 		if (g->state != GUEST_READY)
 			return -EPROTO;

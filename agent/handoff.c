@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "handoff.h"
+#include "named.h"
 #include "reason.h"
 #include "wire/job.h"
 
@@ -112,6 +113,7 @@ static void handoff_free(struct handoff *h)
 	event_free(h->later);
 	channel_exit(&h->channel);
 	free(h->job);
+	free(h->named);
 	free(h);
 }
 
@@ -445,8 +447,34 @@ static void handoff_send_job(struct handoff *h, struct peer *to)
 		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "there is no connection to the node");
 		return;
 	}
+	if (h->named_length &&
+	    channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
+		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
+		return;
+	}
+	free(h->named);
+	h->named = NULL;
 	h->state = HANDOFF_SENT;
 	evtimer_add(h->limit, &limit);
+}
+
+/* Who names the node is taken at his word; else the files in the arguments must be there. */
+static int handoff_name_files(struct handoff *h, const struct job_spec *spec)
+{
+	const char *path;
+	char text[256];
+	int err;
+
+	if (spec->flags & JOB_EXPLICIT)
+		return 0;
+	err = named_encode(spec, &h->named, &h->named_length, &path);
+	if (err == -EXDEV) {
+		snprintf(text, sizeof(text), "%s is a pipe or socket of this host", path);
+		handoff_refuse(h, EHS_REASON_FILES_DIFFER, 0, text);
+	} else if (err) {
+		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+	}
+	return err;
 }
 
 /* The frame as it goes out, with what only the agent knows. 0 or -errno. */
@@ -652,6 +680,8 @@ void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pi
 		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
 		goto free_spec;
 	}
+	if (handoff_name_files(h, &spec))
+		goto free_spec;
 	if (!h->placement) {
 		handoff_ask(h, &spec, uid);
 	} else {

@@ -36,6 +36,8 @@ struct handoff {
 	struct channel channel;
 	uint8_t *job; /* FRAME_JOB as it will be sent; NULL: sent or not yet known */
 	size_t job_length, job_sent;
+	uint8_t *named; /* FRAME_NAMED that goes behind it; NULL: nothing named, or sent */
+	size_t named_length;
 	struct relay_source in;
 	struct relay_sink out[2];
 	int fds[3]; /* until the task has started */

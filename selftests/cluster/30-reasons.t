@@ -71,4 +71,15 @@ ehctl run -- bash -c 'EHS_WHERE=$PWD/got /tmp/only-here exit 3; echo $?' >out 2>
 [ "$(cat out)" = 3 ] && [ "$(cat got)" = "$(hostname)" ]
 ok "a refused task runs at home, once" 'cat out got'
 
+# Files in the arguments are looked at, too: a compiler's parts hand each other some in /tmp.
+echo "only here" >/tmp/input
+ehctl run -- bash -c 'cat /tmp/input; :' >out 2>&1
+[ "$(cat out)" = "only here" ]
+ok "a task that names a file of this host alone runs at home" 'cat out'
+cp "$PROBE" "$PWD/given"
+rm -f where
+ehctl run -- bash -c "EHS_WHERE=$PWD/where $PROBE where $PWD/given; :"
+[ -s where ] && ! grep -q "^$(hostname)$" where
+ok "one that names a shared file goes" 'cat where'
+
 relax
