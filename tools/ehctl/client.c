@@ -193,3 +193,14 @@ json_t *client_ask(json_t *request, int *code)
 	}
 	return reply;
 }
+
+json_t *client_ask_text(json_t *request, bool json, int *code)
+{
+	json_t *reply = client_ask(request, code);
+
+	if (!reply || !json)
+		return reply;
+	*code = json_print(reply);
+	json_decref(reply);
+	return NULL;
+}

@@ -56,6 +56,10 @@ json_t *client_receive(int fd, int *code, bool *end);
 /** One request, one reply: NULL after a message, *code set. */
 json_t *client_ask(json_t *request, int *code);
 
+/** The same for a command that also prints text: with `json` the reply is printed here, and
+ *  NULL is returned with *code set to the outcome. */
+json_t *client_ask_text(json_t *request, bool json, int *code);
+
 /* ---- writer.c ---- */
 
 /** Rows of equal length; columns are as wide as their widest cell. NULL ends a row. */

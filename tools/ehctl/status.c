@@ -29,14 +29,9 @@ static int run(int argc, char **argv, bool json)
 
 	if (argc > 1 + octal)
 		return bad_usage("%s: not understood", argv[1 + octal]);
-	reply = client_ask(json_pack("{s:s}", "command", "status"), &code);
+	reply = client_ask_text(json_pack("{s:s}", "command", "status"), json, &code);
 	if (!reply)
 		return code;
-	if (json) {
-		code = json_print(reply);
-		json_decref(reply);
-		return code;
-	}
 	topology = json_object_get(reply, "topology");
 	octal_of = octal ? topology : NULL;
 	printf("node %s of EH(%s,%s), epoch %s\n", code_in(octal_of, text_of(reply, "self"), self),

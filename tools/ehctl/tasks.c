@@ -12,14 +12,9 @@ static int run(int argc, char **argv, bool json)
 
 	if (argc > 1)
 		return bad_usage("%s: not understood", argv[1]);
-	reply = client_ask(json_pack("{s:s}", "command", "tasks"), &code);
+	reply = client_ask_text(json_pack("{s:s}", "command", "tasks"), json, &code);
 	if (!reply)
 		return code;
-	if (json) {
-		code = json_print(reply);
-		json_decref(reply);
-		return code;
-	}
 	t = table_new("ID", "PID", "HOME", "EXECUTOR", "UID", "STATE", "REASON", "STARTED",
 		      "COMMAND", NULL);
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)

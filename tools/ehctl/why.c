@@ -11,14 +11,9 @@ static int run(int argc, char **argv, bool json)
 
 	if (argc != 2)
 		return bad_usage(argc < 2 ? "an id is needed" : "one id at a time");
-	reply = client_ask(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), &code);
+	reply = client_ask_text(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), json, &code);
 	if (!reply)
 		return code;
-	if (json) {
-		code = json_print(reply);
-		json_decref(reply);
-		return code;
-	}
 	printf("%s (%s)\n  home %s, executor %s\n  %s: %s\n", text_of(reply, "id"),
 	       text_of(reply, "command"), text_of(reply, "home"), text_of(reply, "executor"),
 	       text_of(reply, "reason"), text_of(reply, "text"));
