@@ -68,7 +68,7 @@ const struct command run_command = {
 	.help = "start CMD as a managed session\n\n"
 		"CMD runs here, the programs it starts later may be transferred when this node is a sender.\n"
 		"  -n NAME  name of the session\n"
-		"  --retry  its tasks may be started again when they are lost\n"
+		"  --retry  its tasks may be started again when they are lost (noted only: this version never does)\n"
 		"Exits as CMD did.",
 	.run = run,
 };
