@@ -17,19 +17,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "rule.h"
 #include "topology.h"
 
-/** A mean work load: one always runnable task. */
-#define EH_TASK		1000u
 /** Largest load, threshold, length, floor, capacity or size: the sums of 2^10 children fit 63 bits. */
 #define EH_VALUE_MAX	(1ull << 52)
 /** Placements outstanding in one group; at this many the next ARRIVE is -ENOMEM. */
 #define EH_GRANTS_MAX	65536
-
-enum eh_state { EH_RECEIVER, EH_OK, EH_SENDER };	/* values of enum ehs_state */
-
-/** State by L < T-A, L > T+A (section 2 of the paper), without unsigned wrap. */
-enum eh_state eh_state(uint64_t load, uint64_t threshold, uint64_t length);
 
 struct eh_group;
 

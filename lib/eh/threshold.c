@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Thresholds follow the total load L: T_i = ceil(L*w_i/W) in whole tasks, but at
- * least the child's floor; w_i is its capacity and W their sum. With equal
- * capacities that is the paper's ceil(L/2^n). Theorems 4.1 (the sum of T_i is
- * at least L, so the group is no sender) and, where no floor is in force and
- * each length is a task or more, 4.2 (each T_i is less than a task above its
- * share of L, so it is no receiver) hold for any capacities.
+ * Thresholds follow the total load L: T_i is the child's share by capacity, but
+ * at least its floor. Theorems 4.1 (the sum of T_i is at least L, so the group
+ * is no sender) and, where no floor is in force and each length is a task or
+ * more, 4.2 (each T_i is less than a task above its share of L, so it is no
+ * receiver) hold for any capacities.
  */
 #include "group.h"
 
 static uint64_t share(const struct member *m, const struct eh_sums *sums)
 {
-	unsigned __int128 part = (unsigned __int128)sums->load * m->capacity;
-	uint64_t tasks = (part + sums->capacity - 1) / sums->capacity;
+	uint64_t tasks = eh_share(sums->load, m->capacity, sums->capacity);
 
-	tasks = (tasks + EH_TASK - 1) / EH_TASK * EH_TASK;
 	return tasks > m->floor ? tasks : m->floor;
 }
 
