@@ -23,6 +23,7 @@
 
 #include "load.h"
 #include "state.h"
+#include "task.h"
 
 #define EHS_LOAD_SAMPLE_MS 20
 /* A sample's weight is 1/4: a step is followed to 95 % in 11 samples, 220 ms. */
@@ -114,14 +115,19 @@ static u64 ehs_load_busy_ns(void)
 	return busy;
 }
 
-/* Counts every node's runnable threads into node->runnable. */
+/*
+ * Counts every node's runnable threads into node->runnable. Not those of stubs:
+ * what they do is soon over, and in a burst of transfers it would look as if
+ * the tasks that left were still here, and send too many after them.
+ */
 static void ehs_load_count_runnable(void)
 {
 	struct task_struct *process, *thread;
 
 	rcu_read_lock();
 	for_each_process_thread(process, thread) {
-		if (READ_ONCE(thread->__state) != TASK_RUNNING || thread->flags & PF_KTHREAD)
+		if (READ_ONCE(thread->__state) != TASK_RUNNING || thread->flags & PF_KTHREAD ||
+		    ehs_task_is_away(task_tgid(thread)))
 			continue;
 		/* keeps the namespaces in place; few threads get as far as this */
 		task_lock(thread);

@@ -42,6 +42,17 @@ static struct ehs_task *ehs_task_find(const struct pid *tgid)
 	return NULL;
 }
 
+/**
+ * ehs_task_is_away - is this a stub, whose work is on another node?
+ * @tgid: thread group; the caller is in an RCU read section
+ */
+bool ehs_task_is_away(const struct pid *tgid)
+{
+	const struct ehs_task *task = ehs_task_find(tgid);
+
+	return task && READ_ONCE(task->state) == EHS_TASK_AWAY;
+}
+
 /* The count follows the state, and the load what runs here. */
 static void ehs_task_set_state(struct ehs_task *task, enum ehs_task_state state)
 {
@@ -51,7 +62,7 @@ static void ehs_task_set_state(struct ehs_task *task, enum ehs_task_state state)
 	spin_lock(&node->lock);
 	node->counts[task->state]--;
 	node->counts[state]++;
-	task->state = state;
+	WRITE_ONCE(task->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (task->running)
 			ehs_load_unboost(node, task->boosted_at);
