@@ -1,8 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who takes an arriving task (the paper's TaskArrive and WhoDoTask). */
+/* Who takes an arriving task (the paper's TaskArrive and WhoDoTask), as far as one controller knows. */
 #include <errno.h>
 
 #include "group.h"
+
+static bool was_tried(const struct eh_event *arrival, uint32_t node)
+{
+	for (size_t i = 0; i < arrival->ntried_nodes; i++)
+		if (arrival->tried_nodes[i] == node)
+			return true;
+	return false;
+}
+
+/* The best candidate of a child that is a group; EH_NO_CHILD: none that may take it. */
+static unsigned int choose_candidate(struct eh_group *group, const struct member *m,
+				     const struct eh_event *arrival)
+{
+	struct eh_choice choice;
+
+	eh_choice_begin(&choice);
+	for (unsigned int i = 0; i < m->nbest; i++) {
+		const struct eh_candidate *c = &m->best[i];
+		enum eh_state state = eh_state(c->load, c->threshold, c->length);
+
+		if (state != EH_SENDER && !was_tried(arrival, c->node))
+			eh_choice_offer(&choice, i, state, c->load + arrival->size, c->threshold,
+					group->options.least, &group->random);
+	}
+	return choice.child;
+}
 
 static bool may_take(const struct eh_group *group, unsigned int child,
 		     const struct eh_event *arrival)
@@ -17,8 +43,9 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 	return member_state(m) != EH_SENDER && member_load(m) + arrival->size <= EH_VALUE_MAX;
 }
 
-/* The best child, at random among equals; EH_NO_CHILD: none. */
-static unsigned int choose(struct eh_group *group, const struct eh_event *arrival)
+/* The best child, at random among equals; EH_NO_CHILD: none. `but` is not to be chosen. */
+static unsigned int choose(struct eh_group *group, const struct eh_event *arrival,
+			   unsigned int but)
 {
 	struct eh_choice choice;
 
@@ -26,56 +53,106 @@ static unsigned int choose(struct eh_group *group, const struct eh_event *arriva
 	for (unsigned int i = 0; i < group->size; i++) {
 		const struct member *m = &group->members[i];
 
-		if (may_take(group, i, arrival))
-			eh_choice_offer(&choice, i, member_state(m), member_load(m) + arrival->size,
-					m->threshold, group->options.least, &group->random);
+		if (i == but || !may_take(group, i, arrival) ||
+		    (m->best && choose_candidate(group, m, arrival) == EH_NO_CHILD))
+			continue;
+		eh_choice_offer(&choice, i, member_state(m), member_load(m) + arrival->size,
+				m->threshold, group->options.least, &group->random);
 	}
 	return choice.child;
 }
 
+/* Whether home is a sender by what is known of it here, and of the rule if it has just changed. */
+static bool home_is_sender(const struct eh_group *group, const struct eh_event *arrival,
+			   const struct eh_rule *rule)
+{
+	const struct eh_home *home = arrival->home;
+	uint64_t threshold;
+
+	if (!group->best || !home)
+		return member_state(&group->members[arrival->child]) == EH_SENDER;
+	threshold = home->threshold;
+	if (rule->epoch) {
+		threshold = eh_share(rule->load, home->capacity, rule->capacity);
+		if (threshold < home->floor)
+			threshold = home->floor;
+	}
+	return eh_state(home->load, threshold, home->length) == EH_SENDER;
+}
+
+static void place(struct eh_group *group, const struct eh_event *arrival, unsigned int child,
+		  struct grant *grant, struct eh_update *up)
+{
+	struct member *m = &group->members[child];
+
+	up->type = EH_UP_PLACE;
+	up->child = child;
+	up->found = member_state(m);
+	up->threshold = m->threshold;
+	up->length = m->length;
+	if (m->best) {
+		struct eh_candidate *c = &m->best[choose_candidate(group, m, arrival)];
+
+		up->node = grant->node = c->node;
+		c->load += arrival->size;
+	}
+	eh_grant_to(group, grant, child);
+}
+
 /*
  * The paper modifies thresholds and then handles the arrival again; this cannot
- * go on: by theorem 4.1 the group is no sender after it, whatever the loads, so
+ * go on: by theorem 4.1 the top is no sender after it, whatever the loads, so
  * the second look is the last, and one `if` does for the loop.
  */
 int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	      void *ctx)
 {
-	const struct member *home = &group->members[event->child];
 	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = event->id };
+	struct eh_rule rule = { 0 };
 	struct grant *grant;
 	struct eh_sums sums;
 	unsigned int child = EH_NO_CHILD;
 
-	if (event->size > EH_VALUE_MAX)
+	if (event->size > EH_VALUE_MAX ||
+	    (event->home && (!event->home->capacity || event->home->capacity > EH_VALUE_MAX ||
+			     event->home->load > EH_VALUE_MAX)))
 		return -EINVAL;
 	/* First, as this alone can fail: then nothing has changed. */
 	grant = eh_grant_reserve(group, event->id, event->size, now);
 	if (!grant)
 		return -ENOMEM;
 
-	if (member_state(home) == EH_SENDER) {
+	if (!home_is_sender(group, event, &rule)) {
+		/* A home that is no sender (any more) is the best place. */
+		up.calm = true;
+		goto out;
+	}
+	up.probes++;
+	eh_group_sums(group, &sums);
+	up.own = sums.state;
+	if (sums.state == EH_SENDER && !group->options.below) {
+		rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
+		eh_threshold_modify(group, emit, ctx);
 		up.probes++;
-		eh_group_sums(group, &sums);
-		if (sums.state == EH_SENDER) {
-			eh_threshold_modify(group, emit, ctx);
-			up.probes++;
-		}
+		up.calm = !home_is_sender(group, event, &rule);
+		if (up.calm)
+			goto out;
+		/* What is near comes first, as when the arrival is handled again from below. */
+		if (group->best && may_take(group, event->child, event) &&
+		    choose_candidate(group, &group->members[event->child], event) != EH_NO_CHILD)
+			child = event->child;
 	}
-	/* A home that is no sender (any more) is the best place. */
-	if (member_state(home) == EH_SENDER)
-		child = choose(group, event);
-	if (child != EH_NO_CHILD) {
-		up.type = EH_UP_PLACE;
-		up.child = child;
-		up.found = member_state(&group->members[child]);
-		up.threshold = group->members[child].threshold;
-		up.length = group->members[child].length;
-		eh_grant_to(group, grant, child);
-	} else {
+	if (child == EH_NO_CHILD && (sums.state != EH_SENDER || !group->options.below))
+		child = choose(group, event, event->child);
+	if (child == EH_NO_CHILD && group->options.below)
+		up.type = EH_UP_ASK;
+out:
+	if (child != EH_NO_CHILD)
+		place(group, event, child, grant, &up);
+	else
 		eh_grant_drop(group, grant);
-	}
 	up.epoch = group->epoch;
+	up.rule = rule;
 	emit(ctx, &up);
 	return 0;
 }

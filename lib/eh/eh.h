@@ -24,27 +24,50 @@
 #define EH_VALUE_MAX	(1ull << 52)
 /** Placements outstanding in one group; at this many the next ARRIVE is -ENOMEM. */
 #define EH_GRANTS_MAX	65536
+/** Nodes that a controller names to the level above as those to place tasks on. */
+#define EH_BEST_MAX	8
 
 struct eh_group;
 
 struct eh_group_options {
 	unsigned int n;			/**< up to 2^n children, n <= 10 */
+	bool groups;			/**< the children are controllers, not nodes */
+	bool below;			/**< there is a level above: it moves the thresholds, and is asked
+					 *   when this group is a sender */
 	bool least;			/**< descend to the least loaded of the best state, else random */
 	/** A placement counts until seen in a report, this long at most; and thresholds are
-	 *  lowered when the paper's finish rule has held this long (0: at once, as there). */
-	uint32_t grant_ms;
+	 *  lowered when the paper's finish rule has held for calm_ms (0: at once, as there). */
+	uint32_t grant_ms, calm_ms;
 	uint64_t seed;			/**< of the tie breaks */
 };
 
+/** A node that can take a task, as its controller names it to the level above. */
+struct eh_candidate {
+	uint32_t node;			/**< number of the node in level 0 */
+	uint64_t load, threshold, length;
+};
+
+/** What thresholds are shared out by, T_i = ceil(load*w_i/capacity): of the top, in this epoch. */
+struct eh_rule {
+	uint64_t epoch;			/**< 0: none yet, thresholds are the nodes' own */
+	uint64_t load, capacity;
+};
+
 enum eh_event_type {
-	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, threshold, length, floor; again: these changed */
+	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, threshold, length, floor, nodes; again: these changed */
 	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
 	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
-	EH_EV_REPORT,	/**< child's load and the ids of the grants that are in it (seen) */
-	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried */
+	EH_EV_REPORT,	/**< child's load, the ids of the grants that are in it (seen), its best nodes (best) */
+	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried; home, where children are groups */
+	EH_EV_RULE,	/**< the top's rule: all thresholds change */
 	EH_EV_FAILED,	/**< the grant of id was not used */
 	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
 			 *   events but ARRIVE */
+};
+
+/** The node on which a task arrived, for controllers that do not know it. */
+struct eh_home {
+	uint64_t load, threshold, length, floor, capacity;
 };
 
 struct eh_event {
@@ -57,13 +80,20 @@ struct eh_event {
 	const uint64_t *seen;
 	size_t nseen;
 	const uint64_t *tried;		/**< bitmap of children not to choose (they refused) */
+	uint32_t nodes;			/**< nodes in the child; 0 counts as 1 */
+	const struct eh_candidate *best;
+	size_t nbest;			/**< at most EH_BEST_MAX */
+	const uint32_t *tried_nodes;	/**< likewise, of the candidates */
+	size_t ntried_nodes;
+	const struct eh_home *home;
+	struct eh_rule rule;
 };
 
 enum eh_update_type {
 	EH_UP_PLACE,	/**< put task `id` on `child` (its load is counted there from now) */
-	EH_UP_NONE,	/**< home is no sender (any more), or no child can take task `id`: run it at
-			 *   home, or ask the level above */
-	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch */
+	EH_UP_NONE,	/**< home is no sender (any more: `calm`), or nobody can take task `id`: run it at home */
+	EH_UP_ASK,	/**< this group cannot take task `id`: ask the level above */
+	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch, by this rule */
 	EH_UP_SUM,	/**< own sums or state changed enough to be reported upward */
 };
 
@@ -75,6 +105,10 @@ struct eh_update {
 	uint64_t epoch;
 	unsigned int probes;		/**< times a controller was looked at for this placement (MPN) */
 	enum eh_state found;		/**< state of the chosen child before the placement */
+	uint32_t node;			/**< the chosen candidate, where children are groups */
+	enum eh_state own;		/**< of the group when it was first looked at */
+	bool calm;
+	struct eh_rule rule;
 };
 
 /** Receives the updates of one step, in order. */
@@ -92,15 +126,21 @@ int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
 struct eh_child {
 	bool present, draining;
 	uint64_t load, threshold, length, floor, capacity;
+	unsigned int nodes;
 	enum eh_state state;
 };
 int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_child *out);
 
 struct eh_sums {
-	uint64_t load, threshold, length, capacity, epoch;
-	unsigned int members;
+	uint64_t load, threshold, length, floor, capacity, epoch;
+	unsigned int members, nodes;
 	enum eh_state state;
 };
 void eh_group_sums(const struct eh_group *group, struct eh_sums *out);
+
+/** The nodes to place tasks on, best first, those of the groups below included; `first` is the
+ *  number of child 0 where children are nodes. Returns how many. */
+size_t eh_group_best(const struct eh_group *group, uint32_t first,
+		     struct eh_candidate out[EH_BEST_MAX]);
 
 #endif

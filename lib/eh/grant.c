@@ -70,3 +70,14 @@ void eh_grant_forget(struct eh_group *group, unsigned int child)
 		if (child == group->size || grant->child == child)
 			eh_grant_drop(group, grant);
 }
+
+void eh_grant_recount(struct eh_group *group, unsigned int child)
+{
+	struct member *m = &group->members[child];
+	struct grant *grant, *next;
+
+	HASH_ITER(hh, group->grants, grant, next)
+		for (unsigned int i = 0; grant->child == child && i < m->nbest; i++)
+			if (m->best[i].node == grant->node)
+				m->best[i].load += grant->size;
+}

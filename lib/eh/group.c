@@ -16,6 +16,13 @@ struct eh_group *eh_group_new(const struct eh_group_options *options)
 	group = calloc(1, sizeof(*group) + size * sizeof(group->members[0]));
 	if (!group)
 		return NULL;
+	if (options->groups) {
+		group->best = calloc((size_t)size * EH_BEST_MAX, sizeof(*group->best));
+		if (!group->best) {
+			free(group);
+			return NULL;
+		}
+	}
 	group->options = *options;
 	group->random = options->seed;
 	group->size = size;
@@ -27,6 +34,7 @@ void eh_group_free(struct eh_group *group)
 	if (!group)
 		return;
 	eh_grant_forget(group, group->size);
+	free(group->best);
 	free(group);
 }
 
@@ -45,6 +53,7 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 		.length = m->length,
 		.floor = m->floor,
 		.capacity = m->capacity,
+		.nodes = m->nodes,
 		.state = member_state(m),
 	};
 	return 0;
@@ -60,9 +69,11 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 		if (!m->present)
 			continue;
 		out->members++;
+		out->nodes += m->nodes;
 		out->load += member_load(m);
 		out->threshold += m->threshold;
 		out->length += m->length;
+		out->floor += m->floor;
 		out->capacity += m->capacity;
 	}
 	out->state = eh_state(out->load, out->threshold, out->length);
@@ -82,17 +93,87 @@ static int join(struct eh_group *group, const struct eh_event *event)
 	m->length = event->length;
 	m->floor = event->floor;
 	m->capacity = event->capacity;
+	m->nodes = event->nodes ? event->nodes : 1;
+	m->best = group->best ? group->best + (size_t)event->child * EH_BEST_MAX : NULL;
 	return 0;
 }
 
 static int report(struct eh_group *group, const struct eh_event *event)
 {
-	if (event->load > EH_VALUE_MAX)
+	struct member *m = &group->members[event->child];
+
+	if (event->load > EH_VALUE_MAX || event->nbest > EH_BEST_MAX)
 		return -EINVAL;
-	group->members[event->child].reported = event->load;
+	for (size_t i = 0; i < event->nbest; i++)
+		if (event->best[i].load > EH_VALUE_MAX || event->best[i].threshold > EH_VALUE_MAX ||
+		    event->best[i].length > EH_VALUE_MAX)
+			return -EINVAL;
+	m->reported = event->load;
 	for (size_t i = 0; i < event->nseen; i++)
 		eh_grant_settle(group, event->seen[i], event->child);
+	if (!m->best)
+		return 0;
+	m->nbest = event->nbest;
+	for (size_t i = 0; i < event->nbest; i++)
+		m->best[i] = event->best[i];
+	eh_grant_recount(group, event->child);
 	return 0;
+}
+
+static int rule(struct eh_group *group, const struct eh_event *event, eh_emit_fn emit, void *ctx)
+{
+	if (!event->rule.capacity || event->rule.load > EH_VALUE_MAX)
+		return -EINVAL;
+	eh_threshold_apply(group, &event->rule, emit, ctx);
+	return 0;
+}
+
+/* Whether b is to be named before a. */
+static bool is_better(const struct eh_candidate *b, const struct eh_candidate *a)
+{
+	enum eh_state of_a = eh_state(a->load, a->threshold, a->length);
+	enum eh_state of_b = eh_state(b->load, b->threshold, b->length);
+
+	if (of_a != of_b)
+		return of_b < of_a;
+	return eh_compare_load(b->load, b->threshold, a->load, a->threshold) < 0;
+}
+
+/* Into a list that is sorted and keeps the best. Returns its length. */
+static size_t insert(struct eh_candidate list[EH_BEST_MAX], size_t n, const struct eh_candidate *c)
+{
+	size_t i;
+
+	if (eh_state(c->load, c->threshold, c->length) == EH_SENDER)
+		return n;
+	if (n < EH_BEST_MAX)
+		n++;
+	else if (!is_better(c, &list[n - 1]))
+		return n;
+	for (i = n - 1; i && is_better(c, &list[i - 1]); i--)
+		list[i] = list[i - 1];
+	list[i] = *c;
+	return n;
+}
+
+size_t eh_group_best(const struct eh_group *group, uint32_t first,
+		     struct eh_candidate out[EH_BEST_MAX])
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < group->size; i++) {
+		const struct member *m = &group->members[i];
+
+		if (!m->present || m->draining)
+			continue;
+		for (unsigned int j = 0; j < m->nbest; j++)
+			n = insert(out, n, &m->best[j]);
+		if (!group->best)
+			n = insert(out, n,
+				   &(struct eh_candidate){ first + i, member_load(m), m->threshold,
+							   m->length });
+	}
+	return n;
 }
 
 /* Upward goes a change of state or thresholds, or a load that moved by a tenth or a task. */
@@ -101,7 +182,7 @@ static bool worth_telling(const struct eh_sums *old, const struct eh_sums *now)
 	uint64_t moved = old->load > now->load ? old->load - now->load : now->load - old->load;
 
 	return old->state != now->state || old->epoch != now->epoch ||
-	       old->members != now->members || old->threshold != now->threshold ||
+	       old->nodes != now->nodes || old->members != now->members || old->threshold != now->threshold ||
 	       old->length != now->length || old->capacity != now->capacity || moved >= EH_TASK ||
 	       (moved && moved >= old->load / 10);
 }
@@ -111,6 +192,8 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 {
 	if (event->type == EH_EV_TICK)
 		return 0;
+	if (event->type == EH_EV_RULE)
+		return rule(group, event, emit, ctx);
 	if (event->child >= group->size)
 		return -EINVAL;
 	if (event->type == EH_EV_JOIN)

@@ -13,12 +13,16 @@ struct member {
 	bool present, draining;
 	uint64_t reported, granted; /* its load is their sum */
 	uint64_t threshold, length, floor, capacity;
+	uint32_t nodes;
+	uint32_t nbest;
+	struct eh_candidate *best; /* EH_BEST_MAX, where children are groups */
 };
 
 /* A placement whose load its executor has not reported yet. */
 struct grant {
 	uint64_t id, size, deadline;
 	unsigned int child;
+	uint32_t node; /* the candidate, where children are groups */
 	UT_hash_handle hh;
 };
 
@@ -30,6 +34,7 @@ struct eh_group {
 	uint64_t calm_since;
 	struct eh_sums told; /* as of the last EH_UP_SUM */
 	struct grant *grants; /* by id, oldest first */
+	struct eh_candidate *best; /* of all members */
 	unsigned int size; /* 2^n */
 	struct member members[];
 };
@@ -55,9 +60,14 @@ void eh_grant_drop(struct eh_group *group, struct grant *grant);
 void eh_grant_settle(struct eh_group *group, uint64_t id, unsigned int child);
 void eh_grant_expire(struct eh_group *group, uint64_t now);
 void eh_grant_forget(struct eh_group *group, unsigned int child);
+/* Candidates that were just reported get what was granted to them meanwhile. */
+void eh_grant_recount(struct eh_group *group, unsigned int child);
 
 /* ---- threshold.c ---- */
 
+/* All thresholds by this rule. */
+void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit,
+			void *ctx);
 /* ThresholdModify of the paper. */
 void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx);
 /* The paper's rule on finish: follows a load that has fallen and stayed low. */

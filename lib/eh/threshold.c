@@ -8,58 +8,73 @@
  */
 #include "group.h"
 
-static uint64_t share(const struct member *m, const struct eh_sums *sums)
+static uint64_t share(const struct member *m, const struct eh_rule *rule)
 {
-	uint64_t tasks = eh_share(sums->load, m->capacity, sums->capacity);
+	uint64_t tasks = eh_share(rule->load, m->capacity, rule->capacity);
 
 	return tasks > m->floor ? tasks : m->floor;
 }
 
-void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx)
+/* All are told, those that keep theirs too, so that all are in one epoch. */
+void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit,
+			void *ctx)
 {
-	struct eh_sums sums;
-
-	eh_group_sums(group, &sums);
 	group->calm = false;
-	group->epoch++;
-	/* All are told, those that keep theirs too, so that all are in one epoch. */
+	group->epoch = rule->epoch;
 	for (unsigned int i = 0; i < group->size; i++) {
 		struct member *m = &group->members[i];
 
 		if (!m->present)
 			continue;
-		m->threshold = share(m, &sums);
+		m->threshold = share(m, rule);
+		/* They will say what it came to; the sum of their nodes' may be a little more. */
+		for (unsigned int j = 0; j < m->nbest; j++)
+			m->best[j].threshold = m->threshold / m->nodes;
 		emit(ctx, &(struct eh_update){ .type = EH_UP_THRESHOLD,
 					       .child = i,
 					       .threshold = m->threshold,
 					       .length = m->length,
-					       .epoch = group->epoch });
+					       .epoch = rule->epoch,
+					       .rule = *rule });
 	}
+}
+
+void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx)
+{
+	struct eh_rule rule;
+	struct eh_sums sums;
+
+	eh_group_sums(group, &sums);
+	rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
+	eh_threshold_apply(group, &rule, emit, ctx);
 }
 
 /*
  * The paper lowers thresholds as soon as T_top - L_top > 2^n, a task for each
  * node. Here a node of capacity w stands for w tasks, and the rule must hold for
- * as long as a grant may live: until then the load that is missing can be on its
- * way. Rounding leaves less than a task for each member above L, so a change
+ * a while: until then the load that is missing can be on its way. Rounding leaves less than a task for each member above L, so a change
  * never makes its own reason for the next; and it is only made where the floors
  * leave something to lower.
  */
 void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, void *ctx)
 {
+	struct eh_rule rule;
 	struct eh_sums sums;
 	uint64_t slack;
 	bool low = false;
 
+	if (group->options.below)
+		return;
 	eh_group_sums(group, &sums);
-	slack = (uint64_t)sums.members * EH_TASK;
+	rule = (struct eh_rule){ 0, sums.load, sums.capacity };
+	slack = (uint64_t)sums.nodes * EH_TASK;
 	if (slack < sums.capacity)
 		slack = sums.capacity;
 	if (sums.threshold > sums.load && sums.threshold - sums.load > slack)
 		for (unsigned int i = 0; i < group->size && !low; i++) {
 			const struct member *m = &group->members[i];
 
-			low = m->present && share(m, &sums) < m->threshold;
+			low = m->present && share(m, &rule) < m->threshold;
 		}
 	if (!low) {
 		group->calm = false;
@@ -67,6 +82,6 @@ void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, v
 		group->calm = true;
 		group->calm_since = now;
 	}
-	if (group->calm && now - group->calm_since >= group->options.grant_ms)
+	if (group->calm && now - group->calm_since >= group->options.calm_ms)
 		eh_threshold_modify(group, emit, ctx);
 }
