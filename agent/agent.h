@@ -11,6 +11,7 @@
  *   control.c   member's role: reports, asks  group.c    controller's role (lib/eh)
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   handoff.c stub.c  a task that is away: the job stream at home, its stub
+ *   rerun.c     a lost task is run again at home, where the user allows it
  *   reserve.c   reservations: the executor has the last word
  *   guest.c     guests: the executor's side of a job stream
  *   launch.c    fork, credentials, exec of a guest
@@ -74,6 +75,7 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote);
 void placement_failed(struct placement *p, enum ehs_reason reason);	/* ran at home */
 void placement_ended(struct placement *p, int status);	/* waitpid's, or lost */
 void placement_lost(struct placement *p);
+void placement_rerun(struct placement *p);	/* lost, and runs again at home */
 
 /* ---- guest.c: the executor ---- */
 
@@ -106,6 +108,8 @@ int cgroup_managed_fd(void);
 int cgroup_guest_fd(void);
 /** New managed session with this process in it; its name into `name`. */
 int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64]);
+/** Whether this process is in a session whose lost tasks may be run again. */
+bool cgroup_session_retries(pid_t pid);
 /** Folder for one guest; freed (killed, removed) by cgroup_guest_end(). */
 int cgroup_guest_begin(const char *id);	/* descriptor of the folder, for CLONE_INTO_CGROUP */
 void cgroup_guest_kill(const char *id);

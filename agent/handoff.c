@@ -125,6 +125,27 @@ static bool handoff_written(const struct handoff *h)
 	return true;
 }
 
+/* What came of its output is written: the user hears of it behind that. */
+static void handoff_report_lost(struct handoff *h)
+{
+	struct peer *to = placement_executor(h->placement);
+	char lost[HANDOFF_TEXT - 160], text[HANDOFF_TEXT];
+	const char *why;
+
+	snprintf(lost, sizeof(lost), "ehsched: %.100s was lost while it ran this task (%s)",
+		 to ? peer_host(to) : "its node", placement_id(h->placement));
+	why = rerun_start(h, lost);
+	if (!why) {
+		placement_rerun(h->placement);
+	} else {
+		snprintf(text, sizeof(text), "%s; it is reported as killed%s%s\n", lost,
+			 *why ? " and not run again: " : "", why);
+		stub_tell(h, FRAME_LOST, text, strlen(text));
+		placement_lost(h->placement);
+	}
+	h->placement = NULL;
+}
+
 static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 {
 	struct handoff *h = arg;
@@ -136,7 +157,7 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 		h->state = HANDOFF_OVER;
 	} else if (h->state == HANDOFF_LOST && !relay_sink_held(&h->out[0]) &&
 		   !relay_sink_held(&h->out[1])) {
-		stub_tell(h, FRAME_LOST, NULL, 0);
+		handoff_report_lost(h);
 		stub_close(h);
 		h->state = HANDOFF_OVER;
 	}
@@ -148,22 +169,11 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 static void handoff_lost(struct handoff *h)
 {
 	struct peer *to = placement_executor(h->placement);
-	char text[256];
 
-	snprintf(text, sizeof(text),
-		 "ehsched: %s was lost while it ran this task (%s); it is reported as killed\n",
-		 to ? peer_host(to) : "its node", placement_id(h->placement));
 	log_warning("%s: %s was lost while it ran", placement_id(h->placement),
 		    to ? peer_host(to) : "its node");
-	placement_lost(h->placement);
-	h->placement = NULL;
-	if (h->fds[2] >= 0) {
-		/* It was never seen to start. */
-		relay_sink_open(&h->out[1], h->fds[2], RELAY_OTHER);
-		h->fds[2] = -1;
-	}
-	relay_sink_say(&h->out[1], text);
-	relay_source_close(&h->in, false);
+	if (!h->retry)
+		relay_source_close(&h->in, false);
 	h->state = HANDOFF_LOST;
 	handoff_later(h);
 }
@@ -208,11 +218,16 @@ static void handoff_open_relays(struct handoff *h)
 	for (int i = 0; i < 3; i++) {
 		if (h->fds[i] < 0)
 			continue;
+		if (!i && h->flags & JOB_NULL(0)) {
+			if (h->retry)
+				continue;
+			close(h->fds[0]);
+			h->fds[0] = -1;
+			continue;
+		}
 		h->fds[i] = relay_adopt(h->fds[i], &kind);
 		if (i)
 			relay_sink_open(&h->out[i - 1], h->fds[i], kind);
-		else if (handoff_is_null(h->fds[0]))
-			close(h->fds[0]);
 		else
 			relay_source_open(&h->in, h->fds[0], kind, h->channel.stream);
 		h->fds[i] = -1;
@@ -234,10 +249,12 @@ static void handoff_out_moved(void *ctx, struct relay_sink *sink, bool broken)
 /* What the task did not read goes to the next reader, where that is possible: in a file. */
 static void handoff_give_back(struct handoff *h, uint64_t taken)
 {
-	if (h->in.fd >= 0 && h->in.kind == RELAY_FILE && taken < h->in.sent &&
-	    lseek(h->in.fd, -(off_t)(h->in.sent - taken), SEEK_CUR) < 0)
+	int err = relay_source_rewind(&h->in, taken);
+
+	/* What has gone of a pipe or a terminal has gone. */
+	if (err && err != -EPIPE && err != -ESPIPE)
 		log_debug("%s: standard input cannot be set back: %s", placement_id(h->placement),
-			  strerror(errno));
+			  strerror(-err));
 	relay_source_close(&h->in, false);
 }
 
@@ -262,6 +279,7 @@ static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_
 	if (h->state != HANDOFF_COMMITTED || length < 4)
 		return -EPROTO;
 	h->state = HANDOFF_RUNNING;
+	h->started = true;
 	placement_started(h->placement, h->pid, frame_get_u32(payload));
 	handoff_open_relays(h);
 	h2_resume(h->channel.stream);
@@ -328,8 +346,12 @@ static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload
 		fd = channel_fd(payload, length, 4);
 		if (fd)
 			return -EPROTO;
-		/* The last reader closes: a writer at home gets its SIGPIPE. */
-		relay_source_close(&h->in, false);
+		/* A file stays open, to be set back. Else the last reader closes: a writer at
+		 * home gets its SIGPIPE. */
+		if (h->in.kind == RELAY_FILE)
+			h->in.over = true;
+		else
+			relay_source_close(&h->in, false);
 		return 0;
 	case FRAME_WANT:
 		fd = channel_fd(payload, length, 8);
@@ -396,7 +418,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 	struct handoff *h = ctx;
 
 	h->channel.stream = NULL;
-	relay_source_close(&h->in, false);
+	relay_source_stop(&h->in);
 	switch (h->state) {
 	case HANDOFF_COMMITTED:
 		/* GO has not left: nothing has started, and the stub may still run it. */
@@ -586,12 +608,13 @@ static int handoff_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid
 	spec->uid = uid;
 	spec->gid = gid;
 	spec->groups = groups;
-	spec->flags &= ~(JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
+	spec->flags &= ~(JOB_RETRY | JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0 && handoff_is_null(h->fds[i]))
 			spec->flags |= JOB_NULL(i);
 	if (handoff_is_merged(h->fds))
 		spec->flags |= JOB_MERGED;
+	h->flags = spec->flags;
 	err = spec->ngroups > JOB_GROUPS_MAX ? -E2BIG : handoff_encode(h, spec, spec->token);
 	free(groups);
 	spec->groups = NULL;
@@ -661,6 +684,7 @@ void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pi
 		handoff_refuse(h, EHS_REASON_REFUSED, 0, "its job is malformed");
 		return;
 	}
+	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(pid);
 	if (spec.token[0] != '@') {
 		h->placement = placement_by_token(spec.token);
 		if (!h->placement) {

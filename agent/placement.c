@@ -544,6 +544,21 @@ void placement_lost(struct placement *p)
 	placement_finished(p, SIGKILL, true);
 }
 
+void placement_rerun(struct placement *p)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	placement_step(p, "%s was lost: runs again at home", peer_code(p->to));
+	p->reason = EHS_REASON_LOST;
+	snprintf(
+		p->text, sizeof(p->text),
+		"The connection to the node that ran it broke after the start; it was run again at "
+		"home, as --retry allows.");
+	p->to = NULL;
+	placement_event(p);
+	placement_over(p);
+}
+
 void placement_too_late(uint64_t cookie)
 {
 	struct placement *p = (struct placement *)placement_by_cookie(cookie);
