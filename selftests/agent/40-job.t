@@ -224,6 +224,9 @@ with open(f"{work}/bad", "w") as f:
 os.chmod(f"{work}/bad", 0o755)
 code, out, err = run(f"{work}/bad")
 tap.ok(code == 1 and b"No such file" in err, "exec itself fails there: said so", (code, err))
+os.mkfifo(f"{work}/fifo")
+tap.ok(run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
+       and c.alive(0), "a named pipe keeps it at home", c.log(0))
 tap.ok(run(f"{work}/bad", node="x" * 8)[0] == 127, "and at home: as an exec that found nothing")
 
 # ---- stop and continue ----
