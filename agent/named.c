@@ -87,6 +87,8 @@ int named_check(const uint8_t *payload, size_t length, const char **path)
 	uint8_t here[NAMED_HEAD];
 	struct stat st;
 
+	if (!length)
+		return 0;
 	for (const uint8_t *end = payload + length; payload < end;) {
 		const uint8_t *nul;
 
