@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file handoff.h
- * A task that is away, at home: shared by handoff.c (the job's stream),
- * stub.c (the process that stands in for it) and rerun.c (when it was lost).
+ * A task that is away, at home: shared by departure.c (until its job
+ * is sent), handoff.c (the job's stream), stub.c (the process that stands in for
+ * it) and rerun.c (when it was lost).
  */
 #ifndef AGENT_HANDOFF_H
 #define AGENT_HANDOFF_H
@@ -32,7 +33,7 @@ struct handoff {
 	uint8_t frame[FRAME_HEADER + 8]; /* from the stub */
 	unsigned int have;
 	pid_t pid;
-	bool asking; /* handoff_on_decided() will be called */
+	bool asking; /* departure_on_decided() will be called */
 	bool stopped_there, stopped_by_us;
 	bool retry; /* the user allows a second run */
 	bool started; /* descriptors are the relays' */
@@ -55,8 +56,15 @@ extern struct handoff *handoff_list;
 
 /** handoff.c: looks whether it is over, outside of all calls. */
 void handoff_later(struct handoff *h);
+/** handoff.c: nothing has started; the stub runs it at home, or says why not. */
+void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, const char *text);
+/** handoff.c: the job's stream. */
+extern const struct h2_stream_ops handoff_ops;
 /** handoff.c: the stub was killed, or broke the rules; the remote task goes with it. */
 void handoff_stub_gone(struct handoff *h);
+
+/** departure.c: the stub's job goes out, or is refused. */
+void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t uid, gid_t gid);
 
 /** stub.c: events of the stub's socket. 0 or -ENOMEM. */
 int stub_open(struct handoff *h);
