@@ -10,12 +10,16 @@
  *   server.c    the listening side            peer.c     the nodes, a connection to each
  *   control.c   member's role: reports, asks  group.c    controller's role (lib/eh)
  *   placement.c a task's way out of here: ask, reserve, verdict
+ *   record.c    placements on record, for `tasks` and `why`
+ *   departure.c its job is filled in and sent
  *   handoff.c stub.c  a task that is away: the job stream at home, its stub
+ *   rerun.c     a lost task is run again at home, where the user allows it
  *   reserve.c   reservations: the executor has the last word
  *   guest.c     guests: the executor's side of a job stream
- *   launch.c    fork, credentials, exec of a guest
+ *   launch.c pipes.c  fork, credentials, exec of a guest; its descriptors
  *   relay.c     bytes between descriptors and frames, bounded
- *   files.c     is it the same program and folder there?
+ *   channel.c   frames over a job's stream
+ *   files.c named.c   are they the same program, folder, named files there?
  *   cgroup.c    sessions and guests below the node's cgroup
  *   local.c     the unix socket              api.c doctor.c  ehctl's requests
  */
@@ -42,7 +46,7 @@ struct agent {
 };
 extern struct agent agent;	/* one a process */
 
-/* ---- placement.c: called by knl.c and handoff.c, calls control.c and peers ---- */
+/* ---- placement.c: called by knl.c and departure.c, calls control.c and peers ---- */
 
 /** What is known of the task when a placement is asked for. */
 struct placement_task {
@@ -55,7 +59,7 @@ struct placement_task {
 	const char *node;	/* NULL: ask the hierarchy; else this code */
 };
 
-struct placement;	/* id, executor, token, reason, steps; kept for `why` in a ring of the last 1024 */
+struct placement;	/* id, executor, token, reason, steps; kept by record.c */
 
 /** `decided` is called exactly once, perhaps at once: `to` is NULL when the task stays. */
 typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to,
@@ -74,6 +78,7 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote);
 void placement_failed(struct placement *p, enum ehs_reason reason);	/* ran at home */
 void placement_ended(struct placement *p, int status);	/* waitpid's, or lost */
 void placement_lost(struct placement *p);
+void placement_rerun(struct placement *p);	/* lost, and runs again at home */
 
 /* ---- guest.c: the executor ---- */
 
@@ -106,6 +111,8 @@ int cgroup_managed_fd(void);
 int cgroup_guest_fd(void);
 /** New managed session with this process in it; its name into `name`. */
 int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64]);
+/** Whether this process is in a session whose lost tasks may be run again. */
+bool cgroup_session_retries(pid_t pid);
 /** Folder for one guest; freed (killed, removed) by cgroup_guest_end(). */
 int cgroup_guest_begin(const char *id);	/* descriptor of the folder, for CLONE_INTO_CGROUP */
 void cgroup_guest_kill(const char *id);

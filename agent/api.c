@@ -18,6 +18,7 @@
 #include "node.h"
 #include "placement.h"
 #include "reason.h"
+#include "record.h"
 #include "report.h"
 #include "tally.h"
 
@@ -115,12 +116,12 @@ static void api_do_status(struct local_conn *c, const json_t *request)
 static void api_add_task(void *ctx, const struct knl_task *t)
 {
 	const char *state = t->state == EHS_TASK_PENDING ? "waiting" : "running";
-	const struct placement *p = placement_by_cookie(t->id);
+	const struct placement *p = record_by_cookie(t->id);
 	enum ehs_reason reason = t->reason;
 	char id[EH_CODE_TEXT + 24], when[32];
 
 	/* who they are and where is known better by placement.c and guest.c */
-	if (t->state == EHS_TASK_GUEST || (p && placement_is_away(p)))
+	if (t->state == EHS_TASK_GUEST || (p && record_is_away(p)))
 		return;
 	/* the kernel takes only some of the agent's reasons */
 	if (p && reason == EHS_REASON_NONE)
@@ -138,7 +139,7 @@ static json_t *api_tasks(void)
 	json_t *tasks = json_array();
 
 	knl_tasks(api_add_task, tasks);
-	placement_list(tasks);
+	record_list(tasks);
 	guest_list(tasks);
 	return tasks;
 }
@@ -165,7 +166,7 @@ static json_t *api_why_task(const char *id, long pid)
 	json_array_foreach(tasks, i, task) {
 		if (!api_is_task(task, id, pid))
 			continue;
-		found = placement_why(json_string_value(json_object_get(task, "id")) ?: "");
+		found = record_why(json_string_value(json_object_get(task, "id")) ?: "");
 		if (found)
 			break;
 		name = json_string_value(json_object_get(task, "reason"));
@@ -198,7 +199,7 @@ static void api_do_why(struct local_conn *c, const json_t *request)
 	pid = strtol(id, &end, 10);
 	if (*end)
 		pid = 0;
-	reply = placement_why(id);
+	reply = record_why(id);
 	if (!reply)
 		reply = api_why_task(id, pid);
 	local_reply(c, reply

@@ -18,12 +18,14 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "agent.h"
 
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
+#define CGROUP_RETRY "user.ehsched.retry" /* on a session's folder: outlives the agent */
 
 enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
 
@@ -261,6 +263,56 @@ static void cgroup_session_name(char name[64], const char *wish, pid_t pid)
 	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++cgroup_counter);
 }
 
+/* Kernels before 5.7 have none: then its lost tasks are reported, as those of other sessions. */
+static void cgroup_set_retry(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_fds[CGROUP_MANAGED], name);
+	if (setxattr(path, CGROUP_RETRY, "", 0, 0))
+		log_warning("session %s: --retry cannot be noted, its lost tasks will not be run "
+			    "again: %s",
+			    name, strerror(errno));
+}
+
+static bool cgroup_has_retry(const char *name, size_t length)
+{
+	char path[128];
+
+	if (!length || length >= 64)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%.*s", cgroup_fds[CGROUP_MANAGED],
+		 (int)length, name);
+	return getxattr(path, CGROUP_RETRY, NULL, 0) >= 0;
+}
+
+bool cgroup_session_retries(pid_t pid)
+{
+	static const char below[] = "/managed/";
+	char path[40], line[PATH_MAX + 8];
+	bool retries = false;
+	const char *at;
+	FILE *f;
+
+	if (cgroup_fds[CGROUP_MANAGED] < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "0::", 3))
+			continue;
+		/* There may be folders above ours, and of the task's own below. */
+		for (at = strstr(line, below); at && !retries; at = strstr(at, below)) {
+			at += strlen(below) - 1;
+			retries = cgroup_has_retry(at + 1, strcspn(at + 1, "/\n"));
+		}
+	}
+	fclose(f);
+	return retries;
+}
+
 int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64])
 {
 	char path[96], text[16];
@@ -276,6 +328,8 @@ int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64])
 	snprintf(text, sizeof(text), "%d", (int)pid);
 	err = cgroup_write(cgroup_fds[CGROUP_MANAGED], path, text);
 	f = err ? NULL : cgroup_watch(CGROUP_MANAGED, name);
+	if (f && retry)
+		cgroup_set_retry(name);
 	if (!f) {
 		/* Without a watch it stays until the next start; with a process in it, too. */
 		unlinkat(cgroup_fds[CGROUP_MANAGED], name, AT_REMOVEDIR);

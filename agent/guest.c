@@ -2,7 +2,6 @@
 /* A guest: a job's stream, its process and its pipes. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "clock.h"
 #include "launch.h"
 #include "named.h"
+#include "pipes.h"
 #include "reserve.h"
 
 enum guest_state {
@@ -118,37 +118,6 @@ static void guest_refuse(struct guest *g, enum ehs_reason reason, int error, con
 }
 
 /* ---- descriptors ---- */
-
-static int guest_null(bool reading)
-{
-	return open("/dev/null", (reading ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
-}
-
-/* Ends of the task into its[], ours into g->pipes; -1 for closed. 0 or -errno. */
-static int guest_open_pipes(struct guest *g, uint32_t flags, int its[3])
-{
-	for (int fd = 0; fd < 3; fd++) {
-		int pair[2];
-
-		if (!(flags & JOB_FD(fd)))
-			continue;
-		if (flags & JOB_NULL(fd)) {
-			its[fd] = guest_null(fd == 0);
-		} else if (fd == 2 && flags & JOB_MERGED && its[1] >= 0) {
-			its[fd] = fcntl(its[1], F_DUPFD_CLOEXEC, 3);
-		} else {
-			if (pipe2(pair, O_CLOEXEC))
-				return -errno;
-			its[fd] = pair[fd != 0];
-			g->pipes[fd] = pair[fd == 0];
-			/* Only our end: the task's own is blocking, as at home. */
-			fcntl(g->pipes[fd], F_SETFL, O_NONBLOCK);
-		}
-		if (its[fd] < 0)
-			return -errno;
-	}
-	return 0;
-}
 
 static void guest_open_relays(struct guest *g)
 {
@@ -324,7 +293,7 @@ static int guest_start(struct guest *g, const struct job_spec *spec)
 {
 	int its[3] = { -1, -1, -1 }, cgroup = -1, err;
 
-	err = guest_open_pipes(g, spec->flags, its);
+	err = pipes_open(spec->flags, its, g->pipes);
 	if (err)
 		goto close_its;
 	if (cgroup_guest_fd() >= 0) {

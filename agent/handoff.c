@@ -2,24 +2,16 @@
 /* A task's way out, at home: between its stub, its descriptors and the job's stream. */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "handoff.h"
-#include "named.h"
 #include "reason.h"
 #include "wire/job.h"
-
-#define HANDOFF_EXPLICIT_MS 60000 /* the user waits; a large program is digested first */
 
 struct handoff *handoff_list;
 static unsigned int handoff_number;
@@ -44,8 +36,7 @@ static void handoff_abort(struct handoff *h)
 }
 
 /* Nothing has started: the stub runs it at home, or says why not. */
-static void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error,
-			   const char *text)
+void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, const char *text)
 {
 	uint8_t payload[8 + 256];
 	char *said = (char *)payload + 8;
@@ -125,6 +116,27 @@ static bool handoff_written(const struct handoff *h)
 	return true;
 }
 
+/* What came of its output is written: the user hears of it behind that. */
+static void handoff_report_lost(struct handoff *h)
+{
+	struct peer *to = placement_executor(h->placement);
+	char lost[HANDOFF_TEXT - 160], text[HANDOFF_TEXT];
+	const char *why;
+
+	snprintf(lost, sizeof(lost), "ehsched: %.100s was lost while it ran this task (%s)",
+		 to ? peer_host(to) : "its node", placement_id(h->placement));
+	why = rerun_start(h, lost);
+	if (!why) {
+		placement_rerun(h->placement);
+	} else {
+		snprintf(text, sizeof(text), "%s; it is reported as killed%s%s\n", lost,
+			 *why ? " and not run again: " : "", why);
+		stub_tell(h, FRAME_LOST, text, strlen(text));
+		placement_lost(h->placement);
+	}
+	h->placement = NULL;
+}
+
 static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 {
 	struct handoff *h = arg;
@@ -136,7 +148,7 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 		h->state = HANDOFF_OVER;
 	} else if (h->state == HANDOFF_LOST && !relay_sink_held(&h->out[0]) &&
 		   !relay_sink_held(&h->out[1])) {
-		stub_tell(h, FRAME_LOST, NULL, 0);
+		handoff_report_lost(h);
 		stub_close(h);
 		h->state = HANDOFF_OVER;
 	}
@@ -148,22 +160,11 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 static void handoff_lost(struct handoff *h)
 {
 	struct peer *to = placement_executor(h->placement);
-	char text[256];
 
-	snprintf(text, sizeof(text),
-		 "ehsched: %s was lost while it ran this task (%s); it is reported as killed\n",
-		 to ? peer_host(to) : "its node", placement_id(h->placement));
 	log_warning("%s: %s was lost while it ran", placement_id(h->placement),
 		    to ? peer_host(to) : "its node");
-	placement_lost(h->placement);
-	h->placement = NULL;
-	if (h->fds[2] >= 0) {
-		/* It was never seen to start. */
-		relay_sink_open(&h->out[1], h->fds[2], RELAY_OTHER);
-		h->fds[2] = -1;
-	}
-	relay_sink_say(&h->out[1], text);
-	relay_source_close(&h->in, false);
+	if (!h->retry)
+		relay_source_close(&h->in, false);
 	h->state = HANDOFF_LOST;
 	handoff_later(h);
 }
@@ -184,23 +185,6 @@ static void handoff_on_exit(struct handoff *h)
 
 /* ---- descriptors ---- */
 
-static bool handoff_is_null(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
-}
-
-/* Whether 1 and 2 are one open file, so that the order of what is written matters. */
-static bool handoff_is_merged(const int fds[3])
-{
-	pid_t me = getpid();
-
-	return fds[1] >= 0 && fds[2] >= 0 &&
-	       syscall(SYS_kcmp, me, me, KCMP_FILE, (unsigned long)fds[1], (unsigned long)fds[2]) ==
-		       0;
-}
-
 static void handoff_open_relays(struct handoff *h)
 {
 	enum relay_kind kind;
@@ -208,11 +192,16 @@ static void handoff_open_relays(struct handoff *h)
 	for (int i = 0; i < 3; i++) {
 		if (h->fds[i] < 0)
 			continue;
+		if (!i && h->flags & JOB_NULL(0)) {
+			if (h->retry)
+				continue;
+			close(h->fds[0]);
+			h->fds[0] = -1;
+			continue;
+		}
 		h->fds[i] = relay_adopt(h->fds[i], &kind);
 		if (i)
 			relay_sink_open(&h->out[i - 1], h->fds[i], kind);
-		else if (handoff_is_null(h->fds[0]))
-			close(h->fds[0]);
 		else
 			relay_source_open(&h->in, h->fds[0], kind, h->channel.stream);
 		h->fds[i] = -1;
@@ -234,10 +223,12 @@ static void handoff_out_moved(void *ctx, struct relay_sink *sink, bool broken)
 /* What the task did not read goes to the next reader, where that is possible: in a file. */
 static void handoff_give_back(struct handoff *h, uint64_t taken)
 {
-	if (h->in.fd >= 0 && h->in.kind == RELAY_FILE && taken < h->in.sent &&
-	    lseek(h->in.fd, -(off_t)(h->in.sent - taken), SEEK_CUR) < 0)
+	int err = relay_source_rewind(&h->in, taken);
+
+	/* What has gone of a pipe or a terminal has gone. */
+	if (err && err != -EPIPE && err != -ESPIPE)
 		log_debug("%s: standard input cannot be set back: %s", placement_id(h->placement),
-			  strerror(errno));
+			  strerror(-err));
 	relay_source_close(&h->in, false);
 }
 
@@ -262,6 +253,7 @@ static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_
 	if (h->state != HANDOFF_COMMITTED || length < 4)
 		return -EPROTO;
 	h->state = HANDOFF_RUNNING;
+	h->started = true;
 	placement_started(h->placement, h->pid, frame_get_u32(payload));
 	handoff_open_relays(h);
 	h2_resume(h->channel.stream);
@@ -328,8 +320,12 @@ static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload
 		fd = channel_fd(payload, length, 4);
 		if (fd)
 			return -EPROTO;
-		/* The last reader closes: a writer at home gets its SIGPIPE. */
-		relay_source_close(&h->in, false);
+		/* A file stays open, to be set back. Else the last reader closes: a writer at
+		 * home gets its SIGPIPE. */
+		if (h->in.kind == RELAY_FILE)
+			h->in.over = true;
+		else
+			relay_source_close(&h->in, false);
 		return 0;
 	case FRAME_WANT:
 		fd = channel_fd(payload, length, 8);
@@ -396,7 +392,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 	struct handoff *h = ctx;
 
 	h->channel.stream = NULL;
-	relay_source_close(&h->in, false);
+	relay_source_stop(&h->in);
 	switch (h->state) {
 	case HANDOFF_COMMITTED:
 		/* GO has not left: nothing has started, and the stub may still run it. */
@@ -419,7 +415,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 	}
 }
 
-static const struct h2_stream_ops handoff_ops = {
+const struct h2_stream_ops handoff_ops = {
 	.response = handoff_on_response,
 	.data = handoff_on_data,
 	.end = handoff_on_end,
@@ -436,168 +432,6 @@ static void handoff_on_limit(evutil_socket_t fd, short what, void *arg)
 }
 
 /* ---- the start ---- */
-
-static void handoff_send_job(struct handoff *h, struct peer *to)
-{
-	const unsigned int lease = agent.config->lease;
-	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
-
-	h->channel.stream = h2_open(to, "POST", "/v1/job", &handoff_ops, h);
-	if (!h->channel.stream) {
-		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "there is no connection to the node");
-		return;
-	}
-	if (h->named_length &&
-	    channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
-		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
-		return;
-	}
-	free(h->named);
-	h->named = NULL;
-	h->state = HANDOFF_SENT;
-	evtimer_add(h->limit, &limit);
-}
-
-/* Who names the node is taken at his word; else the files in the arguments must be there. */
-static int handoff_name_files(struct handoff *h, const struct job_spec *spec)
-{
-	const char *path;
-	char text[256];
-	int err;
-
-	if (spec->flags & JOB_EXPLICIT)
-		return 0;
-	err = named_encode(spec, &h->named, &h->named_length, &path);
-	if (err == -EXDEV) {
-		snprintf(text, sizeof(text), "%s is a pipe or socket of this host", path);
-		handoff_refuse(h, EHS_REASON_FILES_DIFFER, 0, text);
-	} else if (err) {
-		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
-	}
-	return err;
-}
-
-/* The frame as it goes out, with what only the agent knows. 0 or -errno. */
-static int handoff_encode(struct handoff *h, struct job_spec *spec, const char *token)
-{
-	size_t size;
-
-	spec->token = token;
-	size = job_encoded_size(spec);
-	if (!size)
-		return -E2BIG;
-	h->job_length = FRAME_HEADER + size;
-	h->job = malloc(h->job_length);
-	if (!h->job)
-		return -ENOMEM;
-	frame_header(h->job, FRAME_JOB, size);
-	job_encode(spec, h->job + FRAME_HEADER);
-	return 0;
-}
-
-/* An explicit one has been placed: its job gets the token. */
-static void handoff_on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
-			       enum ehs_reason reason)
-{
-	struct handoff *h = ctx;
-	struct job_spec spec;
-	uint8_t *old = h->job;
-	int err;
-
-	h->asking = false;
-	if (h->state == HANDOFF_OVER) {
-		/* The stub did not wait. */
-		if (to)
-			placement_failed(p, EHS_REASON_KILLED);
-		h->placement = NULL;
-		handoff_later(h);
-		return;
-	}
-	if (!to) {
-		handoff_refuse(h, reason, 0, placement_text(p));
-		return;
-	}
-	h->placement = p;
-	err = job_decode(&spec, old + FRAME_HEADER, h->job_length - FRAME_HEADER);
-	if (!err) {
-		err = handoff_encode(h, &spec, token);
-		job_free(&spec);
-	}
-	if (h->job != old)
-		free(old);
-	if (err)
-		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
-	else
-		handoff_send_job(h, to);
-}
-
-static void handoff_ask(struct handoff *h, const struct job_spec *spec, uid_t uid)
-{
-	bool automatic = !strcmp(spec->token, "@auto");
-	struct placement_task task = {
-		.pid = h->pid,
-		.uid = uid,
-		.path = spec->path,
-		.time_ms = automatic ? agent.config->time_limit : HANDOFF_EXPLICIT_MS,
-		.node = automatic ? NULL : spec->token + 1,
-	};
-	struct peer *to = automatic ? NULL : peer_by_text(spec->token + 1);
-	int err;
-
-	if (to && to == peer_self()) {
-		handoff_refuse(h, EHS_REASON_NONE, 0, "this node");
-		return;
-	}
-	h->state = HANDOFF_ASKING;
-	h->asking = true;
-	err = placement_start(&task, handoff_on_decided, h);
-	if (!err)
-		return;
-	h->asking = false;
-	if (h->state != HANDOFF_OVER)
-		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
-}
-
-static gid_t *handoff_groups(int socket, uint32_t *n)
-{
-	socklen_t size = 0;
-	gid_t *groups;
-
-	*n = 0;
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) && errno != ERANGE)
-		return NULL;
-	groups = malloc(size + sizeof(gid_t));
-	if (!groups || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size)) {
-		free(groups);
-		return NULL;
-	}
-	*n = size / sizeof(gid_t);
-	return groups;
-}
-
-/* The caller's ids as the kernel knows them, and what his descriptors are. */
-static int handoff_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid_t gid)
-{
-	gid_t *groups = handoff_groups(h->stub, &spec->ngroups);
-	int err;
-
-	if (!groups)
-		return -ENOMEM;
-	spec->uid = uid;
-	spec->gid = gid;
-	spec->groups = groups;
-	spec->flags &= ~(JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
-	for (int i = 0; i < 3; i++)
-		if (h->fds[i] >= 0 && handoff_is_null(h->fds[i]))
-			spec->flags |= JOB_NULL(i);
-	if (handoff_is_merged(h->fds))
-		spec->flags |= JOB_MERGED;
-	err = spec->ngroups > JOB_GROUPS_MAX ? -E2BIG : handoff_encode(h, spec, spec->token);
-	free(groups);
-	spec->groups = NULL;
-	spec->ngroups = 0;
-	return err;
-}
 
 static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 {
@@ -644,9 +478,6 @@ void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pi
 		   gid_t gid)
 {
 	struct handoff *h = handoff_new(socket, fds, pid);
-	struct job_spec spec;
-	struct peer *to;
-	int err;
 
 	if (!h) {
 		/* The stub sees the connection closed and runs it at home. */
@@ -656,38 +487,5 @@ void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pi
 				close(fds[i]);
 		return;
 	}
-	err = job_decode(&spec, job, length);
-	if (err) {
-		handoff_refuse(h, EHS_REASON_REFUSED, 0, "its job is malformed");
-		return;
-	}
-	if (spec.token[0] != '@') {
-		h->placement = placement_by_token(spec.token);
-		if (!h->placement) {
-			handoff_refuse(h, EHS_REASON_LEASE_OVER, 0,
-				       reason_text(EHS_REASON_LEASE_OVER));
-			goto free_spec;
-		}
-		if (placement_uid(h->placement) != uid) {
-			log_warning("user %u brought the token of %s, which is another user's", uid,
-				    placement_id(h->placement));
-			handoff_refuse(h, EHS_REASON_REFUSED, 0, "the token is another user's");
-			goto free_spec;
-		}
-	}
-	err = handoff_fill(h, &spec, uid, gid);
-	if (err) {
-		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(-err));
-		goto free_spec;
-	}
-	if (handoff_name_files(h, &spec))
-		goto free_spec;
-	if (!h->placement) {
-		handoff_ask(h, &spec, uid);
-	} else {
-		to = placement_executor(h->placement);
-		handoff_send_job(h, to);
-	}
-free_spec:
-	job_free(&spec);
+	departure_start(h, job, length, uid, gid);
 }

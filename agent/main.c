@@ -19,7 +19,7 @@
 #include "local.h"
 #include "log.h"
 #include "node.h"
-#include "placement.h"
+#include "record.h"
 #include "server.h"
 #include "tls.h"
 
@@ -185,7 +185,7 @@ static int main_run(void)
 		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
 			    agent.config->cgroup, strerror(-err));
 	err = 1;
-	placement_init();
+	record_init();
 	if (peer_init() || node_init() || control_init())
 		goto exit_parts;
 	if (server_init(main_routes) || local_init() || knl_init())
@@ -202,7 +202,7 @@ exit_parts:
 	server_exit();
 	peer_exit();
 	control_exit();
-	placement_exit();
+	record_exit();
 	node_exit();
 	/* libevent frees connections in the loop */
 	event_base_loop(agent.base, EVLOOP_NONBLOCK);

@@ -45,8 +45,9 @@ static void named_put(uint8_t *out, const struct stat *st)
 int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length, const char **path)
 {
 	unsigned int count = 0;
-	uint8_t *grown;
+	uint8_t *list = NULL, *grown;
 	struct stat st;
+	int err;
 	size_t n;
 
 	*payload = NULL;
@@ -56,25 +57,29 @@ int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length,
 		if (!*path || stat(*path, &st))
 			continue;
 		/* it may be seen there, but what is written to it arrives here only */
-		if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-			free(*payload);
-			return -EXDEV;
-		}
+		err = -EXDEV;
+		if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+			goto free_list;
 		n = strlen(*path) + 1;
 		if (*length + NAMED_HEAD + n > frame_limit(FRAME_NAMED))
 			break;
-		grown = realloc(*payload, *length + NAMED_HEAD + n);
-		if (!grown) {
-			free(*payload);
-			return -ENOMEM;
-		}
-		*payload = grown;
-		named_put(grown + *length, &st);
-		memcpy(grown + *length + NAMED_HEAD, *path, n);
+		err = -ENOMEM;
+		grown = realloc(list, *length + NAMED_HEAD + n);
+		if (!grown)
+			goto free_list;
+		list = grown;
+		named_put(list + *length, &st);
+		memcpy(list + *length + NAMED_HEAD, *path, n);
 		*length += NAMED_HEAD + n;
 		count++;
 	}
+	*payload = list;
 	return 0;
+
+free_list:
+	free(list);
+	*length = 0;
+	return err;
 }
 
 int named_check(const uint8_t *payload, size_t length, const char **path)
@@ -82,6 +87,8 @@ int named_check(const uint8_t *payload, size_t length, const char **path)
 	uint8_t here[NAMED_HEAD];
 	struct stat st;
 
+	if (!length)
+		return 0;
 	for (const uint8_t *end = payload + length; payload < end;) {
 		const uint8_t *nul;
 

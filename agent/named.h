@@ -17,7 +17,7 @@
 #include "wire/job.h"
 
 /** Payload of FRAME_NAMED, allocated; *length 0: nothing is named. 0, -ENOMEM, or
- *  -EXDEV when a pipe or socket is named, with its path in *path (in argv). */
+ *  -EXDEV when a pipe or socket is named, with its path in *path (in argv); then *payload is NULL. */
 int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length, const char **path);
 
 /** 0: all are the same here; -EXDEV: *path (in payload) is not; -EPROTO. */

@@ -2,7 +2,7 @@
 /*
  * A task's way out of here: ask the hierarchy, reserve at the executor, give
  * the verdict. The digest of the program is computed while the hierarchy is
- * asked. A placement is kept for `ehctl why` until 1024 others have ended.
+ * asked.
  */
 
 #include <errno.h>
@@ -13,146 +13,25 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/wait.h>
-#include <uthash.h>
 
 #include "agent.h"
 #include "clock.h"
 #include "h2.h"
 #include "placement.h"
 #include "reason.h"
+#include "record.h"
 #include "tally.h"
 #include "user.h"
 
-#define PLACEMENT_KEPT 1024
 #define PLACEMENT_OPEN_MAX 256 /* undecided at a time: an agent cannot be drowned */
-#define PLACEMENT_TRIES 3 /* the first, and twice again */
 #define PLACEMENT_SIZE 1000 /* load of one task */
 #define PLACEMENT_TIME_MS 5000 /* for explicit ones without a limit of their own */
-#define PLACEMENT_STEPS 12
-#define PLACEMENT_OWN_COOKIES (1ull << 62)
 #define PLACEMENT_AVOID_MIN 100 /* ms */
 #define PLACEMENT_AVOID_MAX 5000
 
-enum placement_phase {
-	PLACEMENT_OPEN, /* undecided */
-	PLACEMENT_RESERVED, /* verdict given, its stub has not come yet */
-	PLACEMENT_CLAIMED, /* the stub is here */
-	PLACEMENT_AWAY, /* runs there */
-	PLACEMENT_OVER,
-};
-
-struct placement_step {
-	uint32_t us;
-	char what[92];
-};
-
-struct placement {
-	UT_hash_handle by_id, by_token;
-	struct placement *next; /* in the list of ended ones */
-	char id[EH_CODE_TEXT + 24], token[EHS_TOKEN_MAX + 1];
-	uint64_t cookie, began_us;
-	enum placement_phase phase;
-	bool kernel, explicit_node;
-	unsigned int calls; /* under way that will come back to us */
-	placement_fn decided;
-	void *ctx;
-	struct event *timer; /* time limit, then lease */
-	pid_t pid, remote;
-	uid_t uid;
-	char *path, command[64];
-	json_t *program;
-	bool program_known;
-	struct peer *to, *tried[PLACEMENT_TRIES];
-	unsigned int ntried, time_ms, probes;
-	enum ehs_reason reason;
-	char text[200];
-	int64_t started; /* wall clock, ms */
-	unsigned int nsteps;
-	struct placement_step steps[PLACEMENT_STEPS];
-};
-
-static struct placement *placement_ids, *placement_tokens;
-static struct placement *placement_oldest, **placement_newest = &placement_oldest;
-static unsigned int placement_kept, placement_open;
-static uint64_t placement_counter;
+static unsigned int placement_open;
 
 static void placement_ask(struct placement *p);
-
-static void __attribute__((format(printf, 2, 3)))
-placement_step(struct placement *p, const char *format, ...)
-{
-	/* the last place is for how it ended */
-	unsigned int i = p->nsteps < PLACEMENT_STEPS ? p->nsteps++ : PLACEMENT_STEPS - 1;
-	va_list args;
-
-	p->steps[i].us = clock_us() - p->began_us;
-	va_start(args, format);
-	vsnprintf(p->steps[i].what, sizeof(p->steps[i].what), format, args);
-	va_end(args);
-}
-
-/* The program's name for people; what is not printable ASCII would not pass as JSON. */
-static void placement_name(struct placement *p)
-{
-	const char *slash = strrchr(p->path, '/');
-
-	snprintf(p->command, sizeof(p->command), "%s", slash && slash[1] ? slash + 1 : p->path);
-	for (char *c = p->command; *c; c++)
-		if (*c < ' ' || *c == 127)
-			*c = '?';
-}
-
-/* ---- records ---- */
-
-static void placement_free(struct placement *p)
-{
-	HASH_DELETE(by_id, placement_ids, p);
-	if (p->token[0])
-		HASH_DELETE(by_token, placement_tokens, p);
-	if (p->timer)
-		event_free(p->timer);
-	json_decref(p->program);
-	free(p->path);
-	free(p);
-}
-
-/* It is over and nothing will come back to it: it joins those that are kept. */
-static void placement_retire(struct placement *p)
-{
-	struct placement *old;
-
-	if (p->phase != PLACEMENT_OVER || p->calls)
-		return;
-	json_decref(p->program);
-	p->program = NULL;
-	event_free(p->timer);
-	p->timer = NULL;
-	p->next = NULL;
-	*placement_newest = p;
-	placement_newest = &p->next;
-	if (++placement_kept <= PLACEMENT_KEPT)
-		return;
-	old = placement_oldest;
-	placement_oldest = old->next;
-	placement_kept--;
-	placement_free(old);
-}
-
-static void placement_over(struct placement *p)
-{
-	if (p->token[0])
-		HASH_DELETE(by_token, placement_tokens, p);
-	p->token[0] = '\0';
-	p->phase = PLACEMENT_OVER;
-	evtimer_del(p->timer);
-	placement_retire(p);
-}
-
-static void placement_call_done(struct placement *p)
-{
-	p->calls--;
-	placement_retire(p);
-}
 
 /* ---- the verdict ---- */
 
@@ -170,7 +49,7 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
-	placement_step(p, "stays at home: %s", reason_name(reason));
+	record_step(p, "stays at home: %s", reason_name(reason));
 	if (p->to && !p->explicit_node)
 		control_failed(p->id, p->to);
 	p->to = NULL;
@@ -178,10 +57,10 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	placement_open--;
 	placement_event(p);
 	/* not retired before the caller has seen it */
-	p->calls++;
+	record_hold(p);
 	decided(p->ctx, p, NULL, NULL, reason);
-	placement_over(p);
-	placement_call_done(p);
+	record_over(p);
+	record_release(p);
 }
 
 static void placement_go(struct placement *p, const char *token, unsigned int lease_ms)
@@ -189,13 +68,12 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 	const struct timeval lease = { lease_ms / 1000, lease_ms % 1000 * 1000 };
 	placement_fn decided = p->decided;
 
-	strcpy(p->token, token);
-	HASH_ADD(by_token, placement_tokens, token, strlen(p->token), p);
+	record_set_token(p, token);
 	p->reason = p->explicit_node ? EHS_REASON_EXPLICIT
 		    : p->kernel	     ? EHS_REASON_SENDER
 				     : EHS_REASON_AUTO;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
-	placement_step(p, "reserved at %s", peer_code(p->to));
+	record_step(p, "reserved at %s", peer_code(p->to));
 	p->decided = NULL;
 	placement_open--;
 	p->to->avoid_ms = 0;
@@ -237,7 +115,7 @@ static void placement_avoid(struct peer *peer)
 
 static void placement_refused(struct placement *p, enum ehs_reason reason, const char *text)
 {
-	placement_step(p, "%s refuses: %s", peer_code(p->to), reason_name(reason));
+	record_step(p, "%s refuses: %s", peer_code(p->to), reason_name(reason));
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
 	if (p->explicit_node) {
@@ -275,7 +153,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 			reason_parse(name, &reason);
 		placement_refused(p, reason, status ? text : "it did not answer");
 	}
-	placement_call_done(p);
+	record_release(p);
 }
 
 static unsigned int placement_time_left(const struct placement *p)
@@ -307,12 +185,12 @@ static void placement_reserve(struct placement *p)
 			       "its path is not UTF-8 and cannot be sent");
 		return;
 	}
-	p->calls++;
+	record_hold(p);
 	err = h2_request(p->to, "/v1/reserve", body, placement_time_left(p), placement_on_reserved,
 			 p);
 	if (err) {
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
-		placement_call_done(p);
+		record_release(p);
 	}
 }
 
@@ -333,7 +211,7 @@ static void placement_on_program(void *ctx, json_t *identity)
 	p->program = json_incref(identity);
 	p->program_known = true;
 	placement_ready(p);
-	placement_call_done(p);
+	record_release(p);
 }
 
 static void placement_on_answer(void *ctx, struct peer *to, enum ehs_reason reason,
@@ -348,11 +226,11 @@ static void placement_on_answer(void *ctx, struct peer *to, enum ehs_reason reas
 	} else if (!to) {
 		placement_stay(p, reason, NULL);
 	} else {
-		placement_step(p, "the controller says %s", peer_code(to));
+		record_step(p, "the controller says %s", peer_code(to));
 		p->to = to;
 		placement_ready(p);
 	}
-	placement_call_done(p);
+	record_release(p);
 }
 
 static void placement_ask(struct placement *p)
@@ -366,7 +244,7 @@ static void placement_ask(struct placement *p)
 	for (peer = peer_next(NULL); peer && n < 1 << EH_N_MAX; peer = peer_next(peer))
 		if (peer->avoid_until > now || (!peer->up && !peer->self))
 			not [n++] = peer;
-	p->calls++;
+	record_hold(p);
 	control_ask(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
 }
 
@@ -393,60 +271,23 @@ static bool placement_excluded(const struct placement *p)
 	       (realpath(full, real) && config_excludes(agent.config, real));
 }
 
-static struct placement *placement_new(const struct placement_task *task)
-{
-	struct placement *p = calloc(1, sizeof(*p)), *old;
-
-	if (!p)
-		return NULL;
-	p->timer = evtimer_new(agent.base, placement_on_timer, p);
-	p->path = strdup(task->path);
-	if (!p->timer || !p->path)
-		goto free_placement;
-	placement_name(p);
-	p->kernel = task->cookie;
-	p->cookie = task->cookie ? task->cookie : placement_counter++;
-	snprintf(p->id, sizeof(p->id), "%s:%llu", agent.code, (unsigned long long)p->cookie);
-	/* a module that was loaded anew begins again; what is over may give way */
-	HASH_FIND(by_id, placement_ids, p->id, strlen(p->id), old);
-	if (old) {
-		HASH_DELETE(by_id, placement_ids, old);
-		snprintf(old->id, sizeof(old->id), "%s:old:%llu", agent.code,
-			 (unsigned long long)placement_counter++);
-		HASH_ADD(by_id, placement_ids, id, strlen(old->id), old);
-	}
-	p->began_us = clock_us();
-	p->started = clock_wall_ms();
-	p->pid = task->pid;
-	p->uid = task->uid;
-	p->time_ms = task->time_ms ? task->time_ms : PLACEMENT_TIME_MS;
-	p->explicit_node = task->node;
-	HASH_ADD(by_id, placement_ids, id, strlen(p->id), p);
-	return p;
-
-free_placement:
-	if (p->timer)
-		event_free(p->timer);
-	free(p->path);
-	free(p);
-	return NULL;
-}
-
 int placement_start(const struct placement_task *task, placement_fn decided, void *ctx)
 {
-	struct placement *p = placement_new(task);
+	struct placement *p = record_new(task, placement_on_timer);
 	struct timeval limit;
 
 	if (!p)
 		return -ENOMEM;
+	if (!p->time_ms)
+		p->time_ms = PLACEMENT_TIME_MS;
 	limit.tv_sec = p->time_ms / 1000;
 	limit.tv_usec = p->time_ms % 1000 * 1000;
 	p->decided = decided;
 	p->ctx = ctx;
 	/* held until this function ends, as it may be decided at once */
-	p->calls++;
+	record_hold(p);
 	placement_open++;
-	placement_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
+	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
 		       (int)p->pid);
 	if (placement_open > PLACEMENT_OPEN_MAX) {
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
@@ -465,12 +306,12 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 		}
 	}
 	evtimer_add(p->timer, &limit);
-	p->calls++;
+	record_hold(p);
 	files_program(p->path, p->pid, placement_on_program, p);
 	if (p->phase == PLACEMENT_OPEN && !p->explicit_node)
 		placement_ask(p);
 out:
-	placement_call_done(p);
+	record_release(p);
 	return 0;
 }
 
@@ -478,9 +319,8 @@ out:
 
 struct placement *placement_by_token(const char *token)
 {
-	struct placement *p;
+	struct placement *p = record_by_token(token);
 
-	HASH_FIND(by_token, placement_tokens, token, strlen(token), p);
 	if (!p || p->phase != PLACEMENT_RESERVED)
 		return NULL;
 	p->phase = PLACEMENT_CLAIMED;
@@ -496,14 +336,14 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->pid = stub;
 	p->remote = remote;
 	tally_started(p->to, p->reason);
-	placement_step(p, "started at %s as process %d", peer_code(p->to), (int)remote);
+	record_step(p, "started at %s as process %d", peer_code(p->to), (int)remote);
 }
 
 void placement_failed(struct placement *p, enum ehs_reason reason)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	placement_step(p, "%s did not start it (%s): runs at home", peer_code(p->to),
+	record_step(p, "%s did not start it (%s): runs at home", peer_code(p->to),
 		       reason_name(reason));
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
@@ -513,7 +353,7 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 		control_failed(p->id, p->to);
 	p->to = NULL;
 	placement_event(p);
-	placement_over(p);
+	record_over(p);
 }
 
 static void placement_finished(struct placement *p, int status, bool lost)
@@ -521,14 +361,14 @@ static void placement_finished(struct placement *p, int status, bool lost)
 	api_event("finish",
 		  json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command, "executor",
 			    peer_code(p->to), "status", status, "lost", (int)lost));
-	placement_over(p);
+	record_over(p);
 }
 
 void placement_ended(struct placement *p, int status)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	placement_step(
+	record_step(
 		p, WIFSIGNALED(status) ? "killed there by signal %d" : "ended there with status %d",
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	placement_finished(p, status, false);
@@ -538,15 +378,30 @@ void placement_lost(struct placement *p)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	placement_step(p, "%s was lost", peer_code(p->to));
+	record_step(p, "%s was lost", peer_code(p->to));
 	p->reason = EHS_REASON_LOST;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
 	placement_finished(p, SIGKILL, true);
 }
 
+void placement_rerun(struct placement *p)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	record_step(p, "%s was lost: runs again at home", peer_code(p->to));
+	p->reason = EHS_REASON_LOST;
+	snprintf(
+		p->text, sizeof(p->text),
+		"The connection to the node that ran it broke after the start; it was run again at "
+		"home, as --retry allows.");
+	p->to = NULL;
+	placement_event(p);
+	record_over(p);
+}
+
 void placement_too_late(uint64_t cookie)
 {
-	struct placement *p = (struct placement *)placement_by_cookie(cookie);
+	struct placement *p = record_by_cookie(cookie);
 
 	if (p && p->phase == PLACEMENT_RESERVED)
 		placement_failed(p, EHS_REASON_TIME_OUT);
@@ -584,71 +439,3 @@ enum ehs_reason placement_reason(const struct placement *p)
 	return p->reason;
 }
 
-const struct placement *placement_by_cookie(uint64_t cookie)
-{
-	char id[sizeof(((struct placement *)0)->id)];
-	struct placement *p;
-
-	snprintf(id, sizeof(id), "%s:%llu", agent.code, (unsigned long long)cookie);
-	HASH_FIND(by_id, placement_ids, id, strlen(id), p);
-	return p;
-}
-
-bool placement_is_away(const struct placement *p)
-{
-	return p->phase == PLACEMENT_AWAY || p->phase == PLACEMENT_CLAIMED;
-}
-
-void placement_list(json_t *tasks)
-{
-	struct placement *p, *next;
-	char when[32];
-
-	HASH_ITER(by_id, placement_ids, p, next) {
-		if (!placement_is_away(p))
-			continue;
-		json_array_append_new(
-			tasks,
-			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
-				  (int)p->pid, "home", agent.code, "executor", peer_code(p->to),
-				  "command", p->command, "uid", (int)p->uid, "state",
-				  p->phase == PLACEMENT_AWAY ? "running" : "starting", "reason",
-				  reason_name(p->reason), "started", clock_text(p->started, when)));
-	}
-}
-
-json_t *placement_why(const char *id)
-{
-	json_t *steps;
-	struct placement *p;
-
-	HASH_FIND(by_id, placement_ids, id, strlen(id), p);
-	if (!p)
-		return NULL;
-	steps = json_array();
-	for (unsigned int i = 0; i < p->nsteps; i++)
-		json_array_append_new(steps,
-				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
-						"what", p->steps[i].what));
-	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "version", 1, "id", p->id, "command",
-			 p->command, "home", agent.code, "executor",
-			 p->to ? peer_code(p->to) : agent.code, "reason", reason_name(p->reason),
-			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
-			 steps);
-}
-
-void placement_init(void)
-{
-	/* later than those of an earlier life of this agent, whose guests may still be known */
-	placement_counter = PLACEMENT_OWN_COOKIES + clock_wall_ms();
-}
-
-void placement_exit(void)
-{
-	struct placement *p, *next;
-
-	HASH_ITER(by_id, placement_ids, p, next)
-		placement_free(p);
-	placement_oldest = NULL;
-	placement_newest = &placement_oldest;
-}

@@ -41,6 +41,12 @@ int relay_adopt(int fd, enum relay_kind *kind)
 	return own;
 }
 
+void relay_restore(int fd, enum relay_kind kind)
+{
+	if (kind == RELAY_OWN)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
 /* What poll() says is ready does not block for so little. */
 static bool relay_ready(int fd, short what)
 {
@@ -105,13 +111,30 @@ void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 	event_assign(&s->event, agent.base, fd, EV_READ, relay_source_on_event, s);
 }
 
+void relay_source_stop(struct relay_source *s)
+{
+	if (s->waiting)
+		event_del(&s->event);
+	s->waiting = false;
+	s->stream = NULL;
+}
+
+int relay_source_rewind(struct relay_source *s, uint64_t taken)
+{
+	if (s->fd < 0)
+		return -EPIPE;
+	if (taken >= s->sent)
+		return 0;
+	if (s->kind != RELAY_FILE)
+		return -ESPIPE;
+	return lseek(s->fd, -(off_t)(s->sent - taken), SEEK_CUR) < 0 ? -errno : 0;
+}
+
 void relay_source_close(struct relay_source *s, bool tell)
 {
 	if (s->fd < 0)
 		return;
-	if (s->waiting)
-		event_del(&s->event);
-	s->waiting = false;
+	relay_source_stop(s);
 	close(s->fd);
 	s->fd = -1;
 	s->end = tell;
@@ -294,21 +317,6 @@ int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length)
 	relay_sink_did(s, length);
 	s->moved(s->ctx, s, broken);
 	return 0;
-}
-
-void relay_sink_say(struct relay_sink *s, const char *text)
-{
-	size_t length = strlen(text);
-	ssize_t n = 0;
-
-	if (s->fd < 0)
-		return;
-	if (!s->held)
-		n = relay_write(s->fd, s->kind, (const uint8_t *)text, length);
-	if (n == -EAGAIN && !event_add(&s->event, NULL))
-		n = 0;
-	if (n >= 0 && (size_t)n < length && relay_sink_hold(s, text + n, length - n))
-		log_warning("no memory for a message to a task");
 }
 
 void relay_sink_end(struct relay_sink *s)

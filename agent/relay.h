@@ -29,6 +29,8 @@ enum relay_kind {
 
 /** What a task has open at home, made fit for the loop. Takes over `fd`; returns the one to use. */
 int relay_adopt(int fd, enum relay_kind *kind);
+/** Fit for a program again: one of our own blocks, as programs expect. */
+void relay_restore(int fd, enum relay_kind kind);
 
 /** A descriptor that is read, for the other side's sink. */
 struct relay_source {
@@ -66,6 +68,11 @@ void relay_source_init(struct relay_source *s, enum frame_type type);
 /** Starts to read. The credit is the window's. */
 void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 		       struct h2_stream *stream);
+/** The stream is gone: nothing resumes it any more. The descriptor stays open. */
+void relay_source_stop(struct relay_source *s);
+/** As if only `taken` bytes had been read: of a file, the rest goes back. 0, or -errno where that
+ *  cannot be (-EPIPE: closed); relay_source.fd is then the next reader's. */
+int relay_source_rewind(struct relay_source *s, uint64_t taken);
 /** Reads no more; `tell`: as if its end had come. */
 void relay_source_close(struct relay_source *s, bool tell);
 /** 0, or -EPROTO: more than the window. */
@@ -78,8 +85,6 @@ void relay_sink_init(struct relay_sink *s,
 void relay_sink_open(struct relay_sink *s, int fd, enum relay_kind kind);
 /** 0, -EPROTO (more than was granted) or -ENOMEM. */
 int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length);
-/** A line of the agent's own, outside of the credit. */
-void relay_sink_say(struct relay_sink *s, const char *text);
 void relay_sink_end(struct relay_sink *s);
 void relay_sink_close(struct relay_sink *s);
 /** Of a pipe: bytes that were read at the other end. */

@@ -28,17 +28,37 @@ void stub_close(struct handoff *h)
  * Frames to a stub are few and small, and it reads them or is gone: what does
  * not fit into the socket's buffer means that it is not one of ours.
  */
-int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint32_t length)
+int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint32_t length,
+	      const int *fds, unsigned int nfds)
 {
 	uint8_t frame[FRAME_HEADER + 512];
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(3 * sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { frame, FRAME_HEADER + length };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (h->stub < 0)
+	if (h->stub < 0 || iov.iov_len > sizeof(frame) || nfds > 3)
 		return -EPIPE;
 	frame_header(frame, type, length);
 	if (length)
 		memcpy(frame + FRAME_HEADER, payload, length);
-	length += FRAME_HEADER;
-	return send(h->stub, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) == length ? 0 : -EPIPE;
+	if (nfds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, nfds * sizeof(int));
+	}
+	return sendmsg(h->stub, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)iov.iov_len ? 0
+											   : -EPIPE;
+}
+
+int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint32_t length)
+{
+	return stub_give(h, type, payload, length, NULL, 0);
 }
 
 /* The stub sends signals only. */

@@ -516,6 +516,13 @@ static const struct nla_policy ehs_nl_bypass_policy[EHS_A_TASK_PID + 1] = {
 	[EHS_A_TASK_PID] = { .type = NLA_U32 },
 };
 
+/* An operation that changes something: needs CAP_NET_ADMIN over the namespace's user namespace. */
+#define EHS_NL_CHANGE(_cmd, _policy, _doit)                                       \
+	{                                                                         \
+		.cmd = (_cmd), .flags = GENL_UNS_ADMIN_PERM, .policy = (_policy), \
+		.maxattr = ARRAY_SIZE(_policy) - 1, .doit = (_doit),              \
+	}
+
 /* Operations without a policy refuse all attributes. */
 static const struct genl_ops ehs_nl_ops[] = {
 	{
@@ -525,37 +532,13 @@ static const struct genl_ops ehs_nl_ops[] = {
 		.dumpit = ehs_nl_node_dump,
 	},
 	{
-		.cmd = EHS_CMD_NODE_SET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = ehs_nl_node_set_policy,
-		.maxattr = ARRAY_SIZE(ehs_nl_node_set_policy) - 1,
-		.doit = ehs_nl_node_set,
-	},
-	{
-		.cmd = EHS_CMD_AGENT_REGISTER,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = ehs_nl_agent_policy,
-		.maxattr = ARRAY_SIZE(ehs_nl_agent_policy) - 1,
-		.doit = ehs_nl_agent_register,
-	},
-	{
-		.cmd = EHS_CMD_PLACE_VERDICT,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = ehs_nl_verdict_policy,
-		.maxattr = ARRAY_SIZE(ehs_nl_verdict_policy) - 1,
-		.doit = ehs_nl_place_verdict,
-	},
-	{
 		.cmd = EHS_CMD_TASK_GET,
 		.dumpit = ehs_nl_task_dump,
 	},
-	{
-		.cmd = EHS_CMD_TASK_BYPASS,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.policy = ehs_nl_bypass_policy,
-		.maxattr = ARRAY_SIZE(ehs_nl_bypass_policy) - 1,
-		.doit = ehs_nl_task_bypass,
-	},
+	EHS_NL_CHANGE(EHS_CMD_NODE_SET, ehs_nl_node_set_policy, ehs_nl_node_set),
+	EHS_NL_CHANGE(EHS_CMD_AGENT_REGISTER, ehs_nl_agent_policy, ehs_nl_agent_register),
+	EHS_NL_CHANGE(EHS_CMD_PLACE_VERDICT, ehs_nl_verdict_policy, ehs_nl_place_verdict),
+	EHS_NL_CHANGE(EHS_CMD_TASK_BYPASS, ehs_nl_bypass_policy, ehs_nl_task_bypass),
 };
 
 static const struct genl_multicast_group ehs_nl_groups[] = {

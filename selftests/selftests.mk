@@ -16,8 +16,9 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Allocations go through the wrappers of a test that has them (test_oom.c).
+# Allocations go through the wrappers of a test that has them.
 $(O)/selftests/unit/test_oom: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(O)/selftests/unit/test_named: WRAP = -Wl,--wrap=realloc
 
 $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libeh.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) -lcmocka

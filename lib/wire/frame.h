@@ -42,7 +42,7 @@ enum frame_type {
 	FRAME_STOPPED, /**< u32 signal */
 	FRAME_CONTINUED,
 	FRAME_EXIT, /**< struct frame_exit; follows all output that came before the exit */
-	FRAME_LOST, /**< agent -> stub: text; the task is reported as killed */
+	FRAME_LOST, /**< agent -> stub: text for the user; the task is reported as killed */
 	FRAME_TAKEN, /**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT */
 	/* agent <-> executor */
 	FRAME_WANT, /**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
@@ -53,6 +53,9 @@ enum frame_type {
 	FRAME_REQUEST,
 	FRAME_REPLY,
 	FRAME_EVENT,
+	/* agent -> stub */
+	FRAME_RERUN, /**< u32, bit n: descriptor n is given back (attached, in ascending order);
+			*   text for the user. The executor is lost: run it again here */
 	FRAME_TYPES
 };
 

@@ -23,7 +23,9 @@
 /* set by the home agent, which has the descriptors in hand */
 #define JOB_MERGED 256u /**< 1 and 2 are one open file: one pipe there, so that order stays */
 #define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor's own is used */
-#define JOB_FLAGS 4095u
+/* between stub and home agent */
+#define JOB_RETRY 4096u /**< may be run again here when its executor is lost after the start */
+#define JOB_FLAGS 8191u
 
 /**
  * Strings of a decoded specification point into the decoded buffer.

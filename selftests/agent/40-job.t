@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A task run by `ehstub` on another node behaves like a local one; two agents, no module."""
 
-import os, pty, random, select, signal, subprocess, sys, tempfile, time
+import fcntl, os, pty, random, select, signal, subprocess, sys, tempfile, termios, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import Cluster, STUB, Tap, WAIT, until
 
@@ -18,10 +18,10 @@ PIPE = subprocess.PIPE
 HERE = "readlink /proc/self/ns/net"
 
 
-def start(*words, node="@0.1", program=None, before=None, **more):
+def start(*words, node="@0.1", program=None, before=None, options=(), **more):
     """The stub, in node 0's namespace."""
     with c.net.enter(0):
-        return subprocess.Popen([STUB, node, program or words[0], *words], preexec_fn=before, **more)
+        return subprocess.Popen([STUB, *options, node, program or words[0], *words], preexec_fn=before, **more)
 
 
 def run(*words, timeout=WAIT, input=None, **more):
@@ -224,6 +224,9 @@ with open(f"{work}/bad", "w") as f:
 os.chmod(f"{work}/bad", 0o755)
 code, out, err = run(f"{work}/bad")
 tap.ok(code == 1 and b"No such file" in err, "exec itself fails there: said so", (code, err))
+os.mkfifo(f"{work}/fifo")
+tap.ok(run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
+       and c.alive(0), "a named pipe keeps it at home", c.log(0))
 tap.ok(run(f"{work}/bad", node="x" * 8)[0] == 127, "and at home: as an exec that found nothing")
 
 # ---- stop and continue ----
@@ -269,12 +272,12 @@ tap.ok(until(lambda: states(remote) == "gone"), "SIGKILL of the stub ends the ta
 # ---- a terminal ----
 
 
-def terminal(*words):
+def terminal(*words, options=()):
     """The stub as leader of a session with a terminal; its pid, the terminal's other side, what is shown."""
     with c.net.enter(0):
         pid, master = pty.fork()
         if not pid:
-            os.execv(STUB, [STUB, "@0.1", words[0], *words])
+            os.execv(STUB, [STUB, *options, "@0.1", words[0], *words])
     shown = bytearray()
 
     def see(what):
@@ -363,6 +366,92 @@ c.start(1)
 tap.ok(until(lambda: states(remote) in ("gone", "Z")), "what it left is ended by the next agent")
 # Up is not yet all: both ends may still replace the connection of the old agent.
 tap.ok(c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0), "which is taken back")
+
+# ---- a second run, where the user allows it ----
+
+
+class Retried:
+    """A task that waits in its first run, to be lost, and reads its input in its second."""
+
+    def __init__(self, name, first="", options=("--retry",), words=None, **more):
+        self.runs = os.path.join(work, "runs-" + name.replace(" ", "-"))
+        script = f"""{HERE} >>'{self.runs}'
+            if [ $(wc -l <'{self.runs}') -eq 1 ]; then {first or ":"}; echo >>'{self.runs}.up'; exec sleep 1000; fi
+            echo again; cat; exit 7"""
+        self.words = "/bin/sh", "-c", script
+        if more:
+            more.setdefault("stderr", PIPE)
+            self.p = start(*self.words, options=options, **more)
+        else:
+            self.pid, self.master, self.see = terminal(*self.words, options=options)
+
+    def up(self):
+        return until(lambda: os.path.exists(self.runs + ".up"))
+
+    def where(self):
+        return open(self.runs).read().split()
+
+    def end(self, input=None):
+        out, err = self.p.communicate(input, WAIT)
+        return self.p.returncode, out, err
+
+
+again = there, os.readlink(f"/proc/{c.agents[0].pid}/ns/net")
+lines = os.path.join(work, "lines")
+tasks = {
+    "null": Retried("null", stdin=NULL, stdout=PIPE),
+    "written": Retried("written", "echo once", stdin=NULL, stdout=PIPE),
+    "file": Retried("file", "read line", stdin=open(lines, "rb"), stdout=PIPE),
+    "file closed there": Retried("file closed there", "read line; exec <&-", stdin=open(lines, "rb"), stdout=PIPE),
+    "pipe": Retried("pipe", stdin=PIPE, stdout=PIPE),
+    "closed": Retried("closed", before=lambda: os.close(0), stdout=PIPE),
+    "terminal": Retried("terminal"),
+    "pipe used": Retried("pipe used", "read line", stdin=PIPE, stdout=PIPE),
+    "output closed": Retried("output closed", "exec >&-", stdin=NULL, stdout=PIPE),
+    "terminal used": Retried("terminal used", "read line"),
+    "told to end": Retried("told to end", "trap '' TERM", stdin=NULL, stdout=PIPE),
+    "not allowed": Retried("not allowed", options=(), stdin=NULL, stdout=PIPE),
+}
+tasks["pipe used"].p.stdin.write(b"one\n")
+tasks["pipe used"].p.stdin.flush()
+os.write(tasks["terminal used"].master, b"one\n")
+# One that waits for its reader, so that output is under way when it is lost.
+flood = Retried("flood", "seq 100000", stdin=NULL, stdout=PIPE)
+down = [name for name, t in tasks.items() if not t.up()]
+tap.ok(not down, "tasks to be lost have started", down)
+until(lambda: int.from_bytes(fcntl.ioctl(flood.p.stdout, termios.FIONREAD, bytes(4)), sys.byteorder) >= 65536)
+tasks["told to end"].p.send_signal(signal.SIGTERM)
+c.end(1, signal.SIGKILL)
+for name, want in (("null", b"again\n"), ("written", b"once\nagain\n"), ("file", b"again\none\ntwo\nthree\n"),
+                   ("file closed there", b"again\none\ntwo\nthree\n"), ("closed", b"again\n"),
+                   ("pipe", b"again\nlate\n")):
+    code, out, err = tasks[name].end(b"late\n" if name == "pipe" else None)
+    tap.ok((code, out, tuple(tasks[name].where())) == (7, want, again) and b"it is run again here" in err,
+           f"--retry, {name}: a lost task is run again at home", (code, out, err, tasks[name].where()))
+t = tasks["terminal"]
+t.see(b"again")
+os.write(t.master, b"typed\n\x04")
+t.see(b"typed\r\ntyped")
+tap.ok(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == 7, "--retry, unread terminal: run again, and reads it")
+for name, why in (("pipe used", b"not run again: what went of its standard input cannot be given back"),
+                  ("output closed", b"not run again: its standard output was closed"),
+                  ("told to end", b"lost after it was told to end"),
+                  ("not allowed", b"reported as killed\n")):
+    code, out, err = tasks[name].end()
+    tap.ok(code == -signal.SIGKILL and why in err and len(tasks[name].where()) == 1,
+           f"{name}: ends as killed and says so", (code, out, err, tasks[name].where()))
+t = tasks["terminal used"]
+tap.ok(t.see(b"killed") and os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == -signal.SIGKILL
+       and len(t.where()) == 1, "--retry, typed at the terminal: ends as killed", t.where())
+code, out, err = flood.end()
+first, _, second = out.partition(b"again\n")
+tap.ok(code == 7 and len(first) > 65536 and "".join(f"{n + 1}\n" for n in range(100000)).encode().startswith(first)
+       and not second, "what was under way of the first run's output comes before the second's",
+       (code, len(first), second[:20], err))
+for t in "terminal", "terminal used":
+    os.close(tasks[t].master)
+c.start(1)
+tap.ok(c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0), "the executor is back")
 
 p, remote = hold(stderr=PIPE)
 c.end(0, signal.SIGKILL)

@@ -23,6 +23,29 @@ ok "and a message says so" 'cat err'
 [ "$(wc -l <up)" -eq 1 ]
 ok "it is not run twice" 'cat up'
 
+# The same in a session whose tasks may run twice: it runs again, at home, and the session remembers that.
+wait_for 20 on "$other" test ! -e "/proc/$remote"
+on "$other" agent-start "$other"
+wait_for 30 agent_up "$other"
+rm -f up out err
+ehctl run --retry -- "$PROBE" reap out "$PROBE" hold "$PWD/up" 2>err &
+reaper=$!
+wait_for 20 test -s up
+read -r host remote <up
+other=${host#n}
+[ "$host" != "$(hostname)" ] && on "$other" kill -KILL "$(agent_pid "$other")"
+wait_for 20 eval '[ "$(wc -l <up)" -eq 2 ]'
+[ "$(sed -n '2s/ .*//p' up)" = "$(hostname)" ] && grep -q "run again here" err
+ok "--retry: a lost task is run again at home" 'cat up err'
+pid=$(sed -n 's/^pid //p' out)
+id=$(sed -n 's/.*task (\(.*\));.*/\1/p' err)
+[ "$(sed -n '2s/.* //p' up)" = "$pid" ] && ehctl why "$id" | grep -q "run again at home"
+ok "with the same process id, and why says so" 'ehctl why "$id"; cat up out'
+kill -TERM "$pid"
+wait $reaper
+[ "$(ended out)" = "signal 15" ]
+ok "and ends as a local one" 'cat out'
+
 # Its agent is dead now: nothing more is sent there, nothing fails.
 rm -f where
 ehctl run -- bash -c 'for i in 1 2 3 4 5 6; do

@@ -140,8 +140,42 @@ static void test_file(void **state)
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER);
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
 	assert_int_equal(s.fd, fd);
+	relay_source_stop(&s);
+	assert_int_equal(relay_source_rewind(&s, 7), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 6);
+	assert_int_equal(relay_source_rewind(&s, 2), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 2);
 	relay_source_close(&s, false);
+	assert_int_equal(relay_source_rewind(&s, 0), -EPIPE);
 	fclose(f);
+}
+
+/* A pipe is given back only while nothing has come from it; then it blocks, as programs expect. */
+static void test_restore(void **state)
+{
+	uint8_t buf[FRAME_HEADER + 16];
+	struct relay_source s;
+	enum relay_kind kind;
+	int pair[2];
+
+	assert_int_equal(pipe(pair), 0);
+	relay_source_init(&s, FRAME_STDIN);
+	relay_source_open(&s, relay_adopt(pair[0], &kind), kind, STREAM);
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
+	assert_true(s.waiting);
+	relay_source_stop(&s);
+	/* no event resumes a stream that is gone: h2_resume() would see NULL */
+	assert_int_equal(write(pair[1], "a", 1), 1);
+	turn();
+	assert_int_equal(relay_source_rewind(&s, 0), 0);
+	assert_true(shares_nonblock(s.fd));
+	relay_restore(s.fd, kind);
+	assert_false(shares_nonblock(s.fd));
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER + 1);
+	assert_int_equal(relay_source_rewind(&s, 1), 0);
+	assert_int_equal(relay_source_rewind(&s, 0), -ESPIPE);
+	relay_source_close(&s, false);
+	close(pair[1]);
 }
 
 /* A full pipe holds no more than the window, and gives credit only for what has left. */
@@ -332,9 +366,10 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source),	 cmocka_unit_test(test_file),
-		cmocka_unit_test(test_sink),	 cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_channels), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_source),	cmocka_unit_test(test_file),
+		cmocka_unit_test(test_restore), cmocka_unit_test(test_sink),
+		cmocka_unit_test(test_unread),	cmocka_unit_test(test_channels),
+		cmocka_unit_test(test_refused),
 	};
 	int failed;
 

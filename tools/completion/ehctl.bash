@@ -19,7 +19,7 @@ _ehctl()
 	case $command in
 	exec | drain | undrain)
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
-			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --" -- "$cur")) ;;
+			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --retry --" -- "$cur")) ;;
 	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
 	run) COMPREPLY=($(compgen -W "-n --retry --" -- "$cur")) ;;
 	set)

@@ -10,26 +10,40 @@ static int run(int argc, char **argv, bool json)
 {
 	char token[EH_CODE_TEXT + 1];
 	char **command = command_of(argc, argv);
+	const char *node = NULL;
+	bool retry = false;
 
 	if (!command)
 		return EXIT_USAGE;
 	if (json)
 		return bad_usage("--json: the output is the command's own");
-	if (command - argv != 3)
+	for (char **arg = argv + 1; arg < command - 1; arg++) {
+		if (!strcmp(*arg, "--retry"))
+			retry = true;
+		else if (!node)
+			node = *arg;
+		else
+			node = "";
+	}
+	if (!node || !*node)
 		return bad_usage("one NODE or --auto is needed in front of --");
-	if (!strcmp(argv[1], "--auto"))
-		return become_stub("@auto", command);
-	if (strspn(argv[1], "0123456789.") != strlen(argv[1]) || strlen(argv[1]) >= EH_CODE_TEXT)
-		return bad_usage("%s: no node code, such as 0.3", argv[1]);
-	snprintf(token, sizeof(token), "@%s", argv[1]);
-	return become_stub(token, command);
+	if (!strcmp(node, "--auto"))
+		return become_stub("@auto", retry, command);
+	if (retry)
+		return bad_usage(
+			"--retry: only with --auto, as the second run is here and not on %s", node);
+	if (strspn(node, "0123456789.") != strlen(node) || strlen(node) >= EH_CODE_TEXT)
+		return bad_usage("%s: no node code, such as 0.3", node);
+	snprintf(token, sizeof(token), "@%s", node);
+	return become_stub(token, false, command);
 }
 
 const struct command exec_command = {
 	.name = "exec",
-	.arguments = "NODE|--auto -- CMD…",
+	.arguments = "NODE|--auto [--retry] -- CMD…",
 	.help = "run CMD on that node now\n\n"
-		"  --auto  the node the hierarchy picks\n"
+		"  --auto   the node the hierarchy picks\n"
+		"  --retry  with --auto: as in `ehctl run`\n"
 		"Standard input, output and error, environment, folder, limits and signals go along.\n"
 		"Exits as CMD did, 1 if the node refused.",
 	.run = run,

@@ -63,10 +63,10 @@ not_found:
 	return NULL;
 }
 
-int become_stub(const char *token, char **argv)
+int become_stub(const char *token, bool retry, char **argv)
 {
 	char stub[4096], program[4096], **args;
-	size_t count = 0;
+	size_t count = 0, n = 0;
 	int code;
 
 	if (!find_program(argv[0], program, sizeof(program), &code))
@@ -76,13 +76,15 @@ int become_stub(const char *token, char **argv)
 			    "ehstub is not installed beside ehctl or in ../libexec/ehsched");
 	while (argv[count])
 		count++;
-	args = calloc(count + 4, sizeof(*args));
+	args = calloc(count + 5, sizeof(*args));
 	if (!args)
 		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
-	args[0] = stub;
-	args[1] = (char *)token;
-	args[2] = program;
-	memcpy(args + 3, argv, count * sizeof(*args));
+	args[n++] = stub;
+	if (retry)
+		args[n++] = (char *)"--retry";
+	args[n++] = (char *)token;
+	args[n++] = program;
+	memcpy(args + n, argv, count * sizeof(*args));
 	execv(stub, args);
 	code = fail(EXIT_REFUSED, "%s: %s", stub, strerror(errno));
 	free(args);

@@ -59,7 +59,7 @@ static int run(int argc, char **argv, bool json)
 	managed = json_is_true(json_object_get(reply, "managed"));
 	json_decref(reply);
 	/* Without the module later execs are not seen: then CMD itself is placed. */
-	return managed ? become(command) : become_stub("@auto", command);
+	return managed ? become(command) : become_stub("@auto", retry, command);
 }
 
 const struct command run_command = {
@@ -68,7 +68,8 @@ const struct command run_command = {
 	.help = "start CMD as a managed session\n\n"
 		"CMD runs here, the programs it starts later may be transferred when this node is a sender.\n"
 		"  -n NAME  name of the session\n"
-		"  --retry  its tasks may be started again when they are lost (noted only: this version never does)\n"
+		"  --retry  a task that is lost with its node is run again here, from its start: its effects and\n"
+		"           output may be doubled. Not when some of its input went with it (see the manual)\n"
 		"Exits as CMD did.",
 	.run = run,
 };

@@ -59,10 +59,12 @@ void feed_step(struct stub *s)
 		n = read(0, feed_buffer, sizeof(feed_buffer));
 		if (n <= 0) {
 			/* EIO with SIGTTIN blocked: no longer in the foreground. */
+			s->fed |= n == 0;
 			if (n == 0 || (errno != EINTR && errno != EAGAIN && feed_foreground()))
 				feed_end(s);
 			return;
 		}
+		s->fed = true;
 		feed_from = 0;
 		feed_to = n;
 	}

@@ -119,6 +119,8 @@ int stub_send_job(struct stub *s)
 		spec.flags |= JOB_NO_NEW_PRIVS;
 	if (s->explicit)
 		spec.flags |= JOB_EXPLICIT;
+	if (s->retry)
+		spec.flags |= JOB_RETRY;
 
 	size = job_encoded_size(&spec);
 	if (!size)

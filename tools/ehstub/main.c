@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehstub TOKEN PATH ARGV0 [ARG]…
+ * ehstub [--retry] TOKEN PATH ARGV0 [ARG]…
  *
  * TOKEN is a reservation (from the kernel), "@CODE" or "@auto" (from ehctl).
  * Whatever goes wrong before the agent commits ends in an exec of PATH here.
@@ -102,6 +102,32 @@ static int stub_connect(void)
 	return fd;
 }
 
+/* A header, and the descriptors attached to it. */
+static int read_header(struct stub *s, uint8_t head[FRAME_HEADER])
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(s->given))];
+	} control;
+	struct iovec iov = { head, FRAME_HEADER };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	control.head.cmsg_len = 0;
+	s->ngiven = 0;
+	if (recvmsg(s->socket, &msg, MSG_WAITALL | MSG_CMSG_CLOEXEC) != FRAME_HEADER)
+		return -1;
+	if (msg.msg_controllen < CMSG_LEN(sizeof(int)) || control.head.cmsg_type != SCM_RIGHTS)
+		return 0;
+	s->ngiven = (control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(s->given, CMSG_DATA(&control.head), s->ngiven * sizeof(int));
+	for (int i = 0; i < s->ngiven; i++)
+		s->given[i] = stub_above_2(s->given[i]);
+	return 0;
+}
+
 static int read_all(int fd, uint8_t *to, size_t length)
 {
 	while (length) {
@@ -116,12 +142,12 @@ static int read_all(int fd, uint8_t *to, size_t length)
 }
 
 /* The agent's next frame; agents write whole frames. -1: it has gone. */
-static int read_frame(int fd, enum frame_type *type, uint8_t *payload, uint32_t *length)
+static int read_frame(struct stub *s, enum frame_type *type, uint8_t *payload, uint32_t *length)
 {
 	uint8_t head[FRAME_HEADER];
 
-	if (read_all(fd, head, sizeof(head)) || frame_parse(head, type, length) ||
-	    *length > STUB_TEXT_MAX || read_all(fd, payload, *length))
+	if (read_header(s, head) || frame_parse(head, type, length) || *length > STUB_TEXT_MAX ||
+	    read_all(s->socket, payload, *length))
 		return -1;
 	payload[*length] = '\0';
 	return 0;
@@ -141,16 +167,13 @@ refused(const struct stub *s, const uint8_t *payload, uint32_t length)
 static void wait_commit(struct stub *s, uint8_t *payload)
 {
 	/* Left unread, they are pending when the program runs here after all. */
-	static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
-	uint64_t set = 0, ignored = stub_ignored() | s->sigmask;
+	uint64_t ignored = stub_ignored() | s->sigmask;
 	struct pollfd fds[2] = { { .fd = s->socket, .events = POLLIN }, { .events = POLLIN } };
 	enum frame_type type;
 	uint32_t length;
 	int ready;
 
-	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-		set |= 1ull << (fatal[i] - 1);
-	fds[1].fd = stub_above_2(stub_signalfd(set & ~ignored));
+	fds[1].fd = stub_above_2(stub_signalfd(STUB_ENDING & ~ignored));
 	ready = poll(fds, 2, s->token[0] == '@' ? STUB_EXPLICIT_MS : STUB_ANSWER_MS);
 	if (fds[1].fd >= 0)
 		close(fds[1].fd);
@@ -160,7 +183,7 @@ static void wait_commit(struct stub *s, uint8_t *payload)
 	 */
 	if (ready <= 0 || !fds[0].revents)
 		shutdown(s->socket, SHUT_RDWR);
-	if (read_frame(s->socket, &type, payload, &length))
+	if (read_frame(s, &type, payload, &length))
 		give_up(s, "agent of this node", ready > 0 ? ECONNRESET : ETIMEDOUT);
 	if (type == FRAME_REFUSED)
 		refused(s, payload, length);
@@ -179,6 +202,34 @@ static void __attribute__((noreturn)) ended(const uint8_t *payload, uint32_t len
 	_exit(x.status >> 8);
 }
 
+static void __attribute__((noreturn)) lost(const char *text)
+{
+	say(&text, 1);
+	stub_die(SIGKILL);
+}
+
+/* Its executor is lost and the user allows a second run: as it began, from what is given back. */
+static void __attribute__((noreturn)) rerun(struct stub *s, const uint8_t *payload, uint32_t length)
+{
+	uint32_t mask = length < 4 ? 0 : frame_get_u32(payload);
+	const char *text = (const char *)payload + 4;
+	int n = 0;
+
+	if (s->told_to_end)
+		lost("ehsched: its node was lost after it was told to end: reported as killed\n");
+	/* The agent did not know yet of what has just been typed. */
+	if (length < 4 || s->fed)
+		lost("ehsched: its node was lost, and with it what was typed: reported as killed\n");
+	for (int fd = 0; fd < 3; fd++) {
+		if (!(mask >> fd & 1))
+			continue;
+		if (n == s->ngiven || dup2(s->given[n++], fd) < 0)
+			lost("ehsched: its node was lost, and it cannot be run again here\n");
+	}
+	say(&text, 1);
+	run_here(s);
+}
+
 static void started(struct stub *s)
 {
 	s->started = true;
@@ -193,7 +244,7 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 	enum frame_type type;
 	uint32_t length;
 
-	if (read_frame(s->socket, &type, payload, &length)) {
+	if (read_frame(s, &type, payload, &length)) {
 		const char *parts[] = { "ehsched: the agent of this node was lost while ", s->path,
 					" ran on another; it is reported as killed\n" };
 
@@ -216,7 +267,9 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 	case FRAME_EXIT:
 		ended(payload, length);
 	case FRAME_LOST:
-		stub_die(SIGKILL); /* the agent has said why on our standard error */
+		lost((const char *)payload);
+	case FRAME_RERUN:
+		rerun(s, payload, length);
 	default:
 		break;
 	}
@@ -249,6 +302,11 @@ int main(int argc, char **argv)
 	struct stub s = { .feed = -1 };
 	int ret;
 
+	if (argc > 1 && !strcmp(argv[1], "--retry")) {
+		s.retry = true;
+		argv++;
+		argc--;
+	}
 	if (argc < 4) {
 		static const char *const usage[] = {
 			"ehstub: started by the kernel or by ehctl exec; not a command of its own\n"

@@ -13,7 +13,6 @@
 #include "stub.h"
 
 #define SIGNALS 64
-#define BIT(sig) (1ull << ((sig)-1))
 
 /* The kernel's struct sigaction begins with the handler; all zero is SIG_DFL. */
 struct raw_action {
@@ -36,7 +35,7 @@ uint64_t stub_ignored(void)
 	for (int sig = 1; sig <= SIGNALS; sig++)
 		if (!syscall(SYS_rt_sigaction, sig, NULL, &act, sizeof(set)) &&
 		    act.handler == (unsigned long)SIG_IGN)
-			set |= BIT(sig);
+			set |= STUB_BIT(sig);
 	return set;
 }
 
@@ -93,6 +92,7 @@ void stub_forward_signals(struct stub *s)
 			if (all[i].ssi_signo == SIGCHLD && all[i].ssi_code > 0)
 				continue;
 			stub_send_signal(s, all[i].ssi_signo, stub_is_group(&all[i]));
+			s->told_to_end |= STUB_ENDING >> (all[i].ssi_signo - 1) & 1;
 		}
 	}
 }
@@ -103,14 +103,14 @@ void stub_stop(struct stub *s, int sig)
 
 	stub_set_default(sig);
 	kill(getpid(), sig);
-	stub_mask(~BIT(sig)); /* stops here, until a SIGCONT */
+	stub_mask(~STUB_BIT(sig)); /* stops here, until a SIGCONT */
 	stub_mask(~0ull);
 	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
 	/*
 	 * No SIGCONT: the kernel did not stop us, as it does not in an orphaned
 	 * process group. Then a local task would not have stopped either.
 	 */
-	if (!(pending & BIT(SIGCONT)))
+	if (!(pending & STUB_BIT(SIGCONT)))
 		stub_send_signal(s, SIGCONT, true);
 }
 
@@ -123,7 +123,7 @@ void stub_die(int sig)
 	prctl(PR_SET_DUMPABLE, 0);
 	stub_set_default(sig);
 	kill(getpid(), sig);
-	stub_mask(~BIT(sig));
+	stub_mask(~STUB_BIT(sig));
 	/* Only where signals cannot kill: the first process of a pid namespace. */
 	_exit(128 + sig);
 }

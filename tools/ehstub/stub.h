@@ -10,6 +10,7 @@
 #ifndef EHSTUB_STUB_H
 #define EHSTUB_STUB_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,16 +18,23 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 
+#define STUB_BIT(sig) (1ull << ((sig)-1))
+/** By which a user ends a task. */
+#define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
 #define STUB_TEXT_MAX 4104 /**< the longest payload an agent sends to a stub */
 
 struct stub {
 	const char *token, *path;
 	char **argv; /**< of the program */
 	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
+	bool retry; /**< may be run again here when its executor is lost */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
 	int socket, signals; /**< to the agent; signalfd */
 	int feed; /**< terminal's bytes go in here; -1: stdin is none */
+	bool fed; /**< some have gone */
+	int given[3], ngiven; /**< descriptors that came with the last frame */
 	bool started;
+	bool told_to_end; /**< a signal for that was forwarded */
 };
 
 extern char **environ;

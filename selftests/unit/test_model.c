@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Random events: the group is what a simple model says, which is told nothing but the events and the updates. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "random.h"
+#include "steps.h"
+
+struct model_grant {
+	uint64_t id, size, deadline;
+	unsigned int child;
+	bool live;
+};
+
+struct model {
+	struct eh_child child[CHILDREN]; /* load without grants */
+	struct model_grant grants[64];
+	unsigned int next;
+	uint64_t epoch, grant_ms;
+	unsigned int size;
+};
+
+static uint64_t model_load(const struct model *m, unsigned int child)
+{
+	uint64_t load = m->child[child].load;
+
+	for (size_t i = 0; i < 64; i++)
+		if (m->grants[i].live && m->grants[i].child == child)
+			load += m->grants[i].size;
+	return load;
+}
+
+static enum eh_state model_state(const struct model *m, unsigned int child)
+{
+	return eh_state(model_load(m, child), m->child[child].threshold, m->child[child].length);
+}
+
+static void model_settle(struct model *m, uint64_t id, unsigned int child)
+{
+	for (size_t i = 0; i < 64; i++)
+		if (m->grants[i].id == id && m->grants[i].child == child)
+			m->grants[i].live = false;
+}
+
+static void model_check(const struct model *m, struct eh_group *group)
+{
+	struct eh_sums sums, own = { .epoch = m->epoch };
+
+	for (unsigned int i = 0; i < m->size; i++) {
+		const struct eh_child *want = &m->child[i];
+		struct eh_child c;
+
+		if (eh_group_child(group, i, &c)) {
+			assert_false(want->present);
+			continue;
+		}
+		assert_true(want->present);
+		assert_int_equal(c.load, model_load(m, i));
+		assert_int_equal(c.threshold, want->threshold);
+		assert_int_equal(c.length, want->length);
+		assert_int_equal(c.floor, want->floor);
+		assert_int_equal(c.capacity, want->capacity);
+		assert_int_equal(c.draining, want->draining);
+		own.members++;
+		own.load += c.load;
+		own.threshold += c.threshold;
+		own.length += c.length;
+		own.capacity += c.capacity;
+	}
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.members, own.members);
+	assert_int_equal(sums.load, own.load);
+	assert_int_equal(sums.threshold, own.threshold);
+	assert_int_equal(sums.length, own.length);
+	assert_int_equal(sums.capacity, own.capacity);
+	assert_int_equal(sums.epoch, own.epoch);
+}
+
+static bool model_eligible(const struct model *m, const struct eh_event *e, unsigned int child)
+{
+	return m->child[child].present && !m->child[child].draining && child != e->child &&
+	       !(e->tried && e->tried[0] >> child & 1) && model_state(m, child) != EH_SENDER;
+}
+
+/* What a decision must be, whoever was chosen among equals. */
+static void model_judge(struct model *m, const struct eh_event *e, const struct eh_update *up,
+			bool least, uint64_t now)
+{
+	assert_int_equal(up->id, e->id);
+	if (up->type == EH_UP_NONE) {
+		if (model_state(m, e->child) == EH_SENDER)
+			for (unsigned int i = 0; i < m->size; i++)
+				assert_false(model_eligible(m, e, i));
+		return;
+	}
+	assert_int_equal(model_state(m, e->child), EH_SENDER);
+	assert_true(model_eligible(m, e, up->child));
+	assert_int_equal(up->found, model_state(m, up->child));
+	assert_true(up->probes >= 1 && up->probes <= 2);
+	for (unsigned int i = 0; i < m->size; i++) {
+		if (!model_eligible(m, e, i))
+			continue;
+		assert_true(up->found <= model_state(m, i));
+		if (least && up->found == model_state(m, i)) {
+			uint64_t t = m->child[up->child].threshold, u = m->child[i].threshold;
+
+			assert_true((model_load(m, up->child) + e->size) * (u ? u : 1) <=
+				    (model_load(m, i) + e->size) * (t ? t : 1));
+		}
+	}
+	m->grants[m->next++ % 64] =
+		(struct model_grant){ e->id, e->size, now + m->grant_ms, up->child, true };
+}
+
+static void model_apply(struct model *m, const struct eh_event *e, bool least, uint64_t now)
+{
+	unsigned int told = 0, answers = 0;
+	struct eh_child *c = &m->child[e->child];
+
+	switch (e->type) {
+	case EH_EV_JOIN:
+		*c = (struct eh_child){ .present = true,
+					.draining = c->present && c->draining,
+					.load = e->load,
+					.threshold = e->threshold,
+					.length = e->length,
+					.floor = e->floor,
+					.capacity = e->capacity };
+		break;
+	case EH_EV_LEAVE:
+		for (size_t i = 0; i < 64; i++)
+			if (m->grants[i].child == e->child)
+				m->grants[i].live = false;
+		*c = (struct eh_child){ 0 };
+		break;
+	case EH_EV_DRAIN:
+		c->draining = e->flag;
+		break;
+	case EH_EV_REPORT:
+		c->load = e->load;
+		for (size_t i = 0; i < e->nseen; i++)
+			model_settle(m, e->seen[i], e->child);
+		break;
+	case EH_EV_FAILED:
+		model_settle(m, e->id, e->child);
+		break;
+	default:
+		break;
+	}
+	if (e->type != EH_EV_ARRIVE)
+		for (size_t i = 0; i < 64; i++)
+			if (m->grants[i].deadline <= now)
+				m->grants[i].live = false;
+	for (unsigned int i = 0; i < nups; i++) {
+		if (ups[i].type == EH_UP_THRESHOLD) {
+			assert_int_equal(ups[i].epoch, m->epoch + 1);
+			assert_true(m->child[ups[i].child].present);
+			m->child[ups[i].child].threshold = ups[i].threshold;
+			told++;
+		}
+	}
+	/* one change a step at most: it cannot go in circles */
+	if (told) {
+		unsigned int members = 0;
+
+		m->epoch++;
+		for (unsigned int i = 0; i < m->size; i++)
+			members += m->child[i].present;
+		assert_int_equal(told, members);
+	}
+	for (unsigned int i = 0; i < nups; i++) {
+		if (ups[i].type == EH_UP_PLACE || ups[i].type == EH_UP_NONE) {
+			answers++;
+			model_judge(m, e, &ups[i], least, now);
+		}
+	}
+	assert_int_equal(answers, e->type == EH_EV_ARRIVE);
+}
+
+static struct eh_event random_event(const struct model *m, uint64_t *id, uint64_t *lists)
+{
+	struct eh_event e = { .type = random_below(EH_EV_TICK + 1),
+			      .child = random_below(m->size) };
+
+	if (random_below(3) == 0)
+		e.type = EH_EV_ARRIVE;
+	if (!m->child[e.child].present && random_below(8))
+		e.type = EH_EV_JOIN;
+	e.load = random_below(9000);
+	e.threshold = random_below(6) * 1000;
+	e.length = random_below(3) * 500;
+	e.floor = random_below(3) ? 0 : random_below(3000);
+	e.capacity = 1 + random_below(4000);
+	e.size = random_below(2) ? 1000 : random_below(2500);
+	e.flag = random_below(3) == 0;
+	e.id = e.type == EH_EV_ARRIVE ? ++*id : *id - random_below(20);
+	if (e.type == EH_EV_REPORT) {
+		e.nseen = random_below(4);
+		for (size_t i = 0; i < e.nseen; i++)
+			lists[i] = *id - random_below(10);
+		e.seen = lists;
+	} else if (random_below(2)) {
+		lists[0] = random_64() & random_64();
+		e.tried = lists;
+	}
+	return e;
+}
+
+static void test_random_events(void **state)
+{
+	unsigned int places = 0, changes = 0;
+
+	random_begin();
+	for (int round = 0; round < 300; round++) {
+		bool least = random_below(2);
+		struct model m = { .size = 1u << random_below(6),
+				   .grant_ms = 1 + random_below(500) };
+		struct eh_group *group;
+		uint64_t now = random_below(1000), id = 1000, lists[4];
+
+		group = group_new(__builtin_ctz(m.size), m.grant_ms, least);
+		for (int i = 0; i < 400; i++) {
+			struct eh_event e = random_event(&m, &id, lists);
+			int want = e.type == EH_EV_JOIN || e.type == EH_EV_TICK ||
+						   m.child[e.child].present
+					   ? 0
+					   : -EINVAL;
+
+			now += random_below(20);
+			assert_int_equal(step(group, e, now), want);
+			if (want)
+				assert_int_equal(nups, 0);
+			else
+				model_apply(&m, &e, least, now);
+			model_check(&m, group);
+			places += update_of(EH_UP_PLACE) != NULL;
+			changes += update_of(EH_UP_THRESHOLD) != NULL;
+		}
+		eh_group_free(group);
+	}
+	assert_true(places > 1000 && changes > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
