@@ -118,6 +118,7 @@ int group_begin(void)
 		.n = agent.config->topology.n,
 		.least = true,
 		.grant_ms = agent.config->lease,
+		.calm_ms = agent.config->lease,
 	};
 
 	if (group)

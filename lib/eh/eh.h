@@ -59,10 +59,10 @@ enum eh_event_type {
 	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
 	EH_EV_REPORT,	/**< child's load, the ids of the grants that are in it (seen), its best nodes (best) */
 	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried; home, where children are groups */
-	EH_EV_RULE,	/**< the top's rule: all thresholds change */
 	EH_EV_FAILED,	/**< the grant of id was not used */
 	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
 			 *   events but ARRIVE */
+	EH_EV_RULE,	/**< the top's rule: all thresholds change */
 };
 
 /** The node on which a task arrived, for controllers that do not know it. */

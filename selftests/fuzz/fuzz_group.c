@@ -26,7 +26,7 @@ static void emit(void *ctx, const struct eh_update *u)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct eh_group *group = eh_group_new(&(struct eh_group_options){
-		.n = 3, .least = size % 2, .grant_ms = 50, .seed = size });
+		.n = 3, .least = size % 2, .grant_ms = 50, .calm_ms = 50, .seed = size });
 	uint64_t now = 0;
 
 	for (; group && size >= 8; data += 8, size -= 8) {

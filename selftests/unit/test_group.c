@@ -106,7 +106,7 @@ static void test_ties(void **state)
 {
 	for (int least = 0; least < 2; least++) {
 		struct eh_group *group = eh_group_new(&(struct eh_group_options){
-			.n = 3, .least = least, .grant_ms = 1000, .seed = 42 });
+			.n = 3, .least = least, .grant_ms = 1000, .calm_ms = 1000, .seed = 42 });
 		unsigned int count[8] = { 0 };
 		double chi2 = 0;
 

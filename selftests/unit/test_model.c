@@ -66,6 +66,8 @@ static void model_check(const struct model *m, struct eh_group *group)
 		assert_int_equal(c.capacity, want->capacity);
 		assert_int_equal(c.draining, want->draining);
 		own.members++;
+		own.nodes++;
+		own.floor += c.floor;
 		own.load += c.load;
 		own.threshold += c.threshold;
 		own.length += c.length;

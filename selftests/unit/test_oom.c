@@ -89,7 +89,7 @@ static void same_groups(const struct eh_group *a, const struct eh_group *b)
 }
 
 static const struct eh_group_options options = {
-	.n = 3, .least = true, .grant_ms = 1000, .seed = 5
+	.n = 3, .least = true, .grant_ms = 1000, .calm_ms = 1000, .seed = 5
 };
 
 static void test_new(void **state)
