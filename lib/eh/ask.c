@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A placement's way: from home up to the first controller whose group can take
+ * the task, and back. Controllers name their best nodes in their reports, so
+ * the one that decides names the node and nothing is asked downward. The
+ * answer's way is in the message, and no member remembers a question.
+ */
+#include "role.h"
+
+static void answer(struct eh_member *m, struct eh_message *msg)
+{
+	msg->type = EH_MSG_ANSWER;
+	if (msg->nroute) {
+		member_send(m, msg->route[--msg->nroute], msg);
+		return;
+	}
+	msg->rule = m->rule;
+	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_ANSWER, .message = msg });
+}
+
+static void answer_none(struct eh_member *m, struct eh_message *msg, enum eh_why why)
+{
+	msg->to = EH_NO_NODE;
+	msg->why = why;
+	answer(m, msg);
+}
+
+/* What an arrival comes to in the group of this level. Returns whether it is decided. */
+static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
+		      struct eh_message *msg)
+{
+	uint32_t first = role_group(m, m->options.self, 1) << m->options.topology.n;
+	uint64_t tried[(1u << EH_N_MAX) / 64] = { 0 };
+	struct eh_update up = { .type = EH_UP_ASK };
+	struct eh_event event = { .type = EH_EV_ARRIVE,
+				  .child = role_digit(m, from, level),
+				  .id = msg->id,
+				  .size = msg->size,
+				  .tried = tried,
+				  .tried_nodes = msg->tried,
+				  .ntried_nodes = msg->ntried,
+				  .home = &msg->at_home };
+
+	if (level == 1) {
+		/* the home knows its own load best */
+		lead_step(m, 1,
+			  &(struct eh_event){ .type = EH_EV_REPORT,
+					      .child = event.child,
+					      .load = msg->at_home.load },
+			  NULL);
+		for (size_t i = 0; i < msg->ntried; i++)
+			if (role_together(m, msg->tried[i], 1))
+				tried[role_digit(m, msg->tried[i], 1) / 64] |=
+					1ull << role_digit(m, msg->tried[i], 1) % 64;
+	}
+	if (lead_step(m, level, &event, &up)) {
+		/* it has not reported yet, or there is no memory */
+		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
+		return true;
+	}
+	msg->probes += up.probes;
+	if (up.probes && msg->npath < EH_PATH_MAX)
+		msg->path[msg->npath++] =
+			(struct eh_probe){ level, m->options.self, up.own };
+	if (up.type == EH_UP_ASK)
+		return false;
+	lead_own(m, level, NULL, 0);
+	if (up.type == EH_UP_PLACE) {
+		msg->to = level == 1 ? first | up.child : up.node;
+		msg->why = EH_WHY_SENDER;
+		answer(m, msg);
+	} else {
+		answer_none(m, msg, up.calm ? EH_WHY_NOT_SENDER : EH_WHY_NO_RECEIVER);
+	}
+	return true;
+}
+
+/* `from` is the child, or home itself, that asks the controller of this level. */
+static void ask_here(struct eh_member *m, unsigned int level, uint32_t from,
+		     struct eh_message *msg)
+{
+	for (; level <= m->rank; level++, from = m->options.self)
+		if (ask_group(m, level, from, msg))
+			return;
+	if (m->rank == role_top(m)) {
+		answer_none(m, msg, EH_WHY_NO_RECEIVER);
+	} else if (!m->attached || msg->nroute == EH_PATH_MAX) {
+		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
+	} else {
+		msg->level = level;
+		if (msg->home != m->options.self)
+			msg->route[msg->nroute++] = m->options.self;
+		member_send(m, m->parent, msg);
+	}
+}
+
+void ask_own(struct eh_member *m, const struct eh_member_event *event)
+{
+	struct eh_message msg = { .type = EH_MSG_ASK,
+				  .level = 1,
+				  .id = event->id,
+				  .size = event->size,
+				  .home = m->options.self,
+				  .at_home = { m->own.load, m->own.threshold, m->own.length,
+					       m->own.floor, m->own.capacity } };
+
+	while (msg.ntried < event->ntried && msg.ntried < EH_TRIED_MAX) {
+		msg.tried[msg.ntried] = event->tried[msg.ntried];
+		msg.ntried++;
+	}
+	ask_here(m, 1, m->options.self, &msg);
+}
+
+void ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	struct eh_message copy = *msg;
+
+	if (from == msg->home)
+		copy.route[copy.nroute++] = from;
+	if (!copy.nroute || copy.route[copy.nroute - 1] != from)
+		return;
+	if (m->rank < msg->level || !role_together(m, from, msg->level))
+		answer_none(m, &copy, EH_WHY_NO_CONTROLLER);
+	else
+		ask_here(m, msg->level, from, &copy);
+}
+
+void ask_on_answer(struct eh_member *m, const struct eh_message *msg)
+{
+	struct eh_message copy = *msg;
+
+	answer(m, &copy);
+}
+
+void ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who)
+{
+	if (!who->level || who->level > role_top(m))
+		return;
+	if (who->node != m->options.self) {
+		member_send(m, who->node,
+			    &(struct eh_message){ .type = EH_MSG_FAILED,
+						  .level = who->level,
+						  .id = id,
+						  .to = to });
+		return;
+	}
+	if (who->level > m->rank || !role_together(m, to, who->level))
+		return;
+	lead_step(m, who->level,
+		  &(struct eh_event){ .type = EH_EV_FAILED,
+				      .child = role_digit(m, to, who->level),
+				      .id = id },
+		  NULL);
+	lead_own(m, who->level, NULL, 0);
+}

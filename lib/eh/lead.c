@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The controller's roles of a member: one struct eh_group for each level it
+ * leads, stacked; what a level comes to is a child's report to the next.
+ */
+#include "role.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static unsigned int lead_width(const struct eh_member *m)
+{
+	return 1u << m->options.topology.n;
+}
+
+void lead_free(struct lead *lead)
+{
+	eh_group_free(lead->group);
+	free(lead->slots);
+	*lead = (struct lead){ 0 };
+}
+
+/* ---- events for a group ---- */
+
+struct lead_result {
+	struct eh_update *outcome;
+	struct eh_rule rule;
+};
+
+static void lead_on_update(void *ctx, const struct eh_update *up)
+{
+	struct lead_result *result = ctx;
+
+	if (up->type == EH_UP_THRESHOLD)
+		result->rule = up->rule;
+	else if (up->type != EH_UP_SUM && result->outcome)
+		*result->outcome = *up;
+}
+
+int lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
+	      struct eh_update *outcome)
+{
+	struct lead_result result = { .outcome = outcome };
+	int err = eh_step(m->lead[level].group, event, m->now, lead_on_update, &result);
+
+	if (err == -ENOMEM)
+		m->no_memory = true;
+	/* only the top decides one that we have not got yet */
+	member_adopt(m, &result.rule);
+	return err;
+}
+
+/* A child's report into the group. `trust`: its threshold is of our rule, or its user's wish. */
+static void lead_take(struct eh_member *m, unsigned int level, unsigned int digit,
+		      const struct eh_report *r, bool trust, const struct eh_event *more)
+{
+	struct eh_event event = *more;
+	struct eh_child c;
+	bool known = !eh_group_child(m->lead[level].group, digit, &c);
+
+	event.child = digit;
+	event.load = r->load;
+	if (!known || c.capacity != r->capacity || c.floor != r->floor || c.nodes != r->nodes ||
+	    (trust && (c.threshold != r->threshold || c.length != r->length))) {
+		event.type = EH_EV_JOIN;
+		event.threshold = known && !trust ? c.threshold : r->threshold;
+		event.length = r->length;
+		event.floor = r->floor;
+		event.capacity = r->capacity;
+		event.nodes = r->nodes;
+		lead_step(m, level, &event, NULL);
+	}
+	if (known ? c.draining != r->draining : r->draining)
+		lead_step(m, level,
+			  &(struct eh_event){ .type = EH_EV_DRAIN,
+					      .child = digit,
+					      .flag = r->draining },
+			  NULL);
+	event.type = EH_EV_REPORT;
+	lead_step(m, level, &event, NULL);
+}
+
+static void lead_note_seen(struct eh_member *m, const uint64_t *seen, size_t nseen)
+{
+	/* more than fit: those grants end by themselves */
+	for (size_t i = 0; i < nseen && m->nseen < EH_SEEN_MAX; i++)
+		m->seen[m->nseen++] = seen[i];
+}
+
+void lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen)
+{
+	for (; level < m->rank; level++) {
+		struct eh_candidate best[EH_BEST_MAX];
+		struct eh_event more = { .seen = seen, .nseen = nseen, .best = best };
+		struct eh_report r = m->own;
+		struct eh_sums sums;
+
+		if (level) {
+			eh_group_sums(m->lead[level].group, &sums);
+			r = (struct eh_report){ .load = sums.load,
+						.threshold = sums.threshold,
+						.length = sums.length,
+						.floor = sums.floor,
+						.capacity = sums.capacity,
+						.nodes = sums.nodes };
+			more.nbest = eh_group_best(m->lead[level].group,
+						   role_group(m, m->options.self, 1)
+							   << m->options.topology.n,
+						   best);
+		}
+		lead_take(m, level + 1, role_digit(m, m->options.self, level + 1), &r, true, &more);
+	}
+	if (m->rank < role_top(m))
+		lead_note_seen(m, seen, nseen);
+}
+
+/* ---- roles ---- */
+
+int lead_promote(struct eh_member *m)
+{
+	unsigned int level = m->rank + 1;
+	struct lead lead = { .slots = malloc(lead_width(m) * sizeof(*lead.slots)) };
+
+	lead.group = eh_group_new(&(struct eh_group_options){
+		.n = m->options.topology.n,
+		.groups = level > 1,
+		.below = level < role_top(m),
+		.least = m->options.least,
+		.grant_ms = m->options.grant_ms,
+		.calm_ms = m->options.calm_ms,
+		.seed = m->options.seed + level,
+	});
+	if (!lead.slots || !lead.group) {
+		lead_free(&lead);
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < lead_width(m); i++)
+		lead.slots[i] = (struct slot){ EH_NO_NODE, 0, EH_NO_NODE };
+	lead.slots[role_digit(m, m->options.self, level)].node = m->options.self;
+	m->lead[level] = lead;
+	m->rank = level;
+	m->parent = EH_NO_NODE;
+	m->attached = false;
+	if (m->rule.capacity)
+		lead_step(m, level, &(struct eh_event){ .type = EH_EV_RULE, .rule = m->rule },
+			  NULL);
+	lead_own(m, level - 1, NULL, 0);
+	/* those who look for a parent find us; the others are claimed when they have had the time to */
+	m->claim_at = m->now + m->options.heartbeat_ms / 2;
+	if (m->rank == role_top(m))
+		member_role(m);
+	else
+		seek_begin(m, EH_NO_NODE);
+	return 0;
+}
+
+void lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
+{
+	unsigned int level = m->rank;
+
+	/* before anything is sent, as answers find the new rank */
+	m->rank = rank;
+	for (; level > rank; level--) {
+		for (unsigned int i = 0; i < lead_width(m); i++) {
+			uint32_t child = m->lead[level].slots[i].node;
+
+			if (child != EH_NO_NODE && child != m->options.self)
+				member_send(m, child,
+					    &(struct eh_message){ .type = EH_MSG_REDIRECT,
+								  .level = level,
+								  .to = to });
+		}
+		lead_free(&m->lead[level]);
+	}
+	seek_begin(m, to);
+}
+
+static void lead_redirect(struct eh_member *m, uint32_t who, unsigned int level, uint32_t to)
+{
+	member_send(m, who,
+		    &(struct eh_message){ .type = EH_MSG_REDIRECT, .level = level, .to = to });
+}
+
+void lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	unsigned int level = msg->level, digit = role_digit(m, from, level);
+	uint32_t self = m->options.self;
+	struct slot *slot;
+
+	if (!role_together(m, from, level))
+		return;
+	if (from < self && (m->rank >= level || !m->attached)) {
+		lead_redirect(m, from, level, from); /* it is for you to lead */
+		return;
+	}
+	if (m->rank < level) {
+		lead_redirect(m, from, level, m->attached ? m->parent : self);
+		return;
+	}
+	if (digit == role_digit(m, self, level)) {
+		/* it leads the group below, as we do */
+		lead_redirect(m, from, level - 1, self);
+		return;
+	}
+	slot = &m->lead[level].slots[digit];
+	if (slot->node != EH_NO_NODE && slot->node != from) {
+		if (slot->node < from) {
+			lead_redirect(m, from, level - 1, slot->node);
+			return;
+		}
+		lead_redirect(m, slot->node, level - 1, from);
+	}
+	slot->node = from;
+	slot->heard = m->now;
+	lead_take(m, level, digit, &msg->report, msg->rule.epoch == m->rule.epoch,
+		  &(struct eh_event){ .seen = msg->seen,
+				      .nseen = msg->nseen,
+				      .best = msg->best,
+				      .nbest = msg->nbest });
+	lead_own(m, level, msg->seen, msg->nseen);
+	member_send(m, from, &(struct eh_message){ .type = EH_MSG_ORDER, .level = level });
+}
+
+/* `from` leads its group of this level, hence all its groups below. */
+void lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	uint32_t self = m->options.self;
+	unsigned int level = 1;
+
+	while (!role_together(m, from, level))
+		if (++level > msg->level)
+			return;
+	if (m->rank >= level) {
+		if (from < self)
+			lead_demote(m, level - 1, from);
+		else
+			member_send(m, from,
+				    &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+	} else if (m->attached && m->parent < from) {
+		lead_redirect(m, from, msg->level, m->parent);
+	} else if (m->rank < level - 1) {
+		if (m->attached)
+			lead_redirect(m, from, msg->level, m->parent);
+	} else if (m->attached && m->parent == from) {
+		report_due(m, true);
+	} else if (from < self) {
+		seek_begin(m, from);
+	}
+}
+
+void lead_gone(struct eh_member *m, uint32_t node)
+{
+	for (unsigned int level = 1; level <= m->rank; level++) {
+		unsigned int digit = role_digit(m, node, level);
+		struct slot *slot = &m->lead[level].slots[digit];
+
+		if (!role_together(m, node, level) || slot->node != node)
+			continue;
+		slot->node = EH_NO_NODE;
+		lead_step(m, level, &(struct eh_event){ .type = EH_EV_LEAVE, .child = digit },
+			  NULL);
+		lead_own(m, level, NULL, 0);
+	}
+}
+
+void lead_expire(struct eh_member *m)
+{
+	for (unsigned int level = 1; level <= m->rank; level++) {
+		for (unsigned int i = 0; i < lead_width(m); i++) {
+			struct slot *slot = &m->lead[level].slots[i];
+
+			if (slot->node == EH_NO_NODE || slot->node == m->options.self ||
+			    m->now - slot->heard <= 3ull * m->options.heartbeat_ms)
+				continue;
+			known_suspect(m, slot->node);
+			lead_gone(m, slot->node);
+		}
+		lead_step(m, level, &(struct eh_event){ .type = EH_EV_TICK }, NULL);
+	}
+	lead_own(m, 0, NULL, 0);
+}
+
+/* ---- claims: who is not there may follow another ---- */
+
+/* The known node of a child to be claimed next, or NULL. */
+static const struct known *lead_next(const struct eh_member *m, unsigned int level,
+				     unsigned int digit, uint32_t after)
+{
+	const struct known *first = NULL;
+
+	for (size_t i = 0; i < m->nknown; i++) {
+		const struct known *k = &m->known[i];
+
+		if (!role_together(m, k->node, level) || role_digit(m, k->node, level) != digit ||
+		    k->suspect_until > m->now)
+			continue;
+		if (after == EH_NO_NODE || k->node > after)
+			return k;
+		if (!first)
+			first = k;
+	}
+	return first;
+}
+
+void lead_claim(struct eh_member *m)
+{
+	for (unsigned int level = 1; level <= m->rank; level++) {
+		for (unsigned int i = 0; i < lead_width(m); i++) {
+			struct slot *slot = &m->lead[level].slots[i];
+			const struct known *k;
+
+			if (slot->node != EH_NO_NODE)
+				continue;
+			k = lead_next(m, level, i, slot->claimed);
+			if (!k)
+				continue;
+			slot->claimed = k->node;
+			member_send(m, k->node,
+				    &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+		}
+	}
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A member of the hierarchy: its events, its own values, the rule in force. */
+#include "role.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct eh_member *eh_member_new(const struct eh_member_options *options)
+{
+	const struct eh_topology *t = &options->topology;
+	struct eh_member *m;
+
+	if (!t->n || !t->l || t->n > EH_N_MAX || t->l > EH_LEVELS_MAX ||
+	    t->n * t->l > EH_BITS_MAX || options->self >> (t->n * t->l) || !options->heartbeat_ms)
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->options = *options;
+	m->parent = EH_NO_NODE;
+	m->own = (struct eh_report){ .capacity = EH_TASK, .nodes = 1 };
+	return m;
+}
+
+void eh_member_free(struct eh_member *m)
+{
+	if (!m)
+		return;
+	for (unsigned int level = 1; level <= m->rank; level++)
+		lead_free(&m->lead[level]);
+	free(m->known);
+	free(m);
+}
+
+void member_send(struct eh_member *m, uint32_t to, struct eh_message *message)
+{
+	message->rule = m->rule;
+	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_SEND,
+						    .node = to,
+						    .message = message,
+						    .rule = m->rule });
+}
+
+void member_role(struct eh_member *m)
+{
+	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_ROLE,
+						    .rank = m->rank,
+						    .parent = m->parent });
+}
+
+/* Equal epochs of two tops that did not know of each other: any order will do that all agree on. */
+static bool is_newer(const struct eh_rule *a, const struct eh_rule *b)
+{
+	if (a->epoch != b->epoch)
+		return a->epoch > b->epoch;
+	if (a->load != b->load)
+		return a->load > b->load;
+	return a->capacity > b->capacity;
+}
+
+static void tell_children(struct eh_member *m)
+{
+	for (unsigned int level = m->rank; level; level--) {
+		for (unsigned int i = 0; i < 1u << m->options.topology.n; i++) {
+			uint32_t child = m->lead[level].slots[i].node;
+
+			if (child != EH_NO_NODE && child != m->options.self)
+				member_send(m, child,
+					    &(struct eh_message){ .type = EH_MSG_ORDER,
+								  .level = level });
+		}
+	}
+}
+
+void member_adopt(struct eh_member *m, const struct eh_rule *rule)
+{
+	uint64_t threshold;
+
+	if (!rule->capacity || !is_newer(rule, &m->rule))
+		return;
+	m->rule = *rule;
+	threshold = eh_share(rule->load, m->own.capacity, rule->capacity);
+	if (threshold < m->own.floor)
+		threshold = m->own.floor;
+	m->own.threshold = threshold;
+	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_THRESHOLD,
+						    .threshold = threshold,
+						    .rule = *rule });
+	for (unsigned int level = 1; level <= m->rank; level++) {
+		struct eh_sums sums;
+
+		/* the top's own group has it already when the rule is its decision */
+		eh_group_sums(m->lead[level].group, &sums);
+		if (level < role_top(m) || sums.epoch != rule->epoch)
+			lead_step(m, level,
+				  &(struct eh_event){ .type = EH_EV_RULE, .rule = *rule }, NULL);
+	}
+	lead_own(m, 0, NULL, 0);
+	if (!m->options.lazy)
+		tell_children(m);
+}
+
+static bool node_is_valid(const struct eh_member *m, uint32_t node)
+{
+	return !(node >> (m->options.topology.n * m->options.topology.l));
+}
+
+static bool report_is_valid(const struct eh_report *r)
+{
+	return r->capacity && r->capacity <= EH_VALUE_MAX && r->load <= EH_VALUE_MAX &&
+	       r->threshold <= EH_VALUE_MAX && r->length <= EH_VALUE_MAX &&
+	       r->floor <= EH_VALUE_MAX && r->nodes;
+}
+
+static bool message_is_valid(const struct eh_member *m, const struct eh_message *msg)
+{
+	if (!msg->level || msg->level > role_top(m) || msg->nbest > EH_BEST_MAX ||
+	    msg->nseen > EH_SEEN_MAX || msg->ntried > EH_TRIED_MAX || msg->npath > EH_PATH_MAX ||
+	    msg->nroute > EH_PATH_MAX || msg->rule.load > EH_VALUE_MAX ||
+	    msg->rule.epoch > INT64_MAX)
+		return false;
+	for (size_t i = 0; i < msg->nroute; i++)
+		if (!node_is_valid(m, msg->route[i]))
+			return false;
+	for (size_t i = 0; i < msg->nbest; i++)
+		if (!node_is_valid(m, msg->best[i].node) || msg->best[i].load > EH_VALUE_MAX ||
+		    msg->best[i].threshold > EH_VALUE_MAX || msg->best[i].length > EH_VALUE_MAX)
+			return false;
+	switch (msg->type) {
+	case EH_MSG_REPORT:
+		return report_is_valid(&msg->report);
+	case EH_MSG_REDIRECT:
+		return node_is_valid(m, msg->to);
+	case EH_MSG_ASK:
+		return node_is_valid(m, msg->home) && msg->size <= EH_VALUE_MAX &&
+		       msg->at_home.capacity && msg->at_home.capacity <= EH_VALUE_MAX &&
+		       msg->at_home.load <= EH_VALUE_MAX && msg->nroute < EH_PATH_MAX;
+	case EH_MSG_ANSWER:
+		return msg->to == EH_NO_NODE || node_is_valid(m, msg->to);
+	case EH_MSG_FAILED:
+		return node_is_valid(m, msg->to);
+	default:
+		return true;
+	}
+}
+
+static void on_message(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	known_alive(m, from);
+	member_adopt(m, &msg->rule);
+	switch (msg->type) {
+	case EH_MSG_REPORT:
+		lead_on_report(m, from, msg);
+		break;
+	case EH_MSG_ORDER:
+		seek_on_order(m, from, msg);
+		break;
+	case EH_MSG_REDIRECT:
+		seek_on_redirect(m, from, msg);
+		break;
+	case EH_MSG_CLAIM:
+		lead_on_claim(m, from, msg);
+		break;
+	case EH_MSG_LEAVE:
+		known_suspect(m, from);
+		lead_gone(m, from);
+		seek_gone(m, from);
+		break;
+	case EH_MSG_ASK:
+		ask_on_ask(m, from, msg);
+		break;
+	case EH_MSG_ANSWER:
+		ask_on_answer(m, msg);
+		break;
+	case EH_MSG_FAILED:
+		ask_failed(m, msg->id, msg->to,
+			   &(struct eh_probe){ .level = msg->level, .node = m->options.self });
+		break;
+	}
+}
+
+static void on_tick(struct eh_member *m)
+{
+	lead_expire(m);
+	if (m->attached && m->now - m->heard > 3ull * m->options.heartbeat_ms) {
+		uint32_t lost = m->parent;
+
+		known_suspect(m, lost);
+		seek_gone(m, lost);
+	}
+	seek_step(m);
+	if (m->now >= m->claim_at) {
+		m->claim_at = m->now + m->options.heartbeat_ms;
+		lead_claim(m);
+	}
+	report_due(m, m->now - m->told_at >= m->options.heartbeat_ms);
+}
+
+static void leave(struct eh_member *m)
+{
+	struct eh_message bye = { .type = EH_MSG_LEAVE, .level = 1 };
+
+	if (m->parent != EH_NO_NODE)
+		member_send(m, m->parent, &bye);
+	for (unsigned int level = 1; level <= m->rank; level++)
+		for (unsigned int i = 0; i < 1u << m->options.topology.n; i++) {
+			uint32_t child = m->lead[level].slots[i].node;
+
+			if (child != EH_NO_NODE && child != m->options.self)
+				member_send(m, child, &bye);
+		}
+}
+
+int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uint64_t now,
+		   eh_member_emit_fn emit, void *ctx)
+{
+	int err = 0;
+
+	if (event->type != EH_ME_TICK && event->type < EH_ME_LOAD &&
+	    (!node_is_valid(m, event->node) || event->node == m->options.self))
+		return -EINVAL;
+	m->now = now;
+	m->emit = emit;
+	m->ctx = ctx;
+	m->no_memory = false;
+	switch (event->type) {
+	case EH_ME_TICK:
+		on_tick(m);
+		break;
+	case EH_ME_KNOWN:
+		err = known_add(m, event->node);
+		break;
+	case EH_ME_UNKNOWN:
+		lead_gone(m, event->node);
+		seek_gone(m, event->node);
+		known_remove(m, event->node);
+		break;
+	case EH_ME_GONE:
+		known_suspect(m, event->node);
+		lead_gone(m, event->node);
+		seek_gone(m, event->node);
+		break;
+	case EH_ME_MESSAGE:
+		if (!message_is_valid(m, event->message))
+			return -EINVAL;
+		err = known_add(m, event->node);
+		if (!err)
+			on_message(m, event->node, event->message);
+		break;
+	case EH_ME_LOAD:
+		if (!report_is_valid(&event->report) || event->nseen > EH_SEEN_MAX)
+			return -EINVAL;
+		m->own = event->report;
+		m->own.nodes = 1;
+		lead_own(m, 0, event->seen, event->nseen);
+		break;
+	case EH_ME_ASK:
+		if (event->size > EH_VALUE_MAX)
+			return -EINVAL;
+		ask_own(m, event);
+		break;
+	case EH_ME_FAILED:
+		ask_failed(m, event->id, event->to, &event->probe);
+		break;
+	case EH_ME_LEAVE:
+		leave(m);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (event->type != EH_ME_LEAVE)
+		report_due(m, false);
+	return err ? err : m->no_memory ? -ENOMEM : 0;
+}
+
+unsigned int eh_member_rank(const struct eh_member *m)
+{
+	return m->rank;
+}
+
+uint32_t eh_member_parent(const struct eh_member *m)
+{
+	return m->attached ? m->parent : EH_NO_NODE;
+}
+
+struct eh_rule eh_member_rule(const struct eh_member *m)
+{
+	return m->rule;
+}
+
+int eh_member_sums(const struct eh_member *m, unsigned int level, struct eh_sums *out)
+{
+	if (!level || level > m->rank)
+		return -ENOENT;
+	eh_group_sums(m->lead[level].group, out);
+	return 0;
+}
+
+int eh_member_child(const struct eh_member *m, unsigned int level, unsigned int digit,
+		    struct eh_child *out, uint32_t *node)
+{
+	if (!level || level > m->rank || digit >> m->options.topology.n ||
+	    eh_group_child(m->lead[level].group, digit, out))
+		return -ENOENT;
+	*node = m->lead[level].slots[digit].node;
+	return 0;
+}

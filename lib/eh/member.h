@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file member.h
+ * A node as a member of EH(n,l), with all the controller's roles it plays now.
+ * Pure: the agent, the simulator and the tests drive it with messages and time.
+ *
+ * A node of rank r is the controller of its groups of levels 1..r, and reports
+ * to one parent, the controller of its group of level r+1; rank l is the top.
+ * The controller of a group is its live node with the lowest number, so ranks
+ * need no vote: a node without a parent asks the lower nodes of its group, and
+ * when none of them lives it leads. Where two lead one group for a moment (a
+ * partition heals, a node comes back) the higher one yields as soon as either
+ * hears of the other. All of it is soft state, rebuilt from reports.
+ *
+ * Thresholds follow the top's rule (struct eh_rule), which rides on every
+ * message; the highest epoch wins. A controller that comes back has an old
+ * epoch or none and takes the rule from the first report it gets.
+ */
+#ifndef EH_MEMBER_H
+#define EH_MEMBER_H
+
+#include "eh.h"
+
+#define EH_NO_NODE	UINT32_MAX
+#define EH_TRIED_MAX	16	/**< nodes that a task's asking excludes */
+#define EH_SEEN_MAX	256	/**< ids of placements one report carries */
+#define EH_PATH_MAX	(EH_LEVELS_MAX + 1)
+
+struct eh_member;
+
+struct eh_member_options {
+	struct eh_topology topology;
+	uint32_t self;			/**< number of this node in level 0 */
+	uint32_t heartbeat_ms;		/**< reports at least this often; after three without, a peer is gone */
+	uint32_t grant_ms, calm_ms;	/**< as in struct eh_group_options */
+	bool least;
+	/** The rule only rides on other messages; else (the paper's way) it is also sent to all at once. */
+	bool lazy;
+	uint64_t seed;
+};
+
+/** A node's own values, or the sums of a group. */
+struct eh_report {
+	uint64_t load, threshold, length, floor, capacity;
+	uint32_t nodes;
+	bool draining;
+};
+
+enum eh_message_type {
+	EH_MSG_REPORT,		/**< child to the controller of `level`: report, best, seen */
+	EH_MSG_ORDER,		/**< its answer, and the rule sent on its own */
+	EH_MSG_REDIRECT,	/**< not me: `to` leads the group of `level`, or knows who does; to the
+				 *   sender itself: nobody does yet, ask again */
+	EH_MSG_CLAIM,		/**< I lead your group of `level`: report to me, or say who is lower */
+	EH_MSG_LEAVE,		/**< the sender ends */
+	EH_MSG_ASK,		/**< who takes task `id` of `home`? to the controller of `level` */
+	EH_MSG_ANSWER,		/**< `to` takes it, or nobody (EH_NO_NODE) for `why` */
+	EH_MSG_FAILED,		/**< the placement of `id` on `to` was not used */
+};
+
+enum eh_why { EH_WHY_SENDER, EH_WHY_NOT_SENDER, EH_WHY_NO_RECEIVER, EH_WHY_NO_CONTROLLER };
+
+/** A controller that was looked at for a placement. */
+struct eh_probe {
+	unsigned int level;
+	uint32_t node;			/**< who plays it */
+	enum eh_state state;
+};
+
+struct eh_message {
+	enum eh_message_type type;
+	unsigned int level;
+	struct eh_rule rule;
+	struct eh_report report;
+	struct eh_candidate best[EH_BEST_MAX];
+	size_t nbest;
+	const uint64_t *seen;
+	size_t nseen;			/**< at most EH_SEEN_MAX */
+	uint32_t to;
+	uint64_t id, size;
+	uint32_t home;
+	struct eh_home at_home;
+	uint32_t tried[EH_TRIED_MAX];
+	size_t ntried;
+	enum eh_why why;
+	unsigned int probes;
+	struct eh_probe path[EH_PATH_MAX];
+	size_t npath;			/**< the last is who decided */
+	uint32_t route[EH_PATH_MAX];	/**< the answer's way back */
+	size_t nroute;
+};
+
+enum eh_member_event_type {
+	EH_ME_TICK,		/**< time passes; eight times a heartbeat */
+	EH_ME_KNOWN,		/**< node: there is such a node, up or not */
+	EH_ME_UNKNOWN,		/**< node: no longer */
+	EH_ME_GONE,		/**< node: the link to it broke, or a message to it was not delivered */
+	EH_ME_MESSAGE,		/**< from node: message */
+	EH_ME_LOAD,		/**< own values: report, seen (placements that are in it) */
+	EH_ME_ASK,		/**< a task arrived here: id, size, tried */
+	EH_ME_FAILED,		/**< id was not placed on `to`; probe: who had decided so */
+	EH_ME_LEAVE,		/**< tell those who should know that this node ends */
+};
+
+struct eh_member_event {
+	enum eh_member_event_type type;
+	uint32_t node;
+	const struct eh_message *message;
+	struct eh_report report;
+	const uint64_t *seen;
+	size_t nseen;
+	uint64_t id, size;
+	const uint32_t *tried;
+	size_t ntried;			/**< those behind the first EH_TRIED_MAX are not looked at */
+	uint32_t to;
+	struct eh_probe probe;
+};
+
+enum eh_member_update_type {
+	EH_MU_SEND,		/**< message to node */
+	EH_MU_ANSWER,		/**< to EH_ME_ASK: the message is an EH_MSG_ANSWER */
+	EH_MU_THRESHOLD,	/**< own threshold, by this rule */
+	EH_MU_ROLE,		/**< rank or parent changed */
+};
+
+struct eh_member_update {
+	enum eh_member_update_type type;
+	uint32_t node;
+	const struct eh_message *message;
+	uint64_t threshold;
+	struct eh_rule rule;
+	unsigned int rank;
+	uint32_t parent;		/**< EH_NO_NODE: the top, or none known yet */
+};
+
+typedef void (*eh_member_emit_fn)(void *ctx, const struct eh_member_update *update);
+
+/** NULL: no memory, or self is not in the topology. It starts alone: rank 0, no parent, no load. */
+struct eh_member *eh_member_new(const struct eh_member_options *options);
+void eh_member_free(struct eh_member *member);
+
+/** 0, -EINVAL (a node or value out of range; nothing has changed) or -ENOMEM (something was not
+ *  done that the next report or tick does). `emit` must not step the member. */
+int eh_member_step(struct eh_member *member, const struct eh_member_event *event, uint64_t now,
+		   eh_member_emit_fn emit, void *ctx);
+
+unsigned int eh_member_rank(const struct eh_member *member);
+uint32_t eh_member_parent(const struct eh_member *member);
+struct eh_rule eh_member_rule(const struct eh_member *member);
+/** 0, or -ENOENT: this node does not lead its group of this level. */
+int eh_member_sums(const struct eh_member *member, unsigned int level, struct eh_sums *out);
+/** A child of a group this node leads, and who speaks for it. 0, or -ENOENT. */
+int eh_member_child(const struct eh_member *member, unsigned int level, unsigned int digit,
+		    struct eh_child *out, uint32_t *node);
+
+#endif

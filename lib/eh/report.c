@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a member tells its parent: merged and damped, one at a time. */
+#include "role.h"
+
+/* Load that changes by less is noise, however small it was before. */
+#define REPORT_NOISE (EH_TASK / 20)
+
+void report_own(const struct eh_member *m, struct eh_report *out)
+{
+	struct eh_sums sums;
+
+	if (!m->rank) {
+		*out = m->own;
+		return;
+	}
+	eh_group_sums(m->lead[m->rank].group, &sums);
+	*out = (struct eh_report){ .load = sums.load,
+				   .threshold = sums.threshold,
+				   .length = sums.length,
+				   .floor = sums.floor,
+				   .capacity = sums.capacity,
+				   .nodes = sums.nodes };
+}
+
+/* A change of state or thresholds, or a load that moved by a tenth or a task. */
+static bool matters(const struct eh_report *old, const struct eh_report *new)
+{
+	uint64_t moved = old->load > new->load ? old->load - new->load : new->load - old->load;
+
+	return eh_state(old->load, old->threshold, old->length) !=
+		       eh_state(new->load, new->threshold, new->length) ||
+	       old->threshold != new->threshold || old->length != new->length ||
+	       old->floor != new->floor || old->capacity != new->capacity ||
+	       old->nodes != new->nodes || old->draining != new->draining || moved >= EH_TASK ||
+	       (moved >= REPORT_NOISE && moved * 10 >= old->load);
+}
+
+void report_send(struct eh_member *m, uint32_t to)
+{
+	struct eh_message msg = { .type = EH_MSG_REPORT,
+				  .level = m->rank + 1,
+				  .seen = m->seen,
+				  .nseen = m->nseen };
+
+	report_own(m, &msg.report);
+	if (m->rank)
+		msg.nbest = eh_group_best(m->lead[m->rank].group,
+					  role_group(m, m->options.self, 1)
+						  << m->options.topology.n,
+					  msg.best);
+	if (to == m->parent) {
+		m->told = msg.report;
+		m->told_at = m->now;
+		m->due = false;
+		m->under_way = true;
+	}
+	member_send(m, to, &msg);
+	/* If it is lost: grants end by themselves, this only makes it sooner. */
+	if (to == m->parent)
+		m->nseen = 0;
+}
+
+void report_due(struct eh_member *m, bool always)
+{
+	struct eh_report now;
+
+	if (!m->attached)
+		return;
+	if (!always) {
+		report_own(m, &now);
+		if (!matters(&m->told, &now))
+			return;
+	}
+	/* One at a time: what comes meanwhile is merged into the next. */
+	if (m->under_way && !always)
+		m->due = true;
+	else
+		report_send(m, m->parent);
+}
+
+void report_answered(struct eh_member *m)
+{
+	m->under_way = false;
+	if (m->due) {
+		m->due = false;
+		report_due(m, false);
+	}
+}

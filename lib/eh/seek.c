@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The nodes a member knows of, and its search for a parent: the lower nodes of
+ * its group are asked, of each child of the group the lowest first, until one
+ * leads it or tells who does. When none of them answers this node leads it.
+ */
+#include "role.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t seek_step_ms(const struct eh_member *m)
+{
+	return m->options.heartbeat_ms / 8 + 1;
+}
+
+/* A node that was asked and is silent so long does not live. */
+static uint32_t seek_wait_ms(const struct eh_member *m)
+{
+	return m->options.heartbeat_ms / 2 + 1;
+}
+
+/* ---- known nodes ---- */
+
+static size_t known_place(const struct eh_member *m, uint32_t node)
+{
+	size_t low = 0, high = m->nknown;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (m->known[middle].node < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct known *known_find(const struct eh_member *m, uint32_t node)
+{
+	size_t i = known_place(m, node);
+
+	return i < m->nknown && m->known[i].node == node ? &m->known[i] : NULL;
+}
+
+int known_add(struct eh_member *m, uint32_t node)
+{
+	size_t i = known_place(m, node);
+	struct known *more;
+
+	if (i < m->nknown && m->known[i].node == node)
+		return 0;
+	more = realloc(m->known, (m->nknown + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->known = more;
+	memmove(more + i + 1, more + i, (m->nknown - i) * sizeof(*more));
+	more[i] = (struct known){ .node = node };
+	m->nknown++;
+	return 0;
+}
+
+void known_remove(struct eh_member *m, uint32_t node)
+{
+	struct known *k = known_find(m, node);
+
+	if (!k)
+		return;
+	m->nknown--;
+	memmove(k, k + 1, (char *)(m->known + m->nknown) - (char *)k);
+}
+
+void known_alive(struct eh_member *m, uint32_t node)
+{
+	struct known *k = known_find(m, node);
+
+	if (k)
+		k->backoff = k->suspect_until = 0;
+}
+
+void known_suspect(struct eh_member *m, uint32_t node)
+{
+	struct known *k = known_find(m, node);
+
+	if (!k)
+		return;
+	k->backoff = k->backoff ? 2 * k->backoff : m->options.heartbeat_ms / 2 + 1;
+	if (k->backoff > 4 * m->options.heartbeat_ms)
+		k->backoff = 4 * m->options.heartbeat_ms;
+	k->suspect_until = m->now + k->backoff;
+	k->failed = true;
+}
+
+/* ---- the search ---- */
+
+static bool is_seeking(const struct eh_member *m)
+{
+	return m->rank < role_top(m) && !m->attached;
+}
+
+static void seek_ask(struct eh_member *m, struct known *k)
+{
+	k->asked = true;
+	k->asked_at = m->now;
+	k->again_at = 0;
+	report_send(m, k->node);
+}
+
+/* `first` is whom to ask first; EH_NO_NODE: nobody in particular. */
+void seek_begin(struct eh_member *m, uint32_t first)
+{
+	struct known *k;
+
+	m->parent = EH_NO_NODE;
+	m->attached = m->under_way = m->due = false;
+	m->seek_round = 0;
+	m->seek_at = m->now;
+	for (size_t i = 0; i < m->nknown; i++) {
+		m->known[i].asked = false;
+		m->known[i].again_at = 0;
+		m->known[i].failed = m->known[i].suspect_until > m->now;
+	}
+	if (!is_seeking(m))
+		return;
+	member_role(m);
+	k = first == EH_NO_NODE ? NULL : known_find(m, first);
+	if (k && role_together(m, first, m->rank + 1) && first < m->options.self) {
+		k->failed = false;
+		m->seek_at = m->now + seek_step_ms(m);
+		seek_ask(m, k);
+	} else {
+		seek_step(m);
+	}
+}
+
+/* Whether this one is alive, or may be: then nobody behind it in its child is asked. */
+static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask)
+{
+	if (k->failed)
+		return false;
+	if (k->asked && !k->again_at && m->now - k->asked_at > seek_wait_ms(m)) {
+		known_suspect(m, k->node);
+		return false;
+	}
+	if (k->asked && (!k->again_at || m->now < k->again_at))
+		return true;
+	if (*may_ask) {
+		/* In a small group one after the other is soon enough, and spares links. */
+		*may_ask = m->rank && m->seek_round;
+		seek_ask(m, k);
+	}
+	return true;
+}
+
+void seek_step(struct eh_member *m)
+{
+	unsigned int level = m->rank + 1, own, busy = EH_NO_CHILD;
+	bool may_ask = true, alive = false;
+	uint32_t first;
+
+	if (!is_seeking(m) || m->now < m->seek_at)
+		return;
+	m->seek_at = m->now + seek_step_ms(m);
+	own = role_digit(m, m->options.self, level);
+	first = role_group(m, m->options.self, level) << (m->options.topology.n * level);
+	for (size_t i = known_place(m, first); i < m->nknown; i++) {
+		struct known *k = &m->known[i];
+		unsigned int digit;
+
+		if (!role_together(m, k->node, level))
+			break;
+		digit = role_digit(m, k->node, level);
+		if (digit >= own)
+			break;
+		if (digit == busy)
+			continue;
+		if (seek_one(m, k, &may_ask)) {
+			busy = digit;
+			alive = true;
+		}
+	}
+	m->seek_round++;
+	if (!alive && lead_promote(m))
+		m->no_memory = true;
+}
+
+void seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	if (msg->level != m->rank + 1 || m->rank == role_top(m))
+		return;
+	if (m->attached && from == m->parent) {
+		m->heard = m->now;
+		report_answered(m);
+		return;
+	}
+	if ((m->attached && from > m->parent) || from > m->options.self)
+		return;
+	m->parent = from;
+	m->attached = true;
+	m->heard = m->told_at = m->now;
+	m->under_way = m->due = false;
+	report_own(m, &m->told);
+	member_role(m);
+}
+
+void seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	unsigned int level = msg->level;
+	struct known *k;
+
+	if (level <= m->rank) {
+		/* somebody else leads a group that we lead, or leads who does */
+		uint32_t child = m->lead[level].slots[role_digit(m, msg->to, level)].node;
+
+		if (msg->to != m->options.self && msg->to != child &&
+		    role_together(m, msg->to, level))
+			member_send(m, msg->to,
+				    &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+		return;
+	}
+	if (level != m->rank + 1 || (m->attached && from != m->parent) ||
+	    !role_together(m, msg->to, level))
+		return;
+	if (msg->to == m->options.self) {
+		if (lead_promote(m))
+			m->no_memory = true;
+		return;
+	}
+	if (m->attached) {
+		seek_begin(m, msg->to);
+		return;
+	}
+	k = known_find(m, from);
+	if (k) {
+		/* it lives: it is asked again unless another takes us meanwhile */
+		k->asked = true;
+		k->failed = false;
+		k->again_at = m->now + seek_step_ms(m);
+	}
+	if (msg->to == from || msg->to > m->options.self)
+		return;
+	if (known_add(m, msg->to)) {
+		m->no_memory = true;
+		return;
+	}
+	k = known_find(m, msg->to);
+	if (k->suspect_until <= m->now && (!k->asked || k->again_at)) {
+		k->failed = false;
+		seek_ask(m, k);
+	}
+}
+
+/* The parent is gone, or one that was asked. */
+void seek_gone(struct eh_member *m, uint32_t node)
+{
+	struct known *k = known_find(m, node);
+
+	if (m->attached && node == m->parent) {
+		seek_begin(m, EH_NO_NODE);
+	} else if (is_seeking(m) && k && k->asked) {
+		k->failed = true;
+		m->seek_at = m->now;
+		seek_step(m);
+	}
+}
