@@ -7,7 +7,7 @@
  *   config.c    configuration file            knl.c      netlink side of the module
  *   tls.c h2.c  TLS, HTTP/2                   procload.c load without the module
  *   request.c   JSON questions to peers       node.c     load, threshold, state from either
- *   server.c    the listening side            peer.c     the nodes, a connection to each
+ *   server.c    the listening side            peer.c link.c  the nodes, a connection to each
  *   control.c   member's role: reports, asks  group.c    controller's role (lib/eh)
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   record.c    placements on record, for `tasks` and `why`

@@ -56,7 +56,7 @@ static json_t *api_known_nodes(void)
 			continue;
 		}
 		node = report_node(NULL, p->text, peer_host(p), NULL);
-		json_object_set_new(node, "agent", json_string(p->up ? "up" : "down"));
+		json_object_set_new(node, "agent", json_string(peer_state(p)));
 		json_array_append_new(nodes, node);
 	}
 	return nodes;
@@ -339,13 +339,21 @@ static void api_do_set(struct local_conn *c, const json_t *request)
 	local_reply(c, json_pack("{s:i}", "version", 1));
 }
 
+struct api_drain {
+	struct local_conn *conn;
+	struct peer *peer;
+};
+
 static void api_on_drained(void *ctx, int status, const json_t *reply)
 {
 	const char *why = json_string_value(json_object_get(reply, "error"));
+	struct api_drain *d = ctx;
 
-	local_reply(ctx, status == 200
-				 ? json_pack("{s:i}", "version", 1)
-				 : api_error("drain", why ?: "the node did not answer", false));
+	if (!why)
+		why = *d->peer->trouble ? d->peer->trouble : "its agent did not answer";
+	local_reply(d->conn, status == 200 ? json_pack("{s:i}", "version", 1)
+					   : api_error(peer_code(d->peer), why, false));
+	free(d);
 }
 
 static void api_drain(struct local_conn *c, const json_t *request, bool draining)
@@ -353,17 +361,30 @@ static void api_drain(struct local_conn *c, const json_t *request, bool draining
 	const char *code = json_string_value(json_object_get(request, "node"));
 	struct peer *peer = code ? peer_by_text(code) : peer_self();
 	json_t *body = json_pack("{s:b}", "draining", (int)draining);
+	struct api_drain *d;
 	int status = 200;
 
 	if (!peer) {
 		local_reply(c, api_error(code, "no such node in the configuration", true));
 		json_decref(body);
-	} else if (peer->self) {
+		return;
+	}
+	if (peer->self) {
 		json_decref(control_on_drain(peer, body, &status));
 		json_decref(body);
 		local_reply(c, json_pack("{s:i}", "version", 1));
-	} else if (h2_request(peer, "/v1/drain", body, API_ASK_MS, api_on_drained, c)) {
-		local_reply(c, api_error(peer_code(peer), "its agent cannot be reached", false));
+		return;
+	}
+	d = malloc(sizeof(*d));
+	if (!d) {
+		json_decref(body);
+		local_reply(c, NULL);
+		return;
+	}
+	*d = (struct api_drain){ c, peer };
+	if (h2_request(peer, "/v1/drain", body, API_ASK_MS, api_on_drained, d)) {
+		free(d);
+		local_reply(c, NULL);
 	}
 }
 

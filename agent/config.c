@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The configuration file, read with libconfuse. */
 
-#include <arpa/inet.h>
 #include <confuse.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,6 +65,7 @@ static const struct config_range config_ranges[] = {
 	{ "time-limit", 1, EHS_MAX_TIME_LIMIT, "ms" },
 	{ "lease", 100, 60000, "ms" },
 	{ "heartbeat", 100, 60000, "ms" },
+	{ "link-idle", 100, 86400000, "ms" },
 	{ "guests", 0, 100000, "guests" },
 	{ "headroom", 0, 1 << 30, "MiB" },
 };
@@ -167,53 +166,12 @@ static int config_check_topology(cfg_t *cfg, cfg_opt_t *opt)
 	return -1;
 }
 
-/* "ADDRESS:PORT", "[ADDRESS]:PORT"; numbers only, so that no name service is needed to start. */
-static int config_parse_address(const char *text, struct sockaddr_storage *out, socklen_t *length)
-{
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-	struct sockaddr_in *in = (struct sockaddr_in *)out;
-	const char *colon = strrchr(text, ':');
-	char host[INET6_ADDRSTRLEN];
-	unsigned long port;
-	size_t n;
-	char *end;
-
-	if (!colon || colon[1] < '0' || colon[1] > '9')
-		return -EINVAL;
-	port = strtoul(colon + 1, &end, 10);
-	if (*end || port < 1 || port > 65535)
-		return -EINVAL;
-	n = colon - text;
-	memset(out, 0, sizeof(*out));
-	if (n > 2 && text[0] == '[' && text[n - 1] == ']') {
-		text++;
-		n -= 2;
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		*length = sizeof(*in6);
-	} else {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		*length = sizeof(*in);
-	}
-	if (n >= sizeof(host))
-		return -EINVAL;
-	memcpy(host, text, n);
-	host[n] = '\0';
-	if (inet_pton(out->ss_family, host,
-		      out->ss_family == AF_INET ? (void *)&in->sin_addr
-						: (void *)&in6->sin6_addr) != 1)
-		return -EINVAL;
-	return 0;
-}
-
 static int config_check_address(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *value = cfg_opt_getnstr(opt, 0);
-	struct sockaddr_storage address;
-	socklen_t length;
+	struct address address;
 
-	if (!config_parse_address(value, &address, &length))
+	if (!address_parse(value, &address))
 		return 0;
 	cfg_error(cfg,
 		  "address: \"%s\" is not ADDRESS:PORT or [ADDRESS]:PORT with a numeric address",
@@ -240,7 +198,7 @@ static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
 		return 0;
 	}
 	eh_code_format(&c->topology, p->code, p->text);
-	config_parse_address(address, &p->address, &p->address_length);
+	address_parse(address, &p->address);
 	p->line = line;
 	for (size_t i = 0; i < c->npeers; i++) {
 		const struct config_peer *q = &c->peers[i];
@@ -250,8 +208,7 @@ static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
 			what = "code";
 		else if (!strcmp(q->host, host))
 			what = "host";
-		else if (q->address_length == p->address_length &&
-			 !memcmp(&q->address, &p->address, q->address_length))
+		else if (!memcmp(&q->address.sa, &p->address.sa, sizeof(q->address.sa)))
 			what = "address";
 		if (!what)
 			continue;
@@ -260,12 +217,8 @@ static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
 		return 0;
 	}
 	p->host = strdup(host);
-	p->address_text = strdup(address);
-	if (!p->host || !p->address_text) {
-		free(p->host);
-		free(p->address_text);
+	if (!p->host)
 		return -ENOMEM;
-	}
 	c->npeers++;
 	return 0;
 }
@@ -329,6 +282,7 @@ static void config_take_numbers(struct config *c, cfg_t *cfg)
 	c->time_limit = cfg_getint(cfg, "time-limit");
 	c->lease = cfg_getint(cfg, "lease");
 	c->heartbeat = cfg_getint(cfg, "heartbeat");
+	c->link_idle = cfg_getint(cfg, "link-idle");
 	c->guests = cfg_getint(cfg, "guests");
 	c->headroom = cfg_getint(cfg, "headroom");
 	c->allow_root = cfg_getbool(cfg, "allow-root");
@@ -473,6 +427,7 @@ struct config *config_read(const char *file, FILE *errors)
 				CFG_INT("time-limit", 100, CFGF_NONE),
 				CFG_INT("lease", 2000, CFGF_NONE),
 				CFG_INT("heartbeat", 1000, CFGF_NONE),
+				CFG_INT("link-idle", 60000, CFGF_NONE),
 				CFG_INT("guests", 64, CFGF_NONE),
 				CFG_INT("headroom", 64, CFGF_NONE),
 				CFG_BOOL("allow-root", cfg_false, CFGF_NONE),
@@ -526,10 +481,8 @@ void config_free(struct config *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->npeers; i++) {
+	for (size_t i = 0; i < c->npeers; i++)
 		free(c->peers[i].host);
-		free(c->peers[i].address_text);
-	}
 	for (size_t i = 0; i < c->nexclude; i++)
 		free(c->exclude[i]);
 	free(c->peers);
@@ -556,7 +509,7 @@ bool config_may_replace(const struct config *from, const struct config *to, FILE
 		what = "node";
 	else if (strcmp(from->cgroup, to->cgroup))
 		what = "cgroup";
-	else if (strcmp(from->peers[from->self].address_text, to->peers[to->self].address_text))
+	else if (strcmp(from->peers[from->self].address.text, to->peers[to->self].address.text))
 		what = "the node's own address";
 	if (!what)
 		return true;

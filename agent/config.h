@@ -12,16 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/socket.h>
+#include "address.h"
 #include "eh/topology.h"
 
 struct config_peer {
 	struct eh_code code;
 	char text[EH_CODE_TEXT]; /**< the code as text */
 	char *host; /**< CN of its certificate */
-	char *address_text; /**< "ADDRESS:PORT" or "[ADDRESS]:PORT" */
-	struct sockaddr_storage address;
-	socklen_t address_length;
+	struct address address;
 	int line; /**< where it stands in the file */
 };
 
@@ -37,6 +35,7 @@ struct config {
 	unsigned int load_index; /**< enum ehs_load_index */
 	uint32_t threshold, threshold_floor, threshold_length, capacity;
 	unsigned int dwell, time_limit, lease, heartbeat;
+	unsigned int link_idle; /**< a link that is not pinned closes after so long without use */
 	unsigned int guests; /**< most guests at a time */
 	uint64_t headroom; /**< MiB of memory that must stay available */
 	bool allow_root;

@@ -63,6 +63,15 @@ static void control_report_now(void)
 	event_active(control_soon, 0, 0);
 }
 
+/* Who may become the controller is watched all the time. */
+static void control_pin_group(void)
+{
+	struct peer *p;
+
+	for (p = peer_next(NULL); p; p = peer_next(p))
+		peer_pin(p, control_same_group(p));
+}
+
 void control_peer_changed(struct peer *peer)
 {
 	struct peer *best = control_elect();
@@ -404,12 +413,14 @@ int control_init(void)
 	if (!control_timer || !control_soon)
 		return -ENOMEM;
 	evtimer_add(control_timer, &tick);
+	control_pin_group();
 	control_peer_changed(peer_self());
 	return 0;
 }
 
 void control_reload(void)
 {
+	control_pin_group();
 	control_peer_changed(peer_self());
 }
 

@@ -12,7 +12,7 @@
 
 int control_init(void); /**< 0 or -ENOMEM */
 void control_exit(void);
-/** A peer came up or went down. */
+/** A link came up (peer->up) or went down (peer->down), or a pinned one could not be made. */
 void control_peer_changed(struct peer *peer);
 /** Configuration swapped. */
 void control_reload(void);

@@ -117,17 +117,18 @@ static void doctor_peers(json_t *checks)
 		if (p->self)
 			continue;
 		snprintf(name, sizeof(name), "peer %s", p->text);
-		if (!p->up) {
+		if (!p->up && p->down != PEER_UNLINKED) {
 			doctor_add(
 				checks, name, false,
 				"look there: systemctl status ehagent; is the port open, is the address "
 				"right?",
-				"%s (%s) is down: %s", peer_host(p), p->config->address_text,
-				*p->trouble ? p->trouble : "not connected yet");
+				"%s (%s) is down: %s", p->host, p->address.text, p->trouble);
 			continue;
 		}
-		doctor_add(checks, name, true, "", "%s (%s) is up", peer_host(p),
-			   p->config->address_text);
+		doctor_add(checks, name, true, "", "%s (%s) is %s", p->host, p->address.text,
+			   p->up ? "up" : "not linked, as it was not needed");
+		if (!*p->boot_id)
+			continue;
 		snprintf(name, sizeof(name), "clock %s", p->text);
 		doctor_add(
 			checks, name, llabs(p->skew_ms) <= DOCTOR_SKEW_MS,

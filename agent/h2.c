@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sessions and streams: nghttp2 over a bufferevent with TLS. */
+/* Connections: an nghttp2 session over a bufferevent with TLS. */
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,109 +9,67 @@
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
-#include <nghttp2/nghttp2.h>
 #include <openssl/err.h>
 
 #include "agent.h"
-#include "conn.h"
-#include "tls.h"
+#include "session.h"
 
-#define H2_HANDSHAKE_MS 5000
+#define H2_HANDSHAKE_MS 3000 /* connect included */
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
 
-struct h2_stream {
-	struct h2_stream *next, **prev;
-	struct h2_conn *conn;
-	const struct h2_stream_ops *ops; /* NULL: nobody cares any more */
-	void *ctx;
-	int32_t id;
-	int status;
-	bool responded, ended; /* server: we have; the other side has */
-	size_t unconsumed, header_bytes;
-	char method[8], path[64];
-};
-
-struct h2_conn {
-	struct bufferevent *bev;
-	nghttp2_session *session;
-	struct event *later; /* sends, or ends; runs once for many calls */
-	struct h2_stream *streams;
-	const struct h2_conn_ops *ops;
-	void *ctx;
-	struct tls_verdict verdict;
-	struct timeval silence;
-	bool server, dead;
-	char cn[256], why[160];
-};
-
-static void h2_stream_drop(struct h2_stream *s)
-{
-	if (s->next)
-		s->next->prev = s->prev;
-	*s->prev = s->next;
-	free(s);
-}
-
-static struct h2_stream *h2_stream_add(struct h2_conn *conn)
-{
-	struct h2_stream *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->conn = conn;
-	s->next = conn->streams;
-	s->prev = &conn->streams;
-	if (s->next)
-		s->next->prev = &s->next;
-	conn->streams = s;
-	return s;
-}
-
-static void h2_later(struct h2_conn *conn)
+void h2_later(struct h2_conn *conn)
 {
 	event_active(conn->later, 0, 0);
 }
 
-void h2_conn_close(struct h2_conn *conn, const char *why)
+void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 {
 	if (conn->dead)
 		return;
 	conn->dead = true;
+	conn->end = end;
 	snprintf(conn->why, sizeof(conn->why), "%s", why);
 	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
 	h2_later(conn);
 }
 
+/* GOAWAY and TLS's good-bye, if they can go at once: the other side need not wait to notice. */
+static void h2_conn_bye(struct h2_conn *conn)
+{
+	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
+	const uint8_t *data;
+	ssize_t n;
+
+	if (conn->dead || !conn->session || evbuffer_get_length(bufferevent_get_output(conn->bev)))
+		return;
+	nghttp2_session_terminate_session(conn->session, NGHTTP2_NO_ERROR);
+	while ((n = nghttp2_session_mem_send(conn->session, &data)) > 0)
+		if (SSL_write(ssl, data, n) != n)
+			break;
+	SSL_shutdown(ssl);
+	ERR_clear_error();
+}
+
 void h2_conn_free(struct h2_conn *conn)
 {
-	const struct h2_stream_ops *ops;
-	struct h2_stream *s;
-
+	h2_conn_bye(conn);
 	conn->dead = true;
-	while ((s = conn->streams)) {
-		ops = s->ops;
-		s->ops = NULL;
-		if (ops && ops->closed)
-			ops->closed(s->ctx, false);
-		h2_stream_drop(s);
-	}
+	while (conn->streams)
+		h2_stream_end(conn->streams, false);
+	while (conn->waiting)
+		h2_stream_end(conn->waiting, false);
 	nghttp2_session_del(conn->session);
 	bufferevent_free(conn->bev);
 	event_free(conn->later);
 	free(conn);
 }
 
+/* The owner first: those of the streams may ask it why. */
 static void h2_conn_end(struct h2_conn *conn)
 {
-	const struct h2_conn_ops *ops = conn->ops;
-	void *ctx = conn->ctx;
-	char why[sizeof(conn->why)], cn[sizeof(conn->cn)];
-
-	memcpy(why, conn->why, sizeof(why));
-	memcpy(cn, conn->cn, sizeof(cn));
+	conn->ops->closed(conn->ctx, conn->end, conn->why, conn->cn);
 	h2_conn_free(conn);
-	ops->closed(ctx, why, cn);
 }
 
 static void h2_flush(struct h2_conn *conn)
@@ -123,17 +81,17 @@ static void h2_flush(struct h2_conn *conn)
 	while (!conn->dead && evbuffer_get_length(out) < H2_OUTPUT_MAX) {
 		n = nghttp2_session_mem_send(conn->session, &data);
 		if (n < 0) {
-			h2_conn_close(conn, nghttp2_strerror(n));
+			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
 			return;
 		}
 		if (n == 0)
 			break;
 		if (evbuffer_add(out, data, n))
-			h2_conn_close(conn, "no memory");
+			h2_conn_close(conn, H2_END_BROKEN, "no memory");
 	}
 	if (!conn->dead && !nghttp2_session_want_read(conn->session) &&
 	    !nghttp2_session_want_write(conn->session) && !evbuffer_get_length(out))
-		h2_conn_close(conn, "ended by the protocol");
+		h2_conn_close(conn, H2_END_BROKEN, "ended by the protocol");
 }
 
 static void h2_on_later(evutil_socket_t fd, short what, void *arg)
@@ -147,23 +105,6 @@ static void h2_on_later(evutil_socket_t fd, short what, void *arg)
 }
 
 /* ---- what nghttp2 tells ---- */
-
-static ssize_t h2_on_produce(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
-			     uint32_t *flags, nghttp2_data_source *source, void *arg)
-{
-	struct h2_stream *s = source->ptr;
-	ssize_t n;
-
-	if (!s->ops)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	n = s->ops->produce(s->ctx, buf, length);
-	if (n > 0)
-		return n;
-	if (n == 0)
-		return NGHTTP2_ERR_DEFERRED;
-	*flags |= NGHTTP2_DATA_FLAG_EOF;
-	return 0;
-}
 
 static int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
@@ -212,6 +153,14 @@ static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, voi
 	struct h2_conn *conn = arg;
 	struct h2_stream *s;
 
+	if (frame->hd.type == NGHTTP2_GOAWAY) {
+		if (frame->goaway.error_code == NGHTTP2_NO_ERROR)
+			h2_conn_close(conn, H2_END_GOODBYE, "it said good-bye");
+		else
+			h2_conn_close(conn, H2_END_BROKEN,
+				      nghttp2_http2_strerror(frame->goaway.error_code));
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	}
 	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
 		return 0;
 	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
@@ -264,7 +213,6 @@ static int h2_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void
 static int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
 {
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
-	const struct h2_stream_ops *ops;
 
 	if (!s)
 		return 0;
@@ -272,11 +220,7 @@ static int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t err
 	if (s->unconsumed)
 		nghttp2_session_consume_connection(session, s->unconsumed);
 	s->unconsumed = 0;
-	ops = s->ops;
-	s->ops = NULL;
-	if (ops && ops->closed)
-		ops->closed(s->ctx, error == NGHTTP2_NO_ERROR);
-	h2_stream_drop(s);
+	h2_stream_end(s, error == NGHTTP2_NO_ERROR);
 	return 0;
 }
 
@@ -333,7 +277,7 @@ static void h2_on_read(struct bufferevent *bev, void *arg)
 	while (!conn->dead && conn->session && evbuffer_peek(in, -1, NULL, &piece, 1) > 0) {
 		n = nghttp2_session_mem_recv(conn->session, piece.iov_base, piece.iov_len);
 		if (n < 0) {
-			h2_conn_close(conn, nghttp2_strerror(n));
+			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
 			return;
 		}
 		evbuffer_drain(in, n);
@@ -354,23 +298,23 @@ static void h2_on_connected(struct h2_conn *conn)
 	const char *why;
 
 	if (!tls_peer_cn(ssl, conn->cn, sizeof(conn->cn))) {
-		h2_conn_close(conn, "the certificate has no usable CN");
+		h2_conn_close(conn, H2_END_REFUSED, "the certificate has no usable CN");
 		return;
 	}
 	SSL_get0_alpn_selected(ssl, &alpn, &length);
 	if (length != 2 || memcmp(alpn, "h2", 2)) {
-		h2_conn_close(conn, "does not speak HTTP/2");
+		h2_conn_close(conn, H2_END_REFUSED, "does not speak HTTP/2");
 		return;
 	}
 	why = conn->ops->identified(conn->ctx, conn->cn);
 	if (why) {
-		h2_conn_close(conn, why);
+		h2_conn_close(conn, H2_END_REFUSED, why);
 		return;
 	}
 	/* heartbeats come more often than that */
 	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
 	if (h2_session_start(conn))
-		h2_conn_close(conn, "no memory");
+		h2_conn_close(conn, H2_END_BROKEN, "no memory");
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
 	h2_later(conn);
@@ -379,6 +323,7 @@ static void h2_on_connected(struct h2_conn *conn)
 static void h2_on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct h2_conn *conn = arg;
+	enum h2_end end = H2_END_BROKEN;
 	char text[sizeof(conn->why)];
 	unsigned long code;
 	int error;
@@ -392,18 +337,25 @@ static void h2_on_event(struct bufferevent *bev, short what, void *arg)
 	if (conn->verdict.why) {
 		memcpy(conn->cn, conn->verdict.cn, sizeof(conn->verdict.cn));
 		snprintf(text, sizeof(text), "certificate refused: %s", conn->verdict.why);
+		end = H2_END_REFUSED;
 	} else if (what & BEV_EVENT_TIMEOUT) {
 		snprintf(text, sizeof(text), "silent for too long");
+		end = H2_END_SILENT;
 	} else if (ERR_GET_LIB(code) && !ERR_SYSTEM_ERROR(code)) {
 		/* without a library it is only libevent's note that a system call failed */
 		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
+		end = conn->session ? H2_END_BROKEN : H2_END_REFUSED;
 	} else if (what & BEV_EVENT_EOF) {
 		snprintf(text, sizeof(text), "closed by the other side");
 	} else {
 		snprintf(text, sizeof(text), "%s", error ? strerror(error) : "connection broken");
+		if (error == ECONNREFUSED)
+			end = H2_END_REFUSED;
+		else if (error == ETIMEDOUT || error == EHOSTUNREACH)
+			end = H2_END_SILENT;
 	}
 	ERR_clear_error();
-	h2_conn_close(conn, text);
+	h2_conn_close(conn, end, text);
 }
 
 static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int silence_ms,
@@ -463,24 +415,23 @@ struct h2_conn *h2_conn_accepted(evutil_socket_t fd, unsigned int silence_ms,
 	return h2_conn_new(fd, true, silence_ms, ops, ctx);
 }
 
-struct h2_conn *h2_conn_connect(const struct config_peer *to, unsigned int silence_ms,
+struct h2_conn *h2_conn_connect(const struct address *to, unsigned int silence_ms,
 				const struct h2_conn_ops *ops, void *ctx)
 {
-	int fd = socket(to->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(to->sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct h2_conn *conn;
+	int err = 0;
 
 	if (fd < 0)
 		return NULL;
 	h2_set_options(fd);
-	/* a refusal shows when the handshake writes */
-	if (connect(fd, (const struct sockaddr *)&to->address, to->address_length) &&
-	    errno != EINPROGRESS) {
-		int err = errno;
-
-		close(fd);
-		errno = err;
-		return NULL;
-	}
-	return h2_conn_new(fd, false, silence_ms, ops, ctx);
+	if (connect(fd, (const struct sockaddr *)&to->sa, to->length) && errno != EINPROGRESS)
+		err = errno;
+	conn = h2_conn_new(fd, false, silence_ms, ops, ctx);
+	/* the same way as a refusal that comes later, when the handshake writes */
+	if (conn && err)
+		h2_conn_close(conn, H2_END_REFUSED, strerror(err));
+	return conn;
 }
 
 void h2_conn_ping(struct h2_conn *conn)
@@ -489,113 +440,4 @@ void h2_conn_ping(struct h2_conn *conn)
 		return;
 	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
 	h2_later(conn);
-}
-
-/* ---- streams ---- */
-
-static nghttp2_nv h2_nv(const char *name, const char *value)
-{
-	return (nghttp2_nv){ (uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
-			     NGHTTP2_NV_FLAG_NONE };
-}
-
-struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *host, const char *method,
-			       const char *path, const struct h2_stream_ops *ops, void *ctx)
-{
-	const nghttp2_nv headers[] = {
-		h2_nv(":method", method),
-		h2_nv(":scheme", "https"),
-		h2_nv(":authority", host),
-		h2_nv(":path", path),
-	};
-	nghttp2_data_provider body = { .read_callback = h2_on_produce };
-	struct h2_stream *s;
-
-	if (conn->dead || !conn->session || conn->server) {
-		errno = ENOTCONN;
-		return NULL;
-	}
-	s = h2_stream_add(conn);
-	if (!s)
-		goto no_memory;
-	s->ops = ops;
-	s->ctx = ctx;
-	body.source.ptr = s;
-	s->id = nghttp2_submit_request(conn->session, NULL, headers, 4, ops->produce ? &body : NULL,
-				       s);
-	if (s->id < 0)
-		goto drop_stream;
-	h2_later(conn);
-	return s;
-
-drop_stream:
-	h2_stream_drop(s);
-no_memory:
-	errno = ENOMEM;
-	return NULL;
-}
-
-struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
-			  const struct h2_stream_ops *ops, void *ctx)
-{
-	if (!to->conn) {
-		errno = ENOTCONN;
-		return NULL;
-	}
-	return h2_conn_open(to->conn, peer_host(to), method, path, ops, ctx);
-}
-
-void h2_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx)
-{
-	s->ops = ops;
-	s->ctx = ctx;
-}
-
-int h2_respond(struct h2_stream *s, int status, const char *type)
-{
-	nghttp2_data_provider body = { .source.ptr = s, .read_callback = h2_on_produce };
-	char text[12];
-	nghttp2_nv headers[2];
-	bool any = s->ops && s->ops->produce;
-
-	if (s->conn->dead)
-		return -ENOTCONN;
-	snprintf(text, sizeof(text), "%d", status);
-	headers[0] = h2_nv(":status", text);
-	headers[1] = h2_nv("content-type", type ?: "");
-	s->responded = true;
-	if (nghttp2_submit_response(s->conn->session, s->id, headers, type ? 2 : 1,
-				    any ? &body : NULL))
-		return -ENOMEM;
-	h2_later(s->conn);
-	return 0;
-}
-
-void h2_resume(struct h2_stream *s)
-{
-	if (s->conn->dead)
-		return;
-	/* an error means that it was not waiting */
-	if (!nghttp2_session_resume_data(s->conn->session, s->id))
-		h2_later(s->conn);
-}
-
-void h2_consume(struct h2_stream *s, size_t length)
-{
-	if (length > s->unconsumed)
-		length = s->unconsumed;
-	s->unconsumed -= length;
-	if (s->conn->dead || !length)
-		return;
-	nghttp2_session_consume(s->conn->session, s->id, length);
-	h2_later(s->conn);
-}
-
-void h2_abort(struct h2_stream *s)
-{
-	s->ops = NULL;
-	if (s->conn->dead)
-		return;
-	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_CANCEL);
-	h2_later(s->conn);
 }

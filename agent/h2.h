@@ -19,7 +19,7 @@
 #define H2_STREAMS 512 /**< at a time and connection */
 #define H2_JSON_MAX (1u << 20) /**< largest JSON body */
 
-struct peer; /* a configured node of the cluster, peer.h */
+struct peer; /* a node of the cluster, peer.h */
 struct h2_stream;
 
 /** What the owner of a stream is told. All calls come from the event loop. Each may be NULL. */
@@ -37,7 +37,9 @@ struct h2_stream_ops {
 	void (*closed)(void *ctx, bool clean);
 };
 
-/** Opens a stream over the warm connection. NULL (errno): no connection (ENOTCONN), memory. */
+/** Opens a stream over the link to a peer, which is made if there is none: the stream goes out once
+ *  the peer has answered our hello, and is closed (clean: false) if it does not. NULL (errno): ENOTCONN
+ *  (not known, or failed just now: to->trouble), EAGAIN (too many wait for the link), ENOMEM. */
 struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
 			  const struct h2_stream_ops *ops, void *ctx);
 void h2_resume(struct h2_stream *s);
@@ -45,12 +47,14 @@ void h2_consume(struct h2_stream *s, size_t length);
 /** Resets the stream; ops->closed is not called any more and the handle is dead. */
 void h2_abort(struct h2_stream *s);
 
-/** JSON over POST (GET when there is no body). `done` is called exactly once, later: status 0 when
- *  there was no answer (unreachable, time-out); `reply` is borrowed and may be NULL.
- *  Returns 0, or -ENOTCONN, -ENOMEM: nothing was sent and `done` is not called. */
+/** JSON over POST (GET when there is no body), over a link made on demand. `done` is called exactly once,
+ *  later: status 0 when there was no answer (no link: to->trouble says why, or the time was over);
+ *  `reply` is borrowed and may be NULL. Returns 0, or -ENOMEM: `done` is not called. */
 typedef void (*h2_reply_fn)(void *ctx, int status, const json_t *reply);
 int h2_request(struct peer *to, const char *path, json_t *body_stolen, unsigned int timeout_ms,
 	       h2_reply_fn done, void *ctx);
+/** The agent ends: requests that failed are told so, new ones are not taken (-ENOMEM). */
+void request_exit(void);
 
 /** Server side: a request that is answered later, by exactly one h2_answer(). */
 struct h2_answer;

@@ -196,6 +196,7 @@ static int main_run(void)
 		log_error("the event loop failed");
 exit_parts:
 	/* nobody new, then guests, then the connections their homes wait on */
+	request_exit();
 	local_exit();
 	guest_shutdown();
 	knl_exit();

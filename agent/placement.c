@@ -28,6 +28,7 @@
 #define PLACEMENT_TIME_MS 5000 /* for explicit ones without a limit of their own */
 #define PLACEMENT_AVOID_MIN 100 /* ms */
 #define PLACEMENT_AVOID_MAX 5000
+#define PLACEMENT_AVOIDED 16 /* named to the controller; it knows of those that are gone */
 
 static unsigned int placement_open;
 
@@ -151,7 +152,10 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 			reason = EHS_REASON_UNREACHABLE;
 		else if (name)
 			reason_parse(name, &reason);
-		placement_refused(p, reason, status ? text : "it did not answer");
+		placement_refused(p, reason,
+				  status	    ? text
+				  : *p->to->trouble ? p->to->trouble
+						    : "it did not answer");
 	}
 	record_release(p);
 }
@@ -235,14 +239,14 @@ static void placement_on_answer(void *ctx, struct peer *to, enum ehs_reason reas
 
 static void placement_ask(struct placement *p)
 {
-	struct peer * not [(1 << EH_N_MAX) + PLACEMENT_TRIES], *peer;
+	struct peer * not [PLACEMENT_AVOIDED + PLACEMENT_TRIES], *peer;
 	uint64_t now = clock_ms();
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < p->ntried; i++)
 		not [n++] = p->tried[i];
-	for (peer = peer_next(NULL); peer && n < 1 << EH_N_MAX; peer = peer_next(peer))
-		if (peer->avoid_until > now || (!peer->up && !peer->self))
+	for (peer = peer_next(NULL); peer && n < PLACEMENT_AVOIDED; peer = peer_next(peer))
+		if (peer->avoid_until > now)
 			not [n++] = peer;
 	record_hold(p);
 	control_ask(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* h2_request(): a JSON question to a peer and its answer. */
+/* h2_request(): a JSON question and its answer. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent.h"
-#include "h2.h"
+#include "conn.h"
 
 struct request {
+	struct request *next, **prev; /* while it has no stream */
 	struct h2_stream *stream;
 	struct event *timer;
 	char *body;
@@ -20,8 +21,16 @@ struct request {
 	void *ctx;
 };
 
+static struct request *request_failed; /* will be told from the event loop */
+static bool request_over;
+
 static void request_free(struct request *r)
 {
+	if (r->prev) {
+		if (r->next)
+			r->next->prev = r->prev;
+		*r->prev = r->next;
+	}
 	if (r->timer)
 		event_free(r->timer);
 	free(r->body);
@@ -87,7 +96,8 @@ static void request_on_time(evutil_socket_t fd, short what, void *arg)
 {
 	struct request *r = arg;
 
-	h2_abort(r->stream);
+	if (r->stream)
+		h2_abort(r->stream);
 	r->done(r->ctx, 0, NULL);
 	request_free(r);
 }
@@ -105,12 +115,10 @@ static const struct h2_stream_ops request_get = {
 	.closed = request_on_closed,
 };
 
-int h2_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
-	       h2_reply_fn done, void *ctx)
+/* NULL: no memory, or the agent ends. */
+static struct request *request_new(json_t *body, h2_reply_fn done, void *ctx)
 {
-	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
-	struct request *r = calloc(1, sizeof(*r));
-	int err = -ENOMEM;
+	struct request *r = request_over ? NULL : calloc(1, sizeof(*r));
 
 	if (!r)
 		goto drop_body;
@@ -125,19 +133,69 @@ int h2_request(struct peer *to, const char *path, json_t *body, unsigned int tim
 			goto free_request;
 		r->length = strlen(r->body);
 	}
-	r->stream =
-		h2_open(to, body ? "POST" : "GET", path, body ? &request_post : &request_get, r);
-	if (!r->stream) {
-		err = -errno;
-		goto free_request;
-	}
-	evtimer_add(r->timer, &limit);
 	json_decref(body);
-	return 0;
+	return r;
 
 free_request:
 	request_free(r);
 drop_body:
 	json_decref(body);
-	return err;
+	return NULL;
+}
+
+/* Without a stream the answer is no answer: from the event loop, as the others. */
+static void request_begin(struct request *r, struct h2_stream *s, unsigned int timeout_ms)
+{
+	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	const struct timeval now = { 0, 0 };
+
+	r->stream = s;
+	evtimer_add(r->timer, s ? &limit : &now);
+	if (s)
+		return;
+	r->next = request_failed;
+	r->prev = &request_failed;
+	if (r->next)
+		r->next->prev = &r->next;
+	request_failed = r;
+}
+
+void request_exit(void)
+{
+	request_over = true;
+	while (request_failed)
+		request_on_time(-1, 0, request_failed);
+}
+
+static const struct h2_stream_ops *request_ops(const struct request *r)
+{
+	return r->body ? &request_post : &request_get;
+}
+
+static const char *request_method(const struct request *r)
+{
+	return r->body ? "POST" : "GET";
+}
+
+int h2_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
+	       h2_reply_fn done, void *ctx)
+{
+	struct request *r = request_new(body, done, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	request_begin(r, h2_open(to, request_method(r), path, request_ops(r), r), timeout_ms);
+	return 0;
+}
+
+int h2_conn_request(struct h2_conn *conn, const char *path, json_t *body, unsigned int timeout_ms,
+		    h2_reply_fn done, void *ctx)
+{
+	struct request *r = request_new(body, done, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	request_begin(r, h2_conn_open(conn, request_method(r), path, request_ops(r), r),
+		      timeout_ms);
+	return 0;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The listening side of the agents' protocol. */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ struct server_conn {
 	struct h2_conn *h2;
 	struct peer *peer; /* NULL: not identified yet */
 	bool hello; /* it belongs to this cluster */
-	char address[INET6_ADDRSTRLEN + 8];
+	struct address address;
 };
 
 /* A JSON request under way. */
@@ -133,8 +132,8 @@ static int server_greet(struct peer *from, const json_t *body, json_t **reply)
 			log_warning(
 				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
 				"cluster %s",
-				from->config->address_text, peer_host(from), node, cluster,
-				peer_code(from), agent.config->cluster);
+				from->address.text, peer_host(from), node, cluster, peer_code(from),
+				agent.config->cluster);
 		*reply = answer_error("other cluster, or other node than the certificate's");
 		return 403;
 	}
@@ -292,7 +291,7 @@ static void server_drop_oldest(const struct peer *peer)
 		oldest = conn;
 	}
 	if (n > SERVER_CONNS_A_PEER)
-		h2_conn_close(oldest->h2, "too many connections of this peer");
+		h2_conn_close(oldest->h2, H2_END_REFUSED, "too many connections of this peer");
 }
 
 static const char *server_on_identified(void *ctx, const char *cn)
@@ -319,17 +318,17 @@ static void server_unlink(struct server_conn *conn)
 	free(conn);
 }
 
-static void server_on_closed(void *ctx, const char *why, const char *cn)
+static void server_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)
 {
 	struct server_conn *conn = ctx;
 
 	if (!conn->peer) {
 		if (log_allowed(&server_log))
-			log_warning("refused %s (CN %s): %s", conn->address, *cn ? cn : "unknown",
-				    why);
+			log_warning("refused %s (CN %s): %s", conn->address.text,
+				    *cn ? cn : "unknown", why);
 	} else {
-		log_debug("connection from %s (%s) ended: %s", peer_code(conn->peer), conn->address,
-			  why);
+		log_debug("connection from %s (%s) ended: %s", peer_code(conn->peer),
+			  conn->address.text, why);
 	}
 	server_unlink(conn);
 }
@@ -339,22 +338,6 @@ static const struct h2_conn_ops server_conn_ops = {
 	.request = server_on_request,
 	.closed = server_on_closed,
 };
-
-static void server_name(const struct sockaddr *sa, char *out, size_t size)
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-	unsigned int port = 0;
-
-	if (sa->sa_family == AF_INET) {
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)sa)->sin_addr, host, sizeof(host));
-		port = ntohs(((const struct sockaddr_in *)sa)->sin_port);
-	} else if (sa->sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)sa)->sin6_addr, host,
-			  sizeof(host));
-		port = ntohs(((const struct sockaddr_in6 *)sa)->sin6_port);
-	}
-	snprintf(out, size, "%s:%u", host, port);
-}
 
 static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
 			     struct sockaddr *sa, int length, void *arg)
@@ -372,7 +355,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 		evutil_closesocket(fd);
 		return;
 	}
-	server_name(sa, conn->address, sizeof(conn->address));
+	address_from(sa, &conn->address);
 	conn->h2 = h2_conn_accepted(fd, 3 * agent.config->heartbeat, &server_conn_ops, conn);
 	if (!conn->h2) {
 		free(conn);
@@ -402,13 +385,13 @@ int server_init(const struct h2_route *routes)
 	server_listener = evconnlistener_new_bind(
 		agent.base, server_on_accept, NULL,
 		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
-		(const struct sockaddr *)&self->address, self->address_length);
+		(const struct sockaddr *)&self->address.sa, self->address.length);
 	if (!server_listener) {
 		int err = errno;
 
 		log_error("cannot listen on %s: %s; is another agent running, is the address this "
 			  "node's?",
-			  self->address_text, strerror(err));
+			  self->address.text, strerror(err));
 		return -err;
 	}
 	evconnlistener_set_error_cb(server_listener, server_on_accept_error);
@@ -420,8 +403,9 @@ void server_reload(void)
 	struct server_conn *conn;
 
 	for (conn = server_conns; conn; conn = conn->next)
-		if (conn->peer && !conn->peer->config)
-			h2_conn_close(conn->h2, "not in the configuration any more");
+		if (conn->peer && !conn->peer->known)
+			h2_conn_close(conn->h2, H2_END_REFUSED,
+				      "not in the configuration any more");
 }
 
 void server_exit(void)

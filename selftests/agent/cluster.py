@@ -143,8 +143,9 @@ def address(i):
 class Cluster:
     """Configurations and certificates for n nodes, and the agents that were started."""
 
-    def __init__(self, n, settings=""):
+    def __init__(self, n, settings="", topology="2,1"):
         self.n = n
+        self.topology = topology
         self.net = Net(n)
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings
@@ -159,19 +160,24 @@ class Cluster:
         sh("tools/ehcert", "node", path, *hosts)
         return path
 
+    def code(self, i):
+        """The i-th node's: its digits below the top, each n bits."""
+        n, levels = map(int, self.topology.split(","))
+        return ".".join(["0"] + [str(i >> n * level & (1 << n) - 1) for level in reversed(range(levels))])
+
     def conf(self, i, cluster="test", cert=None, host=None, settings=None, peers=None):
         """Writes nI.conf; returns its path."""
         cert = cert or os.path.join(self.dir, "cert")
         host = host or f"n{i}"
         path = os.path.join(self.dir, f"n{i}.conf")
-        lines = [f'cluster = "{cluster}"', f'node = "0.{i}"', 'topology = "2,1"',
+        lines = [f'cluster = "{cluster}"', f'node = "{self.code(i)}"', f'topology = "{self.topology}"',
                  f'certificate = "{cert}/{host}.crt"', f'key = "{cert}/{host}.key"',
                  f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{STUB}"',
                  "heartbeat = 300", "allow-root = true", 'log = "debug"',
                  self.settings if settings is None else settings]
         for j in range(self.n) if peers is None else peers:
             name = host if j == i else f"n{j}"
-            lines.append(f'peer "0.{j}" {{ host = "{name}" address = "{address(j)}:7411" }}')
+            lines.append(f'peer "{self.code(j)}" {{ host = "{name}" address = "{address(j)}:7411" }}')
         with open(path, "w") as out:
             out.write("\n".join(lines) + "\n")
         return path
@@ -200,7 +206,7 @@ class Cluster:
 
     def all_up(self, nodes):
         """Whether each of the nodes sees each; waits for it."""
-        return until(lambda: all(self.up(i) == {f"0.{j}" for j in nodes} for i in nodes))
+        return until(lambda: all(self.up(i) == {self.code(j) for j in nodes} for i in nodes))
 
     def up(self, i):
         try:

@@ -77,8 +77,8 @@ static void test_values(void **state)
 	assert_int_equal(c->self, 1);
 	assert_string_equal(c->peers[1].host, "n1");
 	assert_string_equal(c->peers[1].text, "0.1");
-	assert_int_equal(c->peers[0].address.ss_family, AF_INET);
-	assert_int_equal(c->peers[1].address.ss_family, AF_INET6);
+	assert_int_equal(c->peers[0].address.sa.ss_family, AF_INET);
+	assert_int_equal(c->peers[1].address.sa.ss_family, AF_INET6);
 	assert_int_equal(c->threshold, 2500);
 	assert_int_equal(c->threshold_floor, 1001);
 	assert_int_equal(c->threshold_length, 0);

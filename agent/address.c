@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Numeric addresses with a port, as text and for sockets. */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+
+int address_parse(const char *text, struct address *out)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&out->sa;
+	struct sockaddr_in *in = (struct sockaddr_in *)&out->sa;
+	const char *host = text, *colon = strrchr(text, ':');
+	char number[INET6_ADDRSTRLEN];
+	unsigned long port;
+	size_t n;
+	char *end;
+
+	if (!colon || colon[1] < '0' || colon[1] > '9' || strlen(text) >= sizeof(out->text))
+		return -EINVAL;
+	port = strtoul(colon + 1, &end, 10);
+	if (*end || port < 1 || port > 65535)
+		return -EINVAL;
+	memset(out, 0, sizeof(*out));
+	strcpy(out->text, text);
+	n = colon - text;
+	if (n > 2 && text[0] == '[' && text[n - 1] == ']') {
+		host++;
+		n -= 2;
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		out->length = sizeof(*in6);
+	} else {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		out->length = sizeof(*in);
+	}
+	if (n >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, host, n);
+	number[n] = '\0';
+	if (inet_pton(out->sa.ss_family, number,
+		      out->sa.ss_family == AF_INET ? (void *)&in->sin_addr
+						   : (void *)&in6->sin6_addr) != 1)
+		return -EINVAL;
+	return 0;
+}
+
+void address_from(const struct sockaddr *sa, struct address *out)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+	char host[INET6_ADDRSTRLEN];
+
+	memset(out, 0, sizeof(*out));
+	strcpy(out->text, "?");
+	if (sa->sa_family == AF_INET && inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host))) {
+		out->length = sizeof(*in);
+		snprintf(out->text, sizeof(out->text), "%s:%u", host, ntohs(in->sin_port));
+	} else if (sa->sa_family == AF_INET6 &&
+		   inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host))) {
+		out->length = sizeof(*in6);
+		snprintf(out->text, sizeof(out->text), "[%s]:%u", host, ntohs(in6->sin6_port));
+	}
+	memcpy(&out->sa, sa, out->length);
+}
