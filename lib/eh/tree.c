@@ -16,11 +16,11 @@ static size_t place(struct eh_tree *t, char *memory)
 	size_t at = (sizeof(*t) + 7) / 8 * 8, nodes = t->nodes, leaves = t->leaves;
 	size_t controllers = nodes - leaves;
 
-#define ARRAY(name, count)                                     \
-	do {                                                   \
-		if (memory)                                    \
-			t->name = (void *)(memory + at);       \
-		at += (count) * sizeof(t->name[0]);            \
+#define ARRAY(name, count)                               \
+	do {                                             \
+		if (memory)                              \
+			t->name = (void *)(memory + at); \
+		at += (count) * sizeof(t->name[0]);      \
 	} while (0)
 
 	ARRAY(load, nodes);

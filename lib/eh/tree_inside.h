@@ -20,38 +20,39 @@ struct late {
 struct eh_tree {
 	struct eh_tree_options options;
 	unsigned int n, l;
-	uint32_t leaves, nodes;		/* leaves are 0..leaves-1, the top is nodes-1 */
+	uint32_t leaves, nodes; /* leaves are 0..leaves-1, the top is nodes-1 */
 	uint32_t offset[EH_LEVELS_MAX + 1];
-	bool two_state;			/* no length: ETA1, ETA2 */
-	bool uniform;			/* all members have the capacity `unit`, */
+	bool two_state; /* no length: ETA1, ETA2 */
+	bool uniform; /* all members have the capacity `unit`, */
 	uint32_t unit;
-	uint32_t members, controllers;	/* present ones */
-	uint64_t total;			/* load that runs */
+	uint32_t members, controllers; /* present ones */
+	uint64_t total; /* load that runs */
 	uint64_t random, now;
 	uint32_t epoch;
 	struct eh_tree_counts counts;
 	size_t bytes;
 
-	uint64_t *load;			/* as the parent knows it; nodes */
-	uint64_t *own;			/* as it is; leaves. Without lag: load */
-	uint64_t *threshold;		/* in force at the node; nodes */
-	uint64_t *believed;		/* in the parent's tree; nodes. Broadcast: threshold */
+	uint64_t *load; /* as the parent knows it; nodes */
+	uint64_t *own; /* as it is; leaves. Without lag: load */
+	uint64_t *threshold; /* in force at the node; nodes */
+	uint64_t *believed; /* in the parent's tree; nodes. Broadcast: threshold */
 	uint32_t *leaf_length, *leaf_capacity; /* capacity 0: absent */
-	uint64_t *sum_length, *sum_capacity; /* of controllers, from node `leaves` on, as all below */
+	uint64_t *sum_length,
+		*sum_capacity; /* of controllers, from node `leaves` on, as all below */
 
 	/* lazy: the total load and capacity that a controller's thresholds are shares of */
 	uint64_t *basis_load, *basis_capacity;
 	uint32_t *basis_epoch;
 
 	/* EH_HINT */
-	uint64_t *least;		/* lowest key of a member below */
-	uint64_t *hint_key;		/* of the best place told from above, */
-	uint32_t *hint_to;		/* that controller */
-	bool *hint_full;		/* and whether the top was a sender then */
+	uint64_t *least; /* lowest key of a member below */
+	uint64_t *hint_key; /* of the best place told from above, */
+	uint32_t *hint_to; /* that controller */
+	bool *hint_full; /* and whether the top was a sender then */
 
-	uint32_t *offer;		/* bidirectional: who will take a task; leaves */
+	uint32_t *offer; /* bidirectional: who will take a task; leaves */
 
-	struct late *late;		/* lag: a ring of 2^k, oldest first */
+	struct late *late; /* lag: a ring of 2^k, oldest first */
 	size_t late_size, late_first, late_count;
 };
 

@@ -57,14 +57,15 @@ void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
 		if (t->options.lazy) {
 			uint32_t i = v - t->leaves;
 
-			part = t->basis_epoch[i] ? leaf_share(t, leaf, t->basis_load[i],
-							      t->basis_capacity[i])
-						 : t->options.threshold;
+			part = t->basis_epoch[i]
+				       ? leaf_share(t, leaf, t->basis_load[i], t->basis_capacity[i])
+				       : t->options.threshold;
 		}
 		t->threshold[v] += add ? part : -part;
 		if (t->options.lazy || c < t->leaves)
 			t->believed[c] = level > 1 ? t->believed[c] + (add ? part : -part)
-						   : add ? part : 0;
+					 : add	   ? part
+						   : 0;
 	}
 	/* The top's parent is itself. */
 	t->believed[tree_top(t)] = t->threshold[tree_top(t)];
