@@ -59,7 +59,7 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 		return true;
 	}
 	msg->probes += up.probes;
-	if (up.probes && msg->npath < EH_PATH_MAX)
+	if (up.probes && msg->npath < EH_ROUTE_MAX)
 		msg->path[msg->npath++] =
 			(struct eh_probe){ level, m->options.self, up.own };
 	if (up.type == EH_UP_ASK)
@@ -84,7 +84,7 @@ static void ask_here(struct eh_member *m, unsigned int level, uint32_t from,
 			return;
 	if (m->rank == role_top(m)) {
 		answer_none(m, msg, EH_WHY_NO_RECEIVER);
-	} else if (!m->attached || msg->nroute == EH_PATH_MAX) {
+	} else if (!m->attached || msg->nroute == EH_ROUTE_MAX) {
 		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
 	} else {
 		msg->level = level;

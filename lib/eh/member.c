@@ -115,8 +115,8 @@ static bool report_is_valid(const struct eh_report *r)
 static bool message_is_valid(const struct eh_member *m, const struct eh_message *msg)
 {
 	if (!msg->level || msg->level > role_top(m) || msg->nbest > EH_BEST_MAX ||
-	    msg->nseen > EH_SEEN_MAX || msg->ntried > EH_TRIED_MAX || msg->npath > EH_PATH_MAX ||
-	    msg->nroute > EH_PATH_MAX || msg->rule.load > EH_VALUE_MAX ||
+	    msg->nseen > EH_SEEN_MAX || msg->ntried > EH_TRIED_MAX || msg->npath > EH_ROUTE_MAX ||
+	    msg->nroute > EH_ROUTE_MAX || msg->rule.load > EH_VALUE_MAX ||
 	    msg->rule.epoch > INT64_MAX)
 		return false;
 	for (size_t i = 0; i < msg->nroute; i++)
@@ -134,7 +134,7 @@ static bool message_is_valid(const struct eh_member *m, const struct eh_message 
 	case EH_MSG_ASK:
 		return node_is_valid(m, msg->home) && msg->size <= EH_VALUE_MAX &&
 		       msg->at_home.capacity && msg->at_home.capacity <= EH_VALUE_MAX &&
-		       msg->at_home.load <= EH_VALUE_MAX && msg->nroute < EH_PATH_MAX;
+		       msg->at_home.load <= EH_VALUE_MAX && msg->nroute < EH_ROUTE_MAX;
 	case EH_MSG_ANSWER:
 		return msg->to == EH_NO_NODE || node_is_valid(m, msg->to);
 	case EH_MSG_FAILED:

@@ -24,7 +24,7 @@
 #define EH_NO_NODE	UINT32_MAX
 #define EH_TRIED_MAX	16	/**< nodes that a task's asking excludes */
 #define EH_SEEN_MAX	256	/**< ids of placements one report carries */
-#define EH_PATH_MAX	(EH_LEVELS_MAX + 1)
+#define EH_ROUTE_MAX	(EH_LEVELS_MAX + 1)
 
 struct eh_member;
 
@@ -84,9 +84,9 @@ struct eh_message {
 	size_t ntried;
 	enum eh_why why;
 	unsigned int probes;
-	struct eh_probe path[EH_PATH_MAX];
+	struct eh_probe path[EH_ROUTE_MAX];
 	size_t npath;			/**< the last is who decided */
-	uint32_t route[EH_PATH_MAX];	/**< the answer's way back */
+	uint32_t route[EH_ROUTE_MAX];	/**< the answer's way back */
 	size_t nroute;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "topology.h"
+#include "rule.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,4 +113,39 @@ struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, u
 unsigned int eh_code_digit(const struct eh_topology *t, struct eh_code code)
 {
 	return code.index & ((1u << t->n) - 1);
+}
+
+struct eh_code eh_code_neighbour(struct eh_code code, unsigned int bit)
+{
+	code.index ^= 1u << bit;
+	return code;
+}
+
+int eh_path(const struct eh_topology *t, struct eh_code from, struct eh_code to, uint64_t seed,
+	    struct eh_code out[EH_PATH_MAX])
+{
+	unsigned int up = 0, hops = 0, length = 0, bits[EH_N_MAX];
+
+	if (from.level != to.level || from.level > t->l ||
+	    from.index >> t->n * (t->l - from.level) || to.index >> t->n * (t->l - to.level))
+		return -EINVAL;
+	while ((from.index ^ to.index) >> t->n * (up + 1))
+		up++;
+	for (unsigned int bit = 0; bit < t->n; bit++)
+		if ((from.index ^ to.index) >> t->n * up >> bit & 1)
+			bits[hops++] = bit;
+	for (unsigned int i = 0; i < up; i++, from = eh_code_parent(t, from))
+		out[length++] = from;
+	out[length++] = from;
+	/* the bits in a random order (Fisher and Yates) */
+	for (unsigned int left = hops; left; left--) {
+		unsigned int k = eh_random_below(&seed, left);
+
+		from = eh_code_neighbour(from, bits[k]);
+		out[length++] = from;
+		bits[k] = bits[left - 1];
+	}
+	for (unsigned int i = up; i; i--)
+		out[length++] = (struct eh_code){ to.level + i - 1, to.index >> t->n * (i - 1) };
+	return (int)length;
 }

@@ -44,4 +44,20 @@ struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, u
 /** The code's place among its siblings. */
 unsigned int eh_code_digit(const struct eh_topology *t, struct eh_code code);
 
+/** The neighbour in the cube of its siblings whose code differs in this bit 0..n-1. Not of the top. */
+struct eh_code eh_code_neighbour(struct eh_code code, unsigned int bit);
+
+/** Most codes on a path, both ends counted. */
+#define EH_PATH_MAX (2 * EH_LEVELS_MAX + EH_N_MAX)
+
+/**
+ * PathMake of the paper: up to the lowest pair of ancestors that share a cube,
+ * across it, and down; a controller above that cube is never on it. There are
+ * as many shortest paths as orders of the bits in which the pair differs: the
+ * seed chooses among them, all equally often. Both ends are of one level.
+ * The number of codes, `from` and `to` included; -EINVAL: no such codes.
+ */
+int eh_path(const struct eh_topology *t, struct eh_code from, struct eh_code to, uint64_t seed,
+	    struct eh_code out[EH_PATH_MAX]);
+
 #endif

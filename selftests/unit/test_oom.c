@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "eh/eh.h"
+#include "eh/tree.h"
 #include "random.h"
 
 void *__real_malloc(size_t size);
@@ -151,11 +152,54 @@ static void test_steps(void **state)
 	eh_group_free(unlucky);
 }
 
+/* A tree is one allocation; its late reports need room that grows. */
+static void test_tree(void **state)
+{
+	const struct eh_tree_options late = { .topology = { 3, 1 }, .length = 1000, .lag = 1u << 20 };
+	struct eh_tree *lucky, *unlucky;
+	unsigned int failures = 0;
+
+	until = 1;
+	assert_null(eh_tree_new(&late));
+	assert_int_equal(until, 0);
+	lucky = eh_tree_new(&late);
+	unlucky = eh_tree_new(&late);
+	assert_non_null(lucky);
+	assert_non_null(unlucky);
+	for (unsigned int i = 0; i < 3000; i++) {
+		struct eh_tree_event e = { .type = i % 5 ? EH_TREE_ARRIVE : EH_TREE_FINISH,
+					   .node = i % 8,
+					   .size = i % 5 ? 1000 : 0 };
+		struct eh_tree_update with, without;
+		int err;
+
+		until = 1;
+		err = eh_tree_step(unlucky, &e, i, &without);
+		if (!until) {
+			assert_int_equal(err, -ENOMEM);
+			failures++;
+			err = eh_tree_step(unlucky, &e, i, &without);
+		}
+		until = 0;
+		assert_int_equal(err, 0);
+		assert_int_equal(eh_tree_step(lucky, &e, i, &with), 0);
+		assert_int_equal(with.node, without.node);
+		assert_int_equal(with.probes, without.probes);
+		assert_memory_equal(eh_tree_counts(lucky), eh_tree_counts(unlucky),
+				    sizeof(struct eh_tree_counts));
+	}
+	/* 64, 128, … 4096 */
+	assert_int_equal(failures, 7);
+	eh_tree_free(lucky);
+	eh_tree_free(unlucky);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

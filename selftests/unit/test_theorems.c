@@ -1,238 +1,232 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The paper's theorems as properties of random groups. */
+/* The theorems of paper 4 over random trees: full and with gaps, equal and unequal capacities. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
-#include "random.h"
-#include "steps.h"
+#include "tree_random.h"
 
-static void test_states(void **state)
+struct kind {
+	bool gaps, unequal;
+};
+
+static const struct kind kinds[] = {
+	{ false, false }, { true, false }, { false, true }, { true, true }
+};
+
+static struct eh_tree *tree_new(const struct eh_topology *t)
 {
-	assert_int_equal(eh_state(999, 2000, 1000), EH_RECEIVER);
-	assert_int_equal(eh_state(1000, 2000, 1000), EH_OK);
-	assert_int_equal(eh_state(3000, 2000, 1000), EH_OK);
-	assert_int_equal(eh_state(3001, 2000, 1000), EH_SENDER);
-	/* T < A: there is no load below it, and no wrap */
-	assert_int_equal(eh_state(0, 1000, 2000), EH_OK);
-	assert_int_equal(eh_state(0, 0, 0), EH_OK);
-	assert_int_equal(eh_state(1, 0, 0), EH_SENDER);
-	assert_int_equal(eh_state(UINT64_MAX, UINT64_MAX, UINT64_MAX), EH_OK);
-	assert_int_equal(eh_state(UINT64_MAX, UINT64_MAX - 1, 0), EH_SENDER);
-	assert_int_equal(eh_state(0, UINT64_MAX, 0), EH_RECEIVER);
-	assert_int_equal(eh_state(5, UINT64_MAX, UINT64_MAX), EH_OK);
+	struct eh_tree *tree =
+		eh_tree_new(&(struct eh_tree_options){ .topology = *t, .empty = true, .seed = 1 });
+
+	assert_non_null(tree);
+	return tree;
 }
 
-/* A group with gaps and unequal members, in states of all mixtures. Returns how many there are. */
-static unsigned int fill(struct eh_group *group, unsigned int size)
+static void step(struct eh_tree *tree, struct eh_tree_event event, struct eh_tree_update *up)
 {
-	unsigned int members = 0, kind = random_below(5);
+	assert_int_equal(eh_tree_step(tree, &event, 0, up), 0);
+}
 
-	for (unsigned int i = 0; i < size; i++) {
-		uint64_t threshold = random_below(6000), length = random_below(2500), load;
+/* A load that gives the wanted state, often at its very bound. */
+static uint64_t load_for(uint64_t threshold, uint64_t length, unsigned int mood)
+{
+	uint64_t far = random_below(3) ? random_below(4000) : 0;
 
-		if (random_below(4) == 0)
+	if (mood == EH_RECEIVER && threshold > length)
+		return threshold - length - 1 - (far < threshold - length ? far : 0);
+	if (mood == EH_SENDER)
+		return threshold + length + 1 + far;
+	return threshold + random_below(2 * length + 1) - (threshold < length ? threshold : length);
+}
+
+/* Members with any loads and thresholds; parts of the tree have a mood of their own. */
+static unsigned int fill(struct eh_tree *tree, const struct eh_topology *t, struct kind kind)
+{
+	unsigned int members = 0, mood = random_below(4), part = random_below(t->n * t->l + 1);
+
+	for (uint32_t i = 0; i < count_of(t, 0); i++) {
+		uint64_t threshold = 1 + random_below(6000), length = random_below(2500);
+		struct eh_tree_update up;
+
+		if (i >> part << part == i && random_below(2))
+			mood = random_below(4);
+		if (kind.gaps && random_below(3) == 0)
 			continue;
-		if (kind == 0 && threshold > length) /* receivers */
-			load = random_below(threshold - length);
-		else if (kind == 1) /* senders */
-			load = threshold + length + 1 + random_below(4000);
-		else if (kind == 2) /* near the bounds */
-			load = threshold + length + random_below(3) - (threshold + length > 0);
-		else if (kind == 3 && threshold >= length)
-			load = threshold - length + random_below(3) - (threshold > length);
-		else
-			load = random_below(8000);
-		must(group,
-		     (struct eh_event){ .type = EH_EV_JOIN,
-					.child = i,
-					.load = load,
-					.threshold = threshold,
-					.length = length,
-					.capacity = 1 + random_below(8000) },
-		     0);
+		step(tree,
+		     (struct eh_tree_event){
+			     .type = EH_TREE_JOIN,
+			     .node = i,
+			     .threshold = threshold,
+			     .length = length,
+			     .load = load_for(threshold, length, mood < 3 ? mood : random_below(3)),
+			     .capacity = kind.unequal ? 1 + random_below(8000) : 1000 },
+		     &up);
 		members++;
 	}
 	return members;
 }
 
-static void test_theorems_of_sums(void **state)
+/* What is among the children, and among the members, below a controller. */
+static void look_below(const struct eh_tree *tree, const struct eh_topology *t, unsigned int level,
+		       uint32_t index, unsigned int to, unsigned int has[3])
 {
-	unsigned int seen[3] = { 0 }, all[3] = { 0 };
+	unsigned int shift = t->n * (level - to);
+
+	memset(has, 0, 3 * sizeof(has[0]));
+	for (uint32_t i = index << shift; i < (index + 1) << shift; i++) {
+		struct eh_tree_node v = node_of(tree, to, i);
+
+		if (v.present)
+			has[v.state]++;
+	}
+}
+
+static void test_states(void **state)
+{
+	unsigned int seen[4][3] = { 0 }, all[3] = { 0 };
 
 	random_begin();
-	for (int round = 0; round < 20000; round++) {
-		unsigned int n = random_below(6), size = 1u << n, has[3] = { 0 };
-		struct eh_group *group = group_new(n, 1000, true);
-		unsigned int members = fill(group, size);
-		struct eh_sums sums, own = { 0 };
-		struct eh_child c;
+	for (int round = 0; round < 6000; round++) {
+		struct eh_topology t = random_topology();
+		struct eh_tree *tree = tree_new(&t);
+		unsigned int has[3], leaves[3];
 
-		for (unsigned int i = 0; i < size; i++) {
-			if (eh_group_child(group, i, &c))
-				continue;
-			assert_int_equal(c.state, eh_state(c.load, c.threshold, c.length));
-			has[c.state]++;
-			own.load += c.load;
-			own.threshold += c.threshold;
-			own.length += c.length;
-			own.capacity += c.capacity;
-		}
-		eh_group_sums(group, &sums);
-		assert_int_equal(sums.members, members);
-		assert_int_equal(sums.load, own.load);
-		assert_int_equal(sums.threshold, own.threshold);
-		assert_int_equal(sums.length, own.length);
-		assert_int_equal(sums.capacity, own.capacity);
-		assert_int_equal(sums.state, eh_state(own.load, own.threshold, own.length));
-		eh_group_free(group);
-		if (!members)
-			continue;
-		seen[sums.state]++;
-		if (sums.state == EH_RECEIVER) /* theorem 2.1 */
-			assert_true(has[EH_RECEIVER]);
-		if (sums.state == EH_SENDER) /* theorem 2.2 */
-			assert_true(has[EH_SENDER]);
-		if (sums.state == EH_OK) { /* theorem 2.3 */
-			assert_true(has[EH_SENDER] < members);
-			assert_true(has[EH_RECEIVER] < members);
-		}
-		for (int s = EH_RECEIVER; s <= EH_SENDER; s += 2) {
-			if (has[s] == members) { /* corollary 2.3.2 */
-				assert_int_equal(sums.state, s);
-				all[s]++;
+		fill(tree, &t, kinds[round % 4]);
+		check_sums(tree, &t, true);
+		for (unsigned int level = 1; level <= t.l; level++)
+			for (uint32_t i = 0; i < count_of(&t, level); i++) {
+				struct eh_tree_node v = node_of(tree, level, i);
+				unsigned int children, members;
+
+				if (!v.present)
+					continue;
+				assert_int_equal(v.state, eh_state(v.load, v.threshold, v.length));
+				look_below(tree, &t, level, i, level - 1, has);
+				look_below(tree, &t, level, i, 0, leaves);
+				children = has[0] + has[1] + has[2];
+				members = leaves[0] + leaves[1] + leaves[2];
+				seen[round % 4][v.state]++;
+				if (v.state != EH_OK) { /* 2.1, 2.2, their corollaries */
+					assert_true(has[v.state]);
+					assert_true(leaves[v.state]);
+				} else { /* 2.3, 2.3.1 */
+					assert_true(has[EH_SENDER] < children);
+					assert_true(has[EH_RECEIVER] < children);
+					assert_true(leaves[EH_SENDER] < members);
+					assert_true(leaves[EH_RECEIVER] < members);
+				}
+				for (int s = EH_RECEIVER; s <= EH_SENDER; s += 2)
+					if (has[s] == children || leaves[s] == members) {
+						assert_int_equal(v.state, s); /* 2.3.2 */
+						all[s] += level > 1;
+					}
 			}
-		}
+		eh_tree_free(tree);
 	}
-	/* no theorem has passed by never having been asked */
-	for (int s = EH_RECEIVER; s <= EH_SENDER; s++)
-		assert_true(seen[s] > 500);
-	assert_true(all[EH_RECEIVER] > 500 && all[EH_SENDER] > 500);
+	/* none has passed by never having been asked */
+	for (int k = 0; k < 4; k++)
+		for (int s = EH_RECEIVER; s <= EH_SENDER; s++)
+			assert_true(seen[k][s] > 500);
+	assert_true(all[EH_RECEIVER] > 200 && all[EH_SENDER] > 200);
 }
 
 /* The least whole number of tasks that is no less than L*w/W, found without division. */
-static bool is_share(uint64_t threshold, const struct eh_sums *sums, uint64_t capacity)
+static bool is_share(uint64_t threshold, uint64_t load, uint64_t capacity, uint64_t total)
 {
-	__uint128_t part = (__uint128_t)sums->load * capacity;
+	__uint128_t part = (__uint128_t)load * capacity;
 
-	if (threshold % EH_TASK || (__uint128_t)threshold * sums->capacity < part)
+	if (threshold % EH_TASK || (__uint128_t)threshold * total < part)
 		return false;
-	return !threshold || (__uint128_t)(threshold - EH_TASK) * sums->capacity < part;
+	return !threshold || (__uint128_t)(threshold - EH_TASK) * total < part;
 }
 
-/* Thresholds are modified by an arrival that finds only senders, and by the finish rule. */
-static void test_theorems_of_thresholds(void **state)
+/* 4.1, 4.2, 4.1c: after an arrival that found only senders, and after the finish rule. */
+static void test_thresholds(void **state)
 {
-	unsigned int raised = 0, lowered = 0, floors = 0;
+	unsigned int raised[4] = { 0 }, lowered[4] = { 0 }, ok = 0;
 
 	random_begin();
-	for (int round = 0; round < 20000; round++) {
-		unsigned int n = 1 + random_below(5), size = 1u << n, told = 0;
-		bool with_floors = random_below(2), high = random_below(2);
-		struct eh_group *group = group_new(n, 1, true);
-		struct eh_sums before, after;
-		uint64_t length_min = UINT64_MAX;
-		bool floored = false;
+	for (int round = 0; round < 8000; round++) {
+		bool high = random_below(2), long_enough = random_below(2);
+		struct kind kind = kinds[round % 4];
+		struct eh_topology t = random_topology();
+		struct eh_tree *tree = tree_new(&t);
+		struct eh_tree_node before, top;
+		struct eh_tree_update up;
+		uint64_t members = 0, slack;
+		uint32_t first = 0;
 
-		for (unsigned int i = 0; i < size; i++) {
-			uint64_t length = random_below(3000);
+		for (uint32_t i = 0; i < count_of(&t, 0); i++) {
+			uint64_t length =
+				long_enough ? EH_TASK + random_below(3000) : random_below(1000);
 
-			if (i && random_below(4) == 0)
+			if (kind.gaps && random_below(3) == 0)
 				continue;
-			if (length < length_min)
-				length_min = length;
-			must(group,
-			     (struct eh_event){ .type = EH_EV_JOIN,
-						.child = i,
-						.threshold = 0,
-						.length = length,
-						.floor = with_floors ? random_below(9000) : 0,
-						.capacity = 1 + random_below(8000) },
-			     0);
+			if (!members++)
+				first = i;
+			step(tree,
+			     (struct eh_tree_event){
+				     .type = EH_TREE_JOIN,
+				     .node = i,
+				     .threshold = high ? 0 : 60000,
+				     .length = length,
+				     .load = high ? length + 1 + random_below(9000)
+						  : 1 + random_below(20000),
+				     .capacity = kind.unequal ? 1 + random_below(8000) : 1000 },
+			     &up);
 		}
-		for (unsigned int i = 0; i < size; i++) {
-			struct eh_child c;
-
-			if (!eh_group_child(group, i, &c))
-				must(group,
-				     (struct eh_event){
-					     .type = EH_EV_REPORT,
-					     .child = i,
-					     .load = high || !i ? c.length + 1 + random_below(20000)
-								: random_below(2000) },
-				     0);
-		}
-		if (!high) { /* thresholds far above, then the finish rule */
-			for (unsigned int i = 0; i < size; i++) {
-				struct eh_child c;
-
-				if (!eh_group_child(group, i, &c))
-					step(group,
-					     (struct eh_event){ .type = EH_EV_JOIN,
-								.child = i,
-								.load = c.load,
-								.threshold = 40000,
-								.length = c.length,
-								.floor = c.floor,
-								.capacity = c.capacity },
-					     1);
-			}
-		}
-		eh_group_sums(group, &before);
-		if (high)
-			/* size 0: the arrival itself leaves the sums alone */
-			must(group, (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .id = 1 },
-			     1);
-		else
-			must(group, (struct eh_event){ .type = EH_EV_TICK }, 2);
-		eh_group_sums(group, &after);
-		assert_int_equal(after.load, before.load);
-		for (unsigned int i = 0; i < nups; i++) {
-			struct eh_child c;
-
-			if (ups[i].type != EH_UP_THRESHOLD)
-				continue;
-			told++;
-			assert_int_equal(ups[i].epoch, before.epoch + 1);
-			assert_int_equal(after.epoch, before.epoch + 1);
-			assert_int_equal(eh_group_child(group, ups[i].child, &c), 0);
-			assert_int_equal(c.threshold, ups[i].threshold);
-			assert_int_equal(c.length, ups[i].length);
-			assert_true(c.threshold >= c.floor);
-			if (c.threshold == c.floor)
-				floored = true;
-			else
-				assert_true(is_share(c.threshold, &after, c.capacity));
-		}
-		eh_group_free(group);
-		if (!told) {
-			/* nothing to modify: no sender, or the finish rule does not hold */
-			assert_int_equal(after.epoch, before.epoch);
-			if (high)
-				assert_int_not_equal(before.state, EH_SENDER);
+		if (!members) {
+			eh_tree_free(tree);
 			continue;
 		}
-		assert_int_equal(told, after.members);
-		raised += high;
-		lowered += !high;
-		floors += floored;
-		assert_int_not_equal(after.state, EH_SENDER); /* theorem 4.1 */
-		if (!floored && length_min >= EH_TASK) {
-			assert_int_not_equal(after.state, EH_RECEIVER); /* theorem 4.2 */
-			assert_int_equal(after.state, EH_OK); /* corollary 4.1 */
+		before = node_of(tree, t.l, 0);
+		/* size 0 and 1: what arrives or ends does not matter by itself */
+		step(tree,
+		     (struct eh_tree_event){ .type = high ? EH_TREE_ARRIVE : EH_TREE_FINISH,
+					     .node = first,
+					     .size = !high },
+		     &up);
+		top = node_of(tree, t.l, 0);
+		assert_int_equal(top.load, before.load - !high);
+		check_sums(tree, &t, true);
+		if (high)
+			assert_int_equal(before.state, EH_SENDER);
+		slack = members * EH_TASK > top.capacity ? members * EH_TASK : top.capacity;
+		assert_int_equal(up.changed, high || before.threshold > top.load + slack);
+		if (up.changed) {
+			for (uint32_t i = 0; i < count_of(&t, 0); i++) {
+				struct eh_tree_node v = node_of(tree, 0, i);
+
+				if (v.present)
+					assert_true(is_share(v.threshold, top.load, v.capacity,
+							     top.capacity));
+			}
+			assert_int_not_equal(top.state, EH_SENDER); /* 4.1 */
+			if (long_enough) {
+				assert_int_not_equal(top.state, EH_RECEIVER); /* 4.2 */
+				assert_int_equal(top.state, EH_OK);
+				ok++;
+			}
+			raised[round % 4] += high;
+			lowered[round % 4] += !high;
 		}
+		eh_tree_free(tree);
 	}
-	assert_true(raised > 2000 && lowered > 2000 && floors > 500);
+	for (int k = 0; k < 4; k++)
+		assert_true(raised[k] > 300 && lowered[k] > 300);
+	assert_true(ok > 1000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_theorems_of_sums),
-		cmocka_unit_test(test_theorems_of_thresholds),
+		cmocka_unit_test(test_thresholds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

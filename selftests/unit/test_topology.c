@@ -117,13 +117,102 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* 000 to 037: over the controllers 00 and 03, one of two ways across, and never over the top. */
+static void test_paper_path(void **state)
+{
+	const struct eh_topology t = { 3, 2 };
+	unsigned int by[2] = { 0 };
+
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		struct eh_code path[EH_PATH_MAX];
+		char text[5 * EH_CODE_TEXT] = "";
+
+		assert_int_equal(eh_path(&t, (struct eh_code){ 0, 000 }, (struct eh_code){ 0, 037 },
+					 seed, path),
+				 5);
+		for (int i = 0; i < 5; i++) {
+			char code[EH_CODE_TEXT];
+
+			strcat(strcat(text, " "), eh_code_format_octal(&t, path[i], code));
+		}
+		if (!strcmp(text, " 000 00 01 03 037"))
+			by[0]++;
+		else if (!strcmp(text, " 000 00 02 03 037"))
+			by[1]++;
+		else
+			fail_msg("%s", text);
+	}
+	/* spread evenly: five sigma */
+	assert_true(by[0] > 888 && by[1] > 888);
+}
+
+/* Each step is an edge, the length is the least there is at the lowest possible level. */
+static void test_paths(void **state)
+{
+	random_begin();
+	for (int i = 0; i < 20000; i++) {
+		struct eh_topology t = { 1 + random_below(5), 1 + random_below(4) };
+		uint32_t mask = (1u << t.n * t.l) - 1;
+		struct eh_code from = { 0, random_64() & mask }, to = { 0, random_64() & mask };
+		struct eh_code path[EH_PATH_MAX];
+		unsigned int up = 0, top = 0;
+		int length;
+
+		if (random_below(2)) /* near each other */
+			to.index = from.index ^ (to.index & ((1u << random_below(t.n * t.l)) - 1));
+		length = eh_path(&t, from, to, random_64(), path);
+		for (uint32_t a = from.index, b = to.index; a >> t.n != b >> t.n;
+		     a >>= t.n, b >>= t.n)
+			up++;
+		assert_int_equal(length,
+				 1 + 2 * up +
+					 __builtin_popcount((from.index ^ to.index) >> t.n * up));
+		assert_memory_equal(&path[0], &from, sizeof(from));
+		assert_memory_equal(&path[length - 1], &to, sizeof(to));
+		for (int k = 1; k < length; k++) {
+			struct eh_code a = path[k - 1], b = path[k], above;
+			bool edge = false;
+
+			top = b.level > top ? b.level : top;
+			if (a.level == b.level) {
+				for (unsigned int bit = 0; bit < t.n; bit++)
+					edge |= eh_code_neighbour(a, bit).index == b.index;
+			} else {
+				above = eh_code_parent(&t, a.level < b.level ? a : b);
+				edge = !memcmp(&above, a.level < b.level ? &b : &a, sizeof(above));
+			}
+			assert_true(edge);
+		}
+		assert_int_equal(top, up);
+	}
+}
+
+static void test_bad_paths(void **state)
+{
+	const struct eh_topology t = { 3, 2 };
+	struct eh_code path[EH_PATH_MAX];
+
+	assert_int_equal(eh_path(&t, (struct eh_code){ 0, 64 }, (struct eh_code){ 0, 1 }, 0, path),
+			 -EINVAL);
+	assert_int_equal(eh_path(&t, (struct eh_code){ 0, 1 }, (struct eh_code){ 0, 64 }, 0, path),
+			 -EINVAL);
+	assert_int_equal(eh_path(&t, (struct eh_code){ 0, 1 }, (struct eh_code){ 1, 1 }, 0, path),
+			 -EINVAL);
+	assert_int_equal(eh_path(&t, (struct eh_code){ 3, 0 }, (struct eh_code){ 3, 0 }, 0, path),
+			 -EINVAL);
+	assert_int_equal(eh_path(&t, (struct eh_code){ 2, 0 }, (struct eh_code){ 2, 0 }, 0, path),
+			 1);
+	assert_int_equal(eh_path(&t, (struct eh_code){ 1, 2 }, (struct eh_code){ 1, 5 }, 0, path),
+			 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_topology),
-		cmocka_unit_test(test_paper),
-		cmocka_unit_test(test_bad_codes),
-		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_topology),   cmocka_unit_test(test_paper),
+		cmocka_unit_test(test_bad_codes),  cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_paper_path), cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_bad_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

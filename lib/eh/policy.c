@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* TaskArrive, WhoDoTask and TaskFinish of paper 4 (section 5), for all policies. */
+#include "tree_inside.h"
+
+static unsigned int level_of(const struct eh_tree *t, uint32_t v)
+{
+	unsigned int level = 0;
+
+	while (level < t->l && v >= t->offset[level + 1])
+		level++;
+	return level;
+}
+
+/* The child to send a task to: of a controller that is no sender there always is one, by theorems
+ * 2.1 and 2.3. */
+static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, uint64_t size)
+{
+	uint32_t first = tree_first(t, v, level);
+	struct eh_choice choice;
+
+	eh_choice_begin(&choice);
+	for (uint32_t c = first; c < first + (1u << t->n); c++) {
+		enum eh_state state;
+
+		if (!tree_capacity(t, c))
+			continue;
+		state = tree_seen(t, c);
+		if (state != EH_SENDER)
+			eh_choice_offer(&choice, c, state, t->load[c] + size, t->believed[c],
+					t->options.least, &t->random);
+	}
+	return choice.child;
+}
+
+/* A child that is a sender, at random: theorem 2.2. */
+static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
+{
+	uint32_t first = tree_first(t, v, level);
+	struct eh_choice choice;
+
+	eh_choice_begin(&choice);
+	for (uint32_t c = first; c < first + (1u << t->n); c++)
+		if (tree_capacity(t, c) && tree_seen(t, c) == EH_SENDER)
+			eh_choice_offer(&choice, c, EH_SENDER, 0, 0, false, &t->random);
+	return choice.child;
+}
+
+/* From the controller v down to a member; EH_NO_CHILD: by a hint only, where it was too old. */
+static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size, bool hinted)
+{
+	for (unsigned int level = level_of(t, v); level && v != EH_NO_CHILD; level--) {
+		uint32_t c = hinted ? tree_hint_child(t, v, level) : best_child(t, v, level, size);
+
+		if (c != EH_NO_CHILD)
+			tree_threshold_pass(t, v, c, level - 1);
+		v = c;
+	}
+	if (v != EH_NO_CHILD && tree_seen(t, v) == EH_SENDER)
+		return EH_NO_CHILD;
+	return v;
+}
+
+/* The ancestors of home are asked upward. The member to run the task, or EH_NO_CHILD: all full. */
+static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes)
+{
+	unsigned int found = 0;
+
+	for (unsigned int level = 1; level <= t->l; level++) {
+		enum eh_state state = tree_state(t, tree_ancestor(t, home, level));
+
+		++*probes;
+		if (t->least) {
+			uint32_t from = tree_hint_from(t, home, level), to = EH_NO_CHILD;
+
+			if (from != EH_NO_CHILD)
+				to = descend(t, from, size, true);
+			if (to != EH_NO_CHILD) {
+				tree_threshold_ride(t, level, home);
+				return to;
+			}
+			/* The least loaded for its capacity may be a sender where shares are
+			 * rounded up; only the top has no other to ask then. */
+			if (level < t->l)
+				continue;
+		}
+		if (state == EH_SENDER || (state == EH_OK && found))
+			continue;
+		found = level;
+		if (state == EH_RECEIVER || !t->options.receiver_first)
+			break;
+	}
+	if (!found)
+		return EH_NO_CHILD;
+	/* The answer tells a lazy tree's home its new threshold. */
+	tree_threshold_ride(t, found, home);
+	if (t->options.lazy && tree_state(t, home) != EH_SENDER)
+		return home;
+	return descend(t, tree_ancestor(t, home, found), size, false);
+}
+
+/* The receiver that has left its name here, if it still is no sender. */
+static uint32_t take_offer(struct eh_tree *t, uint32_t home)
+{
+	uint32_t to;
+
+	if (!t->offer || t->offer[home] == EH_NO_CHILD)
+		return EH_NO_CHILD;
+	to = t->offer[home];
+	t->offer[home] = EH_NO_CHILD;
+	if (!t->leaf_capacity[to] || tree_state(t, to) == EH_SENDER)
+		return EH_NO_CHILD;
+	t->counts.offers_used++;
+	return to;
+}
+
+/*
+ * The paper's recursion. It cannot go on: after a change the top is no sender
+ * (theorem 4.1), so the second search finds somebody.
+ */
+static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct eh_tree_update *up)
+{
+	for (;;) {
+		uint32_t to;
+
+		if (tree_state(t, home) != EH_SENDER)
+			return home;
+		to = take_offer(t, home);
+		if (to == EH_NO_CHILD)
+			to = search(t, home, size, &up->probes);
+		if (to != EH_NO_CHILD || t->options.policy == EH_ETA2)
+			return to;
+		tree_threshold_modify(t);
+		tree_threshold_ride(t, t->l, home);
+		up->changed = true;
+	}
+}
+
+static void count_load(struct eh_tree *t, uint32_t leaf, int64_t delta, bool known)
+{
+	t->total += delta;
+	if (t->own != t->load)
+		t->own[leaf] += delta;
+	if (t->options.lag && !known)
+		tree_lag_add(t, leaf, delta);
+	else
+		tree_up_modify(t, leaf, delta);
+}
+
+void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up)
+{
+	uint32_t home = event->node, to;
+
+	t->counts.arrivals++;
+	to = who_does(t, home, event->size, up);
+	t->counts.probes += up->probes;
+	if (to == EH_NO_CHILD) {
+		t->counts.refused++;
+		up->refused = true;
+		return;
+	}
+	/* The executor has the last word. */
+	if (to != home && tree_state(t, to) == EH_SENDER) {
+		t->counts.missed++;
+		to = home;
+	}
+	t->counts.transfers += to != home;
+	count_load(t, to, (int64_t)event->size, to != home);
+	up->node = to;
+}
+
+/* A node that has become a receiver looks for a sender, and leaves its name there. */
+static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update *up)
+{
+	for (unsigned int level = 1; level <= t->l; level++) {
+		uint32_t v = tree_ancestor(t, leaf, level);
+
+		up->probes++;
+		if (tree_state(t, v) != EH_SENDER)
+			continue;
+		tree_threshold_ride(t, level, leaf);
+		for (; level; level--) {
+			uint32_t c = sender_child(t, v, level);
+
+			tree_threshold_pass(t, v, c, level - 1);
+			v = c;
+		}
+		t->offer[v] = leaf;
+		t->counts.offers++;
+		return;
+	}
+}
+
+void tree_finish(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up)
+{
+	uint32_t leaf = event->node;
+	enum eh_state before = tree_state(t, leaf);
+
+	t->counts.finishes++;
+	count_load(t, leaf, -(int64_t)event->size, false);
+	if (t->options.policy != EH_ETA2)
+		up->changed = tree_threshold_relax(t);
+	if (t->offer && before != EH_RECEIVER && tree_state(t, leaf) == EH_RECEIVER)
+		leave_offer(t, leaf, up);
+	t->counts.probes += up->probes;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ThresholdModify for whole trees (paper 4, section 4). In a lazy tree each
+ * controller has a basis, the total load and capacity of the last change that
+ * it has heard of; its tree (what it believes of its children) is shares of that
+ * basis, and changes at once when it hears of a newer one. Bases are the newer
+ * the higher the controller: a change begins at the top and rides down. So
+ *   - what a controller judges itself by is the sum of what it believes of its
+ *     children, whoever has heard, and theorems 2.1 to 2.3 hold in its view;
+ *   - the top has the newest, and theorems 4.1 and 4.2 hold for it at once.
+ */
+#include "tree_inside.h"
+
+static uint64_t leaf_share(const struct eh_tree *t, uint32_t leaf, uint64_t load, uint64_t capacity)
+{
+	return eh_share(load, t->leaf_capacity[leaf], capacity);
+}
+
+/* The sum of the shares of the leaves below v. */
+static uint64_t share_below(const struct eh_tree *t, uint32_t v, unsigned int level, uint64_t load,
+			    uint64_t capacity)
+{
+	uint32_t first = (v - t->offset[level]) << t->n * level;
+	uint64_t sum = 0;
+
+	if (t->uniform)
+		return tree_capacity(t, v) / t->unit * eh_share(load, t->unit, capacity);
+	for (uint32_t i = first; i < first + (1u << t->n * level); i++)
+		sum += leaf_share(t, i, load, capacity);
+	return sum;
+}
+
+void tree_threshold_sums(struct eh_tree *t)
+{
+	for (unsigned int level = 1; level <= t->l; level++) {
+		uint32_t end = level < t->l ? t->offset[level + 1] : t->nodes;
+
+		for (uint32_t v = t->offset[level]; v < end; v++) {
+			uint32_t first = tree_first(t, v, level);
+			uint64_t sum = 0;
+
+			for (uint32_t c = first; c < first + (1u << t->n); c++)
+				sum += t->believed[c];
+			t->threshold[v] = t->believed[v] = sum;
+		}
+	}
+}
+
+void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
+{
+	uint64_t part = t->threshold[leaf];
+
+	/* From the top: a controller's part in its parent's view is what the parent gives it. */
+	for (unsigned int level = t->l; level >= 1; level--) {
+		uint32_t v = tree_ancestor(t, leaf, level), c = tree_ancestor(t, leaf, level - 1);
+
+		if (t->options.lazy) {
+			uint32_t i = v - t->leaves;
+
+			part = t->basis_epoch[i]
+				       ? leaf_share(t, leaf, t->basis_load[i], t->basis_capacity[i])
+				       : t->options.threshold;
+		}
+		t->threshold[v] += add ? part : -part;
+		if (t->options.lazy || c < t->leaves)
+			t->believed[c] = level > 1 ? t->believed[c] + (add ? part : -part)
+					 : add	   ? part
+						   : 0;
+	}
+	/* The top's parent is itself. */
+	t->believed[tree_top(t)] = t->threshold[tree_top(t)];
+	t->threshold[leaf] = add ? part : 0;
+}
+
+/* v has a new basis: what it believes of its children is now shares of that. */
+static void rebase(struct eh_tree *t, uint32_t v, unsigned int level)
+{
+	uint32_t first = tree_first(t, v, level), i = v - t->leaves;
+
+	for (uint32_t c = first; c < first + (1u << t->n); c++)
+		t->believed[c] = tree_capacity(t, c)
+					 ? share_below(t, c, level - 1, t->basis_load[i],
+						       t->basis_capacity[i])
+					 : 0;
+}
+
+void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
+{
+	uint32_t from = v - t->leaves, to = c - t->leaves;
+
+	if (!t->options.lazy)
+		return;
+	if (!level) {
+		t->counts.rides += t->threshold[c] != t->believed[c];
+		t->threshold[c] = t->believed[c];
+		return;
+	}
+	if (t->basis_epoch[to] >= t->basis_epoch[from])
+		return;
+	t->basis_epoch[to] = t->basis_epoch[from];
+	t->basis_load[to] = t->basis_load[from];
+	t->basis_capacity[to] = t->basis_capacity[from];
+	t->threshold[c] = t->believed[c];
+	rebase(t, c, level);
+	t->counts.rides++;
+}
+
+void tree_threshold_ride(struct eh_tree *t, unsigned int level, uint32_t leaf)
+{
+	if (!t->options.lazy)
+		return;
+	for (; level; level--)
+		tree_threshold_pass(t, tree_ancestor(t, leaf, level),
+				    tree_ancestor(t, leaf, level - 1), level - 1);
+}
+
+void tree_threshold_modify(struct eh_tree *t)
+{
+	uint32_t top = tree_top(t), i = top - t->leaves;
+	uint64_t load = t->load[top], capacity = t->sum_capacity[i], unit;
+
+	/* Two states: without the one task more the top would be a sender at once. */
+	if (t->two_state)
+		load += EH_TASK;
+	t->epoch++;
+	t->counts.changes++;
+	if (t->options.lazy) {
+		t->basis_epoch[i] = t->epoch;
+		t->basis_load[i] = load;
+		t->basis_capacity[i] = capacity;
+		t->threshold[top] = t->believed[top] = share_below(t, top, t->l, load, capacity);
+		rebase(t, top, t->l);
+		return;
+	}
+	unit = t->uniform ? eh_share(load, t->unit, capacity) : 0;
+	for (uint32_t leaf = 0; leaf < t->leaves; leaf++) {
+		if (!t->leaf_capacity[leaf])
+			continue;
+		t->threshold[leaf] = t->uniform ? unit : leaf_share(t, leaf, load, capacity);
+	}
+	tree_threshold_sums(t);
+	/* An edge for each node but the top. */
+	t->counts.threshold_messages += t->members + t->controllers - 1;
+	if (t->least)
+		tree_hint_all(t);
+}
+
+bool tree_threshold_relax(struct eh_tree *t)
+{
+	uint32_t top = tree_top(t);
+	uint64_t slack = (uint64_t)t->members * EH_TASK;
+
+	/* A node of capacity w stands for w tasks, as in threshold.c. */
+	if (slack < t->sum_capacity[top - t->leaves])
+		slack = t->sum_capacity[top - t->leaves];
+	if (t->threshold[top] <= t->load[top] || t->threshold[top] - t->load[top] <= slack)
+		return false;
+	tree_threshold_modify(t);
+	return true;
+}
