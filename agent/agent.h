@@ -31,7 +31,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 #include <linux/ehsched.h>
-#include "eh/eh.h"
+#include "eh/member.h"
 #include "config.h"
 #include "peer.h"
 
@@ -135,10 +135,17 @@ void files_same_program(const json_t *there, const char *path, files_same_fn don
 /* ---- control.c ---- */
 
 /** The hierarchy's answer to "who takes it?"; done exactly once. */
-typedef void (*control_fn)(void *ctx, struct peer *to, enum ehs_reason reason, unsigned int probes);
+struct control_answer {
+	struct peer *to;	/**< NULL: it stays, for `reason` */
+	enum ehs_reason reason;
+	unsigned int probes;	/**< controllers looked at */
+	const struct eh_probe *path;	/**< they; the last has decided */
+	size_t npath;
+};
+typedef void (*control_fn)(void *ctx, const struct control_answer *answer);
 void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
 		 unsigned int time_ms, control_fn done, void *ctx);
-void control_failed(const char *id, struct peer *to);
+void control_failed(const char *id, struct peer *to, const struct eh_probe *decider);
 /** Load or number of guests changed: report if it matters. */
 void control_touch(void);
 

@@ -12,7 +12,7 @@
 #include "api.h"
 #include "clock.h"
 #include "control.h"
-#include "group.h"
+#include "message.h"
 #include "h2.h"
 #include "knl.h"
 #include "node.h"
@@ -44,71 +44,71 @@ void api_event(const char *event, json_t *members)
 
 /* ---- status ---- */
 
-/* Nodes the controller does not tell us of: ourselves, and who is up. */
-static json_t *api_known_nodes(void)
+static int api_by_code(const void *a, const void *b)
 {
-	json_t *nodes = json_array(), *node;
-	struct peer *p;
+	const struct eh_topology *t = &agent.config->topology;
+	struct eh_code x = { 0 }, y = { 0 };
 
-	for (p = peer_next(NULL); p; p = peer_next(p)) {
-		if (p->self) {
-			json_array_append_new(nodes, control_own_node());
-			continue;
-		}
-		node = report_node(NULL, p->text, peer_host(p), NULL);
-		json_object_set_new(node, "agent", json_string(peer_state(p)));
-		json_array_append_new(nodes, node);
+	eh_code_parse(t, json_string_value(json_object_get(*(json_t *const *)a, "code")) ?: "0",
+		      &x);
+	eh_code_parse(t, json_string_value(json_object_get(*(json_t *const *)b, "code")) ?: "0",
+		      &y);
+	if (x.level != y.level)
+		return x.level > y.level ? -1 : 1;
+	return x.index < y.index ? -1 : x.index > y.index;
+}
+
+/* A new array of the same, higher levels first, each in order. */
+static json_t *api_sorted(const json_t *list)
+{
+	size_t n = json_array_size(list);
+	json_t **items = malloc((n + 1) * sizeof(*items)), *sorted = json_array();
+
+	for (size_t i = 0; items && i < n; i++)
+		items[i] = json_array_get(list, i);
+	if (items)
+		qsort(items, n, sizeof(*items), api_by_code);
+	for (size_t i = 0; i < n; i++)
+		json_array_append(sorted, items ? items[i] : json_array_get(list, i));
+	free(items);
+	return sorted;
+}
+
+static json_t *api_messages(void)
+{
+	const struct control_counts *counts = control_counts();
+	json_t *sent = json_object(), *received = json_object();
+
+	for (int type = EH_MSG_REPORT; type <= EH_MSG_FAILED; type++) {
+		json_object_set_new(sent, message_name(type), json_integer(counts->sent[type]));
+		json_object_set_new(received, message_name(type),
+				    json_integer(counts->received[type]));
 	}
-	return nodes;
+	return json_pack("{s:o,s:o}", "sent", sent, "received", received);
 }
 
-static json_t *api_status(json_t *nodes, uint64_t epoch)
+static void api_on_found(void *ctx, json_t *found)
 {
-	json_t *status;
+	json_t *status = NULL;
 
-	status = json_pack("{s:i,s:s,s:{s:i,s:i},s:I,s:s,s:o}", "version", 1, "self", agent.code,
-			   "topology", "n", (int)agent.config->topology.n, "l",
-			   (int)agent.config->topology.l, "epoch", (json_int_t)epoch, "controller",
-			   peer_code(control_controller()), "nodes", nodes);
-	tally_add(status);
-	return status;
-}
-
-static bool api_is_own(const json_t *node)
-{
-	const char *code = json_string_value(json_object_get(node, "code"));
-
-	return code && !strcmp(code, agent.code);
-}
-
-static void api_on_nodes(void *ctx, int status, const json_t *reply)
-{
-	const json_t *theirs = json_object_get(reply, "nodes"), *node;
-	struct local_conn *c = ctx;
-	uint64_t epoch = control_epoch();
-	json_t *nodes;
-	size_t i;
-
-	if (status != 200 || !json_is_array(theirs)) {
-		local_reply(c, api_status(api_known_nodes(), epoch));
-		return;
-	}
-	report_number(reply, "epoch", INT64_MAX, &epoch);
-	nodes = json_array();
-	json_array_foreach((json_t *)theirs, i, node)
-		json_array_append_new(nodes, api_is_own(node) ? control_own_node()
-							      : json_incref((json_t *)node));
-	local_reply(c, api_status(nodes, epoch));
+	if (found)
+		status = json_pack(
+			"{s:i,s:s,s:{s:i,s:i},s:O,s:s,s:s,s:o,s:o,s:o}", "version", 1, "self",
+			agent.code, "topology", "n", (int)agent.config->topology.n, "l",
+			(int)agent.config->topology.l, "epoch", json_object_get(found, "epoch"),
+			"controller", peer_code(control_controller()), "top",
+			peer_code(control_top()), "nodes",
+			api_sorted(json_object_get(found, "nodes")), "groups",
+			api_sorted(json_object_get(found, "groups")), "messages", api_messages());
+	json_decref(found);
+	if (status)
+		tally_add(status);
+	local_reply(ctx, status);
 }
 
 static void api_do_status(struct local_conn *c, const json_t *request)
 {
-	json_t *nodes = control_nodes();
-
-	if (nodes)
-		local_reply(c, api_status(nodes, group_epoch()));
-	else if (h2_request(control_controller(), "/v1/nodes", NULL, API_ASK_MS, api_on_nodes, c))
-		local_reply(c, api_status(api_known_nodes(), control_epoch()));
+	gather_all(api_on_found, c);
 }
 
 /* ---- tasks and why ---- */

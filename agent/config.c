@@ -286,6 +286,7 @@ static void config_take_numbers(struct config *c, cfg_t *cfg)
 	c->guests = cfg_getint(cfg, "guests");
 	c->headroom = cfg_getint(cfg, "headroom");
 	c->allow_root = cfg_getbool(cfg, "allow-root");
+	c->lazy = cfg_getbool(cfg, "lazy-thresholds");
 }
 
 static int config_take_nodes(struct config *c, cfg_t *cfg)
@@ -425,12 +426,13 @@ struct config *config_read(const char *file, FILE *errors)
 				CFG_FLOAT("capacity", -1, CFGF_NONE),
 				CFG_INT("dwell", 1000, CFGF_NONE),
 				CFG_INT("time-limit", 100, CFGF_NONE),
-				CFG_INT("lease", 2000, CFGF_NONE),
+				CFG_INT("lease", 10000, CFGF_NONE),
 				CFG_INT("heartbeat", 1000, CFGF_NONE),
 				CFG_INT("link-idle", 60000, CFGF_NONE),
 				CFG_INT("guests", 64, CFGF_NONE),
 				CFG_INT("headroom", 64, CFGF_NONE),
 				CFG_BOOL("allow-root", cfg_false, CFGF_NONE),
+				CFG_BOOL("lazy-thresholds", cfg_false, CFGF_NONE),
 				CFG_STR_LIST("exclude", NULL, CFGF_NONE),
 				CFG_STR("log", "info", CFGF_NONE),
 				CFG_SEC("peer", peer,

@@ -39,6 +39,7 @@ struct config {
 	unsigned int guests; /**< most guests at a time */
 	uint64_t headroom; /**< MiB of memory that must stay available */
 	bool allow_root;
+	bool lazy; /**< threshold changes ride on other messages */
 	char **exclude; /**< fnmatch patterns of programs */
 	size_t nexclude;
 	int log; /**< enum log_level */

@@ -1,193 +1,404 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Member's role: who the controller is, what it is told and asked, which
- * threshold it has decided. The controller's role is group.c; where both are
- * this agent, they call each other without the network.
+ * This node in the hierarchy. A step of the member (lib/eh) says what is to be
+ * done; it is done after the step, as it may lead to the next one. Answers that
+ * a message has at once, and an ask's whenever it comes, are the HTTP answer to
+ * it; everything else is a request of its own.
  */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "agent.h"
 #include "clock.h"
 #include "control.h"
-#include "group.h"
 #include "h2.h"
+#include "message.h"
 #include "node.h"
-#include "reason.h"
 #include "report.h"
 
-#define CONTROL_TICK_MS 250
-
-static struct peer *control_now;
+static struct eh_member *control_the_member;
 static struct event *control_timer, *control_soon;
-static uint64_t control_threshold_epoch;
-static struct report control_last; /* what the controller was told last */
-static uint64_t control_told_at;
-static bool control_force, control_under_way;
+static struct peer *control_parent, *control_top_hint;
+static struct eh_report control_told; /* to the member */
+static struct control_counts control_counted;
 
-/* ---- who is who ---- */
+/* What a step wants done. */
+struct control_update {
+	struct control_update *next;
+	struct eh_member_update up;
+	struct eh_message answer;
+	json_t *body;
+	enum eh_message_type type;
+	uint64_t id;
+};
 
-static bool control_same_group(const struct peer *p)
+struct control_updates {
+	struct control_update *first, **last;
+	bool lost;
+};
+
+/* A message that was received, while it can be answered. */
+struct control_incoming {
+	struct peer *from;
+	struct h2_answer *answer;
+};
+
+/* An ask of a peer that went further up. */
+struct control_pending {
+	struct control_pending *next;
+	struct peer *from;
+	uint64_t id, until;
+	struct h2_answer *answer;
+};
+static struct control_pending *control_pending;
+
+static const struct eh_topology *control_topology(void)
 {
-	struct eh_code ours = eh_code_parent(&agent.config->topology, agent.self);
-	struct eh_code its = eh_code_parent(&agent.config->topology, p->code);
-
-	return ours.level == its.level && ours.index == its.index;
+	return &agent.config->topology;
 }
 
-static struct peer *control_elect(void)
+static struct peer *control_peer(uint32_t node)
 {
-	struct peer *p, *best = peer_self();
-
-	for (p = peer_next(NULL); p; p = peer_next(p))
-		if (p->up && control_same_group(p) && p->code.index < best->code.index)
-			best = p;
-	return best;
+	return node == EH_NO_NODE ? NULL : peer_by_code((struct eh_code){ 0, node });
 }
 
-struct peer *control_controller(void)
+/* ---- out ---- */
+
+/* What the other side wants to know beside the member's own values. */
+static json_t *control_message(const struct eh_message *msg)
 {
-	return control_now;
+	json_t *body = message_to_json(control_topology(), msg);
+
+	if (!body)
+		return NULL;
+	json_object_set_new(body, "top", json_string(peer_code(control_top())));
+	if (msg->type == EH_MSG_REPORT)
+		json_object_set_new(body, "node", control_own_node());
+	return body;
 }
 
-uint64_t control_epoch(void)
+static int control_receive(struct peer *from, const json_t *body, struct control_incoming *in);
+
+struct control_call {
+	struct peer *to;
+};
+
+static void control_on_reply(void *ctx, int status, const json_t *reply)
 {
-	return control_threshold_epoch;
+	struct control_call *call = ctx;
+	struct peer *to = call->to;
+
+	free(call);
+	if (!control_the_member)
+		return;
+	if (status == 200 && json_object_size(reply))
+		control_receive(to, reply, NULL);
+	else if (status != 200 && (status || !to->up) && to->known)
+		/* an up link with no answer in time is only slow: heartbeats will tell */
+		control_step(
+			&(struct eh_member_event){ .type = EH_ME_GONE, .node = to->code.index });
 }
 
-static void control_report_now(void)
+static void control_request(struct peer *to, json_t *body)
 {
-	control_force = true;
-	event_active(control_soon, 0, 0);
-}
+	struct control_call *call = malloc(sizeof(*call));
 
-/* Who may become the controller is watched all the time. */
-static void control_pin_group(void)
-{
-	struct peer *p;
-
-	for (p = peer_next(NULL); p; p = peer_next(p))
-		peer_pin(p, control_same_group(p));
-}
-
-void control_peer_changed(struct peer *peer)
-{
-	struct peer *best = control_elect();
-
-	if (!peer->up && !peer->self && control_same_group(peer))
-		group_leave(peer);
-	if (best != control_now) {
-		control_now = best;
-		log_info("%s is the controller", best->self ? "this node" : peer_code(best));
-		api_event("controller", json_pack("{s:s}", "node", peer_code(best)));
-		if (!best->self)
-			group_end();
-		else if (group_begin())
-			log_error("no memory to be the controller; tasks stay at home");
+	if (!call) {
+		json_decref(body);
+		return;
 	}
-	control_report_now();
+	call->to = to;
+	if (h2_request(to, "/v1/control", body, 3 * agent.config->heartbeat, control_on_reply,
+		       call))
+		free(call);
 }
 
-/* ---- reports ---- */
-
-void control_threshold_set(void)
+/* The question of this peer that this answers; NULL: none. */
+static struct h2_answer *control_take_pending(const struct peer *from, uint64_t id)
 {
-	const struct node_settings *set = node_settings();
+	struct control_pending **at, *p;
+	struct h2_answer *answer;
 
-	api_event("threshold",
-		  json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
-			    set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
-			    "epoch", (json_int_t)control_threshold_epoch));
-	control_report_now();
+	for (at = &control_pending; (p = *at); at = &p->next) {
+		if (p->from != from || p->id != id)
+			continue;
+		*at = p->next;
+		answer = p->answer;
+		free(p);
+		return answer;
+	}
+	return NULL;
 }
 
-static void control_apply(uint64_t epoch, uint64_t threshold, uint64_t length)
+static void control_send(struct control_update *u, struct control_incoming *in)
+{
+	struct peer *to = control_peer(u->up.node);
+	struct h2_answer *answer = NULL;
+
+	if (!to || !u->body)
+		return;
+	control_counted.sent[u->type]++;
+	if (u->type != EH_MSG_REPORT && u->type != EH_MSG_ASK) {
+		if (in && in->answer && in->from == to) {
+			answer = in->answer;
+			in->answer = NULL;
+		} else if (u->type == EH_MSG_ANSWER) {
+			answer = control_take_pending(to, u->id);
+		}
+	}
+	if (answer)
+		h2_answer(answer, 200, u->body);
+	else
+		control_request(to, u->body);
+	u->body = NULL;
+}
+
+/* ---- what comes of a step ---- */
+
+static void control_on_update(void *ctx, const struct eh_member_update *up)
+{
+	struct control_updates *list = ctx;
+	struct control_update *u = calloc(1, sizeof(*u));
+
+	if (!u) {
+		list->lost = true;
+		return;
+	}
+	u->up = *up;
+	if (up->message) {
+		u->type = up->message->type;
+		u->id = up->message->id;
+		/* its lists end with the step; an answer has none that matter here */
+		if (up->type == EH_MU_SEND)
+			u->body = control_message(up->message);
+		else
+			u->answer = *up->message;
+	}
+	*list->last = u;
+	list->last = &u->next;
+}
+
+static void control_threshold(const struct eh_member_update *up)
 {
 	struct node_settings set = *node_settings();
 	char why[160];
 
-	if (epoch <= control_threshold_epoch || threshold > EHS_MAX_LOAD || length > EHS_MAX_LOAD)
+	if (up->threshold > EHS_MAX_LOAD || set.threshold == up->threshold)
 		return;
-	control_threshold_epoch = epoch;
-	if (set.threshold == threshold && set.length == length)
-		return;
-	set.threshold = threshold;
-	set.length = length;
+	set.threshold = up->threshold;
 	if (node_set(&set, why)) {
 		log_error("the threshold of epoch %llu cannot be set: %s",
-			  (unsigned long long)epoch, why);
+			  (unsigned long long)up->rule.epoch, why);
 		return;
 	}
-	log_debug("threshold %.3f, length %.3f (epoch %llu)", threshold / 1000.0, length / 1000.0,
-		  (unsigned long long)epoch);
+	log_debug("threshold %.3f (epoch %llu)", up->threshold / 1000.0,
+		  (unsigned long long)up->rule.epoch);
 	control_threshold_set();
 }
 
-static void control_on_reported(void *ctx, int status, const json_t *reply)
+static void control_role(unsigned int rank, uint32_t parent)
 {
-	uint64_t epoch, threshold, length;
+	struct peer *now = control_peer(parent);
 
-	control_under_way = false;
-	if (status != 200) {
-		/* not told: the next tick tries again */
-		control_told_at = 0;
+	if (now != control_parent) {
+		if (control_parent)
+			peer_pin(control_parent, false);
+		if (now)
+			peer_pin(now, true);
+		control_parent = now;
+		control_top_hint = now;
+	}
+	if (now)
+		log_info("leads %u level(s), reports to %s", rank, peer_code(now));
+	else if (rank == control_topology()->l)
+		log_info("leads all %u level(s)", rank);
+	else
+		log_info("leads %u level(s), looks for the controller above", rank);
+	api_event("controller",
+		  json_pack("{s:s,s:i,s:s?}", "node", peer_code(control_controller()), "levels",
+			    (int)rank, "parent", now ? peer_code(now) : NULL));
+}
+
+static void control_child(const struct eh_member_update *up)
+{
+	struct eh_code group = { up->rank, agent.self.index >> (control_topology()->n * up->rank) };
+	struct peer *p = control_peer(up->node);
+	char text[EH_CODE_TEXT];
+
+	if (!p)
+		return;
+	log_info("%s (%s) %s group %s%s%s", peer_code(p), peer_host(p),
+		 up->gone ? "is gone from" : "reports to us in",
+		 eh_code_format(control_topology(), group, text),
+		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
+	api_event("peer", json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host", peer_host(p),
+				    "agent", up->gone ? "down" : "up"));
+}
+
+static int control_step_in(const struct eh_member_event *event, struct control_incoming *in)
+{
+	struct control_updates list = { .last = &list.first };
+	struct control_update *u;
+	int err;
+
+	if (!control_the_member)
+		return 0;
+	err = eh_member_step(control_the_member, event, clock_ms(), control_on_update, &list);
+	if (list.lost || err == -ENOMEM)
+		log_error("no memory for all a step of the hierarchy wants done");
+	while ((u = list.first)) {
+		list.first = u->next;
+		switch (u->up.type) {
+		case EH_MU_SEND:
+			control_send(u, in);
+			break;
+		case EH_MU_ANSWER:
+			question_answered(&u->answer);
+			break;
+		case EH_MU_THRESHOLD:
+			control_threshold(&u->up);
+			break;
+		case EH_MU_ROLE:
+			control_role(u->up.rank, u->up.parent);
+			break;
+		case EH_MU_CHILD:
+			control_child(&u->up);
+			break;
+		}
+		json_decref(u->body);
+		free(u);
+	}
+	return err;
+}
+
+void control_step(const struct eh_member_event *event)
+{
+	control_step_in(event, NULL);
+}
+
+/* ---- in ---- */
+
+static int control_take(struct peer *from, const json_t *body, struct message *msg)
+{
+	const json_t *node = json_object_get(body, "node");
+	const char *top = json_string_value(json_object_get(body, "top"));
+	int err = message_from_json(control_topology(), body, msg);
+
+	if (err)
+		return err;
+	control_counted.received[msg->body.type]++;
+	if (json_is_object(node)) {
+		json_decref(from->said);
+		from->said = json_incref((json_t *)node);
+	}
+	if (top && from == control_parent && peer_by_text(top))
+		control_top_hint = peer_by_text(top);
+	return 0;
+}
+
+/* 0, or -EINVAL: it is no message, or one with values that cannot be. */
+static int control_receive(struct peer *from, const json_t *body, struct control_incoming *in)
+{
+	struct message msg;
+	int err = control_take(from, body, &msg);
+
+	if (!err)
+		err = control_step_in(&(struct eh_member_event){ .type = EH_ME_MESSAGE,
+								 .node = from->code.index,
+								 .message = &msg.body },
+				      in);
+	if (err == -EINVAL)
+		log_warning("%s sent what is no message of the hierarchy", peer_code(from));
+	return err;
+}
+
+static void control_wait(struct control_incoming *in, uint64_t id)
+{
+	struct control_pending *p = malloc(sizeof(*p));
+
+	if (!p)
+		return;
+	*p = (struct control_pending){ .next = control_pending,
+				       .from = in->from,
+				       .id = id,
+				       .until = clock_ms() + 3ull * agent.config->heartbeat,
+				       .answer = in->answer };
+	in->answer = NULL;
+	control_pending = p;
+}
+
+void control_on_message(struct peer *from, const json_t *body, struct h2_answer *answer)
+{
+	struct control_incoming in = { from, answer };
+	const char *type = json_string_value(json_object_get(body, "type"));
+
+	if (from->self || control_receive(from, body, &in) == -EINVAL) {
+		h2_answer(answer, 400,
+			  json_pack("{s:s}", "error", "not a message of the hierarchy"));
 		return;
 	}
-	if (!report_number(reply, "epoch", INT64_MAX, &epoch) &&
-	    !report_number(reply, "threshold", EHS_MAX_LOAD, &threshold) &&
-	    !report_number(reply, "length", EHS_MAX_LOAD, &length))
-		control_apply(epoch, threshold, length);
-	/* what happened meanwhile */
+	if (in.answer && !strcmp(type, message_name(EH_MSG_ASK)))
+		control_wait(&in, json_integer_value(json_object_get(body, "id")));
+	if (in.answer)
+		h2_answer(in.answer, 200, NULL);
+}
+
+json_t *control_on_drain(struct peer *from, const json_t *body, int *status)
+{
+	const json_t *flag = json_object_get(body, "draining");
+
+	if (!json_is_boolean(flag)) {
+		*status = 400;
+		return json_pack("{s:s}", "error", "draining is missing");
+	}
+	agent.draining = json_is_true(flag);
+	log_info("%s by %s", agent.draining ? "drained" : "undrained", peer_code(from));
 	control_touch();
+	return json_object();
 }
 
-static void control_tell_self(const struct report *r)
+/* ---- own load ---- */
+
+void control_touch_now(void)
 {
-	struct group_order order;
+	const json_t *id;
 	json_t *seen = guest_take_seen();
+	uint64_t ids[EH_SEEN_MAX];
+	struct eh_report now;
+	struct report r;
+	size_t i, n = 0;
 
-	if (!group_report(control_now, r, seen, &order))
-		control_apply(order.epoch, order.threshold, order.length);
+	node_refresh();
+	report_own(&r);
+	json_array_foreach(seen, i, id)
+		if (n < EH_SEEN_MAX)
+			ids[n++] = report_id(json_string_value(id));
 	json_decref(seen);
-}
-
-static void control_tell(const struct report *r)
-{
-	json_t *body;
-
-	if (r->state != control_last.state)
-		api_event("state",
-			  json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
-				    report_state_name(r->state), "load", r->load / 1000.0));
-	control_last = *r;
-	control_told_at = clock_ms();
-	control_force = false;
-	if (control_now->self) {
-		control_tell_self(r);
+	now = (struct eh_report){ .load = r.load,
+				  .threshold = r.threshold,
+				  .length = r.length,
+				  .floor = r.floor,
+				  .capacity = r.capacity,
+				  .draining = r.draining,
+				  .nodes = 1 };
+	if (eh_state(now.load, now.threshold, now.length) !=
+	    eh_state(control_told.load, control_told.threshold, control_told.length))
+		api_event("state", json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
+					     report_state_name(r.state), "load", r.load / 1000.0));
+	if (!n && !memcmp(&now, &control_told, sizeof(now)))
 		return;
-	}
-	body = report_to_json(r, guest_take_seen());
-	if (!body)
-		return;
-	if (!h2_request(control_now, "/v1/report", body, 3 * agent.config->heartbeat,
-			control_on_reported, NULL))
-		control_under_way = true;
+	control_told = now;
+	control_step(&(struct eh_member_event){
+		.type = EH_ME_LOAD, .report = now, .seen = ids, .nseen = n });
 }
 
 /* Runs once for all that happened in a round of the loop. */
 static void control_on_soon(evutil_socket_t fd, short what, void *arg)
 {
-	struct report now;
-
-	/* one at a time: what comes meanwhile is merged into the next */
-	if (!control_now || (control_under_way && !control_now->self))
-		return;
-	node_refresh();
-	report_own(&now);
-	if (control_force || report_matters(&control_last, &now))
-		control_tell(&now);
+	control_touch_now();
 }
 
 void control_touch(void)
@@ -196,240 +407,148 @@ void control_touch(void)
 		event_active(control_soon, 0, 0);
 }
 
+void control_threshold_set(void)
+{
+	const struct node_settings *set = node_settings();
+
+	api_event("threshold",
+		  json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
+			    set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
+			    "epoch", (json_int_t)control_epoch()));
+	control_touch();
+}
+
 static void control_on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	group_tick();
-	if (clock_ms() - control_told_at >= agent.config->heartbeat)
-		control_report_now();
-}
+	struct control_pending **at = &control_pending, *p;
 
-/* ---- asking ---- */
-
-struct control_question {
-	control_fn done;
-	void *ctx;
-};
-
-static void control_on_answer(void *ctx, int status, const json_t *reply)
-{
-	const char *to = json_string_value(json_object_get(reply, "to"));
-	struct control_question *q = ctx;
-	const char *name = json_string_value(json_object_get(reply, "reason"));
-	enum ehs_reason reason = EHS_REASON_NO_RECEIVER;
-	struct peer *peer = to ? peer_by_text(to) : NULL;
-	uint64_t probes = 0;
-
-	if (status != 200) {
-		reason = EHS_REASON_NO_CONTROLLER;
-	} else {
-		report_number(reply, "probes", UINT32_MAX, &probes);
-		if (name)
-			reason_parse(name, &reason);
+	control_touch_now();
+	control_step(&(struct eh_member_event){ .type = EH_ME_TICK });
+	question_tick();
+	while ((p = *at)) {
+		if (clock_ms() < p->until) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		h2_answer(p->answer, 200, NULL);
+		free(p);
 	}
-	q->done(q->ctx, peer, reason, probes);
-	free(q);
 }
 
-void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
-		 unsigned int time_ms, control_fn done, void *ctx)
-{
-	struct control_question *q;
-	struct group_choice choice;
-	json_t *body, *codes;
+/* ---- peers ---- */
 
-	node_refresh();
-	if (control_now && control_now->self) {
-		if (group_ask(control_now, id, size, node_load(), tried, ntried, &choice))
-			done(ctx, NULL, EHS_REASON_NO_CONTROLLER, 0);
-		else
-			done(ctx, choice.to, choice.reason, choice.probes);
-		return;
-	}
-	q = malloc(sizeof(*q));
-	codes = json_array();
-	for (unsigned int i = 0; i < ntried; i++)
-		json_array_append_new(codes, json_string(peer_code(tried[i])));
-	body = json_pack("{s:s,s:I,s:I,s:o}", "id", id, "size", (json_int_t)size, "load",
-			 (json_int_t)node_load(), "tried", codes);
-	if (!q || !body) {
-		json_decref(body);
-		goto no_controller;
-	}
-	q->done = done;
-	q->ctx = ctx;
-	if (control_now && !h2_request(control_now, "/v1/ask", body, time_ms, control_on_answer, q))
-		return;
-	if (!control_now)
-		json_decref(body);
-no_controller:
-	free(q);
-	done(ctx, NULL, EHS_REASON_NO_CONTROLLER, 0);
+void control_peer_changed(struct peer *p)
+{
+	if (!p->self && !p->up && p->down != PEER_UNLINKED)
+		control_step(
+			&(struct eh_member_event){ .type = EH_ME_GONE, .node = p->code.index });
 }
 
-static void control_on_nothing(void *ctx, int status, const json_t *reply)
+void control_peer_known(struct peer *p)
 {
-	/* only saves the controller the wait for the grant's end */
+	if (!p->self)
+		control_step(&(struct eh_member_event){
+			.type = p->known ? EH_ME_KNOWN : EH_ME_UNKNOWN, .node = p->code.index });
 }
 
-void control_failed(const char *id, struct peer *to)
-{
-	json_t *body;
+/* ---- what others want to know ---- */
 
-	if (!control_now)
-		return;
-	if (control_now->self) {
-		group_failed(id, to);
-		return;
-	}
-	body = json_pack("{s:s,s:s}", "id", id, "to", peer_code(to));
-	if (body)
-		h2_request(control_now, "/v1/failed", body, agent.config->heartbeat,
-			   control_on_nothing, NULL);
+struct peer *control_controller(void)
+{
+	return control_rank() || !control_parent ? peer_self() : control_parent;
 }
 
-/* ---- handlers ---- */
-
-static json_t *control_refuse(int *status, int code, const char *why)
+struct peer *control_top(void)
 {
-	*status = code;
-	return json_pack("{s:s}", "error", why);
+	if (control_parent && control_top_hint && control_top_hint->known)
+		return control_top_hint;
+	return peer_self();
 }
 
-json_t *control_on_report(struct peer *from, const json_t *body, int *status)
+unsigned int control_rank(void)
 {
-	struct group_order order;
-	struct report r;
-
-	if (report_from_json(&r, body))
-		return control_refuse(status, 400, "not a report");
-	if (!group_active() || !control_same_group(from))
-		return control_refuse(status, 409, "not the controller");
-	if (group_report(from, &r, json_object_get(body, "seen"), &order))
-		return control_refuse(status, 503, "no memory");
-	return json_pack("{s:I,s:I,s:I}", "epoch", (json_int_t)order.epoch, "threshold",
-			 (json_int_t)order.threshold, "length", (json_int_t)order.length);
+	return control_the_member ? eh_member_rank(control_the_member) : 0;
 }
 
-json_t *control_on_ask(struct peer *from, const json_t *body, int *status)
+const struct eh_member *control_member(void)
 {
-	const char *id = json_string_value(json_object_get(body, "id"));
-	const json_t *codes = json_object_get(body, "tried"), *code;
-	struct peer *tried[1 << EH_N_MAX];
-	struct group_choice choice;
-	unsigned int ntried = 0;
-	uint64_t size, load;
-	size_t i;
-
-	if (!id || report_number(body, "size", UINT32_MAX, &size) ||
-	    report_number(body, "load", UINT32_MAX, &load))
-		return control_refuse(status, 400, "not a question: id, size, load");
-	json_array_foreach((json_t *)codes, i, code) {
-		struct peer *p =
-			json_is_string(code) ? peer_by_text(json_string_value(code)) : NULL;
-
-		if (p && control_same_group(p) && ntried < sizeof(tried) / sizeof(tried[0]))
-			tried[ntried++] = p;
-	}
-	if (!control_same_group(from) || group_ask(from, id, size, load, tried, ntried, &choice))
-		return control_refuse(status, 409,
-				      "not your controller, or no report from you yet");
-	return json_pack("{s:s?,s:s,s:i,s:s}", "to", choice.to ? peer_code(choice.to) : NULL,
-			 "reason", reason_name(choice.reason), "probes", (int)choice.probes,
-			 "found", report_state_name(choice.found));
+	return control_the_member;
 }
 
-json_t *control_on_failed(struct peer *from, const json_t *body, int *status)
+uint64_t control_epoch(void)
 {
-	const char *id = json_string_value(json_object_get(body, "id"));
-	const char *to = json_string_value(json_object_get(body, "to"));
-	struct peer *peer = to ? peer_by_text(to) : NULL;
-
-	if (!id || !peer || !control_same_group(peer))
-		return control_refuse(status, 400, "id, or to is no node of this group");
-	group_failed(id, peer);
-	return json_object();
+	return control_the_member ? eh_member_rule(control_the_member).epoch : 0;
 }
 
-json_t *control_on_threshold(struct peer *from, const json_t *body, int *status)
+const struct control_counts *control_counts(void)
 {
-	uint64_t epoch, threshold, length;
-
-	if (report_number(body, "epoch", INT64_MAX, &epoch) ||
-	    report_number(body, "threshold", EHS_MAX_LOAD, &threshold) ||
-	    report_number(body, "length", EHS_MAX_LOAD, &length))
-		return control_refuse(status, 400, "not a threshold: epoch, threshold, length");
-	control_apply(epoch, threshold, length);
-	return json_object();
-}
-
-json_t *control_nodes(void)
-{
-	return group_nodes();
+	return &control_counted;
 }
 
 json_t *control_own_node(void)
 {
-	struct eh_code parent = eh_code_parent(&agent.config->topology, agent.self);
-	char of[EH_CODE_TEXT];
+	json_t *of = json_array();
 	struct report r;
 
-	node_refresh();
+	for (unsigned int level = 1; level <= control_rank(); level++) {
+		struct eh_code group = { level,
+					 agent.self.index >> (control_topology()->n * level) };
+		char text[EH_CODE_TEXT];
+
+		json_array_append_new(of,
+				      json_string(eh_code_format(control_topology(), group, text)));
+	}
 	report_own(&r);
 	r.load = node_load();
-	return report_node(&r, agent.code, peer_host(peer_self()),
-			   group_active() ? eh_code_format(&agent.config->topology, parent, of)
-					  : NULL);
-}
-
-json_t *control_on_nodes(struct peer *from, const json_t *body, int *status)
-{
-	json_t *nodes = control_nodes();
-
-	if (!nodes)
-		return control_refuse(status, 409, "not the controller");
-	return json_pack("{s:I,s:o}", "epoch", (json_int_t)group_epoch(), "nodes", nodes);
-}
-
-json_t *control_on_drain(struct peer *from, const json_t *body, int *status)
-{
-	const json_t *flag = json_object_get(body, "draining");
-
-	if (!json_is_boolean(flag))
-		return control_refuse(status, 400, "draining is missing");
-	agent.draining = json_is_true(flag);
-	log_info("%s by %s", agent.draining ? "drained" : "undrained", peer_code(from));
-	control_report_now();
-	return json_object();
+	return report_node(&r, agent.code, peer_host(peer_self()), of);
 }
 
 /* ---- set-up ---- */
 
 int control_init(void)
 {
-	const struct timeval tick = { 0, CONTROL_TICK_MS * 1000 };
+	struct eh_member_options options = {
+		.topology = agent.config->topology,
+		.self = agent.self.index,
+		.heartbeat_ms = agent.config->heartbeat,
+		.grant_ms = agent.config->lease,
+		.calm_ms = 2 * agent.config->heartbeat,
+		.least = true,
+		.lazy = agent.config->lazy,
+	};
+	const unsigned int ms = agent.config->heartbeat / 8 + 1;
+	const struct timeval tick = { ms / 1000, ms % 1000 * 1000 };
+	struct peer *p;
 
+	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
+		options.seed = clock_us();
+	control_the_member = eh_member_new(&options);
 	control_timer = event_new(agent.base, -1, EV_PERSIST, control_on_tick, NULL);
 	control_soon = event_new(agent.base, -1, 0, control_on_soon, NULL);
-	if (!control_timer || !control_soon)
+	if (!control_the_member || !control_timer || !control_soon)
 		return -ENOMEM;
 	evtimer_add(control_timer, &tick);
-	control_pin_group();
-	control_peer_changed(peer_self());
+	control_touch_now();
+	for (p = peer_next(NULL); p; p = peer_next(p))
+		control_peer_known(p);
 	return 0;
-}
-
-void control_reload(void)
-{
-	control_pin_group();
-	control_peer_changed(peer_self());
 }
 
 void control_exit(void)
 {
+	struct control_pending *p;
+
+	while ((p = control_pending)) {
+		control_pending = p->next;
+		h2_answer(p->answer, 503, NULL);
+		free(p);
+	}
 	if (control_timer)
 		event_free(control_timer);
 	if (control_soon)
 		event_free(control_soon);
 	control_timer = control_soon = NULL;
-	group_end();
+	eh_member_free(control_the_member);
+	control_the_member = NULL;
 }

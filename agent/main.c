@@ -31,12 +31,9 @@
 struct agent agent;
 
 static const struct h2_route main_routes[] = {
-	{ .method = "POST", .path = "/v1/report", .json = control_on_report },
-	{ .method = "POST", .path = "/v1/ask", .json = control_on_ask },
-	{ .method = "POST", .path = "/v1/failed", .json = control_on_failed },
-	{ .method = "POST", .path = "/v1/threshold", .json = control_on_threshold },
+	{ .method = "POST", .path = "/v1/control", .later = control_on_message },
 	{ .method = "POST", .path = "/v1/drain", .json = control_on_drain },
-	{ .method = "GET", .path = "/v1/nodes", .json = control_on_nodes },
+	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "POST", .path = "/v1/reserve", .later = guest_reserve },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
 	{ 0 },
@@ -81,7 +78,6 @@ static void main_reload(void)
 		peer_reload();
 		server_reload();
 		node_reload(old);
-		control_reload();
 		config_free(old);
 		log_info("reload: %s is in force", now->file);
 	}

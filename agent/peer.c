@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "control.h"
 #include "link.h"
 
 static struct peer **peers;
@@ -48,11 +49,13 @@ static void peer_forget(struct peer *p, const char *why)
 	if (!p->known)
 		return;
 	p->known = false;
+	control_peer_known(p);
 	link_update(p, why);
 }
 
 static void peer_free(struct peer *p)
 {
+	json_decref(p->said);
 	free(p->host);
 	free(p);
 }
@@ -72,6 +75,7 @@ static int peer_learn(struct eh_code code, const char *host, const struct addres
 	p->address = *address;
 	p->known = true;
 	link_update(p, moved ? "its address or host changed" : NULL);
+	control_peer_known(p);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <jansson.h>
 #include "config.h"
 
 struct h2_conn;
@@ -40,6 +41,7 @@ struct peer {
 	char users[20]; /**< its user_digest() */
 	uint64_t ran; /**< tasks of this node that started there */
 	int64_t skew_ms; /**< its clock less ours, at the hello */
+	json_t *said; /**< its last report of itself, as in `status --json`; NULL: none */
 	/* private to peer.c */
 	size_t place; /* in the table */
 	/* private to link.c */

@@ -20,6 +20,7 @@
 #include "placement.h"
 #include "reason.h"
 #include "record.h"
+#include "report.h"
 #include "tally.h"
 #include "user.h"
 
@@ -52,7 +53,7 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
 	record_step(p, "stays at home: %s", reason_name(reason));
 	if (p->to && !p->explicit_node)
-		control_failed(p->id, p->to);
+		control_failed(p->id, p->to, &p->decider);
 	p->to = NULL;
 	p->decided = NULL;
 	placement_open--;
@@ -123,7 +124,7 @@ static void placement_refused(struct placement *p, enum ehs_reason reason, const
 		placement_stay(p, reason, text);
 		return;
 	}
-	control_failed(p->id, p->to);
+	control_failed(p->id, p->to, &p->decider);
 	p->tried[p->ntried++] = p->to;
 	p->to = NULL;
 	if (p->ntried == PLACEMENT_TRIES)
@@ -144,7 +145,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 	if (p->phase != PLACEMENT_OPEN) {
 		/* too late: what it reserved ends with its lease */
 		if (p->to && !p->explicit_node)
-			control_failed(p->id, p->to);
+			control_failed(p->id, p->to, &p->decider);
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
 		placement_go(p, token, lease > 0 && lease < 60000 ? lease : agent.config->lease);
 	} else {
@@ -218,20 +219,38 @@ static void placement_on_program(void *ctx, json_t *identity)
 	record_release(p);
 }
 
-static void placement_on_answer(void *ctx, struct peer *to, enum ehs_reason reason,
-				unsigned int probes)
+/* Who was asked and how it was, and the way in the hypercube: for `why`. */
+static void placement_note_path(struct placement *p, const struct control_answer *answer)
+{
+	const struct eh_topology *t = &agent.config->topology;
+	char group[EH_CODE_TEXT];
+
+	for (size_t i = 0; i < answer->npath; i++) {
+		const struct eh_probe *probe = &answer->path[i];
+		struct eh_code code = { probe->level, agent.self.index >> (t->n * probe->level) };
+		struct peer *at = peer_by_code((struct eh_code){ 0, probe->node });
+
+		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
+			    at ? peer_code(at) : "?", report_state_name(probe->state));
+	}
+}
+
+static void placement_on_answer(void *ctx, const struct control_answer *answer)
 {
 	struct placement *p = ctx;
 
-	p->probes = probes;
+	p->probes += answer->probes;
+	placement_note_path(p, answer);
+	if (answer->npath)
+		p->decider = answer->path[answer->npath - 1];
 	if (p->phase != PLACEMENT_OPEN) {
-		if (to)
-			control_failed(p->id, to);
-	} else if (!to) {
-		placement_stay(p, reason, NULL);
+		if (answer->to)
+			control_failed(p->id, answer->to, &p->decider);
+	} else if (!answer->to) {
+		placement_stay(p, answer->reason, NULL);
 	} else {
-		record_step(p, "the controller says %s", peer_code(to));
-		p->to = to;
+		record_step(p, "the controller says %s", peer_code(answer->to));
+		p->to = answer->to;
 		placement_ready(p);
 	}
 	record_release(p);
@@ -292,7 +311,7 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	record_hold(p);
 	placement_open++;
 	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
-		       (int)p->pid);
+		    (int)p->pid);
 	if (placement_open > PLACEMENT_OPEN_MAX) {
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
@@ -348,13 +367,13 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 	if (p->phase == PLACEMENT_OVER)
 		return;
 	record_step(p, "%s did not start it (%s): runs at home", peer_code(p->to),
-		       reason_name(reason));
+		    reason_name(reason));
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
 	if (!p->explicit_node)
-		control_failed(p->id, p->to);
+		control_failed(p->id, p->to, &p->decider);
 	p->to = NULL;
 	placement_event(p);
 	record_over(p);
@@ -442,4 +461,3 @@ enum ehs_reason placement_reason(const struct placement *p)
 {
 	return p->reason;
 }
-

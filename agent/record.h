@@ -45,6 +45,7 @@ struct placement {
 	bool program_known;
 	struct peer *to, *tried[PLACEMENT_TRIES];
 	unsigned int ntried, time_ms, probes;
+	struct eh_probe decider; /* the controller that said `to` */
 	enum ehs_reason reason;
 	char text[200];
 	int64_t started; /* wall clock, ms */

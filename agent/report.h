@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file report.h
- * What a member tells its controller of itself (POST /v1/report).
+ * What this node says of itself: to the member of the hierarchy, and to people.
  */
 #ifndef AGENT_REPORT_H
 #define AGENT_REPORT_H
@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "eh/eh.h"
-
-#define REPORT_SEEN_MAX 1024
 
 struct report {
 	uint64_t load, threshold, length, floor, capacity;
@@ -23,15 +21,9 @@ struct report {
 
 /** This node's, now. */
 void report_own(struct report *out);
-/** Whether the controller should hear of `now`, having heard of `before`. */
-bool report_matters(const struct report *before, const struct report *now);
-/** `seen` is stolen and may be NULL. NULL: no memory. */
-json_t *report_to_json(const struct report *r, json_t *seen);
-/** 0 or -EINVAL. */
-int report_from_json(struct report *out, const json_t *body);
 /** A node of `status --json`. */
 json_t *report_node(const struct report *r, const char *code, const char *host,
-		    const char *controller_of);
+		    json_t *controller_of_stolen);
 const char *report_state_name(enum eh_state state);
 /** Number of a placement's id for lib/eh. */
 uint64_t report_id(const char *placement);

@@ -11,7 +11,7 @@ static void answer(struct eh_member *m, struct eh_message *msg)
 {
 	msg->type = EH_MSG_ANSWER;
 	if (msg->nroute) {
-		member_send(m, msg->route[--msg->nroute], msg);
+		eh_member_send(m, msg->route[--msg->nroute], msg);
 		return;
 	}
 	msg->rule = m->rule;
@@ -43,28 +43,27 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 
 	if (level == 1) {
 		/* the home knows its own load best */
-		lead_step(m, 1,
-			  &(struct eh_event){ .type = EH_EV_REPORT,
-					      .child = event.child,
-					      .load = msg->at_home.load },
-			  NULL);
+		eh_lead_step(m, 1,
+			     &(struct eh_event){ .type = EH_EV_REPORT,
+						 .child = event.child,
+						 .load = msg->at_home.load },
+			     NULL);
 		for (size_t i = 0; i < msg->ntried; i++)
 			if (role_together(m, msg->tried[i], 1))
 				tried[role_digit(m, msg->tried[i], 1) / 64] |=
 					1ull << role_digit(m, msg->tried[i], 1) % 64;
 	}
-	if (lead_step(m, level, &event, &up)) {
+	if (eh_lead_step(m, level, &event, &up)) {
 		/* it has not reported yet, or there is no memory */
 		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
 		return true;
 	}
 	msg->probes += up.probes;
 	if (up.probes && msg->npath < EH_ROUTE_MAX)
-		msg->path[msg->npath++] =
-			(struct eh_probe){ level, m->options.self, up.own };
+		msg->path[msg->npath++] = (struct eh_probe){ level, m->options.self, up.own };
 	if (up.type == EH_UP_ASK)
 		return false;
-	lead_own(m, level, NULL, 0);
+	eh_lead_own(m, level, NULL, 0);
 	if (up.type == EH_UP_PLACE) {
 		msg->to = level == 1 ? first | up.child : up.node;
 		msg->why = EH_WHY_SENDER;
@@ -76,8 +75,7 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 }
 
 /* `from` is the child, or home itself, that asks the controller of this level. */
-static void ask_here(struct eh_member *m, unsigned int level, uint32_t from,
-		     struct eh_message *msg)
+static void ask_here(struct eh_member *m, unsigned int level, uint32_t from, struct eh_message *msg)
 {
 	for (; level <= m->rank; level++, from = m->options.self)
 		if (ask_group(m, level, from, msg))
@@ -90,11 +88,11 @@ static void ask_here(struct eh_member *m, unsigned int level, uint32_t from,
 		msg->level = level;
 		if (msg->home != m->options.self)
 			msg->route[msg->nroute++] = m->options.self;
-		member_send(m, m->parent, msg);
+		eh_member_send(m, m->parent, msg);
 	}
 }
 
-void ask_own(struct eh_member *m, const struct eh_member_event *event)
+void eh_ask_own(struct eh_member *m, const struct eh_member_event *event)
 {
 	struct eh_message msg = { .type = EH_MSG_ASK,
 				  .level = 1,
@@ -111,7 +109,7 @@ void ask_own(struct eh_member *m, const struct eh_member_event *event)
 	ask_here(m, 1, m->options.self, &msg);
 }
 
-void ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+void eh_ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	struct eh_message copy = *msg;
 
@@ -125,31 +123,30 @@ void ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg
 		ask_here(m, msg->level, from, &copy);
 }
 
-void ask_on_answer(struct eh_member *m, const struct eh_message *msg)
+void eh_ask_on_answer(struct eh_member *m, const struct eh_message *msg)
 {
 	struct eh_message copy = *msg;
 
 	answer(m, &copy);
 }
 
-void ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who)
+void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who)
 {
 	if (!who->level || who->level > role_top(m))
 		return;
 	if (who->node != m->options.self) {
-		member_send(m, who->node,
-			    &(struct eh_message){ .type = EH_MSG_FAILED,
-						  .level = who->level,
-						  .id = id,
-						  .to = to });
+		eh_member_send(
+			m, who->node,
+			&(struct eh_message){
+				.type = EH_MSG_FAILED, .level = who->level, .id = id, .to = to });
 		return;
 	}
 	if (who->level > m->rank || !role_together(m, to, who->level))
 		return;
-	lead_step(m, who->level,
-		  &(struct eh_event){ .type = EH_EV_FAILED,
-				      .child = role_digit(m, to, who->level),
-				      .id = id },
-		  NULL);
-	lead_own(m, who->level, NULL, 0);
+	eh_lead_step(m, who->level,
+		     &(struct eh_event){ .type = EH_EV_FAILED,
+					 .child = role_digit(m, to, who->level),
+					 .id = id },
+		     NULL);
+	eh_lead_own(m, who->level, NULL, 0);
 }

@@ -13,7 +13,7 @@ static unsigned int lead_width(const struct eh_member *m)
 	return 1u << m->options.topology.n;
 }
 
-void lead_free(struct lead *lead)
+void eh_lead_free(struct lead *lead)
 {
 	eh_group_free(lead->group);
 	free(lead->slots);
@@ -37,8 +37,8 @@ static void lead_on_update(void *ctx, const struct eh_update *up)
 		*result->outcome = *up;
 }
 
-int lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
-	      struct eh_update *outcome)
+int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
+		 struct eh_update *outcome)
 {
 	struct lead_result result = { .outcome = outcome };
 	int err = eh_step(m->lead[level].group, event, m->now, lead_on_update, &result);
@@ -46,7 +46,7 @@ int lead_step(struct eh_member *m, unsigned int level, const struct eh_event *ev
 	if (err == -ENOMEM)
 		m->no_memory = true;
 	/* only the top decides one that we have not got yet */
-	member_adopt(m, &result.rule);
+	eh_member_adopt(m, &result.rule);
 	return err;
 }
 
@@ -68,16 +68,15 @@ static void lead_take(struct eh_member *m, unsigned int level, unsigned int digi
 		event.floor = r->floor;
 		event.capacity = r->capacity;
 		event.nodes = r->nodes;
-		lead_step(m, level, &event, NULL);
+		eh_lead_step(m, level, &event, NULL);
 	}
 	if (known ? c.draining != r->draining : r->draining)
-		lead_step(m, level,
-			  &(struct eh_event){ .type = EH_EV_DRAIN,
-					      .child = digit,
-					      .flag = r->draining },
-			  NULL);
+		eh_lead_step(m, level,
+			     &(struct eh_event){
+				     .type = EH_EV_DRAIN, .child = digit, .flag = r->draining },
+			     NULL);
 	event.type = EH_EV_REPORT;
-	lead_step(m, level, &event, NULL);
+	eh_lead_step(m, level, &event, NULL);
 }
 
 static void lead_note_seen(struct eh_member *m, const uint64_t *seen, size_t nseen)
@@ -87,7 +86,7 @@ static void lead_note_seen(struct eh_member *m, const uint64_t *seen, size_t nse
 		m->seen[m->nseen++] = seen[i];
 }
 
-void lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen)
+void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen)
 {
 	for (; level < m->rank; level++) {
 		struct eh_candidate best[EH_BEST_MAX];
@@ -103,10 +102,9 @@ void lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, siz
 						.floor = sums.floor,
 						.capacity = sums.capacity,
 						.nodes = sums.nodes };
-			more.nbest = eh_group_best(m->lead[level].group,
-						   role_group(m, m->options.self, 1)
-							   << m->options.topology.n,
-						   best);
+			more.nbest = eh_group_best(
+				m->lead[level].group,
+				role_group(m, m->options.self, 1) << m->options.topology.n, best);
 		}
 		lead_take(m, level + 1, role_digit(m, m->options.self, level + 1), &r, true, &more);
 	}
@@ -116,7 +114,7 @@ void lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, siz
 
 /* ---- roles ---- */
 
-int lead_promote(struct eh_member *m)
+int eh_lead_promote(struct eh_member *m)
 {
 	unsigned int level = m->rank + 1;
 	struct lead lead = { .slots = malloc(lead_width(m) * sizeof(*lead.slots)) };
@@ -131,7 +129,7 @@ int lead_promote(struct eh_member *m)
 		.seed = m->options.seed + level,
 	});
 	if (!lead.slots || !lead.group) {
-		lead_free(&lead);
+		eh_lead_free(&lead);
 		return -ENOMEM;
 	}
 	for (unsigned int i = 0; i < lead_width(m); i++)
@@ -142,19 +140,19 @@ int lead_promote(struct eh_member *m)
 	m->parent = EH_NO_NODE;
 	m->attached = false;
 	if (m->rule.capacity)
-		lead_step(m, level, &(struct eh_event){ .type = EH_EV_RULE, .rule = m->rule },
-			  NULL);
-	lead_own(m, level - 1, NULL, 0);
+		eh_lead_step(m, level, &(struct eh_event){ .type = EH_EV_RULE, .rule = m->rule },
+			     NULL);
+	eh_lead_own(m, level - 1, NULL, 0);
 	/* those who look for a parent find us; the others are claimed when they have had the time to */
 	m->claim_at = m->now + m->options.heartbeat_ms / 2;
 	if (m->rank == role_top(m))
-		member_role(m);
+		eh_member_role(m);
 	else
-		seek_begin(m, EH_NO_NODE);
+		eh_seek_begin(m, EH_NO_NODE);
 	return 0;
 }
 
-void lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
+void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 {
 	unsigned int level = m->rank;
 
@@ -165,23 +163,29 @@ void lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 			uint32_t child = m->lead[level].slots[i].node;
 
 			if (child != EH_NO_NODE && child != m->options.self)
-				member_send(m, child,
-					    &(struct eh_message){ .type = EH_MSG_REDIRECT,
-								  .level = level,
-								  .to = to });
+				eh_member_send(m, child,
+					       &(struct eh_message){ .type = EH_MSG_REDIRECT,
+								     .level = level,
+								     .to = to });
 		}
-		lead_free(&m->lead[level]);
+		eh_lead_free(&m->lead[level]);
 	}
-	seek_begin(m, to);
+	eh_seek_begin(m, to);
 }
 
 static void lead_redirect(struct eh_member *m, uint32_t who, unsigned int level, uint32_t to)
 {
-	member_send(m, who,
-		    &(struct eh_message){ .type = EH_MSG_REDIRECT, .level = level, .to = to });
+	eh_member_send(m, who,
+		       &(struct eh_message){ .type = EH_MSG_REDIRECT, .level = level, .to = to });
 }
 
-void lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+static void lead_tell(struct eh_member *m, uint32_t node, unsigned int level, bool gone)
+{
+	m->emit(m->ctx, &(struct eh_member_update){
+				.type = EH_MU_CHILD, .node = node, .rank = level, .gone = gone });
+}
+
+void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	unsigned int level = msg->level, digit = role_digit(m, from, level);
 	uint32_t self = m->options.self;
@@ -210,6 +214,8 @@ void lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message 
 		}
 		lead_redirect(m, slot->node, level - 1, from);
 	}
+	if (slot->node != from)
+		lead_tell(m, from, level, false);
 	slot->node = from;
 	slot->heard = m->now;
 	lead_take(m, level, digit, &msg->report, msg->rule.epoch == m->rule.epoch,
@@ -217,12 +223,12 @@ void lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message 
 				      .nseen = msg->nseen,
 				      .best = msg->best,
 				      .nbest = msg->nbest });
-	lead_own(m, level, msg->seen, msg->nseen);
-	member_send(m, from, &(struct eh_message){ .type = EH_MSG_ORDER, .level = level });
+	eh_lead_own(m, level, msg->seen, msg->nseen);
+	eh_member_send(m, from, &(struct eh_message){ .type = EH_MSG_ORDER, .level = level });
 }
 
 /* `from` leads its group of this level, hence all its groups below. */
-void lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	uint32_t self = m->options.self;
 	unsigned int level = 1;
@@ -232,23 +238,24 @@ void lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *
 			return;
 	if (m->rank >= level) {
 		if (from < self)
-			lead_demote(m, level - 1, from);
+			eh_lead_demote(m, level - 1, from);
 		else
-			member_send(m, from,
-				    &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+			eh_member_send(
+				m, from,
+				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
 	} else if (m->attached && m->parent < from) {
 		lead_redirect(m, from, msg->level, m->parent);
 	} else if (m->rank < level - 1) {
 		if (m->attached)
 			lead_redirect(m, from, msg->level, m->parent);
 	} else if (m->attached && m->parent == from) {
-		report_due(m, true);
+		eh_report_due(m, true);
 	} else if (from < self) {
-		seek_begin(m, from);
+		eh_seek_begin(m, from);
 	}
 }
 
-void lead_gone(struct eh_member *m, uint32_t node)
+void eh_lead_gone(struct eh_member *m, uint32_t node)
 {
 	for (unsigned int level = 1; level <= m->rank; level++) {
 		unsigned int digit = role_digit(m, node, level);
@@ -257,13 +264,14 @@ void lead_gone(struct eh_member *m, uint32_t node)
 		if (!role_together(m, node, level) || slot->node != node)
 			continue;
 		slot->node = EH_NO_NODE;
-		lead_step(m, level, &(struct eh_event){ .type = EH_EV_LEAVE, .child = digit },
-			  NULL);
-		lead_own(m, level, NULL, 0);
+		lead_tell(m, node, level, true);
+		eh_lead_step(m, level, &(struct eh_event){ .type = EH_EV_LEAVE, .child = digit },
+			     NULL);
+		eh_lead_own(m, level, NULL, 0);
 	}
 }
 
-void lead_expire(struct eh_member *m)
+void eh_lead_expire(struct eh_member *m)
 {
 	for (unsigned int level = 1; level <= m->rank; level++) {
 		for (unsigned int i = 0; i < lead_width(m); i++) {
@@ -272,12 +280,12 @@ void lead_expire(struct eh_member *m)
 			if (slot->node == EH_NO_NODE || slot->node == m->options.self ||
 			    m->now - slot->heard <= 3ull * m->options.heartbeat_ms)
 				continue;
-			known_suspect(m, slot->node);
-			lead_gone(m, slot->node);
+			eh_known_suspect(m, slot->node);
+			eh_lead_gone(m, slot->node);
 		}
-		lead_step(m, level, &(struct eh_event){ .type = EH_EV_TICK }, NULL);
+		eh_lead_step(m, level, &(struct eh_event){ .type = EH_EV_TICK }, NULL);
 	}
-	lead_own(m, 0, NULL, 0);
+	eh_lead_own(m, 0, NULL, 0);
 }
 
 /* ---- claims: who is not there may follow another ---- */
@@ -302,7 +310,7 @@ static const struct known *lead_next(const struct eh_member *m, unsigned int lev
 	return first;
 }
 
-void lead_claim(struct eh_member *m)
+void eh_lead_claim(struct eh_member *m)
 {
 	for (unsigned int level = 1; level <= m->rank; level++) {
 		for (unsigned int i = 0; i < lead_width(m); i++) {
@@ -315,8 +323,9 @@ void lead_claim(struct eh_member *m)
 			if (!k)
 				continue;
 			slot->claimed = k->node;
-			member_send(m, k->node,
-				    &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+			eh_member_send(
+				m, k->node,
+				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
 		}
 	}
 }

@@ -27,25 +27,23 @@ void eh_member_free(struct eh_member *m)
 	if (!m)
 		return;
 	for (unsigned int level = 1; level <= m->rank; level++)
-		lead_free(&m->lead[level]);
+		eh_lead_free(&m->lead[level]);
 	free(m->known);
 	free(m);
 }
 
-void member_send(struct eh_member *m, uint32_t to, struct eh_message *message)
+void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message)
 {
 	message->rule = m->rule;
-	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_SEND,
-						    .node = to,
-						    .message = message,
-						    .rule = m->rule });
+	m->emit(m->ctx,
+		&(struct eh_member_update){
+			.type = EH_MU_SEND, .node = to, .message = message, .rule = m->rule });
 }
 
-void member_role(struct eh_member *m)
+void eh_member_role(struct eh_member *m)
 {
-	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_ROLE,
-						    .rank = m->rank,
-						    .parent = m->parent });
+	m->emit(m->ctx, &(struct eh_member_update){
+				.type = EH_MU_ROLE, .rank = m->rank, .parent = m->parent });
 }
 
 /* Equal epochs of two tops that did not know of each other: any order will do that all agree on. */
@@ -65,14 +63,14 @@ static void tell_children(struct eh_member *m)
 			uint32_t child = m->lead[level].slots[i].node;
 
 			if (child != EH_NO_NODE && child != m->options.self)
-				member_send(m, child,
-					    &(struct eh_message){ .type = EH_MSG_ORDER,
-								  .level = level });
+				eh_member_send(m, child,
+					       &(struct eh_message){ .type = EH_MSG_ORDER,
+								     .level = level });
 		}
 	}
 }
 
-void member_adopt(struct eh_member *m, const struct eh_rule *rule)
+void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
 {
 	uint64_t threshold;
 
@@ -83,19 +81,18 @@ void member_adopt(struct eh_member *m, const struct eh_rule *rule)
 	if (threshold < m->own.floor)
 		threshold = m->own.floor;
 	m->own.threshold = threshold;
-	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_THRESHOLD,
-						    .threshold = threshold,
-						    .rule = *rule });
+	m->emit(m->ctx, &(struct eh_member_update){
+				.type = EH_MU_THRESHOLD, .threshold = threshold, .rule = *rule });
 	for (unsigned int level = 1; level <= m->rank; level++) {
 		struct eh_sums sums;
 
 		/* the top's own group has it already when the rule is its decision */
 		eh_group_sums(m->lead[level].group, &sums);
 		if (level < role_top(m) || sums.epoch != rule->epoch)
-			lead_step(m, level,
-				  &(struct eh_event){ .type = EH_EV_RULE, .rule = *rule }, NULL);
+			eh_lead_step(m, level,
+				     &(struct eh_event){ .type = EH_EV_RULE, .rule = *rule }, NULL);
 	}
-	lead_own(m, 0, NULL, 0);
+	eh_lead_own(m, 0, NULL, 0);
 	if (!m->options.lazy)
 		tell_children(m);
 }
@@ -146,54 +143,54 @@ static bool message_is_valid(const struct eh_member *m, const struct eh_message 
 
 static void on_message(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
-	known_alive(m, from);
-	member_adopt(m, &msg->rule);
+	eh_known_alive(m, from);
+	eh_member_adopt(m, &msg->rule);
 	switch (msg->type) {
 	case EH_MSG_REPORT:
-		lead_on_report(m, from, msg);
+		eh_lead_on_report(m, from, msg);
 		break;
 	case EH_MSG_ORDER:
-		seek_on_order(m, from, msg);
+		eh_seek_on_order(m, from, msg);
 		break;
 	case EH_MSG_REDIRECT:
-		seek_on_redirect(m, from, msg);
+		eh_seek_on_redirect(m, from, msg);
 		break;
 	case EH_MSG_CLAIM:
-		lead_on_claim(m, from, msg);
+		eh_lead_on_claim(m, from, msg);
 		break;
 	case EH_MSG_LEAVE:
-		known_suspect(m, from);
-		lead_gone(m, from);
-		seek_gone(m, from);
+		eh_known_suspect(m, from);
+		eh_lead_gone(m, from);
+		eh_seek_gone(m, from);
 		break;
 	case EH_MSG_ASK:
-		ask_on_ask(m, from, msg);
+		eh_ask_on_ask(m, from, msg);
 		break;
 	case EH_MSG_ANSWER:
-		ask_on_answer(m, msg);
+		eh_ask_on_answer(m, msg);
 		break;
 	case EH_MSG_FAILED:
-		ask_failed(m, msg->id, msg->to,
-			   &(struct eh_probe){ .level = msg->level, .node = m->options.self });
+		eh_ask_failed(m, msg->id, msg->to,
+			      &(struct eh_probe){ .level = msg->level, .node = m->options.self });
 		break;
 	}
 }
 
 static void on_tick(struct eh_member *m)
 {
-	lead_expire(m);
+	eh_lead_expire(m);
 	if (m->attached && m->now - m->heard > 3ull * m->options.heartbeat_ms) {
 		uint32_t lost = m->parent;
 
-		known_suspect(m, lost);
-		seek_gone(m, lost);
+		eh_known_suspect(m, lost);
+		eh_seek_gone(m, lost);
 	}
-	seek_step(m);
+	eh_seek_step(m);
 	if (m->now >= m->claim_at) {
 		m->claim_at = m->now + m->options.heartbeat_ms;
-		lead_claim(m);
+		eh_lead_claim(m);
 	}
-	report_due(m, m->now - m->told_at >= m->options.heartbeat_ms);
+	eh_report_due(m, m->now - m->told_at >= m->options.heartbeat_ms);
 }
 
 static void leave(struct eh_member *m)
@@ -201,13 +198,13 @@ static void leave(struct eh_member *m)
 	struct eh_message bye = { .type = EH_MSG_LEAVE, .level = 1 };
 
 	if (m->parent != EH_NO_NODE)
-		member_send(m, m->parent, &bye);
+		eh_member_send(m, m->parent, &bye);
 	for (unsigned int level = 1; level <= m->rank; level++)
 		for (unsigned int i = 0; i < 1u << m->options.topology.n; i++) {
 			uint32_t child = m->lead[level].slots[i].node;
 
 			if (child != EH_NO_NODE && child != m->options.self)
-				member_send(m, child, &bye);
+				eh_member_send(m, child, &bye);
 		}
 }
 
@@ -228,22 +225,22 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		on_tick(m);
 		break;
 	case EH_ME_KNOWN:
-		err = known_add(m, event->node);
+		err = eh_known_add(m, event->node);
 		break;
 	case EH_ME_UNKNOWN:
-		lead_gone(m, event->node);
-		seek_gone(m, event->node);
-		known_remove(m, event->node);
+		eh_lead_gone(m, event->node);
+		eh_seek_gone(m, event->node);
+		eh_known_remove(m, event->node);
 		break;
 	case EH_ME_GONE:
-		known_suspect(m, event->node);
-		lead_gone(m, event->node);
-		seek_gone(m, event->node);
+		eh_known_suspect(m, event->node);
+		eh_lead_gone(m, event->node);
+		eh_seek_gone(m, event->node);
 		break;
 	case EH_ME_MESSAGE:
 		if (!message_is_valid(m, event->message))
 			return -EINVAL;
-		err = known_add(m, event->node);
+		err = eh_known_add(m, event->node);
 		if (!err)
 			on_message(m, event->node, event->message);
 		break;
@@ -252,15 +249,15 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 			return -EINVAL;
 		m->own = event->report;
 		m->own.nodes = 1;
-		lead_own(m, 0, event->seen, event->nseen);
+		eh_lead_own(m, 0, event->seen, event->nseen);
 		break;
 	case EH_ME_ASK:
 		if (event->size > EH_VALUE_MAX)
 			return -EINVAL;
-		ask_own(m, event);
+		eh_ask_own(m, event);
 		break;
 	case EH_ME_FAILED:
-		ask_failed(m, event->id, event->to, &event->probe);
+		eh_ask_failed(m, event->id, event->to, &event->probe);
 		break;
 	case EH_ME_LEAVE:
 		leave(m);
@@ -269,7 +266,7 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		return -EINVAL;
 	}
 	if (event->type != EH_ME_LEAVE)
-		report_due(m, false);
+		eh_report_due(m, false);
 	return err ? err : m->no_memory ? -ENOMEM : 0;
 }
 

@@ -121,6 +121,8 @@ enum eh_member_update_type {
 	EH_MU_ANSWER,		/**< to EH_ME_ASK: the message is an EH_MSG_ANSWER */
 	EH_MU_THRESHOLD,	/**< own threshold, by this rule */
 	EH_MU_ROLE,		/**< rank or parent changed */
+	EH_MU_CHILD,		/**< node reports to this one as a child of the group of level `rank`, or
+				 *   (gone) does no longer */
 };
 
 struct eh_member_update {
@@ -131,6 +133,7 @@ struct eh_member_update {
 	struct eh_rule rule;
 	unsigned int rank;
 	uint32_t parent;		/**< EH_NO_NODE: the top, or none known yet */
+	bool gone;
 };
 
 typedef void (*eh_member_emit_fn)(void *ctx, const struct eh_member_update *update);

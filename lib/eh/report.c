@@ -5,7 +5,7 @@
 /* Load that changes by less is noise, however small it was before. */
 #define REPORT_NOISE (EH_TASK / 20)
 
-void report_own(const struct eh_member *m, struct eh_report *out)
+void eh_report_own(const struct eh_member *m, struct eh_report *out)
 {
 	struct eh_sums sums;
 
@@ -35,39 +35,37 @@ static bool matters(const struct eh_report *old, const struct eh_report *new)
 	       (moved >= REPORT_NOISE && moved * 10 >= old->load);
 }
 
-void report_send(struct eh_member *m, uint32_t to)
+void eh_report_send(struct eh_member *m, uint32_t to)
 {
-	struct eh_message msg = { .type = EH_MSG_REPORT,
-				  .level = m->rank + 1,
-				  .seen = m->seen,
-				  .nseen = m->nseen };
+	struct eh_message msg = {
+		.type = EH_MSG_REPORT, .level = m->rank + 1, .seen = m->seen, .nseen = m->nseen
+	};
 
-	report_own(m, &msg.report);
+	eh_report_own(m, &msg.report);
 	if (m->rank)
-		msg.nbest = eh_group_best(m->lead[m->rank].group,
-					  role_group(m, m->options.self, 1)
-						  << m->options.topology.n,
-					  msg.best);
+		msg.nbest = eh_group_best(
+			m->lead[m->rank].group,
+			role_group(m, m->options.self, 1) << m->options.topology.n, msg.best);
 	if (to == m->parent) {
 		m->told = msg.report;
 		m->told_at = m->now;
 		m->due = false;
 		m->under_way = true;
 	}
-	member_send(m, to, &msg);
+	eh_member_send(m, to, &msg);
 	/* If it is lost: grants end by themselves, this only makes it sooner. */
 	if (to == m->parent)
 		m->nseen = 0;
 }
 
-void report_due(struct eh_member *m, bool always)
+void eh_report_due(struct eh_member *m, bool always)
 {
 	struct eh_report now;
 
 	if (!m->attached)
 		return;
 	if (!always) {
-		report_own(m, &now);
+		eh_report_own(m, &now);
 		if (!matters(&m->told, &now))
 			return;
 	}
@@ -75,14 +73,14 @@ void report_due(struct eh_member *m, bool always)
 	if (m->under_way && !always)
 		m->due = true;
 	else
-		report_send(m, m->parent);
+		eh_report_send(m, m->parent);
 }
 
-void report_answered(struct eh_member *m)
+void eh_report_answered(struct eh_member *m)
 {
 	m->under_way = false;
 	if (m->due) {
 		m->due = false;
-		report_due(m, false);
+		eh_report_due(m, false);
 	}
 }

@@ -81,54 +81,54 @@ static inline bool role_together(const struct eh_member *m, uint32_t node, unsig
 /* ---- member.c ---- */
 
 /* With the rule in force; level and type are the caller's. */
-void member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
+void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
 /* Takes a rule that is newer than ours, here and in the groups below. */
-void member_adopt(struct eh_member *m, const struct eh_rule *rule);
-void member_role(struct eh_member *m);
+void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule);
+void eh_member_role(struct eh_member *m);
 
 /* ---- seek.c: known nodes, the search for a parent ---- */
 
-struct known *known_find(const struct eh_member *m, uint32_t node);
-int known_add(struct eh_member *m, uint32_t node);
-void known_remove(struct eh_member *m, uint32_t node);
-void known_alive(struct eh_member *m, uint32_t node);
-void known_suspect(struct eh_member *m, uint32_t node);
-void seek_begin(struct eh_member *m, uint32_t first);
-void seek_step(struct eh_member *m);
-void seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void seek_gone(struct eh_member *m, uint32_t node);
+struct known *eh_known_find(const struct eh_member *m, uint32_t node);
+int eh_known_add(struct eh_member *m, uint32_t node);
+void eh_known_remove(struct eh_member *m, uint32_t node);
+void eh_known_alive(struct eh_member *m, uint32_t node);
+void eh_known_suspect(struct eh_member *m, uint32_t node);
+void eh_seek_begin(struct eh_member *m, uint32_t first);
+void eh_seek_step(struct eh_member *m);
+void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg);
+void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg);
+void eh_seek_gone(struct eh_member *m, uint32_t node);
 
 /* ---- lead.c: the controller's roles ---- */
 
-int lead_promote(struct eh_member *m);
+int eh_lead_promote(struct eh_member *m);
 /* Leads no level above `rank` any more; the children are told that `to` does. */
-void lead_demote(struct eh_member *m, unsigned int rank, uint32_t to);
-void lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void lead_gone(struct eh_member *m, uint32_t node);
-void lead_claim(struct eh_member *m);
-void lead_expire(struct eh_member *m);
+void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to);
+void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg);
+void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg);
+void eh_lead_gone(struct eh_member *m, uint32_t node);
+void eh_lead_claim(struct eh_member *m);
+void eh_lead_expire(struct eh_member *m);
 /* Own values have changed at this level (0: the node's own): up through all levels led here. */
-void lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen);
+void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen);
 /* One event for a group led here; an arrival's outcome goes to `outcome`. */
-int lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
+int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
 	      struct eh_update *outcome);
-void lead_free(struct lead *lead);
+void eh_lead_free(struct lead *lead);
 
 /* ---- report.c: what the parent is told ---- */
 
-void report_own(const struct eh_member *m, struct eh_report *out);
-void report_send(struct eh_member *m, uint32_t to);
+void eh_report_own(const struct eh_member *m, struct eh_report *out);
+void eh_report_send(struct eh_member *m, uint32_t to);
 /* Sends one to the parent when it matters, or in any case. */
-void report_due(struct eh_member *m, bool always);
-void report_answered(struct eh_member *m);
+void eh_report_due(struct eh_member *m, bool always);
+void eh_report_answered(struct eh_member *m);
 
 /* ---- ask.c ---- */
 
-void ask_own(struct eh_member *m, const struct eh_member_event *event);
-void ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void ask_on_answer(struct eh_member *m, const struct eh_message *msg);
-void ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who);
+void eh_ask_own(struct eh_member *m, const struct eh_member_event *event);
+void eh_ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg);
+void eh_ask_on_answer(struct eh_member *m, const struct eh_message *msg);
+void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who);
 
 #endif

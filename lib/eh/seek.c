@@ -38,14 +38,14 @@ static size_t known_place(const struct eh_member *m, uint32_t node)
 	return low;
 }
 
-struct known *known_find(const struct eh_member *m, uint32_t node)
+struct known *eh_known_find(const struct eh_member *m, uint32_t node)
 {
 	size_t i = known_place(m, node);
 
 	return i < m->nknown && m->known[i].node == node ? &m->known[i] : NULL;
 }
 
-int known_add(struct eh_member *m, uint32_t node)
+int eh_known_add(struct eh_member *m, uint32_t node)
 {
 	size_t i = known_place(m, node);
 	struct known *more;
@@ -62,9 +62,9 @@ int known_add(struct eh_member *m, uint32_t node)
 	return 0;
 }
 
-void known_remove(struct eh_member *m, uint32_t node)
+void eh_known_remove(struct eh_member *m, uint32_t node)
 {
-	struct known *k = known_find(m, node);
+	struct known *k = eh_known_find(m, node);
 
 	if (!k)
 		return;
@@ -72,17 +72,17 @@ void known_remove(struct eh_member *m, uint32_t node)
 	memmove(k, k + 1, (char *)(m->known + m->nknown) - (char *)k);
 }
 
-void known_alive(struct eh_member *m, uint32_t node)
+void eh_known_alive(struct eh_member *m, uint32_t node)
 {
-	struct known *k = known_find(m, node);
+	struct known *k = eh_known_find(m, node);
 
 	if (k)
 		k->backoff = k->suspect_until = 0;
 }
 
-void known_suspect(struct eh_member *m, uint32_t node)
+void eh_known_suspect(struct eh_member *m, uint32_t node)
 {
-	struct known *k = known_find(m, node);
+	struct known *k = eh_known_find(m, node);
 
 	if (!k)
 		return;
@@ -105,11 +105,11 @@ static void seek_ask(struct eh_member *m, struct known *k)
 	k->asked = true;
 	k->asked_at = m->now;
 	k->again_at = 0;
-	report_send(m, k->node);
+	eh_report_send(m, k->node);
 }
 
 /* `first` is whom to ask first; EH_NO_NODE: nobody in particular. */
-void seek_begin(struct eh_member *m, uint32_t first)
+void eh_seek_begin(struct eh_member *m, uint32_t first)
 {
 	struct known *k;
 
@@ -124,14 +124,14 @@ void seek_begin(struct eh_member *m, uint32_t first)
 	}
 	if (!is_seeking(m))
 		return;
-	member_role(m);
-	k = first == EH_NO_NODE ? NULL : known_find(m, first);
+	eh_member_role(m);
+	k = first == EH_NO_NODE ? NULL : eh_known_find(m, first);
 	if (k && role_together(m, first, m->rank + 1) && first < m->options.self) {
 		k->failed = false;
 		m->seek_at = m->now + seek_step_ms(m);
 		seek_ask(m, k);
 	} else {
-		seek_step(m);
+		eh_seek_step(m);
 	}
 }
 
@@ -141,7 +141,7 @@ static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask)
 	if (k->failed)
 		return false;
 	if (k->asked && !k->again_at && m->now - k->asked_at > seek_wait_ms(m)) {
-		known_suspect(m, k->node);
+		eh_known_suspect(m, k->node);
 		return false;
 	}
 	if (k->asked && (!k->again_at || m->now < k->again_at))
@@ -154,7 +154,7 @@ static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask)
 	return true;
 }
 
-void seek_step(struct eh_member *m)
+void eh_seek_step(struct eh_member *m)
 {
 	unsigned int level = m->rank + 1, own, busy = EH_NO_CHILD;
 	bool may_ask = true, alive = false;
@@ -182,17 +182,17 @@ void seek_step(struct eh_member *m)
 		}
 	}
 	m->seek_round++;
-	if (!alive && lead_promote(m))
+	if (!alive && eh_lead_promote(m))
 		m->no_memory = true;
 }
 
-void seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	if (msg->level != m->rank + 1 || m->rank == role_top(m))
 		return;
 	if (m->attached && from == m->parent) {
 		m->heard = m->now;
-		report_answered(m);
+		eh_report_answered(m);
 		return;
 	}
 	if ((m->attached && from > m->parent) || from > m->options.self)
@@ -201,11 +201,11 @@ void seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *
 	m->attached = true;
 	m->heard = m->told_at = m->now;
 	m->under_way = m->due = false;
-	report_own(m, &m->told);
-	member_role(m);
+	eh_report_own(m, &m->told);
+	eh_member_role(m);
 }
 
-void seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	unsigned int level = msg->level;
 	struct known *k;
@@ -216,23 +216,24 @@ void seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_messag
 
 		if (msg->to != m->options.self && msg->to != child &&
 		    role_together(m, msg->to, level))
-			member_send(m, msg->to,
-				    &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+			eh_member_send(
+				m, msg->to,
+				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
 		return;
 	}
 	if (level != m->rank + 1 || (m->attached && from != m->parent) ||
 	    !role_together(m, msg->to, level))
 		return;
 	if (msg->to == m->options.self) {
-		if (lead_promote(m))
+		if (eh_lead_promote(m))
 			m->no_memory = true;
 		return;
 	}
 	if (m->attached) {
-		seek_begin(m, msg->to);
+		eh_seek_begin(m, msg->to);
 		return;
 	}
-	k = known_find(m, from);
+	k = eh_known_find(m, from);
 	if (k) {
 		/* it lives: it is asked again unless another takes us meanwhile */
 		k->asked = true;
@@ -241,11 +242,11 @@ void seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_messag
 	}
 	if (msg->to == from || msg->to > m->options.self)
 		return;
-	if (known_add(m, msg->to)) {
+	if (eh_known_add(m, msg->to)) {
 		m->no_memory = true;
 		return;
 	}
-	k = known_find(m, msg->to);
+	k = eh_known_find(m, msg->to);
 	if (k->suspect_until <= m->now && (!k->asked || k->again_at)) {
 		k->failed = false;
 		seek_ask(m, k);
@@ -253,15 +254,15 @@ void seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_messag
 }
 
 /* The parent is gone, or one that was asked. */
-void seek_gone(struct eh_member *m, uint32_t node)
+void eh_seek_gone(struct eh_member *m, uint32_t node)
 {
-	struct known *k = known_find(m, node);
+	struct known *k = eh_known_find(m, node);
 
 	if (m->attached && node == m->parent) {
-		seek_begin(m, EH_NO_NODE);
+		eh_seek_begin(m, EH_NO_NODE);
 	} else if (is_seeking(m) && k && k->asked) {
 		k->failed = true;
 		m->seek_at = m->now;
-		seek_step(m);
+		eh_seek_step(m);
 	}
 }

@@ -12,9 +12,9 @@
 enum happening_type {
 	HAPPEN_TICK,
 	HAPPEN_MESSAGE,
-	HAPPEN_GONE,		/* `node` learns that the link to `from` broke */
-	HAPPEN_LATE,		/* nobody answered in time */
-	HAPPEN_START,		/* a task begins on its executor, if that lives */
+	HAPPEN_GONE, /* `node` learns that the link to `from` broke */
+	HAPPEN_LATE, /* nobody answered in time */
+	HAPPEN_START, /* a task begins on its executor, if that lives */
 };
 
 struct parcel {
@@ -23,7 +23,7 @@ struct parcel {
 };
 
 struct happening {
-	uint64_t at, order;	/* order: those at one time happen as they were planned */
+	uint64_t at, order; /* order: those at one time happen as they were planned */
 	enum happening_type type;
 	uint32_t node, from, life; /* life: of `node`; a later one has nothing to do with it */
 	uint64_t id;
@@ -46,7 +46,7 @@ struct node {
 	uint32_t life;
 	uint64_t seen[EH_SEEN_MAX];
 	size_t nseen;
-	bool touched;		/* own values to be told to the member */
+	bool touched; /* own values to be told to the member */
 };
 
 struct eh_world {
@@ -55,14 +55,14 @@ struct eh_world {
 	void *ctx;
 	uint32_t size;
 	struct node *nodes;
-	uint8_t *side;		/* NULL: whole */
+	uint8_t *side; /* NULL: whole */
 	struct happening *queue;
 	size_t nqueue, room;
 	uint64_t now, order, random;
 	struct task *tasks;
 	struct eh_world_counts counts;
 	bool no_memory;
-	uint32_t stepping;	/* the node whose step is under way */
+	uint32_t stepping; /* the node whose step is under way */
 };
 
 static void world_tell(struct eh_world *w, struct eh_world_event event)
@@ -135,16 +135,13 @@ static uint64_t world_delay(struct eh_world *w)
 	return half + (half ? eh_random(&w->random) % (2 * half + 1) : 0);
 }
 
-static void world_send(struct eh_world *w, uint32_t from, uint32_t to,
-		       const struct eh_message *msg)
+static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const struct eh_message *msg)
 {
 	struct parcel *parcel;
 
 	w->counts.messages[msg->type]++;
-	world_tell(w, (struct eh_world_event){ .type = EH_WORLD_SENT,
-					       .node = from,
-					       .to = to,
-					       .message = msg });
+	world_tell(w, (struct eh_world_event){
+			      .type = EH_WORLD_SENT, .node = from, .to = to, .message = msg });
 	if (!w->nodes[to].member) {
 		queue_add(w, w->options.refuse,
 			  (struct happening){ .type = HAPPEN_GONE, .node = from, .from = to });
@@ -243,6 +240,8 @@ static void world_on_update(void *ctx, const struct eh_member_update *up)
 	case EH_MU_THRESHOLD:
 		n->own.threshold = up->threshold;
 		break;
+	case EH_MU_CHILD:
+		break;
 	case EH_MU_ROLE:
 		world_tell(w, (struct eh_world_event){ .type = EH_WORLD_ROLE,
 						       .node = w->stepping,
@@ -274,10 +273,9 @@ static void world_touch(struct eh_world *w, uint32_t node)
 	struct node *n = &w->nodes[node];
 
 	while (n->member && n->touched) {
-		struct eh_member_event event = { .type = EH_ME_LOAD,
-						 .report = n->own,
-						 .seen = n->seen,
-						 .nseen = n->nseen };
+		struct eh_member_event event = {
+			.type = EH_ME_LOAD, .report = n->own, .seen = n->seen, .nseen = n->nseen
+		};
 
 		n->touched = false;
 		world_step(w, node, &event);
@@ -425,9 +423,9 @@ int eh_world_kill(struct eh_world *w, uint32_t node)
 				linked |= !eh_member_child(w->nodes[i].member, l, d, &c, &child) &&
 					  child == node;
 		if (linked)
-			queue_add(w, w->options.refuse,
-				  (struct happening){
-					  .type = HAPPEN_GONE, .node = i, .from = node });
+			queue_add(
+				w, w->options.refuse,
+				(struct happening){ .type = HAPPEN_GONE, .node = i, .from = node });
 	}
 	eh_member_free(w->nodes[node].member);
 	w->nodes[node].member = NULL;

@@ -52,24 +52,28 @@ tap.ok(h.request("GET", "/v1/nothing")[0] == 404, "an unknown path: 404")
 tap.ok(h.request("GET", "/" + "x" * 3000)[0] == 404, "a very long path: 404")
 tap.ok(h.request("POST", "/v1/nodes", {})[0] == 405, "the wrong method: 405")
 for body in b"", b"{", b"[]", b'{"a":1,"a":2}', b"\xff\xfe", b"[" * 100000:
-    tap.ok(h.request("POST", "/v1/report", body)[0] == 400, f"body {body[:12]}: 400")
-good = {"load": 0, "threshold": 0, "length": 0, "floor": 0, "capacity": 1000, "epoch": 0, "state": "ok",
-        "tasks": {"local": 0, "guest": 0, "away": 0}}
-tap.ok(h.request("POST", "/v1/report", good)[0] == 200, "a report: 200")
+    tap.ok(h.request("POST", "/v1/control", body)[0] == 400, f"body {body[:12]}: 400")
+good = {"type": "report", "level": 1, "load": 0, "threshold": 0, "length": 0, "floor": 0, "capacity": 1000, "nodes": 1,
+        "rule": {"epoch": 0, "load": 0, "capacity": 0}, "best": [{"node": "0.1", "load": 0, "threshold": 0, "length": 0}],
+        "seen": [7]}
+tap.ok(h.request("POST", "/v1/control", good)[0] == 200, "a report: 200")
 for name in good:
-    for value in None, -1, "x", 1 << 62, [1], {"a": 0}:
-        if name == "epoch" and value == 1 << 62:
-            continue    # is one
-        if h.request("POST", "/v1/report", {**good, name: value})[0] != 400:
+    for value in None, -1, "x", 1 << 62, [None], {"epoch": -1}:
+        if name in ("best", "seen", "rule") and (value is None or type(value) != type(good[name])):
+            continue    # as good as not there
+        if h.request("POST", "/v1/control", {**good, name: value})[0] != 400:
             tap.ok(False, f"a report with {name} = {value}: 400")
             break
     else:
         tap.ok(True, f"a report with a bad {name}: 400")
-for path, body in (("ask", {"id": 3}), ("failed", {"id": "0.1:3", "to": "0.9"}), ("threshold", {}),
-                   ("drain", {"draining": 3})):
-    status = h.request("POST", f"/v1/{path}", body)[0]
-    tap.ok(status == 400, f"{path} with {body}: 400", status)
-tap.ok(h.request("POST", "/v1/report", b" " * (1 << 20) + b"{}")[0] == 413, "a body above 1 MiB: 413")
+ask = {"type": "ask", "level": 1, "id": 3, "size": 1000, "home": "0.1", "at_home": {"load": 9000, "capacity": 1000}}
+for bad in ({"type": "asks"}, {"level": 0}, {"level": 9}, {"id": "3"}, {"home": "0.9"}, {"home": None}, {"at_home": {}},
+            {"tried": ["0"]}, {"tried": ["0.1"] * 17}, {"route": ["0.1"] * 22}, {"path": [{"level": 1}]},
+            {"type": "redirect"}, {"type": "answer"}, {"type": "failed", "to": "x"}):
+    status = h.request("POST", "/v1/control", {**ask, **bad})[0]
+    tap.ok(status == 400, f"an ask with {bad}: 400", status)
+tap.ok(h.request("POST", "/v1/drain", {"draining": 3})[0] == 400, "drain with 3: 400")
+tap.ok(h.request("POST", "/v1/control", b" " * (1 << 20) + b"{}")[0] == 413, "a body above 1 MiB: 413")
 big = [(f"x-{i}", "v" * 500) for i in range(30)]
 try:
     status = client().request("GET", "/v1/nodes", more=big)[0]
@@ -108,7 +112,7 @@ c.start(2)
 tap.ok(c.all_up(range(3)), "three agents find each other", c.log(0))
 tap.ok(until(lambda: c.ask(2, {"command": "status"})["controller"] == "0.0"), "0.0 is the controller")
 c.agents[1].send_signal(signal.SIGSTOP)
-tap.ok(c.logged(0, r"0\.1 \(n1\) is down: silent"), "a silent one is noticed", c.log(0))
+tap.ok(c.logged(0, r"0\.1 \(n1\) is gone from group 0"), "a silent one is noticed", c.log(0))
 tap.ok(until(lambda: c.up(2) == {"0.0", "0.2"}), "status says that it is down")
 c.agents[1].send_signal(signal.SIGCONT)
 tap.ok(c.all_up(range(3)), "and is back when it speaks again", c.log(0))

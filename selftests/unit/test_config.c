@@ -108,7 +108,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->threshold_length, 1000);
 	assert_int_equal(c->load_index, 0);
 	assert_int_equal(c->time_limit, 100);
-	assert_int_equal(c->lease, 2000);
+	assert_int_equal(c->lease, 10000);
 	assert_int_equal(c->heartbeat, 1000);
 	assert_int_equal(c->guests, 64);
 	assert_false(c->allow_root);

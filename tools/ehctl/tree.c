@@ -4,39 +4,71 @@
 
 #include "ehctl.h"
 
-/* Nodes come sorted by code, so a controller is shown before the first below it. */
-static void print_group(const json_t *nodes, const char *group)
+/* Whether `code` is a child of group `of`: one more digit. */
+static bool is_child(const char *code, const char *of)
 {
-	double load = 0, threshold = 0, length = 0;
-	const char *controller = "none";
-	const json_t *node;
+	size_t n = strlen(of);
+
+	return !strncmp(code, of, n) && code[n] == '.' && !strchr(code + n + 1, '.');
+}
+
+static const json_t *find(const json_t *list, const char *code)
+{
+	const json_t *item;
 	size_t i;
 
-	json_array_foreach((json_t *)nodes, i, node) {
-		const json_t *code;
-		size_t j;
+	json_array_foreach((json_t *)list, i, item)
+		if (!strcmp(text_of(item, "code"), code))
+			return item;
+	return NULL;
+}
 
-		json_array_foreach(json_object_get(node, "controller_of"), j, code)
-			if (!strcmp(json_string_value(code) ? json_string_value(code) : "", group))
-				controller = text_of(node, "code");
-		if (strcmp(text_of(node, "agent"), "up"))
-			continue;
-		load += json_number_value(json_object_get(node, "load"));
-		threshold += json_number_value(json_object_get(node, "threshold"));
-		length += json_number_value(json_object_get(node, "threshold_length"));
+static void print_load(const json_t *of)
+{
+	printf("load %s of %s±%s, %s", decimal_of(of, "load"), decimal_of(of, "threshold"),
+	       decimal_of(of, "threshold_length"), text_of(of, "state"));
+}
+
+static void print_group(const json_t *reply, const char *code, unsigned int depth)
+{
+	const json_t *groups = json_object_get(reply, "groups");
+	const json_t *nodes = json_object_get(reply, "nodes"), *group = find(groups, code), *item;
+	char last[128] = "";
+	size_t i;
+
+	printf("%*s%s  ", (int)depth * 3, "", code);
+	if (group) {
+		print_load(group);
+		printf(", %s nodes, controller %s\n", integer_of(group, "nodes"),
+		       text_of(group, "controller"));
+	} else {
+		printf("no controller known\n");
 	}
-	printf("%s  load %.2f of %.2f±%.2f, %s, controller %s\n", group, load, threshold, length,
-	       load < threshold - length   ? "receiver"
-	       : load > threshold + length ? "sender"
-					   : "ok",
-	       controller);
+	json_array_foreach((json_t *)nodes, i, item) {
+		const char *node = text_of(item, "code");
+		char child[128];
+
+		if (is_child(node, code)) {
+			printf("%*s%s  %s  ", (int)depth * 3 + 3, "", node, text_of(item, "host"));
+			print_load(item);
+			printf(", agent %s\n", text_of(item, "agent"));
+			continue;
+		}
+		/* nodes come in order: a group below begins with its first node */
+		if (strncmp(node, code, strlen(code)) || node[strlen(code)] != '.')
+			continue;
+		snprintf(child, sizeof(child), "%.*s",
+			 (int)(strlen(code) + 1 + strcspn(node + strlen(code) + 1, ".")), node);
+		if (!strcmp(child, last))
+			continue;
+		snprintf(last, sizeof(last), "%s", child);
+		print_group(reply, child, depth + 1);
+	}
 }
 
 static int run(int argc, char **argv, bool json)
 {
-	const json_t *nodes, *node;
 	json_t *reply;
-	size_t i;
 	int code;
 
 	if (argc > 1)
@@ -46,17 +78,10 @@ static int run(int argc, char **argv, bool json)
 		return code;
 	if (json) {
 		code = json_print(reply);
-		goto put;
+	} else {
+		printf("epoch %s\n", integer_of(reply, "epoch"));
+		print_group(reply, "0", 0);
 	}
-	nodes = json_object_get(reply, "nodes");
-	printf("epoch %s\n", integer_of(reply, "epoch"));
-	print_group(nodes, "0");
-	json_array_foreach((json_t *)nodes, i, node)
-		printf("└─ %s  %s  load %s of %s±%s, %s, agent %s\n", text_of(node, "code"),
-		       text_of(node, "host"), decimal_of(node, "load"),
-		       decimal_of(node, "threshold"), decimal_of(node, "threshold_length"),
-		       text_of(node, "state"), text_of(node, "agent"));
-put:
 	json_decref(reply);
 	return code;
 }
@@ -65,6 +90,7 @@ const struct command tree_command = {
 	.name = "tree",
 	.arguments = "[--json]",
 	.help = "the hierarchy with loads and states\n\n"
-		"A controller's load, threshold and length are the sums over the members that are up.",
+		"A group's load, threshold and length are the sums over its nodes that are up, as its\n"
+		"controller knows them.",
 	.run = run,
 };

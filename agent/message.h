@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file message.h
+ * Messages of the hierarchy (lib/eh/member.h) as JSON: the body of
+ * POST /v1/control and of its answer. Nodes are written as codes.
+ */
+#ifndef AGENT_MESSAGE_H
+#define AGENT_MESSAGE_H
+
+#include <jansson.h>
+#include "eh/member.h"
+
+/** Of enum eh_message_type: "report", … */
+const char *message_name(enum eh_message_type type);
+
+/** NULL: no memory. */
+json_t *message_to_json(const struct eh_topology *t, const struct eh_message *msg);
+
+/** A message and the memory its lists are in. */
+struct message {
+	struct eh_message body;
+	uint64_t seen[EH_SEEN_MAX];
+};
+/** 0 or -EINVAL. Values are checked by eh_member_step(). */
+int message_from_json(const struct eh_topology *t, const json_t *json, struct message *out);
+
+#endif
