@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Sent in a heartbeat for one level. */
+#define LEAD_CLAIMS 2
+
 static unsigned int lead_width(const struct eh_member *m)
 {
 	return 1u << m->options.topology.n;
@@ -310,22 +313,31 @@ static const struct known *lead_next(const struct eh_member *m, unsigned int lev
 	return first;
 }
 
+/* A few at a time: after a start of all nodes most come by themselves, and links cost. */
+static void lead_claim_level(struct eh_member *m, unsigned int level)
+{
+	struct lead *lead = &m->lead[level];
+	unsigned int budget = LEAD_CLAIMS, first = lead->claim;
+
+	for (unsigned int i = 0; i < lead_width(m) && budget; i++) {
+		unsigned int digit = (first + i) % lead_width(m);
+		struct slot *slot = &lead->slots[digit];
+		const struct known *k = NULL;
+
+		if (slot->node == EH_NO_NODE)
+			k = lead_next(m, level, digit, slot->claimed);
+		if (!k)
+			continue;
+		slot->claimed = k->node;
+		lead->claim = digit + 1;
+		budget--;
+		eh_member_send(m, k->node,
+			       &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+	}
+}
+
 void eh_lead_claim(struct eh_member *m)
 {
-	for (unsigned int level = 1; level <= m->rank; level++) {
-		for (unsigned int i = 0; i < lead_width(m); i++) {
-			struct slot *slot = &m->lead[level].slots[i];
-			const struct known *k;
-
-			if (slot->node != EH_NO_NODE)
-				continue;
-			k = lead_next(m, level, i, slot->claimed);
-			if (!k)
-				continue;
-			slot->claimed = k->node;
-			eh_member_send(
-				m, k->node,
-				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
-		}
-	}
+	for (unsigned int level = 1; level <= m->rank; level++)
+		lead_claim_level(m, level);
 }

@@ -25,6 +25,7 @@ struct slot {
 struct lead {
 	struct eh_group *group;
 	struct slot *slots;
+	unsigned int claim;	/* the slot to be looked at first */
 };
 
 struct eh_member {
