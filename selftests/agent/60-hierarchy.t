@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""EH(3,2) with 64 agents, without the module: start, spread over groups, deaths of controllers, a partition. Under load
+index `tasks` a node's load is the number of its guests, so that sums can be told to the task.
+    60-hierarchy.t [TOPOLOGY]"""
+
+import json, os, random, signal, subprocess, sys, time
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cluster import BUILD, Cluster, Tap, until
+
+EHCTL = os.path.join(BUILD, "bin", "ehctl")
+topology = sys.argv[1] if len(sys.argv) > 1 else "3,2"
+N, L = map(int, topology.split(","))
+SIZE = 1 << N * L
+WAIT = 30
+seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
+print(f"# seed {seed}")
+random.seed(seed)
+
+tap = Tap()
+c = Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
+                  'dwell = 0\nheartbeat = 500\nguests = 4000\nlog = "info"\n', topology=topology)
+live = set(range(SIZE))
+sides = None    # of a partition: node → side
+
+
+def group(i, level):
+    return i >> N * level
+
+
+def lowest(i, level, among=None):
+    return min(j for j in (among or live) if group(j, level) == group(i, level))
+
+
+def parent_of(code):
+    return code.rsplit(".", 1)[0]
+
+
+def state(i):
+    try:
+        return c.ask(i, {"command": "tree"})
+    except (OSError, ValueError, EOFError):
+        return {"nodes": [], "groups": []}
+
+
+def is_right(i, among=None):
+    """Whether node i sees one controller a group, the lowest live node, and sums that are the nodes'."""
+    among = among or live
+    s = state(i)
+    up = {n["code"]: n for n in s["nodes"] if n["agent"] == "up"}
+    if set(up) != {c.code(j) for j in among}:
+        return False
+    want = {}
+    for j in among:
+        for level in range(1, L + 1):
+            code = ".".join(c.code(j).split(".")[:L + 1 - level])
+            want[code] = c.code(lowest(j, level, among))
+    got = {g["code"]: g for g in s["groups"]}
+    if len(got) != len(s["groups"]) or {code: g["controller"] for code, g in got.items()} != want:
+        return False
+    for code, g in got.items():
+        members = [n for n in up.values() if n["code"].startswith(code + ".")]
+        if g["nodes"] != len(members) or abs(g["load"] - sum(n["load"] for n in members)) > 0.001:
+            return False
+        if abs(g["threshold"] - sum(n["threshold"] for n in members)) > 0.001:
+            return False
+    for j in among:
+        leads = [".".join(c.code(j).split(".")[:L + 1 - level]) for level in range(1, L + 1)
+                 if lowest(j, level, among) == j]
+        if sorted(up[c.code(j)]["controller_of"]) != sorted(leads):
+            return False
+    return True
+
+
+def heals(i, what, among=None):
+    began = time.monotonic()
+    good = until(lambda: is_right(i, among), WAIT)
+    tap.ok(good, f"{what}: one controller a group, sums right ({time.monotonic() - began:.1f} s)",
+           "\n".join(map(str, state(i)["groups"])) + "\n" + c.log(i)[-1500:])
+
+
+def run(i, *words):
+    return subprocess.Popen(["ip", "netns", "exec", c.net.name(i), EHCTL, *words], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def where():
+    """Node by network namespace, of those that live."""
+    return {os.readlink(f"/proc/{a.pid}/ns/net"): k for k, a in c.agents.items()}
+
+
+def burst(i, n, seconds):
+    """n tasks on node i; each prints where it runs and exits with its own status."""
+    return [(k, run(i, "exec", "--auto", "--", "sh", "-c",
+                    f"readlink /proc/self/ns/net; sleep {seconds * random.random():.2f}; exit {k % 200}"))
+            for k in range(n)]
+
+
+def verdicts(tasks, dead=()):
+    """Of a burst: how many ran where; and those that did not end as they should."""
+    at, wrong = {}, []
+    nets = where()
+    for k, task in tasks:
+        out, err = task.communicate(timeout=60)
+        lines = out.split()
+        lost = "lost" in err
+        if lost and len(lines) <= 1 and dead:
+            at["lost"] = at.get("lost", 0) + 1
+        elif task.returncode != k % 200 or len(lines) != 1:
+            wrong.append((k, task.returncode, lines, err))
+        else:
+            node = nets.get(lines[0], "gone")
+            at[node] = at.get(node, 0) + 1
+    return at, wrong
+
+
+order = list(range(SIZE))
+random.shuffle(order)
+for i in order:
+    c.start(i, ready=False)
+heals(SIZE - 1, f"{SIZE} agents started in any order")
+memory = [c.memory(i) for i in range(SIZE)]
+tap.ok(max(memory) <= 16384, f"resident memory of an agent: {min(memory)} to {max(memory)} KiB")
+
+# a node with guests is a sender; its own tasks go over the whole tree
+home = SIZE - 1
+guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(4)]
+tap.ok(until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] == 4.0), "the last node is loaded")
+at, wrong = verdicts(burst(home, 3 * SIZE // 2, 3))
+groups = {group(i, 1) for i in at if isinstance(i, int)}
+tap.ok(not wrong, f"all {3 * SIZE // 2} tasks of a burst end as they should", wrong[:5])
+tap.ok(len(groups) == SIZE >> N, f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes")
+
+events = subprocess.Popen(["ip", "netns", "exec", c.net.name(home), EHCTL, "watch", "--json"], stdout=subprocess.PIPE, text=True)
+why = run(home, "exec", "--auto", "--", "true")
+why.communicate()
+place = None
+for line in events.stdout:
+    place = json.loads(line)
+    if place["event"] == "place":
+        break
+events.terminate()
+events.wait()
+steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
+tap.ok(any("led by" in s["what"] for s in steps), "why names the controllers that were asked",
+       "\n".join(s["what"] for s in steps))
+
+
+def story(what, victims, heal_from):
+    """Kills agents while 200 tasks are in flight."""
+    tasks = burst(home, 200, 4)
+    time.sleep(0.5)     # not waited for: they are to be anywhere on their way
+    for v in victims:
+        c.end(v, signal.SIGKILL)
+        live.discard(v)
+    began = time.monotonic()
+    probe = None
+    while time.monotonic() - began < 10 and not probe:
+        task = run(home, "exec", "--auto", "--", "readlink", "/proc/self/ns/net")
+        out = task.communicate()[0].strip()
+        if task.returncode == 0 and where().get(out, home) != home:
+            probe = time.monotonic() - began
+    tap.ok(probe, f"{what}: a new task is placed elsewhere after {probe or 99:.2f} s", c.log(home)[-1500:])
+    at, wrong = verdicts(tasks, victims)
+    tap.ok(not wrong, f"of 200 tasks in flight {at.get('lost', 0)} are reported lost, the others end once and right",
+           wrong[:5])
+    heals(heal_from, what)
+    for v in victims:
+        c.start(v, ready=False)
+        live.add(v)
+    heals(heal_from, "and when they are back")
+
+
+if L > 1:
+    story("a controller is killed", [1 << N], home)
+story("the top is killed", [0], home)
+story("half a group is killed", list(range(0, (1 << N) // 2)), home)
+for g in guests:
+    g.terminate()
+    g.wait()
+
+if L > 1:
+    # a partition: the second group moves to a switch of its own
+    apart = [i for i in range(SIZE) if group(i, 1) == 1]
+    rest = [i for i in range(SIZE) if group(i, 1) != 1]
+    c.net.ip("br", "link", "add", "br1", "type", "bridge")
+    c.net.ip("br", "link", "set", "br1", "up")
+    guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(4)]
+    until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] >= 4.0)
+    tasks = burst(home, 200, 4)
+    time.sleep(0.5)
+    for i in apart:
+        c.net.ip("br", "link", "set", f"p{i}", "master", "br1")
+    heals(apart[-1], "a partition: the small side", set(apart))
+    heals(home, "the large side", set(rest))
+    at, wrong = verdicts(tasks, apart)
+    tap.ok(not wrong, f"{at.get('lost', 0)} of 200 tasks in flight are reported lost, the others end once and right",
+           wrong[:5])
+    for i in apart:
+        c.net.ip("br", "link", "set", f"p{i}", "master", "br0")
+    heals(home, "after healing")
+    for g in guests:
+        g.terminate()
+        g.wait()
+tap.done()
