@@ -32,7 +32,7 @@ static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, ui
 	return choice.child;
 }
 
-/* A child that is a sender, at random: theorem 2.2. */
+/* A child that is a sender, at random; a sender has one (theorem 2.2), and who is ok may. */
 static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	uint32_t first = tree_first(t, v, level);
@@ -168,19 +168,24 @@ void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 	up->node = to;
 }
 
-/* A node that has become a receiver looks for a sender, and leaves its name there. */
+/*
+ * A node that has become a receiver looks for a sender, and leaves its name
+ * there. It asks upward as far as its ancestors are busy: where one is a receiver
+ * itself, nobody above can need this node more than those below do.
+ */
 static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update *up)
 {
 	for (unsigned int level = 1; level <= t->l; level++) {
-		uint32_t v = tree_ancestor(t, leaf, level);
+		uint32_t v = tree_ancestor(t, leaf, level), c;
 
 		up->probes++;
-		if (tree_state(t, v) != EH_SENDER)
+		if (tree_state(t, v) == EH_RECEIVER)
+			return;
+		if (sender_child(t, v, level) == EH_NO_CHILD)
 			continue;
 		tree_threshold_ride(t, level, leaf);
 		for (; level; level--) {
-			uint32_t c = sender_child(t, v, level);
-
+			c = sender_child(t, v, level);
 			tree_threshold_pass(t, v, c, level - 1);
 			v = c;
 		}
@@ -202,4 +207,5 @@ void tree_finish(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 	if (t->offer && before != EH_RECEIVER && tree_state(t, leaf) == EH_RECEIVER)
 		leave_offer(t, leaf, up);
 	t->counts.probes += up->probes;
+	t->counts.receiver_probes += up->probes;
 }

@@ -378,12 +378,14 @@ static json_t *result_json(const struct sums *s)
 				      deviation(s->spread, s->spread2, a->runs)));
 	json_object_set_new(
 		doc, "messages",
-		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "probes", (double)c->probes / runs,
-			  "thresholds", (double)c->threshold_messages / runs, "rides",
-			  (double)c->rides / runs, "states", (double)c->state_messages / runs,
-			  "hints", (double)c->hint_messages / runs, "offers",
-			  (double)c->offers / runs, "offers_used", (double)c->offers_used / runs,
-			  "missed", (double)c->missed / runs));
+		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "probes",
+			  (double)c->probes / runs, "receiver_probes",
+			  (double)c->receiver_probes / runs, "thresholds",
+			  (double)c->threshold_messages / runs, "rides", (double)c->rides / runs,
+			  "states", (double)c->state_messages / runs, "hints",
+			  (double)c->hint_messages / runs, "offers", (double)c->offers / runs,
+			  "offers_used", (double)c->offers_used / runs, "missed",
+			  (double)c->missed / runs));
 	json_object_set_new(doc, "seconds", json_real(s->seconds));
 	json_object_set_new(doc, "decisions_per_second",
 			    json_real(s->seconds > 0 ? (double)c->arrivals / s->seconds : 0));
