@@ -19,16 +19,10 @@ static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, ui
 	struct eh_choice choice;
 
 	eh_choice_begin(&choice);
-	for (uint32_t c = first; c < first + (1u << t->n); c++) {
-		enum eh_state state;
-
-		if (!tree_capacity(t, c))
-			continue;
-		state = tree_seen(t, c);
-		if (state != EH_SENDER)
-			eh_choice_offer(&choice, c, state, t->load[c] + size, t->believed[c],
-					t->options.least, &t->random);
-	}
+	for (uint32_t c = first; c < first + (1u << t->n); c++)
+		if (tree_capacity(t, c))
+			eh_choice_offer(&choice, c, tree_seen(t, c), t->load[c] + size,
+					t->believed[c], t->options.least, &t->random);
 	return choice.child;
 }
 
