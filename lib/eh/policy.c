@@ -54,6 +54,13 @@ static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size, bool hinte
 	return v;
 }
 
+/* The answer tells a lazy tree's home its new threshold; true: so it is no sender after all. */
+static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
+{
+	tree_threshold_ride(t, level, home);
+	return t->options.lazy && tree_state(t, home) != EH_SENDER;
+}
+
 /* The ancestors of home are asked upward. The member to run the task, or EH_NO_CHILD: all full. */
 static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes)
 {
@@ -66,12 +73,12 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 		if (t->least) {
 			uint32_t from = tree_hint_from(t, home, level), to = EH_NO_CHILD;
 
+			if (from != EH_NO_CHILD && answered(t, level, home))
+				return home;
 			if (from != EH_NO_CHILD)
 				to = descend(t, from, size, true);
-			if (to != EH_NO_CHILD) {
-				tree_threshold_ride(t, level, home);
+			if (to != EH_NO_CHILD)
 				return to;
-			}
 			/* The least loaded for its capacity may be a sender where shares are
 			 * rounded up; only the top has no other to ask then. */
 			if (level < t->l)
@@ -85,9 +92,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 	}
 	if (!found)
 		return EH_NO_CHILD;
-	/* The answer tells a lazy tree's home its new threshold. */
-	tree_threshold_ride(t, found, home);
-	if (t->options.lazy && tree_state(t, home) != EH_SENDER)
+	if (answered(t, found, home))
 		return home;
 	return descend(t, tree_ancestor(t, home, found), size, false);
 }
