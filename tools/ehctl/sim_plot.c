@@ -12,7 +12,7 @@
 #include "ehctl.h"
 #include "sim.h"
 
-#define POINTS 100
+#define POINTS 50
 
 struct point {
 	double load, probes, arrivals, spread;
