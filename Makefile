@@ -41,6 +41,9 @@ $(O)/bin/ehagent: $(call objects,$(AGENT_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
+# The square root is an instruction then, and no library to load for all of ehctl.
+$(O)/tools/ehctl/sim.o: CFLAGS += -fno-math-errno
+
 # Only what it uses: loading libraries is most of the time ehctl exec takes here.
 $(O)/bin/ehctl: LDFLAGS += -Wl,--as-needed
 $(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a

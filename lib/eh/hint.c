@@ -80,6 +80,7 @@ static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level
 	t->hint_to[i] = to;
 	t->hint_full[i] = full;
 	t->counts.hint_messages++;
+	tree_threshold_pass(t, v, c, level - 1);
 }
 
 void tree_hint_answer(struct eh_tree *t, uint32_t leaf)

@@ -18,7 +18,7 @@ int tree_lag_reserve(struct eh_tree *t)
 	size_t size = t->late_size ? t->late_size * 2 : 64;
 	struct late *ring;
 
-	if (!t->options.lag || t->late_count < t->late_size)
+	if (t->late_count < t->late_size)
 		return 0;
 	ring = malloc(size * sizeof(ring[0]));
 	if (!ring)

@@ -19,20 +19,14 @@ static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, ui
 	struct eh_choice choice;
 
 	eh_choice_begin(&choice);
-	for (uint32_t c = first; c < first + (1u << t->n); c++) {
-		enum eh_state state;
-
-		if (!tree_capacity(t, c))
-			continue;
-		state = tree_seen(t, c);
-		if (state != EH_SENDER)
-			eh_choice_offer(&choice, c, state, t->load[c] + size, t->believed[c],
-					t->options.least, &t->random);
-	}
+	for (uint32_t c = first; c < first + (1u << t->n); c++)
+		if (tree_capacity(t, c))
+			eh_choice_offer(&choice, c, tree_seen(t, c), t->load[c] + size,
+					t->believed[c], t->options.least, &t->random);
 	return choice.child;
 }
 
-/* A child that is a sender, at random: theorem 2.2. */
+/* A child that is a sender, at random; a sender has one (theorem 2.2), and who is ok may. */
 static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	uint32_t first = tree_first(t, v, level);
@@ -60,6 +54,13 @@ static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size, bool hinte
 	return v;
 }
 
+/* The answer tells a lazy tree's home its new threshold; true: so it is no sender after all. */
+static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
+{
+	tree_threshold_ride(t, level, home);
+	return t->options.lazy && tree_state(t, home) != EH_SENDER;
+}
+
 /* The ancestors of home are asked upward. The member to run the task, or EH_NO_CHILD: all full. */
 static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes)
 {
@@ -72,12 +73,12 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 		if (t->least) {
 			uint32_t from = tree_hint_from(t, home, level), to = EH_NO_CHILD;
 
+			if (from != EH_NO_CHILD && answered(t, level, home))
+				return home;
 			if (from != EH_NO_CHILD)
 				to = descend(t, from, size, true);
-			if (to != EH_NO_CHILD) {
-				tree_threshold_ride(t, level, home);
+			if (to != EH_NO_CHILD)
 				return to;
-			}
 			/* The least loaded for its capacity may be a sender where shares are
 			 * rounded up; only the top has no other to ask then. */
 			if (level < t->l)
@@ -91,9 +92,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 	}
 	if (!found)
 		return EH_NO_CHILD;
-	/* The answer tells a lazy tree's home its new threshold. */
-	tree_threshold_ride(t, found, home);
-	if (t->options.lazy && tree_state(t, home) != EH_SENDER)
+	if (answered(t, found, home))
 		return home;
 	return descend(t, tree_ancestor(t, home, found), size, false);
 }
@@ -168,19 +167,24 @@ void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 	up->node = to;
 }
 
-/* A node that has become a receiver looks for a sender, and leaves its name there. */
+/*
+ * A node that has become a receiver looks for a sender, and leaves its name
+ * there. It asks upward as far as its ancestors are busy: where one is a receiver
+ * itself, nobody above can need this node more than those below do.
+ */
 static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update *up)
 {
 	for (unsigned int level = 1; level <= t->l; level++) {
-		uint32_t v = tree_ancestor(t, leaf, level);
+		uint32_t v = tree_ancestor(t, leaf, level), c;
 
 		up->probes++;
-		if (tree_state(t, v) != EH_SENDER)
+		if (tree_state(t, v) == EH_RECEIVER)
+			return;
+		if (sender_child(t, v, level) == EH_NO_CHILD)
 			continue;
 		tree_threshold_ride(t, level, leaf);
 		for (; level; level--) {
-			uint32_t c = sender_child(t, v, level);
-
+			c = sender_child(t, v, level);
 			tree_threshold_pass(t, v, c, level - 1);
 			v = c;
 		}
@@ -202,4 +206,5 @@ void tree_finish(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 	if (t->offer && before != EH_RECEIVER && tree_state(t, leaf) == EH_RECEIVER)
 		leave_offer(t, leaf, up);
 	t->counts.probes += up->probes;
+	t->counts.receiver_probes += up->probes;
 }

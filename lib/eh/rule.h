@@ -21,11 +21,12 @@ enum eh_state { EH_RECEIVER, EH_OK, EH_SENDER }; /* values of enum ehs_state */
 /** State by L < T-A, L > T+A (section 2 of the paper), without unsigned wrap. */
 static inline enum eh_state eh_state(uint64_t load, uint64_t threshold, uint64_t length)
 {
-	if (threshold > length && load < threshold - length)
-		return EH_RECEIVER;
-	if (load > threshold && load - threshold > length)
-		return EH_SENDER;
-	return EH_OK;
+	/* Where a difference wraps the comparison beside it is false. No branches: which state it
+	 * is nobody can guess. */
+	bool receiver = (threshold > length) & (load < threshold - length);
+	bool sender = (load > threshold) & (load - threshold > length);
+
+	return EH_OK + sender - receiver;
 }
 
 /** T_i = ceil(L*w_i/W) in whole tasks, W > 0: the paper's ceil(L/2^nl) where capacities are equal. */
@@ -63,7 +64,7 @@ static inline uint32_t eh_random_below(uint64_t *state, uint32_t n)
  */
 struct eh_choice {
 	unsigned int child; /**< EH_NO_CHILD: none was offered */
-	enum eh_state state;
+	int state;
 	uint64_t load, threshold;
 	unsigned int equals;
 };
@@ -71,7 +72,7 @@ struct eh_choice {
 
 static inline void eh_choice_begin(struct eh_choice *choice)
 {
-	*choice = (struct eh_choice){ .child = EH_NO_CHILD };
+	*choice = (struct eh_choice){ .child = EH_NO_CHILD, .state = EH_SENDER + 1 };
 }
 
 /** Negative: a is less loaded for its threshold than b; 0: the same. */
@@ -92,24 +93,19 @@ static inline void eh_choice_offer(struct eh_choice *choice, unsigned int child,
 				   enum eh_state state, uint64_t load, uint64_t threshold,
 				   bool least, uint64_t *random)
 {
-	int order = -1;
+	int order = (int)state - choice->state;
+	bool take;
 
-	if (choice->child != EH_NO_CHILD) {
-		order = (int)state - (int)choice->state;
-		if (!order && least)
-			order = eh_compare_load(load, threshold, choice->load, choice->threshold);
-	}
-	if (order > 0)
-		return;
-	if (order < 0)
-		choice->equals = 0;
-	/* Each of k equals ends up chosen with probability 1/k. */
-	if (++choice->equals > 1 && eh_random_below(random, choice->equals))
-		return;
-	choice->child = child;
-	choice->state = state;
-	choice->load = load;
-	choice->threshold = threshold;
+	if (least && !order)
+		order = eh_compare_load(load, threshold, choice->load, choice->threshold);
+	/* Each of k equals ends up chosen with probability 1/k. Moves instead of branches: they
+	 * could not be guessed. */
+	choice->equals = order < 0 ? 1 : choice->equals + !order;
+	take = (order < 0) | (!order & !eh_random_below(random, choice->equals));
+	choice->child = take ? child : choice->child;
+	choice->state = take ? (int)state : choice->state;
+	choice->load = take ? load : choice->load;
+	choice->threshold = take ? threshold : choice->threshold;
 }
 
 #endif

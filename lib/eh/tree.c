@@ -209,11 +209,11 @@ static int check(struct eh_tree *t, const struct eh_tree_event *event)
 	case EH_TREE_ARRIVE:
 		if (event->size > EH_TREE_LOAD_MAX - t->total)
 			return -EINVAL;
-		return tree_lag_reserve(t);
+		return t->options.lag ? tree_lag_reserve(t) : 0;
 	case EH_TREE_FINISH:
 		if (event->size > running)
 			return -EINVAL;
-		return tree_lag_reserve(t);
+		return t->options.lag ? tree_lag_reserve(t) : 0;
 	case EH_TREE_LEAVE:
 		return 0;
 	default:

@@ -76,7 +76,7 @@ struct eh_tree_update {
 /** Sums over all steps. Messages are one way, over one edge of the tree. */
 struct eh_tree_counts {
 	uint64_t arrivals, finishes;
-	uint64_t probes;
+	uint64_t probes, receiver_probes; /**< all; those of receivers that look for senders */
 	uint64_t transfers;
 	uint64_t refused;
 	uint64_t

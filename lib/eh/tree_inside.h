@@ -140,7 +140,7 @@ uint32_t tree_hint_child(struct eh_tree *t, uint32_t v, unsigned int level);
 
 /* ---- lag.c ---- */
 
-/* Room for one more report, so that nothing fails later. 0 or -ENOMEM. */
+/* Room for one more report, so that nothing fails later, if there is lag at all. 0 or -ENOMEM. */
 int tree_lag_reserve(struct eh_tree *t);
 void tree_lag_add(struct eh_tree *t, uint32_t leaf, int64_t delta);
 /* Reports that have been long enough on their way arrive. */

@@ -17,7 +17,7 @@ $(O)/selftests/bench/true: selftests/bench/true.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
-# BENCH_PARTS="exec-cost cluster native" to choose
+# BENCH_PARTS="exec-cost cluster native sim" to choose
 bench:
 	packaging/deps build module bench
 	$(MAKE) --no-print-directory all $(BENCH)

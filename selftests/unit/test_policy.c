@@ -417,40 +417,60 @@ static void test_bidirectional(void **state)
 		.topology = { 1, 1 }, .bidirectional = true, .length = 500, .threshold = 2000
 	};
 	struct eh_tree *tree = tree_new(&o);
-	struct eh_tree_update up;
+	const struct eh_tree_counts *counts = eh_tree_counts(tree);
 
-	for (int k = 0; k < 3; k++)
-		arrive(tree, 0, 1000);
 	for (int k = 0; k < 2; k++)
 		arrive(tree, 1, 1000);
-	arrive(tree, 1, 900); /* the group: 5.9 of 4±1, a sender */
-	up = finish(tree, 1, 1900);
-	/* 1 is a receiver now and looks; the group is ok: nobody needs it */
-	assert_int_equal(up.probes, 1);
-	assert_int_equal(eh_tree_counts(tree)->offers, 0);
-	arrive(tree, 1, 900);
-	/* 3 of 2±0.5 at 0; 1 has 1.9; a big task makes the group a sender without making 1 one */
-	arrive(tree, 1, 200);
-	eh_tree_step(tree,
-		     &(struct eh_tree_event){ .type = EH_TREE_JOIN,
-					      .node = 0,
-					      .capacity = 1000,
-					      .length = 500,
-					      .threshold = 2000,
-					      .load = 4000 },
-		     0, &up);
-	up = finish(tree, 1, 800);
-	assert_int_equal(up.probes, 1);
-	assert_int_equal(eh_tree_counts(tree)->offers, 1);
-	/* the task of 0 goes straight there: no controller is asked */
-	up = arrive(tree, 0, 1000);
-	assert_int_equal(up.probes, 0);
-	assert_int_equal(up.node, 1);
-	assert_int_equal(eh_tree_counts(tree)->offers_used, 1);
+	arrive(tree, 0, 1000);
+	/* 2 of 4±1 tasks: the group is a receiver too, and nobody needs node 1 */
+	assert_int_equal(finish(tree, 1, 1000).probes, 1);
+	assert_int_equal(counts->offers, 0);
+	/* still a receiver: it has asked already */
+	arrive(tree, 1, 100);
+	assert_int_equal(finish(tree, 1, 100).probes, 0);
+	arrive(tree, 1, 1000);
+	for (int k = 0; k < 2; k++)
+		arrive(tree, 0, 1000);
+	/* 4 of 4±1, and 3 of them at node 0: it gets the name of node 1 */
+	assert_int_equal(finish(tree, 1, 1000).probes, 1);
+	assert_int_equal(counts->offers, 1);
+	assert_int_equal(counts->probes, 2);
+	assert_int_equal(counts->receiver_probes, 2);
+	/* so its task goes straight there: no controller is asked */
+	assert_int_equal(arrive(tree, 0, 1000).node, 1);
+	assert_int_equal(counts->offers_used, 1);
+	assert_int_equal(counts->probes, 2);
 	/* once */
-	up = arrive(tree, 0, 100);
-	assert_true(up.probes > 0);
+	assert_int_equal(arrive(tree, 0, 100).probes, 1);
 	eh_tree_free(tree);
+}
+
+/* An offer that is too old is no place: node 1 has become a sender meanwhile, or has left. */
+static void test_old_offers(void **state)
+{
+	for (int gone = 0; gone < 2; gone++) {
+		struct eh_tree_options o = { .topology = { 1, 1 },
+					     .bidirectional = true,
+					     .length = 500,
+					     .threshold = 2000 };
+		struct eh_tree *tree = tree_new(&o);
+		struct eh_tree_update up;
+
+		for (int k = 0; k < 3; k++)
+			arrive(tree, 0, 1000);
+		for (int k = 0; k < 2; k++)
+			arrive(tree, 1, 1000);
+		finish(tree, 1, 1000);
+		assert_int_equal(eh_tree_counts(tree)->offers, 1);
+		arrive(tree, 1, 5000);
+		if (gone)
+			eh_tree_step(tree,
+				     &(struct eh_tree_event){ .type = EH_TREE_LEAVE, .node = 1 }, 0,
+				     &up);
+		assert_int_equal(arrive(tree, 0, 1000).node, 0);
+		assert_int_equal(eh_tree_counts(tree)->offers_used, 0);
+		eh_tree_free(tree);
+	}
 }
 
 int main(void)
@@ -460,7 +480,7 @@ int main(void)
 		cmocka_unit_test(test_hint),	      cmocka_unit_test(test_decisions),
 		cmocka_unit_test(test_no_loop),	      cmocka_unit_test(test_finish_rule),
 		cmocka_unit_test(test_lazy),	      cmocka_unit_test(test_lazy_answer),
-		cmocka_unit_test(test_bidirectional),
+		cmocka_unit_test(test_bidirectional), cmocka_unit_test(test_old_offers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,10 +64,10 @@ static void test_size(void **state)
 			eh_tree_free(tree);
 			o.policy = EH_HINT;
 			o.lazy = true;
-			o.bidirectional = n > 2;
+			o.bidirectional = true;
 			tree = eh_tree_new(&o);
 			assert_non_null(tree);
-			if (n > 1 && leaves > 128)
+			if (n > 1 && leaves > 512)
 				assert_true(eh_tree_bytes(tree) <= 64 * leaves);
 			eh_tree_free(tree);
 		}

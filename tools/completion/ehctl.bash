@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain watch doctor cert help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain watch doctor cert sim help version" -- "$cur"))
 		return
 	fi
 	case $command in
@@ -25,6 +25,17 @@ _ehctl()
 	set)
 		compopt -o nospace
 		COMPREPLY=($(compgen -W "threshold= length= load-index= weight= time-limit= dwell=" -- "$cur")) ;;
+	sim)
+		case ${COMP_WORDS[COMP_CWORD - 1]} in
+		--policy) COMPREPLY=($(compgen -W "eta eta1 eta2 hint" -- "$cur")) ;;
+		--descent) COMPREPLY=($(compgen -W "random least" -- "$cur")) ;;
+		--prefer) COMPREPLY=($(compgen -W "nearest receiver" -- "$cur")) ;;
+		--initiation) COMPREPLY=($(compgen -W "sender bidirectional" -- "$cur")) ;;
+		--changes) COMPREPLY=($(compgen -W "broadcast lazy" -- "$cur")) ;;
+		--trace | --plot) COMPREPLY=($(compgen -f -- "$cur")) ;;
+		*) COMPREPLY=($(compgen -W "--topology --policy --threshold --length --arrivals --release --trace --seed
+			--runs --descent --prefer --initiation --changes --delay --decisions --plot --json --help" -- "$cur")) ;;
+		esac ;;
 	cert) COMPREPLY=($(compgen -W "init node" -- "$cur") $(compgen -d -- "$cur")) ;;
 	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;
 	esac

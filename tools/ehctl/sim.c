@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ehctl sim: what the hierarchy would do, as the paper's experiment or from a trace. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+#include "sim.h"
+
+static const char *const policies[] = { "eta", "eta1", "eta2", "hint", NULL };
+static const char *const descents[] = { "random", "least", NULL };
+static const char *const preferences[] = { "nearest", "receiver", NULL };
+static const char *const initiations[] = { "sender", "bidirectional", NULL };
+static const char *const changes[] = { "broadcast", "lazy", NULL };
+
+struct arguments {
+	struct sim_options sim;
+	uint64_t seed;
+	unsigned int runs;
+	bool decisions, threshold_given;
+	const char *trace, *plot;
+};
+
+enum {
+	O_TOPOLOGY = 1,
+	O_POLICY,
+	O_THRESHOLD,
+	O_LENGTH,
+	O_ARRIVALS,
+	O_RELEASE,
+	O_SEED,
+	O_RUNS,
+	O_DESCENT,
+	O_PREFER,
+	O_INITIATION,
+	O_CHANGES,
+	O_DELAY,
+	O_TRACE,
+	O_DECISIONS,
+	O_PLOT,
+};
+
+static const struct option options[] = {
+	{ "topology", required_argument, NULL, O_TOPOLOGY },
+	{ "policy", required_argument, NULL, O_POLICY },
+	{ "threshold", required_argument, NULL, O_THRESHOLD },
+	{ "length", required_argument, NULL, O_LENGTH },
+	{ "arrivals", required_argument, NULL, O_ARRIVALS },
+	{ "release", required_argument, NULL, O_RELEASE },
+	{ "seed", required_argument, NULL, O_SEED },
+	{ "runs", required_argument, NULL, O_RUNS },
+	{ "descent", required_argument, NULL, O_DESCENT },
+	{ "prefer", required_argument, NULL, O_PREFER },
+	{ "initiation", required_argument, NULL, O_INITIATION },
+	{ "changes", required_argument, NULL, O_CHANGES },
+	{ "delay", required_argument, NULL, O_DELAY },
+	{ "trace", required_argument, NULL, O_TRACE },
+	{ "decisions", no_argument, NULL, O_DECISIONS },
+	{ "plot", required_argument, NULL, O_PLOT },
+	{ NULL },
+};
+
+static double seconds_of(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void sim_progress(const char *what, uint64_t done, uint64_t all)
+{
+	static double last;
+	double now = seconds_of(CLOCK_MONOTONIC);
+
+	if (!isatty(STDERR_FILENO) || (done < all && now - last < 0.2))
+		return;
+	last = now;
+	if (done < all)
+		fprintf(stderr, "\rehctl sim: %s, %3.0f %%\033[K", what,
+			100.0 * (double)done / (double)all);
+	else
+		fprintf(stderr, "\r\033[K");
+}
+
+/* ---- options ---- */
+
+static int word_of(const char *const *words, const char *text)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], text))
+			return i;
+	return -1;
+}
+
+static int parse_count(const char *text, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno || *end || *out > max ? -EINVAL : 0;
+}
+
+/* A plain decimal number from 0 to max. */
+static int parse_real(const char *text, double max, double *out)
+{
+	char *end;
+
+	if (!*text || strspn(text, "0123456789.eE-+") != strlen(text))
+		return -EINVAL;
+	*out = strtod(text, &end);
+	return *end || !(*out >= 0 && *out <= max) ? -EINVAL : 0;
+}
+
+static int parse_option(struct arguments *a, int option, const char *text)
+{
+	struct eh_tree_options *tree = &a->sim.tree;
+	uint64_t number = 0;
+	int word = 0;
+
+	switch (option) {
+	case O_TOPOLOGY:
+		return eh_topology_parse(text, &tree->topology) ||
+		       tree->topology.n * tree->topology.l > 24;
+	case O_POLICY:
+		word = word_of(policies, text);
+		tree->policy = word;
+		return word < 0;
+	case O_THRESHOLD:
+		a->threshold_given = true;
+		return sim_parse_tasks(text, EH_TREE_VALUE_MAX, &tree->threshold);
+	case O_LENGTH:
+		return sim_parse_tasks(text, EH_TREE_VALUE_MAX, &tree->length);
+	case O_ARRIVALS:
+		return parse_count(text, UINT32_MAX, &a->sim.arrivals) || !a->sim.arrivals;
+	case O_RELEASE:
+		return parse_real(text, 1, &a->sim.release);
+	case O_SEED:
+		return parse_count(text, UINT64_MAX, &a->seed);
+	case O_RUNS:
+		if (parse_count(text, 1000000, &number) || !number)
+			return -EINVAL;
+		a->runs = number;
+		return 0;
+	case O_DESCENT:
+		word = word_of(descents, text);
+		tree->least = word == 1;
+		return word < 0;
+	case O_PREFER:
+		word = word_of(preferences, text);
+		tree->receiver_first = word == 1;
+		return word < 0;
+	case O_INITIATION:
+		word = word_of(initiations, text);
+		tree->bidirectional = word == 1;
+		return word < 0;
+	case O_CHANGES:
+		word = word_of(changes, text);
+		tree->lazy = word == 1;
+		return word < 0;
+	case O_DELAY:
+		return parse_real(text, 1e9, &a->sim.delay);
+	case O_TRACE:
+		a->trace = text;
+		return 0;
+	case O_DECISIONS:
+		a->decisions = true;
+		return 0;
+	default:
+		a->plot = text;
+		return 0;
+	}
+}
+
+/* What each option wants, for the message. */
+static const char *wanted(int option)
+{
+	switch (option) {
+	case O_TOPOLOGY:
+		return "n,l with n*l at most 24 is needed, such as 3,2";
+	case O_POLICY:
+		return "eta, eta1, eta2 or hint is needed";
+	case O_DESCENT:
+		return "random or least is needed";
+	case O_PREFER:
+		return "nearest or receiver is needed";
+	case O_INITIATION:
+		return "sender or bidirectional is needed";
+	case O_CHANGES:
+		return "broadcast or lazy is needed";
+	case O_RELEASE:
+		return "a probability is needed, from 0 to 1";
+	case O_THRESHOLD:
+	case O_LENGTH:
+		return "a number of tasks is needed, such as 1 or 0.5";
+	default:
+		return "no such number";
+	}
+}
+
+static int parse_arguments(struct arguments *a, int argc, char **argv)
+{
+	int option, index = 0;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+:", options, &index)) != -1) {
+		if (option == '?')
+			return bad_usage("%s: no such option", argv[optind - 1]);
+		if (option == ':')
+			return bad_usage("%s: a value is needed", argv[optind - 1]);
+		if (parse_option(a, option, optarg))
+			return bad_usage("--%s %s: %s", options[index].name, optarg,
+					 wanted(option));
+	}
+	if (optind < argc)
+		return bad_usage("%s: not understood", argv[optind]);
+	if (a->decisions && a->runs > 1)
+		return bad_usage("--decisions: of one run only, not of --runs %u", a->runs);
+	/* Two states: with a threshold of 0 all would be senders. */
+	if (!a->threshold_given && (a->sim.tree.policy == EH_ETA1 || a->sim.tree.policy == EH_ETA2))
+		a->sim.tree.threshold = EH_TASK;
+	return 0;
+}
+
+/* ---- runs and their sums ---- */
+
+struct sums {
+	const struct arguments *arguments;
+	unsigned int run;
+	json_t *decisions;
+	double mpn, mpn2, spread, spread2, total;
+	struct eh_tree_counts counts;
+	uint64_t load_min, load_max, refusal_min, refusal_max;
+	size_t bytes;
+	double seconds, cpu; /* of processor time */
+};
+
+static void progressed(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
+{
+	const struct sums *s = ctx;
+	const struct sim_options *sim = &s->arguments->sim;
+	uint64_t each = sim->trace ? sim->trace->count : sim->arrivals;
+
+	sim_progress("running", s->run * each + arrivals, s->arguments->runs * each);
+}
+
+static json_t *path_of(const struct eh_topology *t, uint32_t from, uint32_t to, uint64_t seed)
+{
+	struct eh_code path[EH_PATH_MAX];
+	int length = eh_path(t, (struct eh_code){ 0, from }, (struct eh_code){ 0, to }, seed, path);
+	json_t *list = json_array();
+	char text[EH_CODE_TEXT];
+
+	for (int i = 0; i < length; i++)
+		json_array_append_new(list, json_string(eh_code_format(t, path[i], text)));
+	return list;
+}
+
+static void decided(void *ctx, uint32_t task, uint32_t at, const struct eh_tree_update *up)
+{
+	struct sums *s = ctx;
+	const struct eh_topology *t = &s->arguments->sim.tree.topology;
+	const struct sim_trace *trace = s->arguments->sim.trace;
+	char number[16], from[EH_CODE_TEXT], to[EH_CODE_TEXT];
+
+	snprintf(number, sizeof(number), "%u", task);
+	eh_code_format(t, (struct eh_code){ 0, at }, from);
+	eh_code_format(t, (struct eh_code){ 0, up->node }, to);
+	json_array_append_new(
+		s->decisions,
+		json_pack("{s:s,s:s,s:s?,s:i,s:o}", "id", trace ? trace->ids[task] : number, "at",
+			  from, "to", up->refused ? NULL : to, "probes", (int)up->probes, "path",
+			  up->refused ? json_array() : path_of(t, at, up->node, task)));
+}
+
+static void add_counts(struct eh_tree_counts *to, const struct eh_tree_counts *from)
+{
+	uint64_t *sum = (uint64_t *)to;
+	const uint64_t *one = (const uint64_t *)from;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sum); i++)
+		sum[i] += one[i];
+}
+
+static int run_all(struct sums *s)
+{
+	const struct arguments *a = s->arguments;
+	struct sim_watch watch = { .ctx = s,
+				   .decided = a->decisions ? decided : NULL,
+				   .sampled = isatty(STDERR_FILENO) ? progressed : NULL,
+				   .every = 1 << 16 };
+	double began = seconds_of(CLOCK_MONOTONIC);
+	double began_cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+
+	for (s->run = 0; s->run < a->runs; s->run++) {
+		struct sim_result r;
+		int err = sim_run(&a->sim, a->seed + s->run, &watch, &r);
+		double mpn, spread;
+
+		if (err)
+			return fail(EXIT_REFUSED, "run %u: %s", s->run + 1,
+				    err == -ENOMEM ? "no memory" : "more load than can be counted");
+		mpn = r.counts.arrivals ? (double)r.counts.probes / (double)r.counts.arrivals : 0;
+		spread = (double)(r.load_max - r.load_min) / EH_TASK;
+		s->mpn += mpn;
+		s->mpn2 += mpn * mpn;
+		s->spread += spread;
+		s->spread2 += spread * spread;
+		s->total += (double)r.load_total / EH_TASK;
+		add_counts(&s->counts, &r.counts);
+		s->load_min = r.load_min < s->load_min ? r.load_min : s->load_min;
+		s->load_max = r.load_max > s->load_max ? r.load_max : s->load_max;
+		if (r.refused) {
+			s->refusal_min =
+				r.first_refusal < s->refusal_min ? r.first_refusal : s->refusal_min;
+			s->refusal_max =
+				r.first_refusal > s->refusal_max ? r.first_refusal : s->refusal_max;
+		}
+		s->bytes = r.bytes;
+		if (watch.sampled)
+			sim_progress("running", s->run + 1, a->runs);
+	}
+	s->seconds = seconds_of(CLOCK_MONOTONIC) - began;
+	s->cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - began_cpu;
+	return 0;
+}
+
+/* ---- what is printed ---- */
+
+static double deviation(double sum, double squares, unsigned int n)
+{
+	double variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
+
+	return variance > 0 ? __builtin_sqrt(variance) : 0;
+}
+
+static json_t *tasks_json(bool known, uint64_t thousandths)
+{
+	if (!known)
+		return json_null();
+	if (thousandths % EH_TASK == 0)
+		return json_integer((json_int_t)(thousandths / EH_TASK));
+	return json_real((double)thousandths / EH_TASK);
+}
+
+static json_t *result_json(const struct sums *s)
+{
+	const struct arguments *a = s->arguments;
+	const struct eh_tree_options *o = &a->sim.tree;
+	const struct eh_tree_counts *c = &s->counts;
+	bool refused = s->refusal_max != 0 || c->refused;
+	double nodes = (double)(1u << o->topology.n * o->topology.l), runs = a->runs;
+	json_t *doc;
+
+	doc = json_pack("{s:i,s:s,s:{s:i,s:i},s:I,s:i,s:I,s:{s:f,s:f},s:{s:f},s:I,s:{s:o,s:o},s:I}",
+			"version", 1, "policy", policies[o->policy], "topology", "n",
+			(int)o->topology.n, "l", (int)o->topology.l, "arrivals",
+			(json_int_t)c->arrivals / a->runs, "runs", (int)a->runs, "seed",
+			(json_int_t)a->seed, "mpn", "mean", s->mpn / runs, "sd",
+			deviation(s->mpn, s->mpn2, a->runs), "threshold_changes", "mean",
+			(double)c->changes / runs, "refused", (json_int_t)c->refused,
+			"first_refusal_load", "min", tasks_json(refused, s->refusal_min), "max",
+			tasks_json(refused, s->refusal_max), "transfers", (json_int_t)c->transfers);
+	if (!doc)
+		return NULL;
+	json_object_set_new(doc, "load",
+			    json_pack("{s:o,s:o,s:f}", "min", tasks_json(true, s->load_min), "max",
+				      tasks_json(true, s->load_max), "total", s->total / runs));
+	json_object_set_new(doc, "spread",
+			    json_pack("{s:f,s:f}", "mean", s->spread / runs, "sd",
+				      deviation(s->spread, s->spread2, a->runs)));
+	json_object_set_new(
+		doc, "messages",
+		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "probes",
+			  (double)c->probes / runs, "receiver_probes",
+			  (double)c->receiver_probes / runs, "thresholds",
+			  (double)c->threshold_messages / runs, "rides", (double)c->rides / runs,
+			  "states", (double)c->state_messages / runs, "hints",
+			  (double)c->hint_messages / runs, "offers", (double)c->offers / runs,
+			  "offers_used", (double)c->offers_used / runs, "missed",
+			  (double)c->missed / runs));
+	json_object_set_new(doc, "seconds", json_real(s->seconds));
+	json_object_set_new(doc, "decisions_per_second",
+			    json_real(s->cpu > 0 ? (double)c->arrivals / s->cpu : 0));
+	json_object_set_new(doc, "bytes_per_node", json_real((double)s->bytes / nodes));
+	if (a->decisions)
+		json_object_set(doc, "decisions", s->decisions);
+	return doc;
+}
+
+static void print_text(const struct sums *s)
+{
+	const struct arguments *a = s->arguments;
+	const struct eh_tree_options *o = &a->sim.tree;
+	const struct eh_tree_counts *c = &s->counts;
+	double runs = a->runs;
+	const json_t *decision;
+	size_t i;
+
+	json_array_foreach(s->decisions, i, decision)
+		printf("%s at %s to %s, %s probes\n", text_of(decision, "id"),
+		       text_of(decision, "at"), text_of(decision, "to"),
+		       integer_of(decision, "probes"));
+	printf("%s on EH(%u,%u), %u run%s of %llu arrivals\n", policies[o->policy], o->topology.n,
+	       o->topology.l, a->runs, a->runs > 1 ? "s" : "",
+	       (unsigned long long)c->arrivals / a->runs);
+	printf("controllers probed for an arrival (MPN)  %.3f ± %.3f\n", s->mpn / runs,
+	       deviation(s->mpn, s->mpn2, a->runs));
+	printf("threshold changes                        %.2f\n", (double)c->changes / runs);
+	printf("transfers                                %.1f\n", (double)c->transfers / runs);
+	if (c->refused)
+		printf("refused                                  %.1f, first at load %.2f to %.2f\n",
+		       (double)c->refused / runs, (double)s->refusal_min / EH_TASK,
+		       (double)s->refusal_max / EH_TASK);
+	printf("load of the nodes at the end             %.2f to %.2f, in one run %.2f apart\n",
+	       (double)s->load_min / EH_TASK, (double)s->load_max / EH_TASK, s->spread / runs);
+	printf("messages: thresholds %.1f (and %.1f rode along), states %.1f, hints %.1f, offers %.1f\n",
+	       (double)c->threshold_messages / runs, (double)c->rides / runs,
+	       (double)c->state_messages / runs, (double)c->hint_messages / runs,
+	       (double)c->offers / runs);
+	if (c->missed)
+		printf("declined by the executor                 %.1f\n", (double)c->missed / runs);
+	printf("%.3g decisions a second, %.1f bytes a node\n",
+	       s->cpu > 0 ? (double)c->arrivals / s->cpu : 0,
+	       (double)s->bytes / (double)(1u << o->topology.n * o->topology.l));
+}
+
+static int run(int argc, char **argv, bool json)
+{
+	struct arguments a = { .sim = { .tree = { .topology = { 3, 2 }, .length = EH_TASK },
+					.arrivals = 500 },
+			       .seed = 1,
+			       .runs = 1 };
+	struct sums s = { .arguments = &a, .load_min = UINT64_MAX, .refusal_min = UINT64_MAX };
+	struct sim_trace trace = { 0 };
+	json_t *doc = NULL;
+	int code;
+
+	code = parse_arguments(&a, argc, argv);
+	if (code)
+		return code;
+	if (a.trace) {
+		code = sim_trace_read(a.trace, &a.sim.tree.topology, &trace);
+		if (code)
+			return code;
+		a.sim.trace = &trace;
+	}
+	s.decisions = json_array();
+	code = run_all(&s);
+	if (code)
+		goto put;
+	if (a.plot)
+		code = sim_plot(&a.sim, policies[a.sim.tree.policy], a.seed, a.runs, a.plot);
+	if (code)
+		goto put;
+	if (json) {
+		doc = result_json(&s);
+		code = doc ? json_print(doc) : fail(EXIT_REFUSED, "no memory for the output");
+	} else {
+		print_text(&s);
+	}
+put:
+	json_decref(doc);
+	json_decref(s.decisions);
+	sim_trace_free(&trace);
+	return code;
+}
+
+const struct command sim_command = {
+	.name = "sim",
+	.arguments = "[--topology n,l] [--policy POLICY] [OPTION]… [--json]",
+	.help = "what the hierarchy would do, without a cluster\n\n"
+		"  --topology n,l          EH(n,l); 3,2\n"
+		"  --policy POLICY         eta; eta1 has no length, eta2 no changes either; with hint\n"
+		"                          controllers also know where there is most room\n"
+		"  --threshold T0          of each node at the start; 0, for eta1 and eta2 1\n"
+		"  --length A              threshold length; 1\n"
+		"  --arrivals N            random ones, of a task each; 500\n"
+		"  --release P             probability that a random task ends after each arrival; 0\n"
+		"  --trace FILE            these instead: `arrive NODE SIZE ID` or `finish ID` a line\n"
+		"  --seed S, --runs R      runs with the seeds S, S+1, …; 1, 1\n"
+		"  --descent random|least  among children of the best state; random\n"
+		"  --prefer nearest|receiver  the nearest ancestor with room, or the nearest receiver\n"
+		"  --initiation sender|bidirectional  whether receivers look for work too\n"
+		"  --changes broadcast|lazy   thresholds are told to all, or ride on later messages\n"
+		"  --delay D               what controllers hear is D mean inter-arrival times old\n"
+		"  --decisions             each placement too, with its path\n"
+		"  --plot FILE.svg         figure 3 of the paper, and the spread of the loads\n"
+		"Counts are sums over all runs, messages and changes means of one run; loads are tasks.\n"
+		"Decisions are counted for a second of processor time.",
+	.run = run,
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Figure 3 of the paper by gnuplot, which reads a script from a file and writes to a file: no pipe can block. */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ehctl.h"
+#include "sim.h"
+
+#define POINTS 50
+
+struct point {
+	double load, probes, arrivals, spread;
+	unsigned int runs; /* that have got here without a refusal */
+};
+
+struct curve {
+	char title[64];
+	struct sim_options options;
+	struct point points[POINTS];
+	/* of the run that goes on */
+	unsigned int next;
+	uint64_t probes, arrivals;
+};
+
+/* A window since the last sample: the mean of all so far would hide what happens now. */
+static void sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
+{
+	struct curve *c = ctx;
+	const struct eh_tree_counts *counts = eh_tree_counts(tree);
+	struct point *p = &c->points[c->next];
+	uint64_t min, max, total;
+
+	if (c->next == POINTS || counts->refused)
+		return;
+	sim_loads(tree, &c->options.tree.topology, &min, &max, &total);
+	p->load += (double)total / EH_TASK;
+	p->spread += (double)(max - min) / EH_TASK;
+	p->probes += (double)(counts->probes - c->probes);
+	p->arrivals += (double)(counts->arrivals - c->arrivals);
+	p->runs++;
+	c->probes = counts->probes;
+	c->arrivals = counts->arrivals;
+	c->next++;
+}
+
+static int run_curve(struct curve *c, uint64_t seed, unsigned int runs)
+{
+	uint64_t arrivals = c->options.arrivals;
+	struct sim_watch watch = { .ctx = c, .sampled = sampled };
+
+	if (c->options.trace) {
+		arrivals = 0;
+		for (size_t i = 0; i < c->options.trace->count; i++)
+			arrivals += !c->options.trace->events[i].finish;
+	}
+	watch.every = (arrivals + POINTS - 1) / POINTS;
+	if (!watch.every)
+		watch.every = 1;
+	for (unsigned int run = 0; run < runs; run++) {
+		struct sim_result result;
+
+		c->next = 0;
+		c->probes = c->arrivals = 0;
+		if (sim_run(&c->options, seed + run, &watch, &result))
+			return fail(EXIT_REFUSED, "%s: no memory", c->title);
+		sim_progress("plotting", run, runs);
+	}
+	return 0;
+}
+
+static void write_data(FILE *script, const struct curve *c, unsigned int index, unsigned int runs)
+{
+	fprintf(script, "$c%u << EOD\n", index);
+	/* until the first refusal of any run */
+	for (unsigned int i = 0; i < POINTS && c->points[i].runs == runs; i++) {
+		const struct point *p = &c->points[i];
+
+		fprintf(script, "%g %g %g\n", p->load / runs,
+			p->arrivals > 0 ? p->probes / p->arrivals : 0, p->spread / runs);
+	}
+	fprintf(script, "EOD\n");
+}
+
+static void write_script(FILE *script, const struct curve *curves, unsigned int count,
+			 unsigned int runs)
+{
+	static const char *const panels[] = { "mean number of controllers probed",
+					      "most minus least load of a node" };
+
+	fprintf(script, "set terminal svg size 800,800 font 'sans,12' background 'white'\n"
+			"set key outside below maxrows 3\nset grid\nset yrange [0:*]\n"
+			"set xlabel 'total load (tasks)'\n");
+	for (unsigned int i = 0; i < count; i++)
+		write_data(script, &curves[i], i, runs);
+	fprintf(script, "set multiplot layout 2,1\n");
+	for (unsigned int panel = 0; panel < 2; panel++) {
+		fprintf(script, "set ylabel '%s'\nplot ", panels[panel]);
+		for (unsigned int i = 0; i < count; i++)
+			fprintf(script, "%s$c%u using 1:%u with lines lw 2 title '%s'",
+				i ? ", " : "", i, panel + 2, curves[i].title);
+		fprintf(script, "\n");
+	}
+	fprintf(script, "unset multiplot\n");
+}
+
+/* Exit status of gnuplot with this script as input and this file as output; -errno. */
+static int run_gnuplot(int script, int output)
+{
+	static char *const argv[] = { "gnuplot", "-", NULL };
+	extern char **environ;
+	posix_spawn_file_actions_t actions;
+	int err, status;
+	pid_t pid;
+
+	err = posix_spawn_file_actions_init(&actions);
+	if (err)
+		return -err;
+	err = posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
+	if (!err)
+		err = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!err)
+		err = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (err)
+		return -err;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int draw(const struct curve *curves, unsigned int count, unsigned int runs, const char *path)
+{
+	FILE *script = tmpfile();
+	int output, status, code = 0;
+
+	if (!script)
+		return fail(EXIT_REFUSED, "a temporary file: %s", strerror(errno));
+	write_script(script, curves, count, runs);
+	if (fflush(script) || fseek(script, 0, SEEK_SET)) {
+		code = fail(EXIT_REFUSED, "a temporary file: %s", strerror(errno));
+		goto close_script;
+	}
+	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (output < 0) {
+		code = fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
+		goto close_script;
+	}
+	status = run_gnuplot(fileno(script), output);
+	if (status == -ENOENT)
+		code = fail(
+			EXIT_REFUSED,
+			"gnuplot, which draws plots, is not installed: apt-get install gnuplot-nox");
+	else if (status < 0)
+		code = fail(EXIT_REFUSED, "gnuplot: %s", strerror(-status));
+	else if (status)
+		code = fail(EXIT_REFUSED, "gnuplot failed with status %d", status);
+	if (close(output) && !code)
+		code = fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
+	if (code)
+		unlink(path);
+close_script:
+	fclose(script);
+	return code;
+}
+
+/* The paper's curves, with the options of this call. */
+static unsigned int paper_curves(struct curve *curves, const struct sim_options *options)
+{
+	unsigned int count = 0;
+
+	for (int i = 0; i < 6; i++) {
+		struct curve *c = &curves[count++];
+
+		c->options = *options;
+		c->options.tree.policy = i == 0 ? EH_ETA : i == 1 ? EH_ETA1 : EH_ETA2;
+		if (i >= 1)
+			c->options.tree.threshold = (i == 1 ? 1 : i - 1) * EH_TASK;
+		else if (options->tree.policy != EH_ETA && options->tree.policy != EH_HINT)
+			c->options.tree.threshold = 0;
+		snprintf(c->title, sizeof(c->title),
+			 i == 0	  ? "ETA"
+			 : i == 1 ? "ETA1"
+				  : "ETA2, t=%d",
+			 i - 1);
+	}
+	return count;
+}
+
+int sim_plot(const struct sim_options *options, const char *name, uint64_t seed, unsigned int runs,
+	     const char *path)
+{
+	struct curve *curves = calloc(7, sizeof(*curves));
+	unsigned int count = 0;
+	int code = 0;
+
+	if (!curves)
+		return fail(EXIT_REFUSED, "no memory for the plot");
+	if (!options->trace)
+		count = paper_curves(curves, options);
+	if (options->trace || options->tree.policy == EH_HINT) {
+		curves[count].options = *options;
+		snprintf(curves[count++].title, sizeof(curves[0].title), "%s", name);
+	}
+	for (unsigned int i = 0; i < count && !code; i++)
+		code = run_curve(&curves[i], seed, runs);
+	if (!code)
+		code = draw(curves, count, runs, path);
+	sim_progress("plotting", 1, 1);
+	free(curves);
+	return code;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One run of the simulator. Pure: the decision core, random numbers, and no clock but its own. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+#define TICKS 1000 /* of the simulated clock, for a mean inter-arrival time */
+
+struct run {
+	const struct sim_options *options;
+	const struct sim_watch *watch;
+	struct sim_result *result;
+	struct eh_tree *tree;
+	uint64_t random, now, arrivals;
+	uint32_t *live; /* random runs: where the tasks are that may end */
+	size_t count, room;
+	uint32_t *where; /* traces: by task */
+};
+
+static double uniform(uint64_t *random)
+{
+	return (double)(eh_random(random) >> 11) * 0x1p-53;
+}
+
+/* Of mean 1, by comparisons alone (von Neumann 1951): no logarithm, so no libm for all of ehctl. */
+static double exponential(uint64_t *random)
+{
+	for (double whole = 0;; whole++) {
+		double first = uniform(random), last = first, next;
+		unsigned int length = 1;
+
+		for (; (next = uniform(random)) < last; last = next)
+			length++;
+		if (length % 2)
+			return whole + first;
+	}
+}
+
+static int remember(struct run *run, uint32_t node)
+{
+	if (run->count == run->room) {
+		size_t room = run->room ? 2 * run->room : 1024;
+		uint32_t *live = realloc(run->live, room * sizeof(*live));
+
+		if (!live)
+			return -ENOMEM;
+		run->live = live;
+		run->room = room;
+	}
+	run->live[run->count++] = node;
+	return 0;
+}
+
+static int arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, uint32_t *to)
+{
+	const struct eh_tree_event event = { .type = EH_TREE_ARRIVE, .node = node, .size = size };
+	const struct sim_watch *watch = run->watch;
+	struct eh_tree_update update;
+	int err;
+
+	err = eh_tree_step(run->tree, &event, run->now, &update);
+	if (err)
+		return err;
+	if (update.refused && !run->result->refused) {
+		uint64_t min, max;
+
+		run->result->refused = true;
+		sim_loads(run->tree, &run->options->tree.topology, &min, &max,
+			  &run->result->first_refusal);
+	}
+	*to = update.refused ? UINT32_MAX : update.node;
+	if (watch && watch->decided)
+		watch->decided(watch->ctx, task, node, &update);
+	run->arrivals++;
+	if (watch && watch->sampled && run->arrivals % watch->every == 0)
+		watch->sampled(watch->ctx, run->arrivals, run->tree);
+	return 0;
+}
+
+static int finish(struct run *run, uint32_t node, uint64_t size)
+{
+	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = node, .size = size };
+	struct eh_tree_update update;
+
+	return eh_tree_step(run->tree, &event, run->now, &update);
+}
+
+static void pass_time(struct run *run)
+{
+	if (run->options->delay > 0)
+		run->now += (uint64_t)(exponential(&run->random) * TICKS);
+}
+
+static int replay(struct run *run)
+{
+	const struct sim_trace *trace = run->options->trace;
+
+	run->where = calloc(trace->tasks ? trace->tasks : 1, sizeof(run->where[0]));
+	if (!run->where)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct sim_event *event = &trace->events[i];
+		uint32_t *where = &run->where[event->task];
+		int err = 0;
+
+		if (!event->finish) {
+			pass_time(run);
+			err = arrive(run, event->task, event->node, event->size, where);
+		} else if (*where != UINT32_MAX) { /* it was not refused */
+			err = finish(run, *where, event->size);
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int invent(struct run *run)
+{
+	const struct sim_options *o = run->options;
+	uint32_t nodes = 1u << o->tree.topology.n * o->tree.topology.l, to;
+	int err;
+
+	for (uint64_t i = 0; i < o->arrivals; i++) {
+		pass_time(run);
+		err = arrive(run, (uint32_t)i, eh_random_below(&run->random, nodes), EH_TASK, &to);
+		if (err)
+			return err;
+		if (o->release <= 0)
+			continue;
+		if (to != UINT32_MAX && remember(run, to))
+			return -ENOMEM;
+		if (run->count && uniform(&run->random) < o->release) {
+			size_t k = (size_t)(uniform(&run->random) * (double)run->count);
+			uint32_t node = run->live[k];
+
+			run->live[k] = run->live[--run->count];
+			err = finish(run, node, EH_TASK);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+void sim_loads(const struct eh_tree *tree, const struct eh_topology *topology, uint64_t *min,
+	       uint64_t *max, uint64_t *total)
+{
+	*min = UINT64_MAX;
+	*max = *total = 0;
+	for (uint32_t i = 0; i < 1u << topology->n * topology->l; i++) {
+		uint64_t load = eh_tree_load(tree, i);
+
+		*min = load < *min ? load : *min;
+		*max = load > *max ? load : *max;
+		*total += load;
+	}
+}
+
+int sim_run(const struct sim_options *options, uint64_t seed, const struct sim_watch *watch,
+	    struct sim_result *result)
+{
+	struct eh_tree_options tree = options->tree;
+	struct run run = { .options = options, .watch = watch, .result = result };
+	int err = -ENOMEM;
+
+	*result = (struct sim_result){ 0 };
+	/* The choice among equals and the arrivals have streams of their own: the same arrivals
+	 * come to all policies. */
+	run.random = eh_random(&seed);
+	tree.seed = eh_random(&seed);
+	tree.lag = (uint64_t)(options->delay * TICKS);
+	run.tree = eh_tree_new(&tree);
+	if (!run.tree)
+		return -ENOMEM;
+	err = options->trace ? replay(&run) : invent(&run);
+	if (err)
+		goto free;
+	result->counts = *eh_tree_counts(run.tree);
+	result->bytes = eh_tree_bytes(run.tree);
+	sim_loads(run.tree, &tree.topology, &result->load_min, &result->load_max,
+		  &result->load_total);
+free:
+	free(run.where);
+	free(run.live);
+	eh_tree_free(run.tree);
+	return err;
+}

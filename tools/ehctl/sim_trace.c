@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Traces: "arrive NODE SIZE ID" and "finish ID", a line each; "#" begins a comment. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "ehctl.h"
+#include "sim.h"
+
+struct task {
+	char *id; /* the trace's */
+	uint32_t index;
+	uint64_t size;
+	bool finished;
+	UT_hash_handle hh;
+};
+
+struct reader {
+	const char *name;
+	unsigned long line;
+	const struct eh_topology *topology;
+	struct sim_trace *trace;
+	size_t event_room, id_room;
+	struct task *tasks;
+};
+
+int sim_parse_tasks(const char *text, uint64_t max, uint64_t *out)
+{
+	uint64_t value = 0, unit = EH_TASK;
+	const char *p = text;
+	bool round = false;
+
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		value = value * 10 + (uint64_t)(*p - '0');
+		if (value > max / EH_TASK)
+			return -EINVAL;
+	}
+	value *= EH_TASK;
+	if (*p == '.') {
+		if (p[1] < '0' || p[1] > '9')
+			return -EINVAL;
+		for (p++; *p >= '0' && *p <= '9'; p++) {
+			if (unit == 1) {
+				round = *p >= '5';
+				p += strspn(p, "0123456789");
+				break;
+			}
+			unit /= 10;
+			value += (uint64_t)(*p - '0') * unit;
+		}
+	}
+	value += round;
+	if (*p || value > max)
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+/* What was read may be anything: of it only what a terminal can show. */
+static int bad_line(const struct reader *r, const char *what, const char *why)
+{
+	char shown[64];
+	size_t n = 0;
+
+	for (; what[n] && n < sizeof(shown) - 1; n++)
+		shown[n] = what[n] < ' ' || what[n] > '~' ? '?' : what[n];
+	shown[n] = '\0';
+	return fail(EXIT_USAGE, "%s:%lu: %s: %s", r->name, r->line, shown, why);
+}
+
+static int no_memory(const struct reader *r)
+{
+	return fail(EXIT_REFUSED, "%s:%lu: no memory for more", r->name, r->line);
+}
+
+/* An index as it is; with a dot, or a zero in front, a code. */
+static int parse_node(const struct reader *r, const char *text, uint32_t *out)
+{
+	struct eh_code code;
+	unsigned long index;
+	char *end;
+
+	if (strchr(text, '.') || (text[0] == '0' && text[1])) {
+		if (eh_code_parse(r->topology, text, &code) || code.level)
+			return -EINVAL;
+		*out = code.index;
+		return 0;
+	}
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	index = strtoul(text, &end, 10);
+	if (errno || *end || index >> r->topology->n * r->topology->l)
+		return -EINVAL;
+	*out = (uint32_t)index;
+	return 0;
+}
+
+static int add_event(struct reader *r, struct sim_event event)
+{
+	struct sim_trace *t = r->trace;
+
+	if (t->count == r->event_room) {
+		size_t room = r->event_room ? 2 * r->event_room : 256;
+		struct sim_event *events = realloc(t->events, room * sizeof(*events));
+
+		if (!events)
+			return -ENOMEM;
+		t->events = events;
+		r->event_room = room;
+	}
+	t->events[t->count++] = event;
+	return 0;
+}
+
+/* Takes the id over. */
+static struct task *add_task(struct reader *r, char *id, uint64_t size)
+{
+	struct sim_trace *t = r->trace;
+	struct task *task;
+
+	if (t->tasks == r->id_room) {
+		size_t room = r->id_room ? 2 * r->id_room : 256;
+		char **ids = realloc(t->ids, room * sizeof(*ids));
+
+		if (!ids)
+			goto free_id;
+		t->ids = ids;
+		r->id_room = room;
+	}
+	task = calloc(1, sizeof(*task));
+	if (!task)
+		goto free_id;
+	*task = (struct task){ .id = id, .index = t->tasks, .size = size };
+	HASH_ADD_KEYPTR(hh, r->tasks, task->id, strlen(task->id), task);
+	if (!task->hh.tbl)
+		goto free_task;
+	t->ids[t->tasks++] = id;
+	return task;
+free_task:
+	free(task);
+free_id:
+	free(id);
+	return NULL;
+}
+
+static int read_arrive(struct reader *r, char *node, char *size, char *id)
+{
+	struct sim_event event = { 0 };
+	struct task *task;
+
+	if (!id)
+		return bad_line(r, "arrive", "NODE SIZE ID are needed");
+	if (parse_node(r, node, &event.node))
+		return bad_line(r, node, "no node of this topology, by index or code");
+	if (sim_parse_tasks(size, 1ull << 40, &event.size))
+		return bad_line(r, size, "no size in tasks, such as 1 or 0.5");
+	HASH_FIND_STR(r->tasks, id, task);
+	if (task)
+		return bad_line(r, id, "this task has arrived already");
+	id = strdup(id);
+	task = id ? add_task(r, id, event.size) : NULL;
+	if (!task)
+		return no_memory(r);
+	event.task = task->index;
+	return add_event(r, event) ? no_memory(r) : 0;
+}
+
+static int read_finish(struct reader *r, const char *id)
+{
+	struct task *task;
+
+	if (!id)
+		return bad_line(r, "finish", "ID is needed");
+	HASH_FIND_STR(r->tasks, id, task);
+	if (!task)
+		return bad_line(r, id, "no such task has arrived");
+	if (task->finished)
+		return bad_line(r, id, "this task has finished already");
+	task->finished = true;
+	return add_event(r, (struct sim_event){ .finish = true,
+						.task = task->index,
+						.size = task->size })
+		       ? no_memory(r)
+		       : 0;
+}
+
+static int read_line(struct reader *r, char *line)
+{
+	char *words[5] = { NULL }, *save = NULL;
+	size_t n = 0;
+
+	line[strcspn(line, "#\r\n")] = '\0';
+	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+		if (n == 5)
+			break;
+		words[n++] = w;
+	}
+	if (!n)
+		return 0;
+	if (!strcmp(words[0], "arrive"))
+		return n > 4 ? bad_line(r, words[4], "not understood")
+			     : read_arrive(r, words[1], words[2], words[3]);
+	if (!strcmp(words[0], "finish"))
+		return n > 2 ? bad_line(r, words[2], "not understood") : read_finish(r, words[1]);
+	return bad_line(r, words[0], "`arrive NODE SIZE ID` or `finish ID` is needed");
+}
+
+int sim_trace_read(const char *path, const struct eh_topology *topology, struct sim_trace *out)
+{
+	bool standard = !strcmp(path, "-");
+	struct reader r = { .name = standard ? "standard input" : path,
+			    .topology = topology,
+			    .trace = out };
+	struct task *task, *next;
+	FILE *file = standard ? stdin : fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+	int code = 0;
+
+	*out = (struct sim_trace){ 0 };
+	if (!file)
+		return fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
+	errno = 0;
+	while (!code && (length = getline(&line, &room, file)) >= 0) {
+		r.line++;
+		if (strlen(line) != (size_t)length)
+			code = bad_line(&r, "a NUL byte", "this is no text");
+		else
+			code = read_line(&r, line);
+		errno = 0;
+	}
+	if (!code && !feof(file))
+		code = fail(EXIT_USAGE, "%s: %s", r.name, strerror(errno ? errno : EIO));
+	HASH_ITER(hh, r.tasks, task, next) {
+		HASH_DEL(r.tasks, task);
+		free(task);
+	}
+	free(line);
+	if (!standard)
+		fclose(file);
+	if (code)
+		sim_trace_free(out);
+	return code;
+}
+
+void sim_trace_free(struct sim_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->tasks; i++)
+		free(trace->ids[i]);
+	free(trace->ids);
+	free(trace->events);
+	*trace = (struct sim_trace){ 0 };
+}
