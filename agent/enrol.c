@@ -156,6 +156,14 @@ void enrol_seen(struct peer *from, const json_t *body)
 		roster_pull(from);
 }
 
+/* What configuration files say of an address may differ between nodes, and be right for each. */
+bool enrol_has_moved(const struct peer *p, const char *address)
+{
+	const struct roster_entry *e = roster_by_code(enrol_roster, p->code.index);
+
+	return address && e && e->version && strcmp(e->address.text, address);
+}
+
 json_t *enrol_on_roster(struct peer *from, const json_t *body, int *status)
 {
 	json_t *reply = roster_to_json(enrol_roster);

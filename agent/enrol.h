@@ -20,6 +20,8 @@ void enrol_exit(void);
 
 /** A peer's hello or message: when its member `roster` is newer than ours, it is fetched. */
 void enrol_seen(struct peer *from, const json_t *body);
+/** Whether a peer that says it listens on `address` (NULL: nothing) has to tell the roster. */
+bool enrol_has_moved(const struct peer *p, const char *address);
 /** An answer of POST /v1/join or GET /v1/roster: its roster is merged into ours. NULL, or what is wrong. */
 const char *enrol_take(const json_t *answer);
 /** Body of POST /v1/join of this host, with the code it wishes (or NULL), or `runs` as; NULL: no memory. */

@@ -51,7 +51,8 @@ static void roster_sort_hosts(struct roster *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		r->by_host[i] = i;
-	qsort_r(r->by_host, r->n, sizeof(*r->by_host), roster_compare_hosts, r);
+	if (r->n)
+		qsort_r(r->by_host, r->n, sizeof(*r->by_host), roster_compare_hosts, r);
 }
 
 /* The place of a code's entry, or where it would be. */

@@ -155,6 +155,10 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 		*reply = answer_error("other cluster, or other node than the certificate's");
 		return 403;
 	}
+	if (enrol_has_moved(from, json_string_value(json_object_get(body, "address")))) {
+		*reply = answer_error("its address is not the roster's: join again");
+		return 403;
+	}
 	if (!conn->peer)
 		server_know(conn, from);
 	enrol_seen(from, body);
@@ -164,10 +168,11 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 
 json_t *server_hello(void)
 {
-	return json_pack("{s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster", agent.config->cluster,
-			 "node", agent.code, "version", 1, "boot_id", clock_boot_id(), "capacity",
-			 (json_int_t)agent.config->capacity, "time", (json_int_t)clock_wall_ms(),
-			 "users", user_digest(), "roster", (json_int_t)roster_version());
+	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster", agent.config->cluster,
+			 "node", agent.code, "address", agent.config->address.text, "version", 1,
+			 "boot_id", clock_boot_id(), "capacity", (json_int_t)agent.config->capacity,
+			 "time", (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
+			 (json_int_t)roster_version());
 }
 
 static void answer_call(struct h2_answer *a, const json_t *body)

@@ -117,6 +117,23 @@ os.unlink(c.state(0))
 seed()
 tap.ok(agree(0, 1, 2) and hosts(0) == codes, "a seed that has lost its file hears from the others",
        [hosts(i) for i in range(3)] + [c.log(0)])
+for i in 1, 0:
+    c.end(i)
+moved = c.conf(1, join=[0])
+with open(moved) as f:
+    text = f.read()
+with open(moved, "w") as f:
+    f.write(text.replace(f"{address(1)}:7411", f"{address(1)}:7412"))
+c.end(2)
+c.start(1, moved, ready=False)
+tap.ok(until(lambda: self_of(1) == codes["n1"]), "a member listens elsewhere, while nobody is up")
+start(2, 0)
+seed()
+tap.ok(agree(0, 1, 2) and all(until(lambda: f"{address(1)}:7412" in json.dumps(c.ask(i, {"command": "doctor"})))
+                              for i in (0, 2)), "when they are back they hear of it", [hosts(i) for i in range(3)])
+c.end(1)
+start(1, 0)
+tap.ok(agree(0, 1, 2), "and of its return", c.log(0))
 os.unlink(c.state(2))
 c.end(2)
 start(2, 0)
