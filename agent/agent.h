@@ -38,6 +38,7 @@
 struct agent {
 	struct event_base *base;
 	struct config *config;	/* swapped by a reload: do not keep pointers into it */
+	bool member;		/* has its place in the cluster; until then only join.c is at work */
 	struct eh_code self;
 	char code[EH_CODE_TEXT];
 	bool module;		/* the netlink family is there and we are registered */
@@ -148,6 +149,18 @@ void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsig
 void control_failed(const char *id, struct peer *to, const struct eh_probe *decider);
 /** Load or number of guests changed: report if it matters. */
 void control_touch(void);
+
+/* ---- enrol.c ---- */
+
+/** Of this agent's roster: grows with each change; control's messages carry it. */
+uint64_t roster_version(void);
+/** Exchanges rosters with a peer that has a newer one. */
+void roster_pull(struct peer *from);
+
+/* ---- main.c ---- */
+
+/** Ends the agent in order, from the event loop, with this exit status. */
+void agent_end(int status);
 
 /* ---- local.c / api.c ---- */
 

@@ -14,7 +14,9 @@
 #include "control.h"
 #include "message.h"
 #include "h2.h"
+#include "join.h"
 #include "knl.h"
+#include "leave.h"
 #include "node.h"
 #include "placement.h"
 #include "reason.h"
@@ -405,6 +407,13 @@ static void api_do_watch(struct local_conn *c, const json_t *request)
 	local_watch(c);
 }
 
+static void api_do_leave(struct local_conn *c, const json_t *request)
+{
+	leave_start(json_is_true(json_object_get(request, "now")));
+	local_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests", (int)guest_count(),
+				 "away", (int)handoff_count()));
+}
+
 static void api_do_doctor(struct local_conn *c, const json_t *request)
 {
 	local_reply(c, doctor_report());
@@ -420,13 +429,18 @@ static const struct api_command {
 	{ "why", false, api_do_why },	     { "run", false, api_do_run },
 	{ "set", true, api_do_set },	     { "drain", true, api_do_drain },
 	{ "undrain", true, api_do_undrain }, { "watch", false, api_do_watch },
-	{ "doctor", false, api_do_doctor },
+	{ "doctor", false, api_do_doctor },  { "leave", true, api_do_leave },
 };
 
 void api_request(struct local_conn *c, const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request, "command"));
 
+	if (!agent.member && (!name || strcmp(name, "doctor"))) {
+		local_reply(c, api_error("this host has no place in the cluster yet",
+					 join_trouble(), false));
+		return;
+	}
 	for (size_t i = 0; name && i < sizeof(api_commands) / sizeof(api_commands[0]); i++) {
 		if (strcmp(name, api_commands[i].name))
 			continue;

@@ -16,6 +16,7 @@
 
 #define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000)
 #define CONFIG_FILE_MAX (4 << 20)
+#define CONFIG_PORT "7411"
 
 /*
  * libconfuse calls its error function without a context of ours, and keeps no
@@ -27,6 +28,7 @@ static FILE *config_errors;
 static unsigned int config_error_count;
 static const char *config_file;
 static int config_lines[CONFIG_FILES]; /* where the files are named */
+static int config_address_line;
 
 static void config_error(cfg_t *cfg, const char *format, va_list args)
 {
@@ -179,7 +181,45 @@ static int config_check_address(cfg_t *cfg, cfg_opt_t *opt)
 	return -1;
 }
 
-static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
+static int config_check_own_address(cfg_t *cfg, cfg_opt_t *opt)
+{
+	config_address_line = cfg->line;
+	return config_check_address(cfg, opt);
+}
+
+int config_parse_join(const char *text, struct address *out)
+{
+	char with[ADDRESS_TEXT];
+
+	if (!address_parse(text, out))
+		return 0;
+	if (snprintf(with, sizeof(with), "%s:" CONFIG_PORT, text) >= (int)sizeof(with))
+		return -EINVAL;
+	return address_parse(with, out);
+}
+
+static int config_check_join(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *value = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+	struct address address;
+
+	if (!config_parse_join(value, &address))
+		return 0;
+	cfg_error(cfg, "join: \"%s\" is not ADDRESS or ADDRESS:PORT with a numeric address", value);
+	return -1;
+}
+
+static int config_check_host(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *value = cfg_opt_getnstr(opt, 0);
+
+	if (*value && strlen(value) <= CONFIG_HOST_MAX)
+		return 0;
+	cfg_error(cfg, "host: empty, or longer than the %d bytes a CN may have", CONFIG_HOST_MAX);
+	return -1;
+}
+
+static void config_add_peer(struct config *c, cfg_t *sec, int last_line)
 {
 	int line = sec->line > 0 ? sec->line : last_line;
 	const char *title = cfg_title(sec);
@@ -190,12 +230,12 @@ static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
 	if (!host || !address) {
 		config_complain(line, "peer \"%s\": %s is missing", title,
 				host ? "address" : "host");
-		return 0;
+		return;
 	}
 	if (eh_code_parse(&c->topology, title, &p->code) || p->code.level) {
 		config_complain(line, "peer \"%s\": not the code of a node of topology %u,%u",
 				title, c->topology.n, c->topology.l);
-		return 0;
+		return;
 	}
 	eh_code_format(&c->topology, p->code, p->text);
 	address_parse(address, &p->address);
@@ -214,13 +254,10 @@ static int config_add_peer(struct config *c, cfg_t *sec, int last_line)
 			continue;
 		config_complain(line, "peer \"%s\": has the %s of peer \"%s\" in line %d", title,
 				what, q->text, q->line);
-		return 0;
+		return;
 	}
-	p->host = strdup(host);
-	if (!p->host)
-		return -ENOMEM;
+	strcpy(p->host, host);
 	c->npeers++;
-	return 0;
 }
 
 static uint32_t config_tasks(cfg_t *cfg, const char *name, uint32_t otherwise)
@@ -251,6 +288,7 @@ static int config_take_strings(struct config *c, cfg_t *cfg)
 		{ &c->cluster, "cluster" }, { &c->certificate, "certificate" },
 		{ &c->key, "key" },	    { &c->authority, "authority" },
 		{ &c->cgroup, "cgroup" },   { &c->stub, "stub" },
+		{ &c->state, "state" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -289,39 +327,89 @@ static void config_take_numbers(struct config *c, cfg_t *cfg)
 	c->lazy = cfg_getbool(cfg, "lazy-thresholds");
 }
 
+static int config_take_join(struct config *c, cfg_t *cfg, const char *const *join)
+{
+	size_t given = cfg_size(cfg, "join"), n = 0;
+
+	while (join && join[n])
+		n++;
+	c->join = calloc(n + given + 1, sizeof(*c->join));
+	if (!c->join)
+		return -ENOMEM;
+	for (size_t i = 0; i < n + given; i++)
+		if (!config_parse_join(i < n ? join[i] : cfg_getnstr(cfg, "join", i - n),
+				       &c->join[c->njoin]))
+			c->njoin++;
+	return 0;
+}
+
+/* Where this node is to be found: its peer block says it, or `address`. */
+static void config_take_own(struct config *c, cfg_t *cfg, int last)
+{
+	const char *address = cfg_getstr(cfg, "address");
+	char node[EH_CODE_TEXT];
+
+	c->address_line = config_address_line;
+	if (address)
+		address_parse(address, &c->address);
+	for (size_t i = 0; c->has_node && i < c->npeers; i++) {
+		const struct config_peer *p = &c->peers[i];
+
+		if (p->code.index != c->node.index)
+			continue;
+		if (address && strcmp(address, p->address.text))
+			config_complain(config_address_line, "address: peer \"%s\" says %s",
+					p->text, p->address.text);
+		strcpy(c->host, p->host);
+		c->address = p->address;
+		c->address_line = p->line;
+		return;
+	}
+	if (!c->njoin)
+		config_complain(last, "node: there is no peer block \"%s\"",
+				eh_code_format(&c->topology, c->node, node));
+	else if (!address)
+		config_complain(last,
+				"address is missing: a node that joins needs one to listen on");
+}
+
 static int config_take_nodes(struct config *c, cfg_t *cfg)
 {
 	const char *topology = cfg_getstr(cfg, "topology");
 	const char *node = cfg_getstr(cfg, "node");
 	int last = cfg->line > 0 ? cfg->line : 1;
 
-	if (!topology || !node) {
-		config_complain(last, "%s is missing", topology ? "node" : "topology");
+	if (!topology && (!c->njoin || node || cfg_size(cfg, "peer"))) {
+		config_complain(last, "topology is missing");
 		return 0;
 	}
-	eh_topology_parse(topology, &c->topology);
+	if (!node && !c->njoin) {
+		config_complain(last, "node is missing (or join, to be given a place)");
+		return 0;
+	}
+	if (topology)
+		eh_topology_parse(topology, &c->topology);
 	c->peers = calloc(cfg_size(cfg, "peer") + 1, sizeof(*c->peers));
 	if (!c->peers)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < cfg_size(cfg, "peer"); i++)
-		if (config_add_peer(c, cfg_getnsec(cfg, "peer", i), last))
-			return -ENOMEM;
-	if (eh_code_parse(&c->topology, node, &c->node) || c->node.level) {
+		config_add_peer(c, cfg_getnsec(cfg, "peer", i), last);
+	c->has_node = node;
+	if (node && (eh_code_parse(&c->topology, node, &c->node) || c->node.level)) {
 		config_complain(last, "node: \"%s\" is not the code of a node of topology %u,%u",
 				node, c->topology.n, c->topology.l);
 		return 0;
 	}
-	for (c->self = 0; c->self < c->npeers; c->self++)
-		if (c->peers[c->self].code.index == c->node.index)
-			return 0;
-	config_complain(last, "node: there is no peer block \"%s\"", node);
+	config_take_own(c, cfg, last);
 	return 0;
 }
 
-static int config_take(struct config *c, cfg_t *cfg)
+static int config_take(struct config *c, cfg_t *cfg, const char *const *join)
 {
 	int err = config_take_strings(c, cfg);
 
+	if (!err)
+		err = config_take_join(c, cfg, join);
 	if (err)
 		return err;
 	config_take_numbers(c, cfg);
@@ -331,7 +419,7 @@ static int config_take(struct config *c, cfg_t *cfg)
 static void config_validate(cfg_t *cfg)
 {
 	static const char *const texts[] = { "cluster", "node" };
-	static const char *const paths[] = { "cgroup", "stub" };
+	static const char *const paths[] = { "cgroup", "stub", "state" };
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -345,7 +433,9 @@ static void config_validate(cfg_t *cfg)
 	cfg_set_validate_func(cfg, "topology", config_check_topology);
 	cfg_set_validate_func(cfg, "load-index", config_check_index);
 	cfg_set_validate_func(cfg, "log", config_check_level);
-	cfg_set_validate_func(cfg, "peer|host", config_check_text);
+	cfg_set_validate_func(cfg, "address", config_check_own_address);
+	cfg_set_validate_func(cfg, "join", config_check_join);
+	cfg_set_validate_func(cfg, "peer|host", config_check_host);
 	cfg_set_validate_func(cfg, "peer|address", config_check_address);
 }
 
@@ -406,7 +496,7 @@ static void config_blank_comments(char *text)
 	}
 }
 
-struct config *config_read(const char *file, FILE *errors)
+struct config *config_read(const char *file, const char *const *join, FILE *errors)
 {
 	/* -1: not given, see config_tasks() */
 	cfg_opt_t peer[] = { CFG_STR("host", NULL, CFGF_NODEFAULT),
@@ -419,6 +509,9 @@ struct config *config_read(const char *file, FILE *errors)
 				CFG_STR("authority", NULL, CFGF_NODEFAULT),
 				CFG_STR("cgroup", "/sys/fs/cgroup/ehsched.slice", CFGF_NONE),
 				CFG_STR("stub", "/usr/libexec/ehsched/ehstub", CFGF_NONE),
+				CFG_STR("state", "/var/lib/ehsched/state.json", CFGF_NONE),
+				CFG_STR("address", NULL, CFGF_NODEFAULT),
+				CFG_STR_LIST("join", NULL, CFGF_NONE),
 				CFG_STR("load-index", "runnable", CFGF_NONE),
 				CFG_FLOAT("threshold", -1, CFGF_NONE),
 				CFG_FLOAT("threshold-floor", -1, CFGF_NONE),
@@ -446,6 +539,7 @@ struct config *config_read(const char *file, FILE *errors)
 	config_error_count = 0;
 	config_file = file;
 	memset(config_lines, 0, sizeof(config_lines));
+	config_address_line = 1;
 
 	text = config_load(file);
 	if (!text)
@@ -464,7 +558,7 @@ struct config *config_read(const char *file, FILE *errors)
 		goto free_cfg;
 	}
 	c = calloc(1, sizeof(*c));
-	if (!c || !(c->file = strdup(file)) || config_take(c, cfg))
+	if (!c || !(c->file = strdup(file)) || config_take(c, cfg, join))
 		config_complain(1, "no memory");
 	else
 		memcpy(c->lines, config_lines, sizeof(c->lines));
@@ -483,11 +577,10 @@ void config_free(struct config *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->npeers; i++)
-		free(c->peers[i].host);
 	for (size_t i = 0; i < c->nexclude; i++)
 		free(c->exclude[i]);
 	free(c->peers);
+	free(c->join);
 	free(c->exclude);
 	free(c->file);
 	free(c->cluster);
@@ -496,7 +589,28 @@ void config_free(struct config *c)
 	free(c->authority);
 	free(c->cgroup);
 	free(c->stub);
+	free(c->state);
 	free(c);
+}
+
+bool config_adopt(struct config *c, const char *host, const struct eh_topology *topology,
+		  struct eh_code node, FILE *errors)
+{
+	if (*c->host && strcmp(c->host, host)) {
+		fprintf(errors, "%s:%d: host: \"%s\" is not \"%s\", the certificate's CN\n",
+			c->file, c->address_line, c->host, host);
+		return false;
+	}
+	if (c->topology.n && (c->topology.n != topology->n || c->topology.l != topology->l)) {
+		fprintf(errors, "%s:1: topology: %u,%u is not the cluster's, which is %u,%u\n",
+			c->file, c->topology.n, c->topology.l, topology->n, topology->l);
+		return false;
+	}
+	if (!*c->host)
+		snprintf(c->host, sizeof(c->host), "%s", host);
+	c->topology = *topology;
+	c->node = node;
+	return true;
 }
 
 bool config_may_replace(const struct config *from, const struct config *to, FILE *errors)
@@ -511,7 +625,7 @@ bool config_may_replace(const struct config *from, const struct config *to, FILE
 		what = "node";
 	else if (strcmp(from->cgroup, to->cgroup))
 		what = "cgroup";
-	else if (strcmp(from->peers[from->self].address.text, to->peers[to->self].address.text))
+	else if (strcmp(from->address.text, to->address.text))
 		what = "the node's own address";
 	if (!what)
 		return true;

@@ -15,10 +15,12 @@
 #include "address.h"
 #include "eh/topology.h"
 
+#define CONFIG_HOST_MAX 64 /**< bytes of a CN (X.520) */
+
 struct config_peer {
 	struct eh_code code;
 	char text[EH_CODE_TEXT]; /**< the code as text */
-	char *host; /**< CN of its certificate */
+	char host[CONFIG_HOST_MAX + 1]; /**< CN of its certificate */
 	struct address address;
 	int line; /**< where it stands in the file */
 };
@@ -29,9 +31,15 @@ enum { CONFIG_CERTIFICATE, CONFIG_KEY, CONFIG_AUTHORITY, CONFIG_FILES };
 struct config {
 	char *file;
 	int lines[CONFIG_FILES]; /**< where they are named */
-	char *cluster, *certificate, *key, *authority, *cgroup, *stub;
-	struct eh_topology topology;
+	char *cluster, *certificate, *key, *authority, *cgroup, *stub, *state;
+	struct eh_topology topology; /**< n is 0: not given, see config_adopt() */
+	bool has_node; /**< `node` is given: with `join` only a wish */
 	struct eh_code node;
+	char host[CONFIG_HOST_MAX + 1]; /**< this node's; "": its certificate's CN */
+	struct address address; /**< where this node listens */
+	int address_line; /**< where that, or its peer block, stands */
+	struct address *join; /**< members of the cluster to ask for a place in it */
+	size_t njoin;
 	unsigned int load_index; /**< enum ehs_load_index */
 	uint32_t threshold, threshold_floor, threshold_length, capacity;
 	unsigned int dwell, time_limit, lease, heartbeat;
@@ -44,14 +52,22 @@ struct config {
 	size_t nexclude;
 	int log; /**< enum log_level */
 	struct config_peer *peers;
-	size_t npeers, self; /**< self: index of this node's block */
+	size_t npeers;
 };
+
+/** "ADDRESS", "ADDRESS:PORT" or "[ADDRESS]:PORT"; the port is CONFIG_PORT unless given. 0 or -EINVAL. */
+int config_parse_join(const char *text, struct address *out);
 
 /**
  * Reads and checks a file. Each error is one "file:line: what" line on `errors`.
- * NULL: there was at least one, or no memory.
+ * `join`: members to ask before those of the file (--join), ends with NULL; or NULL.
+ * NULL: there was at least one error, or no memory.
  */
-struct config *config_read(const char *file, FILE *errors);
+struct config *config_read(const char *file, const char *const *join, FILE *errors);
+/** With `join`: the place that the cluster gave, or that the running agent has. Says on `errors`
+ *  what contradicts the file. */
+bool config_adopt(struct config *config, const char *host, const struct eh_topology *topology,
+		  struct eh_code node, FILE *errors);
 void config_free(struct config *config);
 
 /** Whether `to` may replace `from` in a running agent; else says why on `errors`. */

@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "control.h"
+#include "enrol.h"
 #include "h2.h"
 #include "message.h"
 #include "node.h"
@@ -77,6 +78,7 @@ static json_t *control_message(const struct eh_message *msg)
 	json_object_set_new(body, "top", json_string(peer_code(control_top())));
 	if (msg->type == EH_MSG_REPORT)
 		json_object_set_new(body, "node", control_own_node());
+	json_object_set_new(body, "roster", json_integer((json_int_t)roster_version()));
 	return body;
 }
 
@@ -296,6 +298,7 @@ static int control_take(struct peer *from, const json_t *body, struct message *m
 	}
 	if (top && from == control_parent && peer_by_text(top))
 		control_top_hint = peer_by_text(top);
+	enrol_seen(from, body);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "api.h"
 #include "clock.h"
 #include "control.h"
+#include "join.h"
 #include "knl.h"
 #include "tls.h"
 #include "user.h"
@@ -207,6 +208,14 @@ json_t *doctor_report(void)
 {
 	json_t *checks = json_array();
 
+	if (!agent.member) {
+		doctor_add(checks, "agent", false,
+			   "start an agent at one of the addresses of `join`, or correct them",
+			   "has no place in the cluster yet: %s", join_trouble());
+		doctor_certificate(checks);
+		doctor_stub(checks);
+		return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
+	}
 	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
 		   agent.code, (int)getpid(),
 		   control_controller()->self ? "it" : peer_code(control_controller()));

@@ -59,10 +59,13 @@ void request_exit(void);
 /** Server side: a request that is answered later, by exactly one h2_answer(). */
 struct h2_answer;
 void h2_answer(struct h2_answer *to, int status, json_t *body_stolen);
+/** CN of the caller's certificate; only within the handler. */
+const char *h2_answer_host(const struct h2_answer *a);
 
 /** Server side: a table of routes; exactly one of the handlers is set. */
 struct h2_route {
 	const char *method, *path;
+	bool open; /**< also for hosts of the authority that are not in the roster: `from` is NULL */
 	/** JSON in, JSON out (new reference), *status preset to 200; NULL body is an empty reply. */
 	json_t *(*json)(struct peer *from, const json_t *body, int *status);
 	/** JSON in, answered later; `body` is borrowed. */

@@ -11,12 +11,14 @@
 #include "clock.h"
 #include "conn.h"
 #include "control.h"
+#include "enrol.h"
 #include "link.h"
 #include "log.h"
 #include "server.h"
 
 #define LINK_BACKOFF_MIN 100 /* ms */
 #define LINK_BACKOFF_MAX 2000
+#define LINK_JOIN_MS 5000 /* the question goes on to the top controller */
 #define LINK_RETRY_MS 50 /* a peer that failed less long ago is not tried again for a request */
 
 static struct log_limit link_log;
@@ -100,6 +102,53 @@ static void link_rest(struct peer *p)
 
 /* ---- the connection ---- */
 
+static void link_on_hello(void *ctx, int status, const json_t *reply);
+
+static void link_greet(struct peer *p)
+{
+	p->greeting = true;
+	if (h2_conn_request(p->conn, "/v1/hello", server_hello(), 3 * agent.config->heartbeat,
+			    link_on_hello, p))
+		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
+}
+
+/* The other side may not have heard of this host yet: it is asked to let it in, once a connection. */
+static void link_on_joined(void *ctx, int status, const json_t *reply)
+{
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	struct peer *p = ctx;
+	char why[160];
+
+	if (!p->greeting)
+		return;
+	p->greeting = false;
+	if (status == 200)
+		error = enrol_take(reply);
+	else if (status == 409)
+		enrol_take(reply);
+	if (status != 200 || error) {
+		snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it gave no answer");
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+		return;
+	}
+	link_greet(p);
+}
+
+static void link_refused(struct peer *p, const char *error)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it does not say why");
+	if (p->introduced || !enrol_may_ask()) {
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+		return;
+	}
+	p->introduced = p->greeting = true;
+	if (h2_conn_request(p->conn, "/v1/join", enrol_question(agent.code, true), LINK_JOIN_MS,
+			    link_on_joined, p))
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+}
+
 static void link_on_hello(void *ctx, int status, const json_t *reply)
 {
 	const char *cluster = json_string_value(json_object_get(reply, "cluster"));
@@ -110,12 +159,12 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 	if (!p->greeting)
 		return;
 	p->greeting = false;
+	if (status == 403) {
+		link_refused(p, json_string_value(json_object_get(reply, "error")));
+		return;
+	}
 	if (status != 200) {
-		h2_conn_close(
-			p->conn, status == 403 ? H2_END_REFUSED : H2_END_SILENT,
-			status == 403
-				? "it refuses us: other cluster name, or node code than our certificate's"
-				: "it did not answer our hello");
+		h2_conn_close(p->conn, H2_END_SILENT, "it did not answer our hello");
 		return;
 	}
 	if (!cluster || strcmp(cluster, agent.config->cluster) || !node || strcmp(node, p->text)) {
@@ -129,6 +178,7 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 	snprintf(p->boot_id, sizeof(p->boot_id), "%s", boot ?: "");
 	link_up(p);
 	h2_conn_release(p->conn);
+	enrol_seen(p, reply);
 }
 
 static const char *link_on_identified(void *ctx, const char *cn)
@@ -157,10 +207,8 @@ static void link_on_ready(void *ctx)
 {
 	struct peer *p = ctx;
 
-	p->greeting = true;
-	if (h2_conn_request(p->conn, "/v1/hello", server_hello(), 3 * agent.config->heartbeat,
-			    link_on_hello, p))
-		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
+	p->introduced = false;
+	link_greet(p);
 	link_schedule(p, agent.config->heartbeat);
 }
 

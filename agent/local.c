@@ -355,7 +355,9 @@ static void local_on_readable(evutil_socket_t fd, short what, void *arg)
 		}
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
-		if (c->type == FRAME_JOB)
+		if (c->type == FRAME_JOB && !agent.member)
+			local_close(c, "a job, and this host has no place in the cluster yet");
+		else if (c->type == FRAME_JOB)
 			local_take_job(c);
 		else
 			local_take_request(c);

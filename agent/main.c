@@ -14,13 +14,17 @@
 
 #include "agent.h"
 #include "control.h"
+#include "enrol.h"
 #include "h2.h"
+#include "join.h"
 #include "knl.h"
+#include "leave.h"
 #include "local.h"
 #include "log.h"
 #include "node.h"
 #include "record.h"
 #include "server.h"
+#include "state.h"
 #include "tls.h"
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
@@ -29,6 +33,8 @@
 #define MAIN_OOM "-500" /* without us the tasks that are away would be lost */
 
 struct agent agent;
+static const char **main_joins; /* --join, ends with NULL */
+static int main_status;
 
 static const struct h2_route main_routes[] = {
 	{ .method = "POST", .path = "/v1/control", .later = control_on_message },
@@ -36,6 +42,10 @@ static const struct h2_route main_routes[] = {
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "POST", .path = "/v1/reserve", .later = guest_reserve },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
+	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
+	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },
+	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
+	{ .method = "POST", .path = "/v1/roster", .json = enrol_on_exchange },
 	{ 0 },
 };
 
@@ -63,8 +73,11 @@ static void main_reload(void)
 		log_error("reload: no memory");
 		return;
 	}
-	now = config_read(old->file, errors);
-	if (now && config_may_replace(old, now, errors))
+	now = config_read(old->file, main_joins, errors);
+	/* with `join` its place is the one that the cluster gave */
+	if (now &&
+	    (!now->njoin || config_adopt(now, old->host, &old->topology, old->node, errors)) &&
+	    config_may_replace(old, now, errors))
 		tls = tls_new(now, errors);
 	fclose(errors);
 	if (!tls) {
@@ -75,8 +88,7 @@ static void main_reload(void)
 		tls_use(tls);
 		agent.config = now;
 		log_set_level(now->log);
-		peer_reload();
-		server_reload();
+		enrol_reload(old);
 		node_reload(old);
 		config_free(old);
 		log_info("reload: %s is in force", now->file);
@@ -86,15 +98,25 @@ static void main_reload(void)
 
 /* ---- signals and readiness ---- */
 
+void agent_end(int status)
+{
+	main_status = status;
+	event_base_loopbreak(agent.base);
+}
+
 static void main_on_end(evutil_socket_t sig, short what, void *arg)
 {
 	log_info("ending on signal %d", (int)sig);
-	event_base_loopbreak(agent.base);
+	agent_end(0);
 }
 
 static void main_on_reload(evutil_socket_t sig, short what, void *arg)
 {
-	main_reload();
+	if (agent.member)
+		main_reload();
+	else
+		log_warning(
+			"reload: not before this host has a place in the cluster; restart instead");
 }
 
 static int main_watch_signal(struct event **out, int sig, event_callback_fn call)
@@ -111,7 +133,6 @@ static void main_tell_ready(void)
 	size_t length;
 	int fd;
 
-	log_info("ready: node %s of cluster %s", agent.code, agent.config->cluster);
 	if (!path)
 		return;
 	length = strlen(path);
@@ -160,6 +181,30 @@ static void main_set_limits(void)
 		fclose(oom);
 }
 
+/* Where this host stands in the cluster: as configured or kept, or asked for. 0 or -errno. */
+static int main_take_place(void)
+{
+	struct roster *roster = state_read(agent.config, agent.config->host);
+	int err;
+
+	if (agent.config->njoin) {
+		/* members that come later are found, too: a service manager need not wait for them */
+		main_tell_ready();
+		err = join_run(&roster);
+		if (err)
+			return err;
+	} else if (roster && (roster_topology(roster)->n != agent.config->topology.n ||
+			      roster_topology(roster)->l != agent.config->topology.l)) {
+		log_warning("%s: not used: it is of another topology", agent.config->state);
+		roster_free(roster);
+		roster = NULL;
+	}
+	agent.self = agent.config->node;
+	eh_code_format(&agent.config->topology, agent.self, agent.code);
+	agent.member = true;
+	return enrol_init(roster);
+}
+
 static int main_run(void)
 {
 	struct event *signals[3] = { NULL };
@@ -180,25 +225,32 @@ static int main_run(void)
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
 			    agent.config->cgroup, strerror(-err));
-	err = 1;
 	record_init();
-	if (peer_init() || node_init() || control_init())
+	err = local_init();
+	if (!err)
+		err = main_take_place();
+	if (err) {
+		/* a signal is no failure */
+		err = err == -EINTR ? main_status : 1;
 		goto exit_parts;
-	if (server_init(main_routes) || local_init() || knl_init())
+	}
+	err = 1;
+	if (node_init() || control_init() || server_init(main_routes) || knl_init())
 		goto exit_parts;
+	log_info("ready: node %s of cluster %s", agent.code, agent.config->cluster);
 	main_tell_ready();
-	err = event_base_dispatch(agent.base) < 0;
-	if (err)
-		log_error("the event loop failed");
+	err = event_base_dispatch(agent.base) < 0 ? 1 : main_status;
 exit_parts:
 	/* nobody new, then guests, then the connections their homes wait on */
 	request_exit();
+	leave_exit();
 	local_exit();
 	guest_shutdown();
 	knl_exit();
 	server_exit();
 	peer_exit();
 	control_exit();
+	enrol_exit();
 	record_exit();
 	node_exit();
 	/* libevent frees connections in the loop */
@@ -213,35 +265,55 @@ free_base:
 
 static int main_usage(FILE *to)
 {
-	fprintf(to, "usage: ehagent [-c FILE] [-t]\n"
-		    "  -c FILE  configuration (default " MAIN_CONFIG ")\n"
-		    "  -t       check the configuration and exit\n"
-		    "ehagent(8) says more.\n");
+	fprintf(to,
+		"usage: ehagent [-c FILE] [-t] [--join ADDRESS[:PORT]]…\n"
+		"  -c FILE         configuration (default " MAIN_CONFIG ")\n"
+		"  -t              check the configuration and exit\n"
+		"  --join ADDRESS  a member of the cluster that gives this host its place; repeated:\n"
+		"                  they are asked in turn\n"
+		"ehagent(8) says more.\n");
 	return to == stderr ? 2 : 0;
+}
+
+static int main_bad_join(const char *text)
+{
+	fprintf(stderr, "ehagent: --join: %s: not ADDRESS or ADDRESS:PORT with a numeric address\n",
+		text);
+	return 2;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "join", required_argument, NULL, 'j' },
 		{ 0 },
 	};
 	const char *file = MAIN_CONFIG;
+	struct address address;
 	bool check = false;
+	size_t njoin = 0;
 	struct tls *tls;
 	int c;
 
+	main_joins = calloc(argc + 1, sizeof(*main_joins));
+	if (!main_joins)
+		return 1;
 	while ((c = getopt_long(argc, argv, "c:th", options, NULL)) != -1) {
 		if (c == 'c')
 			file = optarg;
 		else if (c == 't')
 			check = true;
-		else
+		else if (c != 'j')
 			return main_usage(c == 'h' ? stdout : stderr);
+		else if (!config_parse_join(optarg, &address))
+			main_joins[njoin++] = optarg;
+		else
+			return main_bad_join(optarg);
 	}
 	if (optind != argc)
 		return main_usage(stderr);
-	agent.config = config_read(file, stderr);
+	agent.config = config_read(file, main_joins, stderr);
 	if (!agent.config)
 		return 2;
 	tls = tls_new(agent.config, stderr);
@@ -254,8 +326,7 @@ int main(int argc, char **argv)
 	}
 	log_set_level(agent.config->log);
 	tls_use(tls);
-	agent.self = agent.config->node;
-	eh_code_format(&agent.config->topology, agent.self, agent.code);
+	tls_own_cn(agent.config->host, sizeof(agent.config->host));
 	c = main_run();
 	tls_use(NULL);
 	config_free(agent.config);

@@ -44,77 +44,34 @@ static struct peer *peer_find(struct eh_code code)
 	return NULL;
 }
 
-static void peer_forget(struct peer *p, const char *why)
+void peer_forget(struct peer *p, const char *why)
 {
-	if (!p->known)
-		return;
 	p->known = false;
+	json_decref(p->said);
+	p->said = NULL;
 	control_peer_known(p);
 	link_update(p, why);
 }
 
-static void peer_free(struct peer *p)
-{
-	json_decref(p->said);
-	free(p->host);
-	free(p);
-}
-
-/* This is the node of that code now. 0 or -ENOMEM. */
-static int peer_learn(struct eh_code code, const char *host, const struct address *address)
+int peer_learn(struct eh_code code, const char *host, const struct address *address)
 {
 	struct peer *p = peer_find(code) ?: peer_add(code);
-	char *copy = p ? strdup(host) : NULL;
-	bool moved;
 
-	if (!copy)
+	if (!p)
 		return -ENOMEM;
-	moved = p->host && (strcmp(p->host, host) || strcmp(p->address.text, address->text));
-	free(p->host);
-	p->host = copy;
+	if (p->known && (strcmp(p->host, host) || strcmp(p->address.text, address->text)))
+		peer_forget(p, "its address or host changed");
+	if (p->known)
+		return 0;
+	snprintf(p->host, sizeof(p->host), "%s", host);
 	p->address = *address;
+	p->boot_id[0] = p->users[0] = p->trouble[0] = '\0';
+	p->down = PEER_UNLINKED;
+	p->avoid_until = 0;
 	p->known = true;
-	link_update(p, moved ? "its address or host changed" : NULL);
+	link_update(p, NULL);
 	control_peer_known(p);
 	return 0;
-}
-
-static int peer_take_config(void)
-{
-	for (size_t i = 0; i < agent.config->npeers; i++) {
-		const struct config_peer *c = &agent.config->peers[i];
-		int err = peer_learn(c->code, c->host, &c->address);
-
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static bool peer_is_configured(const struct peer *p)
-{
-	for (size_t i = 0; i < agent.config->npeers; i++)
-		if (agent.config->peers[i].code.index == p->code.index)
-			return true;
-	return false;
-}
-
-int peer_init(void)
-{
-	int err = peer_take_config();
-
-	if (err)
-		log_error("no memory for the peers");
-	return err;
-}
-
-void peer_reload(void)
-{
-	for (size_t i = 0; i < peer_count; i++)
-		if (!peer_is_configured(peers[i]))
-			peer_forget(peers[i], "not in the configuration any more");
-	if (peer_take_config())
-		log_error("no memory for new peers: reload once more later");
 }
 
 void peer_exit(void)
@@ -122,8 +79,10 @@ void peer_exit(void)
 	/* what the end of one link sets off may still look at another peer */
 	for (size_t i = 0; i < peer_count; i++)
 		link_exit(peers[i]);
-	for (size_t i = 0; i < peer_count; i++)
-		peer_free(peers[i]);
+	for (size_t i = 0; i < peer_count; i++) {
+		json_decref(peers[i]->said);
+		free(peers[i]);
+	}
 	free(peers);
 	peers = NULL;
 	peer_count = 0;

@@ -28,9 +28,9 @@ enum peer_down {
 struct peer {
 	struct eh_code code;
 	char text[EH_CODE_TEXT]; /**< "0.1" */
-	char *host; /**< CN of its certificate */
+	char host[CONFIG_HOST_MAX + 1]; /**< CN of its certificate */
 	struct address address;
-	bool known; /**< it is in the configuration */
+	bool known; /**< it is a member of the cluster */
 	bool self;
 	bool pinned; /**< see peer_pin() */
 	bool up; /**< linked, and the hello was answered */
@@ -46,7 +46,7 @@ struct peer {
 	size_t place; /* in the table */
 	/* private to link.c */
 	struct h2_conn *conn;
-	bool greeting; /* our hello is under way */
+	bool greeting, introduced; /* our hello is under way; it was asked to let us in */
 	struct event *timer; /* next connect, or next PING */
 	unsigned int backoff_ms;
 	uint64_t used_at, failed_at; /* ms, monotonic */
@@ -55,9 +55,12 @@ struct peer {
 	unsigned int avoid_ms;
 };
 
-int peer_init(void); /**< from agent.config; 0 or -errno */
-void peer_reload(void); /**< agent.config was swapped */
 void peer_exit(void);
+
+/** enrol.c: this host is the node of that code now. 0 or -ENOMEM. */
+int peer_learn(struct eh_code code, const char *host, const struct address *address);
+/** enrol.c: it is no member any more; `why` goes to the log. */
+void peer_forget(struct peer *p, const char *why);
 
 /** Keeps the link to a peer up: reconnects (with backoff), says when it goes down
  *  (control_peer_changed()). Off: the link stays until it is idle. */

@@ -10,6 +10,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "conn.h"
+#include "enrol.h"
 #include "log.h"
 #include "server.h"
 #include "user.h"
@@ -21,8 +22,9 @@
 struct server_conn {
 	struct server_conn *next, **prev;
 	struct h2_conn *h2;
-	struct peer *peer; /* NULL: not identified yet */
+	struct peer *peer; /* NULL: not identified, or not in the roster */
 	bool hello; /* it belongs to this cluster */
+	char cn[256]; /* "": not identified yet */
 	struct address address;
 };
 
@@ -118,14 +120,30 @@ static json_t *answer_error(const char *what)
 	return json_pack("{s:s}", "error", what);
 }
 
-static int server_greet(struct peer *from, const json_t *body, json_t **reply)
+const char *h2_answer_host(const struct h2_answer *a)
+{
+	return a->conn ? a->conn->cn : "";
+}
+
+static void server_know(struct server_conn *conn, struct peer *peer);
+
+static int server_greet(struct server_conn *conn, const json_t *body, json_t **reply)
 {
 	const char *cluster = json_string_value(json_object_get(body, "cluster"));
 	const char *node = json_string_value(json_object_get(body, "node"));
+	struct peer *from = conn->peer ?: peer_by_host(conn->cn);
 
 	if (!cluster || !node) {
 		*reply = answer_error("cluster or node is missing");
 		return 400;
+	}
+	if (!from) {
+		if (log_allowed(&server_log))
+			log_warning(
+				"refused %s (CN %s): no such host in the roster, it has to join",
+				conn->address.text, conn->cn);
+		*reply = answer_error("not in the roster: join first");
+		return 403;
 	}
 	if (strcmp(cluster, agent.config->cluster) || strcmp(node, peer_code(from))) {
 		if (log_allowed(&server_log))
@@ -137,16 +155,24 @@ static int server_greet(struct peer *from, const json_t *body, json_t **reply)
 		*reply = answer_error("other cluster, or other node than the certificate's");
 		return 403;
 	}
+	if (enrol_has_moved(from, json_string_value(json_object_get(body, "address")))) {
+		*reply = answer_error("its address is not the roster's: join again");
+		return 403;
+	}
+	if (!conn->peer)
+		server_know(conn, from);
+	enrol_seen(from, body);
 	*reply = server_hello();
 	return *reply ? 200 : 500;
 }
 
 json_t *server_hello(void)
 {
-	return json_pack("{s:s,s:s,s:i,s:s,s:I,s:I,s:s}", "cluster", agent.config->cluster, "node",
-			 agent.code, "version", 1, "boot_id", clock_boot_id(), "capacity",
-			 (json_int_t)agent.config->capacity, "time", (json_int_t)clock_wall_ms(),
-			 "users", user_digest());
+	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster", agent.config->cluster,
+			 "node", agent.code, "address", agent.config->address.text, "version", 1,
+			 "boot_id", clock_boot_id(), "capacity", (json_int_t)agent.config->capacity,
+			 "time", (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
+			 (json_int_t)roster_version());
 }
 
 static void answer_call(struct h2_answer *a, const json_t *body)
@@ -157,7 +183,8 @@ static void answer_call(struct h2_answer *a, const json_t *body)
 
 	a->called = true;
 	if (!route) {
-		status = server_greet(a->peer, body, &reply);
+		/* without a stream and connection nobody waits for the answer */
+		status = a->conn ? server_greet(a->conn, body, &reply) : 500;
 		if (a->conn)
 			a->conn->hello = status == 200;
 	} else if (route->later) {
@@ -258,12 +285,8 @@ static void server_on_request(void *ctx, struct h2_stream *s, const char *method
 			server_begin(conn, s, NULL);
 		return;
 	}
-	if (!conn->hello) {
-		h2_respond(s, 403, NULL);
-		return;
-	}
 	for (route = server_routes; route->method; route++) {
-		if (strcmp(path, route->path))
+		if ((!conn->hello && !route->open) || strcmp(path, route->path))
 			continue;
 		if (strcmp(method, route->method)) {
 			status = 405;
@@ -275,7 +298,7 @@ static void server_on_request(void *ctx, struct h2_stream *s, const char *method
 			server_begin(conn, s, route);
 		return;
 	}
-	h2_respond(s, status, NULL);
+	h2_respond(s, conn->hello ? status : 403, NULL);
 }
 
 static void server_drop_oldest(const struct peer *peer)
@@ -294,16 +317,22 @@ static void server_drop_oldest(const struct peer *peer)
 		h2_conn_close(oldest->h2, H2_END_REFUSED, "too many connections of this peer");
 }
 
+static void server_know(struct server_conn *conn, struct peer *peer)
+{
+	conn->peer = peer;
+	server_strangers--;
+	server_drop_oldest(peer);
+}
+
 static const char *server_on_identified(void *ctx, const char *cn)
 {
 	struct server_conn *conn = ctx;
 	struct peer *peer = peer_by_host(cn);
 
-	if (!peer)
-		return "no peer of the configuration has this CN";
-	conn->peer = peer;
-	server_strangers--;
-	server_drop_oldest(peer);
+	/* who is not in the roster may join, and stays among the strangers */
+	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
+	if (peer)
+		server_know(conn, peer);
 	return NULL;
 }
 
@@ -322,11 +351,11 @@ static void server_on_closed(void *ctx, enum h2_end end, const char *why, const 
 {
 	struct server_conn *conn = ctx;
 
-	if (!conn->peer) {
+	if (!*conn->cn) {
 		if (log_allowed(&server_log))
 			log_warning("refused %s (CN %s): %s", conn->address.text,
 				    *cn ? cn : "unknown", why);
-	} else {
+	} else if (conn->peer) {
 		log_debug("connection from %s (%s) ended: %s", peer_code(conn->peer),
 			  conn->address.text, why);
 	}
@@ -379,19 +408,19 @@ static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 
 int server_init(const struct h2_route *routes)
 {
-	const struct config_peer *self = &agent.config->peers[agent.config->self];
+	const struct address *own = &agent.config->address;
 
 	server_routes = routes;
 	server_listener = evconnlistener_new_bind(
 		agent.base, server_on_accept, NULL,
 		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
-		(const struct sockaddr *)&self->address.sa, self->address.length);
+		(const struct sockaddr *)&own->sa, own->length);
 	if (!server_listener) {
 		int err = errno;
 
 		log_error("cannot listen on %s: %s; is another agent running, is the address this "
 			  "node's?",
-			  self->address.text, strerror(err));
+			  own->text, strerror(err));
 		return -err;
 	}
 	evconnlistener_set_error_cb(server_listener, server_on_accept_error);
@@ -402,10 +431,14 @@ void server_reload(void)
 {
 	struct server_conn *conn;
 
-	for (conn = server_conns; conn; conn = conn->next)
-		if (conn->peer && !conn->peer->known)
-			h2_conn_close(conn->h2, H2_END_REFUSED,
-				      "not in the configuration any more");
+	for (conn = server_conns; conn; conn = conn->next) {
+		if (!conn->peer || (conn->peer->known && !strcmp(conn->peer->host, conn->cn)))
+			continue;
+		/* not closed, as the answer that it may go may still be on its way */
+		conn->peer = NULL;
+		conn->hello = false;
+		server_strangers++;
+	}
 }
 
 void server_exit(void)

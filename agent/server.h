@@ -11,7 +11,7 @@
 
 /** Listens on this node's address; `routes` ends with a NULL method. 0 or -errno, said in the log. */
 int server_init(const struct h2_route *routes);
-/** Drops connections of peers that are not in the configuration any more. */
+/** The roster changed: who is not in it any more may only join again. */
 void server_reload(void);
 void server_exit(void);
 

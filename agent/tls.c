@@ -113,7 +113,6 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 struct tls *tls_new(const struct config *c, FILE *errors)
 {
 	struct tls *tls = calloc(1, sizeof(*tls));
-	const char *host = c->peers[c->self].host;
 	char cn[256];
 
 	if (!tls)
@@ -124,9 +123,15 @@ struct tls *tls_new(const struct config *c, FILE *errors)
 	tls->client = tls_context(c, false, errors);
 	if (!tls->client)
 		goto free_tls;
-	if (!tls_cn(SSL_CTX_get0_certificate(tls->server), cn, sizeof(cn)) || strcmp(cn, host)) {
+	if (!tls_cn(SSL_CTX_get0_certificate(tls->server), cn, sizeof(cn)) ||
+	    strlen(cn) > CONFIG_HOST_MAX) {
+		fprintf(errors, "%s:%d: certificate: %s: no usable CN\n", c->file,
+			c->lines[CONFIG_CERTIFICATE], c->certificate);
+		goto free_tls;
+	}
+	if (*c->host && strcmp(cn, c->host)) {
 		fprintf(errors, "%s:%d: certificate: %s: its CN is not this node's host \"%s\"\n",
-			c->file, c->peers[c->self].line, c->certificate, host);
+			c->file, c->address_line, c->certificate, c->host);
 		goto free_tls;
 	}
 	return tls;
@@ -172,6 +177,11 @@ static int64_t tls_seconds(const ASN1_TIME *t)
 	struct tm tm = { 0 };
 
 	return ASN1_TIME_to_tm(t, &tm) == 1 ? timegm(&tm) : 0;
+}
+
+bool tls_own_cn(char *cn, size_t size)
+{
+	return tls_now && tls_cn(SSL_CTX_get0_certificate(tls_now->server), cn, size);
 }
 
 int tls_own_validity(int64_t *from, int64_t *until, char *cn, size_t size)

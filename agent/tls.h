@@ -34,6 +34,8 @@ SSL *tls_side(bool server, struct tls_verdict *verdict);
 /** The CN of the other side's certificate. false: none, several or a strange one. */
 bool tls_peer_cn(SSL *ssl, char *cn, size_t size);
 
+/** The CN of our own certificate. */
+bool tls_own_cn(char *cn, size_t size);
 /** Validity of our own certificate, in seconds since 1970; 0 or -errno. */
 int tls_own_validity(int64_t *from, int64_t *until, char *cn, size_t size);
 

@@ -31,7 +31,7 @@ def reload(new, expect):
 tap.ok(check(good) == (0, ""), "a good configuration passes -t", check(good))
 tap.ok(check("/nonexistent")[0] == 2, "a missing file: exit 2")
 bad = os.path.join(c.dir, "bad.conf")
-for line, what in ((3, 'topology = "x"'), (4, 'certificate = "/nonexistent"'), (9, "heartbeat = soon")):
+for line, what in ((3, 'topology = "x"'), (5, 'certificate = "/nonexistent"'), (10, "heartbeat = soon")):
     lines = text.splitlines()
     lines[line - 1] = what
     open(bad, "w").write("\n".join(lines) + "\n")
@@ -39,7 +39,7 @@ for line, what in ((3, 'topology = "x"'), (4, 'certificate = "/nonexistent"'), (
     tap.ok(code == 2 and errors.startswith(f"{bad}:{line}: "), f"{what}: exit 2 with file:line", errors)
 open(bad, "w").write(text.replace("n0.key", "n1.key"))
 code, errors = check(bad)
-tap.ok(code == 2 and errors.startswith(f"{bad}:5: key"), "another's key: exit 2 with file:line", errors)
+tap.ok(code == 2 and errors.startswith(f"{bad}:6: key"), "another's key: exit 2 with file:line", errors)
 open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
 tap.ok(check(bad)[0] == 2, "a certificate of another host: exit 2")
 r = subprocess.run([AGENT, "-x"], capture_output=True)

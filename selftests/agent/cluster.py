@@ -165,22 +165,33 @@ class Cluster:
         n, levels = map(int, self.topology.split(","))
         return ".".join(["0"] + [str(i >> n * level & (1 << n) - 1) for level in reversed(range(levels))])
 
-    def conf(self, i, cluster="test", cert=None, host=None, settings=None, peers=None):
-        """Writes nI.conf; returns its path."""
+    def conf(self, i, cluster="test", cert=None, host=None, settings=None, peers=None, join=None):
+        """Writes nI.conf; returns its path. `join`: it asks these nodes for a place instead of having one."""
         cert = cert or os.path.join(self.dir, "cert")
         host = host or f"n{i}"
         path = os.path.join(self.dir, f"n{i}.conf")
-        lines = [f'cluster = "{cluster}"', f'node = "{self.code(i)}"', f'topology = "{self.topology}"',
+        if join is None:
+            place = [f'node = "{self.code(i)}"', f'topology = "{self.topology}"']
+        else:
+            asked = ", ".join(f'"{address(j)}"' for j in join)
+            place = [f"join = {{ {asked} }}", f'address = "{address(i)}:7411"']
+        lines = [f'cluster = "{cluster}"', *place, f'state = "{self.state(i)}"',
                  f'certificate = "{cert}/{host}.crt"', f'key = "{cert}/{host}.key"',
                  f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{STUB}"',
                  "heartbeat = 300", "allow-root = true", 'log = "debug"',
                  self.settings if settings is None else settings]
-        for j in range(self.n) if peers is None else peers:
+        if peers is None:
+            peers = range(self.n) if join is None else []
+        for j in peers:
             name = host if j == i else f"n{j}"
             lines.append(f'peer "{self.code(j)}" {{ host = "{name}" address = "{address(j)}:7411" }}')
         with open(path, "w") as out:
             out.write("\n".join(lines) + "\n")
         return path
+
+    def state(self, i):
+        """The file that node i keeps its place in."""
+        return os.path.join(self.dir, f"n{i}.state")
 
     def cgroup(self, i):
         for mount in "/sys/fs/cgroup/unified", "/sys/fs/cgroup":

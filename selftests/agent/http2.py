@@ -49,11 +49,22 @@ def headers(method, path, more=()):
     return b"".join(b"\0" + text(name) + text(value) for name, value in fields)
 
 
+def digits(coded, value):
+    """The number in a string of at least three digits."""
+    if not coded:
+        return int(value)
+    bits, number = "".join(f"{b:08b}" for b in value), ""
+    while len(number) < 3:
+        code = next(c for c in DIGITS if bits.startswith(c))
+        number, bits = number + DIGITS[code], bits[len(code):]
+    return int(number)
+
+
 class Client:
     def __init__(self, s):
         self.s = s
         self.stream = -1
-        self.table = []    # what the agent's encoder has added, newest first: statuses only
+        self.table = []    # what the agent's encoder has added, newest first: statuses, None for other fields
         s.sendall(PREFACE + frame(SETTINGS, 0, 0))
 
     def exactly(self, n):
@@ -71,23 +82,51 @@ class Client:
         return head[3], head[4], int.from_bytes(head[5:], "big"), self.exactly(length)
 
     def status(self, block):
-        first = block[0]
-        if first & 0xe0 == 0x20:    # the encoder's table size comes first
-            return self.status(block[1:])
-        if first & 0x80:
-            index = first & 0x7f
-            return STATUSES[index] if index in STATUSES else self.table[index - 62]
-        size, value = block[1] & 0x7f, block[2:2 + (block[1] & 0x7f)]
-        if block[1] & 0x80:
-            bits, number = "".join(f"{b:08b}" for b in value), ""
-            while len(number) < 3:
-                code = next(c for c in DIGITS if bits.startswith(c))
-                number, bits = number + DIGITS[code], bits[len(code):]
-        else:
-            number = value.decode()
-        if first & 0x40:
-            self.table.insert(0, int(number))
-        return int(number)
+        """The status among a response's fields; the table of the agent's encoder is kept along."""
+        found = None
+        at = 0
+
+        def number(bits):
+            nonlocal at
+            most = (1 << bits) - 1
+            value, shift, more = block[at] & most, 0, block[at] & most == most
+            at += 1
+            while more:
+                more = block[at] & 0x80
+                value += (block[at] & 0x7f) << shift
+                shift += 7
+                at += 1
+            return value
+
+        def string():
+            nonlocal at
+            coded, size = block[at] & 0x80, number(7)
+            value = block[at:at + size]
+            at += size
+            return coded, value
+
+        def known(index):
+            return STATUSES.get(index) if index < 62 else self.table[index - 62]
+
+        while at < len(block):
+            first = block[at]
+            if first & 0x80:
+                found = known(number(7)) or found
+                continue
+            if first & 0xe0 == 0x20:    # the table's size
+                number(5)
+                continue
+            kept = first & 0x40
+            name = number(6 if kept else 4)
+            if not name:
+                string()
+            is_status = bool(name) and known(name) is not None
+            value = string()
+            value = digits(*value) if is_status else None
+            if kept:
+                self.table.insert(0, value)
+            found = value or found
+        return found
 
     def request(self, method, path, body=None, more=(), end=True):
         """Returns status and body; status 0: the stream was reset."""

@@ -25,11 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	messages = open_memstream(&errors, &length);
 	if (!messages)
 		exit(1);
-	config = config_read(name, messages);
+	config = config_read(name, NULL, messages);
 	fclose(messages);
 	if (!config != !!length || (!config && strncmp(errors, name, strlen(name))))
 		abort();
-	if (config && (!config->npeers || config->self >= config->npeers || !config->capacity))
+	if (config && (!config->address.length || !config->capacity || (!config->njoin && !config->npeers)))
 		abort();
 	config_free(config);
 	free(errors);

@@ -29,6 +29,7 @@
 #define GOOD_LINES 10
 
 static char file[] = "/tmp/ehs-config-XXXXXX";
+static const char *const *joins; /* as of the command line */
 
 static struct config *read_text(const char *text, char **errors)
 {
@@ -41,7 +42,7 @@ static struct config *read_text(const char *text, char **errors)
 	assert_int_equal(fclose(out), 0);
 	messages = open_memstream(errors, &size);
 	assert_non_null(messages);
-	c = config_read(file, messages);
+	c = config_read(file, joins, messages);
 	fclose(messages);
 	return c;
 }
@@ -74,7 +75,9 @@ static void test_values(void **state)
 	assert_string_equal(c->cluster, "lab # no comment");
 	assert_int_equal(c->node.index, 1);
 	assert_int_equal(c->npeers, 2);
-	assert_int_equal(c->self, 1);
+	assert_true(c->has_node);
+	assert_string_equal(c->host, "n1");
+	assert_string_equal(c->address.text, "[fd00::2]:7412");
 	assert_string_equal(c->peers[1].host, "n1");
 	assert_string_equal(c->peers[1].text, "0.1");
 	assert_int_equal(c->peers[0].address.sa.ss_family, AF_INET);
@@ -157,6 +160,15 @@ static const struct {
 	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4:65536\" }\n", "is not ADDRESS:PORT" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"name:7411\" }\n", "numeric address" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"::1:7411\" }\n", "is not ADDRESS:PORT" },
+	{ "join = \"name\"\n", "join: \"name\" is not" },
+	{ "join = { \"1.2.3.4\", \"1.2.3.4:0\" }\n", "join: \"1.2.3.4:0\" is not" },
+	{ "address = \"1.2.3.4\"\n", "address: \"1.2.3.4\" is not" },
+	{ "address = \"1.2.3.4:5\"\n", "address: peer \"0.1\" says [fd00::2]:7412" },
+	{ "state = \"x\"\n", "state: x is not an absolute path" },
+	{ "link-idle = 99\n", "link-idle: 99 is outside" },
+	{ "peer \"0.2\" { host = \"0123456789012345678901234567890123456789012345678901234567890"
+	  "1234\" address = \"1.2.3.4:5\" }\n",
+	  "host: empty, or longer" },
 	{ "peer \"0.2\" { host = \"\" address = \"1.2.3.4:5\" }\n", "host: empty" },
 	{ "= 3\n", "unexpected token" },
 	{ "cluster lab\n", "missing equal sign" },
@@ -215,13 +227,79 @@ static void test_unreadable(void **state)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		messages = open_memstream(&errors, &size);
-		assert_null(config_read(files[i], messages));
+		assert_null(config_read(files[i], NULL, messages));
 		fclose(messages);
 		assert_memory_equal(errors, files[i], strlen(files[i]));
 		free(errors);
 	}
 	assert_null(read_text("", &errors));
 	free(errors);
+}
+
+/* Of a node that joins: no code, no topology, no peers. */
+#define JOINS                                                                   \
+	"cluster = \"lab\"\ncertificate = \"/dev/null\"\nkey = \"/dev/null\"\n" \
+	"authority = \"/dev/null\"\n"
+
+static void test_join(void **state)
+{
+	static const char *const more[] = { "10.0.0.1", "[::1]:9", NULL };
+	struct config *c;
+	char *errors;
+
+	assert_null(read_text(JOINS "address = \"1.2.3.4:5\"\n", &errors));
+	assert_non_null(strstr(errors, "topology is missing"));
+	free(errors);
+	assert_null(read_text(JOINS "join = \"1.2.3.4\"\n", &errors));
+	assert_non_null(strstr(errors, "address is missing"));
+	free(errors);
+	assert_null(read_text(JOINS "join = \"1.2.3.4\"\naddress = \"1.2.3.4:5\"\nnode = \"0.1\"\n",
+			      &errors));
+	assert_non_null(strstr(errors, "topology is missing"));
+	free(errors);
+
+	joins = more;
+	c = read_text(JOINS "join = { \"1.2.3.4\", \"[fd00::1]\" }\naddress = \"1.2.3.4:5\"\n",
+		      &errors);
+	joins = NULL;
+	assert_string_equal(errors, "");
+	free(errors);
+	assert_non_null(c);
+	assert_int_equal(c->njoin, 4);
+	assert_string_equal(c->join[0].text, "10.0.0.1:7411");
+	assert_string_equal(c->join[1].text, "[::1]:9");
+	assert_string_equal(c->join[2].text, "1.2.3.4:7411");
+	assert_string_equal(c->join[3].text, "[fd00::1]:7411");
+	assert_string_equal(c->address.text, "1.2.3.4:5");
+	assert_string_equal(c->host, "");
+	assert_false(c->has_node);
+	assert_int_equal(c->topology.n, 0);
+	config_free(c);
+
+	/* a configured node may join, too: its code is a wish */
+	c = read_good("join = \"10.77.0.1\"\n");
+	assert_int_equal(c->njoin, 1);
+	assert_true(c->has_node);
+	config_free(c);
+}
+
+static void test_adopt(void **state)
+{
+	const struct eh_topology other = { 3, 1 }, same = { 2, 1 };
+	struct config *c = read_good("join = \"10.77.0.1\"\n");
+	char *errors;
+	size_t size;
+	FILE *messages = open_memstream(&errors, &size);
+
+	assert_false(config_adopt(c, "n1", &other, (struct eh_code){ 0, 2 }, messages));
+	assert_false(config_adopt(c, "n2", &same, (struct eh_code){ 0, 2 }, messages));
+	fclose(messages);
+	assert_non_null(strstr(errors, "topology: 2,1 is not the cluster's, which is 3,1"));
+	assert_non_null(strstr(errors, ":10: host: \"n1\" is not \"n2\""));
+	assert_true(config_adopt(c, "n1", &same, (struct eh_code){ 0, 2 }, stderr));
+	assert_int_equal(c->node.index, 2);
+	free(errors);
+	config_free(c);
 }
 
 static void test_replace(void **state)
@@ -280,7 +358,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),	   cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_join),
+		cmocka_unit_test(test_adopt),	   cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_damaged),
 	};
 	int fd = mkstemp(file), status;

@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain watch doctor cert sim help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor cert sim help version" -- "$cur"))
 		return
 	fi
 	case $command in
@@ -21,6 +21,7 @@ _ehctl()
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
 			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --retry --" -- "$cur")) ;;
 	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
+	leave) COMPREPLY=($(compgen -W "--now --json --help" -- "$cur")) ;;
 	run) COMPREPLY=($(compgen -W "-n --retry --" -- "$cur")) ;;
 	set)
 		compopt -o nospace

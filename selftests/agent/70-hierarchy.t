@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """EH(3,2) with 64 agents, without the module: start, spread over groups, deaths of controllers, a partition. Under load
 index `tasks` a node's load is the number of its guests, so that sums can be told to the task.
-    60-hierarchy.t [TOPOLOGY]"""
+    70-hierarchy.t [TOPOLOGY]"""
 
 import json, os, random, signal, subprocess, sys, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))

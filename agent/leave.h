@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file leave.h
+ * `ehctl leave`: this host leaves the cluster for good.
+ */
+#ifndef AGENT_LEAVE_H
+#define AGENT_LEAVE_H
+
+#include <stdbool.h>
+
+/** Drains the node; when no guest is here and no task of it away, or at once (`now`), tells the cluster and
+ *  ends the agent. */
+void leave_start(bool now);
+void leave_exit(void);
+
+#endif

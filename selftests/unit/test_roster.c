@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The roster: who gets which code, and that all agree after any exchange. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "agent/roster.h"
+#include "random.h"
+
+#define AGENTS 5
+#define HOSTS 12
+
+static const struct eh_topology topology = { 3, 1 };
+
+static struct address address_of(unsigned int i)
+{
+	struct address a;
+	char text[32];
+
+	snprintf(text, sizeof(text), "10.0.%u.%u:7411", i / 200, i % 200 + 1);
+	assert_int_equal(address_parse(text, &a), 0);
+	return a;
+}
+
+static struct roster_entry entry(uint32_t index, const char *host, uint64_t version)
+{
+	struct roster_entry e = { .index = index,
+				  .version = version,
+				  .address = address_of(index) };
+
+	strcpy(e.host, host);
+	return e;
+}
+
+static struct roster *empty(void)
+{
+	struct roster *r = roster_new(&topology);
+
+	assert_non_null(r);
+	return r;
+}
+
+/* The code that the host gets, or -errno. */
+static int enter(struct roster *r, const char *host, int wish, bool only)
+{
+	struct address a = address_of(host[1] - '0');
+	uint32_t wished = wish, index;
+	int err = roster_enter(r, host, &a, wish < 0 ? NULL : &wished, only, &index);
+
+	if (err)
+		return err;
+	assert_string_equal(roster_by_code(r, index)->host, host);
+	assert_string_equal(roster_by_code(r, index)->address.text, a.text);
+	return index;
+}
+
+static void test_enter(void **state)
+{
+	struct roster *r = empty();
+	uint64_t stamp;
+
+	assert_int_equal(roster_stamp(r), 0);
+	assert_int_equal(enter(r, "n0", -1, false), 0);
+	assert_int_equal(enter(r, "n1", 5, false), 5);
+	assert_int_equal(enter(r, "n2", 5, false), 1);
+	assert_int_equal(enter(r, "n3", -1, false), 2);
+	stamp = roster_stamp(r);
+	assert_int_equal(enter(r, "n1", 7, false), 5);
+	assert_int_equal(roster_stamp(r), stamp);
+	/* it has moved */
+	assert_int_equal(roster_enter(r, "n1", &(struct address){ .text = "1.2.3.4:5" }, NULL,
+				      false, &(uint32_t){ 0 }),
+			 0);
+	assert_string_equal(roster_by_code(r, 5)->address.text, "1.2.3.4:5");
+	assert_true(roster_stamp(r) > stamp);
+
+	assert_int_equal(roster_leave(r, "n2"), 0);
+	assert_int_equal(roster_leave(r, "n2"), -ENOENT);
+	assert_int_equal(roster_leave(r, "n9"), -ENOENT);
+	assert_null(roster_by_code(r, 1));
+	assert_true(roster_by_host(r, "n2")->left);
+	assert_int_equal(enter(r, "n2", 6, false), 1);
+	assert_int_equal(roster_leave(r, "n2"), 0);
+	assert_int_equal(enter(r, "n4", -1, false), 1);
+	assert_int_equal(enter(r, "n2", -1, false), 3);
+
+	/* who runs with a code has that one or none */
+	assert_int_equal(enter(r, "n2", 3, true), 3);
+	assert_int_equal(enter(r, "n2", 4, true), -EEXIST);
+	assert_int_equal(enter(r, "n5", 3, true), -EEXIST);
+	assert_int_equal(enter(r, "n5", 7, true), 7);
+	assert_int_equal(enter(r, "n6", -1, false), 4);
+	assert_int_equal(enter(r, "n7", -1, false), 6);
+	assert_int_equal(enter(r, "n8", -1, false), -ENOSPC);
+	assert_int_equal(enter(r, "n7", -1, false), 6);
+	roster_free(r);
+}
+
+/* Entries of configuration files are there, but are no change, and yield to all others. */
+static void test_configured(void **state)
+{
+	struct roster *r = empty(), *other = empty();
+	struct roster_entry e = entry(2, "n2", 0);
+
+	assert_int_equal(roster_add(r, &e), 1);
+	assert_int_equal(roster_add(r, &e), 0);
+	assert_int_equal(roster_stamp(r), 0);
+	assert_int_equal(enter(r, "n2", -1, false), 2);
+	assert_int_equal(roster_stamp(r), 0);
+	assert_int_equal(enter(other, "n7", 2, false), 2);
+	assert_int_equal(roster_merge(r, other), 1);
+	assert_string_equal(roster_by_code(r, 2)->host, "n7");
+	assert_null(roster_by_host(r, "n2"));
+	roster_drop(r, 2);
+	assert_non_null(roster_by_code(r, 2));
+	e = entry(3, "n3", 0);
+	assert_int_equal(roster_add(r, &e), 1);
+	roster_drop(r, 3);
+	assert_null(roster_by_code(r, 3));
+	roster_free(r);
+	roster_free(other);
+}
+
+static void test_conflicts(void **state)
+{
+	struct roster *r = empty(), *wide = roster_new(&(struct eh_topology){ 3, 2 });
+	struct roster_entry e;
+
+	/* one code: the higher version, then the smaller host */
+	e = entry(1, "b", 5);
+	assert_int_equal(roster_add(r, &e), 1);
+	e = entry(1, "a", 4);
+	assert_int_equal(roster_add(r, &e), 0);
+	e = entry(1, "c", 5);
+	assert_int_equal(roster_add(r, &e), 0);
+	e = entry(1, "a", 5);
+	assert_int_equal(roster_add(r, &e), 1);
+	/* one host: the higher version, then the lower code */
+	e = entry(4, "a", 5);
+	assert_int_equal(roster_add(r, &e), 1);
+	assert_int_equal(roster_by_host(r, "a")->index, 1);
+	assert_null(roster_by_code(r, 4));
+	e = entry(3, "a", 6);
+	assert_int_equal(roster_add(r, &e), 1);
+	assert_int_equal(roster_by_host(r, "a")->index, 3);
+	assert_null(roster_by_code(r, 1));
+	assert_int_equal(enter(r, "n0", -1, false), 0);
+	assert_int_equal(enter(r, "n1", -1, false), 1);
+	assert_int_equal(roster_merge(r, wide), -EINVAL);
+	roster_free(r);
+	roster_free(wide);
+}
+
+/* ---- exchange ---- */
+
+static char *text_of(const struct roster *r)
+{
+	json_t *o = roster_to_json(r);
+	char *text = json_dumps(o, JSON_SORT_KEYS);
+
+	assert_non_null(text);
+	json_decref(o);
+	return text;
+}
+
+static struct roster *copy_of(const struct roster *r)
+{
+	json_t *o = roster_to_json(r);
+	const char *why;
+	struct roster *copy = roster_from_json(o, &why);
+
+	assert_non_null(copy);
+	assert_int_equal(roster_stamp(copy), roster_stamp(r));
+	json_decref(o);
+	return copy;
+}
+
+static void check(const struct roster *r)
+{
+	const struct roster_entry *e, *f;
+
+	for (size_t i = 0; (e = roster_at(r, i)); i++)
+		for (size_t j = 0; j < i && (f = roster_at(r, j)); j++) {
+			assert_true(f->index < e->index);
+			assert_false(roster_is_member(r, e) && roster_is_member(r, f) &&
+				     !strcmp(e->host, f->host));
+		}
+}
+
+/* As two agents do when one sees that the other's is newer. */
+static bool exchange(struct roster *a, struct roster *b)
+{
+	uint64_t was = roster_stamp(a), theirs = roster_stamp(b);
+
+	if (theirs <= was)
+		return false;
+	assert_true(roster_merge(b, a) >= 0);
+	assert_true(roster_stamp(b) >= theirs);
+	assert_int_equal(roster_merge(a, b), 1);
+	assert_true(roster_stamp(a) > was);
+	check(a);
+	return true;
+}
+
+/* Each agent is the top of its part for a while: they decide on their own, and meet at random. */
+static void test_agreement(void **state)
+{
+	struct roster *agents[AGENTS];
+	char host[] = "n0", *first, *text;
+
+	random_begin();
+	for (int run = 0; run < 300; run++) {
+		for (int i = 0; i < AGENTS; i++)
+			agents[i] = empty();
+		for (int step = 0; step < 60; step++) {
+			struct roster *r = agents[random_below(AGENTS)];
+
+			host[1] = '0' + random_below(HOSTS);
+			if (random_below(3) == 0)
+				exchange(r, agents[random_below(AGENTS)]);
+			else if (random_below(3) == 0)
+				roster_leave(r, host);
+			else
+				enter(r, host, random_below(10) - 2, false);
+		}
+		/* whole again: each meets each until nobody hears anything new */
+		for (int met = 1, rounds = 0; met; rounds++) {
+			assert_true(rounds < 10);
+			met = 0;
+			for (int i = 0; i < AGENTS * AGENTS; i++)
+				met += exchange(agents[i / AGENTS], agents[i % AGENTS]);
+		}
+		first = text_of(agents[0]);
+		for (int i = 0; i < AGENTS; i++) {
+			text = text_of(agents[i]);
+			assert_string_equal(text, first);
+			free(text);
+			roster_free(agents[i]);
+		}
+		free(first);
+	}
+}
+
+/* In whatever order rosters are merged, the entries are the same. */
+static void test_order(void **state)
+{
+	char host[] = "n0";
+
+	random_begin();
+	for (int run = 0; run < 500; run++) {
+		struct roster *parts[3], *one, *two;
+		const struct roster_entry *e, *f;
+
+		for (int i = 0; i < 3; i++) {
+			parts[i] = empty();
+			for (int n = random_below(8); n; n--) {
+				struct roster_entry x;
+
+				host[1] = '0' + random_below(HOSTS);
+				x = entry(random_below(8), host, random_below(4));
+				x.left = random_below(4) == 0;
+				roster_add(parts[i], &x);
+			}
+		}
+		one = copy_of(parts[0]);
+		roster_merge(one, parts[1]);
+		roster_merge(one, parts[2]);
+		two = copy_of(parts[2]);
+		roster_merge(parts[1], parts[0]);
+		roster_merge(two, parts[1]);
+		for (size_t i = 0; (e = roster_at(one, i)); i++) {
+			f = roster_at(two, i);
+			assert_non_null(f);
+			assert_int_equal(e->index, f->index);
+			assert_string_equal(e->host, f->host);
+			assert_string_equal(e->address.text, f->address.text);
+			assert_int_equal(e->version, f->version);
+			assert_int_equal(e->left, f->left);
+			assert_int_equal(roster_is_member(one, e), roster_is_member(two, f));
+		}
+		assert_int_equal(roster_merge(two, two), 0);
+		for (int i = 0; i < 3; i++)
+			roster_free(parts[i]);
+		roster_free(one);
+		roster_free(two);
+	}
+}
+
+/* ---- JSON ---- */
+
+#define HEAD "{\"topology\":{\"n\":3,\"l\":1},\"version\":1048576,\"roster\":"
+#define N1 "{\"code\":\"0.1\",\"host\":\"n1\",\"address\":\"1.2.3.4:5\",\"version\":1}"
+
+static void test_json(void **state)
+{
+	static const char *const bad[] = {
+		"{}",
+		"{\"topology\":{\"n\":3,\"l\":1},\"version\":0}",
+		"{\"topology\":{\"n\":0,\"l\":1},\"version\":0,\"roster\":[]}",
+		"{\"topology\":{\"n\":30,\"l\":2},\"version\":0,\"roster\":[]}",
+		"{\"topology\":{\"n\":3,\"l\":1},\"version\":-1,\"roster\":[]}",
+		"{\"topology\":{\"n\":3,\"l\":1},\"version\":9223372036854775807,\"roster\":[]}",
+		"{\"topology\":{\"n\":3,\"l\":1},\"version\":0,\"roster\":{}}",
+		"{\"topology\":{\"n\":3,\"l\":1},\"version\":0,\"roster\":[" N1 "]}",
+		HEAD "[3]}",
+		HEAD "[{}]}",
+		HEAD "[" N1 "," N1 "]}",
+		HEAD "[{\"code\":\"0.8\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":1}]}",
+		HEAD "[{\"code\":\"0\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":1}]}",
+		HEAD "[{\"code\":\"0.1\",\"host\":\"\",\"address\":\"1.2.3.4:5\",\"version\":1}]}",
+		HEAD "[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"n:5\",\"version\":1}]}",
+		HEAD
+		"[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":-1}]}",
+		HEAD "[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":2}]}",
+		HEAD "[{\"code\":\"0.1\",\"host\":7,\"address\":\"1.2.3.4:5\",\"version\":1}]}",
+	};
+	json_t *good = json_loads(HEAD "[" N1 "]}", 0, NULL);
+	const char *why = "";
+	struct roster *r = roster_from_json(good, &why);
+
+	assert_non_null(r);
+	assert_string_equal(roster_by_code(r, 1)->host, "n1");
+	assert_false(roster_by_code(r, 1)->left);
+	roster_free(r);
+	json_decref(good);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *o = json_loads(bad[i], 0, NULL);
+
+		assert_non_null(o);
+		why = NULL;
+		if (roster_from_json(o, &why) || !why)
+			fail_msg("%s was taken, or without a reason refused", bad[i]);
+		json_decref(o);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_enter),	  cmocka_unit_test(test_configured),
+		cmocka_unit_test(test_conflicts), cmocka_unit_test(test_agreement),
+		cmocka_unit_test(test_order),	  cmocka_unit_test(test_json),
+	};
+
+	return cmocka_run_group_tests_name("roster", tests, NULL, NULL);
+}
