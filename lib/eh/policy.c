@@ -75,8 +75,10 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 
 			if (from != EH_NO_CHILD && answered(t, level, home))
 				return home;
-			if (from != EH_NO_CHILD)
+			if (from != EH_NO_CHILD) {
+				t->counts.forwards += from != tree_ancestor(t, home, level);
 				to = descend(t, from, size, true);
+			}
 			if (to != EH_NO_CHILD)
 				return to;
 			/* The least loaded for its capacity may be a sender where shares are

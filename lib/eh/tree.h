@@ -85,6 +85,7 @@ struct eh_tree_counts {
 	uint64_t threshold_messages; /**< told by a message of their own (broadcast) */
 	uint64_t rides; /**< learned a threshold from a message that came anyway (lazy) */
 	uint64_t state_messages; /**< loads told upward */
+	uint64_t forwards; /**< asks passed to a controller elsewhere by a hint; no probes (EH_HINT) */
 	uint64_t hint_messages; /**< hints told downward (EH_HINT) */
 	uint64_t offers, offers_used; /**< of receivers (bidirectional) */
 };

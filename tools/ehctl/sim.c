@@ -380,9 +380,9 @@ static json_t *result_json(const struct sums *s)
 				      deviation(s->spread, s->spread2, a->runs)));
 	json_object_set_new(
 		doc, "messages",
-		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "probes",
-			  (double)c->probes / runs, "receiver_probes",
-			  (double)c->receiver_probes / runs, "thresholds",
+		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "forwards",
+			  (double)c->forwards / runs, "probes", (double)c->probes / runs,
+			  "receiver_probes", (double)c->receiver_probes / runs, "thresholds",
 			  (double)c->threshold_messages / runs, "rides", (double)c->rides / runs,
 			  "states", (double)c->state_messages / runs, "hints",
 			  (double)c->hint_messages / runs, "offers", (double)c->offers / runs,
