@@ -380,6 +380,7 @@ void control_touch_now(void)
 		if (n < EH_SEEN_MAX)
 			ids[n++] = report_id(json_string_value(id));
 	json_decref(seen);
+	n += question_take_seen(ids + n, EH_SEEN_MAX - n);
 	now = (struct eh_report){ .load = r.load,
 				  .threshold = r.threshold,
 				  .length = r.length,

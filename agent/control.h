@@ -55,6 +55,8 @@ json_t *control_on_drain(struct peer *from, const json_t *body, int *status);
 void question_answered(const struct eh_message *answer);
 /** Those that nobody will answer any more. */
 void question_tick(void);
+/** Ids of tasks that were to run here, at home, and are in the load by now. Returns how many. */
+size_t question_take_seen(uint64_t *ids, size_t max);
 
 /* ---- gather.c ---- */
 

@@ -2,6 +2,7 @@
 /* Questions of this node: "who takes this task?", until the hierarchy's answer or the end of their time. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent.h"
 #include "clock.h"
@@ -16,6 +17,36 @@ struct question {
 };
 
 static struct question *questions;
+
+/* Tasks that run here although they asked. The controller counts them until a report has them. */
+static struct question_home {
+	uint64_t id, at;
+} question_homes[EH_SEEN_MAX];
+static size_t question_nhomes;
+
+/* Until it is certainly in the load: the kernel counts it when the exec goes on. */
+#define QUESTION_SEEN_MS 50
+
+static void question_runs_here(uint64_t id)
+{
+	/* more than fit: the controller's grant ends by itself */
+	if (question_nhomes < EH_SEEN_MAX)
+		question_homes[question_nhomes++] = (struct question_home){ id, clock_ms() };
+}
+
+size_t question_take_seen(uint64_t *ids, size_t max)
+{
+	size_t n = 0;
+
+	while (n < question_nhomes && n < max &&
+	       clock_ms() - question_homes[n].at >= QUESTION_SEEN_MS) {
+		ids[n] = question_homes[n].id;
+		n++;
+	}
+	question_nhomes -= n;
+	memmove(question_homes, question_homes + n, question_nhomes * sizeof(question_homes[0]));
+	return n;
+}
 
 static enum ehs_reason question_reason(enum eh_why why)
 {
@@ -45,6 +76,8 @@ void question_answered(const struct eh_message *msg)
 		return;
 	*at = q->next;
 	answer.reason = question_reason(msg->why);
+	if (msg->to == EH_NO_NODE)
+		question_runs_here(msg->id);
 	if (msg->to != EH_NO_NODE) {
 		answer.to = peer_by_code((struct eh_code){ 0, msg->to });
 		if (!answer.to)

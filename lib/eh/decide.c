@@ -44,8 +44,7 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 }
 
 /* The best child, at random among equals; EH_NO_CHILD: none. `but` is not to be chosen. */
-static unsigned int choose(struct eh_group *group, const struct eh_event *arrival,
-			   unsigned int but)
+static unsigned int choose(struct eh_group *group, const struct eh_event *arrival, unsigned int but)
 {
 	struct eh_choice choice;
 
@@ -107,6 +106,7 @@ static void place(struct eh_group *group, const struct eh_event *arrival, unsign
 int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	      void *ctx)
 {
+	const struct member *home = &group->members[event->child];
 	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = event->id };
 	struct eh_rule rule = { 0 };
 	struct grant *grant;
@@ -149,6 +149,9 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 out:
 	if (child != EH_NO_CHILD)
 		place(group, event, child, grant, &up);
+	else if (up.calm && !group->best && member_load(home) + event->size <= EH_VALUE_MAX)
+		/* It will run there: of several that ask at once not all find home calm. */
+		eh_grant_to(group, grant, event->child);
 	else
 		eh_grant_drop(group, grant);
 	up.epoch = group->epoch;

@@ -91,7 +91,8 @@ struct eh_event {
 
 enum eh_update_type {
 	EH_UP_PLACE,	/**< put task `id` on `child` (its load is counted there from now) */
-	EH_UP_NONE,	/**< home is no sender (any more: `calm`), or nobody can take task `id`: run it at home */
+	EH_UP_NONE,	/**< nobody can take task `id`, or home is no sender (any more: `calm`, and where
+			 *   children are nodes its load is counted there from now): run it at home */
 	EH_UP_ASK,	/**< this group cannot take task `id`: ask the level above */
 	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch, by this rule */
 	EH_UP_SUM,	/**< own sums or state changed enough to be reported upward */

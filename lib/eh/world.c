@@ -35,6 +35,7 @@ enum task_state { TASK_ASKED, TASK_STARTING, TASK_RUNNING };
 struct task {
 	uint64_t id, size;
 	enum task_state state;
+	bool asked;
 	uint32_t home, at;
 	struct eh_probe decider;
 	UT_hash_handle hh;
@@ -181,7 +182,7 @@ static void task_run(struct eh_world *w, struct task *t, uint32_t at,
 	else
 		w->counts.away++;
 	/* the report that has its load settles the grant */
-	if (at != t->home && n->nseen < EH_SEEN_MAX)
+	if (t->asked && n->nseen < EH_SEEN_MAX)
 		n->seen[n->nseen++] = t->id;
 	world_tell(w, (struct eh_world_event){ .type = EH_WORLD_PLACED,
 					       .node = t->home,
@@ -486,6 +487,7 @@ int eh_world_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t siz
 		task_run(w, t, node, NULL);
 	} else {
 		w->counts.asked++;
+		t->asked = true;
 		queue_add(w, w->options.ask_limit,
 			  (struct happening){ .type = HAPPEN_LATE, .node = node, .id = id });
 		world_step(w, node,

@@ -94,9 +94,12 @@ static void model_judge(struct model *m, const struct eh_event *e, const struct 
 {
 	assert_int_equal(up->id, e->id);
 	if (up->type == EH_UP_NONE) {
-		if (model_state(m, e->child) == EH_SENDER)
-			for (unsigned int i = 0; i < m->size; i++)
-				assert_false(model_eligible(m, e, i));
+		assert_int_equal(up->calm, model_state(m, e->child) != EH_SENDER);
+		for (unsigned int i = 0; !up->calm && i < m->size; i++)
+			assert_false(model_eligible(m, e, i));
+		if (up->calm)
+			m->grants[m->next++ % 64] = (struct model_grant){
+				e->id, e->size, now + m->grant_ms, e->child, true };
 		return;
 	}
 	assert_int_equal(model_state(m, e->child), EH_SENDER);
