@@ -5,10 +5,13 @@
  * the digest worker of files.c is the only other thread.
  *
  *   config.c    configuration file            knl.c      netlink side of the module
- *   tls.c h2.c  TLS, HTTP/2                   procload.c load without the module
+ *   tls.c h2.c stream.c  TLS, HTTP/2          procload.c load without the module
  *   request.c   JSON questions to peers       node.c     load, threshold, state from either
  *   server.c    the listening side            peer.c link.c  the nodes, a connection to each
- *   control.c   member's role: reports, asks  group.c    controller's role (lib/eh)
+ *   join.c      getting a place in the cluster, before anything else
+ *   enrol.c     letting others in; roster.c, the table of hosts and codes; state.c, kept on disk
+ *   leave.c     leaving for good
+ *   control.c   this node in the hierarchy: drives lib/eh/member.h
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   record.c    placements on record, for `tasks` and `why`
  *   departure.c its job is filled in and sent

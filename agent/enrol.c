@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "clock.h"
 #include "control.h"
 #include "enrol.h"
 #include "log.h"
@@ -16,9 +17,15 @@
 #define ENROL_HOPS_MAX 4 /* a question that goes further goes round in circles */
 #define ENROL_ASK_MS 2000
 #define ENROL_SAVE_MS 200 /* changes often come together */
+#define ENROL_NEWS_MS 50
+#define ENROL_SPREAD 64 /* peers told at once; they tell others */
+#define ENROL_REFUSED_MS \
+	10000 /* a host that no member knows by its code waits so long for one that does */
 
 static struct roster *enrol_roster;
 static struct event *enrol_timer; /* saves */
+static struct event *enrol_news;
+static uint64_t enrol_refused_since; /* 0: not */
 static struct log_limit enrol_log;
 static bool enrol_pulling, enrol_leaving;
 
@@ -121,12 +128,11 @@ const char *enrol_take(const json_t *answer)
 	return NULL;
 }
 
-static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
+static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
 {
 	const struct peer *from = ctx;
 	const char *why = NULL;
 
-	enrol_pulling = false;
 	if (status == 200)
 		why = enrol_take(reply);
 	if (why && log_allowed(&enrol_log))
@@ -134,18 +140,45 @@ static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
 			    why);
 }
 
+/* Each has what the other lacks then, as after a partition. 0 or -ENOMEM. */
+static int enrol_exchange(struct peer *with, h2_reply_fn done)
+{
+	json_t *ours = roster_to_json(enrol_roster);
+
+	return ours ? h2_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
+}
+
+static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
+{
+	enrol_pulling = false;
+	enrol_on_exchanged(ctx, status, reply);
+}
+
 void roster_pull(struct peer *from)
 {
-	json_t *ours;
-
 	/* one at a time: who has a newer one still will say so again */
-	if (enrol_pulling || from->self)
-		return;
-	/* it gets ours, too: after a partition each has what the other lacks */
-	ours = roster_to_json(enrol_roster);
-	if (ours)
-		enrol_pulling =
-			!h2_request(from, "/v1/roster", ours, ENROL_ASK_MS, enrol_on_pulled, from);
+	if (!enrol_pulling && !from->self)
+		enrol_pulling = !enrol_exchange(from, enrol_on_pulled);
+}
+
+/* What was decided here must not be lost with this node: those that it talks to hear of it at once. */
+static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
+{
+	unsigned int n = 0;
+	struct peer *p;
+
+	for (p = peer_next(NULL); p && n < ENROL_SPREAD; p = peer_next(p))
+		if (!p->self && (p->up || p->said) && !enrol_exchange(p, enrol_on_exchanged))
+			n++;
+}
+
+static void enrol_decided(void)
+{
+	const struct timeval soon = { 0, ENROL_NEWS_MS * 1000 };
+
+	enrol_changed();
+	if (!evtimer_pending(enrol_news, NULL))
+		evtimer_add(enrol_news, &soon);
 }
 
 void enrol_seen(struct peer *from, const json_t *body)
@@ -308,7 +341,7 @@ static void enrol_decide_join(const char *host, const struct address *address, c
 	if (roster_version() != before) {
 		log_info("%s (%s) joins as node %s", host, address->text, code);
 		api_event("join", json_pack("{s:s,s:s}", "node", code, "host", host));
-		enrol_changed();
+		enrol_decided();
 	}
 	reply = roster_to_json(enrol_roster);
 	if (reply)
@@ -367,7 +400,7 @@ void enrol_on_leave(struct peer *from, const json_t *body, struct h2_answer *ans
 	if (!err) {
 		log_info("%s has left the cluster", host);
 		api_event("leave", json_pack("{s:s}", "host", host));
-		enrol_changed();
+		enrol_decided();
 	}
 	h2_answer(answer, 200, roster_to_json(enrol_roster));
 }
@@ -379,7 +412,28 @@ bool enrol_may_ask(void)
 	const struct roster_entry *e =
 		enrol_roster ? roster_by_host(enrol_roster, agent.config->host) : NULL;
 
-	return agent.config->njoin || (e && e->version);
+	return !enrol_leaving && (agent.config->njoin || (e && e->version));
+}
+
+void enrol_refused(void)
+{
+	uint64_t now = clock_ms();
+	struct peer *p;
+
+	/* others that do know it will tell those that do not */
+	for (p = peer_next(NULL); p; p = peer_next(p)) {
+		if (!p->up)
+			continue;
+		enrol_refused_since = 0;
+		return;
+	}
+	if (!enrol_refused_since)
+		enrol_refused_since = now;
+	if (now - enrol_refused_since < ENROL_REFUSED_MS)
+		return;
+	log_error("no member knows this host %s as node %s any more: a new start joins anew",
+		  agent.config->host, agent.code);
+	agent_end(1);
 }
 
 json_t *enrol_question(const char *code, bool runs)
@@ -409,13 +463,11 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 	enrol_left(NULL);
 }
 
-/* The top, else the lowest other that is up, else the lowest there is. */
+/* The lowest other that is up, else the lowest there is. */
 static struct peer *enrol_someone(void)
 {
-	struct peer *top = enrol_top(), *p, *best = NULL;
+	struct peer *p, *best = NULL;
 
-	if (top && !top->self)
-		return top;
 	for (p = peer_next(NULL); p; p = peer_next(p))
 		if (!p->self && (!best || (p->up && !best->up) ||
 				 (p->up == best->up && p->code.index < best->code.index)))
@@ -423,22 +475,39 @@ static struct peer *enrol_someone(void)
 	return best;
 }
 
+static void enrol_tell(struct peer *to)
+{
+	json_t *body = json_pack("{s:s,s:s}", "cluster", agent.config->cluster, "host",
+				 agent.config->host);
+
+	if (!body || h2_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
+		enrol_left("no memory");
+}
+
+static void enrol_on_handed_over(void *ctx, int status, const json_t *reply)
+{
+	if (status == 200)
+		enrol_tell(ctx);
+	else
+		enrol_on_left(ctx, status, reply);
+}
+
 void enrol_leave(void (*done)(const char *why))
 {
-	struct peer *to = enrol_someone();
-	json_t *body;
+	struct peer *top = enrol_top(), *other = enrol_someone();
 
 	enrol_left = done;
 	enrol_leaving = true;
 	evtimer_del(enrol_timer);
-	if (!to) {
+	if (top && !top->self) {
+		enrol_tell(top);
+	} else if (!other) {
 		state_remove(agent.config);
 		done(NULL);
-		return;
-	}
-	body = json_pack("{s:s,s:s}", "cluster", agent.config->cluster, "host", agent.config->host);
-	if (!body || h2_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
+	} else if (enrol_exchange(other, enrol_on_handed_over)) {
+		/* who decides in our place must know all that we decided */
 		done("no memory");
+	}
 }
 
 /* ---- set-up ---- */
@@ -465,7 +534,9 @@ int enrol_init(struct roster *roster)
 {
 	enrol_roster = roster ?: roster_new(&agent.config->topology);
 	enrol_timer = evtimer_new(agent.base, enrol_on_save, NULL);
-	if (!enrol_roster || !enrol_timer || enrol_add_configured(agent.config) || enrol_apply()) {
+	enrol_news = evtimer_new(agent.base, enrol_on_news, NULL);
+	if (!enrol_roster || !enrol_timer || !enrol_news || enrol_add_configured(agent.config) ||
+	    enrol_apply()) {
 		log_error("no memory for the roster");
 		return -ENOMEM;
 	}
@@ -492,6 +563,8 @@ void enrol_exit(void)
 	if (enrol_timer)
 		event_free(enrol_timer);
 	roster_free(enrol_roster);
-	enrol_timer = NULL;
+	if (enrol_news)
+		event_free(enrol_news);
+	enrol_timer = enrol_news = NULL;
 	enrol_roster = NULL;
 }

@@ -29,6 +29,9 @@ json_t *enrol_question(const char *code, bool runs);
 /** Whether a peer that does not know this host should be asked to let it in. */
 bool enrol_may_ask(void);
 
+/** A peer says that our code is another's. When none says otherwise for a while, the agent ends. */
+void enrol_refused(void);
+
 /** Takes this host out of the roster for good and tells another member. `done` is called once:
  *  NULL, or why it could not be told. */
 void enrol_leave(void (*done)(const char *why));

@@ -124,8 +124,10 @@ static void link_on_joined(void *ctx, int status, const json_t *reply)
 	p->greeting = false;
 	if (status == 200)
 		error = enrol_take(reply);
-	else if (status == 409)
+	if (status == 409) {
 		enrol_take(reply);
+		enrol_refused();
+	}
 	if (status != 200 || error) {
 		snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it gave no answer");
 		h2_conn_close(p->conn, H2_END_REFUSED, why);

@@ -3,7 +3,7 @@
 """A cluster that fell in two gives out the same code twice. When it is whole again all agree, and who lost its code
 ends, to join anew."""
 
-import os, re, subprocess, sys
+import os, re, signal, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import Cluster, Tap, address, until
 
@@ -59,4 +59,44 @@ whole = {"n0": "0.0", "n1": "0.1", "n2": "0.2", "n3": "0.3"}
 tap.ok(until(lambda: all(hosts(i) == whole for i in range(4))), "it joins anew, with another code",
        [hosts(i) for i in range(4)])
 tap.ok(until(lambda: all(top(i) == "0.0" for i in range(4))), "there is one top")
+
+# The top dies with a decision that only it and the newcomer know; the other has decided otherwise.
+c.end(2)
+c.end(3)
+for i in range(2, 4):
+    os.unlink(c.state(i))
+c.end(0)
+c.end(1)
+for i in range(2):
+    os.unlink(c.state(i))
+c.start(0, c.conf(0, peers=[0]))
+start(1, 0)
+tap.ok(until(lambda: hosts(0) == hosts(1) == {"n0": "0.0", "n1": "0.1"}), "two members, from the beginning")
+for a, b in (0, 1), (0, 3), (2, 3):
+    wall(a, b, "add")
+tap.ok(until(lambda: (top(0), top(1)) == ("0.0", "0.1")), "a wall between them")
+start(3, 1)
+tap.ok(until(lambda: hosts(1).get("n3") == "0.2"), "one gives the code to n3", c.log(3))
+start(2, 0)
+tap.ok(until(lambda: c.log(2).count("n2 is node 0.2") == 2), "the other to n2", c.log(2))
+stranded = c.agents.pop(2)
+c.end(0, signal.SIGKILL)
+tap.ok(until(lambda: stranded.poll() is not None, 40) and stranded.returncode == 1 and
+       "no member knows this host n2" in c.log(2), "which nobody knows when the top is dead: it ends", c.log(2))
+start(2, 0, 1)
+tap.ok(until(lambda: hosts(1) == {"n0": "0.0", "n1": "0.1", "n3": "0.2", "n2": "0.3"}), "and joins the others", c.log(2))
+for a, b in (0, 1), (0, 3), (2, 3):
+    wall(a, b, "del")
+c.start(0, c.conf(0, peers=[0]))
+
+
+def restart():
+    """As a service manager does."""
+    for i in 2, 3:
+        if c.agents[i].poll() is not None:
+            start(i, 0, 1)
+    return all(len(hosts(i)) == 4 and hosts(i) == hosts(0) for i in range(4))
+
+
+tap.ok(until(restart, 40), "the dead one comes back with what it decided: all agree", [hosts(i) for i in range(4)])
 tap.done()
