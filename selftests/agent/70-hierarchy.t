@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""EH(3,2) with 64 agents, without the module: start, spread over groups, deaths of controllers, a partition. Under load
-index `tasks` a node's load is the number of its guests, so that sums can be told to the task.
-    70-hierarchy.t [TOPOLOGY]"""
+"""The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks in flight. Under load
+index `tasks` a node's load is a number of tasks, so that sums can be told to the task.
+    70-hierarchy.t [TOPOLOGY]      agents on this machine without the module; EH(3,2) if nothing is said
+    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.t 3,2      with it"""
 
 import json, os, random, signal, subprocess, sys, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import BUILD, Cluster, Tap, until
+from guest import Guest
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 topology = sys.argv[1] if len(sys.argv) > 1 else "3,2"
 N, L = map(int, topology.split(","))
 SIZE = 1 << N * L
-WAIT = 30
+IN_GUEST = "EHS_NODES" in os.environ
+WAIT = 90 if IN_GUEST else 30   # emulated guests are some twenty times slower
+TASKS = 200
 LOADED = 60      # guests that keep the last node a sender, however thresholds follow
 seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
 print(f"# seed {seed}")
 random.seed(seed)
 
 tap = Tap()
-c = Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
+c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
                   'dwell = 0\nheartbeat = 500\nguests = 4000\nlog = "info"\n', topology=topology)
 live = set(range(SIZE))
 sides = None    # of a partition: node → side
@@ -81,7 +85,7 @@ def heals(i, what, among=None):
 
 
 def run(i, *words):
-    return subprocess.Popen(["ip", "netns", "exec", c.net.name(i), EHCTL, *words], stdin=subprocess.DEVNULL,
+    return subprocess.Popen(c.words(i, EHCTL, *words), stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -90,35 +94,76 @@ def where():
     return {os.readlink(f"/proc/{a.pid}/ns/net"): k for k, a in c.agents.items()}
 
 
+def script(k, seconds):
+    return f"readlink /proc/self/ns/net; sleep {seconds * random.random():.2f}; exit {k % 200}"
+
+
+class Session:
+    """The tasks of one managed session, each an exec that the kernel may hand to another node."""
+    PARENT = """if 1:
+        import json, subprocess, sys
+        pipe = subprocess.PIPE
+        tasks = [subprocess.Popen(["sh", "-c", s], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+                 for s in json.load(open(sys.argv[1]))]
+        for t in tasks:
+            out, err = t.communicate()
+            print(json.dumps([t.returncode, out, err]), flush=True)
+    """
+
+    def __init__(self, i, scripts):
+        file = os.path.join(os.environ["EHS_SHARE"], "scripts.json")
+        with open(file, "w") as f:
+            json.dump(scripts, f)
+        # forked, not vforked: that would wait for each one's placement
+        self.process = run(i, "run", "--", sys.executable, "-c",
+                           "import subprocess; subprocess._USE_VFORK = subprocess._USE_POSIX_SPAWN = False\n" + self.PARENT, file)
+
+    def results(self):
+        out, err = self.process.communicate(timeout=10 * WAIT)
+        return [json.loads(line) for line in out.splitlines()], err
+
+
+class Apart:
+    """The same without the module: each task is asked for by itself."""
+
+    def __init__(self, i, scripts):
+        self.processes = [run(i, "exec", "--auto", "--", "sh", "-c", s) for s in scripts]
+
+    def results(self):
+        ended = [(p.communicate(timeout=WAIT), p.returncode) for p in self.processes]
+        return [(status, out, err) for (out, err), status in ended], ""
+
+
 def burst(i, n, seconds):
     """n tasks on node i; each prints where it runs and exits with its own status."""
-    return [(k, run(i, "exec", "--auto", "--", "sh", "-c",
-                    f"readlink /proc/self/ns/net; sleep {seconds * random.random():.2f}; exit {k % 200}"))
-            for k in range(n)]
+    return (Session if c.managed else Apart)(i, [script(k, seconds) for k in range(n)])
 
 
 def verdicts(tasks, dead=()):
     """Of a burst: how many ran where; and those that did not end as they should."""
     at, wrong = {}, []
     nets = where()
-    for k, task in tasks:
-        out, err = task.communicate(timeout=60)
+    results, trouble = tasks.results()
+    if trouble:
+        wrong.append(trouble)
+    for k, (status, out, err) in enumerate(results):
         lines = out.split()
         lost = "lost" in err
         if lost and len(lines) <= 1 and dead:
             at["lost"] = at.get("lost", 0) + 1
-        elif task.returncode != k % 200 or len(lines) != 1:
-            wrong.append((k, task.returncode, lines, err))
+        elif status != k % 200 or len(lines) != 1:
+            wrong.append((k, status, lines, err))
         else:
             node = nets.get(lines[0], "gone")
             at[node] = at.get(node, 0) + 1
     return at, wrong
 
 
-order = list(range(SIZE))
-random.shuffle(order)
-for i in order:
-    c.start(i, ready=False)
+if not IN_GUEST:
+    order = list(range(SIZE))
+    random.shuffle(order)
+    for i in order:
+        c.start(i, ready=False)
 heals(SIZE - 1, f"{SIZE} agents started in any order")
 memory = [c.memory(i) for i in range(SIZE)]
 tap.ok(max(memory) <= 16384, f"resident memory of an agent: {min(memory)} to {max(memory)} KiB")
@@ -132,7 +177,7 @@ groups = {group(i, 1) for i in at if isinstance(i, int)}
 tap.ok(not wrong, f"all {3 * SIZE // 2} tasks of a burst end as they should", wrong[:5])
 tap.ok(len(groups) == SIZE >> N, f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes")
 
-events = subprocess.Popen(["ip", "netns", "exec", c.net.name(home), EHCTL, "watch", "--json"], stdout=subprocess.PIPE, text=True)
+events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=subprocess.PIPE, text=True)
 why = run(home, "exec", "--auto", "--", "true")
 why.communicate()
 place = None
@@ -147,10 +192,15 @@ tap.ok(any("led by" in s["what"] for s in steps), "why names the controllers tha
        "\n".join(s["what"] for s in steps))
 
 
+def in_flight():
+    """Whether a good part of a burst runs elsewhere, while the rest is on its way."""
+    return sum(t["executor"] != c.code(home) for t in c.ask(home, {"command": "tasks"})["tasks"] if t["home"] == c.code(home)) >= TASKS // 8
+
+
 def story(what, victims, heal_from):
     """Kills agents while 200 tasks are in flight."""
-    tasks = burst(home, 200, 4)
-    time.sleep(0.5)     # not waited for: they are to be anywhere on their way
+    tasks = burst(home, TASKS, 4)
+    until(in_flight)
     for v in victims:
         c.end(v, signal.SIGKILL)
         live.discard(v)
@@ -163,7 +213,7 @@ def story(what, victims, heal_from):
             probe = time.monotonic() - began
     tap.ok(probe, f"{what}: a new task is placed elsewhere after {probe or 99:.2f} s", c.log(home)[-1500:])
     at, wrong = verdicts(tasks, victims)
-    tap.ok(not wrong, f"of 200 tasks in flight {at.get('lost', 0)} are reported lost, the others end once and right",
+    tap.ok(not wrong, f"of {TASKS} tasks in flight {at.get('lost', 0)} are reported lost, the others end once and right",
            wrong[:5])
     heals(heal_from, what)
     for v in victims:
@@ -184,21 +234,21 @@ if L > 1:
     # a partition: the second group moves to a switch of its own
     apart = [i for i in range(SIZE) if group(i, 1) == 1]
     rest = [i for i in range(SIZE) if group(i, 1) != 1]
-    c.net.ip("br", "link", "add", "br1", "type", "bridge")
-    c.net.ip("br", "link", "set", "br1", "up")
+    c.net.switch("link", "add", "br1", "type", "bridge")
+    c.net.switch("link", "set", "br1", "up")
     guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
     until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] >= LOADED)
-    tasks = burst(home, 200, 4)
-    time.sleep(0.5)
+    tasks = burst(home, TASKS, 4)
+    until(in_flight)
     for i in apart:
-        c.net.ip("br", "link", "set", f"p{i}", "master", "br1")
+        c.net.switch("link", "set", c.net.port(i), "master", "br1")
     heals(apart[-1], "a partition: the small side", set(apart))
     heals(home, "the large side", set(rest))
     at, wrong = verdicts(tasks, apart)
-    tap.ok(not wrong, f"{at.get('lost', 0)} of 200 tasks in flight are reported lost, the others end once and right",
+    tap.ok(not wrong, f"{at.get('lost', 0)} of {TASKS} tasks in flight are reported lost, the others end once and right",
            wrong[:5])
     for i in apart:
-        c.net.ip("br", "link", "set", f"p{i}", "master", "br0")
+        c.net.switch("link", "set", c.net.port(i), "master", "br0")
     heals(home, "after healing")
     for g in guests:
         g.terminate()

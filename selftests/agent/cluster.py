@@ -92,6 +92,14 @@ class Net:
     def name(self, i):
         return f"{self.prefix}{i}"
 
+    def port(self, i):
+        """The switch's end of node i's wire."""
+        return f"p{i}"
+
+    def switch(self, *words):
+        """ip, where the switch is."""
+        return self.ip("br", *words)
+
     def add(self, i):
         made = sh("ip", "netns", "add", self.name(i), check=False)
         if made.returncode:
@@ -143,6 +151,8 @@ def address(i):
 class Cluster:
     """Configurations and certificates for n nodes, and the agents that were started."""
 
+    managed = False     # execs are intercepted
+
     def __init__(self, n, settings="", topology="2,1"):
         self.n = n
         self.topology = topology
@@ -192,6 +202,10 @@ class Cluster:
     def state(self, i):
         """The file that node i keeps its place in."""
         return os.path.join(self.dir, f"n{i}.state")
+
+    def words(self, i, *words):
+        """The command that runs these words on node i."""
+        return ["ip", "netns", "exec", self.net.name(i), *words]
 
     def cgroup(self, i):
         for mount in "/sys/fs/cgroup/unified", "/sys/fs/cgroup":
