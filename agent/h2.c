@@ -14,7 +14,7 @@
 #include "agent.h"
 #include "session.h"
 
-#define H2_HANDSHAKE_MS 3000 /* connect included */
+#define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
 
@@ -361,7 +361,8 @@ static void h2_on_event(struct bufferevent *bev, short what, void *arg)
 static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int silence_ms,
 				   const struct h2_conn_ops *ops, void *ctx)
 {
-	const struct timeval handshake = { H2_HANDSHAKE_MS / 1000, 0 };
+	const unsigned int ms = silence_ms > H2_HANDSHAKE_MS ? silence_ms : H2_HANDSHAKE_MS;
+	const struct timeval handshake = { ms / 1000, ms % 1000 * 1000 };
 	struct h2_conn *conn = calloc(1, sizeof(*conn));
 	SSL *ssl;
 

@@ -18,7 +18,7 @@ static uint32_t seek_step_ms(const struct eh_member *m)
 /* A node that was asked and is silent so long does not live. */
 static uint32_t seek_wait_ms(const struct eh_member *m)
 {
-	return m->options.heartbeat_ms / 2 + 1;
+	return m->options.heartbeat_ms;
 }
 
 /* ---- known nodes ---- */
