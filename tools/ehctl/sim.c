@@ -379,6 +379,11 @@ static json_t *result_json(const struct sums *s)
 			    json_pack("{s:f,s:f}", "mean", s->spread / runs, "sd",
 				      deviation(s->spread, s->spread2, a->runs)));
 	json_object_set_new(
+		doc, "looked_at",
+		json_pack("{s:f}", "mean",
+			  c->arrivals ? (double)(c->probes + c->forwards) / (double)c->arrivals :
+					0));
+	json_object_set_new(
 		doc, "messages",
 		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "forwards",
 			  (double)c->forwards / runs, "probes", (double)c->probes / runs,
@@ -415,6 +420,8 @@ static void print_text(const struct sums *s)
 	       (unsigned long long)c->arrivals / a->runs);
 	printf("controllers probed for an arrival (MPN)  %.3f ± %.3f\n", s->mpn / runs,
 	       deviation(s->mpn, s->mpn2, a->runs));
+	printf("and with those it was sent down through  %.3f\n",
+	       c->arrivals ? (double)(c->probes + c->forwards) / (double)c->arrivals : 0);
 	printf("threshold changes                        %.2f\n", (double)c->changes / runs);
 	printf("transfers                                %.1f\n", (double)c->transfers / runs);
 	if (c->refused)
