@@ -12,7 +12,7 @@
  * alike; of who is absent it is KEY_NONE. */
 #define KEY_NONE UINT32_MAX
 
-static uint32_t key_for(const struct eh_tree *t, uint32_t leaf, uint64_t load)
+static inline uint32_t key_for(const struct eh_tree *t, uint32_t leaf, uint64_t load)
 {
 	uint32_t capacity = t->leaf_capacity[leaf];
 	unsigned __int128 key = load;
@@ -24,12 +24,12 @@ static uint32_t key_for(const struct eh_tree *t, uint32_t leaf, uint64_t load)
 	return key < KEY_NONE ? (uint32_t)key : KEY_NONE - 1;
 }
 
-static uint32_t key_of(const struct eh_tree *t, uint32_t v)
+static inline uint32_t key_of(const struct eh_tree *t, uint32_t v)
 {
 	return v < t->leaves ? key_for(t, v, t->load[v]) : t->least[v - t->leaves];
 }
 
-static uint32_t node_of(const struct eh_tree *t, uint32_t v)
+static inline uint32_t node_of(const struct eh_tree *t, uint32_t v)
 {
 	return v < t->leaves ? v : t->least_node[v - t->leaves];
 }
@@ -53,14 +53,15 @@ static uint32_t least_below(const struct eh_tree *t, uint32_t v, unsigned int le
 static uint32_t pick_below(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but,
 			   uint32_t key)
 {
-	uint32_t first = tree_first(t, v, level), equals = 0, node = EH_NO_CHILD;
+	uint32_t first = tree_first(t, v, level), equals = 0, child = EH_NO_CHILD;
 
 	if (key == KEY_NONE)
 		return EH_NO_CHILD;
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (c != but && key_of(t, c) == key && !eh_random_below(&t->random, ++equals))
-			node = node_of(t, c);
-	return node;
+		if (c != but && (level > 1 ? t->least[c - t->leaves] : key_of(t, c)) == key &&
+		    !eh_random_below(&t->random, ++equals))
+			child = c;
+	return node_of(t, child);
 }
 
 /* Whether v knows that this member below it still has this key. */
@@ -99,8 +100,11 @@ void tree_hint_least(struct eh_tree *t, uint32_t leaf)
 static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
 {
 	uint32_t from = v - t->leaves, i = c - t->leaves, to = t->hint_to[i];
-	uint32_t key = least_below(t, v, level, c);
+	uint32_t key = t->least[from], least = t->least_node[from];
 
+	/* Only where the least loaded of all is below c itself must another be looked for. */
+	if (least == EH_NO_CHILD || tree_ancestor(t, least, level - 1) == c)
+		key = least_below(t, v, level, c);
 	if (t->hint_key[from] < key) {
 		key = t->hint_key[from];
 		to = t->hint_to[from];

@@ -80,6 +80,7 @@ struct sim_options {
 /** What the protocol did, with `messages`. Times are mean inter-arrival times. */
 struct sim_protocol {
 	uint64_t messages[EH_MSG_FAILED + 1];
+	uint64_t at_top; /**< of them, to and from the node that leads all */
 	uint64_t asked; /**< arrivals at senders */
 	uint64_t home, away; /**< where tasks were placed */
 	uint64_t reserved; /**< placements tried elsewhere, of two messages each */

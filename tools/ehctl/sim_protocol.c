@@ -16,6 +16,7 @@ void sim_protocol_add(struct sim_protocol *to, const struct sim_protocol *from)
 
 	for (size_t i = 0; i < TYPES; i++)
 		to->messages[i] += from->messages[i];
+	to->at_top += from->at_top;
 	to->asked += from->asked;
 	to->home += from->home;
 	to->away += from->away;
@@ -46,8 +47,8 @@ json_t *sim_protocol_json(const struct sim_protocol *p, unsigned int runs)
 	for (size_t i = 0; i < TYPES; i++)
 		json_object_set_new(messages, names[i], json_real((double)p->messages[i] / n));
 	json_object_set_new(messages, "reservation", json_real((double)p->reserved * 2 / n));
-	return json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:{s:f,s:f},s:f}", "messages",
-			 messages, "per_ask", per_ask(p), "asked", (double)p->asked / n, "home",
+	return json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:{s:f,s:f},s:f}", "messages",
+			 messages, "at_top", (double)p->at_top / n, "per_ask", per_ask(p), "asked", (double)p->asked / n, "home",
 			 (double)p->home / n, "away", (double)p->away / n, "late",
 			 (double)p->late / n, "lost", (double)p->lost / n, "nowhere",
 			 (double)p->nowhere / n, "killed", (double)p->killed / n,

@@ -122,7 +122,11 @@ static void on_event(void *ctx, const struct eh_world_event *e)
 {
 	struct sim_world *w = ctx;
 
-	if (e->type == EH_WORLD_PLACED) {
+	if (e->type == EH_WORLD_SENT) {
+		unsigned int top = w->options->tree.topology.l;
+
+		w->result->protocol.at_top += w->rank[e->node] == top || w->rank[e->to] == top;
+	} else if (e->type == EH_WORLD_PLACED) {
 		on_placed(w, e);
 	} else if (e->type == EH_WORLD_LOST) {
 		if (w->tasks[e->id].place != NO_PLACE)
@@ -363,7 +367,7 @@ static int begin(struct sim_world *w)
 		return err;
 	w->began = eh_world_now(w->world);
 	memset(w->orphan, 0, w->nodes * sizeof(*w->orphan));
-	w->orphaned = w->longest = 0;
+	w->orphaned = w->longest = w->result->protocol.at_top = 0;
 	look_round(w, w->began);
 	eh_world_set_loss(w->world, w->options->loss);
 	eh_world_counts(w->world, &w->before);
