@@ -1,126 +1,181 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Hints: each controller knows the least loaded member below it, as its children
- * report it with their loads; the answer to a report tells a child of a
- * controller elsewhere that has a less loaded one. So the first controller that
- * is asked can send a task across its cube to where the whole tree has most room,
- * and need not ask those above. A hint is as old as the last report of the group;
- * the controller it names looks for itself, and may have nothing to give.
+ * report it with their loads; the answer to a report names one elsewhere. So the
+ * first controller that is asked names the node where the whole tree has most
+ * room, and no other is asked. A hint is as old as the last report of the group:
+ * the node it names may have got work since, and has the last word.
  */
 #include "tree_inside.h"
 
-/* Load for the capacity; the higher the later it is chosen. */
-static uint64_t key_of(const struct eh_tree *t, uint32_t v)
-{
-	uint32_t capacity;
+/* Load for the capacity: the higher the later it is chosen. Beyond four million tasks all are
+ * alike; of who is absent it is KEY_NONE. */
+#define KEY_NONE UINT32_MAX
 
-	if (v >= t->leaves)
-		return t->least[v - t->leaves];
-	capacity = t->leaf_capacity[v];
+static inline uint32_t key_for(const struct eh_tree *t, uint32_t leaf, uint64_t load)
+{
+	uint32_t capacity = t->leaf_capacity[leaf];
+	unsigned __int128 key = load;
+
 	if (!capacity)
-		return UINT64_MAX;
-	if (capacity == EH_TASK)
-		return t->load[v];
-	return (unsigned __int128)t->load[v] * EH_TASK / capacity;
+		return KEY_NONE;
+	if (capacity != EH_TASK)
+		key = key * EH_TASK / capacity;
+	return key < KEY_NONE ? (uint32_t)key : KEY_NONE - 1;
 }
 
-static uint64_t least_below(const struct eh_tree *t, uint32_t v, unsigned int level)
+static inline uint32_t key_of(const struct eh_tree *t, uint32_t v)
+{
+	return v < t->leaves ? key_for(t, v, t->load[v]) : t->least[v - t->leaves];
+}
+
+static inline uint32_t node_of(const struct eh_tree *t, uint32_t v)
+{
+	return v < t->leaves ? v : t->least_node[v - t->leaves];
+}
+
+/* Lowest key below v, but not below its child `but`. */
+static uint32_t least_below(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but)
 {
 	uint32_t first = tree_first(t, v, level);
-	uint64_t least = UINT64_MAX;
+	uint32_t least = KEY_NONE;
 
 	for (uint32_t c = first; c < first + (1u << t->n); c++) {
-		uint64_t key = key_of(t, c);
+		uint32_t key = level > 1 ? t->least[c - t->leaves] : key_of(t, c);
 
+		key = c == but ? KEY_NONE : key;
 		least = key < least ? key : least;
 	}
 	return least;
 }
 
+/* The member that has it, at random among those that the children name. */
+static uint32_t pick_below(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but,
+			   uint32_t key)
+{
+	uint32_t first = tree_first(t, v, level), equals = 0, child = EH_NO_CHILD;
+
+	if (key == KEY_NONE)
+		return EH_NO_CHILD;
+	for (uint32_t c = first; c < first + (1u << t->n); c++)
+		if (c != but && (level > 1 ? t->least[c - t->leaves] : key_of(t, c)) == key &&
+		    !eh_random_below(&t->random, ++equals))
+			child = c;
+	return node_of(t, child);
+}
+
+/* Whether v knows that this member below it still has this key. */
+static bool is_still(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t node,
+		     uint32_t key)
+{
+	uint32_t c;
+
+	if (node == EH_NO_CHILD || tree_ancestor(t, node, level) != v)
+		return false;
+	c = tree_ancestor(t, node, level - 1);
+	return node_of(t, c) == node && key_of(t, c) == key;
+}
+
 void tree_hint_least(struct eh_tree *t, uint32_t leaf)
 {
 	for (unsigned int level = 1; level <= t->l; level++) {
-		uint32_t v = tree_ancestor(t, leaf, level);
-		uint64_t least = least_below(t, v, level);
+		uint32_t v = tree_ancestor(t, leaf, level), i = v - t->leaves, node;
+		uint32_t c = tree_ancestor(t, leaf, level - 1);
+		uint32_t key = key_of(t, c);
 
-		if (least == t->least[v - t->leaves])
+		if (key < t->least[i]) {
+			node = node_of(t, c);
+		} else if (is_still(t, v, level, t->least_node[i], t->least[i])) {
 			return;
-		t->least[v - t->leaves] = least;
+		} else {
+			key = least_below(t, v, level, EH_NO_CHILD);
+			node = pick_below(t, v, level, EH_NO_CHILD, key);
+		}
+		t->least[i] = key;
+		t->least_node[i] = node;
 	}
 }
 
-uint32_t tree_hint_child(struct eh_tree *t, uint32_t v, unsigned int level)
-{
-	uint32_t first = tree_first(t, v, level);
-	struct eh_choice choice;
-
-	eh_choice_begin(&choice);
-	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (tree_capacity(t, c))
-			eh_choice_offer(&choice, c, EH_OK, key_of(t, c), 0, true, &t->random);
-	return choice.child;
-}
-
-/* v answers its child c. */
-static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level, bool full)
+/* v answers its child c: the least loaded member that is not below c. */
+static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
 {
 	uint32_t from = v - t->leaves, i = c - t->leaves, to = t->hint_to[i];
-	uint64_t key = t->least[from];
+	uint32_t key = t->least[from], least = t->least_node[from];
 
+	/* Only where the least loaded of all is below c itself must another be looked for. */
+	if (least == EH_NO_CHILD || tree_ancestor(t, least, level - 1) == c)
+		key = least_below(t, v, level, c);
 	if (t->hint_key[from] < key) {
 		key = t->hint_key[from];
 		to = t->hint_to[from];
-	} else if (to < t->leaves || tree_first(t, v, level) != (to & ~((1u << t->n) - 1)) ||
-		   t->least[to - t->leaves] != key) {
-		to = tree_hint_child(t, v, level);
+	} else if (!is_still(t, v, level, to, key)) {
+		to = pick_below(t, v, level, c, key);
 	}
-	if (t->hint_key[i] == key && t->hint_to[i] == to && t->hint_full[i] == full)
+	if (t->hint_key[i] == key && t->hint_to[i] == to)
 		return;
 	t->hint_key[i] = key;
 	t->hint_to[i] = to;
-	t->hint_full[i] = full;
 	t->counts.hint_messages++;
 	tree_threshold_pass(t, v, c, level - 1);
 }
 
 void tree_hint_answer(struct eh_tree *t, uint32_t leaf)
 {
-	bool full = tree_state(t, tree_top(t)) == EH_SENDER;
-
 	for (unsigned int level = t->l; level > 1; level--)
-		answer(t, tree_ancestor(t, leaf, level), tree_ancestor(t, leaf, level - 1), level,
-		       full);
+		answer(t, tree_ancestor(t, leaf, level), tree_ancestor(t, leaf, level - 1), level);
 }
 
 void tree_hint_all(struct eh_tree *t)
 {
-	bool full = tree_state(t, tree_top(t)) == EH_SENDER;
 	uint64_t messages = t->counts.hint_messages;
 
 	for (unsigned int level = 1; level <= t->l; level++)
 		for (uint32_t i = 0; i < 1u << t->n * (t->l - level); i++) {
-			uint32_t v = t->offset[level] + i;
+			uint32_t v = t->offset[level] + i, at = v - t->leaves;
 
-			t->least[v - t->leaves] = least_below(t, v, level);
+			t->least[at] = least_below(t, v, level, EH_NO_CHILD);
+			t->least_node[at] = pick_below(t, v, level, EH_NO_CHILD, t->least[at]);
 		}
-	t->hint_key[tree_top(t) - t->leaves] = UINT64_MAX;
+	t->hint_key[tree_top(t) - t->leaves] = KEY_NONE;
 	for (unsigned int level = t->l; level > 1; level--)
-		for (uint32_t i = 0; i < 1u << t->n * (t->l - level + 1); i++) {
-			uint32_t c = t->offset[level - 1] + i;
-
-			answer(t, t->offset[level] + (i >> t->n), c, level, full);
-		}
+		for (uint32_t i = 0; i < 1u << t->n * (t->l - level + 1); i++)
+			answer(t, t->offset[level] + (i >> t->n), t->offset[level - 1] + i, level);
 	/* It rides with the threshold. */
 	t->counts.hint_messages = messages;
 }
 
-uint32_t tree_hint_from(const struct eh_tree *t, uint32_t leaf, unsigned int level)
+uint32_t tree_hint_node(const struct eh_tree *t, uint32_t home, unsigned int level)
 {
-	uint32_t v = tree_ancestor(t, leaf, level), i = v - t->leaves;
+	uint32_t v = tree_ancestor(t, home, level), i = v - t->leaves, to = t->least_node[i];
+	uint32_t key = t->least[i];
+	uint64_t load;
 
-	if (level == t->l)
-		return tree_state(t, v) == EH_SENDER ? EH_NO_CHILD : v;
-	if (t->hint_full[i])
+	if (level < t->l && t->hint_key[i] < key) {
+		key = t->hint_key[i];
+		to = t->hint_to[i];
+	}
+	if (to == EH_NO_CHILD)
+		return to;
+	load = (uint64_t)key * t->leaf_capacity[to] / EH_TASK;
+	if (tree_judge(t, load, tree_threshold_told(t, v, to), t->leaf_length[to]) == EH_SENDER)
 		return EH_NO_CHILD;
-	return t->hint_key[i] < t->least[i] ? t->hint_to[i] : v;
+	return to;
+}
+
+void tree_hint_used(struct eh_tree *t, uint32_t home, unsigned int level, uint32_t to,
+		    uint64_t size)
+{
+	uint32_t i = tree_ancestor(t, home, level) - t->leaves;
+
+	if (tree_ancestor(t, home, level) == tree_ancestor(t, to, level))
+		return;
+	if (t->options.lag) {
+		uint32_t key = key_for(t, to, size);
+
+		t->hint_key[i] = key < KEY_NONE - t->hint_key[i] ? t->hint_key[i] + key : KEY_NONE;
+		return;
+	}
+	/* It tells its parent, and hears of another. */
+	t->counts.state_messages += t->l - level;
+	tree_hint_answer(t, home);
 }

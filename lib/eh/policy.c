@@ -39,18 +39,16 @@ static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 	return choice.child;
 }
 
-/* From the controller v down to a member; EH_NO_CHILD: by a hint only, where it was too old. */
-static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size, bool hinted)
+/* From the controller v, which is no sender, down to a member that is none. */
+static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 {
-	for (unsigned int level = level_of(t, v); level && v != EH_NO_CHILD; level--) {
-		uint32_t c = hinted ? tree_hint_child(t, v, level) : best_child(t, v, level, size);
+	for (unsigned int level = level_of(t, v); level; level--) {
+		uint32_t c = best_child(t, v, level, size);
 
-		if (c != EH_NO_CHILD)
-			tree_threshold_pass(t, v, c, level - 1);
+		t->counts.forwards += level > 1;
+		tree_threshold_pass(t, v, c, level - 1);
 		v = c;
 	}
-	if (v != EH_NO_CHILD && tree_seen(t, v) == EH_SENDER)
-		return EH_NO_CHILD;
 	return v;
 }
 
@@ -61,8 +59,10 @@ static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
 	return t->options.lazy && tree_state(t, home) != EH_SENDER;
 }
 
-/* The ancestors of home are asked upward. The member to run the task, or EH_NO_CHILD: all full. */
-static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes)
+/* The ancestors of home are asked upward. The member to run the task, or EH_NO_CHILD: all full.
+ * `hinted`: the level of who named it from what it was told. */
+static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes,
+		       unsigned int *hinted)
 {
 	unsigned int found = 0;
 
@@ -71,16 +71,14 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 
 		++*probes;
 		if (t->least) {
-			uint32_t from = tree_hint_from(t, home, level), to = EH_NO_CHILD;
+			uint32_t to = tree_hint_node(t, home, level);
 
-			if (from != EH_NO_CHILD && answered(t, level, home))
+			if (to != EH_NO_CHILD && answered(t, level, home))
 				return home;
-			if (from != EH_NO_CHILD) {
-				t->counts.forwards += from != tree_ancestor(t, home, level);
-				to = descend(t, from, size, true);
-			}
-			if (to != EH_NO_CHILD)
+			if (to != EH_NO_CHILD) {
+				*hinted = level;
 				return to;
+			}
 			/* The least loaded for its capacity may be a sender where shares are
 			 * rounded up; only the top has no other to ask then. */
 			if (level < t->l)
@@ -96,7 +94,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 		return EH_NO_CHILD;
 	if (answered(t, found, home))
 		return home;
-	return descend(t, tree_ancestor(t, home, found), size, false);
+	return descend(t, tree_ancestor(t, home, found), size);
 }
 
 /* The receiver that has left its name here, if it still is no sender. */
@@ -118,7 +116,8 @@ static uint32_t take_offer(struct eh_tree *t, uint32_t home)
  * The paper's recursion. It cannot go on: after a change the top is no sender
  * (theorem 4.1), so the second search finds somebody.
  */
-static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct eh_tree_update *up)
+static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct eh_tree_update *up,
+			 unsigned int *hinted)
 {
 	for (;;) {
 		uint32_t to;
@@ -127,7 +126,7 @@ static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct
 			return home;
 		to = take_offer(t, home);
 		if (to == EH_NO_CHILD)
-			to = search(t, home, size, &up->probes);
+			to = search(t, home, size, &up->probes, hinted);
 		if (to != EH_NO_CHILD || t->options.policy == EH_ETA2)
 			return to;
 		tree_threshold_modify(t);
@@ -149,23 +148,32 @@ static void count_load(struct eh_tree *t, uint32_t leaf, int64_t delta, bool kno
 
 void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up)
 {
-	uint32_t home = event->node, to;
+	uint32_t home = event->node, to, named;
+	unsigned int hinted = 0;
+	bool known;
 
 	t->counts.arrivals++;
-	to = who_does(t, home, event->size, up);
+	to = named = who_does(t, home, event->size, up, &hinted);
 	t->counts.probes += up->probes;
 	if (to == EH_NO_CHILD) {
 		t->counts.refused++;
 		up->refused = true;
 		return;
 	}
-	/* The executor has the last word. */
-	if (to != home && tree_state(t, to) == EH_SENDER) {
+	if (hinted && named != home)
+		tree_threshold_carry(t, tree_ancestor(t, home, hinted), named);
+	/* The executor has the last word; a hint can name one that has left. */
+	if (to != home && (!t->leaf_capacity[to] || tree_state(t, to) == EH_SENDER)) {
 		t->counts.missed++;
 		to = home;
 	}
 	t->counts.transfers += to != home;
-	count_load(t, to, (int64_t)event->size, to != home);
+	/* What a controller elsewhere has placed those above the node learn by its report. */
+	known = to != home && (!hinted || tree_ancestor(t, to, hinted) ==
+						  tree_ancestor(t, home, hinted));
+	count_load(t, to, (int64_t)event->size, known);
+	if (hinted && named != home)
+		tree_hint_used(t, home, hinted, named, event->size);
 	up->node = to;
 }
 
@@ -187,6 +195,7 @@ static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update 
 		tree_threshold_ride(t, level, leaf);
 		for (; level; level--) {
 			c = sender_child(t, v, level);
+			t->counts.forwards += level > 1;
 			tree_threshold_pass(t, v, c, level - 1);
 			v = c;
 		}

@@ -22,17 +22,29 @@ void eh_report_own(const struct eh_member *m, struct eh_report *out)
 				   .nodes = sums.nodes };
 }
 
-/* A change of state or thresholds, or a load that moved by a tenth or a task. */
-static bool matters(const struct eh_report *old, const struct eh_report *new)
+/*
+ * Of a node: by a tenth or a task. Of a group of N nodes: by sqrt(N) tasks, what the sum of N loads
+ * moves by while each of them moves by one. So a controller hears from a child as often whether it
+ * is a node or speaks for a thousand, and the top's traffic does not grow with the cluster.
+ */
+static bool load_matters(const struct eh_report *old, const struct eh_report *new)
 {
 	uint64_t moved = old->load > new->load ? old->load - new->load : new->load - old->load;
 
+	if (new->nodes > 1)
+		return (unsigned __int128)moved * moved >=
+		       (unsigned __int128)new->nodes *EH_TASK *EH_TASK;
+	return moved >= EH_TASK || (moved >= REPORT_NOISE && moved * 10 >= old->load);
+}
+
+/* A change of state or thresholds, or a load that moved enough. */
+static bool matters(const struct eh_report *old, const struct eh_report *new)
+{
 	return eh_state(old->load, old->threshold, old->length) !=
 		       eh_state(new->load, new->threshold, new->length) ||
 	       old->threshold != new->threshold || old->length != new->length ||
 	       old->floor != new->floor || old->capacity != new->capacity ||
-	       old->nodes != new->nodes || old->draining != new->draining || moved >= EH_TASK ||
-	       (moved >= REPORT_NOISE && moved * 10 >= old->load);
+	       old->nodes != new->nodes || old->draining != new->draining || load_matters(old, new);
 }
 
 void eh_report_send(struct eh_member *m, uint32_t to)

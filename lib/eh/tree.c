@@ -36,10 +36,6 @@ static size_t place(struct eh_tree *t, char *memory)
 		ARRAY(basis_load, controllers);
 		ARRAY(basis_capacity, controllers);
 	}
-	if (o->policy == EH_HINT) {
-		ARRAY(least, controllers);
-		ARRAY(hint_key, controllers);
-	}
 	if (o->lazy)
 		ARRAY(basis_epoch, controllers);
 	ARRAY(leaf_length, leaves);
@@ -47,8 +43,10 @@ static size_t place(struct eh_tree *t, char *memory)
 	if (o->bidirectional)
 		ARRAY(offer, leaves);
 	if (o->policy == EH_HINT) {
+		ARRAY(least, controllers);
+		ARRAY(least_node, controllers);
+		ARRAY(hint_key, controllers);
 		ARRAY(hint_to, controllers);
-		ARRAY(hint_full, controllers);
 	}
 #undef ARRAY
 	return at;
@@ -99,6 +97,7 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
 	t->random = options->seed;
 	t->uniform = true;
 	t->unit = EH_TASK;
+	t->lower = tree_lower(t, options->length);
 	if (t->offer)
 		memset(t->offer, 0xff, t->leaves * sizeof(t->offer[0]));
 	if (!options->empty) {
@@ -168,8 +167,10 @@ static void join(struct eh_tree *t, const struct eh_tree_event *event)
 	if (!t->members) {
 		t->uniform = true;
 		t->unit = event->capacity;
+		t->lower = tree_lower(t, event->length);
 	}
-	t->uniform = t->uniform && event->capacity == t->unit;
+	t->uniform = t->uniform && event->capacity == t->unit &&
+		     tree_lower(t, event->length) == t->lower;
 	t->members++;
 	t->leaf_capacity[leaf] = event->capacity;
 	t->leaf_length[leaf] = t->two_state ? 0 : event->length;
@@ -242,6 +243,8 @@ int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t 
 		join(t, event);
 	else
 		leave(t, event->node);
+	if (!update->changed)
+		update->changed = tree_threshold_raise(t);
 	return 0;
 }
 

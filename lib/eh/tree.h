@@ -27,7 +27,9 @@ enum eh_policy {
 	EH_ETA1, /**< no length: a receiver below its threshold, else a sender */
 	EH_ETA2, /**< no length, fixed thresholds: refuses when all ancestors are senders */
 	/** ETA whose controllers also know the least loaded node below them and are told, in
-	 *  answer to their reports, where there is a less loaded one: docs/hierarchy.md. */
+	 *  answer to their reports, of a less loaded one elsewhere; whose top changes thresholds
+	 *  when it hears that it is a sender, not when it is asked; and whose thresholds are
+	 *  rounded down where the length allows it: docs/hierarchy.md. */
 	EH_HINT,
 };
 
@@ -85,7 +87,7 @@ struct eh_tree_counts {
 	uint64_t threshold_messages; /**< told by a message of their own (broadcast) */
 	uint64_t rides; /**< learned a threshold from a message that came anyway (lazy) */
 	uint64_t state_messages; /**< loads told upward */
-	uint64_t forwards; /**< asks passed to a controller elsewhere by a hint; no probes (EH_HINT) */
+	uint64_t forwards; /**< controllers that asks are sent down through; no probes of the paper */
 	uint64_t hint_messages; /**< hints told downward (EH_HINT) */
 	uint64_t offers, offers_used; /**< of receivers (bidirectional) */
 };

@@ -23,8 +23,9 @@ struct eh_tree {
 	uint32_t leaves, nodes; /* leaves are 0..leaves-1, the top is nodes-1 */
 	uint32_t offset[EH_LEVELS_MAX + 1];
 	bool two_state; /* no length: ETA1, ETA2 */
-	bool uniform; /* all members have the capacity `unit`, */
+	bool uniform; /* all members have the capacity `unit` and shares rounded the same way */
 	uint32_t unit;
+	uint32_t lower; /* EH_HINT: by which shares are rounded lower then, */
 	uint32_t members, controllers; /* present ones */
 	uint64_t total; /* load that runs */
 	uint64_t random, now;
@@ -45,10 +46,10 @@ struct eh_tree {
 	uint32_t *basis_epoch;
 
 	/* EH_HINT */
-	uint64_t *least; /* lowest key of a member below */
-	uint64_t *hint_key; /* of the best place told from above, */
-	uint32_t *hint_to; /* that controller */
-	bool *hint_full; /* and whether the top was a sender then */
+	uint32_t *least; /* lowest key of a member below */
+	uint32_t *least_node; /* that member; EH_NO_CHILD: none */
+	uint32_t *hint_key; /* of the least loaded elsewhere, as told from above, */
+	uint32_t *hint_to; /* that member; nothing at the top */
 
 	uint32_t *offer; /* bidirectional: who will take a task; leaves */
 
@@ -80,6 +81,15 @@ static inline uint64_t tree_capacity(const struct eh_tree *t, uint32_t v)
 static inline uint64_t tree_length(const struct eh_tree *t, uint32_t v)
 {
 	return v < t->leaves ? t->leaf_length[v] : t->sum_length[v - t->leaves];
+}
+
+/*
+ * By how much a threshold of EH_HINT is lower than the paper's, which is rounded
+ * up: with a length of a task theorem 4.1 holds for one that is rounded down too.
+ */
+static inline uint32_t tree_lower(const struct eh_tree *t, uint64_t length)
+{
+	return t->options.policy == EH_HINT && length >= EH_TASK ? EH_TASK : 0;
 }
 
 static inline enum eh_state tree_judge(const struct eh_tree *t, uint64_t load, uint64_t threshold,
@@ -115,12 +125,19 @@ void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta);
 void tree_threshold_sums(struct eh_tree *t);
 /* A leaf's part in the thresholds of its ancestors, as their bases have it: added, or taken away. */
 void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add);
+/* The threshold of a leaf by what the controller v has heard. */
+uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf);
 /* ThresholdModify of the paper. */
 void tree_threshold_modify(struct eh_tree *t);
 /* The paper's rule on finish; true: thresholds have changed. */
 bool tree_threshold_relax(struct eh_tree *t);
+/* EH_HINT: a top that has heard that it is a sender does not wait until it is asked. */
+bool tree_threshold_raise(struct eh_tree *t);
 /* A message comes down from the ancestor of this level to the leaf, with the newer threshold. */
 void tree_threshold_ride(struct eh_tree *t, unsigned int level, uint32_t leaf);
+/* The same from a controller v elsewhere, with a task for the leaf: its reports take it up until
+ * somebody has it. */
+void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf);
 /* The same over the one edge from v to its child c of level `level`. */
 void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level);
 
@@ -132,11 +149,12 @@ void tree_hint_least(struct eh_tree *t, uint32_t leaf);
 void tree_hint_answer(struct eh_tree *t, uint32_t leaf);
 /* All controllers are told, with a broadcast. */
 void tree_hint_all(struct eh_tree *t);
-/* Where the ancestor of this level would send a task: itself or the controller it was told of;
- * EH_NO_CHILD: all was full when it was told. */
-uint32_t tree_hint_from(const struct eh_tree *t, uint32_t leaf, unsigned int level);
-/* The child of v with the least loaded member below. */
-uint32_t tree_hint_child(struct eh_tree *t, uint32_t v, unsigned int level);
+/* The member that home's ancestor of this level would send a task to; EH_NO_CHILD: by all it
+ * knows each is a sender. */
+uint32_t tree_hint_node(const struct eh_tree *t, uint32_t home, unsigned int level);
+/* It has sent a task of this size there. */
+void tree_hint_used(struct eh_tree *t, uint32_t home, unsigned int level, uint32_t to,
+		    uint64_t size);
 
 /* ---- lag.c ---- */
 

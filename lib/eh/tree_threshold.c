@@ -11,9 +11,20 @@
  */
 #include "tree_inside.h"
 
+static uint64_t lowered(uint64_t share, uint32_t lower)
+{
+	return share > lower ? share - lower : 0;
+}
+
 static uint64_t leaf_share(const struct eh_tree *t, uint32_t leaf, uint64_t load, uint64_t capacity)
 {
-	return eh_share(load, t->leaf_capacity[leaf], capacity);
+	return lowered(eh_share(load, t->leaf_capacity[leaf], capacity),
+		       tree_lower(t, t->leaf_length[leaf]));
+}
+
+static uint64_t uniform_share(const struct eh_tree *t, uint64_t load, uint64_t capacity)
+{
+	return lowered(eh_share(load, t->unit, capacity), t->lower);
 }
 
 /* The sum of the shares of the leaves below v. */
@@ -24,7 +35,7 @@ static uint64_t share_below(const struct eh_tree *t, uint32_t v, unsigned int le
 	uint64_t sum = 0;
 
 	if (t->uniform)
-		return tree_capacity(t, v) / t->unit * eh_share(load, t->unit, capacity);
+		return tree_capacity(t, v) / t->unit * uniform_share(t, load, capacity);
 	for (uint32_t i = first; i < first + (1u << t->n * level); i++)
 		sum += leaf_share(t, i, load, capacity);
 	return sum;
@@ -46,6 +57,17 @@ void tree_threshold_sums(struct eh_tree *t)
 	}
 }
 
+uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf)
+{
+	uint32_t i = v - t->leaves;
+
+	if (!t->options.lazy)
+		return t->threshold[leaf];
+	if (!t->basis_epoch[i])
+		return t->options.threshold;
+	return leaf_share(t, leaf, t->basis_load[i], t->basis_capacity[i]);
+}
+
 void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
 {
 	uint64_t part = t->threshold[leaf];
@@ -54,13 +76,8 @@ void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
 	for (unsigned int level = t->l; level >= 1; level--) {
 		uint32_t v = tree_ancestor(t, leaf, level), c = tree_ancestor(t, leaf, level - 1);
 
-		if (t->options.lazy) {
-			uint32_t i = v - t->leaves;
-
-			part = t->basis_epoch[i]
-				       ? leaf_share(t, leaf, t->basis_load[i], t->basis_capacity[i])
-				       : t->options.threshold;
-		}
+		if (t->options.lazy)
+			part = tree_threshold_told(t, v, leaf);
 		t->threshold[v] += add ? part : -part;
 		if (t->options.lazy || c < t->leaves)
 			t->believed[c] = level > 1 ? t->believed[c] + (add ? part : -part)
@@ -84,10 +101,24 @@ static void rebase(struct eh_tree *t, uint32_t v, unsigned int level)
 					 : 0;
 }
 
+/* The controller v takes the newer basis of the controller `from`. */
+static bool take_basis(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t from)
+{
+	uint32_t to = v - t->leaves, i = from - t->leaves;
+
+	if (t->basis_epoch[to] >= t->basis_epoch[i])
+		return false;
+	t->basis_epoch[to] = t->basis_epoch[i];
+	t->basis_load[to] = t->basis_load[i];
+	t->basis_capacity[to] = t->basis_capacity[i];
+	t->threshold[v] = share_below(t, v, level, t->basis_load[to], t->basis_capacity[to]);
+	t->counts.rides++;
+	rebase(t, v, level);
+	return true;
+}
+
 void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
 {
-	uint32_t from = v - t->leaves, to = c - t->leaves;
-
 	if (!t->options.lazy)
 		return;
 	if (!level) {
@@ -95,14 +126,17 @@ void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int
 		t->threshold[c] = t->believed[c];
 		return;
 	}
-	if (t->basis_epoch[to] >= t->basis_epoch[from])
+	take_basis(t, c, level, v);
+}
+
+void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf)
+{
+	if (!t->options.lazy)
 		return;
-	t->basis_epoch[to] = t->basis_epoch[from];
-	t->basis_load[to] = t->basis_load[from];
-	t->basis_capacity[to] = t->basis_capacity[from];
-	t->threshold[c] = t->believed[c];
-	rebase(t, c, level);
-	t->counts.rides++;
+	for (unsigned int level = 1; level <= t->l; level++)
+		if (!take_basis(t, tree_ancestor(t, leaf, level), level, v))
+			break;
+	tree_threshold_pass(t, tree_ancestor(t, leaf, 1), leaf, 0);
 }
 
 void tree_threshold_ride(struct eh_tree *t, unsigned int level, uint32_t leaf)
@@ -132,7 +166,7 @@ void tree_threshold_modify(struct eh_tree *t)
 		rebase(t, top, t->l);
 		return;
 	}
-	unit = t->uniform ? eh_share(load, t->unit, capacity) : 0;
+	unit = t->uniform ? uniform_share(t, load, capacity) : 0;
 	for (uint32_t leaf = 0; leaf < t->leaves; leaf++) {
 		if (!t->leaf_capacity[leaf])
 			continue;
@@ -141,8 +175,14 @@ void tree_threshold_modify(struct eh_tree *t)
 	tree_threshold_sums(t);
 	/* An edge for each node but the top. */
 	t->counts.threshold_messages += t->members + t->controllers - 1;
-	if (t->least)
-		tree_hint_all(t);
+}
+
+bool tree_threshold_raise(struct eh_tree *t)
+{
+	if (t->options.policy != EH_HINT || tree_state(t, tree_top(t)) != EH_SENDER)
+		return false;
+	tree_threshold_modify(t);
+	return true;
 }
 
 bool tree_threshold_relax(struct eh_tree *t)

@@ -37,6 +37,7 @@ struct task {
 	enum task_state state;
 	bool asked;
 	uint32_t home, at;
+	unsigned int probes;
 	struct eh_probe decider;
 	UT_hash_handle hh;
 };
@@ -188,6 +189,7 @@ static void task_run(struct eh_world *w, struct task *t, uint32_t at,
 					       .node = t->home,
 					       .to = at,
 					       .message = answer,
+					       .probes = t->probes,
 					       .id = t->id });
 }
 
@@ -212,6 +214,7 @@ static void on_answer(struct eh_world *w, const struct eh_message *msg)
 	if (!t || t->state != TASK_ASKED)
 		return;
 	w->counts.probes += msg->probes;
+	t->probes = msg->probes;
 	if (msg->npath)
 		t->decider = msg->path[msg->npath - 1];
 	if (msg->to == EH_NO_NODE || msg->to == t->home) {
@@ -220,6 +223,7 @@ static void on_answer(struct eh_world *w, const struct eh_message *msg)
 	}
 	t->state = TASK_STARTING;
 	t->at = msg->to;
+	w->counts.reserved++;
 	queue_add(w, world_delay(w),
 		  (struct happening){ .type = HAPPEN_START, .node = t->home, .id = t->id });
 }

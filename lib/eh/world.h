@@ -14,19 +14,20 @@
 struct eh_world;
 
 struct eh_world_options {
-	struct eh_member_options member;	/**< self is not looked at */
-	uint64_t delay;		/**< mean of a message's; it is between half and one and a half of it */
-	double loss;		/**< probability that a message does not arrive and nobody notices */
-	uint64_t refuse;	/**< after this long a sender learns that a dead node's link broke */
-	uint64_t ask_limit;	/**< after this long without an answer the task runs at home */
-	struct eh_report own;	/**< of every node when it starts; capacity not 0 */
+	struct eh_member_options member; /**< self is not looked at */
+	uint64_t delay; /**< mean of a message's; it is between half and one and a half of it */
+	double loss; /**< probability that a message does not arrive and nobody notices */
+	uint64_t refuse; /**< after this long a sender learns that a dead node's link broke */
+	uint64_t ask_limit; /**< after this long without an answer the task runs at home */
+	struct eh_report own; /**< of every node when it starts; capacity not 0 */
 };
 
 enum eh_world_event_type {
-	EH_WORLD_SENT,		/**< node sends message to `to` */
-	EH_WORLD_ROLE,		/**< node has rank and parent (to) */
-	EH_WORLD_PLACED,	/**< task `id` of node runs on `to` now; message: the answer, or NULL */
-	EH_WORLD_LOST,		/**< task `id` of node was lost with its executor `to` */
+	EH_WORLD_SENT, /**< node sends message to `to` */
+	EH_WORLD_ROLE, /**< node has rank and parent (to) */
+	EH_WORLD_PLACED, /**< task `id` of node runs on `to` now; probes: controllers looked at for
+				 *   it; message: the answer, where that is what made it run at home */
+	EH_WORLD_LOST, /**< task `id` of node was lost with its executor `to` */
 };
 
 struct eh_world_event {
@@ -34,7 +35,7 @@ struct eh_world_event {
 	uint64_t now;
 	uint32_t node, to;
 	const struct eh_message *message;
-	unsigned int rank;
+	unsigned int rank, probes;
 	uint64_t id;
 };
 typedef void (*eh_world_watch_fn)(void *ctx, const struct eh_world_event *event);
@@ -46,7 +47,7 @@ void eh_world_free(struct eh_world *world);
 
 /** All return 0, -EINVAL or -ENOMEM. */
 int eh_world_start(struct eh_world *world, uint32_t node);
-int eh_world_kill(struct eh_world *world, uint32_t node);	/**< its tasks and guests are lost */
+int eh_world_kill(struct eh_world *world, uint32_t node); /**< its tasks and guests are lost */
 int eh_world_own(struct eh_world *world, uint32_t node, const struct eh_report *own);
 /** Links between nodes of different sides (an array of 2^nl numbers) carry nothing; NULL heals. */
 int eh_world_cut(struct eh_world *world, const uint8_t *side);
@@ -64,8 +65,10 @@ const struct eh_member *eh_world_member(const struct eh_world *world, uint32_t n
 const struct eh_report *eh_world_node(const struct eh_world *world, uint32_t node);
 
 struct eh_world_counts {
-	uint64_t messages[EH_MSG_FAILED + 1];	/**< sent, by type */
-	uint64_t arrivals, asked, home, away, late, lost;
+	uint64_t messages[EH_MSG_FAILED + 1]; /**< sent, by type */
+	uint64_t arrivals, asked, home, away, lost;
+	uint64_t late; /**< of `home`: no answer came in time */
+	uint64_t reserved; /**< placements tried elsewhere: two messages each, not counted above */
 	uint64_t probes, threshold_changes;
 };
 void eh_world_counts(const struct eh_world *world, struct eh_world_counts *out);

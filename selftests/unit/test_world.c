@@ -1,119 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The live hierarchy in simulated time: whatever fails, it comes back to one controller a group, whose sums are its members'. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "eh/world.h"
 #include "random.h"
+#include "world_steps.h"
 
-#define HEARTBEAT 1000
-#define NODES_MAX 64
-/* Three heartbeats to notice, the search, and the claims that heal. */
-#define SETTLE (16 * HEARTBEAT)
+/* ---- each task: where it got to, and the messages it took ---- */
 
-static uint8_t sides[NODES_MAX];
-static bool is_whole;
-static uint64_t seed;
+#define TASKS_MAX 1024
 
-static struct eh_world *world_new(unsigned int n, unsigned int l, uint64_t delay, double loss,
-				  bool lazy, eh_world_watch_fn watch)
+static struct {
+	unsigned int placed, lost, messages;
+	bool away;
+} tasks[TASKS_MAX];
+static uint64_t placed, lost;
+
+static void count(void *ctx, const struct eh_world_event *e)
 {
-	struct eh_world_options options = {
-		.member = { .topology = { n, l },
-			    .heartbeat_ms = HEARTBEAT,
-			    .grant_ms = 2000,
-			    .calm_ms = 2000,
-			    .least = true,
-			    .lazy = lazy,
-			    .seed = seed },
-		.delay = delay,
-		.loss = loss,
-		.refuse = delay,
-		.ask_limit = 100 + 20 * delay,
-		.own = { .threshold = 2000, .length = 1000, .floor = 1000, .capacity = 1000 },
-	};
-	struct eh_world *w = eh_world_new(&options, watch, NULL);
+	const struct eh_message *msg = e->message;
 
-	assert_non_null(w);
-	is_whole = true;
-	return w;
-}
-
-static bool together(uint32_t a, uint32_t b)
-{
-	return is_whole || sides[a] == sides[b];
-}
-
-/* The lowest living node of a node's group of this level, on its side. */
-static uint32_t lowest(const struct eh_world *w, unsigned int n, uint32_t node, unsigned int level)
-{
-	uint32_t i = node >> (n * level) << (n * level);
-
-	while (!eh_world_alive(w, i) || !together(i, node))
-		i++;
-	return i;
-}
-
-static void check_sums(const struct eh_world *w, unsigned int n, uint32_t node, unsigned int level,
-		       bool exact)
-{
-	uint32_t first = node >> (n * level) << (n * level), nodes = 0;
-	uint64_t load = 0, threshold = 0;
-	struct eh_sums sums;
-
-	for (uint32_t i = first; i < first + (1u << n * level); i++) {
-		if (!eh_world_alive(w, i) || !together(i, node))
-			continue;
-		nodes++;
-		load += eh_world_node(w, i)->load;
-		threshold += eh_world_node(w, i)->threshold;
+	if (e->type == EH_WORLD_SENT &&
+	    (msg->type == EH_MSG_ASK || msg->type == EH_MSG_ANSWER || msg->type == EH_MSG_FAILED))
+		tasks[msg->id].messages++;
+	if (e->type == EH_WORLD_PLACED) {
+		placed++;
+		tasks[e->id].placed++;
+		tasks[e->id].away = e->to != e->node;
 	}
-	assert_int_equal(eh_member_sums(eh_world_member(w, node), level, &sums), 0);
-	assert_int_equal(sums.nodes, nodes);
-	if (!exact)
-		return;
-	assert_int_equal(sums.load, load);
-	assert_int_equal(sums.threshold, threshold);
-}
-
-/* One controller a group, the lowest; parents are theirs; sums are the nodes' own; one rule. */
-static void check(const struct eh_world *w, unsigned int n, unsigned int l, bool exact)
-{
-	for (uint32_t i = 0; i < 1u << (n * l); i++) {
-		const struct eh_member *m;
-		unsigned int rank = 0;
-
-		if (!eh_world_alive(w, i))
-			continue;
-		m = eh_world_member(w, i);
-		while (rank < l && lowest(w, n, i, rank + 1) == i)
-			rank++;
-		if (eh_member_rank(m) != rank)
-			print_message("node %u at %llu\n", i, (unsigned long long)eh_world_now(w));
-		assert_int_equal(eh_member_rank(m), rank);
-		assert_int_equal(eh_member_parent(m),
-				 rank == l ? EH_NO_NODE : lowest(w, n, i, rank + 1));
-		assert_int_equal(eh_member_rule(m).epoch,
-				 eh_member_rule(eh_world_member(w, lowest(w, n, i, l))).epoch);
-		for (unsigned int level = 1; level <= rank; level++)
-			check_sums(w, n, i, level, exact);
+	if (e->type == EH_WORLD_LOST) {
+		lost++;
+		tasks[e->id].lost++;
 	}
 }
 
-static void run(struct eh_world *w, uint64_t ms)
+static void count_begin(void)
 {
-	assert_int_equal(eh_world_run(w, eh_world_now(w) + ms), 0);
+	memset(tasks, 0, sizeof(tasks));
+	placed = lost = 0;
 }
 
-static void start_all(struct eh_world *w, unsigned int bits)
+/* Each of the tasks 1..n-1 was placed once, or lost before; up l, back l, a reservation with its
+ * answer, and word that it was not used. */
+static void check_tasks(uint64_t n, unsigned int l)
 {
-	for (uint32_t i = 0; i < 1u << bits; i++)
-		assert_int_equal(eh_world_start(w, i), 0);
+	for (uint64_t id = 1; id < n; id++) {
+		assert_true(tasks[id].placed == 1 || (!tasks[id].placed && tasks[id].lost == 1));
+		assert_true(tasks[id].lost <= 1);
+		assert_true(tasks[id].messages + 2 * tasks[id].away <= 2 * l + 3);
+	}
 }
 
 /* Any order of start leads to the same tree. */
@@ -182,14 +115,6 @@ static void test_sums(void **state)
 	}
 }
 
-static uint64_t placed, lost;
-
-static void count(void *ctx, const struct eh_world_event *e)
-{
-	placed += e->type == EH_WORLD_PLACED;
-	lost += e->type == EH_WORLD_LOST;
-}
-
 /* A burst on one node spreads over all groups, at few messages each. */
 static void test_spread(void **state)
 {
@@ -206,7 +131,7 @@ static void test_spread(void **state)
 		start_all(w, 3 * l);
 		run(w, SETTLE);
 		eh_world_counts(w, &before);
-		placed = lost = 0;
+		count_begin();
 		for (uint64_t id = 1; id <= size * 4; id++) {
 			assert_int_equal(eh_world_arrive(w, 5, id, 1000), 0);
 			run(w, 5);
@@ -223,8 +148,7 @@ static void test_spread(void **state)
 		}
 		assert_int_equal(total, size * 4 * 1000);
 		assert_true(most <= 6000);
-		/* up l, back l; reservation and its answer make 2l+2 */
-		assert_true(c.messages[EH_MSG_ASK] + c.messages[EH_MSG_ANSWER] <= c.asked * 2 * l);
+		check_tasks(size * 4 + 1, l);
 		eh_world_free(w);
 	}
 }
@@ -240,6 +164,7 @@ static void test_deaths(void **state)
 		int kind = round % 4;
 
 		seed = random_64();
+		count_begin();
 		w = world_new(3, 2, random_below(20), 0, random_below(2), count);
 		start_all(w, 6);
 		run(w, SETTLE);
@@ -253,7 +178,6 @@ static void test_deaths(void **state)
 								     : i);
 			run(w, random_below(20));
 		}
-		placed = 0;
 		run(w, 10 * HEARTBEAT);
 		eh_world_counts(w, &c);
 		/* whatever became of those, a new burst is placed now */
@@ -263,6 +187,7 @@ static void test_deaths(void **state)
 		}
 		run(w, SETTLE);
 		check(w, 3, 2, true);
+		check_tasks(id, 2);
 		{
 			struct eh_world_counts after;
 
@@ -321,8 +246,9 @@ static void test_storms(void **state)
 		uint64_t id = 1;
 
 		seed = random_64();
-		w = world_new(n, l, random_below(60), random_below(2) ? 0.05 : 0,
-			      random_below(2), NULL);
+		w = world_new(n, l, random_below(60), random_below(2) ? 0.05 : 0, random_below(2),
+			      count);
+		count_begin();
 		for (int i = 0; i < 300; i++) {
 			uint32_t node = random_below(size);
 
@@ -357,7 +283,72 @@ static void test_storms(void **state)
 		eh_world_set_loss(w, 0);
 		run(w, 4 * SETTLE);
 		check(w, n, l, true);
+		check_thresholds(w, n * l);
+		check_tasks(id, l);
 		eh_world_free(w);
+	}
+}
+
+static uint64_t at_top;
+
+static void count_top(void *ctx, const struct eh_world_event *e)
+{
+	at_top += e->type == EH_WORLD_SENT && (!e->node || !e->to);
+}
+
+/* Messages a second to and from the top (which plays a controller of each level), while on each
+ * node a task a second arrives and one ends, of two. */
+static double top_traffic(unsigned int n, unsigned int l)
+{
+	struct eh_world *w = world_new(n, l, 1, 0, false, count_top);
+	uint32_t size = 1u << n * l, *live = malloc(4 * size * sizeof(*live));
+	uint64_t id = 1;
+	double now;
+
+	assert_non_null(live);
+	start_all(w, n * l);
+	run(w, SETTLE);
+	for (uint32_t i = 0; i < 2 * size; i++, id++) {
+		assert_int_equal(eh_world_arrive(w, i % size, id, 1000), 0);
+		live[i] = id;
+	}
+	run(w, SETTLE);
+	at_top = 0;
+	now = eh_world_now(w);
+	for (uint32_t i = 0; i < 30 * size; i++) {
+		uint32_t k = random_below(2 * size);
+
+		now += 1000.0 / size;
+		assert_int_equal(eh_world_run(w, (uint64_t)now), 0);
+		assert_int_equal(eh_world_arrive(w, random_below(size), id, 1000), 0);
+		/* one that still waits for its place stays */
+		if (!eh_world_finish(w, live[k]))
+			live[k] = id;
+		id++;
+	}
+	free(live);
+	eh_world_free(w);
+	return at_top / 30.0;
+}
+
+/* It grows as l*2^n, and not with the number of nodes: 8 to 512 of them. */
+static void test_top(void **state)
+{
+	static const struct {
+		unsigned int n, l;
+	} shapes[] = { { 4, 1 }, { 3, 2 }, { 2, 3 }, { 2, 4 }, { 1, 8 }, { 3, 3 } };
+	double one;
+
+	random_begin();
+	seed = random_64();
+	one = top_traffic(3, 1) / 8;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		unsigned int n = shapes[i].n, l = shapes[i].l;
+		double each = top_traffic(n, l) / (l << n);
+
+		printf("# EH(%u,%u): the top has %.2f messages a second for each of l*2^n=%u; EH(3,1) %.2f\n",
+		       n, l, each, l << n, one);
+		assert_true(each <= 1.6 * one);
 	}
 }
 
@@ -367,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_start),	   cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_spread),	   cmocka_unit_test(test_deaths),
 		cmocka_unit_test(test_partitions), cmocka_unit_test(test_storms),
+		cmocka_unit_test(test_top),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ _ehctl()
 		--changes) COMPREPLY=($(compgen -W "broadcast lazy" -- "$cur")) ;;
 		--trace | --plot) COMPREPLY=($(compgen -f -- "$cur")) ;;
 		*) COMPREPLY=($(compgen -W "--topology --policy --threshold --length --arrivals --release --trace --seed
-			--runs --descent --prefer --initiation --changes --delay --decisions --plot --json --help" -- "$cur")) ;;
+			--runs --descent --prefer --initiation --changes --delay --messages --loss --heartbeat --fail --decisions --plot --json --help" -- "$cur")) ;;
 		esac ;;
 	cert) COMPREPLY=($(compgen -W "init node" -- "$cur") $(compgen -d -- "$cur")) ;;
 	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;

@@ -24,6 +24,9 @@ struct arguments {
 	unsigned int runs;
 	bool decisions, threshold_given;
 	const char *trace, *plot;
+	const char *fail[SIM_FAILURES_MAX];
+	size_t nfail;
+	struct sim_failure failures[SIM_FAILURES_MAX];
 };
 
 enum {
@@ -40,6 +43,10 @@ enum {
 	O_INITIATION,
 	O_CHANGES,
 	O_DELAY,
+	O_MESSAGES,
+	O_LOSS,
+	O_HEARTBEAT,
+	O_FAIL,
 	O_TRACE,
 	O_DECISIONS,
 	O_PLOT,
@@ -59,6 +66,10 @@ static const struct option options[] = {
 	{ "initiation", required_argument, NULL, O_INITIATION },
 	{ "changes", required_argument, NULL, O_CHANGES },
 	{ "delay", required_argument, NULL, O_DELAY },
+	{ "messages", no_argument, NULL, O_MESSAGES },
+	{ "loss", required_argument, NULL, O_LOSS },
+	{ "heartbeat", required_argument, NULL, O_HEARTBEAT },
+	{ "fail", required_argument, NULL, O_FAIL },
 	{ "trace", required_argument, NULL, O_TRACE },
 	{ "decisions", no_argument, NULL, O_DECISIONS },
 	{ "plot", required_argument, NULL, O_PLOT },
@@ -167,7 +178,19 @@ static int parse_option(struct arguments *a, int option, const char *text)
 		tree->lazy = word == 1;
 		return word < 0;
 	case O_DELAY:
-		return parse_real(text, 1e9, &a->sim.delay);
+		return parse_real(text, 1e5, &a->sim.delay);
+	case O_MESSAGES:
+		a->sim.messages = true;
+		return 0;
+	case O_LOSS:
+		return parse_real(text, 1, &a->sim.loss);
+	case O_HEARTBEAT:
+		return parse_real(text, 1e6, &a->sim.heartbeat) || a->sim.heartbeat < 0.1;
+	case O_FAIL:
+		if (a->nfail == SIM_FAILURES_MAX)
+			return -EINVAL;
+		a->fail[a->nfail++] = text;
+		return 0;
 	case O_TRACE:
 		a->trace = text;
 		return 0;
@@ -197,13 +220,61 @@ static const char *wanted(int option)
 	case O_CHANGES:
 		return "broadcast or lazy is needed";
 	case O_RELEASE:
+	case O_LOSS:
 		return "a probability is needed, from 0 to 1";
+	case O_HEARTBEAT:
+		return "a number of mean inter-arrival times is needed, 0.1 or more";
+	case O_FAIL:
+		return "too many of them";
 	case O_THRESHOLD:
 	case O_LENGTH:
 		return "a number of tasks is needed, such as 1 or 0.5";
 	default:
 		return "no such number";
 	}
+}
+
+/* What --messages cannot do, and what only it can. */
+static int check_messages(const struct arguments *a)
+{
+	const struct eh_tree_options *o = &a->sim.tree;
+
+	if (!a->sim.messages)
+		return a->nfail || a->sim.loss > 0 || a->sim.heartbeat > 0
+			       ? bad_usage("--fail, --loss, --heartbeat: only with --messages")
+			       : 0;
+	if (o->policy != EH_ETA || o->receiver_first || o->bidirectional)
+		return bad_usage("--messages: with --policy eta, --prefer nearest and "
+				 "--initiation sender only, as the agents have them");
+	if (o->topology.n * o->topology.l > 12)
+		return bad_usage("--messages: of a topology with n*l at most 12");
+	if (a->plot)
+		return bad_usage("--plot: not with --messages");
+	return 0;
+}
+
+/* Once the topology is known, and how long the run is. */
+static int parse_failures(struct arguments *a)
+{
+	double length = (double)a->sim.arrivals;
+
+	if (a->sim.trace) {
+		length = 0;
+		for (size_t i = 0; i < a->sim.trace->count; i++)
+			length += !a->sim.trace->events[i].finish;
+	}
+	for (size_t i = 0; i < a->nfail; i++) {
+		struct sim_failure *f = &a->failures[i];
+		const char *wrong = sim_failure_parse(a->fail[i], &a->sim.tree.topology, f);
+
+		if (!wrong && (f->at > length || f->until > length))
+			wrong = "that is behind the last arrival";
+		if (wrong)
+			return bad_usage("--fail '%s': %s", a->fail[i], wrong);
+	}
+	a->sim.failures = a->failures;
+	a->sim.nfailures = a->nfail;
+	return 0;
 }
 
 static int parse_arguments(struct arguments *a, int argc, char **argv)
@@ -225,6 +296,8 @@ static int parse_arguments(struct arguments *a, int argc, char **argv)
 		return bad_usage("%s: not understood", argv[optind]);
 	if (a->decisions && a->runs > 1)
 		return bad_usage("--decisions: of one run only, not of --runs %u", a->runs);
+	if (check_messages(a))
+		return EXIT_USAGE;
 	/* Two states: with a threshold of 0 all would be senders. */
 	if (!a->threshold_given && (a->sim.tree.policy == EH_ETA1 || a->sim.tree.policy == EH_ETA2))
 		a->sim.tree.threshold = EH_TASK;
@@ -239,6 +312,7 @@ struct sums {
 	json_t *decisions;
 	double mpn, mpn2, spread, spread2, total;
 	struct eh_tree_counts counts;
+	struct sim_protocol protocol;
 	uint64_t load_min, load_max, refusal_min, refusal_max;
 	size_t bytes;
 	double seconds, cpu; /* of processor time */
@@ -317,6 +391,7 @@ static int run_all(struct sums *s)
 		s->spread2 += spread * spread;
 		s->total += (double)r.load_total / EH_TASK;
 		add_counts(&s->counts, &r.counts);
+		sim_protocol_add(&s->protocol, &r.protocol);
 		s->load_min = r.load_min < s->load_min ? r.load_min : s->load_min;
 		s->load_max = r.load_max > s->load_max ? r.load_max : s->load_max;
 		if (r.refused) {
@@ -379,6 +454,11 @@ static json_t *result_json(const struct sums *s)
 			    json_pack("{s:f,s:f}", "mean", s->spread / runs, "sd",
 				      deviation(s->spread, s->spread2, a->runs)));
 	json_object_set_new(
+		doc, "looked_at",
+		json_pack("{s:f}", "mean",
+			  c->arrivals ? (double)(c->probes + c->forwards) / (double)c->arrivals
+				      : 0));
+	json_object_set_new(
 		doc, "messages",
 		json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "forwards",
 			  (double)c->forwards / runs, "probes", (double)c->probes / runs,
@@ -391,7 +471,11 @@ static json_t *result_json(const struct sums *s)
 	json_object_set_new(doc, "seconds", json_real(s->seconds));
 	json_object_set_new(doc, "decisions_per_second",
 			    json_real(s->cpu > 0 ? (double)c->arrivals / s->cpu : 0));
-	json_object_set_new(doc, "bytes_per_node", json_real((double)s->bytes / nodes));
+	json_object_set_new(doc, "bytes_per_node",
+			    a->sim.messages ? json_null() : json_real((double)s->bytes / nodes));
+	json_object_set_new(doc, "protocol",
+			    a->sim.messages ? sim_protocol_json(&s->protocol, a->runs)
+					    : json_null());
 	if (a->decisions)
 		json_object_set(doc, "decisions", s->decisions);
 	return doc;
@@ -415,6 +499,8 @@ static void print_text(const struct sums *s)
 	       (unsigned long long)c->arrivals / a->runs);
 	printf("controllers probed for an arrival (MPN)  %.3f ± %.3f\n", s->mpn / runs,
 	       deviation(s->mpn, s->mpn2, a->runs));
+	printf("and with those it was sent down through  %.3f\n",
+	       c->arrivals ? (double)(c->probes + c->forwards) / (double)c->arrivals : 0);
 	printf("threshold changes                        %.2f\n", (double)c->changes / runs);
 	printf("transfers                                %.1f\n", (double)c->transfers / runs);
 	if (c->refused)
@@ -423,6 +509,10 @@ static void print_text(const struct sums *s)
 		       (double)s->refusal_max / EH_TASK);
 	printf("load of the nodes at the end             %.2f to %.2f, in one run %.2f apart\n",
 	       (double)s->load_min / EH_TASK, (double)s->load_max / EH_TASK, s->spread / runs);
+	if (a->sim.messages) {
+		sim_protocol_print(&s->protocol, a->runs);
+		return;
+	}
 	printf("messages: thresholds %.1f (and %.1f rode along), states %.1f, hints %.1f, offers %.1f\n",
 	       (double)c->threshold_messages / runs, (double)c->rides / runs,
 	       (double)c->state_messages / runs, (double)c->hint_messages / runs,
@@ -454,6 +544,9 @@ static int run(int argc, char **argv, bool json)
 			return code;
 		a.sim.trace = &trace;
 	}
+	code = parse_failures(&a);
+	if (code)
+		goto free_trace;
 	s.decisions = json_array();
 	code = run_all(&s);
 	if (code)
@@ -471,6 +564,7 @@ static int run(int argc, char **argv, bool json)
 put:
 	json_decref(doc);
 	json_decref(s.decisions);
+free_trace:
 	sim_trace_free(&trace);
 	return code;
 }
@@ -493,6 +587,15 @@ const struct command sim_command = {
 		"  --initiation sender|bidirectional  whether receivers look for work too\n"
 		"  --changes broadcast|lazy   thresholds are told to all, or ride on later messages\n"
 		"  --delay D               what controllers hear is D mean inter-arrival times old\n"
+		"  --messages              message by message, as agents do it that must find their\n"
+		"                          controllers; with policy eta. Then also:\n"
+		"  --delay D               mean delay of a message in mean inter-arrival times\n"
+		"  --loss P                probability that a message does not arrive\n"
+		"  --heartbeat H           in mean inter-arrival times; 20, or 10 D if that is more\n"
+		"  --fail 'WHAT CODE@T'    at arrival T; again for more. node, controller, group or half\n"
+		"                          (of a group) CODE dies, or `node@T` a random one, `top@T` the\n"
+		"                          top controller; `cut CODE@T..T` parts it from the others for a\n"
+		"                          while; `back CODE@T`, `back@T` starts again who is dead\n"
 		"  --decisions             each placement too, with its path\n"
 		"  --plot FILE.svg         figure 3 of the paper, and the spread of the loads\n"
 		"Counts are sums over all runs, messages and changes means of one run; loads are tasks.\n"

@@ -5,14 +5,13 @@
 
 #include "sim.h"
 
-#define TICKS 1000 /* of the simulated clock, for a mean inter-arrival time */
-
 struct run {
 	const struct sim_options *options;
 	const struct sim_watch *watch;
 	struct sim_result *result;
-	struct eh_tree *tree;
-	uint64_t random, now, arrivals;
+	struct eh_tree *tree; /* or the world */
+	struct sim_world *world;
+	uint64_t random, clock, now, arrivals;
 	uint32_t *live; /* random runs: where the tasks are that may end */
 	size_t count, room;
 	uint32_t *where; /* traces: by task */
@@ -56,9 +55,14 @@ static int arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, 
 {
 	const struct eh_tree_event event = { .type = EH_TREE_ARRIVE, .node = node, .size = size };
 	const struct sim_watch *watch = run->watch;
-	struct eh_tree_update update;
+	struct eh_tree_update update = { 0 };
 	int err;
 
+	if (run->world) {
+		*to = task;
+		err = sim_world_arrive(run->world, task, node, size);
+		goto counted;
+	}
 	err = eh_tree_step(run->tree, &event, run->now, &update);
 	if (err)
 		return err;
@@ -72,24 +76,31 @@ static int arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, 
 	*to = update.refused ? UINT32_MAX : update.node;
 	if (watch && watch->decided)
 		watch->decided(watch->ctx, task, node, &update);
+counted:
 	run->arrivals++;
 	if (watch && watch->sampled && run->arrivals % watch->every == 0)
 		watch->sampled(watch->ctx, run->arrivals, run->tree);
-	return 0;
+	return err;
 }
 
-static int finish(struct run *run, uint32_t node, uint64_t size)
+/* `where`: the node, or the task in a world. */
+static int finish(struct run *run, uint32_t where, uint64_t size)
 {
-	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = node, .size = size };
+	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = where, .size = size };
 	struct eh_tree_update update;
 
+	if (run->world)
+		return sim_world_finish(run->world, where);
 	return eh_tree_step(run->tree, &event, run->now, &update);
 }
 
-static void pass_time(struct run *run)
+static int pass_time(struct run *run)
 {
+	if (run->world) /* by a clock of its own: the arrivals are those of the tree without delay */
+		return sim_world_pass(run->world, exponential(&run->clock));
 	if (run->options->delay > 0)
-		run->now += (uint64_t)(exponential(&run->random) * TICKS);
+		run->now += (uint64_t)(exponential(&run->random) * SIM_TICKS);
+	return 0;
 }
 
 static int replay(struct run *run)
@@ -105,8 +116,9 @@ static int replay(struct run *run)
 		int err = 0;
 
 		if (!event->finish) {
-			pass_time(run);
-			err = arrive(run, event->task, event->node, event->size, where);
+			err = pass_time(run);
+			if (!err)
+				err = arrive(run, event->task, event->node, event->size, where);
 		} else if (*where != UINT32_MAX) { /* it was not refused */
 			err = finish(run, *where, event->size);
 		}
@@ -123,12 +135,21 @@ static int invent(struct run *run)
 	int err;
 
 	for (uint64_t i = 0; i < o->arrivals; i++) {
-		pass_time(run);
-		err = arrive(run, (uint32_t)i, eh_random_below(&run->random, nodes), EH_TASK, &to);
+		err = pass_time(run);
+		if (!err)
+			err = arrive(run, (uint32_t)i, eh_random_below(&run->random, nodes),
+				     EH_TASK, &to);
 		if (err)
 			return err;
 		if (o->release <= 0)
 			continue;
+		if (run->world) {
+			if (uniform(&run->random) < o->release)
+				err = sim_world_release(run->world, uniform(&run->random));
+			if (err)
+				return err;
+			continue;
+		}
 		if (to != UINT32_MAX && remember(run, to))
 			return -ENOMEM;
 		if (run->count && uniform(&run->random) < o->release) {
@@ -170,12 +191,19 @@ int sim_run(const struct sim_options *options, uint64_t seed, const struct sim_w
 	 * come to all policies. */
 	run.random = eh_random(&seed);
 	tree.seed = eh_random(&seed);
-	tree.lag = (uint64_t)(options->delay * TICKS);
-	run.tree = eh_tree_new(&tree);
-	if (!run.tree)
+	tree.lag = (uint64_t)(options->delay * SIM_TICKS);
+	if (options->messages) {
+		run.world = sim_world_new(options, tree.seed, watch, result);
+		run.clock = eh_random(&seed);
+	} else {
+		run.tree = eh_tree_new(&tree);
+	}
+	if (!run.tree && !run.world)
 		return -ENOMEM;
 	err = options->trace ? replay(&run) : invent(&run);
-	if (err)
+	if (!err && run.world)
+		err = sim_world_end(run.world);
+	if (err || run.world)
 		goto free;
 	result->counts = *eh_tree_counts(run.tree);
 	result->bytes = eh_tree_bytes(run.tree);
@@ -185,5 +213,6 @@ free:
 	free(run.where);
 	free(run.live);
 	eh_tree_free(run.tree);
+	sim_world_free(run.world);
 	return err;
 }

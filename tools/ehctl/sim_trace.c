@@ -79,15 +79,14 @@ static int no_memory(const struct reader *r)
 	return fail(EXIT_REFUSED, "%s:%lu: no memory for more", r->name, r->line);
 }
 
-/* An index as it is; with a dot, or a zero in front, a code. */
-static int parse_node(const struct reader *r, const char *text, uint32_t *out)
+int sim_parse_node(const struct eh_topology *topology, const char *text, uint32_t *out)
 {
 	struct eh_code code;
 	unsigned long index;
 	char *end;
 
 	if (strchr(text, '.') || (text[0] == '0' && text[1])) {
-		if (eh_code_parse(r->topology, text, &code) || code.level)
+		if (eh_code_parse(topology, text, &code) || code.level)
 			return -EINVAL;
 		*out = code.index;
 		return 0;
@@ -96,7 +95,7 @@ static int parse_node(const struct reader *r, const char *text, uint32_t *out)
 		return -EINVAL;
 	errno = 0;
 	index = strtoul(text, &end, 10);
-	if (errno || *end || index >> r->topology->n * r->topology->l)
+	if (errno || *end || index >> topology->n * topology->l)
 		return -EINVAL;
 	*out = (uint32_t)index;
 	return 0;
@@ -157,7 +156,7 @@ static int read_arrive(struct reader *r, char *node, char *size, char *id)
 
 	if (!id)
 		return bad_line(r, "arrive", "NODE SIZE ID are needed");
-	if (parse_node(r, node, &event.node))
+	if (sim_parse_node(r->topology, node, &event.node))
 		return bad_line(r, node, "no node of this topology, by index or code");
 	if (sim_parse_tasks(size, 1ull << 40, &event.size))
 		return bad_line(r, size, "no size in tasks, such as 1 or 0.5");

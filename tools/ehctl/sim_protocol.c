@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the protocol did in runs of ehctl sim --messages: sums, and how they are shown. */
+#include <stdio.h>
+
+#include "ehctl.h"
+#include "sim.h"
+
+static const char *const names[] = { "report", "order", "redirect", "claim",
+				     "leave",  "ask",	"answer",   "failed" };
+
+#define TYPES (sizeof(names) / sizeof(names[0]))
+
+void sim_protocol_add(struct sim_protocol *to, const struct sim_protocol *from)
+{
+	_Static_assert(TYPES == EH_MSG_FAILED + 1, "a name for each type");
+
+	for (size_t i = 0; i < TYPES; i++)
+		to->messages[i] += from->messages[i];
+	to->at_top += from->at_top;
+	to->asked += from->asked;
+	to->home += from->home;
+	to->away += from->away;
+	to->reserved += from->reserved;
+	to->late += from->late;
+	to->lost += from->lost;
+	to->nowhere += from->nowhere;
+	to->killed += from->killed;
+	to->orphaned += from->orphaned;
+	to->time += from->time;
+	if (from->longest > to->longest)
+		to->longest = from->longest;
+}
+
+/* Messages that a placement takes: up, back, and the reservation with its answer. */
+static double per_ask(const struct sim_protocol *p)
+{
+	uint64_t all = p->messages[EH_MSG_ASK] + p->messages[EH_MSG_ANSWER] + 2 * p->reserved;
+
+	return p->asked ? (double)all / (double)p->asked : 0;
+}
+
+json_t *sim_protocol_json(const struct sim_protocol *p, unsigned int runs)
+{
+	json_t *messages = json_object();
+	double n = runs;
+
+	for (size_t i = 0; i < TYPES; i++)
+		json_object_set_new(messages, names[i], json_real((double)p->messages[i] / n));
+	json_object_set_new(messages, "reservation", json_real((double)p->reserved * 2 / n));
+	return json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:{s:f,s:f},s:f}", "messages",
+			 messages, "at_top", (double)p->at_top / n, "per_ask", per_ask(p), "asked", (double)p->asked / n, "home",
+			 (double)p->home / n, "away", (double)p->away / n, "late",
+			 (double)p->late / n, "lost", (double)p->lost / n, "nowhere",
+			 (double)p->nowhere / n, "killed", (double)p->killed / n,
+			 "without_controller", "mean", p->orphaned / n, "longest", p->longest,
+			 "time", p->time / n);
+}
+
+void sim_protocol_print(const struct sim_protocol *p, unsigned int runs)
+{
+	double n = runs;
+
+	printf("ran at home, elsewhere                   %.1f, %.1f\n", (double)p->home / n,
+	       (double)p->away / n);
+	printf("too late an answer, lost, at dead nodes  %.2f, %.2f, %.2f; %.1f nodes died\n",
+	       (double)p->late / n, (double)p->lost / n, (double)p->nowhere / n,
+	       (double)p->killed / n);
+	printf("time without a controller                %.2f for a node, %.2f at the longest, of %.1f\n",
+	       p->orphaned / n, p->longest, p->time / n);
+	printf("messages:");
+	for (size_t i = 0; i < TYPES; i++)
+		printf(" %s %.1f,", names[i], (double)p->messages[i] / n);
+	printf(" reservation %.1f; %.2f for an ask\n", (double)p->reserved * 2 / n, per_ask(p));
+}

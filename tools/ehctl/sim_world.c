@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A run over the agents' own protocol: every node a member, message by message,
+ * with delays, losses and failures. A mean inter-arrival time is SIM_TICKS.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eh/world.h"
+#include "sim.h"
+
+#define NO_PLACE UINT32_MAX
+
+struct task {
+	enum { WAITS, RUNS, ENDS_SOON, ENDED } state; /* soon: when it runs */
+	uint32_t place; /* in `live` */
+};
+
+struct sim_world {
+	const struct sim_options *options;
+	const struct sim_watch *watch;
+	struct sim_result *result;
+	struct eh_world *world;
+	struct eh_world_counts before; /* when the arrivals began */
+	uint64_t random, began, heartbeat, ask_limit;
+	uint32_t nodes;
+	unsigned int *rank;
+	uint32_t *parent;
+	uint64_t *orphan; /* since when a living node has had no controller; 0: it has one */
+	uint8_t *side;
+	uint64_t orphaned, longest;
+	double time; /* in arrivals */
+	struct task *tasks; /* by number */
+	size_t task_room;
+	uint32_t *live;
+	size_t count, live_room;
+	uint32_t *due; /* ended in the trace before they ran */
+	size_t ndue, due_room;
+	bool *done; /* failures; of a cut the beginning */
+	bool no_memory;
+};
+
+static int grow(void *array, size_t each, size_t count, size_t *room)
+{
+	void **at = array, *more;
+	size_t want = *room ? 2 * *room : 256;
+
+	if (count < *room)
+		return 0;
+	more = realloc(*at, want * each);
+	if (!more)
+		return -ENOMEM;
+	*at = more;
+	*room = want;
+	return 0;
+}
+
+/* ---- who has a controller ---- */
+
+static bool has_controller(const struct sim_world *w, uint32_t node)
+{
+	uint32_t parent = w->parent[node];
+
+	if (w->rank[node] == w->options->tree.topology.l)
+		return true;
+	return parent != EH_NO_NODE && eh_world_alive(w->world, parent) &&
+	       w->rank[parent] > w->rank[node] && w->side[parent] == w->side[node];
+}
+
+static void look_round(struct sim_world *w, uint64_t now)
+{
+	for (uint32_t i = 0; i < w->nodes; i++) {
+		bool orphan = eh_world_alive(w->world, i) && !has_controller(w, i);
+
+		if (orphan && !w->orphan[i]) {
+			w->orphan[i] = now;
+		} else if (!orphan && w->orphan[i]) {
+			w->orphaned += now - w->orphan[i];
+			if (now - w->orphan[i] > w->longest)
+				w->longest = now - w->orphan[i];
+			w->orphan[i] = 0;
+		}
+	}
+}
+
+/* ---- what the world tells ---- */
+
+static void forget(struct sim_world *w, uint32_t task)
+{
+	uint32_t last = w->live[--w->count];
+
+	w->live[w->tasks[task].place] = last;
+	w->tasks[last].place = w->tasks[task].place;
+	w->tasks[task].place = NO_PLACE;
+}
+
+static void on_placed(struct sim_world *w, const struct eh_world_event *e)
+{
+	uint32_t task = (uint32_t)e->id;
+	const struct eh_tree_update up = { .node = e->to, .probes = e->probes };
+
+	if (w->tasks[task].state == ENDS_SOON) {
+		if (grow(&w->due, sizeof(*w->due), w->ndue, &w->due_room))
+			w->no_memory = true;
+		else
+			w->due[w->ndue++] = task;
+	}
+	if (w->tasks[task].state == WAITS)
+		w->tasks[task].state = RUNS;
+	if (grow(&w->live, sizeof(*w->live), w->count, &w->live_room)) {
+		w->no_memory = true;
+		return;
+	}
+	w->tasks[task].place = (uint32_t)w->count;
+	w->live[w->count++] = task;
+	if (w->watch && w->watch->decided)
+		w->watch->decided(w->watch->ctx, task, e->node, &up);
+}
+
+static void on_event(void *ctx, const struct eh_world_event *e)
+{
+	struct sim_world *w = ctx;
+
+	if (e->type == EH_WORLD_SENT) {
+		unsigned int top = w->options->tree.topology.l;
+
+		w->result->protocol.at_top += w->rank[e->node] == top || w->rank[e->to] == top;
+	} else if (e->type == EH_WORLD_PLACED) {
+		on_placed(w, e);
+	} else if (e->type == EH_WORLD_LOST) {
+		if (w->tasks[e->id].place != NO_PLACE)
+			forget(w, (uint32_t)e->id);
+		w->tasks[e->id].state = ENDED;
+	} else if (e->type == EH_WORLD_ROLE) {
+		w->rank[e->node] = e->rank;
+		w->parent[e->node] = e->to;
+		if (w->began)
+			look_round(w, e->now);
+	}
+}
+
+/* ---- failures ---- */
+
+static bool below(const struct sim_world *w, const struct sim_failure *f, uint32_t node)
+{
+	return f->any || node >> w->options->tree.topology.n * f->code.level == f->code.index;
+}
+
+/* The living node that leads the group, or NO_PLACE. */
+static uint32_t leader(const struct sim_world *w, const struct sim_failure *f)
+{
+	unsigned int level = f->kind == SIM_FAIL_TOP ? w->options->tree.topology.l : f->code.level;
+
+	for (uint32_t i = 0; i < w->nodes; i++)
+		if (eh_world_alive(w->world, i) && w->rank[i] >= level &&
+		    (f->kind == SIM_FAIL_TOP || below(w, f, i)))
+			return i;
+	return NO_PLACE;
+}
+
+/* A living node, from a random one on; NO_PLACE: all are dead. */
+static uint32_t somebody(struct sim_world *w)
+{
+	uint32_t first = eh_random_below(&w->random, w->nodes);
+
+	for (uint32_t i = 0; i < w->nodes; i++)
+		if (eh_world_alive(w->world, (first + i) % w->nodes))
+			return (first + i) % w->nodes;
+	return NO_PLACE;
+}
+
+static void kill_node(struct sim_world *w, uint32_t node)
+{
+	if (node == NO_PLACE || eh_world_kill(w->world, node))
+		return;
+	w->rank[node] = 0;
+	w->parent[node] = EH_NO_NODE;
+	w->result->protocol.killed++;
+}
+
+static int start_node(struct sim_world *w, uint32_t node)
+{
+	w->rank[node] = 0;
+	w->parent[node] = EH_NO_NODE;
+	return eh_world_start(w->world, node);
+}
+
+/* All that are cut off now, each group from all the others. */
+static int cut(struct sim_world *w)
+{
+	bool whole = true;
+
+	memset(w->side, 0, w->nodes);
+	for (size_t i = 0; i < w->options->nfailures; i++) {
+		const struct sim_failure *f = &w->options->failures[i];
+
+		if (f->kind != SIM_FAIL_CUT || w->time < f->at || w->time >= f->until)
+			continue;
+		whole = false;
+		for (uint32_t node = 0; node < w->nodes; node++)
+			if (below(w, f, node))
+				w->side[node] = (uint8_t)(i + 1);
+	}
+	return eh_world_cut(w->world, whole ? NULL : w->side);
+}
+
+static int fail_now(struct sim_world *w, const struct sim_failure *f)
+{
+	uint32_t half = (1u << w->options->tree.topology.n * f->code.level) / 2;
+	int err = 0;
+
+	switch (f->kind) {
+	case SIM_FAIL_NODE:
+		kill_node(w, f->any ? somebody(w) : f->code.index);
+		break;
+	case SIM_FAIL_TOP:
+	case SIM_FAIL_CONTROLLER:
+		kill_node(w, leader(w, f));
+		break;
+	case SIM_FAIL_GROUP:
+	case SIM_FAIL_HALF:
+		for (uint32_t i = 0; i < w->nodes; i++)
+			if (below(w, f, i) && (f->kind == SIM_FAIL_GROUP || i % (2 * half) < half))
+				kill_node(w, i);
+		break;
+	case SIM_FAIL_BACK:
+		for (uint32_t i = 0; i < w->nodes && !err; i++)
+			if (below(w, f, i) && !eh_world_alive(w->world, i))
+				err = start_node(w, i);
+		break;
+	case SIM_FAIL_CUT:
+		err = cut(w);
+		break;
+	}
+	look_round(w, eh_world_now(w->world));
+	return err;
+}
+
+/* The next failure, or end of a cut, up to this time in arrivals; NULL: none. */
+static const struct sim_failure *next_failure(const struct sim_world *w, double until, double *at)
+{
+	const struct sim_failure *next = NULL;
+
+	for (size_t i = 0; i < w->options->nfailures; i++) {
+		const struct sim_failure *f = &w->options->failures[i];
+		double when = w->done[i] ? f->until : f->at;
+
+		if ((w->done[i] && (f->kind != SIM_FAIL_CUT || when <= w->time)) || when > until ||
+		    (next && when >= *at))
+			continue;
+		next = f;
+		*at = when;
+	}
+	return next;
+}
+
+/* ---- time ---- */
+
+static int finish_due(struct sim_world *w)
+{
+	while (w->ndue) {
+		uint32_t task = w->due[--w->ndue];
+
+		if (w->tasks[task].place == NO_PLACE) /* lost */
+			continue;
+		forget(w, task);
+		w->tasks[task].state = ENDED;
+		w->result->counts.finishes++;
+		eh_world_finish(w->world, task);
+	}
+	return w->no_memory ? -ENOMEM : 0;
+}
+
+static int pass(struct sim_world *w, double until)
+{
+	const struct sim_failure *f;
+	double at = 0;
+	int err = 0;
+
+	do {
+		f = next_failure(w, until, &at);
+		w->time = f ? at : until;
+		err = eh_world_run(w->world, w->began + (uint64_t)(w->time * SIM_TICKS));
+		if (f && !err) {
+			w->done[f - w->options->failures] = true;
+			err = fail_now(w, f);
+		}
+	} while (f && !err);
+	return err ? err : finish_due(w);
+}
+
+int sim_world_pass(struct sim_world *w, double inter_arrivals)
+{
+	return pass(w, w->time + inter_arrivals);
+}
+
+int sim_world_arrive(struct sim_world *w, uint32_t task, uint32_t node, uint64_t size)
+{
+	w->result->counts.arrivals++;
+	if (grow(&w->tasks, sizeof(*w->tasks), task, &w->task_room))
+		return -ENOMEM;
+	w->tasks[task] = (struct task){ WAITS, NO_PLACE };
+	if (!eh_world_alive(w->world, node) && !w->options->trace)
+		node = somebody(w);
+	if (node == NO_PLACE || !eh_world_alive(w->world, node)) {
+		w->tasks[task].state = ENDED;
+		w->result->protocol.nowhere++;
+		return 0;
+	}
+	return eh_world_arrive(w->world, node, task, size);
+}
+
+int sim_world_finish(struct sim_world *w, uint32_t task)
+{
+	struct task *t = &w->tasks[task];
+
+	if (t->state == ENDED)
+		return 0;
+	if (t->state == WAITS) {
+		t->state = ENDS_SOON;
+		return 0;
+	}
+	if (grow(&w->due, sizeof(*w->due), w->ndue, &w->due_room))
+		return -ENOMEM;
+	w->due[w->ndue++] = task;
+	return finish_due(w);
+}
+
+int sim_world_release(struct sim_world *w, double which)
+{
+	if (!w->count)
+		return 0;
+	return sim_world_finish(w, w->live[(size_t)(which * (double)w->count)]);
+}
+
+/* ---- begin and end ---- */
+
+void sim_world_free(struct sim_world *w)
+{
+	if (!w)
+		return;
+	eh_world_free(w->world);
+	free(w->rank);
+	free(w->parent);
+	free(w->orphan);
+	free(w->side);
+	free(w->tasks);
+	free(w->live);
+	free(w->due);
+	free(w->done);
+	free(w);
+}
+
+/* All start at once, and have time to find their controllers. */
+static int begin(struct sim_world *w)
+{
+	int err = 0;
+
+	eh_world_set_loss(w->world, 0);
+	for (uint32_t i = 0; i < w->nodes && !err; i++)
+		err = start_node(w, i);
+	w->began = 1;
+	if (!err)
+		err = eh_world_run(w->world, 32 * w->heartbeat);
+	if (err)
+		return err;
+	w->began = eh_world_now(w->world);
+	memset(w->orphan, 0, w->nodes * sizeof(*w->orphan));
+	w->orphaned = w->longest = w->result->protocol.at_top = 0;
+	look_round(w, w->began);
+	eh_world_set_loss(w->world, w->options->loss);
+	eh_world_counts(w->world, &w->before);
+	return 0;
+}
+
+struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed,
+				const struct sim_watch *watch, struct sim_result *result)
+{
+	const struct eh_tree_options *tree = &options->tree;
+	struct eh_world_options how = {
+		.member = { .topology = tree->topology, .least = tree->least, .lazy = tree->lazy },
+		.delay = (uint64_t)(options->delay * SIM_TICKS),
+		.own = { .threshold = tree->threshold,
+			 .length = tree->length,
+			 .capacity = EH_TASK },
+	};
+	struct sim_world *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->options = options;
+	w->watch = watch;
+	w->result = result;
+	w->nodes = 1u << tree->topology.n * tree->topology.l;
+	w->random = eh_random(&seed);
+	how.member.seed = eh_random(&seed);
+	w->heartbeat = (uint64_t)((options->heartbeat > 0 ? options->heartbeat
+				   : options->delay > 2	  ? 10 * options->delay
+							  : 20) *
+				  SIM_TICKS);
+	how.member.heartbeat_ms = (uint32_t)w->heartbeat;
+	how.member.grant_ms = how.member.calm_ms = 2 * (uint32_t)w->heartbeat;
+	how.refuse = how.delay;
+	how.ask_limit = w->ask_limit = w->heartbeat + 20 * how.delay;
+	w->world = eh_world_new(&how, on_event, w);
+	w->rank = calloc(w->nodes, sizeof(*w->rank));
+	w->parent = calloc(w->nodes, sizeof(*w->parent));
+	w->orphan = calloc(w->nodes, sizeof(*w->orphan));
+	w->side = calloc(w->nodes, 1);
+	w->done = calloc(options->nfailures + 1, sizeof(*w->done));
+	if (!w->world || !w->rank || !w->parent || !w->orphan || !w->side || !w->done || begin(w)) {
+		sim_world_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+static void loads(struct sim_world *w)
+{
+	struct sim_result *r = w->result;
+
+	r->load_min = UINT64_MAX;
+	for (uint32_t i = 0; i < w->nodes; i++) {
+		uint64_t load;
+
+		if (!eh_world_alive(w->world, i))
+			continue;
+		load = eh_world_node(w->world, i)->load;
+		r->load_min = load < r->load_min ? load : r->load_min;
+		r->load_max = load > r->load_max ? load : r->load_max;
+		r->load_total += load;
+	}
+	if (r->load_min == UINT64_MAX)
+		r->load_min = 0;
+}
+
+int sim_world_end(struct sim_world *w)
+{
+	struct sim_result *r = w->result;
+	struct sim_protocol *p = &r->protocol;
+	struct eh_world_counts c;
+	double last = w->time;
+	uint64_t now;
+	int err;
+
+	/* the clock may be slower than one arrival a unit */
+	for (size_t i = 0; i < w->options->nfailures; i++) {
+		last = w->options->failures[i].at > last ? w->options->failures[i].at : last;
+		last = w->options->failures[i].until > last ? w->options->failures[i].until : last;
+	}
+	/* who asks last is answered too, or late */
+	err = pass(w, last + (double)w->ask_limit / SIM_TICKS + 3 * w->options->delay + 1);
+	if (err)
+		return err;
+	now = eh_world_now(w->world);
+	for (uint32_t i = 0; i < w->nodes; i++)
+		if (w->orphan[i]) {
+			w->orphaned += now - w->orphan[i];
+			if (now - w->orphan[i] > w->longest)
+				w->longest = now - w->orphan[i];
+		}
+	eh_world_counts(w->world, &c);
+	for (size_t i = 0; i < sizeof(p->messages) / sizeof(p->messages[0]); i++)
+		p->messages[i] = c.messages[i] - w->before.messages[i];
+	p->time = w->time;
+	p->asked = c.asked;
+	p->reserved = c.reserved;
+	p->home = c.home;
+	p->away = c.away;
+	p->late = c.late;
+	p->lost = c.lost;
+	p->orphaned = (double)w->orphaned / SIM_TICKS / w->nodes;
+	p->longest = (double)w->longest / SIM_TICKS;
+	r->counts.probes = c.probes;
+	r->counts.transfers = c.away;
+	r->counts.changes = c.threshold_changes - w->before.threshold_changes;
+	loads(w);
+	return 0;
+}
