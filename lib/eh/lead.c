@@ -94,25 +94,24 @@ void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, 
 	for (; level < m->rank; level++) {
 		struct eh_candidate best[EH_BEST_MAX];
 		struct eh_event more = { .seen = seen, .nseen = nseen, .best = best };
-		struct eh_report r = m->own;
-		struct eh_sums sums;
+		struct eh_report r;
 
-		if (level) {
-			eh_group_sums(m->lead[level].group, &sums);
-			r = (struct eh_report){ .load = sums.load,
-						.threshold = sums.threshold,
-						.length = sums.length,
-						.floor = sums.floor,
-						.capacity = sums.capacity,
-						.nodes = sums.nodes };
-			more.nbest = eh_group_best(
-				m->lead[level].group,
-				role_group(m, m->options.self, 1) << m->options.topology.n, best);
-		}
+		more.nbest = eh_report_level(m, level, &r, best);
 		lead_take(m, level + 1, role_digit(m, m->options.self, level + 1), &r, true, &more);
 	}
 	if (m->rank < role_top(m))
 		lead_note_seen(m, seen, nseen);
+}
+
+void eh_lead_tell_all(struct eh_member *m, unsigned int level, struct eh_message *message)
+{
+	message->level = level;
+	for (unsigned int i = 0; i < lead_width(m); i++) {
+		uint32_t child = m->lead[level].slots[i].node;
+
+		if (child != EH_NO_NODE && child != m->options.self)
+			eh_member_send(m, child, message);
+	}
 }
 
 /* ---- roles ---- */
@@ -162,15 +161,8 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 	/* before anything is sent, as answers find the new rank */
 	m->rank = rank;
 	for (; level > rank; level--) {
-		for (unsigned int i = 0; i < lead_width(m); i++) {
-			uint32_t child = m->lead[level].slots[i].node;
-
-			if (child != EH_NO_NODE && child != m->options.self)
-				eh_member_send(m, child,
-					       &(struct eh_message){ .type = EH_MSG_REDIRECT,
-								     .level = level,
-								     .to = to });
-		}
+		eh_lead_tell_all(m, level,
+				 &(struct eh_message){ .type = EH_MSG_REDIRECT, .to = to });
 		eh_lead_free(&m->lead[level]);
 	}
 	eh_seek_begin(m, to);

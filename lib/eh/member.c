@@ -56,20 +56,6 @@ static bool is_newer(const struct eh_rule *a, const struct eh_rule *b)
 	return a->capacity > b->capacity;
 }
 
-static void tell_children(struct eh_member *m)
-{
-	for (unsigned int level = m->rank; level; level--) {
-		for (unsigned int i = 0; i < 1u << m->options.topology.n; i++) {
-			uint32_t child = m->lead[level].slots[i].node;
-
-			if (child != EH_NO_NODE && child != m->options.self)
-				eh_member_send(m, child,
-					       &(struct eh_message){ .type = EH_MSG_ORDER,
-								     .level = level });
-		}
-	}
-}
-
 void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
 {
 	uint64_t threshold;
@@ -94,7 +80,8 @@ void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
 	}
 	eh_lead_own(m, 0, NULL, 0);
 	if (!m->options.lazy)
-		tell_children(m);
+		for (unsigned int level = m->rank; level; level--)
+			eh_lead_tell_all(m, level, &(struct eh_message){ .type = EH_MSG_ORDER });
 }
 
 static bool node_is_valid(const struct eh_member *m, uint32_t node)
@@ -200,12 +187,7 @@ static void leave(struct eh_member *m)
 	if (m->parent != EH_NO_NODE)
 		eh_member_send(m, m->parent, &bye);
 	for (unsigned int level = 1; level <= m->rank; level++)
-		for (unsigned int i = 0; i < 1u << m->options.topology.n; i++) {
-			uint32_t child = m->lead[level].slots[i].node;
-
-			if (child != EH_NO_NODE && child != m->options.self)
-				eh_member_send(m, child, &bye);
-		}
+		eh_lead_tell_all(m, level, &bye);
 }
 
 int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uint64_t now,

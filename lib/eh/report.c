@@ -5,21 +5,27 @@
 /* Load that changes by less is noise, however small it was before. */
 #define REPORT_NOISE (EH_TASK / 20)
 
-void eh_report_own(const struct eh_member *m, struct eh_report *out)
+size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_report *out,
+		       struct eh_candidate best[EH_BEST_MAX])
 {
+	const struct eh_group *group = m->lead[level].group;
 	struct eh_sums sums;
 
-	if (!m->rank) {
+	if (!level) {
 		*out = m->own;
-		return;
+		return 0;
 	}
-	eh_group_sums(m->lead[m->rank].group, &sums);
+	eh_group_sums(group, &sums);
 	*out = (struct eh_report){ .load = sums.load,
 				   .threshold = sums.threshold,
 				   .length = sums.length,
 				   .floor = sums.floor,
 				   .capacity = sums.capacity,
 				   .nodes = sums.nodes };
+	if (!best)
+		return 0;
+	return eh_group_best(group, role_group(m, m->options.self, 1) << m->options.topology.n,
+			     best);
 }
 
 /*
@@ -53,11 +59,7 @@ void eh_report_send(struct eh_member *m, uint32_t to)
 		.type = EH_MSG_REPORT, .level = m->rank + 1, .seen = m->seen, .nseen = m->nseen
 	};
 
-	eh_report_own(m, &msg.report);
-	if (m->rank)
-		msg.nbest = eh_group_best(
-			m->lead[m->rank].group,
-			role_group(m, m->options.self, 1) << m->options.topology.n, msg.best);
+	msg.nbest = eh_report_level(m, m->rank, &msg.report, msg.best);
 	if (to == m->parent) {
 		m->told = msg.report;
 		m->told_at = m->now;
@@ -77,7 +79,7 @@ void eh_report_due(struct eh_member *m, bool always)
 	if (!m->attached)
 		return;
 	if (!always) {
-		eh_report_own(m, &now);
+		eh_report_level(m, m->rank, &now, NULL);
 		if (!matters(&m->told, &now))
 			return;
 	}

@@ -110,6 +110,8 @@ void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_messag
 void eh_lead_gone(struct eh_member *m, uint32_t node);
 void eh_lead_claim(struct eh_member *m);
 void eh_lead_expire(struct eh_member *m);
+/* To all who report to us on this level. */
+void eh_lead_tell_all(struct eh_member *m, unsigned int level, struct eh_message *message);
 /* Own values have changed at this level (0: the node's own): up through all levels led here. */
 void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen);
 /* One event for a group led here; an arrival's outcome goes to `outcome`. */
@@ -119,7 +121,10 @@ void eh_lead_free(struct lead *lead);
 
 /* ---- report.c: what the parent is told ---- */
 
-void eh_report_own(const struct eh_member *m, struct eh_report *out);
+/* What this node (level 0) or the group it leads on this level comes to, and its best nodes if
+ * `best` is not NULL. Returns how many these are. */
+size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_report *out,
+		       struct eh_candidate best[EH_BEST_MAX]);
 void eh_report_send(struct eh_member *m, uint32_t to);
 /* Sends one to the parent when it matters, or in any case. */
 void eh_report_due(struct eh_member *m, bool always);

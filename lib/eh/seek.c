@@ -201,7 +201,7 @@ void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_messag
 	m->attached = true;
 	m->heard = m->told_at = m->now;
 	m->under_way = m->due = false;
-	eh_report_own(m, &m->told);
+	eh_report_level(m, m->rank, &m->told, NULL);
 	eh_member_role(m);
 }
 
