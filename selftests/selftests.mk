@@ -43,6 +43,14 @@ $(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.
 fuzz-cc:
 	@command -v $(FUZZ_CC) >/dev/null || { echo "fuzz: $(FUZZ_CC) is missing: apt-get install clang" >&2; exit 1; }
 
+# The hierarchy's stories on two levels with the module: 64 nodes in one guest of 4 GiB, about ten minutes when it is emulated.
+.PHONY: check-hierarchy
+check-hierarchy:
+	packaging/deps build module test
+	$(MAKE) --no-print-directory all tests
+	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 64 --topology 3,2 --memory 4096 --timeout 1800 --append 'load-index = "tasks"' \
+		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.t 3,2
+
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)
 	@for program in $(FUZZ); do \
