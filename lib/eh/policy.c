@@ -169,8 +169,8 @@ void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 	}
 	t->counts.transfers += to != home;
 	/* What a controller elsewhere has placed those above the node learn by its report. */
-	known = to != home && (!hinted || tree_ancestor(t, to, hinted) ==
-						  tree_ancestor(t, home, hinted));
+	known = to != home &&
+		(!hinted || tree_ancestor(t, to, hinted) == tree_ancestor(t, home, hinted));
 	count_load(t, to, (int64_t)event->size, known);
 	if (hinted && named != home)
 		tree_hint_used(t, home, hinted, named, event->size);

@@ -48,12 +48,12 @@ json_t *sim_protocol_json(const struct sim_protocol *p, unsigned int runs)
 		json_object_set_new(messages, names[i], json_real((double)p->messages[i] / n));
 	json_object_set_new(messages, "reservation", json_real((double)p->reserved * 2 / n));
 	return json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:{s:f,s:f},s:f}", "messages",
-			 messages, "at_top", (double)p->at_top / n, "per_ask", per_ask(p), "asked", (double)p->asked / n, "home",
-			 (double)p->home / n, "away", (double)p->away / n, "late",
-			 (double)p->late / n, "lost", (double)p->lost / n, "nowhere",
-			 (double)p->nowhere / n, "killed", (double)p->killed / n,
-			 "without_controller", "mean", p->orphaned / n, "longest", p->longest,
-			 "time", p->time / n);
+			 messages, "at_top", (double)p->at_top / n, "per_ask", per_ask(p), "asked",
+			 (double)p->asked / n, "home", (double)p->home / n, "away",
+			 (double)p->away / n, "late", (double)p->late / n, "lost",
+			 (double)p->lost / n, "nowhere", (double)p->nowhere / n, "killed",
+			 (double)p->killed / n, "without_controller", "mean", p->orphaned / n,
+			 "longest", p->longest, "time", p->time / n);
 }
 
 void sim_protocol_print(const struct sim_protocol *p, unsigned int runs)
