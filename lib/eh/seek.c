@@ -135,17 +135,22 @@ void eh_seek_begin(struct eh_member *m, uint32_t first)
 	}
 }
 
-/* Whether this one is alive, or may be: then nobody behind it in its child is asked. */
-static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask)
+/* Whether this one is alive, or may be; `next`: whether the one behind it in its child may be asked. */
+static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask, bool *next)
 {
+	*next = true;
 	if (k->failed)
 		return false;
 	if (k->asked && !k->again_at && m->now - k->asked_at > seek_wait_ms(m)) {
 		eh_known_suspect(m, k->node);
 		return false;
 	}
-	if (k->asked && (!k->again_at || m->now < k->again_at))
+	if (k->asked && (!k->again_at || m->now < k->again_at)) {
+		/* one that is silent does not hold up the others of its child for all its time */
+		*next = !k->again_at && m->now - k->asked_at > 2 * seek_step_ms(m);
 		return true;
+	}
+	*next = false;
 	if (*may_ask) {
 		/* In a small group one after the other is soon enough, and spares links. */
 		*may_ask = m->rank && m->seek_round;
@@ -157,7 +162,7 @@ static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask)
 void eh_seek_step(struct eh_member *m)
 {
 	unsigned int level = m->rank + 1, own, busy = EH_NO_CHILD;
-	bool may_ask = true, alive = false;
+	bool may_ask = true, alive = false, next;
 	uint32_t first;
 
 	if (!is_seeking(m) || m->now < m->seek_at)
@@ -176,10 +181,9 @@ void eh_seek_step(struct eh_member *m)
 			break;
 		if (digit == busy)
 			continue;
-		if (seek_one(m, k, &may_ask)) {
+		alive |= seek_one(m, k, &may_ask, &next);
+		if (!next)
 			busy = digit;
-			alive = true;
-		}
 	}
 	m->seek_round++;
 	if (!alive && eh_lead_promote(m))

@@ -17,7 +17,7 @@ class GuestNet(Net):
         return f"v{i}"
 
     def switch(self, *words):
-        return sh("ip", *words)
+        return sh("nsenter", "--net=/proc/1/ns/net", "ip", *words)
 
 
 class Agent:
