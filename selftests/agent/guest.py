@@ -2,8 +2,8 @@
 """The nodes of a virtual cluster in one guest (selftests/vm/cluster --netns N) with the face of cluster.Cluster, so that
 one story is told with the module and without. Agents were started by the virtual cluster and are ended by it."""
 
-import os, signal, subprocess, time
-from cluster import Cluster, Inside, Net, sh, until
+import os, signal, subprocess
+from cluster import Cluster, Net, sh, until
 
 
 class GuestNet(Net):

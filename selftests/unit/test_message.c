@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Messages of the hierarchy come back from JSON as they went in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "agent/message.h"
+#include "random.h"
+
+static const struct eh_topology topology = { 3, 3 };
+
+static uint64_t value(void)
+{
+	return random_64() & (EH_VALUE_MAX - 1) & (random_below(2) ? UINT64_MAX : 0xffff);
+}
+
+static uint32_t node(void)
+{
+	return random_below(1 << 9);
+}
+
+static void fill_report(struct eh_message *msg, uint64_t *seen)
+{
+	msg->report = (struct eh_report){ value(),	value(), value(), value(),
+					  1 + value(), 1 + random_below(512), random_below(2) };
+	msg->nbest = random_below(EH_BEST_MAX + 1);
+	for (size_t i = 0; i < msg->nbest; i++)
+		msg->best[i] = (struct eh_candidate){ node(), value(), value(), value() };
+	msg->nseen = random_below(EH_SEEN_MAX + 1);
+	for (size_t i = 0; i < msg->nseen; i++)
+		seen[i] = random_64();
+	msg->seen = seen;
+}
+
+static void fill_ask(struct eh_message *msg)
+{
+	msg->size = value();
+	msg->home = node();
+	msg->at_home = (struct eh_home){ value(), value(), value(), value(), value() };
+	msg->probes = random_below(100);
+	msg->ntried = random_below(EH_TRIED_MAX + 1);
+	for (size_t i = 0; i < msg->ntried; i++)
+		msg->tried[i] = node();
+	msg->nroute = random_below(EH_ROUTE_MAX + 1);
+	for (size_t i = 0; i < msg->nroute; i++)
+		msg->route[i] = node();
+	msg->npath = random_below(EH_ROUTE_MAX + 1);
+	for (size_t i = 0; i < msg->npath; i++)
+		msg->path[i] =
+			(struct eh_probe){ 1 + random_below(3), node(), random_below(3) };
+}
+
+static void test_round_trip(void **state)
+{
+	random_begin();
+	for (int i = 0; i < 3000; i++) {
+		struct eh_message msg = { .type = i % (EH_MSG_FAILED + 1),
+					  .level = 1 + random_below(3) };
+		uint64_t seen[EH_SEEN_MAX];
+		struct message back;
+		json_t *json, *again;
+
+		if (random_below(3))
+			msg.rule = (struct eh_rule){ value(), value(), 1 + value() };
+		if (msg.type == EH_MSG_REPORT)
+			fill_report(&msg, seen);
+		if (msg.type == EH_MSG_ASK || msg.type == EH_MSG_ANSWER)
+			fill_ask(&msg);
+		if (msg.type >= EH_MSG_ASK)
+			msg.id = random_64();
+		msg.to = msg.type == EH_MSG_ANSWER && random_below(2) ? EH_NO_NODE : node();
+		if (msg.type == EH_MSG_ANSWER)
+			msg.why = random_below(4);
+
+		json = message_to_json(&topology, &msg);
+		assert_non_null(json);
+		assert_int_equal(message_from_json(&topology, json, &back), 0);
+		assert_int_equal(back.body.type, msg.type);
+		assert_int_equal(back.body.level, msg.level);
+		assert_memory_equal(&back.body.rule, &msg.rule, sizeof(msg.rule));
+		assert_int_equal(back.body.id, msg.id);
+		if (msg.type == EH_MSG_REPORT)
+			assert_memory_equal(back.seen, seen, msg.nseen * sizeof(seen[0]));
+		if (msg.type == EH_MSG_REDIRECT || msg.type == EH_MSG_ANSWER)
+			assert_int_equal(back.body.to, msg.to);
+		/* all the rest: what is written again is the same */
+		again = message_to_json(&topology, &back.body);
+		assert_true(json_equal(json, again));
+		json_decref(json);
+		json_decref(again);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_round_trip) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
