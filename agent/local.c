@@ -327,15 +327,16 @@ static void local_on_readable(evutil_socket_t fd, short what, void *arg)
 	const char *why;
 	ssize_t n;
 
-	/* the event's own time-out begins anew with each byte */
-	if (!c->greeted && (what & EV_TIMEOUT || clock_ms() - c->came_at > LOCAL_FIRST_S * 1000)) {
-		local_close(c, "its first frame did not come in time");
-		return;
-	}
 	for (;;) {
 		n = local_receive(c);
-		if (n == -EAGAIN || n == -EINTR)
+		if (n == -EAGAIN || n == -EINTR) {
+			/* what is there counts, however late we came to read it; and the event's
+			 * own time-out begins anew with each byte */
+			if (!c->greeted &&
+			    (what & EV_TIMEOUT || clock_ms() - c->came_at > LOCAL_FIRST_S * 1000))
+				local_close(c, "its first frame did not come in time");
 			return;
+		}
 		if (n <= 0) {
 			why = n == -EPROTO ? "too many descriptors"
 			      : c->got	   ? "a truncated frame"
