@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make [all] | tools | module | check | demo | bench | install | clean
+# make [all] | tools | module | check | lint | demo | bench | install | clean
 # O=DIR puts everything that is built into DIR (default build).
 
 O	?= build

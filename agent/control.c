@@ -365,6 +365,14 @@ json_t *control_on_drain(struct peer *from, const json_t *body, int *status)
 
 /* ---- own load ---- */
 
+/* Not memcmp(): what is between the members may differ. */
+static bool control_same(const struct eh_report *a, const struct eh_report *b)
+{
+	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
+	       a->floor == b->floor && a->capacity == b->capacity && a->nodes == b->nodes &&
+	       a->draining == b->draining;
+}
+
 void control_touch_now(void)
 {
 	const json_t *id;
@@ -392,7 +400,7 @@ void control_touch_now(void)
 	    eh_state(control_told.load, control_told.threshold, control_told.length))
 		api_event("state", json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
 					     report_state_name(r.state), "load", r.load / 1000.0));
-	if (!n && !memcmp(&now, &control_told, sizeof(now)))
+	if (!n && control_same(&now, &control_told))
 		return;
 	control_told = now;
 	control_step(&(struct eh_member_event){

@@ -132,14 +132,12 @@ static void local_on_writable(evutil_socket_t fd, short what, void *arg)
 
 void local_reply(struct local_conn *c, json_t *reply)
 {
-	json_t *error = NULL;
-
 	c->busy = false;
 	if (c->gone) {
 		local_free(c);
 	} else {
 		if (!reply)
-			reply = error = api_error("the agent", "out of memory", false);
+			reply = api_error("the agent", "out of memory", false);
 		if (local_send(c, FRAME_REPLY, reply, LOCAL_OUTPUT_MAX))
 			local_close(c, "it does not read its replies");
 		else

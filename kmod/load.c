@@ -36,16 +36,12 @@
 /* A late sample stands for as many as it is late, up to this. */
 #define EHS_LOAD_LATE 16
 
-/*
- * One sampler for all nodes, as it must look at every thread anyway.
- * @lock: held over a sample, which does not sleep but is long
- * @tick: samples so far; written under @lock, read under any node's lock
- */
+/* One sampler for all nodes, as it must look at every thread anyway. */
 static struct {
-	struct mutex lock;
+	struct mutex lock;	/* held over a sample, which does not sleep but is long */
 	struct delayed_work work;
 	bool awake;
-	u32 tick;
+	u32 tick;		/* samples so far; read under any node's lock too */
 	u64 at_ns;
 	u64 busy_ns;
 } ehs_sampler = {

@@ -222,6 +222,7 @@ static void ehs_nl_keep_cgroups(const struct genl_info *info, struct ehs_cgroups
 static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info, const struct ehs_node *node)
 {
 	struct netlink_ext_ack *extack = info->extack;
+	const struct ehs_cgroups *old;
 	struct ehs_cgroups *cgroups;
 	const struct nlattr *attr;
 	int err, rem;
@@ -229,9 +230,8 @@ static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info, const st
 	cgroups = kzalloc(sizeof(*cgroups), GFP_KERNEL_ACCOUNT);
 	if (!cgroups)
 		return ERR_PTR(-ENOMEM);
-	ehs_nl_keep_cgroups(
-		info, cgroups,
-		rcu_dereference_protected(node->cgroups, lockdep_is_held(&node->config)));
+	old = rcu_dereference_protected(node->cgroups, lockdep_is_held(&node->config));
+	ehs_nl_keep_cgroups(info, cgroups, old);
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
 		if (nla_type(attr) != EHS_A_NODE_MANAGED_CGROUP_FD)
 			continue;

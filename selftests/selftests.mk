@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# tests: the programs of selftests/unit (cmocka), picked up by name; fuzz: each parser's libFuzzer target for a short time.
+# tests: the programs of selftests/unit (cmocka), picked up by name; fuzz: each parser's libFuzzer target for a short time;
+# lint: what checkers of kernel and user space find.
 
 UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
@@ -61,3 +62,8 @@ fuzz: fuzz-cc $(FUZZ)
 		$$program -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=$$found- \
 			$$found $$(ls -d selftests/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
 	done
+
+.PHONY: lint
+lint:
+	packaging/deps lint
+	@EHS_BUILD=$(O) EHS_CFLAGS="$(BASE) $(PKG_CFLAGS)" selftests/lint/run

@@ -73,7 +73,7 @@ static const struct option options[] = {
 	{ "trace", required_argument, NULL, O_TRACE },
 	{ "decisions", no_argument, NULL, O_DECISIONS },
 	{ "plot", required_argument, NULL, O_PLOT },
-	{ NULL },
+	{ 0 },
 };
 
 static double seconds_of(clockid_t clock)
