@@ -85,17 +85,20 @@ static void queue_add(struct eh_world *w, uint64_t after, struct happening h)
 {
 	size_t i = w->nqueue;
 
-	if (i == w->room) {
-		size_t room = w->room ? 2 * w->room : 256;
-		struct happening *more = realloc(w->queue, room * sizeof(*more));
+	/* a message may be lost for lack of memory, a node's time may not: there is always room for that */
+	if (i + 2 * w->size >= w->room) {
+		struct happening *more = realloc(w->queue, 2 * w->room * sizeof(*more));
 
-		if (!more) {
+		if (more) {
+			w->queue = more;
+			w->room *= 2;
+		} else {
 			w->no_memory = true;
-			free(h.parcel);
-			return;
+			if (h.type != HAPPEN_TICK || i == w->room) {
+				free(h.parcel);
+				return;
+			}
 		}
-		w->queue = more;
-		w->room = room;
 	}
 	h.at = w->now + after;
 	h.order = w->order++;
@@ -532,8 +535,12 @@ struct eh_world *eh_world_new(const struct eh_world_options *options, eh_world_w
 	w->ctx = ctx;
 	w->size = 1u << (t->n * t->l);
 	w->random = options->member.seed;
+	w->room = 256 + 4 * (size_t)w->size;
 	w->nodes = calloc(w->size, sizeof(*w->nodes));
-	if (!w->nodes) {
+	w->queue = malloc(w->room * sizeof(*w->queue));
+	if (!w->nodes || !w->queue) {
+		free(w->nodes);
+		free(w->queue);
 		free(w);
 		return NULL;
 	}

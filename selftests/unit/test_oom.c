@@ -15,6 +15,7 @@
 
 #include "eh/eh.h"
 #include "eh/tree.h"
+#include "eh/world.h"
 #include "random.h"
 
 void *__real_malloc(size_t size);
@@ -155,7 +156,9 @@ static void test_steps(void **state)
 /* A tree is one allocation; its late reports need room that grows. */
 static void test_tree(void **state)
 {
-	const struct eh_tree_options late = { .topology = { 3, 1 }, .length = 1000, .lag = 1u << 20 };
+	const struct eh_tree_options late = { .topology = { 3, 1 },
+					      .length = 1000,
+					      .lag = 1u << 20 };
 	struct eh_tree *lucky, *unlucky;
 	unsigned int failures = 0;
 
@@ -194,9 +197,56 @@ static void test_tree(void **state)
 	eh_tree_free(unlucky);
 }
 
+/* A cluster that starts and works while one allocation fails, of a member or of its messages: later all is right. */
+static void test_members(void **state)
+{
+	const struct eh_world_options cluster = {
+		.member = { .topology = { 2, 2 },
+			    .heartbeat_ms = 1000,
+			    .grant_ms = 2000,
+			    .calm_ms = 2000,
+			    .least = true,
+			    .seed = 3 },
+		.delay = 5,
+		.refuse = 5,
+		.ask_limit = 200,
+		.own = { .threshold = 2000, .length = 1000, .capacity = 1000 },
+	};
+	unsigned int reported = 0;
+
+	for (int at = 1; at < 3000; at += at < 200 ? 1 : 37) {
+		struct eh_world *w = eh_world_new(&cluster, NULL, NULL);
+		struct eh_sums sums;
+		int err = 0;
+
+		assert_non_null(w);
+		until = at;
+		for (uint32_t i = 0; i < 16; i++)
+			err |= eh_world_start(w, i);
+		for (uint64_t id = 1; id <= 40; id++) {
+			err |= eh_world_arrive(w, 15, id, 1000);
+			err |= eh_world_run(w, eh_world_now(w) + 100);
+		}
+		reported += err != 0;
+		until = 0;
+		/* what did not start for lack of memory is started again */
+		for (uint32_t i = 0; i < 16; i++)
+			if (!eh_world_alive(w, i))
+				assert_int_equal(eh_world_start(w, i), 0);
+		assert_int_equal(eh_world_run(w, eh_world_now(w) + 40000), 0);
+		assert_int_equal(eh_member_sums(eh_world_member(w, 0), 2, &sums), 0);
+		assert_int_equal(sums.nodes, 16);
+		for (uint32_t i = 1; i < 16; i++)
+			assert_int_not_equal(eh_member_parent(eh_world_member(w, i)), EH_NO_NODE);
+		eh_world_free(w);
+	}
+	assert_true(reported > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_tree),
