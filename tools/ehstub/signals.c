@@ -29,13 +29,16 @@ uint64_t stub_mask(uint64_t set)
 
 uint64_t stub_ignored(void)
 {
+	static uint64_t set;
+	static bool known;
 	struct raw_action act;
-	uint64_t set = 0;
 
-	for (int sig = 1; sig <= SIGNALS; sig++)
+	/* asked for once: 64 calls, and they stay as they were inherited until the stub dies */
+	for (int sig = 1; !known && sig <= SIGNALS; sig++)
 		if (!syscall(SYS_rt_sigaction, sig, NULL, &act, sizeof(set)) &&
 		    act.handler == (unsigned long)SIG_IGN)
 			set |= STUB_BIT(sig);
+	known = true;
 	return set;
 }
 
