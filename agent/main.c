@@ -29,7 +29,7 @@
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
-#define MAIN_NICE -10 /* execs wait for us: we come before what overloads the node */
+#define MAIN_NICE (-10) /* execs wait for us: we come before what overloads the node */
 #define MAIN_OOM "-500" /* without us the tasks that are away would be lost */
 
 struct agent agent;

@@ -38,10 +38,10 @@
 
 /* One sampler for all nodes, as it must look at every thread anyway. */
 static struct {
-	struct mutex lock;	/* held over a sample, which does not sleep but is long */
+	struct mutex lock; /* held over a sample, which does not sleep but is long */
 	struct delayed_work work;
 	bool awake;
-	u32 tick;		/* samples so far; read under any node's lock too */
+	u32 tick; /* samples so far; read under any node's lock too */
 	u64 at_ns;
 	u64 busy_ns;
 } ehs_sampler = {
