@@ -16,7 +16,7 @@ N, L = map(int, topology.split(","))
 SIZE = 1 << N * L
 IN_GUEST = "EHS_NODES" in os.environ
 WAIT = 120 if IN_GUEST else 60   # emulated guests are some twenty times slower
-TASKS = 200
+TASKS = int(os.environ.get("EHS_TASKS", 200))
 LOADED = 60      # guests that keep the last node a sender, however thresholds follow
 seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
 print(f"# seed {seed}")
