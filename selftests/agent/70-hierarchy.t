@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks in flight. Under load
 index `tasks` a node's load is a number of tasks, so that sums can be told to the task.
-    70-hierarchy.t [TOPOLOGY]      agents on this machine without the module; EH(3,2) if nothing is said
+    70-hierarchy.t [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
     selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.t 3,2      with it"""
 
 import json, os, random, signal, subprocess, sys, time
@@ -16,7 +16,7 @@ N, L = map(int, topology.split(","))
 SIZE = 1 << N * L
 IN_GUEST = "EHS_NODES" in os.environ
 WAIT = 120 if IN_GUEST else 60   # emulated guests are some twenty times slower
-TASKS = int(os.environ.get("EHS_TASKS", 200))
+TASKS = int(sys.argv[2]) if len(sys.argv) > 2 else 200     # in flight when something fails
 LOADED = 60      # guests that keep the last node a sender, however thresholds follow
 seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
 print(f"# seed {seed}")
