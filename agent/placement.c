@@ -232,7 +232,27 @@ static void placement_note_path(struct placement *p, const struct control_answer
 
 		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
 			    at ? peer_code(at) : "?", report_state_name(probe->state));
+		log_debug("%s: group %s, led by %s, is %s", p->id, group,
+			  at ? peer_code(at) : "?", report_state_name(probe->state));
 	}
+}
+
+/* The task's way through the hypercube, as the paper draws it. */
+static void placement_note_way(struct placement *p, const struct peer *to)
+{
+	const struct eh_topology *t = &agent.config->topology;
+	struct eh_code way[EH_PATH_MAX];
+	char code[EH_CODE_TEXT], text[EH_PATH_MAX * EH_CODE_TEXT];
+	int n = eh_path(t, agent.self, to->code, report_id(p->id), way);
+	size_t used = 0;
+
+	for (int i = 0; i < n; i++)
+		used += snprintf(text + used, sizeof(text) - used, " %s",
+				 eh_code_format(t, way[i], code));
+	if (n <= 0)
+		return;
+	record_step(p, "its way:%s", text);
+	log_debug("%s: its way:%s", p->id, text);
 }
 
 static void placement_on_answer(void *ctx, const struct control_answer *answer)
@@ -250,6 +270,7 @@ static void placement_on_answer(void *ctx, const struct control_answer *answer)
 		placement_stay(p, answer->reason, NULL);
 	} else {
 		record_step(p, "the controller says %s", peer_code(answer->to));
+		placement_note_way(p, answer->to);
 		p->to = answer->to;
 		placement_ready(p);
 	}

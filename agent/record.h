@@ -12,7 +12,7 @@
 #include "agent.h"
 
 #define PLACEMENT_TRIES 3 /**< executors asked: the first, and twice again */
-#define RECORD_STEPS 12
+#define RECORD_STEPS 16
 
 enum placement_phase {
 	PLACEMENT_OPEN, /* undecided */

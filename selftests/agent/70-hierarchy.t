@@ -196,7 +196,8 @@ for line in events.stdout:
 events.terminate()
 events.wait()
 steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
-tap.ok(any("led by" in s["what"] for s in steps), "why names the controllers that were asked",
+tap.ok(any("led by" in s["what"] for s in steps) and any(f"its way: {c.code(home)} " in s["what"] for s in steps),
+       "why names the controllers that were asked, and the way",
        "\n".join(s["what"] for s in steps))
 
 
