@@ -232,8 +232,8 @@ static void placement_note_path(struct placement *p, const struct control_answer
 
 		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
 			    at ? peer_code(at) : "?", report_state_name(probe->state));
-		log_debug("%s: group %s, led by %s, is %s", p->id, group,
-			  at ? peer_code(at) : "?", report_state_name(probe->state));
+		log_debug("%s: group %s, led by %s, is %s", p->id, group, at ? peer_code(at) : "?",
+			  report_state_name(probe->state));
 	}
 }
 
