@@ -11,7 +11,8 @@
  *   join.c      getting a place in the cluster, before anything else
  *   enrol.c     letting others in; roster.c, the table of hosts and codes; state.c, kept on disk
  *   leave.c     leaving for good
- *   control.c   this node in the hierarchy: drives lib/eh/member.h
+ *   control.c   this node in the hierarchy: drives lib/eh/member.h; message.c, its messages as JSON
+ *   question.c  asks of this node             gather.c   the whole tree, for status and tree
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   record.c    placements on record, for `tasks` and `why`
  *   departure.c its job is filled in and sent
