@@ -81,9 +81,9 @@ static json_t *api_messages(void)
 	const struct control_counts *counts = control_counts();
 	json_t *sent = json_object(), *received = json_object();
 
-	for (int type = EH_MSG_REPORT; type <= EH_MSG_FAILED; type++) {
-		json_object_set_new(sent, message_name(type), json_integer(counts->sent[type]));
-		json_object_set_new(received, message_name(type),
+	for (int type = EH_MSG_REPORT; type < EH_MSG_TYPES; type++) {
+		json_object_set_new(sent, eh_message_name(type), json_integer(counts->sent[type]));
+		json_object_set_new(received, eh_message_name(type),
 				    json_integer(counts->received[type]));
 	}
 	return json_pack("{s:o,s:o}", "sent", sent, "received", received);

@@ -343,7 +343,7 @@ void control_on_message(struct peer *from, const json_t *body, struct h2_answer 
 			  json_pack("{s:s}", "error", "not a message of the hierarchy"));
 		return;
 	}
-	if (in.answer && !strcmp(type, message_name(EH_MSG_ASK)))
+	if (in.answer && !strcmp(type, eh_message_name(EH_MSG_ASK)))
 		control_wait(&in, json_integer_value(json_object_get(body, "id")));
 	if (in.answer)
 		h2_answer(in.answer, 200, NULL);

@@ -36,7 +36,7 @@ void control_threshold_set(void);
 json_t *control_own_node(void);
 
 struct control_counts {
-	uint64_t sent[EH_MSG_FAILED + 1], received[EH_MSG_FAILED + 1]; /**< answers with a body count */
+	uint64_t sent[EH_MSG_TYPES], received[EH_MSG_TYPES]; /**< answers with a body count */
 };
 const struct control_counts *control_counts(void);
 

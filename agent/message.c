@@ -6,16 +6,9 @@
 
 #include "message.h"
 
-static const char *const message_types[] = { "report", "order", "redirect", "claim",
-					     "leave",  "ask",	"answer",   "failed" };
 static const char *const message_whys[] = { "sender", "not-sender", "no-receiver",
 					    "no-controller" };
 static const char *const message_states[] = { "receiver", "ok", "sender" };
-
-const char *message_name(enum eh_message_type type)
-{
-	return message_types[type];
-}
 
 /* ---- out ---- */
 
@@ -92,8 +85,8 @@ static void message_put_ask(const struct eh_topology *t, json_t *to, const struc
 
 json_t *message_to_json(const struct eh_topology *t, const struct eh_message *msg)
 {
-	json_t *to =
-		json_pack("{s:s,s:i}", "type", message_types[msg->type], "level", (int)msg->level);
+	json_t *to = json_pack("{s:s,s:i}", "type", eh_message_name(msg->type), "level",
+			       (int)msg->level);
 
 	if (!to)
 		return NULL;
@@ -129,6 +122,16 @@ static int message_word(const json_t *json, const char *const *words, size_t n)
 	return -EINVAL;
 }
 #define MESSAGE_WORD(json, words) message_word(json, words, sizeof(words) / sizeof((words)[0]))
+
+static int message_type(const json_t *json)
+{
+	const char *word = json_string_value(json);
+
+	for (int type = 0; word && type < EH_MSG_TYPES; type++)
+		if (!strcmp(word, eh_message_name(type)))
+			return type;
+	return -EINVAL;
+}
 
 /* A number 0..max; absent is 0. */
 static int message_take(const json_t *json, const char *name, uint64_t max, uint64_t *out)
@@ -249,7 +252,7 @@ static int message_take_ask(const struct eh_topology *t, const json_t *json, str
 int message_from_json(const struct eh_topology *t, const json_t *json, struct message *out)
 {
 	const json_t *rule = json_object_get(json, "rule");
-	int type = MESSAGE_WORD(json_object_get(json, "type"), message_types);
+	int type = message_type(json_object_get(json, "type"));
 	struct eh_message *msg = &out->body;
 	const json_t *id = json_object_get(json, "id");
 	uint64_t level;

@@ -10,9 +10,6 @@
 #include <jansson.h>
 #include "eh/member.h"
 
-/** Of enum eh_message_type: "report", … */
-const char *message_name(enum eh_message_type type);
-
 /** NULL: no memory. */
 json_t *message_to_json(const struct eh_topology *t, const struct eh_message *msg);
 

@@ -34,7 +34,6 @@ void report_own(struct report *out)
 		.length = set->length,
 		.floor = agent.config->threshold_floor,
 		.capacity = agent.config->capacity,
-		.epoch = control_epoch(),
 		.state = node_state(),
 		.draining = agent.draining,
 		.module = agent.module,

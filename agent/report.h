@@ -13,7 +13,6 @@
 
 struct report {
 	uint64_t load, threshold, length, floor, capacity;
-	uint64_t epoch; /**< of the threshold in force there */
 	enum eh_state state;
 	bool draining, module;
 	uint32_t local, guest, away; /**< tasks */

@@ -5,6 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+const char *eh_message_name(enum eh_message_type type)
+{
+	static const char *const names[EH_MSG_TYPES] = { "report", "order", "redirect", "claim",
+							 "leave",  "ask",   "answer",	"failed" };
+
+	return names[type];
+}
+
 struct eh_member *eh_member_new(const struct eh_member_options *options)
 {
 	const struct eh_topology *t = &options->topology;

@@ -58,6 +58,11 @@ enum eh_message_type {
 	EH_MSG_FAILED,		/**< the placement of `id` on `to` was not used */
 };
 
+#define EH_MSG_TYPES (EH_MSG_FAILED + 1)
+
+/** "report", …, "failed": in JSON and for people. */
+const char *eh_message_name(enum eh_message_type type);
+
 enum eh_why { EH_WHY_SENDER, EH_WHY_NOT_SENDER, EH_WHY_NO_RECEIVER, EH_WHY_NO_CONTROLLER };
 
 /** A controller that was looked at for a placement. */

@@ -65,7 +65,7 @@ const struct eh_member *eh_world_member(const struct eh_world *world, uint32_t n
 const struct eh_report *eh_world_node(const struct eh_world *world, uint32_t node);
 
 struct eh_world_counts {
-	uint64_t messages[EH_MSG_FAILED + 1]; /**< sent, by type */
+	uint64_t messages[EH_MSG_TYPES]; /**< sent, by type */
 	uint64_t arrivals, asked, home, away, lost;
 	uint64_t late; /**< of `home`: no answer came in time */
 	uint64_t reserved; /**< placements tried elsewhere: two messages each, not counted above */

@@ -5,16 +5,9 @@
 #include "ehctl.h"
 #include "sim.h"
 
-static const char *const names[] = { "report", "order", "redirect", "claim",
-				     "leave",  "ask",	"answer",   "failed" };
-
-#define TYPES (sizeof(names) / sizeof(names[0]))
-
 void sim_protocol_add(struct sim_protocol *to, const struct sim_protocol *from)
 {
-	_Static_assert(TYPES == EH_MSG_FAILED + 1, "a name for each type");
-
-	for (size_t i = 0; i < TYPES; i++)
+	for (size_t i = 0; i < EH_MSG_TYPES; i++)
 		to->messages[i] += from->messages[i];
 	to->at_top += from->at_top;
 	to->asked += from->asked;
@@ -44,8 +37,9 @@ json_t *sim_protocol_json(const struct sim_protocol *p, unsigned int runs)
 	json_t *messages = json_object();
 	double n = runs;
 
-	for (size_t i = 0; i < TYPES; i++)
-		json_object_set_new(messages, names[i], json_real((double)p->messages[i] / n));
+	for (size_t i = 0; i < EH_MSG_TYPES; i++)
+		json_object_set_new(messages, eh_message_name(i),
+				    json_real((double)p->messages[i] / n));
 	json_object_set_new(messages, "reservation", json_real((double)p->reserved * 2 / n));
 	return json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:{s:f,s:f},s:f}", "messages",
 			 messages, "at_top", (double)p->at_top / n, "per_ask", per_ask(p), "asked",
@@ -68,7 +62,7 @@ void sim_protocol_print(const struct sim_protocol *p, unsigned int runs)
 	printf("time without a controller                %.2f for a node, %.2f at the longest, of %.1f\n",
 	       p->orphaned / n, p->longest, p->time / n);
 	printf("messages:");
-	for (size_t i = 0; i < TYPES; i++)
-		printf(" %s %.1f,", names[i], (double)p->messages[i] / n);
+	for (size_t i = 0; i < EH_MSG_TYPES; i++)
+		printf(" %s %.1f,", eh_message_name(i), (double)p->messages[i] / n);
 	printf(" reservation %.1f; %.2f for an ask\n", (double)p->reserved * 2 / n, per_ask(p));
 }
