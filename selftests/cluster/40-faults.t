@@ -105,7 +105,7 @@ rm -f where
 EHS_WHERE=$PWD/where ehctl run -- "$PROBE" exit 8
 [ $? -eq 8 ] && [ "$(wc -l <where)" -eq 1 ]
 ok "ehctl run places the command itself" 'cat where'
-insmod "$EHS_BUILD/ehsched.ko"
+insmod "$EHS_MODULE"
 wait_for 20 has_module
 ok "and takes the module back"
 relax
