@@ -57,7 +57,7 @@ static void doctor_module(json_t *checks)
 	if (knl_version()) {
 		doctor_add(
 			checks, "module", false,
-			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN",
+			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN and CAP_SYS_ADMIN",
 			"loaded, but it refuses this agent: %s", knl_trouble());
 		return;
 	}

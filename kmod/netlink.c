@@ -309,12 +309,21 @@ unlock:
 	return err;
 }
 
-/* Needs CAP_NET_ADMIN. */
+/*
+ * Needs CAP_NET_ADMIN as the others, which the owner of the namespace's user
+ * namespace has from outside too. But the stub runs with the rights of whoever
+ * execs, among those who see what the agent sees: to name it takes rights over
+ * them all.
+ */
 static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
 {
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_AGENT_STUB)) {
 		NL_SET_ERR_MSG(info->extack, "the stub's path is missing");
 		return -EINVAL;
+	}
+	if (!netlink_ns_capable(skb, current_user_ns(), CAP_SYS_ADMIN)) {
+		NL_SET_ERR_MSG(info->extack, "an agent needs CAP_SYS_ADMIN where it is itself");
+		return -EPERM;
 	}
 	return ehs_agent_register(ehs_node_of(genl_info_net(info)), info->snd_portid,
 				  info->attrs[EHS_A_AGENT_STUB], info->extack);

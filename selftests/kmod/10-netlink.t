@@ -27,6 +27,11 @@ is "anybody may read the node" "$(nobody $nl get | grep -c '^threshold ')" 1
 is "anybody may list tasks" "$(nobody $nl tasks; echo $?)" 0
 refused "not everybody may change it" EPERM "" nobody "$nl" set threshold=1
 refused "not everybody may be agent" EPERM "" nobody "$nl" register "$stub"
+refused "an agent needs more than the network" EPERM "CAP_SYS_ADMIN" setpriv --bounding-set -sys_admin "$nl" register "$stub"
+is "an agent of a user namespace of its own" \
+	"$(nobody unshare --user --map-root-user --net sh -c "$nl register '$stub' && echo accepted")" accepted
+# What such an agent put in a program's place would run as root, if root ever entered that network namespace.
+is "but not from outside, where its owner is nobody" "$(nobody $python "$here/outside.py" "$stub")" EPERM
 refused "not everybody may give verdicts" EPERM "" nobody "$nl" verdict 1 local - -
 refused "not everybody may bypass" EPERM "" nobody "$nl" bypass 1
 before=$(field threshold)
