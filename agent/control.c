@@ -547,6 +547,11 @@ int control_init(void)
 	return 0;
 }
 
+void control_leave(void)
+{
+	control_step(&(struct eh_member_event){ .type = EH_ME_LEAVE });
+}
+
 void control_exit(void)
 {
 	struct control_pending *p;

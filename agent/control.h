@@ -15,6 +15,8 @@
 struct h2_answer;
 
 int control_init(void); /**< 0 or -ENOMEM */
+/** Tells those above and below that this agent ends; the links' end sends it. */
+void control_leave(void);
 void control_exit(void);
 /** A peer came up or went down. */
 void control_peer_changed(struct peer *peer);

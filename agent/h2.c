@@ -34,20 +34,33 @@ void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 	h2_later(conn);
 }
 
-/* GOAWAY and TLS's good-bye, if they can go at once: the other side need not wait to notice. */
-static void h2_conn_bye(struct h2_conn *conn)
+/* What waits and can go at once. */
+static bool h2_conn_push(struct h2_conn *conn, SSL *ssl)
 {
-	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
 	const uint8_t *data;
 	ssize_t n;
 
-	if (conn->dead || !conn->session || evbuffer_get_length(bufferevent_get_output(conn->bev)))
-		return;
-	nghttp2_session_terminate_session(conn->session, NGHTTP2_NO_ERROR);
 	while ((n = nghttp2_session_mem_send(conn->session, &data)) > 0)
 		if (SSL_write(ssl, data, n) != n)
-			break;
-	SSL_shutdown(ssl);
+			return false;
+	return !n;
+}
+
+/* Then GOAWAY and TLS's good-bye: the other side need not wait to notice. */
+static void h2_conn_bye(struct h2_conn *conn)
+{
+	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
+	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
+	size_t n = evbuffer_get_length(waiting);
+
+	if (conn->dead || !conn->session)
+		return;
+	if ((!n || SSL_write(ssl, evbuffer_pullup(waiting, -1), n) == (int)n) &&
+	    h2_conn_push(conn, ssl)) {
+		nghttp2_session_terminate_session(conn->session, NGHTTP2_NO_ERROR);
+		if (h2_conn_push(conn, ssl))
+			SSL_shutdown(ssl);
+	}
 	ERR_clear_error();
 }
 

@@ -241,7 +241,8 @@ static int main_run(void)
 	main_tell_ready();
 	err = event_base_dispatch(agent.base) < 0 ? 1 : main_status;
 exit_parts:
-	/* nobody new, then guests, then the connections their homes wait on */
+	/* good-bye, nobody new, then guests, then the connections their homes wait on */
+	control_leave();
 	request_exit();
 	leave_exit();
 	local_exit();

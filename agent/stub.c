@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "handoff.h"
+#include "wire/descriptors.h"
 
 #define STUB_WATCH_MS 250
 
@@ -32,26 +33,16 @@ int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint
 	      const int *fds, unsigned int nfds)
 {
 	uint8_t frame[FRAME_HEADER + 512];
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(3 * sizeof(int))];
-	} control = { 0 };
+	union descriptors room;
 	struct iovec iov = { frame, FRAME_HEADER + length };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (h->stub < 0 || iov.iov_len > sizeof(frame) || nfds > 3)
+	if (h->stub < 0 || iov.iov_len > sizeof(frame) || nfds > DESCRIPTORS_MAX)
 		return -EPIPE;
 	frame_header(frame, type, length);
 	if (length)
 		memcpy(frame + FRAME_HEADER, payload, length);
-	if (nfds) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, nfds * sizeof(int));
-	}
+	descriptors_put(&msg, &room, fds, nfds);
 	return sendmsg(h->stub, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)iov.iov_len ? 0
 											   : -EPIPE;
 }

@@ -95,7 +95,6 @@ enum eh_update_type {
 			 *   children are nodes its load is counted there from now): run it at home */
 	EH_UP_ASK,	/**< this group cannot take task `id`: ask the level above */
 	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch, by this rule */
-	EH_UP_SUM,	/**< own sums or state changed enough to be reported upward */
 };
 
 struct eh_update {

@@ -176,17 +176,6 @@ size_t eh_group_best(const struct eh_group *group, uint32_t first,
 	return n;
 }
 
-/* Upward goes a change of state or thresholds, or a load that moved by a tenth or a task. */
-static bool worth_telling(const struct eh_sums *old, const struct eh_sums *now)
-{
-	uint64_t moved = old->load > now->load ? old->load - now->load : now->load - old->load;
-
-	return old->state != now->state || old->epoch != now->epoch ||
-	       old->nodes != now->nodes || old->members != now->members || old->threshold != now->threshold ||
-	       old->length != now->length || old->capacity != now->capacity || moved >= EH_TASK ||
-	       (moved && moved >= old->load / 10);
-}
-
 static int handle(struct eh_group *group, const struct eh_event *event, uint64_t now,
 		  eh_emit_fn emit, void *ctx)
 {
@@ -223,21 +212,14 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	    void *ctx)
 {
-	struct eh_sums sums;
-	int err;
+	int err = handle(group, event, now, emit, ctx);
 
-	err = handle(group, event, now, emit, ctx);
 	if (err)
 		return err;
 	/* Not when a task arrives: that load is on its way up. */
 	if (event->type != EH_EV_ARRIVE) {
 		eh_grant_expire(group, now);
 		eh_threshold_relax(group, now, emit, ctx);
-	}
-	eh_group_sums(group, &sums);
-	if (worth_telling(&group->told, &sums)) {
-		group->told = sums;
-		emit(ctx, &(struct eh_update){ .type = EH_UP_SUM, .epoch = sums.epoch });
 	}
 	return 0;
 }

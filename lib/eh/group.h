@@ -32,7 +32,6 @@ struct eh_group {
 	uint64_t epoch;
 	bool calm; /* the finish rule holds, since: */
 	uint64_t calm_since;
-	struct eh_sums told; /* as of the last EH_UP_SUM */
 	struct grant *grants; /* by id, oldest first */
 	struct eh_candidate *best; /* of all members */
 	unsigned int size; /* 2^n */

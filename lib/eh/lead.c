@@ -36,7 +36,7 @@ static void lead_on_update(void *ctx, const struct eh_update *up)
 
 	if (up->type == EH_UP_THRESHOLD)
 		result->rule = up->rule;
-	else if (up->type != EH_UP_SUM && result->outcome)
+	else if (result->outcome)
 		*result->outcome = *up;
 }
 

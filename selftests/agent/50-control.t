@@ -110,4 +110,14 @@ tap.ok(until(lambda: all(n["threshold"] == 2.0 and n["load"] == 0.0 for n in nod
        "without load the thresholds fall to their floors", nodes(1))
 tap.ok(c.ask(1, {"command": "set", "threshold": 5000}) == {"version": 1} and
        until(lambda: nodes(0)[1]["threshold"] == 5.0), "a user's threshold is taken by the controller", nodes(0))
+
+c.stop()
+# Heartbeats would tell after a minute.
+d = Cluster(3, "heartbeat = 20000\n")
+tap.ok(d.start_all(), "three agents of rare heartbeats", d.log(0))
+d.end(2)
+tap.ok(until(lambda: {n["code"]: n["agent"] for n in d.ask(0, {"command": "status"})["nodes"]}.get("0.2") != "up"),
+       "one that ends tells its controller", d.log(0))
+d.end(0)
+tap.ok(until(lambda: d.ask(1, {"command": "status"})["controller"] == "0.1"), "a controller those that report to it", d.log(1))
 tap.done()

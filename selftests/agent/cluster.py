@@ -279,6 +279,7 @@ class Cluster:
                 except OSError:
                     pass
         shutil.rmtree(self.dir, ignore_errors=True)
+        self.net.remove()
 
     # ---- the local socket ----
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "stub.h"
+#include "wire/descriptors.h"
 
 static uint32_t count(char *const *list)
 {
@@ -51,23 +52,12 @@ static int take_descriptors(struct stub *s, struct job_spec *spec, int fds[3])
 
 static int send_all(int socket, const uint8_t *data, size_t length, int *fds, int nfds)
 {
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(3 * sizeof(int))];
-	} control;
+	union descriptors room;
 	struct iovec iov = { (void *)data, length };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
 
-	memset(&control, 0, sizeof(control));
-	if (nfds) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, nfds * sizeof(int));
-	}
+	descriptors_put(&msg, &room, fds, nfds);
 	while (iov.iov_len) {
 		n = sendmsg(socket, &msg, MSG_NOSIGNAL);
 		if (n < 0)

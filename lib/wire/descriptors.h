@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file descriptors.h  Descriptors 0-2 beside a message on a unix socket. */
+#ifndef WIRE_DESCRIPTORS_H
+#define WIRE_DESCRIPTORS_H
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define DESCRIPTORS_MAX 3
+
+/** Room for them; as long-lived as the message it is put in. */
+union descriptors {
+	struct cmsghdr head;
+	char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
+};
+
+/** Puts the first `n` of `fds` beside the message; none leaves it as it is. */
+static inline void descriptors_put(struct msghdr *msg, union descriptors *room, const int *fds,
+				   unsigned int n)
+{
+	if (!n)
+		return;
+	memset(room, 0, sizeof(*room));
+	msg->msg_control = room;
+	msg->msg_controllen = CMSG_SPACE(n * sizeof(int));
+	room->head.cmsg_level = SOL_SOCKET;
+	room->head.cmsg_type = SCM_RIGHTS;
+	room->head.cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(&room->head), fds, n * sizeof(int));
+}
+
+#endif
