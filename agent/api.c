@@ -64,11 +64,13 @@ static int api_by_code(const void *a, const void *b)
 static json_t *api_sorted(const json_t *list)
 {
 	size_t n = json_array_size(list);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	json_t **items = malloc((n + 1) * sizeof(*items)), *sorted = json_array();
 
 	for (size_t i = 0; items && i < n; i++)
 		items[i] = json_array_get(list, i);
 	if (items)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
 		qsort(items, n, sizeof(*items), api_by_code);
 	for (size_t i = 0; i < n; i++)
 		json_array_append(sorted, items ? items[i] : json_array_get(list, i));

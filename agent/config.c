@@ -14,7 +14,7 @@
 #include "agent.h"
 #include "config.h"
 
-#define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000)
+#define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000.0)
 #define CONFIG_FILE_MAX (4 << 20)
 #define CONFIG_PORT "7411"
 

@@ -14,6 +14,7 @@ static size_t peer_count;
 
 static struct peer *peer_add(struct eh_code code)
 {
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	struct peer **more = realloc(peers, (peer_count + 1) * sizeof(*peers));
 	struct peer *p;
 

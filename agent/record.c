@@ -42,6 +42,7 @@ static void record_name(struct placement *p)
 
 static void record_free(struct placement *p)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 	HASH_DELETE(by_id, record_ids, p);
 	if (p->token[0])
 		HASH_DELETE(by_token, record_tokens, p);

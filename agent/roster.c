@@ -109,6 +109,7 @@ static bool roster_put(struct roster *r, const struct roster_entry *e)
 		if (roster_rank(e, &r->entries[at]) <= 0)
 			return false;
 	} else {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there is room, so there are entries */
 		memmove(&r->entries[at + 1], &r->entries[at], (r->n - at) * sizeof(*e));
 		r->n++;
 	}

@@ -42,6 +42,7 @@ void eh_grant_drop(struct eh_group *group, struct grant *grant)
 {
 	if (grant->child < group->size)
 		group->members[grant->child].granted -= grant->size;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 	HASH_DEL(group->grants, grant);
 	free(grant);
 }

@@ -25,12 +25,15 @@ static double uniform(uint64_t *random)
 /* Of mean 1, by comparisons alone (von Neumann 1951): no logarithm, so no libm for all of ehctl. */
 static double exponential(uint64_t *random)
 {
-	for (double whole = 0;; whole++) {
-		double first = uniform(random), last = first, next;
+	for (unsigned int whole = 0;; whole++) {
+		double first = uniform(random), last = first, next = uniform(random);
 		unsigned int length = 1;
 
-		for (; (next = uniform(random)) < last; last = next)
+		while (next < last) {
 			length++;
+			last = next;
+			next = uniform(random);
+		}
 		if (length % 2)
 			return whole + first;
 	}

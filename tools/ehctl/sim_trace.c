@@ -239,6 +239,7 @@ int sim_trace_read(const char *path, const struct eh_topology *topology, struct 
 	if (!code && !feof(file))
 		code = fail(EXIT_USAGE, "%s: %s", r.name, strerror(errno ? errno : EIO));
 	HASH_ITER(hh, r.tasks, task, next) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 		HASH_DEL(r.tasks, task);
 		free(task);
 	}
