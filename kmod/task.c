@@ -329,7 +329,7 @@ void ehs_task_forget_node(struct ehs_node *node)
 }
 
 /*
- * Runs in every exit of the machine, without preemption. The last two threads
+ * Runs in every exit of the machine, in some kernels without preemption. The last two threads
  * of a group may both see live at 0; the second then finds no record.
  */
 static void ehs_task_exits(ehs_exit_probe_args(data, exiting))
