@@ -18,11 +18,11 @@ module:
 		echo "module: no kernel headers in '$(KDIR)': install linux-headers-amd64, or set KVER or KDIR" >&2; \
 		exit 1; }
 	@mkdir -p $(kmod-copy)/kmod/compat $(kmod-copy)/uapi/linux
-	@cp -pu $(kmod-dir)Kbuild $(kmod-dir)*.[ch] $(kmod-copy)/kmod/
-	@cp -pu $(kmod-dir)compat/* $(kmod-copy)/kmod/compat/
-	@cp -pu $(kmod-dir)../uapi/linux/*.h $(kmod-copy)/uapi/linux/
+	@cp -u --preserve=timestamps $(kmod-dir)Kbuild $(kmod-dir)*.[ch] $(kmod-copy)/kmod/
+	@cp -u --preserve=timestamps $(kmod-dir)compat/* $(kmod-copy)/kmod/compat/
+	@cp -u --preserve=timestamps $(kmod-dir)../uapi/linux/*.h $(kmod-copy)/uapi/linux/
 	+$(MAKE) --no-print-directory -C $(KDIR) M=$(kmod-copy)/kmod $(if $(W),W=$(W)) modules
-	@cp -pu $(kmod-copy)/kmod/ehsched.ko $(O)/ehsched.ko
+	@cp -u --preserve=timestamps $(kmod-copy)/kmod/ehsched.ko $(O)/ehsched.ko
 
 module-clean:
 	rm -rf $(O)/kmod-* $(O)/ehsched.ko
