@@ -16,6 +16,7 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <net/netlink.h>
+#include <trace/events/sched.h>
 
 #include "compat/compat.h"
 #include "load.h"
@@ -329,7 +330,7 @@ void ehs_task_forget_node(struct ehs_node *node)
 }
 
 /*
- * Runs in every exit of the machine, without preemption. The last two threads
+ * Runs in every exit of the machine, in some kernels without preemption. The last two threads
  * of a group may both see live at 0; the second then finds no record.
  */
 static void ehs_task_exits(ehs_exit_probe_args(data, exiting))
@@ -360,6 +361,8 @@ static void ehs_task_pick_exit_point(struct tracepoint *point, void *data)
 
 int ehs_task_init(void)
 {
+	/* a probe is registered as void *: only here are its arguments checked */
+	check_trace_callback_type_sched_process_exit(ehs_task_exits);
 	/* the tracepoint's symbol is not exported, but all are listed */
 	for_each_kernel_tracepoint(ehs_task_pick_exit_point, NULL);
 	if (!ehs_task_exit_point) {

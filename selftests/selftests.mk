@@ -55,6 +55,14 @@ check-hierarchy:
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 64 --topology 3,2 --memory 4096 --timeout 1800 --append 'load-index = "tasks"' \
 		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.t 3,2
 
+# The kernel tests and the cluster's on each of Debian's kernels in KERNELS; about half an hour when it is emulated.
+KERNELS ?= 6.1 6.12 7.2
+.PHONY: check-kernels
+check-kernels:
+	packaging/deps build module test kernels
+	$(MAKE) --no-print-directory tools
+	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
+
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)
 	@for program in $(FUZZ); do \
