@@ -46,9 +46,10 @@ static int ehs_place_redirect(struct linux_binprm *bprm, const struct ehs_agent 
 	err = copy_string_kernel(agent->stub, bprm);
 	if (err)
 		goto pop_strings;
+	/* fails with no interpreter at all, which the next format would follow */
 	err = bprm_change_interp(agent->stub, bprm);
 	if (err)
-		goto pop_strings;
+		goto restore_interp;
 	file = open_exec(agent->stub);
 	if (IS_ERR(file)) {
 		err = PTR_ERR(file);
