@@ -153,6 +153,7 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 {
 	struct ehs_node *node;
 	enum ehs_kind kind;
+	int err;
 
 	/*
 	 * They differ in the later rounds of one exec: the interpreter of a
@@ -165,7 +166,16 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 	kind = ehs_node_kind(node);
 	if (likely(kind == EHS_KIND_OTHER) || !READ_ONCE(ehs_place_intercept))
 		return -ENOEXEC;
-	return ehs_place_arrival(node, bprm, kind);
+	err = ehs_place_arrival(node, bprm, kind);
+	/*
+	 * For a file of no known format the kernel loads a module and goes
+	 * through its list again: a second round with the interpreter of the
+	 * first. A copy of the name tells them apart. Without memory for it such
+	 * a file is an arrival twice, as it was before.
+	 */
+	if (err == -ENOEXEC && bprm_change_interp(bprm->filename, bprm))
+		bprm->interp = bprm->filename;
+	return err;
 }
 
 static struct linux_binfmt ehs_place_format = {
