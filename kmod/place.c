@@ -7,6 +7,7 @@
 
 #include <linux/binfmts.h>
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -211,6 +212,13 @@ MODULE_PARM_DESC(intercept, "look at execs in managed cgroups; N before removing
 
 void ehs_place_init(void)
 {
+	/*
+	 * Not from 1 each time the module is loaded: an agent that outlives it
+	 * may still have a verdict for a number of the last time, and its list
+	 * of placements would show two tasks as one. Milliseconds are ahead of
+	 * the last number as long as fewer execs than that were counted.
+	 */
+	atomic64_set(&ehs_place_cookie, ktime_to_ms(ktime_get_boottime()));
 	insert_binfmt(&ehs_place_format);
 }
 
