@@ -49,13 +49,23 @@ static int cmd_register(const char *stub)
 	return talk(msg);
 }
 
+/* In each verdict one more allocation of the kernel works, and the next one fails. */
+static bool faulty;
+
 static void answer(uint64_t number, char **argv)
 {
 	char cookie[32];
 	int err;
 
 	snprintf(cookie, sizeof(cookie), "%" PRIu64, number);
+	if (faulty)
+		nth++;
 	err = talk(verdict(cookie, argv[0], argv[1], argv[2]));
+	if (faulty && not_reached) {
+		printf("%d faults\n", nth - 1);
+		faulty = false;
+		nth = 0;
+	}
 	printf("answer %s %s\n", cookie, err ? error_text : "accepted");
 	fflush(stdout);
 }
@@ -106,23 +116,19 @@ static void __attribute__((noreturn)) manual_agent(const char *fifo)
 	}
 }
 
-/* agent STUB silent|deaf, agent STUB manual FIFO, or agent STUB [twice] [late MS] VERDICT REASON TOKEN */
+/* agent STUB silent|deaf, agent STUB manual FIFO, or agent STUB [faulty] [twice] [late MS] VERDICT REASON TOKEN */
 int cmd_agent(int argc, char **argv)
 {
 	struct nl_cb *cb = callbacks();
 	bool silent, twice = false;
-	int err, fault, late = 0;
+	int err, late = 0;
 	uint64_t cookie;
 
 	if (argc < 2)
 		die("agent STUB silent|deaf|manual FIFO | agent STUB [twice] [late MS] VERDICT REASON TOKEN");
-	/* what is to fail are the verdicts */
-	fault = nth;
-	nth = 0;
 	err = cmd_register(argv[0]);
 	if (err)
 		return report(err);
-	nth = fault;
 	argv++;
 	argc--;
 	if (!strcmp(argv[0], "deaf"))
@@ -130,6 +136,11 @@ int cmd_agent(int argc, char **argv)
 	if (!strcmp(argv[0], "manual") && argc > 1)
 		manual_agent(argv[1]);
 	silent = !strcmp(argv[0], "silent");
+	if (!strcmp(argv[0], "faulty")) {
+		faulty = true;
+		argv++;
+		argc--;
+	}
 	if (!strcmp(argv[0], "twice")) {
 		twice = true;
 		argv++;

@@ -91,7 +91,10 @@ node_reset() {
 }
 
 # at_zero NAME: no task is counted, listed or load
-at_zero() { is "$1" "$(field local) $(field guest) $(field away) $(field pending) $(field load) $($nl tasks)" "0 0 0 0 0 "; }
+at_zero() {
+	is "$1" "$($nl get | awk '/^(load|local|guest|away|pending) / { print $1, $2 }' | xargs) $($nl tasks)" \
+		"load 0 local 0 guest 0 away 0 pending 0 "
+}
 # arrivals: all execs the node has counted
 arrivals() { $nl get | awk '/^n\./ { n += $2 } END { print n }'; }
 # storm_begin N -- CMD…: N processes that run CMD again and again; CMD must never fail

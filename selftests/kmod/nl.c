@@ -43,7 +43,7 @@ static int family;
 char error_text[512];
 static bool done;
 int nth;
-#define NTH_NOT_REACHED 100
+bool not_reached;
 /* for the command load */
 static bool quiet;
 static uint32_t last_load;
@@ -268,10 +268,10 @@ struct nl_cb *callbacks(void)
 }
 
 /*
- * The kernel's allocation number @nth from now fails in this thread; 0 ends it.
+ * The kernel's allocation @number from now fails in this thread; 0 ends it.
  * Return: how many were left to go, 0 if it has failed.
  */
-static int fail_nth(int nth)
+static int fail_nth(int number)
 {
 	static int fd = -1;
 	char left[16] = "";
@@ -283,7 +283,7 @@ static int fail_nth(int nth)
 	/* copying counts as well: when it fails here, nothing did before */
 	if (pread(fd, left, sizeof(left) - 1, 0) < 0)
 		left[0] = '1';
-	snprintf(error_text, 16, "%d", nth);
+	snprintf(error_text, 16, "%d", number);
 	while (pwrite(fd, error_text, strlen(error_text), 0) < 0)
 		;
 	return atoi(left);
@@ -309,8 +309,7 @@ static int talk_under_fault(struct nl_msg *msg)
 	fcntl(nl_socket_get_fd(sock), F_SETFL, 0);
 	nlmsg_free(msg);
 	nl_cb_put(cb);
-	if (left)
-		exit(NTH_NOT_REACHED);
+	not_reached = left;
 	snprintf(error_text, sizeof(error_text), "%s", err < 0 ? nl_geterror(err) : "refused");
 	return err < 0 ? err : refused;
 }
@@ -343,7 +342,7 @@ int talk(struct nl_msg *msg)
 
 int report(int err)
 {
-	if (err)
+	if (err && !nth)
 		fprintf(stderr, "%s\n", error_text);
 	return !!err;
 }
@@ -534,21 +533,48 @@ static const struct {
 	{ "load", cmd_load },	  { "register", cmd_try_register },
 };
 
-int main(int argc, char **argv)
+static void __attribute__((noreturn)) usage(void)
+{
+	die("get | load | dump | set | tasks | bypass | verdict | agent | watch | register, or every and one of them");
+}
+
+static int run(int argc, char **argv)
 {
 	size_t i;
 
-	/* nth N COMMAND: exit 100 if the command needs fewer allocations than N */
-	if (argc > 3 && !strcmp(argv[1], "nth")) {
-		nth = atoi(argv[2]);
-		argc -= 2;
-		argv += 2;
-	}
-	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
+	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	usage();
+}
+
+/*
+ * every COMMAND…: again and again; the kernel's first allocation for its request
+ * fails, then the second, … until none is left to fail
+ */
+static int every(int argc, char **argv)
+{
+	char *words[16];
+	int i, refused = 0;
+
+	for (nth = 1; !not_reached; nth++) {
+		/* put_setting() cuts its word */
+		for (i = 0; i < argc && i < 16; i++)
+			words[i] = strdup(argv[i]);
 		open_socket();
-		return commands[i].run(argc - 2, argv + 2);
+		refused += !!run(i, words);
+		nl_socket_free(sock);
 	}
-	die("get | load | dump | set | tasks | bypass | verdict | agent | watch | register, or nth N and one of them");
+	printf("%d faults, %d refused\n", nth - 2, refused);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && !strcmp(argv[1], "every"))
+		return every(argc - 2, argv + 2);
+	if (argc < 2)
+		usage();
+	open_socket();
+	return run(argc - 1, argv + 1);
 }

@@ -3,6 +3,7 @@
 #ifndef NL_H
 #define NL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <netlink/netlink.h>
 
@@ -13,6 +14,8 @@ extern struct nl_sock *sock;
 extern char error_text[512];
 /* the allocation of the kernel that is to fail in each request, 0 for none */
 extern int nth;
+/* it needed fewer */
+extern bool not_reached;
 
 void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...);
 struct nl_cb *callbacks(void);

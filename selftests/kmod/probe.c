@@ -96,15 +96,41 @@ static void __attribute__((noreturn)) end_as(pid_t pid)
 
 static int nth;
 
-/* nth N: the kernel's allocation number N fails in what the next verb is about */
-static char **fail_nth(char **args)
+/*
+ * every VERB…: the rest in a child, again and again; the kernel's first
+ * allocation fails in it, then the second, … until none is left to fail. With
+ * EHS_STRIDE=N steps of 1 to N, by EHS_SEED.
+ */
+static char **every(char **args)
 {
-	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	int failed[256] = { 0 }, status, fd, i, n = 0, step = atoi(getenv("EHS_STRIDE") ?: "0");
+	pid_t pid;
 
-	nth = atoi(args[0]);
-	if (fd < 0 || dup2(fd, NTH_FD) < 0)
-		die("fail-nth");
-	return args + 1;
+	if (step)
+		srandom(atoi(getenv("EHS_SEED") ?: "1"));
+	for (nth = 1;; nth += step ? 1 + random() % step : 1, n++) {
+		pid = fork();
+		if (pid < 0)
+			die("fork");
+		if (!pid) {
+			fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+			if (fd < 0 || dup2(fd, NTH_FD) < 0)
+				die("fail-nth");
+			return args;
+		}
+		if (waitpid(pid, &status, 0) != pid)
+			die("waitpid");
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		if (status == NTH_NOT_REACHED)
+			break;
+		failed[status]++;
+	}
+	printf("%d faults up to %d", n, nth - 1);
+	for (i = 1; i < 256; i++)
+		if (failed[i])
+			printf(", %d ended with %d", failed[i], i);
+	printf("\n");
+	exit(0);
 }
 
 /* From the next system call on. */
@@ -115,10 +141,9 @@ static void arm(void)
 }
 
 /* Ends with 0 if an allocation has failed, however that went, else NTH_NOT_REACHED. */
-static void disarm(const char *what, long err)
+static void disarm(void)
 {
 	char left[16] = "";
-	int saved = errno;
 
 	if (!nth)
 		return;
@@ -127,45 +152,51 @@ static void disarm(const char *what, long err)
 		left[0] = '1';
 	while (pwrite(NTH_FD, "0", 1, 0) < 0)
 		;
-	if (atoi(left))
-		exit(NTH_NOT_REACHED);
-	printf("%s: %s\n", what, err ? strerror(saved) : "done");
-	exit(0);
+	exit(atoi(left) ? NTH_NOT_REACHED : 0);
 }
 
-/* left: the program that an exec under nth starts */
+/* left: the program that an exec under a fault starts */
 static char **left(char **args)
 {
 	nth = 1;
-	disarm("exec", 0);
+	disarm();
 	return args;
 }
 
-/* insmod FILE PARAMETERS, rmmod NAME */
-static char **load(char **args)
+static int load(const char *file)
 {
-	int fd = open(args[0], O_RDONLY | O_CLOEXEC);
-	long err;
+	int fd = open(file, O_RDONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
-		die(args[0]);
+		die(file);
 	arm();
-	err = syscall(SYS_finit_module, fd, args[1], 0);
-	disarm("insmod", err);
-	if (err)
-		die(args[0]);
-	return args + 2;
+	err = syscall(SYS_finit_module, fd, "", 0);
+	close(fd);
+	return err;
 }
 
-static char **unload(char **args)
+/* loading FILE: load the module under a fault, whether it is loaded now or not */
+static char **loading(char **args)
 {
-	long err;
+	syscall(SYS_delete_module, "ehsched", O_NONBLOCK);
+	load(args[0]);
+	disarm();
+	return args + 1;
+}
 
-	arm();
-	err = syscall(SYS_delete_module, args[0], O_NONBLOCK);
-	disarm("rmmod", err);
-	if (err)
+/* removing FILE: remove it; the kernel has no reason to refuse */
+static char **removing(char **args)
+{
+	int number = nth;
+
+	nth = 0;
+	if (load(args[0]) && errno != EEXIST)
 		die(args[0]);
+	nth = number;
+	arm();
+	if (syscall(SYS_delete_module, "ehsched", O_NONBLOCK))
+		die("rmmod");
+	disarm();
 	return args + 1;
 }
 
@@ -201,7 +232,7 @@ static char **new_namespace(char **args)
 			continue;
 		arm();
 		err = unshare(kinds[i].flag);
-		disarm("unshare", err);
+		disarm();
 		if (err)
 			die("unshare");
 	}
@@ -427,8 +458,8 @@ static const struct {
 } verbs[] = {
 	{ "in", in, 1 },	   { "open", open_fd, 2 },
 	{ "nnp", nnp, 0 },	   { "seccomp", seccomp, 0 },
-	{ "nth", fail_nth, 1 },	   { "left", left, 0 },
-	{ "insmod", load, 2 },	   { "rmmod", unload, 1 },
+	{ "every", every, 0 },	   { "left", left, 0 },
+	{ "loading", loading, 1 }, { "removing", removing, 1 },
 	{ "traced", traced, 0 },   { "new", new_namespace, 1 },
 	{ "root", root, 1 },	   { "caps", caps, 1 },
 	{ "fork", fork_rest, 0 },  { "thread", thread, 2 },
@@ -450,7 +481,7 @@ int main(int argc, char **argv)
 			arm();
 			/* a path without execvp(), which gives what cannot be run to the shell */
 			(strchr(args[1], '/') ? execv : execvp)(args[1], args + 1);
-			disarm("exec", -1);
+			disarm();
 			die(args[1]);
 		}
 		for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
