@@ -30,6 +30,7 @@ for ((i = 0; i < rounds; i++)); do
 	# with or without an order to let them go
 	[ "$agent" ] && [ $((RANDOM % 2)) = 0 ] && { kill -KILL $agent; wait $agent 2>/dev/null; }
 	echo N >$intercept
+	[ "$(field pending)" = 0 ] || { not_ok "no request waits after the order"; break; }
 	until_true 60 rmmod ehsched || { not_ok "the module can be removed"; break; }
 	[ -z "$sitter" ] || { kill $sitter $agent; wait $sitter $agent; } 2>/dev/null
 	insmod "$work/ehsched.ko" || { not_ok "the module can be loaded"; break; }
