@@ -96,6 +96,27 @@ static void __attribute__((noreturn)) end_as(pid_t pid)
 
 static int nth;
 
+/* Waits for a child; one that takes a minute is ended, with a line about where it was. */
+static void await_or_show(pid_t pid, int *status)
+{
+	char path[64], where[4096] = "";
+	int fd, i;
+
+	for (i = 0; i < 6000; i++) {
+		if (waitpid(pid, status, WNOHANG))
+			return;
+		usleep(10000);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, where, sizeof(where) - 1) < 0)
+		where[0] = '\0';
+	close(fd);
+	fprintf(stderr, "hung with fault %d:\n%s", nth, where);
+	kill(pid, SIGKILL);
+	waitpid(pid, status, 0);
+}
+
 /*
  * every VERB…: the rest in a child, again and again; the kernel's first
  * allocation fails in it, then the second, … until none is left to fail. With
@@ -118,8 +139,7 @@ static char **every(char **args)
 				die("fail-nth");
 			return args;
 		}
-		if (waitpid(pid, &status, 0) != pid)
-			die("waitpid");
+		await_or_show(pid, &status);
 		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		if (status == NTH_NOT_REACHED)
 			break;
