@@ -45,7 +45,7 @@ storm_begin 1 -- $in threads 4 -- true
 : >"$work/script"
 printf '#!/bin/sh\n' >"$work/script"; chmod +x "$work/script"
 storm_begin 1 -- $in -- "$work/script"
-rounds=$(many 12 100)
+rounds=$(many 8 100)
 before=$(arrivals)
 for ((i = 0; i < rounds; i++)); do
 	# shellcheck disable=SC2086
