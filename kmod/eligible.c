@@ -4,6 +4,7 @@
 #include <linux/binfmts.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/namei.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -50,6 +51,23 @@ static bool ehs_eligible_keeps_files(void)
 	return kept;
 }
 
+/*
+ * Whether the path leads everybody to this very file. A link of /proc does not:
+ * /proc/self/exe is the agent to the agent, and a descriptor's is the only way
+ * to a file in memory or one that was removed.
+ */
+static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
+{
+	struct path path;
+	bool same;
+
+	if (kern_path(bprm->filename, LOOKUP_FOLLOW | LOOKUP_NO_MAGICLINKS, &path))
+		return false;
+	same = d_backing_inode(path.dentry) == file_inode(bprm->file);
+	path_put(&path);
+	return same;
+}
+
 /**
  * ehs_eligible - whether the exec under way may be transferred
  * @bprm: the exec, in its first round
@@ -82,5 +100,8 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 #endif
 	if (!ehs_agent_same_view(agent))
 		return EHS_REASON_NAMESPACE;
+	/* last, as it costs most */
+	if (!ehs_eligible_has_path(bprm))
+		return EHS_REASON_REDIRECT;
 	return EHS_REASON_NONE;
 }

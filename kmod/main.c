@@ -70,3 +70,5 @@ MODULE_AUTHOR("ehsched developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1");
 MODULE_ALIAS_GENL_FAMILY(EHS_FAMILY_NAME);
+/* A format loaded later is asked first: what binfmt_misc takes would not be seen. */
+MODULE_SOFTDEP("pre: binfmt_misc");

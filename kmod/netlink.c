@@ -482,14 +482,14 @@ void ehs_nl_node_notify(struct ehs_node *node)
 	mutex_lock(&ehs_nl_notify_lock);
 	if (!ehs_nl_notify_on || !genl_has_listeners(&ehs_nl_family, node->net, 0))
 		goto unlock;
-	/* out of memory: subscribers get the next change, and may dump */
 	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
-	if (!msg)
-		goto unlock;
-	if (ehs_nl_put_node(msg, node, 0, 0, 0, EHS_CMD_NODE_NTF))
+	if (!msg || ehs_nl_put_node(msg, node, 0, 0, 0, EHS_CMD_NODE_NTF)) {
+		/* as if their buffers were full: they know that they have to look */
 		nlmsg_free(msg);
-	else
-		genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, 0, GFP_KERNEL);
+		genl_set_err(&ehs_nl_family, node->net, 0, 0, -ENOBUFS);
+		goto unlock;
+	}
+	genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, 0, GFP_KERNEL);
 unlock:
 	mutex_unlock(&ehs_nl_notify_lock);
 }

@@ -7,6 +7,7 @@
 
 #include <linux/binfmts.h>
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -46,9 +47,10 @@ static int ehs_place_redirect(struct linux_binprm *bprm, const struct ehs_agent 
 	err = copy_string_kernel(agent->stub, bprm);
 	if (err)
 		goto pop_strings;
+	/* fails with no interpreter at all, which the next format would follow */
 	err = bprm_change_interp(agent->stub, bprm);
 	if (err)
-		goto pop_strings;
+		goto restore_interp;
 	file = open_exec(agent->stub);
 	if (IS_ERR(file)) {
 		err = PTR_ERR(file);
@@ -152,6 +154,7 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 {
 	struct ehs_node *node;
 	enum ehs_kind kind;
+	int err;
 
 	/*
 	 * They differ in the later rounds of one exec: the interpreter of a
@@ -164,7 +167,16 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 	kind = ehs_node_kind(node);
 	if (likely(kind == EHS_KIND_OTHER) || !READ_ONCE(ehs_place_intercept))
 		return -ENOEXEC;
-	return ehs_place_arrival(node, bprm, kind);
+	err = ehs_place_arrival(node, bprm, kind);
+	/*
+	 * For a file of no known format the kernel loads a module and goes
+	 * through its list again: a second round with the interpreter of the
+	 * first. A copy of the name tells them apart. Without memory for it such
+	 * a file is an arrival twice, as it was before.
+	 */
+	if (err == -ENOEXEC && bprm_change_interp(bprm->filename, bprm))
+		bprm->interp = bprm->filename;
+	return err;
 }
 
 static struct linux_binfmt ehs_place_format = {
@@ -200,6 +212,13 @@ MODULE_PARM_DESC(intercept, "look at execs in managed cgroups; N before removing
 
 void ehs_place_init(void)
 {
+	/*
+	 * Not from 1 each time the module is loaded: an agent that outlives it
+	 * may still have a verdict for a number of the last time, and its list
+	 * of placements would show two tasks as one. Milliseconds are ahead of
+	 * the last number as long as fewer execs than that were counted.
+	 */
+	atomic64_set(&ehs_place_cookie, ktime_to_ms(ktime_get_boottime()));
 	insert_binfmt(&ehs_place_format);
 }
 

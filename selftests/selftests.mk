@@ -9,8 +9,17 @@ FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
 FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
-.PHONY: tests fuzz fuzz-cc
-tests: $(UNIT)
+.PHONY: tests fuzz fuzz-cc kmod-tests
+tests: $(UNIT) kmod-tests
+
+# The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub)
+	@touch $(O)/selftests/kmod/made
+$(O)/selftests/kmod/%: selftests/kmod/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
+$(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
+$(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell pkg-config --static --cflags --libs libnl-genl-3.0)
 
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
@@ -62,6 +71,19 @@ check-kernels:
 	packaging/deps build module test kernels
 	$(MAKE) --no-print-directory tools
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
+
+# The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
+# allocation fails in turn too. EHS_SEED=N repeats random choices.
+KERNEL ?= 6.1
+.PHONY: check-stress
+check-stress:
+	packaging/deps build module test $(if $(filter debug kcsan,$(KERNEL)),debug)
+	$(MAKE) --no-print-directory kmod-tests
+	@set -e; build=$(O)/kernel/$(KERNEL); dir=$$(selftests/vm/kernel $(KERNEL)); mkdir -p $$build; \
+	if [ $(KERNEL) = 6.1 ]; then $(MAKE) --no-print-directory module; \
+	else $(MAKE) --no-print-directory module O=$$build KVER=$(KERNEL) KDIR=$$dir/build; fi
+	EHS_BUILD=$(O) selftests/vm/cluster -v --kernel $(KERNEL) --nodes 1 --smp 2 --memory 1024 --timeout 3600 --bare -- \
+		env EHS_LONG=1 $(if $(EHS_SEED),EHS_SEED=$(EHS_SEED)) $(CURDIR)/selftests/kmod/run
 
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)

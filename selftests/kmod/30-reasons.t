@@ -32,7 +32,7 @@ counted namespace "another user namespace" $in new user -- true
 mkdir -p "$work/root" && mount --bind / "$work/root"
 counted namespace "another root folder" $in root "$work/root" -- /bin/true
 umount "$work/root"
-counted redirect "a program known by its descriptor only" $in fexec /bin/true
+counted redirect "a program known by its descriptor only" $in fexec file /bin/true
 counted stub "the stub itself" $in -- "$stub" exit-0 x x
 counted guest "a guest" $probe in $cg/g -- true
 is "another cgroup is not looked at" \

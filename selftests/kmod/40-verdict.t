@@ -65,7 +65,7 @@ is "a waiting task can be killed" "$?" 137
 is "it is counted" "$(counter killed) $(field pending)" "$((before + 1)) 0"
 
 # signals that do not kill do not end the wait
-$nl set limit=700
+$nl set limit=3000
 sh -c "trap '' USR1; echo 0 >$cg/m/cgroup.procs; exec true" &
 pid=$!
 until_true 20 field_is pending 1

@@ -39,6 +39,9 @@ until_true() {
 # file_has FILE PATTERN
 file_has() { grep -qE -- "$2" "$1"; }
 
+# many SHORT LONG: the size of a storm; the long one with EHS_LONG=1, any other with EHS_ROUNDS
+many() { echo "${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo "$1" || echo "$2")}"; }
+
 # field NAME: of the node; a second operand is the file with another output
 field() { $nl get | awk -v n="$1" '$1 == n { print $2 }'; }
 field_is() { [ "$(field "$1")" = "$2" ]; }
@@ -85,6 +88,28 @@ sitter_end() {
 node_reset() {
 	"$nl" set clear && "$nl" set managed="$cg/m" guest="$cg/g" index=tasks weight=1000 \
 		threshold=0 length=0 dwell=0 limit=100
+}
+
+# at_zero NAME: no task is counted, listed or load
+at_zero() {
+	is "$1" "$($nl get | awk '/^(load|local|guest|away|pending) / { print $1, $2 }' | xargs) $($nl tasks)" \
+		"load 0 local 0 guest 0 away 0 pending 0 "
+}
+# arrivals: all execs the node has counted
+arrivals() { $nl get | awk '/^n\./ { n += $2 } END { print n }'; }
+# storm_begin N -- CMD…: N processes that run CMD again and again; CMD must never fail
+storm_begin() {
+	touch "$work/storm"
+	"$probe" storm "$work/storm" "$@" &
+	storms="${storms-} $!"
+}
+# storm_end NAME
+storm_end() {
+	local pid failures=0
+	rm -f "$work/storm"
+	for pid in $storms; do wait "$pid" || failures=$((failures + 1)); done
+	storms=
+	is "$1" $failures 0
 }
 
 # counted REASON NAME COMMAND…: exactly this reason is counted, once, by COMMAND

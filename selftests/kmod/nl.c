@@ -20,6 +20,7 @@
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include "nl.h"
 
 static const char *const reasons[] = {
 	"none",		"not-sender",	"setuid",	"file-caps",	"traced",
@@ -37,17 +38,17 @@ static const char *const states[] = { "receiver", "ok", "sender" };
 static const char *const indexes[] = { "runnable", "tasks", "cpu" };
 static const char *const task_states[] = { "local", "pending", "away", "guest" };
 
-#define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
-
-static struct nl_sock *sock;
+struct nl_sock *sock;
 static int family;
-static char error_text[512];
+char error_text[512];
 static bool done;
+int nth;
+bool not_reached;
 /* for the command load */
 static bool quiet;
 static uint32_t last_load;
 
-static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...)
+void die(const char *format, ...)
 {
 	va_list args;
 
@@ -194,31 +195,6 @@ static void print_task(struct nlattr **tb)
 	       time(NULL) - nla_get_u64(tb[EHS_A_TASK_STARTED]) / 1000000000);
 }
 
-/* Requests not answered yet: they also come in while a verdict is sent. */
-static struct {
-	uint64_t cookies[2048];
-	unsigned int first, next;
-} asked;
-
-static void take_request(struct nlmsghdr *nlh)
-{
-	struct nlattr *tb[EHS_A_PLACE_MAX + 1];
-	uint64_t cookie;
-	int i;
-
-	if (genlmsg_parse(nlh, 0, tb, EHS_A_PLACE_MAX, NULL))
-		die("unreadable request");
-	for (i = EHS_A_PLACE_COOKIE; i <= EHS_A_PLACE_TIME_LIMIT; i++)
-		if (!tb[i])
-			die("a request without attribute %d", i);
-	cookie = nla_get_u64(tb[EHS_A_PLACE_COOKIE]);
-	asked.cookies[asked.next++ % 2048] = cookie;
-	printf("request %" PRIu64 " pid=%u uid=%u path=%s cgroup=%" PRIu64 " load=%u limit=%u\n",
-	       cookie, nla_get_u32(tb[EHS_A_PLACE_PID]), nla_get_u32(tb[EHS_A_PLACE_UID]),
-	       nla_get_string(tb[EHS_A_PLACE_PATH]), nla_get_u64(tb[EHS_A_PLACE_CGROUP_ID]),
-	       nla_get_u32(tb[EHS_A_PLACE_LOAD]), nla_get_u32(tb[EHS_A_PLACE_TIME_LIMIT]));
-}
-
 static int on_message(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *nlh = nlmsg_hdr(msg);
@@ -263,7 +239,7 @@ static void open_socket(void)
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
 }
 
-static struct nl_msg *request(int cmd, int flags)
+struct nl_msg *request(int cmd, int flags)
 {
 	struct nl_msg *msg = nlmsg_alloc_size(16384);
 
@@ -279,7 +255,7 @@ static int any_order(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static struct nl_cb *callbacks(void)
+struct nl_cb *callbacks(void)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 
@@ -291,11 +267,62 @@ static struct nl_cb *callbacks(void)
 	return cb;
 }
 
+/*
+ * The kernel's allocation @number from now fails in this thread; 0 ends it.
+ * Return: how many were left to go, 0 if it has failed.
+ */
+static int fail_nth(int number)
+{
+	static int fd = -1;
+	char left[16] = "";
+
+	if (fd < 0)
+		fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		die("fail-nth: %s", strerror(errno));
+	/* copying counts as well: when it fails here, nothing did before */
+	if (pread(fd, left, sizeof(left) - 1, 0) < 0)
+		left[0] = '1';
+	snprintf(error_text, 16, "%d", number);
+	while (pwrite(fd, error_text, strlen(error_text), 0) < 0)
+		;
+	return atoi(left);
+}
+
 /* Return: 0 or the negative errno of the kernel; error_text then says more. */
-static int talk(struct nl_msg *msg)
+static int talk_under_fault(struct nl_msg *msg)
 {
 	struct nl_cb *cb = callbacks();
+	int refused = 0, err, left;
+
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &refused);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_done, NULL);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_done, NULL);
+	nl_complete_msg(sock, msg);
+	fail_nth(nth);
+	err = nl_send(sock, msg);
+	/* the answer is there by now, or never will be; a dump goes on as it is read */
+	nl_socket_set_nonblocking(sock);
+	for (done = false; err >= 0 && !done && !refused;)
+		err = nl_recvmsgs(sock, cb);
+	left = fail_nth(0);
+	fcntl(nl_socket_get_fd(sock), F_SETFL, 0);
+	nlmsg_free(msg);
+	nl_cb_put(cb);
+	not_reached = left;
+	snprintf(error_text, sizeof(error_text), "%s", err < 0 ? nl_geterror(err) : "refused");
+	return err < 0 ? err : refused;
+}
+
+/* Return: 0 or the negative errno of the kernel; error_text then says more. */
+int talk(struct nl_msg *msg)
+{
+	struct nl_cb *cb;
 	int refused = 0, err;
+
+	if (nth)
+		return talk_under_fault(msg);
+	cb = callbacks();
 
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &refused);
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_done, NULL);
@@ -313,9 +340,9 @@ static int talk(struct nl_msg *msg)
 	return refused;
 }
 
-static int report(int err)
+int report(int err)
 {
-	if (err)
+	if (err && !nth)
 		fprintf(stderr, "%s\n", error_text);
 	return !!err;
 }
@@ -438,8 +465,8 @@ static int cmd_bypass(int argc, char **argv)
 }
 
 /* verdict COOKIE|- VERDICT|- REASON|- TOKEN|- */
-static struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
-			      const char *token)
+struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
+		       const char *token)
 {
 	struct nl_msg *msg = request(EHS_CMD_PLACE_VERDICT, NLM_F_ACK);
 
@@ -465,107 +492,34 @@ static int cmd_verdict(int argc, char **argv)
 	return report(talk(verdict(argv[0], argv[1], argv[2], argv[3])));
 }
 
-static int cmd_register(const char *stub)
-{
-	struct nl_msg *msg = request(EHS_CMD_AGENT_REGISTER, NLM_F_ACK);
-
-	if (strcmp(stub, "-"))
-		nla_put_string(msg, EHS_A_AGENT_STUB, stub);
-	return talk(msg);
-}
-
-static void answer(uint64_t number, char **argv)
-{
-	char cookie[32];
-	int err;
-
-	snprintf(cookie, sizeof(cookie), "%" PRIu64, number);
-	err = talk(verdict(cookie, argv[0], argv[1], argv[2]));
-	printf("answer %s %s\n", cookie, err ? error_text : "accepted");
-	fflush(stdout);
-}
-
-/* Registers and never reads, with a receive buffer for very few requests. */
-static void __attribute__((noreturn)) deaf_agent(void)
-{
-	int small = 1;
-
-	setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	printf("registered %u\n", nl_socket_get_local_port(sock));
-	fflush(stdout);
-	for (;;)
-		pause();
-}
-
-/* agent STUB silent|deaf, or agent STUB [twice] [late MS] VERDICT REASON TOKEN */
-static int cmd_agent(int argc, char **argv)
-{
-	struct nl_cb *cb = callbacks();
-	bool silent, twice = false;
-	int err, late = 0;
-	uint64_t cookie;
-
-	if (argc < 2)
-		die("agent STUB silent|deaf | agent STUB [twice] [late MS] VERDICT REASON TOKEN");
-	err = cmd_register(argv[0]);
-	if (err)
-		return report(err);
-	argv++;
-	argc--;
-	if (!strcmp(argv[0], "deaf"))
-		deaf_agent();
-	silent = !strcmp(argv[0], "silent");
-	if (!strcmp(argv[0], "twice")) {
-		twice = true;
-		argv++;
-		argc--;
-	}
-	if (argc > 1 && !strcmp(argv[0], "late")) {
-		late = atoi(argv[1]);
-		argv += 2;
-		argc -= 2;
-	}
-	if (!silent && argc != 3)
-		die("agent: VERDICT REASON TOKEN are needed");
-	printf("registered %u\n", nl_socket_get_local_port(sock));
-	fflush(stdout);
-	for (;;) {
-		if (asked.first == asked.next || silent) {
-			err = nl_recvmsgs(sock, cb);
-			if (err < 0)
-				die("receive: %s", nl_geterror(err));
-			continue;
-		}
-		cookie = asked.cookies[asked.first++ % 2048];
-		if (late)
-			poll(NULL, 0, late);
-		answer(cookie, argv);
-		if (twice)
-			answer(cookie, argv);
-	}
-}
-
-/* register STUB: only says whether it would be accepted */
-static int cmd_try_register(int argc, char **argv)
-{
-	return report(cmd_register(argc ? argv[0] : "-"));
-}
-
-/* watch: prints notifications until it is killed */
+/*
+ * watch [narrow]: prints notifications until it is killed; when some were lost
+ * it asks how the node is. "narrow" has room for very few.
+ */
 static int cmd_watch(int argc, char **argv)
 {
-	struct nl_cb *cb = callbacks();
 	int group = genl_ctrl_resolve_grp(sock, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
+	struct nl_sock *news = sock;
+	struct nl_cb *cb = callbacks();
+	int err, small = 1;
 
-	(void)argc;
-	(void)argv;
-	if (group < 0 || nl_socket_add_membership(sock, group))
+	if (argc && !strcmp(argv[0], "narrow"))
+		setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	if (group < 0 || nl_socket_add_membership(news, group))
 		die("no group %s", EHS_MCGRP_NODE);
+	/* another one for questions */
+	open_socket();
 	printf("watching\n");
 	fflush(stdout);
-	for (;;)
-		if (nl_recvmsgs(sock, cb) < 0)
-			die("receive failed");
+	for (;;) {
+		err = nl_recvmsgs(news, cb);
+		if (err == -NLE_NOMEM) {
+			printf("overrun\n");
+			talk(request(EHS_CMD_NODE_GET, NLM_F_ACK));
+		} else if (err < 0) {
+			die("receive: %s", nl_geterror(err));
+		}
+	}
 }
 
 static const struct {
@@ -579,15 +533,48 @@ static const struct {
 	{ "load", cmd_load },	  { "register", cmd_try_register },
 };
 
-int main(int argc, char **argv)
+static void __attribute__((noreturn)) usage(void)
+{
+	die("get | load | dump | set | tasks | bypass | verdict | agent | watch | register, or every and one of them");
+}
+
+static int run(int argc, char **argv)
 {
 	size_t i;
 
-	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
+	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	usage();
+}
+
+/*
+ * every COMMAND…: again and again; the kernel's first allocation for its request
+ * fails, then the second, … until none is left to fail
+ */
+static int every(int argc, char **argv)
+{
+	char *words[16];
+	int i, refused = 0;
+
+	for (nth = 1; !not_reached; nth++) {
+		/* put_setting() cuts its word */
+		for (i = 0; i < argc && i < 16; i++)
+			words[i] = strdup(argv[i]);
 		open_socket();
-		return commands[i].run(argc - 2, argv + 2);
+		refused += !!run(i, words);
+		nl_socket_free(sock);
 	}
-	die("get | load | dump | set | tasks | bypass | verdict | agent | watch | register");
+	printf("%d faults, %d refused\n", nth - 2, refused);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && !strcmp(argv[1], "every"))
+		return every(argc - 2, argv + 2);
+	if (argc < 2)
+		usage();
+	open_socket();
+	return run(argc - 1, argv + 1);
 }

@@ -8,13 +8,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -54,6 +57,13 @@ static char **open_fd(char **args)
 	return args + 2;
 }
 
+static char **nnp(char **args)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		die("no_new_privs");
+	return args;
+}
+
 static char **seccomp(char **args)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -78,6 +88,136 @@ static void __attribute__((noreturn)) end_as(pid_t pid)
 		ptrace(PTRACE_CONT, pid, 0, 0);
 	}
 	die("waitpid");
+}
+
+/* The standard input, for programs that a task with more descriptors would not become. */
+#define NTH_FD 0
+#define NTH_NOT_REACHED 100
+
+static int nth;
+
+/* Waits for a child; one that takes a minute is ended, with a line about where it was. */
+static void await_or_show(pid_t pid, int *status)
+{
+	char path[64], where[4096] = "";
+	int fd, i;
+
+	for (i = 0; i < 6000; i++) {
+		if (waitpid(pid, status, WNOHANG))
+			return;
+		usleep(10000);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, where, sizeof(where) - 1) < 0)
+		where[0] = '\0';
+	close(fd);
+	fprintf(stderr, "hung with fault %d:\n%s", nth, where);
+	kill(pid, SIGKILL);
+	waitpid(pid, status, 0);
+}
+
+/*
+ * every VERB…: the rest in a child, again and again; the kernel's first
+ * allocation fails in it, then the second, … until none is left to fail. With
+ * EHS_STRIDE=N steps of 1 to N, by EHS_SEED.
+ */
+static char **every(char **args)
+{
+	int failed[256] = { 0 }, status, fd, i, n = 0, step = atoi(getenv("EHS_STRIDE") ?: "0");
+	pid_t pid;
+
+	if (step)
+		srandom(atoi(getenv("EHS_SEED") ?: "1"));
+	for (nth = 1;; nth += step ? 1 + random() % step : 1, n++) {
+		pid = fork();
+		if (pid < 0)
+			die("fork");
+		if (!pid) {
+			fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+			if (fd < 0 || dup2(fd, NTH_FD) < 0)
+				die("fail-nth");
+			return args;
+		}
+		await_or_show(pid, &status);
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		if (status == NTH_NOT_REACHED)
+			break;
+		failed[status]++;
+	}
+	printf("%d faults up to %d", n, nth - 1);
+	for (i = 1; i < 256; i++)
+		if (failed[i])
+			printf(", %d ended with %d", failed[i], i);
+	printf("\n");
+	exit(0);
+}
+
+/* From the next system call on. */
+static void arm(void)
+{
+	if (nth && dprintf(NTH_FD, "%d", nth) < 0)
+		die("fail-nth");
+}
+
+/* Ends with 0 if an allocation has failed, however that went, else NTH_NOT_REACHED. */
+static void disarm(void)
+{
+	char left[16] = "";
+
+	if (!nth)
+		return;
+	/* copying counts as well: when it fails here, nothing did before */
+	if (pread(NTH_FD, left, sizeof(left) - 1, 0) < 0)
+		left[0] = '1';
+	while (pwrite(NTH_FD, "0", 1, 0) < 0)
+		;
+	exit(atoi(left) ? NTH_NOT_REACHED : 0);
+}
+
+/* left: the program that an exec under a fault starts */
+static char **left(char **args)
+{
+	nth = 1;
+	disarm();
+	return args;
+}
+
+static int load(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		die(file);
+	arm();
+	err = syscall(SYS_finit_module, fd, "", 0);
+	close(fd);
+	return err;
+}
+
+/* loading FILE: load the module under a fault, whether it is loaded now or not */
+static char **loading(char **args)
+{
+	syscall(SYS_delete_module, "ehsched", O_NONBLOCK);
+	load(args[0]);
+	disarm();
+	return args + 1;
+}
+
+/* removing FILE: remove it; the kernel has no reason to refuse */
+static char **removing(char **args)
+{
+	int number = nth;
+
+	nth = 0;
+	if (load(args[0]) && errno != EEXIST)
+		die(args[0]);
+	nth = number;
+	arm();
+	if (syscall(SYS_delete_module, "ehsched", O_NONBLOCK))
+		die("rmmod");
+	disarm();
+	return args + 1;
 }
 
 static char **traced(char **args)
@@ -105,10 +245,17 @@ static char **new_namespace(char **args)
 	};
 	size_t i;
 	pid_t pid;
+	int err;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcmp(args[0], kinds[i].name) && unshare(kinds[i].flag))
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strcmp(args[0], kinds[i].name))
+			continue;
+		arm();
+		err = unshare(kinds[i].flag);
+		disarm();
+		if (err)
 			die("unshare");
+	}
 	if (!strcmp(args[0], "pid")) {
 		pid = fork();
 		if (pid)
@@ -168,15 +315,88 @@ static char **thread(char **args)
 	exit(125);
 }
 
-/* fexec FILE: run it by descriptor */
+static pthread_barrier_t thread_start;
+
+static void *thread_race(void *unused)
+{
+	(void)unused;
+	pthread_barrier_wait(&thread_start);
+	execvp(thread_args[0], thread_args);
+	/* lost: the winner ends this thread, or is about to */
+	while (pause())
+		;
+	return NULL;
+}
+
+/* threads N -- CMD: exec by N threads at once */
+static char **threads(char **args)
+{
+	int i, n = atoi(args[0]);
+	pthread_t id;
+
+	thread_args = args + 2;
+	pthread_barrier_init(&thread_start, NULL, n);
+	for (i = 1; i < n; i++)
+		if (pthread_create(&id, NULL, thread_race, NULL))
+			die("pthread_create");
+	thread_race(NULL);
+	return args;
+}
+
+static char program_path[64];
+
+/* A file in memory with the contents of FILE. */
+static int memory_file(const char *file)
+{
+	int from = open(file, O_RDONLY | O_CLOEXEC), to = memfd_create("probe", MFD_CLOEXEC);
+
+	if (from < 0 || to < 0)
+		die(file);
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	close(from);
+	/* what can be written cannot be run */
+	snprintf(program_path, sizeof(program_path), "/proc/self/fd/%d", to);
+	from = open(program_path, O_RDONLY | O_CLOEXEC);
+	close(to);
+	return from;
+}
+
+/* fexec KIND FILE: run it by a descriptor of a kind: file, o-path, memory; or by that one's path in /proc */
 static char **fexec(char **args)
 {
 	char *empty[] = { NULL };
-	int fd = open(args[0], O_RDONLY | O_CLOEXEC);
+	bool path = !strncmp(args[0], "path-", 5);
+	const char *kind = args[0] + (path ? 5 : 0);
+	int fd;
 
-	if (fd < 0 || syscall(SYS_execveat, fd, "", args, empty, AT_EMPTY_PATH))
+	if (!strcmp(kind, "memory"))
+		fd = memory_file(args[1]);
+	else
+		fd = open(args[1], O_CLOEXEC | (strcmp(kind, "o-path") ? O_RDONLY : O_PATH));
+	snprintf(program_path, sizeof(program_path), "/proc/self/fd/%d", fd);
+	if (path)
+		execve(program_path, args + 1, empty);
+	else
+		syscall(SYS_execveat, fd, "", args + 1, empty, AT_EMPTY_PATH);
+	die(args[1]);
+}
+
+/* writing FILE: be one who writes a program */
+static char **writing(char **args)
+{
+	if (open(args[0], O_WRONLY | O_CLOEXEC) < 0)
 		die(args[0]);
-	return args;
+	return args + 1;
+}
+
+/* seize PID: begin to trace a task; the kernel lets no one do so in the middle of an exec */
+static char **seize(char **args)
+{
+	if (ptrace(PTRACE_SEIZE, atoi(args[0]), 0, 0))
+		die("ptrace");
+	printf("seized\n");
+	return args + 1;
 }
 
 /* fail: exec of what is not there, then the rest */
@@ -256,11 +476,17 @@ static const struct {
 	char **(*run)(char **args);
 	int operands;
 } verbs[] = {
-	{ "in", in, 1 },	 { "open", open_fd, 2 },      { "seccomp", seccomp, 0 },
-	{ "traced", traced, 0 }, { "new", new_namespace, 1 }, { "root", root, 1 },
-	{ "caps", caps, 1 },	 { "fork", fork_rest, 0 },    { "thread", thread, 2 },
-	{ "fexec", fexec, 1 },	 { "fail", fail, 0 },	      { "timed", timed, 0 },
-	{ "busy", busy, 1 },	 { "storm", storm, 4 },
+	{ "in", in, 1 },	   { "open", open_fd, 2 },
+	{ "nnp", nnp, 0 },	   { "seccomp", seccomp, 0 },
+	{ "every", every, 0 },	   { "left", left, 0 },
+	{ "loading", loading, 1 }, { "removing", removing, 1 },
+	{ "traced", traced, 0 },   { "new", new_namespace, 1 },
+	{ "root", root, 1 },	   { "caps", caps, 1 },
+	{ "fork", fork_rest, 0 },  { "thread", thread, 2 },
+	{ "threads", threads, 3 }, { "fexec", fexec, 2 },
+	{ "writing", writing, 1 }, { "seize", seize, 1 },
+	{ "fail", fail, 0 },	   { "timed", timed, 0 },
+	{ "busy", busy, 1 },	   { "storm", storm, 4 },
 };
 
 int main(int argc, char **argv)
@@ -272,7 +498,10 @@ int main(int argc, char **argv)
 		if (!strcmp(args[0], "--")) {
 			if (!args[1])
 				break;
-			execvp(args[1], args + 1);
+			arm();
+			/* a path without execvp(), which gives what cannot be run to the shell */
+			(strchr(args[1], '/') ? execv : execvp)(args[1], args + 1);
+			disarm();
 			die(args[1]);
 		}
 		for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The module is loaded and removed again and again under a storm of forks, execs and namespaces.
+
+[ -d /sys/module/ehsched ] || insmod "$module"
+node_reset
+cp "$module" "$work/ehsched.ko"
+intercept=/sys/module/ehsched/parameters/intercept
+in="$probe in $cg/m"
+storm_begin 2 -- $in -- true
+storm_begin 1 -- $in threads 4 -- true
+storm_begin 1 -- $probe in $cg/g -- true
+storm_begin 1 -- true
+storm_begin 1 -- sh -c 'true & true & wait'
+storm_begin 1 -- $probe new net -- true
+rounds=$(many 6 200)
+busy=0
+for ((i = 0; i < rounds; i++)); do
+	# half of the rounds while requests wait; the time limit must not be what ends them
+	if [ $((RANDOM % 2)) = 0 ]; then
+		sitter $cg/m
+		agent "$stub" silent
+		$nl set limit=10000
+		until_true 60 eval '[ "$(field pending)" -gt 0 ]' || break
+		rmmod ehsched 2>/dev/null && { not_ok "the module is in use while requests wait"; break; }
+		busy=$((busy + 1))
+	else
+		agent=
+		sitter=
+	fi
+	# with or without an order to let them go
+	[ "$agent" ] && [ $((RANDOM % 2)) = 0 ] && { kill -KILL $agent; wait $agent 2>/dev/null; }
+	echo N >$intercept
+	[ "$(field pending)" = 0 ] || { not_ok "no request waits after the order"; break; }
+	until_true 60 rmmod ehsched || { not_ok "the module can be removed"; break; }
+	[ -z "$sitter" ] || { kill $sitter $agent; wait $sitter $agent; } 2>/dev/null
+	insmod "$work/ehsched.ko" || { not_ok "the module can be loaded"; break; }
+	node_reset
+done
+is "loaded and removed $rounds times, $busy of them in use" $i $rounds
+storm_end "no exec failed"
+at_zero "all counts are back at zero"
+until_true 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+is "no namespace is kept" $? 0

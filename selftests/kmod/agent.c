@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* nl agent and register: the agents of the tests, each a character of its own. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <linux/netlink.h>
+#include <linux/ehsched.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include "nl.h"
+
+/* Requests not answered yet: they also come in while a verdict is sent. */
+static struct {
+	uint64_t cookies[2048];
+	unsigned int first, next;
+} asked;
+
+void take_request(struct nlmsghdr *nlh)
+{
+	struct nlattr *tb[EHS_A_PLACE_MAX + 1];
+	uint64_t cookie;
+	int i;
+
+	if (genlmsg_parse(nlh, 0, tb, EHS_A_PLACE_MAX, NULL))
+		die("unreadable request");
+	for (i = EHS_A_PLACE_COOKIE; i <= EHS_A_PLACE_TIME_LIMIT; i++)
+		if (!tb[i])
+			die("a request without attribute %d", i);
+	cookie = nla_get_u64(tb[EHS_A_PLACE_COOKIE]);
+	asked.cookies[asked.next++ % 2048] = cookie;
+	printf("request %" PRIu64 " pid=%u uid=%u path=%s cgroup=%" PRIu64 " load=%u limit=%u\n",
+	       cookie, nla_get_u32(tb[EHS_A_PLACE_PID]), nla_get_u32(tb[EHS_A_PLACE_UID]),
+	       nla_get_string(tb[EHS_A_PLACE_PATH]), nla_get_u64(tb[EHS_A_PLACE_CGROUP_ID]),
+	       nla_get_u32(tb[EHS_A_PLACE_LOAD]), nla_get_u32(tb[EHS_A_PLACE_TIME_LIMIT]));
+}
+
+static int cmd_register(const char *stub)
+{
+	struct nl_msg *msg = request(EHS_CMD_AGENT_REGISTER, NLM_F_ACK);
+
+	if (strcmp(stub, "-"))
+		nla_put_string(msg, EHS_A_AGENT_STUB, stub);
+	return talk(msg);
+}
+
+/* In each verdict one more allocation of the kernel works, and the next one fails. */
+static bool faulty;
+
+static void answer(uint64_t number, char **argv)
+{
+	char cookie[32];
+	int err;
+
+	snprintf(cookie, sizeof(cookie), "%" PRIu64, number);
+	if (faulty)
+		nth++;
+	err = talk(verdict(cookie, argv[0], argv[1], argv[2]));
+	if (faulty && not_reached) {
+		printf("%d faults\n", nth - 1);
+		faulty = false;
+		nth = 0;
+	}
+	printf("answer %s %s\n", cookie, err ? error_text : "accepted");
+	fflush(stdout);
+}
+
+/* Registers and never reads, with a receive buffer for very few requests. */
+static void __attribute__((noreturn)) deaf_agent(void)
+{
+	int small = 1;
+
+	setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	printf("registered %u\n", nl_socket_get_local_port(sock));
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+/*
+ * Gives the verdicts that come as lines "COOKIE VERDICT REASON TOKEN" through a
+ * fifo, whether somebody waits for them or not.
+ */
+static void __attribute__((noreturn)) manual_agent(const char *fifo)
+{
+	struct pollfd polled[2] = { { .fd = nl_socket_get_fd(sock), .events = POLLIN } };
+	struct nl_cb *cb = callbacks();
+	char line[256], *words[4];
+	/* for writing too, so that it has no end */
+	FILE *orders = fopen(fifo, "r+");
+	int i;
+
+	if (!orders)
+		die("%s: %s", fifo, strerror(errno));
+	/* not more than a line, or poll would not know of the next */
+	setvbuf(orders, NULL, _IONBF, 0);
+	polled[1] = (struct pollfd){ .fd = fileno(orders), .events = POLLIN };
+	printf("registered %u\n", nl_socket_get_local_port(sock));
+	fflush(stdout);
+	for (;;) {
+		poll(polled, 2, -1);
+		if (polled[0].revents && nl_recvmsgs(sock, cb) < 0)
+			die("receive failed");
+		if (!polled[1].revents || !fgets(line, sizeof(line), orders))
+			continue;
+		for (i = 0; i < 4; i++)
+			words[i] = strtok(i ? NULL : line, " \n");
+		if (!words[3])
+			die("COOKIE VERDICT REASON TOKEN");
+		answer(strtoull(words[0], NULL, 0), words + 1);
+	}
+}
+
+/* agent STUB silent|deaf, agent STUB manual FIFO, or agent STUB [faulty] [twice] [late MS] VERDICT REASON TOKEN */
+int cmd_agent(int argc, char **argv)
+{
+	struct nl_cb *cb = callbacks();
+	bool silent, twice = false;
+	int err, late = 0;
+	uint64_t cookie;
+
+	if (argc < 2)
+		die("agent STUB silent|deaf|manual FIFO | agent STUB [twice] [late MS] VERDICT REASON TOKEN");
+	err = cmd_register(argv[0]);
+	if (err)
+		return report(err);
+	argv++;
+	argc--;
+	if (!strcmp(argv[0], "deaf"))
+		deaf_agent();
+	if (!strcmp(argv[0], "manual") && argc > 1)
+		manual_agent(argv[1]);
+	silent = !strcmp(argv[0], "silent");
+	if (!strcmp(argv[0], "faulty")) {
+		faulty = true;
+		argv++;
+		argc--;
+	}
+	if (!strcmp(argv[0], "twice")) {
+		twice = true;
+		argv++;
+		argc--;
+	}
+	if (argc > 1 && !strcmp(argv[0], "late")) {
+		late = atoi(argv[1]);
+		argv += 2;
+		argc -= 2;
+	}
+	if (!silent && argc != 3)
+		die("agent: VERDICT REASON TOKEN are needed");
+	printf("registered %u\n", nl_socket_get_local_port(sock));
+	fflush(stdout);
+	for (;;) {
+		if (asked.first == asked.next || silent) {
+			err = nl_recvmsgs(sock, cb);
+			if (err < 0)
+				die("receive: %s", nl_geterror(err));
+			continue;
+		}
+		cookie = asked.cookies[asked.first++ % 2048];
+		if (late)
+			poll(NULL, 0, late);
+		answer(cookie, argv);
+		if (twice)
+			answer(cookie, argv);
+	}
+}
+
+/* register STUB: only says whether it would be accepted */
+int cmd_try_register(int argc, char **argv)
+{
+	return report(cmd_register(argc ? argv[0] : "-"));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the program nl share: one socket, and talking over it. */
+#ifndef NL_H
+#define NL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <netlink/netlink.h>
+
+#define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
+
+extern struct nl_sock *sock;
+/* "ERRNO: text" of the last refusal */
+extern char error_text[512];
+/* the allocation of the kernel that is to fail in each request, 0 for none */
+extern int nth;
+/* it needed fewer */
+extern bool not_reached;
+
+void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...);
+struct nl_cb *callbacks(void);
+struct nl_msg *request(int cmd, int flags);
+int talk(struct nl_msg *msg);
+int report(int err);
+struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
+		       const char *token);
+
+/* agent.c */
+void take_request(struct nlmsghdr *nlh);
+int cmd_agent(int argc, char **argv);
+int cmd_try_register(int argc, char **argv);
+
+#endif /* NL_H */
