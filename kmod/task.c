@@ -269,7 +269,7 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 		goto unlock;
 	}
 	spin_lock(&ehs_task_lock);
-	task = ehs_task_find(task_tgid(other));
+	task = ehs_task_find_here(task_tgid(other), node);
 	err = 0;
 	if (!task) {
 		task = spare;
