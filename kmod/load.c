@@ -3,7 +3,8 @@
  * Load of a node, in thousandths of a task, by one of three indexes:
  *
  * runnable  threads of the node that run or wait for a processor, sampled every
- *           EHS_LOAD_SAMPLE_MS and smoothed; the owner's own work counts
+ *           EHS_LOAD_SAMPLE_MS, less often on a host with many threads, and
+ *           smoothed; the owner's own work counts
  * cpu       busy processors of the host, sampled and smoothed likewise
  *           (paper 1's utilisation times processors)
  * tasks     live managed and guest tasks times a weight, exact at once (paper 4)
@@ -25,27 +26,41 @@
 #include "state.h"
 #include "task.h"
 
-#define EHS_LOAD_SAMPLE_MS 20
-/* A sample's weight is 1/4: a step is followed to 95 % in 11 samples, 220 ms. */
-#define EHS_LOAD_SHIFT 2
+/*
+ * A sample costs some ten thousand instructions even on a host without tasks: a
+ * timer, a worker, the way out of idling and back. So not too many of them.
+ */
+#define EHS_LOAD_SAMPLE_MS 32
+/* A sample's weight is 3/8: a step is followed to 94 % in 6 samples, 192 ms. */
+#define EHS_LOAD_WEIGHT 3
+#define EHS_LOAD_SHIFT 3
 /* Fraction bits of the smoothed value, so that it really gets to its goal. */
 #define EHS_LOAD_FRACTION 10
 #define EHS_LOAD_TASK (1000LL << EHS_LOAD_FRACTION)
 /* Samples after which nothing is left of a whole task. */
 #define EHS_LOAD_FADED 64
 /* A late sample stands for as many as it is late, up to this. */
-#define EHS_LOAD_LATE 16
+#define EHS_LOAD_LATE 10
+/*
+ * The walk over all threads takes at most this part of a processor's time, by
+ * the clock: on a host with so many threads that it would take more, samples
+ * are further apart, and each stands for several.
+ */
+#define EHS_LOAD_WALK_PART 200
 
 /* One sampler for all nodes, as it must look at every thread anyway. */
 static struct {
 	struct mutex lock; /* held over a sample, which does not sleep but is long */
 	struct delayed_work work;
 	bool awake;
-	u32 tick; /* samples so far; read under any node's lock too */
+	u32 tick; /* samples so far, and FADED; read under any node's lock too */
 	u64 at_ns;
 	u64 busy_ns;
+	u64 walk_ns[2]; /* how long the last two walks took */
 } ehs_sampler = {
 	.lock = __MUTEX_INITIALIZER(ehs_sampler.lock),
+	/* so that a new node's last sample was long ago */
+	.tick = EHS_LOAD_FADED,
 };
 
 /**
@@ -92,7 +107,7 @@ void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 	if (samples >= EHS_LOAD_FADED)
 		return;
 	while (samples--)
-		left -= left >> EHS_LOAD_SHIFT;
+		left -= left * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
 	node->smoothed = max(node->smoothed - left, 0LL);
 }
 
@@ -119,7 +134,9 @@ static u64 ehs_load_busy_ns(void)
 static void ehs_load_count_runnable(void)
 {
 	struct task_struct *process, *thread;
+	u64 start = ktime_get_ns();
 
+	lockdep_assert_held(&ehs_sampler.lock);
 	rcu_read_lock();
 	for_each_process_thread(process, thread) {
 		if (READ_ONCE(thread->__state) != TASK_RUNNING || thread->flags & PF_KTHREAD ||
@@ -132,66 +149,123 @@ static void ehs_load_count_runnable(void)
 		task_unlock(thread);
 	}
 	rcu_read_unlock();
+	ehs_sampler.walk_ns[1] = ehs_sampler.walk_ns[0];
+	ehs_sampler.walk_ns[0] = ktime_get_ns() - start;
 }
 
+/* The index tasks is exact without samples. */
 static bool ehs_load_wanted(const struct ehs_node *node)
 {
-	return rcu_access_pointer(node->cgroups) || rcu_access_pointer(node->agent) ||
-	       time_before(jiffies, READ_ONCE(node->read_at) + EHS_LOAD_READ_JIFFIES);
+	return READ_ONCE(node->set.index) != EHS_INDEX_TASKS &&
+	       (rcu_access_pointer(node->cgroups) || rcu_access_pointer(node->agent) ||
+		time_before(jiffies, READ_ONCE(node->read_at) + EHS_LOAD_READ_JIFFIES));
 }
 
-/*
- * Takes a sample into every node's smoothed value; as the value itself if
- * @fresh, for all nodes or for @only.
- * Return: whether a node needs the next one.
- */
-static bool ehs_load_sample(bool fresh, const struct ehs_node *only)
+/* Whether a node needs samples, and in *walk whether one does that counts threads. */
+static bool ehs_load_any_wanted(bool *walk)
 {
-	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns(), cpu_load;
+	const struct ehs_node *node;
+	bool any = false;
+
+	*walk = false;
+	spin_lock(&ehs_nodes_lock);
+	list_for_each_entry(node, &ehs_nodes, list) {
+		if (!ehs_load_wanted(node))
+			continue;
+		any = true;
+		*walk |= READ_ONCE(node->set.index) == EHS_INDEX_RUNNABLE;
+	}
+	spin_unlock(&ehs_nodes_lock);
+	return any;
+}
+
+/* What the smoothed value says is of another time, or of another index. */
+static bool ehs_load_stale(const struct ehs_node *node)
+{
+	lockdep_assert_held(&ehs_sampler.lock);
+	return ehs_sampler.tick - node->sampled > EHS_LOAD_LATE;
+}
+
+/* Return: how many samples the time since the last one makes; in *cpu_load the busy processors. */
+static unsigned int ehs_load_elapse(u64 *cpu_load)
+{
+	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns();
 	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1);
-	unsigned int steps, i;
-	struct ehs_node *node;
-	bool wanted = false;
-	s64 target;
+	unsigned int steps;
 
 	lockdep_assert_held(&ehs_sampler.lock);
 	/* processors that went offline take their time with them */
-	cpu_load = busy > ehs_sampler.busy_ns ? (busy - ehs_sampler.busy_ns) * 1000 : 0;
-	cpu_load = min_t(u64, div64_u64(cpu_load, elapsed), num_online_cpus() * 1000);
-	steps = div64_u64(elapsed + EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC / 2,
-			  EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC);
-	steps = min_t(unsigned int, steps, EHS_LOAD_LATE);
+	*cpu_load = busy > ehs_sampler.busy_ns ? (busy - ehs_sampler.busy_ns) * 1000 : 0;
+	*cpu_load = min_t(u64, div64_u64(*cpu_load, elapsed), num_online_cpus() * 1000);
+	steps = min_t(u64, EHS_LOAD_FADED,
+		      div64_u64(elapsed + EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC / 2,
+				EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC));
+	/* the time between samples out of turn is not to get lost */
+	if (steps) {
+		ehs_sampler.at_ns = now;
+		ehs_sampler.busy_ns = busy;
+		WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + steps);
+	}
+	return steps;
+}
 
-	ehs_load_count_runnable();
+/* Takes a sample into the smoothed values that are wanted; as the value where that is stale. */
+static void ehs_load_sample(bool walk)
+{
+	struct ehs_node *node;
+	unsigned int steps, i;
+	u64 cpu_load;
+	s64 target;
 
-	ehs_sampler.at_ns = now;
-	ehs_sampler.busy_ns = busy;
-	WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + steps);
-
+	lockdep_assert_held(&ehs_sampler.lock);
+	steps = ehs_load_elapse(&cpu_load);
+	if (walk)
+		ehs_load_count_runnable();
 	spin_lock(&ehs_nodes_lock);
 	list_for_each_entry(node, &ehs_nodes, list) {
-		spin_lock(&node->lock);
-		target = node->set.index == EHS_INDEX_CPU ? cpu_load : node->runnable * 1000ULL;
-		target <<= EHS_LOAD_FRACTION;
+		target = node->runnable * 1000ULL;
 		node->runnable = 0;
-		if (fresh && (!only || only == node))
+		if (!ehs_load_wanted(node))
+			continue;
+		spin_lock(&node->lock);
+		if (node->set.index == EHS_INDEX_CPU)
+			target = cpu_load;
+		target <<= EHS_LOAD_FRACTION;
+		if (ehs_load_stale(node))
 			node->smoothed = target;
 		for (i = 0; i < steps; i++)
-			node->smoothed += (target - node->smoothed) >> EHS_LOAD_SHIFT;
+			node->smoothed +=
+				(target - node->smoothed) * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
+		node->sampled = ehs_sampler.tick;
 		ehs_state_update(node);
-		wanted |= ehs_load_wanted(node);
 		spin_unlock(&node->lock);
 	}
 	spin_unlock(&ehs_nodes_lock);
-	return wanted;
+}
+
+/* Of two walks the shorter one counts, as the other may have been interrupted. */
+static void ehs_load_sample_later(bool walk)
+{
+	u64 walk_ns = walk ? min(ehs_sampler.walk_ns[0], ehs_sampler.walk_ns[1]) : 0;
+	unsigned int ms;
+
+	lockdep_assert_held(&ehs_sampler.lock);
+	ms = clamp_t(u64, div_u64(walk_ns * EHS_LOAD_WALK_PART, NSEC_PER_MSEC), EHS_LOAD_SAMPLE_MS,
+		     EHS_LOAD_SAMPLE_MS * EHS_LOAD_LATE);
+	/* one less, as a timer first waits for the end of the jiffy under way */
+	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(msecs_to_jiffies(ms), 2UL) - 1);
 }
 
 static void ehs_load_work(struct work_struct *work)
 {
+	bool walk;
+
 	mutex_lock(&ehs_sampler.lock);
-	ehs_sampler.awake = ehs_load_sample(false, NULL);
-	if (ehs_sampler.awake)
-		queue_delayed_work(ehs_wq, &ehs_sampler.work, msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
+	ehs_sampler.awake = ehs_load_any_wanted(&walk);
+	if (ehs_sampler.awake) {
+		ehs_load_sample(walk);
+		ehs_load_sample_later(walk);
+	}
 	mutex_unlock(&ehs_sampler.lock);
 }
 
@@ -200,19 +274,27 @@ static void ehs_load_work(struct work_struct *work)
  * @node: node
  * @resample: its load index has changed, so forget the smoothed value
  *
- * Starts the sampler if it sleeps, with a sample for all nodes as what they
- * have is old. Sleeps.
+ * Takes a sample at once if what the node has is stale, and starts the sampler
+ * if it sleeps. Sleeps.
  */
 void ehs_load_wake(struct ehs_node *node, bool resample)
 {
+	bool walk;
+
 	mutex_lock(&ehs_sampler.lock);
 	WRITE_ONCE(node->read_at, jiffies);
-	if (!ehs_sampler.awake || resample)
-		ehs_load_sample(true, ehs_sampler.awake ? node : NULL);
-	if (!ehs_sampler.awake) {
-		ehs_sampler.awake = true;
-		queue_delayed_work(ehs_wq, &ehs_sampler.work, msecs_to_jiffies(EHS_LOAD_SAMPLE_MS));
-	}
+	if (!ehs_load_wanted(node))
+		goto unlock;
+	if (resample)
+		node->sampled = ehs_sampler.tick - EHS_LOAD_FADED;
+	if (ehs_sampler.awake && !ehs_load_stale(node))
+		goto unlock;
+	ehs_load_any_wanted(&walk);
+	ehs_load_sample(walk);
+	if (!ehs_sampler.awake)
+		ehs_load_sample_later(walk);
+	ehs_sampler.awake = true;
+unlock:
 	mutex_unlock(&ehs_sampler.lock);
 }
 

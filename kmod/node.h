@@ -78,6 +78,7 @@ struct ehs_told {
  * @nr_requests: how many
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
  * @runnable: runnable threads seen by the walk under way; the sampler's own
+ * @sampled: the sampler's tick at the last sample of @smoothed; the sampler's own
  * @low: raw load is below T-α
  * @low_since: jiffies when it became so
  * @read_at: jiffies when the load was last asked for; keeps the sampler awake
@@ -103,6 +104,7 @@ struct ehs_node {
 	u32 nr_requests;
 	s64 smoothed;
 	u32 runnable;
+	u32 sampled;
 	bool low;
 	unsigned long low_since;
 	unsigned long read_at;

@@ -246,7 +246,8 @@ static int ehs_task_insert_other(struct ehs_task *task, struct ehs_node *node,
  * @pid: the task's process id
  * @extack: for the text of a refusal
  *
- * Return: 0, -ESRCH if there is no such task in the node, -ENOMEM.
+ * Return: 0, -ESRCH if there is no such task in the node, -EINVAL for a kernel
+ * thread, -ENOMEM.
  */
 int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack)
 {
@@ -266,6 +267,12 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 	}
 	if (!here) {
 		NL_SET_ERR_MSG(extack, "no such task in this network namespace");
+		goto unlock;
+	}
+	/* it has no exec to come, and its record would be counted for good */
+	if (other->flags & PF_KTHREAD) {
+		NL_SET_ERR_MSG(extack, "a kernel thread calls no exec");
+		err = -EINVAL;
 		goto unlock;
 	}
 	spin_lock(&ehs_task_lock);

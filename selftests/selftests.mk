@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# tests: the programs of selftests/unit (cmocka), picked up by name; fuzz: each parser's libFuzzer target for a short time;
-# lint: what checkers of kernel and user space find.
+# tests: the programs of selftests/unit (cmocka), picked up by name, and what runs in guests; fuzz: each parser's libFuzzer target
+# for a short time; fuzz-netlink: the module's family, in a guest; lint: what checkers of kernel and user space find.
 
 UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
@@ -9,8 +9,8 @@ FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
 FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
-.PHONY: tests fuzz fuzz-cc kmod-tests
-tests: $(UNIT) kmod-tests
+.PHONY: tests fuzz fuzz-cc fuzz-netlink kmod-tests
+tests: $(UNIT) kmod-tests $(O)/selftests/fuzz/netlink/fuzz
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
 kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub)
@@ -95,6 +95,33 @@ fuzz: fuzz-cc $(FUZZ)
 		$$program -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=$$found- \
 			$$found $$(ls -d selftests/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
 	done
+
+# The netlink fuzzer's grammar is the specification.
+$(O)/selftests/fuzz/netlink/grammar.c: selftests/fuzz/netlink/grammar.py selftests/kmod/spec.py uapi/ehsched.yaml
+	@mkdir -p $(@D)
+	/usr/bin/python3 $< c uapi/ehsched.yaml >$@
+
+$(O)/selftests/fuzz/netlink/grammar.o: $(O)/selftests/fuzz/netlink/grammar.c
+	$(CC) $(BASE) -Iselftests/fuzz/netlink $(CFLAGS) -c -o $@ $<
+
+$(O)/selftests/fuzz/netlink/fuzz: $(call objects,$(wildcard selftests/fuzz/netlink/*.c)) $(O)/selftests/fuzz/netlink/grammar.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libnl-genl-3.0)
+
+# The description for syzkaller, kept where it is found; a test compares.
+selftests/fuzz/ehsched.txt: selftests/fuzz/netlink/grammar.py selftests/kmod/spec.py uapi/ehsched.yaml
+	/usr/bin/python3 $< syzkaller uapi/ehsched.yaml >$@
+
+# KERNEL=debug FUZZ_SECONDS=600 EHS_SEED=N to choose; selftests/fuzz/netlink/README.md
+fuzz-netlink: FUZZ_SECONDS = 600
+fuzz-netlink:
+	packaging/deps build module test $(if $(filter debug kcsan,$(KERNEL)),debug)
+	$(MAKE) --no-print-directory module kmod-tests $(O)/selftests/fuzz/netlink/fuzz
+	@set -e; case $(KERNEL) in debug|kcsan) \
+		dir=$$(selftests/vm/kernel $(KERNEL)); \
+		mkdir -p $(O)/kernel/$(KERNEL); \
+		$(MAKE) --no-print-directory module O=$(O)/kernel/$(KERNEL) KVER=$(KERNEL) KDIR=$$dir/build KCFLAGS=-g ;; \
+	esac
+	O=$(O) KERNEL=$(KERNEL) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/netlink/run
 
 .PHONY: lint
 lint:

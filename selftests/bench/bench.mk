@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-BENCH := $(addprefix $(O)/selftests/bench/,spawn manage probe true)
+BENCH := $(addprefix $(O)/selftests/bench/,spawn manage follow netns spin probe true crowd)
 
-$(O)/selftests/bench/spawn: selftests/bench/spawn.c
+$(O)/selftests/bench/spawn $(O)/selftests/bench/netns $(O)/selftests/bench/spin: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -o $@ $<
 
-$(O)/selftests/bench/manage: selftests/bench/manage.c
+$(O)/selftests/bench/manage $(O)/selftests/bench/follow: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -o $@ $< $(shell pkg-config --libs libnl-genl-3.0)
 
@@ -14,11 +14,11 @@ $(O)/selftests/bench/probe: selftests/cluster/probe.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
-$(O)/selftests/bench/true: selftests/bench/true.c
+$(O)/selftests/bench/true $(O)/selftests/bench/crowd: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
-# BENCH_PARTS="exec-cost cluster native sim" to choose
+# BENCH_PARTS="exec-cost kmod cluster native sim" to choose
 bench:
 	packaging/deps build module bench
 	$(MAKE) --no-print-directory all $(BENCH)

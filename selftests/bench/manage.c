@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* manage FOLDER: makes a cgroup the managed cgroup of this node, as the agent does. */
+/*
+ * manage FOLDER [INDEX]: makes a cgroup the managed cgroup of this node, as the agent does, and sets the load index;
+ * manage -: the node manages nothing.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,18 +11,29 @@
 #include <netlink/genl/genl.h>
 #include <linux/ehsched.h>
 
+static const char *const indexes[] = { "runnable", "tasks", "cpu" };
+
+static int index_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes); i++)
+		if (!strcmp(indexes[i], name))
+			return i;
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
 	struct nl_sock *sk = nl_socket_alloc();
 	struct nl_msg *msg = nlmsg_alloc();
-	int family, fd, err;
+	int family, fd = -1, err, load_index = argc > 2 ? index_of(argv[2]) : 0;
 
-	if (argc != 2 || !sk || !msg) {
-		fprintf(stderr, "usage: manage FOLDER\n");
+	if (argc < 2 || argc > 3 || load_index < 0 || !sk || !msg) {
+		fprintf(stderr, "usage: manage FOLDER [runnable|tasks|cpu] | manage -\n");
 		return 2;
 	}
-	fd = open(argv[1], O_RDONLY | O_DIRECTORY);
-	if (fd < 0) {
+	if (strcmp(argv[1], "-"))
+		fd = open(argv[1], O_RDONLY | O_DIRECTORY);
+	if (fd < 0 && strcmp(argv[1], "-")) {
 		fprintf(stderr, "manage: %s: %s\n", argv[1], strerror(errno));
 		return 1;
 	}
@@ -30,7 +44,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	genlmsg_put(msg, 0, 0, family, 0, 0, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
-	nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, fd);
+	if (fd >= 0)
+		nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, fd);
+	else
+		nla_put_flag(msg, EHS_A_NODE_CLEAR_CGROUPS);
+	nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, load_index);
 	/* Never a sender: what a placement that stays at home costs. */
 	nla_put_u32(msg, EHS_A_NODE_THRESHOLD, EHS_MAX_LOAD);
 	err = nl_send_sync(sk, msg);

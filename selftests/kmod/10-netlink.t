@@ -71,6 +71,7 @@ refused "a stub that is a folder" EACCES "not an executable file" "$nl" register
 refused "a path too long" EINVAL "failed policy validation" "$nl" register "/$(printf '%05000d' 0)"
 refused "a bypass without pid" EINVAL "pid is missing" "$nl" bypass
 refused "a bypass of nobody" ESRCH "no such task" "$nl" bypass 4194303
+refused "a bypass of a kernel thread" EINVAL "calls no exec" "$nl" bypass 2
 refused "a verdict from no agent" EPERM "only the socket registered" "$nl" verdict 1 local - -
 refused "a verdict without cookie" EINVAL "is missing" "$nl" verdict - local - -
 refused "a verdict without verdict" EINVAL "is missing" "$nl" verdict 1 - - -

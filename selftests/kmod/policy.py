@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-import yaml
+from spec import attribute_set, entries, limits, load, request, upper
 
 NETLINK_GENERIC, GENL_ID_CTRL = 16, 16
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
@@ -90,37 +90,11 @@ def policies(name):
     return {c: [tables.get(i, {}) for i in modes.values()] for c, modes in ops.items()}
 
 
-def constant(spec, value):
-    for definition in spec["definitions"]:
-        if definition["name"] == value:
-            return definition["value"]
-    return value
-
-
-def expected(spec, attr):
-    """What the kernel's policy of an attribute has to say."""
-    checks = {k: constant(spec, v) for k, v in attr.get("checks", {}).items()}
-    for definition in spec["definitions"]:
-        if definition["name"] == attr.get("enum"):
-            checks["max"] = len(definition["entries"]) - 1
-    want = {"type": attr["type"]}
-    if attr["type"] in ("u32", "u64"):
-        want["min"] = checks.get("min", 0)
-        want["max"] = checks.get("max", (1 << int(attr["type"][1:])) - 1)
-    if attr["type"] == "string":
-        want["max-len"] = checks["max-len"]
-    return want
-
-
 def found(fields):
     names = {4: "min", 5: "max", 7: "max-len"}
     have = {names[f]: v for f, v in fields.items() if f in names}
     have["type"] = TYPES.get(fields[1], fields[1])
     return have
-
-
-def upper(name):
-    return name.upper().replace("-", "_")
 
 
 def check_header(spec, text):
@@ -138,8 +112,7 @@ def check_header(spec, text):
             if not define or int(define[1]) != definition["value"]:
                 differ(f"header: constant {definition['name']}")
         else:
-            entries = [e if isinstance(e, str) else e["name"] for e in definition["entries"]]
-            compare(definition["name"], [upper(definition["name-prefix"] + e) for e in entries])
+            compare(definition["name"], [upper(definition["name-prefix"] + e) for e in entries(definition)])
     for attr_set in spec["attribute-sets"]:
         compare(attr_set["name"], [f"EHS_A_{upper(attr_set['name'])}_{upper(a['name'])}"
                                    for a in attr_set["attributes"]])
@@ -160,10 +133,8 @@ def check_operation(spec, op, command, flags, running):
             differ(f"{op['name']}: {key} in only one of specification and family")
     if ("uns-admin-perm" in op.get("flags", [])) != bool(have & UNS_ADMIN_PERM):
         differ(f"{op['name']}: rights differ")
-    attr_set = next(s for s in spec["attribute-sets"] if s["name"] == op["attribute-set"])
-    wanted = op.get("do", {}).get("request", {}).get("attributes", [])
-    want = {i: expected(spec, a) for i, a in enumerate(attr_set["attributes"], 1)
-            if a["name"] in wanted}
+    want = {i: limits(spec, a) for i, a in enumerate(attribute_set(spec, op["attribute-set"])["attributes"], 1)
+            if a["name"] in request(op)}
     tables = running.get(command, [])
     if want and not tables:
         differ(f"{op['name']}: the running family shows no policy")
@@ -175,8 +146,7 @@ def check_operation(spec, op, command, flags, running):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        spec = yaml.safe_load(file)
+    spec = load(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         check_header(spec, file.read())
     flags, groups = family(spec["name"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The header and lib/reason.c say what uapi/ehsched.yaml says: names, order, numbers. Prints TAP."""
+"""The header, lib/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names, order, numbers. Prints TAP."""
 import os
 import re
 import subprocess
@@ -81,5 +81,16 @@ reason = next(d for d in spec["definitions"] if d["name"] == "reason")
 listed = subprocess.run([f"{build}/selftests/unit/test_reason", "--list"], check=True,
                         capture_output=True, text=True).stdout.split()
 check("names of lib/reason.c", names(reason["entries"]), listed)
+
+with open(f"{top}/selftests/fuzz/ehsched.txt", encoding="utf-8") as f:
+    syzkaller = f.read()
+check("syzkaller: each command can be sent", sorted(commands),
+      sorted(re.findall(r"^sendmsg\$(EHS_CMD_\w+)\(", syzkaller, flags=re.M)))
+check("syzkaller: each attribute is named once",
+      sorted(upper(f"ehs-a-{s['name']}-", n) for s in spec["attribute-sets"] for n in names(s["attributes"])),
+      sorted(re.findall(r"\bnl(?:attr|nest)\[(EHS_A_\w+),", syzkaller)))
+made = subprocess.run([sys.executable, f"{top}/selftests/fuzz/netlink/grammar.py", "syzkaller", f"{top}/uapi/ehsched.yaml"],
+                      check=True, capture_output=True, text=True).stdout
+check("syzkaller: the description is the generated one (make selftests/fuzz/ehsched.txt)", made, syzkaller)
 print(f"1..{count}")
 sys.exit(failed > 0)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Messages to the family: by the grammar, and off it. */
+#ifndef FUZZ_MESSAGE_H
+#define FUZZ_MESSAGE_H
+
+#include <stdint.h>
+
+#include "scene.h"
+#include "tape.h"
+
+/* One datagram of one or more messages, most of them nearly right, through a random socket. */
+void message_send_random(struct scene *scene, struct tape *tape);
+/* Asks the controller for the policies of the family, or for other things it knows. */
+void message_send_controller(struct scene *scene, struct tape *tape);
+/* Makes the node of socket @i a sender, and the socket its agent: what requests begin with. */
+void message_overload(struct scene *scene, struct tape *tape, unsigned int i);
+/* A right verdict on a request that was seen. */
+void message_answer(struct scene *scene, struct tape *tape);
+
+#endif
