@@ -28,6 +28,7 @@ static DEFINE_HASHTABLE(ehs_task_table, 10);
 /* Guards the table, the nodes' lists and all records; outside a node's lock. */
 static DEFINE_SPINLOCK(ehs_task_lock);
 static unsigned int ehs_task_number;
+static unsigned int ehs_task_number_away; /* written under ehs_task_lock */
 static u64 ehs_task_serial;
 static struct tracepoint *ehs_task_exit_point;
 
@@ -49,9 +50,19 @@ static struct ehs_task *ehs_task_find(const struct pid *tgid)
  */
 bool ehs_task_is_away(const struct pid *tgid)
 {
-	const struct ehs_task *task = ehs_task_find(tgid);
+	const struct ehs_task *task;
 
+	/* asked for every runnable thread of the machine */
+	if (!READ_ONCE(ehs_task_number_away))
+		return false;
+	task = ehs_task_find(tgid);
 	return task && READ_ONCE(task->state) == EHS_TASK_AWAY;
+}
+
+static void ehs_task_count_away(int more)
+{
+	lockdep_assert_held(&ehs_task_lock);
+	WRITE_ONCE(ehs_task_number_away, ehs_task_number_away + more);
 }
 
 /* The count follows the state, and the load what runs here. */
@@ -63,6 +74,7 @@ static void ehs_task_set_state(struct ehs_task *task, enum ehs_task_state state)
 	spin_lock(&node->lock);
 	node->counts[task->state]--;
 	node->counts[state]++;
+	ehs_task_count_away((state == EHS_TASK_AWAY) - (task->state == EHS_TASK_AWAY));
 	WRITE_ONCE(task->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (task->running)
@@ -104,6 +116,7 @@ static void ehs_task_remove(struct ehs_task *task)
 	ehs_state_update(node);
 	spin_unlock(&node->lock);
 
+	ehs_task_count_away(-(task->state == EHS_TASK_AWAY));
 	list_del(&task->list);
 	hash_del_rcu(&task->hash);
 	WRITE_ONCE(ehs_task_number, ehs_task_number - 1);
