@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "handoff.h"
+#include "knl.h"
 #include "reason.h"
 #include "wire/job.h"
 
@@ -137,11 +138,25 @@ static void handoff_report_lost(struct handoff *h)
 	h->placement = NULL;
 }
 
+/* Before the stub ends, for whoever waits for it. */
+static void handoff_account(const struct handoff *h)
+{
+	struct frame_exit x;
+	int err;
+
+	if (frame_exit_decode(&x, h->exit, sizeof(h->exit)))
+		return;
+	err = knl_account(h->pid, &x);
+	if (err && err != -ENOTCONN && err != -ESRCH)
+		log_warning("what a task used elsewhere is not counted here: %s", strerror(-err));
+}
+
 static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 {
 	struct handoff *h = arg;
 
 	if (h->state == HANDOFF_EXITED && handoff_written(h)) {
+		handoff_account(h);
 		/* The stub ends with this, and others may wait for its end to read the output. */
 		stub_tell(h, FRAME_EXIT, h->exit, sizeof(h->exit));
 		stub_close(h);

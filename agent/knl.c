@@ -61,7 +61,7 @@ static int knl_on_done(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-static struct nl_msg *knl_message(uint8_t cmd, int flags)
+struct nl_msg *knl_message(uint8_t cmd, int flags)
 {
 	struct nl_msg *msg = nlmsg_alloc();
 
@@ -114,6 +114,14 @@ static int knl_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t ea
 
 /* ---- requests ---- */
 
+int knl_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
+{
+	if (knl_family)
+		return knl_do(knl_call, msg, each, ctx, NULL);
+	nlmsg_free(msg);
+	return -ENOTCONN;
+}
+
 static int knl_on_node(struct nl_msg *msg, void *ctx)
 {
 	struct nlattr *attrs[EHS_A_NODE_MAX + 1];
@@ -136,10 +144,7 @@ static int knl_on_node(struct nl_msg *msg, void *ctx)
 
 int knl_get(struct node_view *view)
 {
-	if (!knl_family)
-		return -ENOTCONN;
-	return knl_do(knl_call, knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_node, view,
-		      NULL);
+	return knl_ask(knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_node, view);
 }
 
 static int knl_put_settings(struct nl_msg *msg, const struct node_settings *set)
@@ -183,61 +188,6 @@ static int knl_set_all(char why[160])
 	return knl_do(knl_call, msg, NULL, NULL, why);
 }
 
-int knl_bypass(pid_t pid)
-{
-	struct nl_msg *msg;
-
-	if (!knl_family)
-		return -ENOTCONN;
-	msg = knl_message(EHS_CMD_TASK_BYPASS, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && nla_put_u32(msg, EHS_A_TASK_PID, pid)) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return knl_do(knl_call, msg, NULL, NULL, NULL);
-}
-
-struct knl_dump {
-	void (*each)(void *ctx, const struct knl_task *task);
-	void *ctx;
-};
-
-static int knl_on_task(struct nl_msg *msg, void *arg)
-{
-	struct nlattr *a[EHS_A_TASK_MAX + 1];
-	struct knl_dump *dump = arg;
-	struct knl_task task = { 0 };
-	char command[64];	/* printable ASCII, as what users name programs is not always UTF-8 */
-
-	if (genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
-	    !a[EHS_A_TASK_STATE] || !a[EHS_A_TASK_PID])
-		return NL_SKIP;
-	task.id = nla_get_u64(a[EHS_A_TASK_ID]);
-	task.pid = nla_get_u32(a[EHS_A_TASK_PID]);
-	task.state = nla_get_u32(a[EHS_A_TASK_STATE]);
-	task.uid = a[EHS_A_TASK_UID] ? nla_get_u32(a[EHS_A_TASK_UID]) : 0;
-	task.reason = a[EHS_A_TASK_REASON] ? nla_get_u32(a[EHS_A_TASK_REASON]) : 0;
-	task.started_ns = a[EHS_A_TASK_STARTED] ? nla_get_u64(a[EHS_A_TASK_STARTED]) : 0;
-	task.command = a[EHS_A_TASK_COMMAND] ? nla_get_string(a[EHS_A_TASK_COMMAND]) : "";
-	snprintf(command, sizeof(command), "%s", task.command);
-	for (char *c = command; *c; c++)
-		if (*c < ' ' || *c == 127)
-			*c = '?';
-	task.command = command;
-	dump->each(dump->ctx, &task);
-	return NL_OK;
-}
-
-int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx)
-{
-	struct knl_dump dump = { each, ctx };
-
-	if (!knl_family)
-		return -ENOTCONN;
-	return knl_do(knl_call, knl_message(EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
-		      knl_on_task, &dump, NULL);
-}
-
 struct knl_counting {
 	void (*each)(void *ctx, uint32_t reason, uint64_t count);
 	void *ctx;
@@ -264,10 +214,7 @@ int knl_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void 
 {
 	struct knl_counting counting = { each, ctx };
 
-	if (!knl_family)
-		return -ENOTCONN;
-	return knl_do(knl_call, knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_counters,
-		      &counting, NULL);
+	return knl_ask(knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_counters, &counting);
 }
 
 /* ---- placements ---- */

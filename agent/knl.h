@@ -11,7 +11,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include <linux/ehsched.h>
+#include <netlink/handlers.h>
 #include "node.h"
+
+struct frame_exit;
+struct nl_msg;
 
 /** Goes on without the family, and registers when it comes. 0 or -errno (no netlink at all). */
 int knl_init(void);
@@ -21,6 +25,8 @@ void knl_exit(void);
 int knl_set(const struct node_settings *set, char why[160]);
 int knl_get(struct node_view *view);
 int knl_bypass(pid_t pid);
+/** What the task that this stub stands for has used is the stub's; -ESRCH: the module knows of no such stub. */
+int knl_account(pid_t pid, const struct frame_exit *used);
 
 /** One task of the module's dump; strings are borrowed. */
 struct knl_task {
@@ -36,5 +42,12 @@ int knl_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void 
 /** Version of the family, 0: absent; why we are not registered, or "". */
 unsigned int knl_version(void);
 const char *knl_trouble(void);
+
+/* ---- between knl.c and knl_task.c ---- */
+
+/** NULL: no memory. */
+struct nl_msg *knl_message(uint8_t cmd, int flags);
+/** Frees the message (NULL: -ENOMEM); `each` gets the answers. 0, -ENOTCONN or the kernel's -errno. */
+int knl_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx);
 
 #endif

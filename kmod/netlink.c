@@ -22,8 +22,6 @@
 #include "state.h"
 #include "task.h"
 
-static struct genl_family ehs_nl_family;
-
 /*
  * The family's group number must not be used after it is given back. Held over
  * a notification, which comes from a work queue that outlives the family.
@@ -130,22 +128,6 @@ static int ehs_nl_node_get(struct sk_buff *skb, struct genl_info *info)
 		return err;
 	}
 	return genlmsg_reply(msg, info);
-}
-
-/**
- * struct ehs_nl_dump - where a dump is
- * @all: all nodes, not only the caller's
- * @serial: of the last node or record that was sent
- */
-struct ehs_nl_dump {
-	bool all;
-	u64 serial;
-};
-
-static struct ehs_nl_dump *ehs_nl_dump_of(struct netlink_callback *cb)
-{
-	BUILD_BUG_ON(sizeof(struct ehs_nl_dump) > sizeof(cb->ctx));
-	return (struct ehs_nl_dump *)cb->ctx;
 }
 
 /* Anybody may call it; others' nodes only for the machine's administrator. */
@@ -364,68 +346,6 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 				  extack);
 }
 
-/* Needs CAP_NET_ADMIN. */
-static int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
-{
-	struct pid *pid;
-	int err;
-
-	if (GENL_REQ_ATTR_CHECK(info, EHS_A_TASK_PID)) {
-		NL_SET_ERR_MSG(info->extack, "the pid is missing");
-		return -EINVAL;
-	}
-	pid = find_get_pid(nla_get_u32(info->attrs[EHS_A_TASK_PID]));
-	if (!pid) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[EHS_A_TASK_PID], "no such task");
-		return -ESRCH;
-	}
-	err = ehs_task_bypass(ehs_node_of(genl_info_net(info)), pid, info->extack);
-	put_pid(pid);
-	return err;
-}
-
-struct ehs_nl_task_msg {
-	struct sk_buff *msg;
-	struct netlink_callback *cb;
-};
-
-static int ehs_nl_put_task(const struct ehs_task *task, void *data)
-{
-	struct ehs_nl_task_msg *to = data;
-	struct netlink_callback *cb = to->cb;
-	struct sk_buff *msg = to->msg;
-	void *hdr;
-
-	hdr = genlmsg_put(msg, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &ehs_nl_family,
-			  NLM_F_MULTI, EHS_CMD_TASK_GET);
-	if (!hdr)
-		return -EMSGSIZE;
-	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, task->id, EHS_A_TASK_PAD) ||
-	    nla_put_u32(msg, EHS_A_TASK_PID, pid_nr_ns(task->tgid, task_active_pid_ns(current))) ||
-	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), task->uid)) ||
-	    nla_put_u32(msg, EHS_A_TASK_STATE, task->state) ||
-	    nla_put_u32(msg, EHS_A_TASK_REASON, task->reason) ||
-	    nla_put_string(msg, EHS_A_TASK_COMMAND, task->command) ||
-	    nla_put_u64_64bit(msg, EHS_A_TASK_STARTED, task->started, EHS_A_TASK_PAD) ||
-	    nla_put_u64_64bit(msg, EHS_A_TASK_CGROUP_ID, task->cgroup, EHS_A_TASK_PAD)) {
-		genlmsg_cancel(msg, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(msg, hdr);
-	return 0;
-}
-
-/* Anybody may call it: it shows no more than /proc does. */
-static int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb)
-{
-	struct ehs_nl_task_msg to = { .msg = msg, .cb = cb };
-
-	/* a full message is no error: the next call goes on after the last one */
-	ehs_task_walk(ehs_node_of(sock_net(cb->skb->sk)), &ehs_nl_dump_of(cb)->serial,
-		      ehs_nl_put_task, &to);
-	return msg->len;
-}
-
 /**
  * ehs_nl_place_request - send a placement request for the current task
  * @node: its node
@@ -525,6 +445,17 @@ static const struct nla_policy ehs_nl_bypass_policy[EHS_A_TASK_PID + 1] = {
 	[EHS_A_TASK_PID] = { .type = NLA_U32 },
 };
 
+static const struct nla_policy ehs_nl_account_policy[EHS_A_TASK_INVOLUNTARY_SWITCHES + 1] = {
+	[EHS_A_TASK_PID] = { .type = NLA_U32 },
+	[EHS_A_TASK_USER_TIME] = { .type = NLA_U64 },
+	[EHS_A_TASK_SYSTEM_TIME] = { .type = NLA_U64 },
+	[EHS_A_TASK_MAX_RSS] = { .type = NLA_U64 },
+	[EHS_A_TASK_MIN_FAULTS] = { .type = NLA_U64 },
+	[EHS_A_TASK_MAJ_FAULTS] = { .type = NLA_U64 },
+	[EHS_A_TASK_VOLUNTARY_SWITCHES] = { .type = NLA_U64 },
+	[EHS_A_TASK_INVOLUNTARY_SWITCHES] = { .type = NLA_U64 },
+};
+
 /* An operation that changes something: needs CAP_NET_ADMIN over the namespace's user namespace. */
 #define EHS_NL_CHANGE(_cmd, _policy, _doit)                                       \
 	{                                                                         \
@@ -548,13 +479,14 @@ static const struct genl_ops ehs_nl_ops[] = {
 	EHS_NL_CHANGE(EHS_CMD_AGENT_REGISTER, ehs_nl_agent_policy, ehs_nl_agent_register),
 	EHS_NL_CHANGE(EHS_CMD_PLACE_VERDICT, ehs_nl_verdict_policy, ehs_nl_place_verdict),
 	EHS_NL_CHANGE(EHS_CMD_TASK_BYPASS, ehs_nl_bypass_policy, ehs_nl_task_bypass),
+	EHS_NL_CHANGE(EHS_CMD_TASK_ACCOUNT, ehs_nl_account_policy, ehs_nl_task_account),
 };
 
 static const struct genl_multicast_group ehs_nl_groups[] = {
 	{ .name = EHS_MCGRP_NODE },
 };
 
-static struct genl_family ehs_nl_family __ro_after_init = {
+struct genl_family ehs_nl_family __ro_after_init = {
 	.name = EHS_FAMILY_NAME,
 	.version = EHS_FAMILY_VERSION,
 	.netnsok = true,

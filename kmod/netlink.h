@@ -2,7 +2,7 @@
 #ifndef _EHS_NETLINK_H
 #define _EHS_NETLINK_H
 
-#include <linux/types.h>
+#include <net/genetlink.h>
 
 struct ehs_agent;
 struct ehs_node;
@@ -14,5 +14,29 @@ void ehs_nl_node_notify(struct ehs_node *node);
 
 int ehs_nl_init(void);
 void ehs_nl_exit(void);
+
+/* ---- between the files of the family ---- */
+
+extern struct genl_family ehs_nl_family;
+
+/**
+ * struct ehs_nl_dump - where a dump is
+ * @all: all nodes, not only the caller's
+ * @serial: of the last node or record that was sent
+ */
+struct ehs_nl_dump {
+	bool all;
+	u64 serial;
+};
+
+static inline struct ehs_nl_dump *ehs_nl_dump_of(struct netlink_callback *cb)
+{
+	BUILD_BUG_ON(sizeof(struct ehs_nl_dump) > sizeof(cb->ctx));
+	return (struct ehs_nl_dump *)cb->ctx;
+}
+
+int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb);
+int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info);
+int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info);
 
 #endif /* _EHS_NETLINK_H */

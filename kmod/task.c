@@ -59,6 +59,23 @@ bool ehs_task_is_away(const struct pid *tgid)
 	return task && READ_ONCE(task->state) == EHS_TASK_AWAY;
 }
 
+/**
+ * ehs_task_is_away_from - is this a stub of @node?
+ * @node: node
+ * @tgid: thread group, referenced
+ */
+bool ehs_task_is_away_from(const struct ehs_node *node, const struct pid *tgid)
+{
+	const struct ehs_task *task;
+	bool away;
+
+	spin_lock(&ehs_task_lock);
+	task = ehs_task_find(tgid);
+	away = task && task->node == node && task->state == EHS_TASK_AWAY;
+	spin_unlock(&ehs_task_lock);
+	return away;
+}
+
 static void ehs_task_count_away(int more)
 {
 	lockdep_assert_held(&ehs_task_lock);

@@ -60,6 +60,7 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
 void ehs_task_wait(struct ehs_task *task);
 void ehs_task_settle(struct ehs_task *task, enum ehs_task_state state, enum ehs_reason reason);
 bool ehs_task_is_away(const struct pid *tgid);
+bool ehs_task_is_away_from(const struct ehs_node *node, const struct pid *tgid);
 int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack);
 int ehs_task_walk(struct ehs_node *node, u64 *serial,
 		  int (*each)(const struct ehs_task *task, void *data), void *data);

@@ -464,6 +464,21 @@ static int cmd_bypass(int argc, char **argv)
 	return report(talk(msg));
 }
 
+/* account PID [NUMBER=VALUE]…: attributes by number */
+static int cmd_account(int argc, char **argv)
+{
+	struct nl_msg *msg = request(EHS_CMD_TASK_ACCOUNT, NLM_F_ACK);
+	char *value;
+
+	for (int i = 0; i < argc; i++) {
+		if (!i)
+			nla_put_u32(msg, EHS_A_TASK_PID, strtoul(argv[i], NULL, 0));
+		else if ((value = strchr(argv[i], '=')))
+			nla_put_u64(msg, atoi(argv[i]), strtoull(value + 1, NULL, 0));
+	}
+	return report(talk(msg));
+}
+
 /* verdict COOKIE|- VERDICT|- REASON|- TOKEN|- */
 struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
 		       const char *token)
@@ -528,14 +543,16 @@ static const struct {
 } commands[] = {
 	{ "get", cmd_get },	  { "dump", cmd_dump },
 	{ "set", cmd_set },	  { "tasks", cmd_tasks },
-	{ "bypass", cmd_bypass }, { "verdict", cmd_verdict },
+	{ "bypass", cmd_bypass },
+	{ "account", cmd_account },
+	{ "verdict", cmd_verdict },
 	{ "agent", cmd_agent },	  { "watch", cmd_watch },
 	{ "load", cmd_load },	  { "register", cmd_try_register },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | tasks | bypass | verdict | agent | watch | register, or every and one of them");
+	die("get | load | dump | set | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
 }
 
 static int run(int argc, char **argv)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _EHS_ACCOUNT_H
+#define _EHS_ACCOUNT_H
+
+#include <linux/types.h>
+
+struct ehs_node;
+struct netlink_ext_ack;
+struct pid;
+
+/**
+ * struct ehs_usage - what a task has used on another node, its children included
+ * @utime: time in user space, ns
+ * @stime: time in the kernel, ns
+ * @maxrss: largest resident set of it or one of its children, KiB
+ * @min_flt: faults without input or output
+ * @maj_flt: faults with
+ * @nvcsw: times it gave up the processor
+ * @nivcsw: times it lost it
+ */
+struct ehs_usage {
+	u64 utime, stime;
+	u64 maxrss;
+	u64 min_flt, maj_flt;
+	u64 nvcsw, nivcsw;
+};
+
+int ehs_account(struct ehs_node *node, struct pid *pid, const struct ehs_usage *usage,
+		struct netlink_ext_ack *extack);
+
+#endif /* _EHS_ACCOUNT_H */
