@@ -65,7 +65,7 @@ is "a waiting task can be killed" "$?" 137
 is "it is counted" "$(counter killed) $(field pending)" "$((before + 1)) 0"
 
 # signals that do not kill do not end the wait
-$nl set limit=700
+$nl set limit=$((700 * slow))
 sh -c "trap '' USR1; echo 0 >$cg/m/cgroup.procs; exec true" &
 pid=$!
 until_true 20 field_is pending 1
@@ -91,7 +91,7 @@ is "all of them" "$failures $(($(counter agent-gone) - before)) $(field pending)
 
 # more at once than the agent's socket holds
 agent "$stub" deaf
-$nl set limit=2000
+$nl set limit=$((2000 * slow))
 before=$(counter queue-full)
 pids=
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do $in -- true & pids+=" $!"; done
