@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -61,14 +62,14 @@ static void leak(void)
 
 static void shift(void)
 {
-	many = 1 << many;
+	shared = 1 << many;
 }
 
 static void bounds(void)
 {
 	static volatile int a[4];
 
-	a[many & 7] = 1;
+	shared = a[many / 8];	/* a write would hit its neighbour */
 }
 
 static void list(void)
@@ -107,8 +108,9 @@ static void sleeps(void)
 {
 	static DEFINE_SPINLOCK(lock);
 
+	/* not really: the scheduler would repair the count that the unlock then lowers, and lockdep give up */
 	spin_lock(&lock);
-	msleep(1);
+	might_sleep();
 	spin_unlock(&lock);
 }
 
@@ -131,7 +133,7 @@ static void dereference(void)
 {
 	static int __rcu *pointer;
 
-	many += !rcu_dereference(pointer);
+	shared += !rcu_dereference(pointer);
 }
 
 static void copy(void)
@@ -191,15 +193,30 @@ static const struct {
 	{ "race", race },
 };
 
+static int commit(void *error)
+{
+	errors[(long)error].commit();
+	return 0;
+}
+
+/* In a thread, which is what a BUG ends: insmod would stay half done and hold up the next. */
 static int __init culprit_init(void)
 {
-	int i;
+	struct task_struct *thread;
+	long i;
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		if (!strcmp(what, errors[i].name)) {
-			errors[i].commit();
-			return -ECANCELED;
-		}
+		if (strcmp(what, errors[i].name))
+			continue;
+		thread = kthread_create(commit, (void *)i, "culprit");
+		if (IS_ERR(thread))
+			return PTR_ERR(thread);
+		get_task_struct(thread);
+		wake_up_process(thread);
+		while (!READ_ONCE(thread->exit_state))
+			msleep(10);
+		put_task_struct(thread);
+		return -ECANCELED;
 	}
 	return -EINVAL;
 }
