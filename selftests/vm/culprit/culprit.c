@@ -148,8 +148,10 @@ static int count(void *unused)
 {
 	int i;
 
-	for (i = 0; i < 1000000; i++)
+	for (i = 0; i < 1000000; i++) {
 		shared++;
+		barrier();	/* an access each time */
+	}
 	while (!kthread_should_stop())
 		msleep(1);
 	return 0;
