@@ -19,7 +19,7 @@
 
 static bool ehs_eligible_is_setid(const struct inode *inode)
 {
-	umode_t mode = inode->i_mode;
+	umode_t mode = READ_ONCE(inode->i_mode);
 
 	/* without group execution S_ISGID once meant mandatory locking */
 	return mode & S_ISUID || (mode & (S_ISGID | 0010)) == (S_ISGID | 0010);
@@ -95,7 +95,8 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 	if (ehs_eligible_keeps_files())
 		return EHS_REASON_OPEN_FILES;
 #ifdef CONFIG_SECCOMP
-	if (current->seccomp.mode)
+	/* another thread may set it for all */
+	if (READ_ONCE(current->seccomp.mode))
 		return EHS_REASON_CONFINED;
 #endif
 	if (!ehs_agent_same_view(agent))

@@ -120,8 +120,10 @@ static u64 ehs_load_busy_ns(void)
 	for_each_online_cpu(cpu) {
 		const u64 *stat = kcpustat_cpu(cpu).cpustat;
 
-		busy += stat[CPUTIME_USER] + stat[CPUTIME_NICE] + stat[CPUTIME_SYSTEM] +
-			stat[CPUTIME_IRQ] + stat[CPUTIME_SOFTIRQ];
+		/* that processor writes them meanwhile */
+		busy += READ_ONCE(stat[CPUTIME_USER]) + READ_ONCE(stat[CPUTIME_NICE]) +
+			READ_ONCE(stat[CPUTIME_SYSTEM]) + READ_ONCE(stat[CPUTIME_IRQ]) +
+			READ_ONCE(stat[CPUTIME_SOFTIRQ]);
 	}
 	return busy;
 }
@@ -139,7 +141,8 @@ static void ehs_load_count_runnable(void)
 	lockdep_assert_held(&ehs_sampler.lock);
 	rcu_read_lock();
 	for_each_process_thread(process, thread) {
-		if (READ_ONCE(thread->__state) != TASK_RUNNING || thread->flags & PF_KTHREAD ||
+		if (READ_ONCE(thread->__state) != TASK_RUNNING ||
+		    READ_ONCE(thread->flags) & PF_KTHREAD ||
 		    ehs_task_is_away(task_tgid(thread)))
 			continue;
 		/* keeps the namespaces in place; few threads get as far as this */

@@ -40,9 +40,9 @@ static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, 
 	spin_unlock(&node->lock);
 }
 
-/* Return: 0 when @req is in the table, else why it may not be. */
+/* Return: 0 when @req is in the table, with its @limit in milliseconds; else why it may not be. */
 static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_agent *agent,
-				       struct ehs_request *req)
+				       struct ehs_request *req, u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
 
@@ -56,6 +56,7 @@ static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_a
 	} else {
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
+		*limit = node->set.time_limit;
 	}
 	spin_unlock(&node->lock);
 	return reason;
@@ -84,16 +85,16 @@ static enum ehs_reason ehs_request_send_failed(int err)
  */
 void ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req)
 {
-	u32 limit = READ_ONCE(node->set.time_limit);
 	u64 start = ktime_get_ns();
 	enum ehs_reason reason;
 	long left;
+	u32 limit;
 	int err;
 
 	init_completion(&req->decided);
 	req->verdict = EHS_VERDICT_LOCAL;
 	/* before it is sent: the answer may come at once */
-	reason = ehs_request_add(node, agent, req);
+	reason = ehs_request_add(node, agent, req, &limit);
 	if (reason) {
 		req->reason = reason;
 		goto trace;

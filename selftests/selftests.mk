@@ -85,6 +85,18 @@ check-stress:
 	EHS_BUILD=$(O) selftests/vm/cluster -v --kernel $(KERNEL) --nodes 1 --smp 2 --memory 1024 --timeout 3600 --bare -- \
 		env EHS_LONG=1 $(if $(EHS_SEED),EHS_SEED=$(EHS_SEED)) $(CURDIR)/selftests/kmod/run
 
+# The same on kernels that look for errors of memory, locks and context (debug) and for data races (kcsan), which are built
+# once, in about 15 minutes each; each must first show that it finds what it is for.
+.PHONY: check-debug
+check-debug:
+	packaging/deps build module test debug
+	$(MAKE) --no-print-directory tools
+	@set -e; for kernel in debug kcsan; do \
+		dir=$$(selftests/vm/kernel $$kernel); \
+		echo "check-debug: $$kernel: $$(cat $$dir/built)"; \
+	done
+	@EHS_BUILD=$(O) selftests/kernels debug kcsan
+
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)
 	@for program in $(FUZZ); do \

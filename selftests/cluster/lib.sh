@@ -27,7 +27,7 @@ finish() { echo "1..$count"; [ "$failed" -eq 0 ]; }
 
 # wait_for SECONDS CMD…: until CMD succeeds; the bound only ends a broken run.
 wait_for() {
-	local end=$((SECONDS + $1)); shift
+	local end=$((SECONDS + $1 * ${EHS_SLOW:-1})); shift
 
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1

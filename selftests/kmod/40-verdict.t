@@ -14,7 +14,7 @@ is "argv[0] is kept" "$($probe in $cg/m -- bash -c "exec -a other /bin/true 1" |
 is "a chosen argv[0] too" "$(bash -c "echo 0 >$cg/m/cgroup.procs; exec -a other /bin/true 1")" \
 	"<$stub><print></bin/true><other><1>"
 like "what the agent was asked" "$(grep ^request "$log" | tail -n 1)" \
-	"request * pid=* uid=0 path=/bin/true cgroup=$(stat -c %i $cg/m) load=1000 limit=100"
+	"request * pid=* uid=0 path=/bin/true cgroup=$(stat -c %i $cg/m) load=1000 limit=$((100 * slow))"
 printf '#!/bin/sh\n' >"$work/script"; chmod +x "$work/script"
 is "a script is handed over as itself" "$($in -- "$work/script" 1)" "<$stub><print><$work/script><$work/script><1>"
 agent_end
@@ -49,7 +49,7 @@ elapsed() { for _ in 1 2 3; do $probe timed in $cg/m -- true; done | sort -n | h
 for limit in 100 600; do
 	$nl set limit=$limit
 	t=$(elapsed)
-	holds "time limit $limit ms: took $t ms" "t >= limit && t < limit + 2000"
+	holds "time limit $limit ms: took $t ms" "t >= limit && t < limit + 2000 * slow"
 done
 
 # killed while waiting
@@ -65,7 +65,7 @@ is "a waiting task can be killed" "$?" 137
 is "it is counted" "$(counter killed) $(field pending)" "$((before + 1)) 0"
 
 # signals that do not kill do not end the wait
-$nl set limit=3000
+$nl set limit=$((3000 * slow))
 sh -c "trap '' USR1; echo 0 >$cg/m/cgroup.procs; exec true" &
 pid=$!
 until_true 20 field_is pending 1
@@ -91,7 +91,7 @@ is "all of them" "$failures $(($(counter agent-gone) - before)) $(field pending)
 
 # more at once than the agent's socket holds
 agent "$stub" deaf
-$nl set limit=2000
+$nl set limit=$((2000 * slow))
 before=$(counter queue-full)
 pids=
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do $in -- true & pids+=" $!"; done

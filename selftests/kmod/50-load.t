@@ -10,11 +10,11 @@ for k in 1 4; do
 	$there $probe busy $k >"$out" &
 	busy=$!
 	until_true 20 file_has "$out" busy
-	got=$($there $nl load $((k * 1000)) 20)
+	got=$($there $nl load $((k * 1000)) $((20 * slow)))
 	is "$k computing tasks are load $k ($got)" $? 0
 	kill $busy
 	wait $busy 2>/dev/null
-	got=$($there $nl load 0 20)
+	got=$($there $nl load 0 $((20 * slow)))
 	is "and their end is seen ($got)" $? 0
 done
 $probe busy 3 >"$out" &
@@ -41,11 +41,11 @@ $nl set clear index=cpu
 $probe busy 1 >"$out" &
 busy=$!
 until_true 20 file_has "$out" busy
-got=$($nl load 1000 20)
+got=$($nl load 1000 $((20 * slow)))
 is "index cpu: one busy processor ($got)" $? 0
 kill $busy
 wait $busy 2>/dev/null
-got=$($nl load 0 20)
+got=$($nl load 0 $((20 * slow)))
 is "index cpu: idle ($got)" $? 0
 $nl set index=tasks
 is "index tasks: exact at once" "$(field load)" 0
