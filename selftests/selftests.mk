@@ -69,7 +69,7 @@ KERNELS ?= 6.1 6.12 7.2
 .PHONY: check-kernels
 check-kernels:
 	packaging/deps build module test kernels
-	$(MAKE) --no-print-directory tools kmod-tests
+	$(MAKE) --no-print-directory tools kmod-tests $(O)/selftests/fuzz/netlink/fuzz
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
@@ -90,7 +90,7 @@ check-stress:
 .PHONY: check-debug
 check-debug:
 	packaging/deps build module test debug
-	$(MAKE) --no-print-directory tools kmod-tests
+	$(MAKE) --no-print-directory tools kmod-tests $(O)/selftests/fuzz/netlink/fuzz
 	@set -e; for kernel in debug kcsan; do \
 		dir=$$(selftests/vm/kernel $$kernel); \
 		echo "check-debug: $$kernel: $$(cat $$dir/built)"; \
