@@ -2,7 +2,9 @@
 # make install: programs always, the module when it has been built.
 
 INSTALL	?= install
-MODDIR	?= $(DESTDIR)/lib/modules/$(KVER)/updates
+# The kernel it was built for, which need not be the one that runs.
+MODVER	 = $(firstword $(shell PATH=$$PATH:/sbin:/usr/sbin modinfo -F vermagic $(O)/ehsched.ko 2>/dev/null))
+MODDIR	?= $(DESTDIR)/lib/modules/$(MODVER)/updates
 BASH_COMPLETION ?= $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 install: tools
@@ -18,7 +20,7 @@ install: tools
 	$(INSTALL) -D -m 644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
 	if [ -f $(O)/ehsched.ko ]; then \
 		$(INSTALL) -D -m 644 $(O)/ehsched.ko $(MODDIR)/ehsched.ko && \
-		{ [ -n "$(DESTDIR)" ] || depmod $(KVER); }; \
+		{ [ -n "$(DESTDIR)" ] || depmod $(MODVER); }; \
 	else \
 		echo "install: no $(O)/ehsched.ko, so without the module: run 'make module' first to install it" >&2; \
 	fi
@@ -33,6 +35,6 @@ uninstall:
 	for p in tools/man/*.[1-8]; do \
 		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; \
 	done
-	rm -f $(MODDIR)/ehsched.ko
-	[ -n "$(DESTDIR)" ] || depmod $(KVER)
+	rm -f $(DESTDIR)/lib/modules/*/updates/ehsched.ko
+	[ -n "$(DESTDIR)" ] || for v in /lib/modules/*/modules.dep; do depmod $$(basename $$(dirname $$v)) || exit 1; done
 .PHONY: uninstall

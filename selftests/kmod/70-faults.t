@@ -88,7 +88,7 @@ else
 		agent_end
 	done
 	look
-	for reason in no-memory queue-full redirect; do
+	for reason in no-memory redirect; do
 		holds "allocations failed that are our own: $reason (${node[n.$reason]})" "${node[n.$reason]} > 0"
 	done
 
