@@ -5,7 +5,7 @@ node_reset
 in="$probe in $cg/m"
 
 # namespaces with their own agent, all at the same time, that end while tasks exec
-nets=$(many 12 64)
+nets=$(many 6 64)
 cat >"$work/net" <<END
 #!/bin/sh
 # net KIND…: the life of a node whose agent is of this kind
@@ -45,7 +45,7 @@ storm_begin 1 -- $in threads 4 -- true
 : >"$work/script"
 printf '#!/bin/sh\n' >"$work/script"; chmod +x "$work/script"
 storm_begin 1 -- $in -- "$work/script"
-rounds=$(many 8 100)
+rounds=$(many 4 100)
 before=$(arrivals)
 for ((i = 0; i < rounds; i++)); do
 	# shellcheck disable=SC2086
@@ -76,7 +76,7 @@ died=$(dying)
 mkfifo "$work/say3"
 agent "$stub" manual "$work/say3"
 cookie() { awk '/^request/ { c = $2 } END { print c }' "$log"; }
-rounds=$(many 5 50)
+rounds=$(many 3 50)
 failures=0
 for ((i = 0; i < rounds; i++)); do
 	mkdir $cg/m/short $cg/short $cg/short-guest

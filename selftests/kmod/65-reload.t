@@ -12,7 +12,7 @@ storm_begin 1 -- $probe in $cg/g -- true
 storm_begin 1 -- true
 storm_begin 1 -- sh -c 'true & true & wait'
 storm_begin 1 -- $probe new net -- true
-rounds=$(many 6 200)
+rounds=$(many 3 200)
 busy=0
 for ((i = 0; i < rounds; i++)); do
 	# half of the rounds while requests wait; the time limit must not be what ends them
