@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "frame.h"
+#include "terminal.h"
 
 #define FRAME_TEXT_MAX 4096
 
@@ -30,6 +31,11 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
 	[FRAME_RERUN] = 4 + FRAME_TEXT_MAX,
+	[FRAME_TERMINAL] = TERMINAL_SIZE + 4,
+	[FRAME_READABLE] = 0,
+	[FRAME_TYPED] = FRAME_TYPED_MAX,
+	[FRAME_FOREGROUND] = 4,
+	[FRAME_SHOWN] = FRAME_DATA_MAX,
 };
 
 uint32_t frame_limit(unsigned int type)

@@ -30,7 +30,7 @@ enum frame_type {
 	FRAME_GO, /**< agent -> executor: exec now. Before it nothing has started */
 	FRAME_STDIN, /**< data; empty: end of file */
 	FRAME_SIGNAL, /**< u32 signal, u32 1: for the whole process group (from a terminal) */
-	FRAME_CLOSED, /**< u32 fd: nobody reads 1 or 2 at home, or 0 there, any more */
+	FRAME_CLOSED, /**< u32 fd: nobody reads 1, 2 or 3 (the terminal) at home, or 0 there, any more */
 	/* executor -> agent -> stub */
 	FRAME_READY, /**< executor -> agent: prepared, waits for GO */
 	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; from here only a REFUSED allows a local run */
@@ -43,7 +43,9 @@ enum frame_type {
 	FRAME_CONTINUED,
 	FRAME_EXIT, /**< struct frame_exit; follows all output that came before the exit */
 	FRAME_LOST, /**< agent -> stub: text for the user; the task is reported as killed */
-	FRAME_TAKEN, /**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT */
+	FRAME_TAKEN, /**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT. Of a
+		      *   terminal: of all TYPED (an end of file is one), and before STOPPED, too.
+		      *   agent -> executor: the rest has been given back, so it is not to be read there */
 	/* agent <-> executor */
 	FRAME_WANT, /**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
 			 *   So a full pipe never holds up a signal or an exit behind it */
@@ -56,6 +58,16 @@ enum frame_type {
 	/* agent -> stub */
 	FRAME_RERUN, /**< u32, bit n: descriptor n is given back (attached, in ascending order);
 			*   text for the user. The executor is lost: run it again here */
+	/* a task's terminal */
+	FRAME_TERMINAL, /**< struct terminal, as it is from here on. executor -> agent: set by the task
+			 *   (followed by u32 1: what was typed and not read is to be dropped);
+			 *   agent -> executor: set at home. In order with SHOWN */
+	FRAME_READABLE, /**< stub -> agent -> executor: something was typed; answered by WANT of
+			 *   descriptor 0 (also agent -> stub) when the task waits for it */
+	FRAME_TYPED, /**< stub -> agent -> executor: answers WANT; what one read gave, empty: end of
+		      *   file. Or stub -> agent WANT of 0 bytes: somebody else has read it */
+	FRAME_FOREGROUND, /**< stub -> agent -> executor: u32, whether its process group is the terminal's */
+	FRAME_SHOWN, /**< executor -> agent: data, written to the terminal; descriptor 3 of WANT and CLOSED */
 	FRAME_TYPES
 };
 
@@ -77,6 +89,8 @@ struct frame_exit {
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
+
+#define FRAME_TYPED_MAX 4096 /**< a terminal's longest line */
 
 /** u64 payload of FRAME_TAKEN. */
 #define FRAME_TAKEN_SIZE 8

@@ -18,6 +18,8 @@ size_t job_encoded_size(const struct job_spec *spec)
 {
 	size_t size = JOB_HEAD + 4ul * spec->ngroups;
 
+	if (spec->flags & JOB_TTYS)
+		size += TERMINAL_SIZE;
 	size += strlen(spec->token) + strlen(spec->path) + strlen(spec->cwd) + 3;
 	for (uint32_t i = 0; i < spec->argc; i++)
 		size += strlen(spec->argv[i]) + 1;
@@ -49,6 +51,10 @@ void job_encode(const struct job_spec *spec, uint8_t *out)
 	frame_put_u64(out, spec->sigmask);
 	frame_put_u64(out + 8, spec->sigignore);
 	out += 16;
+	if (spec->flags & JOB_TTYS) {
+		terminal_encode(out, &spec->terminal);
+		out += TERMINAL_SIZE;
+	}
 	for (uint32_t i = 0; i < spec->ngroups; i++, out += 4)
 		frame_put_u32(out, spec->groups[i]);
 	out = job_put(out, spec->token);
@@ -88,6 +94,20 @@ static const char *job_string(struct job_cursor *c, size_t most)
 	return text;
 }
 
+/* A descriptor that is the terminal is open, and none that is /dev/null. */
+static int job_terminal(struct job_spec *spec, struct job_cursor *c)
+{
+	uint32_t ttys = (spec->flags & JOB_TTYS) / JOB_TTY(0);
+
+	if (!ttys)
+		return spec->flags & JOB_BACKGROUND ? -EBADMSG : 0;
+	if ((size_t)(c->end - c->at) < TERMINAL_SIZE || ttys & ~spec->flags ||
+	    ttys & spec->flags / JOB_NULL(0))
+		return -EBADMSG;
+	c->at += TERMINAL_SIZE;
+	return terminal_decode(&spec->terminal, c->at - TERMINAL_SIZE, TERMINAL_SIZE);
+}
+
 int job_decode(struct job_spec *spec, const uint8_t *in, size_t length)
 {
 	struct job_cursor c = { in, in + length };
@@ -114,6 +134,8 @@ int job_decode(struct job_spec *spec, const uint8_t *in, size_t length)
 	spec->sigignore = job_u64(&c);
 	if (spec->flags & ~JOB_FLAGS || spec->umask & ~0777u || spec->nice < -20 ||
 	    spec->nice > 19 || spec->ngroups > JOB_GROUPS_MAX)
+		return -EBADMSG;
+	if (job_terminal(spec, &c))
 		return -EBADMSG;
 	if (4ul * spec->ngroups > (size_t)(c.end - c.at))
 		return -EBADMSG;

@@ -3,8 +3,8 @@
  * @file job.h
  * Everything a task takes along when it is run on another node, and its
  * encoding as the payload of FRAME_JOB: little-endian numbers in the order of
- * the structure, then groups, then the strings, each ended by a NUL. Used by the stub (encode) and the
- * agents (decode). No I/O, and nothing but libc, for the stub's sake.
+ * the structure, then the terminal if it has one, groups, and the strings, each
+ * ended by a NUL. Used by the stub (encode) and the agents (decode). No I/O, and nothing but libc, for the stub's sake.
  */
 #ifndef WIRE_JOB_H
 #define WIRE_JOB_H
@@ -12,12 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "terminal.h"
+
 #define JOB_RLIMITS 16
 #define JOB_GROUPS_MAX 65536
 
 /** job_spec.flags */
 #define JOB_FD(n) (1u << (n)) /**< descriptor n of 0-2 is open */
-#define JOB_TTY(n) (8u << (n)) /**< it is a terminal */
+#define JOB_TTY(n) (8u << (n)) /**< it is the caller's controlling terminal */
+#define JOB_TTYS 56u /**< any of them */
 #define JOB_NO_NEW_PRIVS 64u
 #define JOB_EXPLICIT 128u /**< from `ehctl exec`: a refusal is an error, no local run */
 /* set by the home agent, which has the descriptors in hand */
@@ -25,7 +28,8 @@
 #define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor's own is used */
 /* between stub and home agent */
 #define JOB_RETRY 4096u /**< may be run again here when its executor is lost after the start */
-#define JOB_FLAGS 8191u
+#define JOB_BACKGROUND 8192u /**< its process group was not the terminal's foreground group */
+#define JOB_FLAGS 16383u
 
 /**
  * Strings of a decoded specification point into the decoded buffer.
@@ -41,6 +45,7 @@ struct job_spec {
 	const uint32_t *groups;
 	uint64_t rlimit[JOB_RLIMITS][2]; /**< soft, hard; ~0 for none */
 	uint64_t sigmask, sigignore; /**< bit s-1 for signal s */
+	struct terminal terminal; /**< only with one of JOB_TTYS */
 	const char *token; /**< reservation, or "@CODE", or "@auto" */
 	const char *path; /**< program as given to exec */
 	const char *cwd;

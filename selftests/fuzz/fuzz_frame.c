@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "wire/frame.h"
+#include "wire/terminal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,6 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	while (size >= FRAME_HEADER) {
 		uint8_t again[FRAME_HEADER], exit_again[FRAME_EXIT_SIZE];
+		uint8_t terminal_again[TERMINAL_SIZE];
+		struct terminal t;
 		struct frame_exit x;
 		enum frame_type type;
 		uint32_t length;
@@ -29,6 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (type == FRAME_EXIT && !frame_exit_decode(&x, data, length)) {
 			frame_exit_encode(exit_again, &x);
 			if (memcmp(exit_again, data, FRAME_EXIT_SIZE))
+				abort();
+		}
+		if (type == FRAME_TERMINAL && !terminal_decode(&t, data, length)) {
+			terminal_encode(terminal_again, &t);
+			if (memcmp(terminal_again, data, TERMINAL_SIZE))
 				abort();
 		}
 		data += length;

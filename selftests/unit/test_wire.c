@@ -90,6 +90,52 @@ static void test_exit(void **state)
 	}
 }
 
+static struct terminal terminal_random(void)
+{
+	struct terminal t = { .iflag = random_below(1 << 16),
+			      .oflag = random_below(1 << 16),
+			      .cflag = random_64(),
+			      .lflag = random_below(1 << 16),
+			      .rows = random_64(),
+			      .columns = random_64(),
+			      .width = random_64(),
+			      .height = random_64() };
+
+	for (int i = 0; i < TERMINAL_CC; i++)
+		t.cc[i] = random_64();
+	return t;
+}
+
+static void test_terminal(void **state)
+{
+	/* bits no terminal has, EXTPROC among them, and the byte behind the control characters */
+	static const size_t wrong[] = { 2, 3, 6, 7, 14, 15, 16 + TERMINAL_CC };
+	uint8_t bytes[TERMINAL_SIZE], again[TERMINAL_SIZE];
+	struct terminal back;
+
+	random_begin();
+	for (int round = 0; round < 300; round++) {
+		struct terminal t = terminal_random();
+
+		terminal_encode(bytes, &t);
+		assert_int_equal(terminal_decode(&back, bytes, sizeof(bytes)), 0);
+		assert_int_equal(back.cflag, t.cflag);
+		assert_int_equal(back.lflag, t.lflag);
+		assert_int_equal(back.columns, t.columns);
+		assert_memory_equal(back.cc, t.cc, TERMINAL_CC);
+		terminal_encode(again, &back);
+		assert_memory_equal(bytes, again, sizeof(bytes));
+	}
+	for (size_t n = 0; n < sizeof(bytes); n++)
+		assert_int_equal(terminal_decode(&back, bytes, n), -EBADMSG);
+	assert_int_equal(terminal_decode(&back, bytes, sizeof(bytes) + 1), -EBADMSG);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		memcpy(again, bytes, sizeof(again));
+		again[wrong[i]] |= 1;
+		assert_int_equal(terminal_decode(&back, again, sizeof(again)), -EBADMSG);
+	}
+}
+
 #define TEXTS 40
 
 static struct job_spec spec_random(void)
@@ -108,9 +154,16 @@ static struct job_spec spec_random(void)
 			      .sigignore = random_64(),
 			      .token = text[0],
 			      .path = text[1],
+			      .terminal = terminal_random(),
 			      .cwd = text[2] };
 	unsigned int texts = 4 + random_below(TEXTS - 3);
 
+	/* a terminal is open and not /dev/null; only of one is there a background */
+	for (int i = 0; i < 3; i++)
+		if (!(s.flags & JOB_FD(i)) || s.flags & JOB_NULL(i))
+			s.flags &= ~JOB_TTY(i);
+	if (!(s.flags & JOB_TTYS))
+		s.flags &= ~JOB_BACKGROUND;
 	for (int i = 0; i < TEXTS; i++) {
 		size_t n = i < 2 ? 1 + random_below(60) : random_below(99);
 
@@ -149,6 +202,8 @@ static void same_spec(const struct job_spec *a, const struct job_spec *b)
 	assert_memory_equal(a->rlimit, b->rlimit, sizeof(a->rlimit));
 	assert_int_equal(a->sigmask, b->sigmask);
 	assert_int_equal(a->sigignore, b->sigignore);
+	if (a->flags & JOB_TTYS)
+		assert_memory_equal(&a->terminal, &b->terminal, sizeof(a->terminal));
 	assert_string_equal(a->token, b->token);
 	assert_string_equal(a->path, b->path);
 	assert_string_equal(a->cwd, b->cwd);
@@ -213,6 +268,9 @@ static void test_malformed(void **state)
 	} bad[] = { { "version", 0, 2 },
 		    { "version", 0, 0 },
 		    { "flags", 1, JOB_FLAGS + 1 },
+		    { "a closed terminal", 1, JOB_FD(0) | JOB_TTY(1) },
+		    { "a terminal that is /dev/null", 1, JOB_FD(2) | JOB_TTY(2) | JOB_NULL(2) },
+		    { "the background of no terminal", 1, JOB_FD(0) | JOB_BACKGROUND },
 		    { "umask", 2, 01000 },
 		    { "nice", 3, 20 },
 		    { "nice", 3, (uint32_t)-21 },
@@ -247,6 +305,16 @@ static void test_malformed(void **state)
 		assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
 		free(bytes);
 	}
+	spec.flags = JOB_FD(0) | JOB_TTY(0);
+	bytes = encode(&spec, &size);
+	assert_int_equal(job_decode(&back, bytes, size), 0);
+	job_free(&back);
+	spec.terminal.lflag |= TERMINAL_EXTPROC;
+	free(bytes);
+	bytes = encode(&spec, &size);
+	assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
+	free(bytes);
+	spec.flags = 0;
 	spec.cwd = "tmp";
 	bytes = encode(&spec, &size);
 	assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
@@ -285,9 +353,10 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),	  cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_exit),	  cmocka_unit_test(test_job),
-		cmocka_unit_test(test_malformed), cmocka_unit_test(test_large),
+		cmocka_unit_test(test_headers), cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_exit),	cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_job),	cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file terminal.h
+ * Modes and size of a task's terminal, as they go along in its job and, when
+ * they change, in FRAME_TERMINAL. No I/O, and nothing but libc.
+ */
+#ifndef WIRE_TERMINAL_H
+#define WIRE_TERMINAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TERMINAL_CC 19 /**< control characters of Linux's termios */
+#define TERMINAL_SIZE 44 /**< bytes on the wire */
+
+/** Bits as <termios.h> has them on Linux. */
+struct terminal {
+	uint32_t iflag, oflag, cflag, lflag;
+	uint8_t cc[TERMINAL_CC], zero;
+	uint16_t rows, columns, width, height; /**< characters, pixels; 0: unknown */
+};
+
+/** Not a mode of the program's: set on the executor's side only. */
+#define TERMINAL_EXTPROC 0200000u
+
+void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t);
+/** 0, or -EBADMSG: another length, or bits that no terminal has. */
+int terminal_decode(struct terminal *t, const uint8_t *in, size_t length);
+
+#endif
