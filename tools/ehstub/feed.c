@@ -1,77 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A terminal as standard input is read here, in its own session, and not by
- * the agent: only so does job control decide who may read.
+ * The terminal, as the task's session sees it: what is typed is read here and
+ * not by the agent, for only so does job control decide who may read; and whose
+ * it is, for nobody else may ask.
+ *
+ * Nothing is read before the task waits for it: in a pipeline others may read
+ * the same terminal, and what no command reads is the next one's.
  */
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "stub.h"
 
-static char feed_buffer[1024];
-static size_t feed_from, feed_to;
-
 /*
- * In the background nothing is read: the task would be stopped for bytes it
- * has not asked for. There is no event for becoming the foreground group
- * (a shell sends SIGCONT only to stopped jobs), so this is looked at each second.
+ * There is no event for becoming the foreground group (a shell sends SIGCONT
+ * only to stopped jobs), so in the background this is looked at.
  */
-#define FEED_BACKGROUND_MS 1000
+#define FEED_BACKGROUND_MS 200
 
-static bool feed_foreground(void)
+static bool feed_is_foreground(const struct stub *s)
 {
-	pid_t group = tcgetpgrp(0);
+	pid_t group = tcgetpgrp(s->terminal);
 
 	return group < 0 || group == getpgrp();
 }
 
-static void feed_end(struct stub *s)
+void feed_look(struct stub *s)
 {
-	close(s->feed);
-	s->feed = -1;
+	uint8_t payload[4];
+	bool now;
+
+	if (s->terminal < 0 || !s->started || s->orphaned)
+		return;
+	now = feed_is_foreground(s);
+	if (now == s->foreground)
+		return;
+	s->foreground = now;
+	frame_put_u32(payload, now);
+	stub_send(s, FRAME_FOREGROUND, payload, sizeof(payload));
 }
 
-int feed_wants(struct stub *s, int *fd, short *events, int *timeout_ms)
+bool feed_wants(struct stub *s, int *timeout_ms)
 {
-	*fd = -1;
-	if (s->feed < 0 || !s->started)
-		return 0;
-	if (feed_from < feed_to) {
-		*fd = s->feed;
-		*events = POLLOUT;
-	} else if (feed_foreground()) {
-		*fd = 0;
-		*events = POLLIN;
-	} else {
+	feed_look(s);
+	if (s->terminal >= 0 && !s->foreground)
 		*timeout_ms = FEED_BACKGROUND_MS;
-	}
-	return *fd >= 0;
+	return s->feed == FEED_IDLE && s->foreground && s->started;
 }
 
-void feed_step(struct stub *s)
+void feed_restore(const struct stub *s)
 {
+	if (s->terminal >= 0 && feed_is_foreground(s))
+		tcsetattr(s->terminal, TCSANOW, &s->modes);
+}
+
+static void feed_hangup(struct stub *s)
+{
+	const uint8_t payload[4] = { 0 };
+
+	s->feed = FEED_NONE;
+	stub_send(s, FRAME_CLOSED, payload, sizeof(payload));
+}
+
+void feed_step(struct stub *s, short events)
+{
+	if (events & (POLLHUP | POLLERR | POLLNVAL)) {
+		feed_hangup(s);
+		return;
+	}
+	s->feed = FEED_OFFERED;
+	stub_send(s, FRAME_READABLE, NULL, 0);
+}
+
+void feed_wanted(struct stub *s)
+{
+	static const uint8_t nothing[8];
+	static uint8_t buffer[FRAME_TYPED_MAX];
+	struct pollfd p = { .fd = 0, .events = POLLIN };
+	struct termios modes;
 	ssize_t n;
 
-	if (feed_from == feed_to) {
-		n = read(0, feed_buffer, sizeof(feed_buffer));
-		if (n <= 0) {
-			/* EIO with SIGTTIN blocked: no longer in the foreground. */
-			s->fed |= n == 0;
-			if (n == 0 || (errno != EINTR && errno != EAGAIN && feed_foreground()))
-				feed_end(s);
-			return;
-		}
-		s->fed = true;
-		feed_from = 0;
-		feed_to = n;
+	if (s->feed != FEED_OFFERED)
+		return;
+	s->feed = FEED_IDLE;
+	/* Another of the pipeline was faster, or the shell has taken the terminal back. */
+	feed_look(s);
+	n = -1;
+	errno = EAGAIN;
+	if (s->foreground && poll(&p, 1, 0) > 0)
+		n = read(0, buffer, sizeof(buffer));
+	/* EIO: in the background with SIGTTIN blocked, or hung up. */
+	if (n < 0 && (errno != EIO || (!s->orphaned && !feed_is_foreground(s)))) {
+		stub_send(s, FRAME_WANT, nothing, sizeof(nothing));
+		return;
 	}
-	n = send(s->feed, feed_buffer + feed_from, feed_to - feed_from,
-		 MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n > 0)
-		feed_from += n;
-	else if (errno != EAGAIN && errno != EINTR)
-		feed_end(s); /* the task has closed its standard input */
+	if ((n < 0 && !s->orphaned) || (!n && (p.revents & POLLHUP || tcgetattr(0, &modes)))) {
+		feed_hangup(s);
+		return;
+	}
+	s->fed = true;
+	stub_send(s, FRAME_TYPED, buffer, n > 0 ? n : 0);
 }

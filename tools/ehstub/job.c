@@ -6,11 +6,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "stub.h"
@@ -25,28 +27,52 @@ static uint32_t count(char *const *list)
 	return n;
 }
 
+static void take_terminal(struct stub *s, struct job_spec *spec)
+{
+	struct terminal *t = &spec->terminal;
+	struct winsize size = { 0 };
+	const struct termios *modes = &s->modes;
+	pid_t group = tcgetpgrp(s->terminal);
+
+	s->foreground = group == getpgrp();
+	if (!s->foreground)
+		spec->flags |= JOB_BACKGROUND;
+	/* Hung up in between: all that is done with it fails over there, too. */
+	if (tcgetattr(s->terminal, &s->modes) || ioctl(s->terminal, TIOCGWINSZ, &size))
+		return;
+	t->iflag = modes->c_iflag;
+	t->oflag = modes->c_oflag;
+	t->cflag = modes->c_cflag;
+	t->lflag = modes->c_lflag & ~TERMINAL_EXTPROC;
+	memcpy(t->cc, modes->c_cc, TERMINAL_CC);
+	t->rows = size.ws_row;
+	t->columns = size.ws_col;
+	t->width = size.ws_xpixel;
+	t->height = size.ws_ypixel;
+}
+
 /* The descriptors that are open go along in ascending order. */
 static int take_descriptors(struct stub *s, struct job_spec *spec, int fds[3])
 {
-	int pair[2], n = 0;
+	int n = 0;
 
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			continue;
 		spec->flags |= JOB_FD(fd);
-		if (isatty(fd))
-			spec->flags |= JOB_TTY(fd);
 		fds[n++] = fd;
+		/* Only of the controlling terminal: another session's knows no job control. */
+		if (tcgetpgrp(fd) < 0)
+			continue;
+		spec->flags |= JOB_TTY(fd);
+		if (s->terminal < 0)
+			s->terminal = fd;
 	}
-	if (spec->flags & JOB_TTY(0)) {
-		/* A socket: a write into it when the task has closed its end raises no SIGPIPE. */
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-			return -errno;
-		s->feed = stub_above_2(pair[0]);
-		fds[0] = stub_above_2(pair[1]);
-		if (s->feed < 0 || fds[0] < 0)
-			return -EMFILE;
-	}
+	if (spec->flags & JOB_TTY(0))
+		s->feed = FEED_IDLE;
+	if (s->terminal >= 0)
+		take_terminal(s, spec);
+	s->ttys = spec->flags & JOB_TTYS;
 	return n;
 }
 
@@ -80,8 +106,6 @@ int stub_send_job(struct stub *s)
 
 	memset(&spec, 0, sizeof(spec));
 	nfds = take_descriptors(s, &spec, fds);
-	if (nfds < 0)
-		return nfds;
 	/* Deleted, or out of reach of this root: nobody else can enter it. */
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
 		return -ENOENT;
@@ -124,7 +148,5 @@ int stub_send_job(struct stub *s)
 	job_encode(&spec, frame + FRAME_HEADER);
 	ret = send_all(s->socket, frame, FRAME_HEADER + size, fds, nfds);
 	munmap(frame, FRAME_HEADER + size);
-	if (spec.flags & JOB_TTY(0))
-		close(fds[0]);
 	return ret;
 }

@@ -81,6 +81,17 @@ int stub_above_2(int fd)
 	return high;
 }
 
+void stub_send(struct stub *s, enum frame_type type, const void *payload, size_t length)
+{
+	uint8_t head[FRAME_HEADER];
+	struct iovec iov[2] = { { head, sizeof(head) }, { (void *)payload, length } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+
+	frame_header(head, type, length);
+	/* When the agent has gone, the next read says so. */
+	sendmsg(s->socket, &msg, MSG_NOSIGNAL);
+}
+
 static int stub_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -234,9 +245,9 @@ static void started(struct stub *s)
 {
 	s->started = true;
 	/* The agent has them; writers and readers at the other ends wait for the last one. */
-	if (s->feed < 0)
-		close(0);
-	close(1);
+	for (int fd = 0; fd < 2; fd++)
+		if (!(s->ttys & JOB_TTY(fd)))
+			close(fd);
 }
 
 static void handle_frame(struct stub *s, uint8_t *payload)
@@ -248,6 +259,7 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 		const char *parts[] = { "ehsched: the agent of this node was lost while ", s->path,
 					" ran on another; it is reported as killed\n" };
 
+		feed_restore(s);
 		say(parts, 3);
 		stub_die(SIGKILL);
 	}
@@ -259,6 +271,9 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 		break;
 	case FRAME_STDERR:
 		close(2); /* the task has closed it */
+		break;
+	case FRAME_WANT:
+		feed_wanted(s);
 		break;
 	case FRAME_STOPPED:
 		if (length == 4)
@@ -278,13 +293,14 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 static void __attribute__((noreturn)) stand_in(struct stub *s, uint8_t *payload)
 {
 	struct pollfd fds[3] = { { .fd = s->socket, .events = POLLIN },
-				 { .fd = s->signals, .events = POLLIN } };
+				 { .fd = s->signals, .events = POLLIN },
+				 { .events = POLLIN } };
 
 	for (;;) {
 		int timeout = -1;
 
 		fds[1].fd = s->started ? s->signals : -1;
-		feed_wants(s, &fds[2].fd, &fds[2].events, &timeout);
+		fds[2].fd = feed_wants(s, &timeout) ? 0 : -1;
 		if (poll(fds, 3, timeout) < 0)
 			continue;
 		if (fds[1].revents)
@@ -292,14 +308,14 @@ static void __attribute__((noreturn)) stand_in(struct stub *s, uint8_t *payload)
 		if (fds[0].revents)
 			handle_frame(s, payload);
 		else if (fds[2].revents)
-			feed_step(s);
+			feed_step(s, fds[2].revents);
 	}
 }
 
 int main(int argc, char **argv)
 {
 	static uint8_t payload[STUB_TEXT_MAX + 1];
-	struct stub s = { .feed = -1 };
+	struct stub s = { .terminal = -1 };
 	int ret;
 
 	if (argc > 1 && !strcmp(argv[1], "--retry")) {

@@ -57,18 +57,19 @@ static void stub_set_default(int sig)
 
 static void stub_send_signal(struct stub *s, int sig, bool group)
 {
-	uint8_t frame[FRAME_HEADER + 8];
+	uint8_t payload[8];
 
-	frame_header(frame, FRAME_SIGNAL, 8);
-	frame_put_u32(frame + FRAME_HEADER, sig);
-	frame_put_u32(frame + FRAME_HEADER + 4, group);
-	/* When the agent has gone, the next read says so. */
-	send(s->socket, frame, sizeof(frame), MSG_NOSIGNAL);
+	frame_put_u32(payload, sig);
+	frame_put_u32(payload + 4, group);
+	stub_send(s, FRAME_SIGNAL, payload, sizeof(payload));
 }
 
 /* Signals the terminal driver sends go to the whole group, as at home. */
 static bool stub_is_group(const struct signalfd_siginfo *info)
 {
+	/* A shell's `fg`: what the terminal has stopped goes on as a whole. */
+	if (info->ssi_signo == SIGCONT)
+		return true;
 	if (info->ssi_code != SI_KERNEL)
 		return false;
 	switch (info->ssi_signo) {
@@ -77,7 +78,6 @@ static bool stub_is_group(const struct signalfd_siginfo *info)
 	case SIGTSTP:
 	case SIGHUP:
 	case SIGWINCH:
-	case SIGCONT:
 		return true;
 	default:
 		return false;
@@ -94,6 +94,8 @@ void stub_forward_signals(struct stub *s)
 			/* A child the task had before this exec: it has none over there. */
 			if (all[i].ssi_signo == SIGCHLD && all[i].ssi_code > 0)
 				continue;
+			if (all[i].ssi_signo == SIGCONT)
+				feed_look(s);
 			stub_send_signal(s, all[i].ssi_signo, stub_is_group(&all[i]));
 			s->told_to_end |= STUB_ENDING >> (all[i].ssi_signo - 1) & 1;
 		}
@@ -113,8 +115,18 @@ void stub_stop(struct stub *s, int sig)
 	 * No SIGCONT: the kernel did not stop us, as it does not in an orphaned
 	 * process group. Then a local task would not have stopped either.
 	 */
-	if (!(pending & STUB_BIT(SIGCONT)))
-		stub_send_signal(s, SIGCONT, true);
+	if (pending & STUB_BIT(SIGCONT))
+		return;
+	/* For the terminal it would be stopped again at once, and for ever. */
+	if ((sig == SIGTTIN || sig == SIGTTOU) && s->terminal >= 0 && !s->orphaned) {
+		uint8_t payload[4];
+
+		frame_put_u32(payload, 1);
+		stub_send(s, FRAME_FOREGROUND, payload, sizeof(payload));
+		s->foreground = true;
+		s->orphaned = true;
+	}
+	stub_send_signal(s, SIGCONT, true);
 }
 
 void stub_die(int sig)

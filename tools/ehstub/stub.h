@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <termios.h>
 
 #include "wire/frame.h"
 #include "wire/job.h"
@@ -23,6 +24,13 @@
 #define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
 #define STUB_TEXT_MAX 4104 /**< the longest payload an agent sends to a stub */
 
+/** What the terminal as standard input is at. */
+enum feed {
+	FEED_NONE, /**< it is none, or was hung up */
+	FEED_IDLE, /**< nothing is there to read */
+	FEED_OFFERED, /**< something is, and the task has not asked for it yet */
+};
+
 struct stub {
 	const char *token, *path;
 	char **argv; /**< of the program */
@@ -30,8 +38,13 @@ struct stub {
 	bool retry; /**< may be run again here when its executor is lost */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
 	int socket, signals; /**< to the agent; signalfd */
-	int feed; /**< terminal's bytes go in here; -1: stdin is none */
-	bool fed; /**< some have gone */
+	int terminal; /**< the lowest of 0-2 that is the controlling terminal; -1: none */
+	struct termios modes; /**< of it, at the start */
+	uint32_t ttys; /**< JOB_TTY(n) for each that is */
+	enum feed feed;
+	bool fed; /**< something of it has gone */
+	bool foreground; /**< as the agent knows it: our process group is the terminal's */
+	bool orphaned; /**< cannot be stopped: the task over there is not told of the background */
 	int given[3], ngiven; /**< descriptors that came with the last frame */
 	bool started;
 	bool told_to_end; /**< a signal for that was forwarded */
@@ -40,6 +53,7 @@ struct stub {
 extern char **environ;
 
 /* main.c */
+void stub_send(struct stub *s, enum frame_type type, const void *payload, size_t length);
 int stub_above_2(int fd); /**< descriptor or -1 in and out; 0-2 are the program's */
 
 /* job.c */
@@ -56,8 +70,14 @@ void stub_stop(struct stub *s, int sig);
 void stub_die(int sig) __attribute__((noreturn));
 
 /* feed.c */
-/** What feed_step() waits for: events of poll() for descriptor `*fd`; -1: nothing. */
-int feed_wants(struct stub *s, int *fd, short *events, int *timeout_ms);
-void feed_step(struct stub *s);
+/** Tells the agent when the terminal was given to our process group, or taken from it. */
+void feed_look(struct stub *s);
+/** Whether feed_step() waits for POLLIN of descriptor 0; looks again after the time-out. */
+bool feed_wants(struct stub *s, int *timeout_ms);
+void feed_step(struct stub *s, short events);
+/** The task reads. */
+void feed_wanted(struct stub *s);
+/** The agent is lost, and what the task had set with it. */
+void feed_restore(const struct stub *s);
 
 #endif
