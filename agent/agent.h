@@ -21,6 +21,9 @@
  *   reserve.c   reservations: the executor has the last word
  *   guest.c     guests: the executor's side of a job stream
  *   launch.c pipes.c  fork, credentials, exec of a guest; its descriptors
+ *   leader.c    the process between agent and a guest with a terminal
+ *   pty.c reader.c  a guest's pseudo-terminal; does it wait for input?
+ *   terminal.c  the terminal of a task that is away
  *   relay.c     bytes between descriptors and frames, bounded
  *   channel.c   frames over a job's stream
  *   files.c named.c   are they the same program, folder, named files there?

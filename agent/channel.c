@@ -65,7 +65,7 @@ int channel_grant(struct channel *c, struct relay_sink *sink)
 {
 	uint32_t n = relay_sink_want(sink);
 
-	for (uint32_t fd = 0; n && fd < 3; fd++)
+	for (uint32_t fd = 0; n && fd < CHANNEL_SINKS; fd++)
 		if (c->sinks[fd] == sink)
 			return channel_send_2u32(c, FRAME_WANT, fd, n);
 	return 0;
@@ -73,9 +73,9 @@ int channel_grant(struct channel *c, struct relay_sink *sink)
 
 int channel_fd(const uint8_t *payload, uint32_t length, uint32_t want)
 {
-	uint32_t fd = length == want ? frame_get_u32(payload) : 3;
+	uint32_t fd = length == want ? frame_get_u32(payload) : CHANNEL_SINKS;
 
-	return fd < 3 ? (int)fd : -EPROTO;
+	return fd < CHANNEL_SINKS ? (int)fd : -EPROTO;
 }
 
 static struct relay_sink *channel_sink(struct channel *c, enum frame_type type)
@@ -87,6 +87,8 @@ static struct relay_sink *channel_sink(struct channel *c, enum frame_type type)
 		return c->sinks[1];
 	case FRAME_STDERR:
 		return c->sinks[2];
+	case FRAME_SHOWN:
+		return c->sinks[3];
 	default:
 		return NULL;
 	}
@@ -94,7 +96,8 @@ static struct relay_sink *channel_sink(struct channel *c, enum frame_type type)
 
 static bool channel_is_data(enum frame_type type)
 {
-	return type == FRAME_STDIN || type == FRAME_STDOUT || type == FRAME_STDERR;
+	return type == FRAME_STDIN || type == FRAME_STDOUT || type == FRAME_STDERR ||
+	       type == FRAME_SHOWN;
 }
 
 static int channel_control(struct channel *c)
@@ -105,7 +108,9 @@ static int channel_control(struct channel *c)
 	payload = evbuffer_pullup(c->in, -1);
 	if (c->length && !payload)
 		return -ENOMEM;
-	err = c->frame(c->ctx, c->type, payload, c->length);
+	err = channel_is_data(c->type)
+		      ? c->text(c->ctx, channel_sink(c, c->type), payload, c->length)
+		      : c->frame(c->ctx, c->type, payload, c->length);
 	evbuffer_drain(c->in, c->length);
 	return err;
 }
@@ -113,19 +118,20 @@ static int channel_control(struct channel *c)
 /* A part of a payload, as it comes. */
 static int channel_part(struct channel *c, const uint8_t *data, size_t length)
 {
-	struct relay_sink *sink;
+	struct relay_sink *sink = channel_sink(c, c->type);
 
 	c->left -= length;
-	if (!channel_is_data(c->type)) {
+	if (!channel_is_data(c->type) || (sink && sink->whole && c->length)) {
 		if (length && evbuffer_add(c->in, data, length))
 			return -ENOMEM;
 		return c->left ? 0 : channel_control(c);
 	}
-	sink = channel_sink(c, c->type);
 	if (!sink)
 		return -EPROTO;
 	if (!c->length) {
-		relay_sink_end(sink);
+		/* A terminal stays: what was typed and not read is still to go back. */
+		if (!sink->whole)
+			relay_sink_end(sink);
 		return 0;
 	}
 	return relay_sink_put(sink, data, length);
@@ -182,10 +188,10 @@ ssize_t channel_produce(struct channel *c, uint8_t *buf, size_t room)
 
 	if (evbuffer_get_length(c->out))
 		return evbuffer_remove(c->out, buf, room);
-	/* In turns, so that neither descriptor starves the other. */
-	c->turn = !c->turn;
-	for (int i = 0; i < 2; i++) {
-		struct relay_source *s = c->sources[i ^ c->turn];
+	/* In turns, so that no descriptor starves another. */
+	c->turn++;
+	for (unsigned int i = 0; i < CHANNEL_SOURCES; i++) {
+		struct relay_source *s = c->sources[(i + c->turn) % CHANNEL_SOURCES];
 
 		if (!s)
 			continue;

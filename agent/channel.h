@@ -9,13 +9,19 @@
 
 #include "relay.h"
 
+#define CHANNEL_SOURCES 3
+#define CHANNEL_SINKS 4
+
 struct channel {
 	struct h2_stream *stream; /**< NULL: gone */
 	/** A frame other than data. Non-zero: not allowed now, the stream is reset. */
 	int (*frame)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
+	/** Of a sink that gets whole frames. 0, -EPROTO or -ENOMEM. */
+	int (*text)(void *ctx, struct relay_sink *sink, uint8_t *data, size_t length);
 	void *ctx;
-	struct relay_source *sources[2]; /**< sent from; NULL: none */
-	struct relay_sink *sinks[3]; /**< by descriptor; NULL: no such data may come */
+	struct relay_source *sources[CHANNEL_SOURCES]; /**< sent from; NULL: none */
+	struct relay_sink *sinks
+		[CHANNEL_SINKS]; /**< by descriptor, 3: the terminal; NULL: no such data may come */
 	bool finish; /**< end our direction when all has been sent */
 	/* private */
 	struct evbuffer *in, *out;
@@ -23,7 +29,7 @@ struct channel {
 	unsigned int have;
 	enum frame_type type;
 	uint32_t length, left;
-	bool turn;
+	unsigned int turn;
 };
 
 int channel_init(struct channel *c); /**< 0 or -ENOMEM */
@@ -36,7 +42,7 @@ int channel_send_2u32(struct channel *c, enum frame_type type, uint32_t a, uint3
 size_t channel_queued(const struct channel *c);
 /** Grants what the sink has room for. 0 or -ENOMEM. */
 int channel_grant(struct channel *c, struct relay_sink *sink);
-/** FRAME_WANT and FRAME_CLOSED's common form: a number below 3 first. 0 or -EPROTO. */
+/** FRAME_WANT and FRAME_CLOSED's common form: a descriptor, or 3 for the terminal, first. 0 or -EPROTO. */
 int channel_fd(const uint8_t *payload, uint32_t length, uint32_t want);
 
 /** h2_stream_ops.data and .produce. */

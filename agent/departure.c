@@ -191,6 +191,10 @@ static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, g
 	if (departure_is_merged(h->fds))
 		spec->flags |= JOB_MERGED;
 	h->flags = spec->flags;
+	h->terminal.given = spec->flags & JOB_TTYS;
+	h->terminal.typing = spec->flags & JOB_TTY(0);
+	h->terminal.foreground = !(spec->flags & JOB_BACKGROUND);
+	h->terminal.first = h->terminal.last = spec->terminal;
 	err = spec->ngroups > JOB_GROUPS_MAX ? -E2BIG : departure_encode(h, spec, spec->token);
 	free(groups);
 	spec->groups = NULL;

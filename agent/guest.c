@@ -17,6 +17,7 @@
 #include "launch.h"
 #include "named.h"
 #include "pipes.h"
+#include "pty.h"
 #include "reserve.h"
 
 enum guest_state {
@@ -36,8 +37,10 @@ struct guest {
 	struct channel channel;
 	struct relay_sink in;
 	struct relay_source out[2];
+	struct pty pty; /* of a task with a terminal */
 	struct launch launch;
 	struct event *control, *limit; /* launch.control; time for the job and its GO */
+	struct event *session; /* launch.session */
 	int64_t started;
 	bool grouped; /* has a folder of its own */
 	bool emptied; /* nothing is left in it */
@@ -60,6 +63,7 @@ static void guest_close_relays(struct guest *g)
 	relay_sink_close(&g->in);
 	for (int i = 0; i < 2; i++)
 		relay_source_close(&g->out[i], false);
+	pty_close(&g->pty);
 }
 
 /* Only when the stream is gone and no child is to be reaped any more. */
@@ -69,6 +73,11 @@ static void guest_put(struct guest *g)
 
 	if (g->channel.stream || guest_has_process(g))
 		return;
+	if (g->session)
+		event_free(g->session);
+	g->session = NULL;
+	if (!launch_dismiss(&g->launch, false))
+		return; /* its end is a SIGCHLD, too */
 	for (at = &guest_list_head; *at != g; at = &(*at)->next)
 		;
 	*at = g->next;
@@ -126,6 +135,7 @@ static void guest_open_relays(struct guest *g)
 	for (int i = 0; i < 2; i++)
 		if (g->pipes[i + 1] >= 0)
 			relay_source_open(&g->out[i], g->pipes[i + 1], RELAY_OWN, c->stream);
+	pty_start(&g->pty);
 	if (g->pipes[0] >= 0)
 		relay_sink_open(&g->in, g->pipes[0], RELAY_OWN);
 	g->pipes[0] = g->pipes[1] = g->pipes[2] = -1;
@@ -150,7 +160,8 @@ static void guest_check_end(struct guest *g)
 	if (g->state != GUEST_EXITED || !g->told || !g->channel.stream || g->channel.finish)
 		return;
 	/* Children of the task that go on: as long as they live, the home is their life line. */
-	if (g->out[0].fd >= 0 || g->out[1].fd >= 0 || (g->grouped && !g->emptied))
+	if (g->out[0].fd >= 0 || g->out[1].fd >= 0 || g->pty.out.fd >= 0 ||
+	    (g->grouped && !g->emptied))
 		return;
 	g->channel.finish = true;
 	h2_resume(g->channel.stream);
@@ -164,8 +175,12 @@ static void guest_tell_exit(struct guest *g)
 	for (int i = 0; i < 2; i++)
 		if (g->out[i].fd >= 0 && g->out[i].sent < g->owed[i])
 			return;
-	frame_put_u64(payload, relay_sink_read(&g->in));
-	channel_send(&g->channel, FRAME_TAKEN, payload, FRAME_TAKEN_SIZE);
+	if (g->pty.out.fd >= 0 && !g->pty.out.dry)
+		return;
+	if (!g->pty.typing) {
+		frame_put_u64(payload, relay_sink_read(&g->in));
+		channel_send(&g->channel, FRAME_TAKEN, payload, FRAME_TAKEN_SIZE);
+	}
 	frame_exit_encode(payload, &g->end);
 	channel_send(&g->channel, FRAME_EXIT, payload, FRAME_EXIT_SIZE);
 	g->told = true;
@@ -246,33 +261,43 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 			continue;
 		g->owed[i] = g->out[i].sent + waiting;
 	}
+	pty_tell_taken(&g->pty);
+	pty_exited(&g->pty);
 	h2_resume(g->channel.stream);
 	guest_tell_exit(g);
 	control_touch();
 }
 
-static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
+static void guest_reap(struct guest *g)
 {
-	struct guest *g, *next;
 	struct rusage usage;
 	int status;
 
+	while (guest_has_process(g) && launch_wait(&g->launch, &status, &usage)) {
+		if (WIFSTOPPED(status)) {
+			pty_tell_taken(&g->pty);
+			channel_send_u32(&g->channel, FRAME_STOPPED, WSTOPSIG(status));
+		} else if (WIFCONTINUED(status)) {
+			channel_send(&g->channel, FRAME_CONTINUED, NULL, 0);
+		} else {
+			guest_on_exit(g, status, &usage);
+		}
+	}
+	guest_put(g);
+}
+
+static void guest_on_session(evutil_socket_t fd, short what, void *arg)
+{
+	guest_reap(arg);
+}
+
+static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
+{
+	struct guest *g, *next;
+
 	for (g = guest_list_head; g; g = next) {
 		next = g->next;
-		while (guest_has_process(g)) {
-			pid_t pid = wait4(g->launch.pid, &status, WNOHANG | WUNTRACED | WCONTINUED,
-					  &usage);
-
-			if (pid <= 0)
-				break;
-			if (WIFSTOPPED(status))
-				channel_send_u32(&g->channel, FRAME_STOPPED, WSTOPSIG(status));
-			else if (WIFCONTINUED(status))
-				channel_send(&g->channel, FRAME_CONTINUED, NULL, 0);
-			else
-				guest_on_exit(g, status, &usage);
-		}
-		guest_put(g);
+		guest_reap(g);
 	}
 }
 
@@ -293,7 +318,12 @@ static int guest_start(struct guest *g, const struct job_spec *spec)
 {
 	int its[3] = { -1, -1, -1 }, cgroup = -1, err;
 
-	err = pipes_open(spec->flags, its, g->pipes);
+	if (spec->flags & JOB_TTYS) {
+		err = pty_open(&g->pty, spec);
+		if (err)
+			goto close_its;
+	}
+	err = pipes_open(spec->flags, g->pty.slave, its, g->pipes);
 	if (err)
 		goto close_its;
 	if (cgroup_guest_fd() >= 0) {
@@ -304,7 +334,7 @@ static int guest_start(struct guest *g, const struct job_spec *spec)
 		}
 		g->grouped = true;
 	}
-	err = launch_fork(&g->launch, spec, cgroup, its);
+	err = launch_fork(&g->launch, spec, cgroup, its, g->pty.slave);
 	if (cgroup >= 0)
 		close(cgroup);
 	if (err)
@@ -315,6 +345,12 @@ static int guest_start(struct guest *g, const struct job_spec *spec)
 		event_new(agent.base, g->launch.control, EV_READ | EV_PERSIST, guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL))
 		err = -ENOMEM;
+	if (!err && g->launch.leader) {
+		g->session = event_new(agent.base, g->launch.session, EV_READ | EV_PERSIST,
+				       guest_on_session, g);
+		if (!g->session || event_add(g->session, NULL))
+			err = -ENOMEM;
+	}
 close_its:
 	for (int i = 0; i < 3; i++)
 		if (its[i] >= 0)
@@ -388,12 +424,20 @@ static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, 
 	case FRAME_SIGNAL:
 		if (length != 8 || frame_get_u32(payload) - 1 > 63)
 			return -EPROTO;
-		if (g->state == GUEST_RUNNING)
-			launch_signal(&g->launch, frame_get_u32(payload),
-				      frame_get_u32(payload + 4));
+		if (g->state != GUEST_RUNNING)
+			return 0;
+		if (frame_get_u32(payload + 4))
+			pty_signal(&g->pty, frame_get_u32(payload));
+		else
+			launch_signal(&g->launch, frame_get_u32(payload), false);
 		return 0;
 	case FRAME_CLOSED:
 		fd = channel_fd(payload, length, 4);
+		if (fd == 3 || (fd == 0 && g->pty.given)) {
+			pty_hangup(&g->pty);
+			guest_check_end(g);
+			return 0;
+		}
 		if (fd < 1)
 			return -EPROTO;
 		/* The task's next write there ends in SIGPIPE, as at home. */
@@ -402,13 +446,15 @@ static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, 
 		return 0;
 	case FRAME_WANT:
 		fd = channel_fd(payload, length, 8);
+		if (fd == 3)
+			return pty_frame(&g->pty, type, payload, length);
 		if (fd < 1)
 			return -EPROTO;
 		return g->out[fd - 1].fd < 0
 			       ? 0
 			       : relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
 	default:
-		return -EPROTO;
+		return pty_frame(&g->pty, type, payload, length);
 	}
 }
 
@@ -487,7 +533,8 @@ int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops
 	if (!g)
 		return 503;
 	g->from = from;
-	g->launch.control = g->launch.pidfd = -1;
+	g->launch.control = g->launch.pidfd = g->launch.session = -1;
+	pty_init(&g->pty, &g->channel, &g->launch);
 	for (int i = 0; i < 3; i++)
 		g->pipes[i] = -1;
 	relay_sink_init(&g->in, guest_in_moved, g);
@@ -499,6 +546,7 @@ int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops
 	g->channel.sinks[0] = &g->in;
 	g->channel.sources[0] = &g->out[0];
 	g->channel.sources[1] = &g->out[1];
+	g->channel.sources[2] = &g->pty.out;
 	g->limit = evtimer_new(agent.base, guest_on_limit, g);
 	if (!g->limit || event_add(g->limit, &limit))
 		goto free_guest;
@@ -583,6 +631,7 @@ void guest_shutdown(void)
 		g->channel.stream = NULL;
 		if (guest_has_process(g) && waitpid(g->launch.pid, NULL, 0) == g->launch.pid)
 			g->reaped = true;
+		launch_dismiss(&g->launch, true);
 		g->reaped = true;
 		guest_put(g);
 	}

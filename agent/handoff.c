@@ -73,7 +73,7 @@ void handoff_stub_gone(struct handoff *h)
 	}
 	h->placement = NULL;
 	handoff_abort(h);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HANDOFF_SINKS; i++)
 		relay_sink_close(&h->out[i]);
 	h->state = HANDOFF_OVER;
 	handoff_later(h);
@@ -93,7 +93,7 @@ static void handoff_free(struct handoff *h)
 		stub_watch(false);
 	stub_close(h);
 	relay_source_close(&h->in, false);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HANDOFF_SINKS; i++)
 		relay_sink_close(&h->out[i]);
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0)
@@ -106,12 +106,21 @@ static void handoff_free(struct handoff *h)
 	channel_exit(&h->channel);
 	free(h->job);
 	free(h->named);
+	free(h->terminal.typed);
 	free(h);
+}
+
+static bool handoff_held(const struct handoff *h)
+{
+	for (int i = 0; i < HANDOFF_SINKS; i++)
+		if (relay_sink_held(&h->out[i]))
+			return true;
+	return false;
 }
 
 static bool handoff_written(const struct handoff *h)
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HANDOFF_SINKS; i++)
 		if (h->out[i].fd >= 0 && h->out[i].done < h->exit_at[i])
 			return false;
 	return true;
@@ -155,20 +164,23 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 {
 	struct handoff *h = arg;
 
-	if (h->state == HANDOFF_EXITED && handoff_written(h)) {
+	if (h->state == HANDOFF_EXITED && handoff_written(h) && !h->terminal.asked) {
+		terminal_settle(&h->terminal, &h->out[2]);
+		if (h->exit[0] & 0x7f)
+			terminal_restore(&h->terminal, &h->out[2]);
+		terminal_give_back(&h->terminal, &h->out[2]);
 		handoff_account(h);
 		/* The stub ends with this, and others may wait for its end to read the output. */
 		stub_tell(h, FRAME_EXIT, h->exit, sizeof(h->exit));
 		stub_close(h);
 		h->state = HANDOFF_OVER;
-	} else if (h->state == HANDOFF_LOST && !relay_sink_held(&h->out[0]) &&
-		   !relay_sink_held(&h->out[1])) {
+	} else if (h->state == HANDOFF_LOST && !handoff_held(h)) {
+		terminal_restore(&h->terminal, &h->out[2]);
 		handoff_report_lost(h);
 		stub_close(h);
 		h->state = HANDOFF_OVER;
 	}
-	if (h->state == HANDOFF_OVER && !h->asking && !h->channel.stream &&
-	    !relay_sink_held(&h->out[0]) && !relay_sink_held(&h->out[1]))
+	if (h->state == HANDOFF_OVER && !h->asking && !h->channel.stream && !handoff_held(h))
 		handoff_free(h);
 }
 
@@ -192,7 +204,7 @@ static void handoff_on_exit(struct handoff *h)
 	placement_ended(h->placement, x.status);
 	h->placement = NULL;
 	relay_source_close(&h->in, false);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HANDOFF_SINKS; i++)
 		h->exit_at[i] = h->out[i].done + relay_sink_held(&h->out[i]);
 	h->state = HANDOFF_EXITED;
 	handoff_later(h);
@@ -207,6 +219,15 @@ static void handoff_open_relays(struct handoff *h)
 	for (int i = 0; i < 3; i++) {
 		if (h->fds[i] < 0)
 			continue;
+		if (h->flags & JOB_TTY(i)) {
+			/* One for all that are */
+			if (h->out[2].fd < 0)
+				terminal_open(&h->out[2], h->fds[i]);
+			else
+				close(h->fds[i]);
+			h->fds[i] = -1;
+			continue;
+		}
 		if (!i && h->flags & JOB_NULL(0)) {
 			if (h->retry)
 				continue;
@@ -228,9 +249,10 @@ static void handoff_out_moved(void *ctx, struct relay_sink *sink, bool broken)
 	struct handoff *h = ctx;
 
 	if (h->channel.stream && broken)
-		channel_send_u32(&h->channel, FRAME_CLOSED, sink == &h->out[0] ? 1 : 2);
+		channel_send_u32(&h->channel, FRAME_CLOSED, sink - h->out + 1);
 	else if (h->channel.stream)
 		channel_grant(&h->channel, sink);
+	terminal_settle(&h->terminal, &h->out[2]);
 	if (h->state >= HANDOFF_EXITED)
 		handoff_later(h);
 }
@@ -296,9 +318,11 @@ static int handoff_on_stopped(struct handoff *h, const uint8_t *payload, uint32_
 	if (h->state != HANDOFF_RUNNING || length != 4)
 		return -EPROTO;
 	h->stopped_there = true;
-	/* The stub was stopped first, and this is the echo. */
-	if (!h->stopped_by_us && stub_tell(h, FRAME_STOPPED, payload, length))
-		handoff_stub_gone(h);
+	/* Else the stub was stopped first, and this is the echo. */
+	if (!h->stopped_by_us) {
+		h->stop = frame_get_u32(payload);
+		stub_stop(h);
+	}
 	return 0;
 }
 
@@ -319,12 +343,20 @@ static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload
 		return handoff_on_stopped(h, payload, length);
 	case FRAME_CONTINUED:
 		h->stopped_there = false;
+		h->stop = 0;
 		return 0;
 	case FRAME_TAKEN:
 		if (h->state != HANDOFF_RUNNING || length != FRAME_TAKEN_SIZE)
 			return -EPROTO;
-		handoff_give_back(h, frame_get_u64(payload));
+		if (h->terminal.typing)
+			h->terminal.taken = frame_get_u64(payload);
+		else
+			handoff_give_back(h, frame_get_u64(payload));
 		return 0;
+	case FRAME_TERMINAL:
+		if (h->state != HANDOFF_RUNNING)
+			return -EPROTO;
+		return terminal_on_change(&h->terminal, &h->out[2], payload, length);
 	case FRAME_EXIT:
 		if (h->state != HANDOFF_RUNNING || frame_exit_decode(&x, payload, length))
 			return -EPROTO;
@@ -346,10 +378,23 @@ static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload
 		fd = channel_fd(payload, length, 8);
 		if (fd)
 			return -EPROTO;
+		if (h->terminal.typing) {
+			h->terminal.asked = true;
+			if (stub_tell(h, type, payload, length))
+				handoff_stub_gone(h);
+			return 0;
+		}
 		return h->in.fd < 0 ? 0 : relay_source_grant(&h->in, frame_get_u32(payload + 4));
 	default:
 		return -EPROTO;
 	}
+}
+
+static int handoff_text(void *ctx, struct relay_sink *sink, uint8_t *data, size_t length)
+{
+	struct handoff *h = ctx;
+
+	return terminal_show(&h->terminal, sink, data, length);
 }
 
 static void handoff_on_response(void *ctx, int status)
@@ -458,13 +503,15 @@ static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 	h->pid = pid;
 	memcpy(h->fds, fds, sizeof(h->fds));
 	relay_source_init(&h->in, FRAME_STDIN);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HANDOFF_SINKS; i++)
 		relay_sink_init(&h->out[i], handoff_out_moved, h);
 	h->channel.frame = handoff_frame;
+	h->channel.text = handoff_text;
 	h->channel.ctx = h;
 	h->channel.sources[0] = &h->in;
 	h->channel.sinks[1] = &h->out[0];
 	h->channel.sinks[2] = &h->out[1];
+	h->channel.sinks[3] = &h->out[2];
 	h->limit = evtimer_new(agent.base, handoff_on_limit, h);
 	h->later = event_new(agent.base, -1, 0, handoff_on_later, h);
 	if (!h->limit || !h->later || stub_open(h) || channel_init(&h->channel))

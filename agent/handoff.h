@@ -10,6 +10,7 @@
 
 #include "agent.h"
 #include "channel.h"
+#include "terminal.h"
 
 enum handoff_state {
 	HANDOFF_ASKING, /* an explicit one waits for its placement */
@@ -21,6 +22,7 @@ enum handoff_state {
 	HANDOFF_OVER, /* the stub has been told; only the rest is relayed */
 };
 
+#define HANDOFF_SINKS 3
 #define HANDOFF_TEXT 320 /* a message for the user */
 
 struct handoff {
@@ -30,11 +32,12 @@ struct handoff {
 	struct event *reading; /* of it */
 	struct event *later; /* looks whether it is over, outside of all calls */
 	struct event *limit; /* until READY */
-	uint8_t frame[FRAME_HEADER + 8]; /* from the stub */
+	uint8_t frame[FRAME_HEADER + FRAME_TYPED_MAX]; /* from the stub */
 	unsigned int have;
 	pid_t pid;
 	bool asking; /* departure_on_decided() will be called */
 	bool stopped_there, stopped_by_us;
+	uint32_t stop; /* its stub is to stop by this signal, once it has answered; 0: not */
 	bool retry; /* the user allows a second run */
 	bool started; /* descriptors are the relays' */
 	uint32_t flags; /* of the job */
@@ -45,9 +48,11 @@ struct handoff {
 	uint8_t *named; /* FRAME_NAMED that goes behind it; NULL: nothing named, or sent */
 	size_t named_length;
 	struct relay_source in;
-	struct relay_sink out[2];
+	struct relay_sink out[HANDOFF_SINKS]; /* 1, 2 and the terminal */
+	struct terminal_home terminal;
 	int fds[3]; /* until the task has started; /dev/null for a second run */
-	uint64_t exit_at[2]; /* sink.done at which all output before the exit is written */
+	uint64_t exit_at
+		[HANDOFF_SINKS]; /* sink.done at which all output before the exit is written */
 	uint8_t exit[FRAME_EXIT_SIZE];
 };
 
@@ -74,6 +79,8 @@ int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint
 /** The same, with at most 3 descriptors; they stay open here. */
 int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint32_t length,
 	      const int *fds, unsigned int nfds);
+/** It stops by handoff.stop, once it is known what it has read of its terminal. */
+void stub_stop(struct handoff *h);
 /** Whether any stub is away: then stops of theirs are looked for. 0 or -ENOMEM. */
 int stub_watch(bool any);
 

@@ -16,10 +16,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent.h"
 #include "launch.h"
+#include "leader.h"
 
 #define LAUNCH_SIGNALS 64
 
@@ -147,10 +149,12 @@ attributes:
  * agent may have been started from. Not a session: the group would be orphaned
  * and SIGTSTP would not stop it.
  */
-static void child_group(void)
+static void child_group(bool terminal)
 {
 	int tty;
 
+	if (terminal)
+		return; /* its session's leader has seen to it */
 	setpgid(0, 0);
 	tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (tty >= 0) {
@@ -167,7 +171,7 @@ child_run(const struct job_spec *spec, const int fds[3], int control, const char
 
 	if (child_descriptors(fds, &control))
 		goto tell;
-	child_group();
+	child_group(spec->flags & JOB_TTYS);
 	child_signals(spec->sigignore);
 	umask(spec->umask);
 	news.stage = LAUNCH_LIMITS;
@@ -192,6 +196,12 @@ tell:
 	_exit(127);
 }
 
+/* What a leader starts; the other arguments of the fork come with it. */
+struct launch_start {
+	struct launch *launch;
+	int cgroup;
+};
+
 static pid_t launch_clone(struct launch *l, int cgroup)
 {
 	struct clone_args args = {
@@ -205,7 +215,48 @@ static pid_t launch_clone(struct launch *l, int cgroup)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const int fds[3])
+static pid_t launch_on_start(void *ctx)
+{
+	struct launch_start *start = ctx;
+
+	return launch_clone(start->launch, start->cgroup);
+}
+
+/* Returns in the child and in the agent, as fork() does; the leader stays in leader_run(). */
+static pid_t launch_lead(struct launch *l, int cgroup, int terminal, bool foreground)
+{
+	struct launch_start start = { l, cgroup };
+	struct leader_news news;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	l->leader = launch_clone(l, -1);
+	if (!l->leader) {
+		close(pair[0]);
+		leader_run(pair[1], terminal, foreground, launch_on_start, &start);
+		close(pair[1]);
+		return 0;
+	}
+	close(pair[1]);
+	/* That of the leader, who knows himself when to end. */
+	if (l->pidfd >= 0)
+		close(l->pidfd);
+	l->pidfd = -1;
+	l->session = pair[0];
+	/* Its first words come as soon as it has forked, and its end of the socket closes if it cannot. */
+	if (l->leader < 0 || recv(l->session, &news, sizeof(news), 0) != sizeof(news)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	/* Not reaped before it is told to go on: the number is still the task's. */
+	l->pidfd = syscall(SYS_pidfd_open, news.pid, 0u);
+	send(l->session, &(char){ LEADER_GO }, 1, MSG_NOSIGNAL);
+	return news.pid;
+}
+
+int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const int fds[3],
+		int terminal)
 {
 	uint64_t all = ~0ull, old;
 	int pair[2], err;
@@ -217,7 +268,8 @@ int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const
 		return -errno;
 	/* Our handlers must not run in the child. */
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
-	l->pid = launch_clone(l, cgroup);
+	l->pid = terminal < 0 ? launch_clone(l, cgroup)
+			      : launch_lead(l, cgroup, terminal, !(spec->flags & JOB_BACKGROUND));
 	if (!l->pid)
 		child_run(spec, fds, pair[1], oom);
 	err = l->pid < 0 ? -errno : 0;
@@ -262,6 +314,41 @@ void launch_signal(const struct launch *l, int sig, bool group)
 		syscall(SYS_pidfd_send_signal, l->pidfd, sig, NULL, 0u);
 	else
 		kill(l->pid, sig);
+}
+
+bool launch_wait(struct launch *l, int *status, struct rusage *usage)
+{
+	struct leader_news news;
+	ssize_t n;
+
+	if (!l->leader)
+		return wait4(l->pid, status, WNOHANG | WUNTRACED | WCONTINUED, usage) > 0;
+	n = recv(l->session, &news, sizeof(news), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	/* Its leader was killed, and the task with it. */
+	*status = n == sizeof(news) ? news.status : SIGKILL;
+	if (n == sizeof(news))
+		*usage = news.usage;
+	else
+		memset(usage, 0, sizeof(*usage));
+	return true;
+}
+
+void launch_command(const struct launch *l, char command)
+{
+	if (l->leader)
+		send(l->session, &command, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool launch_dismiss(struct launch *l, bool wait)
+{
+	if (l->session >= 0)
+		close(l->session);
+	l->session = -1;
+	if (l->leader > 0 && waitpid(l->leader, NULL, wait ? 0 : WNOHANG))
+		l->leader = 0;
+	return l->leader <= 0;
 }
 
 void launch_close(struct launch *l)

@@ -12,7 +12,7 @@ static int pipes_null(bool reading)
 	return open("/dev/null", (reading ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
-int pipes_open(uint32_t flags, int its[3], int ours[3])
+int pipes_open(uint32_t flags, int terminal, int its[3], int ours[3])
 {
 	for (int fd = 0; fd < 3; fd++) {
 		int pair[2];
@@ -21,6 +21,8 @@ int pipes_open(uint32_t flags, int its[3], int ours[3])
 			continue;
 		if (flags & JOB_NULL(fd)) {
 			its[fd] = pipes_null(fd == 0);
+		} else if (flags & JOB_TTY(fd)) {
+			its[fd] = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
 		} else if (fd == 2 && flags & JOB_MERGED && its[1] >= 0) {
 			its[fd] = fcntl(its[1], F_DUPFD_CLOEXEC, 3);
 		} else {

@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 /**
- * A pipe for each, /dev/null for /dev/null, nothing for closed ones (flags of
+ * A pipe for each, the terminal for a terminal, /dev/null for /dev/null, nothing for closed ones (flags of
  * struct job_spec). All are -1 before; the guest's ends go to its[], our
  * non-blocking ones to ours[]. 0 or -errno; what is open then is the caller's to close.
  */
-int pipes_open(uint32_t flags, int its[3], int ours[3]);
+int pipes_open(uint32_t flags, int terminal, int its[3], int ours[3]);
 
 #endif

@@ -111,6 +111,13 @@ void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 	event_assign(&s->event, agent.base, fd, EV_READ, relay_source_on_event, s);
 }
 
+void relay_source_ask(struct relay_source *s)
+{
+	if (s->waiting)
+		event_del(&s->event);
+	s->waiting = s->dry = false;
+}
+
 void relay_source_stop(struct relay_source *s)
 {
 	if (s->waiting)
@@ -151,6 +158,7 @@ int relay_source_grant(struct relay_source *s, uint32_t bytes)
 ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room)
 {
 	size_t most = room - FRAME_HEADER;
+	bool framed = false;
 	ssize_t n;
 
 	if (s->fd >= 0 && !s->over && !s->waiting && s->credit) {
@@ -158,7 +166,11 @@ ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room)
 			most = FRAME_DATA_MAX;
 		if (most > s->credit)
 			most = s->credit;
-		n = relay_read(s->fd, s->kind, buf + FRAME_HEADER, most);
+		n = s->read ? s->read(s->ctx, buf, most, &framed)
+			    : relay_read(s->fd, s->kind, buf + FRAME_HEADER, most);
+		if (framed)
+			return n;
+		s->dry = n <= 0;
 		if (n > 0) {
 			frame_header(buf, s->type, n);
 			s->credit -= n;
@@ -317,6 +329,20 @@ int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length)
 	relay_sink_did(s, length);
 	s->moved(s->ctx, s, broken);
 	return 0;
+}
+
+int relay_sink_put_text(struct relay_sink *s, uint8_t *data, size_t length)
+{
+	size_t kept = 0;
+
+	if (length > s->granted)
+		return -EPROTO;
+	for (size_t i = 0; i < length; i++)
+		if (data[i] != '\r' || i + 1 == length || data[i + 1] != '\n')
+			data[kept++] = data[i];
+	s->granted -= length - kept;
+	relay_sink_did(s, length - kept);
+	return relay_sink_put(s, data, kept);
 }
 
 void relay_sink_end(struct relay_sink *s)

@@ -42,6 +42,11 @@ struct relay_source {
 	bool over; /**< its end was reached; a file stays open, to be set back */
 	bool end; /**< an empty frame is to be sent */
 	bool waiting; /**< for its event */
+	bool dry; /**< nothing more was there when it was last asked */
+	/** NULL: read(); else instead of it, behind the header's room in buf: bytes read or -errno;
+	 *  or, told by `*framed`, a whole frame of another type in buf. */
+	ssize_t (*read)(void *ctx, uint8_t *buf, size_t most, bool *framed);
+	void *ctx;
 	struct event event;
 	struct h2_stream *stream; /**< resumed when there is something */
 };
@@ -52,6 +57,7 @@ struct relay_sink {
 	enum relay_kind kind;
 	bool end; /**< closed once all is written */
 	bool pipe; /**< relay_sink_read() will be asked for */
+	bool whole; /**< gets whole frames, by relay_sink_put_text() */
 	uint32_t granted, taken; /**< credit out; bytes disposed of since the last grant */
 	uint64_t done; /**< bytes disposed of in all */
 	uint64_t written; /**< of those, not dropped */
@@ -68,6 +74,8 @@ void relay_source_init(struct relay_source *s, enum frame_type type);
 /** Starts to read. The credit is the window's. */
 void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 		       struct h2_stream *stream);
+/** Asks it anew: relay_source.dry then means that nothing from before is left in it. */
+void relay_source_ask(struct relay_source *s);
 /** The stream is gone: nothing resumes it any more. The descriptor stays open. */
 void relay_source_stop(struct relay_source *s);
 /** As if only `taken` bytes had been read: of a file, the rest goes back. 0, or -errno where that
@@ -85,6 +93,8 @@ void relay_sink_init(struct relay_sink *s,
 void relay_sink_open(struct relay_sink *s, int fd, enum relay_kind kind);
 /** 0, -EPROTO (more than was granted) or -ENOMEM. */
 int relay_sink_put(struct relay_sink *s, const uint8_t *data, size_t length);
+/** The same for a terminal that makes CR LF of LF: one CR in front of each LF is dropped. */
+int relay_sink_put_text(struct relay_sink *s, uint8_t *data, size_t length);
 void relay_sink_end(struct relay_sink *s);
 void relay_sink_close(struct relay_sink *s);
 /** Of a pipe: bytes that were read at the other end. */

@@ -13,19 +13,19 @@
 #include "handoff.h"
 #include "wire/job.h"
 
-/* The stub reads a terminal itself, and still has it; it has closed all other kinds. */
+/* A terminal the stub still has, and knows whether something of it has gone; it has closed all other kinds. */
 static int rerun_input(struct handoff *h, int *fd)
 {
 	int err;
 
-	if (!(h->flags & JOB_FD(0)))
+	if (!(h->flags & JOB_FD(0)) || h->flags & JOB_TTY(0))
 		return 0;
 	if (h->flags & JOB_NULL(0)) {
 		*fd = h->fds[0];
 		return 0;
 	}
 	err = relay_source_rewind(&h->in, 0);
-	if (!err && !(h->flags & JOB_TTY(0))) {
+	if (!err) {
 		relay_restore(h->in.fd, h->in.kind);
 		*fd = h->in.fd;
 	}
@@ -39,7 +39,7 @@ static const char *rerun_prepare(struct handoff *h, int fds[2])
 	/* Lost before it was seen to start: the stub has closed nothing, and nothing was read. */
 	if (!h->started)
 		return NULL;
-	if (h->flags & JOB_FD(1)) {
+	if (h->flags & JOB_FD(1) && !(h->flags & JOB_TTY(1))) {
 		if (h->out[0].fd < 0)
 			return "its standard output was closed";
 		fds[1] = h->out[0].fd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The stub of a task that is away: its socket, its signals, its stops. */
+/* The stub of a task that is away: its socket, its signals, its stops, its terminal. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,35 +52,134 @@ int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint
 	return stub_give(h, type, payload, length, NULL, 0);
 }
 
-/* The stub sends signals only. */
+void stub_stop(struct handoff *h)
+{
+	const uint8_t nothing[FRAME_TAKEN_SIZE] = { 0 };
+	uint8_t payload[4];
+
+	if (!h->stop || h->terminal.asked)
+		return;
+	frame_put_u32(payload, h->stop);
+	h->stop = 0;
+	if (terminal_give_back(&h->terminal, &h->out[2]))
+		channel_send(&h->channel, FRAME_TAKEN, nothing, sizeof(nothing));
+	if (stub_tell(h, FRAME_STOPPED, payload, sizeof(payload)))
+		handoff_stub_gone(h);
+}
+
+/* What waited for the stub to have read, or not. */
+static void stub_answered(struct handoff *h)
+{
+	stub_stop(h);
+	if (h->state == HANDOFF_EXITED)
+		handoff_later(h);
+}
+
+/* What its session does with the terminal. */
+static int stub_on_terminal(struct handoff *h, enum frame_type type, const uint8_t *payload,
+			    uint32_t length)
+{
+	struct terminal_home *t = &h->terminal;
+	uint8_t now[TERMINAL_SIZE];
+
+	if (!t->given)
+		return -EPROTO;
+	switch (type) {
+	case FRAME_TYPED:
+		if (!t->asked)
+			return -EPROTO;
+		t->asked = false;
+		if (terminal_typed(t, payload, length))
+			return -ENOMEM;
+		channel_send(&h->channel, type, payload, length);
+		stub_answered(h);
+		return 0;
+	case FRAME_WANT:
+		t->asked = false;
+		stub_answered(h);
+		return 0;
+	case FRAME_READABLE:
+		break;
+	case FRAME_FOREGROUND:
+		t->foreground = length == 4 && frame_get_u32(payload);
+		/* What the task has set meanwhile, or else what others have. */
+		if (t->foreground && t->pending)
+			terminal_settle(t, &h->out[2]);
+		else if (t->foreground && terminal_look(&h->out[2], now))
+			channel_send(&h->channel, FRAME_TERMINAL, now, sizeof(now));
+		break;
+	case FRAME_SIGNAL: /* its size has changed; the other side sends its own signal */
+		if (terminal_look(&h->out[2], now))
+			channel_send(&h->channel, FRAME_TERMINAL, now, sizeof(now));
+		return 0;
+	case FRAME_CLOSED:
+		if (length != 4 || frame_get_u32(payload))
+			return -EPROTO;
+		break;
+	default:
+		return -EPROTO;
+	}
+	return channel_send(&h->channel, type, payload, length);
+}
+
+static int stub_on_signal(struct handoff *h, const uint8_t *payload, uint32_t length)
+{
+	if (length != 8 || frame_get_u32(payload) - 1 > 63)
+		return -EPROTO;
+	/* It runs, so whatever stopped it is over: a SIGCONT is in this frame or follows. */
+	h->stopped_by_us = false;
+	if (h->state != HANDOFF_RUNNING)
+		return 0;
+	if (h->terminal.given && frame_get_u32(payload) == SIGWINCH && frame_get_u32(payload + 4))
+		return stub_on_terminal(h, FRAME_SIGNAL, payload, length);
+	return channel_send(&h->channel, FRAME_SIGNAL, payload, 8);
+}
+
+static int stub_on_frame(struct handoff *h, enum frame_type type, const uint8_t *payload,
+			 uint32_t length)
+{
+	if (type == FRAME_SIGNAL)
+		return stub_on_signal(h, payload, length);
+	if (h->state != HANDOFF_RUNNING && h->state != HANDOFF_EXITED)
+		return 0;
+	return stub_on_terminal(h, type, payload, length);
+}
+
+/* Signals, and what is done at a terminal. */
 static void stub_on_read(evutil_socket_t fd, short what, void *arg)
 {
 	struct handoff *h = arg;
 	enum frame_type type;
 	uint32_t length;
+	size_t want;
 	ssize_t n;
 
 	for (;;) {
-		n = recv(h->stub, h->frame + h->have, sizeof(h->frame) - h->have, MSG_DONTWAIT);
+		length = 0;
+		if (h->have >= FRAME_HEADER)
+			frame_parse(h->frame, &type, &length);
+		want = FRAME_HEADER + length - h->have;
+		n = recv(h->stub, h->frame + h->have, want, MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0)
 			break;
 		h->have += n;
-		if (h->have < sizeof(h->frame))
+		if (h->have < FRAME_HEADER)
+			continue;
+		if (frame_parse(h->frame, &type, &length) ||
+		    FRAME_HEADER + length > sizeof(h->frame))
+			goto wrong;
+		if (h->have < FRAME_HEADER + length)
 			continue;
 		h->have = 0;
-		if (frame_parse(h->frame, &type, &length) || type != FRAME_SIGNAL || length != 8 ||
-		    frame_get_u32(h->frame + FRAME_HEADER) - 1 > 63) {
-			log_warning("stub %d sent what a stub may not; its task is ended",
-				    (int)h->pid);
-			break;
-		}
-		/* It runs, so whatever stopped it is over: a SIGCONT is in this frame or follows. */
-		h->stopped_by_us = false;
-		if (h->state == HANDOFF_RUNNING)
-			channel_send(&h->channel, FRAME_SIGNAL, h->frame + FRAME_HEADER, 8);
+		if (stub_on_frame(h, type, h->frame + FRAME_HEADER, length))
+			goto wrong;
 	}
+	handoff_stub_gone(h);
+	return;
+wrong:
+	log_warning("stub %d sent what a stub may not; its task is ended", (int)h->pid);
 	handoff_stub_gone(h);
 }
 

@@ -336,6 +336,49 @@ static void test_channels(void **state)
 	channel_exit(&to);
 }
 
+static int text(void *ctx, struct relay_sink *sink, uint8_t *data, size_t length)
+{
+	return relay_sink_put_text(sink, data, length);
+}
+
+/* A terminal's output comes in whole frames, and one CR in front of each LF goes; all of it is credit. */
+static void test_text(void **state)
+{
+	static const char shown[] = "one\r\n\r\r\n\n\rtwo\r", want[] = "one\n\r\n\n\rtwo\r";
+	uint8_t frame[FRAME_HEADER + sizeof(shown) - 1];
+	char got[100];
+	struct relay_sink in;
+	struct channel c = { .frame = nothing, .text = text, .stream = STREAM };
+	int pair[2];
+
+	assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
+	assert_int_equal(channel_init(&c), 0);
+	relay_sink_init(&in, moved, NULL);
+	relay_sink_open(&in, pair[1], RELAY_OWN);
+	in.whole = true;
+	c.sinks[3] = &in;
+	frame_header(frame, FRAME_SHOWN, sizeof(shown) - 1);
+	memcpy(frame + FRAME_HEADER, shown, sizeof(shown) - 1);
+	/* cut into two anywhere */
+	for (size_t at = 1; at < sizeof(frame); at++) {
+		assert_int_equal(channel_data(&c, frame, at), 0);
+		assert_int_equal(channel_data(&c, frame + at, sizeof(frame) - at), 0);
+		assert_int_equal(read(pair[0], got, sizeof(got)), sizeof(want) - 1);
+		assert_memory_equal(got, want, sizeof(want) - 1);
+		assert_int_equal(in.done, at * (sizeof(shown) - 1));
+	}
+	/* its end leaves it open */
+	frame_header(frame, FRAME_SHOWN, 0);
+	assert_int_equal(channel_data(&c, frame, FRAME_HEADER), 0);
+	assert_true(in.fd >= 0);
+	in.granted = 1;
+	frame_header(frame, FRAME_SHOWN, 2);
+	assert_int_equal(channel_data(&c, frame, FRAME_HEADER + 2), -EPROTO);
+	relay_sink_close(&in);
+	close(pair[0]);
+	channel_exit(&c);
+}
+
 /* What a stream may not carry ends it. */
 static void test_refused(void **state)
 {
@@ -358,7 +401,8 @@ static void test_refused(void **state)
 	frame_header(frame, FRAME_GO, 0);
 	assert_int_equal(channel_data(&c, frame, FRAME_HEADER), -EPROTO);
 	channel_exit(&c);
-	assert_int_equal(channel_fd((const uint8_t[]){ 3, 0, 0, 0 }, 4, 4), -EPROTO);
+	assert_int_equal(channel_fd((const uint8_t[]){ 4, 0, 0, 0 }, 4, 4), -EPROTO);
+	assert_int_equal(channel_fd((const uint8_t[]){ 3, 0, 0, 0 }, 4, 4), 3);
 	assert_int_equal(channel_fd((const uint8_t[]){ 2, 0, 0, 0 }, 4, 4), 2);
 	assert_int_equal(channel_fd((const uint8_t[]){ 2, 0, 0, 0 }, 4, 8), -EPROTO);
 }
@@ -369,7 +413,7 @@ int main(void)
 		cmocka_unit_test(test_source),	cmocka_unit_test(test_file),
 		cmocka_unit_test(test_restore), cmocka_unit_test(test_sink),
 		cmocka_unit_test(test_unread),	cmocka_unit_test(test_channels),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_text),	cmocka_unit_test(test_refused),
 	};
 	int failed;
 
