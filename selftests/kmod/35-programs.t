@@ -39,13 +39,14 @@ agent_end
 agent "$stub" local excluded -
 counted excluded "a script of a script that stays" $in -- "$work/second"
 is "runs here" "$($in -- "$work/second"; echo $?)" 7
-counted excluded "a script without interpreter" $in -- "$work/nobody"
+counted redirect "a script without interpreter" $in -- "$work/nobody"
+is "its caller gets the error" "$($in -- "$work/nobody" 2>&1)" "probe: $work/nobody: No such file or directory"
 # the kernel asks for a module, and goes through the formats a second time
-counted excluded "a file of no known format" $in -- "$work/zeros"
+counted redirect "a file of no known format" $in -- "$work/zeros"
 is "its exec fails as ever" "$($in -- "$work/zeros" 2>&1)" "probe: $work/zeros: Exec format error"
-# env, its failing exec of the text, and the shell's
+# env and the shell; the failing exec of the text between them is redirect
 before=$(counter excluded)
-is "a text file is the shell's" "$($in -- env "$work/text"; echo $?) $(($(counter excluded) - before))" "9 3"
+is "a text file is the shell's" "$($in -- env "$work/text"; echo $?) $(($(counter excluded) - before))" "9 2"
 agent_end
 
 # an exec that waits holds its file as ever: it can be removed, but not written
