@@ -14,6 +14,11 @@ def build_probe(folder):
                     os.path.join(HERE, "probe.c")], check=True)
 
 
+def moved(status):
+    """How many tasks of node 0.0 were away so far."""
+    return sum(e["tasks"] for e in status["placed"] if e["executor"] != "0.0")
+
+
 class Native:
     """Two agents in network namespaces. A task that goes execs the stub, as `ehctl exec 0.1` does."""
     kind, slow = "native", 1
@@ -26,7 +31,11 @@ class Native:
         self.work = tempfile.mkdtemp(prefix="ehs-conformance-", dir=self.cluster.dir)
         os.chmod(self.work, 0o777)
         build_probe(self.work)
-        # as a shell finds it
+        # what a session's commands are put behind, as no module sees them
+        self.prefix = os.path.join(self.work, "away")
+        with open(self.prefix, "w") as f:
+            f.write(f'#!/bin/sh\nexec {cluster.STUB} @0.1 "$(command -v "$1")" "$@"\n')
+        os.chmod(self.prefix, 0o755)
         self.net = self.cluster.net.enter(0)
         self.net.__enter__()
 
@@ -38,6 +47,12 @@ class Native:
 
     def stayed(self, pid, error):
         return None
+
+    def session(self, words):
+        return words
+
+    def moved(self):
+        return moved(self.cluster.ask(0, {"command": "status"}))
 
     def log(self):
         return self.cluster.log(0) + self.cluster.log(1)
@@ -54,10 +69,12 @@ class Guests(cluster.Cluster):
 
     def __init__(self):
         self.work = os.path.join(os.environ["EHS_SHARE"], "conformance")
-        os.mkdir(self.work)
+        os.makedirs(self.work, exist_ok=True)
         os.chmod(os.environ["EHS_SHARE"], 0o777)
         os.chmod(self.work, 0o777)
         build_probe(self.work)
+        self.prefix = ""
+        self.ehctl = os.path.join(cluster.BUILD, "bin", "ehctl")
         subprocess.run(["ehctl", "set", "load-index=tasks"], check=True)
         self.sleepers = [subprocess.Popen(["ehctl", "run", "--", "sleep", "infinity"]) for _ in range(self.SLEEPERS)]
         with open("/proc/self/cgroup") as f:
@@ -93,8 +110,14 @@ class Guests(cluster.Cluster):
             return None     # nothing was executed
         said = self.request("why", id=str(pid))
         if "error" in said:
-            return said["error"]["why"]
+            return "the module"
         return said["reason"] if said["executor"] == said["home"] else None
+
+    def session(self, words):
+        return [self.ehctl, "run", "--", *words]
+
+    def moved(self):
+        return moved(self.request("status"))
 
     def log(self):
         return self.read_log(0)

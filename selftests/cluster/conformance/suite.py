@@ -7,11 +7,15 @@ from scene import Scene
 
 ALL = []
 EVERYWHERE, NATIVE, MODULE = "everywhere", "native", "module"
+# stays at home: the module has decided it alone, and the agent was not asked (selftests/kmod has the reasons)
+KERNEL = "the module"
 
 
 class Case:
-    def __init__(self, name, play, known=None, where=EVERYWHERE, stays=None, long=False, bound=20):
+    def __init__(self, name, play, known=None, where=EVERYWHERE, stays=None, long=False, bound=20, needs=None):
         self.name, self.play, self.where, self.stays, self.long, self.bound = name, play, where, stays, long, bound
+        # a source that is fetched before, while there is a network
+        self.needs = needs
         # field -> why it is not the same; the same sentence is in docs/transparency.md
         self.known = known or {}
         self.theme = sys._getframe(2).f_globals["__name__"].split(".")[-1]
@@ -113,14 +117,20 @@ def shown(value):
     return text if len(text) < 600 else f"{text[:300]} … {text[-250:]} ({len(text)} characters)"
 
 
+def differences(field, here, away):
+    if isinstance(here, dict) and isinstance(away, dict):
+        return [line for key in sorted(set(here) | set(away)) if here.get(key) != away.get(key)
+                for line in differences(f"{field} {key}", here.get(key), away.get(key))]
+    return [f"{field}: here {shown(here)}", f"{' ' * len(field)}  away {shown(away)}"]
+
+
 def compare(local, away, known):
     """Differences that nobody knows of, and known ones that are gone."""
     wrong = []
     for field in sorted(set(local) | set(away)):
         same = field in local and field in away and local[field] == away[field]
         if not same and field not in known:
-            wrong.append(f"{field}: here {shown(local.get(field))}")
-            wrong.append(f"{' ' * len(field)}  away {shown(away.get(field))}")
+            wrong += differences(field, local.get(field), away.get(field))
         if same and field in known:
             wrong.append(f"{field}: is the same now: take it from the known ones here and in docs/transparency.md")
     wrong += [f"{field}: known to differ, and not seen" for field in known if field not in set(local) | set(away)]

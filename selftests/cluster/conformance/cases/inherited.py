@@ -2,7 +2,7 @@
 """What a program inherits over an exec. "probe state" prints all of it; each case changes one thing before."""
 
 import ctypes, os, resource, signal, struct
-from suite import NATIVE, case, program, sh
+from suite import KERNEL, MODULE, case, program, sh
 
 libc = ctypes.CDLL(None, use_errno=True)
 prctl = libc.prctl
@@ -82,8 +82,8 @@ inherits("another user with groups", become(2001, 2002, [5, 6, 2002, 40000]))
 inherits("a user and a thousand groups", become(2001, 2002, list(range(3000, 4000))))
 inherits("root with groups", become(0, 0, [3, 4, 5]))
 inherits("real and effective user are not the same", lambda s: os.setresuid(2001, 0, 0),
-         known={"uid": "the task is run as the effective user alone",
-                **{f: "the task is run as the effective user alone" for f in ("dumpable", "secure")}})
+         known={"native": {f: "`ehctl exec` runs a task as its effective user" for f in ("uid", "dumpable", "secure")}, "module": {}},
+         stays="refused")
 
 
 def drop_bounding(s):
@@ -135,7 +135,7 @@ inherits("processor time timers", lambda s: signal.setitimer(signal.ITIMER_PROF,
 program("an alarm that goes off after the exec", "/bin/sleep", "20", before=lambda: signal.setitimer(signal.ITIMER_REAL, 0.5))
 
 
-@case("a deleted folder", stays="refused", where="module")
+@case("a deleted folder", stays="files-differ", where=MODULE)
 def deleted(s):
     path = s.file("gone")
     os.mkdir(path)
@@ -146,13 +146,13 @@ def deleted(s):
     s.sh("pwd; echo $?; ls -a; echo > new; echo $?", before=enter)
 
 
-@case("descriptors above 2", stays="open-files", where="module")
+@case("descriptors above 2", stays=KERNEL, where=MODULE)
 def above(s):
     fd = os.open(s.write("seven", "of the seventh"), os.O_RDONLY)
     s.run("/bin/sh", "-c", "cat <&7", before=lambda: os.dup2(fd, 7))
 
 
-@case("a seccomp filter", stays="confined", where="module")
+@case("a seccomp filter", stays=KERNEL, where=MODULE)
 def filtered(s):
     def confine():
         prctl(38, 1, 0, 0, 0)
@@ -162,7 +162,7 @@ def filtered(s):
     s.sh("grep Seccomp: /proc/self/status", before=confine)
 
 
-@case("a root of its own", stays="namespace", where="module")
+@case("a root of its own", stays=KERNEL, where=MODULE)
 def chrooted(s):
     s.run("/bin/pwd", before=lambda: (os.chroot("/usr"), os.chdir("/")))
 

@@ -5,8 +5,7 @@ import os
 from scene import NULL
 from suite import case
 
-NO_MODULE = "without the module nothing can put a remote task's time into the account of its stub"
-MEMORY = "ru_maxrss is the stub's own: a kernel has no way to set it"
+NO_MODULE = "without the module nothing can put what a remote task used into the account of its stub"
 
 
 def used(name, ms, kib, fields, known):
@@ -27,7 +26,7 @@ def used(name, ms, kib, fields, known):
 
 TIME = {"native": {"time in wait4() within a tenth": NO_MODULE, "time of all children within a tenth": NO_MODULE}, "module": {}}
 used("processor time", 1000, 100, ("time",), TIME)
-used("memory", 10, 100000, ("memory",), {"memory within a tenth": MEMORY})
+used("memory", 10, 100000, ("memory",), {"native": {"memory within a tenth": NO_MODULE}, "module": {}})
 
 
 @case("the time of several tasks adds up", known={"native": {"sum": NO_MODULE}, "module": {}})
