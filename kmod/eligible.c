@@ -2,7 +2,6 @@
 /* What cannot be transferred: an exec that another node could not run alike. */
 
 #include <linux/binfmts.h>
-#include <linux/ctype.h>
 #include <linux/elf.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
@@ -70,6 +69,11 @@ static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 	return same;
 }
 
+static bool ehs_eligible_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 /*
  * The interpreter that a script names is there and can be one. As binfmt_script
  * finds it; what that refuses for other reasons it refuses at home, too.
@@ -81,10 +85,11 @@ static bool ehs_eligible_is_script(const struct linux_binprm *bprm)
 	size_t from = 2, n;
 	bool good;
 
-	while (from < BINPRM_BUF_SIZE && (bprm->buf[from] == ' ' || bprm->buf[from] == '\t'))
+	while (from < BINPRM_BUF_SIZE && ehs_eligible_is_blank(bprm->buf[from]))
 		from++;
-	for (n = from; n < BINPRM_BUF_SIZE && bprm->buf[n] && !isspace(bprm->buf[n]); n++)
-		;
+	for (n = from; n < BINPRM_BUF_SIZE && bprm->buf[n] && bprm->buf[n] != '\n'; n++)
+		if (ehs_eligible_is_blank(bprm->buf[n]))
+			break;
 	if (n == from || n == BINPRM_BUF_SIZE)
 		return false;
 	memcpy(name, bprm->buf + from, n - from);

@@ -62,7 +62,7 @@ class Native:
         self.cluster.stop()
 
 
-class Guests(cluster.Cluster):
+class Guests:
     """The virtual cluster: tasks of a session on a node that is overloaded by sleepers go by themselves."""
     kind, slow = "module", 6
     SLEEPERS = 12
@@ -82,7 +82,7 @@ class Guests(cluster.Cluster):
         if not cluster.until(self.ready, 60):
             raise RuntimeError(f"home does not become a sender: {self.request('status')}")
         with open(f"/proc/{self.sleepers[0].pid}/cgroup") as f:
-            self.session = "/sys/fs/cgroup" + f.read().strip().split("::")[1]
+            self.managed_cgroup = "/sys/fs/cgroup" + f.read().strip().split("::")[1]
 
     def request(self, command, **more):
         import json, socket
@@ -98,7 +98,7 @@ class Guests(cluster.Cluster):
             return nodes["0.0"]["state"] == "sender" and f.read() != self.own
 
     def enter(self):
-        with open(self.session + "/cgroup.procs", "w") as f:
+        with open(self.managed_cgroup + "/cgroup.procs", "w") as f:
             f.write(str(os.getpid()))
 
     def command(self, path, argv):

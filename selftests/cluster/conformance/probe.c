@@ -5,7 +5,7 @@
  *   probe state            what is inherited over an exec, a line each
  *   probe args             argv[0], argv and environment as they came
  *   probe die N            by signal N, also where a shell would wait
- *   probe spend MS KIB     processor time and memory, then exits
+ *   probe spend MS KIB     processor time and memory; prints the microseconds it used
  *   probe hold             says "up" and waits for signals, whose names it prints
  */
 #include <errno.h>
@@ -82,8 +82,8 @@ static void show_ids(void)
 	printf("uid %u %u %u gid %u %u %u groups", u[0], u[1], u[2], g[0], g[1], g[2]);
 	for (int i = 0; i < n; i++)
 		printf(" %u", groups[i]);
-	printf("\nno new privs %d\nsecurebits %#x\nsubreaper ", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
-	       prctl(PR_GET_SECUREBITS, 0, 0, 0, 0));
+	printf("\nno new privs %d\nsecurebits %#x\nsubreaper ",
+	       prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), prctl(PR_GET_SECUREBITS, 0, 0, 0, 0));
 	n = -1;
 	prctl(PR_GET_CHILD_SUBREAPER, &n, 0, 0, 0);
 	printf("%d\nsecure mode %lu\n", n, getauxval(AT_SECURE));
@@ -175,6 +175,7 @@ static int die(int sig)
 static int spend(long ms, size_t kib)
 {
 	char *memory = malloc(kib * 1024);
+	struct rusage usage;
 	struct timespec t;
 
 	if (!memory)
@@ -185,6 +186,9 @@ static int spend(long ms, size_t kib)
 			;
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	} while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%ld\n", usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec +
+				usage.ru_stime.tv_sec * 1000000 + usage.ru_stime.tv_usec);
 	return memory[0] == 2;
 }
 

@@ -42,7 +42,7 @@ pipeline("grep | tr | wc", ("/bin/grep", "7"), ("/usr/bin/tr", "a-z", "A-Z"), ("
 pipeline("yes | cat | head", ("/usr/bin/yes",), ("/bin/cat",), ("/usr/bin/head", "-n", "3"), data=b"")
 pipeline("the reader of all closes early", ("/usr/bin/yes",), ("/bin/cat",), ("/bin/cat",), data=b"", close_early=2)
 pipeline("the first fails at once", ("/bin/false",), ("/bin/cat",), ("/usr/bin/wc", "-c"))
-pipeline("the last does not read", ("/usr/bin/head", "-c", "100"), ("/bin/cat",), ("/bin/true",))
+pipeline("the last reads a line only", ("/usr/bin/head", "-c", "100"), ("/bin/cat",), ("/bin/sh", "-c", "read line; echo $line"))
 
 
 def within(name, script, **more):
