@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "traits.h"
 
 #define TRAITS_CPUS 8192 /* of a mask; the kernel's most (CONFIG_NR_CPUS) */
@@ -135,6 +136,23 @@ void traits_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 
 /* ---- in the child ---- */
 
+/*
+ * Where root's tasks are not let in, no peer gets root's rights by another way:
+ * capabilities of a user, or a task that the kernel spares when memory is out.
+ */
+static uint64_t traits_rights(const uint64_t traits[JOB_TRAITS], enum job_trait which)
+{
+	return agent.config->allow_root ? traits[which] : 0;
+}
+
+static int64_t traits_oom_score(const uint64_t traits[JOB_TRAITS])
+{
+	int64_t score = (int64_t)traits[JOB_OOM_SCORE] - 1000;
+
+	return agent.config->allow_root || score > agent.oom_score_adj ? score
+								       : agent.oom_score_adj;
+}
+
 static bool traits_forbidden(void)
 {
 	return errno == EPERM || errno == EACCES;
@@ -212,7 +230,7 @@ int traits_take(const uint64_t traits[JOB_TRAITS], int nice)
 	if (traits[JOB_SUBREAPER])
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (syscall(SYS_personality, (unsigned long)traits[JOB_PERSONALITY]) < 0 ||
-	    traits_write("/proc/self/oom_score_adj", (int64_t)traits[JOB_OOM_SCORE] - 1000) ||
+	    traits_write("/proc/self/oom_score_adj", traits_oom_score(traits)) ||
 	    traits_write("/proc/self/coredump_filter", traits[JOB_CORE_FILTER]))
 		return -1;
 	/* Last: the rest of this is not to be done at real-time priority. */
@@ -247,6 +265,7 @@ static uint64_t traits_permitted(void)
 int traits_take_bounding(const uint64_t traits[JOB_TRAITS])
 {
 	uint64_t ours = traits_permitted();
+	uint64_t inheritable = traits_rights(traits, JOB_CAP_INHERITABLE);
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
@@ -255,23 +274,23 @@ int traits_take_bounding(const uint64_t traits[JOB_TRAITS])
 		if (!(traits[JOB_CAP_BOUNDING] >> cap & 1) &&
 		    prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EINVAL)
 			return -1;
-	if (traits[JOB_CAP_INHERITABLE] && traits_capset(ours, traits[JOB_CAP_INHERITABLE] & ours))
+	if (inheritable && traits_capset(ours, inheritable & ours))
 		return -1;
 	/* Only these outlive the change of the user; the exec ends this, too. */
-	if (traits[JOB_CAP_AMBIENT] && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+	if (traits_rights(traits, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
 
 int traits_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid)
 {
-	uint64_t ambient;
+	uint64_t inheritable = traits_rights(traits, JOB_CAP_INHERITABLE);
+	uint64_t ours = traits_permitted();
+	uint64_t ambient = traits_rights(traits, JOB_CAP_AMBIENT) & inheritable & ours;
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
-	ambient = traits[JOB_CAP_AMBIENT] & traits[JOB_CAP_INHERITABLE] & traits_permitted();
-	if (ambient && traits_capset(uid ? ambient : traits_permitted(),
-				     traits[JOB_CAP_INHERITABLE] & traits_permitted()))
+	if (ambient && traits_capset(uid ? ambient : ours, inheritable & ours))
 		return -1;
 	for (unsigned long cap = 0; cap < TRAITS_CAPS; cap++)
 		if (ambient >> cap & 1 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0))

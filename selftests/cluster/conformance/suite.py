@@ -20,6 +20,10 @@ class Case:
         self.known = known or {}
         self.theme = sys._getframe(2).f_globals["__name__"].split(".")[-1]
 
+    def is_of_place(self):
+        """Whether it is another one with the module and without."""
+        return self.where != EVERYWHERE or self.stays or bool(self.known) and set(self.known) <= {NATIVE, MODULE}
+
 
 def case(name, **more):
     """Decorates a function of a Scene. `known`: {field: reason}, those must differ and no other may; or
@@ -107,7 +111,7 @@ def play(case, place, away):
 
 def known_of(case, place):
     known = case.known
-    if set(known) <= {"native", "module"}:
+    if set(known) <= {NATIVE, MODULE}:
         known = known.get(place.kind, {})
     return known
 
