@@ -87,12 +87,13 @@ static bool ehs_eligible_is_script(const struct linux_binprm *bprm)
 
 	while (from < BINPRM_BUF_SIZE && ehs_eligible_is_blank(bprm->buf[from]))
 		from++;
-	for (n = from; n < BINPRM_BUF_SIZE && bprm->buf[n] && bprm->buf[n] != '\n'; n++)
+	for (n = from; n < BINPRM_BUF_SIZE && bprm->buf[n] && bprm->buf[n] != '\n'; n++) {
 		if (ehs_eligible_is_blank(bprm->buf[n]))
 			break;
+		name[n - from] = bprm->buf[n];
+	}
 	if (n == from || n == BINPRM_BUF_SIZE)
 		return false;
-	memcpy(name, bprm->buf + from, n - from);
 	name[n - from] = '\0';
 	if (kern_path(name, LOOKUP_FOLLOW, &path))
 		return false;
