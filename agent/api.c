@@ -206,6 +206,8 @@ static void api_do_why(struct local_conn *c, const json_t *request)
 	reply = record_why(id);
 	if (!reply)
 		reply = api_why_task(id, pid);
+	if (!reply && pid)
+		reply = record_why_pid(pid);
 	local_reply(c, reply
 			       ?: api_error(id,
 					    "not known on this node: it is another node's, or more "

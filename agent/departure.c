@@ -15,6 +15,7 @@
 #include "handoff.h"
 #include "named.h"
 #include "reason.h"
+#include "traits.h"
 #include "wire/job.h"
 
 #define DEPARTURE_EXPLICIT_MS 60000 /* the user waits; a large program is digested first */
@@ -184,6 +185,7 @@ static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, g
 	spec->uid = uid;
 	spec->gid = gid;
 	spec->groups = groups;
+	traits_read(h->pid, uid, spec->traits);
 	spec->flags &= ~(JOB_RETRY | JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0 && departure_is_null(h->fds[i]))

@@ -22,6 +22,7 @@
 #include "agent.h"
 #include "launch.h"
 #include "leader.h"
+#include "traits.h"
 
 #define LAUNCH_SIGNALS 64
 
@@ -104,6 +105,8 @@ static int child_limits(const struct job_spec *spec, const char *oom)
 	}
 	if (setpriority(PRIO_PROCESS, 0, spec->nice) && errno != EACCES && errno != EPERM)
 		return -1;
+	if (traits_take(spec->traits, spec->nice))
+		return -1;
 	for (int i = 0; i < JOB_RLIMITS; i++) {
 		limit.rlim_cur = spec->rlimit[i][0];
 		limit.rlim_max = spec->rlimit[i][1];
@@ -131,9 +134,11 @@ static int child_user(const struct job_spec *spec)
 	}
 	if (geteuid())
 		goto attributes;
-	if (syscall(SYS_setgroups, (size_t)spec->ngroups, spec->groups) ||
+	if (traits_take_bounding(spec->traits) ||
+	    syscall(SYS_setgroups, (size_t)spec->ngroups, spec->groups) ||
 	    syscall(SYS_setresgid, spec->gid, spec->gid, spec->gid) ||
-	    syscall(SYS_setresuid, spec->uid, spec->uid, spec->uid))
+	    syscall(SYS_setresuid, spec->uid, spec->uid, spec->uid) ||
+	    traits_take_capabilities(spec->traits, spec->uid))
 		return -1;
 attributes:
 	/* At home it is reported as killed when this agent is; after set*id(), which undoes it. */

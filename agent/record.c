@@ -190,14 +190,10 @@ void record_list(json_t *tasks)
 	}
 }
 
-json_t *record_why(const char *id)
+static json_t *record_describe(const struct placement *p)
 {
-	const struct placement *p = record_by_id(id);
-	json_t *steps;
+	json_t *steps = json_array();
 
-	if (!p)
-		return NULL;
-	steps = json_array();
 	for (unsigned int i = 0; i < p->nsteps; i++)
 		json_array_append_new(steps,
 				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
@@ -207,6 +203,24 @@ json_t *record_why(const char *id)
 			 p->to ? peer_code(p->to) : agent.code, "reason", reason_name(p->reason),
 			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
 			 steps);
+}
+
+json_t *record_why(const char *id)
+{
+	const struct placement *p = record_by_id(id);
+
+	return p ? record_describe(p) : NULL;
+}
+
+json_t *record_why_pid(pid_t pid)
+{
+	const struct placement *p, *found = NULL;
+
+	/* in the order they were made: a number may have been used before */
+	for (p = record_ids; p; p = p->by_id.next)
+		if (p->pid == pid)
+			found = p;
+	return found ? record_describe(found) : NULL;
 }
 
 void record_init(void)

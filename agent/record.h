@@ -76,6 +76,8 @@ void record_list(json_t *tasks);
 bool record_is_away(const struct placement *p);
 /** Reply to `why`, NULL: unknown. */
 json_t *record_why(const char *id);
+/** Of the last placement of a process of this number, which may have ended. */
+json_t *record_why_pid(pid_t pid);
 
 void record_init(void);
 void record_exit(void);

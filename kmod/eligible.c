@@ -2,6 +2,7 @@
 /* What cannot be transferred: an exec that another node could not run alike. */
 
 #include <linux/binfmts.h>
+#include <linux/elf.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/namei.h>
@@ -68,6 +69,60 @@ static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 	return same;
 }
 
+static bool ehs_eligible_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/*
+ * The interpreter that a script names is there and can be one. As binfmt_script
+ * finds it; what that refuses for other reasons it refuses at home, too.
+ */
+static bool ehs_eligible_is_script(const struct linux_binprm *bprm)
+{
+	char name[BINPRM_BUF_SIZE - 1];
+	struct path path;
+	size_t from = 2, n;
+	bool good;
+
+	while (from < BINPRM_BUF_SIZE && ehs_eligible_is_blank(bprm->buf[from]))
+		from++;
+	for (n = from; n < BINPRM_BUF_SIZE && bprm->buf[n] && bprm->buf[n] != '\n'; n++) {
+		if (ehs_eligible_is_blank(bprm->buf[n]))
+			break;
+		name[n - from] = bprm->buf[n];
+	}
+	if (n == from || n == BINPRM_BUF_SIZE)
+		return false;
+	name[n - from] = '\0';
+	if (kern_path(name, LOOKUP_FOLLOW, &path))
+		return false;
+	good = S_ISREG(d_backing_inode(path.dentry)->i_mode) &&
+	       d_backing_inode(path.dentry)->i_mode & 0111;
+	path_put(&path);
+	return good;
+}
+
+/*
+ * Whether this kernel would run the file: the stub replaces the caller, to whom
+ * ENOEXEC or ENOENT could not be returned any more. A shell that gets the
+ * first reads the file as a script.
+ */
+static bool ehs_eligible_has_format(const struct linux_binprm *bprm)
+{
+	const struct elfhdr *elf = (const struct elfhdr *)bprm->buf;
+
+	if (bprm->buf[0] == '#' && bprm->buf[1] == '!')
+		return ehs_eligible_is_script(bprm);
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN))
+		return false;
+	/* those of 32 bits: by the kernel's other loader */
+	if (elf->e_ident[EI_CLASS] != ELF_CLASS)
+		return IS_ENABLED(CONFIG_COMPAT);
+	return elf_check_arch(elf);
+}
+
 /**
  * ehs_eligible - whether the exec under way may be transferred
  * @bprm: the exec, in its first round
@@ -101,8 +156,8 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 #endif
 	if (!ehs_agent_same_view(agent))
 		return EHS_REASON_NAMESPACE;
-	/* last, as it costs most */
-	if (!ehs_eligible_has_path(bprm))
+	/* last, as they cost most */
+	if (!ehs_eligible_has_format(bprm) || !ehs_eligible_has_path(bprm))
 		return EHS_REASON_REDIRECT;
 	return EHS_REASON_NONE;
 }

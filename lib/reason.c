@@ -56,7 +56,8 @@ static const struct {
 		"It runs at home because the module or the node was being removed." },
 	[EHS_REASON_REDIRECT] = { "redirect",
 		"It runs at home because the program has no path that other nodes could follow, such "
-		"as one of /proc/self, or because the stub could not be put in its place; check that "
+		"as one of /proc/self, or no format or interpreter that this kernel runs, or because "
+		"the stub could not be put in its place; check that "
 		"the configuration's `stub` can be executed by the task's user." },
 	[EHS_REASON_SENDER] = { "sender",
 		"It was transferred because its home was overloaded and the other node was not." },

@@ -97,6 +97,15 @@ check-debug:
 	done
 	@EHS_BUILD=$(O) selftests/kernels debug kcsan
 
+# All cases of the conformance suite, those of full length too, in both places; an hour when guests are emulated.
+.PHONY: check-conformance
+check-conformance:
+	packaging/deps build module test
+	$(MAKE) --no-print-directory all
+	selftests/cluster/conformance/source zlib
+	EHS_BUILD=$(O) selftests/cluster/conformance/run --long
+	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/cluster/conformance/run --long
+
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)
 	@for program in $(FUZZ); do \

@@ -10,7 +10,7 @@
 
 #define JOB_VERSION 1
 #define JOB_WORDS 9 /* u32 of the head: version … envc */
-#define JOB_HEAD (JOB_WORDS * 4 + JOB_RLIMITS * 16 + 16)
+#define JOB_HEAD (JOB_WORDS * 4 + JOB_RLIMITS * 16 + 16 + JOB_TRAITS * 8)
 #define JOB_TOKEN_MAX 63
 #define JOB_PATH_MAX 4095
 
@@ -51,6 +51,8 @@ void job_encode(const struct job_spec *spec, uint8_t *out)
 	frame_put_u64(out, spec->sigmask);
 	frame_put_u64(out + 8, spec->sigignore);
 	out += 16;
+	for (int i = 0; i < JOB_TRAITS; i++, out += 8)
+		frame_put_u64(out, spec->traits[i]);
 	if (spec->flags & JOB_TTYS) {
 		terminal_encode(out, &spec->terminal);
 		out += TERMINAL_SIZE;
@@ -132,6 +134,8 @@ int job_decode(struct job_spec *spec, const uint8_t *in, size_t length)
 	}
 	spec->sigmask = job_u64(&c);
 	spec->sigignore = job_u64(&c);
+	for (int i = 0; i < JOB_TRAITS; i++)
+		spec->traits[i] = job_u64(&c);
 	if (spec->flags & ~JOB_FLAGS || spec->umask & ~0777u || spec->nice < -20 ||
 	    spec->nice > 19 || spec->ngroups > JOB_GROUPS_MAX)
 		return -EBADMSG;

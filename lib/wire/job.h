@@ -32,6 +32,34 @@
 #define JOB_FLAGS 16383u
 
 /**
+ * What the kernel keeps of a process besides, and hands on over an exec; a u64
+ * each. The home agent asks the kernel (agent/traits.c), whatever the stub says
+ * of them, but for the two that only the process itself can ask for.
+ */
+enum job_trait {
+	JOB_TRAITS_KNOWN, /**< 1: the rest is set; 0: the executor's own are kept */
+	JOB_POLICY, /**< SCHED_*, and the other members of struct sched_attr */
+	JOB_POLICY_FLAGS,
+	JOB_PRIORITY,
+	JOB_RUNTIME, /**< nanoseconds, as the next two */
+	JOB_DEADLINE,
+	JOB_PERIOD,
+	JOB_CPUS, /**< how many it may use; 0: all */
+	JOB_IOPRIO, /**< as ioprio_get() gives it */
+	JOB_TIMER_SLACK, /**< nanoseconds; 0: the default */
+	JOB_NO_HUGE_PAGES,
+	JOB_PERSONALITY,
+	JOB_OOM_SCORE, /**< oom_score_adj + 1000 */
+	JOB_CORE_FILTER,
+	JOB_CAP_INHERITABLE, /**< bit c for capability c */
+	JOB_CAP_BOUNDING,
+	JOB_CAP_AMBIENT,
+	JOB_SECUREBITS, /**< from the stub; root's only */
+	JOB_SUBREAPER, /**< from the stub */
+	JOB_TRAITS
+};
+
+/**
  * Strings of a decoded specification point into the decoded buffer.
  * uid, gid and groups in a stub's message are ignored: the agent fills them
  * from the socket's peer credentials.
@@ -46,6 +74,7 @@ struct job_spec {
 	uint64_t rlimit[JOB_RLIMITS][2]; /**< soft, hard; ~0 for none */
 	uint64_t sigmask, sigignore; /**< bit s-1 for signal s */
 	struct terminal terminal; /**< only with one of JOB_TTYS */
+	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
 	const char *token; /**< reservation, or "@CODE", or "@auto" */
 	const char *path; /**< program as given to exec */
 	const char *cwd;

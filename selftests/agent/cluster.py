@@ -40,6 +40,10 @@ class Tap:
                 print("#", line, flush=True)
         return good
 
+    def skip(self, name, reason):
+        self.count += 1
+        print("ok", self.count, "-", name, "# SKIP", reason, flush=True)
+
     def done(self):
         print(f"1..{self.count}", flush=True)
         sys.exit(1 if self.failed else 0)

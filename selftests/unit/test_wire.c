@@ -176,6 +176,8 @@ static struct job_spec spec_random(void)
 		groups[i] = random_64();
 	for (int i = 0; i < JOB_RLIMITS; i++)
 		s.rlimit[i][0] = s.rlimit[i][1] = random_64();
+	for (int i = 0; i < JOB_TRAITS; i++)
+		s.traits[i] = random_64();
 	s.argc = 1 + random_below(texts - 3);
 	s.envc = texts - 3 - s.argc;
 	s.argv = list;
@@ -200,6 +202,7 @@ static void same_spec(const struct job_spec *a, const struct job_spec *b)
 	if (a->ngroups)
 		assert_memory_equal(a->groups, b->groups, a->ngroups * sizeof(*a->groups));
 	assert_memory_equal(a->rlimit, b->rlimit, sizeof(a->rlimit));
+	assert_memory_equal(a->traits, b->traits, sizeof(a->traits));
 	assert_int_equal(a->sigmask, b->sigmask);
 	assert_int_equal(a->sigignore, b->sigignore);
 	if (a->flags & JOB_TTYS)

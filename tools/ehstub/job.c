@@ -100,6 +100,7 @@ int stub_send_job(struct stub *s)
 {
 	static char cwd[PATH_MAX];
 	struct job_spec spec;
+	int subreaper = 0;
 	uint8_t *frame;
 	size_t size;
 	int fds[3], nfds, ret;
@@ -129,6 +130,10 @@ int stub_send_job(struct stub *s)
 	}
 	spec.sigmask = s->sigmask;
 	spec.sigignore = stub_ignored();
+	/* The agent asks the kernel for the others; these it tells nobody else. */
+	spec.traits[JOB_SECUREBITS] = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+	if (!prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0))
+		spec.traits[JOB_SUBREAPER] = subreaper;
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		spec.flags |= JOB_NO_NEW_PRIVS;
 	if (s->explicit)
