@@ -25,7 +25,7 @@ tools: $(O)/bin/ehagent $(O)/bin/ehctl $(O)/bin/ehstub
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/*.c)
 AGENT_SRC := $(wildcard agent/*.c)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c)
-STUB_SRC  := $(wildcard tools/ehstub/*.c) lib/wire/frame.c lib/wire/job.c
+STUB_SRC  := $(wildcard tools/ehstub/*.c) lib/wire/frame.c lib/wire/job.c lib/wire/view.c
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 

@@ -35,6 +35,9 @@ struct handoff {
 	pid_t pid;
 	bool asking; /* departure_on_decided() will be called */
 	bool stopped_there, stopped_by_us;
+	enum view view; /* of its placement */
+	struct peer *to; /* where its job went; NULL: not sent */
+	uid_t uid;
 	bool retry; /* the user allows a second run */
 	bool started; /* descriptors are the relays' */
 	uint32_t flags; /* of the job */

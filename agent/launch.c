@@ -28,6 +28,7 @@ enum launch_stage {
 	LAUNCH_READY,
 	LAUNCH_DESCRIPTORS,
 	LAUNCH_LIMITS,
+	LAUNCH_VIEW,
 	LAUNCH_USER,
 	LAUNCH_FOLDER,
 	LAUNCH_EXEC,
@@ -37,6 +38,7 @@ enum launch_stage {
 static const char *const launch_stages[LAUNCH_STAGES] = {
 	[LAUNCH_DESCRIPTORS] = "its descriptors cannot be set up",
 	[LAUNCH_LIMITS] = "its limits cannot be set",
+	[LAUNCH_VIEW] = "the mount namespace of home's files cannot be entered",
 	[LAUNCH_USER] = "its user cannot be taken on",
 	[LAUNCH_FOLDER] = "its working directory cannot be entered",
 	[LAUNCH_EXEC] = "the program cannot be executed",
@@ -160,7 +162,7 @@ static void child_group(void)
 }
 
 static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const int fds[3], int control, const char *oom)
+child_run(const struct job_spec *spec, const int fds[3], int view, int control, const char *oom)
 {
 	struct launch_message news = { .stage = LAUNCH_DESCRIPTORS };
 	char go;
@@ -172,6 +174,10 @@ child_run(const struct job_spec *spec, const int fds[3], int control, const char
 	umask(spec->umask);
 	news.stage = LAUNCH_LIMITS;
 	if (child_limits(spec, oom))
+		goto tell;
+	/* its number was never reused: only what is above 2 was touched, and marked */
+	news.stage = LAUNCH_VIEW;
+	if (view >= 0 && setns(view, CLONE_NEWNS))
 		goto tell;
 	news.stage = LAUNCH_USER;
 	if (child_user(spec))
@@ -205,7 +211,8 @@ static pid_t launch_clone(struct launch *l, int cgroup)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const int fds[3])
+int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int view,
+		const int fds[3])
 {
 	uint64_t all = ~0ull, old;
 	int pair[2], err;
@@ -219,7 +226,7 @@ int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
 	l->pid = launch_clone(l, cgroup);
 	if (!l->pid)
-		child_run(spec, fds, pair[1], oom);
+		child_run(spec, fds, view, pair[1], oom);
 	err = l->pid < 0 ? -errno : 0;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	close(pair[1]);

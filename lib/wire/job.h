@@ -25,7 +25,9 @@
 #define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor's own is used */
 /* between stub and home agent */
 #define JOB_RETRY 4096u /**< may be run again here when its executor is lost after the start */
-#define JOB_FLAGS 8191u
+#define JOB_VIEW(view) ((uint32_t)(view) << 13) /**< enum view */
+#define JOB_VIEW_OF(flags) ((flags) >> 13 & 3)
+#define JOB_FLAGS 32767u
 
 /**
  * Strings of a decoded specification point into the decoded buffer.

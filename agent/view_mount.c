@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The mount namespace of a view: home's tree as its root, with the executor's own devices and processes. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/close_range.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "view.h"
+
+#define VIEW_OWN_MAX 16 /* folders that stay the executor's */
+
+enum mount_stage {
+	MOUNT_READY,
+	MOUNT_NAMESPACE,
+	MOUNT_CLIENT,
+	MOUNT_ATTACH,
+	MOUNT_ROOT,
+	MOUNT_OWN,
+	MOUNT_STAGES
+};
+
+static const char *const mount_stages[MOUNT_STAGES] = {
+	[MOUNT_NAMESPACE] = "a mount namespace cannot be made",
+	[MOUNT_CLIENT] = "the kernel has no 9p (modules 9p and 9pnet_fd)",
+	[MOUNT_ATTACH] = "its home does not serve its files",
+	[MOUNT_ROOT] = "home's tree cannot be made the root",
+	[MOUNT_OWN] = "a folder of this node cannot be seen in home's tree",
+};
+
+struct mount_message {
+	int32_t stage, error;
+};
+
+/*
+ * All answers must be home's as of now, so nothing is cached; but programs map
+ * files for writing, too, and kernels before 6.4 allow that only with "mmap",
+ * which caches no more than what is mapped. Later ones write it back late.
+ */
+static const char *mount_cache(void)
+{
+	struct utsname name;
+	unsigned int major, minor;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return "none";
+	return major < 6 || (major == 6 && minor < 4) ? "mmap" : "none";
+}
+
+static int mount_set(int fs, const char *name, const char *value)
+{
+	return fsconfig(fs, FSCONFIG_SET_STRING, name, value, 0);
+}
+
+/*
+ * A mounted tree that is nowhere yet, or -1. Nothing in it may give rights
+ * here: what is set-uid in it or a device is what home's user says it is.
+ */
+static int mount_attach(const char *number, const char *user, const char *cache, int32_t *stage)
+{
+	int fs = fsopen("9p", FSOPEN_CLOEXEC);
+
+	*stage = MOUNT_CLIENT;
+	if (fs < 0)
+		return -1;
+	*stage = MOUNT_ATTACH;
+	if (mount_set(fs, "source", "ehsched") || mount_set(fs, "trans", "fd") ||
+	    mount_set(fs, "rfdno", number) || mount_set(fs, "wfdno", number) ||
+	    mount_set(fs, "version", "9p2000.L") || mount_set(fs, "uname", user) ||
+	    mount_set(fs, "aname", "/") || mount_set(fs, "access", "any") ||
+	    mount_set(fs, "msize", "65536") || mount_set(fs, "cache", cache) ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return -1;
+	return fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+static int mount_make(const char *number, const char *user, const char *cache,
+		      const char *const *own, size_t nown, int32_t *stage)
+{
+	int root, trees[VIEW_OWN_MAX];
+
+	*stage = MOUNT_NAMESPACE;
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -1;
+	root = mount_attach(number, user, cache, stage);
+	if (root < 0)
+		return -1;
+	*stage = MOUNT_OWN;
+	for (size_t i = 0; i < nown; i++) {
+		trees[i] = open_tree(AT_FDCWD, own[i],
+				     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (trees[i] < 0)
+			return -1;
+	}
+	/* pivot_root(2): new root and old one may be the same folder; /proc is one that is there. */
+	*stage = MOUNT_ROOT;
+	if (move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) || fchdir(root) ||
+	    syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
+		return -1;
+	*stage = MOUNT_OWN;
+	for (size_t i = 0; i < nown; i++)
+		if (move_mount(trees[i], "", AT_FDCWD, own[i], MOVE_MOUNT_F_EMPTY_PATH))
+			return -1;
+	*stage = MOUNT_READY;
+	return 0;
+}
+
+int view_mount_start(struct view_mount *m, int socket, const char *user)
+{
+	const char *own[VIEW_OWN_MAX] = { "/proc", "/sys", "/dev" };
+	const char *cache = mount_cache();
+	struct mount_message news;
+	char number[16], over;
+	size_t nown = 3;
+	int pair[2], err;
+
+	for (size_t i = 0; i < agent.config->nview_own && nown < VIEW_OWN_MAX; i++)
+		own[nown++] = agent.config->view_own[i];
+	snprintf(number, sizeof(number), "%d", socket);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	m->pid = fork();
+	if (m->pid < 0) {
+		err = -errno;
+		m->pid = 0;
+		close(pair[0]);
+		close(pair[1]);
+		return err;
+	}
+	if (!m->pid) {
+		/* only system calls here, as another thread may have held a lock */
+		if (dup2(pair[1], 0) < 0 || dup2(socket, 1) < 0)
+			_exit(1);
+		/* the agent's end is not to live on in the child that waits for its end */
+		syscall(SYS_close_range, 2u, ~0u, 0u);
+		memset(&news, 0, sizeof(news));
+		if (mount_make("1", user, cache, own, nown, &news.stage))
+			news.error = errno;
+		if (send(0, &news, sizeof(news), MSG_NOSIGNAL) == sizeof(news))
+			recv(0, &over, 1, 0); /* the agent opens the namespace */
+		_exit(0);
+	}
+	close(pair[1]);
+	m->control = pair[0];
+	return 0;
+}
+
+void view_mount_cancel(struct view_mount *m)
+{
+	if (!m->pid)
+		return;
+	close(m->control);
+	kill(m->pid, SIGKILL);
+	waitpid(m->pid, NULL, 0);
+	m->pid = 0;
+	m->control = -1;
+}
+
+int view_mount_finish(struct view_mount *m, char *why, size_t size)
+{
+	struct mount_message news;
+	char path[40];
+	int ns = -1;
+
+	if (recv(m->control, &news, sizeof(news), MSG_DONTWAIT) != sizeof(news)) {
+		snprintf(why, size, "the process that mounts home's files died");
+	} else if (news.stage != MOUNT_READY) {
+		snprintf(why, size, "%s: %s",
+			 news.stage > 0 && news.stage < MOUNT_STAGES ? mount_stages[news.stage]
+								       : "mount",
+			 strerror(news.error));
+	} else {
+		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)m->pid);
+		ns = open(path, O_RDONLY | O_CLOEXEC);
+		if (ns < 0)
+			snprintf(why, size, "%s: %s", path, strerror(errno));
+	}
+	return ns;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Home's side of a view: diod, the 9p server, for one user and one peer. It runs
+ * with that user's ids and no other rights, and only for a peer where a task of
+ * that user is that sees home's files: whatever a peer asks of it, it gets no
+ * more than the tasks it was given could have done.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "conn.h"
+#include "view.h"
+#include "wire/frame.h"
+
+#define SERVE_GROUPS_MAX 1024
+
+struct serve {
+	struct serve *next;
+	struct peer *to;
+	uid_t uid;
+	uint8_t head[4];
+	unsigned int have; /* of head */
+	struct view_pipe pipe;
+	pid_t pid; /* of diod; 0: not started */
+	struct event *idle;
+	bool unused; /* at the last look */
+};
+
+static struct serve *serve_list;
+
+static const char *serve_program(void)
+{
+	static const char *const places[] = { "/usr/sbin/diod", "/usr/bin/diod",
+					      "/usr/local/sbin/diod" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!access(places[i], X_OK))
+			return places[i];
+	return NULL;
+}
+
+const char *view_serve_trouble(void)
+{
+	return serve_program() ? NULL : "view home needs the package diod on the home node";
+}
+
+static void serve_free(struct serve *v)
+{
+	struct serve **at;
+
+	for (at = &serve_list; *at != v; at = &(*at)->next)
+		;
+	*at = v->next;
+	view_pipe_close(&v->pipe);
+	if (v->pid) {
+		kill(v->pid, SIGKILL);
+		waitpid(v->pid, NULL, 0);
+	}
+	if (v->idle)
+		event_free(v->idle);
+	free(v);
+}
+
+static void serve_on_closed(void *ctx)
+{
+	serve_free(ctx);
+}
+
+/* The executor lets go of a view that it does not use; this one does not rely on it. */
+static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	struct serve *v = arg;
+	bool unused = !handoff_shows_home(v->to, v->uid);
+
+	if (unused && v->unused) {
+		log_info("node %s keeps the files of user %u open without a task of theirs: closed",
+			 peer_code(v->to), v->uid);
+		serve_free(v);
+		return;
+	}
+	v->unused = unused;
+}
+
+static void __attribute__((noreturn))
+serve_run(const char *program, int socket, const struct passwd *user, const gid_t *groups,
+	  int ngroups)
+{
+	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
+	const char *const arguments[] = { "diod", "--foreground", "--no-auth", "--rfdno", "0",
+					  "--wfdno", "0",	  "--export",  "/",	  "--logdest",
+					  "stderr", "--config-file", "/dev/null", NULL };
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR);
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (dup2(socket, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 3u, ~0u, 0u);
+	setpriority(PRIO_PROCESS, 0, agent.nice);
+	umask(0); /* the modes that arrive are final */
+	if (!geteuid() && (syscall(SYS_setgroups, (size_t)ngroups, groups) ||
+			   syscall(SYS_setresgid, user->pw_gid, user->pw_gid, user->pw_gid) ||
+			   syscall(SYS_setresuid, user->pw_uid, user->pw_uid, user->pw_uid)))
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	execve(program, (char **)arguments, (char **)environment);
+	_exit(127);
+}
+
+static int serve_start(struct serve *v)
+{
+	const char *program = serve_program();
+	struct passwd *user = getpwuid(v->uid);
+	gid_t groups[SERVE_GROUPS_MAX];
+	int ngroups = SERVE_GROUPS_MAX, pair[2];
+
+	if (!program || !user || (!v->uid && !agent.config->allow_root) || (geteuid() && geteuid() != v->uid) ||
+	    getgrouplist(user->pw_name, user->pw_gid, groups, &ngroups) < 0)
+		return -EPERM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	v->pid = fork();
+	if (!v->pid)
+		serve_run(program, pair[1], user, groups, ngroups);
+	close(pair[1]);
+	if (v->pid < 0) {
+		v->pid = 0;
+		close(pair[0]);
+		return -EAGAIN;
+	}
+	return view_pipe_open(&v->pipe, pair[0], serve_on_closed, v);
+}
+
+/* The first four bytes say whose files. */
+static int serve_data(void *ctx, const uint8_t *data, size_t length)
+{
+	const struct timeval look = { agent.config->link_idle / 1000 + 1, 0 };
+	struct serve *v = ctx;
+	size_t n = 0;
+	int err;
+
+	while (v->have < sizeof(v->head) && n < length)
+		v->head[v->have++] = data[n++];
+	h2_consume(v->pipe.stream, n);
+	if (v->have < sizeof(v->head))
+		return 0;
+	v->uid = frame_get_u32(v->head);
+	if (!handoff_shows_home(v->to, v->uid)) {
+		log_warning("node %s asks for the files of user %u, of whom it has no task that "
+			    "needs them: refused",
+			    peer_code(v->to), v->uid);
+		return -EPERM;
+	}
+	err = serve_start(v);
+	if (err) {
+		log_warning("the files of user %u cannot be served to node %s: %s", v->uid,
+			    peer_code(v->to), strerror(-err));
+		return err;
+	}
+	if (event_add(v->idle, &look))
+		return -ENOMEM;
+	h2_accept(v->pipe.stream, &view_pipe_ops, &v->pipe);
+	h2_resume(v->pipe.stream);
+	return n < length ? view_pipe_ops.data(&v->pipe, data + n, length - n) : 0;
+}
+
+static ssize_t serve_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	return 0;
+}
+
+static void serve_closed(void *ctx, bool clean)
+{
+	struct serve *v = ctx;
+
+	v->pipe.stream = NULL;
+	serve_free(v);
+}
+
+static const struct h2_stream_ops serve_ops = {
+	.data = serve_data,
+	.produce = serve_produce,
+	.closed = serve_closed,
+};
+
+int view_serve(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
+{
+	struct serve *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return 503;
+	v->to = from;
+	v->pipe.fd = -1;
+	v->idle = event_new(agent.base, -1, EV_PERSIST, serve_on_idle, v);
+	if (!v->idle) {
+		free(v);
+		return 503;
+	}
+	v->pipe.stream = s;
+	v->next = serve_list;
+	serve_list = v;
+	*ops = &serve_ops;
+	*ctx = v;
+	return 0;
+}
+
+void view_serve_exit(void)
+{
+	while (serve_list)
+		serve_free(serve_list);
+}
