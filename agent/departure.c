@@ -188,8 +188,7 @@ static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, g
 	spec->uid = uid;
 	spec->gid = gid;
 	spec->groups = groups;
-	spec->flags &= ~(JOB_RETRY | JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2) |
-			 JOB_VIEW(VIEW_AUTO));
+	spec->flags &= ~(JOB_RETRY | JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0 && departure_is_null(h->fds[i]))
 			spec->flags |= JOB_NULL(i);

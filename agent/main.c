@@ -43,6 +43,7 @@ static const struct h2_route main_routes[] = {
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "POST", .path = "/v1/reserve", .later = guest_reserve },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
+	{ .method = "POST", .path = "/v1/mounts", .json = view_serve_mounts },
 	{ .method = "POST", .path = "/v1/files", .stream = view_serve },
 	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
 	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },

@@ -13,12 +13,22 @@
 #include "view.h"
 #include "wire/frame.h"
 
+#define VIEW_ASK_MS 5000
+
+/* The link of one of home's file systems. */
+struct view_link {
+	struct view_pipe pipe;
+	char *head; /* uid and path, as its stream begins */
+};
+
 struct view_mounted {
 	struct view_mounted *next;
 	struct peer *home;
 	uid_t uid;
-	uint8_t head[4]; /* the uid, as the stream begins */
-	struct view_pipe pipe;
+	struct view_link links[VIEW_TREES_MAX];
+	size_t nlinks;
+	bool asking; /* home for what it has mounted */
+	bool over; /* to be freed when it has answered */
 	struct view_mount mount;
 	struct event *mounting, *idle;
 	int ns; /* -1: not mounted yet */
@@ -46,10 +56,16 @@ static void view_free(struct view_mounted *v)
 {
 	struct view_mounted **at;
 
-	for (at = &view_list; *at != v; at = &(*at)->next)
-		;
-	*at = v->next;
-	view_pipe_close(&v->pipe);
+	if (!v->over) {
+		for (at = &view_list; *at != v; at = &(*at)->next)
+			;
+		*at = v->next;
+	}
+	for (size_t i = 0; i < v->nlinks; i++) {
+		view_pipe_close(&v->links[i].pipe);
+		free(v->links[i].head);
+	}
+	v->nlinks = 0;
 	view_mount_cancel(&v->mount);
 	if (v->ns >= 0)
 		close(v->ns);
@@ -57,7 +73,11 @@ static void view_free(struct view_mounted *v)
 		event_free(v->mounting);
 	if (v->idle)
 		event_free(v->idle);
-	free(v);
+	v->mounting = v->idle = NULL;
+	v->ns = -1;
+	v->over = true;
+	if (!v->asking)
+		free(v);
 }
 
 static void view_lost(struct view_mounted *v, const char *trouble)
@@ -113,50 +133,118 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 	view_free(v);
 }
 
+/* The link for the file system that home has mounted at `path`; `socket` is the kernel's end. 0 or -errno. */
+static int view_open_link(struct view_mounted *v, const char *path, int *socket)
+{
+	struct view_link *link = &v->links[v->nlinks];
+	size_t length = strlen(path);
+	int pair[2], err;
+
+	link->head = malloc(8 + length);
+	if (!link->head)
+		return -ENOMEM;
+	frame_put_u32((uint8_t *)link->head, v->uid);
+	frame_put_u32((uint8_t *)link->head + 4, length);
+	memcpy(link->head + 8, path, length);
+	link->pipe.fd = -1;
+	link->pipe.first = (uint8_t *)link->head;
+	link->pipe.nfirst = 8 + length;
+	v->nlinks++;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	*socket = pair[1];
+	err = view_pipe_open(&link->pipe, pair[0], view_on_closed, v);
+	if (err)
+		return err;
+	link->pipe.stream = h2_open(v->home, "POST", "/v1/files", &view_pipe_ops, &link->pipe);
+	return link->pipe.stream ? 0 : -errno;
+}
+
+static int view_mount_all(struct view_mounted *v, const json_t *paths)
+{
+	struct view_tree trees[VIEW_TREES_MAX];
+	const char *user = user_name(v->uid), *path;
+	size_t n, count = json_array_size(paths);
+	int err = user ? 0 : -ENOENT;
+
+	if (!count || count > VIEW_TREES_MAX)
+		return -EPROTO;
+	for (n = 0; n < count && !err; n++) {
+		path = json_string_value(json_array_get(paths, n));
+		if (!path || path[0] != '/' || (!n && path[1]) || strlen(path) > EHS_PATH_MAX) {
+			err = -EPROTO;
+			break;
+		}
+		trees[n].socket = -1;
+		trees[n].path = (char *)path;
+		err = view_open_link(v, path, &trees[n].socket);
+	}
+	if (!err)
+		err = view_mount_start(&v->mount, trees, n, user);
+	for (size_t i = 0; i < n; i++)
+		if (trees[i].socket >= 0)
+			close(trees[i].socket);
+	if (err)
+		return err;
+	v->mounting = event_new(agent.base, v->mount.control, EV_READ, view_on_mounting, v);
+	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
+}
+
+static void view_on_mounts(void *ctx, int status, const json_t *reply)
+{
+	struct view_mounted *v = ctx;
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	char why[160];
+	int err;
+
+	v->asking = false;
+	if (v->over) {
+		view_free(v);
+		return;
+	}
+	if (status != 200) {
+		snprintf(why, sizeof(why), "its home does not serve its files: %s",
+			 error ?: "it gave no answer");
+		view_lost(v, why);
+		return;
+	}
+	err = view_mount_all(v, json_object_get(reply, "mounts"));
+	if (err) {
+		snprintf(why, sizeof(why), "home's files cannot be mounted: %s", strerror(-err));
+		view_lost(v, why);
+	}
+}
+
 static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 {
-	const char *user = user_name(uid);
-	struct view_mounted *v;
-	int pair[2], err = -ENOMEM;
+	struct view_mounted *v = calloc(1, sizeof(*v));
+	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
+	int err = -ENOMEM;
 
-	if (!user)
-		return -ENOENT;
-	v = calloc(1, sizeof(*v));
-	if (!v)
+	if (!v || !body) {
+		json_decref(body);
+		free(v);
 		return -ENOMEM;
+	}
 	v->home = home;
 	v->uid = uid;
 	v->ns = -1;
 	v->next = view_list;
 	view_list = v;
-	frame_put_u32(v->head, uid);
-	v->pipe.fd = -1;
-	v->pipe.first = v->head;
-	v->pipe.nfirst = sizeof(v->head);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-		err = -errno;
+	v->idle = evtimer_new(agent.base, view_on_idle, v);
+	if (!v->idle) {
+		json_decref(body);
 		goto free_view;
 	}
-	if (view_pipe_open(&v->pipe, pair[0], view_on_closed, v))
-		goto close_other;
-	err = view_mount_start(&v->mount, pair[1], user);
+	v->asking = true;
+	err = h2_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
 	if (err)
-		goto close_other;
-	close(pair[1]);
-	err = -ENOMEM;
-	v->idle = evtimer_new(agent.base, view_on_idle, v);
-	v->mounting = event_new(agent.base, v->mount.control, EV_READ, view_on_mounting, v);
-	if (!v->idle || !v->mounting || event_add(v->mounting, NULL))
-		goto free_view;
-	v->pipe.stream = h2_open(home, "POST", "/v1/files", &view_pipe_ops, &v->pipe);
-	err = v->pipe.stream ? 0 : -errno;
-	if (err)
-		goto free_view;
+		goto no_question;
 	*out = v;
 	return 0;
 
-close_other:
-	close(pair[1]);
+no_question:
+	v->asking = false;
 free_view:
 	view_free(v);
 	return err;

@@ -45,13 +45,22 @@ void view_exit(void);
 
 /* ---- view_mount.c ---- */
 
+#define VIEW_TREES_MAX 32 /**< file systems of home's */
+
+/** One file system of home's. */
+struct view_tree {
+	char *path; /**< where it is mounted there */
+	int socket; /**< its server's */
+};
+
 struct view_mount {
 	pid_t pid; /**< of the child that makes it; 0: none */
 	int control; /**< becomes readable: view_mount_finish() */
 };
 
-/** Starts to mount what is behind this socket for a user. 0 or -errno. */
-int view_mount_start(struct view_mount *m, int socket, const char *user);
+/** Starts to mount these for a user; the first is the root. The sockets stay open here. 0 or -errno. */
+int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t ntrees,
+		     const char *user);
 /** The namespace, or -1 with what went wrong in `why`. */
 int view_mount_finish(struct view_mount *m, char *why, size_t size);
 /**
@@ -86,6 +95,8 @@ void view_pipe_close(struct view_pipe *p);
 
 /** Why this node cannot serve its files; NULL: it can. */
 const char *view_serve_trouble(void);
+/** Handler of POST /v1/mounts: the file systems that a view is made of. */
+json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status);
 /** Handler of POST /v1/files. */
 int view_serve(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
 	       void **ctx);

@@ -65,7 +65,8 @@ static int mount_set(int fs, const char *name, const char *value)
  * A mounted tree that is nowhere yet, or -1. Nothing in it may give rights
  * here: what is set-uid in it or a device is what home's user says it is.
  */
-static int mount_attach(const char *number, const char *user, const char *cache, int32_t *stage)
+static int mount_attach(const char *number, const char *path, const char *user, const char *cache,
+			int32_t *stage)
 {
 	int fs = fsopen("9p", FSOPEN_CLOEXEC);
 
@@ -76,29 +77,58 @@ static int mount_attach(const char *number, const char *user, const char *cache,
 	if (mount_set(fs, "source", "ehsched") || mount_set(fs, "trans", "fd") ||
 	    mount_set(fs, "rfdno", number) || mount_set(fs, "wfdno", number) ||
 	    mount_set(fs, "version", "9p2000.L") || mount_set(fs, "uname", user) ||
-	    mount_set(fs, "aname", "/") || mount_set(fs, "access", "any") ||
+	    mount_set(fs, "aname", path) || mount_set(fs, "access", "any") ||
 	    mount_set(fs, "msize", "65536") || mount_set(fs, "cache", cache) ||
 	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		return -1;
 	return fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-static int mount_make(const char *number, const char *user, const char *cache,
-		      const char *const *own, size_t nown, int32_t *stage)
+/* What the child needs, prepared by its parent. */
+struct mount_plan {
+	char numbers[VIEW_TREES_MAX][24]; /* the sockets', in the child */
+	const struct view_tree *trees;
+	size_t ntrees;
+	const char *user, *cache;
+	const char *own[VIEW_OWN_MAX];
+	size_t nown;
+};
+
+/* Home's other file systems and this node's own folders; one that has no place in home's tree is not seen. */
+static int mount_place(const int *mounts, size_t n, const struct mount_plan *plan)
 {
-	int root, trees[VIEW_OWN_MAX];
+	for (size_t i = 0; i < n; i++)
+		if (move_mount(mounts[i], "", AT_FDCWD,
+			       i < plan->nown ? plan->own[i] : plan->trees[i - plan->nown + 1].path,
+			       MOVE_MOUNT_F_EMPTY_PATH) &&
+		    i < 3)
+			return -1;
+	return 0;
+}
+
+static int mount_make(const struct mount_plan *plan, int32_t *stage)
+{
+	int root, mounts[VIEW_OWN_MAX + VIEW_TREES_MAX];
+	size_t n = 0;
 
 	*stage = MOUNT_NAMESPACE;
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return -1;
-	root = mount_attach(number, user, cache, stage);
+	*stage = MOUNT_OWN;
+	for (; n < plan->nown; n++) {
+		mounts[n] = open_tree(AT_FDCWD, plan->own[n],
+				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (mounts[n] < 0)
+			return -1;
+	}
+	root = mount_attach(plan->numbers[0], "/", plan->user, plan->cache, stage);
 	if (root < 0)
 		return -1;
-	*stage = MOUNT_OWN;
-	for (size_t i = 0; i < nown; i++) {
-		trees[i] = open_tree(AT_FDCWD, own[i],
-				     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-		if (trees[i] < 0)
+	for (size_t i = 1; i < plan->ntrees; i++, n++) {
+		mounts[n] = mount_attach(plan->numbers[i], plan->trees[i].path, plan->user,
+					 plan->cache, stage);
+		/* folders the user may not enter are no part of what he sees */
+		if (mounts[n] < 0 && errno != EACCES && errno != EPERM)
 			return -1;
 	}
 	/* pivot_root(2): new root and old one may be the same folder; /proc is one that is there. */
@@ -107,49 +137,67 @@ static int mount_make(const char *number, const char *user, const char *cache,
 	    syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
 		return -1;
 	*stage = MOUNT_OWN;
-	for (size_t i = 0; i < nown; i++)
-		if (move_mount(trees[i], "", AT_FDCWD, own[i], MOVE_MOUNT_F_EMPTY_PATH))
-			return -1;
+	if (mount_place(mounts, n, plan))
+		return -1;
 	*stage = MOUNT_READY;
 	return 0;
 }
 
-int view_mount_start(struct view_mount *m, int socket, const char *user)
+/* Only system calls, as another thread may have held a lock at the fork. */
+static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan, int control)
 {
-	const char *own[VIEW_OWN_MAX] = { "/proc", "/sys", "/dev" };
-	const char *cache = mount_cache();
 	struct mount_message news;
-	char number[16], over;
-	size_t nown = 3;
-	int pair[2], err;
+	int high[VIEW_TREES_MAX];
+	char over;
 
-	for (size_t i = 0; i < agent.config->nview_own && nown < VIEW_OWN_MAX; i++)
-		own[nown++] = agent.config->view_own[i];
-	snprintf(number, sizeof(number), "%d", socket);
+	/* Its descriptors are the control and the sockets, and none of the agent's live on in it. */
+	control = fcntl(control, F_DUPFD, VIEW_TREES_MAX + 1);
+	for (size_t i = 0; i < plan->ntrees; i++)
+		high[i] = fcntl(plan->trees[i].socket, F_DUPFD, VIEW_TREES_MAX + 1);
+	if (dup2(control, 0) < 0)
+		_exit(1);
+	for (size_t i = 0; i < plan->ntrees; i++)
+		if (dup2(high[i], i + 1) < 0)
+			_exit(1);
+	syscall(SYS_close_range, (unsigned int)plan->ntrees + 1, ~0u, 0u);
+	memset(&news, 0, sizeof(news));
+	if (mount_make(plan, &news.stage))
+		news.error = errno;
+	if (send(0, &news, sizeof(news), MSG_NOSIGNAL) == sizeof(news))
+		recv(0, &over, 1, 0); /* the agent opens the namespace */
+	_exit(0);
+}
+
+int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t ntrees,
+		     const char *user)
+{
+	struct mount_plan plan = {
+		.trees = trees,
+		.ntrees = ntrees,
+		.user = user,
+		.cache = mount_cache(),
+		.own = { "/proc", "/sys", "/dev" },
+		.nown = 3,
+	};
+	int pair[2], err = 0;
+
+	for (size_t i = 0; i < agent.config->nview_own && plan.nown < VIEW_OWN_MAX; i++)
+		plan.own[plan.nown++] = agent.config->view_own[i];
+	for (size_t i = 0; i < ntrees; i++)
+		snprintf(plan.numbers[i], sizeof(plan.numbers[i]), "%zu", i + 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	m->pid = fork();
-	if (m->pid < 0) {
+	if (!m->pid)
+		mount_child(&plan, pair[1]);
+	if (m->pid < 0)
 		err = -errno;
+	close(pair[1]);
+	if (err) {
 		m->pid = 0;
 		close(pair[0]);
-		close(pair[1]);
 		return err;
 	}
-	if (!m->pid) {
-		/* only system calls here, as another thread may have held a lock */
-		if (dup2(pair[1], 0) < 0 || dup2(socket, 1) < 0)
-			_exit(1);
-		/* the agent's end is not to live on in the child that waits for its end */
-		syscall(SYS_close_range, 2u, ~0u, 0u);
-		memset(&news, 0, sizeof(news));
-		if (mount_make("1", user, cache, own, nown, &news.stage))
-			news.error = errno;
-		if (send(0, &news, sizeof(news), MSG_NOSIGNAL) == sizeof(news))
-			recv(0, &over, 1, 0); /* the agent opens the namespace */
-		_exit(0);
-	}
-	close(pair[1]);
 	m->control = pair[0];
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,12 +28,13 @@
 #include "wire/frame.h"
 
 #define SERVE_GROUPS_MAX 1024
+#define SERVE_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
 
 struct serve {
 	struct serve *next;
 	struct peer *to;
 	uid_t uid;
-	uint8_t head[4];
+	uint8_t head[8 + EHS_PATH_MAX + 1]; /* uid, length, path */
 	unsigned int have; /* of head */
 	struct view_pipe pipe;
 	pid_t pid; /* of diod; 0: not started */
@@ -96,12 +98,12 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 }
 
 static void __attribute__((noreturn))
-serve_run(const char *program, int socket, const struct passwd *user, const gid_t *groups,
-	  int ngroups)
+serve_run(const char *program, int socket, const char *path, const struct passwd *user,
+	  const gid_t *groups, int ngroups)
 {
 	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
 	const char *const arguments[] = { "diod", "--foreground", "--no-auth", "--rfdno", "0",
-					  "--wfdno", "0",	  "--export",  "/",	  "--logdest",
+					  "--wfdno", "0",	  "--export",  path,	  "--logdest",
 					  "stderr", "--config-file", "/dev/null", NULL };
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
@@ -138,7 +140,7 @@ static int serve_start(struct serve *v)
 		return -errno;
 	v->pid = fork();
 	if (!v->pid)
-		serve_run(program, pair[1], user, groups, ngroups);
+		serve_run(program, pair[1], (char *)v->head + 8, user, groups, ngroups);
 	close(pair[1]);
 	if (v->pid < 0) {
 		v->pid = 0;
@@ -148,7 +150,17 @@ static int serve_start(struct serve *v)
 	return view_pipe_open(&v->pipe, pair[0], serve_on_closed, v);
 }
 
-/* The first four bytes say whose files. */
+/* How much of the stream says whose files, and where they are mounted here; 0: that is wrong. */
+static size_t serve_head(const struct serve *v)
+{
+	uint32_t length;
+
+	if (v->have < 8)
+		return 8;
+	length = frame_get_u32(v->head + 4);
+	return length && length <= EHS_PATH_MAX ? 8 + length : 0;
+}
+
 static int serve_data(void *ctx, const uint8_t *data, size_t length)
 {
 	const struct timeval look = { agent.config->link_idle / 1000 + 1, 0 };
@@ -156,11 +168,14 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 	size_t n = 0;
 	int err;
 
-	while (v->have < sizeof(v->head) && n < length)
+	while (v->have < serve_head(v) && n < length)
 		v->head[v->have++] = data[n++];
 	h2_consume(v->pipe.stream, n);
-	if (v->have < sizeof(v->head))
+	if (!serve_head(v))
+		return -EPROTO;
+	if (v->have < serve_head(v))
 		return 0;
+	v->head[v->have] = '\0';
 	v->uid = frame_get_u32(v->head);
 	if (!handoff_shows_home(v->to, v->uid)) {
 		log_warning("node %s asks for the files of user %u, of whom it has no task that "
@@ -199,6 +214,78 @@ static const struct h2_stream_ops serve_ops = {
 	.produce = serve_produce,
 	.closed = serve_closed,
 };
+
+/* ---- what there is ---- */
+
+/* Not files, or each kernel's own. */
+static bool serve_is_files(const char *path, const char *type)
+{
+	static const char *const not[] = {
+		"proc",	   "sysfs",   "devtmpfs",   "devpts",	 "cgroup",    "cgroup2",
+		"pstore",  "bpf",     "tracefs",    "debugfs",	 "mqueue",    "hugetlbfs",
+		"fusectl", "nsfs",    "efivarfs",   "autofs",	 "securityfs", "configfs",
+		"ramfs",   "selinuxfs", "binfmt_misc", "rpc_pipefs",
+	};
+	static const char *const below[] = { "/proc", "/sys", "/dev" };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(not) / sizeof(not[0]); i++)
+		if (!strcmp(type, not[i]))
+			return false;
+	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		n = strlen(below[i]);
+		if (!strncmp(path, below[i], n) && (!path[n] || path[n] == '/'))
+			return false;
+	}
+	return true;
+}
+
+/* Blanks and the like are octal there. */
+static void serve_unescape(char *path)
+{
+	char *to = path;
+
+	for (; *path; path++) {
+		if (*path == '\\' && strspn(path + 1, "01234567") >= 3) {
+			*to++ = (path[1] - '0') << 6 | (path[2] - '0') << 3 | (path[3] - '0');
+			path += 3;
+		} else {
+			*to++ = *path;
+		}
+	}
+	*to = '\0';
+}
+
+/* The server does not look below mount points: the executor mounts each for itself. */
+json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status)
+{
+	const json_t *uid = json_object_get(body, "uid");
+	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
+	json_t *mounts;
+	FILE *f;
+
+	if (!json_is_integer(uid) || !handoff_shows_home(from, json_integer_value(uid))) {
+		*status = 403;
+		return json_pack("{s:s}", "error", "no task of this user there needs them");
+	}
+	f = fopen("/proc/self/mountinfo", "re");
+	mounts = json_pack("[s]", "/");
+	while (f && fgets(line, sizeof(line), f)) {
+		dash = strstr(line, " - ");
+		if (!dash || sscanf(line, "%*s %*s %*s %*s %" SERVE_PATH "s", path) != 1 ||
+		    sscanf(dash, " - %63s", type) != 1)
+			continue;
+		serve_unescape(path);
+		if (path[1] && serve_is_files(path, type) &&
+		    json_array_size(mounts) < VIEW_TREES_MAX)
+			json_array_append_new(mounts, json_string(path));
+	}
+	if (f)
+		fclose(f);
+	return json_pack("{s:o}", "mounts", mounts);
+}
+
+/* ---- the server ---- */
 
 int view_serve(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
 {
