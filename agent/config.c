@@ -323,8 +323,8 @@ static int config_take_strings(struct config *c, cfg_t *cfg)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (config_copy(all[i].to, cfg, all[i].name))
 			return -ENOMEM;
-	return config_copy_list(&c->exclude, &c->nexclude, cfg, "exclude") ?:
-	       config_copy_list(&c->view_own, &c->nview_own, cfg, "view-own");
+	return config_copy_list(&c->exclude, &c->nexclude, cfg, "exclude")
+		       ?: config_copy_list(&c->view_own, &c->nview_own, cfg, "view-own");
 }
 
 static void config_take_numbers(struct config *c, cfg_t *cfg)

@@ -49,7 +49,8 @@ static void departure_send_job(struct handoff *h, struct peer *to)
 		return;
 	}
 	/* with AUTO the executor waits for it, also when nothing is named */
-	if ((h->view == VIEW_AUTO || (h->view != VIEW_HOME && h->named_length)) && channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
+	if ((h->view == VIEW_AUTO || (h->view != VIEW_HOME && h->named_length)) &&
+	    channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
 		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
 		return;
 	}

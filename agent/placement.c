@@ -189,9 +189,9 @@ static void placement_reserve(struct placement *p)
 		placement_stay(p, EHS_REASON_FILES_DIFFER, "its working directory cannot be seen");
 		return;
 	}
-	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o,s:s}", "id", p->id, "command", p->command,
-			 "path", p->path, "uid", (json_int_t)p->uid, "user", user, "size",
-			 PLACEMENT_SIZE, "program", p->program, "cwd", folder, "view",
+	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o,s:s}", "id", p->id, "command",
+			 p->command, "path", p->path, "uid", (json_int_t)p->uid, "user", user,
+			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", folder, "view",
 			 view_name(p->view));
 	if (!body) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER,

@@ -232,7 +232,8 @@ static void reserve_on_compared(void *ctx, bool same)
 	r->next = reserve_list;
 	reserve_list = r;
 	reserve_note_seen(r->id);
-	h2_answer(ask->answer, 200, json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
+	h2_answer(ask->answer, 200,
+		  json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
 			    view_name(r->view)));
 	control_touch();
 	goto done;

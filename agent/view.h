@@ -45,7 +45,7 @@ void view_exit(void);
 
 /* ---- view_mount.c ---- */
 
-#define VIEW_TREES_MAX 32 /**< file systems of home's */
+#define VIEW_TREES_MAX 64 /**< file systems of home's */
 
 /** One file system of home's. */
 struct view_tree {

@@ -91,7 +91,7 @@ struct mount_plan {
 	size_t ntrees;
 	const char *user, *cache;
 	const char *own[VIEW_OWN_MAX];
-	size_t nown;
+	size_t owned;
 };
 
 /* Home's other file systems and this node's own folders; one that has no place in home's tree is not seen. */
@@ -99,7 +99,8 @@ static int mount_place(const int *mounts, size_t n, const struct mount_plan *pla
 {
 	for (size_t i = 0; i < n; i++)
 		if (move_mount(mounts[i], "", AT_FDCWD,
-			       i < plan->nown ? plan->own[i] : plan->trees[i - plan->nown + 1].path,
+			       i < plan->owned ? plan->own[i]
+					       : plan->trees[i - plan->owned + 1].path,
 			       MOVE_MOUNT_F_EMPTY_PATH) &&
 		    i < 3)
 			return -1;
@@ -115,7 +116,7 @@ static int mount_make(const struct mount_plan *plan, int32_t *stage)
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return -1;
 	*stage = MOUNT_OWN;
-	for (; n < plan->nown; n++) {
+	for (; n < plan->owned; n++) {
 		mounts[n] = open_tree(AT_FDCWD, plan->own[n],
 				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		if (mounts[n] < 0)
@@ -127,8 +128,8 @@ static int mount_make(const struct mount_plan *plan, int32_t *stage)
 	for (size_t i = 1; i < plan->ntrees; i++, n++) {
 		mounts[n] = mount_attach(plan->numbers[i], plan->trees[i].path, plan->user,
 					 plan->cache, stage);
-		/* folders the user may not enter are no part of what he sees */
-		if (mounts[n] < 0 && errno != EACCES && errno != EPERM)
+		/* what the user may not enter, or home has hidden below another, he does not see */
+		if (mounts[n] < 0 && errno != EACCES && errno != EPERM && errno != ENOENT)
 			return -1;
 	}
 	/* pivot_root(2): new root and old one may be the same folder; /proc is one that is there. */
@@ -177,12 +178,12 @@ int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t
 		.user = user,
 		.cache = mount_cache(),
 		.own = { "/proc", "/sys", "/dev" },
-		.nown = 3,
+		.owned = 3,
 	};
 	int pair[2], err = 0;
 
-	for (size_t i = 0; i < agent.config->nview_own && plan.nown < VIEW_OWN_MAX; i++)
-		plan.own[plan.nown++] = agent.config->view_own[i];
+	for (size_t i = 0; i < agent.config->nview_own && plan.owned < VIEW_OWN_MAX; i++)
+		plan.own[plan.owned++] = agent.config->view_own[i];
 	for (size_t i = 0; i < ntrees; i++)
 		snprintf(plan.numbers[i], sizeof(plan.numbers[i]), "%zu", i + 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -224,7 +225,7 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size)
 	} else if (news.stage != MOUNT_READY) {
 		snprintf(why, size, "%s: %s",
 			 news.stage > 0 && news.stage < MOUNT_STAGES ? mount_stages[news.stage]
-								       : "mount",
+								     : "mount",
 			 strerror(news.error));
 	} else {
 		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)m->pid);

@@ -102,9 +102,13 @@ serve_run(const char *program, int socket, const char *path, const struct passwd
 	  const gid_t *groups, int ngroups)
 {
 	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
-	const char *const arguments[] = { "diod", "--foreground", "--no-auth", "--rfdno", "0",
-					  "--wfdno", "0",	  "--export",  path,	  "--logdest",
-					  "stderr", "--config-file", "/dev/null", NULL };
+	const char *const arguments[] = { "diod",      "--foreground",
+					  "--no-auth", "--rfdno",
+					  "0",	       "--wfdno",
+					  "0",	       "--export",
+					  path,	       "--logdest",
+					  "stderr",    "--config-file",
+					  "/dev/null", NULL };
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
@@ -133,7 +137,8 @@ static int serve_start(struct serve *v)
 	gid_t groups[SERVE_GROUPS_MAX];
 	int ngroups = SERVE_GROUPS_MAX, pair[2];
 
-	if (!program || !user || (!v->uid && !agent.config->allow_root) || (geteuid() && geteuid() != v->uid) ||
+	if (!program || !user || (!v->uid && !agent.config->allow_root) ||
+	    (geteuid() && geteuid() != v->uid) ||
 	    getgrouplist(user->pw_name, user->pw_gid, groups, &ngroups) < 0)
 		return -EPERM;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
@@ -220,17 +225,17 @@ static const struct h2_stream_ops serve_ops = {
 /* Not files, or each kernel's own. */
 static bool serve_is_files(const char *path, const char *type)
 {
-	static const char *const not[] = {
-		"proc",	   "sysfs",   "devtmpfs",   "devpts",	 "cgroup",    "cgroup2",
-		"pstore",  "bpf",     "tracefs",    "debugfs",	 "mqueue",    "hugetlbfs",
-		"fusectl", "nsfs",    "efivarfs",   "autofs",	 "securityfs", "configfs",
+	static const char *const not [] = {
+		"proc",	   "sysfs",	"devtmpfs",    "devpts",     "cgroup",	   "cgroup2",
+		"pstore",  "bpf",	"tracefs",     "debugfs",    "mqueue",	   "hugetlbfs",
+		"fusectl", "nsfs",	"efivarfs",    "autofs",     "securityfs", "configfs",
 		"ramfs",   "selinuxfs", "binfmt_misc", "rpc_pipefs",
 	};
 	static const char *const below[] = { "/proc", "/sys", "/dev" };
 	size_t i, n;
 
-	for (i = 0; i < sizeof(not) / sizeof(not[0]); i++)
-		if (!strcmp(type, not[i]))
+	for (i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+		if (!strcmp(type, not [i]))
 			return false;
 	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
 		n = strlen(below[i]);
@@ -276,12 +281,17 @@ json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status)
 		    sscanf(dash, " - %63s", type) != 1)
 			continue;
 		serve_unescape(path);
-		if (path[1] && serve_is_files(path, type) &&
-		    json_array_size(mounts) < VIEW_TREES_MAX)
+		/* a comma would end the mount option that the path is */
+		if (path[1] && serve_is_files(path, type) && !strchr(path, ','))
 			json_array_append_new(mounts, json_string(path));
 	}
 	if (f)
 		fclose(f);
+	if (json_array_size(mounts) > VIEW_TREES_MAX) {
+		json_decref(mounts);
+		*status = 500;
+		return json_pack("{s:s}", "error", "it has more file systems than a view may have");
+	}
 	return json_pack("{s:o}", "mounts", mounts);
 }
 

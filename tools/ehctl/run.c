@@ -49,8 +49,8 @@ static int run(int argc, char **argv, bool json)
 	code = EXIT_REFUSED;
 	reply = NULL;
 	if (fd >= 0) {
-		if (!client_send(fd, json_pack("{s:s, s:s*, s:b, s:s*}", "command", "run", "name", name,
-					       "retry", retry, "view", view)))
+		if (!client_send(fd, json_pack("{s:s, s:s*, s:b, s:s*}", "command", "run", "name",
+					       name, "retry", retry, "view", view)))
 			reply = client_receive(fd, &code, NULL);
 		close(fd);
 	}
