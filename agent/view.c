@@ -67,6 +67,7 @@ static void view_free(struct view_mounted *v)
 	}
 	v->nlinks = 0;
 	view_mount_cancel(&v->mount);
+	view_mount_unpin(&v->mount);
 	if (v->ns >= 0)
 		close(v->ns);
 	if (v->mounting)

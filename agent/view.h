@@ -53,7 +53,11 @@ struct view_tree {
 	int socket; /**< its server's */
 };
 
+#define VIEW_PINS 12 /**< folders that stay looked up */
+
 struct view_mount {
+	int pins[VIEW_PINS]; /**< descriptors in what was mounted */
+	unsigned int npins;
 	pid_t pid; /**< of the child that makes it; 0: none */
 	int control; /**< becomes readable: view_mount_finish() */
 };
@@ -68,6 +72,8 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size);
  * mounted goes with it, and the kernel would ask home, through us, who wait here.
  */
 void view_mount_cancel(struct view_mount *m);
+/** The same holds for this. */
+void view_mount_unpin(struct view_mount *m);
 
 /* ---- view_pipe.c ---- */
 

@@ -37,8 +37,24 @@ static const char *const mount_stages[MOUNT_STAGES] = {
 	[MOUNT_OWN] = "a folder of this node cannot be seen in home's tree",
 };
 
+/*
+ * With nothing cached each component of a path is two questions or three. The
+ * first one of all paths is here: descriptors of these keep it looked up for as long
+ * as the view is mounted, where a system does not rename anything.
+ */
+static const char *const mount_pinned[VIEW_PINS] = {
+	"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
+	"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
+};
+
 struct mount_message {
 	int32_t stage, error;
+};
+
+/* Beside it, when it is MOUNT_READY. */
+union mount_pins {
+	struct cmsghdr head;
+	char space[CMSG_SPACE(VIEW_PINS * sizeof(int))];
 };
 
 /*
@@ -148,7 +164,10 @@ static int mount_make(const struct mount_plan *plan, int32_t *stage)
 static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan, int control)
 {
 	struct mount_message news;
-	int high[VIEW_TREES_MAX];
+	struct iovec iov = { &news, sizeof(news) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union mount_pins room;
+	int high[VIEW_TREES_MAX], *pins = (int *)CMSG_DATA(&room.head), npins = 0;
 	char over;
 
 	/* Its descriptors are the control and the sockets, and none of the agent's live on in it. */
@@ -162,9 +181,22 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 			_exit(1);
 	syscall(SYS_close_range, (unsigned int)plan->ntrees + 1, ~0u, 0u);
 	memset(&news, 0, sizeof(news));
+	memset(&room, 0, sizeof(room));
 	if (mount_make(plan, &news.stage))
 		news.error = errno;
-	if (send(0, &news, sizeof(news), MSG_NOSIGNAL) == sizeof(news))
+	for (int i = 0; i < VIEW_PINS && !news.stage; i++) {
+		pins[npins] = open(mount_pinned[i], O_PATH | O_NOFOLLOW);
+		if (pins[npins] >= 0)
+			npins++;
+	}
+	if (npins) {
+		room.head.cmsg_level = SOL_SOCKET;
+		room.head.cmsg_type = SCM_RIGHTS;
+		room.head.cmsg_len = CMSG_LEN(npins * sizeof(int));
+		msg.msg_control = &room;
+		msg.msg_controllen = CMSG_SPACE(npins * sizeof(int));
+	}
+	if (sendmsg(0, &msg, MSG_NOSIGNAL) == sizeof(news))
 		recv(0, &over, 1, 0); /* the agent opens the namespace */
 	_exit(0);
 }
@@ -208,19 +240,31 @@ void view_mount_cancel(struct view_mount *m)
 	if (!m->pid)
 		return;
 	close(m->control);
+	m->control = -1;
 	kill(m->pid, SIGKILL);
 	waitpid(m->pid, NULL, 0);
 	m->pid = 0;
-	m->control = -1;
+}
+
+void view_mount_unpin(struct view_mount *m)
+{
+	while (m->npins)
+		close(m->pins[--m->npins]);
 }
 
 int view_mount_finish(struct view_mount *m, char *why, size_t size)
 {
 	struct mount_message news;
+	struct iovec iov = { &news, sizeof(news) };
+	union mount_pins room;
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &room,
+			      .msg_controllen = sizeof(room) };
 	char path[40];
 	int ns = -1;
 
-	if (recv(m->control, &news, sizeof(news), MSG_DONTWAIT) != sizeof(news)) {
+	if (recvmsg(m->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(news)) {
 		snprintf(why, size, "the process that mounts home's files died");
 	} else if (news.stage != MOUNT_READY) {
 		snprintf(why, size, "%s: %s",
@@ -228,6 +272,10 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size)
 								     : "mount",
 			 strerror(news.error));
 	} else {
+		if (msg.msg_controllen >= CMSG_LEN(sizeof(int))) {
+			m->npins = (room.head.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(m->pins, CMSG_DATA(&room.head), m->npins * sizeof(int));
+		}
 		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)m->pid);
 		ns = open(path, O_RDONLY | O_CLOEXEC);
 		if (ns < 0)
