@@ -98,7 +98,7 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 }
 
 static void __attribute__((noreturn))
-serve_run(const char *program, int socket, const char *path, const struct passwd *user,
+serve_run(const char *program, int socket, int ours, const char *path, const struct passwd *user,
 	  const gid_t *groups, int ngroups)
 {
 	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
@@ -117,7 +117,13 @@ serve_run(const char *program, int socket, const char *path, const struct passwd
 	signal(SIGPIPE, SIG_DFL);
 	if (dup2(socket, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		_exit(1);
-	syscall(SYS_close_range, 3u, ~0u, 0u);
+	/*
+	 * It holds our end as well, and so never sees it closed: diod 1.0.24 then frees what
+	 * its threads still use. It is killed, by us or as our death's signal.
+	 */
+	if (dup2(ours, 3) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 4u, ~0u, 0u);
 	setpriority(PRIO_PROCESS, 0, agent.nice);
 	umask(0); /* the modes that arrive are final */
 	if (!geteuid() && (syscall(SYS_setgroups, (size_t)ngroups, groups) ||
@@ -145,7 +151,7 @@ static int serve_start(struct serve *v)
 		return -errno;
 	v->pid = fork();
 	if (!v->pid)
-		serve_run(program, pair[1], (char *)v->head + 8, user, groups, ngroups);
+		serve_run(program, pair[1], pair[0], (char *)v->head + 8, user, groups, ngroups);
 	close(pair[1]);
 	if (v->pid < 0) {
 		v->pid = 0;
