@@ -27,6 +27,7 @@
  *   relay.c     bytes between descriptors and frames, bounded
  *   channel.c   frames over a job's stream
  *   files.c named.c   are they the same program, folder, named files there?
+ *   view.c view_mount.c view_pipe.c view_serve.c   home's files on the executor
  *   cgroup.c    sessions and guests below the node's cgroup
  *   local.c     the unix socket              api.c doctor.c  ehctl's requests
  */
@@ -41,6 +42,7 @@
 #include "eh/member.h"
 #include "config.h"
 #include "peer.h"
+#include "wire/view.h"
 
 struct agent {
 	struct event_base *base;
@@ -65,6 +67,7 @@ struct placement_task {
 	uint64_t cgroup_id;
 	unsigned int time_ms;	/* the answer must be there by then */
 	const char *node;	/* NULL: ask the hierarchy; else this code */
+	enum view view;		/* VIEW_UNSET: its session's, or the site's */
 };
 
 struct placement;	/* id, executor, token, reason, steps; kept by record.c */
@@ -78,6 +81,8 @@ struct placement *placement_by_token(const char *token);
 struct peer *placement_executor(const struct placement *p);
 /** Whose task it is: a stub of another user may not use its token. */
 uid_t placement_uid(const struct placement *p);
+/** Whose files it sees: known once it is decided. AUTO: the executor's, unless what it names differs. */
+enum view placement_view(const struct placement *p);
 /** A sentence on why it ended as it did; never NULL. */
 const char *placement_text(const struct placement *p);
 const char *placement_id(const struct placement *p);	/* "0.1:42" */
@@ -118,9 +123,11 @@ int cgroup_init(const char *root);	/* makes managed/ and guest/; 0 or -errno */
 int cgroup_managed_fd(void);
 int cgroup_guest_fd(void);
 /** New managed session with this process in it; its name into `name`. */
-int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64]);
+int cgroup_session(pid_t pid, const char *wish, bool retry, enum view view, char name[64]);
 /** Whether this process is in a session whose lost tasks may be run again. */
 bool cgroup_session_retries(pid_t pid);
+/** The view that its session was given, or VIEW_UNSET. */
+enum view cgroup_session_view(pid_t pid);
 /** Folder for one guest; freed (killed, removed) by cgroup_guest_end(). */
 int cgroup_guest_begin(const char *id);	/* descriptor of the folder, for CLONE_INTO_CGROUP */
 void cgroup_guest_kill(const char *id);

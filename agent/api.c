@@ -231,10 +231,15 @@ static bool api_lives(const struct local_conn *c)
 static void api_do_run(struct local_conn *c, const json_t *request)
 {
 	const char *wish = json_string_value(json_object_get(request, "name"));
+	const char *view = json_string_value(json_object_get(request, "view"));
 	bool retry = json_is_true(json_object_get(request, "retry"));
 	char name[64] = "";
 	int err;
 
+	if (view && view_parse(view) == VIEW_UNSET) {
+		local_reply(c, api_error("view", "it is shared, home or auto", true));
+		return;
+	}
 	if (!agent.module || cgroup_managed_fd() < 0) {
 		local_reply(c,
 			    json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
@@ -247,7 +252,7 @@ static void api_do_run(struct local_conn *c, const json_t *request)
 					 false));
 		return;
 	}
-	err = cgroup_session(local_pid(c), wish, retry, name);
+	err = cgroup_session(local_pid(c), wish, retry, view ? view_parse(view) : VIEW_UNSET, name);
 	if (err) {
 		local_reply(c, api_error(wish ?: "session", strerror(-err), err == -EINVAL));
 		return;

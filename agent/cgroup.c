@@ -26,6 +26,8 @@
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
 #define CGROUP_RETRY "user.ehsched.retry" /* on a session's folder: outlives the agent */
+#define CGROUP_VIEW "user.ehsched.view" /* the same: view_name() */
+#define CGROUP_NOTE 16 /* bytes of a value, with its NUL */
 
 enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
 
@@ -263,34 +265,40 @@ static void cgroup_session_name(char name[64], const char *wish, pid_t pid)
 	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++cgroup_counter);
 }
 
-/* Kernels before 5.7 have none: then its lost tasks are reported, as those of other sessions. */
-static void cgroup_set_retry(const char *name)
+/* Kernels before 5.7 have none: then its tasks are treated as those of other sessions. */
+static void cgroup_note(const char *name, const char *attribute, const char *value)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_fds[CGROUP_MANAGED], name);
-	if (setxattr(path, CGROUP_RETRY, "", 0, 0))
-		log_warning("session %s: --retry cannot be noted, its lost tasks will not be run "
-			    "again: %s",
-			    name, strerror(errno));
+	if (setxattr(path, attribute, value, strlen(value), 0))
+		log_warning("session %s: %s cannot be noted, its tasks will do without: %s", name,
+			    attribute, strerror(errno));
 }
 
-static bool cgroup_has_retry(const char *name, size_t length)
+/* Length of the value, which fits and is ended by a NUL; -1: none. */
+static ssize_t cgroup_read_note(const char *name, size_t length, const char *attribute,
+				char value[CGROUP_NOTE])
 {
 	char path[128];
+	ssize_t n;
 
 	if (!length || length >= 64)
-		return false;
+		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%.*s", cgroup_fds[CGROUP_MANAGED],
 		 (int)length, name);
-	return getxattr(path, CGROUP_RETRY, NULL, 0) >= 0;
+	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
+	if (n >= 0)
+		value[n] = '\0';
+	return n;
 }
 
-bool cgroup_session_retries(pid_t pid)
+/* What the session that this process is in has noted; false: nothing. */
+static bool cgroup_noted(pid_t pid, const char *attribute, char value[CGROUP_NOTE])
 {
 	static const char below[] = "/managed/";
 	char path[40], line[PATH_MAX + 8];
-	bool retries = false;
+	bool found = false;
 	const char *at;
 	FILE *f;
 
@@ -304,16 +312,31 @@ bool cgroup_session_retries(pid_t pid)
 		if (strncmp(line, "0::", 3))
 			continue;
 		/* There may be folders above ours, and of the task's own below. */
-		for (at = strstr(line, below); at && !retries; at = strstr(at, below)) {
+		for (at = strstr(line, below); at && !found; at = strstr(at, below)) {
 			at += strlen(below) - 1;
-			retries = cgroup_has_retry(at + 1, strcspn(at + 1, "/\n"));
+			found = cgroup_read_note(at + 1, strcspn(at + 1, "/\n"), attribute,
+						 value) >= 0;
 		}
 	}
 	fclose(f);
-	return retries;
+	return found;
 }
 
-int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64])
+bool cgroup_session_retries(pid_t pid)
+{
+	char value[CGROUP_NOTE];
+
+	return cgroup_noted(pid, CGROUP_RETRY, value);
+}
+
+enum view cgroup_session_view(pid_t pid)
+{
+	char value[CGROUP_NOTE];
+
+	return cgroup_noted(pid, CGROUP_VIEW, value) ? view_parse(value) : VIEW_UNSET;
+}
+
+int cgroup_session(pid_t pid, const char *wish, bool retry, enum view view, char name[64])
 {
 	char path[96], text[16];
 	struct cgroup_folder *f;
@@ -329,7 +352,9 @@ int cgroup_session(pid_t pid, const char *wish, bool retry, char name[64])
 	err = cgroup_write(cgroup_fds[CGROUP_MANAGED], path, text);
 	f = err ? NULL : cgroup_watch(CGROUP_MANAGED, name);
 	if (f && retry)
-		cgroup_set_retry(name);
+		cgroup_note(name, CGROUP_RETRY, "");
+	if (f && view != VIEW_UNSET)
+		cgroup_note(name, CGROUP_VIEW, view_name(view));
 	if (!f) {
 		/* Without a watch it stays until the next start; with a process in it, too. */
 		unlinkat(cgroup_fds[CGROUP_MANAGED], name, AT_REMOVEDIR);

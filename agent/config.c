@@ -13,6 +13,7 @@
 
 #include "agent.h"
 #include "config.h"
+#include "wire/view.h"
 
 #define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000.0)
 #define CONFIG_FILE_MAX (4 << 20)
@@ -149,6 +150,14 @@ static int config_check_index(cfg_t *cfg, cfg_opt_t *opt)
 	return -1;
 }
 
+static int config_check_view(cfg_t *cfg, cfg_opt_t *opt)
+{
+	if (view_parse(cfg_opt_getnstr(opt, 0)) != VIEW_UNSET)
+		return 0;
+	cfg_error(cfg, "view: \"%s\" is not shared, home or auto", cfg_opt_getnstr(opt, 0));
+	return -1;
+}
+
 static int config_check_level(cfg_t *cfg, cfg_opt_t *opt)
 {
 	if (config_one_of(cfg_opt_getnstr(opt, 0), config_levels) >= 0)
@@ -279,6 +288,26 @@ static int config_copy(char **to, cfg_t *cfg, const char *name)
 	return *to ? 0 : -ENOMEM;
 }
 
+static int config_copy_list(char ***to, size_t *n, cfg_t *cfg, const char *name)
+{
+	*to = calloc(cfg_size(cfg, name) + 1, sizeof(**to));
+	if (!*to)
+		return -ENOMEM;
+	for (; *n < cfg_size(cfg, name); ++*n) {
+		(*to)[*n] = strdup(cfg_getnstr(cfg, name, *n));
+		if (!(*to)[*n])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void config_free_list(char **list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+}
+
 static int config_take_strings(struct config *c, cfg_t *cfg)
 {
 	struct {
@@ -294,15 +323,8 @@ static int config_take_strings(struct config *c, cfg_t *cfg)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (config_copy(all[i].to, cfg, all[i].name))
 			return -ENOMEM;
-	c->exclude = calloc(cfg_size(cfg, "exclude") + 1, sizeof(*c->exclude));
-	if (!c->exclude)
-		return -ENOMEM;
-	for (; c->nexclude < cfg_size(cfg, "exclude"); c->nexclude++) {
-		c->exclude[c->nexclude] = strdup(cfg_getnstr(cfg, "exclude", c->nexclude));
-		if (!c->exclude[c->nexclude])
-			return -ENOMEM;
-	}
-	return 0;
+	return config_copy_list(&c->exclude, &c->nexclude, cfg, "exclude")
+		       ?: config_copy_list(&c->view_own, &c->nview_own, cfg, "view-own");
 }
 
 static void config_take_numbers(struct config *c, cfg_t *cfg)
@@ -311,6 +333,7 @@ static void config_take_numbers(struct config *c, cfg_t *cfg)
 	uint32_t per = processors > 0 ? processors * 1000 : 1000;
 
 	c->load_index = config_one_of(cfg_getstr(cfg, "load-index"), config_indexes);
+	c->view = view_parse(cfg_getstr(cfg, "view"));
 	c->log = config_one_of(cfg_getstr(cfg, "log"), config_levels);
 	c->threshold = config_tasks(cfg, "threshold", per);
 	c->threshold_floor = config_tasks(cfg, "threshold-floor", per);
@@ -419,7 +442,7 @@ static int config_take(struct config *c, cfg_t *cfg, const char *const *join)
 static void config_validate(cfg_t *cfg)
 {
 	static const char *const texts[] = { "cluster", "node" };
-	static const char *const paths[] = { "cgroup", "stub", "state" };
+	static const char *const paths[] = { "cgroup", "stub", "state", "view-own" };
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -432,6 +455,7 @@ static void config_validate(cfg_t *cfg)
 		cfg_set_validate_func(cfg, config_ranges[i].name, config_check_range);
 	cfg_set_validate_func(cfg, "topology", config_check_topology);
 	cfg_set_validate_func(cfg, "load-index", config_check_index);
+	cfg_set_validate_func(cfg, "view", config_check_view);
 	cfg_set_validate_func(cfg, "log", config_check_level);
 	cfg_set_validate_func(cfg, "address", config_check_own_address);
 	cfg_set_validate_func(cfg, "join", config_check_join);
@@ -526,6 +550,8 @@ struct config *config_read(const char *file, const char *const *join, FILE *erro
 				CFG_INT("headroom", 64, CFGF_NONE),
 				CFG_BOOL("allow-root", cfg_false, CFGF_NONE),
 				CFG_BOOL("lazy-thresholds", cfg_false, CFGF_NONE),
+				CFG_STR("view", "shared", CFGF_NONE),
+				CFG_STR_LIST("view-own", NULL, CFGF_NONE),
 				CFG_STR_LIST("exclude", NULL, CFGF_NONE),
 				CFG_STR("log", "info", CFGF_NONE),
 				CFG_SEC("peer", peer,
@@ -577,11 +603,10 @@ void config_free(struct config *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->nexclude; i++)
-		free(c->exclude[i]);
+	config_free_list(c->exclude, c->nexclude);
+	config_free_list(c->view_own, c->nview_own);
 	free(c->peers);
 	free(c->join);
-	free(c->exclude);
 	free(c->file);
 	free(c->cluster);
 	free(c->certificate);

@@ -48,6 +48,9 @@ struct config {
 	uint64_t headroom; /**< MiB of memory that must stay available */
 	bool allow_root;
 	bool lazy; /**< threshold changes ride on other messages */
+	unsigned int view; /**< enum view of tasks whose session does not say */
+	char **view_own; /**< folders that are the executor's in home's tree */
+	size_t nview_own;
 	char **exclude; /**< fnmatch patterns of programs */
 	size_t nexclude;
 	int log; /**< enum log_level */

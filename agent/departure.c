@@ -42,12 +42,16 @@ static void departure_send_job(struct handoff *h, struct peer *to)
 	const unsigned int lease = agent.config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
+	h->to = to;
+	h->view = placement_view(h->placement);
 	h->channel.stream = h2_open(to, "POST", "/v1/job", &handoff_ops, h);
 	if (!h->channel.stream) {
 		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "there is no connection to the node");
 		return;
 	}
-	if (h->named_length && channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
+	/* with AUTO the executor waits for it, also when nothing is named */
+	if ((h->view == VIEW_AUTO || (h->view != VIEW_HOME && h->named_length)) &&
+	    channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
 		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
 		return;
 	}
@@ -138,6 +142,7 @@ static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t 
 		.uid = uid,
 		.path = spec->path,
 		.time_ms = automatic ? agent.config->time_limit : DEPARTURE_EXPLICIT_MS,
+		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
 	};
 	struct peer *to = automatic ? NULL : peer_by_text(spec->token + 1);
@@ -215,6 +220,7 @@ void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t
 		handoff_refuse(h, EHS_REASON_REFUSED, 0, "its job is malformed");
 		return;
 	}
+	h->uid = uid;
 	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(h->pid);
 	if (spec.token[0] != '@') {
 		h->placement = placement_by_token(spec.token);

@@ -19,9 +19,11 @@
 #include "pipes.h"
 #include "pty.h"
 #include "reserve.h"
+#include "view.h"
 
 enum guest_state {
 	GUEST_NEW, /* waits for FRAME_JOB */
+	GUEST_VIEWING, /* waits for FRAME_NAMED, to know whose files it sees, or for home's */
 	GUEST_PREPARING, /* forked, takes on the job's limits and user */
 	GUEST_READY, /* waits for FRAME_GO */
 	GUEST_STARTING, /* about to exec */
@@ -39,6 +41,9 @@ struct guest {
 	struct relay_source out[2];
 	struct pty pty; /* of a task with a terminal */
 	struct launch launch;
+	struct view_use view;
+	uint8_t *job; /* payload of FRAME_JOB while GUEST_VIEWING */
+	uint32_t job_length;
 	struct event *control, *limit; /* launch.control; time for the job and its GO */
 	struct event *session; /* launch.session */
 	int64_t started;
@@ -90,6 +95,8 @@ static void guest_put(struct guest *g)
 	if (g->control)
 		event_free(g->control);
 	event_free(g->limit);
+	view_release(&g->view);
+	free(g->job);
 	launch_close(&g->launch);
 	channel_exit(&g->channel);
 	reserve_free(g->place);
@@ -334,7 +341,7 @@ static int guest_start(struct guest *g, const struct job_spec *spec)
 		}
 		g->grouped = true;
 	}
-	err = launch_fork(&g->launch, spec, cgroup, its, g->pty.slave);
+	err = launch_fork(&g->launch, spec, cgroup, view_namespace(&g->view), its, g->pty.slave);
 	if (cgroup >= 0)
 		close(cgroup);
 	if (err)
@@ -358,6 +365,66 @@ close_its:
 	return err;
 }
 
+static void guest_try_start(struct guest *g, const struct job_spec *spec)
+{
+	int err = guest_start(g, spec);
+
+	if (err)
+		guest_refuse(g, EHS_REASON_START_FAILED, -err,
+			     "a process for it cannot be started");
+}
+
+/* The job that was put aside. */
+static void guest_start_viewing(struct guest *g)
+{
+	struct job_spec spec;
+	int err = job_decode(&spec, g->job, g->job_length);
+
+	if (err) {
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
+	} else {
+		guest_try_start(g, &spec);
+		job_free(&spec);
+	}
+	free(g->job);
+	g->job = NULL;
+}
+
+static void guest_on_view(void *ctx, const char *trouble)
+{
+	struct guest *g = ctx;
+
+	if (!trouble && g->state == GUEST_VIEWING)
+		guest_start_viewing(g);
+	else if (trouble && g->state < GUEST_RUNNING)
+		guest_refuse(g, EHS_REASON_REFUSED, 0, trouble);
+	else if (trouble)
+		guest_kill(g); /* what it reads and writes is gone */
+}
+
+static void guest_view_home(struct guest *g)
+{
+	int err = view_hold(&g->view, g->from, g->place->uid);
+
+	if (err)
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "home's files cannot be mounted");
+}
+
+/* Whose files it sees is still to be found out, or they are to be mounted. */
+static void guest_put_aside(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	g->job = malloc(length);
+	if (!g->job) {
+		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "its job");
+		return;
+	}
+	memcpy(g->job, payload, length);
+	g->job_length = length;
+	g->state = GUEST_VIEWING;
+	if (g->place->view == VIEW_HOME)
+		guest_view_home(g);
+}
+
 static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	struct job_spec spec;
@@ -375,11 +442,10 @@ static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t len
 		log_warning("%s: node %s reserved for user %u and sent a job of user %u",
 			    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
 		guest_refuse(g, EHS_REASON_REFUSED, 0, "its user is not the reservation's");
+	} else if (g->place->view == VIEW_HOME || g->place->view == VIEW_AUTO) {
+		guest_put_aside(g, payload, length);
 	} else {
-		err = guest_start(g, &spec);
-		if (err)
-			guest_refuse(g, EHS_REASON_START_FAILED, -err,
-				     "a process for it cannot be started");
+		guest_try_start(g, &spec);
 	}
 	job_free(&spec);
 }
@@ -390,9 +456,21 @@ static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t l
 	char text[256];
 	int err;
 
-	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING)
+	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING || g->place->view == VIEW_HOME)
 		return -EPROTO;
 	err = named_check(payload, length, &path);
+	if (g->place->view == VIEW_AUTO && (!err || err == -EXDEV)) {
+		if (g->state != GUEST_VIEWING || !g->job || g->view.of)
+			return -EPROTO;
+		path = err ? view_trouble() : NULL;
+		if (path)
+			guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, path);
+		else if (err)
+			guest_view_home(g);
+		else
+			guest_start_viewing(g);
+		return 0;
+	}
 	if (err != -EXDEV)
 		return err;
 	snprintf(text, sizeof(text), "%s is not the same file there", path);
@@ -535,6 +613,8 @@ int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops
 	g->from = from;
 	g->launch.control = g->launch.pidfd = g->launch.session = -1;
 	pty_init(&g->pty, &g->channel, &g->launch);
+	g->view.news = guest_on_view;
+	g->view.ctx = g;
 	for (int i = 0; i < 3; i++)
 		g->pipes[i] = -1;
 	relay_sink_init(&g->in, guest_in_moved, g);

@@ -12,6 +12,7 @@
 #include "handoff.h"
 #include "knl.h"
 #include "reason.h"
+#include "view.h"
 #include "wire/job.h"
 
 struct handoff *handoff_list;
@@ -20,6 +21,14 @@ static unsigned int handoff_number;
 unsigned int handoff_count(void)
 {
 	return handoff_number;
+}
+
+bool handoff_shows_home(const struct peer *to, uid_t uid)
+{
+	for (const struct handoff *h = handoff_list; h; h = h->next)
+		if (h->channel.stream && h->to == to && h->uid == uid && h->view != VIEW_SHARED)
+			return true;
+	return false;
 }
 
 void handoff_later(struct handoff *h)

@@ -38,6 +38,9 @@ struct handoff {
 	bool asking; /* departure_on_decided() will be called */
 	bool stopped_there, stopped_by_us;
 	uint32_t stop; /* its stub is to stop by this signal, once it has answered; 0: not */
+	enum view view; /* of its placement */
+	struct peer *to; /* where its job went; NULL: not sent */
+	uid_t uid;
 	bool retry; /* the user allows a second run */
 	bool started; /* descriptors are the relays' */
 	uint32_t flags; /* of the job */

@@ -31,6 +31,7 @@ enum launch_stage {
 	LAUNCH_READY,
 	LAUNCH_DESCRIPTORS,
 	LAUNCH_LIMITS,
+	LAUNCH_VIEW,
 	LAUNCH_USER,
 	LAUNCH_FOLDER,
 	LAUNCH_EXEC,
@@ -40,6 +41,7 @@ enum launch_stage {
 static const char *const launch_stages[LAUNCH_STAGES] = {
 	[LAUNCH_DESCRIPTORS] = "its descriptors cannot be set up",
 	[LAUNCH_LIMITS] = "its limits cannot be set",
+	[LAUNCH_VIEW] = "the mount namespace of home's files cannot be entered",
 	[LAUNCH_USER] = "its user cannot be taken on",
 	[LAUNCH_FOLDER] = "its working directory cannot be entered",
 	[LAUNCH_EXEC] = "the program cannot be executed",
@@ -169,7 +171,7 @@ static void child_group(bool terminal)
 }
 
 static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const int fds[3], int control, const char *oom)
+child_run(const struct job_spec *spec, const int fds[3], int view, int control, const char *oom)
 {
 	struct launch_message news = { .stage = LAUNCH_DESCRIPTORS };
 	char go;
@@ -181,6 +183,10 @@ child_run(const struct job_spec *spec, const int fds[3], int control, const char
 	umask(spec->umask);
 	news.stage = LAUNCH_LIMITS;
 	if (child_limits(spec, oom))
+		goto tell;
+	/* its number was never reused: only what is above 2 was touched, and marked */
+	news.stage = LAUNCH_VIEW;
+	if (view >= 0 && setns(view, CLONE_NEWNS))
 		goto tell;
 	news.stage = LAUNCH_USER;
 	if (child_user(spec))
@@ -260,8 +266,8 @@ static pid_t launch_lead(struct launch *l, int cgroup, int terminal, bool foregr
 	return news.pid;
 }
 
-int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const int fds[3],
-		int terminal)
+int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int view,
+		const int fds[3], int terminal)
 {
 	uint64_t all = ~0ull, old;
 	int pair[2], err;
@@ -276,7 +282,7 @@ int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const
 	l->pid = terminal < 0 ? launch_clone(l, cgroup)
 			      : launch_lead(l, cgroup, terminal, !(spec->flags & JOB_BACKGROUND));
 	if (!l->pid)
-		child_run(spec, fds, pair[1], oom);
+		child_run(spec, fds, view, pair[1], oom);
 	err = l->pid < 0 ? -errno : 0;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	close(pair[1]);

@@ -29,10 +29,11 @@ struct launch_news {
 /**
  * Forks a child into the cgroup (-1: none) that takes on everything of the
  * specification and then waits for launch_go(). fds: what it gets as 0-2, -1
- * for closed; terminal: of its session, -1: none. They stay open here. 0 or -errno.
+ * for closed; terminal: of its session, -1: none. They stay open here.
+ * view: a mount namespace to enter, or -1. 0 or -errno.
  */
-int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, const int fds[3],
-		int terminal);
+int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int view,
+		const int fds[3], int terminal);
 /** 1: news; 0: none yet. */
 int launch_read(struct launch *l, struct launch_news *news);
 int launch_go(struct launch *l);

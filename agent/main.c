@@ -26,6 +26,7 @@
 #include "server.h"
 #include "state.h"
 #include "tls.h"
+#include "view.h"
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
@@ -42,6 +43,8 @@ static const struct h2_route main_routes[] = {
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "POST", .path = "/v1/reserve", .later = guest_reserve },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
+	{ .method = "POST", .path = "/v1/mounts", .json = view_serve_mounts },
+	{ .method = "POST", .path = "/v1/files", .stream = view_serve },
 	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
 	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },
 	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
@@ -247,6 +250,8 @@ exit_parts:
 	leave_exit();
 	local_exit();
 	guest_shutdown();
+	view_exit();
+	view_serve_exit();
 	knl_exit();
 	server_exit();
 	peer_exit();

@@ -23,6 +23,7 @@
 #include "report.h"
 #include "tally.h"
 #include "user.h"
+#include "view.h"
 
 #define PLACEMENT_OPEN_MAX 256 /* undecided at a time: an agent cannot be drowned */
 #define PLACEMENT_SIZE 1000 /* load of one task */
@@ -138,6 +139,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 	const char *token = json_string_value(json_object_get(reply, "token"));
 	const char *name = json_string_value(json_object_get(reply, "reason"));
 	const char *text = json_string_value(json_object_get(reply, "text"));
+	const char *view = json_string_value(json_object_get(reply, "view"));
 	json_int_t lease = json_integer_value(json_object_get(reply, "lease"));
 	enum ehs_reason reason = EHS_REASON_REFUSED;
 	struct placement *p = ctx;
@@ -147,6 +149,11 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 		if (p->to && !p->explicit_node)
 			control_failed(p->id, p->to, &p->decider);
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
+		/* of AUTO it says what it came to */
+		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
+			p->view = VIEW_HOME;
+		if (p->view == VIEW_HOME)
+			record_step(p, "sees the files of this node there");
 		placement_go(p, token, lease > 0 && lease < 60000 ? lease : agent.config->lease);
 	} else {
 		if (status == 0)
@@ -182,9 +189,10 @@ static void placement_reserve(struct placement *p)
 		placement_stay(p, EHS_REASON_FILES_DIFFER, "its working directory cannot be seen");
 		return;
 	}
-	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o}", "id", p->id, "command", p->command,
-			 "path", p->path, "uid", (json_int_t)p->uid, "user", user, "size",
-			 PLACEMENT_SIZE, "program", p->program, "cwd", folder);
+	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o,s:s}", "id", p->id, "command",
+			 p->command, "path", p->path, "uid", (json_int_t)p->uid, "user", user,
+			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", folder, "view",
+			 view_name(p->view));
 	if (!body) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER,
 			       "its path is not UTF-8 and cannot be sent");
@@ -315,9 +323,31 @@ static bool placement_excluded(const struct placement *p)
 	       (realpath(full, real) && config_excludes(agent.config, real));
 }
 
+/* What this node cannot serve is refused, or with AUTO done without. A reason, or NULL. */
+static const char *placement_set_view(struct placement *p, enum view wish)
+{
+	const char *trouble;
+
+	p->view = wish;
+	if (p->view == VIEW_UNSET)
+		p->view = cgroup_session_view(p->pid);
+	if (p->view == VIEW_UNSET)
+		p->view = agent.config->view;
+	if (p->view == VIEW_SHARED)
+		return NULL;
+	trouble = view_serve_trouble();
+	if (!trouble && !p->uid && !agent.config->allow_root)
+		trouble = "view home serves root's files only with allow-root on the home node";
+	if (!trouble || p->view == VIEW_HOME)
+		return trouble;
+	p->view = VIEW_SHARED;
+	return NULL;
+}
+
 int placement_start(const struct placement_task *task, placement_fn decided, void *ctx)
 {
 	struct placement *p = record_new(task, placement_on_timer);
+	const char *trouble;
 	struct timeval limit;
 
 	if (!p)
@@ -339,6 +369,11 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	}
 	if (!p->explicit_node && placement_excluded(p)) {
 		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
+		goto out;
+	}
+	trouble = placement_set_view(p, task->view);
+	if (trouble) {
+		placement_stay(p, EHS_REASON_REFUSED, trouble);
 		goto out;
 	}
 	if (task->node) {
@@ -456,6 +491,11 @@ void placement_too_late(uint64_t cookie)
 struct peer *placement_executor(const struct placement *p)
 {
 	return p->to;
+}
+
+enum view placement_view(const struct placement *p)
+{
+	return p->view;
 }
 
 uid_t placement_uid(const struct placement *p)

@@ -43,6 +43,7 @@ struct placement {
 	char *path, command[64];
 	json_t *program;
 	bool program_known;
+	enum view view;
 	struct peer *to, *tried[PLACEMENT_TRIES];
 	unsigned int ntried, time_ms, probes;
 	struct eh_probe decider; /* the controller that said `to` */

@@ -15,6 +15,7 @@
 #include "reason.h"
 #include "reserve.h"
 #include "user.h"
+#include "view.h"
 
 #define RESERVE_SEEN_MAX 256
 #define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
@@ -207,11 +208,21 @@ static void reserve_on_compared(void *ctx, bool same)
 	const unsigned int lease = agent.config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 	char text[RESERVE_TEXT_MAX];
+	const char *trouble;
 
-	if (!same) {
+	if (!same && r->view == VIEW_AUTO)
+		r->view = VIEW_HOME;
+	else if (!same) {
 		snprintf(text, sizeof(text), "%s is missing or not the same on node %s", ask->path,
 			 agent.code);
 		reserve_refuse(ask->answer, EHS_REASON_FILES_DIFFER, text);
+		goto drop;
+	}
+	trouble = r->view == VIEW_HOME ? view_trouble() : NULL;
+	if (trouble) {
+		snprintf(text, sizeof(text), "node %s cannot show home's files: %s", agent.code,
+			 trouble);
+		reserve_refuse(ask->answer, EHS_REASON_REFUSED, text);
 		goto drop;
 	}
 	if (reserve_make_token(r->token) || evtimer_add(r->lease, &limit)) {
@@ -221,7 +232,9 @@ static void reserve_on_compared(void *ctx, bool same)
 	r->next = reserve_list;
 	reserve_list = r;
 	reserve_note_seen(r->id);
-	h2_answer(ask->answer, 200, json_pack("{s:s,s:i}", "token", r->token, "lease", (int)lease));
+	h2_answer(ask->answer, 200,
+		  json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
+			    view_name(r->view)));
 	control_touch();
 	goto done;
 drop:
@@ -246,6 +259,7 @@ void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answ
 {
 	/* null: the user has no name at home */
 	const char *user = json_string_value(json_object_get(body, "user"));
+	const char *view = json_string_value(json_object_get(body, "view"));
 	const char *id, *command, *path, *cwd_path, *why;
 	enum ehs_reason reason = EHS_REASON_REFUSED;
 	json_int_t uid, size;
@@ -277,6 +291,7 @@ void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answ
 	ask->r->from = from;
 	ask->r->uid = uid;
 	ask->r->size = size;
+	ask->r->view = view ? view_parse(view) : VIEW_SHARED;
 	snprintf(ask->r->id, sizeof(ask->r->id), "%s", id);
 	ask->r->command = strdup(command);
 	ask->r->lease = evtimer_new(agent.base, reserve_on_lease, ask->r);
@@ -284,11 +299,14 @@ void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answ
 		goto free_ask;
 
 	why = reserve_check(ask->r, user, &reason, text);
-	if (!why && !files_same_folder(cwd, cwd_path)) {
+	if (!why && ask->r->view != VIEW_HOME && !files_same_folder(cwd, cwd_path)) {
+		if (ask->r->view == VIEW_AUTO)
+			ask->r->view = VIEW_HOME;
+		else
+			why = text;
 		reason = EHS_REASON_FILES_DIFFER;
 		snprintf(text, sizeof(text), "the folder %s is missing or not the same on node %s",
 			 cwd_path, agent.code);
-		why = text;
 	}
 	if (why) {
 		reserve_refuse(answer, reason, why);
@@ -296,6 +314,10 @@ void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answ
 		goto free_ask;
 	}
 	reserve_count++;
+	if (ask->r->view == VIEW_HOME) {
+		reserve_on_compared(ask, true);
+		return;
+	}
 	files_same_program(program, ask->path, reserve_on_compared, ask);
 	return;
 

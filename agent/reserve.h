@@ -19,6 +19,7 @@ struct reservation {
 	uid_t uid;
 	char id[RESERVE_ID_MAX], token[EHS_TOKEN_MAX + 1];
 	char *command;
+	enum view view; /* AUTO: the executor's files, as far as was seen yet */
 };
 
 /** Takes the reservation this peer's token names out of the table; NULL: unknown or over. */

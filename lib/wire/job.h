@@ -29,7 +29,9 @@
 /* between stub and home agent */
 #define JOB_RETRY 4096u /**< may be run again here when its executor is lost after the start */
 #define JOB_BACKGROUND 8192u /**< its process group was not the terminal's foreground group */
-#define JOB_FLAGS 16383u
+#define JOB_VIEW(view) ((uint32_t)(view) << 14) /**< enum view */
+#define JOB_VIEW_OF(flags) ((flags) >> 14 & 3)
+#define JOB_FLAGS 65535u
 
 /**
  * What the kernel keeps of a process besides, and hands on over an exec; a u64

@@ -138,6 +138,8 @@ static const struct {
 	{ "headroom = -1\n", "headroom: -1 is outside" },
 	{ "allow-root = perhaps\n", "invalid boolean value" },
 	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },
+	{ "view = \"mine\"\n", "view: \"mine\" is not" },
+	{ "view-own = { \"usr\" }\n", "view-own: usr is not an absolute path" },
 	{ "log = \"loud\"\n", "log: \"loud\" is not" },
 	{ "stub = \"x\"\n", "stub: x is not an absolute path" },
 	{ "cgroup = \"\"\n", "cgroup: empty" },

@@ -16,13 +16,17 @@ _ehctl()
 		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor cert sim help version" -- "$cur"))
 		return
 	fi
+	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --view ]; then
+		COMPREPLY=($(compgen -W "shared home auto" -- "$cur"))
+		return
+	fi
 	case $command in
 	exec | drain | undrain)
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
-			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --retry --" -- "$cur")) ;;
+			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --retry --view --" -- "$cur")) ;;
 	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
 	leave) COMPREPLY=($(compgen -W "--now --json --help" -- "$cur")) ;;
-	run) COMPREPLY=($(compgen -W "-n --retry --" -- "$cur")) ;;
+	run) COMPREPLY=($(compgen -W "-n --retry --view --" -- "$cur")) ;;
 	set)
 		compopt -o nospace
 		COMPREPLY=($(compgen -W "threshold= length= load-index= weight= time-limit= dwell=" -- "$cur")) ;;

@@ -40,7 +40,7 @@ char *companion(const char *name, char *buf, size_t size);
 char *find_program(const char *name, char *buf, size_t size, int *code);
 /** Becomes the stub for argv (NULL-terminated), placed by `token` ("@CODE", "@auto").
  *  Returns only on failure, with the exit code after a message. */
-int become_stub(const char *token, bool retry, char **argv);
+int become_stub(const char *token, bool retry, const char *view, char **argv);
 /** The part of argv behind "--"; NULL after a message if there is none. */
 char **command_of(int argc, char **argv);
 

@@ -63,7 +63,7 @@ not_found:
 	return NULL;
 }
 
-int become_stub(const char *token, bool retry, char **argv)
+int become_stub(const char *token, bool retry, const char *view, char **argv)
 {
 	char stub[4096], program[4096], **args;
 	size_t count = 0, n = 0;
@@ -76,12 +76,16 @@ int become_stub(const char *token, bool retry, char **argv)
 			    "ehstub is not installed beside ehctl or in ../libexec/ehsched");
 	while (argv[count])
 		count++;
-	args = calloc(count + 5, sizeof(*args));
+	args = calloc(count + 7, sizeof(*args));
 	if (!args)
 		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
 	args[n++] = stub;
 	if (retry)
 		args[n++] = (char *)"--retry";
+	if (view) {
+		args[n++] = (char *)"--view";
+		args[n++] = (char *)view;
+	}
 	args[n++] = (char *)token;
 	args[n++] = program;
 	memcpy(args + n, argv, count * sizeof(*args));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "ehctl.h"
+#include "wire/view.h"
 
 static int become(char **command)
 {
@@ -22,7 +23,7 @@ static int become(char **command)
 static int run(int argc, char **argv, bool json)
 {
 	char **command = command_of(argc, argv);
-	const char *name = NULL;
+	const char *name = NULL, *view = NULL;
 	bool retry = false;
 	json_t *reply;
 	bool managed;
@@ -35,17 +36,21 @@ static int run(int argc, char **argv, bool json)
 	for (char **arg = argv + 1; arg < command - 1; arg++) {
 		if (!strcmp(*arg, "--retry"))
 			retry = true;
+		else if (!strcmp(*arg, "--view") && arg + 1 < command - 1)
+			view = *++arg;
 		else if (!strcmp(*arg, "-n") && arg + 1 < command - 1 && !name)
 			name = *++arg;
 		else
 			return bad_usage("%s: not understood", *arg);
 	}
+	if (view && view_parse(view) == VIEW_UNSET)
+		return bad_usage("--view %s: it is shared, home or auto", view);
 	fd = client_connect(false);
 	code = EXIT_REFUSED;
 	reply = NULL;
 	if (fd >= 0) {
-		if (!client_send(fd, json_pack("{s:s, s:s*, s:b}", "command", "run", "name", name,
-					       "retry", retry)))
+		if (!client_send(fd, json_pack("{s:s, s:s*, s:b, s:s*}", "command", "run", "name",
+					       name, "retry", retry, "view", view)))
 			reply = client_receive(fd, &code, NULL);
 		close(fd);
 	}
@@ -59,17 +64,19 @@ static int run(int argc, char **argv, bool json)
 	managed = json_is_true(json_object_get(reply, "managed"));
 	json_decref(reply);
 	/* Without the module later execs are not seen: then CMD itself is placed. */
-	return managed ? become(command) : become_stub("@auto", retry, command);
+	return managed ? become(command) : become_stub("@auto", retry, view, command);
 }
 
 const struct command run_command = {
 	.name = "run",
-	.arguments = "[-n NAME] [--retry] -- CMD…",
+	.arguments = "[-n NAME] [--retry] [--view VIEW] -- CMD…",
 	.help = "start CMD as a managed session\n\n"
 		"CMD runs here, the programs it starts later may be transferred when this node is a sender.\n"
 		"  -n NAME  name of the session\n"
 		"  --retry  a task that is lost with its node is run again here, from its start: its effects and\n"
 		"           output may be doubled. Not when some of its input went with it (see the manual)\n"
+		"  --view VIEW  whose files its tasks see elsewhere: shared (that node's, which must be the same), home\n"
+		"           (this node's), auto (shared if they are the same, else home). Default: the agent's `view`\n"
 		"Exits as CMD did.",
 	.run = run,
 };

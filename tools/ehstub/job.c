@@ -140,6 +140,7 @@ int stub_send_job(struct stub *s)
 		spec.flags |= JOB_EXPLICIT;
 	if (s->retry)
 		spec.flags |= JOB_RETRY;
+	spec.flags |= JOB_VIEW(s->view);
 
 	size = job_encoded_size(&spec);
 	if (!size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehstub [--retry] TOKEN PATH ARGV0 [ARG]…
+ * ehstub [--retry] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
  *
  * TOKEN is a reservation (from the kernel), "@CODE" or "@auto" (from ehctl).
  * Whatever goes wrong before the agent commits ends in an exec of PATH here.
@@ -322,6 +322,11 @@ int main(int argc, char **argv)
 		s.retry = true;
 		argv++;
 		argc--;
+	}
+	if (argc > 2 && !strcmp(argv[1], "--view")) {
+		s.view = view_parse(argv[2]);
+		argv += 2;
+		argc -= 2;
 	}
 	if (argc < 4) {
 		static const char *const usage[] = {

@@ -18,6 +18,7 @@
 
 #include "wire/frame.h"
 #include "wire/job.h"
+#include "wire/view.h"
 
 #define STUB_BIT(sig) (1ull << ((sig)-1))
 /** By which a user ends a task. */
@@ -35,6 +36,7 @@ struct stub {
 	const char *token, *path;
 	char **argv; /**< of the program */
 	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
+	enum view view; /**< whose files it is to see there */
 	bool retry; /**< may be run again here when its executor is lost */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
 	int socket, signals; /**< to the agent; signalfd */
