@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A guest: a job's stream, its process and its pipes. */
+/* A guest: its stream, its process and its pipes, from start to end. What its home sends is in guest_job.c. */
 
 #include <errno.h>
 #include <signal.h>
@@ -12,48 +12,9 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "channel.h"
 #include "clock.h"
-#include "launch.h"
-#include "named.h"
+#include "guest.h"
 #include "pipes.h"
-#include "pty.h"
-#include "reserve.h"
-#include "view.h"
-
-enum guest_state {
-	GUEST_NEW, /* waits for FRAME_JOB */
-	GUEST_VIEWING, /* waits for FRAME_NAMED, to know whose files it sees, or for home's */
-	GUEST_PREPARING, /* forked, takes on the job's limits and user */
-	GUEST_READY, /* waits for FRAME_GO */
-	GUEST_STARTING, /* about to exec */
-	GUEST_RUNNING,
-	GUEST_EXITED, /* its last output, or children that go on with it */
-};
-
-struct guest {
-	struct guest *next;
-	enum guest_state state;
-	struct peer *from;
-	struct reservation *place; /* what it was promised; NULL: no job yet */
-	struct channel channel;
-	struct relay_sink in;
-	struct relay_source out[2];
-	struct pty pty; /* of a task with a terminal */
-	struct launch launch;
-	struct view_use view;
-	uint8_t *job; /* payload of FRAME_JOB while GUEST_VIEWING */
-	uint32_t job_length;
-	struct event *control, *limit; /* launch.control; time for the job and its GO */
-	struct event *session; /* launch.session */
-	int64_t started;
-	bool grouped; /* has a folder of its own */
-	bool emptied; /* nothing is left in it */
-	bool reaped, told; /* FRAME_EXIT is queued */
-	int pipes[3]; /* our ends until it starts */
-	uint64_t owed[2]; /* source.sent at which all output from before the exit is out */
-	struct frame_exit end;
-};
 
 static struct guest *guest_list_head;
 static struct event *guest_sigchld;
@@ -104,7 +65,7 @@ static void guest_put(struct guest *g)
 	control_touch();
 }
 
-static void guest_kill(struct guest *g)
+void guest_kill(struct guest *g)
 {
 	if (g->grouped && !g->emptied)
 		cgroup_guest_kill(g->place->id);
@@ -115,7 +76,7 @@ static void guest_kill(struct guest *g)
 		launch_signal(&g->launch, SIGKILL, false);
 }
 
-static void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what)
+void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what)
 {
 	uint8_t payload[8 + 256];
 	int n;
@@ -162,7 +123,7 @@ static void guest_in_moved(void *ctx, struct relay_sink *sink, bool broken)
 
 /* ---- the end ---- */
 
-static void guest_check_end(struct guest *g)
+void guest_check_end(struct guest *g)
 {
 	if (g->state != GUEST_EXITED || !g->told || !g->channel.stream || g->channel.finish)
 		return;
@@ -321,7 +282,7 @@ void guest_emptied(const char *id)
 
 /* ---- the stream ---- */
 
-static int guest_start(struct guest *g, const struct job_spec *spec)
+int guest_start(struct guest *g, const struct job_spec *spec)
 {
 	int its[3] = { -1, -1, -1 }, cgroup = -1, err;
 
@@ -363,177 +324,6 @@ close_its:
 		if (its[i] >= 0)
 			close(its[i]);
 	return err;
-}
-
-static void guest_try_start(struct guest *g, const struct job_spec *spec)
-{
-	int err = guest_start(g, spec);
-
-	if (err)
-		guest_refuse(g, EHS_REASON_START_FAILED, -err,
-			     "a process for it cannot be started");
-}
-
-/* The job that was put aside. */
-static void guest_start_viewing(struct guest *g)
-{
-	struct job_spec spec;
-	int err = job_decode(&spec, g->job, g->job_length);
-
-	if (err) {
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
-	} else {
-		guest_try_start(g, &spec);
-		job_free(&spec);
-	}
-	free(g->job);
-	g->job = NULL;
-}
-
-static void guest_on_view(void *ctx, const char *trouble)
-{
-	struct guest *g = ctx;
-
-	if (!trouble && g->state == GUEST_VIEWING)
-		guest_start_viewing(g);
-	else if (trouble && g->state < GUEST_RUNNING)
-		guest_refuse(g, EHS_REASON_REFUSED, 0, trouble);
-	else if (trouble)
-		guest_kill(g); /* what it reads and writes is gone */
-}
-
-static void guest_view_home(struct guest *g)
-{
-	int err = view_hold(&g->view, g->from, g->place->uid);
-
-	if (err)
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "home's files cannot be mounted");
-}
-
-/* Whose files it sees is still to be found out, or they are to be mounted. */
-static void guest_put_aside(struct guest *g, const uint8_t *payload, uint32_t length)
-{
-	g->job = malloc(length);
-	if (!g->job) {
-		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "its job");
-		return;
-	}
-	memcpy(g->job, payload, length);
-	g->job_length = length;
-	g->state = GUEST_VIEWING;
-	if (g->place->view == VIEW_HOME)
-		guest_view_home(g);
-}
-
-static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t length)
-{
-	struct job_spec spec;
-	int err;
-
-	err = job_decode(&spec, payload, length);
-	if (err) {
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
-		return;
-	}
-	g->place = reserve_claim(g->from, spec.token);
-	if (!g->place) {
-		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation is over");
-	} else if (g->place->uid != spec.uid) {
-		log_warning("%s: node %s reserved for user %u and sent a job of user %u",
-			    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
-		guest_refuse(g, EHS_REASON_REFUSED, 0, "its user is not the reservation's");
-	} else if (g->place->view == VIEW_HOME || g->place->view == VIEW_AUTO) {
-		guest_put_aside(g, payload, length);
-	} else {
-		guest_try_start(g, &spec);
-	}
-	job_free(&spec);
-}
-
-static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t length)
-{
-	const char *path;
-	char text[256];
-	int err;
-
-	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING || g->place->view == VIEW_HOME)
-		return -EPROTO;
-	err = named_check(payload, length, &path);
-	if (g->place->view == VIEW_AUTO && (!err || err == -EXDEV)) {
-		if (g->state != GUEST_VIEWING || !g->job || g->view.of)
-			return -EPROTO;
-		path = err ? view_trouble() : NULL;
-		if (path)
-			guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, path);
-		else if (err)
-			guest_view_home(g);
-		else
-			guest_start_viewing(g);
-		return 0;
-	}
-	if (err != -EXDEV)
-		return err;
-	snprintf(text, sizeof(text), "%s is not the same file there", path);
-	guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, text);
-	return 0;
-}
-
-static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
-{
-	struct guest *g = ctx;
-	int fd;
-
-	/* Refused or ended: what was under way to it has no receiver any more. */
-	if (g->state == GUEST_EXITED && type != FRAME_WANT && type != FRAME_CLOSED)
-		return 0;
-	switch (type) {
-	case FRAME_JOB:
-		if (g->state != GUEST_NEW)
-			return -EPROTO;
-		guest_take_job(g, payload, length);
-		return 0;
-	case FRAME_NAMED:
-		return guest_check_named(g, payload, length);
-	case FRAME_GO:
-		if (g->state != GUEST_READY)
-			return -EPROTO;
-		g->state = GUEST_STARTING;
-		return launch_go(&g->launch);
-	case FRAME_SIGNAL:
-		if (length != 8 || frame_get_u32(payload) - 1 > 63)
-			return -EPROTO;
-		if (g->state != GUEST_RUNNING)
-			return 0;
-		if (frame_get_u32(payload + 4))
-			pty_signal(&g->pty, frame_get_u32(payload));
-		else
-			launch_signal(&g->launch, frame_get_u32(payload), false);
-		return 0;
-	case FRAME_CLOSED:
-		fd = channel_fd(payload, length, 4);
-		if (fd == 3 || (fd == 0 && g->pty.given)) {
-			pty_hangup(&g->pty);
-			guest_check_end(g);
-			return 0;
-		}
-		if (fd < 1)
-			return -EPROTO;
-		/* The task's next write there ends in SIGPIPE, as at home. */
-		relay_source_close(&g->out[fd - 1], false);
-		guest_check_end(g);
-		return 0;
-	case FRAME_WANT:
-		fd = channel_fd(payload, length, 8);
-		if (fd == 3)
-			return pty_frame(&g->pty, type, payload, length);
-		if (fd < 1)
-			return -EPROTO;
-		return g->out[fd - 1].fd < 0
-			       ? 0
-			       : relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
-	default:
-		return pty_frame(&g->pty, type, payload, length);
-	}
 }
 
 static int guest_on_data(void *ctx, const uint8_t *data, size_t length)
