@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stub.h"
@@ -102,8 +103,18 @@ void stub_forward_signals(struct stub *s)
 	}
 }
 
+/* Takes a pending SIGCONT; false: there is none. */
+static bool stub_take_cont(void)
+{
+	const uint64_t set = STUB_BIT(SIGCONT);
+	const struct timespec now = { 0, 0 };
+
+	return syscall(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set)) == SIGCONT;
+}
+
 void stub_stop(struct stub *s, int sig)
 {
+	const uint64_t stops = STUB_BIT(SIGTSTP) | STUB_BIT(SIGTTIN) | STUB_BIT(SIGTTOU);
 	uint64_t pending = 0;
 
 	stub_set_default(sig);
@@ -112,13 +123,14 @@ void stub_stop(struct stub *s, int sig)
 	stub_mask(~0ull);
 	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
 	/*
-	 * No SIGCONT: the kernel did not stop us, as it does not in an orphaned
-	 * process group. Then a local task would not have stopped either.
+	 * Neither a SIGCONT, nor a later stop that took it back before it was read: the
+	 * kernel did not stop us, as it does not in an orphaned process group. Then a
+	 * local task would not have stopped either.
 	 */
-	if (pending & STUB_BIT(SIGCONT))
-		return;
-	/* For the terminal it would be stopped again at once, and for ever. */
-	if ((sig == SIGTTIN || sig == SIGTTOU) && s->terminal >= 0 && !s->orphaned) {
+	if (stub_take_cont() || pending & stops) {
+		feed_look(s);
+	} else if ((sig == SIGTTIN || sig == SIGTTOU) && s->terminal >= 0 && !s->orphaned) {
+		/* For the terminal it would be stopped again at once, and for ever. */
 		uint8_t payload[4];
 
 		frame_put_u32(payload, 1);
