@@ -2,6 +2,7 @@
 /* What a guest's home sends: its job, the files it names, signals, credit. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -23,6 +23,7 @@
 #include "launch.h"
 #include "leader.h"
 #include "traits.h"
+#include "user.h"
 
 #define LAUNCH_SIGNALS 64
 
@@ -137,9 +138,7 @@ static int child_user(const struct job_spec *spec)
 	if (geteuid())
 		goto attributes;
 	if (traits_take_bounding(spec->traits) ||
-	    syscall(SYS_setgroups, (size_t)spec->ngroups, spec->groups) ||
-	    syscall(SYS_setresgid, spec->gid, spec->gid, spec->gid) ||
-	    syscall(SYS_setresuid, spec->uid, spec->uid, spec->uid) ||
+	    user_become(spec->uid, spec->gid, spec->groups, spec->ngroups) ||
 	    traits_take_capabilities(spec->traits, spec->uid))
 		return -1;
 attributes:

@@ -27,15 +27,6 @@
 
 /* ---- modes ---- */
 
-static void pty_to_termios(const struct terminal *t, struct termios *modes)
-{
-	modes->c_iflag = t->iflag;
-	modes->c_oflag = t->oflag;
-	modes->c_cflag = t->cflag;
-	modes->c_lflag = t->lflag | TERMINAL_EXTPROC;
-	memcpy(modes->c_cc, t->cc, TERMINAL_CC);
-}
-
 static int pty_set(int fd, const struct terminal *t)
 {
 	const struct winsize size = { t->rows, t->columns, t->width, t->height };
@@ -43,7 +34,8 @@ static int pty_set(int fd, const struct terminal *t)
 
 	if (tcgetattr(fd, &modes))
 		return -errno;
-	pty_to_termios(t, &modes);
+	terminal_to_termios(t, &modes);
+	modes.c_lflag |= TERMINAL_EXTPROC;
 	return tcsetattr(fd, TCSANOW, &modes) || ioctl(fd, TIOCSWINSZ, &size) ? -errno : 0;
 }
 
@@ -58,11 +50,7 @@ static int pty_get(int fd, struct terminal *t)
 		modes.c_lflag |= TERMINAL_EXTPROC;
 		tcsetattr(fd, TCSANOW, &modes);
 	}
-	t->iflag = modes.c_iflag;
-	t->oflag = modes.c_oflag;
-	t->cflag = modes.c_cflag;
-	t->lflag = modes.c_lflag & ~TERMINAL_EXTPROC;
-	memcpy(t->cc, modes.c_cc, TERMINAL_CC);
+	terminal_from_termios(t, &modes);
 	return 0;
 }
 

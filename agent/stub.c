@@ -37,7 +37,7 @@ int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint
 	struct iovec iov = { frame, FRAME_HEADER + length };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (h->stub < 0 || iov.iov_len > sizeof(frame) || nfds > DESCRIPTORS_MAX)
+	if (h->stub < 0 || iov.iov_len > sizeof(frame) || nfds > 3)
 		return -EPIPE;
 	frame_header(frame, type, length);
 	if (length)

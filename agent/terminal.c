@@ -38,11 +38,7 @@ static void terminal_set(int fd, const struct terminal *t)
 
 	if (tcgetattr(fd, &modes))
 		return;
-	modes.c_iflag = t->iflag;
-	modes.c_oflag = t->oflag;
-	modes.c_cflag = t->cflag;
-	modes.c_lflag = t->lflag;
-	memcpy(modes.c_cc, t->cc, TERMINAL_CC);
+	terminal_to_termios(t, &modes);
 	tcsetattr(fd, TCSANOW, &modes);
 }
 
@@ -54,11 +50,7 @@ static int terminal_get(int fd, struct terminal *t)
 	if (tcgetattr(fd, &modes) || ioctl(fd, TIOCGWINSZ, &size))
 		return -errno;
 	memset(t, 0, sizeof(*t));
-	t->iflag = modes.c_iflag;
-	t->oflag = modes.c_oflag;
-	t->cflag = modes.c_cflag;
-	t->lflag = modes.c_lflag & ~TERMINAL_EXTPROC;
-	memcpy(t->cc, modes.c_cc, TERMINAL_CC);
+	terminal_from_termios(t, &modes);
 	t->rows = size.ws_row;
 	t->columns = size.ws_col;
 	t->width = size.ws_xpixel;

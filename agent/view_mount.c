@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "view.h"
+#include "wire/descriptors.h"
 
 #define VIEW_OWN_MAX 16 /* folders that stay the executor's */
 
@@ -47,14 +48,9 @@ static const char *const mount_pinned[VIEW_PINS] = {
 	"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
 };
 
+/* Its descriptors of mount_pinned come with it when it is MOUNT_READY. */
 struct mount_message {
 	int32_t stage, error;
-};
-
-/* Beside it, when it is MOUNT_READY. */
-union mount_pins {
-	struct cmsghdr head;
-	char space[CMSG_SPACE(VIEW_PINS * sizeof(int))];
 };
 
 /*
@@ -166,8 +162,8 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 	struct mount_message news;
 	struct iovec iov = { &news, sizeof(news) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	union mount_pins room;
-	int high[VIEW_TREES_MAX], *pins = (int *)CMSG_DATA(&room.head), npins = 0;
+	union descriptors room;
+	int high[VIEW_TREES_MAX], pins[VIEW_PINS], npins = 0;
 	char over;
 
 	/* Its descriptors are the control and the sockets, and none of the agent's live on in it. */
@@ -181,7 +177,6 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 			_exit(1);
 	syscall(SYS_close_range, (unsigned int)plan->ntrees + 1, ~0u, 0u);
 	memset(&news, 0, sizeof(news));
-	memset(&room, 0, sizeof(room));
 	if (mount_make(plan, &news.stage))
 		news.error = errno;
 	for (int i = 0; i < VIEW_PINS && !news.stage; i++) {
@@ -189,13 +184,7 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 		if (pins[npins] >= 0)
 			npins++;
 	}
-	if (npins) {
-		room.head.cmsg_level = SOL_SOCKET;
-		room.head.cmsg_type = SCM_RIGHTS;
-		room.head.cmsg_len = CMSG_LEN(npins * sizeof(int));
-		msg.msg_control = &room;
-		msg.msg_controllen = CMSG_SPACE(npins * sizeof(int));
-	}
+	descriptors_put(&msg, &room, pins, npins);
 	if (sendmsg(0, &msg, MSG_NOSIGNAL) == sizeof(news))
 		recv(0, &over, 1, 0); /* the agent opens the namespace */
 	_exit(0);
@@ -256,14 +245,12 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size)
 {
 	struct mount_message news;
 	struct iovec iov = { &news, sizeof(news) };
-	union mount_pins room;
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &room,
-			      .msg_controllen = sizeof(room) };
+	union descriptors room;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	char path[40];
 	int ns = -1;
 
+	descriptors_expect(&msg, &room, VIEW_PINS);
 	if (recvmsg(m->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(news)) {
 		snprintf(why, size, "the process that mounts home's files died");
 	} else if (news.stage != MOUNT_READY) {
@@ -272,10 +259,7 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size)
 								     : "mount",
 			 strerror(news.error));
 	} else {
-		if (msg.msg_controllen >= CMSG_LEN(sizeof(int))) {
-			m->npins = (room.head.cmsg_len - CMSG_LEN(0)) / sizeof(int);
-			memcpy(m->pins, CMSG_DATA(&room.head), m->npins * sizeof(int));
-		}
+		m->npins = descriptors_take(&msg, &room, m->pins);
 		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)m->pid);
 		ns = open(path, O_RDONLY | O_CLOEXEC);
 		if (ns < 0)

@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 
 #include "conn.h"
+#include "user.h"
 #include "view.h"
 #include "wire/frame.h"
 
@@ -126,9 +127,7 @@ serve_run(const char *program, int socket, int ours, const char *path, const str
 	syscall(SYS_close_range, 4u, ~0u, 0u);
 	setpriority(PRIO_PROCESS, 0, agent.nice);
 	umask(0); /* the modes that arrive are final */
-	if (!geteuid() && (syscall(SYS_setgroups, (size_t)ngroups, groups) ||
-			   syscall(SYS_setresgid, user->pw_gid, user->pw_gid, user->pw_gid) ||
-			   syscall(SYS_setresuid, user->pw_uid, user->pw_uid, user->pw_uid)))
+	if (!geteuid() && user_become(user->pw_uid, user->pw_gid, groups, ngroups))
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

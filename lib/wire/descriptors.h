@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file descriptors.h  Descriptors 0-2 beside a message on a unix socket. */
+/** @file descriptors.h  Descriptors beside a message on a unix socket. */
 #ifndef WIRE_DESCRIPTORS_H
 #define WIRE_DESCRIPTORS_H
 
 #include <string.h>
 #include <sys/socket.h>
 
-#define DESCRIPTORS_MAX 3
+#define DESCRIPTORS_MAX 16
 
 /** Room for them; as long-lived as the message it is put in. */
 union descriptors {
@@ -14,7 +14,7 @@ union descriptors {
 	char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
 };
 
-/** Puts the first `n` of `fds` beside the message; none leaves it as it is. */
+/** Puts the first `n` of `fds` beside the message, at most DESCRIPTORS_MAX; none leaves it as it is. */
 static inline void descriptors_put(struct msghdr *msg, union descriptors *room, const int *fds,
 				   unsigned int n)
 {
@@ -27,6 +27,28 @@ static inline void descriptors_put(struct msghdr *msg, union descriptors *room, 
 	room->head.cmsg_type = SCM_RIGHTS;
 	room->head.cmsg_len = CMSG_LEN(n * sizeof(int));
 	memcpy(CMSG_DATA(&room->head), fds, n * sizeof(int));
+}
+
+/** For recvmsg(): no more than `most` may come with the message. */
+static inline void descriptors_expect(struct msghdr *msg, union descriptors *room,
+				      unsigned int most)
+{
+	memset(room, 0, sizeof(*room));
+	msg->msg_control = room;
+	msg->msg_controllen = CMSG_LEN(most * sizeof(int));
+}
+
+/** Those that came, into `fds`. Returns how many. */
+static inline int descriptors_take(const struct msghdr *msg, const union descriptors *room,
+				   int *fds)
+{
+	int n;
+
+	if (msg->msg_controllen < CMSG_LEN(sizeof(int)) || room->head.cmsg_type != SCM_RIGHTS)
+		return 0;
+	n = (room->head.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds, CMSG_DATA(&room->head), n * sizeof(int));
+	return n;
 }
 
 #endif

@@ -21,6 +21,24 @@ static uint16_t get_u16(const uint8_t *p)
 	return p[0] | p[1] << 8;
 }
 
+void terminal_to_termios(const struct terminal *t, struct termios *modes)
+{
+	modes->c_iflag = t->iflag;
+	modes->c_oflag = t->oflag;
+	modes->c_cflag = t->cflag;
+	modes->c_lflag = t->lflag;
+	memcpy(modes->c_cc, t->cc, TERMINAL_CC);
+}
+
+void terminal_from_termios(struct terminal *t, const struct termios *modes)
+{
+	t->iflag = modes->c_iflag;
+	t->oflag = modes->c_oflag;
+	t->cflag = modes->c_cflag;
+	t->lflag = modes->c_lflag & ~TERMINAL_EXTPROC;
+	memcpy(t->cc, modes->c_cc, TERMINAL_CC);
+}
+
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t)
 {
 	const uint32_t words[TERMINAL_WORDS] = { t->iflag, t->oflag, t->cflag, t->lflag };

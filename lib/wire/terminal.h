@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <termios.h>
 
 #define TERMINAL_CC 19 /**< control characters of Linux's termios */
 #define TERMINAL_SIZE 44 /**< bytes on the wire */
@@ -22,6 +23,11 @@ struct terminal {
 
 /** Not a mode of the program's: set on the executor's side only. */
 #define TERMINAL_EXTPROC 0200000u
+
+/** Sets what a program can set of `modes`; the rest, as the speed, stays. */
+void terminal_to_termios(const struct terminal *t, struct termios *modes);
+/** Without EXTPROC; the size stays. */
+void terminal_from_termios(struct terminal *t, const struct termios *modes);
 
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t);
 /** 0, or -EBADMSG: another length, or bits that no terminal has. */

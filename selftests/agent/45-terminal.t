@@ -499,30 +499,28 @@ def keys_of_another(sh):
     os.unlink(f"{work}/go")
 
 
-def ahead(sh):
-    """What is typed while a command runs that does not read it is the next one's."""
-    sh.start("$R bash -c 'echo up; until [ -e go ]; do sleep 0.05; done'", "up\r\n")
+def type_ahead(sh, seen):
+    """A line and a half; the rest when the first has run."""
     sh.type("echo first\necho 12")
-    sh.wait("echo 12")
+    sh.wait(seen)
     program("go", "")
     sh.wait("first\r\n")
     sh.type("345\n")
     sh.wait("12345\r\n")
     sh.wait(PROMPT)
     os.unlink(f"{work}/go")
+
+
+def ahead(sh):
+    """What is typed while a command runs that does not read it is the next one's."""
+    sh.start("$R bash -c 'echo up; until [ -e go ]; do sleep 0.05; done'", "up\r\n")
+    type_ahead(sh, "echo 12")
 
 
 def ahead_taken(sh):
     """The same when it was given to the task already: it looks, and does not read."""
     sh.start(f"$R {PYTHON} looks.py", "up\r\n")
-    sh.type("echo first\necho 12")
-    sh.wait("seen\r\n")
-    program("go", "")
-    sh.wait("first\r\n")
-    sh.type("345\n")
-    sh.wait("12345\r\n")
-    sh.wait(PROMPT)
-    os.unlink(f"{work}/go")
+    type_ahead(sh, "seen\r\n")
 
 
 def ahead_part(sh):

@@ -31,7 +31,6 @@ static void take_terminal(struct stub *s, struct job_spec *spec)
 {
 	struct terminal *t = &spec->terminal;
 	struct winsize size = { 0 };
-	const struct termios *modes = &s->modes;
 	pid_t group = tcgetpgrp(s->terminal);
 
 	s->foreground = group == getpgrp();
@@ -40,11 +39,7 @@ static void take_terminal(struct stub *s, struct job_spec *spec)
 	/* Hung up in between: all that is done with it fails over there, too. */
 	if (tcgetattr(s->terminal, &s->modes) || ioctl(s->terminal, TIOCGWINSZ, &size))
 		return;
-	t->iflag = modes->c_iflag;
-	t->oflag = modes->c_oflag;
-	t->cflag = modes->c_cflag;
-	t->lflag = modes->c_lflag & ~TERMINAL_EXTPROC;
-	memcpy(t->cc, modes->c_cc, TERMINAL_CC);
+	terminal_from_termios(t, &s->modes);
 	t->rows = size.ws_row;
 	t->columns = size.ws_col;
 	t->width = size.ws_xpixel;

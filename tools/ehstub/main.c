@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "stub.h"
+#include "wire/descriptors.h"
 
 /* An agent that is stopped or stuck must not hold an exec for ever. */
 #define STUB_ANSWER_MS 10000
@@ -116,24 +117,15 @@ static int stub_connect(void)
 /* A header, and the descriptors attached to it. */
 static int read_header(struct stub *s, uint8_t head[FRAME_HEADER])
 {
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(s->given))];
-	} control;
+	union descriptors room;
 	struct iovec iov = { head, FRAME_HEADER };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	control.head.cmsg_len = 0;
+	descriptors_expect(&msg, &room, sizeof(s->given) / sizeof(int));
 	s->ngiven = 0;
 	if (recvmsg(s->socket, &msg, MSG_WAITALL | MSG_CMSG_CLOEXEC) != FRAME_HEADER)
 		return -1;
-	if (msg.msg_controllen < CMSG_LEN(sizeof(int)) || control.head.cmsg_type != SCM_RIGHTS)
-		return 0;
-	s->ngiven = (control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(s->given, CMSG_DATA(&control.head), s->ngiven * sizeof(int));
+	s->ngiven = descriptors_take(&msg, &room, s->given);
 	for (int i = 0; i < s->ngiven; i++)
 		s->given[i] = stub_above_2(s->given[i]);
 	return 0;
