@@ -10,6 +10,7 @@ PREFIX	?= /usr
 DESTDIR	?=
 
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
+PLAN_LIBS := -ljansson -lm
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -I.
 # Asked once, and not before packaging/deps has had its chance to install the packages.
@@ -20,11 +21,14 @@ PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG
 .PHONY: all tools module check demo bench install clean
 
 all: tools module
-tools: $(O)/bin/ehagent $(O)/bin/ehctl $(O)/bin/ehstub
+tools: $(O)/bin/ehagent $(O)/bin/ehctl $(O)/bin/ehplan $(O)/bin/ehstub
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/*.c)
+PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
+COMMON_SRC := $(wildcard tools/common/*.c)
 AGENT_SRC := $(wildcard agent/*.c)
-EHCTL_SRC := $(wildcard tools/ehctl/*.c)
+EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
+EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 STUB_SRC  := $(wildcard tools/ehstub/*.c lib/wire/*.c)
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
@@ -49,6 +53,15 @@ $(O)/bin/ehctl: LDFLAGS += -Wl,--as-needed
 $(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+$(O)/libplan.a: $(call objects,$(PLAN_SRC))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# A program beside ehctl, which starts it: nothing else has to load these libraries.
+$(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PLAN_LIBS)
 
 # Static and without glibc: it stands in memory once for every task that is away.
 $(O)/stub/%.o: %.c

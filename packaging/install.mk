@@ -11,6 +11,7 @@ install: tools
 	$(INSTALL) -D -m 755 $(O)/bin/ehctl $(DESTDIR)$(PREFIX)/bin/ehctl
 	$(INSTALL) -D -m 755 $(O)/bin/ehagent $(DESTDIR)$(PREFIX)/sbin/ehagent
 	$(INSTALL) -D -m 755 $(O)/bin/ehstub $(DESTDIR)$(PREFIX)/libexec/ehsched/ehstub
+	$(INSTALL) -D -m 755 $(O)/bin/ehplan $(DESTDIR)$(PREFIX)/libexec/ehsched/ehplan
 	$(INSTALL) -D -m 755 tools/ehcert $(DESTDIR)$(PREFIX)/libexec/ehsched/ehcert
 	$(INSTALL) -D -m 644 packaging/systemd/ehagent.service $(DESTDIR)/lib/systemd/system/ehagent.service
 	$(INSTALL) -D -m 644 packaging/examples/agent.conf $(DESTDIR)$(PREFIX)/share/doc/ehsched/agent.conf

@@ -30,8 +30,8 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 $(O)/selftests/unit/test_oom: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(O)/selftests/unit/test_named: WRAP = -Wl,--wrap=realloc
 
-$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libeh.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) -lcmocka
+$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libeh.a
+	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS) -lcmocka
 .SECONDARY: $(UNIT:%=%.o)
 
 # Compiled anew, for the sanitizers see only what they have instrumented.
@@ -41,13 +41,13 @@ $(O)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(BASE) $(PKG_CFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
+$(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(PLAN_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
 $(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.a
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS)
 .SECONDARY: $(FUZZ_SRC:%.c=$(O)/fuzz/%.o)
 
 fuzz-cc:

@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <jansson.h>
 
-/** Exit codes of every command; run and exec exit as the task did. */
-enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+#include "tools/common/common.h"
 
 struct command {
 	const char *name;
 	const char *arguments;	/**< behind the name, for the usage line */
 	const char *help;	/**< first line: what it does; then options, notes */
+	/** Another program's: it gets all its arguments as they are, --help too. */
+	bool whole;
 	/** argv[0] is the name; options --json and --help are taken out already,
 	 *  except behind "--". Returns the exit code. */
 	int (*run)(int argc, char **argv, bool json);
@@ -21,16 +22,10 @@ struct command {
 
 extern const struct command status_command, tree_command, tasks_command, why_command, run_command,
 	exec_command, set_command, drain_command, undrain_command, watch_command, doctor_command,
-	cert_command, sim_command, leave_command;
+	cert_command, sim_command, leave_command, plan_command;
 
 /* ---- main.c ---- */
 
-extern const char *command_name;	/**< for messages */
-
-/** Prints `ehctl COMMAND: message` and returns `code`. */
-int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** The command's usage line behind a message; returns EXIT_USAGE. */
-int bad_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Path of a program that is installed beside ehctl or in libexec/ehsched; NULL: not found. */
 char *companion(const char *name, char *buf, size_t size);
 
@@ -59,21 +54,5 @@ json_t *client_ask(json_t *request, int *code);
 /** The same for a command that also prints text: with `json` the reply is printed here, and
  *  NULL is returned with *code set to the outcome. */
 json_t *client_ask_text(json_t *request, bool json, int *code);
-
-/* ---- writer.c ---- */
-
-/** Rows of equal length; columns are as wide as their widest cell. NULL ends a row. */
-struct table;
-struct table *table_new(const char *heading, ...) __attribute__((sentinel));
-void table_row(struct table *t, const char *cell, ...) __attribute__((sentinel));
-void table_print(struct table *t);	/**< and frees it */
-
-/** The document as --json prints it. Returns EXIT_DONE or EXIT_REFUSED (write error). */
-int json_print(const json_t *document);
-
-/* What text shows of a member; "-" where there is none. The result is good until the 16th call after. */
-const char *text_of(const json_t *object, const char *key);
-const char *decimal_of(const json_t *object, const char *key);	/**< two places */
-const char *integer_of(const json_t *object, const char *key);
 
 #endif

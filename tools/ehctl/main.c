@@ -13,41 +13,9 @@ static const struct command *const commands[] = {
 	&status_command,  &tree_command,  &tasks_command,  &why_command,
 	&run_command,	  &exec_command,  &set_command,	   &drain_command,
 	&undrain_command, &watch_command, &doctor_command, &cert_command,
-	&sim_command,	  &leave_command,
+	&sim_command,	  &leave_command,   &plan_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-const char *command_name;
-static const struct command *current;
-
-static void complain(const char *format, va_list args)
-{
-	fprintf(stderr, "ehctl%s%s: ", command_name ? " " : "", command_name ? command_name : "");
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-}
-
-int fail(int code, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	complain(format, args);
-	va_end(args);
-	return code;
-}
-
-int bad_usage(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	complain(format, args);
-	va_end(args);
-	if (current)
-		fprintf(stderr, "usage: ehctl %s %s\n", current->name, current->arguments);
-	return EXIT_USAGE;
-}
 
 char *companion(const char *name, char *buf, size_t size)
 {
@@ -89,36 +57,10 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* Takes the options every command has out of argv; what follows "--" is not ours. */
-static int take_common(int argc, char **argv, bool *json, bool *help)
-{
-	int kept = 1, i;
-
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "--json"))
-			*json = true;
-		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			*help = true;
-		else
-			argv[kept++] = argv[i];
-	}
-	while (i < argc)
-		argv[kept++] = argv[i++];
-	argv[kept] = NULL;
-	return kept;
-}
-
-/* Output that got lost is a failure, whatever the command thought. */
-static int finish(int code)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return code;
-	return code ? code : fail(EXIT_REFUSED, "writing the output: %s", strerror(errno));
-}
-
 int main(int argc, char **argv)
 {
 	bool json = false, help = false;
+	const struct command *current;
 
 	if (argc < 2) {
 		print_commands(stderr);
@@ -126,21 +68,25 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		print_commands(stdout);
-		return finish(EXIT_DONE);
+		return finish_output(EXIT_DONE);
 	}
 	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
 		printf("ehctl 0.1\n");
-		return finish(EXIT_DONE);
+		return finish_output(EXIT_DONE);
 	}
 	current = find_command(argv[1]);
 	if (!current)
 		return fail(EXIT_USAGE, "%s: no such command; `ehctl help` lists them", argv[1]);
 	command_name = current->name;
-	argc = take_common(argc - 1, argv + 1, &json, &help);
+	command_usage = current->arguments;
+	if (!current->whole)
+		argc = take_common(argc - 1, argv + 1, &json, &help);
+	else
+		argc--;
 	if (help) {
 		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments,
 		       current->help);
-		return finish(EXIT_DONE);
+		return finish_output(EXIT_DONE);
 	}
-	return finish(current->run(argc, argv + 1, json));
+	return finish_output(current->run(argc, argv + 1, json));
 }

@@ -76,60 +76,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static double seconds_of(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-void sim_progress(const char *what, uint64_t done, uint64_t all)
-{
-	static double last;
-	double now = seconds_of(CLOCK_MONOTONIC);
-
-	if (!isatty(STDERR_FILENO) || (done < all && now - last < 0.2))
-		return;
-	last = now;
-	if (done < all)
-		fprintf(stderr, "\rehctl sim: %s, %3.0f %%\033[K", what,
-			100.0 * (double)done / (double)all);
-	else
-		fprintf(stderr, "\r\033[K");
-}
-
 /* ---- options ---- */
-
-static int word_of(const char *const *words, const char *text)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(words[i], text))
-			return i;
-	return -1;
-}
-
-static int parse_count(const char *text, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return errno || *end || *out > max ? -EINVAL : 0;
-}
-
-/* A plain decimal number from 0 to max. */
-static int parse_real(const char *text, double max, double *out)
-{
-	char *end;
-
-	if (!*text || strspn(text, "0123456789.eE-+") != strlen(text))
-		return -EINVAL;
-	*out = strtod(text, &end);
-	return *end || !(*out >= 0 && *out <= max) ? -EINVAL : 0;
-}
 
 static int parse_option(struct arguments *a, int option, const char *text)
 {
@@ -324,7 +271,7 @@ static void progressed(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 	const struct sim_options *sim = &s->arguments->sim;
 	uint64_t each = sim->trace ? sim->trace->count : sim->arrivals;
 
-	sim_progress("running", s->run * each + arrivals, s->arguments->runs * each);
+	show_progress("running", s->run * each + arrivals, s->arguments->runs * each);
 }
 
 static json_t *path_of(const struct eh_topology *t, uint32_t from, uint32_t to, uint64_t seed)
@@ -402,7 +349,7 @@ static int run_all(struct sums *s)
 		}
 		s->bytes = r.bytes;
 		if (watch.sampled)
-			sim_progress("running", s->run + 1, a->runs);
+			show_progress("running", s->run + 1, a->runs);
 	}
 	s->seconds = seconds_of(CLOCK_MONOTONIC) - began;
 	s->cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - began_cpu;

@@ -151,9 +151,4 @@ void sim_protocol_print(const struct sim_protocol *sums, unsigned int runs);
 int sim_plot(const struct sim_options *options, const char *name, uint64_t seed, unsigned int runs,
 	     const char *path);
 
-/* ---- sim.c ---- */
-
-/** On a terminal only, a few times a second. */
-void sim_progress(const char *what, uint64_t done, uint64_t all);
-
 #endif

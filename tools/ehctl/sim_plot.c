@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Figure 3 of the paper by gnuplot, which reads a script from a file and writes to a file: no pipe can block. */
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
+/* Figure 3 of the paper. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ehctl.h"
 #include "sim.h"
@@ -69,7 +64,7 @@ static int run_curve(struct curve *c, uint64_t seed, unsigned int runs)
 		c->probes = c->arrivals = 0;
 		if (sim_run(&c->options, seed + run, &watch, &result))
 			return fail(EXIT_REFUSED, "%s: no memory", c->title);
-		sim_progress("plotting", run, runs);
+		show_progress("plotting", run, runs);
 	}
 	return 0;
 }
@@ -87,87 +82,31 @@ static void write_data(FILE *script, const struct curve *c, unsigned int index, 
 	fprintf(script, "EOD\n");
 }
 
-static void write_script(FILE *script, const struct curve *curves, unsigned int count,
-			 unsigned int runs)
+struct figure {
+	const struct curve *curves;
+	unsigned int count, runs;
+};
+
+static void write_script(FILE *script, const void *ctx)
 {
+	const struct figure *f = ctx;
 	static const char *const panels[] = { "mean number of controllers probed",
 					      "most minus least load of a node" };
 
 	fprintf(script, "set terminal svg size 800,800 font 'sans,12' background 'white'\n"
 			"set key outside below maxrows 3\nset grid\nset yrange [0:*]\n"
 			"set xlabel 'total load (tasks)'\n");
-	for (unsigned int i = 0; i < count; i++)
-		write_data(script, &curves[i], i, runs);
+	for (unsigned int i = 0; i < f->count; i++)
+		write_data(script, &f->curves[i], i, f->runs);
 	fprintf(script, "set multiplot layout 2,1\n");
 	for (unsigned int panel = 0; panel < 2; panel++) {
 		fprintf(script, "set ylabel '%s'\nplot ", panels[panel]);
-		for (unsigned int i = 0; i < count; i++)
+		for (unsigned int i = 0; i < f->count; i++)
 			fprintf(script, "%s$c%u using 1:%u with lines lw 2 title '%s'",
-				i ? ", " : "", i, panel + 2, curves[i].title);
+				i ? ", " : "", i, panel + 2, f->curves[i].title);
 		fprintf(script, "\n");
 	}
 	fprintf(script, "unset multiplot\n");
-}
-
-/* Exit status of gnuplot with this script as input and this file as output; -errno. */
-static int run_gnuplot(int script, int output)
-{
-	static char *const argv[] = { "gnuplot", "-", NULL };
-	extern char **environ;
-	posix_spawn_file_actions_t actions;
-	int err, status;
-	pid_t pid;
-
-	err = posix_spawn_file_actions_init(&actions);
-	if (err)
-		return -err;
-	err = posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!err)
-		err = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (err)
-		return -err;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static int draw(const struct curve *curves, unsigned int count, unsigned int runs, const char *path)
-{
-	FILE *script = tmpfile();
-	int output, status, code = 0;
-
-	if (!script)
-		return fail(EXIT_REFUSED, "a temporary file: %s", strerror(errno));
-	write_script(script, curves, count, runs);
-	if (fflush(script) || fseek(script, 0, SEEK_SET)) {
-		code = fail(EXIT_REFUSED, "a temporary file: %s", strerror(errno));
-		goto close_script;
-	}
-	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (output < 0) {
-		code = fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
-		goto close_script;
-	}
-	status = run_gnuplot(fileno(script), output);
-	if (status == -ENOENT)
-		code = fail(
-			EXIT_REFUSED,
-			"gnuplot, which draws plots, is not installed: apt-get install gnuplot-nox");
-	else if (status < 0)
-		code = fail(EXIT_REFUSED, "gnuplot: %s", strerror(-status));
-	else if (status)
-		code = fail(EXIT_REFUSED, "gnuplot failed with status %d", status);
-	if (close(output) && !code)
-		code = fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
-	if (code)
-		unlink(path);
-close_script:
-	fclose(script);
-	return code;
 }
 
 /* The paper's curves, with the options of this call. */
@@ -211,8 +150,9 @@ int sim_plot(const struct sim_options *options, const char *name, uint64_t seed,
 	for (unsigned int i = 0; i < count && !code; i++)
 		code = run_curve(&curves[i], seed, runs);
 	if (!code)
-		code = draw(curves, count, runs, path);
-	sim_progress("plotting", 1, 1);
+		code = gnuplot_draw(path, write_script,
+				    &(struct figure){ curves, count, runs });
+	show_progress("plotting", 1, 1);
 	free(curves);
 	return code;
 }

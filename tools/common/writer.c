@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehctl.h"
+#include "common.h"
 
 #define COLUMNS_MAX 16
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file ehplan.h  What `ehctl plan` runs: one file a planner, and what they share. */
+#ifndef EHPLAN_H
+#define EHPLAN_H
+
+#include <getopt.h>
+
+#include "plan/plan.h"
+#include "tools/common/common.h"
+
+/** One call: its input is read, its common options are parsed. */
+struct plan_call {
+	const char *name; /**< of the input, for messages */
+	char *text;	  /**< the input, with a null byte behind it */
+	size_t length;
+	const char *algorithm; /**< NULL: the planner's default */
+	const char *gantt;     /**< file for the diagram, or NULL */
+	const char *format;    /**< rankfile, hostfile, or NULL */
+	uint64_t seed;
+	bool json;
+	struct plan_watch watch;
+	double began; /**< when planning began, set by call_begin() */
+};
+
+struct planner {
+	const char *name;
+	const char *arguments; /**< options of its own, for the usage line */
+	const char *help;
+	const char *const *algorithms; /**< NULL-terminated, the default first */
+	const char *const *formats;    /**< of --format, NULL-terminated; NULL: it has none */
+	bool gantt;
+	const struct option *options; /**< of its own, values from 256 on; NULL: none */
+	/** Takes one of them; NULL, or what is wanted instead ("a number from 1 to 64 is needed"). */
+	const char *(*option)(int option, const char *text);
+	int (*run)(struct plan_call *call); /**< returns the exit code */
+};
+
+extern const struct planner assign_planner, gang_planner, divide_planner, dag_planner;
+
+/* ---- call.c ---- */
+
+/** Reads a file, "-" for standard input. An exit code after a message. */
+int read_input(const char *path, const char **name, char **text, size_t *length);
+/** Prints why an input was refused (-EINVAL), or that memory is missing; returns the exit code. */
+int call_refused(const char *name, const struct plan_refusal *refusal, int err);
+/** Planning begins: the time limit and seconds_to_plan count from here. */
+void call_begin(struct plan_call *call);
+/** The document with what all planners print. NULL: no memory. */
+json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm);
+
+/* ---- gantt.c ---- */
+
+struct gantt_bar {
+	uint32_t row;
+	double start, finish; /**< seconds or units of the input */
+	const char *label;    /**< drawn when there is room; NULL: none */
+	unsigned int kind;    /**< index into `kinds`, which has the colour's name in the legend */
+};
+
+struct gantt {
+	const char *title, *unit;	   /**< of the time axis */
+	const char *const *rows;	   /**< processors or links, from the top */
+	uint32_t nrows;
+	const char *const *kinds;	   /**< NULL-terminated, at most 8 */
+	const struct gantt_bar *bars;
+	size_t nbars;
+};
+
+/** A time-space diagram as in the papers, an SVG file. 0 or an exit code after a message. */
+int gantt_draw(const struct gantt *gantt, const char *path);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the options that all have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ehplan.h"
+
+static const struct planner *const planners[] = {
+	NULL,
+};
+
+enum { O_ALGORITHM = 1, O_GANTT, O_FORMAT, O_SEED, O_TIME_LIMIT };
+
+static const struct option common_options[] = {
+	{ "algorithm", required_argument, NULL, O_ALGORITHM },
+	{ "gantt", required_argument, NULL, O_GANTT },
+	{ "format", required_argument, NULL, O_FORMAT },
+	{ "seed", required_argument, NULL, O_SEED },
+	{ "time-limit", required_argument, NULL, O_TIME_LIMIT },
+};
+#define COMMON (sizeof(common_options) / sizeof(common_options[0]))
+#define OPTIONS_MAX 48
+
+static int usage_all(FILE *to, int code)
+{
+	fprintf(to, "usage: ehctl plan PLANNER FILE [OPTION]... [--json] [--help]\n\n");
+	for (size_t i = 0; planners[i]; i++)
+		fprintf(to, "  %-7s %.*s\n", planners[i]->name,
+			(int)strcspn(planners[i]->help, "\n"), planners[i]->help);
+	fprintf(to, "\nFILE - is standard input. `ehctl plan PLANNER --help` lists its options.\n");
+	return code;
+}
+
+static void help_planner(const struct planner *p)
+{
+	printf("usage: ehctl plan %s FILE %s\n\n%s\n\n", p->name, p->arguments, p->help);
+	printf("  --algorithm A      one of");
+	for (size_t i = 0; p->algorithms[i]; i++)
+		printf(" %s%s", p->algorithms[i], i ? "" : " (default)");
+	printf("\n");
+	if (p->gantt)
+		printf("  --gantt FILE.svg   draw the plan as bars over time\n");
+	if (p->formats) {
+		printf("  --format F         print what another program reads:");
+		for (size_t i = 0; p->formats[i]; i++)
+			printf(" %s", p->formats[i]);
+		printf("\n");
+	}
+	printf("  --seed S           of random choices (1)\n"
+	       "  --time-limit S     seconds; the best plan so far is printed then\n"
+	       "  --json             one JSON document\n");
+}
+
+static const struct planner *find_planner(const char *name)
+{
+	for (size_t i = 0; planners[i]; i++)
+		if (!strcmp(planners[i]->name, name))
+			return planners[i];
+	return NULL;
+}
+
+static int take_option(const struct planner *p, struct plan_call *call, int option,
+		       const char *text)
+{
+	const char *wanted;
+
+	switch (option) {
+	case O_ALGORITHM:
+		if (word_of(p->algorithms, text) < 0)
+			return bad_usage("--algorithm %s: no such algorithm", text);
+		call->algorithm = text;
+		return 0;
+	case O_GANTT:
+		if (!p->gantt)
+			return bad_usage("--gantt: this plan has no times to draw");
+		call->gantt = text;
+		return 0;
+	case O_FORMAT:
+		if (!p->formats || word_of(p->formats, text) < 0)
+			return bad_usage("--format %s: no such format", text);
+		call->format = text;
+		return 0;
+	case O_SEED:
+		if (parse_count(text, UINT64_MAX, &call->seed))
+			return bad_usage("--seed %s: a whole number is needed", text);
+		return 0;
+	case O_TIME_LIMIT:
+		if (parse_real(text, 1e6, &call->watch.until) || !(call->watch.until > 0))
+			return bad_usage("--time-limit %s: seconds above 0 are needed", text);
+		return 0;
+	default:
+		wanted = p->option(option, text);
+		return wanted ? bad_usage("%s: %s", text ? text : "option", wanted) : 0;
+	}
+}
+
+static int parse(const struct planner *p, struct plan_call *call, int argc, char **argv)
+{
+	struct option options[OPTIONS_MAX + 1] = { 0 };
+	size_t count = COMMON;
+	int option, code;
+
+	memcpy(options, common_options, sizeof(common_options));
+	for (size_t i = 0; p->options && p->options[i].name && count < OPTIONS_MAX; i++)
+		options[count++] = p->options[i];
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == '?')
+			return bad_usage("%s: no such option", argv[optind - 1]);
+		if (option == ':')
+			return bad_usage("%s: a value is needed", argv[optind - 1]);
+		code = take_option(p, call, option, optarg);
+		if (code)
+			return code;
+	}
+	if (optind + 1 != argc)
+		return bad_usage(optind == argc ? "which file? - is standard input" :
+						  "one file only");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static char names[64], arguments[1024];
+	struct plan_call call = { .seed = 1 };
+	const struct planner *p;
+	bool help = false;
+	int code;
+
+	command_name = "plan";
+	argc = take_common(argc, argv, &call.json, &help);
+	if (argc < 2)
+		return finish_output(usage_all(help ? stdout : stderr,
+					       help ? EXIT_DONE : EXIT_USAGE));
+	p = find_planner(argv[1]);
+	if (!p)
+		return fail(EXIT_USAGE, "%s: no such planner; `ehctl plan --help` lists them",
+			    argv[1]);
+	snprintf(names, sizeof(names), "plan %s", p->name);
+	snprintf(arguments, sizeof(arguments), "FILE %s", p->arguments);
+	command_name = names;
+	command_usage = arguments;
+	if (help) {
+		help_planner(p);
+		return finish_output(EXIT_DONE);
+	}
+	code = parse(p, &call, argc - 1, argv + 1);
+	if (!code)
+		code = read_input(argv[argc - 1], &call.name, &call.text, &call.length);
+	if (!code)
+		code = finish_output(p->run(&call));
+	free(call.text);
+	return code;
+}
