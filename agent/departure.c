@@ -15,6 +15,7 @@
 #include "handoff.h"
 #include "named.h"
 #include "reason.h"
+#include "stayed.h"
 #include "traits.h"
 #include "wire/job.h"
 
@@ -117,6 +118,8 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		return;
 	}
 	if (!to) {
+		if (h->automatic)
+			stayed_add(h->pid);
 		handoff_refuse(h, reason, 0, placement_text(p));
 		return;
 	}
@@ -154,6 +157,7 @@ static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t 
 	}
 	h->state = HANDOFF_ASKING;
 	h->asking = true;
+	h->automatic = automatic;
 	err = placement_start(&task, departure_on_decided, h);
 	if (!err)
 		return;

@@ -26,6 +26,7 @@
 #define FILES_CACHE 1024 /* entries, one for a hash; 80 bytes each */
 #define FILES_QUEUE_MAX 256
 #define FILES_BLOCK (256u << 10)
+#define FILES_DEVICE_MS 10000
 
 /* All that changes when a file's content does. */
 struct files_key {
@@ -412,7 +413,7 @@ differ:
 /* ---- folders ---- */
 
 /* Types of file systems that several hosts see at once, from statfs(2) and the kernel's magic.h. */
-static bool files_is_shared(const char *path)
+static bool files_type_is_shared(const char *path)
 {
 	static const uint32_t shared[] = {
 		0x6969, /* NFS */
@@ -436,6 +437,27 @@ static bool files_is_shared(const char *path)
 	return false;
 }
 
+/* A network file system asks its server each time, so the answer is kept for each device. Not for long: a
+ * number comes again with another mount. */
+static bool files_is_shared(const char *path, dev_t dev)
+{
+	static struct files_device {
+		dev_t dev;
+		uint64_t until;
+		bool shared;
+	} known[8];
+	static unsigned int next;
+	struct files_device *d;
+	uint64_t now = clock_ms();
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].dev == dev && known[i].until > now)
+			return known[i].shared;
+	d = &known[next++ % (sizeof(known) / sizeof(known[0]))];
+	*d = (struct files_device){ dev, now + FILES_DEVICE_MS, files_type_is_shared(path) };
+	return d->shared;
+}
+
 json_t *files_folder(const char *path)
 {
 	char real[PATH_MAX];
@@ -449,12 +471,12 @@ json_t *files_folder(const char *path)
 	if (n < 0 || real[0] != '/' || stat(path, &st) || !S_ISDIR(st.st_mode))
 		return NULL;
 	real[n] = '\0';
-	return json_pack("{s:s,s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "path", real, "boot_id",
-			 clock_boot_id(), "dev", (json_int_t)st.st_dev, "ino",
-			 (json_int_t)st.st_ino, "mode", (int)st.st_mode, "uid",
-			 (json_int_t)st.st_uid, "gid", (json_int_t)st.st_gid, "mtime",
-			 (json_int_t)files_ns(&st.st_mtim), "ctime",
-			 (json_int_t)files_ns(&st.st_ctim), "shared", (int)files_is_shared(path));
+	return json_pack(
+		"{s:s,s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "path", real, "boot_id",
+		clock_boot_id(), "dev", (json_int_t)st.st_dev, "ino", (json_int_t)st.st_ino, "mode",
+		(int)st.st_mode, "uid", (json_int_t)st.st_uid, "gid", (json_int_t)st.st_gid,
+		"mtime", (json_int_t)files_ns(&st.st_mtim), "ctime",
+		(json_int_t)files_ns(&st.st_ctim), "shared", (int)files_is_shared(path, st.st_dev));
 }
 
 bool files_same_folder(const json_t *there, const char *path)
@@ -480,7 +502,7 @@ bool files_same_folder(const json_t *there, const char *path)
 	 * path, mode and owner are not told apart; times are, but attribute caches
 	 * make them differ for a moment on one and the same folder.
 	 */
-	if (shared && files_is_shared(path))
+	if (shared && files_is_shared(path, st.st_dev))
 		return st.st_ino == (ino_t)ino;
 	/*
 	 * Local copies of one image (a read-only lower layer, hosts installed

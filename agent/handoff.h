@@ -36,6 +36,7 @@ struct handoff {
 	unsigned int have;
 	pid_t pid;
 	bool asking; /* departure_on_decided() will be called */
+	bool automatic; /* the hierarchy may also say that it runs here */
 	bool stopped_there, stopped_by_us;
 	uint32_t stop; /* its stub is to stop by this signal, once it has answered; 0: not */
 	enum view view; /* of its placement */

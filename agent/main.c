@@ -25,6 +25,7 @@
 #include "record.h"
 #include "server.h"
 #include "state.h"
+#include "stayed.h"
 #include "tls.h"
 #include "view.h"
 
@@ -259,6 +260,7 @@ exit_parts:
 	enrol_exit();
 	record_exit();
 	node_exit();
+	stayed_exit();
 	/* libevent frees connections in the loop */
 	event_base_loop(agent.base, EVLOOP_NONBLOCK);
 free_base:

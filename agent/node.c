@@ -12,6 +12,7 @@
 #include "node.h"
 #include "procload.h"
 #include "reserve.h"
+#include "stayed.h"
 
 #define NODE_FRESH_MS 5 /* younger readings are not repeated */
 #define NODE_IDLE_MS 500 /* between readings of a node without load; its state is notified */
@@ -19,6 +20,7 @@
 static struct node_settings node_now;
 static struct node_view node_last;
 static uint64_t node_read_at, node_read_reserved, node_low_since;
+static unsigned int node_read_stayed;
 static struct event *node_timer;
 
 /* Without the module the dwell is ours to keep. */
@@ -52,9 +54,10 @@ static void node_read_proc(void)
 		procload_boost(guests - node_last.guest);
 	memset(&node_last, 0, sizeof(node_last));
 	node_last.guest = guests;
+	node_last.local = node_read_stayed;
 	node_last.away = handoff_count();
 	if (node_now.index == EHS_INDEX_TASKS)
-		node_last.load = guests * node_now.weight;
+		node_last.load = (guests + node_read_stayed) * node_now.weight;
 	else
 		node_last.load = procload_get(node_now.index);
 	node_judge();
@@ -64,6 +67,7 @@ static void node_read(void)
 {
 	node_read_at = clock_ms();
 	node_read_reserved = guest_reserved_load();
+	node_read_stayed = stayed_count();
 	if (!agent.module || knl_get(&node_last))
 		node_read_proc();
 }
@@ -174,7 +178,7 @@ void node_refresh(void)
 {
 	/* A reservation that became a guest has moved into the load: an older reading lacks it,
 	 * and the node would look idle to the controller in the middle of a burst. */
-	if (clock_ms() - node_read_at >= NODE_FRESH_MS ||
+	if (clock_ms() - node_read_at >= NODE_FRESH_MS || stayed_count() != node_read_stayed ||
 	    guest_reserved_load() != node_read_reserved)
 		node_read();
 }
@@ -191,5 +195,6 @@ void node_seen(const struct node_view *view)
 	node_last = *view;
 	node_read_at = clock_ms();
 	node_read_reserved = guest_reserved_load();
+	node_read_stayed = stayed_count();
 	control_touch();
 }

@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "control.h"
+#include "node.h"
 #include "report.h"
 
 struct question {
@@ -20,26 +21,30 @@ static struct question *questions;
 
 /* Tasks that run here although they asked. The controller counts them until a report has them. */
 static struct question_home {
-	uint64_t id, at;
+	uint64_t id, until;
 } question_homes[EH_SEEN_MAX];
 static size_t question_nhomes;
 
-/* Until it is certainly in the load: the kernel counts it when the exec goes on. */
+/* Until it is certainly in the load: the kernel counts it when the exec goes on. Without the module and by
+ * tasks it is counted as soon as it is answered (stayed.c); counted twice, home would take too few of a burst. */
 #define QUESTION_SEEN_MS 50
 
 static void question_runs_here(uint64_t id)
 {
 	/* more than fit: the controller's grant ends by itself */
 	if (question_nhomes < EH_SEEN_MAX)
-		question_homes[question_nhomes++] = (struct question_home){ id, clock_ms() };
+		question_homes[question_nhomes++] =
+			(struct question_home){ id, agent.module || node_settings()->index !=
+									    EHS_INDEX_TASKS
+							    ? clock_ms() + QUESTION_SEEN_MS
+							    : 0 };
 }
 
 size_t question_take_seen(uint64_t *ids, size_t max)
 {
 	size_t n = 0;
 
-	while (n < question_nhomes && n < max &&
-	       clock_ms() - question_homes[n].at >= QUESTION_SEEN_MS) {
+	while (n < question_nhomes && n < max && clock_ms() >= question_homes[n].until) {
 		ids[n] = question_homes[n].id;
 		n++;
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hierarchy at work without the module. Under load index `tasks` a node's load is the number of its guests,
-so that states, thresholds and choices can be told to the task."""
+"""The hierarchy at work without the module. Under load index `tasks` a node's load is the number of its guests and of
+the tasks of --auto that stayed, so that states, thresholds and choices can be told to the task."""
 
 import os, signal, subprocess, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -62,6 +62,11 @@ tap.ok(c.start_all(), "three agents", c.log(0))
 pids = {i: Pid(c.agents[i].pid) for i in range(3)}
 tap.ok(is_so(2, state=["receiver"] * 3, load=[0.0] * 3), "all are receivers", nodes(2))
 tap.ok(auto(1) == [1], "from a node that is no sender, a task stays")
+stayed = ehctl(1, "exec", "--auto", "--", "sleep", "1000")
+tap.ok(is_so(2, load=[0.0, 1.0, 0.0]) and nodes(1)[1]["tasks"]["local"] == 1, "one that stayed is load of its node", nodes(1))
+stayed.kill()
+stayed.communicate()
+tap.ok(is_so(2, load=[0.0, 0.0, 0.0]) and nodes(1)[1]["tasks"]["local"] == 0, "until it ends", nodes(1))
 
 load(1, 0, 4)
 tap.ok(is_so(2, state=["sender", "receiver", "receiver"], load=[4.0, 0.0, 0.0]), "four guests make node 0 a sender",

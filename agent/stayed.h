@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file stayed.h
+ * Tasks of `ehctl exec --auto` that were placed here. Where there is no module to count
+ * them, they and the guests are the load of index `tasks`.
+ */
+#ifndef AGENT_STAYED_H
+#define AGENT_STAYED_H
+
+#include <sys/types.h>
+
+/** Counts this process until it ends. One that cannot be watched is not counted. */
+void stayed_add(pid_t pid);
+unsigned int stayed_count(void);
+void stayed_exit(void);
+
+#endif
