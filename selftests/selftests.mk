@@ -10,10 +10,10 @@ FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
 .PHONY: tests fuzz fuzz-cc fuzz-netlink kmod-tests
-tests: $(UNIT) kmod-tests $(O)/selftests/fuzz/netlink/fuzz
+tests: $(UNIT) kmod-tests
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub)
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz
 	@touch $(O)/selftests/kmod/made
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
@@ -69,19 +69,18 @@ KERNELS ?= 6.1 6.12 7.2
 .PHONY: check-kernels
 check-kernels:
 	packaging/deps build module test kernels
-	$(MAKE) --no-print-directory tools kmod-tests $(O)/selftests/fuzz/netlink/fuzz
+	$(MAKE) --no-print-directory tools kmod-tests
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
 # allocation fails in turn too. EHS_SEED=N repeats random choices.
 KERNEL ?= 6.1
+KERNEL_DEPS = $(if $(filter debug kcsan,$(KERNEL)),debug,$(if $(filter-out 6.1,$(KERNEL)),kernels))
 .PHONY: check-stress
 check-stress:
-	packaging/deps build module test $(if $(filter debug kcsan,$(KERNEL)),debug)
+	packaging/deps build module test $(KERNEL_DEPS)
 	$(MAKE) --no-print-directory kmod-tests
-	@set -e; build=$(O)/kernel/$(KERNEL); dir=$$(selftests/vm/kernel $(KERNEL)); mkdir -p $$build; \
-	if [ $(KERNEL) = 6.1 ]; then $(MAKE) --no-print-directory module; \
-	else $(MAKE) --no-print-directory module O=$$build KVER=$(KERNEL) KDIR=$$dir/build; fi
+	selftests/vm/module $(KERNEL) $(O)
 	EHS_BUILD=$(O) selftests/vm/cluster -v --kernel $(KERNEL) --nodes 1 --smp 2 --memory 1024 --timeout 3600 --bare -- \
 		env EHS_LONG=1 $(if $(EHS_SEED),EHS_SEED=$(EHS_SEED)) $(CURDIR)/selftests/kmod/run
 
@@ -90,7 +89,7 @@ check-stress:
 .PHONY: check-debug
 check-debug:
 	packaging/deps build module test debug
-	$(MAKE) --no-print-directory tools kmod-tests $(O)/selftests/fuzz/netlink/fuzz
+	$(MAKE) --no-print-directory tools kmod-tests
 	@set -e; for kernel in debug kcsan; do \
 		dir=$$(selftests/vm/kernel $$kernel); \
 		echo "check-debug: $$kernel: $$(cat $$dir/built)"; \
@@ -135,13 +134,9 @@ selftests/fuzz/ehsched.txt: selftests/fuzz/netlink/grammar.py selftests/kmod/spe
 # KERNEL=debug FUZZ_SECONDS=600 EHS_SEED=N to choose; selftests/fuzz/netlink/README.md
 fuzz-netlink: FUZZ_SECONDS = 600
 fuzz-netlink:
-	packaging/deps build module test $(if $(filter debug kcsan,$(KERNEL)),debug)
-	$(MAKE) --no-print-directory module kmod-tests $(O)/selftests/fuzz/netlink/fuzz
-	@set -e; case $(KERNEL) in debug|kcsan) \
-		dir=$$(selftests/vm/kernel $(KERNEL)); \
-		mkdir -p $(O)/kernel/$(KERNEL); \
-		$(MAKE) --no-print-directory module O=$(O)/kernel/$(KERNEL) KVER=$(KERNEL) KDIR=$$dir/build KCFLAGS=-g ;; \
-	esac
+	packaging/deps build module test $(KERNEL_DEPS)
+	$(MAKE) --no-print-directory kmod-tests
+	selftests/vm/module $(KERNEL) $(O) $(if $(filter debug kcsan,$(KERNEL)),KCFLAGS=-g)
 	O=$(O) KERNEL=$(KERNEL) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/netlink/run
 
 .PHONY: lint

@@ -44,6 +44,7 @@ int64_t plan_names_add(struct plan_names *names, const char *text)
 		return -EEXIST;
 	if (names->count == names->room) {
 		uint32_t room = names->room ? 2 * names->room : 16;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 		struct name **list = realloc(names->list, room * sizeof(*list));
 
 		if (!list)

@@ -55,13 +55,15 @@ kill $agent; wait $agent 2>/dev/null
 is "a managed task outlives the module" "$(kill -0 $sitter; echo $?)" 0
 sitter_end $sitter
 sitter $cg/m
+$nl set limit=10000
 agent "$stub" remote sender sleep
 $in -- true &
 away=$!
 until_true 20 field_is away 1
+is "a task is here and one is away" "$(field local) $(field away)" "1 1"
 kill $agent; wait $agent 2>/dev/null
 is "rmmod with local and away tasks" "$(rmmod ehsched; echo $?)" 0
-is "they still run" "$(kill -0 $sitter $away; echo $?)" 0
+is "they still run" "$(kill -0 $sitter; echo $?) $(kill -0 $away; echo $?)" "0 0"
 sitter_end $sitter
 sitter_end $away
 insmod "$module"

@@ -3,15 +3,6 @@
 # them. Whatever fails must be refused or done, and leave no count, no record, no node and no memory behind.
 # Needs a kernel with CONFIG_FAULT_INJECTION; `selftests/vm/cluster --kernel debug` has one.
 
-debugfs=/sys/kernel/debug
-[ -d $debugfs/sched ] || mount -t debugfs debugfs $debugfs 2>/dev/null
-set_faults() {
-	local f
-	for f in failslab fail_page_alloc fail_usercopy; do
-		[ ! -e $debugfs/$f/$1 ] || echo "$2" >$debugfs/$f/$1
-	done
-}
-
 # The node: name → value; arrivals: all execs it has counted.
 declare -A node
 look() {
@@ -52,14 +43,9 @@ exec_faults() {
 # with little to copy, as copying counts too
 every_exec() { env -i EHS_STRIDE="$(many 8 0)" EHS_SEED="$seed" "$probe" in "$1" every -- "${@:2}" 2>&1 | tee "$work/said"; }
 
-if [ ! -e /proc/self/fail-nth ]; then
+if ! faults_ready; then
 	skip "allocations that fail, one by one" "this kernel has no fault injection; --kernel debug has"
 else
-	# also what may wait for memory, and pages of any number; without a backtrace each time
-	set_faults ignore-gfp-wait N
-	set_faults ignore-gfp-highmem N
-	set_faults min-order 0
-	set_faults verbose 0
 	[ -d /sys/module/ehsched ] || insmod "$module"
 	node_reset
 	sitter $cg/m
@@ -129,27 +115,5 @@ else
 	fi
 	sitter_end $sitter
 	node_reset
-	at_zero "all counts are back at zero"
-
-	# The module's own at load and removal: those with a module on the stack, and this kernel has no other. By chance, as
-	# numbers would count the loader's, where a failure makes the kernel itself warn.
-	rmmod ehsched
-	echo 0xffffffffa0000000 >$debugfs/failslab/require-start
-	echo 0xffffffffff000000 >$debugfs/failslab/require-end
-	loads=$(many 20 60) refused=0
-	for ((i = 0; i < loads; i++)); do
-		echo 1 >$debugfs/failslab/times
-		echo 10 >$debugfs/failslab/probability
-		insmod "$module" 2>/dev/null || refused=$((refused + 1))
-		echo 0 >$debugfs/failslab/probability
-		[ ! -d /sys/module/ehsched ] || rmmod ehsched
-	done
-	holds "$refused of $loads loads are refused for want of memory" "refused > 0 && refused < loads"
-	[ -d /sys/module/ehsched ] || insmod "$module"
-	is "it is as new" "$($nl dump | grep -c ^netns)" 1
-	node_reset
-	sitter $cg/m
-	counted no-agent "and works" $probe in $cg/m -- true
-	sitter_end $sitter
 	at_zero "all counts are back at zero"
 fi

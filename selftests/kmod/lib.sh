@@ -114,6 +114,20 @@ storm_end() {
 	is "$1" $failures 0
 }
 
+debugfs=/sys/kernel/debug
+# faults_ready: this kernel makes allocations fail on request: also those that may wait for memory, pages of any number, and
+# without a backtrace each time
+faults_ready() {
+	local f setting
+	[ -e /proc/self/fail-nth ] || return 1
+	[ -d $debugfs/sched ] || mount -t debugfs debugfs $debugfs 2>/dev/null
+	for f in failslab fail_page_alloc fail_usercopy; do
+		for setting in ignore-gfp-wait:N ignore-gfp-highmem:N min-order:0 verbose:0; do
+			[ ! -e $debugfs/$f/${setting%:*} ] || echo ${setting#*:} >$debugfs/$f/${setting%:*}
+		done
+	done
+}
+
 # counted REASON NAME COMMAND…: exactly this reason is counted, once, by COMMAND
 counted() {
 	local reason=$1 name=$2 before

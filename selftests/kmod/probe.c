@@ -183,43 +183,6 @@ static char **left(char **args)
 	return args;
 }
 
-static int load(const char *file)
-{
-	int fd = open(file, O_RDONLY | O_CLOEXEC), err;
-
-	if (fd < 0)
-		die(file);
-	arm();
-	err = syscall(SYS_finit_module, fd, "", 0);
-	close(fd);
-	return err;
-}
-
-/* loading FILE: load the module under a fault, whether it is loaded now or not */
-static char **loading(char **args)
-{
-	syscall(SYS_delete_module, "ehsched", O_NONBLOCK);
-	load(args[0]);
-	disarm();
-	return args + 1;
-}
-
-/* removing FILE: remove it; the kernel has no reason to refuse */
-static char **removing(char **args)
-{
-	int number = nth;
-
-	nth = 0;
-	if (load(args[0]) && errno != EEXIST)
-		die(args[0]);
-	nth = number;
-	arm();
-	if (syscall(SYS_delete_module, "ehsched", O_NONBLOCK))
-		die("rmmod");
-	disarm();
-	return args + 1;
-}
-
 static char **traced(char **args)
 {
 	pid_t pid = fork();
@@ -476,16 +439,12 @@ static const struct {
 	char **(*run)(char **args);
 	int operands;
 } verbs[] = {
-	{ "in", in, 1 },	   { "open", open_fd, 2 },
-	{ "nnp", nnp, 0 },	   { "seccomp", seccomp, 0 },
-	{ "every", every, 0 },	   { "left", left, 0 },
-	{ "loading", loading, 1 }, { "removing", removing, 1 },
-	{ "traced", traced, 0 },   { "new", new_namespace, 1 },
-	{ "root", root, 1 },	   { "caps", caps, 1 },
-	{ "fork", fork_rest, 0 },  { "thread", thread, 2 },
-	{ "threads", threads, 3 }, { "fexec", fexec, 2 },
-	{ "writing", writing, 1 }, { "seize", seize, 1 },
-	{ "fail", fail, 0 },	   { "timed", timed, 0 },
+	{ "in", in, 1 },	   { "open", open_fd, 2 },	{ "nnp", nnp, 0 },
+	{ "seccomp", seccomp, 0 }, { "every", every, 0 },	{ "left", left, 0 },
+	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
+	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "thread", thread, 2 },
+	{ "threads", threads, 3 }, { "fexec", fexec, 2 },	{ "writing", writing, 1 },
+	{ "seize", seize, 1 },	   { "fail", fail, 0 },		{ "timed", timed, 0 },
 	{ "busy", busy, 1 },	   { "storm", storm, 4 },
 };
 

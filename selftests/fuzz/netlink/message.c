@@ -52,6 +52,12 @@ static struct nlmsghdr *header_put(struct scene *scene, int type, int flags, int
 	return nlh;
 }
 
+/* A right one to the family. */
+static struct nlmsghdr *request_put(struct scene *scene, int cmd)
+{
+	return header_put(scene, scene->family, NLM_F_REQUEST | NLM_F_ACK, cmd, EHS_FAMILY_VERSION);
+}
+
 static void header_end(struct nlmsghdr *nlh)
 {
 	nlh->nlmsg_len = message.data + message.len - (uint8_t *)nlh;
@@ -362,8 +368,7 @@ void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
 	struct nlmsghdr *nlh;
 
 	message.len = 0;
-	nlh = header_put(scene, scene->family, NLM_F_REQUEST | NLM_F_ACK, EHS_CMD_NODE_SET,
-			 EHS_FAMILY_VERSION);
+	nlh = request_put(scene, EHS_CMD_NODE_SET);
 	attr_put(EHS_A_NODE_THRESHOLD, &zero, sizeof(zero));
 	attr_put(EHS_A_NODE_THRESHOLD_LENGTH, &zero, sizeof(zero));
 	attr_put(EHS_A_NODE_LOAD_INDEX, &index, sizeof(index));
@@ -371,8 +376,7 @@ void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
 	attr_put(EHS_A_NODE_MANAGED_CGROUP_FD, &managed, sizeof(managed));
 	attr_put(EHS_A_NODE_GUEST_CGROUP_FD, &guest, sizeof(guest));
 	header_end(nlh);
-	nlh = header_put(scene, scene->family, NLM_F_REQUEST | NLM_F_ACK, EHS_CMD_AGENT_REGISTER,
-			 EHS_FAMILY_VERSION);
+	nlh = request_put(scene, EHS_CMD_AGENT_REGISTER);
 	attr_put(EHS_A_AGENT_STUB, scene->stub, strlen(scene->stub) + 1);
 	header_end(nlh);
 	message_send(scene, i, false);
@@ -390,8 +394,7 @@ void message_answer(struct scene *scene, struct tape *tape)
 	struct nlmsghdr *nlh;
 
 	message.len = 0;
-	nlh = header_put(scene, scene->family, NLM_F_REQUEST | NLM_F_ACK, EHS_CMD_PLACE_VERDICT,
-			 EHS_FAMILY_VERSION);
+	nlh = request_put(scene, EHS_CMD_PLACE_VERDICT);
 	attr_put(EHS_A_PLACE_COOKIE, &cookie, sizeof(cookie));
 	attr_put(EHS_A_PLACE_VERDICT, &verdict, sizeof(verdict));
 	if (verdict == EHS_VERDICT_LOCAL)
