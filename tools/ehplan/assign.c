@@ -100,7 +100,7 @@ static int make_plan(struct plan_call *call, const struct assign_problem *proble
 	int err;
 
 	if (!strncmp(algorithm, "paper", 5)) {
-		err = assign_bound(problem, problem->tasks <= 1000, &plan->lower_bound);
+		err = assign_bound(problem, &plan->lower_bound);
 		if (!err)
 			err = assign_paper(problem, !strcmp(algorithm, "paper-sorted"), plan,
 					   trace ? add_step : NULL, &to);

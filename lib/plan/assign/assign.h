@@ -101,9 +101,8 @@ int assign_best(const struct assign_problem *problem, uint64_t seed, struct plan
 int assign_exact(const struct assign_problem *problem, uint64_t nodes, struct plan_watch *watch,
 		 struct assign_plan *plan);
 
-/** What every assignment costs at least, in O(edges), with `thorough` from a minimum cut for each
- *  task. 0 or -ENOMEM. */
-int assign_bound(const struct assign_problem *problem, bool thorough, double *bound);
+/** What every assignment costs at least. 0 or -ENOMEM. */
+int assign_bound(const struct assign_problem *problem, double *bound);
 
 /** Recomputes a plan from the problem alone: 0, or -EINVAL with what is wrong. */
 int assign_check(const struct assign_problem *problem, const struct assign_plan *plan,

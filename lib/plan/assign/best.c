@@ -12,9 +12,9 @@
 /* Efforts: limits on steps, so that a seed repeats its plan. */
 #define ANNEAL_TASKS 3000
 #define EXACT_TASKS 40
-#define EXACT_NODES 100000
+#define EXACT_NODES 200000
 #define METIS_TASKS 100
-#define METIS_SIZE 1500000 /* tasks and pairs of all starts */
+#define METIS_SIZE 350000 /* tasks and pairs of all starts */
 #define METIS_STARTS 12
 #define ROUNDS 20
 
@@ -58,12 +58,12 @@ static int from_paper(struct best *b, struct assign_parts *s)
 
 static uint32_t restarts(uint32_t tasks)
 {
-	return tasks <= 20 ? 2 : tasks <= 500 ? 6 : 3;
+	return tasks <= 14 ? 2 : tasks <= 500 ? 6 : 3;
 }
 
 static uint64_t steps(uint32_t tasks)
 {
-	return tasks <= 20 ? 300u * tasks : tasks <= 500 ? 30000 + 600u * tasks : 300000;
+	return tasks <= 14 ? 300u * tasks : tasks <= 500 ? 30000 + 600u * tasks : 300000;
 }
 
 static int annealed(struct best *b, struct assign_parts *s)
@@ -136,7 +136,7 @@ static int search(struct best *b)
 	struct assign_parts *s;
 	int err;
 
-	err = assign_bound(p, p->tasks <= EXACT_TASKS, &b->plan->lower_bound);
+	err = assign_bound(p, &b->plan->lower_bound);
 	if (err || p->processors == 1)
 		return err;
 	s = assign_parts_new(p, p->processors);
