@@ -33,16 +33,16 @@ static const char *take(int option, const char *text)
 	switch (option) {
 	case O_PROCESSORS:
 		if (parse_count(text, ASSIGN_PROCESSORS_MAX, &count) || !count)
-			return "--processors: a number from 1 to 131072 is needed";
+			return "a number of processors from 1 to 131072 is needed";
 		defaults.processors = count;
 		return NULL;
 	case O_WORK:
 		return parse_real(text, 1e15, &defaults.work)
-			       ? "--work: a number from 0 to 1e15 is needed"
+			       ? "a work from 0 to 1e15 is needed"
 			       : NULL;
 	case O_VOLUME:
 		return parse_real(text, 1e15, &defaults.volume)
-			       ? "--volume: a number from 0 to 1e15 is needed"
+			       ? "a volume from 0 to 1e15 is needed"
 			       : NULL;
 	default:
 		trace = true;
