@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file parts.h
+ * Tasks cut into parts, one a processor, with what each costs, and moves between them.
+ *
+ * Moving task v from a to b changes f of a and b alone where processors are alike: its volumes to
+ * a third part are cut before and after. Searches go down a potential,
+ *
+ *	sum over k of f_k + steep * max(0, f_k - room_k)^2,
+ *
+ * the cut while all fit their room, and balance of what does not fit; lowering the room then
+ * lowers the largest f.
+ */
+#ifndef PLAN_ASSIGN_PARTS_H
+#define PLAN_ASSIGN_PARTS_H
+
+#include "assign.h"
+
+struct assign_heap_entry {
+	double gain;
+	uint32_t task;
+};
+
+struct assign_parts {
+	const struct assign_problem *problem;
+	const struct assign_machine *machine; /**< the problem's; NULL: processors are alike */
+	uint32_t count; /**< of parts, the first of the processors */
+	double *weight, mean_weight; /**< of a task on its own: its work and all volume */
+	uint32_t *at; /**< of each task; the caller's */
+	double *f, *room; /**< of each part */
+	double steep;
+	/* the task that is looked at: volume to each part in `touched` */
+	double *volume;
+	uint32_t *touched, ntouched;
+	/* one pass of refinement */
+	uint32_t *locked, pass, *list, *trail, *trail_at;
+	struct assign_heap_entry *heap;
+	uint32_t nheap, heap_room;
+};
+
+/** NULL: no memory. */
+struct assign_parts *assign_parts_new(const struct assign_problem *problem, uint32_t count);
+void assign_parts_free(struct assign_parts *parts);
+/** Looks at these places; f is computed. */
+void assign_parts_set(struct assign_parts *parts, uint32_t *at);
+/** f anew. */
+void assign_parts_sum(struct assign_parts *parts);
+double assign_parts_most(const struct assign_parts *parts);
+/** What all would cost if they cost the same. */
+double assign_parts_mean(const struct assign_parts *parts);
+/** The same room for all. */
+void assign_parts_limit(struct assign_parts *parts, double room);
+
+/** The volumes of v, until assign_parts_forget(). */
+void assign_parts_look(struct assign_parts *parts, uint32_t v);
+void assign_parts_forget(struct assign_parts *parts);
+/** How far the potential falls when v, looked at, goes to part b. */
+double assign_parts_gain(const struct assign_parts *parts, uint32_t v, uint32_t b);
+/** It goes there. */
+void assign_parts_move(struct assign_parts *parts, uint32_t v, uint32_t b);
+
+/** Searches from each task at a border for sequences of moves that lower the potential, giving
+ *  one up after `patience` moves without. *gained: how far it fell. 0 or -ENOMEM. */
+int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t *random,
+			struct plan_watch *watch, double *gained);
+/** The same again and again with less and less room, until the largest f stays: `at` is the best
+ *  there was. */
+int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t patience,
+		       uint64_t *random, struct plan_watch *watch);
+
+#endif

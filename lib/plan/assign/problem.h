@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file problem.h  From values as read to a checked problem: what both readers share. */
+#ifndef PLAN_ASSIGN_PROBLEM_H
+#define PLAN_ASSIGN_PROBLEM_H
+
+#include "assign.h"
+
+/** Largest work, volume or sum in an input. */
+#define ASSIGN_MOST 1e100
+/** Sums of whole numbers are exact up to here. */
+#define ASSIGN_EXACT 0x1p52
+
+/** Sums, and the unit: values become whole numbers. */
+void assign_settle(struct assign_problem *problem);
+
+#endif
