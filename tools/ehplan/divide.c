@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan divide: one divisible load on a ring (paper 2). */
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,8 +190,6 @@ static int run(struct plan_call *call)
 		code = call_refused(call->name, &refusal, err);
 		goto out;
 	}
-	/* what the reader freed is gathered now, and not in the time to plan */
-	malloc_trim(0);
 	call_begin(call);
 	err = printed ? divide_printed(&plan, &problem)
 		      : divide_plan(&plan, &problem, &call->watch);

@@ -6,6 +6,7 @@
 #include "ehplan.h"
 
 static const struct planner *const planners[] = {
+	&gang_planner,
 	&divide_planner,
 	NULL,
 };
