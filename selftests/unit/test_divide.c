@@ -98,7 +98,7 @@ static void test_paper(void **state)
 static void test_all_sets(void **state)
 {
 	random_begin();
-	for (unsigned int round = 0; round < 500; round++) {
+	for (unsigned int round = 0; round < 250; round++) {
 		struct divide_problem *p = ring_random(1 + random_below(5));
 		struct lp_case c = { .p = p, .has = { true } };
 		double best = INFINITY;
@@ -127,7 +127,7 @@ static void test_all_sets(void **state)
 static void test_all_ranges(void **state)
 {
 	random_begin();
-	for (unsigned int round = 0; round < 60; round++) {
+	for (unsigned int round = 0; round < 20; round++) {
 		struct divide_problem *p = ring_random(6 + random_below(7));
 		double best = p->work * p->a[0];
 		struct divide_plan plan;
@@ -171,10 +171,10 @@ static double residual(const struct divide_problem *p, const double *w)
 		if (i + 1 < p->n && p->result) {
 			left = w[i] * (long double)p->a[i] + p->s[i] + p->c[i] * q;
 			right = w[i + 1] * (long double)p->a[i + 1] +
-				(p->serial ? (i + 2 < p->n ? p->s[i + 1] +
-								     p->c[i + 1] * (behind - w[i + 1]) :
-							     0) :
-					     p->s[i] + p->c[i] * behind);
+				(p->serial ? (i + 2 < p->n ? p->s[i + 1] + p->c[i + 1] * (behind -
+											  w[i + 1])
+							   : 0)
+					   : p->s[i] + p->c[i] * behind);
 			most = fmaxl(most, fabsl(left - right) / p->a[i]);
 		}
 		x = behind;
@@ -182,8 +182,8 @@ static double residual(const struct divide_problem *p, const double *w)
 	if (p->result) {
 		x = all - w[0];
 		first -= w[1] * (long double)p->a[1] + back;
-		first -= p->serial ? (p->n > 2 ? p->s[1] + p->c[1] * (x - w[1]) : 0) :
-				     p->s[0] + p->c[0] * x;
+		first -= p->serial ? (p->n > 2 ? p->s[1] + p->c[1] * (x - w[1]) : 0)
+				   : p->s[0] + p->c[0] * x;
 		most = fmaxl(most, fabsl(first) / p->a[0]);
 	}
 	return (double)fmaxl(most, fabsl(all - p->work));
@@ -274,7 +274,8 @@ static void test_power(void **state)
 		assert_true(fabs(finish_of_three(p, plan.shares[1], plan.shares[2]) / plan.seconds -
 				 1) < 1e-9);
 		if (plan.seconds > best * (1 + 1e-9))
-			fail_msg("k %g e %g: %.9g s, on a grid %.9g", p->k, p->e, plan.seconds, best);
+			fail_msg("k %g e %g: %.9g s, on a grid %.9g", p->k, p->e, plan.seconds,
+				 best);
 		divide_plan_end(&plan);
 		ring_free(p);
 	}
@@ -328,8 +329,7 @@ static double printed_residual(const struct divide_problem *p, const double *w)
 
 		for (uint32_t k = j; k < n; k++)
 			links += p->c[k];
-		first -= p->s[j] +
-			 (p->serial ? divide_result_of(p, w[j]) : w[j] + p->b) * links;
+		first -= p->s[j] + (p->serial ? divide_result_of(p, w[j]) : w[j] + p->b) * links;
 	}
 	return fmax(fmax(most, fabs(first)), fabs(x[0] - p->work));
 }
@@ -339,7 +339,7 @@ static void test_printed(void **state)
 	unsigned int slower[4] = { 0 }, solved[4] = { 0 };
 
 	random_begin();
-	for (unsigned int round = 0; round < 400; round++) {
+	for (unsigned int round = 0; round < 200; round++) {
 		struct divide_problem *p = ring_new(2 + random_below(8));
 		struct divide_plan printed, best;
 		char why[300];
@@ -368,9 +368,9 @@ static void test_printed(void **state)
 		ring_free(p);
 	}
 	/* the first system is right as it is printed, if nobody is better left out */
-	assert_true(solved[0] > 60 && slower[0] < solved[0] / 2);
+	assert_true(solved[0] > 30 && slower[0] < solved[0] / 2);
 	for (unsigned int i = 1; i < 4; i++)
-		assert_true(solved[i] > 60 && slower[i] > solved[i] / 2);
+		assert_true(solved[i] > 30 && slower[i] > solved[i] / 2);
 }
 
 static void test_check(void **state)
@@ -383,13 +383,13 @@ static void test_check(void **state)
 	p->m = 0.2;
 	plan_and_check(&plan, p);
 	assert_int_equal(plan.used, 5);
-#define BREAKS(member, by)                                                                         \
-	do {                                                                                       \
-		double was = (member);                                                             \
-		(member) += (by);                                                                  \
-		assert_false(divide_check(&plan, p, why, sizeof(why)));                            \
-		(member) = was;                                                                    \
-		assert_true(divide_check(&plan, p, why, sizeof(why)));                             \
+#define BREAKS(member, by)                                              \
+	do {                                                            \
+		double was = (member);                                  \
+		(member) += (by);                                       \
+		assert_false(divide_check(&plan, p, why, sizeof(why))); \
+		(member) = was;                                         \
+		assert_true(divide_check(&plan, p, why, sizeof(why)));  \
 	} while (0)
 	for (unsigned int i = 0; i < 5; i++) {
 		BREAKS(plan.shares[i], 1e-3);
@@ -483,7 +483,8 @@ static void test_refusals(void **state)
 		  "$.processors[0].s" },
 		{ "{\"work\":1,\"processors\":[{\"id\":\"a\",\"a\":1,\"s\":1,\"c\":[]}]}",
 		  "$.processors[0].c" },
-		{ "{\"work\":1,\"processors\":[{\"id\":\"a\",\"a\":1,\"s\":1}]}", "$.processors[0]" },
+		{ "{\"work\":1,\"processors\":[{\"id\":\"a\",\"a\":1,\"s\":1}]}",
+		  "$.processors[0]" },
 		{ "{\"work\":1,\"processors\":[{\"a\":1,\"s\":1,\"c\":1}]}", "$.processors[0]" },
 		{ "{\"work\":1,\"processors\":[{\"id\":\"a\\u0001\",\"a\":1,\"s\":1,\"c\":1}]}",
 		  "$.processors[0].id" },

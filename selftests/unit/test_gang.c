@@ -35,7 +35,8 @@ static double seconds_of(const struct gang_problem *p, unsigned int set)
 		if (root != floor(root))
 			return INFINITY;
 		return root * (p->alpha + 4 * p->beta * n * n) +
-		       (count > 1 ? root * (root + 1) * (p->alpha + 4 * p->beta * n * n / count) : 0) +
+		       (count > 1 ? root * (root + 1) * (p->alpha + 4 * p->beta * n * n / count)
+				  : 0) +
 		       count * (p->alpha + 4 * p->beta * n * n / count) +
 		       slow * (n * n * n / count * (p->t_mult + p->t_add));
 	}
@@ -138,7 +139,8 @@ static void test_slow(void **state)
 {
 	for (int rule = GANG_PAPER; rule <= GANG_FAIR; rule++)
 		for (int i = 0; i < 1000; i++)
-			assert_true(gang_slow(rule, i / 1000.0) <= gang_slow(rule, (i + 1) / 1000.0));
+			assert_true(gang_slow(rule, i / 1000.0) <=
+				    gang_slow(rule, (i + 1) / 1000.0));
 	assert_true(isinf(gang_slow(GANG_PAPER, 1)));
 	assert_true(gang_slow(GANG_FAIR, 1) == 2);
 	assert_true(gang_slow(GANG_FAIR, 0) == 1);
@@ -196,7 +198,8 @@ static void test_threshold(void **state)
 
 #define HOST "{\"id\":\"a\",\"utilization\":0.5}"
 #define TABLE "\"model\":{\"kind\":\"table\",\"compute\":[1]}"
-#define WAVE "\"kind\":\"wave\",\"points\":10,\"steps\":1,\"alpha\":1,\"beta\":1,\"t_mult\":1,\"t_add\":1"
+#define WAVE \
+	"\"kind\":\"wave\",\"points\":10,\"steps\":1,\"alpha\":1,\"beta\":1,\"t_mult\":1,\"t_add\":1"
 
 static void test_refusals(void **state)
 {
@@ -229,7 +232,8 @@ static void test_refusals(void **state)
 		  "$.model.compute[1]" },
 		{ "{\"hosts\":[" HOST "],\"model\":{\"kind\":\"table\",\"compute\":[1,-1]}}",
 		  "$.model.compute[1]" },
-		{ "{\"hosts\":[" HOST "],\"model\":{\"kind\":\"table\",\"compute\":[1],\"comm\":[1,2]}}",
+		{ "{\"hosts\":[" HOST
+		  "],\"model\":{\"kind\":\"table\",\"compute\":[1],\"comm\":[1,2]}}",
 		  "$.model.comm" },
 		{ "{\"hosts\":[" HOST "],\"model\":{\"kind\":\"wave\",\"points\":0}}",
 		  "$.model.points" },
@@ -264,8 +268,9 @@ static void test_refusals(void **state)
 static void test_always_busy(void **state)
 {
 	double eta[] = { 1, 1 };
-	struct gang_problem p = { .n = 2, .utilization = eta, .kind = GANG_WAVE, .t_mult = 1,
-				  .size = 10, .steps = 1 };
+	struct gang_problem p = {
+		.n = 2, .utilization = eta, .kind = GANG_WAVE, .t_mult = 1, .size = 10, .steps = 1
+	};
 	struct gang_plan plan;
 	char why[200];
 

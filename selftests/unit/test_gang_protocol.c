@@ -27,7 +27,8 @@ static void put(void *ctx, const struct gang_message *message)
 	assert_true(out->n < 64 && message->nseats <= 8);
 	out->list[out->n] = *message;
 	if (message->nseats)
-		memcpy(out->seats[out->n], message->seats, message->nseats * sizeof(message->seats[0]));
+		memcpy(out->seats[out->n], message->seats,
+		       message->nseats * sizeof(message->seats[0]));
 	out->list[out->n].seats = out->seats[out->n];
 	out->n++;
 }
@@ -46,7 +47,8 @@ static const struct gang_message *tell(struct gang_host *host, const struct gang
 
 static const struct gang_message *request(struct gang_host *host, uint64_t tid, uint64_t now)
 {
-	return tell(host, &(struct gang_message){ .type = GANG_REQUEST, .tid = tid, .threshold = 0.5 },
+	return tell(host,
+		    &(struct gang_message){ .type = GANG_REQUEST, .tid = tid, .threshold = 0.5 },
 		    0.1, now);
 }
 
@@ -55,8 +57,13 @@ static const struct gang_message *occupy(struct gang_host *host, uint64_t tid, u
 {
 	struct gang_seat seat = { 3, offer };
 
-	return tell(host, &(struct gang_message){ .type = GANG_OCCUPY, .tid = tid, .stamp = stamp,
-						  .lease = LEASE, .seats = &seat, .nseats = 1 },
+	return tell(host,
+		    &(struct gang_message){ .type = GANG_OCCUPY,
+					    .tid = tid,
+					    .stamp = stamp,
+					    .lease = LEASE,
+					    .seats = &seat,
+					    .nseats = 1 },
 		    0.9, now);
 }
 
@@ -74,7 +81,7 @@ static void test_host(void **state)
 	assert_true(m && m->type == GANG_REPLY && m->tid == 9 && m->host == 3 && m->offer == 1 &&
 		    m->utilization == 0.1);
 	assert_null(request(&host, 8, 11)); /* offered to another: no answer */
-	m = request(&host, 9, 200);	    /* repeated: the same offer, no longer */
+	m = request(&host, 9, 200); /* repeated: the same offer, no longer */
 	assert_true(m && m->offer == 1);
 	tell(&host, NULL, 0, 10 + OFFER - 1);
 	assert_int_equal(host.state, GANG_OFFERED);
@@ -111,7 +118,8 @@ static void test_host(void **state)
 	tell(&host, &release, 0, 1600);
 	assert_int_equal(host.state, GANG_FREE);
 	assert_int_equal(host.tid, 0);
-	assert_null(tell(&host, &(struct gang_message){ .type = GANG_REQUEST, .threshold = 1 }, 0, 1700));
+	assert_null(tell(&host, &(struct gang_message){ .type = GANG_REQUEST, .threshold = 1 }, 0,
+			 1700));
 	assert_int_equal(host.state, GANG_FREE); /* tid 0 is nobody */
 
 	gang_host_begin(&host, 3, OFFER, LEASE / 2); /* no longer than the host allows */
@@ -125,12 +133,9 @@ static void test_host(void **state)
 	assert_int_equal(host.state, GANG_FREE);
 }
 
-static const struct gang_job_options options = { .tid = 5,
-						 .threshold = 0.5,
-						 .collect = 100,
-						 .repeat = 40,
-						 .lease = LEASE,
-						 .margin = 10 };
+static const struct gang_job_options options = {
+	.tid = 5, .threshold = 0.5, .collect = 100, .repeat = 40, .lease = LEASE, .margin = 10
+};
 
 static size_t sent(struct gang_job *job, const struct gang_message *message, uint64_t now)
 {
@@ -141,14 +146,16 @@ static size_t sent(struct gang_job *job, const struct gang_message *message, uin
 
 static struct gang_message reply(uint32_t host, uint64_t offer)
 {
-	return (struct gang_message){ .type = GANG_REPLY, .tid = 5, .host = host, .offer = offer,
-				      .utilization = 0.1 };
+	return (struct gang_message){
+		.type = GANG_REPLY, .tid = 5, .host = host, .offer = offer, .utilization = 0.1
+	};
 }
 
 static struct gang_message confirm(uint32_t host, uint64_t stamp)
 {
-	return (struct gang_message){ .type = GANG_CONFIRM, .tid = 5, .host = host, .stamp = stamp,
-				      .lease = LEASE };
+	return (struct gang_message){
+		.type = GANG_CONFIRM, .tid = 5, .host = host, .stamp = stamp, .lease = LEASE
+	};
 }
 
 static void test_initiator(void **state)
@@ -185,7 +192,8 @@ static void test_initiator(void **state)
 		    box.list[0].stamp == 1100 && box.list[0].seats[0].offer == 2);
 	m = reply(3, 1); /* late: released, it alone */
 	assert_int_equal(sent(&job, &m, 1101), 1);
-	assert_true(box.list[0].type == GANG_RELEASE && box.list[0].single && box.list[0].host == 3);
+	assert_true(box.list[0].type == GANG_RELEASE && box.list[0].single &&
+		    box.list[0].host == 3);
 	m = confirm(1, 1100);
 	assert_int_equal(sent(&job, &m, 1110), 0);
 	assert_int_equal(job.state, GANG_OCCUPYING);
@@ -341,13 +349,15 @@ static void deliver(struct world *w)
 			struct gang_message m = wire[i].message;
 			struct gang_seat seats[HOSTS];
 
-			memcpy(seats, wire[i].seats, sizeof(seats)); /* its cell may be used again */
+			memcpy(seats, wire[i].seats,
+			       sizeof(seats)); /* its cell may be used again */
 			m.seats = seats;
 			gang_host_step(&w->hosts[to], &m, 0.1, w->now, from_host, w);
 		} else if (!w->dead[to - HOSTS]) {
 			struct gang_message m = wire[i].message;
 
-			assert_int_equal(gang_job_step(&w->jobs[to - HOSTS], &m, w->now, from_job, w), 0);
+			assert_int_equal(
+				gang_job_step(&w->jobs[to - HOSTS], &m, w->now, from_job, w), 0);
 		}
 	}
 }

@@ -17,6 +17,7 @@
 #define LP_MOST 1200 /* processors; above, GLPK takes too long */
 #define EFFORT 10000000 /* of all boxes, a few seconds; in processors of the systems solved */
 #define STEPS_LEAST 300
+#define STEPS_POWER 60 /* of one plan whose results are not linear */
 
 enum { FREE, USED, IDLE };
 
@@ -33,7 +34,7 @@ struct search {
 	struct divide_answer answer;
 	double *s; /* start-ups */
 	double k, e, b; /* of results, work being 1 */
-	double *best, *at; /* shares: of the best plan; where a power is linear now */
+	double *best, *at, *trial; /* shares: of the best plan; where a power is linear now */
 	double finish;
 	uint64_t steps, effort;
 	struct box *heap; /* the least bound first */
@@ -60,14 +61,18 @@ static void set_exact(struct search *s, const double *w)
 	}
 }
 
-static void offer(struct search *s, const double *w)
+static double exact_finish(struct search *s, const double *w)
 {
-	double finish;
-
 	memcpy(s->ring.sd, s->s, s->ring.n * sizeof(double));
 	memcpy(s->ring.sr, s->s, s->ring.n * sizeof(double));
 	set_exact(s, w);
-	finish = divide_finish(&s->ring, w);
+	return divide_finish(&s->ring, w);
+}
+
+static void offer(struct search *s, const double *w)
+{
+	double finish = exact_finish(s, w);
+
 	if (finish < s->finish) {
 		s->finish = finish;
 		memcpy(s->best, w, s->ring.n * sizeof(double));
@@ -132,16 +137,74 @@ static int solve(struct search *s, uint32_t processors)
 	return err;
 }
 
-/* The best shares for the processors that have work in `answer`, with their true results. */
-static int polish(struct search *s)
+/* Those between the first and the last with work may have some. */
+static void set_range(struct search *s, const double *w, uint32_t first, uint32_t last)
 {
 	struct divide_ring *r = &s->ring;
 	bool linear = s->problem->result == DIVIDE_LINEAR;
-	double *w = s->answer.w;
-	uint32_t first = 0, last = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		/* not where the first bit of work has results: that they have some is settled */
+		bool all = linear ? !(s->b > 0) : s->e > 1;
+
+		r->allowed[i] = !i || w[i] > 0 || (all && i >= first && i <= last);
+		r->sd[i] = i < last ? s->s[i] : 0;
+		r->sr[i] = i >= first ? s->s[i] : 0;
+		r->m[i] = s->problem->m;
+		r->b[i] = s->b;
+		if (!linear) { /* the tangent */
+			r->m[i] = w[i] > 0 ? s->e * power(s, w[i]) / w[i] : 0;
+			r->b[i] = (1 - s->e) * power(s, w[i]);
+		}
+	}
+}
+
+static double part_way(struct search *s, double part)
+{
+	for (uint32_t i = 0; i < s->ring.n; i++)
+		s->trial[i] = s->at[i] + part * (s->answer.w[i] - s->at[i]);
+	return exact_finish(s, s->trial);
+}
+
+/* From s->at towards the answer as far as it gets better, by golden sections; all the way is what
+ * Newton's method does, and right where the equations alone decide. */
+static double go(struct search *s)
+{
+	const double ratio = 0.6180339887498949;
+	double low = 0, high = 1, p = 1 - ratio, q = ratio, at_p, at_q, whole = part_way(s, 1);
+
+	at_p = part_way(s, p);
+	at_q = part_way(s, q);
+	for (unsigned int i = 0; i < 40 && fmin(at_p, at_q) < whole; i++) {
+		if (at_p < at_q) {
+			high = q;
+			q = p;
+			at_q = at_p;
+			p = high - ratio * (high - low);
+			at_p = part_way(s, p);
+		} else {
+			low = p;
+			p = q;
+			at_p = at_q;
+			q = low + ratio * (high - low);
+			at_q = part_way(s, q);
+		}
+	}
+	if (fmin(at_p, at_q) >= whole)
+		return part_way(s, 1);
+	return part_way(s, at_p < at_q ? p : q);
+}
+
+/* The best shares for the processors that have work in `answer`, with their true results: at once
+ * if these are linear, else by linear steps. */
+static int polish(struct search *s)
+{
+	uint32_t n = s->ring.n, first = 0, last = 0;
+	bool linear = s->problem->result == DIVIDE_LINEAR;
+	double *w = s->answer.w, finish;
 	int err;
 
-	for (uint32_t i = r->n; i-- > 1;) {
+	for (uint32_t i = n; i-- > 1;) {
 		if (!(w[i] > 0))
 			continue;
 		first = i;
@@ -149,32 +212,30 @@ static int polish(struct search *s)
 	}
 	if (!first)
 		return 0;
-	for (unsigned int round = 0; round < (linear ? 1 : 40); round++) {
-		double change = 0;
+	memcpy(s->at, w, n * sizeof(double));
+	finish = exact_finish(s, w);
+	for (unsigned int round = 0; round < (linear ? 1 : STEPS_POWER); round++) {
+		double better;
 
-		for (uint32_t i = 0; i < r->n; i++) {
-			r->allowed[i] = !i || w[i] > 0 ||
-					(linear && !(s->b > 0) && i >= first && i <= last);
-			r->sd[i] = i < last ? s->s[i] : 0;
-			r->sr[i] = i >= first ? s->s[i] : 0;
-			if (linear) {
-				r->m[i] = s->problem->m;
-				r->b[i] = s->b;
-			} else if (w[i] > 0) { /* Newton's method: the tangents */
-				r->m[i] = s->e * power(s, w[i]) / w[i];
-				r->b[i] = (1 - s->e) * power(s, w[i]);
-			}
-		}
-		memcpy(s->at, w, r->n * sizeof(double));
+		set_range(s, s->at, first, last);
 		err = solve(s, last - first + 1);
 		if (err)
 			return err;
-		for (uint32_t i = 0; i < r->n; i++)
-			change = fmax(change, fabs(w[i] - s->at[i]));
-		offer(s, w);
-		if (change < 1e-14)
+		if (linear) {
+			offer(s, w);
 			break;
+		}
+		s->effort += 40 * (uint64_t)n / 10;
+		better = go(s);
+		if (!(better < finish))
+			break;
+		memcpy(s->at, s->trial, n * sizeof(double));
+		if (better >= finish * (1 - 1e-15))
+			break;
+		finish = better;
 	}
+	if (!linear)
+		offer(s, s->at);
 	return 0;
 }
 
@@ -358,7 +419,7 @@ static int run(struct search *s, struct plan_watch *watch)
 static int begin(struct search *s, const struct divide_problem *p)
 {
 	uint32_t n = p->n;
-	double *block = calloc(9 * (size_t)n, sizeof(double));
+	double *block = calloc(10 * (size_t)n, sizeof(double));
 	double unit = p->a[0] * p->work;
 
 	s->problem = p;
@@ -374,6 +435,7 @@ static int begin(struct search *s, const struct divide_problem *p)
 	s->s = block + 6 * (size_t)n;
 	s->at = block + 7 * (size_t)n;
 	s->answer.w = block + 8 * (size_t)n;
+	s->trial = block + 9 * (size_t)n;
 	for (uint32_t i = 0; i < n; i++) {
 		s->ring.a[i] = p->a[i] / p->a[0];
 		s->ring.c[i] = p->c[i] / p->a[0];
