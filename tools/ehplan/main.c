@@ -7,6 +7,8 @@
 
 static const struct planner *const planners[] = {
 	&assign_planner,
+	&gang_planner,
+	&divide_planner,
 	NULL,
 };
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Without results: cases 1 and 2 of paper 2, all prefixes in one pass.
+ *
+ * Let x_i be the load that arrives at processor i and f_i the time left then. All of a prefix end
+ * together, so x and f of one processor follow from those of the next by sums of what is not
+ * negative:
+ *   parallel  x_i = x_{i+1} + f_i/A_i      f_i = f_{i+1} + S_i + C_i x_{i+1}
+ *   serial    x_i = x_{i+1} + f_{i+1}/A_i  f_i = f_{i+1} + S_i + C_i x_{i+1}
+ * (serial: A_i W_i is the time left once the data are sent). The product of these steps from the
+ * first processor to the prefix's last, where f = A x, gives W and T as c + d x; a prefix is of
+ * use when its last share x = (W - c)/d is positive. c only grows: once it is above W no longer
+ * prefix is of use. Nothing is subtracted but there, so no accuracy is lost whatever n is.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "inside.h"
+
+/* One row of the product: of x, of f, and constant. The first two are scaled together. */
+struct row {
+	double x, f, one;
+};
+
+/* Behind row's processor, of rate 1/A, comes one more, over a link with s and c. */
+static struct row step(struct row row, double rate, double s, double c, bool serial, double scale)
+{
+	double f = row.x * rate + row.f;
+	double sent = serial ? row.f : f; /* parallel, f_i/A_i has S_i + C_i x of its own */
+
+	return (struct row){ row.x + sent * c, f, s > 0 ? row.one + sent * s * scale : row.one };
+}
+
+/* Where a link is as slow as its sender computes, sending first is no use. */
+static bool ends(const struct divide_problem *p, uint32_t i)
+{
+	return p->serial && p->c[i] >= p->a[i];
+}
+
+/* The last processor of the best prefix. */
+static uint32_t best_last(const struct divide_problem *p)
+{
+	struct row load = { 1, 0, 0 }, time = { 0, 1, 0 };
+	double best = INFINITY, scale = 1;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		/* what x = 1, f = A in the last processor is worth in the first */
+		double d = load.x + load.f * p->a[i], of_time = time.x + time.f * p->a[i];
+		double finish = time.one + of_time * ((p->work - load.one) / d);
+
+		if (!(load.one < p->work))
+			break;
+		if (finish < best) {
+			best = finish;
+			last = i;
+		}
+		if (i + 1 == p->n || ends(p, i))
+			break;
+		load = step(load, 1 / p->a[i], p->s[i], p->c[i], p->serial, scale);
+		time = step(time, 1 / p->a[i], p->s[i], p->c[i], p->serial, scale);
+		if (load.x > 0x1p100 || load.f > 0x1p100) {
+			load.x *= 0x1p-100;
+			load.f *= 0x1p-100;
+			time.x *= 0x1p-100;
+			time.f *= 0x1p-100;
+			/* infinite in the end: then `one` is above W with the next start-up */
+			scale *= 0x1p100;
+		}
+	}
+	return last;
+}
+
+/*
+ * From the last to the first: f_i = alpha_i x_i + beta_i, sums and quotients of what is not
+ * negative. Then down: x_{i+1} from x_i, where errors shrink.
+ */
+int divide_chain(struct divide_plan *plan, const struct divide_problem *p)
+{
+	uint32_t last = best_last(p);
+	double *alpha = malloc(2 * ((size_t)last + 1) * sizeof(*alpha)), *beta, x = p->work;
+
+	if (!alpha)
+		return -ENOMEM;
+	beta = alpha + last + 1;
+	alpha[last] = p->a[last];
+	beta[last] = 0;
+	for (uint32_t i = last; i-- > 0;) {
+		double slope = alpha[i + 1] + (p->serial ? 0 : p->c[i]);
+		double start = beta[i + 1] + (p->serial ? 0 : p->s[i]);
+		double below = 1 / (p->a[i] + slope);
+
+		/* W_i = (start + slope x) below, and f_i is A_i W_i, serial S_i + C_i x_{i+1} more */
+		alpha[i] = p->a[i] * ((slope + (p->serial ? p->c[i] : 0)) * below);
+		beta[i] = p->serial ? p->s[i] + start * ((p->a[i] - p->c[i]) * below)
+				    : start * (p->a[i] * below);
+	}
+	for (uint32_t i = 0; i < last; i++) {
+		double slope = alpha[i + 1] + (p->serial ? 0 : p->c[i]);
+		double start = beta[i + 1] + (p->serial ? 0 : p->s[i]);
+		double below = 1 / (p->a[i] + slope);
+		double next = (p->a[i] * x - start) * below;
+
+		/* by rounding: a tie of two prefixes, or too little to be told from nothing */
+		if (!(next > p->work * 1e-200))
+			next = 0;
+		plan->shares[i] = next > 0 ? (start + slope * x) * below : x;
+		x = next;
+	}
+	plan->shares[last] = x;
+	free(alpha);
+	plan->optimal = true;
+	plan->steps = 1;
+	return 0;
+}

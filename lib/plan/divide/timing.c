@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* When what happens, once the shares are known: data first on each link, and all as early as it can. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "inside.h"
+
+double divide_finish(const struct divide_ring *r, const double *w)
+{
+	double x = 0, q = 0, at = 0, results = 0, all = 0;
+	bool returning = false;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		x += w[i];
+		if (w[i] > 0)
+			last = i;
+	}
+	for (uint32_t i = 0; i < r->n; i++) {
+		double sent = 0, done;
+
+		x = fmax(x - w[i], 0);
+		if (i < last)
+			sent = r->sd[i] + r->c[i] * x;
+		done = at + (r->serial ? sent : 0) + r->a[i] * w[i];
+		at += sent;
+		if (!i) {
+			all = done;
+			continue;
+		}
+		if (!(w[i] > 0) && !returning)
+			continue;
+		returning = true;
+		if (w[i] > 0) {
+			q += r->m[i] * w[i] + r->b[i];
+			results = fmax(results, done);
+		}
+		if (i < last)
+			results = fmax(results, at);
+		results += r->sr[i] + r->c[i] * q;
+	}
+	return fmax(all, results);
+}
+
+int divide_plan_begin(struct divide_plan *plan, const struct divide_problem *problem)
+{
+	*plan = (struct divide_plan){ 0 };
+	plan->shares = calloc(problem->n, sizeof(*plan->shares));
+	plan->compute = calloc(3 * (size_t)problem->n, sizeof(*plan->compute));
+	if (!plan->shares || !plan->compute)
+		return -ENOMEM;
+	plan->data = plan->compute + problem->n;
+	plan->results = plan->data + problem->n;
+	return 0;
+}
+
+void divide_plan_end(struct divide_plan *plan)
+{
+	free(plan->shares);
+	free(plan->compute);
+	*plan = (struct divide_plan){ 0 };
+}
+
+static struct divide_span span(double start, double time, double volume)
+{
+	return (struct divide_span){ start, start + time, volume };
+}
+
+static const struct divide_span none = { 0, 0, -1 };
+
+/* The results of all processors up to i, merged, over link i. */
+static void time_results(struct divide_plan *plan, const struct divide_problem *p, uint32_t i,
+			 double *ready, double *volume)
+{
+	double own = plan->compute[i].volume >= 0 ? plan->compute[i].finish : 0;
+
+	plan->results[i] = none;
+	if (p->result == DIVIDE_NONE || !i || (*volume < 0 && plan->compute[i].volume < 0))
+		return;
+	if (*volume < 0)
+		*volume = 0;
+	*volume += divide_result_of(p, plan->shares[i]);
+	if (plan->data[i].volume >= 0)
+		*ready = fmax(*ready, plan->data[i].finish);
+	plan->results[i] = span(fmax(*ready, own), p->s[i] + p->c[i] * *volume, *volume);
+	*ready = plan->results[i].finish;
+}
+
+void divide_timing(struct divide_plan *plan, const struct divide_problem *p)
+{
+	double at = 0, ready = 0, volume = -1, behind = 0;
+
+	/* what is sent over a link is the sum of what is kept behind it */
+	for (uint32_t i = p->n; i-- > 0;) {
+		plan->data[i].volume = behind;
+		behind += plan->shares[i];
+	}
+	plan->seconds = 0;
+	plan->used = 0;
+	for (uint32_t i = 0; i < p->n; i++) {
+		double sent = at, share = plan->shares[i];
+
+		if (plan->data[i].volume > 0) {
+			plan->data[i] = span(at, p->s[i] + p->c[i] * plan->data[i].volume,
+					     plan->data[i].volume);
+			sent = plan->data[i].finish;
+		} else {
+			plan->data[i] = none;
+		}
+		plan->compute[i] =
+			share > 0 ? span(p->serial ? sent : at, share * p->a[i], share) : none;
+		plan->used += share > 0;
+		time_results(plan, p, i, &ready, &volume);
+		at = sent;
+		plan->seconds = fmax(plan->seconds, share > 0 ? plan->compute[i].finish : 0);
+	}
+	plan->seconds = fmax(plan->seconds, ready);
+}
