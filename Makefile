@@ -10,7 +10,7 @@ PREFIX	?= /usr
 DESTDIR	?=
 
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
-PLAN_LIBS := -ljansson -lm
+PLAN_LIBS := -ljansson -lexpat -lm
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -I.
 # Asked once, and not before packaging/deps has had its chance to install the packages.

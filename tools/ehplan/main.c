@@ -6,6 +6,7 @@
 #include "ehplan.h"
 
 static const struct planner *const planners[] = {
+	&dag_planner,
 	NULL,
 };
 
