@@ -178,60 +178,90 @@ static const char *node_name(const struct work *w, uint32_t node)
 	return plan_names_text(w->machine->names, node);
 }
 
-/* Tasks in the order of the input. */
-static json_t *schedule_json(const struct work *w)
+/* The lists may have millions of entries, which as a document would take gigabytes: they are written
+ * as they go, with ids that were encoded once. */
+static char **encode_names(const struct plan_names *names, uint32_t count)
 {
-	uint32_t *number = malloc(w->graph->tasks * sizeof(*number));
-	const struct dag_schedule *s = &w->plan.schedule;
-	json_t *list = json_array();
+	char **list = calloc(count + 1, sizeof(*list));
 
-	for (uint32_t t = 0; number && t < w->graph->tasks; t++)
-		number[w->graph->origin[t]] = t;
-	for (uint32_t i = 0; number && i < w->graph->tasks; i++) {
-		uint32_t t = number[i];
+	for (uint32_t i = 0; list && i < count; i++) {
+		json_t *text = json_string(plan_names_text(names, i));
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f}", "task",
-						      dag_task_name(w->graph, t), "processor",
-						      node_name(w, s->processor[t]), "start",
-						      s->start[t], "finish", s->finish[t]));
+		list[i] = json_dumps(text, JSON_ENCODE_ANY);
+		json_decref(text);
+		if (!list[i]) /* a list that ends early is one that is not whole */
+			exit(fail(EXIT_REFUSED, "no memory for the output"));
 	}
-	free(number);
+	if (!list)
+		exit(fail(EXIT_REFUSED, "no memory for the output"));
 	return list;
 }
 
-static json_t *messages_json(const struct work *w)
+static void free_names(char **list)
+{
+	for (char **name = list; *name; name++)
+		free(*name);
+	free(list);
+}
+
+/* Tasks in the order of the input. */
+static void print_schedule(const struct work *w, char **tasks, char **nodes)
+{
+	uint32_t count = w->graph->tasks, *number = malloc(count * sizeof(*number));
+	const struct dag_schedule *s = &w->plan.schedule;
+
+	if (!number)
+		exit(fail(EXIT_REFUSED, "no memory for the output"));
+	for (uint32_t t = 0; t < count; t++)
+		number[w->graph->origin[t]] = t;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t t = number[i];
+
+		printf("%s{\"task\":%s,\"processor\":%s,\"start\":%.15g,\"finish\":%.15g}",
+		       i ? "," : "", tasks[i], nodes[s->processor[t]], s->start[t], s->finish[t]);
+	}
+	free(number);
+}
+
+static void print_messages(const struct work *w, char **tasks, char **nodes)
 {
 	const struct dag_messages *m = &w->plan.messages;
-	json_t *list = json_array();
 
 	for (size_t i = 0; i < m->count; i++) {
 		const struct dag_message *message = &m->list[i];
 		const struct dag_hop *hops = &m->hops[message->hop];
-		json_t *route = json_array(), *times = json_array();
 
-		json_array_append_new(
-			route,
-			json_string(node_name(w, w->plan.schedule.processor[message->from])));
-		for (uint32_t h = 0; h < message->hops; h++) {
-			json_array_append_new(route, json_string(node_name(w, hops[h].node)));
-			json_array_append_new(times, json_pack("{s:f, s:f}", "start", hops[h].start,
-							       "finish", hops[h].finish));
-		}
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:o, s:f, s:f, s:o}", "from",
-						dag_task_name(w->graph, message->from), "to",
-						dag_task_name(w->graph, message->to), "route",
-						route, "start", hops[0].start, "finish",
-						hops[message->hops - 1].finish, "hops", times));
+		printf("%s{\"from\":%s,\"to\":%s,\"route\":[%s", i ? "," : "",
+		       tasks[w->graph->origin[message->from]], tasks[w->graph->origin[message->to]],
+		       nodes[w->plan.schedule.processor[message->from]]);
+		for (uint32_t h = 0; h < message->hops; h++)
+			printf(",%s", nodes[hops[h].node]);
+		printf("],\"start\":%.15g,\"finish\":%.15g,\"hops\":[", hops[0].start,
+		       hops[message->hops - 1].finish);
+		for (uint32_t h = 0; h < message->hops; h++)
+			printf("%s{\"start\":%.15g,\"finish\":%.15g}", h ? "," : "", hops[h].start,
+			       hops[h].finish);
+		printf("]}");
 	}
-	return list;
 }
 
-static int print_json(const struct work *w, json_t *document)
+static int print_json(const struct work *w, const json_t *document)
 {
-	json_object_set_new(document, "schedule", schedule_json(w));
-	json_object_set_new(document, "messages", messages_json(w));
-	return json_print(document);
+	char **tasks = encode_names(w->graph->names, w->graph->tasks);
+	char **nodes = encode_names(w->machine->names, w->machine->nodes);
+	char *head = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+	if (!head)
+		return fail(EXIT_REFUSED, "no memory for the output");
+	printf("%.*s,\"schedule\":[", (int)strlen(head) - 1, head);
+	print_schedule(w, tasks, nodes);
+	printf("],\"messages\":[");
+	print_messages(w, tasks, nodes);
+	printf("]}\n");
+	free(head);
+	free_names(tasks);
+	free_names(nodes);
+	return EXIT_DONE;
 }
 
 static const char *number_text(double value, char buffer[32])

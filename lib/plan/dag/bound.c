@@ -13,6 +13,7 @@
 
 #include "bound.h"
 
+#define SAMPLES 128
 #define NEAR_MAX 24 /* neighbours that are tried on the task's own processor */
 
 struct near {
@@ -64,7 +65,8 @@ static double bound_side(const struct dag_problem *p, const struct dag_arc *arcs
 				       own, run };
 	}
 	if (!p->silent) {
-		qsort(list, count, sizeof(*list), by_other);
+		if (count > 1)
+			qsort(list, count, sizeof(*list), by_other);
 		return start_behind(list, count);
 	}
 	/* where they are makes no difference */
@@ -73,39 +75,68 @@ static double bound_side(const struct dag_problem *p, const struct dag_arc *arcs
 	return end;
 }
 
-struct by_tail {
-	double tail, head, load;
-};
-
-static int compare_tails(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
-	const struct by_tail *x = a, *y = b;
+	double x = *(const double *)a, y = *(const double *)b;
 
-	return x->tail > y->tail ? -1 : x->tail < y->tail;
+	return x < y ? -1 : x > y;
+}
+
+/* Some of the values, from the least on. */
+static uint32_t sample(const double *values, uint32_t tasks, double out[SAMPLES])
+{
+	uint32_t step = tasks / SAMPLES + 1, count = 0;
+
+	for (uint32_t t = 0; t < tasks; t += step)
+		out[count++] = values[t];
+	qsort(out, count, sizeof(*out), by_value);
+	return count;
+}
+
+/* The last of the samples that is not above a value; -1: all are. */
+static int find_sample(const double *samples, uint32_t count, double value)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (samples[middle] <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (int)low - 1;
 }
 
 /* r + load of those with heads and tails of r and q at least + q. */
 static int bound_load(const struct dag_problem *p, struct dag_bound *b)
 {
-	struct by_tail *list = malloc(p->tasks * sizeof(*list));
-	uint32_t step = p->tasks <= 2000 ? 1 : p->tasks / 32;
+	double heads[SAMPLES], tails[SAMPLES], (*load)[SAMPLES] = calloc(SAMPLES, sizeof(*load));
+	uint32_t nheads = sample(b->head, p->tasks, heads);
+	uint32_t ntails = sample(b->tail, p->tasks, tails);
 
-	if (!list)
+	if (!load)
 		return -ENOMEM;
-	for (uint32_t t = 0; t < p->tasks; t++)
-		list[t] = (struct by_tail){ b->tail[t], b->head[t], b->load[t] };
-	qsort(list, p->tasks, sizeof(*list), compare_tails);
-	for (uint32_t i = 0; i < p->tasks; i += step) {
-		double r = b->head[i], sum = 0;
+	for (uint32_t t = 0; t < p->tasks; t++) {
+		int r = find_sample(heads, nheads, b->head[t]);
+		int q = find_sample(tails, ntails, b->tail[t]);
 
-		for (uint32_t k = 0; k < p->tasks; k++) {
-			if (list[k].head < r)
-				continue;
-			sum += list[k].load;
-			b->length = fmax(b->length, r + sum + list[k].tail);
-		}
+		if (r >= 0 && q >= 0)
+			load[r][q] += b->load[t];
 	}
-	free(list);
+	/* from there up, in one direction and then in the other; sums only, so what is 0 is empty */
+	for (uint32_t r = 0; r < nheads; r++)
+		for (uint32_t q = ntails - 1; q-- > 0;)
+			load[r][q] += load[r][q + 1];
+	for (uint32_t r = nheads; r-- > 0;)
+		for (uint32_t q = 0; q < ntails; q++) {
+			if (r + 1 < nheads)
+				load[r][q] += load[r + 1][q];
+			if (load[r][q] > 0)
+				b->length = fmax(b->length, heads[r] + load[r][q] + tails[q]);
+		}
+	free(load);
 	return 0;
 }
 

@@ -112,14 +112,13 @@ static uint32_t find(const struct lane *lane, double time)
 	return low;
 }
 
-/* When a message that is there at `time` can have the link for so long. */
+/* When a message that is there at `time` can have the link for so long. One that takes no time waits
+ * for its turn too. */
 static double find_gap(const struct dag_lanes *l, uint32_t link, double time, double length)
 {
 	const struct lane *lane = &l->lane[link];
 	bool moved;
 
-	if (length <= 0)
-		return time;
 	do {
 		for (uint32_t i = find(lane, time);
 		     i < lane->count && lane->busy[i].start < time + length; i++)

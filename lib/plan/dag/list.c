@@ -19,6 +19,8 @@ struct placer {
 	double *ready; /* of processors: the end of the last task */
 	struct gap *gaps; /* processors x room, by time */
 	uint32_t *ngaps, room;
+	double *arrival; /* on processors, of a task's data, when links are not alike */
+	double *last_end; /* of processors with gaps: the end of the last */
 	const double *ahead;
 	/* When not all are tried: a tournament for the first to be free, by speed. */
 	uint32_t *tree, *leaf, leaves;
@@ -75,6 +77,8 @@ static double data_ready(const struct placer *w, const struct inputs *in, uint32
 
 	if (w->p->machine->full)
 		return processor == in->last ? in->last_ready : in->ready;
+	if (!w->tree)
+		return w->arrival[processor];
 	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1]; i++) {
 		const struct dag_arc *a = &g->in[i];
 		double arrival =
@@ -84,6 +88,32 @@ static double data_ready(const struct placer *w, const struct inputs *in, uint32
 		ready = arrival > ready ? arrival : ready;
 	}
 	return ready;
+}
+
+/* On all processors: by rows of the routing tables. */
+static void gather_all(const struct placer *w, uint32_t task)
+{
+	const struct dag_graph *g = w->p->graph;
+	const struct dag_machine *m = w->p->machine;
+
+	for (uint32_t j = 0; j < m->processors; j++)
+		w->arrival[j] = 0;
+	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1]; i++) {
+		const struct dag_arc *a = &g->in[i];
+		const struct dag_route *row =
+			m->routes + (size_t)w->s->processor[a->task] * m->nodes;
+		double finish = w->s->finish[a->task];
+
+		for (uint32_t j = 0; j < m->processors; j++) {
+			double arrival =
+				finish + (m->tables == 1
+						  ? row[j].startup + a->data * row[j].per_unit
+						  : dag_message_time(w->p, a->data,
+								     w->s->processor[a->task], j));
+
+			w->arrival[j] = arrival > w->arrival[j] ? arrival : w->arrival[j];
+		}
+	}
 }
 
 static void try(const struct placer *w, const struct inputs *in, uint32_t task, uint32_t processor,
@@ -102,7 +132,9 @@ static void try(const struct placer *w, const struct inputs *in, uint32_t task, 
 			if (start + run <= gaps[i].end)
 				c.start = start;
 		}
-	} else {
+	} else if (w->p->same) {
+		/* of equals the one that has been idle for the shortest time; else the first, as
+		 * HEFT has it */
 		c.idle = ready - free;
 	}
 	c.finish = c.cost = c.start + run;
@@ -158,7 +190,7 @@ static void place(struct placer *w, uint32_t task, const struct choice *c)
 		add_gap(w, j, count, w->ready[j], c->start);
 		w->ready[j] = c->finish;
 		update_tree(w, j);
-		return;
+		goto out;
 	}
 	for (i = count - 1; gaps[i].start > c->start; i--)
 		;
@@ -168,6 +200,37 @@ static void place(struct placer *w, uint32_t task, const struct choice *c)
 	w->ngaps[j]--;
 	add_gap(w, j, i, c->finish, gap.end);
 	add_gap(w, j, i, gap.start, c->start);
+out:
+	if (w->ngaps[j])
+		w->last_end[j] = gaps[w->ngaps[j] - 1].end;
+}
+
+/* As try() on all but the last, in one loop each: equal processors with equal links differ only by
+ * when they are free. */
+static void try_equals(const struct placer *w, const struct inputs *in, uint32_t task,
+		       struct choice *best)
+{
+	double ready = in->ready, near = -1, early = DBL_MAX, run = w->p->least[task];
+	uint32_t processors = w->p->processors, j = 0;
+
+	for (uint32_t i = 0; i < processors; i++) {
+		double free = w->ready[i];
+
+		near = free <= ready && free > near ? free : near;
+		early = free < early ? free : early;
+	}
+	if (near >= 0) {
+		while (w->ready[j] != near)
+			j++;
+		try(w, in, task, j, best);
+		return;
+	}
+	while (w->ready[j] != early)
+		j++;
+	try(w, in, task, j, best);
+	for (uint32_t i = 0; i < processors; i++)
+		if (w->ngaps[i] && w->last_end[i] >= ready + run)
+			try(w, in, task, i, best);
 }
 
 static void choose(const struct placer *w, uint32_t task, struct choice *best)
@@ -179,7 +242,15 @@ static void choose(const struct placer *w, uint32_t task, struct choice *best)
 	*best = (struct choice){ .cost = DBL_MAX, .idle = DBL_MAX };
 	if (w->p->machine->full)
 		in = gather(w, task);
+	if (!w->tree && w->p->machine->full && w->p->same && !w->ahead) {
+		if (in.last != DAG_NO_NODE)
+			try(w, &in, task, in.last, best);
+		try_equals(w, &in, task, best);
+		return;
+	}
 	if (!w->tree) {
+		if (!w->p->machine->full)
+			gather_all(w, task);
 		for (uint32_t j = 0; j < w->p->processors; j++)
 			try(w, &in, task, j, best);
 		return;
@@ -245,9 +316,11 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 	w.room = (1u << 18) / p->processors;
 	w.room = w.room < 4 ? 4 : w.room > most ? most : w.room;
 	w.ready = calloc(p->processors, sizeof(*w.ready));
+	w.arrival = malloc(p->processors * sizeof(*w.arrival));
+	w.last_end = malloc(p->processors * sizeof(*w.last_end));
 	w.ngaps = calloc(p->processors, sizeof(*w.ngaps));
 	w.gaps = malloc((size_t)p->processors * w.room * sizeof(*w.gaps));
-	if (!w.ready || !w.ngaps || !w.gaps)
+	if (!w.ready || !w.arrival || !w.last_end || !w.ngaps || !w.gaps)
 		goto out;
 	if ((uint64_t)p->tasks * p->processors > PAIRS_MAX && p->processors > PARTS) {
 		err = make_tree(&w);
@@ -271,6 +344,8 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 	dag_schedule_measure(out);
 out:
 	free(w.ready);
+	free(w.arrival);
+	free(w.last_end);
 	free(w.ngaps);
 	free(w.gaps);
 	free(w.tree);

@@ -33,6 +33,8 @@ struct state {
 	uint32_t usable;
 	uint64_t random;
 	uint32_t changed; /* what finish has been written for, from the first place on */
+	uint32_t *group; /* tasks that change their processor together */
+	bool *marked;
 };
 
 static void free_state(struct state *s)
@@ -47,6 +49,8 @@ static void free_state(struct state *s)
 	free(s->ready);
 	free(s->critical);
 	free(s->before);
+	free(s->group);
+	free(s->marked);
 }
 
 struct begun {
@@ -78,8 +82,10 @@ static int make_state(struct state *s, const struct dag_problem *p, const struct
 	s->ready = malloc(p->processors * sizeof(*s->ready));
 	s->critical = malloc(n * sizeof(*s->critical));
 	s->before = malloc(n * sizeof(*s->before));
+	s->group = malloc(n * sizeof(*s->group));
+	s->marked = calloc(n, sizeof(*s->marked));
 	if (!list || !s->in || !s->order || !s->place || !s->processor || !s->finish || !s->saved ||
-	    !s->ready || !s->critical || !s->before)
+	    !s->ready || !s->critical || !s->before || !s->group || !s->marked)
 		goto failed;
 	if (p->contention && dag_lanes_make(p, &s->lanes))
 		goto failed;
@@ -281,9 +287,9 @@ static void find_critical(struct state *s)
 	s->stale = false;
 }
 
-/* A change of one task: where it was, and where it goes. */
+/* A change: where a task was, and where it goes; with a group, all of it goes to the processor. */
 struct change {
-	uint32_t task, place, to_place, processor, to_processor;
+	uint32_t task, place, to_place, processor, to_processor, group;
 };
 
 static void shift(struct state *s, uint32_t task, uint32_t from, uint32_t to)
@@ -325,6 +331,33 @@ static uint32_t random_place(struct state *s, uint32_t task)
 	return low + eh_random_below(&s->random, high - low + 1);
 }
 
+/* The task with all that hangs on it without a message: its descendants, or its ancestors, on its own
+ * processor. Where messages take long a part of the graph moves as a whole or not at all. */
+static void gather_group(struct state *s, struct change *c, bool descendants)
+{
+	const struct dag_graph *g = s->p->graph;
+	const uint32_t *at = descendants ? g->out_at : g->in_at;
+	const struct dag_arc *arcs = descendants ? g->out : g->in;
+
+	s->group[0] = c->task;
+	s->marked[c->task] = true;
+	c->group = 1;
+	for (uint32_t i = 0; i < c->group; i++) {
+		uint32_t t = s->group[i];
+
+		for (uint32_t a = at[t]; a < at[t + 1]; a++) {
+			uint32_t x = arcs[a].task;
+
+			if (s->marked[x] || s->processor[x] != c->processor)
+				continue;
+			s->marked[x] = true;
+			s->group[c->group++] = x;
+		}
+	}
+	for (uint32_t i = 0; i < c->group; i++)
+		s->marked[s->group[i]] = false;
+}
+
 static bool pick_change(struct state *s, struct change *c)
 {
 	uint32_t kind = eh_random_below(&s->random, 8);
@@ -337,14 +370,23 @@ static bool pick_change(struct state *s, struct change *c)
 		c->task = eh_random_below(&s->random, s->p->tasks);
 	c->place = c->to_place = s->place[c->task];
 	c->processor = c->to_processor = s->processor[c->task];
+	c->group = 0;
 	if (s->follows) {
 		c->to_place = random_place(s, c->task);
 		return c->to_place != c->place;
 	}
-	kind = eh_random_below(&s->random, 4);
+	kind = eh_random_below(&s->random, 8);
+	if (kind < 2) {
+		c->to_processor = random_processor(s, c->task);
+		if (c->to_processor == c->processor)
+			return false;
+		gather_group(s, c, kind);
+		return true;
+	}
+	kind /= 2;
 	if (kind < 3)
 		c->to_processor = random_processor(s, c->task);
-	if (kind > 0)
+	if (kind > 1)
 		c->to_place = random_place(s, c->task);
 	return c->to_place != c->place || c->to_processor != c->processor;
 }
@@ -358,6 +400,24 @@ static void record(const struct state *s, double makespan, struct dag_schedule *
 	}
 	memcpy(best->order, s->order, s->p->tasks * sizeof(*s->order));
 	best->makespan = makespan;
+}
+
+static void set_processors(struct state *s, const struct change *c, uint32_t processor)
+{
+	s->processor[c->task] = processor;
+	for (uint32_t i = 0; i < c->group; i++)
+		s->processor[s->group[i]] = processor;
+}
+
+/* The first place in the list where something is new. */
+static uint32_t first_place(const struct state *s, const struct change *c)
+{
+	uint32_t first = c->place < c->to_place ? c->place : c->to_place;
+
+	for (uint32_t i = 0; i < c->group; i++)
+		if (s->place[s->group[i]] < first)
+			first = s->place[s->group[i]];
+	return first;
 }
 
 static int anneal(struct state *s, const struct dag_bound *bound, const struct dag_search *how,
@@ -395,8 +455,8 @@ static int anneal(struct state *s, const struct dag_bound *bound, const struct d
 		if (!pick_change(s, &c))
 			continue;
 		limit = current - heat * log(((eh_random(&s->random) >> 11) + 1) * 0x1p-53);
-		first = c.place < c.to_place ? c.place : c.to_place;
-		s->processor[c.task] = c.to_processor;
+		first = first_place(s, &c);
+		set_processors(s, &c, c.to_processor);
 		shift(s, c.task, c.place, c.to_place);
 		next = decode(s, first, limit);
 		if (next < 0) {
@@ -417,7 +477,7 @@ static int anneal(struct state *s, const struct dag_bound *bound, const struct d
 		if (processors)
 			memcpy(s->processor, processors, s->p->tasks * sizeof(*processors));
 		else
-			s->processor[c.task] = c.processor;
+			set_processors(s, &c, c.processor);
 	}
 	free(processors);
 	return 0;

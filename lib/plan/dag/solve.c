@@ -16,7 +16,7 @@
 #define AHEAD_PAIRS_MAX ((uint64_t)1 << 18)
 #define SEARCH_TASKS_MAX 5000
 #define SEARCH_PROCESSORS_MAX 4096
-#define REPLAY_MOST 1.05
+#define REPLAY_MOST 1.01
 #define EXACT_NODES_MAX ((uint64_t)1 << 40)
 
 struct solver {
@@ -26,6 +26,7 @@ struct solver {
 	struct dag_plan *plan;
 	struct dag_bound bound;
 	struct dag_schedule other; /* the one that is tried */
+	struct dag_schedule trial, settled; /* with contention: being settled; the best that was */
 	struct dag_lanes *lanes; /* with contention */
 	double *priority, *ahead;
 	uint32_t *order;
@@ -77,28 +78,103 @@ static int try_lists(struct solver *s)
 	return err;
 }
 
+/* Of time about 4 ms up to 40 tasks, 40 ms up to 200, and 20 ms above, as lists take theirs then. A
+ * message that waits costs several times what one costs that does not. */
 static uint64_t default_steps(const struct dag_problem *p)
 {
-	uint64_t size = p->tasks + p->graph->edges, visits = p->tasks <= 40 ? 500000 : 1500000;
-	uint64_t most = p->tasks <= 40 ? 10000 : 40000;
+	uint64_t size = p->tasks + p->graph->edges, visits = 2000000, most = 60000;
 
-	if (p->contention)
-		visits /= 3;
+	if (p->tasks <= 40) {
+		visits = 500000;
+		most = 10000;
+	} else if (p->tasks <= 200 || p->contention) {
+		visits = 5000000;
+	}
 	return visits / size < most ? visits / size : most;
+}
+
+/* The list decoded once more, with the messages. */
+static int decode(struct solver *s, bool adaptive, struct dag_schedule *out,
+		  struct dag_messages *messages)
+{
+	double makespan = dag_lanes_decode(s->lanes, out->order, out->processor, adaptive, NULL,
+					   DBL_MAX, out->finish, messages);
+
+	if (makespan < 0)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < s->p->tasks; t++)
+		out->start[t] = out->finish[t] - dag_run_time(s->p, t, out->processor[t]);
+	out->makespan = makespan;
+	return 0;
+}
+
+/* Takes what was tried when it is the best so far. */
+static void take_trial(struct solver *s, struct dag_messages *messages)
+{
+	struct dag_messages old = s->plan->messages;
+
+	if (s->trial.makespan >= s->settled.makespan)
+		return;
+	dag_schedule_copy(&s->settled, &s->trial);
+	s->plan->messages = *messages;
+	*messages = old;
+}
+
+/* With contention: a plan's order and processors with the messages' ways and times, those without
+ * waiting or others; and what comes of it when links serve who comes first, as real ones do. When
+ * that is more than a little longer the plan could not be kept, and is not taken. */
+static int settle(struct solver *s, const struct dag_schedule *plan)
+{
+	struct dag_messages messages = { 0 }, replayed = { 0 };
+	int err = 0;
+
+	for (int adaptive = 0; adaptive < 2 && !err; adaptive++) {
+		double planned;
+
+		dag_schedule_copy(&s->trial, plan);
+		err = decode(s, adaptive, &s->trial, &messages);
+		if (!err)
+			err = dag_messages_copy(&replayed, &messages);
+		if (err)
+			break;
+		dag_schedule_copy(&s->other, &s->trial);
+		planned = s->trial.makespan;
+		err = dag_replay(s->p, &s->other, &replayed);
+		if (!err && s->other.makespan <= REPLAY_MOST * planned)
+			take_trial(s, &messages);
+		if (!err) {
+			dag_schedule_copy(&s->trial, &s->other);
+			take_trial(s, &replayed);
+		}
+		dag_messages_end(&messages);
+		dag_messages_end(&replayed);
+	}
+	dag_messages_end(&messages);
+	dag_messages_end(&replayed);
+	return err;
 }
 
 static int search(struct solver *s)
 {
-	struct dag_search how = { .seed = s->o->seed, .hot = 0.3, .cold = 0.01 };
+	struct dag_search how = { .seed = s->o->seed, .hot = 0.3 };
 	uint64_t steps = s->o->steps ? s->o->steps : default_steps(s->p);
-	int err;
+	int err = 0;
 
 	if ((s->p->tasks > SEARCH_TASKS_MAX && !s->o->steps) ||
 	    s->p->processors > SEARCH_PROCESSORS_MAX)
 		return 0;
+	if (s->p->contention)
+		err = settle(s, &s->plan->schedule);
+	if (err)
+		return err;
 	how.steps = s->p->silent ? steps : steps / 2 + 1;
+	how.cold = s->p->silent ? 0.01 : 0.1;
 	err = dag_search(s->p, &s->bound, &how, s->watch, &s->plan->schedule);
 	if (err || s->p->silent || is_done(s))
+		return err;
+	if (s->p->contention)
+		err = settle(s, &s->plan->schedule);
+	if (err)
 		return err;
 	/* another start, from where all messages are saved */
 	dag_schedule_alone(s->p, &s->other);
@@ -123,67 +199,16 @@ static int branch(struct solver *s)
 	return err;
 }
 
-/* The list decoded once more, with the messages. */
-static int decode(struct solver *s, bool adaptive, struct dag_schedule *out,
-		  struct dag_messages *messages)
-{
-	double makespan = dag_lanes_decode(s->lanes, out->order, out->processor, adaptive, NULL,
-					   DBL_MAX, out->finish, messages);
-
-	if (makespan < 0)
-		return -ENOMEM;
-	for (uint32_t t = 0; t < s->p->tasks; t++)
-		out->start[t] = out->finish[t] - dag_run_time(s->p, t, out->processor[t]);
-	out->makespan = makespan;
-	return 0;
-}
-
-/* With contention: ways without waiting or such with less, whichever is better for this plan; then
- * what comes of its order when links serve who comes first, as real ones do. That is taken unless
- * it is longer; and if it is much longer, as then the plan could not be kept. */
-static int record_lanes(struct solver *s)
-{
-	struct dag_schedule *best = &s->plan->schedule;
-	struct dag_messages others = { 0 }, swap;
-	double planned;
-	int err;
-
-	dag_schedule_copy(&s->other, best);
-	err = decode(s, true, &s->other, &others);
-	if (!err)
-		err = decode(s, false, best, &s->plan->messages);
-	if (!err && s->other.makespan < best->makespan) {
-		dag_schedule_copy(best, &s->other);
-		swap = s->plan->messages;
-		s->plan->messages = others;
-		others = swap;
-	}
-	dag_messages_end(&others);
-	if (err)
-		return err;
-	planned = best->makespan;
-	dag_schedule_copy(&s->other, best);
-	err = dag_messages_copy(&others, &s->plan->messages);
-	if (!err)
-		err = dag_replay(s->p, &s->other, &others);
-	if (!err && (s->other.makespan <= planned || s->other.makespan > REPLAY_MOST * planned)) {
-		dag_schedule_copy(best, &s->other);
-		swap = s->plan->messages;
-		s->plan->messages = others;
-		others = swap;
-	}
-	dag_messages_end(&others);
-	return err;
-}
-
 /* When what messages wait has made a plan worse than none. */
 static int finish(struct solver *s)
 {
 	struct dag_schedule *best = &s->plan->schedule;
-	int err = s->p->contention ? record_lanes(s) : 0;
+	int err = s->p->contention ? settle(s, best) : 0;
 
 	if (err)
 		return err;
+	if (s->p->contention)
+		dag_schedule_copy(best, &s->settled);
 	dag_schedule_alone(s->p, &s->other);
 	if (s->other.makespan < best->makespan) {
 		dag_schedule_copy(best, &s->other);
@@ -202,6 +227,10 @@ int dag_solve(const struct dag_problem *p, const struct dag_options *options,
 	err = dag_schedule_make(p, &plan->schedule);
 	if (!err)
 		err = dag_schedule_make(p, &s.other);
+	if (!err && p->contention)
+		err = dag_schedule_make(p, &s.trial);
+	if (!err && p->contention)
+		err = dag_schedule_make(p, &s.settled);
 	if (!err)
 		err = dag_bound_make(p, &s.bound);
 	if (!err && p->contention)
@@ -209,6 +238,7 @@ int dag_solve(const struct dag_problem *p, const struct dag_options *options,
 	if (err)
 		goto out;
 	err = -ENOMEM;
+	s.settled.makespan = DBL_MAX;
 	s.priority = malloc(p->tasks * sizeof(*s.priority));
 	s.order = malloc(p->tasks * sizeof(*s.order));
 	if (!s.priority || !s.order)
@@ -227,6 +257,8 @@ int dag_solve(const struct dag_problem *p, const struct dag_options *options,
 out:
 	dag_bound_end(&s.bound);
 	dag_schedule_end(&s.other);
+	dag_schedule_end(&s.trial);
+	dag_schedule_end(&s.settled);
 	dag_lanes_free(s.lanes);
 	free(s.priority);
 	free(s.ahead);
