@@ -136,12 +136,11 @@ static double find_gap(const struct dag_lanes *l, uint32_t link, double time, do
 	return time;
 }
 
+/* An interval may be empty: then no other begins before and ends behind it. */
 static int occupy(struct lane *lane, double start, double end)
 {
 	uint32_t at, last;
 
-	if (start >= end)
-		return 0;
 	at = find(lane, start);
 	/* one that ends where this begins, and one that begins where it ends, become one with it */
 	if (at && lane->busy[at - 1].end == start) {
