@@ -28,6 +28,7 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 
 # Allocations go through the wrappers of a test that has them.
 $(O)/selftests/unit/test_oom: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(O)/selftests/unit/test_dag_oom: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(O)/selftests/unit/test_named: WRAP = -Wl,--wrap=realloc
 
 $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libeh.a
