@@ -9,6 +9,7 @@ static const struct planner *const planners[] = {
 	&assign_planner,
 	&gang_planner,
 	&divide_planner,
+	&dag_planner,
 	NULL,
 };
 

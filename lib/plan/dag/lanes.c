@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes.h"
+
+#define ALL_TRIED_MAX ((uint64_t)1 << 22) /* pairs of task and processor */
+#define FREE_TRIED 8 /* of the first to be free, when not all are tried */
+
+struct interval {
+	double start, end;
+};
+
+struct lane {
+	struct interval *busy; /* by time; ones that touch are one */
+	uint32_t count, room;
+};
+
+struct stay { /* of a message that is tried, not placed */
+	uint32_t link, node;
+	double start, end;
+};
+
+struct input {
+	double ready; /* the end of the arc's first task */
+	uint32_t arc;
+};
+
+struct dag_lanes {
+	const struct dag_problem *p;
+	struct lane *lane;
+	uint32_t links;
+	struct stay *tried;
+	size_t ntried, tried_room;
+	uint32_t *way;
+	double *ready;
+	struct input *inputs; /* of a task, by when they are ready */
+	/* earliest arrivals */
+	double *arrival;
+	uint32_t *via, *heap, *place, count;
+};
+
+void dag_lanes_free(struct dag_lanes *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; l->lane && i < l->links; i++)
+		free(l->lane[i].busy);
+	free(l->lane);
+	free(l->tried);
+	free(l->way);
+	free(l->ready);
+	free(l->inputs);
+	free(l->arrival);
+	free(l->via);
+	free(l->heap);
+	free(l->place);
+	free(l);
+}
+
+int dag_lanes_make(const struct dag_problem *p, struct dag_lanes **out)
+{
+	struct dag_lanes *l = calloc(1, sizeof(*l));
+	uint32_t nodes = p->machine->nodes, most = 1;
+
+	if (!l)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < p->tasks; t++)
+		if (p->graph->in_at[t + 1] - p->graph->in_at[t] > most)
+			most = p->graph->in_at[t + 1] - p->graph->in_at[t];
+	l->p = p;
+	l->links = dag_machine_links(p->machine);
+	l->lane = calloc(l->links + 1, sizeof(*l->lane));
+	l->way = malloc(nodes * sizeof(*l->way));
+	l->ready = malloc(p->processors * sizeof(*l->ready));
+	l->inputs = malloc(most * sizeof(*l->inputs));
+	l->arrival = malloc(nodes * sizeof(*l->arrival));
+	l->via = malloc(nodes * sizeof(*l->via));
+	l->heap = malloc(nodes * sizeof(*l->heap));
+	l->place = malloc(nodes * sizeof(*l->place));
+	if (!l->lane || !l->way || !l->ready || !l->inputs || !l->arrival || !l->via || !l->heap ||
+	    !l->place) {
+		dag_lanes_free(l);
+		return -ENOMEM;
+	}
+	*out = l;
+	return 0;
+}
+
+static void clear(struct dag_lanes *l)
+{
+	for (uint32_t i = 0; i < l->links; i++)
+		l->lane[i].count = 0;
+	memset(l->ready, 0, l->p->processors * sizeof(*l->ready));
+}
+
+/* The first interval that ends behind `time`. */
+static uint32_t find(const struct lane *lane, double time)
+{
+	uint32_t low = 0, high = lane->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (lane->busy[middle].end > time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* When a message that is there at `time` can have the link for so long. One that takes no time waits
+ * for its turn too. */
+static double find_gap(const struct dag_lanes *l, uint32_t link, double time, double length)
+{
+	const struct lane *lane = &l->lane[link];
+	bool moved;
+
+	do {
+		for (uint32_t i = find(lane, time);
+		     i < lane->count && lane->busy[i].start < time + length; i++)
+			time = lane->busy[i].end;
+		moved = false;
+		for (size_t i = 0; i < l->ntried; i++) {
+			const struct stay *s = &l->tried[i];
+
+			if (s->link == link && s->start < time + length && s->end > time) {
+				time = s->end;
+				moved = true;
+			}
+		}
+	} while (moved);
+	return time;
+}
+
+/* An interval may be empty: then no other begins before and ends behind it. */
+static int occupy(struct lane *lane, double start, double end)
+{
+	uint32_t at, last;
+
+	at = find(lane, start);
+	/* one that ends where this begins, and one that begins where it ends, become one with it */
+	if (at && lane->busy[at - 1].end == start) {
+		at--;
+		start = lane->busy[at].start;
+	}
+	for (last = at; last < lane->count && lane->busy[last].start <= end; last++)
+		end = lane->busy[last].end > end ? lane->busy[last].end : end;
+	if (last == at && lane->count == lane->room) {
+		uint32_t room = lane->room ? 2 * lane->room : 8;
+		struct interval *more = realloc(lane->busy, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		lane->busy = more;
+		lane->room = room;
+	}
+	memmove(lane->busy + at + 1, lane->busy + last, (lane->count - last) * sizeof(*lane->busy));
+	lane->count = lane->count - last + at + 1;
+	lane->busy[at] = (struct interval){ start, end };
+	return 0;
+}
+
+static double link_time(const struct dag_lanes *l, uint32_t link, double data)
+{
+	const struct dag_machine *m = l->p->machine;
+
+	if (m->full)
+		return data / m->rate + m->link_startup;
+	return data / m->links[link].rate + m->links[link].startup;
+}
+
+static int add_stay(struct dag_lanes *l, struct stay stay)
+{
+	if (l->ntried == l->tried_room) {
+		size_t room = l->tried_room ? 2 * l->tried_room : 64;
+		struct stay *more = realloc(l->tried, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		l->tried = more;
+		l->tried_room = room;
+	}
+	l->tried[l->ntried++] = stay;
+	return 0;
+}
+
+/* Adds the stays of the way without waiting. Arrival, or -1. */
+static double try_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, double time)
+{
+	uint32_t hops = dag_machine_way(l->p->machine, from, to, data, l->way), at = from;
+
+	for (uint32_t i = 0; i < hops; i++) {
+		uint32_t link = dag_machine_link_number(l->p->machine, at, l->way[i]);
+		double length = link_time(l, link, data);
+		struct stay stay = { link, l->way[i], find_gap(l, link, time, length), 0 };
+
+		time = stay.end = stay.start + length;
+		if (add_stay(l, stay))
+			return -1;
+		at = l->way[i];
+	}
+	return time;
+}
+
+static void rise(struct dag_lanes *l, uint32_t at)
+{
+	uint32_t node = l->heap[at];
+
+	for (; at && l->arrival[node] < l->arrival[l->heap[(at - 1) / 2]]; at = (at - 1) / 2) {
+		l->heap[at] = l->heap[(at - 1) / 2];
+		l->place[l->heap[at]] = at;
+	}
+	l->heap[at] = node;
+	l->place[node] = at;
+}
+
+static uint32_t take(struct dag_lanes *l)
+{
+	uint32_t first = l->heap[0], node = l->heap[--l->count], at = 0, child;
+
+	while ((child = 2 * at + 1) < l->count) {
+		if (child + 1 < l->count &&
+		    l->arrival[l->heap[child + 1]] < l->arrival[l->heap[child]])
+			child++;
+		if (l->arrival[l->heap[child]] >= l->arrival[node])
+			break;
+		l->heap[at] = l->heap[child];
+		l->place[l->heap[at]] = at;
+		at = child;
+	}
+	l->heap[at] = node;
+	l->place[node] = at;
+	l->place[first] = DAG_NO_NODE;
+	return first;
+}
+
+/* Dijkstra with waiting: who is earlier at a node is not later behind any of its links. Finds a
+ * way that arrives before `known`. */
+static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, double time,
+		       double known)
+{
+	const struct dag_machine *m = l->p->machine;
+
+	for (uint32_t i = 0; i < m->nodes; i++) {
+		l->arrival[i] = known;
+		l->place[i] = DAG_NO_NODE;
+	}
+	l->arrival[from] = time;
+	l->heap[0] = from;
+	l->place[from] = 0;
+	l->count = 1;
+	while (l->count) {
+		uint32_t node = take(l);
+
+		if (node == to)
+			return true;
+		for (uint32_t i = m->link_at[node]; i < m->link_at[node + 1]; i++) {
+			uint32_t next = m->links[i].to;
+			double length = link_time(l, i, data), then;
+
+			if (l->arrival[node] + length >= l->arrival[next])
+				continue;
+			then = find_gap(l, i, l->arrival[node], length) + length;
+			if (then >= l->arrival[next])
+				continue;
+			l->arrival[next] = then;
+			l->via[next] = node;
+			if (l->place[next] == DAG_NO_NODE) {
+				l->place[next] = l->count;
+				l->heap[l->count++] = next;
+			}
+			rise(l, l->place[next]);
+		}
+	}
+	return false;
+}
+
+/* Stays on the way that search_way() found, in the place of those from `first` on. */
+static int take_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, size_t first)
+{
+	uint32_t hops = 0, at = from;
+	int err = 0;
+
+	for (uint32_t node = to; node != from; node = l->via[node])
+		l->way[hops++] = node;
+	l->ntried = first;
+	while (hops-- > 0 && !err) {
+		uint32_t node = l->way[hops];
+		uint32_t link = dag_machine_link_number(l->p->machine, at, node);
+		/* as the search found it */
+		double start = find_gap(l, link, l->arrival[at], link_time(l, link, data));
+
+		err = add_stay(l, (struct stay){ link, node, start, l->arrival[node] });
+		at = node;
+	}
+	return err;
+}
+
+static int by_ready(const void *a, const void *b)
+{
+	const struct input *x = a, *y = b;
+
+	if (x->ready != y->ready)
+		return x->ready < y->ready ? -1 : 1;
+	return x->arc < y->arc ? -1 : x->arc > y->arc;
+}
+
+/* Who is ready first is sent first. */
+static uint32_t sort_inputs(struct dag_lanes *l, uint32_t task, const double *finish)
+{
+	const struct dag_graph *g = l->p->graph;
+	uint32_t first = g->in_at[task], count = g->in_at[task + 1] - first;
+
+	for (uint32_t i = 0; i < count; i++)
+		l->inputs[i] = (struct input){ finish[g->in[first + i].task], first + i };
+	if (count > 1)
+		qsort(l->inputs, count, sizeof(*l->inputs), by_ready);
+	return count;
+}
+
+/* When all of a task's data are on a processor; the stays of their messages are tried. -1 */
+static double gather(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
+		     const uint32_t *where, const double *finish, bool adaptive)
+{
+	const struct dag_graph *g = l->p->graph;
+	double ready = 0;
+
+	l->ntried = 0;
+	for (uint32_t i = 0; i < inputs; i++) {
+		const struct dag_arc *a = &g->in[l->inputs[i].arc];
+		uint32_t from = where[a->task];
+		double time = finish[a->task], arrival = time;
+		size_t first = l->ntried;
+
+		if (from != processor) {
+			arrival = try_way(l, from, processor, a->data, time);
+			if (arrival < 0)
+				return -1;
+		}
+		if (adaptive && from != processor && !l->p->machine->full &&
+		    arrival > time + dag_message_time(l->p, a->data, from, processor)) {
+			/* its own stays are no obstacle to another way */
+			l->ntried = first;
+			if (search_way(l, from, processor, a->data, time, arrival)) {
+				arrival = l->arrival[processor];
+				if (take_way(l, from, processor, a->data, first))
+					return -1;
+			} else if (try_way(l, from, processor, a->data, time) < 0) {
+				return -1;
+			}
+		}
+		ready = arrival > ready ? arrival : ready;
+	}
+	return ready;
+}
+
+/* What was tried becomes so. */
+static int commit(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
+		  const uint32_t *where, struct dag_messages *messages)
+{
+	const struct dag_graph *g = l->p->graph;
+	size_t at = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < l->ntried && !err; i++)
+		err = occupy(&l->lane[l->tried[i].link], l->tried[i].start, l->tried[i].end);
+	for (uint32_t i = 0; messages && i < inputs && !err; i++) {
+		const struct dag_arc *a = &g->in[l->inputs[i].arc];
+
+		if (where[a->task] == processor)
+			continue;
+		err = dag_messages_add(messages, a->task, task);
+		while (!err) {
+			const struct stay *s = &l->tried[at++];
+
+			err = dag_messages_hop(messages, s->node, s->start, s->end);
+			if (s->node == processor)
+				break;
+		}
+	}
+	return err;
+}
+
+double dag_lanes_decode(struct dag_lanes *l, const uint32_t *order, const uint32_t *processor,
+			bool adaptive, const double *tail, double limit, double *finish,
+			struct dag_messages *messages)
+{
+	double makespan = 0;
+
+	clear(l);
+	for (uint32_t i = 0; i < l->p->tasks; i++) {
+		uint32_t t = order[i], j = processor[t], inputs = sort_inputs(l, t, finish);
+		double start = gather(l, t, j, inputs, processor, finish, adaptive);
+
+		if (start < 0 || commit(l, t, j, inputs, processor, messages))
+			return -1;
+		start = start > l->ready[j] ? start : l->ready[j];
+		finish[t] = l->ready[j] = start + dag_run_time(l->p, t, j);
+		if (finish[t] + (tail ? tail[t] : 0) > limit)
+			return DBL_MAX;
+		makespan = finish[t] > makespan ? finish[t] : makespan;
+	}
+	return makespan;
+}
+
+/* Whether a processor is worth trying when not all are: one of a predecessor, or one of the first
+ * to be free, which are those below `free`. */
+static bool worth(const struct dag_lanes *l, uint32_t task, const uint32_t *where, uint32_t j,
+		  double free)
+{
+	const struct dag_graph *g = l->p->graph;
+
+	if (l->ready[j] <= free)
+		return true;
+	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1] && i < g->in_at[task] + 16; i++)
+		if (where[g->in[i].task] == j)
+			return true;
+	return false;
+}
+
+/* The FREE_TRIED-th smallest end. */
+static double first_free(const struct dag_lanes *l)
+{
+	double least[FREE_TRIED];
+	uint32_t count = 0;
+
+	for (uint32_t j = 0; j < l->p->processors; j++) {
+		double end = l->ready[j];
+		uint32_t k = count;
+
+		if (count == FREE_TRIED && end >= least[--k])
+			continue;
+		for (; k && least[k - 1] > end; k--)
+			least[k] = least[k - 1];
+		least[k] = end;
+		count += count < FREE_TRIED;
+	}
+	return least[count - 1];
+}
+
+int dag_lanes_list(struct dag_lanes *l, const uint32_t *order, struct plan_watch *watch,
+		   struct dag_schedule *out)
+{
+	const struct dag_problem *p = l->p;
+	bool all = (uint64_t)p->tasks * p->processors <= ALL_TRIED_MAX ||
+		   p->processors <= 2 * FREE_TRIED;
+
+	clear(l);
+	for (uint32_t i = 0; i < p->tasks; i++) {
+		uint32_t t = order[i], inputs = sort_inputs(l, t, out->finish), best = 0;
+		double least = DBL_MAX, free = all ? DBL_MAX : first_free(l), start;
+
+		if (i % 256 == 255) {
+			plan_watch_progress(watch, "placing", i, p->tasks);
+			if (plan_watch_over(watch))
+				return -ECANCELED;
+		}
+		for (uint32_t j = 0; j < p->processors; j++) {
+			double run = dag_run_time(p, t, j);
+
+			if (l->ready[j] + run >= least || !worth(l, t, out->processor, j, free))
+				continue;
+			start = gather(l, t, j, inputs, out->processor, out->finish, false);
+			if (start < 0)
+				return -ENOMEM;
+			start = start > l->ready[j] ? start : l->ready[j];
+			if (start + run < least) {
+				least = start + run;
+				best = j;
+			}
+		}
+		start = gather(l, t, best, inputs, out->processor, out->finish, true);
+		if (start < 0 || commit(l, t, best, inputs, out->processor, NULL))
+			return -ENOMEM;
+		out->processor[t] = best;
+		out->start[t] = start > l->ready[best] ? start : l->ready[best];
+		out->finish[t] = l->ready[best] = out->start[t] + dag_run_time(p, t, best);
+	}
+	memcpy(out->order, order, p->tasks * sizeof(*order));
+	dag_schedule_measure(out);
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file number.h  Numbers of text formats: plain decimals, in any locale. */
+#ifndef PLAN_DAG_NUMBER_H
+#define PLAN_DAG_NUMBER_H
+
+#include <stddef.h>
+
+/** Reads a decimal from 0 to `most` with an optional exponent that begins at `text` and ends before
+ *  `end`. Behind its last character, or NULL: none is there, or it is not in this range. */
+const char *plan_number(const char *text, const char *end, double most, double *out);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+
+#include "order.h"
+
+/* The longest way to the end, the task's own time included; messages count `part`. */
+static void levels(const struct dag_problem *p, double part, double *out)
+{
+	const struct dag_graph *g = p->graph;
+
+	for (uint32_t t = p->tasks; t-- > 0;) {
+		double longest = 0;
+
+		for (uint32_t i = g->out_at[t]; i < g->out_at[t + 1]; i++) {
+			const struct dag_arc *a = &g->out[i];
+			double way =
+				out[a->task] + part * (p->mean_startup + a->data * p->mean_unit);
+
+			longest = way > longest ? way : longest;
+		}
+		out[t] = longest + p->mean[t];
+	}
+}
+
+void dag_priorities(const struct dag_problem *p, const struct dag_bound *b,
+		    enum dag_priority priority, double *out)
+{
+	switch (priority) {
+	case DAG_STATIC_LEVEL:
+		levels(p, 0, out);
+		break;
+	case DAG_TAIL:
+		for (uint32_t t = 0; t < p->tasks; t++)
+			out[t] = b->tail[t] + p->least[t];
+		break;
+	case DAG_LATEST:
+		levels(p, 0.5, out);
+		break;
+	case DAG_BOTH_LEVELS:
+		levels(p, 1, out);
+		/* the way to the end decides between tasks of one way */
+		for (uint32_t t = 0; t < p->tasks; t++)
+			out[t] = b->head[t] + 1.001 * out[t];
+		break;
+	default:
+		levels(p, 1, out);
+	}
+}
+
+struct heap {
+	uint32_t *task, count;
+	const double *priority;
+};
+
+static bool sooner(const struct heap *h, uint32_t a, uint32_t b)
+{
+	return h->priority[a] > h->priority[b] || (h->priority[a] == h->priority[b] && a < b);
+}
+
+static void put(struct heap *h, uint32_t task)
+{
+	uint32_t at = h->count++;
+
+	for (; at && sooner(h, task, h->task[(at - 1) / 2]); at = (at - 1) / 2)
+		h->task[at] = h->task[(at - 1) / 2];
+	h->task[at] = task;
+}
+
+static uint32_t take(struct heap *h)
+{
+	uint32_t first = h->task[0], task = h->task[--h->count], at = 0, child;
+
+	while ((child = 2 * at + 1) < h->count) {
+		if (child + 1 < h->count && sooner(h, h->task[child + 1], h->task[child]))
+			child++;
+		if (!sooner(h, h->task[child], task))
+			break;
+		h->task[at] = h->task[child];
+		at = child;
+	}
+	h->task[at] = task;
+	return first;
+}
+
+int dag_order(const struct dag_problem *p, const double *priority, uint32_t *out)
+{
+	const struct dag_graph *g = p->graph;
+	struct heap h = { .task = malloc(p->tasks * sizeof(*h.task)), .priority = priority };
+	uint32_t *left = malloc(p->tasks * sizeof(*left)), count = 0;
+	int err = h.task && left ? 0 : -ENOMEM;
+
+	if (err)
+		goto out;
+	for (uint32_t t = 0; t < p->tasks; t++) {
+		left[t] = g->in_at[t + 1] - g->in_at[t];
+		if (!left[t])
+			put(&h, t);
+	}
+	while (h.count) {
+		uint32_t t = take(&h);
+
+		out[count++] = t;
+		for (uint32_t i = g->out_at[t]; i < g->out_at[t + 1]; i++)
+			if (!--left[g->out[i].task])
+				put(&h, g->out[i].task);
+	}
+out:
+	free(h.task);
+	free(left);
+	return err;
+}

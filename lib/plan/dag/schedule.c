@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schedule.h"
+
+int dag_schedule_make(const struct dag_problem *p, struct dag_schedule *s)
+{
+	*s = (struct dag_schedule){ .tasks = p->tasks,
+				    .processor = calloc(p->tasks, sizeof(*s->processor)),
+				    .start = calloc(p->tasks, sizeof(*s->start)),
+				    .finish = calloc(p->tasks, sizeof(*s->finish)),
+				    .order = calloc(p->tasks, sizeof(*s->order)) };
+	return s->processor && s->start && s->finish && s->order ? 0 : -ENOMEM;
+}
+
+void dag_schedule_end(struct dag_schedule *s)
+{
+	free(s->processor);
+	free(s->start);
+	free(s->finish);
+	free(s->order);
+}
+
+void dag_schedule_copy(struct dag_schedule *to, const struct dag_schedule *from)
+{
+	memcpy(to->processor, from->processor, from->tasks * sizeof(*to->processor));
+	memcpy(to->start, from->start, from->tasks * sizeof(*to->start));
+	memcpy(to->finish, from->finish, from->tasks * sizeof(*to->finish));
+	memcpy(to->order, from->order, from->tasks * sizeof(*to->order));
+	to->makespan = from->makespan;
+}
+
+void dag_schedule_measure(struct dag_schedule *s)
+{
+	s->makespan = 0;
+	for (uint32_t t = 0; t < s->tasks; t++)
+		if (s->finish[t] > s->makespan)
+			s->makespan = s->finish[t];
+}
+
+void dag_schedule_alone(const struct dag_problem *p, struct dag_schedule *s)
+{
+	double now = 0, all;
+	uint32_t processor = dag_problem_fastest(p, &all);
+
+	for (uint32_t t = 0; t < p->tasks; t++) {
+		s->order[t] = t;
+		s->processor[t] = processor;
+		s->start[t] = now;
+		now += dag_run_time(p, t, processor);
+		s->finish[t] = now;
+	}
+	s->makespan = now;
+}
+
+void dag_messages_end(struct dag_messages *m)
+{
+	free(m->list);
+	free(m->hops);
+	*m = (struct dag_messages){ 0 };
+}
+
+int dag_messages_copy(struct dag_messages *to, const struct dag_messages *from)
+{
+	to->list = malloc((from->count + 1) * sizeof(*to->list));
+	to->hops = malloc((from->nhops + 1) * sizeof(*to->hops));
+	if (!to->list || !to->hops)
+		return -ENOMEM;
+	if (from->count)
+		memcpy(to->list, from->list, from->count * sizeof(*to->list));
+	if (from->nhops)
+		memcpy(to->hops, from->hops, from->nhops * sizeof(*to->hops));
+	to->count = to->room = from->count;
+	to->nhops = to->hops_room = from->nhops;
+	return 0;
+}
+
+int dag_messages_add(struct dag_messages *m, uint32_t from, uint32_t to)
+{
+	if (m->count == m->room) {
+		size_t room = m->room ? 2 * m->room : 64;
+		struct dag_message *more = realloc(m->list, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		m->list = more;
+		m->room = room;
+	}
+	m->list[m->count++] = (struct dag_message){ from, to, m->nhops, 0 };
+	return 0;
+}
+
+int dag_messages_hop(struct dag_messages *m, uint32_t node, double start, double finish)
+{
+	if (m->nhops == m->hops_room) {
+		size_t room = m->hops_room ? 2 * m->hops_room : 64;
+		struct dag_hop *more = realloc(m->hops, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		m->hops = more;
+		m->hops_room = room;
+	}
+	m->hops[m->nhops++] = (struct dag_hop){ node, start, finish };
+	m->list[m->count - 1].hops++;
+	return 0;
+}
+
+int dag_messages_make(const struct dag_problem *p, const struct dag_schedule *s,
+		      struct dag_messages *m)
+{
+	const struct dag_graph *g = p->graph;
+	uint32_t *way = malloc(p->machine->nodes * sizeof(*way));
+	int err = way ? 0 : -ENOMEM;
+
+	for (uint32_t t = 0; t < p->tasks && !err; t++) {
+		for (uint32_t i = g->out_at[t]; i < g->out_at[t + 1] && !err; i++) {
+			uint32_t at = s->processor[t], to = s->processor[g->out[i].task], hops;
+			double now = s->finish[t];
+
+			if (at == to)
+				continue;
+			err = dag_messages_add(m, t, g->out[i].task);
+			hops = dag_machine_way(p->machine, at, to, g->out[i].data, way);
+			for (uint32_t h = 0; h < hops && !err; h++) {
+				struct dag_link buffer;
+				const struct dag_link *link =
+					dag_machine_link(p->machine, at, way[h], &buffer);
+				double then = now + g->out[i].data / link->rate + link->startup;
+
+				err = dag_messages_hop(m, way[h], now, then);
+				now = then;
+				at = way[h];
+			}
+		}
+	}
+	free(way);
+	return err;
+}

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eh/rule.h"
+#include "lanes.h"
+#include "search.h"
+
+#define FREE_PROCESSORS_MAX 64
+#define STEPS_TILL_WATCH 64
+
+struct input {
+	uint32_t task;
+	double cost; /* of the message, when all links are alike */
+	double data;
+};
+
+struct state {
+	const struct dag_problem *p;
+	const double *tail;
+	struct dag_lanes *lanes; /* with contention */
+	struct input *in;
+	uint32_t *order, *place, *processor; /* place: of each task in the order */
+	double *finish, *saved;
+	double *ready; /* of processors, while decoding */
+	uint32_t *critical, ncritical, *before;
+	bool stale; /* critical is of an older plan */
+	bool follows; /* processors follow from the order: no messages, equal processors */
+	bool adaptive;
+	uint32_t usable;
+	uint64_t random;
+	uint32_t changed; /* what finish has been written for, from the first place on */
+	uint32_t *group; /* tasks that change their processor together */
+	bool *marked;
+};
+
+static void free_state(struct state *s)
+{
+	dag_lanes_free(s->lanes);
+	free(s->in);
+	free(s->order);
+	free(s->place);
+	free(s->processor);
+	free(s->finish);
+	free(s->saved);
+	free(s->ready);
+	free(s->critical);
+	free(s->before);
+	free(s->group);
+	free(s->marked);
+}
+
+struct begun {
+	double start;
+	uint32_t task;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct begun *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static int make_state(struct state *s, const struct dag_problem *p, const struct dag_schedule *from)
+{
+	const struct dag_graph *g = p->graph;
+	uint32_t n = p->tasks;
+	struct begun *list = malloc(n * sizeof(*list));
+
+	s->in = malloc((g->edges + 1) * sizeof(*s->in));
+	s->order = malloc(n * sizeof(*s->order));
+	s->place = malloc(n * sizeof(*s->place));
+	s->processor = malloc(n * sizeof(*s->processor));
+	s->finish = malloc(n * sizeof(*s->finish));
+	s->saved = malloc(n * sizeof(*s->saved));
+	s->ready = malloc(p->processors * sizeof(*s->ready));
+	s->critical = malloc(n * sizeof(*s->critical));
+	s->before = malloc(n * sizeof(*s->before));
+	s->group = malloc(n * sizeof(*s->group));
+	s->marked = calloc(n, sizeof(*s->marked));
+	if (!list || !s->in || !s->order || !s->place || !s->processor || !s->finish || !s->saved ||
+	    !s->ready || !s->critical || !s->before || !s->group || !s->marked)
+		goto failed;
+	if (p->contention && dag_lanes_make(p, &s->lanes))
+		goto failed;
+	for (uint32_t e = 0; e < g->edges; e++)
+		s->in[e] = (struct input){ g->in[e].task,
+					   p->machine->full ? g->in[e].data / p->machine->rate +
+								      p->machine->link_startup
+							    : 0,
+					   g->in[e].data };
+	for (uint32_t t = 0; t < n; t++) {
+		list[t] = (struct begun){ from->start[t], t };
+		s->processor[t] = from->processor[t];
+	}
+	qsort(list, n, sizeof(*list), by_start);
+	for (uint32_t i = 0; i < n; i++) {
+		s->order[i] = p->contention ? from->order[i] : list[i].task;
+		s->place[s->order[i]] = i;
+	}
+	free(list);
+	return 0;
+
+failed:
+	free(list);
+	return -ENOMEM;
+}
+
+/* Equal processors, no messages: each task goes where the shortest idle time is left before it. */
+static double decode_follows(struct state *s, uint32_t first, double limit)
+{
+	const struct dag_graph *g = s->p->graph;
+	uint32_t usable = s->usable;
+	double makespan = 0;
+
+	memset(s->ready, 0, usable * sizeof(*s->ready));
+	for (uint32_t i = 0; i < first; i++) {
+		uint32_t t = s->order[i];
+
+		s->ready[s->processor[t]] = s->finish[t];
+		makespan = s->finish[t] > makespan ? s->finish[t] : makespan;
+	}
+	s->changed = first;
+	for (uint32_t i = first; i < s->p->tasks; i++) {
+		uint32_t t = s->order[i], early = 0, near = UINT32_MAX;
+		double start = 0, finish;
+
+		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
+			double end = s->finish[s->in[a].task];
+
+			start = end > start ? end : start;
+		}
+		for (uint32_t j = 0; j < usable; j++) {
+			if (s->ready[j] <= start) {
+				if (near == UINT32_MAX || s->ready[j] > s->ready[near])
+					near = j;
+			} else if (s->ready[j] < s->ready[early]) {
+				early = j;
+			}
+		}
+		if (near == UINT32_MAX) {
+			near = early;
+			start = s->ready[near];
+		}
+		finish = start + s->p->least[t];
+		s->saved[s->changed++] = s->finish[t];
+		s->finish[t] = finish;
+		s->processor[t] = near;
+		if (finish + s->tail[t] > limit)
+			return DBL_MAX;
+		s->ready[near] = finish;
+		makespan = finish > makespan ? finish : makespan;
+	}
+	return makespan;
+}
+
+static double decode_assigned(struct state *s, uint32_t first, double limit)
+{
+	const struct dag_problem *p = s->p;
+	const struct dag_graph *g = p->graph;
+	bool full = p->machine->full;
+	double makespan = 0;
+
+	memset(s->ready, 0, p->processors * sizeof(*s->ready));
+	for (uint32_t i = 0; i < first; i++) {
+		uint32_t t = s->order[i];
+
+		s->ready[s->processor[t]] = s->finish[t];
+		makespan = s->finish[t] > makespan ? s->finish[t] : makespan;
+	}
+	s->changed = first;
+	for (uint32_t i = first; i < p->tasks; i++) {
+		uint32_t t = s->order[i], j = s->processor[t];
+		double start = s->ready[j], finish;
+
+		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
+			const struct input *in = &s->in[a];
+			double end = s->finish[in->task];
+
+			if (s->processor[in->task] != j)
+				end += full ? in->cost
+					    : dag_message_time(p, in->data, s->processor[in->task],
+							       j);
+			start = end > start ? end : start;
+		}
+		finish = start + dag_run_time(p, t, j);
+		s->saved[s->changed++] = s->finish[t];
+		s->finish[t] = finish;
+		if (finish + s->tail[t] > limit)
+			return DBL_MAX;
+		s->ready[j] = finish;
+		makespan = finish > makespan ? finish : makespan;
+	}
+	return makespan;
+}
+
+/* Messages of all tasks meet on the links, so all are decoded. -1: no memory. */
+static double decode_lanes(struct state *s, double limit)
+{
+	memcpy(s->saved, s->finish, s->p->tasks * sizeof(*s->saved));
+	return dag_lanes_decode(s->lanes, s->order, s->processor, s->adaptive, s->tail, limit,
+				s->finish, NULL);
+}
+
+static double decode(struct state *s, uint32_t first, double limit)
+{
+	if (s->lanes)
+		return decode_lanes(s, limit);
+	return s->follows ? decode_follows(s, first, limit) : decode_assigned(s, first, limit);
+}
+
+/* The old ends, for the order that was decoded. */
+static void restore(struct state *s, uint32_t first)
+{
+	if (s->lanes)
+		memcpy(s->finish, s->saved, s->p->tasks * sizeof(*s->saved));
+	else
+		for (uint32_t i = first; i < s->changed; i++)
+			s->finish[s->order[i]] = s->saved[i];
+}
+
+/* Backwards from the task that ends last: what each had to wait for. */
+static void find_critical(struct state *s)
+{
+	const struct dag_problem *p = s->p;
+	const struct dag_graph *g = p->graph;
+	uint32_t *last = s->critical, t = s->order[0];
+	double eps;
+
+	/* the place of the last task of each processor, in ready for want of another array */
+	for (uint32_t j = 0; j < p->processors; j++)
+		s->ready[j] = -1;
+	for (uint32_t i = 0; i < p->tasks; i++) {
+		uint32_t x = s->order[i], j = s->processor[x];
+
+		s->before[x] = s->ready[j] < 0 ? UINT32_MAX : (uint32_t)s->ready[j];
+		s->ready[j] = x;
+		if (s->finish[x] > s->finish[t])
+			t = x;
+	}
+	eps = 1e-9 * s->finish[t];
+	s->ncritical = 0;
+	for (;;) {
+		double start = s->finish[t] - dag_run_time(p, t, s->processor[t]) - eps;
+		uint32_t before = s->before[t], next = UINT32_MAX, ties = 0;
+
+		last[s->ncritical++] = t;
+		if (start <= 0)
+			break;
+		if (before != UINT32_MAX && s->finish[before] >= start) {
+			next = before;
+			ties = 1;
+		}
+		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
+			uint32_t x = s->in[a].task;
+			double end = s->finish[x];
+
+			if (s->processor[x] != s->processor[t])
+				end += p->machine->full
+					       ? s->in[a].cost
+					       : dag_message_time(p, s->in[a].data, s->processor[x],
+								  s->processor[t]);
+			if (end >= start && !eh_random_below(&s->random, ++ties))
+				next = x;
+		}
+		/* With contention it may be a message that waited for others; the one that could
+		 * have come last is followed. */
+		if (next == UINT32_MAX) {
+			double latest = -1;
+
+			for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++)
+				if (s->finish[s->in[a].task] > latest) {
+					latest = s->finish[s->in[a].task];
+					next = s->in[a].task;
+				}
+			if (next == UINT32_MAX)
+				break;
+		}
+		t = next;
+	}
+	s->stale = false;
+}
+
+/* A change: where a task was, and where it goes; with a group, all of it goes to the processor. */
+struct change {
+	uint32_t task, place, to_place, processor, to_processor, group;
+};
+
+static void shift(struct state *s, uint32_t task, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		s->place[s->order[i] = s->order[i + 1]] = i;
+	for (uint32_t i = from; i > to; i--)
+		s->place[s->order[i] = s->order[i - 1]] = i;
+	s->order[to] = task;
+	s->place[task] = to;
+}
+
+static uint32_t random_processor(struct state *s, uint32_t task)
+{
+	const struct dag_graph *g = s->p->graph;
+	uint32_t in = g->in_at[task + 1] - g->in_at[task];
+	uint32_t out = g->out_at[task + 1] - g->out_at[task];
+	uint32_t pick = eh_random_below(&s->random, 4);
+
+	if (pick == 0 && in)
+		return s->processor[s->in[g->in_at[task] + eh_random_below(&s->random, in)].task];
+	if (pick == 1 && out)
+		return s->processor[g->out[g->out_at[task] + eh_random_below(&s->random, out)]
+					    .task];
+	return eh_random_below(&s->random, s->usable);
+}
+
+static uint32_t random_place(struct state *s, uint32_t task)
+{
+	const struct dag_graph *g = s->p->graph;
+	uint32_t low = 0, high = s->p->tasks - 1;
+
+	for (uint32_t a = g->in_at[task]; a < g->in_at[task + 1]; a++)
+		if (s->place[s->in[a].task] + 1 > low)
+			low = s->place[s->in[a].task] + 1;
+	for (uint32_t a = g->out_at[task]; a < g->out_at[task + 1]; a++)
+		if (s->place[g->out[a].task] - 1 < high)
+			high = s->place[g->out[a].task] - 1;
+	return low + eh_random_below(&s->random, high - low + 1);
+}
+
+/* The task with all that hangs on it without a message: its descendants, or its ancestors, on its own
+ * processor. Where messages take long a part of the graph moves as a whole or not at all. */
+static void gather_group(struct state *s, struct change *c, bool descendants)
+{
+	const struct dag_graph *g = s->p->graph;
+	const uint32_t *at = descendants ? g->out_at : g->in_at;
+	const struct dag_arc *arcs = descendants ? g->out : g->in;
+
+	s->group[0] = c->task;
+	s->marked[c->task] = true;
+	c->group = 1;
+	for (uint32_t i = 0; i < c->group; i++) {
+		uint32_t t = s->group[i];
+
+		for (uint32_t a = at[t]; a < at[t + 1]; a++) {
+			uint32_t x = arcs[a].task;
+
+			if (s->marked[x] || s->processor[x] != c->processor)
+				continue;
+			s->marked[x] = true;
+			s->group[c->group++] = x;
+		}
+	}
+	for (uint32_t i = 0; i < c->group; i++)
+		s->marked[s->group[i]] = false;
+}
+
+static bool pick_change(struct state *s, struct change *c)
+{
+	uint32_t kind = eh_random_below(&s->random, 8);
+
+	if (s->stale)
+		find_critical(s);
+	if (kind < 6)
+		c->task = s->critical[eh_random_below(&s->random, s->ncritical)];
+	else
+		c->task = eh_random_below(&s->random, s->p->tasks);
+	c->place = c->to_place = s->place[c->task];
+	c->processor = c->to_processor = s->processor[c->task];
+	c->group = 0;
+	if (s->follows) {
+		c->to_place = random_place(s, c->task);
+		return c->to_place != c->place;
+	}
+	kind = eh_random_below(&s->random, 8);
+	if (kind < 2) {
+		c->to_processor = random_processor(s, c->task);
+		if (c->to_processor == c->processor)
+			return false;
+		gather_group(s, c, kind);
+		return true;
+	}
+	kind /= 2;
+	if (kind < 3)
+		c->to_processor = random_processor(s, c->task);
+	if (kind > 1)
+		c->to_place = random_place(s, c->task);
+	return c->to_place != c->place || c->to_processor != c->processor;
+}
+
+static void record(const struct state *s, double makespan, struct dag_schedule *best)
+{
+	for (uint32_t t = 0; t < s->p->tasks; t++) {
+		best->processor[t] = s->processor[t];
+		best->finish[t] = s->finish[t];
+		best->start[t] = s->finish[t] - dag_run_time(s->p, t, s->processor[t]);
+	}
+	memcpy(best->order, s->order, s->p->tasks * sizeof(*s->order));
+	best->makespan = makespan;
+}
+
+static void set_processors(struct state *s, const struct change *c, uint32_t processor)
+{
+	s->processor[c->task] = processor;
+	for (uint32_t i = 0; i < c->group; i++)
+		s->processor[s->group[i]] = processor;
+}
+
+/* The first place in the list where something is new. */
+static uint32_t first_place(const struct state *s, const struct change *c)
+{
+	uint32_t first = c->place < c->to_place ? c->place : c->to_place;
+
+	for (uint32_t i = 0; i < c->group; i++)
+		if (s->place[s->group[i]] < first)
+			first = s->place[s->group[i]];
+	return first;
+}
+
+static int anneal(struct state *s, const struct dag_bound *bound, const struct dag_search *how,
+		  struct plan_watch *watch, struct dag_schedule *best)
+{
+	double current = decode(s, 0, DBL_MAX), mean = 0, heat, cooling;
+	uint32_t *processors = NULL; /* a copy, where decoding changes them */
+
+	if (current < 0)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < s->p->tasks; t++)
+		mean += s->p->mean[t] / s->p->tasks;
+	if (current < best->makespan)
+		record(s, current, best);
+	if (s->follows) {
+		processors = malloc(s->p->tasks * sizeof(*processors));
+		if (!processors)
+			return -ENOMEM;
+		memcpy(processors, s->processor, s->p->tasks * sizeof(*processors));
+	}
+	s->stale = true;
+	heat = how->hot * mean;
+	cooling = pow(how->cold / how->hot, (double)STEPS_TILL_WATCH / how->steps);
+	for (uint64_t step = 0; step < how->steps && best->makespan > bound->length; step++) {
+		struct change c;
+		uint32_t first;
+		double limit, next;
+
+		if (step % STEPS_TILL_WATCH == STEPS_TILL_WATCH - 1) {
+			heat *= cooling;
+			plan_watch_progress(watch, "searching", step, how->steps);
+			if (plan_watch_over(watch))
+				break;
+		}
+		if (!pick_change(s, &c))
+			continue;
+		limit = current - heat * log(((eh_random(&s->random) >> 11) + 1) * 0x1p-53);
+		first = first_place(s, &c);
+		set_processors(s, &c, c.to_processor);
+		shift(s, c.task, c.place, c.to_place);
+		next = decode(s, first, limit);
+		if (next < 0) {
+			free(processors);
+			return -ENOMEM;
+		}
+		if (next <= limit) {
+			current = next;
+			s->stale = true;
+			if (processors)
+				memcpy(processors, s->processor, s->p->tasks * sizeof(*processors));
+			if (next < best->makespan)
+				record(s, next, best);
+			continue;
+		}
+		restore(s, first);
+		shift(s, c.task, c.to_place, c.place);
+		if (processors)
+			memcpy(s->processor, processors, s->p->tasks * sizeof(*processors));
+		else
+			set_processors(s, &c, c.processor);
+	}
+	free(processors);
+	return 0;
+}
+
+int dag_search(const struct dag_problem *p, const struct dag_bound *bound,
+	       const struct dag_search *how, struct plan_watch *watch, struct dag_schedule *best)
+{
+	struct state s = { .p = p,
+			   .tail = bound->tail,
+			   .random = how->seed,
+			   .adaptive = how->adaptive,
+			   .usable = p->processors };
+	int err;
+
+	if (p->tasks < 2 || p->processors < 2 || best->makespan <= bound->length)
+		return 0;
+	/* of equal processors no plan needs more than there are tasks */
+	if (p->same && p->machine->full && s.usable > p->tasks)
+		s.usable = p->tasks;
+	s.follows = p->same && p->silent && s.usable <= FREE_PROCESSORS_MAX;
+	err = make_state(&s, p, best);
+	if (!err)
+		err = anneal(&s, bound, how, watch, best);
+	free_state(&s);
+	return err;
+}

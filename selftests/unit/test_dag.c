@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The dag planner: routes, bounds, plans, replays, and a checker that finds what is wrong with them. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "eh/topology.h"
+#include "plan/dag/bound.h"
+#include "plan/dag/check.h"
+#include "plan/dag/list.h"
+#include "plan/dag/order.h"
+#include "plan/dag/replay.h"
+#include "plan/dag/solve.h"
+#include "dag_random.h"
+
+static const struct {
+	const char *topology;
+	uint32_t processors;
+} machines[] = {
+	{ "full", 4 }, { "ring", 6 }, { "hypercube", 8 }, { "mesh:2x3", 6 }, { "eh:2,2", 16 },
+	{ "full", 1 }, { "ring", 2 },
+};
+#define MACHINES (sizeof(machines) / sizeof(machines[0]))
+
+/* As long as the paper's ways in EH(n,l), and never past a controller above the common cube. */
+static void test_hierarchy_routes(void **state)
+{
+	struct plan_refusal refusal = { 0 };
+	struct eh_topology t = { 2, 3 };
+	struct eh_code path[EH_PATH_MAX];
+	struct dag_machine *m;
+	uint32_t way[128];
+	char text[EH_CODE_TEXT];
+
+	assert_int_equal(dag_machine_topology("eh:2,3", 0, 1, 0, &m, &refusal), 0);
+	assert_int_equal(m->processors, 64);
+	assert_int_equal(m->nodes, 64 + 16 + 4 + 1);
+	assert_int_equal(dag_machine_route(m, 1, 1, 1, &refusal), 0);
+	for (uint32_t a = 0; a < 64; a++)
+		for (uint32_t b = 0; b < 64; b++) {
+			int codes = eh_path(&t, (struct eh_code){ 0, a }, (struct eh_code){ 0, b },
+					    1, path);
+			uint32_t hops = dag_machine_way(m, a, b, 1, way);
+			unsigned int highest = 0;
+
+			assert_int_equal(hops, codes - 1);
+			assert_true(dag_machine_transfer(m, a, b, 7) == 7.0 * hops);
+			for (int i = 0; i < codes; i++)
+				highest = path[i].level > highest ? path[i].level : highest;
+			for (uint32_t i = 0; i < hops; i++) {
+				const char *name = plan_names_text(m->names, way[i]);
+				struct eh_code code;
+
+				assert_int_equal(eh_code_parse(&t, name, &code), 0);
+				assert_string_equal(eh_code_format(&t, code, text), name);
+				assert_true(code.level <= highest);
+			}
+		}
+	dag_machine_free(m);
+}
+
+static void test_plans(void **state)
+{
+	random_begin();
+	for (unsigned int round = 0; round < 120; round++) {
+		unsigned int machine = round % MACHINES, data = 1 + random_below(60);
+		bool contention = round / MACHINES % 2;
+		struct plan_refusal refusal = { 0 };
+		struct dag_case c;
+
+		assert_int_equal(dag_case_make(&c, 1 + random_below(40),
+					       machines[machine].topology,
+					       machines[machine].processors, data, contention),
+				 0);
+		for (int method = DAG_BEST; method <= DAG_HEFT; method++) {
+			struct dag_options how = { .method = method, .seed = round, .steps = 300 };
+			struct dag_plan plan, again;
+			double alone;
+			int err;
+
+			assert_int_equal(dag_solve(c.problem, &how, NULL, &plan), 0);
+			err = dag_check(c.problem, &plan.schedule, &plan.messages, &refusal);
+			if (err)
+				print_message("%s: %s\n", machines[machine].topology,
+					      refusal.what);
+			assert_int_equal(err, 0);
+			dag_problem_fastest(c.problem, &alone);
+			assert_true(plan.schedule.makespan <= alone);
+			assert_true(plan.lower_bound <= plan.schedule.makespan);
+			assert_int_equal(dag_solve(c.problem, &how, NULL, &again), 0);
+			assert_memory_equal(again.schedule.start, plan.schedule.start,
+					    c.graph->tasks * sizeof(double));
+			/* a replay of what first come, first served has made changes nothing */
+			if (contention) {
+				double first;
+
+				assert_int_equal(dag_replay(c.problem, &again.schedule,
+							    &again.messages),
+						 0);
+				first = again.schedule.makespan;
+				assert_int_equal(dag_check(c.problem, &again.schedule,
+							   &again.messages, &refusal),
+						 0);
+				assert_int_equal(dag_replay(c.problem, &again.schedule,
+							    &again.messages),
+						 0);
+				assert_true(again.schedule.makespan <= first * 1.05);
+				assert_true(first <= plan.schedule.makespan * 1.05);
+			}
+			dag_plan_end(&plan);
+			dag_plan_end(&again);
+		}
+		dag_case_end(&c);
+	}
+}
+
+/* One thing is changed in a good plan; *what says what. False: this plan has nothing like it. */
+static bool spoil(struct dag_plan *plan, const struct dag_problem *p, unsigned int kind)
+{
+	uint32_t t = random_below(p->tasks);
+	struct dag_message *m = plan->messages.count ?
+					&plan->messages.list[random_below(plan->messages.count)] :
+					NULL;
+	struct dag_hop *hop = m ? &plan->messages.hops[m->hop] : NULL;
+	double step = 0.01 * plan->schedule.makespan;
+
+	switch (kind) {
+	case 0:
+		plan->schedule.finish[t] += step;
+		return true;
+	case 1:
+		plan->schedule.processor[t] = p->processors;
+		return true;
+	case 2:
+		plan->schedule.makespan -= step;
+		return true;
+	case 3:
+		plan->schedule.start[t] = NAN;
+		return true;
+	case 4: /* all at once on one processor */
+		if (p->least[0] <= 0 || p->least[1] <= 0 || p->graph->edges)
+			return false;
+		for (uint32_t i = 0; i < p->tasks; i++) {
+			plan->schedule.processor[i] = 0;
+			plan->schedule.start[i] = 0;
+			plan->schedule.finish[i] = p->least[i];
+		}
+		dag_schedule_measure(&plan->schedule);
+		return true;
+	case 5: /* the data leave before they are there */
+		if (!m)
+			return false;
+		hop->start = plan->schedule.finish[m->from] - step;
+		hop->finish += hop->start - plan->schedule.finish[m->from];
+		return true;
+	case 6: /* and come late */
+		if (!m)
+			return false;
+		plan->messages.hops[m->hop + m->hops - 1].finish += step;
+		return true;
+	case 7: /* one is lost */
+		if (!m)
+			return false;
+		*m = plan->messages.list[--plan->messages.count];
+		return true;
+	case 8: /* or sent twice */
+		return m && !dag_messages_add(&plan->messages, m->from, m->to);
+	case 9: /* a way that is none */
+		if (!m)
+			return false;
+		hop->node = p->machine->nodes;
+		return true;
+	default: /* nowhere */
+		if (!m)
+			return false;
+		m->hops--;
+		return true;
+	}
+}
+
+static void test_checker(void **state)
+{
+	unsigned int found[11] = { 0 };
+
+	random_begin();
+	for (unsigned int round = 0; round < 660; round++) {
+		unsigned int machine = random_below(MACHINES), kind = round % 11;
+		struct dag_options how = { .method = DAG_HEFT };
+		struct plan_refusal refusal = { 0 };
+		struct dag_plan plan;
+		struct dag_case c;
+
+		assert_int_equal(dag_case_make(&c, kind == 4 ? 2 + random_below(2) : 20,
+					       machines[machine].topology,
+					       machines[machine].processors, 3, round & 1),
+				 0);
+		assert_int_equal(dag_solve(c.problem, &how, NULL, &plan), 0);
+		assert_int_equal(dag_check(c.problem, &plan.schedule, &plan.messages, &refusal),
+				 0);
+		if (plan.schedule.makespan > 0 && spoil(&plan, c.problem, kind)) {
+			assert_int_equal(dag_check(c.problem, &plan.schedule, &plan.messages,
+						   &refusal),
+					 -EINVAL);
+			assert_true(refusal.what[0]);
+			found[kind]++;
+		}
+		dag_plan_end(&plan);
+		dag_case_end(&c);
+	}
+	for (unsigned int kind = 0; kind < 11; kind++)
+		assert_true(found[kind] > 0);
+}
+
+/* No list of any priority beats the bound, and heads and tails hold in each. */
+static void test_bounds(void **state)
+{
+	random_begin();
+	for (unsigned int round = 0; round < 100; round++) {
+		unsigned int machine = round % MACHINES;
+		uint32_t order[40];
+		double priority[40];
+		struct dag_schedule s;
+		struct dag_bound b;
+		struct dag_case c;
+
+		assert_int_equal(dag_case_make(&c, 1 + random_below(40),
+					       machines[machine].topology,
+					       machines[machine].processors,
+					       1 + random_below(60), false),
+				 0);
+		assert_int_equal(dag_bound_make(c.problem, &b), 0);
+		assert_int_equal(dag_schedule_make(c.problem, &s), 0);
+		for (int i = 0; i < DAG_PRIORITIES; i++) {
+			dag_priorities(c.problem, &b, i, priority);
+			assert_int_equal(dag_order(c.problem, priority, order), 0);
+			assert_int_equal(dag_list(c.problem, order, NULL, NULL, &s), 0);
+			assert_true(s.makespan >= b.length);
+			for (uint32_t t = 0; t < c.graph->tasks; t++) {
+				assert_true(s.start[t] >= b.head[t] - 1e-9);
+				assert_true(s.makespan - s.finish[t] >= b.tail[t] - 1e-9);
+			}
+		}
+		dag_schedule_end(&s);
+		dag_bound_end(&b);
+		dag_case_end(&c);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hierarchy_routes),
+		cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_checker),
+		cmocka_unit_test(test_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
