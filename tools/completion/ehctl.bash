@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor cert sim help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor cert plan sim help version" -- "$cur"))
 		return
 	fi
 	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --view ]; then
@@ -30,6 +30,24 @@ _ehctl()
 	set)
 		compopt -o nospace
 		COMPREPLY=($(compgen -W "threshold= length= load-index= weight= time-limit= dwell=" -- "$cur")) ;;
+	plan)
+		if [ "$COMP_CWORD" -eq 2 ]; then
+			COMPREPLY=($(compgen -W "assign gang divide dag" -- "$cur"))
+			return
+		fi
+		case ${COMP_WORDS[COMP_CWORD - 1]} in
+		--algorithm) COMPREPLY=($(compgen -W "$(ehctl plan "${COMP_WORDS[2]}" --help 2>/dev/null |
+			sed -n 's/.*--algorithm A *one of//p' | sed 's/(default)//')" -- "$cur")) ;;
+		--slowdown) COMPREPLY=($(compgen -W "paper fair" -- "$cur")) ;;
+		--contention) COMPREPLY=($(compgen -W "on off" -- "$cur")) ;;
+		--topology) COMPREPLY=($(compgen -W "full ring hypercube mesh: eh:" -- "$cur")) ;;
+		--format) COMPREPLY=($(compgen -W "rankfile hostfile" -- "$cur")) ;;
+		*) case $cur in
+			-*) COMPREPLY=($(compgen -W "$(ehctl plan "${COMP_WORDS[2]}" --help 2>/dev/null |
+				grep -o -e '--[a-z-]*' | sort -u)" -- "$cur")) ;;
+			*) COMPREPLY=($(compgen -f -- "$cur")) ;;
+			esac ;;
+		esac ;;
 	sim)
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
 		--policy) COMPREPLY=($(compgen -W "eta eta1 eta2 hint" -- "$cur")) ;;
