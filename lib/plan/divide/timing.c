@@ -47,7 +47,7 @@ int divide_plan_begin(struct divide_plan *plan, const struct divide_problem *pro
 {
 	*plan = (struct divide_plan){ 0 };
 	plan->shares = calloc(problem->n, sizeof(*plan->shares));
-	plan->compute = calloc(3 * (size_t)problem->n, sizeof(*plan->compute));
+	plan->compute = malloc(3 * (size_t)problem->n * sizeof(*plan->compute));
 	if (!plan->shares || !plan->compute)
 		return -ENOMEM;
 	plan->data = plan->compute + problem->n;
