@@ -106,6 +106,25 @@ static void put_head(struct rows *rows, const struct divide_ring *r)
 	end_row(rows, GLP_FX, sum(r->sd, 0, first));
 }
 
+/* The one may use the link when the other has left it. */
+static void put_order(struct rows *rows, const struct divide_ring *r, uint32_t i)
+{
+	double right = 0;
+
+	if (r->results_first[i]) {
+		add(rows, column(rows, i, LEAVE), 1);
+		add(rows, column(rows, i, RESULT), -r->c[i]);
+		add(rows, column(rows, i + 1, LEFT), -1);
+		add(rows, column(rows, i + 1, LOAD), -r->c[i]);
+		right = r->sr[i] + r->sd[i];
+	} else {
+		add(rows, column(rows, i + 1, LEFT), 1);
+		add(rows, column(rows, i, LEAVE), -1);
+	}
+	end_row(rows, GLP_LO, right);
+	loose(rows);
+}
+
 static void put_processor(struct rows *rows, const struct divide_ring *r, uint32_t i)
 {
 	bool sends = i < rows->last;
@@ -122,26 +141,24 @@ static void put_processor(struct rows *rows, const struct divide_ring *r, uint32
 		add(rows, column(rows, i - 1, RESULT), -1);
 	add(rows, column(rows, i, SHARE), -r->m[i]);
 	end_row(rows, GLP_FX, r->allowed[i] ? r->b[i] : 0);
-	/* results leave when it has computed, */
-	add(rows, column(rows, i, LEFT), 1);
-	add(rows, column(rows, i, SHARE), -r->a[i]);
-	add(rows, column(rows, i, LEAVE), -1);
-	if (r->serial && sends)
-		add(rows, column(rows, i + 1, LOAD), -r->c[i]);
-	end_row(rows, GLP_LO, r->serial && sends ? r->sd[i] : 0);
-	if (!rows->has[i])
-		loose(rows);
+	/* results leave when it has computed; before the data come, if it does not and they may */
+	if (r->allowed[i] || !r->results_first[i] || !r->results_first[i - 1]) {
+		add(rows, column(rows, i, LEFT), 1);
+		add(rows, column(rows, i, SHARE), -r->a[i]);
+		add(rows, column(rows, i, LEAVE), -1);
+		if (r->serial && sends)
+			add(rows, column(rows, i + 1, LOAD), -r->c[i]);
+		end_row(rows, GLP_LO, r->serial && sends ? r->sd[i] : 0);
+		if (!rows->has[i])
+			loose(rows);
+	}
 	if (sends) {
 		/* data come to the next, */
 		add(rows, column(rows, i, LEFT), 1);
 		add(rows, column(rows, i + 1, LEFT), -1);
 		add(rows, column(rows, i + 1, LOAD), -r->c[i]);
-		end_row(rows, GLP_FX, r->sd[i]);
-		/* the link is free, */
-		add(rows, column(rows, i + 1, LEFT), 1);
-		add(rows, column(rows, i, LEAVE), -1);
-		end_row(rows, GLP_LO, 0);
-		loose(rows);
+		end_row(rows, r->results_first[i] ? GLP_LO : GLP_FX, r->sd[i]);
+		put_order(rows, r, i);
 	}
 	/* and those before have come */
 	add(rows, column(rows, i, LEAVE), 1);
