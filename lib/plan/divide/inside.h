@@ -52,8 +52,8 @@ void divide_direct(const struct divide_ring *ring, struct divide_room *room,
 bool divide_equations(const struct divide_ring *ring, struct divide_room *room, double *w,
 		      double *finish);
 /** The same as a linear programme, by GLPK, from what divide_direct() has left in room->has.
- *  0, -ENOMEM, -EDOM (GLPK gave up). */
-int divide_lp(const struct divide_ring *ring, const struct divide_room *room,
+ *  0, -ENOMEM, -EDOM (GLPK gave up, or its time was over). */
+int divide_lp(const struct divide_ring *ring, const struct divide_room *room, int milliseconds,
 	      struct divide_answer *answer);
 
 /** When all is done with these shares: in the ring's order on each link, as early as it can;

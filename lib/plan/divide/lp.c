@@ -173,7 +173,7 @@ static void gave_up(void *jump)
 	longjmp(*(jmp_buf *)jump, 1);
 }
 
-static int solve(glp_prob *lp)
+static int solve(glp_prob *lp, int milliseconds)
 {
 	glp_smcp how;
 	int err;
@@ -185,8 +185,9 @@ static int solve(glp_prob *lp)
 	how.meth = GLP_DUALP;
 	how.presolve = GLP_OFF;
 	how.it_lim = 20 * glp_get_num_rows(lp);
+	how.tm_lim = milliseconds;
 	err = glp_simplex(lp, &how);
-	if (err || glp_get_status(lp) != GLP_OPT) {
+	if (err != GLP_ETMLIM && (err || glp_get_status(lp) != GLP_OPT)) {
 		/* too strict for it */
 		how.tol_bnd = how.tol_dj = 1e-8;
 		glp_std_basis(lp);
@@ -216,7 +217,7 @@ static void take(const struct rows *rows, uint32_t n, struct divide_answer *answ
 		answer->w[i] /= all;
 }
 
-int divide_lp(const struct divide_ring *r, const struct divide_room *room,
+int divide_lp(const struct divide_ring *r, const struct divide_room *room, int milliseconds,
 	      struct divide_answer *answer)
 {
 	struct rows rows = { .has = room->has };
@@ -244,7 +245,7 @@ int divide_lp(const struct divide_ring *r, const struct divide_room *room,
 	put_head(&rows, r);
 	for (uint32_t i = rows.first; i <= rows.last; i++)
 		put_processor(&rows, r, i);
-	err = solve(rows.lp);
+	err = solve(rows.lp, milliseconds);
 	if (!err) {
 		take(&rows, r->n, answer);
 		answer->bound = glp_get_obj_val(rows.lp) * (1 - 1e-9);

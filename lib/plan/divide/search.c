@@ -7,6 +7,7 @@
  * pay, and is one of the rings of inside.h.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct box {
 
 struct search {
 	const struct divide_problem *problem;
+	struct plan_watch *watch;
 	struct divide_ring ring;
 	struct divide_room room;
 	struct divide_answer answer;
@@ -117,6 +119,16 @@ static void relax(struct search *s, const struct box *box)
 	}
 }
 
+static int time_left(const struct plan_watch *watch)
+{
+	double left;
+
+	if (!watch || !watch->now || watch->until <= 0)
+		return INT_MAX;
+	left = 1000 * (watch->until - watch->now(watch->ctx));
+	return left < 1 ? 1 : left < INT_MAX - 1 ? (int)left + 1 : INT_MAX;
+}
+
 /* 0 or -ENOMEM; the answer may be neither exact nor a bound. */
 static int solve(struct search *s, uint32_t processors)
 {
@@ -131,8 +143,9 @@ static int solve(struct search *s, uint32_t processors)
 		return 0;
 	/* as long as so many processors in systems of equations */
 	s->effort += (uint64_t)processors * processors / 150 + 50 * processors;
-	err = divide_lp(&s->ring, &s->room, &s->answer);
+	err = divide_lp(&s->ring, &s->room, time_left(s->watch), &s->answer);
 	if (err == -EDOM) {
+		plan_watch_over(s->watch); /* that may be why */
 		s->answer.bound = direct.bound;
 		s->answer.exact = false;
 		return 0;
@@ -401,17 +414,17 @@ static bool tired(const struct search *s)
 	return s->effort > EFFORT && (s->steps > STEPS_LEAST || s->effort > 3 * EFFORT);
 }
 
-static int run(struct search *s, struct box root, struct plan_watch *watch)
+static int run(struct search *s, struct box root)
 {
 	int err = push(s, root);
 
 	if (err)
 		free(root.status);
-	while (!err && s->count && !tired(s) && !plan_watch_over(watch)) {
+	while (!err && s->count && !tired(s) && !plan_watch_over(s->watch)) {
 		struct box box = pop(s);
 		uint32_t settle;
 
-		plan_watch_progress(watch, "searching", s->effort, EFFORT + s->effort / 10);
+		plan_watch_progress(s->watch, "searching", s->effort, EFFORT + s->effort / 10);
 		if (box.bound < s->finish * (1 - CLOSE)) {
 			err = look_at(s, &box, &settle);
 			if (!err && box.bound < s->finish * (1 - CLOSE))
@@ -429,7 +442,7 @@ static int run(struct search *s, struct box root, struct plan_watch *watch)
 /* Results before data, on all links from one processor with work to the next behind relays. It is
  * hardly ever of use: where links are so dear that data would hold up results longer than those do
  * data. A processor that sends before it computes has no results by then. */
-static int run_orders(struct search *s, struct plan_watch *watch)
+static int run_orders(struct search *s)
 {
 	uint32_t n = s->ring.n;
 	int err = 0;
@@ -447,7 +460,7 @@ static int run_orders(struct search *s, struct plan_watch *watch)
 				root.status[i] = i == u ? USED : IDLE;
 			}
 			root.status[v] = USED;
-			err = run(s, root, watch);
+			err = run(s, root);
 			memset(s->ring.results_first, 0, n * sizeof(bool));
 		}
 	return err;
@@ -496,7 +509,8 @@ static void end(struct search *s)
 int divide_search(struct divide_plan *plan, const struct divide_problem *problem,
 		  struct plan_watch *watch)
 {
-	struct search s = { .finish = INFINITY,
+	struct search s = { .watch = watch,
+			    .finish = INFINITY,
 			    .open = INFINITY,
 			    .best = plan->shares,
 			    .best_order = plan->results_first };
@@ -507,11 +521,11 @@ int divide_search(struct divide_plan *plan, const struct divide_problem *problem
 		s.answer.w[0] = 1;
 		offer(&s, s.answer.w);
 		if (problem->n > 1)
-			err = run(&s, (struct box){ 1, problem->n - 1, 1, problem->n - 1, 0, NULL },
-				  watch);
+			err = run(&s,
+				  (struct box){ 1, problem->n - 1, 1, problem->n - 1, 0, NULL });
 	}
 	if (!err)
-		err = run_orders(&s, watch);
+		err = run_orders(&s);
 	plan_watch_progress(watch, "searching", 1, 1);
 	if (!err) {
 		bound = fmin(s.finish, s.open);
