@@ -18,6 +18,7 @@
 #define LP_MOST 1200 /* processors; above, GLPK takes too long */
 #define EFFORT 10000000 /* of all boxes, a few seconds; in processors of the systems solved */
 #define STEPS_LEAST 300
+#define SUPPORTS_MOST 14 /* processors; above, who has work is not tried out for powers */
 #define ORDERS_MOST 16 /* processors; above, data go first on all links */
 #define STEPS_POWER 60 /* of one plan whose results are not linear */
 
@@ -333,21 +334,27 @@ static bool alike(const struct search *s, const struct box *box)
 	return sum(s->s, box->f1, box->f2) == 0 && sum(s->s, box->m1, box->m2) == 0;
 }
 
-/* Which processor's constant part counts least, by shares w of the box's relaxation; 0: all
- * count as they are. */
+/* Which processor's results are counted least by the line below them, at shares w of the box's
+ * relaxation; 0: none, or whether it has work is settled. */
 static uint32_t unsettled(const struct search *s, const struct box *box, const double *w)
 {
 	bool one = box->f1 == box->f2 && box->m1 == box->m2;
+	bool linear = s->problem->result == DIVIDE_LINEAR;
 	double most = 1e-12;
 	uint32_t found = 0;
 
-	if (s->problem->result != DIVIDE_LINEAR || !(s->b > 0) || !alike(s, box))
+	if (!alike(s, box) || (linear ? !(s->b > 0) : s->e > 1 || s->ring.n > SUPPORTS_MOST))
 		return 0;
 	for (uint32_t i = box->f1; i <= box->m2; i++) {
-		double rest = 1 - w[i] / fmin(1, s->finish / s->ring.a[i]);
+		double result = linear ? s->problem->m * w[i] + s->b : power(s, w[i]);
+		double bound = fmin(1, s->finish / s->ring.a[i]), rest;
 
-		if ((one && (i == box->f1 || i == box->m1)) || !(w[i] > 0) || rest < most ||
+		if ((one && (i == box->f1 || i == box->m1)) || !(w[i] > 0) ||
 		    (box->status && box->status[i] != FREE))
+			continue;
+		rest = linear ? result - (s->problem->m + s->b / bound) * w[i]
+			      : result - power(s, bound) / bound * w[i];
+		if (rest < most)
 			continue;
 		most = rest;
 		found = i;
