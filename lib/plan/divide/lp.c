@@ -198,7 +198,7 @@ static int solve(glp_prob *lp, int milliseconds)
 }
 
 /* What it cannot tell from nothing is nothing. */
-static void take(const struct rows *rows, uint32_t n, struct divide_answer *answer)
+static bool take(const struct rows *rows, uint32_t n, struct divide_answer *answer)
 {
 	double all = 0, least = 1e-9 / (rows->last - rows->first + 1);
 
@@ -213,8 +213,11 @@ static void take(const struct rows *rows, uint32_t n, struct divide_answer *answ
 			answer->w[i] = 0;
 		all += answer->w[i];
 	}
+	if (!(fabs(all - 1) < 1e-3))
+		return false;
 	for (uint32_t i = 0; i < n; i++)
 		answer->w[i] /= all;
+	return true;
 }
 
 int divide_lp(const struct divide_ring *r, const struct divide_room *room, int milliseconds,
@@ -246,8 +249,9 @@ int divide_lp(const struct divide_ring *r, const struct divide_room *room, int m
 	for (uint32_t i = rows.first; i <= rows.last; i++)
 		put_processor(&rows, r, i);
 	err = solve(rows.lp, milliseconds);
+	if (!err && !take(&rows, r->n, answer))
+		err = -EDOM;
 	if (!err) {
-		take(&rows, r->n, answer);
 		answer->bound = glp_get_obj_val(rows.lp) * (1 - 1e-9);
 		answer->exact = true;
 	}

@@ -76,8 +76,14 @@ static double exact_finish(struct search *s, const double *w)
 
 static void offer(struct search *s, const double *w)
 {
-	double finish = exact_finish(s, w);
+	double finish, all = 0;
 
+	/* what comes of numbers far apart may be no shares at all */
+	for (uint32_t i = 0; i < s->ring.n; i++)
+		all += w[i] >= 0 ? w[i] : INFINITY;
+	if (!(fabs(all - 1) < 5e-10))
+		return;
+	finish = exact_finish(s, w);
 	if (finish < s->finish) {
 		s->finish = finish;
 		memcpy(s->best, w, s->ring.n * sizeof(double));
