@@ -19,7 +19,6 @@ struct lp_case {
 	const struct divide_problem *p;
 	bool has[LP_MAX]; /* work */
 	bool results_first[LP_MAX]; /* on this link */
-	bool relay_waits; /* processors between the first and the last without work may still get some */
 };
 
 static glp_prob *lp;

@@ -72,44 +72,44 @@ static uint32_t best_last(const struct divide_problem *p)
 	return last;
 }
 
+/* Of processor i: x_{i+1} = on x_i - start, and W_i = own x_i + start. */
+struct part {
+	double on, own, start;
+};
+
 /*
- * From the last to the first: f_i = alpha_i x_i + beta_i, sums and quotients of what is not
- * negative. Then down: x_{i+1} from x_i, where errors shrink.
+ * From the last to the first: f_i = alpha x_i + beta, sums and quotients of what is not negative.
+ * Then down: x_{i+1} from x_i, where errors shrink.
  */
 int divide_chain(struct divide_plan *plan, const struct divide_problem *p)
 {
 	uint32_t last = best_last(p);
-	double *alpha = malloc(2 * ((size_t)last + 1) * sizeof(*alpha)), *beta, x = p->work;
+	struct part *parts = malloc(((size_t)last + 1) * sizeof(*parts));
+	double alpha = p->a[last], beta = 0, x = p->work;
 
-	if (!alpha)
+	if (!parts)
 		return -ENOMEM;
-	beta = alpha + last + 1;
-	alpha[last] = p->a[last];
-	beta[last] = 0;
 	for (uint32_t i = last; i-- > 0;) {
-		double slope = alpha[i + 1] + (p->serial ? 0 : p->c[i]);
-		double start = beta[i + 1] + (p->serial ? 0 : p->s[i]);
-		double below = 1 / (p->a[i] + slope);
+		double a = p->a[i], s = p->s[i], c = p->c[i];
+		/* A_i W_i = slope x_{i+1} + start, and f_i is that, serial S_i + C_i x_{i+1} more */
+		double slope = alpha + (p->serial ? 0 : c), start = beta + (p->serial ? 0 : s);
+		double below = 1 / (a + slope);
 
-		/* W_i = (start + slope x) below, and f_i is A_i W_i, serial S_i + C_i x_{i+1} more */
-		alpha[i] = p->a[i] * ((slope + (p->serial ? p->c[i] : 0)) * below);
-		beta[i] = p->serial ? p->s[i] + start * ((p->a[i] - p->c[i]) * below)
-				    : start * (p->a[i] * below);
+		alpha = a * ((slope + (p->serial ? c : 0)) * below);
+		beta = p->serial ? s + start * ((a - c) * below) : start * (a * below);
+		parts[i] = (struct part){ a * below, slope * below, start * below };
 	}
 	for (uint32_t i = 0; i < last; i++) {
-		double slope = alpha[i + 1] + (p->serial ? 0 : p->c[i]);
-		double start = beta[i + 1] + (p->serial ? 0 : p->s[i]);
-		double below = 1 / (p->a[i] + slope);
-		double next = (p->a[i] * x - start) * below;
+		double next = parts[i].on * x - parts[i].start;
 
 		/* by rounding: a tie of two prefixes, or too little to be told from nothing */
 		if (!(next > p->work * 1e-200))
 			next = 0;
-		plan->shares[i] = next > 0 ? (start + slope * x) * below : x;
+		plan->shares[i] = next > 0 ? parts[i].own * x + parts[i].start : x;
 		x = next;
 	}
 	plan->shares[last] = x;
-	free(alpha);
+	free(parts);
 	plan->optimal = true;
 	plan->steps = 1;
 	return 0;

@@ -39,6 +39,7 @@ struct divide_plan {
 	double formula; /**< printed only: finish time by the paper's formula */
 	bool optimal; /**< seconds and lower_bound agree to 1e-6 */
 	uint32_t used; /**< processors with work */
+	bool *results_first; /**< on link i results go before data */
 	uint64_t steps; /**< systems solved */
 	struct divide_span *compute, *data, *results; /**< of processor i and of link i */
 };

@@ -21,6 +21,7 @@ struct divide_ring {
 	double *sd, *sr; /**< start-up of data, of results, on link i */
 	double *m, *b; /**< R_i = m_i W_i + b_i of a processor with work */
 	bool *allowed; /**< [0] is always true */
+	bool *results_first; /**< over link i before data (parallel only), else behind them */
 };
 
 /** What was found out about one. */
@@ -51,11 +52,11 @@ void divide_direct(const struct divide_ring *ring, struct divide_room *room,
 bool divide_equations(const struct divide_ring *ring, struct divide_room *room, double *w,
 		      double *finish);
 /** The same as a linear programme, by GLPK, from what divide_direct() has left in room->has.
- *  0, -ENOMEM, -EDOM (GLPK gave up). */
-int divide_lp(const struct divide_ring *ring, const struct divide_room *room,
+ *  0, -ENOMEM, -EDOM (GLPK gave up, or its time was over). */
+int divide_lp(const struct divide_ring *ring, const struct divide_room *room, int milliseconds,
 	      struct divide_answer *answer);
 
-/** When all is done with these shares: data first on each link, everything as early as it can;
+/** When all is done with these shares: in the ring's order on each link, as early as it can;
  *  start-ups count where something crosses. */
 double divide_finish(const struct divide_ring *ring, const double *w);
 

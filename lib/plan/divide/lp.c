@@ -106,6 +106,25 @@ static void put_head(struct rows *rows, const struct divide_ring *r)
 	end_row(rows, GLP_FX, sum(r->sd, 0, first));
 }
 
+/* The one may use the link when the other has left it. */
+static void put_order(struct rows *rows, const struct divide_ring *r, uint32_t i)
+{
+	double right = 0;
+
+	if (r->results_first[i]) {
+		add(rows, column(rows, i, LEAVE), 1);
+		add(rows, column(rows, i, RESULT), -r->c[i]);
+		add(rows, column(rows, i + 1, LEFT), -1);
+		add(rows, column(rows, i + 1, LOAD), -r->c[i]);
+		right = r->sr[i] + r->sd[i];
+	} else {
+		add(rows, column(rows, i + 1, LEFT), 1);
+		add(rows, column(rows, i, LEAVE), -1);
+	}
+	end_row(rows, GLP_LO, right);
+	loose(rows);
+}
+
 static void put_processor(struct rows *rows, const struct divide_ring *r, uint32_t i)
 {
 	bool sends = i < rows->last;
@@ -122,26 +141,24 @@ static void put_processor(struct rows *rows, const struct divide_ring *r, uint32
 		add(rows, column(rows, i - 1, RESULT), -1);
 	add(rows, column(rows, i, SHARE), -r->m[i]);
 	end_row(rows, GLP_FX, r->allowed[i] ? r->b[i] : 0);
-	/* results leave when it has computed, */
-	add(rows, column(rows, i, LEFT), 1);
-	add(rows, column(rows, i, SHARE), -r->a[i]);
-	add(rows, column(rows, i, LEAVE), -1);
-	if (r->serial && sends)
-		add(rows, column(rows, i + 1, LOAD), -r->c[i]);
-	end_row(rows, GLP_LO, r->serial && sends ? r->sd[i] : 0);
-	if (!rows->has[i])
-		loose(rows);
+	/* results leave when it has computed; before the data come, if it does not and they may */
+	if (r->allowed[i] || !r->results_first[i] || !r->results_first[i - 1]) {
+		add(rows, column(rows, i, LEFT), 1);
+		add(rows, column(rows, i, SHARE), -r->a[i]);
+		add(rows, column(rows, i, LEAVE), -1);
+		if (r->serial && sends)
+			add(rows, column(rows, i + 1, LOAD), -r->c[i]);
+		end_row(rows, GLP_LO, r->serial && sends ? r->sd[i] : 0);
+		if (!rows->has[i])
+			loose(rows);
+	}
 	if (sends) {
 		/* data come to the next, */
 		add(rows, column(rows, i, LEFT), 1);
 		add(rows, column(rows, i + 1, LEFT), -1);
 		add(rows, column(rows, i + 1, LOAD), -r->c[i]);
-		end_row(rows, GLP_FX, r->sd[i]);
-		/* the link is free, */
-		add(rows, column(rows, i + 1, LEFT), 1);
-		add(rows, column(rows, i, LEAVE), -1);
-		end_row(rows, GLP_LO, 0);
-		loose(rows);
+		end_row(rows, r->results_first[i] ? GLP_LO : GLP_FX, r->sd[i]);
+		put_order(rows, r, i);
 	}
 	/* and those before have come */
 	add(rows, column(rows, i, LEAVE), 1);
@@ -156,7 +173,7 @@ static void gave_up(void *jump)
 	longjmp(*(jmp_buf *)jump, 1);
 }
 
-static int solve(glp_prob *lp)
+static int solve(glp_prob *lp, int milliseconds)
 {
 	glp_smcp how;
 	int err;
@@ -168,8 +185,9 @@ static int solve(glp_prob *lp)
 	how.meth = GLP_DUALP;
 	how.presolve = GLP_OFF;
 	how.it_lim = 20 * glp_get_num_rows(lp);
+	how.tm_lim = milliseconds;
 	err = glp_simplex(lp, &how);
-	if (err || glp_get_status(lp) != GLP_OPT) {
+	if (err != GLP_ETMLIM && (err || glp_get_status(lp) != GLP_OPT)) {
 		/* too strict for it */
 		how.tol_bnd = how.tol_dj = 1e-8;
 		glp_std_basis(lp);
@@ -180,7 +198,7 @@ static int solve(glp_prob *lp)
 }
 
 /* What it cannot tell from nothing is nothing. */
-static void take(const struct rows *rows, uint32_t n, struct divide_answer *answer)
+static bool take(const struct rows *rows, uint32_t n, struct divide_answer *answer)
 {
 	double all = 0, least = 1e-9 / (rows->last - rows->first + 1);
 
@@ -195,11 +213,14 @@ static void take(const struct rows *rows, uint32_t n, struct divide_answer *answ
 			answer->w[i] = 0;
 		all += answer->w[i];
 	}
+	if (!(fabs(all - 1) < 1e-3))
+		return false;
 	for (uint32_t i = 0; i < n; i++)
 		answer->w[i] /= all;
+	return true;
 }
 
-int divide_lp(const struct divide_ring *r, const struct divide_room *room,
+int divide_lp(const struct divide_ring *r, const struct divide_room *room, int milliseconds,
 	      struct divide_answer *answer)
 {
 	struct rows rows = { .has = room->has };
@@ -227,9 +248,10 @@ int divide_lp(const struct divide_ring *r, const struct divide_room *room,
 	put_head(&rows, r);
 	for (uint32_t i = rows.first; i <= rows.last; i++)
 		put_processor(&rows, r, i);
-	err = solve(rows.lp);
+	err = solve(rows.lp, milliseconds);
+	if (!err && !take(&rows, r->n, answer))
+		err = -EDOM;
 	if (!err) {
-		take(&rows, r->n, answer);
 		answer->bound = glp_get_obj_val(rows.lp) * (1 - 1e-9);
 		answer->exact = true;
 	}

@@ -7,6 +7,7 @@
  * pay, and is one of the rings of inside.h.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,11 @@
 #define LP_MOST 1200 /* processors; above, GLPK takes too long */
 #define EFFORT 10000000 /* of all boxes, a few seconds; in processors of the systems solved */
 #define STEPS_LEAST 300
+#define SUPPORTS_MOST 14 /* processors; above, who has work is not tried out for powers */
+#define ORDERS_MOST 16 /* processors; above, data go first on all links */
 #define STEPS_POWER 60 /* of one plan whose results are not linear */
 
-enum { FREE, USED, IDLE };
+enum { FREE, USED, IDLE }; /* FREE is 0 */
 
 struct box {
 	uint32_t f1, f2, m1, m2;
@@ -29,12 +32,14 @@ struct box {
 
 struct search {
 	const struct divide_problem *problem;
+	struct plan_watch *watch;
 	struct divide_ring ring;
 	struct divide_room room;
 	struct divide_answer answer;
 	double *s; /* start-ups */
 	double k, e, b; /* of results, work being 1 */
 	double *best, *at, *trial; /* shares: of the best plan; where a power is linear now */
+	bool *best_order; /* its links on which results go first */
 	double finish;
 	uint64_t steps, effort;
 	struct box *heap; /* the least bound first */
@@ -71,11 +76,18 @@ static double exact_finish(struct search *s, const double *w)
 
 static void offer(struct search *s, const double *w)
 {
-	double finish = exact_finish(s, w);
+	double finish, all = 0;
 
+	/* what comes of numbers far apart may be no shares at all */
+	for (uint32_t i = 0; i < s->ring.n; i++)
+		all += w[i] >= 0 ? w[i] : INFINITY;
+	if (!(fabs(all - 1) < 5e-10))
+		return;
+	finish = exact_finish(s, w);
 	if (finish < s->finish) {
 		s->finish = finish;
 		memcpy(s->best, w, s->ring.n * sizeof(double));
+		memcpy(s->best_order, s->ring.results_first, s->ring.n * sizeof(bool));
 	}
 }
 
@@ -114,6 +126,16 @@ static void relax(struct search *s, const struct box *box)
 	}
 }
 
+static int time_left(const struct plan_watch *watch)
+{
+	double left;
+
+	if (!watch || !watch->now || watch->until <= 0)
+		return INT_MAX;
+	left = 1000 * (watch->until - watch->now(watch->ctx));
+	return left < 1 ? 1 : left < INT_MAX - 1 ? (int)left + 1 : INT_MAX;
+}
+
 /* 0 or -ENOMEM; the answer may be neither exact nor a bound. */
 static int solve(struct search *s, uint32_t processors)
 {
@@ -128,8 +150,9 @@ static int solve(struct search *s, uint32_t processors)
 		return 0;
 	/* as long as so many processors in systems of equations */
 	s->effort += (uint64_t)processors * processors / 150 + 50 * processors;
-	err = divide_lp(&s->ring, &s->room, &s->answer);
+	err = divide_lp(&s->ring, &s->room, time_left(s->watch), &s->answer);
 	if (err == -EDOM) {
+		plan_watch_over(s->watch); /* that may be why */
 		s->answer.bound = direct.bound;
 		s->answer.exact = false;
 		return 0;
@@ -147,7 +170,9 @@ static void set_range(struct search *s, const double *w, uint32_t first, uint32_
 		/* not where the first bit of work has results: that they have some is settled */
 		bool all = linear ? !(s->b > 0) : s->e > 1;
 
-		r->allowed[i] = !i || w[i] > 0 || (all && i >= first && i <= last);
+		bool relay = i && r->results_first[i] && r->results_first[i - 1];
+
+		r->allowed[i] = !i || w[i] > 0 || (all && !relay && i >= first && i <= last);
 		r->sd[i] = i < last ? s->s[i] : 0;
 		r->sr[i] = i >= first ? s->s[i] : 0;
 		r->m[i] = s->problem->m;
@@ -288,23 +313,24 @@ static double sum(const double *of, uint32_t from, uint32_t to)
 	return all;
 }
 
-/* A copy of the box in which processor i is settled. */
-static int push_settled(struct search *s, const struct box *box, uint32_t i, unsigned int status)
+/* With a list of its own of what is settled, in which processor i gets this status; 0: none does. */
+static int push_copy(struct search *s, struct box box, uint32_t i, unsigned int status)
 {
-	struct box child = *box;
+	const uint8_t *settled = box.status;
 	int err;
 
-	child.status = malloc(s->ring.n);
-	if (!child.status)
-		return -ENOMEM;
-	if (box->status)
-		memcpy(child.status, box->status, s->ring.n);
-	else
-		memset(child.status, FREE, s->ring.n);
-	child.status[i] = status;
-	err = push(s, child);
+	if (settled || i) {
+		box.status = calloc(s->ring.n, 1);
+		if (!box.status)
+			return -ENOMEM;
+		if (settled)
+			memcpy(box.status, settled, s->ring.n);
+	}
+	if (i)
+		box.status[i] = status;
+	err = push(s, box);
 	if (err)
-		free(child.status);
+		free(box.status);
 	return err;
 }
 
@@ -314,21 +340,27 @@ static bool alike(const struct search *s, const struct box *box)
 	return sum(s->s, box->f1, box->f2) == 0 && sum(s->s, box->m1, box->m2) == 0;
 }
 
-/* Which processor's constant part counts least, by shares w of the box's relaxation; 0: all
- * count as they are. */
+/* Which processor's results are counted least by the line below them, at shares w of the box's
+ * relaxation; 0: none, or whether it has work is settled. */
 static uint32_t unsettled(const struct search *s, const struct box *box, const double *w)
 {
 	bool one = box->f1 == box->f2 && box->m1 == box->m2;
+	bool linear = s->problem->result == DIVIDE_LINEAR;
 	double most = 1e-12;
 	uint32_t found = 0;
 
-	if (s->problem->result != DIVIDE_LINEAR || !(s->b > 0) || !alike(s, box))
+	if (!alike(s, box) || (linear ? !(s->b > 0) : s->e > 1 || s->ring.n > SUPPORTS_MOST))
 		return 0;
 	for (uint32_t i = box->f1; i <= box->m2; i++) {
-		double rest = 1 - w[i] / fmin(1, s->finish / s->ring.a[i]);
+		double result = linear ? s->problem->m * w[i] + s->b : power(s, w[i]);
+		double bound = fmin(1, s->finish / s->ring.a[i]), rest;
 
-		if ((one && (i == box->f1 || i == box->m1)) || !(w[i] > 0) || rest < most ||
+		if ((one && (i == box->f1 || i == box->m1)) || !(w[i] > 0) ||
 		    (box->status && box->status[i] != FREE))
+			continue;
+		rest = linear ? result - (s->problem->m + s->b / bound) * w[i]
+			      : result - power(s, bound) / bound * w[i];
+		if (rest < most)
 			continue;
 		most = rest;
 		found = i;
@@ -347,8 +379,8 @@ static int split(struct search *s, const struct box *box, uint32_t settle)
 			s->open = fmin(s->open, box->bound);
 			return 0;
 		}
-		err = push_settled(s, box, settle, USED);
-		return err ? err : push_settled(s, box, settle, IDLE);
+		err = push_copy(s, *box, settle, USED);
+		return err ? err : push_copy(s, *box, settle, IDLE);
 	}
 	if (box->m1 < box->m2 && (box->f1 == box->f2 || lasts > firsts ||
 				  (lasts == firsts && box->m2 - box->m1 >= box->f2 - box->f1))) {
@@ -361,8 +393,8 @@ static int split(struct search *s, const struct box *box, uint32_t settle)
 	/* no first is behind the last */
 	low.f2 = low.f2 < low.m2 ? low.f2 : low.m2;
 	high.m1 = high.m1 > high.f1 ? high.m1 : high.f1;
-	err = push(s, low);
-	return err ? err : push(s, high);
+	err = push_copy(s, low, 0, FREE);
+	return err ? err : push_copy(s, high, 0, FREE);
 }
 
 /* A better bound of the box; *settle: what to settle in it. */
@@ -395,16 +427,17 @@ static bool tired(const struct search *s)
 	return s->effort > EFFORT && (s->steps > STEPS_LEAST || s->effort > 3 * EFFORT);
 }
 
-static int run(struct search *s, struct plan_watch *watch)
+static int run(struct search *s, struct box root)
 {
-	uint32_t last = s->ring.n - 1;
-	int err = last ? push(s, (struct box){ 1, last, 1, last, 0, NULL }) : 0;
+	int err = push(s, root);
 
-	while (!err && s->count && !tired(s) && !plan_watch_over(watch)) {
+	if (err)
+		free(root.status);
+	while (!err && s->count && !tired(s) && !plan_watch_over(s->watch)) {
 		struct box box = pop(s);
 		uint32_t settle;
 
-		plan_watch_progress(watch, "searching", s->effort, EFFORT + s->effort / 10);
+		plan_watch_progress(s->watch, "searching", s->effort, EFFORT + s->effort / 10);
 		if (box.bound < s->finish * (1 - CLOSE)) {
 			err = look_at(s, &box, &settle);
 			if (!err && box.bound < s->finish * (1 - CLOSE))
@@ -412,7 +445,37 @@ static int run(struct search *s, struct plan_watch *watch)
 		}
 		free(box.status);
 	}
-	plan_watch_progress(watch, "searching", 1, 1);
+	if (s->count)
+		s->open = fmin(s->open, s->heap[0].bound);
+	while (s->count)
+		free(s->heap[--s->count].status);
+	return err;
+}
+
+/* Results before data, on all links from one processor with work to the next behind relays. It is
+ * hardly ever of use: where links are so dear that data would hold up results longer than those do
+ * data. A processor that sends before it computes has no results by then. */
+static int run_orders(struct search *s)
+{
+	uint32_t n = s->ring.n;
+	int err = 0;
+
+	if (s->ring.serial || n > ORDERS_MOST)
+		return 0;
+	for (uint32_t u = 1; u + 2 < n; u++)
+		for (uint32_t v = u + 2; !err && v < n; v++) {
+			struct box root = { 1, u, v, n - 1, 0, calloc(n, 1) };
+
+			if (!root.status)
+				return -ENOMEM;
+			for (uint32_t i = u; i < v; i++) {
+				s->ring.results_first[i] = true;
+				root.status[i] = i == u ? USED : IDLE;
+			}
+			root.status[v] = USED;
+			err = run(s, root);
+			memset(s->ring.results_first, 0, n * sizeof(bool));
+		}
 	return err;
 }
 
@@ -424,9 +487,10 @@ static int begin(struct search *s, const struct divide_problem *p)
 
 	s->problem = p;
 	s->ring = (struct divide_ring){ .n = n, .serial = p->serial, .a = block };
-	s->ring.allowed = calloc(n, sizeof(bool));
+	s->ring.allowed = calloc(2 * (size_t)n, sizeof(bool));
 	if (!block || !s->ring.allowed)
 		return -ENOMEM;
+	s->ring.results_first = s->ring.allowed + n;
 	s->ring.c = block + n;
 	s->ring.sd = block + 2 * (size_t)n;
 	s->ring.sr = block + 3 * (size_t)n;
@@ -449,8 +513,6 @@ static int begin(struct search *s, const struct divide_problem *p)
 
 static void end(struct search *s)
 {
-	while (s->count)
-		free(s->heap[--s->count].status);
 	free(s->heap);
 	divide_room_end(&s->room);
 	free(s->ring.allowed);
@@ -460,19 +522,26 @@ static void end(struct search *s)
 int divide_search(struct divide_plan *plan, const struct divide_problem *problem,
 		  struct plan_watch *watch)
 {
-	struct search s = { .finish = INFINITY, .open = INFINITY, .best = plan->shares };
+	struct search s = { .watch = watch,
+			    .finish = INFINITY,
+			    .open = INFINITY,
+			    .best = plan->shares,
+			    .best_order = plan->results_first };
 	double bound;
 	int err = begin(&s, problem);
 
 	if (!err) {
 		s.answer.w[0] = 1;
 		offer(&s, s.answer.w);
-		err = run(&s, watch);
+		if (problem->n > 1)
+			err = run(&s,
+				  (struct box){ 1, problem->n - 1, 1, problem->n - 1, 0, NULL });
 	}
+	if (!err)
+		err = run_orders(&s);
+	plan_watch_progress(watch, "searching", 1, 1);
 	if (!err) {
 		bound = fmin(s.finish, s.open);
-		if (s.count)
-			bound = fmin(bound, s.heap[0].bound);
 		plan->steps = s.steps;
 		plan->optimal = s.finish <= bound * (1 + 1e-6);
 		plan->lower_bound = bound * problem->a[0] * problem->work;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* When what happens, once the shares are known: data first on each link, and all as early as it can. */
+/* When what happens, once shares and the order on each link are known: all as early as it can. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,26 +19,29 @@ double divide_finish(const struct divide_ring *r, const double *w)
 	}
 	for (uint32_t i = 0; i < r->n; i++) {
 		double sent = 0, done;
+		bool data_first;
 
 		x = fmax(x - w[i], 0);
 		if (i < last)
 			sent = r->sd[i] + r->c[i] * x;
 		done = at + (r->serial ? sent : 0) + r->a[i] * w[i];
-		at += sent;
-		if (!i) {
+		if (!i)
 			all = done;
+		returning = returning || (i && w[i] > 0);
+		data_first = !returning || !r->results_first[i];
+		if (data_first)
+			at += sent;
+		if (!returning)
 			continue;
-		}
-		if (!(w[i] > 0) && !returning)
-			continue;
-		returning = true;
 		if (w[i] > 0) {
 			q += r->m[i] * w[i] + r->b[i];
 			results = fmax(results, done);
 		}
-		if (i < last)
+		if (i < last && data_first)
 			results = fmax(results, at);
 		results += r->sr[i] + r->c[i] * q;
+		if (!data_first)
+			at = fmax(at, results) + sent;
 	}
 	return fmax(all, results);
 }
@@ -47,8 +50,9 @@ int divide_plan_begin(struct divide_plan *plan, const struct divide_problem *pro
 {
 	*plan = (struct divide_plan){ 0 };
 	plan->shares = calloc(problem->n, sizeof(*plan->shares));
-	plan->compute = calloc(3 * (size_t)problem->n, sizeof(*plan->compute));
-	if (!plan->shares || !plan->compute)
+	plan->compute = malloc(3 * (size_t)problem->n * sizeof(*plan->compute));
+	plan->results_first = calloc(problem->n, sizeof(*plan->results_first));
+	if (!plan->shares || !plan->compute || !plan->results_first)
 		return -ENOMEM;
 	plan->data = plan->compute + problem->n;
 	plan->results = plan->data + problem->n;
@@ -59,6 +63,7 @@ void divide_plan_end(struct divide_plan *plan)
 {
 	free(plan->shares);
 	free(plan->compute);
+	free(plan->results_first);
 	*plan = (struct divide_plan){ 0 };
 }
 
@@ -69,21 +74,28 @@ static struct divide_span span(double start, double time, double volume)
 
 static const struct divide_span none = { 0, 0, -1 };
 
+/* The data of all behind processor i, of which the volume is there already; when they are at the
+ * next. */
+static double time_data(struct divide_plan *plan, const struct divide_problem *p, uint32_t i,
+			double start)
+{
+	double volume = plan->data[i].volume;
+
+	if (volume > 0)
+		plan->data[i] = span(start, p->s[i] + p->c[i] * volume, volume);
+	else
+		plan->data[i] = none;
+	return volume > 0 ? plan->data[i].finish : start;
+}
+
 /* The results of all processors up to i, merged, over link i. */
 static void time_results(struct divide_plan *plan, const struct divide_problem *p, uint32_t i,
 			 double *ready, double *volume)
 {
-	double own = plan->compute[i].volume >= 0 ? plan->compute[i].finish : 0;
-
-	plan->results[i] = none;
-	if (p->result == DIVIDE_NONE || !i || (*volume < 0 && plan->compute[i].volume < 0))
-		return;
-	if (*volume < 0)
-		*volume = 0;
-	*volume += divide_result_of(p, plan->shares[i]);
-	if (plan->data[i].volume >= 0)
-		*ready = fmax(*ready, plan->data[i].finish);
-	plan->results[i] = span(fmax(*ready, own), p->s[i] + p->c[i] * *volume, *volume);
+	*volume = fmax(*volume, 0) + divide_result_of(p, plan->shares[i]);
+	if (plan->compute[i].volume >= 0)
+		*ready = fmax(*ready, plan->compute[i].finish);
+	plan->results[i] = span(*ready, p->s[i] + p->c[i] * *volume, *volume);
 	*ready = plan->results[i].finish;
 }
 
@@ -99,20 +111,22 @@ void divide_timing(struct divide_plan *plan, const struct divide_problem *p)
 	plan->seconds = 0;
 	plan->used = 0;
 	for (uint32_t i = 0; i < p->n; i++) {
-		double sent = at, share = plan->shares[i];
+		double share = plan->shares[i], came = at;
+		bool returns = p->result != DIVIDE_NONE && i && (volume >= 0 || share > 0);
+		bool data_first = !returns || !plan->results_first[i];
 
-		if (plan->data[i].volume > 0) {
-			plan->data[i] = span(at, p->s[i] + p->c[i] * plan->data[i].volume,
-					     plan->data[i].volume);
-			sent = plan->data[i].finish;
-		} else {
-			plan->data[i] = none;
-		}
+		if (data_first)
+			at = time_data(plan, p, i, came);
 		plan->compute[i] =
-			share > 0 ? span(p->serial ? sent : at, share * p->a[i], share) : none;
+			share > 0 ? span(p->serial ? at : came, share * p->a[i], share) : none;
 		plan->used += share > 0;
-		time_results(plan, p, i, &ready, &volume);
-		at = sent;
+		plan->results[i] = none;
+		if (returns && data_first && plan->data[i].volume >= 0)
+			ready = fmax(ready, at);
+		if (returns)
+			time_results(plan, p, i, &ready, &volume);
+		if (!data_first)
+			at = time_data(plan, p, i, fmax(came, ready));
 		plan->seconds = fmax(plan->seconds, share > 0 ? plan->compute[i].finish : 0);
 	}
 	plan->seconds = fmax(plan->seconds, ready);
