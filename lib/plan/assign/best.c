@@ -15,7 +15,7 @@
 #define EXACT_NODES 200000
 #define PAPER_TASKS 100000
 #define METIS_TASKS 100
-#define METIS_SIZE 350000 /* tasks and pairs of all starts */
+#define METIS_SIZE 250000 /* tasks and pairs of all starts */
 #define METIS_STARTS 12
 #define ROUNDS 20
 
