@@ -250,8 +250,8 @@ static void test_optimal(void **state)
 static void test_larger(void **state)
 {
 	for (uint32_t i = 0; i < 6; i++) {
-		struct assign_problem *p =
-			random_problem(20 + random_below(100), 2 + random_below(20), i % 3 == 2);
+		struct assign_problem *p = random_problem(i ? 15 + random_below(30) : 130,
+							  2 + random_below(20), i % 3 == 2);
 		struct assign_plan *paper = assign_plan_new(p), *best = assign_plan_new(p);
 		struct assign_plan *again = assign_plan_new(p);
 		struct plan_refusal wrong = { 0 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan assign: tasks that talk, onto processors (paper 0). */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ehplan.h"
 #include "plan/assign/assign.h"
@@ -37,9 +39,8 @@ static const char *take(int option, const char *text)
 		defaults.processors = count;
 		return NULL;
 	case O_WORK:
-		return parse_real(text, 1e15, &defaults.work)
-			       ? "a work from 0 to 1e15 is needed"
-			       : NULL;
+		return parse_real(text, 1e15, &defaults.work) ? "a work from 0 to 1e15 is needed"
+							      : NULL;
 	case O_VOLUME:
 		return parse_real(text, 1e15, &defaults.volume)
 			       ? "a volume from 0 to 1e15 is needed"
@@ -93,11 +94,33 @@ static void add_step(void *ctx, uint32_t task, uint32_t processor, const double 
 	s->failed |= json_array_append_new(s->list, step) != 0;
 }
 
+/* METIS prints what it does not like, and standard output is for the plan. */
+static int hide_output(void)
+{
+	int saved = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (saved >= 0 && null >= 0)
+		dup2(null, STDOUT_FILENO);
+	if (null >= 0)
+		close(null);
+	return saved;
+}
+
+static void show_output(int saved)
+{
+	fflush(stdout);
+	if (saved >= 0) {
+		dup2(saved, STDOUT_FILENO);
+		close(saved);
+	}
+}
+
 static int make_plan(struct plan_call *call, const struct assign_problem *problem,
 		     const char *algorithm, struct assign_plan *plan, json_t *steps)
 {
 	struct steps to = { problem, steps, false };
-	int err;
+	int err, saved;
 
 	if (!strncmp(algorithm, "paper", 5)) {
 		err = assign_bound(problem, &plan->lower_bound);
@@ -107,7 +130,9 @@ static int make_plan(struct plan_call *call, const struct assign_problem *proble
 		if (!err && to.failed)
 			err = -ENOMEM;
 	} else {
+		saved = hide_output();
 		err = assign_best(problem, call->seed, &call->watch, plan);
+		show_output(saved);
 		if (!err && !strcmp(algorithm, "exact") && !plan->optimal)
 			err = assign_exact(problem, 0, &call->watch, plan);
 	}

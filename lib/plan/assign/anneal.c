@@ -7,9 +7,11 @@
 #include "anneal.h"
 #include "eh/rule.h"
 
-/* Of the mean weight of a task; what it starts and ends with was tried out. */
+/* Temperatures, of the mean weight of a task, and how steep the potential is for it: tried out. A
+ * less steep one ends with plans that talk less and fit nowhere. */
 #define WARMEST 0.3
-#define COLDEST 0.004
+#define COLDEST 0.03
+#define STEEP 15
 
 struct annealing {
 	struct assign_parts *s;
@@ -95,7 +97,7 @@ void assign_anneal(struct assign_parts *parts, uint64_t steps, double bound, uin
 	double cooling = pow(COLDEST / WARMEST, 64.0 / steps);
 
 	lower(&a, assign_parts_most(parts));
-	parts->steep = parts->mean_weight > 0 ? 1 / parts->mean_weight : 1;
+	parts->steep = parts->mean_weight > 0 ? STEEP / parts->mean_weight : 1;
 	for (uint64_t i = 0; i < steps && a.least > bound && parts->count > 1; i++) {
 		uint32_t v = eh_random_below(random, tasks);
 		bool taken;

@@ -13,8 +13,9 @@
 #define ANNEAL_TASKS 3000
 #define EXACT_TASKS 40
 #define EXACT_NODES 200000
+#define PAPER_TASKS 100000
 #define METIS_TASKS 100
-#define METIS_SIZE 350000 /* tasks and pairs of all starts */
+#define METIS_SIZE 250000 /* tasks and pairs of all starts */
 #define METIS_STARTS 12
 #define ROUNDS 20
 
@@ -24,6 +25,7 @@ struct best {
 	struct plan_watch *watch;
 	uint64_t random;
 	uint32_t *at, *spare;
+	bool started; /* METIS could help */
 };
 
 /* Keeps what is better than the plan. */
@@ -93,40 +95,59 @@ static int partitioned(struct best *b, uint32_t parts, uint32_t starts)
 {
 	static const uint32_t slack[] = { 10, 30, 5 };
 	struct assign_parts *s = assign_parts_new(b->p, parts);
-	int err = s ? 0 : -ENOMEM;
+	int err = s ? 1 : -ENOMEM;
 
-	for (uint32_t i = 0; i < starts && !err && !enough(b); i++) {
+	for (uint32_t i = 0; i < starts && err > 0 && !enough(b); i++) {
 		plan_watch_progress(b->watch, "partitioning", i, starts);
-		err = assign_start(b->p, parts, slack[i % 3], eh_random(&b->random) >> 33, b->at);
-		if (err)
+		err = assign_start(b->p, parts, slack[i % 3], i & 1, eh_random(&b->random) >> 33,
+				   b->at);
+		if (err <= 0)
 			break;
+		b->started = true;
 		assign_parts_set(s, b->at);
 		keep(b, s);
 		err = assign_parts_level(s, ROUNDS, starts > 1 ? 30 : 10, &b->random, b->watch);
 		keep(b, s);
+		err = err ? err : 1;
 	}
 	plan_watch_progress(b->watch, "partitioning", starts, starts);
 	assign_parts_free(s);
-	return err;
+	return err < 0 ? err : 0;
 }
 
-/* Fewer parts may cost less than all of them, when their works leave room for it. */
+/* Fewer parts may cost less than all of them, when their works leave room for it; the costs of
+ * less and less parts fall, then rise. */
 static int partitions(struct best *b)
 {
 	const struct assign_problem *p = b->p;
 	uint32_t parts = p->processors < p->tasks ? p->processors : p->tasks;
-	uint32_t starts = METIS_SIZE / (p->tasks + p->start[p->tasks] / 2) + 1;
+	uint32_t starts = METIS_SIZE / (p->tasks + p->start[p->tasks] / 2) + 1, worse = 0;
 	int err;
 
 	if (starts > METIS_STARTS)
 		starts = METIS_STARTS;
 	err = partitioned(b, parts, starts);
-	while (!err && parts > 2 && !p->machine && !enough(b)) {
+	while (!err && parts > 2 && !p->machine && worse < 2 && !enough(b)) {
+		double before = b->plan->total;
+
 		parts = parts / 4 * 3 > 1 ? parts / 4 * 3 : parts - 1;
-		if (p->total_work / parts >= b->plan->total)
+		if (p->total_work / parts >= before)
 			break;
 		err = partitioned(b, parts, (starts + 2) / 3);
+		worse = b->plan->total < before ? 0 : worse + 1;
 	}
+	return err;
+}
+
+/* From the best so far, which may be the paper's. */
+static int refined(struct best *b, struct assign_parts *s)
+{
+	int err;
+
+	memcpy(b->at, b->plan->at, b->p->tasks * sizeof(*b->at));
+	assign_parts_set(s, b->at);
+	err = assign_parts_level(s, ROUNDS, 30, &b->random, b->watch);
+	keep(b, s);
 	return err;
 }
 
@@ -142,9 +163,13 @@ static int search(struct best *b)
 	s = assign_parts_new(p, p->processors);
 	if (!s)
 		return -ENOMEM;
-	err = from_paper(b, s);
-	if (!err && p->tasks > METIS_TASKS && !enough(b))
+	if (p->tasks > METIS_TASKS)
 		err = partitions(b);
+	/* the paper's plans are no match for METIS's, and take as long */
+	if (!err && (p->tasks <= PAPER_TASKS || !b->started) && !enough(b))
+		err = from_paper(b, s);
+	if (!err && p->tasks > ANNEAL_TASKS && !b->started && !enough(b))
+		err = refined(b, s);
 	if (!err && p->tasks <= ANNEAL_TASKS && !enough(b))
 		err = annealed(b, s);
 	assign_parts_free(s);

@@ -8,9 +8,10 @@
  *    talking to k from elsewhere;
  *  - all together must: sum of f_k and the least each task left adds to it. What it adds beyond
  *    its least when it is elsewhere is handed on to its neighbours, as far as the volume between
- *    them would pay for it (a pass of dual ascent over the pairs left): with k_u and k_v the places of u and v,
+ *    them would pay for it (a pass of dual ascent over the pairs left): where k_u and k_v are
+ *    the places of u and v, and r what u adds beyond its least,
  *
- *	r(k_u) + 2c[k_u != k_v] >= min(r(k_v), 2c), as the least r is 0.
+ *	r(k_u) + 2c[k_u != k_v] >= min(r(k_v), 2c).
  *
  * Processors that may be exchanged are opened in their order.
  */
@@ -251,7 +252,8 @@ static uint32_t choices(struct search *s, uint32_t u, uint32_t depth, const doub
 	return count;
 }
 
-static void visit(struct search *s, uint32_t depth, bool *done)
+/* `from` and `width`: the part of the tree that is below, of 1. */
+static void visit(struct search *s, uint32_t depth, bool *done, double from, double width)
 {
 	double *f = s->f + (size_t)depth * s->processors, *below = f + s->processors;
 	const uint32_t *choice = s->choice + (size_t)depth * s->processors;
@@ -259,7 +261,8 @@ static void visit(struct search *s, uint32_t depth, bool *done)
 
 	if (over(s))
 		return;
-	s->nodes++;
+	if (!(s->nodes++ & 4095))
+		plan_watch_progress(s->watch, "branch and bound", (uint64_t)(from * 1e6), 1000000);
 	if (depth == s->tasks) {
 		memcpy(s->plan->at, s->at, s->tasks * sizeof(*s->at));
 		assign_evaluate(s->p, s->plan);
@@ -279,7 +282,7 @@ static void visit(struct search *s, uint32_t depth, bool *done)
 		for (uint32_t k = 0; k < s->processors && fits; k++)
 			fits = below[k] <= s->bar;
 		if (fits)
-			visit(s, depth + 1, done);
+			visit(s, depth + 1, done, from + width * i / count, width / count);
 		take_back(s, u, choice[i]);
 	}
 }
@@ -393,7 +396,8 @@ int assign_exact(const struct assign_problem *problem, uint64_t nodes, struct pl
 	done = calloc(s.tasks, sizeof(*done));
 	err = done ? prepare(&s) : -ENOMEM;
 	if (!err)
-		visit(&s, 0, done);
+		visit(&s, 0, done, 0, 1);
+	plan_watch_progress(watch, "branch and bound", 1, 1);
 	if (!err && !s.ended) {
 		plan->lower_bound = plan->total;
 		plan->optimal = true;

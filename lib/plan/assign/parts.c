@@ -119,6 +119,7 @@ void assign_parts_look(struct assign_parts *s, uint32_t v)
 	const struct assign_problem *p = s->problem;
 
 	s->ntouched = 0;
+	s->looks += p->start[v + 1] - p->start[v] + 1;
 	for (uint32_t e = p->start[v]; e < p->start[v + 1]; e++) {
 		uint32_t b = s->at[p->to[e]];
 

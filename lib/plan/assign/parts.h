@@ -32,6 +32,7 @@ struct assign_parts {
 	/* the task that is looked at: volume to each part in `touched` */
 	double *volume;
 	uint32_t *touched, ntouched;
+	uint64_t looks; /* neighbours looked at so far: the steps that bound a search */
 	/* one pass of refinement */
 	uint32_t *locked, pass, *list, *trail, *trail_at;
 	struct assign_heap_entry *heap;
@@ -60,9 +61,9 @@ double assign_parts_gain(const struct assign_parts *parts, uint32_t v, uint32_t 
 void assign_parts_move(struct assign_parts *parts, uint32_t v, uint32_t b);
 
 /** Searches from each task at a border for sequences of moves that lower the potential, giving
- *  one up after `patience` moves without. *gained: how far it fell. 0 or -ENOMEM. */
-int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t *random,
-			struct plan_watch *watch, double *gained);
+ *  one up after `patience` moves without, and all at so many `looks`. 0 or -ENOMEM. */
+int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t looks,
+			uint64_t *random, struct plan_watch *watch);
 /** The same again and again with less and less room, until the largest f stays: `at` is the best
  *  there was. */
 int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t patience,

@@ -13,6 +13,9 @@
 /* Rounds without a lower largest f, and the room of a round: this far from mean to largest f. */
 #define STALE 3
 #define ROOM 0.4
+/* A whole search may look at so many neighbours, and so many for each task and neighbour. */
+#define LOOKS 8000000u
+#define LOOKS_EACH 10u
 
 static int push(struct assign_parts *s, double gain, uint32_t v)
 {
@@ -100,7 +103,7 @@ static int offer_neighbours(struct assign_parts *s, uint32_t v)
 }
 
 /* One search; what did not lead to a lower potential is undone. */
-static int search(struct assign_parts *s, uint32_t from, uint32_t patience, double *gained)
+static int search(struct assign_parts *s, uint32_t from, uint32_t patience)
 {
 	double sum = 0, best = 0, gain;
 	uint32_t moves = 0, keep = 0;
@@ -139,7 +142,6 @@ static int search(struct assign_parts *s, uint32_t from, uint32_t patience, doub
 		assign_parts_move(s, s->trail[moves], s->trail_at[moves]);
 		assign_parts_forget(s);
 	}
-	*gained += best;
 	return err;
 }
 
@@ -153,13 +155,12 @@ static bool at_border(const struct assign_parts *s, uint32_t v)
 	return false;
 }
 
-int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t *random,
-			struct plan_watch *watch, double *gained)
+int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t looks,
+			uint64_t *random, struct plan_watch *watch)
 {
 	uint32_t *list = parts->list, count = 0;
 	int err = 0;
 
-	*gained = 0;
 	parts->pass++;
 	for (uint32_t v = 0; v < parts->problem->tasks; v++)
 		if (at_border(parts, v))
@@ -170,11 +171,11 @@ int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t 
 		list[j] = list[i - 1];
 		list[i - 1] = v;
 	}
-	for (uint32_t i = 0; i < count && !err; i++) {
+	for (uint32_t i = 0; i < count && !err && parts->looks < looks; i++) {
 		if (!(i & 255) && plan_watch_over(watch))
 			break;
 		if (parts->locked[list[i]] != parts->pass)
-			err = search(parts, list[i], patience, gained);
+			err = search(parts, list[i], patience);
 	}
 	if (parts->machine) /* where sums are not exact */
 		assign_parts_sum(parts);
@@ -186,7 +187,9 @@ int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t pat
 {
 	uint32_t tasks = parts->problem->tasks, stale = 0;
 	uint32_t *best = malloc(tasks * sizeof(*best));
-	double least = assign_parts_most(parts), gained;
+	uint64_t looks = parts->looks + LOOKS +
+			 LOOKS_EACH * (tasks + (uint64_t)parts->problem->start[tasks]);
+	double least = assign_parts_most(parts);
 	int err = best ? 0 : -ENOMEM;
 
 	if (err)
@@ -197,8 +200,8 @@ int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t pat
 		double mean = assign_parts_mean(parts), most = assign_parts_most(parts);
 
 		assign_parts_limit(parts, mean + (most - mean) * ROOM);
-		err = assign_parts_refine(parts, patience, random, watch, &gained);
-		if (plan_watch_over(watch))
+		err = assign_parts_refine(parts, patience, looks, random, watch);
+		if (plan_watch_over(watch) || parts->looks >= looks)
 			rounds = 0;
 		most = assign_parts_most(parts);
 		stale++;

@@ -8,6 +8,10 @@
 
 #include "start.h"
 
+#define TASKS_EACH 16
+/* With fewer than these, halves of halves are better, and sooner found. */
+#define KWAY_EACH 200
+
 /* Sums of weights stay below 2^30. */
 static idx_t scaled(double value, double factor)
 {
@@ -68,28 +72,48 @@ static int csr_make(struct csr *c, const struct assign_problem *p, uint32_t part
 	return 0;
 }
 
-int assign_start(const struct assign_problem *problem, uint32_t parts, uint32_t slack,
-		 uint64_t seed, uint32_t *at)
+/* Its recursion must not run out of tasks, or it prints complaints: there are to be many for each
+ * part, and none that is a part of its own. */
+static bool suits(const struct assign_problem *p, uint32_t parts)
 {
+	double most = p->total_work / parts / 4;
+
+	if (parts < 2 || p->tasks / parts < TASKS_EACH || p->start[p->tasks] >= INT32_MAX)
+		return false;
+	for (uint32_t u = 0; u < p->tasks; u++)
+		if (p->work[u] > most)
+			return false;
+	return true;
+}
+
+int assign_start(const struct assign_problem *problem, uint32_t parts, uint32_t slack,
+		 bool recursive, uint64_t seed, uint32_t *at)
+{
+	typeof(METIS_PartGraphKway) *partition;
 	idx_t options[METIS_NOPTIONS], constraints = 1, cut;
 	struct csr c = { 0 };
-	int err, status = METIS_ERROR;
+	int err, status;
 
+	if (!suits(problem, parts))
+		return 0;
 	err = csr_make(&c, problem, parts);
-	/* more edges than its numbers count, or hardly a task for each */
-	if (!err && problem->start[problem->tasks] < INT32_MAX && parts > 1 &&
-	    problem->tasks / parts > 1 && problem->total_work > 0) {
-		METIS_SetDefaultOptions(options);
-		options[METIS_OPTION_SEED] = (idx_t)(seed & INT32_MAX);
-		options[METIS_OPTION_UFACTOR] = slack;
-		status = METIS_PartGraphKway(&c.tasks, &constraints, c.start, c.to, c.work, NULL,
-					     c.volume, &c.parts, problem->machine ? c.shares : NULL,
-					     NULL, options, &cut, c.at);
-		if (status == METIS_ERROR_MEMORY)
-			err = -ENOMEM;
-	}
-	for (uint32_t u = 0; u < problem->tasks && !err; u++)
-		at[u] = status == METIS_OK ? (uint32_t)c.at[u] : u % parts;
+	if (err)
+		goto done;
+	METIS_SetDefaultOptions(options);
+	options[METIS_OPTION_SEED] = (idx_t)(seed & INT32_MAX);
+	options[METIS_OPTION_UFACTOR] = slack;
+	partition = recursive || problem->tasks / parts < KWAY_EACH ? METIS_PartGraphRecursive
+								    : METIS_PartGraphKway;
+	status = partition(&c.tasks, &constraints, c.start, c.to, c.work, NULL, c.volume, &c.parts,
+			   problem->machine ? c.shares : NULL, NULL, options, &cut, c.at);
+	if (status == METIS_ERROR_MEMORY)
+		err = -ENOMEM;
+	for (uint32_t u = 0; u < problem->tasks && status == METIS_OK; u++)
+		at[u] = c.at[u];
+	if (status == METIS_OK)
+		err = 1;
+
+done:
 	csr_free(&c);
 	return err;
 }

@@ -5,9 +5,10 @@
 
 #include "assign.h"
 
-/** With processors 0 to parts - 1, works `slack` thousandths out of balance at most. 0 or -ENOMEM;
- *  where METIS cannot help, tasks go round. */
+/** With processors 0 to parts - 1, works `slack` thousandths out of balance at most,
+ *  by halves of halves or in one go. 1; 0 where
+ *  METIS cannot help, and `at` is as it was; -ENOMEM. */
 int assign_start(const struct assign_problem *problem, uint32_t parts, uint32_t slack,
-		 uint64_t seed, uint32_t *at);
+		 bool recursive, uint64_t seed, uint32_t *at);
 
 #endif
