@@ -45,8 +45,6 @@ void view_exit(void);
 
 /* ---- view_mount.c ---- */
 
-#define VIEW_TREES_MAX 64 /**< file systems of home's */
-
 /** One file system of home's. */
 struct view_tree {
 	char *path; /**< where it is mounted there */
