@@ -26,7 +26,7 @@ tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehstub ehview ehfiles)
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
 COMMON_SRC := $(wildcard tools/common/*.c)
-AGENT_SRC := $(wildcard agent/*.c)
+AGENT_SRC := $(wildcard agent/*.c) tools/common/companion.c
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard tools/ehview/*.c) tools/ehfiles/stream.c
@@ -70,7 +70,7 @@ $(O)/tools/ehview/%.o: PKG_CFLAGS += $(shell pkg-config --cflags fuse3)
 
 $(O)/bin/ehview: $(call objects,$(VIEW_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(shell pkg-config --libs fuse3 libevent_core) -lpthread
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(shell pkg-config --libs fuse3 libevent_core)
 
 $(O)/bin/ehfiles: $(call objects,$(FILES_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)

@@ -2,8 +2,8 @@
 /**
  * @file ehview.h
  * The executor's side of a view: a FUSE file system for each of home's, whose
- * requests go to an ehfiles there (wire/files.h). One thread and one loop; nothing
- * waits for home but the requests themselves.
+ * requests go to an ehfiles there (wire/files.h). One loop; nothing waits for home but
+ * the requests themselves.
  *
  * What home has told is kept, here and in the kernel, without a limit of time:
  * of each folder that is looked into home sends all entries and from then on what
@@ -16,7 +16,7 @@
  *   look.c    looking up names; what home says has changed
  *   names.c   what is done to names and attributes
  *   data.c    open files
- *   forget.c  makes the kernel forget names, in a thread that may wait for its locks
+ *   forget.c  makes the kernel forget names, in a process that may wait for its locks
  */
 #ifndef EHVIEW_H
 #define EHVIEW_H
@@ -30,7 +30,13 @@
 
 typedef struct files_message message;
 
+/** Descriptors: 0 is the agent's; the i-th file system's /dev/fuse, its stream to home, a second /dev/fuse. */
+#define FD_DEVICE(i) (3 * (int)(i) + 1)
+#define FD_HOME(i) (3 * (int)(i) + 2)
+#define FD_FORGET(i) (3 * (int)(i) + 3)
+
 struct tree {
+	unsigned int index;
 	struct fuse_session *session;
 	struct event *asked; /**< requests of the kernel */
 	struct stream home;
@@ -188,7 +194,8 @@ void names_error(struct call *c, int error);
 
 /* ---- forget.c ---- */
 
-int forget_init(void);
+/** Starts it; with the main process's event base already there, and no events in it. */
+int forget_init(unsigned int ntrees);
 void forget_name(struct tree *t, const struct node *folder, const char *name);
 /** Behind all names before: four bytes to the agent. */
 void forget_fence(uint32_t ticket);
@@ -196,6 +203,5 @@ void forget_fence(uint32_t ticket);
 /* ---- main.c ---- */
 
 extern struct event_base *base;
-void view_synced(uint32_t ticket);
 
 #endif

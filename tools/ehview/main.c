@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehview N: N file systems, the i-th's /dev/fuse on descriptor 2i + 1, its stream to home on 2i + 2;
- * on 0 the agent asks to be told when all that home did until now is seen here, and the other way round.
+ * ehview N: N file systems, whose descriptors say FD_DEVICE() and the others. On 0 the agent asks to be told when all that home did until now is seen here, and the other way round.
  * Started by ehagent.
  */
 
@@ -107,12 +106,6 @@ static void view_on_broke(void *ctx)
 
 /* ---- the agent ---- */
 
-void view_synced(uint32_t ticket)
-{
-	if (send(0, &ticket, sizeof(ticket), MSG_NOSIGNAL) != sizeof(ticket))
-		exit(1);
-}
-
 static void view_sync_put(struct sync *s)
 {
 	if (--s->waits)
@@ -166,19 +159,20 @@ static int view_open(struct tree *t, unsigned int i, const struct fuse_lowlevel_
 	char *arguments[] = { name, NULL };
 	struct fuse_args args = FUSE_ARGS_INIT(1, arguments);
 
-	snprintf(path, sizeof(path), "/dev/fd/%u", 2 * i + 1);
+	t->index = i;
+	snprintf(path, sizeof(path), "/dev/fd/%d", FD_DEVICE(i));
 	t->session = fuse_session_new(&args, ops, sizeof(*ops), t);
 	if (!t->session || fuse_session_mount(t->session, path) || node_init(t) ||
-	    evutil_make_socket_nonblocking(2 * i + 1))
+	    evutil_make_socket_nonblocking(FD_DEVICE(i)))
 		return -ENOMEM;
-	t->asked = event_new(base, 2 * i + 1, EV_READ | EV_PERSIST, view_on_asked, t);
+	t->asked = event_new(base, FD_DEVICE(i), EV_READ | EV_PERSIST, view_on_asked, t);
 	t->home.message = view_on_message;
 	t->home.read = view_on_read;
 	t->home.broke = view_on_broke;
 	t->home.ctx = t;
 	if (!t->asked || event_add(t->asked, NULL))
 		return -ENOMEM;
-	return stream_open(&t->home, base, 2 * i + 2);
+	return stream_open(&t->home, base, FD_HOME(i));
 }
 
 int main(int argc, char **argv)
@@ -201,15 +195,15 @@ int main(int argc, char **argv)
 	names_ops(&ops);
 	data_ops(&ops);
 	base = event_base_new();
+	if (!base || forget_init(ntrees))
+		return 1;
 	trees = calloc(ntrees, sizeof(*trees));
-	view_asked = base ? event_new(base, 0, EV_READ | EV_PERSIST, view_on_agent, NULL) : NULL;
+	view_asked = event_new(base, 0, EV_READ | EV_PERSIST, view_on_agent, NULL);
 	if (!trees || !view_asked || event_add(view_asked, NULL))
 		return 1;
 	for (unsigned int i = 0; i < ntrees; i++)
 		if (view_open(&trees[i], i, &ops))
 			return 1;
-	if (forget_init())
-		return 1;
 	event_base_dispatch(base);
 	return 0;
 }
