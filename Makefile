@@ -66,7 +66,7 @@ $(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PLAN_LIBS)
 
 # The two sides of a view.
-$(O)/tools/ehview/%.o: PKG_CFLAGS += $(shell pkg-config --cflags fuse3)
+$(O)/tools/ehview/%.o: CFLAGS += $(shell pkg-config --cflags fuse3)
 
 $(O)/bin/ehview: $(call objects,$(VIEW_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)

@@ -63,7 +63,8 @@ enum files_op {
 	FILES_FLOCK, /**< MODE is flock()'s, never waits */
 	FILES_FALLOCATE,
 	FILES_SYNC, /**< all news of what happened before come before the answer */
-	FILES_NEWS, /**< home says: NAME in DIR has changed as FLAGS say; DIR 0: all may have */
+	FILES_NEWS, /**< home says: NAME in DIR has changed as FLAGS say; DIR 0: all may have. INO of device
+		     *   OFFSET: a file with other names, which that may have changed, too; 0: none */
 	FILES_OPS
 };
 

@@ -11,7 +11,7 @@
 
 #include "ehfiles.h"
 
-#define STREAM_BACKLOG (1 << 20)
+#define FILES_BACKLOG (1 << 20) /* bytes of answers */
 
 struct stream out;
 struct event_base *base;
@@ -110,8 +110,6 @@ static int files_on_message(void *ctx, const message *m)
 	if (m->op == FILES_WRITE || m->op == FILES_CLOSE)
 		return 0;
 	watch_tell();
-	if (stream_waiting(&out) > STREAM_BACKLOG)
-		stream_flush(&out);
 	return stream_put(&out, &a);
 }
 
@@ -143,6 +141,7 @@ int main(int argc, char **argv)
 	out.message = files_on_message;
 	out.read = files_on_read;
 	out.broke = files_on_broke;
+	out.most = FILES_BACKLOG;
 	if (!base || folder_init(argv[1]) || watch_init() || stream_open(&out, base, 0))
 		return 1;
 	event_base_dispatch(base);

@@ -34,8 +34,13 @@ static int stream_take(struct stream *s)
 static void stream_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct stream *s = arg;
-	int n = evbuffer_read(s->in, s->fd, STREAM_READ);
+	int n;
 
+	if (s->most && stream_waiting(s) > s->most) {
+		event_del(s->readable);
+		return;
+	}
+	n = evbuffer_read(s->in, s->fd, STREAM_READ);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0 || stream_take(s)) {
@@ -47,7 +52,14 @@ static void stream_on_readable(evutil_socket_t fd, short what, void *arg)
 
 static void stream_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	stream_flush(arg);
+	struct stream *s = arg;
+
+	stream_flush(s);
+	if (stream_waiting(s))
+		return;
+	event_add(s->readable, NULL);
+	if (s->drained)
+		s->drained(s->ctx);
 }
 
 int stream_open(struct stream *s, struct event_base *base, int fd)

@@ -12,8 +12,10 @@ struct stream {
 	struct event *readable, *writable;
 	int (*message)(void *ctx, const struct files_message *m); /**< not 0: it is broken */
 	void (*read)(void *ctx); /**< all that has come was told */
+	void (*drained)(void *ctx); /**< nothing is stream_waiting() any more; or NULL */
 	void (*broke)(void *ctx); /**< comes last */
 	void *ctx;
+	size_t most; /**< of stream_waiting(), with which it is read on; 0: no matter */
 };
 
 /** Takes over fd; the callbacks are filled in. 0 or -errno. */

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,21 @@ void watch_look(void)
 		}
 }
 
+/* A second name changes a file, of which its first one's folder is not told. */
+static void watch_second_name(message *m)
+{
+	int fd = folder_fd_of(m->dir);
+	struct stat st;
+
+	m->ino = m->offset = 0;
+	if (!(m->flags & FILES_NEWS_NAME) || !m->name[0] || fd < 0 ||
+	    fstatat(fd, m->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) ||
+	    S_ISDIR(st.st_mode) || st.st_nlink < 2)
+		return;
+	m->ino = st.st_ino;
+	m->offset = st.st_dev;
+}
+
 void watch_tell(void)
 {
 	static message m;
@@ -182,12 +198,14 @@ void watch_tell(void)
 		m.dir = 0;
 		m.name[0] = '\0';
 		m.flags = FILES_NEWS_NAME;
+		m.ino = 0;
 		watch_lost = stream_put(&out, &m);
 	}
 	HASH_ITER(hh, watch_news, n, next) {
 		m.dir = n->of.dir;
 		strcpy(m.name, n->of.name);
 		m.flags = n->flags;
+		watch_second_name(&m);
 		if (stream_put(&out, &m))
 			watch_lost = true;
 		HASH_DELETE(hh, watch_news, n);

@@ -61,6 +61,7 @@ void call_send(struct call *c, message *m, void (*done)(struct call *c, const me
 		HASH_FIND(hh, t->calls, &c->tag, sizeof(c->tag), other);
 	} while (other || !c->tag);
 	c->done = done;
+	c->op = m->op;
 	m->tag = c->tag;
 	HASH_ADD(hh, t->calls, tag, sizeof(c->tag), c);
 	call_post(t, m);
@@ -86,7 +87,7 @@ int call_answered(struct tree *t, const message *a)
 	struct call *c;
 
 	HASH_FIND(hh, t->calls, &a->tag, sizeof(a->tag), c);
-	if (!c)
+	if (!c || a->op != (c->op | FILES_ANSWER))
 		return -EPROTO;
 	HASH_DEL(t->calls, c);
 	if ((int32_t)(a->tag - t->unsure) > 0)

@@ -104,9 +104,9 @@ struct file {
 /* ---- call.c ---- */
 
 struct call {
-	uint32_t tag;
+	uint32_t tag, op;
 	UT_hash_handle hh;
-	struct call *next;
+	struct call *next; /**< of node->waiting */
 	struct tree *tree;
 	fuse_req_t req; /**< NULL: nobody waits */
 	struct node *node, *other; /**< held */

@@ -262,11 +262,31 @@ static void look_doubt(struct node *folder)
 	node_stale(folder, true);
 }
 
+/* All names of a file that has got another. */
+static void look_doubt_file(struct tree *t, uint64_t dev, uint64_t ino)
+{
+	struct node *folder, *next, *n;
+	struct entry *e, *more;
+
+	HASH_ITER(by_number, t->numbered, folder, next)
+		HASH_ITER(hh, folder->entries, e, more) {
+			if (e->attr.ino != ino || e->attr.dev != dev)
+				continue;
+			if (e->state == ENTRY_THERE)
+				e->state = ENTRY_UNKNOWN;
+			n = entry_node(e);
+			if (n)
+				node_stale(n, true);
+		}
+}
+
 void look_news(struct tree *t, const message *m)
 {
 	struct node *folder, *n, *next;
 	struct entry *e;
 
+	if (m->ino)
+		look_doubt_file(t, m->offset, m->ino);
 	if (!m->dir) {
 		HASH_ITER(by_number, t->numbered, n, next)
 			look_doubt(n);

@@ -88,6 +88,7 @@ static int view_on_message(void *ctx, const message *m)
 	return 0;
 }
 
+/* There are answers; or room for requests. */
 static void view_on_read(void *ctx)
 {
 	struct tree *t = ctx;
@@ -168,6 +169,7 @@ static int view_open(struct tree *t, unsigned int i, const struct fuse_lowlevel_
 	t->asked = event_new(base, FD_DEVICE(i), EV_READ | EV_PERSIST, view_on_asked, t);
 	t->home.message = view_on_message;
 	t->home.read = view_on_read;
+	t->home.drained = view_on_read;
 	t->home.broke = view_on_broke;
 	t->home.ctx = t;
 	if (!t->asked || event_add(t->asked, NULL))
