@@ -143,9 +143,13 @@ static int serve_start(struct serve *v)
 {
 	const char *path = (char *)v->head + 8;
 	const char *const files[] = { "ehfiles", path, NULL };
-	const char *const diod[] = { "diod",   "--foreground", "--no-auth",	"--rfdno",   "0",
-				     "--wfdno", "0",		"--export",	path,
-				     "--logdest", "stderr",	"--config-file", "/dev/null", NULL };
+	const char *const diod[] = { "diod",	  "--foreground",
+				     "--no-auth", "--rfdno",
+				     "0",	  "--wfdno",
+				     "0",	  "--export",
+				     path,	  "--logdest",
+				     "stderr",	  "--config-file",
+				     "/dev/null", NULL };
 	const char *program = v->is_9p ? serve_diod() : serve_ehfiles();
 	struct passwd *user = getpwuid(v->uid);
 	gid_t groups[SERVE_GROUPS_MAX];

@@ -165,8 +165,7 @@ int handle_create(const message *m, message *a)
 		err = ESTALE;
 	if (!err)
 		names_confirm(m->dir, m->name, a->attr.ino);
-	h = err ? NULL
-		: handle_add(m->handle2, fd, (m->flags & O_ACCMODE) != O_RDONLY, &a->attr);
+	h = err ? NULL : handle_add(m->handle2, fd, (m->flags & O_ACCMODE) != O_RDONLY, &a->attr);
 	if (!h) {
 		close(fd);
 		return err ?: ENOMEM;
@@ -383,7 +382,9 @@ int handle_readdir(const message *m, message *a)
 		e = (const struct kernel_dirent *)at;
 		if (n + FILES_ENTRY_MAX > sizeof(handle_data))
 			break; /* what has not gone is read again, from its offset on */
-		attr = (struct files_attr){ .ino = e->ino, .size = e->next, .mode = DTTOIF(e->type) };
+		attr = (struct files_attr){ .ino = e->ino,
+					    .size = e->next,
+					    .mode = DTTOIF(e->type) };
 		n += files_entry_encode(handle_data + n, &attr, e->name);
 	}
 	a->data = handle_data;

@@ -250,8 +250,8 @@ int names_make(const message *m, message *a)
 
 static bool names_component(const char *name)
 {
-	return *name && strlen(name) <= FILES_NAME_MAX && !strchr(name, '/') &&
-	       strcmp(name, ".") && strcmp(name, "..");
+	return *name && strlen(name) <= FILES_NAME_MAX && !strchr(name, '/') && strcmp(name, ".") &&
+	       strcmp(name, "..");
 }
 
 int names_link(const message *m, message *a)
@@ -337,8 +337,8 @@ int names_statfs(const message *m, message *a)
 	if (fstatvfs(r.fd, &fs)) {
 		err = errno;
 	} else {
-		const uint64_t all[] = { fs.f_bsize, fs.f_frsize, fs.f_blocks, fs.f_bfree,
-					 fs.f_bavail, fs.f_files, fs.f_ffree, fs.f_namemax };
+		const uint64_t all[] = { fs.f_bsize,  fs.f_frsize, fs.f_blocks, fs.f_bfree,
+					 fs.f_bavail, fs.f_files,  fs.f_ffree,	fs.f_namemax };
 
 		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 			frame_put_u64(names_data + 8 * i, all[i]);

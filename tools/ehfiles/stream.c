@@ -79,7 +79,8 @@ int stream_put(struct stream *s, const struct files_message *m)
 	uint8_t head[FILES_HEAD_MAX];
 	size_t n = files_encode(head, m);
 
-	if (evbuffer_add(s->out, head, n) || (m->length && evbuffer_add(s->out, m->data, m->length)))
+	if (evbuffer_add(s->out, head, n) ||
+	    (m->length && evbuffer_add(s->out, m->data, m->length)))
 		return -ENOMEM;
 	return 0;
 }

@@ -46,7 +46,7 @@ static struct {
 	int wd;
 	char name[FILES_NAME_MAX + 1];
 } own[WATCH_OWN_MAX];
-static unsigned int nown;
+static unsigned int owned;
 
 bool watch_folder(struct folder *f)
 {
@@ -94,16 +94,16 @@ void watch_own(uint64_t dir, const char *name)
 	const struct folder *f = name ? folder_find(dir) : NULL;
 
 	if (!name)
-		nown = 0;
-	if (!f || f->wd < 0 || nown == WATCH_OWN_MAX)
+		owned = 0;
+	if (!f || f->wd < 0 || owned == WATCH_OWN_MAX)
 		return;
-	own[nown].wd = f->wd;
-	strcpy(own[nown++].name, name);
+	own[owned].wd = f->wd;
+	strcpy(own[owned++].name, name);
 }
 
 static bool watch_is_own(const struct folder *f, const char *name, uint32_t mask)
 {
-	for (unsigned int i = 0; i < nown; i++)
+	for (unsigned int i = 0; i < owned; i++)
 		if (own[i].wd == f->wd && !strcmp(own[i].name, name))
 			return true;
 	/* the executor asks anew for what it has open for writing */
@@ -166,8 +166,7 @@ void watch_look(void)
 	if (!watch_count)
 		return;
 	while ((n = read(watch_fd, &room, sizeof(room))) > 0)
-		for (const char *at = room.space; at < room.space + n;
-		     at += sizeof(*e) + e->len) {
+		for (const char *at = room.space; at < room.space + n; at += sizeof(*e) + e->len) {
 			e = (const struct inotify_event *)at;
 			watch_event(e);
 		}

@@ -14,7 +14,7 @@
 
 #define LOCK_AGAIN_MS 50
 
-static struct file *data_of(const struct fuse_file_info *fi)
+struct file *data_of(const struct fuse_file_info *fi)
 {
 	return (struct file *)(uintptr_t)fi->fh;
 }

@@ -44,7 +44,8 @@ struct tree {
 	struct call *calls;
 	uint64_t folders; /**< the last one's number */
 	uint32_t handles, tags;
-	uint32_t unsure; /**< the tag before a write or close; an answer to a later one shows that it was done */
+	uint32_t
+		unsure; /**< the tag before a write or close; an answer to a later one shows that it was done */
 	bool is_unsure;
 	bool flush; /**< something should go out now */
 	bool touched; /**< something may be kept of it */
@@ -112,7 +113,8 @@ struct call {
 	struct node *node, *other; /**< held */
 	struct file *file;
 	struct sync *sync;
-	void (*done)(struct call *c, const message *a); /**< a->error: errno; frees nothing of the call */
+	void (*done)(struct call *c,
+		     const message *a); /**< a->error: errno; frees nothing of the call */
 	char name[FILES_NAME_MAX + 1], text[FILES_NAME_MAX + 1];
 	uint32_t flags;
 	uint64_t size;
@@ -124,8 +126,7 @@ struct call {
 /** A call that holds the nodes; NULL: the request was answered with ENOMEM. */
 struct call *call_new(struct tree *t, fuse_req_t req, struct node *node, struct node *other);
 /** Sends it; `done` is called once. */
-void call_send(struct call *c, message *m,
-	       void (*done)(struct call *c, const message *a));
+void call_send(struct call *c, message *m, void (*done)(struct call *c, const message *a));
 void call_free(struct call *c);
 /** Sends what is not answered, with the next that is; or now, and then it is unsure whether it was done. */
 void call_post(struct tree *t, const message *m);
@@ -187,6 +188,7 @@ void look_lost(struct node *n);
 
 void names_ops(struct fuse_lowlevel_ops *ops);
 void data_ops(struct fuse_lowlevel_ops *ops);
+struct file *data_of(const struct fuse_file_info *fi);
 /** The content will not be what the next open finds. */
 void data_changed(struct node *n);
 /** Answers a call that failed, also one whose folder home has lost. */

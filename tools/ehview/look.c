@@ -7,7 +7,8 @@
 
 #include "ehview.h"
 
-#define LOOK_ABSENT_MAX 8192 /* names in a folder, existing ones included, before one that does not exist is not kept */
+#define LOOK_ABSENT_MAX \
+	8192 /* names in a folder, existing ones included, before one that does not exist is not kept */
 
 static bool look_watched(const struct node *folder)
 {
@@ -127,7 +128,7 @@ static void look_take_list(struct node *folder, const message *a)
 	struct files_entry listed;
 	struct entry *e, *next;
 
-	folder->known = !(a->flags & FILES_WATCHED)  ? KNOWN_UNWATCHED
+	folder->known = !(a->flags & FILES_WATCHED) ? KNOWN_UNWATCHED
 			: a->flags & FILES_COMPLETE ? KNOWN_ALL
 						    : KNOWN_PARTLY;
 	if (folder->known != KNOWN_ALL)
@@ -200,8 +201,8 @@ void look_up(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 void look_changed(struct node *folder, const char *name, enum entry_state state)
 {
-	struct entry *e = look_watched(folder) || state == ENTRY_UNKNOWN ? entry_find(folder, name)
-									  : NULL;
+	struct entry *e =
+		look_watched(folder) || state == ENTRY_UNKNOWN ? entry_find(folder, name) : NULL;
 
 	if (e)
 		e->state = state;

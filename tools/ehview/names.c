@@ -129,7 +129,7 @@ static void names_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int s
 	if (!c)
 		return;
 	if (fi && m->flags & FILES_SET_SIZE)
-		m->handle = ((struct file *)(uintptr_t)fi->fh)->handle;
+		m->handle = data_of(fi)->handle;
 	call_send(c, m, names_on_attr);
 }
 
@@ -365,8 +365,8 @@ static void names_on_renamed(struct call *c, const message *a)
 	fuse_reply_err(c->req, 0);
 }
 
-static void names_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-			 fuse_ino_t newparent, const char *newname, unsigned int flags)
+static void names_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+			 const char *newname, unsigned int flags)
 {
 	struct node *to = node_of(req, newparent);
 	message *m = call_message(FILES_RENAME);

@@ -151,7 +151,7 @@ static bool node_written(const struct node *n)
 static bool node_watched(const struct node *n)
 {
 	if (S_ISDIR(n->attr.mode))
-		return n->known >= KNOWN_PARTLY && n->at && n->at->folder->known >= KNOWN_PARTLY;
+		return n->known >= KNOWN_PARTLY;
 	/* what is done under another name is told in that one's folder only */
 	return n->at && n->at->folder->known >= KNOWN_PARTLY && n->attr.nlink == 1 &&
 	       !node_written(n);
