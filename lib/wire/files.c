@@ -276,7 +276,7 @@ int files_decode(struct files_message *m, const uint8_t *data, size_t length)
 	m->handle = m->handle2 = m->flags = m->mode = m->uid = m->gid = 0;
 	m->dir = m->dir2 = m->ino = m->offset = m->size = m->owner = 0;
 	m->name[0] = m->text[0] = '\0';
-	m->data = NULL;
+	m->data = in.end;
 	m->length = 0;
 	if (!(m->op & ~FILES_ANSWER) || (m->op & ~FILES_ANSWER) >= FILES_OPS ||
 	    (!(m->op & FILES_ANSWER) && m->error) || m->error < 0 || m->error > 4095)
