@@ -110,6 +110,15 @@ void node_forget(struct node *n, uint64_t lookups)
 		node_check(n);
 }
 
+/* By what is known here, which may be old. */
+static bool node_is_above(const struct node *n, const struct node *folder)
+{
+	for (; folder; folder = folder->at ? folder->at->folder : NULL)
+		if (folder == n)
+			return true;
+	return false;
+}
+
 struct node *node_get(struct entry *at, const struct files_attr *attr)
 {
 	struct tree *t = at->folder->tree;
@@ -117,7 +126,9 @@ struct node *node_get(struct entry *at, const struct files_attr *attr)
 	struct node *n;
 
 	HASH_FIND(hh, t->nodes, &key, sizeof(key), n);
-	if (n && (n->attr.mode & S_IFMT) != (attr->mode & S_IFMT)) {
+	/* a number that is used again; or the folder above it was moved in here: no circles */
+	if (n && ((n->attr.mode & S_IFMT) != (attr->mode & S_IFMT) ||
+		  node_is_above(n, at->folder))) {
 		node_detach(n);
 		n = NULL;
 	}
