@@ -21,14 +21,16 @@ PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG
 .PHONY: all tools module check demo bench install clean
 
 all: tools module
-tools: $(O)/bin/ehagent $(O)/bin/ehctl $(O)/bin/ehplan $(O)/bin/ehstub
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehstub ehview ehfiles)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
 COMMON_SRC := $(wildcard tools/common/*.c)
-AGENT_SRC := $(wildcard agent/*.c)
+AGENT_SRC := $(wildcard agent/*.c) tools/common/companion.c
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
+VIEW_SRC  := $(wildcard tools/ehview/*.c) tools/ehfiles/stream.c
+FILES_SRC := $(wildcard tools/ehfiles/*.c)
 STUB_SRC  := $(wildcard tools/ehstub/*.c lib/wire/*.c)
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
@@ -62,6 +64,17 @@ $(O)/libplan.a: $(call objects,$(PLAN_SRC))
 $(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PLAN_LIBS)
+
+# The two sides of a view.
+$(O)/tools/ehview/%.o: CFLAGS += $(shell pkg-config --cflags fuse3)
+
+$(O)/bin/ehview: $(call objects,$(VIEW_SRC)) $(O)/libeh.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(shell pkg-config --libs fuse3 libevent_core)
+
+$(O)/bin/ehfiles: $(call objects,$(FILES_SRC)) $(O)/libeh.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(shell pkg-config --libs libevent_core)
 
 # Static and without glibc: it stands in memory once for every task that is away.
 $(O)/stub/%.o: %.c

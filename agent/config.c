@@ -153,6 +153,7 @@ static void config_take_numbers(struct config *c, cfg_t *cfg)
 
 	c->load_index = config_index_of(cfg_getstr(cfg, "load-index"));
 	c->view = view_parse(cfg_getstr(cfg, "view"));
+	c->view_9p = config_carrier_of(cfg_getstr(cfg, "view-carrier"));
 	c->log = config_level_of(cfg_getstr(cfg, "log"));
 	c->threshold = config_tasks(cfg, "threshold", per);
 	c->threshold_floor = config_tasks(cfg, "threshold-floor", per);
@@ -347,6 +348,7 @@ struct config *config_read(const char *file, const char *const *join, FILE *erro
 				CFG_BOOL("lazy-thresholds", cfg_false, CFGF_NONE),
 				CFG_STR("view", "shared", CFGF_NONE),
 				CFG_STR_LIST("view-own", NULL, CFGF_NONE),
+				CFG_STR("view-carrier", "fuse", CFGF_NONE),
 				CFG_STR_LIST("exclude", NULL, CFGF_NONE),
 				CFG_STR("log", "info", CFGF_NONE),
 				CFG_SEC("peer", peer,

@@ -51,6 +51,7 @@ struct config {
 	unsigned int view; /**< enum view of tasks whose session does not say */
 	char **view_own; /**< folders that are the executor's in home's tree */
 	size_t nview_own;
+	bool view_9p; /**< home's files come by the kernel's 9p client, not by ehview */
 	char **exclude; /**< fnmatch patterns of programs */
 	size_t nexclude;
 	int log; /**< enum log_level */

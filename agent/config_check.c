@@ -98,6 +98,7 @@ static int config_check_file(cfg_t *cfg, cfg_opt_t *opt)
 }
 
 static const char *const config_indexes[] = { "runnable", "tasks", "cpu", NULL };
+static const char *const config_carriers[] = { "fuse", "9p", NULL };
 static const char *const config_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static int config_one_of(const char *value, const char *const names[])
@@ -111,6 +112,11 @@ static int config_one_of(const char *value, const char *const names[])
 int config_index_of(const char *name)
 {
 	return config_one_of(name, config_indexes);
+}
+
+int config_carrier_of(const char *name)
+{
+	return config_one_of(name, config_carriers);
 }
 
 int config_level_of(const char *name)
@@ -131,6 +137,14 @@ static int config_check_view(cfg_t *cfg, cfg_opt_t *opt)
 	if (view_parse(cfg_opt_getnstr(opt, 0)) != VIEW_UNSET)
 		return 0;
 	cfg_error(cfg, "view: \"%s\" is not shared, home or auto", cfg_opt_getnstr(opt, 0));
+	return -1;
+}
+
+static int config_check_carrier(cfg_t *cfg, cfg_opt_t *opt)
+{
+	if (config_one_of(cfg_opt_getnstr(opt, 0), config_carriers) >= 0)
+		return 0;
+	cfg_error(cfg, "view-carrier: \"%s\" is not fuse or 9p", cfg_opt_getnstr(opt, 0));
 	return -1;
 }
 
@@ -221,6 +235,7 @@ void config_check(cfg_t *cfg)
 	cfg_set_validate_func(cfg, "topology", config_check_topology);
 	cfg_set_validate_func(cfg, "load-index", config_check_index);
 	cfg_set_validate_func(cfg, "view", config_check_view);
+	cfg_set_validate_func(cfg, "view-carrier", config_check_carrier);
 	cfg_set_validate_func(cfg, "log", config_check_level);
 	cfg_set_validate_func(cfg, "address", config_check_own_address);
 	cfg_set_validate_func(cfg, "join", config_check_join);

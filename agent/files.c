@@ -22,6 +22,7 @@
 
 #include "agent.h"
 #include "clock.h"
+#include "wire/view.h"
 
 #define FILES_CACHE 1024 /* entries, one for a hash; 80 bytes each */
 #define FILES_QUEUE_MAX 256
@@ -412,29 +413,11 @@ differ:
 
 /* ---- folders ---- */
 
-/* Types of file systems that several hosts see at once, from statfs(2) and the kernel's magic.h. */
 static bool files_type_is_shared(const char *path)
 {
-	static const uint32_t shared[] = {
-		0x6969, /* NFS */
-		0x01021997, /* 9p */
-		0xff534d42, /* CIFS */
-		0xfe534d42, /* SMB2 */
-		0x65735546, /* FUSE: sshfs, GlusterFS, ... */
-		0x00c36400, /* Ceph */
-		0x5346414f, /* AFS */
-		0x01161970, /* GFS2 */
-		0x7461636f, /* OCFS2 */
-		0x0bd00bd0, /* Lustre */
-	};
 	struct statfs fs;
 
-	if (statfs(path, &fs))
-		return false;
-	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		if ((uint32_t)fs.f_type == shared[i])
-			return true;
-	return false;
+	return !statfs(path, &fs) && view_several_hosts(fs.f_type);
 }
 
 /* A network file system asks its server each time, so the answer is kept for each device. Not for long: a

@@ -136,10 +136,12 @@ void guest_check_end(struct guest *g)
 }
 
 /* FRAME_EXIT goes behind all output that was in the pipes at the exit. */
-static void guest_tell_exit(struct guest *g)
+void guest_tell_exit(struct guest *g)
 {
 	uint8_t payload[FRAME_EXIT_SIZE];
 
+	if (g->settling)
+		return;
 	for (int i = 0; i < 2; i++)
 		if (g->out[i].fd >= 0 && g->out[i].sent < g->owed[i])
 			return;
@@ -231,6 +233,7 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 	}
 	pty_tell_taken(&g->pty);
 	pty_exited(&g->pty);
+	g->settling = view_settle(&g->view);
 	h2_resume(g->channel.stream);
 	guest_tell_exit(g);
 	control_touch();

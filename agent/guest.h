@@ -40,6 +40,7 @@ struct guest {
 	bool grouped; /* has a folder of its own */
 	bool emptied; /* nothing is left in it */
 	bool reaped, told; /* FRAME_EXIT is queued */
+	bool settling; /* what it did to home's files is still on its way */
 	int pipes[3]; /* our ends until it starts */
 	uint64_t owed[2]; /* source.sent at which all output from before the exit is out */
 	struct frame_exit end;
@@ -52,6 +53,8 @@ int guest_start(struct guest *g, const struct job_spec *spec);
 /** Nothing has started: the home is told why. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
 void guest_kill(struct guest *g);
+/** Tells the exit when nothing has to come before it any more. */
+void guest_tell_exit(struct guest *g);
 /** Something has ended: perhaps all has. */
 void guest_check_end(struct guest *g);
 

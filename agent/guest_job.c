@@ -39,6 +39,11 @@ void guest_on_view(void *ctx, const char *trouble)
 {
 	struct guest *g = ctx;
 
+	if (g->settling) {
+		g->settling = false;
+		if (g->channel.stream && !g->told)
+			guest_tell_exit(g);
+	}
 	if (!trouble && g->state == GUEST_VIEWING)
 		guest_start_viewing(g);
 	else if (trouble && g->state < GUEST_RUNNING)

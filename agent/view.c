@@ -29,29 +29,36 @@ struct view_mounted {
 	size_t nlinks;
 	bool asking; /* home for what it has mounted */
 	bool over; /* to be freed when it has answered */
+	bool is_9p;
+	struct view_fuse fuse;
+	uint32_t tickets;
 	struct view_mount mount;
-	struct event *mounting, *idle;
+	struct event *mounting, *synced, *idle;
 	int ns; /* -1: not mounted yet */
 	struct view_use *uses;
 };
 
 static struct view_mounted *view_list;
 
-const char *view_trouble(void)
+static const char *view_9p_trouble(void)
 {
-	int fs;
-
-	if (geteuid())
-		return "its agent is not root and cannot mount";
 	/* also loads the module; which transports there are shows when it is mounted */
-	fs = fsopen("9p", FSOPEN_CLOEXEC);
+	int fs = fsopen("9p", FSOPEN_CLOEXEC);
+
 	if (fs < 0)
 		return "its kernel has no 9p (module 9p)";
 	close(fs);
 	return NULL;
 }
 
-/* The pipe first: closing the namespace may have questions for home. */
+const char *view_trouble(void)
+{
+	if (geteuid())
+		return "its agent is not root and cannot mount";
+	return agent.config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
+}
+
+/* The pipes and ehview first: closing the namespace may have questions for home. */
 static void view_free(struct view_mounted *v)
 {
 	struct view_mounted **at;
@@ -66,6 +73,10 @@ static void view_free(struct view_mounted *v)
 		free(v->links[i].head);
 	}
 	v->nlinks = 0;
+	if (v->synced)
+		event_free(v->synced);
+	v->synced = NULL;
+	view_fuse_stop(&v->fuse);
 	view_mount_cancel(&v->mount);
 	view_mount_unpin(&v->mount);
 	if (v->ns >= 0)
@@ -105,6 +116,33 @@ static void view_on_closed(void *ctx)
 			       : "the connection to home's files broke");
 }
 
+/* Home's files as they are now, for one that may begin. */
+static void view_begin(struct view_mounted *v, struct view_use *use)
+{
+	if (v->is_9p)
+		use->news(use->ctx, NULL);
+	else if (view_fuse_sync(&v->fuse, use->ticket = ++v->tickets, false))
+		view_lost(v, "ehview does not take requests");
+}
+
+static void view_on_synced(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_mounted *v = arg;
+	int64_t ticket = view_fuse_synced(&v->fuse);
+
+	if (ticket < 0) {
+		view_lost(v, "ehview has ended");
+		return;
+	}
+	for (struct view_use *u = v->uses; u && ticket; u = u->next) {
+		if (u->ticket != ticket)
+			continue;
+		u->ticket = 0;
+		u->news(u->ctx, NULL);
+		return;
+	}
+}
+
 static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
@@ -134,8 +172,8 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 	view_free(v);
 }
 
-/* The link for the file system that home has mounted at `path`; `socket` is the kernel's end. 0 or -errno. */
-static int view_open_link(struct view_mounted *v, const char *path, int *socket)
+/* The link for the file system that home has mounted at `path`. 0 or -errno. */
+static int view_open_link(struct view_mounted *v, const char *path, struct view_tree *tree)
 {
 	struct view_link *link = &v->links[v->nlinks];
 	size_t length = strlen(path);
@@ -153,12 +191,26 @@ static int view_open_link(struct view_mounted *v, const char *path, int *socket)
 	v->nlinks++;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	*socket = pair[1];
+	tree->is_mount = !v->is_9p;
+	tree->socket = v->is_9p ? pair[1] : view_fuse_add(&v->fuse, pair[1]);
 	err = view_pipe_open(&link->pipe, pair[0], view_on_closed, v);
 	if (err)
 		return err;
-	link->pipe.stream = h2_open(v->home, "POST", "/v1/files", &view_pipe_ops, &link->pipe);
+	if (tree->socket < 0)
+		return tree->socket;
+	link->pipe.stream = h2_open(v->home, "POST", v->is_9p ? "/v1/9p" : "/v1/files",
+				    &view_pipe_ops, &link->pipe);
 	return link->pipe.stream ? 0 : -errno;
+}
+
+static int view_start_fuse(struct view_mounted *v)
+{
+	int err = view_fuse_start(&v->fuse, v->uid);
+
+	if (err)
+		return err;
+	v->synced = event_new(agent.base, v->fuse.control, EV_READ | EV_PERSIST, view_on_synced, v);
+	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
 }
 
 static int view_mount_all(struct view_mounted *v, const json_t *paths)
@@ -178,8 +230,10 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 		}
 		trees[n].socket = -1;
 		trees[n].path = (char *)path;
-		err = view_open_link(v, path, &trees[n].socket);
+		err = view_open_link(v, path, &trees[n]);
 	}
+	if (!err && !v->is_9p)
+		err = view_start_fuse(v);
 	if (!err)
 		err = view_mount_start(&v->mount, trees, n, user);
 	for (size_t i = 0; i < n; i++)
@@ -230,6 +284,7 @@ static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 	v->home = home;
 	v->uid = uid;
 	v->ns = -1;
+	v->is_9p = agent.config->view_9p || view_fuse_trouble();
 	v->next = view_list;
 	view_list = v;
 	v->idle = evtimer_new(agent.base, view_on_idle, v);
@@ -267,10 +322,21 @@ int view_hold(struct view_use *use, struct peer *home, uid_t uid)
 	evtimer_del(v->idle);
 	use->of = v;
 	use->next = v->uses;
+	use->ticket = 0;
 	v->uses = use;
 	if (v->ns >= 0)
-		use->news(use->ctx, NULL);
+		view_begin(v, use);
 	return 0;
+}
+
+bool view_settle(struct view_use *use)
+{
+	struct view_mounted *v = use->of;
+
+	if (!v || v->is_9p || v->ns < 0)
+		return false;
+	use->ticket = ++v->tickets;
+	return !view_fuse_sync(&v->fuse, use->ticket, true);
 }
 
 void view_release(struct view_use *use)

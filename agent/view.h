@@ -2,11 +2,13 @@
 /**
  * @file view.h
  * The home node's files on the executor: a mount namespace for each peer and
- * user, whose root is a 9p file system of the kernel. Its requests go through
- * one stream (POST /v1/files) to a server that runs at home as that user.
+ * user, with a file system of the kernel's for each of home's. The requests of one go
+ * through a stream to a server that runs at home as that user: from a FUSE file system's
+ * ehview to ehfiles (POST /v1/files), or from the kernel's 9p client to diod (POST /v1/9p).
  *
  *   view.c        the executor's views, and who uses them
  *   view_mount.c  makes the namespace of one
+ *   view_fuse.c   its ehview
  *   view_pipe.c   bytes between a socket and a stream, both sides
  *   view_serve.c  the home's side
  *
@@ -31,12 +33,15 @@ struct view_use {
 	 *  Comes last. */
 	void (*news)(void *ctx, const char *trouble);
 	void *ctx;
+	uint32_t ticket; /**< of ehview's answer that it waits for; 0: none */
 };
 
 /** Why this node cannot show the files of others; NULL: it can. */
 const char *view_trouble(void);
 /** Starts to use the view of that home and user, which is made if there is none. 0 or -errno. */
 int view_hold(struct view_use *use, struct peer *home, uid_t uid);
+/** The task has ended: there is news (no trouble) when home sees all it did. False: it does so already. */
+bool view_settle(struct view_use *use);
 /** No news any more. An unused view is closed after `link-idle`. */
 void view_release(struct view_use *use);
 /** The mount namespace, once there was news. */
@@ -45,12 +50,11 @@ void view_exit(void);
 
 /* ---- view_mount.c ---- */
 
-#define VIEW_TREES_MAX 64 /**< file systems of home's */
-
 /** One file system of home's. */
 struct view_tree {
 	char *path; /**< where it is mounted there */
-	int socket; /**< its server's */
+	int socket; /**< its server's; or what is mounted, if `is_mount` */
+	bool is_mount;
 };
 
 #define VIEW_PINS 12 /**< folders that stay looked up */
@@ -74,6 +78,29 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size);
 void view_mount_cancel(struct view_mount *m);
 /** The same holds for this. */
 void view_mount_unpin(struct view_mount *m);
+
+/* ---- view_fuse.c ---- */
+
+/** Why there is none here; NULL: there may be. */
+const char *view_fuse_trouble(void);
+
+struct view_fuse {
+	int devices[VIEW_TREES_MAX], homes[VIEW_TREES_MAX], forgets[VIEW_TREES_MAX];
+	size_t ntrees;
+	pid_t pid; /**< of ehview; 0: none */
+	int control; /**< read for tickets */
+};
+
+/** One more file system, whose stream to home is `home`, which is taken over. What is mounted, or -errno. */
+int view_fuse_add(struct view_fuse *f, int home);
+/** Starts ehview for them, as this user. 0 or -errno. */
+int view_fuse_start(struct view_fuse *f, uid_t uid);
+/** 0 or -errno. */
+int view_fuse_sync(const struct view_fuse *f, uint32_t ticket, bool ended);
+/** A ticket that was answered, 0: none, or -errno: it is dead. */
+int64_t view_fuse_synced(const struct view_fuse *f);
+/** Ends it: what waits for it in the kernel gets errors. */
+void view_fuse_stop(struct view_fuse *f);
 
 /* ---- view_pipe.c ---- */
 
@@ -103,9 +130,11 @@ void view_pipe_close(struct view_pipe *p);
 const char *view_serve_trouble(void);
 /** Handler of POST /v1/mounts: the file systems that a view is made of. */
 json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status);
-/** Handler of POST /v1/files. */
-int view_serve(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-	       void **ctx);
+/** Handlers of POST /v1/files and /v1/9p. */
+int view_serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		     void **ctx);
+int view_serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		  void **ctx);
 void view_serve_exit(void);
 /** handoff.c: whether a task of this user that sees home's files is at this peer. */
 bool handoff_shows_home(const struct peer *to, uid_t uid);

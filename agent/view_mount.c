@@ -39,7 +39,7 @@ static const char *const mount_stages[MOUNT_STAGES] = {
 };
 
 /*
- * With nothing cached each component of a path is two questions or three. The
+ * With nothing cached (9p) each component of a path is two questions or three. The
  * first one of all paths is here: descriptors of these keep it looked up for as long
  * as the view is mounted, where a system does not rename anything.
  */
@@ -106,6 +106,13 @@ struct mount_plan {
 	size_t owned;
 };
 
+static int mount_tree(const struct mount_plan *plan, size_t i, int32_t *stage)
+{
+	if (plan->trees[i].is_mount)
+		return i + 1; /* its descriptor here */
+	return mount_attach(plan->numbers[i], plan->trees[i].path, plan->user, plan->cache, stage);
+}
+
 /* Home's other file systems and this node's own folders; one that has no place in home's tree is not seen. */
 static int mount_place(const int *mounts, size_t n, const struct mount_plan *plan)
 {
@@ -134,12 +141,11 @@ static int mount_make(const struct mount_plan *plan, int32_t *stage)
 		if (mounts[n] < 0)
 			return -1;
 	}
-	root = mount_attach(plan->numbers[0], "/", plan->user, plan->cache, stage);
+	root = mount_tree(plan, 0, stage);
 	if (root < 0)
 		return -1;
 	for (size_t i = 1; i < plan->ntrees; i++, n++) {
-		mounts[n] = mount_attach(plan->numbers[i], plan->trees[i].path, plan->user,
-					 plan->cache, stage);
+		mounts[n] = mount_tree(plan, i, stage);
 		/* what the user may not enter, or home has hidden below another, he does not see */
 		if (mounts[n] < 0 && errno != EACCES && errno != EPERM && errno != ENOENT)
 			return -1;
@@ -179,7 +185,7 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 	memset(&news, 0, sizeof(news));
 	if (mount_make(plan, &news.stage))
 		news.error = errno;
-	for (int i = 0; i < VIEW_PINS && !news.stage; i++) {
+	for (int i = 0; i < VIEW_PINS && !news.stage && !plan->trees->is_mount; i++) {
 		pins[npins] = open(mount_pinned[i], O_PATH | O_NOFOLLOW);
 		if (pins[npins] >= 0)
 			npins++;

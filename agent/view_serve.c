@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Home's side of a view: diod, the 9p server, for one user and one peer. It runs
- * with that user's ids and no other rights, and only for a peer where a task of
- * that user is that sees home's files: whatever a peer asks of it, it gets no
- * more than the tasks it was given could have done.
+ * Home's side of a view: for each file system, user and peer an ehfiles or, for
+ * 9p, a diod. It runs with that user's ids and no other rights, and only for a peer
+ * where a task of that user is that sees home's files: whatever a peer asks of it, it
+ * gets no more than the tasks it was given could have done.
  */
 
 #include <errno.h>
@@ -26,6 +26,7 @@
 #include "conn.h"
 #include "user.h"
 #include "view.h"
+#include "tools/common/companion.h"
 #include "wire/frame.h"
 
 #define SERVE_GROUPS_MAX 1024
@@ -38,14 +39,15 @@ struct serve {
 	uint8_t head[8 + EHS_PATH_MAX + 1]; /* uid, length, path */
 	unsigned int have; /* of head */
 	struct view_pipe pipe;
-	pid_t pid; /* of diod; 0: not started */
+	bool is_9p;
+	pid_t pid; /* of the server; 0: not started */
 	struct event *idle;
 	bool unused; /* at the last look */
 };
 
 static struct serve *serve_list;
 
-static const char *serve_program(void)
+static const char *serve_diod(void)
 {
 	static const char *const places[] = { "/usr/sbin/diod", "/usr/bin/diod",
 					      "/usr/local/sbin/diod" };
@@ -56,9 +58,18 @@ static const char *serve_program(void)
 	return NULL;
 }
 
+static const char *serve_ehfiles(void)
+{
+	static char path[EHS_PATH_MAX + 1];
+
+	return companion("ehfiles", path, sizeof(path));
+}
+
 const char *view_serve_trouble(void)
 {
-	return serve_program() ? NULL : "view home needs the package diod on the home node";
+	return serve_ehfiles() || serve_diod()
+		       ? NULL
+		       : "view home needs ehfiles beside ehagent or in ../libexec/ehsched";
 }
 
 static void serve_free(struct serve *v)
@@ -99,17 +110,10 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 }
 
 static void __attribute__((noreturn))
-serve_run(const char *program, int socket, int ours, const char *path, const struct passwd *user,
-	  const gid_t *groups, int ngroups)
+serve_run(const char *program, const char *const *arguments, int socket, int ours,
+	  const struct passwd *user, const gid_t *groups, int ngroups)
 {
 	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
-	const char *const arguments[] = { "diod",      "--foreground",
-					  "--no-auth", "--rfdno",
-					  "0",	       "--wfdno",
-					  "0",	       "--export",
-					  path,	       "--logdest",
-					  "stderr",    "--config-file",
-					  "/dev/null", NULL };
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
@@ -119,8 +123,8 @@ serve_run(const char *program, int socket, int ours, const char *path, const str
 	if (dup2(socket, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		_exit(1);
 	/*
-	 * It holds our end as well, and so never sees it closed: diod 1.0.24 then frees what
-	 * its threads still use. It is killed, by us or as our death's signal.
+	 * diod holds our end as well, and so never sees it closed: 1.0.24 then frees what its
+	 * threads still use. It is killed, by us or as our death's signal.
 	 */
 	if (dup2(ours, 3) < 0)
 		_exit(1);
@@ -137,7 +141,16 @@ serve_run(const char *program, int socket, int ours, const char *path, const str
 
 static int serve_start(struct serve *v)
 {
-	const char *program = serve_program();
+	const char *path = (char *)v->head + 8;
+	const char *const files[] = { "ehfiles", path, NULL };
+	const char *const diod[] = { "diod",	  "--foreground",
+				     "--no-auth", "--rfdno",
+				     "0",	  "--wfdno",
+				     "0",	  "--export",
+				     path,	  "--logdest",
+				     "stderr",	  "--config-file",
+				     "/dev/null", NULL };
+	const char *program = v->is_9p ? serve_diod() : serve_ehfiles();
 	struct passwd *user = getpwuid(v->uid);
 	gid_t groups[SERVE_GROUPS_MAX];
 	int ngroups = SERVE_GROUPS_MAX, pair[2];
@@ -150,7 +163,8 @@ static int serve_start(struct serve *v)
 		return -errno;
 	v->pid = fork();
 	if (!v->pid)
-		serve_run(program, pair[1], pair[0], (char *)v->head + 8, user, groups, ngroups);
+		serve_run(program, v->is_9p ? diod : files, pair[1], pair[0], user, groups,
+			  ngroups);
 	close(pair[1]);
 	if (v->pid < 0) {
 		v->pid = 0;
@@ -302,13 +316,15 @@ json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status)
 
 /* ---- the server ---- */
 
-int view_serve(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
+static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
+		      const struct h2_stream_ops **ops, void **ctx)
 {
 	struct serve *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		return 503;
 	v->to = from;
+	v->is_9p = is_9p;
 	v->pipe.fd = -1;
 	v->idle = event_new(agent.base, -1, EV_PERSIST, serve_on_idle, v);
 	if (!v->idle) {
@@ -321,6 +337,18 @@ int view_serve(struct peer *from, struct h2_stream *s, const struct h2_stream_op
 	*ops = &serve_ops;
 	*ctx = v;
 	return 0;
+}
+
+int view_serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		     void **ctx)
+{
+	return serve_open(from, s, false, ops, ctx);
+}
+
+int view_serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		  void **ctx)
+{
+	return serve_open(from, s, true, ops, ctx);
 }
 
 void view_serve_exit(void)

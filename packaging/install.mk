@@ -11,6 +11,8 @@ install: tools
 	$(INSTALL) -D -m 755 $(O)/bin/ehctl $(DESTDIR)$(PREFIX)/bin/ehctl
 	$(INSTALL) -D -m 755 $(O)/bin/ehagent $(DESTDIR)$(PREFIX)/sbin/ehagent
 	$(INSTALL) -D -m 755 $(O)/bin/ehstub $(DESTDIR)$(PREFIX)/libexec/ehsched/ehstub
+	$(INSTALL) -D -m 755 $(O)/bin/ehview $(DESTDIR)$(PREFIX)/libexec/ehsched/ehview
+	$(INSTALL) -D -m 755 $(O)/bin/ehfiles $(DESTDIR)$(PREFIX)/libexec/ehsched/ehfiles
 	$(INSTALL) -D -m 755 $(O)/bin/ehplan $(DESTDIR)$(PREFIX)/libexec/ehsched/ehplan
 	$(INSTALL) -D -m 755 tools/ehcert $(DESTDIR)$(PREFIX)/libexec/ehsched/ehcert
 	$(INSTALL) -D -m 644 packaging/systemd/ehagent.service $(DESTDIR)/lib/systemd/system/ehagent.service

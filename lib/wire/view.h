@@ -6,6 +6,11 @@
 #ifndef WIRE_VIEW_H
 #define WIRE_VIEW_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VIEW_TREES_MAX 64 /**< file systems of home's in a view */
+
 enum view {
 	VIEW_UNSET, /**< not said: the session's, else the site's */
 	VIEW_SHARED, /**< the executor's, which must have the same content */
@@ -18,5 +23,15 @@ enum view {
 const char *view_name(enum view view);
 /** VIEW_UNSET: no such name. */
 enum view view_parse(const char *name);
+
+/** Whether several hosts may see a file system of this type (statfs(2)) at once: what others change
+ *  there this host's kernel does not notice. */
+bool view_several_hosts(uint32_t type);
+
+/** The agent to its ehview: all that home did is to be seen; or, `ended`, home is to see all that was done here.
+ *  The answer is the ticket. */
+struct view_sync {
+	uint32_t ticket, ended;
+};
 
 #endif

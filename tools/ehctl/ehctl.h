@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <jansson.h>
 
+#include "tools/common/companion.h"
 #include "tools/common/common.h"
 
 struct command {
@@ -23,11 +24,6 @@ struct command {
 extern const struct command status_command, tree_command, tasks_command, why_command, run_command,
 	exec_command, set_command, drain_command, undrain_command, watch_command, doctor_command,
 	cert_command, sim_command, leave_command, plan_command;
-
-/* ---- main.c ---- */
-
-/** Path of a program that is installed beside ehctl or in libexec/ehsched; NULL: not found. */
-char *companion(const char *name, char *buf, size_t size);
 
 /* ---- launch.c ---- */
 

@@ -17,28 +17,6 @@ static const struct command *const commands[] = {
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-char *companion(const char *name, char *buf, size_t size)
-{
-	static const char *const places[] = { "", "../libexec/ehsched/", "../../tools/" };
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n < 0)
-		return NULL;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return NULL;
-	slash[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if ((size_t)snprintf(buf, size, "%s%s%s", self, places[i], name) < size &&
-		    !access(buf, X_OK))
-			return buf;
-	}
-	return NULL;
-}
-
 static void print_commands(FILE *to)
 {
 	fprintf(to, "usage: ehctl COMMAND [--json] [--help] …\n\n");

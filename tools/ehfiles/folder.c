@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The folders that the executor has numbered. Most recently used ones have a descriptor, others are found again. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ehfiles.h"
+
+#define FOLDER_OPEN_MAX 512
+#define FOLDER_DEPTH 2048 /* more is a circle */
+
+static struct folder *folders;
+static struct folder *folder_oldest, *folder_newest;
+static unsigned int folder_opened;
+
+static void folder_unlink_open(struct folder *f)
+{
+	*(f->older ? &f->older->newer : &folder_oldest) = f->newer;
+	*(f->newer ? &f->newer->older : &folder_newest) = f->older;
+}
+
+static void folder_link_open(struct folder *f)
+{
+	f->older = folder_newest;
+	f->newer = NULL;
+	*(folder_newest ? &folder_newest->newer : &folder_oldest) = f;
+	folder_newest = f;
+}
+
+static void folder_close(struct folder *f)
+{
+	if (f->fd < 0)
+		return;
+	folder_unlink_open(f);
+	close(f->fd);
+	f->fd = -1;
+	folder_opened--;
+}
+
+struct folder *folder_find(uint64_t id)
+{
+	struct folder *f;
+
+	HASH_FIND(hh, folders, &id, sizeof(id), f);
+	return f;
+}
+
+static int folder_add(uint64_t id, uint64_t parent, const char *name, uint64_t ino)
+{
+	struct folder *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->name = strdup(name);
+	if (!f->name) {
+		free(f);
+		return -ENOMEM;
+	}
+	f->id = id;
+	f->parent = parent;
+	f->ino = ino;
+	f->fd = f->wd = -1;
+	HASH_ADD(hh, folders, id, sizeof(f->id), f);
+	return 0;
+}
+
+int folder_init(const char *path)
+{
+	return folder_add(FILES_ROOT, 0, path, 0);
+}
+
+int folder_know(const message *m)
+{
+	if (!m->name[0] || !folder_find(m->dir) || folder_find(m->offset))
+		return -EPROTO;
+	return folder_add(m->offset, m->dir, m->name, m->ino);
+}
+
+void folder_forget(uint64_t id)
+{
+	struct folder *f = folder_find(id);
+
+	if (!f || id == FILES_ROOT)
+		return;
+	watch_forget(f);
+	folder_close(f);
+	HASH_DEL(folders, f);
+	free(f->name);
+	free(f);
+}
+
+static int folder_open(struct folder *f, unsigned int depth)
+{
+	struct folder *parent;
+	struct stat st;
+	int above = AT_FDCWD;
+
+	if (f->fd >= 0) {
+		folder_unlink_open(f);
+		folder_link_open(f);
+		return f->fd;
+	}
+	if (f->parent) {
+		parent = folder_find(f->parent);
+		above = parent && depth ? folder_open(parent, depth - 1) : -ESTALE;
+		if (above < 0)
+			return above;
+	}
+	f->fd = openat(above, f->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->fd < 0)
+		return -errno;
+	if (f->ino && (fstat(f->fd, &st) || st.st_ino != f->ino)) {
+		close(f->fd);
+		f->fd = -1;
+		return -ESTALE;
+	}
+	folder_link_open(f);
+	if (++folder_opened > FOLDER_OPEN_MAX)
+		folder_close(folder_oldest);
+	return f->fd;
+}
+
+int folder_fd(struct folder *f)
+{
+	return folder_open(f, FOLDER_DEPTH);
+}
+
+int folder_fd_of(uint64_t id)
+{
+	struct folder *f = folder_find(id);
+
+	return f ? folder_fd(f) : -ESTALE;
+}
+
+void folder_moved(uint64_t dir, const char *name, uint64_t to, const char *as)
+{
+	struct folder *f, *next;
+	char *copy;
+
+	HASH_ITER(hh, folders, f, next) {
+		if (f->parent != dir || strcmp(f->name, name))
+			continue;
+		copy = strdup(as);
+		if (!copy)
+			continue; /* it is found again or not */
+		free(f->name);
+		f->name = copy;
+		f->parent = to;
+	}
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is done to names and attributes. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "ehfiles.h"
+#include "wire/frame.h"
+
+#define LIST_MAX 1024 /* entries, beyond which each is asked for */
+#define LIST_BYTES (128 << 10)
+
+static uint8_t names_data[LIST_BYTES + FILES_ENTRY_MAX];
+
+int ref_open(struct ref *r, const message *m)
+{
+	const struct handle *h;
+	struct stat st;
+	int dir;
+
+	r->close = false;
+	if (m->handle) {
+		h = handle_find(m->handle);
+		r->fd = h ? h->fd : -EBADF;
+	} else {
+		dir = folder_fd_of(m->dir);
+		if (dir < 0 || !m->name[0]) {
+			r->fd = dir;
+		} else {
+			r->fd = openat(dir, m->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+			if (r->fd < 0)
+				return errno == ENOENT && m->ino ? ESTALE : errno;
+			r->close = true;
+			if (m->ino && (fstat(r->fd, &st) || st.st_ino != m->ino)) {
+				close(r->fd);
+				return ESTALE;
+			}
+		}
+	}
+	if (r->fd < 0)
+		return -r->fd;
+	snprintf(r->path, sizeof(r->path), "/proc/self/fd/%d", r->fd);
+	return 0;
+}
+
+void ref_close(struct ref *r)
+{
+	if (r->close)
+		close(r->fd);
+}
+
+/* Of what a request is about, the news that it makes itself. */
+static void ref_own(const message *m)
+{
+	const struct handle *h = m->handle ? handle_find(m->handle) : NULL;
+	const struct folder *f;
+
+	if (h && h->name[0]) {
+		watch_own(h->dir, h->name);
+	} else if (m->name[0]) {
+		watch_own(m->dir, m->name);
+	} else {
+		f = folder_find(h ? h->dir : m->dir);
+		if (!f)
+			return;
+		watch_own(f->id, "");
+		if (f->parent)
+			watch_own(f->parent, f->name);
+	}
+}
+
+void names_confirm(uint64_t dir, const char *name, uint64_t ino)
+{
+	struct folder *f = folder_find(dir);
+	int fd = f && f->wd >= 0 ? folder_fd(f) : -1;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		st.st_ino = 0;
+	if (st.st_ino != ino)
+		watch_note(f, name, FILES_NEWS_NAME);
+}
+
+int names_look(const message *m, message *a)
+{
+	int dir = folder_fd_of(m->dir);
+	struct stat st;
+
+	if (dir < 0)
+		return -dir;
+	if (fstatat(dir, m->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		return errno;
+	files_attr_of(&a->attr, &st);
+	return 0;
+}
+
+/* False: that was not all. */
+static bool names_list_all(int fd, size_t *n)
+{
+	unsigned int count = 0;
+	struct files_attr attr;
+	struct dirent *e;
+	struct stat st;
+	DIR *d = fdopendir(fd);
+
+	if (!d) {
+		close(fd);
+		return false;
+	}
+	*n = 0;
+	while ((errno = 0, e = readdir(d))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (++count > LIST_MAX || *n > LIST_BYTES)
+			break;
+		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)) {
+			if (errno == ENOENT)
+				continue; /* a moment ago */
+			break;
+		}
+		files_attr_of(&attr, &st);
+		*n += files_entry_encode(names_data + *n, &attr, e->d_name);
+	}
+	closedir(d);
+	return !e && !errno;
+}
+
+int names_list(const message *m, message *a)
+{
+	struct folder *f = folder_find(m->dir);
+	int fd = f ? folder_fd(f) : -ESTALE;
+	size_t n;
+
+	if (fd < 0)
+		return -fd;
+	/* from now on, so before the look */
+	if (!watch_folder(f))
+		return 0;
+	a->flags = FILES_WATCHED;
+	fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && names_list_all(fd, &n)) {
+		a->flags |= FILES_COMPLETE;
+		a->data = names_data;
+		a->length = n;
+	}
+	return 0;
+}
+
+int names_stat(const message *m, message *a)
+{
+	struct ref r;
+	int err = ref_open(&r, m);
+
+	if (err)
+		return err;
+	err = files_stat(r.fd, &a->attr);
+	ref_close(&r);
+	return err;
+}
+
+static struct timespec names_time(const struct files_time *t, bool set)
+{
+	return (struct timespec){ t->sec, set ? t->nsec : UTIME_OMIT };
+}
+
+/* In the order in which none undoes another: a new owner or size takes set-user-id away. */
+static int names_apply(const message *m, const struct ref *r)
+{
+	const struct timespec times[2] = {
+		names_time(&m->times[0], m->flags & FILES_SET_ATIME),
+		names_time(&m->times[1], m->flags & FILES_SET_MTIME),
+	};
+	const struct handle *h = m->handle ? handle_find(m->handle) : NULL;
+
+	if (m->flags & (FILES_SET_UID | FILES_SET_GID) &&
+	    fchownat(r->fd, "", m->flags & FILES_SET_UID ? m->uid : (uid_t)-1,
+		     m->flags & FILES_SET_GID ? m->gid : (gid_t)-1,
+		     AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+		return errno;
+	if (m->flags & FILES_SET_SIZE &&
+	    (h && h->writes ? ftruncate(h->fd, m->size) : truncate(r->path, m->size)))
+		return errno;
+	if (m->flags & FILES_SET_MODE && chmod(r->path, m->mode & 07777))
+		return errno;
+	if (m->flags & (FILES_SET_ATIME | FILES_SET_MTIME) &&
+	    utimensat(r->fd, "", times, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+		return errno;
+	return 0;
+}
+
+int names_set(const message *m, message *a)
+{
+	struct ref r;
+	int err = ref_open(&r, m);
+
+	if (err)
+		return err;
+	err = names_apply(m, &r);
+	ref_own(m);
+	watch_look();
+	if (!err)
+		err = files_stat(r.fd, &a->attr);
+	ref_close(&r);
+	return err;
+}
+
+int names_readlink(const message *m, message *a)
+{
+	struct ref r;
+	int err = ref_open(&r, m);
+	ssize_t n;
+
+	if (err)
+		return err;
+	n = readlinkat(r.fd, "", a->text, FILES_TEXT_MAX);
+	if (n < 0)
+		err = errno;
+	else
+		a->text[n] = '\0';
+	ref_close(&r);
+	return err;
+}
+
+int names_make(const message *m, message *a)
+{
+	int dir = folder_fd_of(m->dir), err;
+
+	if (dir < 0 || !m->name[0])
+		return dir < 0 ? -dir : EINVAL;
+	if (m->op == FILES_MKDIR)
+		err = mkdirat(dir, m->name, m->mode & 07777);
+	else if (m->op == FILES_MKNOD)
+		err = mknodat(dir, m->name, m->mode, m->size);
+	else
+		err = symlinkat(m->text, dir, m->name);
+	if (err)
+		return errno;
+	watch_own(m->dir, m->name);
+	watch_look();
+	return names_look(m, a);
+}
+
+static bool names_component(const char *name)
+{
+	return *name && strlen(name) <= FILES_NAME_MAX && !strchr(name, '/') && strcmp(name, ".") &&
+	       strcmp(name, "..");
+}
+
+int names_link(const message *m, message *a)
+{
+	struct folder *to = folder_find(m->dir2);
+	struct ref r;
+	int err = names_component(m->text) ? ref_open(&r, m) : EINVAL, dir;
+
+	if (err)
+		return err;
+	dir = to ? folder_fd(to) : -ESTALE;
+	if (dir < 0)
+		err = -dir;
+	else if (r.close || m->handle) /* it follows: only /proc has a way to what r is */
+		err = linkat(AT_FDCWD, r.path, dir, m->text, AT_SYMLINK_FOLLOW) ? errno : 0;
+	else
+		err = EPERM;
+	if (!err) {
+		ref_own(m);
+		watch_own(m->dir2, m->text);
+		watch_look();
+		err = files_stat(r.fd, &a->attr);
+		if (!err)
+			names_confirm(m->dir2, m->text, a->attr.ino);
+	}
+	ref_close(&r);
+	return err;
+}
+
+int names_unlink(const message *m, message *a)
+{
+	int dir = folder_fd_of(m->dir);
+
+	if (dir < 0 || !m->name[0])
+		return dir < 0 ? -dir : EINVAL;
+	if (unlinkat(dir, m->name, m->op == FILES_RMDIR ? AT_REMOVEDIR : 0))
+		return errno;
+	watch_own(m->dir, m->name);
+	watch_look();
+	names_confirm(m->dir, m->name, 0);
+	return 0;
+}
+
+int names_rename(const message *m, message *a)
+{
+	struct folder *from = folder_find(m->dir), *to = folder_find(m->dir2);
+	int fd, other, err = 0;
+	struct stat st;
+
+	if (!from || !to || !m->name[0] || !names_component(m->text))
+		return from && to ? EINVAL : ESTALE;
+	/* two at once: the first could be closed for the second */
+	fd = folder_fd(from);
+	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -fd;
+	other = folder_fd(to);
+	if (other < 0)
+		err = -other;
+	else if (renameat2(fd, m->name, other, m->text, m->flags))
+		err = errno;
+	if (!err && !fstatat(other, m->text, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode))
+		folder_moved(m->dir, m->name, m->dir2, m->text);
+	close(fd);
+	if (err)
+		return err;
+	watch_own(m->dir, m->name);
+	watch_own(m->dir2, m->text);
+	watch_look();
+	if (!m->flags)
+		names_confirm(m->dir, m->name, 0);
+	return 0; /* what is there now is asked for */
+}
+
+int names_statfs(const message *m, message *a)
+{
+	struct statvfs fs;
+	struct ref r;
+	int err = ref_open(&r, m);
+
+	if (err)
+		return err;
+	if (fstatvfs(r.fd, &fs)) {
+		err = errno;
+	} else {
+		const uint64_t all[] = { fs.f_bsize,  fs.f_frsize, fs.f_blocks, fs.f_bfree,
+					 fs.f_bavail, fs.f_files,  fs.f_ffree,	fs.f_namemax };
+
+		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+			frame_put_u64(names_data + 8 * i, all[i]);
+		a->data = names_data;
+		a->length = sizeof(all);
+	}
+	ref_close(&r);
+	return err;
+}
+
+int names_access(const message *m, message *a)
+{
+	struct ref r;
+	int err = ref_open(&r, m);
+
+	if (err)
+		return err;
+	if (faccessat(AT_FDCWD, r.path, m->mode & (R_OK | W_OK | X_OK), AT_EACCESS))
+		err = errno;
+	ref_close(&r);
+	return err;
+}
+
+int names_xattr(const message *m, message *a)
+{
+	size_t most = m->size < sizeof(names_data) ? m->size : sizeof(names_data);
+	ssize_t n = 0;
+	struct ref r;
+	int err = ref_open(&r, m);
+
+	if (err)
+		return err;
+	if (m->op == FILES_GETXATTR)
+		n = getxattr(r.path, m->text, most ? names_data : NULL, most);
+	else if (m->op == FILES_LISTXATTR)
+		n = listxattr(r.path, most ? (char *)names_data : NULL, most);
+	else if (m->op == FILES_SETXATTR)
+		n = setxattr(r.path, m->text, m->data, m->length, m->flags);
+	else
+		n = removexattr(r.path, m->text);
+	if (n < 0)
+		err = errno;
+	if (m->op == FILES_SETXATTR || m->op == FILES_REMOVEXATTR) {
+		ref_own(m);
+		watch_look();
+	} else if (!err) {
+		a->size = n;
+		a->data = names_data;
+		a->length = most ? n : 0;
+	}
+	ref_close(&r);
+	return err;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ehview N: N file systems, whose descriptors say FD_DEVICE() and the others. On 0 the agent asks to be told when all that home did until now is seen here, and the other way round.
+ * Started by ehagent.
+ */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "ehview.h"
+#include "wire/view.h"
+
+#define VIEW_BACKLOG (1 << 20) /* bytes for home, beyond which the kernel's requests wait */
+
+struct event_base *base;
+static struct tree *trees;
+static unsigned int ntrees;
+static struct fuse_buf view_buffer;
+static struct event *view_asked;
+
+/* Someone who waits for all trees. */
+struct sync {
+	uint32_t ticket;
+	unsigned int waits;
+};
+
+/* ---- requests of the kernel ---- */
+
+/* All that there are; those that it has while we are at work, too. */
+static void view_serve(struct tree *t)
+{
+	int n;
+
+	while (!t->gone && stream_waiting(&t->home) <= VIEW_BACKLOG) {
+		n = fuse_session_receive_buf(t->session, &view_buffer);
+		if (n == -EINTR)
+			continue;
+		if (n <= 0) {
+			t->gone = n != -EAGAIN;
+			break;
+		}
+		fuse_session_process_buf(t->session, &view_buffer);
+	}
+	if (t->gone || stream_waiting(&t->home) > VIEW_BACKLOG)
+		event_del(t->asked);
+	if (t->flush)
+		stream_flush(&t->home);
+	t->flush = false;
+}
+
+static void view_on_asked(evutil_socket_t fd, short what, void *arg)
+{
+	view_serve(arg);
+	for (unsigned int i = 0; i < ntrees; i++)
+		if (!trees[i].gone)
+			return;
+	event_base_loopbreak(base);
+}
+
+static void view_init(void *arg, struct fuse_conn_info *conn)
+{
+	/* each write is home's soon; what is kept is dropped when home says so, not at a new time */
+	conn->want &= ~(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+			FUSE_CAP_SPLICE_MOVE | FUSE_CAP_WRITEBACK_CACHE);
+	conn->want |= conn->capable & (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS);
+	conn->max_write = FILES_DATA_MAX;
+	conn->max_background = 64;
+	conn->congestion_threshold = 48;
+}
+
+/* ---- home ---- */
+
+static int view_on_message(void *ctx, const message *m)
+{
+	struct tree *t = ctx;
+
+	if (m->op & FILES_ANSWER)
+		return call_answered(t, m);
+	if (m->op != FILES_NEWS)
+		return -EPROTO;
+	look_news(t, m);
+	return 0;
+}
+
+/* There are answers; or room for requests. */
+static void view_on_read(void *ctx)
+{
+	struct tree *t = ctx;
+
+	if (!t->gone && !event_pending(t->asked, EV_READ, NULL))
+		event_add(t->asked, NULL);
+	/* what was answered is often followed by the next request at once */
+	view_serve(t);
+}
+
+/* All ends with us: the kernel then answers with errors what is under way. */
+static void view_on_broke(void *ctx)
+{
+	exit(1);
+}
+
+/* ---- the agent ---- */
+
+static void view_sync_put(struct sync *s)
+{
+	if (--s->waits)
+		return;
+	forget_fence(s->ticket);
+	free(s);
+}
+
+static void view_on_synced(struct call *c, const message *a)
+{
+	view_sync_put(c->sync);
+}
+
+static void view_on_agent(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_sync ask;
+	struct sync *s;
+	struct call *c;
+	ssize_t n = recv(fd, &ask, sizeof(ask), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(ask) || !(s = calloc(1, sizeof(*s))))
+		exit(1);
+	s->ticket = ask.ticket;
+	s->waits = 1;
+	for (unsigned int i = 0; i < ntrees; i++) {
+		struct tree *t = &trees[i];
+
+		/* closes of a task that has ended may still be in the kernel's queue */
+		view_serve(t);
+		if (t->gone || !(ask.ended ? t->is_unsure : t->touched))
+			continue;
+		c = call_new(t, NULL, NULL, NULL);
+		if (!c)
+			exit(1);
+		c->sync = s;
+		s->waits++;
+		call_send(c, call_message(FILES_SYNC), view_on_synced);
+		stream_flush(&t->home);
+		t->flush = false;
+	}
+	view_sync_put(s);
+}
+
+/* ---- the start ---- */
+
+static int view_open(struct tree *t, unsigned int i, const struct fuse_lowlevel_ops *ops)
+{
+	char name[] = "ehview", path[24];
+	char *arguments[] = { name, NULL };
+	struct fuse_args args = FUSE_ARGS_INIT(1, arguments);
+
+	t->index = i;
+	snprintf(path, sizeof(path), "/dev/fd/%d", FD_DEVICE(i));
+	t->session = fuse_session_new(&args, ops, sizeof(*ops), t);
+	if (!t->session || fuse_session_mount(t->session, path) || node_init(t) ||
+	    evutil_make_socket_nonblocking(FD_DEVICE(i)))
+		return -ENOMEM;
+	t->asked = event_new(base, FD_DEVICE(i), EV_READ | EV_PERSIST, view_on_asked, t);
+	t->home.message = view_on_message;
+	t->home.read = view_on_read;
+	t->home.drained = view_on_read;
+	t->home.broke = view_on_broke;
+	t->home.ctx = t;
+	if (!t->asked || event_add(t->asked, NULL))
+		return -ENOMEM;
+	return stream_open(&t->home, base, FD_HOME(i));
+}
+
+int main(int argc, char **argv)
+{
+	struct fuse_lowlevel_ops ops;
+	struct rlimit none = { 0, 0 };
+
+	ntrees = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+	if (!ntrees || ntrees > VIEW_TREES_MAX) {
+		fprintf(stderr,
+			"usage: ehview N\n"
+			"It is started by ehagent and serves N file systems on its descriptors.\n");
+		return 2;
+	}
+	/* it has the ids of the tasks, and they are not to look into it */
+	prctl(PR_SET_DUMPABLE, 0);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(SIGPIPE, SIG_IGN);
+	memset(&ops, 0, sizeof(ops));
+	ops.init = view_init;
+	names_ops(&ops);
+	data_ops(&ops);
+	base = event_base_new();
+	if (!base || forget_init(ntrees))
+		return 1;
+	trees = calloc(ntrees, sizeof(*trees));
+	view_asked = event_new(base, 0, EV_READ | EV_PERSIST, view_on_agent, NULL);
+	if (!trees || !view_asked || event_add(view_asked, NULL))
+		return 1;
+	for (unsigned int i = 0; i < ntrees; i++)
+		if (view_open(&trees[i], i, &ops))
+			return 1;
+	event_base_dispatch(base);
+	return 0;
+}
