@@ -23,8 +23,8 @@ static const struct {
 	const char *topology;
 	uint32_t processors;
 } machines[] = {
-	{ "full", 4 }, { "ring", 6 }, { "hypercube", 8 }, { "mesh:2x3", 6 }, { "eh:2,2", 16 },
-	{ "full", 1 }, { "ring", 2 },
+	{ "full", 4 },	  { "ring", 6 }, { "hypercube", 8 }, { "mesh:2x3", 6 },
+	{ "eh:2,2", 16 }, { "full", 1 }, { "ring", 2 },
 };
 #define MACHINES (sizeof(machines) / sizeof(machines[0]))
 
@@ -74,8 +74,7 @@ static void test_plans(void **state)
 		struct plan_refusal refusal = { 0 };
 		struct dag_case c;
 
-		assert_int_equal(dag_case_make(&c, 1 + random_below(40),
-					       machines[machine].topology,
+		assert_int_equal(dag_case_make(&c, 1 + random_below(40), machines[machine].topology,
 					       machines[machine].processors, data, contention),
 				 0);
 		for (int method = DAG_BEST; method <= DAG_HEFT; method++) {
@@ -87,8 +86,7 @@ static void test_plans(void **state)
 			assert_int_equal(dag_solve(c.problem, &how, NULL, &plan), 0);
 			err = dag_check(c.problem, &plan.schedule, &plan.messages, &refusal);
 			if (err)
-				print_message("%s: %s\n", machines[machine].topology,
-					      refusal.what);
+				print_message("%s: %s\n", machines[machine].topology, refusal.what);
 			assert_int_equal(err, 0);
 			dag_problem_fastest(c.problem, &alone);
 			assert_true(plan.schedule.makespan <= alone);
@@ -100,16 +98,14 @@ static void test_plans(void **state)
 			if (contention) {
 				double first;
 
-				assert_int_equal(dag_replay(c.problem, &again.schedule,
-							    &again.messages),
-						 0);
+				assert_int_equal(
+					dag_replay(c.problem, &again.schedule, &again.messages), 0);
 				first = again.schedule.makespan;
 				assert_int_equal(dag_check(c.problem, &again.schedule,
 							   &again.messages, &refusal),
 						 0);
-				assert_int_equal(dag_replay(c.problem, &again.schedule,
-							    &again.messages),
-						 0);
+				assert_int_equal(
+					dag_replay(c.problem, &again.schedule, &again.messages), 0);
 				assert_true(again.schedule.makespan <= first * 1.05);
 				assert_true(first <= plan.schedule.makespan * 1.05);
 			}
@@ -124,9 +120,9 @@ static void test_plans(void **state)
 static bool spoil(struct dag_plan *plan, const struct dag_problem *p, unsigned int kind)
 {
 	uint32_t t = random_below(p->tasks);
-	struct dag_message *m = plan->messages.count ?
-					&plan->messages.list[random_below(plan->messages.count)] :
-					NULL;
+	struct dag_message *m = plan->messages.count
+					? &plan->messages.list[random_below(plan->messages.count)]
+					: NULL;
 	struct dag_hop *hop = m ? &plan->messages.hops[m->hop] : NULL;
 	double step = 0.01 * plan->schedule.makespan;
 
@@ -201,12 +197,11 @@ static void test_checker(void **state)
 					       machines[machine].processors, 3, round & 1),
 				 0);
 		assert_int_equal(dag_solve(c.problem, &how, NULL, &plan), 0);
-		assert_int_equal(dag_check(c.problem, &plan.schedule, &plan.messages, &refusal),
-				 0);
+		assert_int_equal(dag_check(c.problem, &plan.schedule, &plan.messages, &refusal), 0);
 		if (plan.schedule.makespan > 0 && spoil(&plan, c.problem, kind)) {
-			assert_int_equal(dag_check(c.problem, &plan.schedule, &plan.messages,
-						   &refusal),
-					 -EINVAL);
+			assert_int_equal(
+				dag_check(c.problem, &plan.schedule, &plan.messages, &refusal),
+				-EINVAL);
 			assert_true(refusal.what[0]);
 			found[kind]++;
 		}
@@ -229,10 +224,9 @@ static void test_bounds(void **state)
 		struct dag_bound b;
 		struct dag_case c;
 
-		assert_int_equal(dag_case_make(&c, 1 + random_below(40),
-					       machines[machine].topology,
-					       machines[machine].processors,
-					       1 + random_below(60), false),
+		assert_int_equal(dag_case_make(&c, 1 + random_below(40), machines[machine].topology,
+					       machines[machine].processors, 1 + random_below(60),
+					       false),
 				 0);
 		assert_int_equal(dag_bound_make(c.problem, &b), 0);
 		assert_int_equal(dag_schedule_make(c.problem, &s), 0);

@@ -77,8 +77,7 @@ static int plan_once(const char *text, bool contention, struct plan_refusal *ref
 		err = dag_graph_make(&draft, &graph, refusal);
 	dag_draft_end(&draft);
 	if (!err)
-		err = dag_machine_read(machine_text, strlen(machine_text), 1, 0, &machine,
-				       refusal);
+		err = dag_machine_read(machine_text, strlen(machine_text), 1, 0, &machine, refusal);
 	if (!err)
 		err = dag_problem_make(graph, machine, contention, &problem, refusal);
 	if (!err)

@@ -16,10 +16,10 @@
 #include "plan/dag/lanes.h"
 #include "plan/dag/machine.h"
 
-#define RING	 4
-#define DEEP	 1000
-#define NEXT(i)	 (((i) + 1) % RING)
-#define BACK(i)	 (((i) + RING - 1) % RING)
+#define RING 4
+#define DEEP 1000
+#define NEXT(i) (((i) + 1) % RING)
+#define BACK(i) (((i) + RING - 1) % RING)
 
 struct tables {
 	unsigned int hops[RING][RING], relay[RING][RING];
@@ -43,7 +43,8 @@ static void begin(struct tables *t)
 
 			t->hops[i][j] = distance(i, j);
 			t->delay[i][j] = 0;
-			t->relay[i][j] = distance(first, j) < distance(i, j) ? first : a + b - first;
+			t->relay[i][j] =
+				distance(first, j) < distance(i, j) ? first : a + b - first;
 		}
 }
 

@@ -17,6 +17,7 @@
 #define SEARCH_TASKS_MAX 5000
 #define SEARCH_PROCESSORS_MAX 4096
 #define REPLAY_MOST 1.01
+#define REPLAYS_MAX 8
 #define EXACT_NODES_MAX ((uint64_t)1 << 40)
 
 struct solver {
@@ -26,7 +27,7 @@ struct solver {
 	struct dag_plan *plan;
 	struct dag_bound bound;
 	struct dag_schedule other; /* the one that is tried */
-	struct dag_schedule trial, settled; /* with contention: being settled; the best that was */
+	struct dag_schedule trial, replayed, settled; /* with contention */
 	struct dag_lanes *lanes; /* with contention */
 	double *priority, *ahead;
 	uint32_t *order;
@@ -109,49 +110,61 @@ static int decode(struct solver *s, bool adaptive, struct dag_schedule *out,
 }
 
 /* Takes what was tried when it is the best so far. */
-static void take_trial(struct solver *s, struct dag_messages *messages)
+static int take_trial(struct solver *s, const struct dag_messages *messages)
 {
-	struct dag_messages old = s->plan->messages;
-
 	if (s->trial.makespan >= s->settled.makespan)
-		return;
+		return 0;
 	dag_schedule_copy(&s->settled, &s->trial);
-	s->plan->messages = *messages;
-	*messages = old;
+	dag_messages_end(&s->plan->messages);
+	return dag_messages_copy(&s->plan->messages, messages);
 }
 
-/* With contention: a plan's order and processors with the messages' ways and times, those without
- * waiting or others; and what comes of it when links serve who comes first, as real ones do. When
- * that is more than a little longer the plan could not be kept, and is not taken. */
-static int settle(struct solver *s, const struct dag_schedule *plan)
+/* One way to send a plan's messages, and what comes of its order when links serve who comes first, as
+ * real ones do; and what comes of that, until nothing more does. The best is taken of those that
+ * stay nearly as long as they are, and so can be kept. */
+static int settle_as(struct solver *s, const struct dag_schedule *plan, bool adaptive)
 {
 	struct dag_messages messages = { 0 }, replayed = { 0 };
-	int err = 0;
+	bool taken = false;
+	int err;
 
-	for (int adaptive = 0; adaptive < 2 && !err; adaptive++) {
-		double planned;
+	dag_schedule_copy(&s->trial, plan);
+	err = decode(s, adaptive, &s->trial, &messages);
+	for (int round = 0; round < REPLAYS_MAX && !err; round++) {
+		double planned = s->trial.makespan;
+		struct dag_messages swap;
 
-		dag_schedule_copy(&s->trial, plan);
-		err = decode(s, adaptive, &s->trial, &messages);
-		if (!err)
-			err = dag_messages_copy(&replayed, &messages);
+		dag_messages_end(&replayed);
+		err = dag_messages_copy(&replayed, &messages);
 		if (err)
 			break;
-		dag_schedule_copy(&s->other, &s->trial);
-		planned = s->trial.makespan;
-		err = dag_replay(s->p, &s->other, &replayed);
-		if (!err && s->other.makespan <= REPLAY_MOST * planned)
-			take_trial(s, &messages);
-		if (!err) {
-			dag_schedule_copy(&s->trial, &s->other);
-			take_trial(s, &replayed);
+		dag_schedule_copy(&s->replayed, &s->trial);
+		err = dag_replay(s->p, &s->replayed, &replayed);
+		if (err)
+			break;
+		if (s->replayed.makespan <= REPLAY_MOST * planned ||
+		    (round == REPLAYS_MAX - 1 && !taken)) {
+			taken = true;
+			err = take_trial(s, &messages);
 		}
-		dag_messages_end(&messages);
-		dag_messages_end(&replayed);
+		if (s->replayed.makespan == planned && taken)
+			break;
+		dag_schedule_copy(&s->trial, &s->replayed);
+		swap = messages;
+		messages = replayed;
+		replayed = swap;
 	}
 	dag_messages_end(&messages);
 	dag_messages_end(&replayed);
 	return err;
+}
+
+/* With contention: messages on the ways without waiting, and on those that were found. */
+static int settle(struct solver *s, const struct dag_schedule *plan)
+{
+	int err = settle_as(s, plan, false);
+
+	return err ? err : settle_as(s, plan, true);
 }
 
 static int search(struct solver *s)
@@ -230,6 +243,8 @@ int dag_solve(const struct dag_problem *p, const struct dag_options *options,
 	if (!err && p->contention)
 		err = dag_schedule_make(p, &s.trial);
 	if (!err && p->contention)
+		err = dag_schedule_make(p, &s.replayed);
+	if (!err && p->contention)
 		err = dag_schedule_make(p, &s.settled);
 	if (!err)
 		err = dag_bound_make(p, &s.bound);
@@ -258,6 +273,7 @@ out:
 	dag_bound_end(&s.bound);
 	dag_schedule_end(&s.other);
 	dag_schedule_end(&s.trial);
+	dag_schedule_end(&s.replayed);
 	dag_schedule_end(&s.settled);
 	dag_lanes_free(s.lanes);
 	free(s.priority);
