@@ -20,7 +20,7 @@ struct placer {
 	struct gap *gaps; /* processors x room, by time */
 	uint32_t *ngaps, room;
 	double *arrival; /* on processors, of a task's data, when links are not alike */
-	double *last_end; /* of processors with gaps: the end of the last */
+	double *last_end; /* of processors: the end of the last gap, or -1 */
 	const double *ahead;
 	/* When not all are tried: a tournament for the first to be free, by speed. */
 	uint32_t *tree, *leaf, leaves;
@@ -201,8 +201,7 @@ static void place(struct placer *w, uint32_t task, const struct choice *c)
 	add_gap(w, j, i, c->finish, gap.end);
 	add_gap(w, j, i, gap.start, c->start);
 out:
-	if (w->ngaps[j])
-		w->last_end[j] = gaps[w->ngaps[j] - 1].end;
+	w->last_end[j] = w->ngaps[j] ? gaps[w->ngaps[j] - 1].end : -1;
 }
 
 /* As try() on all but the last, in one loop each: equal processors with equal links differ only by
@@ -228,8 +227,9 @@ static void try_equals(const struct placer *w, const struct inputs *in, uint32_t
 	while (w->ready[j] != early)
 		j++;
 	try(w, in, task, j, best);
-	for (uint32_t i = 0; i < processors; i++)
-		if (w->ngaps[i] && w->last_end[i] >= ready + run)
+	/* none can be earlier than at `ready` */
+	for (uint32_t i = 0; i < processors && best->finish > ready + run; i++)
+		if (w->last_end[i] >= ready + run)
 			try(w, in, task, i, best);
 }
 
@@ -306,6 +306,34 @@ static int make_tree(struct placer *w)
 	return 0;
 }
 
+/* A list jumps about in memory. What a task will need is asked for some tasks before, each step
+ * with what the one before has brought. */
+static void prefetch(const struct placer *w, const uint32_t *order, uint32_t i)
+{
+	const struct dag_graph *g = w->p->graph;
+	uint32_t left = w->p->tasks - i, t;
+
+	if (left > 24) {
+		t = order[i + 24];
+		__builtin_prefetch(&g->in_at[t]);
+		__builtin_prefetch(&w->p->least[t]);
+	}
+	if (left > 16) {
+		t = order[i + 16];
+		__builtin_prefetch(&g->in[g->in_at[t]]);
+		__builtin_prefetch(&w->s->processor[t], 1);
+		__builtin_prefetch(&w->s->start[t], 1);
+		__builtin_prefetch(&w->s->finish[t], 1);
+	}
+	if (left > 8) {
+		t = order[i + 8];
+		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1] && a < g->in_at[t] + 4; a++) {
+			__builtin_prefetch(&w->s->finish[g->in[a].task]);
+			__builtin_prefetch(&w->s->processor[g->in[a].task]);
+		}
+	}
+}
+
 int dag_list(const struct dag_problem *p, const uint32_t *order, const double *ahead,
 	     struct plan_watch *watch, struct dag_schedule *out)
 {
@@ -327,6 +355,8 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 		if (err)
 			goto out;
 	}
+	for (uint32_t j = 0; j < p->processors; j++)
+		w.last_end[j] = -1;
 	err = 0;
 	for (uint32_t i = 0; i < p->tasks; i++) {
 		struct choice c;
@@ -338,6 +368,7 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 				goto out;
 			}
 		}
+		prefetch(&w, order, i);
 		choose(&w, order[i], &c);
 		place(&w, order[i], &c);
 	}

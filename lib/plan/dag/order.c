@@ -48,54 +48,60 @@ void dag_priorities(const struct dag_problem *p, const struct dag_bound *b,
 	}
 }
 
-struct heap {
-	uint32_t *task, count;
-	const double *priority;
+struct entry { /* with its priority, which elsewhere would be far away */
+	double priority;
+	uint32_t task;
 };
 
-static bool sooner(const struct heap *h, uint32_t a, uint32_t b)
+struct heap {
+	struct entry *entry;
+	uint32_t count;
+};
+
+static bool sooner(const struct entry *a, const struct entry *b)
 {
-	return h->priority[a] > h->priority[b] || (h->priority[a] == h->priority[b] && a < b);
+	return a->priority > b->priority || (a->priority == b->priority && a->task < b->task);
 }
 
-static void put(struct heap *h, uint32_t task)
+static void put(struct heap *h, struct entry e)
 {
 	uint32_t at = h->count++;
 
-	for (; at && sooner(h, task, h->task[(at - 1) / 2]); at = (at - 1) / 2)
-		h->task[at] = h->task[(at - 1) / 2];
-	h->task[at] = task;
+	for (; at && sooner(&e, &h->entry[(at - 1) / 2]); at = (at - 1) / 2)
+		h->entry[at] = h->entry[(at - 1) / 2];
+	h->entry[at] = e;
 }
 
 static uint32_t take(struct heap *h)
 {
-	uint32_t first = h->task[0], task = h->task[--h->count], at = 0, child;
+	struct entry first = h->entry[0], last = h->entry[--h->count];
+	uint32_t at = 0, child;
 
 	while ((child = 2 * at + 1) < h->count) {
-		if (child + 1 < h->count && sooner(h, h->task[child + 1], h->task[child]))
+		if (child + 1 < h->count && sooner(&h->entry[child + 1], &h->entry[child]))
 			child++;
-		if (!sooner(h, h->task[child], task))
+		if (!sooner(&h->entry[child], &last))
 			break;
-		h->task[at] = h->task[child];
+		h->entry[at] = h->entry[child];
 		at = child;
 	}
-	h->task[at] = task;
-	return first;
+	h->entry[at] = last;
+	return first.task;
 }
 
 int dag_order(const struct dag_problem *p, const double *priority, uint32_t *out)
 {
 	const struct dag_graph *g = p->graph;
-	struct heap h = { .task = malloc(p->tasks * sizeof(*h.task)), .priority = priority };
+	struct heap h = { .entry = malloc(p->tasks * sizeof(*h.entry)) };
 	uint32_t *left = malloc(p->tasks * sizeof(*left)), count = 0;
-	int err = h.task && left ? 0 : -ENOMEM;
+	int err = h.entry && left ? 0 : -ENOMEM;
 
 	if (err)
 		goto out;
 	for (uint32_t t = 0; t < p->tasks; t++) {
 		left[t] = g->in_at[t + 1] - g->in_at[t];
 		if (!left[t])
-			put(&h, t);
+			put(&h, (struct entry){ priority[t], t });
 	}
 	while (h.count) {
 		uint32_t t = take(&h);
@@ -103,10 +109,10 @@ int dag_order(const struct dag_problem *p, const double *priority, uint32_t *out
 		out[count++] = t;
 		for (uint32_t i = g->out_at[t]; i < g->out_at[t + 1]; i++)
 			if (!--left[g->out[i].task])
-				put(&h, g->out[i].task);
+				put(&h, (struct entry){ priority[g->out[i].task], g->out[i].task });
 	}
 out:
-	free(h.task);
+	free(h.entry);
 	free(left);
 	return err;
 }
