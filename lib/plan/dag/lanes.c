@@ -7,6 +7,7 @@
 #include "lanes.h"
 
 #define ALL_TRIED_MAX ((uint64_t)1 << 22) /* pairs of task and processor */
+#define FORESEEN_MAX 32 /* messages of one task */
 #define FREE_TRIED 8 /* of the first to be free, when not all are tried */
 
 struct interval {
@@ -279,15 +280,14 @@ static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double d
 	return false;
 }
 
-/* Stays on the way that search_way() found, in the place of those from `first` on. */
-static int take_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, size_t first)
+/* Stays on the way that search_way() found. */
+static int take_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data)
 {
 	uint32_t hops = 0, at = from;
 	int err = 0;
 
 	for (uint32_t node = to; node != from; node = l->via[node])
 		l->way[hops++] = node;
-	l->ntried = first;
 	while (hops-- > 0 && !err) {
 		uint32_t node = l->way[hops];
 		uint32_t link = dag_machine_link_number(l->p->machine, at, node);
@@ -322,67 +322,85 @@ static uint32_t sort_inputs(struct dag_lanes *l, uint32_t task, const double *fi
 	return count;
 }
 
-/* When all of a task's data are on a processor; the stays of their messages are tried. -1 */
-static double gather(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
-		     const uint32_t *where, const double *finish, bool adaptive)
+/* What was tried for an arc becomes so. */
+static int commit(struct dag_lanes *l, uint32_t from, uint32_t to, struct dag_messages *messages)
+{
+	int err = messages ? dag_messages_add(messages, from, to) : 0;
+
+	for (size_t i = 0; i < l->ntried && !err; i++) {
+		const struct stay *s = &l->tried[i];
+
+		err = occupy(&l->lane[s->link], s->start, s->end);
+		if (!err && messages)
+			err = dag_messages_hop(messages, s->node, s->start, s->end);
+	}
+	l->ntried = 0;
+	return err;
+}
+
+/* When a task's data could all be on a processor. Messages of one task keep out of each other's way;
+ * of very many that is left to the real ones. -1: no memory. */
+static double foresee(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
+		      const struct dag_schedule *s)
 {
 	const struct dag_graph *g = l->p->graph;
 	double ready = 0;
 
+	for (uint32_t i = 0; i < inputs; i++) {
+		const struct dag_arc *a = &g->in[l->inputs[i].arc];
+		double arrival = s->finish[a->task];
+
+		if (s->processor[a->task] != processor)
+			arrival = try_way(l, s->processor[a->task], processor, a->data, arrival);
+		if (arrival < 0)
+			return -1;
+		ready = arrival > ready ? arrival : ready;
+		if (inputs > FORESEEN_MAX)
+			l->ntried = 0;
+	}
 	l->ntried = 0;
+	return ready;
+}
+
+/* When they are, their messages having been sent. -1: no memory. */
+static double send(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
+		   const uint32_t *where, const double *finish, bool adaptive,
+		   struct dag_messages *messages)
+{
+	const struct dag_graph *g = l->p->graph;
+	double ready = 0;
+
 	for (uint32_t i = 0; i < inputs; i++) {
 		const struct dag_arc *a = &g->in[l->inputs[i].arc];
 		uint32_t from = where[a->task];
 		double time = finish[a->task], arrival = time;
-		size_t first = l->ntried;
 
-		if (from != processor) {
-			arrival = try_way(l, from, processor, a->data, time);
-			if (arrival < 0)
-				return -1;
+		if (from == processor) {
+			ready = arrival > ready ? arrival : ready;
+			continue;
 		}
-		if (adaptive && from != processor && !l->p->machine->full &&
+		arrival = try_way(l, from, processor, a->data, time);
+		if (arrival < 0)
+			return -1;
+		if (adaptive && !l->p->machine->full &&
 		    arrival > time + dag_message_time(l->p, a->data, from, processor)) {
+			size_t tried = l->ntried;
+
 			/* its own stays are no obstacle to another way */
-			l->ntried = first;
-			if (search_way(l, from, processor, a->data, time, arrival)) {
+			l->ntried = 0;
+			if (!search_way(l, from, processor, a->data, time, arrival)) {
+				l->ntried = tried;
+			} else {
 				arrival = l->arrival[processor];
-				if (take_way(l, from, processor, a->data, first))
+				if (take_way(l, from, processor, a->data))
 					return -1;
-			} else if (try_way(l, from, processor, a->data, time) < 0) {
-				return -1;
 			}
 		}
+		if (commit(l, a->task, task, messages))
+			return -1;
 		ready = arrival > ready ? arrival : ready;
 	}
 	return ready;
-}
-
-/* What was tried becomes so. */
-static int commit(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
-		  const uint32_t *where, struct dag_messages *messages)
-{
-	const struct dag_graph *g = l->p->graph;
-	size_t at = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < l->ntried && !err; i++)
-		err = occupy(&l->lane[l->tried[i].link], l->tried[i].start, l->tried[i].end);
-	for (uint32_t i = 0; messages && i < inputs && !err; i++) {
-		const struct dag_arc *a = &g->in[l->inputs[i].arc];
-
-		if (where[a->task] == processor)
-			continue;
-		err = dag_messages_add(messages, a->task, task);
-		while (!err) {
-			const struct stay *s = &l->tried[at++];
-
-			err = dag_messages_hop(messages, s->node, s->start, s->end);
-			if (s->node == processor)
-				break;
-		}
-	}
-	return err;
 }
 
 double dag_lanes_decode(struct dag_lanes *l, const uint32_t *order, const uint32_t *processor,
@@ -394,9 +412,9 @@ double dag_lanes_decode(struct dag_lanes *l, const uint32_t *order, const uint32
 	clear(l);
 	for (uint32_t i = 0; i < l->p->tasks; i++) {
 		uint32_t t = order[i], j = processor[t], inputs = sort_inputs(l, t, finish);
-		double start = gather(l, t, j, inputs, processor, finish, adaptive);
+		double start = send(l, t, j, inputs, processor, finish, adaptive, messages);
 
-		if (start < 0 || commit(l, t, j, inputs, processor, messages))
+		if (start < 0)
 			return -1;
 		start = start > l->ready[j] ? start : l->ready[j];
 		finish[t] = l->ready[j] = start + dag_run_time(l->p, t, j);
@@ -464,7 +482,7 @@ int dag_lanes_list(struct dag_lanes *l, const uint32_t *order, struct plan_watch
 
 			if (l->ready[j] + run >= least || !worth(l, t, out->processor, j, free))
 				continue;
-			start = gather(l, t, j, inputs, out->processor, out->finish, false);
+			start = foresee(l, t, j, inputs, out);
 			if (start < 0)
 				return -ENOMEM;
 			start = start > l->ready[j] ? start : l->ready[j];
@@ -473,8 +491,8 @@ int dag_lanes_list(struct dag_lanes *l, const uint32_t *order, struct plan_watch
 				best = j;
 			}
 		}
-		start = gather(l, t, best, inputs, out->processor, out->finish, true);
-		if (start < 0 || commit(l, t, best, inputs, out->processor, NULL))
+		start = send(l, t, best, inputs, out->processor, out->finish, true, NULL);
+		if (start < 0)
 			return -ENOMEM;
 		out->processor[t] = best;
 		out->start[t] = start > l->ready[best] ? start : l->ready[best];
