@@ -5,7 +5,7 @@ index `tasks` a node's load is a number of tasks, so that sums can be told to th
     70-hierarchy.t [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
     selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.t 3,2      with it"""
 
-import json, os, random, signal, subprocess, sys, time
+import json, os, random, select, signal, subprocess, sys, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import BUILD, Cluster, Tap, until
 from guest import Guest
@@ -186,13 +186,18 @@ tap.ok(not wrong, f"all {3 * SIZE // 2} tasks of a burst end as they should", wr
 tap.ok(len(groups) > (SIZE >> N) // 2, f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes")
 
 events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=subprocess.PIPE, text=True)
-why = run(home, "exec", "--auto", "--", "true")
-why.communicate()
-place = None
-for line in events.stdout:
-    place = json.loads(line)
-    if place["event"] == "place":
-        break
+
+
+def next_placed():
+    """The event of a placement; asked for again while `watch` may not yet be heard."""
+    while True:
+        if not select.select([events.stdout], [], [], 0)[0]:
+            run(home, "exec", "--auto", "--", "true").communicate()
+        elif (event := json.loads(events.stdout.readline()))["event"] == "place":
+            return event
+
+
+place = next_placed()
 events.terminate()
 events.wait()
 steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
