@@ -39,7 +39,7 @@ is "the owner of a user namespace may change a node of his own" \
 	"$(nobody unshare --user --map-root-user --net sh -c "$nl set threshold=77 && $nl get" | awk '$1 == "threshold" { print $2 }')" 77
 is "that was another node" "$(field threshold)" "$before"
 is "a dump shows an administrator all nodes" \
-	"$(unshare --net sh -c 'echo; read x' < <(sleep 1000 & echo $! >"$work/holder"; wait) > >(read -r; $nl dump | grep -c '^netns' >"$work/count"; kill "$(cat "$work/holder")"); cat "$work/count")" 2
+	"$(unshare --net sh -c 'echo; read x' < <(sleep infinity & echo $! >"$work/holder"; wait) > >(read -r; $nl dump | grep -c '^netns' >"$work/count"; kill "$(cat "$work/holder")"); cat "$work/count")" 2
 is "and others only their own" "$(nobody $nl dump | grep -c '^netns')" 1
 
 # refusals: each with a text, and nothing changed

@@ -30,7 +30,7 @@ is "the task is not counted any more" "$(field load) $(field local)" "0 0"
 # an exec of the same task counts once, tasks below a managed cgroup count too
 node_reset
 $nl set threshold=9000
-$probe in $cg/m -- $probe -- $probe -- sleep 1000 &
+$probe in $cg/m -- $probe -- $probe -- sleep infinity &
 sitter=$!
 until_true 20 eval '$nl tasks | grep -q "sleep "'
 is "three execs of a task are one task" "$(field local)" 1
@@ -40,7 +40,7 @@ is "a cgroup below a managed one is managed" "$(field local)" 1
 sitter_end $sitter
 $probe in $cg/other -- true
 is "another is not" "$($nl tasks)" ""
-$probe in $cg/m new net -- sleep 1000 &
+$probe in $cg/m new net -- sleep infinity &
 sitter=$!
 until_true 20 eval '[ "$(cat /proc/$sitter/comm)" = sleep ]'
 is "nor a task of another network namespace" "$(field local)" 0

@@ -89,7 +89,7 @@ agent_end
 # the reasons of tasks that live
 sleep_in() { "$@" & task=$!; until_true 20 eval '$nl tasks | grep -q "pid=$task .*$word"'; }
 agent "$stub" remote sender sleep
-word=away sleep_in $in -- sleep 1000
+word=away sleep_in $in -- sleep infinity
 like "an away task is listed" "$($nl tasks | grep "pid=$task ")" "* uid=0 away sender sleep cgroup=$(stat -c %i $cg/m) age=*"
 is "its id is the cookie" "$($nl tasks | awk -v p="pid=$task" '$2 == p { print $1 }')" \
 	"$(awk '/^request/ { print $2; exit }' "$log")"
@@ -98,7 +98,7 @@ is "it is counted away, and is no load" "$(field away) $(field local) $(field lo
 kill $task; wait $task 2>/dev/null
 until_true 20 field_is away 0
 is "and its end is seen" $? 0
-word=guest sleep_in $probe in $cg/g -- sleep 1000
+word=guest sleep_in $probe in $cg/g -- sleep infinity
 like "a guest is listed" "$($nl tasks | grep "pid=$task ")" "* guest guest sleep *"
 is "it is counted as guest, and is load" "$(field guest) $(field load)" "1 2000"
 kill $task; wait $task 2>/dev/null

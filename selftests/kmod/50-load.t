@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sampled load, in a node of its own, as this shell computes too.
 
-sleep 1000 | unshare --net sh -c 'echo $$; read x' >"$out" &
+sleep infinity | unshare --net sh -c 'echo $$; read x' >"$out" &
 until_true 20 file_has "$out" '^[0-9]+$'
 home=$(cat "$out")
 there="nsenter --net=/proc/$home/ns/net"
@@ -26,7 +26,7 @@ is "computing tasks of another network namespace are not ours ($got)" $? 1
 # a placed task counts before a sample can see it, though it never computes
 seen=0
 for _ in 1 2 3 4 5 6; do
-	$there $probe in $cg/m -- sleep 1000 &
+	$there $probe in $cg/m -- sleep infinity &
 	sitter=$!
 	until_true 20 eval '$there $nl tasks | grep -q "pid=$sitter "'
 	l=$($there $nl get | awk '$1 == "load" { print $2 }')

@@ -20,7 +20,7 @@ namespaces() {
 	for i in 1 2 3 4 5 6 7 8; do
 		unshare --net sh -c "
 			$nl set managed=$cg/m guest=$cg/g index=tasks limit=50
-			$probe in $cg/m -- sleep 1000 & sitter=\$!
+			$probe in $cg/m -- sleep infinity & sitter=\$!
 			$nl set threshold=0 length=0
 			$nl agent $stub $1 >/dev/null & agent=\$!
 			$probe in $cg/m -- true

@@ -10,7 +10,7 @@ cat >"$work/net" <<END
 #!/bin/sh
 # net KIND…: the life of a node whose agent is of this kind
 $nl set managed=$cg/m guest=$cg/g index=tasks threshold=0 length=0 limit=200
-$in -- sleep 1000 & sitter=\$!
+$in -- sleep infinity & sitter=\$!
 $nl agent $stub "\$@" >/dev/null & agent=\$!
 echo >>$work/up
 until [ -e $work/go ]; do $in -- true || echo failed >>$work/failures; done
@@ -83,7 +83,7 @@ for ((i = 0; i < rounds; i++)); do
 	$nl set clear managed=$cg/m managed=$cg/short guest=$cg/short-guest limit=10000
 	where=$cg/$([ $((RANDOM % 2)) = 0 ] && echo m/)short
 	sitter $where
-	$probe in $cg/short-guest -- sleep 1000 &
+	$probe in $cg/short-guest -- sleep infinity &
 	guest=$!
 	$probe in $where -- false &
 	pid=$!

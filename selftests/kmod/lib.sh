@@ -76,7 +76,7 @@ agent_end() {
 sitter() {
 	local before
 	before=$(field local)
-	"$probe" in "$1" -- sleep 1000 &
+	"$probe" in "$1" -- sleep infinity &
 	sitter=$!
 	until_true 20 field_is local $((before + 1))
 }
