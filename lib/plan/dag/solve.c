@@ -79,14 +79,14 @@ static int try_lists(struct solver *s)
 	return err;
 }
 
-/* Of time about 4 ms up to 40 tasks, 40 ms up to 200, and 20 ms above, as lists take theirs then. A
+/* Of time about 3 ms up to 40 tasks, 40 ms up to 200, and 20 ms above, as lists take theirs then. A
  * message that waits costs several times what one costs that does not. */
 static uint64_t default_steps(const struct dag_problem *p)
 {
 	uint64_t size = p->tasks + p->graph->edges, visits = 2000000, most = 60000;
 
 	if (p->tasks <= 40) {
-		visits = 500000;
+		visits = 350000;
 		most = 10000;
 	} else if (p->tasks <= 200 || p->contention) {
 		visits = 5000000;
@@ -200,7 +200,7 @@ static int search(struct solver *s)
 /* Branch and bound, when it can be hoped to get through. */
 static int branch(struct solver *s)
 {
-	uint64_t nodes = s->o->method == DAG_EXACT ? EXACT_NODES_MAX : 10000;
+	uint64_t nodes = s->o->method == DAG_EXACT ? EXACT_NODES_MAX : 8000;
 	bool complete = false;
 	int err;
 
