@@ -91,13 +91,16 @@ $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
 clean:
 	rm -rf $(O)
 
-# A new machine has only gcc and make: these two install what they need first.
+# A new machine has only gcc and make: these two install what they need first, and build with all processors
+# unless they were told how many.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 demo:
 	packaging/deps build module test
-	$(MAKE) --no-print-directory all
+	$(MAKE) --no-print-directory $(JOBS) all
 	selftests/demo/run $(O)
 
 check:
 	packaging/deps build module test
-	$(MAKE) --no-print-directory all tests
+	$(MAKE) --no-print-directory $(JOBS) all tests
 	EHS_BUILD=$(O) selftests/run

@@ -210,7 +210,7 @@ static double least_of_all(const struct assign_problem *p)
 
 static void test_optimal(void **state)
 {
-	uint32_t rounds = getenv("EHS_ROUNDS") ? atoi(getenv("EHS_ROUNDS")) : 100;
+	uint32_t rounds = getenv("EHS_ROUNDS") ? atoi(getenv("EHS_ROUNDS")) : 40;
 
 	random_begin();
 	for (uint32_t i = 0; i < rounds; i++) {
