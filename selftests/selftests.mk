@@ -27,8 +27,7 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 	$(AR) rcs $@ $^
 
 # Allocations go through the wrappers of a test that has them.
-$(patsubst %.c,$(O)/%,$(wildcard selftests/unit/test_*oom.c)): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-$(O)/selftests/unit/test_named: WRAP = -Wl,--wrap=realloc
+$(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libeh.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS) -lcmocka

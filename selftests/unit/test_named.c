@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files that arguments name: which are found, when they are the same, and what is no such list. Linked with --wrap=realloc. */
+/* Files that arguments name: which are found, when they are the same, and what is no such list. Linked with --wrap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -19,16 +19,7 @@
 
 #include "agent/named.h"
 #include "wire/frame.h"
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static int until; /* the allocation to fail, counted down; 0: none does */
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return until && !--until ? NULL : __real_realloc(old, size);
-}
+#include "oom.h"
 
 static char folder[] = "/tmp/ehs-named-XXXXXX";
 

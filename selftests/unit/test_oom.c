@@ -16,36 +16,8 @@
 #include "eh/eh.h"
 #include "eh/tree.h"
 #include "eh/world.h"
+#include "oom.h"
 #include "random.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static int until; /* the allocation to fail, counted down; 0: none does */
-
-static int fails(void)
-{
-	return until && !--until;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
-}
 
 struct updates {
 	struct eh_update list[64];

@@ -12,35 +12,7 @@
 #include "plan/divide/divide.h"
 #include "plan/gang/gang.h"
 #include "plan/gang/protocol.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static int until; /* the allocation to fail, counted down; 0: none does */
-
-static int fails(void)
-{
-	return until && !--until;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
-}
+#include "oom.h"
 
 #define RING \
 	"\"processors\":[{\"id\":\"a\",\"a\":1,\"s\":0.5,\"c\":0.1},{\"id\":\"b\",\"a\":1,\"s\":0.5,\"c\":0.1},{\"id\":\"c\",\"a\":1,\"s\":0.5,\"c\":0.1}]"
