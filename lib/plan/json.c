@@ -149,6 +149,61 @@ int plan_json_text(const json_t *object, const struct plan_path *path, const cha
 	return 0;
 }
 
+int plan_json_word(const json_t *object, const struct plan_path *path, const char *name,
+		   bool needed, const char *const *words, size_t *out,
+		   struct plan_refusal *refusal)
+{
+	char list[sizeof(refusal->what)] = "";
+	const char *text;
+	int err = plan_json_text(object, path, name, needed, NULL, &text, refusal);
+	size_t at = 0, i = 0;
+
+	if (err || !text)
+		return err;
+	for (; words[i] && at < sizeof(list); i++) {
+		if (!strcmp(words[i], text)) {
+			*out = i;
+			return 0;
+		}
+		at += snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", words[i]);
+	}
+	return plan_json_refuse(path, name, refusal, "\"%.40s\" is not one of %s", text, list);
+}
+
+int plan_json_id(const json_t *object, const struct plan_path *path, struct plan_names *names,
+		 struct plan_refusal *refusal)
+{
+	const char *id;
+	char buffer[24];
+	int64_t number;
+	int err = plan_json_text(object, path, "id", true, buffer, &id, refusal);
+
+	if (err)
+		return err;
+	number = plan_names_add(names, id);
+	if (number == -EEXIST)
+		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is there twice", id);
+	return number < 0 ? number : 0;
+}
+
+int plan_json_reference(const json_t *object, const struct plan_path *path, const char *name,
+			const struct plan_names *names, const char *what, uint32_t *out,
+			struct plan_refusal *refusal)
+{
+	const char *id;
+	char buffer[24];
+	int64_t number;
+	int err = plan_json_text(object, path, name, true, buffer, &id, refusal);
+
+	if (err)
+		return err;
+	number = plan_names_find(names, id);
+	if (number < 0)
+		return plan_json_refuse(path, name, refusal, "there is no %s %.60s", what, id);
+	*out = number;
+	return 0;
+}
+
 int plan_json_array(const json_t *object, const struct plan_path *path, const char *name,
 		    bool needed, const json_t **out, struct plan_refusal *refusal)
 {
@@ -167,4 +222,15 @@ int plan_json_object(const json_t *object, const struct plan_path *path, const c
 	if (err > 0 && !json_is_object(*out))
 		return plan_json_refuse(path, name, refusal, "an object is needed");
 	return err < 0 ? err : 0;
+}
+
+int plan_json_filled(const json_t *array, const struct plan_path *path, size_t most,
+		     struct plan_refusal *refusal)
+{
+	size_t count = json_array_size(array);
+
+	if (count && count <= most)
+		return 0;
+	return plan_json_refuse(path, NULL, refusal, "from 1 to %zu %s are needed", most,
+				path->name);
 }

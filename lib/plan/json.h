@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "plan/names.h"
 #include "plan/plan.h"
 
 /** "$" is { 0 }; a member has a name, an element an index. */
@@ -42,10 +43,24 @@ int plan_json_count(const json_t *object, const struct plan_path *path, const ch
  *  *out is NULL when it is absent and not needed. Not empty, and no control characters. */
 int plan_json_text(const json_t *object, const struct plan_path *path, const char *name,
 		   bool needed, char *buffer, const char **out, struct plan_refusal *refusal);
+/** One of the NULL-terminated list; its place there. */
+int plan_json_word(const json_t *object, const struct plan_path *path, const char *name,
+		   bool needed, const char *const *words, size_t *out,
+		   struct plan_refusal *refusal);
+/** The member "id" becomes the next of `names`; one that is there is refused. */
+int plan_json_id(const json_t *object, const struct plan_path *path, struct plan_names *names,
+		 struct plan_refusal *refusal);
+/** A member that is one of `names`, which are those of a `what`. */
+int plan_json_reference(const json_t *object, const struct plan_path *path, const char *name,
+			const struct plan_names *names, const char *what, uint32_t *out,
+			struct plan_refusal *refusal);
 /** An array or object; *out is NULL when it is absent and not needed. */
 int plan_json_array(const json_t *object, const struct plan_path *path, const char *name,
 		    bool needed, const json_t **out, struct plan_refusal *refusal);
 int plan_json_object(const json_t *object, const struct plan_path *path, const char *name,
 		     bool needed, const json_t **out, struct plan_refusal *refusal);
+/** Refuses an array at `path`, a member, that does not have from 1 to `most` elements. */
+int plan_json_filled(const json_t *array, const struct plan_path *path, size_t most,
+		     struct plan_refusal *refusal);
 
 #endif

@@ -24,10 +24,10 @@ static int read_tasks(struct reader *r, const json_t *tasks)
 	const struct plan_path list = { &r->top, "tasks", 0 };
 	struct assign_problem *p = r->p;
 	size_t count = json_array_size(tasks);
+	int err = plan_json_filled(tasks, &list, ASSIGN_TASKS_MAX, r->refusal);
 
-	if (!count || count > ASSIGN_TASKS_MAX)
-		return plan_json_refuse(&list, NULL, r->refusal, "from 1 to %u tasks are needed",
-					ASSIGN_TASKS_MAX);
+	if (err)
+		return err;
 	p->tasks = count;
 	p->task_names = plan_names_new();
 	p->work = calloc(count, sizeof(*p->work));
@@ -36,45 +36,18 @@ static int read_tasks(struct reader *r, const json_t *tasks)
 	for (size_t i = 0; i < count; i++) {
 		const struct plan_path path = { &list, NULL, i };
 		const json_t *task = json_array_get(tasks, i);
-		const char *id;
-		char buffer[24];
-		int64_t number;
-		int err = plan_json_known(task, &path, known, r->refusal);
 
+		err = plan_json_known(task, &path, known, r->refusal);
 		p->work[i] = r->defaults->work;
-		if (!err)
-			err = plan_json_text(task, &path, "id", true, buffer, &id, r->refusal);
 		if (!err)
 			err = plan_json_number(task, &path, "work", p->work[i] < 0, 0, ASSIGN_MOST,
 					       &p->work[i], r->refusal);
 		if (err)
 			return err;
-		number = plan_names_add(p->task_names, id);
-		if (number == -EEXIST)
-			return plan_json_refuse(&path, "id", r->refusal,
-						"task %.80s is there already", id);
-		if (number < 0)
-			return number;
+		err = plan_json_id(task, &path, p->task_names, r->refusal);
+		if (err)
+			return err;
 	}
-	return 0;
-}
-
-/* A member that names a task or processor that is there. */
-static int read_end(struct reader *r, const json_t *object, const struct plan_path *path,
-		    const char *name, const struct plan_names *names, const char *what,
-		    uint32_t *out)
-{
-	const char *id;
-	char buffer[24];
-	int64_t number;
-	int err = plan_json_text(object, path, name, true, buffer, &id, r->refusal);
-
-	if (err)
-		return err;
-	number = plan_names_find(names, id);
-	if (number < 0)
-		return plan_json_refuse(path, name, r->refusal, "there is no %s %.80s", what, id);
-	*out = number;
 	return 0;
 }
 
@@ -96,9 +69,11 @@ static int read_pairs(struct reader *r, const json_t *comm, struct pair *pairs)
 
 		out->volume = r->defaults->volume;
 		if (!err)
-			err = read_end(r, pair, &path, "a", r->p->task_names, "task", &out->a);
+			err = plan_json_reference(pair, &path, "a", r->p->task_names, "task",
+						  &out->a, r->refusal);
 		if (!err)
-			err = read_end(r, pair, &path, "b", r->p->task_names, "task", &out->b);
+			err = plan_json_reference(pair, &path, "b", r->p->task_names, "task",
+						  &out->b, r->refusal);
 		if (!err)
 			err = plan_json_number(pair, &path, "volume", out->volume < 0, 0,
 					       ASSIGN_MOST, &out->volume, r->refusal);
@@ -226,14 +201,9 @@ static int read_processor(struct reader *r, const json_t *entry, const struct pl
 	static const char *const known[] = { "id", "speed", "b", "cores", NULL };
 	struct assign_problem *p = r->p;
 	uint64_t cores = 0;
-	const char *id;
-	char buffer[24];
-	int64_t number;
 	double speed;
 	int err = plan_json_known(entry, path, known, r->refusal);
 
-	if (!err)
-		err = plan_json_text(entry, path, "id", true, buffer, &id, r->refusal);
 	if (!err)
 		err = read_speed(r, entry, path, false, &speed);
 	if (!err)
@@ -245,11 +215,7 @@ static int read_processor(struct reader *r, const json_t *entry, const struct pl
 	if (speed != 1)
 		p->machine->compute[k] = 1 / speed;
 	p->cores[k] = cores;
-	number = plan_names_add(p->processor_names, id);
-	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", r->refusal, "processor %.80s is there already",
-					id);
-	return number < 0 ? number : 0;
+	return plan_json_id(entry, path, p->processor_names, r->refusal);
 }
 
 static int read_processors(struct reader *r, const json_t *document)
@@ -270,10 +236,9 @@ static int read_processors(struct reader *r, const json_t *document)
 		return err;
 	}
 	count = json_array_size(entries);
-	if (!count || count > ASSIGN_PROCESSORS_MAX)
-		return plan_json_refuse(&list, NULL, r->refusal,
-					"from 1 to %u processors are needed",
-					ASSIGN_PROCESSORS_MAX);
+	err = plan_json_filled(entries, &list, ASSIGN_PROCESSORS_MAX, r->refusal);
+	if (err)
+		return err;
 	if (r->defaults->processors && r->defaults->processors != count)
 		return plan_json_refuse(&list, NULL, r->refusal,
 					"%llu processors are listed, and %u wanted (--processors)",
@@ -316,9 +281,11 @@ static int read_links(struct reader *r, const json_t *links)
 
 		err = plan_json_known(link, &path, known, r->refusal);
 		if (!err)
-			err = read_end(r, link, &path, "a", p->processor_names, "processor", &a);
+			err = plan_json_reference(link, &path, "a", p->processor_names, "processor",
+						  &a, r->refusal);
 		if (!err)
-			err = read_end(r, link, &path, "b", p->processor_names, "processor", &b);
+			err = plan_json_reference(link, &path, "b", p->processor_names, "processor",
+						  &b, r->refusal);
 		if (!err)
 			err = read_speed(r, link, &path, true, &speed);
 		if (err)

@@ -12,22 +12,6 @@ static const char *const processor_members[] = { "id", "speed", "startup", NULL 
 static const char *const relay_members[] = { "id", NULL };
 static const char *const link_members[] = { "a", "b", "rate", "startup", NULL };
 
-static int read_name(const json_t *object, const struct plan_path *path, struct plan_names *names,
-		     struct plan_refusal *refusal)
-{
-	const char *id;
-	char buffer[24];
-	int64_t number;
-	int err = plan_json_text(object, path, "id", true, buffer, &id, refusal);
-
-	if (err)
-		return err;
-	number = plan_names_add(names, id);
-	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is there twice", id);
-	return number < 0 ? (int)number : 0;
-}
-
 static int read_processors(const json_t *list, const struct plan_path *path,
 			   struct dag_machine_draft *draft, struct plan_refusal *refusal)
 {
@@ -35,9 +19,9 @@ static int read_processors(const json_t *list, const struct plan_path *path,
 	json_t *entry;
 	int err;
 
-	if (!count || count > DAG_PROCESSORS_MAX)
-		return plan_json_refuse(path, NULL, refusal, "1 to %u processors are needed",
-					DAG_PROCESSORS_MAX);
+	err = plan_json_filled(list, path, DAG_PROCESSORS_MAX, refusal);
+	if (err)
+		return err;
 	draft->processors = count;
 	draft->speed = malloc(count * sizeof(*draft->speed));
 	draft->startup = malloc(count * sizeof(*draft->startup));
@@ -50,7 +34,7 @@ static int read_processors(const json_t *list, const struct plan_path *path,
 		draft->startup[i] = 0;
 		err = plan_json_known(entry, &at, processor_members, refusal);
 		if (!err)
-			err = read_name(entry, &at, draft->names, refusal);
+			err = plan_json_id(entry, &at, draft->names, refusal);
 		if (!err)
 			err = plan_json_number(entry, &at, "speed", false, DAG_NUMBER_LEAST,
 					       DAG_NUMBER_MAX, &draft->speed[i], refusal);
@@ -78,29 +62,11 @@ static int read_relays(const json_t *list, const struct plan_path *path,
 
 		err = plan_json_known(entry, &at, relay_members, refusal);
 		if (!err)
-			err = read_name(entry, &at, draft->names, refusal);
+			err = plan_json_id(entry, &at, draft->names, refusal);
 		if (err)
 			break;
 	}
 	return err;
-}
-
-static int read_end(const json_t *entry, const struct plan_path *path, const char *name,
-		    const struct plan_names *names, uint32_t *out, struct plan_refusal *refusal)
-{
-	const char *id;
-	char buffer[24];
-	int64_t number;
-	int err = plan_json_text(entry, path, name, true, buffer, &id, refusal);
-
-	if (err)
-		return err;
-	number = plan_names_find(names, id);
-	if (number < 0)
-		return plan_json_refuse(path, name, refusal,
-					"\"%.60s\" is no processor and no relay", id);
-	*out = number;
-	return 0;
 }
 
 static int read_links(const json_t *list, const struct plan_path *path,
@@ -123,9 +89,11 @@ static int read_links(const json_t *list, const struct plan_path *path,
 
 		err = plan_json_known(entry, &at, link_members, refusal);
 		if (!err)
-			err = read_end(entry, &at, "a", draft->names, &wire.a, refusal);
+			err = plan_json_reference(entry, &at, "a", draft->names,
+						  "processor or relay", &wire.a, refusal);
 		if (!err)
-			err = read_end(entry, &at, "b", draft->names, &wire.b, refusal);
+			err = plan_json_reference(entry, &at, "b", draft->names,
+						  "processor or relay", &wire.b, refusal);
 		if (!err)
 			err = plan_json_number(entry, &at, "rate", false, DAG_NUMBER_LEAST,
 					       DAG_NUMBER_MAX, &wire.rate, refusal);

@@ -79,23 +79,6 @@ static int read_task(const json_t *entry, const struct plan_path *path, size_t i
 	return number < 0 ? (int)number : 0;
 }
 
-static int read_end(const json_t *entry, const struct plan_path *path, const char *name,
-		    const struct dag_draft *draft, uint32_t *out, struct plan_refusal *refusal)
-{
-	char buffer[24];
-	const char *id;
-	int64_t number;
-	int err = plan_json_text(entry, path, name, true, buffer, &id, refusal);
-
-	if (err)
-		return err;
-	number = plan_names_find(draft->names, id);
-	if (number < 0)
-		return plan_json_refuse(path, name, refusal, "no task has the id \"%.60s\"", id);
-	*out = number;
-	return 0;
-}
-
 static int read_edge(const json_t *entry, const struct plan_path *path, size_t index,
 		     struct dag_draft *draft, struct plan_refusal *refusal)
 {
@@ -104,9 +87,9 @@ static int read_edge(const json_t *entry, const struct plan_path *path, size_t i
 	int err = plan_json_known(entry, path, edge_members, refusal);
 
 	if (!err)
-		err = read_end(entry, path, "from", draft, &from, refusal);
+		err = plan_json_reference(entry, path, "from", draft->names, "task", &from, refusal);
 	if (!err)
-		err = read_end(entry, path, "to", draft, &to, refusal);
+		err = plan_json_reference(entry, path, "to", draft->names, "task", &to, refusal);
 	if (!err)
 		err = plan_json_number(entry, path, "data", false, 0, DAG_NUMBER_MAX, &data,
 				       refusal);
@@ -128,9 +111,9 @@ static int read_own(const json_t *document, struct dag_draft *draft, struct plan
 		err = plan_json_array(document, &top, "edges", false, &edge_list, refusal);
 	if (err)
 		return err;
-	if (!json_array_size(task_list) || json_array_size(task_list) > DAG_TASKS_MAX)
-		return plan_json_refuse(&tasks, NULL, refusal, "1 to %u tasks are needed",
-					DAG_TASKS_MAX);
+	err = plan_json_filled(task_list, &tasks, DAG_TASKS_MAX, refusal);
+	if (err)
+		return err;
 	if (json_array_size(edge_list) > DAG_EDGES_MAX)
 		return plan_json_refuse(&edges, NULL, refusal, "more than %u edges", DAG_EDGES_MAX);
 	json_array_foreach(task_list, i, entry) {

@@ -37,23 +37,13 @@ static int read_sizes(struct workflow *w, const json_t *list, const struct plan_
 		return -ENOMEM;
 	json_array_foreach(list, i, entry) {
 		struct plan_path at = { path, NULL, i };
-		int64_t number;
-		const char *id;
-		double bytes;
-		int err = plan_json_text(entry, &at, "id", true, NULL, &id, w->refusal);
+		int err = plan_json_id(entry, &at, w->sizes, w->refusal);
 
 		if (!err)
 			err = plan_json_number(entry, &at, "sizeInBytes", true, 0, DAG_NUMBER_MAX,
-					       &bytes, w->refusal);
+					       &w->bytes[i], w->refusal);
 		if (err)
 			return err;
-		number = plan_names_add(w->sizes, id);
-		if (number == -EEXIST)
-			return plan_json_refuse(&at, "id", w->refusal, "\"%.60s\" is there twice",
-						id);
-		if (number < 0)
-			return number;
-		w->bytes[number] = bytes;
 	}
 	return 0;
 }
@@ -122,9 +112,8 @@ static int read_specification(struct workflow *w, const json_t *specification,
 
 	if (!err)
 		err = plan_json_array(specification, path, "files", false, &file_list, w->refusal);
-	if (!err && (!json_array_size(list) || json_array_size(list) > DAG_TASKS_MAX))
-		err = plan_json_refuse(&tasks, NULL, w->refusal, "1 to %u tasks are needed",
-				       DAG_TASKS_MAX);
+	if (!err)
+		err = plan_json_filled(list, &tasks, DAG_TASKS_MAX, w->refusal);
 	if (!err)
 		err = read_sizes(w, file_list, &files);
 	if (err)

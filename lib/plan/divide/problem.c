@@ -13,26 +13,8 @@
 #define LEAST 1e-30
 #define PROCESSORS_MAX 1000000
 
-static const char *const sends[] = { "parallel", "serial" };
-static const char *const kinds[] = { "none", "linear", "power" };
-
-static int read_word(const json_t *object, const struct plan_path *path, const char *name,
-		     const char *const *words, size_t count, size_t *out,
-		     struct plan_refusal *refusal)
-{
-	const char *text;
-	int err = plan_json_text(object, path, name, false, NULL, &text, refusal);
-
-	*out = 0;
-	if (err || !text)
-		return err;
-	for (; *out < count; ++*out)
-		if (!strcmp(text, words[*out]))
-			return 0;
-	return plan_json_refuse(path, name, refusal, "\"%.40s\" is not one of %s, %s%s%s", text,
-				words[0], words[1], count > 2 ? ", " : "",
-				count > 2 ? words[2] : "");
-}
+static const char *const sends[] = { "parallel", "serial", NULL };
+static const char *const kinds[] = { "none", "linear", "power", NULL };
 
 static int read_result(struct divide_problem *p, const json_t *document,
 		       const struct plan_path *root, struct plan_refusal *refusal)
@@ -48,11 +30,9 @@ static int read_result(struct divide_problem *p, const json_t *document,
 	err = plan_json_object(document, root, "result", false, &result, refusal);
 	if (err || !result)
 		return err;
-	err = read_word(result, &path, "kind", kinds, 3, &kind, refusal);
+	err = plan_json_word(result, &path, "kind", true, kinds, &kind, refusal);
 	if (err)
 		return err;
-	if (!json_object_get(result, "kind"))
-		return plan_json_refuse(&path, NULL, refusal, "\"kind\" is missing");
 	p->result = kind;
 	err = plan_json_known(result, &path, members[kind], refusal);
 	if (!err && p->result == DIVIDE_LINEAR) {
@@ -75,14 +55,9 @@ static int read_processor(struct divide_problem *p, const json_t *element,
 			  const struct plan_path *path, struct plan_refusal *refusal)
 {
 	static const char *const members[] = { "id", "a", "s", "c", NULL };
-	char buffer[24];
-	const char *id;
-	int64_t number;
 	int err;
 
 	err = plan_json_known(element, path, members, refusal);
-	if (!err)
-		err = plan_json_text(element, path, "id", true, buffer, &id, refusal);
 	if (!err)
 		err = plan_json_number(element, path, "a", true, LEAST, MOST, &p->a[p->n], refusal);
 	if (!err)
@@ -91,15 +66,10 @@ static int read_processor(struct divide_problem *p, const json_t *element,
 		err = plan_json_number(element, path, "c", true, 0, MOST, &p->c[p->n], refusal);
 	if (err)
 		return err;
-	number = plan_names_add(p->names, id);
-	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal,
-					"\"%.60s\" is the id of $.processors[%lld] too", id,
-					(long long)plan_names_find(p->names, id));
-	if (number < 0)
-		return number;
-	p->n++;
-	return 0;
+	err = plan_json_id(element, path, p->names, refusal);
+	if (!err)
+		p->n++;
+	return err;
 }
 
 static int read_processors(struct divide_problem *p, const json_t *document,
@@ -113,10 +83,10 @@ static int read_processors(struct divide_problem *p, const json_t *document,
 	err = plan_json_array(document, root, "processors", true, &processors, refusal);
 	if (err)
 		return err;
+	err = plan_json_filled(processors, &list, PROCESSORS_MAX, refusal);
+	if (err)
+		return err;
 	count = json_array_size(processors);
-	if (!count || count > PROCESSORS_MAX)
-		return plan_json_refuse(&list, NULL, refusal, "from 1 to %d processors are needed",
-					PROCESSORS_MAX);
 	p->names = plan_names_new();
 	p->a = calloc(3 * count, sizeof(*p->a));
 	if (!p->names || !p->a)
@@ -137,7 +107,7 @@ int divide_problem_read(struct divide_problem *problem, const char *text, size_t
 	static const char *const members[] = { "work", "processors", "send", "result", NULL };
 	struct plan_path root = { 0 };
 	json_t *document;
-	size_t send;
+	size_t send = 0;
 	int err;
 
 	*problem = (struct divide_problem){ 0 };
@@ -149,7 +119,7 @@ int divide_problem_read(struct divide_problem *problem, const char *text, size_t
 		err = plan_json_number(document, &root, "work", true, LEAST, MOST, &problem->work,
 				       refusal);
 	if (!err)
-		err = read_word(document, &root, "send", sends, 2, &send, refusal);
+		err = plan_json_word(document, &root, "send", false, sends, &send, refusal);
 	if (!err) {
 		problem->serial = send;
 		err = read_result(problem, document, &root, refusal);

@@ -89,23 +89,17 @@ static int read_model(struct gang_problem *p, const json_t *document, const stru
 		[GANG_WAVE] = { "kind", "points", "steps", "alpha", "beta", "t_mult", "t_add" },
 		[GANG_TABLE] = { "kind", "compute", "comm", "load", "collect" },
 	};
-	static const char *const kinds[] = { "matmul", "wave", "table" };
+	static const char *const kinds[] = { "matmul", "wave", "table", NULL };
 	struct plan_path path = { root, "model", 0 };
-	const char *kind;
 	const json_t *model;
-	unsigned int k = 0;
+	size_t k;
 	int err;
 
 	err = plan_json_object(document, root, "model", true, &model, refusal);
 	if (!err)
-		err = plan_json_text(model, &path, "kind", true, NULL, &kind, refusal);
+		err = plan_json_word(model, &path, "kind", true, kinds, &k, refusal);
 	if (err)
 		return err;
-	while (k < 3 && strcmp(kinds[k], kind))
-		k++;
-	if (k == 3)
-		return plan_json_refuse(&path, "kind", refusal,
-					"\"%.40s\" is not one of matmul, wave, table", kind);
 	p->kind = k;
 	err = plan_json_known(model, &path, members[k], refusal);
 	if (err)
@@ -122,29 +116,19 @@ static int read_host(struct gang_problem *p, const json_t *element, const struct
 		     struct plan_refusal *refusal)
 {
 	static const char *const members[] = { "id", "utilization", NULL };
-	char buffer[24];
-	const char *id;
-	int64_t number;
 	int err;
 
 	err = plan_json_known(element, path, members, refusal);
-	if (!err)
-		err = plan_json_text(element, path, "id", true, buffer, &id, refusal);
 	if (!err)
 		err = plan_json_number(element, path, "utilization", true, 0, 1,
 				       &p->utilization[p->n], refusal);
 	if (err)
 		return err;
 	p->utilization[p->n] += 0.0; /* no -0 */
-	number = plan_names_add(p->names, id);
-	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal,
-					"\"%.60s\" is the id of $.hosts[%lld] too", id,
-					(long long)plan_names_find(p->names, id));
-	if (number < 0)
-		return number;
-	p->n++;
-	return 0;
+	err = plan_json_id(element, path, p->names, refusal);
+	if (!err)
+		p->n++;
+	return err;
 }
 
 static int read_hosts(struct gang_problem *p, const json_t *document, const struct plan_path *root,
@@ -158,10 +142,10 @@ static int read_hosts(struct gang_problem *p, const json_t *document, const stru
 	err = plan_json_array(document, root, "hosts", true, &hosts, refusal);
 	if (err)
 		return err;
+	err = plan_json_filled(hosts, &list, GANG_HOSTS_MAX, refusal);
+	if (err)
+		return err;
 	count = json_array_size(hosts);
-	if (!count || count > GANG_HOSTS_MAX)
-		return plan_json_refuse(&list, NULL, refusal, "from 1 to %d hosts are needed",
-					GANG_HOSTS_MAX);
 	p->names = plan_names_new();
 	p->utilization = calloc(count, sizeof(*p->utilization));
 	if (!p->names || !p->utilization)
