@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "ehctl.h"
 
 static int run(int argc, char **argv, bool json)
 {
-	char script[4096];
-
 	if (argc < 2)
 		return bad_usage("init or node?");
-	if (!companion("ehcert", script, sizeof(script)))
-		return fail(EXIT_REFUSED,
-			    "ehcert is not installed beside ehctl or in ../libexec/ehsched");
-	argv[0] = script;
-	execv(script, argv);
-	return fail(EXIT_REFUSED, "%s: %s", script, strerror(errno));
+	return become_companion("ehcert", argv);
 }
 
 const struct command cert_command = {

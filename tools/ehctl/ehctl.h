@@ -29,6 +29,9 @@ extern const struct command status_command, tree_command, tasks_command, why_com
 
 /** Searches PATH as a shell does. NULL with *code 127 or 126 after a message. */
 char *find_program(const char *name, char *buf, size_t size, int *code);
+/** Becomes another of our programs, with argv[0] set to its path.
+ *  Returns only on failure, with the exit code after a message. */
+int become_companion(const char *name, char **argv);
 /** Becomes the stub for argv (NULL-terminated), placed by `token` ("@CODE", "@auto").
  *  Returns only on failure, with the exit code after a message. */
 int become_stub(const char *token, bool retry, const char *view, char **argv);

@@ -63,23 +63,31 @@ not_found:
 	return NULL;
 }
 
+int become_companion(const char *name, char **argv)
+{
+	char program[4096];
+
+	if (!companion(name, program, sizeof(program)))
+		return fail(EXIT_REFUSED,
+			    "%s is not installed beside ehctl or in ../libexec/ehsched", name);
+	argv[0] = program;
+	execv(program, argv);
+	return fail(EXIT_REFUSED, "%s: %s", program, strerror(errno));
+}
+
 int become_stub(const char *token, bool retry, const char *view, char **argv)
 {
-	char stub[4096], program[4096], **args;
-	size_t count = 0, n = 0;
+	char program[4096], **args;
+	size_t count = 0, n = 1;
 	int code;
 
 	if (!find_program(argv[0], program, sizeof(program), &code))
 		return code;
-	if (!companion("ehstub", stub, sizeof(stub)))
-		return fail(EXIT_REFUSED,
-			    "ehstub is not installed beside ehctl or in ../libexec/ehsched");
 	while (argv[count])
 		count++;
 	args = calloc(count + 7, sizeof(*args));
 	if (!args)
 		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
-	args[n++] = stub;
 	if (retry)
 		args[n++] = (char *)"--retry";
 	if (view) {
@@ -89,8 +97,7 @@ int become_stub(const char *token, bool retry, const char *view, char **argv)
 	args[n++] = (char *)token;
 	args[n++] = program;
 	memcpy(args + n, argv, count * sizeof(*args));
-	execv(stub, args);
-	code = fail(EXIT_REFUSED, "%s: %s", stub, strerror(errno));
+	code = become_companion("ehstub", args);
 	free(args);
 	return code;
 }

@@ -2,7 +2,6 @@
 /* From the input's bytes to the document's head: what each planner's call begins and ends with. */
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,9 +20,6 @@ int read_input(const char *path, const char **name, char **text, size_t *length)
 	int code = EXIT_USAGE;
 	ssize_t n;
 
-	/* memory that is freed is kept, as pages of the kernel's are cleared first */
-	mallopt(M_MMAP_THRESHOLD, 1 << 30);
-	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	*name = standard ? "standard input" : path;
 	if (fd < 0)
 		return fail(EXIT_USAGE, "%s: %s", path, strerror(errno));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the options that all have. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,9 @@ int main(int argc, char **argv)
 	bool help = false;
 	int code;
 
+	/* memory that is freed is kept, as pages of the kernel's are cleared first */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	command_name = "plan";
 	argc = take_common(argc, argv, &call.json, &help);
 	if (argc < 2)
