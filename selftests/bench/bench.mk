@@ -18,7 +18,7 @@ $(O)/selftests/bench/true $(O)/selftests/bench/crowd: $(O)/selftests/bench/%: se
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
-# BENCH_PARTS="exec-cost kmod cluster native sim messages plan" to choose
+# BENCH_PARTS="exec-cost kmod cluster makespan native sim messages plan" to choose
 bench:
 	packaging/deps build module bench
 	$(MAKE) --no-print-directory all $(BENCH)
