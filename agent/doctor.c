@@ -17,6 +17,7 @@
 #include "knl.h"
 #include "tls.h"
 #include "user.h"
+#include "view.h"
 
 #define DOCTOR_SKEW_MS 2000
 #define DOCTOR_EXPIRY_DAYS 14
@@ -204,6 +205,23 @@ static void doctor_stub(json_t *checks)
 		close(fd);
 }
 
+/* What other homes' tasks get here. Where all files are shared nobody asks for it, and nothing is wrong without. */
+static void doctor_views(json_t *checks)
+{
+	const char *trouble = view_trouble(), *fuse = view_fuse_trouble();
+	bool asked = agent.config->view > VIEW_SHARED;
+
+	if (trouble)
+		doctor_add(checks, "views", !asked,
+			   "run the agent as root, on a kernel with FUSE (modprobe fuse) or 9p",
+			   "this node cannot show the files of other homes: %s", trouble);
+	else if (agent.config->view_9p)
+		doctor_add(checks, "views", true, "", "files of other homes come over 9p");
+	else
+		doctor_add(checks, "views", true, "", "files of other homes come over %s%s",
+			   fuse ? "9p: " : "FUSE", fuse ? fuse : "");
+}
+
 json_t *doctor_report(void)
 {
 	json_t *checks = json_array();
@@ -224,5 +242,6 @@ json_t *doctor_report(void)
 	doctor_peers(checks);
 	doctor_cgroup(checks);
 	doctor_stub(checks);
+	doctor_views(checks);
 	return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 }

@@ -28,6 +28,8 @@ doctor = c.ask(0, {"command": "doctor"})
 tap.ok(all(isinstance(d["ok"], bool) and d["what"] and (d["ok"] or d["mend"]) for d in doctor["checks"]),
        "doctor: each trouble has a mend", json.dumps(doctor))
 tap.ok(not next(d for d in doctor["checks"] if d["name"] == "module")["ok"], "doctor: no module here")
+views = [d for d in doctor["checks"] if d["name"] == "views"]
+tap.ok(len(views) == 1 and views[0]["ok"] and "files of other homes" in views[0]["what"], "doctor: how views would come", views)
 tap.ok(c.ask(0, {"command": "run"})["managed"] is False, "run without the module: not managed")
 tap.ok(error(c.ask(0, {"command": "why", "id": "0.0:1"}))["why"].startswith("not known"), "why of an unknown id")
 
