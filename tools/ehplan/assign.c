@@ -291,9 +291,11 @@ static int print_hosts(const struct plan_call *call, const struct assign_problem
 {
 	uint32_t *taken = calloc(p->processors, sizeof(*taken));
 	bool ranks = !strcmp(call->format, "rankfile");
-	int code = taken ? 0 : fail(EXIT_REFUSED, "no memory");
+	int code = 0;
 	char id[24];
 
+	if (!taken)
+		return fail(EXIT_REFUSED, "no memory");
 	for (uint32_t k = 0; k < p->processors && !code; k++)
 		if (first[k] != first[k + 1])
 			code = check_host(p, k);

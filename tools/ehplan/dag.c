@@ -180,6 +180,14 @@ static const char *node_name(const struct work *w, uint32_t node)
 
 /* The lists may have millions of entries, which as a document would take gigabytes: they are written
  * as they go, with ids that were encoded once. */
+static void free_names(char **list)
+{
+	for (char **name = list; list && *name; name++)
+		free(*name);
+	free(list);
+}
+
+/* As JSON strings; NULL: no memory. */
 static char **encode_names(const struct plan_names *names, uint32_t count)
 {
 	char **list = calloc(count + 1, sizeof(*list));
@@ -189,29 +197,20 @@ static char **encode_names(const struct plan_names *names, uint32_t count)
 
 		list[i] = json_dumps(text, JSON_ENCODE_ANY);
 		json_decref(text);
-		if (!list[i]) /* a list that ends early is one that is not whole */
-			exit(fail(EXIT_REFUSED, "no memory for the output"));
+		if (!list[i]) { /* a list that ends early is one that is not whole */
+			free_names(list);
+			return NULL;
+		}
 	}
-	if (!list)
-		exit(fail(EXIT_REFUSED, "no memory for the output"));
 	return list;
 }
 
-static void free_names(char **list)
+/* Tasks in the order of the input; `number` has room for all. */
+static void print_schedule(const struct work *w, char **tasks, char **nodes, uint32_t *number)
 {
-	for (char **name = list; *name; name++)
-		free(*name);
-	free(list);
-}
-
-/* Tasks in the order of the input. */
-static void print_schedule(const struct work *w, char **tasks, char **nodes)
-{
-	uint32_t count = w->graph->tasks, *number = malloc(count * sizeof(*number));
 	const struct dag_schedule *s = &w->plan.schedule;
+	uint32_t count = w->graph->tasks;
 
-	if (!number)
-		exit(fail(EXIT_REFUSED, "no memory for the output"));
 	for (uint32_t t = 0; t < count; t++)
 		number[w->graph->origin[t]] = t;
 	for (uint32_t i = 0; i < count; i++) {
@@ -220,7 +219,6 @@ static void print_schedule(const struct work *w, char **tasks, char **nodes)
 		printf("%s{\"task\":%s,\"processor\":%s,\"start\":%.15g,\"finish\":%.15g}",
 		       i ? "," : "", tasks[i], nodes[s->processor[t]], s->start[t], s->finish[t]);
 	}
-	free(number);
 }
 
 static void print_messages(const struct work *w, char **tasks, char **nodes)
@@ -250,18 +248,24 @@ static int print_json(const struct work *w, const json_t *document)
 	char **tasks = encode_names(w->graph->names, w->graph->tasks);
 	char **nodes = encode_names(w->machine->names, w->machine->nodes);
 	char *head = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	uint32_t *number = malloc(w->graph->tasks * sizeof(*number));
+	int code = EXIT_DONE;
 
-	if (!head)
-		return fail(EXIT_REFUSED, "no memory for the output");
+	if (!tasks || !nodes || !head || !number) {
+		code = fail(EXIT_REFUSED, "no memory for the output");
+		goto done;
+	}
 	printf("%.*s,\"schedule\":[", (int)strlen(head) - 1, head);
-	print_schedule(w, tasks, nodes);
+	print_schedule(w, tasks, nodes, number);
 	printf("],\"messages\":[");
 	print_messages(w, tasks, nodes);
 	printf("]}\n");
+done:
+	free(number);
 	free(head);
 	free_names(tasks);
 	free_names(nodes);
-	return EXIT_DONE;
+	return code;
 }
 
 static const char *number_text(double value, char buffer[32])
@@ -296,6 +300,7 @@ static int draw(const struct work *w)
 	static const char *const kinds[] = { "task", "message", NULL };
 	const struct dag_schedule *s = &w->plan.schedule;
 	const struct dag_messages *m = &w->plan.messages;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it was read, as fail() never returns 0 here */
 	size_t nbars = w->graph->tasks + m->nhops, at = 0;
 	struct gantt_bar *bars = calloc(nbars, sizeof(*bars));
 	struct plan_names *rows = plan_names_new();
@@ -397,6 +402,7 @@ static int run(struct plan_call *call)
 		json_t *members = json_pack(
 			"{s:f, s:f, s:b, s:i, s:i, s:b, s:I, s:f}", "makespan",
 			w.plan.schedule.makespan, "lower_bound", w.plan.lower_bound, "optimal",
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the same */
 			(int)w.plan.optimal, "tasks", (int)w.graph->tasks, "processors",
 			(int)w.machine->processors, "contention", (int)options.contention, "seed",
 			(json_int_t)call->seed, "rate", w.rate);

@@ -217,9 +217,7 @@ static void set_bar(struct search *s)
 
 static bool over(struct search *s)
 {
-	if (s->limit && s->nodes >= s->limit)
-		s->ended = true;
-	else if (!(s->nodes & 255) && plan_watch_over(s->watch))
+	if ((s->limit && s->nodes >= s->limit) || (!(s->nodes & 255) && plan_watch_over(s->watch)))
 		s->ended = true;
 	return s->ended;
 }
@@ -271,6 +269,7 @@ static void visit(struct search *s, uint32_t depth, bool *done, double from, dou
 	}
 	u = bound(s, f, done);
 	if (u == NOWHERE)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): assign_exact() has f still */
 		return;
 	count = choices(s, u, depth, f);
 	for (uint32_t i = 0; i < count && !s->ended; i++) {

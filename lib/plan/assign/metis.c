@@ -218,6 +218,7 @@ static int compare(const struct assign_problem *p, uint32_t u, const uint32_t *t
 		seen[v] = e + 1;
 	}
 	for (uint32_t i = 0; i < count; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): the first `count` are filled */
 		uint32_t place = seen[to[i]];
 
 		if (place <= p->start[u])

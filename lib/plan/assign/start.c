@@ -90,7 +90,7 @@ int assign_start(const struct assign_problem *problem, uint32_t parts, uint32_t 
 		 bool recursive, uint64_t seed, uint32_t *at)
 {
 	typeof(METIS_PartGraphKway) *partition;
-	idx_t options[METIS_NOPTIONS], constraints = 1, cut;
+	idx_t options[METIS_NOPTIONS], tasks, constraints = 1, count, cut;
 	struct csr c = { 0 };
 	int err, status;
 
@@ -104,7 +104,9 @@ int assign_start(const struct assign_problem *problem, uint32_t parts, uint32_t 
 	options[METIS_OPTION_UFACTOR] = slack;
 	partition = recursive || problem->tasks / parts < KWAY_EACH ? METIS_PartGraphRecursive
 								    : METIS_PartGraphKway;
-	status = partition(&c.tasks, &constraints, c.start, c.to, c.work, NULL, c.volume, &c.parts,
+	tasks = c.tasks;
+	count = c.parts;
+	status = partition(&tasks, &constraints, c.start, c.to, c.work, NULL, c.volume, &count,
 			   problem->machine ? c.shares : NULL, NULL, options, &cut, c.at);
 	if (status == METIS_ERROR_MEMORY)
 		err = -ENOMEM;

@@ -239,6 +239,7 @@ static void branch(struct exact *x, uint32_t depth, const struct option *last, d
 		x->ready[o->processor] = ready;
 		x->rest = rest;
 		if (x->best->makespan <= x->b->length)
+			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): dag_exact() has the options still */
 			return;
 	}
 }

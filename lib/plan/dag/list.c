@@ -192,8 +192,10 @@ static void place(struct placer *w, uint32_t task, const struct choice *c)
 		update_tree(w, j);
 		goto out;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): it begins in a gap, so there are some */
 	for (i = count - 1; gaps[i].start > c->start; i--)
 		;
+	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): the same */
 	gap = gaps[i];
 	for (uint32_t k = i + 1; k < count; k++)
 		gaps[k - 1] = gaps[k];
@@ -201,6 +203,7 @@ static void place(struct placer *w, uint32_t task, const struct choice *c)
 	add_gap(w, j, i, c->finish, gap.end);
 	add_gap(w, j, i, gap.start, c->start);
 out:
+	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): `ngaps` of them are there */
 	w->last_end[j] = w->ngaps[j] ? gaps[w->ngaps[j] - 1].end : -1;
 }
 
@@ -344,7 +347,7 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 	w.room = (1u << 18) / p->processors;
 	w.room = w.room < 4 ? 4 : w.room > most ? most : w.room;
 	w.ready = calloc(p->processors, sizeof(*w.ready));
-	w.arrival = malloc(p->processors * sizeof(*w.arrival));
+	w.arrival = calloc(p->processors, sizeof(*w.arrival));
 	w.last_end = malloc(p->processors * sizeof(*w.last_end));
 	w.ngaps = calloc(p->processors, sizeof(*w.ngaps));
 	w.gaps = malloc((size_t)p->processors * w.room * sizeof(*w.gaps));

@@ -75,7 +75,7 @@ static int read_id(struct lines *l, char id[24], struct plan_refusal *refusal)
 
 static int read_tasks(struct lines l, struct dag_draft *draft, struct plan_refusal *refusal)
 {
-	double work;
+	double work = 0;
 	int64_t number;
 	char id[24];
 	int err;
@@ -101,7 +101,7 @@ static int read_tasks(struct lines l, struct dag_draft *draft, struct plan_refus
 static int read_edges(struct lines l, struct dag_draft *draft, struct plan_refusal *refusal)
 {
 	const char *word;
-	double count;
+	double count = 0;
 	char id[24];
 
 	for (uint32_t task = 0; next_line(&l); task++) {
@@ -141,7 +141,7 @@ int dag_read_stg(const char *text, size_t length, struct dag_draft *draft,
 		 struct plan_refusal *refusal)
 {
 	struct lines l = { .at = text, .end = text + length };
-	double announced, processors;
+	double announced = 0, processors;
 	const char *word, *end;
 	uint32_t tasks;
 	size_t n;

@@ -140,15 +140,17 @@ out:
 uint32_t dag_machine_way(const struct dag_machine *m, uint32_t from, uint32_t to, double data,
 			 uint32_t *out)
 {
-	const struct dag_route *row, *best = NULL;
-	double cost, least = DBL_MAX;
+	const struct dag_route *row, *best;
+	double cost, least;
 	uint32_t hops = 0;
 
 	if (m->full) {
 		out[0] = to;
 		return from != to;
 	}
-	for (unsigned int i = 0; i < m->tables; i++) {
+	best = m->routes + (size_t)from * m->nodes;
+	least = best[to].startup + data * best[to].per_unit;
+	for (unsigned int i = 1; i < m->tables; i++) {
 		row = m->routes + ((size_t)i * m->processors + from) * m->nodes;
 		cost = row[to].startup + data * row[to].per_unit;
 		if (cost < least) {

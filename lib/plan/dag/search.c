@@ -73,15 +73,15 @@ static int make_state(struct state *s, const struct dag_problem *p, const struct
 	uint32_t n = p->tasks;
 	struct begun *list = malloc(n * sizeof(*list));
 
-	s->in = malloc((g->edges + 1) * sizeof(*s->in));
-	s->order = malloc(n * sizeof(*s->order));
+	s->in = calloc(g->edges + 1, sizeof(*s->in));
+	s->order = calloc(n, sizeof(*s->order));
 	s->place = malloc(n * sizeof(*s->place));
-	s->processor = malloc(n * sizeof(*s->processor));
-	s->finish = malloc(n * sizeof(*s->finish));
+	s->processor = calloc(n, sizeof(*s->processor));
+	s->finish = calloc(n, sizeof(*s->finish));
 	s->saved = malloc(n * sizeof(*s->saved));
 	s->ready = malloc(p->processors * sizeof(*s->ready));
 	s->critical = malloc(n * sizeof(*s->critical));
-	s->before = malloc(n * sizeof(*s->before));
+	s->before = calloc(n, sizeof(*s->before));
 	s->group = malloc(n * sizeof(*s->group));
 	s->marked = calloc(n, sizeof(*s->marked));
 	if (!list || !s->in || !s->order || !s->place || !s->processor || !s->finish || !s->saved ||
