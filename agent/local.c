@@ -31,6 +31,7 @@
 #define LOCAL_OUTPUT_MAX (20u << 20)
 #define LOCAL_EVENTS_MAX (1u << 20) /* of a watcher that does not read */
 #define LOCAL_FIRST_S 5
+#define LOCAL_BIND_MS 5000
 
 struct local_conn {
 	struct local_conn *next, **prev;
@@ -434,6 +435,24 @@ static void local_on_caller(evutil_socket_t listener, short what, void *arg)
 	local_on_readable(fd, EV_READ, c);
 }
 
+/* The children of an agent that was killed end with it, but under load not at once, and each holds
+ * what it listened on. This is bound first, so what else there is waits with it. */
+static int local_bind(const struct sockaddr_un *address, socklen_t length)
+{
+	uint64_t end = clock_ms() + LOCAL_BIND_MS;
+	bool told = false;
+
+	while (bind(local_socket, (const struct sockaddr *)address, length)) {
+		if (errno != EADDRINUSE || clock_ms() > end)
+			return -1;
+		if (!told)
+			log_info("local socket: still in use, waits for the end of another agent");
+		told = true;
+		usleep(20000);
+	}
+	return 0;
+}
+
 int local_init(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -444,7 +463,7 @@ int local_init(void)
 	local_socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (local_socket < 0)
 		goto fail;
-	if (bind(local_socket, (struct sockaddr *)&address, length) || listen(local_socket, 1024))
+	if (local_bind(&address, length) || listen(local_socket, 1024))
 		goto fail;
 	local_listener =
 		event_new(agent.base, local_socket, EV_READ | EV_PERSIST, local_on_caller, NULL);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Configuration of a running agent: refusals, reload, a second agent, the end."""
 
-import os, re, signal, subprocess, sys
+import os, re, signal, socket, subprocess, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import AGENT, Cluster, Tap, until
 
@@ -69,4 +69,14 @@ tap.ok(reload(re.sub('peer "0.1".*', "", text), "is in force") and len(c.up(0)) 
 tap.ok(reload(text, "is in force") and c.start(1) and c.all_up([0, 1]), "and put in again", c.log(0))
 tap.ok(c.memory(0) <= 16384, f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)")
 tap.ok(c.end(0) == 0, "SIGTERM ends it with status 0")
+
+# as a child does of an agent that was killed
+with c.net.enter(0):
+    held = socket.socket(socket.AF_UNIX)
+    held.bind("\0ehsched")
+before = len(c.log(0))
+c.start(0, good, ready=False)
+waits = until(lambda: "local socket: still in use" in c.log(0)[before:])
+held.close()
+tap.ok(waits and until(lambda: "ready: node 0.0" in c.log(0)[before:]), "an agent waits for the socket of one before it", c.log(0)[before:])
 tap.done()

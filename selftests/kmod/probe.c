@@ -96,13 +96,17 @@ static void __attribute__((noreturn)) end_as(pid_t pid)
 
 static int nth;
 
-/* Waits for a child; one that takes a minute is ended, with a line about where it was. */
+/*
+ * Waits for a child; one that takes twice as long as an exec may wait is ended,
+ * with a line about where it was. Programs whose start fails may hang by
+ * themselves: glibc then waits for a lock that it has.
+ */
 static void await_or_show(pid_t pid, int *status)
 {
 	char path[64], where[4096] = "";
 	int fd, i;
 
-	for (i = 0; i < 6000; i++) {
+	for (i = 0; i < 2000; i++) {
 		if (waitpid(pid, status, WNOHANG))
 			return;
 		usleep(10000);
