@@ -48,6 +48,7 @@ storm_begin 1 -- $in -- "$work/script"
 rounds=$(many 4 100)
 before=$(arrivals)
 for ((i = 0; i < rounds; i++)); do
+	progress $i $rounds
 	# shellcheck disable=SC2086
 	agent "$stub" ${kinds[RANDOM % ${#kinds[@]}]}
 	case $((RANDOM % 4)) in
@@ -79,6 +80,7 @@ cookie() { awk '/^request/ { c = $2 } END { print c }' "$log"; }
 rounds=$(many 3 50)
 failures=0
 for ((i = 0; i < rounds; i++)); do
+	progress $i $rounds
 	mkdir $cg/m/short $cg/short $cg/short-guest
 	$nl set clear managed=$cg/m managed=$cg/short guest=$cg/short-guest limit=10000
 	where=$cg/$([ $((RANDOM % 2)) = 0 ] && echo m/)short

@@ -15,6 +15,7 @@ storm_begin 1 -- $probe new net -- true
 rounds=$(many 3 200)
 busy=0
 for ((i = 0; i < rounds; i++)); do
+	progress $i $rounds
 	# half of the rounds while requests wait; the time limit, set before the first of them, must not be what ends them
 	if [ $((RANDOM % 2)) = 0 ]; then
 		$nl set limit=10000

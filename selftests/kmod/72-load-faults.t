@@ -11,6 +11,7 @@ else
 	echo 0xffffffffff000000 >$debugfs/failslab/require-end
 	loads=$(many 20 60) refused=0 other=0
 	for ((i = 0; i < loads; i++)); do
+		progress $i $loads
 		echo 1 >$debugfs/failslab/times
 		echo 10 >$debugfs/failslab/probability
 		insmod "$module" 2>"$out" || refused=$((refused + 1))

@@ -44,6 +44,9 @@ file_has() { grep -qE -- "$2" "$1"; }
 # many SHORT LONG: the size of a storm; the long one with EHS_LONG=1, any other with EHS_ROUNDS
 many() { echo "${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo "$1" || echo "$2")}"; }
 
+# progress I N: a line for each tenth of a storm of full size
+progress() { [ "${EHS_LONG:-0}" = 0 ] || (($1 % (($2 + 9) / 10))) || echo "# $1 of $2"; }
+
 # field NAME: of the node; a second operand is the file with another output
 field() { $nl get | awk -v n="$1" '$1 == n { print $2 }'; }
 field_is() { [ "$(field "$1")" = "$2" ]; }
