@@ -96,27 +96,42 @@ static void __attribute__((noreturn)) end_as(pid_t pid)
 
 static int nth;
 
+/* Where a process sleeps in the kernel; empty if it does not, or is not to be seen. */
+static void read_stack(pid_t pid, char *where, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, where, size - 1);
+	where[n < 0 ? 0 : n] = '\0';
+	close(fd);
+}
+
 /*
  * Waits for a child; one that takes twice as long as an exec may wait is ended,
- * with a line about where it was. Programs whose start fails may hang by
- * themselves: glibc then waits for a lock that it has.
+ * with a line about where it was. A program whose start fails may hang by
+ * itself, in a lock that glibc has and waits for: that is ended sooner.
  */
 static void await_or_show(pid_t pid, int *status)
 {
-	char path[64], where[4096] = "";
-	int fd, i;
+	char where[4096] = "";
+	int i;
 
-	for (i = 0; i < 2000; i++) {
+	for (i = 1; i < 2000; i++) {
 		if (waitpid(pid, status, WNOHANG))
 			return;
 		usleep(10000);
+		if (i % 200)
+			continue;
+		read_stack(pid, where, sizeof(where));
+		if (strstr(where, "futex_wait"))
+			break;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, where, sizeof(where) - 1) < 0)
-		where[0] = '\0';
-	close(fd);
-	fprintf(stderr, "hung with fault %d:\n%s", nth, where);
+	if (i == 2000)
+		fprintf(stderr, "hung with fault %d:\n%s", nth, where);
 	kill(pid, SIGKILL);
 	waitpid(pid, status, 0);
 }
