@@ -12,7 +12,7 @@ DESTDIR	?=
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
 PLAN_LIBS := -ljansson -lglpk -lmetis -lexpat -lm
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
-BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -I.
+BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -Iagent -I.
 # Asked once, and not before packaging/deps has had its chance to install the packages.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG_LIBS)
@@ -23,15 +23,17 @@ PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG
 all: tools module
 tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehstub ehview ehfiles)
 
-LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/*.c)
+LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/cluster/*.c)
+SIM_SRC	  := $(wildcard lib/sim/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
-COMMON_SRC := $(wildcard tools/common/*.c)
-AGENT_SRC := $(wildcard agent/*.c) tools/common/companion.c
+COMPANION := helpers/common/companion.c
+COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
+AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
-VIEW_SRC  := $(wildcard tools/ehview/*.c) tools/ehfiles/stream.c
-FILES_SRC := $(wildcard tools/ehfiles/*.c)
-STUB_SRC  := $(wildcard tools/ehstub/*.c lib/wire/*.c)
+VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
+FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
+STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(addprefix lib/wire/,files.c frame.c job.c terminal.c view.c)
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 
@@ -40,6 +42,10 @@ $(O)/%.o: %.c
 	$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/libeh.a: $(call objects,$(LIB_SRC))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(O)/libsim.a: $(call objects,$(SIM_SRC))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
@@ -52,7 +58,7 @@ $(O)/tools/ehctl/sim.o: CFLAGS += -fno-math-errno
 
 # Only what it uses: loading libraries is most of the time ehctl exec takes here.
 $(O)/bin/ehctl: LDFLAGS += -Wl,--as-needed
-$(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
+$(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libsim.a $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
@@ -66,7 +72,7 @@ $(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PLAN_LIBS)
 
 # The two sides of a view.
-$(O)/tools/ehview/%.o: CFLAGS += $(shell pkg-config --cflags fuse3)
+$(O)/helpers/ehview/%.o: CFLAGS += $(shell pkg-config --cflags fuse3)
 
 $(O)/bin/ehview: $(call objects,$(VIEW_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)

@@ -29,7 +29,7 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libeh.a
+$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS) -lcmocka
 .SECONDARY: $(UNIT:%=%.o)
 
@@ -40,7 +40,7 @@ $(O)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(BASE) $(PKG_CFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(PLAN_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
+$(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
 	@rm -f $@
 	$(AR) rcs $@ $^
 

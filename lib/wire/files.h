@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file files.h
- * How home's files travel: requests of the executor (tools/ehview), answers and
- * news of home (tools/ehfiles). One stream is one file system, from one folder.
+ * How home's files travel: requests of the executor (helpers/ehview), answers and
+ * news of home (helpers/ehfiles). One stream is one file system, from one folder.
  *
  *   u32 length of what follows the header
  *   u32 op, in an answer with FILES_ANSWER

@@ -50,7 +50,7 @@ enum frame_type {
 	FRAME_WANT, /**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
 			 *   So a full pipe never holds up a signal or an exit behind it */
 	/* agent -> executor, behind JOB */
-	FRAME_NAMED, /**< files the arguments name, see agent/named.h; answered by REFUSED or nothing */
+	FRAME_NAMED, /**< files the arguments name, see agent/job/argfiles.h; answered by REFUSED or nothing */
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
 	FRAME_REPLY,

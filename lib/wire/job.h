@@ -35,7 +35,7 @@
 
 /**
  * What the kernel keeps of a process besides, and hands on over an exec; a u64
- * each. The home agent asks the kernel (agent/traits.c), whatever the stub says
+ * each. The home agent asks the kernel (agent/job/attributes.c), whatever the stub says
  * of them, but for the two that only the process itself can ask for.
  */
 enum job_trait {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
+#include "base/agent.h"
 
 struct agent agent; /* the parser logs nothing; log.c wants one */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/message.h"
+#include "cluster/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

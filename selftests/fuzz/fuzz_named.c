@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/named.h"
+#include "base/agent.h"
+#include "job/argfiles.h"
 #include "wire/frame.h"
 
 struct agent agent;

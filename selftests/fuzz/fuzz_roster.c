@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/roster.h"
+#include "base/agent.h"
+#include "cluster/roster.h"
 
 struct agent agent;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eh/tree.h"
+#include "sim/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/config.h"
+#include "base/config.h"
 
 /* /dev/null can be read, which is all the parser asks of a certificate. */
 #define GOOD                                                            \

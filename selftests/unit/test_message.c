@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/message.h"
+#include "cluster/message.h"
 #include "random.h"
 
 static const struct eh_topology topology = { 3, 3 };

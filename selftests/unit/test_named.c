@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/named.h"
+#include "job/argfiles.h"
 #include "wire/frame.h"
 #include "oom.h"
 

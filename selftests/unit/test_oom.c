@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "eh/eh.h"
-#include "eh/tree.h"
-#include "eh/world.h"
+#include "sim/tree.h"
+#include "sim/world.h"
 #include "oom.h"
 #include "random.h"
 

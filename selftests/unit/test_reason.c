@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "reason.h"
+#include "wire/reason.h"
 
 static void test_names(void **state)
 {

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/agent.h"
-#include "agent/channel.h"
+#include "base/agent.h"
+#include "job/channel.h"
 #include "random.h"
 
 struct agent agent;

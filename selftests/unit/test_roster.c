@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/roster.h"
+#include "cluster/roster.h"
 #include "random.h"
 
 #define AGENTS 5

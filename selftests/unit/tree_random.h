@@ -3,7 +3,7 @@
 #ifndef UNIT_TREE_RANDOM_H
 #define UNIT_TREE_RANDOM_H
 
-#include "eh/tree.h"
+#include "sim/tree.h"
 #include "random.h"
 
 #define LEAVES_MAX 4096

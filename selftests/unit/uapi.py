@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The header, lib/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names, order, numbers. Prints TAP."""
+"""The header, lib/wire/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names, order, numbers. Prints TAP."""
 import os
 import re
 import subprocess
@@ -80,7 +80,7 @@ check("commands", {n: i + 1 for i, n in enumerate(commands)}, got)
 reason = next(d for d in spec["definitions"] if d["name"] == "reason")
 listed = subprocess.run([f"{build}/selftests/unit/test_reason", "--list"], check=True,
                         capture_output=True, text=True).stdout.split()
-check("names of lib/reason.c", names(reason["entries"]), listed)
+check("names of lib/wire/reason.c", names(reason["entries"]), listed)
 
 with open(f"{top}/selftests/fuzz/ehsched.txt", encoding="utf-8") as f:
     syzkaller = f.read()

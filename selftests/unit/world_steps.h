@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "eh/world.h"
+#include "sim/world.h"
 
 #define HEARTBEAT 1000
 #define NODES_MAX 64

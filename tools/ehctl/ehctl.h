@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <jansson.h>
 
-#include "tools/common/companion.h"
+#include "helpers/common/companion.h"
 #include "tools/common/common.h"
 
 struct command {

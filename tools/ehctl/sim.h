@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "eh/member.h"
-#include "eh/tree.h"
+#include "sim/tree.h"
 
 #define SIM_TICKS 1000 /**< of the simulated clock, for a mean inter-arrival time */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eh/world.h"
+#include "sim/world.h"
 #include "sim.h"
 
 #define NO_PLACE UINT32_MAX

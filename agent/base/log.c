@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Messages to stderr, with the prefixes of sd-daemon(3) when a journal reads them. */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+#include "base/log.h"
+
+#define LOG_LINE 1024
+
+static enum log_level log_level = LOG_LEVEL_INFO;
+
+void log_set_level(int level)
+{
+	log_level = level;
+}
+
+void log_message(enum log_level level, const char *format, ...)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	static const char *const journal[] = { "<3>", "<4>", "<6>", "<7>" };
+	char line[LOG_LINE];
+	struct timespec now;
+	struct tm tm;
+	va_list args;
+	size_t at;
+	int n;
+
+	if (level > log_level)
+		return;
+	if (getenv("JOURNAL_STREAM")) {
+		at = snprintf(line, sizeof(line), "%s", journal[level]);
+	} else {
+		clock_gettime(CLOCK_REALTIME, &now);
+		gmtime_r(&now.tv_sec, &tm);
+		at = strftime(line, sizeof(line), "%FT%T", &tm);
+		at += snprintf(line + at, sizeof(line) - at, ".%03ldZ %s: ", now.tv_nsec / 1000000,
+			       names[level]);
+	}
+	va_start(args, format);
+	n = vsnprintf(line + at, sizeof(line) - at - 1, format, args);
+	va_end(args);
+	at = n < 0 || at + n > sizeof(line) - 2 ? sizeof(line) - 2 : at + n;
+	/* what peers and users sent may stand in it: one message is one line */
+	for (size_t i = 0; i < at; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 127)
+			line[i] = '?';
+	line[at++] = '\n';
+	/* one write, so that lines of guests on the same stderr do not mix with it */
+	if (write(STDERR_FILENO, line, at) < 0)
+		return;
+}
+
+bool log_allowed(struct log_limit *limit)
+{
+	struct timespec now;
+	int64_t ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	if (!limit->start || ms - limit->start > LOG_PERIOD_MS) {
+		if (limit->count > LOG_BURST)
+			log_warning("%u messages like the following were left out",
+				    limit->count - LOG_BURST);
+		limit->start = ms;
+		limit->count = 0;
+	}
+	return ++limit->count <= LOG_BURST;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file enrol.h
+ * This agent's roster: joins and leaves that others ask for, and the exchange
+ * of rosters. What control needs of it is in agent.h.
+ */
+#ifndef AGENT_ENROL_H
+#define AGENT_ENROL_H
+
+#include "net/h2.h"
+#include "net/peer.h"
+#include "cluster/roster.h"
+
+/** Fills the table of peers from `roster` (taken over; NULL: none is known) and the configuration.
+ *  0; -EEXIST: this host does not have the code it is to run with (said in the log); -ENOMEM. */
+int enrol_init(struct roster *roster);
+/** The configuration was swapped. */
+void enrol_reload(const struct config *old);
+void enrol_exit(void);
+
+/** A peer's hello or message: when its member `roster` is newer than ours, it is fetched. */
+void enrol_seen(struct peer *from, const json_t *body);
+/** Whether a peer that says it listens on `address` (NULL: nothing) has to tell the roster. */
+bool enrol_has_moved(const struct peer *p, const char *address);
+/** An answer of POST /v1/join or GET /v1/roster: its roster is merged into ours. NULL, or what is wrong. */
+const char *enrol_take(const json_t *answer);
+/** Body of POST /v1/join of this host, with the code it wishes (or NULL), or `runs` as; NULL: no memory. */
+json_t *enrol_question(const char *code, bool runs);
+/** Whether a peer that does not know this host should be asked to let it in. */
+bool enrol_may_ask(void);
+
+/** A peer says that our code is another's. When none says otherwise for a while, the agent ends. */
+void enrol_refused(void);
+
+/** Takes this host out of the roster for good and tells another member. `done` is called once:
+ *  NULL, or why it could not be told. */
+void enrol_leave(void (*done)(const char *why));
+
+/** Handlers. */
+void enrol_on_join(struct peer *from, const json_t *body, struct h2_answer *answer);
+void enrol_on_leave(struct peer *from, const json_t *body, struct h2_answer *answer);
+/** GET: for everybody. */
+json_t *enrol_on_roster(struct peer *from, const json_t *body, int *status);
+/** POST: merges a member's roster into ours. */
+json_t *enrol_on_exchange(struct peer *from, const json_t *body, int *status);
+
+#endif

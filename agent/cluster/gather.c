@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The hierarchy as it is, for those who look at it: each controller asks those
+ * below it, all at once. What one of them does not answer is shown as not known.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agent.h"
+#include "cluster/hierarchy.h"
+#include "net/h2.h"
+#include "cluster/report.h"
+
+#define GATHER_MS 1000 /* for one level */
+
+struct gather {
+	unsigned int waits; /* answers under way, and the one who asks them */
+	json_t *nodes, *groups;
+	gather_fn done;
+	void *ctx;
+};
+
+struct gather_call {
+	struct gather *of;
+	unsigned int level, digit;
+	struct peer *to;
+};
+
+static const struct eh_topology *gather_topology(void)
+{
+	return &agent.config->topology;
+}
+
+static uint32_t gather_group(uint32_t node, unsigned int level)
+{
+	return node >> (gather_topology()->n * level);
+}
+
+static unsigned int gather_digit(uint32_t node, unsigned int level)
+{
+	return gather_group(node, level - 1) & ((1u << gather_topology()->n) - 1);
+}
+
+static void gather_release(struct gather *g)
+{
+	if (--g->waits)
+		return;
+	g->done(g->ctx, json_pack("{s:I,s:o,s:o}", "epoch", (json_int_t)control_epoch(), "nodes",
+				  g->nodes, "groups", g->groups));
+	free(g);
+}
+
+/* ---- nodes ---- */
+
+static void gather_unknown(struct gather *g, struct peer *p)
+{
+	json_array_append_new(g->nodes, report_node(NULL, p->text, peer_host(p), json_array()));
+}
+
+/* The known nodes of a child of ours of which nothing is heard. */
+static void gather_absent(struct gather *g, unsigned int level, unsigned int digit)
+{
+	struct peer *p;
+
+	for (p = peer_next(NULL); p; p = peer_next(p))
+		if (gather_group(p->code.index, level) == gather_group(agent.self.index, level) &&
+		    gather_digit(p->code.index, level) == digit)
+			gather_unknown(g, p);
+}
+
+/* What we and the node itself say of a node of our own group. */
+static void gather_member(struct gather *g, const struct eh_child *c, uint32_t node)
+{
+	struct peer *p = peer_by_code((struct eh_code){ 0, node });
+	json_t *said;
+
+	if (!p)
+		return;
+	if (!p->said) {
+		gather_unknown(g, p);
+		return;
+	}
+	said = json_copy(p->said);
+	/* newer than its last report in full */
+	json_object_set_new(said, "threshold", json_real(c->threshold / 1000.0));
+	json_array_append_new(g->nodes, said);
+}
+
+static void gather_on_reply(void *ctx, int status, const json_t *reply)
+{
+	const json_t *nodes = json_object_get(reply, "nodes");
+	const json_t *groups = json_object_get(reply, "groups");
+	struct gather_call *call = ctx;
+	struct gather *g = call->of;
+
+	if (status == 200 && json_is_array(nodes) && json_is_array(groups)) {
+		json_array_extend(g->nodes, (json_t *)nodes);
+		json_array_extend(g->groups, (json_t *)groups);
+	} else {
+		gather_absent(g, call->level, call->digit);
+	}
+	free(call);
+	gather_release(g);
+}
+
+/* A child that is a group: its controller knows. */
+static void gather_ask(struct gather *g, unsigned int level, unsigned int digit, uint32_t node)
+{
+	struct peer *to = peer_by_code((struct eh_code){ 0, node });
+	struct gather_call *call = to ? malloc(sizeof(*call)) : NULL;
+
+	if (!call)
+		goto absent;
+	*call = (struct gather_call){ g, level, digit, to };
+	g->waits++;
+	if (!h2_request(to, "/v1/nodes", NULL, GATHER_MS * level, gather_on_reply, call))
+		return;
+	g->waits--;
+	free(call);
+absent:
+	gather_absent(g, level, digit);
+}
+
+static void gather_level(struct gather *g, unsigned int level)
+{
+	struct eh_code code = { level, gather_group(agent.self.index, level) };
+	char text[EH_CODE_TEXT];
+	struct eh_sums sums;
+	unsigned int nodes = 0;
+
+	for (unsigned int i = 0; i < 1u << gather_topology()->n; i++) {
+		struct eh_child c;
+		uint32_t node;
+
+		if (i == gather_digit(agent.self.index, level))
+			continue;
+		if (eh_member_child(control_member(), level, i, &c, &node))
+			gather_absent(g, level, i);
+		else if (level == 1)
+			gather_member(g, &c, node);
+		else
+			gather_ask(g, level, i, node);
+	}
+	if (eh_member_sums(control_member(), level, &sums))
+		return;
+	nodes = sums.nodes;
+	json_array_append_new(
+		g->groups, json_pack("{s:s,s:i,s:s,s:s,s:f,s:f,s:f,s:s,s:i,s:i}", "code",
+				     eh_code_format(gather_topology(), code, text), "level",
+				     (int)level, "controller", agent.code, "host",
+				     peer_host(peer_self()), "load", sums.load / 1000.0,
+				     "threshold", sums.threshold / 1000.0, "threshold_length",
+				     sums.length / 1000.0, "state", report_state_name(sums.state),
+				     "members", (int)sums.members, "nodes", (int)nodes));
+}
+
+void gather_below(gather_fn done, void *ctx)
+{
+	struct gather *g = calloc(1, sizeof(*g));
+
+	if (!g) {
+		done(ctx, NULL);
+		return;
+	}
+	*g = (struct gather){ 1, json_array(), json_array(), done, ctx };
+	json_array_append_new(g->nodes, control_own_node());
+	for (unsigned int level = 1; level <= control_rank(); level++)
+		gather_level(g, level);
+	gather_release(g);
+}
+
+/* ---- of the whole cluster ---- */
+
+/* Nobody leads us: what is known of the nodes is that they are known. */
+static void gather_alone(gather_fn done, void *ctx)
+{
+	json_t *nodes = json_array(), *node;
+	struct peer *p;
+
+	for (p = peer_next(NULL); p; p = peer_next(p)) {
+		if (p->self) {
+			json_array_append_new(nodes, control_own_node());
+			continue;
+		}
+		node = report_node(NULL, p->text, peer_host(p), json_array());
+		json_object_set_new(node, "agent", json_string(peer_state(p)));
+		json_array_append_new(nodes, node);
+	}
+	done(ctx, json_pack("{s:I,s:o,s:[]}", "epoch", (json_int_t)control_epoch(), "nodes", nodes,
+			    "groups"));
+}
+
+struct gather_top {
+	gather_fn done;
+	void *ctx;
+};
+
+static void gather_on_top(void *ctx, int status, const json_t *reply)
+{
+	struct gather_top *t = ctx;
+	json_t *nodes = json_object_get(reply, "nodes"), *node;
+	size_t i;
+
+	if (status != 200 || !json_is_array(nodes) ||
+	    !json_is_array(json_object_get(reply, "groups"))) {
+		gather_alone(t->done, t->ctx);
+	} else {
+		/* our own is fresher here */
+		json_array_foreach(nodes, i, node)
+			if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "",
+				    agent.code))
+				json_array_set_new(nodes, i, control_own_node());
+		t->done(t->ctx, json_incref((json_t *)reply));
+	}
+	free(t);
+}
+
+void gather_all(gather_fn done, void *ctx)
+{
+	struct peer *top = control_top();
+	struct gather_top *t;
+
+	if (top->self && control_rank() == gather_topology()->l) {
+		gather_below(done, ctx);
+		return;
+	}
+	t = top->self ? NULL : malloc(sizeof(*t));
+	if (!t) {
+		gather_alone(done, ctx);
+		return;
+	}
+	*t = (struct gather_top){ done, ctx };
+	if (h2_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology()->l + 1),
+		       gather_on_top, t)) {
+		free(t);
+		gather_alone(done, ctx);
+	}
+}
+
+static void gather_on_found(void *ctx, json_t *found)
+{
+	h2_answer(ctx, found ? 200 : 503, found);
+}
+
+void gather_on_nodes(struct peer *from, const json_t *body, struct h2_answer *answer)
+{
+	gather_below(gather_on_found, answer);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Joining. The members that the configuration and the kept roster name are
+ * asked in turn, a new one each JOIN_STEP_MS without waiting for those before;
+ * the first good answer counts. That several are asked does no harm, as a host
+ * is given the same code each time.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agent.h"
+#include "net/conn.h"
+#include "cluster/enrol.h"
+#include "cluster/join.h"
+#include "base/log.h"
+
+#define JOIN_STEP_MS 250
+#define JOIN_ASK_MS 5000 /* the member passes the question on */
+#define JOIN_PATIENCE_MS 5000 /* of a node that knows its place from before */
+#define JOIN_BACKOFF_MIN 250
+#define JOIN_BACKOFF_MAX 5000
+
+struct join_try {
+	struct join_try *next;
+	struct address address;
+	struct h2_conn *conn;
+	bool told; /* what came of it */
+};
+
+struct join {
+	struct roster *kept, *given;
+	uint32_t index; /* of the code that was given */
+	size_t next; /* member to ask */
+	struct join_try *tries; /* under way */
+	struct event *timer, *patience;
+	unsigned int backoff_ms;
+	bool done;
+	char trouble[264];
+};
+
+static struct join *join_now;
+static struct log_limit join_log;
+
+const char *join_trouble(void)
+{
+	return join_now && *join_now->trouble ? join_now->trouble : "no member has answered yet";
+}
+
+static void __attribute__((format(printf, 3, 4)))
+join_failed(struct join *j, const struct address *where, const char *format, ...)
+{
+	char why[200], text[sizeof(j->trouble)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	snprintf(text, sizeof(text), "%s: %s", where->text, why);
+	if (strcmp(text, j->trouble) && log_allowed(&join_log))
+		log_warning("cannot join by %s", text);
+	strcpy(j->trouble, text);
+}
+
+/* ---- the place ---- */
+
+static const struct roster_entry *join_kept_place(const struct join *j)
+{
+	const struct roster_entry *e = j->kept ? roster_by_host(j->kept, agent.config->host) : NULL;
+
+	return e && !e->left ? e : NULL;
+}
+
+static void join_end(struct join *j)
+{
+	j->done = true;
+	event_base_loopbreak(agent.base);
+}
+
+/* NULL, or what is wrong with the answer. */
+static const char *join_take(struct join *j, const json_t *reply)
+{
+	const struct roster_entry *e;
+	const char *why;
+	struct roster *given = roster_from_json(reply, &why);
+
+	if (!given)
+		return why;
+	e = roster_by_host(given, agent.config->host);
+	if (!e || e->left) {
+		roster_free(given);
+		return "this host is not in the roster that it sent";
+	}
+	j->index = e->index;
+	j->given = given;
+	return NULL;
+}
+
+static void join_on_answer(void *ctx, int status, const json_t *reply)
+{
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	struct join_try *t = ctx;
+	struct join *j = join_now;
+
+	if (j->done)
+		return;
+	if (status == 200)
+		error = join_take(j, reply);
+	if (j->given)
+		join_end(j);
+	else if (status)
+		join_failed(j, &t->address, "%s", error ?: "it refuses, but does not say why");
+	t->told = status;
+	/* of a broken connection its end has said more */
+	if (t->conn)
+		h2_conn_close(t->conn, H2_END_SILENT, "it gave no answer in time");
+}
+
+/* ---- the members ---- */
+
+static const char *join_on_identified(void *ctx, const char *cn)
+{
+	return strcmp(cn, agent.config->host) ? NULL : "that is this host itself";
+}
+
+static void join_on_ready(void *ctx)
+{
+	const struct roster_entry *kept = join_kept_place(join_now);
+	const struct config *c = agent.config;
+	char code[EH_CODE_TEXT];
+	struct join_try *t = ctx;
+
+	if (kept)
+		eh_code_format(roster_topology(join_now->kept), (struct eh_code){ 0, kept->index },
+			       code);
+	else if (c->has_node)
+		eh_code_format(&c->topology, c->node, code);
+	if (h2_conn_request(t->conn, "/v1/join",
+			    enrol_question(kept || c->has_node ? code : NULL, false), JOIN_ASK_MS,
+			    join_on_answer, t))
+		h2_conn_close(t->conn, H2_END_BROKEN, "no memory");
+}
+
+static void join_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)
+{
+	struct join_try *t = ctx;
+
+	t->conn = NULL;
+	if (!join_now->done && !t->told)
+		join_failed(join_now, &t->address, "%s", why);
+}
+
+static const struct h2_conn_ops join_conn_ops = {
+	.identified = join_on_identified,
+	.ready = join_on_ready,
+	.closed = join_on_closed,
+};
+
+/* The configuration's first, then the kept roster's. False: there are no more. */
+static bool join_next(struct join *j, struct address *out)
+{
+	const struct config *c = agent.config;
+	const struct roster_entry *e;
+
+	while (j->next >= c->njoin) {
+		e = j->kept ? roster_at(j->kept, j->next - c->njoin) : NULL;
+		if (!e)
+			return false;
+		j->next++;
+		if (!roster_is_member(j->kept, e) || !strcmp(e->host, c->host))
+			continue;
+		*out = e->address;
+		return true;
+	}
+	*out = c->join[j->next++];
+	return true;
+}
+
+static void join_ask(struct join *j, const struct address *where)
+{
+	struct join_try *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return;
+	t->address = *where;
+	t->conn = h2_conn_connect(where, JOIN_ASK_MS, &join_conn_ops, t);
+	if (!t->conn) {
+		join_failed(j, where, "%s", strerror(errno));
+		free(t);
+		return;
+	}
+	t->next = j->tries;
+	j->tries = t;
+}
+
+static bool join_is_asking(struct join *j)
+{
+	struct join_try **at = &j->tries, *t;
+
+	while ((t = *at)) {
+		if (t->conn) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		free(t);
+	}
+	return j->tries;
+}
+
+static void join_schedule(struct join *j, unsigned int ms)
+{
+	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
+
+	evtimer_add(j->timer, &in);
+}
+
+static void join_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct join *j = arg;
+	struct address where;
+	bool asking = join_is_asking(j);
+
+	if (join_next(j, &where)) {
+		join_ask(j, &where);
+		join_schedule(j, JOIN_STEP_MS);
+	} else if (asking) {
+		join_schedule(j, JOIN_STEP_MS);
+	} else if (join_kept_place(j)) {
+		join_end(j);
+	} else {
+		/* all have been asked: from the first again, later */
+		j->next = 0;
+		join_schedule(j, j->backoff_ms);
+		j->backoff_ms =
+			j->backoff_ms * 2 < JOIN_BACKOFF_MAX ? j->backoff_ms * 2 : JOIN_BACKOFF_MAX;
+	}
+}
+
+static void join_on_patience(evutil_socket_t fd, short what, void *arg)
+{
+	join_end(arg);
+}
+
+/* ---- the run ---- */
+
+static int join_settle(struct join *j, struct roster **roster)
+{
+	const struct roster_entry *kept = join_kept_place(j);
+	char code[EH_CODE_TEXT];
+
+	if (!j->given) {
+		log_warning("no member answers (%s): node with the place it had", j->trouble);
+		j->given = j->kept;
+		j->kept = NULL;
+		j->index = kept->index;
+	}
+	if (!config_adopt(agent.config, agent.config->host, roster_topology(j->given),
+			  (struct eh_code){ 0, j->index }, stderr))
+		return -EINVAL;
+	log_info("%s is node %s", agent.config->host,
+		 eh_code_format(&agent.config->topology, agent.config->node, code));
+	*roster = j->given;
+	j->given = NULL;
+	return 0;
+}
+
+int join_run(struct roster **roster)
+{
+	const struct timeval patience = { JOIN_PATIENCE_MS / 1000, 0 };
+	struct join j = { .kept = *roster, .backoff_ms = JOIN_BACKOFF_MIN };
+	int err = -ENOMEM;
+
+	*roster = NULL;
+	join_now = &j;
+	j.timer = evtimer_new(agent.base, join_on_timer, &j);
+	j.patience = evtimer_new(agent.base, join_on_patience, &j);
+	if (!j.timer || !j.patience)
+		goto free_timers;
+	join_schedule(&j, 0);
+	if (join_kept_place(&j))
+		evtimer_add(j.patience, &patience);
+	event_base_dispatch(agent.base);
+	err = j.done ? join_settle(&j, roster) : -EINTR;
+	j.done = true;
+	for (struct join_try *t = j.tries; t; t = t->next)
+		if (t->conn)
+			h2_conn_free(t->conn);
+	while (j.tries) {
+		struct join_try *t = j.tries;
+
+		j.tries = t->next;
+		free(t);
+	}
+free_timers:
+	if (j.timer)
+		event_free(j.timer);
+	if (j.patience)
+		event_free(j.patience);
+	roster_free(j.kept);
+	roster_free(j.given);
+	join_now = NULL;
+	return err;
+}

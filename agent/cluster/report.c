@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What this node says of itself. */
+
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/agent.h"
+#include "cluster/hierarchy.h"
+#include "node/node.h"
+#include "cluster/report.h"
+
+static const char *const report_states[] = { "receiver", "ok", "sender" };
+
+const char *report_state_name(enum eh_state state)
+{
+	return report_states[state];
+}
+
+uint64_t report_id(const char *placement)
+{
+	return XXH3_64bits(placement, strlen(placement));
+}
+
+void report_own(struct report *out)
+{
+	const struct node_settings *set = node_settings();
+	const struct node_view *view = node_view();
+	uint64_t floor;
+
+	*out = (struct report){
+		.load = node_load(),
+		.threshold = set->threshold,
+		.length = set->length,
+		.floor = agent.config->threshold_floor,
+		.capacity = agent.config->capacity,
+		.state = node_state(),
+		.draining = agent.draining,
+		.module = agent.module,
+		.local = view->local,
+		.guest = view->guest,
+		.away = view->away,
+	};
+	/* The core judges by the load. A node that was above until a moment ago is no receiver
+	 * before its dwell is over: until then it says that it is just not below. */
+	floor = set->threshold > set->length ? set->threshold - set->length : 0;
+	if (out->state == EH_OK && out->load < floor)
+		out->load = floor;
+}
+
+int report_number(const json_t *body, const char *name, uint64_t max, uint64_t *out)
+{
+	const json_t *value = json_object_get(body, name);
+	json_int_t n = json_integer_value(value);
+
+	if (!json_is_integer(value) || n < 0 || (uint64_t)n > max)
+		return -EINVAL;
+	*out = n;
+	return 0;
+}
+
+json_t *report_node(const struct report *r, const char *code, const char *host, json_t *of)
+{
+	if (!r)
+		return json_pack("{s:s,s:s,s:s,s:n,s:n,s:n,s:n,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:s}",
+				 "code", code, "host", host, "state", "unknown", "load",
+				 "threshold", "threshold_length", "capacity", "tasks", "local", 0,
+				 "guest", 0, "away", 0, "controller_of", of, "module", 0,
+				 "draining", 0, "agent", "down");
+	return json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:s}", "code",
+			 code, "host", host, "state", report_states[r->state], "load",
+			 r->load / 1000.0, "threshold", r->threshold / 1000.0, "threshold_length",
+			 r->length / 1000.0, "capacity", r->capacity / 1000.0, "tasks", "local",
+			 (int)r->local, "guest", (int)r->guest, "away", (int)r->away,
+			 "controller_of", of, "module", (int)r->module, "draining",
+			 (int)r->draining, "agent", "up");
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The place in the cluster, on disk. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+#include "cluster/store.h"
+
+static struct roster *state_parse(const json_t *o, const struct config *c, const char *host,
+				  const char **why)
+{
+	const char *cluster = json_string_value(json_object_get(o, "cluster"));
+	const char *whose = json_string_value(json_object_get(o, "host"));
+
+	*why = "cluster or host is missing";
+	if (!cluster || !whose)
+		return NULL;
+	*why = "it is of another cluster or host";
+	if (strcmp(cluster, c->cluster) || strcmp(whose, host))
+		return NULL;
+	return roster_from_json(o, why);
+}
+
+struct roster *state_read(const struct config *c, const char *host)
+{
+	json_error_t error = { .text = "" };
+	const char *why = error.text;
+	struct roster *r = NULL;
+	json_t *o;
+
+	if (access(c->state, F_OK))
+		return NULL;
+	o = json_load_file(c->state, JSON_REJECT_DUPLICATES, &error);
+	if (o)
+		r = state_parse(o, c, host, &why);
+	if (!r)
+		log_warning("%s: not used: %s", c->state, why);
+	json_decref(o);
+	return r;
+}
+
+static int state_write_text(const char *path, const char *text)
+{
+	size_t length = strlen(text);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	/* No fsync(), which may hold up the loop for seconds: a file that a crash has damaged is not
+	 * used, and the members give this host the same place again. */
+	errno = EIO;
+	if (write(fd, text, length) != (ssize_t)length)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int state_write(const struct config *c, const char *host, const struct roster *roster)
+{
+	char path[PATH_MAX], folder[PATH_MAX];
+	json_t *o = roster_to_json(roster);
+	char *text = NULL;
+	int err = -ENOMEM;
+
+	if (!o || json_object_set_new(o, "cluster", json_string(c->cluster)) ||
+	    json_object_set_new(o, "host", json_string(host)))
+		goto free_json;
+	text = json_dumps(o, JSON_INDENT(1));
+	if (!text)
+		goto free_json;
+	snprintf(folder, sizeof(folder), "%s", c->state);
+	mkdir(dirname(folder), 0755);
+	snprintf(path, sizeof(path), "%s.new", c->state);
+	err = state_write_text(path, text);
+	if (!err && rename(path, c->state))
+		err = -errno;
+	if (err)
+		unlink(path);
+	free(text);
+free_json:
+	json_decref(o);
+	return err;
+}
+
+int state_remove(const struct config *c)
+{
+	return unlink(c->state) && errno != ENOENT ? -errno : 0;
+}

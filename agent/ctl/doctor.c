@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `ehctl doctor`: what is wrong on this node, and the mend. */
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+#include "ctl/commands.h"
+#include "base/clock.h"
+#include "cluster/hierarchy.h"
+#include "cluster/join.h"
+#include "node/kernel.h"
+#include "net/tls.h"
+#include "base/user.h"
+#include "executor/view.h"
+
+#define DOCTOR_SKEW_MS 2000
+#define DOCTOR_EXPIRY_DAYS 14
+
+static void __attribute__((format(printf, 5, 6)))
+doctor_add(json_t *checks, const char *name, bool ok, const char *mend, const char *format, ...)
+{
+	char what[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	json_array_append_new(checks, json_pack("{s:s,s:b,s:s,s:s}", "name", name, "ok", (int)ok,
+						"what", what, "mend", ok ? "" : mend));
+}
+
+static bool doctor_read(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static void doctor_module(json_t *checks)
+{
+	char lockdown[64];
+
+	if (agent.module) {
+		doctor_add(checks, "module", true, "", "registered, family version %u",
+			   knl_version());
+		return;
+	}
+	if (knl_version()) {
+		doctor_add(
+			checks, "module", false,
+			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN and CAP_SYS_ADMIN",
+			"loaded, but it refuses this agent: %s", knl_trouble());
+		return;
+	}
+	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
+	    !strstr(lockdown, "[none]"))
+		doctor_add(
+			checks, "module", false,
+			"sign the module with a key the firmware knows (mokutil --import), or turn "
+			"Secure Boot off",
+			"not loaded, and this kernel takes only signed modules (lockdown)");
+	else if (access("/proc/modules", F_OK))
+		doctor_add(checks, "module", false,
+			   "nothing has to be done for `ehctl exec` and `ehctl run`; for automatic "
+			   "placement boot a kernel that loads modules",
+			   "this kernel does not load modules");
+	else
+		doctor_add(
+			checks, "module", false,
+			"modprobe ehsched (or insmod build/ehsched.ko; dmesg says why if it fails)",
+			"not loaded: execs are not intercepted, load comes from /proc");
+}
+
+static void doctor_certificate(json_t *checks)
+{
+	int64_t from, until, now = clock_wall_ms() / 1000;
+	struct stat st;
+	char cn[256];
+
+	if (tls_own_validity(&from, &until, cn, sizeof(cn)))
+		doctor_add(checks, "certificate", false, "ehctl cert node", "not readable");
+	else if (now < from)
+		doctor_add(checks, "certificate", false, "set the clock", "CN %s: not valid yet",
+			   cn);
+	else if (now > until)
+		doctor_add(checks, "certificate", false,
+			   "ehctl cert node makes a new one; then systemctl reload ehagent",
+			   "CN %s: expired %lld days ago", cn, (long long)(now - until) / 86400);
+	else
+		doctor_add(checks, "certificate", until - now > DOCTOR_EXPIRY_DAYS * 86400,
+			   "ehctl cert node makes a new one; then systemctl reload ehagent",
+			   "CN %s: valid for %lld more days", cn, (long long)(until - now) / 86400);
+	if (stat(agent.config->key, &st))
+		doctor_add(checks, "key", false,
+			   "put it back, or correct `key` in the configuration", "%s: %s",
+			   agent.config->key, strerror(errno));
+	else
+		doctor_add(checks, "key", !(st.st_mode & 077), "chmod 600, as others can read it",
+			   "%s: mode %03o", agent.config->key, (unsigned int)st.st_mode & 0777);
+}
+
+static void doctor_peers(json_t *checks)
+{
+	const char *users = user_digest();
+	struct peer *p;
+	char name[EH_CODE_TEXT + 8];
+
+	for (p = peer_next(NULL); p; p = peer_next(p)) {
+		if (p->self)
+			continue;
+		snprintf(name, sizeof(name), "peer %s", p->text);
+		if (!p->up && p->down != PEER_UNLINKED) {
+			doctor_add(
+				checks, name, false,
+				"look there: systemctl status ehagent; is the port open, is the address "
+				"right?",
+				"%s (%s) is down: %s", p->host, p->address.text, p->trouble);
+			continue;
+		}
+		doctor_add(checks, name, true, "", "%s (%s) is %s", p->host, p->address.text,
+			   p->up ? "up" : "not linked, as it was not needed");
+		if (!*p->boot_id)
+			continue;
+		snprintf(name, sizeof(name), "clock %s", p->text);
+		doctor_add(
+			checks, name, llabs(p->skew_ms) <= DOCTOR_SKEW_MS,
+			"run a time service (chrony, systemd-timesyncd): make and others compare times",
+			"differs by %.3f s", p->skew_ms / 1000.0);
+		snprintf(name, sizeof(name), "users %s", p->text);
+		doctor_add(
+			checks, name, !*p->users || !strcmp(p->users, users),
+			"give the users the same numbers on all nodes; a task of a user who is another "
+			"there stays home",
+			"%s",
+			!*p->users || !strcmp(p->users, users) ? "same numbers and names"
+							       : "/etc/passwd has other users");
+	}
+}
+
+static void doctor_cgroup(json_t *checks)
+{
+	char path[1100], text[512];
+
+	if (cgroup_managed_fd() < 0) {
+		doctor_add(
+			checks, "cgroup", false,
+			"mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to a folder "
+			"in it",
+			"%s: not usable; guests have no limits of their own", agent.config->cgroup);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", agent.config->cgroup);
+	doctor_read(path, text, sizeof(text));
+	text[strcspn(text, "\n")] = '\0';
+	doctor_add(checks, "cgroup", strstr(text, "cpu"),
+		   "add cpu to cgroup.subtree_control of the folder above", "%s, controllers: %s",
+		   agent.config->cgroup, *text ? text : "none");
+}
+
+/* A stub that needs a loader and libraries would cost each task that is away a few MiB. */
+static bool doctor_is_static(int fd)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG))
+		return false;
+	if (head.e_ident[EI_CLASS] != ELFCLASS64)
+		return true;
+	for (int i = 0; i < head.e_phnum; i++) {
+		off_t at = head.e_phoff + (off_t)i * head.e_phentsize;
+
+		if (pread(fd, &part, sizeof(part), at) != sizeof(part) || part.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
+}
+
+static void doctor_stub(json_t *checks)
+{
+	const char *stub = agent.config->stub;
+	int fd = open(stub, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || access(stub, X_OK))
+		doctor_add(checks, "stub", false,
+			   "make install, or correct `stub` in the configuration", "%s: %s", stub,
+			   strerror(errno));
+	else if (!doctor_is_static(fd))
+		doctor_add(checks, "stub", false, "build it with musl-gcc -static (make tools)",
+			   "%s: not a static program", stub);
+	else
+		doctor_add(checks, "stub", true, "", "%s", stub);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What other homes' tasks get here. Where all files are shared nobody asks for it, and nothing is wrong without. */
+static void doctor_views(json_t *checks)
+{
+	const char *trouble = view_trouble(), *fuse = view_fuse_trouble();
+	bool asked = agent.config->view > VIEW_SHARED;
+
+	if (trouble)
+		doctor_add(checks, "views", !asked,
+			   "run the agent as root, on a kernel with FUSE (modprobe fuse) or 9p",
+			   "this node cannot show the files of other homes: %s", trouble);
+	else if (agent.config->view_9p)
+		doctor_add(checks, "views", true, "", "files of other homes come over 9p");
+	else
+		doctor_add(checks, "views", true, "", "files of other homes come over %s%s",
+			   fuse ? "9p: " : "FUSE", fuse ? fuse : "");
+}
+
+json_t *doctor_report(void)
+{
+	json_t *checks = json_array();
+
+	if (!agent.member) {
+		doctor_add(checks, "agent", false,
+			   "start an agent at one of the addresses of `join`, or correct them",
+			   "has no place in the cluster yet: %s", join_trouble());
+		doctor_certificate(checks);
+		doctor_stub(checks);
+		return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
+	}
+	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
+		   agent.code, (int)getpid(),
+		   control_controller()->self ? "it" : peer_code(control_controller()));
+	doctor_module(checks);
+	doctor_certificate(checks);
+	doctor_peers(checks);
+	doctor_cgroup(checks);
+	doctor_stub(checks);
+	doctor_views(checks);
+	return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a guest's home sends: its job, the files it names, signals, credit. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/agent.h"
+#include "executor/guest.h"
+#include "job/argfiles.h"
+
+static void guest_try_start(struct guest *g, const struct job_spec *spec)
+{
+	int err = guest_start(g, spec);
+
+	if (err)
+		guest_refuse(g, EHS_REASON_START_FAILED, -err,
+			     "a process for it cannot be started");
+}
+
+/* The job that was put aside. */
+static void guest_start_viewing(struct guest *g)
+{
+	struct job_spec spec;
+	int err = job_decode(&spec, g->job, g->job_length);
+
+	if (err) {
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
+	} else {
+		guest_try_start(g, &spec);
+		job_free(&spec);
+	}
+	free(g->job);
+	g->job = NULL;
+}
+
+void guest_on_view(void *ctx, const char *trouble)
+{
+	struct guest *g = ctx;
+
+	if (g->settling) {
+		g->settling = false;
+		if (g->channel.stream && !g->told)
+			guest_tell_exit(g);
+	}
+	if (!trouble && g->state == GUEST_VIEWING)
+		guest_start_viewing(g);
+	else if (trouble && g->state < GUEST_RUNNING)
+		guest_refuse(g, EHS_REASON_REFUSED, 0, trouble);
+	else if (trouble)
+		guest_kill(g); /* what it reads and writes is gone */
+}
+
+static void guest_view_home(struct guest *g)
+{
+	int err = view_hold(&g->view, g->from, g->place->uid);
+
+	if (err)
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "home's files cannot be mounted");
+}
+
+/* Whose files it sees is still to be found out, or they are to be mounted. */
+static void guest_put_aside(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	g->job = malloc(length);
+	if (!g->job) {
+		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "its job");
+		return;
+	}
+	memcpy(g->job, payload, length);
+	g->job_length = length;
+	g->state = GUEST_VIEWING;
+	if (g->place->view == VIEW_HOME)
+		guest_view_home(g);
+}
+
+static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	struct job_spec spec;
+	int err;
+
+	err = job_decode(&spec, payload, length);
+	if (err) {
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
+		return;
+	}
+	g->place = reserve_claim(g->from, spec.token);
+	if (!g->place) {
+		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation is over");
+	} else if (g->place->uid != spec.uid) {
+		log_warning("%s: node %s reserved for user %u and sent a job of user %u",
+			    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
+		guest_refuse(g, EHS_REASON_REFUSED, 0, "its user is not the reservation's");
+	} else if (g->place->view == VIEW_HOME || g->place->view == VIEW_AUTO) {
+		guest_put_aside(g, payload, length);
+	} else {
+		guest_try_start(g, &spec);
+	}
+	job_free(&spec);
+}
+
+static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	const char *path;
+	char text[256];
+	int err;
+
+	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING || g->place->view == VIEW_HOME)
+		return -EPROTO;
+	err = named_check(payload, length, &path);
+	if (g->place->view == VIEW_AUTO && (!err || err == -EXDEV)) {
+		if (g->state != GUEST_VIEWING || !g->job || g->view.of)
+			return -EPROTO;
+		path = err ? view_trouble() : NULL;
+		if (path)
+			guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, path);
+		else if (err)
+			guest_view_home(g);
+		else
+			guest_start_viewing(g);
+		return 0;
+	}
+	if (err != -EXDEV)
+		return err;
+	snprintf(text, sizeof(text), "%s is not the same file there", path);
+	guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, text);
+	return 0;
+}
+
+int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct guest *g = ctx;
+	int fd;
+
+	/* Refused or ended: what was under way to it has no receiver any more. */
+	if (g->state == GUEST_EXITED && type != FRAME_WANT && type != FRAME_CLOSED)
+		return 0;
+	switch (type) {
+	case FRAME_JOB:
+		if (g->state != GUEST_NEW)
+			return -EPROTO;
+		guest_take_job(g, payload, length);
+		return 0;
+	case FRAME_NAMED:
+		return guest_check_named(g, payload, length);
+	case FRAME_GO:
+		if (g->state != GUEST_READY)
+			return -EPROTO;
+		g->state = GUEST_STARTING;
+		return launch_go(&g->launch);
+	case FRAME_SIGNAL:
+		if (length != 8 || frame_get_u32(payload) - 1 > 63)
+			return -EPROTO;
+		if (g->state != GUEST_RUNNING)
+			return 0;
+		if (frame_get_u32(payload + 4))
+			pty_signal(&g->pty, frame_get_u32(payload));
+		else
+			launch_signal(&g->launch, frame_get_u32(payload), false);
+		return 0;
+	case FRAME_CLOSED:
+		fd = channel_fd(payload, length, 4);
+		if (fd == 3 || (fd == 0 && g->pty.given)) {
+			pty_hangup(&g->pty);
+			guest_check_end(g);
+			return 0;
+		}
+		if (fd < 1)
+			return -EPROTO;
+		/* The task's next write there ends in SIGPIPE, as at home. */
+		relay_source_close(&g->out[fd - 1], false);
+		guest_check_end(g);
+		return 0;
+	case FRAME_WANT:
+		fd = channel_fd(payload, length, 8);
+		if (fd == 3)
+			return pty_frame(&g->pty, type, payload, length);
+		if (fd < 1)
+			return -EPROTO;
+		return g->out[fd - 1].fd < 0
+			       ? 0
+			       : relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
+	default:
+		return pty_frame(&g->pty, type, payload, length);
+	}
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+#include "executor/leader.h"
+#include "executor/pty.h"
+#include "executor/input.h"
+
+/* More than a pseudo-terminal holds, so what was written before a change is out by then. */
+#define PTY_CONTENT 32768
+
+/*
+ * Input is offered and nobody is seen to wait for it: looked at again, after
+ * 1, 2, 4 … 50 ms. After two seconds it is asked for all the same, for a
+ * program that only ever looks whether there is any; what it does not take is given back.
+ */
+#define PTY_AGAIN_MS 50
+#define PTY_UNSEEN_MS 2000
+
+/* ---- modes ---- */
+
+static int pty_set(int fd, const struct terminal *t)
+{
+	const struct winsize size = { t->rows, t->columns, t->width, t->height };
+	struct termios modes;
+
+	if (tcgetattr(fd, &modes))
+		return -errno;
+	terminal_to_termios(t, &modes);
+	modes.c_lflag |= TERMINAL_EXTPROC;
+	return tcsetattr(fd, TCSANOW, &modes) || ioctl(fd, TIOCSWINSZ, &size) ? -errno : 0;
+}
+
+/* As the task has it now; EXTPROC is set again if the task has cleared it. The size stays home's. */
+static int pty_get(int fd, struct terminal *t)
+{
+	struct termios modes;
+
+	if (tcgetattr(fd, &modes))
+		return -errno;
+	if (!(modes.c_lflag & TERMINAL_EXTPROC)) {
+		modes.c_lflag |= TERMINAL_EXTPROC;
+		tcsetattr(fd, TCSANOW, &modes);
+	}
+	terminal_from_termios(t, &modes);
+	return 0;
+}
+
+static bool pty_adds_cr(const struct terminal *t)
+{
+	return t->oflag & OPOST && t->oflag & ONLCR;
+}
+
+static size_t pty_tell_modes(struct pty *p, const struct terminal *now, uint8_t *buf)
+{
+	size_t length = TERMINAL_SIZE;
+
+	p->known = *now;
+	p->late = 0;
+	terminal_encode(buf + FRAME_HEADER, now);
+	if (p->flush) {
+		frame_put_u32(buf + FRAME_HEADER + length, 1);
+		length += 4;
+		p->last = 0;
+	}
+	p->flush = false;
+	frame_header(buf, FRAME_TERMINAL, length);
+	return FRAME_HEADER + length;
+}
+
+/*
+ * The kernel tells of a change ahead of the output that is queued: what was
+ * written before it cannot be told from what came after. CR LF comes out right
+ * at home in any mode, a bare LF only where home does not make CR LF of it. So a change to
+ * modes that do is told behind what is queued, every other at once.
+ */
+static size_t pty_changed(struct pty *p, uint8_t status, uint8_t *buf)
+{
+	struct terminal now = p->known;
+
+	if (status & TIOCPKT_FLUSHREAD) {
+		p->flush |= !p->our_flush;
+		p->our_flush = false;
+	}
+	if (!(status & (TIOCPKT_IOCTL | TIOCPKT_FLUSHREAD)) || pty_get(p->out.fd, &now))
+		return 0;
+	p->raw = !(now.lflag & ICANON);
+	if (!p->flush && !memcmp(&now, &p->known, sizeof(now))) {
+		p->late = 0;
+		return 0;
+	}
+	if (pty_adds_cr(&now) && !pty_adds_cr(&p->known)) {
+		if (!p->late)
+			p->late = PTY_CONTENT;
+		return 0;
+	}
+	return pty_tell_modes(p, &now, buf);
+}
+
+/* A packet: its kind, 0 for data, in the last byte of the header's room. */
+static ssize_t pty_read_packet(struct pty *p, uint8_t *at, size_t most)
+{
+	ssize_t n;
+
+	do {
+		n = read(p->out.fd, at, most + 1);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most, bool *framed)
+{
+	struct pty *p = ctx;
+	uint8_t *packet = buf + FRAME_HEADER - 1, next[2];
+	struct terminal now = p->known;
+	ssize_t n;
+
+	if (p->late == 1 && !pty_get(p->out.fd, &now)) {
+		*framed = true;
+		return pty_tell_modes(p, &now, buf);
+	}
+	if (p->late && most > p->late)
+		most = p->late;
+	/* One byte of room for the LF of a CR that would be cut from it. */
+	n = pty_read_packet(p, packet, most > 1 ? most - 1 : most);
+	if (n > 0 && packet[0]) {
+		size_t length = pty_changed(p, packet[0], buf);
+
+		*framed = length;
+		return length ? (ssize_t)length : pty_read(ctx, buf, most, framed);
+	}
+	if (n > 1 && most > 1 && packet[n - 1] == '\r' && pty_read_packet(p, next, 1) == 2 &&
+	    !next[0])
+		packet[n++] = next[1];
+	if (p->late && n <= 1 && !pty_get(p->out.fd, &now)) {
+		*framed = true;
+		return pty_tell_modes(p, &now, buf);
+	}
+	if (p->late && n > 1)
+		p->late = p->late > (size_t)n ? p->late - (n - 1) : 1;
+	return n > 0 ? n - 1 : n ? n : -EAGAIN;
+}
+
+/* ---- input ---- */
+
+/* What the task has not read. The poll makes the kernel pass on what was just written. */
+static uint32_t pty_unread(const struct pty *p)
+{
+	struct pollfd poll_it = { .fd = p->slave, .events = POLLIN };
+	int n = 0;
+
+	poll(&poll_it, 1, 0);
+	return ioctl(p->slave, FIONREAD, &n) ? 0 : n;
+}
+
+static void pty_look_later(struct pty *p)
+{
+	const struct timeval wait = { 0, p->wait_ms * 1000 };
+
+	p->waited_ms += p->wait_ms;
+	p->wait_ms *= 2;
+	if (p->wait_ms > PTY_AGAIN_MS)
+		p->wait_ms = PTY_AGAIN_MS;
+	evtimer_add(&p->again, &wait);
+}
+
+/* One line is given at a time, and when it is waited for: so a read() gets one line, as at home. */
+static void pty_look(struct pty *p)
+{
+	if (!p->readable || p->slave < 0)
+		return;
+	if (pty_unread(p) ||
+	    (!p->raw && p->waited_ms < PTY_UNSEEN_MS && !reader_waits(p->launch->leader))) {
+		pty_look_later(p);
+		return;
+	}
+	p->readable = false;
+	p->wanted = true;
+	channel_send_2u32(p->channel, FRAME_WANT, 0, FRAME_TYPED_MAX);
+}
+
+static void pty_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct pty *p = arg;
+
+	if (p->channel->stream)
+		pty_look(p);
+}
+
+static int pty_on_readable(struct pty *p)
+{
+	p->readable = true;
+	p->wanted = false; /* it had gone when it was asked for */
+	p->wait_ms = 1;
+	p->waited_ms = 0;
+	pty_look(p);
+	return 0;
+}
+
+static int pty_on_typed(struct pty *p, const uint8_t *payload, uint32_t length)
+{
+	struct termios modes;
+
+	if (!p->wanted)
+		return -EPROTO;
+	p->wanted = false;
+	if (p->slave < 0)
+		return 0;
+	p->last = length ? length : 1;
+	p->typed += p->last;
+	if (!length) {
+		/* A lone one is the end of file to who reads line by line. */
+		if (tcgetattr(p->slave, &modes) || !(modes.c_lflag & ICANON))
+			return 0;
+		payload = &modes.c_cc[VEOF];
+		length = 1;
+	}
+	/* It is empty and has room for the longest line. */
+	if (write(p->out.fd, payload, length) != (ssize_t)length)
+		log_debug("what was typed does not fit: %s", strerror(errno));
+	return 0;
+}
+
+void pty_tell_taken(struct pty *p)
+{
+	uint8_t payload[FRAME_TAKEN_SIZE];
+	uint32_t unread;
+
+	if (p->slave < 0 || !p->typing)
+		return;
+	unread = pty_unread(p);
+	frame_put_u64(payload, p->typed - (unread < p->last ? unread : p->last));
+	channel_send(p->channel, FRAME_TAKEN, payload, sizeof(payload));
+}
+
+/* Home has the rest again. */
+static int pty_on_taken_back(struct pty *p, uint32_t length)
+{
+	if (length != FRAME_TAKEN_SIZE)
+		return -EPROTO;
+	if (p->slave >= 0 && p->last) {
+		p->our_flush = true;
+		tcflush(p->slave, TCIFLUSH);
+	}
+	p->last = 0;
+	return 0;
+}
+
+/* ---- the rest ---- */
+
+static int pty_on_terminal(struct pty *p, const uint8_t *payload, uint32_t length)
+{
+	struct terminal t;
+
+	if (terminal_decode(&t, payload, length))
+		return -EPROTO;
+	if (p->slave < 0)
+		return 0;
+	/* What the task has set and home has not seen yet comes after. */
+	if (p->late && pty_get(p->slave, &t))
+		return 0;
+	if (!p->late)
+		p->known = t;
+	p->raw = false;
+	pty_set(p->slave, &t);
+	return 0;
+}
+
+int pty_frame(struct pty *p, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	if (!p->given)
+		return -EPROTO;
+	switch (type) {
+	case FRAME_TERMINAL:
+		return pty_on_terminal(p, payload, length);
+	case FRAME_READABLE:
+		return pty_on_readable(p);
+	case FRAME_TYPED:
+		return pty_on_typed(p, payload, length);
+	case FRAME_TAKEN:
+		return pty_on_taken_back(p, length);
+	case FRAME_FOREGROUND:
+		if (length != 4)
+			return -EPROTO;
+		launch_command(p->launch,
+			       frame_get_u32(payload) ? LEADER_FOREGROUND : LEADER_BACKGROUND);
+		return 0;
+	case FRAME_WANT:
+		return p->out.fd < 0 ? 0 : relay_source_grant(&p->out, frame_get_u32(payload + 4));
+	default:
+		return -EPROTO;
+	}
+}
+
+void pty_signal(struct pty *p, int sig)
+{
+	pid_t group = 0;
+
+	/* Behind what was said of the foreground: it would be stopped again. */
+	if (sig == SIGCONT && p->given)
+		launch_command(p->launch, LEADER_CONTINUE);
+	else if (p->out.fd < 0 || ioctl(p->out.fd, TIOCGPGRP, &group) || group <= 0 ||
+		 group == p->launch->leader)
+		launch_signal(p->launch, sig, true);
+	else if (ioctl(p->out.fd, TIOCSIG, sig))
+		kill(-group, sig);
+}
+
+void pty_init(struct pty *p, struct channel *c, struct launch *l)
+{
+	memset(p, 0, sizeof(*p));
+	p->channel = c;
+	p->launch = l;
+	p->master = p->slave = -1;
+	relay_source_init(&p->out, FRAME_SHOWN);
+	p->out.read = pty_read;
+	p->out.ctx = p;
+	evtimer_assign(&p->again, agent.base, pty_on_again, p);
+}
+
+int pty_open(struct pty *p, const struct job_spec *spec)
+{
+	int off = 0, on = 1, err;
+
+	p->given = true;
+	p->typing = spec->flags & JOB_TTY(0);
+	p->known = spec->terminal;
+	p->master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (p->master < 0 || ioctl(p->master, TIOCSPTLCK, &off))
+		return -errno;
+	p->slave = ioctl(p->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (p->slave < 0)
+		return -errno;
+	err = pty_set(p->slave, &p->known);
+	if (err)
+		return err;
+	/* So that its programs may open it by its name. An agent that is not root owns it as they do. */
+	if (fchown(p->slave, spec->uid, -1) && !geteuid())
+		return -errno;
+	return ioctl(p->master, TIOCPKT, &on) ? -errno : 0;
+}
+
+void pty_start(struct pty *p)
+{
+	if (p->master < 0)
+		return;
+	relay_source_open(&p->out, p->master, RELAY_OWN, p->channel->stream);
+	p->master = -1;
+}
+
+void pty_exited(struct pty *p)
+{
+	evtimer_del(&p->again);
+	p->readable = false;
+	if (p->slave >= 0)
+		close(p->slave);
+	p->slave = -1;
+	relay_source_ask(&p->out);
+}
+
+void pty_hangup(struct pty *p)
+{
+	evtimer_del(&p->again);
+	if (p->slave >= 0)
+		close(p->slave);
+	p->slave = -1;
+	relay_source_close(&p->out, false);
+}
+
+void pty_close(struct pty *p)
+{
+	pty_hangup(p);
+	if (p->master >= 0)
+		close(p->master);
+	p->master = -1;
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The executor's views: one for each home and user, made for the first guest that needs it. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/user.h"
+#include "executor/view.h"
+#include "wire/frame.h"
+
+#define VIEW_ASK_MS 5000
+
+/* The link of one of home's file systems. */
+struct view_link {
+	struct view_pipe pipe;
+	char *head; /* uid and path, as its stream begins */
+};
+
+struct view_mounted {
+	struct view_mounted *next;
+	struct peer *home;
+	uid_t uid;
+	struct view_link links[VIEW_TREES_MAX];
+	size_t nlinks;
+	bool asking; /* home for what it has mounted */
+	bool over; /* to be freed when it has answered */
+	bool is_9p;
+	struct view_fuse fuse;
+	uint32_t tickets;
+	struct view_mount mount;
+	struct event *mounting, *synced, *idle;
+	int ns; /* -1: not mounted yet */
+	struct view_use *uses;
+};
+
+static struct view_mounted *view_list;
+
+static const char *view_9p_trouble(void)
+{
+	/* also loads the module; which transports there are shows when it is mounted */
+	int fs = fsopen("9p", FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return "its kernel has no 9p (module 9p)";
+	close(fs);
+	return NULL;
+}
+
+const char *view_trouble(void)
+{
+	if (geteuid())
+		return "its agent is not root and cannot mount";
+	return agent.config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
+}
+
+/* The pipes and ehview first: closing the namespace may have questions for home. */
+static void view_free(struct view_mounted *v)
+{
+	struct view_mounted **at;
+
+	if (!v->over) {
+		for (at = &view_list; *at != v; at = &(*at)->next)
+			;
+		*at = v->next;
+	}
+	for (size_t i = 0; i < v->nlinks; i++) {
+		view_pipe_close(&v->links[i].pipe);
+		free(v->links[i].head);
+	}
+	v->nlinks = 0;
+	if (v->synced)
+		event_free(v->synced);
+	v->synced = NULL;
+	view_fuse_stop(&v->fuse);
+	view_mount_cancel(&v->mount);
+	view_mount_unpin(&v->mount);
+	if (v->ns >= 0)
+		close(v->ns);
+	if (v->mounting)
+		event_free(v->mounting);
+	if (v->idle)
+		event_free(v->idle);
+	v->mounting = v->idle = NULL;
+	v->ns = -1;
+	v->over = true;
+	if (!v->asking)
+		free(v);
+}
+
+static void view_lost(struct view_mounted *v, const char *trouble)
+{
+	struct view_use *uses = v->uses, *u;
+
+	if (uses)
+		log_warning("the files of user %u of node %s: %s", v->uid, peer_code(v->home),
+			    trouble);
+	view_free(v);
+	for (u = uses; u; u = u->next)
+		u->of = NULL;
+	while ((u = uses)) {
+		uses = u->next;
+		u->news(u->ctx, trouble);
+	}
+}
+
+static void view_on_closed(void *ctx)
+{
+	struct view_mounted *v = ctx;
+
+	view_lost(v, v->ns < 0 ? "its home does not serve its files"
+			       : "the connection to home's files broke");
+}
+
+/* Home's files as they are now, for one that may begin. */
+static void view_begin(struct view_mounted *v, struct view_use *use)
+{
+	if (v->is_9p)
+		use->news(use->ctx, NULL);
+	else if (view_fuse_sync(&v->fuse, use->ticket = ++v->tickets, false))
+		view_lost(v, "ehview does not take requests");
+}
+
+static void view_on_synced(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_mounted *v = arg;
+	int64_t ticket = view_fuse_synced(&v->fuse);
+
+	if (ticket < 0) {
+		view_lost(v, "ehview has ended");
+		return;
+	}
+	for (struct view_use *u = v->uses; u && ticket; u = u->next) {
+		if (u->ticket != ticket)
+			continue;
+		u->ticket = 0;
+		u->news(u->ctx, NULL);
+		return;
+	}
+}
+
+static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_mounted *v = arg;
+	struct view_use *u, *next;
+	char why[160];
+
+	v->ns = view_mount_finish(&v->mount, why, sizeof(why));
+	if (v->ns < 0) {
+		view_lost(v, why);
+		return;
+	}
+	event_del(v->mounting);
+	view_mount_cancel(&v->mount);
+	log_info("the files of user %u of node %s are mounted", v->uid, peer_code(v->home));
+	for (u = v->uses; u; u = next) {
+		next = u->next;
+		u->news(u->ctx, NULL);
+	}
+}
+
+static void view_on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_mounted *v = arg;
+
+	log_info("the files of user %u of node %s are not needed any more: unmounted", v->uid,
+		 peer_code(v->home));
+	view_free(v);
+}
+
+/* The link for the file system that home has mounted at `path`. 0 or -errno. */
+static int view_open_link(struct view_mounted *v, const char *path, struct view_tree *tree)
+{
+	struct view_link *link = &v->links[v->nlinks];
+	size_t length = strlen(path);
+	int pair[2], err;
+
+	link->head = malloc(8 + length);
+	if (!link->head)
+		return -ENOMEM;
+	frame_put_u32((uint8_t *)link->head, v->uid);
+	frame_put_u32((uint8_t *)link->head + 4, length);
+	memcpy(link->head + 8, path, length);
+	link->pipe.fd = -1;
+	link->pipe.first = (uint8_t *)link->head;
+	link->pipe.nfirst = 8 + length;
+	v->nlinks++;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	tree->is_mount = !v->is_9p;
+	tree->socket = v->is_9p ? pair[1] : view_fuse_add(&v->fuse, pair[1]);
+	err = view_pipe_open(&link->pipe, pair[0], view_on_closed, v);
+	if (err)
+		return err;
+	if (tree->socket < 0)
+		return tree->socket;
+	link->pipe.stream = h2_open(v->home, "POST", v->is_9p ? "/v1/9p" : "/v1/files",
+				    &view_pipe_ops, &link->pipe);
+	return link->pipe.stream ? 0 : -errno;
+}
+
+static int view_start_fuse(struct view_mounted *v)
+{
+	int err = view_fuse_start(&v->fuse, v->uid);
+
+	if (err)
+		return err;
+	v->synced = event_new(agent.base, v->fuse.control, EV_READ | EV_PERSIST, view_on_synced, v);
+	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
+}
+
+static int view_mount_all(struct view_mounted *v, const json_t *paths)
+{
+	struct view_tree trees[VIEW_TREES_MAX];
+	const char *user = user_name(v->uid), *path;
+	size_t n, count = json_array_size(paths);
+	int err = user ? 0 : -ENOENT;
+
+	if (!count || count > VIEW_TREES_MAX)
+		return -EPROTO;
+	for (n = 0; n < count && !err; n++) {
+		path = json_string_value(json_array_get(paths, n));
+		if (!path || path[0] != '/' || (!n && path[1]) || strlen(path) > EHS_PATH_MAX) {
+			err = -EPROTO;
+			break;
+		}
+		trees[n].socket = -1;
+		trees[n].path = (char *)path;
+		err = view_open_link(v, path, &trees[n]);
+	}
+	if (!err && !v->is_9p)
+		err = view_start_fuse(v);
+	if (!err)
+		err = view_mount_start(&v->mount, trees, n, user);
+	for (size_t i = 0; i < n; i++)
+		if (trees[i].socket >= 0)
+			close(trees[i].socket);
+	if (err)
+		return err;
+	v->mounting = event_new(agent.base, v->mount.control, EV_READ, view_on_mounting, v);
+	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
+}
+
+static void view_on_mounts(void *ctx, int status, const json_t *reply)
+{
+	struct view_mounted *v = ctx;
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	char why[160];
+	int err;
+
+	v->asking = false;
+	if (v->over) {
+		view_free(v);
+		return;
+	}
+	if (status != 200) {
+		snprintf(why, sizeof(why), "its home does not serve its files: %s",
+			 error ?: "it gave no answer");
+		view_lost(v, why);
+		return;
+	}
+	err = view_mount_all(v, json_object_get(reply, "mounts"));
+	if (err) {
+		snprintf(why, sizeof(why), "home's files cannot be mounted: %s", strerror(-err));
+		view_lost(v, why);
+	}
+}
+
+static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
+{
+	struct view_mounted *v = calloc(1, sizeof(*v));
+	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
+	int err = -ENOMEM;
+
+	if (!v || !body) {
+		json_decref(body);
+		free(v);
+		return -ENOMEM;
+	}
+	v->home = home;
+	v->uid = uid;
+	v->ns = -1;
+	v->is_9p = agent.config->view_9p || view_fuse_trouble();
+	v->next = view_list;
+	view_list = v;
+	v->idle = evtimer_new(agent.base, view_on_idle, v);
+	if (!v->idle) {
+		json_decref(body);
+		goto free_view;
+	}
+	v->asking = true;
+	err = h2_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
+	if (err)
+		goto no_question;
+	*out = v;
+	return 0;
+
+no_question:
+	v->asking = false;
+free_view:
+	view_free(v);
+	return err;
+}
+
+int view_hold(struct view_use *use, struct peer *home, uid_t uid)
+{
+	struct view_mounted *v;
+	int err;
+
+	for (v = view_list; v; v = v->next)
+		if (v->home == home && v->uid == uid)
+			break;
+	if (!v) {
+		err = view_open(home, uid, &v);
+		if (err)
+			return err;
+	}
+	evtimer_del(v->idle);
+	use->of = v;
+	use->next = v->uses;
+	use->ticket = 0;
+	v->uses = use;
+	if (v->ns >= 0)
+		view_begin(v, use);
+	return 0;
+}
+
+bool view_settle(struct view_use *use)
+{
+	struct view_mounted *v = use->of;
+
+	if (!v || v->is_9p || v->ns < 0)
+		return false;
+	use->ticket = ++v->tickets;
+	return !view_fuse_sync(&v->fuse, use->ticket, true);
+}
+
+void view_release(struct view_use *use)
+{
+	const struct timeval idle = { agent.config->link_idle / 1000,
+				      agent.config->link_idle % 1000 * 1000 };
+	struct view_mounted *v = use->of;
+	struct view_use **at;
+
+	if (!v)
+		return;
+	for (at = &v->uses; *at != use; at = &(*at)->next)
+		;
+	*at = use->next;
+	use->of = NULL;
+	if (!v->uses)
+		evtimer_add(v->idle, &idle);
+}
+
+int view_namespace(const struct view_use *use)
+{
+	return use->of ? use->of->ns : -1;
+}
+
+void view_exit(void)
+{
+	while (view_list)
+		view_free(view_list);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The mount namespace of a view: home's tree as its root, with the executor's own devices and processes. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/close_range.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "executor/view.h"
+#include "wire/descriptors.h"
+
+#define VIEW_OWN_MAX 16 /* folders that stay the executor's */
+
+enum mount_stage {
+	MOUNT_READY,
+	MOUNT_NAMESPACE,
+	MOUNT_CLIENT,
+	MOUNT_ATTACH,
+	MOUNT_ROOT,
+	MOUNT_OWN,
+	MOUNT_STAGES
+};
+
+static const char *const mount_stages[MOUNT_STAGES] = {
+	[MOUNT_NAMESPACE] = "a mount namespace cannot be made",
+	[MOUNT_CLIENT] = "the kernel has no 9p (modules 9p and 9pnet_fd)",
+	[MOUNT_ATTACH] = "its home does not serve its files",
+	[MOUNT_ROOT] = "home's tree cannot be made the root",
+	[MOUNT_OWN] = "a folder of this node cannot be seen in home's tree",
+};
+
+/*
+ * With nothing cached (9p) each component of a path is two questions or three. The
+ * first one of all paths is here: descriptors of these keep it looked up for as long
+ * as the view is mounted, where a system does not rename anything.
+ */
+static const char *const mount_pinned[VIEW_PINS] = {
+	"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
+	"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
+};
+
+/* Its descriptors of mount_pinned come with it when it is MOUNT_READY. */
+struct mount_message {
+	int32_t stage, error;
+};
+
+/*
+ * All answers must be home's as of now, so nothing is cached; but programs map
+ * files for writing, too, and kernels before 6.4 allow that only with "mmap",
+ * which caches no more than what is mapped. Later ones write it back late.
+ */
+static const char *mount_cache(void)
+{
+	struct utsname name;
+	unsigned int major, minor;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return "none";
+	return major < 6 || (major == 6 && minor < 4) ? "mmap" : "none";
+}
+
+static int mount_set(int fs, const char *name, const char *value)
+{
+	return fsconfig(fs, FSCONFIG_SET_STRING, name, value, 0);
+}
+
+/*
+ * A mounted tree that is nowhere yet, or -1. Nothing in it may give rights
+ * here: what is set-uid in it or a device is what home's user says it is.
+ */
+static int mount_attach(const char *number, const char *path, const char *user, const char *cache,
+			int32_t *stage)
+{
+	int fs = fsopen("9p", FSOPEN_CLOEXEC);
+
+	*stage = MOUNT_CLIENT;
+	if (fs < 0)
+		return -1;
+	*stage = MOUNT_ATTACH;
+	if (mount_set(fs, "source", "ehsched") || mount_set(fs, "trans", "fd") ||
+	    mount_set(fs, "rfdno", number) || mount_set(fs, "wfdno", number) ||
+	    mount_set(fs, "version", "9p2000.L") || mount_set(fs, "uname", user) ||
+	    mount_set(fs, "aname", path) || mount_set(fs, "access", "any") ||
+	    mount_set(fs, "msize", "65536") || mount_set(fs, "cache", cache) ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return -1;
+	return fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+/* What the child needs, prepared by its parent. */
+struct mount_plan {
+	char numbers[VIEW_TREES_MAX][24]; /* the sockets', in the child */
+	const struct view_tree *trees;
+	size_t ntrees;
+	const char *user, *cache;
+	const char *own[VIEW_OWN_MAX];
+	size_t owned;
+};
+
+static int mount_tree(const struct mount_plan *plan, size_t i, int32_t *stage)
+{
+	if (plan->trees[i].is_mount)
+		return i + 1; /* its descriptor here */
+	return mount_attach(plan->numbers[i], plan->trees[i].path, plan->user, plan->cache, stage);
+}
+
+/* Home's other file systems and this node's own folders; one that has no place in home's tree is not seen. */
+static int mount_place(const int *mounts, size_t n, const struct mount_plan *plan)
+{
+	for (size_t i = 0; i < n; i++)
+		if (move_mount(mounts[i], "", AT_FDCWD,
+			       i < plan->owned ? plan->own[i]
+					       : plan->trees[i - plan->owned + 1].path,
+			       MOVE_MOUNT_F_EMPTY_PATH) &&
+		    i < 3)
+			return -1;
+	return 0;
+}
+
+static int mount_make(const struct mount_plan *plan, int32_t *stage)
+{
+	int root, mounts[VIEW_OWN_MAX + VIEW_TREES_MAX];
+	size_t n = 0;
+
+	*stage = MOUNT_NAMESPACE;
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -1;
+	*stage = MOUNT_OWN;
+	for (; n < plan->owned; n++) {
+		mounts[n] = open_tree(AT_FDCWD, plan->own[n],
+				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (mounts[n] < 0)
+			return -1;
+	}
+	root = mount_tree(plan, 0, stage);
+	if (root < 0)
+		return -1;
+	for (size_t i = 1; i < plan->ntrees; i++, n++) {
+		mounts[n] = mount_tree(plan, i, stage);
+		/* what the user may not enter, or home has hidden below another, he does not see */
+		if (mounts[n] < 0 && errno != EACCES && errno != EPERM && errno != ENOENT)
+			return -1;
+	}
+	/* pivot_root(2): new root and old one may be the same folder; /proc is one that is there. */
+	*stage = MOUNT_ROOT;
+	if (move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) || fchdir(root) ||
+	    syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
+		return -1;
+	*stage = MOUNT_OWN;
+	if (mount_place(mounts, n, plan))
+		return -1;
+	*stage = MOUNT_READY;
+	return 0;
+}
+
+/* Only system calls, as another thread may have held a lock at the fork. */
+static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan, int control)
+{
+	struct mount_message news;
+	struct iovec iov = { &news, sizeof(news) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union descriptors room;
+	int high[VIEW_TREES_MAX], pins[VIEW_PINS], npins = 0;
+	char over;
+
+	/* Its descriptors are the control and the sockets, and none of the agent's live on in it. */
+	control = fcntl(control, F_DUPFD, VIEW_TREES_MAX + 1);
+	for (size_t i = 0; i < plan->ntrees; i++)
+		high[i] = fcntl(plan->trees[i].socket, F_DUPFD, VIEW_TREES_MAX + 1);
+	if (dup2(control, 0) < 0)
+		_exit(1);
+	for (size_t i = 0; i < plan->ntrees; i++)
+		if (dup2(high[i], i + 1) < 0)
+			_exit(1);
+	syscall(SYS_close_range, (unsigned int)plan->ntrees + 1, ~0u, 0u);
+	memset(&news, 0, sizeof(news));
+	if (mount_make(plan, &news.stage))
+		news.error = errno;
+	for (int i = 0; i < VIEW_PINS && !news.stage && !plan->trees->is_mount; i++) {
+		pins[npins] = open(mount_pinned[i], O_PATH | O_NOFOLLOW);
+		if (pins[npins] >= 0)
+			npins++;
+	}
+	descriptors_put(&msg, &room, pins, npins);
+	if (sendmsg(0, &msg, MSG_NOSIGNAL) == sizeof(news))
+		recv(0, &over, 1, 0); /* the agent opens the namespace */
+	_exit(0);
+}
+
+int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t ntrees,
+		     const char *user)
+{
+	struct mount_plan plan = {
+		.trees = trees,
+		.ntrees = ntrees,
+		.user = user,
+		.cache = mount_cache(),
+		.own = { "/proc", "/sys", "/dev" },
+		.owned = 3,
+	};
+	int pair[2], err = 0;
+
+	for (size_t i = 0; i < agent.config->nview_own && plan.owned < VIEW_OWN_MAX; i++)
+		plan.own[plan.owned++] = agent.config->view_own[i];
+	for (size_t i = 0; i < ntrees; i++)
+		snprintf(plan.numbers[i], sizeof(plan.numbers[i]), "%zu", i + 1);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	m->pid = fork();
+	if (!m->pid)
+		mount_child(&plan, pair[1]);
+	if (m->pid < 0)
+		err = -errno;
+	close(pair[1]);
+	if (err) {
+		m->pid = 0;
+		close(pair[0]);
+		return err;
+	}
+	m->control = pair[0];
+	return 0;
+}
+
+void view_mount_cancel(struct view_mount *m)
+{
+	if (!m->pid)
+		return;
+	close(m->control);
+	m->control = -1;
+	kill(m->pid, SIGKILL);
+	waitpid(m->pid, NULL, 0);
+	m->pid = 0;
+}
+
+void view_mount_unpin(struct view_mount *m)
+{
+	while (m->npins)
+		close(m->pins[--m->npins]);
+}
+
+int view_mount_finish(struct view_mount *m, char *why, size_t size)
+{
+	struct mount_message news;
+	struct iovec iov = { &news, sizeof(news) };
+	union descriptors room;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	char path[40];
+	int ns = -1;
+
+	descriptors_expect(&msg, &room, VIEW_PINS);
+	if (recvmsg(m->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(news)) {
+		snprintf(why, size, "the process that mounts home's files died");
+	} else if (news.stage != MOUNT_READY) {
+		snprintf(why, size, "%s: %s",
+			 news.stage > 0 && news.stage < MOUNT_STAGES ? mount_stages[news.stage]
+								     : "mount",
+			 strerror(news.error));
+	} else {
+		m->npins = descriptors_take(&msg, &room, m->pins);
+		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)m->pid);
+		ns = open(path, O_RDONLY | O_CLOEXEC);
+		if (ns < 0)
+			snprintf(why, size, "%s: %s", path, strerror(errno));
+	}
+	return ns;
+}

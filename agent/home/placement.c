@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A task's way out of here: ask the hierarchy, reserve at the executor, give
+ * the verdict. The digest of the program is computed while the hierarchy is
+ * asked.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/wait.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "net/h2.h"
+#include "home/placement.h"
+#include "wire/reason.h"
+#include "home/record.h"
+#include "cluster/report.h"
+#include "home/counters.h"
+#include "base/user.h"
+#include "executor/view.h"
+
+#define PLACEMENT_OPEN_MAX 256 /* undecided at a time: an agent cannot be drowned */
+#define PLACEMENT_SIZE 1000 /* load of one task */
+#define PLACEMENT_TIME_MS 5000 /* for explicit ones without a limit of their own */
+#define PLACEMENT_AVOID_MIN 100 /* ms */
+#define PLACEMENT_AVOID_MAX 5000
+#define PLACEMENT_AVOIDED 16 /* named to the controller; it knows of those that are gone */
+
+static unsigned int placement_open;
+
+static void placement_ask(struct placement *p);
+
+/* ---- the verdict ---- */
+
+static void placement_event(const struct placement *p)
+{
+	api_event("place", json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command",
+				     p->command, "pid", (int)p->pid, "home", agent.code, "executor",
+				     p->to ? peer_code(p->to) : agent.code, "reason",
+				     reason_name(p->reason)));
+}
+
+static void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
+{
+	placement_fn decided = p->decided;
+
+	p->reason = reason;
+	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
+	record_step(p, "stays at home: %s", reason_name(reason));
+	if (p->to && !p->explicit_node)
+		control_failed(p->id, p->to, &p->decider);
+	p->to = NULL;
+	p->decided = NULL;
+	placement_open--;
+	placement_event(p);
+	/* not retired before the caller has seen it */
+	record_hold(p);
+	decided(p->ctx, p, NULL, NULL, reason);
+	record_over(p);
+	record_release(p);
+}
+
+static void placement_go(struct placement *p, const char *token, unsigned int lease_ms)
+{
+	const struct timeval lease = { lease_ms / 1000, lease_ms % 1000 * 1000 };
+	placement_fn decided = p->decided;
+
+	record_set_token(p, token);
+	p->reason = p->explicit_node ? EHS_REASON_EXPLICIT
+		    : p->kernel	     ? EHS_REASON_SENDER
+				     : EHS_REASON_AUTO;
+	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
+	record_step(p, "reserved at %s", peer_code(p->to));
+	p->decided = NULL;
+	placement_open--;
+	p->to->avoid_ms = 0;
+	p->phase = p->kernel ? PLACEMENT_RESERVED : PLACEMENT_CLAIMED;
+	evtimer_del(p->timer);
+	if (p->kernel)
+		evtimer_add(p->timer, &lease);
+	placement_event(p);
+	decided(p->ctx, p, p->to, p->token, p->reason);
+}
+
+static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct placement *p = arg;
+
+	if (p->phase == PLACEMENT_OPEN)
+		placement_stay(p, EHS_REASON_TIME_OUT, NULL);
+	else if (p->phase == PLACEMENT_RESERVED)
+		placement_failed(p, EHS_REASON_LEASE_OVER);
+}
+
+/* ---- the executor ---- */
+
+/* Whether the refusal says something of the node, not of this task. (That it drains, the
+ * controller knows, and when it no longer does.) */
+static bool placement_blames_node(enum ehs_reason reason)
+{
+	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_REFUSED ||
+	       reason == EHS_REASON_NO_HEADROOM || reason == EHS_REASON_GUEST_LIMIT;
+}
+
+static void placement_avoid(struct peer *peer)
+{
+	peer->avoid_ms = peer->avoid_ms ? peer->avoid_ms * 2 : PLACEMENT_AVOID_MIN;
+	if (peer->avoid_ms > PLACEMENT_AVOID_MAX)
+		peer->avoid_ms = PLACEMENT_AVOID_MAX;
+	peer->avoid_until = clock_ms() + peer->avoid_ms;
+}
+
+static void placement_refused(struct placement *p, enum ehs_reason reason, const char *text)
+{
+	record_step(p, "%s refuses: %s", peer_code(p->to), reason_name(reason));
+	if (placement_blames_node(reason))
+		placement_avoid(p->to);
+	if (p->explicit_node) {
+		placement_stay(p, reason, text);
+		return;
+	}
+	control_failed(p->id, p->to, &p->decider);
+	p->tried[p->ntried++] = p->to;
+	p->to = NULL;
+	if (p->ntried == PLACEMENT_TRIES)
+		placement_stay(p, reason, text);
+	else
+		placement_ask(p);
+}
+
+static void placement_on_reserved(void *ctx, int status, const json_t *reply)
+{
+	const char *token = json_string_value(json_object_get(reply, "token"));
+	const char *name = json_string_value(json_object_get(reply, "reason"));
+	const char *text = json_string_value(json_object_get(reply, "text"));
+	const char *view = json_string_value(json_object_get(reply, "view"));
+	json_int_t lease = json_integer_value(json_object_get(reply, "lease"));
+	enum ehs_reason reason = EHS_REASON_REFUSED;
+	struct placement *p = ctx;
+
+	if (p->phase != PLACEMENT_OPEN) {
+		/* too late: what it reserved ends with its lease */
+		if (p->to && !p->explicit_node)
+			control_failed(p->id, p->to, &p->decider);
+	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
+		/* of AUTO it says what it came to */
+		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
+			p->view = VIEW_HOME;
+		if (p->view == VIEW_HOME)
+			record_step(p, "sees the files of this node there");
+		placement_go(p, token, lease > 0 && lease < 60000 ? lease : agent.config->lease);
+	} else {
+		if (status == 0)
+			reason = EHS_REASON_UNREACHABLE;
+		else if (name)
+			reason_parse(name, &reason);
+		placement_refused(p, reason,
+				  status	    ? text
+				  : *p->to->trouble ? p->to->trouble
+						    : "it did not answer");
+	}
+	record_release(p);
+}
+
+static unsigned int placement_time_left(const struct placement *p)
+{
+	uint64_t gone = (clock_us() - p->began_us) / 1000;
+
+	return gone < p->time_ms ? p->time_ms - gone : 1;
+}
+
+/* Both are known, who takes it and what it is. */
+static void placement_reserve(struct placement *p)
+{
+	const char *user = user_name(p->uid);
+	char cwd[40];
+	json_t *body, *folder;
+	int err;
+
+	snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)p->pid);
+	folder = files_folder(cwd);
+	if (!folder) {
+		placement_stay(p, EHS_REASON_FILES_DIFFER, "its working directory cannot be seen");
+		return;
+	}
+	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o,s:s}", "id", p->id, "command",
+			 p->command, "path", p->path, "uid", (json_int_t)p->uid, "user", user,
+			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", folder, "view",
+			 view_name(p->view));
+	if (!body) {
+		placement_stay(p, EHS_REASON_FILES_DIFFER,
+			       "its path is not UTF-8 and cannot be sent");
+		return;
+	}
+	record_hold(p);
+	err = h2_request(p->to, "/v1/reserve", body, placement_time_left(p), placement_on_reserved,
+			 p);
+	if (err) {
+		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
+		record_release(p);
+	}
+}
+
+static void placement_ready(struct placement *p)
+{
+	if (p->phase != PLACEMENT_OPEN || !p->program_known || !p->to)
+		return;
+	if (!p->program)
+		placement_stay(p, EHS_REASON_FILES_DIFFER, "the program cannot be read here");
+	else
+		placement_reserve(p);
+}
+
+static void placement_on_program(void *ctx, json_t *identity)
+{
+	struct placement *p = ctx;
+
+	p->program = json_incref(identity);
+	p->program_known = true;
+	placement_ready(p);
+	record_release(p);
+}
+
+/* Who was asked and how it was, and the way in the hypercube: for `why`. */
+static void placement_note_path(struct placement *p, const struct control_answer *answer)
+{
+	const struct eh_topology *t = &agent.config->topology;
+	char group[EH_CODE_TEXT];
+
+	for (size_t i = 0; i < answer->npath; i++) {
+		const struct eh_probe *probe = &answer->path[i];
+		struct eh_code code = { probe->level, agent.self.index >> (t->n * probe->level) };
+		struct peer *at = peer_by_code((struct eh_code){ 0, probe->node });
+
+		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
+			    at ? peer_code(at) : "?", report_state_name(probe->state));
+		log_debug("%s: group %s, led by %s, is %s", p->id, group, at ? peer_code(at) : "?",
+			  report_state_name(probe->state));
+	}
+}
+
+/* The task's way through the hypercube, as the paper draws it. */
+static void placement_note_way(struct placement *p, const struct peer *to)
+{
+	const struct eh_topology *t = &agent.config->topology;
+	struct eh_code way[EH_PATH_MAX];
+	char code[EH_CODE_TEXT], text[EH_PATH_MAX * EH_CODE_TEXT];
+	int n = eh_path(t, agent.self, to->code, report_id(p->id), way);
+	size_t used = 0;
+
+	for (int i = 0; i < n; i++)
+		used += snprintf(text + used, sizeof(text) - used, " %s",
+				 eh_code_format(t, way[i], code));
+	if (n <= 0)
+		return;
+	record_step(p, "its way:%s", text);
+	log_debug("%s: its way:%s", p->id, text);
+}
+
+static void placement_on_answer(void *ctx, const struct control_answer *answer)
+{
+	struct placement *p = ctx;
+
+	p->probes += answer->probes;
+	placement_note_path(p, answer);
+	if (answer->npath)
+		p->decider = answer->path[answer->npath - 1];
+	if (p->phase != PLACEMENT_OPEN) {
+		if (answer->to)
+			control_failed(p->id, answer->to, &p->decider);
+	} else if (!answer->to) {
+		placement_stay(p, answer->reason, NULL);
+	} else {
+		record_step(p, "the controller says %s", peer_code(answer->to));
+		placement_note_way(p, answer->to);
+		p->to = answer->to;
+		placement_ready(p);
+	}
+	record_release(p);
+}
+
+static void placement_ask(struct placement *p)
+{
+	struct peer * not [PLACEMENT_AVOIDED + PLACEMENT_TRIES], *peer;
+	uint64_t now = clock_ms();
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < p->ntried; i++)
+		not [n++] = p->tried[i];
+	for (peer = peer_next(NULL); peer && n < PLACEMENT_AVOIDED; peer = peer_next(peer))
+		if (peer->avoid_until > now)
+			not [n++] = peer;
+	record_hold(p);
+	control_ask(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
+}
+
+/* ---- the start ---- */
+
+/* The rules are about absolute paths; an exec's may be relative to its folder. */
+static bool placement_excluded(const struct placement *p)
+{
+	char link[40], folder[PATH_MAX], full[2 * PATH_MAX], real[PATH_MAX];
+	ssize_t n;
+
+	if (!agent.config->nexclude)
+		return false;
+	snprintf(full, sizeof(full), "%s", p->path);
+	if (p->path[0] != '/') {
+		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)p->pid);
+		n = readlink(link, folder, sizeof(folder) - 1);
+		if (n < 0)
+			return true;
+		folder[n] = '\0';
+		snprintf(full, sizeof(full), "%s/%s", folder, p->path);
+	}
+	return config_excludes(agent.config, full) ||
+	       (realpath(full, real) && config_excludes(agent.config, real));
+}
+
+/* What this node cannot serve is refused, or with AUTO done without. A reason, or NULL. */
+static const char *placement_set_view(struct placement *p, enum view wish)
+{
+	const char *trouble;
+
+	p->view = wish;
+	if (p->view == VIEW_UNSET)
+		p->view = cgroup_session_view(p->pid);
+	if (p->view == VIEW_UNSET)
+		p->view = agent.config->view;
+	if (p->view == VIEW_SHARED)
+		return NULL;
+	trouble = view_serve_trouble();
+	if (!trouble && !p->uid && !agent.config->allow_root)
+		trouble = "view home serves root's files only with allow-root on the home node";
+	if (!trouble || p->view == VIEW_HOME)
+		return trouble;
+	p->view = VIEW_SHARED;
+	return NULL;
+}
+
+int placement_start(const struct placement_task *task, placement_fn decided, void *ctx)
+{
+	struct placement *p = record_new(task, placement_on_timer);
+	const char *trouble;
+	struct timeval limit;
+
+	if (!p)
+		return -ENOMEM;
+	if (!p->time_ms)
+		p->time_ms = PLACEMENT_TIME_MS;
+	limit.tv_sec = p->time_ms / 1000;
+	limit.tv_usec = p->time_ms % 1000 * 1000;
+	p->decided = decided;
+	p->ctx = ctx;
+	/* held until this function ends, as it may be decided at once */
+	record_hold(p);
+	placement_open++;
+	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
+		    (int)p->pid);
+	if (placement_open > PLACEMENT_OPEN_MAX) {
+		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
+		goto out;
+	}
+	if (!p->explicit_node && placement_excluded(p)) {
+		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
+		goto out;
+	}
+	trouble = placement_set_view(p, task->view);
+	if (trouble) {
+		placement_stay(p, EHS_REASON_REFUSED, trouble);
+		goto out;
+	}
+	if (task->node) {
+		p->to = peer_by_text(task->node);
+		if (!p->to) {
+			placement_stay(p, EHS_REASON_UNREACHABLE,
+				       "no such node in the configuration");
+			goto out;
+		}
+	}
+	evtimer_add(p->timer, &limit);
+	record_hold(p);
+	files_program(p->path, p->pid, placement_on_program, p);
+	if (p->phase == PLACEMENT_OPEN && !p->explicit_node)
+		placement_ask(p);
+out:
+	record_release(p);
+	return 0;
+}
+
+/* ---- what becomes of it ---- */
+
+struct placement *placement_by_token(const char *token)
+{
+	struct placement *p = record_by_token(token);
+
+	if (!p || p->phase != PLACEMENT_RESERVED)
+		return NULL;
+	p->phase = PLACEMENT_CLAIMED;
+	evtimer_del(p->timer);
+	return p;
+}
+
+void placement_started(struct placement *p, pid_t stub, pid_t remote)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	p->phase = PLACEMENT_AWAY;
+	p->pid = stub;
+	p->remote = remote;
+	tally_started(p->to, p->reason);
+	record_step(p, "started at %s as process %d", peer_code(p->to), (int)remote);
+}
+
+void placement_failed(struct placement *p, enum ehs_reason reason)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	record_step(p, "%s did not start it (%s): runs at home", peer_code(p->to),
+		    reason_name(reason));
+	p->reason = reason;
+	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
+	if (placement_blames_node(reason))
+		placement_avoid(p->to);
+	if (!p->explicit_node)
+		control_failed(p->id, p->to, &p->decider);
+	p->to = NULL;
+	placement_event(p);
+	record_over(p);
+}
+
+static void placement_finished(struct placement *p, int status, bool lost)
+{
+	api_event("finish",
+		  json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command, "executor",
+			    peer_code(p->to), "status", status, "lost", (int)lost));
+	record_over(p);
+}
+
+void placement_ended(struct placement *p, int status)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	record_step(
+		p, WIFSIGNALED(status) ? "killed there by signal %d" : "ended there with status %d",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	placement_finished(p, status, false);
+}
+
+void placement_lost(struct placement *p)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	record_step(p, "%s was lost", peer_code(p->to));
+	p->reason = EHS_REASON_LOST;
+	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
+	placement_finished(p, SIGKILL, true);
+}
+
+void placement_rerun(struct placement *p)
+{
+	if (p->phase == PLACEMENT_OVER)
+		return;
+	record_step(p, "%s was lost: runs again at home", peer_code(p->to));
+	p->reason = EHS_REASON_LOST;
+	snprintf(
+		p->text, sizeof(p->text),
+		"The connection to the node that ran it broke after the start; it was run again at "
+		"home, as --retry allows.");
+	p->to = NULL;
+	placement_event(p);
+	record_over(p);
+}
+
+void placement_too_late(uint64_t cookie)
+{
+	struct placement *p = record_by_cookie(cookie);
+
+	if (p && p->phase == PLACEMENT_RESERVED)
+		placement_failed(p, EHS_REASON_TIME_OUT);
+}
+
+/* ---- what others want to know ---- */
+
+struct peer *placement_executor(const struct placement *p)
+{
+	return p->to;
+}
+
+enum view placement_view(const struct placement *p)
+{
+	return p->view;
+}
+
+uid_t placement_uid(const struct placement *p)
+{
+	return p->uid;
+}
+
+const char *placement_id(const struct placement *p)
+{
+	return p->id;
+}
+
+const char *placement_text(const struct placement *p)
+{
+	return p->text;
+}
+
+uint64_t placement_cookie(const struct placement *p)
+{
+	return p->cookie;
+}
+
+enum ehs_reason placement_reason(const struct placement *p)
+{
+	return p->reason;
+}

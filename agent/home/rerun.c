@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A task whose executor was lost is run again by its stub, if the user said
+ * that it may be (--retry) and if it then begins as it began there: with
+ * nothing missing of its standard input, and its standard output still open.
+ * What it has written stays written.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "home/handoff.h"
+#include "wire/job.h"
+
+/* A terminal the stub still has, and knows whether something of it has gone; it has closed all other kinds. */
+static int rerun_input(struct handoff *h, int *fd)
+{
+	int err;
+
+	if (!(h->flags & JOB_FD(0)) || h->flags & JOB_TTY(0))
+		return 0;
+	if (h->flags & JOB_NULL(0)) {
+		*fd = h->fds[0];
+		return 0;
+	}
+	err = relay_source_rewind(&h->in, 0);
+	if (!err) {
+		relay_restore(h->in.fd, h->in.kind);
+		*fd = h->in.fd;
+	}
+	return err;
+}
+
+static const char *rerun_prepare(struct handoff *h, int fds[2])
+{
+	int err;
+
+	/* Lost before it was seen to start: the stub has closed nothing, and nothing was read. */
+	if (!h->started)
+		return NULL;
+	if (h->flags & JOB_FD(1) && !(h->flags & JOB_TTY(1))) {
+		if (h->out[0].fd < 0)
+			return "its standard output was closed";
+		fds[1] = h->out[0].fd;
+	}
+	err = rerun_input(h, &fds[0]);
+	if (err)
+		return err == -EPIPE ? "its standard input was closed"
+				     : "what went of its standard input cannot be given back";
+	if (fds[1] >= 0)
+		relay_restore(fds[1], h->out[0].kind);
+	return NULL;
+}
+
+const char *rerun_start(struct handoff *h, const char *lost)
+{
+	uint8_t payload[4 + HANDOFF_TEXT];
+	int fds[2] = { -1, -1 }, given[2], n = 0;
+	uint32_t mask = 0;
+	const char *why;
+
+	if (!h->retry)
+		return "";
+	why = rerun_prepare(h, fds);
+	if (why)
+		return why;
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] < 0)
+			continue;
+		mask |= 1u << i;
+		given[n++] = fds[i];
+	}
+	frame_put_u32(payload, mask);
+	snprintf((char *)payload + 4, HANDOFF_TEXT, "%s; it is run again here\n", lost);
+	if (stub_give(h, FRAME_RERUN, payload, 4 + strlen((char *)payload + 4), given, n))
+		return "its stub cannot be reached";
+	return NULL;
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Home's side of a view: for each file system, user and peer an ehfiles or, for
+ * 9p, a diod. It runs with that user's ids and no other rights, and only for a peer
+ * where a task of that user is that sees home's files: whatever a peer asks of it, it
+ * gets no more than the tasks it was given could have done.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "net/conn.h"
+#include "base/user.h"
+#include "executor/view.h"
+#include "helpers/common/companion.h"
+#include "wire/frame.h"
+
+#define SERVE_GROUPS_MAX 1024
+#define SERVE_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
+
+struct serve {
+	struct serve *next;
+	struct peer *to;
+	uid_t uid;
+	uint8_t head[8 + EHS_PATH_MAX + 1]; /* uid, length, path */
+	unsigned int have; /* of head */
+	struct view_pipe pipe;
+	bool is_9p;
+	pid_t pid; /* of the server; 0: not started */
+	struct event *idle;
+	bool unused; /* at the last look */
+};
+
+static struct serve *serve_list;
+
+static const char *serve_diod(void)
+{
+	static const char *const places[] = { "/usr/sbin/diod", "/usr/bin/diod",
+					      "/usr/local/sbin/diod" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!access(places[i], X_OK))
+			return places[i];
+	return NULL;
+}
+
+static const char *serve_ehfiles(void)
+{
+	static char path[EHS_PATH_MAX + 1];
+
+	return companion("ehfiles", path, sizeof(path));
+}
+
+const char *view_serve_trouble(void)
+{
+	return serve_ehfiles() || serve_diod()
+		       ? NULL
+		       : "view home needs ehfiles beside ehagent or in ../libexec/ehsched";
+}
+
+static void serve_free(struct serve *v)
+{
+	struct serve **at;
+
+	for (at = &serve_list; *at != v; at = &(*at)->next)
+		;
+	*at = v->next;
+	view_pipe_close(&v->pipe);
+	if (v->pid) {
+		kill(v->pid, SIGKILL);
+		waitpid(v->pid, NULL, 0);
+	}
+	if (v->idle)
+		event_free(v->idle);
+	free(v);
+}
+
+static void serve_on_closed(void *ctx)
+{
+	serve_free(ctx);
+}
+
+/* The executor lets go of a view that it does not use; this one does not rely on it. */
+static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	struct serve *v = arg;
+	bool unused = !handoff_shows_home(v->to, v->uid);
+
+	if (unused && v->unused) {
+		log_info("node %s keeps the files of user %u open without a task of theirs: closed",
+			 peer_code(v->to), v->uid);
+		serve_free(v);
+		return;
+	}
+	v->unused = unused;
+}
+
+static void __attribute__((noreturn))
+serve_run(const char *program, const char *const *arguments, int socket, int ours,
+	  const struct passwd *user, const gid_t *groups, int ngroups)
+{
+	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR);
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (dup2(socket, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+		_exit(1);
+	/*
+	 * diod holds our end as well, and so never sees it closed: 1.0.24 then frees what its
+	 * threads still use. It is killed, by us or as our death's signal.
+	 */
+	if (dup2(ours, 3) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 4u, ~0u, 0u);
+	setpriority(PRIO_PROCESS, 0, agent.nice);
+	umask(0); /* the modes that arrive are final */
+	if (!geteuid() && user_become(user->pw_uid, user->pw_gid, groups, ngroups))
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	execve(program, (char **)arguments, (char **)environment);
+	_exit(127);
+}
+
+static int serve_start(struct serve *v)
+{
+	const char *path = (char *)v->head + 8;
+	const char *const files[] = { "ehfiles", path, NULL };
+	const char *const diod[] = { "diod",	  "--foreground",
+				     "--no-auth", "--rfdno",
+				     "0",	  "--wfdno",
+				     "0",	  "--export",
+				     path,	  "--logdest",
+				     "stderr",	  "--config-file",
+				     "/dev/null", NULL };
+	const char *program = v->is_9p ? serve_diod() : serve_ehfiles();
+	struct passwd *user = getpwuid(v->uid);
+	gid_t groups[SERVE_GROUPS_MAX];
+	int ngroups = SERVE_GROUPS_MAX, pair[2];
+
+	if (!program || !user || (!v->uid && !agent.config->allow_root) ||
+	    (geteuid() && geteuid() != v->uid) ||
+	    getgrouplist(user->pw_name, user->pw_gid, groups, &ngroups) < 0)
+		return -EPERM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	v->pid = fork();
+	if (!v->pid)
+		serve_run(program, v->is_9p ? diod : files, pair[1], pair[0], user, groups,
+			  ngroups);
+	close(pair[1]);
+	if (v->pid < 0) {
+		v->pid = 0;
+		close(pair[0]);
+		return -EAGAIN;
+	}
+	return view_pipe_open(&v->pipe, pair[0], serve_on_closed, v);
+}
+
+/* How much of the stream says whose files, and where they are mounted here; 0: that is wrong. */
+static size_t serve_head(const struct serve *v)
+{
+	uint32_t length;
+
+	if (v->have < 8)
+		return 8;
+	length = frame_get_u32(v->head + 4);
+	return length && length <= EHS_PATH_MAX ? 8 + length : 0;
+}
+
+static int serve_data(void *ctx, const uint8_t *data, size_t length)
+{
+	const struct timeval look = { agent.config->link_idle / 1000 + 1, 0 };
+	struct serve *v = ctx;
+	size_t n = 0;
+	int err;
+
+	while (v->have < serve_head(v) && n < length)
+		v->head[v->have++] = data[n++];
+	h2_consume(v->pipe.stream, n);
+	if (!serve_head(v))
+		return -EPROTO;
+	if (v->have < serve_head(v))
+		return 0;
+	v->head[v->have] = '\0';
+	v->uid = frame_get_u32(v->head);
+	if (!handoff_shows_home(v->to, v->uid)) {
+		log_warning("node %s asks for the files of user %u, of whom it has no task that "
+			    "needs them: refused",
+			    peer_code(v->to), v->uid);
+		return -EPERM;
+	}
+	err = serve_start(v);
+	if (err) {
+		log_warning("the files of user %u cannot be served to node %s: %s", v->uid,
+			    peer_code(v->to), strerror(-err));
+		return err;
+	}
+	if (event_add(v->idle, &look))
+		return -ENOMEM;
+	h2_accept(v->pipe.stream, &view_pipe_ops, &v->pipe);
+	h2_resume(v->pipe.stream);
+	return n < length ? view_pipe_ops.data(&v->pipe, data + n, length - n) : 0;
+}
+
+static ssize_t serve_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	return 0;
+}
+
+static void serve_closed(void *ctx, bool clean)
+{
+	struct serve *v = ctx;
+
+	v->pipe.stream = NULL;
+	serve_free(v);
+}
+
+static const struct h2_stream_ops serve_ops = {
+	.data = serve_data,
+	.produce = serve_produce,
+	.closed = serve_closed,
+};
+
+/* ---- what there is ---- */
+
+/* Not files, or each kernel's own. */
+static bool serve_is_files(const char *path, const char *type)
+{
+	static const char *const not [] = {
+		"proc",	   "sysfs",	"devtmpfs",    "devpts",     "cgroup",	   "cgroup2",
+		"pstore",  "bpf",	"tracefs",     "debugfs",    "mqueue",	   "hugetlbfs",
+		"fusectl", "nsfs",	"efivarfs",    "autofs",     "securityfs", "configfs",
+		"ramfs",   "selinuxfs", "binfmt_misc", "rpc_pipefs",
+	};
+	static const char *const below[] = { "/proc", "/sys", "/dev" };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+		if (!strcmp(type, not [i]))
+			return false;
+	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		n = strlen(below[i]);
+		if (!strncmp(path, below[i], n) && (!path[n] || path[n] == '/'))
+			return false;
+	}
+	return true;
+}
+
+/* Blanks and the like are octal there. */
+static void serve_unescape(char *path)
+{
+	char *to = path;
+
+	for (; *path; path++) {
+		if (*path == '\\' && strspn(path + 1, "01234567") >= 3) {
+			*to++ = (path[1] - '0') << 6 | (path[2] - '0') << 3 | (path[3] - '0');
+			path += 3;
+		} else {
+			*to++ = *path;
+		}
+	}
+	*to = '\0';
+}
+
+/* The server does not look below mount points: the executor mounts each for itself. */
+json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status)
+{
+	const json_t *uid = json_object_get(body, "uid");
+	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
+	json_t *mounts;
+	FILE *f;
+
+	if (!json_is_integer(uid) || !handoff_shows_home(from, json_integer_value(uid))) {
+		*status = 403;
+		return json_pack("{s:s}", "error", "no task of this user there needs them");
+	}
+	f = fopen("/proc/self/mountinfo", "re");
+	mounts = json_pack("[s]", "/");
+	while (f && fgets(line, sizeof(line), f)) {
+		dash = strstr(line, " - ");
+		if (!dash || sscanf(line, "%*s %*s %*s %*s %" SERVE_PATH "s", path) != 1 ||
+		    sscanf(dash, " - %63s", type) != 1)
+			continue;
+		serve_unescape(path);
+		/* a comma would end the mount option that the path is */
+		if (path[1] && serve_is_files(path, type) && !strchr(path, ','))
+			json_array_append_new(mounts, json_string(path));
+	}
+	if (f)
+		fclose(f);
+	if (json_array_size(mounts) > VIEW_TREES_MAX) {
+		json_decref(mounts);
+		*status = 500;
+		return json_pack("{s:s}", "error", "it has more file systems than a view may have");
+	}
+	return json_pack("{s:o}", "mounts", mounts);
+}
+
+/* ---- the server ---- */
+
+static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
+		      const struct h2_stream_ops **ops, void **ctx)
+{
+	struct serve *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return 503;
+	v->to = from;
+	v->is_9p = is_9p;
+	v->pipe.fd = -1;
+	v->idle = event_new(agent.base, -1, EV_PERSIST, serve_on_idle, v);
+	if (!v->idle) {
+		free(v);
+		return 503;
+	}
+	v->pipe.stream = s;
+	v->next = serve_list;
+	serve_list = v;
+	*ops = &serve_ops;
+	*ctx = v;
+	return 0;
+}
+
+int view_serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		     void **ctx)
+{
+	return serve_open(from, s, false, ops, ctx);
+}
+
+int view_serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		  void **ctx)
+{
+	return serve_open(from, s, true, ops, ctx);
+}
+
+void view_serve_exit(void)
+{
+	while (serve_list)
+		serve_free(serve_list);
+}

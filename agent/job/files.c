@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Is it the same program and folder there? A program is known by the digest of
+ * its content, which one worker thread computes, and which is kept as long as
+ * size and times stay as they were.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "wire/view.h"
+
+#define FILES_CACHE 1024 /* entries, one for a hash; 80 bytes each */
+#define FILES_QUEUE_MAX 256
+#define FILES_BLOCK (256u << 10)
+#define FILES_DEVICE_MS 10000
+
+/* All that changes when a file's content does. */
+struct files_key {
+	uint64_t dev, ino, size;
+	int64_t mtime, ctime;
+};
+
+struct files_entry {
+	struct files_key key;
+	XXH128_hash_t digest;
+	bool valid;
+};
+
+/* Somebody who waits for a digest; `digest` is NULL when it could not be had. */
+struct files_wait {
+	struct files_wait *next;
+	void (*done)(void *ctx, const struct files_key *key, const XXH128_hash_t *digest);
+	void *ctx;
+};
+
+struct files_work {
+	struct files_work *next;
+	struct files_key key;
+	int fd;
+	struct files_wait *waits; /* the loop's; the worker leaves it alone */
+	XXH128_hash_t digest; /* the worker's until it is finished */
+	bool good;
+};
+
+static struct files_entry *files_cache;
+static struct files_work *files_open; /* the loop's list of all that is under way */
+static unsigned int files_open_count;
+
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t files_more = PTHREAD_COND_INITIALIZER;
+/* under files_lock: what the worker is to do and has done */
+static struct {
+	struct files_work *work;
+	bool finished;
+} files_ring[FILES_QUEUE_MAX];
+static unsigned int files_put, files_taken, files_back;
+static int files_event = -1;
+static struct event *files_done_event;
+
+static int64_t files_ns(const struct timespec *t)
+{
+	return t->tv_sec * 1000000000ll + t->tv_nsec;
+}
+
+static struct files_key files_key(const struct stat *st)
+{
+	return (struct files_key){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.mtime = files_ns(&st->st_mtim),
+		.ctime = files_ns(&st->st_ctim),
+	};
+}
+
+static struct files_entry *files_slot(const struct files_key *key)
+{
+	return &files_cache[XXH3_64bits(key, sizeof(*key)) % FILES_CACHE];
+}
+
+static const XXH128_hash_t *files_cached(const struct files_key *key)
+{
+	const struct files_entry *e = files_cache ? files_slot(key) : NULL;
+
+	return e && e->valid && !memcmp(&e->key, key, sizeof(*key)) ? &e->digest : NULL;
+}
+
+/* ---- the worker ---- */
+
+static bool files_digest(struct files_work *w, XXH3_state_t *state, uint8_t *block)
+{
+	struct files_key after;
+	struct stat st;
+	ssize_t n;
+
+	XXH3_128bits_reset(state);
+	while ((n = read(w->fd, block, FILES_BLOCK)) > 0)
+		XXH3_128bits_update(state, block, n);
+	if (n < 0 || fstat(w->fd, &st))
+		return false;
+	/* It was changed while it was read: no digest of anything. */
+	after = files_key(&st);
+	w->digest = XXH3_128bits_digest(state);
+	return !memcmp(&after, &w->key, sizeof(after));
+}
+
+static void *files_worker(void *arg)
+{
+	XXH3_state_t *state = XXH3_createState();
+	uint8_t *block = malloc(FILES_BLOCK);
+	const uint64_t one = 1;
+
+	for (;;) {
+		struct files_work *w;
+		unsigned int at;
+
+		pthread_mutex_lock(&files_lock);
+		while (files_taken == files_put)
+			pthread_cond_wait(&files_more, &files_lock);
+		at = files_taken++ % FILES_QUEUE_MAX;
+		w = files_ring[at].work;
+		pthread_mutex_unlock(&files_lock);
+
+		w->good = state && block && files_digest(w, state, block);
+
+		pthread_mutex_lock(&files_lock);
+		files_ring[at].finished = true;
+		pthread_mutex_unlock(&files_lock);
+		if (write(files_event, &one, sizeof(one)) != sizeof(one))
+			log_error("the digest of a program cannot be reported: %s",
+				  strerror(errno));
+	}
+	return NULL;
+}
+
+static void files_finish(struct files_work *w)
+{
+	struct files_work **at;
+	struct files_wait *wait;
+	struct files_entry *e;
+
+	for (at = &files_open; *at != w; at = &(*at)->next)
+		;
+	*at = w->next;
+	files_open_count--;
+	close(w->fd);
+	if (w->good) {
+		e = files_slot(&w->key);
+		e->key = w->key;
+		e->digest = w->digest;
+		e->valid = true;
+	}
+	while ((wait = w->waits)) {
+		w->waits = wait->next;
+		wait->done(wait->ctx, &w->key, w->good ? &w->digest : NULL);
+		free(wait);
+	}
+	free(w);
+}
+
+static void files_on_done(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t n;
+
+	if (read(files_event, &n, sizeof(n)) != sizeof(n))
+		return;
+	for (;;) {
+		struct files_work *w = NULL;
+
+		pthread_mutex_lock(&files_lock);
+		if (files_back != files_taken && files_ring[files_back % FILES_QUEUE_MAX].finished)
+			w = files_ring[files_back++ % FILES_QUEUE_MAX].work;
+		pthread_mutex_unlock(&files_lock);
+		if (!w)
+			return;
+		files_finish(w);
+	}
+}
+
+/* With the first digest that is needed: an idle agent has one thread less. */
+static int files_start(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int err;
+
+	if (files_cache)
+		return 0;
+	files_cache = calloc(FILES_CACHE, sizeof(*files_cache));
+	if (!files_cache)
+		return -ENOMEM;
+	files_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (files_event < 0)
+		goto free_cache;
+	files_done_event =
+		event_new(agent.base, files_event, EV_READ | EV_PERSIST, files_on_done, NULL);
+	if (!files_done_event || event_add(files_done_event, NULL))
+		goto close_event;
+	/* Signals are the loop's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 128 << 10);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	err = pthread_create(&thread, &attr, files_worker, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		return 0;
+close_event:
+	if (files_done_event)
+		event_free(files_done_event);
+	close(files_event);
+free_cache:
+	free(files_cache);
+	files_cache = NULL;
+	return -ENOMEM;
+}
+
+/* Takes over fd. `done` once, perhaps at once. */
+static void files_ask(int fd, const struct files_key *key,
+		      void (*done)(void *ctx, const struct files_key *key,
+				   const XXH128_hash_t *digest),
+		      void *ctx)
+{
+	const XXH128_hash_t *known = files_cached(key);
+	struct files_wait *wait = NULL;
+	struct files_work *w;
+
+	if (known) {
+		done(ctx, key, known);
+		goto close_fd;
+	}
+	if (files_start())
+		goto fail;
+	wait = calloc(1, sizeof(*wait));
+	if (!wait)
+		goto fail;
+	wait->done = done;
+	wait->ctx = ctx;
+	for (w = files_open; w; w = w->next)
+		if (!memcmp(&w->key, key, sizeof(*key)))
+			break;
+	if (w) {
+		wait->next = w->waits;
+		w->waits = wait;
+		goto close_fd;
+	}
+	w = files_open_count < FILES_QUEUE_MAX ? calloc(1, sizeof(*w)) : NULL;
+	if (!w)
+		goto fail;
+	w->key = *key;
+	w->fd = fd;
+	w->waits = wait;
+	w->next = files_open;
+	files_open = w;
+	files_open_count++;
+	pthread_mutex_lock(&files_lock);
+	files_ring[files_put % FILES_QUEUE_MAX].work = w;
+	files_ring[files_put++ % FILES_QUEUE_MAX].finished = false;
+	pthread_cond_signal(&files_more);
+	pthread_mutex_unlock(&files_lock);
+	return;
+
+fail:
+	free(wait);
+	done(ctx, key, NULL);
+close_fd:
+	close(fd);
+}
+
+/* ---- programs ---- */
+
+struct files_program {
+	files_fn done;
+	void *ctx;
+};
+
+static char *files_hex(const XXH128_hash_t *digest, char out[33])
+{
+	snprintf(out, 33, "%016" PRIx64 "%016" PRIx64, (uint64_t)digest->high64,
+		 (uint64_t)digest->low64);
+	return out;
+}
+
+static void files_on_program(void *ctx, const struct files_key *key, const XXH128_hash_t *digest)
+{
+	struct files_program *p = ctx;
+	json_t *identity = NULL;
+	char hex[33];
+
+	if (digest)
+		identity = json_pack("{s:s,s:I,s:I,s:I,s:s}", "boot_id", clock_boot_id(), "dev",
+				     (json_int_t)key->dev, "ino", (json_int_t)key->ino, "size",
+				     (json_int_t)key->size, "digest", files_hex(digest, hex));
+	p->done(p->ctx, identity);
+	json_decref(identity);
+	free(p);
+}
+
+/* A regular file, or -1: opening anything else may block or have effects. */
+static int files_open_program(const char *path, struct files_key *key)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -1;
+	}
+	*key = files_key(&st);
+	return fd;
+}
+
+void files_program(const char *path, pid_t pid, files_fn done, void *ctx)
+{
+	struct files_program *p;
+	struct files_key key;
+	char full[PATH_MAX + 32];
+	int fd;
+
+	if (pid > 0 && path[0] != '/') {
+		snprintf(full, sizeof(full), "/proc/%d/cwd/%s", (int)pid, path);
+		path = full;
+	}
+	p = calloc(1, sizeof(*p));
+	fd = p ? files_open_program(path, &key) : -1;
+	if (fd < 0) {
+		free(p);
+		done(ctx, NULL);
+		return;
+	}
+	p->done = done;
+	p->ctx = ctx;
+	files_ask(fd, &key, files_on_program, p);
+}
+
+struct files_same {
+	files_same_fn done;
+	void *ctx;
+	char digest[33];
+};
+
+static void files_on_same(void *ctx, const struct files_key *key, const XXH128_hash_t *digest)
+{
+	struct files_same *same = ctx;
+	char hex[33];
+
+	same->done(same->ctx, digest && !strcmp(files_hex(digest, hex), same->digest));
+	free(same);
+}
+
+static bool files_same_boot(const char *there)
+{
+	return *there && !strcmp(there, clock_boot_id());
+}
+
+void files_same_program(const json_t *there, const char *path, files_same_fn done, void *ctx)
+{
+	const char *boot, *digest;
+	struct files_same *same;
+	struct files_key key;
+	json_int_t dev, ino, size;
+	int fd;
+
+	if (json_unpack((json_t *)there, "{s:s,s:I,s:I,s:I,s:s}", "boot_id", &boot, "dev", &dev,
+			"ino", &ino, "size", &size, "digest", &digest) ||
+	    strlen(digest) != 32) {
+		done(ctx, false);
+		return;
+	}
+	fd = files_open_program(path, &key);
+	if (fd < 0 || key.size != (uint64_t)size)
+		goto differ;
+	/* Another node on the same kernel: it is the very same file. */
+	if (files_same_boot(boot) && key.dev == (uint64_t)dev && key.ino == (uint64_t)ino) {
+		close(fd);
+		done(ctx, true);
+		return;
+	}
+	same = calloc(1, sizeof(*same));
+	if (!same)
+		goto differ;
+	same->done = done;
+	same->ctx = ctx;
+	memcpy(same->digest, digest, sizeof(same->digest));
+	files_ask(fd, &key, files_on_same, same);
+	return;
+
+differ:
+	if (fd >= 0)
+		close(fd);
+	done(ctx, false);
+}
+
+/* ---- folders ---- */
+
+static bool files_type_is_shared(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && view_several_hosts(fs.f_type);
+}
+
+/* A network file system asks its server each time, so the answer is kept for each device. Not for long: a
+ * number comes again with another mount. */
+static bool files_is_shared(const char *path, dev_t dev)
+{
+	static struct files_device {
+		dev_t dev;
+		uint64_t until;
+		bool shared;
+	} known[8];
+	static unsigned int next;
+	struct files_device *d;
+	uint64_t now = clock_ms();
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].dev == dev && known[i].until > now)
+			return known[i].shared;
+	d = &known[next++ % (sizeof(known) / sizeof(known[0]))];
+	*d = (struct files_device){ dev, now + FILES_DEVICE_MS, files_type_is_shared(path) };
+	return d->shared;
+}
+
+json_t *files_folder(const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	/* Of /proc/PID/cwd the name, for people and for the other side. */
+	n = readlink(path, real, sizeof(real) - 1);
+	if (n < 0 && strlen(path) < sizeof(real))
+		n = stpcpy(real, path) - real;
+	if (n < 0 || real[0] != '/' || stat(path, &st) || !S_ISDIR(st.st_mode))
+		return NULL;
+	real[n] = '\0';
+	return json_pack(
+		"{s:s,s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "path", real, "boot_id",
+		clock_boot_id(), "dev", (json_int_t)st.st_dev, "ino", (json_int_t)st.st_ino, "mode",
+		(int)st.st_mode, "uid", (json_int_t)st.st_uid, "gid", (json_int_t)st.st_gid,
+		"mtime", (json_int_t)files_ns(&st.st_mtim), "ctime",
+		(json_int_t)files_ns(&st.st_ctim), "shared", (int)files_is_shared(path, st.st_dev));
+}
+
+bool files_same_folder(const json_t *there, const char *path)
+{
+	json_int_t dev, ino, uid, gid, mtime, ctime;
+	const char *boot;
+	struct stat st;
+	int mode, shared;
+
+	if (json_unpack((json_t *)there, "{s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "boot_id", &boot,
+			"dev", &dev, "ino", &ino, "mode", &mode, "uid", &uid, "gid", &gid, "mtime",
+			&mtime, "ctime", &ctime, "shared", &shared) ||
+	    stat(path, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	/* On the same kernel there is no doubt. */
+	if (files_same_boot(boot) && st.st_dev == (dev_t)dev && st.st_ino == (ino_t)ino)
+		return true;
+	if (st.st_mode != (mode_t)mode || st.st_uid != (uid_t)uid || st.st_gid != (gid_t)gid)
+		return false;
+	/*
+	 * A network file system: device numbers are each host's own, but inode
+	 * numbers are the server's. Two servers with the same number for the same
+	 * path, mode and owner are not told apart; times are, but attribute caches
+	 * make them differ for a moment on one and the same folder.
+	 */
+	if (shared && files_is_shared(path, st.st_dev))
+		return st.st_ino == (ino_t)ino;
+	/*
+	 * Local copies of one image (a read-only lower layer, hosts installed
+	 * alike): nobody changed the folder's entries since. A folder that was
+	 * written to anywhere has a ctime of its own.
+	 */
+	return files_ns(&st.st_mtim) == mtime && files_ns(&st.st_ctim) == ctime;
+}

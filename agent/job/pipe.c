@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Bytes between a socket and a stream; what the socket does not take yet holds up the stream's window. */
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <event2/buffer.h>
+
+#include "executor/view.h"
+
+static void view_pipe_broke(struct view_pipe *p)
+{
+	void (*closed)(void *ctx) = p->closed;
+	void *ctx = p->ctx;
+
+	view_pipe_close(p);
+	closed(ctx);
+}
+
+static void view_pipe_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_pipe *p = arg;
+
+	if (p->stream)
+		h2_resume(p->stream);
+}
+
+static void view_pipe_on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_pipe *p = arg;
+	int n = evbuffer_write(p->held, p->fd);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		view_pipe_broke(p);
+		return;
+	}
+	if (n > 0)
+		h2_consume(p->stream, n);
+	if (evbuffer_get_length(p->held))
+		event_add(p->writable, NULL);
+}
+
+static int view_pipe_data(void *ctx, const uint8_t *data, size_t length)
+{
+	struct view_pipe *p = ctx;
+	ssize_t n = 0;
+
+	if (!evbuffer_get_length(p->held)) {
+		n = send(p->fd, data, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n < 0)
+			n = 0;
+		h2_consume(p->stream, n);
+	}
+	if ((size_t)n == length)
+		return 0;
+	if (evbuffer_add(p->held, data + n, length - n))
+		return -ENOMEM;
+	return event_add(p->writable, NULL) ? -ENOMEM : 0;
+}
+
+static ssize_t view_pipe_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	struct view_pipe *p = ctx;
+	size_t n = 0;
+	ssize_t more;
+
+	for (; n < room && p->nfirst; p->nfirst--)
+		buf[n++] = *p->first++;
+	if (n)
+		return n;
+	more = recv(p->fd, buf, room, MSG_DONTWAIT);
+	if (more > 0)
+		return more;
+	if (more < 0 && (errno == EAGAIN || errno == EINTR) && !event_add(p->readable, NULL))
+		return 0;
+	return -1;
+}
+
+static void view_pipe_end(void *ctx)
+{
+	view_pipe_broke(ctx);
+}
+
+static void view_pipe_response(void *ctx, int status)
+{
+	if (status != 200)
+		view_pipe_broke(ctx);
+}
+
+static void view_pipe_closed(void *ctx, bool clean)
+{
+	struct view_pipe *p = ctx;
+
+	p->stream = NULL;
+	view_pipe_broke(p);
+}
+
+const struct h2_stream_ops view_pipe_ops = {
+	.response = view_pipe_response,
+	.data = view_pipe_data,
+	.end = view_pipe_end,
+	.produce = view_pipe_produce,
+	.closed = view_pipe_closed,
+};
+
+int view_pipe_open(struct view_pipe *p, int fd, void (*closed)(void *ctx), void *ctx)
+{
+	struct h2_stream *stream;
+
+	p->fd = fd;
+	p->closed = closed;
+	p->ctx = ctx;
+	p->held = evbuffer_new();
+	p->readable = event_new(agent.base, fd, EV_READ, view_pipe_on_readable, p);
+	p->writable = event_new(agent.base, fd, EV_WRITE, view_pipe_on_writable, p);
+	if (p->held && p->readable && p->writable && !evutil_make_socket_nonblocking(fd))
+		return 0;
+	stream = p->stream;
+	p->stream = NULL;
+	view_pipe_close(p);
+	p->stream = stream;
+	return -ENOMEM;
+}
+
+void view_pipe_close(struct view_pipe *p)
+{
+	if (p->stream)
+		h2_abort(p->stream);
+	p->stream = NULL;
+	if (p->readable)
+		event_free(p->readable);
+	if (p->writable)
+		event_free(p->writable);
+	if (p->held)
+		evbuffer_free(p->held);
+	p->readable = p->writable = NULL;
+	p->held = NULL;
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}

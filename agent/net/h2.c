@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Connections: an nghttp2 session over a bufferevent with TLS. */
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
+#include <openssl/err.h>
+
+#include "base/agent.h"
+#include "net/session.h"
+
+#define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
+#define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
+#define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
+
+void h2_later(struct h2_conn *conn)
+{
+	event_active(conn->later, 0, 0);
+}
+
+void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
+{
+	if (conn->dead)
+		return;
+	conn->dead = true;
+	conn->end = end;
+	snprintf(conn->why, sizeof(conn->why), "%s", why);
+	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
+	h2_later(conn);
+}
+
+/* What waits and can go at once. */
+static bool h2_conn_push(struct h2_conn *conn, SSL *ssl)
+{
+	const uint8_t *data;
+	ssize_t n;
+
+	while ((n = nghttp2_session_mem_send(conn->session, &data)) > 0)
+		if (SSL_write(ssl, data, n) != n)
+			return false;
+	return !n;
+}
+
+/* Then GOAWAY and TLS's good-bye: the other side need not wait to notice. */
+static void h2_conn_bye(struct h2_conn *conn)
+{
+	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
+	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
+	size_t n = evbuffer_get_length(waiting);
+
+	if (conn->dead || !conn->session)
+		return;
+	if ((!n || SSL_write(ssl, evbuffer_pullup(waiting, -1), n) == (int)n) &&
+	    h2_conn_push(conn, ssl)) {
+		nghttp2_session_terminate_session(conn->session, NGHTTP2_NO_ERROR);
+		if (h2_conn_push(conn, ssl))
+			SSL_shutdown(ssl);
+	}
+	ERR_clear_error();
+}
+
+void h2_conn_free(struct h2_conn *conn)
+{
+	h2_conn_bye(conn);
+	conn->dead = true;
+	while (conn->streams)
+		h2_stream_end(conn->streams, false);
+	while (conn->waiting)
+		h2_stream_end(conn->waiting, false);
+	nghttp2_session_del(conn->session);
+	bufferevent_free(conn->bev);
+	event_free(conn->later);
+	free(conn);
+}
+
+/* The owner first: those of the streams may ask it why. */
+static void h2_conn_end(struct h2_conn *conn)
+{
+	conn->ops->closed(conn->ctx, conn->end, conn->why, conn->cn);
+	h2_conn_free(conn);
+}
+
+static void h2_flush(struct h2_conn *conn)
+{
+	struct evbuffer *out = bufferevent_get_output(conn->bev);
+	const uint8_t *data;
+	ssize_t n;
+
+	while (!conn->dead && evbuffer_get_length(out) < H2_OUTPUT_MAX) {
+		n = nghttp2_session_mem_send(conn->session, &data);
+		if (n < 0) {
+			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
+			return;
+		}
+		if (n == 0)
+			break;
+		if (evbuffer_add(out, data, n))
+			h2_conn_close(conn, H2_END_BROKEN, "no memory");
+	}
+	if (!conn->dead && !nghttp2_session_want_read(conn->session) &&
+	    !nghttp2_session_want_write(conn->session) && !evbuffer_get_length(out))
+		h2_conn_close(conn, H2_END_BROKEN, "ended by the protocol");
+}
+
+static void h2_on_later(evutil_socket_t fd, short what, void *arg)
+{
+	struct h2_conn *conn = arg;
+
+	if (!conn->dead && conn->session)
+		h2_flush(conn);
+	if (conn->dead)
+		h2_conn_end(conn);
+}
+
+/* ---- what nghttp2 tells ---- */
+
+static int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *conn = arg;
+	struct h2_stream *s;
+
+	if (!conn->server || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+		return 0;
+	s = h2_stream_add(conn);
+	if (!s)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	s->id = frame->hd.stream_id;
+	nghttp2_session_set_stream_user_data(session, s->id, s);
+	return 0;
+}
+
+static void h2_keep(char *to, size_t size, const uint8_t *value, size_t length)
+{
+	if (length >= size)
+		length = 0; /* no route is that long: "not found" */
+	memcpy(to, value, length);
+	to[length] = '\0';
+}
+
+static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+			size_t nlen, const uint8_t *value, size_t vlen, uint8_t flags, void *arg)
+{
+	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+
+	if (!s)
+		return 0;
+	s->header_bytes += nlen + vlen + 32;
+	if (s->header_bytes > H2_HEADERS_MAX)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	if (nlen == 7 && !memcmp(name, ":method", 7))
+		h2_keep(s->method, sizeof(s->method), value, vlen);
+	else if (nlen == 5 && !memcmp(name, ":path", 5))
+		h2_keep(s->path, sizeof(s->path), value, vlen);
+	else if (nlen == 7 && !memcmp(name, ":status", 7))
+		s->status = atoi((const char *)value);
+	return 0;
+}
+
+static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *conn = arg;
+	struct h2_stream *s;
+
+	if (frame->hd.type == NGHTTP2_GOAWAY) {
+		if (frame->goaway.error_code == NGHTTP2_NO_ERROR)
+			h2_conn_close(conn, H2_END_GOODBYE, "it said good-bye");
+		else
+			h2_conn_close(conn, H2_END_BROKEN,
+				      nghttp2_http2_strerror(frame->goaway.error_code));
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	}
+	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
+		return 0;
+	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+	if (!s)
+		return 0;
+	if (frame->hd.type == NGHTTP2_HEADERS) {
+		if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+			conn->ops->request(conn->ctx, s, s->method, s->path);
+		else if (s->ops && s->ops->response && s->status >= 200)
+			s->ops->response(s->ctx, s->status);
+	}
+	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+		s->ended = true;
+		if (s->ops && s->ops->end)
+			s->ops->end(s->ctx);
+	}
+	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
+		      size_t length, void *arg)
+{
+	struct h2_conn *conn = arg;
+	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
+
+	if (!s || !s->ops || !s->ops->data) {
+		nghttp2_session_consume(session, id, length);
+		return 0;
+	}
+	s->unconsumed += length;
+	if (s->ops->data(s->ctx, data, length))
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_PROTOCOL_ERROR);
+	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+static int h2_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_stream *s;
+
+	/* A refused request may still be sending its body: it need not go on. */
+	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
+	    (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+		return 0;
+	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+	if (s && s->responded && !s->ended && !s->ops)
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
+	return 0;
+}
+
+static int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
+{
+	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
+
+	if (!s)
+		return 0;
+	/* what its owner has not consumed must not shrink the connection's window for ever */
+	if (s->unconsumed)
+		nghttp2_session_consume_connection(session, s->unconsumed);
+	s->unconsumed = 0;
+	h2_stream_end(s, error == NGHTTP2_NO_ERROR);
+	return 0;
+}
+
+static int h2_session_start(struct h2_conn *conn)
+{
+	const nghttp2_settings_entry settings[] = {
+		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
+		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, H2_STREAMS },
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WINDOW },
+		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEADERS_MAX },
+	};
+	nghttp2_session_callbacks *calls;
+	nghttp2_option *option;
+	int err;
+
+	if (nghttp2_session_callbacks_new(&calls))
+		return -ENOMEM;
+	if (nghttp2_option_new(&option)) {
+		nghttp2_session_callbacks_del(calls);
+		return -ENOMEM;
+	}
+	nghttp2_option_set_no_auto_window_update(option, 1);
+	nghttp2_option_set_peer_max_concurrent_streams(option, H2_STREAMS);
+	nghttp2_session_callbacks_set_on_begin_headers_callback(calls, h2_on_begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(calls, h2_on_header);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, h2_on_frame);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, h2_on_data);
+	nghttp2_session_callbacks_set_on_frame_send_callback(calls, h2_on_sent);
+	nghttp2_session_callbacks_set_on_stream_close_callback(calls, h2_on_stream_close);
+	err = conn->server ? nghttp2_session_server_new2(&conn->session, calls, conn, option)
+			   : nghttp2_session_client_new2(&conn->session, calls, conn, option);
+	nghttp2_option_del(option);
+	nghttp2_session_callbacks_del(calls);
+	if (err)
+		return -ENOMEM;
+	err = nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, settings,
+				      sizeof(settings) / sizeof(settings[0]));
+	/* as wide as all streams together: one that stands still holds up no other */
+	if (!err)
+		err = nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, 0,
+							    H2_STREAMS * H2_WINDOW);
+	return err ? -ENOMEM : 0;
+}
+
+/* ---- what the socket tells ---- */
+
+static void h2_on_read(struct bufferevent *bev, void *arg)
+{
+	struct evbuffer *in = bufferevent_get_input(bev);
+	struct h2_conn *conn = arg;
+	struct evbuffer_iovec piece;
+	ssize_t n;
+
+	while (!conn->dead && conn->session && evbuffer_peek(in, -1, NULL, &piece, 1) > 0) {
+		n = nghttp2_session_mem_recv(conn->session, piece.iov_base, piece.iov_len);
+		if (n < 0) {
+			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
+			return;
+		}
+		evbuffer_drain(in, n);
+	}
+	h2_later(conn);
+}
+
+static void h2_on_written(struct bufferevent *bev, void *arg)
+{
+	h2_later(arg);
+}
+
+static void h2_on_connected(struct h2_conn *conn)
+{
+	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
+	const unsigned char *alpn;
+	unsigned int length;
+	const char *why;
+
+	if (!tls_peer_cn(ssl, conn->cn, sizeof(conn->cn))) {
+		h2_conn_close(conn, H2_END_REFUSED, "the certificate has no usable CN");
+		return;
+	}
+	SSL_get0_alpn_selected(ssl, &alpn, &length);
+	if (length != 2 || memcmp(alpn, "h2", 2)) {
+		h2_conn_close(conn, H2_END_REFUSED, "does not speak HTTP/2");
+		return;
+	}
+	why = conn->ops->identified(conn->ctx, conn->cn);
+	if (why) {
+		h2_conn_close(conn, H2_END_REFUSED, why);
+		return;
+	}
+	/* heartbeats come more often than that */
+	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
+	if (h2_session_start(conn))
+		h2_conn_close(conn, H2_END_BROKEN, "no memory");
+	else if (conn->ops->ready)
+		conn->ops->ready(conn->ctx);
+	h2_later(conn);
+}
+
+static void h2_on_event(struct bufferevent *bev, short what, void *arg)
+{
+	struct h2_conn *conn = arg;
+	enum h2_end end = H2_END_BROKEN;
+	char text[sizeof(conn->why)];
+	unsigned long code;
+	int error;
+
+	if (what & BEV_EVENT_CONNECTED) {
+		h2_on_connected(conn);
+		return;
+	}
+	error = EVUTIL_SOCKET_ERROR();
+	code = bufferevent_get_openssl_error(bev);
+	if (conn->verdict.why) {
+		memcpy(conn->cn, conn->verdict.cn, sizeof(conn->verdict.cn));
+		snprintf(text, sizeof(text), "certificate refused: %s", conn->verdict.why);
+		end = H2_END_REFUSED;
+	} else if (what & BEV_EVENT_TIMEOUT) {
+		snprintf(text, sizeof(text), "silent for too long");
+		end = H2_END_SILENT;
+	} else if (ERR_GET_LIB(code) && !ERR_SYSTEM_ERROR(code)) {
+		/* without a library it is only libevent's note that a system call failed */
+		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
+		end = conn->session ? H2_END_BROKEN : H2_END_REFUSED;
+	} else if (what & BEV_EVENT_EOF) {
+		snprintf(text, sizeof(text), "closed by the other side");
+	} else {
+		snprintf(text, sizeof(text), "%s", error ? strerror(error) : "connection broken");
+		if (error == ECONNREFUSED)
+			end = H2_END_REFUSED;
+		else if (error == ETIMEDOUT || error == EHOSTUNREACH)
+			end = H2_END_SILENT;
+	}
+	ERR_clear_error();
+	h2_conn_close(conn, end, text);
+}
+
+static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int silence_ms,
+				   const struct h2_conn_ops *ops, void *ctx)
+{
+	const unsigned int ms = silence_ms > H2_HANDSHAKE_MS ? silence_ms : H2_HANDSHAKE_MS;
+	const struct timeval handshake = { ms / 1000, ms % 1000 * 1000 };
+	struct h2_conn *conn = calloc(1, sizeof(*conn));
+	SSL *ssl;
+
+	if (!conn)
+		goto close_fd;
+	conn->server = server;
+	conn->ops = ops;
+	conn->ctx = ctx;
+	conn->silence.tv_sec = silence_ms / 1000;
+	conn->silence.tv_usec = silence_ms % 1000 * 1000;
+	conn->later = event_new(agent.base, -1, 0, h2_on_later, conn);
+	ssl = conn->later ? tls_side(server, &conn->verdict) : NULL;
+	if (!ssl)
+		goto free_conn;
+	conn->bev = bufferevent_openssl_socket_new(agent.base, fd, ssl,
+						   server ? BUFFEREVENT_SSL_ACCEPTING
+							  : BUFFEREVENT_SSL_CONNECTING,
+						   BEV_OPT_CLOSE_ON_FREE);
+	if (!conn->bev) {
+		SSL_free(ssl);
+		goto free_conn;
+	}
+	bufferevent_setcb(conn->bev, h2_on_read, h2_on_written, h2_on_event, conn);
+	bufferevent_set_timeouts(conn->bev, &handshake, &handshake);
+	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
+	return conn;
+
+free_conn:
+	if (conn->later)
+		event_free(conn->later);
+	free(conn);
+close_fd:
+	if (fd >= 0)
+		evutil_closesocket(fd);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void h2_set_options(evutil_socket_t fd)
+{
+	int one = 1;
+
+	/* a request is one small segment, and its answer is waited for */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+struct h2_conn *h2_conn_accepted(evutil_socket_t fd, unsigned int silence_ms,
+				 const struct h2_conn_ops *ops, void *ctx)
+{
+	h2_set_options(fd);
+	return h2_conn_new(fd, true, silence_ms, ops, ctx);
+}
+
+struct h2_conn *h2_conn_connect(const struct address *to, unsigned int silence_ms,
+				const struct h2_conn_ops *ops, void *ctx)
+{
+	int fd = socket(to->sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct h2_conn *conn;
+	int err = 0;
+
+	if (fd < 0)
+		return NULL;
+	h2_set_options(fd);
+	if (connect(fd, (const struct sockaddr *)&to->sa, to->length) && errno != EINPROGRESS)
+		err = errno;
+	conn = h2_conn_new(fd, false, silence_ms, ops, ctx);
+	/* the same way as a refusal that comes later, when the handshake writes */
+	if (conn && err)
+		h2_conn_close(conn, H2_END_REFUSED, strerror(err));
+	return conn;
+}
+
+void h2_conn_ping(struct h2_conn *conn)
+{
+	if (conn->dead || !conn->session)
+		return;
+	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
+	h2_later(conn);
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The connection to one peer. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/random.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "net/conn.h"
+#include "cluster/hierarchy.h"
+#include "cluster/enrol.h"
+#include "net/link.h"
+#include "base/log.h"
+#include "net/server.h"
+
+#define LINK_BACKOFF_MIN 100 /* ms */
+#define LINK_BACKOFF_MAX 2000
+#define LINK_JOIN_MS 5000 /* the question goes on to the top controller */
+#define LINK_RETRY_MS 50 /* a peer that failed less long ago is not tried again for a request */
+
+static struct log_limit link_log;
+
+static void link_schedule(struct peer *p, unsigned int ms)
+{
+	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
+
+	evtimer_add(p->timer, &in);
+}
+
+/* Exponential, and random so that a restarted node is not met by all at once. */
+static unsigned int link_backoff(struct peer *p)
+{
+	unsigned int random = 0;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+		random = getpid();
+	p->backoff_ms = p->backoff_ms ? p->backoff_ms * 2 : LINK_BACKOFF_MIN;
+	if (p->backoff_ms > LINK_BACKOFF_MAX)
+		p->backoff_ms = LINK_BACKOFF_MAX;
+	return p->backoff_ms / 2 + random % (p->backoff_ms / 2 + 1);
+}
+
+/* ---- up and down ---- */
+
+static void link_say(const struct peer *p)
+{
+	log_info("%s (%s) is %s%s%s", p->text, p->host, p->up ? "up" : "down", p->up ? "" : ": ",
+		 p->up ? "" : p->trouble);
+	api_event("peer", json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
+				    p->up ? "up" : "down"));
+}
+
+static void link_up(struct peer *p)
+{
+	p->up = true;
+	p->down = PEER_UNLINKED;
+	p->trouble[0] = '\0';
+	p->backoff_ms = 0;
+	p->avoid_until = 0;
+	p->avoid_ms = 0;
+	if (p->pinned)
+		link_say(p);
+	control_peer_changed(p);
+}
+
+/* There was a link, or there should be one. */
+static void link_down(struct peer *p, enum peer_down down, const char *why)
+{
+	bool was_up = p->up, news = p->down != down || strcmp(p->trouble, why);
+
+	p->up = false;
+	p->down = down;
+	p->failed_at = clock_ms();
+	snprintf(p->trouble, sizeof(p->trouble), "%s", why);
+	if (was_up)
+		link_say(p);
+	else if (news && log_allowed(&link_log))
+		log_warning("no connection to %s (%s, %s): %s", p->text, p->host, p->address.text,
+			    why);
+	if (p->pinned && p->known)
+		link_schedule(p, link_backoff(p));
+	else
+		evtimer_del(p->timer);
+	if (was_up || p->pinned)
+		control_peer_changed(p);
+}
+
+/* Nobody needs it: as good as never made. From the event loop's top. */
+static void link_rest(struct peer *p)
+{
+	log_debug("%s (%s): no use for the connection, closed", p->text, p->host);
+	h2_conn_free(p->conn);
+	p->conn = NULL;
+	p->up = false;
+	p->down = PEER_UNLINKED;
+	evtimer_del(p->timer);
+	control_peer_changed(p);
+}
+
+/* ---- the connection ---- */
+
+static void link_on_hello(void *ctx, int status, const json_t *reply);
+
+static void link_greet(struct peer *p)
+{
+	p->greeting = true;
+	if (h2_conn_request(p->conn, "/v1/hello", server_hello(), 3 * agent.config->heartbeat,
+			    link_on_hello, p))
+		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
+}
+
+/* The other side may not have heard of this host yet: it is asked to let it in, once a connection. */
+static void link_on_joined(void *ctx, int status, const json_t *reply)
+{
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	struct peer *p = ctx;
+	char why[160];
+
+	if (!p->greeting)
+		return;
+	p->greeting = false;
+	if (status == 200)
+		error = enrol_take(reply);
+	if (status == 409) {
+		enrol_take(reply);
+		enrol_refused();
+	}
+	if (status != 200 || error) {
+		snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it gave no answer");
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+		return;
+	}
+	link_greet(p);
+}
+
+static void link_refused(struct peer *p, const char *error)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it does not say why");
+	if (p->introduced || !enrol_may_ask()) {
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+		return;
+	}
+	p->introduced = p->greeting = true;
+	if (h2_conn_request(p->conn, "/v1/join", enrol_question(agent.code, true), LINK_JOIN_MS,
+			    link_on_joined, p))
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+}
+
+static void link_on_hello(void *ctx, int status, const json_t *reply)
+{
+	const char *cluster = json_string_value(json_object_get(reply, "cluster"));
+	const char *node = json_string_value(json_object_get(reply, "node"));
+	const char *boot = json_string_value(json_object_get(reply, "boot_id"));
+	struct peer *p = ctx;
+
+	if (!p->greeting)
+		return;
+	p->greeting = false;
+	if (status == 403) {
+		link_refused(p, json_string_value(json_object_get(reply, "error")));
+		return;
+	}
+	if (status != 200) {
+		h2_conn_close(p->conn, H2_END_SILENT, "it did not answer our hello");
+		return;
+	}
+	if (!cluster || strcmp(cluster, agent.config->cluster) || !node || strcmp(node, p->text)) {
+		h2_conn_close(p->conn, H2_END_REFUSED, "it is of another cluster, or another node");
+		return;
+	}
+	p->capacity = json_integer_value(json_object_get(reply, "capacity"));
+	p->skew_ms = json_integer_value(json_object_get(reply, "time")) - clock_wall_ms();
+	snprintf(p->users, sizeof(p->users), "%s",
+		 json_string_value(json_object_get(reply, "users")) ?: "");
+	snprintf(p->boot_id, sizeof(p->boot_id), "%s", boot ?: "");
+	link_up(p);
+	h2_conn_release(p->conn);
+	enrol_seen(p, reply);
+}
+
+static const char *link_on_identified(void *ctx, const char *cn)
+{
+	struct peer *p = ctx;
+
+	return p->known && !strcmp(cn, p->host) ? NULL : "its certificate is another host's";
+}
+
+static void link_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)
+{
+	static const enum peer_down down[] = {
+		[H2_END_BROKEN] = PEER_BROKEN,
+		[H2_END_REFUSED] = PEER_REFUSED,
+		[H2_END_SILENT] = PEER_SILENT,
+		[H2_END_GOODBYE] = PEER_ENDED,
+	};
+	struct peer *p = ctx;
+
+	p->conn = NULL;
+	p->greeting = false;
+	link_down(p, down[end], why);
+}
+
+static void link_on_ready(void *ctx)
+{
+	struct peer *p = ctx;
+
+	p->introduced = false;
+	link_greet(p);
+	link_schedule(p, agent.config->heartbeat);
+}
+
+static const struct h2_conn_ops link_conn_ops = {
+	.identified = link_on_identified,
+	.ready = link_on_ready,
+	.closed = link_on_closed,
+};
+
+/* 0 or -errno; what cannot be reached shows later, in link_on_closed(). */
+static int link_connect(struct peer *p)
+{
+	int err;
+
+	evtimer_del(p->timer);
+	p->used_at = clock_ms();
+	p->conn = h2_conn_connect(&p->address, 3 * agent.config->heartbeat, &link_conn_ops, p);
+	if (p->conn)
+		return 0;
+	err = errno;
+	snprintf(p->trouble, sizeof(p->trouble), "%s", strerror(err));
+	if (p->pinned)
+		link_schedule(p, link_backoff(p));
+	return -err;
+}
+
+/* The next connect, or the next PING. */
+static void link_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer *p = arg;
+	uint64_t now = clock_ms();
+
+	if (!p->conn) {
+		link_connect(p);
+		return;
+	}
+	if (h2_conn_busy(p->conn))
+		p->used_at = now;
+	if (!p->pinned && now - p->used_at >= agent.config->link_idle) {
+		link_rest(p);
+		return;
+	}
+	h2_conn_ping(p->conn);
+	link_schedule(p, agent.config->heartbeat);
+}
+
+struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
+			  const struct h2_stream_ops *ops, void *ctx)
+{
+	bool failed = to->down != PEER_UNLINKED && clock_ms() - to->failed_at < LINK_RETRY_MS;
+
+	if (!to->known || !to->timer || (!to->conn && (failed || link_connect(to)))) {
+		errno = ENOTCONN;
+		return NULL;
+	}
+	to->used_at = clock_ms();
+	return to->up ? h2_conn_open(to->conn, method, path, ops, ctx)
+		      : h2_conn_wait(to->conn, method, path, ops, ctx);
+}
+
+/* ---- set-up ---- */
+
+int link_init(struct peer *p)
+{
+	p->timer = evtimer_new(agent.base, link_on_timer, p);
+	return p->timer ? 0 : -ENOMEM;
+}
+
+void link_update(struct peer *p, const char *why)
+{
+	if (p->conn && why)
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+	else if (!p->conn && p->pinned && p->known && !evtimer_pending(p->timer, NULL))
+		link_schedule(p, 0);
+	else if (!p->conn && !(p->pinned && p->known))
+		evtimer_del(p->timer);
+}
+
+void link_exit(struct peer *p)
+{
+	if (p->conn)
+		h2_conn_free(p->conn);
+	p->conn = NULL;
+	event_free(p->timer);
+	p->timer = NULL;
+}

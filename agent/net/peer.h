@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file peer.h
+ * The nodes of the cluster, this one included, and the link to each: one
+ * connection, made when something is first sent to the peer, closed after
+ * `link-idle` without use (link.c). A peer is never freed while the agent runs,
+ * so pointers to it stay good; one that is not known any more has no link.
+ */
+#ifndef AGENT_PEER_H
+#define AGENT_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+#include "base/config.h"
+
+struct h2_conn;
+
+/** Why there is no link. */
+enum peer_down {
+	PEER_UNLINKED, /**< not tried yet, or idle: nothing is known against it */
+	PEER_REFUSED, /**< nobody listens there, or one side does not want the other */
+	PEER_SILENT, /**< no sign of it: not to the connect, or for three heartbeats */
+	PEER_BROKEN, /**< the connection broke */
+	PEER_ENDED, /**< its agent ended in an orderly way */
+};
+
+struct peer {
+	struct eh_code code;
+	char text[EH_CODE_TEXT]; /**< "0.1" */
+	char host[ADDRESS_HOST_MAX + 1]; /**< CN of its certificate */
+	struct address address;
+	bool known; /**< it is a member of the cluster */
+	bool self;
+	bool pinned; /**< see peer_pin() */
+	bool up; /**< linked, and the hello was answered */
+	enum peer_down down; /**< why it is not up */
+	char trouble[160]; /**< the same for people; "" when nothing is known against it */
+	uint32_t capacity; /**< what it said in its last hello */
+	char boot_id[40]; /**< "": no hello yet */
+	char users[20]; /**< its user_digest() */
+	uint64_t ran; /**< tasks of this node that started there */
+	int64_t skew_ms; /**< its clock less ours, at the hello */
+	json_t *said; /**< its last report of itself, as in `status --json`; NULL: none */
+	/* private to peer.c */
+	size_t place; /* in the table */
+	/* private to link.c */
+	struct h2_conn *conn;
+	bool greeting, introduced; /* our hello is under way; it was asked to let us in */
+	struct event *timer; /* next connect, or next PING */
+	unsigned int backoff_ms;
+	uint64_t used_at, failed_at; /* ms, monotonic */
+	/* private to placement.c: not chosen before `avoid_until` (ms, monotonic) */
+	uint64_t avoid_until;
+	unsigned int avoid_ms;
+};
+
+void peer_exit(void);
+
+/** enrol.c: this host is the node of that code now. 0 or -ENOMEM. */
+int peer_learn(struct eh_code code, const char *host, const struct address *address);
+/** enrol.c: it is no member any more; `why` goes to the log. */
+void peer_forget(struct peer *p, const char *why);
+
+/** Keeps the link to a peer up: reconnects (with backoff), says when it goes down
+ *  (control_peer_changed()). Off: the link stays until it is idle. */
+void peer_pin(struct peer *p, bool on);
+
+/** Iteration: for (p = peer_next(NULL); p; p = peer_next(p)); only known ones. */
+struct peer *peer_next(const struct peer *after);
+struct peer *peer_self(void);
+struct peer *peer_by_code(struct eh_code code);
+struct peer *peer_by_text(const char *code); /**< dots or octal; NULL: not known */
+struct peer *peer_by_host(const char *host);
+
+static inline bool peer_is_up(const struct peer *p)
+{
+	return p->up;
+}
+
+static inline const char *peer_code(const struct peer *p)
+{
+	return p->text;
+}
+
+static inline const char *peer_host(const struct peer *p)
+{
+	return p->host;
+}
+
+/** For people: "up", "down", or "idle" when there is no link and nothing known against it. */
+static inline const char *peer_state(const struct peer *p)
+{
+	return p->up ? "up" : p->down == PEER_UNLINKED ? "idle" : "down";
+}
+
+#endif

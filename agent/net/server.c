@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The listening side of the agents' protocol. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <event2/listener.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "net/conn.h"
+#include "cluster/enrol.h"
+#include "base/log.h"
+#include "net/server.h"
+#include "base/user.h"
+
+#define SERVER_CONNS_MAX 1280 /* a cluster's group has at most 1024 nodes */
+#define SERVER_STRANGERS_MAX 64 /* connections whose certificate we have not seen yet */
+#define SERVER_CONNS_A_PEER 4
+
+struct server_conn {
+	struct server_conn *next, **prev;
+	struct h2_conn *h2;
+	struct peer *peer; /* NULL: not identified, or not in the roster */
+	bool hello; /* it belongs to this cluster */
+	char cn[256]; /* "": not identified yet */
+	struct address address;
+};
+
+/* A JSON request under way. */
+struct h2_answer {
+	struct h2_stream *stream; /* NULL: gone, nobody waits any more */
+	struct server_conn *conn;
+	const struct h2_route *route;
+	struct peer *peer;
+	bool called; /* the handler has it */
+	char *body;
+	size_t length;
+	char *reply;
+	size_t reply_length, sent;
+};
+
+static struct evconnlistener *server_listener;
+static const struct h2_route *server_routes;
+static struct server_conn *server_conns;
+static unsigned int server_count, server_strangers;
+static struct log_limit server_log;
+
+/* ---- JSON requests ---- */
+
+static void answer_free(struct h2_answer *a)
+{
+	free(a->body);
+	free(a->reply);
+	free(a);
+}
+
+static ssize_t answer_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	struct h2_answer *a = ctx;
+	size_t n = a->reply_length - a->sent;
+
+	if (!n)
+		return -1;
+	if (n > room)
+		n = room;
+	memcpy(buf, a->reply + a->sent, n);
+	a->sent += n;
+	return n;
+}
+
+/* The handler still holds it: h2_answer() will free it. */
+static void answer_closed_early(void *ctx, bool clean)
+{
+	struct h2_answer *a = ctx;
+
+	a->stream = NULL;
+	a->conn = NULL;
+	if (!a->called)
+		answer_free(a);
+}
+
+static void answer_closed(void *ctx, bool clean)
+{
+	answer_free(ctx);
+}
+
+static const struct h2_stream_ops answer_reply_ops = {
+	.produce = answer_produce,
+	.closed = answer_closed,
+};
+
+void h2_answer(struct h2_answer *a, int status, json_t *body)
+{
+	struct h2_stream *s = a->stream;
+
+	if (!s) {
+		json_decref(body);
+		answer_free(a);
+		return;
+	}
+	if (body) {
+		a->reply = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		if (a->reply)
+			a->reply_length = strlen(a->reply);
+		else
+			status = 500;
+		json_decref(body);
+	}
+	h2_accept(s, &answer_reply_ops, a);
+	if (h2_respond(s, status, a->reply ? "application/json" : NULL)) {
+		h2_abort(s);
+		answer_free(a);
+	}
+}
+
+static json_t *answer_error(const char *what)
+{
+	return json_pack("{s:s}", "error", what);
+}
+
+const char *h2_answer_host(const struct h2_answer *a)
+{
+	return a->conn ? a->conn->cn : "";
+}
+
+static void server_know(struct server_conn *conn, struct peer *peer);
+
+static int server_greet(struct server_conn *conn, const json_t *body, json_t **reply)
+{
+	const char *cluster = json_string_value(json_object_get(body, "cluster"));
+	const char *node = json_string_value(json_object_get(body, "node"));
+	struct peer *from = conn->peer ?: peer_by_host(conn->cn);
+
+	if (!cluster || !node) {
+		*reply = answer_error("cluster or node is missing");
+		return 400;
+	}
+	if (!from) {
+		if (log_allowed(&server_log))
+			log_warning(
+				"refused %s (CN %s): no such host in the roster, it has to join",
+				conn->address.text, conn->cn);
+		*reply = answer_error("not in the roster: join first");
+		return 403;
+	}
+	if (strcmp(cluster, agent.config->cluster) || strcmp(node, peer_code(from))) {
+		if (log_allowed(&server_log))
+			log_warning(
+				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
+				"cluster %s",
+				from->address.text, peer_host(from), node, cluster, peer_code(from),
+				agent.config->cluster);
+		*reply = answer_error("other cluster, or other node than the certificate's");
+		return 403;
+	}
+	if (enrol_has_moved(from, json_string_value(json_object_get(body, "address")))) {
+		*reply = answer_error("its address is not the roster's: join again");
+		return 403;
+	}
+	if (!conn->peer)
+		server_know(conn, from);
+	enrol_seen(from, body);
+	*reply = server_hello();
+	return *reply ? 200 : 500;
+}
+
+json_t *server_hello(void)
+{
+	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster", agent.config->cluster,
+			 "node", agent.code, "address", agent.config->address.text, "version", 1,
+			 "boot_id", clock_boot_id(), "capacity", (json_int_t)agent.config->capacity,
+			 "time", (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
+			 (json_int_t)roster_version());
+}
+
+static void answer_call(struct h2_answer *a, const json_t *body)
+{
+	const struct h2_route *route = a->route;
+	json_t *reply = NULL;
+	int status = 200;
+
+	a->called = true;
+	if (!route) {
+		/* without a stream and connection nobody waits for the answer */
+		status = a->conn ? server_greet(a->conn, body, &reply) : 500;
+		if (a->conn)
+			a->conn->hello = status == 200;
+	} else if (route->later) {
+		route->later(a->peer, body, a);
+		return;
+	} else {
+		reply = route->json(a->peer, body, &status);
+	}
+	h2_answer(a, status, reply);
+}
+
+static void answer_end(void *ctx)
+{
+	struct h2_answer *a = ctx;
+	json_t *body = NULL;
+
+	if (a->called)
+		return;
+	if (a->length)
+		body = json_loadb(a->body, a->length, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(body) && (a->length || !a->route || strcmp(a->route->method, "GET"))) {
+		a->called = true;
+		h2_answer(a, 400, answer_error("the body is not a JSON object"));
+	} else {
+		answer_call(a, body);
+	}
+	json_decref(body);
+}
+
+static int answer_data(void *ctx, const uint8_t *data, size_t length)
+{
+	struct h2_answer *a = ctx;
+	struct h2_stream *s = a->stream;
+	char *more;
+
+	if (a->length + length > H2_JSON_MAX) {
+		a->called = true;
+		h2_answer(a, 413, answer_error("the body is larger than 1 MiB"));
+		return 0;
+	}
+	more = realloc(a->body, a->length + length);
+	if (!more)
+		return -ENOMEM;
+	a->body = more;
+	memcpy(a->body + a->length, data, length);
+	a->length += length;
+	h2_consume(s, length);
+	return 0;
+}
+
+static const struct h2_stream_ops answer_ops = {
+	.data = answer_data,
+	.end = answer_end,
+	.closed = answer_closed_early,
+};
+
+/* ---- connections ---- */
+
+static void server_begin(struct server_conn *conn, struct h2_stream *s,
+			 const struct h2_route *route)
+{
+	struct h2_answer *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		h2_respond(s, 503, NULL);
+		return;
+	}
+	a->stream = s;
+	a->conn = conn;
+	a->route = route;
+	a->peer = conn->peer;
+	h2_accept(s, &answer_ops, a);
+}
+
+static void server_take_stream(struct server_conn *conn, struct h2_stream *s,
+			       const struct h2_route *route)
+{
+	const struct h2_stream_ops *ops = NULL;
+	void *ctx = NULL;
+	int status = route->stream(conn->peer, s, &ops, &ctx);
+
+	if (!status)
+		h2_accept(s, ops, ctx);
+	if (h2_respond(s, status ?: 200, "application/octet-stream"))
+		log_error("no memory for a response to %s", peer_code(conn->peer));
+}
+
+static void server_on_request(void *ctx, struct h2_stream *s, const char *method, const char *path)
+{
+	struct server_conn *conn = ctx;
+	const struct h2_route *route;
+	int status = 404;
+
+	if (!strcmp(path, "/v1/hello")) {
+		if (strcmp(method, "POST"))
+			h2_respond(s, 405, NULL);
+		else
+			server_begin(conn, s, NULL);
+		return;
+	}
+	for (route = server_routes; route->method; route++) {
+		if ((!conn->hello && !route->open) || strcmp(path, route->path))
+			continue;
+		if (strcmp(method, route->method)) {
+			status = 405;
+			continue;
+		}
+		if (route->stream)
+			server_take_stream(conn, s, route);
+		else
+			server_begin(conn, s, route);
+		return;
+	}
+	h2_respond(s, conn->hello ? status : 403, NULL);
+}
+
+static void server_drop_oldest(const struct peer *peer)
+{
+	struct server_conn *conn, *oldest = NULL;
+	unsigned int n = 0;
+
+	/* new ones come first in the list */
+	for (conn = server_conns; conn; conn = conn->next) {
+		if (conn->peer != peer)
+			continue;
+		n++;
+		oldest = conn;
+	}
+	if (n > SERVER_CONNS_A_PEER)
+		h2_conn_close(oldest->h2, H2_END_REFUSED, "too many connections of this peer");
+}
+
+static void server_know(struct server_conn *conn, struct peer *peer)
+{
+	conn->peer = peer;
+	server_strangers--;
+	server_drop_oldest(peer);
+}
+
+static const char *server_on_identified(void *ctx, const char *cn)
+{
+	struct server_conn *conn = ctx;
+	struct peer *peer = peer_by_host(cn);
+
+	/* who is not in the roster may join, and stays among the strangers */
+	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
+	if (peer)
+		server_know(conn, peer);
+	return NULL;
+}
+
+static void server_unlink(struct server_conn *conn)
+{
+	if (!conn->peer)
+		server_strangers--;
+	server_count--;
+	if (conn->next)
+		conn->next->prev = conn->prev;
+	*conn->prev = conn->next;
+	free(conn);
+}
+
+static void server_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)
+{
+	struct server_conn *conn = ctx;
+
+	if (!*conn->cn) {
+		if (log_allowed(&server_log))
+			log_warning("refused %s (CN %s): %s", conn->address.text,
+				    *cn ? cn : "unknown", why);
+	} else if (conn->peer) {
+		log_debug("connection from %s (%s) ended: %s", peer_code(conn->peer),
+			  conn->address.text, why);
+	}
+	server_unlink(conn);
+}
+
+static const struct h2_conn_ops server_conn_ops = {
+	.identified = server_on_identified,
+	.request = server_on_request,
+	.closed = server_on_closed,
+};
+
+static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
+			     struct sockaddr *sa, int length, void *arg)
+{
+	struct server_conn *conn;
+
+	if (server_count >= SERVER_CONNS_MAX || server_strangers >= SERVER_STRANGERS_MAX) {
+		if (log_allowed(&server_log))
+			log_warning("closed a connection: there are too many");
+		evutil_closesocket(fd);
+		return;
+	}
+	conn = calloc(1, sizeof(*conn));
+	if (!conn) {
+		evutil_closesocket(fd);
+		return;
+	}
+	address_from(sa, &conn->address);
+	conn->h2 = h2_conn_accepted(fd, 3 * agent.config->heartbeat, &server_conn_ops, conn);
+	if (!conn->h2) {
+		free(conn);
+		return;
+	}
+	conn->next = server_conns;
+	conn->prev = &server_conns;
+	if (conn->next)
+		conn->next->prev = &conn->next;
+	server_conns = conn;
+	server_count++;
+	server_strangers++;
+}
+
+static void server_on_accept_error(struct evconnlistener *listener, void *arg)
+{
+	/* most likely out of descriptors; those that close make room */
+	if (log_allowed(&server_log))
+		log_error("cannot accept a connection: %s", strerror(errno));
+}
+
+int server_init(const struct h2_route *routes)
+{
+	const struct address *own = &agent.config->address;
+
+	server_routes = routes;
+	server_listener = evconnlistener_new_bind(
+		agent.base, server_on_accept, NULL,
+		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
+		(const struct sockaddr *)&own->sa, own->length);
+	if (!server_listener) {
+		int err = errno;
+
+		log_error("cannot listen on %s: %s; is another agent running, is the address this "
+			  "node's?",
+			  own->text, strerror(err));
+		return -err;
+	}
+	evconnlistener_set_error_cb(server_listener, server_on_accept_error);
+	return 0;
+}
+
+void server_reload(void)
+{
+	struct server_conn *conn;
+
+	for (conn = server_conns; conn; conn = conn->next) {
+		if (!conn->peer || (conn->peer->known && !strcmp(conn->peer->host, conn->cn)))
+			continue;
+		/* not closed, as the answer that it may go may still be on its way */
+		conn->peer = NULL;
+		conn->hello = false;
+		server_strangers++;
+	}
+}
+
+void server_exit(void)
+{
+	if (server_listener)
+		evconnlistener_free(server_listener);
+	server_listener = NULL;
+	while (server_conns) {
+		struct server_conn *conn = server_conns;
+
+		h2_conn_free(conn->h2);
+		server_unlink(conn);
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file session.h
+ * What h2.c (the session and its socket) and stream.c (its streams) share.
+ */
+#ifndef AGENT_SESSION_H
+#define AGENT_SESSION_H
+
+#include <nghttp2/nghttp2.h>
+#include "net/conn.h"
+#include "net/tls.h"
+
+struct h2_stream {
+	struct h2_stream *next, **prev;
+	struct h2_conn *conn;
+	const struct h2_stream_ops *ops; /* NULL: nobody cares any more */
+	void *ctx;
+	int32_t id; /* 0: it waits */
+	int status;
+	bool responded, ended; /* server: we have; the other side has */
+	size_t unconsumed, header_bytes;
+	char method[8], path[64];
+};
+
+struct h2_conn {
+	struct bufferevent *bev;
+	nghttp2_session *session;
+	struct event *later; /* sends, or ends; runs once for many calls */
+	struct h2_stream *streams;
+	struct h2_stream *waiting; /* for h2_conn_release(), first come first */
+	const struct h2_conn_ops *ops;
+	void *ctx;
+	struct tls_verdict verdict;
+	struct timeval silence;
+	bool server, dead;
+	enum h2_end end;
+	char cn[256], why[160];
+};
+
+/** Sends what there is to send, or ends, from the event loop. */
+void h2_later(struct h2_conn *conn);
+
+struct h2_stream *h2_stream_add(struct h2_conn *conn); /**< NULL: no memory */
+/** The stream is over: tells its owner and drops it. */
+void h2_stream_end(struct h2_stream *s, bool clean);
+
+#endif

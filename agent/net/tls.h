@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file tls.h
+ * TLS 1.3 with certificates on both sides, all signed by the cluster's
+ * authority. Who may do what is decided by the callers from the CN.
+ */
+#ifndef AGENT_TLS_H
+#define AGENT_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <openssl/ssl.h>
+#include "base/config.h"
+
+/** Why the last verification on a connection failed, and whose certificate it was. */
+struct tls_verdict {
+	char cn[128];
+	const char *why; /**< NULL: nothing failed */
+};
+
+struct tls; /* contexts made of one configuration */
+
+/** Reads the files of a configuration; NULL: said on `errors` what is wrong with which. */
+struct tls *tls_new(const struct config *config, FILE *errors);
+void tls_free(struct tls *tls);
+
+/** The contexts new connections are made with; takes over `tls`, frees the ones before. */
+void tls_use(struct tls *tls);
+
+/** A new side of a connection; failures of verification are noted in `verdict`, which outlives it. */
+SSL *tls_side(bool server, struct tls_verdict *verdict);
+
+/** The CN of the other side's certificate. false: none, several or a strange one. */
+bool tls_peer_cn(SSL *ssl, char *cn, size_t size);
+
+/** The CN of our own certificate. */
+bool tls_own_cn(char *cn, size_t size);
+/** Validity of our own certificate, in seconds since 1970; 0 or -errno. */
+int tls_own_validity(int64_t *from, int64_t *until, char *cn, size_t size);
+
+#endif

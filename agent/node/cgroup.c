@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The node's folders in the cgroup-2 tree: managed/SESSION for what `ehctl run`
+ * started, guest/ID for what others sent. Each goes when it is empty; the
+ * kernel tells so through cgroup.events.
+ */
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+
+#define CGROUP_WEIGHT_MANAGED "100"
+#define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
+#define CGROUP_RETRY "user.ehsched.retry" /* on a session's folder: outlives the agent */
+#define CGROUP_VIEW "user.ehsched.view" /* the same: view_name() */
+#define CGROUP_NOTE 16 /* bytes of a value, with its NUL */
+
+enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
+
+static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
+
+/* A folder that is removed when it is empty. */
+struct cgroup_folder {
+	struct cgroup_folder *next;
+	enum cgroup_kind kind;
+	int watch; /* inotify's on its cgroup.events */
+	bool over; /* a guest that has ended: to be removed */
+	char name[];
+};
+
+static int cgroup_fds[CGROUP_KINDS] = { -1, -1 };
+static int cgroup_inotify = -1;
+static struct event *cgroup_event;
+static struct cgroup_folder *cgroup_folders;
+static unsigned int cgroup_counter;
+
+int cgroup_managed_fd(void)
+{
+	return cgroup_fds[CGROUP_MANAGED];
+}
+
+int cgroup_guest_fd(void)
+{
+	return cgroup_fds[CGROUP_GUEST];
+}
+
+/* ---- files of a folder ---- */
+
+static int cgroup_write(int dir, const char *name, const char *text)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static bool cgroup_populated(enum cgroup_kind kind, const char *folder)
+{
+	char name[320], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/cgroup.events", folder);
+	fd = openat(cgroup_fds[kind], name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	return strstr(text, "populated 1");
+}
+
+/* Kernels before 5.14 have no cgroup.kill: a few rounds catch those that fork meanwhile. */
+static void cgroup_kill_each(enum cgroup_kind kind, const char *folder)
+{
+	char name[320];
+
+	snprintf(name, sizeof(name), "%s/cgroup.procs", folder);
+	for (int round = 0; round < 16; round++) {
+		int fd = openat(cgroup_fds[kind], name, O_RDONLY | O_CLOEXEC), pid, n = 0;
+		FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+		if (!f) {
+			if (fd >= 0)
+				close(fd);
+			return;
+		}
+		while (fscanf(f, "%d", &pid) == 1 && pid > 0) {
+			n++;
+			kill(pid, SIGKILL);
+		}
+		fclose(f);
+		if (!n)
+			return;
+	}
+}
+
+static void cgroup_kill(enum cgroup_kind kind, const char *folder)
+{
+	char name[320];
+
+	snprintf(name, sizeof(name), "%s/cgroup.kill", folder);
+	if (cgroup_write(cgroup_fds[kind], name, "1"))
+		cgroup_kill_each(kind, folder);
+}
+
+/* ---- watched folders ---- */
+
+static struct cgroup_folder *cgroup_find(enum cgroup_kind kind, const char *name)
+{
+	struct cgroup_folder *f;
+
+	for (f = cgroup_folders; f; f = f->next)
+		if (f->kind == kind && !strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+static void cgroup_forget(struct cgroup_folder *f)
+{
+	struct cgroup_folder **at;
+
+	for (at = &cgroup_folders; *at != f; at = &(*at)->next)
+		;
+	*at = f->next;
+	inotify_rm_watch(cgroup_inotify, f->watch);
+	free(f);
+}
+
+static struct cgroup_folder *cgroup_watch(enum cgroup_kind kind, const char *name)
+{
+	struct cgroup_folder *f = malloc(sizeof(*f) + strlen(name) + 1);
+	char path[400];
+
+	if (!f)
+		return NULL;
+	f->kind = kind;
+	f->over = false;
+	strcpy(f->name, name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", cgroup_fds[kind], name);
+	f->watch = inotify_add_watch(cgroup_inotify, path, IN_MODIFY);
+	if (f->watch < 0) {
+		free(f);
+		return NULL;
+	}
+	f->next = cgroup_folders;
+	cgroup_folders = f;
+	return f;
+}
+
+/* Removes it if nothing is in it; else that is tried again at the next event. */
+static void cgroup_try_remove(struct cgroup_folder *f)
+{
+	if (cgroup_populated(f->kind, f->name))
+		return;
+	if (unlinkat(cgroup_fds[f->kind], f->name, AT_REMOVEDIR) && errno != ENOENT) {
+		/* Folders made inside it by the task. */
+		log_debug("%s/%s: %s", cgroup_names[f->kind], f->name, strerror(errno));
+		if (errno == EBUSY)
+			return;
+	}
+	cgroup_forget(f);
+}
+
+static void cgroup_changed(struct cgroup_folder *f)
+{
+	if (f->kind == CGROUP_GUEST && !f->over) {
+		if (!cgroup_populated(f->kind, f->name))
+			guest_emptied(f->name);
+		return;
+	}
+	cgroup_try_remove(f);
+}
+
+static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
+{
+	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	const struct inotify_event *e;
+	ssize_t n;
+
+	while ((n = read(cgroup_inotify, buf, sizeof(buf))) > 0) {
+		for (char *at = buf; at < buf + n; at += sizeof(*e) + e->len) {
+			struct cgroup_folder *f, *next;
+
+			e = (const struct inotify_event *)at;
+			for (f = cgroup_folders; f; f = next) {
+				next = f->next;
+				/* The queue ran over: look at all. It may be freed by that. */
+				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
+					cgroup_changed(f);
+			}
+		}
+	}
+}
+
+/* ---- guests ---- */
+
+int cgroup_guest_begin(const char *id)
+{
+	struct cgroup_folder *f;
+	int fd, err;
+
+	if (mkdirat(cgroup_fds[CGROUP_GUEST], id, 0755))
+		return -errno;
+	fd = openat(cgroup_fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		goto remove_folder;
+	f = cgroup_watch(CGROUP_GUEST, id);
+	if (f)
+		return fd;
+	close(fd);
+	errno = ENOMEM;
+remove_folder:
+	err = -errno;
+	unlinkat(cgroup_fds[CGROUP_GUEST], id, AT_REMOVEDIR);
+	return err;
+}
+
+void cgroup_guest_kill(const char *id)
+{
+	cgroup_kill(CGROUP_GUEST, id);
+}
+
+void cgroup_guest_end(const char *id)
+{
+	struct cgroup_folder *f = cgroup_find(CGROUP_GUEST, id);
+
+	if (!f)
+		return;
+	f->over = true;
+	if (cgroup_populated(CGROUP_GUEST, id))
+		cgroup_kill(CGROUP_GUEST, id);
+	cgroup_try_remove(f);
+}
+
+/* ---- sessions ---- */
+
+/* A folder's name of letters the user chose and a number. */
+static void cgroup_session_name(char name[64], const char *wish, pid_t pid)
+{
+	size_t n = 0;
+
+	for (; wish && *wish && n < 40; wish++)
+		name[n++] = isalnum((unsigned char)*wish) || strchr("-_", *wish) ? *wish : '-';
+	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++cgroup_counter);
+}
+
+/* Kernels before 5.7 have none: then its tasks are treated as those of other sessions. */
+static void cgroup_note(const char *name, const char *attribute, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_fds[CGROUP_MANAGED], name);
+	if (setxattr(path, attribute, value, strlen(value), 0))
+		log_warning("session %s: %s cannot be noted, its tasks will do without: %s", name,
+			    attribute, strerror(errno));
+}
+
+/* Length of the value, which fits and is ended by a NUL; -1: none. */
+static ssize_t cgroup_read_note(const char *name, size_t length, const char *attribute,
+				char value[CGROUP_NOTE])
+{
+	char path[128];
+	ssize_t n;
+
+	if (!length || length >= 64)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%.*s", cgroup_fds[CGROUP_MANAGED],
+		 (int)length, name);
+	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
+	if (n >= 0)
+		value[n] = '\0';
+	return n;
+}
+
+/* What the session that this process is in has noted; false: nothing. */
+static bool cgroup_noted(pid_t pid, const char *attribute, char value[CGROUP_NOTE])
+{
+	static const char below[] = "/managed/";
+	char path[40], line[PATH_MAX + 8];
+	bool found = false;
+	const char *at;
+	FILE *f;
+
+	if (cgroup_fds[CGROUP_MANAGED] < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "0::", 3))
+			continue;
+		/* There may be folders above ours, and of the task's own below. */
+		for (at = strstr(line, below); at && !found; at = strstr(at, below)) {
+			at += strlen(below) - 1;
+			found = cgroup_read_note(at + 1, strcspn(at + 1, "/\n"), attribute,
+						 value) >= 0;
+		}
+	}
+	fclose(f);
+	return found;
+}
+
+bool cgroup_session_retries(pid_t pid)
+{
+	char value[CGROUP_NOTE];
+
+	return cgroup_noted(pid, CGROUP_RETRY, value);
+}
+
+enum view cgroup_session_view(pid_t pid)
+{
+	char value[CGROUP_NOTE];
+
+	return cgroup_noted(pid, CGROUP_VIEW, value) ? view_parse(value) : VIEW_UNSET;
+}
+
+int cgroup_session(pid_t pid, const char *wish, bool retry, enum view view, char name[64])
+{
+	char path[96], text[16];
+	struct cgroup_folder *f;
+	int err;
+
+	if (cgroup_fds[CGROUP_MANAGED] < 0)
+		return -ENOENT;
+	cgroup_session_name(name, wish, pid);
+	if (mkdirat(cgroup_fds[CGROUP_MANAGED], name, 0755))
+		return -errno;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	err = cgroup_write(cgroup_fds[CGROUP_MANAGED], path, text);
+	f = err ? NULL : cgroup_watch(CGROUP_MANAGED, name);
+	if (f && retry)
+		cgroup_note(name, CGROUP_RETRY, "");
+	if (f && view != VIEW_UNSET)
+		cgroup_note(name, CGROUP_VIEW, view_name(view));
+	if (!f) {
+		/* Without a watch it stays until the next start; with a process in it, too. */
+		unlinkat(cgroup_fds[CGROUP_MANAGED], name, AT_REMOVEDIR);
+		return err;
+	}
+	/* It may have died before it was watched. */
+	cgroup_try_remove(f);
+	return 0;
+}
+
+/* ---- start ---- */
+
+static int cgroup_make_path(const char *root)
+{
+	char path[PATH_MAX];
+	size_t n = strlen(root);
+
+	if (n >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, root, n + 1);
+	for (char *at = path + 1;; at++) {
+		char end = *at;
+
+		if (end && end != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST && access(path, F_OK))
+			return -errno;
+		*at = end;
+		if (!end)
+			return 0;
+	}
+}
+
+/*
+ * cpu.weight needs the cpu controller in each folder from the top of the tree
+ * down. Where processes stand in between the kernel refuses; then guests have
+ * the same weight as others, and that is not worth failing for.
+ */
+static void cgroup_enable_cpu(const char *root)
+{
+	char path[PATH_MAX];
+	struct statfs fs;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s", root);
+	for (char *at = path + 1;; at++) {
+		char end = *at;
+
+		if (end && end != '/')
+			continue;
+		*at = '\0';
+		if (!statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC) {
+			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			err = fd < 0 ? -errno : cgroup_write(fd, "cgroup.subtree_control", "+cpu");
+			if (err)
+				log_debug("%s: the cpu controller cannot be enabled: %s", path,
+					  strerror(-err));
+			if (fd >= 0)
+				close(fd);
+		}
+		*at = end;
+		if (!end)
+			return;
+	}
+}
+
+/* What an earlier agent left: its guests lost their home connection and end; sessions go on. */
+static void cgroup_clean(enum cgroup_kind kind)
+{
+	int fd = openat(cgroup_fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct cgroup_folder *f;
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		f = cgroup_watch(kind, d->d_name);
+		if (!f)
+			continue;
+		if (kind == CGROUP_GUEST) {
+			log_info("guest %s of an earlier run is ended", f->name);
+			f->over = true;
+			cgroup_kill(kind, f->name);
+		}
+		cgroup_try_remove(f);
+	}
+	closedir(dir);
+}
+
+static int cgroup_open(const char *root, enum cgroup_kind kind, const char *weight)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", root, cgroup_names[kind]) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return -errno;
+	cgroup_fds[kind] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (cgroup_fds[kind] < 0)
+		return -errno;
+	cgroup_write(cgroup_fds[kind], "cpu.weight", weight);
+	return 0;
+}
+
+int cgroup_init(const char *root)
+{
+	struct statfs fs;
+	int err;
+
+	err = cgroup_make_path(root);
+	if (err)
+		return err;
+	if (statfs(root, &fs))
+		return -errno;
+	if (fs.f_type != CGROUP2_SUPER_MAGIC)
+		return -EMEDIUMTYPE;
+	cgroup_enable_cpu(root);
+	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (cgroup_inotify < 0)
+		return -errno;
+	cgroup_event =
+		event_new(agent.base, cgroup_inotify, EV_READ | EV_PERSIST, cgroup_on_event, NULL);
+	err = cgroup_event && !event_add(cgroup_event, NULL) ? 0 : -ENOMEM;
+	if (err)
+		goto close_inotify;
+	err = cgroup_open(root, CGROUP_MANAGED, CGROUP_WEIGHT_MANAGED);
+	if (err)
+		goto free_event;
+	err = cgroup_open(root, CGROUP_GUEST, CGROUP_WEIGHT_GUEST);
+	if (err)
+		goto close_folders;
+	cgroup_clean(CGROUP_MANAGED);
+	cgroup_clean(CGROUP_GUEST);
+	return 0;
+
+close_folders:
+	for (int i = 0; i < CGROUP_KINDS; i++) {
+		if (cgroup_fds[i] >= 0)
+			close(cgroup_fds[i]);
+		cgroup_fds[i] = -1;
+	}
+free_event:
+	if (cgroup_event)
+		event_free(cgroup_event);
+	cgroup_event = NULL;
+close_inotify:
+	close(cgroup_inotify);
+	cgroup_inotify = -1;
+	return err;
+}

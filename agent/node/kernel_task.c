@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Requests about tasks: list them, leave one alone, account for one. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+#include <netlink/msg.h>
+
+#include "node/kernel.h"
+#include "wire/frame.h"
+
+static struct nl_msg *knl_about(uint8_t cmd, pid_t pid)
+{
+	struct nl_msg *msg = knl_message(cmd, NLM_F_REQUEST | NLM_F_ACK);
+
+	if (msg && nla_put_u32(msg, EHS_A_TASK_PID, pid)) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	return msg;
+}
+
+int knl_bypass(pid_t pid)
+{
+	return knl_ask(knl_about(EHS_CMD_TASK_BYPASS, pid), NULL, NULL);
+}
+
+int knl_account(pid_t pid, const struct frame_exit *used)
+{
+	const struct {
+		int type;
+		uint64_t value;
+	} values[] = {
+		{ EHS_A_TASK_USER_TIME, used->user_us * 1000 },
+		{ EHS_A_TASK_SYSTEM_TIME, used->system_us * 1000 },
+		{ EHS_A_TASK_MAX_RSS, used->maxrss_kib },
+		{ EHS_A_TASK_MIN_FAULTS, used->minflt },
+		{ EHS_A_TASK_MAJ_FAULTS, used->majflt },
+		{ EHS_A_TASK_VOLUNTARY_SWITCHES, used->nvcsw },
+		{ EHS_A_TASK_INVOLUNTARY_SWITCHES, used->nivcsw },
+	};
+	struct nl_msg *msg = knl_about(EHS_CMD_TASK_ACCOUNT, pid);
+
+	for (size_t i = 0; msg && i < sizeof(values) / sizeof(*values); i++)
+		if (nla_put_u64(msg, values[i].type, values[i].value)) {
+			nlmsg_free(msg);
+			msg = NULL;
+		}
+	return knl_ask(msg, NULL, NULL);
+}
+
+struct knl_dump {
+	void (*each)(void *ctx, const struct knl_task *task);
+	void *ctx;
+};
+
+static int knl_on_task(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *a[EHS_A_TASK_MAX + 1];
+	struct knl_dump *dump = arg;
+	struct knl_task task = { 0 };
+	char command[64]; /* printable ASCII, as what users name programs is not always UTF-8 */
+
+	if (genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
+	    !a[EHS_A_TASK_STATE] || !a[EHS_A_TASK_PID])
+		return NL_SKIP;
+	task.id = nla_get_u64(a[EHS_A_TASK_ID]);
+	task.pid = nla_get_u32(a[EHS_A_TASK_PID]);
+	task.state = nla_get_u32(a[EHS_A_TASK_STATE]);
+	task.uid = a[EHS_A_TASK_UID] ? nla_get_u32(a[EHS_A_TASK_UID]) : 0;
+	task.reason = a[EHS_A_TASK_REASON] ? nla_get_u32(a[EHS_A_TASK_REASON]) : 0;
+	task.started_ns = a[EHS_A_TASK_STARTED] ? nla_get_u64(a[EHS_A_TASK_STARTED]) : 0;
+	task.command = a[EHS_A_TASK_COMMAND] ? nla_get_string(a[EHS_A_TASK_COMMAND]) : "";
+	snprintf(command, sizeof(command), "%s", task.command);
+	for (char *c = command; *c; c++)
+		if (*c < ' ' || *c == 127)
+			*c = '?';
+	task.command = command;
+	dump->each(dump->ctx, &task);
+	return NL_OK;
+}
+
+int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx)
+{
+	struct knl_dump dump = { each, ctx };
+
+	return knl_ask(knl_message(EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP), knl_on_task,
+		       &dump);
+}

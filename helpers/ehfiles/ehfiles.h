@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file ehfiles.h
+ * Home's side of a view: serves one file system, from a folder on, to the ehview
+ * of one executor. It has the rights of one user, and nothing it is asked for
+ * needs more: whether something is allowed is the kernel's answer.
+ *
+ *   main.c    requests in their order, and what fills an answer
+ *   folder.c  the folders that the executor has numbered, with a bounded number of descriptors
+ *   watch.c   what changes in them: inotify, and what is our own doing
+ *   handle.c  open files, and the locks on them
+ *   names.c   what is done to names and attributes
+ *   stream.c  messages on a socket (ehview's, too)
+ */
+#ifndef EHFILES_H
+#define EHFILES_H
+
+#include <sys/stat.h>
+#include <uthash.h>
+#include "helpers/common/stream.h"
+
+typedef struct files_message message;
+
+/* ---- main.c ---- */
+
+extern struct stream out;
+extern struct event_base *base;
+void files_attr_of(struct files_attr *a, const struct stat *st);
+/** The attributes of what fd is. 0 or an errno. */
+int files_stat(int fd, struct files_attr *a);
+
+/* ---- folder.c ---- */
+
+struct folder {
+	uint64_t id, parent, ino;
+	char *name;
+	int fd, wd; /**< -1: none */
+	struct folder *older, *newer; /**< of those with a descriptor */
+	UT_hash_handle hh, by_wd;
+};
+
+/** Its root. Whether it can be opened shows at each request. */
+int folder_init(const char *path);
+int folder_know(const message *m);
+void folder_forget(uint64_t id);
+struct folder *folder_find(uint64_t id);
+/** A descriptor (O_PATH), valid until the next call; or -errno. */
+int folder_fd(struct folder *f);
+int folder_fd_of(uint64_t id);
+/** What was `name` in `dir` has been renamed by us. */
+void folder_moved(uint64_t dir, const char *name, uint64_t to, const char *as);
+
+/* ---- watch.c ---- */
+
+int watch_init(void);
+/** Whether changes in it are told from now on. */
+bool watch_folder(struct folder *f);
+void watch_forget(struct folder *f);
+/** What the request that is being carried out changes itself, which its answer tells; at most three. */
+void watch_own(uint64_t dir, const char *name);
+/** Takes note of what has changed until now but our own doing. */
+void watch_look(void);
+void watch_note(const struct folder *f, const char *name, uint32_t flags);
+/** Sends it; before any answer. */
+void watch_tell(void);
+
+/* ---- handle.c ---- */
+
+struct handle {
+	uint32_t id;
+	int fd, error; /**< errno of a write */
+	bool writes;
+	uint64_t dev, ino, dir;
+	char name[FILES_NAME_MAX + 1];
+	UT_hash_handle hh;
+};
+
+struct handle *handle_find(uint32_t id);
+/** Whether one that may write is this name's. */
+bool handle_writes(const struct folder *f, const char *name);
+int handle_open(const message *m, message *a);
+int handle_create(const message *m, message *a);
+int handle_read(const message *m, message *a);
+int handle_write(const message *m, message *a);
+int handle_flush(const message *m, message *a);
+int handle_fsync(const message *m, message *a);
+int handle_close(const message *m, message *a);
+int handle_readdir(const message *m, message *a);
+int handle_lock(const message *m, message *a);
+int handle_flock(const message *m, message *a);
+int handle_fallocate(const message *m, message *a);
+
+/* ---- names.c ---- */
+
+#define REF_PATH 32
+
+/** What a request is about, as a descriptor: any open one's or a new O_PATH. */
+struct ref {
+	int fd;
+	bool close;
+	char path[REF_PATH]; /**< leads to it for calls that want one, symbolic links excepted */
+};
+
+/** 0 or an errno. */
+int ref_open(struct ref *r, const message *m);
+void ref_close(struct ref *r);
+
+/** After watch_look(): it is this file that the name leads to now, or none (0); else somebody else's doing
+ *  was taken for ours, and is told. */
+void names_confirm(uint64_t dir, const char *name, uint64_t ino);
+
+int names_list(const message *m, message *a);
+int names_look(const message *m, message *a);
+int names_stat(const message *m, message *a);
+int names_set(const message *m, message *a);
+int names_readlink(const message *m, message *a);
+int names_make(const message *m, message *a);
+int names_link(const message *m, message *a);
+int names_unlink(const message *m, message *a);
+int names_rename(const message *m, message *a);
+int names_statfs(const message *m, message *a);
+int names_access(const message *m, message *a);
+int names_xattr(const message *m, message *a);
+
+#endif
