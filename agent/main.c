@@ -15,7 +15,7 @@
 #include "base/agent.h"
 #include "cluster/hierarchy.h"
 #include "cluster/enrol.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "cluster/join.h"
 #include "node/kernel.h"
 #include "cluster/leave.h"
@@ -38,15 +38,15 @@ struct agent agent;
 static const char **main_joins; /* --join, ends with NULL */
 static int main_status;
 
-static const struct h2_route main_routes[] = {
-	{ .method = "POST", .path = "/v1/control", .later = control_on_message },
-	{ .method = "POST", .path = "/v1/drain", .json = control_on_drain },
+static const struct server_route main_routes[] = {
+	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
+	{ .method = "POST", .path = "/v1/drain", .json = hierarchy_on_drain },
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
-	{ .method = "POST", .path = "/v1/reserve", .later = guest_reserve },
+	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
-	{ .method = "POST", .path = "/v1/mounts", .json = view_serve_mounts },
-	{ .method = "POST", .path = "/v1/files", .stream = view_serve_files },
-	{ .method = "POST", .path = "/v1/9p", .stream = view_serve_9p },
+	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },
+	{ .method = "POST", .path = "/v1/files", .stream = serve_files },
+	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
 	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
 	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },
 	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
@@ -189,7 +189,7 @@ static void main_set_limits(void)
 /* Where this host stands in the cluster: as configured or kept, or asked for. 0 or -errno. */
 static int main_take_place(void)
 {
-	struct roster *roster = state_read(agent.config, agent.config->host);
+	struct roster *roster = store_read(agent.config, agent.config->host);
 	int err;
 
 	if (agent.config->njoin) {
@@ -231,7 +231,7 @@ static int main_run(void)
 		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
 			    agent.config->cgroup, strerror(-err));
 	record_init();
-	err = local_init();
+	err = ctl_init();
 	if (!err)
 		err = main_take_place();
 	if (err) {
@@ -240,24 +240,24 @@ static int main_run(void)
 		goto exit_parts;
 	}
 	err = 1;
-	if (node_init() || control_init() || server_init(main_routes) || knl_init())
+	if (node_init() || hierarchy_init() || server_init(main_routes) || kernel_init())
 		goto exit_parts;
 	log_info("ready: node %s of cluster %s", agent.code, agent.config->cluster);
 	main_tell_ready();
 	err = event_base_dispatch(agent.base) < 0 ? 1 : main_status;
 exit_parts:
 	/* good-bye, nobody new, then guests, then the connections their homes wait on */
-	control_leave();
-	request_exit();
+	hierarchy_leave();
+	client_exit();
 	leave_exit();
-	local_exit();
+	ctl_exit();
 	guest_shutdown();
 	view_exit();
-	view_serve_exit();
-	knl_exit();
+	serve_exit();
+	kernel_exit();
 	server_exit();
 	peer_exit();
-	control_exit();
+	hierarchy_exit();
 	enrol_exit();
 	record_exit();
 	node_exit();

@@ -6,13 +6,13 @@
  *
  *   config.c    configuration file            knl.c      netlink side of the module
  *   tls.c h2.c stream.c  TLS, HTTP/2          procload.c load without the module
- *   request.c   JSON questions to peers       node.c     load, threshold, state from either
+ *   request.c   JSON asks to peers       node.c     load, threshold, state from either
  *   server.c    the listening side            peer.c link.c  the nodes, a connection to each
  *   join.c      getting a place in the cluster, before anything else
  *   enrol.c     letting others in; roster.c, the table of hosts and codes; state.c, kept on disk
  *   leave.c     leaving for good
  *   control.c   this node in the hierarchy: drives lib/eh/member.h; message.c, its messages as JSON
- *   question.c  asks of this node             gather.c   the whole tree, for status and tree
+ *   ask.c  asks of this node             gather.c   the whole tree, for status and tree
  *   placement.c a task's way out of here: ask, reserve, verdict
  *   record.c    placements on record, for `tasks` and `why`
  *   departure.c its job is filled in and sent
@@ -27,12 +27,12 @@
  *   relay.c     bytes between descriptors and frames, bounded
  *   channel.c   frames over a job's stream
  *   files.c named.c   are they the same program, folder, named files there?
- *   view.c view_mount.c view_pipe.c view_serve.c   home's files on the executor
+ *   view.c view_mount.c tunnel.c view_serve.c   home's files on the executor
  *   cgroup.c    sessions and guests below the node's cgroup
  *   local.c     the unix socket              api.c doctor.c  ehctl's requests
  */
-#ifndef AGENT_AGENT_H
-#define AGENT_AGENT_H
+#ifndef AGENT_BASE_AGENT_H
+#define AGENT_BASE_AGENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,35 +46,35 @@
 
 struct agent {
 	struct event_base *base;
-	struct config *config;	/* swapped by a reload: do not keep pointers into it */
-	bool member;		/* has its place in the cluster; until then only join.c is at work */
+	struct config *config; /* swapped by a reload: do not keep pointers into it */
+	bool member; /* has its place in the cluster; until then only join.c is at work */
 	struct eh_code self;
 	char code[EH_CODE_TEXT];
-	bool module;		/* the netlink family is there and we are registered */
-	bool draining;		/* takes no new guests */
-	int nice, oom_score_adj;	/* as we were started; guests get these, not ours */
+	bool module; /* the netlink family is there and we are registered */
+	bool draining; /* takes no new guests */
+	int nice, oom_score_adj; /* as we were started; guests get these, not ours */
 };
-extern struct agent agent;	/* one a process */
+extern struct agent agent; /* one a process */
 
 /* ---- placement.c: called by knl.c and departure.c, calls control.c and peers ---- */
 
 /** What is known of the task when a placement is asked for. */
 struct placement_task {
-	uint64_t cookie;	/* kernel's, or 0: a number of the agent's own */
-	pid_t pid;		/* for /proc/PID/cwd, credentials */
+	uint64_t cookie; /* kernel's, or 0: a number of the agent's own */
+	pid_t pid; /* for /proc/PID/cwd, credentials */
 	uid_t uid;
-	const char *path;	/* program */
+	const char *path; /* program */
 	uint64_t cgroup_id;
-	unsigned int time_ms;	/* the answer must be there by then */
-	const char *node;	/* NULL: ask the hierarchy; else this code */
-	enum view view;		/* VIEW_UNSET: its session's, or the site's */
+	unsigned int time_ms; /* the answer must be there by then */
+	const char *node; /* NULL: ask the hierarchy; else this code */
+	enum view view; /* VIEW_UNSET: its session's, or the site's */
 };
 
-struct placement;	/* id, executor, token, reason, steps; kept by record.c */
+struct placement; /* id, executor, token, reason, steps; kept by record.c */
 
 /** `decided` is called exactly once, perhaps at once: `to` is NULL when the task stays. */
-typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to,
-			     const char *token, enum ehs_reason reason);
+typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to, const char *token,
+			     enum ehs_reason reason);
 int placement_start(const struct placement_task *task, placement_fn decided, void *ctx);
 /** The reservation behind a token this node's stubs bring; NULL: unknown or over. */
 struct placement *placement_by_token(const char *token);
@@ -85,41 +85,40 @@ uid_t placement_uid(const struct placement *p);
 enum view placement_view(const struct placement *p);
 /** A sentence on why it ended as it did; never NULL. */
 const char *placement_text(const struct placement *p);
-const char *placement_id(const struct placement *p);	/* "0.1:42" */
+const char *placement_id(const struct placement *p); /* "0.1:42" */
 /** What became of it: for `tasks`, `why`, counters and the controller. */
 void placement_started(struct placement *p, pid_t stub, pid_t remote);
-void placement_failed(struct placement *p, enum ehs_reason reason);	/* ran at home */
-void placement_ended(struct placement *p, int status);	/* waitpid's, or lost */
+void placement_failed(struct placement *p, enum ehs_reason reason); /* ran at home */
+void placement_ended(struct placement *p, int status); /* waitpid's, or lost */
 void placement_lost(struct placement *p);
-void placement_rerun(struct placement *p);	/* lost, and runs again at home */
+void placement_rerun(struct placement *p); /* lost, and runs again at home */
 
 /* ---- guest.c: the executor ---- */
 
 struct h2_stream;
 struct h2_stream_ops;
-struct h2_answer;
+struct server_answer;
 /** Handler of POST /v1/reserve; later, as the digest of the program may take a while. */
-void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answer);
+void reserve_on_request(struct peer *from, const json_t *body, struct server_answer *answer);
 /** Handler of POST /v1/job. */
-int guest_job(struct peer *from, struct h2_stream *s,
-	      const struct h2_stream_ops **ops, void **ctx);
+int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx);
 /** Load reserved but not yet started, in thousandths; ids of reservations since the last call. */
-uint64_t guest_reserved_load(void);
-json_t *guest_take_seen(void);
+uint64_t reserve_load(void);
+json_t *reserve_take_seen(void);
 unsigned int guest_count(void);
-void guest_shutdown(void);		/* the agent ends: kills all guests */
-void guest_list(json_t *tasks);		/* appends entries of `tasks --json` */
+void guest_shutdown(void); /* the agent ends: kills all guests */
+void guest_list(json_t *tasks); /* appends entries of `tasks --json` */
 
 /* ---- handoff.c ---- */
 
 /** A stub has connected and sent this job; takes over the socket and the descriptors (-1: closed at home). */
-void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3],
-		   pid_t pid, uid_t uid, gid_t gid);
+void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pid_t pid, uid_t uid,
+		   gid_t gid);
 unsigned int handoff_count(void);
 
 /* ---- cgroup.c ---- */
 
-int cgroup_init(const char *root);	/* makes managed/ and guest/; 0 or -errno */
+int cgroup_init(const char *root); /* makes managed/ and guest/; 0 or -errno */
 int cgroup_managed_fd(void);
 int cgroup_guest_fd(void);
 /** New managed session with this process in it; its name into `name`. */
@@ -129,7 +128,7 @@ bool cgroup_session_retries(pid_t pid);
 /** The view that its session was given, or VIEW_UNSET. */
 enum view cgroup_session_view(pid_t pid);
 /** Folder for one guest; freed (killed, removed) by cgroup_guest_end(). */
-int cgroup_guest_begin(const char *id);	/* descriptor of the folder, for CLONE_INTO_CGROUP */
+int cgroup_guest_begin(const char *id); /* descriptor of the folder, for CLONE_INTO_CGROUP */
 void cgroup_guest_kill(const char *id);
 void cgroup_guest_end(const char *id);
 /** guest.c: nothing is left in this guest's folder (called from the loop). */
@@ -150,26 +149,26 @@ void files_same_program(const json_t *there, const char *path, files_same_fn don
 /* ---- control.c ---- */
 
 /** The hierarchy's answer to "who takes it?"; done exactly once. */
-struct control_answer {
-	struct peer *to;	/**< NULL: it stays, for `reason` */
+struct ask_answer {
+	struct peer *to; /**< NULL: it stays, for `reason` */
 	enum ehs_reason reason;
-	unsigned int probes;	/**< controllers looked at */
-	const struct eh_probe *path;	/**< they; the last has decided */
+	unsigned int probes; /**< controllers looked at */
+	const struct eh_probe *path; /**< they; the last has decided */
 	size_t npath;
 };
-typedef void (*control_fn)(void *ctx, const struct control_answer *answer);
-void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
-		 unsigned int time_ms, control_fn done, void *ctx);
-void control_failed(const char *id, struct peer *to, const struct eh_probe *decider);
+typedef void (*ask_fn)(void *ctx, const struct ask_answer *answer);
+void ask_start(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
+	       unsigned int time_ms, ask_fn done, void *ctx);
+void ask_failed(const char *id, struct peer *to, const struct eh_probe *decider);
 /** Load or number of guests changed: report if it matters. */
-void control_touch(void);
+void hierarchy_touch(void);
 
 /* ---- enrol.c ---- */
 
 /** Of this agent's roster: grows with each change; control's messages carry it. */
-uint64_t roster_version(void);
+uint64_t enrol_version(void);
 /** Exchanges rosters with a peer that has a newer one. */
-void roster_pull(struct peer *from);
+void enrol_pull(struct peer *from);
 
 /* ---- main.c ---- */
 
@@ -179,15 +178,15 @@ void agent_end(int status);
 /* ---- local.c / api.c ---- */
 
 /** Sends an event to all `ehctl watch`; steals `members`. */
-void api_event(const char *event, json_t *members);
+void commands_event(const char *event, json_t *members);
 
 /* ---- log.c ---- */
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 void log_message(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-#define log_error(...)	log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
-#define log_info(...)	log_message(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...)	log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
+#define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -3,8 +3,8 @@
  * @file clock.h
  * Time and the boot's identity.
  */
-#ifndef AGENT_CLOCK_H
-#define AGENT_CLOCK_H
+#ifndef AGENT_BASE_CLOCK_H
+#define AGENT_BASE_CLOCK_H
 
 #include <stdint.h>
 

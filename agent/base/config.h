@@ -5,8 +5,8 @@
  * reload makes a new one. Loads, thresholds, lengths and capacities are
  * thousandths of a task, times milliseconds.
  */
-#ifndef AGENT_CONFIG_H
-#define AGENT_CONFIG_H
+#ifndef AGENT_BASE_CONFIG_H
+#define AGENT_BASE_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

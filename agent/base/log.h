@@ -3,8 +3,8 @@
  * @file log.h
  * What of log.c only few need; the messages themselves are in agent.h.
  */
-#ifndef AGENT_LOG_H
-#define AGENT_LOG_H
+#ifndef AGENT_BASE_LOG_H
+#define AGENT_BASE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

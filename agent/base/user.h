@@ -3,8 +3,8 @@
  * @file user.h
  * Names of users. The name service may be slow, so answers are kept for a while.
  */
-#ifndef AGENT_USER_H
-#define AGENT_USER_H
+#ifndef AGENT_BASE_USER_H
+#define AGENT_BASE_USER_H
 
 #include <sys/types.h>
 

@@ -10,50 +10,50 @@
 #include "node/node.h"
 #include "cluster/report.h"
 
-struct question {
-	struct question *next;
+struct ask {
+	struct ask *next;
 	uint64_t id, until;
-	control_fn done;
+	ask_fn done;
 	void *ctx;
 };
 
-static struct question *questions;
+static struct ask *asks;
 
 /* Tasks that run here although they asked. The controller counts them until a report has them. */
-static struct question_home {
+static struct ask_home {
 	uint64_t id, until;
-} question_homes[EH_SEEN_MAX];
-static size_t question_nhomes;
+} ask_homes[EH_SEEN_MAX];
+static size_t ask_nhomes;
 
 /* Until it is certainly in the load: the kernel counts it when the exec goes on. Without the module and by
  * tasks it is counted as soon as it is answered (stayed.c); counted twice, home would take too few of a burst. */
-#define QUESTION_SEEN_MS 50
+#define ASK_SEEN_MS 50
 
-static void question_runs_here(uint64_t id)
+static void ask_runs_here(uint64_t id)
 {
 	/* more than fit: the controller's grant ends by itself */
-	if (question_nhomes < EH_SEEN_MAX)
-		question_homes[question_nhomes++] =
-			(struct question_home){ id, agent.module || node_settings()->index !=
-									    EHS_INDEX_TASKS
-							    ? clock_ms() + QUESTION_SEEN_MS
-							    : 0 };
+	if (ask_nhomes < EH_SEEN_MAX)
+		ask_homes[ask_nhomes++] =
+			(struct ask_home){ id,
+					   agent.module || node_settings()->index != EHS_INDEX_TASKS
+						   ? clock_ms() + ASK_SEEN_MS
+						   : 0 };
 }
 
-size_t question_take_seen(uint64_t *ids, size_t max)
+size_t ask_take_seen(uint64_t *ids, size_t max)
 {
 	size_t n = 0;
 
-	while (n < question_nhomes && n < max && clock_ms() >= question_homes[n].until) {
-		ids[n] = question_homes[n].id;
+	while (n < ask_nhomes && n < max && clock_ms() >= ask_homes[n].until) {
+		ids[n] = ask_homes[n].id;
 		n++;
 	}
-	question_nhomes -= n;
-	memmove(question_homes, question_homes + n, question_nhomes * sizeof(question_homes[0]));
+	ask_nhomes -= n;
+	memmove(ask_homes, ask_homes + n, ask_nhomes * sizeof(ask_homes[0]));
 	return n;
 }
 
-static enum ehs_reason question_reason(enum eh_why why)
+static enum ehs_reason ask_reason(enum eh_why why)
 {
 	switch (why) {
 	case EH_WHY_SENDER:
@@ -67,22 +67,22 @@ static enum ehs_reason question_reason(enum eh_why why)
 	}
 }
 
-void question_answered(const struct eh_message *msg)
+void ask_answered(const struct eh_message *msg)
 {
-	struct control_answer answer = { .probes = msg->probes,
-					 .path = msg->path,
-					 .npath = msg->npath };
-	struct question **at, *q;
+	struct ask_answer answer = { .probes = msg->probes,
+				     .path = msg->path,
+				     .npath = msg->npath };
+	struct ask **at, *q;
 
-	for (at = &questions; (q = *at); at = &q->next)
+	for (at = &asks; (q = *at); at = &q->next)
 		if (q->id == msg->id)
 			break;
 	if (!q)
 		return;
 	*at = q->next;
-	answer.reason = question_reason(msg->why);
+	answer.reason = ask_reason(msg->why);
 	if (msg->to == EH_NO_NODE)
-		question_runs_here(msg->id);
+		ask_runs_here(msg->id);
 	if (msg->to != EH_NO_NODE) {
 		answer.to = peer_by_code((struct eh_code){ 0, msg->to });
 		if (!answer.to)
@@ -92,10 +92,10 @@ void question_answered(const struct eh_message *msg)
 	free(q);
 }
 
-void question_tick(void)
+void ask_tick(void)
 {
-	const struct control_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
-	struct question **at = &questions, *q;
+	const struct ask_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
+	struct ask **at = &asks, *q;
 
 	while ((q = *at)) {
 		if (clock_ms() < q->until) {
@@ -106,15 +106,15 @@ void question_tick(void)
 		q->done(q->ctx, &none);
 		free(q);
 		/* what it led to may have changed the list */
-		at = &questions;
+		at = &asks;
 	}
 }
 
-void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
-		 unsigned int time_ms, control_fn done, void *ctx)
+void ask_start(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
+	       unsigned int time_ms, ask_fn done, void *ctx)
 {
-	const struct control_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
-	struct question *q = malloc(sizeof(*q));
+	const struct ask_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
+	struct ask *q = malloc(sizeof(*q));
 	uint32_t nodes[EH_TRIED_MAX];
 	size_t n = 0;
 
@@ -122,21 +122,21 @@ void control_ask(const char *id, uint64_t size, struct peer *const *tried, unsig
 		done(ctx, &none);
 		return;
 	}
-	*q = (struct question){ questions, report_id(id), clock_ms() + time_ms, done, ctx };
-	questions = q;
+	*q = (struct ask){ asks, report_id(id), clock_ms() + time_ms, done, ctx };
+	asks = q;
 	while (n < ntried && n < EH_TRIED_MAX) {
 		nodes[n] = tried[n]->code.index;
 		n++;
 	}
-	control_touch_now();
-	control_step(&(struct eh_member_event){
+	hierarchy_touch_now();
+	hierarchy_step(&(struct eh_member_event){
 		.type = EH_ME_ASK, .id = q->id, .size = size, .tried = nodes, .ntried = n });
 }
 
-void control_failed(const char *id, struct peer *to, const struct eh_probe *decider)
+void ask_failed(const char *id, struct peer *to, const struct eh_probe *decider)
 {
-	control_step(&(struct eh_member_event){ .type = EH_ME_FAILED,
-						.id = report_id(id),
-						.to = to->code.index,
-						.probe = *decider });
+	hierarchy_step(&(struct eh_member_event){ .type = EH_ME_FAILED,
+						  .id = report_id(id),
+						  .to = to->code.index,
+						  .probe = *decider });
 }

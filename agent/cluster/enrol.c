@@ -75,7 +75,7 @@ static int enrol_apply(void)
 
 static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
 {
-	int err = state_write(agent.config, agent.config->host, enrol_roster);
+	int err = store_write(agent.config, agent.config->host, enrol_roster);
 
 	if (err)
 		log_warning(
@@ -98,13 +98,13 @@ static void enrol_changed(void)
 	}
 	server_reload();
 	/* what only the configuration says need not be kept */
-	if (roster_version() && !evtimer_pending(enrol_timer, NULL))
+	if (enrol_version() && !evtimer_pending(enrol_timer, NULL))
 		evtimer_add(enrol_timer, &soon);
 }
 
 /* ---- exchange ---- */
 
-uint64_t roster_version(void)
+uint64_t enrol_version(void)
 {
 	return enrol_roster ? roster_stamp(enrol_roster) : 0;
 }
@@ -141,11 +141,11 @@ static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
 }
 
 /* Each has what the other lacks then, as after a partition. 0 or -ENOMEM. */
-static int enrol_exchange(struct peer *with, h2_reply_fn done)
+static int enrol_exchange(struct peer *with, client_reply_fn done)
 {
 	json_t *ours = roster_to_json(enrol_roster);
 
-	return ours ? h2_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
+	return ours ? client_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
 }
 
 static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
@@ -154,7 +154,7 @@ static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
 	enrol_on_exchanged(ctx, status, reply);
 }
 
-void roster_pull(struct peer *from)
+void enrol_pull(struct peer *from)
 {
 	/* one at a time: who has a newer one still will say so again */
 	if (!enrol_pulling && !from->self)
@@ -185,8 +185,8 @@ void enrol_seen(struct peer *from, const json_t *body)
 {
 	uint64_t version;
 
-	if (!report_number(body, "roster", INT64_MAX, &version) && version > roster_version())
-		roster_pull(from);
+	if (!report_number(body, "roster", INT64_MAX, &version) && version > enrol_version())
+		enrol_pull(from);
 }
 
 /* What configuration files say of an address may differ between nodes, and be right for each. */
@@ -216,23 +216,23 @@ json_t *enrol_on_exchange(struct peer *from, const json_t *body, int *status)
 	return json_pack("{s:s}", "error", why);
 }
 
-/* ---- questions that the top controller decides ---- */
+/* ---- asks that the top controller decides ---- */
 
 /* NULL: not known yet. Who has not found the controllers above it is not the top for that. */
 static struct peer *enrol_top(void)
 {
-	struct peer *top = control_top();
+	struct peer *top = hierarchy_top();
 
-	return top->self && control_rank() < agent.config->topology.l ? NULL : top;
+	return top->self && hierarchy_rank() < agent.config->topology.l ? NULL : top;
 }
 
-static void enrol_refuse(struct h2_answer *to, int status, const char *why)
+static void enrol_refuse(struct server_answer *to, int status, const char *why)
 {
-	h2_answer(to, status, json_pack("{s:s}", "error", why));
+	server_answer(to, status, json_pack("{s:s}", "error", why));
 }
 
 struct enrol_question {
-	struct h2_answer *answer;
+	struct server_answer *answer;
 	struct peer *top;
 };
 
@@ -243,7 +243,7 @@ static void enrol_on_passed(void *ctx, int status, const json_t *reply)
 	char text[400];
 
 	if (status && !why) {
-		h2_answer(q->answer, status, json_incref((json_t *)reply));
+		server_answer(q->answer, status, json_incref((json_t *)reply));
 	} else {
 		snprintf(text, sizeof(text), "the top controller %s (%s) gave no answer: %s",
 			 q->top->text, q->top->host,
@@ -257,7 +257,7 @@ static void enrol_on_passed(void *ctx, int status, const json_t *reply)
 
 /* Passes a question on to the top controller; its answer is given to who asked. */
 static void enrol_pass(struct peer *top, const char *path, const json_t *body, uint64_t hops,
-		       struct h2_answer *answer)
+		       struct server_answer *answer)
 {
 	struct enrol_question *q;
 	json_t *copy;
@@ -272,7 +272,7 @@ static void enrol_pass(struct peer *top, const char *path, const json_t *body, u
 	if (!q || !copy || json_object_set_new(copy, "hops", json_integer(hops + 1)))
 		goto no_memory;
 	*q = (struct enrol_question){ answer, top };
-	if (!h2_request(top, path, copy, ENROL_ASK_MS, enrol_on_passed, q))
+	if (!client_request(top, path, copy, ENROL_ASK_MS, enrol_on_passed, q))
 		return;
 	copy = NULL;
 no_memory:
@@ -282,7 +282,7 @@ no_memory:
 }
 
 /* What joins and leaves have in common. False: refused. */
-static bool enrol_check(struct peer *from, const json_t *body, struct h2_answer *answer,
+static bool enrol_check(struct peer *from, const json_t *body, struct server_answer *answer,
 			const char **host, uint64_t *hops)
 {
 	const char *cluster = json_string_value(json_object_get(body, "cluster"));
@@ -299,10 +299,10 @@ static bool enrol_check(struct peer *from, const json_t *body, struct h2_answer 
 		return false;
 	}
 	/* a member may pass on what another asked it; else each speaks for itself */
-	if (*hops ? !from : strcmp(*host, h2_answer_host(answer)) != 0) {
+	if (*hops ? !from : strcmp(*host, server_answer_host(answer)) != 0) {
 		if (log_allowed(&enrol_log))
 			log_warning("refused %s (CN %s): it speaks for host %s",
-				    from ? from->text : "a stranger", h2_answer_host(answer),
+				    from ? from->text : "a stranger", server_answer_host(answer),
 				    *host);
 		enrol_refuse(answer, 403, "the host is not the certificate's");
 		return false;
@@ -311,7 +311,7 @@ static bool enrol_check(struct peer *from, const json_t *body, struct h2_answer 
 }
 
 /* Who runs with a code that it has not is shown the roster: one of the two may be outdated. */
-static void enrol_refuse_join(int err, struct h2_answer *answer)
+static void enrol_refuse_join(int err, struct server_answer *answer)
 {
 	const char *why = err == -ENOSPC   ? "the cluster is full: no code is free"
 			  : err == -EEXIST ? "its code is another host's here"
@@ -320,13 +320,13 @@ static void enrol_refuse_join(int err, struct h2_answer *answer)
 
 	if (reply)
 		json_object_set_new(reply, "error", json_string(why));
-	h2_answer(answer, err == -ENOMEM ? 503 : 409, reply);
+	server_answer(answer, err == -ENOMEM ? 503 : 409, reply);
 }
 
 static void enrol_decide_join(const char *host, const struct address *address, const uint32_t *wish,
-			      bool runs, struct h2_answer *answer)
+			      bool runs, struct server_answer *answer)
 {
-	uint64_t before = roster_version();
+	uint64_t before = enrol_version();
 	char code[EH_CODE_TEXT];
 	uint32_t index;
 	json_t *reply;
@@ -338,18 +338,18 @@ static void enrol_decide_join(const char *host, const struct address *address, c
 		return;
 	}
 	eh_code_format(&agent.config->topology, (struct eh_code){ 0, index }, code);
-	if (roster_version() != before) {
+	if (enrol_version() != before) {
 		log_info("%s (%s) joins as node %s", host, address->text, code);
-		api_event("join", json_pack("{s:s,s:s}", "node", code, "host", host));
+		commands_event("join", json_pack("{s:s,s:s}", "node", code, "host", host));
 		enrol_decided();
 	}
 	reply = roster_to_json(enrol_roster);
 	if (reply)
 		json_object_set_new(reply, "code", json_string(code));
-	h2_answer(answer, reply ? 200 : 503, reply);
+	server_answer(answer, reply ? 200 : 503, reply);
 }
 
-void enrol_on_join(struct peer *from, const json_t *body, struct h2_answer *answer)
+void enrol_on_join(struct peer *from, const json_t *body, struct server_answer *answer)
 {
 	const char *where = json_string_value(json_object_get(body, "address"));
 	const char *code = json_string_value(json_object_get(body, "code"));
@@ -378,7 +378,7 @@ void enrol_on_join(struct peer *from, const json_t *body, struct h2_answer *answ
 		enrol_pass(top, "/v1/join", body, hops, answer);
 }
 
-void enrol_on_leave(struct peer *from, const json_t *body, struct h2_answer *answer)
+void enrol_on_leave(struct peer *from, const json_t *body, struct server_answer *answer)
 {
 	struct peer *top = enrol_top();
 	const char *host;
@@ -399,10 +399,10 @@ void enrol_on_leave(struct peer *from, const json_t *body, struct h2_answer *ans
 	}
 	if (!err) {
 		log_info("%s has left the cluster", host);
-		api_event("leave", json_pack("{s:s}", "host", host));
+		commands_event("leave", json_pack("{s:s}", "host", host));
 		enrol_decided();
 	}
-	h2_answer(answer, 200, roster_to_json(enrol_roster));
+	server_answer(answer, 200, roster_to_json(enrol_roster));
 }
 
 /* ---- this host ---- */
@@ -459,7 +459,7 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 		enrol_left(why);
 		return;
 	}
-	state_remove(agent.config);
+	store_remove(agent.config);
 	enrol_left(NULL);
 }
 
@@ -480,7 +480,7 @@ static void enrol_tell(struct peer *to)
 	json_t *body = json_pack("{s:s,s:s}", "cluster", agent.config->cluster, "host",
 				 agent.config->host);
 
-	if (!body || h2_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
+	if (!body || client_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
 		enrol_left("no memory");
 }
 
@@ -502,7 +502,7 @@ void enrol_leave(void (*done)(const char *why))
 	if (top && !top->self) {
 		enrol_tell(top);
 	} else if (!other) {
-		state_remove(agent.config);
+		store_remove(agent.config);
 		done(NULL);
 	} else if (enrol_exchange(other, enrol_on_handed_over)) {
 		/* who decides in our place must know all that we decided */
@@ -542,7 +542,7 @@ int enrol_init(struct roster *roster)
 	}
 	if (!enrol_is_ours())
 		return -EEXIST;
-	if (roster_version())
+	if (enrol_version())
 		enrol_on_save(-1, 0, NULL);
 	return 0;
 }

@@ -4,10 +4,10 @@
  * This agent's roster: joins and leaves that others ask for, and the exchange
  * of rosters. What control needs of it is in agent.h.
  */
-#ifndef AGENT_ENROL_H
-#define AGENT_ENROL_H
+#ifndef AGENT_CLUSTER_ENROL_H
+#define AGENT_CLUSTER_ENROL_H
 
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "net/peer.h"
 #include "cluster/roster.h"
 
@@ -37,8 +37,8 @@ void enrol_refused(void);
 void enrol_leave(void (*done)(const char *why));
 
 /** Handlers. */
-void enrol_on_join(struct peer *from, const json_t *body, struct h2_answer *answer);
-void enrol_on_leave(struct peer *from, const json_t *body, struct h2_answer *answer);
+void enrol_on_join(struct peer *from, const json_t *body, struct server_answer *answer);
+void enrol_on_leave(struct peer *from, const json_t *body, struct server_answer *answer);
 /** GET: for everybody. */
 json_t *enrol_on_roster(struct peer *from, const json_t *body, int *status);
 /** POST: merges a member's roster into ours. */

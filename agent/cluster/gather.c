@@ -9,7 +9,7 @@
 
 #include "base/agent.h"
 #include "cluster/hierarchy.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "cluster/report.h"
 
 #define GATHER_MS 1000 /* for one level */
@@ -46,7 +46,7 @@ static void gather_release(struct gather *g)
 {
 	if (--g->waits)
 		return;
-	g->done(g->ctx, json_pack("{s:I,s:o,s:o}", "epoch", (json_int_t)control_epoch(), "nodes",
+	g->done(g->ctx, json_pack("{s:I,s:o,s:o}", "epoch", (json_int_t)hierarchy_epoch(), "nodes",
 				  g->nodes, "groups", g->groups));
 	free(g);
 }
@@ -114,7 +114,7 @@ static void gather_ask(struct gather *g, unsigned int level, unsigned int digit,
 		goto absent;
 	*call = (struct gather_call){ g, level, digit, to };
 	g->waits++;
-	if (!h2_request(to, "/v1/nodes", NULL, GATHER_MS * level, gather_on_reply, call))
+	if (!client_request(to, "/v1/nodes", NULL, GATHER_MS * level, gather_on_reply, call))
 		return;
 	g->waits--;
 	free(call);
@@ -135,14 +135,14 @@ static void gather_level(struct gather *g, unsigned int level)
 
 		if (i == gather_digit(agent.self.index, level))
 			continue;
-		if (eh_member_child(control_member(), level, i, &c, &node))
+		if (eh_member_child(hierarchy_member(), level, i, &c, &node))
 			gather_absent(g, level, i);
 		else if (level == 1)
 			gather_member(g, &c, node);
 		else
 			gather_ask(g, level, i, node);
 	}
-	if (eh_member_sums(control_member(), level, &sums))
+	if (eh_member_sums(hierarchy_member(), level, &sums))
 		return;
 	nodes = sums.nodes;
 	json_array_append_new(
@@ -164,8 +164,8 @@ void gather_below(gather_fn done, void *ctx)
 		return;
 	}
 	*g = (struct gather){ 1, json_array(), json_array(), done, ctx };
-	json_array_append_new(g->nodes, control_own_node());
-	for (unsigned int level = 1; level <= control_rank(); level++)
+	json_array_append_new(g->nodes, hierarchy_own_node());
+	for (unsigned int level = 1; level <= hierarchy_rank(); level++)
 		gather_level(g, level);
 	gather_release(g);
 }
@@ -180,15 +180,15 @@ static void gather_alone(gather_fn done, void *ctx)
 
 	for (p = peer_next(NULL); p; p = peer_next(p)) {
 		if (p->self) {
-			json_array_append_new(nodes, control_own_node());
+			json_array_append_new(nodes, hierarchy_own_node());
 			continue;
 		}
 		node = report_node(NULL, p->text, peer_host(p), json_array());
 		json_object_set_new(node, "agent", json_string(peer_state(p)));
 		json_array_append_new(nodes, node);
 	}
-	done(ctx, json_pack("{s:I,s:o,s:[]}", "epoch", (json_int_t)control_epoch(), "nodes", nodes,
-			    "groups"));
+	done(ctx, json_pack("{s:I,s:o,s:[]}", "epoch", (json_int_t)hierarchy_epoch(), "nodes",
+			    nodes, "groups"));
 }
 
 struct gather_top {
@@ -210,7 +210,7 @@ static void gather_on_top(void *ctx, int status, const json_t *reply)
 		json_array_foreach(nodes, i, node)
 			if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "",
 				    agent.code))
-				json_array_set_new(nodes, i, control_own_node());
+				json_array_set_new(nodes, i, hierarchy_own_node());
 		t->done(t->ctx, json_incref((json_t *)reply));
 	}
 	free(t);
@@ -218,10 +218,10 @@ static void gather_on_top(void *ctx, int status, const json_t *reply)
 
 void gather_all(gather_fn done, void *ctx)
 {
-	struct peer *top = control_top();
+	struct peer *top = hierarchy_top();
 	struct gather_top *t;
 
-	if (top->self && control_rank() == gather_topology()->l) {
+	if (top->self && hierarchy_rank() == gather_topology()->l) {
 		gather_below(done, ctx);
 		return;
 	}
@@ -231,8 +231,8 @@ void gather_all(gather_fn done, void *ctx)
 		return;
 	}
 	*t = (struct gather_top){ done, ctx };
-	if (h2_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology()->l + 1),
-		       gather_on_top, t)) {
+	if (client_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology()->l + 1),
+			   gather_on_top, t)) {
 		free(t);
 		gather_alone(done, ctx);
 	}
@@ -240,10 +240,10 @@ void gather_all(gather_fn done, void *ctx)
 
 static void gather_on_found(void *ctx, json_t *found)
 {
-	h2_answer(ctx, found ? 200 : 503, found);
+	server_answer(ctx, found ? 200 : 503, found);
 }
 
-void gather_on_nodes(struct peer *from, const json_t *body, struct h2_answer *answer)
+void gather_on_nodes(struct peer *from, const json_t *body, struct server_answer *answer)
 {
 	gather_below(gather_on_found, answer);
 }

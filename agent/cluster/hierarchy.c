@@ -15,20 +15,20 @@
 #include "base/clock.h"
 #include "cluster/hierarchy.h"
 #include "cluster/enrol.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "cluster/message.h"
 #include "node/node.h"
 #include "cluster/report.h"
 
-static struct eh_member *control_the_member;
-static struct event *control_timer, *control_soon;
-static struct peer *control_parent, *control_top_hint;
-static struct eh_report control_told; /* to the member */
-static struct control_counts control_counted;
+static struct eh_member *hierarchy_the_member;
+static struct event *hierarchy_timer, *hierarchy_soon;
+static struct peer *hierarchy_parent, *hierarchy_top_hint;
+static struct eh_report hierarchy_told; /* to the member */
+static struct hierarchy_counts hierarchy_counted;
 
 /* What a step wants done. */
-struct control_update {
-	struct control_update *next;
+struct hierarchy_update {
+	struct hierarchy_update *next;
 	struct eh_member_update up;
 	struct eh_message answer;
 	json_t *body;
@@ -36,32 +36,32 @@ struct control_update {
 	uint64_t id;
 };
 
-struct control_updates {
-	struct control_update *first, **last;
+struct hierarchy_updates {
+	struct hierarchy_update *first, **last;
 	bool lost;
 };
 
 /* A message that was received, while it can be answered. */
-struct control_incoming {
+struct hierarchy_incoming {
 	struct peer *from;
-	struct h2_answer *answer;
+	struct server_answer *answer;
 };
 
 /* An ask of a peer that went further up. */
-struct control_pending {
-	struct control_pending *next;
+struct hierarchy_pending {
+	struct hierarchy_pending *next;
 	struct peer *from;
 	uint64_t id, until;
-	struct h2_answer *answer;
+	struct server_answer *answer;
 };
-static struct control_pending *control_pending;
+static struct hierarchy_pending *hierarchy_pending;
 
-static const struct eh_topology *control_topology(void)
+static const struct eh_topology *hierarchy_topology(void)
 {
 	return &agent.config->topology;
 }
 
-static struct peer *control_peer(uint32_t node)
+static struct peer *hierarchy_peer(uint32_t node)
 {
 	return node == EH_NO_NODE ? NULL : peer_by_code((struct eh_code){ 0, node });
 }
@@ -69,62 +69,62 @@ static struct peer *control_peer(uint32_t node)
 /* ---- out ---- */
 
 /* What the other side wants to know beside the member's own values. */
-static json_t *control_message(const struct eh_message *msg)
+static json_t *hierarchy_message(const struct eh_message *msg)
 {
-	json_t *body = message_to_json(control_topology(), msg);
+	json_t *body = message_to_json(hierarchy_topology(), msg);
 
 	if (!body)
 		return NULL;
-	json_object_set_new(body, "top", json_string(peer_code(control_top())));
+	json_object_set_new(body, "top", json_string(peer_code(hierarchy_top())));
 	if (msg->type == EH_MSG_REPORT)
-		json_object_set_new(body, "node", control_own_node());
-	json_object_set_new(body, "roster", json_integer((json_int_t)roster_version()));
+		json_object_set_new(body, "node", hierarchy_own_node());
+	json_object_set_new(body, "roster", json_integer((json_int_t)enrol_version()));
 	return body;
 }
 
-static int control_receive(struct peer *from, const json_t *body, struct control_incoming *in);
+static int hierarchy_receive(struct peer *from, const json_t *body, struct hierarchy_incoming *in);
 
-struct control_call {
+struct hierarchy_call {
 	struct peer *to;
 };
 
-static void control_on_reply(void *ctx, int status, const json_t *reply)
+static void hierarchy_on_reply(void *ctx, int status, const json_t *reply)
 {
-	struct control_call *call = ctx;
+	struct hierarchy_call *call = ctx;
 	struct peer *to = call->to;
 
 	free(call);
-	if (!control_the_member)
+	if (!hierarchy_the_member)
 		return;
 	if (status == 200 && json_object_size(reply))
-		control_receive(to, reply, NULL);
+		hierarchy_receive(to, reply, NULL);
 	else if (status != 200 && (status || !to->up) && to->known)
 		/* an up link with no answer in time is only slow: heartbeats will tell */
-		control_step(
+		hierarchy_step(
 			&(struct eh_member_event){ .type = EH_ME_GONE, .node = to->code.index });
 }
 
-static void control_request(struct peer *to, json_t *body)
+static void hierarchy_request(struct peer *to, json_t *body)
 {
-	struct control_call *call = malloc(sizeof(*call));
+	struct hierarchy_call *call = malloc(sizeof(*call));
 
 	if (!call) {
 		json_decref(body);
 		return;
 	}
 	call->to = to;
-	if (h2_request(to, "/v1/control", body, 3 * agent.config->heartbeat, control_on_reply,
-		       call))
+	if (client_request(to, "/v1/control", body, 3 * agent.config->heartbeat, hierarchy_on_reply,
+			   call))
 		free(call);
 }
 
 /* The question of this peer that this answers; NULL: none. */
-static struct h2_answer *control_take_pending(const struct peer *from, uint64_t id)
+static struct server_answer *hierarchy_take_pending(const struct peer *from, uint64_t id)
 {
-	struct control_pending **at, *p;
-	struct h2_answer *answer;
+	struct hierarchy_pending **at, *p;
+	struct server_answer *answer;
 
-	for (at = &control_pending; (p = *at); at = &p->next) {
+	for (at = &hierarchy_pending; (p = *at); at = &p->next) {
 		if (p->from != from || p->id != id)
 			continue;
 		*at = p->next;
@@ -135,35 +135,35 @@ static struct h2_answer *control_take_pending(const struct peer *from, uint64_t 
 	return NULL;
 }
 
-static void control_send(struct control_update *u, struct control_incoming *in)
+static void hierarchy_send(struct hierarchy_update *u, struct hierarchy_incoming *in)
 {
-	struct peer *to = control_peer(u->up.node);
-	struct h2_answer *answer = NULL;
+	struct peer *to = hierarchy_peer(u->up.node);
+	struct server_answer *answer = NULL;
 
 	if (!to || !u->body)
 		return;
-	control_counted.sent[u->type]++;
+	hierarchy_counted.sent[u->type]++;
 	if (u->type != EH_MSG_REPORT && u->type != EH_MSG_ASK) {
 		if (in && in->answer && in->from == to) {
 			answer = in->answer;
 			in->answer = NULL;
 		} else if (u->type == EH_MSG_ANSWER) {
-			answer = control_take_pending(to, u->id);
+			answer = hierarchy_take_pending(to, u->id);
 		}
 	}
 	if (answer)
-		h2_answer(answer, 200, u->body);
+		server_answer(answer, 200, u->body);
 	else
-		control_request(to, u->body);
+		hierarchy_request(to, u->body);
 	u->body = NULL;
 }
 
 /* ---- what comes of a step ---- */
 
-static void control_on_update(void *ctx, const struct eh_member_update *up)
+static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 {
-	struct control_updates *list = ctx;
-	struct control_update *u = calloc(1, sizeof(*u));
+	struct hierarchy_updates *list = ctx;
+	struct hierarchy_update *u = calloc(1, sizeof(*u));
 
 	if (!u) {
 		list->lost = true;
@@ -175,7 +175,7 @@ static void control_on_update(void *ctx, const struct eh_member_update *up)
 		u->id = up->message->id;
 		/* its lists end with the step; an answer has none that matter here */
 		if (up->type == EH_MU_SEND)
-			u->body = control_message(up->message);
+			u->body = hierarchy_message(up->message);
 		else
 			u->answer = *up->message;
 	}
@@ -183,7 +183,7 @@ static void control_on_update(void *ctx, const struct eh_member_update *up)
 	list->last = &u->next;
 }
 
-static void control_threshold(const struct eh_member_update *up)
+static void hierarchy_threshold(const struct eh_member_update *up)
 {
 	struct node_settings set = *node_settings();
 	char why[160];
@@ -198,76 +198,77 @@ static void control_threshold(const struct eh_member_update *up)
 	}
 	log_debug("threshold %.3f (epoch %llu)", up->threshold / 1000.0,
 		  (unsigned long long)up->rule.epoch);
-	control_threshold_set();
+	hierarchy_threshold_set();
 }
 
-static void control_role(unsigned int rank, uint32_t parent)
+static void hierarchy_role(unsigned int rank, uint32_t parent)
 {
-	struct peer *now = control_peer(parent);
+	struct peer *now = hierarchy_peer(parent);
 
-	if (now != control_parent) {
-		if (control_parent)
-			peer_pin(control_parent, false);
+	if (now != hierarchy_parent) {
+		if (hierarchy_parent)
+			peer_pin(hierarchy_parent, false);
 		if (now)
 			peer_pin(now, true);
-		control_parent = now;
-		control_top_hint = now;
+		hierarchy_parent = now;
+		hierarchy_top_hint = now;
 	}
 	if (now)
 		log_info("leads %u level(s), reports to %s", rank, peer_code(now));
-	else if (rank == control_topology()->l)
+	else if (rank == hierarchy_topology()->l)
 		log_info("leads all %u level(s)", rank);
 	else
 		log_info("leads %u level(s), looks for the controller above", rank);
-	api_event("controller",
-		  json_pack("{s:s,s:i,s:s?}", "node", peer_code(control_controller()), "levels",
-			    (int)rank, "parent", now ? peer_code(now) : NULL));
+	commands_event("controller",
+		       json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller()),
+				 "levels", (int)rank, "parent", now ? peer_code(now) : NULL));
 }
 
-static void control_child(const struct eh_member_update *up)
+static void hierarchy_child(const struct eh_member_update *up)
 {
-	struct eh_code group = { up->rank, agent.self.index >> (control_topology()->n * up->rank) };
-	struct peer *p = control_peer(up->node);
+	struct eh_code group = { up->rank,
+				 agent.self.index >> (hierarchy_topology()->n * up->rank) };
+	struct peer *p = hierarchy_peer(up->node);
 	char text[EH_CODE_TEXT];
 
 	if (!p)
 		return;
 	log_info("%s (%s) %s group %s%s%s", peer_code(p), peer_host(p),
 		 up->gone ? "is gone from" : "reports to us in",
-		 eh_code_format(control_topology(), group, text),
+		 eh_code_format(hierarchy_topology(), group, text),
 		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
-	api_event("peer", json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host", peer_host(p),
-				    "agent", up->gone ? "down" : "up"));
+	commands_event("peer", json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host",
+					 peer_host(p), "agent", up->gone ? "down" : "up"));
 }
 
-static int control_step_in(const struct eh_member_event *event, struct control_incoming *in)
+static int hierarchy_step_in(const struct eh_member_event *event, struct hierarchy_incoming *in)
 {
-	struct control_updates list = { .last = &list.first };
-	struct control_update *u;
+	struct hierarchy_updates list = { .last = &list.first };
+	struct hierarchy_update *u;
 	int err;
 
-	if (!control_the_member)
+	if (!hierarchy_the_member)
 		return 0;
-	err = eh_member_step(control_the_member, event, clock_ms(), control_on_update, &list);
+	err = eh_member_step(hierarchy_the_member, event, clock_ms(), hierarchy_on_update, &list);
 	if (list.lost || err == -ENOMEM)
 		log_error("no memory for all a step of the hierarchy wants done");
 	while ((u = list.first)) {
 		list.first = u->next;
 		switch (u->up.type) {
 		case EH_MU_SEND:
-			control_send(u, in);
+			hierarchy_send(u, in);
 			break;
 		case EH_MU_ANSWER:
-			question_answered(&u->answer);
+			ask_answered(&u->answer);
 			break;
 		case EH_MU_THRESHOLD:
-			control_threshold(&u->up);
+			hierarchy_threshold(&u->up);
 			break;
 		case EH_MU_ROLE:
-			control_role(u->up.rank, u->up.parent);
+			hierarchy_role(u->up.rank, u->up.parent);
 			break;
 		case EH_MU_CHILD:
-			control_child(&u->up);
+			hierarchy_child(&u->up);
 			break;
 		}
 		json_decref(u->body);
@@ -276,80 +277,80 @@ static int control_step_in(const struct eh_member_event *event, struct control_i
 	return err;
 }
 
-void control_step(const struct eh_member_event *event)
+void hierarchy_step(const struct eh_member_event *event)
 {
-	control_step_in(event, NULL);
+	hierarchy_step_in(event, NULL);
 }
 
 /* ---- in ---- */
 
-static int control_take(struct peer *from, const json_t *body, struct message *msg)
+static int hierarchy_take(struct peer *from, const json_t *body, struct message *msg)
 {
 	const json_t *node = json_object_get(body, "node");
 	const char *top = json_string_value(json_object_get(body, "top"));
-	int err = message_from_json(control_topology(), body, msg);
+	int err = message_from_json(hierarchy_topology(), body, msg);
 
 	if (err)
 		return err;
-	control_counted.received[msg->body.type]++;
+	hierarchy_counted.received[msg->body.type]++;
 	if (json_is_object(node)) {
 		json_decref(from->said);
 		from->said = json_incref((json_t *)node);
 	}
-	if (top && from == control_parent && peer_by_text(top))
-		control_top_hint = peer_by_text(top);
+	if (top && from == hierarchy_parent && peer_by_text(top))
+		hierarchy_top_hint = peer_by_text(top);
 	enrol_seen(from, body);
 	return 0;
 }
 
 /* 0, or -EINVAL: it is no message, or one with values that cannot be. */
-static int control_receive(struct peer *from, const json_t *body, struct control_incoming *in)
+static int hierarchy_receive(struct peer *from, const json_t *body, struct hierarchy_incoming *in)
 {
 	struct message msg;
-	int err = control_take(from, body, &msg);
+	int err = hierarchy_take(from, body, &msg);
 
 	if (!err)
-		err = control_step_in(&(struct eh_member_event){ .type = EH_ME_MESSAGE,
-								 .node = from->code.index,
-								 .message = &msg.body },
-				      in);
+		err = hierarchy_step_in(&(struct eh_member_event){ .type = EH_ME_MESSAGE,
+								   .node = from->code.index,
+								   .message = &msg.body },
+					in);
 	if (err == -EINVAL)
 		log_warning("%s sent what is no message of the hierarchy", peer_code(from));
 	return err;
 }
 
-static void control_wait(struct control_incoming *in, uint64_t id)
+static void hierarchy_wait(struct hierarchy_incoming *in, uint64_t id)
 {
-	struct control_pending *p = malloc(sizeof(*p));
+	struct hierarchy_pending *p = malloc(sizeof(*p));
 
 	if (!p)
 		return;
-	*p = (struct control_pending){ .next = control_pending,
-				       .from = in->from,
-				       .id = id,
-				       .until = clock_ms() + 3ull * agent.config->heartbeat,
-				       .answer = in->answer };
+	*p = (struct hierarchy_pending){ .next = hierarchy_pending,
+					 .from = in->from,
+					 .id = id,
+					 .until = clock_ms() + 3ull * agent.config->heartbeat,
+					 .answer = in->answer };
 	in->answer = NULL;
-	control_pending = p;
+	hierarchy_pending = p;
 }
 
-void control_on_message(struct peer *from, const json_t *body, struct h2_answer *answer)
+void hierarchy_on_message(struct peer *from, const json_t *body, struct server_answer *answer)
 {
-	struct control_incoming in = { from, answer };
+	struct hierarchy_incoming in = { from, answer };
 	const char *type = json_string_value(json_object_get(body, "type"));
 
-	if (from->self || control_receive(from, body, &in) == -EINVAL) {
-		h2_answer(answer, 400,
-			  json_pack("{s:s}", "error", "not a message of the hierarchy"));
+	if (from->self || hierarchy_receive(from, body, &in) == -EINVAL) {
+		server_answer(answer, 400,
+			      json_pack("{s:s}", "error", "not a message of the hierarchy"));
 		return;
 	}
 	if (in.answer && !strcmp(type, eh_message_name(EH_MSG_ASK)))
-		control_wait(&in, json_integer_value(json_object_get(body, "id")));
+		hierarchy_wait(&in, json_integer_value(json_object_get(body, "id")));
 	if (in.answer)
-		h2_answer(in.answer, 200, NULL);
+		server_answer(in.answer, 200, NULL);
 }
 
-json_t *control_on_drain(struct peer *from, const json_t *body, int *status)
+json_t *hierarchy_on_drain(struct peer *from, const json_t *body, int *status)
 {
 	const json_t *flag = json_object_get(body, "draining");
 
@@ -359,24 +360,24 @@ json_t *control_on_drain(struct peer *from, const json_t *body, int *status)
 	}
 	agent.draining = json_is_true(flag);
 	log_info("%s by %s", agent.draining ? "drained" : "undrained", peer_code(from));
-	control_touch();
+	hierarchy_touch();
 	return json_object();
 }
 
 /* ---- own load ---- */
 
 /* Not memcmp(): what is between the members may differ. */
-static bool control_same(const struct eh_report *a, const struct eh_report *b)
+static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
 {
 	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
 	       a->floor == b->floor && a->capacity == b->capacity && a->nodes == b->nodes &&
 	       a->draining == b->draining;
 }
 
-void control_touch_now(void)
+void hierarchy_touch_now(void)
 {
 	const json_t *id;
-	json_t *seen = guest_take_seen();
+	json_t *seen = reserve_take_seen();
 	uint64_t ids[EH_SEEN_MAX];
 	struct eh_report now;
 	struct report r;
@@ -388,7 +389,7 @@ void control_touch_now(void)
 		if (n < EH_SEEN_MAX)
 			ids[n++] = report_id(json_string_value(id));
 	json_decref(seen);
-	n += question_take_seen(ids + n, EH_SEEN_MAX - n);
+	n += ask_take_seen(ids + n, EH_SEEN_MAX - n);
 	now = (struct eh_report){ .load = r.load,
 				  .threshold = r.threshold,
 				  .length = r.length,
@@ -397,119 +398,120 @@ void control_touch_now(void)
 				  .draining = r.draining,
 				  .nodes = 1 };
 	if (eh_state(now.load, now.threshold, now.length) !=
-	    eh_state(control_told.load, control_told.threshold, control_told.length))
-		api_event("state", json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
-					     report_state_name(r.state), "load", r.load / 1000.0));
-	if (!n && control_same(&now, &control_told))
+	    eh_state(hierarchy_told.load, hierarchy_told.threshold, hierarchy_told.length))
+		commands_event("state",
+			       json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
+					 report_state_name(r.state), "load", r.load / 1000.0));
+	if (!n && hierarchy_same(&now, &hierarchy_told))
 		return;
-	control_told = now;
-	control_step(&(struct eh_member_event){
+	hierarchy_told = now;
+	hierarchy_step(&(struct eh_member_event){
 		.type = EH_ME_LOAD, .report = now, .seen = ids, .nseen = n });
 }
 
 /* Runs once for all that happened in a round of the loop. */
-static void control_on_soon(evutil_socket_t fd, short what, void *arg)
+static void hierarchy_on_soon(evutil_socket_t fd, short what, void *arg)
 {
-	control_touch_now();
+	hierarchy_touch_now();
 }
 
-void control_touch(void)
+void hierarchy_touch(void)
 {
-	if (control_soon)
-		event_active(control_soon, 0, 0);
+	if (hierarchy_soon)
+		event_active(hierarchy_soon, 0, 0);
 }
 
-void control_threshold_set(void)
+void hierarchy_threshold_set(void)
 {
 	const struct node_settings *set = node_settings();
 
-	api_event("threshold",
-		  json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
-			    set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
-			    "epoch", (json_int_t)control_epoch()));
-	control_touch();
+	commands_event("threshold",
+		       json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
+				 set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
+				 "epoch", (json_int_t)hierarchy_epoch()));
+	hierarchy_touch();
 }
 
-static void control_on_tick(evutil_socket_t fd, short what, void *arg)
+static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	struct control_pending **at = &control_pending, *p;
+	struct hierarchy_pending **at = &hierarchy_pending, *p;
 
-	control_touch_now();
-	control_step(&(struct eh_member_event){ .type = EH_ME_TICK });
-	question_tick();
+	hierarchy_touch_now();
+	hierarchy_step(&(struct eh_member_event){ .type = EH_ME_TICK });
+	ask_tick();
 	while ((p = *at)) {
 		if (clock_ms() < p->until) {
 			at = &p->next;
 			continue;
 		}
 		*at = p->next;
-		h2_answer(p->answer, 200, NULL);
+		server_answer(p->answer, 200, NULL);
 		free(p);
 	}
 }
 
 /* ---- peers ---- */
 
-void control_peer_changed(struct peer *p)
+void hierarchy_peer_changed(struct peer *p)
 {
 	if (!p->self && !p->up && p->down != PEER_UNLINKED)
-		control_step(
+		hierarchy_step(
 			&(struct eh_member_event){ .type = EH_ME_GONE, .node = p->code.index });
 }
 
-void control_peer_known(struct peer *p)
+void hierarchy_peer_known(struct peer *p)
 {
 	if (!p->self)
-		control_step(&(struct eh_member_event){
+		hierarchy_step(&(struct eh_member_event){
 			.type = p->known ? EH_ME_KNOWN : EH_ME_UNKNOWN, .node = p->code.index });
 }
 
 /* ---- what others want to know ---- */
 
-struct peer *control_controller(void)
+struct peer *hierarchy_controller(void)
 {
-	return control_rank() || !control_parent ? peer_self() : control_parent;
+	return hierarchy_rank() || !hierarchy_parent ? peer_self() : hierarchy_parent;
 }
 
-struct peer *control_top(void)
+struct peer *hierarchy_top(void)
 {
-	if (control_parent && control_top_hint && control_top_hint->known)
-		return control_top_hint;
+	if (hierarchy_parent && hierarchy_top_hint && hierarchy_top_hint->known)
+		return hierarchy_top_hint;
 	return peer_self();
 }
 
-unsigned int control_rank(void)
+unsigned int hierarchy_rank(void)
 {
-	return control_the_member ? eh_member_rank(control_the_member) : 0;
+	return hierarchy_the_member ? eh_member_rank(hierarchy_the_member) : 0;
 }
 
-const struct eh_member *control_member(void)
+const struct eh_member *hierarchy_member(void)
 {
-	return control_the_member;
+	return hierarchy_the_member;
 }
 
-uint64_t control_epoch(void)
+uint64_t hierarchy_epoch(void)
 {
-	return control_the_member ? eh_member_rule(control_the_member).epoch : 0;
+	return hierarchy_the_member ? eh_member_rule(hierarchy_the_member).epoch : 0;
 }
 
-const struct control_counts *control_counts(void)
+const struct hierarchy_counts *hierarchy_counts(void)
 {
-	return &control_counted;
+	return &hierarchy_counted;
 }
 
-json_t *control_own_node(void)
+json_t *hierarchy_own_node(void)
 {
 	json_t *of = json_array();
 	struct report r;
 
-	for (unsigned int level = 1; level <= control_rank(); level++) {
+	for (unsigned int level = 1; level <= hierarchy_rank(); level++) {
 		struct eh_code group = { level,
-					 agent.self.index >> (control_topology()->n * level) };
+					 agent.self.index >> (hierarchy_topology()->n * level) };
 		char text[EH_CODE_TEXT];
 
-		json_array_append_new(of,
-				      json_string(eh_code_format(control_topology(), group, text)));
+		json_array_append_new(
+			of, json_string(eh_code_format(hierarchy_topology(), group, text)));
 	}
 	report_own(&r);
 	r.load = node_load();
@@ -518,7 +520,7 @@ json_t *control_own_node(void)
 
 /* ---- set-up ---- */
 
-int control_init(void)
+int hierarchy_init(void)
 {
 	struct eh_member_options options = {
 		.topology = agent.config->topology,
@@ -535,37 +537,37 @@ int control_init(void)
 
 	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
 		options.seed = clock_us();
-	control_the_member = eh_member_new(&options);
-	control_timer = event_new(agent.base, -1, EV_PERSIST, control_on_tick, NULL);
-	control_soon = event_new(agent.base, -1, 0, control_on_soon, NULL);
-	if (!control_the_member || !control_timer || !control_soon)
+	hierarchy_the_member = eh_member_new(&options);
+	hierarchy_timer = event_new(agent.base, -1, EV_PERSIST, hierarchy_on_tick, NULL);
+	hierarchy_soon = event_new(agent.base, -1, 0, hierarchy_on_soon, NULL);
+	if (!hierarchy_the_member || !hierarchy_timer || !hierarchy_soon)
 		return -ENOMEM;
-	evtimer_add(control_timer, &tick);
-	control_touch_now();
+	evtimer_add(hierarchy_timer, &tick);
+	hierarchy_touch_now();
 	for (p = peer_next(NULL); p; p = peer_next(p))
-		control_peer_known(p);
+		hierarchy_peer_known(p);
 	return 0;
 }
 
-void control_leave(void)
+void hierarchy_leave(void)
 {
-	control_step(&(struct eh_member_event){ .type = EH_ME_LEAVE });
+	hierarchy_step(&(struct eh_member_event){ .type = EH_ME_LEAVE });
 }
 
-void control_exit(void)
+void hierarchy_exit(void)
 {
-	struct control_pending *p;
+	struct hierarchy_pending *p;
 
-	while ((p = control_pending)) {
-		control_pending = p->next;
-		h2_answer(p->answer, 503, NULL);
+	while ((p = hierarchy_pending)) {
+		hierarchy_pending = p->next;
+		server_answer(p->answer, 503, NULL);
 		free(p);
 	}
-	if (control_timer)
-		event_free(control_timer);
-	if (control_soon)
-		event_free(control_soon);
-	control_timer = control_soon = NULL;
-	eh_member_free(control_the_member);
-	control_the_member = NULL;
+	if (hierarchy_timer)
+		event_free(hierarchy_timer);
+	if (hierarchy_soon)
+		event_free(hierarchy_soon);
+	hierarchy_timer = hierarchy_soon = NULL;
+	eh_member_free(hierarchy_the_member);
+	hierarchy_the_member = NULL;
 }

@@ -5,60 +5,60 @@
  * (POST /v1/control), the node's load and time. What placements and guests need
  * of it is in agent.h.
  */
-#ifndef AGENT_CONTROL_H
-#define AGENT_CONTROL_H
+#ifndef AGENT_CLUSTER_HIERARCHY_H
+#define AGENT_CLUSTER_HIERARCHY_H
 
 #include <jansson.h>
 #include "eh/member.h"
 #include "net/peer.h"
 
-struct h2_answer;
+struct server_answer;
 
-int control_init(void); /**< 0 or -ENOMEM */
+int hierarchy_init(void); /**< 0 or -ENOMEM */
 /** Tells those above and below that this agent ends; the links' end sends it. */
-void control_leave(void);
-void control_exit(void);
+void hierarchy_leave(void);
+void hierarchy_exit(void);
 /** A peer came up or went down. */
-void control_peer_changed(struct peer *peer);
+void hierarchy_peer_changed(struct peer *peer);
 /** A node came into the cluster or left it (peer->known). */
-void control_peer_known(struct peer *peer);
+void hierarchy_peer_known(struct peer *peer);
 
 /** The controller of our own group (level 1) as we see it; ourselves when we know of no other. */
-struct peer *control_controller(void);
+struct peer *hierarchy_controller(void);
 /** The top controller as we see it. */
-struct peer *control_top(void);
+struct peer *hierarchy_top(void);
 /** Levels this node leads. */
-unsigned int control_rank(void);
-const struct eh_member *control_member(void);
+unsigned int hierarchy_rank(void);
+const struct eh_member *hierarchy_member(void);
 /** Epoch of the threshold in force here. */
-uint64_t control_epoch(void);
+uint64_t hierarchy_epoch(void);
 /** The threshold or its length was changed by a user: tells those who watch and the controller. */
-void control_threshold_set(void);
+void hierarchy_threshold_set(void);
 /** This node as in `status --json`. */
-json_t *control_own_node(void);
+json_t *hierarchy_own_node(void);
 
-struct control_counts {
+struct hierarchy_counts {
 	uint64_t sent[EH_MSG_TYPES], received[EH_MSG_TYPES]; /**< answers with a body count */
 };
-const struct control_counts *control_counts(void);
+const struct hierarchy_counts *hierarchy_counts(void);
 
 /** The node's load and settings as of now are the member's. */
-void control_touch_now(void);
+void hierarchy_touch_now(void);
 /** One event for the member, and what comes of it. */
-void control_step(const struct eh_member_event *event);
+void hierarchy_step(const struct eh_member_event *event);
 
 /** Handlers. */
-void control_on_message(struct peer *from, const json_t *body, struct h2_answer *answer);
-json_t *control_on_drain(struct peer *from, const json_t *body, int *status);
+void hierarchy_on_message(struct peer *from, const json_t *body, struct server_answer *answer);
+json_t *hierarchy_on_drain(struct peer *from, const json_t *body, int *status);
 
-/* ---- question.c ---- */
+/* ---- ask.c ---- */
 
-/** The answer to a question of this node has come. */
-void question_answered(const struct eh_message *answer);
+/** The answer to an ask of this node has come. */
+void ask_answered(const struct eh_message *answer);
 /** Those that nobody will answer any more. */
-void question_tick(void);
+void ask_tick(void);
 /** Ids of tasks that were to run here, at home, and are in the load by now. Returns how many. */
-size_t question_take_seen(uint64_t *ids, size_t max);
+size_t ask_take_seen(uint64_t *ids, size_t max);
 
 /* ---- gather.c ---- */
 
@@ -68,6 +68,6 @@ void gather_below(gather_fn done, void *ctx);
 /** Those of the whole cluster, as far as they can be had. */
 void gather_all(gather_fn done, void *ctx);
 /** GET /v1/nodes */
-void gather_on_nodes(struct peer *from, const json_t *body, struct h2_answer *answer);
+void gather_on_nodes(struct peer *from, const json_t *body, struct server_answer *answer);
 
 #endif

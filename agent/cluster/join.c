@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/agent.h"
-#include "net/conn.h"
+#include "net/h2_conn.h"
 #include "cluster/enrol.h"
 #include "cluster/join.h"
 #include "base/log.h"
@@ -136,9 +136,9 @@ static void join_on_ready(void *ctx)
 			       code);
 	else if (c->has_node)
 		eh_code_format(&c->topology, c->node, code);
-	if (h2_conn_request(t->conn, "/v1/join",
-			    enrol_question(kept || c->has_node ? code : NULL, false), JOIN_ASK_MS,
-			    join_on_answer, t))
+	if (client_request_on(t->conn, "/v1/join",
+			      enrol_question(kept || c->has_node ? code : NULL, false), JOIN_ASK_MS,
+			      join_on_answer, t))
 		h2_conn_close(t->conn, H2_END_BROKEN, "no memory");
 }
 

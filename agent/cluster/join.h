@@ -4,8 +4,8 @@
  * The newcomer's side of a join: finds a member that gives this host its place
  * (code, topology, roster). Until then the agent does nothing else.
  */
-#ifndef AGENT_JOIN_H
-#define AGENT_JOIN_H
+#ifndef AGENT_CLUSTER_JOIN_H
+#define AGENT_CLUSTER_JOIN_H
 
 #include "cluster/roster.h"
 

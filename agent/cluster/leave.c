@@ -59,7 +59,7 @@ void leave_start(bool now)
 		return;
 	}
 	agent.draining = true;
-	control_touch();
+	hierarchy_touch();
 	leave_schedule(0);
 }
 

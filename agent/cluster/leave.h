@@ -3,8 +3,8 @@
  * @file leave.h
  * `ehctl leave`: this host leaves the cluster for good.
  */
-#ifndef AGENT_LEAVE_H
-#define AGENT_LEAVE_H
+#ifndef AGENT_CLUSTER_LEAVE_H
+#define AGENT_CLUSTER_LEAVE_H
 
 #include <stdbool.h>
 

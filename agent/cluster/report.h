@@ -3,8 +3,8 @@
  * @file report.h
  * What this node says of itself: to the member of the hierarchy, and to people.
  */
-#ifndef AGENT_REPORT_H
-#define AGENT_REPORT_H
+#ifndef AGENT_CLUSTER_REPORT_H
+#define AGENT_CLUSTER_REPORT_H
 
 #include <jansson.h>
 #include <stdbool.h>

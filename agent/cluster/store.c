@@ -14,7 +14,7 @@
 #include "base/agent.h"
 #include "cluster/store.h"
 
-static struct roster *state_parse(const json_t *o, const struct config *c, const char *host,
+static struct roster *store_parse(const json_t *o, const struct config *c, const char *host,
 				  const char **why)
 {
 	const char *cluster = json_string_value(json_object_get(o, "cluster"));
@@ -29,7 +29,7 @@ static struct roster *state_parse(const json_t *o, const struct config *c, const
 	return roster_from_json(o, why);
 }
 
-struct roster *state_read(const struct config *c, const char *host)
+struct roster *store_read(const struct config *c, const char *host)
 {
 	json_error_t error = { .text = "" };
 	const char *why = error.text;
@@ -40,14 +40,14 @@ struct roster *state_read(const struct config *c, const char *host)
 		return NULL;
 	o = json_load_file(c->state, JSON_REJECT_DUPLICATES, &error);
 	if (o)
-		r = state_parse(o, c, host, &why);
+		r = store_parse(o, c, host, &why);
 	if (!r)
 		log_warning("%s: not used: %s", c->state, why);
 	json_decref(o);
 	return r;
 }
 
-static int state_write_text(const char *path, const char *text)
+static int store_write_text(const char *path, const char *text)
 {
 	size_t length = strlen(text);
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -64,7 +64,7 @@ static int state_write_text(const char *path, const char *text)
 	return err;
 }
 
-int state_write(const struct config *c, const char *host, const struct roster *roster)
+int store_write(const struct config *c, const char *host, const struct roster *roster)
 {
 	char path[PATH_MAX], folder[PATH_MAX];
 	json_t *o = roster_to_json(roster);
@@ -80,7 +80,7 @@ int state_write(const struct config *c, const char *host, const struct roster *r
 	snprintf(folder, sizeof(folder), "%s", c->state);
 	mkdir(dirname(folder), 0755);
 	snprintf(path, sizeof(path), "%s.new", c->state);
-	err = state_write_text(path, text);
+	err = store_write_text(path, text);
 	if (!err && rename(path, c->state))
 		err = -errno;
 	if (err)
@@ -91,7 +91,7 @@ free_json:
 	return err;
 }
 
-int state_remove(const struct config *c)
+int store_remove(const struct config *c)
 {
 	return unlink(c->state) && errno != ENOENT ? -errno : 0;
 }

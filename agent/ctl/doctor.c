@@ -52,14 +52,14 @@ static void doctor_module(json_t *checks)
 
 	if (agent.module) {
 		doctor_add(checks, "module", true, "", "registered, family version %u",
-			   knl_version());
+			   kernel_version());
 		return;
 	}
-	if (knl_version()) {
+	if (kernel_version()) {
 		doctor_add(
 			checks, "module", false,
 			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN and CAP_SYS_ADMIN",
-			"loaded, but it refuses this agent: %s", knl_trouble());
+			"loaded, but it refuses this agent: %s", kernel_trouble());
 		return;
 	}
 	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
@@ -236,7 +236,7 @@ json_t *doctor_report(void)
 	}
 	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
 		   agent.code, (int)getpid(),
-		   control_controller()->self ? "it" : peer_code(control_controller()));
+		   hierarchy_controller()->self ? "it" : peer_code(hierarchy_controller()));
 	doctor_module(checks);
 	doctor_certificate(checks);
 	doctor_peers(checks);

@@ -23,18 +23,18 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 
-#define LOCAL_CONNS_MAX 1024
-#define LOCAL_CONNS_A_USER 512 /* so that others, and root, still get in */
-#define LOCAL_BYTES_MAX (64u << 20) /* of jobs that are not complete; root's come on top */
-#define LOCAL_BYTES_A_USER (32u << 20)
-#define LOCAL_REQUEST_MAX (64u << 10)
-#define LOCAL_OUTPUT_MAX (20u << 20)
-#define LOCAL_EVENTS_MAX (1u << 20) /* of a watcher that does not read */
-#define LOCAL_FIRST_S 5
-#define LOCAL_BIND_MS 5000
+#define CTL_CONNS_MAX 1024
+#define CTL_CONNS_A_USER 512 /* so that others, and root, still get in */
+#define CTL_BYTES_MAX (64u << 20) /* of jobs that are not complete; root's come on top */
+#define CTL_BYTES_A_USER (32u << 20)
+#define CTL_REQUEST_MAX (64u << 10)
+#define CTL_OUTPUT_MAX (20u << 20)
+#define CTL_EVENTS_MAX (1u << 20) /* of a watcher that does not read */
+#define CTL_FIRST_S 5
+#define CTL_BIND_MS 5000
 
-struct local_conn {
-	struct local_conn *next, **prev;
+struct ctl_conn {
+	struct ctl_conn *next, **prev;
 	int fd;
 	struct event *reading, *writing;
 	struct ucred who;
@@ -49,26 +49,26 @@ struct local_conn {
 	struct evbuffer *out;
 };
 
-static struct event *local_listener;
-static int local_socket = -1;
-static struct local_conn *local_conns;
-static unsigned int local_count;
-static struct log_limit local_log;
+static struct event *ctl_listener;
+static int ctl_socket = -1;
+static struct ctl_conn *ctl_conns;
+static unsigned int ctl_count;
+static struct log_limit ctl_log;
 
-static void local_drop_payload(struct local_conn *c)
+static void ctl_drop_payload(struct ctl_conn *c)
 {
 	free(c->payload);
 	c->payload = NULL;
 	c->got = 0;
 }
 
-static void local_free(struct local_conn *c)
+static void ctl_free(struct ctl_conn *c)
 {
 	if (c->next)
 		c->next->prev = c->prev;
 	*c->prev = c->next;
-	local_count--;
-	local_drop_payload(c);
+	ctl_count--;
+	ctl_drop_payload(c);
 	for (int i = 0; i < c->nfds; i++)
 		close(c->fds[i]);
 	event_free(c->reading);
@@ -79,14 +79,14 @@ static void local_free(struct local_conn *c)
 	free(c);
 }
 
-/* A request under way still points to it: then local_reply() frees it. */
-static void local_close(struct local_conn *c, const char *why)
+/* A request under way still points to it: then ctl_reply() frees it. */
+static void ctl_close(struct ctl_conn *c, const char *why)
 {
-	if (why && log_allowed(&local_log))
+	if (why && log_allowed(&ctl_log))
 		log_warning("closed the connection of process %d (uid %u): %s", (int)c->who.pid,
 			    (unsigned int)c->who.uid, why);
 	if (!c->busy) {
-		local_free(c);
+		ctl_free(c);
 		return;
 	}
 	c->gone = true;
@@ -96,7 +96,7 @@ static void local_close(struct local_conn *c, const char *why)
 
 /* ---- sending ---- */
 
-static int local_send(struct local_conn *c, enum frame_type type, const json_t *json, size_t most)
+static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json, size_t most)
 {
 	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	uint8_t header[FRAME_HEADER];
@@ -118,69 +118,69 @@ free_text:
 	return err;
 }
 
-static void local_on_writable(evutil_socket_t fd, short what, void *arg)
+static void ctl_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct local_conn *c = arg;
+	struct ctl_conn *c = arg;
 	int n = evbuffer_write(c->out, fd);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		local_close(c, NULL);
+		ctl_close(c, NULL);
 		return;
 	}
 	if (!evbuffer_get_length(c->out))
 		event_del(c->writing);
 }
 
-void local_reply(struct local_conn *c, json_t *reply)
+void ctl_reply(struct ctl_conn *c, json_t *reply)
 {
 	c->busy = false;
 	if (c->gone) {
-		local_free(c);
+		ctl_free(c);
 	} else {
 		if (!reply)
-			reply = api_error("the agent", "out of memory", false);
-		if (local_send(c, FRAME_REPLY, reply, LOCAL_OUTPUT_MAX))
-			local_close(c, "it does not read its replies");
+			reply = commands_error("the agent", "out of memory", false);
+		if (ctl_send(c, FRAME_REPLY, reply, CTL_OUTPUT_MAX))
+			ctl_close(c, "it does not read its replies");
 		else
 			event_add(c->reading, NULL);
 	}
 	json_decref(reply);
 }
 
-void local_watch(struct local_conn *c)
+void ctl_watch(struct ctl_conn *c)
 {
 	c->busy = false;
 	c->watching = true;
 	if (c->gone)
-		local_free(c);
+		ctl_free(c);
 	else
 		event_add(c->reading, NULL);
 }
 
-void local_broadcast(const json_t *event)
+void ctl_broadcast(const json_t *event)
 {
-	struct local_conn *c, *next;
+	struct ctl_conn *c, *next;
 
-	for (c = local_conns; c; c = next) {
+	for (c = ctl_conns; c; c = next) {
 		next = c->next;
-		if (c->watching && local_send(c, FRAME_EVENT, event, LOCAL_EVENTS_MAX))
-			local_close(c, "it watches, but does not read");
+		if (c->watching && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
+			ctl_close(c, "it watches, but does not read");
 	}
 }
 
-pid_t local_pid(const struct local_conn *c)
+pid_t ctl_pid(const struct ctl_conn *c)
 {
 	return c->who.pid;
 }
 
-uid_t local_uid(const struct local_conn *c)
+uid_t ctl_uid(const struct ctl_conn *c)
 {
 	return c->who.uid;
 }
 
 /* ---- receiving ---- */
 
-static int local_take_fds(struct local_conn *c, struct msghdr *msg)
+static int ctl_take_fds(struct ctl_conn *c, struct msghdr *msg)
 {
 	struct cmsghdr *h;
 	int n, fd, err = msg->msg_flags & MSG_CTRUNC ? -EPROTO : 0;
@@ -203,7 +203,7 @@ static int local_take_fds(struct local_conn *c, struct msghdr *msg)
 }
 
 /* Reads into the current frame, never beyond it. > 0, 0: end, or -errno. */
-static ssize_t local_receive(struct local_conn *c)
+static ssize_t ctl_receive(struct ctl_conn *c)
 {
 	char control[CMSG_SPACE(8 * sizeof(int))];
 	bool in_header = c->got < FRAME_HEADER;
@@ -220,7 +220,7 @@ static ssize_t local_receive(struct local_conn *c)
 
 	if (n < 0)
 		return -errno;
-	err = local_take_fds(c, &msg);
+	err = ctl_take_fds(c, &msg);
 	if (err)
 		return err;
 	c->got += n;
@@ -228,22 +228,22 @@ static ssize_t local_receive(struct local_conn *c)
 }
 
 /* Requests are small, and bounded by the number of connections. */
-static bool local_has_room(const struct local_conn *for_whom)
+static bool ctl_has_room(const struct ctl_conn *for_whom)
 {
 	size_t same = for_whom->length, all = for_whom->length;
-	const struct local_conn *c;
+	const struct ctl_conn *c;
 
-	for (c = local_conns; c; c = c->next) {
+	for (c = ctl_conns; c; c = c->next) {
 		if (!c->payload || c->type != FRAME_JOB)
 			continue;
 		all += c->length;
 		if (c->who.uid == for_whom->who.uid)
 			same += c->length;
 	}
-	return same <= LOCAL_BYTES_A_USER && (!for_whom->who.uid || all <= LOCAL_BYTES_MAX);
+	return same <= CTL_BYTES_A_USER && (!for_whom->who.uid || all <= CTL_BYTES_MAX);
 }
 
-static const char *local_check_header(struct local_conn *c)
+static const char *ctl_check_header(struct ctl_conn *c)
 {
 	int err = frame_parse(c->header, &c->type, &c->length);
 
@@ -252,11 +252,11 @@ static const char *local_check_header(struct local_conn *c)
 					: "a frame of unknown type";
 	if (c->type != FRAME_REQUEST && (c->type != FRAME_JOB || c->greeted))
 		return "a frame that is not allowed here";
-	if (c->type == FRAME_REQUEST && c->length > LOCAL_REQUEST_MAX)
+	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
 		return "a request longer than 64 KiB";
 	if (!c->length)
 		return "an empty frame";
-	if (c->type == FRAME_JOB && !local_has_room(c))
+	if (c->type == FRAME_JOB && !ctl_has_room(c))
 		return "too much memory is in use for jobs that are not complete";
 	c->payload = malloc(c->length);
 	if (!c->payload)
@@ -265,7 +265,7 @@ static const char *local_check_header(struct local_conn *c)
 }
 
 /* Which of the descriptors 0-2 are open is in the job. */
-static const char *local_place_fds(struct local_conn *c, int fds[3])
+static const char *ctl_place_fds(struct ctl_conn *c, int fds[3])
 {
 	struct job_spec spec;
 	int next = 0;
@@ -280,14 +280,14 @@ static const char *local_place_fds(struct local_conn *c, int fds[3])
 	return NULL;
 }
 
-static void local_take_job(struct local_conn *c)
+static void ctl_take_job(struct ctl_conn *c)
 {
 	const char *why;
 	int fds[3], fd = c->fd;
 
-	why = local_place_fds(c, fds);
+	why = ctl_place_fds(c, fds);
 	if (why) {
-		local_close(c, why);
+		ctl_close(c, why);
 		return;
 	}
 	/* it takes over the descriptors and the socket */
@@ -295,60 +295,60 @@ static void local_take_job(struct local_conn *c)
 	c->fd = -1;
 	event_del(c->reading);
 	handoff_start(fd, c->payload, c->length, fds, c->who.pid, c->who.uid, c->who.gid);
-	local_free(c);
+	ctl_free(c);
 }
 
-static void local_take_request(struct local_conn *c)
+static void ctl_take_request(struct ctl_conn *c)
 {
 	json_error_t error;
 	json_t *request = json_loadb((char *)c->payload, c->length, JSON_REJECT_DUPLICATES, &error);
 
-	local_drop_payload(c);
+	ctl_drop_payload(c);
 	c->greeted = true;
 	if (c->watching) {
 		json_decref(request);
-		local_close(c, "a request while it watches");
+		ctl_close(c, "a request while it watches");
 		return;
 	}
 	/* one at a time */
 	c->busy = true;
 	event_del(c->reading);
 	if (json_is_object(request))
-		api_request(c, request);
+		commands_request(c, request);
 	else
-		local_reply(c, api_error("the request", "not a JSON object", true));
+		ctl_reply(c, commands_error("the request", "not a JSON object", true));
 	json_decref(request);
 }
 
-static void local_on_readable(evutil_socket_t fd, short what, void *arg)
+static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct local_conn *c = arg;
+	struct ctl_conn *c = arg;
 	const char *why;
 	ssize_t n;
 
 	for (;;) {
-		n = local_receive(c);
+		n = ctl_receive(c);
 		if (n == -EAGAIN || n == -EINTR) {
 			/* what is there counts, however late we came to read it; and the event's
 			 * own time-out begins anew with each byte */
 			if (!c->greeted &&
-			    (what & EV_TIMEOUT || clock_ms() - c->came_at > LOCAL_FIRST_S * 1000))
-				local_close(c, "its first frame did not come in time");
+			    (what & EV_TIMEOUT || clock_ms() - c->came_at > CTL_FIRST_S * 1000))
+				ctl_close(c, "its first frame did not come in time");
 			return;
 		}
 		if (n <= 0) {
 			why = n == -EPROTO ? "too many descriptors"
 			      : c->got	   ? "a truncated frame"
 					   : NULL;
-			local_close(c, why);
+			ctl_close(c, why);
 			return;
 		}
 		if (c->got < FRAME_HEADER)
 			continue;
 		if (c->got == FRAME_HEADER) {
-			why = local_check_header(c);
+			why = ctl_check_header(c);
 			if (why) {
-				local_close(c, why);
+				ctl_close(c, why);
 				return;
 			}
 			continue;
@@ -356,26 +356,26 @@ static void local_on_readable(evutil_socket_t fd, short what, void *arg)
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
 		if (c->type == FRAME_JOB && !agent.member)
-			local_close(c, "a job, and this host has no place in the cluster yet");
+			ctl_close(c, "a job, and this host has no place in the cluster yet");
 		else if (c->type == FRAME_JOB)
-			local_take_job(c);
+			ctl_take_job(c);
 		else
-			local_take_request(c);
+			ctl_take_request(c);
 		return;
 	}
 }
 
 /* ---- who comes ---- */
 
-static struct local_conn *local_new(int fd)
+static struct ctl_conn *ctl_new(int fd)
 {
-	struct local_conn *c = calloc(1, sizeof(*c));
+	struct ctl_conn *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->fd = fd;
-	c->reading = event_new(agent.base, fd, EV_READ | EV_PERSIST, local_on_readable, c);
-	c->writing = event_new(agent.base, fd, EV_WRITE | EV_PERSIST, local_on_writable, c);
+	c->reading = event_new(agent.base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
+	c->writing = event_new(agent.base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
 	c->out = evbuffer_new();
 	if (c->reading && c->writing && c->out)
 		return c;
@@ -389,60 +389,60 @@ static struct local_conn *local_new(int fd)
 	return NULL;
 }
 
-static bool local_welcome(const struct ucred *who)
+static bool ctl_welcome(const struct ucred *who)
 {
-	const struct local_conn *c;
+	const struct ctl_conn *c;
 	unsigned int same = 0;
 
-	if (local_count >= LOCAL_CONNS_MAX)
+	if (ctl_count >= CTL_CONNS_MAX)
 		return false;
-	for (c = local_conns; c; c = c->next)
+	for (c = ctl_conns; c; c = c->next)
 		same += c->who.uid == who->uid;
-	return !who->uid || same < LOCAL_CONNS_A_USER;
+	return !who->uid || same < CTL_CONNS_A_USER;
 }
 
-static void local_on_caller(evutil_socket_t listener, short what, void *arg)
+static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 {
-	const struct timeval first = { LOCAL_FIRST_S, 0 };
-	struct local_conn *c;
+	const struct timeval first = { CTL_FIRST_S, 0 };
+	struct ctl_conn *c;
 	struct ucred who;
 	socklen_t length = sizeof(who);
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) || !local_welcome(&who)) {
-		if (log_allowed(&local_log))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) || !ctl_welcome(&who)) {
+		if (log_allowed(&ctl_log))
 			log_warning("closed a local connection: there are too many");
 		close(fd);
 		return;
 	}
-	c = local_new(fd);
+	c = ctl_new(fd);
 	if (!c) {
 		close(fd);
 		return;
 	}
 	c->who = who;
-	c->next = local_conns;
-	c->prev = &local_conns;
+	c->next = ctl_conns;
+	c->prev = &ctl_conns;
 	if (c->next)
 		c->next->prev = &c->next;
-	local_conns = c;
-	local_count++;
+	ctl_conns = c;
+	ctl_count++;
 	c->came_at = clock_ms();
 	event_add(c->reading, &first);
 	/* most send their frame together with the connect: saves a round of the loop */
-	local_on_readable(fd, EV_READ, c);
+	ctl_on_readable(fd, EV_READ, c);
 }
 
 /* The children of an agent that was killed end with it, but under load not at once, and each holds
  * what it listened on. This is bound first, so what else there is waits with it. */
-static int local_bind(const struct sockaddr_un *address, socklen_t length)
+static int ctl_bind(const struct sockaddr_un *address, socklen_t length)
 {
-	uint64_t end = clock_ms() + LOCAL_BIND_MS;
+	uint64_t end = clock_ms() + CTL_BIND_MS;
 	bool told = false;
 
-	while (bind(local_socket, (const struct sockaddr *)address, length)) {
+	while (bind(ctl_socket, (const struct sockaddr *)address, length)) {
 		if (errno != EADDRINUSE || clock_ms() > end)
 			return -1;
 		if (!told)
@@ -453,44 +453,43 @@ static int local_bind(const struct sockaddr_un *address, socklen_t length)
 	return 0;
 }
 
-int local_init(void)
+int ctl_init(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(AGENT_SOCKET);
 	int err;
 
 	memcpy(address.sun_path + 1, AGENT_SOCKET, strlen(AGENT_SOCKET));
-	local_socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (local_socket < 0)
+	ctl_socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (ctl_socket < 0)
 		goto fail;
-	if (local_bind(&address, length) || listen(local_socket, 1024))
+	if (ctl_bind(&address, length) || listen(ctl_socket, 1024))
 		goto fail;
-	local_listener =
-		event_new(agent.base, local_socket, EV_READ | EV_PERSIST, local_on_caller, NULL);
-	if (!local_listener) {
+	ctl_listener = event_new(agent.base, ctl_socket, EV_READ | EV_PERSIST, ctl_on_caller, NULL);
+	if (!ctl_listener) {
 		errno = ENOMEM;
 		goto fail;
 	}
-	event_add(local_listener, NULL);
+	event_add(ctl_listener, NULL);
 	return 0;
 
 fail:
 	err = -errno;
 	log_error("local socket: %s%s", strerror(-err),
 		  err == -EADDRINUSE ? "; another agent runs in this network namespace" : "");
-	local_exit();
+	ctl_exit();
 	return err;
 }
 
-void local_exit(void)
+void ctl_exit(void)
 {
-	if (local_listener)
-		event_free(local_listener);
-	local_listener = NULL;
-	if (local_socket >= 0)
-		close(local_socket);
-	local_socket = -1;
-	while (local_conns)
+	if (ctl_listener)
+		event_free(ctl_listener);
+	ctl_listener = NULL;
+	if (ctl_socket >= 0)
+		close(ctl_socket);
+	ctl_socket = -1;
+	while (ctl_conns)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
-		local_free(local_conns);
+		ctl_free(ctl_conns);
 }

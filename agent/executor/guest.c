@@ -62,7 +62,7 @@ static void guest_put(struct guest *g)
 	channel_exit(&g->channel);
 	reserve_free(g->place);
 	free(g);
-	control_touch();
+	hierarchy_touch();
 }
 
 void guest_kill(struct guest *g)
@@ -132,7 +132,7 @@ void guest_check_end(struct guest *g)
 	    (g->grouped && !g->emptied))
 		return;
 	g->channel.finish = true;
-	h2_resume(g->channel.stream);
+	h2_stream_resume(g->channel.stream);
 }
 
 /* FRAME_EXIT goes behind all output that was in the pipes at the exit. */
@@ -171,7 +171,7 @@ static void guest_on_started(struct guest *g)
 	memcpy(payload + 4, agent.code, n);
 	channel_send(&g->channel, FRAME_STARTED, payload, 4 + n);
 	guest_open_relays(g);
-	control_touch();
+	hierarchy_touch();
 }
 
 static void guest_on_control(evutil_socket_t fd, short what, void *arg)
@@ -234,9 +234,9 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 	pty_tell_taken(&g->pty);
 	pty_exited(&g->pty);
 	g->settling = view_settle(&g->view);
-	h2_resume(g->channel.stream);
+	h2_stream_resume(g->channel.stream);
 	guest_tell_exit(g);
-	control_touch();
+	hierarchy_touch();
 }
 
 static void guest_reap(struct guest *g)
@@ -339,7 +339,7 @@ static int guest_on_data(void *ctx, const uint8_t *data, size_t length)
 		log_warning("node %s sent what its job may not: %s", peer_code(g->from),
 			    strerror(-err));
 	else if (g->channel.stream)
-		h2_resume(g->channel.stream); /* credit may have come */
+		h2_stream_resume(g->channel.stream); /* credit may have come */
 	return err;
 }
 
@@ -500,7 +500,7 @@ void guest_shutdown(void)
 	while ((g = guest_list_head)) {
 		guest_kill(g);
 		if (g->channel.stream)
-			h2_abort(g->channel.stream);
+			h2_stream_abort(g->channel.stream);
 		g->channel.stream = NULL;
 		if (guest_has_process(g) && waitpid(g->launch.pid, NULL, 0) == g->launch.pid)
 			g->reaped = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /** @file guest.h  Inside of a guest; for guest.c and guest_job.c only. */
-#ifndef AGENT_GUEST_H
-#define AGENT_GUEST_H
+#ifndef AGENT_EXECUTOR_GUEST_H
+#define AGENT_EXECUTOR_GUEST_H
 
 #include "job/channel.h"
 #include "executor/launch.h"

@@ -108,7 +108,7 @@ static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t l
 
 	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING || g->place->view == VIEW_HOME)
 		return -EPROTO;
-	err = named_check(payload, length, &path);
+	err = argfiles_check(payload, length, &path);
 	if (g->place->view == VIEW_AUTO && (!err || err == -EXDEV)) {
 		if (g->state != GUEST_VIEWING || !g->job || g->view.of)
 			return -EPROTO;

@@ -15,9 +15,9 @@
 
 #include "executor/input.h"
 
-#define READER_DEPTH 64 /* of descendants; beyond that, it may */
+#define INPUT_DEPTH 64 /* of descendants; beyond that, it may */
 
-static bool reader_call(long number)
+static bool input_call(long number)
 {
 	switch (number) {
 	case SYS_read:
@@ -43,7 +43,7 @@ static bool reader_call(long number)
 }
 
 /* "NUMBER ARGUMENTS… SP PC", "running", or "-1 SP PC" outside of a call. */
-static bool reader_thread_waits(const char *thread)
+static bool input_thread_waits(const char *thread)
 {
 	char name[80], text[256], *end;
 	unsigned long long sp;
@@ -61,7 +61,7 @@ static bool reader_thread_waits(const char *thread)
 	number = strtol(text, &end, 10);
 	if (end == text || number < 0)
 		return false;
-	if (reader_call(number))
+	if (input_call(number))
 		return true;
 	/* A 32-bit program numbers its calls otherwise; its stack is below 4 GiB. */
 	end = strrchr(text, ' ');
@@ -73,9 +73,9 @@ static bool reader_thread_waits(const char *thread)
 	return sp <= UINT32_MAX;
 }
 
-static bool reader_children(const char *thread, int depth);
+static bool input_children(const char *thread, int depth);
 
-static bool reader_process(long pid, int depth)
+static bool input_process(long pid, int depth)
 {
 	char folder[32], thread[64];
 	struct dirent *entry;
@@ -91,20 +91,20 @@ static bool reader_process(long pid, int depth)
 			continue;
 		snprintf(thread, sizeof(thread), "%s/%.16s", folder, entry->d_name);
 		/* the leader itself reads no terminal */
-		waits = (depth && reader_thread_waits(thread)) || reader_children(thread, depth);
+		waits = (depth && input_thread_waits(thread)) || input_children(thread, depth);
 	}
 	closedir(dir);
 	return waits;
 }
 
-static bool reader_children(const char *thread, int depth)
+static bool input_children(const char *thread, int depth)
 {
 	char name[80];
 	bool waits = false;
 	long pid;
 	FILE *f;
 
-	if (depth == READER_DEPTH)
+	if (depth == INPUT_DEPTH)
 		return true;
 	snprintf(name, sizeof(name), "%s/children", thread);
 	f = fopen(name, "re");
@@ -112,12 +112,12 @@ static bool reader_children(const char *thread, int depth)
 	if (!f)
 		return !access(thread, F_OK);
 	while (!waits && fscanf(f, "%ld", &pid) == 1)
-		waits = reader_process(pid, depth + 1);
+		waits = input_process(pid, depth + 1);
 	fclose(f);
 	return waits;
 }
 
-bool reader_waits(pid_t ancestor)
+bool input_waits(pid_t ancestor)
 {
-	return reader_process(ancestor, 0);
+	return input_process(ancestor, 0);
 }

@@ -108,7 +108,7 @@ static int child_limits(const struct job_spec *spec, const char *oom)
 	}
 	if (setpriority(PRIO_PROCESS, 0, spec->nice) && errno != EACCES && errno != EPERM)
 		return -1;
-	if (traits_take(spec->traits, spec->nice))
+	if (attributes_take(spec->traits, spec->nice))
 		return -1;
 	for (int i = 0; i < JOB_RLIMITS; i++) {
 		limit.rlim_cur = spec->rlimit[i][0];
@@ -137,9 +137,9 @@ static int child_user(const struct job_spec *spec)
 	}
 	if (geteuid())
 		goto attributes;
-	if (traits_take_bounding(spec->traits) ||
+	if (attributes_take_bounding(spec->traits) ||
 	    user_become(spec->uid, spec->gid, spec->groups, spec->ngroups) ||
-	    traits_take_capabilities(spec->traits, spec->uid))
+	    attributes_take_capabilities(spec->traits, spec->uid))
 		return -1;
 attributes:
 	/* At home it is reported as killed when this agent is; after set*id(), which undoes it. */

@@ -3,8 +3,8 @@
  * @file launch.h
  * The process of a guest, from fork to exec.
  */
-#ifndef AGENT_LAUNCH_H
-#define AGENT_LAUNCH_H
+#ifndef AGENT_EXECUTOR_LAUNCH_H
+#define AGENT_EXECUTOR_LAUNCH_H
 
 #include <stdbool.h>
 #include <sys/resource.h>

@@ -7,8 +7,8 @@
  * SIGTSTP does not stop it), and only a process of the session may say which
  * group is in the foreground.
  */
-#ifndef AGENT_LEADER_H
-#define AGENT_LEADER_H
+#ifndef AGENT_EXECUTOR_LEADER_H
+#define AGENT_EXECUTOR_LEADER_H
 
 #include <stdbool.h>
 #include <sys/resource.h>

@@ -3,8 +3,8 @@
  * @file pipes.h
  * What a guest gets as descriptors 0-2 for those its task has at home.
  */
-#ifndef AGENT_PIPES_H
-#define AGENT_PIPES_H
+#ifndef AGENT_EXECUTOR_PIPES_H
+#define AGENT_EXECUTOR_PIPES_H
 
 #include <stdint.h>
 

@@ -178,7 +178,7 @@ static void pty_look(struct pty *p)
 	if (!p->readable || p->slave < 0)
 		return;
 	if (pty_unread(p) ||
-	    (!p->raw && p->waited_ms < PTY_UNSEEN_MS && !reader_waits(p->launch->leader))) {
+	    (!p->raw && p->waited_ms < PTY_UNSEEN_MS && !input_waits(p->launch->leader))) {
 		pty_look_later(p);
 		return;
 	}

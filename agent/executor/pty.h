@@ -5,8 +5,8 @@
  * line discipline is the one that works (echo, editing, ^C): this one passes
  * bytes (EXTPROC) and tells of mode changes (packet mode).
  */
-#ifndef AGENT_PTY_H
-#define AGENT_PTY_H
+#ifndef AGENT_EXECUTOR_PTY_H
+#define AGENT_EXECUTOR_PTY_H
 
 #include "job/channel.h"
 #include "executor/launch.h"

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 
 #include "base/agent.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "base/log.h"
 #include "wire/reason.h"
 #include "executor/reserve.h"
@@ -23,7 +23,7 @@
 /* The question while the program is compared. */
 struct reserve_ask {
 	struct reservation *r;
-	struct h2_answer *answer;
+	struct server_answer *answer;
 	char *path;
 };
 
@@ -58,7 +58,7 @@ static void reserve_on_lease(evutil_socket_t fd, short what, void *arg)
 	log_debug("%s: no job came for its reservation", r->id);
 	reserve_unlink(r);
 	reserve_free(r);
-	control_touch();
+	hierarchy_touch();
 }
 
 struct reservation *reserve_claim(const struct peer *from, const char *token)
@@ -87,7 +87,7 @@ void reserve_exit(void)
 	reserve_seen = NULL;
 }
 
-uint64_t guest_reserved_load(void)
+uint64_t reserve_load(void)
 {
 	uint64_t load = guest_starting_load();
 
@@ -96,7 +96,7 @@ uint64_t guest_reserved_load(void)
 	return load;
 }
 
-json_t *guest_take_seen(void)
+json_t *reserve_take_seen(void)
 {
 	json_t *seen = reserve_seen;
 
@@ -129,15 +129,15 @@ static uint64_t reserve_available_mib(void)
 	return kib >> 10;
 }
 
-static void reserve_refuse(struct h2_answer *to, enum ehs_reason reason, const char *text)
+static void reserve_refuse(struct server_answer *to, enum ehs_reason reason, const char *text)
 {
-	h2_answer(to, 200, json_pack("{s:s,s:s}", "reason", reason_name(reason), "text", text));
+	server_answer(to, 200, json_pack("{s:s,s:s}", "reason", reason_name(reason), "text", text));
 }
 
-static void reserve_malformed(const struct peer *from, struct h2_answer *to, const char *what)
+static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
 {
 	log_warning("node %s asked for a reservation, but %s", peer_code(from), what);
-	h2_answer(to, 400, json_pack("{s:s}", "error", what));
+	server_answer(to, 400, json_pack("{s:s}", "error", what));
 }
 
 /* "HOME:COOKIE" of the peer that asks: it becomes the name of a folder. */
@@ -226,16 +226,16 @@ static void reserve_on_compared(void *ctx, bool same)
 		goto drop;
 	}
 	if (reserve_make_token(r->token) || evtimer_add(r->lease, &limit)) {
-		h2_answer(ask->answer, 500, NULL);
+		server_answer(ask->answer, 500, NULL);
 		goto drop;
 	}
 	r->next = reserve_list;
 	reserve_list = r;
 	reserve_note_seen(r->id);
-	h2_answer(ask->answer, 200,
-		  json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
-			    view_name(r->view)));
-	control_touch();
+	server_answer(ask->answer, 200,
+		      json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
+				view_name(r->view)));
+	hierarchy_touch();
 	goto done;
 drop:
 	reserve_count--;
@@ -255,7 +255,7 @@ static char *reserve_path(const char *path, const char *cwd)
 	return asprintf(&full, "%s/%s", cwd, path) < 0 ? NULL : full;
 }
 
-void guest_reserve(struct peer *from, const json_t *body, struct h2_answer *answer)
+void reserve_on_request(struct peer *from, const json_t *body, struct server_answer *answer)
 {
 	/* null: the user has no name at home */
 	const char *user = json_string_value(json_object_get(body, "user"));
@@ -327,5 +327,5 @@ free_ask:
 	free(ask);
 no_memory:
 	if (answer)
-		h2_answer(answer, 500, NULL);
+		server_answer(answer, 500, NULL);
 }

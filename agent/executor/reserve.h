@@ -3,8 +3,8 @@
  * @file reserve.h
  * Reservations of this node, between a home's POST /v1/reserve and its job.
  */
-#ifndef AGENT_RESERVE_H
-#define AGENT_RESERVE_H
+#ifndef AGENT_EXECUTOR_RESERVE_H
+#define AGENT_EXECUTOR_RESERVE_H
 
 #include <sys/types.h>
 #include "base/agent.h"

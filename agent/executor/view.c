@@ -17,7 +17,7 @@
 
 /* The link of one of home's file systems. */
 struct view_link {
-	struct view_pipe pipe;
+	struct tunnel pipe;
 	char *head; /* uid and path, as its stream begins */
 };
 
@@ -58,7 +58,7 @@ const char *view_trouble(void)
 	return agent.config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
 }
 
-/* The pipes and ehview first: closing the namespace may have questions for home. */
+/* The pipes and ehview first: closing the namespace may have asks for home. */
 static void view_free(struct view_mounted *v)
 {
 	struct view_mounted **at;
@@ -69,7 +69,7 @@ static void view_free(struct view_mounted *v)
 		*at = v->next;
 	}
 	for (size_t i = 0; i < v->nlinks; i++) {
-		view_pipe_close(&v->links[i].pipe);
+		tunnel_close(&v->links[i].pipe);
 		free(v->links[i].head);
 	}
 	v->nlinks = 0;
@@ -193,13 +193,13 @@ static int view_open_link(struct view_mounted *v, const char *path, struct view_
 		return -errno;
 	tree->is_mount = !v->is_9p;
 	tree->socket = v->is_9p ? pair[1] : view_fuse_add(&v->fuse, pair[1]);
-	err = view_pipe_open(&link->pipe, pair[0], view_on_closed, v);
+	err = tunnel_open(&link->pipe, pair[0], view_on_closed, v);
 	if (err)
 		return err;
 	if (tree->socket < 0)
 		return tree->socket;
-	link->pipe.stream = h2_open(v->home, "POST", v->is_9p ? "/v1/9p" : "/v1/files",
-				    &view_pipe_ops, &link->pipe);
+	link->pipe.stream = link_open(v->home, "POST", v->is_9p ? "/v1/9p" : "/v1/files",
+				      &tunnel_ops, &link->pipe);
 	return link->pipe.stream ? 0 : -errno;
 }
 
@@ -293,7 +293,7 @@ static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 		goto free_view;
 	}
 	v->asking = true;
-	err = h2_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
+	err = client_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
 	if (err)
 		goto no_question;
 	*out = v;

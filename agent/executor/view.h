@@ -9,19 +9,19 @@
  *   view.c        the executor's views, and who uses them
  *   view_mount.c  makes the namespace of one
  *   view_fuse.c   its ehview
- *   view_pipe.c   bytes between a socket and a stream, both sides
+ *   tunnel.c   bytes between a socket and a stream, both sides
  *   view_serve.c  the home's side
  *
  * The namespace is a descriptor of the agent and nothing else: when that is
  * closed, also by the agent's death, and the last process in it has ended, the
  * kernel unmounts what is in it.
  */
-#ifndef AGENT_VIEW_H
-#define AGENT_VIEW_H
+#ifndef AGENT_EXECUTOR_VIEW_H
+#define AGENT_EXECUTOR_VIEW_H
 
 #include <sys/types.h>
 #include "base/agent.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "wire/view.h"
 
 /* ---- the executor ---- */
@@ -72,7 +72,7 @@ int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t
 /** The namespace, or -1 with what went wrong in `why`. */
 int view_mount_finish(struct view_mount *m, char *why, size_t size);
 /**
- * Ends the child. Behind view_pipe_close(), unless it has succeeded: what it has
+ * Ends the child. Behind tunnel_close(), unless it has succeeded: what it has
  * mounted goes with it, and the kernel would ask home, through us, who wait here.
  */
 void view_mount_cancel(struct view_mount *m);
@@ -102,11 +102,11 @@ int64_t view_fuse_synced(const struct view_fuse *f);
 /** Ends it: what waits for it in the kernel gets errors. */
 void view_fuse_stop(struct view_fuse *f);
 
-/* ---- view_pipe.c ---- */
+/* ---- tunnel.c ---- */
 
 struct evbuffer;
 
-struct view_pipe {
+struct tunnel {
 	int fd;
 	struct h2_stream *stream;
 	struct event *readable, *writable;
@@ -118,24 +118,23 @@ struct view_pipe {
 	void *ctx;
 };
 
-extern const struct h2_stream_ops view_pipe_ops; /**< its ctx is a view_pipe */
+extern const struct h2_stream_ops tunnel_ops; /**< its ctx is a tunnel */
 /** Takes over fd, also when it fails; the stream is left alone. 0 or -ENOMEM. */
-int view_pipe_open(struct view_pipe *p, int fd, void (*closed)(void *ctx), void *ctx);
+int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx);
 /** Closes both ends; `closed` is not called. */
-void view_pipe_close(struct view_pipe *p);
+void tunnel_close(struct tunnel *p);
 
 /* ---- view_serve.c: home ---- */
 
 /** Why this node cannot serve its files; NULL: it can. */
-const char *view_serve_trouble(void);
+const char *serve_trouble(void);
 /** Handler of POST /v1/mounts: the file systems that a view is made of. */
-json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status);
+json_t *serve_mounts(struct peer *from, const json_t *body, int *status);
 /** Handlers of POST /v1/files and /v1/9p. */
-int view_serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		     void **ctx);
-int view_serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		  void **ctx);
-void view_serve_exit(void);
+int serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		void **ctx);
+int serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx);
+void serve_exit(void);
 /** handoff.c: whether a task of this user that sees home's files is at this peer. */
 bool handoff_shows_home(const struct peer *to, uid_t uid);
 

@@ -39,7 +39,7 @@ static const char *const mount_stages[MOUNT_STAGES] = {
 };
 
 /*
- * With nothing cached (9p) each component of a path is two questions or three. The
+ * With nothing cached (9p) each component of a path is two asks or three. The
  * first one of all paths is here: descriptors of these keep it looked up for as long
  * as the view is mounted, where a system does not rename anything.
  */

@@ -8,9 +8,9 @@
 #include "home/counters.h"
 
 /* Placements the module does not see: ehctl exec, and run without the module. */
-static uint64_t tally_own[EHS_REASON_MAX + 1];
+static uint64_t counters_own[EHS_REASON_MAX + 1];
 
-void tally_started(const struct peer *executor, enum ehs_reason reason)
+void counters_started(const struct peer *executor, enum ehs_reason reason)
 {
 	struct peer *p = peer_by_code(executor->code);
 
@@ -18,41 +18,43 @@ void tally_started(const struct peer *executor, enum ehs_reason reason)
 		p->ran++;
 	/* the kernel counts its own */
 	if (reason != EHS_REASON_SENDER && reason <= EHS_REASON_MAX)
-		tally_own[reason]++;
+		counters_own[reason]++;
 }
 
-static void tally_on_counter(void *ctx, uint32_t reason, uint64_t count)
+static void counters_on_counter(void *ctx, uint32_t reason, uint64_t count)
 {
 	if (reason <= EHS_REASON_MAX)
 		((uint64_t *)ctx)[reason] += count;
 }
 
 /* Of the kernel's counters, those of execs that went on here as this node's own tasks. */
-static bool tally_is_local(unsigned int reason)
+static bool counters_is_local(unsigned int reason)
 {
 	return reason != EHS_REASON_SENDER && reason != EHS_REASON_GUEST &&
 	       reason != EHS_REASON_STUB;
 }
 
-void tally_add(json_t *status)
+void counters_add(json_t *status)
 {
 	json_t *placed = json_array(), *reasons = json_array();
 	uint64_t count[EHS_REASON_MAX + 1] = { 0 }, local = 0;
 	struct peer *p;
 
 	/* without the module all stay 0: nobody sees what starts here */
-	knl_counters(tally_on_counter, count);
+	kernel_counters(counters_on_counter, count);
 	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
-		if (tally_is_local(r))
+		if (counters_is_local(r))
 			local += count[r];
-		count[r] += tally_own[r];
+		count[r] += counters_own[r];
 		if (count[r])
-			json_array_append_new(reasons, json_pack("{s:s,s:I}", "reason", reason_name(r),
-								 "tasks", (json_int_t)count[r]));
+			json_array_append_new(reasons,
+					      json_pack("{s:s,s:I}", "reason", reason_name(r),
+							"tasks", (json_int_t)count[r]));
 	}
 	for (p = peer_next(NULL); p; p = peer_next(p))
-		json_array_append_new(placed, json_pack("{s:s,s:I}", "executor", peer_code(p), "tasks",
-							(json_int_t)(p->self ? local : p->ran)));
+		json_array_append_new(placed,
+				      json_pack("{s:s,s:I}", "executor", peer_code(p), "tasks",
+						(json_int_t)(p->self ? local : p->ran)));
 	json_object_set_new(status, "placed", placed);
 	json_object_set_new(status, "reasons", reasons);
 }

@@ -4,8 +4,8 @@
  * How many tasks of this node ran where, and why: counters, not samples, so
  * that short tasks are seen. Since the agent (where) or module (why) started.
  */
-#ifndef AGENT_TALLY_H
-#define AGENT_TALLY_H
+#ifndef AGENT_HOME_COUNTERS_H
+#define AGENT_HOME_COUNTERS_H
 
 #include <jansson.h>
 #include <linux/ehsched.h>
@@ -13,9 +13,9 @@
 struct peer;
 
 /** A task of ours has started there, for this reason. */
-void tally_started(const struct peer *executor, enum ehs_reason reason);
+void counters_started(const struct peer *executor, enum ehs_reason reason);
 
 /** Adds "placed":[{"executor","tasks"}] and "reasons":[{"reason","tasks"}]. */
-void tally_add(json_t *status);
+void counters_add(json_t *status);
 
 #endif

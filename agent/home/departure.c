@@ -45,7 +45,7 @@ static void departure_send_job(struct handoff *h, struct peer *to)
 
 	h->to = to;
 	h->view = placement_view(h->placement);
-	h->channel.stream = h2_open(to, "POST", "/v1/job", &handoff_ops, h);
+	h->channel.stream = link_open(to, "POST", "/v1/job", &handoff_ops, h);
 	if (!h->channel.stream) {
 		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "there is no connection to the node");
 		return;
@@ -71,7 +71,7 @@ static int departure_name_files(struct handoff *h, const struct job_spec *spec)
 
 	if (spec->flags & JOB_EXPLICIT)
 		return 0;
-	err = named_encode(spec, &h->named, &h->named_length, &path);
+	err = argfiles_encode(spec, &h->named, &h->named_length, &path);
 	if (err == -EXDEV) {
 		snprintf(text, sizeof(text), "%s is a pipe or socket of this host", path);
 		handoff_refuse(h, EHS_REASON_FILES_DIFFER, 0, text);
@@ -194,7 +194,7 @@ static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, g
 	spec->uid = uid;
 	spec->gid = gid;
 	spec->groups = groups;
-	traits_read(h->pid, uid, spec->traits);
+	attributes_read(h->pid, uid, spec->traits);
 	spec->flags &= ~(JOB_RETRY | JOB_MERGED | JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2));
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0 && departure_is_null(h->fds[i]))

@@ -41,7 +41,7 @@ static void handoff_abort(struct handoff *h)
 	/* Its event would resume the stream. */
 	relay_source_close(&h->in, false);
 	if (h->channel.stream)
-		h2_abort(h->channel.stream);
+		h2_stream_abort(h->channel.stream);
 	h->channel.stream = NULL;
 }
 
@@ -164,7 +164,7 @@ static void handoff_account(const struct handoff *h)
 
 	if (frame_exit_decode(&x, h->exit, sizeof(h->exit)))
 		return;
-	err = knl_account(h->pid, &x);
+	err = kernel_account(h->pid, &x);
 	if (err && err != -ENOTCONN && err != -ESRCH)
 		log_warning("what a task used elsewhere is not counted here: %s", strerror(-err));
 }
@@ -302,7 +302,7 @@ static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_
 	h->started = true;
 	placement_started(h->placement, h->pid, frame_get_u32(payload));
 	handoff_open_relays(h);
-	h2_resume(h->channel.stream);
+	h2_stream_resume(h->channel.stream);
 	if (length <= 512 && stub_tell(h, FRAME_STARTED, payload, length))
 		handoff_stub_gone(h);
 	return 0;
@@ -423,7 +423,7 @@ static int handoff_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (err)
 		log_warning("a job's executor sent what it may not: %s", strerror(-err));
 	else if (h->channel.stream)
-		h2_resume(h->channel.stream); /* credit may have come */
+		h2_stream_resume(h->channel.stream); /* credit may have come */
 	return err;
 }
 
@@ -433,7 +433,7 @@ static void handoff_on_end(void *ctx)
 
 	h->channel.finish = true;
 	if (h->channel.stream)
-		h2_resume(h->channel.stream);
+		h2_stream_resume(h->channel.stream);
 }
 
 static ssize_t handoff_on_produce(void *ctx, uint8_t *buf, size_t room)

@@ -5,8 +5,8 @@
  * is sent), handoff.c (the job's stream), stub.c (the process that stands in for
  * it) and rerun.c (when it was lost).
  */
-#ifndef AGENT_HANDOFF_H
-#define AGENT_HANDOFF_H
+#ifndef AGENT_HOME_HANDOFF_H
+#define AGENT_HOME_HANDOFF_H
 
 #include "base/agent.h"
 #include "job/channel.h"

@@ -16,7 +16,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "home/placement.h"
 #include "wire/reason.h"
 #include "home/record.h"
@@ -40,10 +40,10 @@ static void placement_ask(struct placement *p);
 
 static void placement_event(const struct placement *p)
 {
-	api_event("place", json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command",
-				     p->command, "pid", (int)p->pid, "home", agent.code, "executor",
-				     p->to ? peer_code(p->to) : agent.code, "reason",
-				     reason_name(p->reason)));
+	commands_event("place", json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command",
+					  p->command, "pid", (int)p->pid, "home", agent.code,
+					  "executor", p->to ? peer_code(p->to) : agent.code,
+					  "reason", reason_name(p->reason)));
 }
 
 static void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
@@ -54,7 +54,7 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
 	record_step(p, "stays at home: %s", reason_name(reason));
 	if (p->to && !p->explicit_node)
-		control_failed(p->id, p->to, &p->decider);
+		ask_failed(p->id, p->to, &p->decider);
 	p->to = NULL;
 	p->decided = NULL;
 	placement_open--;
@@ -125,7 +125,7 @@ static void placement_refused(struct placement *p, enum ehs_reason reason, const
 		placement_stay(p, reason, text);
 		return;
 	}
-	control_failed(p->id, p->to, &p->decider);
+	ask_failed(p->id, p->to, &p->decider);
 	p->tried[p->ntried++] = p->to;
 	p->to = NULL;
 	if (p->ntried == PLACEMENT_TRIES)
@@ -147,7 +147,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 	if (p->phase != PLACEMENT_OPEN) {
 		/* too late: what it reserved ends with its lease */
 		if (p->to && !p->explicit_node)
-			control_failed(p->id, p->to, &p->decider);
+			ask_failed(p->id, p->to, &p->decider);
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
 		/* of AUTO it says what it came to */
 		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
@@ -199,8 +199,8 @@ static void placement_reserve(struct placement *p)
 		return;
 	}
 	record_hold(p);
-	err = h2_request(p->to, "/v1/reserve", body, placement_time_left(p), placement_on_reserved,
-			 p);
+	err = client_request(p->to, "/v1/reserve", body, placement_time_left(p),
+			     placement_on_reserved, p);
 	if (err) {
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		record_release(p);
@@ -228,7 +228,7 @@ static void placement_on_program(void *ctx, json_t *identity)
 }
 
 /* Who was asked and how it was, and the way in the hypercube: for `why`. */
-static void placement_note_path(struct placement *p, const struct control_answer *answer)
+static void placement_note_path(struct placement *p, const struct ask_answer *answer)
 {
 	const struct eh_topology *t = &agent.config->topology;
 	char group[EH_CODE_TEXT];
@@ -263,7 +263,7 @@ static void placement_note_way(struct placement *p, const struct peer *to)
 	log_debug("%s: its way:%s", p->id, text);
 }
 
-static void placement_on_answer(void *ctx, const struct control_answer *answer)
+static void placement_on_answer(void *ctx, const struct ask_answer *answer)
 {
 	struct placement *p = ctx;
 
@@ -273,7 +273,7 @@ static void placement_on_answer(void *ctx, const struct control_answer *answer)
 		p->decider = answer->path[answer->npath - 1];
 	if (p->phase != PLACEMENT_OPEN) {
 		if (answer->to)
-			control_failed(p->id, answer->to, &p->decider);
+			ask_failed(p->id, answer->to, &p->decider);
 	} else if (!answer->to) {
 		placement_stay(p, answer->reason, NULL);
 	} else {
@@ -297,7 +297,7 @@ static void placement_ask(struct placement *p)
 		if (peer->avoid_until > now)
 			not [n++] = peer;
 	record_hold(p);
-	control_ask(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
+	ask_start(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
 }
 
 /* ---- the start ---- */
@@ -335,7 +335,7 @@ static const char *placement_set_view(struct placement *p, enum view wish)
 		p->view = agent.config->view;
 	if (p->view == VIEW_SHARED)
 		return NULL;
-	trouble = view_serve_trouble();
+	trouble = serve_trouble();
 	if (!trouble && !p->uid && !agent.config->allow_root)
 		trouble = "view home serves root's files only with allow-root on the home node";
 	if (!trouble || p->view == VIEW_HOME)
@@ -414,7 +414,7 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->phase = PLACEMENT_AWAY;
 	p->pid = stub;
 	p->remote = remote;
-	tally_started(p->to, p->reason);
+	counters_started(p->to, p->reason);
 	record_step(p, "started at %s as process %d", peer_code(p->to), (int)remote);
 }
 
@@ -429,7 +429,7 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
 	if (!p->explicit_node)
-		control_failed(p->id, p->to, &p->decider);
+		ask_failed(p->id, p->to, &p->decider);
 	p->to = NULL;
 	placement_event(p);
 	record_over(p);
@@ -437,9 +437,9 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 
 static void placement_finished(struct placement *p, int status, bool lost)
 {
-	api_event("finish",
-		  json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command, "executor",
-			    peer_code(p->to), "status", status, "lost", (int)lost));
+	commands_event("finish", json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command",
+					   p->command, "executor", peer_code(p->to), "status",
+					   status, "lost", (int)lost));
 	record_over(p);
 }
 

@@ -3,8 +3,8 @@
  * @file placement.h
  * What knl.c and api.c need of placements; the rest is in agent.h and record.h.
  */
-#ifndef AGENT_PLACEMENT_H
-#define AGENT_PLACEMENT_H
+#ifndef AGENT_HOME_PLACEMENT_H
+#define AGENT_HOME_PLACEMENT_H
 
 #include "base/agent.h"
 

@@ -5,8 +5,8 @@
  * steps for `ehctl why` until 1024 others have ended. What happens to them is
  * placement.c's affair.
  */
-#ifndef AGENT_RECORD_H
-#define AGENT_RECORD_H
+#ifndef AGENT_HOME_RECORD_H
+#define AGENT_HOME_RECORD_H
 
 #include <uthash.h>
 #include "base/agent.h"

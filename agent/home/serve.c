@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "net/conn.h"
+#include "net/h2_conn.h"
 #include "base/user.h"
 #include "executor/view.h"
 #include "helpers/common/companion.h"
@@ -38,7 +38,7 @@ struct serve {
 	uid_t uid;
 	uint8_t head[8 + EHS_PATH_MAX + 1]; /* uid, length, path */
 	unsigned int have; /* of head */
-	struct view_pipe pipe;
+	struct tunnel pipe;
 	bool is_9p;
 	pid_t pid; /* of the server; 0: not started */
 	struct event *idle;
@@ -65,7 +65,7 @@ static const char *serve_ehfiles(void)
 	return companion("ehfiles", path, sizeof(path));
 }
 
-const char *view_serve_trouble(void)
+const char *serve_trouble(void)
 {
 	return serve_ehfiles() || serve_diod()
 		       ? NULL
@@ -79,7 +79,7 @@ static void serve_free(struct serve *v)
 	for (at = &serve_list; *at != v; at = &(*at)->next)
 		;
 	*at = v->next;
-	view_pipe_close(&v->pipe);
+	tunnel_close(&v->pipe);
 	if (v->pid) {
 		kill(v->pid, SIGKILL);
 		waitpid(v->pid, NULL, 0);
@@ -171,7 +171,7 @@ static int serve_start(struct serve *v)
 		close(pair[0]);
 		return -EAGAIN;
 	}
-	return view_pipe_open(&v->pipe, pair[0], serve_on_closed, v);
+	return tunnel_open(&v->pipe, pair[0], serve_on_closed, v);
 }
 
 /* How much of the stream says whose files, and where they are mounted here; 0: that is wrong. */
@@ -194,7 +194,7 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 
 	while (v->have < serve_head(v) && n < length)
 		v->head[v->have++] = data[n++];
-	h2_consume(v->pipe.stream, n);
+	h2_stream_consume(v->pipe.stream, n);
 	if (!serve_head(v))
 		return -EPROTO;
 	if (v->have < serve_head(v))
@@ -215,9 +215,9 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 	}
 	if (event_add(v->idle, &look))
 		return -ENOMEM;
-	h2_accept(v->pipe.stream, &view_pipe_ops, &v->pipe);
-	h2_resume(v->pipe.stream);
-	return n < length ? view_pipe_ops.data(&v->pipe, data + n, length - n) : 0;
+	h2_stream_accept(v->pipe.stream, &tunnel_ops, &v->pipe);
+	h2_stream_resume(v->pipe.stream);
+	return n < length ? tunnel_ops.data(&v->pipe, data + n, length - n) : 0;
 }
 
 static ssize_t serve_produce(void *ctx, uint8_t *buf, size_t room)
@@ -281,7 +281,7 @@ static void serve_unescape(char *path)
 }
 
 /* The server does not look below mount points: the executor mounts each for itself. */
-json_t *view_serve_mounts(struct peer *from, const json_t *body, int *status)
+json_t *serve_mounts(struct peer *from, const json_t *body, int *status)
 {
 	const json_t *uid = json_object_get(body, "uid");
 	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
@@ -339,19 +339,18 @@ static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 	return 0;
 }
 
-int view_serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		     void **ctx)
+int serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		void **ctx)
 {
 	return serve_open(from, s, false, ops, ctx);
 }
 
-int view_serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		  void **ctx)
+int serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
 {
 	return serve_open(from, s, true, ops, ctx);
 }
 
-void view_serve_exit(void)
+void serve_exit(void)
 {
 	while (serve_list)
 		serve_free(serve_list);

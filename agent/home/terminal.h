@@ -5,8 +5,8 @@
  * it, so job control does not stop its calls: what it does there is the
  * task's, and done only while the stub's process group is in the foreground.
  */
-#ifndef AGENT_TERMINAL_H
-#define AGENT_TERMINAL_H
+#ifndef AGENT_HOME_TERMINAL_H
+#define AGENT_HOME_TERMINAL_H
 
 #include <stdbool.h>
 #include "job/relay.h"

@@ -9,11 +9,11 @@
 #include "wire/frame.h"
 
 /* A stat each, and on a network file system a round trip: enough for a linker's line. */
-#define NAMED_MAX 128
-#define NAMED_HEAD 20 /* type, size, time: u32, u64, u64; then the path and its NUL */
+#define ARGFILES_MAX 128
+#define ARGFILES_HEAD 20 /* type, size, time: u32, u64, u64; then the path and its NUL */
 
 /* The path in "/x", "-I/x", "--name=/x", "if=/x", "@/x", "a:/x"; a relative one is the folder's. */
-static const char *named_path(const char *arg)
+static const char *argfiles_path(const char *arg)
 {
 	const char *slash = strchr(arg, '/');
 
@@ -24,16 +24,16 @@ static const char *named_path(const char *arg)
 	return NULL;
 }
 
-static uint64_t named_time(const struct stat *st)
+static uint64_t argfiles_time(const struct stat *st)
 {
 	return st->st_mtim.tv_sec * 1000000000ull + st->st_mtim.tv_nsec;
 }
 
-static void named_put(uint8_t *out, const struct stat *st)
+static void argfiles_put(uint8_t *out, const struct stat *st)
 {
 	/* a folder's size and time are not the same on hosts that were installed alike */
 	uint64_t size = S_ISREG(st->st_mode) ? st->st_size : 0;
-	uint64_t when = S_ISREG(st->st_mode) ? named_time(st) : 0;
+	uint64_t when = S_ISREG(st->st_mode) ? argfiles_time(st) : 0;
 
 	frame_put_u32(out, st->st_mode & S_IFMT);
 	frame_put_u32(out + 4, size);
@@ -42,7 +42,8 @@ static void named_put(uint8_t *out, const struct stat *st)
 	frame_put_u32(out + 16, when >> 32);
 }
 
-int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length, const char **path)
+int argfiles_encode(const struct job_spec *spec, uint8_t **payload, size_t *length,
+		    const char **path)
 {
 	unsigned int count = 0;
 	uint8_t *list = NULL, *grown;
@@ -52,8 +53,8 @@ int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length,
 
 	*payload = NULL;
 	*length = 0;
-	for (uint32_t i = 1; i < spec->argc && count < NAMED_MAX; i++) {
-		*path = named_path(spec->argv[i]);
+	for (uint32_t i = 1; i < spec->argc && count < ARGFILES_MAX; i++) {
+		*path = argfiles_path(spec->argv[i]);
 		if (!*path || stat(*path, &st))
 			continue;
 		/* it may be seen there, but what is written to it arrives here only */
@@ -61,16 +62,16 @@ int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length,
 		if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 			goto free_list;
 		n = strlen(*path) + 1;
-		if (*length + NAMED_HEAD + n > frame_limit(FRAME_NAMED))
+		if (*length + ARGFILES_HEAD + n > frame_limit(FRAME_NAMED))
 			break;
 		err = -ENOMEM;
-		grown = realloc(list, *length + NAMED_HEAD + n);
+		grown = realloc(list, *length + ARGFILES_HEAD + n);
 		if (!grown)
 			goto free_list;
 		list = grown;
-		named_put(list + *length, &st);
-		memcpy(list + *length + NAMED_HEAD, *path, n);
-		*length += NAMED_HEAD + n;
+		argfiles_put(list + *length, &st);
+		memcpy(list + *length + ARGFILES_HEAD, *path, n);
+		*length += ARGFILES_HEAD + n;
 		count++;
 	}
 	*payload = list;
@@ -82,9 +83,9 @@ free_list:
 	return err;
 }
 
-int named_check(const uint8_t *payload, size_t length, const char **path)
+int argfiles_check(const uint8_t *payload, size_t length, const char **path)
 {
-	uint8_t here[NAMED_HEAD];
+	uint8_t here[ARGFILES_HEAD];
 	struct stat st;
 
 	if (!length)
@@ -92,16 +93,16 @@ int named_check(const uint8_t *payload, size_t length, const char **path)
 	for (const uint8_t *end = payload + length; payload < end;) {
 		const uint8_t *nul;
 
-		if ((size_t)(end - payload) <= NAMED_HEAD)
+		if ((size_t)(end - payload) <= ARGFILES_HEAD)
 			return -EPROTO;
-		*path = (const char *)payload + NAMED_HEAD;
-		nul = memchr(*path, '\0', end - payload - NAMED_HEAD);
+		*path = (const char *)payload + ARGFILES_HEAD;
+		nul = memchr(*path, '\0', end - payload - ARGFILES_HEAD);
 		if (!nul || **path != '/')
 			return -EPROTO;
 		if (stat(*path, &st))
 			return -EXDEV;
-		named_put(here, &st);
-		if (memcmp(here, payload, NAMED_HEAD))
+		argfiles_put(here, &st);
+		if (memcmp(here, payload, ARGFILES_HEAD))
 			return -EXDEV;
 		payload = nul + 1;
 	}

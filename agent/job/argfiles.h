@@ -9,8 +9,8 @@
  * change: enough to find files that are not shared, and true for the files two
  * hosts have from the same packages.
  */
-#ifndef AGENT_NAMED_H
-#define AGENT_NAMED_H
+#ifndef AGENT_JOB_ARGFILES_H
+#define AGENT_JOB_ARGFILES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,9 +18,10 @@
 
 /** Payload of FRAME_NAMED, allocated; *length 0: nothing is named. 0, -ENOMEM, or
  *  -EXDEV when a pipe or socket is named, with its path in *path (in argv); then *payload is NULL. */
-int named_encode(const struct job_spec *spec, uint8_t **payload, size_t *length, const char **path);
+int argfiles_encode(const struct job_spec *spec, uint8_t **payload, size_t *length,
+		    const char **path);
 
 /** 0: all are the same here; -EXDEV: *path (in payload) is not; -EPROTO. */
-int named_check(const uint8_t *payload, size_t length, const char **path);
+int argfiles_check(const uint8_t *payload, size_t length, const char **path);
 
 #endif

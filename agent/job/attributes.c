@@ -15,12 +15,12 @@
 #include "base/agent.h"
 #include "job/attributes.h"
 
-#define TRAITS_CPUS 8192 /* of a mask; the kernel's most (CONFIG_NR_CPUS) */
-#define TRAITS_CAPS 64
-#define TRAITS_IOPRIO_PROCESS 1
+#define ATTRIBUTES_CPUS 8192 /* of a mask; the kernel's most (CONFIG_NR_CPUS) */
+#define ATTRIBUTES_CAPS 64
+#define ATTRIBUTES_IOPRIO_PROCESS 1
 
 /* The kernel's struct sched_attr, of its first version: glibc has none. */
-struct traits_sched {
+struct attributes_sched {
 	uint32_t size, policy;
 	uint64_t flags;
 	int32_t nice;
@@ -30,7 +30,7 @@ struct traits_sched {
 
 /* ---- at home ---- */
 
-static int traits_read_file(pid_t pid, const char *name, char *text, size_t size)
+static int attributes_read_file(pid_t pid, const char *name, char *text, size_t size)
 {
 	char path[64];
 	ssize_t n;
@@ -49,10 +49,10 @@ static int traits_read_file(pid_t pid, const char *name, char *text, size_t size
 }
 
 /* A file of one number. */
-static int traits_number(pid_t pid, const char *name, int base, int64_t *value)
+static int attributes_number(pid_t pid, const char *name, int base, int64_t *value)
 {
 	char text[32], *end;
-	int err = traits_read_file(pid, name, text, sizeof(text));
+	int err = attributes_read_file(pid, name, text, sizeof(text));
 
 	if (err)
 		return err;
@@ -60,7 +60,7 @@ static int traits_number(pid_t pid, const char *name, int base, int64_t *value)
 	return end == text ? -EINVAL : 0;
 }
 
-static int traits_line(const char *status, const char *name, int base, uint64_t *value)
+static int attributes_line(const char *status, const char *name, int base, uint64_t *value)
 {
 	const char *line = strstr(status, name);
 
@@ -71,10 +71,10 @@ static int traits_line(const char *status, const char *name, int base, uint64_t 
 }
 
 /* How many processors it may use, 0 for no fewer than this agent. */
-static int traits_cpus(pid_t pid)
+static int attributes_cpus(pid_t pid)
 {
-	unsigned long its[TRAITS_CPUS / (8 * sizeof(long))] = { 0 };
-	unsigned long ours[TRAITS_CPUS / (8 * sizeof(long))] = { 0 };
+	unsigned long its[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
+	unsigned long ours[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
 	int n, all;
 
 	if (syscall(SYS_sched_getaffinity, pid, sizeof(its), its) < 0 ||
@@ -85,9 +85,9 @@ static int traits_cpus(pid_t pid)
 	return n < all ? n : 0;
 }
 
-void traits_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
+void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 {
-	struct traits_sched sched = { .size = sizeof(sched) };
+	struct attributes_sched sched = { .size = sizeof(sched) };
 	int64_t persona, oom, filter, slack = 0;
 	uint64_t securebits = traits[JOB_SECUREBITS], subreaper = traits[JOB_SUBREAPER];
 	uint64_t user, huge_pages;
@@ -95,25 +95,25 @@ void traits_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 	int ioprio, cpus;
 
 	memset(traits, 0, JOB_TRAITS * sizeof(*traits));
-	if (traits_read_file(pid, "status", status, sizeof(status)) ||
-	    traits_number(pid, "personality", 16, &persona) ||
-	    traits_number(pid, "oom_score_adj", 10, &oom) ||
-	    traits_number(pid, "coredump_filter", 16, &filter) ||
+	if (attributes_read_file(pid, "status", status, sizeof(status)) ||
+	    attributes_number(pid, "personality", 16, &persona) ||
+	    attributes_number(pid, "oom_score_adj", 10, &oom) ||
+	    attributes_number(pid, "coredump_filter", 16, &filter) ||
 	    syscall(SYS_sched_getattr, pid, &sched, sizeof(sched), 0))
 		return;
 	/* Its number may be another process's by now: not one of somebody else's. */
-	if (traits_line(status, "\nUid:\t", 10, &user) || user != uid)
+	if (attributes_line(status, "\nUid:\t", 10, &user) || user != uid)
 		return;
-	if (traits_line(status, "\nCapInh:\t", 16, &traits[JOB_CAP_INHERITABLE]) ||
-	    traits_line(status, "\nCapBnd:\t", 16, &traits[JOB_CAP_BOUNDING]) ||
-	    traits_line(status, "\nCapAmb:\t", 16, &traits[JOB_CAP_AMBIENT]))
+	if (attributes_line(status, "\nCapInh:\t", 16, &traits[JOB_CAP_INHERITABLE]) ||
+	    attributes_line(status, "\nCapBnd:\t", 16, &traits[JOB_CAP_BOUNDING]) ||
+	    attributes_line(status, "\nCapAmb:\t", 16, &traits[JOB_CAP_AMBIENT]))
 		return;
-	ioprio = syscall(SYS_ioprio_get, TRAITS_IOPRIO_PROCESS, pid);
-	cpus = traits_cpus(pid);
+	ioprio = syscall(SYS_ioprio_get, ATTRIBUTES_IOPRIO_PROCESS, pid);
+	cpus = attributes_cpus(pid);
 	/* Not there in all kernels, or for root only. */
-	if (traits_number(pid, "timerslack_ns", 10, &slack))
+	if (attributes_number(pid, "timerslack_ns", 10, &slack))
 		slack = 0;
-	if (traits_line(status, "\nTHP_enabled:\t", 10, &huge_pages))
+	if (attributes_line(status, "\nTHP_enabled:\t", 10, &huge_pages))
 		huge_pages = 1;
 	traits[JOB_POLICY] = sched.policy;
 	traits[JOB_POLICY_FLAGS] = sched.flags;
@@ -140,12 +140,12 @@ void traits_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
  * Where root's tasks are not let in, no peer gets root's rights by another way:
  * capabilities of a user, or a task that the kernel spares when memory is out.
  */
-static uint64_t traits_rights(const uint64_t traits[JOB_TRAITS], enum job_trait which)
+static uint64_t attributes_rights(const uint64_t traits[JOB_TRAITS], enum job_trait which)
 {
 	return agent.config->allow_root ? traits[which] : 0;
 }
 
-static int64_t traits_oom_score(const uint64_t traits[JOB_TRAITS])
+static int64_t attributes_oom_score(const uint64_t traits[JOB_TRAITS])
 {
 	int64_t score = (int64_t)traits[JOB_OOM_SCORE] - 1000;
 
@@ -153,12 +153,12 @@ static int64_t traits_oom_score(const uint64_t traits[JOB_TRAITS])
 								       : agent.oom_score_adj;
 }
 
-static bool traits_forbidden(void)
+static bool attributes_forbidden(void)
 {
 	return errno == EPERM || errno == EACCES;
 }
 
-static int traits_write(const char *path, int64_t value)
+static int attributes_write(const char *path, int64_t value)
 {
 	char text[24];
 	int fd, n;
@@ -167,7 +167,7 @@ static int traits_write(const char *path, int64_t value)
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	n = snprintf(text, sizeof(text), "%lld", (long long)value);
-	n = write(fd, text, n) < 0 && !traits_forbidden() ? -1 : 0;
+	n = write(fd, text, n) < 0 && !attributes_forbidden() ? -1 : 0;
 	close(fd);
 	return n;
 }
@@ -176,10 +176,10 @@ static int traits_write(const char *path, int64_t value)
  * So many of the processors that the agent may use, not always the same: which
  * they were at home means nothing here.
  */
-static int traits_take_cpus(unsigned int wanted)
+static int attributes_take_cpus(unsigned int wanted)
 {
-	unsigned long all[TRAITS_CPUS / (8 * sizeof(long))] = { 0 };
-	unsigned long some[TRAITS_CPUS / (8 * sizeof(long))] = { 0 };
+	unsigned long all[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
+	unsigned long some[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
 	cpu_set_t *from = (cpu_set_t *)all, *to = (cpu_set_t *)some;
 	unsigned int n, skip;
 
@@ -189,7 +189,7 @@ static int traits_take_cpus(unsigned int wanted)
 	if (!wanted || wanted >= n)
 		return 0;
 	skip = syscall(SYS_getpid) % n;
-	for (unsigned int cpu = 0; wanted; cpu = (cpu + 1) % TRAITS_CPUS) {
+	for (unsigned int cpu = 0; wanted; cpu = (cpu + 1) % ATTRIBUTES_CPUS) {
 		if (!CPU_ISSET_S(cpu, sizeof(all), from))
 			continue;
 		if (skip) {
@@ -202,9 +202,9 @@ static int traits_take_cpus(unsigned int wanted)
 	return syscall(SYS_sched_setaffinity, 0, sizeof(some), some);
 }
 
-int traits_take(const uint64_t traits[JOB_TRAITS], int nice)
+int attributes_take(const uint64_t traits[JOB_TRAITS], int nice)
 {
-	const struct traits_sched sched = {
+	const struct attributes_sched sched = {
 		.size = sizeof(sched),
 		.policy = traits[JOB_POLICY],
 		.flags = traits[JOB_POLICY_FLAGS],
@@ -217,11 +217,11 @@ int traits_take(const uint64_t traits[JOB_TRAITS], int nice)
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
-	if (traits_take_cpus(traits[JOB_CPUS]))
+	if (attributes_take_cpus(traits[JOB_CPUS]))
 		return -1;
 	if (traits[JOB_IOPRIO] &&
-	    syscall(SYS_ioprio_set, TRAITS_IOPRIO_PROCESS, 0, (int)traits[JOB_IOPRIO]) &&
-	    !traits_forbidden())
+	    syscall(SYS_ioprio_set, ATTRIBUTES_IOPRIO_PROCESS, 0, (int)traits[JOB_IOPRIO]) &&
+	    !attributes_forbidden())
 		return -1;
 	if (traits[JOB_TIMER_SLACK])
 		prctl(PR_SET_TIMERSLACK, (unsigned long)traits[JOB_TIMER_SLACK], 0, 0, 0);
@@ -230,18 +230,18 @@ int traits_take(const uint64_t traits[JOB_TRAITS], int nice)
 	if (traits[JOB_SUBREAPER])
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (syscall(SYS_personality, (unsigned long)traits[JOB_PERSONALITY]) < 0 ||
-	    traits_write("/proc/self/oom_score_adj", traits_oom_score(traits)) ||
-	    traits_write("/proc/self/coredump_filter", traits[JOB_CORE_FILTER]))
+	    attributes_write("/proc/self/oom_score_adj", attributes_oom_score(traits)) ||
+	    attributes_write("/proc/self/coredump_filter", traits[JOB_CORE_FILTER]))
 		return -1;
 	/* Last: the rest of this is not to be done at real-time priority. */
 	if ((sched.policy || sched.flags) && syscall(SYS_sched_setattr, 0, &sched, 0) &&
-	    !traits_forbidden())
+	    !attributes_forbidden())
 		return -1;
 	return 0;
 }
 
 /* The capability sets of this process, both halves. */
-static int traits_capset(uint64_t permitted, uint64_t inheritable)
+static int attributes_capset(uint64_t permitted, uint64_t inheritable)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	const struct __user_cap_data_struct data[2] = {
@@ -252,7 +252,7 @@ static int traits_capset(uint64_t permitted, uint64_t inheritable)
 	return syscall(SYS_capset, &head, data);
 }
 
-static uint64_t traits_permitted(void)
+static uint64_t attributes_permitted(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2] = { { 0 } };
@@ -262,40 +262,40 @@ static uint64_t traits_permitted(void)
 	return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-int traits_take_bounding(const uint64_t traits[JOB_TRAITS])
+int attributes_take_bounding(const uint64_t traits[JOB_TRAITS])
 {
-	uint64_t ours = traits_permitted();
-	uint64_t inheritable = traits_rights(traits, JOB_CAP_INHERITABLE);
+	uint64_t ours = attributes_permitted();
+	uint64_t inheritable = attributes_rights(traits, JOB_CAP_INHERITABLE);
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
-	for (unsigned long cap = 0; cap < TRAITS_CAPS; cap++)
+	for (unsigned long cap = 0; cap < ATTRIBUTES_CAPS; cap++)
 		/* EINVAL: a kernel that has not so many */
 		if (!(traits[JOB_CAP_BOUNDING] >> cap & 1) &&
 		    prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EINVAL)
 			return -1;
-	if (inheritable && traits_capset(ours, inheritable & ours))
+	if (inheritable && attributes_capset(ours, inheritable & ours))
 		return -1;
 	/* Only these outlive the change of the user; the exec ends this, too. */
-	if (traits_rights(traits, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+	if (attributes_rights(traits, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
 
-int traits_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid)
+int attributes_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid)
 {
-	uint64_t inheritable = traits_rights(traits, JOB_CAP_INHERITABLE);
-	uint64_t ours = traits_permitted();
-	uint64_t ambient = traits_rights(traits, JOB_CAP_AMBIENT) & inheritable & ours;
+	uint64_t inheritable = attributes_rights(traits, JOB_CAP_INHERITABLE);
+	uint64_t ours = attributes_permitted();
+	uint64_t ambient = attributes_rights(traits, JOB_CAP_AMBIENT) & inheritable & ours;
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
-	if (ambient && traits_capset(uid ? ambient : ours, inheritable & ours))
+	if (ambient && attributes_capset(uid ? ambient : ours, inheritable & ours))
 		return -1;
-	for (unsigned long cap = 0; cap < TRAITS_CAPS; cap++)
+	for (unsigned long cap = 0; cap < ATTRIBUTES_CAPS; cap++)
 		if (ambient >> cap & 1 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0))
 			return -1;
-	/* Root's only, see traits_read(); at the exec they count. */
+	/* Root's only, see attributes_read(); at the exec they count. */
 	if (!uid && traits[JOB_SECUREBITS] &&
 	    prctl(PR_SET_SECUREBITS, (unsigned long)traits[JOB_SECUREBITS], 0, 0, 0))
 		return -1;

@@ -5,8 +5,8 @@
  * it is scheduled, its capabilities and the like. Read at home of the
  * stub's process, taken on by the executor's child.
  */
-#ifndef AGENT_TRAITS_H
-#define AGENT_TRAITS_H
+#ifndef AGENT_JOB_ATTRIBUTES_H
+#define AGENT_JOB_ATTRIBUTES_H
 
 #include <sys/types.h>
 #include "wire/job.h"
@@ -15,17 +15,17 @@
  * Fills in what the kernel says of this process, which must be a user's own.
  * What cannot be asked for leaves traits[JOB_TRAITS_KNOWN] at 0.
  */
-void traits_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
+void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
 
 /*
  * In the child, and system calls only. 0, or -1 with errno. What an agent that
  * is not root may not give is left as it is.
  */
 /** Scheduling, memory and all that needs no order. */
-int traits_take(const uint64_t traits[JOB_TRAITS], int nice);
+int attributes_take(const uint64_t traits[JOB_TRAITS], int nice);
 /** Before the user is taken on, by root. */
-int traits_take_bounding(const uint64_t traits[JOB_TRAITS]);
+int attributes_take_bounding(const uint64_t traits[JOB_TRAITS]);
 /** After that, by an agent that was root. */
-int traits_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid);
+int attributes_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid);
 
 #endif

@@ -35,7 +35,7 @@ int channel_send(struct channel *c, enum frame_type type, const void *payload, u
 	    (length && evbuffer_add(c->out, payload, length)))
 		return -ENOMEM;
 	if (c->stream)
-		h2_resume(c->stream);
+		h2_stream_resume(c->stream);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ int channel_data(struct channel *c, const uint8_t *data, size_t length)
 
 	err = channel_parse(c, data, length);
 	if (c->stream)
-		h2_consume(c->stream, length);
+		h2_stream_consume(c->stream, length);
 	return err;
 }
 

@@ -4,8 +4,8 @@
  * Frames over a job's HTTP/2 stream, the same at both ends. Every received byte is
  * disposed of at once: data goes to its sink, which has a bound of its own.
  */
-#ifndef AGENT_CHANNEL_H
-#define AGENT_CHANNEL_H
+#ifndef AGENT_JOB_CHANNEL_H
+#define AGENT_JOB_CHANNEL_H
 
 #include "job/relay.h"
 

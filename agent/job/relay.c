@@ -91,7 +91,7 @@ static void relay_source_on_event(evutil_socket_t fd, short what, void *arg)
 	struct relay_source *s = arg;
 
 	s->waiting = false;
-	h2_resume(s->stream);
+	h2_stream_resume(s->stream);
 }
 
 void relay_source_init(struct relay_source *s, enum frame_type type)

@@ -10,14 +10,14 @@
  * call, files are read and written as they are (they do not block for long,
  * and their shared offset stays right), the rest is polled.
  */
-#ifndef AGENT_RELAY_H
-#define AGENT_RELAY_H
+#ifndef AGENT_JOB_RELAY_H
+#define AGENT_JOB_RELAY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <event2/buffer.h>
 #include <event2/event_struct.h>
-#include "net/h2.h"
+#include "net/h2_stream.h"
 #include "wire/frame.h"
 
 enum relay_kind {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* h2_request(): a JSON question and its answer. */
+/* client_request(): a JSON question and its answer. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/agent.h"
-#include "net/conn.h"
+#include "net/h2_conn.h"
 
 struct request {
 	struct request *next, **prev; /* while it has no stream */
@@ -17,14 +17,14 @@ struct request {
 	char *reply;
 	size_t reply_length;
 	int status;
-	h2_reply_fn done;
+	client_reply_fn done;
 	void *ctx;
 };
 
-static struct request *request_failed; /* will be told from the event loop */
-static bool request_over;
+static struct request *client_failed; /* will be told from the event loop */
+static bool client_over;
 
-static void request_free(struct request *r)
+static void client_free(struct request *r)
 {
 	if (r->prev) {
 		if (r->next)
@@ -38,14 +38,14 @@ static void request_free(struct request *r)
 	free(r);
 }
 
-static void request_on_response(void *ctx, int status)
+static void client_on_response(void *ctx, int status)
 {
 	struct request *r = ctx;
 
 	r->status = status;
 }
 
-static int request_on_data(void *ctx, const uint8_t *data, size_t length)
+static int client_on_data(void *ctx, const uint8_t *data, size_t length)
 {
 	struct request *r = ctx;
 	char *more;
@@ -58,11 +58,11 @@ static int request_on_data(void *ctx, const uint8_t *data, size_t length)
 	r->reply = more;
 	memcpy(r->reply + r->reply_length, data, length);
 	r->reply_length += length;
-	h2_consume(r->stream, length);
+	h2_stream_consume(r->stream, length);
 	return 0;
 }
 
-static ssize_t request_on_produce(void *ctx, uint8_t *buf, size_t room)
+static ssize_t client_on_produce(void *ctx, uint8_t *buf, size_t room)
 {
 	struct request *r = ctx;
 	size_t n = r->length - r->sent;
@@ -76,7 +76,7 @@ static ssize_t request_on_produce(void *ctx, uint8_t *buf, size_t room)
 	return n;
 }
 
-static void request_on_closed(void *ctx, bool clean)
+static void client_on_closed(void *ctx, bool clean)
 {
 	struct request *r = ctx;
 	json_t *reply = NULL;
@@ -89,42 +89,42 @@ static void request_on_closed(void *ctx, bool clean)
 	}
 	r->done(r->ctx, clean ? r->status : 0, clean ? reply : NULL);
 	json_decref(reply);
-	request_free(r);
+	client_free(r);
 }
 
-static void request_on_time(evutil_socket_t fd, short what, void *arg)
+static void client_on_time(evutil_socket_t fd, short what, void *arg)
 {
 	struct request *r = arg;
 
 	if (r->stream)
-		h2_abort(r->stream);
+		h2_stream_abort(r->stream);
 	r->done(r->ctx, 0, NULL);
-	request_free(r);
+	client_free(r);
 }
 
-static const struct h2_stream_ops request_post = {
-	.response = request_on_response,
-	.data = request_on_data,
-	.produce = request_on_produce,
-	.closed = request_on_closed,
+static const struct h2_stream_ops client_post = {
+	.response = client_on_response,
+	.data = client_on_data,
+	.produce = client_on_produce,
+	.closed = client_on_closed,
 };
 
-static const struct h2_stream_ops request_get = {
-	.response = request_on_response,
-	.data = request_on_data,
-	.closed = request_on_closed,
+static const struct h2_stream_ops client_get = {
+	.response = client_on_response,
+	.data = client_on_data,
+	.closed = client_on_closed,
 };
 
 /* NULL: no memory, or the agent ends. */
-static struct request *request_new(json_t *body, h2_reply_fn done, void *ctx)
+static struct request *client_new(json_t *body, client_reply_fn done, void *ctx)
 {
-	struct request *r = request_over ? NULL : calloc(1, sizeof(*r));
+	struct request *r = client_over ? NULL : calloc(1, sizeof(*r));
 
 	if (!r)
 		goto drop_body;
 	r->done = done;
 	r->ctx = ctx;
-	r->timer = evtimer_new(agent.base, request_on_time, r);
+	r->timer = evtimer_new(agent.base, client_on_time, r);
 	if (!r->timer)
 		goto free_request;
 	if (body) {
@@ -137,14 +137,14 @@ static struct request *request_new(json_t *body, h2_reply_fn done, void *ctx)
 	return r;
 
 free_request:
-	request_free(r);
+	client_free(r);
 drop_body:
 	json_decref(body);
 	return NULL;
 }
 
 /* Without a stream the answer is no answer: from the event loop, as the others. */
-static void request_begin(struct request *r, struct h2_stream *s, unsigned int timeout_ms)
+static void client_begin(struct request *r, struct h2_stream *s, unsigned int timeout_ms)
 {
 	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
 	const struct timeval now = { 0, 0 };
@@ -153,49 +153,48 @@ static void request_begin(struct request *r, struct h2_stream *s, unsigned int t
 	evtimer_add(r->timer, s ? &limit : &now);
 	if (s)
 		return;
-	r->next = request_failed;
-	r->prev = &request_failed;
+	r->next = client_failed;
+	r->prev = &client_failed;
 	if (r->next)
 		r->next->prev = &r->next;
-	request_failed = r;
+	client_failed = r;
 }
 
-void request_exit(void)
+void client_exit(void)
 {
-	request_over = true;
-	while (request_failed)
-		request_on_time(-1, 0, request_failed);
+	client_over = true;
+	while (client_failed)
+		client_on_time(-1, 0, client_failed);
 }
 
-static const struct h2_stream_ops *request_ops(const struct request *r)
+static const struct h2_stream_ops *client_ops(const struct request *r)
 {
-	return r->body ? &request_post : &request_get;
+	return r->body ? &client_post : &client_get;
 }
 
-static const char *request_method(const struct request *r)
+static const char *client_method(const struct request *r)
 {
 	return r->body ? "POST" : "GET";
 }
 
-int h2_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
-	       h2_reply_fn done, void *ctx)
+int client_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
+		   client_reply_fn done, void *ctx)
 {
-	struct request *r = request_new(body, done, ctx);
+	struct request *r = client_new(body, done, ctx);
 
 	if (!r)
 		return -ENOMEM;
-	request_begin(r, h2_open(to, request_method(r), path, request_ops(r), r), timeout_ms);
+	client_begin(r, link_open(to, client_method(r), path, client_ops(r), r), timeout_ms);
 	return 0;
 }
 
-int h2_conn_request(struct h2_conn *conn, const char *path, json_t *body, unsigned int timeout_ms,
-		    h2_reply_fn done, void *ctx)
+int client_request_on(struct h2_conn *conn, const char *path, json_t *body, unsigned int timeout_ms,
+		      client_reply_fn done, void *ctx)
 {
-	struct request *r = request_new(body, done, ctx);
+	struct request *r = client_new(body, done, ctx);
 
 	if (!r)
 		return -ENOMEM;
-	request_begin(r, h2_conn_open(conn, request_method(r), path, request_ops(r), r),
-		      timeout_ms);
+	client_begin(r, h2_stream_open(conn, client_method(r), path, client_ops(r), r), timeout_ms);
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "net/conn.h"
+#include "net/h2_conn.h"
 #include "cluster/hierarchy.h"
 #include "cluster/enrol.h"
 #include "net/link.h"
@@ -49,8 +49,8 @@ static void link_say(const struct peer *p)
 {
 	log_info("%s (%s) is %s%s%s", p->text, p->host, p->up ? "up" : "down", p->up ? "" : ": ",
 		 p->up ? "" : p->trouble);
-	api_event("peer", json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
-				    p->up ? "up" : "down"));
+	commands_event("peer", json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
+					 p->up ? "up" : "down"));
 }
 
 static void link_up(struct peer *p)
@@ -63,7 +63,7 @@ static void link_up(struct peer *p)
 	p->avoid_ms = 0;
 	if (p->pinned)
 		link_say(p);
-	control_peer_changed(p);
+	hierarchy_peer_changed(p);
 }
 
 /* There was a link, or there should be one. */
@@ -85,7 +85,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 	else
 		evtimer_del(p->timer);
 	if (was_up || p->pinned)
-		control_peer_changed(p);
+		hierarchy_peer_changed(p);
 }
 
 /* Nobody needs it: as good as never made. From the event loop's top. */
@@ -97,7 +97,7 @@ static void link_rest(struct peer *p)
 	p->up = false;
 	p->down = PEER_UNLINKED;
 	evtimer_del(p->timer);
-	control_peer_changed(p);
+	hierarchy_peer_changed(p);
 }
 
 /* ---- the connection ---- */
@@ -107,8 +107,8 @@ static void link_on_hello(void *ctx, int status, const json_t *reply);
 static void link_greet(struct peer *p)
 {
 	p->greeting = true;
-	if (h2_conn_request(p->conn, "/v1/hello", server_hello(), 3 * agent.config->heartbeat,
-			    link_on_hello, p))
+	if (client_request_on(p->conn, "/v1/hello", server_hello(), 3 * agent.config->heartbeat,
+			      link_on_hello, p))
 		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
 }
 
@@ -146,8 +146,8 @@ static void link_refused(struct peer *p, const char *error)
 		return;
 	}
 	p->introduced = p->greeting = true;
-	if (h2_conn_request(p->conn, "/v1/join", enrol_question(agent.code, true), LINK_JOIN_MS,
-			    link_on_joined, p))
+	if (client_request_on(p->conn, "/v1/join", enrol_question(agent.code, true), LINK_JOIN_MS,
+			      link_on_joined, p))
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 }
 
@@ -179,7 +179,7 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 		 json_string_value(json_object_get(reply, "users")) ?: "");
 	snprintf(p->boot_id, sizeof(p->boot_id), "%s", boot ?: "");
 	link_up(p);
-	h2_conn_release(p->conn);
+	h2_stream_send_later(p->conn);
 	enrol_seen(p, reply);
 }
 
@@ -247,7 +247,7 @@ static void link_on_timer(evutil_socket_t fd, short what, void *arg)
 		link_connect(p);
 		return;
 	}
-	if (h2_conn_busy(p->conn))
+	if (h2_stream_any(p->conn))
 		p->used_at = now;
 	if (!p->pinned && now - p->used_at >= agent.config->link_idle) {
 		link_rest(p);
@@ -257,8 +257,8 @@ static void link_on_timer(evutil_socket_t fd, short what, void *arg)
 	link_schedule(p, agent.config->heartbeat);
 }
 
-struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
-			  const struct h2_stream_ops *ops, void *ctx)
+struct h2_stream *link_open(struct peer *to, const char *method, const char *path,
+			    const struct h2_stream_ops *ops, void *ctx)
 {
 	bool failed = to->down != PEER_UNLINKED && clock_ms() - to->failed_at < LINK_RETRY_MS;
 
@@ -267,8 +267,8 @@ struct h2_stream *h2_open(struct peer *to, const char *method, const char *path,
 		return NULL;
 	}
 	to->used_at = clock_ms();
-	return to->up ? h2_conn_open(to->conn, method, path, ops, ctx)
-		      : h2_conn_wait(to->conn, method, path, ops, ctx);
+	return to->up ? h2_stream_open(to->conn, method, path, ops, ctx)
+		      : h2_stream_open_later(to->conn, method, path, ops, ctx);
 }
 
 /* ---- set-up ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file link.h
- * The connection to one peer: made on demand (h2_open(), h2_request()) or kept
+ * The connection to one peer: made on demand (link_open(), client_request()) or kept
  * up (peer_pin()), watched with a PING each heartbeat, closed when idle.
  */
-#ifndef AGENT_LINK_H
-#define AGENT_LINK_H
+#ifndef AGENT_NET_LINK_H
+#define AGENT_NET_LINK_H
 
 #include "net/peer.h"
 

@@ -50,7 +50,7 @@ void peer_forget(struct peer *p, const char *why)
 	p->known = false;
 	json_decref(p->said);
 	p->said = NULL;
-	control_peer_known(p);
+	hierarchy_peer_known(p);
 	link_update(p, why);
 }
 
@@ -71,7 +71,7 @@ int peer_learn(struct eh_code code, const char *host, const struct address *addr
 	p->avoid_until = 0;
 	p->known = true;
 	link_update(p, NULL);
-	control_peer_known(p);
+	hierarchy_peer_known(p);
 	return 0;
 }
 

@@ -6,8 +6,8 @@
  * `link-idle` without use (link.c). A peer is never freed while the agent runs,
  * so pointers to it stay good; one that is not known any more has no link.
  */
-#ifndef AGENT_PEER_H
-#define AGENT_PEER_H
+#ifndef AGENT_NET_PEER_H
+#define AGENT_NET_PEER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,7 +63,7 @@ int peer_learn(struct eh_code code, const char *host, const struct address *addr
 void peer_forget(struct peer *p, const char *why);
 
 /** Keeps the link to a peer up: reconnects (with backoff), says when it goes down
- *  (control_peer_changed()). Off: the link stays until it is idle. */
+ *  (hierarchy_peer_changed()). Off: the link stays until it is idle. */
 void peer_pin(struct peer *p, bool on);
 
 /** Iteration: for (p = peer_next(NULL); p; p = peer_next(p)); only known ones. */

@@ -9,7 +9,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "net/conn.h"
+#include "net/h2_conn.h"
 #include "cluster/enrol.h"
 #include "base/log.h"
 #include "net/server.h"
@@ -29,10 +29,10 @@ struct server_conn {
 };
 
 /* A JSON request under way. */
-struct h2_answer {
+struct server_answer {
 	struct h2_stream *stream; /* NULL: gone, nobody waits any more */
 	struct server_conn *conn;
-	const struct h2_route *route;
+	const struct server_route *route;
 	struct peer *peer;
 	bool called; /* the handler has it */
 	char *body;
@@ -42,14 +42,14 @@ struct h2_answer {
 };
 
 static struct evconnlistener *server_listener;
-static const struct h2_route *server_routes;
+static const struct server_route *server_routes;
 static struct server_conn *server_conns;
 static unsigned int server_count, server_strangers;
 static struct log_limit server_log;
 
 /* ---- JSON requests ---- */
 
-static void answer_free(struct h2_answer *a)
+static void answer_free(struct server_answer *a)
 {
 	free(a->body);
 	free(a->reply);
@@ -58,7 +58,7 @@ static void answer_free(struct h2_answer *a)
 
 static ssize_t answer_produce(void *ctx, uint8_t *buf, size_t room)
 {
-	struct h2_answer *a = ctx;
+	struct server_answer *a = ctx;
 	size_t n = a->reply_length - a->sent;
 
 	if (!n)
@@ -70,10 +70,10 @@ static ssize_t answer_produce(void *ctx, uint8_t *buf, size_t room)
 	return n;
 }
 
-/* The handler still holds it: h2_answer() will free it. */
+/* The handler still holds it: server_answer() will free it. */
 static void answer_closed_early(void *ctx, bool clean)
 {
-	struct h2_answer *a = ctx;
+	struct server_answer *a = ctx;
 
 	a->stream = NULL;
 	a->conn = NULL;
@@ -91,7 +91,7 @@ static const struct h2_stream_ops answer_reply_ops = {
 	.closed = answer_closed,
 };
 
-void h2_answer(struct h2_answer *a, int status, json_t *body)
+void server_answer(struct server_answer *a, int status, json_t *body)
 {
 	struct h2_stream *s = a->stream;
 
@@ -108,9 +108,9 @@ void h2_answer(struct h2_answer *a, int status, json_t *body)
 			status = 500;
 		json_decref(body);
 	}
-	h2_accept(s, &answer_reply_ops, a);
-	if (h2_respond(s, status, a->reply ? "application/json" : NULL)) {
-		h2_abort(s);
+	h2_stream_accept(s, &answer_reply_ops, a);
+	if (h2_stream_respond(s, status, a->reply ? "application/json" : NULL)) {
+		h2_stream_abort(s);
 		answer_free(a);
 	}
 }
@@ -120,7 +120,7 @@ static json_t *answer_error(const char *what)
 	return json_pack("{s:s}", "error", what);
 }
 
-const char *h2_answer_host(const struct h2_answer *a)
+const char *server_answer_host(const struct server_answer *a)
 {
 	return a->conn ? a->conn->cn : "";
 }
@@ -172,12 +172,12 @@ json_t *server_hello(void)
 			 "node", agent.code, "address", agent.config->address.text, "version", 1,
 			 "boot_id", clock_boot_id(), "capacity", (json_int_t)agent.config->capacity,
 			 "time", (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
-			 (json_int_t)roster_version());
+			 (json_int_t)enrol_version());
 }
 
-static void answer_call(struct h2_answer *a, const json_t *body)
+static void answer_call(struct server_answer *a, const json_t *body)
 {
-	const struct h2_route *route = a->route;
+	const struct server_route *route = a->route;
 	json_t *reply = NULL;
 	int status = 200;
 
@@ -193,12 +193,12 @@ static void answer_call(struct h2_answer *a, const json_t *body)
 	} else {
 		reply = route->json(a->peer, body, &status);
 	}
-	h2_answer(a, status, reply);
+	server_answer(a, status, reply);
 }
 
 static void answer_end(void *ctx)
 {
-	struct h2_answer *a = ctx;
+	struct server_answer *a = ctx;
 	json_t *body = NULL;
 
 	if (a->called)
@@ -207,7 +207,7 @@ static void answer_end(void *ctx)
 		body = json_loadb(a->body, a->length, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(body) && (a->length || !a->route || strcmp(a->route->method, "GET"))) {
 		a->called = true;
-		h2_answer(a, 400, answer_error("the body is not a JSON object"));
+		server_answer(a, 400, answer_error("the body is not a JSON object"));
 	} else {
 		answer_call(a, body);
 	}
@@ -216,13 +216,13 @@ static void answer_end(void *ctx)
 
 static int answer_data(void *ctx, const uint8_t *data, size_t length)
 {
-	struct h2_answer *a = ctx;
+	struct server_answer *a = ctx;
 	struct h2_stream *s = a->stream;
 	char *more;
 
 	if (a->length + length > H2_JSON_MAX) {
 		a->called = true;
-		h2_answer(a, 413, answer_error("the body is larger than 1 MiB"));
+		server_answer(a, 413, answer_error("the body is larger than 1 MiB"));
 		return 0;
 	}
 	more = realloc(a->body, a->length + length);
@@ -231,7 +231,7 @@ static int answer_data(void *ctx, const uint8_t *data, size_t length)
 	a->body = more;
 	memcpy(a->body + a->length, data, length);
 	a->length += length;
-	h2_consume(s, length);
+	h2_stream_consume(s, length);
 	return 0;
 }
 
@@ -244,43 +244,43 @@ static const struct h2_stream_ops answer_ops = {
 /* ---- connections ---- */
 
 static void server_begin(struct server_conn *conn, struct h2_stream *s,
-			 const struct h2_route *route)
+			 const struct server_route *route)
 {
-	struct h2_answer *a = calloc(1, sizeof(*a));
+	struct server_answer *a = calloc(1, sizeof(*a));
 
 	if (!a) {
-		h2_respond(s, 503, NULL);
+		h2_stream_respond(s, 503, NULL);
 		return;
 	}
 	a->stream = s;
 	a->conn = conn;
 	a->route = route;
 	a->peer = conn->peer;
-	h2_accept(s, &answer_ops, a);
+	h2_stream_accept(s, &answer_ops, a);
 }
 
 static void server_take_stream(struct server_conn *conn, struct h2_stream *s,
-			       const struct h2_route *route)
+			       const struct server_route *route)
 {
 	const struct h2_stream_ops *ops = NULL;
 	void *ctx = NULL;
 	int status = route->stream(conn->peer, s, &ops, &ctx);
 
 	if (!status)
-		h2_accept(s, ops, ctx);
-	if (h2_respond(s, status ?: 200, "application/octet-stream"))
+		h2_stream_accept(s, ops, ctx);
+	if (h2_stream_respond(s, status ?: 200, "application/octet-stream"))
 		log_error("no memory for a response to %s", peer_code(conn->peer));
 }
 
 static void server_on_request(void *ctx, struct h2_stream *s, const char *method, const char *path)
 {
 	struct server_conn *conn = ctx;
-	const struct h2_route *route;
+	const struct server_route *route;
 	int status = 404;
 
 	if (!strcmp(path, "/v1/hello")) {
 		if (strcmp(method, "POST"))
-			h2_respond(s, 405, NULL);
+			h2_stream_respond(s, 405, NULL);
 		else
 			server_begin(conn, s, NULL);
 		return;
@@ -298,7 +298,7 @@ static void server_on_request(void *ctx, struct h2_stream *s, const char *method
 			server_begin(conn, s, route);
 		return;
 	}
-	h2_respond(s, conn->hello ? status : 403, NULL);
+	h2_stream_respond(s, conn->hello ? status : 403, NULL);
 }
 
 static void server_drop_oldest(const struct peer *peer)
@@ -406,7 +406,7 @@ static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 		log_error("cannot accept a connection: %s", strerror(errno));
 }
 
-int server_init(const struct h2_route *routes)
+int server_init(const struct server_route *routes)
 {
 	const struct address *own = &agent.config->address;
 

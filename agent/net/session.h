@@ -3,11 +3,11 @@
  * @file session.h
  * What h2.c (the session and its socket) and stream.c (its streams) share.
  */
-#ifndef AGENT_SESSION_H
-#define AGENT_SESSION_H
+#ifndef AGENT_NET_SESSION_H
+#define AGENT_NET_SESSION_H
 
 #include <nghttp2/nghttp2.h>
-#include "net/conn.h"
+#include "net/h2_conn.h"
 #include "net/tls.h"
 
 struct h2_stream {
@@ -27,7 +27,7 @@ struct h2_conn {
 	nghttp2_session *session;
 	struct event *later; /* sends, or ends; runs once for many calls */
 	struct h2_stream *streams;
-	struct h2_stream *waiting; /* for h2_conn_release(), first come first */
+	struct h2_stream *waiting; /* for h2_stream_send_later(), first come first */
 	const struct h2_conn_ops *ops;
 	void *ctx;
 	struct tls_verdict verdict;
@@ -38,7 +38,7 @@ struct h2_conn {
 };
 
 /** Sends what there is to send, or ends, from the event loop. */
-void h2_later(struct h2_conn *conn);
+void h2_conn_later(struct h2_conn *conn);
 
 struct h2_stream *h2_stream_add(struct h2_conn *conn); /**< NULL: no memory */
 /** The stream is over: tells its owner and drops it. */

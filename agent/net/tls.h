@@ -4,8 +4,8 @@
  * TLS 1.3 with certificates on both sides, all signed by the cluster's
  * authority. Who may do what is decided by the callers from the CN.
  */
-#ifndef AGENT_TLS_H
-#define AGENT_TLS_H
+#ifndef AGENT_NET_TLS_H
+#define AGENT_NET_TLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

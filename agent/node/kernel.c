@@ -22,24 +22,24 @@
 #include "node/kernel.h"
 #include "home/placement.h"
 
-#define KNL_BUFFER (4 << 20) /* of the agent socket: each waiting exec is one message */
-#define KNL_RETRY_MS 1000
+#define KERNEL_BUFFER (4 << 20) /* of the agent socket: each waiting exec is one message */
+#define KERNEL_RETRY_MS 1000
 
-static struct nl_sock *knl_call, *knl_news, *knl_agent;
-static struct event *knl_news_event, *knl_agent_event, *knl_retry;
-static int knl_family;
-static unsigned int knl_family_version;
-static char knl_why[160];
+static struct nl_sock *kernel_call, *kernel_news, *kernel_agent;
+static struct event *kernel_news_event, *kernel_agent_event, *kernel_retry;
+static int kernel_family;
+static unsigned int kernel_family_version;
+static char kernel_why[160];
 
-struct knl_error {
+struct kernel_error {
 	int error; /* -errno */
 	char text[160]; /* the kernel's words, or "" */
 };
 
-static int knl_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+static int kernel_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
-	struct knl_error *to = arg;
+	struct kernel_error *to = arg;
 	struct nlattr *attr;
 	int left;
 
@@ -56,18 +56,18 @@ static int knl_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 	return NL_STOP;
 }
 
-static int knl_on_done(struct nl_msg *msg, void *arg)
+static int kernel_on_done(struct nl_msg *msg, void *arg)
 {
 	return NL_STOP;
 }
 
-struct nl_msg *knl_message(uint8_t cmd, int flags)
+struct nl_msg *kernel_message(uint8_t cmd, int flags)
 {
 	struct nl_msg *msg = nlmsg_alloc();
 
 	if (!msg)
 		return NULL;
-	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, knl_family, 0, flags, cmd,
+	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, kernel_family, 0, flags, cmd,
 			 EHS_FAMILY_VERSION)) {
 		nlmsg_free(msg);
 		return NULL;
@@ -76,10 +76,10 @@ struct nl_msg *knl_message(uint8_t cmd, int flags)
 }
 
 /* Sends on a socket and takes the answer. Frees the message. 0 or the kernel's -errno. */
-static int knl_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx,
-		  char why[160])
+static int kernel_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx,
+		     char why[160])
 {
-	struct knl_error error = { 0 };
+	struct kernel_error error = { 0 };
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 	int err;
 
@@ -90,8 +90,8 @@ static int knl_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t ea
 		nlmsg_free(msg);
 		return -ENOMEM;
 	}
-	nl_cb_err(cb, NL_CB_CUSTOM, knl_on_error, &error);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, knl_on_done, NULL);
+	nl_cb_err(cb, NL_CB_CUSTOM, kernel_on_error, &error);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, kernel_on_done, NULL);
 	if (each)
 		nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, each, ctx);
 	err = nl_send_auto(sk, msg);
@@ -114,15 +114,15 @@ static int knl_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t ea
 
 /* ---- requests ---- */
 
-int knl_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
+int kernel_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
 {
-	if (knl_family)
-		return knl_do(knl_call, msg, each, ctx, NULL);
+	if (kernel_family)
+		return kernel_do(kernel_call, msg, each, ctx, NULL);
 	nlmsg_free(msg);
 	return -ENOTCONN;
 }
 
-static int knl_on_node(struct nl_msg *msg, void *ctx)
+static int kernel_on_node(struct nl_msg *msg, void *ctx)
 {
 	struct nlattr *attrs[EHS_A_NODE_MAX + 1];
 	struct node_view *view = ctx;
@@ -142,12 +142,12 @@ static int knl_on_node(struct nl_msg *msg, void *ctx)
 	return NL_OK;
 }
 
-int knl_get(struct node_view *view)
+int kernel_get(struct node_view *view)
 {
-	return knl_ask(knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_node, view);
+	return kernel_ask(kernel_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_node, view);
 }
 
-static int knl_put_settings(struct nl_msg *msg, const struct node_settings *set)
+static int kernel_put_settings(struct nl_msg *msg, const struct node_settings *set)
 {
 	return nla_put_u32(msg, EHS_A_NODE_THRESHOLD, set->threshold) ||
 			       nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, set->length) ||
@@ -159,44 +159,44 @@ static int knl_put_settings(struct nl_msg *msg, const struct node_settings *set)
 		       : 0;
 }
 
-int knl_set(const struct node_settings *set, char why[160])
+int kernel_set(const struct node_settings *set, char why[160])
 {
 	struct nl_msg *msg;
 
-	if (!knl_family)
+	if (!kernel_family)
 		return -ENOTCONN;
-	msg = knl_message(EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && knl_put_settings(msg, set)) {
+	msg = kernel_message(EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
+	if (msg && kernel_put_settings(msg, set)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	return knl_do(knl_call, msg, NULL, NULL, why);
+	return kernel_do(kernel_call, msg, NULL, NULL, why);
 }
 
-static int knl_set_all(char why[160])
+static int kernel_set_all(char why[160])
 {
-	struct nl_msg *msg = knl_message(EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
+	struct nl_msg *msg = kernel_message(EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
 	int managed = cgroup_managed_fd(), guest = cgroup_guest_fd();
 
-	if (msg && (knl_put_settings(msg, node_settings()) ||
+	if (msg && (kernel_put_settings(msg, node_settings()) ||
 		    nla_put_flag(msg, EHS_A_NODE_CLEAR_CGROUPS) ||
 		    (managed >= 0 && nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, managed)) ||
 		    (guest >= 0 && nla_put_u32(msg, EHS_A_NODE_GUEST_CGROUP_FD, guest)))) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	return knl_do(knl_call, msg, NULL, NULL, why);
+	return kernel_do(kernel_call, msg, NULL, NULL, why);
 }
 
-struct knl_counting {
+struct kernel_counting {
 	void (*each)(void *ctx, uint32_t reason, uint64_t count);
 	void *ctx;
 };
 
-static int knl_on_counters(struct nl_msg *msg, void *arg)
+static int kernel_on_counters(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *a[EHS_A_COUNTER_MAX + 1], *pos;
-	struct knl_counting *counting = arg;
+	struct kernel_counting *counting = arg;
 	int left;
 
 	nlmsg_for_each_attr(pos, nlmsg_hdr(msg), GENL_HDRLEN, left) {
@@ -210,23 +210,24 @@ static int knl_on_counters(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-int knl_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx)
+int kernel_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx)
 {
-	struct knl_counting counting = { each, ctx };
+	struct kernel_counting counting = { each, ctx };
 
-	return knl_ask(knl_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), knl_on_counters, &counting);
+	return kernel_ask(kernel_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_counters,
+			  &counting);
 }
 
 /* ---- placements ---- */
 
-static void knl_verdict(uint64_t cookie, const char *token, enum ehs_reason reason)
+static void kernel_verdict(uint64_t cookie, const char *token, enum ehs_reason reason)
 {
 	struct nl_msg *msg;
 
-	if (!knl_agent)
+	if (!kernel_agent)
 		return;
 	/* no ACK: only a refusal is news, and it comes without being asked for */
-	msg = knl_message(EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
+	msg = kernel_message(EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
 	if (!msg)
 		return; /* the exec's time limit ends its wait */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
@@ -239,18 +240,18 @@ static void knl_verdict(uint64_t cookie, const char *token, enum ehs_reason reas
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
 	if (token)
 		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
-	if (nl_send_auto(knl_agent, msg) < 0)
+	if (nl_send_auto(kernel_agent, msg) < 0)
 		log_warning("a verdict could not be sent to the kernel; the task goes on at home");
 	nlmsg_free(msg);
 }
 
-static void knl_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
-			enum ehs_reason reason)
+static void kernel_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
+			   enum ehs_reason reason)
 {
-	knl_verdict(placement_cookie(p), to ? token : NULL, reason);
+	kernel_verdict(placement_cookie(p), to ? token : NULL, reason);
 }
 
-static int knl_on_request(struct nl_msg *msg, void *arg)
+static int kernel_on_request(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
 	struct placement_task task = { 0 };
@@ -274,18 +275,18 @@ static int knl_on_request(struct nl_msg *msg, void *arg)
 		view.load = nla_get_u32(a[EHS_A_PLACE_LOAD]);
 		node_seen(&view);
 	}
-	if (placement_start(&task, knl_decided, NULL))
-		knl_verdict(task.cookie, NULL, EHS_REASON_NONE);
+	if (placement_start(&task, kernel_decided, NULL))
+		kernel_verdict(task.cookie, NULL, EHS_REASON_NONE);
 	return NL_OK;
 }
 
 /* The kernel refused a verdict: it sends our message back behind the error. */
-static int knl_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+static int kernel_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
 
-	if (e->msg.nlmsg_type != knl_family ||
+	if (e->msg.nlmsg_type != kernel_family ||
 	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(e->error) + e->msg.nlmsg_len ||
 	    genlmsg_parse(&e->msg, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE])
 		return NL_SKIP;
@@ -295,11 +296,11 @@ static int knl_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e, vo
 	return NL_SKIP;
 }
 
-static void knl_on_agent(evutil_socket_t fd, short what, void *arg)
+static void kernel_on_agent(evutil_socket_t fd, short what, void *arg)
 {
 	/* not without end: other events want their turn */
 	for (int i = 0; i < 32; i++) {
-		int err = nl_recvmsgs_default(knl_agent);
+		int err = nl_recvmsgs_default(kernel_agent);
 
 		if (err == -NLE_AGAIN)
 			return;
@@ -308,142 +309,142 @@ static void knl_on_agent(evutil_socket_t fd, short what, void *arg)
 			log_warning("placement requests were lost: the netlink buffer was full");
 		else if (err < 0)
 			return;
-		if (!knl_agent)
+		if (!kernel_agent)
 			return;
 	}
 }
 
 /* ---- the module comes and goes ---- */
 
-static void knl_close_agent(void)
+static void kernel_close_agent(void)
 {
-	if (knl_agent_event)
-		event_free(knl_agent_event);
-	knl_agent_event = NULL;
-	nl_socket_free(knl_agent);
-	knl_agent = NULL;
+	if (kernel_agent_event)
+		event_free(kernel_agent_event);
+	kernel_agent_event = NULL;
+	nl_socket_free(kernel_agent);
+	kernel_agent = NULL;
 }
 
-static void knl_want_texts(struct nl_sock *sk, int on)
+static void kernel_want_texts(struct nl_sock *sk, int on)
 {
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 }
 
-static int knl_register(char why[160])
+static int kernel_register(char why[160])
 {
 	struct nl_msg *msg;
-	int err, size = KNL_BUFFER;
+	int err, size = KERNEL_BUFFER;
 
 	snprintf(why, 160, "no memory");
-	knl_agent = nl_socket_alloc();
-	if (!knl_agent)
+	kernel_agent = nl_socket_alloc();
+	if (!kernel_agent)
 		return -ENOMEM;
-	nl_socket_disable_seq_check(knl_agent);
-	nl_socket_disable_auto_ack(knl_agent);
-	err = genl_connect(knl_agent);
+	nl_socket_disable_seq_check(kernel_agent);
+	nl_socket_disable_auto_ack(kernel_agent);
+	err = genl_connect(kernel_agent);
 	if (err) {
 		snprintf(why, 160, "netlink: %s", nl_geterror(err));
 		err = -EIO;
 		goto close_agent;
 	}
 	/* as root beyond the limit of ordinary users; else it stays as it is */
-	setsockopt(nl_socket_get_fd(knl_agent), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
-	msg = knl_message(EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
+	setsockopt(nl_socket_get_fd(kernel_agent), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	msg = kernel_message(EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
 	if (msg && nla_put_string(msg, EHS_A_AGENT_STUB, agent.config->stub)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	knl_want_texts(knl_agent, true);
-	err = knl_do(knl_agent, msg, NULL, NULL, why);
+	kernel_want_texts(kernel_agent, true);
+	err = kernel_do(kernel_agent, msg, NULL, NULL, why);
 	if (err)
 		goto close_agent;
 	/* from now an error is to come with the verdict it is about */
-	knl_want_texts(knl_agent, false);
-	nl_socket_set_nonblocking(knl_agent);
-	nl_socket_modify_cb(knl_agent, NL_CB_VALID, NL_CB_CUSTOM, knl_on_request, NULL);
-	nl_socket_modify_err_cb(knl_agent, NL_CB_CUSTOM, knl_on_verdict_error, NULL);
-	knl_agent_event = event_new(agent.base, nl_socket_get_fd(knl_agent), EV_READ | EV_PERSIST,
-				    knl_on_agent, NULL);
-	if (!knl_agent_event) {
+	kernel_want_texts(kernel_agent, false);
+	nl_socket_set_nonblocking(kernel_agent);
+	nl_socket_modify_cb(kernel_agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request, NULL);
+	nl_socket_modify_err_cb(kernel_agent, NL_CB_CUSTOM, kernel_on_verdict_error, NULL);
+	kernel_agent_event = event_new(agent.base, nl_socket_get_fd(kernel_agent),
+				       EV_READ | EV_PERSIST, kernel_on_agent, NULL);
+	if (!kernel_agent_event) {
 		err = -ENOMEM;
 		goto close_agent;
 	}
-	event_add(knl_agent_event, NULL);
+	event_add(kernel_agent_event, NULL);
 	return 0;
 
 close_agent:
-	knl_close_agent();
+	kernel_close_agent();
 	return err;
 }
 
-static void knl_detach(void)
+static void kernel_detach(void)
 {
 	bool was = agent.module;
 
-	knl_family = 0;
-	knl_family_version = 0;
+	kernel_family = 0;
+	kernel_family_version = 0;
 	agent.module = false;
-	knl_close_agent();
-	snprintf(knl_why, sizeof(knl_why), "the module is not loaded");
+	kernel_close_agent();
+	snprintf(kernel_why, sizeof(kernel_why), "the module is not loaded");
 	if (!was)
 		return;
 	log_warning("the module has gone: load comes from /proc now, execs are not intercepted");
 	node_module_changed();
 }
 
-static void knl_attach(void)
+static void kernel_attach(void)
 {
-	const struct timeval retry = { KNL_RETRY_MS / 1000, 0 };
+	const struct timeval retry = { KERNEL_RETRY_MS / 1000, 0 };
 	char why[160];
 	struct genl_family *family;
 	struct nl_cache *cache;
 	int group;
 
-	knl_family = genl_ctrl_resolve(knl_call, EHS_FAMILY_NAME);
-	if (knl_family < 0) {
-		knl_family = 0;
+	kernel_family = genl_ctrl_resolve(kernel_call, EHS_FAMILY_NAME);
+	if (kernel_family < 0) {
+		kernel_family = 0;
 		return;
 	}
-	knl_family_version = EHS_FAMILY_VERSION;
-	if (!genl_ctrl_alloc_cache(knl_call, &cache)) {
-		family = genl_ctrl_search(cache, knl_family);
+	kernel_family_version = EHS_FAMILY_VERSION;
+	if (!genl_ctrl_alloc_cache(kernel_call, &cache)) {
+		family = genl_ctrl_search(cache, kernel_family);
 		if (family) {
-			knl_family_version = genl_family_get_version(family);
+			kernel_family_version = genl_family_get_version(family);
 			nl_object_put((struct nl_object *)family);
 		}
 		nl_cache_free(cache);
 	}
-	group = genl_ctrl_resolve_grp(knl_call, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
+	group = genl_ctrl_resolve_grp(kernel_call, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
 	if (group >= 0)
-		nl_socket_add_membership(knl_news, group);
-	if (knl_set_all(why) || knl_register(why)) {
-		if (strcmp(why, knl_why))
+		nl_socket_add_membership(kernel_news, group);
+	if (kernel_set_all(why) || kernel_register(why)) {
+		if (strcmp(why, kernel_why))
 			log_warning("the module is loaded, but refuses us: %s; trying again", why);
-		memcpy(knl_why, why, sizeof(knl_why));
-		evtimer_add(knl_retry, &retry);
+		memcpy(kernel_why, why, sizeof(kernel_why));
+		evtimer_add(kernel_retry, &retry);
 		return;
 	}
-	knl_why[0] = '\0';
+	kernel_why[0] = '\0';
 	agent.module = true;
-	log_info("registered with the module (family version %u)", knl_family_version);
+	log_info("registered with the module (family version %u)", kernel_family_version);
 	node_module_changed();
 }
 
-static void knl_on_retry(evutil_socket_t fd, short what, void *arg)
+static void kernel_on_retry(evutil_socket_t fd, short what, void *arg)
 {
 	if (!agent.module)
-		knl_attach();
+		kernel_attach();
 }
 
-static int knl_on_news(struct nl_msg *msg, void *arg)
+static int kernel_on_news(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *h = nlmsg_hdr(msg);
 	struct nlattr *a[CTRL_ATTR_MAX + 1];
 	struct node_view view;
 
-	if (h->nlmsg_type == knl_family && knl_family) {
-		if (knl_on_node(msg, &view) == NL_OK)
+	if (h->nlmsg_type == kernel_family && kernel_family) {
+		if (kernel_on_node(msg, &view) == NL_OK)
 			node_seen(&view);
 		return NL_OK;
 	}
@@ -452,23 +453,23 @@ static int knl_on_news(struct nl_msg *msg, void *arg)
 	    strcmp(nla_get_string(a[CTRL_ATTR_FAMILY_NAME]), EHS_FAMILY_NAME))
 		return NL_OK;
 	if (genlmsg_hdr(h)->cmd == CTRL_CMD_DELFAMILY)
-		knl_detach();
+		kernel_detach();
 	else if (genlmsg_hdr(h)->cmd == CTRL_CMD_NEWFAMILY && !agent.module)
-		knl_attach();
+		kernel_attach();
 	return NL_OK;
 }
 
-static void knl_on_news_event(evutil_socket_t fd, short what, void *arg)
+static void kernel_on_news_event(evutil_socket_t fd, short what, void *arg)
 {
 	for (int i = 0; i < 32; i++) {
-		int err = nl_recvmsgs_default(knl_news);
+		int err = nl_recvmsgs_default(kernel_news);
 
 		if (err == -NLE_NOMEM) {
 			/* something was lost: look how things are */
-			if (genl_ctrl_resolve(knl_call, EHS_FAMILY_NAME) < 0)
-				knl_detach();
+			if (genl_ctrl_resolve(kernel_call, EHS_FAMILY_NAME) < 0)
+				kernel_detach();
 			else if (!agent.module)
-				knl_attach();
+				kernel_attach();
 			else
 				node_refresh();
 		} else if (err < 0) {
@@ -477,39 +478,39 @@ static void knl_on_news_event(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-int knl_init(void)
+int kernel_init(void)
 {
 	const struct timeval limit = { 2, 0 };
 	int group, err = -ENOMEM;
 
-	snprintf(knl_why, sizeof(knl_why), "the module is not loaded");
-	knl_call = nl_socket_alloc();
-	knl_news = nl_socket_alloc();
-	knl_retry = evtimer_new(agent.base, knl_on_retry, NULL);
-	if (!knl_call || !knl_news || !knl_retry)
+	snprintf(kernel_why, sizeof(kernel_why), "the module is not loaded");
+	kernel_call = nl_socket_alloc();
+	kernel_news = nl_socket_alloc();
+	kernel_retry = evtimer_new(agent.base, kernel_on_retry, NULL);
+	if (!kernel_call || !kernel_news || !kernel_retry)
 		goto fail;
-	nl_socket_disable_auto_ack(knl_call);
-	nl_socket_disable_seq_check(knl_news);
-	nl_socket_disable_auto_ack(knl_news);
+	nl_socket_disable_auto_ack(kernel_call);
+	nl_socket_disable_seq_check(kernel_news);
+	nl_socket_disable_auto_ack(kernel_news);
 	err = -EPROTONOSUPPORT;
-	if (genl_connect(knl_call) || genl_connect(knl_news))
+	if (genl_connect(kernel_call) || genl_connect(kernel_news))
 		goto fail;
-	knl_want_texts(knl_call, true);
+	kernel_want_texts(kernel_call, true);
 	/* the kernel answers while we send; this is for kernels that do not */
-	setsockopt(nl_socket_get_fd(knl_call), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	nl_socket_set_nonblocking(knl_news);
-	nl_socket_modify_cb(knl_news, NL_CB_VALID, NL_CB_CUSTOM, knl_on_news, NULL);
-	group = genl_ctrl_resolve_grp(knl_call, "nlctrl", "notify");
+	setsockopt(nl_socket_get_fd(kernel_call), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	nl_socket_set_nonblocking(kernel_news);
+	nl_socket_modify_cb(kernel_news, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_news, NULL);
+	group = genl_ctrl_resolve_grp(kernel_call, "nlctrl", "notify");
 	if (group >= 0)
-		nl_socket_add_membership(knl_news, group);
+		nl_socket_add_membership(kernel_news, group);
 	err = -ENOMEM;
-	knl_news_event = event_new(agent.base, nl_socket_get_fd(knl_news), EV_READ | EV_PERSIST,
-				   knl_on_news_event, NULL);
-	if (!knl_news_event)
+	kernel_news_event = event_new(agent.base, nl_socket_get_fd(kernel_news),
+				      EV_READ | EV_PERSIST, kernel_on_news_event, NULL);
+	if (!kernel_news_event)
 		goto fail;
-	event_add(knl_news_event, NULL);
-	knl_attach();
-	if (!knl_family)
+	event_add(kernel_news_event, NULL);
+	kernel_attach();
+	if (!kernel_family)
 		log_info(
 			"the module is not loaded: load comes from /proc, execs are not intercepted "
 			"until it is");
@@ -517,29 +518,29 @@ int knl_init(void)
 
 fail:
 	log_error("netlink is not usable: %s", strerror(-err));
-	knl_exit();
+	kernel_exit();
 	return err;
 }
 
-void knl_exit(void)
+void kernel_exit(void)
 {
-	knl_close_agent();
-	if (knl_news_event)
-		event_free(knl_news_event);
-	if (knl_retry)
-		event_free(knl_retry);
-	knl_news_event = knl_retry = NULL;
-	nl_socket_free(knl_news);
-	nl_socket_free(knl_call);
-	knl_news = knl_call = NULL;
+	kernel_close_agent();
+	if (kernel_news_event)
+		event_free(kernel_news_event);
+	if (kernel_retry)
+		event_free(kernel_retry);
+	kernel_news_event = kernel_retry = NULL;
+	nl_socket_free(kernel_news);
+	nl_socket_free(kernel_call);
+	kernel_news = kernel_call = NULL;
 }
 
-unsigned int knl_version(void)
+unsigned int kernel_version(void)
 {
-	return knl_family_version;
+	return kernel_family_version;
 }
 
-const char *knl_trouble(void)
+const char *kernel_trouble(void)
 {
-	return knl_why;
+	return kernel_why;
 }

@@ -4,8 +4,8 @@
  * The module's netlink family, if it is there (uapi/ehsched.yaml). Requests are
  * answered by the kernel while they are sent, so they are plain calls.
  */
-#ifndef AGENT_KNL_H
-#define AGENT_KNL_H
+#ifndef AGENT_NODE_KERNEL_H
+#define AGENT_NODE_KERNEL_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,36 +18,36 @@ struct frame_exit;
 struct nl_msg;
 
 /** Goes on without the family, and registers when it comes. 0 or -errno (no netlink at all). */
-int knl_init(void);
-void knl_exit(void);
+int kernel_init(void);
+void kernel_exit(void);
 
 /** 0, -ENOTCONN (no module) or the kernel's -errno, its words in why[]. */
-int knl_set(const struct node_settings *set, char why[160]);
-int knl_get(struct node_view *view);
-int knl_bypass(pid_t pid);
+int kernel_set(const struct node_settings *set, char why[160]);
+int kernel_get(struct node_view *view);
+int kernel_bypass(pid_t pid);
 /** What the task that this stub stands for has used is the stub's; -ESRCH: the module knows of no such stub. */
-int knl_account(pid_t pid, const struct frame_exit *used);
+int kernel_account(pid_t pid, const struct frame_exit *used);
 
 /** One task of the module's dump; strings are borrowed. */
-struct knl_task {
+struct kernel_task {
 	uint64_t id, started_ns;
 	uint32_t pid, uid, state, reason;
 	const char *command;
 };
-int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx);
+int kernel_tasks(void (*each)(void *ctx, const struct kernel_task *task), void *ctx);
 
 /** Execs by reason since the module was loaded. */
-int knl_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx);
+int kernel_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx);
 
 /** Version of the family, 0: absent; why we are not registered, or "". */
-unsigned int knl_version(void);
-const char *knl_trouble(void);
+unsigned int kernel_version(void);
+const char *kernel_trouble(void);
 
-/* ---- between knl.c and knl_task.c ---- */
+/* ---- between knl.c and kernel_task.c ---- */
 
 /** NULL: no memory. */
-struct nl_msg *knl_message(uint8_t cmd, int flags);
+struct nl_msg *kernel_message(uint8_t cmd, int flags);
 /** Frees the message (NULL: -ENOMEM); `each` gets the answers. 0, -ENOTCONN or the kernel's -errno. */
-int knl_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx);
+int kernel_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx);
 
 #endif

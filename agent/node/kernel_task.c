@@ -10,9 +10,9 @@
 #include "node/kernel.h"
 #include "wire/frame.h"
 
-static struct nl_msg *knl_about(uint8_t cmd, pid_t pid)
+static struct nl_msg *kernel_about(uint8_t cmd, pid_t pid)
 {
-	struct nl_msg *msg = knl_message(cmd, NLM_F_REQUEST | NLM_F_ACK);
+	struct nl_msg *msg = kernel_message(cmd, NLM_F_REQUEST | NLM_F_ACK);
 
 	if (msg && nla_put_u32(msg, EHS_A_TASK_PID, pid)) {
 		nlmsg_free(msg);
@@ -21,12 +21,12 @@ static struct nl_msg *knl_about(uint8_t cmd, pid_t pid)
 	return msg;
 }
 
-int knl_bypass(pid_t pid)
+int kernel_bypass(pid_t pid)
 {
-	return knl_ask(knl_about(EHS_CMD_TASK_BYPASS, pid), NULL, NULL);
+	return kernel_ask(kernel_about(EHS_CMD_TASK_BYPASS, pid), NULL, NULL);
 }
 
-int knl_account(pid_t pid, const struct frame_exit *used)
+int kernel_account(pid_t pid, const struct frame_exit *used)
 {
 	const struct {
 		int type;
@@ -40,26 +40,26 @@ int knl_account(pid_t pid, const struct frame_exit *used)
 		{ EHS_A_TASK_VOLUNTARY_SWITCHES, used->nvcsw },
 		{ EHS_A_TASK_INVOLUNTARY_SWITCHES, used->nivcsw },
 	};
-	struct nl_msg *msg = knl_about(EHS_CMD_TASK_ACCOUNT, pid);
+	struct nl_msg *msg = kernel_about(EHS_CMD_TASK_ACCOUNT, pid);
 
 	for (size_t i = 0; msg && i < sizeof(values) / sizeof(*values); i++)
 		if (nla_put_u64(msg, values[i].type, values[i].value)) {
 			nlmsg_free(msg);
 			msg = NULL;
 		}
-	return knl_ask(msg, NULL, NULL);
+	return kernel_ask(msg, NULL, NULL);
 }
 
-struct knl_dump {
-	void (*each)(void *ctx, const struct knl_task *task);
+struct kernel_dump {
+	void (*each)(void *ctx, const struct kernel_task *task);
 	void *ctx;
 };
 
-static int knl_on_task(struct nl_msg *msg, void *arg)
+static int kernel_on_task(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *a[EHS_A_TASK_MAX + 1];
-	struct knl_dump *dump = arg;
-	struct knl_task task = { 0 };
+	struct kernel_dump *dump = arg;
+	struct kernel_task task = { 0 };
 	char command[64]; /* printable ASCII, as what users name programs is not always UTF-8 */
 
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
@@ -81,10 +81,10 @@ static int knl_on_task(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-int knl_tasks(void (*each)(void *ctx, const struct knl_task *task), void *ctx)
+int kernel_tasks(void (*each)(void *ctx, const struct kernel_task *task), void *ctx)
 {
-	struct knl_dump dump = { each, ctx };
+	struct kernel_dump dump = { each, ctx };
 
-	return knl_ask(knl_message(EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP), knl_on_task,
-		       &dump);
+	return kernel_ask(kernel_message(EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
+			  kernel_on_task, &dump);
 }

@@ -66,9 +66,9 @@ static void node_read_proc(void)
 static void node_read(void)
 {
 	node_read_at = clock_ms();
-	node_read_reserved = guest_reserved_load();
+	node_read_reserved = reserve_load();
 	node_read_stayed = stayed_count();
-	if (!agent.module || knl_get(&node_last))
+	if (!agent.module || kernel_get(&node_last))
 		node_read_proc();
 }
 
@@ -81,7 +81,7 @@ static void node_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (!agent.module)
 		procload_sample();
 	node_read();
-	control_touch();
+	hierarchy_touch();
 	evtimer_add(node_timer, &next);
 }
 
@@ -148,7 +148,7 @@ int node_set(const struct node_settings *to, char why[160])
 
 	why[0] = '\0';
 	if (agent.module) {
-		err = knl_set(to, why);
+		err = kernel_set(to, why);
 		if (err)
 			return err;
 	}
@@ -164,7 +164,7 @@ const struct node_view *node_view(void)
 
 uint64_t node_load(void)
 {
-	return node_last.load + guest_reserved_load();
+	return node_last.load + reserve_load();
 }
 
 enum eh_state node_state(void)
@@ -179,7 +179,7 @@ void node_refresh(void)
 	/* A reservation that became a guest has moved into the load: an older reading lacks it,
 	 * and the node would look idle to the controller in the middle of a burst. */
 	if (clock_ms() - node_read_at >= NODE_FRESH_MS || stayed_count() != node_read_stayed ||
-	    guest_reserved_load() != node_read_reserved)
+	    reserve_load() != node_read_reserved)
 		node_read();
 }
 
@@ -187,14 +187,14 @@ void node_module_changed(void)
 {
 	node_low_since = 0;
 	node_read();
-	control_touch();
+	hierarchy_touch();
 }
 
 void node_seen(const struct node_view *view)
 {
 	node_last = *view;
 	node_read_at = clock_ms();
-	node_read_reserved = guest_reserved_load();
+	node_read_reserved = reserve_load();
 	node_read_stayed = stayed_count();
-	control_touch();
+	hierarchy_touch();
 }

@@ -5,8 +5,8 @@
  * is there, else taken from /proc (procload.c) and kept here. The settings
  * outlive the module: one that is loaded later gets them.
  */
-#ifndef AGENT_NODE_H
-#define AGENT_NODE_H
+#ifndef AGENT_NODE_NODE_H
+#define AGENT_NODE_NODE_H
 
 #include <stdint.h>
 #include "base/config.h"

@@ -3,8 +3,8 @@
  * @file procload.h
  * Load of this machine from /proc, where there is no module to say it.
  */
-#ifndef AGENT_PROCLOAD_H
-#define AGENT_PROCLOAD_H
+#ifndef AGENT_NODE_PROCLOAD_H
+#define AGENT_NODE_PROCLOAD_H
 
 #include <stdint.h>
 

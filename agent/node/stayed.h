@@ -4,8 +4,8 @@
  * Tasks of `ehctl exec --auto` that were placed here. Where there is no module to count
  * them, they and the guests are the load of index `tasks`.
  */
-#ifndef AGENT_STAYED_H
-#define AGENT_STAYED_H
+#ifndef AGENT_NODE_STAYED_H
+#define AGENT_NODE_STAYED_H
 
 #include <sys/types.h>
 

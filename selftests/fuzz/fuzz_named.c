@@ -21,7 +21,7 @@ static void fuzz_list(const uint8_t *data, size_t size)
 	const char *path = NULL;
 	int err;
 
-	err = named_check(data, size, &path);
+	err = argfiles_check(data, size, &path);
 	if (err && err != -EXDEV && err != -EPROTO)
 		abort();
 	if (err == -EXDEV && (path < (const char *)data || path >= (const char *)data + size ||
@@ -39,11 +39,11 @@ static void fuzz_arguments(const char *text, size_t size)
 
 	for (size_t at = 0; at < size && spec.argc < 299; at += strlen(text + at) + 1)
 		argv[spec.argc++] = text + at;
-	err = named_encode(&spec, &payload, &length, &path);
+	err = argfiles_encode(&spec, &payload, &length, &path);
 	if (err && (err != -EXDEV || payload))
 		abort();
 	if (!err && (length > frame_limit(FRAME_NAMED) || !length != !payload ||
-		     named_check(payload, length, &path) == -EPROTO))
+		     argfiles_check(payload, length, &path) == -EPROTO))
 		abort();
 	free(payload);
 }

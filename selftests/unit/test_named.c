@@ -59,14 +59,14 @@ static int encode(struct list *l, const char **argv)
 	/* what an error leaves there is freed by the caller */
 	l->payload = (uint8_t *)l;
 	l->path = NULL;
-	return named_encode(&spec, &l->payload, &l->length, &l->path);
+	return argfiles_encode(&spec, &l->payload, &l->length, &l->path);
 }
 
 #define ENCODE(l, ...) encode(l, (const char *[]){ "/bin/true", __VA_ARGS__, NULL })
 
 static int check(struct list *l)
 {
-	return named_check(l->payload, l->length, &l->path);
+	return argfiles_check(l->payload, l->length, &l->path);
 }
 
 /* The number of entries, and that the last one is of this path. */

@@ -26,13 +26,13 @@ static size_t consumed;
 static uint8_t stream_body;
 #define STREAM ((struct h2_stream *)&stream_body)
 
-void h2_resume(struct h2_stream *s)
+void h2_stream_resume(struct h2_stream *s)
 {
 	assert_ptr_equal(s, STREAM);
 	resumed++;
 }
 
-void h2_consume(struct h2_stream *s, size_t length)
+void h2_stream_consume(struct h2_stream *s, size_t length)
 {
 	assert_ptr_equal(s, STREAM);
 	consumed += length;
@@ -164,7 +164,7 @@ static void test_restore(void **state)
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
 	assert_true(s.waiting);
 	relay_source_stop(&s);
-	/* no event resumes a stream that is gone: h2_resume() would see NULL */
+	/* no event resumes a stream that is gone: h2_stream_resume() would see NULL */
 	assert_int_equal(write(pair[1], "a", 1), 1);
 	turn();
 	assert_int_equal(relay_source_rewind(&s, 0), 0);

@@ -5,14 +5,14 @@
  * connection is freed from the event loop only, never inside a call of its
  * owner or of a stream's, so that both may close it at any time.
  */
-#ifndef AGENT_CONN_H
-#define AGENT_CONN_H
+#ifndef AGENT_NET_H2_CONN_H
+#define AGENT_NET_H2_CONN_H
 
 #include <event2/bufferevent.h>
 #include "cluster/address.h"
-#include "net/h2.h"
+#include "net/h2_stream.h"
 
-#define H2_WAITING 64 /**< streams that may wait for h2_conn_release() */
+#define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
 
 struct h2_conn;
 
@@ -29,7 +29,7 @@ struct h2_conn_ops {
 	const char *(*identified)(void *ctx, const char *cn);
 	/** The session can be used. May be NULL. */
 	void (*ready)(void *ctx);
-	/** Server: a request has come; answer with h2_accept() and h2_respond(). */
+	/** Server: a request has come; answer with h2_stream_accept() and h2_stream_respond(). */
 	void (*request)(void *ctx, struct h2_stream *s, const char *method, const char *path);
 	/** It is over; the last call. Its streams are closed after it. `cn` may be "". */
 	void (*closed)(void *ctx, enum h2_end end, const char *why, const char *cn);
@@ -47,23 +47,23 @@ void h2_conn_ping(struct h2_conn *conn);
 /** Closes at once with a good-bye, without ops->closed; only from the event loop's top. */
 void h2_conn_free(struct h2_conn *conn);
 /** Whether there are streams. */
-bool h2_conn_busy(const struct h2_conn *conn);
+bool h2_stream_any(const struct h2_conn *conn);
 
 /** Client: opens a stream now. NULL (errno): ENOTCONN (not ready or over), ENOMEM. */
-struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *method, const char *path,
-			       const struct h2_stream_ops *ops, void *ctx);
-/** Client: opens a stream that goes out with h2_conn_release(), and is closed if the connection
+struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const char *path,
+				 const struct h2_stream_ops *ops, void *ctx);
+/** Client: opens a stream that goes out with h2_stream_send_later(), and is closed if the connection
  *  ends before. NULL (errno): EAGAIN (H2_WAITING of them are there), ENOTCONN, ENOMEM. */
-struct h2_stream *h2_conn_wait(struct h2_conn *conn, const char *method, const char *path,
-			       const struct h2_stream_ops *ops, void *ctx);
-void h2_conn_release(struct h2_conn *conn);
-/** As h2_request(), over this connection and now. */
-int h2_conn_request(struct h2_conn *conn, const char *path, json_t *body_stolen,
-		    unsigned int timeout_ms, h2_reply_fn done, void *ctx);
+struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
+				       const struct h2_stream_ops *ops, void *ctx);
+void h2_stream_send_later(struct h2_conn *conn);
+/** As client_request(), over this connection and now. */
+int client_request_on(struct h2_conn *conn, const char *path, json_t *body_stolen,
+		      unsigned int timeout_ms, client_reply_fn done, void *ctx);
 
 /** Server: who is told of the stream's events from now. */
-void h2_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
+void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
 /** Server: sends the status; the body comes from ops->produce. 0 or -errno. */
-int h2_respond(struct h2_stream *s, int status, const char *type);
+int h2_stream_respond(struct h2_stream *s, int status, const char *type);
 
 #endif

@@ -8,41 +8,41 @@
 
 #include "executor/view.h"
 
-static void view_pipe_broke(struct view_pipe *p)
+static void tunnel_broke(struct tunnel *p)
 {
 	void (*closed)(void *ctx) = p->closed;
 	void *ctx = p->ctx;
 
-	view_pipe_close(p);
+	tunnel_close(p);
 	closed(ctx);
 }
 
-static void view_pipe_on_readable(evutil_socket_t fd, short what, void *arg)
+static void tunnel_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct view_pipe *p = arg;
+	struct tunnel *p = arg;
 
 	if (p->stream)
-		h2_resume(p->stream);
+		h2_stream_resume(p->stream);
 }
 
-static void view_pipe_on_writable(evutil_socket_t fd, short what, void *arg)
+static void tunnel_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct view_pipe *p = arg;
+	struct tunnel *p = arg;
 	int n = evbuffer_write(p->held, p->fd);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		view_pipe_broke(p);
+		tunnel_broke(p);
 		return;
 	}
 	if (n > 0)
-		h2_consume(p->stream, n);
+		h2_stream_consume(p->stream, n);
 	if (evbuffer_get_length(p->held))
 		event_add(p->writable, NULL);
 }
 
-static int view_pipe_data(void *ctx, const uint8_t *data, size_t length)
+static int tunnel_data(void *ctx, const uint8_t *data, size_t length)
 {
-	struct view_pipe *p = ctx;
+	struct tunnel *p = ctx;
 	ssize_t n = 0;
 
 	if (!evbuffer_get_length(p->held)) {
@@ -51,7 +51,7 @@ static int view_pipe_data(void *ctx, const uint8_t *data, size_t length)
 			return -errno;
 		if (n < 0)
 			n = 0;
-		h2_consume(p->stream, n);
+		h2_stream_consume(p->stream, n);
 	}
 	if ((size_t)n == length)
 		return 0;
@@ -60,9 +60,9 @@ static int view_pipe_data(void *ctx, const uint8_t *data, size_t length)
 	return event_add(p->writable, NULL) ? -ENOMEM : 0;
 }
 
-static ssize_t view_pipe_produce(void *ctx, uint8_t *buf, size_t room)
+static ssize_t tunnel_produce(void *ctx, uint8_t *buf, size_t room)
 {
-	struct view_pipe *p = ctx;
+	struct tunnel *p = ctx;
 	size_t n = 0;
 	ssize_t more;
 
@@ -78,34 +78,34 @@ static ssize_t view_pipe_produce(void *ctx, uint8_t *buf, size_t room)
 	return -1;
 }
 
-static void view_pipe_end(void *ctx)
+static void tunnel_end(void *ctx)
 {
-	view_pipe_broke(ctx);
+	tunnel_broke(ctx);
 }
 
-static void view_pipe_response(void *ctx, int status)
+static void tunnel_response(void *ctx, int status)
 {
 	if (status != 200)
-		view_pipe_broke(ctx);
+		tunnel_broke(ctx);
 }
 
-static void view_pipe_closed(void *ctx, bool clean)
+static void tunnel_closed(void *ctx, bool clean)
 {
-	struct view_pipe *p = ctx;
+	struct tunnel *p = ctx;
 
 	p->stream = NULL;
-	view_pipe_broke(p);
+	tunnel_broke(p);
 }
 
-const struct h2_stream_ops view_pipe_ops = {
-	.response = view_pipe_response,
-	.data = view_pipe_data,
-	.end = view_pipe_end,
-	.produce = view_pipe_produce,
-	.closed = view_pipe_closed,
+const struct h2_stream_ops tunnel_ops = {
+	.response = tunnel_response,
+	.data = tunnel_data,
+	.end = tunnel_end,
+	.produce = tunnel_produce,
+	.closed = tunnel_closed,
 };
 
-int view_pipe_open(struct view_pipe *p, int fd, void (*closed)(void *ctx), void *ctx)
+int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx)
 {
 	struct h2_stream *stream;
 
@@ -113,21 +113,21 @@ int view_pipe_open(struct view_pipe *p, int fd, void (*closed)(void *ctx), void 
 	p->closed = closed;
 	p->ctx = ctx;
 	p->held = evbuffer_new();
-	p->readable = event_new(agent.base, fd, EV_READ, view_pipe_on_readable, p);
-	p->writable = event_new(agent.base, fd, EV_WRITE, view_pipe_on_writable, p);
+	p->readable = event_new(agent.base, fd, EV_READ, tunnel_on_readable, p);
+	p->writable = event_new(agent.base, fd, EV_WRITE, tunnel_on_writable, p);
 	if (p->held && p->readable && p->writable && !evutil_make_socket_nonblocking(fd))
 		return 0;
 	stream = p->stream;
 	p->stream = NULL;
-	view_pipe_close(p);
+	tunnel_close(p);
 	p->stream = stream;
 	return -ENOMEM;
 }
 
-void view_pipe_close(struct view_pipe *p)
+void tunnel_close(struct tunnel *p)
 {
 	if (p->stream)
-		h2_abort(p->stream);
+		h2_stream_abort(p->stream);
 	p->stream = NULL;
 	if (p->readable)
 		event_free(p->readable);

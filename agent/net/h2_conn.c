@@ -18,7 +18,7 @@
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
 
-void h2_later(struct h2_conn *conn)
+void h2_conn_later(struct h2_conn *conn)
 {
 	event_active(conn->later, 0, 0);
 }
@@ -31,7 +31,7 @@ void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 	conn->end = end;
 	snprintf(conn->why, sizeof(conn->why), "%s", why);
 	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
-	h2_later(conn);
+	h2_conn_later(conn);
 }
 
 /* What waits and can go at once. */
@@ -295,12 +295,12 @@ static void h2_on_read(struct bufferevent *bev, void *arg)
 		}
 		evbuffer_drain(in, n);
 	}
-	h2_later(conn);
+	h2_conn_later(conn);
 }
 
 static void h2_on_written(struct bufferevent *bev, void *arg)
 {
-	h2_later(arg);
+	h2_conn_later(arg);
 }
 
 static void h2_on_connected(struct h2_conn *conn)
@@ -330,7 +330,7 @@ static void h2_on_connected(struct h2_conn *conn)
 		h2_conn_close(conn, H2_END_BROKEN, "no memory");
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
-	h2_later(conn);
+	h2_conn_later(conn);
 }
 
 static void h2_on_event(struct bufferevent *bev, short what, void *arg)
@@ -453,5 +453,5 @@ void h2_conn_ping(struct h2_conn *conn)
 	if (conn->dead || !conn->session)
 		return;
 	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
-	h2_later(conn);
+	h2_conn_later(conn);
 }

@@ -9,7 +9,7 @@
 #include "base/agent.h"
 #include "net/session.h"
 
-static void stream_link(struct h2_stream *s, struct h2_stream **at)
+static void h2_stream_link(struct h2_stream *s, struct h2_stream **at)
 {
 	s->next = *at;
 	s->prev = at;
@@ -18,32 +18,32 @@ static void stream_link(struct h2_stream *s, struct h2_stream **at)
 	*at = s;
 }
 
-static void stream_unlink(struct h2_stream *s)
+static void h2_stream_unlink(struct h2_stream *s)
 {
 	if (s->next)
 		s->next->prev = s->prev;
 	*s->prev = s->next;
 }
 
-static struct h2_stream *stream_new(struct h2_conn *conn, struct h2_stream **at)
+static struct h2_stream *h2_stream_new(struct h2_conn *conn, struct h2_stream **at)
 {
 	struct h2_stream *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->conn = conn;
-	stream_link(s, at);
+	h2_stream_link(s, at);
 	return s;
 }
 
 struct h2_stream *h2_stream_add(struct h2_conn *conn)
 {
-	return stream_new(conn, &conn->streams);
+	return h2_stream_new(conn, &conn->streams);
 }
 
-static void stream_drop(struct h2_stream *s)
+static void h2_stream_drop(struct h2_stream *s)
 {
-	stream_unlink(s);
+	h2_stream_unlink(s);
 	free(s);
 }
 
@@ -54,11 +54,12 @@ void h2_stream_end(struct h2_stream *s, bool clean)
 	s->ops = NULL;
 	if (ops && ops->closed)
 		ops->closed(s->ctx, clean);
-	stream_drop(s);
+	h2_stream_drop(s);
 }
 
-static ssize_t stream_on_produce(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
-				 uint32_t *flags, nghttp2_data_source *source, void *arg)
+static ssize_t h2_stream_on_produce(nghttp2_session *session, int32_t id, uint8_t *buf,
+				    size_t length, uint32_t *flags, nghttp2_data_source *source,
+				    void *arg)
 {
 	struct h2_stream *s = source->ptr;
 	ssize_t n;
@@ -74,38 +75,38 @@ static ssize_t stream_on_produce(nghttp2_session *session, int32_t id, uint8_t *
 	return 0;
 }
 
-static nghttp2_nv stream_nv(const char *name, const char *value)
+static nghttp2_nv h2_stream_nv(const char *name, const char *value)
 {
 	return (nghttp2_nv){ (uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
 			     NGHTTP2_NV_FLAG_NONE };
 }
 
 /* 0 or -ENOMEM. */
-static int stream_submit(struct h2_stream *s)
+static int h2_stream_submit(struct h2_stream *s)
 {
 	struct h2_conn *conn = s->conn;
 	const nghttp2_nv headers[] = {
-		stream_nv(":method", s->method),
-		stream_nv(":scheme", "https"),
-		stream_nv(":authority", conn->cn),
-		stream_nv(":path", s->path),
+		h2_stream_nv(":method", s->method),
+		h2_stream_nv(":scheme", "https"),
+		h2_stream_nv(":authority", conn->cn),
+		h2_stream_nv(":path", s->path),
 	};
-	nghttp2_data_provider body = { .source.ptr = s, .read_callback = stream_on_produce };
+	nghttp2_data_provider body = { .source.ptr = s, .read_callback = h2_stream_on_produce };
 	int32_t id = nghttp2_submit_request(conn->session, NULL, headers, 4,
 					    s->ops->produce ? &body : NULL, s);
 
 	if (id < 0)
 		return -ENOMEM;
 	s->id = id;
-	h2_later(conn);
+	h2_conn_later(conn);
 	return 0;
 }
 
-static struct h2_stream *stream_begin(struct h2_conn *conn, struct h2_stream **at,
-				      const char *method, const char *path,
-				      const struct h2_stream_ops *ops, void *ctx)
+static struct h2_stream *h2_stream_begin(struct h2_conn *conn, struct h2_stream **at,
+					 const char *method, const char *path,
+					 const struct h2_stream_ops *ops, void *ctx)
 {
-	struct h2_stream *s = stream_new(conn, at);
+	struct h2_stream *s = h2_stream_new(conn, at);
 
 	if (!s) {
 		errno = ENOMEM;
@@ -118,8 +119,8 @@ static struct h2_stream *stream_begin(struct h2_conn *conn, struct h2_stream **a
 	return s;
 }
 
-struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *method, const char *path,
-			       const struct h2_stream_ops *ops, void *ctx)
+struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const char *path,
+				 const struct h2_stream_ops *ops, void *ctx)
 {
 	struct h2_stream *s;
 
@@ -127,17 +128,17 @@ struct h2_stream *h2_conn_open(struct h2_conn *conn, const char *method, const c
 		errno = ENOTCONN;
 		return NULL;
 	}
-	s = stream_begin(conn, &conn->streams, method, path, ops, ctx);
-	if (s && stream_submit(s)) {
-		stream_drop(s);
+	s = h2_stream_begin(conn, &conn->streams, method, path, ops, ctx);
+	if (s && h2_stream_submit(s)) {
+		h2_stream_drop(s);
 		errno = ENOMEM;
 		return NULL;
 	}
 	return s;
 }
 
-struct h2_stream *h2_conn_wait(struct h2_conn *conn, const char *method, const char *path,
-			       const struct h2_stream_ops *ops, void *ctx)
+struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
+				       const struct h2_stream_ops *ops, void *ctx)
 {
 	struct h2_stream **last = &conn->waiting;
 	unsigned int n = 0;
@@ -148,35 +149,35 @@ struct h2_stream *h2_conn_wait(struct h2_conn *conn, const char *method, const c
 		errno = conn->dead ? ENOTCONN : EAGAIN;
 		return NULL;
 	}
-	return stream_begin(conn, last, method, path, ops, ctx);
+	return h2_stream_begin(conn, last, method, path, ops, ctx);
 }
 
-void h2_conn_release(struct h2_conn *conn)
+void h2_stream_send_later(struct h2_conn *conn)
 {
 	struct h2_stream *s;
 
 	while (!conn->dead && (s = conn->waiting)) {
-		stream_unlink(s);
-		stream_link(s, &conn->streams);
-		if (stream_submit(s))
+		h2_stream_unlink(s);
+		h2_stream_link(s, &conn->streams);
+		if (h2_stream_submit(s))
 			h2_stream_end(s, false);
 	}
 }
 
-bool h2_conn_busy(const struct h2_conn *conn)
+bool h2_stream_any(const struct h2_conn *conn)
 {
 	return conn->streams || conn->waiting;
 }
 
-void h2_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx)
+void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx)
 {
 	s->ops = ops;
 	s->ctx = ctx;
 }
 
-int h2_respond(struct h2_stream *s, int status, const char *type)
+int h2_stream_respond(struct h2_stream *s, int status, const char *type)
 {
-	nghttp2_data_provider body = { .source.ptr = s, .read_callback = stream_on_produce };
+	nghttp2_data_provider body = { .source.ptr = s, .read_callback = h2_stream_on_produce };
 	char text[12];
 	nghttp2_nv headers[2];
 	bool any = s->ops && s->ops->produce;
@@ -184,26 +185,26 @@ int h2_respond(struct h2_stream *s, int status, const char *type)
 	if (s->conn->dead)
 		return -ENOTCONN;
 	snprintf(text, sizeof(text), "%d", status);
-	headers[0] = stream_nv(":status", text);
-	headers[1] = stream_nv("content-type", type ?: "");
+	headers[0] = h2_stream_nv(":status", text);
+	headers[1] = h2_stream_nv("content-type", type ?: "");
 	s->responded = true;
 	if (nghttp2_submit_response(s->conn->session, s->id, headers, type ? 2 : 1,
 				    any ? &body : NULL))
 		return -ENOMEM;
-	h2_later(s->conn);
+	h2_conn_later(s->conn);
 	return 0;
 }
 
-void h2_resume(struct h2_stream *s)
+void h2_stream_resume(struct h2_stream *s)
 {
 	if (s->conn->dead || !s->id)
 		return;
 	/* an error means that it was not waiting */
 	if (!nghttp2_session_resume_data(s->conn->session, s->id))
-		h2_later(s->conn);
+		h2_conn_later(s->conn);
 }
 
-void h2_consume(struct h2_stream *s, size_t length)
+void h2_stream_consume(struct h2_stream *s, size_t length)
 {
 	if (length > s->unconsumed)
 		length = s->unconsumed;
@@ -211,18 +212,18 @@ void h2_consume(struct h2_stream *s, size_t length)
 	if (s->conn->dead || !length)
 		return;
 	nghttp2_session_consume(s->conn->session, s->id, length);
-	h2_later(s->conn);
+	h2_conn_later(s->conn);
 }
 
-void h2_abort(struct h2_stream *s)
+void h2_stream_abort(struct h2_stream *s)
 {
 	s->ops = NULL;
 	if (s->conn->dead)
 		return;
 	if (!s->id) {
-		stream_drop(s);
+		h2_stream_drop(s);
 		return;
 	}
 	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_CANCEL);
-	h2_later(s->conn);
+	h2_conn_later(s->conn);
 }
