@@ -13,30 +13,39 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "cluster/hierarchy.h"
-#include "cluster/enrol.h"
-#include "net/h2_stream.h"
-#include "cluster/join.h"
-#include "node/kernel.h"
-#include "cluster/leave.h"
-#include "ctl/socket.h"
+#include "base/config.h"
 #include "base/log.h"
-#include "node/node.h"
-#include "home/record.h"
-#include "net/server.h"
+#include "cluster/address.h"
+#include "cluster/enrol.h"
+#include "cluster/gather.h"
+#include "cluster/hierarchy.h"
+#include "cluster/join.h"
+#include "cluster/leave.h"
+#include "cluster/roster.h"
 #include "cluster/store.h"
-#include "node/stayed.h"
-#include "net/tls.h"
+#include "ctl/socket.h"
+#include "eh/topology.h"
+#include "executor/guest.h"
+#include "executor/reserve.h"
 #include "executor/view.h"
+#include "home/record.h"
+#include "home/serve.h"
+#include "net/client.h"
+#include "net/peer.h"
+#include "net/server.h"
+#include "net/tls.h"
+#include "node/cgroup.h"
+#include "node/kernel.h"
+#include "node/node.h"
+#include "node/stayed.h"
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
 #define MAIN_NICE (-10) /* execs wait for us: we come before what overloads the node */
 #define MAIN_OOM "-500" /* without us the tasks that are away would be lost */
 
-struct agent agent;
+struct agent the_agent;
 static const char **main_joins; /* --join, ends with NULL */
-static int main_status;
 
 static const struct server_route main_routes[] = {
 	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
@@ -68,7 +77,7 @@ static void main_log_lines(char *text)
 
 static void main_reload(void)
 {
-	struct config *old = agent.config, *now;
+	struct config *old = the_agent.config, *now;
 	struct tls *tls = NULL;
 	char *text = NULL;
 	size_t size;
@@ -91,7 +100,7 @@ static void main_reload(void)
 		config_free(now);
 	} else {
 		tls_use(tls);
-		agent.config = now;
+		the_agent.config = now;
 		log_set_level(now->log);
 		enrol_reload(old);
 		node_reload(old);
@@ -103,21 +112,15 @@ static void main_reload(void)
 
 /* ---- signals and readiness ---- */
 
-void agent_end(int status)
-{
-	main_status = status;
-	event_base_loopbreak(agent.base);
-}
-
 static void main_on_end(evutil_socket_t sig, short what, void *arg)
 {
 	log_info("ending on signal %d", (int)sig);
-	agent_end(0);
+	agent_end(&the_agent, 0);
 }
 
 static void main_on_reload(evutil_socket_t sig, short what, void *arg)
 {
-	if (agent.member)
+	if (the_agent.member)
 		main_reload();
 	else
 		log_warning(
@@ -126,7 +129,7 @@ static void main_on_reload(evutil_socket_t sig, short what, void *arg)
 
 static int main_watch_signal(struct event **out, int sig, event_callback_fn call)
 {
-	*out = evsignal_new(agent.base, sig, call, NULL);
+	*out = evsignal_new(the_agent.base, sig, call, NULL);
 	return *out ? event_add(*out, NULL) : -1;
 }
 
@@ -172,10 +175,10 @@ static void main_set_limits(void)
 		    setrlimit(RLIMIT_NOFILE, &files))
 			log_warning("the limit of open files stays low: %s", strerror(errno));
 	}
-	agent.nice = getpriority(PRIO_PROCESS, 0);
+	the_agent.nice = getpriority(PRIO_PROCESS, 0);
 	oom = fopen("/proc/self/oom_score_adj", "r+e");
-	if (oom && fscanf(oom, "%d", &agent.oom_score_adj) != 1)
-		agent.oom_score_adj = 0;
+	if (oom && fscanf(oom, "%d", &the_agent.oom_score_adj) != 1)
+		the_agent.oom_score_adj = 0;
 	if (geteuid() == 0) {
 		if (setpriority(PRIO_PROCESS, 0, MAIN_NICE))
 			log_debug("nice: %s", strerror(errno));
@@ -189,24 +192,24 @@ static void main_set_limits(void)
 /* Where this host stands in the cluster: as configured or kept, or asked for. 0 or -errno. */
 static int main_take_place(void)
 {
-	struct roster *roster = store_read(agent.config, agent.config->host);
+	struct roster *roster = store_read(the_agent.config, the_agent.config->host);
 	int err;
 
-	if (agent.config->njoin) {
+	if (the_agent.config->njoin) {
 		/* members that come later are found, too: a service manager need not wait for them */
 		main_tell_ready();
 		err = join_run(&roster);
 		if (err)
 			return err;
-	} else if (roster && (roster_topology(roster)->n != agent.config->topology.n ||
-			      roster_topology(roster)->l != agent.config->topology.l)) {
-		log_warning("%s: not used: it is of another topology", agent.config->state);
+	} else if (roster && (roster_topology(roster)->n != the_agent.config->topology.n ||
+			      roster_topology(roster)->l != the_agent.config->topology.l)) {
+		log_warning("%s: not used: it is of another topology", the_agent.config->state);
 		roster_free(roster);
 		roster = NULL;
 	}
-	agent.self = agent.config->node;
-	eh_code_format(&agent.config->topology, agent.self, agent.code);
-	agent.member = true;
+	the_agent.self = the_agent.config->node;
+	eh_code_format(&the_agent.config->topology, the_agent.self, the_agent.code);
+	the_agent.member = true;
 	return enrol_init(roster);
 }
 
@@ -215,8 +218,8 @@ static int main_run(void)
 	struct event *signals[3] = { NULL };
 	int err = 1;
 
-	agent.base = event_base_new();
-	if (!agent.base)
+	the_agent.base = event_base_new();
+	if (!the_agent.base)
 		return 1;
 	main_set_limits();
 	signal(SIGPIPE, SIG_IGN);
@@ -226,25 +229,25 @@ static int main_run(void)
 		log_error("signals cannot be watched");
 		goto free_base;
 	}
-	err = cgroup_init(agent.config->cgroup);
+	err = cgroup_init(the_agent.config->cgroup);
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
-			    agent.config->cgroup, strerror(-err));
+			    the_agent.config->cgroup, strerror(-err));
 	record_init();
 	err = ctl_init();
 	if (!err)
 		err = main_take_place();
 	if (err) {
 		/* a signal is no failure */
-		err = err == -EINTR ? main_status : 1;
+		err = err == -EINTR ? the_agent.status : 1;
 		goto exit_parts;
 	}
 	err = 1;
 	if (node_init() || hierarchy_init() || server_init(main_routes) || kernel_init())
 		goto exit_parts;
-	log_info("ready: node %s of cluster %s", agent.code, agent.config->cluster);
+	log_info("ready: node %s of cluster %s", the_agent.code, the_agent.config->cluster);
 	main_tell_ready();
-	err = event_base_dispatch(agent.base) < 0 ? 1 : main_status;
+	err = event_base_dispatch(the_agent.base) < 0 ? 1 : the_agent.status;
 exit_parts:
 	/* good-bye, nobody new, then guests, then the connections their homes wait on */
 	hierarchy_leave();
@@ -263,12 +266,12 @@ exit_parts:
 	node_exit();
 	stayed_exit();
 	/* libevent frees connections in the loop */
-	event_base_loop(agent.base, EVLOOP_NONBLOCK);
+	event_base_loop(the_agent.base, EVLOOP_NONBLOCK);
 free_base:
 	for (int i = 0; i < 3; i++)
 		if (signals[i])
 			event_free(signals[i]);
-	event_base_free(agent.base);
+	event_base_free(the_agent.base);
 	return err;
 }
 
@@ -322,22 +325,22 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc)
 		return main_usage(stderr);
-	agent.config = config_read(file, main_joins, stderr);
-	if (!agent.config)
+	the_agent.config = config_read(file, main_joins, stderr);
+	if (!the_agent.config)
 		return 2;
-	tls = tls_new(agent.config, stderr);
+	tls = tls_new(the_agent.config, stderr);
 	if (!tls)
 		return 2;
 	if (check) {
 		tls_free(tls);
-		config_free(agent.config);
+		config_free(the_agent.config);
 		return 0;
 	}
-	log_set_level(agent.config->log);
+	log_set_level(the_agent.config->log);
 	tls_use(tls);
-	tls_own_cn(agent.config->host, sizeof(agent.config->host));
+	tls_own_cn(the_agent.config->host, sizeof(the_agent.config->host));
 	c = main_run();
 	tls_use(NULL);
-	config_free(agent.config);
+	config_free(the_agent.config);
 	return c;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Time and the boot's identity. */
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/clock.h"
 
 uint64_t clock_us(void)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The configuration file, read with libconfuse. */
 
+#include "base/config.h"
+
 #include <confuse.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/agent.h"
-#include "base/config.h"
 #include "base/config_check.h"
+#include "cluster/address.h"
+#include "eh/topology.h"
 #include "wire/view.h"
 
 #define CONFIG_FILE_MAX (4 << 20)

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What each option of the configuration may be: checked while the parser still stands at its line. */
 
+#include "base/config_check.h"
+
 #include <confuse.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
 
-#include "base/agent.h"
 #include "base/config.h"
-#include "base/config_check.h"
+#include "cluster/address.h"
+#include "eh/topology.h"
 #include "wire/view.h"
 
 #define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000.0)

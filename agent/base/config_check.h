@@ -4,7 +4,6 @@
 #define AGENT_BASE_CONFIG_CHECK_H
 
 #include <confuse.h>
-
 #include "base/config.h"
 
 /** Lines of options that are judged only when all are known. */

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Messages to stderr, with the prefixes of sd-daemon(3) when a journal reads them. */
 
+#include "base/log.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/agent.h"
-#include "base/log.h"
 
 #define LOG_LINE 1024
 

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file log.h
- * What of log.c only few need; the messages themselves are in agent.h.
+ * Messages to stderr, with the prefixes of sd-daemon(3) when a journal reads them.
  */
 #ifndef AGENT_BASE_LOG_H
 #define AGENT_BASE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+void log_message(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+#define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #define LOG_BURST 20
 #define LOG_PERIOD_MS 10000

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of users, kept for a while. */
 
+#include "base/user.h"
+
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +12,6 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
-#include "base/user.h"
 
 /* Debian's range for people; the packages' own users differ from machine to machine. */
 #define USER_FIRST 1000

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Questions of this node: "who takes this task?", until the hierarchy's answer or the end of their time. */
 
+#include "cluster/ask.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <linux/ehsched.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
 #include "cluster/hierarchy.h"
-#include "node/node.h"
 #include "cluster/report.h"
+#include "eh/member.h"
+#include "eh/topology.h"
+#include "net/peer.h"
+#include "node/node.h"
 
 struct ask {
 	struct ask *next;
@@ -34,10 +40,10 @@ static void ask_runs_here(uint64_t id)
 	/* more than fit: the controller's grant ends by itself */
 	if (ask_nhomes < EH_SEEN_MAX)
 		ask_homes[ask_nhomes++] =
-			(struct ask_home){ id,
-					   agent.module || node_settings()->index != EHS_INDEX_TASKS
-						   ? clock_ms() + ASK_SEEN_MS
-						   : 0 };
+			(struct ask_home){ id, the_agent.module || node_settings()->index !=
+									   EHS_INDEX_TASKS
+						       ? clock_ms() + ASK_SEEN_MS
+						       : 0 };
 }
 
 size_t ask_take_seen(uint64_t *ids, size_t max)

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who is let into the cluster, and the roster that all its agents share. */
 
+#include "cluster/enrol.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "cluster/hierarchy.h"
-#include "cluster/enrol.h"
+#include "base/config.h"
+#include "base/event.h"
 #include "base/log.h"
+#include "cluster/address.h"
+#include "cluster/hierarchy.h"
 #include "cluster/report.h"
-#include "net/server.h"
+#include "cluster/roster.h"
 #include "cluster/store.h"
+#include "eh/topology.h"
+#include "net/client.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "net/server.h"
 
 #define ENROL_HOPS_MAX 4 /* a question that goes further goes round in circles */
 #define ENROL_ASK_MS 2000
@@ -34,19 +45,20 @@ static bool enrol_pulling, enrol_leaving;
 /* Whether this host is still the node it runs as. */
 static bool enrol_is_ours(void)
 {
-	const struct roster_entry *e = roster_by_code(enrol_roster, agent.self.index);
+	const struct roster_entry *e = roster_by_code(enrol_roster, the_agent.self.index);
 	const struct roster_entry *host;
 	char code[EH_CODE_TEXT] = "none";
 
-	if (e && !strcmp(e->host, agent.config->host))
+	if (e && !strcmp(e->host, the_agent.config->host))
 		return true;
-	host = roster_by_host(enrol_roster, agent.config->host);
+	host = roster_by_host(enrol_roster, the_agent.config->host);
 	if (host && !host->left)
-		eh_code_format(&agent.config->topology, (struct eh_code){ 0, host->index }, code);
+		eh_code_format(&the_agent.config->topology, (struct eh_code){ 0, host->index },
+			       code);
 	log_error(
-		"node %s of the roster is %s, and this host %s has the code %s: %s", agent.code,
-		e ? e->host : "nobody", agent.config->host, code,
-		agent.config->njoin
+		"node %s of the roster is %s, and this host %s has the code %s: %s", the_agent.code,
+		e ? e->host : "nobody", the_agent.config->host, code,
+		the_agent.config->njoin
 			? "a new start joins anew"
 			: "correct `node`, or join with --join; `state` is the file of the roster");
 	return false;
@@ -75,12 +87,12 @@ static int enrol_apply(void)
 
 static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
 {
-	int err = store_write(agent.config, agent.config->host, enrol_roster);
+	int err = store_write(the_agent.config, the_agent.config->host, enrol_roster);
 
 	if (err)
 		log_warning(
 			"%s: the roster cannot be kept: %s; after a restart it is asked for anew",
-			agent.config->state, strerror(-err));
+			the_agent.config->state, strerror(-err));
 }
 
 static void enrol_changed(void)
@@ -93,7 +105,7 @@ static void enrol_changed(void)
 	if (enrol_apply())
 		log_error("no memory for all peers of the roster");
 	if (!enrol_is_ours()) {
-		agent_end(1);
+		agent_end(&the_agent, 1);
 		return;
 	}
 	server_reload();
@@ -145,7 +157,7 @@ static int enrol_exchange(struct peer *with, client_reply_fn done)
 {
 	json_t *ours = roster_to_json(enrol_roster);
 
-	return ours ? client_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
+	return ours ? link_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
 }
 
 static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
@@ -223,7 +235,7 @@ static struct peer *enrol_top(void)
 {
 	struct peer *top = hierarchy_top();
 
-	return top->self && hierarchy_rank() < agent.config->topology.l ? NULL : top;
+	return top->self && hierarchy_rank() < the_agent.config->topology.l ? NULL : top;
 }
 
 static void enrol_refuse(struct server_answer *to, int status, const char *why)
@@ -272,7 +284,7 @@ static void enrol_pass(struct peer *top, const char *path, const json_t *body, u
 	if (!q || !copy || json_object_set_new(copy, "hops", json_integer(hops + 1)))
 		goto no_memory;
 	*q = (struct enrol_question){ answer, top };
-	if (!client_request(top, path, copy, ENROL_ASK_MS, enrol_on_passed, q))
+	if (!link_request(top, path, copy, ENROL_ASK_MS, enrol_on_passed, q))
 		return;
 	copy = NULL;
 no_memory:
@@ -294,7 +306,7 @@ static bool enrol_check(struct peer *from, const json_t *body, struct server_ans
 		enrol_refuse(answer, 400, "cluster, host or hops is missing or malformed");
 		return false;
 	}
-	if (strcmp(cluster, agent.config->cluster)) {
+	if (strcmp(cluster, the_agent.config->cluster)) {
 		enrol_refuse(answer, 403, "this is another cluster");
 		return false;
 	}
@@ -337,10 +349,10 @@ static void enrol_decide_join(const char *host, const struct address *address, c
 		enrol_refuse_join(err, answer);
 		return;
 	}
-	eh_code_format(&agent.config->topology, (struct eh_code){ 0, index }, code);
+	eh_code_format(&the_agent.config->topology, (struct eh_code){ 0, index }, code);
 	if (enrol_version() != before) {
 		log_info("%s (%s) joins as node %s", host, address->text, code);
-		commands_event("join", json_pack("{s:s,s:s}", "node", code, "host", host));
+		event_tell(&the_agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
 		enrol_decided();
 	}
 	reply = roster_to_json(enrol_roster);
@@ -365,7 +377,7 @@ void enrol_on_join(struct peer *from, const json_t *body, struct server_answer *
 		enrol_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
 		return;
 	}
-	if (code && (eh_code_parse(&agent.config->topology, code, &wish) || wish.level)) {
+	if (code && (eh_code_parse(&the_agent.config->topology, code, &wish) || wish.level)) {
 		enrol_refuse(answer, 400, "code is not a node's of this topology");
 		return;
 	}
@@ -399,7 +411,7 @@ void enrol_on_leave(struct peer *from, const json_t *body, struct server_answer 
 	}
 	if (!err) {
 		log_info("%s has left the cluster", host);
-		commands_event("leave", json_pack("{s:s}", "host", host));
+		event_tell(&the_agent, "leave", json_pack("{s:s}", "host", host));
 		enrol_decided();
 	}
 	server_answer(answer, 200, roster_to_json(enrol_roster));
@@ -410,9 +422,9 @@ void enrol_on_leave(struct peer *from, const json_t *body, struct server_answer 
 bool enrol_may_ask(void)
 {
 	const struct roster_entry *e =
-		enrol_roster ? roster_by_host(enrol_roster, agent.config->host) : NULL;
+		enrol_roster ? roster_by_host(enrol_roster, the_agent.config->host) : NULL;
 
-	return !enrol_leaving && (agent.config->njoin || (e && e->version));
+	return !enrol_leaving && (the_agent.config->njoin || (e && e->version));
 }
 
 void enrol_refused(void)
@@ -432,15 +444,15 @@ void enrol_refused(void)
 	if (now - enrol_refused_since < ENROL_REFUSED_MS)
 		return;
 	log_error("no member knows this host %s as node %s any more: a new start joins anew",
-		  agent.config->host, agent.code);
-	agent_end(1);
+		  the_agent.config->host, the_agent.code);
+	agent_end(&the_agent, 1);
 }
 
 json_t *enrol_question(const char *code, bool runs)
 {
-	return json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", agent.config->cluster, "host",
-			 agent.config->host, "address", agent.config->address.text, "code", code,
-			 "runs", (int)runs);
+	return json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", the_agent.config->cluster, "host",
+			 the_agent.config->host, "address", the_agent.config->address.text, "code",
+			 code, "runs", (int)runs);
 }
 
 static void (*enrol_left)(const char *why);
@@ -459,7 +471,7 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 		enrol_left(why);
 		return;
 	}
-	store_remove(agent.config);
+	store_remove(the_agent.config);
 	enrol_left(NULL);
 }
 
@@ -477,10 +489,10 @@ static struct peer *enrol_someone(void)
 
 static void enrol_tell(struct peer *to)
 {
-	json_t *body = json_pack("{s:s,s:s}", "cluster", agent.config->cluster, "host",
-				 agent.config->host);
+	json_t *body = json_pack("{s:s,s:s}", "cluster", the_agent.config->cluster, "host",
+				 the_agent.config->host);
 
-	if (!body || client_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
+	if (!body || link_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
 		enrol_left("no memory");
 }
 
@@ -502,7 +514,7 @@ void enrol_leave(void (*done)(const char *why))
 	if (top && !top->self) {
 		enrol_tell(top);
 	} else if (!other) {
-		store_remove(agent.config);
+		store_remove(the_agent.config);
 		done(NULL);
 	} else if (enrol_exchange(other, enrol_on_handed_over)) {
 		/* who decides in our place must know all that we decided */
@@ -532,11 +544,11 @@ static int enrol_add_configured(const struct config *c)
 
 int enrol_init(struct roster *roster)
 {
-	enrol_roster = roster ?: roster_new(&agent.config->topology);
-	enrol_timer = evtimer_new(agent.base, enrol_on_save, NULL);
-	enrol_news = evtimer_new(agent.base, enrol_on_news, NULL);
-	if (!enrol_roster || !enrol_timer || !enrol_news || enrol_add_configured(agent.config) ||
-	    enrol_apply()) {
+	enrol_roster = roster ?: roster_new(&the_agent.config->topology);
+	enrol_timer = evtimer_new(the_agent.base, enrol_on_save, NULL);
+	enrol_news = evtimer_new(the_agent.base, enrol_on_news, NULL);
+	if (!enrol_roster || !enrol_timer || !enrol_news ||
+	    enrol_add_configured(the_agent.config) || enrol_apply()) {
 		log_error("no memory for the roster");
 		return -ENOMEM;
 	}
@@ -551,7 +563,7 @@ void enrol_reload(const struct config *old)
 {
 	for (size_t i = 0; i < old->npeers; i++)
 		roster_drop(enrol_roster, old->peers[i].code.index);
-	if (enrol_add_configured(agent.config))
+	if (enrol_add_configured(the_agent.config))
 		log_error("no memory for new peers: reload once more later");
 	enrol_changed();
 }

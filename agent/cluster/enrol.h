@@ -2,14 +2,17 @@
 /**
  * @file enrol.h
  * This agent's roster: joins and leaves that others ask for, and the exchange
- * of rosters. What control needs of it is in agent.h.
+ * of rosters.
  */
 #ifndef AGENT_CLUSTER_ENROL_H
 #define AGENT_CLUSTER_ENROL_H
 
+#include <jansson.h>
+#include "cluster/roster.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
-#include "cluster/roster.h"
+
+struct server_answer;
 
 /** Fills the table of peers from `roster` (taken over; NULL: none is known) and the configuration.
  *  0; -EEXIST: this host does not have the code it is to run with (said in the log); -ENOMEM. */
@@ -17,6 +20,11 @@ int enrol_init(struct roster *roster);
 /** The configuration was swapped. */
 void enrol_reload(const struct config *old);
 void enrol_exit(void);
+
+/** Of this agent's roster: grows with each change; messages of the hierarchy carry it. */
+uint64_t enrol_version(void);
+/** Exchanges rosters with a peer that has a newer one. */
+void enrol_pull(struct peer *from);
 
 /** A peer's hello or message: when its member `roster` is newer than ours, it is fetched. */
 void enrol_seen(struct peer *from, const json_t *body);

@@ -4,13 +4,21 @@
  * below it, all at once. What one of them does not answer is shown as not known.
  */
 
+#include "cluster/gather.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
 
 #include "base/agent.h"
 #include "cluster/hierarchy.h"
-#include "net/h2_stream.h"
 #include "cluster/report.h"
+#include "eh/eh.h"
+#include "eh/member.h"
+#include "eh/topology.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "net/server.h"
 
 #define GATHER_MS 1000 /* for one level */
 
@@ -29,7 +37,7 @@ struct gather_call {
 
 static const struct eh_topology *gather_topology(void)
 {
-	return &agent.config->topology;
+	return &the_agent.config->topology;
 }
 
 static uint32_t gather_group(uint32_t node, unsigned int level)
@@ -64,7 +72,8 @@ static void gather_absent(struct gather *g, unsigned int level, unsigned int dig
 	struct peer *p;
 
 	for (p = peer_next(NULL); p; p = peer_next(p))
-		if (gather_group(p->code.index, level) == gather_group(agent.self.index, level) &&
+		if (gather_group(p->code.index, level) ==
+			    gather_group(the_agent.self.index, level) &&
 		    gather_digit(p->code.index, level) == digit)
 			gather_unknown(g, p);
 }
@@ -114,7 +123,7 @@ static void gather_ask(struct gather *g, unsigned int level, unsigned int digit,
 		goto absent;
 	*call = (struct gather_call){ g, level, digit, to };
 	g->waits++;
-	if (!client_request(to, "/v1/nodes", NULL, GATHER_MS * level, gather_on_reply, call))
+	if (!link_request(to, "/v1/nodes", NULL, GATHER_MS * level, gather_on_reply, call))
 		return;
 	g->waits--;
 	free(call);
@@ -124,7 +133,7 @@ absent:
 
 static void gather_level(struct gather *g, unsigned int level)
 {
-	struct eh_code code = { level, gather_group(agent.self.index, level) };
+	struct eh_code code = { level, gather_group(the_agent.self.index, level) };
 	char text[EH_CODE_TEXT];
 	struct eh_sums sums;
 	unsigned int nodes = 0;
@@ -133,7 +142,7 @@ static void gather_level(struct gather *g, unsigned int level)
 		struct eh_child c;
 		uint32_t node;
 
-		if (i == gather_digit(agent.self.index, level))
+		if (i == gather_digit(the_agent.self.index, level))
 			continue;
 		if (eh_member_child(hierarchy_member(), level, i, &c, &node))
 			gather_absent(g, level, i);
@@ -148,7 +157,7 @@ static void gather_level(struct gather *g, unsigned int level)
 	json_array_append_new(
 		g->groups, json_pack("{s:s,s:i,s:s,s:s,s:f,s:f,s:f,s:s,s:i,s:i}", "code",
 				     eh_code_format(gather_topology(), code, text), "level",
-				     (int)level, "controller", agent.code, "host",
+				     (int)level, "controller", the_agent.code, "host",
 				     peer_host(peer_self()), "load", sums.load / 1000.0,
 				     "threshold", sums.threshold / 1000.0, "threshold_length",
 				     sums.length / 1000.0, "state", report_state_name(sums.state),
@@ -209,7 +218,7 @@ static void gather_on_top(void *ctx, int status, const json_t *reply)
 		/* our own is fresher here */
 		json_array_foreach(nodes, i, node)
 			if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "",
-				    agent.code))
+				    the_agent.code))
 				json_array_set_new(nodes, i, hierarchy_own_node());
 		t->done(t->ctx, json_incref((json_t *)reply));
 	}
@@ -231,8 +240,8 @@ void gather_all(gather_fn done, void *ctx)
 		return;
 	}
 	*t = (struct gather_top){ done, ctx };
-	if (client_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology()->l + 1),
-			   gather_on_top, t)) {
+	if (link_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology()->l + 1),
+			 gather_on_top, t)) {
 		free(t);
 		gather_alone(done, ctx);
 	}

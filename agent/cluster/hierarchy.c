@@ -6,19 +6,33 @@
  * it; everything else is a request of its own.
  */
 
+#include "cluster/hierarchy.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "cluster/hierarchy.h"
+#include "base/event.h"
+#include "base/log.h"
+#include "cluster/ask.h"
 #include "cluster/enrol.h"
-#include "net/h2_stream.h"
 #include "cluster/message.h"
-#include "node/node.h"
 #include "cluster/report.h"
+#include "eh/member.h"
+#include "eh/role.h"
+#include "eh/rule.h"
+#include "eh/topology.h"
+#include "executor/reserve.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "net/server.h"
+#include "node/node.h"
 
 static struct eh_member *hierarchy_the_member;
 static struct event *hierarchy_timer, *hierarchy_soon;
@@ -58,7 +72,7 @@ static struct hierarchy_pending *hierarchy_pending;
 
 static const struct eh_topology *hierarchy_topology(void)
 {
-	return &agent.config->topology;
+	return &the_agent.config->topology;
 }
 
 static struct peer *hierarchy_peer(uint32_t node)
@@ -113,8 +127,8 @@ static void hierarchy_request(struct peer *to, json_t *body)
 		return;
 	}
 	call->to = to;
-	if (client_request(to, "/v1/control", body, 3 * agent.config->heartbeat, hierarchy_on_reply,
-			   call))
+	if (link_request(to, "/v1/control", body, 3 * the_agent.config->heartbeat,
+			 hierarchy_on_reply, call))
 		free(call);
 }
 
@@ -219,15 +233,15 @@ static void hierarchy_role(unsigned int rank, uint32_t parent)
 		log_info("leads all %u level(s)", rank);
 	else
 		log_info("leads %u level(s), looks for the controller above", rank);
-	commands_event("controller",
-		       json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller()),
-				 "levels", (int)rank, "parent", now ? peer_code(now) : NULL));
+	event_tell(&the_agent, "controller",
+		   json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller()), "levels",
+			     (int)rank, "parent", now ? peer_code(now) : NULL));
 }
 
 static void hierarchy_child(const struct eh_member_update *up)
 {
 	struct eh_code group = { up->rank,
-				 agent.self.index >> (hierarchy_topology()->n * up->rank) };
+				 the_agent.self.index >> (hierarchy_topology()->n * up->rank) };
 	struct peer *p = hierarchy_peer(up->node);
 	char text[EH_CODE_TEXT];
 
@@ -237,8 +251,9 @@ static void hierarchy_child(const struct eh_member_update *up)
 		 up->gone ? "is gone from" : "reports to us in",
 		 eh_code_format(hierarchy_topology(), group, text),
 		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
-	commands_event("peer", json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host",
-					 peer_host(p), "agent", up->gone ? "down" : "up"));
+	event_tell(&the_agent, "peer",
+		   json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host", peer_host(p), "agent",
+			     up->gone ? "down" : "up"));
 }
 
 static int hierarchy_step_in(const struct eh_member_event *event, struct hierarchy_incoming *in)
@@ -328,7 +343,7 @@ static void hierarchy_wait(struct hierarchy_incoming *in, uint64_t id)
 	*p = (struct hierarchy_pending){ .next = hierarchy_pending,
 					 .from = in->from,
 					 .id = id,
-					 .until = clock_ms() + 3ull * agent.config->heartbeat,
+					 .until = clock_ms() + 3ull * the_agent.config->heartbeat,
 					 .answer = in->answer };
 	in->answer = NULL;
 	hierarchy_pending = p;
@@ -358,8 +373,8 @@ json_t *hierarchy_on_drain(struct peer *from, const json_t *body, int *status)
 		*status = 400;
 		return json_pack("{s:s}", "error", "draining is missing");
 	}
-	agent.draining = json_is_true(flag);
-	log_info("%s by %s", agent.draining ? "drained" : "undrained", peer_code(from));
+	the_agent.draining = json_is_true(flag);
+	log_info("%s by %s", the_agent.draining ? "drained" : "undrained", peer_code(from));
 	hierarchy_touch();
 	return json_object();
 }
@@ -399,9 +414,9 @@ void hierarchy_touch_now(void)
 				  .nodes = 1 };
 	if (eh_state(now.load, now.threshold, now.length) !=
 	    eh_state(hierarchy_told.load, hierarchy_told.threshold, hierarchy_told.length))
-		commands_event("state",
-			       json_pack("{s:s,s:s,s:f}", "node", agent.code, "state",
-					 report_state_name(r.state), "load", r.load / 1000.0));
+		event_tell(&the_agent, "state",
+			   json_pack("{s:s,s:s,s:f}", "node", the_agent.code, "state",
+				     report_state_name(r.state), "load", r.load / 1000.0));
 	if (!n && hierarchy_same(&now, &hierarchy_told))
 		return;
 	hierarchy_told = now;
@@ -425,10 +440,10 @@ void hierarchy_threshold_set(void)
 {
 	const struct node_settings *set = node_settings();
 
-	commands_event("threshold",
-		       json_pack("{s:s,s:f,s:f,s:I}", "node", agent.code, "threshold",
-				 set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
-				 "epoch", (json_int_t)hierarchy_epoch()));
+	event_tell(&the_agent, "threshold",
+		   json_pack("{s:s,s:f,s:f,s:I}", "node", the_agent.code, "threshold",
+			     set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
+			     "epoch", (json_int_t)hierarchy_epoch()));
 	hierarchy_touch();
 }
 
@@ -506,8 +521,8 @@ json_t *hierarchy_own_node(void)
 	struct report r;
 
 	for (unsigned int level = 1; level <= hierarchy_rank(); level++) {
-		struct eh_code group = { level,
-					 agent.self.index >> (hierarchy_topology()->n * level) };
+		struct eh_code group = { level, the_agent.self.index >>
+							(hierarchy_topology()->n * level) };
 		char text[EH_CODE_TEXT];
 
 		json_array_append_new(
@@ -515,7 +530,7 @@ json_t *hierarchy_own_node(void)
 	}
 	report_own(&r);
 	r.load = node_load();
-	return report_node(&r, agent.code, peer_host(peer_self()), of);
+	return report_node(&r, the_agent.code, peer_host(peer_self()), of);
 }
 
 /* ---- set-up ---- */
@@ -523,23 +538,23 @@ json_t *hierarchy_own_node(void)
 int hierarchy_init(void)
 {
 	struct eh_member_options options = {
-		.topology = agent.config->topology,
-		.self = agent.self.index,
-		.heartbeat_ms = agent.config->heartbeat,
-		.grant_ms = agent.config->lease,
-		.calm_ms = 2 * agent.config->heartbeat,
+		.topology = the_agent.config->topology,
+		.self = the_agent.self.index,
+		.heartbeat_ms = the_agent.config->heartbeat,
+		.grant_ms = the_agent.config->lease,
+		.calm_ms = 2 * the_agent.config->heartbeat,
 		.least = true,
-		.lazy = agent.config->lazy,
+		.lazy = the_agent.config->lazy,
 	};
-	const unsigned int ms = agent.config->heartbeat / 8 + 1;
+	const unsigned int ms = the_agent.config->heartbeat / 8 + 1;
 	const struct timeval tick = { ms / 1000, ms % 1000 * 1000 };
 	struct peer *p;
 
 	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
 		options.seed = clock_us();
 	hierarchy_the_member = eh_member_new(&options);
-	hierarchy_timer = event_new(agent.base, -1, EV_PERSIST, hierarchy_on_tick, NULL);
-	hierarchy_soon = event_new(agent.base, -1, 0, hierarchy_on_soon, NULL);
+	hierarchy_timer = event_new(the_agent.base, -1, EV_PERSIST, hierarchy_on_tick, NULL);
+	hierarchy_soon = event_new(the_agent.base, -1, 0, hierarchy_on_soon, NULL);
 	if (!hierarchy_the_member || !hierarchy_timer || !hierarchy_soon)
 		return -ENOMEM;
 	evtimer_add(hierarchy_timer, &tick);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file control.h
+ * @file hierarchy.h
  * This node in the hierarchy: drives lib/eh/member.h with the peers' messages
- * (POST /v1/control), the node's load and time. What placements and guests need
- * of it is in agent.h.
+ * (POST /v1/control), the node's load and time.
  */
 #ifndef AGENT_CLUSTER_HIERARCHY_H
 #define AGENT_CLUSTER_HIERARCHY_H
@@ -44,30 +43,13 @@ const struct hierarchy_counts *hierarchy_counts(void);
 
 /** The node's load and settings as of now are the member's. */
 void hierarchy_touch_now(void);
+/** Load or number of guests changed: report if it matters. */
+void hierarchy_touch(void);
 /** One event for the member, and what comes of it. */
 void hierarchy_step(const struct eh_member_event *event);
 
 /** Handlers. */
 void hierarchy_on_message(struct peer *from, const json_t *body, struct server_answer *answer);
 json_t *hierarchy_on_drain(struct peer *from, const json_t *body, int *status);
-
-/* ---- ask.c ---- */
-
-/** The answer to an ask of this node has come. */
-void ask_answered(const struct eh_message *answer);
-/** Those that nobody will answer any more. */
-void ask_tick(void);
-/** Ids of tasks that were to run here, at home, and are in the load by now. Returns how many. */
-size_t ask_take_seen(uint64_t *ids, size_t max);
-
-/* ---- gather.c ---- */
-
-/** All nodes and groups below this node's rank: {"epoch", "nodes", "groups"}; `done` once, maybe at once. */
-typedef void (*gather_fn)(void *ctx, json_t *found_stolen);
-void gather_below(gather_fn done, void *ctx);
-/** Those of the whole cluster, as far as they can be had. */
-void gather_all(gather_fn done, void *ctx);
-/** GET /v1/nodes */
-void gather_on_nodes(struct peer *from, const json_t *body, struct server_answer *answer);
 
 #endif

@@ -6,15 +6,24 @@
  * is given the same code each time.
  */
 
+#include "cluster/join.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "net/h2_conn.h"
-#include "cluster/enrol.h"
-#include "cluster/join.h"
+#include "base/config.h"
 #include "base/log.h"
+#include "cluster/address.h"
+#include "cluster/enrol.h"
+#include "cluster/roster.h"
+#include "eh/topology.h"
+#include "net/client.h"
+#include "net/h2_conn.h"
+#include "net/session.h"
 
 #define JOIN_STEP_MS 250
 #define JOIN_ASK_MS 5000 /* the member passes the question on */
@@ -67,7 +76,8 @@ join_failed(struct join *j, const struct address *where, const char *format, ...
 
 static const struct roster_entry *join_kept_place(const struct join *j)
 {
-	const struct roster_entry *e = j->kept ? roster_by_host(j->kept, agent.config->host) : NULL;
+	const struct roster_entry *e =
+		j->kept ? roster_by_host(j->kept, the_agent.config->host) : NULL;
 
 	return e && !e->left ? e : NULL;
 }
@@ -75,7 +85,7 @@ static const struct roster_entry *join_kept_place(const struct join *j)
 static void join_end(struct join *j)
 {
 	j->done = true;
-	event_base_loopbreak(agent.base);
+	event_base_loopbreak(the_agent.base);
 }
 
 /* NULL, or what is wrong with the answer. */
@@ -87,7 +97,7 @@ static const char *join_take(struct join *j, const json_t *reply)
 
 	if (!given)
 		return why;
-	e = roster_by_host(given, agent.config->host);
+	e = roster_by_host(given, the_agent.config->host);
 	if (!e || e->left) {
 		roster_free(given);
 		return "this host is not in the roster that it sent";
@@ -121,13 +131,13 @@ static void join_on_answer(void *ctx, int status, const json_t *reply)
 
 static const char *join_on_identified(void *ctx, const char *cn)
 {
-	return strcmp(cn, agent.config->host) ? NULL : "that is this host itself";
+	return strcmp(cn, the_agent.config->host) ? NULL : "that is this host itself";
 }
 
 static void join_on_ready(void *ctx)
 {
 	const struct roster_entry *kept = join_kept_place(join_now);
-	const struct config *c = agent.config;
+	const struct config *c = the_agent.config;
 	char code[EH_CODE_TEXT];
 	struct join_try *t = ctx;
 
@@ -136,9 +146,9 @@ static void join_on_ready(void *ctx)
 			       code);
 	else if (c->has_node)
 		eh_code_format(&c->topology, c->node, code);
-	if (client_request_on(t->conn, "/v1/join",
-			      enrol_question(kept || c->has_node ? code : NULL, false), JOIN_ASK_MS,
-			      join_on_answer, t))
+	if (client_request(t->conn, "/v1/join",
+			   enrol_question(kept || c->has_node ? code : NULL, false), JOIN_ASK_MS,
+			   join_on_answer, t))
 		h2_conn_close(t->conn, H2_END_BROKEN, "no memory");
 }
 
@@ -160,7 +170,7 @@ static const struct h2_conn_ops join_conn_ops = {
 /* The configuration's first, then the kept roster's. False: there are no more. */
 static bool join_next(struct join *j, struct address *out)
 {
-	const struct config *c = agent.config;
+	const struct config *c = the_agent.config;
 	const struct roster_entry *e;
 
 	while (j->next >= c->njoin) {
@@ -256,11 +266,11 @@ static int join_settle(struct join *j, struct roster **roster)
 		j->kept = NULL;
 		j->index = kept->index;
 	}
-	if (!config_adopt(agent.config, agent.config->host, roster_topology(j->given),
+	if (!config_adopt(the_agent.config, the_agent.config->host, roster_topology(j->given),
 			  (struct eh_code){ 0, j->index }, stderr))
 		return -EINVAL;
-	log_info("%s is node %s", agent.config->host,
-		 eh_code_format(&agent.config->topology, agent.config->node, code));
+	log_info("%s is node %s", the_agent.config->host,
+		 eh_code_format(&the_agent.config->topology, the_agent.config->node, code));
 	*roster = j->given;
 	j->given = NULL;
 	return 0;
@@ -274,14 +284,14 @@ int join_run(struct roster **roster)
 
 	*roster = NULL;
 	join_now = &j;
-	j.timer = evtimer_new(agent.base, join_on_timer, &j);
-	j.patience = evtimer_new(agent.base, join_on_patience, &j);
+	j.timer = evtimer_new(the_agent.base, join_on_timer, &j);
+	j.patience = evtimer_new(the_agent.base, join_on_patience, &j);
 	if (!j.timer || !j.patience)
 		goto free_timers;
 	join_schedule(&j, 0);
 	if (join_kept_place(&j))
 		evtimer_add(j.patience, &patience);
-	event_base_dispatch(agent.base);
+	event_base_dispatch(the_agent.base);
 	err = j.done ? join_settle(&j, roster) : -EINTR;
 	j.done = true;
 	for (struct join_try *t = j.tries; t; t = t->next)

@@ -10,7 +10,7 @@
 #include "cluster/roster.h"
 
 /**
- * Runs the event loop until this host has a place: agent.config is completed
+ * Runs the event loop until this host has a place: the_agent.config is completed
  * and *roster (in: what was kept, or NULL) is what the cluster gave. When no
  * member answers and there was a kept roster with this host in it, the agent
  * goes on with that.

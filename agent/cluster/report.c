@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What this node says of itself. */
 
+#include "cluster/report.h"
+
 #include <errno.h>
 #include <string.h>
 #include <xxhash.h>
+#include <jansson.h>
 
 #include "base/agent.h"
-#include "cluster/hierarchy.h"
+#include "eh/rule.h"
 #include "node/node.h"
-#include "cluster/report.h"
+#include "wire/view.h"
 
 static const char *const report_states[] = { "receiver", "ok", "sender" };
 
@@ -32,11 +35,11 @@ void report_own(struct report *out)
 		.load = node_load(),
 		.threshold = set->threshold,
 		.length = set->length,
-		.floor = agent.config->threshold_floor,
-		.capacity = agent.config->capacity,
+		.floor = the_agent.config->threshold_floor,
+		.capacity = the_agent.config->capacity,
 		.state = node_state(),
-		.draining = agent.draining,
-		.module = agent.module,
+		.draining = the_agent.draining,
+		.module = the_agent.module,
 		.local = view->local,
 		.guest = view->guest,
 		.away = view->away,

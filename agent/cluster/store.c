@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The place in the cluster, on disk. */
 
+#include "cluster/store.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -10,9 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <jansson.h>
 
-#include "base/agent.h"
-#include "cluster/store.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "cluster/roster.h"
 
 static struct roster *store_parse(const json_t *o, const struct config *c, const char *host,
 				  const char **why)

@@ -1,28 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests of ehctl and their replies (docs/protocol.md, formats of `--json`). */
 
+#include "ctl/commands.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
 
 #include "base/agent.h"
-#include "ctl/commands.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "cluster/gather.h"
 #include "cluster/hierarchy.h"
-#include "cluster/message.h"
-#include "net/h2_stream.h"
 #include "cluster/join.h"
-#include "node/kernel.h"
 #include "cluster/leave.h"
-#include "node/node.h"
-#include "home/placement.h"
-#include "wire/reason.h"
-#include "home/record.h"
-#include "cluster/report.h"
+#include "cluster/message.h"
+#include "ctl/socket.h"
+#include "eh/member.h"
+#include "eh/topology.h"
+#include "executor/guest.h"
 #include "home/counters.h"
+#include "home/handoff.h"
+#include "home/placement.h"
+#include "home/record.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "node/cgroup.h"
+#include "node/kernel.h"
+#include "node/node.h"
+#include "wire/reason.h"
+#include "wire/view.h"
 
 #define COMMANDS_ASK_MS 2000 /* others' answers are waited for so long */
 
@@ -32,23 +44,11 @@ json_t *commands_error(const char *what, const char *why, bool usage)
 			 (int)usage);
 }
 
-void commands_event(const char *event, json_t *members)
-{
-	char when[32];
-
-	if (!members)
-		return;
-	json_object_set_new(members, "time", json_string(clock_text(clock_wall_ms(), when)));
-	json_object_set_new(members, "event", json_string(event));
-	ctl_broadcast(members);
-	json_decref(members);
-}
-
 /* ---- status ---- */
 
 static int commands_by_code(const void *a, const void *b)
 {
-	const struct eh_topology *t = &agent.config->topology;
+	const struct eh_topology *t = &the_agent.config->topology;
 	struct eh_code x = { 0 }, y = { 0 };
 
 	eh_code_parse(t, json_string_value(json_object_get(*(json_t *const *)a, "code")) ?: "0",
@@ -98,8 +98,8 @@ static void commands_on_found(void *ctx, json_t *found)
 	if (found)
 		status = json_pack(
 			"{s:i,s:s,s:{s:i,s:i},s:O,s:s,s:s,s:o,s:o,s:o}", "version", 1, "self",
-			agent.code, "topology", "n", (int)agent.config->topology.n, "l",
-			(int)agent.config->topology.l, "epoch", json_object_get(found, "epoch"),
+			the_agent.code, "topology", "n", (int)the_agent.config->topology.n, "l",
+			(int)the_agent.config->topology.l, "epoch", json_object_get(found, "epoch"),
 			"controller", peer_code(hierarchy_controller()), "top",
 			peer_code(hierarchy_top()), "nodes",
 			commands_sorted(json_object_get(found, "nodes")), "groups",
@@ -131,12 +131,13 @@ static void commands_add_task(void *ctx, const struct kernel_task *t)
 	/* the kernel takes only some of the agent's reasons */
 	if (p && reason == EHS_REASON_NONE)
 		reason = placement_reason(p);
-	snprintf(id, sizeof(id), "%s:%llu", agent.code, (unsigned long long)t->id);
-	json_array_append_new(ctx, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id,
-					     "pid", (int)t->pid, "home", agent.code, "executor",
-					     agent.code, "command", t->command, "uid", (int)t->uid,
-					     "state", state, "reason", reason_name(reason),
-					     "started", clock_text(t->started_ns / 1000000, when)));
+	snprintf(id, sizeof(id), "%s:%llu", the_agent.code, (unsigned long long)t->id);
+	json_array_append_new(ctx,
+			      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id, "pid",
+					(int)t->pid, "home", the_agent.code, "executor",
+					the_agent.code, "command", t->command, "uid", (int)t->uid,
+					"state", state, "reason", reason_name(reason), "started",
+					clock_text(t->started_ns / 1000000, when)));
 }
 
 static json_t *commands_tasks(void)
@@ -242,7 +243,7 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 		ctl_reply(c, commands_error("view", "it is shared, home or auto", true));
 		return;
 	}
-	if (!agent.module || cgroup_managed_fd() < 0) {
+	if (!the_agent.module || cgroup_managed_fd() < 0) {
 		ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
 		return;
 	}
@@ -396,7 +397,7 @@ static void commands_drain(struct ctl_conn *c, const json_t *request, bool drain
 		return;
 	}
 	*d = (struct commands_drain){ c, peer };
-	if (client_request(peer, "/v1/drain", body, COMMANDS_ASK_MS, commands_on_drained, d)) {
+	if (link_request(peer, "/v1/drain", body, COMMANDS_ASK_MS, commands_on_drained, d)) {
 		free(d);
 		ctl_reply(c, NULL);
 	}
@@ -448,7 +449,7 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request, "command"));
 
-	if (!agent.member && (!name || strcmp(name, "doctor"))) {
+	if (!the_agent.member && (!name || strcmp(name, "doctor"))) {
 		ctl_reply(c, commands_error("this host has no place in the cluster yet",
 					    join_trouble(), false));
 		return;

@@ -8,16 +8,22 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <jansson.h>
 
 #include "base/agent.h"
-#include "ctl/commands.h"
 #include "base/clock.h"
+#include "base/user.h"
 #include "cluster/hierarchy.h"
 #include "cluster/join.h"
-#include "node/kernel.h"
-#include "net/tls.h"
-#include "base/user.h"
+#include "ctl/commands.h"
+#include "eh/topology.h"
 #include "executor/view.h"
+#include "executor/view_fuse.h"
+#include "net/peer.h"
+#include "net/tls.h"
+#include "node/cgroup.h"
+#include "node/kernel.h"
+#include "wire/view.h"
 
 #define DOCTOR_SKEW_MS 2000
 #define DOCTOR_EXPIRY_DAYS 14
@@ -50,7 +56,7 @@ static void doctor_module(json_t *checks)
 {
 	char lockdown[64];
 
-	if (agent.module) {
+	if (the_agent.module) {
 		doctor_add(checks, "module", true, "", "registered, family version %u",
 			   kernel_version());
 		return;
@@ -100,13 +106,13 @@ static void doctor_certificate(json_t *checks)
 		doctor_add(checks, "certificate", until - now > DOCTOR_EXPIRY_DAYS * 86400,
 			   "ehctl cert node makes a new one; then systemctl reload ehagent",
 			   "CN %s: valid for %lld more days", cn, (long long)(until - now) / 86400);
-	if (stat(agent.config->key, &st))
+	if (stat(the_agent.config->key, &st))
 		doctor_add(checks, "key", false,
 			   "put it back, or correct `key` in the configuration", "%s: %s",
-			   agent.config->key, strerror(errno));
+			   the_agent.config->key, strerror(errno));
 	else
 		doctor_add(checks, "key", !(st.st_mode & 077), "chmod 600, as others can read it",
-			   "%s: mode %03o", agent.config->key, (unsigned int)st.st_mode & 0777);
+			   "%s: mode %03o", the_agent.config->key, (unsigned int)st.st_mode & 0777);
 }
 
 static void doctor_peers(json_t *checks)
@@ -156,15 +162,16 @@ static void doctor_cgroup(json_t *checks)
 			checks, "cgroup", false,
 			"mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to a folder "
 			"in it",
-			"%s: not usable; guests have no limits of their own", agent.config->cgroup);
+			"%s: not usable; guests have no limits of their own",
+			the_agent.config->cgroup);
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/cgroup.controllers", agent.config->cgroup);
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", the_agent.config->cgroup);
 	doctor_read(path, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	doctor_add(checks, "cgroup", strstr(text, "cpu"),
 		   "add cpu to cgroup.subtree_control of the folder above", "%s, controllers: %s",
-		   agent.config->cgroup, *text ? text : "none");
+		   the_agent.config->cgroup, *text ? text : "none");
 }
 
 /* A stub that needs a loader and libraries would cost each task that is away a few MiB. */
@@ -189,7 +196,7 @@ static bool doctor_is_static(int fd)
 
 static void doctor_stub(json_t *checks)
 {
-	const char *stub = agent.config->stub;
+	const char *stub = the_agent.config->stub;
 	int fd = open(stub, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || access(stub, X_OK))
@@ -209,13 +216,13 @@ static void doctor_stub(json_t *checks)
 static void doctor_views(json_t *checks)
 {
 	const char *trouble = view_trouble(), *fuse = view_fuse_trouble();
-	bool asked = agent.config->view > VIEW_SHARED;
+	bool asked = the_agent.config->view > VIEW_SHARED;
 
 	if (trouble)
 		doctor_add(checks, "views", !asked,
 			   "run the agent as root, on a kernel with FUSE (modprobe fuse) or 9p",
 			   "this node cannot show the files of other homes: %s", trouble);
-	else if (agent.config->view_9p)
+	else if (the_agent.config->view_9p)
 		doctor_add(checks, "views", true, "", "files of other homes come over 9p");
 	else
 		doctor_add(checks, "views", true, "", "files of other homes come over %s%s",
@@ -226,7 +233,7 @@ json_t *doctor_report(void)
 {
 	json_t *checks = json_array();
 
-	if (!agent.member) {
+	if (!the_agent.member) {
 		doctor_add(checks, "agent", false,
 			   "start an agent at one of the addresses of `join`, or correct them",
 			   "has no place in the cluster yet: %s", join_trouble());
@@ -235,7 +242,7 @@ json_t *doctor_report(void)
 		return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 	}
 	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
-		   agent.code, (int)getpid(),
+		   the_agent.code, (int)getpid(),
 		   hierarchy_controller()->self ? "it" : peer_code(hierarchy_controller()));
 	doctor_module(checks);
 	doctor_certificate(checks);

@@ -6,6 +6,8 @@
  * frames that are not complete, the time for the first frame.
  */
 
+#include "ctl/socket.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,12 +16,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <event2/buffer.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "ctl/commands.h"
 #include "base/clock.h"
-#include "ctl/socket.h"
+#include "base/event.h"
 #include "base/log.h"
+#include "ctl/commands.h"
+#include "home/handoff.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 
@@ -157,7 +162,7 @@ void ctl_watch(struct ctl_conn *c)
 		event_add(c->reading, NULL);
 }
 
-void ctl_broadcast(const json_t *event)
+static void ctl_on_event(void *ctx, const json_t *event)
 {
 	struct ctl_conn *c, *next;
 
@@ -355,7 +360,7 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 		}
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
-		if (c->type == FRAME_JOB && !agent.member)
+		if (c->type == FRAME_JOB && !the_agent.member)
 			ctl_close(c, "a job, and this host has no place in the cluster yet");
 		else if (c->type == FRAME_JOB)
 			ctl_take_job(c);
@@ -374,8 +379,8 @@ static struct ctl_conn *ctl_new(int fd)
 	if (!c)
 		return NULL;
 	c->fd = fd;
-	c->reading = event_new(agent.base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
-	c->writing = event_new(agent.base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
+	c->reading = event_new(the_agent.base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
+	c->writing = event_new(the_agent.base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
 	c->out = evbuffer_new();
 	if (c->reading && c->writing && c->out)
 		return c;
@@ -465,12 +470,14 @@ int ctl_init(void)
 		goto fail;
 	if (ctl_bind(&address, length) || listen(ctl_socket, 1024))
 		goto fail;
-	ctl_listener = event_new(agent.base, ctl_socket, EV_READ | EV_PERSIST, ctl_on_caller, NULL);
+	ctl_listener =
+		event_new(the_agent.base, ctl_socket, EV_READ | EV_PERSIST, ctl_on_caller, NULL);
 	if (!ctl_listener) {
 		errno = ENOMEM;
 		goto fail;
 	}
 	event_add(ctl_listener, NULL);
+	event_listen(&the_agent, ctl_on_event, NULL);
 	return 0;
 
 fail:
@@ -483,6 +490,7 @@ fail:
 
 void ctl_exit(void)
 {
+	event_listen(&the_agent, NULL, NULL);
 	if (ctl_listener)
 		event_free(ctl_listener);
 	ctl_listener = NULL;

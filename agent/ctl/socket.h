@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file local.h
+ * @file socket.h
  * The local socket and those who are connected to it.
  */
 #ifndef AGENT_CTL_SOCKET_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** A caller of ehctl; owned by local.c. */
+/** A caller of ehctl; owned by socket.c. */
 struct ctl_conn;
 
 int ctl_init(void); /**< 0 or -errno, said in the log */
@@ -23,6 +23,5 @@ uid_t ctl_uid(const struct ctl_conn *c);
 void ctl_reply(struct ctl_conn *c, json_t *reply);
 /** From now it gets events, and no reply. */
 void ctl_watch(struct ctl_conn *c);
-void ctl_broadcast(const json_t *event);
 
 #endif

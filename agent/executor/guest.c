@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A guest: its stream, its process and its pipes, from start to end. What its home sends is in guest_job.c. */
 
+#include "executor/guest.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,11 +12,30 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "executor/guest.h"
+#include "base/log.h"
+#include "cluster/hierarchy.h"
+#include "eh/topology.h"
+#include "executor/guest_inside.h"
+#include "executor/launch.h"
 #include "executor/pipes.h"
+#include "executor/pty.h"
+#include "executor/reserve.h"
+#include "executor/view.h"
+#include "job/channel.h"
+#include "job/relay.h"
+#include "net/h2_stream.h"
+#include "net/peer.h"
+#include "net/session.h"
+#include "node/cgroup.h"
+#include "wire/frame.h"
+#include "wire/job.h"
+#include "wire/view.h"
 
 static struct guest *guest_list_head;
 static struct event *guest_sigchld;
@@ -162,13 +183,13 @@ void guest_tell_exit(struct guest *g)
 static void guest_on_started(struct guest *g)
 {
 	uint8_t payload[4 + EH_CODE_TEXT];
-	size_t n = strlen(agent.code);
+	size_t n = strlen(the_agent.code);
 
 	g->state = GUEST_RUNNING;
 	event_del(g->limit);
 	event_del(g->control);
 	frame_put_u32(payload, g->launch.pid);
-	memcpy(payload + 4, agent.code, n);
+	memcpy(payload + 4, the_agent.code, n);
 	channel_send(&g->channel, FRAME_STARTED, payload, 4 + n);
 	guest_open_relays(g);
 	hierarchy_touch();
@@ -312,12 +333,12 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 		goto close_its;
 	g->started = clock_wall_ms();
 	g->state = GUEST_PREPARING;
-	g->control =
-		event_new(agent.base, g->launch.control, EV_READ | EV_PERSIST, guest_on_control, g);
+	g->control = event_new(the_agent.base, g->launch.control, EV_READ | EV_PERSIST,
+			       guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL))
 		err = -ENOMEM;
 	if (!err && g->launch.leader) {
-		g->session = event_new(agent.base, g->launch.session, EV_READ | EV_PERSIST,
+		g->session = event_new(the_agent.base, g->launch.session, EV_READ | EV_PERSIST,
 				       guest_on_session, g);
 		if (!g->session || event_add(g->session, NULL))
 			err = -ENOMEM;
@@ -388,13 +409,13 @@ static int guest_watch_children(void)
 {
 	if (guest_sigchld)
 		return 0;
-	guest_sigchld = evsignal_new(agent.base, SIGCHLD, guest_on_sigchld, NULL);
+	guest_sigchld = evsignal_new(the_agent.base, SIGCHLD, guest_on_sigchld, NULL);
 	return guest_sigchld && !event_add(guest_sigchld, NULL) ? 0 : -ENOMEM;
 }
 
 int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
 {
-	const unsigned int lease = agent.config->lease;
+	const unsigned int lease = the_agent.config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 	struct guest *g;
 
@@ -420,7 +441,7 @@ int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops
 	g->channel.sources[0] = &g->out[0];
 	g->channel.sources[1] = &g->out[1];
 	g->channel.sources[2] = &g->pty.out;
-	g->limit = evtimer_new(agent.base, guest_on_limit, g);
+	g->limit = evtimer_new(the_agent.base, guest_on_limit, g);
 	if (!g->limit || event_add(g->limit, &limit))
 		goto free_guest;
 	if (channel_init(&g->channel))
@@ -486,7 +507,7 @@ void guest_list(json_t *tasks)
 			tasks,
 			json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s}", "id", g->place->id,
 				  "pid", (int)g->launch.pid, "home", peer_code(g->from), "executor",
-				  agent.code, "command", g->place->command, "uid",
+				  the_agent.code, "command", g->place->command, "uid",
 				  (json_int_t)g->place->uid, "state", guest_state_name(g), "reason",
 				  "guest", "started", clock_text(g->started, when)));
 	}

@@ -1,68 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file guest.h  Inside of a guest; for guest.c and guest_job.c only. */
+/**
+ * @file guest.h
+ * Guests: tasks of other nodes that run here, one for each stream of POST /v1/job.
+ */
 #ifndef AGENT_EXECUTOR_GUEST_H
 #define AGENT_EXECUTOR_GUEST_H
 
-#include "job/channel.h"
-#include "executor/launch.h"
-#include "net/peer.h"
-#include "executor/pty.h"
-#include "job/relay.h"
-#include "executor/reserve.h"
-#include "executor/view.h"
+#include <jansson.h>
 
-enum guest_state {
-	GUEST_NEW, /* waits for FRAME_JOB */
-	GUEST_VIEWING, /* waits for FRAME_NAMED, to know whose files it sees, or for home's */
-	GUEST_PREPARING, /* forked, takes on the job's limits and user */
-	GUEST_READY, /* waits for FRAME_GO */
-	GUEST_STARTING, /* about to exec */
-	GUEST_RUNNING,
-	GUEST_EXITED, /* its last output, or children that go on with it */
-};
+struct h2_stream;
+struct h2_stream_ops;
+struct peer;
 
-struct guest {
-	struct guest *next;
-	enum guest_state state;
-	struct peer *from;
-	struct reservation *place; /* what it was promised; NULL: no job yet */
-	struct channel channel;
-	struct relay_sink in;
-	struct relay_source out[2];
-	struct pty pty; /* of a task with a terminal */
-	struct launch launch;
-	struct view_use view;
-	uint8_t *job; /* payload of FRAME_JOB while GUEST_VIEWING */
-	uint32_t job_length;
-	struct event *control, *limit; /* launch.control; time for the job and its GO */
-	struct event *session; /* launch.session */
-	int64_t started;
-	bool grouped; /* has a folder of its own */
-	bool emptied; /* nothing is left in it */
-	bool reaped, told; /* FRAME_EXIT is queued */
-	bool settling; /* what it did to home's files is still on its way */
-	int pipes[3]; /* our ends until it starts */
-	uint64_t owed[2]; /* source.sent at which all output from before the exit is out */
-	struct frame_exit end;
-};
-
-/* ---- guest.c ---- */
-
-/** Forks the task; it waits for GO. 0 or -errno. */
-int guest_start(struct guest *g, const struct job_spec *spec);
-/** Nothing has started: the home is told why. `error`: errno or 0. */
-void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
-void guest_kill(struct guest *g);
-/** Tells the exit when nothing has to come before it any more. */
-void guest_tell_exit(struct guest *g);
-/** Something has ended: perhaps all has. */
-void guest_check_end(struct guest *g);
-
-/* ---- guest_job.c ---- */
-
-/** A frame of its home. 0 or -errno: not allowed now. */
-int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
-/** Home's files are mounted, or in trouble. */
-void guest_on_view(void *ctx, const char *trouble);
+/** Handler of POST /v1/job. */
+int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx);
+/** Guests here, those that have not started included. */
+unsigned int guest_count(void);
+/** The agent ends: kills all guests. */
+void guest_shutdown(void);
+/** Appends the guests, as in `tasks --json`. */
+void guest_list(json_t *tasks);
+/** Nothing is left in this guest's cgroup. */
+void guest_emptied(const char *id);
 
 #endif

@@ -5,10 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/ehsched.h>
 
-#include "base/agent.h"
-#include "executor/guest.h"
+#include "base/log.h"
+#include "executor/guest_inside.h"
+#include "executor/launch.h"
+#include "executor/pty.h"
+#include "executor/reserve.h"
+#include "executor/view.h"
 #include "job/argfiles.h"
+#include "job/channel.h"
+#include "job/relay.h"
+#include "net/peer.h"
+#include "wire/frame.h"
+#include "wire/job.h"
+#include "wire/view.h"
 
 static void guest_try_start(struct guest *g, const struct job_spec *spec)
 {

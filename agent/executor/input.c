@@ -5,6 +5,8 @@
  * reads several descriptors in poll() and the like.
  */
 
+#include "executor/input.h"
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,8 +14,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "executor/input.h"
 
 #define INPUT_DEPTH 64 /* of descendants; beyond that, it may */
 

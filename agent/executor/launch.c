@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Fork, credentials, limits, exec of a guest. */
 
+#include "executor/launch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,10 +22,11 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "executor/launch.h"
+#include "base/user.h"
 #include "executor/leader.h"
 #include "job/attributes.h"
-#include "base/user.h"
+#include "wire/job.h"
+#include "wire/view.h"
 
 #define LAUNCH_SIGNALS 64
 
@@ -272,7 +275,7 @@ int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int v
 	int pair[2], err;
 	char oom[16];
 
-	snprintf(oom, sizeof(oom), "%d", agent.oom_score_adj);
+	snprintf(oom, sizeof(oom), "%d", the_agent.oom_score_adj);
 	l->pidfd = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;

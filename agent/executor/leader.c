@@ -4,6 +4,8 @@
  * have held locks at the fork: only system calls.
  */
 
+#include "executor/leader.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,8 +21,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "executor/leader.h"
 
 #define LEADER_SOCKET 0 /* all else is closed: pipes end when their last holder goes */
 

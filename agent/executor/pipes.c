@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "executor/pipes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "executor/pipes.h"
 #include "wire/job.h"
 
 static int pipes_null(bool reading)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "executor/pty.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,11 +10,18 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "executor/leader.h"
-#include "executor/pty.h"
+#include "base/log.h"
 #include "executor/input.h"
+#include "executor/launch.h"
+#include "executor/leader.h"
+#include "job/channel.h"
+#include "job/relay.h"
+#include "wire/frame.h"
+#include "wire/job.h"
+#include "wire/terminal.h"
 
 /* More than a pseudo-terminal holds, so what was written before a change is out by then. */
 #define PTY_CONTENT 32768
@@ -323,7 +332,7 @@ void pty_init(struct pty *p, struct channel *c, struct launch *l)
 	relay_source_init(&p->out, FRAME_SHOWN);
 	p->out.read = pty_read;
 	p->out.ctx = p;
-	evtimer_assign(&p->again, agent.base, pty_on_again, p);
+	evtimer_assign(&p->again, the_agent.base, pty_on_again, p);
 }
 
 int pty_open(struct pty *p, const struct job_spec *spec)

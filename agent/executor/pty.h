@@ -8,8 +8,8 @@
 #ifndef AGENT_EXECUTOR_PTY_H
 #define AGENT_EXECUTOR_PTY_H
 
-#include "job/channel.h"
 #include "executor/launch.h"
+#include "job/channel.h"
 #include "wire/terminal.h"
 
 struct pty {

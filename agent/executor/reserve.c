@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's last word: whether it takes a task, and for how long it waits for it. */
 
+#include "executor/reserve.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -8,14 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "net/h2_stream.h"
+#include "base/config.h"
 #include "base/log.h"
-#include "wire/reason.h"
-#include "executor/reserve.h"
 #include "base/user.h"
+#include "cluster/hierarchy.h"
+#include "executor/guest.h"
 #include "executor/view.h"
+#include "job/files.h"
+#include "net/peer.h"
+#include "net/server.h"
+#include "wire/reason.h"
+#include "wire/view.h"
 
 #define RESERVE_SEEN_MAX 256
 #define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
@@ -158,27 +168,27 @@ static bool reserve_id_is_good(const struct peer *from, const char *id)
 static const char *reserve_check(const struct reservation *r, const char *user,
 				 enum ehs_reason *reason, char text[RESERVE_TEXT_MAX])
 {
-	const struct config *config = agent.config;
+	const struct config *config = the_agent.config;
 	const char *here = user_name(r->uid);
 	uint64_t free_mib;
 
-	if (agent.draining) {
+	if (the_agent.draining) {
 		*reason = EHS_REASON_DRAINING;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s is being drained", agent.code);
+		snprintf(text, RESERVE_TEXT_MAX, "node %s is being drained", the_agent.code);
 	} else if (guest_count() + reserve_count >= config->guests) {
 		*reason = EHS_REASON_GUEST_LIMIT;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s has its %u guests", agent.code,
+		snprintf(text, RESERVE_TEXT_MAX, "node %s has its %u guests", the_agent.code,
 			 config->guests);
 	} else if (!r->uid && !config->allow_root) {
 		*reason = EHS_REASON_ROOT_REFUSED;
 		snprintf(text, RESERVE_TEXT_MAX,
 			 "node %s runs no guests of root; allow-root in its configuration "
 			 "would let it",
-			 agent.code);
+			 the_agent.code);
 	} else if (!user != !here || (user && strcmp(user, here))) {
 		*reason = EHS_REASON_UNKNOWN_USER;
 		snprintf(text, RESERVE_TEXT_MAX, "user %u is %s at home, %s on node %s", r->uid,
-			 user ? user : "nobody", here ? here : "nobody", agent.code);
+			 user ? user : "nobody", here ? here : "nobody", the_agent.code);
 	} else {
 		free_mib = reserve_available_mib();
 		if (free_mib >= config->headroom)
@@ -186,7 +196,7 @@ static const char *reserve_check(const struct reservation *r, const char *user,
 		*reason = EHS_REASON_NO_HEADROOM;
 		snprintf(text, RESERVE_TEXT_MAX,
 			 "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
-			 agent.code, free_mib, config->headroom);
+			 the_agent.code, free_mib, config->headroom);
 	}
 	return text;
 }
@@ -205,7 +215,7 @@ static void reserve_on_compared(void *ctx, bool same)
 {
 	struct reserve_ask *ask = ctx;
 	struct reservation *r = ask->r;
-	const unsigned int lease = agent.config->lease;
+	const unsigned int lease = the_agent.config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 	char text[RESERVE_TEXT_MAX];
 	const char *trouble;
@@ -214,13 +224,13 @@ static void reserve_on_compared(void *ctx, bool same)
 		r->view = VIEW_HOME;
 	else if (!same) {
 		snprintf(text, sizeof(text), "%s is missing or not the same on node %s", ask->path,
-			 agent.code);
+			 the_agent.code);
 		reserve_refuse(ask->answer, EHS_REASON_FILES_DIFFER, text);
 		goto drop;
 	}
 	trouble = r->view == VIEW_HOME ? view_trouble() : NULL;
 	if (trouble) {
-		snprintf(text, sizeof(text), "node %s cannot show home's files: %s", agent.code,
+		snprintf(text, sizeof(text), "node %s cannot show home's files: %s", the_agent.code,
 			 trouble);
 		reserve_refuse(ask->answer, EHS_REASON_REFUSED, text);
 		goto drop;
@@ -294,7 +304,7 @@ void reserve_on_request(struct peer *from, const json_t *body, struct server_ans
 	ask->r->view = view ? view_parse(view) : VIEW_SHARED;
 	snprintf(ask->r->id, sizeof(ask->r->id), "%s", id);
 	ask->r->command = strdup(command);
-	ask->r->lease = evtimer_new(agent.base, reserve_on_lease, ask->r);
+	ask->r->lease = evtimer_new(the_agent.base, reserve_on_lease, ask->r);
 	if (!ask->r->command || !ask->r->lease)
 		goto free_ask;
 
@@ -306,7 +316,7 @@ void reserve_on_request(struct peer *from, const json_t *body, struct server_ans
 			why = text;
 		reason = EHS_REASON_FILES_DIFFER;
 		snprintf(text, sizeof(text), "the folder %s is missing or not the same on node %s",
-			 cwd_path, agent.code);
+			 cwd_path, the_agent.code);
 	}
 	if (why) {
 		reserve_refuse(answer, reason, why);

@@ -6,10 +6,19 @@
 #ifndef AGENT_EXECUTOR_RESERVE_H
 #define AGENT_EXECUTOR_RESERVE_H
 
+#include <event2/event.h>
+#include <jansson.h>
+#include <linux/ehsched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
-#include "base/agent.h"
+#include "eh/topology.h"
+#include "net/peer.h"
+#include "wire/view.h"
 
 #define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
+
+struct server_answer;
 
 struct reservation {
 	struct reservation *next;
@@ -21,6 +30,13 @@ struct reservation {
 	char *command;
 	enum view view; /* AUTO: the executor's files, as far as was seen yet */
 };
+
+/** Handler of POST /v1/reserve; answers later, because the digest of the program may take a while. */
+void reserve_on_request(struct peer *from, const json_t *body, struct server_answer *answer);
+/** Load reserved but not yet started, in thousandths of a task. */
+uint64_t reserve_load(void);
+/** Ids of reservations since the last call. */
+json_t *reserve_take_seen(void);
 
 /** Takes the reservation this peer's token names out of the table; NULL: unknown or over. */
 struct reservation *reserve_claim(const struct peer *from, const char *token);

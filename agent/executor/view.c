@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's views: one for each home and user, made for the first guest that needs it. */
 
+#include "executor/view.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +10,20 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+#include <event2/event.h>
 
+#include "base/agent.h"
+#include "base/log.h"
 #include "base/user.h"
-#include "executor/view.h"
+#include "executor/view_fuse.h"
+#include "executor/view_mount.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "net/tunnel.h"
 #include "wire/frame.h"
+#include "wire/view.h"
 
 #define VIEW_ASK_MS 5000
 
@@ -55,7 +67,7 @@ const char *view_trouble(void)
 {
 	if (geteuid())
 		return "its agent is not root and cannot mount";
-	return agent.config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
+	return the_agent.config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
 }
 
 /* The pipes and ehview first: closing the namespace may have asks for home. */
@@ -209,7 +221,8 @@ static int view_start_fuse(struct view_mounted *v)
 
 	if (err)
 		return err;
-	v->synced = event_new(agent.base, v->fuse.control, EV_READ | EV_PERSIST, view_on_synced, v);
+	v->synced =
+		event_new(the_agent.base, v->fuse.control, EV_READ | EV_PERSIST, view_on_synced, v);
 	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
 }
 
@@ -241,7 +254,7 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 			close(trees[i].socket);
 	if (err)
 		return err;
-	v->mounting = event_new(agent.base, v->mount.control, EV_READ, view_on_mounting, v);
+	v->mounting = event_new(the_agent.base, v->mount.control, EV_READ, view_on_mounting, v);
 	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
 }
 
@@ -284,16 +297,16 @@ static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 	v->home = home;
 	v->uid = uid;
 	v->ns = -1;
-	v->is_9p = agent.config->view_9p || view_fuse_trouble();
+	v->is_9p = the_agent.config->view_9p || view_fuse_trouble();
 	v->next = view_list;
 	view_list = v;
-	v->idle = evtimer_new(agent.base, view_on_idle, v);
+	v->idle = evtimer_new(the_agent.base, view_on_idle, v);
 	if (!v->idle) {
 		json_decref(body);
 		goto free_view;
 	}
 	v->asking = true;
-	err = client_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
+	err = link_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
 	if (err)
 		goto no_question;
 	*out = v;
@@ -341,8 +354,8 @@ bool view_settle(struct view_use *use)
 
 void view_release(struct view_use *use)
 {
-	const struct timeval idle = { agent.config->link_idle / 1000,
-				      agent.config->link_idle % 1000 * 1000 };
+	const struct timeval idle = { the_agent.config->link_idle / 1000,
+				      the_agent.config->link_idle % 1000 * 1000 };
 	struct view_mounted *v = use->of;
 	struct view_use **at;
 

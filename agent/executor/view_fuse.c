@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehview (helpers/ehview): its devices, its start as the view's user, its end. */
 
+#include "executor/view_fuse.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -17,10 +19,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <linux/ehsched.h>
 
-#include "helpers/common/companion.h"
+#include "base/agent.h"
 #include "base/user.h"
-#include "executor/view.h"
+#include "helpers/common/companion.h"
+#include "wire/view.h"
 
 #define FUSE_HIGH 256 /* descriptors from here on are out of the way of ehview's */
 
@@ -124,7 +128,7 @@ fuse_run(const struct view_fuse *f, const char *program, int control, const stru
 	syscall(SYS_close_range, (unsigned int)ncopies + 1, ~0u, 0u);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpriority(PRIO_PROCESS, 0, agent.nice);
+	setpriority(PRIO_PROCESS, 0, the_agent.nice);
 	if (user_become(user->pw_uid, user->pw_gid, NULL, 0))
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The mount namespace of a view: home's tree as its root, with the executor's own devices and processes. */
 
+#include "executor/view_mount.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,8 +17,9 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-#include "executor/view.h"
+#include "base/agent.h"
 #include "wire/descriptors.h"
+#include "wire/view.h"
 
 #define VIEW_OWN_MAX 16 /* folders that stay the executor's */
 
@@ -209,8 +212,8 @@ int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t
 	};
 	int pair[2], err = 0;
 
-	for (size_t i = 0; i < agent.config->nview_own && plan.owned < VIEW_OWN_MAX; i++)
-		plan.own[plan.owned++] = agent.config->view_own[i];
+	for (size_t i = 0; i < the_agent.config->nview_own && plan.owned < VIEW_OWN_MAX; i++)
+		plan.own[plan.owned++] = the_agent.config->view_own[i];
 	for (size_t i = 0; i < ntrees; i++)
 		snprintf(plan.numbers[i], sizeof(plan.numbers[i]), "%zu", i + 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
-#include "base/agent.h"
-#include "node/kernel.h"
-#include "net/peer.h"
-#include "wire/reason.h"
 #include "home/counters.h"
+
+#include <string.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+
+#include "net/peer.h"
+#include "node/kernel.h"
+#include "wire/reason.h"
 
 /* Placements the module does not see: ehctl exec, and run without the module. */
 static uint64_t counters_own[EHS_REASON_MAX + 1];

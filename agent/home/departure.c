@@ -11,13 +11,24 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
 
-#include "home/handoff.h"
+#include "base/agent.h"
+#include "base/log.h"
+#include "home/handoff_inside.h"
+#include "home/placement.h"
+#include "home/record.h"
 #include "job/argfiles.h"
-#include "wire/reason.h"
-#include "node/stayed.h"
 #include "job/attributes.h"
+#include "job/channel.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "node/cgroup.h"
+#include "node/stayed.h"
+#include "wire/frame.h"
 #include "wire/job.h"
+#include "wire/reason.h"
+#include "wire/view.h"
 
 #define DEPARTURE_EXPLICIT_MS 60000 /* the user waits; a large program is digested first */
 
@@ -40,7 +51,7 @@ static bool departure_is_merged(const int fds[3])
 
 static void departure_send_job(struct handoff *h, struct peer *to)
 {
-	const unsigned int lease = agent.config->lease;
+	const unsigned int lease = the_agent.config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
 	h->to = to;
@@ -144,7 +155,7 @@ static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t 
 		.pid = h->pid,
 		.uid = uid,
 		.path = spec->path,
-		.time_ms = automatic ? agent.config->time_limit : DEPARTURE_EXPLICIT_MS,
+		.time_ms = automatic ? the_agent.config->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
 	};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A task's way out, at home: between its stub, its descriptors and the job's stream. */
 
+#include "home/handoff.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,12 +10,23 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
+#include <event2/event.h>
 
-#include "home/handoff.h"
+#include "base/agent.h"
+#include "base/log.h"
+#include "home/handoff_inside.h"
+#include "home/placement.h"
+#include "home/terminal.h"
+#include "job/channel.h"
+#include "job/relay.h"
+#include "net/h2_stream.h"
+#include "net/peer.h"
 #include "node/kernel.h"
-#include "wire/reason.h"
-#include "executor/view.h"
+#include "wire/frame.h"
 #include "wire/job.h"
+#include "wire/reason.h"
+#include "wire/view.h"
 
 struct handoff *handoff_list;
 static unsigned int handoff_number;
@@ -521,8 +534,8 @@ static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 	h->channel.sinks[1] = &h->out[0];
 	h->channel.sinks[2] = &h->out[1];
 	h->channel.sinks[3] = &h->out[2];
-	h->limit = evtimer_new(agent.base, handoff_on_limit, h);
-	h->later = event_new(agent.base, -1, 0, handoff_on_later, h);
+	h->limit = evtimer_new(the_agent.base, handoff_on_limit, h);
+	h->later = event_new(the_agent.base, -1, 0, handoff_on_later, h);
 	if (!h->limit || !h->later || stub_open(h) || channel_init(&h->channel))
 		goto free_handoff;
 	if (!handoff_number && stub_watch(true))

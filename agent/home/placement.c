@@ -5,6 +5,8 @@
  * asked.
  */
 
+#include "home/placement.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -13,17 +15,29 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/wait.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "net/h2_stream.h"
-#include "home/placement.h"
-#include "wire/reason.h"
-#include "home/record.h"
-#include "cluster/report.h"
-#include "home/counters.h"
+#include "base/config.h"
+#include "base/event.h"
+#include "base/log.h"
 #include "base/user.h"
-#include "executor/view.h"
+#include "cluster/ask.h"
+#include "cluster/report.h"
+#include "eh/member.h"
+#include "eh/topology.h"
+#include "home/counters.h"
+#include "home/record.h"
+#include "home/serve.h"
+#include "job/files.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "node/cgroup.h"
+#include "wire/reason.h"
+#include "wire/view.h"
 
 #define PLACEMENT_OPEN_MAX 256 /* undecided at a time: an agent cannot be drowned */
 #define PLACEMENT_SIZE 1000 /* load of one task */
@@ -40,10 +54,11 @@ static void placement_ask(struct placement *p);
 
 static void placement_event(const struct placement *p)
 {
-	commands_event("place", json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command",
-					  p->command, "pid", (int)p->pid, "home", agent.code,
-					  "executor", p->to ? peer_code(p->to) : agent.code,
-					  "reason", reason_name(p->reason)));
+	event_tell(&the_agent, "place",
+		   json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command", p->command, "pid",
+			     (int)p->pid, "home", the_agent.code, "executor",
+			     p->to ? peer_code(p->to) : the_agent.code, "reason",
+			     reason_name(p->reason)));
 }
 
 static void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
@@ -154,7 +169,8 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 			p->view = VIEW_HOME;
 		if (p->view == VIEW_HOME)
 			record_step(p, "sees the files of this node there");
-		placement_go(p, token, lease > 0 && lease < 60000 ? lease : agent.config->lease);
+		placement_go(p, token,
+			     lease > 0 && lease < 60000 ? lease : the_agent.config->lease);
 	} else {
 		if (status == 0)
 			reason = EHS_REASON_UNREACHABLE;
@@ -199,8 +215,8 @@ static void placement_reserve(struct placement *p)
 		return;
 	}
 	record_hold(p);
-	err = client_request(p->to, "/v1/reserve", body, placement_time_left(p),
-			     placement_on_reserved, p);
+	err = link_request(p->to, "/v1/reserve", body, placement_time_left(p),
+			   placement_on_reserved, p);
 	if (err) {
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		record_release(p);
@@ -230,12 +246,13 @@ static void placement_on_program(void *ctx, json_t *identity)
 /* Who was asked and how it was, and the way in the hypercube: for `why`. */
 static void placement_note_path(struct placement *p, const struct ask_answer *answer)
 {
-	const struct eh_topology *t = &agent.config->topology;
+	const struct eh_topology *t = &the_agent.config->topology;
 	char group[EH_CODE_TEXT];
 
 	for (size_t i = 0; i < answer->npath; i++) {
 		const struct eh_probe *probe = &answer->path[i];
-		struct eh_code code = { probe->level, agent.self.index >> (t->n * probe->level) };
+		struct eh_code code = { probe->level,
+					the_agent.self.index >> (t->n * probe->level) };
 		struct peer *at = peer_by_code((struct eh_code){ 0, probe->node });
 
 		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
@@ -248,10 +265,10 @@ static void placement_note_path(struct placement *p, const struct ask_answer *an
 /* The task's way through the hypercube, as the paper draws it. */
 static void placement_note_way(struct placement *p, const struct peer *to)
 {
-	const struct eh_topology *t = &agent.config->topology;
+	const struct eh_topology *t = &the_agent.config->topology;
 	struct eh_code way[EH_PATH_MAX];
 	char code[EH_CODE_TEXT], text[EH_PATH_MAX * EH_CODE_TEXT];
-	int n = eh_path(t, agent.self, to->code, report_id(p->id), way);
+	int n = eh_path(t, the_agent.self, to->code, report_id(p->id), way);
 	size_t used = 0;
 
 	for (int i = 0; i < n; i++)
@@ -308,7 +325,7 @@ static bool placement_excluded(const struct placement *p)
 	char link[40], folder[PATH_MAX], full[2 * PATH_MAX], real[PATH_MAX];
 	ssize_t n;
 
-	if (!agent.config->nexclude)
+	if (!the_agent.config->nexclude)
 		return false;
 	snprintf(full, sizeof(full), "%s", p->path);
 	if (p->path[0] != '/') {
@@ -319,8 +336,8 @@ static bool placement_excluded(const struct placement *p)
 		folder[n] = '\0';
 		snprintf(full, sizeof(full), "%s/%s", folder, p->path);
 	}
-	return config_excludes(agent.config, full) ||
-	       (realpath(full, real) && config_excludes(agent.config, real));
+	return config_excludes(the_agent.config, full) ||
+	       (realpath(full, real) && config_excludes(the_agent.config, real));
 }
 
 /* What this node cannot serve is refused, or with AUTO done without. A reason, or NULL. */
@@ -332,11 +349,11 @@ static const char *placement_set_view(struct placement *p, enum view wish)
 	if (p->view == VIEW_UNSET)
 		p->view = cgroup_session_view(p->pid);
 	if (p->view == VIEW_UNSET)
-		p->view = agent.config->view;
+		p->view = the_agent.config->view;
 	if (p->view == VIEW_SHARED)
 		return NULL;
 	trouble = serve_trouble();
-	if (!trouble && !p->uid && !agent.config->allow_root)
+	if (!trouble && !p->uid && !the_agent.config->allow_root)
 		trouble = "view home serves root's files only with allow-root on the home node";
 	if (!trouble || p->view == VIEW_HOME)
 		return trouble;
@@ -437,9 +454,9 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 
 static void placement_finished(struct placement *p, int status, bool lost)
 {
-	commands_event("finish", json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command",
-					   p->command, "executor", peer_code(p->to), "status",
-					   status, "lost", (int)lost));
+	event_tell(&the_agent, "finish",
+		   json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command,
+			     "executor", peer_code(p->to), "status", status, "lost", (int)lost));
 	record_over(p);
 }
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "home/record.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
+#include <event2/event.h>
 
+#include "base/agent.h"
 #include "base/clock.h"
+#include "home/placement.h"
+#include "net/peer.h"
 #include "wire/reason.h"
-#include "home/record.h"
 
 #define RECORD_KEPT 1024
 #define RECORD_OWN_COOKIES (1ull << 62)
@@ -108,19 +114,19 @@ struct placement *record_new(const struct placement_task *task, event_callback_f
 
 	if (!p)
 		return NULL;
-	p->timer = evtimer_new(agent.base, on_timer, p);
+	p->timer = evtimer_new(the_agent.base, on_timer, p);
 	p->path = strdup(task->path);
 	if (!p->timer || !p->path)
 		goto free_placement;
 	record_name(p);
 	p->kernel = task->cookie;
 	p->cookie = task->cookie ? task->cookie : record_counter++;
-	snprintf(p->id, sizeof(p->id), "%s:%llu", agent.code, (unsigned long long)p->cookie);
+	snprintf(p->id, sizeof(p->id), "%s:%llu", the_agent.code, (unsigned long long)p->cookie);
 	/* a module that was loaded anew begins again; what is over may give way */
 	HASH_FIND(by_id, record_ids, p->id, strlen(p->id), old);
 	if (old) {
 		HASH_DELETE(by_id, record_ids, old);
-		snprintf(old->id, sizeof(old->id), "%s:old:%llu", agent.code,
+		snprintf(old->id, sizeof(old->id), "%s:old:%llu", the_agent.code,
 			 (unsigned long long)record_counter++);
 		HASH_ADD(by_id, record_ids, id, strlen(old->id), old);
 	}
@@ -163,7 +169,7 @@ struct placement *record_by_cookie(uint64_t cookie)
 {
 	char id[sizeof(((struct placement *)0)->id)];
 
-	snprintf(id, sizeof(id), "%s:%llu", agent.code, (unsigned long long)cookie);
+	snprintf(id, sizeof(id), "%s:%llu", the_agent.code, (unsigned long long)cookie);
 	return record_by_id(id);
 }
 
@@ -183,7 +189,7 @@ void record_list(json_t *tasks)
 		json_array_append_new(
 			tasks,
 			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
-				  (int)p->pid, "home", agent.code, "executor", peer_code(p->to),
+				  (int)p->pid, "home", the_agent.code, "executor", peer_code(p->to),
 				  "command", p->command, "uid", (int)p->uid, "state",
 				  p->phase == PLACEMENT_AWAY ? "running" : "starting", "reason",
 				  reason_name(p->reason), "started", clock_text(p->started, when)));
@@ -199,10 +205,10 @@ static json_t *record_describe(const struct placement *p)
 				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
 						"what", p->steps[i].what));
 	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "version", 1, "id", p->id, "command",
-			 p->command, "home", agent.code, "executor",
-			 p->to ? peer_code(p->to) : agent.code, "reason", reason_name(p->reason),
-			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
-			 steps);
+			 p->command, "home", the_agent.code, "executor",
+			 p->to ? peer_code(p->to) : the_agent.code, "reason",
+			 reason_name(p->reason), "text",
+			 p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps", steps);
 }
 
 json_t *record_why(const char *id)

@@ -8,8 +8,13 @@
 #ifndef AGENT_HOME_RECORD_H
 #define AGENT_HOME_RECORD_H
 
+#include <jansson.h>
+#include <linux/ehsched.h>
 #include <uthash.h>
 #include "base/agent.h"
+#include "eh/eh.h"
+#include "eh/member.h"
+#include "home/placement.h"
 
 #define PLACEMENT_TRIES 3 /**< executors asked: the first, and twice again */
 #define RECORD_STEPS 16

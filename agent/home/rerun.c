@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "home/handoff.h"
+#include "home/handoff_inside.h"
+#include "job/relay.h"
+#include "wire/frame.h"
 #include "wire/job.h"
 
 /* A terminal the stub still has, and knows whether something of it has gone; it has closed all other kinds. */

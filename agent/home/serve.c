@@ -6,6 +6,8 @@
  * gets no more than the tasks it was given could have done.
  */
 
+#include "home/serve.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -22,12 +24,22 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <linux/ehsched.h>
+#include <jansson.h>
+#include <event2/event.h>
 
-#include "net/h2_conn.h"
+#include "base/agent.h"
+#include "base/log.h"
 #include "base/user.h"
-#include "executor/view.h"
 #include "helpers/common/companion.h"
+#include "home/handoff.h"
+#include "net/h2_conn.h"
+#include "net/h2_stream.h"
+#include "net/peer.h"
+#include "net/session.h"
+#include "net/tunnel.h"
 #include "wire/frame.h"
+#include "wire/view.h"
 
 #define SERVE_GROUPS_MAX 1024
 #define SERVE_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
@@ -129,7 +141,7 @@ serve_run(const char *program, const char *const *arguments, int socket, int our
 	if (dup2(ours, 3) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
-	setpriority(PRIO_PROCESS, 0, agent.nice);
+	setpriority(PRIO_PROCESS, 0, the_agent.nice);
 	umask(0); /* the modes that arrive are final */
 	if (!geteuid() && user_become(user->pw_uid, user->pw_gid, groups, ngroups))
 		_exit(1);
@@ -155,7 +167,7 @@ static int serve_start(struct serve *v)
 	gid_t groups[SERVE_GROUPS_MAX];
 	int ngroups = SERVE_GROUPS_MAX, pair[2];
 
-	if (!program || !user || (!v->uid && !agent.config->allow_root) ||
+	if (!program || !user || (!v->uid && !the_agent.config->allow_root) ||
 	    (geteuid() && geteuid() != v->uid) ||
 	    getgrouplist(user->pw_name, user->pw_gid, groups, &ngroups) < 0)
 		return -EPERM;
@@ -187,7 +199,7 @@ static size_t serve_head(const struct serve *v)
 
 static int serve_data(void *ctx, const uint8_t *data, size_t length)
 {
-	const struct timeval look = { agent.config->link_idle / 1000 + 1, 0 };
+	const struct timeval look = { the_agent.config->link_idle / 1000 + 1, 0 };
 	struct serve *v = ctx;
 	size_t n = 0;
 	int err;
@@ -326,7 +338,7 @@ static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 	v->to = from;
 	v->is_9p = is_9p;
 	v->pipe.fd = -1;
-	v->idle = event_new(agent.base, -1, EV_PERSIST, serve_on_idle, v);
+	v->idle = event_new(the_agent.base, -1, EV_PERSIST, serve_on_idle, v);
 	if (!v->idle) {
 		free(v);
 		return 503;

@@ -8,9 +8,16 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <event2/event.h>
 
-#include "home/handoff.h"
+#include "base/agent.h"
+#include "base/log.h"
+#include "home/handoff_inside.h"
+#include "home/terminal.h"
+#include "job/channel.h"
 #include "wire/descriptors.h"
+#include "wire/frame.h"
+#include "wire/terminal.h"
 
 #define STUB_WATCH_MS 250
 
@@ -228,7 +235,7 @@ static void stub_on_timer(evutil_socket_t fd, short what, void *arg)
 
 int stub_open(struct handoff *h)
 {
-	h->reading = event_new(agent.base, h->stub, EV_READ | EV_PERSIST, stub_on_read, h);
+	h->reading = event_new(the_agent.base, h->stub, EV_READ | EV_PERSIST, stub_on_read, h);
 	return h->reading && !event_add(h->reading, NULL) ? 0 : -ENOMEM;
 }
 
@@ -237,7 +244,7 @@ int stub_watch(bool any)
 	const struct timeval often = { 0, STUB_WATCH_MS * 1000 };
 
 	if (!stub_timer)
-		stub_timer = event_new(agent.base, -1, EV_PERSIST, stub_on_timer, NULL);
+		stub_timer = event_new(the_agent.base, -1, EV_PERSIST, stub_on_timer, NULL);
 	if (!stub_timer)
 		return -ENOMEM;
 	if (!any)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "home/terminal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,8 +10,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/agent.h"
-#include "home/terminal.h"
+#include "base/log.h"
+#include "job/relay.h"
+#include "wire/frame.h"
+#include "wire/terminal.h"
 
 void terminal_open(struct relay_sink *sink, int fd)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "job/argfiles.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "job/argfiles.h"
 #include "wire/frame.h"
+#include "wire/job.h"
 
 /* A stat each, and on a network file system a round trip: enough for a linker's line. */
 #define ARGFILES_MAX 128

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "job/attributes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -13,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "job/attributes.h"
+#include "wire/job.h"
 
 #define ATTRIBUTES_CPUS 8192 /* of a mask; the kernel's most (CONFIG_NR_CPUS) */
 #define ATTRIBUTES_CAPS 64
@@ -142,15 +144,16 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
  */
 static uint64_t attributes_rights(const uint64_t traits[JOB_TRAITS], enum job_trait which)
 {
-	return agent.config->allow_root ? traits[which] : 0;
+	return the_agent.config->allow_root ? traits[which] : 0;
 }
 
 static int64_t attributes_oom_score(const uint64_t traits[JOB_TRAITS])
 {
 	int64_t score = (int64_t)traits[JOB_OOM_SCORE] - 1000;
 
-	return agent.config->allow_root || score > agent.oom_score_adj ? score
-								       : agent.oom_score_adj;
+	return the_agent.config->allow_root || score > the_agent.oom_score_adj
+		       ? score
+		       : the_agent.oom_score_adj;
 }
 
 static bool attributes_forbidden(void)

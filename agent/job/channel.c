@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Frames over a job's stream. */
 
+#include "job/channel.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "base/agent.h"
-#include "job/channel.h"
+#include "job/relay.h"
+#include "net/h2_stream.h"
+#include "wire/frame.h"
 
 int channel_init(struct channel *c)
 {

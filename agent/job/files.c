@@ -5,6 +5,8 @@
  * size and times stay as they were.
  */
 
+#include "job/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,9 +21,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "wire/view.h"
 
 #define FILES_CACHE 1024 /* entries, one for a hash; 80 bytes each */
@@ -209,7 +214,7 @@ static int files_start(void)
 	if (files_event < 0)
 		goto free_cache;
 	files_done_event =
-		event_new(agent.base, files_event, EV_READ | EV_PERSIST, files_on_done, NULL);
+		event_new(the_agent.base, files_event, EV_READ | EV_PERSIST, files_on_done, NULL);
 	if (!files_done_event || event_add(files_done_event, NULL))
 		goto close_event;
 	/* Signals are the loop's. */

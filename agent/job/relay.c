@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Descriptors of a task, read into frames and written from frames. */
 
+#include "job/relay.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,9 +13,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "job/relay.h"
+#include "net/h2_stream.h"
+#include "net/session.h"
+#include "wire/frame.h"
 
 int relay_adopt(int fd, enum relay_kind *kind)
 {
@@ -108,7 +113,7 @@ void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 	s->kind = kind;
 	s->credit = FRAME_WINDOW;
 	s->stream = stream;
-	event_assign(&s->event, agent.base, fd, EV_READ, relay_source_on_event, s);
+	event_assign(&s->event, the_agent.base, fd, EV_READ, relay_source_on_event, s);
 }
 
 void relay_source_ask(struct relay_source *s)
@@ -287,7 +292,7 @@ void relay_sink_open(struct relay_sink *s, int fd, enum relay_kind kind)
 {
 	s->fd = fd;
 	s->kind = kind;
-	event_assign(&s->event, agent.base, fd, EV_WRITE, relay_sink_on_event, s);
+	event_assign(&s->event, the_agent.base, fd, EV_WRITE, relay_sink_on_event, s);
 }
 
 static int relay_sink_hold(struct relay_sink *s, const void *data, size_t length)

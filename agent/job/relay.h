@@ -13,10 +13,10 @@
 #ifndef AGENT_JOB_RELAY_H
 #define AGENT_JOB_RELAY_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <event2/buffer.h>
 #include <event2/event_struct.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include "net/h2_stream.h"
 #include "wire/frame.h"
 

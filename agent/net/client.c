@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* client_request(): a JSON question and its answer. */
 
+#include "net/client.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "net/h2_conn.h"
+#include "net/h2_stream.h"
+#include "net/session.h"
 
-struct request {
-	struct request *next, **prev; /* while it has no stream */
+struct client_call {
+	struct client_call *next, **prev; /* while it has no stream */
 	struct h2_stream *stream;
 	struct event *timer;
 	char *body;
@@ -21,10 +27,10 @@ struct request {
 	void *ctx;
 };
 
-static struct request *client_failed; /* will be told from the event loop */
+static struct client_call *client_failed; /* will be told from the event loop */
 static bool client_over;
 
-static void client_free(struct request *r)
+static void client_free(struct client_call *r)
 {
 	if (r->prev) {
 		if (r->next)
@@ -40,14 +46,14 @@ static void client_free(struct request *r)
 
 static void client_on_response(void *ctx, int status)
 {
-	struct request *r = ctx;
+	struct client_call *r = ctx;
 
 	r->status = status;
 }
 
 static int client_on_data(void *ctx, const uint8_t *data, size_t length)
 {
-	struct request *r = ctx;
+	struct client_call *r = ctx;
 	char *more;
 
 	if (r->reply_length + length > H2_JSON_MAX)
@@ -64,7 +70,7 @@ static int client_on_data(void *ctx, const uint8_t *data, size_t length)
 
 static ssize_t client_on_produce(void *ctx, uint8_t *buf, size_t room)
 {
-	struct request *r = ctx;
+	struct client_call *r = ctx;
 	size_t n = r->length - r->sent;
 
 	if (!n)
@@ -78,7 +84,7 @@ static ssize_t client_on_produce(void *ctx, uint8_t *buf, size_t room)
 
 static void client_on_closed(void *ctx, bool clean)
 {
-	struct request *r = ctx;
+	struct client_call *r = ctx;
 	json_t *reply = NULL;
 
 	if (clean && r->reply_length) {
@@ -94,7 +100,7 @@ static void client_on_closed(void *ctx, bool clean)
 
 static void client_on_time(evutil_socket_t fd, short what, void *arg)
 {
-	struct request *r = arg;
+	struct client_call *r = arg;
 
 	if (r->stream)
 		h2_stream_abort(r->stream);
@@ -116,15 +122,15 @@ static const struct h2_stream_ops client_get = {
 };
 
 /* NULL: no memory, or the agent ends. */
-static struct request *client_new(json_t *body, client_reply_fn done, void *ctx)
+struct client_call *client_call_new(json_t *body, client_reply_fn done, void *ctx)
 {
-	struct request *r = client_over ? NULL : calloc(1, sizeof(*r));
+	struct client_call *r = client_over ? NULL : calloc(1, sizeof(*r));
 
 	if (!r)
 		goto drop_body;
 	r->done = done;
 	r->ctx = ctx;
-	r->timer = evtimer_new(agent.base, client_on_time, r);
+	r->timer = evtimer_new(the_agent.base, client_on_time, r);
 	if (!r->timer)
 		goto free_request;
 	if (body) {
@@ -144,7 +150,7 @@ drop_body:
 }
 
 /* Without a stream the answer is no answer: from the event loop, as the others. */
-static void client_begin(struct request *r, struct h2_stream *s, unsigned int timeout_ms)
+void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int timeout_ms)
 {
 	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
 	const struct timeval now = { 0, 0 };
@@ -167,34 +173,25 @@ void client_exit(void)
 		client_on_time(-1, 0, client_failed);
 }
 
-static const struct h2_stream_ops *client_ops(const struct request *r)
+const struct h2_stream_ops *client_call_ops(const struct client_call *r)
 {
 	return r->body ? &client_post : &client_get;
 }
 
-static const char *client_method(const struct request *r)
+const char *client_call_method(const struct client_call *r)
 {
 	return r->body ? "POST" : "GET";
 }
 
-int client_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
+int client_request(struct h2_conn *conn, const char *path, json_t *body, unsigned int timeout_ms,
 		   client_reply_fn done, void *ctx)
 {
-	struct request *r = client_new(body, done, ctx);
+	struct client_call *r = client_call_new(body, done, ctx);
 
 	if (!r)
 		return -ENOMEM;
-	client_begin(r, link_open(to, client_method(r), path, client_ops(r), r), timeout_ms);
-	return 0;
-}
-
-int client_request_on(struct h2_conn *conn, const char *path, json_t *body, unsigned int timeout_ms,
-		      client_reply_fn done, void *ctx)
-{
-	struct request *r = client_new(body, done, ctx);
-
-	if (!r)
-		return -ENOMEM;
-	client_begin(r, h2_stream_open(conn, client_method(r), path, client_ops(r), r), timeout_ms);
+	client_call_begin(r,
+			  h2_stream_open(conn, client_call_method(r), path, client_call_ops(r), r),
+			  timeout_ms);
 	return 0;
 }

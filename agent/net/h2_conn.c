@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Connections: an nghttp2 session over a bufferevent with TLS. */
 
+#include "net/h2_conn.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,9 +12,13 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <openssl/err.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
+#include "cluster/address.h"
+#include "net/h2_stream.h"
 #include "net/session.h"
+#include "net/tls.h"
 
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
@@ -386,11 +392,11 @@ static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int
 	conn->ctx = ctx;
 	conn->silence.tv_sec = silence_ms / 1000;
 	conn->silence.tv_usec = silence_ms % 1000 * 1000;
-	conn->later = event_new(agent.base, -1, 0, h2_on_later, conn);
+	conn->later = event_new(the_agent.base, -1, 0, h2_on_later, conn);
 	ssl = conn->later ? tls_side(server, &conn->verdict) : NULL;
 	if (!ssl)
 		goto free_conn;
-	conn->bev = bufferevent_openssl_socket_new(agent.base, fd, ssl,
+	conn->bev = bufferevent_openssl_socket_new(the_agent.base, fd, ssl,
 						   server ? BUFFEREVENT_SSL_ACCEPTING
 							  : BUFFEREVENT_SSL_CONNECTING,
 						   BEV_OPT_CLOSE_ON_FREE);

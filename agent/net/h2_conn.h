@@ -57,10 +57,6 @@ struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const
 struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
 				       const struct h2_stream_ops *ops, void *ctx);
 void h2_stream_send_later(struct h2_conn *conn);
-/** As client_request(), over this connection and now. */
-int client_request_on(struct h2_conn *conn, const char *path, json_t *body_stolen,
-		      unsigned int timeout_ms, client_reply_fn done, void *ctx);
-
 /** Server: who is told of the stream's events from now. */
 void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
 /** Server: sends the status; the body comes from ops->produce. 0 or -errno. */

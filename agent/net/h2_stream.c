@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The streams of a session, as their owners use them (h2.h). */
 
+#include "net/h2_stream.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/agent.h"
+#include "net/h2_conn.h"
 #include "net/session.h"
 
 static void h2_stream_link(struct h2_stream *s, struct h2_stream **at)

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The connection to one peer. */
 
+#include "net/link.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/random.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "net/h2_conn.h"
-#include "cluster/hierarchy.h"
-#include "cluster/enrol.h"
-#include "net/link.h"
+#include "base/event.h"
 #include "base/log.h"
+#include "cluster/enrol.h"
+#include "cluster/hierarchy.h"
+#include "net/client.h"
+#include "net/h2_conn.h"
+#include "net/h2_stream.h"
+#include "net/peer.h"
 #include "net/server.h"
+#include "net/session.h"
 
 #define LINK_BACKOFF_MIN 100 /* ms */
 #define LINK_BACKOFF_MAX 2000
@@ -49,8 +57,9 @@ static void link_say(const struct peer *p)
 {
 	log_info("%s (%s) is %s%s%s", p->text, p->host, p->up ? "up" : "down", p->up ? "" : ": ",
 		 p->up ? "" : p->trouble);
-	commands_event("peer", json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
-					 p->up ? "up" : "down"));
+	event_tell(&the_agent, "peer",
+		   json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
+			     p->up ? "up" : "down"));
 }
 
 static void link_up(struct peer *p)
@@ -107,8 +116,8 @@ static void link_on_hello(void *ctx, int status, const json_t *reply);
 static void link_greet(struct peer *p)
 {
 	p->greeting = true;
-	if (client_request_on(p->conn, "/v1/hello", server_hello(), 3 * agent.config->heartbeat,
-			      link_on_hello, p))
+	if (client_request(p->conn, "/v1/hello", server_hello(), 3 * the_agent.config->heartbeat,
+			   link_on_hello, p))
 		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
 }
 
@@ -146,8 +155,8 @@ static void link_refused(struct peer *p, const char *error)
 		return;
 	}
 	p->introduced = p->greeting = true;
-	if (client_request_on(p->conn, "/v1/join", enrol_question(agent.code, true), LINK_JOIN_MS,
-			      link_on_joined, p))
+	if (client_request(p->conn, "/v1/join", enrol_question(the_agent.code, true), LINK_JOIN_MS,
+			   link_on_joined, p))
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 }
 
@@ -169,7 +178,8 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 		h2_conn_close(p->conn, H2_END_SILENT, "it did not answer our hello");
 		return;
 	}
-	if (!cluster || strcmp(cluster, agent.config->cluster) || !node || strcmp(node, p->text)) {
+	if (!cluster || strcmp(cluster, the_agent.config->cluster) || !node ||
+	    strcmp(node, p->text)) {
 		h2_conn_close(p->conn, H2_END_REFUSED, "it is of another cluster, or another node");
 		return;
 	}
@@ -211,7 +221,7 @@ static void link_on_ready(void *ctx)
 
 	p->introduced = false;
 	link_greet(p);
-	link_schedule(p, agent.config->heartbeat);
+	link_schedule(p, the_agent.config->heartbeat);
 }
 
 static const struct h2_conn_ops link_conn_ops = {
@@ -227,7 +237,7 @@ static int link_connect(struct peer *p)
 
 	evtimer_del(p->timer);
 	p->used_at = clock_ms();
-	p->conn = h2_conn_connect(&p->address, 3 * agent.config->heartbeat, &link_conn_ops, p);
+	p->conn = h2_conn_connect(&p->address, 3 * the_agent.config->heartbeat, &link_conn_ops, p);
 	if (p->conn)
 		return 0;
 	err = errno;
@@ -249,12 +259,12 @@ static void link_on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 	if (h2_stream_any(p->conn))
 		p->used_at = now;
-	if (!p->pinned && now - p->used_at >= agent.config->link_idle) {
+	if (!p->pinned && now - p->used_at >= the_agent.config->link_idle) {
 		link_rest(p);
 		return;
 	}
 	h2_conn_ping(p->conn);
-	link_schedule(p, agent.config->heartbeat);
+	link_schedule(p, the_agent.config->heartbeat);
 }
 
 struct h2_stream *link_open(struct peer *to, const char *method, const char *path,
@@ -271,11 +281,24 @@ struct h2_stream *link_open(struct peer *to, const char *method, const char *pat
 		      : h2_stream_open_later(to->conn, method, path, ops, ctx);
 }
 
+int link_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
+		 client_reply_fn done, void *ctx)
+{
+	struct client_call *call = client_call_new(body, done, ctx);
+
+	if (!call)
+		return -ENOMEM;
+	client_call_begin(
+		call, link_open(to, client_call_method(call), path, client_call_ops(call), call),
+		timeout_ms);
+	return 0;
+}
+
 /* ---- set-up ---- */
 
 int link_init(struct peer *p)
 {
-	p->timer = evtimer_new(agent.base, link_on_timer, p);
+	p->timer = evtimer_new(the_agent.base, link_on_timer, p);
 	return p->timer ? 0 : -ENOMEM;
 }
 

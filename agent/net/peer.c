@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of the cluster's nodes. */
 
+#include "net/peer.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
 
 #include "base/agent.h"
+#include "cluster/address.h"
 #include "cluster/hierarchy.h"
+#include "eh/topology.h"
 #include "net/link.h"
 
 static struct peer **peers;
@@ -25,8 +30,8 @@ static struct peer *peer_add(struct eh_code code)
 	if (!p)
 		return NULL;
 	p->code = code;
-	p->self = code.index == agent.self.index;
-	eh_code_format(&agent.config->topology, code, p->text);
+	p->self = code.index == the_agent.self.index;
+	eh_code_format(&the_agent.config->topology, code, p->text);
 	if (link_init(p)) {
 		free(p);
 		return NULL;
@@ -112,14 +117,14 @@ struct peer *peer_by_code(struct eh_code code)
 
 struct peer *peer_self(void)
 {
-	return peer_by_code(agent.self);
+	return peer_by_code(the_agent.self);
 }
 
 struct peer *peer_by_text(const char *text)
 {
 	struct eh_code code;
 
-	if (eh_code_parse(&agent.config->topology, text, &code))
+	if (eh_code_parse(&the_agent.config->topology, text, &code))
 		return NULL;
 	return peer_by_code(code);
 }

@@ -9,9 +9,9 @@
 #ifndef AGENT_NET_PEER_H
 #define AGENT_NET_PEER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <jansson.h>
 #include "base/config.h"
 
 struct h2_conn;

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The listening side of the agents' protocol. */
 
+#include "net/server.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <event2/listener.h>
+#include <jansson.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "net/h2_conn.h"
-#include "cluster/enrol.h"
 #include "base/log.h"
-#include "net/server.h"
 #include "base/user.h"
+#include "cluster/address.h"
+#include "cluster/enrol.h"
+#include "net/h2_conn.h"
+#include "net/h2_stream.h"
+#include "net/peer.h"
+#include "net/session.h"
 
 #define SERVER_CONNS_MAX 1280 /* a cluster's group has at most 1024 nodes */
 #define SERVER_STRANGERS_MAX 64 /* connections whose certificate we have not seen yet */
@@ -145,13 +152,13 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 		*reply = answer_error("not in the roster: join first");
 		return 403;
 	}
-	if (strcmp(cluster, agent.config->cluster) || strcmp(node, peer_code(from))) {
+	if (strcmp(cluster, the_agent.config->cluster) || strcmp(node, peer_code(from))) {
 		if (log_allowed(&server_log))
 			log_warning(
 				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
 				"cluster %s",
 				from->address.text, peer_host(from), node, cluster, peer_code(from),
-				agent.config->cluster);
+				the_agent.config->cluster);
 		*reply = answer_error("other cluster, or other node than the certificate's");
 		return 403;
 	}
@@ -168,10 +175,11 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 
 json_t *server_hello(void)
 {
-	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster", agent.config->cluster,
-			 "node", agent.code, "address", agent.config->address.text, "version", 1,
-			 "boot_id", clock_boot_id(), "capacity", (json_int_t)agent.config->capacity,
-			 "time", (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
+	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster",
+			 the_agent.config->cluster, "node", the_agent.code, "address",
+			 the_agent.config->address.text, "version", 1, "boot_id", clock_boot_id(),
+			 "capacity", (json_int_t)the_agent.config->capacity, "time",
+			 (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
 			 (json_int_t)enrol_version());
 }
 
@@ -385,7 +393,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 		return;
 	}
 	address_from(sa, &conn->address);
-	conn->h2 = h2_conn_accepted(fd, 3 * agent.config->heartbeat, &server_conn_ops, conn);
+	conn->h2 = h2_conn_accepted(fd, 3 * the_agent.config->heartbeat, &server_conn_ops, conn);
 	if (!conn->h2) {
 		free(conn);
 		return;
@@ -408,11 +416,11 @@ static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 
 int server_init(const struct server_route *routes)
 {
-	const struct address *own = &agent.config->address;
+	const struct address *own = &the_agent.config->address;
 
 	server_routes = routes;
 	server_listener = evconnlistener_new_bind(
-		agent.base, server_on_accept, NULL,
+		the_agent.base, server_on_accept, NULL,
 		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
 		(const struct sockaddr *)&own->sa, own->length);
 	if (!server_listener) {

@@ -6,8 +6,31 @@
 #ifndef AGENT_NET_SERVER_H
 #define AGENT_NET_SERVER_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include "net/h2_stream.h"
+
+struct peer;
+
+/** Server side: a request that is answered later, by exactly one server_answer(). */
+struct server_answer;
+void server_answer(struct server_answer *to, int status, json_t *body_stolen);
+/** CN of the caller's certificate; only within the handler. */
+const char *server_answer_host(const struct server_answer *a);
+
+/** Server side: a table of routes; exactly one of the handlers is set. */
+struct server_route {
+	const char *method, *path;
+	bool open; /**< also for hosts of the authority that are not in the roster: `from` is NULL */
+	/** JSON in, JSON out (new reference), *status preset to 200; NULL body is an empty reply. */
+	json_t *(*json)(struct peer *from, const json_t *body, int *status);
+	/** JSON in, answered later; `body` is borrowed. */
+	void (*later)(struct peer *from, const json_t *body, struct server_answer *answer);
+	/** Or: takes over the stream. 0, or an HTTP status to refuse with. */
+	int (*stream)(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		      void **ctx);
+};
 
 /** Listens on this node's address; `routes` ends with a NULL method. 0 or -errno, said in the log. */
 int server_init(const struct server_route *routes);

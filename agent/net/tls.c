@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Contexts and certificates (OpenSSL 3). */
 
+#include "net/tls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
-#include "base/agent.h"
-#include "net/tls.h"
+#include "base/config.h"
+#include "cluster/address.h"
 
 struct tls {
 	SSL_CTX *server, *client;

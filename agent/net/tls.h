@@ -7,10 +7,10 @@
 #ifndef AGENT_NET_TLS_H
 #define AGENT_NET_TLS_H
 
+#include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <openssl/ssl.h>
 #include "base/config.h"
 
 /** Why the last verification on a connection failed, and whose certificate it was. */

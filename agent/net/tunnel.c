@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes between a socket and a stream; what the socket does not take yet holds up the stream's window. */
 
+#include "net/tunnel.h"
+
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/buffer.h>
+#include <event2/event.h>
 
-#include "executor/view.h"
+#include "base/agent.h"
+#include "net/h2_stream.h"
+#include "net/session.h"
 
 static void tunnel_broke(struct tunnel *p)
 {
@@ -113,8 +118,8 @@ int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx)
 	p->closed = closed;
 	p->ctx = ctx;
 	p->held = evbuffer_new();
-	p->readable = event_new(agent.base, fd, EV_READ, tunnel_on_readable, p);
-	p->writable = event_new(agent.base, fd, EV_WRITE, tunnel_on_writable, p);
+	p->readable = event_new(the_agent.base, fd, EV_READ, tunnel_on_readable, p);
+	p->writable = event_new(the_agent.base, fd, EV_WRITE, tunnel_on_writable, p);
 	if (p->held && p->readable && p->writable && !evutil_make_socket_nonblocking(fd))
 		return 0;
 	stream = p->stream;

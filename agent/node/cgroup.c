@@ -5,6 +5,8 @@
  * kernel tells so through cgroup.events.
  */
 
+#include "node/cgroup.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,8 +22,12 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/log.h"
+#include "executor/guest.h"
+#include "wire/view.h"
 
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
@@ -482,8 +488,8 @@ int cgroup_init(const char *root)
 	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (cgroup_inotify < 0)
 		return -errno;
-	cgroup_event =
-		event_new(agent.base, cgroup_inotify, EV_READ | EV_PERSIST, cgroup_on_event, NULL);
+	cgroup_event = event_new(the_agent.base, cgroup_inotify, EV_READ | EV_PERSIST,
+				 cgroup_on_event, NULL);
 	err = cgroup_event && !event_add(cgroup_event, NULL) ? 0 : -ENOMEM;
 	if (err)
 		goto close_inotify;

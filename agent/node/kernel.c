@@ -6,6 +6,8 @@
  * may be loaded, removed and loaded again while we run.
  */
 
+#include "node/kernel.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +19,17 @@
 #include <netlink/object.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <linux/ehsched.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "node/kernel.h"
+#include "base/log.h"
 #include "home/placement.h"
+#include "home/record.h"
+#include "net/peer.h"
+#include "node/cgroup.h"
+#include "node/node.h"
+#include "wire/view.h"
 
 #define KERNEL_BUFFER (4 << 20) /* of the agent socket: each waiting exec is one message */
 #define KERNEL_RETRY_MS 1000
@@ -351,7 +360,7 @@ static int kernel_register(char why[160])
 	/* as root beyond the limit of ordinary users; else it stays as it is */
 	setsockopt(nl_socket_get_fd(kernel_agent), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	msg = kernel_message(EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && nla_put_string(msg, EHS_A_AGENT_STUB, agent.config->stub)) {
+	if (msg && nla_put_string(msg, EHS_A_AGENT_STUB, the_agent.config->stub)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
@@ -364,7 +373,7 @@ static int kernel_register(char why[160])
 	nl_socket_set_nonblocking(kernel_agent);
 	nl_socket_modify_cb(kernel_agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request, NULL);
 	nl_socket_modify_err_cb(kernel_agent, NL_CB_CUSTOM, kernel_on_verdict_error, NULL);
-	kernel_agent_event = event_new(agent.base, nl_socket_get_fd(kernel_agent),
+	kernel_agent_event = event_new(the_agent.base, nl_socket_get_fd(kernel_agent),
 				       EV_READ | EV_PERSIST, kernel_on_agent, NULL);
 	if (!kernel_agent_event) {
 		err = -ENOMEM;
@@ -380,11 +389,11 @@ close_agent:
 
 static void kernel_detach(void)
 {
-	bool was = agent.module;
+	bool was = the_agent.module;
 
 	kernel_family = 0;
 	kernel_family_version = 0;
-	agent.module = false;
+	the_agent.module = false;
 	kernel_close_agent();
 	snprintf(kernel_why, sizeof(kernel_why), "the module is not loaded");
 	if (!was)
@@ -426,14 +435,14 @@ static void kernel_attach(void)
 		return;
 	}
 	kernel_why[0] = '\0';
-	agent.module = true;
+	the_agent.module = true;
 	log_info("registered with the module (family version %u)", kernel_family_version);
 	node_module_changed();
 }
 
 static void kernel_on_retry(evutil_socket_t fd, short what, void *arg)
 {
-	if (!agent.module)
+	if (!the_agent.module)
 		kernel_attach();
 }
 
@@ -454,7 +463,7 @@ static int kernel_on_news(struct nl_msg *msg, void *arg)
 		return NL_OK;
 	if (genlmsg_hdr(h)->cmd == CTRL_CMD_DELFAMILY)
 		kernel_detach();
-	else if (genlmsg_hdr(h)->cmd == CTRL_CMD_NEWFAMILY && !agent.module)
+	else if (genlmsg_hdr(h)->cmd == CTRL_CMD_NEWFAMILY && !the_agent.module)
 		kernel_attach();
 	return NL_OK;
 }
@@ -468,7 +477,7 @@ static void kernel_on_news_event(evutil_socket_t fd, short what, void *arg)
 			/* something was lost: look how things are */
 			if (genl_ctrl_resolve(kernel_call, EHS_FAMILY_NAME) < 0)
 				kernel_detach();
-			else if (!agent.module)
+			else if (!the_agent.module)
 				kernel_attach();
 			else
 				node_refresh();
@@ -486,7 +495,7 @@ int kernel_init(void)
 	snprintf(kernel_why, sizeof(kernel_why), "the module is not loaded");
 	kernel_call = nl_socket_alloc();
 	kernel_news = nl_socket_alloc();
-	kernel_retry = evtimer_new(agent.base, kernel_on_retry, NULL);
+	kernel_retry = evtimer_new(the_agent.base, kernel_on_retry, NULL);
 	if (!kernel_call || !kernel_news || !kernel_retry)
 		goto fail;
 	nl_socket_disable_auto_ack(kernel_call);
@@ -504,7 +513,7 @@ int kernel_init(void)
 	if (group >= 0)
 		nl_socket_add_membership(kernel_news, group);
 	err = -ENOMEM;
-	kernel_news_event = event_new(agent.base, nl_socket_get_fd(kernel_news),
+	kernel_news_event = event_new(the_agent.base, nl_socket_get_fd(kernel_news),
 				      EV_READ | EV_PERSIST, kernel_on_news_event, NULL);
 	if (!kernel_news_event)
 		goto fail;

@@ -8,10 +8,10 @@
 #define AGENT_NODE_KERNEL_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <sys/types.h>
 #include <linux/ehsched.h>
 #include <netlink/handlers.h>
+#include <stdbool.h>
+#include <sys/types.h>
 #include "node/node.h"
 
 struct frame_exit;

@@ -6,6 +6,7 @@
 #include <netlink/attr.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
+#include <linux/ehsched.h>
 
 #include "node/kernel.h"
 #include "wire/frame.h"

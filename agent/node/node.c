@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* This node's load, threshold and state, from the module or from /proc. */
 
+#include "node/node.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/ehsched.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
 #include "cluster/hierarchy.h"
-#include "node/kernel.h"
-#include "node/node.h"
-#include "node/procload.h"
+#include "eh/rule.h"
+#include "executor/guest.h"
 #include "executor/reserve.h"
+#include "home/handoff.h"
+#include "node/kernel.h"
+#include "node/procload.h"
 #include "node/stayed.h"
+#include "wire/view.h"
 
 #define NODE_FRESH_MS 5 /* younger readings are not repeated */
 #define NODE_IDLE_MS 500 /* between readings of a node without load; its state is notified */
@@ -68,17 +77,17 @@ static void node_read(void)
 	node_read_at = clock_ms();
 	node_read_reserved = reserve_load();
 	node_read_stayed = stayed_count();
-	if (!agent.module || kernel_get(&node_last))
+	if (!the_agent.module || kernel_get(&node_last))
 		node_read_proc();
 }
 
 static void node_on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	bool idle = agent.module && !node_last.load && !guest_count();
+	bool idle = the_agent.module && !node_last.load && !guest_count();
 	unsigned int ms = idle ? NODE_IDLE_MS : PROCLOAD_MS;
 	const struct timeval next = { 0, ms * 1000 };
 
-	if (!agent.module)
+	if (!the_agent.module)
 		procload_sample();
 	node_read();
 	hierarchy_touch();
@@ -91,19 +100,19 @@ int node_init(void)
 	int err;
 
 	node_now = (struct node_settings){
-		.threshold = agent.config->threshold,
-		.length = agent.config->threshold_length,
-		.index = agent.config->load_index,
+		.threshold = the_agent.config->threshold,
+		.length = the_agent.config->threshold_length,
+		.index = the_agent.config->load_index,
 		.weight = 1000,
-		.time_limit = agent.config->time_limit,
-		.dwell = agent.config->dwell,
+		.time_limit = the_agent.config->time_limit,
+		.dwell = the_agent.config->dwell,
 	};
 	err = procload_init();
 	if (err) {
 		log_error("cannot read the load from /proc: %s; is it mounted?", strerror(-err));
 		return err;
 	}
-	node_timer = evtimer_new(agent.base, node_on_timer, NULL);
+	node_timer = evtimer_new(the_agent.base, node_on_timer, NULL);
 	if (!node_timer)
 		return -ENOMEM;
 	evtimer_add(node_timer, &soon);
@@ -119,7 +128,7 @@ void node_exit(void)
 
 void node_reload(const struct config *old)
 {
-	const struct config *now = agent.config;
+	const struct config *now = the_agent.config;
 	struct node_settings set = node_now;
 	char why[160];
 
@@ -147,7 +156,7 @@ int node_set(const struct node_settings *to, char why[160])
 	int err;
 
 	why[0] = '\0';
-	if (agent.module) {
+	if (the_agent.module) {
 		err = kernel_set(to, why);
 		if (err)
 			return err;

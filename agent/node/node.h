@@ -23,7 +23,7 @@ struct node_view {
 	uint32_t local, guest, away; /**< tasks, when the module counts them */
 };
 
-int node_init(void); /**< from agent.config; 0 or -ENOMEM */
+int node_init(void); /**< from the_agent.config; 0 or -ENOMEM */
 void node_exit(void);
 /** The configuration was swapped: what it changed is set, the rest stays as users and controllers set it. */
 void node_reload(const struct config *old);

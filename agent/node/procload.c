@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Load of the machine from /proc, smoothed as the module smooths it. */
 
+#include "node/procload.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
 
-#include "base/agent.h"
 #include "base/clock.h"
-#include "node/procload.h"
 
 /* The module follows a step to 95 % in 220 ms; with our slower samples that is a weight of 3/4. */
 #define PROCLOAD_WEIGHT(old, new) (((old) + 3 * (new)) / 4)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "node/stayed.h"
+
 #include <sys/queue.h>
 #include <sys/syscall.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
-#include "node/stayed.h"
 
 /* A descriptor each: more of them are as good as none for the load. */
 #define STAYED_MAX 1024
@@ -46,7 +48,7 @@ void stayed_add(pid_t pid)
 	s->pidfd = syscall(SYS_pidfd_open, pid, 0u);
 	if (s->pidfd < 0)
 		goto free;
-	s->ended = event_new(agent.base, s->pidfd, EV_READ, stayed_on_end, s);
+	s->ended = event_new(the_agent.base, s->pidfd, EV_READ, stayed_on_end, s);
 	if (!s->ended || event_add(s->ended, NULL))
 		goto close;
 	LIST_INSERT_HEAD(&stayed_all, s, link);

@@ -7,7 +7,7 @@
 
 #include "base/agent.h"
 
-struct agent agent; /* the parser logs nothing; log.c wants one */
+struct agent the_agent; /* the parser logs nothing; log.c wants one */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include "base/agent.h"
 #include "cluster/roster.h"
 
-struct agent agent;
+struct agent the_agent;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,10 +15,11 @@
 #include <cmocka.h>
 
 #include "base/agent.h"
+#include "base/log.h"
 #include "job/channel.h"
 #include "random.h"
 
-struct agent agent;
+struct agent the_agent;
 
 /* The stream: only counts. It is never looked into. */
 static unsigned int resumed;
@@ -51,7 +52,7 @@ static void moved(void *ctx, struct relay_sink *sink, bool broken)
 
 static void turn(void)
 {
-	event_base_loop(agent.base, EVLOOP_NONBLOCK);
+	event_base_loop(the_agent.base, EVLOOP_NONBLOCK);
 }
 
 static void fill_random(uint8_t *to, size_t n)
@@ -417,12 +418,12 @@ int main(void)
 	};
 	int failed;
 
-	agent.base = event_base_new();
-	if (!agent.base)
+	the_agent.base = event_base_new();
+	if (!the_agent.base)
 		return 1;
 	random_begin();
 	signal(SIGPIPE, SIG_IGN); /* as the agent does */
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	event_base_free(agent.base);
+	event_base_free(the_agent.base);
 	return failed;
 }

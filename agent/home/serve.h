@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file serve.h
+ * The home's side of views: its files, served to executors with the rights of the user.
+ */
+#ifndef AGENT_HOME_SERVE_H
+#define AGENT_HOME_SERVE_H
+
+#include <jansson.h>
+#include "net/h2_stream.h"
+
+/** Why this node cannot serve its files; NULL: it can. */
+const char *serve_trouble(void);
+/** Handler of POST /v1/mounts: the file systems that a view is made of. */
+json_t *serve_mounts(struct peer *from, const json_t *body, int *status);
+/** Handlers of POST /v1/files and /v1/9p. */
+int serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
+		void **ctx);
+int serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx);
+void serve_exit(void);
+
+#endif

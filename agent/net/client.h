@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file client.h
+ * Questions to peers: JSON over a stream, and the answer.
+ */
+#ifndef AGENT_NET_CLIENT_H
+#define AGENT_NET_CLIENT_H
+
+#include <jansson.h>
+#include "net/h2_conn.h"
+
+/** `reply` is borrowed and may be NULL; status 0: there was no answer in time. */
+typedef void (*client_reply_fn)(void *ctx, int status, const json_t *reply);
+/** JSON over POST (GET when there is no body), over this connection and now. `done` is called exactly
+ *  once, later. 0, or -ENOMEM: `done` is not called. */
+int client_request(struct h2_conn *conn, const char *path, json_t *body_stolen,
+		   unsigned int timeout_ms, client_reply_fn done, void *ctx);
+/**
+ * The same for one that has to find or make its connection first: a call, and then its stream, or NULL
+ * when there is none: then `done` is told so from the event loop. Steals the body. NULL: no memory.
+ */
+struct client_call;
+struct client_call *client_call_new(json_t *body_stolen, client_reply_fn done, void *ctx);
+const char *client_call_method(const struct client_call *c);
+const struct h2_stream_ops *client_call_ops(const struct client_call *c);
+void client_call_begin(struct client_call *c, struct h2_stream *s, unsigned int timeout_ms);
+
+/** The agent ends: requests that failed are told so, new ones are not taken (-ENOMEM). */
+void client_exit(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file tunnel.h
+ * Bytes between a socket and a stream; what the socket does not take yet holds up the stream's
+ * window.
+ */
+#ifndef AGENT_NET_TUNNEL_H
+#define AGENT_NET_TUNNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "net/h2_stream.h"
+
+struct evbuffer;
+
+struct tunnel {
+	int fd;
+	struct h2_stream *stream;
+	struct event *readable, *writable;
+	struct evbuffer *held; /**< for fd; at most H2_WINDOW bytes */
+	const uint8_t *first; /**< goes out before what comes from fd */
+	size_t nfirst;
+	/** One of its ends was closed, both are now. Comes last. */
+	void (*closed)(void *ctx);
+	void *ctx;
+};
+
+extern const struct h2_stream_ops tunnel_ops; /**< its ctx is a tunnel */
+/** Takes over fd, also when it fails; the stream is left alone. 0 or -ENOMEM. */
+int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx);
+/** Closes both ends; `closed` is not called. */
+void tunnel_close(struct tunnel *p);
+
+#endif
