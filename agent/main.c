@@ -16,28 +16,10 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/address.h"
-#include "cluster/enrol.h"
-#include "cluster/gather.h"
-#include "cluster/hierarchy.h"
-#include "cluster/join.h"
-#include "cluster/leave.h"
 #include "cluster/roster.h"
-#include "cluster/store.h"
-#include "ctl/socket.h"
 #include "eh/topology.h"
-#include "executor/guest.h"
-#include "executor/reserve.h"
-#include "executor/view.h"
-#include "home/record.h"
-#include "home/serve.h"
-#include "net/client.h"
-#include "net/peer.h"
-#include "net/server.h"
 #include "net/tls.h"
-#include "node/cgroup.h"
-#include "node/kernel.h"
-#include "node/node.h"
-#include "node/stayed.h"
+#include "rooms.h"
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
@@ -46,22 +28,6 @@
 
 struct agent the_agent;
 static const char **main_joins; /* --join, ends with NULL */
-
-static const struct server_route main_routes[] = {
-	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
-	{ .method = "POST", .path = "/v1/drain", .json = hierarchy_on_drain },
-	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
-	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
-	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
-	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },
-	{ .method = "POST", .path = "/v1/files", .stream = serve_files },
-	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
-	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
-	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },
-	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
-	{ .method = "POST", .path = "/v1/roster", .json = enrol_on_exchange },
-	{ 0 },
-};
 
 /* ---- configuration ---- */
 
@@ -75,9 +41,10 @@ static void main_log_lines(char *text)
 			log_error("%s", line);
 }
 
-static void main_reload(void)
+static void main_reload(struct agent *agent)
 {
-	struct config *old = the_agent.config, *now;
+	const struct config *old = agent->config;
+	struct config *now;
 	struct tls *tls = NULL;
 	char *text = NULL;
 	size_t size;
@@ -99,12 +66,7 @@ static void main_reload(void)
 		log_error("reload: refused, the agent goes on with the configuration it has");
 		config_free(now);
 	} else {
-		tls_use(tls);
-		the_agent.config = now;
-		log_set_level(now->log);
-		enrol_reload(old);
-		node_reload(old);
-		config_free(old);
+		rooms_reload(agent, now, tls);
 		log_info("reload: %s is in force", now->file);
 	}
 	free(text);
@@ -115,21 +77,24 @@ static void main_reload(void)
 static void main_on_end(evutil_socket_t sig, short what, void *arg)
 {
 	log_info("ending on signal %d", (int)sig);
-	agent_end(&the_agent, 0);
+	agent_end(arg, 0);
 }
 
 static void main_on_reload(evutil_socket_t sig, short what, void *arg)
 {
-	if (the_agent.member)
-		main_reload();
+	struct agent *agent = arg;
+
+	if (agent->member)
+		main_reload(agent);
 	else
 		log_warning(
 			"reload: not before this host has a place in the cluster; restart instead");
 }
 
-static int main_watch_signal(struct event **out, int sig, event_callback_fn call)
+static int main_watch_signal(struct agent *agent, struct event **out, int sig,
+			     event_callback_fn call)
 {
-	*out = evsignal_new(the_agent.base, sig, call, NULL);
+	*out = evsignal_new(agent->base, sig, call, agent);
 	return *out ? event_add(*out, NULL) : -1;
 }
 
@@ -161,7 +126,7 @@ static void main_tell_ready(void)
 
 /* ---- what the process is given ---- */
 
-static void main_set_limits(void)
+static void main_set_limits(struct agent *agent)
 {
 	struct rlimit files;
 	FILE *oom;
@@ -175,10 +140,10 @@ static void main_set_limits(void)
 		    setrlimit(RLIMIT_NOFILE, &files))
 			log_warning("the limit of open files stays low: %s", strerror(errno));
 	}
-	the_agent.nice = getpriority(PRIO_PROCESS, 0);
+	agent->nice = getpriority(PRIO_PROCESS, 0);
 	oom = fopen("/proc/self/oom_score_adj", "r+e");
-	if (oom && fscanf(oom, "%d", &the_agent.oom_score_adj) != 1)
-		the_agent.oom_score_adj = 0;
+	if (oom && fscanf(oom, "%d", &agent->oom_score_adj) != 1)
+		agent->oom_score_adj = 0;
 	if (geteuid() == 0) {
 		if (setpriority(PRIO_PROCESS, 0, MAIN_NICE))
 			log_debug("nice: %s", strerror(errno));
@@ -189,89 +154,39 @@ static void main_set_limits(void)
 		fclose(oom);
 }
 
-/* Where this host stands in the cluster: as configured or kept, or asked for. 0 or -errno. */
-static int main_take_place(void)
-{
-	struct roster *roster = store_read(the_agent.config, the_agent.config->host);
-	int err;
-
-	if (the_agent.config->njoin) {
-		/* members that come later are found, too: a service manager need not wait for them */
-		main_tell_ready();
-		err = join_run(&roster);
-		if (err)
-			return err;
-	} else if (roster && (roster_topology(roster)->n != the_agent.config->topology.n ||
-			      roster_topology(roster)->l != the_agent.config->topology.l)) {
-		log_warning("%s: not used: it is of another topology", the_agent.config->state);
-		roster_free(roster);
-		roster = NULL;
-	}
-	the_agent.self = the_agent.config->node;
-	eh_code_format(&the_agent.config->topology, the_agent.self, the_agent.code);
-	the_agent.member = true;
-	return enrol_init(roster);
-}
-
-static int main_run(void)
+static int main_run(struct agent *agent, struct tls *tls)
 {
 	struct event *signals[3] = { NULL };
 	int err = 1;
 
-	the_agent.base = event_base_new();
-	if (!the_agent.base)
+	agent->base = event_base_new();
+	if (!agent->base) {
+		tls_free(tls);
 		return 1;
-	main_set_limits();
+	}
+	main_set_limits(agent);
 	signal(SIGPIPE, SIG_IGN);
-	if (main_watch_signal(&signals[0], SIGTERM, main_on_end) ||
-	    main_watch_signal(&signals[1], SIGINT, main_on_end) ||
-	    main_watch_signal(&signals[2], SIGHUP, main_on_reload)) {
+	if (main_watch_signal(agent, &signals[0], SIGTERM, main_on_end) ||
+	    main_watch_signal(agent, &signals[1], SIGINT, main_on_end) ||
+	    main_watch_signal(agent, &signals[2], SIGHUP, main_on_reload)) {
 		log_error("signals cannot be watched");
+		tls_free(tls);
 		goto free_base;
 	}
-	err = cgroup_init(the_agent.config->cgroup);
-	if (err)
-		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
-			    the_agent.config->cgroup, strerror(-err));
-	record_init();
-	err = ctl_init();
-	if (!err)
-		err = main_take_place();
-	if (err) {
+	err = rooms_start(agent, tls, main_tell_ready);
+	if (!err) {
+		log_info("ready: node %s of cluster %s", agent->code, agent->config->cluster);
+		err = event_base_dispatch(agent->base) < 0 ? 1 : agent->status;
+	} else {
 		/* a signal is no failure */
-		err = err == -EINTR ? the_agent.status : 1;
-		goto exit_parts;
+		err = err == -EINTR ? agent->status : 1;
 	}
-	err = 1;
-	if (node_init() || hierarchy_init() || server_init(main_routes) || kernel_init())
-		goto exit_parts;
-	log_info("ready: node %s of cluster %s", the_agent.code, the_agent.config->cluster);
-	main_tell_ready();
-	err = event_base_dispatch(the_agent.base) < 0 ? 1 : the_agent.status;
-exit_parts:
-	/* good-bye, nobody new, then guests, then the connections their homes wait on */
-	hierarchy_leave();
-	client_exit();
-	leave_exit();
-	ctl_exit();
-	guest_shutdown();
-	view_exit();
-	serve_exit();
-	kernel_exit();
-	server_exit();
-	peer_exit();
-	hierarchy_exit();
-	enrol_exit();
-	record_exit();
-	node_exit();
-	stayed_exit();
-	/* libevent frees connections in the loop */
-	event_base_loop(the_agent.base, EVLOOP_NONBLOCK);
+	rooms_stop(agent);
 free_base:
 	for (int i = 0; i < 3; i++)
 		if (signals[i])
 			event_free(signals[i]);
-	event_base_free(the_agent.base);
+	event_base_free(agent->base);
 	return err;
 }
 
@@ -302,6 +217,7 @@ int main(int argc, char **argv)
 		{ 0 },
 	};
 	const char *file = MAIN_CONFIG;
+	struct agent *agent;
 	struct address address;
 	bool check = false;
 	size_t njoin = 0;
@@ -325,22 +241,18 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc)
 		return main_usage(stderr);
-	the_agent.config = config_read(file, main_joins, stderr);
-	if (!the_agent.config)
+	agent = &the_agent;
+	agent->config = config_read(file, main_joins, stderr);
+	if (!agent->config)
 		return 2;
-	tls = tls_new(the_agent.config, stderr);
+	tls = tls_new(agent->config, stderr);
 	if (!tls)
 		return 2;
 	if (check) {
 		tls_free(tls);
-		config_free(the_agent.config);
+		config_free(agent->config);
 		return 0;
 	}
-	log_set_level(the_agent.config->log);
-	tls_use(tls);
-	tls_own_cn(the_agent.config->host, sizeof(the_agent.config->host));
-	c = main_run();
-	tls_use(NULL);
-	config_free(the_agent.config);
-	return c;
+	log_set_level(agent->config->log);
+	return main_run(agent, tls);
 }

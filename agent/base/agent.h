@@ -28,6 +28,26 @@ struct agent {
 	int nice, oom_score_adj; /* as we were started; guests get these, not ours */
 	int status; /* of exit, once agent_end() was called */
 
+	/* net */
+	struct tls *tls;
+	struct client *client;
+	struct peers *peers;
+	struct server *server;
+	const struct net_ops *net_ops;
+
+	/* node */
+	struct cgroup *cgroup;
+	struct kernel *kernel;
+	struct procload *procload;
+	struct stayed_tasks *stayed;
+	struct node *node;
+	/* cluster */
+	struct enrol *enrol;
+	struct join *join; /* while it joins */
+	struct hierarchy *hierarchy;
+	struct asks *asks;
+	struct leave *leave; /* once it leaves */
+
 	event_fn told; /* base/event.c */
 	void *told_ctx;
 };

@@ -14,6 +14,7 @@
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/node.h"
 
 struct ask {
@@ -23,39 +24,43 @@ struct ask {
 	void *ctx;
 };
 
-static struct ask *asks;
-
 /* Tasks that run here although they asked. The controller counts them until a report has them. */
-static struct ask_home {
+struct ask_home {
 	uint64_t id, until;
-} ask_homes[EH_SEEN_MAX];
-static size_t ask_nhomes;
+};
+
+struct asks {
+	struct ask *open;
+	struct ask_home homes[EH_SEEN_MAX];
+	size_t nhomes;
+};
 
 /* Until it is certainly in the load: the kernel counts it when the exec goes on. Without the module and by
  * tasks it is counted as soon as it is answered (stayed.c); counted twice, home would take too few of a burst. */
 #define ASK_SEEN_MS 50
 
-static void ask_runs_here(uint64_t id)
+static void ask_runs_here(struct agent *agent, uint64_t id)
 {
 	/* more than fit: the controller's grant ends by itself */
-	if (ask_nhomes < EH_SEEN_MAX)
-		ask_homes[ask_nhomes++] =
-			(struct ask_home){ id, the_agent.module || node_settings()->index !=
-									   EHS_INDEX_TASKS
+	if (agent->asks->nhomes < EH_SEEN_MAX)
+		agent->asks->homes[agent->asks->nhomes++] =
+			(struct ask_home){ id, agent->module || node_settings(agent)->index !=
+									EHS_INDEX_TASKS
 						       ? clock_ms() + ASK_SEEN_MS
 						       : 0 };
 }
 
-size_t ask_take_seen(uint64_t *ids, size_t max)
+static size_t ask_take_seen(struct agent *agent, uint64_t *ids, size_t max)
 {
 	size_t n = 0;
 
-	while (n < ask_nhomes && n < max && clock_ms() >= ask_homes[n].until) {
-		ids[n] = ask_homes[n].id;
+	while (n < agent->asks->nhomes && n < max && clock_ms() >= agent->asks->homes[n].until) {
+		ids[n] = agent->asks->homes[n].id;
 		n++;
 	}
-	ask_nhomes -= n;
-	memmove(ask_homes, ask_homes + n, ask_nhomes * sizeof(ask_homes[0]));
+	agent->asks->nhomes -= n;
+	memmove(agent->asks->homes, agent->asks->homes + n,
+		agent->asks->nhomes * sizeof(agent->asks->homes[0]));
 	return n;
 }
 
@@ -73,14 +78,14 @@ static enum ehs_reason ask_reason(enum eh_why why)
 	}
 }
 
-void ask_answered(const struct eh_message *msg)
+static void ask_answered(struct agent *agent, const struct eh_message *msg)
 {
 	struct ask_answer answer = { .probes = msg->probes,
 				     .path = msg->path,
 				     .npath = msg->npath };
 	struct ask **at, *q;
 
-	for (at = &asks; (q = *at); at = &q->next)
+	for (at = &agent->asks->open; (q = *at); at = &q->next)
 		if (q->id == msg->id)
 			break;
 	if (!q)
@@ -88,9 +93,9 @@ void ask_answered(const struct eh_message *msg)
 	*at = q->next;
 	answer.reason = ask_reason(msg->why);
 	if (msg->to == EH_NO_NODE)
-		ask_runs_here(msg->id);
+		ask_runs_here(agent, msg->id);
 	if (msg->to != EH_NO_NODE) {
-		answer.to = peer_by_code((struct eh_code){ 0, msg->to });
+		answer.to = peers_by_code(agent, (struct eh_code){ 0, msg->to });
 		if (!answer.to)
 			answer.reason = EHS_REASON_UNREACHABLE;
 	}
@@ -98,10 +103,10 @@ void ask_answered(const struct eh_message *msg)
 	free(q);
 }
 
-void ask_tick(void)
+static void ask_tick(struct agent *agent)
 {
 	const struct ask_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
-	struct ask **at = &asks, *q;
+	struct ask **at = &agent->asks->open, *q;
 
 	while ((q = *at)) {
 		if (clock_ms() < q->until) {
@@ -112,12 +117,12 @@ void ask_tick(void)
 		q->done(q->ctx, &none);
 		free(q);
 		/* what it led to may have changed the list */
-		at = &asks;
+		at = &agent->asks->open;
 	}
 }
 
-void ask_start(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
-	       unsigned int time_ms, ask_fn done, void *ctx)
+void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *const *tried,
+	       unsigned int ntried, unsigned int time_ms, ask_fn done, void *ctx)
 {
 	const struct ask_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
 	struct ask *q = malloc(sizeof(*q));
@@ -128,21 +133,51 @@ void ask_start(const char *id, uint64_t size, struct peer *const *tried, unsigne
 		done(ctx, &none);
 		return;
 	}
-	*q = (struct ask){ asks, report_id(id), clock_ms() + time_ms, done, ctx };
-	asks = q;
+	*q = (struct ask){ agent->asks->open, report_id(id), clock_ms() + time_ms, done, ctx };
+	agent->asks->open = q;
 	while (n < ntried && n < EH_TRIED_MAX) {
 		nodes[n] = tried[n]->code.index;
 		n++;
 	}
-	hierarchy_touch_now();
-	hierarchy_step(&(struct eh_member_event){
-		.type = EH_ME_ASK, .id = q->id, .size = size, .tried = nodes, .ntried = n });
+	hierarchy_touch_now(agent);
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_ASK,
+							 .id = q->id,
+							 .size = size,
+							 .tried = nodes,
+							 .ntried = n });
 }
 
-void ask_failed(const char *id, struct peer *to, const struct eh_probe *decider)
+void ask_failed(struct agent *agent, const char *id, struct peer *to,
+		const struct eh_probe *decider)
 {
-	hierarchy_step(&(struct eh_member_event){ .type = EH_ME_FAILED,
-						  .id = report_id(id),
-						  .to = to->code.index,
-						  .probe = *decider });
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_FAILED,
+							 .id = report_id(id),
+							 .to = to->code.index,
+							 .probe = *decider });
+}
+
+const struct hierarchy_ops ask_ops = {
+	.answered = ask_answered,
+	.tick = ask_tick,
+	.seen = ask_take_seen,
+};
+
+int ask_init(struct agent *agent)
+{
+	agent->asks = calloc(1, sizeof(*agent->asks));
+	return agent->asks ? 0 : -ENOMEM;
+}
+
+void ask_exit(struct agent *agent)
+{
+	struct ask *q;
+
+	if (!agent->asks)
+		return;
+	while ((q = agent->asks->open)) {
+		agent->asks->open = q->next;
+		free(q);
+	}
+	free(agent->asks);
+	agent->asks = NULL;
 }

@@ -12,6 +12,8 @@
 #include "eh/member.h"
 #include "net/peer.h"
 
+struct agent;
+
 /** The hierarchy's answer to "who takes it?"; done exactly once. */
 struct ask_answer {
 	struct peer *to; /**< NULL: it stays, for `reason` */
@@ -21,14 +23,14 @@ struct ask_answer {
 	size_t npath;
 };
 typedef void (*ask_fn)(void *ctx, const struct ask_answer *answer);
-void ask_start(const char *id, uint64_t size, struct peer *const *tried, unsigned int ntried,
-	       unsigned int time_ms, ask_fn done, void *ctx);
-void ask_failed(const char *id, struct peer *to, const struct eh_probe *decider);
-/** The answer to an ask of this node has come. */
-void ask_answered(const struct eh_message *answer);
-/** Those that nobody will answer any more. */
-void ask_tick(void);
-/** Ids of tasks that were to run here, at home, and are in the load by now. Returns how many. */
-size_t ask_take_seen(uint64_t *ids, size_t max);
+void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *const *tried,
+	       unsigned int ntried, unsigned int time_ms, ask_fn done, void *ctx);
+void ask_failed(struct agent *agent, const char *id, struct peer *to,
+		const struct eh_probe *decider);
+/** What the hierarchy tells it. */
+extern const struct hierarchy_ops ask_ops;
+int ask_init(struct agent *agent); /**< 0 or -ENOMEM */
+/** Questions that are open are dropped. */
+void ask_exit(struct agent *agent);
 
 #endif

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who is let into the cluster, and the roster that all its agents share. */
-
 #include "cluster/enrol.h"
 
 #include <errno.h>
@@ -15,7 +13,6 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "cluster/address.h"
-#include "cluster/hierarchy.h"
 #include "cluster/report.h"
 #include "cluster/roster.h"
 #include "cluster/store.h"
@@ -23,6 +20,7 @@
 #include "net/client.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "net/server.h"
 
 #define ENROL_HOPS_MAX 4 /* a question that goes further goes round in circles */
@@ -33,52 +31,56 @@
 #define ENROL_REFUSED_MS \
 	10000 /* a host that no member knows by its code waits so long for one that does */
 
-static struct roster *enrol_roster;
-static struct event *enrol_timer; /* saves */
-static struct event *enrol_news;
-static uint64_t enrol_refused_since; /* 0: not */
+struct enrol {
+	struct roster *roster;
+	struct event *timer; /* saves */
+	struct event *news;
+	uint64_t refused_since; /* 0: not */
+	bool pulling, leaving;
+	enrol_left_fn left;
+	const struct enrol_ops *ops;
+};
+
 static struct log_limit enrol_log;
-static bool enrol_pulling, enrol_leaving;
 
 /* ---- what the roster says ---- */
 
 /* Whether this host is still the node it runs as. */
-static bool enrol_is_ours(void)
+static bool enrol_is_ours(struct agent *agent)
 {
-	const struct roster_entry *e = roster_by_code(enrol_roster, the_agent.self.index);
+	const struct roster_entry *e = roster_by_code(agent->enrol->roster, agent->self.index);
 	const struct roster_entry *host;
 	char code[EH_CODE_TEXT] = "none";
 
-	if (e && !strcmp(e->host, the_agent.config->host))
+	if (e && !strcmp(e->host, agent->config->host))
 		return true;
-	host = roster_by_host(enrol_roster, the_agent.config->host);
+	host = roster_by_host(agent->enrol->roster, agent->config->host);
 	if (host && !host->left)
-		eh_code_format(&the_agent.config->topology, (struct eh_code){ 0, host->index },
-			       code);
+		eh_code_format(&agent->config->topology, (struct eh_code){ 0, host->index }, code);
 	log_error(
-		"node %s of the roster is %s, and this host %s has the code %s: %s", the_agent.code,
-		e ? e->host : "nobody", the_agent.config->host, code,
-		the_agent.config->njoin
+		"node %s of the roster is %s, and this host %s has the code %s: %s", agent->code,
+		e ? e->host : "nobody", agent->config->host, code,
+		agent->config->njoin
 			? "a new start joins anew"
 			: "correct `node`, or join with --join; `state` is the file of the roster");
 	return false;
 }
 
-static int enrol_apply(void)
+static int enrol_apply(struct agent *agent)
 {
 	const struct roster_entry *e;
 	struct peer *p, *next;
 	int err;
 
-	for (p = peer_next(NULL); p; p = next) {
-		next = peer_next(p);
-		if (!roster_by_code(enrol_roster, p->code.index))
-			peer_forget(p, "it is no member any more");
+	for (p = peers_next(agent, NULL); p; p = next) {
+		next = peers_next(agent, p);
+		if (!roster_by_code(agent->enrol->roster, p->code.index))
+			peers_forget(p, "it is no member any more");
 	}
-	for (size_t i = 0; (e = roster_at(enrol_roster, i)); i++) {
-		if (!roster_is_member(enrol_roster, e))
+	for (size_t i = 0; (e = roster_at(agent->enrol->roster, i)); i++) {
+		if (!roster_is_member(agent->enrol->roster, e))
 			continue;
-		err = peer_learn((struct eh_code){ 0, e->index }, e->host, &e->address);
+		err = peers_learn(agent, (struct eh_code){ 0, e->index }, e->host, &e->address);
 		if (err)
 			return err;
 	}
@@ -87,41 +89,42 @@ static int enrol_apply(void)
 
 static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
 {
-	int err = store_write(the_agent.config, the_agent.config->host, enrol_roster);
+	struct agent *agent = arg;
+	int err = store_write(agent->config, agent->config->host, agent->enrol->roster);
 
 	if (err)
 		log_warning(
 			"%s: the roster cannot be kept: %s; after a restart it is asked for anew",
-			the_agent.config->state, strerror(-err));
+			agent->config->state, strerror(-err));
 }
 
-static void enrol_changed(void)
+static void enrol_changed(struct agent *agent)
 {
 	const struct timeval soon = { 0, ENROL_SAVE_MS * 1000 };
 
 	/* that we are out of it is what we wanted */
-	if (enrol_leaving)
+	if (agent->enrol->leaving)
 		return;
-	if (enrol_apply())
+	if (enrol_apply(agent))
 		log_error("no memory for all peers of the roster");
-	if (!enrol_is_ours()) {
-		agent_end(&the_agent, 1);
+	if (!enrol_is_ours(agent)) {
+		agent_end(agent, 1);
 		return;
 	}
-	server_reload();
+	server_reload(agent);
 	/* what only the configuration says need not be kept */
-	if (enrol_version() && !evtimer_pending(enrol_timer, NULL))
-		evtimer_add(enrol_timer, &soon);
+	if (enrol_version(agent) && !evtimer_pending(agent->enrol->timer, NULL))
+		evtimer_add(agent->enrol->timer, &soon);
 }
 
 /* ---- exchange ---- */
 
-uint64_t enrol_version(void)
+uint64_t enrol_version(struct agent *agent)
 {
-	return enrol_roster ? roster_stamp(enrol_roster) : 0;
+	return agent->enrol ? roster_stamp(agent->enrol->roster) : 0;
 }
 
-const char *enrol_take(const json_t *answer)
+const char *enrol_take(struct agent *agent, const json_t *answer)
 {
 	const char *why;
 	struct roster *theirs = roster_from_json(answer, &why);
@@ -129,24 +132,25 @@ const char *enrol_take(const json_t *answer)
 
 	if (!theirs)
 		return why;
-	changed = roster_merge(enrol_roster, theirs);
+	changed = roster_merge(agent->enrol->roster, theirs);
 	roster_free(theirs);
 	if (changed == -EINVAL)
 		return "its topology is another one";
 	if (changed < 0)
 		return "no memory";
 	if (changed)
-		enrol_changed();
+		enrol_changed(agent);
 	return NULL;
 }
 
 static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
 {
 	const struct peer *from = ctx;
+	struct agent *agent = from->agent;
 	const char *why = NULL;
 
 	if (status == 200)
-		why = enrol_take(reply);
+		why = enrol_take(agent, reply);
 	if (why && log_allowed(&enrol_log))
 		log_warning("%s (%s) sent a roster that is not usable: %s", from->text, from->host,
 			    why);
@@ -155,87 +159,90 @@ static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
 /* Each has what the other lacks then, as after a partition. 0 or -ENOMEM. */
 static int enrol_exchange(struct peer *with, client_reply_fn done)
 {
-	json_t *ours = roster_to_json(enrol_roster);
+	json_t *ours = roster_to_json(with->agent->enrol->roster);
 
 	return ours ? link_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
 }
 
 static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
 {
-	enrol_pulling = false;
+	const struct peer *from = ctx;
+
+	from->agent->enrol->pulling = false;
 	enrol_on_exchanged(ctx, status, reply);
 }
 
 void enrol_pull(struct peer *from)
 {
+	struct enrol *e = from->agent->enrol;
+
 	/* one at a time: who has a newer one still will say so again */
-	if (!enrol_pulling && !from->self)
-		enrol_pulling = !enrol_exchange(from, enrol_on_pulled);
+	if (!e->pulling && !from->self)
+		e->pulling = !enrol_exchange(from, enrol_on_pulled);
 }
 
 /* What was decided here must not be lost with this node: those that it talks to hear of it at once. */
 static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
 	unsigned int n = 0;
 	struct peer *p;
 
-	for (p = peer_next(NULL); p && n < ENROL_SPREAD; p = peer_next(p))
+	for (p = peers_next(agent, NULL); p && n < ENROL_SPREAD; p = peers_next(agent, p))
 		if (!p->self && (p->up || p->said) && !enrol_exchange(p, enrol_on_exchanged))
 			n++;
 }
 
-static void enrol_decided(void)
+static void enrol_decided(struct agent *agent)
 {
 	const struct timeval soon = { 0, ENROL_NEWS_MS * 1000 };
 
-	enrol_changed();
-	if (!evtimer_pending(enrol_news, NULL))
-		evtimer_add(enrol_news, &soon);
+	enrol_changed(agent);
+	if (!evtimer_pending(agent->enrol->news, NULL))
+		evtimer_add(agent->enrol->news, &soon);
 }
 
 void enrol_seen(struct peer *from, const json_t *body)
 {
+	struct agent *agent = from->agent;
 	uint64_t version;
 
-	if (!report_number(body, "roster", INT64_MAX, &version) && version > enrol_version())
+	if (!report_number(body, "roster", INT64_MAX, &version) && version > enrol_version(agent))
 		enrol_pull(from);
 }
 
 /* What configuration files say of an address may differ between nodes, and be right for each. */
 bool enrol_has_moved(const struct peer *p, const char *address)
 {
-	const struct roster_entry *e = roster_by_code(enrol_roster, p->code.index);
+	const struct roster_entry *e = roster_by_code(p->agent->enrol->roster, p->code.index);
 
 	return address && e && e->version && strcmp(e->address.text, address);
 }
 
-json_t *enrol_on_roster(struct peer *from, const json_t *body, int *status)
+json_t *enrol_on_roster(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
-	json_t *reply = roster_to_json(enrol_roster);
+	json_t *reply = roster_to_json(agent->enrol->roster);
 
 	if (!reply)
 		*status = 503;
 	return reply;
 }
 
-json_t *enrol_on_exchange(struct peer *from, const json_t *body, int *status)
+json_t *enrol_on_exchange(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
-	const char *why = enrol_take(body);
+	const char *why = enrol_take(agent, body);
 
 	if (!why)
-		return enrol_on_roster(from, NULL, status);
+		return enrol_on_roster(agent, from, NULL, status);
 	*status = 400;
 	return json_pack("{s:s}", "error", why);
 }
 
 /* ---- asks that the top controller decides ---- */
 
-/* NULL: not known yet. Who has not found the controllers above it is not the top for that. */
-static struct peer *enrol_top(void)
+static struct peer *enrol_top(struct agent *agent)
 {
-	struct peer *top = hierarchy_top();
-
-	return top->self && hierarchy_rank() < the_agent.config->topology.l ? NULL : top;
+	return agent->enrol->ops->top(agent);
 }
 
 static void enrol_refuse(struct server_answer *to, int status, const char *why)
@@ -244,6 +251,7 @@ static void enrol_refuse(struct server_answer *to, int status, const char *why)
 }
 
 struct enrol_question {
+	struct agent *agent;
 	struct server_answer *answer;
 	struct peer *top;
 };
@@ -251,7 +259,8 @@ struct enrol_question {
 static void enrol_on_passed(void *ctx, int status, const json_t *reply)
 {
 	struct enrol_question *q = ctx;
-	const char *why = status == 200 ? enrol_take(reply) : NULL;
+	struct agent *agent = q->agent;
+	const char *why = status == 200 ? enrol_take(agent, reply) : NULL;
 	char text[400];
 
 	if (status && !why) {
@@ -283,7 +292,7 @@ static void enrol_pass(struct peer *top, const char *path, const json_t *body, u
 	copy = json_copy((json_t *)body);
 	if (!q || !copy || json_object_set_new(copy, "hops", json_integer(hops + 1)))
 		goto no_memory;
-	*q = (struct enrol_question){ answer, top };
+	*q = (struct enrol_question){ top->agent, answer, top };
 	if (!link_request(top, path, copy, ENROL_ASK_MS, enrol_on_passed, q))
 		return;
 	copy = NULL;
@@ -294,8 +303,8 @@ no_memory:
 }
 
 /* What joins and leaves have in common. False: refused. */
-static bool enrol_check(struct peer *from, const json_t *body, struct server_answer *answer,
-			const char **host, uint64_t *hops)
+static bool enrol_check(struct agent *agent, struct peer *from, const json_t *body,
+			struct server_answer *answer, const char **host, uint64_t *hops)
 {
 	const char *cluster = json_string_value(json_object_get(body, "cluster"));
 
@@ -306,7 +315,7 @@ static bool enrol_check(struct peer *from, const json_t *body, struct server_ans
 		enrol_refuse(answer, 400, "cluster, host or hops is missing or malformed");
 		return false;
 	}
-	if (strcmp(cluster, the_agent.config->cluster)) {
+	if (strcmp(cluster, agent->config->cluster)) {
 		enrol_refuse(answer, 403, "this is another cluster");
 		return false;
 	}
@@ -323,144 +332,145 @@ static bool enrol_check(struct peer *from, const json_t *body, struct server_ans
 }
 
 /* Who runs with a code that it has not is shown the roster: one of the two may be outdated. */
-static void enrol_refuse_join(int err, struct server_answer *answer)
+static void enrol_refuse_join(struct agent *agent, int err, struct server_answer *answer)
 {
 	const char *why = err == -ENOSPC   ? "the cluster is full: no code is free"
 			  : err == -EEXIST ? "its code is another host's here"
 					   : "no memory";
-	json_t *reply = err == -EEXIST ? roster_to_json(enrol_roster) : json_object();
+	json_t *reply = err == -EEXIST ? roster_to_json(agent->enrol->roster) : json_object();
 
 	if (reply)
 		json_object_set_new(reply, "error", json_string(why));
 	server_answer(answer, err == -ENOMEM ? 503 : 409, reply);
 }
 
-static void enrol_decide_join(const char *host, const struct address *address, const uint32_t *wish,
-			      bool runs, struct server_answer *answer)
+static void enrol_decide_join(struct agent *agent, const char *host, const struct address *address,
+			      const uint32_t *wish, bool runs, struct server_answer *answer)
 {
-	uint64_t before = enrol_version();
+	uint64_t before = enrol_version(agent);
 	char code[EH_CODE_TEXT];
 	uint32_t index;
 	json_t *reply;
 	int err;
 
-	err = roster_enter(enrol_roster, host, address, wish, runs, &index);
+	err = roster_enter(agent->enrol->roster, host, address, wish, runs, &index);
 	if (err) {
-		enrol_refuse_join(err, answer);
+		enrol_refuse_join(agent, err, answer);
 		return;
 	}
-	eh_code_format(&the_agent.config->topology, (struct eh_code){ 0, index }, code);
-	if (enrol_version() != before) {
+	eh_code_format(&agent->config->topology, (struct eh_code){ 0, index }, code);
+	if (enrol_version(agent) != before) {
 		log_info("%s (%s) joins as node %s", host, address->text, code);
-		event_tell(&the_agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
-		enrol_decided();
+		event_tell(agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
+		enrol_decided(agent);
 	}
-	reply = roster_to_json(enrol_roster);
+	reply = roster_to_json(agent->enrol->roster);
 	if (reply)
 		json_object_set_new(reply, "code", json_string(code));
 	server_answer(answer, reply ? 200 : 503, reply);
 }
 
-void enrol_on_join(struct peer *from, const json_t *body, struct server_answer *answer)
+void enrol_on_join(struct agent *agent, struct peer *from, const json_t *body,
+		   struct server_answer *answer)
 {
 	const char *where = json_string_value(json_object_get(body, "address"));
 	const char *code = json_string_value(json_object_get(body, "code"));
-	struct peer *top = enrol_top();
+	struct peer *top = enrol_top(agent);
 	struct address address;
 	struct eh_code wish;
 	const char *host;
 	uint64_t hops;
 
-	if (!enrol_check(from, body, answer, &host, &hops))
+	if (!enrol_check(agent, from, body, answer, &host, &hops))
 		return;
 	if (!where || address_parse(where, &address)) {
 		enrol_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
 		return;
 	}
-	if (code && (eh_code_parse(&the_agent.config->topology, code, &wish) || wish.level)) {
+	if (code && (eh_code_parse(&agent->config->topology, code, &wish) || wish.level)) {
 		enrol_refuse(answer, 400, "code is not a node's of this topology");
 		return;
 	}
 	if (!top)
 		enrol_refuse(answer, 503, "the top controller is not known yet: ask again");
 	else if (top->self)
-		enrol_decide_join(host, &address, code ? &wish.index : NULL,
+		enrol_decide_join(agent, host, &address, code ? &wish.index : NULL,
 				  code && json_is_true(json_object_get(body, "runs")), answer);
 	else
 		enrol_pass(top, "/v1/join", body, hops, answer);
 }
 
-void enrol_on_leave(struct peer *from, const json_t *body, struct server_answer *answer)
+void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
+		    struct server_answer *answer)
 {
-	struct peer *top = enrol_top();
+	struct peer *top = enrol_top(agent);
 	const char *host;
 	uint64_t hops;
 	int err;
 
-	if (!enrol_check(from, body, answer, &host, &hops))
+	if (!enrol_check(agent, from, body, answer, &host, &hops))
 		return;
 	/* the top that leaves has another member decide */
 	if (top && !top->self && strcmp(top->host, host)) {
 		enrol_pass(top, "/v1/leave", body, hops, answer);
 		return;
 	}
-	err = roster_leave(enrol_roster, host);
+	err = roster_leave(agent->enrol->roster, host);
 	if (err == -ENOMEM) {
 		enrol_refuse(answer, 503, "no memory");
 		return;
 	}
 	if (!err) {
 		log_info("%s has left the cluster", host);
-		event_tell(&the_agent, "leave", json_pack("{s:s}", "host", host));
-		enrol_decided();
+		event_tell(agent, "leave", json_pack("{s:s}", "host", host));
+		enrol_decided(agent);
 	}
-	server_answer(answer, 200, roster_to_json(enrol_roster));
+	server_answer(answer, 200, roster_to_json(agent->enrol->roster));
 }
 
 /* ---- this host ---- */
 
-bool enrol_may_ask(void)
+bool enrol_may_ask(struct agent *agent)
 {
 	const struct roster_entry *e =
-		enrol_roster ? roster_by_host(enrol_roster, the_agent.config->host) : NULL;
+		agent->enrol ? roster_by_host(agent->enrol->roster, agent->config->host) : NULL;
 
-	return !enrol_leaving && (the_agent.config->njoin || (e && e->version));
+	return !agent->enrol->leaving && (agent->config->njoin || (e && e->version));
 }
 
-void enrol_refused(void)
+void enrol_refused(struct agent *agent)
 {
 	uint64_t now = clock_ms();
 	struct peer *p;
 
 	/* others that do know it will tell those that do not */
-	for (p = peer_next(NULL); p; p = peer_next(p)) {
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (!p->up)
 			continue;
-		enrol_refused_since = 0;
+		agent->enrol->refused_since = 0;
 		return;
 	}
-	if (!enrol_refused_since)
-		enrol_refused_since = now;
-	if (now - enrol_refused_since < ENROL_REFUSED_MS)
+	if (!agent->enrol->refused_since)
+		agent->enrol->refused_since = now;
+	if (now - agent->enrol->refused_since < ENROL_REFUSED_MS)
 		return;
 	log_error("no member knows this host %s as node %s any more: a new start joins anew",
-		  the_agent.config->host, the_agent.code);
-	agent_end(&the_agent, 1);
+		  agent->config->host, agent->code);
+	agent_end(agent, 1);
 }
 
-json_t *enrol_question(const char *code, bool runs)
+json_t *enrol_question(struct agent *agent, const char *code, bool runs)
 {
-	return json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", the_agent.config->cluster, "host",
-			 the_agent.config->host, "address", the_agent.config->address.text, "code",
-			 code, "runs", (int)runs);
+	return json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", agent->config->cluster, "host",
+			 agent->config->host, "address", agent->config->address.text, "code", code,
+			 "runs", (int)runs);
 }
-
-static void (*enrol_left)(const char *why);
 
 static void enrol_on_left(void *ctx, int status, const json_t *reply)
 {
 	const char *error = json_string_value(json_object_get(reply, "error"));
 	const struct peer *to = ctx;
+	struct agent *agent = to->agent;
 	char why[400];
 
 	if (status != 200) {
@@ -468,19 +478,19 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 			 error		? error
 			 : *to->trouble ? to->trouble
 					: "no answer");
-		enrol_left(why);
+		agent->enrol->left(agent, why);
 		return;
 	}
-	store_remove(the_agent.config);
-	enrol_left(NULL);
+	store_remove(agent->config);
+	agent->enrol->left(agent, NULL);
 }
 
 /* The lowest other that is up, else the lowest there is. */
-static struct peer *enrol_someone(void)
+static struct peer *enrol_someone(struct agent *agent)
 {
 	struct peer *p, *best = NULL;
 
-	for (p = peer_next(NULL); p; p = peer_next(p))
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		if (!p->self && (!best || (p->up && !best->up) ||
 				 (p->up == best->up && p->code.index < best->code.index)))
 			best = p;
@@ -489,11 +499,12 @@ static struct peer *enrol_someone(void)
 
 static void enrol_tell(struct peer *to)
 {
-	json_t *body = json_pack("{s:s,s:s}", "cluster", the_agent.config->cluster, "host",
-				 the_agent.config->host);
+	struct agent *agent = to->agent;
+	json_t *body = json_pack("{s:s,s:s}", "cluster", agent->config->cluster, "host",
+				 agent->config->host);
 
 	if (!body || link_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
-		enrol_left("no memory");
+		agent->enrol->left(agent, "no memory");
 }
 
 static void enrol_on_handed_over(void *ctx, int status, const json_t *reply)
@@ -504,37 +515,39 @@ static void enrol_on_handed_over(void *ctx, int status, const json_t *reply)
 		enrol_on_left(ctx, status, reply);
 }
 
-void enrol_leave(void (*done)(const char *why))
+void enrol_leave(struct agent *agent, enrol_left_fn done)
 {
-	struct peer *top = enrol_top(), *other = enrol_someone();
+	struct peer *top = enrol_top(agent), *other = enrol_someone(agent);
 
-	enrol_left = done;
-	enrol_leaving = true;
-	evtimer_del(enrol_timer);
+	agent->enrol->left = done;
+	agent->enrol->leaving = true;
+	evtimer_del(agent->enrol->timer);
 	if (top && !top->self) {
 		enrol_tell(top);
 	} else if (!other) {
-		store_remove(the_agent.config);
-		done(NULL);
+		store_remove(agent->config);
+		done(agent, NULL);
 	} else if (enrol_exchange(other, enrol_on_handed_over)) {
 		/* who decides in our place must know all that we decided */
-		done("no memory");
+		done(agent, "no memory");
 	}
 }
 
 /* ---- set-up ---- */
 
-static int enrol_add_configured(const struct config *c)
+static int enrol_add_configured(struct agent *agent)
 {
+	const struct config *c = agent->config;
+
 	for (size_t i = 0; i < c->npeers; i++) {
 		const struct config_peer *p = &c->peers[i];
 		struct roster_entry e = { .index = p->code.index, .address = p->address };
 		const struct roster_entry *in;
 
 		strcpy(e.host, p->host);
-		if (roster_add(enrol_roster, &e) < 0)
+		if (roster_add(agent->enrol->roster, &e) < 0)
 			return -ENOMEM;
-		in = roster_by_code(enrol_roster, p->code.index);
+		in = roster_by_code(agent->enrol->roster, p->code.index);
 		if (!in || strcmp(in->host, p->host))
 			log_warning("%s:%d: peer \"%s\": the roster says that this code is %s's",
 				    c->file, p->line, p->text, in ? in->host : "nobody");
@@ -542,41 +555,53 @@ static int enrol_add_configured(const struct config *c)
 	return 0;
 }
 
-int enrol_init(struct roster *roster)
+int enrol_init(struct agent *agent, const struct enrol_ops *ops, struct roster *roster)
 {
-	enrol_roster = roster ?: roster_new(&the_agent.config->topology);
-	enrol_timer = evtimer_new(the_agent.base, enrol_on_save, NULL);
-	enrol_news = evtimer_new(the_agent.base, enrol_on_news, NULL);
-	if (!enrol_roster || !enrol_timer || !enrol_news ||
-	    enrol_add_configured(the_agent.config) || enrol_apply()) {
+	struct enrol *e = calloc(1, sizeof(*e));
+
+	agent->enrol = e;
+	if (!e) {
+		roster_free(roster);
+		return -ENOMEM;
+	}
+	e->ops = ops;
+	e->roster = roster ?: roster_new(&agent->config->topology);
+	e->timer = evtimer_new(agent->base, enrol_on_save, agent);
+	e->news = evtimer_new(agent->base, enrol_on_news, agent);
+	if (!e->roster || !e->timer || !e->news || enrol_add_configured(agent) ||
+	    enrol_apply(agent)) {
 		log_error("no memory for the roster");
 		return -ENOMEM;
 	}
-	if (!enrol_is_ours())
+	if (!enrol_is_ours(agent))
 		return -EEXIST;
-	if (enrol_version())
-		enrol_on_save(-1, 0, NULL);
+	if (enrol_version(agent))
+		enrol_on_save(-1, 0, agent);
 	return 0;
 }
 
-void enrol_reload(const struct config *old)
+void enrol_reload(struct agent *agent, const struct config *old)
 {
 	for (size_t i = 0; i < old->npeers; i++)
-		roster_drop(enrol_roster, old->peers[i].code.index);
-	if (enrol_add_configured(the_agent.config))
+		roster_drop(agent->enrol->roster, old->peers[i].code.index);
+	if (enrol_add_configured(agent))
 		log_error("no memory for new peers: reload once more later");
-	enrol_changed();
+	enrol_changed(agent);
 }
 
-void enrol_exit(void)
+void enrol_exit(struct agent *agent)
 {
-	if (enrol_timer && evtimer_pending(enrol_timer, NULL))
-		enrol_on_save(-1, 0, NULL);
-	if (enrol_timer)
-		event_free(enrol_timer);
-	roster_free(enrol_roster);
-	if (enrol_news)
-		event_free(enrol_news);
-	enrol_timer = enrol_news = NULL;
-	enrol_roster = NULL;
+	struct enrol *e = agent->enrol;
+
+	if (!e)
+		return;
+	if (e->timer && evtimer_pending(e->timer, NULL))
+		enrol_on_save(-1, 0, agent);
+	if (e->timer)
+		event_free(e->timer);
+	if (e->news)
+		event_free(e->news);
+	roster_free(e->roster);
+	free(e);
+	agent->enrol = NULL;
 }

@@ -18,11 +18,13 @@
 #include "eh/topology.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "net/server.h"
 
 #define GATHER_MS 1000 /* for one level */
 
 struct gather {
+	struct agent *agent;
 	unsigned int waits; /* answers under way, and the one who asks them */
 	json_t *nodes, *groups;
 	gather_fn done;
@@ -35,27 +37,27 @@ struct gather_call {
 	struct peer *to;
 };
 
-static const struct eh_topology *gather_topology(void)
+static const struct eh_topology *gather_topology(const struct agent *agent)
 {
-	return &the_agent.config->topology;
+	return &agent->config->topology;
 }
 
-static uint32_t gather_group(uint32_t node, unsigned int level)
+static uint32_t gather_group(const struct agent *agent, uint32_t node, unsigned int level)
 {
-	return node >> (gather_topology()->n * level);
+	return node >> (gather_topology(agent)->n * level);
 }
 
-static unsigned int gather_digit(uint32_t node, unsigned int level)
+static unsigned int gather_digit(const struct agent *agent, uint32_t node, unsigned int level)
 {
-	return gather_group(node, level - 1) & ((1u << gather_topology()->n) - 1);
+	return gather_group(agent, node, level - 1) & ((1u << gather_topology(agent)->n) - 1);
 }
 
 static void gather_release(struct gather *g)
 {
 	if (--g->waits)
 		return;
-	g->done(g->ctx, json_pack("{s:I,s:o,s:o}", "epoch", (json_int_t)hierarchy_epoch(), "nodes",
-				  g->nodes, "groups", g->groups));
+	g->done(g->ctx, json_pack("{s:I,s:o,s:o}", "epoch", (json_int_t)hierarchy_epoch(g->agent),
+				  "nodes", g->nodes, "groups", g->groups));
 	free(g);
 }
 
@@ -71,17 +73,17 @@ static void gather_absent(struct gather *g, unsigned int level, unsigned int dig
 {
 	struct peer *p;
 
-	for (p = peer_next(NULL); p; p = peer_next(p))
-		if (gather_group(p->code.index, level) ==
-			    gather_group(the_agent.self.index, level) &&
-		    gather_digit(p->code.index, level) == digit)
+	for (p = peers_next(g->agent, NULL); p; p = peers_next(g->agent, p))
+		if (gather_group(g->agent, p->code.index, level) ==
+			    gather_group(g->agent, g->agent->self.index, level) &&
+		    gather_digit(g->agent, p->code.index, level) == digit)
 			gather_unknown(g, p);
 }
 
 /* What we and the node itself say of a node of our own group. */
 static void gather_member(struct gather *g, const struct eh_child *c, uint32_t node)
 {
-	struct peer *p = peer_by_code((struct eh_code){ 0, node });
+	struct peer *p = peers_by_code(g->agent, (struct eh_code){ 0, node });
 	json_t *said;
 
 	if (!p)
@@ -116,7 +118,7 @@ static void gather_on_reply(void *ctx, int status, const json_t *reply)
 /* A child that is a group: its controller knows. */
 static void gather_ask(struct gather *g, unsigned int level, unsigned int digit, uint32_t node)
 {
-	struct peer *to = peer_by_code((struct eh_code){ 0, node });
+	struct peer *to = peers_by_code(g->agent, (struct eh_code){ 0, node });
 	struct gather_call *call = to ? malloc(sizeof(*call)) : NULL;
 
 	if (!call)
@@ -133,38 +135,38 @@ absent:
 
 static void gather_level(struct gather *g, unsigned int level)
 {
-	struct eh_code code = { level, gather_group(the_agent.self.index, level) };
+	struct eh_code code = { level, gather_group(g->agent, g->agent->self.index, level) };
 	char text[EH_CODE_TEXT];
 	struct eh_sums sums;
 	unsigned int nodes = 0;
 
-	for (unsigned int i = 0; i < 1u << gather_topology()->n; i++) {
+	for (unsigned int i = 0; i < 1u << gather_topology(g->agent)->n; i++) {
 		struct eh_child c;
 		uint32_t node;
 
-		if (i == gather_digit(the_agent.self.index, level))
+		if (i == gather_digit(g->agent, g->agent->self.index, level))
 			continue;
-		if (eh_member_child(hierarchy_member(), level, i, &c, &node))
+		if (eh_member_child(hierarchy_member(g->agent), level, i, &c, &node))
 			gather_absent(g, level, i);
 		else if (level == 1)
 			gather_member(g, &c, node);
 		else
 			gather_ask(g, level, i, node);
 	}
-	if (eh_member_sums(hierarchy_member(), level, &sums))
+	if (eh_member_sums(hierarchy_member(g->agent), level, &sums))
 		return;
 	nodes = sums.nodes;
 	json_array_append_new(
 		g->groups, json_pack("{s:s,s:i,s:s,s:s,s:f,s:f,s:f,s:s,s:i,s:i}", "code",
-				     eh_code_format(gather_topology(), code, text), "level",
-				     (int)level, "controller", the_agent.code, "host",
-				     peer_host(peer_self()), "load", sums.load / 1000.0,
+				     eh_code_format(gather_topology(g->agent), code, text), "level",
+				     (int)level, "controller", g->agent->code, "host",
+				     peer_host(peers_self(g->agent)), "load", sums.load / 1000.0,
 				     "threshold", sums.threshold / 1000.0, "threshold_length",
 				     sums.length / 1000.0, "state", report_state_name(sums.state),
 				     "members", (int)sums.members, "nodes", (int)nodes));
 }
 
-void gather_below(gather_fn done, void *ctx)
+void gather_below(struct agent *agent, gather_fn done, void *ctx)
 {
 	struct gather *g = calloc(1, sizeof(*g));
 
@@ -172,9 +174,9 @@ void gather_below(gather_fn done, void *ctx)
 		done(ctx, NULL);
 		return;
 	}
-	*g = (struct gather){ 1, json_array(), json_array(), done, ctx };
-	json_array_append_new(g->nodes, hierarchy_own_node());
-	for (unsigned int level = 1; level <= hierarchy_rank(); level++)
+	*g = (struct gather){ agent, 1, json_array(), json_array(), done, ctx };
+	json_array_append_new(g->nodes, hierarchy_own_node(g->agent));
+	for (unsigned int level = 1; level <= hierarchy_rank(g->agent); level++)
 		gather_level(g, level);
 	gather_release(g);
 }
@@ -182,25 +184,26 @@ void gather_below(gather_fn done, void *ctx)
 /* ---- of the whole cluster ---- */
 
 /* Nobody leads us: what is known of the nodes is that they are known. */
-static void gather_alone(gather_fn done, void *ctx)
+static void gather_alone(struct agent *agent, gather_fn done, void *ctx)
 {
 	json_t *nodes = json_array(), *node;
 	struct peer *p;
 
-	for (p = peer_next(NULL); p; p = peer_next(p)) {
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (p->self) {
-			json_array_append_new(nodes, hierarchy_own_node());
+			json_array_append_new(nodes, hierarchy_own_node(agent));
 			continue;
 		}
 		node = report_node(NULL, p->text, peer_host(p), json_array());
 		json_object_set_new(node, "agent", json_string(peer_state(p)));
 		json_array_append_new(nodes, node);
 	}
-	done(ctx, json_pack("{s:I,s:o,s:[]}", "epoch", (json_int_t)hierarchy_epoch(), "nodes",
+	done(ctx, json_pack("{s:I,s:o,s:[]}", "epoch", (json_int_t)hierarchy_epoch(agent), "nodes",
 			    nodes, "groups"));
 }
 
 struct gather_top {
+	struct agent *agent;
 	gather_fn done;
 	void *ctx;
 };
@@ -208,42 +211,43 @@ struct gather_top {
 static void gather_on_top(void *ctx, int status, const json_t *reply)
 {
 	struct gather_top *t = ctx;
+	struct agent *agent = t->agent;
 	json_t *nodes = json_object_get(reply, "nodes"), *node;
 	size_t i;
 
 	if (status != 200 || !json_is_array(nodes) ||
 	    !json_is_array(json_object_get(reply, "groups"))) {
-		gather_alone(t->done, t->ctx);
+		gather_alone(agent, t->done, t->ctx);
 	} else {
 		/* our own is fresher here */
 		json_array_foreach(nodes, i, node)
 			if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "",
-				    the_agent.code))
-				json_array_set_new(nodes, i, hierarchy_own_node());
+				    agent->code))
+				json_array_set_new(nodes, i, hierarchy_own_node(agent));
 		t->done(t->ctx, json_incref((json_t *)reply));
 	}
 	free(t);
 }
 
-void gather_all(gather_fn done, void *ctx)
+void gather_all(struct agent *agent, gather_fn done, void *ctx)
 {
-	struct peer *top = hierarchy_top();
+	struct peer *top = hierarchy_top(agent);
 	struct gather_top *t;
 
-	if (top->self && hierarchy_rank() == gather_topology()->l) {
-		gather_below(done, ctx);
+	if (top->self && hierarchy_rank(agent) == gather_topology(agent)->l) {
+		gather_below(agent, done, ctx);
 		return;
 	}
 	t = top->self ? NULL : malloc(sizeof(*t));
 	if (!t) {
-		gather_alone(done, ctx);
+		gather_alone(agent, done, ctx);
 		return;
 	}
-	*t = (struct gather_top){ done, ctx };
-	if (link_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology()->l + 1),
+	*t = (struct gather_top){ agent, done, ctx };
+	if (link_request(top, "/v1/nodes", NULL, GATHER_MS * (gather_topology(agent)->l + 1),
 			 gather_on_top, t)) {
 		free(t);
-		gather_alone(done, ctx);
+		gather_alone(agent, done, ctx);
 	}
 }
 
@@ -252,7 +256,8 @@ static void gather_on_found(void *ctx, json_t *found)
 	server_answer(ctx, found ? 200 : 503, found);
 }
 
-void gather_on_nodes(struct peer *from, const json_t *body, struct server_answer *answer)
+void gather_on_nodes(struct agent *agent, struct peer *from, const json_t *body,
+		     struct server_answer *answer)
 {
-	gather_below(gather_on_found, answer);
+	gather_below(agent, gather_on_found, answer);
 }

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
-#include "cluster/ask.h"
 #include "cluster/enrol.h"
 #include "cluster/message.h"
 #include "cluster/report.h"
@@ -28,17 +27,24 @@
 #include "eh/role.h"
 #include "eh/rule.h"
 #include "eh/topology.h"
-#include "executor/reserve.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "net/server.h"
+#include "node/kernel.h"
 #include "node/node.h"
 
-static struct eh_member *hierarchy_the_member;
-static struct event *hierarchy_timer, *hierarchy_soon;
-static struct peer *hierarchy_parent, *hierarchy_top_hint;
-static struct eh_report hierarchy_told; /* to the member */
-static struct hierarchy_counts hierarchy_counted;
+struct hierarchy {
+	struct eh_member *member;
+	struct event *timer, *soon;
+	struct peer *parent, *top_hint;
+	struct eh_report told; /* to the member */
+	struct hierarchy_counts counted;
+	struct hierarchy_pending *pending;
+	uint64_t seen[EH_SEEN_MAX]; /* guests whose load is in ours, since the last report */
+	size_t nseen;
+	const struct hierarchy_ops *ops;
+};
 
 /* What a step wants done. */
 struct hierarchy_update {
@@ -51,6 +57,7 @@ struct hierarchy_update {
 };
 
 struct hierarchy_updates {
+	struct agent *agent;
 	struct hierarchy_update *first, **last;
 	bool lost;
 };
@@ -68,77 +75,66 @@ struct hierarchy_pending {
 	uint64_t id, until;
 	struct server_answer *answer;
 };
-static struct hierarchy_pending *hierarchy_pending;
 
-static const struct eh_topology *hierarchy_topology(void)
+static const struct eh_topology *hierarchy_topology(struct agent *agent)
 {
-	return &the_agent.config->topology;
+	return &agent->config->topology;
 }
 
-static struct peer *hierarchy_peer(uint32_t node)
+static struct peer *hierarchy_peer(struct agent *agent, uint32_t node)
 {
-	return node == EH_NO_NODE ? NULL : peer_by_code((struct eh_code){ 0, node });
+	return node == EH_NO_NODE ? NULL : peers_by_code(agent, (struct eh_code){ 0, node });
 }
 
 /* ---- out ---- */
 
 /* What the other side wants to know beside the member's own values. */
-static json_t *hierarchy_message(const struct eh_message *msg)
+static json_t *hierarchy_message(struct agent *agent, const struct eh_message *msg)
 {
-	json_t *body = message_to_json(hierarchy_topology(), msg);
+	json_t *body = message_to_json(hierarchy_topology(agent), msg);
 
 	if (!body)
 		return NULL;
-	json_object_set_new(body, "top", json_string(peer_code(hierarchy_top())));
+	json_object_set_new(body, "top", json_string(peer_code(hierarchy_top(agent))));
 	if (msg->type == EH_MSG_REPORT)
-		json_object_set_new(body, "node", hierarchy_own_node());
-	json_object_set_new(body, "roster", json_integer((json_int_t)enrol_version()));
+		json_object_set_new(body, "node", hierarchy_own_node(agent));
+	json_object_set_new(body, "roster", json_integer((json_int_t)enrol_version(agent)));
 	return body;
 }
 
-static int hierarchy_receive(struct peer *from, const json_t *body, struct hierarchy_incoming *in);
-
-struct hierarchy_call {
-	struct peer *to;
-};
+static int hierarchy_receive(struct agent *agent, struct peer *from, const json_t *body,
+			     struct hierarchy_incoming *in);
 
 static void hierarchy_on_reply(void *ctx, int status, const json_t *reply)
 {
-	struct hierarchy_call *call = ctx;
-	struct peer *to = call->to;
+	struct peer *to = ctx;
+	struct agent *agent = to->agent;
 
-	free(call);
-	if (!hierarchy_the_member)
+	if (!agent->hierarchy)
 		return;
 	if (status == 200 && json_object_size(reply))
-		hierarchy_receive(to, reply, NULL);
+		hierarchy_receive(agent, to, reply, NULL);
 	else if (status != 200 && (status || !to->up) && to->known)
 		/* an up link with no answer in time is only slow: heartbeats will tell */
-		hierarchy_step(
-			&(struct eh_member_event){ .type = EH_ME_GONE, .node = to->code.index });
+		hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_GONE,
+								 .node = to->code.index });
 }
 
-static void hierarchy_request(struct peer *to, json_t *body)
+static void hierarchy_request(struct agent *agent, struct peer *to, json_t *body)
 {
-	struct hierarchy_call *call = malloc(sizeof(*call));
-
-	if (!call) {
-		json_decref(body);
-		return;
-	}
-	call->to = to;
-	if (link_request(to, "/v1/control", body, 3 * the_agent.config->heartbeat,
-			 hierarchy_on_reply, call))
-		free(call);
+	/* without memory the message is lost, as on a link that breaks: heartbeats repeat it */
+	(void)link_request(to, "/v1/control", body, 3 * to->agent->config->heartbeat,
+			   hierarchy_on_reply, to);
 }
 
 /* The question of this peer that this answers; NULL: none. */
-static struct server_answer *hierarchy_take_pending(const struct peer *from, uint64_t id)
+static struct server_answer *hierarchy_take_pending(struct agent *agent, const struct peer *from,
+						    uint64_t id)
 {
 	struct hierarchy_pending **at, *p;
 	struct server_answer *answer;
 
-	for (at = &hierarchy_pending; (p = *at); at = &p->next) {
+	for (at = &agent->hierarchy->pending; (p = *at); at = &p->next) {
 		if (p->from != from || p->id != id)
 			continue;
 		*at = p->next;
@@ -149,26 +145,27 @@ static struct server_answer *hierarchy_take_pending(const struct peer *from, uin
 	return NULL;
 }
 
-static void hierarchy_send(struct hierarchy_update *u, struct hierarchy_incoming *in)
+static void hierarchy_send(struct agent *agent, struct hierarchy_update *u,
+			   struct hierarchy_incoming *in)
 {
-	struct peer *to = hierarchy_peer(u->up.node);
+	struct peer *to = hierarchy_peer(agent, u->up.node);
 	struct server_answer *answer = NULL;
 
 	if (!to || !u->body)
 		return;
-	hierarchy_counted.sent[u->type]++;
+	agent->hierarchy->counted.sent[u->type]++;
 	if (u->type != EH_MSG_REPORT && u->type != EH_MSG_ASK) {
 		if (in && in->answer && in->from == to) {
 			answer = in->answer;
 			in->answer = NULL;
 		} else if (u->type == EH_MSG_ANSWER) {
-			answer = hierarchy_take_pending(to, u->id);
+			answer = hierarchy_take_pending(agent, to, u->id);
 		}
 	}
 	if (answer)
 		server_answer(answer, 200, u->body);
 	else
-		hierarchy_request(to, u->body);
+		hierarchy_request(agent, to, u->body);
 	u->body = NULL;
 }
 
@@ -176,6 +173,7 @@ static void hierarchy_send(struct hierarchy_update *u, struct hierarchy_incoming
 
 static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 {
+	struct agent *agent = ((struct hierarchy_updates *)ctx)->agent;
 	struct hierarchy_updates *list = ctx;
 	struct hierarchy_update *u = calloc(1, sizeof(*u));
 
@@ -189,7 +187,7 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 		u->id = up->message->id;
 		/* its lists end with the step; an answer has none that matter here */
 		if (up->type == EH_MU_SEND)
-			u->body = hierarchy_message(up->message);
+			u->body = hierarchy_message(agent, up->message);
 		else
 			u->answer = *up->message;
 	}
@@ -197,93 +195,94 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 	list->last = &u->next;
 }
 
-static void hierarchy_threshold(const struct eh_member_update *up)
+static void hierarchy_threshold(struct agent *agent, const struct eh_member_update *up)
 {
-	struct node_settings set = *node_settings();
+	struct node_settings set = *node_settings(agent);
 	char why[160];
 
 	if (up->threshold > EHS_MAX_LOAD || set.threshold == up->threshold)
 		return;
 	set.threshold = up->threshold;
-	if (node_set(&set, why)) {
+	if (node_set(agent, &set, why)) {
 		log_error("the threshold of epoch %llu cannot be set: %s",
 			  (unsigned long long)up->rule.epoch, why);
 		return;
 	}
 	log_debug("threshold %.3f (epoch %llu)", up->threshold / 1000.0,
 		  (unsigned long long)up->rule.epoch);
-	hierarchy_threshold_set();
 }
 
-static void hierarchy_role(unsigned int rank, uint32_t parent)
+static void hierarchy_role(struct agent *agent, unsigned int rank, uint32_t parent)
 {
-	struct peer *now = hierarchy_peer(parent);
+	struct peer *now = hierarchy_peer(agent, parent);
 
-	if (now != hierarchy_parent) {
-		if (hierarchy_parent)
-			peer_pin(hierarchy_parent, false);
+	if (now != agent->hierarchy->parent) {
+		if (agent->hierarchy->parent)
+			link_pin(agent->hierarchy->parent, false);
 		if (now)
-			peer_pin(now, true);
-		hierarchy_parent = now;
-		hierarchy_top_hint = now;
+			link_pin(now, true);
+		agent->hierarchy->parent = now;
+		agent->hierarchy->top_hint = now;
 	}
 	if (now)
 		log_info("leads %u level(s), reports to %s", rank, peer_code(now));
-	else if (rank == hierarchy_topology()->l)
+	else if (rank == hierarchy_topology(agent)->l)
 		log_info("leads all %u level(s)", rank);
 	else
 		log_info("leads %u level(s), looks for the controller above", rank);
-	event_tell(&the_agent, "controller",
-		   json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller()), "levels",
-			     (int)rank, "parent", now ? peer_code(now) : NULL));
+	event_tell(agent, "controller",
+		   json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller(agent)),
+			     "levels", (int)rank, "parent", now ? peer_code(now) : NULL));
 }
 
-static void hierarchy_child(const struct eh_member_update *up)
+static void hierarchy_child(struct agent *agent, const struct eh_member_update *up)
 {
 	struct eh_code group = { up->rank,
-				 the_agent.self.index >> (hierarchy_topology()->n * up->rank) };
-	struct peer *p = hierarchy_peer(up->node);
+				 agent->self.index >> (hierarchy_topology(agent)->n * up->rank) };
+	struct peer *p = hierarchy_peer(agent, up->node);
 	char text[EH_CODE_TEXT];
 
 	if (!p)
 		return;
 	log_info("%s (%s) %s group %s%s%s", peer_code(p), peer_host(p),
 		 up->gone ? "is gone from" : "reports to us in",
-		 eh_code_format(hierarchy_topology(), group, text),
+		 eh_code_format(hierarchy_topology(agent), group, text),
 		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
-	event_tell(&the_agent, "peer",
+	event_tell(agent, "peer",
 		   json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host", peer_host(p), "agent",
 			     up->gone ? "down" : "up"));
 }
 
-static int hierarchy_step_in(const struct eh_member_event *event, struct hierarchy_incoming *in)
+static int hierarchy_step_in(struct agent *agent, const struct eh_member_event *event,
+			     struct hierarchy_incoming *in)
 {
-	struct hierarchy_updates list = { .last = &list.first };
+	struct hierarchy_updates list = { .agent = agent, .last = &list.first };
 	struct hierarchy_update *u;
 	int err;
 
-	if (!hierarchy_the_member)
+	if (!agent->hierarchy)
 		return 0;
-	err = eh_member_step(hierarchy_the_member, event, clock_ms(), hierarchy_on_update, &list);
+	err = eh_member_step(agent->hierarchy->member, event, clock_ms(), hierarchy_on_update,
+			     &list);
 	if (list.lost || err == -ENOMEM)
 		log_error("no memory for all a step of the hierarchy wants done");
 	while ((u = list.first)) {
 		list.first = u->next;
 		switch (u->up.type) {
 		case EH_MU_SEND:
-			hierarchy_send(u, in);
+			hierarchy_send(agent, u, in);
 			break;
 		case EH_MU_ANSWER:
-			ask_answered(&u->answer);
+			agent->hierarchy->ops->answered(agent, &u->answer);
 			break;
 		case EH_MU_THRESHOLD:
-			hierarchy_threshold(&u->up);
+			hierarchy_threshold(agent, &u->up);
 			break;
 		case EH_MU_ROLE:
-			hierarchy_role(u->up.rank, u->up.parent);
+			hierarchy_role(agent, u->up.rank, u->up.parent);
 			break;
 		case EH_MU_CHILD:
-			hierarchy_child(&u->up);
+			hierarchy_child(agent, &u->up);
 			break;
 		}
 		json_decref(u->body);
@@ -292,40 +291,43 @@ static int hierarchy_step_in(const struct eh_member_event *event, struct hierarc
 	return err;
 }
 
-void hierarchy_step(const struct eh_member_event *event)
+void hierarchy_step(struct agent *agent, const struct eh_member_event *event)
 {
-	hierarchy_step_in(event, NULL);
+	hierarchy_step_in(agent, event, NULL);
 }
 
 /* ---- in ---- */
 
-static int hierarchy_take(struct peer *from, const json_t *body, struct message *msg)
+static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *body,
+			  struct message *msg)
 {
 	const json_t *node = json_object_get(body, "node");
 	const char *top = json_string_value(json_object_get(body, "top"));
-	int err = message_from_json(hierarchy_topology(), body, msg);
+	int err = message_from_json(hierarchy_topology(agent), body, msg);
 
 	if (err)
 		return err;
-	hierarchy_counted.received[msg->body.type]++;
+	agent->hierarchy->counted.received[msg->body.type]++;
 	if (json_is_object(node)) {
 		json_decref(from->said);
 		from->said = json_incref((json_t *)node);
 	}
-	if (top && from == hierarchy_parent && peer_by_text(top))
-		hierarchy_top_hint = peer_by_text(top);
+	if (top && from == agent->hierarchy->parent && peers_by_text(agent, top))
+		agent->hierarchy->top_hint = peers_by_text(agent, top);
 	enrol_seen(from, body);
 	return 0;
 }
 
 /* 0, or -EINVAL: it is no message, or one with values that cannot be. */
-static int hierarchy_receive(struct peer *from, const json_t *body, struct hierarchy_incoming *in)
+static int hierarchy_receive(struct agent *agent, struct peer *from, const json_t *body,
+			     struct hierarchy_incoming *in)
 {
 	struct message msg;
-	int err = hierarchy_take(from, body, &msg);
+	int err = hierarchy_take(agent, from, body, &msg);
 
 	if (!err)
-		err = hierarchy_step_in(&(struct eh_member_event){ .type = EH_ME_MESSAGE,
+		err = hierarchy_step_in(agent,
+					&(struct eh_member_event){ .type = EH_ME_MESSAGE,
 								   .node = from->code.index,
 								   .message = &msg.body },
 					in);
@@ -334,38 +336,39 @@ static int hierarchy_receive(struct peer *from, const json_t *body, struct hiera
 	return err;
 }
 
-static void hierarchy_wait(struct hierarchy_incoming *in, uint64_t id)
+static void hierarchy_wait(struct agent *agent, struct hierarchy_incoming *in, uint64_t id)
 {
 	struct hierarchy_pending *p = malloc(sizeof(*p));
 
 	if (!p)
 		return;
-	*p = (struct hierarchy_pending){ .next = hierarchy_pending,
+	*p = (struct hierarchy_pending){ .next = agent->hierarchy->pending,
 					 .from = in->from,
 					 .id = id,
-					 .until = clock_ms() + 3ull * the_agent.config->heartbeat,
+					 .until = clock_ms() + 3ull * agent->config->heartbeat,
 					 .answer = in->answer };
 	in->answer = NULL;
-	hierarchy_pending = p;
+	agent->hierarchy->pending = p;
 }
 
-void hierarchy_on_message(struct peer *from, const json_t *body, struct server_answer *answer)
+void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *body,
+			  struct server_answer *answer)
 {
 	struct hierarchy_incoming in = { from, answer };
 	const char *type = json_string_value(json_object_get(body, "type"));
 
-	if (from->self || hierarchy_receive(from, body, &in) == -EINVAL) {
+	if (from->self || hierarchy_receive(agent, from, body, &in) == -EINVAL) {
 		server_answer(answer, 400,
 			      json_pack("{s:s}", "error", "not a message of the hierarchy"));
 		return;
 	}
 	if (in.answer && !strcmp(type, eh_message_name(EH_MSG_ASK)))
-		hierarchy_wait(&in, json_integer_value(json_object_get(body, "id")));
+		hierarchy_wait(agent, &in, json_integer_value(json_object_get(body, "id")));
 	if (in.answer)
 		server_answer(in.answer, 200, NULL);
 }
 
-json_t *hierarchy_on_drain(struct peer *from, const json_t *body, int *status)
+json_t *hierarchy_on_drain(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
 	const json_t *flag = json_object_get(body, "draining");
 
@@ -373,9 +376,9 @@ json_t *hierarchy_on_drain(struct peer *from, const json_t *body, int *status)
 		*status = 400;
 		return json_pack("{s:s}", "error", "draining is missing");
 	}
-	the_agent.draining = json_is_true(flag);
-	log_info("%s by %s", the_agent.draining ? "drained" : "undrained", peer_code(from));
-	hierarchy_touch();
+	agent->draining = json_is_true(flag);
+	log_info("%s by %s", agent->draining ? "drained" : "undrained", peer_code(from));
+	hierarchy_touch(agent);
 	return json_object();
 }
 
@@ -389,22 +392,23 @@ static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
 	       a->draining == b->draining;
 }
 
-void hierarchy_touch_now(void)
+void hierarchy_touch_now(struct agent *agent)
 {
-	const json_t *id;
-	json_t *seen = reserve_take_seen();
+	struct hierarchy *h = agent->hierarchy;
 	uint64_t ids[EH_SEEN_MAX];
 	struct eh_report now;
 	struct report r;
-	size_t i, n = 0;
+	size_t n;
 
-	node_refresh();
-	report_own(&r);
-	json_array_foreach(seen, i, id)
-		if (n < EH_SEEN_MAX)
-			ids[n++] = report_id(json_string_value(id));
-	json_decref(seen);
-	n += ask_take_seen(ids + n, EH_SEEN_MAX - n);
+	if (!h)
+		return;
+
+	node_refresh(agent);
+	report_own(agent, &r);
+	n = h->nseen;
+	memcpy(ids, h->seen, n * sizeof(ids[0]));
+	h->nseen = 0;
+	n += h->ops->seen(agent, ids + n, EH_SEEN_MAX - n);
 	now = (struct eh_report){ .load = r.load,
 				  .threshold = r.threshold,
 				  .length = r.length,
@@ -413,47 +417,59 @@ void hierarchy_touch_now(void)
 				  .draining = r.draining,
 				  .nodes = 1 };
 	if (eh_state(now.load, now.threshold, now.length) !=
-	    eh_state(hierarchy_told.load, hierarchy_told.threshold, hierarchy_told.length))
-		event_tell(&the_agent, "state",
-			   json_pack("{s:s,s:s,s:f}", "node", the_agent.code, "state",
+	    eh_state(agent->hierarchy->told.load, agent->hierarchy->told.threshold,
+		     agent->hierarchy->told.length))
+		event_tell(agent, "state",
+			   json_pack("{s:s,s:s,s:f}", "node", agent->code, "state",
 				     report_state_name(r.state), "load", r.load / 1000.0));
-	if (!n && hierarchy_same(&now, &hierarchy_told))
+	if (!n && hierarchy_same(&now, &agent->hierarchy->told))
 		return;
-	hierarchy_told = now;
-	hierarchy_step(&(struct eh_member_event){
-		.type = EH_ME_LOAD, .report = now, .seen = ids, .nseen = n });
+	agent->hierarchy->told = now;
+	hierarchy_step(agent, &(struct eh_member_event){
+				      .type = EH_ME_LOAD, .report = now, .seen = ids, .nseen = n });
 }
 
 /* Runs once for all that happened in a round of the loop. */
 static void hierarchy_on_soon(evutil_socket_t fd, short what, void *arg)
 {
-	hierarchy_touch_now();
+	struct agent *agent = arg;
+	hierarchy_touch_now(agent);
 }
 
-void hierarchy_touch(void)
+void hierarchy_guest_seen(struct agent *agent, uint64_t id)
 {
-	if (hierarchy_soon)
-		event_active(hierarchy_soon, 0, 0);
+	struct hierarchy *h = agent->hierarchy;
+
+	/* more than fit: the controller's grants end by themselves */
+	if (h && h->nseen < EH_SEEN_MAX)
+		h->seen[h->nseen++] = id;
 }
 
-void hierarchy_threshold_set(void)
+void hierarchy_touch(struct agent *agent)
 {
-	const struct node_settings *set = node_settings();
+	if (agent->hierarchy && agent->hierarchy->soon)
+		event_active(agent->hierarchy->soon, 0, 0);
+}
 
-	event_tell(&the_agent, "threshold",
-		   json_pack("{s:s,s:f,s:f,s:I}", "node", the_agent.code, "threshold",
+void hierarchy_threshold_set(struct agent *agent)
+{
+	const struct node_settings *set = node_settings(agent);
+
+	event_tell(agent, "threshold",
+		   json_pack("{s:s,s:f,s:f,s:I}", "node", agent->code, "threshold",
 			     set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
-			     "epoch", (json_int_t)hierarchy_epoch()));
-	hierarchy_touch();
+			     "epoch", (json_int_t)hierarchy_epoch(agent)));
+	hierarchy_touch(agent);
 }
 
 static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	struct hierarchy_pending **at = &hierarchy_pending, *p;
+	struct agent *agent = arg;
+	struct hierarchy_pending **at = &agent->hierarchy->pending, *p;
 
-	hierarchy_touch_now();
-	hierarchy_step(&(struct eh_member_event){ .type = EH_ME_TICK });
-	ask_tick();
+	hierarchy_touch_now(agent);
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_TICK });
+	agent->hierarchy->ops->tick(agent);
 	while ((p = *at)) {
 		if (clock_ms() < p->until) {
 			at = &p->next;
@@ -469,120 +485,147 @@ static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 
 void hierarchy_peer_changed(struct peer *p)
 {
+	struct agent *agent = p->agent;
 	if (!p->self && !p->up && p->down != PEER_UNLINKED)
-		hierarchy_step(
-			&(struct eh_member_event){ .type = EH_ME_GONE, .node = p->code.index });
+		hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_GONE,
+								 .node = p->code.index });
 }
 
 void hierarchy_peer_known(struct peer *p)
 {
+	struct agent *agent = p->agent;
 	if (!p->self)
-		hierarchy_step(&(struct eh_member_event){
-			.type = p->known ? EH_ME_KNOWN : EH_ME_UNKNOWN, .node = p->code.index });
+		hierarchy_step(agent, &(struct eh_member_event){ .type = p->known ? EH_ME_KNOWN
+										  : EH_ME_UNKNOWN,
+								 .node = p->code.index });
 }
 
 /* ---- what others want to know ---- */
 
-struct peer *hierarchy_controller(void)
+struct peer *hierarchy_controller(struct agent *agent)
 {
-	return hierarchy_rank() || !hierarchy_parent ? peer_self() : hierarchy_parent;
+	return hierarchy_rank(agent) || !agent->hierarchy->parent ? peers_self(agent)
+								  : agent->hierarchy->parent;
 }
 
-struct peer *hierarchy_top(void)
+struct peer *hierarchy_top(struct agent *agent)
 {
-	if (hierarchy_parent && hierarchy_top_hint && hierarchy_top_hint->known)
-		return hierarchy_top_hint;
-	return peer_self();
+	if (agent->hierarchy->parent && agent->hierarchy->top_hint &&
+	    agent->hierarchy->top_hint->known)
+		return agent->hierarchy->top_hint;
+	return peers_self(agent);
 }
 
-unsigned int hierarchy_rank(void)
+struct peer *hierarchy_known_top(struct agent *agent)
 {
-	return hierarchy_the_member ? eh_member_rank(hierarchy_the_member) : 0;
+	struct peer *top = hierarchy_top(agent);
+
+	return top->self && hierarchy_rank(agent) < agent->config->topology.l ? NULL : top;
 }
 
-const struct eh_member *hierarchy_member(void)
+unsigned int hierarchy_rank(struct agent *agent)
 {
-	return hierarchy_the_member;
+	return agent->hierarchy ? eh_member_rank(agent->hierarchy->member) : 0;
 }
 
-uint64_t hierarchy_epoch(void)
+const struct eh_member *hierarchy_member(struct agent *agent)
 {
-	return hierarchy_the_member ? eh_member_rule(hierarchy_the_member).epoch : 0;
+	return agent->hierarchy->member;
 }
 
-const struct hierarchy_counts *hierarchy_counts(void)
+uint64_t hierarchy_epoch(struct agent *agent)
 {
-	return &hierarchy_counted;
+	return agent->hierarchy ? eh_member_rule(agent->hierarchy->member).epoch : 0;
 }
 
-json_t *hierarchy_own_node(void)
+const struct hierarchy_counts *hierarchy_counts(struct agent *agent)
+{
+	return &agent->hierarchy->counted;
+}
+
+json_t *hierarchy_own_node(struct agent *agent)
 {
 	json_t *of = json_array();
 	struct report r;
 
-	for (unsigned int level = 1; level <= hierarchy_rank(); level++) {
-		struct eh_code group = { level, the_agent.self.index >>
-							(hierarchy_topology()->n * level) };
+	for (unsigned int level = 1; level <= hierarchy_rank(agent); level++) {
+		struct eh_code group = { level, agent->self.index >>
+							(hierarchy_topology(agent)->n * level) };
 		char text[EH_CODE_TEXT];
 
 		json_array_append_new(
-			of, json_string(eh_code_format(hierarchy_topology(), group, text)));
+			of, json_string(eh_code_format(hierarchy_topology(agent), group, text)));
 	}
-	report_own(&r);
-	r.load = node_load();
-	return report_node(&r, the_agent.code, peer_host(peer_self()), of);
+	report_own(agent, &r);
+	r.load = node_load(agent);
+	return report_node(&r, agent->code, peer_host(peers_self(agent)), of);
 }
 
 /* ---- set-up ---- */
 
-int hierarchy_init(void)
+static void hierarchy_free(struct hierarchy *h)
+{
+	if (h->timer)
+		event_free(h->timer);
+	if (h->soon)
+		event_free(h->soon);
+	eh_member_free(h->member);
+	free(h);
+}
+
+int hierarchy_init(struct agent *agent, const struct hierarchy_ops *ops)
 {
 	struct eh_member_options options = {
-		.topology = the_agent.config->topology,
-		.self = the_agent.self.index,
-		.heartbeat_ms = the_agent.config->heartbeat,
-		.grant_ms = the_agent.config->lease,
-		.calm_ms = 2 * the_agent.config->heartbeat,
+		.topology = agent->config->topology,
+		.self = agent->self.index,
+		.heartbeat_ms = agent->config->heartbeat,
+		.grant_ms = agent->config->lease,
+		.calm_ms = 2 * agent->config->heartbeat,
 		.least = true,
-		.lazy = the_agent.config->lazy,
+		.lazy = agent->config->lazy,
 	};
-	const unsigned int ms = the_agent.config->heartbeat / 8 + 1;
+	const unsigned int ms = agent->config->heartbeat / 8 + 1;
 	const struct timeval tick = { ms / 1000, ms % 1000 * 1000 };
+	struct hierarchy *h = calloc(1, sizeof(*h));
 	struct peer *p;
 
+	if (!h)
+		return -ENOMEM;
 	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
 		options.seed = clock_us();
-	hierarchy_the_member = eh_member_new(&options);
-	hierarchy_timer = event_new(the_agent.base, -1, EV_PERSIST, hierarchy_on_tick, NULL);
-	hierarchy_soon = event_new(the_agent.base, -1, 0, hierarchy_on_soon, NULL);
-	if (!hierarchy_the_member || !hierarchy_timer || !hierarchy_soon)
+	h->ops = ops;
+	h->member = eh_member_new(&options);
+	h->timer = event_new(agent->base, -1, EV_PERSIST, hierarchy_on_tick, agent);
+	h->soon = event_new(agent->base, -1, 0, hierarchy_on_soon, agent);
+	if (!h->member || !h->timer || !h->soon) {
+		hierarchy_free(h);
 		return -ENOMEM;
-	evtimer_add(hierarchy_timer, &tick);
-	hierarchy_touch_now();
-	for (p = peer_next(NULL); p; p = peer_next(p))
+	}
+	agent->hierarchy = h;
+	evtimer_add(agent->hierarchy->timer, &tick);
+	hierarchy_touch_now(agent);
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		hierarchy_peer_known(p);
 	return 0;
 }
 
-void hierarchy_leave(void)
+void hierarchy_leave(struct agent *agent)
 {
-	hierarchy_step(&(struct eh_member_event){ .type = EH_ME_LEAVE });
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_LEAVE });
 }
 
-void hierarchy_exit(void)
+void hierarchy_exit(struct agent *agent)
 {
+	struct hierarchy *h = agent->hierarchy;
 	struct hierarchy_pending *p;
 
-	while ((p = hierarchy_pending)) {
-		hierarchy_pending = p->next;
+	if (!h)
+		return;
+	while ((p = h->pending)) {
+		h->pending = p->next;
 		server_answer(p->answer, 503, NULL);
 		free(p);
 	}
-	if (hierarchy_timer)
-		event_free(hierarchy_timer);
-	if (hierarchy_soon)
-		event_free(hierarchy_soon);
-	hierarchy_timer = hierarchy_soon = NULL;
-	eh_member_free(hierarchy_the_member);
-	hierarchy_the_member = NULL;
+	agent->hierarchy = NULL;
+	hierarchy_free(h);
 }

@@ -33,12 +33,14 @@
 
 struct join_try {
 	struct join_try *next;
+	struct join *join;
 	struct address address;
 	struct h2_conn *conn;
 	bool told; /* what came of it */
 };
 
 struct join {
+	struct agent *agent;
 	struct roster *kept, *given;
 	uint32_t index; /* of the code that was given */
 	size_t next; /* member to ask */
@@ -49,12 +51,12 @@ struct join {
 	char trouble[264];
 };
 
-static struct join *join_now;
 static struct log_limit join_log;
 
-const char *join_trouble(void)
+const char *join_trouble(const struct agent *agent)
 {
-	return join_now && *join_now->trouble ? join_now->trouble : "no member has answered yet";
+	return agent->join && *agent->join->trouble ? agent->join->trouble
+						    : "no member has answered yet";
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -77,7 +79,7 @@ join_failed(struct join *j, const struct address *where, const char *format, ...
 static const struct roster_entry *join_kept_place(const struct join *j)
 {
 	const struct roster_entry *e =
-		j->kept ? roster_by_host(j->kept, the_agent.config->host) : NULL;
+		j->kept ? roster_by_host(j->kept, j->agent->config->host) : NULL;
 
 	return e && !e->left ? e : NULL;
 }
@@ -85,7 +87,7 @@ static const struct roster_entry *join_kept_place(const struct join *j)
 static void join_end(struct join *j)
 {
 	j->done = true;
-	event_base_loopbreak(the_agent.base);
+	event_base_loopbreak(j->agent->base);
 }
 
 /* NULL, or what is wrong with the answer. */
@@ -97,7 +99,7 @@ static const char *join_take(struct join *j, const json_t *reply)
 
 	if (!given)
 		return why;
-	e = roster_by_host(given, the_agent.config->host);
+	e = roster_by_host(given, j->agent->config->host);
 	if (!e || e->left) {
 		roster_free(given);
 		return "this host is not in the roster that it sent";
@@ -111,7 +113,7 @@ static void join_on_answer(void *ctx, int status, const json_t *reply)
 {
 	const char *error = json_string_value(json_object_get(reply, "error"));
 	struct join_try *t = ctx;
-	struct join *j = join_now;
+	struct join *j = t->join;
 
 	if (j->done)
 		return;
@@ -131,24 +133,26 @@ static void join_on_answer(void *ctx, int status, const json_t *reply)
 
 static const char *join_on_identified(void *ctx, const char *cn)
 {
-	return strcmp(cn, the_agent.config->host) ? NULL : "that is this host itself";
+	const struct join_try *t = ctx;
+
+	return strcmp(cn, t->join->agent->config->host) ? NULL : "that is this host itself";
 }
 
 static void join_on_ready(void *ctx)
 {
-	const struct roster_entry *kept = join_kept_place(join_now);
-	const struct config *c = the_agent.config;
-	char code[EH_CODE_TEXT];
 	struct join_try *t = ctx;
+	struct join *j = t->join;
+	const struct roster_entry *kept = join_kept_place(j);
+	const struct config *c = j->agent->config;
+	char code[EH_CODE_TEXT];
 
 	if (kept)
-		eh_code_format(roster_topology(join_now->kept), (struct eh_code){ 0, kept->index },
-			       code);
+		eh_code_format(roster_topology(j->kept), (struct eh_code){ 0, kept->index }, code);
 	else if (c->has_node)
 		eh_code_format(&c->topology, c->node, code);
-	if (client_request(t->conn, "/v1/join",
-			   enrol_question(kept || c->has_node ? code : NULL, false), JOIN_ASK_MS,
-			   join_on_answer, t))
+	if (client_request(j->agent, t->conn, "/v1/join",
+			   enrol_question(j->agent, kept || c->has_node ? code : NULL, false),
+			   JOIN_ASK_MS, join_on_answer, t))
 		h2_conn_close(t->conn, H2_END_BROKEN, "no memory");
 }
 
@@ -157,8 +161,8 @@ static void join_on_closed(void *ctx, enum h2_end end, const char *why, const ch
 	struct join_try *t = ctx;
 
 	t->conn = NULL;
-	if (!join_now->done && !t->told)
-		join_failed(join_now, &t->address, "%s", why);
+	if (!t->join->done && !t->told)
+		join_failed(t->join, &t->address, "%s", why);
 }
 
 static const struct h2_conn_ops join_conn_ops = {
@@ -170,7 +174,7 @@ static const struct h2_conn_ops join_conn_ops = {
 /* The configuration's first, then the kept roster's. False: there are no more. */
 static bool join_next(struct join *j, struct address *out)
 {
-	const struct config *c = the_agent.config;
+	const struct config *c = j->agent->config;
 	const struct roster_entry *e;
 
 	while (j->next >= c->njoin) {
@@ -193,8 +197,9 @@ static void join_ask(struct join *j, const struct address *where)
 
 	if (!t)
 		return;
+	t->join = j;
 	t->address = *where;
-	t->conn = h2_conn_connect(where, JOIN_ASK_MS, &join_conn_ops, t);
+	t->conn = h2_conn_connect(j->agent, where, JOIN_ASK_MS, &join_conn_ops, t);
 	if (!t->conn) {
 		join_failed(j, where, "%s", strerror(errno));
 		free(t);
@@ -266,32 +271,32 @@ static int join_settle(struct join *j, struct roster **roster)
 		j->kept = NULL;
 		j->index = kept->index;
 	}
-	if (!config_adopt(the_agent.config, the_agent.config->host, roster_topology(j->given),
+	if (!config_adopt(j->agent->config, j->agent->config->host, roster_topology(j->given),
 			  (struct eh_code){ 0, j->index }, stderr))
 		return -EINVAL;
-	log_info("%s is node %s", the_agent.config->host,
-		 eh_code_format(&the_agent.config->topology, the_agent.config->node, code));
+	log_info("%s is node %s", j->agent->config->host,
+		 eh_code_format(&j->agent->config->topology, j->agent->config->node, code));
 	*roster = j->given;
 	j->given = NULL;
 	return 0;
 }
 
-int join_run(struct roster **roster)
+int join_run(struct agent *agent, struct roster **roster)
 {
 	const struct timeval patience = { JOIN_PATIENCE_MS / 1000, 0 };
-	struct join j = { .kept = *roster, .backoff_ms = JOIN_BACKOFF_MIN };
+	struct join j = { .agent = agent, .kept = *roster, .backoff_ms = JOIN_BACKOFF_MIN };
 	int err = -ENOMEM;
 
 	*roster = NULL;
-	join_now = &j;
-	j.timer = evtimer_new(the_agent.base, join_on_timer, &j);
-	j.patience = evtimer_new(the_agent.base, join_on_patience, &j);
+	agent->join = &j;
+	j.timer = evtimer_new(agent->base, join_on_timer, &j);
+	j.patience = evtimer_new(agent->base, join_on_patience, &j);
 	if (!j.timer || !j.patience)
 		goto free_timers;
 	join_schedule(&j, 0);
 	if (join_kept_place(&j))
 		evtimer_add(j.patience, &patience);
-	event_base_dispatch(the_agent.base);
+	event_base_dispatch(agent->base);
 	err = j.done ? join_settle(&j, roster) : -EINTR;
 	j.done = true;
 	for (struct join_try *t = j.tries; t; t = t->next)
@@ -310,6 +315,6 @@ free_timers:
 		event_free(j.patience);
 	roster_free(j.kept);
 	roster_free(j.given);
-	join_now = NULL;
+	agent->join = NULL;
 	return err;
 }

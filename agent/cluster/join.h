@@ -9,15 +9,17 @@
 
 #include "cluster/roster.h"
 
+struct agent;
+
 /**
- * Runs the event loop until this host has a place: the_agent.config is completed
+ * Runs the event loop until this host has a place: agent->config is completed
  * and *roster (in: what was kept, or NULL) is what the cluster gave. When no
  * member answers and there was a kept roster with this host in it, the agent
  * goes on with that.
  * 0; -EINTR: agent_end() was called; -ENOMEM.
  */
-int join_run(struct roster **roster);
+int join_run(struct agent *agent, struct roster **roster);
 /** Why it is not done yet, for people. */
-const char *join_trouble(void);
+const char *join_trouble(const struct agent *agent);
 
 #endif

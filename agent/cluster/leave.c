@@ -3,75 +3,97 @@
 
 #include "cluster/leave.h"
 
+#include <stdlib.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/log.h"
 #include "cluster/enrol.h"
-#include "cluster/hierarchy.h"
-#include "executor/guest.h"
-#include "home/handoff.h"
+#include "node/node.h"
 
 #define LEAVE_LOOK_MS 100 /* between looks whether tasks are left */
 #define LEAVE_RETRY_MS 1000
 
-static struct event *leave_timer;
-static struct log_limit leave_log;
-static bool leave_now;
+struct leave {
+	struct event *timer;
+	bool now;
+};
 
-static void leave_schedule(unsigned int ms)
+static struct log_limit leave_log;
+
+static void leave_schedule(struct leave *l, unsigned int ms)
 {
 	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
 
-	evtimer_add(leave_timer, &in);
+	evtimer_add(l->timer, &in);
 }
 
-static void leave_on_told(const char *why)
+static void leave_on_told(struct agent *agent, const char *why)
 {
+	struct leave *l = agent->leave;
+
 	if (!why) {
 		log_info("left the cluster");
-		agent_end(&the_agent, 0);
+		agent_end(agent, 0);
 		return;
 	}
 	if (log_allowed(&leave_log))
 		log_warning("the cluster could not be told that this host leaves: %s%s", why,
-			    leave_now ? "; its code stays taken" : "; trying again");
-	if (leave_now)
-		agent_end(&the_agent, 0);
+			    l->now ? "; its code stays taken" : "; trying again");
+	if (l->now)
+		agent_end(agent, 0);
 	else
-		leave_schedule(LEAVE_RETRY_MS);
+		leave_schedule(l, LEAVE_RETRY_MS);
 }
 
 static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
+	struct leave *l = agent->leave;
+
 	/* a drain's end by somebody else would keep us here */
-	the_agent.draining = true;
-	if (leave_now || guest_count() + handoff_count() == 0)
-		enrol_leave(leave_on_told);
+	agent->draining = true;
+	if (l->now || node_guests(agent) + node_away(agent) == 0)
+		enrol_leave(agent, leave_on_told);
 	else
-		leave_schedule(LEAVE_LOOK_MS);
+		leave_schedule(l, LEAVE_LOOK_MS);
 }
 
-void leave_start(bool now)
+static struct leave *leave_new(struct agent *agent)
 {
-	leave_now |= now;
-	if (!leave_timer) {
-		leave_timer = evtimer_new(the_agent.base, leave_on_timer, NULL);
-		log_info("leaving the cluster%s: %u guests, %u tasks away", leave_now ? " now" : "",
-			 guest_count(), handoff_count());
+	struct leave *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->timer = evtimer_new(agent->base, leave_on_timer, agent);
+	if (l->timer)
+		return l;
+	free(l);
+	return NULL;
+}
+
+void leave_start(struct agent *agent, bool now)
+{
+	if (!agent->leave) {
+		agent->leave = leave_new(agent);
+		log_info("leaving the cluster%s: %u guests, %u tasks away", now ? " now" : "",
+			 node_guests(agent), node_away(agent));
 	}
-	if (!leave_timer) {
+	if (!agent->leave) {
 		log_error("no memory to leave");
 		return;
 	}
-	the_agent.draining = true;
-	hierarchy_touch();
-	leave_schedule(0);
+	agent->leave->now |= now;
+	agent->draining = true;
+	node_touch(agent);
+	leave_schedule(agent->leave, 0);
 }
 
-void leave_exit(void)
+void leave_exit(struct agent *agent)
 {
-	if (leave_timer)
-		event_free(leave_timer);
-	leave_timer = NULL;
+	if (!agent->leave)
+		return;
+	event_free(agent->leave->timer);
+	free(agent->leave);
+	agent->leave = NULL;
 }

@@ -8,9 +8,11 @@
 
 #include <stdbool.h>
 
+struct agent;
+
 /** Drains the node; when no guest is here and no task of it away, or at once (`now`), tells the cluster and
  *  ends the agent. */
-void leave_start(bool now);
-void leave_exit(void);
+void leave_start(struct agent *agent, bool now);
+void leave_exit(struct agent *agent);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/agent.h"
 #include "eh/rule.h"
+#include "node/kernel.h"
 #include "node/node.h"
 #include "wire/view.h"
 
@@ -25,21 +26,21 @@ uint64_t report_id(const char *placement)
 	return XXH3_64bits(placement, strlen(placement));
 }
 
-void report_own(struct report *out)
+void report_own(struct agent *agent, struct report *out)
 {
-	const struct node_settings *set = node_settings();
-	const struct node_view *view = node_view();
+	const struct node_settings *set = node_settings(agent);
+	const struct node_view *view = node_view(agent);
 	uint64_t floor;
 
 	*out = (struct report){
-		.load = node_load(),
+		.load = node_load(agent),
 		.threshold = set->threshold,
 		.length = set->length,
-		.floor = the_agent.config->threshold_floor,
-		.capacity = the_agent.config->capacity,
-		.state = node_state(),
-		.draining = the_agent.draining,
-		.module = the_agent.module,
+		.floor = agent->config->threshold_floor,
+		.capacity = agent->config->capacity,
+		.state = node_state(agent),
+		.draining = agent->draining,
+		.module = agent->module,
 		.local = view->local,
 		.guest = view->guest,
 		.away = view->away,

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include "eh/eh.h"
 
+struct agent;
+
 struct report {
 	uint64_t load, threshold, length, floor, capacity;
 	enum eh_state state;
@@ -19,7 +21,7 @@ struct report {
 };
 
 /** This node's, now. */
-void report_own(struct report *out);
+void report_own(struct agent *agent, struct report *out);
 /** A node of `status --json`. */
 json_t *report_node(const struct report *r, const char *code, const char *host,
 		    json_t *controller_of_stolen);

@@ -30,6 +30,7 @@
 #include "home/record.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
 #include "node/node.h"
@@ -80,7 +81,7 @@ static json_t *commands_sorted(const json_t *list)
 
 static json_t *commands_messages(void)
 {
-	const struct hierarchy_counts *counts = hierarchy_counts();
+	const struct hierarchy_counts *counts = hierarchy_counts(&the_agent);
 	json_t *sent = json_object(), *received = json_object();
 
 	for (int type = EH_MSG_REPORT; type < EH_MSG_TYPES; type++) {
@@ -100,8 +101,8 @@ static void commands_on_found(void *ctx, json_t *found)
 			"{s:i,s:s,s:{s:i,s:i},s:O,s:s,s:s,s:o,s:o,s:o}", "version", 1, "self",
 			the_agent.code, "topology", "n", (int)the_agent.config->topology.n, "l",
 			(int)the_agent.config->topology.l, "epoch", json_object_get(found, "epoch"),
-			"controller", peer_code(hierarchy_controller()), "top",
-			peer_code(hierarchy_top()), "nodes",
+			"controller", peer_code(hierarchy_controller(&the_agent)), "top",
+			peer_code(hierarchy_top(&the_agent)), "nodes",
 			commands_sorted(json_object_get(found, "nodes")), "groups",
 			commands_sorted(json_object_get(found, "groups")), "messages",
 			commands_messages());
@@ -113,7 +114,7 @@ static void commands_on_found(void *ctx, json_t *found)
 
 static void commands_do_status(struct ctl_conn *c, const json_t *request)
 {
-	gather_all(commands_on_found, c);
+	gather_all(&the_agent, commands_on_found, c);
 }
 
 /* ---- tasks and why ---- */
@@ -144,7 +145,7 @@ static json_t *commands_tasks(void)
 {
 	json_t *tasks = json_array();
 
-	kernel_tasks(commands_add_task, tasks);
+	kernel_tasks(&the_agent, commands_add_task, tasks);
 	record_list(tasks);
 	guest_list(tasks);
 	return tasks;
@@ -243,7 +244,7 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 		ctl_reply(c, commands_error("view", "it is shared, home or auto", true));
 		return;
 	}
-	if (!the_agent.module || cgroup_managed_fd() < 0) {
+	if (!the_agent.module || cgroup_managed_fd(&the_agent) < 0) {
 		ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
 		return;
 	}
@@ -255,13 +256,14 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 					 false));
 		return;
 	}
-	err = cgroup_session(ctl_pid(c), wish, retry, view ? view_parse(view) : VIEW_UNSET, name);
+	err = cgroup_session(&the_agent, ctl_pid(c), wish, retry,
+			     view ? view_parse(view) : VIEW_UNSET, name);
 	if (err) {
 		ctl_reply(c, commands_error(wish ?: "session", strerror(-err), err == -EINVAL));
 		return;
 	}
 	/* its next exec is the program that the user wants to see running here */
-	err = kernel_bypass(ctl_pid(c));
+	err = kernel_bypass(&the_agent, ctl_pid(c));
 	if (err)
 		log_warning("process %d: its first program may be placed, too: %s", (int)ctl_pid(c),
 			    strerror(-err));
@@ -330,7 +332,7 @@ static json_t *commands_take_setting(struct node_settings *set, const char *name
 
 static void commands_do_set(struct ctl_conn *c, const json_t *request)
 {
-	struct node_settings set = *node_settings();
+	struct node_settings set = *node_settings(&the_agent);
 	json_t *error = NULL, *value;
 	const char *name;
 	char why[160];
@@ -344,13 +346,12 @@ static void commands_do_set(struct ctl_conn *c, const json_t *request)
 	}
 	if (!error && !n)
 		error = commands_error("set", "nothing to set", true);
-	if (!error && node_set(&set, why))
+	if (!error && node_set(&the_agent, &set, why))
 		error = commands_error("set", why, false);
 	if (error) {
 		ctl_reply(c, error);
 		return;
 	}
-	hierarchy_threshold_set();
 	ctl_reply(c, json_pack("{s:i}", "version", 1));
 }
 
@@ -374,7 +375,7 @@ static void commands_on_drained(void *ctx, int status, const json_t *reply)
 static void commands_drain(struct ctl_conn *c, const json_t *request, bool draining)
 {
 	const char *code = json_string_value(json_object_get(request, "node"));
-	struct peer *peer = code ? peer_by_text(code) : peer_self();
+	struct peer *peer = code ? peers_by_text(&the_agent, code) : peers_self(&the_agent);
 	json_t *body = json_pack("{s:b}", "draining", (int)draining);
 	struct commands_drain *d;
 	int status = 200;
@@ -385,7 +386,7 @@ static void commands_drain(struct ctl_conn *c, const json_t *request, bool drain
 		return;
 	}
 	if (peer->self) {
-		json_decref(hierarchy_on_drain(peer, body, &status));
+		json_decref(hierarchy_on_drain(&the_agent, peer, body, &status));
 		json_decref(body);
 		ctl_reply(c, json_pack("{s:i}", "version", 1));
 		return;
@@ -422,7 +423,7 @@ static void commands_do_watch(struct ctl_conn *c, const json_t *request)
 
 static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 {
-	leave_start(json_is_true(json_object_get(request, "now")));
+	leave_start(&the_agent, json_is_true(json_object_get(request, "now")));
 	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests", (int)guest_count(), "away",
 			       (int)handoff_count()));
 }
@@ -451,7 +452,7 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 
 	if (!the_agent.member && (!name || strcmp(name, "doctor"))) {
 		ctl_reply(c, commands_error("this host has no place in the cluster yet",
-					    join_trouble(), false));
+					    join_trouble(&the_agent), false));
 		return;
 	}
 	for (size_t i = 0; name && i < sizeof(commands_commands) / sizeof(commands_commands[0]);

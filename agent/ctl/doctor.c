@@ -20,6 +20,7 @@
 #include "executor/view.h"
 #include "executor/view_fuse.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "net/tls.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
@@ -58,14 +59,14 @@ static void doctor_module(json_t *checks)
 
 	if (the_agent.module) {
 		doctor_add(checks, "module", true, "", "registered, family version %u",
-			   kernel_version());
+			   kernel_version(&the_agent));
 		return;
 	}
-	if (kernel_version()) {
+	if (kernel_version(&the_agent)) {
 		doctor_add(
 			checks, "module", false,
 			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN and CAP_SYS_ADMIN",
-			"loaded, but it refuses this agent: %s", kernel_trouble());
+			"loaded, but it refuses this agent: %s", kernel_trouble(&the_agent));
 		return;
 	}
 	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
@@ -93,7 +94,7 @@ static void doctor_certificate(json_t *checks)
 	struct stat st;
 	char cn[256];
 
-	if (tls_own_validity(&from, &until, cn, sizeof(cn)))
+	if (tls_own_validity(the_agent.tls, &from, &until, cn, sizeof(cn)))
 		doctor_add(checks, "certificate", false, "ehctl cert node", "not readable");
 	else if (now < from)
 		doctor_add(checks, "certificate", false, "set the clock", "CN %s: not valid yet",
@@ -121,7 +122,7 @@ static void doctor_peers(json_t *checks)
 	struct peer *p;
 	char name[EH_CODE_TEXT + 8];
 
-	for (p = peer_next(NULL); p; p = peer_next(p)) {
+	for (p = peers_next(&the_agent, NULL); p; p = peers_next(&the_agent, p)) {
 		if (p->self)
 			continue;
 		snprintf(name, sizeof(name), "peer %s", p->text);
@@ -157,7 +158,7 @@ static void doctor_cgroup(json_t *checks)
 {
 	char path[1100], text[512];
 
-	if (cgroup_managed_fd() < 0) {
+	if (cgroup_managed_fd(&the_agent) < 0) {
 		doctor_add(
 			checks, "cgroup", false,
 			"mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to a folder "
@@ -236,14 +237,16 @@ json_t *doctor_report(void)
 	if (!the_agent.member) {
 		doctor_add(checks, "agent", false,
 			   "start an agent at one of the addresses of `join`, or correct them",
-			   "has no place in the cluster yet: %s", join_trouble());
+			   "has no place in the cluster yet: %s", join_trouble(&the_agent));
 		doctor_certificate(checks);
 		doctor_stub(checks);
 		return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 	}
 	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
 		   the_agent.code, (int)getpid(),
-		   hierarchy_controller()->self ? "it" : peer_code(hierarchy_controller()));
+		   hierarchy_controller(&the_agent)->self
+			   ? "it"
+			   : peer_code(hierarchy_controller(&the_agent)));
 	doctor_module(checks);
 	doctor_certificate(checks);
 	doctor_peers(checks);

@@ -69,7 +69,7 @@ static void guest_put(struct guest *g)
 		;
 	*at = g->next;
 	if (g->grouped)
-		cgroup_guest_end(g->place->id);
+		cgroup_guest_end(&the_agent, g->place->id);
 	guest_close_relays(g);
 	for (int i = 0; i < 3; i++)
 		if (g->pipes[i] >= 0)
@@ -83,13 +83,13 @@ static void guest_put(struct guest *g)
 	channel_exit(&g->channel);
 	reserve_free(g->place);
 	free(g);
-	hierarchy_touch();
+	hierarchy_touch(&the_agent);
 }
 
 void guest_kill(struct guest *g)
 {
 	if (g->grouped && !g->emptied)
-		cgroup_guest_kill(g->place->id);
+		cgroup_guest_kill(&the_agent, g->place->id);
 	if (guest_has_process(g))
 		launch_signal(&g->launch, SIGKILL, true);
 	/* A group that is not there yet, when the child has not come so far. */
@@ -192,7 +192,7 @@ static void guest_on_started(struct guest *g)
 	memcpy(payload + 4, the_agent.code, n);
 	channel_send(&g->channel, FRAME_STARTED, payload, 4 + n);
 	guest_open_relays(g);
-	hierarchy_touch();
+	hierarchy_touch(&the_agent);
 }
 
 static void guest_on_control(evutil_socket_t fd, short what, void *arg)
@@ -257,7 +257,7 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 	g->settling = view_settle(&g->view);
 	h2_stream_resume(g->channel.stream);
 	guest_tell_exit(g);
-	hierarchy_touch();
+	hierarchy_touch(&the_agent);
 }
 
 static void guest_reap(struct guest *g)
@@ -293,7 +293,7 @@ static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-void guest_emptied(const char *id)
+void guest_emptied(struct agent *agent, const char *id)
 {
 	for (struct guest *g = guest_list_head; g; g = g->next) {
 		if (!g->place || strcmp(g->place->id, id))
@@ -318,8 +318,8 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	err = pipes_open(spec->flags, g->pty.slave, its, g->pipes);
 	if (err)
 		goto close_its;
-	if (cgroup_guest_fd() >= 0) {
-		cgroup = cgroup_guest_begin(g->place->id);
+	if (cgroup_guest_fd(&the_agent) >= 0) {
+		cgroup = cgroup_guest_begin(&the_agent, g->place->id);
 		if (cgroup < 0) {
 			err = cgroup;
 			goto close_its;
@@ -413,7 +413,8 @@ static int guest_watch_children(void)
 	return guest_sigchld && !event_add(guest_sigchld, NULL) ? 0 : -ENOMEM;
 }
 
-int guest_job(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
+int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
+	      const struct h2_stream_ops **ops, void **ctx)
 {
 	const unsigned int lease = the_agent.config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/user.h"
 #include "cluster/hierarchy.h"
+#include "cluster/report.h"
 #include "executor/guest.h"
 #include "executor/view.h"
 #include "job/files.h"
@@ -27,7 +28,6 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define RESERVE_SEEN_MAX 256
 #define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
 
 /* The question while the program is compared. */
@@ -39,7 +39,6 @@ struct reserve_ask {
 
 static struct reservation *reserve_list;
 static unsigned int reserve_count; /* those being checked included */
-static json_t *reserve_seen;
 
 void reserve_free(struct reservation *r)
 {
@@ -68,7 +67,7 @@ static void reserve_on_lease(evutil_socket_t fd, short what, void *arg)
 	log_debug("%s: no job came for its reservation", r->id);
 	reserve_unlink(r);
 	reserve_free(r);
-	hierarchy_touch();
+	hierarchy_touch(&the_agent);
 }
 
 struct reservation *reserve_claim(const struct peer *from, const char *token)
@@ -93,8 +92,6 @@ void reserve_exit(void)
 		reserve_unlink(r);
 		reserve_free(r);
 	}
-	json_decref(reserve_seen);
-	reserve_seen = NULL;
 }
 
 uint64_t reserve_load(void)
@@ -104,24 +101,6 @@ uint64_t reserve_load(void)
 	for (const struct reservation *r = reserve_list; r; r = r->next)
 		load += r->size;
 	return load;
-}
-
-json_t *reserve_take_seen(void)
-{
-	json_t *seen = reserve_seen;
-
-	reserve_seen = NULL;
-	return seen ? seen : json_array();
-}
-
-static void reserve_note_seen(const char *id)
-{
-	if (!reserve_seen)
-		reserve_seen = json_array();
-	/* Nobody fetches them: the oldest are the least wanted. */
-	if (json_array_size(reserve_seen) >= RESERVE_SEEN_MAX)
-		json_array_remove(reserve_seen, 0);
-	json_array_append_new(reserve_seen, json_string(id));
 }
 
 /* MiB that can be had without swapping; 0 when /proc does not say. */
@@ -241,11 +220,11 @@ static void reserve_on_compared(void *ctx, bool same)
 	}
 	r->next = reserve_list;
 	reserve_list = r;
-	reserve_note_seen(r->id);
+	hierarchy_guest_seen(&the_agent, report_id(r->id));
 	server_answer(ask->answer, 200,
 		      json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
 				view_name(r->view)));
-	hierarchy_touch();
+	hierarchy_touch(&the_agent);
 	goto done;
 drop:
 	reserve_count--;
@@ -265,7 +244,8 @@ static char *reserve_path(const char *path, const char *cwd)
 	return asprintf(&full, "%s/%s", cwd, path) < 0 ? NULL : full;
 }
 
-void reserve_on_request(struct peer *from, const json_t *body, struct server_answer *answer)
+void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
+			struct server_answer *answer)
 {
 	/* null: the user has no name at home */
 	const char *user = json_string_value(json_object_get(body, "user"));

@@ -18,6 +18,7 @@
 
 #define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
 
+struct agent;
 struct server_answer;
 
 struct reservation {
@@ -32,11 +33,10 @@ struct reservation {
 };
 
 /** Handler of POST /v1/reserve; answers later, because the digest of the program may take a while. */
-void reserve_on_request(struct peer *from, const json_t *body, struct server_answer *answer);
+void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
+			struct server_answer *answer);
 /** Load reserved but not yet started, in thousandths of a task. */
 uint64_t reserve_load(void);
-/** Ids of reservations since the last call. */
-json_t *reserve_take_seen(void);
 
 /** Takes the reservation this peer's token names out of the table; NULL: unknown or over. */
 struct reservation *reserve_claim(const struct peer *from, const char *token);

@@ -205,7 +205,7 @@ static int view_open_link(struct view_mounted *v, const char *path, struct view_
 		return -errno;
 	tree->is_mount = !v->is_9p;
 	tree->socket = v->is_9p ? pair[1] : view_fuse_add(&v->fuse, pair[1]);
-	err = tunnel_open(&link->pipe, pair[0], view_on_closed, v);
+	err = tunnel_open(&link->pipe, the_agent.base, pair[0], view_on_closed, v);
 	if (err)
 		return err;
 	if (tree->socket < 0)

@@ -5,7 +5,9 @@
 #include <linux/ehsched.h>
 #include <jansson.h>
 
+#include "base/agent.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/kernel.h"
 #include "wire/reason.h"
 
@@ -14,7 +16,7 @@ static uint64_t counters_own[EHS_REASON_MAX + 1];
 
 void counters_started(const struct peer *executor, enum ehs_reason reason)
 {
-	struct peer *p = peer_by_code(executor->code);
+	struct peer *p = peers_by_code(&the_agent, executor->code);
 
 	if (p)
 		p->ran++;
@@ -43,7 +45,7 @@ void counters_add(json_t *status)
 	struct peer *p;
 
 	/* without the module all stay 0: nobody sees what starts here */
-	kernel_counters(counters_on_counter, count);
+	kernel_counters(&the_agent, counters_on_counter, count);
 	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
 		if (counters_is_local(r))
 			local += count[r];
@@ -53,7 +55,7 @@ void counters_add(json_t *status)
 					      json_pack("{s:s,s:I}", "reason", reason_name(r),
 							"tasks", (json_int_t)count[r]));
 	}
-	for (p = peer_next(NULL); p; p = peer_next(p))
+	for (p = peers_next(&the_agent, NULL); p; p = peers_next(&the_agent, p))
 		json_array_append_new(placed,
 				      json_pack("{s:s,s:I}", "executor", peer_code(p), "tasks",
 						(json_int_t)(p->self ? local : p->ran)));

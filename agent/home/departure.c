@@ -23,6 +23,7 @@
 #include "job/channel.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/cgroup.h"
 #include "node/stayed.h"
 #include "wire/frame.h"
@@ -130,7 +131,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 	}
 	if (!to) {
 		if (h->automatic)
-			stayed_add(h->pid);
+			stayed_add(&the_agent, h->pid);
 		handoff_refuse(h, reason, 0, placement_text(p));
 		return;
 	}
@@ -159,10 +160,10 @@ static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t 
 		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
 	};
-	struct peer *to = automatic ? NULL : peer_by_text(spec->token + 1);
+	struct peer *to = automatic ? NULL : peers_by_text(&the_agent, spec->token + 1);
 	int err;
 
-	if (to && to == peer_self()) {
+	if (to && to == peers_self(&the_agent)) {
 		handoff_refuse(h, EHS_REASON_NONE, 0, "this node");
 		return;
 	}
@@ -236,7 +237,7 @@ void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t
 		return;
 	}
 	h->uid = uid;
-	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(h->pid);
+	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(&the_agent, h->pid);
 	if (spec.token[0] != '@') {
 		h->placement = placement_by_token(spec.token);
 		if (!h->placement) {

@@ -177,7 +177,7 @@ static void handoff_account(const struct handoff *h)
 
 	if (frame_exit_decode(&x, h->exit, sizeof(h->exit)))
 		return;
-	err = kernel_account(h->pid, &x);
+	err = kernel_account(&the_agent, h->pid, &x);
 	if (err && err != -ENOTCONN && err != -ESRCH)
 		log_warning("what a task used elsewhere is not counted here: %s", strerror(-err));
 }

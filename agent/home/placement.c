@@ -35,6 +35,7 @@
 #include "job/files.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/cgroup.h"
 #include "wire/reason.h"
 #include "wire/view.h"
@@ -69,7 +70,7 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
 	record_step(p, "stays at home: %s", reason_name(reason));
 	if (p->to && !p->explicit_node)
-		ask_failed(p->id, p->to, &p->decider);
+		ask_failed(&the_agent, p->id, p->to, &p->decider);
 	p->to = NULL;
 	p->decided = NULL;
 	placement_open--;
@@ -140,7 +141,7 @@ static void placement_refused(struct placement *p, enum ehs_reason reason, const
 		placement_stay(p, reason, text);
 		return;
 	}
-	ask_failed(p->id, p->to, &p->decider);
+	ask_failed(&the_agent, p->id, p->to, &p->decider);
 	p->tried[p->ntried++] = p->to;
 	p->to = NULL;
 	if (p->ntried == PLACEMENT_TRIES)
@@ -162,7 +163,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 	if (p->phase != PLACEMENT_OPEN) {
 		/* too late: what it reserved ends with its lease */
 		if (p->to && !p->explicit_node)
-			ask_failed(p->id, p->to, &p->decider);
+			ask_failed(&the_agent, p->id, p->to, &p->decider);
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
 		/* of AUTO it says what it came to */
 		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
@@ -253,7 +254,7 @@ static void placement_note_path(struct placement *p, const struct ask_answer *an
 		const struct eh_probe *probe = &answer->path[i];
 		struct eh_code code = { probe->level,
 					the_agent.self.index >> (t->n * probe->level) };
-		struct peer *at = peer_by_code((struct eh_code){ 0, probe->node });
+		struct peer *at = peers_by_code(&the_agent, (struct eh_code){ 0, probe->node });
 
 		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
 			    at ? peer_code(at) : "?", report_state_name(probe->state));
@@ -290,7 +291,7 @@ static void placement_on_answer(void *ctx, const struct ask_answer *answer)
 		p->decider = answer->path[answer->npath - 1];
 	if (p->phase != PLACEMENT_OPEN) {
 		if (answer->to)
-			ask_failed(p->id, answer->to, &p->decider);
+			ask_failed(&the_agent, p->id, answer->to, &p->decider);
 	} else if (!answer->to) {
 		placement_stay(p, answer->reason, NULL);
 	} else {
@@ -310,11 +311,13 @@ static void placement_ask(struct placement *p)
 
 	for (unsigned int i = 0; i < p->ntried; i++)
 		not [n++] = p->tried[i];
-	for (peer = peer_next(NULL); peer && n < PLACEMENT_AVOIDED; peer = peer_next(peer))
+	for (peer = peers_next(&the_agent, NULL); peer && n < PLACEMENT_AVOIDED;
+	     peer = peers_next(&the_agent, peer))
 		if (peer->avoid_until > now)
 			not [n++] = peer;
 	record_hold(p);
-	ask_start(p->id, PLACEMENT_SIZE, not, n, placement_time_left(p), placement_on_answer, p);
+	ask_start(&the_agent, p->id, PLACEMENT_SIZE, not, n, placement_time_left(p),
+		  placement_on_answer, p);
 }
 
 /* ---- the start ---- */
@@ -347,7 +350,7 @@ static const char *placement_set_view(struct placement *p, enum view wish)
 
 	p->view = wish;
 	if (p->view == VIEW_UNSET)
-		p->view = cgroup_session_view(p->pid);
+		p->view = cgroup_session_view(&the_agent, p->pid);
 	if (p->view == VIEW_UNSET)
 		p->view = the_agent.config->view;
 	if (p->view == VIEW_SHARED)
@@ -394,7 +397,7 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 		goto out;
 	}
 	if (task->node) {
-		p->to = peer_by_text(task->node);
+		p->to = peers_by_text(&the_agent, task->node);
 		if (!p->to) {
 			placement_stay(p, EHS_REASON_UNREACHABLE,
 				       "no such node in the configuration");
@@ -446,7 +449,7 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
 	if (!p->explicit_node)
-		ask_failed(p->id, p->to, &p->decider);
+		ask_failed(&the_agent, p->id, p->to, &p->decider);
 	p->to = NULL;
 	placement_event(p);
 	record_over(p);

@@ -33,7 +33,6 @@
 #include "base/user.h"
 #include "helpers/common/companion.h"
 #include "home/handoff.h"
-#include "net/h2_conn.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "net/session.h"
@@ -183,7 +182,7 @@ static int serve_start(struct serve *v)
 		close(pair[0]);
 		return -EAGAIN;
 	}
-	return tunnel_open(&v->pipe, pair[0], serve_on_closed, v);
+	return tunnel_open(&v->pipe, the_agent.base, pair[0], serve_on_closed, v);
 }
 
 /* How much of the stream says whose files, and where they are mounted here; 0: that is wrong. */
@@ -293,7 +292,7 @@ static void serve_unescape(char *path)
 }
 
 /* The server does not look below mount points: the executor mounts each for itself. */
-json_t *serve_mounts(struct peer *from, const json_t *body, int *status)
+json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
 	const json_t *uid = json_object_get(body, "uid");
 	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
@@ -351,13 +350,14 @@ static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 	return 0;
 }
 
-int serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		void **ctx)
+int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx)
 {
 	return serve_open(from, s, false, ops, ctx);
 }
 
-int serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx)
+int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
+	     const struct h2_stream_ops **ops, void **ctx)
 {
 	return serve_open(from, s, true, ops, ctx);
 }

@@ -9,14 +9,18 @@
 #include <jansson.h>
 #include "net/h2_stream.h"
 
+struct agent;
+struct peer;
+
 /** Why this node cannot serve its files; NULL: it can. */
 const char *serve_trouble(void);
 /** Handler of POST /v1/mounts: the file systems that a view is made of. */
-json_t *serve_mounts(struct peer *from, const json_t *body, int *status);
+json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status);
 /** Handlers of POST /v1/files and /v1/9p. */
-int serve_files(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		void **ctx);
-int serve_9p(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops, void **ctx);
+int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx);
+int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
+	     const struct h2_stream_ops **ops, void **ctx);
 void serve_exit(void);
 
 #endif

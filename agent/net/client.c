@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* client_request(): a JSON question and its answer. */
-
 #include "net/client.h"
 
 #include <errno.h>
@@ -10,11 +8,11 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
-#include "net/h2_conn.h"
 #include "net/h2_stream.h"
 #include "net/session.h"
 
 struct client_call {
+	struct agent *agent;
 	struct client_call *next, **prev; /* while it has no stream */
 	struct h2_stream *stream;
 	struct event *timer;
@@ -27,8 +25,10 @@ struct client_call {
 	void *ctx;
 };
 
-static struct client_call *client_failed; /* will be told from the event loop */
-static bool client_over;
+struct client {
+	struct client_call *failed; /* will be told from the event loop */
+	bool over; /* the agent ends */
+};
 
 static void client_free(struct client_call *r)
 {
@@ -122,15 +122,17 @@ static const struct h2_stream_ops client_get = {
 };
 
 /* NULL: no memory, or the agent ends. */
-struct client_call *client_call_new(json_t *body, client_reply_fn done, void *ctx)
+struct client_call *client_call_new(struct agent *agent, json_t *body, client_reply_fn done,
+				    void *ctx)
 {
-	struct client_call *r = client_over ? NULL : calloc(1, sizeof(*r));
+	struct client_call *r = agent->client->over ? NULL : calloc(1, sizeof(*r));
 
 	if (!r)
 		goto drop_body;
+	r->agent = agent;
 	r->done = done;
 	r->ctx = ctx;
-	r->timer = evtimer_new(the_agent.base, client_on_time, r);
+	r->timer = evtimer_new(agent->base, client_on_time, r);
 	if (!r->timer)
 		goto free_request;
 	if (body) {
@@ -154,23 +156,40 @@ void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int 
 {
 	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
 	const struct timeval now = { 0, 0 };
+	struct client *client = r->agent->client;
 
 	r->stream = s;
 	evtimer_add(r->timer, s ? &limit : &now);
 	if (s)
 		return;
-	r->next = client_failed;
-	r->prev = &client_failed;
+	r->next = client->failed;
+	r->prev = &client->failed;
 	if (r->next)
 		r->next->prev = &r->next;
-	client_failed = r;
+	client->failed = r;
 }
 
-void client_exit(void)
+int client_init(struct agent *agent)
 {
-	client_over = true;
-	while (client_failed)
-		client_on_time(-1, 0, client_failed);
+	agent->client = calloc(1, sizeof(*agent->client));
+	return agent->client ? 0 : -ENOMEM;
+}
+
+void client_end(struct agent *agent)
+{
+	struct client *client = agent->client;
+
+	if (!client)
+		return;
+	client->over = true;
+	while (client->failed)
+		client_on_time(-1, 0, client->failed);
+}
+
+void client_exit(struct agent *agent)
+{
+	free(agent->client);
+	agent->client = NULL;
 }
 
 const struct h2_stream_ops *client_call_ops(const struct client_call *r)
@@ -183,10 +202,10 @@ const char *client_call_method(const struct client_call *r)
 	return r->body ? "POST" : "GET";
 }
 
-int client_request(struct h2_conn *conn, const char *path, json_t *body, unsigned int timeout_ms,
-		   client_reply_fn done, void *ctx)
+int client_request(struct agent *agent, struct h2_conn *conn, const char *path, json_t *body,
+		   unsigned int timeout_ms, client_reply_fn done, void *ctx)
 {
-	struct client_call *r = client_call_new(body, done, ctx);
+	struct client_call *r = client_call_new(agent, body, done, ctx);
 
 	if (!r)
 		return -ENOMEM;

@@ -24,11 +24,6 @@
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
 
-void h2_conn_later(struct h2_conn *conn)
-{
-	event_active(conn->later, 0, 0);
-}
-
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 {
 	if (conn->dead)
@@ -37,7 +32,7 @@ void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 	conn->end = end;
 	snprintf(conn->why, sizeof(conn->why), "%s", why);
 	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
-	h2_conn_later(conn);
+	session_later(conn);
 }
 
 /* What waits and can go at once. */
@@ -91,7 +86,7 @@ static void h2_conn_end(struct h2_conn *conn)
 	h2_conn_free(conn);
 }
 
-static void h2_flush(struct h2_conn *conn)
+static void h2_conn_flush(struct h2_conn *conn)
 {
 	struct evbuffer *out = bufferevent_get_output(conn->bev);
 	const uint8_t *data;
@@ -113,19 +108,19 @@ static void h2_flush(struct h2_conn *conn)
 		h2_conn_close(conn, H2_END_BROKEN, "ended by the protocol");
 }
 
-static void h2_on_later(evutil_socket_t fd, short what, void *arg)
+static void h2_conn_on_later(evutil_socket_t fd, short what, void *arg)
 {
 	struct h2_conn *conn = arg;
 
 	if (!conn->dead && conn->session)
-		h2_flush(conn);
+		h2_conn_flush(conn);
 	if (conn->dead)
 		h2_conn_end(conn);
 }
 
 /* ---- what nghttp2 tells ---- */
 
-static int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+static int h2_conn_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct h2_conn *conn = arg;
 	struct h2_stream *s;
@@ -140,7 +135,7 @@ static int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *fr
 	return 0;
 }
 
-static void h2_keep(char *to, size_t size, const uint8_t *value, size_t length)
+static void h2_conn_keep(char *to, size_t size, const uint8_t *value, size_t length)
 {
 	if (length >= size)
 		length = 0; /* no route is that long: "not found" */
@@ -148,8 +143,9 @@ static void h2_keep(char *to, size_t size, const uint8_t *value, size_t length)
 	to[length] = '\0';
 }
 
-static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-			size_t nlen, const uint8_t *value, size_t vlen, uint8_t flags, void *arg)
+static int h2_conn_on_header(nghttp2_session *session, const nghttp2_frame *frame,
+			     const uint8_t *name, size_t nlen, const uint8_t *value, size_t vlen,
+			     uint8_t flags, void *arg)
 {
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
 
@@ -159,15 +155,15 @@ static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, co
 	if (s->header_bytes > H2_HEADERS_MAX)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (nlen == 7 && !memcmp(name, ":method", 7))
-		h2_keep(s->method, sizeof(s->method), value, vlen);
+		h2_conn_keep(s->method, sizeof(s->method), value, vlen);
 	else if (nlen == 5 && !memcmp(name, ":path", 5))
-		h2_keep(s->path, sizeof(s->path), value, vlen);
+		h2_conn_keep(s->path, sizeof(s->path), value, vlen);
 	else if (nlen == 7 && !memcmp(name, ":status", 7))
 		s->status = atoi((const char *)value);
 	return 0;
 }
 
-static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+static int h2_conn_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct h2_conn *conn = arg;
 	struct h2_stream *s;
@@ -199,8 +195,8 @@ static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, voi
 	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
-		      size_t length, void *arg)
+static int h2_conn_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
+			   size_t length, void *arg)
 {
 	struct h2_conn *conn = arg;
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
@@ -215,7 +211,7 @@ static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const
 	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-static int h2_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+static int h2_conn_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct h2_stream *s;
 
@@ -229,7 +225,7 @@ static int h2_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void
 	return 0;
 }
 
-static int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
+static int h2_conn_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
 {
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
@@ -243,7 +239,7 @@ static int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t err
 	return 0;
 }
 
-static int h2_session_start(struct h2_conn *conn)
+static int h2_conn_session_start(struct h2_conn *conn)
 {
 	const nghttp2_settings_entry settings[] = {
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
@@ -263,12 +259,12 @@ static int h2_session_start(struct h2_conn *conn)
 	}
 	nghttp2_option_set_no_auto_window_update(option, 1);
 	nghttp2_option_set_peer_max_concurrent_streams(option, H2_STREAMS);
-	nghttp2_session_callbacks_set_on_begin_headers_callback(calls, h2_on_begin_headers);
-	nghttp2_session_callbacks_set_on_header_callback(calls, h2_on_header);
-	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, h2_on_frame);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, h2_on_data);
-	nghttp2_session_callbacks_set_on_frame_send_callback(calls, h2_on_sent);
-	nghttp2_session_callbacks_set_on_stream_close_callback(calls, h2_on_stream_close);
+	nghttp2_session_callbacks_set_on_begin_headers_callback(calls, h2_conn_on_begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(calls, h2_conn_on_header);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, h2_conn_on_frame);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, h2_conn_on_data);
+	nghttp2_session_callbacks_set_on_frame_send_callback(calls, h2_conn_on_sent);
+	nghttp2_session_callbacks_set_on_stream_close_callback(calls, h2_conn_on_stream_close);
 	err = conn->server ? nghttp2_session_server_new2(&conn->session, calls, conn, option)
 			   : nghttp2_session_client_new2(&conn->session, calls, conn, option);
 	nghttp2_option_del(option);
@@ -286,7 +282,7 @@ static int h2_session_start(struct h2_conn *conn)
 
 /* ---- what the socket tells ---- */
 
-static void h2_on_read(struct bufferevent *bev, void *arg)
+static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 {
 	struct evbuffer *in = bufferevent_get_input(bev);
 	struct h2_conn *conn = arg;
@@ -301,15 +297,15 @@ static void h2_on_read(struct bufferevent *bev, void *arg)
 		}
 		evbuffer_drain(in, n);
 	}
-	h2_conn_later(conn);
+	session_later(conn);
 }
 
-static void h2_on_written(struct bufferevent *bev, void *arg)
+static void h2_conn_on_written(struct bufferevent *bev, void *arg)
 {
-	h2_conn_later(arg);
+	session_later(arg);
 }
 
-static void h2_on_connected(struct h2_conn *conn)
+static void h2_conn_on_connected(struct h2_conn *conn)
 {
 	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
 	const unsigned char *alpn;
@@ -332,14 +328,14 @@ static void h2_on_connected(struct h2_conn *conn)
 	}
 	/* heartbeats come more often than that */
 	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
-	if (h2_session_start(conn))
+	if (h2_conn_session_start(conn))
 		h2_conn_close(conn, H2_END_BROKEN, "no memory");
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
-	h2_conn_later(conn);
+	session_later(conn);
 }
 
-static void h2_on_event(struct bufferevent *bev, short what, void *arg)
+static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct h2_conn *conn = arg;
 	enum h2_end end = H2_END_BROKEN;
@@ -348,7 +344,7 @@ static void h2_on_event(struct bufferevent *bev, short what, void *arg)
 	int error;
 
 	if (what & BEV_EVENT_CONNECTED) {
-		h2_on_connected(conn);
+		h2_conn_on_connected(conn);
 		return;
 	}
 	error = EVUTIL_SOCKET_ERROR();
@@ -377,8 +373,9 @@ static void h2_on_event(struct bufferevent *bev, short what, void *arg)
 	h2_conn_close(conn, end, text);
 }
 
-static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int silence_ms,
-				   const struct h2_conn_ops *ops, void *ctx)
+static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool server,
+				   unsigned int silence_ms, const struct h2_conn_ops *ops,
+				   void *ctx)
 {
 	const unsigned int ms = silence_ms > H2_HANDSHAKE_MS ? silence_ms : H2_HANDSHAKE_MS;
 	const struct timeval handshake = { ms / 1000, ms % 1000 * 1000 };
@@ -392,11 +389,11 @@ static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int
 	conn->ctx = ctx;
 	conn->silence.tv_sec = silence_ms / 1000;
 	conn->silence.tv_usec = silence_ms % 1000 * 1000;
-	conn->later = event_new(the_agent.base, -1, 0, h2_on_later, conn);
-	ssl = conn->later ? tls_side(server, &conn->verdict) : NULL;
+	conn->later = event_new(agent->base, -1, 0, h2_conn_on_later, conn);
+	ssl = conn->later ? tls_side(agent->tls, server, &conn->verdict) : NULL;
 	if (!ssl)
 		goto free_conn;
-	conn->bev = bufferevent_openssl_socket_new(the_agent.base, fd, ssl,
+	conn->bev = bufferevent_openssl_socket_new(agent->base, fd, ssl,
 						   server ? BUFFEREVENT_SSL_ACCEPTING
 							  : BUFFEREVENT_SSL_CONNECTING,
 						   BEV_OPT_CLOSE_ON_FREE);
@@ -404,7 +401,7 @@ static struct h2_conn *h2_conn_new(evutil_socket_t fd, bool server, unsigned int
 		SSL_free(ssl);
 		goto free_conn;
 	}
-	bufferevent_setcb(conn->bev, h2_on_read, h2_on_written, h2_on_event, conn);
+	bufferevent_setcb(conn->bev, h2_conn_on_read, h2_conn_on_written, h2_conn_on_event, conn);
 	bufferevent_set_timeouts(conn->bev, &handshake, &handshake);
 	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
 	return conn;
@@ -420,7 +417,7 @@ close_fd:
 	return NULL;
 }
 
-static void h2_set_options(evutil_socket_t fd)
+static void h2_conn_set_options(evutil_socket_t fd)
 {
 	int one = 1;
 
@@ -428,15 +425,15 @@ static void h2_set_options(evutil_socket_t fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-struct h2_conn *h2_conn_accepted(evutil_socket_t fd, unsigned int silence_ms,
+struct h2_conn *h2_conn_accepted(struct agent *agent, evutil_socket_t fd, unsigned int silence_ms,
 				 const struct h2_conn_ops *ops, void *ctx)
 {
-	h2_set_options(fd);
-	return h2_conn_new(fd, true, silence_ms, ops, ctx);
+	h2_conn_set_options(fd);
+	return h2_conn_new(agent, fd, true, silence_ms, ops, ctx);
 }
 
-struct h2_conn *h2_conn_connect(const struct address *to, unsigned int silence_ms,
-				const struct h2_conn_ops *ops, void *ctx)
+struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
+				unsigned int silence_ms, const struct h2_conn_ops *ops, void *ctx)
 {
 	int fd = socket(to->sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct h2_conn *conn;
@@ -444,10 +441,10 @@ struct h2_conn *h2_conn_connect(const struct address *to, unsigned int silence_m
 
 	if (fd < 0)
 		return NULL;
-	h2_set_options(fd);
+	h2_conn_set_options(fd);
 	if (connect(fd, (const struct sockaddr *)&to->sa, to->length) && errno != EINPROGRESS)
 		err = errno;
-	conn = h2_conn_new(fd, false, silence_ms, ops, ctx);
+	conn = h2_conn_new(agent, fd, false, silence_ms, ops, ctx);
 	/* the same way as a refusal that comes later, when the handshake writes */
 	if (conn && err)
 		h2_conn_close(conn, H2_END_REFUSED, strerror(err));
@@ -459,5 +456,5 @@ void h2_conn_ping(struct h2_conn *conn)
 	if (conn->dead || !conn->session)
 		return;
 	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
-	h2_conn_later(conn);
+	session_later(conn);
 }

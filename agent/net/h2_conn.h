@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file conn.h
- * The connections under h2.h: link.c makes those out, server.c those in. A
+ * @file h2_conn.h
+ * The connections under h2_stream.h: link.c makes those out, server.c those in. A
  * connection is freed from the event loop only, never inside a call of its
  * owner or of a stream's, so that both may close it at any time.
  */
@@ -12,8 +12,7 @@
 #include "cluster/address.h"
 #include "net/h2_stream.h"
 
-#define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
-
+struct agent;
 struct h2_conn;
 
 /** How a connection ended. */
@@ -36,30 +35,14 @@ struct h2_conn_ops {
 };
 
 /** NULL (errno): no descriptor or memory. An address that cannot be reached is told by ops->closed. */
-struct h2_conn *h2_conn_connect(const struct address *to, unsigned int silence_ms,
-				const struct h2_conn_ops *ops, void *ctx);
+struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
+				unsigned int silence_ms, const struct h2_conn_ops *ops, void *ctx);
 /** NULL: no memory; the socket is closed then, too. */
-struct h2_conn *h2_conn_accepted(evutil_socket_t fd, unsigned int silence_ms,
+struct h2_conn *h2_conn_accepted(struct agent *agent, evutil_socket_t fd, unsigned int silence_ms,
 				 const struct h2_conn_ops *ops, void *ctx);
 /** Closes from the event loop; ops->closed follows, with `end` and `why`. */
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why);
 void h2_conn_ping(struct h2_conn *conn);
 /** Closes at once with a good-bye, without ops->closed; only from the event loop's top. */
 void h2_conn_free(struct h2_conn *conn);
-/** Whether there are streams. */
-bool h2_stream_any(const struct h2_conn *conn);
-
-/** Client: opens a stream now. NULL (errno): ENOTCONN (not ready or over), ENOMEM. */
-struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const char *path,
-				 const struct h2_stream_ops *ops, void *ctx);
-/** Client: opens a stream that goes out with h2_stream_send_later(), and is closed if the connection
- *  ends before. NULL (errno): EAGAIN (H2_WAITING of them are there), ENOTCONN, ENOMEM. */
-struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
-				       const struct h2_stream_ops *ops, void *ctx);
-void h2_stream_send_later(struct h2_conn *conn);
-/** Server: who is told of the stream's events from now. */
-void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
-/** Server: sends the status; the body comes from ops->produce. 0 or -errno. */
-int h2_stream_respond(struct h2_stream *s, int status, const char *type);
-
 #endif

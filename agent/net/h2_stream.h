@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file h2.h
+ * @file h2_stream.h
  * HTTP/2 over TLS 1.3 between agents (nghttp2, libevent's bufferevents,
  * OpenSSL). One connection is shared by all requests and jobs to a peer. Each
  * received byte is acknowledged to the sender only when its stream's owner has
@@ -9,7 +9,6 @@
 #ifndef AGENT_NET_H2_STREAM_H
 #define AGENT_NET_H2_STREAM_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +16,10 @@
 
 #define H2_WINDOW 65536
 #define H2_STREAMS 512 /**< at a time and connection */
+#define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
 #define H2_JSON_MAX (1u << 20) /**< largest JSON body */
 
-struct peer; /* a node of the cluster, peer.h */
+struct h2_conn; /* h2_conn.h */
 struct h2_stream;
 
 /** What the owner of a stream is told. All calls come from the event loop. Each may be NULL. */
@@ -41,5 +41,28 @@ void h2_stream_resume(struct h2_stream *s);
 void h2_stream_consume(struct h2_stream *s, size_t length);
 /** Resets the stream; ops->closed is not called any more and the handle is dead. */
 void h2_stream_abort(struct h2_stream *s);
+
+/* ---- for those who own the connection ---- */
+
+/** Whether there are streams. */
+bool h2_stream_any(const struct h2_conn *conn);
+
+/** Client: opens a stream now. NULL (errno): ENOTCONN (not ready or over), ENOMEM. */
+struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const char *path,
+				 const struct h2_stream_ops *ops, void *ctx);
+/** Client: opens a stream that goes out with h2_stream_send_later(), and is closed if the connection
+ *  ends before. NULL (errno): EAGAIN (H2_WAITING of them are there), ENOTCONN, ENOMEM. */
+struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
+				       const struct h2_stream_ops *ops, void *ctx);
+void h2_stream_send_later(struct h2_conn *conn);
+/** Server: who is told of the stream's events from now. */
+void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
+/** Server: sends the status; the body comes from ops->produce. 0 or -errno. */
+int h2_stream_respond(struct h2_stream *s, int status, const char *type);
+
+/** The connection: the other side has begun a stream. NULL: no memory. */
+struct h2_stream *h2_stream_add(struct h2_conn *conn);
+/** The connection: the stream is over; tells its owner and drops it. */
+void h2_stream_end(struct h2_stream *s, bool clean);
 
 #endif

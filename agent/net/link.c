@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The connection to one peer. */
-
 #include "net/link.h"
 
 #include <errno.h>
@@ -15,13 +13,12 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
-#include "cluster/enrol.h"
-#include "cluster/hierarchy.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
+#include "net/hello.h"
+#include "net/ops.h"
 #include "net/peer.h"
-#include "net/server.h"
 #include "net/session.h"
 
 #define LINK_BACKOFF_MIN 100 /* ms */
@@ -57,7 +54,7 @@ static void link_say(const struct peer *p)
 {
 	log_info("%s (%s) is %s%s%s", p->text, p->host, p->up ? "up" : "down", p->up ? "" : ": ",
 		 p->up ? "" : p->trouble);
-	event_tell(&the_agent, "peer",
+	event_tell(p->agent, "peer",
 		   json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
 			     p->up ? "up" : "down"));
 }
@@ -72,7 +69,7 @@ static void link_up(struct peer *p)
 	p->avoid_ms = 0;
 	if (p->pinned)
 		link_say(p);
-	hierarchy_peer_changed(p);
+	p->agent->net_ops->changed(p);
 }
 
 /* There was a link, or there should be one. */
@@ -94,7 +91,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 	else
 		evtimer_del(p->timer);
 	if (was_up || p->pinned)
-		hierarchy_peer_changed(p);
+		p->agent->net_ops->changed(p);
 }
 
 /* Nobody needs it: as good as never made. From the event loop's top. */
@@ -106,7 +103,7 @@ static void link_rest(struct peer *p)
 	p->up = false;
 	p->down = PEER_UNLINKED;
 	evtimer_del(p->timer);
-	hierarchy_peer_changed(p);
+	p->agent->net_ops->changed(p);
 }
 
 /* ---- the connection ---- */
@@ -116,8 +113,8 @@ static void link_on_hello(void *ctx, int status, const json_t *reply);
 static void link_greet(struct peer *p)
 {
 	p->greeting = true;
-	if (client_request(p->conn, "/v1/hello", server_hello(), 3 * the_agent.config->heartbeat,
-			   link_on_hello, p))
+	if (client_request(p->agent, p->conn, "/v1/hello", hello_new(p->agent),
+			   3 * p->agent->config->heartbeat, link_on_hello, p))
 		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
 }
 
@@ -132,10 +129,10 @@ static void link_on_joined(void *ctx, int status, const json_t *reply)
 		return;
 	p->greeting = false;
 	if (status == 200)
-		error = enrol_take(reply);
+		error = p->agent->net_ops->take(p->agent, reply);
 	if (status == 409) {
-		enrol_take(reply);
-		enrol_refused();
+		p->agent->net_ops->take(p->agent, reply);
+		p->agent->net_ops->refused(p->agent);
 	}
 	if (status != 200 || error) {
 		snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it gave no answer");
@@ -150,13 +147,13 @@ static void link_refused(struct peer *p, const char *error)
 	char why[160];
 
 	snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it does not say why");
-	if (p->introduced || !enrol_may_ask()) {
+	if (p->introduced || !p->agent->net_ops->may_ask(p->agent)) {
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 		return;
 	}
 	p->introduced = p->greeting = true;
-	if (client_request(p->conn, "/v1/join", enrol_question(the_agent.code, true), LINK_JOIN_MS,
-			   link_on_joined, p))
+	if (client_request(p->agent, p->conn, "/v1/join", p->agent->net_ops->question(p->agent),
+			   LINK_JOIN_MS, link_on_joined, p))
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 }
 
@@ -178,7 +175,7 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 		h2_conn_close(p->conn, H2_END_SILENT, "it did not answer our hello");
 		return;
 	}
-	if (!cluster || strcmp(cluster, the_agent.config->cluster) || !node ||
+	if (!cluster || strcmp(cluster, p->agent->config->cluster) || !node ||
 	    strcmp(node, p->text)) {
 		h2_conn_close(p->conn, H2_END_REFUSED, "it is of another cluster, or another node");
 		return;
@@ -190,7 +187,7 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 	snprintf(p->boot_id, sizeof(p->boot_id), "%s", boot ?: "");
 	link_up(p);
 	h2_stream_send_later(p->conn);
-	enrol_seen(p, reply);
+	p->agent->net_ops->seen(p, reply);
 }
 
 static const char *link_on_identified(void *ctx, const char *cn)
@@ -221,7 +218,7 @@ static void link_on_ready(void *ctx)
 
 	p->introduced = false;
 	link_greet(p);
-	link_schedule(p, the_agent.config->heartbeat);
+	link_schedule(p, p->agent->config->heartbeat);
 }
 
 static const struct h2_conn_ops link_conn_ops = {
@@ -237,7 +234,8 @@ static int link_connect(struct peer *p)
 
 	evtimer_del(p->timer);
 	p->used_at = clock_ms();
-	p->conn = h2_conn_connect(&p->address, 3 * the_agent.config->heartbeat, &link_conn_ops, p);
+	p->conn = h2_conn_connect(p->agent, &p->address, 3 * p->agent->config->heartbeat,
+				  &link_conn_ops, p);
 	if (p->conn)
 		return 0;
 	err = errno;
@@ -259,12 +257,12 @@ static void link_on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 	if (h2_stream_any(p->conn))
 		p->used_at = now;
-	if (!p->pinned && now - p->used_at >= the_agent.config->link_idle) {
+	if (!p->pinned && now - p->used_at >= p->agent->config->link_idle) {
 		link_rest(p);
 		return;
 	}
 	h2_conn_ping(p->conn);
-	link_schedule(p, the_agent.config->heartbeat);
+	link_schedule(p, p->agent->config->heartbeat);
 }
 
 struct h2_stream *link_open(struct peer *to, const char *method, const char *path,
@@ -284,7 +282,7 @@ struct h2_stream *link_open(struct peer *to, const char *method, const char *pat
 int link_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
 		 client_reply_fn done, void *ctx)
 {
-	struct client_call *call = client_call_new(body, done, ctx);
+	struct client_call *call = client_call_new(to->agent, body, done, ctx);
 
 	if (!call)
 		return -ENOMEM;
@@ -298,8 +296,14 @@ int link_request(struct peer *to, const char *path, json_t *body, unsigned int t
 
 int link_init(struct peer *p)
 {
-	p->timer = evtimer_new(the_agent.base, link_on_timer, p);
+	p->timer = evtimer_new(p->agent->base, link_on_timer, p);
 	return p->timer ? 0 : -ENOMEM;
+}
+
+void link_pin(struct peer *p, bool on)
+{
+	p->pinned = on && !p->self;
+	link_update(p, NULL);
 }
 
 void link_update(struct peer *p, const char *why)

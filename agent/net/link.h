@@ -2,7 +2,7 @@
 /**
  * @file link.h
  * The connection to one peer: made on demand (link_open(), client_request()) or kept
- * up (peer_pin()), watched with a PING each heartbeat, closed when idle.
+ * up (link_pin()), watched with a PING each heartbeat, closed when idle.
  */
 #ifndef AGENT_NET_LINK_H
 #define AGENT_NET_LINK_H
@@ -13,6 +13,9 @@
 
 int link_init(struct peer *p); /**< 0 or -ENOMEM */
 void link_exit(struct peer *p);
+/** Keeps the link to a peer up: reconnects (with backoff), and says when it goes down
+ *  (net_ops.changed). Off: the link stays until it is idle. */
+void link_pin(struct peer *p, bool on);
 /** peer->pinned, ->known, ->host or ->address changed; `why`: what there is must be closed. */
 void link_update(struct peer *p, const char *why);
 

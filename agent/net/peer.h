@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file peer.h
- * The nodes of the cluster, this one included, and the link to each: one
- * connection, made when something is first sent to the peer, closed after
- * `link-idle` without use (link.c). A peer is never freed while the agent runs,
- * so pointers to it stay good; one that is not known any more has no link.
+ * A node of the cluster as this one knows it, itself included. A peer is never freed
+ * while the agent runs, so pointers to it stay good; one that is not known any more has
+ * no link (link.h).
  */
 #ifndef AGENT_NET_PEER_H
 #define AGENT_NET_PEER_H
@@ -14,6 +13,7 @@
 #include <stdint.h>
 #include "base/config.h"
 
+struct agent;
 struct h2_conn;
 
 /** Why there is no link. */
@@ -32,7 +32,7 @@ struct peer {
 	struct address address;
 	bool known; /**< it is a member of the cluster */
 	bool self;
-	bool pinned; /**< see peer_pin() */
+	bool pinned; /**< see link_pin() */
 	bool up; /**< linked, and the hello was answered */
 	enum peer_down down; /**< why it is not up */
 	char trouble[160]; /**< the same for people; "" when nothing is known against it */
@@ -42,7 +42,8 @@ struct peer {
 	uint64_t ran; /**< tasks of this node that started there */
 	int64_t skew_ms; /**< its clock less ours, at the hello */
 	json_t *said; /**< its last report of itself, as in `status --json`; NULL: none */
-	/* private to peer.c */
+	struct agent *agent; /**< who knows it */
+	/* private to peers.c */
 	size_t place; /* in the table */
 	/* private to link.c */
 	struct h2_conn *conn;
@@ -54,24 +55,6 @@ struct peer {
 	uint64_t avoid_until;
 	unsigned int avoid_ms;
 };
-
-void peer_exit(void);
-
-/** enrol.c: this host is the node of that code now. 0 or -ENOMEM. */
-int peer_learn(struct eh_code code, const char *host, const struct address *address);
-/** enrol.c: it is no member any more; `why` goes to the log. */
-void peer_forget(struct peer *p, const char *why);
-
-/** Keeps the link to a peer up: reconnects (with backoff), says when it goes down
- *  (hierarchy_peer_changed()). Off: the link stays until it is idle. */
-void peer_pin(struct peer *p, bool on);
-
-/** Iteration: for (p = peer_next(NULL); p; p = peer_next(p)); only known ones. */
-struct peer *peer_next(const struct peer *after);
-struct peer *peer_self(void);
-struct peer *peer_by_code(struct eh_code code);
-struct peer *peer_by_text(const char *code); /**< dots or octal; NULL: not known */
-struct peer *peer_by_host(const char *host);
 
 static inline bool peer_is_up(const struct peer *p)
 {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The listening side of the agents' protocol. */
-
 #include "net/server.h"
 
 #include <errno.h>
@@ -12,14 +10,14 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/user.h"
 #include "cluster/address.h"
-#include "cluster/enrol.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
+#include "net/hello.h"
+#include "net/ops.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "net/session.h"
 
 #define SERVER_CONNS_MAX 1280 /* a cluster's group has at most 1024 nodes */
@@ -27,6 +25,7 @@
 #define SERVER_CONNS_A_PEER 4
 
 struct server_conn {
+	struct agent *agent;
 	struct server_conn *next, **prev;
 	struct h2_conn *h2;
 	struct peer *peer; /* NULL: not identified, or not in the roster */
@@ -37,6 +36,7 @@ struct server_conn {
 
 /* A JSON request under way. */
 struct server_answer {
+	struct agent *agent;
 	struct h2_stream *stream; /* NULL: gone, nobody waits any more */
 	struct server_conn *conn;
 	const struct server_route *route;
@@ -48,10 +48,13 @@ struct server_answer {
 	size_t reply_length, sent;
 };
 
-static struct evconnlistener *server_listener;
-static const struct server_route *server_routes;
-static struct server_conn *server_conns;
-static unsigned int server_count, server_strangers;
+struct server {
+	struct evconnlistener *listener;
+	const struct server_route *routes;
+	struct server_conn *conns;
+	unsigned int count, strangers;
+};
+
 static struct log_limit server_log;
 
 /* ---- JSON requests ---- */
@@ -138,7 +141,7 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 {
 	const char *cluster = json_string_value(json_object_get(body, "cluster"));
 	const char *node = json_string_value(json_object_get(body, "node"));
-	struct peer *from = conn->peer ?: peer_by_host(conn->cn);
+	struct peer *from = conn->peer ?: peers_by_host(conn->agent, conn->cn);
 
 	if (!cluster || !node) {
 		*reply = answer_error("cluster or node is missing");
@@ -152,35 +155,26 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 		*reply = answer_error("not in the roster: join first");
 		return 403;
 	}
-	if (strcmp(cluster, the_agent.config->cluster) || strcmp(node, peer_code(from))) {
+	if (strcmp(cluster, conn->agent->config->cluster) || strcmp(node, peer_code(from))) {
 		if (log_allowed(&server_log))
 			log_warning(
 				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
 				"cluster %s",
 				from->address.text, peer_host(from), node, cluster, peer_code(from),
-				the_agent.config->cluster);
+				conn->agent->config->cluster);
 		*reply = answer_error("other cluster, or other node than the certificate's");
 		return 403;
 	}
-	if (enrol_has_moved(from, json_string_value(json_object_get(body, "address")))) {
+	if (conn->agent->net_ops->has_moved(from,
+					    json_string_value(json_object_get(body, "address")))) {
 		*reply = answer_error("its address is not the roster's: join again");
 		return 403;
 	}
 	if (!conn->peer)
 		server_know(conn, from);
-	enrol_seen(from, body);
-	*reply = server_hello();
+	conn->agent->net_ops->seen(from, body);
+	*reply = hello_new(conn->agent);
 	return *reply ? 200 : 500;
-}
-
-json_t *server_hello(void)
-{
-	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I}", "cluster",
-			 the_agent.config->cluster, "node", the_agent.code, "address",
-			 the_agent.config->address.text, "version", 1, "boot_id", clock_boot_id(),
-			 "capacity", (json_int_t)the_agent.config->capacity, "time",
-			 (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
-			 (json_int_t)enrol_version());
 }
 
 static void answer_call(struct server_answer *a, const json_t *body)
@@ -196,10 +190,10 @@ static void answer_call(struct server_answer *a, const json_t *body)
 		if (a->conn)
 			a->conn->hello = status == 200;
 	} else if (route->later) {
-		route->later(a->peer, body, a);
+		route->later(a->agent, a->peer, body, a);
 		return;
 	} else {
-		reply = route->json(a->peer, body, &status);
+		reply = route->json(a->agent, a->peer, body, &status);
 	}
 	server_answer(a, status, reply);
 }
@@ -260,6 +254,7 @@ static void server_begin(struct server_conn *conn, struct h2_stream *s,
 		h2_stream_respond(s, 503, NULL);
 		return;
 	}
+	a->agent = conn->agent;
 	a->stream = s;
 	a->conn = conn;
 	a->route = route;
@@ -272,7 +267,7 @@ static void server_take_stream(struct server_conn *conn, struct h2_stream *s,
 {
 	const struct h2_stream_ops *ops = NULL;
 	void *ctx = NULL;
-	int status = route->stream(conn->peer, s, &ops, &ctx);
+	int status = route->stream(conn->agent, conn->peer, s, &ops, &ctx);
 
 	if (!status)
 		h2_stream_accept(s, ops, ctx);
@@ -293,7 +288,7 @@ static void server_on_request(void *ctx, struct h2_stream *s, const char *method
 			server_begin(conn, s, NULL);
 		return;
 	}
-	for (route = server_routes; route->method; route++) {
+	for (route = conn->agent->server->routes; route->method; route++) {
 		if ((!conn->hello && !route->open) || strcmp(path, route->path))
 			continue;
 		if (strcmp(method, route->method)) {
@@ -309,13 +304,13 @@ static void server_on_request(void *ctx, struct h2_stream *s, const char *method
 	h2_stream_respond(s, conn->hello ? status : 403, NULL);
 }
 
-static void server_drop_oldest(const struct peer *peer)
+static void server_drop_oldest(struct server *server, const struct peer *peer)
 {
 	struct server_conn *conn, *oldest = NULL;
 	unsigned int n = 0;
 
 	/* new ones come first in the list */
-	for (conn = server_conns; conn; conn = conn->next) {
+	for (conn = server->conns; conn; conn = conn->next) {
 		if (conn->peer != peer)
 			continue;
 		n++;
@@ -328,14 +323,14 @@ static void server_drop_oldest(const struct peer *peer)
 static void server_know(struct server_conn *conn, struct peer *peer)
 {
 	conn->peer = peer;
-	server_strangers--;
-	server_drop_oldest(peer);
+	conn->agent->server->strangers--;
+	server_drop_oldest(conn->agent->server, peer);
 }
 
 static const char *server_on_identified(void *ctx, const char *cn)
 {
 	struct server_conn *conn = ctx;
-	struct peer *peer = peer_by_host(cn);
+	struct peer *peer = peers_by_host(conn->agent, cn);
 
 	/* who is not in the roster may join, and stays among the strangers */
 	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
@@ -346,9 +341,11 @@ static const char *server_on_identified(void *ctx, const char *cn)
 
 static void server_unlink(struct server_conn *conn)
 {
+	struct server *server = conn->agent->server;
+
 	if (!conn->peer)
-		server_strangers--;
-	server_count--;
+		server->strangers--;
+	server->count--;
 	if (conn->next)
 		conn->next->prev = conn->prev;
 	*conn->prev = conn->next;
@@ -379,9 +376,11 @@ static const struct h2_conn_ops server_conn_ops = {
 static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
 			     struct sockaddr *sa, int length, void *arg)
 {
+	struct agent *agent = arg;
+	struct server *server = agent->server;
 	struct server_conn *conn;
 
-	if (server_count >= SERVER_CONNS_MAX || server_strangers >= SERVER_STRANGERS_MAX) {
+	if (server->count >= SERVER_CONNS_MAX || server->strangers >= SERVER_STRANGERS_MAX) {
 		if (log_allowed(&server_log))
 			log_warning("closed a connection: there are too many");
 		evutil_closesocket(fd);
@@ -392,19 +391,21 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 		evutil_closesocket(fd);
 		return;
 	}
+	conn->agent = agent;
 	address_from(sa, &conn->address);
-	conn->h2 = h2_conn_accepted(fd, 3 * the_agent.config->heartbeat, &server_conn_ops, conn);
+	conn->h2 =
+		h2_conn_accepted(agent, fd, 3 * agent->config->heartbeat, &server_conn_ops, conn);
 	if (!conn->h2) {
 		free(conn);
 		return;
 	}
-	conn->next = server_conns;
-	conn->prev = &server_conns;
+	conn->next = server->conns;
+	conn->prev = &server->conns;
 	if (conn->next)
 		conn->next->prev = &conn->next;
-	server_conns = conn;
-	server_count++;
-	server_strangers++;
+	server->conns = conn;
+	server->count++;
+	server->strangers++;
 }
 
 static void server_on_accept_error(struct evconnlistener *listener, void *arg)
@@ -414,50 +415,60 @@ static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 		log_error("cannot accept a connection: %s", strerror(errno));
 }
 
-int server_init(const struct server_route *routes)
+int server_init(struct agent *agent, const struct server_route *routes)
 {
-	const struct address *own = &the_agent.config->address;
+	const struct address *own = &agent->config->address;
+	struct server *server = calloc(1, sizeof(*server));
+	int err;
 
-	server_routes = routes;
-	server_listener = evconnlistener_new_bind(
-		the_agent.base, server_on_accept, NULL,
+	if (!server)
+		return -ENOMEM;
+	server->routes = routes;
+	server->listener = evconnlistener_new_bind(
+		agent->base, server_on_accept, agent,
 		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
 		(const struct sockaddr *)&own->sa, own->length);
-	if (!server_listener) {
-		int err = errno;
-
+	if (!server->listener) {
+		err = -errno;
 		log_error("cannot listen on %s: %s; is another agent running, is the address this "
 			  "node's?",
-			  own->text, strerror(err));
-		return -err;
+			  own->text, strerror(-err));
+		free(server);
+		return err;
 	}
-	evconnlistener_set_error_cb(server_listener, server_on_accept_error);
+	evconnlistener_set_error_cb(server->listener, server_on_accept_error);
+	agent->server = server;
 	return 0;
 }
 
-void server_reload(void)
+void server_reload(struct agent *agent)
 {
+	struct server *server = agent->server;
 	struct server_conn *conn;
 
-	for (conn = server_conns; conn; conn = conn->next) {
+	for (conn = server ? server->conns : NULL; conn; conn = conn->next) {
 		if (!conn->peer || (conn->peer->known && !strcmp(conn->peer->host, conn->cn)))
 			continue;
-		/* not closed, as the answer that it may go may still be on its way */
+		/* not closed, because the answer that it may go may still be on its way */
 		conn->peer = NULL;
 		conn->hello = false;
-		server_strangers++;
+		server->strangers++;
 	}
 }
 
-void server_exit(void)
+void server_exit(struct agent *agent)
 {
-	if (server_listener)
-		evconnlistener_free(server_listener);
-	server_listener = NULL;
-	while (server_conns) {
-		struct server_conn *conn = server_conns;
+	struct server *server = agent->server;
+
+	if (!server)
+		return;
+	evconnlistener_free(server->listener);
+	while (server->conns) {
+		struct server_conn *conn = server->conns;
 
 		h2_conn_free(conn->h2);
 		server_unlink(conn);
 	}
+	free(server);
+	agent->server = NULL;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include "net/h2_stream.h"
 
+struct agent;
 struct peer;
 
 /** Server side: a request that is answered later, by exactly one server_answer(). */
@@ -24,21 +25,19 @@ struct server_route {
 	const char *method, *path;
 	bool open; /**< also for hosts of the authority that are not in the roster: `from` is NULL */
 	/** JSON in, JSON out (new reference), *status preset to 200; NULL body is an empty reply. */
-	json_t *(*json)(struct peer *from, const json_t *body, int *status);
+	json_t *(*json)(struct agent *agent, struct peer *from, const json_t *body, int *status);
 	/** JSON in, answered later; `body` is borrowed. */
-	void (*later)(struct peer *from, const json_t *body, struct server_answer *answer);
+	void (*later)(struct agent *agent, struct peer *from, const json_t *body,
+		      struct server_answer *answer);
 	/** Or: takes over the stream. 0, or an HTTP status to refuse with. */
-	int (*stream)(struct peer *from, struct h2_stream *s, const struct h2_stream_ops **ops,
-		      void **ctx);
+	int (*stream)(struct agent *agent, struct peer *from, struct h2_stream *s,
+		      const struct h2_stream_ops **ops, void **ctx);
 };
 
 /** Listens on this node's address; `routes` ends with a NULL method. 0 or -errno, said in the log. */
-int server_init(const struct server_route *routes);
+int server_init(struct agent *agent, const struct server_route *routes);
 /** The roster changed: who is not in it any more may only join again. */
-void server_reload(void);
-void server_exit(void);
-
-/** What both sides say in a hello. */
-json_t *server_hello(void);
+void server_reload(struct agent *agent);
+void server_exit(struct agent *agent);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef AGENT_NET_SESSION_H
 #define AGENT_NET_SESSION_H
 
+#include <event2/event.h>
 #include <nghttp2/nghttp2.h>
 #include "net/h2_conn.h"
 #include "net/tls.h"
@@ -38,10 +39,9 @@ struct h2_conn {
 };
 
 /** Sends what there is to send, or ends, from the event loop. */
-void h2_conn_later(struct h2_conn *conn);
-
-struct h2_stream *h2_stream_add(struct h2_conn *conn); /**< NULL: no memory */
-/** The stream is over: tells its owner and drops it. */
-void h2_stream_end(struct h2_stream *s, bool clean);
+static inline void session_later(struct h2_conn *conn)
+{
+	event_active(conn->later, 0, 0);
+}
 
 #endif

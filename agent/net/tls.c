@@ -11,6 +11,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
+#include "base/agent.h"
 #include "base/config.h"
 #include "cluster/address.h"
 
@@ -18,7 +19,6 @@ struct tls {
 	SSL_CTX *server, *client;
 };
 
-static struct tls *tls_now;
 static const unsigned char tls_alpn[] = { 2, 'h', '2' };
 
 static bool tls_cn(X509 *cert, char *cn, size_t size)
@@ -152,15 +152,15 @@ void tls_free(struct tls *tls)
 	free(tls);
 }
 
-void tls_use(struct tls *tls)
+void tls_use(struct agent *agent, struct tls *tls)
 {
-	tls_free(tls_now);
-	tls_now = tls;
+	tls_free(agent->tls);
+	agent->tls = tls;
 }
 
-SSL *tls_side(bool server, struct tls_verdict *verdict)
+SSL *tls_side(struct tls *tls, bool server, struct tls_verdict *verdict)
 {
-	SSL *ssl = SSL_new(server ? tls_now->server : tls_now->client);
+	SSL *ssl = SSL_new(server ? tls->server : tls->client);
 
 	if (ssl)
 		SSL_set_app_data(ssl, verdict);
@@ -181,14 +181,14 @@ static int64_t tls_seconds(const ASN1_TIME *t)
 	return ASN1_TIME_to_tm(t, &tm) == 1 ? timegm(&tm) : 0;
 }
 
-bool tls_own_cn(char *cn, size_t size)
+bool tls_own_cn(const struct tls *tls, char *cn, size_t size)
 {
-	return tls_now && tls_cn(SSL_CTX_get0_certificate(tls_now->server), cn, size);
+	return tls && tls_cn(SSL_CTX_get0_certificate(tls->server), cn, size);
 }
 
-int tls_own_validity(int64_t *from, int64_t *until, char *cn, size_t size)
+int tls_own_validity(const struct tls *tls, int64_t *from, int64_t *until, char *cn, size_t size)
 {
-	X509 *cert = tls_now ? SSL_CTX_get0_certificate(tls_now->server) : NULL;
+	X509 *cert = tls ? SSL_CTX_get0_certificate(tls->server) : NULL;
 
 	if (!cert || !tls_cn(cert, cn, size))
 		return -ENOENT;

@@ -19,6 +19,7 @@ struct tls_verdict {
 	const char *why; /**< NULL: nothing failed */
 };
 
+struct agent;
 struct tls; /* contexts made of one configuration */
 
 /** Reads the files of a configuration; NULL: said on `errors` what is wrong with which. */
@@ -26,17 +27,17 @@ struct tls *tls_new(const struct config *config, FILE *errors);
 void tls_free(struct tls *tls);
 
 /** The contexts new connections are made with; takes over `tls`, frees the ones before. */
-void tls_use(struct tls *tls);
+void tls_use(struct agent *agent, struct tls *tls);
 
 /** A new side of a connection; failures of verification are noted in `verdict`, which outlives it. */
-SSL *tls_side(bool server, struct tls_verdict *verdict);
+SSL *tls_side(struct tls *tls, bool server, struct tls_verdict *verdict);
 
 /** The CN of the other side's certificate. false: none, several or a strange one. */
 bool tls_peer_cn(SSL *ssl, char *cn, size_t size);
 
 /** The CN of our own certificate. */
-bool tls_own_cn(char *cn, size_t size);
+bool tls_own_cn(const struct tls *tls, char *cn, size_t size);
 /** Validity of our own certificate, in seconds since 1970; 0 or -errno. */
-int tls_own_validity(int64_t *from, int64_t *until, char *cn, size_t size);
+int tls_own_validity(const struct tls *tls, int64_t *from, int64_t *until, char *cn, size_t size);
 
 #endif

@@ -9,7 +9,6 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 
-#include "base/agent.h"
 #include "net/h2_stream.h"
 #include "net/session.h"
 
@@ -110,7 +109,8 @@ const struct h2_stream_ops tunnel_ops = {
 	.closed = tunnel_closed,
 };
 
-int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx)
+int tunnel_open(struct tunnel *p, struct event_base *base, int fd, void (*closed)(void *ctx),
+		void *ctx)
 {
 	struct h2_stream *stream;
 
@@ -118,8 +118,8 @@ int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx)
 	p->closed = closed;
 	p->ctx = ctx;
 	p->held = evbuffer_new();
-	p->readable = event_new(the_agent.base, fd, EV_READ, tunnel_on_readable, p);
-	p->writable = event_new(the_agent.base, fd, EV_WRITE, tunnel_on_writable, p);
+	p->readable = event_new(base, fd, EV_READ, tunnel_on_readable, p);
+	p->writable = event_new(base, fd, EV_WRITE, tunnel_on_writable, p);
 	if (p->held && p->readable && p->writable && !evutil_make_socket_nonblocking(fd))
 		return 0;
 	stream = p->stream;

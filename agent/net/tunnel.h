@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "net/h2_stream.h"
 
+struct event_base;
 struct evbuffer;
 
 struct tunnel {
@@ -27,7 +28,8 @@ struct tunnel {
 
 extern const struct h2_stream_ops tunnel_ops; /**< its ctx is a tunnel */
 /** Takes over fd, also when it fails; the stream is left alone. 0 or -ENOMEM. */
-int tunnel_open(struct tunnel *p, int fd, void (*closed)(void *ctx), void *ctx);
+int tunnel_open(struct tunnel *p, struct event_base *base, int fd, void (*closed)(void *ctx),
+		void *ctx);
 /** Closes both ends; `closed` is not called. */
 void tunnel_close(struct tunnel *p);
 

@@ -26,7 +26,6 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "executor/guest.h"
 #include "wire/view.h"
 
 #define CGROUP_WEIGHT_MANAGED "100"
@@ -48,20 +47,23 @@ struct cgroup_folder {
 	char name[];
 };
 
-static int cgroup_fds[CGROUP_KINDS] = { -1, -1 };
-static int cgroup_inotify = -1;
-static struct event *cgroup_event;
-static struct cgroup_folder *cgroup_folders;
-static unsigned int cgroup_counter;
+struct cgroup {
+	int fds[CGROUP_KINDS]; /* -1: there is none */
+	int inotify;
+	struct event *event;
+	struct cgroup_folder *folders;
+	unsigned int counter; /* of sessions, for their names */
+	cgroup_emptied_fn emptied;
+};
 
-int cgroup_managed_fd(void)
+int cgroup_managed_fd(struct agent *agent)
 {
-	return cgroup_fds[CGROUP_MANAGED];
+	return agent->cgroup->fds[CGROUP_MANAGED];
 }
 
-int cgroup_guest_fd(void)
+int cgroup_guest_fd(struct agent *agent)
 {
-	return cgroup_fds[CGROUP_GUEST];
+	return agent->cgroup->fds[CGROUP_GUEST];
 }
 
 /* ---- files of a folder ---- */
@@ -78,14 +80,14 @@ static int cgroup_write(int dir, const char *name, const char *text)
 	return err;
 }
 
-static bool cgroup_populated(enum cgroup_kind kind, const char *folder)
+static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
 	char name[320], text[128];
 	ssize_t n;
 	int fd;
 
 	snprintf(name, sizeof(name), "%s/cgroup.events", folder);
-	fd = openat(cgroup_fds[kind], name, O_RDONLY | O_CLOEXEC);
+	fd = openat(agent->cgroup->fds[kind], name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	n = read(fd, text, sizeof(text) - 1);
@@ -97,13 +99,13 @@ static bool cgroup_populated(enum cgroup_kind kind, const char *folder)
 }
 
 /* Kernels before 5.14 have no cgroup.kill: a few rounds catch those that fork meanwhile. */
-static void cgroup_kill_each(enum cgroup_kind kind, const char *folder)
+static void cgroup_kill_each(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
 	char name[320];
 
 	snprintf(name, sizeof(name), "%s/cgroup.procs", folder);
 	for (int round = 0; round < 16; round++) {
-		int fd = openat(cgroup_fds[kind], name, O_RDONLY | O_CLOEXEC), pid, n = 0;
+		int fd = openat(agent->cgroup->fds[kind], name, O_RDONLY | O_CLOEXEC), pid, n = 0;
 		FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
 		if (!f) {
@@ -121,39 +123,41 @@ static void cgroup_kill_each(enum cgroup_kind kind, const char *folder)
 	}
 }
 
-static void cgroup_kill(enum cgroup_kind kind, const char *folder)
+static void cgroup_kill(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
 	char name[320];
 
 	snprintf(name, sizeof(name), "%s/cgroup.kill", folder);
-	if (cgroup_write(cgroup_fds[kind], name, "1"))
-		cgroup_kill_each(kind, folder);
+	if (cgroup_write(agent->cgroup->fds[kind], name, "1"))
+		cgroup_kill_each(agent, kind, folder);
 }
 
 /* ---- watched folders ---- */
 
-static struct cgroup_folder *cgroup_find(enum cgroup_kind kind, const char *name)
+static struct cgroup_folder *cgroup_find(struct agent *agent, enum cgroup_kind kind,
+					 const char *name)
 {
 	struct cgroup_folder *f;
 
-	for (f = cgroup_folders; f; f = f->next)
+	for (f = agent->cgroup->folders; f; f = f->next)
 		if (f->kind == kind && !strcmp(f->name, name))
 			return f;
 	return NULL;
 }
 
-static void cgroup_forget(struct cgroup_folder *f)
+static void cgroup_forget(struct agent *agent, struct cgroup_folder *f)
 {
 	struct cgroup_folder **at;
 
-	for (at = &cgroup_folders; *at != f; at = &(*at)->next)
+	for (at = &agent->cgroup->folders; *at != f; at = &(*at)->next)
 		;
 	*at = f->next;
-	inotify_rm_watch(cgroup_inotify, f->watch);
+	inotify_rm_watch(agent->cgroup->inotify, f->watch);
 	free(f);
 }
 
-static struct cgroup_folder *cgroup_watch(enum cgroup_kind kind, const char *name)
+static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind kind,
+					  const char *name)
 {
 	struct cgroup_folder *f = malloc(sizeof(*f) + strlen(name) + 1);
 	char path[400];
@@ -163,57 +167,59 @@ static struct cgroup_folder *cgroup_watch(enum cgroup_kind kind, const char *nam
 	f->kind = kind;
 	f->over = false;
 	strcpy(f->name, name);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", cgroup_fds[kind], name);
-	f->watch = inotify_add_watch(cgroup_inotify, path, IN_MODIFY);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", agent->cgroup->fds[kind],
+		 name);
+	f->watch = inotify_add_watch(agent->cgroup->inotify, path, IN_MODIFY);
 	if (f->watch < 0) {
 		free(f);
 		return NULL;
 	}
-	f->next = cgroup_folders;
-	cgroup_folders = f;
+	f->next = agent->cgroup->folders;
+	agent->cgroup->folders = f;
 	return f;
 }
 
 /* Removes it if nothing is in it; else that is tried again at the next event. */
-static void cgroup_try_remove(struct cgroup_folder *f)
+static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
 {
-	if (cgroup_populated(f->kind, f->name))
+	if (cgroup_populated(agent, f->kind, f->name))
 		return;
-	if (unlinkat(cgroup_fds[f->kind], f->name, AT_REMOVEDIR) && errno != ENOENT) {
+	if (unlinkat(agent->cgroup->fds[f->kind], f->name, AT_REMOVEDIR) && errno != ENOENT) {
 		/* Folders made inside it by the task. */
 		log_debug("%s/%s: %s", cgroup_names[f->kind], f->name, strerror(errno));
 		if (errno == EBUSY)
 			return;
 	}
-	cgroup_forget(f);
+	cgroup_forget(agent, f);
 }
 
-static void cgroup_changed(struct cgroup_folder *f)
+static void cgroup_changed(struct agent *agent, struct cgroup_folder *f)
 {
 	if (f->kind == CGROUP_GUEST && !f->over) {
-		if (!cgroup_populated(f->kind, f->name))
-			guest_emptied(f->name);
+		if (!cgroup_populated(agent, f->kind, f->name))
+			agent->cgroup->emptied(agent, f->name);
 		return;
 	}
-	cgroup_try_remove(f);
+	cgroup_try_remove(agent, f);
 }
 
 static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
 	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	const struct inotify_event *e;
 	ssize_t n;
 
-	while ((n = read(cgroup_inotify, buf, sizeof(buf))) > 0) {
+	while ((n = read(agent->cgroup->inotify, buf, sizeof(buf))) > 0) {
 		for (char *at = buf; at < buf + n; at += sizeof(*e) + e->len) {
 			struct cgroup_folder *f, *next;
 
 			e = (const struct inotify_event *)at;
-			for (f = cgroup_folders; f; f = next) {
+			for (f = agent->cgroup->folders; f; f = next) {
 				next = f->next;
 				/* The queue ran over: look at all. It may be freed by that. */
 				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
-					cgroup_changed(f);
+					cgroup_changed(agent, f);
 			}
 		}
 	}
@@ -221,77 +227,79 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 
 /* ---- guests ---- */
 
-int cgroup_guest_begin(const char *id)
+int cgroup_guest_begin(struct agent *agent, const char *id)
 {
 	struct cgroup_folder *f;
 	int fd, err;
 
-	if (mkdirat(cgroup_fds[CGROUP_GUEST], id, 0755))
+	if (mkdirat(agent->cgroup->fds[CGROUP_GUEST], id, 0755))
 		return -errno;
-	fd = openat(cgroup_fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(agent->cgroup->fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		goto remove_folder;
-	f = cgroup_watch(CGROUP_GUEST, id);
+	f = cgroup_watch(agent, CGROUP_GUEST, id);
 	if (f)
 		return fd;
 	close(fd);
 	errno = ENOMEM;
 remove_folder:
 	err = -errno;
-	unlinkat(cgroup_fds[CGROUP_GUEST], id, AT_REMOVEDIR);
+	unlinkat(agent->cgroup->fds[CGROUP_GUEST], id, AT_REMOVEDIR);
 	return err;
 }
 
-void cgroup_guest_kill(const char *id)
+void cgroup_guest_kill(struct agent *agent, const char *id)
 {
-	cgroup_kill(CGROUP_GUEST, id);
+	cgroup_kill(agent, CGROUP_GUEST, id);
 }
 
-void cgroup_guest_end(const char *id)
+void cgroup_guest_end(struct agent *agent, const char *id)
 {
-	struct cgroup_folder *f = cgroup_find(CGROUP_GUEST, id);
+	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
 
 	if (!f)
 		return;
 	f->over = true;
-	if (cgroup_populated(CGROUP_GUEST, id))
-		cgroup_kill(CGROUP_GUEST, id);
-	cgroup_try_remove(f);
+	if (cgroup_populated(agent, CGROUP_GUEST, id))
+		cgroup_kill(agent, CGROUP_GUEST, id);
+	cgroup_try_remove(agent, f);
 }
 
 /* ---- sessions ---- */
 
 /* A folder's name of letters the user chose and a number. */
-static void cgroup_session_name(char name[64], const char *wish, pid_t pid)
+static void cgroup_session_name(struct agent *agent, char name[64], const char *wish, pid_t pid)
 {
 	size_t n = 0;
 
 	for (; wish && *wish && n < 40; wish++)
 		name[n++] = isalnum((unsigned char)*wish) || strchr("-_", *wish) ? *wish : '-';
-	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++cgroup_counter);
+	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++agent->cgroup->counter);
 }
 
 /* Kernels before 5.7 have none: then its tasks are treated as those of other sessions. */
-static void cgroup_note(const char *name, const char *attribute, const char *value)
+static void cgroup_note(struct agent *agent, const char *name, const char *attribute,
+			const char *value)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_fds[CGROUP_MANAGED], name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[CGROUP_MANAGED],
+		 name);
 	if (setxattr(path, attribute, value, strlen(value), 0))
 		log_warning("session %s: %s cannot be noted, its tasks will do without: %s", name,
 			    attribute, strerror(errno));
 }
 
 /* Length of the value, which fits and is ended by a NUL; -1: none. */
-static ssize_t cgroup_read_note(const char *name, size_t length, const char *attribute,
-				char value[CGROUP_NOTE])
+static ssize_t cgroup_read_note(struct agent *agent, const char *name, size_t length,
+				const char *attribute, char value[CGROUP_NOTE])
 {
 	char path[128];
 	ssize_t n;
 
 	if (!length || length >= 64)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%.*s", cgroup_fds[CGROUP_MANAGED],
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%.*s", agent->cgroup->fds[CGROUP_MANAGED],
 		 (int)length, name);
 	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
 	if (n >= 0)
@@ -300,7 +308,8 @@ static ssize_t cgroup_read_note(const char *name, size_t length, const char *att
 }
 
 /* What the session that this process is in has noted; false: nothing. */
-static bool cgroup_noted(pid_t pid, const char *attribute, char value[CGROUP_NOTE])
+static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
+			 char value[CGROUP_NOTE])
 {
 	static const char below[] = "/managed/";
 	char path[40], line[PATH_MAX + 8];
@@ -308,7 +317,7 @@ static bool cgroup_noted(pid_t pid, const char *attribute, char value[CGROUP_NOT
 	const char *at;
 	FILE *f;
 
-	if (cgroup_fds[CGROUP_MANAGED] < 0)
+	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
 	f = fopen(path, "re");
@@ -320,7 +329,7 @@ static bool cgroup_noted(pid_t pid, const char *attribute, char value[CGROUP_NOT
 		/* There may be folders above ours, and of the task's own below. */
 		for (at = strstr(line, below); at && !found; at = strstr(at, below)) {
 			at += strlen(below) - 1;
-			found = cgroup_read_note(at + 1, strcspn(at + 1, "/\n"), attribute,
+			found = cgroup_read_note(agent, at + 1, strcspn(at + 1, "/\n"), attribute,
 						 value) >= 0;
 		}
 	}
@@ -328,46 +337,47 @@ static bool cgroup_noted(pid_t pid, const char *attribute, char value[CGROUP_NOT
 	return found;
 }
 
-bool cgroup_session_retries(pid_t pid)
+bool cgroup_session_retries(struct agent *agent, pid_t pid)
 {
 	char value[CGROUP_NOTE];
 
-	return cgroup_noted(pid, CGROUP_RETRY, value);
+	return cgroup_noted(agent, pid, CGROUP_RETRY, value);
 }
 
-enum view cgroup_session_view(pid_t pid)
+enum view cgroup_session_view(struct agent *agent, pid_t pid)
 {
 	char value[CGROUP_NOTE];
 
-	return cgroup_noted(pid, CGROUP_VIEW, value) ? view_parse(value) : VIEW_UNSET;
+	return cgroup_noted(agent, pid, CGROUP_VIEW, value) ? view_parse(value) : VIEW_UNSET;
 }
 
-int cgroup_session(pid_t pid, const char *wish, bool retry, enum view view, char name[64])
+int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry, enum view view,
+		   char name[64])
 {
 	char path[96], text[16];
 	struct cgroup_folder *f;
 	int err;
 
-	if (cgroup_fds[CGROUP_MANAGED] < 0)
+	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
 		return -ENOENT;
-	cgroup_session_name(name, wish, pid);
-	if (mkdirat(cgroup_fds[CGROUP_MANAGED], name, 0755))
+	cgroup_session_name(agent, name, wish, pid);
+	if (mkdirat(agent->cgroup->fds[CGROUP_MANAGED], name, 0755))
 		return -errno;
 	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
 	snprintf(text, sizeof(text), "%d", (int)pid);
-	err = cgroup_write(cgroup_fds[CGROUP_MANAGED], path, text);
-	f = err ? NULL : cgroup_watch(CGROUP_MANAGED, name);
+	err = cgroup_write(agent->cgroup->fds[CGROUP_MANAGED], path, text);
+	f = err ? NULL : cgroup_watch(agent, CGROUP_MANAGED, name);
 	if (f && retry)
-		cgroup_note(name, CGROUP_RETRY, "");
+		cgroup_note(agent, name, CGROUP_RETRY, "");
 	if (f && view != VIEW_UNSET)
-		cgroup_note(name, CGROUP_VIEW, view_name(view));
+		cgroup_note(agent, name, CGROUP_VIEW, view_name(view));
 	if (!f) {
 		/* Without a watch it stays until the next start; with a process in it, too. */
-		unlinkat(cgroup_fds[CGROUP_MANAGED], name, AT_REMOVEDIR);
+		unlinkat(agent->cgroup->fds[CGROUP_MANAGED], name, AT_REMOVEDIR);
 		return err;
 	}
 	/* It may have died before it was watched. */
-	cgroup_try_remove(f);
+	cgroup_try_remove(agent, f);
 	return 0;
 }
 
@@ -429,9 +439,9 @@ static void cgroup_enable_cpu(const char *root)
 }
 
 /* What an earlier agent left: its guests lost their home connection and end; sessions go on. */
-static void cgroup_clean(enum cgroup_kind kind)
+static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 {
-	int fd = openat(cgroup_fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct cgroup_folder *f;
 	struct dirent *d;
@@ -444,20 +454,21 @@ static void cgroup_clean(enum cgroup_kind kind)
 	while ((d = readdir(dir))) {
 		if (d->d_type != DT_DIR || d->d_name[0] == '.')
 			continue;
-		f = cgroup_watch(kind, d->d_name);
+		f = cgroup_watch(agent, kind, d->d_name);
 		if (!f)
 			continue;
 		if (kind == CGROUP_GUEST) {
 			log_info("guest %s of an earlier run is ended", f->name);
 			f->over = true;
-			cgroup_kill(kind, f->name);
+			cgroup_kill(agent, kind, f->name);
 		}
-		cgroup_try_remove(f);
+		cgroup_try_remove(agent, f);
 	}
 	closedir(dir);
 }
 
-static int cgroup_open(const char *root, enum cgroup_kind kind, const char *weight)
+static int cgroup_open(struct agent *agent, const char *root, enum cgroup_kind kind,
+		       const char *weight)
 {
 	char path[PATH_MAX];
 
@@ -465,14 +476,16 @@ static int cgroup_open(const char *root, enum cgroup_kind kind, const char *weig
 		return -ENAMETOOLONG;
 	if (mkdir(path, 0755) && errno != EEXIST)
 		return -errno;
-	cgroup_fds[kind] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cgroup_fds[kind] < 0)
+	agent->cgroup->fds[kind] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (agent->cgroup->fds[kind] < 0)
 		return -errno;
-	cgroup_write(cgroup_fds[kind], "cpu.weight", weight);
+	cgroup_write(agent->cgroup->fds[kind], "cpu.weight", weight);
 	return 0;
 }
 
-int cgroup_init(const char *root)
+/* 0 or -errno; what it made is closed by cgroup_exit(agent). */
+/* 0 or -errno; what it has opened is closed by cgroup_close(agent). */
+static int cgroup_start(struct agent *agent, const char *root)
 {
 	struct statfs fs;
 	int err;
@@ -485,36 +498,64 @@ int cgroup_init(const char *root)
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return -EMEDIUMTYPE;
 	cgroup_enable_cpu(root);
-	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (cgroup_inotify < 0)
+	agent->cgroup->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (agent->cgroup->inotify < 0)
 		return -errno;
-	cgroup_event = event_new(the_agent.base, cgroup_inotify, EV_READ | EV_PERSIST,
-				 cgroup_on_event, NULL);
-	err = cgroup_event && !event_add(cgroup_event, NULL) ? 0 : -ENOMEM;
+	agent->cgroup->event = event_new(agent->base, agent->cgroup->inotify, EV_READ | EV_PERSIST,
+					 cgroup_on_event, agent);
+	if (!agent->cgroup->event || event_add(agent->cgroup->event, NULL))
+		return -ENOMEM;
+	err = cgroup_open(agent, root, CGROUP_MANAGED, CGROUP_WEIGHT_MANAGED);
 	if (err)
-		goto close_inotify;
-	err = cgroup_open(root, CGROUP_MANAGED, CGROUP_WEIGHT_MANAGED);
+		return err;
+	err = cgroup_open(agent, root, CGROUP_GUEST, CGROUP_WEIGHT_GUEST);
 	if (err)
-		goto free_event;
-	err = cgroup_open(root, CGROUP_GUEST, CGROUP_WEIGHT_GUEST);
-	if (err)
-		goto close_folders;
-	cgroup_clean(CGROUP_MANAGED);
-	cgroup_clean(CGROUP_GUEST);
+		return err;
+	cgroup_clean(agent, CGROUP_MANAGED);
+	cgroup_clean(agent, CGROUP_GUEST);
 	return 0;
+}
 
-close_folders:
-	for (int i = 0; i < CGROUP_KINDS; i++) {
-		if (cgroup_fds[i] >= 0)
-			close(cgroup_fds[i]);
-		cgroup_fds[i] = -1;
+static void cgroup_close(struct agent *agent)
+{
+	struct cgroup_folder *f;
+
+	while ((f = agent->cgroup->folders)) {
+		agent->cgroup->folders = f->next;
+		free(f);
 	}
-free_event:
-	if (cgroup_event)
-		event_free(cgroup_event);
-	cgroup_event = NULL;
-close_inotify:
-	close(cgroup_inotify);
-	cgroup_inotify = -1;
+	if (agent->cgroup->event)
+		event_free(agent->cgroup->event);
+	agent->cgroup->event = NULL;
+	if (agent->cgroup->inotify >= 0)
+		close(agent->cgroup->inotify);
+	agent->cgroup->inotify = -1;
+	for (int i = 0; i < CGROUP_KINDS; i++) {
+		if (agent->cgroup->fds[i] >= 0)
+			close(agent->cgroup->fds[i]);
+		agent->cgroup->fds[i] = -1;
+	}
+}
+
+int cgroup_init(struct agent *agent, const char *root, cgroup_emptied_fn emptied)
+{
+	int err;
+
+	agent->cgroup = malloc(sizeof(*agent->cgroup));
+	if (!agent->cgroup)
+		return -ENOMEM;
+	*agent->cgroup = (struct cgroup){ .fds = { -1, -1 }, .inotify = -1, .emptied = emptied };
+	err = cgroup_start(agent, root);
+	if (err)
+		cgroup_close(agent);
 	return err;
+}
+
+void cgroup_exit(struct agent *agent)
+{
+	if (!agent->cgroup)
+		return;
+	cgroup_close(agent);
+	free(agent->cgroup);
+	agent->cgroup = NULL;
 }

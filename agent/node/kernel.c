@@ -24,9 +24,6 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "home/placement.h"
-#include "home/record.h"
-#include "net/peer.h"
 #include "node/cgroup.h"
 #include "node/node.h"
 #include "wire/view.h"
@@ -34,11 +31,15 @@
 #define KERNEL_BUFFER (4 << 20) /* of the agent socket: each waiting exec is one message */
 #define KERNEL_RETRY_MS 1000
 
-static struct nl_sock *kernel_call, *kernel_news, *kernel_agent;
-static struct event *kernel_news_event, *kernel_agent_event, *kernel_retry;
-static int kernel_family;
-static unsigned int kernel_family_version;
-static char kernel_why[160];
+struct kernel {
+	struct nl_sock *call, *news, *agent;
+	struct event *news_event, *agent_event, *retry;
+	int family;
+	unsigned int family_version;
+	struct node_settings settings; /* what a module that is loaded later gets */
+	const struct kernel_ops *ops;
+	char why[160];
+};
 
 struct kernel_error {
 	int error; /* -errno */
@@ -70,13 +71,13 @@ static int kernel_on_done(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-struct nl_msg *kernel_message(uint8_t cmd, int flags)
+struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 {
 	struct nl_msg *msg = nlmsg_alloc();
 
 	if (!msg)
 		return NULL;
-	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, kernel_family, 0, flags, cmd,
+	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, agent->kernel->family, 0, flags, cmd,
 			 EHS_FAMILY_VERSION)) {
 		nlmsg_free(msg);
 		return NULL;
@@ -123,10 +124,10 @@ static int kernel_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t
 
 /* ---- requests ---- */
 
-int kernel_ask(struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
+int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
 {
-	if (kernel_family)
-		return kernel_do(kernel_call, msg, each, ctx, NULL);
+	if (agent->kernel && agent->kernel->family)
+		return kernel_do(agent->kernel->call, msg, each, ctx, NULL);
 	nlmsg_free(msg);
 	return -ENOTCONN;
 }
@@ -151,9 +152,10 @@ static int kernel_on_node(struct nl_msg *msg, void *ctx)
 	return NL_OK;
 }
 
-int kernel_get(struct node_view *view)
+int kernel_get(struct agent *agent, struct node_view *view)
 {
-	return kernel_ask(kernel_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_node, view);
+	return kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST),
+			  kernel_on_node, view);
 }
 
 static int kernel_put_settings(struct nl_msg *msg, const struct node_settings *set)
@@ -168,33 +170,39 @@ static int kernel_put_settings(struct nl_msg *msg, const struct node_settings *s
 		       : 0;
 }
 
-int kernel_set(const struct node_settings *set, char why[160])
+int kernel_set(struct agent *agent, const struct node_settings *set, char why[160])
 {
 	struct nl_msg *msg;
+	int err;
 
-	if (!kernel_family)
-		return -ENOTCONN;
-	msg = kernel_message(EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && kernel_put_settings(msg, set)) {
-		nlmsg_free(msg);
-		msg = NULL;
+	why[0] = '\0';
+	if (agent->module) {
+		msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
+		if (msg && kernel_put_settings(msg, set)) {
+			nlmsg_free(msg);
+			msg = NULL;
+		}
+		err = kernel_do(agent->kernel->call, msg, NULL, NULL, why);
+		if (err)
+			return err;
 	}
-	return kernel_do(kernel_call, msg, NULL, NULL, why);
+	agent->kernel->settings = *set;
+	return 0;
 }
 
-static int kernel_set_all(char why[160])
+static int kernel_set_all(struct agent *agent, char why[160])
 {
-	struct nl_msg *msg = kernel_message(EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-	int managed = cgroup_managed_fd(), guest = cgroup_guest_fd();
+	struct nl_msg *msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
+	int managed = cgroup_managed_fd(agent), guest = cgroup_guest_fd(agent);
 
-	if (msg && (kernel_put_settings(msg, node_settings()) ||
+	if (msg && (kernel_put_settings(msg, &agent->kernel->settings) ||
 		    nla_put_flag(msg, EHS_A_NODE_CLEAR_CGROUPS) ||
 		    (managed >= 0 && nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, managed)) ||
 		    (guest >= 0 && nla_put_u32(msg, EHS_A_NODE_GUEST_CGROUP_FD, guest)))) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	return kernel_do(kernel_call, msg, NULL, NULL, why);
+	return kernel_do(agent->kernel->call, msg, NULL, NULL, why);
 }
 
 struct kernel_counting {
@@ -219,24 +227,25 @@ static int kernel_on_counters(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-int kernel_counters(void (*each)(void *ctx, uint32_t reason, uint64_t count), void *ctx)
+int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason, uint64_t count),
+		    void *ctx)
 {
 	struct kernel_counting counting = { each, ctx };
 
-	return kernel_ask(kernel_message(EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_counters,
-			  &counting);
+	return kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST),
+			  kernel_on_counters, &counting);
 }
 
 /* ---- placements ---- */
 
-static void kernel_verdict(uint64_t cookie, const char *token, enum ehs_reason reason)
+void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enum ehs_reason reason)
 {
 	struct nl_msg *msg;
 
-	if (!kernel_agent)
+	if (!agent->kernel || !agent->kernel->agent)
 		return;
 	/* no ACK: only a refusal is news, and it comes without being asked for */
-	msg = kernel_message(EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
+	msg = kernel_message(agent, EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
 	if (!msg)
 		return; /* the exec's time limit ends its wait */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
@@ -249,21 +258,16 @@ static void kernel_verdict(uint64_t cookie, const char *token, enum ehs_reason r
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
 	if (token)
 		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
-	if (nl_send_auto(kernel_agent, msg) < 0)
+	if (nl_send_auto(agent->kernel->agent, msg) < 0)
 		log_warning("a verdict could not be sent to the kernel; the task goes on at home");
 	nlmsg_free(msg);
 }
 
-static void kernel_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
-			   enum ehs_reason reason)
-{
-	kernel_verdict(placement_cookie(p), to ? token : NULL, reason);
-}
-
 static int kernel_on_request(struct nl_msg *msg, void *arg)
 {
+	struct agent *agent = arg;
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
-	struct placement_task task = { 0 };
+	struct kernel_request task = { 0 };
 
 	if (genlmsg_hdr(nlmsg_hdr(msg))->cmd != EHS_CMD_PLACE_REQUEST ||
 	    genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE] ||
@@ -277,39 +281,36 @@ static int kernel_on_request(struct nl_msg *msg, void *arg)
 		task.uid = nla_get_u32(a[EHS_A_PLACE_UID]);
 	if (a[EHS_A_PLACE_CGROUP_ID])
 		task.cgroup_id = nla_get_u64(a[EHS_A_PLACE_CGROUP_ID]);
-	if (a[EHS_A_PLACE_LOAD]) {
-		struct node_view view = *node_view();
-
-		/* by this load it is a sender; ours may be older */
-		view.load = nla_get_u32(a[EHS_A_PLACE_LOAD]);
-		node_seen(&view);
-	}
-	if (placement_start(&task, kernel_decided, NULL))
-		kernel_verdict(task.cookie, NULL, EHS_REASON_NONE);
+	/* by this load it is a sender; ours may be older */
+	if (a[EHS_A_PLACE_LOAD])
+		agent->kernel->ops->loaded(agent, nla_get_u32(a[EHS_A_PLACE_LOAD]));
+	agent->kernel->ops->place(agent, &task);
 	return NL_OK;
 }
 
 /* The kernel refused a verdict: it sends our message back behind the error. */
 static int kernel_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
+	struct agent *agent = arg;
 	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
 
-	if (e->msg.nlmsg_type != kernel_family ||
+	if (e->msg.nlmsg_type != agent->kernel->family ||
 	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(e->error) + e->msg.nlmsg_len ||
 	    genlmsg_parse(&e->msg, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE])
 		return NL_SKIP;
 	if (e->error != -ENOENT)
 		log_warning("the kernel refused a verdict: %s", strerror(-e->error));
-	placement_too_late(nla_get_u64(a[EHS_A_PLACE_COOKIE]));
+	agent->kernel->ops->too_late(agent, nla_get_u64(a[EHS_A_PLACE_COOKIE]));
 	return NL_SKIP;
 }
 
 static void kernel_on_agent(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
 	/* not without end: other events want their turn */
 	for (int i = 0; i < 32; i++) {
-		int err = nl_recvmsgs_default(kernel_agent);
+		int err = nl_recvmsgs_default(agent->kernel->agent);
 
 		if (err == -NLE_AGAIN)
 			return;
@@ -318,20 +319,20 @@ static void kernel_on_agent(evutil_socket_t fd, short what, void *arg)
 			log_warning("placement requests were lost: the netlink buffer was full");
 		else if (err < 0)
 			return;
-		if (!kernel_agent)
+		if (!agent->kernel->agent)
 			return;
 	}
 }
 
 /* ---- the module comes and goes ---- */
 
-static void kernel_close_agent(void)
+static void kernel_close_agent(struct agent *agent)
 {
-	if (kernel_agent_event)
-		event_free(kernel_agent_event);
-	kernel_agent_event = NULL;
-	nl_socket_free(kernel_agent);
-	kernel_agent = NULL;
+	if (agent->kernel->agent_event)
+		event_free(agent->kernel->agent_event);
+	agent->kernel->agent_event = NULL;
+	nl_socket_free(agent->kernel->agent);
+	agent->kernel->agent = NULL;
 }
 
 static void kernel_want_texts(struct nl_sock *sk, int on)
@@ -340,69 +341,71 @@ static void kernel_want_texts(struct nl_sock *sk, int on)
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 }
 
-static int kernel_register(char why[160])
+static int kernel_register(struct agent *agent, char why[160])
 {
 	struct nl_msg *msg;
 	int err, size = KERNEL_BUFFER;
 
 	snprintf(why, 160, "no memory");
-	kernel_agent = nl_socket_alloc();
-	if (!kernel_agent)
+	agent->kernel->agent = nl_socket_alloc();
+	if (!agent->kernel->agent)
 		return -ENOMEM;
-	nl_socket_disable_seq_check(kernel_agent);
-	nl_socket_disable_auto_ack(kernel_agent);
-	err = genl_connect(kernel_agent);
+	nl_socket_disable_seq_check(agent->kernel->agent);
+	nl_socket_disable_auto_ack(agent->kernel->agent);
+	err = genl_connect(agent->kernel->agent);
 	if (err) {
 		snprintf(why, 160, "netlink: %s", nl_geterror(err));
 		err = -EIO;
 		goto close_agent;
 	}
 	/* as root beyond the limit of ordinary users; else it stays as it is */
-	setsockopt(nl_socket_get_fd(kernel_agent), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
-	msg = kernel_message(EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && nla_put_string(msg, EHS_A_AGENT_STUB, the_agent.config->stub)) {
+	setsockopt(nl_socket_get_fd(agent->kernel->agent), SOL_SOCKET, SO_RCVBUFFORCE, &size,
+		   sizeof(size));
+	msg = kernel_message(agent, EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
+	if (msg && nla_put_string(msg, EHS_A_AGENT_STUB, agent->config->stub)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	kernel_want_texts(kernel_agent, true);
-	err = kernel_do(kernel_agent, msg, NULL, NULL, why);
+	kernel_want_texts(agent->kernel->agent, true);
+	err = kernel_do(agent->kernel->agent, msg, NULL, NULL, why);
 	if (err)
 		goto close_agent;
 	/* from now an error is to come with the verdict it is about */
-	kernel_want_texts(kernel_agent, false);
-	nl_socket_set_nonblocking(kernel_agent);
-	nl_socket_modify_cb(kernel_agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request, NULL);
-	nl_socket_modify_err_cb(kernel_agent, NL_CB_CUSTOM, kernel_on_verdict_error, NULL);
-	kernel_agent_event = event_new(the_agent.base, nl_socket_get_fd(kernel_agent),
-				       EV_READ | EV_PERSIST, kernel_on_agent, NULL);
-	if (!kernel_agent_event) {
+	kernel_want_texts(agent->kernel->agent, false);
+	nl_socket_set_nonblocking(agent->kernel->agent);
+	nl_socket_modify_cb(agent->kernel->agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request,
+			    agent);
+	nl_socket_modify_err_cb(agent->kernel->agent, NL_CB_CUSTOM, kernel_on_verdict_error, agent);
+	agent->kernel->agent_event = event_new(agent->base, nl_socket_get_fd(agent->kernel->agent),
+					       EV_READ | EV_PERSIST, kernel_on_agent, agent);
+	if (!agent->kernel->agent_event) {
 		err = -ENOMEM;
 		goto close_agent;
 	}
-	event_add(kernel_agent_event, NULL);
+	event_add(agent->kernel->agent_event, NULL);
 	return 0;
 
 close_agent:
-	kernel_close_agent();
+	kernel_close_agent(agent);
 	return err;
 }
 
-static void kernel_detach(void)
+static void kernel_detach(struct agent *agent)
 {
-	bool was = the_agent.module;
+	bool was = agent->module;
 
-	kernel_family = 0;
-	kernel_family_version = 0;
-	the_agent.module = false;
-	kernel_close_agent();
-	snprintf(kernel_why, sizeof(kernel_why), "the module is not loaded");
+	agent->kernel->family = 0;
+	agent->kernel->family_version = 0;
+	agent->module = false;
+	kernel_close_agent(agent);
+	snprintf(agent->kernel->why, sizeof(agent->kernel->why), "the module is not loaded");
 	if (!was)
 		return;
 	log_warning("the module has gone: load comes from /proc now, execs are not intercepted");
-	node_module_changed();
+	agent->kernel->ops->changed(agent);
 }
 
-static void kernel_attach(void)
+static void kernel_attach(struct agent *agent)
 {
 	const struct timeval retry = { KERNEL_RETRY_MS / 1000, 0 };
 	char why[160];
@@ -410,51 +413,53 @@ static void kernel_attach(void)
 	struct nl_cache *cache;
 	int group;
 
-	kernel_family = genl_ctrl_resolve(kernel_call, EHS_FAMILY_NAME);
-	if (kernel_family < 0) {
-		kernel_family = 0;
+	agent->kernel->family = genl_ctrl_resolve(agent->kernel->call, EHS_FAMILY_NAME);
+	if (agent->kernel->family < 0) {
+		agent->kernel->family = 0;
 		return;
 	}
-	kernel_family_version = EHS_FAMILY_VERSION;
-	if (!genl_ctrl_alloc_cache(kernel_call, &cache)) {
-		family = genl_ctrl_search(cache, kernel_family);
+	agent->kernel->family_version = EHS_FAMILY_VERSION;
+	if (!genl_ctrl_alloc_cache(agent->kernel->call, &cache)) {
+		family = genl_ctrl_search(cache, agent->kernel->family);
 		if (family) {
-			kernel_family_version = genl_family_get_version(family);
+			agent->kernel->family_version = genl_family_get_version(family);
 			nl_object_put((struct nl_object *)family);
 		}
 		nl_cache_free(cache);
 	}
-	group = genl_ctrl_resolve_grp(kernel_call, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
+	group = genl_ctrl_resolve_grp(agent->kernel->call, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
 	if (group >= 0)
-		nl_socket_add_membership(kernel_news, group);
-	if (kernel_set_all(why) || kernel_register(why)) {
-		if (strcmp(why, kernel_why))
+		nl_socket_add_membership(agent->kernel->news, group);
+	if (kernel_set_all(agent, why) || kernel_register(agent, why)) {
+		if (strcmp(why, agent->kernel->why))
 			log_warning("the module is loaded, but refuses us: %s; trying again", why);
-		memcpy(kernel_why, why, sizeof(kernel_why));
-		evtimer_add(kernel_retry, &retry);
+		memcpy(agent->kernel->why, why, sizeof(agent->kernel->why));
+		evtimer_add(agent->kernel->retry, &retry);
 		return;
 	}
-	kernel_why[0] = '\0';
-	the_agent.module = true;
-	log_info("registered with the module (family version %u)", kernel_family_version);
-	node_module_changed();
+	agent->kernel->why[0] = '\0';
+	agent->module = true;
+	log_info("registered with the module (family version %u)", agent->kernel->family_version);
+	agent->kernel->ops->changed(agent);
 }
 
 static void kernel_on_retry(evutil_socket_t fd, short what, void *arg)
 {
-	if (!the_agent.module)
-		kernel_attach();
+	struct agent *agent = arg;
+	if (!agent->module)
+		kernel_attach(agent);
 }
 
 static int kernel_on_news(struct nl_msg *msg, void *arg)
 {
+	struct agent *agent = arg;
 	struct nlmsghdr *h = nlmsg_hdr(msg);
 	struct nlattr *a[CTRL_ATTR_MAX + 1];
 	struct node_view view;
 
-	if (h->nlmsg_type == kernel_family && kernel_family) {
+	if (h->nlmsg_type == agent->kernel->family && agent->kernel->family) {
 		if (kernel_on_node(msg, &view) == NL_OK)
-			node_seen(&view);
+			agent->kernel->ops->seen(agent, &view);
 		return NL_OK;
 	}
 	if (h->nlmsg_type != GENL_ID_CTRL || genlmsg_parse(h, 0, a, CTRL_ATTR_MAX, NULL) ||
@@ -462,64 +467,72 @@ static int kernel_on_news(struct nl_msg *msg, void *arg)
 	    strcmp(nla_get_string(a[CTRL_ATTR_FAMILY_NAME]), EHS_FAMILY_NAME))
 		return NL_OK;
 	if (genlmsg_hdr(h)->cmd == CTRL_CMD_DELFAMILY)
-		kernel_detach();
-	else if (genlmsg_hdr(h)->cmd == CTRL_CMD_NEWFAMILY && !the_agent.module)
-		kernel_attach();
+		kernel_detach(agent);
+	else if (genlmsg_hdr(h)->cmd == CTRL_CMD_NEWFAMILY && !agent->module)
+		kernel_attach(agent);
 	return NL_OK;
 }
 
 static void kernel_on_news_event(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
 	for (int i = 0; i < 32; i++) {
-		int err = nl_recvmsgs_default(kernel_news);
+		int err = nl_recvmsgs_default(agent->kernel->news);
 
 		if (err == -NLE_NOMEM) {
 			/* something was lost: look how things are */
-			if (genl_ctrl_resolve(kernel_call, EHS_FAMILY_NAME) < 0)
-				kernel_detach();
-			else if (!the_agent.module)
-				kernel_attach();
+			if (genl_ctrl_resolve(agent->kernel->call, EHS_FAMILY_NAME) < 0)
+				kernel_detach(agent);
+			else if (!agent->module)
+				kernel_attach(agent);
 			else
-				node_refresh();
+				agent->kernel->ops->refresh(agent);
 		} else if (err < 0) {
 			return;
 		}
 	}
 }
 
-int kernel_init(void)
+int kernel_init(struct agent *agent, const struct kernel_ops *ops,
+		const struct node_settings *settings)
 {
 	const struct timeval limit = { 2, 0 };
 	int group, err = -ENOMEM;
 
-	snprintf(kernel_why, sizeof(kernel_why), "the module is not loaded");
-	kernel_call = nl_socket_alloc();
-	kernel_news = nl_socket_alloc();
-	kernel_retry = evtimer_new(the_agent.base, kernel_on_retry, NULL);
-	if (!kernel_call || !kernel_news || !kernel_retry)
+	agent->kernel = calloc(1, sizeof(*agent->kernel));
+	if (!agent->kernel)
+		return -ENOMEM;
+	agent->kernel->ops = ops;
+	agent->kernel->settings = *settings;
+	snprintf(agent->kernel->why, sizeof(agent->kernel->why), "the module is not loaded");
+	agent->kernel->call = nl_socket_alloc();
+	agent->kernel->news = nl_socket_alloc();
+	agent->kernel->retry = evtimer_new(agent->base, kernel_on_retry, agent);
+	if (!agent->kernel->call || !agent->kernel->news || !agent->kernel->retry)
 		goto fail;
-	nl_socket_disable_auto_ack(kernel_call);
-	nl_socket_disable_seq_check(kernel_news);
-	nl_socket_disable_auto_ack(kernel_news);
+	nl_socket_disable_auto_ack(agent->kernel->call);
+	nl_socket_disable_seq_check(agent->kernel->news);
+	nl_socket_disable_auto_ack(agent->kernel->news);
 	err = -EPROTONOSUPPORT;
-	if (genl_connect(kernel_call) || genl_connect(kernel_news))
+	if (genl_connect(agent->kernel->call) || genl_connect(agent->kernel->news))
 		goto fail;
-	kernel_want_texts(kernel_call, true);
+	kernel_want_texts(agent->kernel->call, true);
 	/* the kernel answers while we send; this is for kernels that do not */
-	setsockopt(nl_socket_get_fd(kernel_call), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	nl_socket_set_nonblocking(kernel_news);
-	nl_socket_modify_cb(kernel_news, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_news, NULL);
-	group = genl_ctrl_resolve_grp(kernel_call, "nlctrl", "notify");
+	setsockopt(nl_socket_get_fd(agent->kernel->call), SOL_SOCKET, SO_RCVTIMEO, &limit,
+		   sizeof(limit));
+	nl_socket_set_nonblocking(agent->kernel->news);
+	nl_socket_modify_cb(agent->kernel->news, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_news, agent);
+	group = genl_ctrl_resolve_grp(agent->kernel->call, "nlctrl", "notify");
 	if (group >= 0)
-		nl_socket_add_membership(kernel_news, group);
+		nl_socket_add_membership(agent->kernel->news, group);
 	err = -ENOMEM;
-	kernel_news_event = event_new(the_agent.base, nl_socket_get_fd(kernel_news),
-				      EV_READ | EV_PERSIST, kernel_on_news_event, NULL);
-	if (!kernel_news_event)
+	agent->kernel->news_event = event_new(agent->base, nl_socket_get_fd(agent->kernel->news),
+					      EV_READ | EV_PERSIST, kernel_on_news_event, agent);
+	if (!agent->kernel->news_event)
 		goto fail;
-	event_add(kernel_news_event, NULL);
-	kernel_attach();
-	if (!kernel_family)
+	event_add(agent->kernel->news_event, NULL);
+	kernel_attach(agent);
+	if (!agent->kernel->family)
 		log_info(
 			"the module is not loaded: load comes from /proc, execs are not intercepted "
 			"until it is");
@@ -527,29 +540,31 @@ int kernel_init(void)
 
 fail:
 	log_error("netlink is not usable: %s", strerror(-err));
-	kernel_exit();
+	kernel_exit(agent);
 	return err;
 }
 
-void kernel_exit(void)
+void kernel_exit(struct agent *agent)
 {
-	kernel_close_agent();
-	if (kernel_news_event)
-		event_free(kernel_news_event);
-	if (kernel_retry)
-		event_free(kernel_retry);
-	kernel_news_event = kernel_retry = NULL;
-	nl_socket_free(kernel_news);
-	nl_socket_free(kernel_call);
-	kernel_news = kernel_call = NULL;
+	if (!agent->kernel)
+		return;
+	kernel_close_agent(agent);
+	if (agent->kernel->news_event)
+		event_free(agent->kernel->news_event);
+	if (agent->kernel->retry)
+		event_free(agent->kernel->retry);
+	nl_socket_free(agent->kernel->news);
+	nl_socket_free(agent->kernel->call);
+	free(agent->kernel);
+	agent->kernel = NULL;
 }
 
-unsigned int kernel_version(void)
+unsigned int kernel_version(struct agent *agent)
 {
-	return kernel_family_version;
+	return agent->kernel ? agent->kernel->family_version : 0;
 }
 
-const char *kernel_trouble(void)
+const char *kernel_trouble(struct agent *agent)
 {
-	return kernel_why;
+	return agent->kernel ? agent->kernel->why : "";
 }

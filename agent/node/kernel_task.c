@@ -8,12 +8,13 @@
 #include <netlink/msg.h>
 #include <linux/ehsched.h>
 
+#include "base/agent.h"
 #include "node/kernel.h"
 #include "wire/frame.h"
 
-static struct nl_msg *kernel_about(uint8_t cmd, pid_t pid)
+static struct nl_msg *kernel_about(struct agent *agent, uint8_t cmd, pid_t pid)
 {
-	struct nl_msg *msg = kernel_message(cmd, NLM_F_REQUEST | NLM_F_ACK);
+	struct nl_msg *msg = kernel_message(agent, cmd, NLM_F_REQUEST | NLM_F_ACK);
 
 	if (msg && nla_put_u32(msg, EHS_A_TASK_PID, pid)) {
 		nlmsg_free(msg);
@@ -22,12 +23,12 @@ static struct nl_msg *kernel_about(uint8_t cmd, pid_t pid)
 	return msg;
 }
 
-int kernel_bypass(pid_t pid)
+int kernel_bypass(struct agent *agent, pid_t pid)
 {
-	return kernel_ask(kernel_about(EHS_CMD_TASK_BYPASS, pid), NULL, NULL);
+	return kernel_ask(agent, kernel_about(agent, EHS_CMD_TASK_BYPASS, pid), NULL, NULL);
 }
 
-int kernel_account(pid_t pid, const struct frame_exit *used)
+int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used)
 {
 	const struct {
 		int type;
@@ -41,14 +42,14 @@ int kernel_account(pid_t pid, const struct frame_exit *used)
 		{ EHS_A_TASK_VOLUNTARY_SWITCHES, used->nvcsw },
 		{ EHS_A_TASK_INVOLUNTARY_SWITCHES, used->nivcsw },
 	};
-	struct nl_msg *msg = kernel_about(EHS_CMD_TASK_ACCOUNT, pid);
+	struct nl_msg *msg = kernel_about(agent, EHS_CMD_TASK_ACCOUNT, pid);
 
 	for (size_t i = 0; msg && i < sizeof(values) / sizeof(*values); i++)
 		if (nla_put_u64(msg, values[i].type, values[i].value)) {
 			nlmsg_free(msg);
 			msg = NULL;
 		}
-	return kernel_ask(msg, NULL, NULL);
+	return kernel_ask(agent, msg, NULL, NULL);
 }
 
 struct kernel_dump {
@@ -82,10 +83,12 @@ static int kernel_on_task(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-int kernel_tasks(void (*each)(void *ctx, const struct kernel_task *task), void *ctx)
+int kernel_tasks(struct agent *agent, void (*each)(void *ctx, const struct kernel_task *task),
+		 void *ctx)
 {
 	struct kernel_dump dump = { each, ctx };
 
-	return kernel_ask(kernel_message(EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
+	return kernel_ask(agent,
+			  kernel_message(agent, EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
 			  kernel_on_task, &dump);
 }

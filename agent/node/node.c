@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <linux/ehsched.h>
 #include <event2/event.h>
@@ -13,11 +14,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
-#include "cluster/hierarchy.h"
 #include "eh/rule.h"
-#include "executor/guest.h"
-#include "executor/reserve.h"
-#include "home/handoff.h"
 #include "node/kernel.h"
 #include "node/procload.h"
 #include "node/stayed.h"
@@ -26,110 +23,133 @@
 #define NODE_FRESH_MS 5 /* younger readings are not repeated */
 #define NODE_IDLE_MS 500 /* between readings of a node without load; its state is notified */
 
-static struct node_settings node_now;
-static struct node_view node_last;
-static uint64_t node_read_at, node_read_reserved, node_low_since;
-static unsigned int node_read_stayed;
-static struct event *node_timer;
+struct node {
+	struct node_settings now;
+	struct node_view last;
+	uint64_t read_at, read_reserved, low_since;
+	unsigned int read_stayed;
+	struct event *timer;
+	const struct node_ops *ops;
+};
+
+static struct node_tasks node_tasks(struct agent *agent)
+{
+	struct node_tasks tasks;
+
+	agent->node->ops->tasks(agent, &tasks);
+	return tasks;
+}
 
 /* Without the module the dwell is ours to keep. */
-static void node_judge(void)
+static void node_judge(struct agent *agent)
 {
-	enum eh_state state = eh_state(node_last.load, node_now.threshold, node_now.length);
+	enum eh_state state = eh_state(agent->node->last.load, agent->node->now.threshold,
+				       agent->node->now.length);
 	uint64_t now = clock_ms();
 
 	if (state != EH_RECEIVER)
-		node_low_since = 0;
-	else if (!node_low_since)
-		node_low_since = now;
-	if (state == EH_RECEIVER && now - node_low_since < node_now.dwell)
+		agent->node->low_since = 0;
+	else if (!agent->node->low_since)
+		agent->node->low_since = now;
+	if (state == EH_RECEIVER && now - agent->node->low_since < agent->node->now.dwell)
 		state = EH_OK;
-	node_last.state = state;
+	agent->node->last.state = state;
 }
 
 /* Guests that are not counted as reserved any more. */
-static unsigned int node_started_guests(void)
+static unsigned int node_started_guests(struct agent *agent)
 {
-	unsigned int all = guest_count(), starting = guest_starting_load() / EH_TASK;
+	struct node_tasks tasks = node_tasks(agent);
+	unsigned int all = tasks.guests, starting = tasks.starting / EH_TASK;
 
 	return all > starting ? all - starting : 0;
 }
 
-static void node_read_proc(void)
+static void node_read_proc(struct agent *agent)
 {
-	unsigned int guests = node_started_guests();
+	unsigned int guests = node_started_guests(agent);
 
-	if (guests > node_last.guest)
-		procload_boost(guests - node_last.guest);
-	memset(&node_last, 0, sizeof(node_last));
-	node_last.guest = guests;
-	node_last.local = node_read_stayed;
-	node_last.away = handoff_count();
-	if (node_now.index == EHS_INDEX_TASKS)
-		node_last.load = (guests + node_read_stayed) * node_now.weight;
+	if (guests > agent->node->last.guest)
+		procload_boost(agent, guests - agent->node->last.guest);
+	memset(&agent->node->last, 0, sizeof(agent->node->last));
+	agent->node->last.guest = guests;
+	agent->node->last.local = agent->node->read_stayed;
+	agent->node->last.away = node_tasks(agent).away;
+	if (agent->node->now.index == EHS_INDEX_TASKS)
+		agent->node->last.load =
+			(guests + agent->node->read_stayed) * agent->node->now.weight;
 	else
-		node_last.load = procload_get(node_now.index);
-	node_judge();
+		agent->node->last.load = procload_get(agent, agent->node->now.index);
+	node_judge(agent);
 }
 
-static void node_read(void)
+static void node_read(struct agent *agent)
 {
-	node_read_at = clock_ms();
-	node_read_reserved = reserve_load();
-	node_read_stayed = stayed_count();
-	if (!the_agent.module || kernel_get(&node_last))
-		node_read_proc();
+	agent->node->read_at = clock_ms();
+	agent->node->read_reserved = node_tasks(agent).reserved;
+	agent->node->read_stayed = stayed_count(agent);
+	if (!agent->module || kernel_get(agent, &agent->node->last))
+		node_read_proc(agent);
 }
 
 static void node_on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	bool idle = the_agent.module && !node_last.load && !guest_count();
+	struct agent *agent = arg;
+	bool idle = agent->module && !agent->node->last.load && !node_tasks(agent).guests;
 	unsigned int ms = idle ? NODE_IDLE_MS : PROCLOAD_MS;
 	const struct timeval next = { 0, ms * 1000 };
 
-	if (!the_agent.module)
-		procload_sample();
-	node_read();
-	hierarchy_touch();
-	evtimer_add(node_timer, &next);
+	if (!agent->module)
+		procload_sample(agent);
+	node_read(agent);
+	agent->node->ops->changed(agent);
+	evtimer_add(agent->node->timer, &next);
 }
 
-int node_init(void)
+int node_init(struct agent *agent, const struct node_ops *ops)
 {
 	const struct timeval soon = { 0, PROCLOAD_MS * 1000 };
 	int err;
 
-	node_now = (struct node_settings){
-		.threshold = the_agent.config->threshold,
-		.length = the_agent.config->threshold_length,
-		.index = the_agent.config->load_index,
+	agent->node = calloc(1, sizeof(*agent->node));
+	if (!agent->node)
+		return -ENOMEM;
+	agent->node->ops = ops;
+	agent->node->now = (struct node_settings){
+		.threshold = agent->config->threshold,
+		.length = agent->config->threshold_length,
+		.index = agent->config->load_index,
 		.weight = 1000,
-		.time_limit = the_agent.config->time_limit,
-		.dwell = the_agent.config->dwell,
+		.time_limit = agent->config->time_limit,
+		.dwell = agent->config->dwell,
 	};
-	err = procload_init();
+	err = procload_init(agent);
 	if (err) {
 		log_error("cannot read the load from /proc: %s; is it mounted?", strerror(-err));
 		return err;
 	}
-	node_timer = evtimer_new(the_agent.base, node_on_timer, NULL);
-	if (!node_timer)
+	agent->node->timer = evtimer_new(agent->base, node_on_timer, agent);
+	if (!agent->node->timer)
 		return -ENOMEM;
-	evtimer_add(node_timer, &soon);
+	evtimer_add(agent->node->timer, &soon);
 	return 0;
 }
 
-void node_exit(void)
+void node_exit(struct agent *agent)
 {
-	if (node_timer)
-		event_free(node_timer);
-	procload_exit();
+	if (!agent->node)
+		return;
+	if (agent->node->timer)
+		event_free(agent->node->timer);
+	free(agent->node);
+	agent->node = NULL;
+	procload_exit(agent);
 }
 
-void node_reload(const struct config *old)
+void node_reload(struct agent *agent, const struct config *old)
 {
-	const struct config *now = the_agent.config;
-	struct node_settings set = node_now;
+	const struct config *now = agent->config;
+	struct node_settings set = agent->node->now;
 	char why[160];
 
 	if (now->threshold != old->threshold)
@@ -142,68 +162,94 @@ void node_reload(const struct config *old)
 		set.time_limit = now->time_limit;
 	if (now->dwell != old->dwell)
 		set.dwell = now->dwell;
-	if (memcmp(&set, &node_now, sizeof(set)) && node_set(&set, why))
+	if (memcmp(&set, &agent->node->now, sizeof(set)) && node_set(agent, &set, why))
 		log_error("reload: the module refuses the new settings: %s", why);
 }
 
-const struct node_settings *node_settings(void)
+const struct node_settings *node_settings(struct agent *agent)
 {
-	return &node_now;
+	return &agent->node->now;
 }
 
-int node_set(const struct node_settings *to, char why[160])
+int node_set(struct agent *agent, const struct node_settings *to, char why[160])
 {
-	int err;
+	bool moved = to->threshold != agent->node->now.threshold ||
+		     to->length != agent->node->now.length;
+	int err = kernel_set(agent, to, why);
 
-	why[0] = '\0';
-	if (the_agent.module) {
-		err = kernel_set(to, why);
-		if (err)
-			return err;
-	}
-	node_now = *to;
-	node_read();
+	if (err)
+		return err;
+	agent->node->now = *to;
+	node_read(agent);
+	if (moved)
+		agent->node->ops->threshold(agent);
+	agent->node->ops->changed(agent);
 	return 0;
 }
 
-const struct node_view *node_view(void)
+const struct node_view *node_view(struct agent *agent)
 {
-	return &node_last;
+	return &agent->node->last;
 }
 
-uint64_t node_load(void)
+uint64_t node_load(struct agent *agent)
 {
-	return node_last.load + reserve_load();
+	return agent->node->last.load + node_tasks(agent).reserved;
 }
 
-enum eh_state node_state(void)
+enum eh_state node_state(struct agent *agent)
 {
-	enum eh_state state = eh_state(node_load(), node_now.threshold, node_now.length);
+	enum eh_state state =
+		eh_state(node_load(agent), agent->node->now.threshold, agent->node->now.length);
 
-	return state == EH_RECEIVER && node_last.state != EH_RECEIVER ? EH_OK : state;
+	return state == EH_RECEIVER && agent->node->last.state != EH_RECEIVER ? EH_OK : state;
 }
 
-void node_refresh(void)
+void node_refresh(struct agent *agent)
 {
 	/* A reservation that became a guest has moved into the load: an older reading lacks it,
 	 * and the node would look idle to the controller in the middle of a burst. */
-	if (clock_ms() - node_read_at >= NODE_FRESH_MS || stayed_count() != node_read_stayed ||
-	    reserve_load() != node_read_reserved)
-		node_read();
+	if (clock_ms() - agent->node->read_at >= NODE_FRESH_MS ||
+	    stayed_count(agent) != agent->node->read_stayed ||
+	    node_tasks(agent).reserved != agent->node->read_reserved)
+		node_read(agent);
 }
 
-void node_module_changed(void)
+void node_module_changed(struct agent *agent)
 {
-	node_low_since = 0;
-	node_read();
-	hierarchy_touch();
+	agent->node->low_since = 0;
+	node_read(agent);
+	agent->node->ops->changed(agent);
 }
 
-void node_seen(const struct node_view *view)
+void node_seen(struct agent *agent, const struct node_view *view)
 {
-	node_last = *view;
-	node_read_at = clock_ms();
-	node_read_reserved = reserve_load();
-	node_read_stayed = stayed_count();
-	hierarchy_touch();
+	agent->node->last = *view;
+	agent->node->read_at = clock_ms();
+	agent->node->read_reserved = node_tasks(agent).reserved;
+	agent->node->read_stayed = stayed_count(agent);
+	agent->node->ops->changed(agent);
+}
+
+void node_loaded(struct agent *agent, uint32_t load)
+{
+	struct node_view view = agent->node->last;
+
+	view.load = load;
+	node_seen(agent, &view);
+}
+
+void node_touch(struct agent *agent)
+{
+	agent->node->ops->changed(agent);
+}
+
+unsigned int node_guests(struct agent *agent)
+{
+	return node_tasks(agent).guests;
+}
+
+unsigned int node_away(struct agent *agent)
+{
+	return node_tasks(agent).away;
 }

@@ -11,37 +11,50 @@
 #include <stdint.h>
 #include "base/config.h"
 #include "eh/eh.h"
+#include "node/kernel.h"
 
-/** Thousandths of a task; milliseconds. */
-struct node_settings {
-	uint32_t threshold, length, index, weight, time_limit, dwell;
+struct agent;
+
+/** Tasks of other rooms that count here. */
+struct node_tasks {
+	unsigned int guests, away;
+	uint64_t starting; /**< load of guests that are not counted yet, in thousandths of a task */
+	uint64_t reserved; /**< the same with reservations that have no guest yet */
 };
 
-struct node_view {
-	uint32_t load; /**< without reservations of guests that have not started */
-	enum eh_state state; /**< dwell included */
-	uint32_t local, guest, away; /**< tasks, when the module counts them */
+/** What this node's load and settings lead to; main.c fills it in. */
+struct node_ops {
+	void (*tasks)(struct agent *agent, struct node_tasks *out);
+	void (*changed)(struct agent *agent); /**< load or state */
+	void (*threshold)(struct agent *agent); /**< the threshold or its length, whoever set it */
 };
 
-int node_init(void); /**< from the_agent.config; 0 or -ENOMEM */
-void node_exit(void);
+int node_init(struct agent *agent,
+	      const struct node_ops *ops); /**< from agent->config; 0 or -errno */
+void node_exit(struct agent *agent);
 /** The configuration was swapped: what it changed is set, the rest stays as users and controllers set it. */
-void node_reload(const struct config *old);
+void node_reload(struct agent *agent, const struct config *old);
 
-const struct node_settings *node_settings(void);
+const struct node_settings *node_settings(struct agent *agent);
 /** Changes what is in force. 0, or -errno with a text for the user in why[]. */
-int node_set(const struct node_settings *to, char why[160]);
+int node_set(struct agent *agent, const struct node_settings *to, char why[160]);
 
-const struct node_view *node_view(void);
+const struct node_view *node_view(struct agent *agent);
 /** Load with reservations. */
-uint64_t node_load(void);
-enum eh_state node_state(void);
+uint64_t node_load(struct agent *agent);
+enum eh_state node_state(struct agent *agent);
 /** Reads the load anew, if the last reading is older than a few milliseconds or reservations changed. */
-void node_refresh(void);
+void node_refresh(struct agent *agent);
 
 /** The module came (settings are to be put into it) or went. */
-void node_module_changed(void);
+void node_module_changed(struct agent *agent);
 /** The module's own notification: load and counts as of now. */
-void node_seen(const struct node_view *view);
+void node_seen(struct agent *agent, const struct node_view *view);
+/** The module's word on the load alone. */
+void node_loaded(struct agent *agent, uint32_t load);
+/** Something that is part of its report has changed. */
+void node_touch(struct agent *agent);
+unsigned int node_guests(struct agent *agent);
+unsigned int node_away(struct agent *agent);
 
 #endif

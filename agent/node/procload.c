@@ -9,39 +9,51 @@
 #include <unistd.h>
 #include <linux/ehsched.h>
 
+#include "base/agent.h"
 #include "base/clock.h"
 
 /* The module follows a step to 95 % in 220 ms; with our slower samples that is a weight of 3/4. */
 #define PROCLOAD_WEIGHT(old, new) (((old) + 3 * (new)) / 4)
 
-static int procload_avg = -1, procload_stat = -1;
-static uint64_t procload_busy, procload_at;
-static uint32_t procload_runnable, procload_cpu;
+struct procload {
+	int avg, stat; /* files that stay open */
+	uint64_t busy, at;
+	uint32_t runnable, cpu;
+};
 
-int procload_init(void)
+int procload_init(struct agent *agent)
 {
 	/* kept open: a node that has run out of descriptors is one whose load matters */
-	procload_avg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	procload_stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-	if (procload_avg < 0 || procload_stat < 0)
+	agent->procload = calloc(1, sizeof(*agent->procload));
+	if (!agent->procload)
+		return -ENOMEM;
+	agent->procload->avg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	agent->procload->stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	if (agent->procload->avg < 0 || agent->procload->stat < 0)
 		return -errno;
-	procload_sample();
+	procload_sample(agent);
 	return 0;
 }
 
-void procload_exit(void)
+void procload_exit(struct agent *agent)
 {
-	close(procload_avg);
-	close(procload_stat);
+	if (!agent->procload)
+		return;
+	if (agent->procload->avg >= 0)
+		close(agent->procload->avg);
+	if (agent->procload->stat >= 0)
+		close(agent->procload->stat);
+	free(agent->procload);
+	agent->procload = NULL;
 }
 
-static void procload_sample_runnable(void)
+static void procload_sample_runnable(struct agent *agent)
 {
 	unsigned int running;
 	char text[128];
 	ssize_t n;
 
-	n = pread(procload_avg, text, sizeof(text) - 1, 0);
+	n = pread(agent->procload->avg, text, sizeof(text) - 1, 0);
 	if (n <= 0)
 		return;
 	text[n] = '\0';
@@ -49,21 +61,21 @@ static void procload_sample_runnable(void)
 		return;
 	/* we ourselves run while we read it */
 	running -= running > 0;
-	procload_runnable = PROCLOAD_WEIGHT(procload_runnable, running * 1000);
+	agent->procload->runnable = PROCLOAD_WEIGHT(agent->procload->runnable, running * 1000);
 }
 
-static void procload_sample_cpu(void)
+static void procload_sample_cpu(struct agent *agent)
 {
 	unsigned long long user, nice, system, idle, wait, irq, soft, steal;
-	uint64_t busy, now = clock_us(), elapsed = now - procload_at;
+	uint64_t busy, now = clock_us(), elapsed = now - agent->procload->at;
 	long hz = sysconf(_SC_CLK_TCK);
 	char text[256];
 	ssize_t n;
 
 	/* the kernel counts in ticks: a shorter time tells nothing */
-	if (procload_at && elapsed < 250000)
+	if (agent->procload->at && elapsed < 250000)
 		return;
-	n = pread(procload_stat, text, sizeof(text) - 1, 0);
+	n = pread(agent->procload->stat, text, sizeof(text) - 1, 0);
 	if (n <= 0)
 		return;
 	text[n] = '\0';
@@ -71,25 +83,25 @@ static void procload_sample_cpu(void)
 		   &idle, &wait, &irq, &soft, &steal) != 8)
 		return;
 	busy = (user + nice + system + irq + soft) * (1000000ULL / hz);
-	if (procload_at && busy >= procload_busy)
-		procload_cpu =
-			PROCLOAD_WEIGHT(procload_cpu, (busy - procload_busy) * 1000 / elapsed);
-	procload_busy = busy;
-	procload_at = now;
+	if (agent->procload->at && busy >= agent->procload->busy)
+		agent->procload->cpu = PROCLOAD_WEIGHT(
+			agent->procload->cpu, (busy - agent->procload->busy) * 1000 / elapsed);
+	agent->procload->busy = busy;
+	agent->procload->at = now;
 }
 
-void procload_sample(void)
+void procload_sample(struct agent *agent)
 {
-	procload_sample_runnable();
-	procload_sample_cpu();
+	procload_sample_runnable(agent);
+	procload_sample_cpu(agent);
 }
 
-void procload_boost(unsigned int tasks)
+void procload_boost(struct agent *agent, unsigned int tasks)
 {
-	procload_runnable += tasks * 1000;
+	agent->procload->runnable += tasks * 1000;
 }
 
-uint32_t procload_get(unsigned int index)
+uint32_t procload_get(struct agent *agent, unsigned int index)
 {
-	return index == EHS_INDEX_CPU ? procload_cpu : procload_runnable;
+	return index == EHS_INDEX_CPU ? agent->procload->cpu : agent->procload->runnable;
 }

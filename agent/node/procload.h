@@ -8,13 +8,15 @@
 
 #include <stdint.h>
 
-int procload_init(void); /**< 0 or -errno */
-void procload_exit(void);
-void procload_sample(void); /**< to be called each PROCLOAD_MS */
+struct agent;
+
+int procload_init(struct agent *agent); /**< 0 or -errno */
+void procload_exit(struct agent *agent);
+void procload_sample(struct agent *agent); /**< to be called each PROCLOAD_MS */
 /** Tasks that have just started count at once, and fade as the samples come to show them. */
-void procload_boost(unsigned int tasks);
+void procload_boost(struct agent *agent, unsigned int tasks);
 /** Smoothed, thousandths of a task; index: enum ehs_load_index. */
-uint32_t procload_get(unsigned int index);
+uint32_t procload_get(struct agent *agent, unsigned int index);
 
 #define PROCLOAD_MS 100
 

@@ -13,18 +13,21 @@
 #define STAYED_MAX 1024
 
 struct stayed {
+	struct stayed_tasks *of;
 	LIST_ENTRY(stayed) link;
 	struct event *ended;
 	int pidfd;
 };
 
-static LIST_HEAD(, stayed) stayed_all = LIST_HEAD_INITIALIZER(stayed_all);
-static unsigned int stayed_now;
+struct stayed_tasks {
+	LIST_HEAD(, stayed) all;
+	unsigned int count;
+};
 
 static void stayed_free(struct stayed *s)
 {
 	LIST_REMOVE(s, link);
-	stayed_now--;
+	s->of->count--;
 	event_free(s->ended);
 	close(s->pidfd);
 	free(s);
@@ -35,11 +38,17 @@ static void stayed_on_end(evutil_socket_t fd, short what, void *arg)
 	stayed_free(arg);
 }
 
-void stayed_add(pid_t pid)
+int stayed_init(struct agent *agent)
+{
+	agent->stayed = calloc(1, sizeof(*agent->stayed));
+	return agent->stayed ? 0 : -ENOMEM;
+}
+
+void stayed_add(struct agent *agent, pid_t pid)
 {
 	struct stayed *s;
 
-	if (stayed_now == STAYED_MAX)
+	if (agent->stayed->count == STAYED_MAX)
 		return;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -48,11 +57,12 @@ void stayed_add(pid_t pid)
 	s->pidfd = syscall(SYS_pidfd_open, pid, 0u);
 	if (s->pidfd < 0)
 		goto free;
-	s->ended = event_new(the_agent.base, s->pidfd, EV_READ, stayed_on_end, s);
+	s->ended = event_new(agent->base, s->pidfd, EV_READ, stayed_on_end, s);
 	if (!s->ended || event_add(s->ended, NULL))
 		goto close;
-	LIST_INSERT_HEAD(&stayed_all, s, link);
-	stayed_now++;
+	s->of = agent->stayed;
+	LIST_INSERT_HEAD(&agent->stayed->all, s, link);
+	agent->stayed->count++;
 	return;
 
 close:
@@ -63,14 +73,18 @@ free:
 	free(s);
 }
 
-unsigned int stayed_count(void)
+unsigned int stayed_count(struct agent *agent)
 {
-	return stayed_now;
+	return agent->stayed->count;
 }
 
-void stayed_exit(void)
+void stayed_exit(struct agent *agent)
 {
-	while (!LIST_EMPTY(&stayed_all))
+	if (!agent->stayed)
+		return;
+	while (!LIST_EMPTY(&agent->stayed->all))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
-		stayed_free(LIST_FIRST(&stayed_all));
+		stayed_free(LIST_FIRST(&agent->stayed->all));
+	free(agent->stayed);
+	agent->stayed = NULL;
 }

@@ -9,9 +9,12 @@
 
 #include <sys/types.h>
 
+struct agent;
+
+int stayed_init(struct agent *agent); /**< 0 or -ENOMEM */
 /** Counts this process until it ends. One that cannot be watched is not counted. */
-void stayed_add(pid_t pid);
-unsigned int stayed_count(void);
-void stayed_exit(void);
+void stayed_add(struct agent *agent, pid_t pid);
+unsigned int stayed_count(struct agent *agent);
+void stayed_exit(struct agent *agent);
 
 #endif

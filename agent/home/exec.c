@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "home/exec.h"
+
+#include <linux/ehsched.h>
+
+#include "base/agent.h"
+#include "home/placement.h"
+#include "home/record.h"
+#include "net/peer.h"
+#include "node/kernel.h"
+
+static void exec_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
+			 enum ehs_reason reason)
+{
+	kernel_verdict(ctx, placement_cookie(p), to ? token : NULL, reason);
+}
+
+void exec_place(struct agent *agent, const struct kernel_request *request)
+{
+	const struct placement_task task = {
+		.cookie = request->cookie,
+		.pid = request->pid,
+		.uid = request->uid,
+		.path = request->path,
+		.cgroup_id = request->cgroup_id,
+		.time_ms = request->time_ms,
+	};
+
+	if (placement_start(&task, exec_decided, agent))
+		kernel_verdict(agent, request->cookie, NULL, EHS_REASON_NONE);
+}
+
+void exec_too_late(struct agent *agent, uint64_t cookie)
+{
+	placement_too_late(cookie);
+}

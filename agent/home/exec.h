@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file exec.h
+ * Execs that the module holds until it has a verdict (struct kernel_ops).
+ */
+#ifndef AGENT_HOME_EXEC_H
+#define AGENT_HOME_EXEC_H
+
+#include <stdint.h>
+
+struct agent;
+struct kernel_request;
+
+void exec_place(struct agent *agent, const struct kernel_request *request);
+void exec_too_late(struct agent *agent, uint64_t cookie);
+
+#endif

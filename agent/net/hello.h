@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file hello.h
+ * What both sides of a connection say first: who they are (docs/protocol.md).
+ */
+#ifndef AGENT_NET_HELLO_H
+#define AGENT_NET_HELLO_H
+
+#include <jansson.h>
+
+struct agent;
+
+json_t *hello_new(struct agent *agent); /**< NULL: no memory */
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rooms.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/agent.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "cluster/ask.h"
+#include "cluster/enrol.h"
+#include "cluster/gather.h"
+#include "cluster/hierarchy.h"
+#include "cluster/join.h"
+#include "cluster/leave.h"
+#include "cluster/roster.h"
+#include "cluster/store.h"
+#include "ctl/socket.h"
+#include "eh/topology.h"
+#include "executor/guest.h"
+#include "executor/reserve.h"
+#include "executor/view.h"
+#include "home/exec.h"
+#include "home/handoff.h"
+#include "home/record.h"
+#include "home/serve.h"
+#include "net/client.h"
+#include "net/ops.h"
+#include "net/peers.h"
+#include "net/server.h"
+#include "net/tls.h"
+#include "node/cgroup.h"
+#include "node/kernel.h"
+#include "node/node.h"
+#include "node/stayed.h"
+
+/* What each room is told by those before it. */
+
+static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
+{
+	*out = (struct node_tasks){
+		.guests = guest_count(),
+		.starting = guest_starting_load(),
+		.reserved = reserve_load(),
+		.away = handoff_count(),
+	};
+}
+
+/* This host asks to be let in again as the node that it runs as. */
+static json_t *rooms_question(struct agent *agent)
+{
+	return enrol_question(agent, agent->code, true);
+}
+
+static const struct net_ops rooms_net_ops = {
+	.changed = hierarchy_peer_changed,
+	.known = hierarchy_peer_known,
+	.version = enrol_version,
+	.seen = enrol_seen,
+	.has_moved = enrol_has_moved,
+	.may_ask = enrol_may_ask,
+	.question = rooms_question,
+	.take = enrol_take,
+	.refused = enrol_refused,
+};
+
+static const struct node_ops rooms_node_ops = {
+	.tasks = rooms_count_tasks,
+	.changed = hierarchy_touch,
+	.threshold = hierarchy_threshold_set,
+};
+
+static const struct kernel_ops rooms_kernel_ops = {
+	.changed = node_module_changed,
+	.seen = node_seen,
+	.loaded = node_loaded,
+	.refresh = node_refresh,
+	.place = exec_place,
+	.too_late = exec_too_late,
+};
+
+static const struct enrol_ops rooms_enrol_ops = {
+	.top = hierarchy_known_top,
+};
+
+static const struct server_route rooms_routes[] = {
+	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
+	{ .method = "POST", .path = "/v1/drain", .json = hierarchy_on_drain },
+	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
+	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
+	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
+	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },
+	{ .method = "POST", .path = "/v1/files", .stream = serve_files },
+	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
+	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
+	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },
+	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
+	{ .method = "POST", .path = "/v1/roster", .json = enrol_on_exchange },
+	{ 0 },
+};
+
+/* Where this host stands in the cluster: as configured or kept, or asked for. 0 or -errno. */
+static int rooms_take_place(struct agent *agent, void (*ready)(void))
+{
+	struct config *c = agent->config;
+	struct roster *roster = store_read(c, c->host);
+	int err;
+
+	if (c->njoin) {
+		/* members that come later are found, too: a service manager need not wait for them */
+		ready();
+		err = join_run(agent, &roster);
+		if (err)
+			return err;
+	} else if (roster && (roster_topology(roster)->n != c->topology.n ||
+			      roster_topology(roster)->l != c->topology.l)) {
+		log_warning("%s: not used: it is of another topology", c->state);
+		roster_free(roster);
+		roster = NULL;
+	}
+	agent->self = c->node;
+	eh_code_format(&c->topology, agent->self, agent->code);
+	agent->member = true;
+	return enrol_init(agent, &rooms_enrol_ops, roster);
+}
+
+/* What is there before this host has its place. */
+static int rooms_start_first(struct agent *agent)
+{
+	int err = cgroup_init(agent, agent->config->cgroup, guest_emptied);
+
+	if (err)
+		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
+			    agent->config->cgroup, strerror(-err));
+	agent->net_ops = &rooms_net_ops;
+	if (client_init(agent) || peers_init(agent) || stayed_init(agent))
+		return -ENOMEM;
+	record_init();
+	return ctl_init();
+}
+
+int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
+{
+	int err;
+
+	tls_use(agent, tls);
+	tls_own_cn(agent->tls, agent->config->host, sizeof(agent->config->host));
+	err = rooms_start_first(agent);
+	if (!err)
+		err = rooms_take_place(agent, ready);
+	if (!err)
+		err = node_init(agent, &rooms_node_ops);
+	if (!err)
+		err = ask_init(agent);
+	if (!err)
+		err = hierarchy_init(agent, &ask_ops);
+	if (!err)
+		err = server_init(agent, rooms_routes);
+	if (!err)
+		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
+	if (!err)
+		ready();
+	return err;
+}
+
+void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
+{
+	struct config *old = agent->config;
+
+	tls_use(agent, tls);
+	agent->config = config;
+	log_set_level(config->log);
+	enrol_reload(agent, old);
+	node_reload(agent, old);
+	config_free(old);
+}
+
+void rooms_stop(struct agent *agent)
+{
+	if (agent->hierarchy)
+		hierarchy_leave(agent);
+	client_end(agent);
+	leave_exit(agent);
+	ctl_exit();
+	guest_shutdown();
+	view_exit();
+	serve_exit();
+	kernel_exit(agent);
+	server_exit(agent);
+	peers_exit(agent);
+	hierarchy_exit(agent);
+	ask_exit(agent);
+	enrol_exit(agent);
+	record_exit();
+	node_exit(agent);
+	stayed_exit(agent);
+	/* libevent frees connections in the loop */
+	event_base_loop(agent->base, EVLOOP_NONBLOCK);
+	client_exit(agent);
+	cgroup_exit(agent);
+	tls_use(agent, NULL);
+	config_free(agent->config);
+	agent->config = NULL;
+}
