@@ -18,12 +18,14 @@
 #include "ctl/socket.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
+#include "executor/guest_job.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
 #include "home/exec.h"
 #include "home/handoff.h"
 #include "home/record.h"
 #include "home/serve.h"
+#include "job/files.h"
 #include "net/client.h"
 #include "net/ops.h"
 #include "net/peers.h"
@@ -39,9 +41,9 @@
 static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 {
 	*out = (struct node_tasks){
-		.guests = guest_count(),
-		.starting = guest_starting_load(),
-		.reserved = reserve_load(),
+		.guests = reserve_guests(agent),
+		.starting = reserve_starting_load(agent),
+		.reserved = reserve_load(agent),
 		.away = handoff_count(),
 	};
 }
@@ -133,7 +135,8 @@ static int rooms_start_first(struct agent *agent)
 		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (client_init(agent) || peers_init(agent) || stayed_init(agent))
+	if (client_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
+	    guest_init(agent) || view_init(agent))
 		return -ENOMEM;
 	record_init();
 	return ctl_init();
@@ -182,8 +185,9 @@ void rooms_stop(struct agent *agent)
 	client_end(agent);
 	leave_exit(agent);
 	ctl_exit();
-	guest_shutdown();
-	view_exit();
+	guest_exit(agent);
+	view_exit(agent);
+	reserve_exit(agent);
 	serve_exit();
 	kernel_exit(agent);
 	server_exit(agent);
@@ -196,6 +200,7 @@ void rooms_stop(struct agent *agent)
 	stayed_exit(agent);
 	/* libevent frees connections in the loop */
 	event_base_loop(agent->base, EVLOOP_NONBLOCK);
+	files_exit(agent);
 	client_exit(agent);
 	cgroup_exit(agent);
 	tls_use(agent, NULL);

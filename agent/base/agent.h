@@ -48,6 +48,13 @@ struct agent {
 	struct asks *asks;
 	struct leave *leave; /* once it leaves */
 
+	/* job */
+	struct files *files; /* once a digest was needed */
+	/* executor */
+	struct reservations *reservations;
+	struct guests *guests;
+	struct views *views;
+
 	event_fn told; /* base/event.c */
 	void *told_ctx;
 };

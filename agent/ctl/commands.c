@@ -24,6 +24,7 @@
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
+#include "executor/reserve.h"
 #include "home/counters.h"
 #include "home/handoff.h"
 #include "home/placement.h"
@@ -147,7 +148,7 @@ static json_t *commands_tasks(void)
 
 	kernel_tasks(&the_agent, commands_add_task, tasks);
 	record_list(tasks);
-	guest_list(tasks);
+	guest_list(&the_agent, tasks);
 	return tasks;
 }
 
@@ -424,8 +425,8 @@ static void commands_do_watch(struct ctl_conn *c, const json_t *request)
 static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 {
 	leave_start(&the_agent, json_is_true(json_object_get(request, "now")));
-	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests", (int)guest_count(), "away",
-			       (int)handoff_count()));
+	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests",
+			       (int)reserve_guests(&the_agent), "away", (int)handoff_count()));
 }
 
 static void commands_do_doctor(struct ctl_conn *c, const json_t *request)

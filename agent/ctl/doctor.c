@@ -216,7 +216,7 @@ static void doctor_stub(json_t *checks)
 /* What other homes' tasks get here. Where all files are shared nobody asks for it, and nothing is wrong without. */
 static void doctor_views(json_t *checks)
 {
-	const char *trouble = view_trouble(), *fuse = view_fuse_trouble();
+	const char *trouble = view_trouble(&the_agent), *fuse = view_fuse_trouble();
 	bool asked = the_agent.config->view > VIEW_SHARED;
 
 	if (trouble)

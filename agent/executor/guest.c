@@ -37,8 +37,10 @@
 #include "wire/job.h"
 #include "wire/view.h"
 
-static struct guest *guest_list_head;
-static struct event *guest_sigchld;
+struct guests {
+	struct guest *list;
+	struct event *sigchld;
+};
 
 static bool guest_has_process(const struct guest *g)
 {
@@ -56,6 +58,7 @@ static void guest_close_relays(struct guest *g)
 /* Only when the stream is gone and no child is to be reaped any more. */
 static void guest_put(struct guest *g)
 {
+	struct agent *agent = g->from->agent;
 	struct guest **at;
 
 	if (g->channel.stream || guest_has_process(g))
@@ -65,11 +68,11 @@ static void guest_put(struct guest *g)
 	g->session = NULL;
 	if (!launch_dismiss(&g->launch, false))
 		return; /* its end is a SIGCHLD, too */
-	for (at = &guest_list_head; *at != g; at = &(*at)->next)
+	for (at = &agent->guests->list; *at != g; at = &(*at)->next)
 		;
 	*at = g->next;
 	if (g->grouped)
-		cgroup_guest_end(&the_agent, g->place->id);
+		cgroup_guest_end(agent, g->place->id);
 	guest_close_relays(g);
 	for (int i = 0; i < 3; i++)
 		if (g->pipes[i] >= 0)
@@ -81,15 +84,15 @@ static void guest_put(struct guest *g)
 	free(g->job);
 	launch_close(&g->launch);
 	channel_exit(&g->channel);
-	reserve_free(g->place);
+	reserve_end(g->place);
 	free(g);
-	hierarchy_touch(&the_agent);
+	hierarchy_touch(agent);
 }
 
 void guest_kill(struct guest *g)
 {
 	if (g->grouped && !g->emptied)
-		cgroup_guest_kill(&the_agent, g->place->id);
+		cgroup_guest_kill(g->from->agent, g->place->id);
 	if (guest_has_process(g))
 		launch_signal(&g->launch, SIGKILL, true);
 	/* A group that is not there yet, when the child has not come so far. */
@@ -112,6 +115,8 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 	g->channel.finish = true;
 	guest_kill(g);
 	g->state = GUEST_EXITED;
+	if (g->place)
+		g->place->state = RESERVE_ENDED;
 	g->told = true;
 }
 
@@ -183,16 +188,18 @@ void guest_tell_exit(struct guest *g)
 static void guest_on_started(struct guest *g)
 {
 	uint8_t payload[4 + EH_CODE_TEXT];
-	size_t n = strlen(the_agent.code);
+	const struct agent *agent = g->from->agent;
+	size_t n = strlen(agent->code);
 
 	g->state = GUEST_RUNNING;
+	g->place->state = RESERVE_RUNNING;
 	event_del(g->limit);
 	event_del(g->control);
 	frame_put_u32(payload, g->launch.pid);
-	memcpy(payload + 4, the_agent.code, n);
+	memcpy(payload + 4, agent->code, n);
 	channel_send(&g->channel, FRAME_STARTED, payload, 4 + n);
 	guest_open_relays(g);
-	hierarchy_touch(&the_agent);
+	hierarchy_touch(g->from->agent);
 }
 
 static void guest_on_control(evutil_socket_t fd, short what, void *arg)
@@ -233,6 +240,7 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 		return;
 	}
 	g->state = GUEST_EXITED;
+	g->place->state = RESERVE_ENDED;
 	g->end = (struct frame_exit){
 		.status = (unsigned int)status,
 		.user_us = guest_us(&u->ru_utime),
@@ -257,7 +265,7 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 	g->settling = view_settle(&g->view);
 	h2_stream_resume(g->channel.stream);
 	guest_tell_exit(g);
-	hierarchy_touch(&the_agent);
+	hierarchy_touch(g->from->agent);
 }
 
 static void guest_reap(struct guest *g)
@@ -285,9 +293,10 @@ static void guest_on_session(evutil_socket_t fd, short what, void *arg)
 
 static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
 	struct guest *g, *next;
 
-	for (g = guest_list_head; g; g = next) {
+	for (g = agent->guests->list; g; g = next) {
 		next = g->next;
 		guest_reap(g);
 	}
@@ -295,7 +304,7 @@ static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
 
 void guest_emptied(struct agent *agent, const char *id)
 {
-	for (struct guest *g = guest_list_head; g; g = g->next) {
+	for (struct guest *g = agent->guests->list; g; g = g->next) {
 		if (!g->place || strcmp(g->place->id, id))
 			continue;
 		g->emptied = true;
@@ -318,28 +327,29 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	err = pipes_open(spec->flags, g->pty.slave, its, g->pipes);
 	if (err)
 		goto close_its;
-	if (cgroup_guest_fd(&the_agent) >= 0) {
-		cgroup = cgroup_guest_begin(&the_agent, g->place->id);
+	if (cgroup_guest_fd(g->from->agent) >= 0) {
+		cgroup = cgroup_guest_begin(g->from->agent, g->place->id);
 		if (cgroup < 0) {
 			err = cgroup;
 			goto close_its;
 		}
 		g->grouped = true;
 	}
-	err = launch_fork(&g->launch, spec, cgroup, view_namespace(&g->view), its, g->pty.slave);
+	err = launch_fork(g->from->agent, &g->launch, spec, cgroup, view_namespace(&g->view), its,
+			  g->pty.slave);
 	if (cgroup >= 0)
 		close(cgroup);
 	if (err)
 		goto close_its;
 	g->started = clock_wall_ms();
 	g->state = GUEST_PREPARING;
-	g->control = event_new(the_agent.base, g->launch.control, EV_READ | EV_PERSIST,
+	g->control = event_new(g->from->agent->base, g->launch.control, EV_READ | EV_PERSIST,
 			       guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL))
 		err = -ENOMEM;
 	if (!err && g->launch.leader) {
-		g->session = event_new(the_agent.base, g->launch.session, EV_READ | EV_PERSIST,
-				       guest_on_session, g);
+		g->session = event_new(g->from->agent->base, g->launch.session,
+				       EV_READ | EV_PERSIST, guest_on_session, g);
 		if (!g->session || event_add(g->session, NULL))
 			err = -ENOMEM;
 	}
@@ -392,7 +402,7 @@ static void guest_on_closed(void *ctx, bool clean)
 	guest_put(g);
 }
 
-static const struct h2_stream_ops guest_ops = {
+const struct h2_stream_ops guest_stream_ops = {
 	.data = guest_on_data,
 	.produce = guest_on_produce,
 	.closed = guest_on_closed,
@@ -405,90 +415,50 @@ static void guest_on_limit(evutil_socket_t fd, short what, void *arg)
 	guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its home did not start it in time");
 }
 
-static int guest_watch_children(void)
+struct guest *guest_new(struct peer *from, struct h2_stream *s, const struct guest_ops *told)
 {
-	if (guest_sigchld)
-		return 0;
-	guest_sigchld = evsignal_new(the_agent.base, SIGCHLD, guest_on_sigchld, NULL);
-	return guest_sigchld && !event_add(guest_sigchld, NULL) ? 0 : -ENOMEM;
-}
-
-int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
-	      const struct h2_stream_ops **ops, void **ctx)
-{
-	const unsigned int lease = the_agent.config->lease;
+	struct agent *agent = from->agent;
+	const unsigned int lease = agent->config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
-	struct guest *g;
+	struct guest *g = calloc(1, sizeof(*g));
 
-	if (guest_watch_children())
-		return 503;
-	g = calloc(1, sizeof(*g));
 	if (!g)
-		return 503;
+		return NULL;
 	g->from = from;
 	g->launch.control = g->launch.pidfd = g->launch.session = -1;
-	pty_init(&g->pty, &g->channel, &g->launch);
-	g->view.news = guest_on_view;
+	pty_init(&g->pty, agent->base, &g->channel, &g->launch);
+	g->view.news = told->view;
 	g->view.ctx = g;
 	for (int i = 0; i < 3; i++)
 		g->pipes[i] = -1;
-	relay_sink_init(&g->in, guest_in_moved, g);
+	relay_sink_init(&g->in, agent->base, guest_in_moved, g);
 	g->in.pipe = true;
-	relay_source_init(&g->out[0], FRAME_STDOUT);
-	relay_source_init(&g->out[1], FRAME_STDERR);
-	g->channel.frame = guest_frame;
+	relay_source_init(&g->out[0], agent->base, FRAME_STDOUT);
+	relay_source_init(&g->out[1], agent->base, FRAME_STDERR);
+	g->channel.frame = told->frame;
 	g->channel.ctx = g;
 	g->channel.sinks[0] = &g->in;
 	g->channel.sources[0] = &g->out[0];
 	g->channel.sources[1] = &g->out[1];
 	g->channel.sources[2] = &g->pty.out;
-	g->limit = evtimer_new(the_agent.base, guest_on_limit, g);
+	g->limit = evtimer_new(agent->base, guest_on_limit, g);
 	if (!g->limit || event_add(g->limit, &limit))
 		goto free_guest;
 	if (channel_init(&g->channel))
 		goto free_guest;
 	g->channel.stream = s;
-	g->next = guest_list_head;
-	guest_list_head = g;
-	*ops = &guest_ops;
-	*ctx = g;
-	return 0;
+	g->next = agent->guests->list;
+	agent->guests->list = g;
+	return g;
 
 free_guest:
 	if (g->limit)
 		event_free(g->limit);
 	free(g);
-	return 503;
+	return NULL;
 }
 
 /* ---- what others want to know ---- */
-
-unsigned int guest_count(void)
-{
-	unsigned int n = 0;
-
-	for (const struct guest *g = guest_list_head; g; g = g->next)
-		n += guest_has_process(g);
-	return n;
-}
-
-uint64_t guest_starting_load(void)
-{
-	uint64_t load = 0;
-
-	for (const struct guest *g = guest_list_head; g; g = g->next)
-		if (g->place && g->state < GUEST_RUNNING)
-			load += g->place->size;
-	return load;
-}
-
-bool guest_known(const char *id)
-{
-	for (const struct guest *g = guest_list_head; g; g = g->next)
-		if (g->place && !strcmp(g->place->id, id))
-			return true;
-	return false;
-}
 
 static const char *guest_state_name(const struct guest *g)
 {
@@ -497,29 +467,48 @@ static const char *guest_state_name(const struct guest *g)
 					   : "ended";
 }
 
-void guest_list(json_t *tasks)
+void guest_list(struct agent *agent, json_t *tasks)
 {
 	char when[32];
 
-	for (const struct guest *g = guest_list_head; g; g = g->next) {
+	for (const struct guest *g = agent->guests->list; g; g = g->next) {
 		if (!guest_has_process(g) || !g->place)
 			continue;
 		json_array_append_new(
 			tasks,
 			json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s}", "id", g->place->id,
 				  "pid", (int)g->launch.pid, "home", peer_code(g->from), "executor",
-				  the_agent.code, "command", g->place->command, "uid",
+				  agent->code, "command", g->place->command, "uid",
 				  (json_int_t)g->place->uid, "state", guest_state_name(g), "reason",
 				  "guest", "started", clock_text(g->started, when)));
 	}
 }
 
-void guest_shutdown(void)
+int guest_init(struct agent *agent)
 {
+	struct guests *guests = calloc(1, sizeof(*guests));
+
+	if (!guests)
+		return -ENOMEM;
+	guests->sigchld = evsignal_new(agent->base, SIGCHLD, guest_on_sigchld, agent);
+	if (!guests->sigchld || event_add(guests->sigchld, NULL)) {
+		if (guests->sigchld)
+			event_free(guests->sigchld);
+		free(guests);
+		return -ENOMEM;
+	}
+	agent->guests = guests;
+	return 0;
+}
+
+void guest_exit(struct agent *agent)
+{
+	struct guests *guests = agent->guests;
 	struct guest *g;
 
-	reserve_exit();
-	while ((g = guest_list_head)) {
+	if (!guests)
+		return;
+	while ((g = guests->list)) {
 		guest_kill(g);
 		if (g->channel.stream)
 			h2_stream_abort(g->channel.stream);
@@ -530,7 +519,7 @@ void guest_shutdown(void)
 		g->reaped = true;
 		guest_put(g);
 	}
-	if (guest_sigchld)
-		event_free(guest_sigchld);
-	guest_sigchld = NULL;
+	event_free(guests->sigchld);
+	free(guests);
+	agent->guests = NULL;
 }

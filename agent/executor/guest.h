@@ -9,19 +9,12 @@
 #include <jansson.h>
 
 struct agent;
-struct h2_stream;
-struct h2_stream_ops;
-struct peer;
 
-/** Handler of POST /v1/job. */
-int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
-	      const struct h2_stream_ops **ops, void **ctx);
-/** Guests here, those that have not started included. */
-unsigned int guest_count(void);
-/** The agent ends: kills all guests. */
-void guest_shutdown(void);
+int guest_init(struct agent *agent); /**< 0 or -ENOMEM */
+/** Kills all guests. */
+void guest_exit(struct agent *agent);
 /** Appends the guests, as in `tasks --json`. */
-void guest_list(json_t *tasks);
+void guest_list(struct agent *agent, json_t *tasks);
 /** Nothing is left in this guest's cgroup. */
 void guest_emptied(struct agent *agent, const char *id);
 

@@ -47,7 +47,17 @@ struct guest {
 	struct frame_exit end;
 };
 
-/* ---- guest.c ---- */
+/** What guest_job.c does for a guest. */
+struct guest_ops {
+	/** A frame of its home. 0 or -errno: not allowed now. */
+	int (*frame)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
+	/** Home's files are mounted, or in trouble. */
+	void (*view)(void *ctx, const char *trouble);
+};
+
+/** A guest without a job yet, with a stream of guest_stream_ops. NULL: no memory. */
+struct guest *guest_new(struct peer *from, struct h2_stream *s, const struct guest_ops *told);
+extern const struct h2_stream_ops guest_stream_ops;
 
 /** Forks the task; it waits for GO. 0 or -errno. */
 int guest_start(struct guest *g, const struct job_spec *spec);
@@ -58,12 +68,5 @@ void guest_kill(struct guest *g);
 void guest_tell_exit(struct guest *g);
 /** Something has ended: perhaps all has. */
 void guest_check_end(struct guest *g);
-
-/* ---- guest_job.c ---- */
-
-/** A frame of its home. 0 or -errno: not allowed now. */
-int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
-/** Home's files are mounted, or in trouble. */
-void guest_on_view(void *ctx, const char *trouble);
 
 #endif

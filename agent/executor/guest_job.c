@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a guest's home sends: its job, the files it names, signals, credit. */
 
+#include "executor/guest_job.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/ehsched.h>
 
+#include "base/agent.h"
 #include "base/log.h"
 #include "executor/guest_inside.h"
 #include "executor/launch.h"
@@ -16,7 +19,9 @@
 #include "job/argfiles.h"
 #include "job/channel.h"
 #include "job/relay.h"
+#include "net/h2_stream.h"
 #include "net/peer.h"
+#include "net/session.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/view.h"
@@ -46,7 +51,7 @@ static void guest_start_viewing(struct guest *g)
 	g->job = NULL;
 }
 
-void guest_on_view(void *ctx, const char *trouble)
+static void guest_on_view(void *ctx, const char *trouble)
 {
 	struct guest *g = ctx;
 
@@ -123,7 +128,7 @@ static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t l
 	if (g->place->view == VIEW_AUTO && (!err || err == -EXDEV)) {
 		if (g->state != GUEST_VIEWING || !g->job || g->view.of)
 			return -EPROTO;
-		path = err ? view_trouble() : NULL;
+		path = err ? view_trouble(g->from->agent) : NULL;
 		if (path)
 			guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, path);
 		else if (err)
@@ -139,7 +144,7 @@ static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t l
 	return 0;
 }
 
-int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
 	struct guest *g = ctx;
 	int fd;
@@ -195,4 +200,21 @@ int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_
 	default:
 		return pty_frame(&g->pty, type, payload, length);
 	}
+}
+
+static const struct guest_ops guest_job_ops = {
+	.frame = guest_frame,
+	.view = guest_on_view,
+};
+
+int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
+	      const struct h2_stream_ops **ops, void **ctx)
+{
+	struct guest *g = guest_new(from, s, &guest_job_ops);
+
+	if (!g)
+		return 503;
+	*ops = &guest_stream_ops;
+	*ctx = g;
+	return 0;
 }

@@ -97,7 +97,7 @@ static void child_signals(uint64_t ignored)
 	}
 }
 
-static int child_limits(const struct job_spec *spec, const char *oom)
+static int child_limits(struct agent *agent, const struct job_spec *spec, const char *oom)
 {
 	struct rlimit limit, ours;
 	int fd;
@@ -111,7 +111,7 @@ static int child_limits(const struct job_spec *spec, const char *oom)
 	}
 	if (setpriority(PRIO_PROCESS, 0, spec->nice) && errno != EACCES && errno != EPERM)
 		return -1;
-	if (attributes_take(spec->traits, spec->nice))
+	if (attributes_take(agent, spec->traits, spec->nice))
 		return -1;
 	for (int i = 0; i < JOB_RLIMITS; i++) {
 		limit.rlim_cur = spec->rlimit[i][0];
@@ -131,7 +131,7 @@ static int child_limits(const struct job_spec *spec, const char *oom)
 	return 0;
 }
 
-static int child_user(const struct job_spec *spec)
+static int child_user(struct agent *agent, const struct job_spec *spec)
 {
 	/* An agent that is not root runs its own user's tasks only. */
 	if (geteuid() && (spec->uid != geteuid() || spec->gid != getegid())) {
@@ -140,9 +140,9 @@ static int child_user(const struct job_spec *spec)
 	}
 	if (geteuid())
 		goto attributes;
-	if (attributes_take_bounding(spec->traits) ||
+	if (attributes_take_bounding(agent, spec->traits) ||
 	    user_become(spec->uid, spec->gid, spec->groups, spec->ngroups) ||
-	    attributes_take_capabilities(spec->traits, spec->uid))
+	    attributes_take_capabilities(agent, spec->traits, spec->uid))
 		return -1;
 attributes:
 	/* At home it is reported as killed when this agent is; after set*id(), which undoes it. */
@@ -173,7 +173,8 @@ static void child_group(bool terminal)
 }
 
 static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const int fds[3], int view, int control, const char *oom)
+child_run(struct agent *agent, const struct job_spec *spec, const int fds[3], int view, int control,
+	  const char *oom)
 {
 	struct launch_message news = { .stage = LAUNCH_DESCRIPTORS };
 	char go;
@@ -184,14 +185,14 @@ child_run(const struct job_spec *spec, const int fds[3], int view, int control, 
 	child_signals(spec->sigignore);
 	umask(spec->umask);
 	news.stage = LAUNCH_LIMITS;
-	if (child_limits(spec, oom))
+	if (child_limits(agent, spec, oom))
 		goto tell;
 	/* its number was never reused: only what is above 2 was touched, and marked */
 	news.stage = LAUNCH_VIEW;
 	if (view >= 0 && setns(view, CLONE_NEWNS))
 		goto tell;
 	news.stage = LAUNCH_USER;
-	if (child_user(spec))
+	if (child_user(agent, spec))
 		goto tell;
 	news.stage = LAUNCH_FOLDER;
 	if (chdir(spec->cwd))
@@ -268,14 +269,14 @@ static pid_t launch_lead(struct launch *l, int cgroup, int terminal, bool foregr
 	return news.pid;
 }
 
-int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int view,
-		const int fds[3], int terminal)
+int launch_fork(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
+		int view, const int fds[3], int terminal)
 {
 	uint64_t all = ~0ull, old;
 	int pair[2], err;
 	char oom[16];
 
-	snprintf(oom, sizeof(oom), "%d", the_agent.oom_score_adj);
+	snprintf(oom, sizeof(oom), "%d", agent->oom_score_adj);
 	l->pidfd = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
@@ -284,7 +285,7 @@ int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int v
 	l->pid = terminal < 0 ? launch_clone(l, cgroup)
 			      : launch_lead(l, cgroup, terminal, !(spec->flags & JOB_BACKGROUND));
 	if (!l->pid)
-		child_run(spec, fds, view, pair[1], oom);
+		child_run(agent, spec, fds, view, pair[1], oom);
 	err = l->pid < 0 ? -errno : 0;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	close(pair[1]);

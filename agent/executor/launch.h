@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include "wire/job.h"
 
+struct agent;
+
 struct launch {
 	pid_t pid;
 	int pidfd; /**< -1: not supported here */
@@ -32,8 +34,8 @@ struct launch_news {
  * for closed; terminal: of its session, -1: none. They stay open here.
  * view: a mount namespace to enter, or -1. 0 or -errno.
  */
-int launch_fork(struct launch *l, const struct job_spec *spec, int cgroup, int view,
-		const int fds[3], int terminal);
+int launch_fork(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
+		int view, const int fds[3], int terminal);
 /** 1: news; 0: none yet. */
 int launch_read(struct launch *l, struct launch_news *news);
 int launch_go(struct launch *l);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <event2/event.h>
 
-#include "base/agent.h"
 #include "base/log.h"
 #include "executor/input.h"
 #include "executor/launch.h"
@@ -323,16 +322,16 @@ void pty_signal(struct pty *p, int sig)
 		kill(-group, sig);
 }
 
-void pty_init(struct pty *p, struct channel *c, struct launch *l)
+void pty_init(struct pty *p, struct event_base *base, struct channel *c, struct launch *l)
 {
 	memset(p, 0, sizeof(*p));
 	p->channel = c;
 	p->launch = l;
 	p->master = p->slave = -1;
-	relay_source_init(&p->out, FRAME_SHOWN);
+	relay_source_init(&p->out, base, FRAME_SHOWN);
 	p->out.read = pty_read;
 	p->out.ctx = p;
-	evtimer_assign(&p->again, the_agent.base, pty_on_again, p);
+	evtimer_assign(&p->again, base, pty_on_again, p);
 }
 
 int pty_open(struct pty *p, const struct job_spec *spec)

@@ -32,7 +32,7 @@ struct pty {
 	uint32_t last; /**< of them, those of the last TYPED; 0: none of it is left */
 };
 
-void pty_init(struct pty *p, struct channel *c, struct launch *l);
+void pty_init(struct pty *p, struct event_base *base, struct channel *c, struct launch *l);
 /** 0 or -errno. What is open then is closed by pty_close(). */
 int pty_open(struct pty *p, const struct job_spec *spec);
 void pty_start(struct pty *p); /**< the task runs: from here on its output is read */

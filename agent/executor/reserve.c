@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,6 @@
 #include "base/user.h"
 #include "cluster/hierarchy.h"
 #include "cluster/report.h"
-#include "executor/guest.h"
 #include "executor/view.h"
 #include "job/files.h"
 #include "net/peer.h"
@@ -30,6 +30,17 @@
 
 #define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
 
+struct reservations {
+	struct reservation *list;
+	unsigned int checking; /* places of those that are not in the list yet */
+};
+
+/* Why there is no place. */
+struct reserve_refusal {
+	enum ehs_reason reason;
+	char text[RESERVE_TEXT_MAX];
+};
+
 /* The question while the program is compared. */
 struct reserve_ask {
 	struct reservation *r;
@@ -37,70 +48,112 @@ struct reserve_ask {
 	char *path;
 };
 
-static struct reservation *reserve_list;
-static unsigned int reserve_count; /* those being checked included */
-
-void reserve_free(struct reservation *r)
+static struct reservations *reserve_all(const struct peer *from)
 {
-	if (!r)
-		return;
+	return from->agent->reservations;
+}
+
+static void reserve_free(struct reservation *r)
+{
 	if (r->lease)
 		event_free(r->lease);
 	free(r->command);
 	free(r);
 }
 
-static void reserve_unlink(struct reservation *r)
+void reserve_end(struct reservation *r)
 {
 	struct reservation **at;
 
-	for (at = &reserve_list; *at != r; at = &(*at)->next)
+	if (!r)
+		return;
+	for (at = &reserve_all(r->from)->list; *at != r; at = &(*at)->next)
 		;
 	*at = r->next;
-	reserve_count--;
+	reserve_free(r);
 }
 
 static void reserve_on_lease(evutil_socket_t fd, short what, void *arg)
 {
 	struct reservation *r = arg;
+	struct agent *agent = r->from->agent;
 
 	log_debug("%s: no job came for its reservation", r->id);
-	reserve_unlink(r);
-	reserve_free(r);
-	hierarchy_touch(&the_agent);
+	reserve_end(r);
+	hierarchy_touch(agent);
 }
 
 struct reservation *reserve_claim(const struct peer *from, const char *token)
 {
 	struct reservation *r;
 
-	for (r = reserve_list; r; r = r->next)
-		if (r->from == from && !strcmp(r->token, token))
+	for (r = reserve_all(from)->list; r; r = r->next)
+		if (r->state == RESERVE_WAITING && r->from == from && !strcmp(r->token, token))
 			break;
 	if (!r)
 		return NULL;
-	reserve_unlink(r);
 	event_del(r->lease);
+	r->state = RESERVE_CLAIMED;
 	return r;
 }
 
-void reserve_exit(void)
+uint64_t reserve_starting_load(struct agent *agent)
 {
-	struct reservation *r;
+	uint64_t load = 0;
 
-	while ((r = reserve_list)) {
-		reserve_unlink(r);
-		reserve_free(r);
-	}
+	for (const struct reservation *r = agent->reservations->list; r; r = r->next)
+		if (r->state == RESERVE_CLAIMED)
+			load += r->size;
+	return load;
 }
 
-uint64_t reserve_load(void)
+uint64_t reserve_load(struct agent *agent)
 {
-	uint64_t load = guest_starting_load();
+	uint64_t load = reserve_starting_load(agent);
 
-	for (const struct reservation *r = reserve_list; r; r = r->next)
-		load += r->size;
+	for (const struct reservation *r = agent->reservations->list; r; r = r->next)
+		if (r->state == RESERVE_WAITING)
+			load += r->size;
 	return load;
+}
+
+static unsigned int reserve_count(struct agent *agent, enum reserve_state from,
+				  enum reserve_state to)
+{
+	unsigned int n = 0;
+
+	for (const struct reservation *r = agent->reservations->list; r; r = r->next)
+		n += r->state >= from && r->state <= to;
+	return n;
+}
+
+unsigned int reserve_guests(struct agent *agent)
+{
+	return reserve_count(agent, RESERVE_CLAIMED, RESERVE_RUNNING);
+}
+
+static bool reserve_runs(struct agent *agent, const char *id)
+{
+	for (const struct reservation *r = agent->reservations->list; r; r = r->next)
+		if (r->state != RESERVE_WAITING && !strcmp(r->id, id))
+			return true;
+	return false;
+}
+
+int reserve_init(struct agent *agent)
+{
+	agent->reservations = calloc(1, sizeof(*agent->reservations));
+	return agent->reservations ? 0 : -ENOMEM;
+}
+
+void reserve_exit(struct agent *agent)
+{
+	if (!agent->reservations)
+		return;
+	while (agent->reservations->list)
+		reserve_end(agent->reservations->list);
+	free(agent->reservations);
+	agent->reservations = NULL;
 }
 
 /* MiB that can be had without swapping; 0 when /proc does not say. */
@@ -118,9 +171,21 @@ static uint64_t reserve_available_mib(void)
 	return kib >> 10;
 }
 
-static void reserve_refuse(struct server_answer *to, enum ehs_reason reason, const char *text)
+static void __attribute__((format(printf, 3, 4)))
+reserve_refuse(struct reserve_refusal *out, enum ehs_reason reason, const char *format, ...)
 {
-	server_answer(to, 200, json_pack("{s:s,s:s}", "reason", reason_name(reason), "text", text));
+	va_list args;
+
+	out->reason = reason;
+	va_start(args, format);
+	vsnprintf(out->text, sizeof(out->text), format, args);
+	va_end(args);
+}
+
+static void reserve_answer_refusal(struct server_answer *to, const struct reserve_refusal *no)
+{
+	server_answer(to, 200,
+		      json_pack("{s:s,s:s}", "reason", reason_name(no->reason), "text", no->text));
 }
 
 static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
@@ -143,41 +208,46 @@ static bool reserve_id_is_good(const struct peer *from, const char *id)
 	return true;
 }
 
-/* What does not depend on files. A text and a reason, or NULL. */
-static const char *reserve_check(const struct reservation *r, const char *user,
-				 enum ehs_reason *reason, char text[RESERVE_TEXT_MAX])
+/* What does not depend on files. */
+static bool reserve_admits(const struct reservation *r, const char *user,
+			   struct reserve_refusal *no)
 {
-	const struct config *config = the_agent.config;
+	struct agent *agent = r->from->agent;
+	const struct config *config = agent->config;
 	const char *here = user_name(r->uid);
 	uint64_t free_mib;
 
-	if (the_agent.draining) {
-		*reason = EHS_REASON_DRAINING;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s is being drained", the_agent.code);
-	} else if (guest_count() + reserve_count >= config->guests) {
-		*reason = EHS_REASON_GUEST_LIMIT;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s has its %u guests", the_agent.code,
-			 config->guests);
-	} else if (!r->uid && !config->allow_root) {
-		*reason = EHS_REASON_ROOT_REFUSED;
-		snprintf(text, RESERVE_TEXT_MAX,
-			 "node %s runs no guests of root; allow-root in its configuration "
-			 "would let it",
-			 the_agent.code);
-	} else if (!user != !here || (user && strcmp(user, here))) {
-		*reason = EHS_REASON_UNKNOWN_USER;
-		snprintf(text, RESERVE_TEXT_MAX, "user %u is %s at home, %s on node %s", r->uid,
-			 user ? user : "nobody", here ? here : "nobody", the_agent.code);
-	} else {
-		free_mib = reserve_available_mib();
-		if (free_mib >= config->headroom)
-			return NULL;
-		*reason = EHS_REASON_NO_HEADROOM;
-		snprintf(text, RESERVE_TEXT_MAX,
-			 "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
-			 the_agent.code, free_mib, config->headroom);
+	if (agent->draining) {
+		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is being drained", agent->code);
+		return false;
 	}
-	return text;
+	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +
+		    agent->reservations->checking >=
+	    config->guests) {
+		reserve_refuse(no, EHS_REASON_GUEST_LIMIT, "node %s has its %u guests", agent->code,
+			       config->guests);
+		return false;
+	}
+	if (!r->uid && !config->allow_root) {
+		reserve_refuse(no, EHS_REASON_ROOT_REFUSED,
+			       "node %s runs no guests of root; allow-root in its configuration "
+			       "would let it",
+			       agent->code);
+		return false;
+	}
+	if (!user != !here || (user && strcmp(user, here))) {
+		reserve_refuse(no, EHS_REASON_UNKNOWN_USER, "user %u is %s at home, %s on node %s",
+			       r->uid, user ? user : "nobody", here ? here : "nobody", agent->code);
+		return false;
+	}
+	free_mib = reserve_available_mib();
+	if (free_mib < config->headroom) {
+		reserve_refuse(no, EHS_REASON_NO_HEADROOM,
+			       "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
+			       agent->code, free_mib, config->headroom);
+		return false;
+	}
+	return true;
 }
 
 static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
@@ -190,51 +260,65 @@ static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
 	return 0;
 }
 
-static void reserve_on_compared(void *ctx, bool same)
+/* Whose files it is to see, once it is known whether ours are the same. */
+static bool reserve_settle_view(struct reserve_ask *ask, bool same, struct reserve_refusal *no)
 {
-	struct reserve_ask *ask = ctx;
 	struct reservation *r = ask->r;
-	const unsigned int lease = the_agent.config->lease;
-	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
-	char text[RESERVE_TEXT_MAX];
 	const char *trouble;
 
-	if (!same && r->view == VIEW_AUTO)
+	if (!same && r->view != VIEW_AUTO) {
+		reserve_refuse(no, EHS_REASON_FILES_DIFFER,
+			       "%s is missing or not the same on node %s", ask->path,
+			       r->from->agent->code);
+		return false;
+	}
+	if (!same)
 		r->view = VIEW_HOME;
-	else if (!same) {
-		snprintf(text, sizeof(text), "%s is missing or not the same on node %s", ask->path,
-			 the_agent.code);
-		reserve_refuse(ask->answer, EHS_REASON_FILES_DIFFER, text);
-		goto drop;
-	}
-	trouble = r->view == VIEW_HOME ? view_trouble() : NULL;
-	if (trouble) {
-		snprintf(text, sizeof(text), "node %s cannot show home's files: %s", the_agent.code,
-			 trouble);
-		reserve_refuse(ask->answer, EHS_REASON_REFUSED, text);
-		goto drop;
-	}
-	if (reserve_make_token(r->token) || evtimer_add(r->lease, &limit)) {
-		server_answer(ask->answer, 500, NULL);
-		goto drop;
-	}
-	r->next = reserve_list;
-	reserve_list = r;
-	hierarchy_guest_seen(&the_agent, report_id(r->id));
+	trouble = r->view == VIEW_HOME ? view_trouble(r->from->agent) : NULL;
+	if (trouble)
+		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot show home's files: %s",
+			       r->from->agent->code, trouble);
+	return !trouble;
+}
+
+/* It has its place: the answer, and the time in which its job must come. */
+static int reserve_grant(struct reserve_ask *ask)
+{
+	struct reservation *r = ask->r;
+	struct agent *agent = r->from->agent;
+	const unsigned int lease = agent->config->lease;
+	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
+
+	if (reserve_make_token(r->token) || evtimer_add(r->lease, &limit))
+		return -ENOMEM;
+	r->next = agent->reservations->list;
+	agent->reservations->list = r;
+	hierarchy_guest_seen(agent, report_id(r->id));
 	server_answer(ask->answer, 200,
 		      json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
 				view_name(r->view)));
-	hierarchy_touch(&the_agent);
-	goto done;
-drop:
-	reserve_count--;
-	reserve_free(r);
-done:
+	hierarchy_touch(agent);
+	return 0;
+}
+
+static void reserve_on_compared(void *ctx, bool same)
+{
+	struct reserve_ask *ask = ctx;
+	struct reserve_refusal no;
+
+	reserve_all(ask->r->from)->checking--;
+	if (!reserve_settle_view(ask, same, &no)) {
+		reserve_answer_refusal(ask->answer, &no);
+		reserve_free(ask->r);
+	} else if (reserve_grant(ask)) {
+		server_answer(ask->answer, 500, NULL);
+		reserve_free(ask->r);
+	}
 	free(ask->path);
 	free(ask);
 }
 
-/* The program's path as it is here: a relative one was meant from the task's folder. */
+/* The program's path as it is here: a relative one was meant from the task's directory. */
 static char *reserve_path(const char *path, const char *cwd)
 {
 	char *full;
@@ -244,78 +328,112 @@ static char *reserve_path(const char *path, const char *cwd)
 	return asprintf(&full, "%s/%s", cwd, path) < 0 ? NULL : full;
 }
 
+/* The members of a request; strings and objects are the body's. */
+struct reserve_request {
+	const char *id, *command, *path, *cwd_path;
+	const char *user; /* NULL: the user has no name at home */
+	enum view view;
+	uid_t uid;
+	uint64_t size;
+	json_t *program, *cwd;
+};
+
+/* NULL, or what is wrong with the body. */
+static const char *reserve_parse(const struct peer *from, const json_t *body,
+				 struct reserve_request *out)
+{
+	const char *view = json_string_value(json_object_get(body, "view"));
+	json_int_t uid, size;
+
+	if (json_unpack((json_t *)body, "{s:s,s:s,s:s,s:I,s:I,s:o,s:o}", "id", &out->id, "command",
+			&out->command, "path", &out->path, "uid", &uid, "size", &size, "program",
+			&out->program, "cwd", &out->cwd) ||
+	    json_unpack(out->cwd, "{s:s}", "path", &out->cwd_path) ||
+	    !reserve_id_is_good(from, out->id) || !*out->path || strlen(out->path) > EHS_PATH_MAX ||
+	    strlen(out->cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 ||
+	    size > EHS_MAX_LOAD)
+		return "a member is missing or of the wrong kind";
+	if (reserve_runs(from->agent, out->id))
+		return "this placement runs here already";
+	out->user = json_string_value(json_object_get(body, "user"));
+	out->view = view ? view_parse(view) : VIEW_SHARED;
+	out->uid = uid;
+	out->size = size;
+	return NULL;
+}
+
+static struct reservation *reserve_new(struct peer *from, const struct reserve_request *q)
+{
+	struct reservation *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->from = from;
+	r->uid = q->uid;
+	r->size = q->size;
+	r->view = q->view;
+	snprintf(r->id, sizeof(r->id), "%s", q->id);
+	r->command = strdup(q->command);
+	r->lease = evtimer_new(from->agent->base, reserve_on_lease, r);
+	if (r->command && r->lease)
+		return r;
+	reserve_free(r);
+	return NULL;
+}
+
+/* The task's directory must be the same here, unless it is to see home's files. */
+static bool reserve_has_folder(struct reservation *r, const struct reserve_request *q,
+			       struct reserve_refusal *no)
+{
+	if (r->view == VIEW_HOME || files_same_folder(q->cwd, q->cwd_path))
+		return true;
+	if (r->view == VIEW_AUTO) {
+		r->view = VIEW_HOME;
+		return true;
+	}
+	reserve_refuse(no, EHS_REASON_FILES_DIFFER,
+		       "the folder %s is missing or not the same on node %s", q->cwd_path,
+		       r->from->agent->code);
+	return false;
+}
+
 void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer)
 {
-	/* null: the user has no name at home */
-	const char *user = json_string_value(json_object_get(body, "user"));
-	const char *view = json_string_value(json_object_get(body, "view"));
-	const char *id, *command, *path, *cwd_path, *why;
-	enum ehs_reason reason = EHS_REASON_REFUSED;
-	json_int_t uid, size;
-	json_t *program, *cwd;
+	struct reserve_request q;
+	const char *wrong = reserve_parse(from, body, &q);
+	struct reserve_refusal no;
 	struct reserve_ask *ask;
-	char text[RESERVE_TEXT_MAX];
 
-	if (json_unpack((json_t *)body, "{s:s,s:s,s:s,s:I,s:I,s:o,s:o}", "id", &id, "command",
-			&command, "path", &path, "uid", &uid, "size", &size, "program", &program,
-			"cwd", &cwd) ||
-	    json_unpack(cwd, "{s:s}", "path", &cwd_path) || !reserve_id_is_good(from, id) ||
-	    !*path || strlen(path) > EHS_PATH_MAX || strlen(cwd_path) > EHS_PATH_MAX || uid < 0 ||
-	    uid >= UINT32_MAX || size < 0 || size > EHS_MAX_LOAD) {
-		reserve_malformed(from, answer, "a member is missing or of the wrong kind");
+	if (wrong) {
+		reserve_malformed(from, answer, wrong);
 		return;
 	}
-	if (guest_known(id)) {
-		reserve_malformed(from, answer, "this placement runs here already");
-		return;
-	}
-	ask = calloc(1, sizeof(*ask));
+	ask = malloc(sizeof(*ask));
 	if (!ask)
 		goto no_memory;
 	ask->answer = answer;
-	ask->path = reserve_path(path, cwd_path);
-	ask->r = calloc(1, sizeof(*ask->r));
-	if (!ask->path || !ask->r)
+	ask->path = reserve_path(q.path, q.cwd_path);
+	ask->r = ask->path ? reserve_new(from, &q) : NULL;
+	if (!ask->r)
 		goto free_ask;
-	ask->r->from = from;
-	ask->r->uid = uid;
-	ask->r->size = size;
-	ask->r->view = view ? view_parse(view) : VIEW_SHARED;
-	snprintf(ask->r->id, sizeof(ask->r->id), "%s", id);
-	ask->r->command = strdup(command);
-	ask->r->lease = evtimer_new(the_agent.base, reserve_on_lease, ask->r);
-	if (!ask->r->command || !ask->r->lease)
-		goto free_ask;
-
-	why = reserve_check(ask->r, user, &reason, text);
-	if (!why && ask->r->view != VIEW_HOME && !files_same_folder(cwd, cwd_path)) {
-		if (ask->r->view == VIEW_AUTO)
-			ask->r->view = VIEW_HOME;
-		else
-			why = text;
-		reason = EHS_REASON_FILES_DIFFER;
-		snprintf(text, sizeof(text), "the folder %s is missing or not the same on node %s",
-			 cwd_path, the_agent.code);
-	}
-	if (why) {
-		reserve_refuse(answer, reason, why);
-		answer = NULL;
-		goto free_ask;
-	}
-	reserve_count++;
-	if (ask->r->view == VIEW_HOME) {
-		reserve_on_compared(ask, true);
+	if (!reserve_admits(ask->r, q.user, &no) || !reserve_has_folder(ask->r, &q, &no)) {
+		reserve_answer_refusal(answer, &no);
+		reserve_free(ask->r);
+		free(ask->path);
+		free(ask);
 		return;
 	}
-	files_same_program(program, ask->path, reserve_on_compared, ask);
+	agent->reservations->checking++;
+	if (ask->r->view == VIEW_HOME)
+		reserve_on_compared(ask, true);
+	else
+		files_same_program(agent, q.program, ask->path, reserve_on_compared, ask);
 	return;
 
 free_ask:
-	reserve_free(ask->r);
 	free(ask->path);
 	free(ask);
 no_memory:
-	if (answer)
-		server_answer(answer, 500, NULL);
+	server_answer(answer, 500, NULL);
 }

@@ -50,7 +50,9 @@ struct view_mounted {
 	struct view_use *uses;
 };
 
-static struct view_mounted *view_list;
+struct views {
+	struct view_mounted *list;
+};
 
 static const char *view_9p_trouble(void)
 {
@@ -63,11 +65,11 @@ static const char *view_9p_trouble(void)
 	return NULL;
 }
 
-const char *view_trouble(void)
+const char *view_trouble(const struct agent *agent)
 {
 	if (geteuid())
 		return "its agent is not root and cannot mount";
-	return the_agent.config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
+	return agent->config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
 }
 
 /* The pipes and ehview first: closing the namespace may have asks for home. */
@@ -76,7 +78,7 @@ static void view_free(struct view_mounted *v)
 	struct view_mounted **at;
 
 	if (!v->over) {
-		for (at = &view_list; *at != v; at = &(*at)->next)
+		for (at = &v->home->agent->views->list; *at != v; at = &(*at)->next)
 			;
 		*at = v->next;
 	}
@@ -205,7 +207,7 @@ static int view_open_link(struct view_mounted *v, const char *path, struct view_
 		return -errno;
 	tree->is_mount = !v->is_9p;
 	tree->socket = v->is_9p ? pair[1] : view_fuse_add(&v->fuse, pair[1]);
-	err = tunnel_open(&link->pipe, the_agent.base, pair[0], view_on_closed, v);
+	err = tunnel_open(&link->pipe, v->home->agent->base, pair[0], view_on_closed, v);
 	if (err)
 		return err;
 	if (tree->socket < 0)
@@ -217,12 +219,12 @@ static int view_open_link(struct view_mounted *v, const char *path, struct view_
 
 static int view_start_fuse(struct view_mounted *v)
 {
-	int err = view_fuse_start(&v->fuse, v->uid);
+	int err = view_fuse_start(v->home->agent, &v->fuse, v->uid);
 
 	if (err)
 		return err;
-	v->synced =
-		event_new(the_agent.base, v->fuse.control, EV_READ | EV_PERSIST, view_on_synced, v);
+	v->synced = event_new(v->home->agent->base, v->fuse.control, EV_READ | EV_PERSIST,
+			      view_on_synced, v);
 	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
 }
 
@@ -248,13 +250,14 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 	if (!err && !v->is_9p)
 		err = view_start_fuse(v);
 	if (!err)
-		err = view_mount_start(&v->mount, trees, n, user);
+		err = view_mount_start(v->home->agent, &v->mount, trees, n, user);
 	for (size_t i = 0; i < n; i++)
 		if (trees[i].socket >= 0)
 			close(trees[i].socket);
 	if (err)
 		return err;
-	v->mounting = event_new(the_agent.base, v->mount.control, EV_READ, view_on_mounting, v);
+	v->mounting =
+		event_new(v->home->agent->base, v->mount.control, EV_READ, view_on_mounting, v);
 	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
 }
 
@@ -297,10 +300,10 @@ static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 	v->home = home;
 	v->uid = uid;
 	v->ns = -1;
-	v->is_9p = the_agent.config->view_9p || view_fuse_trouble();
-	v->next = view_list;
-	view_list = v;
-	v->idle = evtimer_new(the_agent.base, view_on_idle, v);
+	v->is_9p = home->agent->config->view_9p || view_fuse_trouble();
+	v->next = home->agent->views->list;
+	home->agent->views->list = v;
+	v->idle = evtimer_new(home->agent->base, view_on_idle, v);
 	if (!v->idle) {
 		json_decref(body);
 		goto free_view;
@@ -324,7 +327,7 @@ int view_hold(struct view_use *use, struct peer *home, uid_t uid)
 	struct view_mounted *v;
 	int err;
 
-	for (v = view_list; v; v = v->next)
+	for (v = home->agent->views->list; v; v = v->next)
 		if (v->home == home && v->uid == uid)
 			break;
 	if (!v) {
@@ -354,10 +357,10 @@ bool view_settle(struct view_use *use)
 
 void view_release(struct view_use *use)
 {
-	const struct timeval idle = { the_agent.config->link_idle / 1000,
-				      the_agent.config->link_idle % 1000 * 1000 };
 	struct view_mounted *v = use->of;
 	struct view_use **at;
+	struct timeval idle;
+	unsigned int ms;
 
 	if (!v)
 		return;
@@ -365,8 +368,11 @@ void view_release(struct view_use *use)
 		;
 	*at = use->next;
 	use->of = NULL;
-	if (!v->uses)
-		evtimer_add(v->idle, &idle);
+	if (v->uses)
+		return;
+	ms = v->home->agent->config->link_idle;
+	idle = (struct timeval){ ms / 1000, ms % 1000 * 1000 };
+	evtimer_add(v->idle, &idle);
 }
 
 int view_namespace(const struct view_use *use)
@@ -374,8 +380,18 @@ int view_namespace(const struct view_use *use)
 	return use->of ? use->of->ns : -1;
 }
 
-void view_exit(void)
+int view_init(struct agent *agent)
 {
-	while (view_list)
-		view_free(view_list);
+	agent->views = calloc(1, sizeof(*agent->views));
+	return agent->views ? 0 : -ENOMEM;
+}
+
+void view_exit(struct agent *agent)
+{
+	if (!agent->views)
+		return;
+	while (agent->views->list)
+		view_free(agent->views->list);
+	free(agent->views);
+	agent->views = NULL;
 }

@@ -25,6 +25,8 @@
 #include "net/peer.h"
 #include "wire/view.h"
 
+struct agent;
+
 struct view_use {
 	struct view_use *next;
 	struct view_mounted *of; /**< NULL: none */
@@ -36,7 +38,7 @@ struct view_use {
 };
 
 /** Why this node cannot show the files of others; NULL: it can. */
-const char *view_trouble(void);
+const char *view_trouble(const struct agent *agent);
 /** Starts to use the view of that home and user, which is made if there is none. 0 or -errno. */
 int view_hold(struct view_use *use, struct peer *home, uid_t uid);
 /** The task has ended: there is news (no trouble) when home sees all it did. False: it does so already. */
@@ -45,6 +47,7 @@ bool view_settle(struct view_use *use);
 void view_release(struct view_use *use);
 /** The mount namespace, once there was news. */
 int view_namespace(const struct view_use *use);
-void view_exit(void);
+int view_init(struct agent *agent); /**< 0 or -ENOMEM */
+void view_exit(struct agent *agent);
 
 #endif

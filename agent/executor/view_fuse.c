@@ -104,7 +104,8 @@ static bool fuse_place(int fd, int at)
 
 /* The descriptors that ehview expects (FD_DEVICE() and the others), and none of the agent's. */
 static void __attribute__((noreturn))
-fuse_run(const struct view_fuse *f, const char *program, int control, const struct passwd *user)
+fuse_run(struct agent *agent, const struct view_fuse *f, const char *program, int control,
+	 const struct passwd *user)
 {
 	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
 	const char *arguments[] = { "ehview", NULL, NULL };
@@ -128,7 +129,7 @@ fuse_run(const struct view_fuse *f, const char *program, int control, const stru
 	syscall(SYS_close_range, (unsigned int)ncopies + 1, ~0u, 0u);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpriority(PRIO_PROCESS, 0, the_agent.nice);
+	setpriority(PRIO_PROCESS, 0, agent->nice);
 	if (user_become(user->pw_uid, user->pw_gid, NULL, 0))
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -137,7 +138,7 @@ fuse_run(const struct view_fuse *f, const char *program, int control, const stru
 	_exit(127);
 }
 
-int view_fuse_start(struct view_fuse *f, uid_t uid)
+int view_fuse_start(struct agent *agent, struct view_fuse *f, uid_t uid)
 {
 	struct passwd *user = getpwuid(uid);
 	char path[EHS_PATH_MAX + 1];
@@ -149,7 +150,7 @@ int view_fuse_start(struct view_fuse *f, uid_t uid)
 		return -errno;
 	f->pid = fork();
 	if (!f->pid)
-		fuse_run(f, path, pair[1], user);
+		fuse_run(agent, f, path, pair[1], user);
 	if (f->pid < 0) {
 		err = -errno;
 		f->pid = 0;

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include "wire/view.h"
 
+struct agent;
+
 /** Why there is none here; NULL: there may be. */
 const char *view_fuse_trouble(void);
 
@@ -25,7 +27,7 @@ struct view_fuse {
 /** One more file system, whose stream to home is `home`, which is taken over. What is mounted, or -errno. */
 int view_fuse_add(struct view_fuse *f, int home);
 /** Starts ehview for them, as this user. 0 or -errno. */
-int view_fuse_start(struct view_fuse *f, uid_t uid);
+int view_fuse_start(struct agent *agent, struct view_fuse *f, uid_t uid);
 /** 0 or -errno. */
 int view_fuse_sync(const struct view_fuse *f, uint32_t ticket, bool ended);
 /** A ticket that was answered, 0: none, or -errno: it is dead. */

@@ -199,8 +199,8 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 	_exit(0);
 }
 
-int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t ntrees,
-		     const char *user)
+int view_mount_start(struct agent *agent, struct view_mount *m, const struct view_tree *trees,
+		     size_t ntrees, const char *user)
 {
 	struct mount_plan plan = {
 		.trees = trees,
@@ -212,8 +212,8 @@ int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t
 	};
 	int pair[2], err = 0;
 
-	for (size_t i = 0; i < the_agent.config->nview_own && plan.owned < VIEW_OWN_MAX; i++)
-		plan.own[plan.owned++] = the_agent.config->view_own[i];
+	for (size_t i = 0; i < agent->config->nview_own && plan.owned < VIEW_OWN_MAX; i++)
+		plan.own[plan.owned++] = agent->config->view_own[i];
 	for (size_t i = 0; i < ntrees; i++)
 		snprintf(plan.numbers[i], sizeof(plan.numbers[i]), "%zu", i + 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))

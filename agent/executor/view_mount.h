@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct agent;
+
 /** One file system of home's. */
 struct view_tree {
 	char *path; /**< where it is mounted there */
@@ -27,8 +29,8 @@ struct view_mount {
 };
 
 /** Starts to mount these for a user; the first is the root. The sockets stay open here. 0 or -errno. */
-int view_mount_start(struct view_mount *m, const struct view_tree *trees, size_t ntrees,
-		     const char *user);
+int view_mount_start(struct agent *agent, struct view_mount *m, const struct view_tree *trees,
+		     size_t ntrees, const char *user);
 /** The namespace, or -1 with what went wrong in `why`. */
 int view_mount_finish(struct view_mount *m, char *why, size_t size);
 /**

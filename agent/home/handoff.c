@@ -524,9 +524,9 @@ static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 	h->stub = socket;
 	h->pid = pid;
 	memcpy(h->fds, fds, sizeof(h->fds));
-	relay_source_init(&h->in, FRAME_STDIN);
+	relay_source_init(&h->in, the_agent.base, FRAME_STDIN);
 	for (int i = 0; i < HANDOFF_SINKS; i++)
-		relay_sink_init(&h->out[i], handoff_out_moved, h);
+		relay_sink_init(&h->out[i], the_agent.base, handoff_out_moved, h);
 	h->channel.frame = handoff_frame;
 	h->channel.text = handoff_text;
 	h->channel.ctx = h;

@@ -406,7 +406,7 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	}
 	evtimer_add(p->timer, &limit);
 	record_hold(p);
-	files_program(p->path, p->pid, placement_on_program, p);
+	files_program(&the_agent, p->path, p->pid, placement_on_program, p);
 	if (p->phase == PLACEMENT_OPEN && !p->explicit_node)
 		placement_ask(p);
 out:

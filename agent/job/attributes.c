@@ -142,18 +142,18 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
  * Where root's tasks are not let in, no peer gets root's rights by another way:
  * capabilities of a user, or a task that the kernel spares when memory is out.
  */
-static uint64_t attributes_rights(const uint64_t traits[JOB_TRAITS], enum job_trait which)
+static uint64_t attributes_rights(struct agent *agent, const uint64_t traits[JOB_TRAITS],
+				  enum job_trait which)
 {
-	return the_agent.config->allow_root ? traits[which] : 0;
+	return agent->config->allow_root ? traits[which] : 0;
 }
 
-static int64_t attributes_oom_score(const uint64_t traits[JOB_TRAITS])
+static int64_t attributes_oom_score(struct agent *agent, const uint64_t traits[JOB_TRAITS])
 {
 	int64_t score = (int64_t)traits[JOB_OOM_SCORE] - 1000;
 
-	return the_agent.config->allow_root || score > the_agent.oom_score_adj
-		       ? score
-		       : the_agent.oom_score_adj;
+	return agent->config->allow_root || score > agent->oom_score_adj ? score
+									 : agent->oom_score_adj;
 }
 
 static bool attributes_forbidden(void)
@@ -205,7 +205,7 @@ static int attributes_take_cpus(unsigned int wanted)
 	return syscall(SYS_sched_setaffinity, 0, sizeof(some), some);
 }
 
-int attributes_take(const uint64_t traits[JOB_TRAITS], int nice)
+int attributes_take(struct agent *agent, const uint64_t traits[JOB_TRAITS], int nice)
 {
 	const struct attributes_sched sched = {
 		.size = sizeof(sched),
@@ -233,7 +233,7 @@ int attributes_take(const uint64_t traits[JOB_TRAITS], int nice)
 	if (traits[JOB_SUBREAPER])
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (syscall(SYS_personality, (unsigned long)traits[JOB_PERSONALITY]) < 0 ||
-	    attributes_write("/proc/self/oom_score_adj", attributes_oom_score(traits)) ||
+	    attributes_write("/proc/self/oom_score_adj", attributes_oom_score(agent, traits)) ||
 	    attributes_write("/proc/self/coredump_filter", traits[JOB_CORE_FILTER]))
 		return -1;
 	/* Last: the rest of this is not to be done at real-time priority. */
@@ -265,10 +265,10 @@ static uint64_t attributes_permitted(void)
 	return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-int attributes_take_bounding(const uint64_t traits[JOB_TRAITS])
+int attributes_take_bounding(struct agent *agent, const uint64_t traits[JOB_TRAITS])
 {
 	uint64_t ours = attributes_permitted();
-	uint64_t inheritable = attributes_rights(traits, JOB_CAP_INHERITABLE);
+	uint64_t inheritable = attributes_rights(agent, traits, JOB_CAP_INHERITABLE);
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
@@ -280,16 +280,16 @@ int attributes_take_bounding(const uint64_t traits[JOB_TRAITS])
 	if (inheritable && attributes_capset(ours, inheritable & ours))
 		return -1;
 	/* Only these outlive the change of the user; the exec ends this, too. */
-	if (attributes_rights(traits, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+	if (attributes_rights(agent, traits, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
 
-int attributes_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid)
+int attributes_take_capabilities(struct agent *agent, const uint64_t traits[JOB_TRAITS], uid_t uid)
 {
-	uint64_t inheritable = attributes_rights(traits, JOB_CAP_INHERITABLE);
+	uint64_t inheritable = attributes_rights(agent, traits, JOB_CAP_INHERITABLE);
 	uint64_t ours = attributes_permitted();
-	uint64_t ambient = attributes_rights(traits, JOB_CAP_AMBIENT) & inheritable & ours;
+	uint64_t ambient = attributes_rights(agent, traits, JOB_CAP_AMBIENT) & inheritable & ours;
 
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;

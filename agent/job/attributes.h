@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include "wire/job.h"
 
+struct agent;
+
 /**
  * Fills in what the kernel says of this process, which must be a user's own.
  * What cannot be asked for leaves traits[JOB_TRAITS_KNOWN] at 0.
@@ -22,10 +24,10 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
  * is not root may not give is left as it is.
  */
 /** Scheduling, memory and all that needs no order. */
-int attributes_take(const uint64_t traits[JOB_TRAITS], int nice);
+int attributes_take(struct agent *agent, const uint64_t traits[JOB_TRAITS], int nice);
 /** Before the user is taken on, by root. */
-int attributes_take_bounding(const uint64_t traits[JOB_TRAITS]);
+int attributes_take_bounding(struct agent *agent, const uint64_t traits[JOB_TRAITS]);
 /** After that, by an agent that was root. */
-int attributes_take_capabilities(const uint64_t traits[JOB_TRAITS], uid_t uid);
+int attributes_take_capabilities(struct agent *agent, const uint64_t traits[JOB_TRAITS], uid_t uid);
 
 #endif

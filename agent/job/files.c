@@ -62,20 +62,24 @@ struct files_work {
 	bool good;
 };
 
-static struct files_entry *files_cache;
-static struct files_work *files_open; /* the loop's list of all that is under way */
-static unsigned int files_open_count;
+struct files {
+	struct files_entry *cache;
+	struct files_work *open; /* the loop's list of all that is under way */
+	unsigned int open_count;
+	struct event *done;
+	pthread_t worker;
 
-static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t files_more = PTHREAD_COND_INITIALIZER;
-/* under files_lock: what the worker is to do and has done */
-static struct {
-	struct files_work *work;
-	bool finished;
-} files_ring[FILES_QUEUE_MAX];
-static unsigned int files_put, files_taken, files_back;
-static int files_event = -1;
-static struct event *files_done_event;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	/* under the lock: what the worker is to do and has done */
+	struct {
+		struct files_work *work;
+		bool finished;
+	} ring[FILES_QUEUE_MAX];
+	unsigned int put, taken, back;
+	bool over; /* the worker is to end */
+	int event; /* the worker has finished something */
+};
 
 static int64_t files_ns(const struct timespec *t)
 {
@@ -93,30 +97,40 @@ static struct files_key files_key(const struct stat *st)
 	};
 }
 
-static struct files_entry *files_slot(const struct files_key *key)
+static struct files_entry *files_slot(struct files *f, const struct files_key *key)
 {
-	return &files_cache[XXH3_64bits(key, sizeof(*key)) % FILES_CACHE];
+	return &f->cache[XXH3_64bits(key, sizeof(*key)) % FILES_CACHE];
 }
 
-static const XXH128_hash_t *files_cached(const struct files_key *key)
+static const XXH128_hash_t *files_cached(struct files *f, const struct files_key *key)
 {
-	const struct files_entry *e = files_cache ? files_slot(key) : NULL;
+	const struct files_entry *e = f ? files_slot(f, key) : NULL;
 
 	return e && e->valid && !memcmp(&e->key, key, sizeof(*key)) ? &e->digest : NULL;
 }
 
 /* ---- the worker ---- */
 
-static bool files_digest(struct files_work *w, XXH3_state_t *state, uint8_t *block)
+static bool files_over(struct files *f)
+{
+	bool over;
+
+	pthread_mutex_lock(&f->lock);
+	over = f->over;
+	pthread_mutex_unlock(&f->lock);
+	return over;
+}
+
+static bool files_digest(struct files *f, struct files_work *w, XXH3_state_t *state, uint8_t *block)
 {
 	struct files_key after;
 	struct stat st;
-	ssize_t n;
+	ssize_t n = -1;
 
 	XXH3_128bits_reset(state);
-	while ((n = read(w->fd, block, FILES_BLOCK)) > 0)
+	while (!files_over(f) && (n = read(w->fd, block, FILES_BLOCK)) > 0)
 		XXH3_128bits_update(state, block, n);
-	if (n < 0 || fstat(w->fd, &st))
+	if (n != 0 || fstat(w->fd, &st))
 		return false;
 	/* It was changed while it was read: no digest of anything. */
 	after = files_key(&st);
@@ -124,48 +138,57 @@ static bool files_digest(struct files_work *w, XXH3_state_t *state, uint8_t *blo
 	return !memcmp(&after, &w->key, sizeof(after));
 }
 
-static void *files_worker(void *arg)
+/* The next file to digest; -1: the agent ends. */
+static int files_next(struct files *f)
+{
+	int at;
+
+	pthread_mutex_lock(&f->lock);
+	while (f->taken == f->put && !f->over)
+		pthread_cond_wait(&f->more, &f->lock);
+	at = f->over ? -1 : (int)(f->taken++ % FILES_QUEUE_MAX);
+	pthread_mutex_unlock(&f->lock);
+	return at;
+}
+
+static void *files_work(void *arg)
 {
 	XXH3_state_t *state = XXH3_createState();
 	uint8_t *block = malloc(FILES_BLOCK);
 	const uint64_t one = 1;
+	struct files *f = arg;
+	int at;
 
-	for (;;) {
-		struct files_work *w;
-		unsigned int at;
+	while ((at = files_next(f)) >= 0) {
+		struct files_work *w = f->ring[at].work;
 
-		pthread_mutex_lock(&files_lock);
-		while (files_taken == files_put)
-			pthread_cond_wait(&files_more, &files_lock);
-		at = files_taken++ % FILES_QUEUE_MAX;
-		w = files_ring[at].work;
-		pthread_mutex_unlock(&files_lock);
+		w->good = state && block && files_digest(f, w, state, block);
 
-		w->good = state && block && files_digest(w, state, block);
-
-		pthread_mutex_lock(&files_lock);
-		files_ring[at].finished = true;
-		pthread_mutex_unlock(&files_lock);
-		if (write(files_event, &one, sizeof(one)) != sizeof(one))
+		pthread_mutex_lock(&f->lock);
+		f->ring[at].finished = true;
+		pthread_mutex_unlock(&f->lock);
+		if (write(f->event, &one, sizeof(one)) != sizeof(one))
 			log_error("the digest of a program cannot be reported: %s",
 				  strerror(errno));
 	}
+	XXH3_freeState(state);
+	free(block);
 	return NULL;
 }
 
-static void files_finish(struct files_work *w)
+static void files_finish(struct files *f, struct files_work *w)
 {
 	struct files_work **at;
 	struct files_wait *wait;
 	struct files_entry *e;
 
-	for (at = &files_open; *at != w; at = &(*at)->next)
+	for (at = &f->open; *at != w; at = &(*at)->next)
 		;
 	*at = w->next;
-	files_open_count--;
+	f->open_count--;
 	close(w->fd);
 	if (w->good) {
-		e = files_slot(&w->key);
+		e = files_slot(f, &w->key);
 		e->key = w->key;
 		e->digest = w->digest;
 		e->valid = true;
@@ -180,86 +203,127 @@ static void files_finish(struct files_work *w)
 
 static void files_on_done(evutil_socket_t fd, short what, void *arg)
 {
+	struct files *f = arg;
 	uint64_t n;
 
-	if (read(files_event, &n, sizeof(n)) != sizeof(n))
+	if (read(f->event, &n, sizeof(n)) != sizeof(n))
 		return;
 	for (;;) {
 		struct files_work *w = NULL;
 
-		pthread_mutex_lock(&files_lock);
-		if (files_back != files_taken && files_ring[files_back % FILES_QUEUE_MAX].finished)
-			w = files_ring[files_back++ % FILES_QUEUE_MAX].work;
-		pthread_mutex_unlock(&files_lock);
+		pthread_mutex_lock(&f->lock);
+		if (f->back != f->taken && f->ring[f->back % FILES_QUEUE_MAX].finished)
+			w = f->ring[f->back++ % FILES_QUEUE_MAX].work;
+		pthread_mutex_unlock(&f->lock);
 		if (!w)
 			return;
-		files_finish(w);
+		files_finish(f, w);
 	}
 }
 
-/* With the first digest that is needed: an idle agent has one thread less. */
-static int files_start(void)
+static int files_start_worker(struct files *f)
 {
 	pthread_attr_t attr;
-	pthread_t thread;
 	sigset_t all, old;
 	int err;
 
-	if (files_cache)
-		return 0;
-	files_cache = calloc(FILES_CACHE, sizeof(*files_cache));
-	if (!files_cache)
-		return -ENOMEM;
-	files_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (files_event < 0)
-		goto free_cache;
-	files_done_event =
-		event_new(the_agent.base, files_event, EV_READ | EV_PERSIST, files_on_done, NULL);
-	if (!files_done_event || event_add(files_done_event, NULL))
-		goto close_event;
 	/* Signals are the loop's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 128 << 10);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &attr, files_worker, NULL);
+	err = pthread_create(&f->worker, &attr, files_work, f);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!err)
+	return err ? -ENOMEM : 0;
+}
+
+/* With the first digest that is needed: an idle agent has one thread less. */
+static int files_start(struct agent *agent)
+{
+	struct files *f;
+
+	if (agent->files)
 		return 0;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->more, NULL);
+	f->cache = calloc(FILES_CACHE, sizeof(*f->cache));
+	if (!f->cache)
+		goto free_files;
+	f->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (f->event < 0)
+		goto free_cache;
+	f->done = event_new(agent->base, f->event, EV_READ | EV_PERSIST, files_on_done, f);
+	if (!f->done || event_add(f->done, NULL) || files_start_worker(f))
+		goto close_event;
+	agent->files = f;
+	return 0;
+
 close_event:
-	if (files_done_event)
-		event_free(files_done_event);
-	close(files_event);
+	if (f->done)
+		event_free(f->done);
+	close(f->event);
 free_cache:
-	free(files_cache);
-	files_cache = NULL;
+	free(f->cache);
+free_files:
+	pthread_cond_destroy(&f->more);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
 	return -ENOMEM;
 }
 
+void files_exit(struct agent *agent)
+{
+	struct files *f = agent->files;
+
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	f->over = true;
+	pthread_cond_signal(&f->more);
+	pthread_mutex_unlock(&f->lock);
+	pthread_join(f->worker, NULL);
+	agent->files = NULL;
+	/* those who wait are told that there is no digest */
+	while (f->open) {
+		f->open->good = false;
+		files_finish(f, f->open);
+	}
+	event_free(f->done);
+	close(f->event);
+	free(f->cache);
+	pthread_cond_destroy(&f->more);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
 /* Takes over fd. `done` once, perhaps at once. */
-static void files_ask(int fd, const struct files_key *key,
+static void files_ask(struct agent *agent, int fd, const struct files_key *key,
 		      void (*done)(void *ctx, const struct files_key *key,
 				   const XXH128_hash_t *digest),
 		      void *ctx)
 {
-	const XXH128_hash_t *known = files_cached(key);
+	const XXH128_hash_t *known = files_cached(agent->files, key);
 	struct files_wait *wait = NULL;
 	struct files_work *w;
+	struct files *f;
 
 	if (known) {
 		done(ctx, key, known);
 		goto close_fd;
 	}
-	if (files_start())
+	if (files_start(agent))
 		goto fail;
+	f = agent->files;
 	wait = calloc(1, sizeof(*wait));
 	if (!wait)
 		goto fail;
 	wait->done = done;
 	wait->ctx = ctx;
-	for (w = files_open; w; w = w->next)
+	for (w = f->open; w; w = w->next)
 		if (!memcmp(&w->key, key, sizeof(*key)))
 			break;
 	if (w) {
@@ -267,20 +331,20 @@ static void files_ask(int fd, const struct files_key *key,
 		w->waits = wait;
 		goto close_fd;
 	}
-	w = files_open_count < FILES_QUEUE_MAX ? calloc(1, sizeof(*w)) : NULL;
+	w = f->open_count < FILES_QUEUE_MAX ? calloc(1, sizeof(*w)) : NULL;
 	if (!w)
 		goto fail;
 	w->key = *key;
 	w->fd = fd;
 	w->waits = wait;
-	w->next = files_open;
-	files_open = w;
-	files_open_count++;
-	pthread_mutex_lock(&files_lock);
-	files_ring[files_put % FILES_QUEUE_MAX].work = w;
-	files_ring[files_put++ % FILES_QUEUE_MAX].finished = false;
-	pthread_cond_signal(&files_more);
-	pthread_mutex_unlock(&files_lock);
+	w->next = f->open;
+	f->open = w;
+	f->open_count++;
+	pthread_mutex_lock(&f->lock);
+	f->ring[f->put % FILES_QUEUE_MAX].work = w;
+	f->ring[f->put++ % FILES_QUEUE_MAX].finished = false;
+	pthread_cond_signal(&f->more);
+	pthread_mutex_unlock(&f->lock);
 	return;
 
 fail:
@@ -335,7 +399,7 @@ static int files_open_program(const char *path, struct files_key *key)
 	return fd;
 }
 
-void files_program(const char *path, pid_t pid, files_fn done, void *ctx)
+void files_program(struct agent *agent, const char *path, pid_t pid, files_fn done, void *ctx)
 {
 	struct files_program *p;
 	struct files_key key;
@@ -355,7 +419,7 @@ void files_program(const char *path, pid_t pid, files_fn done, void *ctx)
 	}
 	p->done = done;
 	p->ctx = ctx;
-	files_ask(fd, &key, files_on_program, p);
+	files_ask(agent, fd, &key, files_on_program, p);
 }
 
 struct files_same {
@@ -378,7 +442,8 @@ static bool files_same_boot(const char *there)
 	return *there && !strcmp(there, clock_boot_id());
 }
 
-void files_same_program(const json_t *there, const char *path, files_same_fn done, void *ctx)
+void files_same_program(struct agent *agent, const json_t *there, const char *path,
+			files_same_fn done, void *ctx)
 {
 	const char *boot, *digest;
 	struct files_same *same;
@@ -407,7 +472,7 @@ void files_same_program(const json_t *there, const char *path, files_same_fn don
 	same->done = done;
 	same->ctx = ctx;
 	memcpy(same->digest, digest, sizeof(same->digest));
-	files_ask(fd, &key, files_on_same, same);
+	files_ask(agent, fd, &key, files_on_same, same);
 	return;
 
 differ:

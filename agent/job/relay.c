@@ -15,7 +15,6 @@
 #include <unistd.h>
 #include <event2/event.h>
 
-#include "base/agent.h"
 #include "net/h2_stream.h"
 #include "net/session.h"
 #include "wire/frame.h"
@@ -99,9 +98,10 @@ static void relay_source_on_event(evutil_socket_t fd, short what, void *arg)
 	h2_stream_resume(s->stream);
 }
 
-void relay_source_init(struct relay_source *s, enum frame_type type)
+void relay_source_init(struct relay_source *s, struct event_base *base, enum frame_type type)
 {
 	memset(s, 0, sizeof(*s));
+	s->base = base;
 	s->fd = -1;
 	s->type = type;
 }
@@ -113,7 +113,7 @@ void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 	s->kind = kind;
 	s->credit = FRAME_WINDOW;
 	s->stream = stream;
-	event_assign(&s->event, the_agent.base, fd, EV_READ, relay_source_on_event, s);
+	event_assign(&s->event, s->base, fd, EV_READ, relay_source_on_event, s);
 }
 
 void relay_source_ask(struct relay_source *s)
@@ -278,10 +278,11 @@ static void relay_sink_on_event(evutil_socket_t fd, short what, void *arg)
 	s->moved(s->ctx, s, broken);
 }
 
-void relay_sink_init(struct relay_sink *s,
+void relay_sink_init(struct relay_sink *s, struct event_base *base,
 		     void (*moved)(void *ctx, struct relay_sink *sink, bool broken), void *ctx)
 {
 	memset(s, 0, sizeof(*s));
+	s->base = base;
 	s->fd = s->probe = -1;
 	s->granted = FRAME_WINDOW;
 	s->moved = moved;
@@ -292,7 +293,7 @@ void relay_sink_open(struct relay_sink *s, int fd, enum relay_kind kind)
 {
 	s->fd = fd;
 	s->kind = kind;
-	event_assign(&s->event, the_agent.base, fd, EV_WRITE, relay_sink_on_event, s);
+	event_assign(&s->event, s->base, fd, EV_WRITE, relay_sink_on_event, s);
 }
 
 static int relay_sink_hold(struct relay_sink *s, const void *data, size_t length)

@@ -34,6 +34,7 @@ void relay_restore(int fd, enum relay_kind kind);
 
 /** A descriptor that is read, for the other side's sink. */
 struct relay_source {
+	struct event_base *base;
 	int fd; /**< -1: none, or its end was reached */
 	enum relay_kind kind;
 	enum frame_type type;
@@ -53,6 +54,7 @@ struct relay_source {
 
 /** A descriptor that is written, from the other side's source. */
 struct relay_sink {
+	struct event_base *base;
 	int fd; /**< -1: none, closed or broken; bytes for it are dropped */
 	enum relay_kind kind;
 	bool end; /**< closed once all is written */
@@ -70,7 +72,7 @@ struct relay_sink {
 	void *ctx;
 };
 
-void relay_source_init(struct relay_source *s, enum frame_type type);
+void relay_source_init(struct relay_source *s, struct event_base *base, enum frame_type type);
 /** Starts to read. The credit is the window's. */
 void relay_source_open(struct relay_source *s, int fd, enum relay_kind kind,
 		       struct h2_stream *stream);
@@ -88,7 +90,7 @@ int relay_source_grant(struct relay_source *s, uint32_t bytes);
 /** One whole frame into buf (room > FRAME_HEADER), or 0: nothing now, the stream is resumed then. */
 ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room);
 
-void relay_sink_init(struct relay_sink *s,
+void relay_sink_init(struct relay_sink *s, struct event_base *base,
 		     void (*moved)(void *ctx, struct relay_sink *sink, bool broken), void *ctx);
 void relay_sink_open(struct relay_sink *s, int fd, enum relay_kind kind);
 /** 0, -EPROTO (more than was granted) or -ENOMEM. */

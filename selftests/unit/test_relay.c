@@ -14,12 +14,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/agent.h"
+#include <event2/event.h>
+
 #include "base/log.h"
 #include "job/channel.h"
 #include "random.h"
 
-struct agent the_agent;
+static struct event_base *base;
 
 /* The stream: only counts. It is never looked into. */
 static unsigned int resumed;
@@ -52,7 +53,7 @@ static void moved(void *ctx, struct relay_sink *sink, bool broken)
 
 static void turn(void)
 {
-	event_base_loop(the_agent.base, EVLOOP_NONBLOCK);
+	event_base_loop(base, EVLOOP_NONBLOCK);
 }
 
 static void fill_random(uint8_t *to, size_t n)
@@ -84,7 +85,7 @@ static void test_source(void **state)
 	assert_true(shares_nonblock(fd));
 	assert_false(shares_nonblock(shared));
 
-	relay_source_init(&s, FRAME_STDIN);
+	relay_source_init(&s, base, FRAME_STDIN);
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
 	relay_source_open(&s, fd, kind, STREAM);
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
@@ -135,7 +136,7 @@ static void test_file(void **state)
 	lseek(fd, 0, SEEK_SET);
 	fd = relay_adopt(fd, &kind);
 	assert_int_equal(kind, RELAY_FILE);
-	relay_source_init(&s, FRAME_STDIN);
+	relay_source_init(&s, base, FRAME_STDIN);
 	relay_source_open(&s, fd, kind, STREAM);
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER + 6);
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER);
@@ -160,7 +161,7 @@ static void test_restore(void **state)
 	int pair[2];
 
 	assert_int_equal(pipe(pair), 0);
-	relay_source_init(&s, FRAME_STDIN);
+	relay_source_init(&s, base, FRAME_STDIN);
 	relay_source_open(&s, relay_adopt(pair[0], &kind), kind, STREAM);
 	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
 	assert_true(s.waiting);
@@ -194,7 +195,7 @@ static void test_sink(void **state)
 	assert_true(size >= 4096 && size < FRAME_WINDOW);
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	fd = relay_adopt(pair[1], &kind);
-	relay_sink_init(&s, moved, NULL);
+	relay_sink_init(&s, base, moved, NULL);
 	s.pipe = true;
 	relay_sink_open(&s, fd, kind);
 	fill_random(data, sizeof(data));
@@ -231,7 +232,7 @@ static void test_unread(void **state)
 		struct relay_sink s;
 
 		assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
-		relay_sink_init(&s, moved, NULL);
+		relay_sink_init(&s, base, moved, NULL);
 		s.pipe = true;
 		relay_sink_open(&s, pair[1], RELAY_OWN);
 		assert_int_equal(relay_sink_put(&s, (const uint8_t *)"0123456789", 10), 0);
@@ -274,7 +275,7 @@ static void test_channels(void **state)
 	assert_int_equal(channel_init(&to), 0);
 	for (int i = 0; i < 2; i++) {
 		fill_random(data[i], sizeof(data[i]));
-		relay_source_init(&out[i], i ? FRAME_STDERR : FRAME_STDOUT);
+		relay_source_init(&out[i], base, i ? FRAME_STDERR : FRAME_STDOUT);
 		assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
 		relay_source_open(&out[i], pair[0], RELAY_OWN, STREAM);
 		write_end[i] = pair[1];
@@ -285,7 +286,7 @@ static void test_channels(void **state)
 					 0);
 		else
 			assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
-		relay_sink_init(&in[i], moved, NULL);
+		relay_sink_init(&in[i], base, moved, NULL);
 		relay_sink_open(&in[i], pair[1], i ? RELAY_SOCKET : RELAY_OWN);
 		read_end[i] = pair[0];
 		to.sinks[i + 1] = &in[i];
@@ -354,7 +355,7 @@ static void test_text(void **state)
 
 	assert_int_equal(pipe2(pair, O_NONBLOCK), 0);
 	assert_int_equal(channel_init(&c), 0);
-	relay_sink_init(&in, moved, NULL);
+	relay_sink_init(&in, base, moved, NULL);
 	relay_sink_open(&in, pair[1], RELAY_OWN);
 	in.whole = true;
 	c.sinks[3] = &in;
@@ -387,7 +388,7 @@ static void test_refused(void **state)
 	struct channel c = { .frame = nothing, .stream = STREAM, .sinks = { &in } };
 	uint8_t frame[FRAME_HEADER + 4] = { 0 };
 
-	relay_sink_init(&in, moved, NULL);
+	relay_sink_init(&in, base, moved, NULL);
 	assert_int_equal(channel_init(&c), 0);
 	frame_header(frame, FRAME_STDOUT, 1);
 	assert_int_equal(channel_data(&c, frame, FRAME_HEADER + 1), -EPROTO);
@@ -418,12 +419,12 @@ int main(void)
 	};
 	int failed;
 
-	the_agent.base = event_base_new();
-	if (!the_agent.base)
+	base = event_base_new();
+	if (!base)
 		return 1;
 	random_begin();
 	signal(SIGPIPE, SIG_IGN); /* as the agent does */
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	event_base_free(the_agent.base);
+	event_base_free(base);
 	return failed;
 }
