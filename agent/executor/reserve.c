@@ -64,7 +64,7 @@ static void reserve_on_lease(evutil_socket_t fd, short what, void *arg)
 {
 	struct reservation *r = arg;
 
-	log_debug("%s: no job came for its reservation", r->id);
+	log_debug("%s: reservation expired without a job", r->id);
 	reserve_unlink(r);
 	reserve_free(r);
 	hierarchy_touch(&the_agent);
@@ -125,7 +125,7 @@ static void reserve_refuse(struct server_answer *to, enum ehs_reason reason, con
 
 static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
 {
-	log_warning("node %s asked for a reservation, but %s", peer_code(from), what);
+	log_warning("invalid reservation request from node %s: %s", peer_code(from), what);
 	server_answer(to, 400, json_pack("{s:s}", "error", what));
 }
 
@@ -153,16 +153,15 @@ static const char *reserve_check(const struct reservation *r, const char *user,
 
 	if (the_agent.draining) {
 		*reason = EHS_REASON_DRAINING;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s is being drained", the_agent.code);
+		snprintf(text, RESERVE_TEXT_MAX, "node %s is draining", the_agent.code);
 	} else if (guest_count() + reserve_count >= config->guests) {
 		*reason = EHS_REASON_GUEST_LIMIT;
-		snprintf(text, RESERVE_TEXT_MAX, "node %s has its %u guests", the_agent.code,
+		snprintf(text, RESERVE_TEXT_MAX, "node %s already has %u guests", the_agent.code,
 			 config->guests);
 	} else if (!r->uid && !config->allow_root) {
 		*reason = EHS_REASON_ROOT_REFUSED;
 		snprintf(text, RESERVE_TEXT_MAX,
-			 "node %s runs no guests of root; allow-root in its configuration "
-			 "would let it",
+			 "node %s does not run root's tasks (allow-root in its configuration)",
 			 the_agent.code);
 	} else if (!user != !here || (user && strcmp(user, here))) {
 		*reason = EHS_REASON_UNKNOWN_USER;
@@ -209,8 +208,8 @@ static void reserve_on_compared(void *ctx, bool same)
 	}
 	trouble = r->view == VIEW_HOME ? view_trouble() : NULL;
 	if (trouble) {
-		snprintf(text, sizeof(text), "node %s cannot show home's files: %s", the_agent.code,
-			 trouble);
+		snprintf(text, sizeof(text), "node %s cannot mount home's files: %s",
+			 the_agent.code, trouble);
 		reserve_refuse(ask->answer, EHS_REASON_REFUSED, text);
 		goto drop;
 	}
@@ -263,11 +262,11 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 	    json_unpack(cwd, "{s:s}", "path", &cwd_path) || !reserve_id_is_good(from, id) ||
 	    !*path || strlen(path) > EHS_PATH_MAX || strlen(cwd_path) > EHS_PATH_MAX || uid < 0 ||
 	    uid >= UINT32_MAX || size < 0 || size > EHS_MAX_LOAD) {
-		reserve_malformed(from, answer, "a member is missing or of the wrong kind");
+		reserve_malformed(from, answer, "a member is missing or of the wrong type");
 		return;
 	}
 	if (guest_known(id)) {
-		reserve_malformed(from, answer, "this placement runs here already");
+		reserve_malformed(from, answer, "this placement already runs here");
 		return;
 	}
 	ask = calloc(1, sizeof(*ask));
@@ -295,7 +294,9 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 		else
 			why = text;
 		reason = EHS_REASON_FILES_DIFFER;
-		snprintf(text, sizeof(text), "the folder %s is missing or not the same on node %s",
+		snprintf(text, sizeof(text),
+			 "the directory %s is missing or not the same on "
+			 "node %s",
 			 cwd_path, the_agent.code);
 	}
 	if (why) {

@@ -147,8 +147,7 @@ static void *files_worker(void *arg)
 		files_ring[at].finished = true;
 		pthread_mutex_unlock(&files_lock);
 		if (write(files_event, &one, sizeof(one)) != sizeof(one))
-			log_error("the digest of a program cannot be reported: %s",
-				  strerror(errno));
+			log_error("cannot report the digest of a program: %s", strerror(errno));
 	}
 	return NULL;
 }
