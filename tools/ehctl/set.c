@@ -78,7 +78,7 @@ const struct command set_command = {
 		"  load-index=runnable|tasks|cpu\n"
 		"  weight=TASKS     load of one task under the load index `tasks`\n"
 		"  time-limit=MS    longest time that an exec waits for a verdict\n"
-		"  dwell=MS         time below the threshold before the node is a receiver\n"
+		"  dwell=MS         time below threshold - length before it is a receiver\n"
 		"Either all settings change or none. A controller may move the threshold\n"
 		"again later.",
 	.run = run,
