@@ -51,7 +51,7 @@ static void main_reload(struct agent *agent)
 	FILE *errors = open_memstream(&text, &size);
 
 	if (!errors) {
-		log_error("reload: no memory");
+		log_error("reload: out of memory");
 		return;
 	}
 	now = config_read(old->file, main_joins, errors);
@@ -63,11 +63,11 @@ static void main_reload(struct agent *agent)
 	fclose(errors);
 	if (!tls) {
 		main_log_lines(text);
-		log_error("reload: refused, the agent goes on with the configuration it has");
+		log_error("reload: rejected, keeping the current configuration");
 		config_free(now);
 	} else {
 		rooms_reload(agent, now, tls);
-		log_info("reload: %s is in force", now->file);
+		log_info("reload: %s is now in effect", now->file);
 	}
 	free(text);
 }
@@ -76,7 +76,7 @@ static void main_reload(struct agent *agent)
 
 static void main_on_end(evutil_socket_t sig, short what, void *arg)
 {
-	log_info("ending on signal %d", (int)sig);
+	log_info("terminating on signal %d", (int)sig);
 	agent_end(arg, 0);
 }
 
@@ -88,7 +88,7 @@ static void main_on_reload(evutil_socket_t sig, short what, void *arg)
 		main_reload(agent);
 	else
 		log_warning(
-			"reload: not before this host has a place in the cluster; restart instead");
+			"reload: not possible before this host has joined the cluster; restart instead");
 }
 
 static int main_watch_signal(struct agent *agent, struct event **out, int sig,
@@ -138,7 +138,7 @@ static void main_set_limits(struct agent *agent)
 		/* beyond the hard limit only if we may */
 		if ((files.rlim_max >= MAIN_FILES || setrlimit(RLIMIT_NOFILE, &more)) &&
 		    setrlimit(RLIMIT_NOFILE, &files))
-			log_warning("the limit of open files stays low: %s", strerror(errno));
+			log_warning("cannot raise the limit of open files: %s", strerror(errno));
 	}
 	agent->nice = getpriority(PRIO_PROCESS, 0);
 	oom = fopen("/proc/self/oom_score_adj", "r+e");
@@ -169,7 +169,7 @@ static int main_run(struct agent *agent, struct tls *tls)
 	if (main_watch_signal(agent, &signals[0], SIGTERM, main_on_end) ||
 	    main_watch_signal(agent, &signals[1], SIGINT, main_on_end) ||
 	    main_watch_signal(agent, &signals[2], SIGHUP, main_on_reload)) {
-		log_error("signals cannot be watched");
+		log_error("cannot watch signals");
 		tls_free(tls);
 		goto free_base;
 	}
@@ -192,13 +192,12 @@ free_base:
 
 static int main_usage(FILE *to)
 {
-	fprintf(to,
-		"usage: ehagent [-c FILE] [-t] [--join ADDRESS[:PORT]]…\n"
-		"  -c FILE         configuration (default " MAIN_CONFIG ")\n"
-		"  -t              check the configuration and exit\n"
-		"  --join ADDRESS  a member of the cluster that gives this host its place; repeated:\n"
-		"                  they are asked in turn\n"
-		"ehagent(8) says more.\n");
+	fprintf(to, "usage: ehagent [-c FILE] [-t] [--join ADDRESS[:PORT]]…\n"
+		    "  -c FILE         configuration file (default " MAIN_CONFIG ")\n"
+		    "  -t              check the configuration and exit\n"
+		    "  --join ADDRESS  join the cluster through the member at ADDRESS; if given\n"
+		    "                  more than once, the members are asked in turn\n"
+		    "See ehagent(8) for details.\n");
 	return to == stderr ? 2 : 0;
 }
 

@@ -116,7 +116,7 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 			return err;
 	} else if (roster && (roster_topology(roster)->n != c->topology.n ||
 			      roster_topology(roster)->l != c->topology.l)) {
-		log_warning("%s: not used: it is of another topology", c->state);
+		log_warning("%s: ignored: it is for another topology", c->state);
 		roster_free(roster);
 		roster = NULL;
 	}
@@ -132,7 +132,8 @@ static int rooms_start_first(struct agent *agent)
 	int err = cgroup_init(agent, agent->config->cgroup, guest_emptied);
 
 	if (err)
-		log_warning("%s: %s: no managed sessions, and guests without limits of their own",
+		log_warning("%s: %s: no managed sessions, and guests run without limits of their "
+			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
 	if (client_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||

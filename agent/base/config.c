@@ -63,8 +63,8 @@ static void config_add_peer(struct config *c, cfg_t *sec, int last_line)
 		return;
 	}
 	if (eh_code_parse(&c->topology, title, &p->code) || p->code.level) {
-		config_complain(line, "peer \"%s\": not the code of a node of topology %u,%u",
-				title, c->topology.n, c->topology.l);
+		config_complain(line, "peer \"%s\": not a node code of topology %u,%u", title,
+				c->topology.n, c->topology.l);
 		return;
 	}
 	eh_code_format(&c->topology, p->code, p->text);
@@ -82,8 +82,8 @@ static void config_add_peer(struct config *c, cfg_t *sec, int last_line)
 			what = "address";
 		if (!what)
 			continue;
-		config_complain(line, "peer \"%s\": has the %s of peer \"%s\" in line %d", title,
-				what, q->text, q->line);
+		config_complain(line, "peer \"%s\": same %s as peer \"%s\" on line %d", title, what,
+				q->text, q->line);
 		return;
 	}
 	strcpy(p->host, host);
@@ -214,8 +214,8 @@ static void config_take_own(struct config *c, cfg_t *cfg, int last)
 		config_complain(last, "node: there is no peer block \"%s\"",
 				eh_code_format(&c->topology, c->node, node));
 	else if (!address)
-		config_complain(last,
-				"address is missing: a node that joins needs one to listen on");
+		config_complain(last, "address is missing: a node that joins needs an address to "
+				      "listen on");
 }
 
 static int config_take_nodes(struct config *c, cfg_t *cfg)
@@ -229,7 +229,7 @@ static int config_take_nodes(struct config *c, cfg_t *cfg)
 		return 0;
 	}
 	if (!node && !c->njoin) {
-		config_complain(last, "node is missing (or join, to be given a place)");
+		config_complain(last, "node is missing (or join, to be assigned a code)");
 		return 0;
 	}
 	if (topology)
@@ -241,8 +241,8 @@ static int config_take_nodes(struct config *c, cfg_t *cfg)
 		config_add_peer(c, cfg_getnsec(cfg, "peer", i), last);
 	c->has_node = node;
 	if (node && (eh_code_parse(&c->topology, node, &c->node) || c->node.level)) {
-		config_complain(last, "node: \"%s\" is not the code of a node of topology %u,%u",
-				node, c->topology.n, c->topology.l);
+		config_complain(last, "node: \"%s\" is not a node code of topology %u,%u", node,
+				c->topology.n, c->topology.l);
 		return 0;
 	}
 	config_take_own(c, cfg, last);
@@ -274,17 +274,17 @@ static char *config_load(const char *file)
 	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st)) {
-		config_complain(1, "cannot be read: %s", strerror(errno));
+		config_complain(1, "cannot read: %s", strerror(errno));
 		goto close_file;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size > CONFIG_FILE_MAX) {
-		config_complain(1, "not a file, or larger than %d bytes", CONFIG_FILE_MAX);
+		config_complain(1, "not a regular file, or larger than %d bytes", CONFIG_FILE_MAX);
 		goto close_file;
 	}
 	text = malloc(st.st_size + 1);
 	n = text ? read(fd, text, st.st_size) : -1;
 	if (n < 0 || memchr(text, 0, n)) {
-		config_complain(1, "cannot be read: %s", n < 0 ? strerror(errno) : "not a text");
+		config_complain(1, "cannot read: %s", n < 0 ? strerror(errno) : "not a text file");
 		free(text);
 		text = NULL;
 		goto close_file;
@@ -371,19 +371,19 @@ struct config *config_read(const char *file, const char *const *join, FILE *erro
 	config_blank_comments(text);
 	cfg = cfg_init(options, CFGF_NONE);
 	if (!cfg) {
-		config_complain(1, "no memory");
+		config_complain(1, "out of memory");
 		goto free_text;
 	}
 	cfg_set_error_function(cfg, config_error);
 	config_check(cfg);
 	if (*text && cfg_parse_buf(cfg, text) != CFG_SUCCESS) {
 		if (!config_error_count)
-			config_complain(cfg->line > 0 ? cfg->line : 1, "cannot be understood");
+			config_complain(cfg->line > 0 ? cfg->line : 1, "syntax error");
 		goto free_cfg;
 	}
 	c = calloc(1, sizeof(*c));
 	if (!c || !(c->file = strdup(file)) || config_take(c, cfg, join))
-		config_complain(1, "no memory");
+		config_complain(1, "out of memory");
 	else
 		memcpy(c->lines, config_lines.files, sizeof(c->lines));
 	if (config_error_count) {
@@ -420,12 +420,14 @@ bool config_adopt(struct config *c, const char *host, const struct eh_topology *
 		  struct eh_code node, FILE *errors)
 {
 	if (*c->host && strcmp(c->host, host)) {
-		fprintf(errors, "%s:%d: host: \"%s\" is not \"%s\", the certificate's CN\n",
+		fprintf(errors, "%s:%d: host: \"%s\" is not the CN of the certificate, \"%s\"\n",
 			c->file, c->address_line, c->host, host);
 		return false;
 	}
 	if (c->topology.n && (c->topology.n != topology->n || c->topology.l != topology->l)) {
-		fprintf(errors, "%s:1: topology: %u,%u is not the cluster's, which is %u,%u\n",
+		fprintf(errors,
+			"%s:1: topology: %u,%u is not the topology of the cluster, "
+			"%u,%u\n",
 			c->file, c->topology.n, c->topology.l, topology->n, topology->l);
 		return false;
 	}
@@ -452,8 +454,8 @@ bool config_may_replace(const struct config *from, const struct config *to, FILE
 		what = "the node's own address";
 	if (!what)
 		return true;
-	fprintf(errors, "%s:1: %s cannot change while the agent runs: restart it\n", to->file,
-		what);
+	fprintf(errors, "%s:1: %s cannot change while the agent runs: restart the agent\n",
+		to->file, what);
 	return false;
 }
 

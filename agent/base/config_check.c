@@ -52,8 +52,8 @@ static int config_check_range(cfg_t *cfg, cfg_opt_t *opt)
 			r = &config_ranges[i];
 	value = opt->type == CFGT_INT ? (double)cfg_opt_getnint(opt, 0) : cfg_opt_getnfloat(opt, 0);
 	if (r && (isnan(value) || value < r->min || value > r->max)) {
-		cfg_error(cfg, "%s: %g is outside %g … %g %s", opt->name, value, r->min, r->max,
-			  r->unit);
+		cfg_error(cfg, "%s: %g is not between %g and %g %s", opt->name, value, r->min,
+			  r->max, r->unit);
 		return -1;
 	}
 	return 0;
@@ -217,7 +217,7 @@ static int config_check_host(cfg_t *cfg, cfg_opt_t *opt)
 
 	if (*value && strlen(value) <= ADDRESS_HOST_MAX)
 		return 0;
-	cfg_error(cfg, "host: empty, or longer than the %d bytes a CN may have", ADDRESS_HOST_MAX);
+	cfg_error(cfg, "host: empty, or longer than %d bytes, the limit of a CN", ADDRESS_HOST_MAX);
 	return -1;
 }
 

@@ -63,7 +63,7 @@ bool log_allowed(struct log_limit *limit)
 	ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 	if (!limit->start || ms - limit->start > LOG_PERIOD_MS) {
 		if (limit->count > LOG_BURST)
-			log_warning("%u messages like the following were left out",
+			log_warning("%u messages like the following one were suppressed",
 				    limit->count - LOG_BURST);
 		limit->start = ms;
 		limit->count = 0;

@@ -57,12 +57,12 @@ static bool enrol_is_ours(struct agent *agent)
 	host = roster_by_host(agent->enrol->roster, agent->config->host);
 	if (host && !host->left)
 		eh_code_format(&agent->config->topology, (struct eh_code){ 0, host->index }, code);
-	log_error(
-		"node %s of the roster is %s, and this host %s has the code %s: %s", agent->code,
-		e ? e->host : "nobody", agent->config->host, code,
-		agent->config->njoin
-			? "a new start joins anew"
-			: "correct `node`, or join with --join; `state` is the file of the roster");
+	log_error("the roster gives code %s to %s; this host, %s, has code %s: %s", agent->code,
+		  e ? e->host : "nobody", agent->config->host, code,
+		  agent->config->njoin
+			  ? "restart the agent to join again"
+			  : "correct `node`, or join with --join; the roster is kept in the file "
+			    "that `state` names");
 	return false;
 }
 
@@ -75,7 +75,7 @@ static int enrol_apply(struct agent *agent)
 	for (p = peers_next(agent, NULL); p; p = next) {
 		next = peers_next(agent, p);
 		if (!roster_by_code(agent->enrol->roster, p->code.index))
-			peers_forget(p, "it is no member any more");
+			peers_forget(p, "no longer a member");
 	}
 	for (size_t i = 0; (e = roster_at(agent->enrol->roster, i)); i++) {
 		if (!roster_is_member(agent->enrol->roster, e))
@@ -93,9 +93,8 @@ static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
 	int err = store_write(agent->config, agent->config->host, agent->enrol->roster);
 
 	if (err)
-		log_warning(
-			"%s: the roster cannot be kept: %s; after a restart it is asked for anew",
-			agent->config->state, strerror(-err));
+		log_warning("%s: cannot save the roster: %s; after a restart it is requested again",
+			    agent->config->state, strerror(-err));
 }
 
 static void enrol_changed(struct agent *agent)
@@ -106,7 +105,7 @@ static void enrol_changed(struct agent *agent)
 	if (agent->enrol->leaving)
 		return;
 	if (enrol_apply(agent))
-		log_error("no memory for all peers of the roster");
+		log_error("out of memory: peers of the roster left out");
 	if (!enrol_is_ours(agent)) {
 		agent_end(agent, 1);
 		return;
@@ -135,9 +134,9 @@ const char *enrol_take(struct agent *agent, const json_t *answer)
 	changed = roster_merge(agent->enrol->roster, theirs);
 	roster_free(theirs);
 	if (changed == -EINVAL)
-		return "its topology is another one";
+		return "its topology differs";
 	if (changed < 0)
-		return "no memory";
+		return "out of memory";
 	if (changed)
 		enrol_changed(agent);
 	return NULL;
@@ -152,8 +151,7 @@ static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
 	if (status == 200)
 		why = enrol_take(agent, reply);
 	if (why && log_allowed(&enrol_log))
-		log_warning("%s (%s) sent a roster that is not usable: %s", from->text, from->host,
-			    why);
+		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, why);
 }
 
 /* Each has what the other lacks then, as after a partition. 0 or -ENOMEM. */
@@ -266,11 +264,11 @@ static void enrol_on_passed(void *ctx, int status, const json_t *reply)
 	if (status && !why) {
 		server_answer(q->answer, status, json_incref((json_t *)reply));
 	} else {
-		snprintf(text, sizeof(text), "the top controller %s (%s) gave no answer: %s",
+		snprintf(text, sizeof(text), "no answer from the top controller %s (%s): %s",
 			 q->top->text, q->top->host,
 			 why		    ? why
 			 : *q->top->trouble ? q->top->trouble
-					    : "not in time");
+					    : "timed out");
 		enrol_refuse(q->answer, 503, text);
 	}
 	free(q);
@@ -285,7 +283,7 @@ static void enrol_pass(struct peer *top, const char *path, const json_t *body, u
 
 	if (hops >= ENROL_HOPS_MAX) {
 		enrol_refuse(answer, 503,
-			     "the members do not agree on the top controller: ask again");
+			     "the members do not agree on the top controller: try again");
 		return;
 	}
 	q = malloc(sizeof(*q));
@@ -299,7 +297,7 @@ static void enrol_pass(struct peer *top, const char *path, const json_t *body, u
 no_memory:
 	free(q);
 	json_decref(copy);
-	enrol_refuse(answer, 503, "no memory");
+	enrol_refuse(answer, 503, "out of memory");
 }
 
 /* What joins and leaves have in common. False: refused. */
@@ -316,16 +314,16 @@ static bool enrol_check(struct agent *agent, struct peer *from, const json_t *bo
 		return false;
 	}
 	if (strcmp(cluster, agent->config->cluster)) {
-		enrol_refuse(answer, 403, "this is another cluster");
+		enrol_refuse(answer, 403, "the cluster name differs");
 		return false;
 	}
 	/* a member may pass on what another asked it; else each speaks for itself */
 	if (*hops ? !from : strcmp(*host, server_answer_host(answer)) != 0) {
 		if (log_allowed(&enrol_log))
-			log_warning("refused %s (CN %s): it speaks for host %s",
+			log_warning("refused %s (CN %s): it asked on behalf of host %s",
 				    from ? from->text : "a stranger", server_answer_host(answer),
 				    *host);
-		enrol_refuse(answer, 403, "the host is not the certificate's");
+		enrol_refuse(answer, 403, "the host is not the CN of the certificate");
 		return false;
 	}
 	return true;
@@ -334,9 +332,9 @@ static bool enrol_check(struct agent *agent, struct peer *from, const json_t *bo
 /* Who runs with a code that it has not is shown the roster: one of the two may be outdated. */
 static void enrol_refuse_join(struct agent *agent, int err, struct server_answer *answer)
 {
-	const char *why = err == -ENOSPC   ? "the cluster is full: no code is free"
-			  : err == -EEXIST ? "its code is another host's here"
-					   : "no memory";
+	const char *why = err == -ENOSPC   ? "the cluster is full: no free code"
+			  : err == -EEXIST ? "its code belongs to another host"
+					   : "out of memory";
 	json_t *reply = err == -EEXIST ? roster_to_json(agent->enrol->roster) : json_object();
 
 	if (reply)
@@ -388,11 +386,11 @@ void enrol_on_join(struct agent *agent, struct peer *from, const json_t *body,
 		return;
 	}
 	if (code && (eh_code_parse(&agent->config->topology, code, &wish) || wish.level)) {
-		enrol_refuse(answer, 400, "code is not a node's of this topology");
+		enrol_refuse(answer, 400, "code is not a node code of this topology");
 		return;
 	}
 	if (!top)
-		enrol_refuse(answer, 503, "the top controller is not known yet: ask again");
+		enrol_refuse(answer, 503, "the top controller is not known yet: try again");
 	else if (top->self)
 		enrol_decide_join(agent, host, &address, code ? &wish.index : NULL,
 				  code && json_is_true(json_object_get(body, "runs")), answer);
@@ -417,11 +415,11 @@ void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 	}
 	err = roster_leave(agent->enrol->roster, host);
 	if (err == -ENOMEM) {
-		enrol_refuse(answer, 503, "no memory");
+		enrol_refuse(answer, 503, "out of memory");
 		return;
 	}
 	if (!err) {
-		log_info("%s has left the cluster", host);
+		log_info("%s left the cluster", host);
 		event_tell(agent, "leave", json_pack("{s:s}", "host", host));
 		enrol_decided(agent);
 	}
@@ -454,7 +452,8 @@ void enrol_refused(struct agent *agent)
 		agent->enrol->refused_since = now;
 	if (now - agent->enrol->refused_since < ENROL_REFUSED_MS)
 		return;
-	log_error("no member knows this host %s as node %s any more: a new start joins anew",
+	log_error("no member knows this host, %s, as node %s any more: restart the agent to join "
+		  "again",
 		  agent->config->host, agent->code);
 	agent_end(agent, 1);
 }
@@ -504,7 +503,7 @@ static void enrol_tell(struct peer *to)
 				 agent->config->host);
 
 	if (!body || link_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
-		agent->enrol->left(agent, "no memory");
+		agent->enrol->left(agent, "out of memory");
 }
 
 static void enrol_on_handed_over(void *ctx, int status, const json_t *reply)
@@ -529,7 +528,7 @@ void enrol_leave(struct agent *agent, enrol_left_fn done)
 		done(agent, NULL);
 	} else if (enrol_exchange(other, enrol_on_handed_over)) {
 		/* who decides in our place must know all that we decided */
-		done(agent, "no memory");
+		done(agent, "out of memory");
 	}
 }
 
@@ -549,7 +548,7 @@ static int enrol_add_configured(struct agent *agent)
 			return -ENOMEM;
 		in = roster_by_code(agent->enrol->roster, p->code.index);
 		if (!in || strcmp(in->host, p->host))
-			log_warning("%s:%d: peer \"%s\": the roster says that this code is %s's",
+			log_warning("%s:%d: peer \"%s\": this code belongs to %s in the roster",
 				    c->file, p->line, p->text, in ? in->host : "nobody");
 	}
 	return 0;
@@ -570,7 +569,7 @@ int enrol_init(struct agent *agent, const struct enrol_ops *ops, struct roster *
 	e->news = evtimer_new(agent->base, enrol_on_news, agent);
 	if (!e->roster || !e->timer || !e->news || enrol_add_configured(agent) ||
 	    enrol_apply(agent)) {
-		log_error("no memory for the roster");
+		log_error("out of memory for the roster");
 		return -ENOMEM;
 	}
 	if (!enrol_is_ours(agent))
@@ -585,7 +584,7 @@ void enrol_reload(struct agent *agent, const struct config *old)
 	for (size_t i = 0; i < old->npeers; i++)
 		roster_drop(agent->enrol->roster, old->peers[i].code.index);
 	if (enrol_add_configured(agent))
-		log_error("no memory for new peers: reload once more later");
+		log_error("out of memory: new peers not added; reload again later");
 	enrol_changed(agent);
 }
 

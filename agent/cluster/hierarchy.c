@@ -204,7 +204,7 @@ static void hierarchy_threshold(struct agent *agent, const struct eh_member_upda
 		return;
 	set.threshold = up->threshold;
 	if (node_set(agent, &set, why)) {
-		log_error("the threshold of epoch %llu cannot be set: %s",
+		log_error("cannot set the threshold of epoch %llu: %s",
 			  (unsigned long long)up->rule.epoch, why);
 		return;
 	}
@@ -225,11 +225,11 @@ static void hierarchy_role(struct agent *agent, unsigned int rank, uint32_t pare
 		agent->hierarchy->top_hint = now;
 	}
 	if (now)
-		log_info("leads %u level(s), reports to %s", rank, peer_code(now));
+		log_info("controller of %u level(s), reports to %s", rank, peer_code(now));
 	else if (rank == hierarchy_topology(agent)->l)
-		log_info("leads all %u level(s)", rank);
+		log_info("controller of all %u level(s)", rank);
 	else
-		log_info("leads %u level(s), looks for the controller above", rank);
+		log_info("controller of %u level(s), looking for the controller above", rank);
 	event_tell(agent, "controller",
 		   json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller(agent)),
 			     "levels", (int)rank, "parent", now ? peer_code(now) : NULL));
@@ -245,7 +245,7 @@ static void hierarchy_child(struct agent *agent, const struct eh_member_update *
 	if (!p)
 		return;
 	log_info("%s (%s) %s group %s%s%s", peer_code(p), peer_host(p),
-		 up->gone ? "is gone from" : "reports to us in",
+		 up->gone ? "left" : "reports to this node in",
 		 eh_code_format(hierarchy_topology(agent), group, text),
 		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
 	event_tell(agent, "peer",
@@ -265,7 +265,7 @@ static int hierarchy_step_in(struct agent *agent, const struct eh_member_event *
 	err = eh_member_step(agent->hierarchy->member, event, clock_ms(), hierarchy_on_update,
 			     &list);
 	if (list.lost || err == -ENOMEM)
-		log_error("no memory for all a step of the hierarchy wants done");
+		log_error("out of memory: actions of the hierarchy dropped");
 	while ((u = list.first)) {
 		list.first = u->next;
 		switch (u->up.type) {
@@ -332,7 +332,7 @@ static int hierarchy_receive(struct agent *agent, struct peer *from, const json_
 								   .message = &msg.body },
 					in);
 	if (err == -EINVAL)
-		log_warning("%s sent what is no message of the hierarchy", peer_code(from));
+		log_warning("%s sent an invalid hierarchy message", peer_code(from));
 	return err;
 }
 
@@ -358,8 +358,7 @@ void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *
 	const char *type = json_string_value(json_object_get(body, "type"));
 
 	if (from->self || hierarchy_receive(agent, from, body, &in) == -EINVAL) {
-		server_answer(answer, 400,
-			      json_pack("{s:s}", "error", "not a message of the hierarchy"));
+		server_answer(answer, 400, json_pack("{s:s}", "error", "not a hierarchy message"));
 		return;
 	}
 	if (in.answer && !strcmp(type, eh_message_name(EH_MSG_ASK)))

@@ -70,7 +70,7 @@ join_failed(struct join *j, const struct address *where, const char *format, ...
 	va_end(args);
 	snprintf(text, sizeof(text), "%s: %s", where->text, why);
 	if (strcmp(text, j->trouble) && log_allowed(&join_log))
-		log_warning("cannot join by %s", text);
+		log_warning("cannot join through %s", text);
 	strcpy(j->trouble, text);
 }
 
@@ -102,7 +102,7 @@ static const char *join_take(struct join *j, const json_t *reply)
 	e = roster_by_host(given, j->agent->config->host);
 	if (!e || e->left) {
 		roster_free(given);
-		return "this host is not in the roster that it sent";
+		return "its roster does not contain this host";
 	}
 	j->index = e->index;
 	j->given = given;
@@ -122,11 +122,11 @@ static void join_on_answer(void *ctx, int status, const json_t *reply)
 	if (j->given)
 		join_end(j);
 	else if (status)
-		join_failed(j, &t->address, "%s", error ?: "it refuses, but does not say why");
+		join_failed(j, &t->address, "%s", error ?: "refused without a reason");
 	t->told = status;
 	/* of a broken connection its end has said more */
 	if (t->conn)
-		h2_conn_close(t->conn, H2_END_SILENT, "it gave no answer in time");
+		h2_conn_close(t->conn, H2_END_SILENT, "no answer in time");
 }
 
 /* ---- the members ---- */
@@ -135,7 +135,7 @@ static const char *join_on_identified(void *ctx, const char *cn)
 {
 	const struct join_try *t = ctx;
 
-	return strcmp(cn, t->join->agent->config->host) ? NULL : "that is this host itself";
+	return strcmp(cn, t->join->agent->config->host) ? NULL : "this is the local host";
 }
 
 static void join_on_ready(void *ctx)
@@ -153,7 +153,7 @@ static void join_on_ready(void *ctx)
 	if (client_request(j->agent, t->conn, "/v1/join",
 			   enrol_question(j->agent, kept || c->has_node ? code : NULL, false),
 			   JOIN_ASK_MS, join_on_answer, t))
-		h2_conn_close(t->conn, H2_END_BROKEN, "no memory");
+		h2_conn_close(t->conn, H2_END_BROKEN, "out of memory");
 }
 
 static void join_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)
@@ -266,7 +266,8 @@ static int join_settle(struct join *j, struct roster **roster)
 	char code[EH_CODE_TEXT];
 
 	if (!j->given) {
-		log_warning("no member answers (%s): node with the place it had", j->trouble);
+		log_warning("no member answers (%s): using the code this host had before",
+			    j->trouble);
 		j->given = j->kept;
 		j->kept = NULL;
 		j->index = kept->index;

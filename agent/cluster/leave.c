@@ -38,8 +38,8 @@ static void leave_on_told(struct agent *agent, const char *why)
 		return;
 	}
 	if (log_allowed(&leave_log))
-		log_warning("the cluster could not be told that this host leaves: %s%s", why,
-			    l->now ? "; its code stays taken" : "; trying again");
+		log_warning("cannot tell the cluster that this host leaves: %s%s", why,
+			    l->now ? "; its code is not released" : "; trying again");
 	if (l->now)
 		agent_end(agent, 0);
 	else
@@ -76,11 +76,11 @@ void leave_start(struct agent *agent, bool now)
 {
 	if (!agent->leave) {
 		agent->leave = leave_new(agent);
-		log_info("leaving the cluster%s: %u guests, %u tasks away", now ? " now" : "",
+		log_info("leaving the cluster%s: %u guests here, %u tasks away", now ? " now" : "",
 			 node_guests(agent), node_away(agent));
 	}
 	if (!agent->leave) {
-		log_error("no memory to leave");
+		log_error("out of memory: cannot leave the cluster");
 		return;
 	}
 	agent->leave->now |= now;

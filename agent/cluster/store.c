@@ -27,7 +27,7 @@ static struct roster *store_parse(const json_t *o, const struct config *c, const
 	*why = "cluster or host is missing";
 	if (!cluster || !whose)
 		return NULL;
-	*why = "it is of another cluster or host";
+	*why = "it belongs to another cluster or host";
 	if (strcmp(cluster, c->cluster) || strcmp(whose, host))
 		return NULL;
 	return roster_from_json(o, why);
@@ -46,7 +46,7 @@ struct roster *store_read(const struct config *c, const char *host)
 	if (o)
 		r = store_parse(o, c, host, &why);
 	if (!r)
-		log_warning("%s: not used: %s", c->state, why);
+		log_warning("%s: ignored: %s", c->state, why);
 	json_decref(o);
 	return r;
 }

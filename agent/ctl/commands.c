@@ -215,8 +215,9 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c,
 		  reply
 			  ?: commands_error(id,
-					    "not known on this node: it is another node's, or more "
-					    "than 1024 placements ago (`ehctl tasks` lists ids)",
+					    "not known on this node: it belongs to another node, "
+					    "or is older than the last 1024 placements (`ehctl "
+					    "tasks` lists ids)",
 					    false));
 }
 
@@ -242,7 +243,7 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 	int err;
 
 	if (view && view_parse(view) == VIEW_UNSET) {
-		ctl_reply(c, commands_error("view", "it is shared, home or auto", true));
+		ctl_reply(c, commands_error("view", "must be shared, home or auto", true));
 		return;
 	}
 	if (!the_agent.module || cgroup_managed_fd(&the_agent) < 0) {
@@ -250,11 +251,10 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 		return;
 	}
 	if (!commands_lives(c)) {
-		ctl_reply(c,
-			  commands_error("run",
-					 "the agent cannot see your process: it is in another pid "
-					 "namespace",
-					 false));
+		ctl_reply(c, commands_error("run",
+					    "the agent cannot see the calling process: it is in "
+					    "another PID namespace",
+					    false));
 		return;
 	}
 	err = cgroup_session(&the_agent, ctl_pid(c), wish, retry,
@@ -266,8 +266,8 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 	/* its next exec is the program that the user wants to see running here */
 	err = kernel_bypass(&the_agent, ctl_pid(c));
 	if (err)
-		log_warning("process %d: its first program may be placed, too: %s", (int)ctl_pid(c),
-			    strerror(-err));
+		log_warning("process %d: cannot exempt its first program from placement: %s",
+			    (int)ctl_pid(c), strerror(-err));
 	ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", name, "managed", 1));
 }
 
@@ -308,7 +308,7 @@ static json_t *commands_take_setting(struct node_settings *set, const char *name
 			set->index = i;
 			return NULL;
 		}
-		return commands_error(name, "not runnable, tasks or cpu", true);
+		return commands_error(name, "must be runnable, tasks or cpu", true);
 	}
 	for (size_t i = 0; i < sizeof(commands_settings) / sizeof(commands_settings[0]); i++) {
 		const struct commands_setting *s = &commands_settings[i];
@@ -318,7 +318,7 @@ static json_t *commands_take_setting(struct node_settings *set, const char *name
 			continue;
 		if (!json_is_integer(value) || n < 0 || (uint64_t)n < s->min ||
 		    (uint64_t)n > s->max) {
-			snprintf(why, sizeof(why), "not a number from %llu to %llu",
+			snprintf(why, sizeof(why), "must be a number from %llu to %llu",
 				 (unsigned long long)s->min, (unsigned long long)s->max);
 			return commands_error(name, why, true);
 		}
@@ -367,7 +367,7 @@ static void commands_on_drained(void *ctx, int status, const json_t *reply)
 	struct commands_drain *d = ctx;
 
 	if (!why)
-		why = *d->peer->trouble ? d->peer->trouble : "its agent did not answer";
+		why = *d->peer->trouble ? d->peer->trouble : "the agent there did not answer";
 	ctl_reply(d->conn, status == 200 ? json_pack("{s:i}", "version", 1)
 					 : commands_error(peer_code(d->peer), why, false));
 	free(d);
@@ -452,7 +452,7 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 	const char *name = json_string_value(json_object_get(request, "command"));
 
 	if (!the_agent.member && (!name || strcmp(name, "doctor"))) {
-		ctl_reply(c, commands_error("this host has no place in the cluster yet",
+		ctl_reply(c, commands_error("this host has not joined the cluster yet",
 					    join_trouble(&the_agent), false));
 		return;
 	}
@@ -461,12 +461,12 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 		if (strcmp(name, commands_commands[i].name))
 			continue;
 		if (commands_commands[i].privileged && ctl_uid(c) && ctl_uid(c) != geteuid())
-			ctl_reply(c, commands_error(name, "only root may do that", false));
+			ctl_reply(c, commands_error(name, "permitted for root only", false));
 		else
 			commands_commands[i].serve(c, request);
 		return;
 	}
 	ctl_reply(c,
 		  commands_error(name ?: "command",
-				 name ? "this agent does not know that command" : "missing", true));
+				 name ? "unknown to this version of the agent" : "missing", true));
 }

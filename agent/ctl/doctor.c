@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `ehctl doctor`: what is wrong on this node, and the mend. */
+/* `ehctl doctor`: diagnose this node and suggest fixes. */
 
 #include <elf.h>
 #include <errno.h>
@@ -29,8 +29,9 @@
 #define DOCTOR_SKEW_MS 2000
 #define DOCTOR_EXPIRY_DAYS 14
 
+/* `mend` is the old name of `fix`, for one version. */
 static void __attribute__((format(printf, 5, 6)))
-doctor_add(json_t *checks, const char *name, bool ok, const char *mend, const char *format, ...)
+doctor_add(json_t *checks, const char *name, bool ok, const char *fix, const char *format, ...)
 {
 	char what[512];
 	va_list args;
@@ -38,8 +39,9 @@ doctor_add(json_t *checks, const char *name, bool ok, const char *mend, const ch
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	json_array_append_new(checks, json_pack("{s:s,s:b,s:s,s:s}", "name", name, "ok", (int)ok,
-						"what", what, "mend", ok ? "" : mend));
+	json_array_append_new(checks,
+			      json_pack("{s:s,s:b,s:s,s:s,s:s}", "name", name, "ok", (int)ok,
+					"what", what, "fix", ok ? "" : fix, "mend", ok ? "" : fix));
 }
 
 static bool doctor_read(const char *path, char *out, size_t size)
@@ -63,29 +65,29 @@ static void doctor_module(json_t *checks)
 		return;
 	}
 	if (kernel_version(&the_agent)) {
-		doctor_add(
-			checks, "module", false,
-			"end the other agent of this network namespace, or give this one CAP_NET_ADMIN and CAP_SYS_ADMIN",
-			"loaded, but it refuses this agent: %s", kernel_trouble(&the_agent));
+		doctor_add(checks, "module", false,
+			   "stop the other agent in this network namespace, or give this one "
+			   "CAP_NET_ADMIN and CAP_SYS_ADMIN",
+			   "loaded, but it refuses this agent: %s", kernel_trouble(&the_agent));
 		return;
 	}
 	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
 	    !strstr(lockdown, "[none]"))
 		doctor_add(
 			checks, "module", false,
-			"sign the module with a key the firmware knows (mokutil --import), or turn "
-			"Secure Boot off",
-			"not loaded, and this kernel takes only signed modules (lockdown)");
+			"sign the module with a key that the firmware trusts (mokutil --import), "
+			"or turn Secure Boot off",
+			"not loaded, and this kernel accepts only signed modules (lockdown)");
 	else if (access("/proc/modules", F_OK))
 		doctor_add(checks, "module", false,
-			   "nothing has to be done for `ehctl exec` and `ehctl run`; for automatic "
-			   "placement boot a kernel that loads modules",
+			   "not needed for `ehctl exec` and `ehctl run`; for automatic "
+			   "placement, boot a kernel that loads modules",
 			   "this kernel does not load modules");
 	else
 		doctor_add(
 			checks, "module", false,
 			"modprobe ehsched (or insmod build/ehsched.ko; dmesg says why if it fails)",
-			"not loaded: execs are not intercepted, load comes from /proc");
+			"not loaded: execs are not intercepted, and load is read from /proc");
 }
 
 static void doctor_certificate(json_t *checks)
@@ -95,24 +97,26 @@ static void doctor_certificate(json_t *checks)
 	char cn[256];
 
 	if (tls_own_validity(the_agent.tls, &from, &until, cn, sizeof(cn)))
-		doctor_add(checks, "certificate", false, "ehctl cert node", "not readable");
+		doctor_add(checks, "certificate", false, "run `ehctl cert node`", "not readable");
 	else if (now < from)
 		doctor_add(checks, "certificate", false, "set the clock", "CN %s: not valid yet",
 			   cn);
 	else if (now > until)
 		doctor_add(checks, "certificate", false,
-			   "ehctl cert node makes a new one; then systemctl reload ehagent",
+			   "make a new one with `ehctl cert node`, then `systemctl reload "
+			   "ehagent`",
 			   "CN %s: expired %lld days ago", cn, (long long)(now - until) / 86400);
 	else
 		doctor_add(checks, "certificate", until - now > DOCTOR_EXPIRY_DAYS * 86400,
-			   "ehctl cert node makes a new one; then systemctl reload ehagent",
+			   "make a new one with `ehctl cert node`, then `systemctl reload "
+			   "ehagent`",
 			   "CN %s: valid for %lld more days", cn, (long long)(until - now) / 86400);
 	if (stat(the_agent.config->key, &st))
 		doctor_add(checks, "key", false,
-			   "put it back, or correct `key` in the configuration", "%s: %s",
+			   "restore it, or correct `key` in the configuration", "%s: %s",
 			   the_agent.config->key, strerror(errno));
 	else
-		doctor_add(checks, "key", !(st.st_mode & 077), "chmod 600, as others can read it",
+		doctor_add(checks, "key", !(st.st_mode & 077), "others can read it: chmod 600",
 			   "%s: mode %03o", the_agent.config->key, (unsigned int)st.st_mode & 0777);
 }
 
@@ -127,30 +131,29 @@ static void doctor_peers(json_t *checks)
 			continue;
 		snprintf(name, sizeof(name), "peer %s", p->text);
 		if (!p->up && p->down != PEER_UNLINKED) {
-			doctor_add(
-				checks, name, false,
-				"look there: systemctl status ehagent; is the port open, is the address "
-				"right?",
-				"%s (%s) is down: %s", p->host, p->address.text, p->trouble);
+			doctor_add(checks, name, false,
+				   "on that host: systemctl status ehagent; check that the port is "
+				   "open and the address is right",
+				   "%s (%s) is down: %s", p->host, p->address.text, p->trouble);
 			continue;
 		}
 		doctor_add(checks, name, true, "", "%s (%s) is %s", p->host, p->address.text,
-			   p->up ? "up" : "not linked, as it was not needed");
+			   p->up ? "up" : "not connected, because no connection was needed");
 		if (!*p->boot_id)
 			continue;
 		snprintf(name, sizeof(name), "clock %s", p->text);
 		doctor_add(
 			checks, name, llabs(p->skew_ms) <= DOCTOR_SKEW_MS,
-			"run a time service (chrony, systemd-timesyncd): make and others compare times",
+			"run a time service (chrony, systemd-timesyncd): make and other programs "
+			"compare timestamps",
 			"differs by %.3f s", p->skew_ms / 1000.0);
 		snprintf(name, sizeof(name), "users %s", p->text);
-		doctor_add(
-			checks, name, !*p->users || !strcmp(p->users, users),
-			"give the users the same numbers on all nodes; a task of a user who is another "
-			"there stays home",
-			"%s",
-			!*p->users || !strcmp(p->users, users) ? "same numbers and names"
-							       : "/etc/passwd has other users");
+		doctor_add(checks, name, !*p->users || !strcmp(p->users, users),
+			   "give each user the same ID on all nodes; a task stays at home if its "
+			   "user ID belongs to another user there",
+			   "%s",
+			   !*p->users || !strcmp(p->users, users) ? "same user IDs and names"
+								  : "/etc/passwd differs");
 	}
 }
 
@@ -159,20 +162,19 @@ static void doctor_cgroup(json_t *checks)
 	char path[1100], text[512];
 
 	if (cgroup_managed_fd(&the_agent) < 0) {
-		doctor_add(
-			checks, "cgroup", false,
-			"mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to a folder "
-			"in it",
-			"%s: not usable; guests have no limits of their own",
-			the_agent.config->cgroup);
+		doctor_add(checks, "cgroup", false,
+			   "mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to "
+			   "a directory in it",
+			   "%s: not usable; guests run without limits of their own",
+			   the_agent.config->cgroup);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", the_agent.config->cgroup);
 	doctor_read(path, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	doctor_add(checks, "cgroup", strstr(text, "cpu"),
-		   "add cpu to cgroup.subtree_control of the folder above", "%s, controllers: %s",
-		   the_agent.config->cgroup, *text ? text : "none");
+		   "add cpu to cgroup.subtree_control of the parent directory",
+		   "%s, controllers: %s", the_agent.config->cgroup, *text ? text : "none");
 }
 
 /* A stub that needs a loader and libraries would cost each task that is away a few MiB. */
@@ -206,7 +208,7 @@ static void doctor_stub(json_t *checks)
 			   strerror(errno));
 	else if (!doctor_is_static(fd))
 		doctor_add(checks, "stub", false, "build it with musl-gcc -static (make tools)",
-			   "%s: not a static program", stub);
+			   "%s: not statically linked", stub);
 	else
 		doctor_add(checks, "stub", true, "", "%s", stub);
 	if (fd >= 0)
@@ -222,11 +224,11 @@ static void doctor_views(json_t *checks)
 	if (trouble)
 		doctor_add(checks, "views", !asked,
 			   "run the agent as root, on a kernel with FUSE (modprobe fuse) or 9p",
-			   "this node cannot show the files of other homes: %s", trouble);
+			   "guests cannot see the files of their home on this node: %s", trouble);
 	else if (the_agent.config->view_9p)
-		doctor_add(checks, "views", true, "", "files of other homes come over 9p");
+		doctor_add(checks, "views", true, "", "home files of guests are mounted over 9p");
 	else
-		doctor_add(checks, "views", true, "", "files of other homes come over %s%s",
+		doctor_add(checks, "views", true, "", "home files of guests are mounted over %s%s",
 			   fuse ? "9p: " : "FUSE", fuse ? fuse : "");
 }
 
@@ -236,16 +238,16 @@ json_t *doctor_report(void)
 
 	if (!the_agent.member) {
 		doctor_add(checks, "agent", false,
-			   "start an agent at one of the addresses of `join`, or correct them",
-			   "has no place in the cluster yet: %s", join_trouble(&the_agent));
+			   "start an agent at one of the `join` addresses, or correct them",
+			   "has not joined the cluster yet: %s", join_trouble(&the_agent));
 		doctor_certificate(checks);
 		doctor_stub(checks);
 		return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 	}
-	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; %s is the controller",
+	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; the controller is %s",
 		   the_agent.code, (int)getpid(),
 		   hierarchy_controller(&the_agent)->self
-			   ? "it"
+			   ? "this node"
 			   : peer_code(hierarchy_controller(&the_agent)));
 	doctor_module(checks);
 	doctor_certificate(checks);

@@ -145,7 +145,7 @@ void ctl_reply(struct ctl_conn *c, json_t *reply)
 		if (!reply)
 			reply = commands_error("the agent", "out of memory", false);
 		if (ctl_send(c, FRAME_REPLY, reply, CTL_OUTPUT_MAX))
-			ctl_close(c, "it does not read its replies");
+			ctl_close(c, "the client does not read its replies");
 		else
 			event_add(c->reading, NULL);
 	}
@@ -169,7 +169,7 @@ static void ctl_on_event(void *ctx, const json_t *event)
 	for (c = ctl_conns; c; c = next) {
 		next = c->next;
 		if (c->watching && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
-			ctl_close(c, "it watches, but does not read");
+			ctl_close(c, "the client does not read the events it watches");
 	}
 }
 
@@ -253,16 +253,16 @@ static const char *ctl_check_header(struct ctl_conn *c)
 	int err = frame_parse(c->header, &c->type, &c->length);
 
 	if (err)
-		return err == -EMSGSIZE ? "a frame longer than its type may be"
-					: "a frame of unknown type";
+		return err == -EMSGSIZE ? "frame longer than its type permits"
+					: "frame of unknown type";
 	if (c->type != FRAME_REQUEST && (c->type != FRAME_JOB || c->greeted))
-		return "a frame that is not allowed here";
+		return "frame type not allowed here";
 	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
-		return "a request longer than 64 KiB";
+		return "request longer than 64 KiB";
 	if (!c->length)
-		return "an empty frame";
+		return "empty frame";
 	if (c->type == FRAME_JOB && !ctl_has_room(c))
-		return "too much memory is in use for jobs that are not complete";
+		return "incomplete jobs use too much memory";
 	c->payload = malloc(c->length);
 	if (!c->payload)
 		return "out of memory";
@@ -276,12 +276,12 @@ static const char *ctl_place_fds(struct ctl_conn *c, int fds[3])
 	int next = 0;
 
 	if (job_decode(&spec, c->payload, c->length))
-		return "a malformed job";
+		return "malformed job";
 	for (int i = 0; i < 3; i++)
 		fds[i] = spec.flags & JOB_FD(i) ? next < c->nfds ? c->fds[next++] : -2 : -1;
 	job_free(&spec);
 	if (next != c->nfds || fds[0] == -2 || fds[1] == -2 || fds[2] == -2)
-		return "a job with other descriptors than it says";
+		return "the descriptors of a job differ from its description";
 	return NULL;
 }
 
@@ -312,7 +312,7 @@ static void ctl_take_request(struct ctl_conn *c)
 	c->greeted = true;
 	if (c->watching) {
 		json_decref(request);
-		ctl_close(c, "a request while it watches");
+		ctl_close(c, "request during watch");
 		return;
 	}
 	/* one at a time */
@@ -338,12 +338,12 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 			 * own time-out begins anew with each byte */
 			if (!c->greeted &&
 			    (what & EV_TIMEOUT || clock_ms() - c->came_at > CTL_FIRST_S * 1000))
-				ctl_close(c, "its first frame did not come in time");
+				ctl_close(c, "no first frame in time");
 			return;
 		}
 		if (n <= 0) {
 			why = n == -EPROTO ? "too many descriptors"
-			      : c->got	   ? "a truncated frame"
+			      : c->got	   ? "truncated frame"
 					   : NULL;
 			ctl_close(c, why);
 			return;
@@ -361,7 +361,8 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
 		if (c->type == FRAME_JOB && !the_agent.member)
-			ctl_close(c, "a job, and this host has no place in the cluster yet");
+			ctl_close(c, "received a job, but this host has not joined the cluster "
+				     "yet");
 		else if (c->type == FRAME_JOB)
 			ctl_take_job(c);
 		else
@@ -418,7 +419,7 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 		return;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) || !ctl_welcome(&who)) {
 		if (log_allowed(&ctl_log))
-			log_warning("closed a local connection: there are too many");
+			log_warning("closed a local connection: too many are open");
 		close(fd);
 		return;
 	}
@@ -451,7 +452,7 @@ static int ctl_bind(const struct sockaddr_un *address, socklen_t length)
 		if (errno != EADDRINUSE || clock_ms() > end)
 			return -1;
 		if (!told)
-			log_info("local socket: still in use, waits for the end of another agent");
+			log_info("local socket: in use, waiting for another agent to end");
 		told = true;
 		usleep(20000);
 	}

@@ -367,7 +367,7 @@ static int guest_on_data(void *ctx, const uint8_t *data, size_t length)
 
 	err = channel_data(&g->channel, data, length);
 	if (err)
-		log_warning("node %s sent what its job may not: %s", peer_code(g->from),
+		log_warning("node %s broke the protocol of a job: %s", peer_code(g->from),
 			    strerror(-err));
 	else if (g->channel.stream)
 		h2_stream_resume(g->channel.stream); /* credit may have come */
@@ -394,7 +394,7 @@ static void guest_on_closed(void *ctx, bool clean)
 
 	g->channel.stream = NULL;
 	if (!clean && g->state != GUEST_NEW)
-		log_info("%s: the connection to its home node %s broke; its processes are killed",
+		log_info("%s: connection to its home node %s lost; killing its processes",
 			 g->place ? g->place->id : "guest", peer_code(g->from));
 	event_del(g->limit);
 	guest_close_relays(g); /* their events would resume the stream */

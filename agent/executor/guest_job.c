@@ -31,8 +31,7 @@ static void guest_try_start(struct guest *g, const struct job_spec *spec)
 	int err = guest_start(g, spec);
 
 	if (err)
-		guest_refuse(g, EHS_REASON_START_FAILED, -err,
-			     "a process for it cannot be started");
+		guest_refuse(g, EHS_REASON_START_FAILED, -err, "cannot start a process for it");
 }
 
 /* The job that was put aside. */
@@ -42,7 +41,7 @@ static void guest_start_viewing(struct guest *g)
 	int err = job_decode(&spec, g->job, g->job_length);
 
 	if (err) {
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "invalid job");
 	} else {
 		guest_try_start(g, &spec);
 		job_free(&spec);
@@ -73,7 +72,7 @@ static void guest_view_home(struct guest *g)
 	int err = view_hold(&g->view, g->from, g->place->uid);
 
 	if (err)
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "home's files cannot be mounted");
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "cannot mount home's files");
 }
 
 /* Whose files it sees is still to be found out, or they are to be mounted. */
@@ -81,7 +80,7 @@ static void guest_put_aside(struct guest *g, const uint8_t *payload, uint32_t le
 {
 	g->job = malloc(length);
 	if (!g->job) {
-		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "its job");
+		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot keep its job");
 		return;
 	}
 	memcpy(g->job, payload, length);
@@ -98,16 +97,18 @@ static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t len
 
 	err = job_decode(&spec, payload, length);
 	if (err) {
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "its job");
+		guest_refuse(g, EHS_REASON_REFUSED, -err, "invalid job");
 		return;
 	}
 	g->place = reserve_claim(g->from, spec.token);
 	if (!g->place) {
-		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation is over");
+		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
 	} else if (g->place->uid != spec.uid) {
-		log_warning("%s: node %s reserved for user %u and sent a job of user %u",
+		log_warning("%s: node %s reserved for user %u but sent a job of user %u",
 			    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
-		guest_refuse(g, EHS_REASON_REFUSED, 0, "its user is not the reservation's");
+		guest_refuse(g, EHS_REASON_REFUSED, 0,
+			     "its user is not the user of the "
+			     "reservation");
 	} else if (g->place->view == VIEW_HOME || g->place->view == VIEW_AUTO) {
 		guest_put_aside(g, payload, length);
 	} else {

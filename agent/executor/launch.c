@@ -43,12 +43,12 @@ enum launch_stage {
 };
 
 static const char *const launch_stages[LAUNCH_STAGES] = {
-	[LAUNCH_DESCRIPTORS] = "its descriptors cannot be set up",
-	[LAUNCH_LIMITS] = "its limits cannot be set",
-	[LAUNCH_VIEW] = "the mount namespace of home's files cannot be entered",
-	[LAUNCH_USER] = "its user cannot be taken on",
-	[LAUNCH_FOLDER] = "its working directory cannot be entered",
-	[LAUNCH_EXEC] = "the program cannot be executed",
+	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
+	[LAUNCH_LIMITS] = "cannot set its limits",
+	[LAUNCH_VIEW] = "cannot enter the mount namespace of home's files",
+	[LAUNCH_USER] = "cannot change to its user",
+	[LAUNCH_FOLDER] = "cannot enter its working directory",
+	[LAUNCH_EXEC] = "cannot execute the program",
 };
 
 struct launch_message {

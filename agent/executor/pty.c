@@ -233,7 +233,7 @@ static int pty_on_typed(struct pty *p, const uint8_t *payload, uint32_t length)
 	}
 	/* It is empty and has room for the longest line. */
 	if (write(p->out.fd, payload, length) != (ssize_t)length)
-		log_debug("what was typed does not fit: %s", strerror(errno));
+		log_debug("terminal input does not fit: %s", strerror(errno));
 	return 0;
 }
 

@@ -78,7 +78,7 @@ static void reserve_on_lease(evutil_socket_t fd, short what, void *arg)
 	struct reservation *r = arg;
 	struct agent *agent = r->from->agent;
 
-	log_debug("%s: no job came for its reservation", r->id);
+	log_debug("%s: reservation expired without a job", r->id);
 	reserve_end(r);
 	hierarchy_touch(agent);
 }
@@ -190,7 +190,7 @@ static void reserve_answer_refusal(struct server_answer *to, const struct reserv
 
 static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
 {
-	log_warning("node %s asked for a reservation, but %s", peer_code(from), what);
+	log_warning("invalid reservation request from node %s: %s", peer_code(from), what);
 	server_answer(to, 400, json_pack("{s:s}", "error", what));
 }
 
@@ -218,21 +218,21 @@ static bool reserve_admits(const struct reservation *r, const char *user,
 	uint64_t free_mib;
 
 	if (agent->draining) {
-		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is being drained", agent->code);
+		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is draining", agent->code);
 		return false;
 	}
 	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +
 		    agent->reservations->checking >=
 	    config->guests) {
-		reserve_refuse(no, EHS_REASON_GUEST_LIMIT, "node %s has its %u guests", agent->code,
-			       config->guests);
+		reserve_refuse(no, EHS_REASON_GUEST_LIMIT, "node %s already has %u guests",
+			       agent->code, config->guests);
 		return false;
 	}
 	if (!r->uid && !config->allow_root) {
-		reserve_refuse(no, EHS_REASON_ROOT_REFUSED,
-			       "node %s runs no guests of root; allow-root in its configuration "
-			       "would let it",
-			       agent->code);
+		reserve_refuse(
+			no, EHS_REASON_ROOT_REFUSED,
+			"node %s does not run root's tasks (allow-root in its configuration)",
+			agent->code);
 		return false;
 	}
 	if (!user != !here || (user && strcmp(user, here))) {
@@ -276,7 +276,7 @@ static bool reserve_settle_view(struct reserve_ask *ask, bool same, struct reser
 		r->view = VIEW_HOME;
 	trouble = r->view == VIEW_HOME ? view_trouble(r->from->agent) : NULL;
 	if (trouble)
-		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot show home's files: %s",
+		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s",
 			       r->from->agent->code, trouble);
 	return !trouble;
 }
@@ -352,9 +352,9 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 	    !reserve_id_is_good(from, out->id) || !*out->path || strlen(out->path) > EHS_PATH_MAX ||
 	    strlen(out->cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 ||
 	    size > EHS_MAX_LOAD)
-		return "a member is missing or of the wrong kind";
+		return "a member is missing or of the wrong type";
 	if (reserve_runs(from->agent, out->id))
-		return "this placement runs here already";
+		return "this placement already runs here";
 	out->user = json_string_value(json_object_get(body, "user"));
 	out->view = view ? view_parse(view) : VIEW_SHARED;
 	out->uid = uid;
@@ -392,7 +392,7 @@ static bool reserve_has_folder(struct reservation *r, const struct reserve_reque
 		return true;
 	}
 	reserve_refuse(no, EHS_REASON_FILES_DIFFER,
-		       "the folder %s is missing or not the same on node %s", q->cwd_path,
+		       "the directory %s is missing or not the same on node %s", q->cwd_path,
 		       r->from->agent->code);
 	return false;
 }

@@ -60,7 +60,7 @@ static const char *view_9p_trouble(void)
 	int fs = fsopen("9p", FSOPEN_CLOEXEC);
 
 	if (fs < 0)
-		return "its kernel has no 9p (module 9p)";
+		return "the kernel has no 9p support (module 9p)";
 	close(fs);
 	return NULL;
 }
@@ -68,7 +68,7 @@ static const char *view_9p_trouble(void)
 const char *view_trouble(const struct agent *agent)
 {
 	if (geteuid())
-		return "its agent is not root and cannot mount";
+		return "the agent does not run as root and cannot mount";
 	return agent->config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
 }
 
@@ -126,8 +126,8 @@ static void view_on_closed(void *ctx)
 {
 	struct view_mounted *v = ctx;
 
-	view_lost(v, v->ns < 0 ? "its home does not serve its files"
-			       : "the connection to home's files broke");
+	view_lost(v, v->ns < 0 ? "home does not serve its files"
+			       : "lost the connection to home's files");
 }
 
 /* Home's files as they are now, for one that may begin. */
@@ -136,7 +136,7 @@ static void view_begin(struct view_mounted *v, struct view_use *use)
 	if (v->is_9p)
 		use->news(use->ctx, NULL);
 	else if (view_fuse_sync(&v->fuse, use->ticket = ++v->tickets, false))
-		view_lost(v, "ehview does not take requests");
+		view_lost(v, "ehview does not accept requests");
 }
 
 static void view_on_synced(evutil_socket_t fd, short what, void *arg)
@@ -170,7 +170,7 @@ static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
 	}
 	event_del(v->mounting);
 	view_mount_cancel(&v->mount);
-	log_info("the files of user %u of node %s are mounted", v->uid, peer_code(v->home));
+	log_info("mounted the files of user %u of node %s", v->uid, peer_code(v->home));
 	for (u = v->uses; u; u = next) {
 		next = u->next;
 		u->news(u->ctx, NULL);
@@ -181,7 +181,7 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
 
-	log_info("the files of user %u of node %s are not needed any more: unmounted", v->uid,
+	log_info("unmounted the files of user %u of node %s: no longer needed", v->uid,
 		 peer_code(v->home));
 	view_free(v);
 }
@@ -274,14 +274,14 @@ static void view_on_mounts(void *ctx, int status, const json_t *reply)
 		return;
 	}
 	if (status != 200) {
-		snprintf(why, sizeof(why), "its home does not serve its files: %s",
-			 error ?: "it gave no answer");
+		snprintf(why, sizeof(why), "home does not serve its files: %s",
+			 error ?: "no answer");
 		view_lost(v, why);
 		return;
 	}
 	err = view_mount_all(v, json_object_get(reply, "mounts"));
 	if (err) {
-		snprintf(why, sizeof(why), "home's files cannot be mounted: %s", strerror(-err));
+		snprintf(why, sizeof(why), "cannot mount home's files: %s", strerror(-err));
 		view_lost(v, why);
 	}
 }

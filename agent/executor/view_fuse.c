@@ -34,10 +34,10 @@ const char *view_fuse_trouble(void)
 	int fs;
 
 	if (!companion("ehview", path, sizeof(path)))
-		return "ehview is not beside its ehagent or in ../libexec/ehsched";
+		return "ehview is neither next to ehagent nor in ../libexec/ehsched";
 	fs = fsopen("fuse", FSOPEN_CLOEXEC); /* loads the module as well */
 	if (fs < 0)
-		return "its kernel has no FUSE (module fuse)";
+		return "the kernel has no FUSE support (module fuse)";
 	close(fs);
 	return NULL;
 }

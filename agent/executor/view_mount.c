@@ -34,11 +34,11 @@ enum mount_stage {
 };
 
 static const char *const mount_stages[MOUNT_STAGES] = {
-	[MOUNT_NAMESPACE] = "a mount namespace cannot be made",
-	[MOUNT_CLIENT] = "the kernel has no 9p (modules 9p and 9pnet_fd)",
-	[MOUNT_ATTACH] = "its home does not serve its files",
-	[MOUNT_ROOT] = "home's tree cannot be made the root",
-	[MOUNT_OWN] = "a folder of this node cannot be seen in home's tree",
+	[MOUNT_NAMESPACE] = "cannot create a mount namespace",
+	[MOUNT_CLIENT] = "the kernel has no 9p support (modules 9p and 9pnet_fd)",
+	[MOUNT_ATTACH] = "home does not serve its files",
+	[MOUNT_ROOT] = "cannot make home's tree the root",
+	[MOUNT_OWN] = "cannot mount a directory of this node in home's tree",
 };
 
 /*
@@ -261,7 +261,7 @@ int view_mount_finish(struct view_mount *m, char *why, size_t size)
 
 	descriptors_expect(&msg, &room, VIEW_PINS);
 	if (recvmsg(m->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(news)) {
-		snprintf(why, size, "the process that mounts home's files died");
+		snprintf(why, size, "the process that mounts home's files was killed");
 	} else if (news.stage != MOUNT_READY) {
 		snprintf(why, size, "%s: %s",
 			 news.stage > 0 && news.stage < MOUNT_STAGES ? mount_stages[news.stage]

@@ -59,7 +59,7 @@ static void departure_send_job(struct handoff *h, struct peer *to)
 	h->view = placement_view(h->placement);
 	h->channel.stream = link_open(to, "POST", "/v1/job", &handoff_ops, h);
 	if (!h->channel.stream) {
-		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "there is no connection to the node");
+		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "no connection to the node");
 		return;
 	}
 	/* with AUTO the executor waits for it, also when nothing is named */
@@ -233,7 +233,7 @@ void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t
 
 	err = job_decode(&spec, job, length);
 	if (err) {
-		handoff_refuse(h, EHS_REASON_REFUSED, 0, "its job is malformed");
+		handoff_refuse(h, EHS_REASON_REFUSED, 0, "malformed job");
 		return;
 	}
 	h->uid = uid;
@@ -246,9 +246,11 @@ void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t
 			goto free_spec;
 		}
 		if (placement_uid(h->placement) != uid) {
-			log_warning("user %u brought the token of %s, which is another user's", uid,
-				    placement_id(h->placement));
-			handoff_refuse(h, EHS_REASON_REFUSED, 0, "the token is another user's");
+			log_warning("user %u presented the token of %s, which belongs to another "
+				    "user",
+				    uid, placement_id(h->placement));
+			handoff_refuse(h, EHS_REASON_REFUSED, 0,
+				       "the token belongs to another user");
 			goto free_spec;
 		}
 	}

@@ -155,8 +155,8 @@ static void handoff_report_lost(struct handoff *h)
 	char lost[HANDOFF_TEXT - 160], text[HANDOFF_TEXT];
 	const char *why;
 
-	snprintf(lost, sizeof(lost), "ehsched: %.100s was lost while it ran this task (%s)",
-		 to ? peer_host(to) : "its node", placement_id(h->placement));
+	snprintf(lost, sizeof(lost), "ehsched: lost %.100s while it ran this task (%s)",
+		 to ? peer_host(to) : "the node", placement_id(h->placement));
 	why = rerun_start(h, lost);
 	if (!why) {
 		placement_rerun(h->placement);
@@ -179,7 +179,8 @@ static void handoff_account(const struct handoff *h)
 		return;
 	err = kernel_account(&the_agent, h->pid, &x);
 	if (err && err != -ENOTCONN && err != -ESRCH)
-		log_warning("what a task used elsewhere is not counted here: %s", strerror(-err));
+		log_warning("cannot account the resources that a remote task used: %s",
+			    strerror(-err));
 }
 
 static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
@@ -210,8 +211,8 @@ static void handoff_lost(struct handoff *h)
 {
 	struct peer *to = placement_executor(h->placement);
 
-	log_warning("%s: %s was lost while it ran", placement_id(h->placement),
-		    to ? peer_host(to) : "its node");
+	log_warning("%s: lost %s while it ran the task", placement_id(h->placement),
+		    to ? peer_host(to) : "the node");
 	if (!h->retry)
 		relay_source_close(&h->in, false);
 	h->state = HANDOFF_LOST;
@@ -286,7 +287,7 @@ static void handoff_give_back(struct handoff *h, uint64_t taken)
 
 	/* What has gone of a pipe or a terminal has gone. */
 	if (err && err != -EPIPE && err != -ESPIPE)
-		log_debug("%s: standard input cannot be set back: %s", placement_id(h->placement),
+		log_debug("%s: cannot rewind standard input: %s", placement_id(h->placement),
 			  strerror(-err));
 	relay_source_close(&h->in, false);
 }
@@ -424,7 +425,7 @@ static void handoff_on_response(void *ctx, int status)
 	struct handoff *h = ctx;
 
 	if (status != 200 && h->state == HANDOFF_SENT)
-		handoff_refuse(h, EHS_REASON_REFUSED, 0, "the node does not take the job");
+		handoff_refuse(h, EHS_REASON_REFUSED, 0, "the node rejected the job");
 }
 
 static int handoff_on_data(void *ctx, const uint8_t *data, size_t length)
@@ -434,7 +435,7 @@ static int handoff_on_data(void *ctx, const uint8_t *data, size_t length)
 
 	err = channel_data(&h->channel, data, length);
 	if (err)
-		log_warning("a job's executor sent what it may not: %s", strerror(-err));
+		log_warning("the executor of a job broke the protocol: %s", strerror(-err));
 	else if (h->channel.stream)
 		h2_stream_resume(h->channel.stream); /* credit may have come */
 	return err;
@@ -485,7 +486,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 		/* fall through */
 	case HANDOFF_ASKING:
 	case HANDOFF_SENT:
-		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "the connection to the node broke");
+		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "the connection to the node was lost");
 		break;
 	case HANDOFF_RUNNING:
 		handoff_lost(h);

@@ -92,7 +92,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 		    : p->kernel	     ? EHS_REASON_SENDER
 				     : EHS_REASON_AUTO;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
-	record_step(p, "reserved at %s", peer_code(p->to));
+	record_step(p, "reserved on %s", peer_code(p->to));
 	p->decided = NULL;
 	placement_open--;
 	p->to->avoid_ms = 0;
@@ -169,7 +169,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
 			p->view = VIEW_HOME;
 		if (p->view == VIEW_HOME)
-			record_step(p, "sees the files of this node there");
+			record_step(p, "sees the files of this node (view home)");
 		placement_go(p, token,
 			     lease > 0 && lease < 60000 ? lease : the_agent.config->lease);
 	} else {
@@ -180,7 +180,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 		placement_refused(p, reason,
 				  status	    ? text
 				  : *p->to->trouble ? p->to->trouble
-						    : "it did not answer");
+						    : "no answer");
 	}
 	record_release(p);
 }
@@ -203,7 +203,7 @@ static void placement_reserve(struct placement *p)
 	snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)p->pid);
 	folder = files_folder(cwd);
 	if (!folder) {
-		placement_stay(p, EHS_REASON_FILES_DIFFER, "its working directory cannot be seen");
+		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot examine its working directory");
 		return;
 	}
 	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o,s:s}", "id", p->id, "command",
@@ -211,8 +211,7 @@ static void placement_reserve(struct placement *p)
 			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", folder, "view",
 			 view_name(p->view));
 	if (!body) {
-		placement_stay(p, EHS_REASON_FILES_DIFFER,
-			       "its path is not UTF-8 and cannot be sent");
+		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot send its path: not UTF-8");
 		return;
 	}
 	record_hold(p);
@@ -229,7 +228,7 @@ static void placement_ready(struct placement *p)
 	if (p->phase != PLACEMENT_OPEN || !p->program_known || !p->to)
 		return;
 	if (!p->program)
-		placement_stay(p, EHS_REASON_FILES_DIFFER, "the program cannot be read here");
+		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot read the program on this node");
 	else
 		placement_reserve(p);
 }
@@ -277,8 +276,8 @@ static void placement_note_way(struct placement *p, const struct peer *to)
 				 eh_code_format(t, way[i], code));
 	if (n <= 0)
 		return;
-	record_step(p, "its way:%s", text);
-	log_debug("%s: its way:%s", p->id, text);
+	record_step(p, "path:%s", text);
+	log_debug("%s: path:%s", p->id, text);
 }
 
 static void placement_on_answer(void *ctx, const struct ask_answer *answer)
@@ -295,7 +294,7 @@ static void placement_on_answer(void *ctx, const struct ask_answer *answer)
 	} else if (!answer->to) {
 		placement_stay(p, answer->reason, NULL);
 	} else {
-		record_step(p, "the controller says %s", peer_code(answer->to));
+		record_step(p, "the controller chose %s", peer_code(answer->to));
 		placement_note_way(p, answer->to);
 		p->to = answer->to;
 		placement_ready(p);
@@ -357,7 +356,8 @@ static const char *placement_set_view(struct placement *p, enum view wish)
 		return NULL;
 	trouble = serve_trouble();
 	if (!trouble && !p->uid && !the_agent.config->allow_root)
-		trouble = "view home serves root's files only with allow-root on the home node";
+		trouble = "view home serves files to root's tasks only if the home node sets "
+			  "allow-root";
 	if (!trouble || p->view == VIEW_HOME)
 		return trouble;
 	p->view = VIEW_SHARED;
@@ -435,14 +435,14 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->pid = stub;
 	p->remote = remote;
 	counters_started(p->to, p->reason);
-	record_step(p, "started at %s as process %d", peer_code(p->to), (int)remote);
+	record_step(p, "started on %s as process %d", peer_code(p->to), (int)remote);
 }
 
 void placement_failed(struct placement *p, enum ehs_reason reason)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(p, "%s did not start it (%s): runs at home", peer_code(p->to),
+	record_step(p, "%s did not start it (%s): it runs at home", peer_code(p->to),
 		    reason_name(reason));
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
@@ -467,9 +467,8 @@ void placement_ended(struct placement *p, int status)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(
-		p, WIFSIGNALED(status) ? "killed there by signal %d" : "ended there with status %d",
-		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	record_step(p, WIFSIGNALED(status) ? "killed by signal %d" : "exited with status %d",
+		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	placement_finished(p, status, false);
 }
 
@@ -487,12 +486,11 @@ void placement_rerun(struct placement *p)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(p, "%s was lost: runs again at home", peer_code(p->to));
+	record_step(p, "%s was lost: running it again at home", peer_code(p->to));
 	p->reason = EHS_REASON_LOST;
-	snprintf(
-		p->text, sizeof(p->text),
-		"The connection to the node that ran it broke after the start; it was run again at "
-		"home, as --retry allows.");
+	snprintf(p->text, sizeof(p->text),
+		 "The connection to the node that ran the task broke after it had started; the "
+		 "task was run again at home, as --retry allows.");
 	p->to = NULL;
 	placement_event(p);
 	record_over(p);

@@ -49,7 +49,7 @@ static const char *rerun_prepare(struct handoff *h, int fds[2])
 	err = rerun_input(h, &fds[0]);
 	if (err)
 		return err == -EPIPE ? "its standard input was closed"
-				     : "what went of its standard input cannot be given back";
+				     : "its standard input cannot be rewound";
 	if (fds[1] >= 0)
 		relay_restore(fds[1], h->out[0].kind);
 	return NULL;

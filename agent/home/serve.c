@@ -80,7 +80,7 @@ const char *serve_trouble(void)
 {
 	return serve_ehfiles() || serve_diod()
 		       ? NULL
-		       : "view home needs ehfiles beside ehagent or in ../libexec/ehsched";
+		       : "view home needs ehfiles next to ehagent or in ../libexec/ehsched";
 }
 
 static void serve_free(struct serve *v)
@@ -112,7 +112,8 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 	bool unused = !handoff_shows_home(v->to, v->uid);
 
 	if (unused && v->unused) {
-		log_info("node %s keeps the files of user %u open without a task of theirs: closed",
+		log_info("node %s kept the files of user %u open without a task that needs them: "
+			 "closed",
 			 peer_code(v->to), v->uid);
 		serve_free(v);
 		return;
@@ -213,14 +214,13 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 	v->head[v->have] = '\0';
 	v->uid = frame_get_u32(v->head);
 	if (!handoff_shows_home(v->to, v->uid)) {
-		log_warning("node %s asks for the files of user %u, of whom it has no task that "
-			    "needs them: refused",
+		log_warning("refused node %s the files of user %u: no task there needs them",
 			    peer_code(v->to), v->uid);
 		return -EPERM;
 	}
 	err = serve_start(v);
 	if (err) {
-		log_warning("the files of user %u cannot be served to node %s: %s", v->uid,
+		log_warning("cannot serve the files of user %u to node %s: %s", v->uid,
 			    peer_code(v->to), strerror(-err));
 		return err;
 	}
@@ -301,7 +301,7 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 
 	if (!json_is_integer(uid) || !handoff_shows_home(from, json_integer_value(uid))) {
 		*status = 403;
-		return json_pack("{s:s}", "error", "no task of this user there needs them");
+		return json_pack("{s:s}", "error", "no task of this user on that node needs them");
 	}
 	f = fopen("/proc/self/mountinfo", "re");
 	mounts = json_pack("[s]", "/");
@@ -320,7 +320,7 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 	if (json_array_size(mounts) > VIEW_TREES_MAX) {
 		json_decref(mounts);
 		*status = 500;
-		return json_pack("{s:s}", "error", "it has more file systems than a view may have");
+		return json_pack("{s:s}", "error", "more file systems than a view can hold");
 	}
 	return json_pack("{s:o}", "mounts", mounts);
 }

@@ -186,7 +186,7 @@ static void stub_on_read(evutil_socket_t fd, short what, void *arg)
 	handoff_stub_gone(h);
 	return;
 wrong:
-	log_warning("stub %d sent what a stub may not; its task is ended", (int)h->pid);
+	log_warning("stub %d broke the protocol; ending its task", (int)h->pid);
 	handoff_stub_gone(h);
 }
 

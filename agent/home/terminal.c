@@ -154,7 +154,7 @@ static void terminal_push(int fd, const uint8_t *data, size_t length)
 	for (size_t i = 0; i < length; i++) {
 		if (!ioctl(fd, TIOCSTI, data + i))
 			continue;
-		log_debug("%zu bytes typed ahead are lost: %s", length - i, strerror(errno));
+		log_debug("lost %zu bytes of typed-ahead input: %s", length - i, strerror(errno));
 		return;
 	}
 }

@@ -168,8 +168,7 @@ static void *files_work(void *arg)
 		f->ring[at].finished = true;
 		pthread_mutex_unlock(&f->lock);
 		if (write(f->event, &one, sizeof(one)) != sizeof(one))
-			log_error("the digest of a program cannot be reported: %s",
-				  strerror(errno));
+			log_error("cannot report the digest of a program: %s", strerror(errno));
 	}
 	XXH3_freeState(state);
 	free(block);

@@ -101,11 +101,11 @@ static void h2_conn_flush(struct h2_conn *conn)
 		if (n == 0)
 			break;
 		if (evbuffer_add(out, data, n))
-			h2_conn_close(conn, H2_END_BROKEN, "no memory");
+			h2_conn_close(conn, H2_END_BROKEN, "out of memory");
 	}
 	if (!conn->dead && !nghttp2_session_want_read(conn->session) &&
 	    !nghttp2_session_want_write(conn->session) && !evbuffer_get_length(out))
-		h2_conn_close(conn, H2_END_BROKEN, "ended by the protocol");
+		h2_conn_close(conn, H2_END_BROKEN, "protocol error");
 }
 
 static void h2_conn_on_later(evutil_socket_t fd, short what, void *arg)
@@ -170,7 +170,7 @@ static int h2_conn_on_frame(nghttp2_session *session, const nghttp2_frame *frame
 
 	if (frame->hd.type == NGHTTP2_GOAWAY) {
 		if (frame->goaway.error_code == NGHTTP2_NO_ERROR)
-			h2_conn_close(conn, H2_END_GOODBYE, "it said good-bye");
+			h2_conn_close(conn, H2_END_GOODBYE, "closed by the peer (GOAWAY)");
 		else
 			h2_conn_close(conn, H2_END_BROKEN,
 				      nghttp2_http2_strerror(frame->goaway.error_code));
@@ -329,7 +329,7 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 	/* heartbeats come more often than that */
 	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
 	if (h2_conn_session_start(conn))
-		h2_conn_close(conn, H2_END_BROKEN, "no memory");
+		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
 	session_later(conn);
@@ -361,9 +361,9 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
 		end = conn->session ? H2_END_BROKEN : H2_END_REFUSED;
 	} else if (what & BEV_EVENT_EOF) {
-		snprintf(text, sizeof(text), "closed by the other side");
+		snprintf(text, sizeof(text), "closed by the peer");
 	} else {
-		snprintf(text, sizeof(text), "%s", error ? strerror(error) : "connection broken");
+		snprintf(text, sizeof(text), "%s", error ? strerror(error) : "connection lost");
 		if (error == ECONNREFUSED)
 			end = H2_END_REFUSED;
 		else if (error == ETIMEDOUT || error == EHOSTUNREACH)

@@ -97,7 +97,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 /* Nobody needs it: as good as never made. From the event loop's top. */
 static void link_rest(struct peer *p)
 {
-	log_debug("%s (%s): no use for the connection, closed", p->text, p->host);
+	log_debug("%s (%s): closed the unused connection", p->text, p->host);
 	h2_conn_free(p->conn);
 	p->conn = NULL;
 	p->up = false;
@@ -115,7 +115,7 @@ static void link_greet(struct peer *p)
 	p->greeting = true;
 	if (client_request(p->agent, p->conn, "/v1/hello", hello_new(p->agent),
 			   3 * p->agent->config->heartbeat, link_on_hello, p))
-		h2_conn_close(p->conn, H2_END_BROKEN, "no memory");
+		h2_conn_close(p->conn, H2_END_BROKEN, "out of memory");
 }
 
 /* The other side may not have heard of this host yet: it is asked to let it in, once a connection. */
@@ -135,7 +135,7 @@ static void link_on_joined(void *ctx, int status, const json_t *reply)
 		p->agent->net_ops->refused(p->agent);
 	}
 	if (status != 200 || error) {
-		snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it gave no answer");
+		snprintf(why, sizeof(why), "it refused this node: %s", error ?: "no answer");
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 		return;
 	}
@@ -146,7 +146,7 @@ static void link_refused(struct peer *p, const char *error)
 {
 	char why[160];
 
-	snprintf(why, sizeof(why), "it refuses us: %s", error ?: "it does not say why");
+	snprintf(why, sizeof(why), "it refused this node: %s", error ?: "no reason given");
 	if (p->introduced || !p->agent->net_ops->may_ask(p->agent)) {
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 		return;
@@ -172,12 +172,14 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 		return;
 	}
 	if (status != 200) {
-		h2_conn_close(p->conn, H2_END_SILENT, "it did not answer our hello");
+		h2_conn_close(p->conn, H2_END_SILENT, "no valid answer to hello");
 		return;
 	}
 	if (!cluster || strcmp(cluster, p->agent->config->cluster) || !node ||
 	    strcmp(node, p->text)) {
-		h2_conn_close(p->conn, H2_END_REFUSED, "it is of another cluster, or another node");
+		h2_conn_close(p->conn, H2_END_REFUSED,
+			      "it belongs to another cluster, or is "
+			      "another node");
 		return;
 	}
 	p->capacity = json_integer_value(json_object_get(reply, "capacity"));
@@ -194,7 +196,7 @@ static const char *link_on_identified(void *ctx, const char *cn)
 {
 	struct peer *p = ctx;
 
-	return p->known && !strcmp(cn, p->host) ? NULL : "its certificate is another host's";
+	return p->known && !strcmp(cn, p->host) ? NULL : "its certificate belongs to another host";
 }
 
 static void link_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)

@@ -73,7 +73,7 @@ int peers_learn(struct agent *agent, struct eh_code code, const char *host,
 	if (!p)
 		return -ENOMEM;
 	if (p->known && (strcmp(p->host, host) || strcmp(p->address.text, address->text)))
-		peers_forget(p, "its address or host changed");
+		peers_forget(p, "its address or host name changed");
 	if (p->known)
 		return 0;
 	snprintf(p->host, sizeof(p->host), "%s", host);

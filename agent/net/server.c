@@ -149,9 +149,8 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 	}
 	if (!from) {
 		if (log_allowed(&server_log))
-			log_warning(
-				"refused %s (CN %s): no such host in the roster, it has to join",
-				conn->address.text, conn->cn);
+			log_warning("refused %s (CN %s): not in the roster, must join first",
+				    conn->address.text, conn->cn);
 		*reply = answer_error("not in the roster: join first");
 		return 403;
 	}
@@ -162,12 +161,12 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 				"cluster %s",
 				from->address.text, peer_host(from), node, cluster, peer_code(from),
 				conn->agent->config->cluster);
-		*reply = answer_error("other cluster, or other node than the certificate's");
+		*reply = answer_error("wrong cluster, or not the node of the certificate");
 		return 403;
 	}
 	if (conn->agent->net_ops->has_moved(from,
 					    json_string_value(json_object_get(body, "address")))) {
-		*reply = answer_error("its address is not the roster's: join again");
+		*reply = answer_error("address differs from the roster: join again");
 		return 403;
 	}
 	if (!conn->peer)
@@ -272,7 +271,7 @@ static void server_take_stream(struct server_conn *conn, struct h2_stream *s,
 	if (!status)
 		h2_stream_accept(s, ops, ctx);
 	if (h2_stream_respond(s, status ?: 200, "application/octet-stream"))
-		log_error("no memory for a response to %s", peer_code(conn->peer));
+		log_error("out of memory for a response to %s", peer_code(conn->peer));
 }
 
 static void server_on_request(void *ctx, struct h2_stream *s, const char *method, const char *path)
@@ -317,7 +316,7 @@ static void server_drop_oldest(struct server *server, const struct peer *peer)
 		oldest = conn;
 	}
 	if (n > SERVER_CONNS_A_PEER)
-		h2_conn_close(oldest->h2, H2_END_REFUSED, "too many connections of this peer");
+		h2_conn_close(oldest->h2, H2_END_REFUSED, "too many connections from this peer");
 }
 
 static void server_know(struct server_conn *conn, struct peer *peer)
@@ -382,7 +381,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 
 	if (server->count >= SERVER_CONNS_MAX || server->strangers >= SERVER_STRANGERS_MAX) {
 		if (log_allowed(&server_log))
-			log_warning("closed a connection: there are too many");
+			log_warning("closed a connection: too many are open");
 		evutil_closesocket(fd);
 		return;
 	}
@@ -430,8 +429,8 @@ int server_init(struct agent *agent, const struct server_route *routes)
 		(const struct sockaddr *)&own->sa, own->length);
 	if (!server->listener) {
 		err = -errno;
-		log_error("cannot listen on %s: %s; is another agent running, is the address this "
-			  "node's?",
+		log_error("cannot listen on %s: %s; check that no other agent runs and that the "
+			  "address belongs to this node",
 			  own->text, strerror(-err));
 		free(server);
 		return err;

@@ -102,8 +102,8 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	else if (SSL_CTX_use_PrivateKey_file(ctx, c->key, SSL_FILETYPE_PEM) != 1)
 		tls_complain(errors, c, c->lines[CONFIG_KEY], "key", c->key);
 	else if (SSL_CTX_check_private_key(ctx) != 1)
-		tls_complain(errors, c, c->lines[CONFIG_KEY],
-			     "key does not belong to the certificate", c->key);
+		tls_complain(errors, c, c->lines[CONFIG_KEY], "key does not match the certificate",
+			     c->key);
 	else if (SSL_CTX_load_verify_file(ctx, c->authority) != 1)
 		tls_complain(errors, c, c->lines[CONFIG_AUTHORITY], "authority", c->authority);
 	else

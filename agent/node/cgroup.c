@@ -286,7 +286,7 @@ static void cgroup_note(struct agent *agent, const char *name, const char *attri
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[CGROUP_MANAGED],
 		 name);
 	if (setxattr(path, attribute, value, strlen(value), 0))
-		log_warning("session %s: %s cannot be noted, its tasks will do without: %s", name,
+		log_warning("session %s: cannot store %s, its tasks run without it: %s", name,
 			    attribute, strerror(errno));
 }
 
@@ -427,7 +427,7 @@ static void cgroup_enable_cpu(const char *root)
 			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 			err = fd < 0 ? -errno : cgroup_write(fd, "cgroup.subtree_control", "+cpu");
 			if (err)
-				log_debug("%s: the cpu controller cannot be enabled: %s", path,
+				log_debug("%s: cannot enable the cpu controller: %s", path,
 					  strerror(-err));
 			if (fd >= 0)
 				close(fd);
@@ -458,7 +458,7 @@ static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 		if (!f)
 			continue;
 		if (kind == CGROUP_GUEST) {
-			log_info("guest %s of an earlier run is ended", f->name);
+			log_info("ending guest %s of an earlier run", f->name);
 			f->over = true;
 			cgroup_kill(agent, kind, f->name);
 		}

@@ -259,7 +259,7 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 	if (token)
 		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
 	if (nl_send_auto(agent->kernel->agent, msg) < 0)
-		log_warning("a verdict could not be sent to the kernel; the task goes on at home");
+		log_warning("cannot send a verdict to the kernel; the task continues at home");
 	nlmsg_free(msg);
 }
 
@@ -346,7 +346,7 @@ static int kernel_register(struct agent *agent, char why[160])
 	struct nl_msg *msg;
 	int err, size = KERNEL_BUFFER;
 
-	snprintf(why, 160, "no memory");
+	snprintf(why, 160, "out of memory");
 	agent->kernel->agent = nl_socket_alloc();
 	if (!agent->kernel->agent)
 		return -ENOMEM;
@@ -401,7 +401,7 @@ static void kernel_detach(struct agent *agent)
 	snprintf(agent->kernel->why, sizeof(agent->kernel->why), "the module is not loaded");
 	if (!was)
 		return;
-	log_warning("the module has gone: load comes from /proc now, execs are not intercepted");
+	log_warning("the module was unloaded: load is read from /proc, execs are not intercepted");
 	agent->kernel->ops->changed(agent);
 }
 
@@ -432,7 +432,9 @@ static void kernel_attach(struct agent *agent)
 		nl_socket_add_membership(agent->kernel->news, group);
 	if (kernel_set_all(agent, why) || kernel_register(agent, why)) {
 		if (strcmp(why, agent->kernel->why))
-			log_warning("the module is loaded, but refuses us: %s; trying again", why);
+			log_warning("the module is loaded but refuses this agent: %s; trying "
+				    "again",
+				    why);
 		memcpy(agent->kernel->why, why, sizeof(agent->kernel->why));
 		evtimer_add(agent->kernel->retry, &retry);
 		return;
@@ -533,13 +535,12 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	event_add(agent->kernel->news_event, NULL);
 	kernel_attach(agent);
 	if (!agent->kernel->family)
-		log_info(
-			"the module is not loaded: load comes from /proc, execs are not intercepted "
-			"until it is");
+		log_info("the module is not loaded: until it is, load is read from /proc and "
+			 "execs are not intercepted");
 	return 0;
 
 fail:
-	log_error("netlink is not usable: %s", strerror(-err));
+	log_error("cannot use netlink: %s", strerror(-err));
 	kernel_exit(agent);
 	return err;
 }

@@ -163,7 +163,7 @@ void node_reload(struct agent *agent, const struct config *old)
 	if (now->dwell != old->dwell)
 		set.dwell = now->dwell;
 	if (memcmp(&set, &agent->node->now, sizeof(set)) && node_set(agent, &set, why))
-		log_error("reload: the module refuses the new settings: %s", why);
+		log_error("reload: the module rejected the new settings: %s", why);
 }
 
 const struct node_settings *node_settings(struct agent *agent)

@@ -128,8 +128,8 @@ int main(int argc, char **argv)
 	struct rlimit files;
 
 	if (argc != 2 || argv[1][0] != '/') {
-		fprintf(stderr, "usage: ehfiles FOLDER\n"
-				"It is started by ehagent and serves FOLDER on descriptor 0.\n");
+		fprintf(stderr, "usage: ehfiles DIR\n"
+				"Started by ehagent; serves DIR on descriptor 0.\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);

@@ -219,15 +219,17 @@ static void __attribute__((noreturn)) rerun(struct stub *s, const uint8_t *paylo
 	int n = 0;
 
 	if (s->told_to_end)
-		lost("ehsched: its node was lost after it was told to end: reported as killed\n");
+		lost("ehsched: lost the node after this task was told to end; it is reported as "
+		     "killed\n");
 	/* The agent did not know yet of what has just been typed. */
 	if (length < 4 || s->fed)
-		lost("ehsched: its node was lost, and with it what was typed: reported as killed\n");
+		lost("ehsched: lost the node and terminal input with it; this task is reported "
+		     "as killed\n");
 	for (int fd = 0; fd < 3; fd++) {
 		if (!(mask >> fd & 1))
 			continue;
 		if (n == s->ngiven || dup2(s->given[n++], fd) < 0)
-			lost("ehsched: its node was lost, and it cannot be run again here\n");
+			lost("ehsched: lost the node of this task, and cannot run it again here\n");
 	}
 	say(&text, 1);
 	run_here(s);
@@ -248,8 +250,8 @@ static void handle_frame(struct stub *s, uint8_t *payload)
 	uint32_t length;
 
 	if (read_frame(s, &type, payload, &length)) {
-		const char *parts[] = { "ehsched: the agent of this node was lost while ", s->path,
-					" ran on another; it is reported as killed\n" };
+		const char *parts[] = { "ehsched: lost the agent of this node while ", s->path,
+					" ran on another node; it is reported as killed\n" };
 
 		feed_restore(s);
 		say(parts, 3);
@@ -322,7 +324,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 4) {
 		static const char *const usage[] = {
-			"ehstub: started by the kernel or by ehctl exec; not a command of its own\n"
+			"ehstub: not to be run by hand; the kernel and ehctl start it\n"
 		};
 
 		say(usage, 1);

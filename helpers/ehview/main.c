@@ -184,9 +184,8 @@ int main(int argc, char **argv)
 
 	ntrees = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	if (!ntrees || ntrees > VIEW_TREES_MAX) {
-		fprintf(stderr,
-			"usage: ehview N\n"
-			"It is started by ehagent and serves N file systems on its descriptors.\n");
+		fprintf(stderr, "usage: ehview N\n"
+				"Started by ehagent; serves N file systems on its descriptors.\n");
 		return 2;
 	}
 	/* it has the ids of the tasks, and they are not to look into it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file address.h
- * Where an agent listens: a numeric address with a port, so that no name
+ * The address on which an agent listens: numeric, with a port, so that no name
  * service is needed.
  */
 #ifndef CLUSTER_ADDRESS_H
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #define ADDRESS_TEXT 56 /* "[ADDRESS]:PORT" with its NUL */
-#define ADDRESS_HOST_MAX 64 /**< bytes of a host's name: the CN of its certificate (X.520) */
+#define ADDRESS_HOST_MAX 64 /**< bytes of a host name, the CN of its certificate (X.520) */
 
 struct address {
 	char text[ADDRESS_TEXT]; /**< as it was parsed or formatted */
@@ -19,9 +19,9 @@ struct address {
 	socklen_t length;
 };
 
-/** "ADDRESS:PORT" or "[ADDRESS]:PORT", numbers only. 0 or -EINVAL (then `out` is undefined). */
+/** "ADDRESS:PORT" or "[ADDRESS]:PORT", numeric only. Returns 0, or -EINVAL (`out` is then undefined). */
 int address_parse(const char *text, struct address *out);
-/** From accept(2) or getsockname(2); what is no IP address has the text "?". */
+/** From accept(2) or getsockname(2). The text is "?" if it is not an IP address. */
 void address_from(const struct sockaddr *sa, struct address *out);
 
 #endif

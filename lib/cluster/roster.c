@@ -361,7 +361,7 @@ static const char *roster_entry_from_json(const struct eh_topology *t, const jso
 			&address, "version", &version))
 		return "an entry lacks code, host, address or version";
 	if (eh_code_parse(t, code, &parsed) || parsed.level)
-		return "an entry's code is not a node's";
+		return "an entry's code is not a node code";
 	if (!*host || strlen(host) > ADDRESS_HOST_MAX)
 		return "an entry's host is empty or too long";
 	if (address_parse(address, &out->address))
@@ -383,13 +383,13 @@ static const char *roster_take_json(struct roster *r, const json_t *list, uint64
 	size_t i;
 
 	if (roster_reserve(r, json_array_size(list)))
-		return "no memory";
+		return "out of memory";
 	json_array_foreach((json_t *)list, i, o) {
 		why = roster_entry_from_json(&r->topology, o, &e);
 		if (why)
 			return why;
 		if (roster_entry_of(r, e.index))
-			return "a code is there twice";
+			return "duplicate code";
 		roster_put(r, &e);
 	}
 	roster_sort_hosts(r);
@@ -418,7 +418,7 @@ struct roster *roster_from_json(const json_t *body, const char **why)
 	if (eh_topology_parse(text, &t) || stamp < 0 ||
 	    stamp >> ROSTER_HASH_BITS > (json_int_t)ROSTER_VERSION_MAX)
 		return NULL;
-	*why = "no memory";
+	*why = "out of memory";
 	r = roster_new(&t);
 	if (!r)
 		return NULL;

@@ -9,8 +9,8 @@
  * from configuration files. Rosters are merged entry by entry: for a code the
  * higher version wins, then the lexically smaller host; so the order of merges
  * does not matter, and after a partition all agree again. A host has only one
- * code: of its entries the one of the highest version counts (then the lower
- * code).
+ * code: of its entries the one with the highest version is valid (then the
+ * lower code).
  */
 #ifndef CLUSTER_ROSTER_H
 #define CLUSTER_ROSTER_H
@@ -29,44 +29,45 @@ struct roster_entry {
 	char host[ADDRESS_HOST_MAX + 1]; /**< CN of its certificate */
 	struct address address;
 	uint64_t version; /**< 0: from a configuration file */
-	bool left; /**< the host has left for good */
+	bool left; /**< the host has left permanently */
 };
 
 struct roster *roster_new(const struct eh_topology *topology); /**< empty; NULL: no memory */
 void roster_free(struct roster *r);
 const struct eh_topology *roster_topology(const struct roster *r);
 
-/** All entries by code, those that do not count included; NULL behind the last. */
+/** All entries by code, including those that are not valid; NULL after the last. */
 const struct roster_entry *roster_at(const struct roster *r, size_t i);
-/** Whether the entry counts and its host has not left. */
+/** Whether the entry is valid and its host has not left. */
 bool roster_is_member(const struct roster *r, const struct roster_entry *e);
-/** The member of this code, or NULL. */
+/** The member with this code, or NULL. */
 const struct roster_entry *roster_by_code(const struct roster *r, uint32_t index);
-/** The entry that counts for a host, which may have left; or NULL. */
+/** The valid entry of a host, which may have left; or NULL. */
 const struct roster_entry *roster_by_host(const struct roster *r, const char *host);
 
-/** Takes an entry if it wins over the one of the same code. 1: taken, 0: not, -ENOMEM. */
+/** Adds an entry if it wins over the one with the same code. Returns 1 (added), 0 (not) or -ENOMEM. */
 int roster_add(struct roster *r, const struct roster_entry *e);
 /** Drops an entry of version 0: a reload took it out of the configuration. */
 void roster_drop(struct roster *r, uint32_t index);
-/** 1: `r` has changed, 0: it has not, -ENOMEM: nor then; -EINVAL: other topology. */
+/** Returns 1 if `r` has changed; 0, -ENOMEM or -EINVAL (other topology) if it has not. */
 int roster_merge(struct roster *r, const struct roster *from);
 
-/** The top controller's decisions. A host that comes gets the code it has or had, else the one
- *  that it wishes (NULL: none), else the lowest free one; `only`: the one that it wishes and runs
- *  as, or none. 0, -ENOSPC (no code is free), -EEXIST (that one is not), -ENOMEM. */
+/** A decision of the top controller. A host that joins gets the code it has or had, else the one
+ *  that it prefers (`wish`, or NULL), else the lowest free one. With `only` it gets `wish`, with
+ *  which it already runs, or none. Returns 0, -ENOSPC (no free code), -EEXIST (`wish` is taken) or
+ *  -ENOMEM. */
 int roster_enter(struct roster *r, const char *host, const struct address *address,
 		 const uint32_t *wish, bool only, uint32_t *index);
-/** 0, -ENOENT (no member), -ENOMEM. */
+/** Returns 0, -ENOENT (not a member) or -ENOMEM. */
 int roster_leave(struct roster *r, const char *host);
 
-/** Grows with each change of an entry that is not of version 0, and differs when two rosters differ
- *  (of equal counts of changes, by a hash). 0: only entries of version 0. */
+/** Grows with each change of an entry whose version is not 0, and differs if two rosters differ
+ *  (a hash tells apart equal counts of changes). 0: only entries of version 0. */
 uint64_t roster_stamp(const struct roster *r);
 
 /** {"topology":{"n","l"},"version":STAMP,"roster":[{"code","host","address","version","left"?}]}; NULL: no memory. */
 json_t *roster_to_json(const struct roster *r);
-/** NULL with the reason in *why. */
+/** Returns NULL with the reason in *why on failure. */
 struct roster *roster_from_json(const json_t *body, const char **why);
 
 #endif

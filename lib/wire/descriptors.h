@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file descriptors.h  Descriptors beside a message on a unix socket. */
+/** @file descriptors.h  Passing descriptors along with a message on a unix socket. */
 #ifndef WIRE_DESCRIPTORS_H
 #define WIRE_DESCRIPTORS_H
 
@@ -8,13 +8,13 @@
 
 #define DESCRIPTORS_MAX 16
 
-/** Room for them; as long-lived as the message it is put in. */
+/** Control buffer; must live as long as the message that uses it. */
 union descriptors {
 	struct cmsghdr head;
 	char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
 };
 
-/** Puts the first `n` of `fds` beside the message, at most DESCRIPTORS_MAX; none leaves it as it is. */
+/** Attaches the first `n` of `fds`, at most DESCRIPTORS_MAX, to the message. */
 static inline void descriptors_put(struct msghdr *msg, union descriptors *room, const int *fds,
 				   unsigned int n)
 {
@@ -29,7 +29,7 @@ static inline void descriptors_put(struct msghdr *msg, union descriptors *room, 
 	memcpy(CMSG_DATA(&room->head), fds, n * sizeof(int));
 }
 
-/** For recvmsg(): no more than `most` may come with the message. */
+/** Before recvmsg(): accept at most `most` descriptors with the message. */
 static inline void descriptors_expect(struct msghdr *msg, union descriptors *room,
 				      unsigned int most)
 {
@@ -38,7 +38,7 @@ static inline void descriptors_expect(struct msghdr *msg, union descriptors *roo
 	msg->msg_controllen = CMSG_LEN(most * sizeof(int));
 }
 
-/** Those that came, into `fds`. Returns how many. */
+/** Stores the received descriptors in `fds`. Returns their number. */
 static inline int descriptors_take(const struct msghdr *msg, const union descriptors *room,
 				   int *fds)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file files.h
- * How home's files travel: requests of the executor (helpers/ehview), answers and
- * news of home (helpers/ehfiles). One stream is one file system, from one folder.
+ * The protocol for home's files: requests of the executor (helpers/ehview),
+ * answers and change notices of home (helpers/ehfiles). Each stream carries one
+ * file system, from one directory on.
  *
- *   u32 length of what follows the header
+ *   u32 length of the rest, after the header
  *   u32 op, in an answer with FILES_ANSWER
  *   u32 tag of the request, chosen by the executor
  *   i32 errno, 0 in a request
- *   the op's fields in the order of enum files_field, little-endian; an answer with an error has none
+ *   the fields of the op in the order of enum files_field, little-endian; none in an answer with an error
  *
- * Requests are carried out in their order. Folders have numbers that the executor gives them (FILES_KNOW),
- * FILES_ROOT is the first; open files, too. A file is where HANDLE says, if that is not 0; else NAME in
- * the folder DIR if it still has the inode number INO there, or the folder itself when NAME is empty.
+ * Requests are carried out in order. The executor assigns numbers to directories (FILES_KNOW; the first
+ * is FILES_ROOT) and to open files. A request concerns the open file HANDLE if that is not 0; else NAME in
+ * the directory DIR, provided that it still has the inode number INO, or DIR itself if NAME is empty.
  */
 #ifndef WIRE_FILES_H
 #define WIRE_FILES_H
@@ -24,32 +25,32 @@
 #define FILES_HEADER 16
 #define FILES_NAME_MAX 255
 #define FILES_TEXT_MAX 4095
-#define FILES_DATA_MAX (128 << 10) /**< of a read or write */
+#define FILES_DATA_MAX (128 << 10) /**< data of a read or write */
 #define FILES_BODY_MAX (256 << 10)
 #define FILES_HEAD_MAX 5120 /**< a message without its data */
 #define FILES_ANSWER 0x100
 #define FILES_ROOT 1
 
 enum files_op {
-	FILES_KNOW = 1, /**< folder OFFSET is NAME in DIR; not answered, like the next */
-	FILES_FORGET, /**< folder DIR will not be named any more */
-	FILES_LIST, /**< all of DIR, and tell what changes: FILES_WATCHED, FILES_COMPLETE, entries */
+	FILES_KNOW = 1, /**< directory OFFSET is NAME in DIR; not answered, like the next */
+	FILES_FORGET, /**< directory DIR will not be used any more */
+	FILES_LIST, /**< list DIR and watch it: FILES_WATCHED, FILES_COMPLETE, entries */
 	FILES_LOOK, /**< NAME in DIR */
 	FILES_STAT,
-	FILES_SET, /**< what FLAGS says (FILES_SET_MODE, …) */
+	FILES_SET, /**< set what FLAGS says (FILES_SET_MODE, …) */
 	FILES_READLINK,
-	FILES_OPEN, /**< as HANDLE2; with data if it is small, and not SIZE long of TIMES (mtime, ctime) */
+	FILES_OPEN, /**< as HANDLE2; with data if it is small, unless SIZE and TIMES (mtime, ctime) match */
 	FILES_CREATE, /**< NAME in DIR, as HANDLE2 */
 	FILES_READ,
-	FILES_WRITE, /**< not answered: what fails is told by the next of these two */
-	FILES_FLUSH, /**< OWNER's locks go */
+	FILES_WRITE, /**< not answered: the next of these two reports errors */
+	FILES_FLUSH, /**< release the locks of OWNER */
 	FILES_FSYNC, /**< FLAGS 1: data only */
 	FILES_CLOSE, /**< not answered */
 	FILES_READDIR, /**< from OFFSET on */
 	FILES_MKDIR,
-	FILES_MKNOD, /**< SIZE is the device's number */
-	FILES_SYMLINK, /**< TEXT is where to */
-	FILES_LINK, /**< TEXT in DIR2 becomes it, too */
+	FILES_MKNOD, /**< SIZE is the device number */
+	FILES_SYMLINK, /**< TEXT is the target */
+	FILES_LINK, /**< TEXT in DIR2 becomes another link to it */
 	FILES_UNLINK,
 	FILES_RMDIR,
 	FILES_RENAME, /**< to TEXT in DIR2 */
@@ -59,12 +60,12 @@ enum files_op {
 	FILES_SETXATTR,
 	FILES_LISTXATTR,
 	FILES_REMOVEXATTR,
-	FILES_LOCK, /**< of OWNER: MODE is F_RDLCK, …; FLAGS 1: only ask, answered with who is in the way */
-	FILES_FLOCK, /**< MODE is flock()'s, never waits */
+	FILES_LOCK, /**< by OWNER: MODE is F_RDLCK, …; FLAGS 1: only test for a conflict */
+	FILES_FLOCK, /**< MODE as for flock(), never waits */
 	FILES_FALLOCATE,
-	FILES_SYNC, /**< all news of what happened before come before the answer */
-	FILES_NEWS, /**< home says: NAME in DIR has changed as FLAGS say; DIR 0: all may have. INO of device
-		     *   OFFSET: a file with other names, which that may have changed, too; 0: none */
+	FILES_SYNC, /**< notices of all earlier changes precede the answer */
+	FILES_NEWS, /**< from home: NAME in DIR has changed as FLAGS say; DIR 0: anything may have. INO on
+		     *   device OFFSET: a file with several names that may have changed too; 0: none */
 	FILES_OPS
 };
 
@@ -88,21 +89,21 @@ enum files_field {
 };
 
 /** FLAGS of answers. */
-#define FILES_WATCHED 1 /**< what changes in this folder is told */
-#define FILES_COMPLETE 2 /**< nothing else is in it */
-#define FILES_UNSURE 4 /**< changed so lately that its times will not show another change */
-#define FILES_DATA 8 /**< its content is here */
+#define FILES_WATCHED 1 /**< changes in this directory are reported */
+#define FILES_COMPLETE 2 /**< it has no other entries */
+#define FILES_UNSURE 4 /**< changed so recently that its times may not show another change */
+#define FILES_DATA 8 /**< its content follows */
 
 /** FLAGS of FILES_NEWS. */
-#define FILES_NEWS_NAME 1 /**< it is another file, or none, or one now */
-#define FILES_NEWS_ATTR 2 /**< the same file, changed */
+#define FILES_NEWS_NAME 1 /**< the name now is another file, no file, or a new file */
+#define FILES_NEWS_ATTR 2 /**< the same file has changed */
 
 /** FLAGS of FILES_SET. */
 #define FILES_SET_MODE 1
 #define FILES_SET_UID 2
 #define FILES_SET_GID 4
 #define FILES_SET_SIZE 8
-#define FILES_SET_ATIME 16 /**< nsec may be UTIME_NOW, and so below */
+#define FILES_SET_ATIME 16 /**< nsec may be UTIME_NOW; also below */
 #define FILES_SET_MTIME 32
 
 struct files_time {
@@ -117,7 +118,7 @@ struct files_attr {
 };
 #define FILES_ATTR_SIZE (5 * 8 + 5 * 4 + 3 * 12)
 
-/** All a message may have; which fields count says its op. */
+/** All fields of a message; its op says which are used. */
 struct files_message {
 	uint32_t op, tag;
 	int32_t error;
@@ -131,11 +132,11 @@ struct files_message {
 	size_t length; /**< of data */
 };
 
-/** Header and fields without the data, which has to follow. Returns its length. */
+/** Encodes header and fields; the data must follow. Returns the length. */
 size_t files_encode(uint8_t out[FILES_HEAD_MAX], const struct files_message *m);
-/** How long the message is that begins here, header included. 0: not to be seen yet; or -EPROTO. */
+/** Returns the length of the message that begins here, with its header; 0 if not known yet; or -EPROTO. */
 long files_length(const uint8_t *in, size_t length);
-/** One whole message; its data stays where it is. 0 or -EPROTO. */
+/** Decodes one whole message; its data is not copied. Returns 0 or -EPROTO. */
 int files_decode(struct files_message *m, const uint8_t *in, size_t length);
 
 /** An entry of FILES_LIST's data (`attr`), or FILES_READDIR's (ino, type in mode, offset of the next in size). */
@@ -147,7 +148,7 @@ struct files_entry {
 
 size_t files_entry_encode(uint8_t out[FILES_ENTRY_MAX], const struct files_attr *attr,
 			  const char *name);
-/** The entry at *at, which moves behind it. False: there is no more, or it is wrong. */
+/** Decodes the entry at *at and advances *at. False: no more entries, or a malformed one. */
 bool files_entry_decode(struct files_entry *e, const uint8_t **at, const uint8_t *end);
 
 #endif

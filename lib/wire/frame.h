@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file frame.h
- * Frames: the one framing of the agent's local socket (ehctl, ehstub) and of a
- * job's HTTP/2 stream between two agents. No I/O here.
+ * The framing of the agent's local socket (ehctl, ehstub) and of a job's HTTP/2
+ * stream between two agents. No I/O here.
  *
  * A frame is an 8-byte header (type, zero, zero, zero, little-endian length)
- * and `length` bytes. A receiver closes the connection on an unknown type, a
- * frame longer than frame_limit() or one that its state does not allow.
+ * and `length` bytes. A receiver closes the connection on an unknown type, on a
+ * frame longer than frame_limit(), and on one that its state does not allow.
  */
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
@@ -15,25 +15,25 @@
 #include <stdint.h>
 
 #define FRAME_HEADER 8
-#define FRAME_DATA_MAX 16384 /**< most bytes of one data frame */
-#define FRAME_WINDOW 65536 /**< bytes of a descriptor that may be on the way unasked */
+#define FRAME_DATA_MAX 16384 /**< largest payload of a data frame */
+#define FRAME_WINDOW 65536 /**< bytes of a descriptor in flight without a WANT */
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 
-/** The agent's local socket: an abstract name, so one per network namespace.
+/** The agent's local socket: an abstract name, so there is one per network namespace.
  *  A client checks with SO_PEERCRED that root or its own user listens. */
 #define AGENT_SOCKET "ehsched"
 
 enum frame_type {
 	/* stub -> agent -> executor */
-	FRAME_JOB = 1, /**< struct job_spec, encoded; from a stub with fds 0-2 attached */
-	FRAME_GO, /**< agent -> executor: exec now. Before it nothing has started */
+	FRAME_JOB = 1, /**< struct job_spec, encoded; from a stub with descriptors 0-2 attached */
+	FRAME_GO, /**< agent -> executor: exec now. Nothing has started before it */
 	FRAME_STDIN, /**< data; empty: end of file */
 	FRAME_SIGNAL, /**< u32 signal, u32 1: for the whole process group (from a terminal) */
-	FRAME_CLOSED, /**< u32 fd: nobody reads 1, 2 or 3 (the terminal) at home, or 0 there, any more */
+	FRAME_CLOSED, /**< u32 fd: 1, 2 or 3 (the terminal) has no reader at home any more, or 0 there */
 	/* executor -> agent -> stub */
-	FRAME_READY, /**< executor -> agent: prepared, waits for GO */
-	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; from here only a REFUSED allows a local run */
+	FRAME_READY, /**< executor -> agent: prepared, waiting for GO */
+	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; after this only REFUSED permits a local run */
 	FRAME_STARTED, /**< u32 pid there, then the executor's node code as text */
 	FRAME_REFUSED, /**< u32 reason (enum ehs_reason; 0: the chosen node is this one), u32 errno
 			 *   or 0, text; nothing has started */
@@ -41,48 +41,48 @@ enum frame_type {
 	FRAME_STDERR,
 	FRAME_STOPPED, /**< u32 signal */
 	FRAME_CONTINUED,
-	FRAME_EXIT, /**< struct frame_exit; follows all output that came before the exit */
+	FRAME_EXIT, /**< struct frame_exit; follows all output written before the exit */
 	FRAME_LOST, /**< agent -> stub: text for the user; the task is reported as killed */
-	FRAME_TAKEN, /**< executor -> agent: u64, bytes of STDIN the task has read; before EXIT. Of a
-		      *   terminal: of all TYPED (an end of file is one), and before STOPPED, too.
-		      *   agent -> executor: the rest has been given back, so it is not to be read there */
+	FRAME_TAKEN, /**< executor -> agent: u64, bytes of STDIN that the task has read; before EXIT. For
+		      *   a terminal: bytes of all TYPED (an end of file counts as one), also before STOPPED.
+		      *   agent -> executor: the rest was given back and must not be read there */
 	/* agent <-> executor */
-	FRAME_WANT, /**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
-			 *   So a full pipe never holds up a signal or an exit behind it */
-	/* agent -> executor, behind JOB */
-	FRAME_NAMED, /**< files the arguments name, see agent/job/argfiles.h; answered by REFUSED or nothing */
+	FRAME_WANT, /**< u32 fd, u32 bytes: this many more may be sent of it. Starts as FRAME_WINDOW.
+			 *   So a full pipe never delays a signal or an exit */
+	/* agent -> executor, after JOB */
+	FRAME_NAMED, /**< files that the arguments name, see agent/job/argfiles.h; answer: REFUSED or none */
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
 	FRAME_REPLY,
 	FRAME_EVENT,
 	/* agent -> stub */
 	FRAME_RERUN, /**< u32, bit n: descriptor n is given back (attached, in ascending order);
-			*   text for the user. The executor is lost: run it again here */
+			*   text for the user. The executor is lost: run the task again here */
 	/* a task's terminal */
-	FRAME_TERMINAL, /**< struct terminal, as it is from here on. executor -> agent: set by the task
-			 *   (followed by u32 1: what was typed and not read is to be dropped);
+	FRAME_TERMINAL, /**< struct terminal, the modes from now on. executor -> agent: set by the task
+			 *   (followed by u32 1: drop typed input that was not read);
 			 *   agent -> executor: set at home. In order with SHOWN */
-	FRAME_READABLE, /**< stub -> agent -> executor: something was typed; answered by WANT of
+	FRAME_READABLE, /**< stub -> agent -> executor: input is available; answered with WANT of
 			 *   descriptor 0 (also agent -> stub) when the task waits for it */
-	FRAME_TYPED, /**< stub -> agent -> executor: answers WANT; what one read gave, empty: end of
-		      *   file. Or stub -> agent WANT of 0 bytes: somebody else has read it */
-	FRAME_FOREGROUND, /**< stub -> agent -> executor: u32, whether its process group is the terminal's */
+	FRAME_TYPED, /**< stub -> agent -> executor: answers WANT; the result of one read, empty: end of
+		      *   file. Or stub -> agent WANT of 0 bytes: another process has read it */
+	FRAME_FOREGROUND, /**< stub -> agent -> executor: u32, whether its group is the foreground group */
 	FRAME_SHOWN, /**< executor -> agent: data, written to the terminal; descriptor 3 of WANT and CLOSED */
 	FRAME_TYPES
 };
 
-/** Largest payload of a type, 0 for an unknown one. */
+/** Returns the largest payload of a type, 0 for an unknown one. */
 uint32_t frame_limit(unsigned int type);
 
 void frame_header(uint8_t out[FRAME_HEADER], enum frame_type type, uint32_t length);
 
-/** Reads a header. 0, or -EPROTO (unknown type, reserved bits) or -EMSGSIZE. */
+/** Reads a header. Returns 0, -EPROTO (unknown type, reserved bits) or -EMSGSIZE. */
 int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t *length);
 
 /** Payload of FRAME_EXIT: eight little-endian u64. */
 struct frame_exit {
-	uint64_t status; /**< as waitpid gives it */
-	uint64_t user_us, system_us; /**< processor time of the task and its waited-for children */
+	uint64_t status; /**< as from waitpid() */
+	uint64_t user_us, system_us; /**< of the task and the children it waited for */
 	uint64_t maxrss_kib, minflt, majflt, nvcsw, nivcsw;
 };
 #define FRAME_EXIT_SIZE 64
@@ -90,7 +90,7 @@ struct frame_exit {
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
 
-#define FRAME_TYPED_MAX 4096 /**< a terminal's longest line */
+#define FRAME_TYPED_MAX 4096 /**< longest line of a terminal */
 
 /** u64 payload of FRAME_TAKEN. */
 #define FRAME_TAKEN_SIZE 8

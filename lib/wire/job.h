@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file job.h
- * Everything a task takes along when it is run on another node, and its
- * encoding as the payload of FRAME_JOB: little-endian numbers in the order of
- * the structure, then the terminal if it has one, groups, and the strings, each
- * ended by a NUL. Used by the stub (encode) and the agents (decode). No I/O, and nothing but libc, for the stub's sake.
+ * Everything that is sent with a task to another node, and its encoding as the
+ * payload of FRAME_JOB: little-endian numbers in the order of the structure,
+ * then the terminal if there is one, groups, and the strings, each terminated by
+ * a NUL. The stub encodes, the agents decode. No I/O, and for the sake of the
+ * stub nothing but libc.
  */
 #ifndef WIRE_JOB_H
 #define WIRE_JOB_H
@@ -19,35 +20,36 @@
 
 /** job_spec.flags */
 #define JOB_FD(n) (1u << (n)) /**< descriptor n of 0-2 is open */
-#define JOB_TTY(n) (8u << (n)) /**< it is the caller's controlling terminal */
+#define JOB_TTY(n) (8u << (n)) /**< descriptor n is the caller's controlling terminal */
 #define JOB_TTYS 56u /**< any of them */
 #define JOB_NO_NEW_PRIVS 64u
-#define JOB_EXPLICIT 128u /**< from `ehctl exec`: a refusal is an error, no local run */
-/* set by the home agent, which has the descriptors in hand */
-#define JOB_MERGED 256u /**< 1 and 2 are one open file: one pipe there, so that order stays */
-#define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor's own is used */
+#define JOB_EXPLICIT 128u /**< from `ehctl exec`: a refusal is an error, there is no local run */
+/* set by the home agent, which holds the descriptors */
+#define JOB_MERGED 256u /**< 1 and 2 are one open file: one pipe there keeps the order */
+#define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor opens its own */
 /* between stub and home agent */
-#define JOB_RETRY 4096u /**< may be run again here when its executor is lost after the start */
+#define JOB_RETRY 4096u /**< may be run again here if its executor is lost after the start */
 #define JOB_BACKGROUND 8192u /**< its process group was not the terminal's foreground group */
 #define JOB_VIEW(view) ((uint32_t)(view) << 14) /**< enum view */
 #define JOB_VIEW_OF(flags) ((flags) >> 14 & 3)
 #define JOB_FLAGS 65535u
 
 /**
- * What the kernel keeps of a process besides, and hands on over an exec; a u64
- * each. The home agent asks the kernel (agent/job/attributes.c), whatever the stub says
- * of them, but for the two that only the process itself can ask for.
+ * Further attributes of a process that the kernel keeps over an exec; a u64
+ * each. The home agent asks the kernel for them (agent/job/attributes.c) and
+ * ignores what the stub says, except for the two that only the process itself
+ * can query.
  */
 enum job_trait {
-	JOB_TRAITS_KNOWN, /**< 1: the rest is set; 0: the executor's own are kept */
+	JOB_TRAITS_KNOWN, /**< 1: the others are set; 0: keep those of the executor */
 	JOB_POLICY, /**< SCHED_*, and the other members of struct sched_attr */
 	JOB_POLICY_FLAGS,
 	JOB_PRIORITY,
-	JOB_RUNTIME, /**< nanoseconds, as the next two */
+	JOB_RUNTIME, /**< nanoseconds, like the next two */
 	JOB_DEADLINE,
 	JOB_PERIOD,
-	JOB_CPUS, /**< how many it may use; 0: all */
-	JOB_IOPRIO, /**< as ioprio_get() gives it */
+	JOB_CPUS, /**< number of processors it may use; 0: all */
+	JOB_IOPRIO, /**< as from ioprio_get() */
 	JOB_TIMER_SLACK, /**< nanoseconds; 0: the default */
 	JOB_NO_HUGE_PAGES,
 	JOB_PERSONALITY,
@@ -56,15 +58,15 @@ enum job_trait {
 	JOB_CAP_INHERITABLE, /**< bit c for capability c */
 	JOB_CAP_BOUNDING,
 	JOB_CAP_AMBIENT,
-	JOB_SECUREBITS, /**< from the stub; root's only */
+	JOB_SECUREBITS, /**< from the stub; only for root */
 	JOB_SUBREAPER, /**< from the stub */
 	JOB_TRAITS
 };
 
 /**
- * Strings of a decoded specification point into the decoded buffer.
- * uid, gid and groups in a stub's message are ignored: the agent fills them
- * from the socket's peer credentials.
+ * The strings of a decoded specification point into the decoded buffer. The
+ * agent ignores uid, gid and groups in the message of a stub, and takes them
+ * from the peer credentials of the socket.
  */
 struct job_spec {
 	uint32_t flags;
@@ -78,17 +80,17 @@ struct job_spec {
 	struct terminal terminal; /**< only with one of JOB_TTYS */
 	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
 	const char *token; /**< reservation, or "@CODE", or "@auto" */
-	const char *path; /**< program as given to exec */
+	const char *path; /**< program as passed to exec */
 	const char *cwd;
 	uint32_t argc, envc;
 	const char **argv, **envp; /**< NULL-terminated; allocated by job_decode */
 };
 
-/** Bytes job_encode() will write, or 0 if that is above FRAME_JOB_MAX. */
+/** Returns the bytes that job_encode() will write, 0 if above FRAME_JOB_MAX. */
 size_t job_encoded_size(const struct job_spec *spec);
 void job_encode(const struct job_spec *spec, uint8_t *out);
 
-/** 0, -EBADMSG (malformed), -ENOMEM. `in` must outlive the specification. */
+/** Returns 0, -EBADMSG (malformed) or -ENOMEM. `in` must outlive the specification. */
 int job_decode(struct job_spec *spec, const uint8_t *in, size_t length);
 void job_free(struct job_spec *spec);
 

@@ -35,8 +35,8 @@ static const struct {
 	[EHS_REASON_PLACED] = { "placed",
 		"It runs where it is because it was placed before; a task is placed at most once." },
 	[EHS_REASON_BYPASS] = { "bypass",
-		"It runs at home because this exec was to be left alone, as the command of "
-		"`ehctl run` itself is; what it starts may be transferred." },
+		"It runs at home because this exec was exempt from placement, like the command "
+		"of `ehctl run` itself; programs that it starts may be transferred." },
 	[EHS_REASON_GUEST] = { "guest",
 		"It runs here as a guest of another node; guests are never sent on." },
 	[EHS_REASON_NO_AGENT] = { "no-agent",
@@ -49,23 +49,23 @@ static const struct {
 		"frequent, raise it with `ehctl set time-limit=MS` or look for slow nodes." },
 	[EHS_REASON_KILLED] = { "killed", "It was killed while it waited for a verdict." },
 	[EHS_REASON_NO_MEMORY] = { "no-memory",
-		"It runs at home because the kernel had no memory for the request." },
+		"It runs at home because the kernel could not allocate memory for the request." },
 	[EHS_REASON_QUEUE_FULL] = { "queue-full",
-		"It runs at home because too many placements were under way at once." },
+		"It runs at home because too many placements were in progress." },
 	[EHS_REASON_UNLOADING] = { "unloading",
 		"It runs at home because the module or the node was being removed." },
 	[EHS_REASON_REDIRECT] = { "redirect",
-		"It runs at home because the program has no path that other nodes could follow, such "
-		"as one of /proc/self, or no format or interpreter that this kernel runs, or because "
-		"the stub could not be put in its place; check that "
-		"the configuration's `stub` can be executed by the task's user." },
+		"It runs at home because the program has no path that other nodes could follow "
+		"(as below /proc/self), or no format or interpreter that this kernel runs, or "
+		"because the stub could not take its place; check that the task's user may "
+		"execute the `stub` of the configuration." },
 	[EHS_REASON_SENDER] = { "sender",
 		"It was transferred because its home was overloaded and the other node was not." },
 	[EHS_REASON_EXPLICIT] = { "explicit", "It runs there because the user named that node." },
 	[EHS_REASON_AUTO] = { "auto",
 		"It runs there because the user asked for a placement and that node was the best." },
 	[EHS_REASON_NO_RECEIVER] = { "no-receiver",
-		"It runs at home because no other node could take it: all were as loaded, "
+		"It runs at home because no other node could take it: each was as loaded, was "
 		"draining, or had refused." },
 	[EHS_REASON_NO_CONTROLLER] = { "no-controller",
 		"It runs at home because no controller of the group could be reached; "
@@ -87,11 +87,11 @@ static const struct {
 		"It runs at home because the chosen node had as many guests as it accepts; "
 		"`guests` in its configuration sets how many." },
 	[EHS_REASON_ROOT_REFUSED] = { "root-refused",
-		"It runs at home because the chosen node does not run tasks of root; `allow-root` in "
-		"its configuration would let them in." },
+		"It runs at home because the chosen node does not run root's tasks; set "
+		"`allow-root` in its configuration to permit them." },
 	[EHS_REASON_UNKNOWN_USER] = { "unknown-user",
-		"It runs at home because the user's number does not stand for the same user on the "
-		"chosen node; nodes must have the same users." },
+		"It runs at home because the user ID does not belong to the same user on the "
+		"chosen node; all nodes must have the same users." },
 	[EHS_REASON_DRAINING] = { "draining",
 		"It runs at home because the chosen node takes no new tasks; `ehctl undrain NODE` "
 		"lets it take them again." },
@@ -101,11 +101,11 @@ static const struct {
 	[EHS_REASON_START_FAILED] = { "start-failed",
 		"It runs at home because the chosen node could not start the program." },
 	[EHS_REASON_LOST] = { "lost",
-		"The connection to the node that ran it broke after the start; it is reported as "
-		"killed and was not run again." },
+		"The connection to the node that ran the task broke after it had started; the "
+		"task is reported as killed and was not run again." },
 	[EHS_REASON_NO_MODULE] = { "no-module",
-		"It was placed without the kernel module, so later execs of it stay where it runs; "
-		"load ehsched to have them placed too." },
+		"It was placed without the kernel module, so its later execs stay on the node "
+		"where it runs; load ehsched to have them placed too." },
 };
 /* clang-format on */
 
@@ -120,7 +120,8 @@ const char *reason_name(unsigned int reason)
 const char *reason_text(unsigned int reason)
 {
 	return reason <= EHS_REASON_MAX ? reasons[reason].text
-					: "The reason is not known to this version; update it.";
+					: "The reason is not known to this version; update "
+					  "ehsched.";
 }
 
 int reason_parse(const char *name, enum ehs_reason *out)

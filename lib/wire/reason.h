@@ -9,13 +9,13 @@
 
 #include <linux/ehsched.h>
 
-/** "not-sender"; "unknown" for a number a newer module or peer may send. Never NULL. */
+/** "not-sender"; "unknown" for a number of a newer module or peer. Never NULL. */
 const char *reason_name(unsigned int reason);
 
-/** A sentence for users: what it means, and what to do if something can be done. Never NULL. */
+/** A sentence for users: the meaning and, where possible, what to do. Never NULL. */
 const char *reason_text(unsigned int reason);
 
-/** 0, or -EINVAL when no reason has this name. */
+/** Returns 0, or -EINVAL if no reason has this name. */
 int reason_parse(const char *name, enum ehs_reason *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file terminal.h
- * Modes and size of a task's terminal, as they go along in its job and, when
+ * Modes and size of a task's terminal, as they are sent in its job and, when
  * they change, in FRAME_TERMINAL. No I/O, and nothing but libc.
  */
 #ifndef WIRE_TERMINAL_H
@@ -14,23 +14,23 @@
 #define TERMINAL_CC 19 /**< control characters of Linux's termios */
 #define TERMINAL_SIZE 44 /**< bytes on the wire */
 
-/** Bits as <termios.h> has them on Linux. */
+/** Bits as in <termios.h> on Linux. */
 struct terminal {
 	uint32_t iflag, oflag, cflag, lflag;
 	uint8_t cc[TERMINAL_CC], zero;
 	uint16_t rows, columns, width, height; /**< characters, pixels; 0: unknown */
 };
 
-/** Not a mode of the program's: set on the executor's side only. */
+/** Not a mode of the program; set only on the executor. */
 #define TERMINAL_EXTPROC 0200000u
 
-/** Sets what a program can set of `modes`; the rest, as the speed, stays. */
+/** Changes those `modes` that a program can set; others, such as the speed, are kept. */
 void terminal_to_termios(const struct terminal *t, struct termios *modes);
-/** Without EXTPROC; the size stays. */
+/** Without EXTPROC; the size is kept. */
 void terminal_from_termios(struct terminal *t, const struct termios *modes);
 
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t);
-/** 0, or -EBADMSG: another length, or bits that no terminal has. */
+/** Returns 0, or -EBADMSG: wrong length, or bits that no terminal has. */
 int terminal_decode(struct terminal *t, const uint8_t *in, size_t length);
 
 #endif

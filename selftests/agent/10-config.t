@@ -56,17 +56,17 @@ tap.ok(r.returncode == 1 and "another agent" in r.stderr, "a second agent on a n
        r.stderr)
 tap.ok(c.alive(0), "the first one lives on")
 
-tap.ok(reload("cluster = nonsense {\n", "reload: refused"), "a bad configuration is refused on reload",
+tap.ok(reload("cluster = nonsense {\n", "reload: rejected"), "a bad configuration is refused on reload",
        c.log(0))
 tap.ok(re.search(re.escape(good) + r":1: ", c.log(0)), "with file:line in the log")
 tap.ok(c.alive(0), "and the agent keeps running")
 tap.ok(reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"),
        "another node code is refused on reload", c.log(0))
-tap.ok(reload(text + "threshold = 7.5\n", "is in force"), "a good one is taken", c.log(0))
+tap.ok(reload(text + "threshold = 7.5\n", "is now in effect"), "a good one is taken", c.log(0))
 tap.ok(threshold() == 7.5, "its threshold is in force", threshold())
-tap.ok(reload(re.sub('peer "0.1".*', "", text), "is in force") and len(c.up(0)) == 1,
+tap.ok(reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1,
        "a peer can be taken out", c.log(0))
-tap.ok(reload(text, "is in force") and c.start(1) and c.all_up([0, 1]), "and put in again", c.log(0))
+tap.ok(reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]), "and put in again", c.log(0))
 tap.ok(c.memory(0) <= 16384, f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)")
 tap.ok(c.end(0) == 0, "SIGTERM ends it with status 0")
 
@@ -76,7 +76,7 @@ with c.net.enter(0):
     held.bind("\0ehsched")
 before = len(c.log(0))
 c.start(0, good, ready=False)
-waits = until(lambda: "local socket: still in use" in c.log(0)[before:])
+waits = until(lambda: "local socket: in use" in c.log(0)[before:])
 held.close()
 tap.ok(waits and until(lambda: "ready: node 0.0" in c.log(0)[before:]), "an agent waits for the socket of one before it", c.log(0)[before:])
 tap.done()

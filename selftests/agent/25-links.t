@@ -21,7 +21,7 @@ def is_up(i, j):
 
 
 def is_idle(i, j):
-    return link(i, j)["ok"] and "not needed" in link(i, j)["what"]
+    return link(i, j)["ok"] and "no connection was needed" in link(i, j)["what"]
 
 
 def drain(i, j, command="undrain"):
@@ -42,7 +42,7 @@ tap.ok("connection from 0.0.1" not in c.log(2) + c.log(3), "and heard nothing of
 
 tap.ok(drain(1, 3)[0] == {"version": 1} and is_up(1, 3), "a request makes the link", c.log(1))
 tap.ok(until(lambda: is_idle(1, 3)), "which is closed when it was idle for a while", link(1, 3))
-tap.ok(c.logged(3, r"connection from 0\.0\.1 .* ended: it said good-bye"), "in an orderly way", c.log(2))
+tap.ok(c.logged(3, r"connection from 0\.0\.1 .* ended: closed by the peer \(GOAWAY\)"), "in an orderly way", c.log(2))
 tap.ok(is_up(1, 0), "the link to the controller stays")
 tap.ok(drain(1, 3)[0] == {"version": 1}, "and is made again")
 
@@ -92,7 +92,7 @@ c.net.ip("br", "link", "set", "p2", "up")
 tap.ok(until(lambda: drain(1, 2)[0] == {"version": 1}), "it is back", c.log(1))
 
 c.end(0)
-tap.ok(c.logged(1, r"0\.0\.0 \(n0\) is down: it said good-bye"), "an agent that ends says good-bye", c.log(1))
+tap.ok(c.logged(1, r"0\.0\.0 \(n0\) is down: closed by the peer \(GOAWAY\)"), "an agent that ends says good-bye", c.log(1))
 c.start(0)
 tap.ok(until(lambda: is_up(1, 0)), "a watched peer is linked again", c.log(1))
 tap.ok(all(c.end(i) == 0 for i in range(4)), "all end")

@@ -201,7 +201,7 @@ place = next_placed()
 events.terminate()
 events.wait()
 steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
-tap.ok(any("led by" in s["what"] for s in steps) and any(f"its way: {c.code(home)} " in s["what"] for s in steps),
+tap.ok(any("led by" in s["what"] for s in steps) and any(f"path: {c.code(home)} " in s["what"] for s in steps),
        "why names the controllers that were asked, and the way",
        "\n".join(s["what"] for s in steps))
 

@@ -5,7 +5,7 @@
 as_eha() { setpriv --reuid 2001 --regid 2001 --clear-groups "$@"; }
 there() { as_eha ehctl exec --view "$1" 0.1 -- /bin/sh -c "$2"; }
 placed() { ehctl status --json | python3 -c 'import json, sys; print(sum(p["tasks"] for p in json.load(sys.stdin)["placed"]))'; }
-mounted() { [ "$(grep -c "files of user 2001 of node 0.0 are mounted" "$share/.agent/n1.log")" = "$1" ]; }
+mounted() { [ "$(grep -c " mounted the files of user 2001 of node 0.0" "$share/.agent/n1.log")" = "$1" ]; }
 # What would be left on node 1: a view, a process of one, a process that nothing ends.
 left_over() {
 	on 1 sh -c 'grep -l " ehsched " /proc/[0-9]*/mountinfo; cat /sys/fs/cgroup/node1/guest/*/cgroup.procs

@@ -124,18 +124,18 @@ static const struct {
 	const char *more, *what;
 } bad[] = {
 	{ "bogus = 1\n", "no such option 'bogus'" },
-	{ "threshold = -1\n", "threshold: -1 is outside" },
-	{ "threshold = 2000000\n", "threshold: 2e+06 is outside" },
-	{ "threshold = nan\n", "threshold: nan is outside" },
+	{ "threshold = -1\n", "threshold: -1 is not between" },
+	{ "threshold = 2000000\n", "threshold: 2e+06 is not between" },
+	{ "threshold = nan\n", "threshold: nan is not between" },
 	{ "threshold = much\n", "invalid floating point value" },
-	{ "capacity = 0\n", "capacity: 0 is outside" },
+	{ "capacity = 0\n", "capacity: 0 is not between" },
 	{ "guests = 1e9\n", "invalid integer value" },
 	{ "guests = 99999999999999999999\n", "" },
-	{ "time-limit = 0\n", "time-limit: 0 is outside" },
-	{ "time-limit = 10001\n", "time-limit: 10001 is outside" },
-	{ "lease = 99\n", "lease: 99 is outside" },
-	{ "heartbeat = 0\n", "heartbeat: 0 is outside" },
-	{ "headroom = -1\n", "headroom: -1 is outside" },
+	{ "time-limit = 0\n", "time-limit: 0 is not between" },
+	{ "time-limit = 10001\n", "time-limit: 10001 is not between" },
+	{ "lease = 99\n", "lease: 99 is not between" },
+	{ "heartbeat = 0\n", "heartbeat: 0 is not between" },
+	{ "headroom = -1\n", "headroom: -1 is not between" },
 	{ "allow-root = perhaps\n", "invalid boolean value" },
 	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },
 	{ "view = \"mine\"\n", "view: \"mine\" is not" },
@@ -149,12 +149,12 @@ static const struct {
 	{ "topology = \"11,1\"\n", "topology: \"11,1\" is not n,l" },
 	{ "peer \"0.1\" { host = \"a\" address = \"1.2.3.4:5\" }\n", "duplicate title" },
 	{ "peer \"0.2\" { host = \"n1\" address = \"1.2.3.4:5\" }\n",
-	  "has the host of peer \"0.1\"" },
+	  "same host as peer \"0.1\"" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"10.77.0.1:7411\" }\n",
-	  "has the address of peer \"0.0\"" },
-	{ "peer \"0.4\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
-	{ "peer \"0\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
-	{ "peer \"0.2.1\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not the code of a node" },
+	  "same address as peer \"0.0\"" },
+	{ "peer \"0.4\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not a node code" },
+	{ "peer \"0\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not a node code" },
+	{ "peer \"0.2.1\" { host = \"n4\" address = \"1.2.3.4:5\" }\n", "not a node code" },
 	{ "peer \"0.2\" { address = \"1.2.3.4:5\" }\n", "host is missing" },
 	{ "peer \"0.2\" { host = \"n2\" }\n", "address is missing" },
 	{ "peer \"0.2\" { host = \"n2\" address = \"1.2.3.4\" }\n", "address: \"1.2.3.4\" is not" },
@@ -168,7 +168,7 @@ static const struct {
 	{ "address = \"1.2.3.4\"\n", "address: \"1.2.3.4\" is not" },
 	{ "address = \"1.2.3.4:5\"\n", "address: peer \"0.1\" says [fd00::2]:7412" },
 	{ "state = \"x\"\n", "state: x is not an absolute path" },
-	{ "link-idle = 99\n", "link-idle: 99 is outside" },
+	{ "link-idle = 99\n", "link-idle: 99 is not between" },
 	{ "peer \"0.2\" { host = \"0123456789012345678901234567890123456789012345678901234567890"
 	  "1234\" address = \"1.2.3.4:5\" }\n",
 	  "host: empty, or longer" },
@@ -297,8 +297,8 @@ static void test_adopt(void **state)
 	assert_false(config_adopt(c, "n1", &other, (struct eh_code){ 0, 2 }, messages));
 	assert_false(config_adopt(c, "n2", &same, (struct eh_code){ 0, 2 }, messages));
 	fclose(messages);
-	assert_non_null(strstr(errors, "topology: 2,1 is not the cluster's, which is 3,1"));
-	assert_non_null(strstr(errors, ":10: host: \"n1\" is not \"n2\""));
+	assert_non_null(strstr(errors, "topology: 2,1 is not the topology of the cluster, 3,1"));
+	assert_non_null(strstr(errors, ":10: host: \"n1\" is not the CN of the certificate, \"n2\""));
 	assert_true(config_adopt(c, "n1", &same, (struct eh_code){ 0, 2 }, stderr));
 	assert_int_equal(c->node.index, 2);
 	free(errors);

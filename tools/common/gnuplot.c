@@ -42,10 +42,10 @@ int gnuplot_draw(const char *path, void (*write)(FILE *script, const void *ctx),
 	int output, status, code = 0;
 
 	if (!script)
-		return fail(EXIT_REFUSED, "a temporary file: %s", strerror(errno));
+		return fail(EXIT_REFUSED, "cannot create a temporary file: %s", strerror(errno));
 	write(script, ctx);
 	if (fflush(script) || fseek(script, 0, SEEK_SET)) {
-		code = fail(EXIT_REFUSED, "a temporary file: %s", strerror(errno));
+		code = fail(EXIT_REFUSED, "cannot create a temporary file: %s", strerror(errno));
 		goto close_script;
 	}
 	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -55,9 +55,8 @@ int gnuplot_draw(const char *path, void (*write)(FILE *script, const void *ctx),
 	}
 	status = run_gnuplot(fileno(script), output);
 	if (status == -ENOENT)
-		code = fail(
-			EXIT_REFUSED,
-			"gnuplot, which draws plots, is not installed: apt-get install gnuplot-nox");
+		code = fail(EXIT_REFUSED,
+			    "gnuplot is required to draw plots: apt-get install gnuplot-nox");
 	else if (status < 0)
 		code = fail(EXIT_REFUSED, "gnuplot: %s", strerror(-status));
 	else if (status)

@@ -59,5 +59,5 @@ int finish_output(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
-	return code ? code : fail(EXIT_REFUSED, "writing the output: %s", strerror(errno));
+	return code ? code : fail(EXIT_REFUSED, "cannot write the output: %s", strerror(errno));
 }

@@ -48,7 +48,7 @@ static void add_cell(struct table *t, unsigned int column, const char *text)
 
 no_memory:
 	/* A table that is not whole is worse than none. */
-	exit(fail(EXIT_REFUSED, "no memory for the output"));
+	exit(fail(EXIT_REFUSED, "out of memory"));
 }
 
 struct table *table_new(const char *heading, ...)
@@ -57,7 +57,7 @@ struct table *table_new(const char *heading, ...)
 	va_list args;
 
 	if (!t)
-		exit(fail(EXIT_REFUSED, "no memory for the output"));
+		exit(fail(EXIT_REFUSED, "out of memory"));
 	va_start(args, heading);
 	for (; heading && t->columns < COLUMNS_MAX; heading = va_arg(args, const char *))
 		add_cell(t, t->columns++, heading);
@@ -101,7 +101,7 @@ int json_print(const json_t *document)
 {
 	if (json_dumpf(document, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
 	    putchar('\n') == EOF || fflush(stdout))
-		return fail(EXIT_REFUSED, "writing the output: %s", strerror(errno));
+		return fail(EXIT_REFUSED, "cannot write the output: %s", strerror(errno));
 	return EXIT_DONE;
 }
 

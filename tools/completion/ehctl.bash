@@ -4,7 +4,7 @@ _ehctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i
 
-	# behind "--" stands another command
+	# another command follows "--"
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		if [ "${COMP_WORDS[i]}" = -- ]; then
 			compopt -o default

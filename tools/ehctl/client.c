@@ -27,7 +27,7 @@ int client_connect(bool quiet)
 	if (connect(fd, (struct sockaddr *)&to, length)) {
 		if (!quiet)
 			fail(0,
-			     "the agent of this node does not answer: %s; start it with "
+			     "cannot connect to the agent of this node: %s; start it with "
 			     "`systemctl start ehagent`",
 			     strerror(errno));
 		goto close_fd;
@@ -35,8 +35,8 @@ int client_connect(bool quiet)
 	/* Anybody may take an abstract name while no agent is there. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid && peer.uid != geteuid())) {
-		fail(0, "not the agent: user %u listens on its socket (process %d)", peer.uid,
-		     peer.pid);
+		fail(0, "not the agent: process %d of user %u listens on its socket", peer.pid,
+		     peer.uid);
 		goto close_fd;
 	}
 	return fd;
@@ -93,7 +93,7 @@ int client_send(int fd, json_t *request)
 
 	json_decref(request);
 	if (!text) {
-		fail(0, "no memory for the request, or an argument is not UTF-8");
+		fail(0, "out of memory, or an argument is not UTF-8");
 		return -1;
 	}
 	frame_header(header, FRAME_REQUEST, strlen(text));
@@ -138,26 +138,27 @@ json_t *client_receive(int fd, int *code, bool *end)
 	}
 	if (got <= 0) {
 		fail(0, "the agent closed the connection%s%s", got ? ": " : "",
-		     got ? strerror(errno) : "; its log says why");
+		     got ? strerror(errno) : "; see its log");
 		return NULL;
 	}
 	if (frame_parse(header, &type, &length) || (type != FRAME_REPLY && type != FRAME_EVENT)) {
 		fail(0,
-		     "the agent's answer is not understood: are ehctl and ehagent of one version?");
+		     "cannot parse the reply of the agent: check that ehctl and ehagent have the "
+		     "same version");
 		return NULL;
 	}
 	text = malloc(length + 1);
 	if (!text) {
-		fail(0, "no memory for an answer of %u bytes", length);
+		fail(0, "out of memory for a reply of %u bytes", length);
 		return NULL;
 	}
 	if (length && read_all(fd, text, length) <= 0) {
-		fail(0, "the agent's answer is cut short");
+		fail(0, "the reply of the agent is truncated");
 		goto free_text;
 	}
 	reply = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(reply)) {
-		fail(0, "the agent's answer is no JSON object: %s", error.text);
+		fail(0, "the reply of the agent is not a JSON object: %s", error.text);
 		json_decref(reply);
 		reply = NULL;
 	} else if (is_error(reply, code)) {
@@ -186,8 +187,8 @@ json_t *client_ask(json_t *request, int *code)
 	close(fd);
 	if (reply && json_integer_value(json_object_get(reply, "version")) != 1) {
 		*code = fail(EXIT_REFUSED,
-			     "the agent's answer is of another version: are ehctl and "
-			     "ehagent of one version?");
+			     "unsupported reply version: check that ehctl and ehagent have the "
+			     "same version");
 		json_decref(reply);
 		reply = NULL;
 	}

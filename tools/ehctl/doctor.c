@@ -6,10 +6,12 @@
 
 #include "ehctl.h"
 
-static int add(json_t *checks, const char *name, bool ok, const char *what, const char *mend)
+/* `mend` is the old name of `fix`, for one version. */
+static int add(json_t *checks, const char *name, bool ok, const char *what, const char *fix)
 {
-	return json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s}", "name", name, "ok",
-						       ok, "what", what, "mend", ok ? "" : mend));
+	return json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s, s:s}", "name", name,
+						       "ok", ok, "what", what, "fix", ok ? "" : fix,
+						       "mend", ok ? "" : fix));
 }
 
 static bool contains(const char *file, const char *word)
@@ -36,23 +38,26 @@ static json_t *local_checks(void)
 	if (!checks)
 		return NULL;
 	add(checks, "agent", false, "no agent answers in this network namespace",
-	    "systemctl start ehagent; journalctl -u ehagent says why it ended");
+	    "systemctl start ehagent; if it ends, see journalctl -u ehagent");
 	add(checks, "configuration", !access("/etc/ehsched/agent.conf", R_OK),
-	    "/etc/ehsched/agent.conf", "write it: man ehagent.conf; `ehagent -t` checks it");
+	    "/etc/ehsched/agent.conf",
+	    "create it (see ehagent.conf(5)), then check it with "
+	    "`ehagent -t`");
 	if (!loaded && access("/proc/modules", F_OK))
 		add(checks, "module", false, "this kernel cannot load modules",
-		    "none needed for ehctl run and exec; interception needs another kernel");
+		    "not needed for `ehctl run` and `ehctl exec`; interception needs another "
+		    "kernel");
 	else if (!loaded && contains("/sys/kernel/security/lockdown", "[integrity]"))
 		add(checks, "module", false,
-		    "ehsched.ko is not loaded, and Secure Boot admits only signed modules",
+		    "ehsched.ko is not loaded, and Secure Boot accepts only signed modules",
 		    "sign it with a key enrolled by mokutil (DKMS does), then modprobe ehsched");
 	else
 		add(checks, "module", loaded, loaded ? "loaded" : "ehsched.ko is not loaded",
-		    "modprobe ehsched; dmesg says why if it fails");
-	add(checks, "cgroup", contains("/proc/mounts", " cgroup2 "), "cgroup-2 hierarchy",
+		    "modprobe ehsched; if it fails, see dmesg");
+	add(checks, "cgroup", contains("/proc/mounts", " cgroup2 "), "cgroup2 hierarchy",
 	    "mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1");
 	add(checks, "stub", companion("ehstub", stub, sizeof(stub)),
-	    "ehstub beside ehctl or in ../libexec/ehsched", "make install");
+	    "ehstub next to ehctl or in ../libexec/ehsched", "make install");
 	return document;
 }
 
@@ -64,7 +69,7 @@ static int run(int argc, char **argv, bool json)
 	size_t i;
 
 	if (argc > 1)
-		return bad_usage("%s: not understood", argv[1]);
+		return bad_usage("unknown argument: %s", argv[1]);
 	fd = client_connect(true);
 	if (fd < 0) {
 		reply = local_checks();
@@ -75,7 +80,7 @@ static int run(int argc, char **argv, bool json)
 		close(fd);
 	}
 	if (!reply)
-		return code ? code : fail(EXIT_REFUSED, "no memory");
+		return code ? code : fail(EXIT_REFUSED, "out of memory");
 	json_array_foreach(json_object_get(reply, "checks"), i, check)
 		all &= json_is_true(json_object_get(check, "ok"));
 	if (json) {
@@ -87,7 +92,7 @@ static int run(int argc, char **argv, bool json)
 			printf("%-5s %-14s %s\n", ok ? "ok" : "WRONG", text_of(check, "name"),
 			       text_of(check, "what"));
 			if (!ok)
-				printf("%21s%s\n", "mend: ", text_of(check, "mend"));
+				printf("%21s%s\n", "fix: ", text_of(check, "fix"));
 		}
 	}
 	json_decref(reply);
@@ -97,6 +102,7 @@ static int run(int argc, char **argv, bool json)
 const struct command doctor_command = {
 	.name = "doctor",
 	.arguments = "[--json]",
-	.help = "what is wrong on this node, and the mend\n\nExits 1 if something is wrong.",
+	.help = "diagnose this node and suggest fixes\n\n"
+		"The exit status is 1 if a check failed.",
 	.run = run,
 };

@@ -7,7 +7,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc != 2)
-		return bad_usage(argc < 2 ? "a node is needed" : "one node at a time");
+		return bad_usage(argc < 2 ? "a node is required" : "one node at a time");
 	reply = client_ask(json_pack("{s:s, s:s}", "command", argv[0], "node", argv[1]), &code);
 	if (reply && json)
 		code = json_print(reply);
@@ -18,13 +18,14 @@ static int run(int argc, char **argv, bool json)
 const struct command drain_command = {
 	.name = "drain",
 	.arguments = "NODE",
-	.help = "keep new tasks away from a node\n\nThose that run there go on.",
+	.help = "stop placing new tasks on a node\n\n"
+		"Tasks that already run there continue.",
 	.run = run,
 };
 
 const struct command undrain_command = {
 	.name = "undrain",
 	.arguments = "NODE",
-	.help = "let new tasks come to a node again",
+	.help = "place tasks on a drained node again",
 	.run = run,
 };

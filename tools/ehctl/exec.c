@@ -17,7 +17,7 @@ static int run(int argc, char **argv, bool json)
 	if (!command)
 		return EXIT_USAGE;
 	if (json)
-		return bad_usage("--json: the output is the command's own");
+		return bad_usage("--json is not supported: the output is that of the command");
 	for (char **arg = argv + 1; arg < command - 1; arg++) {
 		if (!strcmp(*arg, "--retry"))
 			retry = true;
@@ -29,16 +29,16 @@ static int run(int argc, char **argv, bool json)
 			node = "";
 	}
 	if (view && view_parse(view) == VIEW_UNSET)
-		return bad_usage("--view %s: it is shared, home or auto", view);
+		return bad_usage("--view %s: must be shared, home or auto", view);
 	if (!node || !*node)
-		return bad_usage("one NODE or --auto is needed in front of --");
+		return bad_usage("one NODE or --auto is required before --");
 	if (!strcmp(node, "--auto"))
 		return become_stub("@auto", retry, view, command);
 	if (retry)
 		return bad_usage(
-			"--retry: only with --auto, as the second run is here and not on %s", node);
+			"--retry requires --auto: the second run is on this node, not on %s", node);
 	if (strspn(node, "0123456789.") != strlen(node) || strlen(node) >= EH_CODE_TEXT)
-		return bad_usage("%s: no node code, such as 0.3", node);
+		return bad_usage("%s: not a node code (such as 0.3)", node);
 	snprintf(token, sizeof(token), "@%s", node);
 	return become_stub(token, false, view, command);
 }
@@ -46,11 +46,12 @@ static int run(int argc, char **argv, bool json)
 const struct command exec_command = {
 	.name = "exec",
 	.arguments = "NODE|--auto [--retry] [--view VIEW] -- CMD…",
-	.help = "run CMD on that node now\n\n"
-		"  --auto   the node the hierarchy picks\n"
-		"  --retry  with --auto: as in `ehctl run`\n"
-		"  --view   whose files CMD sees: as in `ehctl run`\n"
-		"Standard input, output and error, environment, folder, limits and signals go along.\n"
-		"Exits as CMD did, 1 if the node refused.",
+	.help = "run CMD on a node immediately\n\n"
+		"  --auto       let the hierarchy choose the node\n"
+		"  --retry      with --auto: as for `ehctl run`\n"
+		"  --view VIEW  whose files CMD sees: as for `ehctl run`\n"
+		"CMD has the standard input, output and error, the environment, working\n"
+		"directory and limits of ehctl, and receives its signals. The exit status\n"
+		"is that of CMD, or 1 if the node refused it.",
 	.run = run,
 };

@@ -22,7 +22,7 @@ char *find_program(const char *name, char *buf, size_t size, int *code)
 
 	*code = 127;
 	if (!*name) {
-		fail(0, "the name of the program is empty");
+		fail(0, "the program name is empty");
 		return NULL;
 	}
 	if (strchr(name, '/')) {
@@ -69,7 +69,8 @@ int become_companion(const char *name, char **argv)
 
 	if (!companion(name, program, sizeof(program)))
 		return fail(EXIT_REFUSED,
-			    "%s is not installed beside ehctl or in ../libexec/ehsched", name);
+			    "%s is installed neither next to ehctl nor in ../libexec/ehsched",
+			    name);
 	argv[0] = program;
 	execv(program, argv);
 	return fail(EXIT_REFUSED, "%s: %s", program, strerror(errno));
@@ -87,7 +88,7 @@ int become_stub(const char *token, bool retry, const char *view, char **argv)
 		count++;
 	args = calloc(count + 7, sizeof(*args));
 	if (!args)
-		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
+		return fail(EXIT_REFUSED, "out of memory for %zu arguments", count);
 	if (retry)
 		args[n++] = (char *)"--retry";
 	if (view) {
@@ -111,6 +112,6 @@ char **command_of(int argc, char **argv)
 			return argv + i + 1;
 		break;
 	}
-	bad_usage("a command behind -- is needed");
+	bad_usage("a command is required after --");
 	return NULL;
 }

@@ -10,10 +10,10 @@ static void print_leave(const json_t *reply)
 	json_int_t away = json_integer_value(json_object_get(reply, "away"));
 
 	if (guests + away)
-		printf("leaves when %lld guests and %lld tasks of this node that are away have ended\n",
+		printf("leaving once %lld guests here and %lld tasks away have ended\n",
 		       (long long)guests, (long long)away);
 	else
-		printf("leaves\n");
+		printf("leaving\n");
 }
 
 static int run(int argc, char **argv, bool json)
@@ -23,7 +23,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1 && !now)
-		return bad_usage("only --now is taken");
+		return bad_usage("unknown argument: %s", argv[argc - 1]);
 	reply = client_ask_text(json_pack("{s:s, s:b}", "command", argv[0], "now", (int)now), json,
 				&code);
 	if (reply)
@@ -35,8 +35,9 @@ static int run(int argc, char **argv, bool json)
 const struct command leave_command = {
 	.name = "leave",
 	.arguments = "[--now]",
-	.help = "take this node out of the cluster for good\n\n"
-		"It takes no new tasks; when none is left its code is free for others and the agent\n"
-		"ends. --now: at once; guests and tasks that are away are killed.",
+	.help = "remove this node from the cluster permanently\n\n"
+		"The node accepts no new tasks. When none is left, its code is released and\n"
+		"the agent ends.\n"
+		"  --now  leave immediately; guests and tasks away are killed",
 	.run = run,
 };

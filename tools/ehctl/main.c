@@ -23,8 +23,8 @@ static void print_commands(FILE *to)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-9s %.*s\n", commands[i]->name,
 			(int)strcspn(commands[i]->help, "\n"), commands[i]->help);
-	fprintf(to, "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage;\n"
-		    "run and exec exit as the task did (128+signal when it died of one).\n");
+	fprintf(to, "\nExit status: 0 success, 1 refused or failed, 2 invalid usage;\n"
+		    "for run and exec, that of the command (128+N if signal N killed it).\n");
 }
 
 static const struct command *find_command(const char *name)

@@ -10,7 +10,7 @@ static int run(int argc, char **argv, bool json)
 const struct command plan_command = {
 	.name = "plan",
 	.arguments = "assign|gang|divide|dag FILE [OPTION]...",
-	.help = "place a parallel job before it starts",
+	.help = "plan the placement of a parallel job before it starts",
 	.whole = true,
 	.run = run,
 };

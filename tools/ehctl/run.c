@@ -32,7 +32,7 @@ static int run(int argc, char **argv, bool json)
 	if (!command)
 		return EXIT_USAGE;
 	if (json)
-		return bad_usage("--json: the output is the command's own");
+		return bad_usage("--json is not supported: the output is that of the command");
 	for (char **arg = argv + 1; arg < command - 1; arg++) {
 		if (!strcmp(*arg, "--retry"))
 			retry = true;
@@ -41,10 +41,10 @@ static int run(int argc, char **argv, bool json)
 		else if (!strcmp(*arg, "-n") && arg + 1 < command - 1 && !name)
 			name = *++arg;
 		else
-			return bad_usage("%s: not understood", *arg);
+			return bad_usage("unknown argument: %s", *arg);
 	}
 	if (view && view_parse(view) == VIEW_UNSET)
-		return bad_usage("--view %s: it is shared, home or auto", view);
+		return bad_usage("--view %s: must be shared, home or auto", view);
 	fd = client_connect(false);
 	code = EXIT_REFUSED;
 	reply = NULL;
@@ -58,7 +58,7 @@ static int run(int argc, char **argv, bool json)
 		return code;
 	/* The job must not fail because of us. */
 	if (!reply) {
-		fail(0, "%s: runs here, and none of its tasks will be transferred", command[0]);
+		fail(0, "%s: running it here; none of its tasks will be transferred", command[0]);
 		return become(command);
 	}
 	managed = json_is_true(json_object_get(reply, "managed"));
@@ -71,12 +71,16 @@ const struct command run_command = {
 	.name = "run",
 	.arguments = "[-n NAME] [--retry] [--view VIEW] -- CMD…",
 	.help = "start CMD as a managed session\n\n"
-		"CMD runs here, the programs it starts later may be transferred when this node is a sender.\n"
-		"  -n NAME  name of the session\n"
-		"  --retry  a task that is lost with its node is run again here, from its start: its effects and\n"
-		"           output may be doubled. Not when some of its input went with it (see the manual)\n"
-		"  --view VIEW  whose files its tasks see elsewhere: shared (that node's, which must be the same), home\n"
-		"           (this node's), auto (shared if they are the same, else home). Default: the agent's `view`\n"
-		"Exits as CMD did.",
+		"CMD runs on this node. The programs that it starts may be transferred to\n"
+		"other nodes while this node is a sender.\n"
+		"  -n NAME      name of the session\n"
+		"  --retry      if a task is lost with its node, run it again here from its\n"
+		"               start; its output and other effects may then occur twice. A\n"
+		"               task whose input is lost is not run again: see ehctl(1)\n"
+		"  --view VIEW  whose files its tasks see on another node: shared (those of\n"
+		"               that node, which must be the same), home (those of this\n"
+		"               node) or auto (shared if they are the same, else home).\n"
+		"               Default: `view` in ehagent.conf(5)\n"
+		"The exit status is that of CMD.",
 	.run = run,
 };

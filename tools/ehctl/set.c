@@ -40,7 +40,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc < 2)
-		return bad_usage("what is to be set?");
+		return bad_usage("a setting is required");
 	request = json_pack("{s:s}", "command", "set");
 	for (int i = 1; i < argc; i++) {
 		char *equals = strchr(argv[i], '=');
@@ -48,7 +48,7 @@ static int run(int argc, char **argv, bool json)
 
 		if (!equals || !equals[1]) {
 			json_decref(request);
-			return bad_usage("%s: NAME=VALUE is needed", argv[i]);
+			return bad_usage("%s: must have the form NAME=VALUE", argv[i]);
 		}
 		*equals = '\0';
 		setting = find_setting(argv[i]);
@@ -72,11 +72,14 @@ static int run(int argc, char **argv, bool json)
 const struct command set_command = {
 	.name = "set",
 	.arguments = "NAME=VALUE…",
-	.help = "change this node\n\n"
-		"  threshold=TASKS  length=TASKS  load-index=runnable|tasks|cpu\n"
-		"  weight=TASKS     load of one task under load index tasks\n"
-		"  time-limit=MS    an exec waits at most as long for a verdict\n"
-		"  dwell=MS         below the threshold before the node is a receiver\n"
-		"All or nothing; a controller may move the threshold again.",
+	.help = "change settings of this node\n\n"
+		"  threshold=TASKS\n"
+		"  length=TASKS     the threshold length\n"
+		"  load-index=runnable|tasks|cpu\n"
+		"  weight=TASKS     load of one task under the load index `tasks`\n"
+		"  time-limit=MS    longest time that an exec waits for a verdict\n"
+		"  dwell=MS         time below threshold - length before it is a receiver\n"
+		"Either all settings change or none. A controller may move the threshold\n"
+		"again later.",
 	.run = run,
 };

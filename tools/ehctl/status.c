@@ -28,7 +28,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1 + octal)
-		return bad_usage("%s: not understood", argv[1 + octal]);
+		return bad_usage("unknown argument: %s", argv[1 + octal]);
 	reply = client_ask_text(json_pack("{s:s}", "command", "status"), json, &code);
 	if (!reply)
 		return code;
@@ -64,9 +64,10 @@ static int run(int argc, char **argv, bool json)
 const struct command status_command = {
 	.name = "status",
 	.arguments = "[--octal] [--json]",
-	.help = "this node and the nodes it knows of\n\n"
-		"  --octal  codes as the paper writes them (037), if n is 3\n"
-		"Loads, thresholds and threshold lengths are in tasks. A node is a sender when its load is\n"
-		"above threshold + length, a receiver when it is below threshold - length.",
+	.help = "show this node and the nodes known to it\n\n"
+		"  --octal  show codes in octal (037), as the paper writes them, if n is 3\n"
+		"Loads, thresholds and threshold lengths are in tasks. A node is a sender if\n"
+		"its load is above threshold + length, and a receiver if its load is below\n"
+		"threshold - length.",
 	.run = run,
 };

@@ -11,7 +11,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1)
-		return bad_usage("%s: not understood", argv[1]);
+		return bad_usage("unknown argument: %s", argv[1]);
 	reply = client_ask_text(json_pack("{s:s}", "command", "tasks"), json, &code);
 	if (!reply)
 		return code;
@@ -30,7 +30,7 @@ static int run(int argc, char **argv, bool json)
 const struct command tasks_command = {
 	.name = "tasks",
 	.arguments = "[--json]",
-	.help = "managed tasks, those that are away and guests\n\n"
-		"`ehctl why ID` says more about one of them.",
+	.help = "list managed tasks, tasks away and guests\n\n"
+		"`ehctl why ID` explains the placement of one.",
 	.run = run,
 };

@@ -72,7 +72,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1)
-		return bad_usage("%s: not understood", argv[1]);
+		return bad_usage("unknown argument: %s", argv[1]);
 	reply = client_ask(json_pack("{s:s}", "command", "tree"), &code);
 	if (!reply)
 		return code;
@@ -89,8 +89,8 @@ static int run(int argc, char **argv, bool json)
 const struct command tree_command = {
 	.name = "tree",
 	.arguments = "[--json]",
-	.help = "the hierarchy with loads and states\n\n"
-		"A group's load, threshold and length are the sums over its nodes that are up, as its\n"
-		"controller knows them.",
+	.help = "show the hierarchy with loads and states\n\n"
+		"The load, threshold and length of a group are the sums over those of its\n"
+		"nodes that are up, as known to its controller.",
 	.run = run,
 };

@@ -36,7 +36,7 @@ static int run(int argc, char **argv, bool json)
 	int fd, code = EXIT_REFUSED;
 
 	if (argc > 1)
-		return bad_usage("%s: not understood", argv[1]);
+		return bad_usage("unknown argument: %s", argv[1]);
 	fd = client_connect(false);
 	if (fd < 0)
 		return EXIT_REFUSED;
@@ -62,7 +62,8 @@ close_fd:
 const struct command watch_command = {
 	.name = "watch",
 	.arguments = "[--json]",
-	.help = "events, a line each, until interrupted\n\n"
-		"state changes, placements, ends of tasks, thresholds, peers, controllers",
+	.help = "show events, one per line, until interrupted\n\n"
+		"Events are state changes, placements, ends of tasks, thresholds, peers and\n"
+		"controllers.",
 	.run = run,
 };

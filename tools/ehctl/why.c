@@ -10,7 +10,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc != 2)
-		return bad_usage(argc < 2 ? "an id is needed" : "one id at a time");
+		return bad_usage(argc < 2 ? "an ID is required" : "one ID at a time");
 	reply = client_ask_text(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), json, &code);
 	if (!reply)
 		return code;
@@ -26,7 +26,8 @@ static int run(int argc, char **argv, bool json)
 const struct command why_command = {
 	.name = "why",
 	.arguments = "ID [--json]",
-	.help = "why a task runs where it runs\n\n"
-		"ID is that of `ehctl tasks`, or a process id. The last 1024 placements are remembered.",
+	.help = "explain why a task runs where it runs\n\n"
+		"ID is an ID that `ehctl tasks` lists, or a process ID. The last 1024\n"
+		"placements are kept.",
 	.run = run,
 };
