@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "json.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "json.h"
 
 json_t *plan_json_parse(const char *text, size_t length, struct plan_refusal *refusal)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "names.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
-
-#include "names.h"
 
 struct name {
 	UT_hash_handle hh;

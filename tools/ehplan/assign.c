@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan assign: tasks that talk, onto processors (paper 0). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -7,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ehplan.h"
 #include "plan/assign/assign.h"
 
 /* A trace has a number for each task and processor. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From the input's bytes to the document's head: what each planner's call begins and ends with. */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "ehplan.h"
 
 #define INPUT_MAX ((size_t)2 << 30)
 

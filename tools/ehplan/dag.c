@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan dag: tasks that wait for each other, on processors with links (paper 3). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehplan.h"
 #include "plan/dag/check.h"
 #include "plan/dag/read.h"
 #include "plan/dag/solve.h"

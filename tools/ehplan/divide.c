@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan divide: one divisible load on a ring (paper 2). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehplan.h"
 #include "plan/divide/divide.h"
 
 static const char *const algorithms[] = { "best", "printed", NULL };

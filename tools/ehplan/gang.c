@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan gang: how many hosts for one SPMD job (paper 1). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehplan.h"
 #include "plan/gang/gang.h"
 
 static const char *const algorithms[] = { "paper", NULL };

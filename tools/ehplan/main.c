@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the options that all have. */
+#include "ehplan.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ehplan.h"
 
 static const struct planner *const planners[] = {
 	&assign_planner,

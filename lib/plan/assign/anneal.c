@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Moves and exchanges of tasks, down the potential of parts.h, whose room is what the best plan
  * costs, and sometimes up. */
+#include "anneal.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "anneal.h"
 #include "eh/rule.h"
 
 /* Temperatures, of the mean weight of a task, and how steep the potential is for it: tried out. A

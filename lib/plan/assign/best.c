@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The searches, each from what suits it, and the best of what they find. */
+#include "assign.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What no plan is below. */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "assign.h"
 
 /* Sums of what is no whole number. */
 #define ROUNDING 1e-11

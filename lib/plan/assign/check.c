@@ -3,11 +3,11 @@
  * The checker. Works from pairs, each seen once from its lower end, where the plan's figures
  * come from tasks; shares nothing with what makes plans.
  */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "assign.h"
 
 /* Sums in another order may differ in the last digits where factors are no whole numbers. */
 #define SAME 1e-9

@@ -15,12 +15,12 @@
  *
  * Processors that may be exchanged are opened in their order.
  */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "assign.h"
 
 #define TASKS_MAX 2048u
 #define CELLS_MAX ((size_t)1 << 22)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* {"tasks", "comm", "processors"} and, for processors that differ, "b0" and "links". */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* METIS graphs: a line a task, with its neighbours, perhaps with weights. Read at the speed of
  * memory, as they may have millions of lines. */
+#include "assign.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

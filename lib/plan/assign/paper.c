@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The heuristic of paper 0, section 3.1. */
+#include "assign.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "assign.h"
 
 #define NOWHERE UINT32_MAX
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "parts.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "parts.h"
 
 struct assign_parts *assign_parts_new(const struct assign_problem *problem, uint32_t count)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "problem.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "problem.h"
 
 void assign_free(struct assign_problem *problem)
 {

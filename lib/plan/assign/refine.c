@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Fiduccia and Mattheyses' local search, from many places at once (as in KaHIP's k-way search),
  * down the potential of parts.h. */
+#include "parts.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eh/rule.h"
-#include "parts.h"
 
 /* Neighbours looked at after a move; those of a hub are not all worth it. */
 #define NEIGHBOURS 48

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* First plans for large graphs, from METIS: it balances works and cuts few volumes, which is not
  * what is sought, but near it. Its numbers have 32 bits. */
+#include "start.h"
+
 #include <errno.h>
 #include <math.h>
 #include <metis.h>
 #include <stdlib.h>
-
-#include "start.h"
 
 #define TASKS_EACH 16
 /* With fewer than these, halves of halves are better, and sooner found. */

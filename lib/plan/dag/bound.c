@@ -6,12 +6,12 @@
  * it). Tails are the same backwards. Then load: the tasks with heads of r and tails of q at least
  * run between r and the end - q, all of them (Fernandez and Bussell's interval bound).
  */
+#include "bound.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "bound.h"
 
 #define SAMPLES 128
 #define NEAR_MAX 24 /* neighbours that are tried on the task's own processor */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "check.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "check.h"
 
 /* Something that must not share its place with others. */
 struct use {

@@ -5,13 +5,13 @@
  * start no earlier than its last one, and before that time no processor will be used any more.
  * Of processors that are alike and empty one is tried, and tasks that are alike keep their order.
  */
+#include "exact.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "exact.h"
 
 #define PLACES_MAX (1u << 22)
 #define NODES_TILL_WATCH 256

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "files.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "files.h"
 
 int dag_files_begin(struct dag_files *files)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "lanes.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lanes.h"
 
 #define ALL_TRIED_MAX ((uint64_t)1 << 22) /* pairs of task and processor */
 #define FORESEEN_MAX 32 /* messages of one task */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "list.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
-
-#include "list.h"
 
 #define PAIRS_MAX ((uint64_t)1 << 26)
 #define PARTS 16 /* of the processors, when not all are tried */

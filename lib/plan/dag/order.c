@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "order.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "order.h"
 
 /* The longest way to the end, the task's own time included; messages count `part`. */
 static void levels(const struct dag_problem *p, double part, double *out)

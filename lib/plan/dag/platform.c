@@ -5,13 +5,14 @@
  * so a route becomes one link of these. A speed counts in 4.2 Gf, as SimGrid's DAX reader turns
  * seconds into flops. Zones, clusters and generated routes are refused.
  */
+#include "machine.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
-#include "machine.h"
 #include "number.h"
 #include "xml.h"
 

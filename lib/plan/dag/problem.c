@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "problem.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "problem.h"
 
 #define TIMES_MAX ((size_t)1 << 22)
 #define WHOLE_MAX 0x1p50

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "read.h"
 
 /* Length of the UTF-8 sequence at `s`, 0: it is none (RFC 3629). `s` ends with a null byte. */
 static unsigned int sequence(const unsigned char *s)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "files.h"
-#include "read.h"
 #include "xml.h"
 
 struct dax {

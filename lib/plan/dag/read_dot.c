@@ -3,6 +3,8 @@
  * The part of Graphviz' language that task graphs use: directed graphs of node and edge
  * statements, attribute lists, default attributes, chains a -> b -> c, subgraphs that only group.
  */
+#include "read.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +12,6 @@
 #include <string.h>
 
 #include "number.h"
-#include "read.h"
 
 #define DEPTH_MAX 64
 

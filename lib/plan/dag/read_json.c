@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "plan/json.h"
-#include "read.h"
 
 static const char *const members[] = { "tasks", "edges", NULL };
 static const char *const task_members[] = { "id", "work", "times", NULL };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "number.h"
-#include "read.h"
 
 struct lines {
 	const char *at, *end; /**< of what is left */

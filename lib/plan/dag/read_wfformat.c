@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "files.h"
 #include "plan/json.h"
-#include "read.h"
 
 struct workflow {
 	struct dag_draft *draft;

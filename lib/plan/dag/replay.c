@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "replay.h"
 
 #define NOTHING UINT32_MAX
 

@@ -5,12 +5,12 @@
  * costs here are positive, so there is none. Waiting is known only where links' busy intervals are
  * (lanes.c).
  */
+#include "machine.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "machine.h"
 
 /* Of equally good ways the one with fewer hops, then that past fewer relays: it leaves the higher
  * controllers of EH(n,l) alone, as paper 4 asks. */

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "search.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -7,7 +9,6 @@
 
 #include "eh/rule.h"
 #include "lanes.h"
-#include "search.h"
 
 #define FREE_PROCESSORS_MAX 64
 #define STEPS_TILL_WATCH 64

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "solve.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "order.h"
 #include "replay.h"
 #include "search.h"
-#include "solve.h"
 
 #define LISTS_PAIRS_MAX ((uint64_t)1 << 22) /* of task and processor, for more than one list */
 #define AHEAD_PAIRS_MAX ((uint64_t)1 << 18)

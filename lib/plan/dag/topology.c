@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Machines that are named by their topology: equal processors, equal links. */
+#include "machine.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eh/topology.h"
-#include "machine.h"
 
 static int add_node(struct dag_machine_draft *draft, const char *name)
 {

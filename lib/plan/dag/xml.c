@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "xml.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -8,7 +10,6 @@
 #include <expat.h>
 
 #include "number.h"
-#include "xml.h"
 
 #define DEPTH_MAX 256
 

@@ -12,11 +12,11 @@
  * use when its last share x = (W - c)/d is positive. c only grows: once it is above W no longer
  * prefix is of use. Nothing is subtracted but there, so no accuracy is lost whatever n is.
  */
+#include "inside.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "inside.h"
 
 /* One row of the product: of x, of f, and constant. The first two are scaled together. */
 struct row {

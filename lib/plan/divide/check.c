@@ -3,11 +3,11 @@
  * Is a plan a valid schedule, and does it end when it says? From the definition in
  * docs/planners.md alone: nothing here is shared with what makes plans.
  */
+#include "divide.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "divide.h"
 
 struct check {
 	const struct divide_problem *p;

@@ -18,12 +18,12 @@
  * computing and nothing else (rho_j >= rho_{j-1}), and when a unit of work costs no less on any
  * relay than on processor 0.
  */
+#include "inside.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "inside.h"
 
 #define ROUNDS 60 /* a few are enough as a rule; it need not end at all */
 #define SLACK 1e-12

@@ -5,13 +5,13 @@
  * The simplex method starts from the solution of the equations, where no link's order decides:
  * that is feasible in the dual, and about as many steps away as there are such links.
  */
+#include "inside.h"
+
 #include <errno.h>
 #include <glpk.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
-
-#include "inside.h"
 
 /* Columns of processor i from `first` on: share, load that arrives, time left then, results that
  * leave it, time left when they do. W and f of processor 0 come before. */

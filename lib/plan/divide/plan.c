@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "inside.h"
+
 #include <errno.h>
 #include <math.h>
-
-#include "inside.h"
 
 /* e = 0 is a constant, which the linear search knows how to leave out. */
 static struct divide_problem as_linear(const struct divide_problem *problem)

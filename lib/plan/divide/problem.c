@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The problem as JSON. */
+#include "divide.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "divide.h"
 #include "plan/json.h"
 
 /* Far from where products of three of them would be infinite. */

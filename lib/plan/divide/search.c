@@ -6,13 +6,13 @@
  * one of lasts and what is settled of each processor; its relaxation counts only what all in it
  * pay, and is one of the rings of inside.h.
  */
+#include "inside.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "inside.h"
 
 #define CLOSE 3e-9 /* boxes that cannot be better by more are left */
 #define LP_MOST 1200 /* processors; above, GLPK takes too long */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* When what happens, once shares and the order on each link are known: all as early as it can. */
+#include "inside.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "inside.h"
 
 double divide_finish(const struct divide_ring *r, const double *w)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A plan against its problem, from the formulas of docs/planners.md; nothing is shared with what makes plans. */
+#include "gang.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "gang.h"
 
 /* T of a set of this size and this largest utilisation; NAN: the model has none. */
 static double seconds_of(const struct gang_problem *p, uint32_t hosts, double eta)

@@ -3,12 +3,12 @@
  * Of all sets of k hosts, the k that are least used have the least largest utilisation, and T
  * depends on nothing else but k: the best prefix of the sorted hosts is the best set.
  */
+#include "gang.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "gang.h"
 
 #define DIGIT_BITS 11
 #define DIGITS 6 /* of 64 bits */

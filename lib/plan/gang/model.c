@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Section 1 of paper 1: what a job costs on so many hosts, and what a busy host adds. */
-#include <math.h>
-
 #include "gang.h"
+
+#include <math.h>
 
 /* From what Table 2 was measured on: up to 5 % nothing is felt but the cycles that are gone, from
  * 30 % on a time-sharing scheduler gives the job every other slice. Between, on a line. */

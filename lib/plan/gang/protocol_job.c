@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The initiator's side. */
+#include "protocol.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "protocol.h"
 
 static void send_request(struct gang_job *job, uint64_t now, gang_send_fn send, void *ctx)
 {
