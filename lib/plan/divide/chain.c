@@ -12,7 +12,7 @@
  * use when its last share x = (W - c)/d is positive. c only grows: once it is above W no longer
  * prefix is of use. Nothing is subtracted but there, so no accuracy is lost whatever n is.
  */
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <math.h>

@@ -18,7 +18,7 @@
  * computing and nothing else (rho_j >= rho_{j-1}), and when a unit of work costs no less on any
  * relay than on processor 0.
  */
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * The simplex method starts from the solution of the equations, where no link's order decides:
  * that is feasible in the dual, and about as many steps away as there are such links.
  */
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <glpk.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <math.h>

@@ -13,7 +13,7 @@
  * x_i is W_i + ... + W_n, Q_i is R_2 + ... + R_i. Between 2 and n they are solved for two values of
  * x_2; what is left of the first equation for each gives the x_2 for which it holds.
  */
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <math.h>

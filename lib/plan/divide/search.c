@@ -4,9 +4,9 @@
  * a result has a part that does not depend on the share, which have work at all. They decide
  * which start-ups (and constant parts) count, so branch and bound: a box is a range of firsts,
  * one of lasts and what is settled of each processor; its relaxation counts only what all in it
- * pay, and is one of the rings of inside.h.
+ * pay, and is one of the rings of ring.h.
  */
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <limits.h>

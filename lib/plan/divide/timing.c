@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* When what happens, once shares and the order on each link are known: all as early as it can. */
-#include "inside.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <math.h>

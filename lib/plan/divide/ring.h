@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file inside.h
- * What the files of the divide planner share. Inside, work is 1 and times are in units of what
- * processor 0 needs for all of it, so that tolerances mean the same for every input.
+ * @file ring.h
+ * What the files of the divide planner share: a ring that is scaled, and its solutions. Work is 1
+ * and a unit of time is what processor 0 needs for all of it, so that a tolerance means the same
+ * for every input.
  */
-#ifndef PLAN_DIVIDE_INSIDE_H
-#define PLAN_DIVIDE_INSIDE_H
+#ifndef PLAN_DIVIDE_RING_H
+#define PLAN_DIVIDE_RING_H
 
 #include "band.h"
 #include "divide.h"
@@ -47,8 +48,8 @@ void divide_room_end(struct divide_room *room);
  *  system when nothing but them decides. 0 with an answer that may be neither exact nor a bound. */
 void divide_direct(const struct divide_ring *ring, struct divide_room *room,
 		   struct divide_answer *answer);
-/** The equations for the processors in room->used as they stand. False: they have no solution;
- *  shares may be negative. */
+/** The equations for the processors in room->used as they stand; shares may be negative. False:
+ *  they have no solution. */
 bool divide_equations(const struct divide_ring *ring, struct divide_room *room, double *w,
 		      double *finish);
 /** The same as a linear programme, by GLPK, from what divide_direct() has left in room->has.
