@@ -11,7 +11,7 @@
 
 #define INPUT_MAX ((size_t)2 << 30)
 
-int read_input(const char *path, const char **name, char **text, size_t *length)
+int call_read(const char *path, const char **name, char **text, size_t *length)
 {
 	bool standard = !strcmp(path, "-");
 	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);

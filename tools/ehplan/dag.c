@@ -90,7 +90,7 @@ static int read_machine_file(struct work *w)
 	const char *name;
 	char *text;
 	size_t length;
-	int err, code = read_input(options.machine, &name, &text, &length);
+	int err, code = call_read(options.machine, &name, &text, &length);
 
 	if (code)
 		return code;

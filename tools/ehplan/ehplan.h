@@ -40,7 +40,7 @@ extern const struct planner assign_planner, gang_planner, divide_planner, dag_pl
 /* ---- call.c ---- */
 
 /** Reads a file, "-" for standard input. An exit code after a message. */
-int read_input(const char *path, const char **name, char **text, size_t *length);
+int call_read(const char *path, const char **name, char **text, size_t *length);
 /** Prints why an input was refused (-EINVAL), or that memory is missing; returns the exit code. */
 int call_refused(const char *name, const struct plan_refusal *refusal, int err);
 /** Planning begins: the time limit and seconds_to_plan count from here. */

@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 	}
 	code = parse(p, &call, argc - 1, argv + 1);
 	if (!code)
-		code = read_input(argv[argc - 1], &call.name, &call.text, &call.length);
+		code = call_read(argv[argc - 1], &call.name, &call.text, &call.length);
 	if (!code)
 		code = finish_output(p->run(&call));
 	free(call.text);

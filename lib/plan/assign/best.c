@@ -8,7 +8,7 @@
 
 #include "anneal.h"
 #include "eh/rule.h"
-#include "parts.h"
+#include "refine.h"
 #include "start.h"
 
 /* Efforts: limits on steps, so that a seed repeats its plan. */
@@ -86,7 +86,7 @@ static int annealed(struct best *b, struct assign_parts *s)
 		assign_anneal(s, steps(b->p->tasks), b->plan->lower_bound, b->spare, &b->random,
 			      b->watch);
 		keep(b, s);
-		err = assign_parts_level(s, 3, 30, &b->random, b->watch);
+		err = assign_refine(s, 3, 30, &b->random, b->watch);
 		keep(b, s);
 	}
 	plan_watch_progress(b->watch, "annealing", all, all);
@@ -108,7 +108,7 @@ static int partitioned(struct best *b, uint32_t parts, uint32_t starts)
 		b->started = true;
 		assign_parts_set(s, b->at);
 		keep(b, s);
-		err = assign_parts_level(s, ROUNDS, starts > 1 ? 30 : 10, &b->random, b->watch);
+		err = assign_refine(s, ROUNDS, starts > 1 ? 30 : 10, &b->random, b->watch);
 		keep(b, s);
 		err = err ? err : 1;
 	}
@@ -148,7 +148,7 @@ static int refined(struct best *b, struct assign_parts *s)
 
 	memcpy(b->at, b->plan->at, b->p->tasks * sizeof(*b->at));
 	assign_parts_set(s, b->at);
-	err = assign_parts_level(s, ROUNDS, 30, &b->random, b->watch);
+	err = assign_refine(s, ROUNDS, 30, &b->random, b->watch);
 	keep(b, s);
 	return err;
 }

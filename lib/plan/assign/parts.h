@@ -60,13 +60,4 @@ double assign_parts_gain(const struct assign_parts *parts, uint32_t v, uint32_t 
 /** It goes there. */
 void assign_parts_move(struct assign_parts *parts, uint32_t v, uint32_t b);
 
-/** Searches from each task at a border for sequences of moves that lower the potential, giving
- *  one up after `patience` moves without, and all at so many `looks`. 0 or -ENOMEM. */
-int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t looks,
-			uint64_t *random, struct plan_watch *watch);
-/** The same again and again with less and less room, until the largest f stays: `at` is the best
- *  there was. */
-int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t patience,
-		       uint64_t *random, struct plan_watch *watch);
-
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Fiduccia and Mattheyses' local search, from many places at once (as in KaHIP's k-way search),
  * down the potential of parts.h. */
-#include "parts.h"
+#include "refine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,8 +156,9 @@ static bool at_border(const struct assign_parts *s, uint32_t v)
 	return false;
 }
 
-int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t looks,
-			uint64_t *random, struct plan_watch *watch)
+/* Searches once from each task at a border, until `looks` neighbours have been looked at. */
+static int refine_once(struct assign_parts *parts, uint32_t patience, uint64_t looks,
+		       uint64_t *random, struct plan_watch *watch)
 {
 	uint32_t *list = parts->list, count = 0;
 	int err = 0;
@@ -183,8 +184,8 @@ int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t 
 	return err;
 }
 
-int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t patience,
-		       uint64_t *random, struct plan_watch *watch)
+int assign_refine(struct assign_parts *parts, uint32_t rounds, uint32_t patience, uint64_t *random,
+		  struct plan_watch *watch)
 {
 	uint32_t tasks = parts->problem->tasks, stale = 0;
 	uint32_t *best = malloc(tasks * sizeof(*best));
@@ -201,7 +202,7 @@ int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t pat
 		double mean = assign_parts_mean(parts), most = assign_parts_most(parts);
 
 		assign_parts_limit(parts, mean + (most - mean) * ROOM);
-		err = assign_parts_refine(parts, patience, looks, random, watch);
+		err = refine_once(parts, patience, looks, random, watch);
 		if (plan_watch_over(watch) || parts->looks >= looks)
 			rounds = 0;
 		most = assign_parts_most(parts);

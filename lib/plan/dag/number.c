@@ -11,7 +11,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-const char *plan_number(const char *text, const char *end, double most, double *out)
+const char *dag_number(const char *text, const char *end, double most, double *out)
 {
 	const char *at = text;
 	size_t digits = 0;

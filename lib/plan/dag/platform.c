@@ -53,7 +53,7 @@ static int read_value(struct dag_xml *xml, const char **attributes, const char *
 
 	if (err)
 		return err;
-	end = plan_number(text, text + strlen(text), DAG_NUMBER_MAX, out);
+	end = dag_number(text, text + strlen(text), DAG_NUMBER_MAX, out);
 	for (; end && units->name; units++) {
 		if (strcmp(end, units->name))
 			continue;

@@ -220,7 +220,7 @@ static int take_target(struct dot *d)
 
 	if (strncmp(text, "Homogeneous-", 12))
 		return refuse(d, "TargetSystem \"%.60s\" is not known, only Homogeneous-P", text);
-	end = plan_number(text + 12, text + strlen(text), 1e6, &processors);
+	end = dag_number(text + 12, text + strlen(text), 1e6, &processors);
 	if (!end || *end || processors < 1 || processors != (uint32_t)processors)
 		return refuse(d, "TargetSystem \"%.60s\": P is a number of processors from 1",
 			      text);
@@ -236,7 +236,7 @@ static int take_attribute(struct dot *d, const char *name, bool of_graph, double
 		return take_target(d);
 	if (of_graph || strcmp(name, "Weight"))
 		return 0;
-	end = plan_number(d->text, d->text + d->length, DAG_NUMBER_MAX, weight);
+	end = dag_number(d->text, d->text + d->length, DAG_NUMBER_MAX, weight);
 	if (!end || *end)
 		return refuse(d, "Weight \"%.60s\" is no number from 0 to %g", d->text,
 			      DAG_NUMBER_MAX);

@@ -51,7 +51,7 @@ static int read_number(struct lines *l, const char *what, double most, bool whol
 
 	if (!length)
 		return plan_refuse(refusal, l->line, NULL, "%s is missing", what);
-	end = plan_number(word, word + length, most, out);
+	end = dag_number(word, word + length, most, out);
 	if (end != word + length || (whole && *out != (double)(uint64_t)*out))
 		return plan_refuse(
 			refusal, l->line, NULL, "%s: \"%.*s\" is no %snumber from 0 to %g", what,
@@ -154,7 +154,7 @@ int dag_read_stg(const char *text, size_t length, struct dag_draft *draft,
 		return err;
 	n = next_word(&l, &word);
 	if (n) {
-		end = plan_number(word, word + n, 1e6, &processors);
+		end = dag_number(word, word + n, 1e6, &processors);
 		if (end != word + n || processors < 1 || processors != (uint32_t)processors ||
 		    next_word(&l, &word))
 			return plan_refuse(refusal, l.line, NULL,

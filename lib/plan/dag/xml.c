@@ -141,7 +141,7 @@ int dag_xml_number(struct dag_xml *xml, const char **attributes, const char *nam
 		return 0;
 	if (!text)
 		return dag_xml_refuse(xml, "the attribute %s is missing", name);
-	end = plan_number(text, text + strlen(text), most, out);
+	end = dag_number(text, text + strlen(text), most, out);
 	if (!end || *end)
 		return dag_xml_refuse(xml, "%s=\"%.40s\": a number from 0 to %g is needed", name,
 				      text, most);
