@@ -26,43 +26,49 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static struct assign_defaults defaults = { .work = -1, .volume = -1 };
-static bool trace;
+struct settings {
+	struct assign_defaults missing; /* what the input leaves out */
+	bool trace;
+};
 
-static const char *take(int option, const char *text)
+static const struct settings defaults = { .missing = { .work = -1, .volume = -1 } };
+
+static const char *take_option(void *settings, int option, const char *text)
 {
+	struct settings *s = settings;
 	uint64_t count;
 
 	switch (option) {
 	case O_PROCESSORS:
 		if (parse_count(text, ASSIGN_PROCESSORS_MAX, &count) || !count)
 			return "a number of processors from 1 to 131072 is needed";
-		defaults.processors = count;
+		s->missing.processors = count;
 		return NULL;
 	case O_WORK:
-		return parse_real(text, 1e15, &defaults.work) ? "a work from 0 to 1e15 is needed"
-							      : NULL;
+		return parse_real(text, 1e15, &s->missing.work) ? "a work from 0 to 1e15 is needed"
+								: NULL;
 	case O_VOLUME:
-		return parse_real(text, 1e15, &defaults.volume)
+		return parse_real(text, 1e15, &s->missing.volume)
 			       ? "a volume from 0 to 1e15 is needed"
 			       : NULL;
 	default:
-		trace = true;
+		s->trace = true;
 		return NULL;
 	}
 }
 
 static int read_problem(const struct plan_call *call, struct assign_problem **problem)
 {
+	const struct settings *s = call->settings;
 	size_t name = strlen(call->name);
 	bool graph = name > 6 && !strcmp(call->name + name - 6, ".graph");
 	struct plan_refusal refusal = { 0 };
 	int err;
 
 	if (graph || assign_is_metis(call->text, call->length))
-		err = assign_read_metis(call->text, call->length, &defaults, problem, &refusal);
+		err = assign_read_metis(call->text, call->length, &s->missing, problem, &refusal);
 	else
-		err = assign_read_json(call->text, call->length, &defaults, problem, &refusal);
+		err = assign_read_json(call->text, call->length, &s->missing, problem, &refusal);
 	return err ? call_refused(call->name, &refusal, err) : 0;
 }
 
@@ -70,7 +76,7 @@ static int read_problem(const struct plan_call *call, struct assign_problem **pr
 
 struct steps {
 	const struct assign_problem *problem;
-	json_t *list; /* NULL: no trace is wanted */
+	json_t *list;
 	bool failed;
 };
 
@@ -117,29 +123,53 @@ static void show_output(int saved)
 	}
 }
 
-static int make_plan(struct plan_call *call, const struct assign_problem *problem,
-		     const char *algorithm, struct assign_plan *plan, json_t *steps)
+static int plan_paper(const struct assign_problem *problem, bool sorted, struct assign_plan *plan,
+		      json_t *steps)
 {
 	struct steps to = { problem, steps, false };
-	int err, saved;
+	int err = assign_bound(problem, &plan->lower_bound);
 
-	if (!strncmp(algorithm, "paper", 5)) {
-		err = assign_bound(problem, &plan->lower_bound);
-		if (!err)
-			err = assign_paper(problem, !strcmp(algorithm, "paper-sorted"), plan,
-					   trace ? add_step : NULL, &to);
-		if (!err && to.failed)
-			err = -ENOMEM;
-	} else {
-		saved = hide_output();
-		err = assign_best(problem, call->seed, &call->watch, plan);
-		show_output(saved);
-		if (!err && !strcmp(algorithm, "exact") && !plan->optimal)
-			err = assign_exact(problem, 0, &call->watch, plan);
-	}
-	if (err >= 0 && plan->total <= plan->lower_bound)
+	if (!err)
+		err = assign_paper(problem, sorted, plan, steps ? add_step : NULL, &to);
+	return !err && to.failed ? -ENOMEM : err;
+}
+
+static int plan_best(struct plan_call *call, const struct assign_problem *problem, bool exact,
+		     struct assign_plan *plan)
+{
+	int saved = hide_output();
+	int err = assign_best(problem, call->seed, &call->watch, plan);
+
+	show_output(saved);
+	if (!err && exact && !plan->optimal)
+		err = assign_exact(problem, 0, &call->watch, plan);
+	return err;
+}
+
+/* `steps`: a list for the steps of the paper's algorithm, or NULL. */
+static int make_plan(struct plan_call *call, const struct assign_problem *problem,
+		     const char *algorithm, json_t *steps, struct assign_plan **out)
+{
+	struct plan_refusal wrong = { 0 };
+	struct assign_plan *plan;
+	int err = -ENOMEM;
+
+	call_begin(call);
+	*out = plan = assign_plan_new(problem);
+	if (plan && !strncmp(algorithm, "paper", 5))
+		err = plan_paper(problem, !strcmp(algorithm, "paper-sorted"), plan, steps);
+	else if (plan)
+		err = plan_best(call, problem, !strcmp(algorithm, "exact"), plan);
+	if (err < 0)
+		return fail(EXIT_REFUSED, "%s: no memory", call->name);
+	if (plan->total <= plan->lower_bound)
 		plan->optimal = true;
-	return err < 0 ? err : 0;
+	err = assign_check(problem, plan, &wrong);
+	call_end(call);
+	if (err)
+		return fail(EXIT_REFUSED, "%s: the plan is wrong: %s", call->name,
+			    err == -EINVAL ? wrong.what : strerror(-err));
+	return 0;
 }
 
 /* ---- what is printed ---- */
@@ -178,20 +208,20 @@ static json_t *list_tasks(const struct assign_problem *p, const struct assign_pl
 	return tasks;
 }
 
-static int print_json(json_t *document, const struct assign_problem *p,
-		      const struct assign_plan *plan, json_t *steps)
+static int print_json(const struct plan_call *call, const char *algorithm,
+		      const struct assign_problem *p, const struct assign_plan *plan, json_t *steps)
 {
-	int code = EXIT_REFUSED;
-	json_t *more = json_pack("{s:o, s:o, s:b, s:o, s:o, s:O}", "cost", number(p, plan->total),
-				 "lower_bound", number(p, plan->lower_bound), "optimal",
-				 (int)plan->optimal, "assignment", list_tasks(p, plan),
-				 "processors", list_processors(p, plan), "trace", steps);
+	json_t *members, *document;
+	int code;
 
-	if (more && !json_object_update(document, more))
-		code = json_print(document);
-	else
-		fail(EXIT_REFUSED, "no memory");
-	json_decref(more);
+	members = json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "cost", number(p, plan->total),
+			    "lower_bound", number(p, plan->lower_bound), "optimal",
+			    (int)plan->optimal, "assignment", list_tasks(p, plan), "processors",
+			    list_processors(p, plan), "trace",
+			    steps ? json_incref(steps) : json_array());
+	document = call_document(call, "assign", algorithm, members);
+	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
+	json_decref(document);
 	return code;
 }
 
@@ -315,16 +345,16 @@ static int print_hosts(const struct plan_call *call, const struct assign_problem
 	return code;
 }
 
-static int print_plan(const struct plan_call *call, json_t *document,
-		      const struct assign_problem *p, const struct assign_plan *plan, json_t *steps)
+static int show(const struct plan_call *call, const char *algorithm, const struct assign_problem *p,
+		const struct assign_plan *plan, json_t *steps)
 {
 	uint32_t *first = NULL, *list = NULL;
 	int code = EXIT_DONE;
 
 	if (call->json)
-		return print_json(document, p, plan, steps);
+		return print_json(call, algorithm, p, plan, steps);
 	if (by_processor(p, plan, &first, &list)) {
-		code = fail(EXIT_REFUSED, "no memory");
+		code = fail(EXIT_REFUSED, "no memory for the output");
 	} else if (call->format) {
 		code = print_hosts(call, p, plan, first);
 	} else {
@@ -338,44 +368,37 @@ static int print_plan(const struct plan_call *call, json_t *document,
 
 static int run(struct plan_call *call)
 {
+	const struct settings *s = call->settings;
 	const char *algorithm = call->algorithm ? call->algorithm : "best";
 	struct assign_problem *problem = NULL;
-	json_t *document = NULL, *steps = json_array();
-	struct plan_refusal wrong = { 0 };
 	struct assign_plan *plan = NULL;
-	int code, err;
+	json_t *steps = NULL;
+	int code;
 
-	if (trace && strncmp(algorithm, "paper", 5))
+	if (s->trace && strncmp(algorithm, "paper", 5))
 		return bad_usage(
 			"--trace shows the paper's steps: --algorithm paper or paper-sorted");
 	if (call->json && call->format)
 		return bad_usage("--json or --format, not both");
 	code = read_problem(call, &problem);
 	if (code)
-		goto done;
-	if (trace && (uint64_t)problem->tasks * problem->processors > TRACE_MOST) {
+		goto out;
+	if (s->trace && (uint64_t)problem->tasks * problem->processors > TRACE_MOST) {
 		code = fail(EXIT_USAGE, "--trace: %u tasks on %u processors are too many to show",
 			    problem->tasks, problem->processors);
-		goto done;
+		goto out;
 	}
-	call_begin(call);
-	plan = assign_plan_new(problem);
-	err = plan ? make_plan(call, problem, algorithm, plan, steps) : -ENOMEM;
-	document = call_document(call, "assign", algorithm);
-	if (err || !document) {
-		code = fail(EXIT_REFUSED, "%s: no memory", call->name);
-		goto done;
+	if (s->trace) {
+		steps = json_array();
+		if (!steps) {
+			code = fail(EXIT_REFUSED, "%s: no memory", call->name);
+			goto out;
+		}
 	}
-	err = assign_check(problem, plan, &wrong);
-	if (err) {
-		code = fail(EXIT_REFUSED, "%s: the plan is wrong: %s", call->name,
-			    err == -EINVAL ? wrong.what : strerror(-err));
-		goto done;
-	}
-	code = print_plan(call, document, problem, plan, steps);
-
-done:
-	json_decref(document);
+	code = make_plan(call, problem, algorithm, steps, &plan);
+	if (!code)
+		code = show(call, algorithm, problem, plan, steps);
+out:
 	json_decref(steps);
 	assign_plan_free(plan);
 	assign_free(problem);
@@ -399,6 +422,8 @@ const struct planner assign_planner = {
 	.algorithms = algorithms,
 	.formats = formats,
 	.options = options,
-	.option = take,
+	.defaults = &defaults,
+	.settings_size = sizeof(defaults),
+	.option = take_option,
 	.run = run,
 };

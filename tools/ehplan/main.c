@@ -7,11 +7,7 @@
 #include <string.h>
 
 static const struct planner *const planners[] = {
-	&assign_planner,
-	&gang_planner,
-	&divide_planner,
-	&dag_planner,
-	NULL,
+	&assign_planner, &gang_planner, &divide_planner, &dag_planner, NULL,
 };
 
 enum { O_ALGORITHM = 1, O_GANTT, O_FORMAT, O_SEED, O_TIME_LIMIT };
@@ -94,7 +90,7 @@ static int take_option(const struct planner *p, struct plan_call *call, int opti
 			return bad_usage("--time-limit %s: seconds above 0 are needed", text);
 		return 0;
 	default:
-		wanted = p->option(option, text);
+		wanted = p->option(call->settings, option, text);
 		return wanted ? bad_usage("%s: %s", text ? text : "option", wanted) : 0;
 	}
 }
@@ -120,8 +116,8 @@ static int parse(const struct planner *p, struct plan_call *call, int argc, char
 			return code;
 	}
 	if (optind + 1 != argc)
-		return bad_usage(optind == argc ? "which file? - is standard input" :
-						  "one file only");
+		return bad_usage(optind == argc ? "which file? - is standard input"
+						: "one file only");
 	return 0;
 }
 
@@ -139,8 +135,8 @@ int main(int argc, char **argv)
 	command_name = "plan";
 	argc = take_common(argc, argv, &call.json, &help);
 	if (argc < 2)
-		return finish_output(usage_all(help ? stdout : stderr,
-					       help ? EXIT_DONE : EXIT_USAGE));
+		return finish_output(
+			usage_all(help ? stdout : stderr, help ? EXIT_DONE : EXIT_USAGE));
 	p = find_planner(argv[1]);
 	if (!p)
 		return fail(EXIT_USAGE, "%s: no such planner; `ehctl plan --help` lists them",
@@ -153,11 +149,17 @@ int main(int argc, char **argv)
 		help_planner(p);
 		return finish_output(EXIT_DONE);
 	}
+	call.settings = malloc(p->settings_size + 1);
+	if (!call.settings)
+		return fail(EXIT_REFUSED, "no memory");
+	if (p->defaults)
+		memcpy(call.settings, p->defaults, p->settings_size);
 	code = parse(p, &call, argc - 1, argv + 1);
 	if (!code)
 		code = call_read(argv[argc - 1], &call.name, &call.text, &call.length);
 	if (!code)
 		code = finish_output(p->run(&call));
 	free(call.text);
+	free(call.settings);
 	return code;
 }
