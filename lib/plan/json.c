@@ -182,7 +182,7 @@ int plan_json_id(const json_t *object, const struct plan_path *path, struct plan
 		return err;
 	number = plan_names_add(names, id);
 	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is there twice", id);
+		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is listed twice", id);
 	return number < 0 ? number : 0;
 }
 

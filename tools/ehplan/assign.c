@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehctl plan assign: tasks that talk, onto processors (paper 0). */
+/* ehctl plan assign: tasks that communicate, placed on processors (paper 0). */
 #include "ehplan.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 
 #include "plan/assign/assign.h"
 
-/* A trace has a number for each task and processor. */
+/* A trace has one number for each task and processor. */
 #define TRACE_MOST 20000000u
-/* Ids in a row of the table. */
+/* Bytes for the ids in a row of the table. */
 #define IDS_WIDTH 60
 
 enum { O_PROCESSORS = 256, O_WORK, O_VOLUME, O_TRACE };
@@ -80,7 +80,7 @@ struct steps {
 	bool failed;
 };
 
-/* Whole numbers as such, as they were written. */
+/* In the units of the input; a whole number stays one. */
 static json_t *number(const struct assign_problem *p, double value)
 {
 	value *= p->unit;
@@ -101,7 +101,7 @@ static void add_step(void *ctx, uint32_t task, uint32_t processor, const double 
 	s->failed |= json_array_append_new(s->list, step) != 0;
 }
 
-/* METIS prints what it does not like, and standard output is for the plan. */
+/* METIS prints complaints on standard output, which is for the plan. */
 static int hide_output(void)
 {
 	int saved = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -225,7 +225,7 @@ static int print_json(const struct plan_call *call, const char *algorithm,
 	return code;
 }
 
-/* Ids of the tasks on a processor, as many as fit a row. */
+/* The ids of the tasks on a processor, as many as fit into a row. */
 static void write_ids(const struct assign_problem *p, const uint32_t *list, uint32_t count,
 		      char *out, size_t size)
 {
@@ -304,7 +304,7 @@ static void print_table(const struct assign_problem *p, const struct assign_plan
 		       plan->lower_bound * p->unit);
 }
 
-/* Open MPI's files have words: a host's name must be one. */
+/* A host's name must be one word in the files of Open MPI. */
 static int check_host(const struct assign_problem *p, uint32_t k)
 {
 	char id[24];
@@ -312,8 +312,7 @@ static int check_host(const struct assign_problem *p, uint32_t k)
 
 	if (host[strcspn(host, " =#,:\"")])
 		return fail(EXIT_USAGE,
-			    "$.processors[%u].id: \"%.80s\" cannot be a host of Open MPI's", k,
-			    host);
+			    "$.processors[%u].id: \"%.80s\" is no host name for Open MPI", k, host);
 	return 0;
 }
 
@@ -412,13 +411,13 @@ const struct planner assign_planner = {
 	.name = "assign",
 	.arguments = "[--processors P] [--work W] [--volume V] [--trace] [--algorithm A] "
 		     "[--format F] [--seed S] [--time-limit S]",
-	.help = "tasks that talk, onto processors (paper 0)\n\n"
-		"FILE is JSON or a METIS graph. The largest cost of a processor, its work and what its\n"
-		"tasks say to others elsewhere, is made small.\n\n"
-		"  --processors P     how many, when the file does not list them\n"
-		"  --work W           of tasks without (METIS: 1)\n"
-		"  --volume V         of pairs without (METIS: 1)\n"
-		"  --trace            costs after each step of the paper's algorithm",
+	.help = "place tasks that communicate on processors (paper 0)\n\n"
+		"FILE is JSON or a METIS graph. The plan minimises the largest cost of a processor: the\n"
+		"work of its tasks and their communication with tasks on other processors.\n\n"
+		"  --processors P     number of processors, if FILE does not list them\n"
+		"  --work W           work of tasks that have none in FILE (METIS: 1)\n"
+		"  --volume V         volume of pairs that have none in FILE (METIS: 1)\n"
+		"  --trace            print the costs after each step of the paper's algorithm",
 	.algorithms = algorithms,
 	.formats = formats,
 	.options = options,

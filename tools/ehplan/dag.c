@@ -93,7 +93,7 @@ static int make_machine(struct dag_call *c, const struct settings *s, uint32_t p
 	int err;
 
 	if (s->machine && (s->processors || s->topology))
-		return bad_usage("--machine names the processors: no --%s beside it",
+		return bad_usage("--machine already names the processors: --%s is not allowed",
 				 s->processors ? "processors" : "topology");
 	if (s->machine)
 		return read_machine_file(c, s);
@@ -101,7 +101,7 @@ static int make_machine(struct dag_call *c, const struct settings *s, uint32_t p
 	if (s->topology && strchr(topology, ':') && !s->processors)
 		wanted = 0;
 	else if (!wanted)
-		return bad_usage("on which machine? --processors P or --machine FILE");
+		return bad_usage("no machine: --processors P or --machine FILE is needed");
 	err = dag_machine_topology(topology, wanted, c->rate, s->startup, &c->machine, &refusal);
 	if (err == -EINVAL)
 		return fail(EXIT_USAGE, "--topology %s: %s", topology, refusal.what);
@@ -221,15 +221,15 @@ const struct planner dag_planner = {
 	.name = "dag",
 	.arguments = "(--machine FILE | --processors P [--topology T]) [--rate R] [--startup I]\n"
 		     "       [--contention on|off] [--algorithm A] [--steps N]",
-	.help = "Where and when tasks run that wait for each other's data.\n"
-		"FILE is STG, DOT, WfFormat, DAX or JSON; docs/planners.md has their meaning.\n\n"
+	.help = "schedule tasks that wait for each other's data (paper 3)\n\n"
+		"FILE is STG, DOT, WfFormat, DAX or JSON; docs/planners.md describes them.\n\n"
 		"  --machine FILE     processors and links: JSON, or a SimGrid platform\n"
-		"  --processors P     so many equal ones\n"
+		"  --processors P     number of equal processors\n"
 		"  --topology T       full (default), ring, hypercube, mesh:RxC or eh:n,l\n"
-		"  --rate R           data a link carries in a unit of time (1; of bytes 125e6)\n"
-		"  --startup I        time a message takes to start on a link (0)\n"
+		"  --rate R           units of data per unit of time on a link (1; for bytes 125e6)\n"
+		"  --startup I        start-up time of a message on a link (0)\n"
 		"  --contention C     on: a link carries one message at a time; off (default)\n"
-		"  --steps N          of local search, instead of as many as fit the size",
+		"  --steps N          steps of local search (by default the size decides)",
 	.algorithms = algorithms,
 	.gantt = true,
 	.options = options,

@@ -118,7 +118,7 @@ static void add_bar(struct gantt *gantt, struct gantt_bar *bars, uint32_t row, u
 			(struct gantt_bar){ row, span->start, span->finish, NULL, kind };
 }
 
-/* Figures 1 and 2: for each processor what it computes, and below it what its link carries. */
+/* As figures 1 and 2 of the paper: one row for each processor, and below it one for its link. */
 static int draw(const struct divide_plan *plan, const struct divide_problem *p, const char *path)
 {
 	static const char *const kinds[] = { "computing", "data", "results", NULL };
@@ -217,9 +217,10 @@ static int run(struct plan_call *call)
 const struct planner divide_planner = {
 	.name = "divide",
 	.arguments = "[--algorithm A] [--gantt FILE.svg]",
-	.help = "how much of a divisible load each processor of a one-way ring gets (paper 2)\n"
+	.help = "divide a load among the processors of a one-way ring (paper 2)\n\n"
 		"FILE: JSON with work, processors (id, a, s, c), send (parallel, serial), result\n"
-		"(kind none; linear with m, b; power with k, e). printed: the paper's own systems.",
+		"(kind none; linear with m, b; power with k, e). Algorithm printed solves the\n"
+		"equations as the paper prints them.",
 	.algorithms = algorithms,
 	.gantt = true,
 	.run = run,

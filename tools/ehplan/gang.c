@@ -43,7 +43,7 @@ static const char *take_option(void *settings, int option, const char *text)
 		       : NULL;
 }
 
-/* JSON has no infinity: on a host that is busy all the time it never ends. */
+/* On a host that is always busy a job never ends; JSON has no infinity. */
 static json_t *seconds_json(double seconds)
 {
 	return isfinite(seconds) ? json_real(seconds) : json_null();
@@ -89,7 +89,7 @@ static void print_table(const struct gang_plan *plan, const struct gang_problem 
 		uint32_t count = plan->counts[i], last = plan->order[count - 1];
 		char number[32], eta[32], seconds[32];
 
-		/* around the best, when there are too many to read */
+		/* only those around the best, if there are many */
 		if (plan->nprefixes > 40 && (count + 10 < plan->count || count > plan->count + 10))
 			continue;
 		snprintf(number, sizeof(number), "%u", count);
@@ -101,14 +101,15 @@ static void print_table(const struct gang_plan *plan, const struct gang_problem 
 	table_print(t);
 }
 
-/* What Open MPI reads; each host runs one part. */
+/* A hostfile of Open MPI; each host runs one part. */
 static void print_hostfile(const struct gang_plan *plan, const struct gang_problem *p)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
 		printf("%s slots=1\n", plan_names_text(p->names, plan->order[i]));
 }
 
-/* A row a host: it loads, computes as long as the slowest, communicates, returns results. */
+/* One row per host: it loads the data, computes, waits for the slowest, communicates and returns its
+ * results. */
 static int draw(const struct gang_plan *plan, const struct gang_problem *p, const char *path)
 {
 	struct gantt gantt = { .title = "One SPMD job", .unit = "seconds", .kinds = kinds };
@@ -154,7 +155,7 @@ static int show(const struct plan_call *call, const struct gang_plan *plan,
 	int code = 0;
 
 	if (!plan->count)
-		return fail(EXIT_REFUSED, "%s: no host is idle at all, so the job never ends",
+		return fail(EXIT_REFUSED, "%s: all hosts are always busy, so the job never ends",
 			    call->name);
 	if (call->gantt)
 		code = draw(plan, p, call->gantt);
@@ -236,11 +237,11 @@ const struct planner gang_planner = {
 	.name = "gang",
 	.arguments =
 		"[--slowdown paper|fair] [--min-speedup X] [--format hostfile] [--gantt FILE.svg]",
-	.help = "how many hosts, and which, for one SPMD job whose parts wait for each other (paper 1)\n"
-		"FILE: JSON with hosts (id, utilization 0..1) and model (kind matmul, wave or table).\n"
-		"  --slowdown S       of a busy host: paper, 1/(1-utilization); fair, a time-sharing\n"
-		"                     scheduler's (paper)\n"
-		"  --min-speedup X    only hosts with which the job is X times as fast as on one",
+	.help = "choose the hosts of one SPMD job whose parts wait for each other (paper 1)\n\n"
+		"FILE: JSON with hosts (id, utilization 0..1) and model (kind matmul, wave or table).\n\n"
+		"  --slowdown S       slowdown of a busy host: paper (default), 1/(1-utilization); fair,\n"
+		"                     that of a time-sharing scheduler\n"
+		"  --min-speedup X    ask only hosts with which the job is X times as fast as on one",
 	.algorithms = algorithms,
 	.formats = formats,
 	.gantt = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the options that all have. */
+/* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the common options. */
 #include "ehplan.h"
 
 #include <malloc.h>
@@ -47,9 +47,9 @@ static void help_planner(const struct planner *p)
 			printf(" %s", p->formats[i]);
 		printf("\n");
 	}
-	printf("  --seed S           of random choices (1)\n"
-	       "  --time-limit S     seconds; the best plan so far is printed then\n"
-	       "  --json             one JSON document\n");
+	printf("  --seed S           seed of random choices (1)\n"
+	       "  --time-limit S     stop after S seconds and print the best plan so far\n"
+	       "  --json             print one JSON document\n");
 }
 
 static const struct planner *find_planner(const char *name)
@@ -116,7 +116,7 @@ static int parse(const struct planner *p, struct plan_call *call, int argc, char
 			return code;
 	}
 	if (optind + 1 != argc)
-		return bad_usage(optind == argc ? "which file? - is standard input"
+		return bad_usage(optind == argc ? "a file is needed; - is standard input"
 						: "one file only");
 	return 0;
 }
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 	bool help = false;
 	int code;
 
-	/* memory that is freed is kept, as pages of the kernel's are cleared first */
+	/* keep freed memory: the kernel clears each page that it gives again */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	command_name = "plan";

@@ -83,7 +83,7 @@ static int read_pairs(struct reader *r, const json_t *comm, struct pair *pairs)
 			return err;
 		if (out->a == out->b)
 			return plan_json_refuse(&path, NULL, r->refusal,
-						"a task does not talk with itself");
+						"a task cannot communicate with itself");
 	}
 	return 0;
 }
@@ -128,7 +128,7 @@ static int link_pairs(struct reader *r, const struct pair *pairs, size_t count)
 									      : row[at - 1] };
 
 			err = plan_json_refuse(&path, NULL, r->refusal,
-					       "this pair is there already");
+					       "this pair is listed twice");
 			goto done;
 		}
 	}
@@ -243,7 +243,7 @@ static int read_processors(struct reader *r, const json_t *document)
 		return err;
 	if (r->defaults->processors && r->defaults->processors != count)
 		return plan_json_refuse(&list, NULL, r->refusal,
-					"%llu processors are listed, and %u wanted (--processors)",
+					"%llu processors are listed, but --processors asks for %u",
 					(unsigned long long)count, r->defaults->processors);
 	p->processors = count;
 	p->processor_names = plan_names_new();
@@ -298,7 +298,7 @@ static int read_links(struct reader *r, const json_t *links)
 		way = &p->machine->talk[(size_t)a * p->processors + b];
 		if (*way < 0)
 			return plan_json_refuse(&path, NULL, r->refusal,
-						"this link is there already");
+						"this link is listed twice");
 		*way = -1 / speed;
 		way = &p->machine->talk[(size_t)b * p->processors + a];
 		if (*way >= 0)
@@ -325,7 +325,7 @@ static int read_shares(struct reader *r, const json_t *document)
 		const struct plan_path path = { &list, NULL, i };
 
 		if (json_object_get(json_array_get(entries, i), "b"))
-			return plan_json_refuse(&path, "b", r->refusal, "b0 is missing beside it");
+			return plan_json_refuse(&path, "b", r->refusal, "it needs b0");
 	}
 	if (b0 < 0)
 		return 0;

@@ -114,7 +114,7 @@ static int read_header(struct reader *r, struct header *h)
 				   "a task has one weight here, not %llu",
 				   (unsigned long long)h->weights);
 	if (!line_over(r))
-		return plan_refuse(r->refusal, r->line, NULL, "something follows the header");
+		return plan_refuse(r->refusal, r->line, NULL, "unexpected text after the header");
 	if (!h->tasks)
 		return plan_refuse(r->refusal, r->line, NULL, "there is no task");
 	end_line(r);
@@ -200,7 +200,7 @@ static int read_vertices(struct reader *r, const struct header *h,
 	}
 	if (p->start[h->tasks] != 2 * h->edges)
 		return plan_refuse(r->refusal, h->line, NULL,
-				   "%llu edges are promised, and half of %u neighbours follow",
+				   "the header has %llu edges, but half of %u neighbours follow",
 				   (unsigned long long)h->edges, p->start[h->tasks]);
 	return 0;
 }
@@ -215,7 +215,7 @@ static int compare(const struct assign_problem *p, uint32_t u, const uint32_t *t
 		uint32_t v = p->to[e];
 
 		if (seen[v] > p->start[u])
-			return plan_refuse(refusal, lines[u], NULL, "neighbour %u is there twice",
+			return plan_refuse(refusal, lines[u], NULL, "neighbour %u is listed twice",
 					   v + 1);
 		seen[v] = e + 1;
 	}

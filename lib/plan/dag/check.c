@@ -70,7 +70,7 @@ static int check_alone(const struct checker *c, struct use *uses, size_t count, 
 		if (uses[i].place == uses[i - 1].place &&
 		    uses[i].start < uses[i - 1].finish - c->eps)
 			return plan_refuse(c->refusal, 0, NULL,
-					   "%s %.60s and %.60s are at one place at %.17g", what,
+					   "%s %.60s and %.60s overlap at %.17g", what,
 					   name(c, uses[i - 1].task), name(c, uses[i].task),
 					   uses[i].start);
 		if (uses[i].place == uses[i - 1].place && uses[i].finish < uses[i - 1].finish)
@@ -144,7 +144,7 @@ static int check_messages(const struct checker *c, const struct dag_messages *me
 
 		if (!arc || sent[arc - c->g->out])
 			err = plan_refuse(c->refusal, 0, NULL,
-					  "data from %.60s to %.60s that nothing asks for",
+					  "data are sent from %.60s to %.60s, which no edge joins",
 					  name(c, message->from), name(c, message->to));
 		else
 			err = check_message(c, message, messages->hops, arc->data);

@@ -227,7 +227,7 @@ static int make_arcs(struct dag_draft *draft, struct dag_graph *g, const uint32_
 		if (last && last->from == e->from && last->to == e->to) {
 			char what[200];
 
-			snprintf(what, sizeof(what), "the edge from %.60s to %.60s is there twice",
+			snprintf(what, sizeof(what), "the edge from %.60s to %.60s is listed twice",
 				 plan_names_text(draft->names, e->from),
 				 plan_names_text(draft->names, e->to));
 			err = refuse_edge(draft, e->place > last->place ? e->place : last->place,

@@ -88,7 +88,7 @@ static int add_name(struct dag_xml *xml, struct plan_names *names, const char *i
 	int64_t number = plan_names_add(names, id);
 
 	if (number == -EEXIST)
-		return dag_xml_refuse(xml, "the id %.60s is there twice", id);
+		return dag_xml_refuse(xml, "the id %.60s is listed twice", id);
 	return number < 0 ? (int)number : 0;
 }
 
@@ -181,7 +181,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 
 	if (!depth)
 		return strcmp(name, "platform")
-			       ? dag_xml_refuse(xml, "<%.40s> begins no SimGrid platform", name)
+			       ? dag_xml_refuse(xml, "a SimGrid platform does not begin with <%.40s>", name)
 			       : 0;
 	if (depth == 1 && (!strcmp(name, "zone") || !strcmp(name, "AS"))) {
 		if (p->draft.processors)
@@ -200,7 +200,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 		return read_hop(xml, p, attributes);
 	if (!strcmp(name, "prop"))
 		return 0;
-	return dag_xml_refuse(xml, "<%.40s> of SimGrid platforms is not read here", name);
+	return dag_xml_refuse(xml, "<%.40s> of SimGrid platforms is not supported", name);
 }
 
 static int end(struct dag_xml *xml, void *ctx, unsigned int depth, const char *name)

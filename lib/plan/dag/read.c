@@ -35,7 +35,7 @@ static int check_text(const char *text, size_t length, struct plan_refusal *refu
 		unsigned int n = sequence(at);
 
 		if (!n)
-			return plan_refuse(refusal, line, NULL, "no valid UTF-8");
+			return plan_refuse(refusal, line, NULL, "not valid UTF-8");
 		if (*at < '\t' || (*at > '\r' && *at < ' ') || *at == 127)
 			return plan_refuse(refusal, line, NULL, "a control character");
 		line += *at == '\n';
@@ -79,7 +79,7 @@ int dag_read(const char *text, size_t length, struct dag_draft *draft, struct pl
 	    !strncasecmp(first, "graph", 5))
 		return dag_read_dot(skip, length, draft, refusal);
 	if (!*first)
-		return plan_refuse(refusal, 1, NULL, "there is no task graph, the input is empty");
+		return plan_refuse(refusal, 1, NULL, "the input is empty");
 	return plan_refuse(refusal, 1, NULL,
 			   "no task graph of a known format: JSON, WfFormat, DAX, STG or DOT");
 }

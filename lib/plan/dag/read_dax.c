@@ -25,7 +25,7 @@ static int read_job(struct dag_xml *xml, struct dax *d, const char **attributes)
 		return err;
 	d->job = dag_draft_task(d->draft, id, runtime);
 	if (d->job == -EEXIST)
-		return dag_xml_refuse(xml, "the job %.60s is there twice", id);
+		return dag_xml_refuse(xml, "the job %.60s is listed twice", id);
 	if (d->job == -E2BIG)
 		return dag_xml_refuse(xml, "more than %u jobs", DAG_TASKS_MAX);
 	return d->job < 0 ? (int)d->job : 0;
@@ -69,7 +69,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 
 	if (!depth)
 		return strcmp(name, "adag")
-			       ? dag_xml_refuse(xml, "<%.40s> begins no DAX file; <adag> does",
+			       ? dag_xml_refuse(xml, "a DAX file begins with <adag>, not <%.40s>",
 						name)
 			       : 0;
 	if (depth == 1 && !strcmp(name, "job"))

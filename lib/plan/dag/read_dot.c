@@ -204,7 +204,7 @@ static int unexpected(struct dot *d, const char *wanted)
 	if (d->token == T_END)
 		return refuse(d, "the file ends where %s is needed", wanted);
 	if (d->token == T_LINE)
-		return refuse(d, "-- joins no tasks: edges of task graphs have a direction, ->");
+		return refuse(d, "-- has no direction: an edge of a task graph is ->");
 	if (d->token == T_ID)
 		return refuse(d, "\"%.60s\" where %s is needed", d->text, wanted);
 	if (d->token == T_ARROW)
@@ -375,7 +375,7 @@ static int take_node(struct dot *d, int64_t task)
 		return err;
 	if (d->weighed[task] && d->node_weight < 0) {
 		d->line = line;
-		return refuse(d, "task %.60s is there twice",
+		return refuse(d, "task %.60s is listed twice",
 			      plan_names_text(d->draft->names, task));
 	}
 	d->weighed[task] = true;

@@ -76,7 +76,7 @@ static int read_task(const json_t *entry, const struct plan_path *path, size_t i
 		return err;
 	number = dag_draft_task(draft, id, work);
 	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is there twice", id);
+		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is listed twice", id);
 	return number < 0 ? (int)number : 0;
 }
 

@@ -89,7 +89,7 @@ static int read_tasks(struct lines l, struct dag_draft *draft, struct plan_refus
 			return err;
 		number = dag_draft_task(draft, id, work);
 		if (number == -EEXIST)
-			return plan_refuse(refusal, l.line, NULL, "task %s is there twice", id);
+			return plan_refuse(refusal, l.line, NULL, "task %s is listed twice", id);
 		if (number == -E2BIG)
 			return plan_refuse(refusal, l.line, NULL, "more than %u tasks",
 					   DAG_TASKS_MAX);

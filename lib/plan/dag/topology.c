@@ -153,7 +153,7 @@ static int make_named(const char *topology, uint32_t processors, struct dag_mach
 	if (!strcmp(topology, "full") || !strcmp(topology, "ring") ||
 	    !strcmp(topology, "hypercube")) {
 		if (!processors)
-			return plan_refuse(refusal, 0, NULL, "%s: of how many processors?",
+			return plan_refuse(refusal, 0, NULL, "%s: the number of processors is missing",
 					   topology);
 		if (*topology == 'h' && (processors & (processors - 1)))
 			return plan_refuse(refusal, 0, NULL,

@@ -77,7 +77,7 @@ static void on_entity(void *data, const char *name, int is_parameter, const char
 {
 	struct dag_xml *xml = data;
 
-	stop(xml, dag_xml_refuse(xml, "it declares the entity %.60s; none is taken", name));
+	stop(xml, dag_xml_refuse(xml, "it declares the entity %.60s, which is not allowed", name));
 }
 
 int dag_xml_read(const char *text, size_t length, const struct dag_xml_reader *reader, void *ctx,
