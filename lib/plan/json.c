@@ -18,7 +18,7 @@ json_t *plan_json_parse(const char *text, size_t length, struct plan_refusal *re
 	return document;
 }
 
-/* The deepest part is the one that says most, so it is kept when there is no room for all. */
+/* The deepest part says most, so it is kept if there is no room for the whole path. */
 static size_t write_path(const struct plan_path *path, char *out, size_t size)
 {
 	size_t at;
@@ -69,7 +69,7 @@ int plan_json_known(const json_t *object, const struct plan_path *path, const ch
 	return 0;
 }
 
-/* 1 with *value, 0 when it may be and is absent. */
+/* 1 with *value; 0 if it is absent and not needed. */
 static int member(const json_t *object, const struct plan_path *path, const char *name, bool needed,
 		  const json_t **value, struct plan_refusal *refusal)
 {

@@ -21,8 +21,8 @@ struct dag_call {
 int dag_show_json(const struct dag_call *c, json_t *document);
 /** Prints the tasks by processor and start. Returns the exit code. */
 int dag_show_table(const struct dag_call *c);
-/** Draws the plan into the SVG file of --gantt: a row for each processor that has tasks, then one for
- *  each direction of a link that has messages. Returns the exit code. */
+/** Draws the plan into the SVG file of --gantt: a row for each processor that has tasks, then one
+ *  for each direction of a link that has messages. Returns the exit code. */
 int dag_show_gantt(const struct dag_call *c);
 
 #endif

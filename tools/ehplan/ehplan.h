@@ -53,8 +53,8 @@ int call_refused(const char *name, const struct plan_refusal *refusal, int err);
 void call_begin(struct plan_call *call);
 /** The plan is made and checked: seconds_to_plan counts up to here, output is next. */
 void call_end(struct plan_call *call);
-/** The document of a plan: the members that all planners print, and `members`, which it takes (NULL:
- *  no memory for them). NULL: no memory. */
+/** The document of a plan: the members that all planners print, and `members`, which it takes
+ *  (NULL: no memory for them). NULL: no memory. */
 json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm,
 		      json_t *members);
 

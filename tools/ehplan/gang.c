@@ -108,8 +108,8 @@ static void print_hostfile(const struct gang_plan *plan, const struct gang_probl
 		printf("%s slots=1\n", plan_names_text(p->names, plan->order[i]));
 }
 
-/* One row per host: it loads the data, computes, waits for the slowest, communicates and returns its
- * results. */
+/* One row per host: it loads the data, computes, waits for the slowest, communicates and returns
+ * its results. */
 static int draw(const struct gang_plan *plan, const struct gang_problem *p, const char *path)
 {
 	struct gantt gantt = { .title = "One SPMD job", .unit = "seconds", .kinds = kinds };

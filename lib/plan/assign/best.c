@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The searches, each from what suits it, and the best of what they find. */
+/* Runs the searches that suit the problem and keeps the best plan. */
 #include "assign.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "refine.h"
 #include "start.h"
 
-/* Efforts: limits on steps, so that a seed repeats its plan. */
+/* Limits are on steps, not on time, so that a seed repeats its plan. */
 #define ANNEAL_TASKS 3000
 #define EXACT_TASKS 40
 #define EXACT_NODES 200000
@@ -30,7 +30,7 @@ struct best {
 	bool started; /* METIS could help */
 };
 
-/* Keeps what is better than the plan. */
+/* Keeps an assignment that is better than the plan. */
 static void keep(struct best *b, struct assign_parts *s)
 {
 	if (assign_parts_most(s) >= b->plan->total)
@@ -117,8 +117,8 @@ static int partitioned(struct best *b, uint32_t parts, uint32_t starts)
 	return err < 0 ? err : 0;
 }
 
-/* Fewer parts may cost less than all of them, when their works leave room for it; the costs of
- * less and less parts fall, then rise. */
+/* Fewer parts may cost less than all parts if the works leave room for it. With ever fewer parts
+ * the cost falls, then rises. */
 static int partitions(struct best *b)
 {
 	const struct assign_problem *p = b->p;
@@ -167,7 +167,7 @@ static int search(struct best *b)
 		return -ENOMEM;
 	if (p->tasks > METIS_TASKS)
 		err = partitions(b);
-	/* the paper's plans are no match for METIS's, and take as long */
+	/* the paper's plans are worse than those of METIS, and take as long */
 	if (!err && (p->tasks <= PAPER_TASKS || !b->started) && !enough(b))
 		err = from_paper(b, s);
 	if (!err && p->tasks > ANNEAL_TASKS && !b->started && !enough(b))

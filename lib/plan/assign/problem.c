@@ -56,7 +56,7 @@ void assign_settle(struct assign_problem *problem)
 		whole &= problem->volume[e] == rint(problem->volume[e]);
 	}
 	if (!whole || work + volume > ASSIGN_EXACT) {
-		/* the bits a sum has no room for are left out of its parts */
+		/* bits that the sum has no room for are left out of the values */
 		frexp(work + volume, &exponent);
 		unit = ldexp(1, exponent - 51 > -1000 ? exponent - 51 : -1000);
 		work = volume = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Fiduccia and Mattheyses' local search, from many places at once (as in KaHIP's k-way search),
- * down the potential of parts.h. */
+/* The local search of Fiduccia and Mattheyses, from many places at once (as in KaHIP's k-way
+ * search). It lowers the potential of parts.h. */
 #include "refine.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 
 #include "eh/rule.h"
 
-/* Neighbours looked at after a move; those of a hub are not all worth it. */
+/* Neighbours that are looked at after a move; a hub has too many for all of them. */
 #define NEIGHBOURS 48
 /* Rounds without a lower largest f, and the room of a round: this far from mean to largest f. */
 #define STALE 3
 #define ROOM 0.4
-/* A whole search may look at so many neighbours, and so many for each task and neighbour. */
+/* A whole search looks at this many neighbours at most, plus this many per task and neighbour. */
 #define LOOKS 8000000u
 #define LOOKS_EACH 10u
 
@@ -57,7 +57,7 @@ static struct assign_heap_entry pop(struct assign_parts *s)
 
 #define NOWHERE UINT32_MAX
 
-/* The best part for v beside its own, of those it talks to; v stays looked at. */
+/* The best part for v, other than its own, of those it communicates with; v stays looked at. */
 static uint32_t best_part(struct assign_parts *s, uint32_t v, double *gain)
 {
 	uint32_t best = NOWHERE;
@@ -103,7 +103,7 @@ static int offer_neighbours(struct assign_parts *s, uint32_t v)
 	return err;
 }
 
-/* One search; what did not lead to a lower potential is undone. */
+/* One search; moves that did not lead to a lower potential are undone. */
 static int search(struct assign_parts *s, uint32_t from, uint32_t patience)
 {
 	double sum = 0, best = 0, gain;

@@ -22,7 +22,7 @@ const char *dag_number(const char *text, const char *end, double most, double *o
 		at++;
 	for (; at < end && is_digit(*at); at++, digits++)
 		whole = whole * 10 + (*at - '0');
-	/* nearly all are whole and short */
+	/* the fast way for nearly all: whole and short */
 	if (digits && digits < 16 && (at == end || (*at != '.' && (*at | 32) != 'e'))) {
 		*out = whole;
 		return *out <= most ? at : NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SimGrid platforms: hosts, links and the route of each pair. There a message takes all links of
- * its route at once: latency x 13.01 + bytes / (least bandwidth x 0.97) (SimGrid's model LV08),
- * so a route becomes one link of these. A speed counts in 4.2 Gf, as SimGrid's DAX reader turns
- * seconds into flops. Zones, clusters and generated routes are refused.
+ * SimGrid platforms: hosts, links and the route of each pair. In SimGrid a message takes all links
+ * of its route at the same time: latency x 13.01 + bytes / (least bandwidth x 0.97) (model LV08),
+ * so a route becomes one link. A speed counts in 4.2 Gf, because SimGrid's DAX reader turns seconds
+ * into flops with this factor. Zones, clusters and generated routes are refused.
  */
 #include "machine.h"
 
@@ -181,7 +181,9 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 
 	if (!depth)
 		return strcmp(name, "platform")
-			       ? dag_xml_refuse(xml, "a SimGrid platform does not begin with <%.40s>", name)
+			       ? dag_xml_refuse(xml,
+						"a SimGrid platform does not begin with <%.40s>",
+						name)
 			       : 0;
 	if (depth == 1 && (!strcmp(name, "zone") || !strcmp(name, "AS"))) {
 		if (p->draft.processors)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Length of the UTF-8 sequence at `s`, 0: it is none (RFC 3629). `s` ends with a null byte. */
+/* Length of the UTF-8 sequence at `s`, or 0 (RFC 3629). `s` ends with a null byte. */
 static unsigned int sequence(const unsigned char *s)
 {
 	if (s[0] < 0x80)
@@ -44,7 +44,7 @@ static int check_text(const char *text, size_t length, struct plan_refusal *refu
 	return 0;
 }
 
-/* Behind blanks and comments. */
+/* Skips blanks and comments. */
 static const char *beginning(const char *text)
 {
 	for (;;) {

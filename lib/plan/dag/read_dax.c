@@ -31,7 +31,7 @@ static int read_job(struct dag_xml *xml, struct dax *d, const char **attributes)
 	return d->job < 0 ? (int)d->job : 0;
 }
 
-/* file= until DAX 2, name= from 3 on */
+/* file= up to DAX 2, name= from DAX 3 on */
 static int read_use(struct dag_xml *xml, struct dax *d, const char **attributes)
 {
 	const char *name = dag_xml_find(attributes, "file") ? "file" : "name", *file, *link;
@@ -82,7 +82,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 		err = find_job(xml, d, attributes, &parent);
 		return err ? err : dag_draft_edge(d->draft, parent, d->child, 0, dag_xml_line(xml));
 	}
-	return 0; /* what is said of a job besides is of no use here */
+	return 0; /* other elements of a job are not needed */
 }
 
 static int end(struct dag_xml *xml, void *ctx, unsigned int depth, const char *name)

@@ -8,7 +8,7 @@
 #include "number.h"
 
 struct lines {
-	const char *at, *end; /**< of what is left */
+	const char *at, *end; /**< of the text that is left */
 	const char *word; /**< in the line that was taken */
 	const char *line_end;
 	uint32_t line;
@@ -32,7 +32,7 @@ static bool next_line(struct lines *l)
 	return false;
 }
 
-/* 0: the line is over. */
+/* 0: the line has ended. */
 static size_t next_word(struct lines *l, const char **word)
 {
 	while (l->word < l->line_end && strchr(" \t\r\f\v", *l->word))
@@ -136,8 +136,8 @@ static int read_edges(struct lines l, struct dag_draft *draft, struct plan_refus
 	return 0;
 }
 
-/* The first line counts the tasks, without the dummy ones at both ends in the set's own files, with
- * them in some of others; a second number there is the number of processors. */
+/* The first line has the number of tasks: without the dummy tasks at both ends in files of the set
+ * itself, with them in some other files. A second number there is the number of processors. */
 int dag_read_stg(const char *text, size_t length, struct dag_draft *draft,
 		 struct plan_refusal *refusal)
 {

@@ -126,7 +126,7 @@ failed:
 	return -ENOMEM;
 }
 
-/* Equal processors, no messages: each task goes where the shortest idle time is left before it. */
+/* Equal processors, no messages: each task goes where the idle time before it is shortest. */
 static double decode_follows(struct state *s, uint32_t first, double limit)
 {
 	const struct dag_graph *g = s->p->graph;
@@ -221,7 +221,7 @@ static double decode_assigned(struct state *s, uint32_t first, double limit)
 	return makespan;
 }
 
-/* Messages of all tasks meet on the links, so all are decoded. -1: no memory. */
+/* Messages of all tasks share the links, so all tasks are decoded. -1: no memory. */
 static double decode_lanes(struct state *s, double limit)
 {
 	memcpy(s->saved, s->finish, s->p->tasks * sizeof(*s->saved));
@@ -236,7 +236,7 @@ static double decode(struct state *s, uint32_t first, double limit)
 	return s->follows ? decode_follows(s, first, limit) : decode_assigned(s, first, limit);
 }
 
-/* The old ends, for the order that was decoded. */
+/* Restores the old ends, for the order that was decoded. */
 static void restore(struct state *s, uint32_t first)
 {
 	if (s->lanes)
@@ -315,7 +315,7 @@ static void find_critical(struct state *s)
 	s->stale = false;
 }
 
-/* A change: where a task was, and where it goes; with a group, all of it goes to the processor. */
+/* A change: where a task was, and where it goes; a group goes to the processor as a whole. */
 struct change {
 	uint32_t task, place, to_place, processor, to_processor, group;
 };
@@ -359,8 +359,8 @@ static uint32_t random_place(struct state *s, uint32_t task)
 	return low + eh_random_below(&s->random, high - low + 1);
 }
 
-/* The task with all that hangs on it without a message: its descendants, or its ancestors, on its own
- * processor. Where messages take long a part of the graph moves as a whole or not at all. */
+/* The task with its descendants, or with its ancestors, on the same processor. If messages take
+ * long, a part of the graph moves as a whole or not at all. */
 static void gather_group(struct state *s, struct change *c, bool descendants)
 {
 	const struct dag_graph *g = s->p->graph;
@@ -437,7 +437,7 @@ static void set_processors(struct state *s, const struct change *c, uint32_t pro
 		s->processor[s->group[i]] = processor;
 }
 
-/* The first place in the list where something is new. */
+/* The first place in the list that the change affects. */
 static uint32_t first_place(const struct state *s, const struct change *c)
 {
 	uint32_t first = c->place < c->to_place ? c->place : c->to_place;

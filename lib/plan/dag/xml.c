@@ -70,7 +70,7 @@ static void on_end(void *data, const char *name)
 		stop(xml, xml->reader->end(xml, xml->ctx, xml->depth, name));
 }
 
-/* No format read here needs any, and they are how a short file becomes a long one. */
+/* No format needs entities, and they can make a short file very long. */
 static void on_entity(void *data, const char *name, int is_parameter, const char *value, int length,
 		      const char *base, const char *system, const char *public,
 		      const char *notation)
@@ -92,7 +92,7 @@ int dag_xml_read(const char *text, size_t length, const struct dag_xml_reader *r
 	XML_SetUserData(xml.parser, &xml);
 	XML_SetElementHandler(xml.parser, on_begin, on_end);
 	XML_SetEntityDeclHandler(xml.parser, on_entity);
-	/* in pieces, as it counts in int */
+	/* in pieces, because expat counts in int */
 	do {
 		int piece = length > 1 << 24 ? 1 << 24 : (int)length;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A plan against its problem, from the formulas of docs/planners.md; nothing is shared with what makes plans. */
+/* Checks a plan by the formulas of docs/planners.md; shares nothing with the code that makes
+ * plans. */
 #include "gang.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* T of a set of this size and this largest utilisation; NAN: the model has none. */
+/* T of a set of this size with this largest utilisation; NAN: not in the model. */
 static double seconds_of(const struct gang_problem *p, uint32_t hosts, double eta)
 {
 	double n = p->size, h = hosts, slow, to, rest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The problem as JSON. */
+/* Reads the problem from JSON. */
 #include "gang.h"
 
 #include <errno.h>
