@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "json.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "json.h"
 
 json_t *plan_json_parse(const char *text, size_t length, struct plan_refusal *refusal)
 {
@@ -18,7 +18,7 @@ json_t *plan_json_parse(const char *text, size_t length, struct plan_refusal *re
 	return document;
 }
 
-/* The deepest part is the one that says most, so it is kept when there is no room for all. */
+/* The deepest part says most, so it is kept if there is no room for the whole path. */
 static size_t write_path(const struct plan_path *path, char *out, size_t size)
 {
 	size_t at;
@@ -69,7 +69,7 @@ int plan_json_known(const json_t *object, const struct plan_path *path, const ch
 	return 0;
 }
 
-/* 1 with *value, 0 when it may be and is absent. */
+/* 1 with *value; 0 if it is absent and not needed. */
 static int member(const json_t *object, const struct plan_path *path, const char *name, bool needed,
 		  const json_t **value, struct plan_refusal *refusal)
 {
@@ -182,7 +182,7 @@ int plan_json_id(const json_t *object, const struct plan_path *path, struct plan
 		return err;
 	number = plan_names_add(names, id);
 	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is there twice", id);
+		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is listed twice", id);
 	return number < 0 ? number : 0;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "names.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
-
-#include "names.h"
 
 struct name {
 	UT_hash_handle hh;
@@ -58,7 +58,7 @@ int64_t plan_names_add(struct plan_names *names, const char *text)
 	memcpy(name->text, text, length + 1);
 	name->number = names->count;
 	HASH_ADD_KEYPTR(hh, names->hash, name->text, length, name);
-	/* the hash leaves out what it had no memory for */
+	/* the hash leaves out an entry that it has no memory for */
 	if (!name->hh.tbl) {
 		free(name);
 		return -ENOMEM;

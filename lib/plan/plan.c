@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "plan.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "plan.h"
 
 int plan_refuse(struct plan_refusal *refusal, size_t line, const char *where, const char *format,
 		...)

@@ -100,7 +100,7 @@ static void add(struct text *t, const char *format, ...)
 	assert_true(t->at < sizeof(t->bytes));
 }
 
-/* Values are sometimes no whole numbers. */
+/* Some values are not whole numbers. */
 static void add_value(struct text *t, const char *name, uint32_t most, bool whole)
 {
 	if (whole)
@@ -169,7 +169,7 @@ static struct assign_problem *random_problem(uint32_t tasks, uint32_t processors
 	return p;
 }
 
-/* By the definition, all of it. */
+/* All costs, by the definition. */
 static double cost_of(const struct assign_problem *p, const uint32_t *at)
 {
 	double most = 0;
@@ -246,7 +246,7 @@ static void test_optimal(void **state)
 	}
 }
 
-/* Where an optimum is not known: nothing worse than the paper's, and bounds hold. */
+/* Where the optimum is not known: no plan is worse than the paper's, and bounds hold. */
 static void test_larger(void **state)
 {
 	for (uint32_t i = 0; i < 3; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The planner assign without memory: each allocation of its own in turn fails; readers and
- * searches say so, and a plan that is left is still one. Linked with --wrap for the allocators.
+ * The assign planner without memory: each allocation fails in turn; readers and searches return
+ * -ENOMEM, and a plan that was made before stays valid. Linked with --wrap for the allocators.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -124,7 +124,7 @@ static void fail_searches(uint32_t most)
 			}
 			assert_int_equal(err, -ENOMEM);
 			failures++;
-			/* what was found before is whole; the paper's rule only begins to write */
+			/* a plan that was found before is whole; the paper's rule starts without one */
 			if (which) {
 				assert_int_equal(assign_check(p, plan, &refusal), 0);
 				assert_true(plan->total <= total);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The dag planner: routes, bounds, plans, replays, and a checker that finds what is wrong with them. */
+/* The dag planner: routes, bounds, plans, replays, and the checker on plans that are wrong. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static const struct {
 };
 #define MACHINES (sizeof(machines) / sizeof(machines[0]))
 
-/* As long as the paper's ways in EH(n,l), and never past a controller above the common cube. */
+/* As long as the paper's routes in EH(n,l), and never past a controller above the common cube. */
 static void test_hierarchy_routes(void **state)
 {
 	struct plan_refusal refusal = { 0 };
@@ -96,7 +96,7 @@ static void test_plans(void **state)
 			assert_int_equal(dag_solve(c.problem, &how, NULL, &again), 0);
 			assert_memory_equal(again.schedule.start, plan.schedule.start,
 					    c.graph->tasks * sizeof(double));
-			/* an order that is kept comes out as it was planned, but for ties */
+			/* the same order gives the same plan, except for ties */
 			if (contention) {
 				double planned = again.schedule.makespan;
 
@@ -116,7 +116,7 @@ static void test_plans(void **state)
 	assert_true(replays > 100 && off * 20 <= replays);
 }
 
-/* One thing is changed in a good plan; *what says what. False: this plan has nothing like it. */
+/* Breaks a valid plan in one way, which *what names. False: this plan cannot be broken so. */
 static bool spoil(struct dag_plan *plan, const struct dag_problem *p, unsigned int kind)
 {
 	uint32_t t = random_below(p->tasks);
@@ -167,7 +167,7 @@ static bool spoil(struct dag_plan *plan, const struct dag_problem *p, unsigned i
 		return true;
 	case 8: /* or sent twice */
 		return m && !dag_messages_add(&plan->messages, m->from, m->to);
-	case 9: /* a way that is none */
+	case 9: /* a route that does not exist */
 		if (!m)
 			return false;
 		hop->node = p->machine->nodes;

@@ -32,7 +32,7 @@ static const char machine_text[] =
 	"{\"processors\":[{\"id\":\"x\"},{\"id\":\"y\",\"speed\":2}],\"relays\":[{\"id\":\"r\"}],"
 	"\"links\":[{\"a\":\"x\",\"b\":\"r\",\"rate\":2},{\"a\":\"r\",\"b\":\"y\"}]}";
 
-/* All of a call; -ENOMEM or a checked plan. jansson and expat report theirs as a refusal. */
+/* A whole call; -ENOMEM or a checked plan. Lack of memory in jansson and expat is a refusal. */
 static int plan_once(const char *text, bool contention, struct plan_refusal *refusal)
 {
 	struct dag_options how = { .steps = 50 };

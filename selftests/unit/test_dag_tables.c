@@ -2,7 +2,7 @@
 /*
  * Why the planner keeps busy intervals of links and not paper 3's routing tables: a model of
  * the printed rule (section 3) on a ring of four. After one message between neighbours its tables
- * lead in circles, and its recursion DelayUpdating has no end. Ways of the planner have none.
+ * lead in circles, and its recursion DelayUpdating has no end. Routes of the planner have no loops.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 struct tables {
 	unsigned int hops[RING][RING], relay[RING][RING];
 	double delay[RING][RING];
-	int lowest; /* of equally good neighbours the one of lowest number, or of highest */
+	int lowest; /* of equally good neighbours take the lowest number, or the highest */
 };
 
 static unsigned int distance(unsigned int a, unsigned int b)
@@ -64,7 +64,7 @@ static double update_delay(struct tables *t, unsigned int from, unsigned int to,
 	return second < 0 ? -1 : (t->delay[from][to] = first + second);
 }
 
-/* (2.1), (2.2): the neighbour of least delay there and from there on. */
+/* (2.1), (2.2): the neighbour with the least delay to it and onwards from it. */
 static void choose_relays(struct tables *t, unsigned int at)
 {
 	unsigned int a = NEXT(at) < BACK(at) ? NEXT(at) : BACK(at), b = NEXT(at) + BACK(at) - a;

@@ -46,7 +46,7 @@ static void ring_free(struct divide_problem *p)
 	free(p);
 }
 
-/* From alike to very unlike, dear links included. */
+/* From equal to very unequal, with expensive links too. */
 static struct divide_problem *ring_random(uint32_t n)
 {
 	struct divide_problem *p = ring_new(n);
@@ -147,7 +147,7 @@ static void test_all_sets(void **state)
 	}
 }
 
-/* Two that were found among 20000 at random where results go before data. */
+/* Two of 20000 random rings, where results go before data. */
 static void test_results_first(void **state)
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void test_all_ranges(void **state)
 				best = fmin(best, lp_solve(&c));
 			}
 		plan_and_check(&plan, p);
-		/* results go first on no link there: hardly ever it is worse */
+		/* results go first on no link there, which is rarely worse */
 		if (plan.seconds / best - 1 > 1e-6)
 			fail_msg("%.12g s, by the linear programmes %.12g", plan.seconds, best);
 		assert_true(plan.optimal);
@@ -303,7 +303,7 @@ static void test_large(void **state)
 	}
 }
 
-/* When all is done with these shares, for three processors, word by word. */
+/* The finish time of these shares on three processors, straight from the definition. */
 static double finish_of_three(const struct divide_problem *p, double w1, double w2)
 {
 	double w0 = p->work - w1 - w2, x = w1 + w2, q1, q2, came1, came2, sent1, end0, end1, end2;
@@ -345,7 +345,7 @@ static void test_power(void **state)
 		assert_true(plan.lower_bound <= best * (1 + 1e-9));
 		assert_true(fabs(finish_of_three(p, plan.shares[1], plan.shares[2]) / plan.seconds -
 				 1) < 1e-9);
-		/* where results need a link the steps are many, and end early */
+		/* where results wait for a link there are many steps, which end early */
 		if (plan.seconds > best * (1 + 5e-3))
 			fail_msg("k %g e %g: %.9g s, on a grid %.9g", p->k, p->e, plan.seconds,
 				 best);
@@ -440,7 +440,7 @@ static void test_printed(void **state)
 		divide_plan_end(&printed);
 		ring_free(p);
 	}
-	/* the first system is right as it is printed, if nobody is better left out */
+	/* the first system is right as printed, if no processor is better left out */
 	assert_true(solved[0] > 30 && slower[0] < solved[0] / 2);
 	for (unsigned int i = 1; i < 4; i++)
 		assert_true(solved[i] > 30 && slower[i] > solved[i] / 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which hosts for one SPMD job: Table 2, against all subsets, what is refused. */
+/* The hosts of one SPMD job: Table 2, comparison with all subsets, refusals. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static void test_subsets(void **state)
 			assert_true(eta[plan.order[i - 1]] < eta[plan.order[i]] ||
 				    (eta[plan.order[i - 1]] == eta[plan.order[i]] &&
 				     plan.order[i - 1] < plan.order[i]));
-		/* a wrong plan is found */
+		/* the checker finds a wrong plan */
 		plan.seconds *= 1.001;
 		assert_false(gang_check(&plan, &p, why, sizeof(why)));
 		plan.seconds /= 1.001;
@@ -146,7 +146,7 @@ static void test_slow(void **state)
 	assert_true(gang_slow(GANG_FAIR, 0) == 1);
 }
 
-/* The threshold is where all hosts, as busy as it says, are just so much faster than one. */
+/* At the threshold all hosts, which are that busy, are just min_speedup times as fast as one. */
 static void test_threshold(void **state)
 {
 	random_begin();

@@ -81,7 +81,7 @@ static void test_host(void **state)
 	assert_true(m && m->type == GANG_REPLY && m->tid == 9 && m->host == 3 && m->offer == 1 &&
 		    m->utilization == 0.1);
 	assert_null(request(&host, 8, 11)); /* offered to another: no answer */
-	m = request(&host, 9, 200); /* repeated: the same offer, no longer */
+	m = request(&host, 9, 200); /* repeated: the same offer, which is not extended */
 	assert_true(m && m->offer == 1);
 	tell(&host, NULL, 0, 10 + OFFER - 1);
 	assert_int_equal(host.state, GANG_OFFERED);
@@ -102,7 +102,7 @@ static void test_host(void **state)
 	assert_int_equal(host.state, GANG_OCCUPIED);
 	assert_null(request(&host, 9, 520)); /* no offer while it is occupied, to nobody */
 	assert_null(request(&host, 8, 520));
-	m = occupy(&host, 9, 3, 60, 900); /* repeated: confirmed, and no longer */
+	m = occupy(&host, 9, 3, 60, 900); /* repeated: confirmed, but not extended */
 	assert_true(m && m->stamp == 60);
 	assert_null(occupy(&host, 9, 3, 59, 901)); /* older */
 	tell(&host, NULL, 0, 510 + LEASE - 1);
@@ -198,7 +198,7 @@ static void test_initiator(void **state)
 	assert_int_equal(sent(&job, &m, 1110), 0);
 	assert_int_equal(job.state, GANG_OCCUPYING);
 	assert_false(gang_job_has(&job, 1, 1110));
-	assert_int_equal(sent(&job, NULL, 1140), 1); /* the other did not hear it */
+	assert_int_equal(sent(&job, NULL, 1140), 1); /* the other one did not receive it */
 	assert_true(box.list[0].type == GANG_OCCUPY && box.list[0].stamp == 1100);
 	m = confirm(2, 1100);
 	sent(&job, &m, 1150);
@@ -362,7 +362,8 @@ static void deliver(struct world *w)
 	}
 }
 
-/* Who thinks he has a host has it: so no two do. A dead one's job goes on until its lease ends. */
+/* A job that believes it has a host has it, so no two do. A dead initiator's job goes on until its
+ * lease ends. */
 static void check_world(struct world *w)
 {
 	for (int j = 0; j < JOBS; j++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* gang and divide without memory: each allocation in turn fails, and that is what is said. Linked with --wrap. */
+/* gang and divide without memory: each allocation fails in turn and gives -ENOMEM. Linked with --wrap. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehctl plan assign: tasks that talk, onto processors (paper 0). */
+/* ehctl plan assign: tasks that communicate, placed on processors (paper 0). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -7,12 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ehplan.h"
 #include "plan/assign/assign.h"
 
-/* A trace has a number for each task and processor. */
+/* A trace has one number for each task and processor. */
 #define TRACE_MOST 20000000u
-/* Ids in a row of the table. */
+/* Bytes for the ids in a row of the table. */
 #define IDS_WIDTH 60
 
 enum { O_PROCESSORS = 256, O_WORK, O_VOLUME, O_TRACE };
@@ -25,43 +26,49 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static struct assign_defaults defaults = { .work = -1, .volume = -1 };
-static bool trace;
+struct settings {
+	struct assign_defaults missing; /* what the input leaves out */
+	bool trace;
+};
 
-static const char *take(int option, const char *text)
+static const struct settings defaults = { .missing = { .work = -1, .volume = -1 } };
+
+static const char *take_option(void *settings, int option, const char *text)
 {
+	struct settings *s = settings;
 	uint64_t count;
 
 	switch (option) {
 	case O_PROCESSORS:
 		if (parse_count(text, ASSIGN_PROCESSORS_MAX, &count) || !count)
 			return "a number of processors from 1 to 131072 is needed";
-		defaults.processors = count;
+		s->missing.processors = count;
 		return NULL;
 	case O_WORK:
-		return parse_real(text, 1e15, &defaults.work) ? "a work from 0 to 1e15 is needed"
-							      : NULL;
+		return parse_real(text, 1e15, &s->missing.work) ? "a work from 0 to 1e15 is needed"
+								: NULL;
 	case O_VOLUME:
-		return parse_real(text, 1e15, &defaults.volume)
+		return parse_real(text, 1e15, &s->missing.volume)
 			       ? "a volume from 0 to 1e15 is needed"
 			       : NULL;
 	default:
-		trace = true;
+		s->trace = true;
 		return NULL;
 	}
 }
 
 static int read_problem(const struct plan_call *call, struct assign_problem **problem)
 {
+	const struct settings *s = call->settings;
 	size_t name = strlen(call->name);
 	bool graph = name > 6 && !strcmp(call->name + name - 6, ".graph");
 	struct plan_refusal refusal = { 0 };
 	int err;
 
 	if (graph || assign_is_metis(call->text, call->length))
-		err = assign_read_metis(call->text, call->length, &defaults, problem, &refusal);
+		err = assign_read_metis(call->text, call->length, &s->missing, problem, &refusal);
 	else
-		err = assign_read_json(call->text, call->length, &defaults, problem, &refusal);
+		err = assign_read_json(call->text, call->length, &s->missing, problem, &refusal);
 	return err ? call_refused(call->name, &refusal, err) : 0;
 }
 
@@ -69,11 +76,11 @@ static int read_problem(const struct plan_call *call, struct assign_problem **pr
 
 struct steps {
 	const struct assign_problem *problem;
-	json_t *list; /* NULL: no trace is wanted */
+	json_t *list;
 	bool failed;
 };
 
-/* Whole numbers as such, as they were written. */
+/* In the units of the input; a whole number stays one. */
 static json_t *number(const struct assign_problem *p, double value)
 {
 	value *= p->unit;
@@ -94,7 +101,7 @@ static void add_step(void *ctx, uint32_t task, uint32_t processor, const double 
 	s->failed |= json_array_append_new(s->list, step) != 0;
 }
 
-/* METIS prints what it does not like, and standard output is for the plan. */
+/* METIS prints complaints on standard output, which is for the plan. */
 static int hide_output(void)
 {
 	int saved = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -116,29 +123,53 @@ static void show_output(int saved)
 	}
 }
 
-static int make_plan(struct plan_call *call, const struct assign_problem *problem,
-		     const char *algorithm, struct assign_plan *plan, json_t *steps)
+static int plan_paper(const struct assign_problem *problem, bool sorted, struct assign_plan *plan,
+		      json_t *steps)
 {
 	struct steps to = { problem, steps, false };
-	int err, saved;
+	int err = assign_bound(problem, &plan->lower_bound);
 
-	if (!strncmp(algorithm, "paper", 5)) {
-		err = assign_bound(problem, &plan->lower_bound);
-		if (!err)
-			err = assign_paper(problem, !strcmp(algorithm, "paper-sorted"), plan,
-					   trace ? add_step : NULL, &to);
-		if (!err && to.failed)
-			err = -ENOMEM;
-	} else {
-		saved = hide_output();
-		err = assign_best(problem, call->seed, &call->watch, plan);
-		show_output(saved);
-		if (!err && !strcmp(algorithm, "exact") && !plan->optimal)
-			err = assign_exact(problem, 0, &call->watch, plan);
-	}
-	if (err >= 0 && plan->total <= plan->lower_bound)
+	if (!err)
+		err = assign_paper(problem, sorted, plan, steps ? add_step : NULL, &to);
+	return !err && to.failed ? -ENOMEM : err;
+}
+
+static int plan_best(struct plan_call *call, const struct assign_problem *problem, bool exact,
+		     struct assign_plan *plan)
+{
+	int saved = hide_output();
+	int err = assign_best(problem, call->seed, &call->watch, plan);
+
+	show_output(saved);
+	if (!err && exact && !plan->optimal)
+		err = assign_exact(problem, 0, &call->watch, plan);
+	return err;
+}
+
+/* `steps`: a list for the steps of the paper's algorithm, or NULL. */
+static int make_plan(struct plan_call *call, const struct assign_problem *problem,
+		     const char *algorithm, json_t *steps, struct assign_plan **out)
+{
+	struct plan_refusal wrong = { 0 };
+	struct assign_plan *plan;
+	int err = -ENOMEM;
+
+	call_begin(call);
+	*out = plan = assign_plan_new(problem);
+	if (plan && !strncmp(algorithm, "paper", 5))
+		err = plan_paper(problem, !strcmp(algorithm, "paper-sorted"), plan, steps);
+	else if (plan)
+		err = plan_best(call, problem, !strcmp(algorithm, "exact"), plan);
+	if (err < 0)
+		return fail(EXIT_REFUSED, "%s: no memory", call->name);
+	if (plan->total <= plan->lower_bound)
 		plan->optimal = true;
-	return err < 0 ? err : 0;
+	err = assign_check(problem, plan, &wrong);
+	call_end(call);
+	if (err)
+		return fail(EXIT_REFUSED, "%s: the plan is wrong: %s", call->name,
+			    err == -EINVAL ? wrong.what : strerror(-err));
+	return 0;
 }
 
 /* ---- what is printed ---- */
@@ -177,24 +208,24 @@ static json_t *list_tasks(const struct assign_problem *p, const struct assign_pl
 	return tasks;
 }
 
-static int print_json(json_t *document, const struct assign_problem *p,
-		      const struct assign_plan *plan, json_t *steps)
+static int print_json(const struct plan_call *call, const char *algorithm,
+		      const struct assign_problem *p, const struct assign_plan *plan, json_t *steps)
 {
-	int code = EXIT_REFUSED;
-	json_t *more = json_pack("{s:o, s:o, s:b, s:o, s:o, s:O}", "cost", number(p, plan->total),
-				 "lower_bound", number(p, plan->lower_bound), "optimal",
-				 (int)plan->optimal, "assignment", list_tasks(p, plan),
-				 "processors", list_processors(p, plan), "trace", steps);
+	json_t *members, *document;
+	int code;
 
-	if (more && !json_object_update(document, more))
-		code = json_print(document);
-	else
-		fail(EXIT_REFUSED, "no memory");
-	json_decref(more);
+	members = json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "cost", number(p, plan->total),
+			    "lower_bound", number(p, plan->lower_bound), "optimal",
+			    (int)plan->optimal, "assignment", list_tasks(p, plan), "processors",
+			    list_processors(p, plan), "trace",
+			    steps ? json_incref(steps) : json_array());
+	document = call_document(call, "assign", algorithm, members);
+	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
+	json_decref(document);
 	return code;
 }
 
-/* Ids of the tasks on a processor, as many as fit a row. */
+/* The ids of the tasks on a processor, as many as fit into a row. */
 static void write_ids(const struct assign_problem *p, const uint32_t *list, uint32_t count,
 		      char *out, size_t size)
 {
@@ -273,7 +304,7 @@ static void print_table(const struct assign_problem *p, const struct assign_plan
 		       plan->lower_bound * p->unit);
 }
 
-/* Open MPI's files have words: a host's name must be one. */
+/* A host's name must be one word in the files of Open MPI. */
 static int check_host(const struct assign_problem *p, uint32_t k)
 {
 	char id[24];
@@ -281,8 +312,7 @@ static int check_host(const struct assign_problem *p, uint32_t k)
 
 	if (host[strcspn(host, " =#,:\"")])
 		return fail(EXIT_USAGE,
-			    "$.processors[%u].id: \"%.80s\" cannot be a host of Open MPI's", k,
-			    host);
+			    "$.processors[%u].id: \"%.80s\" is no host name for Open MPI", k, host);
 	return 0;
 }
 
@@ -314,16 +344,16 @@ static int print_hosts(const struct plan_call *call, const struct assign_problem
 	return code;
 }
 
-static int print_plan(const struct plan_call *call, json_t *document,
-		      const struct assign_problem *p, const struct assign_plan *plan, json_t *steps)
+static int show(const struct plan_call *call, const char *algorithm, const struct assign_problem *p,
+		const struct assign_plan *plan, json_t *steps)
 {
 	uint32_t *first = NULL, *list = NULL;
 	int code = EXIT_DONE;
 
 	if (call->json)
-		return print_json(document, p, plan, steps);
+		return print_json(call, algorithm, p, plan, steps);
 	if (by_processor(p, plan, &first, &list)) {
-		code = fail(EXIT_REFUSED, "no memory");
+		code = fail(EXIT_REFUSED, "no memory for the output");
 	} else if (call->format) {
 		code = print_hosts(call, p, plan, first);
 	} else {
@@ -337,44 +367,37 @@ static int print_plan(const struct plan_call *call, json_t *document,
 
 static int run(struct plan_call *call)
 {
+	const struct settings *s = call->settings;
 	const char *algorithm = call->algorithm ? call->algorithm : "best";
 	struct assign_problem *problem = NULL;
-	json_t *document = NULL, *steps = json_array();
-	struct plan_refusal wrong = { 0 };
 	struct assign_plan *plan = NULL;
-	int code, err;
+	json_t *steps = NULL;
+	int code;
 
-	if (trace && strncmp(algorithm, "paper", 5))
+	if (s->trace && strncmp(algorithm, "paper", 5))
 		return bad_usage(
 			"--trace shows the paper's steps: --algorithm paper or paper-sorted");
 	if (call->json && call->format)
 		return bad_usage("--json or --format, not both");
 	code = read_problem(call, &problem);
 	if (code)
-		goto done;
-	if (trace && (uint64_t)problem->tasks * problem->processors > TRACE_MOST) {
+		goto out;
+	if (s->trace && (uint64_t)problem->tasks * problem->processors > TRACE_MOST) {
 		code = fail(EXIT_USAGE, "--trace: %u tasks on %u processors are too many to show",
 			    problem->tasks, problem->processors);
-		goto done;
+		goto out;
 	}
-	call_begin(call);
-	plan = assign_plan_new(problem);
-	err = plan ? make_plan(call, problem, algorithm, plan, steps) : -ENOMEM;
-	document = call_document(call, "assign", algorithm);
-	if (err || !document) {
-		code = fail(EXIT_REFUSED, "%s: no memory", call->name);
-		goto done;
+	if (s->trace) {
+		steps = json_array();
+		if (!steps) {
+			code = fail(EXIT_REFUSED, "%s: no memory", call->name);
+			goto out;
+		}
 	}
-	err = assign_check(problem, plan, &wrong);
-	if (err) {
-		code = fail(EXIT_REFUSED, "%s: the plan is wrong: %s", call->name,
-			    err == -EINVAL ? wrong.what : strerror(-err));
-		goto done;
-	}
-	code = print_plan(call, document, problem, plan, steps);
-
-done:
-	json_decref(document);
+	code = make_plan(call, problem, algorithm, steps, &plan);
+	if (!code)
+		code = show(call, algorithm, problem, plan, steps);
+out:
 	json_decref(steps);
 	assign_plan_free(plan);
 	assign_free(problem);
@@ -388,16 +411,18 @@ const struct planner assign_planner = {
 	.name = "assign",
 	.arguments = "[--processors P] [--work W] [--volume V] [--trace] [--algorithm A] "
 		     "[--format F] [--seed S] [--time-limit S]",
-	.help = "tasks that talk, onto processors (paper 0)\n\n"
-		"FILE is JSON or a METIS graph. The largest cost of a processor, its work and what its\n"
-		"tasks say to others elsewhere, is made small.\n\n"
-		"  --processors P     how many, when the file does not list them\n"
-		"  --work W           of tasks without (METIS: 1)\n"
-		"  --volume V         of pairs without (METIS: 1)\n"
-		"  --trace            costs after each step of the paper's algorithm",
+	.help = "place tasks that communicate on processors (paper 0)\n\n"
+		"FILE is JSON or a METIS graph. The plan minimises the largest cost of a processor: the\n"
+		"work of its tasks and their communication with tasks on other processors.\n\n"
+		"  --processors P     number of processors, if FILE does not list them\n"
+		"  --work W           work of tasks that have none in FILE (METIS: 1)\n"
+		"  --volume V         volume of pairs that have none in FILE (METIS: 1)\n"
+		"  --trace            print the costs after each step of the paper's algorithm",
 	.algorithms = algorithms,
 	.formats = formats,
 	.options = options,
-	.option = take,
+	.defaults = &defaults,
+	.settings_size = sizeof(defaults),
+	.option = take_option,
 	.run = run,
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From the input's bytes to the document's head: what each planner's call begins and ends with. */
+/* What every call has: its input, its clock, and the first members of its document. */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,27 +9,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ehplan.h"
-
 #define INPUT_MAX ((size_t)2 << 30)
 
-int read_input(const char *path, const char **name, char **text, size_t *length)
+static int read_all(int fd, const char *name, char **text, size_t *length)
 {
-	bool standard = !strcmp(path, "-");
-	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	size_t room = 1 << 16, at = 0;
 	char *buffer = NULL, *bigger;
-	int code = EXIT_USAGE;
+	int code;
 	ssize_t n;
 
-	*name = standard ? "standard input" : path;
-	if (fd < 0)
-		return fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
 	for (;;) {
-		bigger = at < INPUT_MAX ? realloc(buffer, room) : NULL;
+		if (at >= INPUT_MAX) {
+			code = fail(EXIT_USAGE, "%s: larger than 2 GiB", name);
+			goto failed;
+		}
+		bigger = realloc(buffer, room);
 		if (!bigger) {
-			code = fail(at < INPUT_MAX ? EXIT_REFUSED : EXIT_USAGE, "%s: %s", *name,
-				    at < INPUT_MAX ? "no memory for it" : "larger than 2 GiB");
+			code = fail(EXIT_REFUSED, "%s: no memory for it", name);
 			goto failed;
 		}
 		buffer = bigger;
@@ -35,7 +33,7 @@ int read_input(const char *path, const char **name, char **text, size_t *length)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			code = fail(EXIT_USAGE, "%s: %s", *name, strerror(errno));
+			code = fail(EXIT_USAGE, "%s: %s", name, strerror(errno));
 			goto failed;
 		}
 		if (!n)
@@ -47,14 +45,27 @@ int read_input(const char *path, const char **name, char **text, size_t *length)
 	buffer[at] = '\0';
 	*text = buffer;
 	*length = at;
-	if (!standard)
-		close(fd);
 	return 0;
 
 failed:
 	free(buffer);
-	if (!standard)
-		close(fd);
+	return code;
+}
+
+int call_read(const char *path, const char **name, char **text, size_t *length)
+{
+	int fd, code;
+
+	if (!strcmp(path, "-")) {
+		*name = "standard input";
+		return read_all(STDIN_FILENO, *name, text, length);
+	}
+	*name = path;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
+	code = read_all(fd, path, text, length);
+	close(fd);
 	return code;
 }
 
@@ -73,7 +84,7 @@ static double now(void *ctx)
 	return seconds_of(CLOCK_MONOTONIC);
 }
 
-/* Runs of less than a second show nothing. */
+/* A run of less than a second shows nothing. */
 static void progress(void *ctx, const char *what, uint64_t done, uint64_t all)
 {
 	const struct plan_call *call = ctx;
@@ -84,9 +95,6 @@ static void progress(void *ctx, const char *what, uint64_t done, uint64_t all)
 
 void call_begin(struct plan_call *call)
 {
-	/* the allocator gathers what the reader freed when much is asked for next: now, and not in
-	 * the time to plan */
-	free(malloc(1 << 20));
 	call->began = now(NULL);
 	call->watch.now = now;
 	call->watch.progress = progress;
@@ -95,9 +103,21 @@ void call_begin(struct plan_call *call)
 		call->watch.until += call->began;
 }
 
-json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm)
+void call_end(struct plan_call *call)
 {
-	return json_pack("{s:i, s:s, s:s, s:f, s:b}", "version", 1, "planner", planner, "algorithm",
-			 algorithm, "seconds_to_plan", now(NULL) - call->began, "time_limit_hit",
-			 (int)call->watch.ended);
+	call->seconds = now(NULL) - call->began;
+}
+
+json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm,
+		      json_t *members)
+{
+	json_t *document = json_pack("{s:i, s:s, s:s, s:f, s:b}", "version", 1, "planner", planner,
+				     "algorithm", algorithm, "seconds_to_plan", call->seconds,
+				     "time_limit_hit", (int)call->watch.ended);
+
+	if (json_object_update_new(document, members)) {
+		json_decref(document);
+		return NULL;
+	}
+	return document;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan divide: one divisible load on a ring (paper 2). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehplan.h"
 #include "plan/divide/divide.h"
 
 static const char *const algorithms[] = { "best", "printed", NULL };
@@ -51,30 +52,24 @@ static json_t *messages_of(const struct divide_plan *plan, const struct divide_p
 	return list;
 }
 
-static json_t *document_of(const struct plan_call *call, const struct divide_plan *plan,
-			   const struct divide_problem *p, bool printed)
+static json_t *make_document(const struct plan_call *call, const struct divide_plan *plan,
+			     const struct divide_problem *p, bool printed)
 {
 	double speedup = p->work * p->a[0] / plan->seconds;
-	json_t *document = call_document(call, "divide", printed ? algorithms[1] : algorithms[0]);
 	json_t *shares = json_array();
 
 	for (uint32_t i = 0; i < p->n; i++)
 		json_array_append_new(shares, json_real(plan->shares[i]));
-	if (json_object_update_new(
-		    document,
-		    json_pack("{s:f, s:o, s:f, s:f, s:f, s:i, s:o, s:b, s:o, s:I, s:o, s:o}",
-			      "seconds", plan->seconds, "shares", shares, "speedup", speedup,
-			      "efficiency", speedup / p->n, "residual", plan->residual, "used",
-			      (int)plan->used, "lower_bound",
-			      printed ? json_null() : json_real(plan->lower_bound), "optimal",
-			      (int)plan->optimal, "formula_seconds",
-			      printed ? json_real(plan->formula) : json_null(), "steps",
-			      (json_int_t)plan->steps, "processors", processors_of(plan, p),
-			      "messages", messages_of(plan, p)))) {
-		json_decref(document);
-		return NULL;
-	}
-	return document;
+	return call_document(
+		call, "divide", printed ? algorithms[1] : algorithms[0],
+		json_pack("{s:f, s:o, s:f, s:f, s:f, s:i, s:o, s:b, s:o, s:I, s:o, s:o}", "seconds",
+			  plan->seconds, "shares", shares, "speedup", speedup, "efficiency",
+			  speedup / p->n, "residual", plan->residual, "used", (int)plan->used,
+			  "lower_bound", printed ? json_null() : json_real(plan->lower_bound),
+			  "optimal", (int)plan->optimal, "formula_seconds",
+			  printed ? json_real(plan->formula) : json_null(), "steps",
+			  (json_int_t)plan->steps, "processors", processors_of(plan, p), "messages",
+			  messages_of(plan, p)));
 }
 
 static const char *digits(char text[32], double number)
@@ -123,7 +118,7 @@ static void add_bar(struct gantt *gantt, struct gantt_bar *bars, uint32_t row, u
 			(struct gantt_bar){ row, span->start, span->finish, NULL, kind };
 }
 
-/* Figures 1 and 2: for each processor what it computes, and below it what its link carries. */
+/* As figures 1 and 2 of the paper: one row for each processor, and below it one for its link. */
 static int draw(const struct divide_plan *plan, const struct divide_problem *p, const char *path)
 {
 	static const char *const kinds[] = { "computing", "data", "results", NULL };
@@ -155,25 +150,49 @@ out:
 	return code;
 }
 
-static int show(struct plan_call *call, const struct divide_plan *plan,
-		const struct divide_problem *p, json_t *document, bool printed)
+static int show(const struct plan_call *call, const struct divide_plan *plan,
+		const struct divide_problem *p, bool printed)
 {
-	char why[256];
+	json_t *document;
 	int code = 0;
 
-	if (!divide_check(plan, p, why, sizeof(why)))
-		return fail(EXIT_REFUSED, "%s: the plan is wrong, and not printed: %s", call->name,
-			    why);
 	if (call->gantt)
 		code = draw(plan, p, call->gantt);
 	if (code)
 		return code;
-	if (!call->json)
+	if (!call->json) {
 		print_table(plan, p, printed);
-	else
-		code = document ? json_print(document)
-				: fail(EXIT_REFUSED, "no memory for the output");
+		return EXIT_DONE;
+	}
+	document = make_document(call, plan, p, printed);
+	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
+	json_decref(document);
 	return code;
+}
+
+static int make_plan(struct plan_call *call, const struct divide_problem *p, bool printed,
+		     struct divide_plan *plan)
+{
+	bool valid = false;
+	char why[256];
+	int err;
+
+	call_begin(call);
+	err = printed ? divide_printed(plan, p) : divide_plan(plan, p, &call->watch);
+	if (!err)
+		valid = divide_check(plan, p, why, sizeof(why));
+	call_end(call);
+	if (err == -EDOM)
+		return fail(EXIT_REFUSED,
+			    "%s: the printed system gives no shares that are all positive; "
+			    "--algorithm best has a plan",
+			    call->name);
+	if (err)
+		return fail(EXIT_REFUSED, "%s: %s", call->name, strerror(-err));
+	if (!valid)
+		return fail(EXIT_REFUSED, "%s: the plan is wrong, and not printed: %s", call->name,
+			    why);
+	return 0;
 }
 
 static int run(struct plan_call *call)
@@ -182,31 +201,14 @@ static int run(struct plan_call *call)
 	struct divide_problem problem;
 	struct plan_refusal refusal;
 	struct divide_plan plan = { 0 };
-	json_t *document = NULL;
-	int code = 0, err;
+	int code, err;
 
 	err = divide_problem_read(&problem, call->text, call->length, &refusal);
-	if (err) {
-		code = call_refused(call->name, &refusal, err);
-		goto out;
-	}
-	call_begin(call);
-	err = printed ? divide_printed(&plan, &problem)
-		      : divide_plan(&plan, &problem, &call->watch);
-	if (err) {
-		code = err == -EDOM
-			       ? fail(EXIT_REFUSED,
-				      "%s: the printed system gives no shares that are all positive; "
-				      "--algorithm best has a plan",
-				      call->name)
-			       : fail(EXIT_REFUSED, "%s: %s", call->name, strerror(-err));
-		goto out;
-	}
-	if (call->json)
-		document = document_of(call, &plan, &problem, printed);
-	code = show(call, &plan, &problem, document, printed);
-	json_decref(document);
-out:
+	code = err ? call_refused(call->name, &refusal, err) : 0;
+	if (!code)
+		code = make_plan(call, &problem, printed, &plan);
+	if (!code)
+		code = show(call, &plan, &problem, printed);
 	divide_plan_end(&plan);
 	divide_problem_end(&problem);
 	return code;
@@ -215,9 +217,10 @@ out:
 const struct planner divide_planner = {
 	.name = "divide",
 	.arguments = "[--algorithm A] [--gantt FILE.svg]",
-	.help = "how much of a divisible load each processor of a one-way ring gets (paper 2)\n"
+	.help = "divide a load among the processors of a one-way ring (paper 2)\n\n"
 		"FILE: JSON with work, processors (id, a, s, c), send (parallel, serial), result\n"
-		"(kind none; linear with m, b; power with k, e). printed: the paper's own systems.",
+		"(kind none; linear with m, b; power with k, e). Algorithm printed solves the\n"
+		"equations as the paper prints them.",
 	.algorithms = algorithms,
 	.gantt = true,
 	.run = run,

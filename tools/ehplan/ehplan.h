@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file ehplan.h  What `ehctl plan` runs: one file a planner, and what they share. */
+/** @file ehplan.h  The program behind `ehctl plan`: one file per planner, and what they share. */
 #ifndef EHPLAN_H
 #define EHPLAN_H
 
@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "tools/common/common.h"
 
-/** One call: its input is read, its common options are parsed. */
+/** One call, with its input and its options. */
 struct plan_call {
 	const char *name; /**< of the input, for messages */
 	char *text;	  /**< the input, with a null byte behind it */
@@ -18,8 +18,10 @@ struct plan_call {
 	const char *format;    /**< rankfile, hostfile, or NULL */
 	uint64_t seed;
 	bool json;
+	void *settings; /**< the planner's own options, a struct of its own */
 	struct plan_watch watch;
-	double began; /**< when planning began, set by call_begin() */
+	double began;	/**< of the clock of `watch`, set by call_begin() */
+	double seconds; /**< from call_begin() to call_end() */
 };
 
 struct planner {
@@ -30,8 +32,11 @@ struct planner {
 	const char *const *formats;    /**< of --format, NULL-terminated; NULL: it has none */
 	bool gantt;
 	const struct option *options; /**< of its own, values from 256 on; NULL: none */
-	/** Takes one of them; NULL, or what is wanted instead ("a number from 1 to 64 is needed"). */
-	const char *(*option)(int option, const char *text);
+	const void *defaults;	      /**< settings when no option is given; NULL without options */
+	size_t settings_size;
+	/** Puts one of them into the settings; NULL, or what is wanted instead ("a number from 1 to
+	 *  64 is needed"). */
+	const char *(*option)(void *settings, int option, const char *text);
 	int (*run)(struct plan_call *call); /**< returns the exit code */
 };
 
@@ -39,14 +44,19 @@ extern const struct planner assign_planner, gang_planner, divide_planner, dag_pl
 
 /* ---- call.c ---- */
 
-/** Reads a file, "-" for standard input. An exit code after a message. */
-int read_input(const char *path, const char **name, char **text, size_t *length);
+/** Reads a file, "-" for standard input, up to 2 GiB; `*text` ends with a null byte and is the
+ *  caller's. 0 or an exit code after a message. */
+int call_read(const char *path, const char **name, char **text, size_t *length);
 /** Prints why an input was refused (-EINVAL), or that memory is missing; returns the exit code. */
 int call_refused(const char *name, const struct plan_refusal *refusal, int err);
-/** Planning begins: the time limit and seconds_to_plan count from here. */
+/** The input is read: the time limit and seconds_to_plan count from here. */
 void call_begin(struct plan_call *call);
-/** The document with what all planners print. NULL: no memory. */
-json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm);
+/** The plan is made and checked: seconds_to_plan counts up to here, output is next. */
+void call_end(struct plan_call *call);
+/** The document of a plan: the members that all planners print, and `members`, which it takes
+ *  (NULL: no memory for them). NULL: no memory. */
+json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm,
+		      json_t *members);
 
 /* ---- gantt.c ---- */
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl plan gang: how many hosts for one SPMD job (paper 1). */
+#include "ehplan.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehplan.h"
 #include "plan/gang/gang.h"
 
 static const char *const algorithms[] = { "paper", NULL };
@@ -17,38 +18,46 @@ enum { O_SLOWDOWN = 256, O_MIN_SPEEDUP };
 static const struct option options[] = { { "slowdown", required_argument, NULL, O_SLOWDOWN },
 					 { "min-speedup", required_argument, NULL, O_MIN_SPEEDUP },
 					 { 0 } };
-static enum gang_slowdown slowdown;
-static double min_speedup;
 
-static const char *option(int option, const char *text)
+struct settings {
+	enum gang_slowdown slowdown;
+	double min_speedup;
+};
+
+static const struct settings defaults;
+
+static const char *take_option(void *settings, int option, const char *text)
 {
+	struct settings *s = settings;
+
 	if (option == O_SLOWDOWN) {
 		int word = word_of(slowdowns, text);
 
 		if (word < 0)
 			return "paper or fair is needed";
-		slowdown = (enum gang_slowdown)word;
+		s->slowdown = (enum gang_slowdown)word;
 		return NULL;
 	}
-	return parse_real(text, 1e12, &min_speedup) || !(min_speedup > 0)
+	return parse_real(text, 1e12, &s->min_speedup) || !(s->min_speedup > 0)
 		       ? "a number above 0 is needed"
 		       : NULL;
 }
 
-/* JSON has no infinity: on a host that is busy all the time it never ends. */
+/* On a host that is always busy a job never ends; JSON has no infinity. */
 static json_t *seconds_json(double seconds)
 {
 	return isfinite(seconds) ? json_real(seconds) : json_null();
 }
 
-static json_t *document_of(const struct plan_call *call, const struct gang_plan *plan,
-			   const struct gang_problem *p)
+static json_t *make_document(const struct plan_call *call, const struct gang_plan *plan,
+			     const struct gang_problem *p)
 {
-	json_t *document = call_document(call, "gang", algorithms[0]);
-	json_t *hosts = json_array(), *prefixes = json_array();
+	json_t *hosts = json_array(), *prefixes = json_array(), *parts;
 	struct gang_times t = { 0 };
 
 	gang_times(p, plan->count, &t);
+	parts = json_pack("{s:f, s:f, s:f, s:f}", "load", t.load, "comm", t.comm, "collect",
+			  t.collect, "compute", t.compute);
 	for (uint32_t i = 0; i < plan->count; i++)
 		json_array_append_new(hosts,
 				      json_string(plan_names_text(p->names, plan->order[i])));
@@ -56,22 +65,15 @@ static json_t *document_of(const struct plan_call *call, const struct gang_plan 
 		json_array_append_new(prefixes,
 				      json_pack("{s:i, s:o}", "count", (int)plan->counts[i],
 						"seconds", seconds_json(plan->times[i])));
-	if (json_object_update_new(
-		    document,
-		    json_pack(
-			    "{s:o, s:i, s:f, s:f, s:s, s:f, s:o, s:i, s:{s:f, s:f, s:f, s:f}, s:f, s:o}",
-			    "hosts", hosts, "count", (int)plan->count, "seconds", plan->seconds,
-			    "speedup", plan->speedup, "slowdown", slowdowns[p->slowdown],
-			    "utilization", p->utilization[plan->order[plan->count - 1]],
-			    "threshold",
-			    p->min_speedup > 0 ? json_real(plan->threshold) : json_null(),
-			    "offered", (int)plan->offered, "parts", "load", t.load, "comm", t.comm,
-			    "collect", t.collect, "compute", t.compute, "seconds_alone",
-			    plan->alone, "prefixes", prefixes))) {
-		json_decref(document);
-		return NULL;
-	}
-	return document;
+	return call_document(
+		call, "gang", algorithms[0],
+		json_pack("{s:o, s:i, s:f, s:f, s:s, s:f, s:o, s:i, s:o, s:f, s:o}", "hosts", hosts,
+			  "count", (int)plan->count, "seconds", plan->seconds, "speedup",
+			  plan->speedup, "slowdown", slowdowns[p->slowdown], "utilization",
+			  p->utilization[plan->order[plan->count - 1]], "threshold",
+			  p->min_speedup > 0 ? json_real(plan->threshold) : json_null(), "offered",
+			  (int)plan->offered, "parts", parts, "seconds_alone", plan->alone,
+			  "prefixes", prefixes));
 }
 
 static void print_table(const struct gang_plan *plan, const struct gang_problem *p)
@@ -87,7 +89,7 @@ static void print_table(const struct gang_plan *plan, const struct gang_problem 
 		uint32_t count = plan->counts[i], last = plan->order[count - 1];
 		char number[32], eta[32], seconds[32];
 
-		/* around the best, when there are too many to read */
+		/* only those around the best, if there are many */
 		if (plan->nprefixes > 40 && (count + 10 < plan->count || count > plan->count + 10))
 			continue;
 		snprintf(number, sizeof(number), "%u", count);
@@ -99,14 +101,15 @@ static void print_table(const struct gang_plan *plan, const struct gang_problem 
 	table_print(t);
 }
 
-/* What Open MPI reads; each host runs one part. */
+/* A hostfile of Open MPI; each host runs one part. */
 static void print_hostfile(const struct gang_plan *plan, const struct gang_problem *p)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
 		printf("%s slots=1\n", plan_names_text(p->names, plan->order[i]));
 }
 
-/* A row a host: it loads, computes as long as the slowest, communicates, returns results. */
+/* One row per host: it loads the data, computes, waits for the slowest, communicates and returns
+ * its results. */
 static int draw(const struct gang_plan *plan, const struct gang_problem *p, const char *path)
 {
 	struct gantt gantt = { .title = "One SPMD job", .unit = "seconds", .kinds = kinds };
@@ -145,51 +148,73 @@ out:
 	return code;
 }
 
-static int show(struct plan_call *call, const struct gang_plan *plan, const struct gang_problem *p,
-		json_t *document)
+static int show(const struct plan_call *call, const struct gang_plan *plan,
+		const struct gang_problem *p)
 {
-	char why[256];
+	json_t *document;
 	int code = 0;
 
-	if (!gang_check(plan, p, why, sizeof(why)))
-		return fail(EXIT_REFUSED, "%s: the plan is wrong, and not printed: %s", call->name,
-			    why);
 	if (!plan->count)
-		return fail(EXIT_REFUSED, "%s: no host is idle at all, so the job never ends",
+		return fail(EXIT_REFUSED, "%s: all hosts are always busy, so the job never ends",
 			    call->name);
 	if (call->gantt)
 		code = draw(plan, p, call->gantt);
 	if (code)
 		return code;
-	if (call->format)
+	if (call->format) {
 		print_hostfile(plan, p);
-	else if (!call->json)
+	} else if (!call->json) {
 		print_table(plan, p);
-	else
+	} else {
+		document = make_document(call, plan, p);
 		code = document ? json_print(document)
 				: fail(EXIT_REFUSED, "no memory for the output");
+		json_decref(document);
+	}
 	return code;
 }
 
-static int too_slow(const struct plan_call *call, const struct gang_plan *plan)
+static int too_slow(const struct plan_call *call, const struct gang_plan *plan,
+		    const struct gang_problem *p)
 {
 	if (plan->threshold < 0)
 		return fail(
 			EXIT_REFUSED,
-			"%s: all hosts are not %g times as fast as one, even when they are idle",
-			call->name, min_speedup);
+			"%s: all hosts together are not %g times as fast as one, even when they are idle",
+			call->name, p->min_speedup);
 	return fail(
 		EXIT_REFUSED,
-		"%s: of the hosts below the threshold %.4g (%u) no set is %g times as fast as one idle host; %.4g is the most",
-		call->name, plan->threshold, plan->offered, min_speedup, plan->speedup);
+		"%s: no set of the %u hosts below the threshold %.4g is %g times as fast as one idle host; the fastest is %.4g times as fast",
+		call->name, plan->offered, plan->threshold, p->min_speedup, plan->speedup);
+}
+
+static int make_plan(struct plan_call *call, const struct gang_problem *p, struct gang_plan *plan)
+{
+	char why[256];
+	bool valid = false;
+	int err;
+
+	call_begin(call);
+	err = gang_plan(plan, p);
+	if (!err)
+		valid = gang_check(plan, p, why, sizeof(why));
+	call_end(call);
+	if (err == -ERANGE)
+		return too_slow(call, plan, p);
+	if (err)
+		return fail(EXIT_REFUSED, "%s: %s", call->name, strerror(-err));
+	if (!valid)
+		return fail(EXIT_REFUSED, "%s: the plan is wrong, and not printed: %s", call->name,
+			    why);
+	return 0;
 }
 
 static int run(struct plan_call *call)
 {
+	const struct settings *s = call->settings;
 	struct gang_plan plan = { 0 };
 	struct gang_problem problem;
 	struct plan_refusal refusal;
-	json_t *document = NULL;
 	int code, err;
 
 	err = gang_problem_read(&problem, call->text, call->length, &refusal);
@@ -197,19 +222,11 @@ static int run(struct plan_call *call)
 		code = call_refused(call->name, &refusal, err);
 		goto out;
 	}
-	problem.slowdown = slowdown;
-	problem.min_speedup = min_speedup;
-	call_begin(call);
-	err = gang_plan(&plan, &problem);
-	if (err) {
-		code = err == -ERANGE ? too_slow(call, &plan)
-				      : fail(EXIT_REFUSED, "%s: %s", call->name, strerror(-err));
-		goto out;
-	}
-	if (call->json && plan.count)
-		document = document_of(call, &plan, &problem);
-	code = show(call, &plan, &problem, document);
-	json_decref(document);
+	problem.slowdown = s->slowdown;
+	problem.min_speedup = s->min_speedup;
+	code = make_plan(call, &problem, &plan);
+	if (!code)
+		code = show(call, &plan, &problem);
 out:
 	gang_plan_end(&plan);
 	gang_problem_end(&problem);
@@ -220,15 +237,17 @@ const struct planner gang_planner = {
 	.name = "gang",
 	.arguments =
 		"[--slowdown paper|fair] [--min-speedup X] [--format hostfile] [--gantt FILE.svg]",
-	.help = "how many hosts, and which, for one SPMD job whose parts wait for each other (paper 1)\n"
-		"FILE: JSON with hosts (id, utilization 0..1) and model (kind matmul, wave or table).\n"
-		"  --slowdown S       of a busy host: paper, 1/(1-utilization); fair, a time-sharing\n"
-		"                     scheduler's (paper)\n"
-		"  --min-speedup X    only hosts with which the job is X times as fast as on one",
+	.help = "choose the hosts of one SPMD job whose parts wait for each other (paper 1)\n\n"
+		"FILE: JSON with hosts (id, utilization 0..1) and model (kind matmul, wave or table).\n\n"
+		"  --slowdown S       slowdown of a busy host: paper (default), 1/(1-utilization); fair,\n"
+		"                     that of a time-sharing scheduler\n"
+		"  --min-speedup X    ask only hosts with which the job is X times as fast as on one",
 	.algorithms = algorithms,
 	.formats = formats,
 	.gantt = true,
 	.options = options,
-	.option = option,
+	.defaults = &defaults,
+	.settings_size = sizeof(defaults),
+	.option = take_option,
 	.run = run,
 };

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the options that all have. */
+/* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the common options. */
+#include "ehplan.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehplan.h"
-
 static const struct planner *const planners[] = {
-	&assign_planner,
-	&gang_planner,
-	&divide_planner,
-	&dag_planner,
-	NULL,
+	&assign_planner, &gang_planner, &divide_planner, &dag_planner, NULL,
 };
 
 enum { O_ALGORITHM = 1, O_GANTT, O_FORMAT, O_SEED, O_TIME_LIMIT };
@@ -51,9 +47,9 @@ static void help_planner(const struct planner *p)
 			printf(" %s", p->formats[i]);
 		printf("\n");
 	}
-	printf("  --seed S           of random choices (1)\n"
-	       "  --time-limit S     seconds; the best plan so far is printed then\n"
-	       "  --json             one JSON document\n");
+	printf("  --seed S           seed of random choices (1)\n"
+	       "  --time-limit S     stop after S seconds and print the best plan so far\n"
+	       "  --json             print one JSON document\n");
 }
 
 static const struct planner *find_planner(const char *name)
@@ -94,7 +90,7 @@ static int take_option(const struct planner *p, struct plan_call *call, int opti
 			return bad_usage("--time-limit %s: seconds above 0 are needed", text);
 		return 0;
 	default:
-		wanted = p->option(option, text);
+		wanted = p->option(call->settings, option, text);
 		return wanted ? bad_usage("%s: %s", text ? text : "option", wanted) : 0;
 	}
 }
@@ -120,8 +116,8 @@ static int parse(const struct planner *p, struct plan_call *call, int argc, char
 			return code;
 	}
 	if (optind + 1 != argc)
-		return bad_usage(optind == argc ? "which file? - is standard input" :
-						  "one file only");
+		return bad_usage(optind == argc ? "a file is needed; - is standard input"
+						: "one file only");
 	return 0;
 }
 
@@ -133,14 +129,14 @@ int main(int argc, char **argv)
 	bool help = false;
 	int code;
 
-	/* memory that is freed is kept, as pages of the kernel's are cleared first */
+	/* keep freed memory: the kernel clears each page that it gives again */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	command_name = "plan";
 	argc = take_common(argc, argv, &call.json, &help);
 	if (argc < 2)
-		return finish_output(usage_all(help ? stdout : stderr,
-					       help ? EXIT_DONE : EXIT_USAGE));
+		return finish_output(
+			usage_all(help ? stdout : stderr, help ? EXIT_DONE : EXIT_USAGE));
 	p = find_planner(argv[1]);
 	if (!p)
 		return fail(EXIT_USAGE, "%s: no such planner; `ehctl plan --help` lists them",
@@ -153,11 +149,17 @@ int main(int argc, char **argv)
 		help_planner(p);
 		return finish_output(EXIT_DONE);
 	}
+	call.settings = malloc(p->settings_size + 1);
+	if (!call.settings)
+		return fail(EXIT_REFUSED, "no memory");
+	if (p->defaults)
+		memcpy(call.settings, p->defaults, p->settings_size);
 	code = parse(p, &call, argc - 1, argv + 1);
 	if (!code)
-		code = read_input(argv[argc - 1], &call.name, &call.text, &call.length);
+		code = call_read(argv[argc - 1], &call.name, &call.text, &call.length);
 	if (!code)
 		code = finish_output(p->run(&call));
 	free(call.text);
+	free(call.settings);
 	return code;
 }

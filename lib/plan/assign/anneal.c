@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Moves and exchanges of tasks, down the potential of parts.h, whose room is what the best plan
- * costs, and sometimes up. */
+/* Moves and exchanges of tasks that lower the potential of parts.h, and sometimes raise it. The
+ * room is the cost of the best plan. */
+#include "anneal.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "anneal.h"
 #include "eh/rule.h"
 
-/* Temperatures, of the mean weight of a task, and how steep the potential is for it: tried out. A
- * less steep one ends with plans that talk less and fit nowhere. */
+/* Temperatures in mean weights of a task, and the steepness of the potential: found by trial. A
+ * less steep potential ends with plans that communicate less and do not fit. */
 #define WARMEST 0.3
 #define COLDEST 0.03
 #define STEEP 15

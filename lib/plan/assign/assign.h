@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file assign.h
- * Tasks that talk, onto processors (paper 0, "A processor allocation algorithm in parallel
- * computing of homogeneous workstation cluster systems").
+ * Tasks that communicate, placed on processors (paper 0, "A processor allocation algorithm in
+ * parallel computing of homogeneous workstation cluster systems").
  *
- * The cost of processor k is f_k = sum of the work of its tasks + all volume between a task on
- * it and a task elsewhere (definitions 2.4 to 2.7; a cut pair counts once on each side), and
- * what is sought is the least max_k f_k (cost2 of section 2.1).
+ * The cost of processor k is f_k = sum of the work of its tasks + all volume between a task on it
+ * and a task elsewhere (definitions 2.4 to 2.7; a cut pair counts once on each side). The goal is
+ * the least max_k f_k (cost2 of section 2.1).
  *
  * With the extension of section 3.3: f_k = sum of B_0*work/speed_k + sum of B_j*volume/S_kj,
- * j the other task's processor, S_kj the speed of the link.
+ * where j is the other task's processor and S_kj the speed of the link.
  *
- * Works and volumes are whole numbers in doubles, so that all sums of them are exact; what the
- * input says is `unit` times as much (1 where the input has whole numbers).
+ * Works and volumes are whole numbers in doubles, so that all sums of them are exact. The values of
+ * the input are `unit` times as large (`unit` is 1 if the input has whole numbers).
  */
 #ifndef PLAN_ASSIGN_H
 #define PLAN_ASSIGN_H
@@ -22,7 +22,7 @@
 
 #define ASSIGN_TASKS_MAX (1u << 24)
 #define ASSIGN_PROCESSORS_MAX (1u << 17)
-/** With links between them, or shares of their own: these are tables of their square. */
+/** Processors that differ: they need tables of their square. */
 #define ASSIGN_MACHINE_MAX 2048u
 
 /** Processors that are not all alike. */
@@ -33,7 +33,8 @@ struct assign_machine {
 
 struct assign_problem {
 	uint32_t tasks, processors;
-	/** Neighbours of task u: to[start[u]] to to[start[u + 1] - 1], ascending; each pair twice. */
+	/** Neighbours of task u: to[start[u]] to to[start[u + 1] - 1], ascending; each pair
+	 *  twice. */
 	uint32_t *start, *to;
 	double *volume; /**< beside `to` */
 	double *work;
@@ -45,13 +46,13 @@ struct assign_problem {
 	uint32_t *cores; /**< of each processor, 0 unknown; NULL: all unknown */
 };
 
-/** What an input may leave out. */
+/** Values that an input may leave out. */
 struct assign_defaults {
-	uint32_t processors; /**< 0: it must say; else it goes before a number there */
-	double work, volume; /**< negative: JSON must say, METIS means 1 */
+	uint32_t processors; /**< 0: the input must have it; else it goes before a number there */
+	double work, volume; /**< negative: JSON must have them, METIS means 1 */
 };
 
-/** A plan, and what is known of it. */
+/** A plan with its costs. */
 struct assign_plan {
 	uint32_t *at; /**< processor of each task */
 	double *work, *talk, *cost; /**< of each processor; cost = work + talk */
@@ -67,10 +68,10 @@ int assign_read_json(const char *text, size_t length, const struct assign_defaul
 /** A METIS graph; weights are works and volumes. Refusals have their line. */
 int assign_read_metis(const char *text, size_t length, const struct assign_defaults *defaults,
 		      struct assign_problem **out, struct plan_refusal *refusal);
-/** Whether a text looks like the second. */
+/** Whether a text looks like a METIS graph. */
 bool assign_is_metis(const char *text, size_t length);
 void assign_free(struct assign_problem *problem);
-/** Its id; `buffer` has room for 24 bytes. */
+/** The id of a task; `buffer` has room for 24 bytes. */
 const char *assign_task(const struct assign_problem *problem, uint32_t task, char *buffer);
 const char *assign_processor(const struct assign_problem *problem, uint32_t processor,
 			     char *buffer);
@@ -80,14 +81,15 @@ const char *assign_processor(const struct assign_problem *problem, uint32_t proc
 /** All tasks on the processor that is best for that; NULL: no memory. */
 struct assign_plan *assign_plan_new(const struct assign_problem *problem);
 void assign_plan_free(struct assign_plan *plan);
-/** Works out works, talks and costs from `at`. */
+/** Computes work, talk, cost and total from `at`. */
 void assign_evaluate(const struct assign_problem *problem, struct assign_plan *plan);
 
-/** After each step: the task, where it went, and all processors' f so far. */
+/** Called after each step with the task, its processor, and f of all processors so far. */
 typedef void assign_step(void *ctx, uint32_t task, uint32_t processor, const double *f);
 
-/** Section 3.1: each task where that processor's own f grows least, lowest index on ties; tasks
- *  as they come, or `sorted` by work + all volume, largest first. 0 or -ENOMEM. */
+/** Section 3.1: each task goes to the processor whose own f grows least, the lowest index on ties.
+ *  Tasks are taken in the order of the input or, `sorted`, by work + all volume, largest first.
+ *  `step` may be NULL. 0 or -ENOMEM. */
 int assign_paper(const struct assign_problem *problem, bool sorted, struct assign_plan *plan,
 		 assign_step *step, void *ctx);
 
@@ -95,16 +97,16 @@ int assign_paper(const struct assign_problem *problem, bool sorted, struct assig
 int assign_best(const struct assign_problem *problem, uint64_t seed, struct plan_watch *watch,
 		struct assign_plan *plan);
 
-/** A best plan, from the plan given: branch and bound. 1: proved; 0: ended by the watch, or by
- *  `nodes` when that is not 0; -ENOMEM. Costs that differ by 1e-9 of them count as equal where
- *  processors differ. */
+/** Improves `plan` to a best one by branch and bound. 1: proved; 0: ended by the watch, or after
+ *  `nodes` if that is not 0; -ENOMEM. If processors differ, costs within a relative 1e-9 count as
+ *  equal. */
 int assign_exact(const struct assign_problem *problem, uint64_t nodes, struct plan_watch *watch,
 		 struct assign_plan *plan);
 
-/** What every assignment costs at least. 0 or -ENOMEM. */
+/** A lower bound on the cost of all plans, in the units of the problem. 0 or -ENOMEM. */
 int assign_bound(const struct assign_problem *problem, double *bound);
 
-/** Recomputes a plan from the problem alone: 0, or -EINVAL with what is wrong. */
+/** Recomputes a plan from the problem alone: 0, -EINVAL with what is wrong, or -ENOMEM. */
 int assign_check(const struct assign_problem *problem, const struct assign_plan *plan,
 		 struct plan_refusal *wrong);
 

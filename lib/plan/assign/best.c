@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The searches, each from what suits it, and the best of what they find. */
+/* Runs the searches that suit the problem and keeps the best plan. */
+#include "assign.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "anneal.h"
 #include "eh/rule.h"
-#include "parts.h"
+#include "refine.h"
 #include "start.h"
 
-/* Efforts: limits on steps, so that a seed repeats its plan. */
+/* Limits are on steps, not on time, so that a seed repeats its plan. */
 #define ANNEAL_TASKS 3000
 #define EXACT_TASKS 40
 #define EXACT_NODES 200000
@@ -28,7 +30,7 @@ struct best {
 	bool started; /* METIS could help */
 };
 
-/* Keeps what is better than the plan. */
+/* Keeps an assignment that is better than the plan. */
 static void keep(struct best *b, struct assign_parts *s)
 {
 	if (assign_parts_most(s) >= b->plan->total)
@@ -84,7 +86,7 @@ static int annealed(struct best *b, struct assign_parts *s)
 		assign_anneal(s, steps(b->p->tasks), b->plan->lower_bound, b->spare, &b->random,
 			      b->watch);
 		keep(b, s);
-		err = assign_parts_level(s, 3, 30, &b->random, b->watch);
+		err = assign_refine(s, 3, 30, &b->random, b->watch);
 		keep(b, s);
 	}
 	plan_watch_progress(b->watch, "annealing", all, all);
@@ -106,7 +108,7 @@ static int partitioned(struct best *b, uint32_t parts, uint32_t starts)
 		b->started = true;
 		assign_parts_set(s, b->at);
 		keep(b, s);
-		err = assign_parts_level(s, ROUNDS, starts > 1 ? 30 : 10, &b->random, b->watch);
+		err = assign_refine(s, ROUNDS, starts > 1 ? 30 : 10, &b->random, b->watch);
 		keep(b, s);
 		err = err ? err : 1;
 	}
@@ -115,8 +117,8 @@ static int partitioned(struct best *b, uint32_t parts, uint32_t starts)
 	return err < 0 ? err : 0;
 }
 
-/* Fewer parts may cost less than all of them, when their works leave room for it; the costs of
- * less and less parts fall, then rise. */
+/* Fewer parts may cost less than all parts if the works leave room for it. With ever fewer parts
+ * the cost falls, then rises. */
 static int partitions(struct best *b)
 {
 	const struct assign_problem *p = b->p;
@@ -146,7 +148,7 @@ static int refined(struct best *b, struct assign_parts *s)
 
 	memcpy(b->at, b->plan->at, b->p->tasks * sizeof(*b->at));
 	assign_parts_set(s, b->at);
-	err = assign_parts_level(s, ROUNDS, 30, &b->random, b->watch);
+	err = assign_refine(s, ROUNDS, 30, &b->random, b->watch);
 	keep(b, s);
 	return err;
 }
@@ -165,7 +167,7 @@ static int search(struct best *b)
 		return -ENOMEM;
 	if (p->tasks > METIS_TASKS)
 		err = partitions(b);
-	/* the paper's plans are no match for METIS's, and take as long */
+	/* the paper's plans are worse than those of METIS, and take as long */
 	if (!err && (p->tasks <= PAPER_TASKS || !b->started) && !enough(b))
 		err = from_paper(b, s);
 	if (!err && p->tasks > ANNEAL_TASKS && !b->started && !enough(b))

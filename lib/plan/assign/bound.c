@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What no plan is below. */
+/* Lower bounds on the cost of a plan. */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "assign.h"
-
-/* Sums of what is no whole number. */
+/* For rounding in sums that are not of whole numbers. */
 #define ROUNDING 1e-11
 
 /* Tasks times neighbours, up to which there is a minimum cut for each task. */
@@ -35,7 +35,7 @@ static struct factors least_factors(const struct assign_problem *p)
 	return f;
 }
 
-/* Where u is, each task that says much to it is too, or else talks to it from elsewhere. */
+/* Each neighbour of u is on the processor of u, or communicates with it from elsewhere. */
 static double around(const struct assign_problem *p, const struct factors *f, uint32_t u)
 {
 	double sum = f->compute * p->work[u];
@@ -48,15 +48,15 @@ static double around(const struct assign_problem *p, const struct factors *f, ui
 /* ---- minimum cuts ---- */
 
 /*
- * The processor u is on has some set S of tasks, with it, and costs their work and the volume
- * that leaves them at least. The least of that over all S is a minimum cut: u is the source, the
- * sink is reached from each task for its work. Edges that are left take what is free of them.
+ * The processor of u has some set S of tasks that contains u, and costs at least their work and the
+ * volume that leaves S. The minimum over all S is a minimum cut: u is the source, and an edge leads
+ * from each task to the sink with the task's work as its capacity.
  */
 struct flow {
 	const struct assign_problem *p;
 	const struct factors *f;
-	double *left; /* beside problem->to: what may still go that way */
-	double *out; /* of each task: what may still go to the sink */
+	double *left; /* beside problem->to: capacity that is left */
+	double *out; /* of each task: capacity to the sink that is left */
 	uint32_t *back; /* of each edge: the same pair from its other end */
 	uint32_t *level, *next, *queue;
 };
@@ -90,7 +90,7 @@ static bool levels(struct flow *w, uint32_t source)
 	return reached;
 }
 
-/* One path to the sink (Dinic), edge by edge in w->queue; what goes along it. */
+/* One path to the sink (Dinic), edge by edge in w->queue; returns the flow along it. */
 static double augment(struct flow *w, uint32_t source)
 {
 	const struct assign_problem *p = w->p;

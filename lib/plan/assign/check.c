@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The checker. Works from pairs, each seen once from its lower end, where the plan's figures
- * come from tasks; shares nothing with what makes plans.
+ * Checks a plan. This sums over pairs, each once from its lower end, where the code that makes
+ * plans sums over tasks. It shares nothing with that code.
  */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "assign.h"
-
-/* Sums in another order may differ in the last digits where factors are no whole numbers. */
+/* Sums in a different order may differ in the last digits if factors are not whole numbers. */
 #define SAME 1e-9
 
 static bool same(double a, double b)

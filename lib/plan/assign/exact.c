@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Branch and bound. A node has placed some tasks; f_k is what processors cost so far, and never
- * falls. Below it no plan is better than the best when
+ * Branch and bound. A node has placed some tasks; f_k is the cost of processor k so far, and never
+ * falls. A node is cut off, because no plan below it is better than the best one, if
  *
- *  - a task fits nowhere: on every processor some f would pass the bar;
- *  - one processor must pass it: f_k and, of each task left, the lesser of coming to k and of
- *    talking to k from elsewhere;
- *  - all together must: sum of f_k and the least each task left adds to it. What it adds beyond
- *    its least when it is elsewhere is handed on to its neighbours, as far as the volume between
- *    them would pay for it (a pass of dual ascent over the pairs left): where k_u and k_v are
- *    the places of u and v, and r what u adds beyond its least,
+ *  - a task fits nowhere: on every processor some f would be above the bar;
+ *  - one processor must be above it: f_k plus, for each task left, the lesser of coming to k and of
+ *    communicating with k from elsewhere;
+ *  - all together must be: the sum of f_k plus the least that each task left adds to it. What a
+ *    task adds beyond its least when it is elsewhere is passed on to its neighbours, as far as the
+ *    volume between them would pay for it (a pass of dual ascent over the remaining pairs): where
+ *    k_u and k_v are the processors of u and v, and r is what u adds beyond its least,
  *
  *	r(k_u) + 2c[k_u != k_v] >= min(r(k_v), 2c).
  *
- * Processors that may be exchanged are opened in their order.
+ * Processors that can be exchanged are opened in their order.
  */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "assign.h"
 
 #define TASKS_MAX 2048u
 #define CELLS_MAX ((size_t)1 << 22)
@@ -32,7 +32,7 @@ struct search {
 	const struct assign_machine *m;
 	uint32_t tasks, processors;
 	struct assign_plan *plan; /* the best so far */
-	double bar; /* a better plan has no f above */
+	double bar; /* a better plan has no f above it */
 	uint64_t nodes, limit;
 	struct plan_watch *watch;
 	bool ended;
@@ -42,10 +42,10 @@ struct search {
 	uint32_t *twin; /* the first processor that may be exchanged with it */
 	double *volume; /* [u * processors + k]: to tasks placed on k */
 	double *f; /* [depth * processors + k] */
-	double *theta; /* [u * processors + k]: what u adds there, and was handed */
+	double *theta; /* [u * processors + k]: what u adds there, and what was passed on to it */
 	double *least; /* of each processor, in a node */
-	double *share; /* lambda: of each f in the sum; compensates for speeds */
-	double *remote; /* least factor of what k says */
+	double *share; /* lambda: weight of each f in the sum; compensates for speeds */
+	double *remote; /* least factor of communication from k */
 	double shares, pair; /* sum of them; least weight of a cut unit of volume in the sum */
 	uint32_t *choice; /* [depth * processors]: where, in the order tried */
 	double *rank;
@@ -56,7 +56,7 @@ static double talk(const struct search *s, uint32_t k, uint32_t j)
 	return s->m ? s->m->talk[(size_t)k * s->processors + j] : 1;
 }
 
-/* What u adds to f_k when it goes there; *sum: to the weighted sum of all. */
+/* What u adds to f_k if it goes there; *sum: to the weighted sum of all f. */
 static double added(const struct search *s, uint32_t u, uint32_t k, double all, double *sum)
 {
 	const double *volume = s->volume + (size_t)u * s->processors;
@@ -89,8 +89,8 @@ static bool others_fit(const struct search *s, const double *f, uint32_t u, uint
 	return true;
 }
 
-/* theta of u, infinite where it does not fit; how many places it has, one for all twins that are
- * still empty. */
+/* Computes theta of u, infinite where it does not fit. Returns the number of its places, where
+ * empty twins count as one. */
 static uint32_t weigh(struct search *s, const double *f, uint32_t u)
 {
 	double *theta = s->theta + (size_t)u * s->processors, all = 0;
@@ -110,7 +110,7 @@ static uint32_t weigh(struct search *s, const double *f, uint32_t u)
 	return places;
 }
 
-/* Hands on what theta has above its least, to tasks that come later; returns the least. */
+/* Passes on what theta has above its least to tasks that come later; returns the least. */
 static double hand_on(struct search *s, uint32_t u, const bool *done)
 {
 	const struct assign_problem *p = s->p;
@@ -141,7 +141,7 @@ static double hand_on(struct search *s, uint32_t u, const bool *done)
 	return least;
 }
 
-/* The task to place next, the one with fewest places; NOWHERE when this node is hopeless. */
+/* The task with the fewest places is next; NOWHERE if the node is cut off. */
 static uint32_t bound(struct search *s, const double *f, bool *done)
 {
 	double sum = 0, slack = s->bar * s->shares * SAME;
@@ -199,7 +199,7 @@ static void place(struct search *s, uint32_t u, uint32_t k, double *f)
 		s->volume[(size_t)p->to[e] * s->processors + k] += p->volume[e];
 }
 
-/* Volumes are whole numbers: nothing is left of them. */
+/* Volumes are whole numbers, so nothing is left by rounding. */
 static void take_back(struct search *s, uint32_t u, uint32_t k)
 {
 	const struct assign_problem *p = s->p;
@@ -222,7 +222,7 @@ static bool over(struct search *s)
 	return s->ended;
 }
 
-/* Where u may go, the least theta first. */
+/* The processors that u may go to, least theta first. */
 static uint32_t choices(struct search *s, uint32_t u, uint32_t depth, const double *f)
 {
 	uint32_t *choice = s->choice + (size_t)depth * s->processors, count = 0;
@@ -387,7 +387,7 @@ int assign_exact(const struct assign_problem *problem, uint64_t nodes, struct pl
 	bool *done;
 	int err;
 
-	/* more processors than tasks are as good as their number, where they are alike */
+	/* of equal processors no plan needs more than there are tasks */
 	if (!s.m && s.processors > s.tasks)
 		s.processors = s.tasks;
 	if (s.tasks > TASKS_MAX || (size_t)s.tasks * s.processors > CELLS_MAX)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* {"tasks", "comm", "processors"} and, for processors that differ, "b0" and "links". */
+#include "assign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 #include "plan/json.h"
 #include "problem.h"
 
-/* Speeds and shares beyond these are mistakes, and would take the digits from the others. */
+/* Speeds and shares beyond these are mistakes, and would cost the other values their digits. */
 #define FACTOR_LEAST 1e-9
 #define FACTOR_MOST 1e9
 
@@ -81,12 +83,12 @@ static int read_pairs(struct reader *r, const json_t *comm, struct pair *pairs)
 			return err;
 		if (out->a == out->b)
 			return plan_json_refuse(&path, NULL, r->refusal,
-						"a task does not talk with itself");
+						"a task cannot communicate with itself");
 	}
 	return 0;
 }
 
-/* Both ends of each pair into rows; rows ascend, as they are the transpose of rows. */
+/* Puts both ends of each pair into rows. Rows ascend, because they are a transpose of rows. */
 static int link_pairs(struct reader *r, const struct pair *pairs, size_t count)
 {
 	const struct plan_path list = { &r->top, "comm", 0 };
@@ -126,7 +128,7 @@ static int link_pairs(struct reader *r, const struct pair *pairs, size_t count)
 									      : row[at - 1] };
 
 			err = plan_json_refuse(&path, NULL, r->refusal,
-					       "this pair is there already");
+					       "this pair is listed twice");
 			goto done;
 		}
 	}
@@ -241,7 +243,7 @@ static int read_processors(struct reader *r, const json_t *document)
 		return err;
 	if (r->defaults->processors && r->defaults->processors != count)
 		return plan_json_refuse(&list, NULL, r->refusal,
-					"%llu processors are listed, and %u wanted (--processors)",
+					"%llu processors are listed, but --processors asks for %u",
 					(unsigned long long)count, r->defaults->processors);
 	p->processors = count;
 	p->processor_names = plan_names_new();
@@ -257,7 +259,7 @@ static int read_processors(struct reader *r, const json_t *document)
 	return err;
 }
 
-/* S_ij. A link is for both ways, unless the way back is listed as well. */
+/* S_ij. A link is for both directions, unless the other direction is listed too. */
 static int read_links(struct reader *r, const json_t *links)
 {
 	static const char *const known[] = { "a", "b", "speed", NULL };
@@ -273,7 +275,7 @@ static int read_links(struct reader *r, const json_t *links)
 		return plan_json_refuse(&list, NULL, r->refusal,
 					"links need a list of processors with ids");
 	err = make_machine(r, &list);
-	/* listed ways are kept as negative numbers until all are known */
+	/* listed directions are negative numbers until all are known */
 	for (size_t i = 0; i < json_array_size(links) && !err; i++) {
 		const struct plan_path path = { &list, NULL, i };
 		const json_t *link = json_array_get(links, i);
@@ -296,7 +298,7 @@ static int read_links(struct reader *r, const json_t *links)
 		way = &p->machine->talk[(size_t)a * p->processors + b];
 		if (*way < 0)
 			return plan_json_refuse(&path, NULL, r->refusal,
-						"this link is there already");
+						"this link is listed twice");
 		*way = -1 / speed;
 		way = &p->machine->talk[(size_t)b * p->processors + a];
 		if (*way >= 0)
@@ -307,7 +309,7 @@ static int read_links(struct reader *r, const json_t *links)
 	return err;
 }
 
-/* B_0 of work, and B_j of what is said to processor j: B_0 < B_j, and their sum is 1. */
+/* B_0 of work, and B_j of communication with processor j: B_0 < B_j, and their sum is 1. */
 static int read_shares(struct reader *r, const json_t *document)
 {
 	const struct plan_path list = { &r->top, "processors", 0 };
@@ -323,7 +325,7 @@ static int read_shares(struct reader *r, const json_t *document)
 		const struct plan_path path = { &list, NULL, i };
 
 		if (json_object_get(json_array_get(entries, i), "b"))
-			return plan_json_refuse(&path, "b", r->refusal, "b0 is missing beside it");
+			return plan_json_refuse(&path, "b", r->refusal, "it needs b0");
 	}
 	if (b0 < 0)
 		return 0;

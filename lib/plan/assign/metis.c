@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* METIS graphs: a line a task, with its neighbours, perhaps with weights. Read at the speed of
- * memory, as they may have millions of lines. */
+/* METIS graphs: one line per task with its neighbours and, as the header says, with weights.
+ * Reading must be fast, because there may be millions of lines. */
+#include "assign.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +33,7 @@ static void skip_blanks(struct reader *r)
 		r->at++;
 }
 
-/* To the next line that is no comment; false at the end. */
+/* Goes to the next line that is not a comment; false at the end. */
 static bool next_line(struct reader *r)
 {
 	while (r->at < r->end && *r->at == '%') {
@@ -112,14 +114,14 @@ static int read_header(struct reader *r, struct header *h)
 				   "a task has one weight here, not %llu",
 				   (unsigned long long)h->weights);
 	if (!line_over(r))
-		return plan_refuse(r->refusal, r->line, NULL, "something follows the header");
+		return plan_refuse(r->refusal, r->line, NULL, "unexpected text after the header");
 	if (!h->tasks)
 		return plan_refuse(r->refusal, r->line, NULL, "there is no task");
 	end_line(r);
 	return 0;
 }
 
-/* One line; its neighbours go behind those before. */
+/* Reads one line; its neighbours are appended. */
 static int read_vertex(struct reader *r, const struct header *h,
 		       const struct assign_defaults *defaults, struct assign_problem *p, uint32_t u)
 {
@@ -129,7 +131,7 @@ static int read_vertex(struct reader *r, const struct header *h,
 	int err;
 
 	p->work[u] = defaults->work >= 0 ? defaults->work : 1;
-	if (h->format / 100) { /* a size, which is for another objective */
+	if (h->format / 100) { /* a size, which is for a different objective */
 		skip_blanks(r);
 		err = number(r, "the vertex size", WEIGHT_MAX, &value);
 		if (err)
@@ -179,7 +181,7 @@ static int read_vertices(struct reader *r, const struct header *h,
 	int err;
 
 	for (uint32_t u = 0; u < h->tasks; u++) {
-		/* the last line may be empty and unended */
+		/* the last line may be empty and have no line end */
 		if (!next_line(r) && u + 1 < h->tasks)
 			return plan_refuse(r->refusal, r->line, NULL,
 					   "the text ends before vertex %u of %llu", u + 1,
@@ -198,12 +200,12 @@ static int read_vertices(struct reader *r, const struct header *h,
 	}
 	if (p->start[h->tasks] != 2 * h->edges)
 		return plan_refuse(r->refusal, h->line, NULL,
-				   "%llu edges are promised, and half of %u neighbours follow",
+				   "the header has %llu edges, but half of %u neighbours follow",
 				   (unsigned long long)h->edges, p->start[h->tasks]);
 	return 0;
 }
 
-/* Compares u's line with what the others' lines say of u, and takes the latter, which ascends. */
+/* Compares the line of u with the other lines that name u, and keeps the latter, which ascend. */
 static int compare(const struct assign_problem *p, uint32_t u, const uint32_t *to,
 		   const double *volume, uint32_t count, uint32_t *seen, const uint32_t *lines,
 		   struct plan_refusal *refusal)
@@ -213,7 +215,7 @@ static int compare(const struct assign_problem *p, uint32_t u, const uint32_t *t
 		uint32_t v = p->to[e];
 
 		if (seen[v] > p->start[u])
-			return plan_refuse(refusal, lines[u], NULL, "neighbour %u is there twice",
+			return plan_refuse(refusal, lines[u], NULL, "neighbour %u is listed twice",
 					   v + 1);
 		seen[v] = e + 1;
 	}
@@ -251,7 +253,7 @@ static int transpose(struct assign_problem *p, const uint32_t *lines, struct pla
 			uint32_t v = p->to[e];
 
 			if (next[v] == p->start[v + 1]) {
-				/* v's line is too short for what points to it */
+				/* the line of v is too short for all that name v */
 				err = plan_refuse(
 					refusal, lines[v], NULL,
 					"neighbour %u is missing, or another that has %u: "
@@ -298,8 +300,8 @@ int assign_read_metis(const char *text, size_t length, const struct assign_defau
 	err = read_header(&r, &h);
 	if (err)
 		goto failed;
-	/* each vertex has a line and each neighbour two bytes: a header cannot ask for memory
-	 * that the text is not worth */
+	/* each vertex has a line and each neighbour two bytes, so a short text cannot ask for much
+	 * memory in its header */
 	if (h.tasks > length || h.edges > length / 4) {
 		err = plan_refuse(refusal, h.line, NULL,
 				  "the text is too short for %llu vertices "

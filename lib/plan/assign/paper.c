@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The heuristic of paper 0, section 3.1. */
+#include "assign.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "assign.h"
 
 #define NOWHERE UINT32_MAX
 
@@ -12,7 +12,7 @@ struct first {
 	uint32_t task;
 };
 
-/* Largest first, as they come among equals. */
+/* Largest first; equal ones in the order of the input. */
 static int by_cost(const void *x, const void *y)
 {
 	const struct first *a = x, *b = y;
@@ -96,7 +96,7 @@ static void gather(struct placing *s, uint32_t u)
 	}
 }
 
-/* f_k with u on k: its work, and what it says to tasks placed elsewhere. */
+/* f_k with u on k: plus its work, and its communication with tasks placed elsewhere. */
 static double own(const struct placing *s, uint32_t u, uint32_t k)
 {
 	const struct assign_machine *m = s->p->machine;
@@ -111,8 +111,8 @@ static double own(const struct placing *s, uint32_t u, uint32_t k)
 	return f;
 }
 
-/* Where its own f is least. With processors that are alike it is one that has neighbours of u,
- * or else the one of least f, so that the others need not be asked. */
+/* The processor whose own f is least with u. Among equal processors it has neighbours of u, or it
+ * has the least f of all, so the others need not be looked at. */
 static uint32_t choose(const struct placing *s, uint32_t u, double *least)
 {
 	bool alike = !s->p->machine;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "parts.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "parts.h"
 
 struct assign_parts *assign_parts_new(const struct assign_problem *problem, uint32_t count)
 {
@@ -144,7 +144,7 @@ static inline double potential(const struct assign_parts *s, uint32_t k, double 
 	return over > 0 ? f + s->steep * over * over : f;
 }
 
-/* f of part c after v has gone from a to b. */
+/* f of part c after v has moved from a to b. */
 static double after(const struct assign_parts *s, uint32_t v, uint32_t a, uint32_t b, uint32_t c)
 {
 	const struct assign_problem *p = s->problem;
@@ -157,7 +157,7 @@ static double after(const struct assign_parts *s, uint32_t v, uint32_t a, uint32
 	f += sign * s->machine->compute[c] * p->work[v];
 	for (uint32_t i = 0; i < s->ntouched; i++)
 		f += sign * talk(s, c, s->touched[i]) * s->volume[s->touched[i]];
-	/* those on c itself are talked to from the other part, or no longer */
+	/* v now communicates with its neighbours on c from the other part, or no longer */
 	return f - sign * s->volume[c] * talk(s, c, c == a ? b : a);
 }
 

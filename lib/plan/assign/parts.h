@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file parts.h
- * Tasks cut into parts, one a processor, with what each costs, and moves between them.
+ * Tasks in parts, one part per processor, with the cost of each part, and moves between parts.
  *
- * Moving task v from a to b changes f of a and b alone where processors are alike: its volumes to
- * a third part are cut before and after. Searches go down a potential,
+ * If processors are alike, moving task v from a to b changes only f of a and b: its volumes to a
+ * third part are cut before and after. Searches lower a potential,
  *
  *	sum over k of f_k + steep * max(0, f_k - room_k)^2,
  *
- * the cut while all fit their room, and balance of what does not fit; lowering the room then
- * lowers the largest f.
+ * which is the cut while all parts fit into their room, and also counts the balance of those that
+ * do not. Lowering the room then lowers the largest f.
  */
 #ifndef PLAN_ASSIGN_PARTS_H
 #define PLAN_ASSIGN_PARTS_H
@@ -42,31 +42,23 @@ struct assign_parts {
 /** NULL: no memory. */
 struct assign_parts *assign_parts_new(const struct assign_problem *problem, uint32_t count);
 void assign_parts_free(struct assign_parts *parts);
-/** Looks at these places; f is computed. */
+/** Uses this assignment, which stays the caller's, and computes f. */
 void assign_parts_set(struct assign_parts *parts, uint32_t *at);
-/** f anew. */
+/** Computes f again from `at`. */
 void assign_parts_sum(struct assign_parts *parts);
+/** The largest f. */
 double assign_parts_most(const struct assign_parts *parts);
-/** What all would cost if they cost the same. */
+/** The cost of each part if all cost the same. */
 double assign_parts_mean(const struct assign_parts *parts);
-/** The same room for all. */
+/** Sets the room of all parts. */
 void assign_parts_limit(struct assign_parts *parts, double room);
 
-/** The volumes of v, until assign_parts_forget(). */
+/** Looks up the volumes of v by part; good until assign_parts_forget(). */
 void assign_parts_look(struct assign_parts *parts, uint32_t v);
 void assign_parts_forget(struct assign_parts *parts);
-/** How far the potential falls when v, looked at, goes to part b. */
+/** How far the potential falls if v, which is looked at, moves to part b. */
 double assign_parts_gain(const struct assign_parts *parts, uint32_t v, uint32_t b);
-/** It goes there. */
+/** Moves v, which is looked at, to part b. */
 void assign_parts_move(struct assign_parts *parts, uint32_t v, uint32_t b);
-
-/** Searches from each task at a border for sequences of moves that lower the potential, giving
- *  one up after `patience` moves without, and all at so many `looks`. 0 or -ENOMEM. */
-int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t looks,
-			uint64_t *random, struct plan_watch *watch);
-/** The same again and again with less and less room, until the largest f stays: `at` is the best
- *  there was. */
-int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t patience,
-		       uint64_t *random, struct plan_watch *watch);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "assign.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "assign.h"
 
 struct assign_plan *assign_plan_new(const struct assign_problem *problem)
 {

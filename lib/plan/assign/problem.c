@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "problem.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "problem.h"
 
 void assign_free(struct assign_problem *problem)
 {
@@ -56,7 +56,7 @@ void assign_settle(struct assign_problem *problem)
 		whole &= problem->volume[e] == rint(problem->volume[e]);
 	}
 	if (!whole || work + volume > ASSIGN_EXACT) {
-		/* the bits a sum has no room for are left out of its parts */
+		/* bits that the sum has no room for are left out of the values */
 		frexp(work + volume, &exponent);
 		unit = ldexp(1, exponent - 51 > -1000 ? exponent - 51 : -1000);
 		work = volume = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file problem.h  From values as read to a checked problem: what both readers share. */
+/** @file problem.h  What both readers of the assign planner share. */
 #ifndef PLAN_ASSIGN_PROBLEM_H
 #define PLAN_ASSIGN_PROBLEM_H
 
@@ -10,7 +10,7 @@
 /** Sums of whole numbers are exact up to here. */
 #define ASSIGN_EXACT 0x1p52
 
-/** Sums, and the unit: values become whole numbers. */
+/** Fills in the sums and the unit: values become whole numbers. */
 void assign_settle(struct assign_problem *problem);
 
 #endif

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Fiduccia and Mattheyses' local search, from many places at once (as in KaHIP's k-way search),
- * down the potential of parts.h. */
+/* The local search of Fiduccia and Mattheyses, from many places at once (as in KaHIP's k-way
+ * search). It lowers the potential of parts.h. */
+#include "refine.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eh/rule.h"
-#include "parts.h"
 
-/* Neighbours looked at after a move; those of a hub are not all worth it. */
+/* Neighbours that are looked at after a move; a hub has too many for all of them. */
 #define NEIGHBOURS 48
 /* Rounds without a lower largest f, and the room of a round: this far from mean to largest f. */
 #define STALE 3
 #define ROOM 0.4
-/* A whole search may look at so many neighbours, and so many for each task and neighbour. */
+/* A whole search looks at this many neighbours at most, plus this many per task and neighbour. */
 #define LOOKS 8000000u
 #define LOOKS_EACH 10u
 
@@ -56,7 +57,7 @@ static struct assign_heap_entry pop(struct assign_parts *s)
 
 #define NOWHERE UINT32_MAX
 
-/* The best part for v beside its own, of those it talks to; v stays looked at. */
+/* The best part for v, other than its own, of those it communicates with; v stays looked at. */
 static uint32_t best_part(struct assign_parts *s, uint32_t v, double *gain)
 {
 	uint32_t best = NOWHERE;
@@ -102,7 +103,7 @@ static int offer_neighbours(struct assign_parts *s, uint32_t v)
 	return err;
 }
 
-/* One search; what did not lead to a lower potential is undone. */
+/* One search; moves that did not lead to a lower potential are undone. */
 static int search(struct assign_parts *s, uint32_t from, uint32_t patience)
 {
 	double sum = 0, best = 0, gain;
@@ -155,8 +156,9 @@ static bool at_border(const struct assign_parts *s, uint32_t v)
 	return false;
 }
 
-int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t looks,
-			uint64_t *random, struct plan_watch *watch)
+/* Searches once from each task at a border, until `looks` neighbours have been looked at. */
+static int refine_once(struct assign_parts *parts, uint32_t patience, uint64_t looks,
+		       uint64_t *random, struct plan_watch *watch)
 {
 	uint32_t *list = parts->list, count = 0;
 	int err = 0;
@@ -182,8 +184,8 @@ int assign_parts_refine(struct assign_parts *parts, uint32_t patience, uint64_t 
 	return err;
 }
 
-int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t patience,
-		       uint64_t *random, struct plan_watch *watch)
+int assign_refine(struct assign_parts *parts, uint32_t rounds, uint32_t patience, uint64_t *random,
+		  struct plan_watch *watch)
 {
 	uint32_t tasks = parts->problem->tasks, stale = 0;
 	uint32_t *best = malloc(tasks * sizeof(*best));
@@ -200,7 +202,7 @@ int assign_parts_level(struct assign_parts *parts, uint32_t rounds, uint32_t pat
 		double mean = assign_parts_mean(parts), most = assign_parts_most(parts);
 
 		assign_parts_limit(parts, mean + (most - mean) * ROOM);
-		err = assign_parts_refine(parts, patience, looks, random, watch);
+		err = refine_once(parts, patience, looks, random, watch);
 		if (plan_watch_over(watch) || parts->looks >= looks)
 			rounds = 0;
 		most = assign_parts_most(parts);

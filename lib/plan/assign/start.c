@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* First plans for large graphs, from METIS: it balances works and cuts few volumes, which is not
- * what is sought, but near it. Its numbers have 32 bits. */
+/* First plans for large graphs, from METIS: it balances works and cuts few volumes, which is near
+ * the objective here but not the same. Its numbers have 32 bits. */
+#include "start.h"
+
 #include <errno.h>
 #include <math.h>
 #include <metis.h>
 #include <stdlib.h>
 
-#include "start.h"
-
 #define TASKS_EACH 16
-/* With fewer than these, halves of halves are better, and sooner found. */
+/* With fewer parts than this, recursive bisection is better and faster. */
 #define KWAY_EACH 200
 
 /* Sums of weights stay below 2^30. */
@@ -72,8 +72,8 @@ static int csr_make(struct csr *c, const struct assign_problem *p, uint32_t part
 	return 0;
 }
 
-/* Its recursion must not run out of tasks, or it prints complaints: there are to be many for each
- * part, and none that is a part of its own. */
+/* If the recursion of METIS runs out of tasks, it prints complaints: each part must get many tasks,
+ * and no task may be as large as a part. */
 static bool suits(const struct assign_problem *p, uint32_t parts)
 {
 	double most = p->total_work / parts / 4;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Bounds. A task's head: of its predecessors those that are on its own processor run one after the
- * other there, the others send their data over a link at least. Which are where the bound leaves
- * open; for each number k the best choice are the k whose data would come last (an exchange shows
- * it). Tails are the same backwards. Then load: the tasks with heads of r and tails of q at least
- * run between r and the end - q, all of them (Fernandez and Bussell's interval bound).
+ * Lower bounds. The head of a task: those of its predecessors that are on its own processor run one
+ * after the other there, and the others send their data over at least one link. The bound leaves
+ * open which; for each number k the best choice is the k whose data would come last (by an exchange
+ * argument). Tails are the same backwards. Load: all tasks with heads of at least r and tails of at
+ * least q run between r and the end - q (the interval bound of Fernandez and Bussell).
  */
+#include "bound.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "bound.h"
-
 #define SAMPLES 128
 #define NEAR_MAX 24 /* neighbours that are tried on the task's own processor */
 
 struct near {
-	double other, own, run; /* when its data come from elsewhere; its head; its run time */
+	double other, own, run; /* arrival of its data from elsewhere; its head; its run time */
 };
 
 static int by_other(const void *a, const void *b)
@@ -27,8 +27,8 @@ static int by_other(const void *a, const void *b)
 	return x->other > y->other ? -1 : x->other < y->other;
 }
 
-/* The least start behind neighbours, sorted by_other: the first k of them on the task's own
- * processor, in the order of their heads. */
+/* The least start after the neighbours, which are sorted by_other: the first k of them are on the
+ * task's own processor, in the order of their heads. */
 static double start_behind(const struct near *list, uint32_t count)
 {
 	struct near own[NEAR_MAX];
@@ -40,7 +40,7 @@ static double start_behind(const struct near *list, uint32_t count)
 
 		for (uint32_t i = 0; i < k; i++)
 			end = fmax(end, own[i].own) + own[i].run;
-		/* with more neighbours there it would be this at least */
+		/* with more neighbours there it would be at least this */
 		if (k == count || k == NEAR_MAX || end >= list[k].other)
 			return fmin(best, end);
 		best = fmin(best, list[k].other);
@@ -69,7 +69,7 @@ static double bound_side(const struct dag_problem *p, const struct dag_arc *arcs
 			qsort(list, count, sizeof(*list), by_other);
 		return start_behind(list, count);
 	}
-	/* where they are makes no difference */
+	/* their processors make no difference */
 	for (uint32_t i = 0; i < count; i++)
 		end = fmax(end, list[i].own + list[i].run);
 	return end;
@@ -82,7 +82,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Some of the values, from the least on. */
+/* A sample of the values, in ascending order. */
 static uint32_t sample(const double *values, uint32_t tasks, double out[SAMPLES])
 {
 	uint32_t step = tasks / SAMPLES + 1, count = 0;
@@ -93,7 +93,7 @@ static uint32_t sample(const double *values, uint32_t tasks, double out[SAMPLES]
 	return count;
 }
 
-/* The last of the samples that is not above a value; -1: all are. */
+/* The last sample that is not above a value; -1: all are. */
 static int find_sample(const double *samples, uint32_t count, double value)
 {
 	uint32_t low = 0, high = count;
@@ -109,7 +109,8 @@ static int find_sample(const double *samples, uint32_t count, double value)
 	return (int)low - 1;
 }
 
-/* r + load of those with heads and tails of r and q at least + q. */
+/* r + load + q, where load is that of the tasks with heads of at least r and tails of at least
+ * q. */
 static int bound_load(const struct dag_problem *p, struct dag_bound *b)
 {
 	double heads[SAMPLES], tails[SAMPLES], (*load)[SAMPLES] = calloc(SAMPLES, sizeof(*load));
@@ -125,7 +126,7 @@ static int bound_load(const struct dag_problem *p, struct dag_bound *b)
 		if (r >= 0 && q >= 0)
 			load[r][q] += b->load[t];
 	}
-	/* from there up, in one direction and then in the other; sums only, so what is 0 is empty */
+	/* sums from there up, in one direction and then in the other; an entry of 0 has no task */
 	for (uint32_t r = 0; r < nheads; r++)
 		for (uint32_t q = ntails - 1; q-- > 0;)
 			load[r][q] += load[r][q + 1];
@@ -140,7 +141,7 @@ static int bound_load(const struct dag_problem *p, struct dag_bound *b)
 	return 0;
 }
 
-/* The work that no plan of this length can keep out of an interval, against what fits in. */
+/* The work that any plan of this length does in an interval, against what fits into it. */
 static double interval_excess(const struct dag_problem *p, const struct dag_bound *b, double from,
 			      double to)
 {
@@ -212,7 +213,7 @@ int dag_bound_make(const struct dag_problem *p, struct dag_bound *b)
 	err = bound_load(p, b);
 	if (!err && p->same && p->tasks <= 100)
 		bound_intervals(p, b);
-	/* sums in another order may be larger by roundings */
+	/* sums in a different order may be larger by rounding */
 	b->length *= 1 - 1e-12;
 	if (p->whole)
 		b->length = ceil(b->length - 1e-6);

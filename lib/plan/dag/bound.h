@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file bound.h  How short a plan can be at best. */
+/** @file bound.h  Lower bounds on the length of a plan, in the units of time of the problem. */
 #ifndef PLAN_DAG_BOUND_H
 #define PLAN_DAG_BOUND_H
 
@@ -7,10 +7,10 @@
 
 struct dag_bound {
 	double *head; /**< no plan starts the task earlier */
-	double *tail; /**< no plan ends earlier than this after the task did */
-	double *load; /**< the task's part of the length of any plan: least of share x run time */
+	double *tail; /**< no plan ends earlier than this after the end of the task */
+	double *load; /**< the task's load: least of share x run time over the processors */
 	double path; /**< the longest head + run time + tail */
-	double length; /**< the best bound: path, or what load within heads and tails asks for */
+	double length; /**< the best bound: path, or load between heads and tails */
 };
 
 /** 0 or -ENOMEM; end it in either case. */

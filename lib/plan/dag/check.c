@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "check.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
-
-/* Something that must not share its place with others. */
+/* The use of a processor or link, which must not overlap with others. */
 struct use {
 	uint64_t place;
 	double start, finish;
@@ -69,10 +69,9 @@ static int check_alone(const struct checker *c, struct use *uses, size_t count, 
 	for (size_t i = 1; i < count; i++) {
 		if (uses[i].place == uses[i - 1].place &&
 		    uses[i].start < uses[i - 1].finish - c->eps)
-			return plan_refuse(c->refusal, 0, NULL,
-					   "%s %.60s and %.60s are at one place at %.17g", what,
-					   name(c, uses[i - 1].task), name(c, uses[i].task),
-					   uses[i].start);
+			return plan_refuse(
+				c->refusal, 0, NULL, "%s %.60s and %.60s overlap at %.17g", what,
+				name(c, uses[i - 1].task), name(c, uses[i].task), uses[i].start);
 		if (uses[i].place == uses[i - 1].place && uses[i].finish < uses[i - 1].finish)
 			uses[i].finish = uses[i - 1].finish;
 	}
@@ -144,7 +143,7 @@ static int check_messages(const struct checker *c, const struct dag_messages *me
 
 		if (!arc || sent[arc - c->g->out])
 			err = plan_refuse(c->refusal, 0, NULL,
-					  "data from %.60s to %.60s that nothing asks for",
+					  "data are sent from %.60s to %.60s, which no edge joins",
 					  name(c, message->from), name(c, message->to));
 		else
 			err = check_message(c, message, messages->hops, arc->data);
@@ -171,7 +170,7 @@ static int check_messages(const struct checker *c, const struct dag_messages *me
 	return err;
 }
 
-/* No processor and no direction of a link is used twice at once. */
+/* No processor and no direction of a link is used twice at the same time. */
 static int check_overlap(const struct checker *c, const struct dag_messages *messages)
 {
 	size_t room = c->g->tasks, count = 0;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every plan worth having can be made by taking the tasks in the order of their starts, each as
- * early as it can be behind what its processor has. So a partial plan is extended by tasks that
- * start no earlier than its last one, and before that time no processor will be used any more.
- * Of processors that are alike and empty one is tried, and tasks that are alike keep their order.
+ * Branch and bound. Some best plan results from taking the tasks in the order of their starts, each
+ * as early as possible after what its processor has. So a partial plan is extended by tasks that
+ * start no earlier than its last one, and before that time no processor is used any more. Of equal
+ * empty processors one is tried, and equal tasks keep their order.
  */
+#include "exact.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "exact.h"
 
 #define PLACES_MAX (1u << 22)
 #define NODES_TILL_WATCH 256
@@ -26,17 +26,17 @@ struct exact {
 	const struct dag_bound *b;
 	struct plan_watch *watch;
 	struct dag_schedule *best;
-	uint32_t *processor, *left; /* of tasks: where; predecessors that are not placed */
+	uint32_t *processor, *left; /* of tasks: its processor; predecessors that are not placed */
 	double *start, *finish, *earliest;
 	double *ready; /* of processors */
 	uint32_t *count; /* tasks on each processor */
-	uint32_t *twin; /* the task before it that is just like it, or DAG_NO_NODE */
+	uint32_t *twin; /* the equal task before it, or DAG_NO_NODE */
 	bool *placed;
 	double rest; /* load of the tasks that are not placed */
 	struct option *options;
 	uint32_t width;
 	uint64_t nodes, most;
-	double gap; /* what is not shorter by this is no better */
+	double gap; /* a plan that is not shorter by this is not better */
 	bool stopped;
 };
 
@@ -92,7 +92,7 @@ static double start_on(const struct exact *x, uint32_t task, uint32_t processor)
 	return start;
 }
 
-/* No completion of the partial plan is shorter. Also finds when each task can begin. */
+/* A bound on all completions of the partial plan. Also finds when each task can begin. */
 static double bound_rest(struct exact *x, double last)
 {
 	const struct dag_problem *p = x->p;
@@ -133,7 +133,7 @@ static int by_promise(const void *a, const void *b)
 	return x->processor < y->processor ? -1 : x->processor > y->processor;
 }
 
-/* The ways to extend the partial plan. A ready task that ends too late everywhere: none. */
+/* The ways to extend the partial plan; none if a ready task ends too late on all processors. */
 static uint32_t find_options(struct exact *x, struct option *out, double last, double last_run,
 			     uint32_t last_task)
 {
@@ -161,8 +161,8 @@ static uint32_t find_options(struct exact *x, struct option *out, double last, d
 			o.finish = o.start + run;
 			early = o.start > last ? o.start : last;
 			least = early + run < least ? early + run : least;
-			/* of two that start together the order is that of their numbers, unless
-			 * one takes no time and may be before the other on a processor */
+			/* two that start together keep the order of their numbers, unless one takes
+			 * no time and may be before the other on a processor */
 			if (o.start < last ||
 			    (o.start == last && run > 0 && last_run > 0 && t < last_task))
 				continue;
@@ -230,7 +230,7 @@ static void branch(struct exact *x, uint32_t depth, const struct option *last, d
 		const struct option *o = &options[i];
 		double ready = x->ready[o->processor], rest = x->rest;
 
-		/* the best may have become better meanwhile */
+		/* the best plan may have improved meanwhile */
 		if (o->bound > x->best->makespan - x->gap)
 			continue;
 		place(x, o, 1);
@@ -267,7 +267,7 @@ int dag_exact(const struct dag_problem *p, const struct dag_bound *b, uint64_t n
 	if (*complete || !dag_exact_fits(p))
 		return 0;
 	x.width = n * option_width(p);
-	/* whole lengths differ by one at least; other ones by more than roundings */
+	/* whole lengths differ by at least one, others by more than rounding */
 	x.gap = p->whole ? 1 - 1e-6 : 1e-9 * best->makespan;
 	x.processor = malloc(n * sizeof(*x.processor));
 	x.left = malloc(n * sizeof(*x.left));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "files.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "files.h"
 
 int dag_files_begin(struct dag_files *files)
 {
@@ -49,7 +49,7 @@ static int by_task(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-/* The first of a task's uses of this kind, or where it would be. */
+/* The first use of this kind by a task, or where it would be. */
 static size_t find_uses(const struct dag_files *files, uint32_t task, bool writes)
 {
 	struct dag_use wanted = { .task = task, .writes = writes };
@@ -87,7 +87,7 @@ int dag_files_weigh(struct dag_files *files, struct dag_draft *draft)
 
 			if (x->file == y->file) {
 				e->data += x->bytes;
-				/* one that is named twice counts once */
+				/* a file that is named twice counts once */
 				while (is_use(files, r, e->to, false) &&
 				       files->uses[r].file == x->file)
 					r++;

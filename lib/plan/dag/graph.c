@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "graph.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "graph.h"
 
 int dag_draft_begin(struct dag_draft *draft)
 {
@@ -110,8 +110,8 @@ static int refuse_edge(const struct dag_draft *draft, uint32_t place, struct pla
 	return plan_refuse(refusal, 0, where, "%s", what);
 }
 
-/* Tasks that are left when all others are ordered lie on cycles or behind them: against the edges
- * from one that is left to another ends up in a cycle. */
+/* Tasks that are left when all others are ordered lie on cycles or behind them: going backwards
+ * from one to another that is left ends in a cycle. */
 static int refuse_cycle(const struct dag_draft *draft, const uint32_t *left, uint32_t tasks,
 			struct plan_refusal *refusal)
 {
@@ -151,8 +151,8 @@ static int refuse_cycle(const struct dag_draft *draft, const uint32_t *left, uin
 	return refuse_edge(draft, draft->edges[t].place, refusal, what);
 }
 
-/* Kahn's algorithm; of several that could be next, the one that got free first. `number` is
- * where each task of the draft comes. */
+/* Kahn's algorithm; of several tasks that could be next, the first that became free. `number` gets
+ * the place of each task of the draft. */
 static int sort_tasks(const struct dag_draft *draft, uint32_t tasks, uint32_t *origin,
 		      uint32_t *number, struct plan_refusal *refusal)
 {
@@ -191,7 +191,7 @@ out:
 	return err;
 }
 
-/* A stable sort of edge numbers by one end. `at` has where each task's begin, out. */
+/* A stable sort of edge numbers by one end. `at` (out) has the first edge of each task. */
 static void sort_edges(const struct dag_draft *draft, const uint32_t *number, bool by_to,
 		       uint32_t tasks, const uint32_t *order, uint32_t *out, uint32_t *at)
 {
@@ -227,7 +227,7 @@ static int make_arcs(struct dag_draft *draft, struct dag_graph *g, const uint32_
 		if (last && last->from == e->from && last->to == e->to) {
 			char what[200];
 
-			snprintf(what, sizeof(what), "the edge from %.60s to %.60s is there twice",
+			snprintf(what, sizeof(what), "the edge from %.60s to %.60s is listed twice",
 				 plan_names_text(draft->names, e->from),
 				 plan_names_text(draft->names, e->to));
 			err = refuse_edge(draft, e->place > last->place ? e->place : last->place,
@@ -236,7 +236,7 @@ static int make_arcs(struct dag_draft *draft, struct dag_graph *g, const uint32_
 		}
 		g->out[i] = (struct dag_arc){ number[e->to], i, e->data };
 	}
-	/* taken in the order of `from`, each task's predecessors come in theirs */
+	/* edges are taken in the order of `from`, so predecessors are in ascending order */
 	for (uint32_t from = 0, i = 0; from < g->tasks; from++)
 		for (; i < g->out_at[from + 1]; i++)
 			/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): out has out_at[tasks] arcs */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file graph.h
- * The application of paper 3: tasks with work, edges with data, a partial order. Tasks are
- * numbered topologically, so a loop over 0..n-1 meets every task behind its predecessors.
+ * The application of paper 3: tasks with work, edges with data, a partial order. Tasks are numbered
+ * topologically, so a loop over 0..n-1 visits each task after its predecessors.
  */
 #ifndef PLAN_DAG_GRAPH_H
 #define PLAN_DAG_GRAPH_H
@@ -12,8 +12,8 @@
 
 #define DAG_TASKS_MAX (1u << 24)
 #define DAG_EDGES_MAX (1u << 27)
-#define DAG_NUMBER_MAX 1e15 /**< of work, data, rates: sums of all stay exact enough */
-#define DAG_NUMBER_LEAST 1e-9 /**< of speeds and rates, which divide */
+#define DAG_NUMBER_MAX 1e15 /**< of work, data and rates, so that sums stay exact enough */
+#define DAG_NUMBER_LEAST 1e-9 /**< of speeds and rates, because they divide */
 
 /** One end of an edge, as seen from the other. */
 struct dag_arc {
@@ -33,7 +33,7 @@ struct dag_graph {
 	struct plan_names *names;
 };
 
-/** What readers fill in, in the order of the input. */
+/** An edge as readers fill it in, in the order of the input. */
 struct dag_edge {
 	uint32_t from, to;
 	uint32_t place; /**< line, or index for dag_draft.pattern */
@@ -43,26 +43,27 @@ struct dag_edge {
 struct dag_draft {
 	struct plan_names *names; /**< of tasks */
 	double *work;
-	double *times; /**< with columns: a row for each task; a negative first one: it has work */
+	double *times; /**< tasks x columns, or NULL; a row begins below 0: the task has work */
 	uint32_t columns, work_room, times_room;
 	struct dag_edge *edges;
 	uint32_t nedges, edges_room;
 	const char *pattern; /**< JSON path of an edge with one %u, or NULL: places are lines */
-	uint32_t processors; /**< that the input names; 0: none */
+	uint32_t processors; /**< number that the input gives; 0: none */
 	bool bytes; /**< data are bytes, work is seconds */
 };
 
 int dag_draft_begin(struct dag_draft *draft); /**< 0 or -ENOMEM; end it in either case */
 void dag_draft_end(struct dag_draft *draft);
-/** Its number; -EEXIST, -ENOMEM, -E2BIG. */
+/** Adds a task. Its number, or -EEXIST, -ENOMEM, -E2BIG. */
 int64_t dag_draft_task(struct dag_draft *draft, const char *name, double work);
-/** 0, -ENOMEM or -E2BIG. */
+/** Adds an edge. 0, -ENOMEM or -E2BIG. */
 int dag_draft_edge(struct dag_draft *draft, uint32_t from, uint32_t to, double data,
 		   uint32_t place);
-/** Leaves one of edges that join the same tasks, for formats that say each twice. */
+/** Keeps one of several edges that join the same tasks, for formats that list each edge twice. */
 void dag_draft_unite(struct dag_draft *draft);
 
-/** Checks for cycles, duplicates and the empty set. Takes the draft's names when it succeeds. */
+/** Refuses cycles, duplicate edges and an empty set of tasks. Takes the draft's names when it
+ *  succeeds. 0, -EINVAL with the refusal, or -ENOMEM. */
 int dag_graph_make(struct dag_draft *draft, struct dag_graph **out, struct plan_refusal *refusal);
 void dag_graph_free(struct dag_graph *graph);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "lanes.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes.h"
-
 #define ALL_TRIED_MAX ((uint64_t)1 << 22) /* pairs of task and processor */
-#define FORESEEN_MAX 32 /* messages of one task */
+#define FORESEEN_MAX 32 /* messages of one task whose waiting is foreseen */
 #define FREE_TRIED 8 /* of the first to be free, when not all are tried */
 
 struct interval {
@@ -113,8 +113,8 @@ static uint32_t find(const struct lane *lane, double time)
 	return low;
 }
 
-/* When a message that is there at `time` can have the link for so long. One that takes no time waits
- * for its turn too. */
+/* When a message that arrives at `time` can have the link for this long. A message that takes no
+ * time waits for its turn too. */
 static double find_gap(const struct dag_lanes *l, uint32_t link, double time, double length)
 {
 	const struct lane *lane = &l->lane[link];
@@ -137,13 +137,13 @@ static double find_gap(const struct dag_lanes *l, uint32_t link, double time, do
 	return time;
 }
 
-/* An interval may be empty: then no other begins before and ends behind it. */
+/* An interval may be empty: then no other one begins before it and ends after it. */
 static int occupy(struct lane *lane, double start, double end)
 {
 	uint32_t at, last;
 
 	at = find(lane, start);
-	/* one that ends where this begins, and one that begins where it ends, become one with it */
+	/* neighbours that touch it become one with it */
 	if (at && lane->busy[at - 1].end == start) {
 		at--;
 		start = lane->busy[at].start;
@@ -189,7 +189,7 @@ static int add_stay(struct dag_lanes *l, struct stay stay)
 	return 0;
 }
 
-/* Adds the stays of the way without waiting. Arrival, or -1. */
+/* Adds the stays on the route without waiting. Returns the arrival, or -1. */
 static double try_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, double time)
 {
 	uint32_t hops = dag_machine_way(l->p->machine, from, to, data, l->way), at = from;
@@ -239,8 +239,8 @@ static uint32_t take(struct dag_lanes *l)
 	return first;
 }
 
-/* Dijkstra with waiting: who is earlier at a node is not later behind any of its links. Finds a
- * way that arrives before `known`. */
+/* Dijkstra with waiting: a message that is earlier at a node is not later behind any of its links.
+ * Finds a route that arrives before `known`. */
 static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, double time,
 		       double known)
 {
@@ -280,7 +280,7 @@ static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double d
 	return false;
 }
 
-/* Stays on the way that search_way() found. */
+/* The stays on the route that search_way() found. */
 static int take_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data)
 {
 	uint32_t hops = 0, at = from;
@@ -309,7 +309,7 @@ static int by_ready(const void *a, const void *b)
 	return x->arc < y->arc ? -1 : x->arc > y->arc;
 }
 
-/* Who is ready first is sent first. */
+/* The message that is ready first is sent first. */
 static uint32_t sort_inputs(struct dag_lanes *l, uint32_t task, const double *finish)
 {
 	const struct dag_graph *g = l->p->graph;
@@ -322,7 +322,7 @@ static uint32_t sort_inputs(struct dag_lanes *l, uint32_t task, const double *fi
 	return count;
 }
 
-/* What was tried for an arc becomes so. */
+/* Keeps the stays that were tried for an arc. */
 static int commit(struct dag_lanes *l, uint32_t from, uint32_t to, struct dag_messages *messages)
 {
 	int err = messages ? dag_messages_add(messages, from, to) : 0;
@@ -338,8 +338,8 @@ static int commit(struct dag_lanes *l, uint32_t from, uint32_t to, struct dag_me
 	return err;
 }
 
-/* When a task's data could all be on a processor. Messages of one task keep out of each other's way;
- * of very many that is left to the real ones. -1: no memory. */
+/* When all data of a task could be on a processor. Messages of one task wait for each other; for
+ * very many messages only the placed ones do. -1: no memory. */
 static double foresee(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
 		      const struct dag_schedule *s)
 {
@@ -362,7 +362,7 @@ static double foresee(struct dag_lanes *l, uint32_t task, uint32_t processor, ui
 	return ready;
 }
 
-/* When they are, their messages having been sent. -1: no memory. */
+/* When they are there, after their messages are placed. -1: no memory. */
 static double send(struct dag_lanes *l, uint32_t task, uint32_t processor, uint32_t inputs,
 		   const uint32_t *where, const double *finish, bool adaptive,
 		   struct dag_messages *messages)
@@ -386,7 +386,7 @@ static double send(struct dag_lanes *l, uint32_t task, uint32_t processor, uint3
 		    arrival > time + dag_message_time(l->p, a->data, from, processor)) {
 			size_t tried = l->ntried;
 
-			/* its own stays are no obstacle to another way */
+			/* its own stays are no obstacle to a different route */
 			l->ntried = 0;
 			if (!search_way(l, from, processor, a->data, time, arrival)) {
 				l->ntried = tried;

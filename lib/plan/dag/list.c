@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "list.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
-
-#include "list.h"
 
 #define PAIRS_MAX ((uint64_t)1 << 26)
 #define PARTS 16 /* of the processors, when not all are tried */
@@ -26,8 +26,8 @@ struct placer {
 	uint32_t *tree, *leaf, leaves;
 };
 
-/* What a task's predecessors ask for: the other processors have one answer when all links are
- * alike, as only the one whose data come last can gain by being near. */
+/* When the data of a task's predecessors arrive. If all links are equal, all other processors have
+ * the same answer, because only the predecessor whose data come last can gain from being near. */
 struct inputs {
 	uint32_t last;
 	double last_ready, ready;
@@ -63,8 +63,8 @@ static struct inputs gather(const struct placer *w, uint32_t task)
 			second = arrival > second ? arrival : second;
 		}
 	}
-	/* `near` may miss tasks of the last processor that came before it was that: they ended
-	 * before their data arrived, which is in `second` */
+	/* `near` may miss tasks on the last processor that were seen before it was the last: they
+	 * ended before their data arrived, which is in `second` */
 	in.last_ready = second > near ? second : near;
 	return in;
 }
@@ -133,8 +133,8 @@ static void try(const struct placer *w, const struct inputs *in, uint32_t task, 
 				c.start = start;
 		}
 	} else if (w->p->same) {
-		/* of equals the one that has been idle for the shortest time; else the first, as
-		 * HEFT has it */
+		/* of equal ones the one that has been idle for the shortest time; else the first,
+		 * like HEFT */
 		c.idle = ready - free;
 	}
 	c.finish = c.cost = c.start + run;
@@ -164,7 +164,7 @@ static void add_gap(struct placer *w, uint32_t processor, uint32_t at, double st
 
 	if (start >= end)
 		return;
-	if (count == w->room) { /* the oldest is the least likely to be of use */
+	if (count == w->room) { /* the oldest one is the least likely to be useful */
 		if (!at)
 			return;
 		for (uint32_t i = 1; i < at; i++)
@@ -207,8 +207,8 @@ out:
 	w->last_end[j] = w->ngaps[j] ? gaps[w->ngaps[j] - 1].end : -1;
 }
 
-/* As try() on all but the last, in one loop each: equal processors with equal links differ only by
- * when they are free. */
+/* Like try() on all but the last, in one loop each: equal processors with equal links differ only
+ * in when they are free. */
 static void try_equals(const struct placer *w, const struct inputs *in, uint32_t task,
 		       struct choice *best)
 {
@@ -268,7 +268,7 @@ static void choose(const struct placer *w, uint32_t task, struct choice *best)
 			try(w, &in, task, w->tree[i], best);
 }
 
-/* Shell sort: it needs no context of its own, as qsort would. Stable it need not be. */
+/* Shell sort, because it needs no context. It need not be stable. */
 static void sort_by_speed(const struct dag_problem *p, uint32_t *list, uint32_t count)
 {
 	const double *share = p->share;
@@ -309,8 +309,8 @@ static int make_tree(struct placer *w)
 	return 0;
 }
 
-/* A list jumps about in memory. What a task will need is asked for some tasks before, each step
- * with what the one before has brought. */
+/* A list jumps about in memory. What a task needs is prefetched some tasks before, each step with
+ * what the step before it has loaded. */
 static void prefetch(const struct placer *w, const uint32_t *order, uint32_t i)
 {
 	const struct dag_graph *g = w->p->graph;

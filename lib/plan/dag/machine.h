@@ -21,10 +21,10 @@ struct dag_link {
 	double rate, startup;
 };
 
-/** The best way to a node: what a message of d units takes is startup + d * per_unit. */
+/** The best route to a node: a message of d units takes startup + d * per_unit. */
 struct dag_route {
 	double startup, per_unit;
-	uint32_t last; /**< the node before it on the way */
+	uint32_t last; /**< the node before it on the route */
 };
 
 struct dag_machine {
@@ -65,22 +65,23 @@ int dag_machine_make(struct dag_machine_draft *draft, struct dag_machine **out,
 void dag_machine_draft_end(struct dag_machine_draft *draft);
 void dag_machine_free(struct dag_machine *machine);
 
-/** "full", "ring", "hypercube", "mesh:RxC", "eh:n,l" of equal processors; `processors` may be 0
- *  where the topology says how many. -EINVAL: the refusal says what is wrong with either. */
+/** Makes "full", "ring", "hypercube", "mesh:RxC" or "eh:n,l" of equal processors; `processors` may
+ *  be 0 if the topology has a number. 0, -ENOMEM, or -EINVAL with the refusal. */
 int dag_machine_topology(const char *topology, uint32_t processors, double rate, double startup,
 			 struct dag_machine **out, struct plan_refusal *refusal);
 
-/** A JSON document {"processors":[…],"relays":[…],"links":[…]} or a SimGrid platform (XML). `rate`
- *  and `startup` are those of links that do not say theirs. */
+/** Reads a JSON document {"processors":[…],"relays":[…],"links":[…]} or a SimGrid platform (XML).
+ *  `rate` and `startup` are those of links that have none. 0, -ENOMEM, or -EINVAL with the
+ *  refusal. */
 int dag_machine_read(const char *text, size_t length, double rate, double startup,
 		     struct dag_machine **out, struct plan_refusal *refusal);
 int dag_platform_read(const char *text, size_t length, struct dag_machine **out,
 		      struct plan_refusal *refusal);
 
 /**
- * Keeps the best ways between all processors, for messages of the smallest, the mean and the
- * largest size: what is best for both ends of a range is best within. -EINVAL: too many processors
- * for that.
+ * Finds and keeps the best routes between all processors, for messages of the smallest, the mean
+ * and the largest size: a route that is best for both ends of a range is best within it. 0,
+ * -ENOMEM, or -EINVAL: there are too many processors.
  */
 int dag_machine_route(struct dag_machine *machine, double smallest, double mean, double largest,
 		      struct plan_refusal *refusal);
@@ -89,16 +90,17 @@ int dag_machine_route(struct dag_machine *machine, double smallest, double mean,
 const struct dag_link *dag_machine_link(const struct dag_machine *machine, uint32_t from,
 					uint32_t to, struct dag_link *buffer);
 
-/** Number of the link for tables of links, below dag_machine_links(). They are neighbours. */
+/** The number of the link between two neighbours, below dag_machine_links(), for tables of
+ *  links. */
 uint32_t dag_machine_link_number(const struct dag_machine *machine, uint32_t from, uint32_t to);
 uint32_t dag_machine_links(const struct dag_machine *machine);
 
-/** The nodes behind `from` on the way of `data` units to `to`, into `out` (machine->nodes of them
- *  at most). Their number. */
+/** Puts the nodes after `from` on the route of `data` units to `to` into `out` (at most
+ *  machine->nodes). Returns their number. */
 uint32_t dag_machine_way(const struct dag_machine *machine, uint32_t from, uint32_t to, double data,
 			 uint32_t *out);
 
-/** What the way to `to` takes without waiting: sum of d/R + I (paper 3, section 2.3). */
+/** The time to `to` without waiting: the sum of d/R + I over the links (paper 3, section 2.3). */
 static inline double dag_machine_transfer(const struct dag_machine *m, uint32_t from, uint32_t to,
 					  double data)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "machine.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "graph.h"
-#include "machine.h"
 #include "plan/json.h"
 
 static const char *const machine_members[] = { "processors", "relays", "links", NULL };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "number.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "number.h"
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-const char *plan_number(const char *text, const char *end, double most, double *out)
+const char *dag_number(const char *text, const char *end, double most, double *out)
 {
 	const char *at = text;
 	size_t digits = 0;
@@ -22,7 +22,7 @@ const char *plan_number(const char *text, const char *end, double most, double *
 		at++;
 	for (; at < end && is_digit(*at); at++, digits++)
 		whole = whole * 10 + (*at - '0');
-	/* nearly all are whole and short */
+	/* the fast way for nearly all: whole and short */
 	if (digits && digits < 16 && (at == end || (*at != '.' && (*at | 32) != 'e'))) {
 		*out = whole;
 		return *out <= most ? at : NULL;

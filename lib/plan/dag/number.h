@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-/** Reads a decimal from 0 to `most` with an optional exponent that begins at `text` and ends before
- *  `end`. Behind its last character, or NULL: none is there, or it is not in this range. */
-const char *plan_number(const char *text, const char *end, double most, double *out);
+/** Reads a decimal from 0 to `most`, with an optional exponent, that begins at `text` and ends
+ *  before `end`. Returns a pointer past its last character; NULL: there is none, or it is out of
+ *  range. */
+const char *dag_number(const char *text, const char *end, double most, double *out);
 
 #endif

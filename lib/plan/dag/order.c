@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "order.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "order.h"
-
-/* The longest way to the end, the task's own time included; messages count `part`. */
+/* The longest path to the end, with the task's own time; messages count `part` of theirs. */
 static void levels(const struct dag_problem *p, double part, double *out)
 {
 	const struct dag_graph *g = p->graph;
@@ -39,7 +39,7 @@ void dag_priorities(const struct dag_problem *p, const struct dag_bound *b,
 		break;
 	case DAG_BOTH_LEVELS:
 		levels(p, 1, out);
-		/* the way to the end decides between tasks of one way */
+		/* the path to the end decides between tasks of one path */
 		for (uint32_t t = 0; t < p->tasks; t++)
 			out[t] = b->head[t] + 1.001 * out[t];
 		break;
@@ -48,7 +48,7 @@ void dag_priorities(const struct dag_problem *p, const struct dag_bound *b,
 	}
 }
 
-struct entry { /* with its priority, which elsewhere would be far away */
+struct entry { /* with its priority, to have it near in memory */
 	double priority;
 	uint32_t task;
 };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SimGrid platforms: hosts, links and the route of each pair. There a message takes all links of
- * its route at once: latency x 13.01 + bytes / (least bandwidth x 0.97) (SimGrid's model LV08),
- * so a route becomes one link of these. A speed counts in 4.2 Gf, as SimGrid's DAX reader turns
- * seconds into flops. Zones, clusters and generated routes are refused.
+ * SimGrid platforms: hosts, links and the route of each pair. In SimGrid a message takes all links
+ * of its route at the same time: latency x 13.01 + bytes / (least bandwidth x 0.97) (model LV08),
+ * so a route becomes one link. A speed counts in 4.2 Gf, because SimGrid's DAX reader turns seconds
+ * into flops with this factor. Zones, clusters and generated routes are refused.
  */
+#include "machine.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
-#include "machine.h"
 #include "number.h"
 #include "xml.h"
 
@@ -52,7 +53,7 @@ static int read_value(struct dag_xml *xml, const char **attributes, const char *
 
 	if (err)
 		return err;
-	end = plan_number(text, text + strlen(text), DAG_NUMBER_MAX, out);
+	end = dag_number(text, text + strlen(text), DAG_NUMBER_MAX, out);
 	for (; end && units->name; units++) {
 		if (strcmp(end, units->name))
 			continue;
@@ -87,7 +88,7 @@ static int add_name(struct dag_xml *xml, struct plan_names *names, const char *i
 	int64_t number = plan_names_add(names, id);
 
 	if (number == -EEXIST)
-		return dag_xml_refuse(xml, "the id %.60s is there twice", id);
+		return dag_xml_refuse(xml, "the id %.60s is listed twice", id);
 	return number < 0 ? (int)number : 0;
 }
 
@@ -180,7 +181,9 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 
 	if (!depth)
 		return strcmp(name, "platform")
-			       ? dag_xml_refuse(xml, "<%.40s> begins no SimGrid platform", name)
+			       ? dag_xml_refuse(xml,
+						"a SimGrid platform does not begin with <%.40s>",
+						name)
 			       : 0;
 	if (depth == 1 && (!strcmp(name, "zone") || !strcmp(name, "AS"))) {
 		if (p->draft.processors)
@@ -199,7 +202,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 		return read_hop(xml, p, attributes);
 	if (!strcmp(name, "prop"))
 		return 0;
-	return dag_xml_refuse(xml, "<%.40s> of SimGrid platforms is not read here", name);
+	return dag_xml_refuse(xml, "<%.40s> of SimGrid platforms is not supported", name);
 }
 
 static int end(struct dag_xml *xml, void *ctx, unsigned int depth, const char *name)

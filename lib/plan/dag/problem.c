@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "problem.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "problem.h"
 
 #define TIMES_MAX ((size_t)1 << 22)
 #define WHOLE_MAX 0x1p50
@@ -40,7 +40,7 @@ static void weigh_links(struct dag_problem *p)
 				continue;
 			p->mean_startup += r->startup;
 			p->mean_unit += r->per_unit;
-			/* of any route, so of any of the tables */
+			/* of any route, so over all tables */
 			for (unsigned int i = 0; i < m->tables; i++) {
 				startup = fmin(startup, r->startup);
 				unit = fmin(unit, r->per_unit);
@@ -50,7 +50,7 @@ static void weigh_links(struct dag_problem *p)
 	pairs = (double)m->processors * (m->processors - 1);
 	p->mean_startup /= pairs;
 	p->mean_unit /= pairs;
-	/* Tables are of three sizes; what another size would take its way for is a link at least. */
+	/* Tables are for three sizes; a message of any other size takes at least one link. */
 	for (uint32_t l = 0; l < m->link_at[m->nodes] && m->tables > 1; l++) {
 		startup = fmin(startup, m->links[l].startup);
 		unit = fmin(unit, 1 / m->links[l].rate);
@@ -59,7 +59,7 @@ static void weigh_links(struct dag_problem *p)
 	p->least_unit = unit;
 }
 
-/* A processor's share is what it does of the whole: any shares that add up to 1 make a bound. */
+/* The share of a processor in the whole work: any shares with the sum 1 make a bound. */
 static int weigh_processors(struct dag_problem *p)
 {
 	double sum = 0;

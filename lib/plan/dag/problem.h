@@ -19,20 +19,22 @@ struct dag_problem {
 	bool same; /**< each task takes as long on all processors */
 	bool silent; /**< no message takes any time */
 	bool whole; /**< all times are whole numbers, and so is the length of a best plan */
-	double *least; /**< a task's shortest run time */
+	double *least; /**< shortest run time of each task */
 	double *mean; /**< over the processors */
-	double *times; /**< tasks x processors, when that is not too much; never when same */
-	double *share; /**< of processors: weights that add up to 1 for bounds on load */
-	double least_startup, least_unit; /**< of a message, at least; 0 with one processor */
+	double *times; /**< tasks x processors, or NULL: too many, or `same` */
+	double *share; /**< of processors: weights with the sum 1, for bounds on load */
+	double least_startup, least_unit; /**< least of any message; 0 with one processor */
 	double mean_startup, mean_unit; /**< of one between two processors */
 };
 
-/** -EINVAL: graph and machine do not fit, or there are too many processors for contention. Also
- *  makes the machine's routes. Both stay the caller's. */
+/** Makes a problem, and the routes of the machine. Graph and machine stay the caller's, and must
+ *  outlive the problem. 0, -ENOMEM, or -EINVAL: graph and machine do not fit, or there are too many
+ *  processors for contention. */
 int dag_problem_make(const struct dag_graph *graph, struct dag_machine *machine, bool contention,
 		     struct dag_problem **out, struct plan_refusal *refusal);
 void dag_problem_free(struct dag_problem *problem);
 
+/** The run time of a task: w/S + B (paper 3, section 2.3), or from its table. */
 static inline double dag_run_time(const struct dag_problem *p, uint32_t task, uint32_t processor)
 {
 	if (p->same)
@@ -42,14 +44,14 @@ static inline double dag_run_time(const struct dag_problem *p, uint32_t task, ui
 	return p->graph->work[task] / p->machine->speed[processor] + p->machine->startup[processor];
 }
 
-/** Without waiting. */
+/** The time of a message between two processors, without waiting (paper 3, section 2.3). */
 static inline double dag_message_time(const struct dag_problem *p, double data, uint32_t from,
 				      uint32_t to)
 {
 	return dag_machine_transfer(p->machine, from, to, data);
 }
 
-/** The processor on which all tasks together run shortest, and how long. */
+/** The processor on which all tasks together take the least time, and that time. */
 uint32_t dag_problem_fastest(const struct dag_problem *problem, double *seconds);
 
 #endif

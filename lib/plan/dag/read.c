@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "read.h"
-
-/* Length of the UTF-8 sequence at `s`, 0: it is none (RFC 3629). `s` ends with a null byte. */
+/* Length of the UTF-8 sequence at `s`, or 0 (RFC 3629). `s` ends with a null byte. */
 static unsigned int sequence(const unsigned char *s)
 {
 	if (s[0] < 0x80)
@@ -35,7 +35,7 @@ static int check_text(const char *text, size_t length, struct plan_refusal *refu
 		unsigned int n = sequence(at);
 
 		if (!n)
-			return plan_refuse(refusal, line, NULL, "no valid UTF-8");
+			return plan_refuse(refusal, line, NULL, "not valid UTF-8");
 		if (*at < '\t' || (*at > '\r' && *at < ' ') || *at == 127)
 			return plan_refuse(refusal, line, NULL, "a control character");
 		line += *at == '\n';
@@ -44,7 +44,7 @@ static int check_text(const char *text, size_t length, struct plan_refusal *refu
 	return 0;
 }
 
-/* Behind blanks and comments. */
+/* Skips blanks and comments. */
 static const char *beginning(const char *text)
 {
 	for (;;) {
@@ -79,7 +79,7 @@ int dag_read(const char *text, size_t length, struct dag_draft *draft, struct pl
 	    !strncasecmp(first, "graph", 5))
 		return dag_read_dot(skip, length, draft, refusal);
 	if (!*first)
-		return plan_refuse(refusal, 1, NULL, "there is no task graph, the input is empty");
+		return plan_refuse(refusal, 1, NULL, "the input is empty");
 	return plan_refuse(refusal, 1, NULL,
 			   "no task graph of a known format: JSON, WfFormat, DAX, STG or DOT");
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file read.h  Task graphs of several formats, told apart by their content. */
+/** @file read.h  Task graphs in several formats, which are recognised by their content. */
 #ifndef PLAN_DAG_READ_H
 #define PLAN_DAG_READ_H
 
 #include "graph.h"
 
-/** Any of those below, into a draft that was begun. `text` has a null byte at text[length].
- *  0, -ENOMEM, or -EINVAL with the refusal. */
+/** Reads any of the formats below into a draft that was begun. `text` has a null byte at
+ *  text[length]. All return 0, -ENOMEM, or -EINVAL with the refusal. */
 int dag_read(const char *text, size_t length, struct dag_draft *draft,
 	     struct plan_refusal *refusal);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "files.h"
-#include "read.h"
 #include "xml.h"
 
 struct dax {
@@ -24,13 +25,13 @@ static int read_job(struct dag_xml *xml, struct dax *d, const char **attributes)
 		return err;
 	d->job = dag_draft_task(d->draft, id, runtime);
 	if (d->job == -EEXIST)
-		return dag_xml_refuse(xml, "the job %.60s is there twice", id);
+		return dag_xml_refuse(xml, "the job %.60s is listed twice", id);
 	if (d->job == -E2BIG)
 		return dag_xml_refuse(xml, "more than %u jobs", DAG_TASKS_MAX);
 	return d->job < 0 ? (int)d->job : 0;
 }
 
-/* file= until DAX 2, name= from 3 on */
+/* file= up to DAX 2, name= from DAX 3 on */
 static int read_use(struct dag_xml *xml, struct dax *d, const char **attributes)
 {
 	const char *name = dag_xml_find(attributes, "file") ? "file" : "name", *file, *link;
@@ -68,7 +69,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 
 	if (!depth)
 		return strcmp(name, "adag")
-			       ? dag_xml_refuse(xml, "<%.40s> begins no DAX file; <adag> does",
+			       ? dag_xml_refuse(xml, "a DAX file begins with <adag>, not <%.40s>",
 						name)
 			       : 0;
 	if (depth == 1 && !strcmp(name, "job"))
@@ -81,7 +82,7 @@ static int begin(struct dag_xml *xml, void *ctx, unsigned int depth, const char 
 		err = find_job(xml, d, attributes, &parent);
 		return err ? err : dag_draft_edge(d->draft, parent, d->child, 0, dag_xml_line(xml));
 	}
-	return 0; /* what is said of a job besides is of no use here */
+	return 0; /* other elements of a job are not needed */
 }
 
 static int end(struct dag_xml *xml, void *ctx, unsigned int depth, const char *name)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The part of Graphviz' language that task graphs use: directed graphs of node and edge
- * statements, attribute lists, default attributes, chains a -> b -> c, subgraphs that only group.
+ * The part of the Graphviz language that task graphs use: directed graphs with node and edge
+ * statements, attribute lists, default attributes, chains a -> b -> c, and subgraphs as groups.
  */
+#include "read.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +12,6 @@
 #include <string.h>
 
 #include "number.h"
-#include "read.h"
 
 #define DEPTH_MAX 64
 
@@ -29,7 +30,7 @@ struct dot {
 	struct plan_refusal *refusal;
 	bool *weighed; /* tasks whose Weight is known */
 	uint32_t *line_of, weighed_room;
-	double node_weight, edge_weight; /* defaults; a negative one: none */
+	double node_weight, edge_weight; /* defaults; negative: none */
 	unsigned int depth;
 };
 
@@ -82,7 +83,7 @@ static int add_character(struct dot *d, char c)
 	return 0;
 }
 
-/* Behind the opening quote; the closing one is taken too. */
+/* Starts after the opening quote and takes the closing one too. */
 static int take_quoted(struct dot *d)
 {
 	int err = 0;
@@ -110,7 +111,7 @@ static bool in_id(char c)
 	       c == '_' || c == '.' || (c & 0x80);
 }
 
-/* HTML is no id of a task here; it is taken as one word. */
+/* An HTML string is no id of a task; it is taken as one word. */
 static int take_html(struct dot *d)
 {
 	unsigned int open = 0;
@@ -203,7 +204,7 @@ static int unexpected(struct dot *d, const char *wanted)
 	if (d->token == T_END)
 		return refuse(d, "the file ends where %s is needed", wanted);
 	if (d->token == T_LINE)
-		return refuse(d, "-- joins no tasks: edges of task graphs have a direction, ->");
+		return refuse(d, "-- has no direction: an edge of a task graph is ->");
 	if (d->token == T_ID)
 		return refuse(d, "\"%.60s\" where %s is needed", d->text, wanted);
 	if (d->token == T_ARROW)
@@ -219,7 +220,7 @@ static int take_target(struct dot *d)
 
 	if (strncmp(text, "Homogeneous-", 12))
 		return refuse(d, "TargetSystem \"%.60s\" is not known, only Homogeneous-P", text);
-	end = plan_number(text + 12, text + strlen(text), 1e6, &processors);
+	end = dag_number(text + 12, text + strlen(text), 1e6, &processors);
 	if (!end || *end || processors < 1 || processors != (uint32_t)processors)
 		return refuse(d, "TargetSystem \"%.60s\": P is a number of processors from 1",
 			      text);
@@ -235,14 +236,14 @@ static int take_attribute(struct dot *d, const char *name, bool of_graph, double
 		return take_target(d);
 	if (of_graph || strcmp(name, "Weight"))
 		return 0;
-	end = plan_number(d->text, d->text + d->length, DAG_NUMBER_MAX, weight);
+	end = dag_number(d->text, d->text + d->length, DAG_NUMBER_MAX, weight);
 	if (!end || *end)
 		return refuse(d, "Weight \"%.60s\" is no number from 0 to %g", d->text,
 			      DAG_NUMBER_MAX);
 	return 0;
 }
 
-/* name = value, at the name; *weight is set where it is one. */
+/* name = value, at the name; *weight is set if it is a weight. */
 static int take_assignment(struct dot *d, bool of_graph, double *weight)
 {
 	char name[32];
@@ -260,7 +261,7 @@ static int take_assignment(struct dot *d, bool of_graph, double *weight)
 	return err ? err : next(d);
 }
 
-/* [a=b, …] as often as they follow. */
+/* Any number of [a=b, …]. */
 static int take_attributes(struct dot *d, bool of_graph, double *weight)
 {
 	int err = 0;
@@ -279,7 +280,7 @@ static int take_attributes(struct dot *d, bool of_graph, double *weight)
 	return err;
 }
 
-/* The task of this name, made when it is new. */
+/* The task with this name; it is added if it is new. */
 static int64_t take_task(struct dot *d)
 {
 	int64_t number = plan_names_find(d->draft->names, d->text);
@@ -374,7 +375,7 @@ static int take_node(struct dot *d, int64_t task)
 		return err;
 	if (d->weighed[task] && d->node_weight < 0) {
 		d->line = line;
-		return refuse(d, "task %.60s is there twice",
+		return refuse(d, "task %.60s is listed twice",
 			      plan_names_text(d->draft->names, task));
 	}
 	d->weighed[task] = true;
@@ -384,7 +385,7 @@ static int take_node(struct dot *d, int64_t task)
 
 static int take_statement(struct dot *d);
 
-/* Behind the opening brace, up to behind the closing one. */
+/* Starts after the opening brace and takes the closing one too. */
 static int take_statements(struct dot *d)
 {
 	int err = 0;
@@ -440,7 +441,7 @@ static int take_statement(struct dot *d)
 					     : kind == 'e' ? &d->edge_weight
 							   : &none);
 	}
-	/* an attribute of the graph without brackets: the name is no task */
+	/* an attribute of the graph without brackets: the name is not a task */
 	{
 		const char *at = d->at;
 		uint32_t line = d->line;

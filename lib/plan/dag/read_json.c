@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "plan/json.h"
-#include "read.h"
 
 static const char *const members[] = { "tasks", "edges", NULL };
 static const char *const task_members[] = { "id", "work", "times", NULL };
@@ -75,7 +76,7 @@ static int read_task(const json_t *entry, const struct plan_path *path, size_t i
 		return err;
 	number = dag_draft_task(draft, id, work);
 	if (number == -EEXIST)
-		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is there twice", id);
+		return plan_json_refuse(path, "id", refusal, "\"%.60s\" is listed twice", id);
 	return number < 0 ? (int)number : 0;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "number.h"
-#include "read.h"
 
 struct lines {
-	const char *at, *end; /**< of what is left */
+	const char *at, *end; /**< of the text that is left */
 	const char *word; /**< in the line that was taken */
 	const char *line_end;
 	uint32_t line;
@@ -31,7 +32,7 @@ static bool next_line(struct lines *l)
 	return false;
 }
 
-/* 0: the line is over. */
+/* 0: the line has ended. */
 static size_t next_word(struct lines *l, const char **word)
 {
 	while (l->word < l->line_end && strchr(" \t\r\f\v", *l->word))
@@ -50,7 +51,7 @@ static int read_number(struct lines *l, const char *what, double most, bool whol
 
 	if (!length)
 		return plan_refuse(refusal, l->line, NULL, "%s is missing", what);
-	end = plan_number(word, word + length, most, out);
+	end = dag_number(word, word + length, most, out);
 	if (end != word + length || (whole && *out != (double)(uint64_t)*out))
 		return plan_refuse(
 			refusal, l->line, NULL, "%s: \"%.*s\" is no %snumber from 0 to %g", what,
@@ -88,7 +89,7 @@ static int read_tasks(struct lines l, struct dag_draft *draft, struct plan_refus
 			return err;
 		number = dag_draft_task(draft, id, work);
 		if (number == -EEXIST)
-			return plan_refuse(refusal, l.line, NULL, "task %s is there twice", id);
+			return plan_refuse(refusal, l.line, NULL, "task %s is listed twice", id);
 		if (number == -E2BIG)
 			return plan_refuse(refusal, l.line, NULL, "more than %u tasks",
 					   DAG_TASKS_MAX);
@@ -135,8 +136,8 @@ static int read_edges(struct lines l, struct dag_draft *draft, struct plan_refus
 	return 0;
 }
 
-/* The first line counts the tasks, without the dummy ones at both ends in the set's own files, with
- * them in some of others; a second number there is the number of processors. */
+/* The first line has the number of tasks: without the dummy tasks at both ends in files of the set
+ * itself, with them in some other files. A second number there is the number of processors. */
 int dag_read_stg(const char *text, size_t length, struct dag_draft *draft,
 		 struct plan_refusal *refusal)
 {
@@ -153,7 +154,7 @@ int dag_read_stg(const char *text, size_t length, struct dag_draft *draft,
 		return err;
 	n = next_word(&l, &word);
 	if (n) {
-		end = plan_number(word, word + n, 1e6, &processors);
+		end = dag_number(word, word + n, 1e6, &processors);
 		if (end != word + n || processors < 1 || processors != (uint32_t)processors ||
 		    next_word(&l, &word))
 			return plan_refuse(refusal, l.line, NULL,

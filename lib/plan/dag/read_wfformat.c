@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "read.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "files.h"
 #include "plan/json.h"
-#include "read.h"
 
 struct workflow {
 	struct dag_draft *draft;
@@ -128,7 +129,7 @@ static int read_specification(struct workflow *w, const json_t *specification,
 			return err;
 		number = dag_draft_task(w->draft, id, -1);
 		if (number == -EEXIST)
-			return plan_json_refuse(&at, "id", w->refusal, "\"%.60s\" is there twice",
+			return plan_json_refuse(&at, "id", w->refusal, "\"%.60s\" is listed twice",
 						id);
 		if (number < 0)
 			return number;

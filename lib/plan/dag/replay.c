@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "replay.h"
-
 #define NOTHING UINT32_MAX
 
-/* A task ends, or a message's stay on a link does. */
+/* The end of a task, or of a message's stay on a link. */
 struct event {
-	double time, planned; /* planned: decides between events of one time */
-	uint32_t number; /* of a task, or tasks + that of a message */
+	double time, planned; /* planned: decides between events at the same time */
+	uint32_t number; /* of a task, or number of tasks + number of a message */
 };
 
 struct begun {
@@ -23,11 +23,11 @@ struct replay {
 	struct dag_messages *m;
 	struct event *heap;
 	size_t count;
-	uint32_t *waits; /* of tasks: for the one before on the processor, and for data */
-	uint32_t *next; /* of tasks: the one behind on the processor */
+	uint32_t *waits; /* of tasks: how many tasks and messages it waits for */
+	uint32_t *next; /* of tasks: the next one on the processor */
 	uint32_t *sent_at, *sent; /* of tasks: their messages */
-	uint32_t *hop; /* of messages: on which they are */
-	uint32_t *head, *tail, *behind; /* of links: those that wait; of messages */
+	uint32_t *hop; /* of messages: the hop that they are on */
+	uint32_t *head, *tail, *behind; /* of links: the queue; of messages: the next one */
 	bool *busy;
 	double *planned; /* of tasks: their starts in the plan */
 };
@@ -105,7 +105,7 @@ static void send(struct replay *r, uint32_t message, double time)
 	put(r, (struct event){ hop->finish, r->planned[m->to], r->p->tasks + message });
 }
 
-/* It is at the beginning of its next link. */
+/* The message is at the beginning of its next link. */
 static void queue(struct replay *r, uint32_t message, double time)
 {
 	uint32_t link = link_of(r, message);
@@ -171,7 +171,7 @@ static int by_start(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* What comes behind what on each processor, and which messages each task sends, in the order of the
+/* The next task on each processor, and the messages that each task sends, in the order of the
  * plan. */
 static int prepare(struct replay *r)
 {
@@ -214,7 +214,7 @@ static int prepare(struct replay *r)
 
 		r->sent[--r->sent_at[from + 1]] = list[i].task;
 	}
-	/* each is now where the next one's begin was: one further along */
+	/* each index is now where the next one began, so move them by one */
 	for (uint32_t t = 0; t < n; t++)
 		r->sent_at[t] = r->sent_at[t + 1];
 	r->sent_at[n] = messages;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file replay.h  What a plan becomes when nothing but its order is kept. */
+/** @file replay.h  A plan run again from nothing but its order. */
 #ifndef PLAN_DAG_REPLAY_H
 #define PLAN_DAG_REPLAY_H
 
 #include "schedule.h"
 
 /**
- * Runs the plan's tasks in its order on its processors, each as soon as it can, and sends its
- * messages on their ways; each link takes them first come, first served. Both become what came
- * of it. What happens in a real machine is nearer to this than to gaps that were filled by plan.
- * 0 or -ENOMEM.
+ * Runs the tasks in the plan's order on the plan's processors, each as soon as possible, and sends
+ * the messages on their routes; links serve them first come, first served. `schedule` and
+ * `messages` become the result. A real machine is nearer to this than to a plan that fills gaps. 0
+ * or -ENOMEM.
  */
 int dag_replay(const struct dag_problem *problem, struct dag_schedule *schedule,
 	       struct dag_messages *messages);

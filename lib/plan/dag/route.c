@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Routing tables: the best ways of messages that wait nowhere. The paper's own tables choose the
- * neighbour by contention alone, which makes loops (selftests/unit/test_dag_tables.c shows it);
- * costs here are positive, so there is none. Waiting is known only where links' busy intervals are
- * (lanes.c).
+ * Routing tables: the best routes of messages that do not wait. The paper's tables choose the
+ * neighbour by contention alone, which makes loops (see selftests/unit/test_dag_tables.c). Costs
+ * here are positive, so there are no loops. lanes.c adds waiting.
  */
+#include "machine.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
-
-/* Of equally good ways the one with fewer hops, then that past fewer relays: it leaves the higher
- * controllers of EH(n,l) alone, as paper 4 asks. */
+/* Of equally good routes the one with fewer hops, then with fewer relays, which avoids the higher
+ * controllers of EH(n,l) as paper 4 asks. */
 struct label {
 	double cost;
 	uint32_t hops, relays;
@@ -87,7 +86,7 @@ static void ways_from(const struct dag_machine *m, uint32_t from, double data, s
 			const struct dag_link *link = &m->links[l];
 			struct label label = s->label[node];
 
-			/* what is the same on all links needs no adding up, and has no rounding */
+			/* equal costs on all links need no sum, which would only add rounding */
 			label.cost += m->uniform ? 0 : data / link->rate + link->startup;
 			label.hops++;
 			label.relays += link->to >= m->processors ? link->to : 0;

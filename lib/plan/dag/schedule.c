@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "schedule.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "schedule.h"
 
 int dag_schedule_make(const struct dag_problem *p, struct dag_schedule *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file schedule.h
- * A plan: where and when each task runs (paper 3, section 2.4: f(a) = (p, t)), and the ways and
- * times of the messages between processors.
+ * A plan: where and when each task runs (paper 3, section 2.4: f(a) = (p, t)), and the routes and
+ * times of the messages between processors. Times are in the units of the problem.
  */
 #ifndef PLAN_DAG_SCHEDULE_H
 #define PLAN_DAG_SCHEDULE_H
@@ -13,7 +13,7 @@ struct dag_schedule {
 	uint32_t tasks;
 	uint32_t *processor;
 	double *start, *finish; /**< of tasks */
-	uint32_t *order; /**< with contention: the list whose messages took the links in turn */
+	uint32_t *order; /**< with contention: tasks in the order of their messages */
 	double makespan;
 };
 
@@ -25,11 +25,11 @@ struct dag_hop {
 
 struct dag_message {
 	uint32_t from, to; /**< tasks */
-	size_t hop; /**< its first */
+	size_t hop; /**< number of the first hop */
 	uint32_t hops;
 };
 
-/** One for each edge whose ends are on different processors, by edge. */
+/** One for each edge whose ends are on different processors, in the order of edges. */
 struct dag_messages {
 	struct dag_message *list;
 	size_t count, room;
@@ -40,17 +40,18 @@ struct dag_messages {
 int dag_schedule_make(const struct dag_problem *problem, struct dag_schedule *schedule);
 void dag_schedule_end(struct dag_schedule *schedule);
 void dag_schedule_copy(struct dag_schedule *to, const struct dag_schedule *from);
-/** The makespan from the tasks' ends. */
+/** Computes the makespan from the ends of the tasks. */
 void dag_schedule_measure(struct dag_schedule *schedule);
-/** All tasks one after the other on the processor where that is shortest. */
+/** Puts all tasks one after the other on the processor where that is shortest. */
 void dag_schedule_alone(const struct dag_problem *problem, struct dag_schedule *schedule);
 
 void dag_messages_end(struct dag_messages *messages);
 int dag_messages_copy(struct dag_messages *to, const struct dag_messages *from); /**< to: empty */
-/** Adds one without hops, and hops to the last. 0 or -ENOMEM. */
+/** Adds a message without hops, or a hop to the last message. 0 or -ENOMEM. */
 int dag_messages_add(struct dag_messages *messages, uint32_t from, uint32_t to);
 int dag_messages_hop(struct dag_messages *messages, uint32_t node, double start, double finish);
-/** Those of a schedule without contention: each leaves when its task ends. 0 or -ENOMEM. */
+/** Makes the messages of a schedule without contention: each leaves when its task ends. 0 or
+ *  -ENOMEM. */
 int dag_messages_make(const struct dag_problem *problem, const struct dag_schedule *schedule,
 		      struct dag_messages *messages);
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "search.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -7,10 +9,10 @@
 
 #include "eh/rule.h"
 #include "lanes.h"
-#include "search.h"
 
 #define FREE_PROCESSORS_MAX 64
 #define STEPS_TILL_WATCH 64
+#define NO_TASK UINT32_MAX
 
 struct input {
 	uint32_t task;
@@ -26,13 +28,17 @@ struct state {
 	uint32_t *order, *place, *processor; /* place: of each task in the order */
 	double *finish, *saved;
 	double *ready; /* of processors, while decoding */
-	uint32_t *critical, ncritical, *before;
+	uint32_t *last; /* of processors: the last task so far, or NO_TASK */
+	uint32_t *before; /* of tasks: the one before it on its processor, or NO_TASK */
+	uint32_t *critical, ncritical; /* tasks on a critical path of the current plan */
 	bool stale; /* critical is of an older plan */
 	bool follows; /* processors follow from the order: no messages, equal processors */
+	uint32_t *kept; /* processors of the current plan, if decoding changes them */
+	double current; /* makespan of the current plan */
 	bool adaptive;
 	uint32_t usable;
 	uint64_t random;
-	uint32_t changed; /* what finish has been written for, from the first place on */
+	uint32_t changed; /* one past the last place whose finish the decoding has written */
 	uint32_t *group; /* tasks that change their processor together */
 	bool *marked;
 };
@@ -47,8 +53,10 @@ static void free_state(struct state *s)
 	free(s->finish);
 	free(s->saved);
 	free(s->ready);
-	free(s->critical);
+	free(s->last);
 	free(s->before);
+	free(s->critical);
+	free(s->kept);
 	free(s->group);
 	free(s->marked);
 }
@@ -80,13 +88,19 @@ static int make_state(struct state *s, const struct dag_problem *p, const struct
 	s->finish = calloc(n, sizeof(*s->finish));
 	s->saved = malloc(n * sizeof(*s->saved));
 	s->ready = malloc(p->processors * sizeof(*s->ready));
-	s->critical = malloc(n * sizeof(*s->critical));
+	s->last = malloc(p->processors * sizeof(*s->last));
 	s->before = calloc(n, sizeof(*s->before));
+	s->critical = malloc(n * sizeof(*s->critical));
 	s->group = malloc(n * sizeof(*s->group));
 	s->marked = calloc(n, sizeof(*s->marked));
 	if (!list || !s->in || !s->order || !s->place || !s->processor || !s->finish || !s->saved ||
-	    !s->ready || !s->critical || !s->before || !s->group || !s->marked)
+	    !s->ready || !s->last || !s->before || !s->critical || !s->group || !s->marked)
 		goto failed;
+	if (s->follows) {
+		s->kept = malloc(n * sizeof(*s->kept));
+		if (!s->kept)
+			goto failed;
+	}
 	if (p->contention && dag_lanes_make(p, &s->lanes))
 		goto failed;
 	for (uint32_t e = 0; e < g->edges; e++)
@@ -112,7 +126,7 @@ failed:
 	return -ENOMEM;
 }
 
-/* Equal processors, no messages: each task goes where the shortest idle time is left before it. */
+/* Equal processors, no messages: each task goes where the idle time before it is shortest. */
 static double decode_follows(struct state *s, uint32_t first, double limit)
 {
 	const struct dag_graph *g = s->p->graph;
@@ -160,11 +174,23 @@ static double decode_follows(struct state *s, uint32_t first, double limit)
 	return makespan;
 }
 
+/* When the data of an arc are on this processor, if they do not wait for a link. */
+static inline double arrival(const struct state *s, const struct input *in, uint32_t processor)
+{
+	const struct dag_problem *p = s->p;
+	double end = s->finish[in->task];
+
+	if (s->processor[in->task] == processor)
+		return end;
+	if (p->machine->full)
+		return end + in->cost;
+	return end + dag_message_time(p, in->data, s->processor[in->task], processor);
+}
+
 static double decode_assigned(struct state *s, uint32_t first, double limit)
 {
 	const struct dag_problem *p = s->p;
 	const struct dag_graph *g = p->graph;
-	bool full = p->machine->full;
 	double makespan = 0;
 
 	memset(s->ready, 0, p->processors * sizeof(*s->ready));
@@ -180,13 +206,8 @@ static double decode_assigned(struct state *s, uint32_t first, double limit)
 		double start = s->ready[j], finish;
 
 		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
-			const struct input *in = &s->in[a];
-			double end = s->finish[in->task];
+			double end = arrival(s, &s->in[a], j);
 
-			if (s->processor[in->task] != j)
-				end += full ? in->cost
-					    : dag_message_time(p, in->data, s->processor[in->task],
-							       j);
 			start = end > start ? end : start;
 		}
 		finish = start + dag_run_time(p, t, j);
@@ -200,7 +221,7 @@ static double decode_assigned(struct state *s, uint32_t first, double limit)
 	return makespan;
 }
 
-/* Messages of all tasks meet on the links, so all are decoded. -1: no memory. */
+/* Messages of all tasks share the links, so all tasks are decoded. -1: no memory. */
 static double decode_lanes(struct state *s, double limit)
 {
 	memcpy(s->saved, s->finish, s->p->tasks * sizeof(*s->saved));
@@ -215,7 +236,7 @@ static double decode(struct state *s, uint32_t first, double limit)
 	return s->follows ? decode_follows(s, first, limit) : decode_assigned(s, first, limit);
 }
 
-/* The old ends, for the order that was decoded. */
+/* Restores the old ends, for the order that was decoded. */
 static void restore(struct state *s, uint32_t first)
 {
 	if (s->lanes)
@@ -225,69 +246,76 @@ static void restore(struct state *s, uint32_t first)
 			s->finish[s->order[i]] = s->saved[i];
 }
 
-/* Backwards from the task that ends last: what each had to wait for. */
+/* Fills in `before` from the order; returns the task that ends last. */
+static uint32_t find_before(struct state *s)
+{
+	uint32_t latest = s->order[0];
+
+	for (uint32_t j = 0; j < s->p->processors; j++)
+		s->last[j] = NO_TASK;
+	for (uint32_t i = 0; i < s->p->tasks; i++) {
+		uint32_t t = s->order[i], j = s->processor[t];
+
+		s->before[t] = s->last[j];
+		s->last[j] = t;
+		if (s->finish[t] > s->finish[latest])
+			latest = t;
+	}
+	return latest;
+}
+
+/* What a task that starts at `start` had to wait for: the task before it on its processor, or one
+ * whose data come then; one of them at random. NO_TASK: none of these ends as late. */
+static uint32_t find_cause(struct state *s, uint32_t task, double start)
+{
+	const struct dag_graph *g = s->p->graph;
+	uint32_t before = s->before[task], cause = NO_TASK, ties = 0;
+
+	if (before != NO_TASK && s->finish[before] >= start) {
+		cause = before;
+		ties = 1;
+	}
+	for (uint32_t a = g->in_at[task]; a < g->in_at[task + 1]; a++)
+		if (arrival(s, &s->in[a], s->processor[task]) >= start &&
+		    !eh_random_below(&s->random, ++ties))
+			cause = s->in[a].task;
+	return cause;
+}
+
+/* The predecessor that ends last, or NO_TASK. */
+static uint32_t last_predecessor(const struct state *s, uint32_t task)
+{
+	const struct dag_graph *g = s->p->graph;
+	uint32_t last = NO_TASK;
+
+	for (uint32_t a = g->in_at[task]; a < g->in_at[task + 1]; a++)
+		if (last == NO_TASK || s->finish[s->in[a].task] > s->finish[last])
+			last = s->in[a].task;
+	return last;
+}
+
+/* Backwards from the task that ends last: what each task had to wait for. */
 static void find_critical(struct state *s)
 {
-	const struct dag_problem *p = s->p;
-	const struct dag_graph *g = p->graph;
-	uint32_t *last = s->critical, t = s->order[0];
-	double eps;
+	uint32_t t = find_before(s);
+	double slack = 1e-9 * s->finish[t];
 
-	/* the place of the last task of each processor, in ready for want of another array */
-	for (uint32_t j = 0; j < p->processors; j++)
-		s->ready[j] = -1;
-	for (uint32_t i = 0; i < p->tasks; i++) {
-		uint32_t x = s->order[i], j = s->processor[x];
-
-		s->before[x] = s->ready[j] < 0 ? UINT32_MAX : (uint32_t)s->ready[j];
-		s->ready[j] = x;
-		if (s->finish[x] > s->finish[t])
-			t = x;
-	}
-	eps = 1e-9 * s->finish[t];
 	s->ncritical = 0;
-	for (;;) {
-		double start = s->finish[t] - dag_run_time(p, t, s->processor[t]) - eps;
-		uint32_t before = s->before[t], next = UINT32_MAX, ties = 0;
+	do {
+		double start = s->finish[t] - dag_run_time(s->p, t, s->processor[t]) - slack;
+		uint32_t cause;
 
-		last[s->ncritical++] = t;
+		s->critical[s->ncritical++] = t;
 		if (start <= 0)
 			break;
-		if (before != UINT32_MAX && s->finish[before] >= start) {
-			next = before;
-			ties = 1;
-		}
-		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
-			uint32_t x = s->in[a].task;
-			double end = s->finish[x];
-
-			if (s->processor[x] != s->processor[t])
-				end += p->machine->full
-					       ? s->in[a].cost
-					       : dag_message_time(p, s->in[a].data, s->processor[x],
-								  s->processor[t]);
-			if (end >= start && !eh_random_below(&s->random, ++ties))
-				next = x;
-		}
-		/* With contention it may be a message that waited for others; the one that could
-		 * have come last is followed. */
-		if (next == UINT32_MAX) {
-			double latest = -1;
-
-			for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++)
-				if (s->finish[s->in[a].task] > latest) {
-					latest = s->finish[s->in[a].task];
-					next = s->in[a].task;
-				}
-			if (next == UINT32_MAX)
-				break;
-		}
-		t = next;
-	}
+		cause = find_cause(s, t, start);
+		/* with contention its message may have waited for others */
+		t = cause != NO_TASK ? cause : last_predecessor(s, t);
+	} while (t != NO_TASK);
 	s->stale = false;
 }
 
-/* A change: where a task was, and where it goes; with a group, all of it goes to the processor. */
+/* A change: where a task was, and where it goes; a group goes to the processor as a whole. */
 struct change {
 	uint32_t task, place, to_place, processor, to_processor, group;
 };
@@ -331,8 +359,8 @@ static uint32_t random_place(struct state *s, uint32_t task)
 	return low + eh_random_below(&s->random, high - low + 1);
 }
 
-/* The task with all that hangs on it without a message: its descendants, or its ancestors, on its own
- * processor. Where messages take long a part of the graph moves as a whole or not at all. */
+/* The task with its descendants, or with its ancestors, on the same processor. If messages take
+ * long, a part of the graph moves as a whole or not at all. */
 static void gather_group(struct state *s, struct change *c, bool descendants)
 {
 	const struct dag_graph *g = s->p->graph;
@@ -409,7 +437,7 @@ static void set_processors(struct state *s, const struct change *c, uint32_t pro
 		s->processor[s->group[i]] = processor;
 }
 
-/* The first place in the list where something is new. */
+/* The first place in the list that the change affects. */
 static uint32_t first_place(const struct state *s, const struct change *c)
 {
 	uint32_t first = c->place < c->to_place ? c->place : c->to_place;
@@ -420,31 +448,50 @@ static uint32_t first_place(const struct state *s, const struct change *c)
 	return first;
 }
 
+/* Changes the plan, and changes it back if it becomes longer than `limit`. 0 or -ENOMEM. */
+static int try_change(struct state *s, const struct change *c, double limit,
+		      struct dag_schedule *best)
+{
+	uint32_t first = first_place(s, c), tasks = s->p->tasks;
+	double makespan;
+
+	set_processors(s, c, c->to_processor);
+	shift(s, c->task, c->place, c->to_place);
+	makespan = decode(s, first, limit);
+	if (makespan < 0)
+		return -ENOMEM;
+	if (makespan > limit) {
+		restore(s, first);
+		shift(s, c->task, c->to_place, c->place);
+		if (s->kept)
+			memcpy(s->processor, s->kept, tasks * sizeof(*s->kept));
+		else
+			set_processors(s, c, c->processor);
+		return 0;
+	}
+	s->current = makespan;
+	s->stale = true;
+	if (s->kept)
+		memcpy(s->kept, s->processor, tasks * sizeof(*s->kept));
+	if (makespan < best->makespan)
+		record(s, makespan, best);
+	return 0;
+}
+
 static int anneal(struct state *s, const struct dag_bound *bound, const struct dag_search *how,
 		  struct plan_watch *watch, struct dag_schedule *best)
 {
-	double current = decode(s, 0, DBL_MAX), mean = 0, heat, cooling;
-	uint32_t *processors = NULL; /* a copy, where decoding changes them */
+	double cooling = pow(how->cold / how->hot, (double)STEPS_TILL_WATCH / how->steps);
+	double mean = 0, heat;
+	int err = 0;
 
-	if (current < 0)
-		return -ENOMEM;
 	for (uint32_t t = 0; t < s->p->tasks; t++)
 		mean += s->p->mean[t] / s->p->tasks;
-	if (current < best->makespan)
-		record(s, current, best);
-	if (s->follows) {
-		processors = malloc(s->p->tasks * sizeof(*processors));
-		if (!processors)
-			return -ENOMEM;
-		memcpy(processors, s->processor, s->p->tasks * sizeof(*processors));
-	}
-	s->stale = true;
 	heat = how->hot * mean;
-	cooling = pow(how->cold / how->hot, (double)STEPS_TILL_WATCH / how->steps);
-	for (uint64_t step = 0; step < how->steps && best->makespan > bound->length; step++) {
+	for (uint64_t step = 0; step < how->steps && best->makespan > bound->length && !err;
+	     step++) {
 		struct change c;
-		uint32_t first;
-		double limit, next;
+		double limit;
 
 		if (step % STEPS_TILL_WATCH == STEPS_TILL_WATCH - 1) {
 			heat *= cooling;
@@ -454,32 +501,23 @@ static int anneal(struct state *s, const struct dag_bound *bound, const struct d
 		}
 		if (!pick_change(s, &c))
 			continue;
-		limit = current - heat * log(((eh_random(&s->random) >> 11) + 1) * 0x1p-53);
-		first = first_place(s, &c);
-		set_processors(s, &c, c.to_processor);
-		shift(s, c.task, c.place, c.to_place);
-		next = decode(s, first, limit);
-		if (next < 0) {
-			free(processors);
-			return -ENOMEM;
-		}
-		if (next <= limit) {
-			current = next;
-			s->stale = true;
-			if (processors)
-				memcpy(processors, s->processor, s->p->tasks * sizeof(*processors));
-			if (next < best->makespan)
-				record(s, next, best);
-			continue;
-		}
-		restore(s, first);
-		shift(s, c.task, c.to_place, c.place);
-		if (processors)
-			memcpy(s->processor, processors, s->p->tasks * sizeof(*processors));
-		else
-			set_processors(s, &c, c.processor);
+		limit = s->current - heat * log(((eh_random(&s->random) >> 11) + 1) * 0x1p-53);
+		err = try_change(s, &c, limit, best);
 	}
-	free(processors);
+	return err;
+}
+
+/* The plan that the search starts from, decoded. 0 or -ENOMEM. */
+static int decode_first(struct state *s, struct dag_schedule *best)
+{
+	s->current = decode(s, 0, DBL_MAX);
+	if (s->current < 0)
+		return -ENOMEM;
+	if (s->current < best->makespan)
+		record(s, s->current, best);
+	if (s->kept)
+		memcpy(s->kept, s->processor, s->p->tasks * sizeof(*s->kept));
+	s->stale = true;
 	return 0;
 }
 
@@ -500,6 +538,8 @@ int dag_search(const struct dag_problem *p, const struct dag_bound *bound,
 		s.usable = p->tasks;
 	s.follows = p->same && p->silent && s.usable <= FREE_PROCESSORS_MAX;
 	err = make_state(&s, p, best);
+	if (!err)
+		err = decode_first(&s, best);
 	if (!err)
 		err = anneal(&s, bound, how, watch, best);
 	free_state(&s);

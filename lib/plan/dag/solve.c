@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "solve.h"
+
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "order.h"
 #include "replay.h"
 #include "search.h"
-#include "solve.h"
 
 #define LISTS_PAIRS_MAX ((uint64_t)1 << 22) /* of task and processor, for more than one list */
 #define AHEAD_PAIRS_MAX ((uint64_t)1 << 18)
@@ -44,7 +45,7 @@ static void keep_better(struct solver *s)
 		dag_schedule_copy(&s->plan->schedule, &s->other);
 }
 
-/* One list, placed; out of time is no error, as there is a plan already. */
+/* Places one list. Running out of time is no error, because there is a plan already. */
 static int try_list(struct solver *s, enum dag_priority priority, const double *ahead)
 {
 	int err;
@@ -79,8 +80,8 @@ static int try_lists(struct solver *s)
 	return err;
 }
 
-/* Of time about 3 ms up to 40 tasks, 40 ms up to 200, and 20 ms above, as lists take theirs then. A
- * message that waits costs several times what one costs that does not. */
+/* These take about 3 ms up to 40 tasks, 40 ms up to 200, and 20 ms above, where lists also take
+ * time. A message that waits costs several times as much as one that does not. */
 static uint64_t default_steps(const struct dag_problem *p)
 {
 	uint64_t size = p->tasks + p->graph->edges, visits = 2000000, most = 60000;
@@ -94,7 +95,7 @@ static uint64_t default_steps(const struct dag_problem *p)
 	return visits / size < most ? visits / size : most;
 }
 
-/* The list decoded once more, with the messages. */
+/* Decodes the list again, with its messages. */
 static int decode(struct solver *s, bool adaptive, struct dag_schedule *out,
 		  struct dag_messages *messages)
 {
@@ -109,7 +110,7 @@ static int decode(struct solver *s, bool adaptive, struct dag_schedule *out,
 	return 0;
 }
 
-/* Takes what was tried when it is the best so far. */
+/* Keeps the trial if it is the best so far. */
 static int take_trial(struct solver *s, const struct dag_messages *messages)
 {
 	if (s->trial.makespan >= s->settled.makespan)
@@ -119,9 +120,9 @@ static int take_trial(struct solver *s, const struct dag_messages *messages)
 	return dag_messages_copy(&s->plan->messages, messages);
 }
 
-/* One way to send a plan's messages, and what comes of its order when links serve who comes first, as
- * real ones do; and what comes of that, until nothing more does. The best is taken of those that
- * stay nearly as long as they are, and so can be kept. */
+/* Decodes a plan's messages in one of two ways, and replays the result again and again, with links
+ * that serve messages first come, first served as real ones do, until nothing changes. Keeps the
+ * best of the plans whose replay is nearly as short as the plan itself. */
 static int settle_as(struct solver *s, const struct dag_schedule *plan, bool adaptive)
 {
 	struct dag_messages messages = { 0 }, replayed = { 0 };
@@ -159,7 +160,7 @@ static int settle_as(struct solver *s, const struct dag_schedule *plan, bool ada
 	return err;
 }
 
-/* With contention: messages on the ways without waiting, and on those that were found. */
+/* With contention: messages on the routes without waiting, and on routes that were searched. */
 static int settle(struct solver *s, const struct dag_schedule *plan)
 {
 	int err = settle_as(s, plan, false);
@@ -189,7 +190,7 @@ static int search(struct solver *s)
 		err = settle(s, &s->plan->schedule);
 	if (err)
 		return err;
-	/* another start, from where all messages are saved */
+	/* a second start, from a plan without messages */
 	dag_schedule_alone(s->p, &s->other);
 	how.hot *= 4;
 	err = dag_search(s->p, &s->bound, &how, s->watch, &s->other);
@@ -197,7 +198,7 @@ static int search(struct solver *s)
 	return err;
 }
 
-/* Branch and bound, when it can be hoped to get through. */
+/* Branch and bound, if it is likely to finish. */
 static int branch(struct solver *s)
 {
 	uint64_t nodes = s->o->method == DAG_EXACT ? EXACT_NODES_MAX : 8000;
@@ -212,7 +213,7 @@ static int branch(struct solver *s)
 	return err;
 }
 
-/* When what messages wait has made a plan worse than none. */
+/* If waiting messages have made a plan worse than one processor. */
 static int finish(struct solver *s)
 {
 	struct dag_schedule *best = &s->plan->schedule;

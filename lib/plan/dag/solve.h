@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file solve.h  From a problem to the best plan that a method finds. */
+/** @file solve.h  Makes the best plan that a method finds. */
 #ifndef PLAN_DAG_SOLVE_H
 #define PLAN_DAG_SOLVE_H
 
@@ -25,7 +25,8 @@ struct dag_plan {
 	bool optimal; /**< proven */
 };
 
-/** Never longer than all tasks on the fastest processor. 0; -ENOMEM. End it in either case. */
+/** Makes a plan, never longer than all tasks on the fastest processor. 0 or -ENOMEM; end it in
+ *  either case. */
 int dag_solve(const struct dag_problem *problem, const struct dag_options *options,
 	      struct plan_watch *watch, struct dag_plan *plan);
 void dag_plan_end(struct dag_plan *plan);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Machines that are named by their topology: equal processors, equal links. */
+/* Machines made from the name of a topology: equal processors, equal links. */
+#include "machine.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eh/topology.h"
-#include "machine.h"
 
 static int add_node(struct dag_machine_draft *draft, const char *name)
 {
@@ -87,7 +88,7 @@ static int make_mesh(struct dag_machine_draft *draft, uint32_t rows, uint32_t co
 	return err;
 }
 
-/* Processing elements by their codes, then the controllers of each level upwards. */
+/* Processing elements in the order of their codes, then the controllers of each level upwards. */
 static int make_hierarchy(struct dag_machine_draft *draft, const struct eh_topology *t)
 {
 	uint32_t first = 0, count = 1u << (t->n * t->l);
@@ -143,7 +144,7 @@ static int make_named(const char *topology, uint32_t processors, struct dag_mach
 	if (!strncmp(topology, "eh:", 3) && !eh_topology_parse(topology + 3, &eh)) {
 		if (processors && processors != 1u << (eh.n * eh.l))
 			return wrong_number(refusal, topology, 1u << (eh.n * eh.l), processors);
-		/* what cannot be routed need not be made */
+		/* larger ones could not be routed */
 		if (eh.n * eh.l > 12)
 			return plan_refuse(refusal, 0, NULL, "%s has more than 4096 processors",
 					   topology);
@@ -152,8 +153,8 @@ static int make_named(const char *topology, uint32_t processors, struct dag_mach
 	if (!strcmp(topology, "full") || !strcmp(topology, "ring") ||
 	    !strcmp(topology, "hypercube")) {
 		if (!processors)
-			return plan_refuse(refusal, 0, NULL, "%s: of how many processors?",
-					   topology);
+			return plan_refuse(refusal, 0, NULL,
+					   "%s: the number of processors is missing", topology);
 		if (*topology == 'h' && (processors & (processors - 1)))
 			return plan_refuse(refusal, 0, NULL,
 					   "a hypercube has a power of two of processors, not %u",

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "xml.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -8,7 +10,6 @@
 #include <expat.h>
 
 #include "number.h"
-#include "xml.h"
 
 #define DEPTH_MAX 256
 
@@ -69,14 +70,14 @@ static void on_end(void *data, const char *name)
 		stop(xml, xml->reader->end(xml, xml->ctx, xml->depth, name));
 }
 
-/* No format read here needs any, and they are how a short file becomes a long one. */
+/* No format needs entities, and they can make a short file very long. */
 static void on_entity(void *data, const char *name, int is_parameter, const char *value, int length,
 		      const char *base, const char *system, const char *public,
 		      const char *notation)
 {
 	struct dag_xml *xml = data;
 
-	stop(xml, dag_xml_refuse(xml, "it declares the entity %.60s; none is taken", name));
+	stop(xml, dag_xml_refuse(xml, "it declares the entity %.60s, which is not allowed", name));
 }
 
 int dag_xml_read(const char *text, size_t length, const struct dag_xml_reader *reader, void *ctx,
@@ -91,7 +92,7 @@ int dag_xml_read(const char *text, size_t length, const struct dag_xml_reader *r
 	XML_SetUserData(xml.parser, &xml);
 	XML_SetElementHandler(xml.parser, on_begin, on_end);
 	XML_SetEntityDeclHandler(xml.parser, on_entity);
-	/* in pieces, as it counts in int */
+	/* in pieces, because expat counts in int */
 	do {
 		int piece = length > 1 << 24 ? 1 << 24 : (int)length;
 
@@ -140,7 +141,7 @@ int dag_xml_number(struct dag_xml *xml, const char **attributes, const char *nam
 		return 0;
 	if (!text)
 		return dag_xml_refuse(xml, "the attribute %s is missing", name);
-	end = plan_number(text, text + strlen(text), most, out);
+	end = dag_number(text, text + strlen(text), most, out);
 	if (!end || *end)
 		return dag_xml_refuse(xml, "%s=\"%.40s\": a number from 0 to %g is needed", name,
 				      text, most);

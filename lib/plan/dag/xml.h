@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file xml.h  XML elements one after the other, by expat; refusals have their line. */
+/** @file xml.h  Reads XML elements one after the other, with expat; refusals have a line. */
 #ifndef PLAN_DAG_XML_H
 #define PLAN_DAG_XML_H
 
@@ -7,7 +7,7 @@
 
 struct dag_xml;
 
-/** What a reader makes of a document. All return 0, -ENOMEM or -EINVAL after dag_xml_refuse(). */
+/** The callbacks of a reader. They return 0, -ENOMEM, or -EINVAL after dag_xml_refuse(). */
 struct dag_xml_reader {
 	/** `depth` is 0 for the outermost element. */
 	int (*begin)(struct dag_xml *xml, void *ctx, unsigned int depth, const char *name,
@@ -16,7 +16,8 @@ struct dag_xml_reader {
 		   const char *name); /**< or NULL */
 };
 
-/** Documents nested deeper than 256, and ones with entities of their own, are refused. */
+/** Reads a document; one that is nested deeper than 256, or that declares entities, is refused.
+ *  0, -ENOMEM, or -EINVAL with the refusal. */
 int dag_xml_read(const char *text, size_t length, const struct dag_xml_reader *reader, void *ctx,
 		 struct plan_refusal *refusal);
 
@@ -27,9 +28,9 @@ int dag_xml_refuse(struct dag_xml *xml, const char *format, ...)
 
 /** An attribute's value, or NULL. */
 const char *dag_xml_find(const char **attributes, const char *name);
-/** One that is needed and not empty. */
+/** The value of an attribute that must exist and must not be empty. 0 or -EINVAL. */
 int dag_xml_text(struct dag_xml *xml, const char **attributes, const char *name, const char **out);
-/** A number from 0 to `most`; *out stays when it is absent and not `needed`. */
+/** A number from 0 to `most`; *out is unchanged if it is absent and not `needed`. 0 or -EINVAL. */
 int dag_xml_number(struct dag_xml *xml, const char **attributes, const char *name, bool needed,
 		   double most, double *out);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "band.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "band.h"
 
 int band_begin(struct band *band, size_t room)
 {
@@ -38,7 +38,7 @@ int band_factor(struct band *band)
 {
 	size_t n = band->n;
 
-	/* Powers of two round nothing. */
+	/* powers of two, so that nothing is rounded */
 	for (size_t i = 0; i < n; i++) {
 		double *row = band->cells + i * BAND_WIDTH, most = 0;
 		int exponent;

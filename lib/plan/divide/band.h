@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file band.h
- * Systems of linear equations with few diagonals: LU factors with row scaling and partial
- * pivoting, as accurate as for a full matrix, in a time linear in the number of unknowns.
+ * Band systems of linear equations: LU factors with row scaling and partial pivoting. As accurate
+ * as with a full matrix, in a time that is linear in the number of unknowns.
  */
 #ifndef PLAN_BAND_H
 #define PLAN_BAND_H
@@ -23,15 +23,15 @@ struct band {
 
 int band_begin(struct band *band, size_t room); /**< 0 or -ENOMEM */
 void band_end(struct band *band);
-/** Zeros, for n unknowns. */
+/** Sets all to zero, for n unknowns. */
 void band_clear(struct band *band, size_t n);
 static inline double *band_at(struct band *band, size_t i, size_t j)
 {
 	return &band->cells[i * BAND_WIDTH + j + BAND_BELOW - i];
 }
-/** In place. 0, or -EDOM: singular. */
+/** Factors in place. 0, or -EDOM: singular. */
 int band_factor(struct band *band);
-/** x holds the right side, then the solution. */
+/** Solves; x is the right side, and becomes the solution. */
 void band_solve(const struct band *band, double *x);
 /** The same with the transposed matrix. */
 void band_solve_transposed(const struct band *band, double *x);

@@ -2,28 +2,28 @@
 /*
  * Without results: cases 1 and 2 of paper 2, all prefixes in one pass.
  *
- * Let x_i be the load that arrives at processor i and f_i the time left then. All of a prefix end
- * together, so x and f of one processor follow from those of the next by sums of what is not
- * negative:
+ * Let x_i be the load that arrives at processor i and f_i the time left then. All processors of a
+ * prefix end together, so x and f of one processor follow from those of the next by sums of terms
+ * that are not negative:
  *   parallel  x_i = x_{i+1} + f_i/A_i      f_i = f_{i+1} + S_i + C_i x_{i+1}
  *   serial    x_i = x_{i+1} + f_{i+1}/A_i  f_i = f_{i+1} + S_i + C_i x_{i+1}
  * (serial: A_i W_i is the time left once the data are sent). The product of these steps from the
- * first processor to the prefix's last, where f = A x, gives W and T as c + d x; a prefix is of
- * use when its last share x = (W - c)/d is positive. c only grows: once it is above W no longer
- * prefix is of use. Nothing is subtracted but there, so no accuracy is lost whatever n is.
+ * first processor to the last one of the prefix, where f = A x, gives W and T as c + d x. A prefix
+ * is useful if its last share x = (W - c)/d is positive. c only grows: once it is above W, no
+ * longer prefix is useful. Only this step subtracts, so no accuracy is lost whatever n is.
  */
+#include "ring.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "inside.h"
 
 /* One row of the product: of x, of f, and constant. The first two are scaled together. */
 struct row {
 	double x, f, one;
 };
 
-/* Behind row's processor, of rate 1/A, comes one more, over a link with s and c. */
+/* Adds a processor after that of the row, whose rate is 1/A, over a link with s and c. */
 static struct row step(struct row row, double rate, double s, double c, bool serial, double scale)
 {
 	double f = row.x * rate + row.f;
@@ -32,7 +32,7 @@ static struct row step(struct row row, double rate, double s, double c, bool ser
 	return (struct row){ row.x + sent * c, f, s > 0 ? row.one + sent * s * scale : row.one };
 }
 
-/* Where a link is as slow as its sender computes, sending first is no use. */
+/* If the link is as slow as its sender computes, sending first does not help. */
 static bool ends(const struct divide_problem *p, uint32_t i)
 {
 	return p->serial && p->c[i] >= p->a[i];
@@ -46,7 +46,7 @@ static uint32_t best_last(const struct divide_problem *p)
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < p->n; i++) {
-		/* what x = 1, f = A in the last processor is worth in the first */
+		/* what x = 1, f = A of the last processor becomes in the first */
 		double d = load.x + load.f * p->a[i], of_time = time.x + time.f * p->a[i];
 		double finish = time.one + of_time * ((p->work - load.one) / d);
 
@@ -78,8 +78,8 @@ struct part {
 };
 
 /*
- * From the last to the first: f_i = alpha x_i + beta, sums and quotients of what is not negative.
- * Then down: x_{i+1} from x_i, where errors shrink.
+ * From the last processor to the first: f_i = alpha x_i + beta, by sums and quotients of terms that
+ * are not negative. Then back: x_{i+1} from x_i, where errors shrink.
  */
 int divide_chain(struct divide_plan *plan, const struct divide_problem *p)
 {
@@ -91,7 +91,8 @@ int divide_chain(struct divide_plan *plan, const struct divide_problem *p)
 		return -ENOMEM;
 	for (uint32_t i = last; i-- > 0;) {
 		double a = p->a[i], s = p->s[i], c = p->c[i];
-		/* A_i W_i = slope x_{i+1} + start, and f_i is that, serial S_i + C_i x_{i+1} more */
+		/* A_i W_i = slope x_{i+1} + start, and f_i is that, serial S_i + C_i x_{i+1}
+		 * more */
 		double slope = alpha + (p->serial ? 0 : c), start = beta + (p->serial ? 0 : s);
 		double below = 1 / (a + slope);
 
@@ -102,7 +103,7 @@ int divide_chain(struct divide_plan *plan, const struct divide_problem *p)
 	for (uint32_t i = 0; i < last; i++) {
 		double next = parts[i].on * x - parts[i].start;
 
-		/* by rounding: a tie of two prefixes, or too little to be told from nothing */
+		/* by rounding: two prefixes tie, or the share is too small */
 		if (!(next > p->work * 1e-200))
 			next = 0;
 		plan->shares[i] = next > 0 ? parts[i].own * x + parts[i].start : x;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Is a plan a valid schedule, and does it end when it says? From the definition in
- * docs/planners.md alone: nothing here is shared with what makes plans.
+ * Is a plan a valid schedule, and does it end when it says? This follows the four rules of
+ * docs/planners.md and shares nothing with the code that makes plans.
  */
+#include "divide.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "divide.h"
-
 struct check {
 	const struct divide_problem *p;
 	const struct divide_plan *plan;
-	double slack; /* of times: rounding */
+	double slack; /* of times, for rounding */
 	char *why;
 	size_t size;
 };
@@ -35,7 +35,7 @@ static bool is_there(const struct divide_span *span)
 	return span->volume >= 0;
 }
 
-/* It takes `seconds`, and does not begin before `from`. */
+/* It takes `seconds` and does not start before `from`. */
 static bool fits(const struct check *c, const struct divide_span *span, double seconds, double from)
 {
 	return fabs(span->finish - span->start - seconds) <= c->slack &&
@@ -58,45 +58,136 @@ static bool check_shares(const struct check *c)
 	return true;
 }
 
-static bool check_processor(const struct check *c, uint32_t i, double behind, double *results)
+/* What one processor and the link behind it do. */
+struct view {
+	uint32_t i;
+	const char *name;
+	double share;
+	const struct divide_span *in, *before; /* data and results that come to it */
+	const struct divide_span *compute, *data, *result;
+	double arrival; /* of its data; 0 for processor 0 */
+};
+
+static struct view look(const struct check *c, uint32_t i)
 {
 	static const struct divide_span nothing = { 0, 0, -1 };
-	const char *name = plan_names_text(c->p->names, i);
-	const struct divide_span *compute = &c->plan->compute[i], *data = &c->plan->data[i];
-	const struct divide_span *result = &c->plan->results[i];
-	const struct divide_span *in = i ? &c->plan->data[i - 1] : &nothing;
-	const struct divide_span *before = i ? &c->plan->results[i - 1] : &nothing;
-	double share = c->plan->shares[i], volume_slack = 1e-9 * c->p->work, arrival = 0;
-	bool returns = c->p->result != DIVIDE_NONE && i && (share > 0 || is_there(before));
+	struct view v = {
+		.i = i,
+		.name = plan_names_text(c->p->names, i),
+		.share = c->plan->shares[i],
+		.in = i ? &c->plan->data[i - 1] : &nothing,
+		.before = i ? &c->plan->results[i - 1] : &nothing,
+		.compute = &c->plan->compute[i],
+		.data = &c->plan->data[i],
+		.result = &c->plan->results[i],
+	};
 
-	if (i && share > 0 && !is_there(in))
-		return wrong(c, "no data come to %s", name);
-	if (is_there(in))
-		arrival = in->finish;
-	if (is_there(data) != (behind > 0) ||
-	    (behind > 0 && fabs(data->volume - behind) > volume_slack))
-		return wrong(c, "the data that leave %s are not those of all behind it", name);
-	if (is_there(data) && !fits(c, data, c->p->s[i] + c->p->c[i] * data->volume, arrival))
-		return wrong(c, "the data that leave %s do so at no right time", name);
-	if (is_there(compute) != (share > 0) || (share > 0 && compute->volume != share))
-		return wrong(c, "%s does not compute its share", name);
-	if (share > 0 && !fits(c, compute, c->p->a[i] * share,
-			       c->p->serial && is_there(data) ? data->finish : arrival))
-		return wrong(c, "%s computes at no right time", name);
-	if (is_there(result) != returns)
-		return wrong(c, "results leave %s, or do not, against the shares", name);
+	v.arrival = is_there(v.in) ? v.in->finish : 0;
+	return v;
+}
+
+/* It starts no earlier than `from` and takes as long as a message of its volume over link i. */
+static bool is_sent(const struct check *c, const struct view *v, const struct divide_span *message,
+		    double from)
+{
+	return fits(c, message, c->p->s[v->i] + c->p->c[v->i] * message->volume, from);
+}
+
+/* Rule 1: the data of all behind a processor leave it in one message once they have come. */
+static bool check_data(const struct check *c, const struct view *v, double behind)
+{
+	if (v->i && v->share > 0 && !is_there(v->in))
+		return wrong(c, "no data come to %s", v->name);
+	if (is_there(v->data) != (behind > 0) ||
+	    (behind > 0 && fabs(v->data->volume - behind) > 1e-9 * c->p->work))
+		return wrong(c, "the data that leave %s are not those of all behind it", v->name);
+	if (is_there(v->data) && !is_sent(c, v, v->data, v->arrival))
+		return wrong(c, "the data that leave %s do so at the wrong time", v->name);
+	return true;
+}
+
+/* Rule 2: a share is computed in one piece, once the data are there or, with `serial`, sent on. */
+static bool check_computing(const struct check *c, const struct view *v)
+{
+	double from = c->p->serial && is_there(v->data) ? v->data->finish : v->arrival;
+
+	if (is_there(v->compute) != (v->share > 0) ||
+	    (v->share > 0 && v->compute->volume != v->share))
+		return wrong(c, "%s does not compute its share", v->name);
+	if (v->share > 0 && !fits(c, v->compute, c->p->a[v->i] * v->share, from))
+		return wrong(c, "%s computes at the wrong time", v->name);
+	return true;
+}
+
+/* Rule 3: the results of all up to a processor leave it in one message once they are there. The
+ * sum of results so far is in `results`. */
+static bool check_results(const struct check *c, const struct view *v, double *results)
+{
+	bool returns = c->p->result != DIVIDE_NONE && v->i && (v->share > 0 || is_there(v->before));
+
+	if (is_there(v->result) != returns)
+		return wrong(c, "the shares and the results that leave %s do not agree", v->name);
 	if (!returns)
 		return true;
-	*results += divide_result_of(c->p, share);
-	if (fabs(result->volume - *results) > 1e-9 * *results)
-		return wrong(c, "the results that leave %s are not those of all before", name);
-	if (!fits(c, result, c->p->s[i] + c->p->c[i] * result->volume,
-		  is_there(before) ? before->finish : 0) ||
-	    (share > 0 && result->start < compute->finish - c->slack))
-		return wrong(c, "the results that leave %s do so at no right time", name);
-	if (is_there(data) && result->start < data->finish - c->slack &&
-	    data->start < result->finish - c->slack)
-		return wrong(c, "data and results use the link behind %s at once", name);
+	*results += divide_result_of(c->p, v->share);
+	if (fabs(v->result->volume - *results) > 1e-9 * *results)
+		return wrong(c, "the results that leave %s are not those of all up to it", v->name);
+	if (!is_sent(c, v, v->result, is_there(v->before) ? v->before->finish : 0) ||
+	    (v->share > 0 && v->result->start < v->compute->finish - c->slack))
+		return wrong(c, "the results that leave %s do so at the wrong time", v->name);
+	return true;
+}
+
+/* Rule 4: a link carries one message at a time. */
+static bool check_link(const struct check *c, const struct view *v)
+{
+	if (is_there(v->data) && is_there(v->result) &&
+	    v->result->start < v->data->finish - c->slack &&
+	    v->data->start < v->result->finish - c->slack)
+		return wrong(c, "data and results use the link behind %s at the same time",
+			     v->name);
+	return true;
+}
+
+/* All data, computing and results, against the rules of docs/planners.md. */
+static bool check_rules(const struct check *c)
+{
+	double left = 0, results = 0;
+	uint32_t n = c->p->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		left += c->plan->shares[i];
+	for (uint32_t i = 0, next = 0; i < n; i++) {
+		struct view v = look(c, i);
+		double behind;
+
+		/* whether a processor behind has work: not by `left`, which is rounded */
+		while (next < n && (next <= i || !(c->plan->shares[next] > 0)))
+			next++;
+		left -= v.share;
+		if (next == n)
+			left = 0;
+		behind = next < n ? fmax(left, 1e-300) : 0;
+		if (!check_data(c, &v, behind) || !check_computing(c, &v) ||
+		    !check_results(c, &v, &results) || !check_link(c, &v))
+			return false;
+	}
+	return true;
+}
+
+static bool check_end(const struct check *c)
+{
+	const struct divide_span *home = &c->plan->results[c->p->n - 1];
+	double end = is_there(home) ? home->finish : 0;
+
+	for (uint32_t i = 0; i < c->p->n; i++)
+		if (is_there(&c->plan->compute[i]))
+			end = fmax(end, c->plan->compute[i].finish);
+	if (!(fabs(end - c->plan->seconds) <= c->slack))
+		return wrong(c, "it ends at %.15g and not at %.15g", end, c->plan->seconds);
+	if (!(c->plan->lower_bound <= c->plan->seconds * (1 + 1e-9)))
+		return wrong(c, "the lower bound %.15g is above its %.15g", c->plan->lower_bound,
+			     c->plan->seconds);
 	return true;
 }
 
@@ -104,30 +195,6 @@ bool divide_check(const struct divide_plan *plan, const struct divide_problem *p
 		  size_t size)
 {
 	struct check c = { problem, plan, 1e-9 * plan->seconds, why, size };
-	double left = 0, results = 0, end = 0;
 
-	if (!check_shares(&c))
-		return false;
-	for (uint32_t i = 0; i < problem->n; i++)
-		left += plan->shares[i];
-	for (uint32_t i = 0, last = 0; i < problem->n; i++) {
-		/* not by rounding: something is behind when somebody there has work */
-		while (last < problem->n && (last <= i || !(plan->shares[last] > 0)))
-			last++;
-		left -= plan->shares[i];
-		if (last == problem->n)
-			left = 0;
-		if (!check_processor(&c, i, last < problem->n ? fmax(left, 1e-300) : 0, &results))
-			return false;
-		if (is_there(&plan->compute[i]))
-			end = fmax(end, plan->compute[i].finish);
-	}
-	if (is_there(&plan->results[problem->n - 1]))
-		end = fmax(end, plan->results[problem->n - 1].finish);
-	if (!(fabs(end - plan->seconds) <= c.slack))
-		return wrong(&c, "it ends at %.15g and not at %.15g", end, plan->seconds);
-	if (!(plan->lower_bound <= plan->seconds * (1 + 1e-9)))
-		return wrong(&c, "the lower bound %.15g is above its %.15g", plan->lower_bound,
-			     plan->seconds);
-	return true;
+	return check_shares(&c) && check_rules(&c) && check_end(&c);
 }

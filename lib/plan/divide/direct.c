@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * With results: the equations of cases 3 and 4 for a set of processors that have work, all others
- * being relays, and which set that is.
+ * With results: the equations of cases 3 and 4 for a set of processors that have work, where all
+ * others are relays; and the search for that set.
  *
- * Written down processor by processor they lose no accuracy, as few unknowns meet in each: for the
- * j-th processor with work, u_j, let x_j be the load that arrives there, f_j the time left then,
+ * Written processor by processor they lose no accuracy, because each has few unknowns: for the j-th
+ * processor with work, u_j, let x_j be the load that arrives there, f_j the time left then,
  * and Q_j the results that leave it. With the sums D, E of start-ups and times for a unit of the
  * links from u_j to u_{j+1}, and G_j the time left when u_j has computed (serial: and sent):
  *   W_j = x_j - x_{j+1}              G_j = f_j - A W_j (serial: - S - C x_{j+1})
@@ -18,14 +18,14 @@
  * computing and nothing else (rho_j >= rho_{j-1}), and when a unit of work costs no less on any
  * relay than on processor 0.
  */
+#include "ring.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inside.h"
-
-#define ROUNDS 60 /* a few are enough as a rule; it need not end at all */
+#define ROUNDS 60 /* usually a few are enough, but it need not end at all */
 #define SLACK 1e-12
 
 int divide_room_begin(struct divide_room *room, uint32_t n)
@@ -128,7 +128,7 @@ bool divide_equations(const struct divide_ring *ring, struct divide_room *room, 
 	return isfinite(*finish);
 }
 
-/* Prices of the links as they are, from those of the equations. False: some are negative. */
+/* The prices of the links, from those of the equations. False: some are negative. */
 static bool find_prices(const struct divide_ring *r, struct divide_room *room)
 {
 	uint32_t count = room->nused;
@@ -160,8 +160,8 @@ static bool find_prices(const struct divide_ring *r, struct divide_room *room)
 	return good;
 }
 
-/* How much less a unit costs on each relay than on processor 0, into room->wait. The relay for
- * which that is most in each gap joins those with work. How many. */
+/* Puts into room->wait how much less a unit costs on each relay than on processor 0. In each gap
+ * the relay with the largest difference joins those with work. Returns how many join. */
 static uint32_t join(const struct divide_ring *r, struct divide_room *room, bool *has)
 {
 	double price = room->y[0], back = 0, there = 0, most = 0;

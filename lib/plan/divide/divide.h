@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file divide.h
- * A divisible task on a one-way ring (paper 2). docs/planners.md defines what a valid
- * schedule is. Processor 0 here is the paper's P_1; link i leads from processor i to i+1,
- * link n-1 back to processor 0. Times are seconds, volumes are the input's units of work.
+ * One divisible load on a one-way ring (paper 2). docs/planners.md defines a valid schedule.
+ * Processor 0 here is the paper's P_1; link i leads from processor i to i+1, link n-1 back to
+ * processor 0. Times are seconds, volumes are the input's units of work.
  */
 #ifndef PLAN_DIVIDE_H
 #define PLAN_DIVIDE_H
@@ -33,8 +33,8 @@ struct divide_span {
 
 struct divide_plan {
 	double *shares; /**< W_i */
-	double seconds; /**< when all is done */
-	double lower_bound; /**< of all plans, as proved by the search */
+	double seconds; /**< the finish time */
+	double lower_bound; /**< on the finish time of all plans, proved by the search */
 	double residual; /**< of the sum of the shares and, without results, of the equations */
 	double formula; /**< printed only: finish time by the paper's formula */
 	bool optimal; /**< seconds and lower_bound agree to 1e-6 */
@@ -49,18 +49,18 @@ int divide_problem_read(struct divide_problem *problem, const char *text, size_t
 			struct plan_refusal *refusal);
 void divide_problem_end(struct divide_problem *problem);
 
-/** R of a processor with this share: nothing without work. */
+/** R of a processor with this share; 0 without work. */
 double divide_result_of(const struct divide_problem *problem, double share);
 
-/** The best plan. 0, -ENOMEM. Free with divide_plan_end(), also after an error. */
+/** Makes the best plan. 0 or -ENOMEM. Free with divide_plan_end(), also after an error. */
 int divide_plan(struct divide_plan *plan, const struct divide_problem *problem,
 		struct plan_watch *watch);
-/** The papers' systems as they are printed, all processors used. Also -EDOM: the system has no
- *  solution in shares that are not negative. */
+/** Solves the systems of paper 2 as they are printed, with work for all processors. 0, -ENOMEM, or
+ *  -EDOM: no solution has only shares that are not negative. */
 int divide_printed(struct divide_plan *plan, const struct divide_problem *problem);
 void divide_plan_end(struct divide_plan *plan);
 
-/** Whether a plan is a valid schedule that ends when it says; false with a sentence. */
+/** Whether a plan is a valid schedule with this finish time; false with a sentence in `why`. */
 bool divide_check(const struct divide_plan *plan, const struct divide_problem *problem, char *why,
 		  size_t size);
 

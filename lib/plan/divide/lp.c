@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The same as a linear programme, for what the equations alone do not decide: results that wait
- * for a link which data still use. Relays are not merged here, as each link has its order.
- * The simplex method starts from the solution of the equations, where no link's order decides:
- * that is feasible in the dual, and about as many steps away as there are such links.
+ * The same as a linear programme, for results that wait for a link which data still use; the
+ * equations do not decide those. Relays are not merged here, because each link has its order. The
+ * simplex method starts from the solution of the equations, where the order on no link matters: it
+ * is feasible in the dual, and about as many steps away as there are such links.
  */
+#include "ring.h"
+
 #include <errno.h>
 #include <glpk.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 
-#include "inside.h"
-
-/* Columns of processor i from `first` on: share, load that arrives, time left then, results that
- * leave it, time left when they do. W and f of processor 0 come before. */
+/* Columns of processor i, from `first` on: share, load that arrives, time left then, results that
+ * leave it, time left when they leave. W and f of processor 0 come before these. */
 enum { SHARE, LOAD, LEFT, RESULT, LEAVE, COLUMNS };
 #define SHARE_0 1
 #define LEFT_0 2
@@ -41,7 +41,7 @@ static void add(struct rows *rows, int col, double value)
 	rows->value[rows->count] = value;
 }
 
-/* What was added is at least, or equal to, the right side. */
+/* The row that was added is at least, or equal to, the right side. */
 static void end_row(struct rows *rows, int kind, double right)
 {
 	int row = glp_add_rows(rows->lp, 1);
@@ -52,7 +52,7 @@ static void end_row(struct rows *rows, int kind, double right)
 	rows->count = 0;
 }
 
-/* The last row is not what decides, to begin with. */
+/* At first the last row does not decide. */
 static void loose(struct rows *rows)
 {
 	glp_set_row_stat(rows->lp, glp_get_num_rows(rows->lp), GLP_BS);
@@ -106,7 +106,7 @@ static void put_head(struct rows *rows, const struct divide_ring *r)
 	end_row(rows, GLP_FX, sum(r->sd, 0, first));
 }
 
-/* The one may use the link when the other has left it. */
+/* One message may use the link when the other has left it. */
 static void put_order(struct rows *rows, const struct divide_ring *r, uint32_t i)
 {
 	double right = 0;
@@ -135,13 +135,13 @@ static void put_processor(struct rows *rows, const struct divide_ring *r, uint32
 	if (sends)
 		add(rows, column(rows, i + 1, LOAD), -1);
 	end_row(rows, GLP_FX, 0);
-	/* its results and those before; what it returns without work is left out by the caller */
+	/* its results and those before; the caller leaves out the constant part without work */
 	add(rows, column(rows, i, RESULT), 1);
 	if (i > rows->first)
 		add(rows, column(rows, i - 1, RESULT), -1);
 	add(rows, column(rows, i, SHARE), -r->m[i]);
 	end_row(rows, GLP_FX, r->allowed[i] ? r->b[i] : 0);
-	/* results leave when it has computed; before the data come, if it does not and they may */
+	/* results leave when it has computed; before the data if it has no work and they may */
 	if (r->allowed[i] || !r->results_first[i] || !r->results_first[i - 1]) {
 		add(rows, column(rows, i, LEFT), 1);
 		add(rows, column(rows, i, SHARE), -r->a[i]);
@@ -188,7 +188,7 @@ static int solve(glp_prob *lp, int milliseconds)
 	how.tm_lim = milliseconds;
 	err = glp_simplex(lp, &how);
 	if (err != GLP_ETMLIM && (err || glp_get_status(lp) != GLP_OPT)) {
-		/* too strict for it */
+		/* too strict for GLPK */
 		how.tol_bnd = how.tol_dj = 1e-8;
 		glp_std_basis(lp);
 		how.meth = GLP_PRIMAL;
@@ -197,7 +197,7 @@ static int solve(glp_prob *lp, int milliseconds)
 	return err || glp_get_status(lp) != GLP_OPT ? -EDOM : 0;
 }
 
-/* What it cannot tell from nothing is nothing. */
+/* A value below its tolerance is 0. */
 static bool take(const struct rows *rows, uint32_t n, struct divide_answer *answer)
 {
 	double all = 0, least = 1e-9 / (rows->last - rows->first + 1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ring.h"
+
 #include <errno.h>
 #include <math.h>
 
-#include "inside.h"
-
-/* e = 0 is a constant, which the linear search knows how to leave out. */
+/* with e = 0 a result is constant, which the linear search handles */
 static struct divide_problem as_linear(const struct divide_problem *problem)
 {
 	struct divide_problem p = *problem;
@@ -17,8 +17,9 @@ static struct divide_problem as_linear(const struct divide_problem *problem)
 	return p;
 }
 
-/* The papers' equations between processors that have work, where those decided: the greatest
- * difference, as work of the processor at the left. Else what the shares are short of the work. */
+/* The largest error of the paper's equations between processors that have work, where they decide,
+ * as work of the processor on the left; else the difference of the sum of the shares and the
+ * work. */
 static double residual_of(const struct divide_plan *plan, const struct divide_problem *p)
 {
 	double all = 0, most = 0;

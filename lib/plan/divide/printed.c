@@ -13,18 +13,18 @@
  * x_i is W_i + ... + W_n, Q_i is R_2 + ... + R_i. Between 2 and n they are solved for two values of
  * x_2; what is left of the first equation for each gives the x_2 for which it holds.
  */
+#include "ring.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "inside.h"
 
 #define ROUNDS 60
 
 struct printed {
 	const struct divide_problem *p;
 	struct band band;
-	double *m, *b; /* results, linear where the shares are now */
+	double *m, *b; /* results, linear at the current shares */
 	double *zero, *one; /* x and Q of all, for x_2 = 0 and for x_2 = W */
 };
 
@@ -33,7 +33,7 @@ static double share_of(const double *x, uint32_t i, uint32_t n)
 	return x[2 * i - 2] - (i + 1 < n ? x[2 * i] : 0);
 }
 
-/* Row of the equation between i and i + 1, both behind the first. */
+/* The row of the equation between i and i + 1, both after the first processor. */
 static void put_pair(struct printed *s, uint32_t i, double *right)
 {
 	const struct divide_problem *p = s->p;

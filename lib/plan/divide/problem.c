@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The problem as JSON. */
+/* Reads the problem from JSON. */
+#include "divide.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "divide.h"
 #include "plan/json.h"
 
-/* Far from where products of three of them would be infinite. */
+/* So that products of three of them stay finite. */
 #define MOST 1e30
 #define LEAST 1e-30
 #define PROCESSORS_MAX 1000000

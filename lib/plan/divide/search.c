@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * With results: which processor is the first behind P_1 to have work, which the last, and where
- * a result has a part that does not depend on the share, which have work at all. They decide
- * which start-ups (and constant parts) count, so branch and bound: a box is a range of firsts,
- * one of lasts and what is settled of each processor; its relaxation counts only what all in it
- * pay, and is one of the rings of inside.h.
+ * With results: branch and bound over the first processor behind P_1 that has work, over the last
+ * one and, if a result has a constant part, over which processors have work. These decide which
+ * start-ups (and constant parts) count. A box is a range of firsts, a range of lasts, and what is
+ * settled for each processor. Its relaxation counts only what all plans in it pay, and is a ring of
+ * ring.h.
  */
+#include "ring.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inside.h"
-
-#define CLOSE 3e-9 /* boxes that cannot be better by more are left */
+#define CLOSE 3e-9 /* boxes that cannot be better by more than this are left out */
 #define LP_MOST 1200 /* processors; above, GLPK takes too long */
-#define EFFORT 10000000 /* of all boxes, a few seconds; in processors of the systems solved */
+#define EFFORT 10000000 /* in processors of the systems solved; a few seconds */
 #define STEPS_LEAST 300
-#define SUPPORTS_MOST 14 /* processors; above, who has work is not tried out for powers */
+#define SUPPORTS_MOST 14 /* processors; above, not all sets are tried for powers */
 #define ORDERS_MOST 16 /* processors; above, data go first on all links */
 #define STEPS_POWER 60 /* of one plan whose results are not linear */
 
@@ -38,7 +38,7 @@ struct search {
 	struct divide_answer answer;
 	double *s; /* start-ups */
 	double k, e, b; /* of results, work being 1 */
-	double *best, *at, *trial; /* shares: of the best plan; where a power is linear now */
+	double *best, *at, *trial; /* shares: of the best plan; where a power is made linear */
 	bool *best_order; /* its links on which results go first */
 	double finish;
 	uint64_t steps, effort;
@@ -52,7 +52,7 @@ static double power(const struct search *s, double w)
 	return w > 0 ? s->k * pow(w, s->e) : 0;
 }
 
-/* Its results exactly, at these shares. */
+/* Its exact results at these shares. */
 static void set_exact(struct search *s, const double *w)
 {
 	for (uint32_t i = 0; i < s->ring.n; i++) {
@@ -78,7 +78,7 @@ static void offer(struct search *s, const double *w)
 {
 	double finish, all = 0;
 
-	/* what comes of numbers far apart may be no shares at all */
+	/* with values far apart the result may not be shares at all */
 	for (uint32_t i = 0; i < s->ring.n; i++)
 		all += w[i] >= 0 ? w[i] : INFINITY;
 	if (!(fabs(all - 1) < 5e-10))
@@ -148,11 +148,11 @@ static int solve(struct search *s, uint32_t processors)
 	direct = s->answer;
 	if (direct.exact || processors > LP_MOST)
 		return 0;
-	/* as long as so many processors in systems of equations */
+	/* takes as long as this many processors in systems of equations */
 	s->effort += (uint64_t)processors * processors / 150 + 50 * processors;
 	err = divide_lp(&s->ring, &s->room, time_left(s->watch), &s->answer);
 	if (err == -EDOM) {
-		plan_watch_over(s->watch); /* that may be why */
+		plan_watch_over(s->watch); /* that may be the reason */
 		s->answer.bound = direct.bound;
 		s->answer.exact = false;
 		return 0;
@@ -160,7 +160,7 @@ static int solve(struct search *s, uint32_t processors)
 	return err;
 }
 
-/* Those between the first and the last with work may have some. */
+/* Processors between the first and the last with work may have work. */
 static void set_range(struct search *s, const double *w, uint32_t first, uint32_t last)
 {
 	struct divide_ring *r = &s->ring;
@@ -191,8 +191,8 @@ static double part_way(struct search *s, double part)
 	return exact_finish(s, s->trial);
 }
 
-/* From s->at towards the answer as far as it gets better, by golden sections; all the way is what
- * Newton's method does, and right where the equations alone decide. */
+/* Moves from s->at towards the answer as long as that is better, by golden sections. Newton's
+ * method goes all the way, which is right if the equations alone decide. */
 static double go(struct search *s)
 {
 	const double ratio = 0.6180339887498949;
@@ -220,8 +220,8 @@ static double go(struct search *s)
 	return part_way(s, at_p < at_q ? p : q);
 }
 
-/* The best shares for the processors that have work in `answer`, with their true results: at once
- * if these are linear, else by linear steps. */
+/* The best shares for the processors that have work in `answer`, with their exact results: in one
+ * step if results are linear, else in several linear steps. */
 static int polish(struct search *s)
 {
 	uint32_t n = s->ring.n, first = 0, last = 0;
@@ -313,7 +313,7 @@ static double sum(const double *of, uint32_t from, uint32_t to)
 	return all;
 }
 
-/* With a list of its own of what is settled, in which processor i gets this status; 0: none does. */
+/* Copies a box, with processor i in this status; i = 0: with none changed. */
 static int push_copy(struct search *s, struct box box, uint32_t i, unsigned int status)
 {
 	const uint8_t *settled = box.status;
@@ -335,14 +335,14 @@ static int push_copy(struct search *s, struct box box, uint32_t i, unsigned int 
 	return err;
 }
 
-/* No start-up counts for a part of the box only. */
+/* No start-up counts for only a part of the box. */
 static bool alike(const struct search *s, const struct box *box)
 {
 	return sum(s->s, box->f1, box->f2) == 0 && sum(s->s, box->m1, box->m2) == 0;
 }
 
-/* Which processor's results are counted least by the line below them, at shares w of the box's
- * relaxation; 0: none, or whether it has work is settled. */
+/* The processor whose results are farthest above the line below them, at shares w of the box's
+ * relaxation; 0: none, or it is settled whether it has work. */
 static uint32_t unsettled(const struct search *s, const struct box *box, const double *w)
 {
 	bool one = box->f1 == box->f2 && box->m1 == box->m2;
@@ -391,14 +391,14 @@ static int split(struct search *s, const struct box *box, uint32_t settle)
 		low.f2 = box->f1 + (box->f2 - box->f1) / 2;
 		high.f1 = low.f2 + 1;
 	}
-	/* no first is behind the last */
+	/* no first one is behind the last */
 	low.f2 = low.f2 < low.m2 ? low.f2 : low.m2;
 	high.m1 = high.m1 > high.f1 ? high.m1 : high.f1;
 	err = push_copy(s, low, 0, FREE);
 	return err ? err : push_copy(s, high, 0, FREE);
 }
 
-/* A better bound of the box; *settle: what to settle in it. */
+/* A better bound of the box; *settle: the processor to settle next. */
 static int look_at(struct search *s, struct box *box, uint32_t *settle)
 {
 	unsigned int rounds = s->problem->result == DIVIDE_POWER && s->e > 1 ? 12 : 1;
@@ -453,9 +453,9 @@ static int run(struct search *s, struct box root)
 	return err;
 }
 
-/* Results before data, on all links from one processor with work to the next behind relays. It is
- * hardly ever of use: where links are so dear that data would hold up results longer than those do
- * data. A processor that sends before it computes has no results by then. */
+/* Tries results before data, on all links from one processor with work to the next one behind
+ * relays. This rarely helps: only if links are so expensive that data would delay results for
+ * longer than the reverse. A processor that sends before it computes has no results by then. */
 static int run_orders(struct search *s)
 {
 	uint32_t n = s->ring.n;

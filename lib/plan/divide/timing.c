@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* When what happens, once shares and the order on each link are known: all as early as it can. */
+/* The times of a plan from its shares and the order on each link: all as early as possible. */
+#include "ring.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "inside.h"
 
 double divide_finish(const struct divide_ring *r, const double *w)
 {
@@ -74,8 +74,8 @@ static struct divide_span span(double start, double time, double volume)
 
 static const struct divide_span none = { 0, 0, -1 };
 
-/* The data of all behind processor i, of which the volume is there already; when they are at the
- * next. */
+/* The data of all behind processor i, whose volume is known. Returns when they are at the next
+ * one. */
 static double time_data(struct divide_plan *plan, const struct divide_problem *p, uint32_t i,
 			double start)
 {
@@ -103,7 +103,7 @@ void divide_timing(struct divide_plan *plan, const struct divide_problem *p)
 {
 	double at = 0, ready = 0, volume = -1, behind = 0;
 
-	/* what is sent over a link is the sum of what is kept behind it */
+	/* the volume on a link is the sum of the shares behind it */
 	for (uint32_t i = p->n; i-- > 0;) {
 		plan->data[i].volume = behind;
 		behind += plan->shares[i];

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A plan against its problem, from the formulas of docs/planners.md; nothing is shared with what makes plans. */
+/* Checks a plan by the formulas of docs/planners.md; shares nothing with the code that makes
+ * plans. */
+#include "gang.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gang.h"
-
-/* T of a set of this size and this largest utilisation; NAN: the model has none. */
+/* T of a set of this size with this largest utilisation; NAN: not in the model. */
 static double seconds_of(const struct gang_problem *p, uint32_t hosts, double eta)
 {
 	double n = p->size, h = hosts, slow, to, rest;
@@ -92,9 +93,9 @@ static bool check_best(const struct gang_plan *plan, const struct gang_problem *
 			continue;
 		if (prefix == plan->nprefixes || plan->counts[prefix] != k ||
 		    !close_to(plan->times[prefix++], least))
-			return say(why, size, "a prefix has another time, or is missing");
+			return say(why, size, "a prefix has a different time, or is missing");
 		if (least < plan->seconds * (1 - 1e-9))
-			return say(why, size, "another number of hosts is faster");
+			return say(why, size, "a different number of hosts is faster");
 	}
 	return prefix == plan->nprefixes || say(why, size, "there are too many prefixes");
 }
@@ -108,12 +109,12 @@ bool gang_check(const struct gang_plan *plan, const struct gang_problem *p, char
 	if (!seen || !sorted)
 		say(why, size, "no memory to check it");
 	else if (!check_hosts(plan, p, seen, &eta))
-		say(why, size, "a host is there twice, or too busy");
+		say(why, size, "a host is chosen twice, or is too busy");
 	else if (plan->count && !close_to(plan->seconds, seconds_of(p, plan->count, eta)))
-		say(why, size, "its hosts need another time");
+		say(why, size, "the time of its hosts is different");
 	else if (plan->speedup > 0 && plan->seconds > 0 &&
 		 !close_to(plan->speedup * plan->seconds, seconds_of(p, 1, 0)))
-		say(why, size, "its speed-up is another");
+		say(why, size, "its speed-up is different");
 	else
 		good = check_best(plan, p, sorted, why, size);
 	free(seen);

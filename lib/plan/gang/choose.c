@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Of all sets of k hosts, the k that are least used have the least largest utilisation, and T
- * depends on nothing else but k: the best prefix of the sorted hosts is the best set.
+ * Of all sets of k hosts, the k least used hosts have the smallest largest utilisation, and besides
+ * it T depends only on k. So the best prefix of the sorted hosts is the best set.
  */
+#include "gang.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gang.h"
-
 #define DIGIT_BITS 11
 #define DIGITS 6 /* of 64 bits */
 
-/* Bits of doubles that are not negative sort as they do. By digits from the least, which keeps
- * equal ones in their order. */
+/* The bits of doubles that are not negative sort like their values. Sorting by digits, the least
+ * one first, keeps equal ones in their order. */
 static int sort_hosts(uint32_t *order, const double *utilization, uint32_t n)
 {
 	uint32_t(*places)[1 << DIGIT_BITS] = calloc(DIGITS, sizeof(*places));
@@ -61,14 +61,14 @@ out:
 
 static double total(const struct gang_times *t, double slow)
 {
-	/* nothing to compute takes no time on a host that is always busy either */
+	/* without work a host that is always busy takes no time either */
 	return t->load + t->comm + t->collect + (t->compute > 0 ? t->compute * slow : 0);
 }
 
 /*
- * The largest utilisation with which all hosts together are still so much faster than one that is
- * idle. It goes out with the request, when nobody's utilisation is known, so it cannot be one of
- * theirs. Negative: not even idle they are.
+ * The largest utilisation with which all hosts together are still this much faster than one idle
+ * host. It is sent with the request, before any utilisation is known, so it cannot depend on them.
+ * Negative: even idle hosts are not fast enough.
  */
 static double find_threshold(const struct gang_problem *p, double alone)
 {
@@ -144,7 +144,7 @@ int gang_plan(struct gang_plan *plan, const struct gang_problem *p)
 	plan->alone = total(&one, 1);
 	if (p->min_speedup > 0) {
 		plan->threshold = find_threshold(p, plan->alone);
-		/* as the daemons do: below it, not at it */
+		/* like the daemons: below it, not at it */
 		while (plan->offered && plan->threshold < 1 &&
 		       !(p->utilization[plan->order[plan->offered - 1]] < plan->threshold))
 			plan->offered--;

@@ -42,8 +42,8 @@ struct gang_times {
 
 struct gang_plan {
 	uint32_t *order; /**< hosts by utilisation, equal ones as in the input */
-	uint32_t count; /**< the first so many are the best; 0: none is possible */
-	uint32_t offered; /**< of the order, those whose utilisation is below the threshold */
+	uint32_t count; /**< the first `count` of them are the best set; 0: none is possible */
+	uint32_t offered; /**< number of hosts whose utilisation is below the threshold */
 	double seconds, speedup;
 	double alone; /**< seconds on one idle host */
 	double threshold; /**< utilisation from which hosts are not asked; 1 without min_speedup */
@@ -57,17 +57,19 @@ int gang_problem_read(struct gang_problem *problem, const char *text, size_t len
 		      struct plan_refusal *refusal);
 void gang_problem_end(struct gang_problem *problem);
 
+/** The slowdown of a host with this utilisation (equation (1) for GANG_PAPER). */
 double gang_slow(enum gang_slowdown slowdown, double utilization);
-/** False: the model has nothing to say on this number of hosts. */
+/** The times on `count` hosts (section 1). False: the model does not cover this number. */
 bool gang_times(const struct gang_problem *problem, uint32_t count, struct gang_times *out);
 
-/** The best set of hosts: the k that are least used are the best k, so one pass over k is exact.
- *  0, -ENOMEM; -ERANGE: no set is as fast as min_speedup asks (plan->threshold says what was
- *  possible, 0: not even on idle hosts). Free with gang_plan_end(), also after an error. */
+/** Chooses the best set of hosts: the k least used hosts are the best k, so one pass over k is
+ *  exact. 0, -ENOMEM, or -ERANGE: no set is as fast as min_speedup asks (a negative
+ *  plan->threshold: not even all hosts when they are idle). Free with gang_plan_end(), also after
+ *  an error. */
 int gang_plan(struct gang_plan *plan, const struct gang_problem *problem);
 void gang_plan_end(struct gang_plan *plan);
 
-/** Recomputes everything; false with a sentence. */
+/** Recomputes a plan from the problem; false with a sentence in `why`. */
 bool gang_check(const struct gang_plan *plan, const struct gang_problem *problem, char *why,
 		size_t size);
 

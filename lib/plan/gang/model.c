@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Section 1 of paper 1: what a job costs on so many hosts, and what a busy host adds. */
-#include <math.h>
-
+/* Paper 1, section 1: the time of a job on a number of hosts, and the slowdown of a busy host. */
 #include "gang.h"
 
-/* From what Table 2 was measured on: up to 5 % nothing is felt but the cycles that are gone, from
- * 30 % on a time-sharing scheduler gives the job every other slice. Between, on a line. */
+#include <math.h>
+
+/* From the measurements of Table 2: up to 5 % only the cycles are missing; from 30 % on a
+ * time-sharing scheduler gives the job every other slice. A straight line between. */
 #define CALM 0.05
 #define BUSY 0.30
 #define SHARED 2.0
@@ -21,7 +21,7 @@ double gang_slow(enum gang_slowdown slowdown, double utilization)
 	return calm + (SHARED - calm) * (utilization - CALM) / (BUSY - CALM);
 }
 
-/* Pipe-Multiply-Roll on root x root hosts; alone, nothing is rolled. */
+/* Pipe-Multiply-Roll on root x root hosts; a single host rolls nothing. */
 static bool matmul(const struct gang_problem *p, uint32_t count, struct gang_times *out)
 {
 	double root = floor(sqrt((double)count) + 0.5), all = p->size * p->size;

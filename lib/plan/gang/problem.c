@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The problem as JSON. */
+/* Reads the problem from JSON. */
+#include "gang.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gang.h"
 #include "plan/json.h"
 
 #define MOST 1e30

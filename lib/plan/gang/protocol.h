@@ -13,14 +13,14 @@
  *   RELEASE(tid)                 ->    tid's: free
  *
  * In the paper a host whose message is lost, or whose initiator dies, is never free again, and an
- * initiator does not know whether its OCCUPY came. So here
+ * initiator does not know whether its OCCUPY arrived. So here
  *   - an offer and an occupation have a lease, which OCCUPY renews;
  *   - OCCUPY names the offer it accepts, so that a late one does not take a newer offer;
- *   - it bears a stamp, the initiator's time: only a newer one renews, so neither repeated nor
- *     late messages make a lease longer;
+ *   - it has a stamp, the initiator's time: only a newer stamp renews, so neither repeated nor late
+ *     messages extend a lease;
  *   - CONFIRM returns stamp and lease: the initiator has the host until stamp + lease on its own
- *     clock. The host counted from a later moment, so nobody else can have it before.
- * Clocks need not agree, only run at the same rate; `margin` is for what they do not.
+ *     clock. The host counts from a later moment, so no other initiator can have it before.
+ * The clocks need not agree, but must run at the same rate; `margin` allows for small differences.
  */
 #ifndef PLAN_GANG_PROTOCOL_H
 #define PLAN_GANG_PROTOCOL_H
@@ -31,7 +31,7 @@
 
 enum gang_message_type { GANG_REQUEST, GANG_REPLY, GANG_OCCUPY, GANG_CONFIRM, GANG_RELEASE };
 
-/** A host, and which of its offers is meant. */
+/** A host and one of its offers. */
 struct gang_seat {
 	uint32_t host;
 	uint64_t offer;
@@ -70,7 +70,7 @@ struct gang_host {
 
 void gang_host_begin(struct gang_host *host, uint32_t number, uint32_t offer_lease,
 		     uint32_t lease_most);
-/** A message has come, or (NULL) time has passed. At most one message is sent. */
+/** A message has arrived, or (NULL) time has passed. Sends at most one message. */
 void gang_host_step(struct gang_host *host, const struct gang_message *message, double utilization,
 		    uint64_t now, gang_send_fn send, void *ctx);
 
@@ -113,14 +113,14 @@ struct gang_job {
 
 void gang_job_begin(struct gang_job *job, const struct gang_job_options *options, uint64_t now,
 		    gang_send_fn send, void *ctx);
-/** A message has come, or (NULL) time has passed. 0; -ENOMEM: a reply is forgotten. */
+/** A message has arrived, or (NULL) time has passed. 0, or -ENOMEM: a reply was dropped. */
 int gang_job_step(struct gang_job *job, const struct gang_message *message, uint64_t now,
 		  gang_send_fn send, void *ctx);
-/** Takes these of the replies (indices); none: gives up. 0, -EINVAL (not choosing, no such reply,
- *  one twice), -ENOMEM; with an error nothing has changed. */
+/** Takes these replies (indices); none: gives up. 0, -EINVAL (not choosing, no such reply, or one
+ *  twice) or -ENOMEM; after an error nothing has changed. */
 int gang_job_choose(struct gang_job *job, const size_t *chosen, size_t count, uint64_t now,
 		    gang_send_fn send, void *ctx);
-/** The job is over, or is not wanted any more. */
+/** Releases all hosts: the job has ended or is cancelled. */
 void gang_job_release(struct gang_job *job, gang_send_fn send, void *ctx);
 /** Whether the job has this host now. */
 bool gang_job_has(const struct gang_job *job, uint32_t host, uint64_t now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The load daemon's side. */
+/* The side of the host, which is the load daemon of the paper. */
 #include "protocol.h"
 
 void gang_host_begin(struct gang_host *host, uint32_t number, uint32_t offer_lease,
@@ -30,7 +30,7 @@ static void on_request(struct gang_host *host, const struct gang_message *m, dou
 	} else if (host->state != GANG_OFFERED || host->tid != m->tid) {
 		return;
 	}
-	/* again, if the first reply was lost; the offer stands no longer for it */
+	/* sent again if the first reply was lost; that does not extend the offer */
 	send(ctx, &(struct gang_message){ .type = GANG_REPLY,
 					  .tid = host->tid,
 					  .host = host->number,

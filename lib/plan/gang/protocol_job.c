@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The initiator's side. */
+/* The side of the initiator. */
+#include "protocol.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "protocol.h"
 
 static void send_request(struct gang_job *job, uint64_t now, gang_send_fn send, void *ctx)
 {
@@ -24,7 +24,7 @@ static void send_occupy(struct gang_job *job, gang_send_fn send, void *ctx)
 					  .nseats = job->nseats });
 }
 
-/* A new one, which begins the leases anew; stamps are above 0 and never the same. */
+/* A new stamp, which renews the leases; stamps are above 0 and never repeat. */
 static void renew(struct gang_job *job, uint64_t now, gang_send_fn send, void *ctx)
 {
 	job->stamp = now > job->stamp ? now : job->stamp + 1;
@@ -53,7 +53,7 @@ void gang_job_release(struct gang_job *job, gang_send_fn send, void *ctx)
 	if (job->state == GANG_ENDED)
 		return;
 	job->state = GANG_ENDED;
-	/* if it is lost, leases end */
+	/* if it is lost, the leases end */
 	send(ctx, &(struct gang_message){ .type = GANG_RELEASE, .tid = job->options.tid });
 }
 
@@ -110,7 +110,7 @@ static void on_confirm(struct gang_job *job, const struct gang_message *m)
 		job->state = GANG_RUNNING;
 }
 
-/* Whether a host that was confirmed may be another's by now. */
+/* Whether a host that was confirmed may belong to a different job now. */
 static bool is_over(const struct gang_job *job, uint64_t now)
 {
 	for (size_t i = 0; i < job->nseats; i++)
@@ -135,7 +135,7 @@ static void on_time(struct gang_job *job, uint64_t now, gang_send_fn send, void 
 	} else if (occupies && now >= job->stamp + job->options.lease / 3) {
 		renew(job, now, send, ctx);
 	} else if (occupies && now >= job->next) {
-		/* the same again, for those who have not heard it */
+		/* the same again, for hosts that have not received it */
 		for (size_t i = 0; i < job->nseats; i++) {
 			if (job->until[i] > job->stamp)
 				continue;
