@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim.h"
+#include "ehsim.h"
 
 struct run {
 	const struct sim_options *options;

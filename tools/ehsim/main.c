@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "ehctl.h"
-#include "sim.h"
+#include "ehsim.h"
 
 static const char *const policies[] = { "eta", "eta1", "eta2", "hint", NULL };
 static const char *const descents[] = { "random", "least", NULL };
@@ -362,7 +362,7 @@ static double deviation(double sum, double squares, unsigned int n)
 {
 	double variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
 
-	return variance > 0 ? __builtin_sqrt(variance) : 0;
+	return variance > 0 ? sqrt(variance) : 0;
 }
 
 static json_t *tasks_json(bool known, uint64_t thousandths)
@@ -471,7 +471,7 @@ static void print_text(const struct sums *s)
 	       (double)s->bytes / (double)(1u << o->topology.n * o->topology.l));
 }
 
-static int run(int argc, char **argv, bool json)
+static int simulate(int argc, char **argv, bool json)
 {
 	struct arguments a = { .sim = { .tree = { .topology = { 3, 2 }, .length = EH_TASK },
 					.arrivals = 500 },
@@ -516,36 +516,48 @@ free_trace:
 	return code;
 }
 
-const struct command sim_command = {
-	.name = "sim",
-	.arguments = "[--topology n,l] [--policy POLICY] [OPTION]… [--json]",
-	.help = "what the hierarchy would do, without a cluster\n\n"
-		"  --topology n,l          EH(n,l); 3,2\n"
-		"  --policy POLICY         eta; eta1 has no length, eta2 no changes either; with hint\n"
-		"                          controllers also know where there is most room\n"
-		"  --threshold T0          of each node at the start; 0, for eta1 and eta2 1\n"
-		"  --length A              threshold length; 1\n"
-		"  --arrivals N            random ones, of a task each; 500\n"
-		"  --release P             probability that a random task ends after each arrival; 0\n"
-		"  --trace FILE            these instead: `arrive NODE SIZE ID` or `finish ID` a line\n"
-		"  --seed S, --runs R      runs with the seeds S, S+1, …; 1, 1\n"
-		"  --descent random|least  among children of the best state; random\n"
-		"  --prefer nearest|receiver  the nearest ancestor with room, or the nearest receiver\n"
-		"  --initiation sender|bidirectional  whether receivers look for work too\n"
-		"  --changes broadcast|lazy   thresholds are told to all, or ride on later messages\n"
-		"  --delay D               what controllers hear is D mean inter-arrival times old\n"
-		"  --messages              message by message, as agents do it that must find their\n"
-		"                          controllers; with policy eta. Then also:\n"
-		"  --delay D               mean delay of a message in mean inter-arrival times\n"
-		"  --loss P                probability that a message does not arrive\n"
-		"  --heartbeat H           in mean inter-arrival times; 20, or 10 D if that is more\n"
-		"  --fail 'WHAT CODE@T'    at arrival T; again for more. node, controller, group or half\n"
-		"                          (of a group) CODE dies, or `node@T` a random one, `top@T` the\n"
-		"                          top controller; `cut CODE@T..T` parts it from the others for a\n"
-		"                          while; `back CODE@T`, `back@T` starts again who is dead\n"
-		"  --decisions             each placement too, with its path\n"
-		"  --plot FILE.svg         figure 3 of the paper, and the spread of the loads\n"
-		"Counts are sums over all runs, messages and changes means of one run; loads are tasks.\n"
-		"Decisions are counted for a second of processor time.",
-	.run = run,
-};
+static const char usage[] = "[--topology n,l] [--policy POLICY] [OPTION]… [--json]";
+
+static const char help_text[] =
+	"what the hierarchy would do, without a cluster\n\n"
+	"  --topology n,l          EH(n,l); 3,2\n"
+	"  --policy POLICY         eta; eta1 has no length, eta2 no changes either; with hint\n"
+	"                          controllers also know where there is most room\n"
+	"  --threshold T0          of each node at the start; 0, for eta1 and eta2 1\n"
+	"  --length A              threshold length; 1\n"
+	"  --arrivals N            random ones, of a task each; 500\n"
+	"  --release P             probability that a random task ends after each arrival; 0\n"
+	"  --trace FILE            these instead: `arrive NODE SIZE ID` or `finish ID` a line\n"
+	"  --seed S, --runs R      runs with the seeds S, S+1, …; 1, 1\n"
+	"  --descent random|least  among children of the best state; random\n"
+	"  --prefer nearest|receiver  the nearest ancestor with room, or the nearest receiver\n"
+	"  --initiation sender|bidirectional  whether receivers look for work too\n"
+	"  --changes broadcast|lazy   thresholds are told to all, or ride on later messages\n"
+	"  --delay D               what controllers hear is D mean inter-arrival times old\n"
+	"  --messages              message by message, as agents do it that must find their\n"
+	"                          controllers; with policy eta. Then also:\n"
+	"  --delay D               mean delay of a message in mean inter-arrival times\n"
+	"  --loss P                probability that a message does not arrive\n"
+	"  --heartbeat H           in mean inter-arrival times; 20, or 10 D if that is more\n"
+	"  --fail 'WHAT CODE@T'    at arrival T; again for more. node, controller, group or half\n"
+	"                          (of a group) CODE dies, or `node@T` a random one, `top@T` the\n"
+	"                          top controller; `cut CODE@T..T` parts it from the others for a\n"
+	"                          while; `back CODE@T`, `back@T` starts again who is dead\n"
+	"  --decisions             each placement too, with its path\n"
+	"  --plot FILE.svg         figure 3 of the paper, and the spread of the loads\n"
+	"Counts are sums over all runs, messages and changes means of one run; loads are tasks.\n"
+	"Decisions are counted for a second of processor time.";
+
+int main(int argc, char **argv)
+{
+	bool json = false, help = false;
+
+	command_name = "sim";
+	command_usage = usage;
+	argc = take_common(argc, argv, &json, &help);
+	if (help) {
+		printf("usage: ehctl sim %s\n\n%s\n", usage, help_text);
+		return finish_output(EXIT_DONE);
+	}
+	return finish_output(simulate(argc, argv, json));
+}

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehctl.h"
-#include "sim.h"
+#include "ehsim.h"
 
 #define POINTS 50
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "ehsim.h"
 
 static const struct {
 	const char *word;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/world.h"
-#include "sim.h"
+#include "ehsim.h"
 
 #define NO_PLACE UINT32_MAX
 

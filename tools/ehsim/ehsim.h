@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file sim.h  ehctl sim: runs of the decision core without a cluster. */
-#ifndef EHCTL_SIM_H
-#define EHCTL_SIM_H
+/** @file ehsim.h  What `ehctl sim` runs: runs of the decision core without a cluster. */
+#ifndef EHSIM_H
+#define EHSIM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 
 #include "eh/member.h"
 #include "sim/tree.h"
+#include "tools/common/common.h"
 
 #define SIM_TICKS 1000 /**< of the simulated clock, for a mean inter-arrival time */
 

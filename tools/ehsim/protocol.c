@@ -2,8 +2,7 @@
 /* What the protocol did in runs of ehctl sim --messages: sums, and how they are shown. */
 #include <stdio.h>
 
-#include "ehctl.h"
-#include "sim.h"
+#include "ehsim.h"
 
 void sim_protocol_add(struct sim_protocol *to, const struct sim_protocol *from)
 {

@@ -8,8 +8,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "ehctl.h"
-#include "sim.h"
+#include "ehsim.h"
 
 struct task {
 	char *id; /* the trace's */
