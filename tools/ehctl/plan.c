@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehctl plan and sim: programs of their own, so that no other command loads their libraries. */
+/* ehctl plan: a program of its own, so that no other command loads the planners' libraries. */
 #include "ehctl.h"
 
-static int run_plan(int argc, char **argv, bool json)
+static int run(int argc, char **argv, bool json)
 {
 	return become_companion("ehplan", argv);
 }
@@ -12,18 +12,5 @@ const struct command plan_command = {
 	.arguments = "assign|gang|divide|dag FILE [OPTION]...",
 	.help = "place a parallel job before it starts",
 	.whole = true,
-	.run = run_plan,
-};
-
-static int run_sim(int argc, char **argv, bool json)
-{
-	return become_companion("ehsim", argv);
-}
-
-const struct command sim_command = {
-	.name = "sim",
-	.arguments = "[--topology n,l] [--policy POLICY] [OPTION]… [--json]",
-	.help = "what the hierarchy would do, without a cluster",
-	.whole = true,
-	.run = run_sim,
+	.run = run,
 };
