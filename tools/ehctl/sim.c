@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehctl sim: a program of its own, so that ehctl stays small. */
+/* ehctl sim: a program of its own, so that no other command loads the simulator. */
 #include "ehctl.h"
 
 static int run(int argc, char **argv, bool json)
@@ -10,7 +10,7 @@ static int run(int argc, char **argv, bool json)
 const struct command sim_command = {
 	.name = "sim",
 	.arguments = "[--topology n,l] [--policy POLICY] [OPTION]… [--json]",
-	.help = "what the hierarchy would do, without a cluster",
+	.help = "simulate the hierarchy without a cluster",
 	.whole = true,
 	.run = run,
 };

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What fails in ehctl sim --messages: `node CODE@T`, `cut CODE@T..T` and the like. */
+#include "failure.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehsim.h"
+#include "value.h"
 
 static const struct {
 	const char *word;
-	enum sim_failure_kind kind;
+	enum failure_kind kind;
 	bool code, ends; /* a code is needed; two times are */
 	int level; /* of the code: 0 a node, 1 a group, -1 either */
 } kinds[] = {
-	{ "node", SIM_FAIL_NODE, false, false, 0 },
-	{ "top", SIM_FAIL_TOP, false, false, -1 },
-	{ "controller", SIM_FAIL_CONTROLLER, true, false, 1 },
-	{ "group", SIM_FAIL_GROUP, true, false, 1 },
-	{ "half", SIM_FAIL_HALF, true, false, 1 },
-	{ "cut", SIM_FAIL_CUT, true, true, -1 },
-	{ "back", SIM_FAIL_BACK, false, false, -1 },
+	{ "node", FAILURE_NODE, false, false, 0 },
+	{ "top", FAILURE_TOP, false, false, -1 },
+	{ "controller", FAILURE_CONTROLLER, true, false, 1 },
+	{ "group", FAILURE_GROUP, true, false, 1 },
+	{ "half", FAILURE_HALF, true, false, 1 },
+	{ "cut", FAILURE_CUT, true, true, -1 },
+	{ "back", FAILURE_BACK, false, false, -1 },
 };
 
 /* A count of arrivals, with decimals; moves *text behind it. */
@@ -40,14 +41,13 @@ static int parse_time(const char **text, double *out)
 	return *end || *out > 1e9 ? -EINVAL : 0;
 }
 
-const char *sim_failure_parse(const char *text, const struct eh_topology *topology,
-			      struct sim_failure *out)
+const char *failure_parse(const char *text, const struct eh_topology *topology, struct failure *out)
 {
 	const char *at = strchr(text, '@'), *space = strchr(text, ' ');
 	char code[EH_CODE_TEXT];
 	size_t word, i;
 
-	*out = (struct sim_failure){ .any = true };
+	*out = (struct failure){ .any = true };
 	if (!at)
 		return "@T is missing, the time in arrivals";
 	word = (size_t)((space && space < at ? space : at) - text);
@@ -60,12 +60,12 @@ const char *sim_failure_parse(const char *text, const struct eh_topology *topolo
 	if (text[word] == ' ') {
 		size_t length = (size_t)(at - text) - word - 1;
 
-		if (out->kind == SIM_FAIL_TOP || length >= sizeof(code))
+		if (out->kind == FAILURE_TOP || length >= sizeof(code))
 			return "not understood";
 		memcpy(code, text + word + 1, length);
 		code[length] = '\0';
 		/* a number is a node's; for a group even "0", the code of the top */
-		if ((kinds[i].level > 0 || sim_parse_node(topology, code, &out->code.index)) &&
+		if ((kinds[i].level > 0 || value_node(topology, code, &out->code.index)) &&
 		    eh_code_parse(topology, code, &out->code))
 			return "no such code in this topology";
 		if ((kinds[i].level == 0) != (out->code.level == 0) && kinds[i].level >= 0)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A run over the agents' own protocol: every node a member, message by message,
- * with delays, losses and failures. A mean inter-arrival time is SIM_TICKS.
+ * with delays, losses and failures. A mean inter-arrival time is RUN_TICKS.
  */
+#include "world_run.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/world.h"
-#include "ehsim.h"
 
 #define NO_PLACE UINT32_MAX
 
@@ -17,10 +18,10 @@ struct task {
 	uint32_t place; /* in `live` */
 };
 
-struct sim_world {
-	const struct sim_options *options;
-	const struct sim_watch *watch;
-	struct sim_result *result;
+struct world_run {
+	const struct run_options *options;
+	const struct run_watch *watch;
+	struct run_result *result;
 	struct eh_world *world;
 	struct eh_world_counts before; /* when the arrivals began */
 	uint64_t random, began, heartbeat, ask_limit;
@@ -58,7 +59,7 @@ static int grow(void *array, size_t each, size_t count, size_t *room)
 
 /* ---- who has a controller ---- */
 
-static bool has_controller(const struct sim_world *w, uint32_t node)
+static bool has_controller(const struct world_run *w, uint32_t node)
 {
 	uint32_t parent = w->parent[node];
 
@@ -68,7 +69,7 @@ static bool has_controller(const struct sim_world *w, uint32_t node)
 	       w->rank[parent] > w->rank[node] && w->side[parent] == w->side[node];
 }
 
-static void look_round(struct sim_world *w, uint64_t now)
+static void look_round(struct world_run *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < w->nodes; i++) {
 		bool orphan = eh_world_alive(w->world, i) && !has_controller(w, i);
@@ -86,7 +87,7 @@ static void look_round(struct sim_world *w, uint64_t now)
 
 /* ---- what the world tells ---- */
 
-static void forget(struct sim_world *w, uint32_t task)
+static void forget(struct world_run *w, uint32_t task)
 {
 	uint32_t last = w->live[--w->count];
 
@@ -95,7 +96,7 @@ static void forget(struct sim_world *w, uint32_t task)
 	w->tasks[task].place = NO_PLACE;
 }
 
-static void on_placed(struct sim_world *w, const struct eh_world_event *e)
+static void on_placed(struct world_run *w, const struct eh_world_event *e)
 {
 	uint32_t task = (uint32_t)e->id;
 	const struct eh_tree_update up = { .node = e->to, .probes = e->probes };
@@ -120,7 +121,7 @@ static void on_placed(struct sim_world *w, const struct eh_world_event *e)
 
 static void on_event(void *ctx, const struct eh_world_event *e)
 {
-	struct sim_world *w = ctx;
+	struct world_run *w = ctx;
 
 	if (e->type == EH_WORLD_SENT) {
 		unsigned int top = w->options->tree.topology.l;
@@ -142,25 +143,25 @@ static void on_event(void *ctx, const struct eh_world_event *e)
 
 /* ---- failures ---- */
 
-static bool below(const struct sim_world *w, const struct sim_failure *f, uint32_t node)
+static bool below(const struct world_run *w, const struct failure *f, uint32_t node)
 {
 	return f->any || node >> w->options->tree.topology.n * f->code.level == f->code.index;
 }
 
 /* The living node that leads the group, or NO_PLACE. */
-static uint32_t leader(const struct sim_world *w, const struct sim_failure *f)
+static uint32_t leader(const struct world_run *w, const struct failure *f)
 {
-	unsigned int level = f->kind == SIM_FAIL_TOP ? w->options->tree.topology.l : f->code.level;
+	unsigned int level = f->kind == FAILURE_TOP ? w->options->tree.topology.l : f->code.level;
 
 	for (uint32_t i = 0; i < w->nodes; i++)
 		if (eh_world_alive(w->world, i) && w->rank[i] >= level &&
-		    (f->kind == SIM_FAIL_TOP || below(w, f, i)))
+		    (f->kind == FAILURE_TOP || below(w, f, i)))
 			return i;
 	return NO_PLACE;
 }
 
 /* A living node, from a random one on; NO_PLACE: all are dead. */
-static uint32_t somebody(struct sim_world *w)
+static uint32_t somebody(struct world_run *w)
 {
 	uint32_t first = eh_random_below(&w->random, w->nodes);
 
@@ -170,7 +171,7 @@ static uint32_t somebody(struct sim_world *w)
 	return NO_PLACE;
 }
 
-static void kill_node(struct sim_world *w, uint32_t node)
+static void kill_node(struct world_run *w, uint32_t node)
 {
 	if (node == NO_PLACE || eh_world_kill(w->world, node))
 		return;
@@ -179,7 +180,7 @@ static void kill_node(struct sim_world *w, uint32_t node)
 	w->result->protocol.killed++;
 }
 
-static int start_node(struct sim_world *w, uint32_t node)
+static int start_node(struct world_run *w, uint32_t node)
 {
 	w->rank[node] = 0;
 	w->parent[node] = EH_NO_NODE;
@@ -187,15 +188,15 @@ static int start_node(struct sim_world *w, uint32_t node)
 }
 
 /* All that are cut off now, each group from all the others. */
-static int cut(struct sim_world *w)
+static int cut(struct world_run *w)
 {
 	bool whole = true;
 
 	memset(w->side, 0, w->nodes);
 	for (size_t i = 0; i < w->options->nfailures; i++) {
-		const struct sim_failure *f = &w->options->failures[i];
+		const struct failure *f = &w->options->failures[i];
 
-		if (f->kind != SIM_FAIL_CUT || w->time < f->at || w->time >= f->until)
+		if (f->kind != FAILURE_CUT || w->time < f->at || w->time >= f->until)
 			continue;
 		whole = false;
 		for (uint32_t node = 0; node < w->nodes; node++)
@@ -205,31 +206,31 @@ static int cut(struct sim_world *w)
 	return eh_world_cut(w->world, whole ? NULL : w->side);
 }
 
-static int fail_now(struct sim_world *w, const struct sim_failure *f)
+static int fail_now(struct world_run *w, const struct failure *f)
 {
 	uint32_t half = (1u << w->options->tree.topology.n * f->code.level) / 2;
 	int err = 0;
 
 	switch (f->kind) {
-	case SIM_FAIL_NODE:
+	case FAILURE_NODE:
 		kill_node(w, f->any ? somebody(w) : f->code.index);
 		break;
-	case SIM_FAIL_TOP:
-	case SIM_FAIL_CONTROLLER:
+	case FAILURE_TOP:
+	case FAILURE_CONTROLLER:
 		kill_node(w, leader(w, f));
 		break;
-	case SIM_FAIL_GROUP:
-	case SIM_FAIL_HALF:
+	case FAILURE_GROUP:
+	case FAILURE_HALF:
 		for (uint32_t i = 0; i < w->nodes; i++)
-			if (below(w, f, i) && (f->kind == SIM_FAIL_GROUP || i % (2 * half) < half))
+			if (below(w, f, i) && (f->kind == FAILURE_GROUP || i % (2 * half) < half))
 				kill_node(w, i);
 		break;
-	case SIM_FAIL_BACK:
+	case FAILURE_BACK:
 		for (uint32_t i = 0; i < w->nodes && !err; i++)
 			if (below(w, f, i) && !eh_world_alive(w->world, i))
 				err = start_node(w, i);
 		break;
-	case SIM_FAIL_CUT:
+	case FAILURE_CUT:
 		err = cut(w);
 		break;
 	}
@@ -238,15 +239,15 @@ static int fail_now(struct sim_world *w, const struct sim_failure *f)
 }
 
 /* The next failure, or end of a cut, up to this time in arrivals; NULL: none. */
-static const struct sim_failure *next_failure(const struct sim_world *w, double until, double *at)
+static const struct failure *next_failure(const struct world_run *w, double until, double *at)
 {
-	const struct sim_failure *next = NULL;
+	const struct failure *next = NULL;
 
 	for (size_t i = 0; i < w->options->nfailures; i++) {
-		const struct sim_failure *f = &w->options->failures[i];
+		const struct failure *f = &w->options->failures[i];
 		double when = w->done[i] ? f->until : f->at;
 
-		if ((w->done[i] && (f->kind != SIM_FAIL_CUT || when <= w->time)) || when > until ||
+		if ((w->done[i] && (f->kind != FAILURE_CUT || when <= w->time)) || when > until ||
 		    (next && when >= *at))
 			continue;
 		next = f;
@@ -257,7 +258,7 @@ static const struct sim_failure *next_failure(const struct sim_world *w, double 
 
 /* ---- time ---- */
 
-static int finish_due(struct sim_world *w)
+static int finish_due(struct world_run *w)
 {
 	while (w->ndue) {
 		uint32_t task = w->due[--w->ndue];
@@ -272,16 +273,16 @@ static int finish_due(struct sim_world *w)
 	return w->no_memory ? -ENOMEM : 0;
 }
 
-static int pass(struct sim_world *w, double until)
+static int pass(struct world_run *w, double until)
 {
-	const struct sim_failure *f;
+	const struct failure *f;
 	double at = 0;
 	int err = 0;
 
 	do {
 		f = next_failure(w, until, &at);
 		w->time = f ? at : until;
-		err = eh_world_run(w->world, w->began + (uint64_t)(w->time * SIM_TICKS));
+		err = eh_world_run(w->world, w->began + (uint64_t)(w->time * RUN_TICKS));
 		if (f && !err) {
 			w->done[f - w->options->failures] = true;
 			err = fail_now(w, f);
@@ -290,12 +291,12 @@ static int pass(struct sim_world *w, double until)
 	return err ? err : finish_due(w);
 }
 
-int sim_world_pass(struct sim_world *w, double inter_arrivals)
+int world_run_pass(struct world_run *w, double inter_arrivals)
 {
 	return pass(w, w->time + inter_arrivals);
 }
 
-int sim_world_arrive(struct sim_world *w, uint32_t task, uint32_t node, uint64_t size)
+int world_run_arrive(struct world_run *w, uint32_t task, uint32_t node, uint64_t size)
 {
 	w->result->counts.arrivals++;
 	if (grow(&w->tasks, sizeof(*w->tasks), task, &w->task_room))
@@ -311,7 +312,7 @@ int sim_world_arrive(struct sim_world *w, uint32_t task, uint32_t node, uint64_t
 	return eh_world_arrive(w->world, node, task, size);
 }
 
-int sim_world_finish(struct sim_world *w, uint32_t task)
+int world_run_finish(struct world_run *w, uint32_t task)
 {
 	struct task *t = &w->tasks[task];
 
@@ -327,16 +328,16 @@ int sim_world_finish(struct sim_world *w, uint32_t task)
 	return finish_due(w);
 }
 
-int sim_world_release(struct sim_world *w, double which)
+int world_run_release(struct world_run *w, double which)
 {
 	if (!w->count)
 		return 0;
-	return sim_world_finish(w, w->live[(size_t)(which * (double)w->count)]);
+	return world_run_finish(w, w->live[(size_t)(which * (double)w->count)]);
 }
 
 /* ---- begin and end ---- */
 
-void sim_world_free(struct sim_world *w)
+void world_run_free(struct world_run *w)
 {
 	if (!w)
 		return;
@@ -353,7 +354,7 @@ void sim_world_free(struct sim_world *w)
 }
 
 /* All start at once, and have time to find their controllers. */
-static int begin(struct sim_world *w)
+static int begin(struct world_run *w)
 {
 	int err = 0;
 
@@ -374,18 +375,18 @@ static int begin(struct sim_world *w)
 	return 0;
 }
 
-struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed,
-				const struct sim_watch *watch, struct sim_result *result)
+struct world_run *world_run_new(const struct run_options *options, uint64_t seed,
+				const struct run_watch *watch, struct run_result *result)
 {
 	const struct eh_tree_options *tree = &options->tree;
 	struct eh_world_options how = {
 		.member = { .topology = tree->topology, .least = tree->least, .lazy = tree->lazy },
-		.delay = (uint64_t)(options->delay * SIM_TICKS),
+		.delay = (uint64_t)(options->delay * RUN_TICKS),
 		.own = { .threshold = tree->threshold,
 			 .length = tree->length,
 			 .capacity = EH_TASK },
 	};
-	struct sim_world *w = calloc(1, sizeof(*w));
+	struct world_run *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
@@ -398,7 +399,7 @@ struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed
 	w->heartbeat = (uint64_t)((options->heartbeat > 0 ? options->heartbeat
 				   : options->delay > 2	  ? 10 * options->delay
 							  : 20) *
-				  SIM_TICKS);
+				  RUN_TICKS);
 	how.member.heartbeat_ms = (uint32_t)w->heartbeat;
 	how.member.grant_ms = how.member.calm_ms = 2 * (uint32_t)w->heartbeat;
 	how.refuse = how.delay;
@@ -410,15 +411,15 @@ struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed
 	w->side = calloc(w->nodes, 1);
 	w->done = calloc(options->nfailures + 1, sizeof(*w->done));
 	if (!w->world || !w->rank || !w->parent || !w->orphan || !w->side || !w->done || begin(w)) {
-		sim_world_free(w);
+		world_run_free(w);
 		return NULL;
 	}
 	return w;
 }
 
-static void loads(struct sim_world *w)
+static void loads(struct world_run *w)
 {
-	struct sim_result *r = w->result;
+	struct run_result *r = w->result;
 
 	r->load_min = UINT64_MAX;
 	for (uint32_t i = 0; i < w->nodes; i++) {
@@ -435,10 +436,10 @@ static void loads(struct sim_world *w)
 		r->load_min = 0;
 }
 
-int sim_world_end(struct sim_world *w)
+int world_run_end(struct world_run *w)
 {
-	struct sim_result *r = w->result;
-	struct sim_protocol *p = &r->protocol;
+	struct run_result *r = w->result;
+	struct protocol *p = &r->protocol;
 	struct eh_world_counts c;
 	double last = w->time;
 	uint64_t now;
@@ -450,7 +451,7 @@ int sim_world_end(struct sim_world *w)
 		last = w->options->failures[i].until > last ? w->options->failures[i].until : last;
 	}
 	/* who asks last is answered too, or late */
-	err = pass(w, last + (double)w->ask_limit / SIM_TICKS + 3 * w->options->delay + 1);
+	err = pass(w, last + (double)w->ask_limit / RUN_TICKS + 3 * w->options->delay + 1);
 	if (err)
 		return err;
 	now = eh_world_now(w->world);
@@ -470,8 +471,8 @@ int sim_world_end(struct sim_world *w)
 	p->away = c.away;
 	p->late = c.late;
 	p->lost = c.lost;
-	p->orphaned = (double)w->orphaned / SIM_TICKS / w->nodes;
-	p->longest = (double)w->longest / SIM_TICKS;
+	p->orphaned = (double)w->orphaned / RUN_TICKS / w->nodes;
+	p->longest = (double)w->longest / RUN_TICKS;
 	r->counts.probes = c.probes;
 	r->counts.transfers = c.away;
 	r->counts.changes = c.threshold_changes - w->before.threshold_changes;
