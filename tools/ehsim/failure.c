@@ -8,12 +8,15 @@
 
 #include "value.h"
 
-static const struct {
+struct kind {
 	const char *word;
 	enum failure_kind kind;
-	bool code, ends; /* a code is needed; two times are */
+	bool code; /* a code is needed */
+	bool ends; /* two times are needed */
 	int level; /* of the code: 0 a node, 1 a group, -1 either */
-} kinds[] = {
+};
+
+static const struct kind kinds[] = {
 	{ "node", FAILURE_NODE, false, false, 0 },
 	{ "top", FAILURE_TOP, false, false, -1 },
 	{ "controller", FAILURE_CONTROLLER, true, false, 1 },
@@ -23,10 +26,10 @@ static const struct {
 	{ "back", FAILURE_BACK, false, false, -1 },
 };
 
-/* A count of arrivals, with decimals; moves *text behind it. */
+/* A number of arrivals, with decimals; moves *text to its end. */
 static int parse_time(const char **text, double *out)
 {
-	/* strtod would take the first dot of ".." too, and more than digits */
+	/* strtod() would also take the first dot of "..", exponents and the like */
 	size_t length = strspn(*text, "0123456789");
 	char number[32], *end;
 
@@ -41,49 +44,69 @@ static int parse_time(const char **text, double *out)
 	return *end || *out > 1e9 ? -EINVAL : 0;
 }
 
+static const struct kind *find_kind(const char *word, size_t length)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i].word) == length && !strncmp(kinds[i].word, word, length))
+			return &kinds[i];
+	return NULL;
+}
+
+static const char *parse_code(const struct kind *kind, const char *text, size_t length,
+			      const struct eh_topology *topology, struct failure *out)
+{
+	char code[EH_CODE_TEXT];
+	bool node;
+
+	if (kind->kind == FAILURE_TOP || length >= sizeof(code))
+		return "not understood";
+	memcpy(code, text, length);
+	code[length] = '\0';
+	/* a plain number is the index of a node, but for a group "0" is the code of the top */
+	if ((kind->level > 0 || value_node(topology, code, &out->code.index)) &&
+	    eh_code_parse(topology, code, &out->code))
+		return "no such code in this topology";
+	node = out->code.level == 0;
+	if (kind->level == 0 && !node)
+		return "the code of a node is needed";
+	if (kind->level > 0 && node)
+		return "the code of a group is needed";
+	out->any = false;
+	return NULL;
+}
+
+/* "T", or "T..T"; to the end of the text. */
+static const char *parse_times(const struct kind *kind, const char *text, struct failure *out)
+{
+	if (parse_time(&text, &out->at))
+		return "T is a number of arrivals";
+	if (kind->ends) {
+		if (strncmp(text, "..", 2))
+			return "two times are needed, as in `cut 0.1@100..200`";
+		text += 2;
+		if (parse_time(&text, &out->until) || out->until <= out->at)
+			return "the second time is a number of arrivals, after the first";
+	}
+	return *text ? "not understood" : NULL;
+}
+
 const char *failure_parse(const char *text, const struct eh_topology *topology, struct failure *out)
 {
-	const char *at = strchr(text, '@'), *space = strchr(text, ' ');
-	char code[EH_CODE_TEXT];
-	size_t word, i;
+	size_t word = strcspn(text, " @");
+	const char *at = strchr(text, '@'), *wrong = NULL;
+	const struct kind *kind;
 
 	*out = (struct failure){ .any = true };
 	if (!at)
 		return "@T is missing, the time in arrivals";
-	word = (size_t)((space && space < at ? space : at) - text);
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strlen(kinds[i].word) == word && !strncmp(kinds[i].word, text, word))
-			break;
-	if (i == sizeof(kinds) / sizeof(kinds[0]))
+	kind = find_kind(text, word);
+	if (!kind)
 		return "node, top, controller, group, half, cut or back is needed";
-	out->kind = kinds[i].kind;
-	if (text[word] == ' ') {
-		size_t length = (size_t)(at - text) - word - 1;
-
-		if (out->kind == FAILURE_TOP || length >= sizeof(code))
-			return "not understood";
-		memcpy(code, text + word + 1, length);
-		code[length] = '\0';
-		/* a number is a node's; for a group even "0", the code of the top */
-		if ((kinds[i].level > 0 || value_node(topology, code, &out->code.index)) &&
-		    eh_code_parse(topology, code, &out->code))
-			return "no such code in this topology";
-		if ((kinds[i].level == 0) != (out->code.level == 0) && kinds[i].level >= 0)
-			return kinds[i].level ? "the code of a group is needed"
-					      : "the code of a node is needed";
-		out->any = false;
-	} else if (kinds[i].code) {
-		return "a code is needed, as in `group 0.3@100`";
-	}
-	at++;
-	if (parse_time(&at, &out->at))
-		return "T is a number of arrivals";
-	if (kinds[i].ends) {
-		if (strncmp(at, "..", 2))
-			return "two times are needed, as in `cut 0.1@100..200`";
-		at += 2;
-		if (parse_time(&at, &out->until) || out->until <= out->at)
-			return "the second time is a number of arrivals, after the first";
-	}
-	return *at ? "not understood" : NULL;
+	out->kind = kind->kind;
+	if (text[word] == ' ')
+		wrong = parse_code(kind, text + word + 1, (size_t)(at - text) - word - 1, topology,
+				   out);
+	else if (kind->code)
+		wrong = "a code is needed, as in `group 0.3@100`";
+	return wrong ? wrong : parse_times(kind, at + 1, out);
 }

@@ -11,12 +11,14 @@ struct run {
 	const struct run_options *options;
 	const struct run_watch *watch;
 	struct run_result *result;
-	struct eh_tree *tree; /* or the world */
+	struct eh_tree *tree; /* this or `world`; the other is NULL */
 	struct world_run *world;
-	uint64_t random, clock, now, arrivals;
-	uint32_t *live; /* random runs: where the tasks are that may end */
+	uint64_t random, clock; /* random numbers: arrivals; times in a world */
+	uint64_t now; /* in ticks */
+	uint64_t arrivals; /* so far */
+	uint32_t *live; /* random arrivals in a tree: nodes of the tasks that run */
 	size_t count, room;
-	uint32_t *where; /* traces: by task */
+	uint32_t *where; /* traces, by task: its node; in a world the task itself */
 };
 
 static double uniform(uint64_t *random)
@@ -89,7 +91,7 @@ counted:
 	return err;
 }
 
-/* `where`: the node, or the task in a world. */
+/* `where`: the node; in a world the task. */
 static int finish(struct run *run, uint32_t where, uint64_t size)
 {
 	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = where, .size = size };
@@ -134,6 +136,7 @@ static int replay(struct run *run)
 	return 0;
 }
 
+/* Random arrivals, at random nodes. */
 static int invent(struct run *run)
 {
 	const struct run_options *o = run->options;
@@ -198,8 +201,8 @@ int run_once(const struct run_options *options, uint64_t seed, const struct run_
 	int err = -ENOMEM;
 
 	*result = (struct run_result){ 0 };
-	/* The choice among equals and the arrivals have streams of their own: the same arrivals
-	 * come to all policies. */
+	/* Arrivals and choices among equals have random numbers of their own, so that all
+	 * policies get the same arrivals. */
 	run.random = eh_random(&seed);
 	tree.seed = eh_random(&seed);
 	tree.lag = (uint64_t)(options->delay * RUN_TICKS);

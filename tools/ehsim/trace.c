@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Traces: "arrive NODE SIZE ID" and "finish ID", a line each; "#" begins a comment. */
+/* A trace has "arrive NODE SIZE ID" and "finish ID", one per line; "#" begins a comment. */
 #include "trace.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "value.h"
 
 struct task {
-	char *id; /* the trace's */
+	char *id; /* belongs to the trace */
 	uint32_t index;
 	uint64_t size;
 	bool finished;
@@ -30,7 +30,7 @@ struct reader {
 	struct task *tasks;
 };
 
-/* What was read may be anything: of it only what a terminal can show. */
+/* The input may be anything: only printable characters are shown. */
 static int bad_line(const struct reader *r, const char *what, const char *why)
 {
 	char shown[64];

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A run over the agents' own protocol: every node a member, message by message,
- * with delays, losses and failures. A mean inter-arrival time is RUN_TICKS.
- */
 #include "world_run.h"
 
 #include <errno.h>
@@ -14,8 +10,8 @@
 #define NO_PLACE UINT32_MAX
 
 struct task {
-	enum { WAITS, RUNS, ENDS_SOON, ENDED } state; /* soon: when it runs */
-	uint32_t place; /* in `live` */
+	enum { WAITS, RUNS, ENDS_SOON, ENDED } state; /* ENDS_SOON: as soon as it runs */
+	uint32_t place; /* in `live`, or NO_PLACE */
 };
 
 struct world_run {
@@ -24,21 +20,22 @@ struct world_run {
 	struct run_result *result;
 	struct eh_world *world;
 	struct eh_world_counts before; /* when the arrivals began */
-	uint64_t random, began, heartbeat, ask_limit;
+	uint64_t random;
+	uint64_t began, heartbeat, ask_limit; /* in ticks */
 	uint32_t nodes;
-	unsigned int *rank;
+	unsigned int *rank; /* this and the next three: by node */
 	uint32_t *parent;
 	uint64_t *orphan; /* since when a living node has had no controller; 0: it has one */
-	uint8_t *side;
-	uint64_t orphaned, longest;
-	double time; /* in arrivals */
+	uint8_t *side; /* of the cuts in force */
+	uint64_t orphaned, longest; /* ticks without a controller: sum, longest */
+	double time; /* in mean inter-arrival times, since `began` */
 	struct task *tasks; /* by number */
 	size_t task_room;
-	uint32_t *live;
+	uint32_t *live; /* tasks that run, in any order */
 	size_t count, live_room;
-	uint32_t *due; /* ended in the trace before they ran */
+	uint32_t *due; /* tasks that end now */
 	size_t ndue, due_room;
-	bool *done; /* failures; of a cut the beginning */
+	bool *done; /* by failure: it has happened; a cut: it has begun */
 	bool no_memory;
 };
 
@@ -57,7 +54,7 @@ static int grow(void *array, size_t each, size_t count, size_t *room)
 	return 0;
 }
 
-/* ---- who has a controller ---- */
+/* ---- nodes without a controller ---- */
 
 static bool has_controller(const struct world_run *w, uint32_t node)
 {
@@ -69,7 +66,7 @@ static bool has_controller(const struct world_run *w, uint32_t node)
 	       w->rank[parent] > w->rank[node] && w->side[parent] == w->side[node];
 }
 
-static void look_round(struct world_run *w, uint64_t now)
+static void note_orphans(struct world_run *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < w->nodes; i++) {
 		bool orphan = eh_world_alive(w->world, i) && !has_controller(w, i);
@@ -85,7 +82,7 @@ static void look_round(struct world_run *w, uint64_t now)
 	}
 }
 
-/* ---- what the world tells ---- */
+/* ---- events of the world ---- */
 
 static void forget(struct world_run *w, uint32_t task)
 {
@@ -137,31 +134,32 @@ static void on_event(void *ctx, const struct eh_world_event *e)
 		w->rank[e->node] = e->rank;
 		w->parent[e->node] = e->to;
 		if (w->began)
-			look_round(w, e->now);
+			note_orphans(w, e->now);
 	}
 }
 
 /* ---- failures ---- */
 
-static bool below(const struct world_run *w, const struct failure *f, uint32_t node)
+/* Whether the failure concerns this node. */
+static bool concerns(const struct world_run *w, const struct failure *f, uint32_t node)
 {
 	return f->any || node >> w->options->tree.topology.n * f->code.level == f->code.index;
 }
 
-/* The living node that leads the group, or NO_PLACE. */
-static uint32_t leader(const struct world_run *w, const struct failure *f)
+/* The living node that controls the failure's group, or NO_PLACE. */
+static uint32_t controller(const struct world_run *w, const struct failure *f)
 {
 	unsigned int level = f->kind == FAILURE_TOP ? w->options->tree.topology.l : f->code.level;
 
 	for (uint32_t i = 0; i < w->nodes; i++)
 		if (eh_world_alive(w->world, i) && w->rank[i] >= level &&
-		    (f->kind == FAILURE_TOP || below(w, f, i)))
+		    (f->kind == FAILURE_TOP || concerns(w, f, i)))
 			return i;
 	return NO_PLACE;
 }
 
-/* A living node, from a random one on; NO_PLACE: all are dead. */
-static uint32_t somebody(struct world_run *w)
+/* The first living node from a random one on, or NO_PLACE. */
+static uint32_t random_node(struct world_run *w)
 {
 	uint32_t first = eh_random_below(&w->random, w->nodes);
 
@@ -187,7 +185,7 @@ static int start_node(struct world_run *w, uint32_t node)
 	return eh_world_start(w->world, node);
 }
 
-/* All that are cut off now, each group from all the others. */
+/* Applies all cuts in force: each separates its nodes from all others. */
 static int cut(struct world_run *w)
 {
 	bool whole = true;
@@ -200,7 +198,7 @@ static int cut(struct world_run *w)
 			continue;
 		whole = false;
 		for (uint32_t node = 0; node < w->nodes; node++)
-			if (below(w, f, node))
+			if (concerns(w, f, node))
 				w->side[node] = (uint8_t)(i + 1);
 	}
 	return eh_world_cut(w->world, whole ? NULL : w->side);
@@ -213,32 +211,33 @@ static int fail_now(struct world_run *w, const struct failure *f)
 
 	switch (f->kind) {
 	case FAILURE_NODE:
-		kill_node(w, f->any ? somebody(w) : f->code.index);
+		kill_node(w, f->any ? random_node(w) : f->code.index);
 		break;
 	case FAILURE_TOP:
 	case FAILURE_CONTROLLER:
-		kill_node(w, leader(w, f));
+		kill_node(w, controller(w, f));
 		break;
 	case FAILURE_GROUP:
 	case FAILURE_HALF:
 		for (uint32_t i = 0; i < w->nodes; i++)
-			if (below(w, f, i) && (f->kind == FAILURE_GROUP || i % (2 * half) < half))
+			if (concerns(w, f, i) &&
+			    (f->kind == FAILURE_GROUP || i % (2 * half) < half))
 				kill_node(w, i);
 		break;
 	case FAILURE_BACK:
 		for (uint32_t i = 0; i < w->nodes && !err; i++)
-			if (below(w, f, i) && !eh_world_alive(w->world, i))
+			if (concerns(w, f, i) && !eh_world_alive(w->world, i))
 				err = start_node(w, i);
 		break;
 	case FAILURE_CUT:
 		err = cut(w);
 		break;
 	}
-	look_round(w, eh_world_now(w->world));
+	note_orphans(w, eh_world_now(w->world));
 	return err;
 }
 
-/* The next failure, or end of a cut, up to this time in arrivals; NULL: none. */
+/* The next failure, or end of a cut, up to a time in mean inter-arrival times; NULL: none. */
 static const struct failure *next_failure(const struct world_run *w, double until, double *at)
 {
 	const struct failure *next = NULL;
@@ -303,7 +302,7 @@ int world_run_arrive(struct world_run *w, uint32_t task, uint32_t node, uint64_t
 		return -ENOMEM;
 	w->tasks[task] = (struct task){ WAITS, NO_PLACE };
 	if (!eh_world_alive(w->world, node) && !w->options->trace)
-		node = somebody(w);
+		node = random_node(w);
 	if (node == NO_PLACE || !eh_world_alive(w->world, node)) {
 		w->tasks[task].state = ENDED;
 		w->result->protocol.nowhere++;
@@ -353,7 +352,7 @@ void world_run_free(struct world_run *w)
 	free(w);
 }
 
-/* All start at once, and have time to find their controllers. */
+/* Starts all nodes at once, and gives them time to find their controllers. */
 static int begin(struct world_run *w)
 {
 	int err = 0;
@@ -369,7 +368,7 @@ static int begin(struct world_run *w)
 	w->began = eh_world_now(w->world);
 	memset(w->orphan, 0, w->nodes * sizeof(*w->orphan));
 	w->orphaned = w->longest = w->result->protocol.at_top = 0;
-	look_round(w, w->began);
+	note_orphans(w, w->began);
 	eh_world_set_loss(w->world, w->options->loss);
 	eh_world_counts(w->world, &w->before);
 	return 0;
@@ -445,12 +444,12 @@ int world_run_end(struct world_run *w)
 	uint64_t now;
 	int err;
 
-	/* the clock may be slower than one arrival a unit */
+	/* arrivals are random, so failures may be due after the last one */
 	for (size_t i = 0; i < w->options->nfailures; i++) {
 		last = w->options->failures[i].at > last ? w->options->failures[i].at : last;
 		last = w->options->failures[i].until > last ? w->options->failures[i].until : last;
 	}
-	/* who asks last is answered too, or late */
+	/* the last asks are answered too, or are late */
 	err = pass(w, last + (double)w->ask_limit / RUN_TICKS + 3 * w->options->delay + 1);
 	if (err)
 		return err;
