@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common.h"
+#include "command.h"
+#include "parse.h"
 
 #define OPTIONS_MAX 48
 #define HELP_COLUMN 26

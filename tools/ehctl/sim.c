@@ -2,9 +2,11 @@
 /* ehctl sim: a program of its own, so that no other command loads the simulator. */
 #include "ehctl.h"
 
+#include "launch.h"
+
 static int run(int argc, char **argv, bool json)
 {
-	return become_companion("ehsim", argv);
+	return launch_companion("ehsim", argv);
 }
 
 const struct command sim_command = {

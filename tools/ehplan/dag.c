@@ -71,8 +71,8 @@ static const char *take_option(int option, const char *text)
 			       ? "a time from 0 to 1e15 is needed"
 			       : NULL;
 	case O_CONTENTION:
-		options.contention = word_of(switches, text) == 1;
-		return word_of(switches, text) < 0 ? "on or off is needed" : NULL;
+		options.contention = parse_word(switches, text) == 1;
+		return parse_word(switches, text) < 0 ? "on or off is needed" : NULL;
 	case O_STEPS:
 		return parse_count(text, 1000000000000, &options.steps) ? "a whole number is needed"
 									: NULL;
@@ -369,7 +369,7 @@ static int make_plan(struct work *w, json_t **document)
 	int err;
 
 	w->algorithm = call->algorithm ? call->algorithm : algorithms[0];
-	how.method = word_of(algorithms, w->algorithm);
+	how.method = parse_word(algorithms, w->algorithm);
 	if (how.method == DAG_EXACT && options.contention)
 		return bad_usage("--algorithm exact plans without contention only");
 	call_begin(call);

@@ -23,7 +23,7 @@ static double min_speedup;
 static const char *option(int option, const char *text)
 {
 	if (option == O_SLOWDOWN) {
-		int word = word_of(slowdowns, text);
+		int word = parse_word(slowdowns, text);
 
 		if (word < 0)
 			return "paper or fair is needed";

@@ -53,10 +53,10 @@ int main(int argc, char **argv)
 
 	command_name = "sim";
 	command_usage = arguments_usage;
-	argc = take_common(argc, argv, &json, &help);
+	argc = command_take_options(argc, argv, &json, &help);
 	if (help) {
 		arguments_help();
-		return finish_output(EXIT_DONE);
+		return command_finish(EXIT_DONE);
 	}
-	return finish_output(simulate(argc, argv, json));
+	return command_finish(simulate(argc, argv, json));
 }

@@ -57,7 +57,7 @@ static int run_curve(struct curve *c, uint64_t seed, uint64_t runs)
 		c->probes = c->arrivals = 0;
 		if (run_once(&c->options, seed + run, &watch, &result))
 			return fail(EXIT_REFUSED, "%s: no memory", c->title);
-		show_progress("plotting", run, runs);
+		progress_show("plotting", run, runs);
 	}
 	return 0;
 }
@@ -145,7 +145,7 @@ int plot_draw(const struct run_options *options, const char *policy, uint64_t se
 		code = run_curve(&curves[i], seed, runs);
 	if (!code)
 		code = gnuplot_draw(path, write_script, &(struct figure){ curves, count, runs });
-	show_progress("plotting", 1, 1);
+	progress_show("plotting", 1, 1);
 	free(curves);
 	return code;
 }

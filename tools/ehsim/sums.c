@@ -15,7 +15,7 @@ static void progressed(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 	const struct run_options *run = &s->arguments->run;
 	uint64_t each = run->trace ? run->trace->count : run->arrivals;
 
-	show_progress("running", s->run * each + arrivals, s->arguments->runs * each);
+	progress_show("running", s->run * each + arrivals, s->arguments->runs * each);
 }
 
 static json_t *path_of(const struct eh_topology *t, uint32_t from, uint32_t to, uint64_t seed)
@@ -94,8 +94,8 @@ int sums_run(struct sums *s, const struct arguments *a)
 			    .decisions = json_array(),
 			    .load_min = UINT64_MAX,
 			    .refusal_min = UINT64_MAX };
-	began = seconds_of(CLOCK_MONOTONIC);
-	began_cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	began = progress_seconds(CLOCK_MONOTONIC);
+	began_cpu = progress_seconds(CLOCK_PROCESS_CPUTIME_ID);
 	for (s->run = 0; s->run < a->runs; s->run++) {
 		struct run_result r;
 		int err = run_once(&a->run, a->seed + s->run, &watch, &r);
@@ -105,10 +105,10 @@ int sums_run(struct sums *s, const struct arguments *a)
 				    err == -ENOMEM ? "no memory" : "more load than can be counted");
 		add_run(s, &r);
 		if (watch.sampled)
-			show_progress("running", s->run + 1, a->runs);
+			progress_show("running", s->run + 1, a->runs);
 	}
-	s->seconds = seconds_of(CLOCK_MONOTONIC) - began;
-	s->cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - began_cpu;
+	s->seconds = progress_seconds(CLOCK_MONOTONIC) - began;
+	s->cpu = progress_seconds(CLOCK_PROCESS_CPUTIME_ID) - began_cpu;
 	return 0;
 }
 
