@@ -10,9 +10,8 @@ struct stream {
 	int fd;
 	struct evbuffer *in, *out;
 	struct event *readable, *writable;
-	int (*message)(void *ctx,
-		       const struct files_message
-			       *m); /**< not 0: the message was wrong, and broke() follows */
+	/** Not 0: the message was wrong, and broke() follows. */
+	int (*message)(void *ctx, const struct files_message *m);
 	void (*read)(void *ctx); /**< after message() was called for all that has come */
 	void (*drained)(void *ctx); /**< everything was sent; or NULL */
 	void (*broke)(void *ctx); /**< no call follows */

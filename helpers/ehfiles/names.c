@@ -265,8 +265,7 @@ int names_link(const message *m, message *a)
 	dir = to ? folder_fd(to) : -ESTALE;
 	if (dir < 0)
 		err = -dir;
-	else if (r.close ||
-		 m->handle) /* only the path in /proc leads to r, and it must be followed */
+	else if (r.close || m->handle) /* only a path in /proc leads to r: to be followed */
 		err = linkat(AT_FDCWD, r.path, dir, m->text, AT_SYMLINK_FOLLOW) ? errno : 0;
 	else
 		err = EPERM;
