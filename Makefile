@@ -21,7 +21,7 @@ PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG
 .PHONY: all tools module check demo bench install clean
 
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehstub ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehview ehfiles)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/cluster/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
@@ -31,6 +31,7 @@ COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
 AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
+EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(addprefix lib/wire/,files.c frame.c job.c terminal.c view.c)
@@ -53,12 +54,9 @@ $(O)/bin/ehagent: $(call objects,$(AGENT_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
-# The square root is an instruction then, and no library to load for all of ehctl.
-$(O)/tools/ehctl/sim.o: CFLAGS += -fno-math-errno
-
 # Only what it uses: loading libraries is most of the time ehctl exec takes here.
 $(O)/bin/ehctl: LDFLAGS += -Wl,--as-needed
-$(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libsim.a $(O)/libeh.a
+$(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
@@ -70,6 +68,11 @@ $(O)/libplan.a: $(call objects,$(PLAN_SRC))
 $(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(PLAN_LIBS)
+
+# Likewise: it needs the math library, and a start of ehctl should not load more than it uses.
+$(O)/bin/ehsim: $(call objects,$(EHSIM_SRC)) $(O)/libsim.a $(O)/libeh.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ -ljansson -lm
 
 # The two sides of a view.
 $(O)/helpers/ehview/%.o: CFLAGS += $(shell pkg-config --cflags fuse3)

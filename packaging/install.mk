@@ -14,6 +14,7 @@ install: tools
 	$(INSTALL) -D -m 755 $(O)/bin/ehview $(DESTDIR)$(PREFIX)/libexec/ehsched/ehview
 	$(INSTALL) -D -m 755 $(O)/bin/ehfiles $(DESTDIR)$(PREFIX)/libexec/ehsched/ehfiles
 	$(INSTALL) -D -m 755 $(O)/bin/ehplan $(DESTDIR)$(PREFIX)/libexec/ehsched/ehplan
+	$(INSTALL) -D -m 755 $(O)/bin/ehsim $(DESTDIR)$(PREFIX)/libexec/ehsched/ehsim
 	$(INSTALL) -D -m 755 tools/ehcert $(DESTDIR)$(PREFIX)/libexec/ehsched/ehcert
 	$(INSTALL) -D -m 644 packaging/systemd/ehagent.service $(DESTDIR)/lib/systemd/system/ehagent.service
 	$(INSTALL) -D -m 644 packaging/examples/agent.conf $(DESTDIR)$(PREFIX)/share/doc/ehsched/agent.conf

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "companion.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "companion.h"
 
 char *companion(const char *name, char *buf, size_t size)
 {

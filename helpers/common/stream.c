@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "stream.h"
+
 #include <errno.h>
 #include <unistd.h>
 #include <event2/buffer.h>
-
-#include "stream.h"
 
 #define STREAM_READ 65536
 
@@ -90,7 +90,7 @@ void stream_flush(struct stream *s)
 	while (evbuffer_get_length(s->out)) {
 		if (evbuffer_write(s->out, s->fd) > 0)
 			continue;
-		/* of a broken one the reading side hears */
+		/* the reading side notices when it is broken */
 		if (errno == EAGAIN || errno == EINTR)
 			event_add(s->writable, NULL);
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file stream.h  Messages of wire/files.h on a socket; both sides of a view. */
-#ifndef EHFILES_STREAM_H
-#define EHFILES_STREAM_H
+/** @file stream.h  Messages of wire/files.h on a socket, for both sides of a view. */
+#ifndef COMMON_STREAM_H
+#define COMMON_STREAM_H
 
 #include <event2/event.h>
 #include "wire/files.h"
@@ -10,20 +10,21 @@ struct stream {
 	int fd;
 	struct evbuffer *in, *out;
 	struct event *readable, *writable;
-	int (*message)(void *ctx, const struct files_message *m); /**< not 0: it is broken */
-	void (*read)(void *ctx); /**< all that has come was told */
-	void (*drained)(void *ctx); /**< nothing is stream_waiting() any more; or NULL */
-	void (*broke)(void *ctx); /**< comes last */
+	/** Not 0: the message was wrong, and broke() follows. */
+	int (*message)(void *ctx, const struct files_message *m);
+	void (*read)(void *ctx); /**< after message() was called for all that has come */
+	void (*drained)(void *ctx); /**< everything was sent; or NULL */
+	void (*broke)(void *ctx); /**< no call follows */
 	void *ctx;
-	size_t most; /**< of stream_waiting(), with which it is read on; 0: no matter */
+	size_t most; /**< stream_waiting() above which nothing is read; 0: no limit */
 };
 
-/** Takes over fd; the callbacks are filled in. 0 or -errno. */
+/** Starts to read from fd, with the callbacks that the caller has filled in. 0 or -errno. */
 int stream_open(struct stream *s, struct event_base *base, int fd);
 /** Queues a message with its data, until stream_flush(). 0 or -ENOMEM. */
 int stream_put(struct stream *s, const struct files_message *m);
 void stream_flush(struct stream *s);
-/** Bytes that the socket did not take yet. */
+/** Bytes that are not sent yet. */
 size_t stream_waiting(const struct stream *s);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file ehfiles.h
- * Home's side of a view: serves one file system, from a folder on, to the ehview
- * of one executor. It has the rights of one user, and nothing it is asked for
- * needs more: whether something is allowed is the kernel's answer.
+ * Home's side of a view: serves one file system, from a directory down, to the
+ * ehview of one executor. It runs with the rights of one user; the kernel decides what
+ * is allowed.
  *
- *   main.c    requests in their order, and what fills an answer
- *   folder.c  the folders that the executor has numbered, with a bounded number of descriptors
- *   watch.c   what changes in them: inotify, and what is our own doing
- *   handle.c  open files, and the locks on them
- *   names.c   what is done to names and attributes
- *   stream.c  messages on a socket (ehview's, too)
+ *   main.c    requests in their order, and attributes for answers
+ *   folder.c  the directories that the executor has numbered, with a bounded number of descriptors
+ *   watch.c   changes in them: inotify, except for changes that requests made
+ *   handle.c  open files and their locks
+ *   names.c   operations on names and attributes
  */
 #ifndef EHFILES_H
 #define EHFILES_H
@@ -26,7 +25,7 @@ typedef struct files_message message;
 extern struct stream out;
 extern struct event_base *base;
 void files_attr_of(struct files_attr *a, const struct stat *st);
-/** The attributes of what fd is. 0 or an errno. */
+/** The attributes of an open file. 0 or an errno. */
 int files_stat(int fd, struct files_attr *a);
 
 /* ---- folder.c ---- */
@@ -35,11 +34,11 @@ struct folder {
 	uint64_t id, parent, ino;
 	char *name;
 	int fd, wd; /**< -1: none */
-	struct folder *older, *newer; /**< of those with a descriptor */
+	struct folder *older, *newer; /**< among those with a descriptor */
 	UT_hash_handle hh, by_wd;
 };
 
-/** Its root. Whether it can be opened shows at each request. */
+/** The root. If it cannot be opened, each request says so. */
 int folder_init(const char *path);
 int folder_know(const message *m);
 void folder_forget(uint64_t id);
@@ -47,21 +46,22 @@ struct folder *folder_find(uint64_t id);
 /** A descriptor (O_PATH), valid until the next call; or -errno. */
 int folder_fd(struct folder *f);
 int folder_fd_of(uint64_t id);
-/** What was `name` in `dir` has been renamed by us. */
+/** A request has renamed `name` in `dir`. */
 void folder_moved(uint64_t dir, const char *name, uint64_t to, const char *as);
 
 /* ---- watch.c ---- */
 
 int watch_init(void);
-/** Whether changes in it are told from now on. */
+/** Whether changes in it are reported from now on. */
 bool watch_folder(struct folder *f);
 void watch_forget(struct folder *f);
-/** What the request that is being carried out changes itself, which its answer tells; at most three. */
+/** The request under way changes this name itself, and its answer says so; at most three names.
+ *  Without a name: the request is done. */
 void watch_own(uint64_t dir, const char *name);
-/** Takes note of what has changed until now but our own doing. */
+/** Notes all changes until now, except those of watch_own(). */
 void watch_look(void);
 void watch_note(const struct folder *f, const char *name, uint32_t flags);
-/** Sends it; before any answer. */
+/** Sends what was noted; to be called before any answer. */
 void watch_tell(void);
 
 /* ---- handle.c ---- */
@@ -76,7 +76,7 @@ struct handle {
 };
 
 struct handle *handle_find(uint32_t id);
-/** Whether one that may write is this name's. */
+/** Whether this name is open for writing. */
 bool handle_writes(const struct folder *f, const char *name);
 int handle_open(const message *m, message *a);
 int handle_create(const message *m, message *a);
@@ -94,19 +94,20 @@ int handle_fallocate(const message *m, message *a);
 
 #define REF_PATH 32
 
-/** What a request is about, as a descriptor: any open one's or a new O_PATH. */
+/** The file that a request is about, as a descriptor: that of an open file, or a new one (O_PATH). */
 struct ref {
 	int fd;
 	bool close;
-	char path[REF_PATH]; /**< leads to it for calls that want one, symbolic links excepted */
+	char path
+		[REF_PATH]; /**< a path to it in /proc, for calls that need one; not for symbolic links */
 };
 
 /** 0 or an errno. */
 int ref_open(struct ref *r, const message *m);
 void ref_close(struct ref *r);
 
-/** After watch_look(): it is this file that the name leads to now, or none (0); else somebody else's doing
- *  was taken for ours, and is told. */
+/** After watch_look(): if the name does not lead to this file (0: to none), another process has changed
+ *  it too, and that is noted. */
 void names_confirm(uint64_t dir, const char *name, uint64_t ino);
 
 int names_list(const message *m, message *a);

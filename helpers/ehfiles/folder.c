@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The folders that the executor has numbered. Most recently used ones have a descriptor, others are found again. */
+/* Directories that the executor has numbered. The most recently used ones have a descriptor; others are opened
+ * again by their path. */
+#include "ehfiles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,10 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ehfiles.h"
-
 #define FOLDER_OPEN_MAX 512
-#define FOLDER_DEPTH 2048 /* more is a circle */
+#define FOLDER_DEPTH 2048 /* more is a loop */
 
 static struct folder *folders;
 static struct folder *folder_oldest, *folder_newest;
@@ -145,7 +145,7 @@ void folder_moved(uint64_t dir, const char *name, uint64_t to, const char *as)
 			continue;
 		copy = strdup(as);
 		if (!copy)
-			continue; /* it is found again or not */
+			continue; /* then it may not be found again */
 		free(f->name);
 		f->name = copy;
 		f->parent = to;

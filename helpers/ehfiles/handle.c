@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Open files, and the locks on them. */
+/* Open files and their locks. */
+#include "ehfiles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +12,11 @@
 #include <unistd.h>
 #include <dirent.h>
 
-#include "ehfiles.h"
-
 #define HANDLE_FLAGS (O_ACCMODE | O_APPEND | O_TRUNC | O_SYNC | O_DSYNC)
-#define HANDLE_INLINE 65536 /* sent with the open */
-#define HANDLE_UNSURE_NS 50000000 /* longer than file systems' clocks stand still */
+#define HANDLE_INLINE 65536 /* bytes of a file that are sent with the answer to open */
+#define HANDLE_UNSURE_NS 50000000 /* longer than a tick of a file system's clock */
 
-/* A process's (POSIX) locks on a file, held by an open file of their own. */
+/* The POSIX locks of one process on a file, held by an open file description of their own. */
 struct lock {
 	struct lock *next;
 	uint64_t dev, ino, owner;
@@ -60,7 +59,7 @@ static bool handle_unsure(const struct files_attr *a)
 	return past < HANDLE_UNSURE_NS;
 }
 
-/* A file of this handle's, or NULL: too much memory is used. */
+/* NULL: no memory. */
 static struct handle *handle_add(uint32_t id, int fd, bool writes, const struct files_attr *attr)
 {
 	struct handle *h = calloc(1, sizeof(*h));
@@ -111,7 +110,7 @@ int handle_open(const message *m, message *a)
 	if (err)
 		return err;
 	err = files_stat(r.fd, &a->attr);
-	/* nothing else is opened here, and not by accident */
+	/* only regular files and directories; anything else may have side effects when opened */
 	if (!err && !(folder ? S_ISDIR(a->attr.mode) : S_ISREG(a->attr.mode)))
 		err = ESTALE;
 	if (err)
@@ -196,7 +195,7 @@ int handle_read(const message *m, message *a)
 	return 0;
 }
 
-/* Not answered: an error waits for the next answer that tells of it. */
+/* A write has no answer: the next flush or fsync reports its error. */
 int handle_write(const message *m, message *a)
 {
 	struct handle *h = handle_find(m->handle);
@@ -228,7 +227,7 @@ static int handle_told(struct handle *h)
 
 /* ---- locks ---- */
 
-/* Of one owner, or of all. */
+/* Releases the locks of one owner, or all. */
 static void lock_release(const struct handle *h, bool all, uint64_t owner)
 {
 	struct lock *l;
@@ -305,7 +304,7 @@ int handle_flock(const message *m, message *a)
 	return flock(h->fd, m->mode | LOCK_NB) ? errno : 0;
 }
 
-/* ---- the end of one ---- */
+/* ---- flush, fsync, close ---- */
 
 int handle_flush(const message *m, message *a)
 {
@@ -349,7 +348,7 @@ int handle_close(const message *m, message *a)
 	return 0;
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 struct kernel_dirent {
 	uint64_t ino;
@@ -381,7 +380,7 @@ int handle_readdir(const message *m, message *a)
 	for (const char *at = room.space; at < room.space + got; at += e->length) {
 		e = (const struct kernel_dirent *)at;
 		if (n + FILES_ENTRY_MAX > sizeof(handle_data))
-			break; /* what has not gone is read again, from its offset on */
+			break; /* the rest is read again, from its offset on */
 		attr = (struct files_attr){ .ino = e->ino,
 					    .size = e->next,
 					    .mode = DTTOIF(e->type) };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehfiles FOLDER: serves it on descriptor 0 (ehfiles.h). Started by ehagent, with a user's ids. */
+/* ehfiles DIR: serves it on descriptor 0 (ehfiles.h). Started by ehagent, with a user's ids. */
+#include "ehfiles.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,9 +10,7 @@
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
-#include "ehfiles.h"
-
-#define FILES_BACKLOG (1 << 20) /* bytes of answers */
+#define FILES_BACKLOG (1 << 20) /* bytes of answers that are queued */
 
 struct stream out;
 struct event_base *base;
@@ -97,7 +96,7 @@ static int files_on_message(void *ctx, const message *m)
 	}
 	if (m->op >= FILES_OPS || !files_do[m->op])
 		return -EPROTO;
-	/* What is answered is newer than all news before the answer. */
+	/* changes reported before an answer must be older than the answer */
 	watch_look();
 	a.op = m->op | FILES_ANSWER;
 	a.tag = m->tag;

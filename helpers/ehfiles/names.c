@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is done to names and attributes. */
+/* Operations on names and attributes. */
+#include "ehfiles.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,10 +11,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "ehfiles.h"
 #include "wire/frame.h"
 
-#define LIST_MAX 1024 /* entries, beyond which each is asked for */
+#define LIST_MAX 1024 /* entries of a directory, above which the executor asks for each */
 #define LIST_BYTES (128 << 10)
 
 static uint8_t names_data[LIST_BYTES + FILES_ENTRY_MAX];
@@ -55,7 +55,7 @@ void ref_close(struct ref *r)
 		close(r->fd);
 }
 
-/* Of what a request is about, the news that it makes itself. */
+/* The request itself changes what it is about: that is no news. */
 static void ref_own(const message *m)
 {
 	const struct handle *h = m->handle ? handle_find(m->handle) : NULL;
@@ -102,7 +102,7 @@ int names_look(const message *m, message *a)
 	return 0;
 }
 
-/* False: that was not all. */
+/* False: there are more entries. */
 static bool names_list_all(int fd, size_t *n)
 {
 	unsigned int count = 0;
@@ -123,7 +123,7 @@ static bool names_list_all(int fd, size_t *n)
 			break;
 		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)) {
 			if (errno == ENOENT)
-				continue; /* a moment ago */
+				continue; /* it was removed meanwhile */
 			break;
 		}
 		files_attr_of(&attr, &st);
@@ -141,7 +141,7 @@ int names_list(const message *m, message *a)
 
 	if (fd < 0)
 		return -fd;
-	/* from now on, so before the look */
+	/* first watch, then read: no change is missed */
 	if (!watch_folder(f))
 		return 0;
 	a->flags = FILES_WATCHED;
@@ -171,7 +171,7 @@ static struct timespec names_time(const struct files_time *t, bool set)
 	return (struct timespec){ t->sec, set ? t->nsec : UTIME_OMIT };
 }
 
-/* In the order in which none undoes another: a new owner or size takes set-user-id away. */
+/* In an order in which no step undoes another: a new owner or size clears set-user-id. */
 static int names_apply(const message *m, const struct ref *r)
 {
 	const struct timespec times[2] = {
@@ -265,7 +265,7 @@ int names_link(const message *m, message *a)
 	dir = to ? folder_fd(to) : -ESTALE;
 	if (dir < 0)
 		err = -dir;
-	else if (r.close || m->handle) /* it follows: only /proc has a way to what r is */
+	else if (r.close || m->handle) /* only a path in /proc leads to r: to be followed */
 		err = linkat(AT_FDCWD, r.path, dir, m->text, AT_SYMLINK_FOLLOW) ? errno : 0;
 	else
 		err = EPERM;
@@ -303,7 +303,7 @@ int names_rename(const message *m, message *a)
 
 	if (!from || !to || !m->name[0] || !names_component(m->text))
 		return from && to ? EINVAL : ESTALE;
-	/* two at once: the first could be closed for the second */
+	/* a duplicate: opening the second directory may close the first */
 	fd = folder_fd(from);
 	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
@@ -323,7 +323,7 @@ int names_rename(const message *m, message *a)
 	watch_look();
 	if (!m->flags)
 		names_confirm(m->dir, m->name, 0);
-	return 0; /* what is there now is asked for */
+	return 0; /* the executor asks what the new name leads to */
 }
 
 int names_statfs(const message *m, message *a)

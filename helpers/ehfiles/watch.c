@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What changes in the folders that the executor keeps. A change is in inotify's
- * queue when the system call that made it returns, so who looks there and then
- * answers has told all that was before. Without a request it is told a moment later,
- * many at once.
+ * Changes in the directories that the executor keeps. A change is in inotify's
+ * queue when the system call that made it returns: if the queue is read before each
+ * answer, all earlier changes are reported before it. Without a request changes are
+ * reported WATCH_LATE_MS later, many at once.
  */
+#include "ehfiles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "ehfiles.h"
 #include "wire/view.h"
 
 #define WATCH_MAX 8192
@@ -24,7 +24,7 @@
 #define WATCH_NAME (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define WATCH_ATTR (IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE)
 
-/* Whom it is about, as a key. */
+/* What it is about, as a key. */
 struct news_of {
 	uint64_t dir;
 	char name[FILES_NAME_MAX + 1];
@@ -40,7 +40,7 @@ static int watch_fd = -1;
 static unsigned int watch_count;
 static struct folder *watched; /* by_wd */
 static struct news *watch_news;
-static bool watch_lost; /* all may have changed */
+static bool watch_lost; /* anything may have changed */
 static struct event *watch_readable, *watch_late;
 static struct {
 	int wd;
@@ -57,7 +57,7 @@ bool watch_folder(struct folder *f)
 
 	if (f->wd >= 0)
 		return true;
-	/* others may change it without this kernel's knowledge */
+	/* other hosts may change it without this kernel noticing */
 	if (watch_fd < 0 || watch_count >= WATCH_MAX || fd < 0 || fstatfs(fd, &fs) ||
 	    view_several_hosts(fs.f_type))
 		return false;
@@ -67,7 +67,7 @@ bool watch_folder(struct folder *f)
 	if (wd < 0)
 		return false;
 	HASH_FIND(by_wd, watched, &wd, sizeof(wd), other);
-	if (other) { /* the same folder under its old name */
+	if (other) { /* the same directory under its old name */
 		HASH_DELETE(by_wd, watched, other);
 		other->wd = -1;
 		watch_count--;
@@ -106,7 +106,7 @@ static bool watch_is_own(const struct folder *f, const char *name, uint32_t mask
 	for (unsigned int i = 0; i < owned; i++)
 		if (own[i].wd == f->wd && !strcmp(own[i].name, name))
 			return true;
-	/* the executor asks anew for what it has open for writing */
+	/* the executor asks again about files that it has open for writing */
 	return !(mask & WATCH_NAME) && handle_writes(f, name);
 }
 
@@ -172,7 +172,7 @@ void watch_look(void)
 		}
 }
 
-/* A second name changes a file, of which its first one's folder is not told. */
+/* A second name changes the file too, but inotify does not report that in the directory of the first. */
 static void watch_second_name(message *m)
 {
 	int fd = folder_fd_of(m->dir);
@@ -231,7 +231,7 @@ int watch_init(void)
 {
 	watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (watch_fd < 0)
-		return 0; /* the user has too many: nothing is kept then */
+		return 0; /* the user has too many instances: then the executor keeps nothing */
 	watch_readable = event_new(base, watch_fd, EV_READ, watch_on_readable, NULL);
 	watch_late = evtimer_new(base, watch_on_late, NULL);
 	return watch_readable && watch_late ? event_add(watch_readable, NULL) : -ENOMEM;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The terminal, as the task's session sees it: what is typed is read here and
- * not by the agent, for only so does job control decide who may read; and whose
- * it is, for nobody else may ask.
+ * The terminal of the task's session. Input is read here and not by the agent,
+ * because only then job control decides who may read; and only a process of the
+ * session may ask which process group is in the foreground.
  *
- * Nothing is read before the task waits for it: in a pipeline others may read
- * the same terminal, and what no command reads is the next one's.
+ * Nothing is read before the task waits for it: other commands of a pipeline may
+ * read the same terminal, and input that no command reads is for the next one.
  */
+#include "stub.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include "stub.h"
-
 /*
  * There is no event for becoming the foreground group (a shell sends SIGCONT
- * only to stopped jobs), so in the background this is looked at.
+ * only to stopped jobs), so a stub in the background checks it regularly.
  */
 #define FEED_BACKGROUND_MS 200
 

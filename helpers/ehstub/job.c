@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the program would have inherited, taken from this process and sent to the agent. */
+/* Collects what the program would have inherited from this process, and sends it to the agent. */
+#include "stub.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "stub.h"
 #include "wire/descriptors.h"
 
 static uint32_t count(char *const *list)
@@ -36,7 +36,7 @@ static void take_terminal(struct stub *s, struct job_spec *spec)
 	s->foreground = group == getpgrp();
 	if (!s->foreground)
 		spec->flags |= JOB_BACKGROUND;
-	/* Hung up in between: all that is done with it fails over there, too. */
+	/* Hung up meanwhile: then operations on it fail on the executor too. */
 	if (tcgetattr(s->terminal, &s->modes) || ioctl(s->terminal, TIOCGWINSZ, &size))
 		return;
 	terminal_from_termios(t, &s->modes);
@@ -46,7 +46,7 @@ static void take_terminal(struct stub *s, struct job_spec *spec)
 	t->height = size.ws_ypixel;
 }
 
-/* The descriptors that are open go along in ascending order. */
+/* The open descriptors are sent in ascending order. */
 static int take_descriptors(struct stub *s, struct job_spec *spec, int fds[3])
 {
 	int n = 0;
@@ -56,7 +56,7 @@ static int take_descriptors(struct stub *s, struct job_spec *spec, int fds[3])
 			continue;
 		spec->flags |= JOB_FD(fd);
 		fds[n++] = fd;
-		/* Only of the controlling terminal: another session's knows no job control. */
+		/* Only for the controlling terminal: that of another session has no job control. */
 		if (tcgetpgrp(fd) < 0)
 			continue;
 		spec->flags |= JOB_TTY(fd);
@@ -102,7 +102,7 @@ int stub_send_job(struct stub *s)
 
 	memset(&spec, 0, sizeof(spec));
 	nfds = take_descriptors(s, &spec, fds);
-	/* Deleted, or out of reach of this root: nobody else can enter it. */
+	/* Deleted, or outside this root: no other process can enter it. */
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
 		return -ENOENT;
 	spec.token = s->token;
@@ -125,7 +125,7 @@ int stub_send_job(struct stub *s)
 	}
 	spec.sigmask = s->sigmask;
 	spec.sigignore = stub_ignored();
-	/* The agent asks the kernel for the others; these it tells nobody else. */
+	/* The agent asks the kernel for the others; these the kernel tells only to the process itself. */
 	spec.traits[JOB_SECUREBITS] = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
 	if (!prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0))
 		spec.traits[JOB_SUBREAPER] = subreaper;
@@ -140,7 +140,7 @@ int stub_send_job(struct stub *s)
 	size = job_encoded_size(&spec);
 	if (!size)
 		return -E2BIG;
-	/* Given back at once: the stub stays for as long as the task runs. */
+	/* Freed at once: the stub stays in memory as long as the task runs. */
 	frame = mmap(NULL, FRAME_HEADER + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		     -1, 0);
 	if (frame == MAP_FAILED)

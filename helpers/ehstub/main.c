@@ -3,8 +3,9 @@
  * ehstub [--retry] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
  *
  * TOKEN is a reservation (from the kernel), "@CODE" or "@auto" (from ehctl).
- * Whatever goes wrong before the agent commits ends in an exec of PATH here.
+ * Any failure before the agent commits ends in an exec of PATH here.
  */
+#include "stub.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +20,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "stub.h"
 #include "wire/descriptors.h"
 
 /* An agent that is stopped or stuck must not hold an exec for ever. */
 #define STUB_ANSWER_MS 10000
-/* From `ehctl exec`: the user waits; a large program is digested there first. */
+/* With `ehctl exec` a user waits, and the executor first reads all of a large program. */
 #define STUB_EXPLICIT_MS 120000
 
 static void say(const char *const *parts, int n)
@@ -34,7 +34,7 @@ static void say(const char *const *parts, int n)
 	for (int i = 0; i < n; i++)
 		iov[i] = (struct iovec){ (void *)parts[i], strlen(parts[i]) };
 	if (writev(2, iov, n) < 0)
-		return; /* there is nobody to tell */
+		return; /* nobody can be told */
 }
 
 static void complain(const struct stub *s, const char *what, const char *why)
@@ -48,7 +48,7 @@ static void __attribute__((noreturn)) run_here(const struct stub *s)
 {
 	stub_mask(s->sigmask);
 	execve(s->path, s->argv, environ);
-	/* What execvp() and shells do with a script that has no #! line: argv0 gives way to two. */
+	/* As execvp() and shells do for a script without a #! line: sh and the path replace argv0. */
 	if (errno == ENOEXEC) {
 		char **shell = s->argv - 1;
 
@@ -61,7 +61,7 @@ static void __attribute__((noreturn)) run_here(const struct stub *s)
 	_exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
 }
 
-/* Before COMMIT something went wrong here: not an error of the program's. */
+/* A failure here before COMMIT, which is no error of the program. */
 static void __attribute__((noreturn)) give_up(const struct stub *s, const char *what, int error)
 {
 	if (!s->explicit)
@@ -70,7 +70,7 @@ static void __attribute__((noreturn)) give_up(const struct stub *s, const char *
 	_exit(1);
 }
 
-/* Moved above 2: those may be closed, and the program must find them so. */
+/* Moved above 2: descriptors 0-2 may be closed, and the program must find them closed. */
 int stub_above_2(int fd)
 {
 	int high;
@@ -89,7 +89,7 @@ void stub_send(struct stub *s, enum frame_type type, const void *payload, size_t
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 
 	frame_header(head, type, length);
-	/* When the agent has gone, the next read says so. */
+	/* If the agent has gone, the next read fails. */
 	sendmsg(s->socket, &msg, MSG_NOSIGNAL);
 }
 
@@ -108,7 +108,7 @@ static int stub_connect(void)
 		    offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
 		return -errno;
-	/* The name is anybody's to take: hand a job only to root or to ourselves. */
+	/* Any user can take the name: give a job only to root or to our own user. */
 	if (peer.uid && peer.uid != geteuid())
 		return -EPERM;
 	return fd;
@@ -144,7 +144,7 @@ static int read_all(int fd, uint8_t *to, size_t length)
 	return 0;
 }
 
-/* The agent's next frame; agents write whole frames. -1: it has gone. */
+/* The agent's next frame; agents write whole frames. -1: the agent has gone. */
 static int read_frame(struct stub *s, enum frame_type *type, uint8_t *payload, uint32_t *length)
 {
 	uint8_t head[FRAME_HEADER];
@@ -159,7 +159,7 @@ static int read_frame(struct stub *s, enum frame_type *type, uint8_t *payload, u
 static void __attribute__((noreturn))
 refused(const struct stub *s, const uint8_t *payload, uint32_t length)
 {
-	/* Reason 0: the node asked for is this one. */
+	/* Reason 0: the requested node is this one. */
 	if (!s->explicit || length < 8 || !frame_get_u32(payload))
 		run_here(s);
 	complain(s, s->token + 1, (const char *)payload + 8);
@@ -169,7 +169,7 @@ refused(const struct stub *s, const uint8_t *payload, uint32_t length)
 /* Returns once the agent has committed; else runs the program here. */
 static void wait_commit(struct stub *s, uint8_t *payload)
 {
-	/* Left unread, they are pending when the program runs here after all. */
+	/* Signals that are not read stay pending, for the program if it runs here after all. */
 	uint64_t ignored = stub_ignored() | s->sigmask;
 	struct pollfd fds[2] = { { .fd = s->socket, .events = POLLIN }, { .events = POLLIN } };
 	enum frame_type type;
@@ -181,8 +181,8 @@ static void wait_commit(struct stub *s, uint8_t *payload)
 	if (fds[1].fd >= 0)
 		close(fds[1].fd);
 	/*
-	 * Not answered. After the shutdown the agent can write nothing more, so
-	 * a COMMIT either is in the queue now or will never be.
+	 * No answer. After the shutdown the agent can write nothing more, so a
+	 * COMMIT is in the queue now or will never be.
 	 */
 	if (ready <= 0 || !fds[0].revents)
 		shutdown(s->socket, SHUT_RDWR);
@@ -211,7 +211,7 @@ static void __attribute__((noreturn)) lost(const char *text)
 	stub_die(SIGKILL);
 }
 
-/* Its executor is lost and the user allows a second run: as it began, from what is given back. */
+/* The executor is lost and the user allows a second run: starts again, with the descriptors given back. */
 static void __attribute__((noreturn)) rerun(struct stub *s, const uint8_t *payload, uint32_t length)
 {
 	uint32_t mask = length < 4 ? 0 : frame_get_u32(payload);
@@ -221,7 +221,7 @@ static void __attribute__((noreturn)) rerun(struct stub *s, const uint8_t *paylo
 	if (s->told_to_end)
 		lost("ehsched: lost the node after this task was told to end; it is reported as "
 		     "killed\n");
-	/* The agent did not know yet of what has just been typed. */
+	/* The agent may not know yet of input that was just typed. */
 	if (length < 4 || s->fed)
 		lost("ehsched: lost the node and terminal input with it; this task is reported "
 		     "as killed\n");
@@ -238,7 +238,7 @@ static void __attribute__((noreturn)) rerun(struct stub *s, const uint8_t *paylo
 static void started(struct stub *s)
 {
 	s->started = true;
-	/* The agent has them; writers and readers at the other ends wait for the last one. */
+	/* The agent has them; readers and writers at the other ends wait until the last copy is closed. */
 	for (int fd = 0; fd < 2; fd++)
 		if (!(s->ttys & JOB_TTY(fd)))
 			close(fd);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Signals of the stub: forwarded, or mirrored when the task died or stopped of one. */
+/* Signals to the stub are forwarded; when a signal killed or stopped the task, the stub does the same. */
+#include "stub.h"
 
 #include <signal.h>
 #include <string.h>
@@ -10,8 +11,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "stub.h"
 
 #define SIGNALS 64
 
@@ -34,7 +33,7 @@ uint64_t stub_ignored(void)
 	static bool known;
 	struct raw_action act;
 
-	/* asked for once: 64 calls, and they stay as they were inherited until the stub dies */
+	/* asked once, with 64 calls: they do not change until the stub dies */
 	for (int sig = 1; !known && sig <= SIGNALS; sig++)
 		if (!syscall(SYS_rt_sigaction, sig, NULL, &act, sizeof(set)) &&
 		    act.handler == (unsigned long)SIG_IGN)
@@ -68,7 +67,7 @@ static void stub_send_signal(struct stub *s, int sig, bool group)
 /* Signals the terminal driver sends go to the whole group, as at home. */
 static bool stub_is_group(const struct signalfd_siginfo *info)
 {
-	/* A shell's `fg`: what the terminal has stopped goes on as a whole. */
+	/* `fg` of a shell: all that the terminal has stopped continues. */
 	if (info->ssi_signo == SIGCONT)
 		return true;
 	if (info->ssi_code != SI_KERNEL)
@@ -92,7 +91,7 @@ void stub_forward_signals(struct stub *s)
 
 	while ((n = read(s->signals, all, sizeof(all))) > 0) {
 		for (size_t i = 0; i < n / sizeof(all[0]); i++) {
-			/* A child the task had before this exec: it has none over there. */
+			/* From a child that the task had before this exec: it has none on the executor. */
 			if (all[i].ssi_signo == SIGCHLD && all[i].ssi_code > 0)
 				continue;
 			if (all[i].ssi_signo == SIGCONT)
@@ -123,14 +122,14 @@ void stub_stop(struct stub *s, int sig)
 	stub_mask(~0ull);
 	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
 	/*
-	 * Neither a SIGCONT, nor a later stop that took it back before it was read: the
-	 * kernel did not stop us, as it does not in an orphaned process group. Then a
-	 * local task would not have stopped either.
+	 * No SIGCONT, and no later stop that removed it before it was read: the kernel
+	 * did not stop us, because our process group is orphaned. A task here would not
+	 * have stopped either.
 	 */
 	if (stub_take_cont() || pending & stops) {
 		feed_look(s);
 	} else if ((sig == SIGTTIN || sig == SIGTTOU) && s->terminal >= 0 && !s->orphaned) {
-		/* For the terminal it would be stopped again at once, and for ever. */
+		/* Else the terminal would stop it again at once, endlessly. */
 		uint8_t payload[4];
 
 		frame_put_u32(payload, 1);
@@ -145,12 +144,12 @@ void stub_die(int sig)
 {
 	static const struct rlimit none;
 
-	/* A core of the stub would be of no use to anybody. */
+	/* A core dump of the stub is of no use. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
 	stub_set_default(sig);
 	kill(getpid(), sig);
 	stub_mask(~STUB_BIT(sig));
-	/* Only where signals cannot kill: the first process of a pid namespace. */
+	/* Reached only where signals cannot kill: in the first process of a PID namespace. */
 	_exit(128 + sig);
 }

@@ -2,7 +2,7 @@
 /**
  * @file stub.h
  * The stub stands in for a task that runs on another node: same pid, parent,
- * terminal and signals. It is static, and in memory once for each task away.
+ * terminal and signals. It is static and small, because each task away has one.
  *
  * Signal sets are plain 64-bit words and the calls are the kernel's own: musl
  * keeps signals 32-34 for itself, but a task may use 34 (glibc's SIGRTMIN).
@@ -21,22 +21,22 @@
 #include "wire/view.h"
 
 #define STUB_BIT(sig) (1ull << ((sig)-1))
-/** By which a user ends a task. */
+/** Signals by which users end a task. */
 #define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
 #define STUB_TEXT_MAX 4104 /**< the longest payload an agent sends to a stub */
 
-/** What the terminal as standard input is at. */
+/** State of a terminal as standard input. */
 enum feed {
-	FEED_NONE, /**< it is none, or was hung up */
-	FEED_IDLE, /**< nothing is there to read */
-	FEED_OFFERED, /**< something is, and the task has not asked for it yet */
+	FEED_NONE, /**< standard input is no terminal, or it was hung up */
+	FEED_IDLE, /**< there is no input */
+	FEED_OFFERED, /**< there is input, and the task has not asked for it yet */
 };
 
 struct stub {
 	const char *token, *path;
 	char **argv; /**< of the program */
 	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
-	enum view view; /**< whose files it is to see there */
+	enum view view; /**< whose files it sees there */
 	bool retry; /**< may be run again here when its executor is lost */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
 	int socket, signals; /**< to the agent; signalfd */
@@ -44,19 +44,19 @@ struct stub {
 	struct termios modes; /**< of it, at the start */
 	uint32_t ttys; /**< JOB_TTY(n) for each that is */
 	enum feed feed;
-	bool fed; /**< something of it has gone */
-	bool foreground; /**< as the agent knows it: our process group is the terminal's */
-	bool orphaned; /**< cannot be stopped: the task over there is not told of the background */
+	bool fed; /**< some input was sent */
+	bool foreground; /**< our process group is in the foreground, as the agent was told */
+	bool orphaned; /**< we cannot be stopped: the task is not told of the background */
 	int given[3], ngiven; /**< descriptors that came with the last frame */
 	bool started;
-	bool told_to_end; /**< a signal for that was forwarded */
+	bool told_to_end; /**< a signal of STUB_ENDING was forwarded */
 };
 
 extern char **environ;
 
 /* main.c */
 void stub_send(struct stub *s, enum frame_type type, const void *payload, size_t length);
-int stub_above_2(int fd); /**< descriptor or -1 in and out; 0-2 are the program's */
+int stub_above_2(int fd); /**< moves a descriptor above 2; -1 stays -1 */
 
 /* job.c */
 /** Sends FRAME_JOB with descriptors 0-2. 0 or -errno. */
@@ -74,12 +74,12 @@ void stub_die(int sig) __attribute__((noreturn));
 /* feed.c */
 /** Tells the agent when the terminal was given to our process group, or taken from it. */
 void feed_look(struct stub *s);
-/** Whether feed_step() waits for POLLIN of descriptor 0; looks again after the time-out. */
+/** Whether feed_step() waits for POLLIN of descriptor 0; to be called again after the time-out. */
 bool feed_wants(struct stub *s, int *timeout_ms);
 void feed_step(struct stub *s, short events);
-/** The task reads. */
+/** The task wants to read. */
 void feed_wanted(struct stub *s);
-/** The agent is lost, and what the task had set with it. */
+/** The agent is lost: restores the terminal's modes. */
 void feed_restore(const struct stub *s);
 
 #endif

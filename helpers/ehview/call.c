@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Requests under way to home. */
+/* Requests to home that are under way. */
+#include "ehview.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ehview.h"
 
 message *call_message(enum files_op op)
 {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Open files. Small ones come with the answer to the open. Writes go out at once
- * and are not waited for; what fails is told by close() and fsync().
+ * Open files. A small file comes with the answer to its open. Writes are sent at
+ * once without waiting for an answer; close() and fsync() report their errors.
  */
+#include "ehview.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-
-#include "ehview.h"
 
 #define LOCK_AGAIN_MS 50
 
@@ -28,7 +27,7 @@ void data_changed(struct node *n)
 	}
 }
 
-/* A file that is to be opened, and its call; NULL: answered. */
+/* A call to open a file, with the file; NULL: the request was answered with an error. */
 static struct call *data_open_call(fuse_req_t req, struct node *about, struct fuse_file_info *fi,
 				   message *m)
 {
@@ -60,9 +59,9 @@ static void data_add(struct file *f, struct node *n, struct fuse_file_info *fi, 
 	n->files = f;
 	fi->flags = flags;
 	fi->fh = (uintptr_t)f;
-	/* nothing to be told at its close; the locks of readers go with the last of them */
+	/* a reader has no error to report at close(); its locks go with its last descriptor */
 	fi->noflush = !f->writes;
-	/* the kernel would write where it believes the end to be */
+	/* with O_APPEND the kernel would write where it believes the end to be */
 	fi->direct_io = f->writes && flags & O_APPEND;
 	if (f->writes) {
 		data_changed(n);
@@ -70,7 +69,7 @@ static void data_add(struct file *f, struct node *n, struct fuse_file_info *fi, 
 	}
 }
 
-/* Home closes it, too. */
+/* Closes it here and at home. */
 static void data_close(struct tree *t, struct file *f)
 {
 	message *m = call_message(FILES_CLOSE);
@@ -84,7 +83,7 @@ static void data_close(struct tree *t, struct file *f)
 		if (f->writes)
 			node_stale(f->node, false);
 	}
-	/* a reader's has time until something else goes there */
+	/* a reader's close can wait for the next message to home */
 	if (f->writes)
 		call_post_now(t, m);
 	else
@@ -304,7 +303,7 @@ static void data_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offse
 	call_send(c, m, data_on_done);
 }
 
-/* ---- locks: home has them. Who waits asks again and again ---- */
+/* ---- locks: home holds them; a lock that is taken is tried again after LOCK_AGAIN_MS ---- */
 
 static void lock_on_done(struct call *c, const message *a);
 
@@ -407,7 +406,7 @@ static void data_flock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	lock_send(req, m, !(op & LOCK_NB), lock_on_done);
 }
 
-/* ---- folders: home's own order and offsets ---- */
+/* ---- directories: with home's order and offsets ---- */
 
 static void data_on_opened_folder(struct call *c, const message *a)
 {
@@ -460,7 +459,7 @@ static void data_on_listed(struct call *c, const message *a)
 		st.st_mode = e.attr.mode;
 		more = fuse_add_direntry(c->req, room + n, size - n, e.name, &st, e.attr.size);
 		if (more > size - n)
-			break; /* asked for again from here */
+			break; /* the kernel asks again from here on */
 		n += more;
 	}
 	fuse_reply_buf(c->req, room, n);

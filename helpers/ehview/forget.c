@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Makes the kernel forget names. It wants the folder's lock for that, which may be
- * held by who waits for an answer of ours; so it is done in a process of its own.
- * A thread would keep the kernel's requests alive when the others are killed: this
- * one has devices of its own, and with ours those requests end.
+ * Makes the kernel forget names. For that the kernel takes the directory's lock,
+ * which a process that waits for our answer may hold; so a process of its own does
+ * it. A thread would keep our devices open, and with them the kernel's requests,
+ * after the other threads are killed; the process has devices of its own.
  */
+#include "ehview.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,9 +18,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "ehview.h"
-
-/* What is to be forgotten; a device of -1: a fence. */
+/* A name to be forgotten, or with a device of -1 a fence. */
 struct forget {
 	int32_t device;
 	uint32_t ticket;
@@ -45,7 +44,7 @@ static void forget_one(const struct forget *f)
 		{ (char *)f->name, f->length + 1 },
 	};
 
-	/* that it does not know it is no failure */
+	/* the kernel need not know the name */
 	if (writev(f->device, all, 3) < 0 && errno == ENODEV)
 		_exit(0);
 }
@@ -71,7 +70,7 @@ static void forget_flush(void)
 		if (evbuffer_write(forget_out, forget_socket) > 0)
 			continue;
 		if (errno != EAGAIN && errno != EINTR)
-			exit(1); /* what is not forgotten would be wrong for ever */
+			exit(1); /* names that are not forgotten would stay wrong */
 		event_add(forget_writable, NULL);
 		return;
 	}
@@ -91,7 +90,7 @@ int forget_init(unsigned int ntrees)
 		return -errno;
 	pid = fork();
 	if (!pid) {
-		/* nothing of the main process's but the way to the agent and its own devices */
+		/* keeps only the agent's descriptor and devices of its own */
 		for (unsigned int i = 0; i < ntrees; i++) {
 			close(FD_DEVICE(i));
 			close(FD_HOME(i));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Looking up names; what home says has changed. */
+/* Looking up names, and the changes that home reports. */
+#include "ehview.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehview.h"
-
-#define LOOK_ABSENT_MAX \
-	8192 /* names in a folder, existing ones included, before one that does not exist is not kept */
+/* Names known of a directory, above which no more names that do not exist are kept. */
+#define LOOK_ABSENT_MAX 8192
 
 static bool look_watched(const struct node *folder)
 {
@@ -72,7 +71,7 @@ static void look_on_answer(struct call *c, const message *a)
 	struct call *again;
 
 	if (a->error == ESTALE && !c->flags) {
-		/* home has moved the folder: perhaps it is known by its place */
+		/* the directory was moved at home: it may be found by its new place */
 		node_renumber(c->node);
 		again = call_new(c->tree, c->req, c->node, NULL);
 		if (!again)
@@ -103,7 +102,7 @@ static void look_ask(struct call *c)
 	call_send(c, m, look_on_answer);
 }
 
-/* The folder has been asked for, or cannot be. */
+/* The directory's list is here, or cannot be had. */
 static void look_in(struct call *c)
 {
 	struct node *folder = c->node;
@@ -155,10 +154,10 @@ static void look_on_list(struct call *c, const message *a)
 	if (a->error == ESTALE)
 		node_renumber(folder);
 	else if (folder->number != c->size)
-		folder->known = KNOWN_NOT; /* it has been given up meanwhile */
+		folder->known = KNOWN_NOT; /* its number has changed since */
 	else if (!a->error)
 		look_take_list(folder, a);
-	/* one that is asked for all the same gets the reason */
+	/* without a list each name is asked for, and the answer says what is wrong */
 	while ((w = folder->waiting)) {
 		folder->waiting = w->next;
 		look_in(w);
@@ -206,10 +205,10 @@ void look_changed(struct node *folder, const char *name, enum entry_state state)
 
 	if (e)
 		e->state = state;
-	node_stale(folder, false); /* the kernel did it itself */
+	node_stale(folder, false); /* the kernel made the change and knows it */
 }
 
-/* Another file has this name now, or none. */
+/* The name now leads to another file, or to none. */
 static void look_lose(struct node *folder, struct entry *e)
 {
 	struct node *n = entry_node(e);
@@ -222,7 +221,7 @@ static void look_lose(struct node *folder, struct entry *e)
 	forget_name(folder->tree, folder, e->name);
 }
 
-/* A folder is forgotten only when it is another: what is mounted on it would be lost. */
+/* A directory is forgotten only if it is another one now: file systems mounted on it would be lost. */
 static void look_on_verified(struct call *c, const message *a)
 {
 	struct entry *e = entry_find(c->node, c->name);
@@ -263,7 +262,7 @@ static void look_doubt(struct node *folder)
 	node_stale(folder, true);
 }
 
-/* All names of a file that has got another. */
+/* A file has got one more name: forgets what was known under the others. */
 static void look_doubt_file(struct tree *t, uint64_t dev, uint64_t ino)
 {
 	struct node *folder, *next, *n;
@@ -295,7 +294,7 @@ void look_news(struct tree *t, const message *m)
 	}
 	HASH_FIND(by_number, t->numbered, &m->dir, sizeof(m->dir), folder);
 	if (!folder)
-		return; /* forgotten meanwhile */
+		return; /* it was forgotten meanwhile */
 	if (!m->name[0]) {
 		if (m->flags & FILES_NEWS_NAME)
 			look_doubt(folder);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehview N: N file systems, whose descriptors say FD_DEVICE() and the others. On 0 the agent asks to be told when all that home did until now is seen here, and the other way round.
+ * ehview N: serves N file systems on the descriptors of FD_DEVICE(), FD_HOME() and
+ * FD_FORGET(). On descriptor 0 the agent asks to be told when all that home has done
+ * until now is seen here, or all that was done here is seen at home.
  * Started by ehagent.
  */
+#include "ehview.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,10 +16,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "ehview.h"
 #include "wire/view.h"
 
-#define VIEW_BACKLOG (1 << 20) /* bytes for home, beyond which the kernel's requests wait */
+#define VIEW_BACKLOG (1 << 20) /* bytes queued for home above which the kernel's requests wait */
 
 struct event_base *base;
 static struct tree *trees;
@@ -24,7 +26,7 @@ static unsigned int ntrees;
 static struct fuse_buf view_buffer;
 static struct event *view_asked;
 
-/* Someone who waits for all trees. */
+/* A question of the agent that waits for answers from all trees. */
 struct sync {
 	uint32_t ticket;
 	unsigned int waits;
@@ -32,7 +34,7 @@ struct sync {
 
 /* ---- requests of the kernel ---- */
 
-/* All that there are; those that it has while we are at work, too. */
+/* Serves all requests in the kernel's queue, including those that arrive meanwhile. */
 static void view_serve(struct tree *t)
 {
 	int n;
@@ -65,7 +67,7 @@ static void view_on_asked(evutil_socket_t fd, short what, void *arg)
 
 static void view_init(void *arg, struct fuse_conn_info *conn)
 {
-	/* each write is home's soon; what is kept is dropped when home says so, not at a new time */
+	/* writes go to home at once; cached content is dropped when home says so, not when times differ */
 	conn->want &= ~(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 			FUSE_CAP_SPLICE_MOVE | FUSE_CAP_WRITEBACK_CACHE);
 	conn->want |= conn->capable & (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS);
@@ -88,18 +90,18 @@ static int view_on_message(void *ctx, const message *m)
 	return 0;
 }
 
-/* There are answers; or room for requests. */
+/* Answers have come, or there is room for requests again. */
 static void view_on_read(void *ctx)
 {
 	struct tree *t = ctx;
 
 	if (!t->gone && !event_pending(t->asked, EV_READ, NULL))
 		event_add(t->asked, NULL);
-	/* what was answered is often followed by the next request at once */
+	/* the next request often follows an answer at once */
 	view_serve(t);
 }
 
-/* All ends with us: the kernel then answers with errors what is under way. */
+/* When this process ends, the kernel fails all requests under way. */
 static void view_on_broke(void *ctx)
 {
 	exit(1);
@@ -136,7 +138,7 @@ static void view_on_agent(evutil_socket_t fd, short what, void *arg)
 	for (unsigned int i = 0; i < ntrees; i++) {
 		struct tree *t = &trees[i];
 
-		/* closes of a task that has ended may still be in the kernel's queue */
+		/* the kernel's queue may still have closes of a task that has ended */
 		view_serve(t);
 		if (t->gone || !(ask.ended ? t->is_unsure : t->touched))
 			continue;
@@ -188,7 +190,7 @@ int main(int argc, char **argv)
 				"Started by ehagent; serves N file systems on its descriptors.\n");
 		return 2;
 	}
-	/* it has the ids of the tasks, and they are not to look into it */
+	/* it has the same ids as the tasks, which must not read its memory */
 	prctl(PR_SET_DUMPABLE, 0);
 	setrlimit(RLIMIT_CORE, &none);
 	signal(SIGPIPE, SIG_IGN);

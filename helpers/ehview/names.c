@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is done to names and attributes: asked of home, and what is known changed with the answer. */
+/* Operations on names and attributes: home carries them out, and its answer updates what is known here. */
+#include "ehview.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "ehview.h"
 #include "wire/frame.h"
 
 void names_error(struct call *c, int error)
@@ -16,14 +16,14 @@ void names_error(struct call *c, int error)
 		if (S_ISDIR(c->node->attr.mode))
 			node_renumber(c->node);
 		else
-			look_lost(c->node); /* the kernel looks it up again then */
+			look_lost(c->node); /* then the kernel looks it up again */
 	}
 	if (error == ESTALE && c->other && S_ISDIR(c->other->attr.mode))
 		node_renumber(c->other);
 	fuse_reply_err(c->req, error);
 }
 
-/* A call about a node whose message says so; NULL: answered. */
+/* A call about a node, which is put into the message; NULL: answered with an error. */
 static struct call *names_about(fuse_req_t req, fuse_ino_t ino, message *m)
 {
 	struct node *n = node_of(req, ino);
@@ -35,7 +35,7 @@ static struct call *names_about(fuse_req_t req, fuse_ino_t ino, message *m)
 	return call_new(tree_of(req), req, n, NULL);
 }
 
-/* One about a name in a folder. */
+/* A call about a name in a directory; likewise. */
 static struct call *names_in(fuse_req_t req, fuse_ino_t parent, const char *name, message *m)
 {
 	struct node *folder = node_of(req, parent);
@@ -156,7 +156,7 @@ static void names_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	message *m = call_message(FILES_ACCESS);
 	struct call *c;
 
-	/* what the owner may is sure, but for writing to a file system that is read-only */
+	/* the mode says what the owner may do, except write: the file system may be read-only */
 	if (n->fresh && n->attr.uid == geteuid() && !(mask & W_OK) &&
 	    (n->attr.mode >> 6 & mask) == (unsigned int)mask) {
 		fuse_reply_err(req, 0);
@@ -259,7 +259,7 @@ static void names_on_linked(struct call *c, const message *a)
 		names_error(c, a->error);
 		return;
 	}
-	node_stale(c->node, true); /* its first name's entry, too */
+	node_stale(c->node, true); /* also the entry of its first name */
 	node_stale(c->other, false);
 	look_answer(c->req, c->other, c->name, &a->attr);
 }
@@ -284,7 +284,7 @@ static void names_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const 
 	call_send(c, m, names_on_linked);
 }
 
-/* The file at this name is not there any more, by our doing. */
+/* An operation from here removed this name. */
 static void names_gone(struct node *folder, const char *name)
 {
 	struct entry *e = entry_find(folder, name);
@@ -350,7 +350,7 @@ static void names_on_renamed(struct call *c, const message *a)
 		if (to)
 			to->attr = n->attr;
 		node_stale(n, true);
-	} else if (n) { /* exchanged: each is found again */
+	} else if (n) { /* exchanged: both are looked up again */
 		node_stale(n, true);
 		if (S_ISDIR(n->attr.mode))
 			node_renumber(n);
@@ -405,7 +405,7 @@ static void names_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, siz
 	message *m = call_message(FILES_GETXATTR);
 	struct call *c;
 
-	/* asked at each write; none of them means anything here, where nothing gives rights */
+	/* the kernel asks for these at each write; on this nosuid mount they have no meaning */
 	if (!strncmp(name, "security.", 9)) {
 		fuse_reply_err(req, ENODATA);
 		return;

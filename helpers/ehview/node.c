@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files and folders that the kernel knows, and what is known of them. */
+/* Files and directories that the kernel refers to, and what is known of them. */
+#include "ehview.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ehview.h"
 
 struct tree *tree_of(fuse_req_t req)
 {
@@ -112,7 +111,7 @@ void node_forget(struct node *n, uint64_t lookups)
 		node_check(n);
 }
 
-/* By what is known here, which may be old. */
+/* By what is known here, which may be out of date. */
 static bool node_is_above(const struct node *n, const struct node *folder)
 {
 	for (; folder; folder = folder->at ? folder->at->folder : NULL)
@@ -129,7 +128,7 @@ struct node *node_get(struct entry *at, const struct files_attr *attr)
 
 	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the key's bytes, one by one */
 	HASH_FIND(hh, t->nodes, &key, sizeof(key), n);
-	/* a number that is used again; or the folder above it was moved in here: no circles */
+	/* an inode number that was used again, or a move at home that would make a loop here */
 	if (n && ((n->attr.mode & S_IFMT) != (attr->mode & S_IFMT) ||
 		  node_is_above(n, at->folder))) {
 		node_detach(n);
@@ -144,7 +143,7 @@ struct node *node_get(struct entry *at, const struct files_attr *attr)
 		n->hashed = true;
 		HASH_ADD(hh, t->nodes, key, sizeof(n->key), n);
 	} else if (n->number && n->at != at) {
-		node_renumber(n); /* home has moved it */
+		node_renumber(n); /* it was moved at home */
 	}
 	node_move(n, at);
 	node_refresh(n, attr);
@@ -161,12 +160,12 @@ static bool node_written(const struct node *n)
 	return false;
 }
 
-/* Whether home tells when they change. */
+/* Whether home reports changes of its attributes. */
 static bool node_watched(const struct node *n)
 {
 	if (S_ISDIR(n->attr.mode))
 		return n->known >= KNOWN_PARTLY;
-	/* what is done under another name is told in that one's folder only */
+	/* a change under another name is reported only in the directory of that name */
 	return n->at && n->at->folder->known >= KNOWN_PARTLY && n->attr.nlink == 1 &&
 	       !node_written(n);
 }
@@ -181,7 +180,7 @@ void node_refresh(struct node *n, const struct files_attr *attr)
 	bool other = attr->size != n->attr.size || attr->mtime.sec != n->attr.mtime.sec ||
 		     attr->mtime.nsec != n->attr.mtime.nsec;
 
-	/* before what is read: the size that the kernel has would end it */
+	/* must precede a read, which would end at the old size that the kernel has */
 	if (other && n->lookups)
 		fuse_lowlevel_notify_inval_inode(n->tree->session, node_ino(n), -1, 0);
 	n->attr = *attr;
@@ -262,7 +261,7 @@ void node_renumber(struct node *n)
 	if (!n->number || n == n->tree->root)
 		return;
 	node_lose_number(n);
-	/* what changes in it is not told any more */
+	/* changes in it are no longer reported */
 	HASH_ITER(hh, n->entries, e, next) {
 		e->state = ENTRY_UNKNOWN;
 		forget_name(n->tree, n, e->name);

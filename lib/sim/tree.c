@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree's memory, its members, and the events that change it. */
-#include "tree_inside.h"
+#include "tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tree_hint.h"
+#include "tree_inside.h"
+#include "tree_lag.h"
+#include "tree_policy.h"
+#include "tree_threshold.h"
 
 /*
  * Gives every array its place: 8-byte elements first, so that all are aligned.
@@ -52,7 +58,7 @@ static size_t place(struct eh_tree *t, char *memory)
 	return at;
 }
 
-/* A level's sums of what the level below has, for a new tree. */
+/* For a new tree: each level's values are sums over the level below. */
 static void sum_up(struct eh_tree *t)
 {
 	for (unsigned int level = 1; level <= t->l; level++) {
@@ -189,7 +195,7 @@ static void join(struct eh_tree *t, const struct eh_tree_event *event)
 	tree_up_modify(t, leaf, event->load);
 }
 
-/* What can go wrong does so here, before anything has changed. */
+/* All that can fail is checked here, before anything changes. */
 static int check(struct eh_tree *t, const struct eh_tree_event *event)
 {
 	uint64_t running;
@@ -236,9 +242,9 @@ int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t 
 	if (t->late_count)
 		tree_lag_deliver(t);
 	if (event->type == EH_TREE_ARRIVE)
-		tree_arrive(t, event, update);
+		tree_policy_arrive(t, event, update);
 	else if (event->type == EH_TREE_FINISH)
-		tree_finish(t, event, update);
+		tree_policy_finish(t, event, update);
 	else if (event->type == EH_TREE_JOIN)
 		join(t, event);
 	else

@@ -2,10 +2,11 @@
 /**
  * @file tree.h
  * All nodes and controllers of an EH(n,l) at once: the control information tree
- * of paper 4 (section 3) and its task allocation (section 5). Pure, like eh.h,
- * which is one controller as an agent plays it; rules shared by both are in
- * rule.h. Loads, thresholds, lengths and capacities are thousandths of a task;
- * time is the driver's, in its units, and only moves on.
+ * (CIT) of paper 4 (section 3) and its task allocation (section 5), with several
+ * policies, for the simulator. Pure: no input, output or clock. Loads, thresholds,
+ * lengths and capacities are thousandths of a task; time is the driver's, in its
+ * units, and only moves forward. What one controller does in an agent is eh.h;
+ * rules that both share are in rule.h.
  *
  * Of the paper's record No and Level are a struct eh_code, Load, Type, Th and
  * Alpha a struct eh_tree_node, and FC and NS index arithmetic: the children of a
@@ -23,41 +24,41 @@
 #define EH_TREE_LOAD_MAX (1ull << 62)
 
 enum eh_policy {
-	EH_ETA, /**< threshold and length; thresholds follow the load */
+	EH_ETA, /**< threshold and length; thresholds follow the load (section 5) */
 	EH_ETA1, /**< no length: a receiver below its threshold, else a sender */
 	EH_ETA2, /**< no length, fixed thresholds: refuses when all ancestors are senders */
-	/** ETA whose controllers also know the least loaded node below them and are told, in
-	 *  answer to their reports, of a less loaded one elsewhere; whose top changes thresholds
-	 *  when it hears that it is a sender, not when it is asked; and whose thresholds are
-	 *  rounded down where the length allows it: docs/hierarchy.md. */
+	/** Not in the paper (docs/hierarchy.md): ETA, but controllers also know the least loaded
+	 *  node below them and are told, in the answers to their reports, of a less loaded one
+	 *  elsewhere; the top changes thresholds as soon as it is a sender, not when it is asked;
+	 *  and thresholds are rounded down where the length allows it. */
 	EH_HINT,
 };
 
 struct eh_tree_options {
 	struct eh_topology topology;
 	enum eh_policy policy;
-	uint64_t threshold; /**< T0 of each node */
-	uint64_t length; /**< alpha of each node; ETA1 and ETA2 have none */
-	bool least; /**< descend to the least loaded of the best state, else random */
+	uint64_t threshold; /**< T0 of each node, at most EH_TREE_VALUE_MAX */
+	uint64_t length; /**< alpha of each node, likewise; ETA1 and ETA2 have none */
+	bool least; /**< descend to the least loaded child of the best state, else to a random one */
 	bool receiver_first; /**< a receiver ancestor before a nearer one that is ok */
 	/** Only the top's tree changes at once; others learn a threshold from the next message
-	 *  that comes down to them. Else (broadcast) all are told, as in the paper. */
+	 *  that comes down to them (future work of section 5). Else (broadcast) all are told. */
 	bool lazy;
-	/** Nodes that become receivers look for a sender, and leave it their name. */
+	/** Nodes that become receivers look for a sender, and leave it their name (likewise). */
 	bool bidirectional;
 	bool empty; /**< no members yet; else all, of capacity EH_TASK */
-	/** Time until controllers know of a load that they have not placed themselves; 0: at once. */
+	/** Time until controllers know of a load that they did not place themselves; 0: at once. */
 	uint64_t lag;
 	uint64_t seed; /**< of the choice among equals */
 };
 
 enum eh_tree_event_type {
-	EH_TREE_ARRIVE, /**< size, at a member */
-	EH_TREE_FINISH, /**< size, which ran on this member */
-	/** A member: load, capacity (not 0), length and threshold; again: these changed. A lazy
-	 *  tree gives it its controller's threshold instead. */
+	EH_TREE_ARRIVE, /**< TaskArrive: a task of `size` at a member */
+	EH_TREE_FINISH, /**< TaskFinish: load of `size` that ran on this member ends */
+	/** A node becomes a member, or a member's values change: load, capacity (not 0), length
+	 *  and threshold. A lazy tree gives it its controller's threshold instead. */
 	EH_TREE_JOIN,
-	EH_TREE_LEAVE, /**< with its load */
+	EH_TREE_LEAVE, /**< its load leaves with it */
 };
 
 struct eh_tree_event {
@@ -69,60 +70,64 @@ struct eh_tree_event {
 
 /** What a step did. */
 struct eh_tree_update {
-	uint32_t node; /**< who runs the task, if not refused; home or another */
+	uint32_t node; /**< where the task runs, if not refused */
 	bool refused; /**< ETA2: all ancestors are senders */
-	bool changed; /**< thresholds did: a new epoch */
-	unsigned int probes; /**< controllers asked upward, by all that this event set off (MPN) */
+	bool changed; /**< thresholds changed: a new epoch */
+	unsigned int
+		probes; /**< controllers asked upward because of this event; their mean is MPN */
 };
 
-/** Sums over all steps. Messages are one way, over one edge of the tree. */
+/** Sums over all steps, all of them uint64_t. A message goes one way, over one edge of the tree. */
 struct eh_tree_counts {
 	uint64_t arrivals, finishes;
-	uint64_t probes, receiver_probes; /**< all; those of receivers that look for senders */
+	uint64_t probes, receiver_probes; /**< all; of them, by receivers that look for senders */
 	uint64_t transfers;
 	uint64_t refused;
-	uint64_t
-		missed; /**< transfers that the executor declined: it was a sender. They ran at home */
+	/** Transfers that the executor declined because it was a sender; the tasks ran at home. */
+	uint64_t missed;
 	uint64_t changes; /**< of thresholds */
 	uint64_t threshold_messages; /**< told by a message of their own (broadcast) */
 	uint64_t rides; /**< learned a threshold from a message that came anyway (lazy) */
 	uint64_t state_messages; /**< loads told upward */
-	uint64_t forwards; /**< controllers that asks are sent down through; no probes of the paper */
+	uint64_t
+		forwards; /**< controllers that asks are sent down through; no probes of the paper */
 	uint64_t hint_messages; /**< hints told downward (EH_HINT) */
 	uint64_t offers, offers_used; /**< of receivers (bidirectional) */
 };
 
 struct eh_tree;
 
-/** NULL: no memory, or a bad topology, threshold or length. */
+/** NULL: no memory, or a bad topology, threshold, length or policy. */
 struct eh_tree *eh_tree_new(const struct eh_tree_options *options);
 void eh_tree_free(struct eh_tree *tree);
 
-/** 0; -EINVAL: not a member, a value too large, more finished than ran; -ENOMEM (with lag only).
+/** One event, and all that follows from it. `now` before an earlier one counts as that.
+ *  0; -EINVAL: not a member, a value too large, more finished than ran; -ENOMEM (with lag only).
  *  After an error nothing has changed. */
 int eh_tree_step(struct eh_tree *tree, const struct eh_tree_event *event, uint64_t now,
 		 struct eh_tree_update *update);
 
+/** A record of the control information tree. */
 struct eh_tree_node {
 	bool present; /**< a member, or a controller with members below it */
 	uint64_t load; /**< as its controller knows it: of a controller the sum of its children */
 	uint64_t threshold; /**< in force at the node: of a controller the sum its own tree has */
-	/** The threshold in its controller's tree: the same but in a lazy tree. The `threshold` of
-	 *  a controller is the sum of the `believed` of its children, always. */
+	/** The threshold in its controller's tree, which differs in a lazy tree only. The `threshold`
+	 *  of a controller always is the sum of the `believed` of its children (definition 2.1). */
 	uint64_t believed;
 	uint64_t length, capacity;
-	enum eh_state state; /**< of these */
+	enum eh_state state; /**< of these values (definition 2.2) */
 };
-/** -EINVAL: no such code. */
+/** 0, or -EINVAL: no such code. */
 int eh_tree_node(const struct eh_tree *tree, struct eh_code code, struct eh_tree_node *out);
 
-/** The load that runs on a node; with lag its controllers may believe another. */
+/** The load that runs on a node, 0..2^nl-1; with lag its controllers may believe another. */
 uint64_t eh_tree_load(const struct eh_tree *tree, uint32_t node);
 
 const struct eh_tree_counts *eh_tree_counts(const struct eh_tree *tree);
-/** Number of thresholds changes so far. */
+/** Number of threshold changes so far. */
 uint64_t eh_tree_epoch(const struct eh_tree *tree);
-/** All memory of the tree. */
+/** Bytes of all memory of the tree. */
 size_t eh_tree_bytes(const struct eh_tree *tree);
 
 #endif

@@ -1,62 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file tree_inside.h  Inside of struct eh_tree; for lib/eh only. */
+/**
+ * @file tree_inside.h
+ * Inside of struct eh_tree, for the files of the tree (tree*.c) only. Loads, thresholds, lengths and
+ * capacities are thousandths of a task; a leaf is a node, and v, c stand for any node or controller.
+ */
 #ifndef EH_TREE_INSIDE_H
 #define EH_TREE_INSIDE_H
 
 #include "tree.h"
 
-/* A report on its way up. */
+/** A report on its way up. */
 struct late {
-	uint64_t due;
-	int64_t delta;
+	uint64_t due; /**< when it arrives, in the driver's time */
+	int64_t delta; /**< change of the load; 0: nothing any more */
 	uint32_t leaf;
 };
 
-/*
- * Structure of arrays, level after level from the leaves (the members) up, so
- * that the 2^n children of a controller are side by side. Arrays of options not
- * taken are absent or the same array under two names: the code need not ask.
+/**
+ * The control information tree (CIT) of paper 4, section 3, as a structure of
+ * arrays: level after level from the leaves (the members) up, so that the 2^n
+ * children of a controller are side by side. Where an option is not used, its
+ * arrays are absent, or the same array has two names so that the code need not
+ * test the option.
+ *
+ * Shapes: "nodes" arrays have an element per node and controller; "leaves" per
+ * node; "controllers" per controller, where v is at v - leaves.
  */
 struct eh_tree {
 	struct eh_tree_options options;
 	unsigned int n, l;
-	uint32_t leaves, nodes; /* leaves are 0..leaves-1, the top is nodes-1 */
-	uint32_t offset[EH_LEVELS_MAX + 1];
-	bool two_state; /* no length: ETA1, ETA2 */
-	bool uniform; /* all members have the capacity `unit` and shares rounded the same way */
+	uint32_t leaves, nodes; /**< leaves are 0..leaves-1, the top is nodes-1 */
+	uint32_t offset[EH_LEVELS_MAX + 1]; /**< first node of a level */
+	bool two_state; /**< no length: ETA1, ETA2 */
+	bool uniform; /**< all members have capacity `unit` and shares lower by `lower` */
 	uint32_t unit;
-	uint32_t lower; /* EH_HINT: by which shares are rounded lower then, */
-	uint32_t members, controllers; /* present ones */
-	uint64_t total; /* load that runs */
+	uint32_t lower; /**< tree_lower() of all, if uniform */
+	uint32_t members, controllers; /**< present ones */
+	uint64_t total; /**< load that runs */
 	uint64_t random, now;
-	uint32_t epoch;
+	uint32_t epoch; /**< number of threshold changes */
 	struct eh_tree_counts counts;
-	size_t bytes;
+	size_t bytes; /**< of this struct with its arrays */
 
-	uint64_t *load; /* as the parent knows it; nodes */
-	uint64_t *own; /* as it is; leaves. Without lag: load */
-	uint64_t *threshold; /* in force at the node; nodes */
-	uint64_t *believed; /* in the parent's tree; nodes. Broadcast: threshold */
-	uint32_t *leaf_length, *leaf_capacity; /* capacity 0: absent */
-	uint64_t *sum_length,
-		*sum_capacity; /* of controllers, from node `leaves` on, as all below */
+	uint64_t *load; /**< nodes; as the parent knows it */
+	uint64_t *own; /**< leaves; as it is. Without lag the same array as `load` */
+	uint64_t *threshold; /**< nodes; in force at the node */
+	uint64_t *believed; /**< nodes; in the parent's tree. Broadcast: the same as `threshold` */
+	uint32_t *leaf_length, *leaf_capacity; /**< leaves; capacity 0: absent */
+	uint64_t *sum_length, *sum_capacity; /**< controllers; sums over the leaves below */
 
-	/* lazy: the total load and capacity that a controller's thresholds are shares of */
+	/** controllers; lazy: the total load and capacity that a controller's thresholds are shares
+	 *  of, and the number of the change that set them. */
 	uint64_t *basis_load, *basis_capacity;
 	uint32_t *basis_epoch;
 
-	/* EH_HINT */
-	uint32_t *least; /* lowest key of a member below */
-	uint32_t *least_node; /* that member; EH_NO_CHILD: none */
-	uint32_t *hint_key; /* of the least loaded elsewhere, as told from above, */
-	uint32_t *hint_to; /* that member; nothing at the top */
+	/* controllers; EH_HINT */
+	uint32_t *least; /**< lowest key of a member below (tree_hint.c) */
+	uint32_t *least_node; /**< that member; EH_NO_CHILD: none */
+	uint32_t *hint_key; /**< key of the least loaded member elsewhere, as told from above */
+	uint32_t *hint_to; /**< that member; unused at the top */
 
-	uint32_t *offer; /* bidirectional: who will take a task; leaves */
+	uint32_t *offer; /**< leaves; bidirectional: the receiver that will take a task */
 
-	struct late *late; /* lag: a ring of 2^k, oldest first */
+	struct late *late; /**< lag: a ring, oldest first; its size is a power of 2 */
 	size_t late_size, late_first, late_count;
 };
 
+/** The ancestor of a leaf on this level; level 0: the leaf. */
 static inline uint32_t tree_ancestor(const struct eh_tree *t, uint32_t leaf, unsigned int level)
 {
 	return t->offset[level] + (leaf >> t->n * level);
@@ -67,7 +77,7 @@ static inline uint32_t tree_top(const struct eh_tree *t)
 	return t->nodes - 1;
 }
 
-/* First child of the controller v of this level. */
+/** First child of the controller v of this level. */
 static inline uint32_t tree_first(const struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	return t->offset[level - 1] + ((v - t->offset[level]) << t->n);
@@ -83,15 +93,17 @@ static inline uint64_t tree_length(const struct eh_tree *t, uint32_t v)
 	return v < t->leaves ? t->leaf_length[v] : t->sum_length[v - t->leaves];
 }
 
-/*
+/**
  * By how much a threshold of EH_HINT is lower than the paper's, which is rounded
- * up: with a length of a task theorem 4.1 holds for one that is rounded down too.
+ * up: with a length of a task or more, theorem 4.1 (the top is no sender after a
+ * change) holds for a threshold that is rounded down too.
  */
 static inline uint32_t tree_lower(const struct eh_tree *t, uint64_t length)
 {
 	return t->options.policy == EH_HINT && length >= EH_TASK ? EH_TASK : 0;
 }
 
+/** State of paper 4, section 2; with two states a node is a receiver or a sender. */
 static inline enum eh_state tree_judge(const struct eh_tree *t, uint64_t load, uint64_t threshold,
 				       uint64_t length)
 {
@@ -100,7 +112,7 @@ static inline enum eh_state tree_judge(const struct eh_tree *t, uint64_t load, u
 	return eh_state(load, threshold, length);
 }
 
-/* As the node judges itself; a leaf knows its load, whatever its parent believes. */
+/** State as the node sees itself: a leaf knows its load, whatever its parent believes. */
 static inline enum eh_state tree_state(const struct eh_tree *t, uint32_t v)
 {
 	if (v < t->leaves)
@@ -108,67 +120,15 @@ static inline enum eh_state tree_state(const struct eh_tree *t, uint32_t v)
 	return tree_judge(t, t->load[v], t->threshold[v], t->sum_length[v - t->leaves]);
 }
 
-/* As its parent sees it. */
+/** State as its parent sees it. */
 static inline enum eh_state tree_seen(const struct eh_tree *t, uint32_t v)
 {
 	return tree_judge(t, t->load[v], t->believed[v], tree_length(t, v));
 }
 
-/* ---- tree.c ---- */
-
-/* The paper's UpModify: a leaf's load moved by delta, and all ancestors know it from now. */
+/** The paper's UpModify (paper 4, section 5): the leaf's load as its ancestors know it changes by
+ *  `delta`, in thousandths, and with it the sums of all ancestors and, with EH_HINT, what they know of
+ *  the least loaded nodes. */
 void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta);
-
-/* ---- tree_threshold.c ---- */
-
-/* Sums of the leaves' thresholds and views, from the bottom: for a new tree. */
-void tree_threshold_sums(struct eh_tree *t);
-/* A leaf's part in the thresholds of its ancestors, as their bases have it: added, or taken away. */
-void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add);
-/* The threshold of a leaf by what the controller v has heard. */
-uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf);
-/* ThresholdModify of the paper. */
-void tree_threshold_modify(struct eh_tree *t);
-/* The paper's rule on finish; true: thresholds have changed. */
-bool tree_threshold_relax(struct eh_tree *t);
-/* EH_HINT: a top that has heard that it is a sender does not wait until it is asked. */
-bool tree_threshold_raise(struct eh_tree *t);
-/* A message comes down from the ancestor of this level to the leaf, with the newer threshold. */
-void tree_threshold_ride(struct eh_tree *t, unsigned int level, uint32_t leaf);
-/* The same from a controller v elsewhere, with a task for the leaf: its reports take it up until
- * somebody has it. */
-void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf);
-/* The same over the one edge from v to its child c of level `level`. */
-void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level);
-
-/* ---- hint.c ---- */
-
-/* `least` of all ancestors, after the leaf's load or membership changed. */
-void tree_hint_least(struct eh_tree *t, uint32_t leaf);
-/* Answers to the report that has gone up from the leaf. */
-void tree_hint_answer(struct eh_tree *t, uint32_t leaf);
-/* All controllers are told, with a broadcast. */
-void tree_hint_all(struct eh_tree *t);
-/* The member that home's ancestor of this level would send a task to; EH_NO_CHILD: by all it
- * knows each is a sender. */
-uint32_t tree_hint_node(const struct eh_tree *t, uint32_t home, unsigned int level);
-/* It has sent a task of this size there. */
-void tree_hint_used(struct eh_tree *t, uint32_t home, unsigned int level, uint32_t to,
-		    uint64_t size);
-
-/* ---- lag.c ---- */
-
-/* Room for one more report, so that nothing fails later, if there is lag at all. 0 or -ENOMEM. */
-int tree_lag_reserve(struct eh_tree *t);
-void tree_lag_add(struct eh_tree *t, uint32_t leaf, int64_t delta);
-/* Reports that have been long enough on their way arrive. */
-void tree_lag_deliver(struct eh_tree *t);
-/* Those of a leaf that is gone do not. */
-void tree_lag_forget(struct eh_tree *t, uint32_t leaf);
-
-/* ---- policy.c ---- */
-
-void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up);
-void tree_finish(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ThresholdModify for whole trees (paper 4, section 4). In a lazy tree each
- * controller has a basis, the total load and capacity of the last change that
- * it has heard of; its tree (what it believes of its children) is shares of that
- * basis, and changes at once when it hears of a newer one. Bases are the newer
- * the higher the controller: a change begins at the top and rides down. So
- *   - what a controller judges itself by is the sum of what it believes of its
- *     children, whoever has heard, and theorems 2.1 to 2.3 hold in its view;
- *   - the top has the newest, and theorems 4.1 and 4.2 hold for it at once.
+ * In a lazy tree each controller has a basis: the total load and capacity of the
+ * last change that it has heard of. Its tree (the thresholds it believes its
+ * children have) is shares of that basis, and changes at once when it hears of a
+ * newer one. A change begins at the top and rides down, so a controller's basis is
+ * never older than those of the controllers below it. Hence
+ *   - a controller judges itself by the sum of what it believes of its children,
+ *     whether they have heard or not, and theorems 2.1 to 2.3 hold in its view;
+ *   - the top has the newest basis, and theorems 4.1 and 4.2 hold for it at once.
  */
-#include "tree_inside.h"
+#include "tree_threshold.h"
 
 static uint64_t lowered(uint64_t share, uint32_t lower)
 {
@@ -72,7 +72,7 @@ void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
 {
 	uint64_t part = t->threshold[leaf];
 
-	/* From the top: a controller's part in its parent's view is what the parent gives it. */
+	/* From the top down: in its parent's view a controller has the part that the parent gives it. */
 	for (unsigned int level = t->l; level >= 1; level--) {
 		uint32_t v = tree_ancestor(t, leaf, level), c = tree_ancestor(t, leaf, level - 1);
 
@@ -89,7 +89,7 @@ void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
 	t->threshold[leaf] = add ? part : 0;
 }
 
-/* v has a new basis: what it believes of its children is now shares of that. */
+/* v has a new basis: the thresholds it believes its children have become shares of it. */
 static void rebase(struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	uint32_t first = tree_first(t, v, level), i = v - t->leaves;
@@ -153,7 +153,7 @@ void tree_threshold_modify(struct eh_tree *t)
 	uint32_t top = tree_top(t), i = top - t->leaves;
 	uint64_t load = t->load[top], capacity = t->sum_capacity[i], unit;
 
-	/* Two states: without the one task more the top would be a sender at once. */
+	/* Two states: without one task more the top would be a sender at once. */
 	if (t->two_state)
 		load += EH_TASK;
 	t->epoch++;
@@ -190,7 +190,7 @@ bool tree_threshold_relax(struct eh_tree *t)
 	uint32_t top = tree_top(t);
 	uint64_t slack = (uint64_t)t->members * EH_TASK;
 
-	/* A node of capacity w stands for w tasks, as in threshold.c. */
+	/* A node of capacity w counts as w tasks, as in lib/eh/threshold.c. */
 	if (slack < t->sum_capacity[top - t->leaves])
 		slack = t->sum_capacity[top - t->leaves];
 	if (t->threshold[top] <= t->load[top] || t->threshold[top] - t->load[top] <= slack)

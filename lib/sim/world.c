@@ -6,134 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "world_task.h"
 
-enum happening_type {
-	HAPPEN_TICK,
-	HAPPEN_MESSAGE,
-	HAPPEN_GONE, /* `node` learns that the link to `from` broke */
-	HAPPEN_LATE, /* nobody answered in time */
-	HAPPEN_START, /* a task begins on its executor, if that lives */
-};
-
-struct parcel {
-	struct eh_message message;
-	uint64_t seen[];
-};
-
-struct happening {
-	uint64_t at, order; /* order: those at one time happen as they were planned */
-	enum happening_type type;
-	uint32_t node, from, life; /* life: of `node`; a later one has nothing to do with it */
-	uint64_t id;
-	struct parcel *parcel;
-};
-
-enum task_state { TASK_ASKED, TASK_STARTING, TASK_RUNNING };
-
-struct task {
-	uint64_t id, size;
-	enum task_state state;
-	bool asked;
-	uint32_t home, at;
-	unsigned int probes;
-	struct eh_probe decider;
-	UT_hash_handle hh;
-};
-
-struct node {
-	struct eh_member *member; /* NULL: dead */
-	struct eh_report own;
-	uint32_t life;
-	uint64_t seen[EH_SEEN_MAX];
-	size_t nseen;
-	bool touched; /* own values to be told to the member */
-};
-
-struct eh_world {
-	struct eh_world_options options;
-	eh_world_watch_fn watch;
-	void *ctx;
-	uint32_t size;
-	struct node *nodes;
-	uint8_t *side; /* NULL: whole */
-	struct happening *queue;
-	size_t nqueue, room;
-	uint64_t now, order, random;
-	struct task *tasks;
-	struct eh_world_counts counts;
-	bool no_memory;
-	uint32_t stepping; /* the node whose step is under way */
-};
-
-static void world_tell(struct eh_world *w, struct eh_world_event event)
+void world_tell(struct eh_world *w, struct eh_world_event event)
 {
 	event.now = w->now;
 	if (w->watch)
 		w->watch(w->ctx, &event);
 }
 
-/* ---- what is to happen: a heap by time ---- */
-
-static bool is_sooner(const struct happening *a, const struct happening *b)
+void world_plan(struct eh_world *w, uint64_t after, struct world_happening h)
 {
-	return a->at != b->at ? a->at < b->at : a->order < b->order;
-}
-
-static void queue_add(struct eh_world *w, uint64_t after, struct happening h)
-{
-	size_t i = w->nqueue;
-
-	/* a message may be lost for lack of memory, a node's time may not: there is always room for that */
-	if (i + 2 * w->size >= w->room) {
-		struct happening *more = realloc(w->queue, 2 * w->room * sizeof(*more));
-
-		if (more) {
-			w->queue = more;
-			w->room *= 2;
-		} else {
-			w->no_memory = true;
-			if (h.type != HAPPEN_TICK || i == w->room) {
-				free(h.parcel);
-				return;
-			}
-		}
-	}
 	h.at = w->now + after;
-	h.order = w->order++;
 	h.life = w->nodes[h.node].life;
-	w->nqueue++;
-	for (; i && is_sooner(&h, &w->queue[(i - 1) / 2]); i = (i - 1) / 2)
-		w->queue[i] = w->queue[(i - 1) / 2];
-	w->queue[i] = h;
-}
-
-static struct happening queue_take(struct eh_world *w)
-{
-	struct happening first = w->queue[0], last = w->queue[--w->nqueue];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < w->nqueue) {
-		if (child + 1 < w->nqueue && is_sooner(&w->queue[child + 1], &w->queue[child]))
-			child++;
-		if (!is_sooner(&w->queue[child], &last))
-			break;
-		w->queue[i] = w->queue[child];
-		i = child;
-	}
-	w->queue[i] = last;
-	return first;
+	if (world_queue_add(&w->queue, h))
+		w->no_memory = true;
 }
 
 /* ---- the network ---- */
 
-static bool is_cut(const struct eh_world *w, uint32_t a, uint32_t b)
+bool world_is_cut(const struct eh_world *w, uint32_t a, uint32_t b)
 {
 	return w->side && w->side[a] != w->side[b];
 }
 
-static uint64_t world_delay(struct eh_world *w)
+uint64_t world_delay(struct eh_world *w)
 {
 	uint64_t half = w->options.delay / 2;
 
@@ -142,17 +39,18 @@ static uint64_t world_delay(struct eh_world *w)
 
 static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const struct eh_message *msg)
 {
-	struct parcel *parcel;
+	struct world_parcel *parcel;
 
 	w->counts.messages[msg->type]++;
 	world_tell(w, (struct eh_world_event){
 			      .type = EH_WORLD_SENT, .node = from, .to = to, .message = msg });
 	if (!w->nodes[to].member) {
-		queue_add(w, w->options.refuse,
-			  (struct happening){ .type = HAPPEN_GONE, .node = from, .from = to });
+		world_plan(
+			w, w->options.refuse,
+			(struct world_happening){ .type = WORLD_GONE, .node = from, .from = to });
 		return;
 	}
-	if (is_cut(w, from, to) ||
+	if (world_is_cut(w, from, to) ||
 	    (w->options.loss > 0 &&
 	     eh_random(&w->random) < (uint64_t)(w->options.loss * (double)UINT64_MAX)))
 		return;
@@ -165,71 +63,9 @@ static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const str
 	if (msg->nseen)
 		memcpy(parcel->seen, msg->seen, msg->nseen * sizeof(parcel->seen[0]));
 	parcel->message.seen = parcel->seen;
-	queue_add(w, world_delay(w),
-		  (struct happening){
-			  .type = HAPPEN_MESSAGE, .node = to, .from = from, .parcel = parcel });
-}
-
-/* ---- tasks ---- */
-
-static void task_run(struct eh_world *w, struct task *t, uint32_t at,
-		     const struct eh_message *answer)
-{
-	struct node *n = &w->nodes[at];
-
-	t->at = at;
-	t->state = TASK_RUNNING;
-	n->own.load += t->size;
-	n->touched = true;
-	if (at == t->home)
-		w->counts.home++;
-	else
-		w->counts.away++;
-	/* the report that has its load settles the grant */
-	if (t->asked && n->nseen < EH_SEEN_MAX)
-		n->seen[n->nseen++] = t->id;
-	world_tell(w, (struct eh_world_event){ .type = EH_WORLD_PLACED,
-					       .node = t->home,
-					       .to = at,
-					       .message = answer,
-					       .probes = t->probes,
-					       .id = t->id });
-}
-
-static struct task *task_find(struct eh_world *w, uint64_t id)
-{
-	struct task *t;
-
-	HASH_FIND(hh, w->tasks, &id, sizeof(id), t);
-	return t;
-}
-
-static void task_remove(struct eh_world *w, struct task *t)
-{
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
-	HASH_DEL(w->tasks, t);
-	free(t);
-}
-
-static void on_answer(struct eh_world *w, const struct eh_message *msg)
-{
-	struct task *t = task_find(w, msg->id);
-
-	if (!t || t->state != TASK_ASKED)
-		return;
-	w->counts.probes += msg->probes;
-	t->probes = msg->probes;
-	if (msg->npath)
-		t->decider = msg->path[msg->npath - 1];
-	if (msg->to == EH_NO_NODE || msg->to == t->home) {
-		task_run(w, t, t->home, msg);
-		return;
-	}
-	t->state = TASK_STARTING;
-	t->at = msg->to;
-	w->counts.reserved++;
-	queue_add(w, world_delay(w),
-		  (struct happening){ .type = HAPPEN_START, .node = t->home, .id = t->id });
+	world_plan(w, world_delay(w),
+		   (struct world_happening){
+			   .type = WORLD_MESSAGE, .node = to, .from = from, .parcel = parcel });
 }
 
 /* ---- steps ---- */
@@ -237,14 +73,14 @@ static void on_answer(struct eh_world *w, const struct eh_message *msg)
 static void world_on_update(void *ctx, const struct eh_member_update *up)
 {
 	struct eh_world *w = ctx;
-	struct node *n = &w->nodes[w->stepping];
+	struct world_node *n = &w->nodes[w->stepping];
 
 	switch (up->type) {
 	case EH_MU_SEND:
 		world_send(w, w->stepping, up->node, up->message);
 		break;
 	case EH_MU_ANSWER:
-		on_answer(w, up->message);
+		world_task_answer(w, up->message);
 		break;
 	case EH_MU_THRESHOLD:
 		n->own.threshold = up->threshold;
@@ -260,9 +96,9 @@ static void world_on_update(void *ctx, const struct eh_member_update *up)
 	}
 }
 
-static void world_step(struct eh_world *w, uint32_t node, const struct eh_member_event *event)
+void world_step(struct eh_world *w, uint32_t node, const struct eh_member_event *event)
 {
-	struct node *n = &w->nodes[node];
+	struct world_node *n = &w->nodes[node];
 	uint64_t epoch;
 
 	if (!n->member)
@@ -276,10 +112,10 @@ static void world_step(struct eh_world *w, uint32_t node, const struct eh_member
 		w->counts.threshold_changes++;
 }
 
-/* Own values that changed during a step, of this node or through it. */
-static void world_touch(struct eh_world *w, uint32_t node)
+/* A step may change them again. */
+void world_touch(struct eh_world *w, uint32_t node)
 {
-	struct node *n = &w->nodes[node];
+	struct world_node *n = &w->nodes[node];
 
 	while (n->member && n->touched) {
 		struct eh_member_event event = {
@@ -292,55 +128,30 @@ static void world_touch(struct eh_world *w, uint32_t node)
 	}
 }
 
-static void on_start(struct eh_world *w, uint64_t id)
+static void world_happen(struct eh_world *w, struct world_happening *h)
 {
-	struct task *t = task_find(w, id);
-	uint32_t to;
-
-	if (!t || t->state != TASK_STARTING)
-		return;
-	to = t->at;
-	if (w->nodes[to].member && !is_cut(w, t->home, to)) {
-		task_run(w, t, to, NULL);
-		world_touch(w, to);
-		return;
-	}
-	world_step(w, t->home,
-		   &(struct eh_member_event){
-			   .type = EH_ME_FAILED, .id = id, .to = to, .probe = t->decider });
-	task_run(w, t, t->home, NULL);
-}
-
-static void world_happen(struct eh_world *w, struct happening *h)
-{
-	struct task *t;
-
 	switch (h->type) {
-	case HAPPEN_TICK:
+	case WORLD_TICK:
 		world_step(w, h->node, &(struct eh_member_event){ .type = EH_ME_TICK });
-		queue_add(w, w->options.member.heartbeat_ms / 8 + 1,
-			  (struct happening){ .type = HAPPEN_TICK, .node = h->node });
+		world_plan(w, w->options.member.heartbeat_ms / 8 + 1,
+			   (struct world_happening){ .type = WORLD_TICK, .node = h->node });
 		break;
-	case HAPPEN_MESSAGE:
-		if (!is_cut(w, h->from, h->node))
+	case WORLD_MESSAGE:
+		if (!world_is_cut(w, h->from, h->node))
 			world_step(w, h->node,
 				   &(struct eh_member_event){ .type = EH_ME_MESSAGE,
 							      .node = h->from,
 							      .message = &h->parcel->message });
 		break;
-	case HAPPEN_GONE:
+	case WORLD_GONE:
 		world_step(w, h->node,
 			   &(struct eh_member_event){ .type = EH_ME_GONE, .node = h->from });
 		break;
-	case HAPPEN_LATE:
-		t = task_find(w, h->id);
-		if (t && t->state == TASK_ASKED) {
-			w->counts.late++;
-			task_run(w, t, t->home, NULL);
-		}
+	case WORLD_LATE:
+		world_task_late(w, h->id);
 		break;
-	case HAPPEN_START:
-		on_start(w, h->id);
+	case WORLD_START:
+		world_task_start(w, h->id);
 		break;
 	}
 	world_touch(w, h->node);
@@ -349,8 +160,8 @@ static void world_happen(struct eh_world *w, struct happening *h)
 int eh_world_run(struct eh_world *w, uint64_t until)
 {
 	w->no_memory = false;
-	while (w->nqueue && w->queue[0].at <= until) {
-		struct happening h = queue_take(w);
+	while (world_queue_due(&w->queue, until)) {
+		struct world_happening h = world_queue_take(&w->queue);
 
 		w->now = h.at;
 		if (w->nodes[h.node].member && w->nodes[h.node].life == h.life)
@@ -367,7 +178,7 @@ int eh_world_run(struct eh_world *w, uint64_t until)
 int eh_world_start(struct eh_world *w, uint32_t node)
 {
 	struct eh_member_options options = w->options.member;
-	struct node *n;
+	struct world_node *n;
 	uint64_t tick = w->options.member.heartbeat_ms / 8 + 1;
 
 	if (node >= w->size || w->nodes[node].member)
@@ -389,53 +200,43 @@ int eh_world_start(struct eh_world *w, uint32_t node)
 			world_step(w, node,
 				   &(struct eh_member_event){ .type = EH_ME_KNOWN, .node = i });
 	world_touch(w, node);
-	queue_add(w, eh_random(&w->random) % tick,
-		  (struct happening){ .type = HAPPEN_TICK, .node = node });
+	world_plan(w, eh_random(&w->random) % tick,
+		   (struct world_happening){ .type = WORLD_TICK, .node = node });
 	return w->no_memory ? -ENOMEM : 0;
+}
+
+/* Whether the living node i has the other as its parent or as a child. */
+static bool is_linked(const struct eh_world *w, uint32_t i, uint32_t other)
+{
+	const struct eh_member *m = w->nodes[i].member;
+	uint32_t child;
+	struct eh_child c;
+
+	if (eh_member_parent(m) == other)
+		return true;
+	for (unsigned int level = 1; level <= eh_member_rank(m); level++)
+		for (unsigned int d = 0; d < 1u << w->options.member.topology.n; d++)
+			if (!eh_member_child(m, level, d, &c, &child) && child == other)
+				return true;
+	return false;
 }
 
 int eh_world_kill(struct eh_world *w, uint32_t node)
 {
-	struct task *t, *next;
 	uint32_t parent;
 
 	if (node >= w->size || !w->nodes[node].member)
 		return -EINVAL;
-	HASH_ITER(hh, w->tasks, t, next) {
-		if (t->home == node) {
-			/* a guest dies with its home */
-			if (t->state == TASK_RUNNING && t->at != node && w->nodes[t->at].member) {
-				w->nodes[t->at].own.load -= t->size;
-				w->nodes[t->at].touched = true;
-			}
-		} else if (t->state != TASK_RUNNING || t->at != node) {
-			continue;
-		}
-		w->counts.lost++;
-		world_tell(w, (struct eh_world_event){ .type = EH_WORLD_LOST,
-						       .node = t->home,
-						       .to = t->at,
-						       .id = t->id });
-		task_remove(w, t);
-	}
+	world_task_lose(w, node);
 	parent = eh_member_parent(w->nodes[node].member);
 	/* its links break; a cut one stays silent */
 	for (uint32_t i = 0; i < w->size; i++) {
-		uint32_t child;
-		struct eh_child c;
-		bool linked = i == parent;
-
-		if (i == node || !w->nodes[i].member || is_cut(w, i, node))
+		if (i == node || !w->nodes[i].member || world_is_cut(w, i, node))
 			continue;
-		linked |= eh_member_parent(w->nodes[i].member) == node;
-		for (unsigned int l = 1; l <= eh_member_rank(w->nodes[i].member) && !linked; l++)
-			for (unsigned int d = 0; d < 1u << w->options.member.topology.n; d++)
-				linked |= !eh_member_child(w->nodes[i].member, l, d, &c, &child) &&
-					  child == node;
-		if (linked)
-			queue_add(
-				w, w->options.refuse,
-				(struct happening){ .type = HAPPEN_GONE, .node = i, .from = node });
+		if (i == parent || is_linked(w, i, node))
+			world_plan(w, w->options.refuse,
+				   (struct world_happening){
+					   .type = WORLD_GONE, .node = i, .from = node });
 	}
 	eh_member_free(w->nodes[node].member);
 	w->nodes[node].member = NULL;
@@ -474,49 +275,14 @@ void eh_world_set_loss(struct eh_world *w, double loss)
 
 int eh_world_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
 {
-	const struct eh_report *own;
-	struct task *t;
-
-	if (node >= w->size || !w->nodes[node].member || task_find(w, id))
+	if (!eh_world_alive(w, node))
 		return -EINVAL;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return -ENOMEM;
-	t->id = id;
-	t->size = size;
-	t->home = node;
-	HASH_ADD(hh, w->tasks, id, sizeof(t->id), t);
-	if (!t->hh.tbl) {
-		free(t);
-		return -ENOMEM;
-	}
-	w->counts.arrivals++;
-	own = &w->nodes[node].own;
-	if (eh_state(own->load, own->threshold, own->length) != EH_SENDER) {
-		task_run(w, t, node, NULL);
-	} else {
-		w->counts.asked++;
-		t->asked = true;
-		queue_add(w, w->options.ask_limit,
-			  (struct happening){ .type = HAPPEN_LATE, .node = node, .id = id });
-		world_step(w, node,
-			   &(struct eh_member_event){ .type = EH_ME_ASK, .id = id, .size = size });
-	}
-	world_touch(w, node);
-	return 0;
+	return world_task_arrive(w, node, id, size);
 }
 
 int eh_world_finish(struct eh_world *w, uint64_t id)
 {
-	struct task *t = task_find(w, id);
-
-	if (!t || t->state != TASK_RUNNING)
-		return -EINVAL;
-	w->nodes[t->at].own.load -= t->size;
-	w->nodes[t->at].touched = true;
-	world_touch(w, t->at);
-	task_remove(w, t);
-	return 0;
+	return world_task_finish(w, id);
 }
 
 /* ---- set-up, and what others want to know ---- */
@@ -537,31 +303,29 @@ struct eh_world *eh_world_new(const struct eh_world_options *options, eh_world_w
 	w->ctx = ctx;
 	w->size = 1u << (t->n * t->l);
 	w->random = options->member.seed;
-	w->room = 256 + 4 * (size_t)w->size;
 	w->nodes = calloc(w->size, sizeof(*w->nodes));
-	w->queue = malloc(w->room * sizeof(*w->queue));
-	if (!w->nodes || !w->queue) {
-		free(w->nodes);
-		free(w->queue);
-		free(w);
-		return NULL;
-	}
+	if (!w->nodes)
+		goto free_world;
+	/* 2: the tick of a node's earlier life may still be under way */
+	if (world_queue_init(&w->queue, 2 * (size_t)w->size))
+		goto free_nodes;
 	return w;
+
+free_nodes:
+	free(w->nodes);
+free_world:
+	free(w);
+	return NULL;
 }
 
 void eh_world_free(struct eh_world *w)
 {
-	struct task *t, *next;
-
 	if (!w)
 		return;
-	HASH_ITER(hh, w->tasks, t, next)
-		task_remove(w, t);
+	world_task_free(w);
 	for (uint32_t i = 0; i < w->size; i++)
 		eh_member_free(w->nodes[i].member);
-	for (size_t i = 0; i < w->nqueue; i++)
-		free(w->queue[i].parcel);
-	free(w->queue);
+	world_queue_free(&w->queue);
 	free(w->nodes);
 	free(w->side);
 	free(w);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file world.h
- * Many members (member.h) and a network between them, in one memory and in
- * simulated time: what the simulator and the tests use to see the agents'
- * protocol under delays, losses, failures and partitions. Deterministic for a
- * seed. Time is in any unit; the members' times (heartbeat_ms …) are in the same.
+ * All nodes of an EH(n,l) as members (eh/member.h) and a network between them, in
+ * one memory and in simulated time. The simulator and the tests use it to see the
+ * agents' protocol under delays, losses, failures and partitions. It does what it
+ * did before if its seed is the same. Loads and sizes are thousandths of a task.
+ * Time is in any unit; the members' times (heartbeat_ms and so on) are in the same.
  */
 #ifndef EH_WORLD_H
 #define EH_WORLD_H
@@ -14,19 +15,21 @@
 struct eh_world;
 
 struct eh_world_options {
-	struct eh_member_options member; /**< self is not looked at */
-	uint64_t delay; /**< mean of a message's; it is between half and one and a half of it */
-	double loss; /**< probability that a message does not arrive and nobody notices */
+	struct eh_member_options member; /**< of all nodes; `self` is not used */
+	uint64_t
+		delay; /**< mean delay of a message, which is evenly spread from 0.5 to 1.5 of it */
+	double loss; /**< probability, from 0 to 1, that a message is lost without notice */
 	uint64_t refuse; /**< after this long a sender learns that a dead node's link broke */
-	uint64_t ask_limit; /**< after this long without an answer the task runs at home */
+	uint64_t ask_limit; /**< after this long without an answer a task runs at home */
 	struct eh_report own; /**< of every node when it starts; capacity not 0 */
 };
 
 enum eh_world_event_type {
 	EH_WORLD_SENT, /**< node sends message to `to` */
-	EH_WORLD_ROLE, /**< node has rank and parent (to) */
-	EH_WORLD_PLACED, /**< task `id` of node runs on `to` now; probes: controllers looked at for
-				 *   it; message: the answer, where that is what made it run at home */
+	EH_WORLD_ROLE, /**< node now has this rank, and `to` as its parent */
+	/** Task `id` of node runs on `to` now, after `probes` controllers were looked at for it;
+	 *  `message` is the answer if that made it run at home, else NULL. */
+	EH_WORLD_PLACED,
 	EH_WORLD_LOST, /**< task `id` of node was lost with its executor `to` */
 };
 
@@ -40,36 +43,48 @@ struct eh_world_event {
 };
 typedef void (*eh_world_watch_fn)(void *ctx, const struct eh_world_event *event);
 
-/** `watch` may be NULL. NULL: no memory or bad options. All nodes of the topology are known to all. */
+/** No node is started yet. `watch` may be NULL. NULL: no memory, n*l above 20, or a capacity of 0. */
 struct eh_world *eh_world_new(const struct eh_world_options *options, eh_world_watch_fn watch,
 			      void *ctx);
 void eh_world_free(struct eh_world *world);
 
-/** All return 0, -EINVAL or -ENOMEM. */
+/* These return 0; -EINVAL: no such node, or it is not in the right state; or -ENOMEM, after which a
+ * message or a task may be lost, as in a network. */
+
+/** Starts a dead node, which knows of all others by name. */
 int eh_world_start(struct eh_world *world, uint32_t node);
-int eh_world_kill(struct eh_world *world, uint32_t node); /**< its tasks and guests are lost */
+/** A node dies; its tasks and guests are lost. */
+int eh_world_kill(struct eh_world *world, uint32_t node);
+/** Sets a node's own values. */
 int eh_world_own(struct eh_world *world, uint32_t node, const struct eh_report *own);
-/** Links between nodes of different sides (an array of 2^nl numbers) carry nothing; NULL heals. */
+/** A partition: links between nodes of different sides (an array of 2^nl numbers, which is copied)
+ *  carry nothing. NULL: all links work again. */
 int eh_world_cut(struct eh_world *world, const uint8_t *side);
+/** From now on. */
 void eh_world_set_loss(struct eh_world *world, double loss);
-/** A task of this size arrives. */
+/** A task of this size arrives at a living node. Its id must not be that of a task that lives. */
 int eh_world_arrive(struct eh_world *world, uint32_t node, uint64_t id, uint64_t size);
+/** A task that runs ends. */
 int eh_world_finish(struct eh_world *world, uint64_t id);
-/** Goes on until this time. */
+/** Lets time pass until then. */
 int eh_world_run(struct eh_world *world, uint64_t until);
 uint64_t eh_world_now(const struct eh_world *world);
 
 bool eh_world_alive(const struct eh_world *world, uint32_t node);
+/** NULL: dead. */
 const struct eh_member *eh_world_member(const struct eh_world *world, uint32_t node);
-/** A node's own values as they really are. */
+/** A node's own values as they are, whoever knows them. */
 const struct eh_report *eh_world_node(const struct eh_world *world, uint32_t node);
 
 struct eh_world_counts {
 	uint64_t messages[EH_MSG_TYPES]; /**< sent, by type */
-	uint64_t arrivals, asked, home, away, lost;
+	uint64_t arrivals, asked; /**< tasks; of them, at senders */
+	uint64_t home, away; /**< placements */
+	uint64_t lost; /**< tasks */
 	uint64_t late; /**< of `home`: no answer came in time */
 	uint64_t reserved; /**< placements tried elsewhere: two messages each, not counted above */
-	uint64_t probes, threshold_changes;
+	uint64_t probes; /**< controllers looked at for asks */
+	uint64_t threshold_changes; /**< by the top */
 };
 void eh_world_counts(const struct eh_world *world, struct eh_world_counts *out);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Plots by gnuplot, which reads a script from a file and writes to a file: no pipe can block. */
+/* gnuplot reads its script from a file and writes to a file: no pipe can block. */
+#include "gnuplot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -8,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "command.h"
 
 /* Exit status of gnuplot with this script as input and this file as output; -errno. */
 static int run_gnuplot(int script, int output)

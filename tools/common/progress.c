@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "progress.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "command.h"
 
-double seconds_of(int clock)
+double progress_seconds(int clock)
 {
 	struct timespec now;
 
@@ -13,10 +16,10 @@ double seconds_of(int clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void show_progress(const char *what, uint64_t done, uint64_t all)
+void progress_show(const char *what, uint64_t done, uint64_t all)
 {
 	static double last;
-	double now = seconds_of(CLOCK_MONOTONIC);
+	double now = progress_seconds(CLOCK_MONOTONIC);
 
 	if (!isatty(STDERR_FILENO) || (done < all && now - last < 0.2))
 		return;

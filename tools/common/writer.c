@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Output: tables for people, one document for programs. */
+#include "writer.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
+#include "command.h"
 
 #define COLUMNS_MAX 16
 
@@ -47,7 +48,7 @@ static void add_cell(struct table *t, unsigned int column, const char *text)
 	return;
 
 no_memory:
-	/* A table that is not whole is worse than none. */
+	/* An incomplete table is worse than none. */
 	exit(fail(EXIT_REFUSED, "out of memory"));
 }
 
@@ -96,7 +97,7 @@ void table_print(struct table *t)
 	free(t);
 }
 
-/* 15 digits: all that a decimal from the agent had, and none that only the binary form has. */
+/* 15 digits: all that a decimal from the agent has, and none that only its binary form has. */
 int json_print(const json_t *document)
 {
 	if (json_dumpf(document, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||

@@ -50,14 +50,12 @@ _ehctl()
 		esac ;;
 	sim)
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
-		--policy) COMPREPLY=($(compgen -W "eta eta1 eta2 hint" -- "$cur")) ;;
-		--descent) COMPREPLY=($(compgen -W "random least" -- "$cur")) ;;
-		--prefer) COMPREPLY=($(compgen -W "nearest receiver" -- "$cur")) ;;
-		--initiation) COMPREPLY=($(compgen -W "sender bidirectional" -- "$cur")) ;;
-		--changes) COMPREPLY=($(compgen -W "broadcast lazy" -- "$cur")) ;;
 		--trace | --plot) COMPREPLY=($(compgen -f -- "$cur")) ;;
-		*) COMPREPLY=($(compgen -W "--topology --policy --threshold --length --arrivals --release --trace --seed
-			--runs --descent --prefer --initiation --changes --delay --messages --loss --heartbeat --fail --decisions --plot --json --help" -- "$cur")) ;;
+		# the help shows an option's words as "--descent random|least"
+		*) i=$(ehctl sim --help 2>/dev/null |
+			sed -n "s/^  ${COMP_WORDS[COMP_CWORD - 1]} \([a-z0-9]*|[a-z0-9|]*\).*/\1/p")
+			[ -n "$i" ] || i=$(ehctl sim --help 2>/dev/null | sed -n 's/^  \(--[a-z]*\).*/\1/p')\ --json\ --help
+			COMPREPLY=($(compgen -W "${i//|/ }" -- "$cur")) ;;
 		esac ;;
 	cert) COMPREPLY=($(compgen -W "init node" -- "$cur") $(compgen -d -- "$cur")) ;;
 	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;

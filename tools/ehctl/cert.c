@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ehctl.h"
 
+#include "launch.h"
+
 static int run(int argc, char **argv, bool json)
 {
 	if (argc < 2)
 		return bad_usage("init or node is required");
-	return become_companion("ehcert", argv);
+	return launch_companion("ehcert", argv);
 }
 
 const struct command cert_command = {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The agent's local socket, seen from its clients. */
+#include "client.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ehctl.h"
+#include "tools/common/common.h"
 #include "wire/frame.h"
 
 int client_connect(bool quiet)
@@ -32,7 +33,7 @@ int client_connect(bool quiet)
 			     strerror(errno));
 		goto close_fd;
 	}
-	/* Anybody may take an abstract name while no agent is there. */
+	/* Any user can take the abstract name while no agent runs. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid && peer.uid != geteuid())) {
 		fail(0, "not the agent: process %d of user %u listens on its socket", peer.pid,
@@ -63,7 +64,7 @@ static int write_all(int fd, const void *data, size_t length)
 	return 0;
 }
 
-/* 1 done, 0 the other side has closed before the first byte, -1 error. */
+/* 1: done; 0: the other side closed before the first byte; -1: error. */
 static int read_all(int fd, void *data, size_t length)
 {
 	size_t got = 0;
@@ -105,7 +106,7 @@ int client_send(int fd, json_t *request)
 	return err;
 }
 
-/* {"error":{"what","why","usage"}}: said as our own, with the exit code it stands for. */
+/* {"error":{"what","why","usage"}}: printed as an error of ehctl, with the exit code it stands for. */
 static bool is_error(const json_t *reply, int *code)
 {
 	const json_t *error = json_object_get(reply, "error");

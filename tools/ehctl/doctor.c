@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ehctl.h"
+#include "client.h"
+#include "helpers/common/companion.h"
 
 /* `mend` is the old name of `fix`, for one version. */
 static int add(json_t *checks, const char *name, bool ok, const char *what, const char *fix)
@@ -27,7 +30,7 @@ static bool contains(const char *file, const char *word)
 	return found;
 }
 
-/* What can be seen without the agent, in the order in which things are needed. */
+/* Without the agent: what can be checked from here, in the order in which things are needed. */
 static json_t *local_checks(void)
 {
 	json_t *document = json_pack("{s:i, s:[]}", "version", 1, "checks");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ehctl.h"
 
+#include "client.h"
+
 static int run(int argc, char **argv, bool json)
 {
 	json_t *reply;

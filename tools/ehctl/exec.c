@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "ehctl.h"
 #include "eh/topology.h"
+#include "launch.h"
 #include "wire/view.h"
 
-/* Light on purpose: no request of our own, the stub asks the agent once. */
+/* Kept fast: ehctl sends no request, the stub asks the agent once. */
 static int run(int argc, char **argv, bool json)
 {
 	char token[EH_CODE_TEXT + 1];
-	char **command = command_of(argc, argv);
+	char **command = launch_command(argc, argv);
 	const char *node = NULL, *view = NULL;
 	bool retry = false;
 
@@ -33,14 +35,14 @@ static int run(int argc, char **argv, bool json)
 	if (!node || !*node)
 		return bad_usage("one NODE or --auto is required before --");
 	if (!strcmp(node, "--auto"))
-		return become_stub("@auto", retry, view, command);
+		return launch_stub("@auto", retry, view, command);
 	if (retry)
 		return bad_usage(
 			"--retry requires --auto: the second run is on this node, not on %s", node);
 	if (strspn(node, "0123456789.") != strlen(node) || strlen(node) >= EH_CODE_TEXT)
 		return bad_usage("%s: not a node code (such as 0.3)", node);
 	snprintf(token, sizeof(token), "@%s", node);
-	return become_stub(token, false, view, command);
+	return launch_stub(token, false, view, command);
 }
 
 const struct command exec_command = {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From the command line to a program that starts, for run and exec. */
+#include "launch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ehctl.h"
+#include "helpers/common/companion.h"
+#include "tools/common/common.h"
 
 static bool is_program(const char *path)
 {
@@ -15,7 +17,7 @@ static bool is_program(const char *path)
 	return !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-char *find_program(const char *name, char *buf, size_t size, int *code)
+char *launch_find(const char *name, char *buf, size_t size, int *code)
 {
 	const char *path = getenv("PATH"), *end;
 	int err = ENOENT;
@@ -44,7 +46,7 @@ char *find_program(const char *name, char *buf, size_t size, int *code)
 		end = strchrnul(path, ':');
 		length = end - path;
 		if (length + strlen(name) + 3 <= size) {
-			/* an empty entry is the current folder */
+			/* an empty entry is the current directory */
 			memcpy(buf, length ? path : ".", length ? length : 1);
 			length = length ? length : 1;
 			buf[length] = '/';
@@ -63,7 +65,7 @@ not_found:
 	return NULL;
 }
 
-int become_companion(const char *name, char **argv)
+int launch_companion(const char *name, char **argv)
 {
 	char program[4096];
 
@@ -76,13 +78,13 @@ int become_companion(const char *name, char **argv)
 	return fail(EXIT_REFUSED, "%s: %s", program, strerror(errno));
 }
 
-int become_stub(const char *token, bool retry, const char *view, char **argv)
+int launch_stub(const char *token, bool retry, const char *view, char **argv)
 {
 	char program[4096], **args;
 	size_t count = 0, n = 1;
 	int code;
 
-	if (!find_program(argv[0], program, sizeof(program), &code))
+	if (!launch_find(argv[0], program, sizeof(program), &code))
 		return code;
 	while (argv[count])
 		count++;
@@ -98,12 +100,12 @@ int become_stub(const char *token, bool retry, const char *view, char **argv)
 	args[n++] = (char *)token;
 	args[n++] = program;
 	memcpy(args + n, argv, count * sizeof(*args));
-	code = become_companion("ehstub", args);
+	code = launch_companion("ehstub", args);
 	free(args);
 	return code;
 }
 
-char **command_of(int argc, char **argv)
+char **launch_command(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--"))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "ehctl.h"
+#include "client.h"
 
 static void print_leave(const json_t *reply)
 {

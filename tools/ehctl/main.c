@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehctl: finds the command; everything else is the command's. */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+/* ehctl: finds the command and leaves everything else to it. */
 #include "ehctl.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const struct command *const commands[] = {
 	&status_command,  &tree_command,  &tasks_command,  &why_command,
@@ -46,11 +42,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		print_commands(stdout);
-		return finish_output(EXIT_DONE);
+		return command_finish(EXIT_DONE);
 	}
 	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
 		printf("ehctl 0.1\n");
-		return finish_output(EXIT_DONE);
+		return command_finish(EXIT_DONE);
 	}
 	current = find_command(argv[1]);
 	if (!current)
@@ -58,13 +54,13 @@ int main(int argc, char **argv)
 	command_name = current->name;
 	command_usage = current->arguments;
 	if (!current->whole)
-		argc = take_common(argc - 1, argv + 1, &json, &help);
+		argc = command_take_options(argc - 1, argv + 1, &json, &help);
 	else
 		argc--;
 	if (help) {
 		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments,
 		       current->help);
-		return finish_output(EXIT_DONE);
+		return command_finish(EXIT_DONE);
 	}
-	return finish_output(current->run(argc, argv + 1, json));
+	return command_finish(current->run(argc, argv + 1, json));
 }

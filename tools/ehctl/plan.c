@@ -2,9 +2,11 @@
 /* ehctl plan: a program of its own, so that no other command loads the planners' libraries. */
 #include "ehctl.h"
 
+#include "launch.h"
+
 static int run(int argc, char **argv, bool json)
 {
-	return become_companion("ehplan", argv);
+	return launch_companion("ehplan", argv);
 }
 
 const struct command plan_command = {

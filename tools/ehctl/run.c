@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ehctl.h"
+#include "client.h"
+#include "launch.h"
 #include "wire/view.h"
 
 static int become(char **command)
@@ -11,10 +14,10 @@ static int become(char **command)
 	char program[4096];
 	int code;
 
-	if (!find_program(command[0], program, sizeof(program), &code))
+	if (!launch_find(command[0], program, sizeof(program), &code))
 		return code;
 	execv(program, command);
-	/* execvp runs a script without #! by sh; so do we. */
+	/* a script without #! is run by sh, as execvp() does */
 	if (errno == ENOEXEC)
 		execvp(command[0], command);
 	return fail(126, "%s: %s", command[0], strerror(errno));
@@ -22,7 +25,7 @@ static int become(char **command)
 
 static int run(int argc, char **argv, bool json)
 {
-	char **command = command_of(argc, argv);
+	char **command = launch_command(argc, argv);
 	const char *name = NULL, *view = NULL;
 	bool retry = false;
 	json_t *reply;
@@ -56,15 +59,15 @@ static int run(int argc, char **argv, bool json)
 	}
 	if (!reply && code == EXIT_USAGE)
 		return code;
-	/* The job must not fail because of us. */
+	/* A missing agent must not keep the job from running. */
 	if (!reply) {
 		fail(0, "%s: running it here; none of its tasks will be transferred", command[0]);
 		return become(command);
 	}
 	managed = json_is_true(json_object_get(reply, "managed"));
 	json_decref(reply);
-	/* Without the module later execs are not seen: then CMD itself is placed. */
-	return managed ? become(command) : become_stub("@auto", retry, view, command);
+	/* Without the module later execs are not intercepted, so CMD itself is placed. */
+	return managed ? become(command) : launch_stub("@auto", retry, view, command);
 }
 
 const struct command run_command = {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehctl.h"
+#include "client.h"
 
 struct setting {
 	const char *name;
-	double scale; /* what goes to the agent is whole thousandths, or milliseconds */
+	double scale; /* the agent gets whole thousandths, or milliseconds; 0: a word */
 };
 
 static const struct setting settings[] = {
@@ -22,13 +24,13 @@ static const struct setting *find_setting(const char *name)
 	return NULL;
 }
 
-/* Numbers go as numbers, words as strings; the agent knows the limits. */
+/* Numbers are sent as numbers, words as strings; the agent checks the limits. */
 static json_t *value_of(const struct setting *setting, const char *text)
 {
 	char *end;
 	double number = strtod(text, &end);
 
-	/* rounded by hand: not worth a library at each start */
+	/* rounded by hand, so that ehctl need not load libm at each start */
 	if (setting->scale && *text && !*end && number > -1e12 && number < 1e12)
 		return json_integer(number * setting->scale + (number < 0 ? -0.5 : 0.5));
 	return json_string(text);

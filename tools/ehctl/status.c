@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "client.h"
 #include "eh/topology.h"
-#include "ehctl.h"
 
-/* In the paper's octal if there is a topology and its codes have that form (n=3); else as it is. */
+/* The code in octal, as in the paper, if there is a topology with n=3; else unchanged. */
 static const char *code_in(const json_t *topology, const char *text, char out[EH_CODE_TEXT])
 {
 	struct eh_topology t = { json_integer_value(json_object_get(topology, "n")),

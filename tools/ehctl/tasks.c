@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdio.h>
 
-#include "ehctl.h"
+#include "client.h"
 
 static int run(int argc, char **argv, bool json)
 {

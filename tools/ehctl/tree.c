@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "ehctl.h"
+#include "client.h"
 
-/* Whether `code` is a child of group `of`: one more digit. */
+/* Whether `code` is a child of group `of`: it has one more number. */
 static bool is_child(const char *code, const char *of)
 {
 	size_t n = strlen(of);
@@ -54,7 +56,7 @@ static void print_group(const json_t *reply, const char *code, unsigned int dept
 			printf(", agent %s\n", text_of(item, "agent"));
 			continue;
 		}
-		/* nodes come in order: a group below begins with its first node */
+		/* nodes are sorted, so a group below begins with its first node */
 		if (strncmp(node, code, strlen(code)) || node[strlen(code)] != '.')
 			continue;
 		snprintf(child, sizeof(child), "%.*s",

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "ehctl.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ehctl.h"
+#include "client.h"
 
-/* time, event, then the other members as they come. */
+/* Time and event, then the other members in the order in which they came. */
 static void print_event(const json_t *event)
 {
 	const char *key;
@@ -48,7 +50,7 @@ static int run(int argc, char **argv, bool json)
 		else
 			print_event(event);
 		json_decref(event);
-		/* A reader that has gone ends us by SIGPIPE, another error here. */
+		/* SIGPIPE ends us when the reader has gone; other write errors do so here */
 		if (fflush(stdout) || ferror(stdout))
 			break;
 	}

@@ -81,7 +81,7 @@ int call_refused(const char *name, const struct plan_refusal *refusal, int err)
 
 static double now(void *ctx)
 {
-	return seconds_of(CLOCK_MONOTONIC);
+	return progress_seconds(CLOCK_MONOTONIC);
 }
 
 /* A run of less than a second shows nothing. */
@@ -90,7 +90,7 @@ static void progress(void *ctx, const char *what, uint64_t done, uint64_t all)
 	const struct plan_call *call = ctx;
 
 	if (now(NULL) - call->began > 1)
-		show_progress(what, done, all);
+		progress_show(what, done, all);
 }
 
 void call_begin(struct plan_call *call)

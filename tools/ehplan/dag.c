@@ -56,8 +56,8 @@ static const char *take_option(void *settings, int option, const char *text)
 			       ? "a time from 0 to 1e15 is needed"
 			       : NULL;
 	case O_CONTENTION:
-		s->contention = word_of(switches, text) == 1;
-		return word_of(switches, text) < 0 ? "on or off is needed" : NULL;
+		s->contention = parse_word(switches, text) == 1;
+		return parse_word(switches, text) < 0 ? "on or off is needed" : NULL;
 	case O_STEPS:
 		return parse_count(text, 1000000000000, &s->steps) ? "a whole number is needed"
 								   : NULL;
@@ -141,7 +141,7 @@ static int make_plan(struct dag_call *c, const struct settings *s)
 	int err;
 
 	c->algorithm = call->algorithm ? call->algorithm : algorithms[0];
-	how.method = word_of(algorithms, c->algorithm);
+	how.method = parse_word(algorithms, c->algorithm);
 	call_begin(call);
 	err = dag_problem_make(c->graph, c->machine, s->contention, &c->problem, &refusal);
 	if (err)

@@ -31,7 +31,7 @@ static const char *take_option(void *settings, int option, const char *text)
 	struct settings *s = settings;
 
 	if (option == O_SLOWDOWN) {
-		int word = word_of(slowdowns, text);
+		int word = parse_word(slowdowns, text);
 
 		if (word < 0)
 			return "paper or fair is needed";

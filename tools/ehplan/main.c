@@ -67,7 +67,7 @@ static int take_option(const struct planner *p, struct plan_call *call, int opti
 
 	switch (option) {
 	case O_ALGORITHM:
-		if (word_of(p->algorithms, text) < 0)
+		if (parse_word(p->algorithms, text) < 0)
 			return bad_usage("--algorithm %s: no such algorithm", text);
 		call->algorithm = text;
 		return 0;
@@ -77,7 +77,7 @@ static int take_option(const struct planner *p, struct plan_call *call, int opti
 		call->gantt = text;
 		return 0;
 	case O_FORMAT:
-		if (!p->formats || word_of(p->formats, text) < 0)
+		if (!p->formats || parse_word(p->formats, text) < 0)
 			return bad_usage("--format %s: no such format", text);
 		call->format = text;
 		return 0;
@@ -133,9 +133,9 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	command_name = "plan";
-	argc = take_common(argc, argv, &call.json, &help);
+	argc = command_take_options(argc, argv, &call.json, &help);
 	if (argc < 2)
-		return finish_output(
+		return command_finish(
 			usage_all(help ? stdout : stderr, help ? EXIT_DONE : EXIT_USAGE));
 	p = find_planner(argv[1]);
 	if (!p)
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 	command_usage = arguments;
 	if (help) {
 		help_planner(p);
-		return finish_output(EXIT_DONE);
+		return command_finish(EXIT_DONE);
 	}
 	call.settings = malloc(p->settings_size + 1);
 	if (!call.settings)
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	if (!code)
 		code = call_read(argv[argc - 1], &call.name, &call.text, &call.length);
 	if (!code)
-		code = finish_output(p->run(&call));
+		code = command_finish(p->run(&call));
 	free(call.text);
 	free(call.settings);
 	return code;

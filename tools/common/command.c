@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What every command does with its arguments and its end. */
+#include "command.h"
+
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-
-#include "common.h"
 
 const char *command_name, *command_usage;
 
@@ -37,7 +37,7 @@ int bad_usage(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-int take_common(int argc, char **argv, bool *json, bool *help)
+int command_take_options(int argc, char **argv, bool *json, bool *help)
 {
 	int kept = 1, i;
 
@@ -55,7 +55,7 @@ int take_common(int argc, char **argv, bool *json, bool *help)
 	return kept;
 }
 
-int finish_output(int code)
+int command_finish(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Figure 3 of the paper. */
+#include "plot.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "ehctl.h"
-#include "sim.h"
+#include "tools/common/common.h"
 
 #define POINTS 50
 
 struct point {
 	double load, probes, arrivals, spread;
-	unsigned int runs; /* that have got here without a refusal */
+	uint64_t runs; /* that got here without a refusal */
 };
 
 struct curve {
 	char title[64];
-	struct sim_options options;
+	struct run_options options;
 	struct point points[POINTS];
-	/* of the run that goes on */
+	/* of the run under way */
 	unsigned int next;
 	uint64_t probes, arrivals;
 };
 
-/* A window since the last sample: the mean of all so far would hide what happens now. */
+/* Means since the last sample: a mean of the whole run would hide what happens now. */
 static void sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 {
 	struct curve *c = ctx;
@@ -33,7 +32,7 @@ static void sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 
 	if (c->next == POINTS || counts->refused)
 		return;
-	sim_loads(tree, &c->options.tree.topology, &min, &max, &total);
+	run_loads(tree, &c->options.tree.topology, &min, &max, &total);
 	p->load += (double)total / EH_TASK;
 	p->spread += (double)(max - min) / EH_TASK;
 	p->probes += (double)(counts->probes - c->probes);
@@ -44,47 +43,42 @@ static void sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 	c->next++;
 }
 
-static int run_curve(struct curve *c, uint64_t seed, unsigned int runs)
+static int run_curve(struct curve *c, uint64_t seed, uint64_t runs)
 {
-	uint64_t arrivals = c->options.arrivals;
-	struct sim_watch watch = { .ctx = c, .sampled = sampled };
+	struct run_watch watch = { .ctx = c, .sampled = sampled };
 
-	if (c->options.trace) {
-		arrivals = 0;
-		for (size_t i = 0; i < c->options.trace->count; i++)
-			arrivals += !c->options.trace->events[i].finish;
-	}
-	watch.every = (arrivals + POINTS - 1) / POINTS;
+	watch.every = (run_arrivals(&c->options) + POINTS - 1) / POINTS;
 	if (!watch.every)
 		watch.every = 1;
-	for (unsigned int run = 0; run < runs; run++) {
-		struct sim_result result;
+	for (uint64_t run = 0; run < runs; run++) {
+		struct run_result result;
 
 		c->next = 0;
 		c->probes = c->arrivals = 0;
-		if (sim_run(&c->options, seed + run, &watch, &result))
+		if (run_once(&c->options, seed + run, &watch, &result))
 			return fail(EXIT_REFUSED, "%s: no memory", c->title);
-		show_progress("plotting", run, runs);
+		progress_show("plotting", run, runs);
 	}
 	return 0;
 }
 
-static void write_data(FILE *script, const struct curve *c, unsigned int index, unsigned int runs)
+static void write_data(FILE *script, const struct curve *c, unsigned int index, uint64_t runs)
 {
 	fprintf(script, "$c%u << EOD\n", index);
 	/* until the first refusal of any run */
 	for (unsigned int i = 0; i < POINTS && c->points[i].runs == runs; i++) {
 		const struct point *p = &c->points[i];
 
-		fprintf(script, "%g %g %g\n", p->load / runs,
-			p->arrivals > 0 ? p->probes / p->arrivals : 0, p->spread / runs);
+		fprintf(script, "%g %g %g\n", p->load / (double)runs,
+			p->arrivals > 0 ? p->probes / p->arrivals : 0, p->spread / (double)runs);
 	}
 	fprintf(script, "EOD\n");
 }
 
 struct figure {
 	const struct curve *curves;
-	unsigned int count, runs;
+	unsigned int count;
+	uint64_t runs;
 };
 
 static void write_script(FILE *script, const void *ctx)
@@ -109,8 +103,8 @@ static void write_script(FILE *script, const void *ctx)
 	fprintf(script, "unset multiplot\n");
 }
 
-/* The paper's curves, with the options of this call. */
-static unsigned int paper_curves(struct curve *curves, const struct sim_options *options)
+/* ETA, ETA1 and ETA2 with four thresholds, as in the paper; all else as this call has it. */
+static unsigned int paper_curves(struct curve *curves, const struct run_options *options)
 {
 	unsigned int count = 0;
 
@@ -132,8 +126,8 @@ static unsigned int paper_curves(struct curve *curves, const struct sim_options 
 	return count;
 }
 
-int sim_plot(const struct sim_options *options, const char *name, uint64_t seed, unsigned int runs,
-	     const char *path)
+int plot_draw(const struct run_options *options, const char *policy, uint64_t seed, uint64_t runs,
+	      const char *path)
 {
 	struct curve *curves = calloc(7, sizeof(*curves));
 	unsigned int count = 0;
@@ -145,14 +139,13 @@ int sim_plot(const struct sim_options *options, const char *name, uint64_t seed,
 		count = paper_curves(curves, options);
 	if (options->trace || options->tree.policy == EH_HINT) {
 		curves[count].options = *options;
-		snprintf(curves[count++].title, sizeof(curves[0].title), "%s", name);
+		snprintf(curves[count++].title, sizeof(curves[0].title), "%s", policy);
 	}
 	for (unsigned int i = 0; i < count && !code; i++)
 		code = run_curve(&curves[i], seed, runs);
 	if (!code)
-		code = gnuplot_draw(path, write_script,
-				    &(struct figure){ curves, count, runs });
-	show_progress("plotting", 1, 1);
+		code = gnuplot_draw(path, write_script, &(struct figure){ curves, count, runs });
+	progress_show("plotting", 1, 1);
 	free(curves);
 	return code;
 }

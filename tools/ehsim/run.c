@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One run of the simulator. Pure: the decision core, random numbers, and no clock but its own. */
+/* Pure: the decision core, random numbers, and no clock but its own. */
+#include "run.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim.h"
+#include "world_run.h"
 
 struct run {
-	const struct sim_options *options;
-	const struct sim_watch *watch;
-	struct sim_result *result;
-	struct eh_tree *tree; /* or the world */
-	struct sim_world *world;
-	uint64_t random, clock, now, arrivals;
-	uint32_t *live; /* random runs: where the tasks are that may end */
+	const struct run_options *options;
+	const struct run_watch *watch;
+	struct run_result *result;
+	struct eh_tree *tree; /* this or `world`; the other is NULL */
+	struct world_run *world;
+	uint64_t random, clock; /* random numbers: arrivals; times in a world */
+	uint64_t now; /* in ticks */
+	uint64_t arrivals; /* so far */
+	uint32_t *live; /* random arrivals in a tree: nodes of the tasks that run */
 	size_t count, room;
-	uint32_t *where; /* traces: by task */
+	uint32_t *where; /* traces, by task: its node; in a world the task itself */
 };
 
 static double uniform(uint64_t *random)
@@ -22,7 +26,8 @@ static double uniform(uint64_t *random)
 	return (double)(eh_random(random) >> 11) * 0x1p-53;
 }
 
-/* Of mean 1, by comparisons alone (von Neumann 1951): no logarithm, so no libm for all of ehctl. */
+/* Of mean 1, by comparisons alone (von Neumann 1951): without a logarithm, whose last digit differs
+ * between libraries, a seed repeats its run everywhere. */
 static double exponential(uint64_t *random)
 {
 	for (unsigned int whole = 0;; whole++) {
@@ -57,13 +62,13 @@ static int remember(struct run *run, uint32_t node)
 static int arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, uint32_t *to)
 {
 	const struct eh_tree_event event = { .type = EH_TREE_ARRIVE, .node = node, .size = size };
-	const struct sim_watch *watch = run->watch;
+	const struct run_watch *watch = run->watch;
 	struct eh_tree_update update = { 0 };
 	int err;
 
 	if (run->world) {
 		*to = task;
-		err = sim_world_arrive(run->world, task, node, size);
+		err = world_run_arrive(run->world, task, node, size);
 		goto counted;
 	}
 	err = eh_tree_step(run->tree, &event, run->now, &update);
@@ -73,7 +78,7 @@ static int arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, 
 		uint64_t min, max;
 
 		run->result->refused = true;
-		sim_loads(run->tree, &run->options->tree.topology, &min, &max,
+		run_loads(run->tree, &run->options->tree.topology, &min, &max,
 			  &run->result->first_refusal);
 	}
 	*to = update.refused ? UINT32_MAX : update.node;
@@ -86,35 +91,35 @@ counted:
 	return err;
 }
 
-/* `where`: the node, or the task in a world. */
+/* `where`: the node; in a world the task. */
 static int finish(struct run *run, uint32_t where, uint64_t size)
 {
 	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = where, .size = size };
 	struct eh_tree_update update;
 
 	if (run->world)
-		return sim_world_finish(run->world, where);
+		return world_run_finish(run->world, where);
 	return eh_tree_step(run->tree, &event, run->now, &update);
 }
 
 static int pass_time(struct run *run)
 {
 	if (run->world) /* by a clock of its own: the arrivals are those of the tree without delay */
-		return sim_world_pass(run->world, exponential(&run->clock));
+		return world_run_pass(run->world, exponential(&run->clock));
 	if (run->options->delay > 0)
-		run->now += (uint64_t)(exponential(&run->random) * SIM_TICKS);
+		run->now += (uint64_t)(exponential(&run->random) * RUN_TICKS);
 	return 0;
 }
 
 static int replay(struct run *run)
 {
-	const struct sim_trace *trace = run->options->trace;
+	const struct trace *trace = run->options->trace;
 
 	run->where = calloc(trace->tasks ? trace->tasks : 1, sizeof(run->where[0]));
 	if (!run->where)
 		return -ENOMEM;
 	for (size_t i = 0; i < trace->count; i++) {
-		const struct sim_event *event = &trace->events[i];
+		const struct trace_event *event = &trace->events[i];
 		uint32_t *where = &run->where[event->task];
 		int err = 0;
 
@@ -131,9 +136,10 @@ static int replay(struct run *run)
 	return 0;
 }
 
+/* Random arrivals, at random nodes. */
 static int invent(struct run *run)
 {
-	const struct sim_options *o = run->options;
+	const struct run_options *o = run->options;
 	uint32_t nodes = 1u << o->tree.topology.n * o->tree.topology.l, to;
 	int err;
 
@@ -148,7 +154,7 @@ static int invent(struct run *run)
 			continue;
 		if (run->world) {
 			if (uniform(&run->random) < o->release)
-				err = sim_world_release(run->world, uniform(&run->random));
+				err = world_run_release(run->world, uniform(&run->random));
 			if (err)
 				return err;
 			continue;
@@ -168,7 +174,7 @@ static int invent(struct run *run)
 	return 0;
 }
 
-void sim_loads(const struct eh_tree *tree, const struct eh_topology *topology, uint64_t *min,
+void run_loads(const struct eh_tree *tree, const struct eh_topology *topology, uint64_t *min,
 	       uint64_t *max, uint64_t *total)
 {
 	*min = UINT64_MAX;
@@ -182,21 +188,26 @@ void sim_loads(const struct eh_tree *tree, const struct eh_topology *topology, u
 	}
 }
 
-int sim_run(const struct sim_options *options, uint64_t seed, const struct sim_watch *watch,
-	    struct sim_result *result)
+uint64_t run_arrivals(const struct run_options *options)
+{
+	return options->trace ? trace_arrivals(options->trace) : options->arrivals;
+}
+
+int run_once(const struct run_options *options, uint64_t seed, const struct run_watch *watch,
+	     struct run_result *result)
 {
 	struct eh_tree_options tree = options->tree;
 	struct run run = { .options = options, .watch = watch, .result = result };
 	int err = -ENOMEM;
 
-	*result = (struct sim_result){ 0 };
-	/* The choice among equals and the arrivals have streams of their own: the same arrivals
-	 * come to all policies. */
+	*result = (struct run_result){ 0 };
+	/* Arrivals and choices among equals have random numbers of their own, so that all
+	 * policies get the same arrivals. */
 	run.random = eh_random(&seed);
 	tree.seed = eh_random(&seed);
-	tree.lag = (uint64_t)(options->delay * SIM_TICKS);
+	tree.lag = (uint64_t)(options->delay * RUN_TICKS);
 	if (options->messages) {
-		run.world = sim_world_new(options, tree.seed, watch, result);
+		run.world = world_run_new(options, tree.seed, watch, result);
 		run.clock = eh_random(&seed);
 	} else {
 		run.tree = eh_tree_new(&tree);
@@ -205,17 +216,17 @@ int sim_run(const struct sim_options *options, uint64_t seed, const struct sim_w
 		return -ENOMEM;
 	err = options->trace ? replay(&run) : invent(&run);
 	if (!err && run.world)
-		err = sim_world_end(run.world);
+		err = world_run_end(run.world);
 	if (err || run.world)
 		goto free;
 	result->counts = *eh_tree_counts(run.tree);
 	result->bytes = eh_tree_bytes(run.tree);
-	sim_loads(run.tree, &tree.topology, &result->load_min, &result->load_max,
+	run_loads(run.tree, &tree.topology, &result->load_min, &result->load_max,
 		  &result->load_total);
 free:
 	free(run.where);
 	free(run.live);
 	eh_tree_free(run.tree);
-	sim_world_free(run.world);
+	world_run_free(run.world);
 	return err;
 }

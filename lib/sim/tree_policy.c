@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* TaskArrive, WhoDoTask and TaskFinish of paper 4 (section 5), for all policies. */
-#include "tree_inside.h"
+#include "tree_policy.h"
+
+#include "tree_hint.h"
+#include "tree_lag.h"
+#include "tree_threshold.h"
 
 static unsigned int level_of(const struct eh_tree *t, uint32_t v)
 {
@@ -11,8 +14,8 @@ static unsigned int level_of(const struct eh_tree *t, uint32_t v)
 	return level;
 }
 
-/* The child to send a task to: of a controller that is no sender there always is one, by theorems
- * 2.1 and 2.3. */
+/* The child to send a task to. A controller that is no sender always has one, by theorems 2.1 and
+ * 2.3. */
 static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, uint64_t size)
 {
 	uint32_t first = tree_first(t, v, level);
@@ -26,7 +29,7 @@ static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, ui
 	return choice.child;
 }
 
-/* A child that is a sender, at random; a sender has one (theorem 2.2), and who is ok may. */
+/* A random child that is a sender. A sender has one (theorem 2.2); a controller that is ok may. */
 static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	uint32_t first = tree_first(t, v, level);
@@ -39,7 +42,7 @@ static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 	return choice.child;
 }
 
-/* From the controller v, which is no sender, down to a member that is none. */
+/* From the controller v, which is no sender, down to a member that is no sender. */
 static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 {
 	for (unsigned int level = level_of(t, v); level; level--) {
@@ -52,15 +55,16 @@ static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 	return v;
 }
 
-/* The answer tells a lazy tree's home its new threshold; true: so it is no sender after all. */
+/* In a lazy tree the answer tells home its new threshold; true: with it home is no sender. */
 static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
 {
 	tree_threshold_ride(t, level, home);
 	return t->options.lazy && tree_state(t, home) != EH_SENDER;
 }
 
-/* The ancestors of home are asked upward. The member to run the task, or EH_NO_CHILD: all full.
- * `hinted`: the level of who named it from what it was told. */
+/* WhoDoTask: asks the ancestors of home upward. The member to run the task, or EH_NO_CHILD: all are
+ * senders.
+ * `hinted`: the level of the controller that named it by a hint. */
 static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes,
 		       unsigned int *hinted)
 {
@@ -80,7 +84,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 				return to;
 			}
 			/* The least loaded for its capacity may be a sender where shares are
-			 * rounded up; only the top has no other to ask then. */
+			 * rounded up. Then the next ancestor is asked; the top has none. */
 			if (level < t->l)
 				continue;
 		}
@@ -97,7 +101,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 	return descend(t, tree_ancestor(t, home, found), size);
 }
 
-/* The receiver that has left its name here, if it still is no sender. */
+/* The receiver that left its name here, if it still is no sender. */
 static uint32_t take_offer(struct eh_tree *t, uint32_t home)
 {
 	uint32_t to;
@@ -113,8 +117,8 @@ static uint32_t take_offer(struct eh_tree *t, uint32_t home)
 }
 
 /*
- * The paper's recursion. It cannot go on: after a change the top is no sender
- * (theorem 4.1), so the second search finds somebody.
+ * The paper's recursion in TaskArrive. It ends: after a change the top is no
+ * sender (theorem 4.1), so the second search finds a member.
  */
 static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct eh_tree_update *up,
 			 unsigned int *hinted)
@@ -146,7 +150,8 @@ static void count_load(struct eh_tree *t, uint32_t leaf, int64_t delta, bool kno
 		tree_up_modify(t, leaf, delta);
 }
 
-void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up)
+void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
+			struct eh_tree_update *up)
 {
 	uint32_t home = event->node, to, named;
 	unsigned int hinted = 0;
@@ -168,7 +173,7 @@ void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 		to = home;
 	}
 	t->counts.transfers += to != home;
-	/* What a controller elsewhere has placed those above the node learn by its report. */
+	/* If a controller elsewhere placed it, the node's ancestors learn of it by its report. */
 	known = to != home &&
 		(!hinted || tree_ancestor(t, to, hinted) == tree_ancestor(t, home, hinted));
 	count_load(t, to, (int64_t)event->size, known);
@@ -179,8 +184,8 @@ void tree_arrive(struct eh_tree *t, const struct eh_tree_event *event, struct eh
 
 /*
  * A node that has become a receiver looks for a sender, and leaves its name
- * there. It asks upward as far as its ancestors are busy: where one is a receiver
- * itself, nobody above can need this node more than those below do.
+ * there. It asks upward until an ancestor is a receiver itself: beyond it nobody
+ * needs this node more than those below it do.
  */
 static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update *up)
 {
@@ -205,7 +210,8 @@ static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update 
 	}
 }
 
-void tree_finish(struct eh_tree *t, const struct eh_tree_event *event, struct eh_tree_update *up)
+void tree_policy_finish(struct eh_tree *t, const struct eh_tree_event *event,
+			struct eh_tree_update *up)
 {
 	uint32_t leaf = event->node;
 	enum eh_state before = tree_state(t, leaf);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What options hold. */
+#include "parse.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-
-int word_of(const char *const *words, const char *text)
+int parse_word(const char *const *words, const char *text)
 {
 	for (int i = 0; words[i]; i++)
 		if (!strcmp(words[i], text))

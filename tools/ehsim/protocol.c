@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the protocol did in runs of ehctl sim --messages: sums, and how they are shown. */
+#include "protocol.h"
+
 #include <stdio.h>
 
-#include "ehctl.h"
-#include "sim.h"
-
-void sim_protocol_add(struct sim_protocol *to, const struct sim_protocol *from)
+void protocol_add(struct protocol *to, const struct protocol *from)
 {
 	for (size_t i = 0; i < EH_MSG_TYPES; i++)
 		to->messages[i] += from->messages[i];
@@ -24,18 +22,18 @@ void sim_protocol_add(struct sim_protocol *to, const struct sim_protocol *from)
 		to->longest = from->longest;
 }
 
-/* Messages that a placement takes: up, back, and the reservation with its answer. */
-static double per_ask(const struct sim_protocol *p)
+/* Messages per placement: up, back, and the reservation with its answer. */
+static double per_ask(const struct protocol *p)
 {
 	uint64_t all = p->messages[EH_MSG_ASK] + p->messages[EH_MSG_ANSWER] + 2 * p->reserved;
 
 	return p->asked ? (double)all / (double)p->asked : 0;
 }
 
-json_t *sim_protocol_json(const struct sim_protocol *p, unsigned int runs)
+json_t *protocol_json(const struct protocol *p, uint64_t runs)
 {
 	json_t *messages = json_object();
-	double n = runs;
+	double n = (double)runs;
 
 	for (size_t i = 0; i < EH_MSG_TYPES; i++)
 		json_object_set_new(messages, eh_message_name(i),
@@ -50,9 +48,9 @@ json_t *sim_protocol_json(const struct sim_protocol *p, unsigned int runs)
 			 "longest", p->longest, "time", p->time / n);
 }
 
-void sim_protocol_print(const struct sim_protocol *p, unsigned int runs)
+void protocol_print(const struct protocol *p, uint64_t runs)
 {
-	double n = runs;
+	double n = (double)runs;
 
 	printf("ran at home, elsewhere                   %.1f, %.1f\n", (double)p->home / n,
 	       (double)p->away / n);

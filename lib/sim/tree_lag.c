@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What controllers know lags behind: reports of loads are some time on their way.
- * What a controller has placed itself it knows at once.
- */
-#include "tree_inside.h"
+#include "tree_lag.h"
 
 #include <errno.h>
 #include <stdlib.h>

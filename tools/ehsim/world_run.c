@@ -1,43 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A run over the agents' own protocol: every node a member, message by message,
- * with delays, losses and failures. A mean inter-arrival time is SIM_TICKS.
- */
+#include "world_run.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/world.h"
-#include "sim.h"
 
 #define NO_PLACE UINT32_MAX
 
 struct task {
-	enum { WAITS, RUNS, ENDS_SOON, ENDED } state; /* soon: when it runs */
-	uint32_t place; /* in `live` */
+	enum { WAITS, RUNS, ENDS_SOON, ENDED } state; /* ENDS_SOON: as soon as it runs */
+	uint32_t place; /* in `live`, or NO_PLACE */
 };
 
-struct sim_world {
-	const struct sim_options *options;
-	const struct sim_watch *watch;
-	struct sim_result *result;
+struct world_run {
+	const struct run_options *options;
+	const struct run_watch *watch;
+	struct run_result *result;
 	struct eh_world *world;
 	struct eh_world_counts before; /* when the arrivals began */
-	uint64_t random, began, heartbeat, ask_limit;
+	uint64_t random;
+	uint64_t began, heartbeat, ask_limit; /* in ticks */
 	uint32_t nodes;
-	unsigned int *rank;
+	unsigned int *rank; /* this and the next three: by node */
 	uint32_t *parent;
 	uint64_t *orphan; /* since when a living node has had no controller; 0: it has one */
-	uint8_t *side;
-	uint64_t orphaned, longest;
-	double time; /* in arrivals */
+	uint8_t *side; /* of the cuts in force */
+	uint64_t orphaned, longest; /* ticks without a controller: sum, longest */
+	double time; /* in mean inter-arrival times, since `began` */
 	struct task *tasks; /* by number */
 	size_t task_room;
-	uint32_t *live;
+	uint32_t *live; /* tasks that run, in any order */
 	size_t count, live_room;
-	uint32_t *due; /* ended in the trace before they ran */
+	uint32_t *due; /* tasks that end now */
 	size_t ndue, due_room;
-	bool *done; /* failures; of a cut the beginning */
+	bool *done; /* by failure: it has happened; a cut: it has begun */
 	bool no_memory;
 };
 
@@ -56,9 +54,9 @@ static int grow(void *array, size_t each, size_t count, size_t *room)
 	return 0;
 }
 
-/* ---- who has a controller ---- */
+/* ---- nodes without a controller ---- */
 
-static bool has_controller(const struct sim_world *w, uint32_t node)
+static bool has_controller(const struct world_run *w, uint32_t node)
 {
 	uint32_t parent = w->parent[node];
 
@@ -68,7 +66,7 @@ static bool has_controller(const struct sim_world *w, uint32_t node)
 	       w->rank[parent] > w->rank[node] && w->side[parent] == w->side[node];
 }
 
-static void look_round(struct sim_world *w, uint64_t now)
+static void note_orphans(struct world_run *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < w->nodes; i++) {
 		bool orphan = eh_world_alive(w->world, i) && !has_controller(w, i);
@@ -84,9 +82,9 @@ static void look_round(struct sim_world *w, uint64_t now)
 	}
 }
 
-/* ---- what the world tells ---- */
+/* ---- events of the world ---- */
 
-static void forget(struct sim_world *w, uint32_t task)
+static void forget(struct world_run *w, uint32_t task)
 {
 	uint32_t last = w->live[--w->count];
 
@@ -95,7 +93,7 @@ static void forget(struct sim_world *w, uint32_t task)
 	w->tasks[task].place = NO_PLACE;
 }
 
-static void on_placed(struct sim_world *w, const struct eh_world_event *e)
+static void on_placed(struct world_run *w, const struct eh_world_event *e)
 {
 	uint32_t task = (uint32_t)e->id;
 	const struct eh_tree_update up = { .node = e->to, .probes = e->probes };
@@ -120,7 +118,7 @@ static void on_placed(struct sim_world *w, const struct eh_world_event *e)
 
 static void on_event(void *ctx, const struct eh_world_event *e)
 {
-	struct sim_world *w = ctx;
+	struct world_run *w = ctx;
 
 	if (e->type == EH_WORLD_SENT) {
 		unsigned int top = w->options->tree.topology.l;
@@ -136,31 +134,32 @@ static void on_event(void *ctx, const struct eh_world_event *e)
 		w->rank[e->node] = e->rank;
 		w->parent[e->node] = e->to;
 		if (w->began)
-			look_round(w, e->now);
+			note_orphans(w, e->now);
 	}
 }
 
 /* ---- failures ---- */
 
-static bool below(const struct sim_world *w, const struct sim_failure *f, uint32_t node)
+/* Whether the failure concerns this node. */
+static bool concerns(const struct world_run *w, const struct failure *f, uint32_t node)
 {
 	return f->any || node >> w->options->tree.topology.n * f->code.level == f->code.index;
 }
 
-/* The living node that leads the group, or NO_PLACE. */
-static uint32_t leader(const struct sim_world *w, const struct sim_failure *f)
+/* The living node that controls the failure's group, or NO_PLACE. */
+static uint32_t controller(const struct world_run *w, const struct failure *f)
 {
-	unsigned int level = f->kind == SIM_FAIL_TOP ? w->options->tree.topology.l : f->code.level;
+	unsigned int level = f->kind == FAILURE_TOP ? w->options->tree.topology.l : f->code.level;
 
 	for (uint32_t i = 0; i < w->nodes; i++)
 		if (eh_world_alive(w->world, i) && w->rank[i] >= level &&
-		    (f->kind == SIM_FAIL_TOP || below(w, f, i)))
+		    (f->kind == FAILURE_TOP || concerns(w, f, i)))
 			return i;
 	return NO_PLACE;
 }
 
-/* A living node, from a random one on; NO_PLACE: all are dead. */
-static uint32_t somebody(struct sim_world *w)
+/* The first living node from a random one on, or NO_PLACE. */
+static uint32_t random_node(struct world_run *w)
 {
 	uint32_t first = eh_random_below(&w->random, w->nodes);
 
@@ -170,7 +169,7 @@ static uint32_t somebody(struct sim_world *w)
 	return NO_PLACE;
 }
 
-static void kill_node(struct sim_world *w, uint32_t node)
+static void kill_node(struct world_run *w, uint32_t node)
 {
 	if (node == NO_PLACE || eh_world_kill(w->world, node))
 		return;
@@ -179,74 +178,75 @@ static void kill_node(struct sim_world *w, uint32_t node)
 	w->result->protocol.killed++;
 }
 
-static int start_node(struct sim_world *w, uint32_t node)
+static int start_node(struct world_run *w, uint32_t node)
 {
 	w->rank[node] = 0;
 	w->parent[node] = EH_NO_NODE;
 	return eh_world_start(w->world, node);
 }
 
-/* All that are cut off now, each group from all the others. */
-static int cut(struct sim_world *w)
+/* Applies all cuts in force: each separates its nodes from all others. */
+static int cut(struct world_run *w)
 {
 	bool whole = true;
 
 	memset(w->side, 0, w->nodes);
 	for (size_t i = 0; i < w->options->nfailures; i++) {
-		const struct sim_failure *f = &w->options->failures[i];
+		const struct failure *f = &w->options->failures[i];
 
-		if (f->kind != SIM_FAIL_CUT || w->time < f->at || w->time >= f->until)
+		if (f->kind != FAILURE_CUT || w->time < f->at || w->time >= f->until)
 			continue;
 		whole = false;
 		for (uint32_t node = 0; node < w->nodes; node++)
-			if (below(w, f, node))
+			if (concerns(w, f, node))
 				w->side[node] = (uint8_t)(i + 1);
 	}
 	return eh_world_cut(w->world, whole ? NULL : w->side);
 }
 
-static int fail_now(struct sim_world *w, const struct sim_failure *f)
+static int fail_now(struct world_run *w, const struct failure *f)
 {
 	uint32_t half = (1u << w->options->tree.topology.n * f->code.level) / 2;
 	int err = 0;
 
 	switch (f->kind) {
-	case SIM_FAIL_NODE:
-		kill_node(w, f->any ? somebody(w) : f->code.index);
+	case FAILURE_NODE:
+		kill_node(w, f->any ? random_node(w) : f->code.index);
 		break;
-	case SIM_FAIL_TOP:
-	case SIM_FAIL_CONTROLLER:
-		kill_node(w, leader(w, f));
+	case FAILURE_TOP:
+	case FAILURE_CONTROLLER:
+		kill_node(w, controller(w, f));
 		break;
-	case SIM_FAIL_GROUP:
-	case SIM_FAIL_HALF:
+	case FAILURE_GROUP:
+	case FAILURE_HALF:
 		for (uint32_t i = 0; i < w->nodes; i++)
-			if (below(w, f, i) && (f->kind == SIM_FAIL_GROUP || i % (2 * half) < half))
+			if (concerns(w, f, i) &&
+			    (f->kind == FAILURE_GROUP || i % (2 * half) < half))
 				kill_node(w, i);
 		break;
-	case SIM_FAIL_BACK:
+	case FAILURE_BACK:
 		for (uint32_t i = 0; i < w->nodes && !err; i++)
-			if (below(w, f, i) && !eh_world_alive(w->world, i))
+			if (concerns(w, f, i) && !eh_world_alive(w->world, i))
 				err = start_node(w, i);
 		break;
-	case SIM_FAIL_CUT:
+	case FAILURE_CUT:
 		err = cut(w);
 		break;
 	}
-	look_round(w, eh_world_now(w->world));
+	note_orphans(w, eh_world_now(w->world));
 	return err;
 }
 
-/* The next failure, or end of a cut, up to this time in arrivals; NULL: none. */
-static const struct sim_failure *next_failure(const struct sim_world *w, double until, double *at)
+/* The next failure, or end of a cut, up to a time in mean inter-arrival times; NULL: none. */
+static const struct failure *next_failure(const struct world_run *w, double until, double *at)
 {
-	const struct sim_failure *next = NULL;
+	const struct failure *next = NULL;
 
 	for (size_t i = 0; i < w->options->nfailures; i++) {
-		const struct sim_failure *f = &w->options->failures[i];
+		const struct failure *f = &w->options->failures[i];
 		double when = w->done[i] ? f->until : f->at;
 
-		if ((w->done[i] && (f->kind != SIM_FAIL_CUT || when <= w->time)) || when > until ||
+		if ((w->done[i] && (f->kind != FAILURE_CUT || when <= w->time)) || when > until ||
 		    (next && when >= *at))
 			continue;
 		next = f;
@@ -257,7 +257,7 @@ static const struct sim_failure *next_failure(const struct sim_world *w, double 
 
 /* ---- time ---- */
 
-static int finish_due(struct sim_world *w)
+static int finish_due(struct world_run *w)
 {
 	while (w->ndue) {
 		uint32_t task = w->due[--w->ndue];
@@ -272,16 +272,16 @@ static int finish_due(struct sim_world *w)
 	return w->no_memory ? -ENOMEM : 0;
 }
 
-static int pass(struct sim_world *w, double until)
+static int pass(struct world_run *w, double until)
 {
-	const struct sim_failure *f;
+	const struct failure *f;
 	double at = 0;
 	int err = 0;
 
 	do {
 		f = next_failure(w, until, &at);
 		w->time = f ? at : until;
-		err = eh_world_run(w->world, w->began + (uint64_t)(w->time * SIM_TICKS));
+		err = eh_world_run(w->world, w->began + (uint64_t)(w->time * RUN_TICKS));
 		if (f && !err) {
 			w->done[f - w->options->failures] = true;
 			err = fail_now(w, f);
@@ -290,19 +290,19 @@ static int pass(struct sim_world *w, double until)
 	return err ? err : finish_due(w);
 }
 
-int sim_world_pass(struct sim_world *w, double inter_arrivals)
+int world_run_pass(struct world_run *w, double inter_arrivals)
 {
 	return pass(w, w->time + inter_arrivals);
 }
 
-int sim_world_arrive(struct sim_world *w, uint32_t task, uint32_t node, uint64_t size)
+int world_run_arrive(struct world_run *w, uint32_t task, uint32_t node, uint64_t size)
 {
 	w->result->counts.arrivals++;
 	if (grow(&w->tasks, sizeof(*w->tasks), task, &w->task_room))
 		return -ENOMEM;
 	w->tasks[task] = (struct task){ WAITS, NO_PLACE };
 	if (!eh_world_alive(w->world, node) && !w->options->trace)
-		node = somebody(w);
+		node = random_node(w);
 	if (node == NO_PLACE || !eh_world_alive(w->world, node)) {
 		w->tasks[task].state = ENDED;
 		w->result->protocol.nowhere++;
@@ -311,7 +311,7 @@ int sim_world_arrive(struct sim_world *w, uint32_t task, uint32_t node, uint64_t
 	return eh_world_arrive(w->world, node, task, size);
 }
 
-int sim_world_finish(struct sim_world *w, uint32_t task)
+int world_run_finish(struct world_run *w, uint32_t task)
 {
 	struct task *t = &w->tasks[task];
 
@@ -327,16 +327,16 @@ int sim_world_finish(struct sim_world *w, uint32_t task)
 	return finish_due(w);
 }
 
-int sim_world_release(struct sim_world *w, double which)
+int world_run_release(struct world_run *w, double which)
 {
 	if (!w->count)
 		return 0;
-	return sim_world_finish(w, w->live[(size_t)(which * (double)w->count)]);
+	return world_run_finish(w, w->live[(size_t)(which * (double)w->count)]);
 }
 
 /* ---- begin and end ---- */
 
-void sim_world_free(struct sim_world *w)
+void world_run_free(struct world_run *w)
 {
 	if (!w)
 		return;
@@ -352,8 +352,8 @@ void sim_world_free(struct sim_world *w)
 	free(w);
 }
 
-/* All start at once, and have time to find their controllers. */
-static int begin(struct sim_world *w)
+/* Starts all nodes at once, and gives them time to find their controllers. */
+static int begin(struct world_run *w)
 {
 	int err = 0;
 
@@ -368,24 +368,24 @@ static int begin(struct sim_world *w)
 	w->began = eh_world_now(w->world);
 	memset(w->orphan, 0, w->nodes * sizeof(*w->orphan));
 	w->orphaned = w->longest = w->result->protocol.at_top = 0;
-	look_round(w, w->began);
+	note_orphans(w, w->began);
 	eh_world_set_loss(w->world, w->options->loss);
 	eh_world_counts(w->world, &w->before);
 	return 0;
 }
 
-struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed,
-				const struct sim_watch *watch, struct sim_result *result)
+struct world_run *world_run_new(const struct run_options *options, uint64_t seed,
+				const struct run_watch *watch, struct run_result *result)
 {
 	const struct eh_tree_options *tree = &options->tree;
 	struct eh_world_options how = {
 		.member = { .topology = tree->topology, .least = tree->least, .lazy = tree->lazy },
-		.delay = (uint64_t)(options->delay * SIM_TICKS),
+		.delay = (uint64_t)(options->delay * RUN_TICKS),
 		.own = { .threshold = tree->threshold,
 			 .length = tree->length,
 			 .capacity = EH_TASK },
 	};
-	struct sim_world *w = calloc(1, sizeof(*w));
+	struct world_run *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
@@ -398,7 +398,7 @@ struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed
 	w->heartbeat = (uint64_t)((options->heartbeat > 0 ? options->heartbeat
 				   : options->delay > 2	  ? 10 * options->delay
 							  : 20) *
-				  SIM_TICKS);
+				  RUN_TICKS);
 	how.member.heartbeat_ms = (uint32_t)w->heartbeat;
 	how.member.grant_ms = how.member.calm_ms = 2 * (uint32_t)w->heartbeat;
 	how.refuse = how.delay;
@@ -410,15 +410,15 @@ struct sim_world *sim_world_new(const struct sim_options *options, uint64_t seed
 	w->side = calloc(w->nodes, 1);
 	w->done = calloc(options->nfailures + 1, sizeof(*w->done));
 	if (!w->world || !w->rank || !w->parent || !w->orphan || !w->side || !w->done || begin(w)) {
-		sim_world_free(w);
+		world_run_free(w);
 		return NULL;
 	}
 	return w;
 }
 
-static void loads(struct sim_world *w)
+static void loads(struct world_run *w)
 {
-	struct sim_result *r = w->result;
+	struct run_result *r = w->result;
 
 	r->load_min = UINT64_MAX;
 	for (uint32_t i = 0; i < w->nodes; i++) {
@@ -435,22 +435,22 @@ static void loads(struct sim_world *w)
 		r->load_min = 0;
 }
 
-int sim_world_end(struct sim_world *w)
+int world_run_end(struct world_run *w)
 {
-	struct sim_result *r = w->result;
-	struct sim_protocol *p = &r->protocol;
+	struct run_result *r = w->result;
+	struct protocol *p = &r->protocol;
 	struct eh_world_counts c;
 	double last = w->time;
 	uint64_t now;
 	int err;
 
-	/* the clock may be slower than one arrival a unit */
+	/* arrivals are random, so failures may be due after the last one */
 	for (size_t i = 0; i < w->options->nfailures; i++) {
 		last = w->options->failures[i].at > last ? w->options->failures[i].at : last;
 		last = w->options->failures[i].until > last ? w->options->failures[i].until : last;
 	}
-	/* who asks last is answered too, or late */
-	err = pass(w, last + (double)w->ask_limit / SIM_TICKS + 3 * w->options->delay + 1);
+	/* the last asks are answered too, or are late */
+	err = pass(w, last + (double)w->ask_limit / RUN_TICKS + 3 * w->options->delay + 1);
 	if (err)
 		return err;
 	now = eh_world_now(w->world);
@@ -470,8 +470,8 @@ int sim_world_end(struct sim_world *w)
 	p->away = c.away;
 	p->late = c.late;
 	p->lost = c.lost;
-	p->orphaned = (double)w->orphaned / SIM_TICKS / w->nodes;
-	p->longest = (double)w->longest / SIM_TICKS;
+	p->orphaned = (double)w->orphaned / RUN_TICKS / w->nodes;
+	p->longest = (double)w->longest / RUN_TICKS;
 	r->counts.probes = c.probes;
 	r->counts.transfers = c.away;
 	r->counts.changes = c.threshold_changes - w->before.threshold_changes;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Traces: "arrive NODE SIZE ID" and "finish ID", a line each; "#" begins a comment. */
+/* A trace has "arrive NODE SIZE ID" and "finish ID", one per line; "#" begins a comment. */
+#include "trace.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +10,11 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "ehctl.h"
-#include "sim.h"
+#include "tools/common/common.h"
+#include "value.h"
 
 struct task {
-	char *id; /* the trace's */
+	char *id; /* belongs to the trace */
 	uint32_t index;
 	uint64_t size;
 	bool finished;
@@ -23,46 +25,12 @@ struct reader {
 	const char *name;
 	unsigned long line;
 	const struct eh_topology *topology;
-	struct sim_trace *trace;
+	struct trace *trace;
 	size_t event_room, id_room;
 	struct task *tasks;
 };
 
-int sim_parse_tasks(const char *text, uint64_t max, uint64_t *out)
-{
-	uint64_t value = 0, unit = EH_TASK;
-	const char *p = text;
-	bool round = false;
-
-	if (*p < '0' || *p > '9')
-		return -EINVAL;
-	for (; *p >= '0' && *p <= '9'; p++) {
-		value = value * 10 + (uint64_t)(*p - '0');
-		if (value > max / EH_TASK)
-			return -EINVAL;
-	}
-	value *= EH_TASK;
-	if (*p == '.') {
-		if (p[1] < '0' || p[1] > '9')
-			return -EINVAL;
-		for (p++; *p >= '0' && *p <= '9'; p++) {
-			if (unit == 1) {
-				round = *p >= '5';
-				p += strspn(p, "0123456789");
-				break;
-			}
-			unit /= 10;
-			value += (uint64_t)(*p - '0') * unit;
-		}
-	}
-	value += round;
-	if (*p || value > max)
-		return -EINVAL;
-	*out = value;
-	return 0;
-}
-
-/* What was read may be anything: of it only what a terminal can show. */
+/* The input may be anything: only printable characters are shown. */
 static int bad_line(const struct reader *r, const char *what, const char *why)
 {
 	char shown[64];
@@ -79,35 +47,13 @@ static int no_memory(const struct reader *r)
 	return fail(EXIT_REFUSED, "%s:%lu: no memory for more", r->name, r->line);
 }
 
-int sim_parse_node(const struct eh_topology *topology, const char *text, uint32_t *out)
+static int add_event(struct reader *r, struct trace_event event)
 {
-	struct eh_code code;
-	unsigned long index;
-	char *end;
-
-	if (strchr(text, '.') || (text[0] == '0' && text[1])) {
-		if (eh_code_parse(topology, text, &code) || code.level)
-			return -EINVAL;
-		*out = code.index;
-		return 0;
-	}
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	index = strtoul(text, &end, 10);
-	if (errno || *end || index >> topology->n * topology->l)
-		return -EINVAL;
-	*out = (uint32_t)index;
-	return 0;
-}
-
-static int add_event(struct reader *r, struct sim_event event)
-{
-	struct sim_trace *t = r->trace;
+	struct trace *t = r->trace;
 
 	if (t->count == r->event_room) {
 		size_t room = r->event_room ? 2 * r->event_room : 256;
-		struct sim_event *events = realloc(t->events, room * sizeof(*events));
+		struct trace_event *events = realloc(t->events, room * sizeof(*events));
 
 		if (!events)
 			return -ENOMEM;
@@ -121,7 +67,7 @@ static int add_event(struct reader *r, struct sim_event event)
 /* Takes the id over. */
 static struct task *add_task(struct reader *r, char *id, uint64_t size)
 {
-	struct sim_trace *t = r->trace;
+	struct trace *t = r->trace;
 	struct task *task;
 
 	if (t->tasks == r->id_room) {
@@ -151,14 +97,14 @@ free_id:
 
 static int read_arrive(struct reader *r, char *node, char *size, char *id)
 {
-	struct sim_event event = { 0 };
+	struct trace_event event = { 0 };
 	struct task *task;
 
 	if (!id)
 		return bad_line(r, "arrive", "NODE SIZE ID are needed");
-	if (sim_parse_node(r->topology, node, &event.node))
+	if (value_node(r->topology, node, &event.node))
 		return bad_line(r, node, "no node of this topology, by index or code");
-	if (sim_parse_tasks(size, 1ull << 40, &event.size))
+	if (value_tasks(size, 1ull << 40, &event.size))
 		return bad_line(r, size, "no size in tasks, such as 1 or 0.5");
 	HASH_FIND_STR(r->tasks, id, task);
 	if (task)
@@ -183,9 +129,9 @@ static int read_finish(struct reader *r, const char *id)
 	if (task->finished)
 		return bad_line(r, id, "this task has finished already");
 	task->finished = true;
-	return add_event(r, (struct sim_event){ .finish = true,
-						.task = task->index,
-						.size = task->size })
+	return add_event(r, (struct trace_event){ .finish = true,
+						  .task = task->index,
+						  .size = task->size })
 		       ? no_memory(r)
 		       : 0;
 }
@@ -211,7 +157,7 @@ static int read_line(struct reader *r, char *line)
 	return bad_line(r, words[0], "`arrive NODE SIZE ID` or `finish ID` is needed");
 }
 
-int sim_trace_read(const char *path, const struct eh_topology *topology, struct sim_trace *out)
+int trace_read(const char *path, const struct eh_topology *topology, struct trace *out)
 {
 	bool standard = !strcmp(path, "-");
 	struct reader r = { .name = standard ? "standard input" : path,
@@ -224,7 +170,7 @@ int sim_trace_read(const char *path, const struct eh_topology *topology, struct 
 	ssize_t length;
 	int code = 0;
 
-	*out = (struct sim_trace){ 0 };
+	*out = (struct trace){ 0 };
 	if (!file)
 		return fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
 	errno = 0;
@@ -247,15 +193,24 @@ int sim_trace_read(const char *path, const struct eh_topology *topology, struct 
 	if (!standard)
 		fclose(file);
 	if (code)
-		sim_trace_free(out);
+		trace_free(out);
 	return code;
 }
 
-void sim_trace_free(struct sim_trace *trace)
+uint64_t trace_arrivals(const struct trace *trace)
+{
+	uint64_t arrivals = 0;
+
+	for (size_t i = 0; i < trace->count; i++)
+		arrivals += !trace->events[i].finish;
+	return arrivals;
+}
+
+void trace_free(struct trace *trace)
 {
 	for (uint32_t i = 0; i < trace->tasks; i++)
 		free(trace->ids[i]);
 	free(trace->ids);
 	free(trace->events);
-	*trace = (struct sim_trace){ 0 };
+	*trace = (struct trace){ 0 };
 }

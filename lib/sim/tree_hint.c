@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hints: each controller knows the least loaded member below it, as its children
+ * Each controller knows the least loaded member below it, because its children
  * report it with their loads; the answer to a report names one elsewhere. So the
- * first controller that is asked names the node where the whole tree has most
+ * first controller that is asked can name the node where the whole tree has most
  * room, and no other is asked. A hint is as old as the last report of the group:
- * the node it names may have got work since, and has the last word.
+ * the node it names may have got work since, and may decline.
  */
-#include "tree_inside.h"
+#include "tree_hint.h"
 
-/* Load for the capacity: the higher the later it is chosen. Beyond four million tasks all are
- * alike; of who is absent it is KEY_NONE. */
+#include "tree_threshold.h"
+
+/* A key is the load for the capacity: the lowest is chosen first. Above four million tasks all keys are
+ * the same; an absent node has KEY_NONE. */
 #define KEY_NONE UINT32_MAX
 
 static inline uint32_t key_for(const struct eh_tree *t, uint32_t leaf, uint64_t load)
@@ -34,7 +36,7 @@ static inline uint32_t node_of(const struct eh_tree *t, uint32_t v)
 	return v < t->leaves ? v : t->least_node[v - t->leaves];
 }
 
-/* Lowest key below v, but not below its child `but`. */
+/* Lowest key below v, except below its child `but`. */
 static uint32_t least_below(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but)
 {
 	uint32_t first = tree_first(t, v, level);
@@ -102,7 +104,7 @@ static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level
 	uint32_t from = v - t->leaves, i = c - t->leaves, to = t->hint_to[i];
 	uint32_t key = t->least[from], least = t->least_node[from];
 
-	/* Only where the least loaded of all is below c itself must another be looked for. */
+	/* Another one is needed only if the least loaded of all is below c itself. */
 	if (least == EH_NO_CHILD || tree_ancestor(t, least, level - 1) == c)
 		key = least_below(t, v, level, c);
 	if (t->hint_key[from] < key) {
@@ -175,7 +177,7 @@ void tree_hint_used(struct eh_tree *t, uint32_t home, unsigned int level, uint32
 		t->hint_key[i] = key < KEY_NONE - t->hint_key[i] ? t->hint_key[i] + key : KEY_NONE;
 		return;
 	}
-	/* It tells its parent, and hears of another. */
+	/* It tells its parent, and is told of another. */
 	t->counts.state_messages += t->l - level;
 	tree_hint_answer(t, home);
 }

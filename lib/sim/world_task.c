@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "world_task.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+enum task_state { TASK_ASKED, TASK_STARTING, TASK_RUNNING };
+
+struct world_task {
+	uint64_t id, size;
+	enum task_state state;
+	bool asked; /* the hierarchy was */
+	uint32_t home, at;
+	unsigned int probes;
+	struct eh_probe decider; /* the controller that chose the executor */
+	UT_hash_handle hh;
+};
+
+static struct world_task *find(struct eh_world *w, uint64_t id)
+{
+	struct world_task *t;
+
+	HASH_FIND(hh, w->tasks, &id, sizeof(id), t);
+	return t;
+}
+
+static void drop(struct eh_world *w, struct world_task *t)
+{
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
+	HASH_DEL(w->tasks, t);
+	free(t);
+}
+
+static void run(struct eh_world *w, struct world_task *t, uint32_t at,
+		const struct eh_message *answer)
+{
+	struct world_node *n = &w->nodes[at];
+
+	t->at = at;
+	t->state = TASK_RUNNING;
+	n->own.load += t->size;
+	n->touched = true;
+	if (at == t->home)
+		w->counts.home++;
+	else
+		w->counts.away++;
+	/* the report that has its load settles the grant */
+	if (t->asked && n->nseen < EH_SEEN_MAX)
+		n->seen[n->nseen++] = t->id;
+	world_tell(w, (struct eh_world_event){ .type = EH_WORLD_PLACED,
+					       .node = t->home,
+					       .to = at,
+					       .message = answer,
+					       .probes = t->probes,
+					       .id = t->id });
+}
+
+void world_task_answer(struct eh_world *w, const struct eh_message *answer)
+{
+	struct world_task *t = find(w, answer->id);
+
+	if (!t || t->state != TASK_ASKED)
+		return;
+	w->counts.probes += answer->probes;
+	t->probes = answer->probes;
+	if (answer->npath)
+		t->decider = answer->path[answer->npath - 1];
+	if (answer->to == EH_NO_NODE || answer->to == t->home) {
+		run(w, t, t->home, answer);
+		return;
+	}
+	t->state = TASK_STARTING;
+	t->at = answer->to;
+	w->counts.reserved++;
+	world_plan(w, world_delay(w),
+		   (struct world_happening){ .type = WORLD_START, .node = t->home, .id = t->id });
+}
+
+void world_task_late(struct eh_world *w, uint64_t id)
+{
+	struct world_task *t = find(w, id);
+
+	if (!t || t->state != TASK_ASKED)
+		return;
+	w->counts.late++;
+	run(w, t, t->home, NULL);
+}
+
+void world_task_start(struct eh_world *w, uint64_t id)
+{
+	struct world_task *t = find(w, id);
+	uint32_t to;
+
+	if (!t || t->state != TASK_STARTING)
+		return;
+	to = t->at;
+	if (w->nodes[to].member && !world_is_cut(w, t->home, to)) {
+		run(w, t, to, NULL);
+		world_touch(w, to);
+		return;
+	}
+	world_step(w, t->home,
+		   &(struct eh_member_event){
+			   .type = EH_ME_FAILED, .id = id, .to = to, .probe = t->decider });
+	run(w, t, t->home, NULL);
+}
+
+int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
+{
+	const struct eh_report *own = &w->nodes[node].own;
+	struct world_task *t;
+
+	if (find(w, id))
+		return -EINVAL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->id = id;
+	t->size = size;
+	t->home = node;
+	HASH_ADD(hh, w->tasks, id, sizeof(t->id), t);
+	if (!t->hh.tbl) {
+		free(t);
+		return -ENOMEM;
+	}
+	w->counts.arrivals++;
+	if (eh_state(own->load, own->threshold, own->length) != EH_SENDER) {
+		run(w, t, node, NULL);
+	} else {
+		w->counts.asked++;
+		t->asked = true;
+		world_plan(w, w->options.ask_limit,
+			   (struct world_happening){ .type = WORLD_LATE, .node = node, .id = id });
+		world_step(w, node,
+			   &(struct eh_member_event){ .type = EH_ME_ASK, .id = id, .size = size });
+	}
+	world_touch(w, node);
+	return 0;
+}
+
+int world_task_finish(struct eh_world *w, uint64_t id)
+{
+	struct world_task *t = find(w, id);
+
+	if (!t || t->state != TASK_RUNNING)
+		return -EINVAL;
+	w->nodes[t->at].own.load -= t->size;
+	w->nodes[t->at].touched = true;
+	world_touch(w, t->at);
+	drop(w, t);
+	return 0;
+}
+
+void world_task_lose(struct eh_world *w, uint32_t node)
+{
+	struct world_task *t, *next;
+
+	HASH_ITER(hh, w->tasks, t, next) {
+		bool runs = t->state == TASK_RUNNING;
+
+		if (t->home != node && !(runs && t->at == node))
+			continue;
+		/* a guest dies with its home */
+		if (runs && t->at != node && w->nodes[t->at].member) {
+			w->nodes[t->at].own.load -= t->size;
+			w->nodes[t->at].touched = true;
+		}
+		w->counts.lost++;
+		world_tell(w, (struct eh_world_event){ .type = EH_WORLD_LOST,
+						       .node = t->home,
+						       .to = t->at,
+						       .id = t->id });
+		drop(w, t);
+	}
+}
+
+void world_task_free(struct eh_world *w)
+{
+	struct world_task *t, *next;
+
+	HASH_ITER(hh, w->tasks, t, next)
+		drop(w, t);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "parse.h"
+
+#define OPTIONS_MAX 48
+#define HELP_COLUMN 26
+
+int options_each(int argc, char **argv, const struct option *options,
+		 int (*take)(void *ctx, int value, const char *text), void *ctx)
+{
+	int option, code;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == '?')
+			return bad_usage("%s: no such option", argv[optind - 1]);
+		if (option == ':')
+			return bad_usage("%s: a value is needed", argv[optind - 1]);
+		code = take(ctx, option, optarg);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+/* Index of `text` in "first|second|…", or -1. */
+static int index_of(const char *words, const char *text)
+{
+	size_t length = strlen(text);
+
+	for (int i = 0;; i++) {
+		size_t word = strcspn(words, "|");
+
+		if (word == length && !strncmp(words, text, length))
+			return i;
+		if (!words[word])
+			return -1;
+		words += word + 1;
+	}
+}
+
+static int take_row(const struct option_row *row, void *arguments, const char *text)
+{
+	void *at = (char *)arguments + row->at;
+	int word;
+
+	switch (row->kind) {
+	case OPTION_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)at = text;
+		return 0;
+	case OPTION_WORD:
+		word = index_of(row->value, text);
+		*(unsigned int *)at = word < 0 ? 0 : word;
+		return word < 0;
+	case OPTION_SWITCH:
+		word = index_of(row->value, text);
+		*(bool *)at = word == 1;
+		return word < 0;
+	case OPTION_COUNT:
+		return parse_count(text, row->count.most, at) || *(uint64_t *)at < row->count.least;
+	case OPTION_REAL:
+		return parse_real(text, row->real.most, at) || *(double *)at < row->real.least;
+	case OPTION_OWN:
+		return row->take(arguments, text);
+	}
+	return -EINVAL;
+}
+
+struct reading {
+	const struct option_row *table;
+	void *arguments;
+};
+
+static int take(void *ctx, int value, const char *text)
+{
+	const struct reading *reading = ctx;
+	const struct option_row *row = &reading->table[value - 1];
+
+	if (!take_row(row, reading->arguments, text))
+		return 0;
+	return bad_usage("--%s %s: %s", row->name, text,
+			 row->wanted ? row->wanted : "no such number");
+}
+
+int options_parse(int argc, char **argv, const struct option_row *table, void *arguments)
+{
+	struct option options[OPTIONS_MAX + 1] = { 0 };
+
+	for (int i = 0; table[i].name && i < OPTIONS_MAX; i++)
+		options[i] = (struct option){
+			.name = table[i].name,
+			.has_arg = table[i].kind == OPTION_FLAG ? no_argument : required_argument,
+			.val = i + 1,
+		};
+	return options_each(argc, argv, options, take, &(struct reading){ table, arguments });
+}
+
+void options_help(const struct option_row *table)
+{
+	for (; table->name; table++) {
+		const char *line = table->help;
+		int width = printf("  --%s%s%s", table->name, table->value ? " " : "",
+				   table->value ? table->value : "");
+
+		/* a long option has its help in the next line */
+		if (width > HELP_COLUMN - 2) {
+			printf("\n");
+			width = 0;
+		}
+		for (;;) {
+			int length = (int)strcspn(line, "\n");
+
+			printf("%*s%.*s\n", HELP_COLUMN - width, "", length, line);
+			if (!line[length])
+				break;
+			line += length + 1;
+			width = 0;
+		}
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file options.h
+ * Long options of a program as a table: reading, limits, messages and help come from the same rows.
+ */
+#ifndef TOOLS_OPTIONS_H
+#define TOOLS_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What an option's text becomes; `at` is where, in the struct that is given to options_parse(). */
+enum option_kind {
+	OPTION_FLAG, /**< takes no text: a bool becomes true */
+	OPTION_TEXT, /**< const char *: the text itself */
+	OPTION_WORD, /**< unsigned int: the index of the text in `value`, "first|second|…" */
+	OPTION_SWITCH, /**< bool: whether the text is the second of the two words of `value` */
+	OPTION_COUNT, /**< uint64_t within `count` */
+	OPTION_REAL, /**< double within `real` */
+	OPTION_OWN, /**< whatever `take` makes of it */
+};
+
+struct option_row {
+	const char *name;
+	enum option_kind kind;
+	size_t at; /**< offset of the member */
+	const char *value; /**< as the help shows it: a name, or the words; NULL: a flag */
+	union {
+		struct {
+			uint64_t least, most;
+		} count;
+		struct {
+			double least, most;
+		} real;
+		/** Gets the whole struct. Not 0: the text is refused. */
+		int (*take)(void *arguments, const char *text);
+	};
+	const char *wanted; /**< said when the text is refused; NULL: "no such number" */
+	const char *help; /**< one or more lines */
+};
+
+/** The getopt loop of all programs: calls `take` for each option. 0, or an exit code after a message,
+ *  which may be that of `take`. optind is the first argument that is no option. */
+int options_each(int argc, char **argv, const struct option *options,
+		 int (*take)(void *ctx, int value, const char *text), void *ctx);
+
+/** Reads argv by the table (ended by a row without a name) into `arguments`. As options_each(). */
+int options_parse(int argc, char **argv, const struct option_row *table, void *arguments);
+
+/** Prints the rows of the table for --help. */
+void options_help(const struct option_row *table);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file client.h  Requests to the agent of this node, over its local socket. */
+#ifndef EHCTL_CLIENT_H
+#define EHCTL_CLIENT_H
+
+#include <stdbool.h>
+#include <jansson.h>
+
+/** A connection to the agent, or -1 after a message; with `quiet` there is none if nobody answers. */
+int client_connect(bool quiet);
+/** Sends a request, whose reference it takes over. 0, or -1 after a message. */
+int client_send(int fd, json_t *request);
+/** The next document. NULL after a message; if `end` is given, also NULL at the end, with *end set.
+ *  An error reply is printed, and *code is the exit code it stands for. */
+json_t *client_receive(int fd, int *code, bool *end);
+/** One request (taken over), one reply. NULL after a message, with *code set. */
+json_t *client_ask(json_t *request, int *code);
+/** The same for a command that also prints text: with `json` the reply is printed here, and NULL is
+ *  returned with *code set to the outcome. */
+json_t *client_ask_text(json_t *request, bool json, int *code);
+
+#endif

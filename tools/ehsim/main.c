@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ehctl sim: what the hierarchy would do, as the paper's experiment or from a trace. */
+#include "tools/common/common.h"
+#include "plot.h"
+#include "report.h"
+
+static int report(const struct sums *s, bool json)
+{
+	json_t *doc;
+	int code;
+
+	if (!json) {
+		report_print(s);
+		return 0;
+	}
+	doc = report_json(s);
+	code = doc ? json_print(doc) : fail(EXIT_REFUSED, "no memory for the output");
+	json_decref(doc);
+	return code;
+}
+
+static int simulate(int argc, char **argv, bool json)
+{
+	struct arguments a;
+	struct sums s = { 0 };
+	struct trace trace = { 0 };
+	int code;
+
+	code = arguments_parse(&a, argc, argv);
+	if (code)
+		return code;
+	if (a.trace) {
+		code = trace_read(a.trace, &a.run.tree.topology, &trace);
+		if (code)
+			return code;
+		a.run.trace = &trace;
+	}
+	code = arguments_failures(&a);
+	if (!code)
+		code = sums_run(&s, &a);
+	if (!code && a.plot)
+		code = plot_draw(&a.run, arguments_policy(&a), a.seed, a.runs, a.plot);
+	if (!code)
+		code = report(&s, json);
+	sums_free(&s);
+	trace_free(&trace);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	bool json = false, help = false;
+
+	command_name = "sim";
+	command_usage = arguments_usage;
+	argc = command_take_options(argc, argv, &json, &help);
+	if (help) {
+		arguments_help();
+		return command_finish(EXIT_DONE);
+	}
+	return command_finish(simulate(argc, argv, json));
+}
