@@ -389,14 +389,13 @@ static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
 {
 	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
 	       a->floor == b->floor && a->capacity == b->capacity && a->nodes == b->nodes &&
-	       a->draining == b->draining;
+	       a->draining == b->draining && a->dwell == b->dwell;
 }
 
 void hierarchy_touch_now(struct agent *agent)
 {
 	struct hierarchy *h = agent->hierarchy;
 	uint64_t ids[EH_SEEN_MAX];
-	struct eh_report now;
 	struct report r;
 	size_t n;
 
@@ -409,24 +408,17 @@ void hierarchy_touch_now(struct agent *agent)
 	memcpy(ids, h->seen, n * sizeof(ids[0]));
 	h->nseen = 0;
 	n += h->ops->seen(agent, ids + n, EH_SEEN_MAX - n);
-	now = (struct eh_report){ .load = r.load,
-				  .threshold = r.threshold,
-				  .length = r.length,
-				  .floor = r.floor,
-				  .capacity = r.capacity,
-				  .draining = r.draining,
-				  .nodes = 1 };
-	if (eh_state(now.load, now.threshold, now.length) !=
-	    eh_state(agent->hierarchy->told.load, agent->hierarchy->told.threshold,
-		     agent->hierarchy->told.length))
+	if (eh_report_state(&r.own) != eh_report_state(&h->told))
 		event_tell(agent, "state",
 			   json_pack("{s:s,s:s,s:f}", "node", agent->code, "state",
-				     report_state_name(r.state), "load", r.load / 1000.0));
-	if (!n && hierarchy_same(&now, &agent->hierarchy->told))
+				     report_state_name(eh_report_state(&r.own)), "load",
+				     r.own.load / 1000.0));
+	if (!n && hierarchy_same(&r.own, &h->told))
 		return;
-	agent->hierarchy->told = now;
-	hierarchy_step(agent, &(struct eh_member_event){
-				      .type = EH_ME_LOAD, .report = now, .seen = ids, .nseen = n });
+	h->told = r.own;
+	hierarchy_step(agent,
+		       &(struct eh_member_event){
+			       .type = EH_ME_LOAD, .report = r.own, .seen = ids, .nseen = n });
 }
 
 /* Runs once for all that happened in a round of the loop. */
@@ -557,7 +549,6 @@ json_t *hierarchy_own_node(struct agent *agent)
 			of, json_string(eh_code_format(hierarchy_topology(agent), group, text)));
 	}
 	report_own(agent, &r);
-	r.load = node_load(agent);
 	return report_node(&r, agent->code, peer_host(peers_self(agent)), of);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages of the hierarchy as JSON. What a type has no use for is left out, and zero when read. */
+/*
+ * Messages of the hierarchy as JSON. What a type has no use for is left out, and zero when read;
+ * so is `dwell` where it is false.
+ */
 
 #include <errno.h>
 #include <string.h>
@@ -35,6 +38,22 @@ static json_t *message_nodes(const struct eh_topology *t, const uint32_t *nodes,
 	return list;
 }
 
+static void message_put_dwell(json_t *to, bool dwell)
+{
+	if (dwell)
+		json_object_set_new(to, "dwell", json_true());
+}
+
+static json_t *message_candidate(const struct eh_topology *t, const struct eh_candidate *c)
+{
+	json_t *to = json_pack("{s:o,s:I,s:I,s:I}", "node", message_node(t, c->node), "load",
+			       (json_int_t)c->load, "threshold", (json_int_t)c->threshold, "length",
+			       (json_int_t)c->length);
+
+	message_put_dwell(to, c->dwell);
+	return to;
+}
+
 static void message_put_report(const struct eh_topology *t, json_t *to,
 			       const struct eh_message *msg)
 {
@@ -42,11 +61,7 @@ static void message_put_report(const struct eh_topology *t, json_t *to,
 	json_t *best = json_array(), *seen = json_array();
 
 	for (size_t i = 0; i < msg->nbest; i++)
-		json_array_append_new(best, json_pack("{s:o,s:I,s:I,s:I}", "node",
-						      message_node(t, msg->best[i].node), "load",
-						      (json_int_t)msg->best[i].load, "threshold",
-						      (json_int_t)msg->best[i].threshold, "length",
-						      (json_int_t)msg->best[i].length));
+		json_array_append_new(best, message_candidate(t, &msg->best[i]));
 	for (size_t i = 0; i < msg->nseen; i++)
 		json_array_append_new(seen, message_number(msg->seen[i]));
 	json_object_set_new(to, "load", message_number(r->load));
@@ -56,6 +71,7 @@ static void message_put_report(const struct eh_topology *t, json_t *to,
 	json_object_set_new(to, "capacity", message_number(r->capacity));
 	json_object_set_new(to, "nodes", message_number(r->nodes));
 	json_object_set_new(to, "draining", json_boolean(r->draining));
+	message_put_dwell(to, r->dwell);
 	json_object_set_new(to, "best", best);
 	json_object_set_new(to, "seen", seen);
 }
@@ -63,7 +79,7 @@ static void message_put_report(const struct eh_topology *t, json_t *to,
 static void message_put_ask(const struct eh_topology *t, json_t *to, const struct eh_message *msg)
 {
 	const struct eh_home *h = &msg->at_home;
-	json_t *path = json_array();
+	json_t *path = json_array(), *home;
 
 	for (size_t i = 0; i < msg->npath; i++)
 		json_array_append_new(path,
@@ -72,11 +88,11 @@ static void message_put_ask(const struct eh_topology *t, json_t *to, const struc
 						message_states[msg->path[i].state]));
 	json_object_set_new(to, "size", message_number(msg->size));
 	json_object_set_new(to, "home", message_node(t, msg->home));
-	json_object_set_new(to, "at_home",
-			    json_pack("{s:I,s:I,s:I,s:I,s:I}", "load", (json_int_t)h->load,
-				      "threshold", (json_int_t)h->threshold, "length",
-				      (json_int_t)h->length, "floor", (json_int_t)h->floor,
-				      "capacity", (json_int_t)h->capacity));
+	home = json_pack("{s:I,s:I,s:I,s:I,s:I}", "load", (json_int_t)h->load, "threshold",
+			 (json_int_t)h->threshold, "length", (json_int_t)h->length, "floor",
+			 (json_int_t)h->floor, "capacity", (json_int_t)h->capacity);
+	message_put_dwell(home, h->dwell);
+	json_object_set_new(to, "at_home", home);
 	json_object_set_new(to, "tried", message_nodes(t, msg->tried, msg->ntried));
 	json_object_set_new(to, "route", message_nodes(t, msg->route, msg->nroute));
 	json_object_set_new(to, "probes", message_number(msg->probes));
@@ -173,6 +189,11 @@ static int message_take_nodes(const struct eh_topology *t, const json_t *list, s
 	return 0;
 }
 
+static bool message_take_dwell(const json_t *json)
+{
+	return json_is_true(json_object_get(json, "dwell"));
+}
+
 static int message_take_report(const struct eh_topology *t, const json_t *json, struct message *out)
 {
 	struct eh_report *r = &out->body.report;
@@ -190,6 +211,7 @@ static int message_take_report(const struct eh_topology *t, const json_t *json, 
 		return -EINVAL;
 	r->nodes = nodes;
 	r->draining = json_is_true(json_object_get(json, "draining"));
+	r->dwell = message_take_dwell(json);
 	out->body.nbest = json_array_size(best);
 	out->body.nseen = json_array_size(seen);
 	if (out->body.nbest > EH_BEST_MAX || out->body.nseen > EH_SEEN_MAX)
@@ -202,6 +224,7 @@ static int message_take_report(const struct eh_topology *t, const json_t *json, 
 		    message_take(item, "threshold", EH_VALUE_MAX, &c->threshold) ||
 		    message_take(item, "length", EH_VALUE_MAX, &c->length))
 			return -EINVAL;
+		c->dwell = message_take_dwell(item);
 	}
 	json_array_foreach((json_t *)seen, i, item) {
 		if (!json_is_integer(item))
@@ -232,6 +255,7 @@ static int message_take_ask(const struct eh_topology *t, const json_t *json, str
 	    message_take_nodes(t, json_object_get(json, "route"), EH_ROUTE_MAX, msg->route,
 			       &msg->nroute))
 		return -EINVAL;
+	msg->at_home.dwell = message_take_dwell(home);
 	msg->probes = probes;
 	msg->npath = json_array_size(path);
 	if (msg->npath > EH_ROUTE_MAX)

@@ -46,7 +46,8 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 		eh_lead_step(m, 1,
 			     &(struct eh_event){ .type = EH_EV_REPORT,
 						 .child = event.child,
-						 .load = msg->at_home.load },
+						 .load = msg->at_home.load,
+						 .dwell = msg->at_home.dwell },
 			     NULL);
 		for (size_t i = 0; i < msg->ntried; i++)
 			if (role_together(m, msg->tried[i], 1))
@@ -100,7 +101,7 @@ void eh_ask_own(struct eh_member *m, const struct eh_member_event *event)
 				  .size = event->size,
 				  .home = m->options.self,
 				  .at_home = { m->own.load, m->own.threshold, m->own.length,
-					       m->own.floor, m->own.capacity } };
+					       m->own.floor, m->own.capacity, m->own.dwell } };
 
 	while (msg.ntried < event->ntried && msg.ntried < EH_TRIED_MAX) {
 		msg.tried[msg.ntried] = event->tried[msg.ntried];

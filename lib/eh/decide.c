@@ -21,7 +21,7 @@ static unsigned int choose_candidate(struct eh_group *group, const struct member
 	eh_choice_begin(&choice);
 	for (unsigned int i = 0; i < m->nbest; i++) {
 		const struct eh_candidate *c = &m->best[i];
-		enum eh_state state = eh_state(c->load, c->threshold, c->length);
+		enum eh_state state = candidate_state(c);
 
 		if (state != EH_SENDER && !was_tried(arrival, c->node))
 			eh_choice_offer(&choice, i, state, c->load + arrival->size, c->threshold,

@@ -45,6 +45,7 @@ struct eh_group_options {
 struct eh_candidate {
 	uint32_t node;			/**< number of the node in level 0 */
 	uint64_t load, threshold, length;
+	bool dwell;			/**< no receiver yet: see struct eh_report */
 };
 
 /** What thresholds are shared out by, T_i = ceil(load*w_i/capacity): of the top, in this epoch. */
@@ -54,10 +55,10 @@ struct eh_rule {
 };
 
 enum eh_event_type {
-	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, threshold, length, floor, nodes; again: these changed */
+	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, dwell, threshold, length, floor, nodes; again: these changed */
 	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
 	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
-	EH_EV_REPORT,	/**< child's load, the ids of the grants that are in it (seen), its best nodes (best) */
+	EH_EV_REPORT,	/**< child's load and dwell, the ids of the grants that are in it (seen), its best nodes (best) */
 	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried; home, where children are groups */
 	EH_EV_FAILED,	/**< the grant of id was not used */
 	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
@@ -68,6 +69,7 @@ enum eh_event_type {
 /** The node on which a task arrived, for controllers that do not know it. */
 struct eh_home {
 	uint64_t load, threshold, length, floor, capacity;
+	bool dwell;
 };
 
 struct eh_event {
@@ -76,6 +78,7 @@ struct eh_event {
 	uint64_t id;			/**< of the placement, chosen by the driver */
 	uint64_t size;			/**< load of the arriving task */
 	uint64_t load, threshold, length, floor, capacity;
+	bool dwell;
 	bool flag;
 	const uint64_t *seen;
 	size_t nseen;
@@ -124,17 +127,18 @@ int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
 
 /** What the group knows of a child; load includes grants not yet seen. */
 struct eh_child {
-	bool present, draining;
+	bool present, draining, dwell;
 	uint64_t load, threshold, length, floor, capacity;
 	unsigned int nodes;
-	enum eh_state state;
+	enum eh_state state;		/**< dwell included */
 };
 int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_child *out);
 
 struct eh_sums {
 	uint64_t load, threshold, length, floor, capacity, epoch;
 	unsigned int members, nodes;
-	enum eh_state state;
+	bool dwell;			/**< below T-A only by what dwelling children are below theirs */
+	enum eh_state state;		/**< dwell included */
 };
 void eh_group_sums(const struct eh_group *group, struct eh_sums *out);
 

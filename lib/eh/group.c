@@ -48,6 +48,7 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	*out = (struct eh_child){
 		.present = true,
 		.draining = m->draining,
+		.dwell = m->dwell,
 		.load = member_load(m),
 		.threshold = m->threshold,
 		.length = m->length,
@@ -59,9 +60,19 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	return 0;
 }
 
-/* Added up anew each time: nothing can drift, and a group is small. */
+/* A member's load, but not below T-A while it dwells. */
+static uint64_t settled_load(const struct member *m)
+{
+	uint64_t low = m->threshold > m->length ? m->threshold - m->length : 0;
+
+	return m->dwell && member_load(m) < low ? low : member_load(m);
+}
+
+/* Added up each time: nothing can drift, and a group is small. */
 void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 {
+	uint64_t settled = 0;
+
 	*out = (struct eh_sums){ .epoch = group->epoch };
 	for (unsigned int i = 0; i < group->size; i++) {
 		const struct member *m = &group->members[i];
@@ -71,12 +82,15 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 		out->members++;
 		out->nodes += m->nodes;
 		out->load += member_load(m);
+		settled += settled_load(m);
 		out->threshold += m->threshold;
 		out->length += m->length;
 		out->floor += m->floor;
 		out->capacity += m->capacity;
 	}
-	out->state = eh_state(out->load, out->threshold, out->length);
+	out->dwell = eh_state(out->load, out->threshold, out->length) == EH_RECEIVER &&
+		     eh_state(settled, out->threshold, out->length) != EH_RECEIVER;
+	out->state = eh_state_dwell(out->load, out->threshold, out->length, out->dwell);
 }
 
 static int join(struct eh_group *group, const struct eh_event *event)
@@ -89,6 +103,7 @@ static int join(struct eh_group *group, const struct eh_event *event)
 		return -EINVAL;
 	m->present = true;
 	m->reported = event->load;
+	m->dwell = event->dwell;
 	m->threshold = event->threshold;
 	m->length = event->length;
 	m->floor = event->floor;
@@ -109,6 +124,7 @@ static int report(struct eh_group *group, const struct eh_event *event)
 		    event->best[i].length > EH_VALUE_MAX)
 			return -EINVAL;
 	m->reported = event->load;
+	m->dwell = event->dwell;
 	for (size_t i = 0; i < event->nseen; i++)
 		eh_grant_settle(group, event->seen[i], event->child);
 	if (!m->best)
@@ -131,8 +147,7 @@ static int rule(struct eh_group *group, const struct eh_event *event, eh_emit_fn
 /* Whether b is to be named before a. */
 static bool is_better(const struct eh_candidate *b, const struct eh_candidate *a)
 {
-	enum eh_state of_a = eh_state(a->load, a->threshold, a->length);
-	enum eh_state of_b = eh_state(b->load, b->threshold, b->length);
+	enum eh_state of_a = candidate_state(a), of_b = candidate_state(b);
 
 	if (of_a != of_b)
 		return of_b < of_a;
@@ -144,7 +159,7 @@ static size_t insert(struct eh_candidate list[EH_BEST_MAX], size_t n, const stru
 {
 	size_t i;
 
-	if (eh_state(c->load, c->threshold, c->length) == EH_SENDER)
+	if (candidate_state(c) == EH_SENDER)
 		return n;
 	if (n < EH_BEST_MAX)
 		n++;
@@ -171,7 +186,7 @@ size_t eh_group_best(const struct eh_group *group, uint32_t first,
 		if (!group->best)
 			n = insert(out, n,
 				   &(struct eh_candidate){ first + i, member_load(m), m->threshold,
-							   m->length });
+							   m->length, m->dwell });
 	}
 	return n;
 }

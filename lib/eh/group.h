@@ -10,7 +10,7 @@
 #include <uthash.h>
 
 struct member {
-	bool present, draining;
+	bool present, draining, dwell;
 	uint64_t reported, granted; /* its load is their sum */
 	uint64_t threshold, length, floor, capacity;
 	uint32_t nodes;
@@ -45,7 +45,12 @@ static inline uint64_t member_load(const struct member *m)
 
 static inline enum eh_state member_state(const struct member *m)
 {
-	return eh_state(member_load(m), m->threshold, m->length);
+	return eh_state_dwell(member_load(m), m->threshold, m->length, m->dwell);
+}
+
+static inline enum eh_state candidate_state(const struct eh_candidate *c)
+{
+	return eh_state_dwell(c->load, c->threshold, c->length, c->dwell);
 }
 
 /* ---- grant.c ---- */

@@ -63,6 +63,7 @@ static void lead_take(struct eh_member *m, unsigned int level, unsigned int digi
 
 	event.child = digit;
 	event.load = r->load;
+	event.dwell = r->dwell;
 	if (!known || c.capacity != r->capacity || c.floor != r->floor || c.nodes != r->nodes ||
 	    (trust && (c.threshold != r->threshold || c.length != r->length))) {
 		event.type = EH_EV_JOIN;

@@ -43,8 +43,15 @@ struct eh_member_options {
 struct eh_report {
 	uint64_t load, threshold, length, floor, capacity;
 	uint32_t nodes;
-	bool draining;
+	bool draining;			/**< takes no new tasks */
+	bool dwell;			/**< not below T-A for long enough: ok, not yet a receiver */
 };
+
+/** The state by what is reported. */
+static inline enum eh_state eh_report_state(const struct eh_report *r)
+{
+	return eh_state_dwell(r->load, r->threshold, r->length, r->dwell);
+}
 
 enum eh_message_type {
 	EH_MSG_REPORT,		/**< child to the controller of `level`: report, best, seen */

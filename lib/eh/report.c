@@ -21,7 +21,8 @@ size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_
 				   .length = sums.length,
 				   .floor = sums.floor,
 				   .capacity = sums.capacity,
-				   .nodes = sums.nodes };
+				   .nodes = sums.nodes,
+				   .dwell = sums.dwell };
 	if (!best)
 		return 0;
 	return eh_group_best(group, role_group(m, m->options.self, 1) << m->options.topology.n,
@@ -46,11 +47,10 @@ static bool load_matters(const struct eh_report *old, const struct eh_report *ne
 /* A change of state or thresholds, or a load that moved enough. */
 static bool matters(const struct eh_report *old, const struct eh_report *new)
 {
-	return eh_state(old->load, old->threshold, old->length) !=
-		       eh_state(new->load, new->threshold, new->length) ||
-	       old->threshold != new->threshold || old->length != new->length ||
-	       old->floor != new->floor || old->capacity != new->capacity ||
-	       old->nodes != new->nodes || old->draining != new->draining || load_matters(old, new);
+	return eh_report_state(old) != eh_report_state(new) || old->threshold != new->threshold ||
+	       old->length != new->length || old->floor != new->floor ||
+	       old->capacity != new->capacity || old->nodes != new->nodes ||
+	       old->draining != new->draining || load_matters(old, new);
 }
 
 void eh_report_send(struct eh_member *m, uint32_t to)

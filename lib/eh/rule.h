@@ -29,6 +29,15 @@ static inline enum eh_state eh_state(uint64_t load, uint64_t threshold, uint64_t
 	return EH_OK + sender - receiver;
 }
 
+/** The state of one that, with `dwell`, has not been below T-A for long enough to be a receiver. */
+static inline enum eh_state eh_state_dwell(uint64_t load, uint64_t threshold, uint64_t length,
+					   bool dwell)
+{
+	enum eh_state state = eh_state(load, threshold, length);
+
+	return dwell && state == EH_RECEIVER ? EH_OK : state;
+}
+
 /** T_i = ceil(L*w_i/W) in whole tasks, W > 0: the paper's ceil(L/2^nl) where capacities are equal. */
 static inline uint64_t eh_share(uint64_t load, uint64_t capacity, uint64_t total)
 {

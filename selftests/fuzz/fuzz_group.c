@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct eh_event e = { .type = data[0] % (EH_EV_TICK + 2),
 				      .child = data[1] % 9,
 				      .load = value,
+				      .dwell = data[5] & 1,
 				      .size = value,
 				      .threshold = data[3] * 500u,
 				      .length = data[4] * 250u,
@@ -53,12 +54,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		now += data[5];
 		err = eh_step(group, &e, now, emit, &seen);
 		eh_group_sums(group, &after);
-		if (err && (seen.thresholds || seen.answers ||
-			    memcmp(&before, &after, sizeof(before))))
+		if (err &&
+		    (seen.thresholds || seen.answers || memcmp(&before, &after, sizeof(before))))
 			abort();
-		if (!err && (seen.answers != (e.type == EH_EV_ARRIVE) ||
-			     after.epoch - before.epoch > 1 ||
-			     seen.thresholds != (after.epoch - before.epoch) * after.members))
+		if (!err &&
+		    (seen.answers != (e.type == EH_EV_ARRIVE) || after.epoch - before.epoch > 1 ||
+		     seen.thresholds != (after.epoch - before.epoch) * after.members))
 			abort();
 		/* theorem 4.1 */
 		if (!err && e.type == EH_EV_TICK && seen.thresholds && after.state == EH_SENDER)

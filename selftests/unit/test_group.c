@@ -157,6 +157,71 @@ static void test_burst(void **state)
 	eh_group_free(group);
 }
 
+static void report_dwell(struct eh_group *group, unsigned int child, uint64_t load, bool dwell)
+{
+	must(group,
+	     (struct eh_event){
+		     .type = EH_EV_REPORT, .child = child, .load = load, .dwell = dwell },
+	     0);
+}
+
+static unsigned int place(struct eh_group *group, uint64_t id)
+{
+	must(group, (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .id = id, .size = 1000 },
+	     0);
+	assert_non_null(update_of(EH_UP_PLACE));
+	return update_of(EH_UP_PLACE)->child;
+}
+
+/* A child that dwells is ok, however low its load, and its load is added up as it is. */
+static void test_dwell(void **state)
+{
+	struct eh_group *group = group_new(2, 1000, true);
+	struct eh_sums sums;
+	struct eh_child c;
+
+	join(group, 0, 4000, 2000, 1000);
+	join(group, 1, 0, 2000, 1000);
+	join(group, 2, 0, 2000, 1000);
+	report_dwell(group, 1, 0, true);
+	report_dwell(group, 2, 900, false);
+	assert_int_equal(eh_group_child(group, 1, &c), 0);
+	assert_int_equal(c.state, EH_OK);
+	assert_int_equal(c.load, 0);
+	assert_int_equal(place(group, 1), 2);
+	/* 2 is ok with that task, and 1 is the least loaded that is */
+	assert_int_equal(place(group, 2), 1);
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .id = 2 }, 0);
+	report_dwell(group, 1, 0, false);
+	assert_int_equal(place(group, 3), 1);
+
+	/* of a group: below its threshold only by those that dwell */
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .id = 3 }, 0);
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 2, .id = 1 }, 0);
+	report_dwell(group, 0, 1000, false);
+	report_dwell(group, 1, 0, true);
+	report_dwell(group, 2, 500, true);
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.load, 1500);
+	assert_true(sums.dwell);
+	assert_int_equal(sums.state, EH_OK);
+	report_dwell(group, 2, 500, false);
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.load, 1500);
+	assert_false(sums.dwell);
+	assert_int_equal(sums.state, EH_RECEIVER);
+	/* a sender is one whoever dwells, and none is made by that */
+	report_dwell(group, 1, 4001, true);
+	assert_int_equal(eh_group_child(group, 1, &c), 0);
+	assert_int_equal(c.state, EH_SENDER);
+	report_dwell(group, 0, 8400, false);
+	report_dwell(group, 1, 0, true);
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.load, 8900);
+	assert_int_equal(sums.state, EH_OK);
+	eh_group_free(group);
+}
+
 /* Seen, failed, expired, asked again, left: each takes a grant back exactly once. */
 static void test_grants(void **state)
 {
@@ -363,11 +428,12 @@ static void test_story(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_events),  cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_full),	    cmocka_unit_test(test_ties),
-		cmocka_unit_test(test_burst),	    cmocka_unit_test(test_grants),
-		cmocka_unit_test(test_finish_rule), cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_no_flapping), cmocka_unit_test(test_story),
+		cmocka_unit_test(test_bad_events), cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_full),	   cmocka_unit_test(test_ties),
+		cmocka_unit_test(test_burst),	   cmocka_unit_test(test_dwell),
+		cmocka_unit_test(test_grants),	   cmocka_unit_test(test_finish_rule),
+		cmocka_unit_test(test_floor),	   cmocka_unit_test(test_no_flapping),
+		cmocka_unit_test(test_story),
 	};
 
 	random_begin();

@@ -24,11 +24,13 @@ static uint32_t node(void)
 
 static void fill_report(struct eh_message *msg, uint64_t *seen)
 {
-	msg->report = (struct eh_report){ value(),	value(), value(), value(),
-					  1 + value(), 1 + random_below(512), random_below(2) };
+	msg->report = (struct eh_report){ value(),	   value(),	   value(),
+					  value(),	   1 + value(),	   1 + random_below(512),
+					  random_below(2), random_below(2) };
 	msg->nbest = random_below(EH_BEST_MAX + 1);
 	for (size_t i = 0; i < msg->nbest; i++)
-		msg->best[i] = (struct eh_candidate){ node(), value(), value(), value() };
+		msg->best[i] =
+			(struct eh_candidate){ node(), value(), value(), value(), random_below(2) };
 	msg->nseen = random_below(EH_SEEN_MAX + 1);
 	for (size_t i = 0; i < msg->nseen; i++)
 		seen[i] = random_64();
@@ -39,7 +41,8 @@ static void fill_ask(struct eh_message *msg)
 {
 	msg->size = value();
 	msg->home = node();
-	msg->at_home = (struct eh_home){ value(), value(), value(), value(), value() };
+	msg->at_home =
+		(struct eh_home){ value(), value(), value(), value(), value(), random_below(2) };
 	msg->probes = random_below(100);
 	msg->ntried = random_below(EH_TRIED_MAX + 1);
 	for (size_t i = 0; i < msg->ntried; i++)
@@ -49,8 +52,7 @@ static void fill_ask(struct eh_message *msg)
 		msg->route[i] = node();
 	msg->npath = random_below(EH_ROUTE_MAX + 1);
 	for (size_t i = 0; i < msg->npath; i++)
-		msg->path[i] =
-			(struct eh_probe){ 1 + random_below(3), node(), random_below(3) };
+		msg->path[i] = (struct eh_probe){ 1 + random_below(3), node(), random_below(3) };
 }
 
 static void test_round_trip(void **state)

@@ -36,7 +36,8 @@ static uint64_t model_load(const struct model *m, unsigned int child)
 
 static enum eh_state model_state(const struct model *m, unsigned int child)
 {
-	return eh_state(model_load(m, child), m->child[child].threshold, m->child[child].length);
+	return eh_state_dwell(model_load(m, child), m->child[child].threshold,
+			      m->child[child].length, m->child[child].dwell);
 }
 
 static void model_settle(struct model *m, uint64_t id, unsigned int child)
@@ -65,6 +66,8 @@ static void model_check(const struct model *m, struct eh_group *group)
 		assert_int_equal(c.floor, want->floor);
 		assert_int_equal(c.capacity, want->capacity);
 		assert_int_equal(c.draining, want->draining);
+		assert_int_equal(c.dwell, want->dwell);
+		assert_int_equal(c.state, model_state(m, i));
 		own.members++;
 		own.nodes++;
 		own.floor += c.floor;
@@ -98,8 +101,9 @@ static void model_judge(struct model *m, const struct eh_event *e, const struct 
 		for (unsigned int i = 0; !up->calm && i < m->size; i++)
 			assert_false(model_eligible(m, e, i));
 		if (up->calm)
-			m->grants[m->next++ % 64] = (struct model_grant){
-				e->id, e->size, now + m->grant_ms, e->child, true };
+			m->grants[m->next++ % 64] =
+				(struct model_grant){ e->id, e->size, now + m->grant_ms, e->child,
+						      true };
 		return;
 	}
 	assert_int_equal(model_state(m, e->child), EH_SENDER);
@@ -131,6 +135,7 @@ static void model_apply(struct model *m, const struct eh_event *e, bool least, u
 		*c = (struct eh_child){ .present = true,
 					.draining = c->present && c->draining,
 					.load = e->load,
+					.dwell = e->dwell,
 					.threshold = e->threshold,
 					.length = e->length,
 					.floor = e->floor,
@@ -147,6 +152,7 @@ static void model_apply(struct model *m, const struct eh_event *e, bool least, u
 		break;
 	case EH_EV_REPORT:
 		c->load = e->load;
+		c->dwell = e->dwell;
 		for (size_t i = 0; i < e->nseen; i++)
 			model_settle(m, e->seen[i], e->child);
 		break;
@@ -196,6 +202,7 @@ static struct eh_event random_event(const struct model *m, uint64_t *id, uint64_
 	if (!m->child[e.child].present && random_below(8))
 		e.type = EH_EV_JOIN;
 	e.load = random_below(9000);
+	e.dwell = random_below(4) == 0;
 	e.threshold = random_below(6) * 1000;
 	e.length = random_below(3) * 500;
 	e.floor = random_below(3) ? 0 : random_below(3000);
