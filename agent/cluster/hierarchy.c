@@ -53,7 +53,7 @@ struct hierarchy_update {
 	struct eh_message answer;
 	json_t *body;
 	enum eh_message_type type;
-	uint64_t id;
+	uint64_t id; /* of the ask that an answer answers */
 };
 
 struct hierarchy_updates {
@@ -184,7 +184,8 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 	u->up = *up;
 	if (up->message) {
 		u->type = up->message->type;
-		u->id = up->message->id;
+		if (u->type == EH_MSG_ANSWER)
+			u->id = up->message->answer.ask.id;
 		/* its lists end with the step; an answer has none that matter here */
 		if (up->type == EH_MU_SEND)
 			u->body = hierarchy_message(agent, up->message);
@@ -326,11 +327,11 @@ static int hierarchy_receive(struct agent *agent, struct peer *from, const json_
 	int err = hierarchy_take(agent, from, body, &msg);
 
 	if (!err)
-		err = hierarchy_step_in(agent,
-					&(struct eh_member_event){ .type = EH_ME_MESSAGE,
-								   .node = from->code.index,
-								   .message = &msg.body },
-					in);
+		err = hierarchy_step_in(
+			agent,
+			&(struct eh_member_event){ .type = EH_ME_MESSAGE,
+						   .message = { from->code.index, &msg.body } },
+			in);
 	if (err == -EINVAL)
 		log_warning("%s sent what is no message of the hierarchy", peer_code(from));
 	return err;
@@ -416,9 +417,9 @@ void hierarchy_touch_now(struct agent *agent)
 	if (!n && hierarchy_same(&r.own, &h->told))
 		return;
 	h->told = r.own;
-	hierarchy_step(agent,
-		       &(struct eh_member_event){
-			       .type = EH_ME_LOAD, .report = r.own, .seen = ids, .nseen = n });
+	hierarchy_step(agent, &(struct eh_member_event){
+				      .type = EH_ME_LOAD,
+				      .load = { .own = r.own, .seen = ids, .nseen = n } });
 }
 
 /* Runs once for all that happened in a round of the loop. */

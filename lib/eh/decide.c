@@ -4,7 +4,7 @@
 
 #include "group.h"
 
-static bool was_tried(const struct eh_event *arrival, uint32_t node)
+static bool was_tried(const struct eh_event_arrive *arrival, uint32_t node)
 {
 	for (size_t i = 0; i < arrival->ntried_nodes; i++)
 		if (arrival->tried_nodes[i] == node)
@@ -14,7 +14,7 @@ static bool was_tried(const struct eh_event *arrival, uint32_t node)
 
 /* The best candidate of a child that is a group; EH_NO_CHILD: none that may take it. */
 static unsigned int choose_candidate(struct eh_group *group, const struct member *m,
-				     const struct eh_event *arrival)
+				     const struct eh_event_arrive *arrival)
 {
 	struct eh_choice choice;
 
@@ -31,7 +31,7 @@ static unsigned int choose_candidate(struct eh_group *group, const struct member
 }
 
 static bool may_take(const struct eh_group *group, unsigned int child,
-		     const struct eh_event *arrival)
+		     const struct eh_event_arrive *arrival)
 {
 	const struct member *m = &group->members[child];
 
@@ -44,7 +44,8 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 }
 
 /* The best child, at random among equals; EH_NO_CHILD: none. `but` is not to be chosen. */
-static unsigned int choose(struct eh_group *group, const struct eh_event *arrival, unsigned int but)
+static unsigned int choose(struct eh_group *group, const struct eh_event_arrive *arrival,
+			   unsigned int but)
 {
 	struct eh_choice choice;
 
@@ -62,14 +63,14 @@ static unsigned int choose(struct eh_group *group, const struct eh_event *arriva
 }
 
 /* Whether home is a sender by what is known of it here, and of the rule if it has just changed. */
-static bool home_is_sender(const struct eh_group *group, const struct eh_event *arrival,
-			   const struct eh_rule *rule)
+static bool home_is_sender(const struct eh_group *group, unsigned int child,
+			   const struct eh_event_arrive *arrival, const struct eh_rule *rule)
 {
 	const struct eh_home *home = arrival->home;
 	uint64_t threshold;
 
 	if (!group->best || !home)
-		return member_state(&group->members[arrival->child]) == EH_SENDER;
+		return member_state(&group->members[child]) == EH_SENDER;
 	threshold = home->threshold;
 	if (rule->epoch) {
 		threshold = eh_share(rule->load, home->capacity, rule->capacity);
@@ -79,7 +80,7 @@ static bool home_is_sender(const struct eh_group *group, const struct eh_event *
 	return eh_state(home->load, threshold, home->length) == EH_SENDER;
 }
 
-static void place(struct eh_group *group, const struct eh_event *arrival, unsigned int child,
+static void place(struct eh_group *group, const struct eh_event_arrive *arrival, unsigned int child,
 		  struct grant *grant, struct eh_update *up)
 {
 	struct member *m = &group->members[child];
@@ -106,23 +107,24 @@ static void place(struct eh_group *group, const struct eh_event *arrival, unsign
 int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	      void *ctx)
 {
+	const struct eh_event_arrive *arrival = &event->arrive;
 	const struct member *home = &group->members[event->child];
-	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = event->id };
+	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = arrival->id };
 	struct eh_rule rule = { 0 };
 	struct grant *grant;
 	struct eh_sums sums;
 	unsigned int child = EH_NO_CHILD;
 
-	if (event->size > EH_VALUE_MAX ||
-	    (event->home && (!event->home->capacity || event->home->capacity > EH_VALUE_MAX ||
-			     event->home->load > EH_VALUE_MAX)))
+	if (arrival->size > EH_VALUE_MAX ||
+	    (arrival->home && (!arrival->home->capacity || arrival->home->capacity > EH_VALUE_MAX ||
+			       arrival->home->load > EH_VALUE_MAX)))
 		return -EINVAL;
 	/* First, as this alone can fail: then nothing has changed. */
-	grant = eh_grant_reserve(group, event->id, event->size, now);
+	grant = eh_grant_reserve(group, arrival->id, arrival->size, now);
 	if (!grant)
 		return -ENOMEM;
 
-	if (!home_is_sender(group, event, &rule)) {
+	if (!home_is_sender(group, event->child, arrival, &rule)) {
 		/* A home that is no sender (any more) is the best place. */
 		up.calm = true;
 		goto out;
@@ -134,22 +136,22 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 		rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
 		eh_threshold_modify(group, emit, ctx);
 		up.probes++;
-		up.calm = !home_is_sender(group, event, &rule);
+		up.calm = !home_is_sender(group, event->child, arrival, &rule);
 		if (up.calm)
 			goto out;
 		/* What is near comes first, as when the arrival is handled again from below. */
-		if (group->best && may_take(group, event->child, event) &&
-		    choose_candidate(group, &group->members[event->child], event) != EH_NO_CHILD)
+		if (group->best && may_take(group, event->child, arrival) &&
+		    choose_candidate(group, &group->members[event->child], arrival) != EH_NO_CHILD)
 			child = event->child;
 	}
 	if (child == EH_NO_CHILD && (sums.state != EH_SENDER || !group->options.below))
-		child = choose(group, event, event->child);
+		child = choose(group, arrival, event->child);
 	if (child == EH_NO_CHILD && group->options.below)
 		up.type = EH_UP_ASK;
 out:
 	if (child != EH_NO_CHILD)
-		place(group, event, child, grant, &up);
-	else if (up.calm && !group->best && member_load(home) + event->size <= EH_VALUE_MAX)
+		place(group, arrival, child, grant, &up);
+	else if (up.calm && !group->best && member_load(home) + arrival->size <= EH_VALUE_MAX)
 		/* It will run there: of several that ask at once not all find home calm. */
 		eh_grant_to(group, grant, event->child);
 	else

@@ -54,17 +54,19 @@ struct eh_rule {
 	uint64_t load, capacity;
 };
 
-enum eh_event_type {
-	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, dwell, threshold, length, floor, nodes; again: these changed */
-	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
-	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
-	EH_EV_REPORT,	/**< child's load and dwell, the ids of the grants that are in it (seen), its best nodes (best) */
-	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried; home, where children are groups */
-	EH_EV_FAILED,	/**< the grant of id was not used */
-	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
-			 *   events but ARRIVE */
-	EH_EV_RULE,	/**< the top's rule: all thresholds change */
+/** A node's own values, or the sums of a group. Thousandths of a task. */
+struct eh_report {
+	uint64_t load, threshold, length, floor, capacity;
+	uint32_t nodes;
+	bool draining;			/**< takes no new tasks */
+	bool dwell;			/**< not below T-A for long enough: ok, not yet a receiver */
 };
+
+/** The state by what is reported. */
+static inline enum eh_state eh_report_state(const struct eh_report *r)
+{
+	return eh_state_dwell(r->load, r->threshold, r->length, r->dwell);
+}
 
 /** The node on which a task arrived, for controllers that do not know it. */
 struct eh_home {
@@ -72,24 +74,63 @@ struct eh_home {
 	bool dwell;
 };
 
-struct eh_event {
-	enum eh_event_type type;
-	unsigned int child;		/**< 0..2^n-1 */
-	uint64_t id;			/**< of the placement, chosen by the driver */
-	uint64_t size;			/**< load of the arriving task */
-	uint64_t load, threshold, length, floor, capacity;
-	bool dwell;
-	bool flag;
-	const uint64_t *seen;
-	size_t nseen;
-	const uint64_t *tried;		/**< bitmap of children not to choose (they refused) */
+enum eh_event_type {
+	EH_EV_JOIN,	/**< `join`: child is there; again: its values changed */
+	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
+	EH_EV_DRAIN,	/**< `drain`: child takes no new tasks, or takes them again */
+	EH_EV_REPORT,	/**< `report`: child's load, and what is in it */
+	EH_EV_ARRIVE,	/**< `arrive`: a task on child asks for a place (TaskArrive of paper 4) */
+	EH_EV_FAILED,	/**< `failed`: a grant to child was not used */
+	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
+			 *   events but ARRIVE */
+	EH_EV_RULE,	/**< `rule`: the top's rule; all thresholds change */
+};
+
+/** Values up to EH_VALUE_MAX. */
+struct eh_event_join {
+	uint64_t load, threshold, length, floor;
+	uint64_t capacity;		/**< not 0 */
 	uint32_t nodes;			/**< nodes in the child; 0 counts as 1 */
-	const struct eh_candidate *best;
+	bool dwell;
+};
+
+struct eh_event_drain {
+	bool draining;
+};
+
+struct eh_event_report {
+	uint64_t load;
+	bool dwell;
+	const uint64_t *seen;		/**< ids of the grants that are in the load */
+	size_t nseen;
+	const struct eh_candidate *best;/**< its best nodes, where children are groups */
 	size_t nbest;			/**< at most EH_BEST_MAX */
+};
+
+struct eh_event_arrive {
+	uint64_t id;			/**< of the placement, chosen by the driver */
+	uint64_t size;			/**< load of the task */
+	const uint64_t *tried;		/**< bitmap of children not to choose (they refused), or NULL */
 	const uint32_t *tried_nodes;	/**< likewise, of the candidates */
 	size_t ntried_nodes;
-	const struct eh_home *home;
-	struct eh_rule rule;
+	const struct eh_home *home;	/**< where children are groups */
+};
+
+struct eh_event_failed {
+	uint64_t id;
+};
+
+struct eh_event {
+	enum eh_event_type type;
+	unsigned int child;		/**< 0..2^n-1; not for TICK and RULE */
+	union {
+		struct eh_event_join join;
+		struct eh_event_drain drain;
+		struct eh_event_report report;
+		struct eh_event_arrive arrive;
+		struct eh_event_failed failed;
+		struct eh_rule rule;
+	};
 };
 
 enum eh_update_type {

@@ -55,31 +55,36 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 
 /* A child's report into the group. `trust`: its threshold is of our rule, or its user's wish. */
 static void lead_take(struct eh_member *m, unsigned int level, unsigned int digit,
-		      const struct eh_report *r, bool trust, const struct eh_event *more)
+		      const struct eh_report *r, bool trust, const struct eh_event_report *more)
 {
-	struct eh_event event = *more;
+	struct eh_event event = { .type = EH_EV_REPORT, .child = digit, .report = *more };
 	struct eh_child c;
 	bool known = !eh_group_child(m->lead[level].group, digit, &c);
 
-	event.child = digit;
-	event.load = r->load;
-	event.dwell = r->dwell;
 	if (!known || c.capacity != r->capacity || c.floor != r->floor || c.nodes != r->nodes ||
 	    (trust && (c.threshold != r->threshold || c.length != r->length))) {
-		event.type = EH_EV_JOIN;
-		event.threshold = known && !trust ? c.threshold : r->threshold;
-		event.length = r->length;
-		event.floor = r->floor;
-		event.capacity = r->capacity;
-		event.nodes = r->nodes;
-		eh_lead_step(m, level, &event, NULL);
+		const struct eh_event_join join = {
+			.load = r->load,
+			.threshold = known && !trust ? c.threshold : r->threshold,
+			.length = r->length,
+			.floor = r->floor,
+			.capacity = r->capacity,
+			.nodes = r->nodes,
+			.dwell = r->dwell,
+		};
+
+		eh_lead_step(m, level,
+			     &(struct eh_event){ .type = EH_EV_JOIN, .child = digit, .join = join },
+			     NULL);
 	}
 	if (known ? c.draining != r->draining : r->draining)
 		eh_lead_step(m, level,
-			     &(struct eh_event){
-				     .type = EH_EV_DRAIN, .child = digit, .flag = r->draining },
+			     &(struct eh_event){ .type = EH_EV_DRAIN,
+						 .child = digit,
+						 .drain = { r->draining } },
 			     NULL);
-	event.type = EH_EV_REPORT;
+	event.report.load = r->load;
+	event.report.dwell = r->dwell;
 	eh_lead_step(m, level, &event, NULL);
 }
 
@@ -94,7 +99,7 @@ void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, 
 {
 	for (; level < m->rank; level++) {
 		struct eh_candidate best[EH_BEST_MAX];
-		struct eh_event more = { .seen = seen, .nseen = nseen, .best = best };
+		struct eh_event_report more = { .seen = seen, .nseen = nseen, .best = best };
 		struct eh_report r;
 
 		more.nbest = eh_report_level(m, level, &r, best);
@@ -162,8 +167,9 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 	/* before anything is sent, as answers find the new rank */
 	m->rank = rank;
 	for (; level > rank; level--) {
-		eh_lead_tell_all(m, level,
-				 &(struct eh_message){ .type = EH_MSG_REDIRECT, .to = to });
+		eh_lead_tell_all(
+			m, level,
+			&(struct eh_message){ .type = EH_MSG_REDIRECT, .redirect = { to } });
 		eh_lead_free(&m->lead[level]);
 	}
 	eh_seek_begin(m, to);
@@ -172,7 +178,8 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 static void lead_redirect(struct eh_member *m, uint32_t who, unsigned int level, uint32_t to)
 {
 	eh_member_send(m, who,
-		       &(struct eh_message){ .type = EH_MSG_REDIRECT, .level = level, .to = to });
+		       &(struct eh_message){
+			       .type = EH_MSG_REDIRECT, .level = level, .redirect = { to } });
 }
 
 static void lead_tell(struct eh_member *m, uint32_t node, unsigned int level, bool gone)
@@ -183,6 +190,7 @@ static void lead_tell(struct eh_member *m, uint32_t node, unsigned int level, bo
 
 void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
+	const struct eh_message_report *report = &msg->report;
 	unsigned int level = msg->level, digit = role_digit(m, from, level);
 	uint32_t self = m->options.self;
 	struct slot *slot;
@@ -214,12 +222,12 @@ void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_messa
 		lead_tell(m, from, level, false);
 	slot->node = from;
 	slot->heard = m->now;
-	lead_take(m, level, digit, &msg->report, msg->rule.epoch == m->rule.epoch,
-		  &(struct eh_event){ .seen = msg->seen,
-				      .nseen = msg->nseen,
-				      .best = msg->best,
-				      .nbest = msg->nbest });
-	eh_lead_own(m, level, msg->seen, msg->nseen);
+	lead_take(m, level, digit, &report->own, msg->rule.epoch == m->rule.epoch,
+		  &(struct eh_event_report){ .seen = report->seen,
+					     .nseen = report->nseen,
+					     .best = report->best,
+					     .nbest = report->nbest });
+	eh_lead_own(m, level, report->seen, report->nseen);
 	eh_member_send(m, from, &(struct eh_message){ .type = EH_MSG_ORDER, .level = level });
 }
 

@@ -39,20 +39,6 @@ struct eh_member_options {
 	uint64_t seed;
 };
 
-/** A node's own values, or the sums of a group. */
-struct eh_report {
-	uint64_t load, threshold, length, floor, capacity;
-	uint32_t nodes;
-	bool draining;			/**< takes no new tasks */
-	bool dwell;			/**< not below T-A for long enough: ok, not yet a receiver */
-};
-
-/** The state by what is reported. */
-static inline enum eh_state eh_report_state(const struct eh_report *r)
-{
-	return eh_state_dwell(r->load, r->threshold, r->length, r->dwell);
-}
-
 enum eh_message_type {
 	EH_MSG_REPORT,		/**< child to the controller of `level`: report, best, seen */
 	EH_MSG_ORDER,		/**< its answer, and the rule sent on its own */
@@ -79,53 +65,99 @@ struct eh_probe {
 	enum eh_state state;
 };
 
-struct eh_message {
-	enum eh_message_type type;
-	unsigned int level;
-	struct eh_rule rule;
-	struct eh_report report;
+struct eh_message_report {
+	struct eh_report own;
 	struct eh_candidate best[EH_BEST_MAX];
 	size_t nbest;
 	const uint64_t *seen;
 	size_t nseen;			/**< at most EH_SEEN_MAX */
+};
+
+struct eh_message_redirect {
 	uint32_t to;
+};
+
+struct eh_message_ask {
 	uint64_t id, size;
 	uint32_t home;
 	struct eh_home at_home;
 	uint32_t tried[EH_TRIED_MAX];
 	size_t ntried;
-	enum eh_why why;
 	unsigned int probes;
 	struct eh_probe path[EH_ROUTE_MAX];
-	size_t npath;			/**< the last is who decided */
+	size_t npath;			/**< the last is the one that decided */
 	uint32_t route[EH_ROUTE_MAX];	/**< the answer's way back */
 	size_t nroute;
 };
 
+struct eh_message_answer {
+	struct eh_message_ask ask;
+	uint32_t to;
+	enum eh_why why;
+};
+
+struct eh_message_failed {
+	uint64_t id;
+	uint32_t to;
+};
+
+struct eh_message {
+	enum eh_message_type type;
+	unsigned int level;
+	struct eh_rule rule;
+	union {
+		struct eh_message_report report;
+		struct eh_message_redirect redirect;
+		struct eh_message_ask ask;
+		struct eh_message_answer answer;
+		struct eh_message_failed failed;
+	};
+};
+
 enum eh_member_event_type {
 	EH_ME_TICK,		/**< time passes; eight times a heartbeat */
-	EH_ME_KNOWN,		/**< node: there is such a node, up or not */
-	EH_ME_UNKNOWN,		/**< node: no longer */
-	EH_ME_GONE,		/**< node: the link to it broke, or a message to it was not delivered */
-	EH_ME_MESSAGE,		/**< from node: message */
-	EH_ME_LOAD,		/**< own values: report, seen (placements that are in it) */
-	EH_ME_ASK,		/**< a task arrived here: id, size, tried */
-	EH_ME_FAILED,		/**< id was not placed on `to`; probe: who had decided so */
+	EH_ME_KNOWN,		/**< there is such a `node`, up or not */
+	EH_ME_UNKNOWN,		/**< there is no such `node` any more */
+	EH_ME_GONE,		/**< the link to `node` broke, or a message to it was not delivered */
+	EH_ME_MESSAGE,		/**< `message` */
+	EH_ME_LOAD,		/**< `load`: own values */
+	EH_ME_ASK,		/**< `ask`: a task arrived here */
+	EH_ME_FAILED,		/**< `failed`: a task was not placed where the answer said */
 	EH_ME_LEAVE,		/**< tell those who should know that this node ends */
+};
+
+struct eh_member_event_message {
+	uint32_t from;
+	const struct eh_message *body;
+};
+
+struct eh_member_event_load {
+	struct eh_report own;
+	const uint64_t *seen;		/**< placements that are in it */
+	size_t nseen;			/**< at most EH_SEEN_MAX */
+};
+
+struct eh_member_event_ask {
+	uint64_t id, size;
+	const uint32_t *tried;		/**< nodes that are not to take it */
+	size_t ntried;			/**< those after the first EH_TRIED_MAX are ignored */
+};
+
+struct eh_member_event_failed {
+	uint64_t id;
+	uint32_t to;
+	struct eh_probe decider;
 };
 
 struct eh_member_event {
 	enum eh_member_event_type type;
-	uint32_t node;
-	const struct eh_message *message;
-	struct eh_report report;
-	const uint64_t *seen;
-	size_t nseen;
-	uint64_t id, size;
-	const uint32_t *tried;
-	size_t ntried;			/**< those behind the first EH_TRIED_MAX are not looked at */
-	uint32_t to;
-	struct eh_probe probe;
+	union {
+		uint32_t node;
+		struct eh_member_event_message message;
+		struct eh_member_event_load load;
+		struct eh_member_event_ask ask;
+		struct eh_member_event_failed failed;
+	};
 };
 
 enum eh_member_update_type {

@@ -56,12 +56,14 @@ static bool matters(const struct eh_report *old, const struct eh_report *new)
 void eh_report_send(struct eh_member *m, uint32_t to)
 {
 	struct eh_message msg = {
-		.type = EH_MSG_REPORT, .level = m->rank + 1, .seen = m->seen, .nseen = m->nseen
+		.type = EH_MSG_REPORT,
+		.level = m->rank + 1,
+		.report = { .seen = m->seen, .nseen = m->nseen },
 	};
 
-	msg.nbest = eh_report_level(m, m->rank, &msg.report, msg.best);
+	msg.report.nbest = eh_report_level(m, m->rank, &msg.report.own, msg.report.best);
 	if (to == m->parent) {
-		m->told = msg.report;
+		m->told = msg.report.own;
 		m->told_at = m->now;
 		m->due = false;
 		m->under_way = true;

@@ -132,7 +132,7 @@ void eh_report_answered(struct eh_member *m);
 
 /* ---- ask.c ---- */
 
-void eh_ask_own(struct eh_member *m, const struct eh_member_event *event);
+void eh_ask_own(struct eh_member *m, const struct eh_member_event_ask *event);
 void eh_ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg);
 void eh_ask_on_answer(struct eh_member *m, const struct eh_message *msg);
 void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who);

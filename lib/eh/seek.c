@@ -211,30 +211,30 @@ void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_messag
 
 void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
+	uint32_t to = msg->redirect.to;
 	unsigned int level = msg->level;
 	struct known *k;
 
 	if (level <= m->rank) {
 		/* somebody else leads a group that we lead, or leads who does */
-		uint32_t child = m->lead[level].slots[role_digit(m, msg->to, level)].node;
+		uint32_t child = m->lead[level].slots[role_digit(m, to, level)].node;
 
-		if (msg->to != m->options.self && msg->to != child &&
-		    role_together(m, msg->to, level))
+		if (to != m->options.self && to != child && role_together(m, to, level))
 			eh_member_send(
-				m, msg->to,
+				m, to,
 				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
 		return;
 	}
 	if (level != m->rank + 1 || (m->attached && from != m->parent) ||
-	    !role_together(m, msg->to, level))
+	    !role_together(m, to, level))
 		return;
-	if (msg->to == m->options.self) {
+	if (to == m->options.self) {
 		if (eh_lead_promote(m))
 			m->no_memory = true;
 		return;
 	}
 	if (m->attached) {
-		eh_seek_begin(m, msg->to);
+		eh_seek_begin(m, to);
 		return;
 	}
 	k = eh_known_find(m, from);
@@ -244,13 +244,13 @@ void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_mes
 		k->failed = false;
 		k->again_at = m->now + seek_step_ms(m);
 	}
-	if (msg->to == from || msg->to > m->options.self)
+	if (to == from || to > m->options.self)
 		return;
-	if (eh_known_add(m, msg->to)) {
+	if (eh_known_add(m, to)) {
 		m->no_memory = true;
 		return;
 	}
-	k = eh_known_find(m, msg->to);
+	k = eh_known_find(m, to);
 	if (k->suspect_until <= m->now && (!k->asked || k->again_at)) {
 		k->failed = false;
 		seek_ask(m, k);

@@ -142,6 +142,7 @@ static uint64_t world_delay(struct eh_world *w)
 
 static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const struct eh_message *msg)
 {
+	size_t nseen = msg->type == EH_MSG_REPORT ? msg->report.nseen : 0;
 	struct parcel *parcel;
 
 	w->counts.messages[msg->type]++;
@@ -156,15 +157,16 @@ static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const str
 	    (w->options.loss > 0 &&
 	     eh_random(&w->random) < (uint64_t)(w->options.loss * (double)UINT64_MAX)))
 		return;
-	parcel = malloc(sizeof(*parcel) + msg->nseen * sizeof(parcel->seen[0]));
+	parcel = malloc(sizeof(*parcel) + nseen * sizeof(parcel->seen[0]));
 	if (!parcel) {
 		w->no_memory = true;
 		return;
 	}
 	parcel->message = *msg;
-	if (msg->nseen)
-		memcpy(parcel->seen, msg->seen, msg->nseen * sizeof(parcel->seen[0]));
-	parcel->message.seen = parcel->seen;
+	if (nseen)
+		memcpy(parcel->seen, msg->report.seen, nseen * sizeof(parcel->seen[0]));
+	if (msg->type == EH_MSG_REPORT)
+		parcel->message.report.seen = parcel->seen;
 	queue_add(w, world_delay(w),
 		  (struct happening){
 			  .type = HAPPEN_MESSAGE, .node = to, .from = from, .parcel = parcel });
@@ -213,20 +215,22 @@ static void task_remove(struct eh_world *w, struct task *t)
 
 static void on_answer(struct eh_world *w, const struct eh_message *msg)
 {
-	struct task *t = task_find(w, msg->id);
+	const struct eh_message_answer *answer = &msg->answer;
+	const struct eh_message_ask *ask = &answer->ask;
+	struct task *t = task_find(w, ask->id);
 
 	if (!t || t->state != TASK_ASKED)
 		return;
-	w->counts.probes += msg->probes;
-	t->probes = msg->probes;
-	if (msg->npath)
-		t->decider = msg->path[msg->npath - 1];
-	if (msg->to == EH_NO_NODE || msg->to == t->home) {
+	w->counts.probes += ask->probes;
+	t->probes = ask->probes;
+	if (ask->npath)
+		t->decider = ask->path[ask->npath - 1];
+	if (answer->to == EH_NO_NODE || answer->to == t->home) {
 		task_run(w, t, t->home, msg);
 		return;
 	}
 	t->state = TASK_STARTING;
-	t->at = msg->to;
+	t->at = answer->to;
 	w->counts.reserved++;
 	queue_add(w, world_delay(w),
 		  (struct happening){ .type = HAPPEN_START, .node = t->home, .id = t->id });
@@ -283,7 +287,8 @@ static void world_touch(struct eh_world *w, uint32_t node)
 
 	while (n->member && n->touched) {
 		struct eh_member_event event = {
-			.type = EH_ME_LOAD, .report = n->own, .seen = n->seen, .nseen = n->nseen
+			.type = EH_ME_LOAD,
+			.load = { .own = n->own, .seen = n->seen, .nseen = n->nseen },
 		};
 
 		n->touched = false;
@@ -307,7 +312,8 @@ static void on_start(struct eh_world *w, uint64_t id)
 	}
 	world_step(w, t->home,
 		   &(struct eh_member_event){
-			   .type = EH_ME_FAILED, .id = id, .to = to, .probe = t->decider });
+			   .type = EH_ME_FAILED,
+			   .failed = { .id = id, .to = to, .decider = t->decider } });
 	task_run(w, t, t->home, NULL);
 }
 
@@ -324,9 +330,9 @@ static void world_happen(struct eh_world *w, struct happening *h)
 	case HAPPEN_MESSAGE:
 		if (!is_cut(w, h->from, h->node))
 			world_step(w, h->node,
-				   &(struct eh_member_event){ .type = EH_ME_MESSAGE,
-							      .node = h->from,
-							      .message = &h->parcel->message });
+				   &(struct eh_member_event){
+					   .type = EH_ME_MESSAGE,
+					   .message = { h->from, &h->parcel->message } });
 		break;
 	case HAPPEN_GONE:
 		world_step(w, h->node,
@@ -500,7 +506,8 @@ int eh_world_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t siz
 		queue_add(w, w->options.ask_limit,
 			  (struct happening){ .type = HAPPEN_LATE, .node = node, .id = id });
 		world_step(w, node,
-			   &(struct eh_member_event){ .type = EH_ME_ASK, .id = id, .size = size });
+			   &(struct eh_member_event){ .type = EH_ME_ASK,
+						      .ask = { .id = id, .size = size } });
 	}
 	world_touch(w, node);
 	return 0;

@@ -55,10 +55,10 @@ static inline void join(struct eh_group *group, unsigned int child, uint64_t loa
 	must(group,
 	     (struct eh_event){ .type = EH_EV_JOIN,
 				.child = child,
-				.load = load,
-				.threshold = threshold,
-				.length = length,
-				.capacity = 1000 },
+				.join.load = load,
+				.join.threshold = threshold,
+				.join.length = length,
+				.join.capacity = 1000 },
 	     0);
 }
 

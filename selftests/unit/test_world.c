@@ -18,9 +18,12 @@ static void count(void *ctx, const struct eh_world_event *e)
 {
 	const struct eh_message *msg = e->message;
 
-	if (e->type == EH_WORLD_SENT &&
-	    (msg->type == EH_MSG_ASK || msg->type == EH_MSG_ANSWER || msg->type == EH_MSG_FAILED))
-		tasks[msg->id].messages++;
+	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_ASK)
+		tasks[msg->ask.id].messages++;
+	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_ANSWER)
+		tasks[msg->answer.ask.id].messages++;
+	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_FAILED)
+		tasks[msg->failed.id].messages++;
 	if (e->type == EH_WORLD_PLACED) {
 		placed++;
 		tasks[e->id].placed++;
@@ -223,28 +226,29 @@ static void test_dwell_of_home(void **state)
 		.topology = { 2, 1 }, .heartbeat_ms = HEARTBEAT, .grant_ms = 1, .seed = 1 });
 	struct eh_message report = { .type = EH_MSG_REPORT,
 				     .level = 1,
-				     .report = { .load = 4000,
-						 .threshold = 2000,
-						 .length = 1000,
-						 .capacity = 1000,
-						 .nodes = 1 } };
-	struct eh_message ask = {
-		.type = EH_MSG_ASK,
-		.level = 1,
-		.home = 1,
-		.at_home = { .threshold = 2000, .length = 1000, .capacity = 1000, .dwell = true }
-	};
+				     .report.own = { .load = 4000,
+						     .threshold = 2000,
+						     .length = 1000,
+						     .capacity = 1000,
+						     .nodes = 1 } };
+	struct eh_message ask = { .type = EH_MSG_ASK,
+				  .level = 1,
+				  .ask.home = 1,
+				  .ask.at_home = { .threshold = 2000,
+						   .length = 1000,
+						   .capacity = 1000,
+						   .dwell = true } };
 	struct eh_member_event event = { .type = EH_ME_TICK };
 	struct eh_child c;
 	uint32_t node;
 
 	assert_non_null(m);
 	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
-	event = (struct eh_member_event){ .type = EH_ME_MESSAGE, .node = 1, .message = &report };
+	event = (struct eh_member_event){ .type = EH_ME_MESSAGE, .message = { 1, &report } };
 	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
 	assert_int_equal(eh_member_child(m, 1, 1, &c, &node), 0);
 	assert_int_equal(c.state, EH_SENDER);
-	event.message = &ask;
+	event.message.body = &ask;
 	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
 	assert_int_equal(eh_member_child(m, 1, 1, &c, &node), 0);
 	assert_int_equal(c.load, 0);
