@@ -2,10 +2,11 @@
 /*
  * A placement's way: from home up to the first controller whose group can take
  * the task, and back. Controllers name their best nodes in their reports, so
- * the one that decides names the node and nothing is asked downward. The
- * answer's way is in the message, and no member remembers a question.
+ * the one that decides names the node and no message goes down. The message
+ * itself holds the answer's way, so no member remembers an ask.
  */
-#include "role.h"
+#include "ask.h"
+#include "lead.h"
 
 /* To home, or one step of the way there. */
 static void answer(struct eh_member *m, struct eh_message *msg)
@@ -35,7 +36,7 @@ static void answer_none(struct eh_member *m, struct eh_message *msg, enum eh_why
 	answer_to(m, msg, EH_NO_NODE, why);
 }
 
-/* What an arrival comes to in the group of this level. Returns whether it is decided. */
+/* Handles an arrival in the group of this level. Returns whether that has decided it. */
 static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 		      struct eh_message *msg)
 {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who takes an arriving task (the paper's TaskArrive and WhoDoTask), as far as one controller knows. */
+#include "decide.h"
+
 #include <errno.h>
 
-#include "group.h"
+#include "grant.h"
+#include "threshold.h"
 
 static bool was_tried(const struct eh_event_arrive *arrival, uint32_t node)
 {
@@ -35,7 +38,7 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 {
 	const struct member *m = &group->members[child];
 
-	/* home itself is a sender, or nobody would be looked for */
+	/* home needs no check: it is a sender, or there would be no search */
 	if (!m->present || m->draining)
 		return false;
 	if (arrival->tried && arrival->tried[child / 64] >> child % 64 & 1)
@@ -62,7 +65,7 @@ static unsigned int choose(struct eh_group *group, const struct eh_event_arrive 
 	return choice.child;
 }
 
-/* Whether home is a sender by what is known of it here, and of the rule if it has just changed. */
+/* Whether home is a sender by what is known of it here and, if that has just changed, by the rule. */
 static bool home_is_sender(const struct eh_group *group, unsigned int child,
 			   const struct eh_event_arrive *arrival, const struct eh_rule *rule)
 {
@@ -100,9 +103,9 @@ static void place(struct eh_group *group, const struct eh_event_arrive *arrival,
 }
 
 /*
- * The paper modifies thresholds and then handles the arrival again; this cannot
- * go on: by theorem 4.1 the top is no sender after it, whatever the loads, so
- * the second look is the last, and one `if` does for the loop.
+ * The paper modifies the thresholds and then handles the arrival again. By
+ * theorem 4.1 the top is no sender after that, whatever the loads are, so the
+ * second look is the last and an `if` does for a loop.
  */
 int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	      void *ctx)
@@ -119,7 +122,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 	    (arrival->home && (!arrival->home->capacity || arrival->home->capacity > EH_VALUE_MAX ||
 			       arrival->home->load > EH_VALUE_MAX)))
 		return -EINVAL;
-	/* First, as this alone can fail: then nothing has changed. */
+	/* First, because only this can fail: then nothing has changed. */
 	grant = eh_grant_reserve(group, arrival->id, arrival->size, now);
 	if (!grant)
 		return -ENOMEM;
@@ -139,7 +142,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 		up.calm = !home_is_sender(group, event->child, arrival, &rule);
 		if (up.calm)
 			goto out;
-		/* What is near comes first, as when the arrival is handled again from below. */
+		/* The nearest group comes first, as if the arrival were handled again from below. */
 		if (group->best && may_take(group, event->child, arrival) &&
 		    choose_candidate(group, &group->members[event->child], arrival) != EH_NO_CHILD)
 			child = event->child;
@@ -152,7 +155,7 @@ out:
 	if (child != EH_NO_CHILD)
 		place(group, arrival, child, grant, &up);
 	else if (up.calm && !group->best && member_load(home) + arrival->size <= EH_VALUE_MAX)
-		/* It will run there: of several that ask at once not all find home calm. */
+		/* It will run there: not all of several that ask at once may find home calm. */
 		eh_grant_to(group, grant, event->child);
 	else
 		eh_grant_drop(group, grant);

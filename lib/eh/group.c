@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "decide.h"
+#include "grant.h"
+#include "threshold.h"
+
 struct eh_group *eh_group_new(const struct eh_group_options *options)
 {
 	struct eh_group *group;
@@ -60,7 +64,7 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	return 0;
 }
 
-/* A member's load, but not below T-A while it dwells. */
+/* A member's load, but not below T-A while it dwells: a group of such members is no receiver. */
 static uint64_t settled_load(const struct member *m)
 {
 	uint64_t low = m->threshold > m->length ? m->threshold - m->length : 0;
@@ -224,8 +228,8 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 	}
 }
 
-int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
-	    void *ctx)
+int eh_group_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
+		  eh_emit_fn emit, void *ctx)
 {
 	int err = handle(group, event, now, emit, ctx);
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The controller's roles of a member: one struct eh_group for each level it
- * leads, stacked; what a level comes to is a child's report to the next.
+ * A member as controller: one struct eh_group for each level that it leads. The
+ * sums of a level are a child's report to the next one.
  */
-#include "role.h"
+#include "lead.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Sent in a heartbeat for one level. */
+#include "known.h"
+#include "report.h"
+#include "seek.h"
+
+/* Claims that are sent in a heartbeat for one level. */
 #define LEAD_CLAIMS 2
 
 static unsigned int lead_width(const struct eh_member *m)
@@ -44,7 +48,7 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 		 struct eh_update *outcome)
 {
 	struct lead_result result = { .outcome = outcome };
-	int err = eh_step(m->lead[level].group, event, m->now, lead_on_update, &result);
+	int err = eh_group_step(m->lead[level].group, event, m->now, lead_on_update, &result);
 
 	if (err == -ENOMEM)
 		m->no_memory = true;
@@ -53,7 +57,7 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 	return err;
 }
 
-/* A child's report into the group. `trust`: its threshold is of our rule, or its user's wish. */
+/* Enters a child's report. `trust`: its threshold is by our rule, or set by its user. */
 static void lead_take(struct eh_member *m, unsigned int level, unsigned int digit,
 		      const struct eh_report *r, bool trust, const struct eh_event_report *more)
 {
@@ -90,7 +94,7 @@ static void lead_take(struct eh_member *m, unsigned int level, unsigned int digi
 
 static void lead_note_seen(struct eh_member *m, const uint64_t *seen, size_t nseen)
 {
-	/* more than fit: those grants end by themselves */
+	/* grants of those that do not fit expire by themselves */
 	for (size_t i = 0; i < nseen && m->nseen < EH_SEEN_MAX; i++)
 		m->seen[m->nseen++] = seen[i];
 }
@@ -151,7 +155,7 @@ int eh_lead_promote(struct eh_member *m)
 		eh_lead_step(m, level, &(struct eh_event){ .type = EH_EV_RULE, .rule = m->rule },
 			     NULL);
 	eh_lead_own(m, level - 1, NULL, 0);
-	/* those who look for a parent find us; the others are claimed when they have had the time to */
+	/* nodes that look for a parent find us; the others are claimed after they had time for that */
 	m->claim_at = m->now + m->options.heartbeat_ms / 2;
 	if (m->rank == role_top(m))
 		eh_member_role(m);
@@ -292,7 +296,7 @@ void eh_lead_expire(struct eh_member *m)
 	eh_lead_own(m, 0, NULL, 0);
 }
 
-/* ---- claims: who is not there may follow another ---- */
+/* ---- claims: nodes that do not report to us may follow another ---- */
 
 /* The known node of a child to be claimed next, or NULL. */
 static const struct known *lead_next(const struct eh_member *m, unsigned int level,
@@ -314,7 +318,7 @@ static const struct known *lead_next(const struct eh_member *m, unsigned int lev
 	return first;
 }
 
-/* A few at a time: after a start of all nodes most come by themselves, and links cost. */
+/* A few at a time: after a start of all nodes most report by themselves, and links cost. */
 static void lead_claim_level(struct eh_member *m, unsigned int level)
 {
 	struct lead *lead = &m->lead[level];

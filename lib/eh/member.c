@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A member of the hierarchy: its events, its own values, the rule in force. */
-#include "role.h"
+#include "member.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "ask.h"
+#include "known.h"
+#include "lead.h"
+#include "report.h"
+#include "role.h"
+#include "seek.h"
 
 const char *eh_message_name(enum eh_message_type type)
 {
@@ -54,7 +61,7 @@ void eh_member_role(struct eh_member *m)
 				.type = EH_MU_ROLE, .rank = m->rank, .parent = m->parent });
 }
 
-/* Equal epochs of two tops that did not know of each other: any order will do that all agree on. */
+/* Two tops that did not know of each other may use one epoch: any order that all agree on will do. */
 static bool is_newer(const struct eh_rule *a, const struct eh_rule *b)
 {
 	if (a->epoch != b->epoch)

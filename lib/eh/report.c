@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a member tells its parent: merged and damped, one at a time. */
-#include "role.h"
+/* Reports of a member to its parent: merged and damped, one at a time. */
+#include "report.h"
 
 /* Load that changes by less is noise, however small it was before. */
 #define REPORT_NOISE (EH_TASK / 20)
@@ -30,9 +30,9 @@ size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_
 }
 
 /*
- * Of a node: by a tenth or a task. Of a group of N nodes: by sqrt(N) tasks, what the sum of N loads
- * moves by while each of them moves by one. So a controller hears from a child as often whether it
- * is a node or speaks for a thousand, and the top's traffic does not grow with the cluster.
+ * A node's load: by a tenth or a task. The load of a group of N nodes: by sqrt(N) tasks, as the sum
+ * of N loads moves while each of them moves by one. So a controller hears from a child as often if
+ * it is a node as if it leads a thousand, and the top's traffic does not grow with the cluster.
  */
 static bool load_matters(const struct eh_report *old, const struct eh_report *new)
 {

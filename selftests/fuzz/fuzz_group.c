@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		eh_group_sums(group, &before);
 		now += data[5];
-		err = eh_step(group, &e, now, emit, &seen);
+		err = eh_group_step(group, &e, now, emit, &seen);
 		eh_group_sums(group, &after);
 		if (err &&
 		    (seen.thresholds || seen.answers || memcmp(&before, &after, sizeof(before))))

@@ -23,7 +23,7 @@ static inline void emit(void *ctx, const struct eh_update *update)
 static inline int step(struct eh_group *group, struct eh_event event, uint64_t now)
 {
 	nups = 0;
-	return eh_step(group, &event, now, emit, ups);
+	return eh_group_step(group, &event, now, emit, ups);
 }
 
 static inline void must(struct eh_group *group, struct eh_event event, uint64_t now)

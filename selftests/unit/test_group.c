@@ -68,7 +68,7 @@ static void test_extremes(void **state)
 	struct eh_sums sums;
 
 	for (e.child = 0; e.child < 1u << EH_N_MAX; e.child++)
-		assert_int_equal(eh_step(group, &e, 0, count_updates, updates), 0);
+		assert_int_equal(eh_group_step(group, &e, 0, count_updates, updates), 0);
 	eh_group_sums(group, &sums);
 	assert_int_equal(sums.load, EH_VALUE_MAX << EH_N_MAX);
 	assert_int_equal(sums.state, EH_SENDER);
@@ -76,7 +76,7 @@ static void test_extremes(void **state)
 		.type = EH_EV_ARRIVE, .child = 0, .arrive.id = 1, .arrive.size = EH_VALUE_MAX
 	};
 	memset(updates, 0, sizeof(updates));
-	assert_int_equal(eh_step(group, &e, 0, count_updates, updates), 0);
+	assert_int_equal(eh_group_step(group, &e, 0, count_updates, updates), 0);
 	assert_int_equal(updates[EH_UP_THRESHOLD], 1u << EH_N_MAX);
 	assert_int_equal(updates[EH_UP_NONE], 1);
 	assert_int_equal(updates[EH_UP_PLACE], 0);

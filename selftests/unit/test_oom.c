@@ -108,7 +108,7 @@ static void test_steps(void **state)
 		for (unsigned int nth = 1;; nth++) {
 			without.n = 0;
 			until = nth;
-			err = eh_step(unlucky, &e, now, emit, &without);
+			err = eh_group_step(unlucky, &e, now, emit, &without);
 			if (until) { /* it needed fewer */
 				until = 0;
 				most = nth - 1 > most ? nth - 1 : most;
@@ -120,7 +120,7 @@ static void test_steps(void **state)
 			failures++;
 		}
 		assert_int_equal(err, 0);
-		assert_int_equal(eh_step(lucky, &e, now, emit, &with), 0);
+		assert_int_equal(eh_group_step(lucky, &e, now, emit, &with), 0);
 		same_updates(&with, &without);
 		same_groups(lucky, unlucky);
 	}
