@@ -21,7 +21,7 @@ struct address {
 
 /** "ADDRESS:PORT" or "[ADDRESS]:PORT", numbers only. 0 or -EINVAL (then `out` is undefined). */
 int address_parse(const char *text, struct address *out);
-/** From accept(2) or getsockname(2); what is no IP address has the text "?". */
+/** From accept(2) or getsockname(2); other than IP addresses have the text "?". */
 void address_from(const struct sockaddr *sa, struct address *out);
 
 #endif

@@ -10,15 +10,15 @@
 #include <jansson.h>
 #include "eh/member.h"
 
-/** NULL: no memory. */
+/** A new reference; NULL: no memory. */
 json_t *message_to_json(const struct eh_topology *t, const struct eh_message *msg);
 
-/** A message and the memory its lists are in. */
+/** A message and the memory of its lists. */
 struct message {
 	struct eh_message body;
 	uint64_t seen[EH_SEEN_MAX];
 };
-/** 0 or -EINVAL. Values are checked by eh_member_step(). */
+/** 0 or -EINVAL: malformed. eh_member_step() checks the values. */
 int message_from_json(const struct eh_topology *t, const json_t *json, struct message *out);
 
 #endif

@@ -36,7 +36,7 @@ struct roster *roster_new(const struct eh_topology *topology); /**< empty; NULL:
 void roster_free(struct roster *r);
 const struct eh_topology *roster_topology(const struct roster *r);
 
-/** All entries by code, those that do not count included; NULL behind the last. */
+/** All entries by code, also those that do not count; NULL after the last. */
 const struct roster_entry *roster_at(const struct roster *r, size_t i);
 /** Whether the entry counts and its host has not left. */
 bool roster_is_member(const struct roster *r, const struct roster_entry *e);
@@ -45,19 +45,22 @@ const struct roster_entry *roster_by_code(const struct roster *r, uint32_t index
 /** The entry that counts for a host, which may have left; or NULL. */
 const struct roster_entry *roster_by_host(const struct roster *r, const char *host);
 
-/** Takes an entry if it wins over the one of the same code. 1: taken, 0: not, -ENOMEM. */
+/** Takes an entry if it wins over the one of the same code. 1: taken; 0: not; -ENOMEM. */
 int roster_add(struct roster *r, const struct roster_entry *e);
 /** Drops an entry of version 0: a reload took it out of the configuration. */
 void roster_drop(struct roster *r, uint32_t index);
-/** 1: `r` has changed, 0: it has not, -ENOMEM: nor then; -EINVAL: other topology. */
+/** 1: `r` has changed; 0: it has not; -ENOMEM or -EINVAL (another topology): it has not. */
 int roster_merge(struct roster *r, const struct roster *from);
 
-/** The top controller's decisions. A host that comes gets the code it has or had, else the one
- *  that it wishes (NULL: none), else the lowest free one; `only`: the one that it wishes and runs
- *  as, or none. 0, -ENOSPC (no code is free), -EEXIST (that one is not), -ENOMEM. */
+/**
+ * The top controller admits a host: it gets the code it has or had, else the
+ * one it wishes (NULL: none), else the lowest free one. `only`: the one that it
+ * wishes and already runs with, or none. 0, -ENOSPC (no code is free), -EEXIST
+ * (that one is not) or -ENOMEM.
+ */
 int roster_enter(struct roster *r, const char *host, const struct address *address,
 		 const uint32_t *wish, bool only, uint32_t *index);
-/** 0, -ENOENT (no member), -ENOMEM. */
+/** The top controller lets a host go. 0, -ENOENT (no member), -ENOMEM. */
 int roster_leave(struct roster *r, const char *host);
 
 /** Grows with each change of an entry that is not of version 0, and differs when two rosters differ

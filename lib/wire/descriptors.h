@@ -8,7 +8,7 @@
 
 #define DESCRIPTORS_MAX 16
 
-/** Room for them; as long-lived as the message it is put in. */
+/** Room for them; it must live as long as the message that uses it. */
 union descriptors {
 	struct cmsghdr head;
 	char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
@@ -38,7 +38,7 @@ static inline void descriptors_expect(struct msghdr *msg, union descriptors *roo
 	msg->msg_controllen = CMSG_LEN(most * sizeof(int));
 }
 
-/** Those that came, into `fds`. Returns how many. */
+/** Puts those that came into `fds`. Returns their number. */
 static inline int descriptors_take(const struct msghdr *msg, const union descriptors *room,
 				   int *fds)
 {

@@ -2,7 +2,7 @@
 /**
  * @file files.h
  * How home's files travel: requests of the executor (helpers/ehview), answers and
- * news of home (helpers/ehfiles). One stream is one file system, from one folder.
+ * news of home (helpers/ehfiles). One stream is one file system, from one directory.
  *
  *   u32 length of what follows the header
  *   u32 op, in an answer with FILES_ANSWER
@@ -10,9 +10,9 @@
  *   i32 errno, 0 in a request
  *   the op's fields in the order of enum files_field, little-endian; an answer with an error has none
  *
- * Requests are carried out in their order. Folders have numbers that the executor gives them (FILES_KNOW),
- * FILES_ROOT is the first; open files, too. A file is where HANDLE says, if that is not 0; else NAME in
- * the folder DIR if it still has the inode number INO there, or the folder itself when NAME is empty.
+ * Requests are carried out in their order. Directories have numbers that the executor gives them (FILES_KNOW),
+ * FILES_ROOT is the first; so have open files. A file is where HANDLE says, if that is not 0; else NAME in
+ * the directory DIR if it still has the inode number INO there, or the directory itself when NAME is empty.
  */
 #ifndef WIRE_FILES_H
 #define WIRE_FILES_H
@@ -31,8 +31,8 @@
 #define FILES_ROOT 1
 
 enum files_op {
-	FILES_KNOW = 1, /**< folder OFFSET is NAME in DIR; not answered, like the next */
-	FILES_FORGET, /**< folder DIR will not be named any more */
+	FILES_KNOW = 1, /**< directory OFFSET is NAME in DIR; not answered, like the next */
+	FILES_FORGET, /**< directory DIR will not be named any more */
 	FILES_LIST, /**< all of DIR, and tell what changes: FILES_WATCHED, FILES_COMPLETE, entries */
 	FILES_LOOK, /**< NAME in DIR */
 	FILES_STAT,
@@ -59,7 +59,7 @@ enum files_op {
 	FILES_SETXATTR,
 	FILES_LISTXATTR,
 	FILES_REMOVEXATTR,
-	FILES_LOCK, /**< of OWNER: MODE is F_RDLCK, …; FLAGS 1: only ask, answered with who is in the way */
+	FILES_LOCK, /**< of OWNER: MODE is F_RDLCK, …; FLAGS 1: only ask, answered with the lock that is in the way */
 	FILES_FLOCK, /**< MODE is flock()'s, never waits */
 	FILES_FALLOCATE,
 	FILES_SYNC, /**< all news of what happened before come before the answer */
@@ -88,7 +88,7 @@ enum files_field {
 };
 
 /** FLAGS of answers. */
-#define FILES_WATCHED 1 /**< what changes in this folder is told */
+#define FILES_WATCHED 1 /**< what changes in this directory is told */
 #define FILES_COMPLETE 2 /**< nothing else is in it */
 #define FILES_UNSURE 4 /**< changed so lately that its times will not show another change */
 #define FILES_DATA 8 /**< its content is here */
@@ -117,7 +117,7 @@ struct files_attr {
 };
 #define FILES_ATTR_SIZE (5 * 8 + 5 * 4 + 3 * 12)
 
-/** All a message may have; which fields count says its op. */
+/** All fields a message may have; its op says which of them count. */
 struct files_message {
 	uint32_t op, tag;
 	int32_t error;
@@ -133,7 +133,7 @@ struct files_message {
 
 /** Header and fields without the data, which has to follow. Returns its length. */
 size_t files_encode(uint8_t out[FILES_HEAD_MAX], const struct files_message *m);
-/** How long the message is that begins here, header included. 0: not to be seen yet; or -EPROTO. */
+/** Length of the message that begins here, header included. 0: its header is not complete; or -EPROTO. */
 long files_length(const uint8_t *in, size_t length);
 /** One whole message; its data stays where it is. 0 or -EPROTO. */
 int files_decode(struct files_message *m, const uint8_t *in, size_t length);
@@ -147,7 +147,7 @@ struct files_entry {
 
 size_t files_entry_encode(uint8_t out[FILES_ENTRY_MAX], const struct files_attr *attr,
 			  const char *name);
-/** The entry at *at, which moves behind it. False: there is no more, or it is wrong. */
+/** Takes the entry at *at and moves that past it. False: there is none left, or it is malformed. */
 bool files_entry_decode(struct files_entry *e, const uint8_t **at, const uint8_t *end);
 
 #endif

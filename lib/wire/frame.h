@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file frame.h
- * Frames: the one framing of the agent's local socket (ehctl, ehstub) and of a
- * job's HTTP/2 stream between two agents. No I/O here.
+ * Frames: the messages on the agent's local socket (ehctl, ehstub) and on a
+ * job's HTTP/2 stream between two agents. Pure: no I/O.
  *
  * A frame is an 8-byte header (type, zero, zero, zero, little-endian length)
  * and `length` bytes. A receiver closes the connection on an unknown type, a
@@ -30,7 +30,7 @@ enum frame_type {
 	FRAME_GO, /**< agent -> executor: exec now. Before it nothing has started */
 	FRAME_STDIN, /**< data; empty: end of file */
 	FRAME_SIGNAL, /**< u32 signal, u32 1: for the whole process group (from a terminal) */
-	FRAME_CLOSED, /**< u32 fd: nobody reads 1, 2 or 3 (the terminal) at home, or 0 there, any more */
+	FRAME_CLOSED, /**< u32 fd: 1, 2 or 3 (the terminal) is no longer read at home, or 0 there */
 	/* executor -> agent -> stub */
 	FRAME_READY, /**< executor -> agent: prepared, waits for GO */
 	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; from here only a REFUSED allows a local run */
@@ -48,8 +48,8 @@ enum frame_type {
 		      *   agent -> executor: the rest has been given back, so it is not to be read there */
 	/* agent <-> executor */
 	FRAME_WANT, /**< u32 fd, u32 bytes: that much more may be sent of it. Starts as FRAME_WINDOW.
-			 *   So a full pipe never holds up a signal or an exit behind it */
-	/* agent -> executor, behind JOB */
+			 *   So a full pipe never holds up a signal or an exit after it */
+	/* agent -> executor, after JOB */
 	FRAME_NAMED, /**< files the arguments name, see agent/job/argfiles.h; answered by REFUSED or nothing */
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
@@ -88,6 +88,7 @@ struct frame_exit {
 #define FRAME_EXIT_SIZE 64
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
+/** 0, or -EBADMSG: another length, or a status that no task ends with. */
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
 
 #define FRAME_TYPED_MAX 4096 /**< a terminal's longest line */

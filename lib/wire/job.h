@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file job.h
- * Everything a task takes along when it is run on another node, and its
+ * Everything a task takes with it when it runs on another node, and its
  * encoding as the payload of FRAME_JOB: little-endian numbers in the order of
  * the structure, then the terminal if it has one, groups, and the strings, each
- * ended by a NUL. Used by the stub (encode) and the agents (decode). No I/O, and nothing but libc, for the stub's sake.
+ * ended by a NUL. Used by the stub (encode) and the agents (decode). Pure, and
+ * nothing but libc, because the stub is static.
  */
 #ifndef WIRE_JOB_H
 #define WIRE_JOB_H
@@ -34,9 +35,9 @@
 #define JOB_FLAGS 65535u
 
 /**
- * What the kernel keeps of a process besides, and hands on over an exec; a u64
- * each. The home agent asks the kernel (agent/job/attributes.c), whatever the stub says
- * of them, but for the two that only the process itself can ask for.
+ * What else the kernel keeps of a process and passes on over an exec, a u64
+ * each. The home agent asks the kernel (agent/job/attributes.c) and ignores what
+ * the stub says, except for the two that only the process itself can ask for.
  */
 enum job_trait {
 	JOB_TRAITS_KNOWN, /**< 1: the rest is set; 0: the executor's own are kept */
@@ -46,7 +47,7 @@ enum job_trait {
 	JOB_RUNTIME, /**< nanoseconds, as the next two */
 	JOB_DEADLINE,
 	JOB_PERIOD,
-	JOB_CPUS, /**< how many it may use; 0: all */
+	JOB_CPUS, /**< number of processors it may use; 0: all */
 	JOB_IOPRIO, /**< as ioprio_get() gives it */
 	JOB_TIMER_SLACK, /**< nanoseconds; 0: the default */
 	JOB_NO_HUGE_PAGES,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file terminal.h
- * Modes and size of a task's terminal, as they go along in its job and, when
- * they change, in FRAME_TERMINAL. No I/O, and nothing but libc.
+ * Modes and size of a task's terminal, as they travel in its job and, when they
+ * change, in FRAME_TERMINAL. Pure, and nothing but libc.
  */
 #ifndef WIRE_TERMINAL_H
 #define WIRE_TERMINAL_H
@@ -24,7 +24,7 @@ struct terminal {
 /** Not a mode of the program's: set on the executor's side only. */
 #define TERMINAL_EXTPROC 0200000u
 
-/** Sets what a program can set of `modes`; the rest, as the speed, stays. */
+/** Sets those of `modes` that a program can set; the rest, such as the speed, stays. */
 void terminal_to_termios(const struct terminal *t, struct termios *modes);
 /** Without EXTPROC; the size stays. */
 void terminal_from_termios(struct terminal *t, const struct termios *modes);
