@@ -80,22 +80,23 @@ static enum ehs_reason ask_reason(enum eh_why why)
 
 static void ask_answered(struct agent *agent, const struct eh_message *msg)
 {
-	struct ask_answer answer = { .probes = msg->probes,
-				     .path = msg->path,
-				     .npath = msg->npath };
+	const struct eh_message_ask *ask = &msg->answer.ask;
+	struct ask_answer answer = { .probes = ask->probes,
+				     .path = ask->path,
+				     .npath = ask->npath };
 	struct ask **at, *q;
 
 	for (at = &agent->asks->open; (q = *at); at = &q->next)
-		if (q->id == msg->id)
+		if (q->id == ask->id)
 			break;
 	if (!q)
 		return;
 	*at = q->next;
-	answer.reason = ask_reason(msg->why);
-	if (msg->to == EH_NO_NODE)
-		ask_runs_here(agent, msg->id);
-	if (msg->to != EH_NO_NODE) {
-		answer.to = peers_by_code(agent, (struct eh_code){ 0, msg->to });
+	answer.reason = ask_reason(msg->answer.why);
+	if (msg->answer.to == EH_NO_NODE)
+		ask_runs_here(agent, ask->id);
+	if (msg->answer.to != EH_NO_NODE) {
+		answer.to = peers_by_code(agent, (struct eh_code){ 0, msg->answer.to });
 		if (!answer.to)
 			answer.reason = EHS_REASON_UNREACHABLE;
 	}
@@ -140,20 +141,20 @@ void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *
 		n++;
 	}
 	hierarchy_touch_now(agent);
-	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_ASK,
-							 .id = q->id,
-							 .size = size,
-							 .tried = nodes,
-							 .ntried = n });
+	hierarchy_step(agent,
+		       &(struct eh_member_event){
+			       .type = EH_ME_ASK,
+			       .ask = { .id = q->id, .size = size, .tried = nodes, .ntried = n } });
 }
 
 void ask_failed(struct agent *agent, const char *id, struct peer *to,
 		const struct eh_probe *decider)
 {
-	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_FAILED,
-							 .id = report_id(id),
-							 .to = to->code.index,
-							 .probe = *decider });
+	const struct eh_member_event_failed failed = { .id = report_id(id),
+						       .to = to->code.index,
+						       .decider = *decider };
+
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_FAILED, .failed = failed });
 }
 
 const struct hierarchy_ops ask_ops = {

@@ -53,7 +53,7 @@ struct hierarchy_update {
 	struct eh_message answer;
 	json_t *body;
 	enum eh_message_type type;
-	uint64_t id;
+	uint64_t id; /* of the ask that an answer answers */
 };
 
 struct hierarchy_updates {
@@ -184,7 +184,8 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 	u->up = *up;
 	if (up->message) {
 		u->type = up->message->type;
-		u->id = up->message->id;
+		if (u->type == EH_MSG_ANSWER)
+			u->id = up->message->answer.ask.id;
 		/* its lists end with the step; an answer has none that matter here */
 		if (up->type == EH_MU_SEND)
 			u->body = hierarchy_message(agent, up->message);
@@ -326,11 +327,11 @@ static int hierarchy_receive(struct agent *agent, struct peer *from, const json_
 	int err = hierarchy_take(agent, from, body, &msg);
 
 	if (!err)
-		err = hierarchy_step_in(agent,
-					&(struct eh_member_event){ .type = EH_ME_MESSAGE,
-								   .node = from->code.index,
-								   .message = &msg.body },
-					in);
+		err = hierarchy_step_in(
+			agent,
+			&(struct eh_member_event){ .type = EH_ME_MESSAGE,
+						   .message = { from->code.index, &msg.body } },
+			in);
 	if (err == -EINVAL)
 		log_warning("%s sent an invalid hierarchy message", peer_code(from));
 	return err;
@@ -388,14 +389,13 @@ static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
 {
 	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
 	       a->floor == b->floor && a->capacity == b->capacity && a->nodes == b->nodes &&
-	       a->draining == b->draining;
+	       a->draining == b->draining && a->dwell == b->dwell;
 }
 
 void hierarchy_touch_now(struct agent *agent)
 {
 	struct hierarchy *h = agent->hierarchy;
 	uint64_t ids[EH_SEEN_MAX];
-	struct eh_report now;
 	struct report r;
 	size_t n;
 
@@ -408,24 +408,17 @@ void hierarchy_touch_now(struct agent *agent)
 	memcpy(ids, h->seen, n * sizeof(ids[0]));
 	h->nseen = 0;
 	n += h->ops->seen(agent, ids + n, EH_SEEN_MAX - n);
-	now = (struct eh_report){ .load = r.load,
-				  .threshold = r.threshold,
-				  .length = r.length,
-				  .floor = r.floor,
-				  .capacity = r.capacity,
-				  .draining = r.draining,
-				  .nodes = 1 };
-	if (eh_state(now.load, now.threshold, now.length) !=
-	    eh_state(agent->hierarchy->told.load, agent->hierarchy->told.threshold,
-		     agent->hierarchy->told.length))
+	if (eh_report_state(&r.own) != eh_report_state(&h->told))
 		event_tell(agent, "state",
 			   json_pack("{s:s,s:s,s:f}", "node", agent->code, "state",
-				     report_state_name(r.state), "load", r.load / 1000.0));
-	if (!n && hierarchy_same(&now, &agent->hierarchy->told))
+				     report_state_name(eh_report_state(&r.own)), "load",
+				     r.own.load / 1000.0));
+	if (!n && hierarchy_same(&r.own, &h->told))
 		return;
-	agent->hierarchy->told = now;
+	h->told = r.own;
 	hierarchy_step(agent, &(struct eh_member_event){
-				      .type = EH_ME_LOAD, .report = now, .seen = ids, .nseen = n });
+				      .type = EH_ME_LOAD,
+				      .load = { .own = r.own, .seen = ids, .nseen = n } });
 }
 
 /* Runs once for all that happened in a round of the loop. */
@@ -556,7 +549,6 @@ json_t *hierarchy_own_node(struct agent *agent)
 			of, json_string(eh_code_format(hierarchy_topology(agent), group, text)));
 	}
 	report_own(agent, &r);
-	r.load = node_load(agent);
 	return report_node(&r, agent->code, peer_host(peers_self(agent)), of);
 }
 

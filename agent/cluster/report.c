@@ -30,26 +30,21 @@ void report_own(struct agent *agent, struct report *out)
 {
 	const struct node_settings *set = node_settings(agent);
 	const struct node_view *view = node_view(agent);
-	uint64_t floor;
 
 	*out = (struct report){
-		.load = node_load(agent),
-		.threshold = set->threshold,
-		.length = set->length,
-		.floor = agent->config->threshold_floor,
-		.capacity = agent->config->capacity,
-		.state = node_state(agent),
-		.draining = agent->draining,
+		.own = { .load = node_load(agent),
+			 .threshold = set->threshold,
+			 .length = set->length,
+			 .floor = agent->config->threshold_floor,
+			 .capacity = agent->config->capacity,
+			 .nodes = 1,
+			 .draining = agent->draining,
+			 .dwell = node_dwells(agent) },
 		.module = agent->module,
 		.local = view->local,
 		.guest = view->guest,
 		.away = view->away,
 	};
-	/* The core judges by the load. A node that was above until a moment ago is no receiver
-	 * before its dwell is over: until then it says that it is just not below. */
-	floor = set->threshold > set->length ? set->threshold - set->length : 0;
-	if (out->state == EH_OK && out->load < floor)
-		out->load = floor;
 }
 
 int report_number(const json_t *body, const char *name, uint64_t max, uint64_t *out)
@@ -72,10 +67,10 @@ json_t *report_node(const struct report *r, const char *code, const char *host, 
 				 "guest", 0, "away", 0, "controller_of", of, "module", 0,
 				 "draining", 0, "agent", "down");
 	return json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:s}", "code",
-			 code, "host", host, "state", report_states[r->state], "load",
-			 r->load / 1000.0, "threshold", r->threshold / 1000.0, "threshold_length",
-			 r->length / 1000.0, "capacity", r->capacity / 1000.0, "tasks", "local",
-			 (int)r->local, "guest", (int)r->guest, "away", (int)r->away,
-			 "controller_of", of, "module", (int)r->module, "draining",
-			 (int)r->draining, "agent", "up");
+			 code, "host", host, "state", report_state_name(eh_report_state(&r->own)),
+			 "load", r->own.load / 1000.0, "threshold", r->own.threshold / 1000.0,
+			 "threshold_length", r->own.length / 1000.0, "capacity",
+			 r->own.capacity / 1000.0, "tasks", "local", (int)r->local, "guest",
+			 (int)r->guest, "away", (int)r->away, "controller_of", of, "module",
+			 (int)r->module, "draining", (int)r->own.draining, "agent", "up");
 }

@@ -9,14 +9,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "eh/eh.h"
+#include "eh/member.h"
 
 struct agent;
 
 struct report {
-	uint64_t load, threshold, length, floor, capacity;
-	enum eh_state state;
-	bool draining, module;
+	struct eh_report own; /**< what the hierarchy is told */
+	bool module;
 	uint32_t local, guest, away; /**< tasks */
 };
 

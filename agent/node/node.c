@@ -197,12 +197,12 @@ uint64_t node_load(struct agent *agent)
 	return agent->node->last.load + node_tasks(agent).reserved;
 }
 
-enum eh_state node_state(struct agent *agent)
+bool node_dwells(struct agent *agent)
 {
-	enum eh_state state =
-		eh_state(node_load(agent), agent->node->now.threshold, agent->node->now.length);
+	const struct node *node = agent->node;
 
-	return state == EH_RECEIVER && agent->node->last.state != EH_RECEIVER ? EH_OK : state;
+	return node->last.state != EH_RECEIVER &&
+	       eh_state(node_load(agent), node->now.threshold, node->now.length) == EH_RECEIVER;
 }
 
 void node_refresh(struct agent *agent)

@@ -8,6 +8,7 @@
 #ifndef AGENT_NODE_NODE_H
 #define AGENT_NODE_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/config.h"
 #include "eh/eh.h"
@@ -42,7 +43,8 @@ int node_set(struct agent *agent, const struct node_settings *to, char why[160])
 const struct node_view *node_view(struct agent *agent);
 /** Load with reservations. */
 uint64_t node_load(struct agent *agent);
-enum eh_state node_state(struct agent *agent);
+/** The load has not been below the threshold for the dwell time: ok, not yet a receiver. */
+bool node_dwells(struct agent *agent);
 /** Reads the load anew, if the last reading is older than a few milliseconds or reservations changed. */
 void node_refresh(struct agent *agent);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages of the hierarchy as JSON. What a type has no use for is left out, and zero when read. */
+/*
+ * Messages of the hierarchy as JSON. What a type has no use for is left out, and zero when read;
+ * so is `dwell` where it is false.
+ */
 
 #include <errno.h>
 #include <string.h>
@@ -35,18 +38,30 @@ static json_t *message_nodes(const struct eh_topology *t, const uint32_t *nodes,
 	return list;
 }
 
-static void message_put_report(const struct eh_topology *t, json_t *to,
-			       const struct eh_message *msg)
+static void message_put_dwell(json_t *to, bool dwell)
 {
-	const struct eh_report *r = &msg->report;
+	if (dwell)
+		json_object_set_new(to, "dwell", json_true());
+}
+
+static json_t *message_candidate(const struct eh_topology *t, const struct eh_candidate *c)
+{
+	json_t *to = json_pack("{s:o,s:I,s:I,s:I}", "node", message_node(t, c->node), "load",
+			       (json_int_t)c->load, "threshold", (json_int_t)c->threshold, "length",
+			       (json_int_t)c->length);
+
+	message_put_dwell(to, c->dwell);
+	return to;
+}
+
+static void message_put_report(const struct eh_topology *t, json_t *to,
+			       const struct eh_message_report *msg)
+{
+	const struct eh_report *r = &msg->own;
 	json_t *best = json_array(), *seen = json_array();
 
 	for (size_t i = 0; i < msg->nbest; i++)
-		json_array_append_new(best, json_pack("{s:o,s:I,s:I,s:I}", "node",
-						      message_node(t, msg->best[i].node), "load",
-						      (json_int_t)msg->best[i].load, "threshold",
-						      (json_int_t)msg->best[i].threshold, "length",
-						      (json_int_t)msg->best[i].length));
+		json_array_append_new(best, message_candidate(t, &msg->best[i]));
 	for (size_t i = 0; i < msg->nseen; i++)
 		json_array_append_new(seen, message_number(msg->seen[i]));
 	json_object_set_new(to, "load", message_number(r->load));
@@ -56,30 +71,33 @@ static void message_put_report(const struct eh_topology *t, json_t *to,
 	json_object_set_new(to, "capacity", message_number(r->capacity));
 	json_object_set_new(to, "nodes", message_number(r->nodes));
 	json_object_set_new(to, "draining", json_boolean(r->draining));
+	message_put_dwell(to, r->dwell);
 	json_object_set_new(to, "best", best);
 	json_object_set_new(to, "seen", seen);
 }
 
-static void message_put_ask(const struct eh_topology *t, json_t *to, const struct eh_message *msg)
+static void message_put_ask(const struct eh_topology *t, json_t *to,
+			    const struct eh_message_ask *ask)
 {
-	const struct eh_home *h = &msg->at_home;
-	json_t *path = json_array();
+	const struct eh_home *h = &ask->at_home;
+	json_t *path = json_array(), *home;
 
-	for (size_t i = 0; i < msg->npath; i++)
+	for (size_t i = 0; i < ask->npath; i++)
 		json_array_append_new(path,
-				      json_pack("{s:i,s:o,s:s}", "level", (int)msg->path[i].level,
-						"node", message_node(t, msg->path[i].node), "state",
-						message_states[msg->path[i].state]));
-	json_object_set_new(to, "size", message_number(msg->size));
-	json_object_set_new(to, "home", message_node(t, msg->home));
-	json_object_set_new(to, "at_home",
-			    json_pack("{s:I,s:I,s:I,s:I,s:I}", "load", (json_int_t)h->load,
-				      "threshold", (json_int_t)h->threshold, "length",
-				      (json_int_t)h->length, "floor", (json_int_t)h->floor,
-				      "capacity", (json_int_t)h->capacity));
-	json_object_set_new(to, "tried", message_nodes(t, msg->tried, msg->ntried));
-	json_object_set_new(to, "route", message_nodes(t, msg->route, msg->nroute));
-	json_object_set_new(to, "probes", message_number(msg->probes));
+				      json_pack("{s:i,s:o,s:s}", "level", (int)ask->path[i].level,
+						"node", message_node(t, ask->path[i].node), "state",
+						message_states[ask->path[i].state]));
+	json_object_set_new(to, "id", message_number(ask->id));
+	json_object_set_new(to, "size", message_number(ask->size));
+	json_object_set_new(to, "home", message_node(t, ask->home));
+	home = json_pack("{s:I,s:I,s:I,s:I,s:I}", "load", (json_int_t)h->load, "threshold",
+			 (json_int_t)h->threshold, "length", (json_int_t)h->length, "floor",
+			 (json_int_t)h->floor, "capacity", (json_int_t)h->capacity);
+	message_put_dwell(home, h->dwell);
+	json_object_set_new(to, "at_home", home);
+	json_object_set_new(to, "tried", message_nodes(t, ask->tried, ask->ntried));
+	json_object_set_new(to, "route", message_nodes(t, ask->route, ask->nroute));
+	json_object_set_new(to, "probes", message_number(ask->probes));
 	json_object_set_new(to, "path", path);
 }
 
@@ -95,17 +113,28 @@ json_t *message_to_json(const struct eh_topology *t, const struct eh_message *ms
 				    json_pack("{s:I,s:I,s:I}", "epoch", (json_int_t)msg->rule.epoch,
 					      "load", (json_int_t)msg->rule.load, "capacity",
 					      (json_int_t)msg->rule.capacity));
-	if (msg->type == EH_MSG_REPORT)
-		message_put_report(t, to, msg);
-	if (msg->type == EH_MSG_ASK || msg->type == EH_MSG_ANSWER)
-		message_put_ask(t, to, msg);
-	if (msg->type == EH_MSG_ANSWER)
-		json_object_set_new(to, "why", json_string(message_whys[msg->why]));
-	if (msg->type >= EH_MSG_ASK)
-		json_object_set_new(to, "id", message_number(msg->id));
-	if (msg->type == EH_MSG_REDIRECT || msg->type == EH_MSG_ANSWER ||
-	    msg->type == EH_MSG_FAILED)
-		json_object_set_new(to, "to", message_node(t, msg->to));
+	switch (msg->type) {
+	case EH_MSG_REPORT:
+		message_put_report(t, to, &msg->report);
+		break;
+	case EH_MSG_REDIRECT:
+		json_object_set_new(to, "to", message_node(t, msg->redirect.to));
+		break;
+	case EH_MSG_ASK:
+		message_put_ask(t, to, &msg->ask);
+		break;
+	case EH_MSG_ANSWER:
+		message_put_ask(t, to, &msg->answer.ask);
+		json_object_set_new(to, "why", json_string(message_whys[msg->answer.why]));
+		json_object_set_new(to, "to", message_node(t, msg->answer.to));
+		break;
+	case EH_MSG_FAILED:
+		json_object_set_new(to, "id", message_number(msg->failed.id));
+		json_object_set_new(to, "to", message_node(t, msg->failed.to));
+		break;
+	default:
+		break;
+	}
 	return to;
 }
 
@@ -173,9 +202,15 @@ static int message_take_nodes(const struct eh_topology *t, const json_t *list, s
 	return 0;
 }
 
+static bool message_take_dwell(const json_t *json)
+{
+	return json_is_true(json_object_get(json, "dwell"));
+}
+
 static int message_take_report(const struct eh_topology *t, const json_t *json, struct message *out)
 {
-	struct eh_report *r = &out->body.report;
+	struct eh_message_report *msg = &out->body.report;
+	struct eh_report *r = &msg->own;
 	const json_t *best = json_object_get(json, "best"), *seen = json_object_get(json, "seen");
 	const json_t *item;
 	uint64_t nodes;
@@ -190,63 +225,90 @@ static int message_take_report(const struct eh_topology *t, const json_t *json, 
 		return -EINVAL;
 	r->nodes = nodes;
 	r->draining = json_is_true(json_object_get(json, "draining"));
-	out->body.nbest = json_array_size(best);
-	out->body.nseen = json_array_size(seen);
-	if (out->body.nbest > EH_BEST_MAX || out->body.nseen > EH_SEEN_MAX)
+	r->dwell = message_take_dwell(json);
+	msg->nbest = json_array_size(best);
+	msg->nseen = json_array_size(seen);
+	if (msg->nbest > EH_BEST_MAX || msg->nseen > EH_SEEN_MAX)
 		return -EINVAL;
 	json_array_foreach((json_t *)best, i, item) {
-		struct eh_candidate *c = &out->body.best[i];
+		struct eh_candidate *c = &msg->best[i];
 
 		if (message_take_node(t, json_object_get(item, "node"), &c->node) ||
 		    c->node == EH_NO_NODE || message_take(item, "load", EH_VALUE_MAX, &c->load) ||
 		    message_take(item, "threshold", EH_VALUE_MAX, &c->threshold) ||
 		    message_take(item, "length", EH_VALUE_MAX, &c->length))
 			return -EINVAL;
+		c->dwell = message_take_dwell(item);
 	}
 	json_array_foreach((json_t *)seen, i, item) {
 		if (!json_is_integer(item))
 			return -EINVAL;
 		out->seen[i] = json_integer_value(item);
 	}
-	out->body.seen = out->seen;
+	msg->seen = out->seen;
 	return 0;
 }
 
-static int message_take_ask(const struct eh_topology *t, const json_t *json, struct eh_message *msg)
+static int message_take_id(const json_t *json, uint64_t *out)
+{
+	const json_t *id = json_object_get(json, "id");
+
+	if (!json_is_integer(id))
+		return -EINVAL;
+	*out = json_integer_value(id);
+	return 0;
+}
+
+static int message_take_ask(const struct eh_topology *t, const json_t *json,
+			    struct eh_message_ask *ask)
 {
 	const json_t *home = json_object_get(json, "at_home");
 	const json_t *path = json_object_get(json, "path"), *item;
 	uint64_t probes, level;
 	size_t i;
 
-	if (message_take(json, "size", EH_VALUE_MAX, &msg->size) ||
-	    message_take_node(t, json_object_get(json, "home"), &msg->home) ||
-	    message_take(home, "load", EH_VALUE_MAX, &msg->at_home.load) ||
-	    message_take(home, "threshold", EH_VALUE_MAX, &msg->at_home.threshold) ||
-	    message_take(home, "length", EH_VALUE_MAX, &msg->at_home.length) ||
-	    message_take(home, "floor", EH_VALUE_MAX, &msg->at_home.floor) ||
-	    message_take(home, "capacity", EH_VALUE_MAX, &msg->at_home.capacity) ||
+	if (message_take_id(json, &ask->id) ||
+	    message_take(json, "size", EH_VALUE_MAX, &ask->size) ||
+	    message_take_node(t, json_object_get(json, "home"), &ask->home) ||
+	    message_take(home, "load", EH_VALUE_MAX, &ask->at_home.load) ||
+	    message_take(home, "threshold", EH_VALUE_MAX, &ask->at_home.threshold) ||
+	    message_take(home, "length", EH_VALUE_MAX, &ask->at_home.length) ||
+	    message_take(home, "floor", EH_VALUE_MAX, &ask->at_home.floor) ||
+	    message_take(home, "capacity", EH_VALUE_MAX, &ask->at_home.capacity) ||
 	    message_take(json, "probes", UINT32_MAX, &probes) ||
-	    message_take_nodes(t, json_object_get(json, "tried"), EH_TRIED_MAX, msg->tried,
-			       &msg->ntried) ||
-	    message_take_nodes(t, json_object_get(json, "route"), EH_ROUTE_MAX, msg->route,
-			       &msg->nroute))
+	    message_take_nodes(t, json_object_get(json, "tried"), EH_TRIED_MAX, ask->tried,
+			       &ask->ntried) ||
+	    message_take_nodes(t, json_object_get(json, "route"), EH_ROUTE_MAX, ask->route,
+			       &ask->nroute))
 		return -EINVAL;
-	msg->probes = probes;
-	msg->npath = json_array_size(path);
-	if (msg->npath > EH_ROUTE_MAX)
+	ask->at_home.dwell = message_take_dwell(home);
+	ask->probes = probes;
+	ask->npath = json_array_size(path);
+	if (ask->npath > EH_ROUTE_MAX)
 		return -EINVAL;
 	json_array_foreach((json_t *)path, i, item) {
 		int state = MESSAGE_WORD(json_object_get(item, "state"), message_states);
 
 		if (state < 0 || message_take(item, "level", EH_LEVELS_MAX, &level) ||
-		    message_take_node(t, json_object_get(item, "node"), &msg->path[i].node) ||
-		    msg->path[i].node == EH_NO_NODE)
+		    message_take_node(t, json_object_get(item, "node"), &ask->path[i].node) ||
+		    ask->path[i].node == EH_NO_NODE)
 			return -EINVAL;
-		msg->path[i].level = level;
-		msg->path[i].state = state;
+		ask->path[i].level = level;
+		ask->path[i].state = state;
 	}
 	return 0;
+}
+
+static int message_take_answer(const struct eh_topology *t, const json_t *json, uint32_t to,
+			       struct eh_message_answer *answer)
+{
+	int why = MESSAGE_WORD(json_object_get(json, "why"), message_whys);
+
+	if (why < 0)
+		return -EINVAL;
+	answer->to = to;
+	answer->why = why;
+	return message_take_ask(t, json, &answer->ask);
 }
 
 int message_from_json(const struct eh_topology *t, const json_t *json, struct message *out)
@@ -254,33 +316,32 @@ int message_from_json(const struct eh_topology *t, const json_t *json, struct me
 	const json_t *rule = json_object_get(json, "rule");
 	int type = message_type(json_object_get(json, "type"));
 	struct eh_message *msg = &out->body;
-	const json_t *id = json_object_get(json, "id");
 	uint64_t level;
+	uint32_t to;
 
 	memset(msg, 0, sizeof(*msg));
 	if (type < 0 || message_take(json, "level", EH_LEVELS_MAX, &level) ||
 	    message_take(rule, "epoch", INT64_MAX, &msg->rule.epoch) ||
 	    message_take(rule, "load", EH_VALUE_MAX, &msg->rule.load) ||
 	    message_take(rule, "capacity", INT64_MAX, &msg->rule.capacity) ||
-	    message_take_node(t, json_object_get(json, "to"), &msg->to))
+	    message_take_node(t, json_object_get(json, "to"), &to))
 		return -EINVAL;
 	msg->type = type;
 	msg->level = level;
-	if (msg->type >= EH_MSG_ASK) {
-		if (!json_is_integer(id))
-			return -EINVAL;
-		msg->id = json_integer_value(id);
-	}
-	if (msg->type == EH_MSG_REPORT)
+	switch (msg->type) {
+	case EH_MSG_REPORT:
 		return message_take_report(t, json, out);
-	if (msg->type == EH_MSG_ANSWER) {
-		int why = MESSAGE_WORD(json_object_get(json, "why"), message_whys);
-
-		if (why < 0)
-			return -EINVAL;
-		msg->why = why;
+	case EH_MSG_REDIRECT:
+		msg->redirect.to = to;
+		return 0;
+	case EH_MSG_ASK:
+		return message_take_ask(t, json, &msg->ask);
+	case EH_MSG_ANSWER:
+		return message_take_answer(t, json, to, &msg->answer);
+	case EH_MSG_FAILED:
+		msg->failed.to = to;
+		return message_take_id(json, &msg->failed.id);
+	default:
+		return 0;
 	}
-	if (msg->type == EH_MSG_ASK || msg->type == EH_MSG_ANSWER)
-		return message_take_ask(t, json, msg);
-	return 0;
 }

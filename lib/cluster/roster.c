@@ -20,7 +20,7 @@ struct roster {
 
 /* ---- order ---- */
 
-/* A total order of the entries of one code, so that all agree whatever they heard first. */
+/* A total order of the entries of one code: all agree, whatever they heard first. */
 static int roster_rank(const struct roster_entry *a, const struct roster_entry *b)
 {
 	int order;
@@ -240,7 +240,7 @@ int roster_merge(struct roster *r, const struct roster *from)
 	roster_sort_hosts(r);
 	if (r->changes < from->changes)
 		r->changes = from->changes;
-	/* Who lacks something of the result must see a higher stamp than its own. */
+	/* An agent that lacks part of the result must see a higher stamp than its own. */
 	after = roster_digest(r);
 	stamp = roster_stamp(r);
 	if ((after != before && stamp <= old) ||

@@ -2,75 +2,85 @@
 /*
  * A placement's way: from home up to the first controller whose group can take
  * the task, and back. Controllers name their best nodes in their reports, so
- * the one that decides names the node and nothing is asked downward. The
- * answer's way is in the message, and no member remembers a question.
+ * the one that decides names the node and no message goes down. The message
+ * itself holds the answer's way, so no member remembers an ask.
  */
-#include "role.h"
+#include "ask.h"
+#include "lead.h"
 
+/* To home, or one step of the way there. */
 static void answer(struct eh_member *m, struct eh_message *msg)
 {
-	msg->type = EH_MSG_ANSWER;
-	if (msg->nroute) {
-		eh_member_send(m, msg->route[--msg->nroute], msg);
+	struct eh_message_ask *ask = &msg->answer.ask;
+
+	if (ask->nroute) {
+		eh_member_send(m, ask->route[--ask->nroute], msg);
 		return;
 	}
 	msg->rule = m->rule;
 	m->emit(m->ctx, &(struct eh_member_update){ .type = EH_MU_ANSWER, .message = msg });
 }
 
-static void answer_none(struct eh_member *m, struct eh_message *msg, enum eh_why why)
+/* Answers an ask; its message becomes the answer. */
+static void answer_to(struct eh_member *m, struct eh_message *msg, uint32_t to, enum eh_why why)
 {
-	msg->to = EH_NO_NODE;
-	msg->why = why;
+	const struct eh_message_ask ask = msg->ask;
+
+	msg->type = EH_MSG_ANSWER;
+	msg->answer = (struct eh_message_answer){ .ask = ask, .to = to, .why = why };
 	answer(m, msg);
 }
 
-/* What an arrival comes to in the group of this level. Returns whether it is decided. */
+static void answer_none(struct eh_member *m, struct eh_message *msg, enum eh_why why)
+{
+	answer_to(m, msg, EH_NO_NODE, why);
+}
+
+/* Handles an arrival in the group of this level. Returns whether that has decided it. */
 static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 		      struct eh_message *msg)
 {
 	uint32_t first = role_group(m, m->options.self, 1) << m->options.topology.n;
 	uint64_t tried[(1u << EH_N_MAX) / 64] = { 0 };
 	struct eh_update up = { .type = EH_UP_ASK };
+	struct eh_message_ask *ask = &msg->ask;
 	struct eh_event event = { .type = EH_EV_ARRIVE,
 				  .child = role_digit(m, from, level),
-				  .id = msg->id,
-				  .size = msg->size,
-				  .tried = tried,
-				  .tried_nodes = msg->tried,
-				  .ntried_nodes = msg->ntried,
-				  .home = &msg->at_home };
+				  .arrive = { .id = ask->id,
+					      .size = ask->size,
+					      .tried = tried,
+					      .tried_nodes = ask->tried,
+					      .ntried_nodes = ask->ntried,
+					      .home = &ask->at_home } };
 
 	if (level == 1) {
 		/* the home knows its own load best */
 		eh_lead_step(m, 1,
 			     &(struct eh_event){ .type = EH_EV_REPORT,
 						 .child = event.child,
-						 .load = msg->at_home.load },
+						 .report = { .load = ask->at_home.load,
+							     .dwell = ask->at_home.dwell } },
 			     NULL);
-		for (size_t i = 0; i < msg->ntried; i++)
-			if (role_together(m, msg->tried[i], 1))
-				tried[role_digit(m, msg->tried[i], 1) / 64] |=
-					1ull << role_digit(m, msg->tried[i], 1) % 64;
+		for (size_t i = 0; i < ask->ntried; i++)
+			if (role_together(m, ask->tried[i], 1))
+				tried[role_digit(m, ask->tried[i], 1) / 64] |=
+					1ull << role_digit(m, ask->tried[i], 1) % 64;
 	}
 	if (eh_lead_step(m, level, &event, &up)) {
 		/* it has not reported yet, or there is no memory */
 		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
 		return true;
 	}
-	msg->probes += up.probes;
-	if (up.probes && msg->npath < EH_ROUTE_MAX)
-		msg->path[msg->npath++] = (struct eh_probe){ level, m->options.self, up.own };
+	ask->probes += up.probes;
+	if (up.probes && ask->npath < EH_ROUTE_MAX)
+		ask->path[ask->npath++] = (struct eh_probe){ level, m->options.self, up.own };
 	if (up.type == EH_UP_ASK)
 		return false;
 	eh_lead_own(m, level, NULL, 0);
-	if (up.type == EH_UP_PLACE) {
-		msg->to = level == 1 ? first | up.child : up.node;
-		msg->why = EH_WHY_SENDER;
-		answer(m, msg);
-	} else {
+	if (up.type == EH_UP_PLACE)
+		answer_to(m, msg, level == 1 ? first | up.child : up.node, EH_WHY_SENDER);
+	else
 		answer_none(m, msg, up.calm ? EH_WHY_NOT_SENDER : EH_WHY_NO_RECEIVER);
-	}
 	return true;
 }
 
@@ -82,29 +92,30 @@ static void ask_here(struct eh_member *m, unsigned int level, uint32_t from, str
 			return;
 	if (m->rank == role_top(m)) {
 		answer_none(m, msg, EH_WHY_NO_RECEIVER);
-	} else if (!m->attached || msg->nroute == EH_ROUTE_MAX) {
+	} else if (!m->attached || msg->ask.nroute == EH_ROUTE_MAX) {
 		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
 	} else {
 		msg->level = level;
-		if (msg->home != m->options.self)
-			msg->route[msg->nroute++] = m->options.self;
+		if (msg->ask.home != m->options.self)
+			msg->ask.route[msg->ask.nroute++] = m->options.self;
 		eh_member_send(m, m->parent, msg);
 	}
 }
 
-void eh_ask_own(struct eh_member *m, const struct eh_member_event *event)
+void eh_ask_own(struct eh_member *m, const struct eh_member_event_ask *event)
 {
 	struct eh_message msg = { .type = EH_MSG_ASK,
 				  .level = 1,
-				  .id = event->id,
-				  .size = event->size,
-				  .home = m->options.self,
-				  .at_home = { m->own.load, m->own.threshold, m->own.length,
-					       m->own.floor, m->own.capacity } };
+				  .ask = { .id = event->id,
+					   .size = event->size,
+					   .home = m->options.self,
+					   .at_home = { m->own.load, m->own.threshold,
+							m->own.length, m->own.floor,
+							m->own.capacity, m->own.dwell } } };
 
-	while (msg.ntried < event->ntried && msg.ntried < EH_TRIED_MAX) {
-		msg.tried[msg.ntried] = event->tried[msg.ntried];
-		msg.ntried++;
+	while (msg.ask.ntried < event->ntried && msg.ask.ntried < EH_TRIED_MAX) {
+		msg.ask.tried[msg.ask.ntried] = event->tried[msg.ask.ntried];
+		msg.ask.ntried++;
 	}
 	ask_here(m, 1, m->options.self, &msg);
 }
@@ -112,10 +123,11 @@ void eh_ask_own(struct eh_member *m, const struct eh_member_event *event)
 void eh_ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	struct eh_message copy = *msg;
+	struct eh_message_ask *ask = &copy.ask;
 
-	if (from == msg->home)
-		copy.route[copy.nroute++] = from;
-	if (!copy.nroute || copy.route[copy.nroute - 1] != from)
+	if (from == ask->home)
+		ask->route[ask->nroute++] = from;
+	if (!ask->nroute || ask->route[ask->nroute - 1] != from)
 		return;
 	if (m->rank < msg->level || !role_together(m, from, msg->level))
 		answer_none(m, &copy, EH_WHY_NO_CONTROLLER);
@@ -135,10 +147,10 @@ void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct e
 	if (!who->level || who->level > role_top(m))
 		return;
 	if (who->node != m->options.self) {
-		eh_member_send(
-			m, who->node,
-			&(struct eh_message){
-				.type = EH_MSG_FAILED, .level = who->level, .id = id, .to = to });
+		eh_member_send(m, who->node,
+			       &(struct eh_message){ .type = EH_MSG_FAILED,
+						     .level = who->level,
+						     .failed = { .id = id, .to = to } });
 		return;
 	}
 	if (who->level > m->rank || !role_together(m, to, who->level))
@@ -146,7 +158,7 @@ void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct e
 	eh_lead_step(m, who->level,
 		     &(struct eh_event){ .type = EH_EV_FAILED,
 					 .child = role_digit(m, to, who->level),
-					 .id = id },
+					 .failed = { id } },
 		     NULL);
 	eh_lead_own(m, who->level, NULL, 0);
 }

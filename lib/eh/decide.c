@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who takes an arriving task (the paper's TaskArrive and WhoDoTask), as far as one controller knows. */
+#include "decide.h"
+
 #include <errno.h>
 
-#include "group.h"
+#include "grant.h"
+#include "threshold.h"
 
-static bool was_tried(const struct eh_event *arrival, uint32_t node)
+static bool was_tried(const struct eh_event_arrive *arrival, uint32_t node)
 {
 	for (size_t i = 0; i < arrival->ntried_nodes; i++)
 		if (arrival->tried_nodes[i] == node)
@@ -14,14 +17,14 @@ static bool was_tried(const struct eh_event *arrival, uint32_t node)
 
 /* The best candidate of a child that is a group; EH_NO_CHILD: none that may take it. */
 static unsigned int choose_candidate(struct eh_group *group, const struct member *m,
-				     const struct eh_event *arrival)
+				     const struct eh_event_arrive *arrival)
 {
 	struct eh_choice choice;
 
 	eh_choice_begin(&choice);
 	for (unsigned int i = 0; i < m->nbest; i++) {
 		const struct eh_candidate *c = &m->best[i];
-		enum eh_state state = eh_state(c->load, c->threshold, c->length);
+		enum eh_state state = candidate_state(c);
 
 		if (state != EH_SENDER && !was_tried(arrival, c->node))
 			eh_choice_offer(&choice, i, state, c->load + arrival->size, c->threshold,
@@ -31,11 +34,11 @@ static unsigned int choose_candidate(struct eh_group *group, const struct member
 }
 
 static bool may_take(const struct eh_group *group, unsigned int child,
-		     const struct eh_event *arrival)
+		     const struct eh_event_arrive *arrival)
 {
 	const struct member *m = &group->members[child];
 
-	/* home itself is a sender, or nobody would be looked for */
+	/* home needs no check: it is a sender, or there would be no search */
 	if (!m->present || m->draining)
 		return false;
 	if (arrival->tried && arrival->tried[child / 64] >> child % 64 & 1)
@@ -44,7 +47,8 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 }
 
 /* The best child, at random among equals; EH_NO_CHILD: none. `but` is not to be chosen. */
-static unsigned int choose(struct eh_group *group, const struct eh_event *arrival, unsigned int but)
+static unsigned int choose(struct eh_group *group, const struct eh_event_arrive *arrival,
+			   unsigned int but)
 {
 	struct eh_choice choice;
 
@@ -61,15 +65,15 @@ static unsigned int choose(struct eh_group *group, const struct eh_event *arriva
 	return choice.child;
 }
 
-/* Whether home is a sender by what is known of it here, and of the rule if it has just changed. */
-static bool home_is_sender(const struct eh_group *group, const struct eh_event *arrival,
-			   const struct eh_rule *rule)
+/* Whether home is a sender by what is known of it here and, if that has just changed, by the rule. */
+static bool home_is_sender(const struct eh_group *group, unsigned int child,
+			   const struct eh_event_arrive *arrival, const struct eh_rule *rule)
 {
 	const struct eh_home *home = arrival->home;
 	uint64_t threshold;
 
 	if (!group->best || !home)
-		return member_state(&group->members[arrival->child]) == EH_SENDER;
+		return member_state(&group->members[child]) == EH_SENDER;
 	threshold = home->threshold;
 	if (rule->epoch) {
 		threshold = eh_share(rule->load, home->capacity, rule->capacity);
@@ -79,7 +83,7 @@ static bool home_is_sender(const struct eh_group *group, const struct eh_event *
 	return eh_state(home->load, threshold, home->length) == EH_SENDER;
 }
 
-static void place(struct eh_group *group, const struct eh_event *arrival, unsigned int child,
+static void place(struct eh_group *group, const struct eh_event_arrive *arrival, unsigned int child,
 		  struct grant *grant, struct eh_update *up)
 {
 	struct member *m = &group->members[child];
@@ -99,30 +103,31 @@ static void place(struct eh_group *group, const struct eh_event *arrival, unsign
 }
 
 /*
- * The paper modifies thresholds and then handles the arrival again; this cannot
- * go on: by theorem 4.1 the top is no sender after it, whatever the loads, so
- * the second look is the last, and one `if` does for the loop.
+ * The paper modifies the thresholds and then handles the arrival again. By
+ * theorem 4.1 the top is no sender after that, whatever the loads are, so the
+ * second look is the last and an `if` does for a loop.
  */
 int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	      void *ctx)
 {
+	const struct eh_event_arrive *arrival = &event->arrive;
 	const struct member *home = &group->members[event->child];
-	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = event->id };
+	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = arrival->id };
 	struct eh_rule rule = { 0 };
 	struct grant *grant;
 	struct eh_sums sums;
 	unsigned int child = EH_NO_CHILD;
 
-	if (event->size > EH_VALUE_MAX ||
-	    (event->home && (!event->home->capacity || event->home->capacity > EH_VALUE_MAX ||
-			     event->home->load > EH_VALUE_MAX)))
+	if (arrival->size > EH_VALUE_MAX ||
+	    (arrival->home && (!arrival->home->capacity || arrival->home->capacity > EH_VALUE_MAX ||
+			       arrival->home->load > EH_VALUE_MAX)))
 		return -EINVAL;
-	/* First, as this alone can fail: then nothing has changed. */
-	grant = eh_grant_reserve(group, event->id, event->size, now);
+	/* First, because only this can fail: then nothing has changed. */
+	grant = eh_grant_reserve(group, arrival->id, arrival->size, now);
 	if (!grant)
 		return -ENOMEM;
 
-	if (!home_is_sender(group, event, &rule)) {
+	if (!home_is_sender(group, event->child, arrival, &rule)) {
 		/* A home that is no sender (any more) is the best place. */
 		up.calm = true;
 		goto out;
@@ -134,23 +139,23 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 		rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
 		eh_threshold_modify(group, emit, ctx);
 		up.probes++;
-		up.calm = !home_is_sender(group, event, &rule);
+		up.calm = !home_is_sender(group, event->child, arrival, &rule);
 		if (up.calm)
 			goto out;
-		/* What is near comes first, as when the arrival is handled again from below. */
-		if (group->best && may_take(group, event->child, event) &&
-		    choose_candidate(group, &group->members[event->child], event) != EH_NO_CHILD)
+		/* The nearest group comes first, as if the arrival were handled again from below. */
+		if (group->best && may_take(group, event->child, arrival) &&
+		    choose_candidate(group, &group->members[event->child], arrival) != EH_NO_CHILD)
 			child = event->child;
 	}
 	if (child == EH_NO_CHILD && (sums.state != EH_SENDER || !group->options.below))
-		child = choose(group, event, event->child);
+		child = choose(group, arrival, event->child);
 	if (child == EH_NO_CHILD && group->options.below)
 		up.type = EH_UP_ASK;
 out:
 	if (child != EH_NO_CHILD)
-		place(group, event, child, grant, &up);
-	else if (up.calm && !group->best && member_load(home) + event->size <= EH_VALUE_MAX)
-		/* It will run there: of several that ask at once not all find home calm. */
+		place(group, arrival, child, grant, &up);
+	else if (up.calm && !group->best && member_load(home) + arrival->size <= EH_VALUE_MAX)
+		/* It will run there: not all of several that ask at once may find home calm. */
 		eh_grant_to(group, grant, event->child);
 	else
 		eh_grant_drop(group, grant);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file eh.h
- * Decision core of the extended hypercube EH(n,l) (paper 4): what a controller
- * knows of its children and what it decides. Pure: no I/O, clock or threads;
- * the agent, the simulator and the tests drive the same code. Times are
- * milliseconds of the driver's clock; loads, thresholds and lengths are
- * thousandths of a mean work load.
+ * The decision core of the extended hypercube EH(n,l) (paper 4): what a
+ * controller knows of its children and what it decides. Pure: no I/O, clock or
+ * threads; the agent, the simulator and the tests run the same code. Times are
+ * milliseconds of the driver's clock. Loads, thresholds, lengths, floors,
+ * capacities and sizes are thousandths of a mean work load (EH_TASK is one).
  *
- * One struct eh_group is one controller with up to 2^n children, which may be
- * nodes (level 1) or controllers of the level below: a child is only load,
- * threshold, length, capacity, so levels are stacked without other code.
+ * A struct eh_group is one controller (the paper's NC) with up to 2^n children,
+ * which are nodes (level 1) or controllers of the level below. A child is only
+ * load, threshold, length and capacity, so all levels share this code. The
+ * rules themselves (state, choice, share) are in rule.h.
  */
 #ifndef EH_H
 #define EH_H
@@ -20,11 +21,11 @@
 #include "rule.h"
 #include "topology.h"
 
-/** Largest load, threshold, length, floor, capacity or size: the sums of 2^10 children fit 63 bits. */
+/** Largest load, threshold, length, floor, capacity or size: sums of 2^10 children fit 63 bits. */
 #define EH_VALUE_MAX	(1ull << 52)
 /** Placements outstanding in one group; at this many the next ARRIVE is -ENOMEM. */
 #define EH_GRANTS_MAX	65536
-/** Nodes that a controller names to the level above as those to place tasks on. */
+/** Most nodes that a controller names to the level above as places for tasks. */
 #define EH_BEST_MAX	8
 
 struct eh_group;
@@ -35,9 +36,9 @@ struct eh_group_options {
 	bool below;			/**< there is a level above: it moves the thresholds, and is asked
 					 *   when this group is a sender */
 	bool least;			/**< descend to the least loaded of the best state, else random */
-	/** A placement counts until seen in a report, this long at most; and thresholds are
-	 *  lowered when the paper's finish rule has held for calm_ms (0: at once, as there). */
-	uint32_t grant_ms, calm_ms;
+	uint32_t grant_ms;		/**< a placement counts until a report has it, or for this long */
+	uint32_t calm_ms;		/**< thresholds are lowered when the paper's rule on finish has
+					 *   held for this long; 0: at once, as in the paper */
 	uint64_t seed;			/**< of the tie breaks */
 };
 
@@ -45,54 +46,98 @@ struct eh_group_options {
 struct eh_candidate {
 	uint32_t node;			/**< number of the node in level 0 */
 	uint64_t load, threshold, length;
+	bool dwell;			/**< no receiver yet: see struct eh_report */
 };
 
-/** What thresholds are shared out by, T_i = ceil(load*w_i/capacity): of the top, in this epoch. */
+/** The rule of the top in this epoch: a child of capacity w_i has T_i = ceil(load*w_i/capacity). */
 struct eh_rule {
 	uint64_t epoch;			/**< 0: none yet, thresholds are the nodes' own */
 	uint64_t load, capacity;
 };
 
-enum eh_event_type {
-	EH_EV_JOIN,	/**< child is there: capacity (not 0), load, threshold, length, floor, nodes; again: these changed */
-	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
-	EH_EV_DRAIN,	/**< flag: child takes no new tasks / takes them again */
-	EH_EV_REPORT,	/**< child's load, the ids of the grants that are in it (seen), its best nodes (best) */
-	EH_EV_ARRIVE,	/**< a task on an overloaded child asks: id, size, tried; home, where children are groups */
-	EH_EV_FAILED,	/**< the grant of id was not used */
-	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
-			 *   events but ARRIVE */
-	EH_EV_RULE,	/**< the top's rule: all thresholds change */
+/** A node's own values, or the sums of a group. Loads are as measured, whatever the state. */
+struct eh_report {
+	uint64_t load, threshold, length, floor, capacity;
+	uint32_t nodes;
+	bool draining;			/**< takes no new tasks */
+	bool dwell;			/**< not below T-A for long enough: ok, not yet a receiver */
 };
+
+/** The state of a node or group that reports this. */
+static inline enum eh_state eh_report_state(const struct eh_report *r)
+{
+	return eh_state_dwell(r->load, r->threshold, r->length, r->dwell);
+}
 
 /** The node on which a task arrived, for controllers that do not know it. */
 struct eh_home {
 	uint64_t load, threshold, length, floor, capacity;
+	bool dwell;
+};
+
+enum eh_event_type {
+	EH_EV_JOIN,	/**< `join`: child is there; again: its values changed */
+	EH_EV_LEAVE,	/**< child is gone; its grants are forgotten */
+	EH_EV_DRAIN,	/**< `drain`: child takes no new tasks, or takes them again */
+	EH_EV_REPORT,	/**< `report`: child's load, and what is in it */
+	EH_EV_ARRIVE,	/**< `arrive`: a task on child asks for a place (TaskArrive of paper 4) */
+	EH_EV_FAILED,	/**< `failed`: a grant to child was not used */
+	EH_EV_TICK,	/**< time passes. Grants expire and the finish rule is checked here and with all
+			 *   events but ARRIVE */
+	EH_EV_RULE,	/**< `rule`: the top's rule; all thresholds change */
+};
+
+/** Values up to EH_VALUE_MAX. */
+struct eh_event_join {
+	uint64_t load, threshold, length, floor;
+	uint64_t capacity;		/**< not 0 */
+	uint32_t nodes;			/**< nodes in the child; 0 counts as 1 */
+	bool dwell;
+};
+
+struct eh_event_drain {
+	bool draining;
+};
+
+struct eh_event_report {
+	uint64_t load;
+	bool dwell;
+	const uint64_t *seen;		/**< ids of the grants that are in the load */
+	size_t nseen;
+	const struct eh_candidate *best;/**< its best nodes, where children are groups */
+	size_t nbest;			/**< at most EH_BEST_MAX */
+};
+
+struct eh_event_arrive {
+	uint64_t id;			/**< of the placement, chosen by the driver */
+	uint64_t size;			/**< load of the task */
+	const uint64_t *tried;		/**< bitmap of children not to choose (they refused), or NULL */
+	const uint32_t *tried_nodes;	/**< likewise, of the candidates */
+	size_t ntried_nodes;
+	const struct eh_home *home;	/**< where children are groups */
+};
+
+struct eh_event_failed {
+	uint64_t id;
 };
 
 struct eh_event {
 	enum eh_event_type type;
-	unsigned int child;		/**< 0..2^n-1 */
-	uint64_t id;			/**< of the placement, chosen by the driver */
-	uint64_t size;			/**< load of the arriving task */
-	uint64_t load, threshold, length, floor, capacity;
-	bool flag;
-	const uint64_t *seen;
-	size_t nseen;
-	const uint64_t *tried;		/**< bitmap of children not to choose (they refused) */
-	uint32_t nodes;			/**< nodes in the child; 0 counts as 1 */
-	const struct eh_candidate *best;
-	size_t nbest;			/**< at most EH_BEST_MAX */
-	const uint32_t *tried_nodes;	/**< likewise, of the candidates */
-	size_t ntried_nodes;
-	const struct eh_home *home;
-	struct eh_rule rule;
+	unsigned int child;		/**< 0..2^n-1; not for TICK and RULE */
+	union {
+		struct eh_event_join join;
+		struct eh_event_drain drain;
+		struct eh_event_report report;
+		struct eh_event_arrive arrive;
+		struct eh_event_failed failed;
+		struct eh_rule rule;
+	};
 };
 
 enum eh_update_type {
 	EH_UP_PLACE,	/**< put task `id` on `child` (its load is counted there from now) */
-	EH_UP_NONE,	/**< nobody can take task `id`, or home is no sender (any more: `calm`, and where
-			 *   children are nodes its load is counted there from now): run it at home */
+	EH_UP_NONE,	/**< run task `id` at home: nobody can take it, or home is no sender (any more:
+			 *   `calm`, and where children are nodes its load is counted there from now) */
 	EH_UP_ASK,	/**< this group cannot take task `id`: ask the level above */
 	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch, by this rule */
 };
@@ -114,32 +159,42 @@ struct eh_update {
 /** Receives the updates of one step, in order. */
 typedef void (*eh_emit_fn)(void *ctx, const struct eh_update *update);
 
-struct eh_group *eh_group_new(const struct eh_group_options *options);	/**< NULL: no memory, bad n */
+/** NULL: no memory, or n is above EH_N_MAX. It has no children yet. */
+struct eh_group *eh_group_new(const struct eh_group_options *options);
 void eh_group_free(struct eh_group *group);
 
-/** 0, -EINVAL (child out of range or absent, value above EH_VALUE_MAX), -ENOMEM; with an
- *  error the state is unchanged and nothing was emitted. `emit` must not step the group. */
-int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
+/**
+ * One event. 0, -EINVAL (child out of range or absent, a value above
+ * EH_VALUE_MAX) or -ENOMEM; with an error nothing has changed and nothing was
+ * emitted. `emit` must not step the group.
+ */
+int eh_group_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
 	    eh_emit_fn emit, void *ctx);
 
-/** What the group knows of a child; load includes grants not yet seen. */
+/** What the group knows of a child; its load includes grants that no report has yet. */
 struct eh_child {
-	bool present, draining;
+	bool present, draining, dwell;
 	uint64_t load, threshold, length, floor, capacity;
 	unsigned int nodes;
-	enum eh_state state;
+	enum eh_state state;		/**< dwell included */
 };
+/** 0, or -EINVAL: there is no such child. */
 int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_child *out);
 
+/** The sums over the children: the controller's own load, threshold and length (section 2 of the
+ *  paper). */
 struct eh_sums {
 	uint64_t load, threshold, length, floor, capacity, epoch;
 	unsigned int members, nodes;
-	enum eh_state state;
+	/** Below T-A only because dwelling children are below theirs. So a group in state receiver has a
+	 *  child in that state (theorem 2.1). */
+	bool dwell;
+	enum eh_state state;		/**< dwell included */
 };
 void eh_group_sums(const struct eh_group *group, struct eh_sums *out);
 
-/** The nodes to place tasks on, best first, those of the groups below included; `first` is the
- *  number of child 0 where children are nodes. Returns how many. */
+/** The nodes to place tasks on, best first, those of the groups below included. `first` is the
+ *  number of child 0 where children are nodes. Returns the number of nodes. */
 size_t eh_group_best(const struct eh_group *group, uint32_t first,
 		     struct eh_candidate out[EH_BEST_MAX]);
 

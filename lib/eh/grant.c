@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Grants: a placed task is counted on its executor at once, or all the asks of
- * a burst would be sent to the same node, which still looks idle.
+ * a burst would go to the same node, which still looks idle.
  */
-#include <stdlib.h>
+#include "grant.h"
 
-#include "group.h"
+#include <stdlib.h>
 
 struct grant *eh_grant_reserve(struct eh_group *group, uint64_t id, uint64_t size, uint64_t now)
 {
@@ -26,7 +26,7 @@ struct grant *eh_grant_reserve(struct eh_group *group, uint64_t id, uint64_t siz
 		free(grant);
 		return NULL;
 	}
-	/* Who asks again has not used what he was given before. */
+	/* One that asks again has not used its first grant. */
 	if (old)
 		eh_grant_drop(group, old);
 	return grant;

@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "decide.h"
+#include "grant.h"
+#include "threshold.h"
+
 struct eh_group *eh_group_new(const struct eh_group_options *options)
 {
 	struct eh_group *group;
@@ -48,6 +52,7 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	*out = (struct eh_child){
 		.present = true,
 		.draining = m->draining,
+		.dwell = m->dwell,
 		.load = member_load(m),
 		.threshold = m->threshold,
 		.length = m->length,
@@ -59,9 +64,19 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	return 0;
 }
 
-/* Added up anew each time: nothing can drift, and a group is small. */
+/* A member's load, but not below T-A while it dwells: a group of such members is no receiver. */
+static uint64_t settled_load(const struct member *m)
+{
+	uint64_t low = m->threshold > m->length ? m->threshold - m->length : 0;
+
+	return m->dwell && member_load(m) < low ? low : member_load(m);
+}
+
+/* Added up each time: nothing can drift, and a group is small. */
 void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 {
+	uint64_t settled = 0;
+
 	*out = (struct eh_sums){ .epoch = group->epoch };
 	for (unsigned int i = 0; i < group->size; i++) {
 		const struct member *m = &group->members[i];
@@ -71,68 +86,72 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 		out->members++;
 		out->nodes += m->nodes;
 		out->load += member_load(m);
+		settled += settled_load(m);
 		out->threshold += m->threshold;
 		out->length += m->length;
 		out->floor += m->floor;
 		out->capacity += m->capacity;
 	}
-	out->state = eh_state(out->load, out->threshold, out->length);
+	out->dwell = eh_state(out->load, out->threshold, out->length) == EH_RECEIVER &&
+		     eh_state(settled, out->threshold, out->length) != EH_RECEIVER;
+	out->state = eh_state_dwell(out->load, out->threshold, out->length, out->dwell);
 }
 
-static int join(struct eh_group *group, const struct eh_event *event)
+static int join(struct eh_group *group, unsigned int child, const struct eh_event_join *new)
 {
-	struct member *m = &group->members[event->child];
+	struct member *m = &group->members[child];
 
-	if (!event->capacity || event->capacity > EH_VALUE_MAX || event->load > EH_VALUE_MAX ||
-	    event->threshold > EH_VALUE_MAX || event->length > EH_VALUE_MAX ||
-	    event->floor > EH_VALUE_MAX)
+	if (!new->capacity || new->capacity > EH_VALUE_MAX || new->load > EH_VALUE_MAX ||
+	    new->threshold > EH_VALUE_MAX || new->length > EH_VALUE_MAX ||
+	    new->floor > EH_VALUE_MAX)
 		return -EINVAL;
 	m->present = true;
-	m->reported = event->load;
-	m->threshold = event->threshold;
-	m->length = event->length;
-	m->floor = event->floor;
-	m->capacity = event->capacity;
-	m->nodes = event->nodes ? event->nodes : 1;
-	m->best = group->best ? group->best + (size_t)event->child * EH_BEST_MAX : NULL;
+	m->reported = new->load;
+	m->dwell = new->dwell;
+	m->threshold = new->threshold;
+	m->length = new->length;
+	m->floor = new->floor;
+	m->capacity = new->capacity;
+	m->nodes = new->nodes ? new->nodes : 1;
+	m->best = group->best ? group->best + (size_t)child * EH_BEST_MAX : NULL;
 	return 0;
 }
 
-static int report(struct eh_group *group, const struct eh_event *event)
+static int report(struct eh_group *group, unsigned int child, const struct eh_event_report *new)
 {
-	struct member *m = &group->members[event->child];
+	struct member *m = &group->members[child];
 
-	if (event->load > EH_VALUE_MAX || event->nbest > EH_BEST_MAX)
+	if (new->load > EH_VALUE_MAX || new->nbest > EH_BEST_MAX)
 		return -EINVAL;
-	for (size_t i = 0; i < event->nbest; i++)
-		if (event->best[i].load > EH_VALUE_MAX || event->best[i].threshold > EH_VALUE_MAX ||
-		    event->best[i].length > EH_VALUE_MAX)
+	for (size_t i = 0; i < new->nbest; i++)
+		if (new->best[i].load > EH_VALUE_MAX || new->best[i].threshold > EH_VALUE_MAX ||
+		    new->best[i].length > EH_VALUE_MAX)
 			return -EINVAL;
-	m->reported = event->load;
-	for (size_t i = 0; i < event->nseen; i++)
-		eh_grant_settle(group, event->seen[i], event->child);
+	m->reported = new->load;
+	m->dwell = new->dwell;
+	for (size_t i = 0; i < new->nseen; i++)
+		eh_grant_settle(group, new->seen[i], child);
 	if (!m->best)
 		return 0;
-	m->nbest = event->nbest;
-	for (size_t i = 0; i < event->nbest; i++)
-		m->best[i] = event->best[i];
-	eh_grant_recount(group, event->child);
+	m->nbest = new->nbest;
+	for (size_t i = 0; i < new->nbest; i++)
+		m->best[i] = new->best[i];
+	eh_grant_recount(group, child);
 	return 0;
 }
 
-static int rule(struct eh_group *group, const struct eh_event *event, eh_emit_fn emit, void *ctx)
+static int follow(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit, void *ctx)
 {
-	if (!event->rule.capacity || event->rule.load > EH_VALUE_MAX)
+	if (!rule->capacity || rule->load > EH_VALUE_MAX)
 		return -EINVAL;
-	eh_threshold_apply(group, &event->rule, emit, ctx);
+	eh_threshold_apply(group, rule, emit, ctx);
 	return 0;
 }
 
 /* Whether b is to be named before a. */
 static bool is_better(const struct eh_candidate *b, const struct eh_candidate *a)
 {
-	enum eh_state of_a = eh_state(a->load, a->threshold, a->length);
-	enum eh_state of_b = eh_state(b->load, b->threshold, b->length);
+	enum eh_state of_a = candidate_state(a), of_b = candidate_state(b);
 
 	if (of_a != of_b)
 		return of_b < of_a;
@@ -144,7 +163,7 @@ static size_t insert(struct eh_candidate list[EH_BEST_MAX], size_t n, const stru
 {
 	size_t i;
 
-	if (eh_state(c->load, c->threshold, c->length) == EH_SENDER)
+	if (candidate_state(c) == EH_SENDER)
 		return n;
 	if (n < EH_BEST_MAX)
 		n++;
@@ -171,7 +190,7 @@ size_t eh_group_best(const struct eh_group *group, uint32_t first,
 		if (!group->best)
 			n = insert(out, n,
 				   &(struct eh_candidate){ first + i, member_load(m), m->threshold,
-							   m->length });
+							   m->length, m->dwell });
 	}
 	return n;
 }
@@ -182,11 +201,11 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 	if (event->type == EH_EV_TICK)
 		return 0;
 	if (event->type == EH_EV_RULE)
-		return rule(group, event, emit, ctx);
+		return follow(group, &event->rule, emit, ctx);
 	if (event->child >= group->size)
 		return -EINVAL;
 	if (event->type == EH_EV_JOIN)
-		return join(group, event);
+		return join(group, event->child, &event->join);
 	if (!group->members[event->child].present)
 		return -EINVAL;
 	switch (event->type) {
@@ -195,12 +214,12 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 		group->members[event->child] = (struct member){ 0 };
 		return 0;
 	case EH_EV_DRAIN:
-		group->members[event->child].draining = event->flag;
+		group->members[event->child].draining = event->drain.draining;
 		return 0;
 	case EH_EV_REPORT:
-		return report(group, event);
+		return report(group, event->child, &event->report);
 	case EH_EV_FAILED:
-		eh_grant_settle(group, event->id, event->child);
+		eh_grant_settle(group, event->failed.id, event->child);
 		return 0;
 	case EH_EV_ARRIVE:
 		return eh_decide(group, event, now, emit, ctx);
@@ -209,8 +228,8 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 	}
 }
 
-int eh_step(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
-	    void *ctx)
+int eh_group_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
+		  eh_emit_fn emit, void *ctx)
 {
 	int err = handle(group, event, now, emit, ctx);
 

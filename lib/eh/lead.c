@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The controller's roles of a member: one struct eh_group for each level it
- * leads, stacked; what a level comes to is a child's report to the next.
+ * A member as controller: one struct eh_group for each level that it leads. The
+ * sums of a level are a child's report to the next one.
  */
-#include "role.h"
+#include "lead.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Sent in a heartbeat for one level. */
+#include "known.h"
+#include "report.h"
+#include "seek.h"
+
+/* Claims that are sent in a heartbeat for one level. */
 #define LEAD_CLAIMS 2
 
 static unsigned int lead_width(const struct eh_member *m)
@@ -44,7 +48,7 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 		 struct eh_update *outcome)
 {
 	struct lead_result result = { .outcome = outcome };
-	int err = eh_step(m->lead[level].group, event, m->now, lead_on_update, &result);
+	int err = eh_group_step(m->lead[level].group, event, m->now, lead_on_update, &result);
 
 	if (err == -ENOMEM)
 		m->no_memory = true;
@@ -53,38 +57,44 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 	return err;
 }
 
-/* A child's report into the group. `trust`: its threshold is of our rule, or its user's wish. */
+/* Enters a child's report. `trust`: its threshold is by our rule, or set by its user. */
 static void lead_take(struct eh_member *m, unsigned int level, unsigned int digit,
-		      const struct eh_report *r, bool trust, const struct eh_event *more)
+		      const struct eh_report *r, bool trust, const struct eh_event_report *more)
 {
-	struct eh_event event = *more;
+	struct eh_event event = { .type = EH_EV_REPORT, .child = digit, .report = *more };
 	struct eh_child c;
 	bool known = !eh_group_child(m->lead[level].group, digit, &c);
 
-	event.child = digit;
-	event.load = r->load;
 	if (!known || c.capacity != r->capacity || c.floor != r->floor || c.nodes != r->nodes ||
 	    (trust && (c.threshold != r->threshold || c.length != r->length))) {
-		event.type = EH_EV_JOIN;
-		event.threshold = known && !trust ? c.threshold : r->threshold;
-		event.length = r->length;
-		event.floor = r->floor;
-		event.capacity = r->capacity;
-		event.nodes = r->nodes;
-		eh_lead_step(m, level, &event, NULL);
+		const struct eh_event_join join = {
+			.load = r->load,
+			.threshold = known && !trust ? c.threshold : r->threshold,
+			.length = r->length,
+			.floor = r->floor,
+			.capacity = r->capacity,
+			.nodes = r->nodes,
+			.dwell = r->dwell,
+		};
+
+		eh_lead_step(m, level,
+			     &(struct eh_event){ .type = EH_EV_JOIN, .child = digit, .join = join },
+			     NULL);
 	}
 	if (known ? c.draining != r->draining : r->draining)
 		eh_lead_step(m, level,
-			     &(struct eh_event){
-				     .type = EH_EV_DRAIN, .child = digit, .flag = r->draining },
+			     &(struct eh_event){ .type = EH_EV_DRAIN,
+						 .child = digit,
+						 .drain = { r->draining } },
 			     NULL);
-	event.type = EH_EV_REPORT;
+	event.report.load = r->load;
+	event.report.dwell = r->dwell;
 	eh_lead_step(m, level, &event, NULL);
 }
 
 static void lead_note_seen(struct eh_member *m, const uint64_t *seen, size_t nseen)
 {
-	/* more than fit: those grants end by themselves */
+	/* grants of those that do not fit expire by themselves */
 	for (size_t i = 0; i < nseen && m->nseen < EH_SEEN_MAX; i++)
 		m->seen[m->nseen++] = seen[i];
 }
@@ -93,7 +103,7 @@ void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, 
 {
 	for (; level < m->rank; level++) {
 		struct eh_candidate best[EH_BEST_MAX];
-		struct eh_event more = { .seen = seen, .nseen = nseen, .best = best };
+		struct eh_event_report more = { .seen = seen, .nseen = nseen, .best = best };
 		struct eh_report r;
 
 		more.nbest = eh_report_level(m, level, &r, best);
@@ -145,7 +155,7 @@ int eh_lead_promote(struct eh_member *m)
 		eh_lead_step(m, level, &(struct eh_event){ .type = EH_EV_RULE, .rule = m->rule },
 			     NULL);
 	eh_lead_own(m, level - 1, NULL, 0);
-	/* those who look for a parent find us; the others are claimed when they have had the time to */
+	/* nodes that look for a parent find us; the others are claimed after they had time for that */
 	m->claim_at = m->now + m->options.heartbeat_ms / 2;
 	if (m->rank == role_top(m))
 		eh_member_role(m);
@@ -161,8 +171,9 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 	/* before anything is sent, as answers find the new rank */
 	m->rank = rank;
 	for (; level > rank; level--) {
-		eh_lead_tell_all(m, level,
-				 &(struct eh_message){ .type = EH_MSG_REDIRECT, .to = to });
+		eh_lead_tell_all(
+			m, level,
+			&(struct eh_message){ .type = EH_MSG_REDIRECT, .redirect = { to } });
 		eh_lead_free(&m->lead[level]);
 	}
 	eh_seek_begin(m, to);
@@ -171,7 +182,8 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 static void lead_redirect(struct eh_member *m, uint32_t who, unsigned int level, uint32_t to)
 {
 	eh_member_send(m, who,
-		       &(struct eh_message){ .type = EH_MSG_REDIRECT, .level = level, .to = to });
+		       &(struct eh_message){
+			       .type = EH_MSG_REDIRECT, .level = level, .redirect = { to } });
 }
 
 static void lead_tell(struct eh_member *m, uint32_t node, unsigned int level, bool gone)
@@ -182,6 +194,7 @@ static void lead_tell(struct eh_member *m, uint32_t node, unsigned int level, bo
 
 void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
+	const struct eh_message_report *report = &msg->report;
 	unsigned int level = msg->level, digit = role_digit(m, from, level);
 	uint32_t self = m->options.self;
 	struct slot *slot;
@@ -213,12 +226,12 @@ void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_messa
 		lead_tell(m, from, level, false);
 	slot->node = from;
 	slot->heard = m->now;
-	lead_take(m, level, digit, &msg->report, msg->rule.epoch == m->rule.epoch,
-		  &(struct eh_event){ .seen = msg->seen,
-				      .nseen = msg->nseen,
-				      .best = msg->best,
-				      .nbest = msg->nbest });
-	eh_lead_own(m, level, msg->seen, msg->nseen);
+	lead_take(m, level, digit, &report->own, msg->rule.epoch == m->rule.epoch,
+		  &(struct eh_event_report){ .seen = report->seen,
+					     .nseen = report->nseen,
+					     .best = report->best,
+					     .nbest = report->nbest });
+	eh_lead_own(m, level, report->seen, report->nseen);
 	eh_member_send(m, from, &(struct eh_message){ .type = EH_MSG_ORDER, .level = level });
 }
 
@@ -283,7 +296,7 @@ void eh_lead_expire(struct eh_member *m)
 	eh_lead_own(m, 0, NULL, 0);
 }
 
-/* ---- claims: who is not there may follow another ---- */
+/* ---- claims: nodes that do not report to us may follow another ---- */
 
 /* The known node of a child to be claimed next, or NULL. */
 static const struct known *lead_next(const struct eh_member *m, unsigned int level,
@@ -305,7 +318,7 @@ static const struct known *lead_next(const struct eh_member *m, unsigned int lev
 	return first;
 }
 
-/* A few at a time: after a start of all nodes most come by themselves, and links cost. */
+/* A few at a time: after a start of all nodes most report by themselves, and links cost. */
 static void lead_claim_level(struct eh_member *m, unsigned int level)
 {
 	struct lead *lead = &m->lead[level];

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A member of the hierarchy: its events, its own values, the rule in force. */
-#include "role.h"
+#include "member.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "ask.h"
+#include "known.h"
+#include "lead.h"
+#include "report.h"
+#include "role.h"
+#include "seek.h"
 
 const char *eh_message_name(enum eh_message_type type)
 {
@@ -54,7 +61,7 @@ void eh_member_role(struct eh_member *m)
 				.type = EH_MU_ROLE, .rank = m->rank, .parent = m->parent });
 }
 
-/* Equal epochs of two tops that did not know of each other: any order will do that all agree on. */
+/* Two tops that did not know of each other may use one epoch: any order that all agree on will do. */
 static bool is_newer(const struct eh_rule *a, const struct eh_rule *b)
 {
 	if (a->epoch != b->epoch)
@@ -104,33 +111,51 @@ static bool report_is_valid(const struct eh_report *r)
 	       r->floor <= EH_VALUE_MAX && r->nodes;
 }
 
+static bool message_report_is_valid(const struct eh_member *m, const struct eh_message_report *r)
+{
+	if (r->nbest > EH_BEST_MAX || r->nseen > EH_SEEN_MAX)
+		return false;
+	for (size_t i = 0; i < r->nbest; i++)
+		if (!node_is_valid(m, r->best[i].node) || r->best[i].load > EH_VALUE_MAX ||
+		    r->best[i].threshold > EH_VALUE_MAX || r->best[i].length > EH_VALUE_MAX)
+			return false;
+	return report_is_valid(&r->own);
+}
+
+static bool message_lists_are_valid(const struct eh_member *m, const struct eh_message_ask *ask)
+{
+	if (ask->ntried > EH_TRIED_MAX || ask->npath > EH_ROUTE_MAX || ask->nroute > EH_ROUTE_MAX)
+		return false;
+	for (size_t i = 0; i < ask->nroute; i++)
+		if (!node_is_valid(m, ask->route[i]))
+			return false;
+	return true;
+}
+
+static bool message_ask_is_valid(const struct eh_member *m, const struct eh_message_ask *ask)
+{
+	return message_lists_are_valid(m, ask) && ask->nroute < EH_ROUTE_MAX &&
+	       node_is_valid(m, ask->home) && ask->size <= EH_VALUE_MAX && ask->at_home.capacity &&
+	       ask->at_home.capacity <= EH_VALUE_MAX && ask->at_home.load <= EH_VALUE_MAX;
+}
+
 static bool message_is_valid(const struct eh_member *m, const struct eh_message *msg)
 {
-	if (!msg->level || msg->level > role_top(m) || msg->nbest > EH_BEST_MAX ||
-	    msg->nseen > EH_SEEN_MAX || msg->ntried > EH_TRIED_MAX || msg->npath > EH_ROUTE_MAX ||
-	    msg->nroute > EH_ROUTE_MAX || msg->rule.load > EH_VALUE_MAX ||
+	if (!msg->level || msg->level > role_top(m) || msg->rule.load > EH_VALUE_MAX ||
 	    msg->rule.epoch > INT64_MAX)
 		return false;
-	for (size_t i = 0; i < msg->nroute; i++)
-		if (!node_is_valid(m, msg->route[i]))
-			return false;
-	for (size_t i = 0; i < msg->nbest; i++)
-		if (!node_is_valid(m, msg->best[i].node) || msg->best[i].load > EH_VALUE_MAX ||
-		    msg->best[i].threshold > EH_VALUE_MAX || msg->best[i].length > EH_VALUE_MAX)
-			return false;
 	switch (msg->type) {
 	case EH_MSG_REPORT:
-		return report_is_valid(&msg->report);
+		return message_report_is_valid(m, &msg->report);
 	case EH_MSG_REDIRECT:
-		return node_is_valid(m, msg->to);
+		return node_is_valid(m, msg->redirect.to);
 	case EH_MSG_ASK:
-		return node_is_valid(m, msg->home) && msg->size <= EH_VALUE_MAX &&
-		       msg->at_home.capacity && msg->at_home.capacity <= EH_VALUE_MAX &&
-		       msg->at_home.load <= EH_VALUE_MAX && msg->nroute < EH_ROUTE_MAX;
+		return message_ask_is_valid(m, &msg->ask);
 	case EH_MSG_ANSWER:
-		return msg->to == EH_NO_NODE || node_is_valid(m, msg->to);
+		return message_lists_are_valid(m, &msg->answer.ask) &&
+		       (msg->answer.to == EH_NO_NODE || node_is_valid(m, msg->answer.to));
 	case EH_MSG_FAILED:
-		return node_is_valid(m, msg->to);
+		return node_is_valid(m, msg->failed.to);
 	default:
 		return true;
 	}
@@ -165,7 +190,7 @@ static void on_message(struct eh_member *m, uint32_t from, const struct eh_messa
 		eh_ask_on_answer(m, msg);
 		break;
 	case EH_MSG_FAILED:
-		eh_ask_failed(m, msg->id, msg->to,
+		eh_ask_failed(m, msg->failed.id, msg->failed.to,
 			      &(struct eh_probe){ .level = msg->level, .node = m->options.self });
 		break;
 	}
@@ -198,13 +223,29 @@ static void leave(struct eh_member *m)
 		eh_lead_tell_all(m, level, &bye);
 }
 
+/* The other node that an event is about; our own number where there is none. */
+static uint32_t node_of(const struct eh_member *m, const struct eh_member_event *event)
+{
+	switch (event->type) {
+	case EH_ME_KNOWN:
+	case EH_ME_UNKNOWN:
+	case EH_ME_GONE:
+		return event->node;
+	case EH_ME_MESSAGE:
+		return event->message.from;
+	default:
+		return m->options.self;
+	}
+}
+
 int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uint64_t now,
 		   eh_member_emit_fn emit, void *ctx)
 {
+	uint32_t node = node_of(m, event);
 	int err = 0;
 
-	if (event->type != EH_ME_TICK && event->type < EH_ME_LOAD &&
-	    (!node_is_valid(m, event->node) || event->node == m->options.self))
+	if (event->type >= EH_ME_KNOWN && event->type <= EH_ME_MESSAGE &&
+	    (!node_is_valid(m, node) || node == m->options.self))
 		return -EINVAL;
 	m->now = now;
 	m->emit = emit;
@@ -215,39 +256,39 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		on_tick(m);
 		break;
 	case EH_ME_KNOWN:
-		err = eh_known_add(m, event->node);
+		err = eh_known_add(m, node);
 		break;
 	case EH_ME_UNKNOWN:
-		eh_lead_gone(m, event->node);
-		eh_seek_gone(m, event->node);
-		eh_known_remove(m, event->node);
+		eh_lead_gone(m, node);
+		eh_seek_gone(m, node);
+		eh_known_remove(m, node);
 		break;
 	case EH_ME_GONE:
-		eh_known_suspect(m, event->node);
-		eh_lead_gone(m, event->node);
-		eh_seek_gone(m, event->node);
+		eh_known_suspect(m, node);
+		eh_lead_gone(m, node);
+		eh_seek_gone(m, node);
 		break;
 	case EH_ME_MESSAGE:
-		if (!message_is_valid(m, event->message))
+		if (!message_is_valid(m, event->message.body))
 			return -EINVAL;
-		err = eh_known_add(m, event->node);
+		err = eh_known_add(m, node);
 		if (!err)
-			on_message(m, event->node, event->message);
+			on_message(m, node, event->message.body);
 		break;
 	case EH_ME_LOAD:
-		if (!report_is_valid(&event->report) || event->nseen > EH_SEEN_MAX)
+		if (!report_is_valid(&event->load.own) || event->load.nseen > EH_SEEN_MAX)
 			return -EINVAL;
-		m->own = event->report;
+		m->own = event->load.own;
 		m->own.nodes = 1;
-		eh_lead_own(m, 0, event->seen, event->nseen);
+		eh_lead_own(m, 0, event->load.seen, event->load.nseen);
 		break;
 	case EH_ME_ASK:
-		if (event->size > EH_VALUE_MAX)
+		if (event->ask.size > EH_VALUE_MAX)
 			return -EINVAL;
-		eh_ask_own(m, event);
+		eh_ask_own(m, &event->ask);
 		break;
 	case EH_ME_FAILED:
-		eh_ask_failed(m, event->id, event->to, &event->probe);
+		eh_ask_failed(m, event->failed.id, event->failed.to, &event->failed.decider);
 		break;
 	case EH_ME_LEAVE:
 		leave(m);

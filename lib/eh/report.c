@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a member tells its parent: merged and damped, one at a time. */
-#include "role.h"
+/* Reports of a member to its parent: merged and damped, one at a time. */
+#include "report.h"
 
 /* Load that changes by less is noise, however small it was before. */
 #define REPORT_NOISE (EH_TASK / 20)
@@ -21,7 +21,8 @@ size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_
 				   .length = sums.length,
 				   .floor = sums.floor,
 				   .capacity = sums.capacity,
-				   .nodes = sums.nodes };
+				   .nodes = sums.nodes,
+				   .dwell = sums.dwell };
 	if (!best)
 		return 0;
 	return eh_group_best(group, role_group(m, m->options.self, 1) << m->options.topology.n,
@@ -29,9 +30,9 @@ size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_
 }
 
 /*
- * Of a node: by a tenth or a task. Of a group of N nodes: by sqrt(N) tasks, what the sum of N loads
- * moves by while each of them moves by one. So a controller hears from a child as often whether it
- * is a node or speaks for a thousand, and the top's traffic does not grow with the cluster.
+ * A node's load: by a tenth or a task. The load of a group of N nodes: by sqrt(N) tasks, as the sum
+ * of N loads moves while each of them moves by one. So a controller hears from a child as often if
+ * it is a node as if it leads a thousand, and the top's traffic does not grow with the cluster.
  */
 static bool load_matters(const struct eh_report *old, const struct eh_report *new)
 {
@@ -46,22 +47,23 @@ static bool load_matters(const struct eh_report *old, const struct eh_report *ne
 /* A change of state or thresholds, or a load that moved enough. */
 static bool matters(const struct eh_report *old, const struct eh_report *new)
 {
-	return eh_state(old->load, old->threshold, old->length) !=
-		       eh_state(new->load, new->threshold, new->length) ||
-	       old->threshold != new->threshold || old->length != new->length ||
-	       old->floor != new->floor || old->capacity != new->capacity ||
-	       old->nodes != new->nodes || old->draining != new->draining || load_matters(old, new);
+	return eh_report_state(old) != eh_report_state(new) || old->threshold != new->threshold ||
+	       old->length != new->length || old->floor != new->floor ||
+	       old->capacity != new->capacity || old->nodes != new->nodes ||
+	       old->draining != new->draining || load_matters(old, new);
 }
 
 void eh_report_send(struct eh_member *m, uint32_t to)
 {
 	struct eh_message msg = {
-		.type = EH_MSG_REPORT, .level = m->rank + 1, .seen = m->seen, .nseen = m->nseen
+		.type = EH_MSG_REPORT,
+		.level = m->rank + 1,
+		.report = { .seen = m->seen, .nseen = m->nseen },
 	};
 
-	msg.nbest = eh_report_level(m, m->rank, &msg.report, msg.best);
+	msg.report.nbest = eh_report_level(m, m->rank, &msg.report.own, msg.report.best);
 	if (to == m->parent) {
-		m->told = msg.report;
+		m->told = msg.report.own;
 		m->told_at = m->now;
 		m->due = false;
 		m->under_way = true;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file role.h  Inside of struct eh_member; for lib/eh only. */
+/**
+ * @file role.h
+ * The inside of struct eh_member (member.h), for lib/eh only. What changes it is
+ * in known.h, seek.h, lead.h, report.h and ask.h. Times are milliseconds of the
+ * driver's clock.
+ */
 #ifndef EH_ROLE_H
 #define EH_ROLE_H
 
@@ -17,7 +22,7 @@ struct known {
 
 /* A child of a group this node leads. */
 struct slot {
-	uint32_t node;		/* who speaks for it; EH_NO_NODE: nobody */
+	uint32_t node;		/* the one that reports for it; EH_NO_NODE: none */
 	uint64_t heard;
 	uint32_t claimed;	/* the node of it that was claimed last */
 };
@@ -81,60 +86,11 @@ static inline bool role_together(const struct eh_member *m, uint32_t node, unsig
 
 /* ---- member.c ---- */
 
-/* With the rule in force; level and type are the caller's. */
+/** Sends a message; the rule in force is added to it. */
 void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
-/* Takes a rule that is newer than ours, here and in the groups below. */
+/** Takes a rule that is newer than ours, here and in the groups below. */
 void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule);
+/** Tells the driver of the rank and parent. */
 void eh_member_role(struct eh_member *m);
-
-/* ---- seek.c: known nodes, the search for a parent ---- */
-
-struct known *eh_known_find(const struct eh_member *m, uint32_t node);
-int eh_known_add(struct eh_member *m, uint32_t node);
-void eh_known_remove(struct eh_member *m, uint32_t node);
-void eh_known_alive(struct eh_member *m, uint32_t node);
-void eh_known_suspect(struct eh_member *m, uint32_t node);
-void eh_seek_begin(struct eh_member *m, uint32_t first);
-void eh_seek_step(struct eh_member *m);
-void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void eh_seek_gone(struct eh_member *m, uint32_t node);
-
-/* ---- lead.c: the controller's roles ---- */
-
-int eh_lead_promote(struct eh_member *m);
-/* Leads no level above `rank` any more; the children are told that `to` does. */
-void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to);
-void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void eh_lead_gone(struct eh_member *m, uint32_t node);
-void eh_lead_claim(struct eh_member *m);
-void eh_lead_expire(struct eh_member *m);
-/* To all who report to us on this level. */
-void eh_lead_tell_all(struct eh_member *m, unsigned int level, struct eh_message *message);
-/* Own values have changed at this level (0: the node's own): up through all levels led here. */
-void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, size_t nseen);
-/* One event for a group led here; an arrival's outcome goes to `outcome`. */
-int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
-	      struct eh_update *outcome);
-void eh_lead_free(struct lead *lead);
-
-/* ---- report.c: what the parent is told ---- */
-
-/* What this node (level 0) or the group it leads on this level comes to, and its best nodes if
- * `best` is not NULL. Returns how many these are. */
-size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_report *out,
-		       struct eh_candidate best[EH_BEST_MAX]);
-void eh_report_send(struct eh_member *m, uint32_t to);
-/* Sends one to the parent when it matters, or in any case. */
-void eh_report_due(struct eh_member *m, bool always);
-void eh_report_answered(struct eh_member *m);
-
-/* ---- ask.c ---- */
-
-void eh_ask_own(struct eh_member *m, const struct eh_member_event *event);
-void eh_ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-void eh_ask_on_answer(struct eh_member *m, const struct eh_message *msg);
-void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who);
 
 #endif

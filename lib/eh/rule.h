@@ -2,8 +2,8 @@
 /**
  * @file rule.h
  * The rules of one controller (paper 4): the state of a node, the choice among
- * children, the share of a threshold. Here once, for one controller with its
- * children (group.c) and for whole trees (tree.c); inline, as a simulation of a
+ * children, the share of a threshold. For one controller with its children
+ * (group.c) and for whole trees (sim/tree.c); inline, because a simulation of a
  * million nodes spends its time in them. Values are thousandths of a task.
  */
 #ifndef EH_RULE_H
@@ -21,12 +21,21 @@ enum eh_state { EH_RECEIVER, EH_OK, EH_SENDER }; /* values of enum ehs_state */
 /** State by L < T-A, L > T+A (section 2 of the paper), without unsigned wrap. */
 static inline enum eh_state eh_state(uint64_t load, uint64_t threshold, uint64_t length)
 {
-	/* Where a difference wraps the comparison beside it is false. No branches: which state it
-	 * is nobody can guess. */
+	/* Where a difference wraps the comparison beside it is false. No branches: no processor can
+	 * guess which state it is. */
 	bool receiver = (threshold > length) & (load < threshold - length);
 	bool sender = (load > threshold) & (load - threshold > length);
 
 	return EH_OK + sender - receiver;
+}
+
+/** With `dwell` it has not been below T-A for long enough: it is ok, not yet a receiver. */
+static inline enum eh_state eh_state_dwell(uint64_t load, uint64_t threshold, uint64_t length,
+					   bool dwell)
+{
+	enum eh_state state = eh_state(load, threshold, length);
+
+	return dwell && state == EH_RECEIVER ? EH_OK : state;
 }
 
 /** T_i = ceil(L*w_i/W) in whole tasks, W > 0: the paper's ceil(L/2^nl) where capacities are equal. */
@@ -58,7 +67,7 @@ static inline uint32_t eh_random_below(uint64_t *state, uint32_t n)
 }
 
 /**
- * The best of the children offered one after the other: best state; with
+ * The best of the children that are offered one by one: best state; with
  * `least`, of these the one that will be least loaded for its threshold once it
  * has the task (among idle nodes that is the largest); at random among equals.
  */

@@ -1,99 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The nodes a member knows of, and its search for a parent: the lower nodes of
- * its group are asked, of each child of the group the lowest first, until one
- * leads it or tells who does. When none of them answers this node leads it.
+ * A member's search for a parent: the lower nodes of its group are asked, of
+ * each child of the group the lowest first, until one leads it or tells which
+ * node does. When none of them answers this node leads it.
  */
-#include "role.h"
+#include "seek.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "known.h"
+#include "lead.h"
+#include "report.h"
 
 static uint32_t seek_step_ms(const struct eh_member *m)
 {
 	return m->options.heartbeat_ms / 8 + 1;
 }
 
-/* A node that was asked and is silent so long does not live. */
+/* A node that was asked and is silent for this long does not live. */
 static uint32_t seek_wait_ms(const struct eh_member *m)
 {
 	return m->options.heartbeat_ms;
 }
-
-/* ---- known nodes ---- */
-
-static size_t known_place(const struct eh_member *m, uint32_t node)
-{
-	size_t low = 0, high = m->nknown;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->known[middle].node < node)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-struct known *eh_known_find(const struct eh_member *m, uint32_t node)
-{
-	size_t i = known_place(m, node);
-
-	return i < m->nknown && m->known[i].node == node ? &m->known[i] : NULL;
-}
-
-int eh_known_add(struct eh_member *m, uint32_t node)
-{
-	size_t i = known_place(m, node);
-	struct known *more;
-
-	if (i < m->nknown && m->known[i].node == node)
-		return 0;
-	more = realloc(m->known, (m->nknown + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	m->known = more;
-	memmove(more + i + 1, more + i, (m->nknown - i) * sizeof(*more));
-	more[i] = (struct known){ .node = node };
-	m->nknown++;
-	return 0;
-}
-
-void eh_known_remove(struct eh_member *m, uint32_t node)
-{
-	struct known *k = eh_known_find(m, node);
-
-	if (!k)
-		return;
-	m->nknown--;
-	memmove(k, k + 1, (char *)(m->known + m->nknown) - (char *)k);
-}
-
-void eh_known_alive(struct eh_member *m, uint32_t node)
-{
-	struct known *k = eh_known_find(m, node);
-
-	if (k)
-		k->backoff = k->suspect_until = 0;
-}
-
-void eh_known_suspect(struct eh_member *m, uint32_t node)
-{
-	struct known *k = eh_known_find(m, node);
-
-	if (!k)
-		return;
-	k->backoff = k->backoff ? 2 * k->backoff : m->options.heartbeat_ms / 2 + 1;
-	if (k->backoff > 4 * m->options.heartbeat_ms)
-		k->backoff = 4 * m->options.heartbeat_ms;
-	k->suspect_until = m->now + k->backoff;
-	k->failed = true;
-}
-
-/* ---- the search ---- */
 
 static bool is_seeking(const struct eh_member *m)
 {
@@ -108,7 +34,6 @@ static void seek_ask(struct eh_member *m, struct known *k)
 	eh_report_send(m, k->node);
 }
 
-/* `first` is whom to ask first; EH_NO_NODE: nobody in particular. */
 void eh_seek_begin(struct eh_member *m, uint32_t first)
 {
 	struct known *k;
@@ -135,7 +60,7 @@ void eh_seek_begin(struct eh_member *m, uint32_t first)
 	}
 }
 
-/* Whether this one is alive, or may be; `next`: whether the one behind it in its child may be asked. */
+/* Whether this one is alive, or may be. `next`: whether the one after it in its child may be asked. */
 static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask, bool *next)
 {
 	*next = true;
@@ -146,13 +71,13 @@ static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask, bool *
 		return false;
 	}
 	if (k->asked && (!k->again_at || m->now < k->again_at)) {
-		/* one that is silent does not hold up the others of its child for all its time */
+		/* one that is silent does not hold up the others of its child until it is given up */
 		*next = !k->again_at && m->now - k->asked_at > 2 * seek_step_ms(m);
 		return true;
 	}
 	*next = false;
 	if (*may_ask) {
-		/* In a small group one after the other is soon enough, and spares links. */
+		/* In a small group asking one after the other is soon enough, and saves links. */
 		*may_ask = m->rank && m->seek_round;
 		seek_ask(m, k);
 	}
@@ -170,7 +95,7 @@ void eh_seek_step(struct eh_member *m)
 	m->seek_at = m->now + seek_step_ms(m);
 	own = role_digit(m, m->options.self, level);
 	first = role_group(m, m->options.self, level) << (m->options.topology.n * level);
-	for (size_t i = known_place(m, first); i < m->nknown; i++) {
+	for (size_t i = eh_known_place(m, first); i < m->nknown; i++) {
 		struct known *k = &m->known[i];
 		unsigned int digit;
 
@@ -211,46 +136,46 @@ void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_messag
 
 void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
+	uint32_t to = msg->redirect.to;
 	unsigned int level = msg->level;
 	struct known *k;
 
 	if (level <= m->rank) {
-		/* somebody else leads a group that we lead, or leads who does */
-		uint32_t child = m->lead[level].slots[role_digit(m, msg->to, level)].node;
+		/* another node leads a group that we lead */
+		uint32_t child = m->lead[level].slots[role_digit(m, to, level)].node;
 
-		if (msg->to != m->options.self && msg->to != child &&
-		    role_together(m, msg->to, level))
+		if (to != m->options.self && to != child && role_together(m, to, level))
 			eh_member_send(
-				m, msg->to,
+				m, to,
 				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
 		return;
 	}
 	if (level != m->rank + 1 || (m->attached && from != m->parent) ||
-	    !role_together(m, msg->to, level))
+	    !role_together(m, to, level))
 		return;
-	if (msg->to == m->options.self) {
+	if (to == m->options.self) {
 		if (eh_lead_promote(m))
 			m->no_memory = true;
 		return;
 	}
 	if (m->attached) {
-		eh_seek_begin(m, msg->to);
+		eh_seek_begin(m, to);
 		return;
 	}
 	k = eh_known_find(m, from);
 	if (k) {
-		/* it lives: it is asked again unless another takes us meanwhile */
+		/* it lives: it is asked again unless another takes us before */
 		k->asked = true;
 		k->failed = false;
 		k->again_at = m->now + seek_step_ms(m);
 	}
-	if (msg->to == from || msg->to > m->options.self)
+	if (to == from || to > m->options.self)
 		return;
-	if (eh_known_add(m, msg->to)) {
+	if (eh_known_add(m, to)) {
 		m->no_memory = true;
 		return;
 	}
-	k = eh_known_find(m, msg->to);
+	k = eh_known_find(m, to);
 	if (k->suspect_until <= m->now && (!k->asked || k->again_at)) {
 		k->failed = false;
 		seek_ask(m, k);

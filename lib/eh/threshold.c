@@ -6,7 +6,7 @@
  * more, 4.2 (each T_i is less than a task above its share of L, so it is no
  * receiver) hold for any capacities.
  */
-#include "group.h"
+#include "threshold.h"
 
 static uint64_t share(const struct member *m, const struct eh_rule *rule)
 {
@@ -15,7 +15,7 @@ static uint64_t share(const struct member *m, const struct eh_rule *rule)
 	return tasks > m->floor ? tasks : m->floor;
 }
 
-/* All are told, those that keep theirs too, so that all are in one epoch. */
+/* All are told, also those that keep theirs, so that all are in one epoch. */
 void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit,
 			void *ctx)
 {
@@ -27,7 +27,7 @@ void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_e
 		if (!m->present)
 			continue;
 		m->threshold = share(m, rule);
-		/* They will say what it came to; the sum of their nodes' may be a little more. */
+		/* Their reports will tell the exact ones; the sum of their nodes' may be a little more. */
 		for (unsigned int j = 0; j < m->nbest; j++)
 			m->best[j].threshold = m->threshold / m->nodes;
 		emit(ctx, &(struct eh_update){ .type = EH_UP_THRESHOLD,
@@ -50,11 +50,11 @@ void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx)
 }
 
 /*
- * The paper lowers thresholds as soon as T_top - L_top > 2^n, a task for each
+ * The paper lowers thresholds as soon as T_top - L_top > 2^nl, a task for each
  * node. Here a node of capacity w stands for w tasks, and the rule must hold for
- * a while: until then the load that is missing can be on its way. Rounding leaves less than a task for each member above L, so a change
- * never makes its own reason for the next; and it is only made where the floors
- * leave something to lower.
+ * calm_ms: until then the missing load can be on its way. Rounding leaves less
+ * than a task for each member above L, so a change is never the reason for the
+ * next one. There is no change where the floors leave nothing to lower.
  */
 void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, void *ctx)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Codes of nodes and controllers as text, and the paths between them. */
 #include "topology.h"
-#include "rule.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "rule.h"
 
 /* Decimal digits only (strtoul would take blanks, signs and more digits than fit). */
 static int parse_number(const char **text, unsigned int max, unsigned int *out)

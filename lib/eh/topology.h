@@ -13,11 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EH_N_MAX	10
-#define EH_LEVELS_MAX	20
-#define EH_BITS_MAX	30	/**< largest n*l: the number of a node fits 32 bits */
-#define EH_CODE_TEXT	(EH_LEVELS_MAX * 5 + 2)
+#define EH_N_MAX	10	/**< largest n: 1024 children */
+#define EH_LEVELS_MAX	20	/**< largest l */
+#define EH_BITS_MAX	30	/**< largest n*l: a node's number fits 32 bits */
+#define EH_CODE_TEXT	(EH_LEVELS_MAX * 5 + 2) /**< bytes of a code as text, with its NUL */
 
+/** EH(n,l): l levels of controllers, each with 2^n children. */
 struct eh_topology {
 	unsigned int n, l;	/**< n*l <= EH_BITS_MAX */
 };
@@ -33,14 +34,14 @@ int eh_topology_parse(const char *text, struct eh_topology *out);
 
 /** Digits with dots ("0.3.7") or, for n=3, the paper's octal ("037"). Returns 0 or -EINVAL. */
 int eh_code_parse(const struct eh_topology *t, const char *text, struct eh_code *out);
-/** Returns out. */
+/** With dots. Returns `out`. */
 char *eh_code_format(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
-/** As "037" for n=3, as with dots otherwise. */
+/** In octal ("037") for n=3, with dots otherwise. Returns `out`. */
 char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
 
-/** The parent of the top is the top itself. */
+/** The top is its own parent. */
 struct eh_code eh_code_parent(const struct eh_topology *t, struct eh_code code);
-/** Not for a node (level 0). */
+/** `code` is not a node (level 0). */
 struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, unsigned int digit);
 /** The position of the code among its siblings. */
 unsigned int eh_code_digit(const struct eh_topology *t, struct eh_code code);
@@ -53,10 +54,10 @@ struct eh_code eh_code_neighbour(struct eh_code code, unsigned int bit);
 
 /**
  * PathMake of the paper: up to the lowest pair of ancestors that share a cube,
- * across the cube, and down. No controller above that cube is on the path. There
- * are as many shortest paths as orders of the bits in which the pair differs; the
- * seed chooses among them with equal probability. Both ends have the same level.
- * Returns the number of codes including `from` and `to`, or -EINVAL: no such codes.
+ * across it, and down. A controller above that cube is never on the path. There
+ * are as many shortest paths as orders of the bits in which the pair differs;
+ * the seed chooses one, each equally often. Both ends are of one level.
+ * Returns the number of codes, `from` and `to` included; -EINVAL: no such codes.
  */
 int eh_path(const struct eh_topology *t, struct eh_code from, struct eh_code to, uint64_t seed,
 	    struct eh_code out[EH_PATH_MAX]);

@@ -39,6 +39,7 @@ uint64_t world_delay(struct eh_world *w)
 
 static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const struct eh_message *msg)
 {
+	size_t nseen = msg->type == EH_MSG_REPORT ? msg->report.nseen : 0;
 	struct world_parcel *parcel;
 
 	w->counts.messages[msg->type]++;
@@ -54,15 +55,16 @@ static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const str
 	    (w->options.loss > 0 &&
 	     eh_random(&w->random) < (uint64_t)(w->options.loss * (double)UINT64_MAX)))
 		return;
-	parcel = malloc(sizeof(*parcel) + msg->nseen * sizeof(parcel->seen[0]));
+	parcel = malloc(sizeof(*parcel) + nseen * sizeof(parcel->seen[0]));
 	if (!parcel) {
 		w->no_memory = true;
 		return;
 	}
 	parcel->message = *msg;
-	if (msg->nseen)
-		memcpy(parcel->seen, msg->seen, msg->nseen * sizeof(parcel->seen[0]));
-	parcel->message.seen = parcel->seen;
+	if (nseen)
+		memcpy(parcel->seen, msg->report.seen, nseen * sizeof(parcel->seen[0]));
+	if (msg->type == EH_MSG_REPORT)
+		parcel->message.report.seen = parcel->seen;
 	world_plan(w, world_delay(w),
 		   (struct world_happening){
 			   .type = WORLD_MESSAGE, .node = to, .from = from, .parcel = parcel });
@@ -119,7 +121,8 @@ void world_touch(struct eh_world *w, uint32_t node)
 
 	while (n->member && n->touched) {
 		struct eh_member_event event = {
-			.type = EH_ME_LOAD, .report = n->own, .seen = n->seen, .nseen = n->nseen
+			.type = EH_ME_LOAD,
+			.load = { .own = n->own, .seen = n->seen, .nseen = n->nseen },
 		};
 
 		n->touched = false;
@@ -139,9 +142,9 @@ static void world_happen(struct eh_world *w, struct world_happening *h)
 	case WORLD_MESSAGE:
 		if (!world_is_cut(w, h->from, h->node))
 			world_step(w, h->node,
-				   &(struct eh_member_event){ .type = EH_ME_MESSAGE,
-							      .node = h->from,
-							      .message = &h->parcel->message });
+				   &(struct eh_member_event){
+					   .type = EH_ME_MESSAGE,
+					   .message = { h->from, &h->parcel->message } });
 		break;
 	case WORLD_GONE:
 		world_step(w, h->node,

@@ -58,18 +58,20 @@ static void run(struct eh_world *w, struct world_task *t, uint32_t at,
 					       .id = t->id });
 }
 
-void world_task_answer(struct eh_world *w, const struct eh_message *answer)
+void world_task_answer(struct eh_world *w, const struct eh_message *msg)
 {
-	struct world_task *t = find(w, answer->id);
+	const struct eh_message_answer *answer = &msg->answer;
+	const struct eh_message_ask *ask = &answer->ask;
+	struct world_task *t = find(w, ask->id);
 
 	if (!t || t->state != TASK_ASKED)
 		return;
-	w->counts.probes += answer->probes;
-	t->probes = answer->probes;
-	if (answer->npath)
-		t->decider = answer->path[answer->npath - 1];
+	w->counts.probes += ask->probes;
+	t->probes = ask->probes;
+	if (ask->npath)
+		t->decider = ask->path[ask->npath - 1];
 	if (answer->to == EH_NO_NODE || answer->to == t->home) {
-		run(w, t, t->home, answer);
+		run(w, t, t->home, msg);
 		return;
 	}
 	t->state = TASK_STARTING;
@@ -104,7 +106,8 @@ void world_task_start(struct eh_world *w, uint64_t id)
 	}
 	world_step(w, t->home,
 		   &(struct eh_member_event){
-			   .type = EH_ME_FAILED, .id = id, .to = to, .probe = t->decider });
+			   .type = EH_ME_FAILED,
+			   .failed = { .id = id, .to = to, .decider = t->decider } });
 	run(w, t, t->home, NULL);
 }
 
@@ -135,7 +138,8 @@ int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t s
 		world_plan(w, w->options.ask_limit,
 			   (struct world_happening){ .type = WORLD_LATE, .node = node, .id = id });
 		world_step(w, node,
-			   &(struct eh_member_event){ .type = EH_ME_ASK, .id = id, .size = size });
+			   &(struct eh_member_event){ .type = EH_ME_ASK,
+						      .ask = { .id = id, .size = size } });
 	}
 	world_touch(w, node);
 	return 0;

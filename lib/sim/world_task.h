@@ -10,7 +10,7 @@ int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t s
 /** 0, or -EINVAL: no such task runs. */
 int world_task_finish(struct eh_world *w, uint64_t id);
 /** The hierarchy's answer has come to the task's home. */
-void world_task_answer(struct eh_world *w, const struct eh_message *answer);
+void world_task_answer(struct eh_world *w, const struct eh_message *msg);
 /** No answer has come in time: the task runs at home. */
 void world_task_late(struct eh_world *w, uint64_t id);
 /** The task has got to its executor: it runs there, or at home if that one is dead or cut off. */

@@ -88,6 +88,7 @@ struct frame_exit {
 #define FRAME_EXIT_SIZE 64
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
+/** 0, or -EBADMSG: another length, or a status that no task ends with. */
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
 
 #define FRAME_TYPED_MAX 4096 /**< longest line of a terminal */

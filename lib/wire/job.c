@@ -143,7 +143,7 @@ int job_decode(struct job_spec *spec, const uint8_t *in, size_t length)
 		return -EBADMSG;
 	if (4ul * spec->ngroups > (size_t)(c.end - c.at))
 		return -EBADMSG;
-	/* Each string takes a byte at least, which bounds what a lying count can allocate. */
+	/* Each string takes at least a byte, which bounds the memory that a false count can cost. */
 	ntexts = (uint64_t)spec->argc + spec->envc;
 	if (!spec->argc || ntexts > (size_t)(c.end - c.at) - 4ul * spec->ngroups)
 		return -EBADMSG;

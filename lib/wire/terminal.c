@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Encoding of struct terminal: its members in their order, a zero behind the control characters. */
+/* Encoding of struct terminal: its members in their order, a zero after the control characters. */
 
 #include <errno.h>
 #include <string.h>

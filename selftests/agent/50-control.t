@@ -39,6 +39,11 @@ def nodes(i):
     return {int(n["code"][2:]): n for n in c.ask(i, {"command": "status"})["nodes"]}
 
 
+def group(i):
+    """What node i says of the one group."""
+    return c.ask(i, {"command": "status"})["groups"][0]
+
+
 def is_so(i, **expect):
     """Waits until node i knows this of all nodes: name=[values]."""
     return until(lambda: all([nodes(i).get(k, {}).get(name) for k in range(len(values))] == values
@@ -84,8 +89,14 @@ tap.ok(refused.returncode == 1 and "exec: " in text, "a drained node refuses, ev
 c.ask(0, {"command": "undrain", "node": "0.2"})
 tap.ok(until(lambda: not nodes(0)[2]["draining"]) and auto(1) == [2], "until it is undrained")
 
+c.ask(1, {"command": "set", "dwell": 60000})
 end(1)
-tap.ok(is_so(0, load=[4.0, 0.0, 0.0]), "node 1 is idle again", nodes(0))
+tap.ok(is_so(0, load=[4.0, 0.0, 0.0], state=["sender", "ok", "receiver"]), "node 1 is idle again and dwells", nodes(0))
+tap.ok(until(lambda: group(0)["load"] == 4.0), "its load is reported as it is", group(0))
+tap.ok(all(is_so(0, load=[4.0, 0.0, 0.0]) and until(lambda: group(0)["load"] == 4.0) and auto(0) == [2] for _ in range(5)),
+       "the receiver comes before it")
+c.ask(1, {"command": "set", "dwell": 0})
+tap.ok(is_so(0, load=[4.0, 0.0, 0.0], state=["sender", "receiver", "receiver"]), "until its dwell is over", nodes(0))
 got = auto(0, 8)
 tap.ok(len(got) == 8 and all(3 <= got.count(i) <= 5 for i in (1, 2)), f"eight at once are spread: {got}")
 

@@ -26,13 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const uint8_t *end = memchr(data, '\n', size);
 		size_t length = end ? (size_t)(end - data) : size;
 		json_t *json = json_loadb((const char *)data, length, JSON_REJECT_DUPLICATES, NULL);
-		struct eh_member_event event = { .type = EH_ME_MESSAGE, .node = now / 50 % 64 };
 		struct message msg;
+		struct eh_member_event event = { .type = EH_ME_MESSAGE,
+						 .message = { now / 50 % 64, &msg.body } };
 
-		if (json && !message_from_json(&options.topology, json, &msg)) {
-			event.message = &msg.body;
+		if (json && !message_from_json(&options.topology, json, &msg))
 			eh_member_step(member, &event, now, emit, NULL);
-		}
 		json_decref(json);
 		now += 50;
 		eh_member_step(member, &(struct eh_member_event){ .type = EH_ME_TICK }, now, emit,

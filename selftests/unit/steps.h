@@ -23,7 +23,7 @@ static inline void emit(void *ctx, const struct eh_update *update)
 static inline int step(struct eh_group *group, struct eh_event event, uint64_t now)
 {
 	nups = 0;
-	return eh_step(group, &event, now, emit, ups);
+	return eh_group_step(group, &event, now, emit, ups);
 }
 
 static inline void must(struct eh_group *group, struct eh_event event, uint64_t now)
@@ -55,10 +55,10 @@ static inline void join(struct eh_group *group, unsigned int child, uint64_t loa
 	must(group,
 	     (struct eh_event){ .type = EH_EV_JOIN,
 				.child = child,
-				.load = load,
-				.threshold = threshold,
-				.length = length,
-				.capacity = 1000 },
+				.join.load = load,
+				.join.threshold = threshold,
+				.join.length = length,
+				.join.capacity = 1000 },
 	     0);
 }
 

@@ -16,20 +16,20 @@ static void test_bad_events(void **state)
 	struct eh_group *group;
 	uint64_t big = EH_VALUE_MAX + 1;
 	const struct eh_event bad[] = {
-		{ .type = EH_EV_JOIN, .child = 4, .capacity = 1 },
-		{ .type = EH_EV_JOIN, .child = ~0u, .capacity = 1 },
-		{ .type = EH_EV_JOIN, .child = 1, .capacity = 0 },
-		{ .type = EH_EV_JOIN, .child = 1, .capacity = big },
-		{ .type = EH_EV_JOIN, .child = 1, .capacity = 1, .load = big },
-		{ .type = EH_EV_JOIN, .child = 1, .capacity = 1, .threshold = big },
-		{ .type = EH_EV_JOIN, .child = 1, .capacity = 1, .length = big },
-		{ .type = EH_EV_JOIN, .child = 1, .capacity = 1, .floor = UINT64_MAX },
+		{ .type = EH_EV_JOIN, .child = 4, .join.capacity = 1 },
+		{ .type = EH_EV_JOIN, .child = ~0u, .join.capacity = 1 },
+		{ .type = EH_EV_JOIN, .child = 1, .join.capacity = 0 },
+		{ .type = EH_EV_JOIN, .child = 1, .join.capacity = big },
+		{ .type = EH_EV_JOIN, .child = 1, .join.capacity = 1, .join.load = big },
+		{ .type = EH_EV_JOIN, .child = 1, .join.capacity = 1, .join.threshold = big },
+		{ .type = EH_EV_JOIN, .child = 1, .join.capacity = 1, .join.length = big },
+		{ .type = EH_EV_JOIN, .child = 1, .join.capacity = 1, .join.floor = UINT64_MAX },
 		{ .type = EH_EV_LEAVE, .child = 1 },
 		{ .type = EH_EV_DRAIN, .child = 1 },
 		{ .type = EH_EV_REPORT, .child = 1 },
-		{ .type = EH_EV_REPORT, .child = 0, .load = big },
+		{ .type = EH_EV_REPORT, .child = 0, .report.load = big },
 		{ .type = EH_EV_ARRIVE, .child = 1 },
-		{ .type = EH_EV_ARRIVE, .child = 0, .size = UINT64_MAX },
+		{ .type = EH_EV_ARRIVE, .child = 0, .arrive.size = UINT64_MAX },
 		{ .type = EH_EV_FAILED, .child = 3 },
 		{ .type = EH_EV_FAILED, .child = 4 },
 		{ .type = EH_EV_TICK + 1, .child = 0 },
@@ -60,21 +60,23 @@ static void test_extremes(void **state)
 {
 	struct eh_group *group = group_new(EH_N_MAX, 1000, true);
 	struct eh_event e = { .type = EH_EV_JOIN,
-			      .load = EH_VALUE_MAX,
-			      .threshold = 1000,
-			      .length = 1000,
-			      .capacity = EH_VALUE_MAX };
+			      .join.load = EH_VALUE_MAX,
+			      .join.threshold = 1000,
+			      .join.length = 1000,
+			      .join.capacity = EH_VALUE_MAX };
 	unsigned int updates[EH_UP_THRESHOLD + 1] = { 0 };
 	struct eh_sums sums;
 
 	for (e.child = 0; e.child < 1u << EH_N_MAX; e.child++)
-		assert_int_equal(eh_step(group, &e, 0, count_updates, updates), 0);
+		assert_int_equal(eh_group_step(group, &e, 0, count_updates, updates), 0);
 	eh_group_sums(group, &sums);
 	assert_int_equal(sums.load, EH_VALUE_MAX << EH_N_MAX);
 	assert_int_equal(sums.state, EH_SENDER);
-	e = (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .id = 1, .size = EH_VALUE_MAX };
+	e = (struct eh_event){
+		.type = EH_EV_ARRIVE, .child = 0, .arrive.id = 1, .arrive.size = EH_VALUE_MAX
+	};
 	memset(updates, 0, sizeof(updates));
-	assert_int_equal(eh_step(group, &e, 0, count_updates, updates), 0);
+	assert_int_equal(eh_group_step(group, &e, 0, count_updates, updates), 0);
 	assert_int_equal(updates[EH_UP_THRESHOLD], 1u << EH_N_MAX);
 	assert_int_equal(updates[EH_UP_NONE], 1);
 	assert_int_equal(updates[EH_UP_PLACE], 0);
@@ -88,14 +90,16 @@ static void test_extremes(void **state)
 /* A child is not given more than can be counted. */
 static void test_full(void **state)
 {
-	const struct eh_event ask = { .type = EH_EV_ARRIVE, .id = 1, .size = EH_VALUE_MAX };
+	const struct eh_event ask = { .type = EH_EV_ARRIVE,
+				      .arrive.id = 1,
+				      .arrive.size = EH_VALUE_MAX };
 	struct eh_group *group = group_new(1, 1000, true);
 
 	join(group, 0, 9000, 0, 0);
 	join(group, 1, 1, EH_VALUE_MAX, 0);
 	must(group, ask, 0);
 	assert_non_null(update_of(EH_UP_NONE));
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 1, .load = 0 }, 0);
+	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 1, .report.load = 0 }, 0);
 	must(group, ask, 0);
 	assert_non_null(update_of(EH_UP_PLACE));
 	eh_group_free(group);
@@ -117,15 +121,17 @@ static void test_ties(void **state)
 			const struct eh_update *up;
 
 			must(group,
-			     (struct eh_event){
-				     .type = EH_EV_ARRIVE, .child = 0, .id = id, .size = 1000 },
+			     (struct eh_event){ .type = EH_EV_ARRIVE,
+						.child = 0,
+						.arrive.id = id,
+						.arrive.size = 1000 },
 			     0);
 			up = update_of(EH_UP_PLACE);
 			assert_non_null(up);
 			count[up->child]++;
 			must(group,
 			     (struct eh_event){
-				     .type = EH_EV_FAILED, .child = up->child, .id = id },
+				     .type = EH_EV_FAILED, .child = up->child, .failed.id = id },
 			     0);
 		}
 		assert_int_equal(count[0], 0);
@@ -147,7 +153,10 @@ static void test_burst(void **state)
 		join(group, i, i ? 0 : 40000, 6000, 1000);
 	for (uint64_t id = 1; id <= 35; id++) {
 		must(group,
-		     (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .id = id, .size = 1000 },
+		     (struct eh_event){ .type = EH_EV_ARRIVE,
+					.child = 0,
+					.arrive.id = id,
+					.arrive.size = 1000 },
 		     0);
 		assert_non_null(update_of(EH_UP_PLACE));
 		count[update_of(EH_UP_PLACE)->child]++;
@@ -157,11 +166,82 @@ static void test_burst(void **state)
 	eh_group_free(group);
 }
 
+static void report_dwell(struct eh_group *group, unsigned int child, uint64_t load, bool dwell)
+{
+	must(group,
+	     (struct eh_event){ .type = EH_EV_REPORT,
+				.child = child,
+				.report.load = load,
+				.report.dwell = dwell },
+	     0);
+}
+
+static unsigned int place(struct eh_group *group, uint64_t id)
+{
+	must(group,
+	     (struct eh_event){
+		     .type = EH_EV_ARRIVE, .child = 0, .arrive.id = id, .arrive.size = 1000 },
+	     0);
+	assert_non_null(update_of(EH_UP_PLACE));
+	return update_of(EH_UP_PLACE)->child;
+}
+
+/* A child that dwells is ok, however low its load, and its load is added up as it is. */
+static void test_dwell(void **state)
+{
+	struct eh_group *group = group_new(2, 1000, true);
+	struct eh_sums sums;
+	struct eh_child c;
+
+	join(group, 0, 4000, 2000, 1000);
+	join(group, 1, 0, 2000, 1000);
+	join(group, 2, 0, 2000, 1000);
+	report_dwell(group, 1, 0, true);
+	report_dwell(group, 2, 900, false);
+	assert_int_equal(eh_group_child(group, 1, &c), 0);
+	assert_int_equal(c.state, EH_OK);
+	assert_int_equal(c.load, 0);
+	assert_int_equal(place(group, 1), 2);
+	/* 2 is ok with that task, and 1 is the least loaded that is */
+	assert_int_equal(place(group, 2), 1);
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 2 }, 0);
+	report_dwell(group, 1, 0, false);
+	assert_int_equal(place(group, 3), 1);
+
+	/* of a group: below its threshold only by those that dwell */
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 3 }, 0);
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 2, .failed.id = 1 }, 0);
+	report_dwell(group, 0, 1000, false);
+	report_dwell(group, 1, 0, true);
+	report_dwell(group, 2, 500, true);
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.load, 1500);
+	assert_true(sums.dwell);
+	assert_int_equal(sums.state, EH_OK);
+	report_dwell(group, 2, 500, false);
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.load, 1500);
+	assert_false(sums.dwell);
+	assert_int_equal(sums.state, EH_RECEIVER);
+	/* a sender is one whoever dwells, and none is made by that */
+	report_dwell(group, 1, 4001, true);
+	assert_int_equal(eh_group_child(group, 1, &c), 0);
+	assert_int_equal(c.state, EH_SENDER);
+	report_dwell(group, 0, 8400, false);
+	report_dwell(group, 1, 0, true);
+	eh_group_sums(group, &sums);
+	assert_int_equal(sums.load, 8900);
+	assert_int_equal(sums.state, EH_OK);
+	eh_group_free(group);
+}
+
 /* Seen, failed, expired, asked again, left: each takes a grant back exactly once. */
 static void test_grants(void **state)
 {
 	struct eh_group *group = group_new(1, 100, true);
-	const struct eh_event ask = { .type = EH_EV_ARRIVE, .child = 0, .id = 7, .size = 1500 };
+	const struct eh_event ask = {
+		.type = EH_EV_ARRIVE, .child = 0, .arrive.id = 7, .arrive.size = 1500
+	};
 	uint64_t seen = 7;
 
 	join(group, 0, 9000, 2000, 1000);
@@ -170,19 +250,25 @@ static void test_grants(void **state)
 	assert_int_equal(load_of(group, 1), 1500);
 	must(group, ask, 1); /* again: not counted twice */
 	assert_int_equal(load_of(group, 1), 1500);
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 0, .id = 7 }, 2);
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 0, .failed.id = 7 }, 2);
 	assert_int_equal(load_of(group, 1), 1500); /* not that child's */
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .id = 7 }, 3);
+	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 7 }, 3);
 	assert_int_equal(load_of(group, 1), 0);
 	must(group, ask, 10);
 	must(group,
-	     (struct eh_event){
-		     .type = EH_EV_REPORT, .child = 1, .load = 1400, .seen = &seen, .nseen = 1 },
+	     (struct eh_event){ .type = EH_EV_REPORT,
+				.child = 1,
+				.report.load = 1400,
+				.report.seen = &seen,
+				.report.nseen = 1 },
 	     11);
 	assert_int_equal(load_of(group, 1), 1400);
 	must(group,
-	     (struct eh_event){
-		     .type = EH_EV_REPORT, .child = 1, .load = 0, .seen = &seen, .nseen = 1 },
+	     (struct eh_event){ .type = EH_EV_REPORT,
+				.child = 1,
+				.report.load = 0,
+				.report.seen = &seen,
+				.report.nseen = 1 },
 	     12);
 	assert_int_equal(load_of(group, 1), 0);
 	must(group, ask, 20);
@@ -206,15 +292,18 @@ static void test_finish_rule(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		join(group, i, 8000, 8000, 1000);
 	/* T - L = 4 tasks is not more than the members; 4.001 is */
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .load = 4000 }, now);
+	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 4000 },
+	     now);
 	must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 1000);
 	assert_null(update_of(EH_UP_THRESHOLD));
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .load = 3999 }, now += 1);
+	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 3999 },
+	     now += 1);
 	must(group, (struct eh_event){ .type = EH_EV_TICK }, now + 99);
 	assert_null(update_of(EH_UP_THRESHOLD));
 	/* a dip */
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .load = 8000 }, now + 99);
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .load = 3999 },
+	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 8000 },
+	     now + 99);
+	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 3999 },
 	     now += 100);
 	must(group, (struct eh_event){ .type = EH_EV_TICK }, now + 99);
 	assert_null(update_of(EH_UP_THRESHOLD));
@@ -238,10 +327,10 @@ static void test_floor(void **state)
 		must(group,
 		     (struct eh_event){ .type = EH_EV_JOIN,
 					.child = i,
-					.threshold = 4000,
-					.length = 1000,
-					.floor = 4000,
-					.capacity = 1000 },
+					.join.threshold = 4000,
+					.join.length = 1000,
+					.join.floor = 4000,
+					.join.capacity = 1000 },
 		     0);
 	for (uint64_t now = 1; now < 50; now++) {
 		must(group, (struct eh_event){ .type = EH_EV_TICK }, now);
@@ -266,9 +355,11 @@ static void test_no_flapping(void **state)
 
 		for (unsigned int c = 0; c < 4; c++)
 			must(group,
-			     (struct eh_event){ .type = EH_EV_REPORT, .child = c, .load = load },
+			     (struct eh_event){
+				     .type = EH_EV_REPORT, .child = c, .report.load = load },
 			     now += 10);
-		must(group, (struct eh_event){ .type = EH_EV_ARRIVE, .child = i % 4, .id = i },
+		must(group,
+		     (struct eh_event){ .type = EH_EV_ARRIVE, .child = i % 4, .arrive.id = i },
 		     now);
 		changes += update_of(EH_UP_THRESHOLD) != NULL;
 		must(group, (struct eh_event){ .type = EH_EV_TICK }, now);
@@ -303,11 +394,12 @@ static void tell(struct eh_group *group, uint64_t now, const char *what, struct 
 }
 
 #define EV(...) ((struct eh_event){ __VA_ARGS__ })
-#define JOINS(c, l)                                                                      \
-	EV(.type = EH_EV_JOIN, .child = c, .load = l, .threshold = 2000, .length = 1000, \
-	   .floor = 2000, .capacity = 2000)
-#define ASKS(c, i, ...) EV(.type = EH_EV_ARRIVE, .child = c, .id = i, .size = 1000, __VA_ARGS__)
-#define REPORTS(c, l, ...) EV(.type = EH_EV_REPORT, .child = c, .load = l, __VA_ARGS__)
+#define JOINS(c, l)                                                                \
+	EV(.type = EH_EV_JOIN, .child = c, .join.load = l, .join.threshold = 2000, \
+	   .join.length = 1000, .join.floor = 2000, .join.capacity = 2000)
+#define ASKS(c, i, ...) \
+	EV(.type = EH_EV_ARRIVE, .child = c, .arrive.id = i, .arrive.size = 1000, __VA_ARGS__)
+#define REPORTS(c, l, ...) EV(.type = EH_EV_REPORT, .child = c, .report.load = l, __VA_ARGS__)
 
 static void test_story(void **state)
 {
@@ -321,10 +413,10 @@ static void test_story(void **state)
 	tell(group, 10, "0 asks, but is no sender", ASKS(0, 1));
 	tell(group, 20, "0 has 4 tasks", REPORTS(0, 4000));
 	tell(group, 21, "0 asks", ASKS(0, 1));
-	tell(group, 22, "2 refused", EV(.type = EH_EV_FAILED, .child = 2, .id = 1));
-	tell(group, 22, "0 asks again", ASKS(0, 1, .tried = &refused));
-	tell(group, 30, "1 has seen it", REPORTS(1, 2000, .seen = &one, .nseen = 1));
-	tell(group, 40, "2 drains", EV(.type = EH_EV_DRAIN, .child = 2, .flag = true));
+	tell(group, 22, "2 refused", EV(.type = EH_EV_FAILED, .child = 2, .failed.id = 1));
+	tell(group, 22, "0 asks again", ASKS(0, 1, .arrive.tried = &refused));
+	tell(group, 30, "1 has seen it", REPORTS(1, 2000, .report.seen = &one, .report.nseen = 1));
+	tell(group, 40, "2 drains", EV(.type = EH_EV_DRAIN, .child = 2, .drain.draining = true));
 	tell(group, 41, "0 asks", ASKS(0, 2));
 	tell(group, 42, "0 asks", ASKS(0, 3));
 	tell(group, 50, "2 is back", EV(.type = EH_EV_DRAIN, .child = 2));
@@ -363,11 +455,12 @@ static void test_story(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_events),  cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_full),	    cmocka_unit_test(test_ties),
-		cmocka_unit_test(test_burst),	    cmocka_unit_test(test_grants),
-		cmocka_unit_test(test_finish_rule), cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_no_flapping), cmocka_unit_test(test_story),
+		cmocka_unit_test(test_bad_events), cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_full),	   cmocka_unit_test(test_ties),
+		cmocka_unit_test(test_burst),	   cmocka_unit_test(test_dwell),
+		cmocka_unit_test(test_grants),	   cmocka_unit_test(test_finish_rule),
+		cmocka_unit_test(test_floor),	   cmocka_unit_test(test_no_flapping),
+		cmocka_unit_test(test_story),
 	};
 
 	random_begin();

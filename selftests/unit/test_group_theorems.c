@@ -48,10 +48,10 @@ static unsigned int fill(struct eh_group *group, unsigned int size)
 		must(group,
 		     (struct eh_event){ .type = EH_EV_JOIN,
 					.child = i,
-					.load = load,
-					.threshold = threshold,
-					.length = length,
-					.capacity = 1 + random_below(8000) },
+					.join.load = load,
+					.join.threshold = threshold,
+					.join.length = length,
+					.join.capacity = 1 + random_below(8000) },
 		     0);
 		members++;
 	}
@@ -146,10 +146,10 @@ static void test_theorems_of_thresholds(void **state)
 			must(group,
 			     (struct eh_event){ .type = EH_EV_JOIN,
 						.child = i,
-						.threshold = 0,
-						.length = length,
-						.floor = with_floors ? random_below(9000) : 0,
-						.capacity = 1 + random_below(8000) },
+						.join.threshold = 0,
+						.join.length = length,
+						.join.floor = with_floors ? random_below(9000) : 0,
+						.join.capacity = 1 + random_below(8000) },
 			     0);
 		}
 		for (unsigned int i = 0; i < size; i++) {
@@ -160,7 +160,8 @@ static void test_theorems_of_thresholds(void **state)
 				     (struct eh_event){
 					     .type = EH_EV_REPORT,
 					     .child = i,
-					     .load = high || !i ? c.length + 1 + random_below(20000)
+					     .report.load =
+						     high || !i ? c.length + 1 + random_below(20000)
 								: random_below(2000) },
 				     0);
 		}
@@ -172,18 +173,19 @@ static void test_theorems_of_thresholds(void **state)
 					step(group,
 					     (struct eh_event){ .type = EH_EV_JOIN,
 								.child = i,
-								.load = c.load,
-								.threshold = 40000,
-								.length = c.length,
-								.floor = c.floor,
-								.capacity = c.capacity },
+								.join.load = c.load,
+								.join.threshold = 40000,
+								.join.length = c.length,
+								.join.floor = c.floor,
+								.join.capacity = c.capacity },
 					     1);
 			}
 		}
 		eh_group_sums(group, &before);
 		if (high)
 			/* size 0: the arrival itself leaves the sums alone */
-			must(group, (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .id = 1 },
+			must(group,
+			     (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .arrive.id = 1 },
 			     1);
 		else
 			must(group, (struct eh_event){ .type = EH_EV_TICK }, 2);

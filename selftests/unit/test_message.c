@@ -22,24 +22,28 @@ static uint32_t node(void)
 	return random_below(1 << 9);
 }
 
-static void fill_report(struct eh_message *msg, uint64_t *seen)
+static void fill_report(struct eh_message_report *msg, uint64_t *seen)
 {
-	msg->report = (struct eh_report){ value(),	value(), value(), value(),
-					  1 + value(), 1 + random_below(512), random_below(2) };
+	msg->own = (struct eh_report){ value(),		value(),	value(),
+				       value(),		1 + value(),	1 + random_below(512),
+				       random_below(2), random_below(2) };
 	msg->nbest = random_below(EH_BEST_MAX + 1);
 	for (size_t i = 0; i < msg->nbest; i++)
-		msg->best[i] = (struct eh_candidate){ node(), value(), value(), value() };
+		msg->best[i] =
+			(struct eh_candidate){ node(), value(), value(), value(), random_below(2) };
 	msg->nseen = random_below(EH_SEEN_MAX + 1);
 	for (size_t i = 0; i < msg->nseen; i++)
 		seen[i] = random_64();
 	msg->seen = seen;
 }
 
-static void fill_ask(struct eh_message *msg)
+static void fill_ask(struct eh_message_ask *msg)
 {
+	msg->id = random_64();
 	msg->size = value();
 	msg->home = node();
-	msg->at_home = (struct eh_home){ value(), value(), value(), value(), value() };
+	msg->at_home =
+		(struct eh_home){ value(), value(), value(), value(), value(), random_below(2) };
 	msg->probes = random_below(100);
 	msg->ntried = random_below(EH_TRIED_MAX + 1);
 	for (size_t i = 0; i < msg->ntried; i++)
@@ -49,43 +53,83 @@ static void fill_ask(struct eh_message *msg)
 		msg->route[i] = node();
 	msg->npath = random_below(EH_ROUTE_MAX + 1);
 	for (size_t i = 0; i < msg->npath; i++)
-		msg->path[i] =
-			(struct eh_probe){ 1 + random_below(3), node(), random_below(3) };
+		msg->path[i] = (struct eh_probe){ 1 + random_below(3), node(), random_below(3) };
+}
+
+/* A message of any kind. */
+static void fill(struct eh_message *msg, uint64_t *seen)
+{
+	msg->level = 1 + random_below(3);
+	if (random_below(3))
+		msg->rule = (struct eh_rule){ value(), value(), 1 + value() };
+	switch (msg->type) {
+	case EH_MSG_REPORT:
+		fill_report(&msg->report, seen);
+		break;
+	case EH_MSG_REDIRECT:
+		msg->redirect.to = node();
+		break;
+	case EH_MSG_ASK:
+		fill_ask(&msg->ask);
+		break;
+	case EH_MSG_ANSWER:
+		fill_ask(&msg->answer.ask);
+		msg->answer.to = random_below(2) ? EH_NO_NODE : node();
+		msg->answer.why = random_below(4);
+		break;
+	case EH_MSG_FAILED:
+		msg->failed = (struct eh_message_failed){ random_64(), node() };
+		break;
+	default:
+		break;
+	}
+}
+
+static void same(const struct eh_message *a, const struct eh_message *b)
+{
+	assert_int_equal(a->type, b->type);
+	assert_int_equal(a->level, b->level);
+	assert_memory_equal(&a->rule, &b->rule, sizeof(a->rule));
+	switch (a->type) {
+	case EH_MSG_REPORT:
+		assert_int_equal(a->report.nseen, b->report.nseen);
+		assert_memory_equal(a->report.seen, b->report.seen,
+				    a->report.nseen * sizeof(a->report.seen[0]));
+		break;
+	case EH_MSG_REDIRECT:
+		assert_int_equal(a->redirect.to, b->redirect.to);
+		break;
+	case EH_MSG_ASK:
+		assert_int_equal(a->ask.id, b->ask.id);
+		break;
+	case EH_MSG_ANSWER:
+		assert_int_equal(a->answer.ask.id, b->answer.ask.id);
+		assert_int_equal(a->answer.to, b->answer.to);
+		assert_int_equal(a->answer.why, b->answer.why);
+		break;
+	case EH_MSG_FAILED:
+		assert_int_equal(a->failed.id, b->failed.id);
+		assert_int_equal(a->failed.to, b->failed.to);
+		break;
+	default:
+		break;
+	}
 }
 
 static void test_round_trip(void **state)
 {
 	random_begin();
 	for (int i = 0; i < 3000; i++) {
-		struct eh_message msg = { .type = i % (EH_MSG_FAILED + 1),
-					  .level = 1 + random_below(3) };
+		struct eh_message msg = { .type = i % EH_MSG_TYPES };
 		uint64_t seen[EH_SEEN_MAX];
 		struct message back;
 		json_t *json, *again;
 
-		if (random_below(3))
-			msg.rule = (struct eh_rule){ value(), value(), 1 + value() };
-		if (msg.type == EH_MSG_REPORT)
-			fill_report(&msg, seen);
-		if (msg.type == EH_MSG_ASK || msg.type == EH_MSG_ANSWER)
-			fill_ask(&msg);
-		if (msg.type >= EH_MSG_ASK)
-			msg.id = random_64();
-		msg.to = msg.type == EH_MSG_ANSWER && random_below(2) ? EH_NO_NODE : node();
-		if (msg.type == EH_MSG_ANSWER)
-			msg.why = random_below(4);
-
+		fill(&msg, seen);
 		json = message_to_json(&topology, &msg);
 		assert_non_null(json);
 		assert_int_equal(message_from_json(&topology, json, &back), 0);
-		assert_int_equal(back.body.type, msg.type);
-		assert_int_equal(back.body.level, msg.level);
-		assert_memory_equal(&back.body.rule, &msg.rule, sizeof(msg.rule));
-		assert_int_equal(back.body.id, msg.id);
-		if (msg.type == EH_MSG_REPORT)
-			assert_memory_equal(back.seen, seen, msg.nseen * sizeof(seen[0]));
-		if (msg.type == EH_MSG_REDIRECT || msg.type == EH_MSG_ANSWER)
-			assert_int_equal(back.body.to, msg.to);
+		same(&msg, &back.body);
 		/* all the rest: what is written again is the same */
 		again = message_to_json(&topology, &back.body);
 		assert_true(json_equal(json, again));

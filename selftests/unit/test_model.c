@@ -36,7 +36,8 @@ static uint64_t model_load(const struct model *m, unsigned int child)
 
 static enum eh_state model_state(const struct model *m, unsigned int child)
 {
-	return eh_state(model_load(m, child), m->child[child].threshold, m->child[child].length);
+	return eh_state_dwell(model_load(m, child), m->child[child].threshold,
+			      m->child[child].length, m->child[child].dwell);
 }
 
 static void model_settle(struct model *m, uint64_t id, unsigned int child)
@@ -65,6 +66,8 @@ static void model_check(const struct model *m, struct eh_group *group)
 		assert_int_equal(c.floor, want->floor);
 		assert_int_equal(c.capacity, want->capacity);
 		assert_int_equal(c.draining, want->draining);
+		assert_int_equal(c.dwell, want->dwell);
+		assert_int_equal(c.state, model_state(m, i));
 		own.members++;
 		own.nodes++;
 		own.floor += c.floor;
@@ -84,22 +87,25 @@ static void model_check(const struct model *m, struct eh_group *group)
 
 static bool model_eligible(const struct model *m, const struct eh_event *e, unsigned int child)
 {
+	const uint64_t *tried = e->arrive.tried;
+
 	return m->child[child].present && !m->child[child].draining && child != e->child &&
-	       !(e->tried && e->tried[0] >> child & 1) && model_state(m, child) != EH_SENDER;
+	       !(tried && tried[0] >> child & 1) && model_state(m, child) != EH_SENDER;
 }
 
 /* What a decision must be, whoever was chosen among equals. */
 static void model_judge(struct model *m, const struct eh_event *e, const struct eh_update *up,
 			bool least, uint64_t now)
 {
-	assert_int_equal(up->id, e->id);
+	assert_int_equal(up->id, e->arrive.id);
 	if (up->type == EH_UP_NONE) {
 		assert_int_equal(up->calm, model_state(m, e->child) != EH_SENDER);
 		for (unsigned int i = 0; !up->calm && i < m->size; i++)
 			assert_false(model_eligible(m, e, i));
 		if (up->calm)
-			m->grants[m->next++ % 64] = (struct model_grant){
-				e->id, e->size, now + m->grant_ms, e->child, true };
+			m->grants[m->next++ % 64] =
+				(struct model_grant){ e->arrive.id, e->arrive.size,
+						      now + m->grant_ms, e->child, true };
 		return;
 	}
 	assert_int_equal(model_state(m, e->child), EH_SENDER);
@@ -113,12 +119,12 @@ static void model_judge(struct model *m, const struct eh_event *e, const struct 
 		if (least && up->found == model_state(m, i)) {
 			uint64_t t = m->child[up->child].threshold, u = m->child[i].threshold;
 
-			assert_true((model_load(m, up->child) + e->size) * (u ? u : 1) <=
-				    (model_load(m, i) + e->size) * (t ? t : 1));
+			assert_true((model_load(m, up->child) + e->arrive.size) * (u ? u : 1) <=
+				    (model_load(m, i) + e->arrive.size) * (t ? t : 1));
 		}
 	}
-	m->grants[m->next++ % 64] =
-		(struct model_grant){ e->id, e->size, now + m->grant_ms, up->child, true };
+	m->grants[m->next++ % 64] = (struct model_grant){ e->arrive.id, e->arrive.size,
+							  now + m->grant_ms, up->child, true };
 }
 
 static void model_apply(struct model *m, const struct eh_event *e, bool least, uint64_t now)
@@ -130,11 +136,12 @@ static void model_apply(struct model *m, const struct eh_event *e, bool least, u
 	case EH_EV_JOIN:
 		*c = (struct eh_child){ .present = true,
 					.draining = c->present && c->draining,
-					.load = e->load,
-					.threshold = e->threshold,
-					.length = e->length,
-					.floor = e->floor,
-					.capacity = e->capacity };
+					.load = e->join.load,
+					.dwell = e->join.dwell,
+					.threshold = e->join.threshold,
+					.length = e->join.length,
+					.floor = e->join.floor,
+					.capacity = e->join.capacity };
 		break;
 	case EH_EV_LEAVE:
 		for (size_t i = 0; i < 64; i++)
@@ -143,15 +150,16 @@ static void model_apply(struct model *m, const struct eh_event *e, bool least, u
 		*c = (struct eh_child){ 0 };
 		break;
 	case EH_EV_DRAIN:
-		c->draining = e->flag;
+		c->draining = e->drain.draining;
 		break;
 	case EH_EV_REPORT:
-		c->load = e->load;
-		for (size_t i = 0; i < e->nseen; i++)
-			model_settle(m, e->seen[i], e->child);
+		c->load = e->report.load;
+		c->dwell = e->report.dwell;
+		for (size_t i = 0; i < e->report.nseen; i++)
+			model_settle(m, e->report.seen[i], e->child);
 		break;
 	case EH_EV_FAILED:
-		model_settle(m, e->id, e->child);
+		model_settle(m, e->failed.id, e->child);
 		break;
 	default:
 		break;
@@ -195,22 +203,43 @@ static struct eh_event random_event(const struct model *m, uint64_t *id, uint64_
 		e.type = EH_EV_ARRIVE;
 	if (!m->child[e.child].present && random_below(8))
 		e.type = EH_EV_JOIN;
-	e.load = random_below(9000);
-	e.threshold = random_below(6) * 1000;
-	e.length = random_below(3) * 500;
-	e.floor = random_below(3) ? 0 : random_below(3000);
-	e.capacity = 1 + random_below(4000);
-	e.size = random_below(2) ? 1000 : random_below(2500);
-	e.flag = random_below(3) == 0;
-	e.id = e.type == EH_EV_ARRIVE ? ++*id : *id - random_below(20);
-	if (e.type == EH_EV_REPORT) {
-		e.nseen = random_below(4);
-		for (size_t i = 0; i < e.nseen; i++)
+	switch (e.type) {
+	case EH_EV_JOIN:
+		e.join = (struct eh_event_join){
+			.load = random_below(9000),
+			.threshold = random_below(6) * 1000,
+			.length = random_below(3) * 500,
+			.floor = random_below(3) ? 0 : random_below(3000),
+			.capacity = 1 + random_below(4000),
+			.dwell = random_below(4) == 0,
+		};
+		break;
+	case EH_EV_DRAIN:
+		e.drain.draining = random_below(3) == 0;
+		break;
+	case EH_EV_REPORT:
+		e.report = (struct eh_event_report){
+			.load = random_below(9000),
+			.dwell = random_below(4) == 0,
+			.seen = lists,
+			.nseen = random_below(4),
+		};
+		for (size_t i = 0; i < e.report.nseen; i++)
 			lists[i] = *id - random_below(10);
-		e.seen = lists;
-	} else if (random_below(2)) {
+		break;
+	case EH_EV_ARRIVE:
 		lists[0] = random_64() & random_64();
-		e.tried = lists;
+		e.arrive = (struct eh_event_arrive){
+			.id = ++*id,
+			.size = random_below(2) ? 1000 : random_below(2500),
+			.tried = random_below(2) ? lists : NULL,
+		};
+		break;
+	case EH_EV_FAILED:
+		e.failed.id = *id - random_below(20);
+		break;
+	default:
+		break;
 	}
 	return e;
 }

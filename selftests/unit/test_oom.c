@@ -89,21 +89,26 @@ static void test_steps(void **state)
 		struct eh_event e = { .type = i < 8		? EH_EV_JOIN
 					      : random_below(8) ? EH_EV_ARRIVE
 								: EH_EV_REPORT,
-				      .child = i < 8 ? i : random_below(8),
-				      .id = random_below(4) ? i : i / 2,
-				      .size = random_below(2000),
-				      .load = random_below(30000),
-				      .threshold = 2000,
-				      .length = 1000,
-				      .capacity = 1 + random_below(3000) };
+				      .child = i < 8 ? i : random_below(8) };
 		struct updates with = { .n = 0 }, without = { .n = 0 };
 		uint64_t now = i;
 		int err;
 
+		if (e.type == EH_EV_JOIN)
+			e.join = (struct eh_event_join){ .load = random_below(30000),
+							 .threshold = 2000,
+							 .length = 1000,
+							 .capacity = 1 + random_below(3000) };
+		else if (e.type == EH_EV_ARRIVE)
+			e.arrive = (struct eh_event_arrive){ .id = random_below(4) ? i : i / 2,
+							     .size = random_below(2000) };
+		else
+			e.report.load = random_below(30000);
+
 		for (unsigned int nth = 1;; nth++) {
 			without.n = 0;
 			until = nth;
-			err = eh_step(unlucky, &e, now, emit, &without);
+			err = eh_group_step(unlucky, &e, now, emit, &without);
 			if (until) { /* it needed fewer */
 				until = 0;
 				most = nth - 1 > most ? nth - 1 : most;
@@ -115,7 +120,7 @@ static void test_steps(void **state)
 			failures++;
 		}
 		assert_int_equal(err, 0);
-		assert_int_equal(eh_step(lucky, &e, now, emit, &with), 0);
+		assert_int_equal(eh_group_step(lucky, &e, now, emit, &with), 0);
 		same_updates(&with, &without);
 		same_groups(lucky, unlucky);
 	}

@@ -18,9 +18,12 @@ static void count(void *ctx, const struct eh_world_event *e)
 {
 	const struct eh_message *msg = e->message;
 
-	if (e->type == EH_WORLD_SENT &&
-	    (msg->type == EH_MSG_ASK || msg->type == EH_MSG_ANSWER || msg->type == EH_MSG_FAILED))
-		tasks[msg->id].messages++;
+	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_ASK)
+		tasks[msg->ask.id].messages++;
+	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_ANSWER)
+		tasks[msg->answer.ask.id].messages++;
+	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_FAILED)
+		tasks[msg->failed.id].messages++;
 	if (e->type == EH_WORLD_PLACED) {
 		placed++;
 		tasks[e->id].placed++;
@@ -151,6 +154,106 @@ static void test_spread(void **state)
 		check_tasks(size * 4 + 1, l);
 		eh_world_free(w);
 	}
+}
+
+static uint32_t placed_on;
+
+static void note_place(void *ctx, const struct eh_world_event *e)
+{
+	if (e->type == EH_WORLD_PLACED)
+		placed_on = e->to;
+}
+
+static void own(struct eh_world *w, uint32_t node, uint64_t load, bool dwell)
+{
+	struct eh_report r = *eh_world_node(w, node);
+
+	r.load = load;
+	r.floor = r.threshold;
+	r.dwell = dwell;
+	assert_int_equal(eh_world_own(w, node, &r), 0);
+}
+
+/* A node that dwells is not chosen before a receiver, although its load is lower: in its own group
+ * and from another one. */
+static void test_dwell(void **state)
+{
+	uint64_t id = 1;
+
+	random_begin();
+	for (unsigned int l = 1; l <= 2; l++) {
+		uint32_t size = 1u << 2 * l, home = size - 1;
+		struct eh_world *w;
+		struct eh_sums sums;
+
+		seed = random_64();
+		w = world_new(2, l, 1, 0, false, note_place);
+		start_all(w, 2 * l);
+		/* home's group is a sender where there is another one to ask */
+		for (uint32_t i = 0; i < size; i++)
+			own(w, i, i >> 2 == home >> 2 && l > 1 ? 3000 : 1000, false);
+		own(w, home, 4001, false);
+		/* nodes 0 and 1, or 4 to 7, dwell; node 2, or 9, is a receiver */
+		for (uint32_t i = l == 1 ? 0 : 4; i < (l == 1 ? 2 : 8); i++)
+			own(w, i, 0, true);
+		own(w, l == 1 ? 2 : 9, 500, false);
+		if (l > 1) /* beside the receiver */
+			own(w, 8, 0, true);
+		run(w, SETTLE);
+		assert_int_equal(eh_member_sums(eh_world_member(w, 0), l, &sums), 0);
+		assert_int_equal(sums.load, l == 1 ? 4501 : 6 * 1000 + 500 + 3 * 3000 + 4001);
+		assert_int_equal(eh_world_arrive(w, home, id++, 1000), 0);
+		run(w, 100);
+		assert_int_equal(placed_on, l == 1 ? 2 : 9);
+		/* one of them has dwelt for long enough */
+		own(w, l == 1 ? 1 : 6, 0, false);
+		run(w, HEARTBEAT);
+		assert_int_equal(eh_world_arrive(w, home, id++, 1000), 0);
+		run(w, 100);
+		assert_int_equal(placed_on, l == 1 ? 1 : 6);
+		eh_world_free(w);
+	}
+}
+
+static void no_updates(void *ctx, const struct eh_member_update *up)
+{
+}
+
+/* An ask tells the controller of its home's load; that home dwells goes with it. */
+static void test_dwell_of_home(void **state)
+{
+	struct eh_member *m = eh_member_new(&(struct eh_member_options){
+		.topology = { 2, 1 }, .heartbeat_ms = HEARTBEAT, .grant_ms = 1, .seed = 1 });
+	struct eh_message report = { .type = EH_MSG_REPORT,
+				     .level = 1,
+				     .report.own = { .load = 4000,
+						     .threshold = 2000,
+						     .length = 1000,
+						     .capacity = 1000,
+						     .nodes = 1 } };
+	struct eh_message ask = { .type = EH_MSG_ASK,
+				  .level = 1,
+				  .ask.home = 1,
+				  .ask.at_home = { .threshold = 2000,
+						   .length = 1000,
+						   .capacity = 1000,
+						   .dwell = true } };
+	struct eh_member_event event = { .type = EH_ME_TICK };
+	struct eh_child c;
+	uint32_t node;
+
+	assert_non_null(m);
+	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
+	event = (struct eh_member_event){ .type = EH_ME_MESSAGE, .message = { 1, &report } };
+	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
+	assert_int_equal(eh_member_child(m, 1, 1, &c, &node), 0);
+	assert_int_equal(c.state, EH_SENDER);
+	event.message.body = &ask;
+	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
+	assert_int_equal(eh_member_child(m, 1, 1, &c, &node), 0);
+	assert_int_equal(c.load, 0);
+	assert_int_equal(c.state, EH_OK);
+	eh_member_free(m);
 }
 
 /* A controller, the top, half a group die at once: placements work again within ten heartbeats, and all is right again. */
@@ -355,9 +458,10 @@ static void test_top(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_start),	   cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_spread),	   cmocka_unit_test(test_deaths),
-		cmocka_unit_test(test_partitions), cmocka_unit_test(test_storms),
+		cmocka_unit_test(test_start),	      cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_spread),	      cmocka_unit_test(test_dwell),
+		cmocka_unit_test(test_dwell_of_home), cmocka_unit_test(test_deaths),
+		cmocka_unit_test(test_partitions),    cmocka_unit_test(test_storms),
 		cmocka_unit_test(test_top),
 	};
 
