@@ -26,7 +26,6 @@
 #define MAIN_NICE (-10) /* execs wait for us: we come before what overloads the node */
 #define MAIN_OOM "-500" /* without us the tasks that are away would be lost */
 
-struct agent the_agent;
 static const char **main_joins; /* --join, ends with NULL */
 
 /* ---- configuration ---- */
@@ -216,7 +215,7 @@ int main(int argc, char **argv)
 		{ 0 },
 	};
 	const char *file = MAIN_CONFIG;
-	struct agent *agent;
+	struct agent agent = { 0 };
 	struct address address;
 	bool check = false;
 	size_t njoin = 0;
@@ -240,18 +239,17 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc)
 		return main_usage(stderr);
-	agent = &the_agent;
-	agent->config = config_read(file, main_joins, stderr);
-	if (!agent->config)
+	agent.config = config_read(file, main_joins, stderr);
+	if (!agent.config)
 		return 2;
-	tls = tls_new(agent->config, stderr);
+	tls = tls_new(agent.config, stderr);
 	if (!tls)
 		return 2;
 	if (check) {
 		tls_free(tls);
-		config_free(agent->config);
+		config_free(agent.config);
 		return 0;
 	}
-	log_set_level(agent->config->log);
-	return main_run(agent, tls);
+	log_set_level(agent.config->log);
+	return main_run(&agent, tls);
 }

@@ -15,12 +15,14 @@
 #include "cluster/leave.h"
 #include "cluster/roster.h"
 #include "cluster/store.h"
+#include "ctl/commands.h"
 #include "ctl/socket.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
 #include "executor/guest_job.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
+#include "home/counters.h"
 #include "home/exec.h"
 #include "home/handoff.h"
 #include "home/record.h"
@@ -44,7 +46,7 @@ static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 		.guests = reserve_guests(agent),
 		.starting = reserve_starting_load(agent),
 		.reserved = reserve_load(agent),
-		.away = handoff_count(),
+		.away = handoff_count(agent),
 	};
 }
 
@@ -137,10 +139,10 @@ static int rooms_start_first(struct agent *agent)
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
 	if (client_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
-	    guest_init(agent) || view_init(agent))
+	    guest_init(agent) || view_init(agent) || counters_init(agent) || record_init(agent) ||
+	    serve_init(agent, handoff_shows_home) || handoff_init(agent))
 		return -ENOMEM;
-	record_init();
-	return ctl_init();
+	return ctl_init(agent, commands_request);
 }
 
 int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
@@ -181,27 +183,32 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 
 void rooms_stop(struct agent *agent)
 {
+	/* nobody new, and good-bye to those above and below */
 	if (agent->hierarchy)
 		hierarchy_leave(agent);
 	client_end(agent);
 	leave_exit(agent);
-	ctl_exit();
+	ctl_exit(agent);
+	files_exit(agent);
+	/* guests, then the connections that their homes wait on */
 	guest_exit(agent);
 	view_exit(agent);
-	reserve_exit(agent);
-	serve_exit();
+	serve_exit(agent);
 	kernel_exit(agent);
-	server_exit(agent);
-	peers_exit(agent);
 	hierarchy_exit(agent);
 	ask_exit(agent);
-	enrol_exit(agent);
-	record_exit();
+	server_exit(agent);
+	peers_close(agent);
 	node_exit(agent);
-	stayed_exit(agent);
-	/* libevent frees connections in the loop */
+	/* libevent frees connections in the loop; stubs of tasks that are away hear that these are lost */
 	event_base_loop(agent->base, EVLOOP_NONBLOCK);
-	files_exit(agent);
+	handoff_exit(agent);
+	record_exit(agent);
+	counters_exit(agent);
+	reserve_exit(agent);
+	peers_exit(agent);
+	enrol_exit(agent);
+	stayed_exit(agent);
 	client_exit(agent);
 	cgroup_exit(agent);
 	tls_use(agent, NULL);

@@ -55,10 +55,19 @@ struct agent {
 	struct guests *guests;
 	struct views *views;
 
+	/* home */
+	struct records *records;
+	struct counters *counters;
+	unsigned int placements_open; /* undecided */
+	struct serves *serves;
+	struct handoffs *handoffs;
+	/* ctl */
+	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
+	struct ctl *ctl;
+
 	event_fn told; /* base/event.c */
 	void *told_ctx;
 };
-extern struct agent the_agent; /* one a process */
 
 /** Ends the agent in order, from the event loop, with this exit status. */
 void agent_end(struct agent *agent, int status);

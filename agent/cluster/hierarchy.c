@@ -23,6 +23,7 @@
 #include "cluster/enrol.h"
 #include "cluster/message.h"
 #include "cluster/report.h"
+#include "eh/eh.h"
 #include "eh/member.h"
 #include "eh/role.h"
 #include "eh/rule.h"

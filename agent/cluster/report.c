@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/agent.h"
+#include "eh/eh.h"
 #include "eh/rule.h"
 #include "node/kernel.h"
 #include "node/node.h"

@@ -20,6 +20,7 @@
 #include "cluster/join.h"
 #include "cluster/leave.h"
 #include "cluster/message.h"
+#include "ctl/doctor.h"
 #include "ctl/socket.h"
 #include "eh/member.h"
 #include "eh/topology.h"
@@ -40,17 +41,11 @@
 
 #define COMMANDS_ASK_MS 2000 /* others' answers are waited for so long */
 
-json_t *commands_error(const char *what, const char *why, bool usage)
-{
-	return json_pack("{s:{s:s,s:s,s:b}}", "error", "what", what, "why", why, "usage",
-			 (int)usage);
-}
-
 /* ---- status ---- */
 
-static int commands_by_code(const void *a, const void *b)
+static int commands_by_code(const void *a, const void *b, void *topology)
 {
-	const struct eh_topology *t = &the_agent.config->topology;
+	const struct eh_topology *t = topology;
 	struct eh_code x = { 0 }, y = { 0 };
 
 	eh_code_parse(t, json_string_value(json_object_get(*(json_t *const *)a, "code")) ?: "0",
@@ -63,7 +58,7 @@ static int commands_by_code(const void *a, const void *b)
 }
 
 /* A new array of the same, higher levels first, each in order. */
-static json_t *commands_sorted(const json_t *list)
+static json_t *commands_sorted(struct eh_topology *topology, const json_t *list)
 {
 	size_t n = json_array_size(list);
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
@@ -73,16 +68,16 @@ static json_t *commands_sorted(const json_t *list)
 		items[i] = json_array_get(list, i);
 	if (items)
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
-		qsort(items, n, sizeof(*items), commands_by_code);
+		qsort_r(items, n, sizeof(*items), commands_by_code, topology);
 	for (size_t i = 0; i < n; i++)
 		json_array_append(sorted, items ? items[i] : json_array_get(list, i));
 	free(items);
 	return sorted;
 }
 
-static json_t *commands_messages(void)
+static json_t *commands_messages(struct agent *agent)
 {
-	const struct hierarchy_counts *counts = hierarchy_counts(&the_agent);
+	const struct hierarchy_counts *counts = hierarchy_counts(agent);
 	json_t *sent = json_object(), *received = json_object();
 
 	for (int type = EH_MSG_REPORT; type < EH_MSG_TYPES; type++) {
@@ -95,35 +90,46 @@ static json_t *commands_messages(void)
 
 static void commands_on_found(void *ctx, json_t *found)
 {
+	struct agent *agent = ctl_agent(ctx);
 	json_t *status = NULL;
 
 	if (found)
 		status = json_pack(
 			"{s:i,s:s,s:{s:i,s:i},s:O,s:s,s:s,s:o,s:o,s:o}", "version", 1, "self",
-			the_agent.code, "topology", "n", (int)the_agent.config->topology.n, "l",
-			(int)the_agent.config->topology.l, "epoch", json_object_get(found, "epoch"),
-			"controller", peer_code(hierarchy_controller(&the_agent)), "top",
-			peer_code(hierarchy_top(&the_agent)), "nodes",
-			commands_sorted(json_object_get(found, "nodes")), "groups",
-			commands_sorted(json_object_get(found, "groups")), "messages",
-			commands_messages());
+			agent->code, "topology", "n", (int)agent->config->topology.n, "l",
+			(int)agent->config->topology.l, "epoch", json_object_get(found, "epoch"),
+			"controller", peer_code(hierarchy_controller(agent)), "top",
+			peer_code(hierarchy_top(agent)), "nodes",
+			commands_sorted(&agent->config->topology, json_object_get(found, "nodes")),
+			"groups",
+			commands_sorted(&agent->config->topology, json_object_get(found, "groups")),
+			"messages", commands_messages(agent));
 	json_decref(found);
 	if (status)
-		counters_add(status);
+		counters_add(agent, status);
 	ctl_reply(ctx, status);
 }
 
 static void commands_do_status(struct ctl_conn *c, const json_t *request)
 {
-	gather_all(&the_agent, commands_on_found, c);
+	struct agent *agent = ctl_agent(c);
+
+	gather_all(agent, commands_on_found, c);
 }
 
 /* ---- tasks and why ---- */
 
+struct commands_listing {
+	struct agent *agent;
+	json_t *tasks;
+};
+
 static void commands_add_task(void *ctx, const struct kernel_task *t)
 {
+	const struct commands_listing *to = ctx;
+	struct agent *agent = to->agent;
 	const char *state = t->state == EHS_TASK_PENDING ? "waiting" : "running";
-	const struct placement *p = record_by_cookie(t->id);
+	const struct placement *p = record_by_cookie(agent, t->id);
 	enum ehs_reason reason = t->reason;
 	char id[EH_CODE_TEXT + 24], when[32];
 
@@ -133,28 +139,30 @@ static void commands_add_task(void *ctx, const struct kernel_task *t)
 	/* the kernel takes only some of the agent's reasons */
 	if (p && reason == EHS_REASON_NONE)
 		reason = placement_reason(p);
-	snprintf(id, sizeof(id), "%s:%llu", the_agent.code, (unsigned long long)t->id);
-	json_array_append_new(ctx,
-			      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id, "pid",
-					(int)t->pid, "home", the_agent.code, "executor",
-					the_agent.code, "command", t->command, "uid", (int)t->uid,
-					"state", state, "reason", reason_name(reason), "started",
-					clock_text(t->started_ns / 1000000, when)));
+	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
+	json_array_append_new(ctx, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id,
+					     "pid", (int)t->pid, "home", agent->code, "executor",
+					     agent->code, "command", t->command, "uid", (int)t->uid,
+					     "state", state, "reason", reason_name(reason),
+					     "started", clock_text(t->started_ns / 1000000, when)));
 }
 
-static json_t *commands_tasks(void)
+static json_t *commands_tasks(struct agent *agent)
 {
 	json_t *tasks = json_array();
+	struct commands_listing listing = { agent, tasks };
 
-	kernel_tasks(&the_agent, commands_add_task, tasks);
-	record_list(tasks);
-	guest_list(&the_agent, tasks);
+	kernel_tasks(agent, commands_add_task, &listing);
+	record_list(agent, tasks);
+	guest_list(agent, tasks);
 	return tasks;
 }
 
 static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
 {
-	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks()));
+	struct agent *agent = ctl_agent(c);
+
+	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks(agent)));
 }
 
 /* A task that is there now. What the kernel decided alone has no steps, only a reason. */
@@ -164,9 +172,9 @@ static bool commands_is_task(const json_t *task, const char *id, long pid)
 		   : !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
 }
 
-static json_t *commands_why_task(const char *id, long pid)
+static json_t *commands_why_task(struct agent *agent, const char *id, long pid)
 {
-	json_t *tasks = commands_tasks(), *task, *found = NULL;
+	json_t *tasks = commands_tasks(agent), *task, *found = NULL;
 	enum ehs_reason reason = EHS_REASON_NONE;
 	const char *name;
 	size_t i;
@@ -174,7 +182,7 @@ static json_t *commands_why_task(const char *id, long pid)
 	json_array_foreach(tasks, i, task) {
 		if (!commands_is_task(task, id, pid))
 			continue;
-		found = record_why(json_string_value(json_object_get(task, "id")) ?: "");
+		found = record_why(agent, json_string_value(json_object_get(task, "id")) ?: "");
 		if (found)
 			break;
 		name = json_string_value(json_object_get(task, "reason"));
@@ -194,31 +202,31 @@ static json_t *commands_why_task(const char *id, long pid)
 
 static void commands_do_why(struct ctl_conn *c, const json_t *request)
 {
+	struct agent *agent = ctl_agent(c);
 	const char *id = json_string_value(json_object_get(request, "id"));
 	char *end;
 	json_t *reply;
 	long pid;
 
 	if (!id) {
-		ctl_reply(c, commands_error("id", "missing", true));
+		ctl_reply(c, ctl_error("id", "missing", true));
 		return;
 	}
 	/* a bare number is a process, whose id is looked up */
 	pid = strtol(id, &end, 10);
 	if (*end)
 		pid = 0;
-	reply = record_why(id);
+	reply = record_why(agent, id);
 	if (!reply)
-		reply = commands_why_task(id, pid);
+		reply = commands_why_task(agent, id, pid);
 	if (!reply && pid)
-		reply = record_why_pid(pid);
-	ctl_reply(c,
-		  reply
-			  ?: commands_error(id,
-					    "not known on this node: it belongs to another node, "
-					    "or is older than the last 1024 placements (`ehctl "
-					    "tasks` lists ids)",
-					    false));
+		reply = record_why_pid(agent, pid);
+	ctl_reply(c, reply
+			     ?: ctl_error(id,
+					  "not known on this node: it belongs to another node, "
+					  "or is older than the last 1024 placements (`ehctl "
+					  "tasks` lists ids)",
+					  false));
 }
 
 /* ---- run ---- */
@@ -236,6 +244,7 @@ static bool commands_lives(const struct ctl_conn *c)
 
 static void commands_do_run(struct ctl_conn *c, const json_t *request)
 {
+	struct agent *agent = ctl_agent(c);
 	const char *wish = json_string_value(json_object_get(request, "name"));
 	const char *view = json_string_value(json_object_get(request, "view"));
 	bool retry = json_is_true(json_object_get(request, "retry"));
@@ -243,28 +252,28 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 	int err;
 
 	if (view && view_parse(view) == VIEW_UNSET) {
-		ctl_reply(c, commands_error("view", "must be shared, home or auto", true));
+		ctl_reply(c, ctl_error("view", "must be shared, home or auto", true));
 		return;
 	}
-	if (!the_agent.module || cgroup_managed_fd(&the_agent) < 0) {
+	if (!agent->module || cgroup_managed_fd(agent) < 0) {
 		ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
 		return;
 	}
 	if (!commands_lives(c)) {
-		ctl_reply(c, commands_error("run",
-					    "the agent cannot see the calling process: it is in "
-					    "another PID namespace",
-					    false));
+		ctl_reply(c, ctl_error("run",
+				       "the agent cannot see the calling process: it is in "
+				       "another PID namespace",
+				       false));
 		return;
 	}
-	err = cgroup_session(&the_agent, ctl_pid(c), wish, retry,
-			     view ? view_parse(view) : VIEW_UNSET, name);
+	err = cgroup_session(agent, ctl_pid(c), wish, retry, view ? view_parse(view) : VIEW_UNSET,
+			     name);
 	if (err) {
-		ctl_reply(c, commands_error(wish ?: "session", strerror(-err), err == -EINVAL));
+		ctl_reply(c, ctl_error(wish ?: "session", strerror(-err), err == -EINVAL));
 		return;
 	}
 	/* its next exec is the program that the user wants to see running here */
-	err = kernel_bypass(&the_agent, ctl_pid(c));
+	err = kernel_bypass(agent, ctl_pid(c));
 	if (err)
 		log_warning("process %d: cannot exempt its first program from placement: %s",
 			    (int)ctl_pid(c), strerror(-err));
@@ -308,7 +317,7 @@ static json_t *commands_take_setting(struct node_settings *set, const char *name
 			set->index = i;
 			return NULL;
 		}
-		return commands_error(name, "must be runnable, tasks or cpu", true);
+		return ctl_error(name, "must be runnable, tasks or cpu", true);
 	}
 	for (size_t i = 0; i < sizeof(commands_settings) / sizeof(commands_settings[0]); i++) {
 		const struct commands_setting *s = &commands_settings[i];
@@ -320,20 +329,21 @@ static json_t *commands_take_setting(struct node_settings *set, const char *name
 		    (uint64_t)n > s->max) {
 			snprintf(why, sizeof(why), "must be a number from %llu to %llu",
 				 (unsigned long long)s->min, (unsigned long long)s->max);
-			return commands_error(name, why, true);
+			return ctl_error(name, why, true);
 		}
 		*(uint32_t *)((char *)set + s->at) = n;
 		return NULL;
 	}
-	return commands_error(name,
-			      "no such setting (threshold, length, load-index, weight, time-limit, "
-			      "dwell)",
-			      true);
+	return ctl_error(name,
+			 "no such setting (threshold, length, load-index, weight, time-limit, "
+			 "dwell)",
+			 true);
 }
 
 static void commands_do_set(struct ctl_conn *c, const json_t *request)
 {
-	struct node_settings set = *node_settings(&the_agent);
+	struct agent *agent = ctl_agent(c);
+	struct node_settings set = *node_settings(agent);
 	json_t *error = NULL, *value;
 	const char *name;
 	char why[160];
@@ -346,9 +356,9 @@ static void commands_do_set(struct ctl_conn *c, const json_t *request)
 		n++;
 	}
 	if (!error && !n)
-		error = commands_error("set", "nothing to set", true);
-	if (!error && node_set(&the_agent, &set, why))
-		error = commands_error("set", why, false);
+		error = ctl_error("set", "nothing to set", true);
+	if (!error && node_set(agent, &set, why))
+		error = ctl_error("set", why, false);
 	if (error) {
 		ctl_reply(c, error);
 		return;
@@ -369,25 +379,26 @@ static void commands_on_drained(void *ctx, int status, const json_t *reply)
 	if (!why)
 		why = *d->peer->trouble ? d->peer->trouble : "the agent there did not answer";
 	ctl_reply(d->conn, status == 200 ? json_pack("{s:i}", "version", 1)
-					 : commands_error(peer_code(d->peer), why, false));
+					 : ctl_error(peer_code(d->peer), why, false));
 	free(d);
 }
 
 static void commands_drain(struct ctl_conn *c, const json_t *request, bool draining)
 {
+	struct agent *agent = ctl_agent(c);
 	const char *code = json_string_value(json_object_get(request, "node"));
-	struct peer *peer = code ? peers_by_text(&the_agent, code) : peers_self(&the_agent);
+	struct peer *peer = code ? peers_by_text(agent, code) : peers_self(agent);
 	json_t *body = json_pack("{s:b}", "draining", (int)draining);
 	struct commands_drain *d;
 	int status = 200;
 
 	if (!peer) {
-		ctl_reply(c, commands_error(code, "no such node in the configuration", true));
+		ctl_reply(c, ctl_error(code, "no such node in the configuration", true));
 		json_decref(body);
 		return;
 	}
 	if (peer->self) {
-		json_decref(hierarchy_on_drain(&the_agent, peer, body, &status));
+		json_decref(hierarchy_on_drain(agent, peer, body, &status));
 		json_decref(body);
 		ctl_reply(c, json_pack("{s:i}", "version", 1));
 		return;
@@ -424,14 +435,18 @@ static void commands_do_watch(struct ctl_conn *c, const json_t *request)
 
 static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 {
-	leave_start(&the_agent, json_is_true(json_object_get(request, "now")));
-	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests",
-			       (int)reserve_guests(&the_agent), "away", (int)handoff_count()));
+	struct agent *agent = ctl_agent(c);
+
+	leave_start(agent, json_is_true(json_object_get(request, "now")));
+	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests", (int)reserve_guests(agent),
+			       "away", (int)handoff_count(agent)));
 }
 
 static void commands_do_doctor(struct ctl_conn *c, const json_t *request)
 {
-	ctl_reply(c, doctor_report());
+	struct agent *agent = ctl_agent(c);
+
+	ctl_reply(c, doctor_report(agent));
 }
 
 static const struct commands_command {
@@ -449,11 +464,12 @@ static const struct commands_command {
 
 void commands_request(struct ctl_conn *c, const json_t *request)
 {
+	struct agent *agent = ctl_agent(c);
 	const char *name = json_string_value(json_object_get(request, "command"));
 
-	if (!the_agent.member && (!name || strcmp(name, "doctor"))) {
-		ctl_reply(c, commands_error("this host has not joined the cluster yet",
-					    join_trouble(&the_agent), false));
+	if (!agent->member && (!name || strcmp(name, "doctor"))) {
+		ctl_reply(c, ctl_error("this host has not joined the cluster yet",
+				       join_trouble(agent), false));
 		return;
 	}
 	for (size_t i = 0; name && i < sizeof(commands_commands) / sizeof(commands_commands[0]);
@@ -461,12 +477,11 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 		if (strcmp(name, commands_commands[i].name))
 			continue;
 		if (commands_commands[i].privileged && ctl_uid(c) && ctl_uid(c) != geteuid())
-			ctl_reply(c, commands_error(name, "permitted for root only", false));
+			ctl_reply(c, ctl_error(name, "permitted for root only", false));
 		else
 			commands_commands[i].serve(c, request);
 		return;
 	}
-	ctl_reply(c,
-		  commands_error(name ?: "command",
-				 name ? "unknown to this version of the agent" : "missing", true));
+	ctl_reply(c, ctl_error(name ?: "command",
+			       name ? "unknown to this version of the agent" : "missing", true));
 }

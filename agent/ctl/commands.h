@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file api.h
+ * @file commands.h
  * Requests of ehctl (docs/protocol.md).
  */
 #ifndef AGENT_CTL_COMMANDS_H
@@ -10,9 +10,5 @@
 
 /** Serves a request; ctl_reply() or ctl_watch() follows, perhaps later. */
 void commands_request(struct ctl_conn *c, const json_t *request);
-json_t *commands_error(const char *what, const char *why, bool usage);
-
-/** doctor.c: the checks of `doctor --json`. */
-json_t *doctor_report(void);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `ehctl doctor`: diagnose this node and suggest fixes. */
 
+#include "ctl/doctor.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,6 @@
 #include "base/user.h"
 #include "cluster/hierarchy.h"
 #include "cluster/join.h"
-#include "ctl/commands.h"
 #include "eh/topology.h"
 #include "executor/view.h"
 #include "executor/view_fuse.h"
@@ -55,20 +56,20 @@ static bool doctor_read(const char *path, char *out, size_t size)
 	return n > 0;
 }
 
-static void doctor_module(json_t *checks)
+static void doctor_module(struct agent *agent, json_t *checks)
 {
 	char lockdown[64];
 
-	if (the_agent.module) {
+	if (agent->module) {
 		doctor_add(checks, "module", true, "", "registered, family version %u",
-			   kernel_version(&the_agent));
+			   kernel_version(agent));
 		return;
 	}
-	if (kernel_version(&the_agent)) {
+	if (kernel_version(agent)) {
 		doctor_add(checks, "module", false,
 			   "stop the other agent in this network namespace, or give this one "
 			   "CAP_NET_ADMIN and CAP_SYS_ADMIN",
-			   "loaded, but it refuses this agent: %s", kernel_trouble(&the_agent));
+			   "loaded, but it refuses this agent: %s", kernel_trouble(agent));
 		return;
 	}
 	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
@@ -90,13 +91,13 @@ static void doctor_module(json_t *checks)
 			"not loaded: execs are not intercepted, and load is read from /proc");
 }
 
-static void doctor_certificate(json_t *checks)
+static void doctor_certificate(struct agent *agent, json_t *checks)
 {
 	int64_t from, until, now = clock_wall_ms() / 1000;
 	struct stat st;
 	char cn[256];
 
-	if (tls_own_validity(the_agent.tls, &from, &until, cn, sizeof(cn)))
+	if (tls_own_validity(agent->tls, &from, &until, cn, sizeof(cn)))
 		doctor_add(checks, "certificate", false, "run `ehctl cert node`", "not readable");
 	else if (now < from)
 		doctor_add(checks, "certificate", false, "set the clock", "CN %s: not valid yet",
@@ -111,22 +112,22 @@ static void doctor_certificate(json_t *checks)
 			   "make a new one with `ehctl cert node`, then `systemctl reload "
 			   "ehagent`",
 			   "CN %s: valid for %lld more days", cn, (long long)(until - now) / 86400);
-	if (stat(the_agent.config->key, &st))
+	if (stat(agent->config->key, &st))
 		doctor_add(checks, "key", false,
 			   "restore it, or correct `key` in the configuration", "%s: %s",
-			   the_agent.config->key, strerror(errno));
+			   agent->config->key, strerror(errno));
 	else
 		doctor_add(checks, "key", !(st.st_mode & 077), "others can read it: chmod 600",
-			   "%s: mode %03o", the_agent.config->key, (unsigned int)st.st_mode & 0777);
+			   "%s: mode %03o", agent->config->key, (unsigned int)st.st_mode & 0777);
 }
 
-static void doctor_peers(json_t *checks)
+static void doctor_peers(struct agent *agent, json_t *checks)
 {
 	const char *users = user_digest();
 	struct peer *p;
 	char name[EH_CODE_TEXT + 8];
 
-	for (p = peers_next(&the_agent, NULL); p; p = peers_next(&the_agent, p)) {
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (p->self)
 			continue;
 		snprintf(name, sizeof(name), "peer %s", p->text);
@@ -157,24 +158,24 @@ static void doctor_peers(json_t *checks)
 	}
 }
 
-static void doctor_cgroup(json_t *checks)
+static void doctor_cgroup(struct agent *agent, json_t *checks)
 {
 	char path[1100], text[512];
 
-	if (cgroup_managed_fd(&the_agent) < 0) {
+	if (cgroup_managed_fd(agent) < 0) {
 		doctor_add(checks, "cgroup", false,
 			   "mount cgroup2 (systemd.unified_cgroup_hierarchy=1), or set `cgroup` to "
 			   "a directory in it",
 			   "%s: not usable; guests run without limits of their own",
-			   the_agent.config->cgroup);
+			   agent->config->cgroup);
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/cgroup.controllers", the_agent.config->cgroup);
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", agent->config->cgroup);
 	doctor_read(path, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	doctor_add(checks, "cgroup", strstr(text, "cpu"),
 		   "add cpu to cgroup.subtree_control of the parent directory",
-		   "%s, controllers: %s", the_agent.config->cgroup, *text ? text : "none");
+		   "%s, controllers: %s", agent->config->cgroup, *text ? text : "none");
 }
 
 /* A stub that needs a loader and libraries would cost each task that is away a few MiB. */
@@ -197,9 +198,9 @@ static bool doctor_is_static(int fd)
 	return true;
 }
 
-static void doctor_stub(json_t *checks)
+static void doctor_stub(struct agent *agent, json_t *checks)
 {
-	const char *stub = the_agent.config->stub;
+	const char *stub = agent->config->stub;
 	int fd = open(stub, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || access(stub, X_OK))
@@ -216,44 +217,43 @@ static void doctor_stub(json_t *checks)
 }
 
 /* What other homes' tasks get here. Where all files are shared nobody asks for it, and nothing is wrong without. */
-static void doctor_views(json_t *checks)
+static void doctor_views(struct agent *agent, json_t *checks)
 {
-	const char *trouble = view_trouble(&the_agent), *fuse = view_fuse_trouble();
-	bool asked = the_agent.config->view > VIEW_SHARED;
+	const char *trouble = view_trouble(agent), *fuse = view_fuse_trouble();
+	bool asked = agent->config->view > VIEW_SHARED;
 
 	if (trouble)
 		doctor_add(checks, "views", !asked,
 			   "run the agent as root, on a kernel with FUSE (modprobe fuse) or 9p",
 			   "guests cannot see the files of their home on this node: %s", trouble);
-	else if (the_agent.config->view_9p)
+	else if (agent->config->view_9p)
 		doctor_add(checks, "views", true, "", "home files of guests are mounted over 9p");
 	else
 		doctor_add(checks, "views", true, "", "home files of guests are mounted over %s%s",
 			   fuse ? "9p: " : "FUSE", fuse ? fuse : "");
 }
 
-json_t *doctor_report(void)
+json_t *doctor_report(struct agent *agent)
 {
 	json_t *checks = json_array();
 
-	if (!the_agent.member) {
+	if (!agent->member) {
 		doctor_add(checks, "agent", false,
 			   "start an agent at one of the `join` addresses, or correct them",
-			   "has not joined the cluster yet: %s", join_trouble(&the_agent));
-		doctor_certificate(checks);
-		doctor_stub(checks);
+			   "has not joined the cluster yet: %s", join_trouble(agent));
+		doctor_certificate(agent, checks);
+		doctor_stub(agent, checks);
 		return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 	}
 	doctor_add(checks, "agent", true, "", "runs as node %s, process %d; the controller is %s",
-		   the_agent.code, (int)getpid(),
-		   hierarchy_controller(&the_agent)->self
-			   ? "this node"
-			   : peer_code(hierarchy_controller(&the_agent)));
-	doctor_module(checks);
-	doctor_certificate(checks);
-	doctor_peers(checks);
-	doctor_cgroup(checks);
-	doctor_stub(checks);
-	doctor_views(checks);
+		   agent->code, (int)getpid(),
+		   hierarchy_controller(agent)->self ? "this node"
+						     : peer_code(hierarchy_controller(agent)));
+	doctor_module(agent, checks);
+	doctor_certificate(agent, checks);
+	doctor_peers(agent, checks);
+	doctor_cgroup(agent, checks);
+	doctor_stub(agent, checks);
+	doctor_views(agent, checks);
 	return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 }

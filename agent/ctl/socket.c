@@ -23,8 +23,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
-#include "ctl/commands.h"
-#include "home/handoff.h"
+#include "home/departure.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 
@@ -39,6 +38,7 @@
 #define CTL_BIND_MS 5000
 
 struct ctl_conn {
+	struct agent *agent;
 	struct ctl_conn *next, **prev;
 	int fd;
 	struct event *reading, *writing;
@@ -54,10 +54,14 @@ struct ctl_conn {
 	struct evbuffer *out;
 };
 
-static struct event *ctl_listener;
-static int ctl_socket = -1;
-static struct ctl_conn *ctl_conns;
-static unsigned int ctl_count;
+struct ctl {
+	struct event *listener;
+	int socket;
+	struct ctl_conn *conns;
+	unsigned int count;
+	ctl_request_fn request;
+};
+
 static struct log_limit ctl_log;
 
 static void ctl_drop_payload(struct ctl_conn *c)
@@ -72,7 +76,7 @@ static void ctl_free(struct ctl_conn *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	*c->prev = c->next;
-	ctl_count--;
+	c->agent->ctl->count--;
 	ctl_drop_payload(c);
 	for (int i = 0; i < c->nfds; i++)
 		close(c->fds[i]);
@@ -143,7 +147,7 @@ void ctl_reply(struct ctl_conn *c, json_t *reply)
 		ctl_free(c);
 	} else {
 		if (!reply)
-			reply = commands_error("the agent", "out of memory", false);
+			reply = ctl_error("the agent", "out of memory", false);
 		if (ctl_send(c, FRAME_REPLY, reply, CTL_OUTPUT_MAX))
 			ctl_close(c, "the client does not read its replies");
 		else
@@ -164,9 +168,10 @@ void ctl_watch(struct ctl_conn *c)
 
 static void ctl_on_event(void *ctx, const json_t *event)
 {
+	struct agent *agent = ctx;
 	struct ctl_conn *c, *next;
 
-	for (c = ctl_conns; c; c = next) {
+	for (c = agent->ctl->conns; c; c = next) {
 		next = c->next;
 		if (c->watching && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
 			ctl_close(c, "the client does not read the events it watches");
@@ -238,7 +243,7 @@ static bool ctl_has_room(const struct ctl_conn *for_whom)
 	size_t same = for_whom->length, all = for_whom->length;
 	const struct ctl_conn *c;
 
-	for (c = ctl_conns; c; c = c->next) {
+	for (c = for_whom->agent->ctl->conns; c; c = c->next) {
 		if (!c->payload || c->type != FRAME_JOB)
 			continue;
 		all += c->length;
@@ -299,7 +304,8 @@ static void ctl_take_job(struct ctl_conn *c)
 	c->nfds = 0;
 	c->fd = -1;
 	event_del(c->reading);
-	handoff_start(fd, c->payload, c->length, fds, c->who.pid, c->who.uid, c->who.gid);
+	departure_start(c->agent, fd, c->payload, c->length, fds, c->who.pid, c->who.uid,
+			c->who.gid);
 	ctl_free(c);
 }
 
@@ -319,9 +325,9 @@ static void ctl_take_request(struct ctl_conn *c)
 	c->busy = true;
 	event_del(c->reading);
 	if (json_is_object(request))
-		commands_request(c, request);
+		c->agent->ctl->request(c, request);
 	else
-		ctl_reply(c, commands_error("the request", "not a JSON object", true));
+		ctl_reply(c, ctl_error("the request", "not a JSON object", true));
 	json_decref(request);
 }
 
@@ -360,7 +366,7 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 		}
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
-		if (c->type == FRAME_JOB && !the_agent.member)
+		if (c->type == FRAME_JOB && !c->agent->member)
 			ctl_close(c, "received a job, but this host has not joined the cluster "
 				     "yet");
 		else if (c->type == FRAME_JOB)
@@ -373,15 +379,16 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- who comes ---- */
 
-static struct ctl_conn *ctl_new(int fd)
+static struct ctl_conn *ctl_new(struct agent *agent, int fd)
 {
 	struct ctl_conn *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
+	c->agent = agent;
 	c->fd = fd;
-	c->reading = event_new(the_agent.base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
-	c->writing = event_new(the_agent.base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
+	c->reading = event_new(c->agent->base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
+	c->writing = event_new(c->agent->base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
 	c->out = evbuffer_new();
 	if (c->reading && c->writing && c->out)
 		return c;
@@ -395,20 +402,22 @@ static struct ctl_conn *ctl_new(int fd)
 	return NULL;
 }
 
-static bool ctl_welcome(const struct ucred *who)
+static bool ctl_welcome(const struct ctl *ctl, const struct ucred *who)
 {
 	const struct ctl_conn *c;
 	unsigned int same = 0;
 
-	if (ctl_count >= CTL_CONNS_MAX)
+	if (ctl->count >= CTL_CONNS_MAX)
 		return false;
-	for (c = ctl_conns; c; c = c->next)
+	for (c = ctl->conns; c; c = c->next)
 		same += c->who.uid == who->uid;
 	return !who->uid || same < CTL_CONNS_A_USER;
 }
 
 static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 {
+	struct agent *agent = arg;
+	struct ctl *ctl = agent->ctl;
 	const struct timeval first = { CTL_FIRST_S, 0 };
 	struct ctl_conn *c;
 	struct ucred who;
@@ -417,24 +426,24 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 
 	if (fd < 0)
 		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) || !ctl_welcome(&who)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) || !ctl_welcome(ctl, &who)) {
 		if (log_allowed(&ctl_log))
 			log_warning("closed a local connection: too many are open");
 		close(fd);
 		return;
 	}
-	c = ctl_new(fd);
+	c = ctl_new(agent, fd);
 	if (!c) {
 		close(fd);
 		return;
 	}
 	c->who = who;
-	c->next = ctl_conns;
-	c->prev = &ctl_conns;
+	c->next = ctl->conns;
+	c->prev = &ctl->conns;
 	if (c->next)
 		c->next->prev = &c->next;
-	ctl_conns = c;
-	ctl_count++;
+	ctl->conns = c;
+	ctl->count++;
 	c->came_at = clock_ms();
 	event_add(c->reading, &first);
 	/* most send their frame together with the connect: saves a round of the loop */
@@ -443,12 +452,12 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 
 /* The children of an agent that was killed end with it, but under load not at once, and each holds
  * what it listened on. This is bound first, so what else there is waits with it. */
-static int ctl_bind(const struct sockaddr_un *address, socklen_t length)
+static int ctl_bind(int fd, const struct sockaddr_un *address, socklen_t length)
 {
 	uint64_t end = clock_ms() + CTL_BIND_MS;
 	bool told = false;
 
-	while (bind(ctl_socket, (const struct sockaddr *)address, length)) {
+	while (bind(fd, (const struct sockaddr *)address, length)) {
 		if (errno != EADDRINUSE || clock_ms() > end)
 			return -1;
 		if (!told)
@@ -459,46 +468,72 @@ static int ctl_bind(const struct sockaddr_un *address, socklen_t length)
 	return 0;
 }
 
-int ctl_init(void)
+json_t *ctl_error(const char *what, const char *why, bool usage)
 {
+	return json_pack("{s:{s:s,s:s,s:b}}", "error", "what", what, "why", why, "usage",
+			 (int)usage);
+}
+
+int ctl_init(struct agent *agent, ctl_request_fn request)
+{
+	const char *name = agent->socket ?: AGENT_SOCKET;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(AGENT_SOCKET);
+	size_t n = strlen(name);
+	struct ctl *ctl = calloc(1, sizeof(*ctl));
+	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
 	int err;
 
-	memcpy(address.sun_path + 1, AGENT_SOCKET, strlen(AGENT_SOCKET));
-	ctl_socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (ctl_socket < 0)
+	if (!ctl)
+		return -ENOMEM;
+	ctl->request = request;
+	ctl->socket = -1;
+	errno = ENAMETOOLONG;
+	if (n >= sizeof(address.sun_path))
 		goto fail;
-	if (ctl_bind(&address, length) || listen(ctl_socket, 1024))
+	memcpy(address.sun_path + 1, name, n);
+	ctl->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (ctl->socket < 0)
 		goto fail;
-	ctl_listener =
-		event_new(the_agent.base, ctl_socket, EV_READ | EV_PERSIST, ctl_on_caller, NULL);
-	if (!ctl_listener) {
+	if (ctl_bind(ctl->socket, &address, length) || listen(ctl->socket, 1024))
+		goto fail;
+	ctl->listener =
+		event_new(agent->base, ctl->socket, EV_READ | EV_PERSIST, ctl_on_caller, agent);
+	if (!ctl->listener) {
 		errno = ENOMEM;
 		goto fail;
 	}
-	event_add(ctl_listener, NULL);
-	event_listen(&the_agent, ctl_on_event, NULL);
+	event_add(ctl->listener, NULL);
+	event_listen(agent, ctl_on_event, agent);
+	agent->ctl = ctl;
 	return 0;
 
 fail:
 	err = -errno;
 	log_error("local socket: %s%s", strerror(-err),
 		  err == -EADDRINUSE ? "; another agent runs in this network namespace" : "");
-	ctl_exit();
+	if (ctl->socket >= 0)
+		close(ctl->socket);
+	free(ctl);
 	return err;
 }
 
-void ctl_exit(void)
+void ctl_exit(struct agent *agent)
 {
-	event_listen(&the_agent, NULL, NULL);
-	if (ctl_listener)
-		event_free(ctl_listener);
-	ctl_listener = NULL;
-	if (ctl_socket >= 0)
-		close(ctl_socket);
-	ctl_socket = -1;
-	while (ctl_conns)
+	struct ctl *ctl = agent->ctl;
+
+	if (!ctl)
+		return;
+	event_listen(agent, NULL, NULL);
+	event_free(ctl->listener);
+	close(ctl->socket);
+	while (ctl->conns)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
-		ctl_free(ctl_conns);
+		ctl_free(ctl->conns);
+	free(ctl);
+	agent->ctl = NULL;
+}
+
+struct agent *ctl_agent(const struct ctl_conn *c)
+{
+	return c->agent;
 }

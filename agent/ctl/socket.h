@@ -10,11 +10,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct agent;
+
 /** A caller of ehctl; owned by socket.c. */
 struct ctl_conn;
 
-int ctl_init(void); /**< 0 or -errno, said in the log */
-void ctl_exit(void);
+/** Serves a request; ctl_reply() or ctl_watch() follows, perhaps later. */
+typedef void (*ctl_request_fn)(struct ctl_conn *c, const json_t *request);
+int ctl_init(struct agent *agent, ctl_request_fn request); /**< 0 or -errno, said in the log */
+void ctl_exit(struct agent *agent);
+
+struct agent *ctl_agent(const struct ctl_conn *c);
+/** The reply that a request is refused or has failed; `usage`: it was wrong. */
+json_t *ctl_error(const char *what, const char *why, bool usage);
 
 /** Who has connected (SO_PEERCRED). pid 0: in a pid namespace we cannot see into. */
 pid_t ctl_pid(const struct ctl_conn *c);

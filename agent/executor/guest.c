@@ -304,7 +304,7 @@ static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
 
 void guest_emptied(struct agent *agent, const char *id)
 {
-	for (struct guest *g = agent->guests->list; g; g = g->next) {
+	for (struct guest *g = agent->guests ? agent->guests->list : NULL; g; g = g->next) {
 		if (!g->place || strcmp(g->place->id, id))
 			continue;
 		g->emptied = true;

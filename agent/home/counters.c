@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "home/counters.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
@@ -12,17 +14,20 @@
 #include "wire/reason.h"
 
 /* Placements the module does not see: ehctl exec, and run without the module. */
-static uint64_t counters_own[EHS_REASON_MAX + 1];
+struct counters {
+	uint64_t own[EHS_REASON_MAX + 1];
+};
 
 void counters_started(const struct peer *executor, enum ehs_reason reason)
 {
-	struct peer *p = peers_by_code(&the_agent, executor->code);
+	struct agent *agent = executor->agent;
+	struct peer *p = peers_by_code(agent, executor->code);
 
 	if (p)
 		p->ran++;
 	/* the kernel counts its own */
 	if (reason != EHS_REASON_SENDER && reason <= EHS_REASON_MAX)
-		counters_own[reason]++;
+		agent->counters->own[reason]++;
 }
 
 static void counters_on_counter(void *ctx, uint32_t reason, uint64_t count)
@@ -38,27 +43,39 @@ static bool counters_is_local(unsigned int reason)
 	       reason != EHS_REASON_STUB;
 }
 
-void counters_add(json_t *status)
+void counters_add(struct agent *agent, json_t *status)
 {
 	json_t *placed = json_array(), *reasons = json_array();
 	uint64_t count[EHS_REASON_MAX + 1] = { 0 }, local = 0;
 	struct peer *p;
 
 	/* without the module all stay 0: nobody sees what starts here */
-	kernel_counters(&the_agent, counters_on_counter, count);
+	kernel_counters(agent, counters_on_counter, count);
 	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
 		if (counters_is_local(r))
 			local += count[r];
-		count[r] += counters_own[r];
+		count[r] += agent->counters->own[r];
 		if (count[r])
 			json_array_append_new(reasons,
 					      json_pack("{s:s,s:I}", "reason", reason_name(r),
 							"tasks", (json_int_t)count[r]));
 	}
-	for (p = peers_next(&the_agent, NULL); p; p = peers_next(&the_agent, p))
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		json_array_append_new(placed,
 				      json_pack("{s:s,s:I}", "executor", peer_code(p), "tasks",
 						(json_int_t)(p->self ? local : p->ran)));
 	json_object_set_new(status, "placed", placed);
 	json_object_set_new(status, "reasons", reasons);
+}
+
+int counters_init(struct agent *agent)
+{
+	agent->counters = calloc(1, sizeof(*agent->counters));
+	return agent->counters ? 0 : -ENOMEM;
+}
+
+void counters_exit(struct agent *agent)
+{
+	free(agent->counters);
+	agent->counters = NULL;
 }

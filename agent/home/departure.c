@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The departure of a task: its job gets what only the agent knows, is placed if it is not yet, and sent. */
 
+#include "home/departure.h"
+
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
@@ -52,7 +54,7 @@ static bool departure_is_merged(const int fds[3])
 
 static void departure_send_job(struct handoff *h, struct peer *to)
 {
-	const unsigned int lease = the_agent.config->lease;
+	const unsigned int lease = h->agent->config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
 	h->to = to;
@@ -131,7 +133,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 	}
 	if (!to) {
 		if (h->automatic)
-			stayed_add(&the_agent, h->pid);
+			stayed_add(h->agent, h->pid);
 		handoff_refuse(h, reason, 0, placement_text(p));
 		return;
 	}
@@ -156,21 +158,21 @@ static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t 
 		.pid = h->pid,
 		.uid = uid,
 		.path = spec->path,
-		.time_ms = automatic ? the_agent.config->time_limit : DEPARTURE_EXPLICIT_MS,
+		.time_ms = automatic ? h->agent->config->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
 	};
-	struct peer *to = automatic ? NULL : peers_by_text(&the_agent, spec->token + 1);
+	struct peer *to = automatic ? NULL : peers_by_text(h->agent, spec->token + 1);
 	int err;
 
-	if (to && to == peers_self(&the_agent)) {
+	if (to && to == peers_self(h->agent)) {
 		handoff_refuse(h, EHS_REASON_NONE, 0, "this node");
 		return;
 	}
 	h->state = HANDOFF_ASKING;
 	h->asking = true;
 	h->automatic = automatic;
-	err = placement_start(&task, departure_on_decided, h);
+	err = placement_start(h->agent, &task, departure_on_decided, h);
 	if (!err)
 		return;
 	h->asking = false;
@@ -225,7 +227,8 @@ static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, g
 	return err;
 }
 
-void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t uid, gid_t gid)
+static void departure_send(struct handoff *h, const uint8_t *job, size_t length, uid_t uid,
+			   gid_t gid)
 {
 	struct job_spec spec;
 	struct peer *to;
@@ -237,9 +240,9 @@ void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t
 		return;
 	}
 	h->uid = uid;
-	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(&the_agent, h->pid);
+	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(h->agent, h->pid);
 	if (spec.token[0] != '@') {
-		h->placement = placement_by_token(spec.token);
+		h->placement = placement_by_token(h->agent, spec.token);
 		if (!h->placement) {
 			handoff_refuse(h, EHS_REASON_LEASE_OVER, 0,
 				       reason_text(EHS_REASON_LEASE_OVER));
@@ -269,4 +272,20 @@ void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t
 	}
 free_spec:
 	job_free(&spec);
+}
+
+void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t length, int fds[3],
+		     pid_t pid, uid_t uid, gid_t gid)
+{
+	struct handoff *h = handoff_new(agent, socket, fds, pid);
+
+	if (!h) {
+		/* The stub sees the connection closed and runs it at home. */
+		close(socket);
+		for (int i = 0; i < 3; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+		return;
+	}
+	departure_send(h, job, length, uid, gid);
 }

@@ -26,11 +26,11 @@ void exec_place(struct agent *agent, const struct kernel_request *request)
 		.time_ms = request->time_ms,
 	};
 
-	if (placement_start(&task, exec_decided, agent))
+	if (placement_start(agent, &task, exec_decided, agent))
 		kernel_verdict(agent, request->cookie, NULL, EHS_REASON_NONE);
 }
 
 void exec_too_late(struct agent *agent, uint64_t cookie)
 {
-	placement_too_late(cookie);
+	placement_too_late(agent, cookie);
 }

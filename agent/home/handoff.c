@@ -17,6 +17,8 @@
 #include "base/log.h"
 #include "home/handoff_inside.h"
 #include "home/placement.h"
+#include "home/rerun.h"
+#include "home/stub.h"
 #include "home/terminal.h"
 #include "job/channel.h"
 #include "job/relay.h"
@@ -28,25 +30,17 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
-struct handoff *handoff_list;
-static unsigned int handoff_number;
-
-unsigned int handoff_count(void)
+unsigned int handoff_count(const struct agent *agent)
 {
-	return handoff_number;
+	return agent->handoffs->count;
 }
 
 bool handoff_shows_home(const struct peer *to, uid_t uid)
 {
-	for (const struct handoff *h = handoff_list; h; h = h->next)
+	for (const struct handoff *h = to->agent->handoffs->list; h; h = h->next)
 		if (h->channel.stream && h->to == to && h->uid == uid && h->view != VIEW_SHARED)
 			return true;
 	return false;
-}
-
-void handoff_later(struct handoff *h)
-{
-	event_active(h->later, 0, 0);
 }
 
 static void handoff_abort(struct handoff *h)
@@ -82,7 +76,7 @@ void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, c
 }
 
 /* The stub was killed, or broke the rules: the remote task goes with it. */
-void handoff_stub_gone(struct handoff *h)
+static void handoff_stub_gone(struct handoff *h)
 {
 	stub_close(h);
 	if (h->state == HANDOFF_OVER)
@@ -105,14 +99,14 @@ void handoff_stub_gone(struct handoff *h)
 
 static void handoff_free(struct handoff *h)
 {
+	struct handoffs *all = h->agent->handoffs;
 	struct handoff **at;
 
-	for (at = &handoff_list; *at != h; at = &(*at)->next)
+	for (at = &all->list; *at != h; at = &(*at)->next)
 		;
 	*at = h->next;
-	handoff_number--;
-	if (!handoff_number)
-		stub_watch(false);
+	if (!--all->count)
+		stub_watch(h->agent, false);
 	stub_close(h);
 	relay_source_close(&h->in, false);
 	for (int i = 0; i < HANDOFF_SINKS; i++)
@@ -177,7 +171,7 @@ static void handoff_account(const struct handoff *h)
 
 	if (frame_exit_decode(&x, h->exit, sizeof(h->exit)))
 		return;
-	err = kernel_account(&the_agent, h->pid, &x);
+	err = kernel_account(h->agent, h->pid, &x);
 	if (err && err != -ENOTCONN && err != -ESRCH)
 		log_warning("cannot account the resources that a remote task used: %s",
 			    strerror(-err));
@@ -516,18 +510,21 @@ static void handoff_on_limit(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the start ---- */
 
-static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
+struct handoff *handoff_new(struct agent *agent, int socket, int fds[3], pid_t pid)
 {
+	struct handoffs *all = agent->handoffs;
 	struct handoff *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
+	h->agent = agent;
 	h->stub = socket;
+	h->stub_gone = handoff_stub_gone;
 	h->pid = pid;
 	memcpy(h->fds, fds, sizeof(h->fds));
-	relay_source_init(&h->in, the_agent.base, FRAME_STDIN);
+	relay_source_init(&h->in, agent->base, FRAME_STDIN);
 	for (int i = 0; i < HANDOFF_SINKS; i++)
-		relay_sink_init(&h->out[i], the_agent.base, handoff_out_moved, h);
+		relay_sink_init(&h->out[i], agent->base, handoff_out_moved, h);
 	h->channel.frame = handoff_frame;
 	h->channel.text = handoff_text;
 	h->channel.ctx = h;
@@ -535,15 +532,15 @@ static struct handoff *handoff_new(int socket, int fds[3], pid_t pid)
 	h->channel.sinks[1] = &h->out[0];
 	h->channel.sinks[2] = &h->out[1];
 	h->channel.sinks[3] = &h->out[2];
-	h->limit = evtimer_new(the_agent.base, handoff_on_limit, h);
-	h->later = event_new(the_agent.base, -1, 0, handoff_on_later, h);
+	h->limit = evtimer_new(agent->base, handoff_on_limit, h);
+	h->later = event_new(agent->base, -1, 0, handoff_on_later, h);
 	if (!h->limit || !h->later || stub_open(h) || channel_init(&h->channel))
 		goto free_handoff;
-	if (!handoff_number && stub_watch(true))
+	if (!all->count && stub_watch(agent, true))
 		goto exit_channel;
-	handoff_number++;
-	h->next = handoff_list;
-	handoff_list = h;
+	all->count++;
+	h->next = all->list;
+	all->list = h;
 	return h;
 
 exit_channel:
@@ -559,18 +556,24 @@ free_handoff:
 	return NULL;
 }
 
-void handoff_start(int socket, const uint8_t *job, size_t length, int fds[3], pid_t pid, uid_t uid,
-		   gid_t gid)
+int handoff_init(struct agent *agent)
 {
-	struct handoff *h = handoff_new(socket, fds, pid);
+	agent->handoffs = calloc(1, sizeof(*agent->handoffs));
+	return agent->handoffs ? 0 : -ENOMEM;
+}
 
-	if (!h) {
-		/* The stub sees the connection closed and runs it at home. */
-		close(socket);
-		for (int i = 0; i < 3; i++)
-			if (fds[i] >= 0)
-				close(fds[i]);
+void handoff_exit(struct agent *agent)
+{
+	struct handoffs *all = agent->handoffs;
+
+	if (!all)
 		return;
+	while (all->list) {
+		handoff_abort(all->list);
+		handoff_free(all->list);
 	}
-	departure_start(h, job, length, uid, gid);
+	if (all->stub_timer)
+		event_free(all->stub_timer);
+	free(all);
+	agent->handoffs = NULL;
 }

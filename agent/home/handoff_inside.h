@@ -8,6 +8,7 @@
 #ifndef AGENT_HOME_HANDOFF_INSIDE_H
 #define AGENT_HOME_HANDOFF_INSIDE_H
 
+#include <event2/event.h>
 #include "base/agent.h"
 #include "home/placement.h"
 #include "home/terminal.h"
@@ -27,11 +28,19 @@ enum handoff_state {
 #define HANDOFF_SINKS 3
 #define HANDOFF_TEXT 320 /* a message for the user */
 
+struct handoffs {
+	struct handoff *list;
+	unsigned int count;
+	struct event *stub_timer; /* while any is away */
+};
+
 struct handoff {
+	struct agent *agent;
 	struct handoff *next;
 	enum handoff_state state;
 	int stub; /* socket; -1: closed */
 	struct event *reading; /* of it */
+	void (*stub_gone)(struct handoff *h); /* it was killed, or broke the rules */
 	struct event *later; /* looks whether it is over, outside of all calls */
 	struct event *limit; /* until READY */
 	uint8_t frame[FRAME_HEADER + FRAME_TYPED_MAX]; /* from the stub */
@@ -62,38 +71,17 @@ struct handoff {
 	uint8_t exit[FRAME_EXIT_SIZE];
 };
 
-/** All of them. */
-extern struct handoff *handoff_list;
+/** Looks whether it is over, outside of all calls. */
+static inline void handoff_later(struct handoff *h)
+{
+	event_active(h->later, 0, 0);
+}
 
-/** handoff.c: looks whether it is over, outside of all calls. */
-void handoff_later(struct handoff *h);
+/** handoff.c: a new one, for the stub at this socket. NULL: no memory; socket and descriptors stay open. */
+struct handoff *handoff_new(struct agent *agent, int socket, int fds[3], pid_t pid);
 /** handoff.c: nothing has started; the stub runs it at home, or says why not. */
 void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, const char *text);
 /** handoff.c: the job's stream. */
 extern const struct h2_stream_ops handoff_ops;
-/** handoff.c: the stub was killed, or broke the rules; the remote task goes with it. */
-void handoff_stub_gone(struct handoff *h);
-
-/** departure.c: the stub's job goes out, or is refused. */
-void departure_start(struct handoff *h, const uint8_t *job, size_t length, uid_t uid, gid_t gid);
-
-/** stub.c: events of the stub's socket. 0 or -ENOMEM. */
-int stub_open(struct handoff *h);
-void stub_close(struct handoff *h);
-/** A frame to the stub; -EPIPE: it has gone. */
-int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint32_t length);
-/** The same, with at most 3 descriptors; they stay open here. */
-int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint32_t length,
-	      const int *fds, unsigned int nfds);
-/** It stops by handoff.stop, once it is known what it has read of its terminal. */
-void stub_stop(struct handoff *h);
-/** Whether any stub is away: then stops of theirs are looked for. 0 or -ENOMEM. */
-int stub_watch(bool any);
-
-/**
- * rerun.c: gives a lost task back to its stub, behind the text `lost`. NULL: the
- * stub runs it again; else why it does not, "" when it may not.
- */
-const char *rerun_start(struct handoff *h, const char *lost);
 
 #endif

@@ -47,18 +47,16 @@
 #define PLACEMENT_AVOID_MAX 5000
 #define PLACEMENT_AVOIDED 16 /* named to the controller; it knows of those that are gone */
 
-static unsigned int placement_open;
-
 static void placement_ask(struct placement *p);
 
 /* ---- the verdict ---- */
 
 static void placement_event(const struct placement *p)
 {
-	event_tell(&the_agent, "place",
+	event_tell(p->agent, "place",
 		   json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command", p->command, "pid",
-			     (int)p->pid, "home", the_agent.code, "executor",
-			     p->to ? peer_code(p->to) : the_agent.code, "reason",
+			     (int)p->pid, "home", p->agent->code, "executor",
+			     p->to ? peer_code(p->to) : p->agent->code, "reason",
 			     reason_name(p->reason)));
 }
 
@@ -70,10 +68,10 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
 	record_step(p, "stays at home: %s", reason_name(reason));
 	if (p->to && !p->explicit_node)
-		ask_failed(&the_agent, p->id, p->to, &p->decider);
+		ask_failed(p->agent, p->id, p->to, &p->decider);
 	p->to = NULL;
 	p->decided = NULL;
-	placement_open--;
+	p->agent->placements_open--;
 	placement_event(p);
 	/* not retired before the caller has seen it */
 	record_hold(p);
@@ -94,7 +92,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
 	record_step(p, "reserved on %s", peer_code(p->to));
 	p->decided = NULL;
-	placement_open--;
+	p->agent->placements_open--;
 	p->to->avoid_ms = 0;
 	p->phase = p->kernel ? PLACEMENT_RESERVED : PLACEMENT_CLAIMED;
 	evtimer_del(p->timer);
@@ -141,7 +139,7 @@ static void placement_refused(struct placement *p, enum ehs_reason reason, const
 		placement_stay(p, reason, text);
 		return;
 	}
-	ask_failed(&the_agent, p->id, p->to, &p->decider);
+	ask_failed(p->agent, p->id, p->to, &p->decider);
 	p->tried[p->ntried++] = p->to;
 	p->to = NULL;
 	if (p->ntried == PLACEMENT_TRIES)
@@ -163,7 +161,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 	if (p->phase != PLACEMENT_OPEN) {
 		/* too late: what it reserved ends with its lease */
 		if (p->to && !p->explicit_node)
-			ask_failed(&the_agent, p->id, p->to, &p->decider);
+			ask_failed(p->agent, p->id, p->to, &p->decider);
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
 		/* of AUTO it says what it came to */
 		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
@@ -171,7 +169,7 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 		if (p->view == VIEW_HOME)
 			record_step(p, "sees the files of this node (view home)");
 		placement_go(p, token,
-			     lease > 0 && lease < 60000 ? lease : the_agent.config->lease);
+			     lease > 0 && lease < 60000 ? lease : p->agent->config->lease);
 	} else {
 		if (status == 0)
 			reason = EHS_REASON_UNREACHABLE;
@@ -246,14 +244,14 @@ static void placement_on_program(void *ctx, json_t *identity)
 /* Who was asked and how it was, and the way in the hypercube: for `why`. */
 static void placement_note_path(struct placement *p, const struct ask_answer *answer)
 {
-	const struct eh_topology *t = &the_agent.config->topology;
+	const struct eh_topology *t = &p->agent->config->topology;
 	char group[EH_CODE_TEXT];
 
 	for (size_t i = 0; i < answer->npath; i++) {
 		const struct eh_probe *probe = &answer->path[i];
 		struct eh_code code = { probe->level,
-					the_agent.self.index >> (t->n * probe->level) };
-		struct peer *at = peers_by_code(&the_agent, (struct eh_code){ 0, probe->node });
+					p->agent->self.index >> (t->n * probe->level) };
+		struct peer *at = peers_by_code(p->agent, (struct eh_code){ 0, probe->node });
 
 		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
 			    at ? peer_code(at) : "?", report_state_name(probe->state));
@@ -265,10 +263,10 @@ static void placement_note_path(struct placement *p, const struct ask_answer *an
 /* The task's way through the hypercube, as the paper draws it. */
 static void placement_note_way(struct placement *p, const struct peer *to)
 {
-	const struct eh_topology *t = &the_agent.config->topology;
+	const struct eh_topology *t = &p->agent->config->topology;
 	struct eh_code way[EH_PATH_MAX];
 	char code[EH_CODE_TEXT], text[EH_PATH_MAX * EH_CODE_TEXT];
-	int n = eh_path(t, the_agent.self, to->code, report_id(p->id), way);
+	int n = eh_path(t, p->agent->self, to->code, report_id(p->id), way);
 	size_t used = 0;
 
 	for (int i = 0; i < n; i++)
@@ -290,7 +288,7 @@ static void placement_on_answer(void *ctx, const struct ask_answer *answer)
 		p->decider = answer->path[answer->npath - 1];
 	if (p->phase != PLACEMENT_OPEN) {
 		if (answer->to)
-			ask_failed(&the_agent, p->id, answer->to, &p->decider);
+			ask_failed(p->agent, p->id, answer->to, &p->decider);
 	} else if (!answer->to) {
 		placement_stay(p, answer->reason, NULL);
 	} else {
@@ -310,12 +308,12 @@ static void placement_ask(struct placement *p)
 
 	for (unsigned int i = 0; i < p->ntried; i++)
 		not [n++] = p->tried[i];
-	for (peer = peers_next(&the_agent, NULL); peer && n < PLACEMENT_AVOIDED;
-	     peer = peers_next(&the_agent, peer))
+	for (peer = peers_next(p->agent, NULL); peer && n < PLACEMENT_AVOIDED;
+	     peer = peers_next(p->agent, peer))
 		if (peer->avoid_until > now)
 			not [n++] = peer;
 	record_hold(p);
-	ask_start(&the_agent, p->id, PLACEMENT_SIZE, not, n, placement_time_left(p),
+	ask_start(p->agent, p->id, PLACEMENT_SIZE, not, n, placement_time_left(p),
 		  placement_on_answer, p);
 }
 
@@ -327,7 +325,7 @@ static bool placement_excluded(const struct placement *p)
 	char link[40], folder[PATH_MAX], full[2 * PATH_MAX], real[PATH_MAX];
 	ssize_t n;
 
-	if (!the_agent.config->nexclude)
+	if (!p->agent->config->nexclude)
 		return false;
 	snprintf(full, sizeof(full), "%s", p->path);
 	if (p->path[0] != '/') {
@@ -338,8 +336,8 @@ static bool placement_excluded(const struct placement *p)
 		folder[n] = '\0';
 		snprintf(full, sizeof(full), "%s/%s", folder, p->path);
 	}
-	return config_excludes(the_agent.config, full) ||
-	       (realpath(full, real) && config_excludes(the_agent.config, real));
+	return config_excludes(p->agent->config, full) ||
+	       (realpath(full, real) && config_excludes(p->agent->config, real));
 }
 
 /* What this node cannot serve is refused, or with AUTO done without. A reason, or NULL. */
@@ -349,13 +347,13 @@ static const char *placement_set_view(struct placement *p, enum view wish)
 
 	p->view = wish;
 	if (p->view == VIEW_UNSET)
-		p->view = cgroup_session_view(&the_agent, p->pid);
+		p->view = cgroup_session_view(p->agent, p->pid);
 	if (p->view == VIEW_UNSET)
-		p->view = the_agent.config->view;
+		p->view = p->agent->config->view;
 	if (p->view == VIEW_SHARED)
 		return NULL;
 	trouble = serve_trouble();
-	if (!trouble && !p->uid && !the_agent.config->allow_root)
+	if (!trouble && !p->uid && !p->agent->config->allow_root)
 		trouble = "view home serves files to root's tasks only if the home node sets "
 			  "allow-root";
 	if (!trouble || p->view == VIEW_HOME)
@@ -364,9 +362,10 @@ static const char *placement_set_view(struct placement *p, enum view wish)
 	return NULL;
 }
 
-int placement_start(const struct placement_task *task, placement_fn decided, void *ctx)
+int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
+		    void *ctx)
 {
-	struct placement *p = record_new(task, placement_on_timer);
+	struct placement *p = record_new(agent, task, placement_on_timer);
 	const char *trouble;
 	struct timeval limit;
 
@@ -380,10 +379,10 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	p->ctx = ctx;
 	/* held until this function ends, as it may be decided at once */
 	record_hold(p);
-	placement_open++;
+	agent->placements_open++;
 	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
 		    (int)p->pid);
-	if (placement_open > PLACEMENT_OPEN_MAX) {
+	if (agent->placements_open > PLACEMENT_OPEN_MAX) {
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
 	}
@@ -397,7 +396,7 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 		goto out;
 	}
 	if (task->node) {
-		p->to = peers_by_text(&the_agent, task->node);
+		p->to = peers_by_text(agent, task->node);
 		if (!p->to) {
 			placement_stay(p, EHS_REASON_UNREACHABLE,
 				       "no such node in the configuration");
@@ -406,7 +405,7 @@ int placement_start(const struct placement_task *task, placement_fn decided, voi
 	}
 	evtimer_add(p->timer, &limit);
 	record_hold(p);
-	files_program(&the_agent, p->path, p->pid, placement_on_program, p);
+	files_program(agent, p->path, p->pid, placement_on_program, p);
 	if (p->phase == PLACEMENT_OPEN && !p->explicit_node)
 		placement_ask(p);
 out:
@@ -416,9 +415,9 @@ out:
 
 /* ---- what becomes of it ---- */
 
-struct placement *placement_by_token(const char *token)
+struct placement *placement_by_token(struct agent *agent, const char *token)
 {
-	struct placement *p = record_by_token(token);
+	struct placement *p = record_by_token(agent, token);
 
 	if (!p || p->phase != PLACEMENT_RESERVED)
 		return NULL;
@@ -449,7 +448,7 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
 	if (!p->explicit_node)
-		ask_failed(&the_agent, p->id, p->to, &p->decider);
+		ask_failed(p->agent, p->id, p->to, &p->decider);
 	p->to = NULL;
 	placement_event(p);
 	record_over(p);
@@ -457,7 +456,7 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 
 static void placement_finished(struct placement *p, int status, bool lost)
 {
-	event_tell(&the_agent, "finish",
+	event_tell(p->agent, "finish",
 		   json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command,
 			     "executor", peer_code(p->to), "status", status, "lost", (int)lost));
 	record_over(p);
@@ -496,9 +495,9 @@ void placement_rerun(struct placement *p)
 	record_over(p);
 }
 
-void placement_too_late(uint64_t cookie)
+void placement_too_late(struct agent *agent, uint64_t cookie)
 {
-	struct placement *p = record_by_cookie(cookie);
+	struct placement *p = record_by_cookie(agent, cookie);
 
 	if (p && p->phase == PLACEMENT_RESERVED)
 		placement_failed(p, EHS_REASON_TIME_OUT);

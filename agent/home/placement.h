@@ -14,6 +14,8 @@
 #include "net/peer.h"
 #include "wire/view.h"
 
+struct agent;
+
 /** What is known of the task when a placement is asked for. */
 struct placement_task {
 	uint64_t cookie; /* kernel's, or 0: a number of the agent's own */
@@ -31,9 +33,10 @@ struct placement; /* id, executor, token, reason, steps; kept by record.c */
 /** `decided` is called exactly once, perhaps at once: `to` is NULL when the task stays. */
 typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to, const char *token,
 			     enum ehs_reason reason);
-int placement_start(const struct placement_task *task, placement_fn decided, void *ctx);
+int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
+		    void *ctx);
 /** The reservation behind a token this node's stubs bring; NULL: unknown or over. */
-struct placement *placement_by_token(const char *token);
+struct placement *placement_by_token(struct agent *agent, const char *token);
 struct peer *placement_executor(const struct placement *p);
 /** Whose task it is: a stub of another user may not use its token. */
 uid_t placement_uid(const struct placement *p);
@@ -51,7 +54,7 @@ void placement_rerun(struct placement *p); /* lost, and runs again at home */
 
 uint64_t placement_cookie(const struct placement *p);
 /** The kernel did not wait for the verdict on this cookie any more. */
-void placement_too_late(uint64_t cookie);
+void placement_too_late(struct agent *agent, uint64_t cookie);
 enum ehs_reason placement_reason(const struct placement *p);
 
 #endif

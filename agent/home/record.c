@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "home/record.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +18,12 @@
 #define RECORD_KEPT 1024
 #define RECORD_OWN_COOKIES (1ull << 62)
 
-static struct placement *record_ids, *record_tokens;
-static struct placement *record_oldest, **record_newest = &record_oldest;
-static unsigned int record_kept;
-static uint64_t record_counter;
+struct records {
+	struct placement *ids, *tokens; /* hashes */
+	struct placement *oldest, **newest; /* those that are over */
+	unsigned int kept;
+	uint64_t counter; /* of ids that the kernel does not give */
+};
 
 void record_step(struct placement *p, const char *format, ...)
 {
@@ -48,10 +51,11 @@ static void record_name(struct placement *p)
 
 static void record_free(struct placement *p)
 {
+	struct records *r = p->agent->records;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
-	HASH_DELETE(by_id, record_ids, p);
+	HASH_DELETE(by_id, r->ids, p);
 	if (p->token[0])
-		HASH_DELETE(by_token, record_tokens, p);
+		HASH_DELETE(by_token, r->tokens, p);
 	if (p->timer)
 		event_free(p->timer);
 	json_decref(p->program);
@@ -62,6 +66,7 @@ static void record_free(struct placement *p)
 /* It is over and nothing will come back to it: it joins those that are kept. */
 static void record_retire(struct placement *p)
 {
+	struct records *r = p->agent->records;
 	struct placement *old;
 
 	if (p->phase != PLACEMENT_OVER || p->calls)
@@ -71,26 +76,28 @@ static void record_retire(struct placement *p)
 	event_free(p->timer);
 	p->timer = NULL;
 	p->next = NULL;
-	*record_newest = p;
-	record_newest = &p->next;
-	if (++record_kept <= RECORD_KEPT)
+	*r->newest = p;
+	r->newest = &p->next;
+	if (++r->kept <= RECORD_KEPT)
 		return;
-	old = record_oldest;
-	record_oldest = old->next;
-	record_kept--;
+	old = r->oldest;
+	r->oldest = old->next;
+	r->kept--;
 	record_free(old);
 }
 
 void record_set_token(struct placement *p, const char *token)
 {
+	struct records *r = p->agent->records;
 	strcpy(p->token, token);
-	HASH_ADD(by_token, record_tokens, token, strlen(p->token), p);
+	HASH_ADD(by_token, r->tokens, token, strlen(p->token), p);
 }
 
 void record_over(struct placement *p)
 {
+	struct records *r = p->agent->records;
 	if (p->token[0])
-		HASH_DELETE(by_token, record_tokens, p);
+		HASH_DELETE(by_token, r->tokens, p);
 	p->token[0] = '\0';
 	p->phase = PLACEMENT_OVER;
 	evtimer_del(p->timer);
@@ -108,27 +115,29 @@ void record_release(struct placement *p)
 	record_retire(p);
 }
 
-struct placement *record_new(const struct placement_task *task, event_callback_fn on_timer)
+struct placement *record_new(struct agent *agent, const struct placement_task *task,
+			     event_callback_fn on_timer)
 {
 	struct placement *p = calloc(1, sizeof(*p)), *old;
 
 	if (!p)
 		return NULL;
-	p->timer = evtimer_new(the_agent.base, on_timer, p);
+	p->timer = evtimer_new(agent->base, on_timer, p);
+	p->agent = agent;
 	p->path = strdup(task->path);
 	if (!p->timer || !p->path)
 		goto free_placement;
 	record_name(p);
 	p->kernel = task->cookie;
-	p->cookie = task->cookie ? task->cookie : record_counter++;
-	snprintf(p->id, sizeof(p->id), "%s:%llu", the_agent.code, (unsigned long long)p->cookie);
+	p->cookie = task->cookie ? task->cookie : agent->records->counter++;
+	snprintf(p->id, sizeof(p->id), "%s:%llu", agent->code, (unsigned long long)p->cookie);
 	/* a module that was loaded anew begins again; what is over may give way */
-	HASH_FIND(by_id, record_ids, p->id, strlen(p->id), old);
+	HASH_FIND(by_id, agent->records->ids, p->id, strlen(p->id), old);
 	if (old) {
-		HASH_DELETE(by_id, record_ids, old);
-		snprintf(old->id, sizeof(old->id), "%s:old:%llu", the_agent.code,
-			 (unsigned long long)record_counter++);
-		HASH_ADD(by_id, record_ids, id, strlen(old->id), old);
+		HASH_DELETE(by_id, agent->records->ids, old);
+		snprintf(old->id, sizeof(old->id), "%s:old:%llu", agent->code,
+			 (unsigned long long)agent->records->counter++);
+		HASH_ADD(by_id, agent->records->ids, id, strlen(old->id), old);
 	}
 	p->began_us = clock_us();
 	p->started = clock_wall_ms();
@@ -136,7 +145,7 @@ struct placement *record_new(const struct placement_task *task, event_callback_f
 	p->uid = task->uid;
 	p->time_ms = task->time_ms;
 	p->explicit_node = task->node;
-	HASH_ADD(by_id, record_ids, id, strlen(p->id), p);
+	HASH_ADD(by_id, agent->records->ids, id, strlen(p->id), p);
 	return p;
 
 free_placement:
@@ -149,28 +158,28 @@ free_placement:
 
 /* ---- what others want to know ---- */
 
-struct placement *record_by_id(const char *id)
+struct placement *record_by_id(struct agent *agent, const char *id)
 {
 	struct placement *p;
 
-	HASH_FIND(by_id, record_ids, id, strlen(id), p);
+	HASH_FIND(by_id, agent->records->ids, id, strlen(id), p);
 	return p;
 }
 
-struct placement *record_by_token(const char *token)
+struct placement *record_by_token(struct agent *agent, const char *token)
 {
 	struct placement *p;
 
-	HASH_FIND(by_token, record_tokens, token, strlen(token), p);
+	HASH_FIND(by_token, agent->records->tokens, token, strlen(token), p);
 	return p;
 }
 
-struct placement *record_by_cookie(uint64_t cookie)
+struct placement *record_by_cookie(struct agent *agent, uint64_t cookie)
 {
 	char id[sizeof(((struct placement *)0)->id)];
 
-	snprintf(id, sizeof(id), "%s:%llu", the_agent.code, (unsigned long long)cookie);
-	return record_by_id(id);
+	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)cookie);
+	return record_by_id(agent, id);
 }
 
 bool record_is_away(const struct placement *p)
@@ -178,18 +187,18 @@ bool record_is_away(const struct placement *p)
 	return p->phase == PLACEMENT_AWAY || p->phase == PLACEMENT_CLAIMED;
 }
 
-void record_list(json_t *tasks)
+void record_list(struct agent *agent, json_t *tasks)
 {
 	struct placement *p, *next;
 	char when[32];
 
-	HASH_ITER(by_id, record_ids, p, next) {
+	HASH_ITER(by_id, agent->records->ids, p, next) {
 		if (!record_is_away(p))
 			continue;
 		json_array_append_new(
 			tasks,
 			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
-				  (int)p->pid, "home", the_agent.code, "executor", peer_code(p->to),
+				  (int)p->pid, "home", agent->code, "executor", peer_code(p->to),
 				  "command", p->command, "uid", (int)p->uid, "state",
 				  p->phase == PLACEMENT_AWAY ? "running" : "starting", "reason",
 				  reason_name(p->reason), "started", clock_text(p->started, when)));
@@ -198,6 +207,7 @@ void record_list(json_t *tasks)
 
 static json_t *record_describe(const struct placement *p)
 {
+	const struct agent *agent = p->agent;
 	json_t *steps = json_array();
 
 	for (unsigned int i = 0; i < p->nsteps; i++)
@@ -205,42 +215,51 @@ static json_t *record_describe(const struct placement *p)
 				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
 						"what", p->steps[i].what));
 	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "version", 1, "id", p->id, "command",
-			 p->command, "home", the_agent.code, "executor",
-			 p->to ? peer_code(p->to) : the_agent.code, "reason",
-			 reason_name(p->reason), "text",
-			 p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps", steps);
+			 p->command, "home", agent->code, "executor",
+			 p->to ? peer_code(p->to) : agent->code, "reason", reason_name(p->reason),
+			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
+			 steps);
 }
 
-json_t *record_why(const char *id)
+json_t *record_why(struct agent *agent, const char *id)
 {
-	const struct placement *p = record_by_id(id);
+	const struct placement *p = record_by_id(agent, id);
 
 	return p ? record_describe(p) : NULL;
 }
 
-json_t *record_why_pid(pid_t pid)
+json_t *record_why_pid(struct agent *agent, pid_t pid)
 {
 	const struct placement *p, *found = NULL;
 
 	/* in the order they were made: a number may have been used before */
-	for (p = record_ids; p; p = p->by_id.next)
+	for (p = agent->records->ids; p; p = p->by_id.next)
 		if (p->pid == pid)
 			found = p;
 	return found ? record_describe(found) : NULL;
 }
 
-void record_init(void)
+int record_init(struct agent *agent)
 {
+	struct records *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->newest = &r->oldest;
 	/* later than those of an earlier life of this agent, whose guests may still be known */
-	record_counter = RECORD_OWN_COOKIES + clock_wall_ms();
+	r->counter = RECORD_OWN_COOKIES + clock_wall_ms();
+	agent->records = r;
+	return 0;
 }
 
-void record_exit(void)
+void record_exit(struct agent *agent)
 {
 	struct placement *p, *next;
 
-	HASH_ITER(by_id, record_ids, p, next)
+	if (!agent->records)
+		return;
+	HASH_ITER(by_id, agent->records->ids, p, next)
 		record_free(p);
-	record_oldest = NULL;
-	record_newest = &record_oldest;
+	free(agent->records);
+	agent->records = NULL;
 }

@@ -33,6 +33,7 @@ struct record_step {
 };
 
 struct placement {
+	struct agent *agent;
 	UT_hash_handle by_id, by_token;
 	struct placement *next; /* in the list of ended ones */
 	char id[EH_CODE_TEXT + 24], token[EHS_TOKEN_MAX + 1];
@@ -60,7 +61,8 @@ struct placement {
 };
 
 /** A new one, undecided, with a timer that calls `on_timer`. NULL: no memory. */
-struct placement *record_new(const struct placement_task *task, event_callback_fn on_timer);
+struct placement *record_new(struct agent *agent, const struct placement_task *task,
+			     event_callback_fn on_timer);
 /** A step for `why`; the last place is for how it ended. */
 void record_step(struct placement *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -72,20 +74,20 @@ void record_release(struct placement *p);
 /** It is over. Kept until 1024 others are, once nothing will come back to it. */
 void record_over(struct placement *p);
 
-struct placement *record_by_id(const char *id); /**< NULL: unknown */
-struct placement *record_by_token(const char *token);
+struct placement *record_by_id(struct agent *agent, const char *id); /**< NULL: unknown */
+struct placement *record_by_token(struct agent *agent, const char *token);
 /** By the kernel's number. */
-struct placement *record_by_cookie(uint64_t cookie);
+struct placement *record_by_cookie(struct agent *agent, uint64_t cookie);
 /** Appends the tasks that are away, as in `tasks --json`. */
-void record_list(json_t *tasks);
+void record_list(struct agent *agent, json_t *tasks);
 /** Whether record_list() has it. */
 bool record_is_away(const struct placement *p);
 /** Reply to `why`, NULL: unknown. */
-json_t *record_why(const char *id);
+json_t *record_why(struct agent *agent, const char *id);
 /** Of the last placement of a process of this number, which may have ended. */
-json_t *record_why_pid(pid_t pid);
+json_t *record_why_pid(struct agent *agent, pid_t pid);
 
-void record_init(void);
-void record_exit(void);
+int record_init(struct agent *agent); /**< 0 or -ENOMEM */
+void record_exit(struct agent *agent);
 
 #endif

@@ -6,11 +6,14 @@
  * What it has written stays written.
  */
 
+#include "home/rerun.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "home/handoff_inside.h"
+#include "home/stub.h"
 #include "job/relay.h"
 #include "wire/frame.h"
 #include "wire/job.h"

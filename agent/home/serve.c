@@ -32,7 +32,6 @@
 #include "base/log.h"
 #include "base/user.h"
 #include "helpers/common/companion.h"
-#include "home/handoff.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "net/session.h"
@@ -44,6 +43,7 @@
 #define SERVE_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
 
 struct serve {
+	struct agent *agent;
 	struct serve *next;
 	struct peer *to;
 	uid_t uid;
@@ -56,7 +56,10 @@ struct serve {
 	bool unused; /* at the last look */
 };
 
-static struct serve *serve_list;
+struct serves {
+	struct serve *list;
+	serve_shown_fn shown;
+};
 
 static const char *serve_diod(void)
 {
@@ -87,7 +90,7 @@ static void serve_free(struct serve *v)
 {
 	struct serve **at;
 
-	for (at = &serve_list; *at != v; at = &(*at)->next)
+	for (at = &v->agent->serves->list; *at != v; at = &(*at)->next)
 		;
 	*at = v->next;
 	tunnel_close(&v->pipe);
@@ -109,7 +112,7 @@ static void serve_on_closed(void *ctx)
 static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
-	bool unused = !handoff_shows_home(v->to, v->uid);
+	bool unused = !v->agent->serves->shown(v->to, v->uid);
 
 	if (unused && v->unused) {
 		log_info("node %s kept the files of user %u open without a task that needs them: "
@@ -123,7 +126,7 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 
 static void __attribute__((noreturn))
 serve_run(const char *program, const char *const *arguments, int socket, int ours,
-	  const struct passwd *user, const gid_t *groups, int ngroups)
+	  const struct passwd *user, const gid_t *groups, int ngroups, int nice)
 {
 	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
 	sigset_t none;
@@ -141,7 +144,7 @@ serve_run(const char *program, const char *const *arguments, int socket, int our
 	if (dup2(ours, 3) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
-	setpriority(PRIO_PROCESS, 0, the_agent.nice);
+	setpriority(PRIO_PROCESS, 0, nice);
 	umask(0); /* the modes that arrive are final */
 	if (!geteuid() && user_become(user->pw_uid, user->pw_gid, groups, ngroups))
 		_exit(1);
@@ -167,7 +170,7 @@ static int serve_start(struct serve *v)
 	gid_t groups[SERVE_GROUPS_MAX];
 	int ngroups = SERVE_GROUPS_MAX, pair[2];
 
-	if (!program || !user || (!v->uid && !the_agent.config->allow_root) ||
+	if (!program || !user || (!v->uid && !v->agent->config->allow_root) ||
 	    (geteuid() && geteuid() != v->uid) ||
 	    getgrouplist(user->pw_name, user->pw_gid, groups, &ngroups) < 0)
 		return -EPERM;
@@ -175,15 +178,15 @@ static int serve_start(struct serve *v)
 		return -errno;
 	v->pid = fork();
 	if (!v->pid)
-		serve_run(program, v->is_9p ? diod : files, pair[1], pair[0], user, groups,
-			  ngroups);
+		serve_run(program, v->is_9p ? diod : files, pair[1], pair[0], user, groups, ngroups,
+			  v->agent->nice);
 	close(pair[1]);
 	if (v->pid < 0) {
 		v->pid = 0;
 		close(pair[0]);
 		return -EAGAIN;
 	}
-	return tunnel_open(&v->pipe, the_agent.base, pair[0], serve_on_closed, v);
+	return tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
 }
 
 /* How much of the stream says whose files, and where they are mounted here; 0: that is wrong. */
@@ -199,8 +202,8 @@ static size_t serve_head(const struct serve *v)
 
 static int serve_data(void *ctx, const uint8_t *data, size_t length)
 {
-	const struct timeval look = { the_agent.config->link_idle / 1000 + 1, 0 };
 	struct serve *v = ctx;
+	const struct timeval look = { v->agent->config->link_idle / 1000 + 1, 0 };
 	size_t n = 0;
 	int err;
 
@@ -213,7 +216,7 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 		return 0;
 	v->head[v->have] = '\0';
 	v->uid = frame_get_u32(v->head);
-	if (!handoff_shows_home(v->to, v->uid)) {
+	if (!v->agent->serves->shown(v->to, v->uid)) {
 		log_warning("refused node %s the files of user %u: no task there needs them",
 			    peer_code(v->to), v->uid);
 		return -EPERM;
@@ -299,7 +302,7 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 	json_t *mounts;
 	FILE *f;
 
-	if (!json_is_integer(uid) || !handoff_shows_home(from, json_integer_value(uid))) {
+	if (!json_is_integer(uid) || !agent->serves->shown(from, json_integer_value(uid))) {
 		*status = 403;
 		return json_pack("{s:s}", "error", "no task of this user on that node needs them");
 	}
@@ -337,14 +340,15 @@ static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 	v->to = from;
 	v->is_9p = is_9p;
 	v->pipe.fd = -1;
-	v->idle = event_new(the_agent.base, -1, EV_PERSIST, serve_on_idle, v);
+	v->idle = event_new(from->agent->base, -1, EV_PERSIST, serve_on_idle, v);
 	if (!v->idle) {
 		free(v);
 		return 503;
 	}
 	v->pipe.stream = s;
-	v->next = serve_list;
-	serve_list = v;
+	v->agent = from->agent;
+	v->next = from->agent->serves->list;
+	from->agent->serves->list = v;
 	*ops = &serve_ops;
 	*ctx = v;
 	return 0;
@@ -362,8 +366,21 @@ int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
 	return serve_open(from, s, true, ops, ctx);
 }
 
-void serve_exit(void)
+int serve_init(struct agent *agent, serve_shown_fn shown)
 {
-	while (serve_list)
-		serve_free(serve_list);
+	agent->serves = calloc(1, sizeof(*agent->serves));
+	if (!agent->serves)
+		return -ENOMEM;
+	agent->serves->shown = shown;
+	return 0;
+}
+
+void serve_exit(struct agent *agent)
+{
+	if (!agent->serves)
+		return;
+	while (agent->serves->list)
+		serve_free(agent->serves->list);
+	free(agent->serves);
+	agent->serves = NULL;
 }

@@ -21,6 +21,9 @@ int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 		const struct h2_stream_ops **ops, void **ctx);
 int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
 	     const struct h2_stream_ops **ops, void **ctx);
-void serve_exit(void);
+/** Whether a task of this user that sees home's files is at this peer. */
+typedef bool (*serve_shown_fn)(const struct peer *to, uid_t uid);
+int serve_init(struct agent *agent, serve_shown_fn shown); /**< 0 or -ENOMEM */
+void serve_exit(struct agent *agent);
 
 #endif

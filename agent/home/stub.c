@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The stub of a task that is away: its socket, its signals, its stops, its terminal. */
 
+#include "home/stub.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,8 +22,6 @@
 #include "wire/terminal.h"
 
 #define STUB_WATCH_MS 250
-
-static struct event *stub_timer; /* while any is away */
 
 void stub_close(struct handoff *h)
 {
@@ -71,7 +71,7 @@ void stub_stop(struct handoff *h)
 	if (terminal_give_back(&h->terminal, &h->out[2]))
 		channel_send(&h->channel, FRAME_TAKEN, nothing, sizeof(nothing));
 	if (stub_tell(h, FRAME_STOPPED, payload, sizeof(payload)))
-		handoff_stub_gone(h);
+		h->stub_gone(h);
 }
 
 /* What waited for the stub to have read, or not. */
@@ -183,11 +183,11 @@ static void stub_on_read(evutil_socket_t fd, short what, void *arg)
 		if (stub_on_frame(h, type, h->frame + FRAME_HEADER, length))
 			goto wrong;
 	}
-	handoff_stub_gone(h);
+	h->stub_gone(h);
 	return;
 wrong:
 	log_warning("stub %d broke the protocol; ending its task", (int)h->pid);
-	handoff_stub_gone(h);
+	h->stub_gone(h);
 }
 
 /*
@@ -215,9 +215,10 @@ static char stub_state(const struct handoff *h)
 
 static void stub_on_timer(evutil_socket_t fd, short what, void *arg)
 {
+	struct agent *agent = arg;
 	struct handoff *h;
 
-	for (h = handoff_list; h; h = h->next) {
+	for (h = agent->handoffs->list; h; h = h->next) {
 		bool stopped;
 
 		if (h->state != HANDOFF_RUNNING || h->stub < 0)
@@ -235,19 +236,20 @@ static void stub_on_timer(evutil_socket_t fd, short what, void *arg)
 
 int stub_open(struct handoff *h)
 {
-	h->reading = event_new(the_agent.base, h->stub, EV_READ | EV_PERSIST, stub_on_read, h);
+	h->reading = event_new(h->agent->base, h->stub, EV_READ | EV_PERSIST, stub_on_read, h);
 	return h->reading && !event_add(h->reading, NULL) ? 0 : -ENOMEM;
 }
 
-int stub_watch(bool any)
+int stub_watch(struct agent *agent, bool any)
 {
 	const struct timeval often = { 0, STUB_WATCH_MS * 1000 };
+	struct handoffs *all = agent->handoffs;
 
-	if (!stub_timer)
-		stub_timer = event_new(the_agent.base, -1, EV_PERSIST, stub_on_timer, NULL);
-	if (!stub_timer)
+	if (!all->stub_timer)
+		all->stub_timer = event_new(agent->base, -1, EV_PERSIST, stub_on_timer, agent);
+	if (!all->stub_timer)
 		return -ENOMEM;
 	if (!any)
-		return event_del(stub_timer);
-	return event_add(stub_timer, &often);
+		return event_del(all->stub_timer);
+	return event_add(all->stub_timer, &often);
 }

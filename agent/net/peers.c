@@ -93,15 +93,21 @@ int peers_init(struct agent *agent)
 	return agent->peers ? 0 : -ENOMEM;
 }
 
+void peers_close(struct agent *agent)
+{
+	struct peers *peers = agent->peers;
+
+	/* what the end of one link sets off may still look at another peer */
+	for (size_t i = 0; peers && i < peers->count; i++)
+		link_exit(peers->list[i]);
+}
+
 void peers_exit(struct agent *agent)
 {
 	struct peers *peers = agent->peers;
 
 	if (!peers)
 		return;
-	/* what the end of one link sets off may still look at another peer */
-	for (size_t i = 0; i < peers->count; i++)
-		link_exit(peers->list[i]);
 	for (size_t i = 0; i < peers->count; i++) {
 		json_decref(peers->list[i]->said);
 		free(peers->list[i]);

@@ -13,7 +13,8 @@
 struct agent;
 
 int peers_init(struct agent *agent); /**< 0 or -ENOMEM */
-/** Closes all links, and frees the peers. */
+/** The agent ends: closes all links. The peers are there until peers_exit(). */
+void peers_close(struct agent *agent);
 void peers_exit(struct agent *agent);
 
 /** cluster/enrol.c: this host is the node of that code now. 0 or -ENOMEM. */

@@ -12,7 +12,6 @@
 #include "job/argfiles.h"
 #include "wire/frame.h"
 
-struct agent the_agent;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

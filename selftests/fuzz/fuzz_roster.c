@@ -6,7 +6,6 @@
 #include "base/agent.h"
 #include "cluster/roster.h"
 
-struct agent the_agent;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
