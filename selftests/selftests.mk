@@ -59,9 +59,9 @@ check-hierarchy:
 	packaging/deps build module test
 	$(MAKE) --no-print-directory all tests
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 8 --topology 3,1 --append 'load-index = "tasks"' -- \
-		$(CURDIR)/selftests/agent/70-hierarchy.t 3,1
+		$(CURDIR)/selftests/agent/70-hierarchy.py 3,1
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 64 --topology 3,2 --memory 4096 --timeout 1800 --append 'load-index = "tasks"' \
-		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.t 3,2
+		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.py 3,2
 
 # The kernel tests and the cluster's on each of Debian's kernels in KERNELS; about half an hour when it is emulated.
 KERNELS ?= 6.1 6.12 7.2
@@ -100,9 +100,9 @@ check-debug:
 check-conformance:
 	packaging/deps build module test
 	$(MAKE) --no-print-directory all
-	selftests/cluster/conformance/source zlib
-	EHS_BUILD=$(O) selftests/cluster/conformance/run --long
-	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/cluster/conformance/run --long
+	selftests/conformance/source zlib
+	EHS_BUILD=$(O) selftests/conformance/10-cases.py --long
+	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/conformance/10-cases.py --long
 
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)

@@ -4,7 +4,7 @@
 import os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "agent"))
+sys.path.insert(0, os.path.join(HERE, "..", "agent"))
 import cluster
 from cluster import Tap
 
