@@ -1,12 +1,13 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A task run by `ehstub` on another node behaves like a local one; two agents, no module."""
 
 import fcntl, os, pty, random, select, signal, subprocess, sys, tempfile, termios, time
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import Cluster, STUB, Tap, WAIT, until
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import Cluster, STUB
+from ktap import done, ok
+from wait import WAIT, until
 
-tap = Tap()
 # A machine that is busy with other tests may stand still for a second: nobody is lost for that.
 c = Cluster(2, "heartbeat = 3000")
 work = tempfile.mkdtemp(prefix="ehs-job-", dir=c.dir)
@@ -50,22 +51,22 @@ def no_guests():
     return until(lambda: not guests())
 
 
-tap.ok(c.start_all(), "two agents", c.log(0) + c.log(1))
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 with c.net.enter(1):
     there = os.readlink("/proc/self/ns/net")
 code, out, err = sh(HERE)
-tap.ok((code, out, err) == (0, there.encode() + b"\n", b""), "it runs on the other node", (code, out, err))
-tap.ok(run("/bin/echo", "one", "two words", "")[1] == b"one two words \n", "arguments")
+ok("it runs on the other node", (code, out, err) == (0, there.encode() + b"\n", b""), (code, out, err))
+ok("arguments", run("/bin/echo", "one", "two words", "")[1] == b"one two words \n")
 code, out, err = sh("echo out; echo err >&2; exit 3")
-tap.ok((code, out, err) == (3, b"out\n", b"err\n"), "stdout, stderr, status", (code, out, err))
+ok("stdout, stderr, status", (code, out, err) == (3, b"out\n", b"err\n"), (code, out, err))
 
 wrong = [n for n in range(256) if sh(f"exit {n}")[0] != n]
-tap.ok(not wrong, "exit codes 0..255", wrong)
+ok("exit codes 0..255", not wrong, wrong)
 
 ends = [n for n in range(1, 65) if n not in (17, 18, 19, 20, 21, 22, 23, 28, 32, 33)]
 wrong = [(n, code) for n in ends for code in [sh(f"kill -{n} $$")[0]] if code != -n]
-tap.ok(not wrong, "death by each signal", wrong)
+ok("death by each signal", not wrong, wrong)
 
 
 # A signal to the stub reaches the task.
@@ -79,7 +80,7 @@ def caught(n):
 
 
 wrong = [n for n in (1, 2, 3, 6, 10, 11, 12, 13, 14, 15, 18, 28, 34, 40, 64) if not caught(n)]
-tap.ok(not wrong, "signals to the stub are forwarded", wrong)
+ok("signals to the stub are forwarded", not wrong, wrong)
 
 # ---- bytes ----
 
@@ -91,33 +92,33 @@ flip = "import sys\nb = sys.stdin.buffer\nwhile True:\n d = b.read(65536)\n if n
 began = time.monotonic()
 code, out, err = run("/usr/bin/python3", "-c", flip, input=data, timeout=60)
 print(f"# {3 * 64 / (time.monotonic() - began):.0f} MiB/s")
-tap.ok(code == 0 and out == data and err == data, "64 MiB through pipes, byte-exact",
-       f"{(code, len(out), len(err))}\n{c.log(0)}")
+ok("64 MiB through pipes, byte-exact", code == 0 and out == data and err == data,
+   f"{(code, len(out), len(err))}\n{c.log(0)}")
 name = os.path.join(work, "data")
 with open(name, "wb") as f:
     f.write(data)
 with open(name, "rb") as fin, open(name + ".out", "wb") as fout:
     code, _, err = run("/bin/cat", stdin=fin, stdout=fout, timeout=60)
-tap.ok(code == 0 and open(name + ".out", "rb").read() == data, "64 MiB through files", (code, err))
+ok("64 MiB through files", code == 0 and open(name + ".out", "rb").read() == data, (code, err))
 with open(name + ".out", "ab") as fout:
     fout.write(b"before ")
     fout.flush()
     sh("echo -n middle", stdout=fout)
     fout.write(b" after")
-tap.ok(open(name + ".out", "rb").read()[len(data):] == b"before middle after", "a file's offset is shared")
+ok("a file's offset is shared", open(name + ".out", "rb").read()[len(data):] == b"before middle after")
 del data
 
 code, out, err = sh("i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done",
                     stderr=subprocess.STDOUT)
 want = "".join(f"out {i}\nerr {i}\n" for i in range(200)).encode()
-tap.ok(out == want, "stdout and stderr in one pipe keep their order", out[:100])
+ok("stdout and stderr in one pipe keep their order", out == want, out[:100])
 
 with open(os.path.join(work, "lines"), "w") as f:
     f.write("one\ntwo\nthree\n")
 script = f"while read l; do {STUB} @0.1 /bin/sh sh -c 'exit 0'; echo $l; done <{work}/lines"
 with c.net.enter(0):
     got = subprocess.run(["sh", "-c", script], stdout=PIPE, timeout=WAIT).stdout
-tap.ok(got == b"one\ntwo\nthree\n", "what is not read of a file is left to the next reader", got)
+ok("what is not read of a file is left to the next reader", got == b"one\ntwo\nthree\n", got)
 with c.net.enter(0):
     got = subprocess.run(["python3", "-c", f"""
 import subprocess
@@ -125,12 +126,12 @@ with open("{work}/lines", "rb", 0) as f:
     subprocess.run(["{STUB}", "@0.1", "/usr/bin/python3", "python3", "-c",
                     "import os; os.write(1, os.read(0, 4))"], stdin=f)
     print(f.read().decode(), end="")"""], stdout=PIPE, timeout=WAIT).stdout
-tap.ok(got == b"one\ntwo\nthree\n", "what is read of a file is gone", got)
+ok("what is read of a file is gone", got == b"one\ntwo\nthree\n", got)
 
 p1 = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
 p1.stdout.readline()
 p1.stdout.close()
-tap.ok(p1.wait(WAIT) == -signal.SIGPIPE, "a writer without a reader dies of SIGPIPE", p1.returncode)
+ok("a writer without a reader dies of SIGPIPE", p1.wait(WAIT) == -signal.SIGPIPE, p1.returncode)
 p1 = start("/bin/sh", "-c", "exec <&-; echo closed; exec sleep 60", stdin=PIPE, stdout=PIPE)
 p1.stdout.readline()
 try:
@@ -138,7 +139,7 @@ try:
         p1.stdin.write(b"x" * 4096)
         p1.stdin.flush()
 except BrokenPipeError:
-    tap.ok(True, "the writer to a task that closed its stdin gets EPIPE")
+    ok("the writer to a task that closed its stdin gets EPIPE", True)
 p1.kill()
 p1.wait()
 
@@ -154,11 +155,11 @@ try:
 except BlockingIOError:
     pass
 p1.send_signal(signal.SIGTERM)
-tap.ok(p1.wait(WAIT) == -signal.SIGTERM, f"a signal overtakes {filled} bytes nobody reads", p1.returncode)
+ok(f"a signal overtakes {filled} bytes nobody reads", p1.wait(WAIT) == -signal.SIGTERM, p1.returncode)
 
 code, out, err = sh("(sleep 0.3; echo late) & echo now")
-tap.ok((code, out) == (0, b"now\nlate\n"), "children that go on are relayed", (code, out, err))
-tap.ok(no_guests(), "and are gone then", guests())
+ok("children that go on are relayed", (code, out) == (0, b"now\nlate\n"), (code, out, err))
+ok("and are gone then", no_guests(), guests())
 
 # ---- what it inherits ----
 
@@ -194,7 +195,7 @@ def like_local(name, setpriv=(), before="true", redirect="</dev/null >/dev/null 
     owner = os.stat(f"{work}/away").st_uid
     for kind in "local", "away":
         os.unlink(f"{work}/{kind}")
-    tap.ok(local == away and local, name, f"local: {local}\naway: {away}")
+    ok(name, local == away and local, f"local: {local}\naway: {away}")
     return owner
 
 
@@ -207,27 +208,27 @@ like_local("closed stdout and stderr", redirect=">&- 2>&-")
 like_local("no new privileges", ("setpriv", "--no-new-privs"))
 for user in ("2001", "--clear-groups"), ("2001", "--groups=5,6,2001"):
     owner = like_local(f"user {user}", ("setpriv", "--reuid", user[0], "--regid", "2002", user[1]))
-    tap.ok(owner == 2001, "what it writes is the user's", owner)
+    ok("what it writes is the user's", owner == 2001, owner)
 
 # ---- refusals ----
 
 code, out, err = run("/no/such/program")
-tap.ok(code == 1 and err.startswith(b"ehctl exec: "), "an unknown program: refused", (code, err))
+ok("an unknown program: refused", code == 1 and err.startswith(b"ehctl exec: "), (code, err))
 code, out, err = run("/bin/true", node="@0.3")
-tap.ok(code == 1 and err.startswith(b"ehctl exec: "), "an unknown node: refused", (code, err))
+ok("an unknown node: refused", code == 1 and err.startswith(b"ehctl exec: "), (code, err))
 code, out, err = sh(HERE, node="@0.0")
-tap.ok(code == 0 and out.strip() != there.encode(), "this node itself: run here", (code, out, err))
+ok("this node itself: run here", code == 0 and out.strip() != there.encode(), (code, out, err))
 code, out, err = sh(HERE, node="0123456789abcdef0123456789abcdef")
-tap.ok(code == 0 and out.strip() != there.encode(), "an unknown token: run here", (code, out, err))
+ok("an unknown token: run here", code == 0 and out.strip() != there.encode(), (code, out, err))
 with open(f"{work}/bad", "w") as f:
     f.write("#!/no/such/interpreter\n")
 os.chmod(f"{work}/bad", 0o755)
 code, out, err = run(f"{work}/bad")
-tap.ok(code == 1 and b"No such file" in err, "exec itself fails there: said so", (code, err))
+ok("exec itself fails there: said so", code == 1 and b"No such file" in err, (code, err))
 os.mkfifo(f"{work}/fifo")
-tap.ok(run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
-       and c.alive(0), "a named pipe keeps it at home", c.log(0))
-tap.ok(run(f"{work}/bad", node="x" * 8)[0] == 127, "and at home: as an exec that found nothing")
+ok("a named pipe keeps it at home", run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
+   and c.alive(0), c.log(0))
+ok("and at home: as an exec that found nothing", run(f"{work}/bad", node="x" * 8)[0] == 127)
 
 # ---- stop and continue ----
 
@@ -251,23 +252,23 @@ for n in signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP:
     stopped = []
     until(lambda: stopped or stopped.extend(os.waitpid(p.pid, os.WUNTRACED | os.WNOHANG)[1:]
                                             if os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) else []))
-    tap.ok(stopped and os.WIFSTOPPED(stopped[0]) and os.WSTOPSIG(stopped[0]) == n,
-           f"{n.name}: the parent sees the stop", stopped)
-    tap.ok(until(lambda: states(remote) == "T"), f"{n.name}: the task is stopped", states(remote))
+    ok(f"{n.name}: the parent sees the stop",
+       stopped and os.WIFSTOPPED(stopped[0]) and os.WSTOPSIG(stopped[0]) == n, stopped)
+    ok(f"{n.name}: the task is stopped", until(lambda: states(remote) == "T"), states(remote))
     p.send_signal(signal.SIGCONT)
-    tap.ok(until(lambda: states(remote) == "S") and until(lambda: states(p.pid) == "S"),
-           "SIGCONT: both go on", (states(remote), states(p.pid)))
+    ok("SIGCONT: both go on",
+       until(lambda: states(remote) == "S") and until(lambda: states(p.pid) == "S"), (states(remote), states(p.pid)))
     time_there = states(remote)
     p.send_signal(signal.SIGTERM)
-    tap.ok(p.wait(WAIT) == -signal.SIGTERM, "and it ends by a signal", p.returncode)
+    ok("and it ends by a signal", p.wait(WAIT) == -signal.SIGTERM, p.returncode)
 p, remote = hold(before=lambda: os.setpgid(0, 0))
 os.kill(remote, signal.SIGSTOP)
-tap.ok(until(lambda: states(p.pid) == "T"), "a task that stops itself stops its stub")
+ok("a task that stops itself stops its stub", until(lambda: states(p.pid) == "T"))
 p.send_signal(signal.SIGCONT)
-tap.ok(until(lambda: states(remote) == "S"), "and goes on with it")
+ok("and goes on with it", until(lambda: states(remote) == "S"))
 p.kill()
 p.wait()
-tap.ok(until(lambda: states(remote) == "gone"), "SIGKILL of the stub ends the task")
+ok("SIGKILL of the stub ends the task", until(lambda: states(remote) == "gone"))
 
 # ---- a terminal ----
 
@@ -295,17 +296,17 @@ def terminal(*words, options=()):
 pid, master, see = terminal("/bin/sh", "-c", "echo up; exec cat -E")
 see(b"up")
 os.write(master, b"a line\n")
-tap.ok(see(b"a line$"), "a line typed at the terminal reaches the task")
+ok("a line typed at the terminal reaches the task", see(b"a line$"))
 os.write(master, b"\x1a")
 os.write(master, b"another\n")
-tap.ok(see(b"another$"), "^Z does not stop an orphaned group, as at home")
+ok("^Z does not stop an orphaned group, as at home", see(b"another$"))
 os.write(master, b"\x04")
-tap.ok(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "^D ends its input")
+ok("^D ends its input", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
 os.close(master)
 pid, master, see = terminal("/bin/sh", "-c", "echo up; exec sleep 60")
 see(b"up")
 os.write(master, b"\x03")
-tap.ok(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGINT, "^C interrupts it")
+ok("^C interrupts it", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGINT)
 os.close(master)
 
 # ---- faults ----
@@ -318,16 +319,16 @@ p.wait()
 p.stdout.close()
 grouped = "without limits of their own" not in c.log(1)
 if grouped:
-    tap.ok(until(lambda: all(states(t) in ("gone", "Z") for t in tree)), "with all its children", tree)
+    ok("with all its children", until(lambda: all(states(t) in ("gone", "Z") for t in tree)), tree)
 else:
-    tap.ok(no_guests(), "the task is gone")
+    ok("the task is gone", no_guests())
     for t in tree:
         if states(t) not in ("gone", "Z"):
             os.kill(t, signal.SIGKILL)
 print("#", "guests have cgroups" if grouped else "no cgroup-2 here: guests are process groups")
 if grouped:
     left = until(lambda: not [d for d in os.listdir(c.cgroup(1) + "/guest") if os.path.isdir(f"{c.cgroup(1)}/guest/{d}")])
-    tap.ok(left, "no guest folder is left", os.listdir(c.cgroup(1) + "/guest"))
+    ok("no guest folder is left", left, os.listdir(c.cgroup(1) + "/guest"))
 
 # Before the start: the executor freezes, the stub is killed, nothing runs.
 c.agents[1].send_signal(signal.SIGSTOP)
@@ -337,8 +338,8 @@ until(lambda: b"socket:" in b" ".join(os.fsencode(os.readlink(f"/proc/{p.pid}/fd
 p.kill()
 p.wait()
 c.agents[1].send_signal(signal.SIGCONT)
-tap.ok(c.all_up(range(2)), "a frozen executor comes back")
-tap.ok(sh("exit 5")[0] == 5 and not os.path.exists(f"{work}/ran"), "and a killed stub's task never started")
+ok("a frozen executor comes back", c.all_up(range(2)))
+ok("and a killed stub's task never started", sh("exit 5")[0] == 5 and not os.path.exists(f"{work}/ran"))
 
 files = len(os.listdir(f"/proc/{c.agents[0].pid}/fd")), len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))
 memory = c.memory(0)
@@ -349,23 +350,23 @@ for p in many:
     p.terminate()
     p.wait()
     p.stdout.close()
-tap.ok(grown <= 32, f"{grown:.1f} KiB of the agent for a task it relays (at most 32)")
-tap.ok(stub <= 1024, f"{stub} KiB for a stub (at most 1024)")
-tap.ok(no_guests() and until(lambda: (len(os.listdir(f"/proc/{c.agents[0].pid}/fd")),
-                                      len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))) <= files),
-       "no descriptor is left", files)
+ok(f"{grown:.1f} KiB of the agent for a task it relays (at most 32)", grown <= 32)
+ok(f"{stub} KiB for a stub (at most 1024)", stub <= 1024)
+ok("no descriptor is left",
+   no_guests() and until(lambda: (len(os.listdir(f"/proc/{c.agents[0].pid}/fd")),
+                                  len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))) <= files), files)
 
 p, remote = hold(stderr=PIPE)
 c.end(1, signal.SIGKILL)
 out, err = p.communicate(timeout=WAIT)
-tap.ok(p.returncode == -signal.SIGKILL, "executor lost: the task ends as killed", p.returncode)
-tap.ok(b"while it ran this task" in err, "and says so", err)
+ok("executor lost: the task ends as killed", p.returncode == -signal.SIGKILL, p.returncode)
+ok("and says so", b"while it ran this task" in err, err)
 if states(remote) not in ("gone", "Z") and not grouped:
     os.kill(remote, signal.SIGKILL)
 c.start(1)
-tap.ok(until(lambda: states(remote) in ("gone", "Z")), "what it left is ended by the next agent")
+ok("what it left is ended by the next agent", until(lambda: states(remote) in ("gone", "Z")))
 # Up is not yet all: both ends may still replace the connection of the old agent.
-tap.ok(c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0), "which is taken back")
+ok("which is taken back", c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0))
 
 # ---- a second run, where the user allows it ----
 
@@ -418,7 +419,7 @@ os.write(tasks["terminal used"].master, b"one\n")
 # One that waits for its reader, so that output is under way when it is lost.
 flood = Retried("flood", "seq 100000", stdin=NULL, stdout=PIPE)
 down = [name for name, t in tasks.items() if not t.up()]
-tap.ok(not down, "tasks to be lost have started", down)
+ok("tasks to be lost have started", not down, down)
 until(lambda: int.from_bytes(fcntl.ioctl(flood.p.stdout, termios.FIONREAD, bytes(4)), sys.byteorder) >= 65536)
 tasks["told to end"].p.send_signal(signal.SIGTERM)
 c.end(1, signal.SIGKILL)
@@ -426,46 +427,46 @@ for name, want in (("null", b"again\n"), ("written", b"once\nagain\n"), ("file",
                    ("file closed there", b"again\none\ntwo\nthree\n"), ("closed", b"again\n"),
                    ("pipe", b"again\nlate\n")):
     code, out, err = tasks[name].end(b"late\n" if name == "pipe" else None)
-    tap.ok((code, out, tuple(tasks[name].where())) == (7, want, again) and b"it is run again here" in err,
-           f"--retry, {name}: a lost task is run again at home", (code, out, err, tasks[name].where()))
+    ok(f"--retry, {name}: a lost task is run again at home",
+       (code, out, tuple(tasks[name].where())) == (7, want, again) and b"it is run again here" in err, (code, out, err, tasks[name].where()))
 t = tasks["terminal"]
 t.see(b"again")
 os.write(t.master, b"typed\n\x04")
 t.see(b"typed\r\ntyped")
-tap.ok(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == 7, "--retry, unread terminal: run again, and reads it")
+ok("--retry, unread terminal: run again, and reads it", os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == 7)
 for name, why in (("pipe used", b"not run again: its standard input cannot be rewound"),
                   ("output closed", b"not run again: its standard output was closed"),
                   ("told to end", b"after this task was told to end"),
                   ("not allowed", b"reported as killed\n")):
     code, out, err = tasks[name].end()
-    tap.ok(code == -signal.SIGKILL and why in err and len(tasks[name].where()) == 1,
-           f"{name}: ends as killed and says so", (code, out, err, tasks[name].where()))
+    ok(f"{name}: ends as killed and says so",
+       code == -signal.SIGKILL and why in err and len(tasks[name].where()) == 1, (code, out, err, tasks[name].where()))
 t = tasks["terminal used"]
-tap.ok(t.see(b"killed") and os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == -signal.SIGKILL
-       and len(t.where()) == 1, "--retry, typed at the terminal: ends as killed", t.where())
+ok("--retry, typed at the terminal: ends as killed", t.see(b"killed") and os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == -signal.SIGKILL
+   and len(t.where()) == 1, t.where())
 code, out, err = flood.end()
 first, _, second = out.partition(b"again\n")
-tap.ok(code == 7 and len(first) > 65536 and "".join(f"{n + 1}\n" for n in range(100000)).encode().startswith(first)
-       and not second, "what was under way of the first run's output comes before the second's",
-       (code, len(first), second[:20], err))
+ok("what was under way of the first run's output comes before the second's", code == 7 and len(first) > 65536 and "".join(f"{n + 1}\n" for n in range(100000)).encode().startswith(first)
+   and not second,
+   (code, len(first), second[:20], err))
 for t in "terminal", "terminal used":
     os.close(tasks[t].master)
 c.start(1)
-tap.ok(c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0), "the executor is back")
+ok("the executor is back", c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0))
 
 p, remote = hold(stderr=PIPE)
 c.end(0, signal.SIGKILL)
 out, err = p.communicate(timeout=WAIT)
-tap.ok(p.returncode == -signal.SIGKILL and b"lost the agent of this node" in err,
-       "home agent lost: the stub ends as killed", (p.returncode, err))
-tap.ok(until(lambda: states(remote) in ("gone", "Z")), "and the task there")
+ok("home agent lost: the stub ends as killed",
+   p.returncode == -signal.SIGKILL and b"lost the agent of this node" in err, (p.returncode, err))
+ok("and the task there", until(lambda: states(remote) in ("gone", "Z")))
 code, out, err = sh(HERE, node="x" * 8)
-tap.ok(code == 0 and out.strip() != there.encode(), "without an agent: run here", (code, out, err))
+ok("without an agent: run here", code == 0 and out.strip() != there.encode(), (code, out, err))
 c.start(0)
-tap.ok(c.all_up(range(2)), "it finds the others again")
+ok("it finds the others again", c.all_up(range(2)))
 
 p, remote = hold()
-tap.ok(c.end(1) == 0 and p.wait(WAIT) == -signal.SIGKILL, "an executor that ends takes its guests with it")
-tap.ok(until(lambda: states(remote) in ("gone", "Z")), "they are gone")
+ok("an executor that ends takes its guests with it", c.end(1) == 0 and p.wait(WAIT) == -signal.SIGKILL)
+ok("they are gone", until(lambda: states(remote) in ("gone", "Z")))
 p.stdout.close()
-tap.done()
+done()

@@ -1,13 +1,15 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs on a terminal behave on another node as they do here: two agents, no module. Each story is played at the prompt
 of two interactive shells, with $R empty (here) and with `ehctl exec` in it (there); both terminals must show the same bytes."""
 
 import fcntl, os, pty, re, select, signal, struct, subprocess, sys, tempfile, termios, time
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import BUILD, Cluster, Tap, WAIT, until
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import Cluster
+from ktap import done, ok
+from tree import BUILD
+from wait import WAIT, until
 
-tap = Tap()
 # A machine that is busy with other tests may stand still for a second: nobody is lost for that.
 c = Cluster(2, "heartbeat = 3000")
 work = tempfile.mkdtemp(prefix="ehs-tty-", dir=c.dir)
@@ -144,22 +146,22 @@ def play(name, story, compare=True, **options):
             if left != "end\n" and not problem:
                 problem = f"at the end: {left!r}"
             if problem:
-                tap.ok(False, name, f"{'away' if prefix else 'here'}: {problem}\n{bytes(shell.seen)!r}")
+                ok(name, False, f"{'away' if prefix else 'here'}: {problem}\n{bytes(shell.seen)!r}")
                 return
         except (TimeoutError, OSError) as error:
-            tap.ok(False, name, f"{'away' if prefix else 'here'}: {error!r}\n{bytes(shell.seen)!r}")
+            ok(name, False, f"{'away' if prefix else 'here'}: {error!r}\n{bytes(shell.seen)!r}")
             return
         finally:
             shell.close()
         shown.append(re.sub(rb"pid \d+", b"pid N", shell.seen))
-    tap.ok(not compare or shown[0] == shown[1], name, f"here: {shown[0]!r}\naway: {shown[1]!r}")
+    ok(name, not compare or shown[0] == shown[1], f"here: {shown[0]!r}\naway: {shown[1]!r}")
 
 
 def tasks(node=1):
     return [t for t in c.ask(node, {"command": "tasks"})["tasks"] if t["executor"] == f"0.{node}"]
 
 
-tap.ok(c.start_all(), "two agents", c.log(0) + c.log(1))
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 program("up.sh", 'echo pid $$\nexec "$@"\n')
 
@@ -191,7 +193,7 @@ with c.net.enter(0):
     here = os.readlink("/proc/self/ns/net")
 play("terminals, their size and modes", what, rows=33, columns=101)
 shell = Shell(AWAY)
-tap.ok(here not in shell.line("$R readlink /proc/self/ns/net"), "it runs on the other node")
+ok("it runs on the other node", here not in shell.line("$R readlink /proc/self/ns/net"))
 shell.close()
 
 # ---- lines ----
@@ -628,7 +630,7 @@ if not only or "the terminal is hung up" in only:
         hung[name] = sorted(open(f"{work}/hung-{name}").read().split("\n"))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    tap.ok(hung["here"] == hung["away"] and "done" in hung["here"], "the terminal is hung up", hung)
+    ok("the terminal is hung up", hung["here"] == hung["away"] and "done" in hung["here"], hung)
 play("stty tostop", tostop, compare=False)
 play("kill %1, kill -STOP", by_name, compare=False)
 if os.path.exists("/usr/bin/script"):
@@ -636,23 +638,23 @@ if os.path.exists("/usr/bin/script"):
 
 shell = Shell(AWAY)
 shown = shell.line(f"setpriv --reuid 2001 --regid 2001 --clear-groups $R {PYTHON} what.py")
-tap.ok("/dev/pts/ True True True" in shown, "another user's terminal is his own there", shown)
+ok("another user's terminal is his own there", "/dev/pts/ True True True" in shown, shown)
 shown = shell.line(f"echo typed | setsid -w $R sh -c 'cat; tty'")
-tap.ok(shown == "typed\nnot a tty\n", "another session's terminal is none", shown)
+ok("another session's terminal is none", shown == "typed\nnot a tty\n", shown)
 
 # The memory it takes: of the agents for a task, of a stub.
 memory = [c.memory(i) for i in range(2)]
 for _ in range(20):
     shell.line("$R sleep 1000 & sleep 0")
-tap.ok(until(lambda: len(tasks()) == 20 and all(t["state"] == "running" for t in tasks())), "20 tasks with terminals", len(tasks()))
+ok("20 tasks with terminals", until(lambda: len(tasks()) == 20 and all(t["state"] == "running" for t in tasks())), len(tasks()))
 grown = [(c.memory(i) - memory[i]) / 20 for i in range(2)]
 with c.net.enter(0):
     stubs = subprocess.run(["pgrep", "-x", "ehstub", "-s", str(shell.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
 sizes = [int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{p}/status").read())[1]) for p in stubs]
-tap.ok(max(grown) <= 32, f"{grown[0]:.1f} and {grown[1]:.1f} KiB of the agents for a task with a terminal (at most 32)")
-tap.ok(len(sizes) == 20 and max(sizes) <= 1024, f"{max(sizes or [0])} KiB for its stub (at most 1024)", sizes)
+ok(f"{grown[0]:.1f} and {grown[1]:.1f} KiB of the agents for a task with a terminal (at most 32)", max(grown) <= 32)
+ok(f"{max(sizes or [0])} KiB for its stub (at most 1024)", len(sizes) == 20 and max(sizes) <= 1024, sizes)
 shell.line("kill $(jobs -p); wait")
-tap.ok(until(lambda: not tasks()), "no guest is left", tasks())
+ok("no guest is left", until(lambda: not tasks()), tasks())
 
 # Whoever is lost: the terminal is as before.
 before = shell.line("stty -a")
@@ -661,13 +663,13 @@ for lost in 1, 0:
     c.end(lost, signal.SIGKILL)
     shell.wait("killed")
     shell.wait(PROMPT)
-    tap.ok(shell.line("stty -a") == before, f"agent {lost} is lost in raw mode: modes are as before", bytes(shell.seen[-2000:]))
+    ok(f"agent {lost} is lost in raw mode: modes are as before", shell.line("stty -a") == before, bytes(shell.seen[-2000:]))
     c.start(lost)
-    tap.ok(c.all_up(range(2)), "it is back")
+    ok("it is back", c.all_up(range(2)))
     until(lambda: "well" in shell.line("$R echo well"))
 shell.close()
 
-tap.ok(until(lambda: not tasks()), "no guest is left", tasks())
+ok("no guest is left", until(lambda: not tasks()), tasks())
 for i in range(2):
-    tap.ok(c.alive(i), f"agent {i} is well", c.log(i))
-tap.done()
+    ok(f"agent {i} is well", c.alive(i), c.log(i))
+done()

@@ -1,13 +1,16 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks in flight. Under load
 index `tasks` a node's load is a number of tasks, so that sums can be told to the task.
-    70-hierarchy.t [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
-    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.t 3,2      with it"""
+    70-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
+    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.py 3,2      with it"""
 
 import json, os, random, select, signal, subprocess, sys, time
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import BUILD, Cluster, Tap, until
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import Cluster
+from ktap import done, ok
+from tree import BUILD
+from wait import until
 from guest import Guest
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -22,7 +25,6 @@ seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
 print(f"# seed {seed}")
 random.seed(seed)
 
-tap = Tap()
 c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
                   'dwell = 0\nheartbeat = 500\nguests = 4000\nlog = "info"\n', topology=topology)
 live = set(range(SIZE))
@@ -89,7 +91,7 @@ def trouble(i, among):
 def heals(i, what, among=None):
     began = time.monotonic()
     good = until(lambda: is_right(i, among), WAIT)
-    tap.ok(good, f"{what}: one controller a group, sums right ({time.monotonic() - began:.1f} s)", good or trouble(i, among))
+    ok(f"{what}: one controller a group, sums right ({time.monotonic() - began:.1f} s)", good, good or trouble(i, among))
 
 
 def run(i, *words):
@@ -174,16 +176,16 @@ if not IN_GUEST:
         c.start(i, ready=False)
 heals(SIZE - 1, f"{SIZE} agents started in any order")
 memory = [c.memory(i) for i in range(SIZE)]
-tap.ok(max(memory) <= 16384, f"resident memory of an agent: {min(memory)} to {max(memory)} KiB")
+ok(f"resident memory of an agent: {min(memory)} to {max(memory)} KiB", max(memory) <= 16384)
 
 # a node with guests is a sender; its own tasks go over the whole tree
 home = SIZE - 1
 guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-tap.ok(until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] == LOADED), "the last node is loaded")
+ok("the last node is loaded", until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] == LOADED))
 at, wrong = verdicts(burst(home, 3 * SIZE // 2, 3))
 groups = {group(i, 1) for i in at if isinstance(i, int)}
-tap.ok(not wrong, f"all {3 * SIZE // 2} tasks of a burst end as they should", wrong[:5])
-tap.ok(len(groups) > (SIZE >> N) // 2, f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes")
+ok(f"all {3 * SIZE // 2} tasks of a burst end as they should", not wrong, wrong[:5])
+ok(f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes", len(groups) > (SIZE >> N) // 2)
 
 events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=subprocess.PIPE, text=True)
 
@@ -201,9 +203,9 @@ place = next_placed()
 events.terminate()
 events.wait()
 steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
-tap.ok(any("led by" in s["what"] for s in steps) and any(f"path: {c.code(home)} " in s["what"] for s in steps),
-       "why names the controllers that were asked, and the way",
-       "\n".join(s["what"] for s in steps))
+ok("why names the controllers that were asked, and the way",
+   any("led by" in s["what"] for s in steps) and any(f"path: {c.code(home)} " in s["what"] for s in steps),
+   "\n".join(s["what"] for s in steps))
 
 
 def in_flight():
@@ -225,10 +227,10 @@ def story(what, victims, heal_from):
         out = task.communicate()[0].strip()
         if task.returncode == 0 and where().get(out, home) != home:
             probe = time.monotonic() - began
-    tap.ok(probe, f"{what}: a new task is placed elsewhere after {probe or 99:.2f} s", c.log(home)[-1500:])
+    ok(f"{what}: a new task is placed elsewhere after {probe or 99:.2f} s", probe, c.log(home)[-1500:])
     at, wrong = verdicts(tasks, victims)
-    tap.ok(not wrong, f"of {TASKS} tasks in flight {at.get('lost', 0)} are reported lost, the others end once and right",
-           wrong[:5])
+    ok(f"of {TASKS} tasks in flight {at.get('lost', 0)} are reported lost, the others end once and right", not wrong,
+       wrong[:5])
     heals(heal_from, what)
     for v in victims:
         c.start(v, ready=False)
@@ -259,12 +261,12 @@ if L > 1:
     heals(apart[-1], "a partition: the small side", set(apart))
     heals(home, "the large side", set(rest))
     at, wrong = verdicts(tasks, apart)
-    tap.ok(not wrong, f"{at.get('lost', 0)} of {TASKS} tasks in flight are reported lost, the others end once and right",
-           wrong[:5])
+    ok(f"{at.get('lost', 0)} of {TASKS} tasks in flight are reported lost, the others end once and right", not wrong,
+       wrong[:5])
     for i in apart:
         c.net.switch("link", "set", c.net.port(i), "master", "br0")
     heals(home, "after healing")
     for g in guests:
         g.terminate()
         g.wait()
-tap.done()
+done()

@@ -1,18 +1,18 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A view's two sides without agents: ehview and ehfiles, joined by a socket. A folder is changed at home and through
 the view, at random, and both must show the same each time. EHS_SEED=N repeats a walk, EHS_ROUNDS=N makes it longer."""
 
 import ctypes, errno, fcntl, mmap, os, random, shutil, signal, socket, stat, struct, subprocess, sys, tempfile, time
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import BUILD, Tap, until
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip_all
+from tree import BUILD
+from wait import until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
-    print("needs root and /dev/fuse")
-    sys.exit(77)
+    skip_all("needs root and /dev/fuse")
 libc = ctypes.CDLL(None, use_errno=True)
 FUSE_DEV_IOC_CLONE = 0x8004e500
-tap = Tap()
 
 
 class View:
@@ -211,27 +211,26 @@ os.mkdir(home)
 os.mkdir(at)
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-    print("needs a mount namespace of its own")
-    sys.exit(77)
+    skip_all("needs a mount namespace of its own")
 try:
     view = View(home, at)
     seed = int(os.environ.get("EHS_SEED", time.time_ns() % 1000000))
     rounds = int(os.environ.get("EHS_ROUNDS", 300))
     print(f"# seed {seed}", flush=True)
-    tap.ok(walk(home, at, view, rounds, seed), f"{rounds} rounds of changes on both sides look the same on both")
-    tap.ok(close_to_open(home, at), "what is closed on one side the next open on the other reads")
+    ok(f"{rounds} rounds of changes on both sides look the same on both", walk(home, at, view, rounds, seed))
+    ok("what is closed on one side the next open on the other reads", close_to_open(home, at))
 
     shutil.rmtree(os.path.join(at, "a"), ignore_errors=True)
     os.makedirs(os.path.join(at, "big/sub"))
     for i in range(1500):
         open(os.path.join(home, "big", str(i)), "w").close()
     view.sync()
-    tap.ok(sorted(os.listdir(os.path.join(at, "big"))) == sorted(os.listdir(os.path.join(home, "big"))) and
-           not os.path.exists(os.path.join(at, "big/new")) and os.path.exists(os.path.join(at, "big/7")),
-           "a folder that is too large for a list")
+    ok("a folder that is too large for a list",
+       sorted(os.listdir(os.path.join(at, "big"))) == sorted(os.listdir(os.path.join(home, "big"))) and
+       not os.path.exists(os.path.join(at, "big/new")) and os.path.exists(os.path.join(at, "big/7")))
     open(os.path.join(home, "big/new"), "w").close()
     view.sync()
-    tap.ok(os.path.exists(os.path.join(at, "big/new")), "and a new name in it")
+    ok("and a new name in it", os.path.exists(os.path.join(at, "big/new")))
 
     # More news than the queue holds: nothing that is kept may be believed any more.
     limit = int(open("/proc/sys/fs/inotify/max_queued_events").read())
@@ -243,7 +242,7 @@ try:
         f.write("here")
     os.kill(view.files.pid, signal.SIGCONT)
     view.sync()
-    tap.ok(os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []), "a lost list of news")
+    ok("a lost list of news", os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []))
 
     # One holds a folder's lock and waits for home, who is silent; then all ends.
     os.kill(view.files.pid, signal.SIGSTOP)
@@ -251,13 +250,13 @@ try:
     until(lambda: all(open(f"/proc/{p.pid}/stat").read().split()[2] in "DS" for p in waiting))
     os.kill(view.view.pid, signal.SIGKILL)
     began = time.monotonic()
-    tap.ok(all(p.wait(30) for p in waiting) and time.monotonic() - began < 10, "without ehview what waits gets errors")
+    ok("without ehview what waits gets errors", all(p.wait(30) for p in waiting) and time.monotonic() - began < 10)
     view.view.wait()
     view.files.kill()
-    tap.ok(libc.umount2(at.encode(), 0) == 0, "and nothing holds it")
+    ok("and nothing holds it", libc.umount2(at.encode(), 0) == 0)
 finally:
     for p in (view.view, view.files):
         p.kill()
     libc.umount2(at.encode(), 2)
     shutil.rmtree(work)
-tap.done()
+done()

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A transferred task behaves like a local one.
+. "$(dirname "$0")/lib.sh"
 
 overload
 ok "sleeping tasks make home a sender" 'ehctl status'
@@ -126,3 +128,4 @@ ehctl run -- bash -c 'yes | /usr/bin/head -n 1; echo ${PIPESTATUS[@]}' >got
 ok "yes | head ends" 'cat got'
 
 relax
+finish

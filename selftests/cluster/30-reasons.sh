@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What must stay home stays, and says why.
+. "$(dirname "$0")/lib.sh"
 
 # The reason `why` gives for a task that is still there.
 reason_of() { ehctl why "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["reason"])'; }
@@ -83,3 +85,4 @@ ehctl run -- bash -c "EHS_WHERE=$PWD/where $PROBE where $PWD/given; :"
 ok "one that names a shared file goes" 'cat where'
 
 relax
+finish

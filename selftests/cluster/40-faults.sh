@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Agents, links and the module go away; a task runs once or is reported lost.
+. "$(dirname "$0")/lib.sh"
 
 agent_pid() { on "$1" cat "/run/ehsched/node$1/pid"; }
 agent_up() { [ "$(status_of "0.$1" agent)" = up ]; }
@@ -115,3 +117,4 @@ ehctl run -- bash -c 'EHS_WHERE=$PWD/where '"$PROBE"' exit 0'
 [ -s where ] && ! grep -q "^$(hostname)$" where
 ok "tasks leave again" 'cat where'
 relax
+finish

@@ -1,6 +1,8 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Whose files a task sees that is away: the executor's, home's, or home's when they differ. /usr is each
 # node's own here (view-own), so that programs need not be read over an emulated network.
+. "$(dirname "$0")/lib.sh"
 
 as_eha() { setpriv --reuid 2001 --regid 2001 --clear-groups "$@"; }
 there() { as_eha ehctl exec --view "$1" 0.1 -- /bin/sh -c "$2"; }
@@ -140,3 +142,4 @@ ok "and unmounted" 'left_over; ps -C diod -o pid,stat,args'
 on 1 sh -c 'cd /run/ehsched/node1 && mv kept agent.conf && kill -HUP "$(cat pid)"'
 cd "$share"
 umount $view/small
+finish

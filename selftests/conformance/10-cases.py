@@ -1,17 +1,17 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""run [--long | --every N] [--list] [PATTERN…]: cases whose name or theme contains a PATTERN (default: all), locally and transferred.
+"""10-cases.py [--long | --every N] [--list] [PATTERN…]: cases whose name or theme contains a PATTERN (default: all), locally and transferred.
 
 Natively, with agents in network namespaces, or in the virtual cluster with the module:
-    selftests/vm/cluster --nodes 3 -- selftests/cluster/conformance/run
+    selftests/vm/cluster --nodes 3 -- selftests/conformance/10-cases.py
 --long: those of full length, too (`make check-conformance`). --every N: all cases that are not the same
-with and without the module, and every Nth of the others: what emulated guests have time for in `make check`. Prints TAP."""
+with and without the module, and every Nth of the others: what emulated guests have time for in `make check`."""
 
 import argparse, importlib, os, subprocess, sys, time
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, failed, ok, skip
+from places import here
 import suite
-from places import Tap, here
 
 THEMES = "status", "streams", "pipelines", "arguments", "inherited", "files", "signals", "exec", "life", "usage", "programs"
 
@@ -40,7 +40,7 @@ if options.list:
         print(f"{c.theme}: {c.name}", *(f"[{f}: {why}]" for f, why in c.known.items()))
     sys.exit(0)
 if not chosen:
-    print(f"run: no case is named like {' '.join(words)}", file=sys.stderr)
+    print(f"10-cases.py: no case is named like {' '.join(words)}", file=sys.stderr)
     sys.exit(2)
 
 missing = {}
@@ -52,7 +52,6 @@ for c in chosen:
             missing[c] = got.stderr.strip().replace("\n", " ")
 
 place = here()
-tap = Tap()
 began = time.monotonic()
 theme = None
 for c in chosen:
@@ -62,13 +61,13 @@ for c in chosen:
         theme = c.theme
         print(f"# {theme} ({time.monotonic() - began:.0f} s)", flush=True)
     if c in missing:
-        tap.skip(f"{c.theme}: {c.name}", missing[c])
+        skip(f"{c.theme}: {c.name}", missing[c])
         continue
     wrong = suite.check(c, place)
     known = suite.known_of(c, place)
     name = f"{c.theme}: {c.name}" + (f" (not the same: {', '.join(known)})" if known else "")
-    tap.ok(not wrong, name.replace("#", "hash"), "\n".join(wrong))
-if tap.failed:
+    ok(name.replace("#", "hash"), not wrong, "\n".join(wrong))
+if failed():
     print("\n".join("# " + line for line in place.log().splitlines()[-20:]))
 place.end()
-tap.done()
+done()

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where tasks can be transferred: agents in namespaces of this machine, or the virtual cluster with the module."""
 
-import os, subprocess, sys, tempfile
+import os, shutil, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "agent"))
+sys.path.append(os.path.join(HERE, "..", "agent"))
 import cluster
-from cluster import Tap
+from tree import BUILD
+from wait import until
 
 
-def build_probe(folder):
-    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-Wall", "-D_GNU_SOURCE", "-o", os.path.join(folder, "probe"),
-                    os.path.join(HERE, "probe.c")], check=True)
+def copy_probe(folder):
+    shutil.copy(os.path.join(BUILD, "selftests", "conformance", "probe"), folder)
 
 
 def moved(status):
@@ -27,10 +27,10 @@ class Native:
         self.cluster = cluster.Cluster(2, "heartbeat = 3000")
         os.chmod(self.cluster.dir, 0o755)
         if not self.cluster.start_all():
-            cluster.skip("two agents did not come up together")
+            raise RuntimeError("two agents did not come up together: " + self.log())
         self.work = tempfile.mkdtemp(prefix="ehs-conformance-", dir=self.cluster.dir)
         os.chmod(self.work, 0o777)
-        build_probe(self.work)
+        copy_probe(self.work)
         # what a session's commands are put behind, as no module sees them
         self.prefix = os.path.join(self.work, "away")
         with open(self.prefix, "w") as f:
@@ -72,14 +72,14 @@ class Guests:
         os.makedirs(self.work, exist_ok=True)
         os.chmod(os.environ["EHS_SHARE"], 0o777)
         os.chmod(self.work, 0o777)
-        build_probe(self.work)
+        copy_probe(self.work)
         self.prefix = ""
-        self.ehctl = os.path.join(cluster.BUILD, "bin", "ehctl")
+        self.ehctl = os.path.join(BUILD, "bin", "ehctl")
         subprocess.run(["ehctl", "set", "load-index=tasks"], check=True)
         self.sleepers = [subprocess.Popen(["ehctl", "run", "--", "sleep", "infinity"]) for _ in range(self.SLEEPERS)]
         with open("/proc/self/cgroup") as f:
             self.own = f.read()
-        if not cluster.until(self.ready, 60):
+        if not until(self.ready, 60):
             raise RuntimeError(f"home does not become a sender: {self.request('status')}")
         with open(f"/proc/{self.sleepers[0].pid}/cgroup") as f:
             self.managed_cgroup = "/sys/fs/cgroup" + f.read().strip().split("::")[1]

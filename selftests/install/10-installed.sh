@@ -1,25 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# installed   on node 0 of a bare guest: what README says for a machine that can load modules, and back. Prints KTAP.
-#   selftests/vm/cluster --nodes 1 --bare -- selftests/vm/installed
+# What README says for a machine that can load modules, and back; on node 0 of a bare guest:
+#   selftests/vm/cluster --nodes 1 --bare -- selftests/install/10-installed.sh
 top=$(cd "$(dirname "$0")/../.." && pwd)
 modules=/usr/lib/modules/$(uname -r)
-tests=0 failed=0
-check() {	# check NAME COMMAND…
-	local name=$1 said
-	shift
-	tests=$((tests + 1))
-	if said=$("$@" 2>&1); then
-		echo "ok $tests - $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $tests - $name"
-		printf '# %s\n' "$said"
-	fi
-}
+. "$top/selftests/lib/ktap.sh"
+. "$top/selftests/lib/wait.sh"
 
-echo "KTAP version 1"
-[ "${EHS_SHARE:-}" ] || { echo "1..0 # SKIP not in a guest of selftests/vm/cluster"; exit 77; }
+[ "${EHS_SHARE:-}" ] || skip_all "not in a guest: make check T=install boots one"
 # The guest's folder of modules is the host's and read-only; of its thousands, which depmod reads, few do.
 mkdir /run/modules
 (cd "$modules" && cp --parents modules.builtin* modules.order kernel/fs/binfmt_misc.ko /run/modules) &&
@@ -40,9 +28,10 @@ rm -rf /lib/systemd/system/*.target.wants /etc/systemd/system/*.target.wants
 container=other unshare --fork --pid --mount-proc --mount \
 	/lib/systemd/systemd --system --unit=basic.target >/run/systemd.log 2>&1 &
 outer=$!
-until inner=$(pgrep -P $outer); do read -rt 0.05 <> <(:); done
+wait_for 60 pgrep -P $outer
+inner=$(pgrep -P $outer)
 in_host() { nsenter -t "$inner" -p -m "$@"; }
-until in_host systemctl is-active -q basic.target 2>/dev/null || ! kill -0 $outer 2>/dev/null; do read -rt 0.1 <> <(:); done
+wait_for 120 eval 'in_host systemctl is-active -q basic.target || ! kill -0 $outer'
 check "systemctl start ehagent" in_host systemctl start ehagent
 check "it is ready" sh -c "nsenter -t $inner -p -m systemctl status --no-pager ehagent | grep -E 'active \(running\)'"
 check "it has the module" sh -c 'ehctl status | grep -E "^0\.0 .* yes +up"'
@@ -57,5 +46,4 @@ wait $outer
 check "rmmod" rmmod ehsched
 check "make uninstall" mk uninstall
 check "nothing is left" sh -c "! ls /usr/bin/ehctl /usr/sbin/ehagent /usr/libexec/ehsched /lib/systemd/system/ehagent.service $modules/updates/ehsched.ko 2>/dev/null"
-echo "1..$tests"
-exit $((failed > 0))
+finish

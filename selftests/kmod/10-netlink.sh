@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The family: its specification, rights, refusals.
+. "$(dirname "$0")/lib.sh"
 
 python=
 for p in /usr/bin/python3 python3; do
@@ -7,9 +9,9 @@ for p in /usr/bin/python3 python3; do
 done
 if [ "$python" ]; then
 	if difference=$($python "$here/policy.py" "$top/uapi/ehsched.yaml" "$top/uapi/linux/ehsched.h" 2>&1); then
-		ok "specification, header and running family are the same"
+		pass "specification, header and running family are the same"
 	else
-		not_ok "specification, header and running family are the same" "$difference"
+		fail "specification, header and running family are the same" "$difference"
 	fi
 else
 	skip "specification, header and running family are the same" "python3-yaml is not installed"
@@ -87,3 +89,4 @@ refused "a second agent" EBUSY "has an agent already" "$nl" register "$stub"
 refused "a bypass of a task of another namespace" ESRCH "no such task" unshare --net "$nl" bypass $$
 agent_end
 is "and is gone with its socket" "$(field agent)" ""
+finish

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # States from load, threshold and length; the dwell; notifications.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 sitter $cg/m
@@ -32,7 +34,7 @@ node_reset
 $nl set threshold=9000
 $probe in $cg/m -- $probe -- $probe -- sleep infinity &
 sitter=$!
-until_true 20 eval '$nl tasks | grep -q "sleep "'
+wait_for 20 eval '$nl tasks | grep -q "sleep "'
 is "three execs of a task are one task" "$(field local)" 1
 sitter_end $sitter
 sitter $cg/m/below
@@ -42,7 +44,7 @@ $probe in $cg/other -- true
 is "another is not" "$($nl tasks)" ""
 $probe in $cg/m new net -- sleep infinity &
 sitter=$!
-until_true 20 eval '[ "$(cat /proc/$sitter/comm)" = sleep ]'
+wait_for 20 eval '[ "$(cat /proc/$sitter/comm)" = sleep ]'
 is "nor a task of another network namespace" "$(field local)" 0
 sitter_end $sitter
 
@@ -54,7 +56,7 @@ begin=${EPOCHREALTIME/./}
 $nl set weight=999
 is "low, but not for long enough: ok" "$(field state)" ok
 $nl set dwell=2000
-until_true 20 field_is state receiver
+wait_for 20 field_is state receiver
 is "a receiver after the dwell" $? 0
 holds "and not before" "${EPOCHREALTIME/./} - begin >= 2000000"
 $nl set weight=1000 dwell=60000
@@ -66,20 +68,20 @@ is "and then the dwell begins again" "$(field state)" ok
 $nl set weight=1001 dwell=0
 $nl watch >"$out" 2>&1 &
 watch=$!
-until_true 20 file_has "$out" ^watching
+wait_for 20 file_has "$out" ^watching
 $nl set weight=999
-until_true 20 file_has "$out" '^state receiver'
+wait_for 20 file_has "$out" '^state receiver'
 is "a state is announced" $? 0
 $nl set weight=1000
-until_true 20 file_has "$out" '^state ok'
+wait_for 20 file_has "$out" '^state ok'
 is "the next too" $? 0
 $nl set threshold=1001 length=1
-until_true 20 file_has "$out" '^length 1$'
+wait_for 20 file_has "$out" '^length 1$'
 is "threshold and length are announced" "$? $(grep -c '^threshold 1001$' "$out")" "0 1"
 $nl set weight=999 dwell=200
-until_true 20 file_has "$out" '^weight 999'
+wait_for 20 file_has "$out" '^weight 999'
 agent "$stub" silent
-until_true 20 file_has "$out" '^agent '
+wait_for 20 file_has "$out" '^agent '
 is "an agent is announced" $? 0
 agent_end
 before=$(grep -c ^notification "$out")
@@ -87,7 +89,8 @@ before=$(grep -c ^notification "$out")
 for i in 1 2 3 4 5; do $nl set limit=$((100 + i)); done
 sitter_end $sitter
 $nl set threshold=5
-until_true 20 file_has "$out" '^threshold 5$'
+wait_for 20 file_has "$out" '^threshold 5$'
 holds "nothing is announced without need" "$(grep -c ^notification "$out") - before <= 4"
 kill $watch
 wait $watch 2>/dev/null
+finish

@@ -1,6 +1,8 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each kind of task that stays at home, with its reason; all on a sender node
 # whose agent would send everything away.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 counted not-sender "the node has no load" $probe in $cg/m -- true
@@ -58,7 +60,7 @@ agent "$stub" remote sender exit-42
 mkfifo "$work/go"
 sh -c "echo 0 >$cg/m/cgroup.procs; exec <$work/go; read x; exec true" &
 pid=$!
-until_true 20 eval '[ "$(cat /proc/$pid/wchan)" != 0 ]'
+wait_for 20 eval '[ "$(cat /proc/$pid/wchan)" != 0 ]'
 is "a bypass is accepted" "$($nl bypass $pid; echo $?)" 0
 bypass() { echo >"$work/go"; wait $pid; }
 counted bypass "the next exec after a bypass" bypass
@@ -87,7 +89,7 @@ is "the program runs here with its own arguments" "$($in -- sh -c 'echo "$0 $1"'
 agent_end
 
 # the reasons of tasks that live
-sleep_in() { "$@" & task=$!; until_true 20 eval '$nl tasks | grep -q "pid=$task .*$word"'; }
+sleep_in() { "$@" & task=$!; wait_for 20 eval '$nl tasks | grep -q "pid=$task .*$word"'; }
 agent "$stub" remote sender sleep
 word=away sleep_in $in -- sleep infinity
 like "an away task is listed" "$($nl tasks | grep "pid=$task ")" "* uid=0 away sender sleep cgroup=$(stat -c %i $cg/m) age=*"
@@ -96,7 +98,7 @@ is "its id is the cookie" "$($nl tasks | awk -v p="pid=$task" '$2 == p { print $
 is "its name is the program's" "$(cat /proc/$task/comm)" sleep
 is "it is counted away, and is no load" "$(field away) $(field local) $(field load)" "1 1 1000"
 kill $task; wait $task 2>/dev/null
-until_true 20 field_is away 0
+wait_for 20 field_is away 0
 is "and its end is seen" $? 0
 word=guest sleep_in $probe in $cg/g -- sleep infinity
 like "a guest is listed" "$($nl tasks | grep "pid=$task ")" "* guest guest sleep *"
@@ -105,3 +107,4 @@ kill $task; wait $task 2>/dev/null
 agent_end
 sitter_end $sitter
 is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load) $($nl tasks)" "0 0 0 0 0 "
+finish

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs of all kinds: what stays, what goes, what is counted once; and files that change under an exec.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 sitter $cg/m
@@ -58,7 +60,7 @@ is "a program being written cannot be run" \
 	"$($in writing "$work/program" -- "$work/program" 2>&1) $(($(arrivals) - before))" "probe: $work/program: Text file busy 0"
 $in -- "$work/program" &
 pid=$!
-until_true 20 field_is pending 1
+wait_for 20 field_is pending 1
 like "one that waits for a verdict cannot be written" "$( { : >>"$work/program"; } 2>&1)" "*Text file busy"
 rm "$work/program"
 say "$(cookie) local no-receiver -"
@@ -67,7 +69,7 @@ is "one that was removed meanwhile runs" $? 0
 cp /bin/true "$work/program"
 $in -- "$work/program" &
 pid=$!
-until_true 20 field_is pending 1
+wait_for 20 field_is pending 1
 mv "$work/program" "$work/moved"
 say "$(cookie) remote sender exit-41"
 wait $pid
@@ -77,12 +79,12 @@ is "then it can be written" "$( { : >>"$work/moved"; } 2>&1)" ""
 # a tracer waits until the exec is over: it finds the stub, not a traced task on its way out
 $in -- true &
 pid=$!
-until_true 20 field_is pending 1
+wait_for 20 field_is pending 1
 $probe seize $pid >"$out" 2>&1 &
 tracer=$!
-until_true 20 eval '[ "$(cat /proc/$tracer/comm)" = probe ] && grep -q ^State:.S /proc/$tracer/status'
+wait_for 20 eval '[ "$(cat /proc/$tracer/comm)" = probe ] && grep -q ^State:.S /proc/$tracer/status'
 say "$(cookie) remote sender sleep"
-until_true 20 file_has "$out" ^seized
+wait_for 20 file_has "$out" ^seized
 is "a tracer that comes meanwhile gets the stub" "$? $(field away) $(readlink /proc/$pid/exe)" "0 1 $stub"
 kill $pid; wait $pid $tracer 2>/dev/null
 agent_end
@@ -122,3 +124,4 @@ echo -1 >$misc/ehs
 umount $misc
 sitter_end $sitter
 at_zero "all counts are back at zero"
+finish

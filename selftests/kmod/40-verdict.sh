@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Requests and verdicts.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 sitter $cg/m
@@ -30,7 +32,7 @@ agent_end
 # twice, unknown, from elsewhere
 agent "$stub" twice local no-receiver -
 $in -- true
-until_true 20 eval '[ "$(grep -c ^answer "$log")" = 2 ]'
+wait_for 20 eval '[ "$(grep -c ^answer "$log")" = 2 ]'
 like "the second verdict is refused" "$(grep ^answer "$log" | tail -n 1)" "answer * ENOENT: nobody waits*"
 refused "a verdict from another socket" EPERM "only the socket registered" "$nl" verdict 1 local - -
 agent_end
@@ -39,7 +41,7 @@ agent_end
 $nl set limit=50
 agent "$stub" late 500 local no-receiver -
 counted time-out "no verdict in time" $in -- true
-until_true 20 file_has "$log" ^answer
+wait_for 20 file_has "$log" ^answer
 like "the late verdict is refused" "$(grep ^answer "$log")" "answer * ENOENT: nobody waits*"
 agent_end
 
@@ -57,7 +59,7 @@ $nl set limit=10000
 before=$(counter killed)
 $in -- true &
 pid=$!
-until_true 20 field_is pending 1
+wait_for 20 field_is pending 1
 like "a waiting task is listed" "$($nl tasks | grep "pid=$pid ")" "* pending none true *"
 kill -KILL $pid
 wait $pid 2>/dev/null
@@ -68,7 +70,7 @@ is "it is counted" "$(counter killed) $(field pending)" "$((before + 1)) 0"
 $nl set limit=$((3000 * slow))
 sh -c "trap '' USR1; echo 0 >$cg/m/cgroup.procs; exec true" &
 pid=$!
-until_true 20 field_is pending 1
+wait_for 20 field_is pending 1
 kill -USR1 $pid
 is "other signals leave it waiting" "$(field pending)" 1
 wait $pid
@@ -79,7 +81,7 @@ $nl set limit=10000
 before=$(counter agent-gone)
 pids=
 for _ in 1 2 3 4 5; do $in -- true & pids+=" $!"; done
-until_true 20 field_is pending 5
+wait_for 20 field_is pending 5
 begin=${EPOCHREALTIME/./}
 kill -KILL $agent
 wait $agent 2>/dev/null
@@ -108,7 +110,7 @@ touch "$work/storm"
 $probe storm "$work/storm" 4 -- $probe in $cg/m -- false &
 storm=$!
 placed() { (($(counter sender) >= before + 40)); }
-until_true 60 placed
+wait_for 60 placed
 is "40 placements of four at once" $? 0
 rm "$work/storm"
 wait $storm
@@ -116,3 +118,4 @@ is "every stub ran" $? 0
 agent_end
 sitter_end $sitter
 is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load)" "0 0 0 0 0"
+finish

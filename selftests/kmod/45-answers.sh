@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Verdicts that are wrong in each way, each while somebody waits; agents that stop; news that are lost.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 sitter $cg/m
@@ -12,16 +14,16 @@ answer() {
 	local n
 	n=$(grep -c ^answer "$log")
 	say "$@"
-	until_true 20 eval "[ \$(grep -c ^answer $log) -gt $n ]"
+	wait_for 20 eval "[ \$(grep -c ^answer $log) -gt $n ]"
 	grep ^answer "$log" | tail -n 1 | cut -d ' ' -f 3-
 }
 # waiting: an exec that waits; end: how it ended
 waiting() {
 	rm -f "$work/end"
 	{ $in -- false; echo $? >"$work/end.new"; mv "$work/end.new" "$work/end"; } &
-	until_true 20 field_is pending 1
+	wait_for 20 field_is pending 1
 }
-end() { until_true 20 test -e "$work/end"; cat "$work/end"; }
+end() { wait_for 20 test -e "$work/end"; cat "$work/end"; }
 
 agent "$stub" manual "$work/say"
 $nl set limit=10000
@@ -43,12 +45,12 @@ like "once" "$(answer "$first" remote sender exit-42)" "ENOENT: nobody waits*"
 mkfifo "$work/say2"
 unshare --net $nl agent "$stub" manual "$work/say2" >"$out" 2>&1 &
 other=$!
-until_true 20 file_has "$out" ^registered
+wait_for 20 file_has "$out" ^registered
 waiting
 first=$(cookie)
 refused "none from another socket" EPERM "only the socket registered" "$nl" verdict "$first" remote sender exit-42
 echo "$first remote sender exit-42" >"$work/say2"
-until_true 20 file_has "$out" ^answer
+wait_for 20 file_has "$out" ^answer
 like "none from the agent of another namespace" "$(grep ^answer "$out")" "answer $first ENOENT: nobody waits*"
 still "after others' answers"
 kill $other
@@ -102,7 +104,7 @@ before=$(counter time-out)
 for i in 1 2 3; do $in -- true; done
 is "execs do not wait longer for a stopped agent" "$(($(counter time-out) - before)) $(field pending)" "3 0"
 kill -CONT $agent
-until_true 20 eval '[ "$(grep -c "ENOENT: nobody waits" "$log")" = 3 ]'
+wait_for 20 eval '[ "$(grep -c "ENOENT: nobody waits" "$log")" = 3 ]'
 is "its verdicts are too late then" "$? $(grep -c accepted "$log")" "0 0"
 $nl set limit=10000
 is "it is the agent as before" "$($in -- true; echo $?)" 42
@@ -114,25 +116,26 @@ is "one that is killed while it is stopped lets them go" "$(end) $(field agent)"
 
 # subscribers whose buffer is full hear that they have missed something, and look
 $nl set threshold=1000 length=0 weight=999 dwell=0
-until_true 20 field_is state receiver
+wait_for 20 field_is state receiver
 $nl watch narrow >"$out" 2>&1 &
 watch=$!
-until_true 20 file_has "$out" ^watching
+wait_for 20 file_has "$out" ^watching
 kill -STOP $watch
 flips=0
 # libnl's port: the process in its lower 22 bits
 dropped() { awk -v p="$watch" '$3 % 4194304 == p && $9 > 0 { n++ } END { exit !n }' /proc/net/netlink; }
-until_true 60 eval '$nl set weight=$((999 + 2 * (++flips % 2))); dropped'
+wait_for 60 eval '$nl set weight=$((999 + 2 * (++flips % 2))); dropped'
 is "news are dropped when nobody reads them" $? 0
 $nl set weight=1001
-until_true 20 field_is state sender
+wait_for 20 field_is state sender
 kill -CONT $watch
-until_true 20 file_has "$out" ^overrun
+wait_for 20 file_has "$out" ^overrun
 is "the subscriber is told so" $? 0
-until_true 20 eval 'tail -n 60 "$out" | grep "^state" | tail -n 1 | grep -q sender'
+wait_for 20 eval 'tail -n 60 "$out" | grep "^state" | tail -n 1 | grep -q sender'
 is "and finds the state of now" $? 0
 kill $watch
 wait $watch 2>/dev/null
 sitter_end $sitter
 node_reset
 at_zero "all counts are back at zero"
+finish

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a task used elsewhere is its stub's, for whoever waits for it.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 sitter $cg/m
@@ -39,8 +41,9 @@ refused "an account of none" EINVAL "pid is missing" "$nl" account
 refused "not everybody may" EPERM "" setpriv --reuid=65534 --regid=65534 --clear-groups "$nl" account $sitter 10=1
 $probe in $cg/m -- true &
 stub_pid=$!
-until_true 20 eval '$nl tasks | grep "pid=$stub_pid " | grep -q " away "'
+wait_for 20 eval '$nl tasks | grep "pid=$stub_pid " | grep -q " away "'
 like "a stub of another namespace" "$(unshare --net "$nl" account $stub_pid 10=1 2>&1)" "*no task of this node that is away*"
 sitter_end $stub_pid
 agent_end
 sitter_end $sitter
+finish

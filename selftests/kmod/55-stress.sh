@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Everything at once: what is looked for is in the guest's kernel log.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 touch "$work/storm"
@@ -42,7 +44,7 @@ for i in 1 2 3 4 5 6; do
 	agent "$stub" remote sender exit-0
 	kill -KILL $agent
 	wait $agent 2>/dev/null
-	until_true 20 field_is agent ''
+	wait_for 20 field_is agent ''
 done
 wait $workers
 rm "$work/storm"
@@ -54,7 +56,7 @@ for reason in sender guest no-agent bypass; do
 done
 $nl set index=tasks
 is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load) $($nl tasks)" "0 0 0 0 0 "
-until_true 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
 is "and all nodes are gone" $? 0
 
 # a managed cgroup can be removed; the node then manages nothing
@@ -65,3 +67,4 @@ mkdir $cg/short
 $probe in $cg/short -- true
 is "one of the same name is another" "$($nl tasks; $nl get | grep -c '^managed ')" 1
 rmdir $cg/short
+finish

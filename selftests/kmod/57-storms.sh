@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Storms: namespaces, agents and cgroups that come and go under execs. No exec may fail, and all counts end at zero.
+. "$(dirname "$0")/lib.sh"
 
 node_reset
 in="$probe in $cg/m"
@@ -27,11 +29,11 @@ for ((i = 0; i < nets; i++)); do
 	unshare --net "$work/net" ${kinds[RANDOM % ${#kinds[@]}]} >/dev/null 2>&1 &
 	pids+=" $!"
 done
-until_true 300 eval '[ "$(wc -l <"$work/up")" = $nets ]'
+wait_for 300 eval '[ "$(wc -l <"$work/up")" = $nets ]'
 is "$nets namespaces are nodes" "$? $($nl dump | grep -c ^netns)" "0 $((nets + 1))"
 touch "$work/go"
 wait $pids
-until_true 120 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+wait_for 120 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
 is "all of them end" $? 0
 is "no exec failed in them" "$(wc -l <"$work/failures")" 0
 at_zero "and nothing of them is counted here"
@@ -53,14 +55,14 @@ for ((i = 0; i < rounds; i++)); do
 	agent "$stub" ${kinds[RANDOM % ${#kinds[@]}]}
 	case $((RANDOM % 4)) in
 	0)	kill -STOP $agent
-		until_true 20 eval '[ "$(field pending)" -gt 0 ]'
+		wait_for 20 eval '[ "$(field pending)" -gt 0 ]'
 		kill -CONT $agent ;;
 	1)	kill -STOP $agent ;;
-	2)	until_true 20 file_has "$log" ^request ;;
+	2)	wait_for 20 file_has "$log" ^request ;;
 	esac
 	kill -KILL $agent
 	wait $agent 2>/dev/null
-	field_is agent '' || { not_ok "an agent that is killed is gone"; break; }
+	field_is agent '' || { fail "an agent that is killed is gone"; break; }
 done
 is "$rounds agents came and went" $i $rounds
 holds "under execs ($(($(arrivals) - before)))" "$(arrivals) - before >= rounds"
@@ -89,7 +91,7 @@ for ((i = 0; i < rounds; i++)); do
 	guest=$!
 	$probe in $where -- false &
 	pid=$!
-	until_true 20 field_is pending 1
+	wait_for 20 field_is pending 1
 	rmdir $where 2>/dev/null && failures=$((failures + 1))
 	# the one that waits is moved away, and the cgroup of its arrival removed
 	case $((RANDOM % 3)) in
@@ -101,8 +103,8 @@ for ((i = 0; i < rounds; i++)); do
 	esac
 	echo 1 >$cg/short-guest/cgroup.kill
 	wait $sitter $guest 2>/dev/null
-	until_true 20 rmdir $where || failures=$((failures + 1))
-	until_true 20 rmdir $cg/short-guest || failures=$((failures + 1))
+	wait_for 20 rmdir $where || failures=$((failures + 1))
+	wait_for 20 rmdir $cg/short-guest || failures=$((failures + 1))
 	if kill -0 $pid 2>/dev/null; then
 		echo "$(cookie) local no-receiver -" >"$work/say3"
 		wait $pid
@@ -116,6 +118,7 @@ done
 is "cgroups with tasks of all kinds are removed ($rounds times)" $failures 0
 agent_end
 node_reset
-until_true 60 eval 'drop_caches; [ "$(dying)" -le $died ]'
+wait_for 60 eval 'drop_caches; [ "$(dying)" -le $died ]'
 is "no removed cgroup is kept" "$? $(($(dying) > died))" "0 0"
 at_zero "all counts are back at zero"
+finish

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The family under selftests/fuzz/netlink. EHS_FUZZ_SECONDS, EHS_SEED and EHS_FUZZ_OPTIONS for longer and other runs.
+. "$(dirname "$0")/lib.sh"
 
 fuzz=${EHS_BUILD:-$top/build}/selftests/fuzz/netlink/fuzz
 # the debug kernels' counter of places
@@ -11,5 +13,6 @@ if [ -x "$fuzz" ]; then
 	is "the family is well after random and malformed messages" $? 0
 	echo "# execs of the machine's node: $($nl get | sed -n 's/^n\.\(.*\) \([1-9].*\)/\1 \2,/p' | xargs)"
 else
-	not_ok "the family is well after random and malformed messages" "no $fuzz: run make tests"
+	fail "the family is well after random and malformed messages" "no $fuzz: run make tests"
 fi
+finish

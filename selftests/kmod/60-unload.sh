@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The module goes away under load, and comes back.
+. "$(dirname "$0")/lib.sh"
 
 intercept=/sys/module/ehsched/parameters/intercept
 node_reset
@@ -9,7 +11,7 @@ $nl set limit=10000
 in="$probe in $cg/m"
 pids=
 for _ in 1 2 3; do $in -- true & pids+=" $!"; done
-until_true 20 field_is pending 3
+wait_for 20 field_is pending 3
 is "rmmod is refused while requests wait" "$(rmmod ehsched 2>/dev/null; echo $?)" 1
 is "and nothing is harmed" "$(field pending)" 3
 before=$(counter unloading)
@@ -32,12 +34,12 @@ $probe storm "$work/storm" 4 -- $in -- true &
 storm=$!
 $probe storm "$work/storm" 2 -- true &
 storm2=$!
-until_true 20 eval '[ "$(field pending)" -gt 0 ]'
+wait_for 20 eval '[ "$(field pending)" -gt 0 ]'
 rounds=0
 while ((rounds < 5)); do
 	echo N >$intercept
-	until_true 20 rmmod ehsched || { not_ok "the module can be removed under load"; break; }
-	insmod "$module" || { not_ok "the module can be loaded under load"; break; }
+	wait_for 20 rmmod ehsched || { fail "the module can be removed under load"; break; }
+	insmod "$module" || { fail "the module can be loaded under load"; break; }
 	node_reset
 	$nl set limit=20
 	rounds=$((rounds + 1))
@@ -59,7 +61,7 @@ $nl set limit=10000
 agent "$stub" remote sender sleep
 $in -- true &
 away=$!
-until_true 20 field_is away 1
+wait_for 20 field_is away 1
 is "a task is here and one is away" "$(field local) $(field away)" "1 1"
 kill $agent; wait $agent 2>/dev/null
 is "rmmod with local and away tasks" "$(rmmod ehsched; echo $?)" 0
@@ -72,7 +74,7 @@ insmod "$module"
 for _ in 1 2 3 4 5; do
 	unshare --net sh -c "$nl set managed=$cg/m index=tasks && $probe in $cg/m -- true && $nl get" >"$out" 2>&1 || cat "$out"
 done
-until_true 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
 is "nodes go with their namespaces" $? 0
 
 # tracepoints
@@ -84,7 +86,7 @@ if [ -d $trace/events/ehsched ]; then
 	agent "$stub" local no-receiver -
 	echo 1 >$trace/events/ehsched/enable
 	$in -- true
-	until_true 20 file_has $trace/trace 'ehs_finish: '
+	wait_for 20 file_has $trace/trace 'ehs_finish: '
 	echo 0 >$trace/events/ehsched/enable
 	is "an exec is traced from arrival to finish" \
 		"$(grep -oE 'ehs_(arrival|verdict|decision|finish): ' $trace/trace | xargs)" \
@@ -97,3 +99,4 @@ else
 	skip "an exec is traced from arrival to finish" "no tracefs in this kernel"
 fi
 is "the module is removed at the end" "$(rmmod ehsched; echo $?)" 0
+finish

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The module is loaded and removed again and again under a storm of forks, execs and namespaces.
+. "$(dirname "$0")/lib.sh"
 
 [ -d /sys/module/ehsched ] || insmod "$module"
 node_reset
@@ -22,11 +24,11 @@ for ((i = 0; i < rounds; i++)); do
 		sitter $cg/m
 		since=$SECONDS
 		agent "$stub" silent
-		until_true 60 eval '[ "$(field pending)" -gt 0 ]' || break
+		wait_for 60 eval '[ "$(field pending)" -gt 0 ]' || break
 		if ! rmmod ehsched 2>/dev/null; then
 			busy=$((busy + 1))
 		elif ((SECONDS - since < 9)); then
-			not_ok "the module is in use while requests wait"
+			fail "the module is in use while requests wait"
 			break
 		else
 			# too slow a machine to say: they may have waited that long
@@ -39,14 +41,15 @@ for ((i = 0; i < rounds; i++)); do
 	# with or without an order to let them go
 	[ "$agent" ] && [ $((RANDOM % 2)) = 0 ] && { kill -KILL $agent; wait $agent 2>/dev/null; }
 	echo N >$intercept
-	[ "$(field pending)" = 0 ] || { not_ok "no request waits after the order"; break; }
-	until_true 60 rmmod ehsched || { not_ok "the module can be removed"; break; }
+	[ "$(field pending)" = 0 ] || { fail "no request waits after the order"; break; }
+	wait_for 60 rmmod ehsched || { fail "the module can be removed"; break; }
 	[ -z "$sitter" ] || { kill $sitter $agent; wait $sitter $agent; } 2>/dev/null
-	insmod "$work/ehsched.ko" || { not_ok "the module can be loaded"; break; }
+	insmod "$work/ehsched.ko" || { fail "the module can be loaded"; break; }
 	node_reset
 done
 is "loaded and removed $rounds times, $busy of them in use" $i $rounds
 storm_end "no exec failed"
 at_zero "all counts are back at zero"
-until_true 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+wait_for 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
 is "no namespace is kept" $? 0
+finish

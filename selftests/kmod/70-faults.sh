@@ -1,7 +1,9 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each allocation on the way of each operation fails once: the first, the second, … until the operation needs no more of
 # them. Whatever fails must be refused or done, and leave no count, no record, no node and no memory behind.
 # Needs a kernel with CONFIG_FAULT_INJECTION; `selftests/vm/cluster --kernel debug` has one.
+. "$(dirname "$0")/lib.sh"
 
 # The node: name → value; arrivals: all execs it has counted.
 declare -A node
@@ -86,31 +88,31 @@ else
 	$nl set limit=300
 	agent "$stub" faulty remote sender exit-0
 	failures=0
-	until_true 300 eval '$probe in $cg/m -- true || failures=$((failures + 1)); file_has "$log" "^[0-9]+ faults"'
+	wait_for 300 eval '$probe in $cg/m -- true || failures=$((failures + 1)); file_has "$log" "^[0-9]+ faults"'
 	is "verdicts: $(grep faults "$log")" "$? $failures $(field pending)" "0 0 0"
 	agent_end
 
 	faults "a new namespace" 20 env EHS_STRIDE="$(many 20 0)" EHS_SEED="$seed" $probe every new net
-	until_true 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+	wait_for 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
 	is "leaves no node" $? 0
 
 	# a change that cannot be told: subscribers hear that there was one. In a worker, so by place and not by number.
 	if [ -e $debugfs/failslab/require-start ]; then
 		$nl set threshold=1000 length=0 weight=999 dwell=0
-		until_true 20 field_is state receiver
+		wait_for 20 field_is state receiver
 		$nl watch >"$work/news" 2>&1 &
 		watch=$!
-		until_true 20 file_has "$work/news" ^watching
+		wait_for 20 file_has "$work/news" ^watching
 		start=$(cat /sys/module/ehsched/sections/.text)
 		echo "$start" >$debugfs/failslab/require-start
 		printf '0x%x' $((start + $(awk '$1 == "ehsched" { print $2 }' /proc/modules))) >$debugfs/failslab/require-end
 		echo 1 >$debugfs/failslab/times
 		echo 100 >$debugfs/failslab/probability
 		$nl set weight=1001
-		until_true 20 file_has "$work/news" ^overrun
+		wait_for 20 file_has "$work/news" ^overrun
 		is "a notification without memory is told as lost" "$? $(cat $debugfs/failslab/times)" "0 0"
 		echo 0 >$debugfs/failslab/probability
-		until_true 20 file_has "$work/news" '^state sender'
+		wait_for 20 file_has "$work/news" '^state sender'
 		is "and the state is found" $? 0
 		kill $watch
 		wait $watch 2>/dev/null
@@ -121,3 +123,4 @@ else
 	node_reset
 	at_zero "all counts are back at zero"
 fi
+finish

@@ -1,6 +1,8 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The module's own allocations fail while it is loaded: those with a module on the stack, and this kernel has no other. By chance,
 # as numbers would count the loader's, where a failure makes the kernel itself warn.
+. "$(dirname "$0")/lib.sh"
 
 if ! faults_ready || [ ! -e $debugfs/failslab/require-start ]; then
 	skip "loads that are refused for want of memory" "no CONFIG_FAULT_INJECTION_STACKTRACE_FILTER; --kernel debug has"
@@ -32,3 +34,4 @@ else
 	sitter_end $sitter
 	at_zero "all counts are back at zero"
 fi
+finish

@@ -1,5 +1,7 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the module left behind; needs a kernel that looks for leaks.
+. "$(dirname "$0")/lib.sh"
 
 leaks=/sys/kernel/debug/kmemleak
 [ -e $leaks ] || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
@@ -15,3 +17,4 @@ if [ -e $leaks ]; then
 else
 	skip "nothing is leaked" "this kernel has no kmemleak"
 fi
+finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ehctl against no agent, a well-behaved one, and ones that answer rubbish. Prints TAP.
+"""ehctl against no agent, a well-behaved one, and ones that answer rubbish.
 
 The agent is a socket of this program in a network namespace of its own, so that an agent
 of this machine neither hears nor answers.
@@ -16,14 +16,15 @@ import sys
 import tempfile
 import threading
 
-from tap import BUILD, TOP, done, ok, run, skip
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip, skip_all
+from tree import BUILD, TOP, run
 
 if os.environ.get("EHS_TEST_NETNS") != "1":
     os.environ["EHS_TEST_NETNS"] = "1"
     how = ["-n"] if os.geteuid() == 0 else ["-rn"]
     if run("unshare", *how, "true").returncode:
-        print("1..0 # SKIP no network namespace can be made here")
-        sys.exit(77)
+        skip_all("no network namespace can be made here")
     os.execvp("unshare", ["unshare", *how, sys.executable, "-B", *sys.argv])
 
 with open(f"{TOP}/lib/wire/frame.h", encoding="utf-8") as f:

@@ -1,12 +1,14 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/ehcert: what it makes, and what it refuses. Prints TAP."""
+"""tools/ehcert: what it makes, and what it refuses."""
 import os
 import stat
 import sys
 import tempfile
 
-from tap import BUILD, TOP, done, ok, run
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok
+from tree import BUILD, TOP, run
 
 CERT = f"{TOP}/tools/ehcert"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ehctl sim: figures of the paper, traces, plots, and what it refuses. Prints TAP."""
+"""ehctl sim: figures of the paper, traces, plots, and what it refuses."""
 import json
 import os
 import pty
@@ -9,7 +9,9 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-from tap import BUILD, done, ok, run
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok
+from tree import BUILD, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
 

@@ -1,18 +1,20 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl plan assign: the paper's example, all options, what it refuses, graphs of a public
-collection when they are there (EHS_DATA). Prints TAP."""
+collection when they are there (EHS_DATA)."""
 import json
 import os
 import random
 import shutil
+import sys
 import tempfile
 import time
 
-from tap import BUILD, TOP, done, ok, run, skip
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip
+from tree import BUILD, DATA, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
-DATA = os.environ.get("EHS_DATA", os.path.join(TOP, "../shared/data"))
 SEED = int(os.environ.get("EHS_SEED", time.time_ns() % 2**32))
 chance = random.Random(SEED)
 print(f"# seed {SEED}")

@@ -1,16 +1,19 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ehctl plan gang: Table 2, against all subsets, formats, and what it refuses. Prints TAP."""
+"""ehctl plan gang: Table 2, against all subsets, formats, and what it refuses."""
 import itertools
 import json
 import math
 import os
 import random
 import shutil
+import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-from tap import BUILD, done, ok, run
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok
+from tree import BUILD, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
 seed = int(os.environ.get("EHS_SEED", random.SystemRandom().randrange(2 ** 32)))

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ehctl plan divide: the paper's example, its document, diagrams, and what it refuses. Prints TAP."""
+"""ehctl plan divide: the paper's example, its document, diagrams, and what it refuses."""
 import json
 import os
 import random
@@ -9,10 +9,11 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-from tap import BUILD, TOP, done, ok, run, skip
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip
+from tree import BUILD, DATA, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
-DATA = os.environ.get("EHS_DATA", os.path.join(TOP, "..", "shared", "data"))
 seed = int(os.environ.get("EHS_SEED", random.SystemRandom().randrange(2 ** 32)))
 print(f"# seed {seed}")
 random.seed(seed)

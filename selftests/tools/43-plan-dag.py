@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl plan dag: formats, machines, methods, independent checks and replays of plans, and what it refuses.
-Prints TAP. Instances of EHS_DATA (default: ../shared/data beside the project) are used when they are there."""
+Instances of EHS_DATA (default: ../shared/data beside the project) are used when they are there."""
 import csv
 import glob
 import itertools
@@ -15,11 +15,12 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
+sys.path.append(os.path.join(sys.path[0], "../lib"))
 from dagreplay import check, replay
-from tap import BUILD, TOP, done, ok, run, skip
+from ktap import done, ok, skip
+from tree import BUILD, DATA, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
-DATA = os.environ.get("EHS_DATA", os.path.join(TOP, "../shared/data"))
 SEED = int(os.environ.get("EHS_SEED", time.time_ns() % 2**32))
 print(f"# seed {SEED}")
 choose = random.Random(SEED)

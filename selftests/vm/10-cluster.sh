@@ -1,22 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# selftest   the virtual cluster tests itself; prints TAP. Needs no module and no agent.
+# The virtual cluster tests itself: no module, no agent.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-count=0 failed=0
-
-ok() {	# ok NAME [MORE]: the last command's status decides
-	local status=$?
-
-	count=$((count + 1))
-	if [ "$status" -eq 0 ]; then
-		echo "ok $count - $1"
-	else
-		failed=$((failed + 1))
-		echo "not ok $count - $1"
-		[ -z "${2-}" ] || sed 's/^/# /' <<<"$2"
-	fi
-}
+. "$here/../lib/ktap.sh"
 
 bare() { "$here/cluster" --bare --timeout 120 "$@"; }
 
@@ -66,7 +53,7 @@ with open("blob", "r+b") as f:
 bare --nodes 2 -- bash -c "$(declare -f inside); inside" >"$work/out" 2>"$work/err"
 status=$?
 said() { grep -q "^$1" "$work/err"; }
-[ $status = 42 ]; ok "the status of CMD is the run's" "$status, $(tail -n 30 "$work/err")"
+[ $status = 42 ]; ok "the status of CMD is the run's" 'echo "$status"; tail -n 30 "$work/err"'
 [ "$(sha256sum <"$work/out")" = "$(head -n 1 "$work/err")" ]; ok "3 MB of output are byte-exact"
 said coherent; ok "what node 1 writes node 0 reads"
 said 'ran ./tool'; ok "a program on the share runs on another node"
@@ -80,26 +67,26 @@ said 'output whole'; ok "on: output is byte-exact"
 said 'channel apart'; ok "on works while eth0 is down"
 said 'users 2001 2002'; ok "test users"
 said 'owner eha'; ok "files of the share have owners"
-clean; ok "nothing is left of a run" "$(cat "$work/left")"
+clean; ok "nothing is left of a run" 'cat "$work/left"'
 
 bare --netns 3 --cpu-max 0.25 -- bash -c '
 	for i in 0 1 2; do on $i cat /proc/self/cgroup; on $i ip -4 -o addr show eth0; done
 	on 2 ls -l /proc/self/ns/net; cat /sys/fs/cgroup/node1/cpu.max; exit 3' >"$work/out" 2>&1
 [ $? = 3 ] && grep -q '^0::/node2/shell' "$work/out" && grep -q 'inet 10.77.0.3/24' "$work/out" &&
 	grep -q '^25000 100000' "$work/out"
-ok "nodes as namespaces with a limit of processor time" "$(cat "$work/out")"
+ok "nodes as namespaces with a limit of processor time" 'cat "$work/out"'
 
 bare --nodes 2 -- on 1 sh -c 'echo "WARNING: selftest" >/dev/kmsg' >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'WARNING: selftest' "$work/out"
-ok "a warning in the kernel log of any guest fails the run" "$(cat "$work/out")"
+ok "a warning in the kernel log of any guest fails the run" 'cat "$work/out"'
 
 bare --nodes 1 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 100' >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'guest 0 ended while it was in use' "$work/out" && grep -q 'Kernel panic' "$work/out"
-ok "a crash ends the run with its console" "$(cat "$work/out")"
+ok "a crash ends the run with its console" 'cat "$work/out"'
 
 bare --nodes 1 --timeout 12 -- sleep 1000 >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'not ended after 12 s' "$work/out"
-ok "--timeout ends the run" "$(cat "$work/out")"
+ok "--timeout ends the run" 'cat "$work/out"'
 
 for signal in INT TERM; do
 	mkfifo "$work/fifo"
@@ -112,7 +99,7 @@ for signal in INT TERM; do
 	wait $pid
 	status=$?
 	[ "$line" = there ] && [ $status -gt 128 ]
-	ok "SIG$signal ends the run" "$status: $(cat "$work/err")"
+	ok "SIG$signal ends the run" 'echo "$status"; cat "$work/err"'
 	rm "$work/fifo"
 done
 
@@ -120,6 +107,5 @@ done
 [ $? = 2 ]; ok "wrong usage is exit 2"
 "$here/cluster" --bare --kernel 0.1 -- true 2>"$work/err"
 [ $? = 1 ] && grep -q 'no such kernel' "$work/err"; ok "an unknown kernel is refused"
-clean; ok "nothing is left of the other runs" "$(cat "$work/left"; ls "$TMPDIR")"
-echo "1..$count"
-[ $failed -eq 0 ]
+clean; ok "nothing is left of the other runs" 'cat "$work/left"; ls "$TMPDIR"'
+finish
