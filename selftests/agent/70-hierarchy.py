@@ -20,7 +20,7 @@ SIZE = 1 << N * L
 IN_GUEST = "EHS_NODES" in os.environ
 WAIT = 120 if IN_GUEST else 60   # emulated guests are some twenty times slower
 TASKS = int(sys.argv[2]) if len(sys.argv) > 2 else 200     # in flight when something fails
-LOADED = 60      # guests that keep the last node a sender, however thresholds follow
+LOADED = 20 + TASKS // 5     # guests that keep the last node a sender, however thresholds follow, also when half a group is left
 seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
 print(f"# seed {seed}")
 random.seed(seed)
@@ -181,7 +181,7 @@ ok(f"resident memory of an agent: {min(memory)} to {max(memory)} KiB", max(memor
 # a node with guests is a sender; its own tasks go over the whole tree
 home = SIZE - 1
 guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-ok("the last node is loaded", until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] == LOADED))
+ok("the last node is loaded", until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] == LOADED, WAIT))
 at, wrong = verdicts(burst(home, 3 * SIZE // 2, 3))
 groups = {group(i, 1) for i in at if isinstance(i, int)}
 ok(f"all {3 * SIZE // 2} tasks of a burst end as they should", not wrong, wrong[:5])
@@ -216,7 +216,7 @@ def in_flight():
 def story(what, victims, heal_from):
     """Kills agents while 200 tasks are in flight."""
     tasks = burst(home, TASKS, 4)
-    until(in_flight)
+    until(in_flight, WAIT)
     for v in victims:
         c.end(v, signal.SIGKILL)
         live.discard(v)
@@ -253,9 +253,9 @@ if L > 1:
     c.net.switch("link", "add", "br1", "type", "bridge")
     c.net.switch("link", "set", "br1", "up")
     guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-    until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] >= LOADED)
+    until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] >= LOADED, WAIT)
     tasks = burst(home, TASKS, 4)
-    until(in_flight)
+    until(in_flight, WAIT)
     for i in apart:
         c.net.switch("link", "set", c.net.port(i), "master", "br1")
     heals(apart[-1], "a partition: the small side", set(apart))

@@ -4,6 +4,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/ktap.sh"
+. "$here/../lib/wait.sh"
 
 bare() { "$here/cluster" --bare --timeout 120 "$@"; }
 
@@ -69,12 +70,36 @@ said 'users 2001 2002'; ok "test users"
 said 'owner eha'; ok "files of the share have owners"
 clean; ok "nothing is left of a run" 'cat "$work/left"'
 
-bare --netns 3 --cpu-max 0.25 -- bash -c '
+# kill_run SIGNAL OPTION… -- CMD…: CMD says "there" when it has done what it is for, and the run gets the signal; its
+# status in $status. A background job of a script ignores SIGINT from its first instruction on; env sets it right.
+kill_run() {
+	local signal=$1 pid
+
+	shift
+	env --default-signal=INT "$here/cluster" --bare --timeout 120 "$@" >"$work/out" 2>"$work/err" &
+	pid=$!
+	wait_for 120 eval "grep -q ^there '$work/out' || ! kill -0 $pid"
+	kill -"$signal" $pid
+	wait $pid
+	status=$?
+}
+# Most of a run is boot, and of this one waiting: it goes on beside the next.
+bare --nodes 1 --timeout 12 -- sleep 1000 >"$work/timeout" 2>&1 &
+timeout=$!
+kill_run INT --nodes 1 -- sh -c 'echo there; exec sleep 1000'
+grep -q ^there "$work/out" && [ $status -gt 128 ]
+ok "SIGINT ends the run" 'echo "$status"; cat "$work/out" "$work/err"'
+wait $timeout
+[ $? = 1 ] && grep -q 'not ended after 12 s' "$work/timeout"
+ok "--timeout ends the run" 'cat "$work/timeout"'
+
+kill_run TERM --netns 3 --cpu-max 0.25 -- bash -c '
 	for i in 0 1 2; do on $i cat /proc/self/cgroup; on $i ip -4 -o addr show eth0; done
-	on 2 ls -l /proc/self/ns/net; cat /sys/fs/cgroup/node1/cpu.max; exit 3' >"$work/out" 2>&1
-[ $? = 3 ] && grep -q '^0::/node2/shell' "$work/out" && grep -q 'inet 10.77.0.3/24' "$work/out" &&
-	grep -q '^25000 100000' "$work/out"
-ok "nodes as namespaces with a limit of processor time" 'cat "$work/out"'
+	on 2 ls -l /proc/self/ns/net; cat /sys/fs/cgroup/node1/cpu.max; echo there; exec sleep 1000'
+grep -q '^0::/node2/shell' "$work/out" && grep -q 'inet 10.77.0.3/24' "$work/out" && grep -q '^25000 100000' "$work/out"
+ok "nodes as namespaces with a limit of processor time" 'cat "$work/out" "$work/err"'
+[ $status -gt 128 ]
+ok "SIGTERM ends the run" 'echo "$status"; cat "$work/err"'
 
 bare --nodes 2 -- on 1 sh -c 'echo "WARNING: selftest" >/dev/kmsg' >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'WARNING: selftest' "$work/out"
@@ -83,25 +108,6 @@ ok "a warning in the kernel log of any guest fails the run" 'cat "$work/out"'
 bare --nodes 1 -- sh -c 'echo c >/proc/sysrq-trigger; sleep 100' >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'guest 0 ended while it was in use' "$work/out" && grep -q 'Kernel panic' "$work/out"
 ok "a crash ends the run with its console" 'cat "$work/out"'
-
-bare --nodes 1 --timeout 12 -- sleep 1000 >"$work/out" 2>&1
-[ $? = 1 ] && grep -q 'not ended after 12 s' "$work/out"
-ok "--timeout ends the run" 'cat "$work/out"'
-
-for signal in INT TERM; do
-	mkfifo "$work/fifo"
-	# A background job of a script ignores SIGINT from its first instruction on; env sets it right.
-	env --default-signal=INT "$here/cluster" --bare --nodes 1 --timeout 120 -- \
-		sh -c 'echo there; exec sleep 1000' >"$work/fifo" 2>"$work/err" &
-	pid=$!
-	read -r line <"$work/fifo"
-	kill -$signal $pid
-	wait $pid
-	status=$?
-	[ "$line" = there ] && [ $status -gt 128 ]
-	ok "SIG$signal ends the run" 'echo "$status"; cat "$work/err"'
-	rm "$work/fifo"
-done
 
 "$here/cluster" --nodes 0 -- true 2>"$work/err"
 [ $? = 2 ]; ok "wrong usage is exit 2"
