@@ -5,8 +5,8 @@ Everything made here is ended by the process that made it."""
 import atexit, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from netns import Net, address, sh
-from tree import BUILD, TOP       
-from wait import WAIT, until      
+from tree import BUILD, TOP
+from wait import WAIT, until
 
 AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
