@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib/ktap.sh"
 . "$here/../lib/wait.sh"
 
-bare() { "$here/cluster" --bare --timeout 120 "$@"; }
+bare() { "$here/cluster" --bare --timeout 300 "$@"; }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/vmselftest.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -76,9 +76,9 @@ kill_run() {
 	local signal=$1 pid
 
 	shift
-	env --default-signal=INT "$here/cluster" --bare --timeout 120 "$@" >"$work/out" 2>"$work/err" &
+	env --default-signal=INT "$here/cluster" --bare --timeout 300 "$@" >"$work/out" 2>"$work/err" &
 	pid=$!
-	wait_for 120 eval "grep -q ^there '$work/out' || ! kill -0 $pid"
+	wait_for 300 eval "grep -q ^there '$work/out' || ! kill -0 $pid"
 	kill -"$signal" $pid
 	wait $pid
 	status=$?
