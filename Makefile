@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make [all] | tools | module | check | lint | demo | bench | install | clean
+# make [all] | tools | module | check [T=TEST] | check-unit | lint | demo | bench | install | clean
 # O=DIR puts everything that is built into DIR (default build).
 
 O	?= build
@@ -18,7 +18,7 @@ PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFL
 PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lpthread)$(PKG_LIBS)
 
 .DELETE_ON_ERROR:
-.PHONY: all tools module check demo bench install clean
+.PHONY: all tools module check check-unit demo bench install clean
 
 all: tools module
 tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehview ehfiles)
@@ -109,7 +109,11 @@ demo:
 	$(MAKE) --no-print-directory $(JOBS) all
 	selftests/demo/run $(O)
 
+# T="kmod/40 unit": only these directories, or tests whose names begin so.
 check:
 	packaging/deps build module test
-	$(MAKE) --no-print-directory $(JOBS) all tests
-	EHS_BUILD=$(O) selftests/run
+	$(MAKE) --no-print-directory $(JOBS) -C selftests O=$(O) T="$(T)" run_tests
+
+check-unit:
+	packaging/deps build test
+	$(MAKE) --no-print-directory $(JOBS) -C selftests O=$(O) T=unit run_tests

@@ -6,20 +6,25 @@ UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
 FUZZ_SRC := $(wildcard selftests/fuzz/fuzz_*.c)
 FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
+PROBES	 := $(addprefix $(O)/selftests/,cluster/probe conformance/probe)
 FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
 .PHONY: tests fuzz fuzz-cc fuzz-netlink kmod-tests
-tests: $(UNIT) kmod-tests
+tests: $(UNIT) kmod-tests $(PROBES)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
 kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz
-	@touch $(O)/selftests/kmod/made
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
 $(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell pkg-config --static --cflags --libs libnl-genl-3.0)
+
+# What is executed away, and says what it finds there.
+$(PROBES): $(O)/%: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -O1 -o $@ $<
 
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
@@ -59,9 +64,9 @@ check-hierarchy:
 	packaging/deps build module test
 	$(MAKE) --no-print-directory all tests
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 8 --topology 3,1 --append 'load-index = "tasks"' -- \
-		$(CURDIR)/selftests/agent/70-hierarchy.t 3,1
+		$(CURDIR)/selftests/agent/70-hierarchy.py 3,1
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 64 --topology 3,2 --memory 4096 --timeout 1800 --append 'load-index = "tasks"' \
-		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.t 3,2
+		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.py 3,2
 
 # The kernel tests and the cluster's on each of Debian's kernels in KERNELS; about half an hour when it is emulated.
 KERNELS ?= 6.1 6.12 7.2
@@ -80,8 +85,7 @@ check-stress:
 	packaging/deps build module test $(KERNEL_DEPS)
 	$(MAKE) --no-print-directory kmod-tests
 	selftests/vm/module $(KERNEL) $(O)
-	EHS_BUILD=$(O) selftests/vm/cluster -v --kernel $(KERNEL) --nodes 1 --smp 2 --memory 1024 --timeout 3600 --bare -- \
-		env EHS_LONG=1 $(if $(EHS_SEED),EHS_SEED=$(EHS_SEED)) $(CURDIR)/selftests/kmod/run
+	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_LONG=1 EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run kmod
 
 # The same on kernels that look for errors of memory, locks and context (debug) and for data races (kcsan), which are built
 # once, in about 15 minutes each; each must first show that it finds what it is for.
@@ -99,10 +103,10 @@ check-debug:
 .PHONY: check-conformance
 check-conformance:
 	packaging/deps build module test
-	$(MAKE) --no-print-directory all
-	selftests/cluster/conformance/source zlib
-	EHS_BUILD=$(O) selftests/cluster/conformance/run --long
-	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/cluster/conformance/run --long
+	$(MAKE) --no-print-directory all tests
+	selftests/conformance/source zlib
+	EHS_BUILD=$(O) selftests/conformance/10-cases.py --long
+	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/conformance/10-cases.py --long
 
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 fuzz: fuzz-cc $(FUZZ)

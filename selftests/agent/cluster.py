@@ -2,13 +2,14 @@
 """Agents on this machine, each in a network namespace of its own, for tests that need no module.
 Everything made here is ended by the process that made it."""
 
-import atexit, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile, time
+import atexit, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from netns import Net, address, sh
+from tree import BUILD, TOP
+from wait import WAIT, until
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(TOP, os.environ.get("EHS_BUILD", "build"))
 AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
-WAIT = 15    # seconds; a bound, not a guess: all that is waited for is an event
 
 os.chdir(TOP)
 
@@ -22,132 +23,6 @@ def frame_types():
 
 
 FRAME = frame_types()
-
-
-# ---- TAP ----
-
-class Tap:
-    def __init__(self):
-        self.count = 0
-        self.failed = 0
-
-    def ok(self, good, name, detail=""):
-        self.count += 1
-        self.failed += not good
-        print(("ok" if good else "not ok"), self.count, "-", name, flush=True)
-        if not good and detail != "":
-            for line in str(detail).splitlines()[-40:]:
-                print("#", line, flush=True)
-        return good
-
-    def skip(self, name, reason):
-        self.count += 1
-        print("ok", self.count, "-", name, "# SKIP", reason, flush=True)
-
-    def done(self):
-        print(f"1..{self.count}", flush=True)
-        sys.exit(1 if self.failed else 0)
-
-
-def skip(reason):
-    print(reason)
-    sys.exit(77)
-
-
-def until(what, limit=WAIT):
-    """Waits until what() is true; returns its value."""
-    end = time.monotonic() + limit
-    while True:
-        value = what()
-        if value or time.monotonic() > end:
-            return value
-        time.sleep(0.02)
-
-
-# ---- namespaces ----
-
-def sh(*words, check=True):
-    return subprocess.run(words, check=check, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-class Net:
-    """Namespaces PREFIX0..n-1 on one bridge in PREFIXbr: nothing touches the host's network."""
-
-    def __init__(self, n):
-        if os.geteuid():
-            skip("only root can make network namespaces")
-        if not shutil.which("ip"):
-            skip("the ip tool is missing (apt-get install iproute2)")
-        self.prefix = f"ehs{os.getpid()}-"
-        self.made = []
-        atexit.register(self.remove)
-        self.add("br")
-        self.ip("br", "link", "add", "br0", "type", "bridge")
-        self.ip("br", "link", "set", "br0", "up")
-        for i in range(n):
-            self.add(i)
-            sh("ip", "link", "add", "name", "eth0", "netns", self.name(i), "type", "veth",
-               "peer", "name", f"p{i}", "netns", self.name("br"))
-            self.ip(i, "addr", "add", f"{address(i)}/24", "dev", "eth0")
-            for device in "eth0", "lo":
-                self.ip(i, "link", "set", device, "up")
-            self.ip("br", "link", "set", f"p{i}", "master", "br0", "up")
-
-    def name(self, i):
-        return f"{self.prefix}{i}"
-
-    def port(self, i):
-        """The switch's end of node i's wire."""
-        return f"p{i}"
-
-    def switch(self, *words):
-        """ip, where the switch is."""
-        return self.ip("br", *words)
-
-    def add(self, i):
-        made = sh("ip", "netns", "add", self.name(i), check=False)
-        if made.returncode:
-            skip(f"network namespaces cannot be made: {made.stderr.strip()}")
-        self.made.append(i)
-
-    def ip(self, i, *words):
-        return sh("ip", "-n", self.name(i), *words)
-
-    def remove(self):
-        for i in self.made:
-            sh("ip", "netns", "del", self.name(i), check=False)
-        self.made = []
-
-    def enter(self, i):
-        """For what Python does itself there: use as `with net.enter(i):`."""
-        return Inside(self.name(i))
-
-
-class Inside:
-    def __init__(self, name):
-        import ctypes
-        self.setns = ctypes.CDLL(None, use_errno=True).setns
-        self.path = f"/run/netns/{name}"
-
-    def enter(self, path):
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            if self.setns(fd, 0x40000000):
-                raise OSError(f"setns {path}")
-        finally:
-            os.close(fd)
-
-    def __enter__(self):
-        self.home = os.open("/proc/self/ns/net", os.O_RDONLY)
-        self.enter(self.path)
-
-    def __exit__(self, *why):
-        self.setns(self.home, 0x40000000)
-        os.close(self.home)
-
-
-def address(i):
-    return f"10.77.0.{i + 1}"
 
 
 # ---- agents ----

@@ -3,7 +3,9 @@
 one story is told with the module and without. Agents were started by the virtual cluster and are ended by it."""
 
 import os, signal, subprocess
-from cluster import Cluster, Net, sh, until
+from cluster import Cluster
+from netns import Net, sh
+from wait import until
 
 
 class GuestNet(Net):

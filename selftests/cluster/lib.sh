@@ -1,39 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Shared by the cluster tests; runs as root on node 0 of selftests/vm/cluster.
+# For the cluster tests, sourced first; they run as root on node 0 of three:
+#   selftests/vm/cluster --nodes 3 --append 'view-own={"/usr"}' -- selftests/cluster/20-semantics.sh
 # shellcheck shell=bash
 
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../lib/ktap.sh"
+. "$here/../lib/wait.sh"
+
+[ "${EHS_SHARE:-}" ] || skip_all "not on a node of the virtual cluster: make check T=cluster boots one"
+cd "$EHS_SHARE" || exit 1
+chmod 777 .
 PROBE=$EHS_SHARE/probe
-count=0 failed=0
+[ -e "$PROBE" ] || cp "${EHS_BUILD:-$here/../../build}/selftests/cluster/probe" "$PROBE" ||
+	bail_out "no probe: run make tests"
 
-# ok NAME [SHOW]: the last command's status decides; SHOW is a command for when it failed, in quotes
-# (as "$(…)" it would run before, and its status be the one that counts).
-ok() {
-	local status=$? name=$1
-
-	count=$((count + 1))
-	if [ "$status" -eq 0 ]; then
-		echo "ok $count - $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $count - $name"
-		echo "# after $SECONDS s"
-		[ -z "${2-}" ] || eval "$2" 2>&1 | sed 's/^/# /'
-	fi
-}
-
-skip() { count=$((count + 1)); echo "ok $count - $1 # SKIP $2"; }
-
-finish() { echo "1..$count"; [ "$failed" -eq 0 ]; }
-
-# wait_for SECONDS CMD…: until CMD succeeds; the bound only ends a broken run.
-wait_for() {
-	local end=$((SECONDS + $1 * ${EHS_SLOW:-1})); shift
-
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.05
-	done
-}
+# Sleepers of a test that broke off are gone before the next one.
+sleepers=()
+trap '[ ${#sleepers[@]} = 0 ] || relax' EXIT
 
 # status_of NODE FIELD…: one value out of status --json
 status_of() {
@@ -52,7 +35,6 @@ no_guests() { [ "$(status_of "$1" tasks guest)" = 0 ]; }
 # that home stays above the mean of the cluster, which the thresholds follow.
 overload() {
 	ehctl set load-index=tasks || return 1
-	sleepers=()
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		ehctl run -- sleep infinity &
 		sleepers+=($!)

@@ -1,43 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For the kernel tests: KTAP, waiting, and a node with its cgroups and agent.
+# For the kernel tests, sourced first: a guest with the module just loaded and a node with its cgroups and
+# agent. Loads and removes the module, so it runs only in a machine made for it:
+#   selftests/vm/cluster --nodes 1 --smp 2 --bare -- selftests/kmod/40-verdict.sh
 # shellcheck shell=bash
 
-tests=0 failed=0
-# How many times as long things take with this guest's kernel: limits are so much longer.
-slow=${EHS_SLOW:-1}
-ok() { tests=$((tests + 1)); echo "ok $tests $1"; }
-not_ok() {
-	tests=$((tests + 1)) failed=$((failed + 1))
-	echo "not ok $tests $1"
-	shift
-	printf '# %s\n' "$@"
-}
-skip() { tests=$((tests + 1)); echo "ok $tests $1 # SKIP $2"; }
-finish() {
-	echo "1..$tests"
-	exit $((failed > 0))
-}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+. "$here/../lib/ktap.sh"
+. "$here/../lib/wait.sh"
 
-# is NAME GOT WANTED
-is() {
-	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
-}
-# like NAME GOT PATTERN (of the shell)
-like() {
-	# shellcheck disable=SC2053
-	if [[ $2 == $3 ]]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
-}
-# holds NAME EXPRESSION
-holds() { if (($2)); then ok "$1"; else not_ok "$1" "not true: $2"; fi; }
+[ "${EHS_SHARE:-}" ] || skip_all "not in a guest: make check T=kmod boots one"
+cd "$EHS_SHARE" || exit 1
+module=${EHS_MODULE:-$top/build/ehsched.ko}
+built=${EHS_BUILD:-$top/build}/selftests/kmod
+[ -e "$module" ] || bail_out "no $module: run make module"
+[ -e "$built/stub" ] || bail_out "no $built/stub: run make tests"
 
-# until_true SECONDS COMMAND…: waits for an event by asking again and again
-until_true() {
-	local end=$((SECONDS + $1 * slow))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		((SECONDS < end)) || return 1
-	done
+# Programs are put on the guest's own file system: it knows set-user-id bits and file capabilities.
+programs=/tmp/kmod
+[ -d $programs ] || { mkdir $programs && cp "$built"/{nl,probe,stub} $programs; } || exit 1
+nl=$programs/nl probe=$programs/probe stub=$programs/stub
+work=$(mktemp -d /tmp/kmod.XXXXXX)
+chmod 755 "$work"
+log=$work/agent.log out=$work/out cg=/sys/fs/cgroup/kmod
+mkdir -p $cg/m/below $cg/g $cg/other
+
+# What a test that broke off has left, too, is gone before the next one.
+leave() {
+	local pids
+	pids=$(jobs -p)
+	rm -f "$work/storm"
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill -KILL $pids 2>/dev/null
+	[ ! -d /sys/module/ehsched ] || { echo N >/sys/module/ehsched/parameters/intercept; wait_for 20 rmmod ehsched; }
+	rm -rf "$work"
 }
+trap leave EXIT
+insmod "$module" || bail_out "the module does not load"
+
+# Random choices repeat with the same seed. EHS_LONG=1: storms of full size, see many().
+seed=${EHS_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+RANDOM=$seed
+echo "# EHS_SEED=$seed"
+
 # file_has FILE PATTERN
 file_has() { grep -qE -- "$2" "$1"; }
 
@@ -56,7 +61,7 @@ refused() {
 	local name=$1 errno=$2 text=$3 got
 	shift 3
 	if got=$("$@" 2>&1 >/dev/null); then
-		not_ok "$name" "was accepted"
+		fail "$name" "was accepted"
 	else
 		like "$name" "$got" "$errno: *$text*"
 	fi
@@ -67,12 +72,12 @@ agent() {
 	: >"$log"
 	"$nl" agent "$@" >"$log" 2>&1 &
 	agent=$!
-	until_true 20 file_has "$log" '^registered' || { echo "Bail out! no agent: $(cat "$log")"; exit 1; }
+	wait_for 20 file_has "$log" '^registered' || bail_out "no agent: $(cat "$log")"
 }
 agent_end() {
 	kill "$agent" 2>/dev/null
 	wait "$agent" 2>/dev/null
-	until_true 20 field_is agent ''
+	wait_for 20 field_is agent ''
 }
 
 # sitter CGROUP: a task that is counted and sleeps; its pid in $sitter
@@ -81,7 +86,7 @@ sitter() {
 	before=$(field local)
 	"$probe" in "$1" -- sleep infinity &
 	sitter=$!
-	until_true 20 field_is local $((before + 1))
+	wait_for 20 field_is local $((before + 1))
 }
 sitter_end() {
 	kill "$1" 2>/dev/null

@@ -1,36 +1,29 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The header, lib/wire/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names, order, numbers. Prints TAP."""
+"""The header, lib/wire/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names, order, numbers."""
 import os
 import re
 import subprocess
 import sys
 
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip_all
+from tree import BUILD, TOP
+
 try:
     import yaml
 except ImportError:
-    print("1..0 # SKIP python3-yaml is not installed")
-    sys.exit(77)
+    skip_all("python3-yaml is not installed")
 
-top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-build = os.path.join(top, os.environ.get("EHS_BUILD", "build"))
-with open(f"{top}/uapi/ehsched.yaml", encoding="utf-8") as f:
+with open(f"{TOP}/uapi/ehsched.yaml", encoding="utf-8") as f:
     spec = yaml.safe_load(f)
-with open(f"{top}/uapi/linux/ehsched.h", encoding="utf-8") as f:
+with open(f"{TOP}/uapi/linux/ehsched.h", encoding="utf-8") as f:
     header = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
-
-count = failed = 0
 
 
 def check(name, want, got):
     """One result; a difference is shown."""
-    global count, failed
-    count += 1
-    if want == got:
-        print(f"ok {count} - {name}")
-        return
-    failed += 1
-    print(f"not ok {count} - {name}\n#   yaml   {want}\n#   there  {got}")
+    ok(name, want == got, f"yaml   {want}\nthere  {got}")
 
 
 def names(entries):
@@ -78,19 +71,18 @@ got = {n: v for n, v in numbers.items() if n.startswith("EHS_CMD_")}
 check("commands", {n: i + 1 for i, n in enumerate(commands)}, got)
 
 reason = next(d for d in spec["definitions"] if d["name"] == "reason")
-listed = subprocess.run([f"{build}/selftests/unit/test_reason", "--list"], check=True,
+listed = subprocess.run([f"{BUILD}/selftests/unit/test_reason", "--list"], check=True,
                         capture_output=True, text=True).stdout.split()
 check("names of lib/wire/reason.c", names(reason["entries"]), listed)
 
-with open(f"{top}/selftests/fuzz/ehsched.txt", encoding="utf-8") as f:
+with open(f"{TOP}/selftests/fuzz/ehsched.txt", encoding="utf-8") as f:
     syzkaller = f.read()
 check("syzkaller: each command can be sent", sorted(commands),
       sorted(re.findall(r"^sendmsg\$(EHS_CMD_\w+)\(", syzkaller, flags=re.M)))
 check("syzkaller: each attribute is named once",
       sorted(upper(f"ehs-a-{s['name']}-", n) for s in spec["attribute-sets"] for n in names(s["attributes"])),
       sorted(re.findall(r"\bnl(?:attr|nest)\[(EHS_A_\w+),", syzkaller)))
-made = subprocess.run([sys.executable, f"{top}/selftests/fuzz/netlink/grammar.py", "syzkaller", f"{top}/uapi/ehsched.yaml"],
+made = subprocess.run([sys.executable, f"{TOP}/selftests/fuzz/netlink/grammar.py", "syzkaller", f"{TOP}/uapi/ehsched.yaml"],
                       check=True, capture_output=True, text=True).stdout
 check("syzkaller: the description is the generated one (make selftests/fuzz/ehsched.txt)", made, syzkaller)
-print(f"1..{count}")
-sys.exit(failed > 0)
+done()

@@ -1,0 +1,83 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Configuration of a running agent: refusals, reload, a second agent, the end."""
+
+import os, re, signal, socket, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import AGENT, Cluster
+from ktap import done, ok
+from wait import until
+
+c = Cluster(2)
+good = c.conf(0)
+text = open(good).read()
+
+
+def check(conf):
+    r = subprocess.run([AGENT, "-t", "-c", conf], capture_output=True, text=True)
+    return r.returncode, r.stderr
+
+
+def threshold():
+    return c.ask(0, {"command": "status"})["nodes"][0]["threshold"]
+
+
+def reload(new, expect):
+    before = len(c.log(0))
+    open(good, "w").write(new)
+    c.agents[0].send_signal(signal.SIGHUP)
+    return until(lambda: re.search(expect, c.log(0)[before:]))
+
+
+ok("a good configuration passes -t", check(good) == (0, ""), check(good))
+ok("a missing file: exit 2", check("/nonexistent")[0] == 2)
+bad = os.path.join(c.dir, "bad.conf")
+for line, what in ((3, 'topology = "x"'), (5, 'certificate = "/nonexistent"'), (10, "heartbeat = soon")):
+    lines = text.splitlines()
+    lines[line - 1] = what
+    open(bad, "w").write("\n".join(lines) + "\n")
+    code, errors = check(bad)
+    ok(f"{what}: exit 2 with file:line", code == 2 and errors.startswith(f"{bad}:{line}: "), errors)
+open(bad, "w").write(text.replace("n0.key", "n1.key"))
+code, errors = check(bad)
+ok("another's key: exit 2 with file:line", code == 2 and errors.startswith(f"{bad}:6: key"), errors)
+open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
+ok("a certificate of another host: exit 2", check(bad)[0] == 2)
+r = subprocess.run([AGENT, "-x"], capture_output=True)
+ok("an unknown option: exit 2", r.returncode == 2)
+
+c.start(0, good)
+ok("an agent whose peer is absent runs", c.alive(0), c.log(0))
+second = c.conf(1, peers=[1])
+moved = open(second).read().replace("10.77.0.2", "10.77.0.1")
+open(second, "w").write(moved)
+r = subprocess.run(["ip", "netns", "exec", c.net.name(0), AGENT, "-c", second], capture_output=True,
+                   text=True, timeout=15)
+ok("a second agent on a node says so and ends", r.returncode == 1 and "another agent" in r.stderr,
+   r.stderr)
+ok("the first one lives on", c.alive(0))
+
+ok("a bad configuration is refused on reload", reload("cluster = nonsense {\n", "reload: rejected"),
+   c.log(0))
+ok("with file:line in the log", re.search(re.escape(good) + r":1: ", c.log(0)))
+ok("and the agent keeps running", c.alive(0))
+ok("another node code is refused on reload",
+   reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"), c.log(0))
+ok("a good one is taken", reload(text + "threshold = 7.5\n", "is now in effect"), c.log(0))
+ok("its threshold is in force", threshold() == 7.5, threshold())
+ok("a peer can be taken out",
+   reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1, c.log(0))
+ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]), c.log(0))
+ok(f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)", c.memory(0) <= 16384)
+ok("SIGTERM ends it with status 0", c.end(0) == 0)
+
+# as a child does of an agent that was killed
+with c.net.enter(0):
+    held = socket.socket(socket.AF_UNIX)
+    held.bind("\0ehsched")
+before = len(c.log(0))
+c.start(0, good, ready=False)
+waits = until(lambda: "local socket: in use" in c.log(0)[before:])
+held.close()
+ok("an agent waits for the socket of one before it", waits and until(lambda: "ready: node 0.0" in c.log(0)[before:]), c.log(0)[before:])
+done()

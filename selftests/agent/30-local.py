@@ -1,0 +1,121 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The local socket: what is served to whom, and what closes the connection."""
+
+import json, os, socket, struct, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import FRAME, Cluster, closed, frame, read_frame
+from ktap import done, ok
+from wait import until
+
+c = Cluster(2)
+c.start_all()
+
+
+def error(reply):
+    return reply.get("error", {})
+
+
+status = c.ask(0, {"command": "status"})
+ok("status", status["version"] == 1 and status["self"] == "0.0" and status["topology"] == {"n": 2, "l": 1} and
+   [n["code"] for n in status["nodes"]] == ["0.0", "0.1"], json.dumps(status))
+members = {"code": str, "host": str, "state": str, "load": float, "threshold": float,
+           "threshold_length": float, "capacity": float, "tasks": dict, "controller_of": list,
+           "module": bool, "agent": str}
+ok("status: members of each node",
+   all(isinstance(n[m], t) for n in status["nodes"] for m, t in members.items()), json.dumps(status))
+ok("tasks", c.ask(0, {"command": "tasks"}) == {"version": 1, "tasks": []})
+doctor = c.ask(0, {"command": "doctor"})
+ok("doctor: each failed check suggests a fix",
+   all(isinstance(d["ok"], bool) and d["what"] and (d["ok"] or d["fix"] == d["mend"] != "") for d in doctor["checks"]), json.dumps(doctor))
+ok("doctor: no module here", not next(d for d in doctor["checks"] if d["name"] == "module")["ok"])
+views = [d for d in doctor["checks"] if d["name"] == "views"]
+ok("doctor: how views would come", len(views) == 1 and views[0]["ok"] and "home files of guests" in views[0]["what"], views)
+ok("run without the module: not managed", c.ask(0, {"command": "run"})["managed"] is False)
+ok("why of an unknown id", error(c.ask(0, {"command": "why", "id": "0.0:1"}))["why"].startswith("not known"))
+
+ok("everybody may ask for the status", c.ask(0, {"command": "status"}, uid=2001)["version"] == 1)
+for command in "set", "drain", "undrain":
+    reply = c.ask(0, {"command": command, "threshold": 1000, "node": "0.1"}, uid=2001)
+    ok(f"only root may {command}", "root only" in error(reply).get("why", ""), reply)
+for request in ({"command": "nonsense"}, {"x": 1}, {"command": "set"}, {"command": "set", "threshold": -1},
+                {"command": "set", "threshold": 2.5}, {"command": "set", "colour": 1},
+                {"command": "set", "load-index": "x"}, {"command": "set", "time-limit": 0},
+                {"command": "why"}, {"command": "drain", "node": "0.7"}):
+    reply = c.ask(0, request)
+    ok(f"usage: {request}", error(reply).get("usage") is True, reply)
+ok("a threshold that is set reaches the controller and the other node",
+   c.ask(0, {"command": "set", "threshold": 3500, "length": 500}) == {"version": 1} and
+   until(lambda: [n["threshold"] for n in c.ask(1, {"command": "status"})["nodes"]][0] == 3.5))
+
+with c.connect(0) as s:
+    s.sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
+    c.ask(1, {"command": "drain", "node": "0.0"})
+    ok("drain of another node", until(lambda: c.ask(1, {"command": "status"})["nodes"][0]["draining"]))
+    c.ask(1, {"command": "undrain", "node": "0.0"})
+    c.ask(0, {"command": "set", "length": 250000})
+    number, event = read_frame(s)
+    ok("watch: an event", number == FRAME["FRAME_EVENT"] and event["event"] and event["time"].endswith("Z"),
+       event)
+
+RIGHTS = socket.SOL_SOCKET, socket.SCM_RIGHTS
+
+
+def rude(name, data, reason, fds=0, hang_up=False):
+    before = len(c.log(0))
+    with c.connect(0) as s:
+        if fds:
+            s.sendmsg([data], [(*RIGHTS, struct.pack("i", 0) * fds)])
+        else:
+            s.sendall(data)
+        if hang_up:
+            s.shutdown(socket.SHUT_WR)
+        good = closed(s)
+    found = until(lambda: reason in c.log(0)[before:])
+    ok(f"{name}: closed, with the reason in the log", good and found and c.alive(0), c.log(0)[before:])
+
+
+job = struct.pack("<9I", 1, 7, 0o22, 0, 0, 0, 0, 1, 0) + b"\xff" * 256 + bytes(16 + 19 * 8)
+job += b"@auto\0/bin/true\0/tmp\0true\0"
+rude("an unknown type", frame(200, b""), "unknown type")
+rude("type 0", frame(0, b""), "unknown type")
+rude("reserved bits", struct.pack("<II", FRAME["FRAME_REQUEST"] | 1 << 16, 2) + b"{}", "unknown type")
+rude("a frame for others", frame("FRAME_EXIT", bytes(64)), "not allowed")
+rude("4 GiB", frame("FRAME_REQUEST", b"", 0xffffffff), "longer than its type")
+rude("a long request", frame("FRAME_REQUEST", b"", 1 << 20), "longer than 64 KiB")
+rude("an empty request", frame("FRAME_REQUEST", b""), "empty")
+rude("a truncated header", b"\1\0\0", "truncated", hang_up=True)
+rude("a truncated request", frame("FRAME_REQUEST", b"{", 50), "truncated", hang_up=True)
+rude("a malformed job", frame("FRAME_JOB", os.urandom(600)), "malformed job")
+rude("a truncated job", frame("FRAME_JOB", job[:-5]), "malformed job", fds=3)
+rude("a job with two descriptors too few", frame("FRAME_JOB", job), "descriptors", fds=1)
+rude("a job with too many", frame("FRAME_JOB", job), "descriptors", fds=7)
+rude("silence", b"", "no first frame in time")
+with c.connect(0) as s:
+    s.sendall(frame("FRAME_REQUEST", b"not JSON"))
+    ok("what is not JSON gets an error", error(read_frame(s)[1])["usage"] is True)
+    s.sendall(frame("FRAME_REQUEST", b'{"command":"tasks"}'))
+    ok("and the connection goes on", read_frame(s)[1]["version"] == 1)
+    s.sendall(frame("FRAME_JOB", job))
+    ok("a job after a request: closed", closed(s))
+
+# Jobs that never become complete: 8 MiB each, so most are turned away.
+crowd = []
+for i in range(400):
+    s = c.connect(0, uid=2001)
+    try:
+        s.sendall(frame("FRAME_JOB", bytes(4096), 8 << 20))
+    except OSError:
+        pass
+    crowd.append(s)
+ok(f"memory stays bounded ({c.memory(0)} KiB)", c.alive(0) and c.memory(0) < 110000)
+for s in crowd:
+    s.close()
+crowd = [c.connect(0, uid=2001) for i in range(700)]
+ok("root gets in although a user holds all connections he may have", c.alive(0))
+for s in crowd:
+    s.close()
+files = lambda: len(os.listdir(f"/proc/{c.agents[0].pid}/fd"))
+ok("no descriptor is left over", until(lambda: files() < 60), files())
+ok("the agents end", c.end(0) == 0 and c.end(1) == 0)
+done()

@@ -1,0 +1,172 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a program finds of its terminal on another node: size, modes, lines, and what it does with them."""
+
+import os, re, signal, sys, termios
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok
+from terminal import AWAY, PROMPT, PYTHON, Shell, c, end, play, program, set_size
+from wait import until
+
+def what(sh):
+    sh.line(f"$R {PYTHON} what.py")
+    sh.line(f"$R {PYTHON} what.py </dev/null")
+    sh.line(f"$R {PYTHON} what.py 2>&1 >out; cat out")
+    sh.line(f"echo | $R {PYTHON} what.py")
+    sh.line(f"$R {PYTHON} what.py >out 2>out; cat out")
+    there = sh.line("$R readlink /proc/self/ns/net >where; cmp -s where here && echo the same node")
+    return there
+
+
+with c.net.enter(0):
+    here = os.readlink("/proc/self/ns/net")
+play("terminals, their size and modes", what, rows=33, columns=101)
+shell = Shell(AWAY)
+ok("it runs on the other node", here not in shell.line("$R readlink /proc/self/ns/net"))
+shell.close()
+
+# ---- lines ----
+
+
+def lines(sh):
+    sh.up("cat -A")
+    for text in "one", "two words", "t\x08three":
+        sh.type(text + "\n")
+        sh.wait("$\r\n")
+    sh.type("part\x04")
+    sh.wait("partpart")
+    sh.type("\n")
+    sh.wait("$\r\n")
+    sh.type("\x04")
+    sh.wait(PROMPT)
+    sh.line("echo $?")
+
+
+def paste(sh):
+    """Lines that come at once are read one by one, and none is lost."""
+    text = "".join(f"{n}\n" for n in range(200))
+    sh.start(f"$R {PYTHON} reads.py", "go\r\n")
+    sh.type(text + "\x04")
+    shown = sh.wait("end of file\r\n")
+    got = re.findall(rb"\((\d+)\)", shown)
+    sh.wait(PROMPT)
+    if got != [str(n).encode() for n in range(200)]:
+        return f"read {got}"
+
+
+program("reads.py", r"""
+import os
+print("go", flush=True)
+while data := os.read(0, 4096):
+    print("(" + data.decode().replace("\n", ")"), flush=True)
+print("end of file")
+""")
+
+
+def hidden(sh):
+    sh.start("$R bash -c 'read -s -p secret: x; echo; echo got $x'", "secret:")
+    until(lambda: not sh.modes()[3] & termios.ECHO)
+    sh.type("hush\n")
+    sh.wait("got hush\r\n")
+    sh.wait(PROMPT)
+
+
+play("lines, a part of one, end of file", lines)
+play("many lines at once", paste, compare=False)
+play("read without echo", hidden)
+
+# ---- modes ----
+
+def raw(sh):
+    before = sh.line("stty -a")
+    sh.start(f"$R {PYTHON} raw.py", "\nb\r\n")
+    for key, shown in (("x", "b'x'"), ("\x03", r"b'\x03'"), ("\x1b[A", r"b'\x1b[A'"), ("\r", r"b'\r'"), ("\x04", r"b'\x04'")):
+        sh.type(key)
+        sh.wait(shown + "\n\r")
+    sh.type("q")
+    sh.wait(PROMPT)
+    if sh.line("stty -a") != before:
+        return f"modes before: {before}"
+
+
+def viewer(sh):
+    sh.start("$R less lines.txt", "line 22\r\n")
+    sh.wait("lines.txt")
+    sh.type(" ")
+    sh.wait("line 45")
+    sh.type("q")
+    sh.wait(PROMPT)
+
+
+def editor(sh):
+    sh.line("cp lines.txt edited.txt")
+    sh.start("$R vi -u NONE -n edited.txt", "edited.txt")
+    sh.wait("line 22")
+    sh.type("ihello \x1b")
+    sh.wait("hello line 0")
+    sh.type("G")
+    sh.wait("6H99")
+    sh.type(":wq\r")
+    sh.wait(PROMPT)
+    if "hello line 0\n" != sh.line("head -n 1 edited.txt"):
+        return "not edited"
+
+
+def prompt(sh):
+    sh.start(f"$R {PYTHON} -q", ">>> ")
+    sh.type("print(6*7)\n")
+    sh.wait("\r\n42\r\n>>> ")
+    sh.type("\x1b[A\x1b[D+1\n")
+    sh.wait("\r\n43\r\n>>> ")
+    sh.type('import time; print("go"); time.sleep(1000)\n')
+    sh.wait("(1000)\r\ngo\r\n")
+    sh.type("\x03")
+    sh.wait("KeyboardInterrupt\r\n")
+    sh.wait(">>> ")
+    sh.type("\x04")
+    sh.wait(PROMPT)
+
+
+def resize(sh):
+    program("size.py", """
+import os, signal
+signal.signal(signal.SIGWINCH, lambda *_: None)
+signal.siginterrupt(signal.SIGWINCH, True)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])
+print(*os.get_terminal_size(), flush=True)
+signal.sigwait([signal.SIGWINCH])
+print(*os.get_terminal_size(), flush=True)
+""")
+    sh.start(f"$R {PYTHON} size.py", "80 24\r\n")
+    set_size(sh.master, 50, 132)
+    sh.wait("132 50\r\n")
+    sh.wait(PROMPT)
+
+
+def killed(sh):
+    before = sh.line("stty -a")
+    sh.start(f"$R {PYTHON} -c 'import os, tty; tty.setraw(0); print(\"pid\", os.getpid(), flush=True); os.read(0, 1)'", "pid ")
+    os.kill(int(sh.wait("\n")), signal.SIGKILL)
+    sh.wait("Killed")
+    sh.wait(PROMPT)
+    if sh.line("stty -a") != before:
+        return f"modes before: {before}"
+
+
+def kept(sh):
+    sh.line("$R stty -ixon werase ^A")
+    after = sh.line("stty -a")
+    if "-ixon" not in after or "werase = ^A" not in after:
+        return after
+    sh.line("stty sane")
+
+
+play("raw mode", raw)
+play("less", viewer, needs="/usr/bin/less")
+play("vi", editor, needs="/usr/bin/vi")
+play("python's prompt", prompt)
+play("the window's size changes", resize)
+play("killed in raw mode", killed, compare=False)
+play("stty", kept)
+end()
+done()

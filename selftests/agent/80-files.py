@@ -1,0 +1,262 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A view's two sides without agents: ehview and ehfiles, joined by a socket. A folder is changed at home and through
+the view, at random, and both must show the same each time. EHS_SEED=N repeats a walk, EHS_ROUNDS=N makes it longer."""
+
+import ctypes, errno, fcntl, mmap, os, random, shutil, signal, socket, stat, struct, subprocess, sys, tempfile, time
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip_all
+from tree import BUILD
+from wait import until
+
+if os.geteuid() or not os.path.exists("/dev/fuse"):
+    skip_all("needs root and /dev/fuse")
+libc = ctypes.CDLL(None, use_errno=True)
+FUSE_DEV_IOC_CLONE = 0x8004e500
+
+
+class View:
+    """Home's folder `home`, shown at `at`, in a mount namespace of this process's."""
+
+    def __init__(self, home, at):
+        device, second = os.open("/dev/fuse", os.O_RDWR), os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
+        if libc.mount(b"ehsched", at.encode(), b"fuse", 6, options.encode()):
+            raise OSError(ctypes.get_errno(), "mount of type fuse")
+        fcntl.ioctl(second, FUSE_DEV_IOC_CLONE, struct.pack("I", device))
+        here, there = socket.socketpair()
+        self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control.settimeout(60)
+        self.view = self.start(["ehview", "1"], control.fileno(), device, here.fileno(), second)
+        self.files = self.start(["ehfiles", home], there.fileno())
+        for fd in (device, second):
+            os.close(fd)
+        for s in (here, there, control):
+            s.close()
+        self.ticket = 0
+
+    def start(self, words, *fds):
+        def place():
+            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in fds]
+            for i, fd in enumerate(high):
+                os.dup2(fd, i)
+            os.closerange(len(fds), 300)
+        return subprocess.Popen([os.path.join(BUILD, "bin", words[0]), *words[1:]], preexec_fn=place, close_fds=False,
+                                umask=0)
+
+    def sync(self, ended=False):
+        self.ticket += 1
+        self.control.send(struct.pack("II", self.ticket, ended))
+        assert struct.unpack("I", self.control.recv(4))[0] == self.ticket
+
+
+def what(path):
+    """All that there is to see of a file."""
+    try:
+        st = os.lstat(path)
+    except OSError as e:
+        return errno.errorcode[e.errno]
+    seen = [oct(st.st_mode), st.st_ino, st.st_nlink, st.st_uid, st.st_gid, st.st_mtime_ns, st.st_ctime_ns]
+    if stat.S_ISLNK(st.st_mode):
+        seen.append(os.readlink(path))
+    elif stat.S_ISREG(st.st_mode):
+        with open(path, "rb") as f:
+            seen += [st.st_size, f.read()]
+    elif stat.S_ISDIR(st.st_mode):
+        seen.append(sorted(os.listdir(path)))
+    return seen
+
+
+def glance(path):
+    """So that it is kept; what home does at the same time may be seen or not."""
+    try:
+        what(path)
+    except OSError:
+        pass
+
+
+class Walk:
+    """Random changes of a small tree, so that they meet."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.pick = self.random.choice
+
+    def path(self):
+        return "/".join(self.pick("abc") for _ in range(self.random.randint(1, 3)))
+
+    def content(self):
+        return bytes([self.random.randint(0, 255)]) * self.pick([1, 10, 4096, 5000, 70000, 200000])
+
+    def step(self, top):
+        path, other = os.path.join(top, self.path()), os.path.join(top, self.path())
+        do = self.pick(["write"] * 4 + ["append", "patch", "truncate", "map", "mkdir", "mkdir", "rename", "rename", "link", "symlink",
+                        "unlink", "rmdir", "chmod", "times", "replace"])
+        try:
+            getattr(self, do)(path, other)
+        except OSError as e:
+            return do, path[len(top):], other[len(top):], errno.errorcode[e.errno]
+        return do, path[len(top):], other[len(top):], "done"
+
+    def write(self, path, other):
+        with open(path, "wb") as f:
+            f.write(self.content())
+
+    def append(self, path, other):
+        with open(path, "ab") as f:
+            f.write(self.content())
+
+    def patch(self, path, other):
+        with open(path, "r+b") as f:
+            f.seek(self.random.randint(0, 9000))
+            f.write(self.content())
+
+    def map(self, path, other):
+        with open(path, "r+b") as f:
+            if not os.fstat(f.fileno()).st_size:
+                return
+            with mmap.mmap(f.fileno(), 0) as m:
+                m[self.random.randrange(len(m))] = self.random.randint(0, 255)
+
+    def truncate(self, path, other):
+        if not os.path.islink(path):
+            os.truncate(path, self.pick([0, 1, 5000]))
+
+    def replace(self, path, other):
+        with open(path + ".new", "wb") as f:
+            f.write(self.content())
+        try:
+            os.rename(path + ".new", path)
+        except OSError:
+            os.unlink(path + ".new")
+            raise
+
+    def mkdir(self, path, other):
+        os.mkdir(path)
+
+    def rename(self, path, other):
+        os.rename(path, other)
+
+    def link(self, path, other):
+        os.link(path, other, follow_symlinks=False)
+
+    def symlink(self, path, other):
+        os.symlink(self.pick(["nothing", "b"]), path)
+
+    def unlink(self, path, other):
+        os.unlink(path)
+
+    def rmdir(self, path, other):
+        os.rmdir(path)
+
+    def chmod(self, path, other):
+        if not os.path.islink(path):
+            os.chmod(path, self.pick([0o600, 0o644, 0o755]))
+
+    def times(self, path, other):
+        os.utime(path, ns=(1, self.random.randint(1, 1 << 60)), follow_symlinks=False)
+
+
+def all_paths(top):
+    """What there is, and what there may have been."""
+    found = [""]
+    for folder, folders, files in os.walk(top):
+        found += [os.path.join(folder, f)[len(top) + 1:] for f in folders + files + ["a", "b", "c"]]
+    return sorted(set(found))
+
+
+def compare(home, at, history):
+    for path in all_paths(home):
+        ours, theirs = what(os.path.join(home, path)), what(os.path.join(at, path))
+        if ours != theirs:
+            for line in history[-12:]:
+                print("#", *line)
+            print(f"# {path}: home has {str(ours)[:300]}, the view {str(theirs)[:300]}")
+            return False
+    return True
+
+
+def walk(home, at, view, rounds, seed):
+    w, history = Walk(seed), []
+    for i in range(rounds):
+        for _ in range(w.random.randint(1, 4)):
+            there = w.random.random() < 0.5
+            history.append(("view:" if there else "home:", *w.step(at if there else home)))
+            if there and w.random.random() < 0.3:
+                glance(os.path.join(at, w.path()))
+        view.sync(ended=True)
+        view.sync()
+        if not compare(home, at, history):
+            return False
+    return True
+
+
+def close_to_open(home, at):
+    """What is written and closed on one side is read by the next open on the other, without any word."""
+    for i in range(300):
+        text = f"{i % 7}" * (1 + i % 3)
+        here, there = (home, at) if i % 2 else (at, home)
+        with open(os.path.join(here, "told"), "w") as f:
+            f.write(text)
+        with open(os.path.join(there, "told")) as f:
+            if f.read() != text:
+                return False
+    return True
+
+
+work = tempfile.mkdtemp()
+os.chmod(work, 0o755)
+home, at = os.path.join(work, "home"), os.path.join(work, "view")
+os.mkdir(home)
+os.mkdir(at)
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
+if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+    skip_all("needs a mount namespace of its own")
+try:
+    view = View(home, at)
+    seed = int(os.environ.get("EHS_SEED", time.time_ns() % 1000000))
+    rounds = int(os.environ.get("EHS_ROUNDS", 300))
+    print(f"# seed {seed}", flush=True)
+    ok(f"{rounds} rounds of changes on both sides look the same on both", walk(home, at, view, rounds, seed))
+    ok("what is closed on one side the next open on the other reads", close_to_open(home, at))
+
+    shutil.rmtree(os.path.join(at, "a"), ignore_errors=True)
+    os.makedirs(os.path.join(at, "big/sub"))
+    for i in range(1500):
+        open(os.path.join(home, "big", str(i)), "w").close()
+    view.sync()
+    ok("a folder that is too large for a list",
+       sorted(os.listdir(os.path.join(at, "big"))) == sorted(os.listdir(os.path.join(home, "big"))) and
+       not os.path.exists(os.path.join(at, "big/new")) and os.path.exists(os.path.join(at, "big/7")))
+    open(os.path.join(home, "big/new"), "w").close()
+    view.sync()
+    ok("and a new name in it", os.path.exists(os.path.join(at, "big/new")))
+
+    # More news than the queue holds: nothing that is kept may be believed any more.
+    limit = int(open("/proc/sys/fs/inotify/max_queued_events").read())
+    os.path.exists(os.path.join(at, "big/sub/gone"))
+    os.kill(view.files.pid, signal.SIGSTOP)
+    for i in range(limit + 10):
+        os.chmod(os.path.join(home, "big", str(i % 2)), 0o600 + i % 64)
+    with open(os.path.join(home, "big/sub/gone"), "w") as f:
+        f.write("here")
+    os.kill(view.files.pid, signal.SIGCONT)
+    view.sync()
+    ok("a lost list of news", os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []))
+
+    # One holds a folder's lock and waits for home, who is silent; then all ends.
+    os.kill(view.files.pid, signal.SIGSTOP)
+    waiting = [subprocess.Popen(["touch", os.path.join(at, f"big/w{i}")], stderr=subprocess.DEVNULL) for i in range(4)]
+    until(lambda: all(open(f"/proc/{p.pid}/stat").read().split()[2] in "DS" for p in waiting))
+    os.kill(view.view.pid, signal.SIGKILL)
+    began = time.monotonic()
+    ok("without ehview what waits gets errors", all(p.wait(30) for p in waiting) and time.monotonic() - began < 10)
+    view.view.wait()
+    view.files.kill()
+    ok("and nothing holds it", libc.umount2(at.encode(), 0) == 0)
+finally:
+    for p in (view.view, view.files):
+        p.kill()
+    libc.umount2(at.encode(), 2)
+    shutil.rmtree(work)
+done()

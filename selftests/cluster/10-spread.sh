@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Processor-bound tasks started on one node run on all of them.
+. "$(dirname "$0")/lib.sh"
+
+rm -f where
+ehctl run -n spread -- bash -c '
+	for i in $(seq 12); do EHS_WHERE=$PWD/where '"$PROBE"' burn 800 & done; wait'
+[ "$(wc -l <where)" -eq 12 ]
+ok "12 tasks ran once each" 'cat where'
+[ "$(sort -u where | wc -l)" -eq "$EHS_NODES" ]
+ok "they ran on all $EHS_NODES nodes" 'sort where | uniq -c'
+most=$(sort where | uniq -c | sort -rn | awk 'NR == 1 {print $1}')
+[ "$most" -le 7 ]
+ok "no node got more than 7 of 12" 'sort where | uniq -c'
+finish

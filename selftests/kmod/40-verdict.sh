@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Requests and verdicts.
+. "$(dirname "$0")/lib.sh"
+
+node_reset
+sitter $cg/m
+in="$probe in $cg/m"
+
+# what the stub gets
+agent "$stub" remote sender print
+is "the stub's arguments" "$($in -- sh -c a b c)" "<$stub><print><$(command -v sh)><sh><-c><a><b><c>"
+is "argv[0] is kept" "$($probe in $cg/m -- bash -c "exec -a other /bin/true 1" | head -c 500)" \
+	"<$stub><print><$(command -v bash)><bash><-c><exec -a other /bin/true 1>"
+# a shell that moves itself: its own exec has argv[0] of its choice
+is "a chosen argv[0] too" "$(bash -c "echo 0 >$cg/m/cgroup.procs; exec -a other /bin/true 1")" \
+	"<$stub><print></bin/true><other><1>"
+like "what the agent was asked" "$(grep ^request "$log" | tail -n 1)" \
+	"request * pid=* uid=0 path=/bin/true cgroup=$(stat -c %i $cg/m) load=1000 limit=$((100 * slow))"
+printf '#!/bin/sh\n' >"$work/script"; chmod +x "$work/script"
+is "a script is handed over as itself" "$($in -- "$work/script" 1)" "<$stub><print><$work/script><$work/script><1>"
+agent_end
+
+# local, with the agent's reason
+agent "$stub" local no-receiver -
+counted no-receiver "a local verdict" $in -- true
+agent_end
+agent "$stub" local - -
+counted none "a local verdict without reason" $in -- true
+agent_end
+
+# twice, unknown, from elsewhere
+agent "$stub" twice local no-receiver -
+$in -- true
+wait_for 20 eval '[ "$(grep -c ^answer "$log")" = 2 ]'
+like "the second verdict is refused" "$(grep ^answer "$log" | tail -n 1)" "answer * ENOENT: nobody waits*"
+refused "a verdict from another socket" EPERM "only the socket registered" "$nl" verdict 1 local - -
+agent_end
+
+# too late
+$nl set limit=50
+agent "$stub" late 500 local no-receiver -
+counted time-out "no verdict in time" $in -- true
+wait_for 20 file_has "$log" ^answer
+like "the late verdict is refused" "$(grep ^answer "$log")" "answer * ENOENT: nobody waits*"
+agent_end
+
+# the time limit is kept: shortest of three, as the machine may be busy
+agent "$stub" silent
+elapsed() { for _ in 1 2 3; do $probe timed in $cg/m -- true; done | sort -n | head -n 1; }
+for limit in 100 600; do
+	$nl set limit=$limit
+	t=$(elapsed)
+	holds "time limit $limit ms: took $t ms" "t >= limit && t < limit + 2000 * slow"
+done
+
+# killed while waiting
+$nl set limit=10000
+before=$(counter killed)
+$in -- true &
+pid=$!
+wait_for 20 field_is pending 1
+like "a waiting task is listed" "$($nl tasks | grep "pid=$pid ")" "* pending none true *"
+kill -KILL $pid
+wait $pid 2>/dev/null
+is "a waiting task can be killed" "$?" 137
+is "it is counted" "$(counter killed) $(field pending)" "$((before + 1)) 0"
+
+# signals that do not kill do not end the wait
+$nl set limit=$((3000 * slow))
+sh -c "trap '' USR1; echo 0 >$cg/m/cgroup.procs; exec true" &
+pid=$!
+wait_for 20 field_is pending 1
+kill -USR1 $pid
+is "other signals leave it waiting" "$(field pending)" 1
+wait $pid
+is "and it runs" $? 0
+
+# the agent dies
+$nl set limit=10000
+before=$(counter agent-gone)
+pids=
+for _ in 1 2 3 4 5; do $in -- true & pids+=" $!"; done
+wait_for 20 field_is pending 5
+begin=${EPOCHREALTIME/./}
+kill -KILL $agent
+wait $agent 2>/dev/null
+failures=0
+for pid in $pids; do wait $pid || failures=$((failures + 1)); done
+waited=$((${EPOCHREALTIME/./} - begin))
+holds "when the agent dies the waiting tasks run at once ($waited us)" "waited < 8000000"
+is "all of them" "$failures $(($(counter agent-gone) - before)) $(field pending)" "0 5 0"
+
+# more at once than the agent's socket holds
+agent "$stub" deaf
+$nl set limit=$((2000 * slow))
+before=$(counter queue-full)
+pids=
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do $in -- true & pids+=" $!"; done
+failures=0
+for pid in $pids; do wait $pid || failures=$((failures + 1)); done
+holds "a full socket sends tasks home ($(($(counter queue-full) - before)) of 12)" "$(counter queue-full) > before"
+is "and they run" "$failures $(field pending)" "0 0"
+agent_end
+
+# many at once, each answered
+agent "$stub" remote sender exit-0
+before=$(counter sender)
+touch "$work/storm"
+$probe storm "$work/storm" 4 -- $probe in $cg/m -- false &
+storm=$!
+placed() { (($(counter sender) >= before + 40)); }
+wait_for 60 placed
+is "40 placements of four at once" $? 0
+rm "$work/storm"
+wait $storm
+is "every stub ran" $? 0
+agent_end
+sitter_end $sitter
+is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load)" "0 0 0 0 0"
+finish

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Everything at once: what is looked for is in the guest's kernel log.
+. "$(dirname "$0")/lib.sh"
+
+node_reset
+touch "$work/storm"
+$probe storm "$work/storm" 2 -- $probe in $cg/m -- true &
+storms=$!
+$probe storm "$work/storm" 1 -- $probe in $cg/g -- true &
+storms+=" $!"
+# listings while records come and go, and bypasses of tasks that are about to end
+$probe storm "$work/storm" 1 -- $nl tasks >"$out" 2>&1 &
+storms+=" $!"
+$probe storm "$work/storm" 1 -- $nl dump >"$out.2" 2>&1 &
+storms+=" $!"
+$probe storm "$work/storm" 1 -- sh -c "$probe in $cg/m -- true & $nl bypass \$! || :; wait \$!" 2>/dev/null &
+storms+=" $!"
+# nodes that are born, get an agent and die with requests
+namespaces() {
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		unshare --net sh -c "
+			$nl set managed=$cg/m guest=$cg/g index=tasks limit=50
+			$probe in $cg/m -- sleep infinity & sitter=\$!
+			$nl set threshold=0 length=0
+			$nl agent $stub $1 >/dev/null & agent=\$!
+			$probe in $cg/m -- true
+			$probe in $cg/g -- true
+			$probe in $cg/m -- true & kill -KILL \$agent; wait \$!
+			kill \$sitter" >/dev/null 2>&1
+	done
+}
+namespaces silent &
+workers=$!
+namespaces "remote sender exit-0" &
+workers+=" $!"
+# settings and agents that change under the execs
+for i in 1 2 3 4 5 6; do
+	for index in cpu runnable tasks; do
+		$nl set index=$index threshold=0 length=0 dwell=$i
+		$nl set clear managed=$cg/m guest=$cg/g limit=20
+	done
+	agent "$stub" remote sender exit-0
+	kill -KILL $agent
+	wait $agent 2>/dev/null
+	wait_for 20 field_is agent ''
+done
+wait $workers
+rm "$work/storm"
+failures=0
+for pid in $storms; do wait $pid || failures=$((failures + 1)); done
+is "no task failed under stress" $failures 0
+for reason in sender guest no-agent bypass; do
+	holds "with execs of reason $reason" "$(counter $reason) > 0"
+done
+$nl set index=tasks
+is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load) $($nl tasks)" "0 0 0 0 0 "
+wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+is "and all nodes are gone" $? 0
+
+# a managed cgroup can be removed; the node then manages nothing
+mkdir $cg/short
+$nl set managed=$cg/short
+is "a managed cgroup can be removed" "$(rmdir $cg/short; echo $?)" 0
+mkdir $cg/short
+$probe in $cg/short -- true
+is "one of the same name is another" "$($nl tasks; $nl get | grep -c '^managed ')" 1
+rmdir $cg/short
+finish

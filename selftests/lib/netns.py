@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Network namespaces on this machine, on a bridge of their own. What is made here is removed by the process that made it."""
+
+import atexit, ctypes, os, shutil, subprocess
+
+from ktap import skip_all
+
+
+def sh(*words, check=True):
+    return subprocess.run(words, check=check, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class Net:
+    """Namespaces PREFIX0..n-1 on one bridge in PREFIXbr: nothing touches the host's network."""
+
+    def __init__(self, n):
+        if os.geteuid():
+            skip_all("only root can make network namespaces")
+        if not shutil.which("ip"):
+            skip_all("the ip tool is missing (apt-get install iproute2)")
+        self.prefix = f"ehs{os.getpid()}-"
+        self.made = []
+        atexit.register(self.remove)
+        self.add("br")
+        self.ip("br", "link", "add", "br0", "type", "bridge")
+        self.ip("br", "link", "set", "br0", "up")
+        for i in range(n):
+            self.add(i)
+            sh("ip", "link", "add", "name", "eth0", "netns", self.name(i), "type", "veth",
+               "peer", "name", f"p{i}", "netns", self.name("br"))
+            self.ip(i, "addr", "add", f"{address(i)}/24", "dev", "eth0")
+            for device in "eth0", "lo":
+                self.ip(i, "link", "set", device, "up")
+            self.ip("br", "link", "set", f"p{i}", "master", "br0", "up")
+
+    def name(self, i):
+        return f"{self.prefix}{i}"
+
+    def port(self, i):
+        """The switch's end of node i's wire."""
+        return f"p{i}"
+
+    def switch(self, *words):
+        """ip, where the switch is."""
+        return self.ip("br", *words)
+
+    def add(self, i):
+        made = sh("ip", "netns", "add", self.name(i), check=False)
+        if made.returncode:
+            skip_all(f"network namespaces cannot be made: {made.stderr.strip()}")
+        self.made.append(i)
+
+    def ip(self, i, *words):
+        return sh("ip", "-n", self.name(i), *words)
+
+    def remove(self):
+        for i in self.made:
+            sh("ip", "netns", "del", self.name(i), check=False)
+        self.made = []
+
+    def enter(self, i):
+        """For what Python does itself there: use as `with net.enter(i):`."""
+        return Inside(self.name(i))
+
+
+class Inside:
+    def __init__(self, name):
+        self.setns = ctypes.CDLL(None, use_errno=True).setns
+        self.path = f"/run/netns/{name}"
+
+    def enter(self, path):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            if self.setns(fd, 0x40000000):
+                raise OSError(f"setns {path}")
+        finally:
+            os.close(fd)
+
+    def __enter__(self):
+        self.home = os.open("/proc/self/ns/net", os.O_RDONLY)
+        self.enter(self.path)
+
+    def __exit__(self, *why):
+        self.setns(self.home, 0x40000000)
+        os.close(self.home)
+
+
+def address(i):
+    return f"10.77.0.{i + 1}"

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Waiting for events. A bound only ends a broken run: no test waits for a time to pass.
+# shellcheck shell=bash
+
+# How many times as long as usual things take with this guest's kernel
+slow=${EHS_SLOW:-1}
+
+# wait_for SECONDS COMMAND…: until the command succeeds; 1 when the time is over. It is asked again at once
+# for a while, as most events are near, and in a guest to start sleep takes as long as to ask.
+wait_for() {
+	local end=$((SECONDS + $1 * slow)) asked=0
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		((++asked < 20)) || sleep 0.05
+	done
+}

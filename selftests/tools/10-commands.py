@@ -1,0 +1,394 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ehctl against no agent, a well-behaved one, and ones that answer rubbish.
+
+The agent is a socket of this program in a network namespace of its own, so that an agent
+of this machine neither hears nor answers.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import threading
+
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip, skip_all
+from tree import BUILD, TOP, run
+
+if os.environ.get("EHS_TEST_NETNS") != "1":
+    os.environ["EHS_TEST_NETNS"] = "1"
+    how = ["-n"] if os.geteuid() == 0 else ["-rn"]
+    if run("unshare", *how, "true").returncode:
+        skip_all("no network namespace can be made here")
+    os.execvp("unshare", ["unshare", *how, sys.executable, "-B", *sys.argv])
+
+with open(f"{TOP}/lib/wire/frame.h", encoding="utf-8") as f:
+    TYPES = re.findall(r"^\t(FRAME_\w+)", f.read().split("enum frame_type {")[1].split("};")[0], flags=re.M)
+REQUEST, REPLY, EVENT = (1 + TYPES.index(t) for t in ("FRAME_REQUEST", "FRAME_REPLY", "FRAME_EVENT"))
+work = tempfile.mkdtemp()
+shutil.copy(f"{BUILD}/bin/ehctl", work)
+EHCTL = f"{work}/ehctl"
+# ehctl takes the stub that lies beside it: this one shows what it is given
+with open(f"{work}/ehstub", "w", encoding="utf-8") as f:
+    f.write("#!/bin/sh\nshift 0\nfor a; do printf '<%s>' \"$a\"; done\necho\nexit 9\n")
+os.chmod(f"{work}/ehstub", 0o755)
+
+
+def ehctl(*arguments, **how):
+    """Calls it."""
+    return run(EHCTL, *arguments, **how)
+
+
+def frame(kind, document):
+    """A frame with this document, or these bytes."""
+    if not isinstance(document, bytes):
+        document = json.dumps(document).encode()
+    return struct.pack("<II", kind, len(document)) + document
+
+
+class Agent:
+    """Answers each connection with the same bytes; `asked` has the requests."""
+
+    def __init__(self, answer, linger=False):
+        self.answer, self.linger, self.asked = answer, linger, []
+
+    def __enter__(self):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind("\0ehsched")
+        self.socket.listen()
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self.thread.join()
+
+    def serve(self):
+        """Until the socket is shut down."""
+        while True:
+            try:
+                c, _ = self.socket.accept()
+            except OSError:
+                return
+            with c:
+                head = c.recv(8, socket.MSG_WAITALL)
+                if len(head) == 8:
+                    kind, length = struct.unpack("<II", head)
+                    self.asked.append((kind, json.loads(c.recv(length, socket.MSG_WAITALL))))
+                try:
+                    c.sendall(self.answer)
+                    if self.linger:     # until ehctl closes
+                        c.recv(1)
+                except OSError:
+                    pass
+
+
+def clean_error(r, status, command, *words):
+    """Exit status, nothing on stdout, `ehctl COMMAND: …` with these words on stderr."""
+    text = r.stderr.decode()
+    return (r.returncode == status and not r.stdout and
+            text.startswith(f"ehctl {command}: ") and all(w in text for w in words))
+
+
+def show(r):
+    """For failures."""
+    return f"exit {r.returncode}\nstdout {r.stdout!r}\nstderr {r.stderr!r}"
+
+
+COMMANDS = ["status", "tree", "tasks", "why", "run", "exec", "set", "drain", "undrain", "watch",
+            "doctor", "cert", "leave"]
+
+# ---- usage ----
+
+r = ehctl()
+ok("no command is wrong usage", r.returncode == 2 and not r.stdout and b"usage" in r.stderr, show(r))
+r = ehctl("frobnicate")
+ok("nor is an unknown one", r.returncode == 2 and not r.stdout and b"frobnicate" in r.stderr, show(r))
+for word in "help", "--help", "version":
+    r = ehctl(word)
+    ok(word, r.returncode == 0 and r.stdout and not r.stderr, show(r))
+r = ehctl("help")
+ok("help lists all commands", all(f"\n  {c} " in r.stdout.decode() for c in COMMANDS), show(r))
+for c in COMMANDS:
+    r = ehctl(c, "--help")
+    ok(f"{c} --help", r.returncode == 0 and r.stdout.startswith(f"usage: ehctl {c} ".encode()) and
+       not r.stderr, show(r))
+for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], ["tasks", "7"], ["why"], ["why", "a", "b"],
+              ["run"], ["run", "--"], ["run", "true"], ["run", "-n", "--", "true"],
+              ["run", "--bad", "--", "true"], ["run", "--json", "--", "true"],
+              ["exec"], ["exec", "0.1"], ["exec", "0.1", "--"], ["exec", "--", "true"],
+              ["exec", "node1", "--", "true"], ["exec", "0.1", "0.2", "--", "true"],
+              ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
+              ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
+              ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
+              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["watch", "x"], ["doctor", "x"], ["cert"]):
+    r = ehctl(*wrong)
+    name = " ".join(w if isinstance(w, str) else repr(w) for w in wrong)[:40]
+    ok(f"wrong usage: {name}", clean_error(r, 2, wrong[0]), show(r))
+
+# ---- no agent ----
+
+for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "dwell=5"],
+          ["drain", "0.1"], ["undrain", "0.1"], ["leave"], ["watch"]):
+    r = ehctl(*c)
+    ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
+r = ehctl("doctor")
+ok("no agent: doctor looks for itself", r.returncode == 1 and b"WRONG agent" in r.stdout and
+   b"fix: " in r.stdout, show(r))
+r = ehctl("doctor", "--json")
+document = json.loads(r.stdout)
+ok("no agent: doctor --json", r.returncode == 1 and document["version"] == 1 and
+   all(set(c) == {"name", "ok", "what", "fix", "mend"} for c in document["checks"]), show(r))
+r = ehctl("run", "--", "sh", "-c", "cat; exit 7", input=b"in\0put", stdin=None)
+ok("no agent: run runs it here, and warns", r.returncode == 7 and r.stdout == b"in\0put" and
+   r.stderr.startswith(b"ehctl run: "), show(r))
+r = ehctl("run", "--", "sh", "-c", "kill -TERM $$")
+ok("it dies of the same signal", r.returncode == -signal.SIGTERM, show(r))
+
+# ---- the programs run and exec start ----
+
+for c in (["run"], ["exec", "0.1"]):
+    r = ehctl(*c, "--", "no-such-program-here")
+    ok(f"{c[0]}: not found is 127", r.returncode == 127 and not r.stdout and
+       b"no-such-program-here" in r.stderr, show(r))
+    r = ehctl(*c, "--", "/etc/passwd")
+    ok(f"{c[0]}: not executable is 126", r.returncode == 126 and b"/etc/passwd" in r.stderr, show(r))
+    r = ehctl(*c, "--", "/etc")
+    ok(f"{c[0]}: a folder is 126", r.returncode == 126, show(r))
+    r = ehctl(*c, "--", "/etc/passwd/x")
+    ok(f"{c[0]}: below a file is 126 or 127", r.returncode in (126, 127), show(r))
+    r = ehctl(*c, "--", "")
+    ok(f"{c[0]}: an empty name is 127", r.returncode == 127, show(r))
+os.mkdir(f"{work}/one")
+os.mkdir(f"{work}/two")
+for folder, bits in ("one", 0o644), ("two", 0o755):
+    with open(f"{work}/{folder}/prog", "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho found in two: $0 $1\n")
+    os.chmod(f"{work}/{folder}/prog", bits)
+path = {**os.environ, "PATH": f"{work}/one:{work}/two:/nonexistent"}
+r = ehctl("run", "--", "prog", "x", env=path)
+ok("PATH is searched past what cannot run", r.stdout == f"found in two: {work}/two/prog x\n".encode(),
+   show(r))
+r = ehctl("exec", "0.12", "--", "prog", "--help", "--", "a b", "", env=path)
+ok("exec becomes the stub", r.returncode == 9 and r.stdout.decode() ==
+   f"<@0.12><{work}/two/prog><prog><--help><--><a b><>\n", show(r))
+r = ehctl("exec", "--auto", "--", "prog", "--json", env=path)
+ok("exec --auto", r.stdout.decode() == f"<@auto><{work}/two/prog><prog><--json>\n", show(r))
+r = ehctl("exec", "0.1", "--", "prog", env={**path, "PATH": ":"}, cwd=f"{work}/two")
+ok("an empty entry of PATH is the current folder", r.stdout.decode() == "<@0.1><./prog><prog>\n", show(r))
+many = ["x" * 1000] * 1000
+r = ehctl("exec", "0.1", "--", "/bin/true", *many)
+ok("a million bytes of arguments", r.returncode == 9 and len(r.stdout) > 1000000)
+os.unlink(f"{work}/ehstub")
+r = ehctl("exec", "0.1", "--", "true")
+ok("no stub installed", clean_error(r, 1, "exec", "ehstub"), show(r))
+
+# ---- a good agent ----
+
+NODES = [{"code": f"0.{i}", "host": f"n{i}", "state": s, "load": l, "threshold": 2.0,
+          "threshold_length": 1.0, "capacity": 2.0, "tasks": {"local": 5, "guest": 0, "away": 3},
+          "controller_of": ["0"] if i == 0 else [], "module": i != 2,
+          "agent": "up"} for i, s, l in ((0, "sender", 3.31), (1, "ok", 2.0), (2, "receiver", 0.0))]
+NODES.append({"code": "0.3", "host": "höst", "state": None, "agent": "down"})
+STATUS = {"version": 1, "self": "0.0", "topology": {"n": 3, "l": 1}, "epoch": 4, "nodes": NODES,
+          "groups": [{"code": "0", "level": 1, "controller": "0.0", "host": "n0", "load": 5.31, "threshold": 6.0,
+                      "threshold_length": 3.0, "state": "ok", "members": 3, "nodes": 3}]}
+
+with Agent(frame(REPLY, STATUS)) as a:
+    r = ehctl("status")
+    lines = r.stdout.decode().splitlines()
+    ok("status", r.returncode == 0 and not r.stderr and len(lines) == 6 and
+       lines[2].split() == ["0.0", "n0", "sender", "3.31", "2.00", "1.00", "5", "0", "3", "0", "yes", "up"]
+       and lines[5].split()[:2] == ["0.3", "höst"] and "down" in lines[5], show(r))
+    ok("its columns are in line", len({line.index(w) for line, w in
+                                       zip(lines[1:], ("AGENT", "up", "up", "up", "down"))}) == 1, show(r))
+    ok("it has asked for it", a.asked == [(REQUEST, {"command": "status"})], a.asked)
+    r = ehctl("status", "--octal")
+    ok("status --octal", [line.split()[0] for line in r.stdout.decode().splitlines()[2:]] ==
+       ["00", "01", "02", "03"] and b"node 00 of" in r.stdout, show(r))
+    r = ehctl("status", "--json")
+    ok("status --json is the agent's document", r.returncode == 0 and json.loads(r.stdout) == STATUS and
+       r.stdout.count(b"\n") == 1, show(r))
+    ok("and its numbers are short", b'"load":3.31,' in r.stdout and b'"threshold":2.0,' in r.stdout, show(r))
+    r = ehctl("--json", "status")
+    ok("options come behind the command", r.returncode == 2, show(r))
+    r = ehctl("tree")
+    ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller 0.0\n" in r.stdout.decode()
+       and r.stdout.decode().count("\n   0.") == 4, show(r))
+    for c in ("status", "tree", "--help"):
+        with open("/dev/full", "wb") as full:
+            r = ehctl("status", *(["--json"] if c == "tree" else [c] if c == "--help" else []), stdout=full)
+        ok(f"output that cannot be written is an error ({c})", r.returncode == 1 and
+           r.stderr.startswith(b"ehctl status: "), f"{r.returncode} {r.stderr}")
+
+TASKS = {"version": 1, "tasks": [{"id": "0.0:7", "pid": 123, "home": "0.0", "executor": "0.1",
+                                  "command": "gcc", "uid": 1000, "state": "running",
+                                  "reason": "sender", "started": "2026-11-21T08:00:00Z"}]}
+with Agent(frame(REPLY, TASKS)):
+    r = ehctl("tasks")
+    ok("tasks", r.returncode == 0 and r.stdout.decode().splitlines()[1].split() == [
+        "0.0:7", "123", "0.0", "0.1", "1000", "running", "sender", "2026-11-21T08:00:00Z", "gcc"], show(r))
+with Agent(frame(REPLY, {"version": 1, "tasks": []})):
+    r = ehctl("tasks")
+    ok("no tasks: the heading alone", r.returncode == 0 and r.stdout.count(b"\n") == 1, show(r))
+
+WHY = {"version": 1, "id": "0.0:7", "command": "gcc", "home": "0.0", "executor": "0.1", "reason": "sender",
+       "text": "Because.", "steps": [{"at_ms": 0.5, "what": "asked 0.2"}]}
+with Agent(frame(REPLY, WHY)) as a:
+    r = ehctl("why", "0.0:7")
+    ok("why", r.returncode == 0 and b"sender: Because." in r.stdout and b"0.50 ms  asked 0.2" in r.stdout,
+       show(r))
+    ok("it has said the id", a.asked == [(REQUEST, {"command": "why", "id": "0.0:7"})], a.asked)
+
+with Agent(frame(REPLY, {"version": 1, "guests": 2, "away": 0})) as a:
+    r = ehctl("leave"), ehctl("leave", "--now", "--json")
+    ok("leave", [x.returncode for x in r] == [0, 0] and b"2 guests" in r[0].stdout and json.loads(r[1].stdout)["guests"] == 2
+       and [q["now"] for _, q in a.asked] == [False, True], a.asked)
+
+with Agent(frame(REPLY, {"version": 1})) as a:
+    r = ehctl("set", "threshold=2.5", "length=0.001", "weight=1", "load-index=cpu", "time-limit=50",
+              "dwell=0")
+    ok("set says nothing", r.returncode == 0 and not r.stdout and not r.stderr, show(r))
+    ok("tasks become thousandths", a.asked == [(REQUEST, {
+        "command": "set", "threshold": 2500, "length": 1, "weight": 1000, "load-index": "cpu",
+        "time-limit": 50, "dwell": 0})], a.asked)
+    a.asked.clear()
+    ehctl("set", "threshold=2.0005", "length=-1.5", "weight=nan", "dwell=1e30")
+    ok("no number is bent", a.asked[0][1] == {"command": "set", "threshold": 2001, "length": -1500,
+                                             "weight": "nan", "dwell": "1e30"}, a.asked)
+    a.asked.clear()
+    r = ehctl("drain", "0.1"), ehctl("undrain", "0.1", "--json")
+    ok("drain and undrain", [x.returncode for x in r] == [0, 0] and json.loads(r[1].stdout) == {"version": 1}
+       and [q["command"] + q["node"] for _, q in a.asked] == ["drain0.1", "undrain0.1"], a.asked)
+
+EVENTS = [{"time": "T1", "event": "state", "node": "0.1", "load": 0.5}, {"time": "T2", "event": "place"}]
+with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):
+    r = ehctl("watch", "--json")
+    ok("watch --json: an event a line", [json.loads(line) for line in r.stdout.splitlines()] == EVENTS, show(r))
+    ok("and the end of the agent is an error", r.returncode == 1 and b"ended" in r.stderr, show(r))
+    r = ehctl("watch")
+    ok("watch", r.stdout.decode().splitlines()[0].split() == ["T1", "state", "node", "0.1", "load", "0.5"],
+       show(r))
+with Agent(b"".join(frame(EVENT, e) for e in EVENTS) * 5000, linger=True):
+    r = run("sh", "-c", f"{EHCTL} watch | head -n 1")
+    ok("watch ends with its reader", r.returncode == 0 and r.stdout.count(b"\n") == 1, show(r))
+
+CHECKS = {"version": 1, "checks": [{"name": "module", "ok": True, "what": "loaded", "fix": "", "mend": ""}]}
+with Agent(frame(REPLY, CHECKS)):
+    r = ehctl("doctor")
+    ok("doctor: all is well", r.returncode == 0 and r.stdout.startswith(b"ok "), show(r))
+CHECKS["checks"].append({"name": "peers", "ok": False, "what": "n1 is down", "fix": "start it", "mend": "start it"})
+with Agent(frame(REPLY, CHECKS)):
+    r = ehctl("doctor")
+    ok("doctor: something is wrong", r.returncode == 1 and b"fix: start it" in r.stdout and not r.stderr,
+       show(r))
+
+with open(f"{work}/ehstub", "w", encoding="utf-8") as f:
+    f.write("#!/bin/sh\necho stub \"$@\"\n")
+os.chmod(f"{work}/ehstub", 0o755)
+with Agent(frame(REPLY, {"version": 1, "session": "s", "managed": True})) as a:
+    r = ehctl("run", "-n", "name", "--retry", "--", "echo", "-n", "hi")
+    ok("run: in a session", r.returncode == 0 and r.stdout == b"hi" and not r.stderr, show(r))
+    ok("with name and retry", a.asked == [(REQUEST, {"command": "run", "name": "name", "retry": True})],
+       a.asked)
+    r = ehctl("run", "--view", "auto", "--", "true")
+    ok("with a view", a.asked[1:] == [(REQUEST, {"command": "run", "retry": False, "view": "auto"})], a.asked)
+    r = ehctl("run", "--", "sh", "-c", "ls /proc/self/fd | wc -l")
+    plain = run("sh", "-c", "ls /proc/self/fd | wc -l")
+    ok("no descriptor is left open to it", r.stdout == plain.stdout, show(r))
+with Agent(frame(REPLY, {"version": 1, "session": "", "managed": False})):
+    r = ehctl("run", "--", "/bin/echo", "hi")
+    ok("run: without the module the stub places it", r.stdout == b"stub @auto /bin/echo /bin/echo hi\n", show(r))
+    r = ehctl("run", "--retry", "--", "/bin/echo", "hi")
+    ok("and may run it again", r.stdout == b"stub --retry @auto /bin/echo /bin/echo hi\n", show(r))
+r = ehctl("exec", "--auto", "--retry", "--", "/bin/echo", "hi")
+ok("exec --auto --retry", r.stdout == b"stub --retry @auto /bin/echo /bin/echo hi\n", show(r))
+r = ehctl("exec", "0.1", "--view", "home", "--", "/bin/echo", "hi")
+ok("exec NODE --view", r.stdout == b"stub --view home @0.1 /bin/echo /bin/echo hi\n", show(r))
+r = ehctl("exec", "0.1", "--view", "mine", "--", "/bin/echo", "hi")
+ok("exec --view of another word: wrong usage, nothing runs", r.returncode == 2 and b"--view mine" in r.stderr
+   and not r.stdout, show(r))
+r = ehctl("exec", "--retry", "0.1", "--", "/bin/echo", "hi")
+ok("exec NODE --retry: wrong usage, nothing runs", r.returncode == 2 and b"requires --auto" in r.stderr
+   and not r.stdout, show(r))
+
+# ---- refusals and rubbish ----
+
+with Agent(frame(REPLY, {"error": {"what": "0.9", "why": "not in the configuration", "usage": False}})):
+    r = ehctl("drain", "0.9")
+    ok("a refusal", clean_error(r, 1, "drain", "0.9: not in the configuration"), show(r))
+    r = ehctl("run", "--", "echo", "here")
+    ok("run: refused, so it runs here", r.returncode == 0 and r.stdout == b"here\n" and
+       b"ehctl run: 0.9: not in" in r.stderr, show(r))
+with Agent(frame(REPLY, {"error": {"what": "dwell", "why": "not a number", "usage": True}})):
+    r = ehctl("set", "dwell=x", "--json")
+    ok("wrong usage, as the agent sees it", clean_error(r, 2, "set", "dwell: not a number"), show(r))
+    r = ehctl("run", "-n", "/", "--", "echo", "here")
+    ok("run: a name that cannot be", clean_error(r, 2, "run"), show(r))
+
+RUBBISH = {
+    "nothing": b"",
+    "half a header": b"\x12\0\0",
+    "a header alone": struct.pack("<II", REPLY, 10),
+    "a cut document": frame(REPLY, STATUS)[:-3],
+    "an unknown type": frame(200, STATUS),
+    "type 0": frame(0, STATUS),
+    "reserved bytes": struct.pack("<II", REPLY | 1 << 16, 2) + b"{}",
+    "a type of another place": frame(1, b"x" * 100),
+    "4 GiB announced": struct.pack("<II", REPLY, 0xffffffff) + b"x" * 1000,
+    "an empty document": frame(REPLY, b""),
+    "no JSON": frame(REPLY, b"hello"),
+    "an array": frame(REPLY, []),
+    "a number": frame(REPLY, 7),
+    "NUL bytes": frame(REPLY, b"\0" * 100),
+    "no UTF-8": frame(REPLY, b'{"version":1,"self":"\xff"}'),
+    "two members of one name": frame(REPLY, b'{"version":1,"version":1}'),
+    "something behind it": frame(REPLY, b'{"version":1} x'),
+    "deep nesting": frame(REPLY, b"[" * 100000),
+    "version 2": frame(REPLY, {**STATUS, "version": 2}),
+    "no version": frame(REPLY, {"nodes": []}),
+    "an HTTP server": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+}
+for name, answer in RUBBISH.items():
+    with Agent(answer):
+        r = ehctl("status"), ehctl("status", "--json")
+        ok(f"{name} is not taken for an answer", all(clean_error(x, 1, "status") for x in r),
+           show(r[0]) + "\n" + show(r[1]))
+ODD = {
+    "wrong types": {"version": 1, "self": 5, "topology": [], "epoch": "x", "nodes": [1, None, "a", [], {
+        "code": 1, "load": "x", "controller_of": [1], "tasks": 3, "module": "?"}]},
+    "no members": {"version": 1},
+    "nodes is a word": {"version": 1, "nodes": "many", "tasks": "few", "checks": 5, "steps": {}},
+    "an odd error": {"error": 5},
+}
+for name, document in ODD.items():
+    with Agent(frame(REPLY, document)):
+        r = [ehctl(c) for c in ("status", "tree", "tasks", "doctor")] + [ehctl("why", "1")]
+        ok(f"{name}: no crash", all(x.returncode in (0, 1) for x in r), "\n".join(map(show, r)))
+with Agent(frame(EVENT, b"[]")):
+    r = ehctl("watch")
+    ok("watch: an event that is none", clean_error(r, 1, "watch"), show(r))
+
+# ---- somebody else on the socket ----
+
+with open("/proc/self/uid_map", encoding="ascii") as f:
+    one_user = f.read().split()[2] == "1"
+if os.geteuid() or one_user:
+    skip("another user's socket", "needs root")
+else:
+    os.seteuid(65534)
+    with Agent(frame(REPLY, STATUS)) as a:
+        os.seteuid(0)
+        r = ehctl("status")
+        ok("another user's socket is not believed", clean_error(r, 1, "status", "user 65534") and not a.asked,
+           show(r))
+
+shutil.rmtree(work)
+done()
