@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make help` lists targets and variables; they are the lines that begin with ## in the makefiles.
+# `make help` lists targets and variables: the lines of the makefiles that begin with ## and #:
 
 # ---- what a user may set
 
@@ -160,7 +160,8 @@ include kmod/module.mk selftests/selftests.mk selftests/bench/bench.mk packaging
 
 # ---- for editors
 
-##  compile_commands.json  how each file is compiled, for clangd; with the module if it was built
+##  compile_commands.json
+##                  how each file is compiled, for clangd; with the module if it was built
 comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
@@ -216,12 +217,13 @@ coverage:
 clean:
 	rm -rf $(O)
 
-##
-##  O=DIR           build into DIR (default build; build-san with SAN=1, build-cov with COV=1)
-##  V=1             show commands
-##  SAN=1           with AddressSanitizer and UndefinedBehaviorSanitizer
-##  COV=1           with counters for gcov
-##  CC, MUSL_CC, PKG_CONFIG, CPPFLAGS, CFLAGS, STUB_CFLAGS, LDFLAGS, PREFIX, DESTDIR, KVER, KDIR
+#:  O=DIR           build into DIR (default build; build-san with SAN=1, build-cov with COV=1)
+#:  V=1             show commands
+#:  SAN=1           with AddressSanitizer and UndefinedBehaviorSanitizer
+#:  COV=1           with counters for gcov
+#:  CC, MUSL_CC, PKG_CONFIG, CPPFLAGS, CFLAGS, STUB_CFLAGS, LDFLAGS, PREFIX, DESTDIR, KVER, KDIR
 help:
 	@echo 'make TARGET... [VARIABLE=VALUE...]'
-	@sed -n 's/^##//p' $(wildcard $(filter-out %.d,$(MAKEFILE_LIST)))
+	@sed -n 's/^##//p' $(filter-out %.d,$(MAKEFILE_LIST))
+	@echo
+	@sed -n 's/^#://p' $(filter-out %.d,$(MAKEFILE_LIST))

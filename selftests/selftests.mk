@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# tests: the programs of selftests/unit (cmocka), picked up by name, and what runs in guests; fuzz: each parser's libFuzzer target
-# for a short time; fuzz-netlink: the module's family, in a guest; lint: what checkers of kernel and user space find.
+# Test programs (those of selftests/unit are picked up by name), fuzzers, lint, and checks that take longer than make check.
 
 UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
@@ -61,7 +60,7 @@ fuzz-cc:
 
 # The hierarchy's stories with the module and 200 tasks in flight: 8 nodes on one level, then 64 on two in one guest of 4 GiB;
 # about a quarter of an hour when it is emulated.
-##  check-hierarchy  64 nodes on two levels, in one guest
+##  check-hierarchy 64 nodes on two levels, in one guest
 .PHONY: check-hierarchy
 check-hierarchy:
 	@packaging/deps -n build module test
@@ -106,7 +105,8 @@ check-debug:
 	@EHS_BUILD=$(O) selftests/kernels debug kcsan
 
 # All cases of the conformance suite, those of full length too, in both places; an hour when guests are emulated.
-##  check-conformance  everything docs/transparency.md promises
+##  check-conformance
+##                  all that docs/transparency.md promises
 .PHONY: check-conformance
 check-conformance:
 	@packaging/deps -n build module test
