@@ -263,6 +263,6 @@ int main(int argc, char **argv)
 		config_free(agent->config);
 		return 0;
 	}
-	log_set_level(agent->config->log);
+	log_set_levels(&agent->config->log);
 	return main_run(agent, tls);
 }
