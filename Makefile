@@ -21,10 +21,14 @@ VERSION	:= $(strip $(file <VERSION))
 
 ifeq ($(V),1)
 Q	:=
-say	 = @:
+say	 =
 else
 Q	:= @
-say	 = @printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))'
+# $(call say,WHAT,FILE), printed by make itself: a process for each line costs more than the line is worth
+say	 = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),,$(info $(call column,$(1))$(patsubst $(O)/%,%,$(2))))
+# make cannot pad: here colons are spaces
+columns	:= AR:::::: CC:::::: CCLD:::: FUZZ_CC: GEN::::: INSTALL: LD:::::: MUSL_CC: REMOVE::
+column	 = $(subst :, ,::$(filter $(1):%,$(columns)))
 endif
 
 # ---- flags
@@ -188,6 +192,7 @@ JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 ##  demo            three virtual machines and a build on all of them; installs missing packages
 demo:
+	@selftests/demo/announce
 	@packaging/deps build module test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all
 	$(Q)selftests/demo/run $(O)

@@ -10,14 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOG_WORDS_MAX	16
-#define LOG_AREA_FILES	6
+#define LOG_WORDS_MAX 16
+#define LOG_AREA_FILES 6
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 struct log_area {
 	const char *name;
-	const char *files[LOG_AREA_FILES]; /**< beginnings of paths below agent/; the rest is NULL */
+	const char
+		*files[LOG_AREA_FILES]; /**< beginnings of paths below agent/; the rest is NULL */
 };
 extern const struct log_area log_areas[]; /**< ends with a name of NULL */
 
