@@ -179,7 +179,7 @@ compile_commands.json: FORCE
 		$(filter $(f),$(lastword $(filter helpers/%,$(STUB_SRC)))),,$(comma))))
 	@for made in $(kmod-copy)/kmod/.*.o.cmd; do \
 		name=$${made##*/.}; name=kmod/$${name%.o.cmd}.c; \
-		[ ! -f $$name ] || sed -n -e '1!d; s/^[a-z]*cmd_[^ ]* := *//; s/ ;.*//; s/[\\"]/\\&/g' \
+		[ ! -f "$$name" ] || sed -n -e '1!d; s/^[a-z]*cmd_[^ ]* := *//; s/ ;.*//; s/[\\"]/\\&/g' \
 			-e 's,$(kmod-copy)/kmod/\([a-z_]*\.c\),$(CURDIR)/kmod/\1,' \
 			-e "s,.*,\,{\"directory\": \"$(realpath $(KDIR))\"\, \"file\": \"$(CURDIR)/$$name\"\, \"command\": \"&\"},p" $$made; \
 	done >>$@

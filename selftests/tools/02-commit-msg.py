@@ -1,11 +1,14 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hook .githooks/commit-msg, by itself and in a commit. Prints TAP."""
+"""The hook .githooks/commit-msg, by itself and in a commit."""
 import os
 import shutil
+import sys
 import tempfile
 
-from tap import TOP, done, ok, run
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok
+from tree import run, TOP
 
 HOOK = f"{TOP}/.githooks/commit-msg"
 work = tempfile.mkdtemp()

@@ -1,15 +1,18 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The makefiles: version, flags, quiet lines, install and uninstall, missing packages. Prints TAP."""
+"""The makefiles: version, flags, quiet lines, install and uninstall, missing packages."""
 import glob
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
-from tap import BUILD, TOP, done, ok, run, skip
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip
+from tree import BUILD, run, TOP
 
 work = tempfile.mkdtemp()
 OUT = f"{work}/out"
@@ -41,7 +44,7 @@ else:
     skip("so does the module", "it is not built")
 with open(f"{TOP}/NEWS", encoding="utf-8") as f:
     ok("NEWS begins with it", re.search(r"^\d[\w.~]*", f.read(), flags=re.M)[0] == VERSION)
-with open(f"{TOP}/packaging/dkms/dkms.conf", encoding="utf-8") as f:
+with open((glob.glob(f"{TOP}/dkms.conf") + glob.glob(f"{TOP}/packaging/dkms/dkms.conf"))[0], encoding="utf-8") as f:
     said = re.search(r'^PACKAGE_VERSION="(.*)"', f.read(), flags=re.M)[1]
 ok("dkms.conf has it", said == VERSION or "VERSION" in said, said)
 
