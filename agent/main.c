@@ -20,6 +20,7 @@
 #include "eh/topology.h"
 #include "net/tls.h"
 #include "rooms.h"
+#include "version.h"
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
@@ -192,12 +193,19 @@ free_base:
 static int main_usage(FILE *to)
 {
 	fprintf(to, "usage: ehagent [-c FILE] [-t] [--join ADDRESS[:PORT]]…\n"
+		    "       ehagent --version\n"
 		    "  -c FILE         configuration file (default " MAIN_CONFIG ")\n"
 		    "  -t              check the configuration and exit\n"
 		    "  --join ADDRESS  join the cluster through the member at ADDRESS; if given\n"
 		    "                  more than once, the members are asked in turn\n"
 		    "See ehagent(8) for details.\n");
 	return to == stderr ? 2 : 0;
+}
+
+static int main_version(void)
+{
+	printf("ehagent %s\n", VERSION);
+	return fflush(stdout) ? 1 : 0;
 }
 
 static int main_bad_join(const char *text)
@@ -212,6 +220,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "join", required_argument, NULL, 'j' },
+		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
 	const char *file = MAIN_CONFIG;
@@ -230,6 +239,8 @@ int main(int argc, char **argv)
 			file = optarg;
 		else if (c == 't')
 			check = true;
+		else if (c == 'V')
+			return main_version();
 		else if (c != 'j')
 			return main_usage(c == 'h' ? stdout : stderr);
 		else if (!config_parse_join(optarg, &address))
@@ -250,6 +261,6 @@ int main(int argc, char **argv)
 		config_free(agent.config);
 		return 0;
 	}
-	log_set_level(agent.config->log);
+	log_set_levels(&agent.config->log);
 	return main_run(&agent, tls);
 }

@@ -7,6 +7,7 @@
 #include <linux/ehsched.h>
 #include <linux/genetlink.h>
 #include <linux/module.h>
+#include <linux/stringify.h>
 #include <net/genetlink.h>
 
 #include "agent.h"
@@ -68,7 +69,7 @@ module_exit(ehs_exit);
 MODULE_DESCRIPTION("Load sharing between hosts: placement of new tasks");
 MODULE_AUTHOR("ehsched developers");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION(__stringify(EHS_VERSION));
 MODULE_ALIAS_GENL_FAMILY(EHS_FAMILY_NAME);
 /* A format loaded later is asked first: what binfmt_misc takes would not be seen. */
 MODULE_SOFTDEP("pre: binfmt_misc");

@@ -10,6 +10,7 @@ KDIR ?= /lib/modules/$(KVER)/build
 kmod-dir := $(dir $(lastword $(MAKEFILE_LIST)))
 kmod-copy = $(abspath $(O))/kmod-$(KVER)
 
+##  module          O/ehsched.ko for the kernel KVER with headers in KDIR
 .PHONY: module module-clean
 # kbuild would take our O, which make hands down, for its own.
 module: MAKEOVERRIDES := $(filter-out O=%,$(MAKEOVERRIDES))
@@ -21,7 +22,8 @@ module:
 	@cp -u --preserve=timestamps $(kmod-dir)Kbuild $(kmod-dir)*.[ch] $(kmod-copy)/kmod/
 	@cp -u --preserve=timestamps $(kmod-dir)compat/* $(kmod-copy)/kmod/compat/
 	@cp -u --preserve=timestamps $(kmod-dir)../uapi/linux/*.h $(kmod-copy)/uapi/linux/
-	+$(MAKE) --no-print-directory -C $(KDIR) M=$(kmod-copy)/kmod $(if $(W),W=$(W)) modules
+	@cp -u --preserve=timestamps $(kmod-dir)../VERSION $(kmod-copy)/
+	$(Q)+$(MAKE) --no-print-directory -C $(KDIR) M=$(kmod-copy)/kmod $(if $(W),W=$(W)) modules
 	@cp -u --preserve=timestamps $(kmod-copy)/kmod/ehsched.ko $(O)/ehsched.ko
 
 module-clean:

@@ -4,41 +4,53 @@
 INSTALL	?= install
 # The kernel it was built for, which need not be the one that runs.
 MODVER	 = $(firstword $(shell PATH=$$PATH:/sbin:/usr/sbin modinfo -F vermagic $(O)/ehsched.ko 2>/dev/null))
-MODDIR	?= $(DESTDIR)/lib/modules/$(MODVER)/updates
-BASH_COMPLETION ?= $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+MODDIR	?= /lib/modules/$(MODVER)/updates
+BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
+MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-install: tools
-	$(INSTALL) -D -m 755 $(O)/bin/ehctl $(DESTDIR)$(PREFIX)/bin/ehctl
-	$(INSTALL) -D -m 755 $(O)/bin/ehagent $(DESTDIR)$(PREFIX)/sbin/ehagent
-	$(INSTALL) -D -m 755 $(O)/bin/ehstub $(DESTDIR)$(PREFIX)/libexec/ehsched/ehstub
-	$(INSTALL) -D -m 755 $(O)/bin/ehview $(DESTDIR)$(PREFIX)/libexec/ehsched/ehview
-	$(INSTALL) -D -m 755 $(O)/bin/ehfiles $(DESTDIR)$(PREFIX)/libexec/ehsched/ehfiles
-	$(INSTALL) -D -m 755 $(O)/bin/ehplan $(DESTDIR)$(PREFIX)/libexec/ehsched/ehplan
-	$(INSTALL) -D -m 755 $(O)/bin/ehsim $(DESTDIR)$(PREFIX)/libexec/ehsched/ehsim
-	$(INSTALL) -D -m 755 tools/ehcert $(DESTDIR)$(PREFIX)/libexec/ehsched/ehcert
-	$(INSTALL) -D -m 644 packaging/systemd/ehagent.service $(DESTDIR)/lib/systemd/system/ehagent.service
-	$(INSTALL) -D -m 644 packaging/examples/agent.conf $(DESTDIR)$(PREFIX)/share/doc/ehsched/agent.conf
-	for p in tools/man/*.[1-8]; do \
-		$(INSTALL) -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/} || exit 1; \
-	done
-	$(INSTALL) -D -m 644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
-	if [ -f $(O)/ehsched.ko ]; then \
-		$(INSTALL) -D -m 644 $(O)/ehsched.ko $(MODDIR)/ehsched.ko && \
-		{ [ -n "$(DESTDIR)" ] || depmod $(MODVER); }; \
-	else \
-		echo "install: no $(O)/ehsched.ko, so without the module: run 'make module' first to install it" >&2; \
-	fi
+LIBEXEC	:= ehstub ehview ehfiles ehplan ehsim
+BUILT	:= $(addprefix $(O)/bin/,ehctl ehagent $(LIBEXEC))
+PAGES	:= $(wildcard tools/man/*.[1-8])
+.PHONY: install uninstall man
+
+# The version stands in the pages' last line.
+man: $(PAGES:tools/man/%=$(O)/man/%)
+$(O)/man/%: tools/man/% VERSION
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)sed '/^\.TH /s/ ehsched "/ "ehsched $(VERSION)" "/' $< >$@
+
+# MODE SOURCE TARGET
+define to-install
+755 $(O)/bin/ehctl $(PREFIX)/bin/ehctl
+755 $(O)/bin/ehagent $(PREFIX)/sbin/ehagent
+$(foreach p,$(LIBEXEC),755 $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
+)755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
+644 packaging/systemd/ehagent.service /lib/systemd/system/ehagent.service
+644 packaging/examples/agent.conf $(PREFIX)/share/doc/ehsched/agent.conf
+$(foreach p,$(PAGES:tools/man/%=%),644 $(O)/man/$(p) $(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(p)
+)644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
+$(if $(wildcard $(O)/ehsched.ko),644 $(O)/ehsched.ko $(MODDIR)/ehsched.ko)
+endef
+
+##  install         what was built, below DESTDIR; notes what it wrote in PREFIX/share/ehsched/installed
+# What is there is not built again: it may have been built with other flags, and by another user.
+install: export TO_INSTALL = $(to-install)
+install: export DESTDIR := $(DESTDIR)
+install: $(if $(filter-out $(wildcard $(BUILT)),$(BUILT)),tools) man
+	$(call say,INSTALL,$(or $(DESTDIR),/))
+	$(Q)printf '%s\n' "$$TO_INSTALL" | sed '/^$$/d' | INSTALL='$(INSTALL)' packaging/installed add $(MANIFEST)
+	@[ -f $(O)/ehsched.ko ] || \
+		echo "install: no $(O)/ehsched.ko, so without the module: run 'make module' first to install it" >&2
+	@[ -n "$(DESTDIR)" ] || ! [ -f $(O)/ehsched.ko ] || PATH=$$PATH:/sbin:/usr/sbin depmod $(MODVER)
 	@[ -n "$(DESTDIR)" ] || ! [ -d /run/systemd/system ] || systemctl daemon-reload
 	@[ -f $(DESTDIR)/etc/ehsched/agent.conf ] || \
 		echo "install: write /etc/ehsched/agent.conf next, from $(PREFIX)/share/doc/ehsched/agent.conf"
 
+##  uninstall       remove what make install has written, and nothing else
+uninstall: export DESTDIR := $(DESTDIR)
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/ehctl $(DESTDIR)$(PREFIX)/sbin/ehagent
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/ehsched $(DESTDIR)$(PREFIX)/share/doc/ehsched
-	rm -f $(DESTDIR)/lib/systemd/system/ehagent.service $(BASH_COMPLETION)/ehctl
-	for p in tools/man/*.[1-8]; do \
-		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; \
-	done
-	rm -f $(DESTDIR)/lib/modules/*/updates/ehsched.ko
-	[ -n "$(DESTDIR)" ] || for v in /lib/modules/*/modules.dep; do depmod $$(basename $$(dirname $$v)) || exit 1; done
-.PHONY: uninstall
+	$(call say,REMOVE,$(or $(DESTDIR),/))
+	$(Q)kernels=$$(sed -n 's,^/lib/modules/\([^/]*\)/.*\.ko$$,\1,p' $(DESTDIR)$(MANIFEST) 2>/dev/null); \
+	packaging/installed remove $(MANIFEST) || exit 1; \
+	[ -n "$(DESTDIR)" ] || for v in $$kernels; do PATH=$$PATH:/sbin:/usr/sbin depmod $$v || exit 1; done

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# tests: the programs of selftests/unit (cmocka), picked up by name, and what runs in guests; fuzz: each parser's libFuzzer target
-# for a short time; fuzz-netlink: the module's family, in a guest; lint: what checkers of kernel and user space find.
+# Test programs (those of selftests/unit are picked up by name), fuzzers, lint, and checks that take longer than make check.
 
 UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
@@ -11,47 +10,49 @@ FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
 .PHONY: tests fuzz fuzz-cc fuzz-netlink kmod-tests
+##  tests           the test programs
 tests: $(UNIT) kmod-tests $(PROBES)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
 kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
+	$(call say,CCLD,$@)
+	$(Q)$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
 $(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
-$(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell pkg-config --static --cflags --libs libnl-genl-3.0)
+$(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell $(PKG_CONFIG) --static --cflags --libs libnl-genl-3.0)
 
 # What is executed away, and says what it finds there.
 $(PROBES): $(O)/%: %.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -O1 -o $@ $<
+	$(call say,CCLD,$@)
+	$(Q)$(CC) $(BASE) -O1 -o $@ $<
 
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
-	@rm -f $@
-	$(AR) rcs $@ $^
 
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS) -lcmocka
+	$(call say,LD,$@)
+	$(Q)$(call link,$(WRAP) $(PKG_LIBS) $(PLAN_LIBS) -lcmocka)
 .SECONDARY: $(UNIT:%=%.o)
 
-# Compiled anew, for the sanitizers see only what they have instrumented.
+# Compiled again, for the sanitizers see only what they have instrumented.
 FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 $(O)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(BASE) $(PKG_CFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+	$(call say,FUZZ_CC,$@)
+	$(Q)$(FUZZ_CC) $(BASE) $(PKG_CFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 $(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
-	@rm -f $@
-	$(AR) rcs $@ $^
 
 $(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.a
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS)
+	$(call say,LD,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS)
 .SECONDARY: $(FUZZ_SRC:%.c=$(O)/fuzz/%.o)
 
 fuzz-cc:
@@ -59,10 +60,11 @@ fuzz-cc:
 
 # The hierarchy's stories with the module and 200 tasks in flight: 8 nodes on one level, then 64 on two in one guest of 4 GiB;
 # about a quarter of an hour when it is emulated.
+##  check-hierarchy 64 nodes on two levels, in one guest
 .PHONY: check-hierarchy
 check-hierarchy:
-	packaging/deps build module test
-	$(MAKE) --no-print-directory all tests
+	@packaging/deps -n build module test
+	$(Q)$(MAKE) --no-print-directory all tests
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 8 --topology 3,1 --append 'load-index = "tasks"' -- \
 		$(CURDIR)/selftests/agent/70-hierarchy.py 3,1
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 64 --topology 3,2 --memory 4096 --timeout 1800 --append 'load-index = "tasks"' \
@@ -70,29 +72,32 @@ check-hierarchy:
 
 # The kernel tests and the cluster's on each of Debian's kernels in KERNELS; about half an hour when it is emulated.
 KERNELS ?= 6.1 6.12 7.2
+##  check-kernels   the module on all kernels; KERNELS="6.1 6.12 7.2"
 .PHONY: check-kernels
 check-kernels:
-	packaging/deps build module test kernels
-	$(MAKE) --no-print-directory tools kmod-tests
+	@packaging/deps -n build module test kernels
+	$(Q)$(MAKE) --no-print-directory tools kmod-tests
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
 # allocation fails in turn too. EHS_SEED=N repeats random choices.
 KERNEL ?= 6.1
 KERNEL_DEPS = $(if $(filter debug kcsan,$(KERNEL)),debug,$(if $(filter-out 6.1,$(KERNEL)),kernels))
+##  check-stress    the kernel tests with storms of full size
 .PHONY: check-stress
 check-stress:
-	packaging/deps build module test $(KERNEL_DEPS)
-	$(MAKE) --no-print-directory kmod-tests
+	@packaging/deps -n build module test $(KERNEL_DEPS)
+	$(Q)$(MAKE) --no-print-directory kmod-tests
 	selftests/vm/module $(KERNEL) $(O)
 	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_LONG=1 EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run kmod
 
 # The same on kernels that look for errors of memory, locks and context (debug) and for data races (kcsan), which are built
 # once, in about 15 minutes each; each must first show that it finds what it is for.
+##  check-debug     the kernel tests on two debug kernels
 .PHONY: check-debug
 check-debug:
-	packaging/deps build module test debug
-	$(MAKE) --no-print-directory tools kmod-tests
+	@packaging/deps -n build module test debug
+	$(Q)$(MAKE) --no-print-directory tools kmod-tests
 	@set -e; for kernel in debug kcsan; do \
 		dir=$$(selftests/vm/kernel $$kernel); \
 		echo "check-debug: $$kernel: $$(cat $$dir/built)"; \
@@ -100,15 +105,18 @@ check-debug:
 	@EHS_BUILD=$(O) selftests/kernels debug kcsan
 
 # All cases of the conformance suite, those of full length too, in both places; an hour when guests are emulated.
+##  check-conformance
+##                  all that docs/transparency.md promises
 .PHONY: check-conformance
 check-conformance:
-	packaging/deps build module test
-	$(MAKE) --no-print-directory all tests
+	@packaging/deps -n build module test
+	$(Q)$(MAKE) --no-print-directory all tests
 	selftests/conformance/source zlib
 	EHS_BUILD=$(O) selftests/conformance/10-cases.py --long
 	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/conformance/10-cases.py --long
 
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
+##  fuzz            each parser with libFuzzer; FUZZ_SECONDS=20 for each
 fuzz: fuzz-cc $(FUZZ)
 	@for program in $(FUZZ); do \
 		name=$${program##*/fuzz_}; \
@@ -122,27 +130,33 @@ fuzz: fuzz-cc $(FUZZ)
 # The netlink fuzzer's grammar is the specification.
 $(O)/selftests/fuzz/netlink/grammar.c: selftests/fuzz/netlink/grammar.py selftests/kmod/spec.py uapi/ehsched.yaml
 	@mkdir -p $(@D)
-	/usr/bin/python3 $< c uapi/ehsched.yaml >$@
+	$(call say,GEN,$@)
+	$(Q)/usr/bin/python3 $< c uapi/ehsched.yaml >$@
 
 $(O)/selftests/fuzz/netlink/grammar.o: $(O)/selftests/fuzz/netlink/grammar.c
-	$(CC) $(BASE) -Iselftests/fuzz/netlink $(CFLAGS) -c -o $@ $<
+	$(call say,CC,$@)
+	$(Q)$(call compile,) -Iselftests/fuzz/netlink -c -o $@ $<
 
 $(O)/selftests/fuzz/netlink/fuzz: $(call objects,$(wildcard selftests/fuzz/netlink/*.c)) $(O)/selftests/fuzz/netlink/grammar.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libnl-genl-3.0)
+	$(call say,LD,$@)
+	$(Q)$(call link,$(shell $(PKG_CONFIG) --libs libnl-genl-3.0))
 
 # The description for syzkaller, kept where it is found; a test compares.
 selftests/fuzz/ehsched.txt: selftests/fuzz/netlink/grammar.py selftests/kmod/spec.py uapi/ehsched.yaml
-	/usr/bin/python3 $< syzkaller uapi/ehsched.yaml >$@
+	$(call say,GEN,$@)
+	$(Q)/usr/bin/python3 $< syzkaller uapi/ehsched.yaml >$@
 
 # KERNEL=debug FUZZ_SECONDS=600 EHS_SEED=N to choose; selftests/fuzz/netlink/README.md
+##  fuzz-netlink    the netlink family, in a guest; KERNEL=debug, FUZZ_SECONDS=600
 fuzz-netlink: FUZZ_SECONDS = 600
 fuzz-netlink:
-	packaging/deps build module test $(KERNEL_DEPS)
-	$(MAKE) --no-print-directory kmod-tests
+	@packaging/deps -n build module test $(KERNEL_DEPS)
+	$(Q)$(MAKE) --no-print-directory kmod-tests
 	selftests/vm/module $(KERNEL) $(O) $(if $(filter debug kcsan,$(KERNEL)),KCFLAGS=-g)
 	O=$(O) KERNEL=$(KERNEL) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/netlink/run
 
+##  lint            what checkpatch, sparse, clang-tidy and others find
 .PHONY: lint
 lint:
-	packaging/deps lint
-	@EHS_BUILD=$(O) EHS_CFLAGS="$(BASE) $(PKG_CFLAGS)" selftests/lint/run
+	@packaging/deps -n lint
+	@EHS_BUILD=$(O) EHS_CFLAGS="$(BASE) $(CFLAGS_agent/main) $(PKG_CFLAGS)" selftests/lint/run

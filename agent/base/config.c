@@ -156,7 +156,7 @@ static void config_take_numbers(struct config *c, cfg_t *cfg)
 	c->load_index = config_index_of(cfg_getstr(cfg, "load-index"));
 	c->view = view_parse(cfg_getstr(cfg, "view"));
 	c->view_9p = config_carrier_of(cfg_getstr(cfg, "view-carrier"));
-	c->log = config_level_of(cfg_getstr(cfg, "log"));
+	log_levels_parse(cfg_getstr(cfg, "log"), &c->log, NULL, 0);
 	c->threshold = config_tasks(cfg, "threshold", per);
 	c->threshold_floor = config_tasks(cfg, "threshold-floor", per);
 	c->threshold_length = config_tasks(cfg, "threshold-length", 1000);

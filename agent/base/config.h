@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/log_level.h"
 #include "cluster/address.h"
 #include "eh/topology.h"
 
@@ -52,7 +53,7 @@ struct config {
 	bool view_9p; /**< home's files come by the kernel's 9p client, not by ehview */
 	char **exclude; /**< fnmatch patterns of programs */
 	size_t nexclude;
-	int log; /**< enum log_level */
+	struct log_levels log;
 	struct config_peer *peers;
 	size_t npeers;
 };

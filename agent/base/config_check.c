@@ -11,12 +11,14 @@
 #include <linux/ehsched.h>
 
 #include "base/config.h"
+#include "base/log_level.h"
 #include "cluster/address.h"
 #include "eh/topology.h"
 #include "wire/view.h"
 
 #define CONFIG_TASKS_MAX (EHS_MAX_LOAD / 1000.0)
 #define CONFIG_PORT "7411"
+#define CONFIG_WHY 256
 
 struct config_lines config_lines;
 
@@ -102,7 +104,6 @@ static int config_check_file(cfg_t *cfg, cfg_opt_t *opt)
 
 static const char *const config_indexes[] = { "runnable", "tasks", "cpu", NULL };
 static const char *const config_carriers[] = { "fuse", "9p", NULL };
-static const char *const config_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static int config_one_of(const char *value, const char *const names[])
 {
@@ -120,11 +121,6 @@ int config_index_of(const char *name)
 int config_carrier_of(const char *name)
 {
 	return config_one_of(name, config_carriers);
-}
-
-int config_level_of(const char *name)
-{
-	return config_one_of(name, config_levels);
 }
 
 static int config_check_index(cfg_t *cfg, cfg_opt_t *opt)
@@ -151,11 +147,14 @@ static int config_check_carrier(cfg_t *cfg, cfg_opt_t *opt)
 	return -1;
 }
 
-static int config_check_level(cfg_t *cfg, cfg_opt_t *opt)
+static int config_check_log(cfg_t *cfg, cfg_opt_t *opt)
 {
-	if (config_one_of(cfg_opt_getnstr(opt, 0), config_levels) >= 0)
+	struct log_levels levels;
+	char why[CONFIG_WHY];
+
+	if (log_levels_parse(cfg_opt_getnstr(opt, 0), &levels, why, sizeof(why)))
 		return 0;
-	cfg_error(cfg, "log: \"%s\" is not error, warning, info or debug", cfg_opt_getnstr(opt, 0));
+	cfg_error(cfg, "log: %s", why);
 	return -1;
 }
 
@@ -239,7 +238,7 @@ void config_check(cfg_t *cfg)
 	cfg_set_validate_func(cfg, "load-index", config_check_index);
 	cfg_set_validate_func(cfg, "view", config_check_view);
 	cfg_set_validate_func(cfg, "view-carrier", config_check_carrier);
-	cfg_set_validate_func(cfg, "log", config_check_level);
+	cfg_set_validate_func(cfg, "log", config_check_log);
 	cfg_set_validate_func(cfg, "address", config_check_own_address);
 	cfg_set_validate_func(cfg, "join", config_check_join);
 	cfg_set_validate_func(cfg, "peer|host", config_check_host);

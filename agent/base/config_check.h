@@ -16,6 +16,5 @@ void config_check(cfg_t *cfg);
 /** Numbers of words that were checked. */
 int config_index_of(const char *name);
 int config_carrier_of(const char *name);
-int config_level_of(const char *name);
 
 #endif

@@ -11,14 +11,14 @@
 
 #define LOG_LINE 1024
 
-static enum log_level log_level = LOG_LEVEL_INFO;
+static struct log_levels log_levels = { .all = LOG_LEVEL_INFO, .most = LOG_LEVEL_INFO };
 
-void log_set_level(int level)
+void log_set_levels(const struct log_levels *levels)
 {
-	log_level = level;
+	log_levels = *levels;
 }
 
-void log_message(enum log_level level, const char *format, ...)
+void log_message(enum log_level level, const char *file, const char *format, ...)
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	static const char *const journal[] = { "<3>", "<4>", "<6>", "<7>" };
@@ -29,7 +29,7 @@ void log_message(enum log_level level, const char *format, ...)
 	size_t at;
 	int n;
 
-	if (level > log_level)
+	if (level > log_levels.most || level > log_levels_of(&log_levels, file))
 		return;
 	if (getenv("JOURNAL_STREAM")) {
 		at = snprintf(line, sizeof(line), "%s", journal[level]);

@@ -8,14 +8,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/log_level.h"
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
-void log_message(enum log_level level, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-#define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
-#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
-#define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
+/** `file` says of which area it is, see log_level.h. */
+void log_message(enum log_level level, const char *file, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+#define log_error(...) log_message(LOG_LEVEL_ERROR, __FILE__, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __FILE__, __VA_ARGS__)
+#define log_info(...) log_message(LOG_LEVEL_INFO, __FILE__, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_LEVEL_DEBUG, __FILE__, __VA_ARGS__)
 
 #define LOG_BURST 20
 #define LOG_PERIOD_MS 10000
@@ -27,6 +28,6 @@ struct log_limit {
 };
 
 bool log_allowed(struct log_limit *limit);
-void log_set_level(int level); /**< enum log_level */
+void log_set_levels(const struct log_levels *levels);
 
 #endif

@@ -41,6 +41,10 @@ for line, what in ((3, 'topology = "x"'), (5, 'certificate = "/nonexistent"'), (
 open(bad, "w").write(text.replace("n0.key", "n1.key"))
 code, errors = check(bad)
 ok("another's key: exit 2 with file:line", code == 2 and errors.startswith(f"{bad}:6: key"), errors)
+open(bad, "w").write(text.replace('log = "debug"', 'log = "info debug:nets"'))
+code, errors = check(bad)
+ok("an area of the log that does not exist: exit 2",
+   code == 2 and 'log: "nets" is no area; areas are base, net, ' in errors, errors)
 open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
 ok("a certificate of another host: exit 2", check(bad)[0] == 2)
 r = subprocess.run([AGENT, "-x"], capture_output=True)
@@ -65,6 +69,13 @@ ok("another node code is refused on reload",
    reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"), c.log(0))
 ok("a good one is taken", reload(text + "threshold = 7.5\n", "is now in effect"), c.log(0))
 ok("its threshold is in force", threshold() == 7.5, threshold())
+ok("an area is logged though the others are not",
+   reload(text.replace('log = "debug"', 'log = "error debug:base"') + "threshold = 6.5\n", "now in effect"), c.log(0))
+before = len(c.log(0))
+open(good, "w").write(text.replace('log = "debug"', 'log = "debug warning:base"') + "threshold = 5.5\n")
+c.agents[0].send_signal(signal.SIGHUP)
+ok("and not, though the others are", until(lambda: threshold() == 5.5) and "now in effect" not in c.log(0)[before:],
+   c.log(0)[before:])
 ok("a peer can be taken out",
    reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1, c.log(0))
 ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]), c.log(0))

@@ -3,23 +3,27 @@ BENCH := $(addprefix $(O)/selftests/bench/,spawn manage follow netns spin probe 
 
 $(O)/selftests/bench/spawn $(O)/selftests/bench/netns $(O)/selftests/bench/spin: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -o $@ $<
+	$(call say,CCLD,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $<
 
 $(O)/selftests/bench/manage $(O)/selftests/bench/follow: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -o $@ $< $(shell pkg-config --libs libnl-genl-3.0)
+	$(call say,CCLD,$@)
+	$(Q)$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -o $@ $< $(shell $(PKG_CONFIG) --libs libnl-genl-3.0)
 
 # Static: in an emulated guest loading libraries costs more than what is measured.
 $(O)/selftests/bench/probe: selftests/cluster/probe.c
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
+	$(call say,CCLD,$@)
+	$(Q)$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
 $(O)/selftests/bench/true $(O)/selftests/bench/crowd: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(BASE) -Os -static -o $@ $<
+	$(call say,CCLD,$@)
+	$(Q)$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
-# BENCH_PARTS="exec-cost kmod cluster makespan native sim messages plan" to choose
+##  bench           figures as ratios; BENCH_PARTS="exec-cost kmod cluster makespan native sim messages plan"
 bench:
-	packaging/deps build module bench
-	$(MAKE) --no-print-directory all $(BENCH)
+	@packaging/deps -n build module bench
+	$(Q)$(MAKE) --no-print-directory all $(BENCH)
 	selftests/bench/run $(O) $(BENCH_PARTS)

@@ -91,7 +91,7 @@ static void test_values(void **state)
 	assert_int_equal(c->guests, 0);
 	assert_int_equal(c->headroom, 7);
 	assert_true(c->allow_root);
-	assert_int_equal(c->log, 0);
+	assert_int_equal(c->log.all, LOG_LEVEL_ERROR);
 	assert_int_equal(c->nexclude, 2);
 	assert_true(config_excludes(c, "/usr/bin/sudo"));
 	assert_true(config_excludes(c, "/opt/a/b"));

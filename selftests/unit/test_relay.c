@@ -40,7 +40,7 @@ void h2_stream_consume(struct h2_stream *s, size_t length)
 	consumed += length;
 }
 
-void log_message(enum log_level level, const char *format, ...)
+void log_message(enum log_level level, const char *file, const char *format, ...)
 {
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "version.h"
+
 static const struct command *const commands[] = {
 	&status_command,  &tree_command,  &tasks_command,  &why_command,
 	&run_command,	  &exec_command,  &set_command,	   &drain_command,
@@ -19,6 +21,7 @@ static void print_commands(FILE *to)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-9s %.*s\n", commands[i]->name,
 			(int)strcspn(commands[i]->help, "\n"), commands[i]->help);
+	fprintf(to, "  %-9s %s\n", "version", "print the version of ehctl");
 	fprintf(to, "\nExit status: 0 success, 1 refused or failed, 2 invalid usage;\n"
 		    "for run and exec, that of the command (128+N if signal N killed it).\n");
 }
@@ -45,7 +48,7 @@ int main(int argc, char **argv)
 		return command_finish(EXIT_DONE);
 	}
 	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
-		printf("ehctl 0.1\n");
+		printf("ehctl %s\n", VERSION);
 		return command_finish(EXIT_DONE);
 	}
 	current = find_command(argv[1]);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file log_level.h
+ * How much is logged: a level for all, and others for areas of the agent. An area is a room
+ * (a directory of agent/) or a noun that goes across rooms, as "placement". Pure.
+ */
+#ifndef AGENT_BASE_LOG_LEVEL_H
+#define AGENT_BASE_LOG_LEVEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LOG_WORDS_MAX 16
+#define LOG_AREA_FILES 6
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+struct log_area {
+	const char *name;
+	const char
+		*files[LOG_AREA_FILES]; /**< beginnings of paths below agent/; the rest is NULL */
+};
+extern const struct log_area log_areas[]; /**< ends with a name of NULL */
+
+struct log_levels {
+	enum log_level all;
+	enum log_level most; /**< of all and of any area: what is above it need not be looked up */
+	size_t nwords;
+	struct {
+		enum log_level level;
+		const struct log_area *area;
+	} words[LOG_WORDS_MAX]; /**< later ones count more */
+};
+
+/**
+ * Reads "info debug:placement error:net": a level for all (info if none is given), and LEVEL:AREA.
+ * False, with a sentence in @why, if it is none.
+ */
+bool log_levels_parse(const char *text, struct log_levels *levels, char *why, size_t size);
+
+/** Of messages of this source file, a path as __FILE__ has it. */
+enum log_level log_levels_of(const struct log_levels *levels, const char *file);
+
+#endif
