@@ -13,9 +13,6 @@
 #include "account.h"
 #include "task.h"
 
-/* Resident sets are kept in pages. */
-#define EHS_ACCOUNT_KIB_SHIFT (PAGE_SHIFT - 10)
-
 /*
  * To the stub's waited-for children, as it has none of its own: its own times
  * are the scheduler's to write. They are read under siglock or stats_lock, so
@@ -26,17 +23,8 @@
  */
 static void ehs_account_add(struct signal_struct *sig, const struct ehs_usage *usage)
 {
-	unsigned long maxrss = usage->maxrss >> EHS_ACCOUNT_KIB_SHIFT;
-
 	write_seqlock(&sig->stats_lock);
-	sig->cutime += usage->utime;
-	sig->cstime += usage->stime;
-	sig->cmin_flt += usage->min_flt;
-	sig->cmaj_flt += usage->maj_flt;
-	sig->cnvcsw += usage->nvcsw;
-	sig->cnivcsw += usage->nivcsw;
-	if (sig->cmaxrss < maxrss)
-		sig->cmaxrss = maxrss;
+	ehs_usage_add(sig, usage);
 	write_sequnlock(&sig->stats_lock);
 }
 

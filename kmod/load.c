@@ -23,30 +23,9 @@
 #include <linux/sched/task.h>
 
 #include "load.h"
+#include "load_math.h"
 #include "state.h"
 #include "task.h"
-
-/*
- * A sample costs some ten thousand instructions even on a host without tasks: a
- * timer, a worker, the way out of idling and back. So not too many of them.
- */
-#define EHS_LOAD_SAMPLE_MS 32
-/* A sample's weight is 3/8: a step is followed to 94 % in 6 samples, 192 ms. */
-#define EHS_LOAD_WEIGHT 3
-#define EHS_LOAD_SHIFT 3
-/* Fraction bits of the smoothed value, so that it really gets to its goal. */
-#define EHS_LOAD_FRACTION 10
-#define EHS_LOAD_TASK (1000LL << EHS_LOAD_FRACTION)
-/* Samples after which nothing is left of a whole task. */
-#define EHS_LOAD_FADED 64
-/* A late sample stands for as many as it is late, up to this. */
-#define EHS_LOAD_LATE 10
-/*
- * The walk over all threads takes at most this part of a processor's time, by
- * the clock: on a host with so many threads that it would take more, samples
- * are further apart, and each stands for several.
- */
-#define EHS_LOAD_WALK_PART 200
 
 /* One sampler for all nodes, as it must look at every thread anyway. */
 static struct {
@@ -69,15 +48,11 @@ static struct {
  */
 u32 ehs_load_get(const struct ehs_node *node)
 {
-	u64 load;
-
 	lockdep_assert_held(&node->lock);
 	if (node->set.index == EHS_INDEX_TASKS)
-		load = (u64)(node->counts[EHS_TASK_LOCAL] + node->counts[EHS_TASK_GUEST]) *
-		       node->set.weight;
-	else
-		load = (node->smoothed + (1LL << EHS_LOAD_FRACTION) / 2) >> EHS_LOAD_FRACTION;
-	return min_t(u64, load, U32_MAX);
+		return ehs_load_weigh(node->counts[EHS_TASK_LOCAL] + node->counts[EHS_TASK_GUEST],
+				      node->set.weight);
+	return ehs_load_round(node->smoothed);
 }
 
 /**
@@ -101,14 +76,9 @@ u32 ehs_load_boost(struct ehs_node *node)
 void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 {
 	u32 samples = READ_ONCE(ehs_sampler.tick) - boosted_at;
-	s64 left = EHS_LOAD_TASK;
 
 	lockdep_assert_held(&node->lock);
-	if (samples >= EHS_LOAD_FADED)
-		return;
-	while (samples--)
-		left -= left * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
-	node->smoothed = max(node->smoothed - left, 0LL);
+	node->smoothed = max(node->smoothed - ehs_load_left(samples), 0LL);
 }
 
 /* Time all processors together have spent working since the boot. */
@@ -193,35 +163,33 @@ static bool ehs_load_stale(const struct ehs_node *node)
 static unsigned int ehs_load_elapse(u64 *cpu_load)
 {
 	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns();
-	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1);
-	unsigned int steps;
+	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1), worked;
+	unsigned int samples;
 
 	lockdep_assert_held(&ehs_sampler.lock);
 	/* processors that went offline take their time with them */
-	*cpu_load = busy > ehs_sampler.busy_ns ? (busy - ehs_sampler.busy_ns) * 1000 : 0;
-	*cpu_load = min_t(u64, div64_u64(*cpu_load, elapsed), num_online_cpus() * 1000);
-	steps = min_t(u64, EHS_LOAD_FADED,
-		      div64_u64(elapsed + EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC / 2,
-				EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC));
-	/* the time between samples out of turn is not to get lost */
-	if (steps) {
+	worked = busy > ehs_sampler.busy_ns ? busy - ehs_sampler.busy_ns : 0;
+	*cpu_load = ehs_load_busy(worked, elapsed, num_online_cpus());
+	samples = ehs_load_samples(elapsed);
+	/* keep the time between samples that came early */
+	if (samples) {
 		ehs_sampler.at_ns = now;
 		ehs_sampler.busy_ns = busy;
-		WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + steps);
+		WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + samples);
 	}
-	return steps;
+	return samples;
 }
 
 /* Takes a sample into the smoothed values that are wanted; as the value where that is stale. */
 static void ehs_load_sample(bool walk)
 {
 	struct ehs_node *node;
-	unsigned int steps, i;
+	unsigned int samples;
 	u64 cpu_load;
 	s64 target;
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	steps = ehs_load_elapse(&cpu_load);
+	samples = ehs_load_elapse(&cpu_load);
 	if (walk)
 		ehs_load_count_runnable();
 	spin_lock(&ehs_nodes_lock);
@@ -236,9 +204,7 @@ static void ehs_load_sample(bool walk)
 		target <<= EHS_LOAD_FRACTION;
 		if (ehs_load_stale(node))
 			node->smoothed = target;
-		for (i = 0; i < steps; i++)
-			node->smoothed +=
-				(target - node->smoothed) * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
+		node->smoothed = ehs_load_smooth(node->smoothed, target, samples);
 		node->sampled = ehs_sampler.tick;
 		ehs_state_update(node);
 		spin_unlock(&node->lock);
@@ -250,13 +216,11 @@ static void ehs_load_sample(bool walk)
 static void ehs_load_sample_later(bool walk)
 {
 	u64 walk_ns = walk ? min(ehs_sampler.walk_ns[0], ehs_sampler.walk_ns[1]) : 0;
-	unsigned int ms;
+	unsigned long delay = msecs_to_jiffies(ehs_load_interval_ms(walk_ns));
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	ms = clamp_t(u64, div_u64(walk_ns * EHS_LOAD_WALK_PART, NSEC_PER_MSEC), EHS_LOAD_SAMPLE_MS,
-		     EHS_LOAD_SAMPLE_MS * EHS_LOAD_LATE);
 	/* one less, as a timer first waits for the end of the jiffy under way */
-	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(msecs_to_jiffies(ms), 2UL) - 1);
+	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(delay, 2UL) - 1);
 }
 
 static void ehs_load_work(struct work_struct *work)

@@ -14,12 +14,9 @@
 
 #define EHS_STATE_TELL_MS 10
 
-/* Jiffies until the dwell is over, 0 when it is. */
-static unsigned long ehs_state_dwell_left(const struct ehs_node *node)
+static unsigned long ehs_state_dwell_of(const struct ehs_node *node)
 {
-	unsigned long end = node->low_since + msecs_to_jiffies(node->set.dwell);
-
-	return time_before(jiffies, end) ? end - jiffies : 0;
+	return ehs_state_dwell_left(node->low_since, node->set.dwell, jiffies);
 }
 
 /**
@@ -32,7 +29,7 @@ enum ehs_state ehs_state_get(const struct ehs_node *node)
 
 	lockdep_assert_held(&node->lock);
 	state = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length);
-	if (state == EHS_STATE_RECEIVER && (!node->low || ehs_state_dwell_left(node)))
+	if (state == EHS_STATE_RECEIVER && (!node->low || ehs_state_dwell_of(node)))
 		state = EHS_STATE_OK;
 	return state;
 }
@@ -93,7 +90,7 @@ void ehs_state_update(struct ehs_node *node)
 		tell_at = node->told_at + msecs_to_jiffies(EHS_STATE_TELL_MS);
 		ehs_state_look_in(node, time_before(jiffies, tell_at) ? tell_at - jiffies : 0);
 	} else if (low && now.state != EHS_STATE_RECEIVER) {
-		ehs_state_look_in(node, ehs_state_dwell_left(node));
+		ehs_state_look_in(node, ehs_state_dwell_of(node));
 	}
 }
 

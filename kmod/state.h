@@ -2,6 +2,8 @@
 #ifndef _EHS_STATE_H
 #define _EHS_STATE_H
 
+#include <linux/jiffies.h>
+
 #include "node.h"
 
 /**
@@ -20,6 +22,22 @@ static inline enum ehs_state ehs_state_of(u32 load, u32 threshold, u32 length)
 	if ((s64)load > (s64)threshold + length)
 		return EHS_STATE_SENDER;
 	return EHS_STATE_OK;
+}
+
+/**
+ * ehs_state_dwell_left - how long a node with low load is not a receiver yet
+ * @low_since: jiffies when the load became low
+ * @dwell: milliseconds it has to stay low
+ * @now: jiffies
+ *
+ * Return: jiffies, 0 when the dwell time is over.
+ */
+static inline unsigned long ehs_state_dwell_left(unsigned long low_since, u32 dwell,
+						 unsigned long now)
+{
+	unsigned long end = low_since + msecs_to_jiffies(dwell);
+
+	return time_before(now, end) ? end - now : 0;
 }
 
 void ehs_state_init(struct ehs_node *node);
