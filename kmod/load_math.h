@@ -77,10 +77,16 @@ static inline unsigned int ehs_load_samples(u64 elapsed_ns)
 	return min_t(u64, EHS_LOAD_FADED, div_u64(elapsed_ns + sample_ns / 2, sample_ns));
 }
 
-/* Busy processors, in thousandths, from the time all of them worked in @elapsed_ns. */
+/*
+ * Busy processors, in thousandths, from the time all of them worked in
+ * @elapsed_ns. The time since the last sample may be hours on many processors:
+ * a thousand times that does not fit into 64 bits.
+ */
 static inline u32 ehs_load_busy(u64 busy_ns, u64 elapsed_ns, unsigned int cpus)
 {
-	return min_t(u64, div64_u64(busy_ns * 1000, elapsed_ns), cpus * 1000);
+	u64 elapsed_us = max_t(u64, div_u64(elapsed_ns, NSEC_PER_USEC), 1);
+
+	return min_t(u64, div64_u64(busy_ns, elapsed_us), cpus * 1000);
 }
 
 /* Milliseconds to the next sample when the walk over all threads takes @walk_ns. */
