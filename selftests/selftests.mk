@@ -13,13 +13,18 @@ FUZZ_CC	 ?= clang
 tests: $(UNIT) kmod-tests
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
 	@touch $(O)/selftests/kmod/made
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
 $(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell pkg-config --static --cflags --libs libnl-genl-3.0)
+
+# KUnit and its tests, for the guest kernel that has no KUnit.
+$(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch]) uapi/linux/ehsched.h $(wildcard selftests/kmod/kunit/*)
+	selftests/kmod/kunit/build $(O) $(KDIR)
+	@touch $@
 
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
