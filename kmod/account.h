@@ -10,14 +10,14 @@ struct netlink_ext_ack;
 struct pid;
 
 /**
- * struct ehs_usage - what a task has used on another node, its children included
+ * struct ehs_usage - what a task and its children have used on another node
  * @utime: time in user space, ns
  * @stime: time in the kernel, ns
- * @maxrss: largest resident set of it or one of its children, KiB
- * @min_flt: faults without input or output
- * @maj_flt: faults with
- * @nvcsw: times it gave up the processor
- * @nivcsw: times it lost it
+ * @maxrss: largest resident set of the task or one of its children, KiB
+ * @min_flt: page faults without I/O
+ * @maj_flt: page faults with I/O
+ * @nvcsw: voluntary context switches
+ * @nivcsw: involuntary context switches
  */
 struct ehs_usage {
 	u64 utime, stime;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Load of a node, in thousandths of a task, by one of three indexes:
+ * Load of a node, in thousandths of a task. It is one of three load indexes:
  *
- * runnable  threads of the node that run or wait for a processor, sampled every
- *           EHS_LOAD_SAMPLE_MS, less often on a host with many threads, and
- *           smoothed; the owner's own work counts
- * cpu       busy processors of the host, sampled and smoothed likewise
- *           (paper 1's utilisation times processors)
- * tasks     live managed and guest tasks times a weight, exact at once (paper 4)
+ * runnable  threads of the node that run or wait for a processor, of all users
+ *           and cgroups; sampled every EHS_LOAD_SAMPLE_MS, less often on a host
+ *           with many threads, and smoothed
+ * cpu       busy processors of the host, sampled and smoothed in the same way
+ * tasks     number of live managed and guest tasks times a weight; exact and
+ *           not delayed
  *
- * A sample would notice a burst of new tasks too late: all of them would be
- * judged by the load before the first. So a task that starts here adds a whole
- * task to the smoothed value at once. As smoothing makes that share fade with
- * the same factor with which the sampled value comes up, nothing counts twice.
+ * A sample would see a burst of new tasks too late: all of them would be judged
+ * by the load before the first. So a task that starts here adds a whole task to
+ * the smoothed value at once. Smoothing makes this part fade by the same factor
+ * by which the sampled value rises, so nothing counts twice.
  */
 
 #include <linux/cpumask.h>
@@ -27,12 +27,12 @@
 #include "state.h"
 #include "task.h"
 
-/* One sampler for all nodes, as it must look at every thread anyway. */
+/* One sampler for all nodes, because it must look at every thread anyway. */
 static struct {
-	struct mutex lock; /* held over a sample, which does not sleep but is long */
+	struct mutex lock; /* held over a sample, which is long but does not sleep */
 	struct delayed_work work;
 	bool awake;
-	u32 tick; /* samples so far, and FADED; read under any node's lock too */
+	u32 tick; /* samples so far, plus FADED; also read under any node's lock */
 	u64 at_ns;
 	u64 busy_ns;
 	u64 walk_ns[2]; /* how long the last two walks took */
@@ -69,7 +69,7 @@ u32 ehs_load_boost(struct ehs_node *node)
 }
 
 /**
- * ehs_load_unboost - the task ended: take back what smoothing left of it
+ * ehs_load_unboost - the task has ended: remove what smoothing left of it
  * @node: node, locked
  * @boosted_at: from ehs_load_boost()
  */
@@ -81,7 +81,11 @@ void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 	node->smoothed = max(node->smoothed - ehs_load_left(samples), 0LL);
 }
 
-/* Time all processors together have spent working since the boot. */
+/*
+ * Time that all online processors together have worked since boot. One that
+ * comes online adds its whole past at once, and the ticks that this counts are
+ * missing on NO_HZ_FULL processors: index cpu is wrong there.
+ */
 static u64 ehs_load_busy_ns(void)
 {
 	u64 busy = 0;
@@ -90,7 +94,7 @@ static u64 ehs_load_busy_ns(void)
 	for_each_online_cpu(cpu) {
 		const u64 *stat = kcpustat_cpu(cpu).cpustat;
 
-		/* that processor writes them meanwhile */
+		/* the processor may be writing them */
 		busy += READ_ONCE(stat[CPUTIME_USER]) + READ_ONCE(stat[CPUTIME_NICE]) +
 			READ_ONCE(stat[CPUTIME_SYSTEM]) + READ_ONCE(stat[CPUTIME_IRQ]) +
 			READ_ONCE(stat[CPUTIME_SOFTIRQ]);
@@ -99,9 +103,9 @@ static u64 ehs_load_busy_ns(void)
 }
 
 /*
- * Counts every node's runnable threads into node->runnable. Not those of stubs:
- * what they do is soon over, and in a burst of transfers it would look as if
- * the tasks that left were still here, and send too many after them.
+ * Counts the runnable threads of each node into node->runnable, without those
+ * of stubs: their work is short, and in a burst of transfers it would look as
+ * if the tasks that left were still here, and send too many after them.
  */
 static void ehs_load_count_runnable(void)
 {
@@ -115,7 +119,7 @@ static void ehs_load_count_runnable(void)
 		    READ_ONCE(thread->flags) & PF_KTHREAD ||
 		    ehs_task_is_away(task_tgid(thread)))
 			continue;
-		/* keeps the namespaces in place; few threads get as far as this */
+		/* keeps the namespaces alive; few threads get this far */
 		task_lock(thread);
 		if (thread->nsproxy)
 			ehs_node_of(thread->nsproxy->net_ns)->runnable++;
@@ -126,7 +130,7 @@ static void ehs_load_count_runnable(void)
 	ehs_sampler.walk_ns[0] = ktime_get_ns() - start;
 }
 
-/* The index tasks is exact without samples. */
+/* Whether the node needs samples: index tasks is exact without. */
 static bool ehs_load_wanted(const struct ehs_node *node)
 {
 	return READ_ONCE(node->set.index) != EHS_INDEX_TASKS &&
@@ -134,7 +138,7 @@ static bool ehs_load_wanted(const struct ehs_node *node)
 		time_before(jiffies, READ_ONCE(node->read_at) + EHS_LOAD_READ_JIFFIES));
 }
 
-/* Whether a node needs samples, and in *walk whether one does that counts threads. */
+/* Whether any node needs samples, and in *walk whether any of them needs the walk. */
 static bool ehs_load_any_wanted(bool *walk)
 {
 	const struct ehs_node *node;
@@ -152,14 +156,17 @@ static bool ehs_load_any_wanted(bool *walk)
 	return any;
 }
 
-/* What the smoothed value says is of another time, or of another index. */
+/* The smoothed value is too old, or of another index. */
 static bool ehs_load_stale(const struct ehs_node *node)
 {
 	lockdep_assert_held(&ehs_sampler.lock);
 	return ehs_sampler.tick - node->sampled > EHS_LOAD_LATE;
 }
 
-/* Return: how many samples the time since the last one makes; in *cpu_load the busy processors. */
+/*
+ * Return: how many samples the time since the last one makes; in *cpu_load the
+ * busy processors.
+ */
 static unsigned int ehs_load_elapse(u64 *cpu_load)
 {
 	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns();
@@ -167,7 +174,7 @@ static unsigned int ehs_load_elapse(u64 *cpu_load)
 	unsigned int samples;
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	/* processors that went offline take their time with them */
+	/* less when processors went offline: their time is not counted any more */
 	worked = busy > ehs_sampler.busy_ns ? busy - ehs_sampler.busy_ns : 0;
 	*cpu_load = ehs_load_busy(worked, elapsed, num_online_cpus());
 	samples = ehs_load_samples(elapsed);
@@ -180,7 +187,7 @@ static unsigned int ehs_load_elapse(u64 *cpu_load)
 	return samples;
 }
 
-/* Takes a sample into the smoothed values that are wanted; as the value where that is stale. */
+/* Adds a sample to the smoothed values that are wanted; it replaces a stale one. */
 static void ehs_load_sample(bool walk)
 {
 	struct ehs_node *node;
@@ -212,14 +219,14 @@ static void ehs_load_sample(bool walk)
 	spin_unlock(&ehs_nodes_lock);
 }
 
-/* Of two walks the shorter one counts, as the other may have been interrupted. */
+/* The shorter of the last two walks counts: the other may have been interrupted. */
 static void ehs_load_sample_later(bool walk)
 {
 	u64 walk_ns = walk ? min(ehs_sampler.walk_ns[0], ehs_sampler.walk_ns[1]) : 0;
 	unsigned long delay = msecs_to_jiffies(ehs_load_interval_ms(walk_ns));
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	/* one less, as a timer first waits for the end of the jiffy under way */
+	/* one less, because a timer first waits for the end of the current jiffy */
 	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(delay, 2UL) - 1);
 }
 
@@ -237,12 +244,13 @@ static void ehs_load_work(struct work_struct *work)
 }
 
 /**
- * ehs_load_wake - somebody wants to know the node's load
+ * ehs_load_wake - the load of a node is about to be read
  * @node: node
  * @resample: its load index has changed, so forget the smoothed value
  *
- * Takes a sample at once if what the node has is stale, and starts the sampler
- * if it sleeps. Sleeps.
+ * Takes a sample now if the node's last one is stale, and starts the sampler if
+ * it is idle. After a change of index this walks all threads at once, whatever
+ * EHS_LOAD_WALK_PART says. Sleeps.
  */
 void ehs_load_wake(struct ehs_node *node, bool resample)
 {
@@ -272,7 +280,7 @@ void ehs_load_init(void)
 	ehs_sampler.busy_ns = ehs_load_busy_ns();
 }
 
-/* After the family is gone, so that nobody wakes the sampler again. */
+/* After the netlink family is gone, so that nothing wakes the sampler again. */
 void ehs_load_exit(void)
 {
 	cancel_delayed_work_sync(&ehs_sampler.work);

@@ -7,13 +7,14 @@
 #include "node.h"
 
 /**
- * ehs_state_of - state from load, threshold and threshold length (paper 4)
- * @load: L
- * @threshold: T
- * @length: α
+ * ehs_state_of - state of a node by its load, without the dwell time
+ * @load: load
+ * @threshold: threshold
+ * @length: threshold length: how far from the threshold the load may be
  *
- * Receiver below T-α, sender above T+α, ok between and on both boundaries.
- * Signed and wide, as T-α may be negative.
+ * A node is a receiver (takes tasks from others) below threshold - length, a
+ * sender (overloaded) above threshold + length, and ok between and on both
+ * bounds. Compared as s64 because threshold - length may be negative.
  */
 static inline enum ehs_state ehs_state_of(u32 load, u32 threshold, u32 length)
 {
@@ -25,7 +26,7 @@ static inline enum ehs_state ehs_state_of(u32 load, u32 threshold, u32 length)
 }
 
 /**
- * ehs_state_dwell_left - how long a node with low load is not a receiver yet
+ * ehs_state_dwell_left - how long until a node with low load is a receiver
  * @low_since: jiffies when the load became low
  * @dwell: milliseconds it has to stay low
  * @now: jiffies
