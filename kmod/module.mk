@@ -30,3 +30,12 @@ module:
 
 module-clean:
 	rm -rf $(O)/kmod-* $(O)/ehsched.ko $(O)/ehsched_test.ko
+
+# The module inside of a kernel tree, and as DKMS builds it; a few minutes each.
+.PHONY: check-intree check-dkms
+check-intree:
+	packaging/deps build module debug
+	EHS_BUILD=$(O) selftests/kmod/intree
+check-dkms:
+	packaging/deps module
+	KVER=$(KVER) selftests/kmod/dkms
