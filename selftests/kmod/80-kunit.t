@@ -14,7 +14,7 @@ kunit_line() {	# kunit_line LINE: of the log, as a result of ours or a comment
 	esac
 }
 
-kunit=$built/kunit
+kunit=${EHS_BUILD:-$top/build}/kunit
 [ ! -e "${module%/*}/ehsched_test.ko" ] || kunit=${module%/*}
 if grep -q ' kunit_run_tests' /proc/kallsyms; then
 	echo "# KUnit is this kernel's own"
@@ -38,5 +38,5 @@ if [ "$kunit" ]; then
 	rmmod ehsched_test
 	! grep -q '^kunit ' /proc/modules || rmmod kunit
 else
-	skip "KUnit" "neither this kernel nor $built/kunit has KUnit for it"
+	skip "KUnit" "neither this kernel nor the build has KUnit for it"
 fi
