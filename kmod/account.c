@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a task used on another node is added to its stub, so that whoever waits
- * for it (wait4(), times(), getrusage(RUSAGE_CHILDREN), time of a shell) finds
- * what it would have found had the task run here.
+ * Adds what a task used on another node to its stub, so that its parent gets
+ * the same numbers from wait4(), times() and getrusage(RUSAGE_CHILDREN) as if
+ * the task had run here.
  */
 
 #include <linux/netlink.h>
@@ -13,36 +13,26 @@
 #include "account.h"
 #include "task.h"
 
-/* Resident sets are kept in pages. */
-#define EHS_ACCOUNT_KIB_SHIFT (PAGE_SHIFT - 10)
-
 /*
- * To the stub's waited-for children, as it has none of its own: its own times
- * are the scheduler's to write. They are read under siglock or stats_lock, so
- * both are held, in the order of wait_task_zombie().
+ * Adds to the stub's waited-for children: the stub has none, and only the
+ * scheduler may write its own times. The numbers are read under siglock or
+ * stats_lock, so both are held, in the order of wait_task_zombie().
  *
- * A stub that was killed meanwhile may be a zombie whose parent reads them
- * under its own locks: it then sees some of the numbers or all.
+ * If the stub was killed meanwhile, it may be a zombie whose parent reads the
+ * numbers under its own locks. The parent may then see some of them and not the
+ * others.
  */
 static void ehs_account_add(struct signal_struct *sig, const struct ehs_usage *usage)
 {
-	unsigned long maxrss = usage->maxrss >> EHS_ACCOUNT_KIB_SHIFT;
-
 	write_seqlock(&sig->stats_lock);
-	sig->cutime += usage->utime;
-	sig->cstime += usage->stime;
-	sig->cmin_flt += usage->min_flt;
-	sig->cmaj_flt += usage->maj_flt;
-	sig->cnvcsw += usage->nvcsw;
-	sig->cnivcsw += usage->nivcsw;
-	if (sig->cmaxrss < maxrss)
-		sig->cmaxrss = maxrss;
+	ehs_usage_add(sig, usage);
 	write_sequnlock(&sig->stats_lock);
 }
 
 /*
- * lock_task_sighand() is not exported. The handlers' memory is typesafe under
- * RCU: what was locked may belong to another by then, so it is looked at again.
+ * Does what lock_task_sighand() does, which is not exported. The memory of
+ * sighand_struct is SLAB_TYPESAFE_BY_RCU: it may belong to another task by the
+ * time it is locked, so the task is asked again.
  */
 static bool ehs_account_task(struct task_struct *task, const struct ehs_usage *usage)
 {
@@ -69,10 +59,10 @@ static bool ehs_account_task(struct task_struct *task, const struct ehs_usage *u
 }
 
 /**
- * ehs_account - a task that is away has ended, and used this
+ * ehs_account - account for a task that has ended on another node
  * @node: node of the caller
- * @pid: its stub
- * @usage: what it used
+ * @pid: the stub of the task
+ * @usage: what the task used
  * @extack: for the text of a refusal
  *
  * Return: 0, -ESRCH if this is no stub of the node.
@@ -83,13 +73,13 @@ int ehs_account(struct ehs_node *node, struct pid *pid, const struct ehs_usage *
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
 	bool done = false;
 
-	/* stubs only: of others the kernel has counted all there is */
+	/* only stubs: the kernel has counted everything that the others used */
 	if (task && ehs_task_is_away_from(node, pid))
 		done = ehs_account_task(task, usage);
 	if (task)
 		put_task_struct(task);
 	if (!done) {
-		NL_SET_ERR_MSG(extack, "no task of this node that is away");
+		NL_SET_ERR_MSG(extack, "not a stub of this node");
 		return -ESRCH;
 	}
 	return 0;

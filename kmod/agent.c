@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The agent of a node: registered by its socket, gone with its socket. */
+/* The agent of a node: registered by a socket, unregistered when it closes. */
 
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
@@ -17,6 +17,10 @@
 #include "request.h"
 #include "state.h"
 
+/*
+ * The path is looked up under the lock of generic netlink: a file system that
+ * does not answer blocks other families' requests, too. Known defect.
+ */
 static int ehs_agent_check_stub(struct ehs_agent *agent, const struct nlattr *attr,
 				struct netlink_ext_ack *extack)
 {
@@ -25,17 +29,17 @@ static int ehs_agent_check_stub(struct ehs_agent *agent, const struct nlattr *at
 	int err;
 
 	if (agent->stub[0] != '/') {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "stub: not an absolute path");
+		NL_SET_ERR_MSG_ATTR(extack, attr, "stub path must be absolute");
 		return -EINVAL;
 	}
 	err = kern_path(agent->stub, LOOKUP_FOLLOW, &path);
 	if (err) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "stub: the file cannot be found");
+		NL_SET_ERR_MSG_ATTR(extack, attr, "stub not found");
 		return err;
 	}
 	inode = d_backing_inode(path.dentry);
 	if (!S_ISREG(inode->i_mode) || !(inode->i_mode & 0111)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "stub: not an executable file");
+		NL_SET_ERR_MSG_ATTR(extack, attr, "stub is not an executable file");
 		err = -EACCES;
 	}
 	agent->stub_dev = inode->i_sb->s_dev;
@@ -45,14 +49,14 @@ static int ehs_agent_check_stub(struct ehs_agent *agent, const struct nlattr *at
 }
 
 /**
- * ehs_agent_register - make a socket the node's agent
+ * ehs_agent_register - make a socket the agent of a node
  * @node: node of the socket's namespace
- * @port: the socket's port
- * @stub: attribute with the stub's path
+ * @port: port of the socket
+ * @stub: attribute with the path of the stub
  * @extack: for the text of a refusal
  *
- * Return: 0, -EBUSY if there is one, -EINVAL or a path walk's error for a bad
- * stub, -ENOMEM.
+ * Return: 0, -EBUSY if the node has an agent, -EINVAL, -EACCES or the error of
+ * the path walk for a bad stub, -ENOMEM.
  */
 int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub,
 		       struct netlink_ext_ack *extack)
@@ -74,7 +78,7 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	spin_lock(&node->lock);
 	if (rcu_access_pointer(node->agent)) {
 		spin_unlock(&node->lock);
-		NL_SET_ERR_MSG(extack, "this node has an agent already");
+		NL_SET_ERR_MSG(extack, "this node already has an agent");
 		err = -EBUSY;
 		goto put_agent;
 	}
@@ -89,7 +93,7 @@ put_agent:
 	return err;
 }
 
-/* Takes the agent out if it has @port, or any port if @port is 0. */
+/* Removes the agent if its port is @port, or whatever its port if @port is 0. */
 static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 {
 	struct ehs_agent *agent;
@@ -106,13 +110,17 @@ static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 
 	if (!agent)
 		return;
-	/* no new request can come in: they look for the agent under the lock */
+	/*
+	 * No new request of this agent can come in: that is checked under the
+	 * lock. But an agent that registers just here has its first requests
+	 * released as well.
+	 */
 	ehs_request_release(node, EHS_REASON_AGENT_GONE);
 	ehs_agent_put(agent);
 }
 
 /**
- * ehs_agent_drop - forget the agent, if any
+ * ehs_agent_drop - remove the agent, if there is one
  * @node: node
  */
 void ehs_agent_drop(struct ehs_node *node)
@@ -121,10 +129,10 @@ void ehs_agent_drop(struct ehs_node *node)
 }
 
 /**
- * ehs_agent_get - the node's agent, with a reference
+ * ehs_agent_get - take a reference to the agent of a node
  * @node: node
  *
- * Return: the agent or NULL. It may be unregistered while you hold it.
+ * Return: the agent or NULL. It may be unregistered while the reference is held.
  */
 struct ehs_agent *ehs_agent_get(struct ehs_node *node)
 {
@@ -154,6 +162,9 @@ void ehs_agent_put(struct ehs_agent *agent)
  * ehs_agent_is_stub - whether @file is the stub that was registered
  * @node: node
  * @file: a program
+ *
+ * Compares device and inode number. These are not unique across subvolumes of
+ * btrfs, and the number may be used again after the stub was replaced.
  */
 bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
 {
@@ -174,7 +185,8 @@ bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
  * @agent: agent
  *
  * Only then do a path, a pid and a uid mean the same to both. The agent's task
- * is asked each time, as it may change its namespaces; a dead one has none.
+ * is asked each time because it may change its namespaces; a dead one has none.
+ * UTS, IPC and time namespaces and pid_ns_for_children are not compared.
  */
 bool ehs_agent_same_view(const struct ehs_agent *agent)
 {
@@ -197,13 +209,13 @@ bool ehs_agent_same_view(const struct ehs_agent *agent)
 	task_unlock(task);
 unlock:
 	rcu_read_unlock();
-	/* outside, as the last reference to a mount may sleep; none is fine */
+	/* outside, because the last reference to a mount may sleep; none is fine */
 	path_put(&its);
 	path_put(&mine);
 	return same;
 }
 
-/* A netlink socket was closed, in any way. Its namespace is still there. */
+/* A netlink socket was closed, in whatever way. Its namespace still exists. */
 static int ehs_agent_socket_closed(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct netlink_notify *closed = data;

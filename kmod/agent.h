@@ -9,14 +9,16 @@
 #include "node.h"
 
 /**
- * struct ehs_agent - the socket that answers a node's placement requests
- * @refs: one by the node while registered, one by each exec that asks
+ * struct ehs_agent - the socket that answers the placement requests of a node
+ * @refs: one of the node while registered, one of each exec that asks
  * @rcu: frees it
  * @port: netlink port in the node's namespace
- * @tgid: the process that registered; its namespaces and root are the node's
+ * @tgid: the process that registered; tasks that share its namespaces and root
+ *	may be placed
  * @stub_dev: file system of the stub
  * @stub_ino: inode number of the stub
- * @stub: its absolute path
+ * @stub: absolute path of the stub, the program that stands in for a task that
+ *	runs on another node
  */
 struct ehs_agent {
 	refcount_t refs;

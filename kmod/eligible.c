@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What cannot be transferred: an exec that another node could not run alike. */
+/* Which execs may be transferred: those that another node would run the same way. */
 
 #include <linux/binfmts.h>
 #include <linux/elf.h>
@@ -15,14 +15,14 @@
 #include "agent.h"
 #include "eligible.h"
 
-/* Descriptors above 2 are not handed over; below that they are. */
+/* Descriptors 0 to 2 are handed over, the others are not. */
 #define EHS_STDIO_MASK 7UL
 
 static bool ehs_eligible_is_setid(const struct inode *inode)
 {
 	umode_t mode = READ_ONCE(inode->i_mode);
 
-	/* without group execution S_ISGID once meant mandatory locking */
+	/* without group execute permission, S_ISGID once meant mandatory locking */
 	return mode & S_ISUID || (mode & (S_ISGID | 0010)) == (S_ISGID | 0010);
 }
 
@@ -40,7 +40,7 @@ static bool ehs_eligible_keeps_files(void)
 	struct fdtable *fdt;
 	unsigned int i;
 
-	/* threads may open and close meanwhile */
+	/* other threads may open and close files meanwhile */
 	spin_lock(&files->file_lock);
 	fdt = files_fdtable(files);
 	for (i = 0; i < fdt->max_fds / BITS_PER_LONG && !kept; i++) {
@@ -53,9 +53,9 @@ static bool ehs_eligible_keeps_files(void)
 }
 
 /*
- * Whether the path leads everybody to this very file. A link of /proc does not:
- * /proc/self/exe is the agent to the agent, and a descriptor's is the only way
- * to a file in memory or one that was removed.
+ * Whether the path leads every process to this file. A magic link of /proc does
+ * not: /proc/self/exe is another file in each process, and a link of /proc/self/fd
+ * may be the only way to a file in memory or one that was removed.
  */
 static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 {
@@ -75,8 +75,9 @@ static bool ehs_eligible_is_blank(char c)
 }
 
 /*
- * The interpreter that a script names is there and can be one. As binfmt_script
- * finds it; what that refuses for other reasons it refuses at home, too.
+ * Whether the interpreter that a script names is an executable file. Reads the
+ * line as binfmt_script does; what that refuses for other reasons, it refuses at
+ * home as well. Whether the interpreter is set-user-id is not looked at.
  */
 static bool ehs_eligible_is_script(const struct linux_binprm *bprm)
 {
@@ -104,9 +105,9 @@ static bool ehs_eligible_is_script(const struct linux_binprm *bprm)
 }
 
 /*
- * Whether this kernel would run the file: the stub replaces the caller, to whom
- * ENOEXEC or ENOENT could not be returned any more. A shell that gets the
- * first reads the file as a script.
+ * Whether this kernel would run the file. If not, the caller must get ENOEXEC
+ * or ENOENT, which is not possible once the stub has replaced it. A shell reads
+ * a file as a script when it gets ENOEXEC.
  */
 static bool ehs_eligible_has_format(const struct linux_binprm *bprm)
 {
@@ -117,7 +118,7 @@ static bool ehs_eligible_has_format(const struct linux_binprm *bprm)
 	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
 	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN))
 		return false;
-	/* those of 32 bits: by the kernel's other loader */
+	/* of 32 bits, of any machine: the kernel's other loader is not asked */
 	if (elf->e_ident[EI_CLASS] != ELF_CLASS)
 		return IS_ENABLED(CONFIG_COMPAT);
 	return elf_check_arch(elf);
@@ -128,16 +129,22 @@ static bool ehs_eligible_has_format(const struct linux_binprm *bprm)
  * @bprm: the exec, in its first round
  * @agent: agent of the node
  *
- * May sleep. Nobody can begin to trace the task until the exec is over, as it
- * holds its cred_guard_mutex; the rest is the caller's own doing.
+ * May sleep. Nothing can begin to trace the task until the exec is over, because
+ * it holds its cred_guard_mutex. What other threads of the task change meanwhile
+ * is not guarded against.
+ *
+ * Of what may confine a task only seccomp is looked at, and of what may give it
+ * rights only set-user-id, set-group-id and file capabilities: Landlock,
+ * profiles of security modules, cgroup BPF, no_new_privs and bprm->secureexec
+ * are not. Known limit.
  *
  * Return: EHS_REASON_NONE if it may, else why not.
  */
 enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_agent *agent)
 {
 	/*
-	 * execveat() on a directory or a file descriptor: the name is one of
-	 * /dev/fd, which the stub and the executor would not find
+	 * execveat() relative to a descriptor: the name is one in /dev/fd, which
+	 * neither the stub nor the other node would find
 	 */
 	if (bprm->fdpath)
 		return EHS_REASON_REDIRECT;
@@ -150,13 +157,13 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 	if (ehs_eligible_keeps_files())
 		return EHS_REASON_OPEN_FILES;
 #ifdef CONFIG_SECCOMP
-	/* another thread may set it for all */
+	/* another thread may set it for all of them */
 	if (READ_ONCE(current->seccomp.mode))
 		return EHS_REASON_CONFINED;
 #endif
 	if (!ehs_agent_same_view(agent))
 		return EHS_REASON_NAMESPACE;
-	/* last, as they cost most */
+	/* last, because they cost most */
 	if (!ehs_eligible_has_format(bprm) || !ehs_eligible_has_path(bprm))
 		return EHS_REASON_REDIRECT;
 	return EHS_REASON_NONE;

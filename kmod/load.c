@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Load of a node, in thousandths of a task, by one of three indexes:
+ * Load of a node, in thousandths of a task. It is one of three load indexes:
  *
- * runnable  threads of the node that run or wait for a processor, sampled every
- *           EHS_LOAD_SAMPLE_MS, less often on a host with many threads, and
- *           smoothed; the owner's own work counts
- * cpu       busy processors of the host, sampled and smoothed likewise
- *           (paper 1's utilisation times processors)
- * tasks     live managed and guest tasks times a weight, exact at once (paper 4)
+ * runnable  threads of the node that run or wait for a processor, of all users
+ *           and cgroups; sampled every EHS_LOAD_SAMPLE_MS, less often on a host
+ *           with many threads, and smoothed
+ * cpu       busy processors of the host, sampled and smoothed in the same way
+ * tasks     number of live managed and guest tasks times a weight; exact and
+ *           not delayed
  *
- * A sample would notice a burst of new tasks too late: all of them would be
- * judged by the load before the first. So a task that starts here adds a whole
- * task to the smoothed value at once. As smoothing makes that share fade with
- * the same factor with which the sampled value comes up, nothing counts twice.
+ * A sample would see a burst of new tasks too late: all of them would be judged
+ * by the load before the first. So a task that starts here adds a whole task to
+ * the smoothed value at once. Smoothing makes this part fade by the same factor
+ * by which the sampled value rises, so nothing counts twice.
  */
 
 #include <linux/cpumask.h>
@@ -23,37 +23,16 @@
 #include <linux/sched/task.h>
 
 #include "load.h"
+#include "load_math.h"
 #include "state.h"
 #include "task.h"
 
-/*
- * A sample costs some ten thousand instructions even on a host without tasks: a
- * timer, a worker, the way out of idling and back. So not too many of them.
- */
-#define EHS_LOAD_SAMPLE_MS 32
-/* A sample's weight is 3/8: a step is followed to 94 % in 6 samples, 192 ms. */
-#define EHS_LOAD_WEIGHT 3
-#define EHS_LOAD_SHIFT 3
-/* Fraction bits of the smoothed value, so that it really gets to its goal. */
-#define EHS_LOAD_FRACTION 10
-#define EHS_LOAD_TASK (1000LL << EHS_LOAD_FRACTION)
-/* Samples after which nothing is left of a whole task. */
-#define EHS_LOAD_FADED 64
-/* A late sample stands for as many as it is late, up to this. */
-#define EHS_LOAD_LATE 10
-/*
- * The walk over all threads takes at most this part of a processor's time, by
- * the clock: on a host with so many threads that it would take more, samples
- * are further apart, and each stands for several.
- */
-#define EHS_LOAD_WALK_PART 200
-
-/* One sampler for all nodes, as it must look at every thread anyway. */
+/* One sampler for all nodes, because it must look at every thread anyway. */
 static struct {
-	struct mutex lock; /* held over a sample, which does not sleep but is long */
+	struct mutex lock; /* held over a sample, which is long but does not sleep */
 	struct delayed_work work;
 	bool awake;
-	u32 tick; /* samples so far, and FADED; read under any node's lock too */
+	u32 tick; /* samples so far, plus FADED; also read under any node's lock */
 	u64 at_ns;
 	u64 busy_ns;
 	u64 walk_ns[2]; /* how long the last two walks took */
@@ -69,15 +48,11 @@ static struct {
  */
 u32 ehs_load_get(const struct ehs_node *node)
 {
-	u64 load;
-
 	lockdep_assert_held(&node->lock);
 	if (node->set.index == EHS_INDEX_TASKS)
-		load = (u64)(node->counts[EHS_TASK_LOCAL] + node->counts[EHS_TASK_GUEST]) *
-		       node->set.weight;
-	else
-		load = (node->smoothed + (1LL << EHS_LOAD_FRACTION) / 2) >> EHS_LOAD_FRACTION;
-	return min_t(u64, load, U32_MAX);
+		return ehs_load_weigh(node->counts[EHS_TASK_LOCAL] + node->counts[EHS_TASK_GUEST],
+				      node->set.weight);
+	return ehs_load_round(node->smoothed);
 }
 
 /**
@@ -94,24 +69,23 @@ u32 ehs_load_boost(struct ehs_node *node)
 }
 
 /**
- * ehs_load_unboost - the task ended: take back what smoothing left of it
+ * ehs_load_unboost - the task has ended: remove what smoothing left of it
  * @node: node, locked
  * @boosted_at: from ehs_load_boost()
  */
 void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 {
 	u32 samples = READ_ONCE(ehs_sampler.tick) - boosted_at;
-	s64 left = EHS_LOAD_TASK;
 
 	lockdep_assert_held(&node->lock);
-	if (samples >= EHS_LOAD_FADED)
-		return;
-	while (samples--)
-		left -= left * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
-	node->smoothed = max(node->smoothed - left, 0LL);
+	node->smoothed = max(node->smoothed - ehs_load_left(samples), 0LL);
 }
 
-/* Time all processors together have spent working since the boot. */
+/*
+ * Time that all online processors together have worked since boot. One that
+ * comes online adds its whole past at once, and the ticks that this counts are
+ * missing on NO_HZ_FULL processors: index cpu is wrong there.
+ */
 static u64 ehs_load_busy_ns(void)
 {
 	u64 busy = 0;
@@ -120,7 +94,7 @@ static u64 ehs_load_busy_ns(void)
 	for_each_online_cpu(cpu) {
 		const u64 *stat = kcpustat_cpu(cpu).cpustat;
 
-		/* that processor writes them meanwhile */
+		/* the processor may be writing them */
 		busy += READ_ONCE(stat[CPUTIME_USER]) + READ_ONCE(stat[CPUTIME_NICE]) +
 			READ_ONCE(stat[CPUTIME_SYSTEM]) + READ_ONCE(stat[CPUTIME_IRQ]) +
 			READ_ONCE(stat[CPUTIME_SOFTIRQ]);
@@ -129,9 +103,9 @@ static u64 ehs_load_busy_ns(void)
 }
 
 /*
- * Counts every node's runnable threads into node->runnable. Not those of stubs:
- * what they do is soon over, and in a burst of transfers it would look as if
- * the tasks that left were still here, and send too many after them.
+ * Counts the runnable threads of each node into node->runnable, without those
+ * of stubs: their work is short, and in a burst of transfers it would look as
+ * if the tasks that left were still here, and send too many after them.
  */
 static void ehs_load_count_runnable(void)
 {
@@ -145,7 +119,7 @@ static void ehs_load_count_runnable(void)
 		    READ_ONCE(thread->flags) & PF_KTHREAD ||
 		    ehs_task_is_away(task_tgid(thread)))
 			continue;
-		/* keeps the namespaces in place; few threads get as far as this */
+		/* keeps the namespaces alive; few threads get this far */
 		task_lock(thread);
 		if (thread->nsproxy)
 			ehs_node_of(thread->nsproxy->net_ns)->runnable++;
@@ -156,7 +130,7 @@ static void ehs_load_count_runnable(void)
 	ehs_sampler.walk_ns[0] = ktime_get_ns() - start;
 }
 
-/* The index tasks is exact without samples. */
+/* Whether the node needs samples: index tasks is exact without. */
 static bool ehs_load_wanted(const struct ehs_node *node)
 {
 	return READ_ONCE(node->set.index) != EHS_INDEX_TASKS &&
@@ -164,7 +138,7 @@ static bool ehs_load_wanted(const struct ehs_node *node)
 		time_before(jiffies, READ_ONCE(node->read_at) + EHS_LOAD_READ_JIFFIES));
 }
 
-/* Whether a node needs samples, and in *walk whether one does that counts threads. */
+/* Whether any node needs samples, and in *walk whether any of them needs the walk. */
 static bool ehs_load_any_wanted(bool *walk)
 {
 	const struct ehs_node *node;
@@ -182,46 +156,47 @@ static bool ehs_load_any_wanted(bool *walk)
 	return any;
 }
 
-/* What the smoothed value says is of another time, or of another index. */
+/* The smoothed value is too old, or of another index. */
 static bool ehs_load_stale(const struct ehs_node *node)
 {
 	lockdep_assert_held(&ehs_sampler.lock);
 	return ehs_sampler.tick - node->sampled > EHS_LOAD_LATE;
 }
 
-/* Return: how many samples the time since the last one makes; in *cpu_load the busy processors. */
+/*
+ * Return: how many samples the time since the last one makes; in *cpu_load the
+ * busy processors.
+ */
 static unsigned int ehs_load_elapse(u64 *cpu_load)
 {
 	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns();
-	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1);
-	unsigned int steps;
+	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1), worked;
+	unsigned int samples;
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	/* processors that went offline take their time with them */
-	*cpu_load = busy > ehs_sampler.busy_ns ? (busy - ehs_sampler.busy_ns) * 1000 : 0;
-	*cpu_load = min_t(u64, div64_u64(*cpu_load, elapsed), num_online_cpus() * 1000);
-	steps = min_t(u64, EHS_LOAD_FADED,
-		      div64_u64(elapsed + EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC / 2,
-				EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC));
-	/* the time between samples out of turn is not to get lost */
-	if (steps) {
+	/* less when processors went offline: their time is not counted any more */
+	worked = busy > ehs_sampler.busy_ns ? busy - ehs_sampler.busy_ns : 0;
+	*cpu_load = ehs_load_busy(worked, elapsed, num_online_cpus());
+	samples = ehs_load_samples(elapsed);
+	/* keep the time between samples that came early */
+	if (samples) {
 		ehs_sampler.at_ns = now;
 		ehs_sampler.busy_ns = busy;
-		WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + steps);
+		WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + samples);
 	}
-	return steps;
+	return samples;
 }
 
-/* Takes a sample into the smoothed values that are wanted; as the value where that is stale. */
+/* Adds a sample to the smoothed values that are wanted; it replaces a stale one. */
 static void ehs_load_sample(bool walk)
 {
 	struct ehs_node *node;
-	unsigned int steps, i;
+	unsigned int samples;
 	u64 cpu_load;
 	s64 target;
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	steps = ehs_load_elapse(&cpu_load);
+	samples = ehs_load_elapse(&cpu_load);
 	if (walk)
 		ehs_load_count_runnable();
 	spin_lock(&ehs_nodes_lock);
@@ -236,9 +211,7 @@ static void ehs_load_sample(bool walk)
 		target <<= EHS_LOAD_FRACTION;
 		if (ehs_load_stale(node))
 			node->smoothed = target;
-		for (i = 0; i < steps; i++)
-			node->smoothed +=
-				(target - node->smoothed) * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
+		node->smoothed = ehs_load_smooth(node->smoothed, target, samples);
 		node->sampled = ehs_sampler.tick;
 		ehs_state_update(node);
 		spin_unlock(&node->lock);
@@ -246,17 +219,15 @@ static void ehs_load_sample(bool walk)
 	spin_unlock(&ehs_nodes_lock);
 }
 
-/* Of two walks the shorter one counts, as the other may have been interrupted. */
+/* The shorter of the last two walks counts: the other may have been interrupted. */
 static void ehs_load_sample_later(bool walk)
 {
 	u64 walk_ns = walk ? min(ehs_sampler.walk_ns[0], ehs_sampler.walk_ns[1]) : 0;
-	unsigned int ms;
+	unsigned long delay = msecs_to_jiffies(ehs_load_interval_ms(walk_ns));
 
 	lockdep_assert_held(&ehs_sampler.lock);
-	ms = clamp_t(u64, div_u64(walk_ns * EHS_LOAD_WALK_PART, NSEC_PER_MSEC), EHS_LOAD_SAMPLE_MS,
-		     EHS_LOAD_SAMPLE_MS * EHS_LOAD_LATE);
-	/* one less, as a timer first waits for the end of the jiffy under way */
-	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(msecs_to_jiffies(ms), 2UL) - 1);
+	/* one less, because a timer first waits for the end of the current jiffy */
+	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(delay, 2UL) - 1);
 }
 
 static void ehs_load_work(struct work_struct *work)
@@ -273,12 +244,13 @@ static void ehs_load_work(struct work_struct *work)
 }
 
 /**
- * ehs_load_wake - somebody wants to know the node's load
+ * ehs_load_wake - the load of a node is about to be read
  * @node: node
  * @resample: its load index has changed, so forget the smoothed value
  *
- * Takes a sample at once if what the node has is stale, and starts the sampler
- * if it sleeps. Sleeps.
+ * Takes a sample now if the node's last one is stale, and starts the sampler if
+ * it is idle. After a change of index this walks all threads at once, whatever
+ * EHS_LOAD_WALK_PART says. Sleeps.
  */
 void ehs_load_wake(struct ehs_node *node, bool resample)
 {
@@ -308,7 +280,7 @@ void ehs_load_init(void)
 	ehs_sampler.busy_ns = ehs_load_busy_ns();
 }
 
-/* After the family is gone, so that nobody wakes the sampler again. */
+/* After the netlink family is gone, so that nothing wakes the sampler again. */
 void ehs_load_exit(void)
 {
 	cancel_delayed_work_sync(&ehs_sampler.work);

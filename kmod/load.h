@@ -6,7 +6,7 @@
 
 #include "node.h"
 
-/* The sampler works for a node this long after its load was last read. */
+/* A node is sampled for this long after its load was last read. */
 #define EHS_LOAD_READ_JIFFIES (2 * HZ)
 
 u32 ehs_load_get(const struct ehs_node *node);

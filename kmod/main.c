@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ehsched: hands new tasks of an overloaded host to hosts that are not. This
- * file only puts the parts in sequence; docs/architecture.md has the picture.
+ * ehsched: runs new tasks of an overloaded host on hosts that are not. This
+ * file only starts and ends the parts in order; docs/kernel.md of the project
+ * describes them.
  */
 
 #include <linux/ehsched.h>
@@ -17,7 +18,7 @@
 #include "place.h"
 #include "task.h"
 
-/* First what others use, last what brings in work: netlink and execs. */
+/* First what the others use; last what brings work in: netlink and execs. */
 static int __init ehs_init(void)
 {
 	int err;
@@ -49,8 +50,8 @@ exit_node:
 
 /*
  * Runs only when no exec is in the handler and no dump is half done: both hold
- * the module. Managed tasks run on; what is recorded of them goes with the
- * nodes, after everybody who could look is gone.
+ * the module. Managed tasks run on. Their records are freed with the nodes, when
+ * nothing is left that could look them up.
  */
 static void __exit ehs_exit(void)
 {
@@ -60,7 +61,7 @@ static void __exit ehs_exit(void)
 	ehs_task_exit();
 	ehs_agent_exit();
 	ehs_node_exit();
-	/* records and agents freed by kfree_rcu() need none of our code */
+	/* kfree_rcu() of records and agents needs none of our code */
 }
 
 module_init(ehs_init);
@@ -71,5 +72,9 @@ MODULE_AUTHOR("ehsched developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(__stringify(EHS_VERSION));
 MODULE_ALIAS_GENL_FAMILY(EHS_FAMILY_NAME);
-/* A format loaded later is asked first: what binfmt_misc takes would not be seen. */
+
+/*
+ * A format that is loaded later is asked first: the module would not see what
+ * binfmt_misc takes.
+ */
 MODULE_SOFTDEP("pre: binfmt_misc");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The generic-netlink family; uapi/ehsched.yaml describes it. Reading is open
- * to all, the rest needs CAP_NET_ADMIN over the namespace's user namespace.
- * Every refusal of ours has an extack text.
+ * The generic netlink family, as uapi/ehsched.yaml specifies it. Everybody may
+ * read; the rest needs CAP_NET_ADMIN over the user namespace of the network
+ * namespace. Every refusal by this file has an extack text.
  */
 
 #include <linux/capability.h>
@@ -23,8 +23,9 @@
 #include "task.h"
 
 /*
- * The family's group number must not be used after it is given back. Held over
- * a notification, which comes from a work queue that outlives the family.
+ * The number of the family's multicast group must not be used after the family
+ * is unregistered. Held over a notification, because the work queue that sends
+ * them outlives the family.
  */
 static DEFINE_MUTEX(ehs_nl_notify_lock);
 static bool ehs_nl_notify_on;
@@ -130,7 +131,7 @@ static int ehs_nl_node_get(struct sk_buff *skb, struct genl_info *info)
 	return genlmsg_reply(msg, info);
 }
 
-/* Anybody may call it; others' nodes only for the machine's administrator. */
+/* Anybody may call it; only the administrator of the host sees other nodes. */
 static int ehs_nl_node_dump_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
@@ -146,7 +147,7 @@ static int ehs_nl_node_dump(struct sk_buff *msg, struct netlink_callback *cb)
 	struct ehs_nl_dump *dump = ehs_nl_dump_of(cb);
 	struct ehs_node *node;
 
-	/* new nodes come at the end, so one that vanishes moves no other */
+	/* new nodes are added at the end, so one that ends does not move the others */
 	spin_lock(&ehs_nodes_lock);
 	list_for_each_entry(node, &ehs_nodes, list) {
 		if (node->serial <= dump->serial || (!dump->all && node != own))
@@ -166,7 +167,7 @@ static int ehs_nl_cgroup(const struct nlattr *attr, struct cgroup **cgroup,
 	struct cgroup *found = cgroup_get_from_fd(nla_get_u32(attr));
 
 	if (IS_ERR(found)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "not a descriptor of a cgroup-2 folder");
+		NL_SET_ERR_MSG_ATTR(extack, attr, "not a file descriptor of a cgroup v2 directory");
 		return PTR_ERR(found);
 	}
 	*cgroup = found;
@@ -179,7 +180,7 @@ static bool ehs_nl_names_cgroups(const struct genl_info *info)
 	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] || info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
 }
 
-/* What of the old set stays: all that the message does not replace. */
+/* Copies what the message does not replace. */
 static void ehs_nl_keep_cgroups(const struct genl_info *info, struct ehs_cgroups *to,
 				const struct ehs_cgroups *from)
 {
@@ -218,7 +219,7 @@ static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info, const st
 		if (nla_type(attr) != EHS_A_NODE_MANAGED_CGROUP_FD)
 			continue;
 		if (cgroups->n == EHS_MAX_CGROUPS) {
-			NL_SET_ERR_MSG_ATTR(extack, attr, "a node can have 8 managed cgroups");
+			NL_SET_ERR_MSG_ATTR(extack, attr, "at most 8 managed cgroups per node");
 			err = -E2BIG;
 			goto free_cgroups;
 		}
@@ -274,7 +275,7 @@ static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_TIME_LIMIT, &set.time_limit);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
 	if (!any) {
-		NL_SET_ERR_MSG(info->extack, "nothing to change: give at least one attribute");
+		NL_SET_ERR_MSG(info->extack, "nothing to change: at least one attribute is needed");
 		err = -EINVAL;
 		goto unlock;
 	}
@@ -292,19 +293,20 @@ unlock:
 }
 
 /*
- * Needs CAP_NET_ADMIN as the others, which the owner of the namespace's user
- * namespace has from outside too. But the stub runs with the rights of whoever
- * execs, among those who see what the agent sees: to name it takes rights over
- * them all.
+ * Needs CAP_NET_ADMIN as the other changes do, which the owner of a user
+ * namespace has from outside of it, too. But the stub runs with the rights of
+ * every task that execs and has the same view as the agent. To name the stub
+ * takes rights over all of them: CAP_SYS_ADMIN in the caller's user namespace.
  */
 static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
 {
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_AGENT_STUB)) {
-		NL_SET_ERR_MSG(info->extack, "the stub's path is missing");
+		NL_SET_ERR_MSG(info->extack, "stub path is missing");
 		return -EINVAL;
 	}
 	if (!netlink_ns_capable(skb, current_user_ns(), CAP_SYS_ADMIN)) {
-		NL_SET_ERR_MSG(info->extack, "an agent needs CAP_SYS_ADMIN where it is itself");
+		NL_SET_ERR_MSG(info->extack,
+			       "an agent needs CAP_SYS_ADMIN in its own user namespace");
 		return -EPERM;
 	}
 	return ehs_agent_register(ehs_node_of(genl_info_net(info)), info->snd_portid,
@@ -335,10 +337,10 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (attrs[EHS_A_PLACE_REASON]) {
 		answer.reason = nla_get_u32(attrs[EHS_A_PLACE_REASON]);
-		/* those between are the kernel's: its counters must stay true */
+		/* those between are the kernel's, whose counters must stay true */
 		if (answer.reason && answer.reason <= EHS_REASON_REDIRECT) {
 			NL_SET_ERR_MSG_ATTR(extack, attrs[EHS_A_PLACE_REASON],
-					    "this reason is the kernel's own to give");
+					    "only the kernel may give this reason");
 			return -EINVAL;
 		}
 	}
@@ -349,12 +351,12 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 /**
  * ehs_nl_place_request - send a placement request for the current task
  * @node: its node
- * @agent: whom to ask
+ * @agent: agent to send it to
  * @req: cookie and path
  * @time_limit: how long the task waits, ms
  *
  * Return: 0, -EAGAIN if the agent's socket is full, -ECONNREFUSED if it is
- * gone, -ENOMEM.
+ * closed, -ENOMEM.
  */
 int ehs_nl_place_request(struct ehs_node *node, const struct ehs_agent *agent,
 			 const struct ehs_request *req, u32 time_limit)
@@ -392,8 +394,10 @@ int ehs_nl_place_request(struct ehs_node *node, const struct ehs_agent *agent,
 }
 
 /**
- * ehs_nl_node_notify - tell the node's subscribers how it is now
- * @node: node; sleeps
+ * ehs_nl_node_notify - send the node as it is now to its subscribers
+ * @node: node
+ *
+ * Sleeps.
  */
 void ehs_nl_node_notify(struct ehs_node *node)
 {
@@ -404,7 +408,7 @@ void ehs_nl_node_notify(struct ehs_node *node)
 		goto unlock;
 	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	if (!msg || ehs_nl_put_node(msg, node, 0, 0, 0, EHS_CMD_NODE_NTF)) {
-		/* as if their buffers were full: they know that they have to look */
+		/* as if their buffers were full: then they know that they must ask */
 		nlmsg_free(msg);
 		genl_set_err(&ehs_nl_family, node->net, 0, 0, -ENOBUFS);
 		goto unlock;
@@ -490,7 +494,7 @@ struct genl_family ehs_nl_family __ro_after_init = {
 	.name = EHS_FAMILY_NAME,
 	.version = EHS_FAMILY_VERSION,
 	.netnsok = true,
-	/* verdicts must not queue behind other families' requests */
+	/* verdicts must not wait for the requests of other families */
 	.parallel_ops = true,
 	.module = THIS_MODULE,
 	.ops = ehs_nl_ops,

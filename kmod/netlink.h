@@ -15,14 +15,14 @@ void ehs_nl_node_notify(struct ehs_node *node);
 int ehs_nl_init(void);
 void ehs_nl_exit(void);
 
-/* ---- between the files of the family ---- */
+/* Between the files of the family. */
 
 extern struct genl_family ehs_nl_family;
 
 /**
- * struct ehs_nl_dump - where a dump is
+ * struct ehs_nl_dump - position of a dump
  * @all: all nodes, not only the caller's
- * @serial: of the last node or record that was sent
+ * @serial: serial of the last node or record that was sent
  */
 struct ehs_nl_dump {
 	bool all;

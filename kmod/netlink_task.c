@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The family's operations on tasks: list them, leave one alone, account for one. */
+/* The family's operations on tasks: list them, bypass one, account for one. */
 
 #include <linux/cred.h>
 #include <linux/pid_namespace.h>
@@ -17,7 +17,7 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 	struct pid *pid;
 
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_TASK_PID)) {
-		NL_SET_ERR_MSG(info->extack, "the pid is missing");
+		NL_SET_ERR_MSG(info->extack, "pid is missing");
 		*err = -EINVAL;
 		return NULL;
 	}
@@ -76,7 +76,7 @@ struct ehs_nl_task_msg {
 	struct netlink_callback *cb;
 };
 
-static int ehs_nl_put_task(const struct ehs_task *task, void *data)
+static int ehs_nl_put_task(const struct ehs_task *rec, void *data)
 {
 	struct ehs_nl_task_msg *to = data;
 	struct netlink_callback *cb = to->cb;
@@ -87,14 +87,14 @@ static int ehs_nl_put_task(const struct ehs_task *task, void *data)
 			  NLM_F_MULTI, EHS_CMD_TASK_GET);
 	if (!hdr)
 		return -EMSGSIZE;
-	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, task->id, EHS_A_TASK_PAD) ||
-	    nla_put_u32(msg, EHS_A_TASK_PID, pid_nr_ns(task->tgid, task_active_pid_ns(current))) ||
-	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), task->uid)) ||
-	    nla_put_u32(msg, EHS_A_TASK_STATE, task->state) ||
-	    nla_put_u32(msg, EHS_A_TASK_REASON, task->reason) ||
-	    nla_put_string(msg, EHS_A_TASK_COMMAND, task->command) ||
-	    nla_put_u64_64bit(msg, EHS_A_TASK_STARTED, task->started, EHS_A_TASK_PAD) ||
-	    nla_put_u64_64bit(msg, EHS_A_TASK_CGROUP_ID, task->cgroup, EHS_A_TASK_PAD)) {
+	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, rec->id, EHS_A_TASK_PAD) ||
+	    nla_put_u32(msg, EHS_A_TASK_PID, pid_nr_ns(rec->tgid, task_active_pid_ns(current))) ||
+	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), rec->uid)) ||
+	    nla_put_u32(msg, EHS_A_TASK_STATE, rec->state) ||
+	    nla_put_u32(msg, EHS_A_TASK_REASON, rec->reason) ||
+	    nla_put_string(msg, EHS_A_TASK_COMMAND, rec->command) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_STARTED, rec->started, EHS_A_TASK_PAD) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_CGROUP_ID, rec->cgroup, EHS_A_TASK_PAD)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -102,12 +102,17 @@ static int ehs_nl_put_task(const struct ehs_task *task, void *data)
 	return 0;
 }
 
-/* Anybody may call it: it shows no more than /proc does. */
+/*
+ * Anybody may call it. It shows pid, user, command, state and cgroup of every
+ * recorded task of the network namespace. This may be more than /proc shows to
+ * the caller: tasks of other pid namespaces are listed (with pid 0), those of
+ * other users even where /proc is mounted with hidepid.
+ */
 int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb)
 {
 	struct ehs_nl_task_msg to = { .msg = msg, .cb = cb };
 
-	/* a full message is no error: the next call goes on after the last one */
+	/* a full message is not an error: the next call goes on after the last record */
 	ehs_task_walk(ehs_node_of(sock_net(cb->skb->sk)), &ehs_nl_dump_of(cb)->serial,
 		      ehs_nl_put_task, &to);
 	return msg->len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nodes: one for each network namespace, made and ended with it. */
+/* Nodes: one for each network namespace, created and ended with it. */
 
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
@@ -35,8 +35,8 @@ struct ehs_node *ehs_node_of(const struct net *net)
  * ehs_node_kind - what the current task is to @node
  * @node: node of the task's network namespace
  *
- * On the way of every exec of the machine: a load and a test for nodes that
- * manage nothing, a few loads for the others, never a lock.
+ * Called by every exec on the host: one load and one test for nodes that manage
+ * nothing, a few loads for the others, never a lock.
  */
 enum ehs_kind ehs_node_kind(const struct ehs_node *node)
 {
@@ -50,7 +50,7 @@ enum ehs_kind ehs_node_kind(const struct ehs_node *node)
 	if (likely(!cgroups))
 		goto unlock;
 	cgrp = task_dfl_cgroup(current);
-	/* first, so that a guest cgroup may lie inside a managed one */
+	/* first, so that a guest cgroup may be below a managed one */
 	if (cgroups->guest && cgroup_is_descendant(cgrp, cgroups->guest)) {
 		kind = EHS_KIND_GUEST;
 		goto unlock;
@@ -67,7 +67,7 @@ unlock:
 }
 
 /**
- * ehs_cgroups_free - release a set of cgroups nobody can reach any more
+ * ehs_cgroups_free - release a set of cgroups that nothing refers to any more
  * @cgroups: the set or NULL
  */
 void ehs_cgroups_free(struct ehs_cgroups *cgroups)
@@ -84,10 +84,10 @@ void ehs_cgroups_free(struct ehs_cgroups *cgroups)
 }
 
 /**
- * ehs_node_set - put checked settings in place; cannot fail
+ * ehs_node_set - change settings that have been checked; cannot fail
  * @node: the node, its config mutex held
  * @set: all settings
- * @cgroups: new set of cgroups or NULL; taken over
+ * @cgroups: new set of cgroups or NULL; the node owns it from now on
  * @swap: whether @cgroups replaces the old set
  *
  * Sleeps for a grace period if @swap.
@@ -108,7 +108,7 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 		cgroups =
 			rcu_replace_pointer(node->cgroups, cgroups, lockdep_is_held(&node->config));
 		if (cgroups) {
-			/* execs under way may still compare with the old ones */
+			/* execs under way may still compare with the old set */
 			synchronize_rcu();
 			ehs_cgroups_free(cgroups);
 		}
@@ -149,9 +149,10 @@ static int __net_init ehs_node_net_init(struct net *net)
 }
 
 /*
- * The namespace has no task and no user socket any more, or the module goes
- * and nobody is inside its code: nobody looks the node up again. It is left
- * from two sides: the list, and the records of tasks that moved elsewhere.
+ * Nothing looks the node up any more: either the namespace has no task and no
+ * user socket left, or the module is being removed and nothing runs in its code.
+ * What still refers to the node is the list, and records of tasks that have
+ * moved to another namespace.
  */
 static void __net_exit ehs_node_net_exit(struct net *net)
 {

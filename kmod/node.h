@@ -15,10 +15,10 @@ struct cgroup;
 struct ehs_agent;
 
 /**
- * struct ehs_cgroups - which tasks of a node matter; never changed, only replaced
+ * struct ehs_cgroups - the cgroups of a node; never changed, only replaced
  * @n: used entries of @managed
- * @managed: cgroups whose tasks, and those of all below, may be transferred
- * @guest: cgroup whose tasks came from other nodes, or NULL
+ * @managed: tasks in these cgroups and in all below them may be transferred
+ * @guest: tasks in this cgroup came from other nodes; or NULL
  */
 struct ehs_cgroups {
 	unsigned int n;
@@ -28,12 +28,12 @@ struct ehs_cgroups {
 
 /**
  * struct ehs_settings - what NODE_SET changes; units as in uapi/ehsched.yaml
- * @threshold: T, thousandths of a task
- * @length: threshold length α, thousandths of a task
+ * @threshold: the load that the node should have, thousandths of a task
+ * @length: threshold length: how far from @threshold the load may be
  * @index: enum ehs_load_index
- * @weight: load of one task under EHS_INDEX_TASKS, thousandths
+ * @weight: load of one task with EHS_INDEX_TASKS, thousandths
  * @time_limit: milliseconds an exec waits for a verdict
- * @dwell: milliseconds below T-α before the node is a receiver
+ * @dwell: milliseconds of low load before the node is a receiver
  */
 struct ehs_settings {
 	u32 threshold;
@@ -59,33 +59,34 @@ struct ehs_told {
 };
 
 /**
- * struct ehs_node - one network namespace (a processing element of paper 4)
+ * struct ehs_node - one network namespace, as a unit that has load and takes part
+ * in load sharing; usually the initial namespace of a host
  *
- * Lock order: task records' lock (task.c) or ehs_nodes_lock, then @lock. @lock
- * is a leaf apart from the workqueue's own; nobody sleeps under it.
+ * Lock order: the lock of the task records (task.c) or ehs_nodes_lock, then
+ * @lock. Under @lock only locks of the workqueue are taken, and nothing sleeps.
  *
  * @net: the namespace; it owns the node, so no reference is held
  * @list: in ehs_nodes
- * @serial: position in ehs_nodes, for dumps that go on in a second message
+ * @serial: position in ehs_nodes, for dumps that go on in another message
  * @config: held over a NODE_SET, which sleeps
  * @cgroups: RCU, replaced under @config; NULL while nothing is managed
  * @lock: guards all below, unless said otherwise
  * @set: settings
  * @agent: RCU, replaced under @lock
  * @counts: records by enum ehs_task_state
- * @tasks: records, oldest first; guarded by the task records' lock
+ * @tasks: records, oldest first; guarded by the lock of the task records
  * @requests: execs that wait for a verdict, by cookie
- * @nr_requests: how many
+ * @nr_requests: number of @requests
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
- * @runnable: runnable threads seen by the walk under way; the sampler's own
- * @sampled: the sampler's tick at the last sample of @smoothed; the sampler's own
- * @low: raw load is below T-α
+ * @runnable: runnable threads seen by the walk under way; used by the sampler only
+ * @sampled: the sampler's tick at the last sample; used by the sampler only
+ * @low: load is below threshold - length
  * @low_since: jiffies when it became so
  * @read_at: jiffies when the load was last asked for; keeps the sampler awake
- * @told: what subscribers know
+ * @told: what subscribers were told last
  * @told_at: jiffies when they were told
- * @tell: tells them, and ends the dwell
- * @tell_due: jiffies when it runs, if it is pending
+ * @tell: tells them, and ends the dwell time
+ * @tell_due: jiffies when @tell runs, if it is pending
  * @counters: execs by enum ehs_reason
  */
 struct ehs_node {
@@ -117,7 +118,7 @@ struct ehs_node {
 
 /**
  * enum ehs_kind - what a task is to its node
- * @EHS_KIND_OTHER: not ours; left alone
+ * @EHS_KIND_OTHER: in none of the node's cgroups; left alone
  * @EHS_KIND_MANAGED: may be transferred
  * @EHS_KIND_GUEST: came from another node
  */
@@ -127,7 +128,7 @@ enum ehs_kind {
 	EHS_KIND_GUEST,
 };
 
-/* All nodes, by rising serial; for walks that do not sleep. */
+/* All nodes, by ascending serial; for walks that do not sleep. */
 extern struct list_head ehs_nodes;
 extern spinlock_t ehs_nodes_lock;
 

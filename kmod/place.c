@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Placement: the way of an exec. The module is the first handler in the
- * kernel's list of binary formats, so it sees every exec, may sleep, and can
- * name another interpreter as scripts do. It never loads anything itself.
+ * Placement of execs. The module is the first handler in the kernel's list of
+ * binary formats: it sees every exec, may sleep, and can name an interpreter as
+ * binfmt_script does. It never loads a program itself.
  */
 
 #include <linux/binfmts.h>
@@ -26,10 +26,11 @@ static atomic64_t ehs_place_cookie;
 static bool ehs_place_intercept = true;
 
 /*
- * Puts the stub in the program's place, as binfmt_script does with the
- * interpreter, but argv[0] is kept: the stub gets
+ * Puts the stub in the place of the program, as binfmt_script does with the
+ * interpreter, but keeps argv[0]: the stub gets
  *   { stub, token, path, argv[0], argv[1] ... }
- * On failure @bprm is as it was.
+ * These are also what /proc/PID/cmdline and audit show. On failure @bprm is as
+ * it was.
  */
 static int ehs_place_redirect(struct linux_binprm *bprm, const struct ehs_agent *agent,
 			      const char *token)
@@ -47,7 +48,7 @@ static int ehs_place_redirect(struct linux_binprm *bprm, const struct ehs_agent 
 	err = copy_string_kernel(agent->stub, bprm);
 	if (err)
 		goto pop_strings;
-	/* fails with no interpreter at all, which the next format would follow */
+	/* on failure it leaves a NULL, which the next format would follow */
 	err = bprm_change_interp(agent->stub, bprm);
 	if (err)
 		goto restore_interp;
@@ -69,10 +70,10 @@ pop_strings:
 }
 
 /*
- * The agent's part. Return: true if the stub is in place; false to go on here,
- * with *reason set in both cases.
+ * Asks the agent. Return: true if the stub is in place, false if the program is
+ * to run here; *reason is set in both cases.
  */
-static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *task, struct linux_binprm *bprm,
+static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct linux_binprm *bprm,
 			  u64 cookie, enum ehs_reason *reason)
 {
 	struct ehs_request req = { .cookie = cookie, .path = bprm->filename };
@@ -87,7 +88,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *task, struct l
 	if (*reason != EHS_REASON_NONE)
 		goto put_agent;
 
-	ehs_task_wait(task);
+	ehs_task_wait(rec);
 	ehs_request_ask(node, agent, &req);
 	*reason = req.reason;
 	if (req.verdict == EHS_VERDICT_REMOTE) {
@@ -101,8 +102,11 @@ put_agent:
 }
 
 /*
- * An exec in a cgroup of the node. Return: as a binary format does; 0 means
- * that the kernel is to try again with the interpreter, our stub.
+ * An exec in a managed or guest cgroup of the node. Return: as a binary format
+ * does; 0 makes the kernel try again with the interpreter, which is our stub.
+ *
+ * @rec is used across the wait for the verdict, without a reference: see the top
+ * of task.c.
  */
 static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, enum ehs_kind kind)
 {
@@ -111,40 +115,40 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 	bool remote = false;
 	enum ehs_reason reason;
 	enum ehs_state state;
-	struct ehs_task *task;
+	struct ehs_task *rec;
 	u32 load;
 
-	/* the load before the arrival decides */
+	/* the load without the new task decides */
 	spin_lock(&node->lock);
 	state = ehs_state_get(node);
 	load = ehs_load_get(node);
 	spin_unlock(&node->lock);
 	trace_ehs_arrival(node, cookie, bprm->filename, load, state);
 
-	task = ehs_task_enter(node, cookie, bprm->filename, &reason);
+	rec = ehs_task_enter(node, cookie, bprm->filename, &reason);
 	if (kind == EHS_KIND_GUEST) {
 		where = EHS_TASK_GUEST;
 		reason = EHS_REASON_GUEST;
-	} else if (task && ehs_agent_is_stub(node, bprm->file)) {
-		/* somebody started it by hand: the work is not here either */
+	} else if (rec && ehs_agent_is_stub(node, bprm->file)) {
+		/* started by hand: its work is not here either */
 		where = EHS_TASK_AWAY;
 		reason = EHS_REASON_STUB;
 	} else if (reason == EHS_REASON_NONE) {
-		/* asked first, as the other checks cost more */
+		/* first, because the other checks cost more */
 		if (state != EHS_STATE_SENDER)
 			reason = EHS_REASON_NOT_SENDER;
 		else
-			remote = ehs_place_ask(node, task, bprm, cookie, &reason);
+			remote = ehs_place_ask(node, rec, bprm, cookie, &reason);
 	}
 	if (remote)
 		where = EHS_TASK_AWAY;
 
-	if (task)
-		ehs_task_settle(task, where, reason);
+	if (rec)
+		ehs_task_settle(rec, where, reason);
 	atomic64_inc(&node->counters[reason]);
 	trace_ehs_decision(node, cookie, where, reason);
 
-	/* it has a fatal signal: loading the program would be in vain */
+	/* it has a fatal signal: there is no point in loading the program */
 	if (reason == EHS_REASON_KILLED)
 		return -EINTR;
 	return remote ? 0 : -ENOEXEC;
@@ -157,9 +161,9 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 	int err;
 
 	/*
-	 * They differ in the later rounds of one exec: the interpreter of a
-	 * script, an emulator, or our stub. The kernel's own helpers have no
-	 * memory map yet; they belong to no user.
+	 * The two names differ in the later rounds of an exec: for the
+	 * interpreter of a script, an emulator, or our stub. The kernel's own
+	 * helpers have no memory map yet; they belong to no user.
 	 */
 	if (bprm->interp != bprm->filename || !current->mm)
 		return -ENOEXEC;
@@ -169,10 +173,10 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 		return -ENOEXEC;
 	err = ehs_place_arrival(node, bprm, kind);
 	/*
-	 * For a file of no known format the kernel loads a module and goes
-	 * through its list again: a second round with the interpreter of the
-	 * first. A copy of the name tells them apart. Without memory for it such
-	 * a file is an arrival twice, as it was before.
+	 * For a file of unknown format the kernel loads a module and goes
+	 * through its list again, with the same interpreter. A copy of the name
+	 * tells the second round from the first. If there is no memory for the
+	 * copy, such a file is counted twice.
 	 */
 	if (err == -ENOEXEC && bprm_change_interp(bprm->filename, bprm))
 		bprm->interp = bprm->filename;
@@ -203,9 +207,9 @@ static const struct kernel_param_ops ehs_place_intercept_ops = {
 };
 
 /*
- * An exec inside the handler holds the module, so rmmod fails with "in use"
- * while a request waits. Under a storm of them that may be always; N lets those
- * that wait go on and stops new ones, and the module can be removed.
+ * An exec in the handler holds the module, so rmmod fails with "in use" while a
+ * request waits. With many of them that may be so at any time. N lets the
+ * waiting ones go on and admits no new ones; then the module can be removed.
  */
 module_param_cb(intercept, &ehs_place_intercept_ops, &ehs_place_intercept, 0644);
 MODULE_PARM_DESC(intercept, "look at execs in managed cgroups; N before removing a busy module");
@@ -213,17 +217,17 @@ MODULE_PARM_DESC(intercept, "look at execs in managed cgroups; N before removing
 void ehs_place_init(void)
 {
 	/*
-	 * Not from 1 each time the module is loaded: an agent that outlives it
-	 * may still have a verdict for a number of the last time, and its list
-	 * of placements would show two tasks as one. Milliseconds are ahead of
-	 * the last number as long as fewer execs than that were counted.
+	 * Does not begin at 1 each time the module is loaded: an agent may still
+	 * have a verdict for a cookie from before the module was removed, and
+	 * would list two tasks as one. Milliseconds since boot are ahead of the
+	 * last cookie unless there was more than one exec per millisecond.
 	 */
 	atomic64_set(&ehs_place_cookie, ktime_to_ms(ktime_get_boottime()));
 	insert_binfmt(&ehs_place_format);
 }
 
 /*
- * Called when nobody is inside the handler: each call holds a reference to the
+ * Called when no exec is in the handler: each call holds a reference to the
  * module, taken under the lock of the list of formats.
  */
 void ehs_place_exit(void)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests: execs that wait for the agent's verdict. A request is decided once,
- * by the verdict, the time limit, a fatal signal, the end of the agent or the
- * module's wish to go: whoever takes it out of the node's table, under the
- * node's lock, has decided.
+ * Requests: execs that wait for the agent's verdict. A request is decided once:
+ * by the verdict, the time limit, a fatal signal, the end of the agent, or
+ * because the module is to be removed. Whoever removes it from the node's table,
+ * under the node's lock, has decided.
  */
 
 #include <linux/jiffies.h>
@@ -15,7 +15,7 @@
 #include "request.h"
 #include "trace.h"
 
-/* Bound on sleeping execs of a node, and so on what an agent has to hold. */
+/* Limit of sleeping execs of a node, and so of what an agent has to keep. */
 #define EHS_REQUEST_MAX 1024
 
 /* Written under every node's lock once, see ehs_request_stop(). */
@@ -31,7 +31,7 @@ static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u
 	req->reason = reason;
 }
 
-/* Unless another has decided already. */
+/* Decides for a run here, unless the request was decided already. */
 static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, u32 reason)
 {
 	spin_lock(&node->lock);
@@ -40,7 +40,10 @@ static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, 
 	spin_unlock(&node->lock);
 }
 
-/* Return: 0 when @req is in the table, with its @limit in milliseconds; else why it may not be. */
+/*
+ * Return: EHS_REASON_NONE when @req is in the table, with its time limit in
+ * milliseconds in *limit; else why it is not.
+ */
 static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_agent *agent,
 				       struct ehs_request *req, u32 *limit)
 {
@@ -93,7 +96,7 @@ void ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_
 
 	init_completion(&req->decided);
 	req->verdict = EHS_VERDICT_LOCAL;
-	/* before it is sent: the answer may come at once */
+	/* before it is sent, because the answer may come at once */
 	reason = ehs_request_add(node, agent, req, &limit);
 	if (reason) {
 		req->reason = reason;
@@ -118,8 +121,8 @@ trace:
  * @answer: cookie, verdict, reason and token
  * @extack: for the text of a refusal
  *
- * Return: 0, -EPERM if the socket is not the agent's, -ENOENT if nobody waits
- * for it, because it came too late or a second time.
+ * Return: 0, -EPERM if the socket is not the agent's, -ENOENT if no exec waits
+ * for it: it comes too late, or for the second time.
  */
 int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request *answer,
 		       struct netlink_ext_ack *extack)
@@ -131,7 +134,7 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 	spin_lock(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
 	if (!agent || agent->port != port) {
-		NL_SET_ERR_MSG(extack, "only the socket registered as agent may give verdicts");
+		NL_SET_ERR_MSG(extack, "only the socket registered as agent may send verdicts");
 		err = -EPERM;
 		goto unlock;
 	}
@@ -140,19 +143,19 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 			continue;
 		strscpy(req->token, answer->token, sizeof(req->token));
 		ehs_request_decide(node, req, answer->verdict, answer->reason);
-		/* last: then the request may be gone with its stack */
+		/* last: after it the request may be gone, with its stack */
 		complete(&req->decided);
 		err = 0;
 		goto unlock;
 	}
-	NL_SET_ERR_MSG(extack, "nobody waits for this verdict: too late, or given before");
+	NL_SET_ERR_MSG(extack, "nobody waits for this verdict: it is late, or was given before");
 unlock:
 	spin_unlock(&node->lock);
 	return err;
 }
 
 /**
- * ehs_request_release - all requests of the node go on locally, now
+ * ehs_request_release - decide that all waiting execs of a node run here
  * @node: node
  * @reason: why
  */
@@ -171,7 +174,7 @@ void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 }
 
 /**
- * ehs_request_stop - no request waits and none comes in, until further notice
+ * ehs_request_stop - release all requests and admit no new ones
  */
 void ehs_request_stop(void)
 {
@@ -179,7 +182,7 @@ void ehs_request_stop(void)
 
 	WRITE_ONCE(ehs_request_stopped, true);
 	spin_lock(&ehs_nodes_lock);
-	/* the node's lock, taken here, makes later requests see the flag */
+	/* requests that come later see the flag: this takes each node's lock */
 	list_for_each_entry(node, &ehs_nodes, list)
 		ehs_request_release(node, EHS_REASON_UNLOADING);
 	spin_unlock(&ehs_nodes_lock);

@@ -11,10 +11,10 @@ struct ehs_agent;
 
 /**
  * struct ehs_request - an exec that waits for a verdict; on its task's stack
- * @hash: in the node's table as long as nobody has decided
+ * @hash: in the node's table until it is decided
  * @cookie: number of the placement
  * @path: program as given to exec
- * @decided: completed by whoever took it out of the table
+ * @decided: completed by whoever removes it from the table
  * @verdict: enum ehs_verdict
  * @reason: enum ehs_reason
  * @token: for the stub, if the verdict is remote

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A node's state and who is told of it. Two things are delayed: a node is a
- * receiver only after it was below T-α for the dwell time, and subscribers are
- * told at most every EHS_STATE_TELL_MS, of the last state then.
+ * The state of a node, and its announcement. Two things are delayed: a node is
+ * a receiver only after its load was low (below threshold - length) for the
+ * dwell time, and subscribers are told at most every EHS_STATE_TELL_MS, of the
+ * latest state.
  */
 
 #include <linux/jiffies.h>
@@ -14,16 +15,13 @@
 
 #define EHS_STATE_TELL_MS 10
 
-/* Jiffies until the dwell is over, 0 when it is. */
-static unsigned long ehs_state_dwell_left(const struct ehs_node *node)
+static unsigned long ehs_state_dwell_of(const struct ehs_node *node)
 {
-	unsigned long end = node->low_since + msecs_to_jiffies(node->set.dwell);
-
-	return time_before(jiffies, end) ? end - jiffies : 0;
+	return ehs_state_dwell_left(node->low_since, node->set.dwell, jiffies);
 }
 
 /**
- * ehs_state_get - the state as others see it, dwell included
+ * ehs_state_get - the state as others see it: after the dwell time
  * @node: node, locked
  */
 enum ehs_state ehs_state_get(const struct ehs_node *node)
@@ -32,7 +30,7 @@ enum ehs_state ehs_state_get(const struct ehs_node *node)
 
 	lockdep_assert_held(&node->lock);
 	state = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length);
-	if (state == EHS_STATE_RECEIVER && (!node->low || ehs_state_dwell_left(node)))
+	if (state == EHS_STATE_RECEIVER && (!node->low || ehs_state_dwell_of(node)))
 		state = EHS_STATE_OK;
 	return state;
 }
@@ -57,7 +55,8 @@ static bool ehs_state_is_told(const struct ehs_node *node, const struct ehs_told
 
 /*
  * Lets the worker look in @delay jiffies at the latest. It looks at everything,
- * so an earlier look will do; asking costs less than moving the timer each time.
+ * so an earlier look is enough; the check costs less than moving the timer each
+ * time.
  */
 static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
 {
@@ -70,10 +69,10 @@ static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
 }
 
 /**
- * ehs_state_update - something the state depends on has changed
+ * ehs_state_update - something that the state depends on has changed
  * @node: node, locked
  *
- * Cheap when nothing comes of it; the telling itself is left to the worker.
+ * Cheap when the state stays the same; the worker sends the announcement.
  */
 void ehs_state_update(struct ehs_node *node)
 {
@@ -93,7 +92,7 @@ void ehs_state_update(struct ehs_node *node)
 		tell_at = node->told_at + msecs_to_jiffies(EHS_STATE_TELL_MS);
 		ehs_state_look_in(node, time_before(jiffies, tell_at) ? tell_at - jiffies : 0);
 	} else if (low && now.state != EHS_STATE_RECEIVER) {
-		ehs_state_look_in(node, ehs_state_dwell_left(node));
+		ehs_state_look_in(node, ehs_state_dwell_of(node));
 	}
 }
 
@@ -118,14 +117,14 @@ static void ehs_state_tell(struct work_struct *work)
 }
 
 /**
- * ehs_state_init - of a node with settings, before others can see it
+ * ehs_state_init - initialise the state of a node, before others can see it
  * @node: node
  */
 void ehs_state_init(struct ehs_node *node)
 {
 	INIT_DELAYED_WORK(&node->tell, ehs_state_tell);
 	spin_lock(&node->lock);
-	/* a node without load so far has been below since it is there */
+	/* a new node has no load: it has been low since now */
 	node->low = true;
 	node->low_since = jiffies;
 	node->told = ehs_state_now(node);

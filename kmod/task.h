@@ -10,10 +10,12 @@
 struct netlink_ext_ack;
 
 /**
- * struct ehs_task - record of a thread group whose exec concerned its node
+ * struct ehs_task - record of a thread group that has called exec in a managed
+ * or guest cgroup of its node, or for which a bypass was asked
  *
- * Made at the first such exec, gone with the last thread. All fields are
- * guarded by the records' lock, and only the lookup of a hash chain is RCU.
+ * Made at the first such exec or bypass; the top of task.c says what removes it.
+ * The records' lock guards all fields; only the lookup in a hash chain uses RCU.
+ * A record stays when its task leaves the managed cgroup.
  *
  * @hash: in the table of all records, by @tgid
  * @list: in the node's tasks
@@ -25,14 +27,14 @@ struct netlink_ext_ack;
  * @state: enum ehs_task_state
  * @reason: enum ehs_reason, why it runs where it runs
  * @started: wall clock of the last exec, ns
- * @started_at: monotonic clock of the same
- * @cgroup: id of its cgroup then
- * @uid: its user then
+ * @started_at: monotonic clock of the last exec, ns
+ * @cgroup: id of its cgroup at the last exec
+ * @uid: its user at the last exec
  * @boosted_at: see ehs_load_boost()
- * @running: counted by the node's load, as it runs here
- * @placed: was handed to the stub before
- * @bypass: the next exec is left alone
- * @command: the program's name
+ * @running: part of the node's load, because it runs here
+ * @placed: has become a stub before
+ * @bypass: the next exec is not placed
+ * @command: name of the program
  */
 struct ehs_task {
 	struct hlist_node hash;
@@ -57,13 +59,13 @@ struct ehs_task {
 
 struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
 				enum ehs_reason *reason);
-void ehs_task_wait(struct ehs_task *task);
-void ehs_task_settle(struct ehs_task *task, enum ehs_task_state state, enum ehs_reason reason);
+void ehs_task_wait(struct ehs_task *rec);
+void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason);
 bool ehs_task_is_away(const struct pid *tgid);
 bool ehs_task_is_away_from(const struct ehs_node *node, const struct pid *tgid);
 int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack);
 int ehs_task_walk(struct ehs_node *node, u64 *serial,
-		  int (*each)(const struct ehs_task *task, void *data), void *data);
+		  int (*each)(const struct ehs_task *rec, void *data), void *data);
 void ehs_task_forget_node(struct ehs_node *node);
 
 int ehs_task_init(void);

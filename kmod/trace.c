@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bodies of the tracepoints. */
+/* Defines the tracepoints that trace.h declares. */
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"

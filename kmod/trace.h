@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the module, below events/ehsched. Numbers of states, reasons
- * and verdicts are those of uapi/linux/ehsched.h; loads are thousandths of a
- * task; times are nanoseconds; node is the inode of the network namespace.
+ * Tracepoints of the module, in events/ehsched. States, reasons and verdicts are
+ * numbers of uapi/linux/ehsched.h; loads are thousandths of a task; times are
+ * nanoseconds; node is the inode number of the network namespace.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM ehsched
@@ -78,8 +78,8 @@ TRACE_EVENT(ehs_verdict,
 );
 
 TRACE_EVENT(ehs_finish,
-	TP_PROTO(const struct ehs_task *task),
-	TP_ARGS(task),
+	TP_PROTO(const struct ehs_task *rec),
+	TP_ARGS(rec),
 	TP_STRUCT__entry(
 		__field(u64, cookie)
 		__field(u64, lived)
@@ -88,11 +88,11 @@ TRACE_EVENT(ehs_finish,
 		__field(u32, reason)
 	),
 	TP_fast_assign(
-		__entry->cookie = task->id;
-		__entry->lived = ktime_get_ns() - task->started_at;
-		__entry->node = task->node->net->ns.inum;
-		__entry->task_state = task->state;
-		__entry->reason = task->reason;
+		__entry->cookie = rec->id;
+		__entry->lived = ktime_get_ns() - rec->started_at;
+		__entry->node = rec->node->net->ns.inum;
+		__entry->task_state = rec->state;
+		__entry->reason = rec->reason;
 	),
 	TP_printk("node=%u cookie=%llu task_state=%u reason=%u lived=%llu",
 		  __entry->node, __entry->cookie, __entry->task_state, __entry->reason,

@@ -14,7 +14,7 @@ FUZZ_CC	 ?= clang
 tests: $(UNIT) kmod-tests $(PROBES)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
@@ -27,6 +27,11 @@ $(PROBES): $(O)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) -O1 -o $@ $<
+
+# KUnit and its tests, for the guest kernel that has no KUnit.
+$(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch]) uapi/linux/ehsched.h $(wildcard selftests/kmod/kunit/*)
+	selftests/kmod/kunit/build $(O) $(KDIR)
+	@touch $@
 
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))

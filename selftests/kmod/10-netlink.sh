@@ -54,38 +54,38 @@ refused "weight too large" ERANGE "integer out of range" "$nl" set weight=100000
 refused "time limit 0" ERANGE "integer out of range" "$nl" set limit=0
 refused "time limit too long" ERANGE "integer out of range" "$nl" set limit=10001
 refused "dwell too long" ERANGE "integer out of range" "$nl" set dwell=60001
-refused "no such descriptor" EBADF "cgroup-2 folder" "$nl" set managed-fd=999
-refused "a descriptor of no cgroup" EBADF "cgroup-2 folder" "$nl" set managed=/tmp
-refused "a guest cgroup that is none" EBADF "cgroup-2 folder" "$nl" set guest=/tmp
+refused "no such descriptor" EBADF "cgroup v2 directory" "$nl" set managed-fd=999
+refused "a descriptor of no cgroup" EBADF "cgroup v2 directory" "$nl" set managed=/tmp
+refused "a guest cgroup that is none" EBADF "cgroup v2 directory" "$nl" set guest=/tmp
 refused "nine managed cgroups" E2BIG "8 managed" "$nl" set $(printf "managed=$cg/m %.0s" 1 2 3 4 5 6 7 8 9)
 refused "an empty change" EINVAL "nothing to change" "$nl" set
 refused "an attribute of the future" EINVAL "[Uu]nknown attribute" "$nl" set raw.99=1
 refused "an attribute that can only be read" EINVAL "[Uu]nsupported attribute" "$nl" set raw.1=5
 refused "a read with an attribute" EINVAL "[Uu]nknown attribute" "$nl" get threshold=1
-refused "a good value with a bad one" EBADF "cgroup-2 folder" "$nl" set threshold=4242 managed="$cg/m" managed=/tmp
+refused "a good value with a bad one" EBADF "cgroup v2 directory" "$nl" set threshold=4242 managed="$cg/m" managed=/tmp
 is "nothing of it has changed the node" "$($nl get | grep -vE '^(n\.|load|state)')" "$before"
 
 refused "an agent without stub" EINVAL "path is missing" "$nl" register
-refused "a relative stub" EINVAL "not an absolute path" "$nl" register stub
-refused "a stub that is not there" ENOENT "cannot be found" "$nl" register /nonexistent
+refused "a relative stub" EINVAL "must be absolute" "$nl" register stub
+refused "a stub that is not there" ENOENT "stub not found" "$nl" register /nonexistent
 refused "a stub that cannot be run" EACCES "not an executable file" "$nl" register /etc/passwd
 refused "a stub that is a folder" EACCES "not an executable file" "$nl" register /tmp
 refused "a path too long" EINVAL "failed policy validation" "$nl" register "/$(printf '%05000d' 0)"
 refused "a bypass without pid" EINVAL "pid is missing" "$nl" bypass
 refused "a bypass of nobody" ESRCH "no such task" "$nl" bypass 4194303
-refused "a bypass of a kernel thread" EINVAL "calls no exec" "$nl" bypass 2
+refused "a bypass of a kernel thread" EINVAL "never calls exec" "$nl" bypass 2
 refused "a verdict from no agent" EPERM "only the socket registered" "$nl" verdict 1 local - -
 refused "a verdict without cookie" EINVAL "is missing" "$nl" verdict - local - -
 refused "a verdict without verdict" EINVAL "is missing" "$nl" verdict 1 - - -
 refused "an unknown verdict" ERANGE "integer out of range" "$nl" verdict 1 2 - -
 refused "a remote verdict without token" EINVAL "needs a token" "$nl" verdict 1 remote - -
 refused "a token too long" EINVAL "failed policy validation" "$nl" verdict 1 remote - "$(printf '%064d' 0)"
-refused "a reason of the kernel's" EINVAL "kernel's own" "$nl" verdict 1 local time-out -
+refused "a reason of the kernel's" EINVAL "only the kernel" "$nl" verdict 1 local time-out -
 refused "an unknown reason" ERANGE "integer out of range" "$nl" verdict 1 local 99 -
 
 agent "$stub" silent
 is "the agent is shown" "registered $(field agent)" "$(cat "$log")"
-refused "a second agent" EBUSY "has an agent already" "$nl" register "$stub"
+refused "a second agent" EBUSY "already has an agent" "$nl" register "$stub"
 refused "a bypass of a task of another namespace" ESRCH "no such task" unshare --net "$nl" bypass $$
 agent_end
 is "and is gone with its socket" "$(field agent)" ""

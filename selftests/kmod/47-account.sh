@@ -34,15 +34,15 @@ if python3 -c '' 2>/dev/null; then
 else
 	skip "wait4() finds it" "no python3"
 fi
-refused "a task that is here" ESRCH "no task of this node that is away" "$nl" account $sitter 10=1
-refused "a task that nobody manages" ESRCH "no task of this node that is away" "$nl" account $$ 10=1
+refused "a task that is here" ESRCH "not a stub of this node" "$nl" account $sitter 10=1
+refused "a task that nobody manages" ESRCH "not a stub of this node" "$nl" account $$ 10=1
 refused "nobody" ESRCH "no such task" "$nl" account 4000000 10=1
 refused "an account of none" EINVAL "pid is missing" "$nl" account
 refused "not everybody may" EPERM "" setpriv --reuid=65534 --regid=65534 --clear-groups "$nl" account $sitter 10=1
 $probe in $cg/m -- true &
 stub_pid=$!
 wait_for 20 eval '$nl tasks | grep "pid=$stub_pid " | grep -q " away "'
-like "a stub of another namespace" "$(unshare --net "$nl" account $stub_pid 10=1 2>&1)" "*no task of this node that is away*"
+like "a stub of another namespace" "$(unshare --net "$nl" account $stub_pid 10=1 2>&1)" "*not a stub of this node*"
 sitter_end $stub_pid
 agent_end
 sitter_end $sitter

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note)) */
 /*
- * Generic-netlink family "ehsched". uapi/ehsched.yaml is the source of truth
- * and says what each attribute means; selftests compare the two.
+ * Generic netlink family "ehsched". The specification, uapi/ehsched.yaml, says
+ * what each attribute means; selftests compare it with this file.
  */
 #ifndef _UAPI_LINUX_EHSCHED_H
 #define _UAPI_LINUX_EHSCHED_H

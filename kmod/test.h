@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _EHS_TEST_H
+#define _EHS_TEST_H
+
+/* KUnit tests of what in the module is pure: ehsched_test.ko, which test.c lists. */
+extern struct kunit_suite ehs_account_suite;
+extern struct kunit_suite ehs_load_suite;
+extern struct kunit_suite ehs_state_suite;
+
+#endif /* _EHS_TEST_H */
