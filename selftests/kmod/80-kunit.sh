@@ -8,8 +8,8 @@ kunit_line() {	# kunit_line LINE: of the log, as a result of ours or a comment
 	case $1 in
 	"    # Subtest: "*) suite=${1#*: } ;;
 	"    1.."*) planned=$((planned + ${1#*..})) ;;
-	"    ok "*) seen=$((seen + 1)); ok "$suite: ${1#*ok * }" ;;
-	"    not ok "*) seen=$((seen + 1)); not_ok "$suite: ${1#*ok * }" ;;
+	"    ok "*) seen=$((seen + 1)); pass "$suite: ${1#*ok * }" ;;
+	"    not ok "*) seen=$((seen + 1)); fail "$suite: ${1#*ok * }" ;;
 	"ok "* | "not ok "*) suites=$((suites + 1)) ;;
 	"" | *"KTAP version"* | *"pass:"*"total:"*) ;;
 	*) echo "# $1" ;;
