@@ -4,7 +4,7 @@
 
 import os, re, signal, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import AGENT, Cluster
+from cluster import AGENT, Cluster, frame, read_frame
 from ktap import done, ok
 from wait import until
 
@@ -67,8 +67,15 @@ ok("with file:line in the log", re.search(re.escape(good) + r":1: ", c.log(0)))
 ok("and the agent keeps running", c.alive(0))
 ok("another node code is refused on reload",
    reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"), c.log(0))
-ok("a good one is taken", reload(text + "threshold = 7.5\n", "is now in effect"), c.log(0))
-ok("its threshold is in force", threshold() == 7.5, threshold())
+with c.connect(0) as watch:
+    watch.sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
+    threshold()  # answered after the watch was taken
+    ok("a good one is taken", reload(text + "threshold = 7.5\n", "is now in effect"), c.log(0))
+    ok("its threshold is in force", threshold() == 7.5, threshold())
+    seen = {}
+    while seen.get("event") != "threshold":
+        number, seen = read_frame(watch)
+    ok("and announced to those who watch", seen["threshold"] == 7.5 and seen["node"] == "0.0", seen)
 ok("an area is logged though the others are not",
    reload(text.replace('log = "debug"', 'log = "error debug:base"') + "threshold = 6.5\n", "now in effect"), c.log(0))
 before = len(c.log(0))
