@@ -140,11 +140,12 @@ static void commands_add_task(void *ctx, const struct kernel_task *t)
 	if (p && reason == EHS_REASON_NONE)
 		reason = placement_reason(p);
 	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
-	json_array_append_new(ctx, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id,
-					     "pid", (int)t->pid, "home", agent->code, "executor",
-					     agent->code, "command", t->command, "uid", (int)t->uid,
-					     "state", state, "reason", reason_name(reason),
-					     "started", clock_text(t->started_ns / 1000000, when)));
+	json_array_append_new(to->tasks,
+			      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id, "pid",
+					(int)t->pid, "home", agent->code, "executor", agent->code,
+					"command", t->command, "uid", (int)t->uid, "state", state,
+					"reason", reason_name(reason), "started",
+					clock_text(t->started_ns / 1000000, when)));
 }
 
 static json_t *commands_tasks(struct agent *agent)

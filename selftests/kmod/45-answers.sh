@@ -57,7 +57,7 @@ kill $other
 wait $other 2>/dev/null
 waiting
 first=$(cookie)
-like "none with a reason of the kernel's" "$(answer "$first" local time-out -)" "EINVAL: *kernel's own*"
+like "none with a reason of the kernel's" "$(answer "$first" local time-out -)" "EINVAL: *only the kernel may give*"
 like "none without a token" "$(answer "$first" remote sender -)" "EINVAL: *needs a token*"
 still "after malformed ones"
 
