@@ -14,7 +14,9 @@ EHCTL = os.path.join(BUILD, "bin", "ehctl")
 c = Cluster(3, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\n'
                "capacity = 1\ndwell = 0\nlease = 3000\n"
                # a machine that is busy with other tests may stand still for a second: no guest is lost for that
-               "heartbeat = 3000\n")
+               "heartbeat = 3000\n"
+               # nor is a task at home because the answer was late
+               "time-limit = 10000\n")
 sleeping = []
 
 
