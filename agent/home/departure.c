@@ -27,7 +27,6 @@
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
-#include "node/stayed.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/reason.h"
@@ -132,8 +131,6 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		return;
 	}
 	if (!to) {
-		if (h->automatic)
-			stayed_add(h->agent, h->pid);
 		handoff_refuse(h, reason, 0, placement_text(p));
 		return;
 	}
@@ -153,7 +150,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 
 static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t uid)
 {
-	bool automatic = !strcmp(spec->token, "@auto");
+	bool automatic = h->automatic;
 	struct placement_task task = {
 		.pid = h->pid,
 		.uid = uid,
@@ -171,7 +168,6 @@ static void departure_ask(struct handoff *h, const struct job_spec *spec, uid_t 
 	}
 	h->state = HANDOFF_ASKING;
 	h->asking = true;
-	h->automatic = automatic;
 	err = placement_start(h->agent, &task, departure_on_decided, h);
 	if (!err)
 		return;
@@ -240,6 +236,7 @@ static void departure_send(struct handoff *h, const uint8_t *job, size_t length,
 		return;
 	}
 	h->uid = uid;
+	h->automatic = !strcmp(spec.token, "@auto");
 	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(h->agent, h->pid);
 	if (spec.token[0] != '@') {
 		h->placement = placement_by_token(h->agent, spec.token);

@@ -25,6 +25,7 @@
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "node/kernel.h"
+#include "node/stayed.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/reason.h"
@@ -58,6 +59,9 @@ void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, c
 	uint8_t payload[8 + 256];
 	char *said = (char *)payload + 8;
 
+	/* While it waits for this answer, the pid is still its own. */
+	if (h->automatic)
+		stayed_add(h->agent, h->pid);
 	frame_put_u32(payload, reason);
 	frame_put_u32(payload + 4, error);
 	/* the sentence for people, the name to search for */

@@ -15,6 +15,7 @@
 #include "home/handoff_inside.h"
 #include "home/stub.h"
 #include "job/relay.h"
+#include "node/stayed.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 
@@ -76,6 +77,8 @@ const char *rerun_start(struct handoff *h, const char *lost)
 		mask |= 1u << i;
 		given[n++] = fds[i];
 	}
+	if (h->automatic)
+		stayed_add(h->agent, h->pid);
 	frame_put_u32(payload, mask);
 	snprintf((char *)payload + 4, HANDOFF_TEXT, "%s; it is run again here\n", lost);
 	if (stub_give(h, FRAME_RERUN, payload, 4 + strlen((char *)payload + 4), given, n))

@@ -85,7 +85,8 @@ ok("and not, though the others are", until(lambda: threshold() == 5.5) and "now 
    c.log(0)[before:])
 ok("a peer can be taken out",
    reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1, c.log(0))
-ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]), c.log(0))
+ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]),
+   f"{c.log(0)}--- the peer's:\n{c.log(1)}")
 ok(f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)", c.memory(0) <= 16384)
 ok("SIGTERM ends it with status 0", c.end(0) == 0)
 

@@ -4,6 +4,7 @@
 
 import fcntl, os, pty, random, select, signal, subprocess, sys, tempfile, termios, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import environment
 from cluster import Cluster, STUB
 from ktap import done, ok
 from wait import WAIT, until
@@ -278,6 +279,7 @@ def terminal(*words, options=()):
     with c.net.enter(0):
         pid, master = pty.fork()
         if not pid:
+            environment.default_signals()
             os.execv(STUB, [STUB, *options, "@0.1", words[0], *words])
     shown = bytearray()
 

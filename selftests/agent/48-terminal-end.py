@@ -5,6 +5,7 @@ they cost."""
 
 import os, pty, re, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import environment
 from ktap import done, ok
 from terminal import AWAY, PROMPT, PYTHON, Shell, at_work, c, end, only, play, program, tasks, work
 from wait import until
@@ -48,6 +49,7 @@ if not only or "the terminal is hung up" in only:
         with c.net.enter(0):
             pid, master = pty.fork()
             if not pid:
+                environment.default_signals()
                 words = f"{prefix} {PYTHON} {work}/hangup.py {work}/hung-{name}".split()
                 os.execv(words[0], words)
         text = b""

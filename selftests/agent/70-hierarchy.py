@@ -222,7 +222,7 @@ def story(what, victims, heal_from):
         live.discard(v)
     began = time.monotonic()
     probe = None
-    while time.monotonic() - began < 10 and not probe:
+    while time.monotonic() - began < WAIT and not probe:
         task = run(home, "exec", "--auto", "--", "sh", "-c", "readlink /proc/self/ns/net")
         out = task.communicate()[0].strip()
         if task.returncode == 0 and where().get(out, home) != home:

@@ -5,6 +5,7 @@ Words of the command line are the names of the stories to play; without any all 
 
 import fcntl, os, pty, re, select, signal, struct, sys, tempfile, termios, time
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import environment
 from cluster import Cluster
 from ktap import ok, skip
 from tree import BUILD
@@ -38,6 +39,7 @@ class Shell:
         with c.net.enter(0):
             self.pid, self.master = pty.fork()
             if not self.pid:
+                environment.default_signals()
                 set_size(0, rows, columns)
                 os.chdir(work)
                 os.environ.update(R=prefix, PS1=PROMPT.decode(), TERM="xterm", LC_ALL="C.UTF-8", HISTFILE="",

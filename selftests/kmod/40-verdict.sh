@@ -82,14 +82,12 @@ before=$(counter agent-gone)
 pids=
 for _ in 1 2 3 4 5; do $in -- true & pids+=" $!"; done
 wait_for 20 field_is pending 5
-begin=${EPOCHREALTIME/./}
 kill -KILL $agent
 wait $agent 2>/dev/null
 failures=0
 for pid in $pids; do wait $pid || failures=$((failures + 1)); done
-waited=$((${EPOCHREALTIME/./} - begin))
-holds "when the agent dies the waiting tasks run at once ($waited us)" "waited < 8000000"
-is "all of them" "$failures $(($(counter agent-gone) - before)) $(field pending)" "0 5 0"
+# and not because their time is over
+is "when the agent dies the waiting tasks run at once" "$failures $(($(counter agent-gone) - before)) $(field pending)" "0 5 0"
 
 # more at once than the agent's socket holds
 agent "$stub" deaf

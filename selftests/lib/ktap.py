@@ -3,6 +3,11 @@
 
 import sys
 
+import environment
+
+# before anything is started
+environment.settle()
+
 KSFT_SKIP = 4
 LINES = 40      # of what a failure shows, at most
 _tests = _failed = 0

@@ -3,7 +3,7 @@
 
 import time
 
-WAIT = 15       # seconds
+WAIT = 60       # seconds
 
 
 def until(what, limit=WAIT):
