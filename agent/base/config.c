@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/config_check.h"
+#include "base/config_kind.h"
 #include "cluster/address.h"
 #include "eh/topology.h"
 #include "wire/view.h"

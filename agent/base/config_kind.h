@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file config_check.h  What each option of the configuration may be. For config.c. */
-#ifndef AGENT_BASE_CONFIG_CHECK_H
-#define AGENT_BASE_CONFIG_CHECK_H
+/** @file config_kind.h  What each option of the configuration may be. For config.c. */
+#ifndef AGENT_BASE_CONFIG_KIND_H
+#define AGENT_BASE_CONFIG_KIND_H
 
 #include <confuse.h>
 #include "base/config.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What each option of the configuration may be: checked while the parser still stands at its line. */
 
-#include "base/config_check.h"
+#include "base/config_kind.h"
 
 #include <confuse.h>
 #include <errno.h>
