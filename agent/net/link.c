@@ -26,8 +26,6 @@
 #define LINK_JOIN_MS 5000 /* the question goes on to the top controller */
 #define LINK_RETRY_MS 50 /* a peer that failed less long ago is not tried again for a request */
 
-static struct log_limit link_log;
-
 static void link_schedule(struct peer *p, unsigned int ms)
 {
 	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
@@ -83,7 +81,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 	snprintf(p->trouble, sizeof(p->trouble), "%s", why);
 	if (was_up)
 		link_say(p);
-	else if (news && log_allowed(&link_log))
+	else if (news && log_allowed(p->failures))
 		log_warning("no connection to %s (%s, %s): %s", p->text, p->host, p->address.text,
 			    why);
 	if (p->pinned && p->known)

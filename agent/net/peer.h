@@ -14,6 +14,7 @@
 #include "base/config.h"
 
 struct agent;
+struct log_limit;
 struct h2_conn;
 
 /** Why there is no link. */
@@ -46,6 +47,7 @@ struct peer {
 	/* private to peers.c */
 	size_t place; /* in the table */
 	/* private to link.c */
+	struct log_limit *failures; /* limits messages about links, for all peers of the agent */
 	struct h2_conn *conn;
 	bool greeting, introduced; /* our hello is under way; it was asked to let us in */
 	struct event *timer; /* next connect, or next PING */

@@ -53,9 +53,8 @@ struct server {
 	const struct server_route *routes;
 	struct server_conn *conns;
 	unsigned int count, strangers;
+	struct log_limit refusals;
 };
-
-static struct log_limit server_log;
 
 /* ---- JSON requests ---- */
 
@@ -148,14 +147,14 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 		return 400;
 	}
 	if (!from) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&conn->agent->server->refusals))
 			log_warning("refused %s (CN %s): not in the roster, must join first",
 				    conn->address.text, conn->cn);
 		*reply = answer_error("not in the roster: join first");
 		return 403;
 	}
 	if (strcmp(cluster, conn->agent->config->cluster) || strcmp(node, peer_code(from))) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&conn->agent->server->refusals))
 			log_warning(
 				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
 				"cluster %s",
@@ -356,7 +355,7 @@ static void server_on_closed(void *ctx, enum h2_end end, const char *why, const 
 	struct server_conn *conn = ctx;
 
 	if (!*conn->cn) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&conn->agent->server->refusals))
 			log_warning("refused %s (CN %s): %s", conn->address.text,
 				    *cn ? cn : "unknown", why);
 	} else if (conn->peer) {
@@ -380,7 +379,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 	struct server_conn *conn;
 
 	if (server->count >= SERVER_CONNS_MAX || server->strangers >= SERVER_STRANGERS_MAX) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&server->refusals))
 			log_warning("closed a connection: too many are open");
 		evutil_closesocket(fd);
 		return;
@@ -409,8 +408,10 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 
 static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 {
+	struct agent *agent = arg;
+
 	/* most likely out of descriptors; those that close make room */
-	if (log_allowed(&server_log))
+	if (log_allowed(&agent->server->refusals))
 		log_error("cannot accept a connection: %s", strerror(errno));
 }
 
