@@ -20,7 +20,7 @@ struct config_reader {
 	const char *file;
 	FILE *errors;
 	unsigned int nerrors;
-	int last; /* line of the end of the file: of what is missing */
+	int last; /* line of the end of the file, for options that are missing */
 	struct config *config;
 	cfg_t *cfg;
 };
@@ -44,11 +44,11 @@ config_complain(struct config_reader *r, int line, const char *format, ...)
 	va_end(args);
 }
 
-/* ---- what libconfuse calls ---- */
+/* ---- callbacks of libconfuse ---- */
 
 /*
- * libconfuse passes no argument of ours to its callbacks. A string has no use for the default number
- * of its option, so that of the first option, a string, has the reader.
+ * libconfuse passes no pointer of ours to its callbacks. The default number of the first option, a
+ * string, is not used: it holds the reader.
  */
 static struct config_reader *config_reader_of(const cfg_t *cfg)
 {
@@ -60,7 +60,7 @@ static void config_on_error(cfg_t *cfg, const char *format, va_list args)
 	config_complain_args(config_reader_of(cfg), cfg->line > 0 ? cfg->line : 1, format, args);
 }
 
-/* It keeps no line of an option either: values are checked while it is still there. */
+/* libconfuse keeps no line numbers, so values are checked while the parser is on their line. */
 static int config_on_value(cfg_t *cfg, cfg_opt_t *given)
 {
 	struct config_reader *r = config_reader_of(cfg);
@@ -113,7 +113,7 @@ static cfg_t *config_parser(struct config_reader *r)
 	return cfg;
 }
 
-/* ---- from the parser's values to the configuration ---- */
+/* ---- from the values of the parser to the configuration ---- */
 
 static int config_take_options(struct config_reader *r)
 {
@@ -156,7 +156,7 @@ static int config_take_join(struct config_reader *r, const char *const *join)
 	return 0;
 }
 
-/* What two peers cannot both have, or NULL. */
+/* What two peers have in common although they must not, or NULL. */
 static const char *config_same_in(const struct config_peer *p, const struct config_peer *q)
 {
 	if (q->code.index == p->code.index)
@@ -210,7 +210,7 @@ static const struct config_peer *config_own_peer(const struct config *c)
 	return NULL;
 }
 
-/* The own peer block says where this node listens, or else `address` does. */
+/* The node listens on the address of its own peer block, or on `address` if it has none. */
 static void config_take_own(struct config_reader *r)
 {
 	struct config *c = r->config;

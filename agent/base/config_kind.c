@@ -17,7 +17,6 @@
 #define TEXT_MAX 1023
 #define WHY_MAX 256
 
-/* The field of a record. */
 static void *kind_field(void *record, size_t offset)
 {
 	return (char *)record + offset;
@@ -28,7 +27,7 @@ static const void *kind_value(const void *record, size_t offset)
 	return (const char *)record + offset;
 }
 
-/* The value that was read last: of a list, its latest item. */
+/* The value that was read last; of a list, its last item. */
 static const char *kind_latest(cfg_opt_t *given)
 {
 	return cfg_opt_getnstr(given, cfg_opt_size(given) - 1);
@@ -291,7 +290,7 @@ const struct config_kind config_kind_log = {
 	.take = kind_take_log,
 };
 
-/* ---- places in the cluster: none is set unless it is given ---- */
+/* ---- nodes and their addresses: they have no default ---- */
 
 static int kind_check_topology(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include "base/config_option.h"
 
-/** A record is a struct config or a struct config_peer. Functions that a kind does not need are NULL. */
+/** A record is a struct config or config_peer. Functions that a kind does not need are NULL. */
 struct config_kind {
 	cfg_type_t type;
 	bool is_list;

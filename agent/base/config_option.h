@@ -29,7 +29,7 @@ struct config_option {
 	size_t line; /**< field with the line where the option stands; 0: none */
 	bool required;
 	bool fixed; /**< a reload cannot change it */
-	const char *called; /**< what an error of a reload calls it, unless its name */
+	const char *called; /**< its name in an error of a reload; NULL: as @name */
 	const char *help; /**< the comment in docs/configuration.md */
 };
 

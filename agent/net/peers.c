@@ -47,7 +47,7 @@ static struct peer *peers_add(struct agent *agent, struct eh_code code)
 	return p;
 }
 
-/* Also peers that are not known now. */
+/* Also finds peers that are no longer known. */
 static struct peer *peers_find(const struct agent *agent, struct eh_code code)
 {
 	const struct peers *peers = agent->peers;
@@ -100,7 +100,7 @@ void peers_close(struct agent *agent)
 {
 	struct peers *peers = agent->peers;
 
-	/* what the end of one link sets off may still look at another peer */
+	/* the callbacks of one link may still look at another peer */
 	for (size_t i = 0; peers && i < peers->count; i++)
 		link_exit(peers->list[i]);
 }
