@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file agent.h
- * One agent: what all rooms need to know of it, and the state of each part, which is
- * known to that part alone. Two agents can live in one process, on one event loop.
- * One thread, but for the one of job/files.c that digests programs.
+ * One agent: what all rooms need, and the state of each part, which only that part knows.
+ * Two agents can run in one process, on one event loop. All is one thread, except for the
+ * thread of job/files.c that digests programs.
  *
  * A room calls only rooms before it: base, net, job, node, cluster, executor, home, ctl.
- * What a room has to tell those behind it goes through a function they gave it.
+ * It reaches later rooms through functions that they gave it (rooms.c).
  */
 #ifndef AGENT_BASE_AGENT_H
 #define AGENT_BASE_AGENT_H
@@ -19,14 +19,14 @@
 
 struct agent {
 	struct event_base *base;
-	struct config *config; /* swapped by a reload: do not keep pointers into it */
-	bool member; /* has its place in the cluster; until then only cluster/join.c is at work */
+	struct config *config; /* replaced by a reload: do not keep pointers into it */
+	bool member; /* has a code in the cluster; until then only cluster/join.c runs */
 	struct eh_code self;
 	char code[EH_CODE_TEXT];
-	bool module; /* the netlink family is there and we are registered */
+	bool module; /* the netlink family exists and we are registered */
 	bool draining; /* takes no new guests */
-	int nice, oom_score_adj; /* as we were started; guests get these, not ours */
-	int status; /* of exit, once agent_end() was called */
+	int nice, oom_score_adj; /* as the agent was started; guests get these */
+	int status; /* exit status, after agent_end() */
 
 	/* net */
 	struct tls *tls;
@@ -49,7 +49,7 @@ struct agent {
 	struct leave *leave; /* once it leaves */
 
 	/* job */
-	struct files *files; /* once a digest was needed */
+	struct files *files; /* after the first digest */
 	/* executor */
 	struct reservations *reservations;
 	struct guests *guests;
@@ -69,7 +69,7 @@ struct agent {
 	void *told_ctx;
 };
 
-/** Ends the agent in order, from the event loop, with this exit status. */
+/** Ends the event loop, and so the agent, in order and with this exit status. */
 void agent_end(struct agent *agent, int status);
 
 #endif

@@ -42,7 +42,7 @@ char *clock_text(int64_t wall_ms, char out[32])
 
 const char *clock_boot_id(void)
 {
-	static char id[40];
+	static char id[40]; /* of the process: all agents have one kernel */
 	FILE *in;
 
 	if (*id)

@@ -13,6 +13,6 @@ uint64_t clock_us(void); /**< monotonic, microseconds */
 int64_t clock_wall_ms(void); /**< since 1970 */
 /** ISO 8601 in UTC with milliseconds, into out[32]; returns out. */
 char *clock_text(int64_t wall_ms, char out[32]);
-const char *clock_boot_id(void); /**< of this kernel's boot; "" when unknown */
+const char *clock_boot_id(void); /**< of this kernel's boot; "" if unknown */
 
 #endif

@@ -11,6 +11,7 @@
 
 #define LOG_LINE 1024
 
+/* Of the process, as stderr is. */
 static struct log_levels log_levels = { .all = LOG_LEVEL_INFO, .most = LOG_LEVEL_INFO };
 
 void log_set_levels(const struct log_levels *levels)
@@ -44,12 +45,12 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 	n = vsnprintf(line + at, sizeof(line) - at - 1, format, args);
 	va_end(args);
 	at = n < 0 || at + n > sizeof(line) - 2 ? sizeof(line) - 2 : at + n;
-	/* what peers and users sent may stand in it: one message is one line */
+	/* it may contain what peers and users sent: keep it on one line */
 	for (size_t i = 0; i < at; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 127)
 			line[i] = '?';
 	line[at++] = '\n';
-	/* one write, so that lines of guests on the same stderr do not mix with it */
+	/* one write, so that it does not mix with lines of guests on the same stderr */
 	if (write(STDERR_FILENO, line, at) < 0)
 		return;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "base/log_level.h"
 
-/** `file` says of which area it is, see log_level.h. */
+/** The area follows from `file`: see log_level.h. */
 void log_message(enum log_level level, const char *file, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __FILE__, __VA_ARGS__)
@@ -21,7 +21,7 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 #define LOG_BURST 20
 #define LOG_PERIOD_MS 10000
 
-/** Bounds messages that a stranger can cause: LOG_BURST in LOG_PERIOD_MS. */
+/** Limits messages that a stranger can cause to LOG_BURST in LOG_PERIOD_MS. */
 struct log_limit {
 	int64_t start;
 	unsigned int count;

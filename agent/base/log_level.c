@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The option `log`: a level for all, and others for areas. */
+/* The option `log`: a level for all messages, and levels for areas. */
 
 #include "base/log_level.h"
 
@@ -96,7 +96,7 @@ bool log_levels_parse(const char *text, struct log_levels *levels, char *why, si
 	for (text += strspn(text, LOG_SPACE); *text; text += strspn(text, LOG_SPACE)) {
 		size_t length = strcspn(text, LOG_SPACE);
 
-		/* what is longer is cut, and then is no word that we know */
+		/* a longer word is cut, and then unknown */
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
 		if (!log_word_parse(levels, word, why, size))
 			return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file log_level.h
- * How much is logged: a level for all, and others for areas of the agent. An area is a room
- * (a directory of agent/) or a noun that goes across rooms, as "placement". Pure.
+ * How much is logged: a level for all messages, and levels for areas. An area is a room (a
+ * directory of agent/) or a subject of several rooms, such as "placement". Pure.
  */
 #ifndef AGENT_BASE_LOG_LEVEL_H
 #define AGENT_BASE_LOG_LEVEL_H
@@ -24,21 +24,21 @@ extern const struct log_area log_areas[]; /**< ends with a name of NULL */
 
 struct log_levels {
 	enum log_level all;
-	enum log_level most; /**< of all and of any area: what is above it need not be looked up */
+	enum log_level most; /**< the highest of all: a message above it needs no look-up */
 	size_t nwords;
 	struct {
 		enum log_level level;
 		const struct log_area *area;
-	} words[LOG_WORDS_MAX]; /**< later ones count more */
+	} words[LOG_WORDS_MAX]; /**< the last one that fits counts */
 };
 
 /**
  * Reads "info debug:placement error:net": a level for all (info if none is given), and LEVEL:AREA.
- * False, with a sentence in @why, if it is none.
+ * False, with the reason in @why, if @text is invalid.
  */
 bool log_levels_parse(const char *text, struct log_levels *levels, char *why, size_t size);
 
-/** Of messages of this source file, a path as __FILE__ has it. */
+/** The level for messages of a source file, a path as in __FILE__. */
 enum log_level log_levels_of(const struct log_levels *levels, const char *file);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of users, kept for a while. */
+/* Names of users, cached for a while. */
 
 #include "base/user.h"
 
@@ -13,12 +13,13 @@
 
 #include "base/clock.h"
 
-/* Debian's range for people; the packages' own users differ from machine to machine. */
+/* Debian's range for people; the numbers of system users differ between machines. */
 #define USER_FIRST 1000
 #define USER_LAST 59999
 #define USER_KEPT 16
 #define USER_KEPT_MS 60000
 
+/* Of the process: all agents on a host have the same users. */
 static struct user_entry {
 	uid_t uid;
 	bool known;
@@ -50,7 +51,7 @@ const char *user_digest(void)
 	char line[128];
 	FILE *in;
 
-	/* the local file: to list all users of a directory service could take minutes */
+	/* only the local file: listing all users of a directory service could take minutes */
 	in = fopen("/etc/passwd", "re");
 	if (!in)
 		return "";
@@ -58,7 +59,7 @@ const char *user_digest(void)
 		if (pw->pw_uid < USER_FIRST || pw->pw_uid > USER_LAST)
 			continue;
 		snprintf(line, sizeof(line), "%u:%s", (unsigned int)pw->pw_uid, pw->pw_name);
-		/* a sum, since the order is not the same everywhere */
+		/* a sum, because the order differs between hosts */
 		sum += XXH3_64bits(line, strlen(line));
 	}
 	fclose(in);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file user.h
- * Names of users. The name service may be slow, so answers are kept for a while.
+ * Names of users. The name service may be slow, so answers are cached for a while.
  */
 #ifndef AGENT_BASE_USER_H
 #define AGENT_BASE_USER_H
@@ -11,11 +11,12 @@
 /** NULL: this uid has no name here. Valid until the next call. */
 const char *user_name(uid_t uid);
 
-/** Digest of the local users' numbers and names, to compare with other nodes'. */
+/** Digest of the numbers and names of local users, to compare with other nodes. Valid until the
+ *  next call. "": unknown. */
 const char *user_digest(void);
 
-/** Takes on a user's ids, for good; for a forked child of root's: by the calls themselves, as glibc's
- *  would try to tell the threads that are not there. 0 or -1 with errno. */
+/** Switches a forked child of root to the ids of a user, for good. Uses the system calls, because
+ *  glibc's wrappers would signal threads that the child does not have. 0, or -1 with errno. */
 int user_become(uid_t uid, gid_t gid, const gid_t *groups, size_t n);
 
 #endif

@@ -26,8 +26,8 @@ struct client_call {
 };
 
 struct client {
-	struct client_call *failed; /* will be told from the event loop */
-	bool over; /* the agent ends */
+	struct client_call *failed; /* their `done` is called from the event loop */
+	bool over; /* the agent is ending */
 };
 
 static void client_free(struct client_call *r)
@@ -89,7 +89,7 @@ static void client_on_closed(void *ctx, bool clean)
 
 	if (clean && r->reply_length) {
 		reply = json_loadb(r->reply, r->reply_length, JSON_REJECT_DUPLICATES, NULL);
-		/* a body that cannot be read is no answer */
+		/* an invalid body counts as no answer */
 		if (!json_is_object(reply))
 			clean = false;
 	}
@@ -121,7 +121,7 @@ static const struct h2_stream_ops client_get = {
 	.closed = client_on_closed,
 };
 
-/* NULL: no memory, or the agent ends. */
+/* NULL: no memory, or the agent is ending. */
 struct client_call *client_call_new(struct agent *agent, json_t *body, client_reply_fn done,
 				    void *ctx)
 {
@@ -151,7 +151,7 @@ drop_body:
 	return NULL;
 }
 
-/* Without a stream the answer is no answer: from the event loop, as the others. */
+/* Without a stream there is no answer: `done` is told so from the event loop, as always. */
 void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int timeout_ms)
 {
 	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };

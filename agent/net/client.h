@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file client.h
- * Questions to peers: JSON over a stream, and the answer.
+ * Requests to peers: JSON over a stream, and the answer.
  */
 #ifndef AGENT_NET_CLIENT_H
 #define AGENT_NET_CLIENT_H
@@ -12,15 +12,16 @@
 
 struct agent;
 
-/** `reply` is borrowed and may be NULL; status 0: there was no answer in time. */
+/** `reply` is borrowed and may be NULL; status 0: no answer in time. */
 typedef void (*client_reply_fn)(void *ctx, int status, const json_t *reply);
-/** JSON over POST (GET when there is no body), over this connection and now. `done` is called exactly
+/** JSON over POST (GET if there is no body), over this connection and now. `done` is called exactly
  *  once, later. 0, or -ENOMEM: `done` is not called. */
 int client_request(struct agent *agent, struct h2_conn *conn, const char *path, json_t *body_stolen,
 		   unsigned int timeout_ms, client_reply_fn done, void *ctx);
 /**
- * The same for one that has to find or make its connection first: a call, and then its stream, or NULL
- * when there is none: then `done` is told so from the event loop. Steals the body. NULL: no memory.
+ * The same for callers that must first find or make a connection: a call, which then begins with a
+ * stream, or with NULL if there is none (`done` reports it later, from the event loop). Steals the
+ * body. NULL: no memory.
  */
 struct client_call;
 struct client_call *client_call_new(struct agent *agent, json_t *body_stolen, client_reply_fn done,
@@ -30,7 +31,7 @@ const struct h2_stream_ops *client_call_ops(const struct client_call *c);
 void client_call_begin(struct client_call *c, struct h2_stream *s, unsigned int timeout_ms);
 
 int client_init(struct agent *agent); /**< 0 or -ENOMEM */
-/** The agent ends: requests that failed are told so, new ones are not taken (-ENOMEM). */
+/** The agent is ending: reports failed requests, and takes no new ones (-ENOMEM). */
 void client_end(struct agent *agent);
 void client_exit(struct agent *agent);
 

@@ -22,7 +22,7 @@
 
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
-#define H2_OUTPUT_MAX 65536 /* no more is framed while so much waits for the socket */
+#define H2_OUTPUT_MAX 65536 /* no more is framed while this much waits for the socket */
 
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 {
@@ -35,7 +35,7 @@ void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 	session_later(conn);
 }
 
-/* What waits and can go at once. */
+/* Sends what waits, if the socket takes it at once. */
 static bool h2_conn_push(struct h2_conn *conn, SSL *ssl)
 {
 	const uint8_t *data;
@@ -47,7 +47,7 @@ static bool h2_conn_push(struct h2_conn *conn, SSL *ssl)
 	return !n;
 }
 
-/* Then GOAWAY and TLS's good-bye: the other side need not wait to notice. */
+/* Sends what waits, GOAWAY and TLS's close_notify, so that the peer notices at once. */
 static void h2_conn_bye(struct h2_conn *conn)
 {
 	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
@@ -79,7 +79,7 @@ void h2_conn_free(struct h2_conn *conn)
 	free(conn);
 }
 
-/* The owner first: those of the streams may ask it why. */
+/* The owner first: owners of streams may ask it for the reason. */
 static void h2_conn_end(struct h2_conn *conn)
 {
 	conn->ops->closed(conn->ctx, conn->end, conn->why, conn->cn);
@@ -118,7 +118,7 @@ static void h2_conn_on_later(evutil_socket_t fd, short what, void *arg)
 		h2_conn_end(conn);
 }
 
-/* ---- what nghttp2 tells ---- */
+/* ---- callbacks of nghttp2 ---- */
 
 static int h2_conn_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
@@ -138,7 +138,7 @@ static int h2_conn_on_begin_headers(nghttp2_session *session, const nghttp2_fram
 static void h2_conn_keep(char *to, size_t size, const uint8_t *value, size_t length)
 {
 	if (length >= size)
-		length = 0; /* no route is that long: "not found" */
+		length = 0; /* no route is that long: the answer is "not found" */
 	memcpy(to, value, length);
 	to[length] = '\0';
 }
@@ -215,7 +215,7 @@ static int h2_conn_on_sent(nghttp2_session *session, const nghttp2_frame *frame,
 {
 	struct h2_stream *s;
 
-	/* A refused request may still be sending its body: it need not go on. */
+	/* A refused request may still be sending its body: stop it. */
 	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
 	    (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
 		return 0;
@@ -231,7 +231,7 @@ static int h2_conn_on_stream_close(nghttp2_session *session, int32_t id, uint32_
 
 	if (!s)
 		return 0;
-	/* what its owner has not consumed must not shrink the connection's window for ever */
+	/* what its owner did not consume must not shrink the connection's window forever */
 	if (s->unconsumed)
 		nghttp2_session_consume_connection(session, s->unconsumed);
 	s->unconsumed = 0;
@@ -273,14 +273,14 @@ static int h2_conn_session_start(struct h2_conn *conn)
 		return -ENOMEM;
 	err = nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, settings,
 				      sizeof(settings) / sizeof(settings[0]));
-	/* as wide as all streams together: one that stands still holds up no other */
+	/* as large as all streams together, so that a stalled one does not hold up others */
 	if (!err)
 		err = nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, 0,
 							    H2_STREAMS * H2_WINDOW);
 	return err ? -ENOMEM : 0;
 }
 
-/* ---- what the socket tells ---- */
+/* ---- callbacks of the socket ---- */
 
 static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 {
@@ -326,7 +326,7 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 		h2_conn_close(conn, H2_END_REFUSED, why);
 		return;
 	}
-	/* heartbeats come more often than that */
+	/* heartbeats are more frequent than this timeout */
 	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
 	if (h2_conn_session_start(conn))
 		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
@@ -357,7 +357,7 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 		snprintf(text, sizeof(text), "silent for too long");
 		end = H2_END_SILENT;
 	} else if (ERR_GET_LIB(code) && !ERR_SYSTEM_ERROR(code)) {
-		/* without a library it is only libevent's note that a system call failed */
+		/* an error without a library is libevent's note that a system call failed */
 		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
 		end = conn->session ? H2_END_BROKEN : H2_END_REFUSED;
 	} else if (what & BEV_EVENT_EOF) {
@@ -421,7 +421,7 @@ static void h2_conn_set_options(evutil_socket_t fd)
 {
 	int one = 1;
 
-	/* a request is one small segment, and its answer is waited for */
+	/* a request is one small segment, and the caller waits for its answer */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
@@ -445,7 +445,7 @@ struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
 	if (connect(fd, (const struct sockaddr *)&to->sa, to->length) && errno != EINPROGRESS)
 		err = errno;
 	conn = h2_conn_new(agent, fd, false, silence_ms, ops, ctx);
-	/* the same way as a refusal that comes later, when the handshake writes */
+	/* report it like a refusal that comes later, when the handshake writes */
 	if (conn && err)
 		h2_conn_close(conn, H2_END_REFUSED, strerror(err));
 	return conn;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The streams of a session, as their owners use them (h2.h). */
+/* The streams of a session, as their owners use them. */
 
 #include "net/h2_stream.h"
 
@@ -200,7 +200,7 @@ void h2_stream_resume(struct h2_stream *s)
 {
 	if (s->conn->dead || !s->id)
 		return;
-	/* an error means that it was not waiting */
+	/* an error means that it was not deferred */
 	if (!nghttp2_session_resume_data(s->conn->session, s->id))
 		session_later(s->conn);
 }

@@ -4,7 +4,7 @@
  * HTTP/2 over TLS 1.3 between agents (nghttp2, libevent's bufferevents,
  * OpenSSL). One connection is shared by all requests and jobs to a peer. Each
  * received byte is acknowledged to the sender only when its stream's owner has
- * consumed it, so that memory is bounded by the window (H2_WINDOW a stream).
+ * consumed it, so that memory is bounded by the window (H2_WINDOW per stream).
  */
 #ifndef AGENT_NET_H2_STREAM_H
 #define AGENT_NET_H2_STREAM_H
@@ -15,34 +15,34 @@
 #include <sys/types.h>
 
 #define H2_WINDOW 65536
-#define H2_STREAMS 512 /**< at a time and connection */
+#define H2_STREAMS 512 /**< per connection, at a time */
 #define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
 #define H2_JSON_MAX (1u << 20) /**< largest JSON body */
 
 struct h2_conn; /* h2_conn.h */
 struct h2_stream;
 
-/** What the owner of a stream is told. All calls come from the event loop. Each may be NULL. */
+/** Callbacks to the owner of a stream, from the event loop. Each may be NULL. */
 struct h2_stream_ops {
-	/** Client only: the response has begun. */
+	/** Client only: the response starts. */
 	void (*response)(void *ctx, int status);
-	/** Bytes came in; the owner calls h2_stream_consume() once it has disposed of them.
+	/** Bytes arrived; the owner calls h2_stream_consume() when it is done with them.
 	 *  Non-zero: protocol error, the stream is reset. */
 	int (*data)(void *ctx, const uint8_t *data, size_t length);
 	/** The other side has ended its direction. */
 	void (*end)(void *ctx);
-	/** Fill up to `room` bytes. 0: nothing now, h2_stream_resume() will be called; -1: end. */
+	/** Provides up to `room` bytes. 0: none now, h2_stream_resume() follows; -1: end. */
 	ssize_t (*produce)(void *ctx, uint8_t *buf, size_t room);
-	/** The stream is gone, cleanly or not; last call, the handle is dead after it. */
+	/** The stream ended, cleanly or not; the last call: the handle is then invalid. */
 	void (*closed)(void *ctx, bool clean);
 };
 
 void h2_stream_resume(struct h2_stream *s);
 void h2_stream_consume(struct h2_stream *s, size_t length);
-/** Resets the stream; ops->closed is not called any more and the handle is dead. */
+/** Resets the stream; ops->closed is not called, and the handle is invalid. */
 void h2_stream_abort(struct h2_stream *s);
 
-/* ---- for those who own the connection ---- */
+/* ---- for the owner of the connection ---- */
 
 /** Whether there are streams. */
 bool h2_stream_any(const struct h2_conn *conn);
@@ -50,19 +50,19 @@ bool h2_stream_any(const struct h2_conn *conn);
 /** Client: opens a stream now. NULL (errno): ENOTCONN (not ready or over), ENOMEM. */
 struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const char *path,
 				 const struct h2_stream_ops *ops, void *ctx);
-/** Client: opens a stream that goes out with h2_stream_send_later(), and is closed if the connection
- *  ends before. NULL (errno): EAGAIN (H2_WAITING of them are there), ENOTCONN, ENOMEM. */
+/** Client: opens a stream that h2_stream_send_later() sends; it is closed if the connection ends
+ *  first. NULL (errno): EAGAIN (H2_WAITING of them wait), ENOTCONN, ENOMEM. */
 struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
 				       const struct h2_stream_ops *ops, void *ctx);
 void h2_stream_send_later(struct h2_conn *conn);
-/** Server: who is told of the stream's events from now. */
+/** Server: sets the owner of the stream. */
 void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
 /** Server: sends the status; the body comes from ops->produce. 0 or -errno. */
 int h2_stream_respond(struct h2_stream *s, int status, const char *type);
 
-/** The connection: the other side has begun a stream. NULL: no memory. */
+/** For h2_conn.c: the other side opened a stream. NULL: no memory. */
 struct h2_stream *h2_stream_add(struct h2_conn *conn);
-/** The connection: the stream is over; tells its owner and drops it. */
+/** For h2_conn.c: the stream ended; tells its owner and frees it. */
 void h2_stream_end(struct h2_stream *s, bool clean);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file hello.h
- * What both sides of a connection say first: who they are (docs/protocol.md).
+ * The first message of both sides of a connection: their identity (docs/protocol.md).
  */
 #ifndef AGENT_NET_HELLO_H
 #define AGENT_NET_HELLO_H

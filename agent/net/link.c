@@ -23,10 +23,8 @@
 
 #define LINK_BACKOFF_MIN 100 /* ms */
 #define LINK_BACKOFF_MAX 2000
-#define LINK_JOIN_MS 5000 /* the question goes on to the top controller */
-#define LINK_RETRY_MS 50 /* a peer that failed less long ago is not tried again for a request */
-
-static struct log_limit link_log;
+#define LINK_JOIN_MS 5000 /* the request is forwarded to the top controller */
+#define LINK_RETRY_MS 50 /* a request does not retry a peer that failed more recently */
 
 static void link_schedule(struct peer *p, unsigned int ms)
 {
@@ -35,7 +33,7 @@ static void link_schedule(struct peer *p, unsigned int ms)
 	evtimer_add(p->timer, &in);
 }
 
-/* Exponential, and random so that a restarted node is not met by all at once. */
+/* Exponential, and random so that not all nodes connect at once to one that restarted. */
 static unsigned int link_backoff(struct peer *p)
 {
 	unsigned int random = 0;
@@ -72,7 +70,7 @@ static void link_up(struct peer *p)
 	p->agent->net_ops->changed(p);
 }
 
-/* There was a link, or there should be one. */
+/* The link ended, or could not be made. */
 static void link_down(struct peer *p, enum peer_down down, const char *why)
 {
 	bool was_up = p->up, news = p->down != down || strcmp(p->trouble, why);
@@ -83,7 +81,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 	snprintf(p->trouble, sizeof(p->trouble), "%s", why);
 	if (was_up)
 		link_say(p);
-	else if (news && log_allowed(&link_log))
+	else if (news && log_allowed(p->failures))
 		log_warning("no connection to %s (%s, %s): %s", p->text, p->host, p->address.text,
 			    why);
 	if (p->pinned && p->known)
@@ -94,7 +92,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 		p->agent->net_ops->changed(p);
 }
 
-/* Nobody needs it: as good as never made. From the event loop's top. */
+/* Closes an idle link; that is no failure of the peer. Never inside a callback of a connection. */
 static void link_rest(struct peer *p)
 {
 	log_debug("%s (%s): closed the unused connection", p->text, p->host);
@@ -118,7 +116,7 @@ static void link_greet(struct peer *p)
 		h2_conn_close(p->conn, H2_END_BROKEN, "out of memory");
 }
 
-/* The other side may not have heard of this host yet: it is asked to let it in, once a connection. */
+/* The peer may not know this host yet: ask it for admission, once per connection. */
 static void link_on_joined(void *ctx, int status, const json_t *reply)
 {
 	const char *error = json_string_value(json_object_get(reply, "error"));
@@ -229,7 +227,7 @@ static const struct h2_conn_ops link_conn_ops = {
 	.closed = link_on_closed,
 };
 
-/* 0 or -errno; what cannot be reached shows later, in link_on_closed(). */
+/* 0 or -errno; an unreachable peer shows later, in link_on_closed(). */
 static int link_connect(struct peer *p)
 {
 	int err;

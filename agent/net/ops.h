@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file ops.h
- * What this room tells the rooms behind it, and asks them: what peers say of the roster, and
- * whether a link came or went. main.c fills it in.
+ * What this room tells later rooms, and asks them: about the roster, and about links that came
+ * up or went down. rooms.c provides them.
  */
 #ifndef AGENT_NET_OPS_H
 #define AGENT_NET_OPS_H
@@ -17,21 +17,21 @@ struct peer;
 struct net_ops {
 	/** A peer came up or went down. */
 	void (*changed)(struct peer *peer);
-	/** A node came into the cluster or left it (peer->known). */
+	/** A node joined the cluster or left it (peer->known). */
 	void (*known)(struct peer *peer);
-	/** Of this agent's roster; hellos carry it. */
+	/** Version of this agent's roster, for hellos. */
 	uint64_t (*version)(struct agent *agent);
-	/** A peer's hello: its roster may be newer than ours. */
+	/** A hello of a peer arrived: its roster may be newer than ours. */
 	void (*seen)(struct peer *from, const json_t *hello);
-	/** Whether a peer that says it listens on `address` (NULL: nothing) must tell the roster first. */
+	/** Whether `address`, where a peer says that it listens (or NULL), is not that of the roster. */
 	bool (*has_moved)(const struct peer *p, const char *address);
-	/** Whether a peer that does not know this host should be asked to let it in. */
+	/** Whether to ask a peer that does not know this host for admission. */
 	bool (*may_ask)(struct agent *agent);
-	/** What it is asked then: body of POST /v1/join. NULL: no memory. */
+	/** The request for admission: body of POST /v1/join. NULL: no memory. */
 	json_t *(*question)(struct agent *agent);
-	/** Its answer. NULL, or what is wrong with it. */
+	/** The answer to it. Returns NULL, or what is wrong with the answer. */
 	const char *(*take)(struct agent *agent, const json_t *answer);
-	/** A peer says that our code is another host's. */
+	/** A peer says that our code belongs to another host. */
 	void (*refused)(struct agent *agent);
 };
 

@@ -2,7 +2,7 @@
 /**
  * @file peer.h
  * A node of the cluster as this one knows it, itself included. A peer is never freed
- * while the agent runs, so pointers to it stay good; one that is not known any more has
+ * while the agent runs, so pointers to it stay valid; one that is no longer known has
  * no link (link.h).
  */
 #ifndef AGENT_NET_PEER_H
@@ -14,15 +14,16 @@
 #include "base/config.h"
 
 struct agent;
+struct log_limit;
 struct h2_conn;
 
 /** Why there is no link. */
 enum peer_down {
-	PEER_UNLINKED, /**< not tried yet, or idle: nothing is known against it */
-	PEER_REFUSED, /**< nobody listens there, or one side does not want the other */
-	PEER_SILENT, /**< no sign of it: not to the connect, or for three heartbeats */
+	PEER_UNLINKED, /**< not tried yet, or idle: no failure is known */
+	PEER_REFUSED, /**< no listener there, or one side rejects the other */
+	PEER_SILENT, /**< no answer to the connect, or silent for three heartbeats */
 	PEER_BROKEN, /**< the connection broke */
-	PEER_ENDED, /**< its agent ended in an orderly way */
+	PEER_ENDED, /**< its agent ended in order */
 };
 
 struct peer {
@@ -35,19 +36,20 @@ struct peer {
 	bool pinned; /**< see link_pin() */
 	bool up; /**< linked, and the hello was answered */
 	enum peer_down down; /**< why it is not up */
-	char trouble[160]; /**< the same for people; "" when nothing is known against it */
-	uint32_t capacity; /**< what it said in its last hello */
+	char trouble[160]; /**< the same as text; "" if no failure is known */
+	uint32_t capacity; /**< from its last hello */
 	char boot_id[40]; /**< "": no hello yet */
 	char users[20]; /**< its user_digest() */
 	uint64_t ran; /**< tasks of this node that started there */
-	int64_t skew_ms; /**< its clock less ours, at the hello */
+	int64_t skew_ms; /**< its clock minus ours, at the hello */
 	json_t *said; /**< its last report of itself, as in `status --json`; NULL: none */
-	struct agent *agent; /**< who knows it */
+	struct agent *agent; /**< whose peer it is */
 	/* private to peers.c */
 	size_t place; /* in the table */
 	/* private to link.c */
+	struct log_limit *failures; /* limits messages about links, for all peers of the agent */
 	struct h2_conn *conn;
-	bool greeting, introduced; /* our hello is under way; it was asked to let us in */
+	bool greeting, introduced; /* our hello is under way; we asked it for admission */
 	struct event *timer; /* next connect, or next PING */
 	unsigned int backoff_ms;
 	uint64_t used_at, failed_at; /* ms, monotonic */
@@ -71,7 +73,7 @@ static inline const char *peer_host(const struct peer *p)
 	return p->host;
 }
 
-/** For people: "up", "down", or "idle" when there is no link and nothing known against it. */
+/** As text: "up", "down", or "idle" if there is no link and no failure is known. */
 static inline const char *peer_state(const struct peer *p)
 {
 	return p->up ? "up" : p->down == PEER_UNLINKED ? "idle" : "down";

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/agent.h"
+#include "base/log.h"
 #include "cluster/address.h"
 #include "eh/topology.h"
 #include "net/link.h"
@@ -16,6 +17,7 @@
 struct peers {
 	struct peer **list;
 	size_t count;
+	struct log_limit failures; /* of links */
 };
 
 static struct peer *peers_add(struct agent *agent, struct eh_code code)
@@ -32,6 +34,7 @@ static struct peer *peers_add(struct agent *agent, struct eh_code code)
 	if (!p)
 		return NULL;
 	p->agent = agent;
+	p->failures = &peers->failures;
 	p->code = code;
 	p->self = code.index == agent->self.index;
 	eh_code_format(&agent->config->topology, code, p->text);
@@ -44,7 +47,7 @@ static struct peer *peers_add(struct agent *agent, struct eh_code code)
 	return p;
 }
 
-/* Also peers that are not known now. */
+/* Also finds peers that are no longer known. */
 static struct peer *peers_find(const struct agent *agent, struct eh_code code)
 {
 	const struct peers *peers = agent->peers;
@@ -97,7 +100,7 @@ void peers_close(struct agent *agent)
 {
 	struct peers *peers = agent->peers;
 
-	/* what the end of one link sets off may still look at another peer */
+	/* the callbacks of one link may still look at another peer */
 	for (size_t i = 0; peers && i < peers->count; i++)
 		link_exit(peers->list[i]);
 }

@@ -20,8 +20,8 @@
 #include "net/peers.h"
 #include "net/session.h"
 
-#define SERVER_CONNS_MAX 1280 /* a cluster's group has at most 1024 nodes */
-#define SERVER_STRANGERS_MAX 64 /* connections whose certificate we have not seen yet */
+#define SERVER_CONNS_MAX 1280 /* a group has at most 1024 nodes */
+#define SERVER_STRANGERS_MAX 64 /* connections without a certificate of the roster */
 #define SERVER_CONNS_A_PEER 4
 
 struct server_conn {
@@ -37,7 +37,7 @@ struct server_conn {
 /* A JSON request under way. */
 struct server_answer {
 	struct agent *agent;
-	struct h2_stream *stream; /* NULL: gone, nobody waits any more */
+	struct h2_stream *stream; /* NULL: closed, nobody waits for the answer */
 	struct server_conn *conn;
 	const struct server_route *route;
 	struct peer *peer;
@@ -53,9 +53,8 @@ struct server {
 	const struct server_route *routes;
 	struct server_conn *conns;
 	unsigned int count, strangers;
+	struct log_limit refusals;
 };
-
-static struct log_limit server_log;
 
 /* ---- JSON requests ---- */
 
@@ -80,7 +79,7 @@ static ssize_t answer_produce(void *ctx, uint8_t *buf, size_t room)
 	return n;
 }
 
-/* The handler still holds it: server_answer() will free it. */
+/* If the handler still has it, server_answer() frees it. */
 static void answer_closed_early(void *ctx, bool clean)
 {
 	struct server_answer *a = ctx;
@@ -148,14 +147,14 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 		return 400;
 	}
 	if (!from) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&conn->agent->server->refusals))
 			log_warning("refused %s (CN %s): not in the roster, must join first",
 				    conn->address.text, conn->cn);
 		*reply = answer_error("not in the roster: join first");
 		return 403;
 	}
 	if (strcmp(cluster, conn->agent->config->cluster) || strcmp(node, peer_code(from))) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&conn->agent->server->refusals))
 			log_warning(
 				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
 				"cluster %s",
@@ -184,7 +183,7 @@ static void answer_call(struct server_answer *a, const json_t *body)
 
 	a->called = true;
 	if (!route) {
-		/* without a stream and connection nobody waits for the answer */
+		/* without stream and connection nobody waits for the answer */
 		status = a->conn ? server_greet(a->conn, body, &reply) : 500;
 		if (a->conn)
 			a->conn->hello = status == 200;
@@ -331,7 +330,7 @@ static const char *server_on_identified(void *ctx, const char *cn)
 	struct server_conn *conn = ctx;
 	struct peer *peer = peers_by_host(conn->agent, cn);
 
-	/* who is not in the roster may join, and stays among the strangers */
+	/* a host that is not in the roster may join, and counts as a stranger */
 	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
 	if (peer)
 		server_know(conn, peer);
@@ -356,7 +355,7 @@ static void server_on_closed(void *ctx, enum h2_end end, const char *why, const 
 	struct server_conn *conn = ctx;
 
 	if (!*conn->cn) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&conn->agent->server->refusals))
 			log_warning("refused %s (CN %s): %s", conn->address.text,
 				    *cn ? cn : "unknown", why);
 	} else if (conn->peer) {
@@ -380,7 +379,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 	struct server_conn *conn;
 
 	if (server->count >= SERVER_CONNS_MAX || server->strangers >= SERVER_STRANGERS_MAX) {
-		if (log_allowed(&server_log))
+		if (log_allowed(&server->refusals))
 			log_warning("closed a connection: too many are open");
 		evutil_closesocket(fd);
 		return;
@@ -409,8 +408,10 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 
 static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 {
-	/* most likely out of descriptors; those that close make room */
-	if (log_allowed(&server_log))
+	struct agent *agent = arg;
+
+	/* probably out of descriptors; connections that close free some */
+	if (log_allowed(&agent->server->refusals))
 		log_error("cannot accept a connection: %s", strerror(errno));
 }
 
@@ -448,7 +449,7 @@ void server_reload(struct agent *agent)
 	for (conn = server ? server->conns : NULL; conn; conn = conn->next) {
 		if (!conn->peer || (conn->peer->known && !strcmp(conn->peer->host, conn->cn)))
 			continue;
-		/* not closed, because the answer that it may go may still be on its way */
+		/* not closed: the answer that lets it leave may still be on its way */
 		conn->peer = NULL;
 		conn->hello = false;
 		server->strangers++;

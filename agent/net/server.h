@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file server.h
- * The listening side: who is let in, which handler serves what.
+ * The listening side: which hosts may connect, and which handler serves a path.
  */
 #ifndef AGENT_NET_SERVER_H
 #define AGENT_NET_SERVER_H
@@ -14,13 +14,13 @@
 struct agent;
 struct peer;
 
-/** Server side: a request that is answered later, by exactly one server_answer(). */
+/** A request that is answered later, by exactly one server_answer(). */
 struct server_answer;
 void server_answer(struct server_answer *to, int status, json_t *body_stolen);
 /** CN of the caller's certificate; only within the handler. */
 const char *server_answer_host(const struct server_answer *a);
 
-/** Server side: a table of routes; exactly one of the handlers is set. */
+/** A row of the table of routes; exactly one of the handlers is set. */
 struct server_route {
 	const char *method, *path;
 	bool open; /**< also for hosts of the authority that are not in the roster: `from` is NULL */
@@ -29,14 +29,14 @@ struct server_route {
 	/** JSON in, answered later; `body` is borrowed. */
 	void (*later)(struct agent *agent, struct peer *from, const json_t *body,
 		      struct server_answer *answer);
-	/** Or: takes over the stream. 0, or an HTTP status to refuse with. */
+	/** Takes over the stream. 0, or an HTTP status to refuse with. */
 	int (*stream)(struct agent *agent, struct peer *from, struct h2_stream *s,
 		      const struct h2_stream_ops **ops, void **ctx);
 };
 
-/** Listens on this node's address; `routes` ends with a NULL method. 0 or -errno, said in the log. */
+/** Listens on this node's address; `routes` ends with a NULL method. 0 or -errno (logged). */
 int server_init(struct agent *agent, const struct server_route *routes);
-/** The roster changed: who is not in it any more may only join again. */
+/** The roster changed: hosts that are no longer in it may only join again. */
 void server_reload(struct agent *agent);
 void server_exit(struct agent *agent);
 

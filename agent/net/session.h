@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file session.h
- * What h2.c (the session and its socket) and stream.c (its streams) share.
+ * What h2_conn.c (the session and its socket) and h2_stream.c (its streams) share.
  */
 #ifndef AGENT_NET_SESSION_H
 #define AGENT_NET_SESSION_H
@@ -14,11 +14,11 @@
 struct h2_stream {
 	struct h2_stream *next, **prev;
 	struct h2_conn *conn;
-	const struct h2_stream_ops *ops; /* NULL: nobody cares any more */
+	const struct h2_stream_ops *ops; /* NULL: it has no owner */
 	void *ctx;
-	int32_t id; /* 0: it waits */
+	int32_t id; /* 0: not sent yet */
 	int status;
-	bool responded, ended; /* server: we have; the other side has */
+	bool responded, ended; /* server: we responded; the other side ended its direction */
 	size_t unconsumed, header_bytes;
 	char method[8], path[64];
 };
@@ -26,9 +26,9 @@ struct h2_stream {
 struct h2_conn {
 	struct bufferevent *bev;
 	nghttp2_session *session;
-	struct event *later; /* sends, or ends; runs once for many calls */
+	struct event *later; /* sends or ends; many session_later() are one run */
 	struct h2_stream *streams;
-	struct h2_stream *waiting; /* for h2_stream_send_later(), first come first */
+	struct h2_stream *waiting; /* for h2_stream_send_later(), in order of arrival */
 	const struct h2_conn_ops *ops;
 	void *ctx;
 	struct tls_verdict verdict;
@@ -38,7 +38,7 @@ struct h2_conn {
 	char cn[256], why[160];
 };
 
-/** Sends what there is to send, or ends, from the event loop. */
+/** Sends what is pending, or ends the connection, from the event loop. */
 static inline void session_later(struct h2_conn *conn)
 {
 	event_active(conn->later, 0, 0);

@@ -29,7 +29,7 @@ static bool tls_cn(X509 *cert, char *cn, size_t size)
 	bool good = false;
 	int length;
 
-	/* a second one, or a NUL inside, would let two readers see two names */
+	/* with a second one, or a NUL inside, two readers might see different names */
 	if (at < 0 || X509_NAME_get_index_by_NID(name, NID_commonName, at) >= 0)
 		return false;
 	length =
@@ -84,9 +84,9 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 		return NULL;
 	}
 	SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION);
-	/* a peer that dies does not say good-bye; frames tell whether something is missing */
+	/* a peer that dies sends no close_notify; frames tell whether something is missing */
 	SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
-	/* connections stay for days: resumption would only be state to keep */
+	/* connections last for days: resumption is not worth its state */
 	SSL_CTX_set_num_tickets(ctx, 0);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);

@@ -2,7 +2,7 @@
 /**
  * @file tls.h
  * TLS 1.3 with certificates on both sides, all signed by the cluster's
- * authority. Who may do what is decided by the callers from the CN.
+ * authority. The callers decide from the CN what a host may do.
  */
 #ifndef AGENT_NET_TLS_H
 #define AGENT_NET_TLS_H
@@ -13,26 +13,26 @@
 #include <stdio.h>
 #include "base/config.h"
 
-/** Why the last verification on a connection failed, and whose certificate it was. */
+/** Why the last verification on a connection failed, and the CN of the certificate. */
 struct tls_verdict {
 	char cn[128];
 	const char *why; /**< NULL: nothing failed */
 };
 
 struct agent;
-struct tls; /* contexts made of one configuration */
+struct tls; /* contexts made from one configuration */
 
-/** Reads the files of a configuration; NULL: said on `errors` what is wrong with which. */
+/** Reads the files of a configuration. NULL after an error on `errors`. */
 struct tls *tls_new(const struct config *config, FILE *errors);
 void tls_free(struct tls *tls);
 
-/** The contexts new connections are made with; takes over `tls`, frees the ones before. */
+/** Sets the contexts of new connections: takes over `tls` and frees the previous ones. */
 void tls_use(struct agent *agent, struct tls *tls);
 
-/** A new side of a connection; failures of verification are noted in `verdict`, which outlives it. */
+/** One side of a new connection. A failed verification is noted in `verdict`, which outlives it. */
 SSL *tls_side(struct tls *tls, bool server, struct tls_verdict *verdict);
 
-/** The CN of the other side's certificate. false: none, several or a strange one. */
+/** The CN of the other side's certificate. false: none, several or an invalid one. */
 bool tls_peer_cn(SSL *ssl, char *cn, size_t size);
 
 /** The CN of our own certificate. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bytes between a socket and a stream; what the socket does not take yet holds up the stream's window. */
+/* Bytes between a socket and a stream. */
 
 #include "net/tunnel.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file tunnel.h
- * Bytes between a socket and a stream; what the socket does not take yet holds up the stream's
- * window.
+ * Bytes between a socket and a stream. Bytes that the socket does not take yet stay unconsumed,
+ * so that the window of the stream bounds them.
  */
 #ifndef AGENT_NET_TUNNEL_H
 #define AGENT_NET_TUNNEL_H
@@ -18,16 +18,16 @@ struct tunnel {
 	int fd;
 	struct h2_stream *stream;
 	struct event *readable, *writable;
-	struct evbuffer *held; /**< for fd; at most H2_WINDOW bytes */
-	const uint8_t *first; /**< goes out before what comes from fd */
+	struct evbuffer *held; /**< waits for fd; at most H2_WINDOW bytes */
+	const uint8_t *first; /**< is sent before what comes from fd */
 	size_t nfirst;
-	/** One of its ends was closed, both are now. Comes last. */
+	/** One end was closed, and now both are. The last call. */
 	void (*closed)(void *ctx);
 	void *ctx;
 };
 
 extern const struct h2_stream_ops tunnel_ops; /**< its ctx is a tunnel */
-/** Takes over fd, also when it fails; the stream is left alone. 0 or -ENOMEM. */
+/** Takes over fd, even if it fails, but not the stream. 0 or -ENOMEM. */
 int tunnel_open(struct tunnel *p, struct event_base *base, int fd, void (*closed)(void *ctx),
 		void *ctx);
 /** Closes both ends; `closed` is not called. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file config_kind.h
+ * Kinds of options of the configuration file: how a value is checked, kept, compared and freed.
+ */
+#ifndef AGENT_BASE_CONFIG_KIND_H
+#define AGENT_BASE_CONFIG_KIND_H
+
+#include <confuse.h>
+#include <stdbool.h>
+#include "base/config_option.h"
+
+/** A record is a struct config or config_peer. Functions that a kind does not need are NULL. */
+struct config_kind {
+	cfg_type_t type;
+	bool is_list;
+	/** Checks the latest value while the parser is on its line. 0, or -1 after cfg_error(). */
+	int (*check)(cfg_t *cfg, const struct config_option *option, cfg_opt_t *given);
+	/** Copies what was given, or the default, into a record of zeros. 0 or -ENOMEM. */
+	int (*take)(void *record, const struct config_option *option, cfg_opt_t *given);
+	bool (*is_same)(const void *a, const void *b, const struct config_option *option);
+	void (*free)(void *record, const struct config_option *option);
+};
+
+extern const struct config_kind config_kind_text, config_kind_texts; /**< strings */
+extern const struct config_kind config_kind_path, config_kind_paths; /**< absolute */
+extern const struct config_kind config_kind_file; /**< a path that can be read */
+extern const struct config_kind config_kind_number; /**< an integer with limits */
+extern const struct config_kind config_kind_tasks; /**< with limits; kept in thousandths */
+extern const struct config_kind config_kind_flag; /**< true or false */
+extern const struct config_kind config_kind_word; /**< one of some words */
+extern const struct config_kind config_kind_topology;
+extern const struct config_kind
+	config_kind_code; /**< config.c takes it: it depends on the topology */
+extern const struct config_kind config_kind_address;
+extern const struct config_kind config_kind_join; /**< config.c takes it, with those of --join */
+extern const struct config_kind config_kind_host; /**< CN of a certificate */
+extern const struct config_kind config_kind_log; /**< levels of the log */
+
+#endif
