@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Questions of this node: "who takes this task?", until the hierarchy's answer or the end of their time. */
+/* This node's asks ("who takes this task?"), until the hierarchy answers or their time is over. */
 
 #include "cluster/ask.h"
 
@@ -24,7 +24,7 @@ struct ask {
 	void *ctx;
 };
 
-/* Tasks that run here although they asked. The controller counts them until a report has them. */
+/* Tasks that asked but run here. The controller counts them until a report includes them. */
 struct ask_home {
 	uint64_t id, until;
 };
@@ -35,13 +35,17 @@ struct asks {
 	size_t nhomes;
 };
 
-/* Until it is certainly in the load: the kernel counts it when the exec goes on. Without the module and by
- * tasks it is counted as soon as it is answered (stayed.c); counted twice, home would take too few of a burst. */
+/*
+ * A task that stays is reported as seen only when it is certainly in the load: the kernel counts it
+ * when
+ * the exec continues. Without the module, load index `tasks` counts it at once (stayed.c). A task
+ * counted twice would make home take too few of a burst.
+ */
 #define ASK_SEEN_MS 50
 
 static void ask_runs_here(struct agent *agent, uint64_t id)
 {
-	/* more than fit: the controller's grant ends by itself */
+	/* When there is no room, the controller's grant expires by itself. */
 	if (agent->asks->nhomes < EH_SEEN_MAX)
 		agent->asks->homes[agent->asks->nhomes++] =
 			(struct ask_home){ id, agent->module || node_settings(agent)->index !=
@@ -117,7 +121,7 @@ static void ask_tick(struct agent *agent)
 		*at = q->next;
 		q->done(q->ctx, &none);
 		free(q);
-		/* what it led to may have changed the list */
+		/* The callback may have changed the list. */
 		at = &agent->asks->open;
 	}
 }

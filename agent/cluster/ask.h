@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file ask.h
- * What placements ask the hierarchy: who takes this task?
+ * Asks the hierarchy for placements: which node takes this task?
  */
 #ifndef AGENT_CLUSTER_ASK_H
 #define AGENT_CLUSTER_ASK_H
@@ -14,23 +14,28 @@
 
 struct agent;
 
-/** The hierarchy's answer to "who takes it?"; done exactly once. */
+/** The answer to an ask. Borrowed during the call. */
 struct ask_answer {
-	struct peer *to; /**< NULL: it stays, for `reason` */
+	struct peer *to; /**< NULL: the task stays here, for `reason` */
 	enum ehs_reason reason;
-	unsigned int probes; /**< controllers looked at */
-	const struct eh_probe *path; /**< they; the last has decided */
+	unsigned int probes; /**< controllers that were asked */
+	const struct eh_probe *path; /**< these controllers; the last one decided */
 	size_t npath;
 };
 typedef void (*ask_fn)(void *ctx, const struct ask_answer *answer);
+/**
+ * Asks for a node to run a task of this `size` (thousandths of a task), other than the `tried`
+ * ones. `done` is called exactly once, at the latest after about `time_ms`; not after ask_exit().
+ */
 void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *const *tried,
 	       unsigned int ntried, unsigned int time_ms, ask_fn done, void *ctx);
+/** Tells the controller that decided that `to` did not take the task after all. */
 void ask_failed(struct agent *agent, const char *id, struct peer *to,
 		const struct eh_probe *decider);
-/** What the hierarchy tells it. */
+/** Callbacks for hierarchy.c. */
 extern const struct hierarchy_ops ask_ops;
 int ask_init(struct agent *agent); /**< 0 or -ENOMEM */
-/** Questions that are open are dropped. */
+/** Drops open asks without calling them back. */
 void ask_exit(struct agent *agent);
 
 #endif

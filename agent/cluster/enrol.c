@@ -23,19 +23,19 @@
 #include "net/peers.h"
 #include "net/server.h"
 
-#define ENROL_HOPS_MAX 4 /* a question that goes further goes round in circles */
+#define ENROL_HOPS_MAX 4 /* an ask that goes further goes in circles */
 #define ENROL_ASK_MS 2000
-#define ENROL_SAVE_MS 200 /* changes often come together */
+#define ENROL_SAVE_MS 200 /* several changes often come together */
 #define ENROL_NEWS_MS 50
 #define ENROL_SPREAD 64 /* peers told at once; they tell others */
-#define ENROL_REFUSED_MS \
-	10000 /* a host that no member knows by its code waits so long for one that does */
+/* How long a host that no member knows by its code waits for one that does. */
+#define ENROL_REFUSED_MS 10000
 
 struct enrol {
 	struct roster *roster;
-	struct event *timer; /* saves */
+	struct event *timer; /* saves the roster */
 	struct event *news;
-	uint64_t refused_since; /* 0: not */
+	uint64_t refused_since; /* ms; 0: not refused */
 	bool pulling, leaving;
 	enrol_left_fn left;
 	const struct enrol_ops *ops;
@@ -45,7 +45,7 @@ static struct log_limit enrol_log;
 
 /* ---- what the roster says ---- */
 
-/* Whether this host is still the node it runs as. */
+/* Whether the roster still gives this host the code that it runs with. */
 static bool enrol_is_ours(struct agent *agent)
 {
 	const struct roster_entry *e = roster_by_code(agent->enrol->roster, agent->self.index);
@@ -101,7 +101,7 @@ static void enrol_changed(struct agent *agent)
 {
 	const struct timeval soon = { 0, ENROL_SAVE_MS * 1000 };
 
-	/* that we are out of it is what we wanted */
+	/* This host is meant to be absent from it. */
 	if (agent->enrol->leaving)
 		return;
 	if (enrol_apply(agent))
@@ -111,7 +111,7 @@ static void enrol_changed(struct agent *agent)
 		return;
 	}
 	server_reload(agent);
-	/* what only the configuration says need not be kept */
+	/* A roster that only repeats the configuration need not be saved. */
 	if (enrol_version(agent) && !evtimer_pending(agent->enrol->timer, NULL))
 		evtimer_add(agent->enrol->timer, &soon);
 }
@@ -154,7 +154,7 @@ static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
 		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, why);
 }
 
-/* Each has what the other lacks then, as after a partition. 0 or -ENOMEM. */
+/* Afterwards each side has what the other lacked, for example after a partition. 0 or -ENOMEM. */
 static int enrol_exchange(struct peer *with, client_reply_fn done)
 {
 	json_t *ours = roster_to_json(with->agent->enrol->roster);
@@ -174,12 +174,12 @@ void enrol_pull(struct peer *from)
 {
 	struct enrol *e = from->agent->enrol;
 
-	/* one at a time: who has a newer one still will say so again */
+	/* One at a time: a peer with a newer roster will say so again. */
 	if (!e->pulling && !from->self)
 		e->pulling = !enrol_exchange(from, enrol_on_pulled);
 }
 
-/* What was decided here must not be lost with this node: those that it talks to hear of it at once. */
+/* Decisions made here must not be lost with this node: its peers are told at once. */
 static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
@@ -209,7 +209,7 @@ void enrol_seen(struct peer *from, const json_t *body)
 		enrol_pull(from);
 }
 
-/* What configuration files say of an address may differ between nodes, and be right for each. */
+/* Configured addresses may differ between nodes and still be right for each. */
 bool enrol_has_moved(const struct peer *p, const char *address)
 {
 	const struct roster_entry *e = roster_by_code(p->agent->enrol->roster, p->code.index);
@@ -274,7 +274,7 @@ static void enrol_on_passed(void *ctx, int status, const json_t *reply)
 	free(q);
 }
 
-/* Passes a question on to the top controller; its answer is given to who asked. */
+/* Passes a request on to the top controller, whose answer goes back to the requester. */
 static void enrol_pass(struct peer *top, const char *path, const json_t *body, uint64_t hops,
 		       struct server_answer *answer)
 {
@@ -300,7 +300,7 @@ no_memory:
 	enrol_refuse(answer, 503, "out of memory");
 }
 
-/* What joins and leaves have in common. False: refused. */
+/* Checks common to joins and leaves. False: refused. */
 static bool enrol_check(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer, const char **host, uint64_t *hops)
 {
@@ -317,7 +317,7 @@ static bool enrol_check(struct agent *agent, struct peer *from, const json_t *bo
 		enrol_refuse(answer, 403, "the cluster name differs");
 		return false;
 	}
-	/* a member may pass on what another asked it; else each speaks for itself */
+	/* Members may pass on requests of others; without hops a host speaks for itself. */
 	if (*hops ? !from : strcmp(*host, server_answer_host(answer)) != 0) {
 		if (log_allowed(&enrol_log))
 			log_warning("refused %s (CN %s): it asked on behalf of host %s",
@@ -329,7 +329,7 @@ static bool enrol_check(struct agent *agent, struct peer *from, const json_t *bo
 	return true;
 }
 
-/* Who runs with a code that it has not is shown the roster: one of the two may be outdated. */
+/* A host that runs with another host's code gets the roster: one of the two may be outdated. */
 static void enrol_refuse_join(struct agent *agent, int err, struct server_answer *answer)
 {
 	const char *why = err == -ENOSPC   ? "the cluster is full: no free code"
@@ -408,7 +408,7 @@ void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 
 	if (!enrol_check(agent, from, body, answer, &host, &hops))
 		return;
-	/* the top that leaves has another member decide */
+	/* When the top controller leaves, another member decides. */
 	if (top && !top->self && strcmp(top->host, host)) {
 		enrol_pass(top, "/v1/leave", body, hops, answer);
 		return;
@@ -441,7 +441,7 @@ void enrol_refused(struct agent *agent)
 	uint64_t now = clock_ms();
 	struct peer *p;
 
-	/* others that do know it will tell those that do not */
+	/* Members that know this host will tell those that do not. */
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (!p->up)
 			continue;
@@ -484,7 +484,7 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 	agent->enrol->left(agent, NULL);
 }
 
-/* The lowest other that is up, else the lowest there is. */
+/* The other member with the lowest code, one that is up if possible. */
 static struct peer *enrol_someone(struct agent *agent)
 {
 	struct peer *p, *best = NULL;
@@ -527,7 +527,7 @@ void enrol_leave(struct agent *agent, enrol_left_fn done)
 		store_remove(agent->config);
 		done(agent, NULL);
 	} else if (enrol_exchange(other, enrol_on_handed_over)) {
-		/* who decides in our place must know all that we decided */
+		/* The member that decides for us must first know all that we decided. */
 		done(agent, "out of memory");
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file enrol.h
- * This agent's roster: joins and leaves that others ask for, and the exchange
- * of rosters.
+ * This agent's roster: joins and leaves that hosts request, and the exchange of rosters between
+ * members.
  */
 #ifndef AGENT_CLUSTER_ENROL_H
 #define AGENT_CLUSTER_ENROL_H
@@ -15,52 +15,65 @@
 struct agent;
 struct server_answer;
 
-/** What it asks of the room's other files. */
+/** What enrol.c needs to know. rooms.c fills it in. */
 struct enrol_ops {
-	/** The top controller, which decides. NULL: not known yet; a node that has not found the
-	 *  controllers above it is not the top for that. */
+	/**
+	 * The top controller, which decides; NULL: not known yet. A node that has not found the
+	 * controllers above it does not count as the top.
+	 */
 	struct peer *(*top)(struct agent *agent);
 };
 
-/** Fills the table of peers from `roster` (taken over; NULL: none is known) and the configuration.
- *  0; -EEXIST: this host does not have the code it is to run with (said in the log); -ENOMEM. */
+/**
+ * Builds the table of peers from the roster and the configuration. Takes over `roster` (NULL:
+ * none is known). 0; -EEXIST, with a log message: the roster gives this host another code than
+ * the one it is to run with; -ENOMEM.
+ */
 int enrol_init(struct agent *agent, const struct enrol_ops *ops, struct roster *roster);
-/** The configuration was swapped. */
+/** The configuration was replaced: its peers take the place of those in `old`. */
 void enrol_reload(struct agent *agent, const struct config *old);
 void enrol_exit(struct agent *agent);
 
-/** Of this agent's roster: grows with each change; messages of the hierarchy carry it. */
+/** Version of this agent's roster; grows with each change. Messages of the hierarchy carry it. */
 uint64_t enrol_version(struct agent *agent);
 /** Exchanges rosters with a peer that has a newer one. */
 void enrol_pull(struct peer *from);
 
-/** A peer's hello or message: when its member `roster` is newer than ours, it is fetched. */
+/** Looks at a peer's hello or message. Fetches its roster if its version is newer than ours. */
 void enrol_seen(struct peer *from, const json_t *body);
-/** Whether a peer that says it listens on `address` (NULL: nothing) has to tell the roster. */
+/** Whether the roster has another address for a peer that listens on `address` (NULL: unknown). */
 bool enrol_has_moved(const struct peer *p, const char *address);
-/** An answer of POST /v1/join or GET /v1/roster: its roster is merged into ours. NULL, or what is wrong. */
+/** Merges the roster in an answer of POST /v1/join or GET /v1/roster. NULL, or what is wrong. */
 const char *enrol_take(struct agent *agent, const json_t *answer);
-/** Body of POST /v1/join of this host, with the code it wishes (or NULL), or `runs` as; NULL: no memory. */
+/**
+ * Body of this host's POST /v1/join. `code` is the code it wants (NULL: any) or, with `runs`,
+ * already runs with. The caller owns it; NULL: out of memory.
+ */
 json_t *enrol_question(struct agent *agent, const char *code, bool runs);
-/** Whether a peer that does not know this host should be asked to let it in. */
+/** Whether a peer that does not know this host should be asked to admit it. */
 bool enrol_may_ask(struct agent *agent);
 
-/** A peer says that our code is another's. When none says otherwise for a while, the agent ends. */
+/**
+ * A peer says that our code belongs to another host. Unless a peer is up within 10 s, the agent
+ * ends.
+ */
 void enrol_refused(struct agent *agent);
 
-/** Takes this host out of the roster for good and tells another member. `done` is called once:
- *  NULL, or why it could not be told. */
+/**
+ * Takes this host out of the cluster for good: tells another member and removes the saved
+ * roster. `done` is called once, perhaps at once, with NULL or why it failed.
+ */
 typedef void (*enrol_left_fn)(struct agent *agent, const char *why);
 void enrol_leave(struct agent *agent, enrol_left_fn done);
 
-/** Handlers. */
+/** Handlers of the peers' requests. */
 void enrol_on_join(struct agent *agent, struct peer *from, const json_t *body,
 		   struct server_answer *answer);
 void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 		    struct server_answer *answer);
-/** GET: for everybody. */
+/** GET /v1/roster, also for hosts that are not members. */
 json_t *enrol_on_roster(struct agent *agent, struct peer *from, const json_t *body, int *status);
-/** POST: merges a member's roster into ours. */
+/** POST /v1/roster: merges a member's roster into ours and returns the result. */
 json_t *enrol_on_exchange(struct agent *agent, struct peer *from, const json_t *body, int *status);
 
 #endif

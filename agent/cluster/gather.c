@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hierarchy as it is, for those who look at it: each controller asks those
- * below it, all at once. What one of them does not answer is shown as not known.
+ * The whole hierarchy, for `ehctl status` and `tree`: each controller asks those below it, all
+ * at once. Nodes of a controller that does not answer are shown as unknown.
  */
 
 #include "cluster/gather.h"
@@ -21,11 +21,11 @@
 #include "net/peers.h"
 #include "net/server.h"
 
-#define GATHER_MS 1000 /* for one level */
+#define GATHER_MS 1000 /* for each level */
 
 struct gather {
 	struct agent *agent;
-	unsigned int waits; /* answers under way, and the one who asks them */
+	unsigned int waits; /* answers to come, and one for the caller */
 	json_t *nodes, *groups;
 	gather_fn done;
 	void *ctx;
@@ -68,7 +68,7 @@ static void gather_unknown(struct gather *g, struct peer *p)
 	json_array_append_new(g->nodes, report_node(NULL, p->text, peer_host(p), json_array()));
 }
 
-/* The known nodes of a child of ours of which nothing is heard. */
+/* The known nodes of a child that does not report or answer. */
 static void gather_absent(struct gather *g, unsigned int level, unsigned int digit)
 {
 	struct peer *p;
@@ -80,7 +80,7 @@ static void gather_absent(struct gather *g, unsigned int level, unsigned int dig
 			gather_unknown(g, p);
 }
 
-/* What we and the node itself say of a node of our own group. */
+/* A node of our own group: its last full report, with what we know better. */
 static void gather_member(struct gather *g, const struct eh_child *c, uint32_t node)
 {
 	struct peer *p = peers_by_code(g->agent, (struct eh_code){ 0, node });
@@ -93,7 +93,7 @@ static void gather_member(struct gather *g, const struct eh_child *c, uint32_t n
 		return;
 	}
 	said = json_copy(p->said);
-	/* newer than its last report in full */
+	/* newer than the full report */
 	json_object_set_new(said, "threshold", json_real(c->threshold / 1000.0));
 	json_array_append_new(g->nodes, said);
 }
@@ -115,7 +115,7 @@ static void gather_on_reply(void *ctx, int status, const json_t *reply)
 	gather_release(g);
 }
 
-/* A child that is a group: its controller knows. */
+/* A child that is a group: asks its controller. */
 static void gather_ask(struct gather *g, unsigned int level, unsigned int digit, uint32_t node)
 {
 	struct peer *to = peers_by_code(g->agent, (struct eh_code){ 0, node });
@@ -183,7 +183,7 @@ void gather_below(struct agent *agent, gather_fn done, void *ctx)
 
 /* ---- of the whole cluster ---- */
 
-/* Nobody leads us: what is known of the nodes is that they are known. */
+/* No top controller, or no answer from it: of other nodes only their names are known. */
 static void gather_alone(struct agent *agent, gather_fn done, void *ctx)
 {
 	json_t *nodes = json_array(), *node;
@@ -219,7 +219,7 @@ static void gather_on_top(void *ctx, int status, const json_t *reply)
 	    !json_is_array(json_object_get(reply, "groups"))) {
 		gather_alone(agent, t->done, t->ctx);
 	} else {
-		/* our own is fresher here */
+		/* Our own data are newer here. */
 		json_array_foreach(nodes, i, node)
 			if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "",
 				    agent->code))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * This node in the hierarchy. A step of the member (lib/eh) says what is to be
- * done; it is done after the step, as it may lead to the next one. Answers that
- * a message has at once, and an ask's whenever it comes, are the HTTP answer to
- * it; everything else is a request of its own.
+ * This node in the hierarchy. A step of the member (lib/eh) lists what to do; this is done
+ * after the step, because it may cause the next one. The immediate answers to a message, and the
+ * answer
+ * to an ask whenever it comes, are sent as the HTTP answer; everything else is a request of its
+ * own.
  */
 
 #include "cluster/hierarchy.h"
@@ -39,22 +40,22 @@ struct hierarchy {
 	struct eh_member *member;
 	struct event *timer, *soon;
 	struct peer *parent, *top_hint;
-	struct eh_report told; /* to the member */
+	struct eh_report told; /* to the member, last */
 	struct hierarchy_counts counted;
 	struct hierarchy_pending *pending;
-	uint64_t seen[EH_SEEN_MAX]; /* guests whose load is in ours, since the last report */
+	uint64_t seen[EH_SEEN_MAX]; /* guests that entered our load since the last report */
 	size_t nseen;
 	const struct hierarchy_ops *ops;
 };
 
-/* What a step wants done. */
+/* An action that a step asks for. */
 struct hierarchy_update {
 	struct hierarchy_update *next;
 	struct eh_member_update up;
 	struct eh_message answer;
 	json_t *body;
 	enum eh_message_type type;
-	uint64_t id; /* of the ask that an answer answers */
+	uint64_t id; /* of the ask that is answered */
 };
 
 struct hierarchy_updates {
@@ -63,13 +64,13 @@ struct hierarchy_updates {
 	bool lost;
 };
 
-/* A message that was received, while it can be answered. */
+/* A received message that can still be answered. */
 struct hierarchy_incoming {
 	struct peer *from;
 	struct server_answer *answer;
 };
 
-/* An ask of a peer that went further up. */
+/* A peer's ask that was passed up. */
 struct hierarchy_pending {
 	struct hierarchy_pending *next;
 	struct peer *from;
@@ -89,7 +90,7 @@ static struct peer *hierarchy_peer(struct agent *agent, uint32_t node)
 
 /* ---- out ---- */
 
-/* What the other side wants to know beside the member's own values. */
+/* Adds what the other side wants to know besides the member's own values. */
 static json_t *hierarchy_message(struct agent *agent, const struct eh_message *msg)
 {
 	json_t *body = message_to_json(hierarchy_topology(agent), msg);
@@ -116,19 +117,19 @@ static void hierarchy_on_reply(void *ctx, int status, const json_t *reply)
 	if (status == 200 && json_object_size(reply))
 		hierarchy_receive(agent, to, reply, NULL);
 	else if (status != 200 && (status || !to->up) && to->known)
-		/* an up link with no answer in time is only slow: heartbeats will tell */
+		/* No answer in time on a link that is up means slow; heartbeats decide. */
 		hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_GONE,
 								 .node = to->code.index });
 }
 
 static void hierarchy_request(struct agent *agent, struct peer *to, json_t *body)
 {
-	/* without memory the message is lost, as on a link that breaks: heartbeats repeat it */
+	/* Out of memory loses the message, as a broken link would: heartbeats repeat it. */
 	(void)link_request(to, "/v1/control", body, 3 * to->agent->config->heartbeat,
 			   hierarchy_on_reply, to);
 }
 
-/* The question of this peer that this answers; NULL: none. */
+/* The peer's ask with this id, taken from the list; NULL: none. */
 static struct server_answer *hierarchy_take_pending(struct agent *agent, const struct peer *from,
 						    uint64_t id)
 {
@@ -187,7 +188,7 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 		u->type = up->message->type;
 		if (u->type == EH_MSG_ANSWER)
 			u->id = up->message->answer.ask.id;
-		/* its lists end with the step; an answer has none that matter here */
+		/* The message's lists end with the step; an answer has none that matter here. */
 		if (up->type == EH_MU_SEND)
 			u->body = hierarchy_message(agent, up->message);
 		else
@@ -320,7 +321,7 @@ static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *
 	return 0;
 }
 
-/* 0, or -EINVAL: it is no message, or one with values that cannot be. */
+/* 0, or -EINVAL: not a message, or impossible values. */
 static int hierarchy_receive(struct agent *agent, struct peer *from, const json_t *body,
 			     struct hierarchy_incoming *in)
 {
@@ -385,7 +386,7 @@ json_t *hierarchy_on_drain(struct agent *agent, struct peer *from, const json_t 
 
 /* ---- own load ---- */
 
-/* Not memcmp(): what is between the members may differ. */
+/* Not memcmp(), because of padding. */
 static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
 {
 	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
@@ -422,7 +423,7 @@ void hierarchy_touch_now(struct agent *agent)
 				      .load = { .own = r.own, .seen = ids, .nseen = n } });
 }
 
-/* Runs once for all that happened in a round of the loop. */
+/* Runs once for all changes in a round of the loop. */
 static void hierarchy_on_soon(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
@@ -433,7 +434,7 @@ void hierarchy_guest_seen(struct agent *agent, uint64_t id)
 {
 	struct hierarchy *h = agent->hierarchy;
 
-	/* more than fit: the controller's grants end by themselves */
+	/* When there is no room, the controller's grants expire by themselves. */
 	if (h && h->nseen < EH_SEEN_MAX)
 		h->seen[h->nseen++] = id;
 }

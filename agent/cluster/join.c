@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Joining. The members that the configuration and the kept roster name are
- * asked in turn, a new one each JOIN_STEP_MS without waiting for those before;
- * the first good answer counts. That several are asked does no harm, as a host
- * is given the same code each time.
+ * Joining. Asks the members that the configuration and the saved roster name, one more each
+ * JOIN_STEP_MS without waiting for the earlier ones; the first good answer counts. Asking
+ * several is harmless, because a host gets the same code each time.
  */
 
 #include "cluster/join.h"
@@ -26,8 +25,8 @@
 #include "net/session.h"
 
 #define JOIN_STEP_MS 250
-#define JOIN_ASK_MS 5000 /* the member passes the question on */
-#define JOIN_PATIENCE_MS 5000 /* of a node that knows its place from before */
+#define JOIN_ASK_MS 5000 /* the member may pass it on */
+#define JOIN_PATIENCE_MS 5000 /* how long a host with a saved place waits for an answer */
 #define JOIN_BACKOFF_MIN 250
 #define JOIN_BACKOFF_MAX 5000
 
@@ -36,15 +35,15 @@ struct join_try {
 	struct join *join;
 	struct address address;
 	struct h2_conn *conn;
-	bool told; /* what came of it */
+	bool told; /* the result was reported */
 };
 
 struct join {
 	struct agent *agent;
 	struct roster *kept, *given;
-	uint32_t index; /* of the code that was given */
-	size_t next; /* member to ask */
-	struct join_try *tries; /* under way */
+	uint32_t index; /* of the code that was assigned */
+	size_t next; /* member to ask next */
+	struct join_try *tries; /* in progress */
 	struct event *timer, *patience;
 	unsigned int backoff_ms;
 	bool done;
@@ -124,7 +123,7 @@ static void join_on_answer(void *ctx, int status, const json_t *reply)
 	else if (status)
 		join_failed(j, &t->address, "%s", error ?: "refused without a reason");
 	t->told = status;
-	/* of a broken connection its end has said more */
+	/* The failure of a broken connection was reported when it closed. */
 	if (t->conn)
 		h2_conn_close(t->conn, H2_END_SILENT, "no answer in time");
 }
@@ -171,7 +170,7 @@ static const struct h2_conn_ops join_conn_ops = {
 	.closed = join_on_closed,
 };
 
-/* The configuration's first, then the kept roster's. False: there are no more. */
+/* Members of the configuration first, then those of the saved roster. False: no more. */
 static bool join_next(struct join *j, struct address *out)
 {
 	const struct config *c = j->agent->config;
@@ -245,7 +244,7 @@ static void join_on_timer(evutil_socket_t fd, short what, void *arg)
 	} else if (join_kept_place(j)) {
 		join_end(j);
 	} else {
-		/* all have been asked: from the first again, later */
+		/* All were asked: start again with the first, later. */
 		j->next = 0;
 		join_schedule(j, j->backoff_ms);
 		j->backoff_ms =

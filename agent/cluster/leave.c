@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Leaving the cluster for good: drain, wait, tell, end. */
+/* Leaving the cluster for good: drain, wait, tell the cluster, end. */
 
 #include "cluster/leave.h"
 
@@ -11,7 +11,7 @@
 #include "cluster/enrol.h"
 #include "node/node.h"
 
-#define LEAVE_LOOK_MS 100 /* between looks whether tasks are left */
+#define LEAVE_LOOK_MS 100 /* between checks for remaining tasks */
 #define LEAVE_RETRY_MS 1000
 
 struct leave {
@@ -51,7 +51,7 @@ static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct agent *agent = arg;
 	struct leave *l = agent->leave;
 
-	/* a drain's end by somebody else would keep us here */
+	/* Someone may have ended the drain. */
 	agent->draining = true;
 	if (l->now || node_guests(agent) + node_away(agent) == 0)
 		enrol_leave(agent, leave_on_told);

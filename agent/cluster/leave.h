@@ -10,8 +10,10 @@
 
 struct agent;
 
-/** Drains the node; when no guest is here and no task of it away, or at once (`now`), tells the cluster and
- *  ends the agent. */
+/**
+ * Drains the node. When there are no guests here and no tasks away (with `now`: at once), tells the
+ * cluster and ends the agent. Tries again if no member answers; with `now` it ends anyway.
+ */
 void leave_start(struct agent *agent, bool now);
 void leave_exit(struct agent *agent);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The place in the cluster, on disk. */
+/* The saved place in the cluster. */
 
 #include "cluster/store.h"
 
@@ -59,8 +59,11 @@ static int store_write_text(const char *path, const char *text)
 
 	if (fd < 0)
 		return -errno;
-	/* No fsync(), which may hold up the loop for seconds: a file that a crash has damaged is not
-	 * used, and the members give this host the same place again. */
+	/*
+	 * No fsync(), which may block the loop for seconds. A file damaged by a crash is ignored,
+	 * and
+	 * the members give this host the same place again.
+	 */
 	errno = EIO;
 	if (write(fd, text, length) != (ssize_t)length)
 		err = -errno;

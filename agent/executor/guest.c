@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A guest: its stream, its process and its pipes, from start to end. What its home sends is in guest_job.c. */
+/*
+ * A guest: its stream, process and pipes, from start to end. guest_job.c handles the frames that
+ * its home sends.
+ */
 
 #include "executor/guest.h"
 
@@ -55,7 +58,7 @@ static void guest_close_relays(struct guest *g)
 	pty_close(&g->pty);
 }
 
-/* Only when the stream is gone and no child is to be reaped any more. */
+/* Frees a guest whose stream is closed and whose processes are reaped. */
 static void guest_put(struct guest *g)
 {
 	struct agent *agent = g->from->agent;
@@ -67,7 +70,7 @@ static void guest_put(struct guest *g)
 		event_free(g->session);
 	g->session = NULL;
 	if (!launch_dismiss(&g->launch, false))
-		return; /* its end is a SIGCHLD, too */
+		return; /* called again by SIGCHLD */
 	for (at = &agent->guests->list; *at != g; at = &(*at)->next)
 		;
 	*at = g->next;
@@ -95,7 +98,7 @@ void guest_kill(struct guest *g)
 		cgroup_guest_kill(g->from->agent, g->place->id);
 	if (guest_has_process(g))
 		launch_signal(&g->launch, SIGKILL, true);
-	/* A group that is not there yet, when the child has not come so far. */
+	/* The child may not have its process group yet. */
 	if (guest_has_process(g))
 		launch_signal(&g->launch, SIGKILL, false);
 }
@@ -153,7 +156,7 @@ void guest_check_end(struct guest *g)
 {
 	if (g->state != GUEST_EXITED || !g->told || !g->channel.stream || g->channel.finish)
 		return;
-	/* Children of the task that go on: as long as they live, the home is their life line. */
+	/* Children of the task may still run; while they do, the stream stays open. */
 	if (g->out[0].fd >= 0 || g->out[1].fd >= 0 || g->pty.out.fd >= 0 ||
 	    (g->grouped && !g->emptied))
 		return;
@@ -161,7 +164,7 @@ void guest_check_end(struct guest *g)
 	h2_stream_resume(g->channel.stream);
 }
 
-/* FRAME_EXIT goes behind all output that was in the pipes at the exit. */
+/* Sends FRAME_EXIT once all output that was in the pipes at the exit is out. */
 void guest_tell_exit(struct guest *g)
 {
 	uint8_t payload[FRAME_EXIT_SIZE];
@@ -180,7 +183,7 @@ void guest_tell_exit(struct guest *g)
 	frame_exit_encode(payload, &g->end);
 	channel_send(&g->channel, FRAME_EXIT, payload, FRAME_EXIT_SIZE);
 	g->told = true;
-	/* What is left in it is nobody's any more, and readers that go on see its end. */
+	/* What is left in it belongs to nobody, and remaining readers see its end. */
 	relay_sink_close(&g->in);
 	guest_check_end(g);
 }
@@ -232,7 +235,7 @@ static void guest_on_exit(struct guest *g, int status, const struct rusage *u)
 {
 	g->reaped = true;
 	if (g->state == GUEST_STARTING)
-		guest_on_control(-1, 0, g); /* it may have executed and ended since */
+		guest_on_control(-1, 0, g); /* it may have executed and ended already */
 	if (g->state != GUEST_RUNNING) {
 		if (g->state < GUEST_RUNNING && g->channel.stream)
 			guest_refuse(g, EHS_REASON_START_FAILED, 0,
@@ -370,7 +373,7 @@ static int guest_on_data(void *ctx, const uint8_t *data, size_t length)
 		log_warning("node %s broke the protocol of a job: %s", peer_code(g->from),
 			    strerror(-err));
 	else if (g->channel.stream)
-		h2_stream_resume(g->channel.stream); /* credit may have come */
+		h2_stream_resume(g->channel.stream); /* credit may have arrived */
 	return err;
 }
 
@@ -382,7 +385,7 @@ static ssize_t guest_on_produce(void *ctx, uint8_t *buf, size_t room)
 	if (g->state == GUEST_EXITED && !g->told)
 		guest_tell_exit(g);
 	n = channel_produce(&g->channel, buf, room);
-	/* The last end of file came with this call. */
+	/* This call may have sent the last end of file. */
 	if (g->state == GUEST_EXITED && n >= 0)
 		guest_check_end(g);
 	return n == 0 && g->channel.finish ? -1 : n;
@@ -397,7 +400,7 @@ static void guest_on_closed(void *ctx, bool clean)
 		log_info("%s: connection to its home node %s lost; killing its processes",
 			 g->place ? g->place->id : "guest", peer_code(g->from));
 	event_del(g->limit);
-	guest_close_relays(g); /* their events would resume the stream */
+	guest_close_relays(g); /* so that their events do not resume the stream */
 	guest_kill(g);
 	guest_put(g);
 }

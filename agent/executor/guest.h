@@ -11,11 +11,11 @@
 struct agent;
 
 int guest_init(struct agent *agent); /**< 0 or -ENOMEM */
-/** Kills all guests. */
+/** Kills and frees all guests. */
 void guest_exit(struct agent *agent);
-/** Appends the guests, as in `tasks --json`. */
+/** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
-/** Nothing is left in this guest's cgroup. */
+/** This guest's cgroup has become empty. */
 void guest_emptied(struct agent *agent, const char *id);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a guest's home sends: its job, the files it names, signals, credit. */
+/* The frames that a guest's home sends: job, named files, signals, credit. */
 
 #include "executor/guest_job.h"
 
@@ -34,7 +34,7 @@ static void guest_try_start(struct guest *g, const struct job_spec *spec)
 		guest_refuse(g, EHS_REASON_START_FAILED, -err, "cannot start a process for it");
 }
 
-/* The job that was put aside. */
+/* Starts the job that was put aside. */
 static void guest_start_viewing(struct guest *g)
 {
 	struct job_spec spec;
@@ -64,7 +64,7 @@ static void guest_on_view(void *ctx, const char *trouble)
 	else if (trouble && g->state < GUEST_RUNNING)
 		guest_refuse(g, EHS_REASON_REFUSED, 0, trouble);
 	else if (trouble)
-		guest_kill(g); /* what it reads and writes is gone */
+		guest_kill(g); /* it has lost the files it uses */
 }
 
 static void guest_view_home(struct guest *g)
@@ -75,7 +75,7 @@ static void guest_view_home(struct guest *g)
 		guest_refuse(g, EHS_REASON_REFUSED, -err, "cannot mount home's files");
 }
 
-/* Whose files it sees is still to be found out, or they are to be mounted. */
+/* Keeps the job until its view is known or mounted. */
 static void guest_put_aside(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	g->job = malloc(length);
@@ -150,7 +150,7 @@ static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, 
 	struct guest *g = ctx;
 	int fd;
 
-	/* Refused or ended: what was under way to it has no receiver any more. */
+	/* Refused or ended: ignore frames that were still on their way. */
 	if (g->state == GUEST_EXITED && type != FRAME_WANT && type != FRAME_CLOSED)
 		return 0;
 	switch (type) {
@@ -185,7 +185,7 @@ static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, 
 		}
 		if (fd < 1)
 			return -EPROTO;
-		/* The task's next write there ends in SIGPIPE, as at home. */
+		/* The task's next write to it raises SIGPIPE, as at home. */
 		relay_source_close(&g->out[fd - 1], false);
 		guest_check_end(g);
 		return 0;

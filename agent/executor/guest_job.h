@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file guest_job.h
- * What a guest's home sends: its job, the files it names, signals, credit.
+ * Jobs that other nodes send here.
  */
 #ifndef AGENT_EXECUTOR_GUEST_JOB_H
 #define AGENT_EXECUTOR_GUEST_JOB_H
@@ -11,7 +11,7 @@ struct h2_stream;
 struct h2_stream_ops;
 struct peer;
 
-/** Handler of POST /v1/job. */
+/** Handler of POST /v1/job. 0 or an HTTP status. */
 int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
 	      const struct h2_stream_ops **ops, void **ctx);
 

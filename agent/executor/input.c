@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Nothing tells the master of a terminal that its slave is being read. What the
- * processes of a guest wait in says it well enough: who reads waits in read(), who
- * reads several descriptors in poll() and the like.
+ * The master of a terminal is not told when its slave is read. The system calls that a guest's
+ * processes wait in show it: a reader waits in read(), or in poll() and the like.
  */
 
 #include "executor/input.h"
@@ -15,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INPUT_DEPTH 64 /* of descendants; beyond that, it may */
+#define INPUT_DEPTH 64 /* of descendants; deeper ones count as waiting */
 
 static bool input_call(long number)
 {
@@ -42,7 +41,7 @@ static bool input_call(long number)
 	}
 }
 
-/* "NUMBER ARGUMENTS… SP PC", "running", or "-1 SP PC" outside of a call. */
+/* The line is "NUMBER ARGUMENTS… SP PC", "running", or "-1 SP PC" outside system calls. */
 static bool input_thread_waits(const char *thread)
 {
 	char name[80], text[256], *end;
@@ -63,7 +62,7 @@ static bool input_thread_waits(const char *thread)
 		return false;
 	if (input_call(number))
 		return true;
-	/* A 32-bit program numbers its calls otherwise; its stack is below 4 GiB. */
+	/* 32-bit programs use other call numbers; their stack is below 4 GiB. */
 	end = strrchr(text, ' ');
 	if (!end)
 		return true;
@@ -90,7 +89,7 @@ static bool input_process(long pid, int depth)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(thread, sizeof(thread), "%s/%.16s", folder, entry->d_name);
-		/* the leader itself reads no terminal */
+		/* the leader itself does not read the terminal */
 		waits = (depth && input_thread_waits(thread)) || input_children(thread, depth);
 	}
 	closedir(dir);
@@ -108,7 +107,7 @@ static bool input_children(const char *thread, int depth)
 		return true;
 	snprintf(name, sizeof(name), "%s/children", thread);
 	f = fopen(name, "re");
-	/* A kernel without that file: it may. */
+	/* Kernels without this file: it may wait. */
 	if (!f)
 		return !access(thread, F_OK);
 	while (!waits && fscanf(f, "%ld", &pid) == 1)

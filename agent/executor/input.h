@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file reader.h  Whether somebody waits for input. */
+/**
+ * @file input.h
+ * Whether a program waits for terminal input.
+ */
 #ifndef AGENT_EXECUTOR_INPUT_H
 #define AGENT_EXECUTOR_INPUT_H
 
@@ -7,8 +10,8 @@
 #include <sys/types.h>
 
 /**
- * Whether a descendant of this process waits in a call that reads or waits for
- * a descriptor, or may (what it does cannot be seen).
+ * Whether a descendant of this process waits in a system call that reads or polls a descriptor, or
+ * may do so because its state cannot be seen.
  */
 bool input_waits(pid_t ancestor);
 

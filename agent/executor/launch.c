@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Fork, credentials, limits, exec of a guest. */
+/* Fork, credentials, limits and exec of a guest. */
 
 #include "executor/launch.h"
 
@@ -30,7 +30,7 @@
 
 #define LAUNCH_SIGNALS 64
 
-/* Where the child is; what it tells when it fails there. */
+/* The steps of the child, named in its error message. */
 enum launch_stage {
 	LAUNCH_READY,
 	LAUNCH_DESCRIPTORS,
@@ -56,9 +56,8 @@ struct launch_message {
 };
 
 /*
- * The child. The agent has a second thread, whose locks may have been held at
- * the fork: only system calls from here on, and those of the set*id() family
- * directly, as glibc's would try to tell the threads that are not there.
+ * The child. Threads of the agent may have held locks at the fork, so from here on it makes system
+ * calls only. The set*id() calls bypass glibc, which would signal threads that do not exist.
  */
 
 static int child_descriptors(const int fds[3], int *control)
@@ -79,7 +78,7 @@ static int child_descriptors(const int fds[3], int *control)
 		else if (dup2(high[i], i) < 0)
 			return -1;
 	}
-	/* Libraries are not trusted to open everything close-on-exec. */
+	/* Libraries may have opened descriptors without close-on-exec. */
 	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
 	return 0;
 }
@@ -88,7 +87,7 @@ static void child_signals(uint64_t ignored)
 {
 	struct {
 		uintptr_t handler, rest[7];
-	} act; /* the kernel's struct begins so; zero is SIG_DFL */
+	} act; /* the start of the kernel's struct; zero is SIG_DFL */
 
 	memset(&act, 0, sizeof(act));
 	for (int sig = 1; sig <= LAUNCH_SIGNALS; sig++) {
@@ -102,11 +101,11 @@ static int child_limits(struct agent *agent, const struct job_spec *spec, const 
 	struct rlimit limit, ours;
 	int fd;
 
-	/* Not the agent's own, which must outlive its guests. */
+	/* Not the agent's own value, because the agent must outlive its guests. */
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (write(fd, oom, strlen(oom)) < 0)
-			errno = 0; /* the default is a choice, too */
+			errno = 0; /* the default is acceptable */
 		close(fd);
 	}
 	if (setpriority(PRIO_PROCESS, 0, spec->nice) && errno != EACCES && errno != EPERM)
@@ -118,7 +117,7 @@ static int child_limits(struct agent *agent, const struct job_spec *spec, const 
 		limit.rlim_max = spec->rlimit[i][1];
 		if (!setrlimit(i, &limit))
 			continue;
-		/* Above what this kernel or an unprivileged agent can give: all that is there. */
+		/* More than this kernel or an agent without root allows: use the maximum. */
 		if (errno != EPERM || getrlimit(i, &ours))
 			return -1;
 		if (limit.rlim_max > ours.rlim_max)
@@ -133,7 +132,7 @@ static int child_limits(struct agent *agent, const struct job_spec *spec, const 
 
 static int child_user(struct agent *agent, const struct job_spec *spec)
 {
-	/* An agent that is not root runs its own user's tasks only. */
+	/* Without root the agent runs its own user's tasks only. */
 	if (geteuid() && (spec->uid != geteuid() || spec->gid != getegid())) {
 		errno = EPERM;
 		return -1;
@@ -145,7 +144,7 @@ static int child_user(struct agent *agent, const struct job_spec *spec)
 	    attributes_take_capabilities(agent, spec->traits, spec->uid))
 		return -1;
 attributes:
-	/* At home it is reported as killed when this agent is; after set*id(), which undoes it. */
+	/* If this agent dies, home reports the task as killed. After set*id(), which clears it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		return -1;
 	if (spec->flags & JOB_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -154,16 +153,15 @@ attributes:
 }
 
 /*
- * A process group of its own in the agent's session, without the terminal the
- * agent may have been started from. Not a session: the group would be orphaned
- * and SIGTSTP would not stop it.
+ * A process group in the agent's session, without the terminal from which the agent may have been
+ * started. Not a session of its own: that would orphan the group, and SIGTSTP would not stop it.
  */
 static void child_group(bool terminal)
 {
 	int tty;
 
 	if (terminal)
-		return; /* its session's leader has seen to it */
+		return; /* done by the session's leader */
 	setpgid(0, 0);
 	tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (tty >= 0) {
@@ -187,7 +185,7 @@ child_run(struct agent *agent, const struct job_spec *spec, const int fds[3], in
 	news.stage = LAUNCH_LIMITS;
 	if (child_limits(agent, spec, oom))
 		goto tell;
-	/* its number was never reused: only what is above 2 was touched, and marked */
+	/* `view` is still open: only 0-2 were replaced, higher ones marked close-on-exec. */
 	news.stage = LAUNCH_VIEW;
 	if (view >= 0 && setns(view, CLONE_NEWNS))
 		goto tell;
@@ -200,7 +198,7 @@ child_run(struct agent *agent, const struct job_spec *spec, const int fds[3], in
 	news.stage = LAUNCH_READY;
 	if (send(control, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news) ||
 	    recv(control, &go, 1, 0) != 1)
-		_exit(0); /* the agent has given it up */
+		_exit(0); /* the agent has dropped it */
 	news.stage = LAUNCH_EXEC;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &spec->sigmask, NULL, sizeof(spec->sigmask));
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
@@ -210,7 +208,7 @@ tell:
 	_exit(127);
 }
 
-/* What a leader starts; the other arguments of the fork come with it. */
+/* What the leader needs to fork the task. */
 struct launch_start {
 	struct launch *launch;
 	int cgroup;
@@ -225,7 +223,7 @@ static pid_t launch_clone(struct launch *l, int cgroup)
 		.cgroup = cgroup >= 0 ? cgroup : 0,
 	};
 
-	/* In the guest folder from its first moment, so the kernel counts it as one. */
+	/* In the guest cgroup from the start, so that the kernel counts it as a guest. */
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
@@ -236,7 +234,7 @@ static pid_t launch_on_start(void *ctx)
 	return launch_clone(start->launch, start->cgroup);
 }
 
-/* Returns in the child and in the agent, as fork() does; the leader stays in leader_run(). */
+/* Returns in the child and in the agent, like fork(). The leader stays in leader_run(). */
 static pid_t launch_lead(struct launch *l, int cgroup, int terminal, bool foreground)
 {
 	struct launch_start start = { l, cgroup };
@@ -253,17 +251,17 @@ static pid_t launch_lead(struct launch *l, int cgroup, int terminal, bool foregr
 		return 0;
 	}
 	close(pair[1]);
-	/* That of the leader, who knows himself when to end. */
+	/* The leader's; it ends when its socket closes. */
 	if (l->pidfd >= 0)
 		close(l->pidfd);
 	l->pidfd = -1;
 	l->session = pair[0];
-	/* Its first words come as soon as it has forked, and its end of the socket closes if it cannot. */
+	/* The leader reports as soon as it has forked. On failure its end of the socket closes. */
 	if (l->leader < 0 || recv(l->session, &news, sizeof(news), 0) != sizeof(news)) {
 		errno = EAGAIN;
 		return -1;
 	}
-	/* Not reaped before it is told to go on: the number is still the task's. */
+	/* The task is not reaped before LEADER_GO, so its pid is still valid. */
 	l->pidfd = syscall(SYS_pidfd_open, news.pid, 0u);
 	send(l->session, &(char){ LEADER_GO }, 1, MSG_NOSIGNAL);
 	return news.pid;
@@ -280,7 +278,7 @@ int launch_fork(struct agent *agent, struct launch *l, const struct job_spec *sp
 	l->pidfd = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	/* Our handlers must not run in the child. */
+	/* The agent's handlers must not run in the child. */
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
 	l->pid = terminal < 0 ? launch_clone(l, cgroup)
 			      : launch_lead(l, cgroup, terminal, !(spec->flags & JOB_BACKGROUND));
@@ -340,7 +338,7 @@ bool launch_wait(struct launch *l, int *status, struct rusage *usage)
 	n = recv(l->session, &news, sizeof(news), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	/* Its leader was killed, and the task with it. */
+	/* The leader was killed, and the task with it. */
 	*status = n == sizeof(news) ? news.status : SIGKILL;
 	if (n == sizeof(news))
 		*usage = news.usage;

@@ -15,39 +15,39 @@ struct agent;
 
 struct launch {
 	pid_t pid;
-	int pidfd; /**< -1: not supported here */
-	int control; /**< becomes readable: launch_read() */
-	pid_t leader; /**< of its session, if it has a terminal; our child, and the task is its child */
-	int session; /**< becomes readable: launch_wait(); -1: no leader */
+	int pidfd; /**< -1: not supported by this kernel */
+	int control; /**< readable: call launch_read() */
+	/** of the session, if it has a terminal; child of the agent and parent of the task */
+	pid_t leader;
+	int session; /**< readable: call launch_wait(); -1: no leader */
 };
 
-/** What the child says of itself. */
+/** A message of the child. */
 struct launch_news {
-	bool end; /**< its end was closed: by the exec, or by its death */
-	const char *what; /**< else NULL: ready; or what failed */
-	int error; /**< errno of it */
+	bool end; /**< the child's end was closed, by its exec or its death */
+	const char *what; /**< NULL: ready; otherwise what failed */
+	int error; /**< errno of the failure */
 };
 
 /**
- * Forks a child into the cgroup (-1: none) that takes on everything of the
- * specification and then waits for launch_go(). fds: what it gets as 0-2, -1
- * for closed; terminal: of its session, -1: none. They stay open here.
- * view: a mount namespace to enter, or -1. 0 or -errno.
+ * Forks a child into `cgroup` (-1: none). It sets itself up as `spec` says and then waits for
+ * launch_go(). fds: its descriptors 0-2, -1: closed; view: mount namespace to enter, -1: none;
+ * terminal: of its session, -1: none. The caller keeps all these descriptors. 0 or -errno.
  */
 int launch_fork(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
 		int view, const int fds[3], int terminal);
-/** 1: news; 0: none yet. */
+/** Returns 1 with *news, or 0: none yet. */
 int launch_read(struct launch *l, struct launch_news *news);
 int launch_go(struct launch *l);
-/** Whether it has stopped, gone on or ended since; then status as waitpid gives it. */
+/** Whether it has stopped, continued or ended; *status as from waitpid(), *usage at the end. */
 bool launch_wait(struct launch *l, int *status, struct rusage *usage);
-/** A command of leader.h, where there is one; they are obeyed in their order. */
+/** Sends a command of leader.h, if there is a leader. Commands are obeyed in order. */
 void launch_command(const struct launch *l, char command);
-/** The leader is no longer needed: it ends. True when it is gone. */
+/** Ends the leader. True: it is gone, or there was none. */
 bool launch_dismiss(struct launch *l, bool wait);
-/** To the task, or its process group. */
+/** Signals the task, or its process group. */
 void launch_signal(const struct launch *l, int sig, bool group);
-/** Closes the descriptors; the process is not touched. */
+/** Closes the descriptors and leaves the process alone. */
 void launch_close(struct launch *l);
 
 #endif

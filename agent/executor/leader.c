@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The leader of a guest's session. Forked by the agent, whose second thread may
- * have held locks at the fork: only system calls.
+ * The leader of a guest's session. The agent forks it, whose threads may have held locks at the
+ * fork: system calls only.
  */
 
 #include "executor/leader.h"
@@ -22,9 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LEADER_SOCKET 0 /* all else is closed: pipes end when their last holder goes */
+/* the only open descriptor, because a pipe ends when its last holder closes it */
+#define LEADER_SOCKET 0
 
-/* Held only for the call: an open one would hide that the task has closed its own. */
+/* Opens it for this call only: an open one would hide that the task has closed its own. */
 static void leader_give(pid_t group, pid_t *before)
 {
 	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -41,7 +42,7 @@ static void leader_give(pid_t group, pid_t *before)
 static void leader_tell(const struct leader_news *news)
 {
 	if (send(LEADER_SOCKET, news, sizeof(*news), MSG_NOSIGNAL) != sizeof(*news))
-		_exit(0); /* the agent has given it up */
+		_exit(0); /* the agent has dropped it */
 }
 
 static int leader_wait(struct leader_news *news, int options)
@@ -67,7 +68,10 @@ static int leader_wait(struct leader_news *news, int options)
 	return info.si_code;
 }
 
-/* Returns whether it has ended. It stays a zombie until we end, so that nobody else gets its pid. */
+/*
+ * Returns whether the task has ended. It stays a zombie until the leader ends, so that its pid is
+ * not reused.
+ */
 static bool leader_reap(struct leader_news *news)
 {
 	while (leader_wait(news, WSTOPPED | WCONTINUED | WNOHANG))
@@ -119,7 +123,7 @@ void leader_run(int socket, int terminal, bool foreground, pid_t (*start)(void *
 		_exit(1);
 	news.pid = start(ctx);
 	if (!news.pid) {
-		/* Not before it has its group and the terminal is its own. */
+		/* Wait until the child has its process group and the terminal. */
 		close(gate[1]);
 		if (read(gate[0], &go, 1) != 1)
 			_exit(0);

@@ -31,7 +31,7 @@ int pipes_open(uint32_t flags, int terminal, int its[3], int ours[3])
 				return -errno;
 			its[fd] = pair[fd != 0];
 			ours[fd] = pair[fd == 0];
-			/* Only our end: the task's own is blocking, as at home. */
+			/* Only our end, because the task's must block, as at home. */
 			fcntl(ours[fd], F_SETFL, O_NONBLOCK);
 		}
 		if (its[fd] < 0)

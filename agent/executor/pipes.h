@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file pipes.h
- * What a guest gets as descriptors 0-2 for those its task has at home.
+ * A guest's descriptors 0-2, in place of those that its task has at home.
  */
 #ifndef AGENT_EXECUTOR_PIPES_H
 #define AGENT_EXECUTOR_PIPES_H
@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 /**
- * A pipe for each, the terminal for a terminal, /dev/null for /dev/null, nothing for closed ones (flags of
- * struct job_spec). All are -1 before; the guest's ends go to its[], our
- * non-blocking ones to ours[]. 0 or -errno; what is open then is the caller's to close.
+ * Opens a pipe for each descriptor, `terminal` for a terminal, /dev/null for /dev/null, and nothing
+ * for closed ones (see the flags of struct job_spec). The guest's ends go to its[], our
+ * non-blocking ones to ours[]; all must be -1 before. 0 or -errno. The caller closes what is open,
+ * also after an error.
  */
 int pipes_open(uint32_t flags, int terminal, int its[3], int ours[3]);
 

@@ -22,13 +22,13 @@
 #include "wire/job.h"
 #include "wire/terminal.h"
 
-/* More than a pseudo-terminal holds, so what was written before a change is out by then. */
+/* More than a pseudo-terminal holds: after that many bytes, output from before a change is out. */
 #define PTY_CONTENT 32768
 
 /*
- * Input is offered and nobody is seen to wait for it: looked at again, after
- * 1, 2, 4 … 50 ms. After two seconds it is asked for all the same, for a
- * program that only ever looks whether there is any; what it does not take is given back.
+ * When home offers input but no process is seen to wait for it, look again after 1, 2, 4 … 50 ms.
+ * After two seconds take it anyway, for programs that only check whether there is input. What they
+ * do not read goes back.
  */
 #define PTY_AGAIN_MS 50
 #define PTY_UNSEEN_MS 2000
@@ -47,7 +47,7 @@ static int pty_set(int fd, const struct terminal *t)
 	return tcsetattr(fd, TCSANOW, &modes) || ioctl(fd, TIOCSWINSZ, &size) ? -errno : 0;
 }
 
-/* As the task has it now; EXTPROC is set again if the task has cleared it. The size stays home's. */
+/* Reads the current modes. Sets EXTPROC again if the task has cleared it. The size is home's. */
 static int pty_get(int fd, struct terminal *t)
 {
 	struct termios modes;
@@ -85,10 +85,10 @@ static size_t pty_tell_modes(struct pty *p, const struct terminal *now, uint8_t 
 }
 
 /*
- * The kernel tells of a change ahead of the output that is queued: what was
- * written before it cannot be told from what came after. CR LF comes out right
- * at home in any mode, a bare LF only where home does not make CR LF of it. So a change to
- * modes that do is told behind what is queued, every other at once.
+ * The kernel reports a change of modes before the output that is queued, so output from before the
+ * change cannot be told from later output. At home CR LF looks right in any mode, a bare LF only
+ * where home does not turn it into CR LF. So a change to modes that do this is sent after the
+ * queued output, any other change at once.
  */
 static size_t pty_changed(struct pty *p, uint8_t status, uint8_t *buf)
 {
@@ -113,7 +113,7 @@ static size_t pty_changed(struct pty *p, uint8_t status, uint8_t *buf)
 	return pty_tell_modes(p, &now, buf);
 }
 
-/* A packet: its kind, 0 for data, in the last byte of the header's room. */
+/* Reads a packet. Its type (0: data) goes to the last byte of the header's room. */
 static ssize_t pty_read_packet(struct pty *p, uint8_t *at, size_t most)
 {
 	ssize_t n;
@@ -137,7 +137,7 @@ static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most, bool *framed)
 	}
 	if (p->late && most > p->late)
 		most = p->late;
-	/* One byte of room for the LF of a CR that would be cut from it. */
+	/* Leave room for the LF that follows a CR at the end. */
 	n = pty_read_packet(p, packet, most > 1 ? most - 1 : most);
 	if (n > 0 && packet[0]) {
 		size_t length = pty_changed(p, packet[0], buf);
@@ -159,7 +159,7 @@ static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most, bool *framed)
 
 /* ---- input ---- */
 
-/* What the task has not read. The poll makes the kernel pass on what was just written. */
+/* Input that the task has not read. poll() makes the kernel pass on what was just written. */
 static uint32_t pty_unread(const struct pty *p)
 {
 	struct pollfd poll_it = { .fd = p->slave, .events = POLLIN };
@@ -180,7 +180,7 @@ static void pty_look_later(struct pty *p)
 	evtimer_add(&p->again, &wait);
 }
 
-/* One line is given at a time, and when it is waited for: so a read() gets one line, as at home. */
+/* Asks for one line when a process waits for it, so that a read() gets one line, as at home. */
 static void pty_look(struct pty *p)
 {
 	if (!p->readable || p->slave < 0)
@@ -206,7 +206,7 @@ static void pty_on_again(evutil_socket_t fd, short what, void *arg)
 static int pty_on_readable(struct pty *p)
 {
 	p->readable = true;
-	p->wanted = false; /* it had gone when it was asked for */
+	p->wanted = false; /* home no longer had what we asked for */
 	p->wait_ms = 1;
 	p->waited_ms = 0;
 	pty_look(p);
@@ -225,13 +225,13 @@ static int pty_on_typed(struct pty *p, const uint8_t *payload, uint32_t length)
 	p->last = length ? length : 1;
 	p->typed += p->last;
 	if (!length) {
-		/* A lone one is the end of file to who reads line by line. */
+		/* An empty frame is an end of file, which only canonical mode knows. */
 		if (tcgetattr(p->slave, &modes) || !(modes.c_lflag & ICANON))
 			return 0;
 		payload = &modes.c_cc[VEOF];
 		length = 1;
 	}
-	/* It is empty and has room for the longest line. */
+	/* The input queue is empty and has room for the longest line. */
 	if (write(p->out.fd, payload, length) != (ssize_t)length)
 		log_debug("terminal input does not fit: %s", strerror(errno));
 	return 0;
@@ -249,7 +249,7 @@ void pty_tell_taken(struct pty *p)
 	channel_send(p->channel, FRAME_TAKEN, payload, sizeof(payload));
 }
 
-/* Home has the rest again. */
+/* Home takes back what was not read: drop it here. */
 static int pty_on_taken_back(struct pty *p, uint32_t length)
 {
 	if (length != FRAME_TAKEN_SIZE)
@@ -272,7 +272,7 @@ static int pty_on_terminal(struct pty *p, const uint8_t *payload, uint32_t lengt
 		return -EPROTO;
 	if (p->slave < 0)
 		return 0;
-	/* What the task has set and home has not seen yet comes after. */
+	/* Modes that the task has set, and home has not seen yet, take precedence. */
 	if (p->late && pty_get(p->slave, &t))
 		return 0;
 	if (!p->late)
@@ -312,7 +312,7 @@ void pty_signal(struct pty *p, int sig)
 {
 	pid_t group = 0;
 
-	/* Behind what was said of the foreground: it would be stopped again. */
+	/* After earlier commands about the foreground, or it would be stopped again. */
 	if (sig == SIGCONT && p->given)
 		launch_command(p->launch, LEADER_CONTINUE);
 	else if (p->out.fd < 0 || ioctl(p->out.fd, TIOCGPGRP, &group) || group <= 0 ||
@@ -350,7 +350,7 @@ int pty_open(struct pty *p, const struct job_spec *spec)
 	err = pty_set(p->slave, &p->known);
 	if (err)
 		return err;
-	/* So that its programs may open it by its name. An agent that is not root owns it as they do. */
+	/* Its programs may open it by name. Without root, the agent's user is the task's. */
 	if (fchown(p->slave, spec->uid, -1) && !geteuid())
 		return -errno;
 	return ioctl(p->master, TIOCPKT, &on) ? -errno : 0;

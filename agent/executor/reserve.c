@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The executor's last word: whether it takes a task, and for how long it waits for it. */
+/* The executor's decision: whether it takes a task, and how long it keeps the place. */
 
 #include "executor/reserve.h"
 
@@ -32,16 +32,16 @@
 
 struct reservations {
 	struct reservation *list;
-	unsigned int checking; /* places of those that are not in the list yet */
+	unsigned int checking; /* requests in progress that have no place in the list yet */
 };
 
-/* Why there is no place. */
+/* Why a task is refused. */
 struct reserve_refusal {
 	enum ehs_reason reason;
 	char text[RESERVE_TEXT_MAX];
 };
 
-/* The question while the program is compared. */
+/* A request while the program is compared. */
 struct reserve_ask {
 	struct reservation *r;
 	struct server_answer *answer;
@@ -156,7 +156,7 @@ void reserve_exit(struct agent *agent)
 	agent->reservations = NULL;
 }
 
-/* MiB that can be had without swapping; 0 when /proc does not say. */
+/* Memory available without swapping, in MiB; 0 if /proc does not say. */
 static uint64_t reserve_available_mib(void)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -194,7 +194,7 @@ static void reserve_malformed(const struct peer *from, struct server_answer *to,
 	server_answer(to, 400, json_pack("{s:s}", "error", what));
 }
 
-/* "HOME:COOKIE" of the peer that asks: it becomes the name of a folder. */
+/* "HOME:COOKIE" with the code of the requesting peer. It becomes the name of a directory. */
 static bool reserve_id_is_good(const struct peer *from, const char *id)
 {
 	size_t n = strlen(peer_code(from));
@@ -208,7 +208,7 @@ static bool reserve_id_is_good(const struct peer *from, const char *id)
 	return true;
 }
 
-/* What does not depend on files. */
+/* Checks everything except files. */
 static bool reserve_admits(const struct reservation *r, const char *user,
 			   struct reserve_refusal *no)
 {
@@ -260,7 +260,7 @@ static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
 	return 0;
 }
 
-/* Whose files it is to see, once it is known whether ours are the same. */
+/* Chooses whose files the task sees, once it is known whether the program is the same here. */
 static bool reserve_settle_view(struct reserve_ask *ask, bool same, struct reserve_refusal *no)
 {
 	struct reservation *r = ask->r;
@@ -281,7 +281,7 @@ static bool reserve_settle_view(struct reserve_ask *ask, bool same, struct reser
 	return !trouble;
 }
 
-/* It has its place: the answer, and the time in which its job must come. */
+/* Grants the place: answers, and starts the lease. 0 or -ENOMEM. */
 static int reserve_grant(struct reserve_ask *ask)
 {
 	struct reservation *r = ask->r;
@@ -318,7 +318,7 @@ static void reserve_on_compared(void *ctx, bool same)
 	free(ask);
 }
 
-/* The program's path as it is here: a relative one was meant from the task's directory. */
+/* The program's path on this node; a relative one starts at the task's directory. */
 static char *reserve_path(const char *path, const char *cwd)
 {
 	char *full;
@@ -328,7 +328,7 @@ static char *reserve_path(const char *path, const char *cwd)
 	return asprintf(&full, "%s/%s", cwd, path) < 0 ? NULL : full;
 }
 
-/* The members of a request; strings and objects are the body's. */
+/* The members of a request. Strings and objects are borrowed from the body. */
 struct reserve_request {
 	const char *id, *command, *path, *cwd_path;
 	const char *user; /* NULL: the user has no name at home */
@@ -338,7 +338,7 @@ struct reserve_request {
 	json_t *program, *cwd;
 };
 
-/* NULL, or what is wrong with the body. */
+/* Returns NULL, or what is wrong with the body. */
 static const char *reserve_parse(const struct peer *from, const json_t *body,
 				 struct reserve_request *out)
 {
@@ -381,7 +381,7 @@ static struct reservation *reserve_new(struct peer *from, const struct reserve_r
 	return NULL;
 }
 
-/* The task's directory must be the same here, unless it is to see home's files. */
+/* Unless the task sees home's files, its directory must be the same here. */
 static bool reserve_has_folder(struct reservation *r, const struct reserve_request *q,
 			       struct reserve_refusal *no)
 {

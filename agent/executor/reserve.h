@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file reserve.h
- * Reservations of this node, between a home's POST /v1/reserve and its job.
+ * Reservations: places on this node, from a home's POST /v1/reserve to the end of the guest.
  */
 #ifndef AGENT_EXECUTOR_RESERVE_H
 #define AGENT_EXECUTOR_RESERVE_H
@@ -22,13 +22,13 @@ struct agent;
 struct server_answer;
 
 enum reserve_state {
-	RESERVE_WAITING, /**< for its job, until the lease is over */
-	RESERVE_CLAIMED, /**< its guest starts */
+	RESERVE_WAITING, /**< for its job, until the lease expires */
+	RESERVE_CLAIMED, /**< its guest is starting */
 	RESERVE_RUNNING,
-	RESERVE_ENDED, /**< its guest's process has ended; children of it may go on */
+	RESERVE_ENDED, /**< its guest's process has ended; children may still run */
 };
 
-/** A place here, from the answer to POST /v1/reserve to the end of its guest. */
+/** A place on this node, from the answer to POST /v1/reserve to the end of its guest. */
 struct reservation {
 	struct reservation *next;
 	enum reserve_state state;
@@ -38,27 +38,29 @@ struct reservation {
 	uid_t uid;
 	char id[RESERVE_ID_MAX], token[EHS_TOKEN_MAX + 1];
 	char *command;
-	enum view view; /**< AUTO: the executor's files, as far as was seen yet */
+	enum view view; /**< VIEW_AUTO: the executor's files, unless a difference is found */
 };
 
 int reserve_init(struct agent *agent); /**< 0 or -ENOMEM */
 void reserve_exit(struct agent *agent);
 
-/** Handler of POST /v1/reserve; answers later, because the digest of the program may take a while. */
+/** Handler of POST /v1/reserve. Answers later if the digest of the program must be computed. */
 void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer);
 
-/** The reservation that this peer's token names is its guest's from now; NULL: unknown or over. The
- *  guest moves its state, and ends it. */
+/**
+ * Claims the reservation that this peer's token names, for a guest. NULL: unknown or expired. The
+ * guest sets its state from then on and ends it.
+ */
 struct reservation *reserve_claim(const struct peer *from, const char *token);
-/** The place is free again; NULL: nothing. */
+/** Frees the place; `r` may be NULL. */
 void reserve_end(struct reservation *r);
 
-/** Guests that have not ended. */
+/** Number of guests that have not ended. */
 unsigned int reserve_guests(struct agent *agent);
 /** Load of guests that have not started, in thousandths of a task. */
 uint64_t reserve_starting_load(struct agent *agent);
-/** The same with reservations that wait for their job. */
+/** The same plus reservations that wait for their job. */
 uint64_t reserve_load(struct agent *agent);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The executor's views: one for each home and user, made for the first guest that needs it. */
+/* The executor's views: one for each home and user, created for the first guest that needs it. */
 
 #include "executor/view.h"
 
@@ -27,10 +27,10 @@
 
 #define VIEW_ASK_MS 5000
 
-/* The link of one of home's file systems. */
+/* The connection of one of home's file systems. */
 struct view_link {
 	struct tunnel pipe;
-	char *head; /* uid and path, as its stream begins */
+	char *head; /* uid and path, the start of its stream */
 };
 
 struct view_mounted {
@@ -39,8 +39,8 @@ struct view_mounted {
 	uid_t uid;
 	struct view_link links[VIEW_TREES_MAX];
 	size_t nlinks;
-	bool asking; /* home for what it has mounted */
-	bool over; /* to be freed when it has answered */
+	bool asking; /* asking home for its mounts */
+	bool over; /* free it when home has answered */
 	bool is_9p;
 	struct view_fuse fuse;
 	uint32_t tickets;
@@ -56,7 +56,7 @@ struct views {
 
 static const char *view_9p_trouble(void)
 {
-	/* also loads the module; which transports there are shows when it is mounted */
+	/* Also loads the module. Whether transport "fd" exists shows only at mount time. */
 	int fs = fsopen("9p", FSOPEN_CLOEXEC);
 
 	if (fs < 0)
@@ -72,7 +72,7 @@ const char *view_trouble(const struct agent *agent)
 	return agent->config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
 }
 
-/* The pipes and ehview first: closing the namespace may have asks for home. */
+/* Pipes and ehview first, because closing the namespace may send requests to home. */
 static void view_free(struct view_mounted *v)
 {
 	struct view_mounted **at;
@@ -130,7 +130,7 @@ static void view_on_closed(void *ctx)
 			       : "lost the connection to home's files");
 }
 
-/* Home's files as they are now, for one that may begin. */
+/* Brings home's current files into view for a guest that is about to start. */
 static void view_begin(struct view_mounted *v, struct view_use *use)
 {
 	if (v->is_9p)
@@ -186,7 +186,7 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 	view_free(v);
 }
 
-/* The link for the file system that home has mounted at `path`. 0 or -errno. */
+/* Connects the file system that home has mounted at `path`. 0 or -errno. */
 static int view_open_link(struct view_mounted *v, const char *path, struct view_tree *tree)
 {
 	struct view_link *link = &v->links[v->nlinks];

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file view.h
- * The home node's files on the executor: a mount namespace for each peer and
- * user, with a file system of the kernel's for each of home's. The requests of one go
- * through a stream to a server that runs at home as that user: from a FUSE file system's
- * ehview to ehfiles (POST /v1/files), or from the kernel's 9p client to diod (POST /v1/9p).
+ * Home's files on the executor: a mount namespace for each peer and user, with a file system for
+ * each of home's. Its requests go through a stream to a server that runs at home as that user: from
+ * ehview, a FUSE server, to ehfiles (POST /v1/files), or from the kernel's 9p client to diod (POST
+ * /v1/9p).
  *
- *   view.c               the executor's views, and who uses them
- *   view_mount.c         makes the namespace of one
- *   view_fuse.c          its ehview
- *   net/tunnel.c         bytes between a socket and a stream, both sides
- *   home/serve.c         the home's side
+ *   view.c               the executor's views and their users
+ *   view_mount.c         makes the namespace of a view
+ *   view_fuse.c          starts and ends its ehview
+ *   net/tunnel.c         bytes between a socket and a stream, for both sides
+ *   home/serve.c         home's side
  *
- * The namespace is a descriptor of the agent and nothing else: when that is
- * closed, also by the agent's death, and the last process in it has ended, the
- * kernel unmounts what is in it.
+ * Only a descriptor of the agent and the processes in it hold the namespace. When that is closed,
+ * for example by the agent's death, and the last process has ended, the kernel unmounts everything.
  */
 #ifndef AGENT_EXECUTOR_VIEW_H
 #define AGENT_EXECUTOR_VIEW_H
@@ -29,23 +28,29 @@ struct agent;
 
 struct view_use {
 	struct view_use *next;
-	struct view_mounted *of; /**< NULL: none */
-	/** trouble NULL: it can be entered; perhaps at once. Else it could not be made, or is lost: the use is over.
-	 *  Comes last. */
+	struct view_mounted *of; /**< NULL: not in use */
+	/**
+	 * Called with trouble NULL when the view is ready or settled, perhaps within view_hold().
+	 * Otherwise the view could not be made or is lost, and the use has ended. Nothing touches
+	 * the use after the call.
+	 */
 	void (*news)(void *ctx, const char *trouble);
 	void *ctx;
-	uint32_t ticket; /**< of ehview's answer that it waits for; 0: none */
+	uint32_t ticket; /**< the answer of ehview that it waits for; 0: none */
 };
 
 /** Why this node cannot show the files of others; NULL: it can. */
 const char *view_trouble(const struct agent *agent);
-/** Starts to use the view of that home and user, which is made if there is none. 0 or -errno. */
+/** Starts to use the view of this home and user, which is created if needed. 0 or -errno. */
 int view_hold(struct view_use *use, struct peer *home, uid_t uid);
-/** The task has ended: there is news (no trouble) when home sees all it did. False: it does so already. */
+/**
+ * The task has ended: calls `news` when home sees all its changes. False: home does already, and
+ * there is no call.
+ */
 bool view_settle(struct view_use *use);
-/** No news any more. An unused view is closed after `link-idle`. */
+/** Ends the use, without further news. An unused view is closed after `link-idle`. */
 void view_release(struct view_use *use);
-/** The mount namespace, once there was news. */
+/** The mount namespace, after the first news. The view owns it. -1: none. */
 int view_namespace(const struct view_use *use);
 int view_init(struct agent *agent); /**< 0 or -ENOMEM */
 void view_exit(struct agent *agent);

@@ -26,7 +26,7 @@
 #include "helpers/common/companion.h"
 #include "wire/view.h"
 
-#define FUSE_HIGH 256 /* descriptors from here on are out of the way of ehview's */
+#define FUSE_HIGH 256 /* out of the way of ehview's descriptors */
 
 const char *view_fuse_trouble(void)
 {
@@ -35,14 +35,14 @@ const char *view_fuse_trouble(void)
 
 	if (!companion("ehview", path, sizeof(path)))
 		return "ehview is neither next to ehagent nor in ../libexec/ehsched";
-	fs = fsopen("fuse", FSOPEN_CLOEXEC); /* loads the module as well */
+	fs = fsopen("fuse", FSOPEN_CLOEXEC); /* also loads the module */
 	if (fs < 0)
 		return "the kernel has no FUSE support (module fuse)";
 	close(fs);
 	return NULL;
 }
 
-/* Nothing in it may give rights here. Whether something is allowed says home. */
+/* Nothing in it may grant rights here. Home decides what is permitted. */
 static int fuse_mount(int device)
 {
 	int fs = fsopen("fuse", FSOPEN_CLOEXEC), mount = -1;
@@ -102,7 +102,7 @@ static bool fuse_place(int fd, int at)
 	return dup2(fd, at) >= 0;
 }
 
-/* The descriptors that ehview expects (FD_DEVICE() and the others), and none of the agent's. */
+/* Gives ehview the descriptors that it expects (FD_DEVICE() and so on), and none of the agent's. */
 static void __attribute__((noreturn))
 fuse_run(struct agent *agent, const struct view_fuse *f, const char *program, int control,
 	 const struct passwd *user)
@@ -157,7 +157,7 @@ int view_fuse_start(struct agent *agent, struct view_fuse *f, uid_t uid)
 		close(pair[0]);
 	} else {
 		f->control = pair[0];
-		fuse_close(f); /* with ehview's the last are closed */
+		fuse_close(f); /* only ehview holds these from now on */
 	}
 	close(pair[1]);
 	return err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The mount namespace of a view: home's tree as its root, with the executor's own devices and processes. */
+/* The mount namespace of a view: home's tree as the root, with this node's devices and processes */
 
 #include "executor/view_mount.h"
 
@@ -21,7 +21,7 @@
 #include "wire/descriptors.h"
 #include "wire/view.h"
 
-#define VIEW_OWN_MAX 16 /* folders that stay the executor's */
+#define VIEW_OWN_MAX 16 /* directories that stay the executor's */
 
 enum mount_stage {
 	MOUNT_READY,
@@ -42,24 +42,24 @@ static const char *const mount_stages[MOUNT_STAGES] = {
 };
 
 /*
- * With nothing cached (9p) each component of a path is two asks or three. The
- * first one of all paths is here: descriptors of these keep it looked up for as long
- * as the view is mounted, where a system does not rename anything.
+ * 9p caches nothing here, so each component of a path costs two or three requests. Descriptors of
+ * these directories keep the first component looked up while the view is mounted; no system renames
+ * them.
  */
 static const char *const mount_pinned[VIEW_PINS] = {
 	"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
 	"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
 };
 
-/* Its descriptors of mount_pinned come with it when it is MOUNT_READY. */
+/* With MOUNT_READY come descriptors of mount_pinned. */
 struct mount_message {
 	int32_t stage, error;
 };
 
 /*
- * All answers must be home's as of now, so nothing is cached; but programs map
- * files for writing, too, and kernels before 6.4 allow that only with "mmap",
- * which caches no more than what is mapped. Later ones write it back late.
+ * Nothing is cached, because all answers must be home's current ones. But programs map files for
+ * writing, which kernels before 6.4 allow only with "mmap"; there that caches mapped pages only.
+ * Later kernels write those back late.
  */
 static const char *mount_cache(void)
 {
@@ -77,8 +77,8 @@ static int mount_set(int fs, const char *name, const char *value)
 }
 
 /*
- * A mounted tree that is nowhere yet, or -1. Nothing in it may give rights
- * here: what is set-uid in it or a device is what home's user says it is.
+ * Returns a detached mount, or -1. Nothing in it may grant rights here: home's user decides what is
+ * set-user-ID or a device.
  */
 static int mount_attach(const char *number, const char *path, const char *user, const char *cache,
 			int32_t *stage)
@@ -99,9 +99,9 @@ static int mount_attach(const char *number, const char *path, const char *user, 
 	return fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-/* What the child needs, prepared by its parent. */
+/* What the child needs, prepared by the parent. */
 struct mount_plan {
-	char numbers[VIEW_TREES_MAX][24]; /* the sockets', in the child */
+	char numbers[VIEW_TREES_MAX][24]; /* descriptors of the sockets in the child */
 	const struct view_tree *trees;
 	size_t ntrees;
 	const char *user, *cache;
@@ -112,11 +112,11 @@ struct mount_plan {
 static int mount_tree(const struct mount_plan *plan, size_t i, int32_t *stage)
 {
 	if (plan->trees[i].is_mount)
-		return i + 1; /* its descriptor here */
+		return i + 1; /* its descriptor in the child */
 	return mount_attach(plan->numbers[i], plan->trees[i].path, plan->user, plan->cache, stage);
 }
 
-/* Home's other file systems and this node's own folders; one that has no place in home's tree is not seen. */
+/* Home's other file systems and this node's directories. Those without a place stay invisible. */
 static int mount_place(const int *mounts, size_t n, const struct mount_plan *plan)
 {
 	for (size_t i = 0; i < n; i++)
@@ -149,11 +149,11 @@ static int mount_make(const struct mount_plan *plan, int32_t *stage)
 		return -1;
 	for (size_t i = 1; i < plan->ntrees; i++, n++) {
 		mounts[n] = mount_tree(plan, i, stage);
-		/* what the user may not enter, or home has hidden below another, he does not see */
+		/* The user may not enter it, or home has hidden it below another mount. */
 		if (mounts[n] < 0 && errno != EACCES && errno != EPERM && errno != ENOENT)
 			return -1;
 	}
-	/* pivot_root(2): new root and old one may be the same folder; /proc is one that is there. */
+	/* pivot_root(2): both roots may be the same directory. /proc exists everywhere. */
 	*stage = MOUNT_ROOT;
 	if (move_mount(root, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) || fchdir(root) ||
 	    syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
@@ -165,7 +165,7 @@ static int mount_make(const struct mount_plan *plan, int32_t *stage)
 	return 0;
 }
 
-/* Only system calls, as another thread may have held a lock at the fork. */
+/* System calls only: another thread may have held a lock at the fork. */
 static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan, int control)
 {
 	struct mount_message news;
@@ -175,7 +175,7 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 	int high[VIEW_TREES_MAX], pins[VIEW_PINS], npins = 0;
 	char over;
 
-	/* Its descriptors are the control and the sockets, and none of the agent's live on in it. */
+	/* Its only descriptors are the control and the sockets; the agent's are closed. */
 	control = fcntl(control, F_DUPFD, VIEW_TREES_MAX + 1);
 	for (size_t i = 0; i < plan->ntrees; i++)
 		high[i] = fcntl(plan->trees[i].socket, F_DUPFD, VIEW_TREES_MAX + 1);
@@ -195,7 +195,7 @@ static void __attribute__((noreturn)) mount_child(const struct mount_plan *plan,
 	}
 	descriptors_put(&msg, &room, pins, npins);
 	if (sendmsg(0, &msg, MSG_NOSIGNAL) == sizeof(news))
-		recv(0, &over, 1, 0); /* the agent opens the namespace */
+		recv(0, &over, 1, 0); /* the agent opens the namespace meanwhile */
 	_exit(0);
 }
 

@@ -12,33 +12,33 @@
 
 struct agent;
 
-/** One file system of home's. */
+/** One of home's file systems. */
 struct view_tree {
-	char *path; /**< where it is mounted there */
-	int socket; /**< its server's; or what is mounted, if `is_mount` */
+	char *path; /**< where home has mounted it */
+	int socket; /**< of its server; or, if `is_mount`, a detached mount */
 	bool is_mount;
 };
 
-#define VIEW_PINS 12 /**< folders that stay looked up */
+#define VIEW_PINS 12 /**< directories that stay looked up */
 
 struct view_mount {
-	int pins[VIEW_PINS]; /**< descriptors in what was mounted */
+	int pins[VIEW_PINS]; /**< descriptors in the mounted tree */
 	unsigned int npins;
-	pid_t pid; /**< of the child that makes it; 0: none */
-	int control; /**< becomes readable: view_mount_finish() */
+	pid_t pid; /**< of the child that mounts; 0: none */
+	int control; /**< readable: call view_mount_finish() */
 };
 
-/** Starts to mount these for a user; the first is the root. The sockets stay open here. 0 or -errno. */
+/** Starts to mount these for a user; the first is the root. Sockets stay open here. 0 or -errno. */
 int view_mount_start(struct agent *agent, struct view_mount *m, const struct view_tree *trees,
 		     size_t ntrees, const char *user);
-/** The namespace, or -1 with what went wrong in `why`. */
+/** The namespace, which the caller closes; or -1 with the error in `why`. */
 int view_mount_finish(struct view_mount *m, char *why, size_t size);
 /**
- * Ends the child. Behind tunnel_close(), unless it has succeeded: what it has
- * mounted goes with it, and the kernel would ask home, through us, who wait here.
+ * Ends the child. Unless it has succeeded, call tunnel_close() first: its mounts end with it, and
+ * the kernel would send requests home through this agent, which waits here.
  */
 void view_mount_cancel(struct view_mount *m);
-/** The same holds for this. */
+/** Closes the pinned descriptors. Call tunnel_close() first, for the same reason. */
 void view_mount_unpin(struct view_mount *m);
 
 #endif

@@ -10,11 +10,14 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 
-/* A stat each, and on a network file system a round trip: enough for a linker's line. */
+/* Each costs a stat() and perhaps a round trip. Enough for a linker's command line. */
 #define ARGFILES_MAX 128
-#define ARGFILES_HEAD 20 /* type, size, time: u32, u64, u64; then the path and its NUL */
+#define ARGFILES_HEAD 20 /* type, size, time (u32, u64, u64); the path with its NUL follows */
 
-/* The path in "/x", "-I/x", "--name=/x", "if=/x", "@/x", "a:/x"; a relative one is the folder's. */
+/*
+ * The path in "/x", "-I/x", "--name=/x", "if=/x", "@/x", "a:/x". Relative paths depend on the
+ * working directory, which is compared anyway.
+ */
 static const char *argfiles_path(const char *arg)
 {
 	const char *slash = strchr(arg, '/');
@@ -33,7 +36,7 @@ static uint64_t argfiles_time(const struct stat *st)
 
 static void argfiles_put(uint8_t *out, const struct stat *st)
 {
-	/* a folder's size and time are not the same on hosts that were installed alike */
+	/* Sizes and times of directories differ even between hosts installed alike. */
 	uint64_t size = S_ISREG(st->st_mode) ? st->st_size : 0;
 	uint64_t when = S_ISREG(st->st_mode) ? argfiles_time(st) : 0;
 
@@ -59,7 +62,7 @@ int argfiles_encode(const struct job_spec *spec, uint8_t **payload, size_t *leng
 		*path = argfiles_path(spec->argv[i]);
 		if (!*path || stat(*path, &st))
 			continue;
-		/* it may be seen there, but what is written to it arrives here only */
+		/* It may be visible there too, but what is written to it arrives only here. */
 		err = -EXDEV;
 		if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 			goto free_list;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file named.h
- * Files that a task's arguments name by absolute path. A program whose input
- * lies in this host's own /tmp must not run elsewhere, however equal program
- * and folder are: compilers hand their parts such files all the time.
+ * @file argfiles.h
+ * Files that a task's arguments name by absolute path. A program whose input lies in this host's
+ * own /tmp must not run elsewhere, even if program and directory are the same there: compilers pass
+ * such files to their parts all the time.
  *
- * What is compared is type, and for regular files size and time of the last
- * change: enough to find files that are not shared, and true for the files two
- * hosts have from the same packages.
+ * Compared are the type, and of regular files the size and modification time. This finds files that
+ * are not shared, and accepts files that both hosts have from the same package.
  */
 #ifndef AGENT_JOB_ARGFILES_H
 #define AGENT_JOB_ARGFILES_H
@@ -16,12 +15,15 @@
 #include <stdint.h>
 #include "wire/job.h"
 
-/** Payload of FRAME_NAMED, allocated; *length 0: nothing is named. 0, -ENOMEM, or
- *  -EXDEV when a pipe or socket is named, with its path in *path (in argv); then *payload is NULL. */
+/**
+ * Encodes the payload of FRAME_NAMED, which the caller frees; *length 0: nothing is named. 0;
+ * -ENOMEM; or -EXDEV if a pipe or socket is named: *path (in argv) is then its path. *payload is
+ * NULL on error.
+ */
 int argfiles_encode(const struct job_spec *spec, uint8_t **payload, size_t *length,
 		    const char **path);
 
-/** 0: all are the same here; -EXDEV: *path (in payload) is not; -EPROTO. */
+/** Compares a payload's files with those here. 0; -EXDEV: *path (in payload) differs; -EPROTO. */
 int argfiles_check(const uint8_t *payload, size_t length, const char **path);
 
 #endif

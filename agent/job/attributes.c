@@ -17,11 +17,11 @@
 #include "base/agent.h"
 #include "wire/job.h"
 
-#define ATTRIBUTES_CPUS 8192 /* of a mask; the kernel's most (CONFIG_NR_CPUS) */
+#define ATTRIBUTES_CPUS 8192 /* bits of a mask; the kernel's maximum (CONFIG_NR_CPUS) */
 #define ATTRIBUTES_CAPS 64
 #define ATTRIBUTES_IOPRIO_PROCESS 1
 
-/* The kernel's struct sched_attr, of its first version: glibc has none. */
+/* The first version of the kernel's struct sched_attr, which glibc lacks. */
 struct attributes_sched {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -50,7 +50,7 @@ static int attributes_read_file(pid_t pid, const char *name, char *text, size_t 
 	return 0;
 }
 
-/* A file of one number. */
+/* Reads a file that holds one number. */
 static int attributes_number(pid_t pid, const char *name, int base, int64_t *value)
 {
 	char text[32], *end;
@@ -72,7 +72,7 @@ static int attributes_line(const char *status, const char *name, int base, uint6
 	return 0;
 }
 
-/* How many processors it may use, 0 for no fewer than this agent. */
+/* How many processors it may use; 0: no fewer than this agent. */
 static int attributes_cpus(pid_t pid)
 {
 	unsigned long its[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
@@ -103,7 +103,7 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 	    attributes_number(pid, "coredump_filter", 16, &filter) ||
 	    syscall(SYS_sched_getattr, pid, &sched, sizeof(sched), 0))
 		return;
-	/* Its number may be another process's by now: not one of somebody else's. */
+	/* The pid may have been reused by another user's process. */
 	if (attributes_line(status, "\nUid:\t", 10, &user) || user != uid)
 		return;
 	if (attributes_line(status, "\nCapInh:\t", 16, &traits[JOB_CAP_INHERITABLE]) ||
@@ -112,7 +112,7 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 		return;
 	ioprio = syscall(SYS_ioprio_get, ATTRIBUTES_IOPRIO_PROCESS, pid);
 	cpus = attributes_cpus(pid);
-	/* Not there in all kernels, or for root only. */
+	/* Not in all kernels, or for root only. */
 	if (attributes_number(pid, "timerslack_ns", 10, &slack))
 		slack = 0;
 	if (attributes_line(status, "\nTHP_enabled:\t", 10, &huge_pages))
@@ -130,7 +130,7 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 	traits[JOB_PERSONALITY] = persona;
 	traits[JOB_OOM_SCORE] = oom + 1000;
 	traits[JOB_CORE_FILTER] = filter;
-	/* A user's word could take rights from the set-user-id programs that his task starts. */
+	/* A user could otherwise take rights from the set-user-ID programs that the task starts. */
 	traits[JOB_SECUREBITS] = uid ? 0 : securebits;
 	traits[JOB_SUBREAPER] = subreaper;
 	traits[JOB_TRAITS_KNOWN] = 1;
@@ -139,8 +139,8 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 /* ---- in the child ---- */
 
 /*
- * Where root's tasks are not let in, no peer gets root's rights by another way:
- * capabilities of a user, or a task that the kernel spares when memory is out.
+ * Without allow_root a peer must not get root's rights in other ways: a user's capabilities, or
+ * protection from the OOM killer.
  */
 static uint64_t attributes_rights(struct agent *agent, const uint64_t traits[JOB_TRAITS],
 				  enum job_trait which)
@@ -176,7 +176,7 @@ static int attributes_write(const char *path, int64_t value)
 }
 
 /*
- * So many of the processors that the agent may use, not always the same: which
+ * As many of the agent's processors as at home, in different places for different tasks: which ones
  * they were at home means nothing here.
  */
 static int attributes_take_cpus(unsigned int wanted)
@@ -236,14 +236,14 @@ int attributes_take(struct agent *agent, const uint64_t traits[JOB_TRAITS], int 
 	    attributes_write("/proc/self/oom_score_adj", attributes_oom_score(agent, traits)) ||
 	    attributes_write("/proc/self/coredump_filter", traits[JOB_CORE_FILTER]))
 		return -1;
-	/* Last: the rest of this is not to be done at real-time priority. */
+	/* Last, so that the rest is not done at real-time priority. */
 	if ((sched.policy || sched.flags) && syscall(SYS_sched_setattr, 0, &sched, 0) &&
 	    !attributes_forbidden())
 		return -1;
 	return 0;
 }
 
-/* The capability sets of this process, both halves. */
+/* Sets the capability sets of this process. */
 static int attributes_capset(uint64_t permitted, uint64_t inheritable)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -273,13 +273,13 @@ int attributes_take_bounding(struct agent *agent, const uint64_t traits[JOB_TRAI
 	if (!traits[JOB_TRAITS_KNOWN])
 		return 0;
 	for (unsigned long cap = 0; cap < ATTRIBUTES_CAPS; cap++)
-		/* EINVAL: a kernel that has not so many */
+		/* EINVAL: this kernel does not have that many */
 		if (!(traits[JOB_CAP_BOUNDING] >> cap & 1) &&
 		    prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EINVAL)
 			return -1;
 	if (inheritable && attributes_capset(ours, inheritable & ours))
 		return -1;
-	/* Only these outlive the change of the user; the exec ends this, too. */
+	/* Keeps the permitted set when the user changes; the exec resets this. */
 	if (attributes_rights(agent, traits, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -1;
 	return 0;
@@ -298,7 +298,7 @@ int attributes_take_capabilities(struct agent *agent, const uint64_t traits[JOB_
 	for (unsigned long cap = 0; cap < ATTRIBUTES_CAPS; cap++)
 		if (ambient >> cap & 1 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0))
 			return -1;
-	/* Root's only, see attributes_read(); at the exec they count. */
+	/* For root only, see attributes_read(). They take effect at the exec. */
 	if (!uid && traits[JOB_SECUREBITS] &&
 	    prctl(PR_SET_SECUREBITS, (unsigned long)traits[JOB_SECUREBITS], 0, 0, 0))
 		return -1;

@@ -118,7 +118,7 @@ static int channel_control(struct channel *c)
 	return err;
 }
 
-/* A part of a payload, as it comes. */
+/* Takes a part of a payload as it arrives. */
 static int channel_part(struct channel *c, const uint8_t *data, size_t length)
 {
 	struct relay_sink *sink = channel_sink(c, c->type);
@@ -132,7 +132,7 @@ static int channel_part(struct channel *c, const uint8_t *data, size_t length)
 	if (!sink)
 		return -EPROTO;
 	if (!c->length) {
-		/* A terminal stays: what was typed and not read is still to go back. */
+		/* A terminal's sink stays open, because unread input must go back. */
 		if (!sink->whole)
 			relay_sink_end(sink);
 		return 0;
@@ -169,7 +169,7 @@ static int channel_parse(struct channel *c, const uint8_t *data, size_t length)
 		if (!c->left)
 			c->have = 0;
 		if (!c->stream)
-			break; /* the owner has given it up */
+			break; /* the owner has dropped the stream */
 	}
 	return err;
 }
@@ -191,7 +191,7 @@ ssize_t channel_produce(struct channel *c, uint8_t *buf, size_t room)
 
 	if (evbuffer_get_length(c->out))
 		return evbuffer_remove(c->out, buf, room);
-	/* In turns, so that no descriptor starves another. */
+	/* Round robin, so that no descriptor starves another. */
 	c->turn++;
 	for (unsigned int i = 0; i < CHANNEL_SOURCES; i++) {
 		struct relay_source *s = c->sources[(i + c->turn) % CHANNEL_SOURCES];
@@ -204,7 +204,7 @@ ssize_t channel_produce(struct channel *c, uint8_t *buf, size_t room)
 				return n;
 			continue;
 		}
-		/* The window is nearly used up: a frame is cut in two. */
+		/* The window is nearly used up: send a frame in two parts. */
 		n = relay_source_fill(s, small, sizeof(small));
 		if (n <= 0)
 			continue;

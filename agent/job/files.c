@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Is it the same program and folder there? A program is known by the digest of
- * its content, which one worker thread computes, and which is kept as long as
- * size and times stay as they were.
+ * Whether two nodes have the same program and directory. A program is identified by a digest of its
+ * content, which a worker thread computes. It is cached while size and times do not change.
  */
 
 #include "job/files.h"
@@ -29,12 +28,12 @@
 #include "base/log.h"
 #include "wire/view.h"
 
-#define FILES_CACHE 1024 /* entries, one for a hash; 80 bytes each */
+#define FILES_CACHE 1024 /* entries, one per hash value, 80 bytes each */
 #define FILES_QUEUE_MAX 256
 #define FILES_BLOCK (256u << 10)
 #define FILES_DEVICE_MS 10000
 
-/* All that changes when a file's content does. */
+/* Changes whenever the content of a file does. */
 struct files_key {
 	uint64_t dev, ino, size;
 	int64_t mtime, ctime;
@@ -46,7 +45,7 @@ struct files_entry {
 	bool valid;
 };
 
-/* Somebody who waits for a digest; `digest` is NULL when it could not be had. */
+/* Waits for a digest; `digest` is NULL if there is none. */
 struct files_wait {
 	struct files_wait *next;
 	void (*done)(void *ctx, const struct files_key *key, const XXH128_hash_t *digest);
@@ -57,28 +56,28 @@ struct files_work {
 	struct files_work *next;
 	struct files_key key;
 	int fd;
-	struct files_wait *waits; /* the loop's; the worker leaves it alone */
-	XXH128_hash_t digest; /* the worker's until it is finished */
+	struct files_wait *waits; /* for the loop only */
+	XXH128_hash_t digest; /* for the worker only, until it has finished */
 	bool good;
 };
 
 struct files {
 	struct files_entry *cache;
-	struct files_work *open; /* the loop's list of all that is under way */
+	struct files_work *open; /* all work in progress; for the loop only */
 	unsigned int open_count;
 	struct event *done;
 	pthread_t worker;
 
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	/* under the lock: what the worker is to do and has done */
+	/* protected by the lock: work to do and done */
 	struct {
 		struct files_work *work;
 		bool finished;
 	} ring[FILES_QUEUE_MAX];
 	unsigned int put, taken, back;
-	bool over; /* the worker is to end */
-	int event; /* the worker has finished something */
+	bool over; /* the worker must end */
+	int event; /* the worker has finished some work */
 };
 
 static int64_t files_ns(const struct timespec *t)
@@ -132,13 +131,13 @@ static bool files_digest(struct files *f, struct files_work *w, XXH3_state_t *st
 		XXH3_128bits_update(state, block, n);
 	if (n != 0 || fstat(w->fd, &st))
 		return false;
-	/* It was changed while it was read: no digest of anything. */
+	/* No digest for a file that changed while it was read. */
 	after = files_key(&st);
 	w->digest = XXH3_128bits_digest(state);
 	return !memcmp(&after, &w->key, sizeof(after));
 }
 
-/* The next file to digest; -1: the agent ends. */
+/* Waits for the next file to digest. -1: the agent ends. */
 static int files_next(struct files *f)
 {
 	int at;
@@ -226,7 +225,7 @@ static int files_start_worker(struct files *f)
 	sigset_t all, old;
 	int err;
 
-	/* Signals are the loop's. */
+	/* The loop handles all signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&attr);
@@ -237,7 +236,7 @@ static int files_start_worker(struct files *f)
 	return err ? -ENOMEM : 0;
 }
 
-/* With the first digest that is needed: an idle agent has one thread less. */
+/* Starts with the first digest, so that an idle agent has one thread only. */
 static int files_start(struct agent *agent)
 {
 	struct files *f;
@@ -286,7 +285,7 @@ void files_exit(struct agent *agent)
 	pthread_mutex_unlock(&f->lock);
 	pthread_join(f->worker, NULL);
 	agent->files = NULL;
-	/* those who wait are told that there is no digest */
+	/* Callers that still wait get no digest. */
 	while (f->open) {
 		f->open->good = false;
 		files_finish(f, f->open);
@@ -299,7 +298,7 @@ void files_exit(struct agent *agent)
 	free(f);
 }
 
-/* Takes over fd. `done` once, perhaps at once. */
+/* Takes over fd. `done` is called once, perhaps at once. */
 static void files_ask(struct agent *agent, int fd, const struct files_key *key,
 		      void (*done)(void *ctx, const struct files_key *key,
 				   const XXH128_hash_t *digest),
@@ -382,7 +381,7 @@ static void files_on_program(void *ctx, const struct files_key *key, const XXH12
 	free(p);
 }
 
-/* A regular file, or -1: opening anything else may block or have effects. */
+/* Opens a regular file, or returns -1. O_NONBLOCK, because the path may name a FIFO or device. */
 static int files_open_program(const char *path, struct files_key *key)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -459,7 +458,7 @@ void files_same_program(struct agent *agent, const json_t *there, const char *pa
 	fd = files_open_program(path, &key);
 	if (fd < 0 || key.size != (uint64_t)size)
 		goto differ;
-	/* Another node on the same kernel: it is the very same file. */
+	/* Another node on the same kernel: the same file. */
 	if (files_same_boot(boot) && key.dev == (uint64_t)dev && key.ino == (uint64_t)ino) {
 		close(fd);
 		done(ctx, true);
@@ -489,8 +488,10 @@ static bool files_type_is_shared(const char *path)
 	return !statfs(path, &fs) && view_several_hosts(fs.f_type);
 }
 
-/* A network file system asks its server each time, so the answer is kept for each device. Not for long: a
- * number comes again with another mount. */
+/*
+ * On a network file system statfs() asks the server, so the answer is kept for each device; not for
+ * long, because another mount may get the same number.
+ */
 static bool files_is_shared(const char *path, dev_t dev)
 {
 	static struct files_device {
@@ -516,7 +517,7 @@ json_t *files_folder(const char *path)
 	struct stat st;
 	ssize_t n;
 
-	/* Of /proc/PID/cwd the name, for people and for the other side. */
+	/* The target of /proc/PID/cwd, for people and for the other side. */
 	n = readlink(path, real, sizeof(real) - 1);
 	if (n < 0 && strlen(path) < sizeof(real))
 		n = stpcpy(real, path) - real;
@@ -543,23 +544,23 @@ bool files_same_folder(const json_t *there, const char *path)
 			&mtime, "ctime", &ctime, "shared", &shared) ||
 	    stat(path, &st) || !S_ISDIR(st.st_mode))
 		return false;
-	/* On the same kernel there is no doubt. */
+	/* The same kernel, so the numbers identify the directory. */
 	if (files_same_boot(boot) && st.st_dev == (dev_t)dev && st.st_ino == (ino_t)ino)
 		return true;
 	if (st.st_mode != (mode_t)mode || st.st_uid != (uid_t)uid || st.st_gid != (gid_t)gid)
 		return false;
 	/*
-	 * A network file system: device numbers are each host's own, but inode
-	 * numbers are the server's. Two servers with the same number for the same
-	 * path, mode and owner are not told apart; times are, but attribute caches
-	 * make them differ for a moment on one and the same folder.
+	 * A network file system: each host has its own device numbers, but inode numbers are the
+	 * server's. Two servers that use the same number for the same path, mode and owner are not
+	 * told apart. Times would tell, but attribute caches make them differ for a moment on the
+	 * same directory too.
 	 */
 	if (shared && files_is_shared(path, st.st_dev))
 		return st.st_ino == (ino_t)ino;
 	/*
-	 * Local copies of one image (a read-only lower layer, hosts installed
-	 * alike): nobody changed the folder's entries since. A folder that was
-	 * written to anywhere has a ctime of its own.
+	 * Local copies of one image (a read-only lower layer, hosts installed alike): equal if
+	 * nobody has changed the directory's entries since. A directory that was changed has its
+	 * own ctime.
 	 */
 	return files_ns(&st.st_mtim) == mtime && files_ns(&st.st_ctim) == ctime;
 }

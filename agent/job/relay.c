@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Descriptors of a task, read into frames and written from frames. */
+/* Moves a task's bytes from descriptors into frames and from frames to descriptors. */
 
 #include "job/relay.h"
 
@@ -37,7 +37,7 @@ int relay_adopt(int fd, enum relay_kind *kind)
 	mode = fcntl(fd, F_GETFL) & O_ACCMODE;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	own = open(name, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* For example a FIFO that nobody reads at the moment: polled, then. */
+	/* For example a FIFO without a reader: poll it instead. */
 	if (own < 0)
 		return fd;
 	close(fd);
@@ -51,7 +51,7 @@ void relay_restore(int fd, enum relay_kind kind)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
-/* What poll() says is ready does not block for so little. */
+/* If poll() reports it as ready, this little does not block. */
 static bool relay_ready(int fd, short what)
 {
 	struct pollfd p = { .fd = fd, .events = what };
@@ -212,9 +212,8 @@ static uint32_t relay_content(int fd)
 }
 
 /*
- * A pipe's content is asked for when the task has ended. Once it was ended
- * from here that needs a reading end; one that is held before would hide from
- * the writer that the task has closed its own.
+ * relay_sink_read() is called when the task has ended. After we have closed our end it needs a
+ * reading end. Opening one earlier would hide from us that the task has closed its own.
  */
 static void relay_sink_remember(struct relay_sink *s)
 {
@@ -244,8 +243,8 @@ static void relay_sink_drop(struct relay_sink *s)
 }
 
 /*
- * Tries to write what is held. A write that fails for good (nobody reads, disk
- * full) ends the sink: the task over there then gets SIGPIPE or EPIPE.
+ * Writes what is held. A permanent error (no reader, disk full) ends the sink: the task at the
+ * other end gets SIGPIPE or EPIPE.
  */
 static void relay_sink_on_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -382,7 +381,7 @@ uint32_t relay_sink_want(struct relay_sink *s)
 {
 	uint32_t n = s->taken;
 
-	/* In halves: enough to keep the sender going, few frames. */
+	/* In halves: the sender keeps going with few frames. */
 	if (n < FRAME_WINDOW / 2)
 		return 0;
 	s->taken = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The node's folders in the cgroup-2 tree: managed/SESSION for what `ehctl run`
- * started, guest/ID for what others sent. Each goes when it is empty; the
- * kernel tells so through cgroup.events.
+ * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started,
+ * guest/ID for tasks of other nodes. Each is removed when it is empty, which the kernel reports
+ * through cgroup.events.
  */
 
 #include "node/cgroup.h"
@@ -30,29 +30,30 @@
 
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
-#define CGROUP_RETRY "user.ehsched.retry" /* on a session's folder: outlives the agent */
-#define CGROUP_VIEW "user.ehsched.view" /* the same: view_name() */
+/* on a session's directory, so that it outlives the agent */
+#define CGROUP_RETRY "user.ehsched.retry"
+#define CGROUP_VIEW "user.ehsched.view" /* likewise; a view_name() */
 #define CGROUP_NOTE 16 /* bytes of a value, with its NUL */
 
 enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
 
 static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
 
-/* A folder that is removed when it is empty. */
+/* A directory that is removed when it is empty. */
 struct cgroup_folder {
 	struct cgroup_folder *next;
 	enum cgroup_kind kind;
-	int watch; /* inotify's on its cgroup.events */
-	bool over; /* a guest that has ended: to be removed */
+	int watch; /* inotify descriptor of its cgroup.events */
+	bool over; /* this guest has ended: remove the directory */
 	char name[];
 };
 
 struct cgroup {
-	int fds[CGROUP_KINDS]; /* -1: there is none */
+	int fds[CGROUP_KINDS]; /* -1: none */
 	int inotify;
 	struct event *event;
 	struct cgroup_folder *folders;
-	unsigned int counter; /* of sessions, for their names */
+	unsigned int counter; /* makes session names unique */
 	cgroup_emptied_fn emptied;
 };
 
@@ -98,7 +99,7 @@ static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const c
 	return strstr(text, "populated 1");
 }
 
-/* Kernels before 5.14 have no cgroup.kill: a few rounds catch those that fork meanwhile. */
+/* Kernels before 5.14 have no cgroup.kill. Several rounds catch tasks that fork meanwhile. */
 static void cgroup_kill_each(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
 	char name[320];
@@ -179,13 +180,13 @@ static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind 
 	return f;
 }
 
-/* Removes it if nothing is in it; else that is tried again at the next event. */
+/* Removes it if it is empty; otherwise the next event tries again. */
 static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
 {
 	if (cgroup_populated(agent, f->kind, f->name))
 		return;
 	if (unlinkat(agent->cgroup->fds[f->kind], f->name, AT_REMOVEDIR) && errno != ENOENT) {
-		/* Folders made inside it by the task. */
+		/* The task made directories of its own inside it. */
 		log_debug("%s/%s: %s", cgroup_names[f->kind], f->name, strerror(errno));
 		if (errno == EBUSY)
 			return;
@@ -217,7 +218,7 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 			e = (const struct inotify_event *)at;
 			for (f = agent->cgroup->folders; f; f = next) {
 				next = f->next;
-				/* The queue ran over: look at all. It may be freed by that. */
+				/* On overflow check all of them. This call may free f. */
 				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
 					cgroup_changed(agent, f);
 			}
@@ -267,7 +268,7 @@ void cgroup_guest_end(struct agent *agent, const char *id)
 
 /* ---- sessions ---- */
 
-/* A folder's name of letters the user chose and a number. */
+/* Characters of the user's choice that suit a file name, then the pid and a number. */
 static void cgroup_session_name(struct agent *agent, char name[64], const char *wish, pid_t pid)
 {
 	size_t n = 0;
@@ -277,7 +278,7 @@ static void cgroup_session_name(struct agent *agent, char name[64], const char *
 	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++agent->cgroup->counter);
 }
 
-/* Kernels before 5.7 have none: then its tasks are treated as those of other sessions. */
+/* Kernels before 5.7 have no such attributes; the session's tasks then get the defaults. */
 static void cgroup_note(struct agent *agent, const char *name, const char *attribute,
 			const char *value)
 {
@@ -290,7 +291,7 @@ static void cgroup_note(struct agent *agent, const char *name, const char *attri
 			    attribute, strerror(errno));
 }
 
-/* Length of the value, which fits and is ended by a NUL; -1: none. */
+/* Returns the length of the NUL-terminated value, or -1 if there is none. */
 static ssize_t cgroup_read_note(struct agent *agent, const char *name, size_t length,
 				const char *attribute, char value[CGROUP_NOTE])
 {
@@ -307,7 +308,7 @@ static ssize_t cgroup_read_note(struct agent *agent, const char *name, size_t le
 	return n;
 }
 
-/* What the session that this process is in has noted; false: nothing. */
+/* Reads a note of the session that this process is in. False: no session, or no such note. */
 static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
 			 char value[CGROUP_NOTE])
 {
@@ -326,7 +327,7 @@ static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
 	while (fgets(line, sizeof(line), f)) {
 		if (strncmp(line, "0::", 3))
 			continue;
-		/* There may be folders above ours, and of the task's own below. */
+		/* There may be directories above ours, and the task's own below. */
 		for (at = strstr(line, below); at && !found; at = strstr(at, below)) {
 			at += strlen(below) - 1;
 			found = cgroup_read_note(agent, at + 1, strcspn(at + 1, "/\n"), attribute,
@@ -372,11 +373,11 @@ int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry,
 	if (f && view != VIEW_UNSET)
 		cgroup_note(agent, name, CGROUP_VIEW, view_name(view));
 	if (!f) {
-		/* Without a watch it stays until the next start; with a process in it, too. */
+		/* Without a watch, or with a process in it, it stays until the next start. */
 		unlinkat(agent->cgroup->fds[CGROUP_MANAGED], name, AT_REMOVEDIR);
 		return err;
 	}
-	/* It may have died before it was watched. */
+	/* The process may have died before the watch was set. */
 	cgroup_try_remove(agent, f);
 	return 0;
 }
@@ -406,9 +407,9 @@ static int cgroup_make_path(const char *root)
 }
 
 /*
- * cpu.weight needs the cpu controller in each folder from the top of the tree
- * down. Where processes stand in between the kernel refuses; then guests have
- * the same weight as others, and that is not worth failing for.
+ * cpu.weight needs the cpu controller in each directory from the top of the tree down. The
+ * kernel refuses where a directory in between has processes. Guests then have the same weight
+ * as other tasks, which is no reason to fail.
  */
 static void cgroup_enable_cpu(const char *root)
 {
@@ -438,7 +439,7 @@ static void cgroup_enable_cpu(const char *root)
 	}
 }
 
-/* What an earlier agent left: its guests lost their home connection and end; sessions go on. */
+/* Guests of an earlier agent have lost their connection home and are killed; sessions continue. */
 static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 {
 	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -483,8 +484,7 @@ static int cgroup_open(struct agent *agent, const char *root, enum cgroup_kind k
 	return 0;
 }
 
-/* 0 or -errno; what it made is closed by cgroup_exit(agent). */
-/* 0 or -errno; what it has opened is closed by cgroup_close(agent). */
+/* On error the caller frees what is open, with cgroup_close(). 0 or -errno. */
 static int cgroup_start(struct agent *agent, const char *root)
 {
 	struct statfs fs;

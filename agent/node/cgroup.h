@@ -12,23 +12,31 @@
 
 struct agent;
 
-/** Nothing is left in this guest's cgroup. */
+/** This guest's cgroup has become empty. */
 typedef void (*cgroup_emptied_fn)(struct agent *agent, const char *id);
-/** Makes managed/ and guest/ below `root`. 0, or -errno: then there are none, and all calls say so. */
+/**
+ * Creates managed/ and guest/ below `root`. 0 or -errno; after an error there are no
+ * directories, and the other calls fail.
+ */
 int cgroup_init(struct agent *agent, const char *root, cgroup_emptied_fn emptied);
 void cgroup_exit(struct agent *agent);
 int cgroup_managed_fd(struct agent *agent);
 int cgroup_guest_fd(struct agent *agent);
-/** New managed session with this process in it; its name into `name`. */
+/**
+ * Starts a managed session with this process in it and returns its name in `name`, which
+ * begins with `wish` (NULL: none). 0 or -errno; -ENOENT: there are no cgroups.
+ */
 int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry, enum view view,
 		   char name[64]);
 /** Whether this process is in a session whose lost tasks may be run again. */
 bool cgroup_session_retries(struct agent *agent, pid_t pid);
-/** The view that its session was given, or VIEW_UNSET. */
+/** The view chosen for its session, or VIEW_UNSET. */
 enum view cgroup_session_view(struct agent *agent, pid_t pid);
-/** Folder for one guest; freed (killed, removed) by cgroup_guest_end(). */
-int cgroup_guest_begin(struct agent *agent,
-		       const char *id); /* descriptor of the folder, for CLONE_INTO_CGROUP */
+/**
+ * Creates a guest's directory. Returns a descriptor of it (for CLONE_INTO_CGROUP), which the
+ * caller closes, or -errno. cgroup_guest_end() kills what is left and removes the directory.
+ */
+int cgroup_guest_begin(struct agent *agent, const char *id);
 void cgroup_guest_kill(struct agent *agent, const char *id);
 void cgroup_guest_end(struct agent *agent, const char *id);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Netlink side. Three sockets: `call` for requests, which the kernel answers
- * while they are sent; `news` for multicasts (families come and go, the node's
- * state); `agent`, which is registered and gets placement requests. The module
- * may be loaded, removed and loaded again while we run.
+ * The module's netlink family, on three sockets: `call` for requests, which the kernel answers
+ * while they are sent; `news` for multicasts (families come and go, the node's state changes);
+ * `agent`, which is registered and receives placement requests. The module may be loaded,
+ * removed and loaded again while the agent runs.
  */
 
 #include "node/kernel.h"
@@ -28,7 +28,7 @@
 #include "node/node.h"
 #include "wire/view.h"
 
-#define KERNEL_BUFFER (4 << 20) /* of the agent socket: each waiting exec is one message */
+#define KERNEL_BUFFER (4 << 20) /* of the agent socket; each waiting exec is one message */
 #define KERNEL_RETRY_MS 1000
 
 struct kernel {
@@ -36,14 +36,14 @@ struct kernel {
 	struct event *news_event, *agent_event, *retry;
 	int family;
 	unsigned int family_version;
-	struct node_settings settings; /* what a module that is loaded later gets */
+	struct node_settings settings; /* for a module that is loaded later */
 	const struct kernel_ops *ops;
 	char why[160];
 };
 
 struct kernel_error {
 	int error; /* -errno */
-	char text[160]; /* the kernel's words, or "" */
+	char text[160]; /* the kernel's extack text, or "" */
 };
 
 static int kernel_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
@@ -55,7 +55,7 @@ static int kernel_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *a
 
 	to->error = e->error;
 	if (h->nlmsg_flags & NLM_F_ACK_TLVS) {
-		/* the socket has NETLINK_CAP_ACK: what follows are the texts, not our message */
+		/* NETLINK_CAP_ACK is set: attributes follow, not our message */
 		attr = (struct nlattr *)(e + 1);
 		left = (char *)h + h->nlmsg_len - (char *)attr;
 		for (; nla_ok(attr, left); attr = nla_next(attr, &left))
@@ -85,7 +85,7 @@ struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 	return msg;
 }
 
-/* Sends on a socket and takes the answer. Frees the message. 0 or the kernel's -errno. */
+/* Sends a message, frees it and receives the answer. 0 or the kernel's -errno. */
 static int kernel_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx,
 		     char why[160])
 {
@@ -244,16 +244,20 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 
 	if (!agent->kernel || !agent->kernel->agent)
 		return;
-	/* no ACK: only a refusal is news, and it comes without being asked for */
+	/* No ACK: only a refusal matters, and the kernel sends that anyway. */
 	msg = kernel_message(agent, EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
 	if (!msg)
-		return; /* the exec's time limit ends its wait */
+		return; /* the exec waits until its time limit */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
 	nla_put_u32(msg, EHS_A_PLACE_VERDICT, token ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
-	/* To the kernel it was a sender: its threshold was raised, as nobody could take the task. */
+	/*
+	 * The kernel saw a sender. The threshold has been raised since, because no node could take
+	 * the
+	 * task.
+	 */
 	if (reason == EHS_REASON_NOT_SENDER)
 		reason = EHS_REASON_NO_RECEIVER;
-	/* the kernel counts its own reasons itself and takes none of them from us */
+	/* The kernel counts its own reasons and rejects them in verdicts. */
 	if (reason > EHS_REASON_REDIRECT)
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
 	if (token)
@@ -281,14 +285,14 @@ static int kernel_on_request(struct nl_msg *msg, void *arg)
 		task.uid = nla_get_u32(a[EHS_A_PLACE_UID]);
 	if (a[EHS_A_PLACE_CGROUP_ID])
 		task.cgroup_id = nla_get_u64(a[EHS_A_PLACE_CGROUP_ID]);
-	/* by this load it is a sender; ours may be older */
+	/* The load with which the kernel found this node a sender; ours may be older. */
 	if (a[EHS_A_PLACE_LOAD])
 		agent->kernel->ops->loaded(agent, nla_get_u32(a[EHS_A_PLACE_LOAD]));
 	agent->kernel->ops->place(agent, &task);
 	return NL_OK;
 }
 
-/* The kernel refused a verdict: it sends our message back behind the error. */
+/* The kernel refused a verdict: our message follows the error. */
 static int kernel_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	struct agent *agent = arg;
@@ -308,13 +312,13 @@ static int kernel_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e,
 static void kernel_on_agent(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
-	/* not without end: other events want their turn */
+	/* A limited number, so that other events get their turn. */
 	for (int i = 0; i < 32; i++) {
 		int err = nl_recvmsgs_default(agent->kernel->agent);
 
 		if (err == -NLE_AGAIN)
 			return;
-		/* what was lost goes on at home when its time limit is over */
+		/* Execs whose requests were lost run here after their time limit. */
 		if (err == -NLE_NOMEM)
 			log_warning("placement requests were lost: the netlink buffer was full");
 		else if (err < 0)
@@ -358,7 +362,7 @@ static int kernel_register(struct agent *agent, char why[160])
 		err = -EIO;
 		goto close_agent;
 	}
-	/* as root beyond the limit of ordinary users; else it stays as it is */
+	/* Needs CAP_NET_ADMIN; without it the default size remains. */
 	setsockopt(nl_socket_get_fd(agent->kernel->agent), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
 	msg = kernel_message(agent, EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
@@ -370,7 +374,7 @@ static int kernel_register(struct agent *agent, char why[160])
 	err = kernel_do(agent->kernel->agent, msg, NULL, NULL, why);
 	if (err)
 		goto close_agent;
-	/* from now an error is to come with the verdict it is about */
+	/* From now on an error must carry the verdict that it is about. */
 	kernel_want_texts(agent->kernel->agent, false);
 	nl_socket_set_nonblocking(agent->kernel->agent);
 	nl_socket_modify_cb(agent->kernel->agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request,
@@ -482,7 +486,7 @@ static void kernel_on_news_event(evutil_socket_t fd, short what, void *arg)
 		int err = nl_recvmsgs_default(agent->kernel->news);
 
 		if (err == -NLE_NOMEM) {
-			/* something was lost: look how things are */
+			/* Notifications were lost: read the current state. */
 			if (genl_ctrl_resolve(agent->kernel->call, EHS_FAMILY_NAME) < 0)
 				kernel_detach(agent);
 			else if (!agent->module)
@@ -519,7 +523,7 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	if (genl_connect(agent->kernel->call) || genl_connect(agent->kernel->news))
 		goto fail;
 	kernel_want_texts(agent->kernel->call, true);
-	/* the kernel answers while we send; this is for kernels that do not */
+	/* A safety limit: the kernel normally answers within the send. */
 	setsockopt(nl_socket_get_fd(agent->kernel->call), SOL_SOCKET, SO_RCVTIMEO, &limit,
 		   sizeof(limit));
 	nl_socket_set_nonblocking(agent->kernel->news);

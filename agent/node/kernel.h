@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file kernel.h
- * The module's netlink family, if it is there (uapi/ehsched.yaml). Requests are
- * answered by the kernel while they are sent, so they are plain calls.
+ * The module's netlink family (uapi/ehsched.yaml), if the module is loaded. The kernel answers
+ * requests while they are sent, so these are plain calls.
  */
 #ifndef AGENT_NODE_KERNEL_H
 #define AGENT_NODE_KERNEL_H
@@ -18,52 +18,66 @@ struct agent;
 struct frame_exit;
 struct nl_msg;
 
-/** Thousandths of a task; milliseconds. */
+/**
+ * Threshold, length and weight in thousandths of a task, time limit and dwell in ms; the index is
+ * an enum ehs_load_index.
+ */
 struct node_settings {
 	uint32_t threshold, length, index, weight, time_limit, dwell;
 };
 
 struct node_view {
-	uint32_t load; /**< without reservations of guests that have not started */
-	enum eh_state state; /**< dwell included */
-	uint32_t local, guest, away; /**< tasks, when the module counts them */
+	/** thousandths of a task, without reservations for guests that have not started */
+	uint32_t load;
+	enum eh_state state; /**< the dwell time is taken into account */
+	uint32_t local, guest, away; /**< tasks; 0 if the module does not count them */
 };
 
-/** An exec that waits for a verdict; strings are borrowed. */
+/** An exec that waits for a verdict. Strings are borrowed. */
 struct kernel_request {
 	uint64_t cookie, cgroup_id;
-	uint32_t pid, uid, time_ms; /**< the verdict must be there by then */
+	uint32_t pid, uid, time_ms; /**< time_ms: time limit of the verdict */
 	const char *path;
 };
 
-/** What the kernel tells; main.c fills it in. */
+/** What the kernel reports. rooms.c fills it in. */
 struct kernel_ops {
-	void (*changed)(struct agent *agent); /**< the module came or went */
+	void (*changed)(struct agent *agent); /**< the module was loaded or removed */
 	void (*seen)(struct agent *agent, const struct node_view *view);
-	void (*loaded)(struct agent *agent, uint32_t load); /**< a newer load, with a request */
+	/** the load (thousandths of a task) that came with a request */
+	void (*loaded)(struct agent *agent, uint32_t load);
 	void (*refresh)(struct agent *agent); /**< notifications were lost */
-	/** kernel_verdict() follows, perhaps at once. */
+	/** kernel_verdict() must follow, perhaps at once. */
 	void (*place)(struct agent *agent, const struct kernel_request *request);
-	/** The kernel did not wait for the verdict on this cookie any more. */
+	/** A verdict was refused: the kernel no longer waited for it. */
 	void (*too_late)(struct agent *agent, uint64_t cookie);
 };
 
-/** Goes on without the family, and registers when it comes. 0 or -errno (no netlink at all). */
+/**
+ * Registers with the module now, or when it is loaded. Settings are copied. 0, or -errno if
+ * netlink cannot be used.
+ */
 int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 		const struct node_settings *settings);
 void kernel_exit(struct agent *agent);
 
-/** The settings are kept for a module that comes later, and set now if there is one. 0, or the kernel's -errno with its words in why[]. */
+/**
+ * Sets these in the module, if it is loaded, and keeps them for a module that is loaded later.
+ * 0, or the kernel's -errno with a text in why[]; then nothing has changed.
+ */
 int kernel_set(struct agent *agent, const struct node_settings *set, char why[160]);
-/** The answer to a request; token NULL: it runs here, for `reason`. */
+/** Answers a request. token NULL: the task runs here, for `reason`. */
 void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token,
 		    enum ehs_reason reason);
 int kernel_get(struct agent *agent, struct node_view *view);
 int kernel_bypass(struct agent *agent, pid_t pid);
-/** What the task that this stub stands for has used is the stub's; -ESRCH: the module knows of no such stub. */
+/**
+ * Adds what a task used elsewhere to the account of its stub. 0; -ESRCH: the module does not
+ * know this stub; or another -errno.
+ */
 int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used);
 
-/** One task of the module's dump; strings are borrowed. */
+/** One task of the module's dump. Strings are borrowed. */
 struct kernel_task {
 	uint64_t id, started_ns;
 	uint32_t pid, uid, state, reason;
@@ -72,19 +86,22 @@ struct kernel_task {
 int kernel_tasks(struct agent *agent, void (*each)(void *ctx, const struct kernel_task *task),
 		 void *ctx);
 
-/** Execs by reason since the module was loaded. */
+/** Calls `each` with the count of execs by reason since the module was loaded. 0 or -errno. */
 int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason, uint64_t count),
 		    void *ctx);
 
-/** Version of the family, 0: absent; why we are not registered, or "". */
+/** Version of the family, 0 if it is absent; and why the agent is not registered, or "". */
 unsigned int kernel_version(struct agent *agent);
 const char *kernel_trouble(struct agent *agent);
 
-/* ---- between knl.c and kernel_task.c ---- */
+/* ---- for kernel_task.c only ---- */
 
-/** NULL: no memory. */
+/** Returns NULL if out of memory. */
 struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
-/** Frees the message (NULL: -ENOMEM); `each` gets the answers. 0, -ENOTCONN or the kernel's -errno. */
+/**
+ * Sends and frees the message; `each` gets the answers. 0; -ENOMEM: `msg` is NULL; -ENOTCONN:
+ * no module; or the kernel's -errno.
+ */
 int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx);
 
 #endif

@@ -62,7 +62,7 @@ static int kernel_on_task(struct nl_msg *msg, void *arg)
 	struct nlattr *a[EHS_A_TASK_MAX + 1];
 	struct kernel_dump *dump = arg;
 	struct kernel_task task = { 0 };
-	char command[64]; /* printable ASCII, as what users name programs is not always UTF-8 */
+	char command[64]; /* printable ASCII: program names need not be valid UTF-8 */
 
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
 	    !a[EHS_A_TASK_STATE] || !a[EHS_A_TASK_PID])

@@ -20,8 +20,9 @@
 #include "node/stayed.h"
 #include "wire/view.h"
 
-#define NODE_FRESH_MS 5 /* younger readings are not repeated */
-#define NODE_IDLE_MS 500 /* between readings of a node without load; its state is notified */
+#define NODE_FRESH_MS 5 /* newer readings are reused */
+/* between readings of an idle node; the module reports changes of its state */
+#define NODE_IDLE_MS 500
 
 struct node {
 	struct node_settings now;
@@ -40,7 +41,7 @@ static struct node_tasks node_tasks(struct agent *agent)
 	return tasks;
 }
 
-/* Without the module the dwell is ours to keep. */
+/* Without the module the agent keeps the dwell time. */
 static void node_judge(struct agent *agent)
 {
 	enum eh_state state = eh_state(agent->node->last.load, agent->node->now.threshold,
@@ -56,7 +57,7 @@ static void node_judge(struct agent *agent)
 	agent->node->last.state = state;
 }
 
-/* Guests that are not counted as reserved any more. */
+/* Guests that no longer count as reserved. */
 static unsigned int node_started_guests(struct agent *agent)
 {
 	struct node_tasks tasks = node_tasks(agent);
@@ -207,8 +208,10 @@ bool node_dwells(struct agent *agent)
 
 void node_refresh(struct agent *agent)
 {
-	/* A reservation that became a guest has moved into the load: an older reading lacks it,
-	 * and the node would look idle to the controller in the middle of a burst. */
+	/*
+	 * When a reservation becomes a guest, it moves into the load. An older reading lacks it, so
+	 * the node would look idle to the controller in the middle of a burst.
+	 */
 	if (clock_ms() - agent->node->read_at >= NODE_FRESH_MS ||
 	    stayed_count(agent) != agent->node->read_stayed ||
 	    node_tasks(agent).reserved != agent->node->read_reserved)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Load of the machine from /proc, smoothed as the module smooths it. */
+/* Load of this machine from /proc, smoothed like the module's. */
 
 #include "node/procload.h"
 
@@ -12,18 +12,17 @@
 #include "base/agent.h"
 #include "base/clock.h"
 
-/* The module follows a step to 95 % in 220 ms; with our slower samples that is a weight of 3/4. */
+/* The module follows a step to 95 % in 220 ms; with samples each 100 ms that is a weight of 3/4. */
 #define PROCLOAD_WEIGHT(old, new) (((old) + 3 * (new)) / 4)
 
 struct procload {
-	int avg, stat; /* files that stay open */
+	int avg, stat; /* stay open: the load must be readable when descriptors run out */
 	uint64_t busy, at;
 	uint32_t runnable, cpu;
 };
 
 int procload_init(struct agent *agent)
 {
-	/* kept open: a node that has run out of descriptors is one whose load matters */
 	agent->procload = calloc(1, sizeof(*agent->procload));
 	if (!agent->procload)
 		return -ENOMEM;
@@ -59,7 +58,7 @@ static void procload_sample_runnable(struct agent *agent)
 	text[n] = '\0';
 	if (sscanf(text, "%*s %*s %*s %u/", &running) != 1)
 		return;
-	/* we ourselves run while we read it */
+	/* This process runs while it reads. */
 	running -= running > 0;
 	agent->procload->runnable = PROCLOAD_WEIGHT(agent->procload->runnable, running * 1000);
 }
@@ -72,7 +71,7 @@ static void procload_sample_cpu(struct agent *agent)
 	char text[256];
 	ssize_t n;
 
-	/* the kernel counts in ticks: a shorter time tells nothing */
+	/* The kernel counts in ticks: a shorter time is too inexact. */
 	if (agent->procload->at && elapsed < 250000)
 		return;
 	n = pread(agent->procload->stat, text, sizeof(text) - 1, 0);

@@ -9,7 +9,7 @@
 
 #include "base/agent.h"
 
-/* A descriptor each: more of them are as good as none for the load. */
+/* Each needs a descriptor; more tasks would not change what the load means. */
 #define STAYED_MAX 1024
 
 struct stayed {
@@ -53,7 +53,7 @@ void stayed_add(struct agent *agent, pid_t pid)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return;
-	/* The stub waits for our answer, so the pid is still its own. */
+	/* The stub waits for our answer, so the pid has not been reused. */
 	s->pidfd = syscall(SYS_pidfd_open, pid, 0u);
 	if (s->pidfd < 0)
 		goto free;
