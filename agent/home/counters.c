@@ -13,7 +13,7 @@
 #include "node/kernel.h"
 #include "wire/reason.h"
 
-/* Placements the module does not see: ehctl exec, and run without the module. */
+/* Counts placements that the module does not see: those of ehctl exec. */
 struct counters {
 	uint64_t own[EHS_REASON_MAX + 1];
 };
@@ -25,7 +25,7 @@ void counters_started(const struct peer *executor, enum ehs_reason reason)
 
 	if (p)
 		p->ran++;
-	/* the kernel counts its own */
+	/* The module counts these. */
 	if (reason != EHS_REASON_SENDER && reason <= EHS_REASON_MAX)
 		agent->counters->own[reason]++;
 }
@@ -36,7 +36,7 @@ static void counters_on_counter(void *ctx, uint32_t reason, uint64_t count)
 		((uint64_t *)ctx)[reason] += count;
 }
 
-/* Of the kernel's counters, those of execs that went on here as this node's own tasks. */
+/* Whether execs that the module counts for this reason continued here as this node's own tasks. */
 static bool counters_is_local(unsigned int reason)
 {
 	return reason != EHS_REASON_SENDER && reason != EHS_REASON_GUEST &&
@@ -49,7 +49,7 @@ void counters_add(struct agent *agent, json_t *status)
 	uint64_t count[EHS_REASON_MAX + 1] = { 0 }, local = 0;
 	struct peer *p;
 
-	/* without the module all stay 0: nobody sees what starts here */
+	/* Without the module all stay 0, because nobody sees what starts here. */
 	kernel_counters(agent, counters_on_counter, count);
 	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
 		if (counters_is_local(r))

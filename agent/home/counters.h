@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file counters.h
- * How many tasks of this node ran where, and why: counters, not samples, so
- * that short tasks are seen. Since the agent (where) or module (why) started.
+ * How many tasks of this node ran where, and why. These are counters, not samples, so that short
+ * tasks are seen. "Where" counts since the agent started, the module's reasons since it was loaded.
  */
 #ifndef AGENT_HOME_COUNTERS_H
 #define AGENT_HOME_COUNTERS_H
@@ -17,7 +17,7 @@ struct peer;
 int counters_init(struct agent *agent); /**< 0 or -ENOMEM */
 void counters_exit(struct agent *agent);
 
-/** A task of ours has started there, for this reason. */
+/** Counts a task of this node that has started on `executor` for this reason. */
 void counters_started(const struct peer *executor, enum ehs_reason reason);
 
 /** Adds "placed":[{"executor","tasks"}] and "reasons":[{"reason","tasks"}]. */

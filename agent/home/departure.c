@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The departure of a task: its job gets what only the agent knows, is placed if it is not yet, and sent. */
 
 #include "home/departure.h"
 
@@ -32,7 +31,7 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define DEPARTURE_EXPLICIT_MS 60000 /* the user waits; a large program is digested first */
+#define DEPARTURE_EXPLICIT_MS 60000 /* the user waits; the digest of a large program takes long */
 
 static bool departure_is_null(int fd)
 {
@@ -41,7 +40,7 @@ static bool departure_is_null(int fd)
 	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
 }
 
-/* Whether 1 and 2 are one open file, so that the order of what is written matters. */
+/* Whether 1 and 2 are the same open file, so that the order of output matters. */
 static bool departure_is_merged(const int fds[3])
 {
 	pid_t me = getpid();
@@ -63,7 +62,7 @@ static void departure_send_job(struct handoff *h, struct peer *to)
 		handoff_refuse(h, EHS_REASON_UNREACHABLE, 0, "no connection to the node");
 		return;
 	}
-	/* with AUTO the executor waits for it, also when nothing is named */
+	/* With VIEW_AUTO the executor waits for it even if nothing is named. */
 	if ((h->view == VIEW_AUTO || (h->view != VIEW_HOME && h->named_length)) &&
 	    channel_send(&h->channel, FRAME_NAMED, h->named, h->named_length)) {
 		handoff_refuse(h, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
@@ -75,7 +74,7 @@ static void departure_send_job(struct handoff *h, struct peer *to)
 	evtimer_add(h->limit, &limit);
 }
 
-/* Who names the node is taken at his word; else the files in the arguments must be there. */
+/* A user who names the node knows best. Otherwise files in the arguments must exist there. */
 static int departure_name_files(struct handoff *h, const struct job_spec *spec)
 {
 	const char *path;
@@ -94,7 +93,7 @@ static int departure_name_files(struct handoff *h, const struct job_spec *spec)
 	return err;
 }
 
-/* The frame as it goes out, with what only the agent knows. 0 or -errno. */
+/* Encodes the frame to send, with what only the agent knows. 0 or -errno. */
 static int departure_encode(struct handoff *h, struct job_spec *spec, const char *token)
 {
 	size_t size;
@@ -112,7 +111,7 @@ static int departure_encode(struct handoff *h, struct job_spec *spec, const char
 	return 0;
 }
 
-/* An explicit one has been placed: its job gets the token. */
+/* A job without a placement has been placed: gives it the token. */
 static void departure_on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
 				 enum ehs_reason reason)
 {
@@ -123,7 +122,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 
 	h->asking = false;
 	if (h->state == HANDOFF_OVER) {
-		/* The stub did not wait. */
+		/* The stub did not wait for this. */
 		if (to)
 			placement_failed(p, EHS_REASON_KILLED);
 		h->placement = NULL;
@@ -193,7 +192,7 @@ static gid_t *departure_groups(int socket, uint32_t *n)
 	return groups;
 }
 
-/* The caller's ids as the kernel knows them, and what his descriptors are. */
+/* Adds the caller's ids as the kernel knows them, and what its descriptors are. 0 or -errno. */
 static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid_t gid)
 {
 	gid_t *groups = departure_groups(h->stub, &spec->ngroups);
@@ -277,7 +276,7 @@ void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t
 	struct handoff *h = handoff_new(agent, socket, fds, pid);
 
 	if (!h) {
-		/* The stub sees the connection closed and runs it at home. */
+		/* The stub sees the connection close and runs the task at home. */
 		close(socket);
 		for (int i = 0; i < 3; i++)
 			if (fds[i] >= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file departure.h
- * The departure of a task: its job gets what only the agent knows, is placed if it is not yet, and
- * is sent.
+ * Sends a task away: completes its job with what only the agent knows, places it if that is not
+ * done yet, and sends it.
  */
 #ifndef AGENT_HOME_DEPARTURE_H
 #define AGENT_HOME_DEPARTURE_H
@@ -13,7 +13,10 @@
 
 struct agent;
 
-/** A stub has connected and sent this job; takes over the socket and the descriptors (-1: closed at home). */
+/**
+ * A stub has connected and sent this job. Takes over the socket and the descriptors (-1: closed at
+ * home); `job` is borrowed.
+ */
 void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t length, int fds[3],
 		     pid_t pid, uid_t uid, gid_t gid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file exec.h
- * Execs that the module holds until it has a verdict (struct kernel_ops).
+ * Places execs that wait in the module for a verdict. The functions fit struct kernel_ops.
  */
 #ifndef AGENT_HOME_EXEC_H
 #define AGENT_HOME_EXEC_H

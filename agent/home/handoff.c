@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A task's way out, at home: between its stub, its descriptors and the job's stream. */
+/* Tasks of this node that are away: their stubs, their descriptors and the jobs' streams. */
 
 #include "home/handoff.h"
 
@@ -46,14 +46,13 @@ bool handoff_shows_home(const struct peer *to, uid_t uid)
 
 static void handoff_abort(struct handoff *h)
 {
-	/* Its event would resume the stream. */
+	/* so that its event does not resume the stream */
 	relay_source_close(&h->in, false);
 	if (h->channel.stream)
 		h2_stream_abort(h->channel.stream);
 	h->channel.stream = NULL;
 }
 
-/* Nothing has started: the stub runs it at home, or says why not. */
 void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, const char *text)
 {
 	uint8_t payload[8 + 256];
@@ -64,7 +63,7 @@ void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, c
 		stayed_add(h->agent, h->pid);
 	frame_put_u32(payload, reason);
 	frame_put_u32(payload + 4, error);
-	/* the sentence for people, the name to search for */
+	/* A sentence for people, and the name to search for. */
 	if (reason == EHS_REASON_NONE)
 		snprintf(said, 256, "%s", text);
 	else
@@ -79,7 +78,7 @@ void handoff_refuse(struct handoff *h, enum ehs_reason reason, uint32_t error, c
 	handoff_later(h);
 }
 
-/* The stub was killed, or broke the rules: the remote task goes with it. */
+/* The stub was killed or broke the protocol: ends the remote task too. */
 static void handoff_stub_gone(struct handoff *h)
 {
 	stub_close(h);
@@ -146,7 +145,7 @@ static bool handoff_written(const struct handoff *h)
 	return true;
 }
 
-/* What came of its output is written: the user hears of it behind that. */
+/* All output is written: reports the loss after it. */
 static void handoff_report_lost(struct handoff *h)
 {
 	struct peer *to = placement_executor(h->placement);
@@ -167,7 +166,7 @@ static void handoff_report_lost(struct handoff *h)
 	h->placement = NULL;
 }
 
-/* Before the stub ends, for whoever waits for it. */
+/* Before the stub ends, because its parent reads the account then. */
 static void handoff_account(const struct handoff *h)
 {
 	struct frame_exit x;
@@ -191,7 +190,7 @@ static void handoff_on_later(evutil_socket_t fd, short what, void *arg)
 			terminal_restore(&h->terminal, &h->out[2]);
 		terminal_give_back(&h->terminal, &h->out[2]);
 		handoff_account(h);
-		/* The stub ends with this, and others may wait for its end to read the output. */
+		/* The stub ends now, and its parent may then expect all output. */
 		stub_tell(h, FRAME_EXIT, h->exit, sizeof(h->exit));
 		stub_close(h);
 		h->state = HANDOFF_OVER;
@@ -241,7 +240,7 @@ static void handoff_open_relays(struct handoff *h)
 		if (h->fds[i] < 0)
 			continue;
 		if (h->flags & JOB_TTY(i)) {
-			/* One for all that are */
+			/* one relay for all terminal descriptors */
 			if (h->out[2].fd < 0)
 				terminal_open(&h->out[2], h->fds[i]);
 			else
@@ -278,12 +277,12 @@ static void handoff_out_moved(void *ctx, struct relay_sink *sink, bool broken)
 		handoff_later(h);
 }
 
-/* What the task did not read goes to the next reader, where that is possible: in a file. */
+/* Input that the task did not read goes to the next reader, if it comes from a file. */
 static void handoff_give_back(struct handoff *h, uint64_t taken)
 {
 	int err = relay_source_rewind(&h->in, taken);
 
-	/* What has gone of a pipe or a terminal has gone. */
+	/* Bytes from a pipe or a terminal cannot go back. */
 	if (err && err != -EPIPE && err != -ESPIPE)
 		log_debug("%s: cannot rewind standard input: %s", placement_id(h->placement),
 			  strerror(-err));
@@ -297,7 +296,7 @@ static int handoff_on_ready(struct handoff *h)
 	if (h->state != HANDOFF_SENT)
 		return -EPROTO;
 	event_del(h->limit);
-	/* In the stub's queue before GO can leave: it will not run the task itself any more. */
+	/* Queued before GO can leave: from here on the stub does not run the task on its own. */
 	if (stub_tell(h, FRAME_COMMIT, NULL, 0)) {
 		handoff_stub_gone(h);
 		return 0;
@@ -339,7 +338,7 @@ static int handoff_on_stopped(struct handoff *h, const uint8_t *payload, uint32_
 	if (h->state != HANDOFF_RUNNING || length != 4)
 		return -EPROTO;
 	h->stopped_there = true;
-	/* Else the stub was stopped first, and this is the echo. */
+	/* Otherwise the stub was stopped first, and this is the echo. */
 	if (!h->stopped_by_us) {
 		h->stop = frame_get_u32(payload);
 		stub_stop(h);
@@ -388,8 +387,10 @@ static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload
 		fd = channel_fd(payload, length, 4);
 		if (fd)
 			return -EPROTO;
-		/* A file stays open, to be set back. Else the last reader closes: a writer at
-		 * home gets its SIGPIPE. */
+		/*
+		 * A file stays open, because it may be rewound. Otherwise close the last reader: a
+		 * writer at home gets SIGPIPE.
+		 */
 		if (h->in.kind == RELAY_FILE)
 			h->in.over = true;
 		else
@@ -435,7 +436,7 @@ static int handoff_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (err)
 		log_warning("the executor of a job broke the protocol: %s", strerror(-err));
 	else if (h->channel.stream)
-		h2_stream_resume(h->channel.stream); /* credit may have come */
+		h2_stream_resume(h->channel.stream); /* credit may have arrived */
 	return err;
 }
 
@@ -476,7 +477,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 	relay_source_stop(&h->in);
 	switch (h->state) {
 	case HANDOFF_COMMITTED:
-		/* GO has not left: nothing has started, and the stub may still run it. */
+		/* If GO is still queued, nothing has started, and the stub may run the task. */
 		if (channel_queued(&h->channel) < FRAME_HEADER) {
 			handoff_lost(h);
 			break;
@@ -490,7 +491,7 @@ static void handoff_on_closed(void *ctx, bool clean)
 		handoff_lost(h);
 		break;
 	default:
-		/* Children that went on are gone: the last of their output is written still. */
+		/* Remaining children are gone. What they have written is still passed on. */
 		handoff_later(h);
 		break;
 	}

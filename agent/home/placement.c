@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A task's way out of here: ask the hierarchy, reserve at the executor, give
- * the verdict. The digest of the program is computed while the hierarchy is
- * asked.
+ * Finds a place for a task: asks the hierarchy, reserves on the executor, gives the verdict. The
+ * digest of the program is computed while the hierarchy is asked.
  */
 
 #include "home/placement.h"
@@ -40,12 +39,13 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define PLACEMENT_OPEN_MAX 256 /* undecided at a time: an agent cannot be drowned */
-#define PLACEMENT_SIZE 1000 /* load of one task */
-#define PLACEMENT_TIME_MS 5000 /* for explicit ones without a limit of their own */
+#define PLACEMENT_OPEN_MAX 256 /* undecided at a time, to limit the load of the agent */
+#define PLACEMENT_SIZE 1000 /* load of one task, in thousandths */
+#define PLACEMENT_TIME_MS 5000 /* for placements without a time limit */
 #define PLACEMENT_AVOID_MIN 100 /* ms */
 #define PLACEMENT_AVOID_MAX 5000
-#define PLACEMENT_AVOIDED 16 /* named to the controller; it knows of those that are gone */
+/* peers to avoid that the controller is told of; it knows itself which are down */
+#define PLACEMENT_AVOIDED 16
 
 static void placement_ask(struct placement *p);
 
@@ -73,7 +73,7 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	p->decided = NULL;
 	p->agent->placements_open--;
 	placement_event(p);
-	/* not retired before the caller has seen it */
+	/* Keep it until the callback has seen it. */
 	record_hold(p);
 	decided(p->ctx, p, NULL, NULL, reason);
 	record_over(p);
@@ -114,8 +114,10 @@ static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the executor ---- */
 
-/* Whether the refusal says something of the node, not of this task. (That it drains, the
- * controller knows, and when it no longer does.) */
+/*
+ * Whether the refusal is about the node, not about this task. Draining does not count, because the
+ * controller knows when it ends.
+ */
 static bool placement_blames_node(enum ehs_reason reason)
 {
 	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_REFUSED ||
@@ -159,11 +161,11 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 	struct placement *p = ctx;
 
 	if (p->phase != PLACEMENT_OPEN) {
-		/* too late: what it reserved ends with its lease */
+		/* Too late: the reservation ends with its lease. */
 		if (p->to && !p->explicit_node)
 			ask_failed(p->agent, p->id, p->to, &p->decider);
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
-		/* of AUTO it says what it came to */
+		/* For VIEW_AUTO the answer says what was chosen. */
 		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
 			p->view = VIEW_HOME;
 		if (p->view == VIEW_HOME)
@@ -190,7 +192,7 @@ static unsigned int placement_time_left(const struct placement *p)
 	return gone < p->time_ms ? p->time_ms - gone : 1;
 }
 
-/* Both are known, who takes it and what it is. */
+/* The executor and the program's identity are known. */
 static void placement_reserve(struct placement *p)
 {
 	const char *user = user_name(p->uid);
@@ -241,7 +243,7 @@ static void placement_on_program(void *ctx, json_t *identity)
 	record_release(p);
 }
 
-/* Who was asked and how it was, and the way in the hypercube: for `why`. */
+/* Notes which controllers were asked, and what they knew, for `why`. */
 static void placement_note_path(struct placement *p, const struct ask_answer *answer)
 {
 	const struct eh_topology *t = &p->agent->config->topology;
@@ -260,7 +262,7 @@ static void placement_note_path(struct placement *p, const struct ask_answer *an
 	}
 }
 
-/* The task's way through the hypercube, as the paper draws it. */
+/* Notes the task's path through the hypercube. */
 static void placement_note_way(struct placement *p, const struct peer *to)
 {
 	const struct eh_topology *t = &p->agent->config->topology;
@@ -319,7 +321,7 @@ static void placement_ask(struct placement *p)
 
 /* ---- the start ---- */
 
-/* The rules are about absolute paths; an exec's may be relative to its folder. */
+/* The rules are about absolute paths; the path of an exec may be relative. */
 static bool placement_excluded(const struct placement *p)
 {
 	char link[40], folder[PATH_MAX], full[2 * PATH_MAX], real[PATH_MAX];
@@ -340,7 +342,7 @@ static bool placement_excluded(const struct placement *p)
 	       (realpath(full, real) && config_excludes(p->agent->config, real));
 }
 
-/* What this node cannot serve is refused, or with AUTO done without. A reason, or NULL. */
+/* Refuses a view that this node cannot serve; VIEW_AUTO becomes VIEW_SHARED. NULL, or why. */
 static const char *placement_set_view(struct placement *p, enum view wish)
 {
 	const char *trouble;
@@ -377,7 +379,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	limit.tv_usec = p->time_ms % 1000 * 1000;
 	p->decided = decided;
 	p->ctx = ctx;
-	/* held until this function ends, as it may be decided at once */
+	/* Hold it until this function ends: it may be decided at once. */
 	record_hold(p);
 	agent->placements_open++;
 	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,

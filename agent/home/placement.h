@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file placement.h
- * A task's way out of here: ask the hierarchy, reserve on an executor, give the
- * verdict; then what became of it. What a placement has on record is in record.h.
+ * Finds a place for a task: asks the hierarchy, reserves on an executor, gives the verdict; then
+ * keeps track of what became of it. record.h has the data.
  */
 #ifndef AGENT_HOME_PLACEMENT_H
 #define AGENT_HOME_PLACEMENT_H
@@ -16,44 +16,49 @@
 
 struct agent;
 
-/** What is known of the task when a placement is asked for. */
+/** What is known of a task when a placement starts. Strings are borrowed. */
 struct placement_task {
-	uint64_t cookie; /* kernel's, or 0: a number of the agent's own */
-	pid_t pid; /* for /proc/PID/cwd, credentials */
+	uint64_t cookie; /* the kernel's, or 0: the agent uses a number of its own */
+	pid_t pid; /* for /proc/PID and its session */
 	uid_t uid;
-	const char *path; /* program */
+	const char *path; /* of the program */
 	uint64_t cgroup_id;
-	unsigned int time_ms; /* the answer must be there by then */
-	const char *node; /* NULL: ask the hierarchy; else this code */
-	enum view view; /* VIEW_UNSET: its session's, or the site's */
+	unsigned int time_ms; /* time limit of the answer */
+	const char *node; /* code of the node to use; NULL: ask the hierarchy */
+	enum view view; /* VIEW_UNSET: its session's, or the configured one */
 };
 
-struct placement; /* id, executor, token, reason, steps; kept by record.c */
+struct placement; /* owned by record.c */
 
-/** `decided` is called exactly once, perhaps at once: `to` is NULL when the task stays. */
+/**
+ * Called exactly once, perhaps at once. to NULL: the task stays, for `reason`. record.c owns `p`,
+ * which stays valid while the task is away.
+ */
 typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to, const char *token,
 			     enum ehs_reason reason);
 int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
 		    void *ctx);
-/** The reservation behind a token this node's stubs bring; NULL: unknown or over. */
+/** Claims the reservation of a token that a stub brings. NULL: unknown, claimed or expired. */
 struct placement *placement_by_token(struct agent *agent, const char *token);
 struct peer *placement_executor(const struct placement *p);
-/** Whose task it is: a stub of another user may not use its token. */
+/** The task's user. Stubs of other users must not use its token. */
 uid_t placement_uid(const struct placement *p);
-/** Whose files it sees: known once it is decided. AUTO: the executor's, unless what it names differs. */
+/**
+ * Whose files it sees; final once decided. VIEW_AUTO: the executor's unless a named file differs.
+ */
 enum view placement_view(const struct placement *p);
-/** A sentence on why it ended as it did; never NULL. */
+/** Why it ended as it did, in a sentence; never NULL. */
 const char *placement_text(const struct placement *p);
 const char *placement_id(const struct placement *p); /* "0.1:42" */
-/** What became of it: for `tasks`, `why`, counters and the controller. */
+/** Record what became of it, for `tasks`, `why`, counters and the controller. */
 void placement_started(struct placement *p, pid_t stub, pid_t remote);
-void placement_failed(struct placement *p, enum ehs_reason reason); /* ran at home */
-void placement_ended(struct placement *p, int status); /* waitpid's, or lost */
+void placement_failed(struct placement *p, enum ehs_reason reason); /* it runs at home */
+void placement_ended(struct placement *p, int status); /* as from waitpid() */
 void placement_lost(struct placement *p);
-void placement_rerun(struct placement *p); /* lost, and runs again at home */
+void placement_rerun(struct placement *p); /* lost, and run again at home */
 
 uint64_t placement_cookie(const struct placement *p);
-/** The kernel did not wait for the verdict on this cookie any more. */
+/** The kernel no longer waited for the verdict on this cookie. */
 void placement_too_late(struct agent *agent, uint64_t cookie);
 enum ehs_reason placement_reason(const struct placement *p);
 

@@ -20,9 +20,9 @@
 
 struct records {
 	struct placement *ids, *tokens; /* hashes */
-	struct placement *oldest, **newest; /* those that are over */
+	struct placement *oldest, **newest; /* of ended ones */
 	unsigned int kept;
-	uint64_t counter; /* of ids that the kernel does not give */
+	uint64_t counter; /* next id for placements without the kernel's */
 };
 
 void record_step(struct placement *p, const char *format, ...)
@@ -36,7 +36,7 @@ void record_step(struct placement *p, const char *format, ...)
 	va_end(args);
 }
 
-/* The program's name for people; what is not printable ASCII would not pass as JSON. */
+/* Sets the program's name for people. Bytes other than printable ASCII might not be valid JSON. */
 static void record_name(struct placement *p)
 {
 	const char *slash = strrchr(p->path, '/');
@@ -63,7 +63,7 @@ static void record_free(struct placement *p)
 	free(p);
 }
 
-/* It is over and nothing will come back to it: it joins those that are kept. */
+/* Adds it to the ended ones, if it is over and not held. */
 static void record_retire(struct placement *p)
 {
 	struct records *r = p->agent->records;
@@ -131,7 +131,7 @@ struct placement *record_new(struct agent *agent, const struct placement_task *t
 	p->kernel = task->cookie;
 	p->cookie = task->cookie ? task->cookie : agent->records->counter++;
 	snprintf(p->id, sizeof(p->id), "%s:%llu", agent->code, (unsigned long long)p->cookie);
-	/* a module that was loaded anew begins again; what is over may give way */
+	/* A module that was loaded again starts from the first cookie: older records give way. */
 	HASH_FIND(by_id, agent->records->ids, p->id, strlen(p->id), old);
 	if (old) {
 		HASH_DELETE(by_id, agent->records->ids, old);
@@ -232,7 +232,7 @@ json_t *record_why_pid(struct agent *agent, pid_t pid)
 {
 	const struct placement *p, *found = NULL;
 
-	/* in the order they were made: a number may have been used before */
+	/* In order of creation: the last record of a reused pid wins. */
 	for (p = agent->records->ids; p; p = p->by_id.next)
 		if (p->pid == pid)
 			found = p;
@@ -246,7 +246,7 @@ int record_init(struct agent *agent)
 	if (!r)
 		return -ENOMEM;
 	r->newest = &r->oldest;
-	/* later than those of an earlier life of this agent, whose guests may still be known */
+	/* Higher than in earlier runs of this agent, whose guests may still be known. */
 	r->counter = RECORD_OWN_COOKIES + clock_wall_ms();
 	agent->records = r;
 	return 0;

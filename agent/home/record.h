@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file record.h
- * Placements on record: found by id and by token, listed, and kept with their
- * steps for `ehctl why` until 1024 others have ended. What happens to them is
- * placement.c's affair.
+ * Records of placements. They are found by id and by token, and kept with their steps for `ehctl
+ * why` until 1024 later ones have ended. placement.c decides what happens to them.
  */
 #ifndef AGENT_HOME_RECORD_H
 #define AGENT_HOME_RECORD_H
@@ -16,14 +15,14 @@
 #include "eh/member.h"
 #include "home/placement.h"
 
-#define PLACEMENT_TRIES 3 /**< executors asked: the first, and twice again */
+#define PLACEMENT_TRIES 3 /**< executors to ask */
 #define RECORD_STEPS 16
 
 enum placement_phase {
 	PLACEMENT_OPEN, /* undecided */
-	PLACEMENT_RESERVED, /* verdict given, its stub has not come yet */
-	PLACEMENT_CLAIMED, /* the stub is here */
-	PLACEMENT_AWAY, /* runs there */
+	PLACEMENT_RESERVED, /* verdict given, no stub yet */
+	PLACEMENT_CLAIMED, /* its stub has connected */
+	PLACEMENT_AWAY, /* runs on the executor */
 	PLACEMENT_OVER,
 };
 
@@ -40,10 +39,10 @@ struct placement {
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;
-	unsigned int calls; /* under way that will come back to us */
+	unsigned int calls; /* calls in progress that will return to it */
 	placement_fn decided;
 	void *ctx;
-	struct event *timer; /* time limit, then lease */
+	struct event *timer; /* time limit, later the lease */
 	pid_t pid, remote;
 	uid_t uid;
 	char *path, command[64];
@@ -52,7 +51,7 @@ struct placement {
 	enum view view;
 	struct peer *to, *tried[PLACEMENT_TRIES];
 	unsigned int ntried, time_ms, probes;
-	struct eh_probe decider; /* the controller that said `to` */
+	struct eh_probe decider; /* the controller that chose `to` */
 	enum ehs_reason reason;
 	char text[200];
 	int64_t started; /* wall clock, ms */
@@ -60,31 +59,31 @@ struct placement {
 	struct record_step steps[RECORD_STEPS];
 };
 
-/** A new one, undecided, with a timer that calls `on_timer`. NULL: no memory. */
+/** Creates a record, undecided, with a timer that calls `on_timer`. NULL: out of memory. */
 struct placement *record_new(struct agent *agent, const struct placement_task *task,
 			     event_callback_fn on_timer);
-/** A step for `why`; the last place is for how it ended. */
+/** Adds a step for `why`. When all are used, the last one is replaced. */
 void record_step(struct placement *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Found by this token from now on, until it is over. */
+/** Makes it known by this token until it is over. */
 void record_set_token(struct placement *p, const char *token);
-/** A call that will come back to it is under way; it has come back. */
+/** Hold it while a call that will return to it is in progress. */
 void record_hold(struct placement *p);
 void record_release(struct placement *p);
-/** It is over. Kept until 1024 others are, once nothing will come back to it. */
+/** It is over. It is kept until 1024 later ones are over, and at least while it is held. */
 void record_over(struct placement *p);
 
 struct placement *record_by_id(struct agent *agent, const char *id); /**< NULL: unknown */
 struct placement *record_by_token(struct agent *agent, const char *token);
-/** By the kernel's number. */
+/** By the kernel's cookie. */
 struct placement *record_by_cookie(struct agent *agent, uint64_t cookie);
-/** Appends the tasks that are away, as in `tasks --json`. */
+/** Appends the tasks that are away to `tasks`, in the form of `tasks --json`. */
 void record_list(struct agent *agent, json_t *tasks);
-/** Whether record_list() has it. */
+/** Whether record_list() includes it. */
 bool record_is_away(const struct placement *p);
-/** Reply to `why`, NULL: unknown. */
+/** Reply to `why`, which the caller owns; NULL: unknown. */
 json_t *record_why(struct agent *agent, const char *id);
-/** Of the last placement of a process of this number, which may have ended. */
+/** The same for the last placement of a process with this pid, which may have ended. */
 json_t *record_why_pid(struct agent *agent, pid_t pid);
 
 int record_init(struct agent *agent); /**< 0 or -ENOMEM */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A task whose executor was lost is run again by its stub, if the user said
- * that it may be (--retry) and if it then begins as it began there: with
- * nothing missing of its standard input, and its standard output still open.
- * What it has written stays written.
+ * If the user allows it (--retry), the stub runs a task again whose executor was lost. The second
+ * run must begin like the first: nothing may be missing from standard input, and standard output
+ * must still be open. Output of the first run remains.
  */
 
 #include "home/rerun.h"
@@ -19,7 +18,10 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 
-/* A terminal the stub still has, and knows whether something of it has gone; it has closed all other kinds. */
+/*
+ * A descriptor for standard input, if the stub needs one: it still has its terminals, and has
+ * closed everything else.
+ */
 static int rerun_input(struct handoff *h, int *fd)
 {
 	int err;
@@ -42,7 +44,7 @@ static const char *rerun_prepare(struct handoff *h, int fds[2])
 {
 	int err;
 
-	/* Lost before it was seen to start: the stub has closed nothing, and nothing was read. */
+	/* Lost before it was known to have started: nothing was closed or read. */
 	if (!h->started)
 		return NULL;
 	if (h->flags & JOB_FD(1) && !(h->flags & JOB_TTY(1))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file rerun.h
- * A lost task is run again at home, where the user allows it and nothing of its input is missing.
+ * Runs a lost task again at home, if the user allows it and none of its input is missing.
  */
 #ifndef AGENT_HOME_RERUN_H
 #define AGENT_HOME_RERUN_H
@@ -9,8 +9,8 @@
 struct handoff;
 
 /**
- * Gives a lost task back to its stub, behind the text `lost`. NULL: the stub runs it again; else
- * why it does not, "" when it may not.
+ * Lets the stub run a lost task again; `lost` says what happened. NULL: it does; otherwise why not,
+ * "" if that is not allowed.
  */
 const char *rerun_start(struct handoff *h, const char *lost);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Home's side of a view: for each file system, user and peer an ehfiles or, for
- * 9p, a diod. It runs with that user's ids and no other rights, and only for a peer
- * where a task of that user is that sees home's files: whatever a peer asks of it, it
- * gets no more than the tasks it was given could have done.
+ * Home's side of a view: an ehfiles process (for 9p: diod) for each file system, user and peer. It
+ * has this user's ids and no other rights, and serves only peers that run a task of the user that
+ * sees home's files. So no peer gets more than the tasks sent to it could have done.
  */
 
 #include "home/serve.h"
@@ -48,12 +47,12 @@ struct serve {
 	struct peer *to;
 	uid_t uid;
 	uint8_t head[8 + EHS_PATH_MAX + 1]; /* uid, length, path */
-	unsigned int have; /* of head */
+	unsigned int have; /* bytes of `head` */
 	struct tunnel pipe;
 	bool is_9p;
 	pid_t pid; /* of the server; 0: not started */
 	struct event *idle;
-	bool unused; /* at the last look */
+	bool unused; /* at the last check */
 };
 
 struct serves {
@@ -108,7 +107,7 @@ static void serve_on_closed(void *ctx)
 	serve_free(ctx);
 }
 
-/* The executor lets go of a view that it does not use; this one does not rely on it. */
+/* Closes servers that no task needs, in case the executor keeps them open. */
 static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
@@ -138,14 +137,14 @@ serve_run(const char *program, const char *const *arguments, int socket, int our
 	if (dup2(socket, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		_exit(1);
 	/*
-	 * diod holds our end as well, and so never sees it closed: 1.0.24 then frees what its
-	 * threads still use. It is killed, by us or as our death's signal.
+	 * diod gets our end too, so that it never sees it close: version 1.0.24 then frees what its
+	 * threads still use. It is killed instead, by us or when we die.
 	 */
 	if (dup2(ours, 3) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
 	setpriority(PRIO_PROCESS, 0, nice);
-	umask(0); /* the modes that arrive are final */
+	umask(0); /* the peer sends final modes */
 	if (!geteuid() && user_become(user->pw_uid, user->pw_gid, groups, ngroups))
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -189,7 +188,7 @@ static int serve_start(struct serve *v)
 	return tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
 }
 
-/* How much of the stream says whose files, and where they are mounted here; 0: that is wrong. */
+/* Length of the header (uid and mount point) as far as known; 0: invalid. */
 static size_t serve_head(const struct serve *v)
 {
 	uint32_t length;
@@ -255,7 +254,7 @@ static const struct h2_stream_ops serve_ops = {
 
 /* ---- what there is ---- */
 
-/* Not files, or each kernel's own. */
+/* Excludes file systems without files, and those that belong to each kernel. */
 static bool serve_is_files(const char *path, const char *type)
 {
 	static const char *const not [] = {
@@ -278,7 +277,7 @@ static bool serve_is_files(const char *path, const char *type)
 	return true;
 }
 
-/* Blanks and the like are octal there. */
+/* mountinfo escapes blanks and the like in octal. */
 static void serve_unescape(char *path)
 {
 	char *to = path;
@@ -294,7 +293,7 @@ static void serve_unescape(char *path)
 	*to = '\0';
 }
 
-/* The server does not look below mount points: the executor mounts each for itself. */
+/* The server does not look below mount points: the executor mounts each file system. */
 json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
 	const json_t *uid = json_object_get(body, "uid");
@@ -314,7 +313,7 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 		    sscanf(dash, " - %63s", type) != 1)
 			continue;
 		serve_unescape(path);
-		/* a comma would end the mount option that the path is */
+		/* A comma would end the mount option that holds the path. */
 		if (path[1] && serve_is_files(path, type) && !strchr(path, ','))
 			json_array_append_new(mounts, json_string(path));
 	}

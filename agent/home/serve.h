@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file serve.h
- * The home's side of views: its files, served to executors with the rights of the user.
+ * Home's side of views: serves files to executors with the rights of the user.
  */
 #ifndef AGENT_HOME_SERVE_H
 #define AGENT_HOME_SERVE_H
@@ -14,14 +14,14 @@ struct peer;
 
 /** Why this node cannot serve its files; NULL: it can. */
 const char *serve_trouble(void);
-/** Handler of POST /v1/mounts: the file systems that a view is made of. */
+/** Handler of POST /v1/mounts: which file systems a view consists of. */
 json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status);
 /** Handlers of POST /v1/files and /v1/9p. */
 int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 		const struct h2_stream_ops **ops, void **ctx);
 int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
 	     const struct h2_stream_ops **ops, void **ctx);
-/** Whether a task of this user that sees home's files is at this peer. */
+/** Whether this peer runs a task of this user that sees home's files. */
 typedef bool (*serve_shown_fn)(const struct peer *to, uid_t uid);
 int serve_init(struct agent *agent, serve_shown_fn shown); /**< 0 or -ENOMEM */
 void serve_exit(struct agent *agent);

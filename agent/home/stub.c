@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The stub of a task that is away: its socket, its signals, its stops, its terminal. */
 
 #include "home/stub.h"
 
@@ -33,8 +32,8 @@ void stub_close(struct handoff *h)
 }
 
 /*
- * Frames to a stub are few and small, and it reads them or is gone: what does
- * not fit into the socket's buffer means that it is not one of ours.
+ * Frames to a stub are few and small, and it reads them at once. If one does not fit into the
+ * socket's buffer, the other side is not a stub of ours.
  */
 int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint32_t length,
 	      const int *fds, unsigned int nfds)
@@ -74,7 +73,7 @@ void stub_stop(struct handoff *h)
 		h->stub_gone(h);
 }
 
-/* What waited for the stub to have read, or not. */
+/* Continues what waited until it was known whether the stub has read input. */
 static void stub_answered(struct handoff *h)
 {
 	stub_stop(h);
@@ -82,7 +81,7 @@ static void stub_answered(struct handoff *h)
 		handoff_later(h);
 }
 
-/* What its session does with the terminal. */
+/* Handles frames about the terminal and its session. */
 static int stub_on_terminal(struct handoff *h, enum frame_type type, const uint8_t *payload,
 			    uint32_t length)
 {
@@ -109,13 +108,13 @@ static int stub_on_terminal(struct handoff *h, enum frame_type type, const uint8
 		break;
 	case FRAME_FOREGROUND:
 		t->foreground = length == 4 && frame_get_u32(payload);
-		/* What the task has set meanwhile, or else what others have. */
+		/* The task's changes meanwhile go first, otherwise those of others. */
 		if (t->foreground && t->pending)
 			terminal_settle(t, &h->out[2]);
 		else if (t->foreground && terminal_look(&h->out[2], now))
 			channel_send(&h->channel, FRAME_TERMINAL, now, sizeof(now));
 		break;
-	case FRAME_SIGNAL: /* its size has changed; the other side sends its own signal */
+	case FRAME_SIGNAL: /* the size has changed; the executor's terminal sends its own signal */
 		if (terminal_look(&h->out[2], now))
 			channel_send(&h->channel, FRAME_TERMINAL, now, sizeof(now));
 		return 0;
@@ -133,7 +132,7 @@ static int stub_on_signal(struct handoff *h, const uint8_t *payload, uint32_t le
 {
 	if (length != 8 || frame_get_u32(payload) - 1 > 63)
 		return -EPROTO;
-	/* It runs, so whatever stopped it is over: a SIGCONT is in this frame or follows. */
+	/* The stub runs, so its stop is over: a SIGCONT is in this frame or follows. */
 	h->stopped_by_us = false;
 	if (h->state != HANDOFF_RUNNING)
 		return 0;
@@ -152,7 +151,7 @@ static int stub_on_frame(struct handoff *h, enum frame_type type, const uint8_t 
 	return stub_on_terminal(h, type, payload, length);
 }
 
-/* Signals, and what is done at a terminal. */
+/* Receives signals and terminal input. */
 static void stub_on_read(evutil_socket_t fd, short what, void *arg)
 {
 	struct handoff *h = arg;
@@ -191,8 +190,8 @@ wrong:
 }
 
 /*
- * SIGSTOP cannot be caught, and no descriptor tells of a stop. So the states
- * of stubs are looked at, in one timer for all and only while one is away.
+ * SIGSTOP cannot be caught, and no descriptor reports a stop. So one timer checks the states of all
+ * stubs while a task is away.
  */
 static char stub_state(const struct handoff *h)
 {

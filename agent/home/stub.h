@@ -13,17 +13,17 @@
 struct agent;
 struct handoff;
 
-/** Events of the stub's socket. 0 or -ENOMEM. */
+/** Starts to read the stub's socket. 0 or -ENOMEM. */
 int stub_open(struct handoff *h);
 void stub_close(struct handoff *h);
-/** A frame to the stub; -EPIPE: it has gone. */
+/** Sends a frame to the stub. 0, or -EPIPE: it is gone. */
 int stub_tell(struct handoff *h, enum frame_type type, const void *payload, uint32_t length);
-/** The same, with at most 3 descriptors; they stay open here. */
+/** The same with up to 3 descriptors, which the caller keeps. */
 int stub_give(struct handoff *h, enum frame_type type, const void *payload, uint32_t length,
 	      const int *fds, unsigned int nfds);
-/** It stops by handoff.stop, once it is known what it has read of its terminal. */
+/** Stops it with the signal handoff.stop, once it has said what it read from its terminal. */
 void stub_stop(struct handoff *h);
-/** Whether any stub is away: then stops of theirs are looked for. 0 or -ENOMEM. */
+/** Starts or ends the check for stopped stubs, which runs while a task is away. 0 or -ENOMEM. */
 int stub_watch(struct agent *agent, bool any);
 
 #endif

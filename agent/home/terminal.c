@@ -21,7 +21,7 @@ void terminal_open(struct relay_sink *sink, int fd)
 	int own;
 	enum relay_kind kind;
 
-	/* Its session may open it in both directions as /dev/tty, whatever it was opened for here. */
+	/* Read-write, whatever the descriptor allows: the task's session could open /dev/tty so. */
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	own = open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (own < 0) {
@@ -114,7 +114,7 @@ void terminal_restore(struct terminal_home *t, const struct relay_sink *sink)
 
 	if (!t->changed || !t->foreground || sink->fd < 0 || terminal_get(sink->fd, &now))
 		return;
-	/* Others of the pipeline, or the user, may have set their own since. */
+	/* Others in the pipeline, or the user, may have set modes since. */
 	if (now.iflag == t->last.iflag && now.oflag == t->last.oflag && now.lflag == t->last.lflag)
 		terminal_set(sink->fd, &t->first);
 	t->changed = false;
@@ -122,7 +122,7 @@ void terminal_restore(struct terminal_home *t, const struct relay_sink *sink)
 
 /* ---- output ---- */
 
-/* What comes is as the device is to get it: where CR LF is made of LF here, it comes as LF. */
+/* Data arrive as the device is to get them. Where this terminal turns LF into CR LF, send it LF. */
 int terminal_show(struct terminal_home *t, struct relay_sink *sink, uint8_t *data, size_t length)
 {
 	tcflag_t flags = t->last.oflag;
@@ -160,8 +160,8 @@ static void terminal_push(int fd, const uint8_t *data, size_t length)
 }
 
 /*
- * In front of what has been typed since, even of a line that is not complete:
- * all is taken out first. It is shown already, so without echo.
+ * Puts input before what has been typed since, even before an incomplete line, by taking everything
+ * out first. It has been shown already, so this is done without echo.
  */
 static void terminal_push_all(int fd, const uint8_t *rest, size_t length)
 {
@@ -181,7 +181,7 @@ static void terminal_push_all(int fd, const uint8_t *rest, size_t length)
 	quiet.c_lflag |= modes.c_lflag & ICANON;
 	memcpy(quiet.c_cc, modes.c_cc, sizeof(quiet.c_cc));
 	tcsetattr(fd, TCSANOW, &quiet);
-	/* An end of file that was typed is kept as a zero. */
+	/* A typed end of file was read as a zero. */
 	for (ssize_t i = 0; i < n; i++)
 		if (!later[i] && modes.c_lflag & ICANON)
 			later[i] = modes.c_cc[VEOF];
@@ -199,7 +199,7 @@ bool terminal_give_back(struct terminal_home *t, const struct relay_sink *sink)
 	uint64_t left = t->sent > t->taken ? t->sent - t->taken : 0;
 	uint32_t length = t->typed_length;
 
-	/* The last may not have come so far yet. */
+	/* The last input may not have arrived completely. */
 	if (left > length)
 		left = length;
 	if (!t->typed || t->sent <= t->taken || !t->foreground || sink->fd < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file terminal.h
- * The terminal of a task that is away, at home. The agent is in no session with
- * it, so job control does not stop its calls: what it does there is the
- * task's, and done only while the stub's process group is in the foreground.
+ * Home's terminal of a task that is away. The agent is not in the terminal's session, so job
+ * control does not stop its calls. It acts for the task, and only while the stub's process group is
+ * in the foreground.
  */
 #ifndef AGENT_HOME_TERMINAL_H
 #define AGENT_HOME_TERMINAL_H
@@ -13,37 +13,36 @@
 #include "wire/terminal.h"
 
 struct terminal_home {
-	bool given; /**< the task has one */
-	bool typing; /**< it is its standard input */
-	bool foreground; /**< its stub's group is the terminal's */
-	bool asked; /**< the task waits for what is typed */
-	struct terminal first, last; /**< as it was at the start; as the task has it now */
-	bool changed; /**< by the task */
-	bool pending,
-		flush; /**< last is to be set, once sink.done is ready_at; input to be dropped */
+	bool given; /**< the task has a terminal */
+	bool typing; /**< as its standard input */
+	bool foreground; /**< the stub's group is in the foreground */
+	bool asked; /**< the task waits for input */
+	struct terminal first, last; /**< modes at the start; modes that the task has set */
+	bool changed; /**< the task has changed the modes */
+	/** `last` must be set when sink.done reaches ready_at; input must be dropped */
+	bool pending, flush;
 	uint64_t ready_at;
-	uint8_t *typed; /**< the last that was sent, until all of it is read; NULL: none */
+	uint8_t *typed; /**< the last input that was sent, until it is all read; NULL: none */
 	uint32_t typed_length; /**< 0: end of file */
-	uint64_t sent,
-		taken; /**< bytes in all, an end of file counts as one; of them, read there */
+	uint64_t sent, taken; /**< bytes sent, and read by the task; an end of file counts as one */
 };
 
-/** Opens the terminal anew for `sink`, and closes `fd`. */
+/** Opens the terminal again for `sink`. Takes over `fd`. */
 void terminal_open(struct relay_sink *sink, int fd);
-/** FRAME_TERMINAL from the executor. 0 or -EPROTO. */
+/** Handles FRAME_TERMINAL from the executor. 0 or -EPROTO. */
 int terminal_on_change(struct terminal_home *t, struct relay_sink *sink, const uint8_t *payload,
 		       uint32_t length);
-/** Sets what is pending, if it may be set now. */
+/** Sets pending modes if it may do so now. */
 void terminal_settle(struct terminal_home *t, struct relay_sink *sink);
-/** FRAME_SHOWN. 0, -EPROTO or -ENOMEM. */
+/** Handles FRAME_SHOWN. 0, -EPROTO or -ENOMEM. */
 int terminal_show(struct terminal_home *t, struct relay_sink *sink, uint8_t *data, size_t length);
-/** As it is now, for the executor; false: it cannot be asked. */
+/** Encodes the current modes and size for the executor. False: they cannot be read. */
 bool terminal_look(const struct relay_sink *sink, uint8_t out[TERMINAL_SIZE]);
-/** FRAME_TYPED from the stub. 0 or -ENOMEM. */
+/** Handles FRAME_TYPED from the stub. 0 or -ENOMEM. */
 int terminal_typed(struct terminal_home *t, const uint8_t *payload, uint32_t length);
-/** What was typed and not read goes back. True: there was something. */
+/** Puts unread input back into the terminal. Returns whether there was any. */
 bool terminal_give_back(struct terminal_home *t, const struct relay_sink *sink);
-/** The task was killed or lost: its modes go. */
+/** The task was killed or lost: restores the modes from before it. */
 void terminal_restore(struct terminal_home *t, const struct relay_sink *sink);
 
 #endif
