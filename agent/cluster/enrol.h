@@ -54,8 +54,8 @@ json_t *enrol_question(struct agent *agent, const char *code, bool runs);
 bool enrol_may_ask(struct agent *agent);
 
 /**
- * A peer says that our code belongs to another host. Unless a peer is up within 10 s, the agent
- * ends.
+ * A peer says that our code belongs to another host. Ends the agent unless a peer is up within 10
+ * s.
  */
 void enrol_refused(struct agent *agent);
 

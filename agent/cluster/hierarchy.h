@@ -21,10 +21,7 @@ struct hierarchy_ops {
 	void (*answered)(struct agent *agent, const struct eh_message *answer);
 	/** Called at each tick, an eighth of a heartbeat apart. */
 	void (*tick)(struct agent *agent);
-	/**
-	 * Ids of tasks that stayed here after an ask and are in the load by now. Returns their
-	 * number.
-	 */
+	/** Ids of tasks that stayed here after an ask and are in the load now. Returns how many. */
 	size_t (*seen)(struct agent *agent, uint64_t *ids, size_t max);
 };
 
