@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehagent: set-up, signals, reload, end. */
+/* ehagent: arguments, set-up, signals, reload, end. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -24,14 +24,14 @@
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
-#define MAIN_NICE (-10) /* execs wait for us: we come before what overloads the node */
+#define MAIN_NICE (-10) /* execs wait for us, so we must outrank the tasks that overload the node */
 #define MAIN_OOM "-500" /* without us the tasks that are away would be lost */
 
-static const char **main_joins; /* --join, ends with NULL */
+static const char **main_joins; /* values of --join; NULL-terminated */
 
 /* ---- configuration ---- */
 
-/* Errors of a reload go to the log, line by line. */
+/* Logs the errors of a reload line by line. */
 static void main_log_lines(char *text)
 {
 	char *line, *rest = text;
@@ -55,7 +55,7 @@ static void main_reload(struct agent *agent)
 		return;
 	}
 	now = config_read(old->file, main_joins, errors);
-	/* with `join` its place is the one that the cluster gave */
+	/* With `join` the host keeps the place that the cluster gave it. */
 	if (now &&
 	    (!now->njoin || config_adopt(now, old->host, &old->topology, old->node, errors)) &&
 	    config_may_replace(old, now, errors))
@@ -98,7 +98,7 @@ static int main_watch_signal(struct agent *agent, struct event **out, int sig,
 	return *out ? event_add(*out, NULL) : -1;
 }
 
-/* sd_notify(3), of which this is all that is needed. */
+/* The part of sd_notify(3) that is needed here. */
 static void main_tell_ready(void)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -135,7 +135,7 @@ static void main_set_limits(struct agent *agent)
 		struct rlimit more = { MAIN_FILES, MAIN_FILES };
 
 		files.rlim_cur = files.rlim_max;
-		/* beyond the hard limit only if we may */
+		/* Above the hard limit only if we may. */
 		if ((files.rlim_max >= MAIN_FILES || setrlimit(RLIMIT_NOFILE, &more)) &&
 		    setrlimit(RLIMIT_NOFILE, &files))
 			log_warning("cannot raise the limit of open files: %s", strerror(errno));
@@ -178,7 +178,7 @@ static int main_run(struct agent *agent, struct tls *tls)
 		log_info("ready: node %s of cluster %s", agent->code, agent->config->cluster);
 		err = event_base_dispatch(agent->base) < 0 ? 1 : agent->status;
 	} else {
-		/* a signal is no failure */
+		/* Ended by a signal is not an error. */
 		err = err == -EINTR ? agent->status : 1;
 	}
 	rooms_stop(agent);

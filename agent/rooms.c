@@ -38,8 +38,6 @@
 #include "node/node.h"
 #include "node/stayed.h"
 
-/* What each room is told by those before it. */
-
 static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 {
 	*out = (struct node_tasks){
@@ -50,7 +48,7 @@ static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 	};
 }
 
-/* This host asks to be let in again as the node that it runs as. */
+/* The request to be admitted again as the node that this host runs as. */
 static json_t *rooms_question(struct agent *agent)
 {
 	return enrol_question(agent, agent->code, true);
@@ -103,7 +101,7 @@ static const struct server_route rooms_routes[] = {
 	{ 0 },
 };
 
-/* Where this host stands in the cluster: as configured or kept, or asked for. 0 or -errno. */
+/* Finds this host's place in the cluster: configured, saved, or asked for. 0 or -errno. */
 static int rooms_take_place(struct agent *agent, void (*ready)(void))
 {
 	struct config *c = agent->config;
@@ -111,7 +109,9 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 	int err;
 
 	if (c->njoin) {
-		/* members that come later are found, too: a service manager need not wait for them */
+		/*
+		 * Members that start later are found too: a service manager need not wait for them.
+		 */
 		ready();
 		err = join_run(agent, &roster);
 		if (err)
@@ -128,7 +128,7 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 	return enrol_init(agent, &rooms_enrol_ops, roster);
 }
 
-/* What is there before this host has its place. */
+/* Starts what does not need a place in the cluster. */
 static int rooms_start_first(struct agent *agent)
 {
 	int err = cgroup_init(agent, agent->config->cgroup, guest_emptied);
@@ -183,14 +183,14 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 
 void rooms_stop(struct agent *agent)
 {
-	/* nobody new, and good-bye to those above and below */
+	/* No new requests; tell the nodes above and below. */
 	if (agent->hierarchy)
 		hierarchy_leave(agent);
 	client_end(agent);
 	leave_exit(agent);
 	ctl_exit(agent);
 	files_exit(agent);
-	/* guests, then the connections that their homes wait on */
+	/* Guests first, then the connections that their homes wait on. */
 	guest_exit(agent);
 	view_exit(agent);
 	serve_exit(agent);
@@ -200,7 +200,7 @@ void rooms_stop(struct agent *agent)
 	server_exit(agent);
 	peers_close(agent);
 	node_exit(agent);
-	/* libevent frees connections in the loop; stubs of tasks that are away hear that these are lost */
+	/* Lets libevent free connections, and stubs hear that their tasks are lost. */
 	event_base_loop(agent->base, EVLOOP_NONBLOCK);
 	handoff_exit(agent);
 	record_exit(agent);

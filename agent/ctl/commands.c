@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Requests of ehctl and their replies (docs/protocol.md, formats of `--json`). */
+/* The requests of ehctl and their replies (docs/protocol.md, formats of `--json`). */
 
 #include "ctl/commands.h"
 
@@ -39,7 +39,7 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define COMMANDS_ASK_MS 2000 /* others' answers are waited for so long */
+#define COMMANDS_ASK_MS 2000 /* how long answers of others are waited for */
 
 /* ---- status ---- */
 
@@ -57,7 +57,7 @@ static int commands_by_code(const void *a, const void *b, void *topology)
 	return x.index < y.index ? -1 : x.index > y.index;
 }
 
-/* A new array of the same, higher levels first, each in order. */
+/* A new array with the same items: higher levels first, each in the order of codes. */
 static json_t *commands_sorted(struct eh_topology *topology, const json_t *list)
 {
 	size_t n = json_array_size(list);
@@ -133,10 +133,10 @@ static void commands_add_task(void *ctx, const struct kernel_task *t)
 	enum ehs_reason reason = t->reason;
 	char id[EH_CODE_TEXT + 24], when[32];
 
-	/* who they are and where is known better by placement.c and guest.c */
+	/* placement.c and guest.c know more about these. */
 	if (t->state == EHS_TASK_GUEST || (p && record_is_away(p)))
 		return;
-	/* the kernel takes only some of the agent's reasons */
+	/* The module accepts only some of the agent's reasons. */
 	if (p && reason == EHS_REASON_NONE)
 		reason = placement_reason(p);
 	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
@@ -166,7 +166,7 @@ static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks(agent)));
 }
 
-/* A task that is there now. What the kernel decided alone has no steps, only a reason. */
+/* Looks at a current task. What the module decided alone has a reason but no steps. */
 static bool commands_is_task(const json_t *task, const char *id, long pid)
 {
 	return pid ? json_integer_value(json_object_get(task, "pid")) == pid
@@ -213,7 +213,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 		ctl_reply(c, ctl_error("id", "missing", true));
 		return;
 	}
-	/* a bare number is a process, whose id is looked up */
+	/* A bare number is a pid. */
 	pid = strtol(id, &end, 10);
 	if (*end)
 		pid = 0;
@@ -232,7 +232,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 
 /* ---- run ---- */
 
-/* The pid is the caller's only while it lives; then /proc shows its user. */
+/* While the caller lives, /proc shows its user; otherwise the pid may be reused. */
 static bool commands_lives(const struct ctl_conn *c)
 {
 	struct stat st;
@@ -273,7 +273,7 @@ static void commands_do_run(struct ctl_conn *c, const json_t *request)
 		ctl_reply(c, ctl_error(wish ?: "session", strerror(-err), err == -EINVAL));
 		return;
 	}
-	/* its next exec is the program that the user wants to see running here */
+	/* Its next exec is the program of `ehctl run`, which the user expects to see here. */
 	err = kernel_bypass(agent, ctl_pid(c));
 	if (err)
 		log_warning("process %d: cannot exempt its first program from placement: %s",
@@ -302,7 +302,7 @@ static const struct commands_setting commands_settings[] = {
 	COMMANDS_SETTING("dwell", dwell, 0, 60000),
 };
 
-/* NULL, or the error to reply. */
+/* Returns NULL, or the error to reply. */
 static json_t *commands_take_setting(struct node_settings *set, const char *name,
 				     const json_t *value)
 {

@@ -8,7 +8,7 @@
 
 #include "ctl/socket.h"
 
-/** Serves a request; ctl_reply() or ctl_watch() follows, perhaps later. */
+/** Handles a request. ctl_reply() or ctl_watch() must follow, perhaps later. */
 void commands_request(struct ctl_conn *c, const json_t *request);
 
 #endif

@@ -30,7 +30,7 @@
 #define DOCTOR_SKEW_MS 2000
 #define DOCTOR_EXPIRY_DAYS 14
 
-/* `mend` is the old name of `fix`, for one version. */
+/* `mend` is the old name of `fix`, kept for one version. */
 static void __attribute__((format(printf, 5, 6)))
 doctor_add(json_t *checks, const char *name, bool ok, const char *fix, const char *format, ...)
 {
@@ -178,7 +178,7 @@ static void doctor_cgroup(struct agent *agent, json_t *checks)
 		   "%s, controllers: %s", agent->config->cgroup, *text ? text : "none");
 }
 
-/* A stub that needs a loader and libraries would cost each task that is away a few MiB. */
+/* A stub that needs a loader and libraries would cost a few MiB for each task that is away. */
 static bool doctor_is_static(int fd)
 {
 	Elf64_Ehdr head;
@@ -216,7 +216,10 @@ static void doctor_stub(struct agent *agent, json_t *checks)
 		close(fd);
 }
 
-/* What other homes' tasks get here. Where all files are shared nobody asks for it, and nothing is wrong without. */
+/*
+ * Whether tasks of other homes can have their views. Not an error: where all files are shared,
+ * nobody needs them.
+ */
 static void doctor_views(struct agent *agent, json_t *checks)
 {
 	const char *trouble = view_trouble(agent), *fuse = view_fuse_trouble();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file doctor.h
- * What is wrong on this node, and how to fix it: the checks of `ehctl doctor`.
+ * The checks of `ehctl doctor`: what is wrong on this node, and how to fix it.
  */
 #ifndef AGENT_CTL_DOCTOR_H
 #define AGENT_CTL_DOCTOR_H

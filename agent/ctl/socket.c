@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The local socket. A connection's first frame says who calls: a stub's job is
- * read exactly to its end and the socket goes to handoff.c; ehctl's requests
- * stay here. All is bounded: connections, of all and of a user, the bytes of
- * frames that are not complete, the time for the first frame.
+ * The local socket. The first frame of a connection says who calls: the job of a stub is read
+ * exactly to its end, and departure.c takes over the socket; requests of ehctl are handled here.
+ * Everything has a limit: connections in total and for each user, bytes of incomplete frames, and
+ * the time for the first frame.
  */
 
 #include "ctl/socket.h"
@@ -28,12 +28,12 @@
 #include "wire/job.h"
 
 #define CTL_CONNS_MAX 1024
-#define CTL_CONNS_A_USER 512 /* so that others, and root, still get in */
-#define CTL_BYTES_MAX (64u << 20) /* of jobs that are not complete; root's come on top */
+#define CTL_CONNS_A_USER 512 /* leaves room for others and root */
+#define CTL_BYTES_MAX (64u << 20) /* of incomplete jobs; root may exceed it */
 #define CTL_BYTES_A_USER (32u << 20)
 #define CTL_REQUEST_MAX (64u << 10)
 #define CTL_OUTPUT_MAX (20u << 20)
-#define CTL_EVENTS_MAX (1u << 20) /* of a watcher that does not read */
+#define CTL_EVENTS_MAX (1u << 20) /* waiting for a watcher that does not read */
 #define CTL_FIRST_S 5
 #define CTL_BIND_MS 5000
 
@@ -44,7 +44,7 @@ struct ctl_conn {
 	struct event *reading, *writing;
 	struct ucred who;
 	uint8_t header[FRAME_HEADER];
-	size_t got; /* of header and payload */
+	size_t got; /* bytes of header and payload */
 	enum frame_type type;
 	uint32_t length;
 	uint8_t *payload;
@@ -88,7 +88,7 @@ static void ctl_free(struct ctl_conn *c)
 	free(c);
 }
 
-/* A request under way still points to it: then ctl_reply() frees it. */
+/* If a request is in progress, ctl_reply() frees it later. */
 static void ctl_close(struct ctl_conn *c, const char *why)
 {
 	if (why && log_allowed(&ctl_log))
@@ -212,7 +212,7 @@ static int ctl_take_fds(struct ctl_conn *c, struct msghdr *msg)
 	return err;
 }
 
-/* Reads into the current frame, never beyond it. > 0, 0: end, or -errno. */
+/* Reads into the current frame, never beyond it. Returns bytes, 0 at the end, or -errno. */
 static ssize_t ctl_receive(struct ctl_conn *c)
 {
 	char control[CMSG_SPACE(8 * sizeof(int))];
@@ -237,7 +237,7 @@ static ssize_t ctl_receive(struct ctl_conn *c)
 	return n;
 }
 
-/* Requests are small, and bounded by the number of connections. */
+/* Counts jobs only: requests are small, and the number of connections limits them. */
 static bool ctl_has_room(const struct ctl_conn *for_whom)
 {
 	size_t same = for_whom->length, all = for_whom->length;
@@ -274,7 +274,7 @@ static const char *ctl_check_header(struct ctl_conn *c)
 	return NULL;
 }
 
-/* Which of the descriptors 0-2 are open is in the job. */
+/* Assigns the received descriptors: the job says which of 0-2 are open. */
 static const char *ctl_place_fds(struct ctl_conn *c, int fds[3])
 {
 	struct job_spec spec;
@@ -300,7 +300,7 @@ static void ctl_take_job(struct ctl_conn *c)
 		ctl_close(c, why);
 		return;
 	}
-	/* it takes over the descriptors and the socket */
+	/* departure.c takes over socket and descriptors. */
 	c->nfds = 0;
 	c->fd = -1;
 	event_del(c->reading);
@@ -321,7 +321,7 @@ static void ctl_take_request(struct ctl_conn *c)
 		ctl_close(c, "request during watch");
 		return;
 	}
-	/* one at a time */
+	/* one request at a time */
 	c->busy = true;
 	event_del(c->reading);
 	if (json_is_object(request))
@@ -340,8 +340,10 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 	for (;;) {
 		n = ctl_receive(c);
 		if (n == -EAGAIN || n == -EINTR) {
-			/* what is there counts, however late we came to read it; and the event's
-			 * own time-out begins anew with each byte */
+			/*
+			 * Data that is there counts, however late it is read. The event's own
+			 * time-out starts again with each byte.
+			 */
 			if (!c->greeted &&
 			    (what & EV_TIMEOUT || clock_ms() - c->came_at > CTL_FIRST_S * 1000))
 				ctl_close(c, "no first frame in time");
@@ -446,12 +448,14 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 	ctl->count++;
 	c->came_at = clock_ms();
 	event_add(c->reading, &first);
-	/* most send their frame together with the connect: saves a round of the loop */
+	/* Most callers send their frame at once, which saves a round of the loop. */
 	ctl_on_readable(fd, EV_READ, c);
 }
 
-/* The children of an agent that was killed end with it, but under load not at once, and each holds
- * what it listened on. This is bound first, so what else there is waits with it. */
+/*
+ * Children of an agent that was killed end too, but under load not at once, and hold its sockets
+ * until then. This socket is bound first, so this wait covers the others.
+ */
 static int ctl_bind(int fd, const struct sockaddr_un *address, socklen_t length)
 {
 	uint64_t end = clock_ms() + CTL_BIND_MS;
