@@ -138,9 +138,9 @@ static int rooms_start_first(struct agent *agent)
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (client_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
-	    guest_init(agent) || view_init(agent) || counters_init(agent) || record_init(agent) ||
-	    serve_init(agent, handoff_shows_home) || handoff_init(agent))
+	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
+	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
+	    record_init(agent) || serve_init(agent, handoff_shows_home) || handoff_init(agent))
 		return -ENOMEM;
 	return ctl_init(agent, commands_request);
 }
