@@ -50,9 +50,14 @@ config_complain(struct config_reader *r, int line, const char *format, ...)
  * libconfuse passes no pointer of ours to its callbacks. The default number of the first option, a
  * string, is not used: it holds the reader.
  */
+_Static_assert(sizeof(long) == sizeof(void *), "a pointer fits into a long");
+
 static struct config_reader *config_reader_of(const cfg_t *cfg)
 {
-	return (struct config_reader *)cfg->opts[0].def.number;
+	struct config_reader *r;
+
+	memcpy(&r, &cfg->opts[0].def.number, sizeof(void *));
+	return r;
 }
 
 static void config_on_error(cfg_t *cfg, const char *format, va_list args)
@@ -93,7 +98,7 @@ static void config_declare(struct config_reader *r, const struct config_option *
 		else
 			out->def.string = o->preset;
 		if (out == first)
-			out->def.number = (long)r; /* see config_reader_of() */
+			memcpy(&out->def.number, &r, sizeof(void *)); /* see config_reader_of() */
 	}
 }
 

@@ -202,7 +202,8 @@ static int kind_take_tasks(void *record, const struct config_option *o, cfg_opt_
 
 	if (cfg_opt_size(given))
 		tasks = cfg_opt_getnfloat(given, 0);
-	kind_store(record, o, tasks * 1000 + 0.5);
+	/* NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative */
+	kind_store(record, o, (uint32_t)(tasks * 1000 + 0.5));
 	return 0;
 }
 

@@ -30,10 +30,9 @@ extern const struct config_kind config_kind_tasks; /**< with limits; kept in tho
 extern const struct config_kind config_kind_flag; /**< true or false */
 extern const struct config_kind config_kind_word; /**< one of some words */
 extern const struct config_kind config_kind_topology;
-extern const struct config_kind
-	config_kind_code; /**< config.c takes it: it depends on the topology */
+extern const struct config_kind config_kind_code; /**< config.c takes it */
 extern const struct config_kind config_kind_address;
-extern const struct config_kind config_kind_join; /**< config.c takes it, with those of --join */
+extern const struct config_kind config_kind_join; /**< config.c takes it */
 extern const struct config_kind config_kind_host; /**< CN of a certificate */
 extern const struct config_kind config_kind_log; /**< levels of the log */
 

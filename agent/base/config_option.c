@@ -12,7 +12,8 @@
 
 #define FIELD(name) \
 	.offset = offsetof(struct config, name), .size = sizeof(((struct config *)0)->name)
-#define LIST(name) FIELD(name), .count = offsetof(struct config, n##name)
+#define LIST(name) \
+	.offset = offsetof(struct config, name), .count = offsetof(struct config, n##name)
 #define LINE(name) .line = offsetof(struct config, name)
 #define PEER_FIELD(name) .offset = offsetof(struct config_peer, name)
 #define LIMITS(low, high, of) .min = (low), .max = (high), .unit = (of)

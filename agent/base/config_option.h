@@ -23,14 +23,14 @@ struct config_option {
 	double min, max; /**< limits of a number */
 	const char *unit;
 	const char *const *words; /**< allowed words; ends with NULL */
-	unsigned int first_word; /**< value of the first word */
 	size_t offset, size; /**< field of struct config or struct config_peer */
 	size_t count; /**< field with the length of a list */
 	size_t line; /**< field with the line where the option stands; 0: none */
-	bool required;
-	bool fixed; /**< a reload cannot change it */
 	const char *called; /**< its name in an error of a reload; NULL: as @name */
 	const char *help; /**< the comment in docs/configuration.md */
+	unsigned int first_word; /**< value of the first word */
+	bool required;
+	bool fixed; /**< a reload cannot change it */
 };
 
 /** Both end with a name of NULL. */

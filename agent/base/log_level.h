@@ -17,8 +17,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 struct log_area {
 	const char *name;
-	const char
-		*files[LOG_AREA_FILES]; /**< beginnings of paths below agent/; the rest is NULL */
+	const char *files[LOG_AREA_FILES]; /**< how their paths below agent/ begin */
 };
 extern const struct log_area log_areas[]; /**< ends with a name of NULL */
 
