@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Headers of frames and the payload of FRAME_EXIT. */
 
+#include "frame.h"
+
 #include <errno.h>
 
-#include "frame.h"
 #include "terminal.h"
 
 #define FRAME_TEXT_MAX 4096
