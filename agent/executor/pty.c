@@ -203,8 +203,10 @@ static void pty_on_again(evutil_socket_t fd, short what, void *arg)
 		pty_look(p);
 }
 
-static int pty_on_readable(struct pty *p)
+static int pty_on_readable(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct pty *p = ctx;
+
 	p->readable = true;
 	p->wanted = false; /* home no longer had what we asked for */
 	p->wait_ms = 1;
@@ -213,8 +215,9 @@ static int pty_on_readable(struct pty *p)
 	return 0;
 }
 
-static int pty_on_typed(struct pty *p, const uint8_t *payload, uint32_t length)
+static int pty_on_typed(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct pty *p = ctx;
 	struct termios modes;
 
 	if (!p->wanted)
@@ -250,10 +253,10 @@ void pty_tell_taken(struct pty *p)
 }
 
 /* Home takes back what was not read: drop it here. */
-static int pty_on_taken_back(struct pty *p, uint32_t length)
+static int pty_on_taken_back(void *ctx, const uint8_t *payload, uint32_t length)
 {
-	if (length != FRAME_TAKEN_SIZE)
-		return -EPROTO;
+	struct pty *p = ctx;
+
 	if (p->slave >= 0 && p->last) {
 		p->our_flush = true;
 		tcflush(p->slave, TCIFLUSH);
@@ -264,8 +267,9 @@ static int pty_on_taken_back(struct pty *p, uint32_t length)
 
 /* ---- the rest ---- */
 
-static int pty_on_terminal(struct pty *p, const uint8_t *payload, uint32_t length)
+static int pty_on_terminal(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct pty *p = ctx;
 	struct terminal t;
 
 	if (terminal_decode(&t, payload, length))
@@ -282,30 +286,37 @@ static int pty_on_terminal(struct pty *p, const uint8_t *payload, uint32_t lengt
 	return 0;
 }
 
+static int pty_on_foreground(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct pty *p = ctx;
+
+	launch_command(p->launch, frame_get_u32(payload) ? LEADER_FOREGROUND : LEADER_BACKGROUND);
+	return 0;
+}
+
+static int pty_on_want(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct pty *p = ctx;
+
+	return p->out.fd < 0 ? 0 : relay_source_grant(&p->out, frame_get_u32(payload + 4));
+}
+
+/* The state is whether the guest has a terminal. */
+#define PTY_GIVEN FRAME_IN(true)
+
+static const struct frame_rule pty_rules[] = {
+	{ FRAME_TERMINAL, PTY_GIVEN, TERMINAL_SIZE, TERMINAL_SIZE, pty_on_terminal },
+	{ FRAME_READABLE, PTY_GIVEN, 0, 0, pty_on_readable },
+	{ FRAME_TYPED, PTY_GIVEN, 0, FRAME_TYPED_MAX, pty_on_typed },
+	{ FRAME_TAKEN, PTY_GIVEN, FRAME_TAKEN_SIZE, FRAME_TAKEN_SIZE, pty_on_taken_back },
+	{ FRAME_FOREGROUND, PTY_GIVEN, 4, 4, pty_on_foreground },
+	{ FRAME_WANT, PTY_GIVEN, 8, 8, pty_on_want },
+	{ 0 },
+};
+
 int pty_frame(struct pty *p, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
-	if (!p->given)
-		return -EPROTO;
-	switch (type) {
-	case FRAME_TERMINAL:
-		return pty_on_terminal(p, payload, length);
-	case FRAME_READABLE:
-		return pty_on_readable(p);
-	case FRAME_TYPED:
-		return pty_on_typed(p, payload, length);
-	case FRAME_TAKEN:
-		return pty_on_taken_back(p, length);
-	case FRAME_FOREGROUND:
-		if (length != 4)
-			return -EPROTO;
-		launch_command(p->launch,
-			       frame_get_u32(payload) ? LEADER_FOREGROUND : LEADER_BACKGROUND);
-		return 0;
-	case FRAME_WANT:
-		return p->out.fd < 0 ? 0 : relay_source_grant(&p->out, frame_get_u32(payload + 4));
-	default:
-		return -EPROTO;
-	}
+	return frame_dispatch(pty_rules, p->given, type, p, payload, length);
 }
 
 void pty_signal(struct pty *p, int sig)

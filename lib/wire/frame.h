@@ -19,6 +19,8 @@
 #define FRAME_WINDOW 65536 /**< bytes of a descriptor in flight without a WANT */
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
+#define FRAME_NAMED_MAX 65536
+#define FRAME_TEXT_MAX 4096 /**< bytes of text in STARTED, REFUSED, LOST, RERUN */
 
 /** The agent's local socket: an abstract name, so there is one per network namespace.
  *  A client checks with SO_PEERCRED that root or its own user listens. */
@@ -78,6 +80,25 @@ void frame_header(uint8_t out[FRAME_HEADER], enum frame_type type, uint32_t leng
 
 /** Reads a header. Returns 0, -EPROTO (unknown type, reserved bits) or -EMSGSIZE. */
 int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t *length);
+
+/** What a receiver does with one type of frame. Its table ends with an empty rule. */
+struct frame_rule {
+	enum frame_type type;
+	unsigned int states; /**< in which it is allowed: FRAME_IN() of each, or FRAME_ANY_STATE */
+	uint32_t min, max; /**< bytes of payload */
+	/** Returns 0 or -errno. */
+	int (*take)(void *ctx, const uint8_t *payload, uint32_t length);
+};
+
+#define FRAME_IN(state) (1u << (state)) /**< state: 0-31 */
+#define FRAME_ANY_STATE ~0u
+
+/** Returns the rule for this type, or NULL. */
+const struct frame_rule *frame_rule_of(const struct frame_rule *rules, enum frame_type type);
+/** Returns what take() returns, or -EPROTO: no rule for this type, not allowed in this state, or a
+ *  payload that is too short or too long. */
+int frame_dispatch(const struct frame_rule *rules, unsigned int state, enum frame_type type,
+		   void *ctx, const uint8_t *payload, uint32_t length);
 
 /** Payload of FRAME_EXIT: eight little-endian u64. */
 struct frame_exit {
