@@ -124,37 +124,59 @@ static ssize_t pty_read_packet(struct pty *p, uint8_t *at, size_t most)
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most, bool *framed)
+/* The modes that the task has now. 0: it cannot be asked for them. */
+static size_t pty_tell_now(struct pty *p, uint8_t *buf)
+{
+	struct terminal now = p->known;
+
+	return pty_get(p->out.fd, &now) ? 0 : pty_tell_modes(p, &now, buf);
+}
+
+/* The LF of a CR that would be cut from it, for which there is a byte of room. */
+static ssize_t pty_read_lf(struct pty *p, uint8_t *packet, ssize_t n)
+{
+	uint8_t next[2];
+
+	if (packet[n - 1] == '\r' && pty_read_packet(p, next, 1) == 2 && !next[0])
+		packet[n++] = next[1];
+	return n;
+}
+
+/* relay_source.read: output of the task, or its new modes. */
+static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most)
 {
 	struct pty *p = ctx;
-	uint8_t *packet = buf + FRAME_HEADER - 1, next[2];
-	struct terminal now = p->known;
+	uint8_t *packet = buf + FRAME_HEADER - 1;
+	size_t room, told;
 	ssize_t n;
 
-	if (p->late == 1 && !pty_get(p->out.fd, &now)) {
-		*framed = true;
-		return pty_tell_modes(p, &now, buf);
+	/* Behind a status that is not told now there may be output. */
+	for (;;) {
+		told = p->late == 1 ? pty_tell_now(p, buf) : 0;
+		if (told)
+			return told;
+		room = p->late && p->late < most ? p->late : most;
+		n = pty_read_packet(p, packet, room > 1 ? room - 1 : room);
+		if (n <= 0 || !packet[0])
+			break;
+		told = pty_changed(p, packet[0], buf);
+		if (told)
+			return told;
 	}
-	if (p->late && most > p->late)
-		most = p->late;
-	/* Leave room for the LF that follows a CR at the end. */
-	n = pty_read_packet(p, packet, most > 1 ? most - 1 : most);
-	if (n > 0 && packet[0]) {
-		size_t length = pty_changed(p, packet[0], buf);
 
-		*framed = length;
-		return length ? (ssize_t)length : pty_read(ctx, buf, most, framed);
+	if (n > 1 && room > 1)
+		n = pty_read_lf(p, packet, n);
+	if (n <= 1) {
+		told = p->late ? pty_tell_now(p, buf) : 0;
+		if (told)
+			return told;
+		return n < 0 ? n : n ? 0 : -EAGAIN;
 	}
-	if (n > 1 && most > 1 && packet[n - 1] == '\r' && pty_read_packet(p, next, 1) == 2 &&
-	    !next[0])
-		packet[n++] = next[1];
-	if (p->late && n <= 1 && !pty_get(p->out.fd, &now)) {
-		*framed = true;
-		return pty_tell_modes(p, &now, buf);
-	}
-	if (p->late && n > 1)
-		p->late = p->late > (size_t)n ? p->late - (n - 1) : 1;
-	return n > 0 ? n - 1 : n ? n : -EAGAIN;
+	n--;
+	if (p->late)
+		p->late = p->late > n ? p->late - n : 1;
+	frame_header(buf, FRAME_SHOWN, n);
+	return FRAME_HEADER + n;
 }
 
 /* ---- input ---- */
