@@ -136,8 +136,14 @@ static size_t pty_tell_now(struct pty *p, uint8_t *buf)
 static ssize_t pty_read_lf(struct pty *p, uint8_t *packet, ssize_t n)
 {
 	uint8_t next[2];
+	ssize_t got;
 
-	if (packet[n - 1] == '\r' && pty_read_packet(p, next, 1) == 2 && !next[0])
+	if (packet[n - 1] != '\r')
+		return n;
+	got = pty_read_packet(p, next, 1);
+	if (got > 0 && next[0])
+		p->status = next[0];
+	else if (got > 1)
 		packet[n++] = next[1];
 	return n;
 }
@@ -146,7 +152,7 @@ static ssize_t pty_read_lf(struct pty *p, uint8_t *packet, ssize_t n)
 static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most)
 {
 	struct pty *p = ctx;
-	uint8_t *packet = buf + FRAME_HEADER - 1;
+	uint8_t *packet = buf + FRAME_HEADER - 1, status;
 	size_t room, told;
 	ssize_t n;
 
@@ -156,10 +162,15 @@ static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most)
 		if (told)
 			return told;
 		room = p->late && p->late < most ? p->late : most;
-		n = pty_read_packet(p, packet, room > 1 ? room - 1 : room);
-		if (n <= 0 || !packet[0])
-			break;
-		told = pty_changed(p, packet[0], buf);
+		status = p->status;
+		p->status = 0;
+		if (!status) {
+			n = pty_read_packet(p, packet, room > 1 ? room - 1 : room);
+			if (n <= 0 || !packet[0])
+				break;
+			status = packet[0];
+		}
+		told = pty_changed(p, status, buf);
 		if (told)
 			return told;
 	}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -22,6 +23,21 @@ static struct channel channel;
 static struct launch launch;
 static struct pty p;
 static uint8_t buf[FRAME_HEADER + 100];
+
+/* Done by the task between two reads of ours. */
+static void (*behind_read)(void);
+
+ssize_t read(int fd, void *to, size_t n)
+{
+	ssize_t got = syscall(SYS_read, fd, to, n);
+	void (*now)(void) = behind_read;
+
+	if (fd == p.master && now) {
+		behind_read = NULL;
+		now();
+	}
+	return got;
+}
 
 static int begin(void **state)
 {
@@ -137,6 +153,22 @@ static void test_late(void **state)
 	assert_int_equal(next(100), -EAGAIN);
 }
 
+static void task_ends_canonical(void)
+{
+	task_sets(0, 0);
+}
+
+/* A change that comes while the LF of a CR is looked for. */
+static void test_change_behind_cr(void **state)
+{
+	task_writes("x\r");
+	behind_read = task_ends_canonical;
+	assert_shown(100, "x\r");
+	assert_null(behind_read);
+	assert_modes(0, 0);
+	assert_int_equal(next(100), -EAGAIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +176,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_modes, begin, end),
 		cmocka_unit_test_setup_teardown(test_untold, begin, end),
 		cmocka_unit_test_setup_teardown(test_late, begin, end),
+		cmocka_unit_test_setup_teardown(test_change_behind_cr, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
