@@ -87,7 +87,7 @@ EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
-STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(addprefix lib/wire/,files.c frame.c job.c terminal.c view.c)
+STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(addprefix lib/wire/,cursor.c frame.c job.c terminal.c view.c)
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 

@@ -90,15 +90,16 @@ static void guest_put_aside(struct guest *g, const uint8_t *payload, uint32_t le
 		guest_view_home(g);
 }
 
-static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t length)
+static int guest_on_job(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct guest *g = ctx;
 	struct job_spec spec;
 	int err;
 
 	err = job_decode(&spec, payload, length);
 	if (err) {
 		guest_refuse(g, EHS_REASON_REFUSED, -err, "invalid job");
-		return;
+		return 0;
 	}
 	g->place = reserve_claim(g->from, spec.token);
 	if (!g->place) {
@@ -115,15 +116,17 @@ static void guest_take_job(struct guest *g, const uint8_t *payload, uint32_t len
 		guest_try_start(g, &spec);
 	}
 	job_free(&spec);
+	return 0;
 }
 
-static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t length)
+static int guest_on_named(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct guest *g = ctx;
 	const char *path;
 	char text[256];
 	int err;
 
-	if (g->state == GUEST_NEW || g->state >= GUEST_STARTING || g->place->view == VIEW_HOME)
+	if (g->place->view == VIEW_HOME)
 		return -EPROTO;
 	err = argfiles_check(payload, length, &path);
 	if (g->place->view == VIEW_AUTO && (!err || err == -EXDEV)) {
@@ -145,62 +148,80 @@ static int guest_check_named(struct guest *g, const uint8_t *payload, uint32_t l
 	return 0;
 }
 
+static int guest_on_go(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct guest *g = ctx;
+
+	g->state = GUEST_STARTING;
+	return launch_go(&g->launch);
+}
+
+static int guest_on_signal(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct guest *g = ctx;
+	uint32_t sig = frame_get_u32(payload);
+
+	if (sig - 1 > 63)
+		return -EPROTO;
+	if (g->state != GUEST_RUNNING)
+		return 0;
+	if (frame_get_u32(payload + 4))
+		pty_signal(&g->pty, sig);
+	else
+		launch_signal(&g->launch, sig, false);
+	return 0;
+}
+
+static int guest_on_closed(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct guest *g = ctx;
+	int fd = channel_fd(payload, length, 4);
+
+	if (fd == 3 || (fd == 0 && g->pty.given))
+		pty_hangup(&g->pty);
+	else if (fd < 1)
+		return -EPROTO;
+	else /* The task's next write to it raises SIGPIPE, as at home. */
+		relay_source_close(&g->out[fd - 1], false);
+	guest_check_end(g);
+	return 0;
+}
+
+static int guest_on_want(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct guest *g = ctx;
+	int fd = channel_fd(payload, length, 8);
+
+	if (fd == 3)
+		return pty_frame(&g->pty, FRAME_WANT, payload, length);
+	if (fd < 1)
+		return -EPROTO;
+	if (g->out[fd - 1].fd < 0)
+		return 0;
+	return relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
+}
+
+static const struct frame_rule guest_rules[] = {
+	{ FRAME_JOB, FRAME_IN(GUEST_NEW), 0, FRAME_JOB_MAX, guest_on_job },
+	{ FRAME_NAMED, FRAME_IN(GUEST_VIEWING) | FRAME_IN(GUEST_PREPARING) | FRAME_IN(GUEST_READY),
+	  0, FRAME_NAMED_MAX, guest_on_named },
+	{ FRAME_GO, FRAME_IN(GUEST_READY), 0, 0, guest_on_go },
+	{ FRAME_SIGNAL, FRAME_ANY_STATE, 8, 8, guest_on_signal },
+	{ FRAME_CLOSED, FRAME_ANY_STATE, 4, 4, guest_on_closed },
+	{ FRAME_WANT, FRAME_ANY_STATE, 8, 8, guest_on_want },
+	{ 0 },
+};
+
 static int guest_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
 	struct guest *g = ctx;
-	int fd;
 
 	/* Refused or ended: ignore frames that were still on their way. */
 	if (g->state == GUEST_EXITED && type != FRAME_WANT && type != FRAME_CLOSED)
 		return 0;
-	switch (type) {
-	case FRAME_JOB:
-		if (g->state != GUEST_NEW)
-			return -EPROTO;
-		guest_take_job(g, payload, length);
-		return 0;
-	case FRAME_NAMED:
-		return guest_check_named(g, payload, length);
-	case FRAME_GO:
-		if (g->state != GUEST_READY)
-			return -EPROTO;
-		g->state = GUEST_STARTING;
-		return launch_go(&g->launch);
-	case FRAME_SIGNAL:
-		if (length != 8 || frame_get_u32(payload) - 1 > 63)
-			return -EPROTO;
-		if (g->state != GUEST_RUNNING)
-			return 0;
-		if (frame_get_u32(payload + 4))
-			pty_signal(&g->pty, frame_get_u32(payload));
-		else
-			launch_signal(&g->launch, frame_get_u32(payload), false);
-		return 0;
-	case FRAME_CLOSED:
-		fd = channel_fd(payload, length, 4);
-		if (fd == 3 || (fd == 0 && g->pty.given)) {
-			pty_hangup(&g->pty);
-			guest_check_end(g);
-			return 0;
-		}
-		if (fd < 1)
-			return -EPROTO;
-		/* The task's next write to it raises SIGPIPE, as at home. */
-		relay_source_close(&g->out[fd - 1], false);
-		guest_check_end(g);
-		return 0;
-	case FRAME_WANT:
-		fd = channel_fd(payload, length, 8);
-		if (fd == 3)
-			return pty_frame(&g->pty, type, payload, length);
-		if (fd < 1)
-			return -EPROTO;
-		return g->out[fd - 1].fd < 0
-			       ? 0
-			       : relay_source_grant(&g->out[fd - 1], frame_get_u32(payload + 4));
-	default:
+	if (!frame_rule_of(guest_rules, type))
 		return pty_frame(&g->pty, type, payload, length);
-	}
+	return frame_dispatch(guest_rules, g->state, type, g, payload, length);
 }
 
 static const struct guest_ops guest_job_ops = {

@@ -124,37 +124,70 @@ static ssize_t pty_read_packet(struct pty *p, uint8_t *at, size_t most)
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most, bool *framed)
+/* The modes that the task has now. 0: it cannot be asked for them. */
+static size_t pty_tell_now(struct pty *p, uint8_t *buf)
+{
+	struct terminal now = p->known;
+
+	return pty_get(p->out.fd, &now) ? 0 : pty_tell_modes(p, &now, buf);
+}
+
+/* The LF of a CR that would be cut from it, for which there is a byte of room. */
+static ssize_t pty_read_lf(struct pty *p, uint8_t *packet, ssize_t n)
+{
+	uint8_t next[2];
+	ssize_t got;
+
+	if (packet[n - 1] != '\r')
+		return n;
+	got = pty_read_packet(p, next, 1);
+	if (got > 0 && next[0])
+		p->status = next[0];
+	else if (got > 1)
+		packet[n++] = next[1];
+	return n;
+}
+
+/* relay_source.read: output of the task, or its new modes. */
+static ssize_t pty_read(void *ctx, uint8_t *buf, size_t most)
 {
 	struct pty *p = ctx;
-	uint8_t *packet = buf + FRAME_HEADER - 1, next[2];
-	struct terminal now = p->known;
+	uint8_t *packet = buf + FRAME_HEADER - 1, status;
+	size_t room, told;
 	ssize_t n;
 
-	if (p->late == 1 && !pty_get(p->out.fd, &now)) {
-		*framed = true;
-		return pty_tell_modes(p, &now, buf);
+	/* Behind a status that is not told now there may be output. */
+	for (;;) {
+		told = p->late == 1 ? pty_tell_now(p, buf) : 0;
+		if (told)
+			return told;
+		room = p->late && p->late < most ? p->late : most;
+		status = p->status;
+		p->status = 0;
+		if (!status) {
+			n = pty_read_packet(p, packet, room > 1 ? room - 1 : room);
+			if (n <= 0 || !packet[0])
+				break;
+			status = packet[0];
+		}
+		told = pty_changed(p, status, buf);
+		if (told)
+			return told;
 	}
-	if (p->late && most > p->late)
-		most = p->late;
-	/* Leave room for the LF that follows a CR at the end. */
-	n = pty_read_packet(p, packet, most > 1 ? most - 1 : most);
-	if (n > 0 && packet[0]) {
-		size_t length = pty_changed(p, packet[0], buf);
 
-		*framed = length;
-		return length ? (ssize_t)length : pty_read(ctx, buf, most, framed);
+	if (n > 1 && room > 1)
+		n = pty_read_lf(p, packet, n);
+	if (n <= 1) {
+		told = p->late ? pty_tell_now(p, buf) : 0;
+		if (told)
+			return told;
+		return n < 0 ? n : n ? 0 : -EAGAIN;
 	}
-	if (n > 1 && most > 1 && packet[n - 1] == '\r' && pty_read_packet(p, next, 1) == 2 &&
-	    !next[0])
-		packet[n++] = next[1];
-	if (p->late && n <= 1 && !pty_get(p->out.fd, &now)) {
-		*framed = true;
-		return pty_tell_modes(p, &now, buf);
-	}
-	if (p->late && n > 1)
-		p->late = p->late > (size_t)n ? p->late - (n - 1) : 1;
-	return n > 0 ? n - 1 : n ? n : -EAGAIN;
+	n--;
+	if (p->late)
+		p->late = p->late > n ? p->late - n : 1;
+	frame_header(buf, FRAME_SHOWN, n);
+	return FRAME_HEADER + n;
 }
 
 /* ---- input ---- */
@@ -203,8 +236,10 @@ static void pty_on_again(evutil_socket_t fd, short what, void *arg)
 		pty_look(p);
 }
 
-static int pty_on_readable(struct pty *p)
+static int pty_on_readable(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct pty *p = ctx;
+
 	p->readable = true;
 	p->wanted = false; /* home no longer had what we asked for */
 	p->wait_ms = 1;
@@ -213,8 +248,9 @@ static int pty_on_readable(struct pty *p)
 	return 0;
 }
 
-static int pty_on_typed(struct pty *p, const uint8_t *payload, uint32_t length)
+static int pty_on_typed(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct pty *p = ctx;
 	struct termios modes;
 
 	if (!p->wanted)
@@ -250,10 +286,10 @@ void pty_tell_taken(struct pty *p)
 }
 
 /* Home takes back what was not read: drop it here. */
-static int pty_on_taken_back(struct pty *p, uint32_t length)
+static int pty_on_taken_back(void *ctx, const uint8_t *payload, uint32_t length)
 {
-	if (length != FRAME_TAKEN_SIZE)
-		return -EPROTO;
+	struct pty *p = ctx;
+
 	if (p->slave >= 0 && p->last) {
 		p->our_flush = true;
 		tcflush(p->slave, TCIFLUSH);
@@ -264,8 +300,9 @@ static int pty_on_taken_back(struct pty *p, uint32_t length)
 
 /* ---- the rest ---- */
 
-static int pty_on_terminal(struct pty *p, const uint8_t *payload, uint32_t length)
+static int pty_on_terminal(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct pty *p = ctx;
 	struct terminal t;
 
 	if (terminal_decode(&t, payload, length))
@@ -282,30 +319,37 @@ static int pty_on_terminal(struct pty *p, const uint8_t *payload, uint32_t lengt
 	return 0;
 }
 
+static int pty_on_foreground(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct pty *p = ctx;
+
+	launch_command(p->launch, frame_get_u32(payload) ? LEADER_FOREGROUND : LEADER_BACKGROUND);
+	return 0;
+}
+
+static int pty_on_want(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct pty *p = ctx;
+
+	return p->out.fd < 0 ? 0 : relay_source_grant(&p->out, frame_get_u32(payload + 4));
+}
+
+/* The state is whether the guest has a terminal. */
+#define PTY_GIVEN FRAME_IN(true)
+
+static const struct frame_rule pty_rules[] = {
+	{ FRAME_TERMINAL, PTY_GIVEN, TERMINAL_SIZE, TERMINAL_SIZE, pty_on_terminal },
+	{ FRAME_READABLE, PTY_GIVEN, 0, 0, pty_on_readable },
+	{ FRAME_TYPED, PTY_GIVEN, 0, FRAME_TYPED_MAX, pty_on_typed },
+	{ FRAME_TAKEN, PTY_GIVEN, FRAME_TAKEN_SIZE, FRAME_TAKEN_SIZE, pty_on_taken_back },
+	{ FRAME_FOREGROUND, PTY_GIVEN, 4, 4, pty_on_foreground },
+	{ FRAME_WANT, PTY_GIVEN, 8, 8, pty_on_want },
+	{ 0 },
+};
+
 int pty_frame(struct pty *p, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
-	if (!p->given)
-		return -EPROTO;
-	switch (type) {
-	case FRAME_TERMINAL:
-		return pty_on_terminal(p, payload, length);
-	case FRAME_READABLE:
-		return pty_on_readable(p);
-	case FRAME_TYPED:
-		return pty_on_typed(p, payload, length);
-	case FRAME_TAKEN:
-		return pty_on_taken_back(p, length);
-	case FRAME_FOREGROUND:
-		if (length != 4)
-			return -EPROTO;
-		launch_command(p->launch,
-			       frame_get_u32(payload) ? LEADER_FOREGROUND : LEADER_BACKGROUND);
-		return 0;
-	case FRAME_WANT:
-		return p->out.fd < 0 ? 0 : relay_source_grant(&p->out, frame_get_u32(payload + 4));
-	default:
-		return -EPROTO;
-	}
+	return frame_dispatch(pty_rules, p->given, type, p, payload, length);
 }
 
 void pty_signal(struct pty *p, int sig)

@@ -21,6 +21,7 @@ struct pty {
 	bool given, typing; /**< the guest has a terminal; it is its standard input */
 	struct terminal known; /**< what home has or was told */
 	uint32_t late; /**< bytes of output to pass before a change is sent; 0: none waits */
+	uint8_t status; /**< of packet mode, read but not handled yet; 0: none */
 	bool flush; /**< tell home too that typed input was dropped */
 	bool our_flush; /**< dropped by us, so home is not told */
 	bool raw; /**< the task has left canonical mode */

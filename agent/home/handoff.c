@@ -29,6 +29,7 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/reason.h"
+#include "wire/terminal.h"
 #include "wire/view.h"
 
 unsigned int handoff_count(const struct agent *agent)
@@ -216,20 +217,6 @@ static void handoff_lost(struct handoff *h)
 	handoff_later(h);
 }
 
-static void handoff_on_exit(struct handoff *h)
-{
-	struct frame_exit x;
-
-	frame_exit_decode(&x, h->exit, sizeof(h->exit));
-	placement_ended(h->placement, x.status);
-	h->placement = NULL;
-	relay_source_close(&h->in, false);
-	for (int i = 0; i < HANDOFF_SINKS; i++)
-		h->exit_at[i] = h->out[i].done + relay_sink_held(&h->out[i]);
-	h->state = HANDOFF_EXITED;
-	handoff_later(h);
-}
-
 /* ---- descriptors ---- */
 
 static void handoff_open_relays(struct handoff *h)
@@ -291,10 +278,10 @@ static void handoff_give_back(struct handoff *h, uint64_t taken)
 
 /* ---- the stream ---- */
 
-static int handoff_on_ready(struct handoff *h)
+static int handoff_on_ready(void *ctx, const uint8_t *payload, uint32_t length)
 {
-	if (h->state != HANDOFF_SENT)
-		return -EPROTO;
+	struct handoff *h = ctx;
+
 	event_del(h->limit);
 	/* Queued before GO can leave: from here on the stub does not run the task on its own. */
 	if (stub_tell(h, FRAME_COMMIT, NULL, 0)) {
@@ -305,10 +292,10 @@ static int handoff_on_ready(struct handoff *h)
 	return channel_send(&h->channel, FRAME_GO, NULL, 0);
 }
 
-static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_t length)
+static int handoff_on_started(void *ctx, const uint8_t *payload, uint32_t length)
 {
-	if (h->state != HANDOFF_COMMITTED || length < 4)
-		return -EPROTO;
+	struct handoff *h = ctx;
+
 	h->state = HANDOFF_RUNNING;
 	h->started = true;
 	placement_started(h->placement, h->pid, frame_get_u32(payload));
@@ -319,24 +306,23 @@ static int handoff_on_started(struct handoff *h, const uint8_t *payload, uint32_
 	return 0;
 }
 
-static int handoff_on_refused(struct handoff *h, const uint8_t *payload, uint32_t length)
+static int handoff_on_refused(void *ctx, const uint8_t *payload, uint32_t length)
 {
+	struct handoff *h = ctx;
 	enum ehs_reason reason = length >= 8 ? frame_get_u32(payload) : EHS_REASON_REFUSED;
 	uint32_t error = length >= 8 ? frame_get_u32(payload + 4) : 0;
 	char text[257];
 
-	if (h->state != HANDOFF_SENT && h->state != HANDOFF_COMMITTED)
-		return -EPROTO;
 	snprintf(text, sizeof(text), "%.*s", length > 8 ? (int)length - 8 : 0,
 		 (const char *)payload + 8);
 	handoff_refuse(h, reason ? reason : EHS_REASON_REFUSED, error, text);
 	return 0;
 }
 
-static int handoff_on_stopped(struct handoff *h, const uint8_t *payload, uint32_t length)
+static int handoff_on_stopped(void *ctx, const uint8_t *payload, uint32_t length)
 {
-	if (h->state != HANDOFF_RUNNING || length != 4)
-		return -EPROTO;
+	struct handoff *h = ctx;
+
 	h->stopped_there = true;
 	/* Otherwise the stub was stopped first, and this is the echo. */
 	if (!h->stopped_by_us) {
@@ -346,70 +332,102 @@ static int handoff_on_stopped(struct handoff *h, const uint8_t *payload, uint32_
 	return 0;
 }
 
-static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+static int handoff_on_continued(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+
+	h->stopped_there = false;
+	h->stop = 0;
+	return 0;
+}
+
+static int handoff_on_taken(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+
+	if (h->terminal.typing)
+		h->terminal.taken = frame_get_u64(payload);
+	else
+		handoff_give_back(h, frame_get_u64(payload));
+	return 0;
+}
+
+static int handoff_on_terminal(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+
+	return terminal_on_change(&h->terminal, &h->out[2], payload, length);
+}
+
+static int handoff_on_exit(void *ctx, const uint8_t *payload, uint32_t length)
 {
 	struct handoff *h = ctx;
 	struct frame_exit x;
-	int fd;
 
-	switch (type) {
-	case FRAME_READY:
-		return handoff_on_ready(h);
-	case FRAME_STARTED:
-		return handoff_on_started(h, payload, length);
-	case FRAME_REFUSED:
-		return handoff_on_refused(h, payload, length);
-	case FRAME_STOPPED:
-		return handoff_on_stopped(h, payload, length);
-	case FRAME_CONTINUED:
-		h->stopped_there = false;
-		h->stop = 0;
-		return 0;
-	case FRAME_TAKEN:
-		if (h->state != HANDOFF_RUNNING || length != FRAME_TAKEN_SIZE)
-			return -EPROTO;
-		if (h->terminal.typing)
-			h->terminal.taken = frame_get_u64(payload);
-		else
-			handoff_give_back(h, frame_get_u64(payload));
-		return 0;
-	case FRAME_TERMINAL:
-		if (h->state != HANDOFF_RUNNING)
-			return -EPROTO;
-		return terminal_on_change(&h->terminal, &h->out[2], payload, length);
-	case FRAME_EXIT:
-		if (h->state != HANDOFF_RUNNING || frame_exit_decode(&x, payload, length))
-			return -EPROTO;
-		memcpy(h->exit, payload, length);
-		handoff_on_exit(h);
-		return 0;
-	case FRAME_CLOSED:
-		fd = channel_fd(payload, length, 4);
-		if (fd)
-			return -EPROTO;
-		/*
-		 * A file stays open, because it may be rewound. Otherwise close the last reader: a
-		 * writer at home gets SIGPIPE.
-		 */
-		if (h->in.kind == RELAY_FILE)
-			h->in.over = true;
-		else
-			relay_source_close(&h->in, false);
-		return 0;
-	case FRAME_WANT:
-		fd = channel_fd(payload, length, 8);
-		if (fd)
-			return -EPROTO;
-		if (h->terminal.typing) {
-			h->terminal.asked = true;
-			if (stub_tell(h, type, payload, length))
-				handoff_stub_gone(h);
-			return 0;
-		}
-		return h->in.fd < 0 ? 0 : relay_source_grant(&h->in, frame_get_u32(payload + 4));
-	default:
+	if (frame_exit_decode(&x, payload, length))
 		return -EPROTO;
-	}
+	memcpy(h->exit, payload, length);
+	placement_ended(h->placement, x.status);
+	h->placement = NULL;
+	relay_source_close(&h->in, false);
+	for (int i = 0; i < HANDOFF_SINKS; i++)
+		h->exit_at[i] = h->out[i].done + relay_sink_held(&h->out[i]);
+	h->state = HANDOFF_EXITED;
+	handoff_later(h);
+	return 0;
+}
+
+static int handoff_on_closed(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+
+	if (channel_fd(payload, length, 4))
+		return -EPROTO;
+	/* A file stays open, to be set back. Else the last reader closes: a writer at
+	 * home gets its SIGPIPE. */
+	if (h->in.kind == RELAY_FILE)
+		h->in.over = true;
+	else
+		relay_source_close(&h->in, false);
+	return 0;
+}
+
+static int handoff_on_want(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+
+	if (channel_fd(payload, length, 8))
+		return -EPROTO;
+	if (!h->terminal.typing)
+		return h->in.fd < 0 ? 0 : relay_source_grant(&h->in, frame_get_u32(payload + 4));
+	h->terminal.asked = true;
+	if (stub_tell(h, FRAME_WANT, payload, length))
+		handoff_stub_gone(h);
+	return 0;
+}
+
+#define HANDOFF_RUNS FRAME_IN(HANDOFF_RUNNING)
+
+static const struct frame_rule handoff_rules[] = {
+	{ FRAME_READY, FRAME_IN(HANDOFF_SENT), 0, 0, handoff_on_ready },
+	{ FRAME_STARTED, FRAME_IN(HANDOFF_COMMITTED), 4, 4 + FRAME_TEXT_MAX, handoff_on_started },
+	{ FRAME_REFUSED, FRAME_IN(HANDOFF_SENT) | FRAME_IN(HANDOFF_COMMITTED), 0,
+	  8 + FRAME_TEXT_MAX, handoff_on_refused },
+	{ FRAME_STOPPED, HANDOFF_RUNS, 4, 4, handoff_on_stopped },
+	{ FRAME_CONTINUED, FRAME_ANY_STATE, 0, 0, handoff_on_continued },
+	{ FRAME_TAKEN, HANDOFF_RUNS, FRAME_TAKEN_SIZE, FRAME_TAKEN_SIZE, handoff_on_taken },
+	{ FRAME_TERMINAL, HANDOFF_RUNS, TERMINAL_SIZE, TERMINAL_SIZE + 4, handoff_on_terminal },
+	{ FRAME_EXIT, HANDOFF_RUNS, FRAME_EXIT_SIZE, FRAME_EXIT_SIZE, handoff_on_exit },
+	{ FRAME_CLOSED, FRAME_ANY_STATE, 4, 4, handoff_on_closed },
+	{ FRAME_WANT, FRAME_ANY_STATE, 8, 8, handoff_on_want },
+	{ 0 },
+};
+
+static int handoff_frame(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct handoff *h = ctx;
+
+	return frame_dispatch(handoff_rules, h->state, type, h, payload, length);
 }
 
 static int handoff_text(void *ctx, struct relay_sink *sink, uint8_t *data, size_t length)
@@ -469,7 +487,7 @@ static ssize_t handoff_on_produce(void *ctx, uint8_t *buf, size_t room)
 	return channel_produce(&h->channel, buf, room);
 }
 
-static void handoff_on_closed(void *ctx, bool clean)
+static void handoff_on_stream_closed(void *ctx, bool clean)
 {
 	struct handoff *h = ctx;
 
@@ -502,7 +520,7 @@ const struct h2_stream_ops handoff_ops = {
 	.data = handoff_on_data,
 	.end = handoff_on_end,
 	.produce = handoff_on_produce,
-	.closed = handoff_on_closed,
+	.closed = handoff_on_stream_closed,
 };
 
 static void handoff_on_limit(evutil_socket_t fd, short what, void *arg)

@@ -160,10 +160,22 @@ int relay_source_grant(struct relay_source *s, uint32_t bytes)
 	return 0;
 }
 
+static ssize_t relay_source_read(struct relay_source *s, uint8_t *buf, size_t most)
+{
+	ssize_t n;
+
+	if (s->read)
+		return s->read(s->ctx, buf, most);
+	n = relay_read(s->fd, s->kind, buf + FRAME_HEADER, most);
+	if (n <= 0)
+		return n;
+	frame_header(buf, s->type, n);
+	return FRAME_HEADER + n;
+}
+
 ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room)
 {
 	size_t most = room - FRAME_HEADER;
-	bool framed = false;
 	ssize_t n;
 
 	if (s->fd >= 0 && !s->over && !s->waiting && s->credit) {
@@ -171,16 +183,14 @@ ssize_t relay_source_fill(struct relay_source *s, uint8_t *buf, size_t room)
 			most = FRAME_DATA_MAX;
 		if (most > s->credit)
 			most = s->credit;
-		n = s->read ? s->read(s->ctx, buf, most, &framed)
-			    : relay_read(s->fd, s->kind, buf + FRAME_HEADER, most);
-		if (framed)
+		n = relay_source_read(s, buf, most);
+		if (n > 0 && frame_get_u32(buf) != s->type)
 			return n;
 		s->dry = n <= 0;
 		if (n > 0) {
-			frame_header(buf, s->type, n);
-			s->credit -= n;
-			s->sent += n;
-			return FRAME_HEADER + n;
+			s->credit -= n - FRAME_HEADER;
+			s->sent += n - FRAME_HEADER;
+			return n;
 		}
 		if (n == -EAGAIN && !event_add(&s->event, NULL))
 			s->waiting = true;

@@ -44,11 +44,11 @@ struct relay_source {
 	bool waiting; /**< for its event */
 	bool dry; /**< nothing was left at the last read */
 	/**
-	 * NULL: read(). Otherwise called instead; puts data after the room for the header in buf
-	 * and returns the number of bytes or -errno. With *framed set, buf has a whole frame of
-	 * another type.
+	 * NULL: read(2). Otherwise called instead; puts one frame into buf: of `type` with at most
+	 * `most` bytes of data, or a whole one of another type. Returns the bytes of the frame with
+	 * its header, 0 at the end, or -errno (-EAGAIN: nothing now).
 	 */
-	ssize_t (*read)(void *ctx, uint8_t *buf, size_t most, bool *framed);
+	ssize_t (*read)(void *ctx, uint8_t *buf, size_t most);
 	void *ctx;
 	struct event event;
 	struct h2_stream *stream; /**< resumed when there is data */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-#define ADDRESS_TEXT 56 /* "[ADDRESS]:PORT" with its NUL */
+#define ADDRESS_TEXT 56 /**< bytes of "[ADDRESS]:PORT" with its NUL */
 #define ADDRESS_HOST_MAX 64 /**< bytes of a host name, the CN of its certificate (X.520) */
 
 struct address {
@@ -19,7 +19,8 @@ struct address {
 	socklen_t length;
 };
 
-/** "ADDRESS:PORT" or "[ADDRESS]:PORT", numeric only. Returns 0, or -EINVAL (`out` is then undefined). */
+/** "ADDRESS:PORT" or "[ADDRESS]:PORT", numeric only. Returns 0, or -EINVAL (`out` is then
+ *  undefined). */
 int address_parse(const char *text, struct address *out);
 /** From accept(2) or getsockname(2). The text is "?" if it is not an IP address. */
 void address_from(const struct sockaddr *sa, struct address *out);

@@ -18,7 +18,8 @@ struct message {
 	struct eh_message body;
 	uint64_t seen[EH_SEEN_MAX];
 };
-/** Returns 0 or -EINVAL. eh_member_step() checks the values. */
+/** Returns 0 or -EINVAL: a field is missing, of another type or out of its range. What it means is
+ *  checked by eh_member_step(). */
 int message_from_json(const struct eh_topology *t, const json_t *json, struct message *out);
 
 #endif

@@ -45,7 +45,8 @@ const struct roster_entry *roster_by_code(const struct roster *r, uint32_t index
 /** The valid entry of a host, which may have left; or NULL. */
 const struct roster_entry *roster_by_host(const struct roster *r, const char *host);
 
-/** Adds an entry if it wins over the one with the same code. Returns 1 (added), 0 (not) or -ENOMEM. */
+/** Adds an entry if it wins over the one with the same code. Returns 1 (added), 0 (not) or
+ *  -ENOMEM. */
 int roster_add(struct roster *r, const struct roster_entry *e);
 /** Drops an entry of version 0: a reload took it out of the configuration. */
 void roster_drop(struct roster *r, uint32_t index);
@@ -65,7 +66,8 @@ int roster_leave(struct roster *r, const char *host);
  *  (a hash tells apart equal counts of changes). 0: only entries of version 0. */
 uint64_t roster_stamp(const struct roster *r);
 
-/** {"topology":{"n","l"},"version":STAMP,"roster":[{"code","host","address","version","left"?}]}; NULL: no memory. */
+/** {"topology":{"n","l"},"version":STAMP,"roster":[{"code","host","address","version","left"?}]};
+ *  NULL: no memory. */
 json_t *roster_to_json(const struct roster *r);
 /** Returns NULL with the reason in *why on failure. */
 struct roster *roster_from_json(const json_t *body, const char **why);

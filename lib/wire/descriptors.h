@@ -14,7 +14,7 @@ union descriptors {
 	char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
 };
 
-/** Attaches the first `n` of `fds`, at most DESCRIPTORS_MAX, to the message. */
+/** Attaches the first `n` of `fds`, at most DESCRIPTORS_MAX, to the message; 0 attaches nothing. */
 static inline void descriptors_put(struct msghdr *msg, union descriptors *room, const int *fds,
 				   unsigned int n)
 {

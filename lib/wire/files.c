@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "files.h"
+
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "files.h"
+#include "cursor.h"
 #include "frame.h"
 
 #define REF (FILES_F_HANDLE | FILES_F_DIR | FILES_F_INO | FILES_F_NAME)
 #define ENTRY (FILES_F_DIR | FILES_F_NAME)
+#define FILES_ERROR_MAX 4095 /* MAX_ERRNO of Linux */
 
 static const uint32_t files_asked[FILES_OPS] = {
 	[FILES_KNOW] = ENTRY | FILES_F_OFFSET | FILES_F_INO,
@@ -73,184 +77,192 @@ static uint32_t files_fields(uint32_t op, int32_t error)
 	return files_asked[op];
 }
 
-/* ---- the two ways ---- */
-
-struct files_out {
-	uint8_t *at;
+/* How a field is written. */
+enum files_kind {
+	FILES_U32,
+	FILES_U64,
+	FILES_TIME, /* struct files_time */
+	FILES_ATTRIBUTES, /* struct files_attr */
+	FILES_NAME, /* one component: no slash, "." or ".." */
+	FILES_TEXT,
 };
 
-static void files_put32(struct files_out *o, uint32_t v)
+struct files_slot {
+	enum files_field field;
+	enum files_kind kind;
+	size_t offset; /* in struct files_message */
+};
+
+#define AT(member) offsetof(struct files_message, member)
+
+/* The order of the wire: a line for each. */
+/* clang-format off */
+static const struct files_slot files_slots[] = {
+	{ FILES_F_HANDLE, FILES_U32, AT(handle) },
+	{ FILES_F_DIR, FILES_U64, AT(dir) },
+	{ FILES_F_INO, FILES_U64, AT(ino) },
+	{ FILES_F_HANDLE2, FILES_U32, AT(handle2) },
+	{ FILES_F_DIR2, FILES_U64, AT(dir2) },
+	{ FILES_F_OFFSET, FILES_U64, AT(offset) },
+	{ FILES_F_SIZE, FILES_U64, AT(size) },
+	{ FILES_F_OWNER, FILES_U64, AT(owner) },
+	{ FILES_F_FLAGS, FILES_U32, AT(flags) },
+	{ FILES_F_MODE, FILES_U32, AT(mode) },
+	{ FILES_F_OWNERS, FILES_U32, AT(uid) },
+	{ FILES_F_OWNERS, FILES_U32, AT(gid) },
+	{ FILES_F_TIMES, FILES_TIME, AT(times[0]) },
+	{ FILES_F_TIMES, FILES_TIME, AT(times[1]) },
+	{ FILES_F_ATTR, FILES_ATTRIBUTES, AT(attr) },
+	{ FILES_F_NAME, FILES_NAME, AT(name) },
+	{ FILES_F_TEXT, FILES_TEXT, AT(text) },
+};
+/* clang-format on */
+#define FILES_SLOTS (sizeof(files_slots) / sizeof(files_slots[0]))
+
+/* ---- out ---- */
+
+static void files_put_time(struct cursor_out *o, const struct files_time *t)
 {
-	frame_put_u32(o->at, v);
-	o->at += 4;
+	cursor_put_u64(o, t->sec);
+	cursor_put_u32(o, t->nsec);
 }
 
-static void files_put64(struct files_out *o, uint64_t v)
-{
-	frame_put_u64(o->at, v);
-	o->at += 8;
-}
-
-static void files_put_time(struct files_out *o, const struct files_time *t)
-{
-	files_put64(o, t->sec);
-	files_put32(o, t->nsec);
-}
-
-static void files_put_text(struct files_out *o, const char *text, size_t most)
+static void files_put_text(struct cursor_out *o, const char *text, size_t most)
 {
 	size_t n = strnlen(text, most);
 
-	*o->at++ = n;
-	*o->at++ = n >> 8;
-	memcpy(o->at, text, n);
-	o->at += n;
+	cursor_put_u16(o, n);
+	cursor_put_bytes(o, text, n);
 }
 
-static void files_put_attr(struct files_out *o, const struct files_attr *a)
+static void files_put_attr(struct cursor_out *o, const struct files_attr *a)
 {
-	files_put64(o, a->dev);
-	files_put64(o, a->ino);
-	files_put64(o, a->size);
-	files_put64(o, a->blocks);
-	files_put64(o, a->rdev);
-	files_put32(o, a->mode);
-	files_put32(o, a->nlink);
-	files_put32(o, a->uid);
-	files_put32(o, a->gid);
-	files_put32(o, a->blksize);
+	cursor_put_u64(o, a->dev);
+	cursor_put_u64(o, a->ino);
+	cursor_put_u64(o, a->size);
+	cursor_put_u64(o, a->blocks);
+	cursor_put_u64(o, a->rdev);
+	cursor_put_u32(o, a->mode);
+	cursor_put_u32(o, a->nlink);
+	cursor_put_u32(o, a->uid);
+	cursor_put_u32(o, a->gid);
+	cursor_put_u32(o, a->blksize);
 	files_put_time(o, &a->atime);
 	files_put_time(o, &a->mtime);
 	files_put_time(o, &a->ctime);
 }
 
-struct files_in {
-	const uint8_t *at, *end;
-	bool bad;
-};
-
-static const uint8_t *files_take(struct files_in *in, size_t n)
+static void files_put_slot(struct cursor_out *o, enum files_kind kind, const void *from)
 {
-	static const uint8_t none[8];
-
-	if (in->bad || (size_t)(in->end - in->at) < n) {
-		in->bad = true;
-		return none;
+	switch (kind) {
+	case FILES_U32:
+		cursor_put_u32(o, *(const uint32_t *)from);
+		break;
+	case FILES_U64:
+		cursor_put_u64(o, *(const uint64_t *)from);
+		break;
+	case FILES_TIME:
+		files_put_time(o, from);
+		break;
+	case FILES_ATTRIBUTES:
+		files_put_attr(o, from);
+		break;
+	case FILES_NAME:
+		files_put_text(o, from, FILES_NAME_MAX);
+		break;
+	case FILES_TEXT:
+		files_put_text(o, from, FILES_TEXT_MAX);
+		break;
 	}
-	in->at += n;
-	return in->at - n;
 }
 
-static uint32_t files_get32(struct files_in *in)
+size_t files_encode(uint8_t out[FILES_HEAD_MAX], const struct files_message *m)
 {
-	return frame_get_u32(files_take(in, 4));
+	uint32_t fields = files_fields(m->op, m->error);
+	struct cursor_out o = { out + FILES_HEADER };
+	size_t length;
+
+	for (size_t i = 0; i < FILES_SLOTS; i++)
+		if (fields & files_slots[i].field)
+			files_put_slot(&o, files_slots[i].kind,
+				       (const char *)m + files_slots[i].offset);
+	length = o.at - out;
+	o.at = out;
+	cursor_put_u32(&o, length - FILES_HEADER + (fields & FILES_F_DATA ? m->length : 0));
+	cursor_put_u32(&o, m->op);
+	cursor_put_u32(&o, m->tag);
+	cursor_put_u32(&o, m->error);
+	return length;
 }
 
-static uint64_t files_get64(struct files_in *in)
+/* ---- in ---- */
+
+static void files_take_time(struct cursor *c, struct files_time *t)
 {
-	return frame_get_u64(files_take(in, 8));
+	t->sec = cursor_u64(c);
+	t->nsec = cursor_u32(c);
 }
 
-static void files_get_time(struct files_in *in, struct files_time *t)
+static void files_take_text(struct cursor *c, char *text, size_t most)
 {
-	t->sec = files_get64(in);
-	t->nsec = files_get32(in);
-}
-
-static void files_get_text(struct files_in *in, char *text, size_t most)
-{
-	const uint8_t *head = files_take(in, 2), *bytes;
-	size_t n = head[0] | head[1] << 8;
+	size_t n = cursor_u16(c);
+	const uint8_t *bytes = cursor_bytes(c, n);
 
 	text[0] = '\0';
-	if (n > most) {
-		in->bad = true;
-		return;
-	}
-	bytes = files_take(in, n);
-	if (in->bad)
-		return;
-	if (memchr(bytes, 0, n)) {
-		in->bad = true;
+	if (!bytes || n > most || memchr(bytes, 0, n)) {
+		cursor_fail(c);
 		return;
 	}
 	memcpy(text, bytes, n);
 	text[n] = '\0';
 }
 
-static void files_get_name(struct files_in *in, char *name)
+static void files_take_name(struct cursor *c, char *name)
 {
-	files_get_text(in, name, FILES_NAME_MAX);
+	files_take_text(c, name, FILES_NAME_MAX);
 	if (strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
-		in->bad = true;
+		cursor_fail(c);
 }
 
-static void files_get_attr(struct files_in *in, struct files_attr *a)
+static void files_take_attr(struct cursor *c, struct files_attr *a)
 {
-	a->dev = files_get64(in);
-	a->ino = files_get64(in);
-	a->size = files_get64(in);
-	a->blocks = files_get64(in);
-	a->rdev = files_get64(in);
-	a->mode = files_get32(in);
-	a->nlink = files_get32(in);
-	a->uid = files_get32(in);
-	a->gid = files_get32(in);
-	a->blksize = files_get32(in);
-	files_get_time(in, &a->atime);
-	files_get_time(in, &a->mtime);
-	files_get_time(in, &a->ctime);
+	a->dev = cursor_u64(c);
+	a->ino = cursor_u64(c);
+	a->size = cursor_u64(c);
+	a->blocks = cursor_u64(c);
+	a->rdev = cursor_u64(c);
+	a->mode = cursor_u32(c);
+	a->nlink = cursor_u32(c);
+	a->uid = cursor_u32(c);
+	a->gid = cursor_u32(c);
+	a->blksize = cursor_u32(c);
+	files_take_time(c, &a->atime);
+	files_take_time(c, &a->mtime);
+	files_take_time(c, &a->ctime);
 }
 
-/* ---- messages ---- */
-
-size_t files_encode(uint8_t out[FILES_HEAD_MAX], const struct files_message *m)
+static void files_take_slot(struct cursor *c, enum files_kind kind, void *to)
 {
-	uint32_t f = files_fields(m->op, m->error);
-	struct files_out o = { out + FILES_HEADER };
-	size_t length;
-
-	if (f & FILES_F_HANDLE)
-		files_put32(&o, m->handle);
-	if (f & FILES_F_DIR)
-		files_put64(&o, m->dir);
-	if (f & FILES_F_INO)
-		files_put64(&o, m->ino);
-	if (f & FILES_F_HANDLE2)
-		files_put32(&o, m->handle2);
-	if (f & FILES_F_DIR2)
-		files_put64(&o, m->dir2);
-	if (f & FILES_F_OFFSET)
-		files_put64(&o, m->offset);
-	if (f & FILES_F_SIZE)
-		files_put64(&o, m->size);
-	if (f & FILES_F_OWNER)
-		files_put64(&o, m->owner);
-	if (f & FILES_F_FLAGS)
-		files_put32(&o, m->flags);
-	if (f & FILES_F_MODE)
-		files_put32(&o, m->mode);
-	if (f & FILES_F_OWNERS) {
-		files_put32(&o, m->uid);
-		files_put32(&o, m->gid);
+	switch (kind) {
+	case FILES_U32:
+		*(uint32_t *)to = cursor_u32(c);
+		break;
+	case FILES_U64:
+		*(uint64_t *)to = cursor_u64(c);
+		break;
+	case FILES_TIME:
+		files_take_time(c, to);
+		break;
+	case FILES_ATTRIBUTES:
+		files_take_attr(c, to);
+		break;
+	case FILES_NAME:
+		files_take_name(c, to);
+		break;
+	case FILES_TEXT:
+		files_take_text(c, to, FILES_TEXT_MAX);
+		break;
 	}
-	if (f & FILES_F_TIMES) {
-		files_put_time(&o, &m->times[0]);
-		files_put_time(&o, &m->times[1]);
-	}
-	if (f & FILES_F_ATTR)
-		files_put_attr(&o, &m->attr);
-	if (f & FILES_F_NAME)
-		files_put_text(&o, m->name, FILES_NAME_MAX);
-	if (f & FILES_F_TEXT)
-		files_put_text(&o, m->text, FILES_TEXT_MAX);
-	length = o.at - out;
-	o.at = out;
-	files_put32(&o, length - FILES_HEADER + (f & FILES_F_DATA ? m->length : 0));
-	files_put32(&o, m->op);
-	files_put32(&o, m->tag);
-	files_put32(&o, m->error);
-	return length;
 }
 
 long files_length(const uint8_t *in, size_t length)
@@ -263,71 +275,49 @@ long files_length(const uint8_t *in, size_t length)
 	return body <= FILES_BODY_MAX ? (long)body + FILES_HEADER : -EPROTO;
 }
 
-int files_decode(struct files_message *m, const uint8_t *data, size_t length)
+/* Attributes and times are large, and nobody reads them where they were not sent. */
+static void files_clear(struct files_message *m)
 {
-	struct files_in in = { data + FILES_HEADER, data + length, false };
-	uint32_t f;
-
-	if (files_length(data, length) != (long)length)
-		return -EPROTO;
-	m->op = frame_get_u32(data + 4);
-	m->tag = frame_get_u32(data + 8);
-	m->error = frame_get_u32(data + 12);
 	m->handle = m->handle2 = m->flags = m->mode = m->uid = m->gid = 0;
 	m->dir = m->dir2 = m->ino = m->offset = m->size = m->owner = 0;
 	m->name[0] = m->text[0] = '\0';
-	m->data = in.end;
-	m->length = 0;
-	if (!(m->op & ~FILES_ANSWER) || (m->op & ~FILES_ANSWER) >= FILES_OPS ||
-	    (!(m->op & FILES_ANSWER) && m->error) || m->error < 0 || m->error > 4095)
-		return -EPROTO;
-	f = files_fields(m->op, m->error);
-	if (f & FILES_F_HANDLE)
-		m->handle = files_get32(&in);
-	if (f & FILES_F_DIR)
-		m->dir = files_get64(&in);
-	if (f & FILES_F_INO)
-		m->ino = files_get64(&in);
-	if (f & FILES_F_HANDLE2)
-		m->handle2 = files_get32(&in);
-	if (f & FILES_F_DIR2)
-		m->dir2 = files_get64(&in);
-	if (f & FILES_F_OFFSET)
-		m->offset = files_get64(&in);
-	if (f & FILES_F_SIZE)
-		m->size = files_get64(&in);
-	if (f & FILES_F_OWNER)
-		m->owner = files_get64(&in);
-	if (f & FILES_F_FLAGS)
-		m->flags = files_get32(&in);
-	if (f & FILES_F_MODE)
-		m->mode = files_get32(&in);
-	if (f & FILES_F_OWNERS) {
-		m->uid = files_get32(&in);
-		m->gid = files_get32(&in);
-	}
-	if (f & FILES_F_TIMES) {
-		files_get_time(&in, &m->times[0]);
-		files_get_time(&in, &m->times[1]);
-	}
-	if (f & FILES_F_ATTR)
-		files_get_attr(&in, &m->attr);
-	if (f & FILES_F_NAME)
-		files_get_name(&in, m->name);
-	if (f & FILES_F_TEXT)
-		files_get_text(&in, m->text, FILES_TEXT_MAX);
-	if (f & FILES_F_DATA && !in.bad) {
-		m->data = in.at;
-		m->length = in.end - in.at;
-		in.at = in.end;
-	}
-	return in.bad || in.at != in.end ? -EPROTO : 0;
 }
+
+int files_decode(struct files_message *m, const uint8_t *in, size_t length)
+{
+	struct cursor c = cursor_of(in, length);
+	uint32_t op, fields;
+
+	if (files_length(in, length) != (long)length)
+		return -EPROTO;
+	cursor_u32(&c); /* the length */
+	m->op = cursor_u32(&c);
+	m->tag = cursor_u32(&c);
+	m->error = cursor_u32(&c);
+	op = m->op & ~FILES_ANSWER;
+	files_clear(m);
+	m->data = c.end;
+	m->length = 0;
+	if (!op || op >= FILES_OPS || m->error < 0 || m->error > FILES_ERROR_MAX ||
+	    (m->error && !(m->op & FILES_ANSWER)))
+		return -EPROTO;
+	fields = files_fields(m->op, m->error);
+	for (size_t i = 0; i < FILES_SLOTS; i++)
+		if (fields & files_slots[i].field)
+			files_take_slot(&c, files_slots[i].kind, (char *)m + files_slots[i].offset);
+	if (fields & FILES_F_DATA) {
+		m->length = cursor_left(&c);
+		m->data = cursor_bytes(&c, m->length);
+	}
+	return cursor_done(&c) ? 0 : -EPROTO;
+}
+
+/* ---- entries of a directory ---- */
 
 size_t files_entry_encode(uint8_t out[FILES_ENTRY_MAX], const struct files_attr *attr,
 			  const char *name)
 {
-	struct files_out o = { out };
+	struct cursor_out o = { out };
 
 	files_put_attr(&o, attr);
 	files_put_text(&o, name, FILES_NAME_MAX);
@@ -336,12 +326,12 @@ size_t files_entry_encode(uint8_t out[FILES_ENTRY_MAX], const struct files_attr 
 
 bool files_entry_decode(struct files_entry *e, const uint8_t **at, const uint8_t *end)
 {
-	struct files_in in = { *at, end, false };
+	struct cursor c = cursor_of(*at, end - *at);
 
 	if (*at == end)
 		return false;
-	files_get_attr(&in, &e->attr);
-	files_get_text(&in, e->name, FILES_NAME_MAX);
-	*at = in.at;
-	return !in.bad;
+	files_take_attr(&c, &e->attr);
+	files_take_text(&c, e->name, FILES_NAME_MAX);
+	*at = c.at;
+	return !c.bad;
 }

@@ -9,11 +9,13 @@
  *   u32 op, in an answer with FILES_ANSWER
  *   u32 tag of the request, chosen by the executor
  *   i32 errno, 0 in a request
- *   the fields of the op in the order of enum files_field, little-endian; none in an answer with an error
+ *   the fields of the op in the order of enum files_field, little-endian; none in
+ *   an answer with an error
  *
- * Requests are carried out in order. The executor assigns numbers to directories (FILES_KNOW; the first
- * is FILES_ROOT) and to open files. A request concerns the open file HANDLE if that is not 0; else NAME in
- * the directory DIR, provided that it still has the inode number INO, or DIR itself if NAME is empty.
+ * Requests are carried out in order. The executor assigns numbers to directories
+ * (FILES_KNOW; the first is FILES_ROOT) and to open files. A request concerns the
+ * open file HANDLE if that is not 0; else NAME in the directory DIR, provided that
+ * it still has the inode number INO, or DIR itself if NAME is empty.
  */
 #ifndef WIRE_FILES_H
 #define WIRE_FILES_H
@@ -22,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes; names and texts without their NUL. */
 #define FILES_HEADER 16
 #define FILES_NAME_MAX 255
 #define FILES_TEXT_MAX 4095
@@ -39,7 +42,8 @@ enum files_op {
 	FILES_STAT,
 	FILES_SET, /**< set what FLAGS says (FILES_SET_MODE, …) */
 	FILES_READLINK,
-	FILES_OPEN, /**< as HANDLE2; with data if it is small, unless SIZE and TIMES (mtime, ctime) match */
+	FILES_OPEN, /**< as HANDLE2; with data if it is small, unless SIZE and TIMES (mtime, ctime)
+		     *   match */
 	FILES_CREATE, /**< NAME in DIR, as HANDLE2 */
 	FILES_READ,
 	FILES_WRITE, /**< not answered: the next of these two reports errors */
@@ -112,16 +116,19 @@ struct files_time {
 };
 
 struct files_attr {
-	uint64_t dev, ino, size, blocks, rdev;
+	uint64_t dev, ino;
+	uint64_t size; /**< bytes */
+	uint64_t blocks; /**< of 512 bytes */
+	uint64_t rdev;
 	uint32_t mode, nlink, uid, gid, blksize;
 	struct files_time atime, mtime, ctime;
 };
-#define FILES_ATTR_SIZE (5 * 8 + 5 * 4 + 3 * 12)
+#define FILES_ATTR_SIZE (5 * 8 + 5 * 4 + 3 * 12) /**< bytes on the wire */
 
 /** All fields of a message; its op says which are used. */
 struct files_message {
 	uint32_t op, tag;
-	int32_t error;
+	int32_t error; /**< 0 or a positive errno */
 	uint32_t handle, handle2, flags, mode, uid, gid;
 	uint64_t dir, dir2, ino, offset, size, owner;
 	struct files_time times[2];
@@ -129,23 +136,27 @@ struct files_message {
 	char name[FILES_NAME_MAX + 1]; /**< one component, or empty */
 	char text[FILES_TEXT_MAX + 1];
 	const uint8_t *data;
-	size_t length; /**< of data */
+	size_t length; /**< bytes of data */
 };
 
-/** Encodes header and fields; the data must follow. Returns the length. */
+/** Encodes header and fields; the data must follow. Returns the bytes without it. */
 size_t files_encode(uint8_t out[FILES_HEAD_MAX], const struct files_message *m);
-/** Returns the length of the message that begins here, with its header; 0 if not known yet; or -EPROTO. */
+/** Returns the bytes of the message that begins here, with its header; 0 if `length` bytes do not
+ *  tell yet; or -EPROTO: longer than FILES_BODY_MAX. */
 long files_length(const uint8_t *in, size_t length);
-/** Decodes one whole message; its data is not copied. Returns 0 or -EPROTO. */
+/** Decodes one whole message; its data is not copied. Attributes and times that it does not have
+ *  are left as they were, other fields are zero or empty. Returns 0 or -EPROTO. */
 int files_decode(struct files_message *m, const uint8_t *in, size_t length);
 
-/** An entry of FILES_LIST's data (`attr`), or FILES_READDIR's (ino, type in mode, offset of the next in size). */
+/** An entry of the data of FILES_LIST (all of `attr`) or of FILES_READDIR (ino, type in mode, offset
+ *  of the next in size). */
 struct files_entry {
 	struct files_attr attr;
 	char name[FILES_NAME_MAX + 1];
 };
 #define FILES_ENTRY_MAX (FILES_ATTR_SIZE + 2 + FILES_NAME_MAX)
 
+/** Returns the bytes written. */
 size_t files_entry_encode(uint8_t out[FILES_ENTRY_MAX], const struct files_attr *attr,
 			  const char *name);
 /** Decodes the entry at *at and advances *at. False: no more entries, or a malformed one. */

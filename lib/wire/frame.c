@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Headers of frames and the payload of FRAME_EXIT. */
+/* Headers of frames, rules for receivers, and the payload of FRAME_EXIT. */
+
+#include "frame.h"
 
 #include <errno.h>
 
-#include "frame.h"
 #include "terminal.h"
-
-#define FRAME_TEXT_MAX 4096
 
 static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_JOB] = FRAME_JOB_MAX,
@@ -26,7 +25,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_LOST] = FRAME_TEXT_MAX,
 	[FRAME_TAKEN] = FRAME_TAKEN_SIZE,
 	[FRAME_WANT] = 8,
-	[FRAME_NAMED] = 65536,
+	[FRAME_NAMED] = FRAME_NAMED_MAX,
 	[FRAME_REQUEST] = FRAME_JSON_MAX,
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
@@ -59,6 +58,24 @@ int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t 
 	*type = word;
 	*length = frame_get_u32(in + 4);
 	return *length > frame_limits[word] ? -EMSGSIZE : 0;
+}
+
+const struct frame_rule *frame_rule_of(const struct frame_rule *rules, enum frame_type type)
+{
+	for (; rules->take; rules++)
+		if (rules->type == type)
+			return rules;
+	return NULL;
+}
+
+int frame_dispatch(const struct frame_rule *rules, unsigned int state, enum frame_type type,
+		   void *ctx, const uint8_t *payload, uint32_t length)
+{
+	const struct frame_rule *rule = frame_rule_of(rules, type);
+
+	if (!rule || !(rule->states & FRAME_IN(state)) || length < rule->min || length > rule->max)
+		return -EPROTO;
+	return rule->take(ctx, payload, length);
 }
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x)

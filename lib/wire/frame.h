@@ -14,11 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes; the largest payload of a kind of frame is its …_MAX. */
 #define FRAME_HEADER 8
-#define FRAME_DATA_MAX 16384 /**< largest payload of a data frame */
-#define FRAME_WINDOW 65536 /**< bytes of a descriptor in flight without a WANT */
+#define FRAME_DATA_MAX 16384
+#define FRAME_WINDOW 65536 /**< of a descriptor in flight without a WANT */
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
+#define FRAME_NAMED_MAX 65536
+#define FRAME_TEXT_MAX 4096 /**< text in STARTED, REFUSED, LOST, RERUN */
 
 /** The agent's local socket: an abstract name, so there is one per network namespace.
  *  A client checks with SO_PEERCRED that root or its own user listens. */
@@ -33,7 +36,8 @@ enum frame_type {
 	FRAME_CLOSED, /**< u32 fd: 1, 2 or 3 (the terminal) has no reader at home any more, or 0 there */
 	/* executor -> agent -> stub */
 	FRAME_READY, /**< executor -> agent: prepared, waiting for GO */
-	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; after this only REFUSED permits a local run */
+	FRAME_COMMIT, /**< agent -> stub: GO is about to be sent; after this only REFUSED permits a
+		       *   local run */
 	FRAME_STARTED, /**< u32 pid there, then the executor's node code as text */
 	FRAME_REFUSED, /**< u32 reason (enum ehs_reason; 0: the chosen node is this one), u32 errno
 			 *   or 0, text; nothing has started */
@@ -50,7 +54,8 @@ enum frame_type {
 	FRAME_WANT, /**< u32 fd, u32 bytes: this many more may be sent of it. Starts as FRAME_WINDOW.
 			 *   So a full pipe never delays a signal or an exit */
 	/* agent -> executor, after JOB */
-	FRAME_NAMED, /**< files that the arguments name, see agent/job/argfiles.h; answer: REFUSED or none */
+	FRAME_NAMED, /**< files that the arguments name, see agent/job/argfiles.h; answer: REFUSED or
+		      *   none */
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
 	FRAME_REPLY,
@@ -67,17 +72,39 @@ enum frame_type {
 	FRAME_TYPED, /**< stub -> agent -> executor: answers WANT; the result of one read, empty: end of
 		      *   file. Or stub -> agent WANT of 0 bytes: another process has read it */
 	FRAME_FOREGROUND, /**< stub -> agent -> executor: u32, whether its group is the foreground group */
-	FRAME_SHOWN, /**< executor -> agent: data, written to the terminal; descriptor 3 of WANT and CLOSED */
+	FRAME_SHOWN, /**< executor -> agent: data, written to the terminal; descriptor 3 of WANT and
+		      *   CLOSED */
 	FRAME_TYPES
 };
 
-/** Returns the largest payload of a type, 0 for an unknown one. */
+/** Returns the bytes of the largest payload of a type, 0 for an unknown one. */
 uint32_t frame_limit(unsigned int type);
 
+/** Writes a header; `length`: bytes of payload. */
 void frame_header(uint8_t out[FRAME_HEADER], enum frame_type type, uint32_t length);
 
-/** Reads a header. Returns 0, -EPROTO (unknown type, reserved bits) or -EMSGSIZE. */
+/** Reads a header. Returns 0, -EPROTO (unknown type, reserved bits) or -EMSGSIZE (above
+ *  frame_limit(); type and length are set). */
 int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t *length);
+
+/** What a receiver does with one type of frame. Its table ends with an empty rule. */
+struct frame_rule {
+	enum frame_type type;
+	unsigned int states; /**< in which it is allowed: FRAME_IN() of each, or FRAME_ANY_STATE */
+	uint32_t min, max; /**< bytes of payload */
+	/** Returns 0 or -errno. */
+	int (*take)(void *ctx, const uint8_t *payload, uint32_t length);
+};
+
+#define FRAME_IN(state) (1u << (state)) /**< state: 0-31 */
+#define FRAME_ANY_STATE ~0u
+
+/** Returns the rule for this type, or NULL. */
+const struct frame_rule *frame_rule_of(const struct frame_rule *rules, enum frame_type type);
+/** Returns what take() returns, or -EPROTO: no rule for this type, not allowed in this state, or a
+ *  payload that is too short or too long. */
+int frame_dispatch(const struct frame_rule *rules, unsigned int state, enum frame_type type,
+		   void *ctx, const uint8_t *payload, uint32_t length);
 
 /** Payload of FRAME_EXIT: eight little-endian u64. */
 struct frame_exit {
@@ -88,13 +115,11 @@ struct frame_exit {
 #define FRAME_EXIT_SIZE 64
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x);
-/** 0, or -EBADMSG: another length, or a status that no task ends with. */
+/** Returns 0, or -EBADMSG: another length, or a status that no task ends with. */
 int frame_exit_decode(struct frame_exit *x, const uint8_t *in, size_t length);
 
-#define FRAME_TYPED_MAX 4096 /**< longest line of a terminal */
-
-/** u64 payload of FRAME_TAKEN. */
-#define FRAME_TAKEN_SIZE 8
+#define FRAME_TYPED_MAX 4096 /**< bytes of the longest line of a terminal */
+#define FRAME_TAKEN_SIZE 8 /**< bytes of FRAME_TAKEN's payload, a u64 */
 
 static inline void frame_put_u32(uint8_t *p, uint32_t v)
 {

@@ -88,9 +88,11 @@ struct job_spec {
 
 /** Returns the bytes that job_encode() will write, 0 if above FRAME_JOB_MAX. */
 size_t job_encoded_size(const struct job_spec *spec);
+/** `out` has room for job_encoded_size() bytes. */
 void job_encode(const struct job_spec *spec, uint8_t *out);
 
-/** Returns 0, -EBADMSG (malformed) or -ENOMEM. `in` must outlive the specification. */
+/** Returns 0, or on failure, with nothing to free, -EBADMSG (malformed) or -ENOMEM. `in` must outlive
+ *  the specification. */
 int job_decode(struct job_spec *spec, const uint8_t *in, size_t length);
 void job_free(struct job_spec *spec);
 

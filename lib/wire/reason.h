@@ -4,8 +4,8 @@
  * Names and sentences for enum ehs_reason (uapi/linux/ehsched.h): why a task
  * runs where it runs. The names are those of uapi/ehsched.yaml.
  */
-#ifndef REASON_H
-#define REASON_H
+#ifndef WIRE_REASON_H
+#define WIRE_REASON_H
 
 #include <linux/ehsched.h>
 

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encoding of struct terminal: its members in their order, a zero after the control characters. */
 
+#include "terminal.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "frame.h"
-#include "terminal.h"
+#include "cursor.h"
 
 #define TERMINAL_FLAGS 0177777u /* of input, output and local modes */
-#define TERMINAL_WORDS 4
-
-static void put_u16(uint8_t *p, uint16_t v)
-{
-	p[0] = v;
-	p[1] = v >> 8;
-}
-
-static uint16_t get_u16(const uint8_t *p)
-{
-	return p[0] | p[1] << 8;
-}
 
 void terminal_to_termios(const struct terminal *t, struct termios *modes)
 {
@@ -41,33 +30,37 @@ void terminal_from_termios(struct terminal *t, const struct termios *modes)
 
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t)
 {
-	const uint32_t words[TERMINAL_WORDS] = { t->iflag, t->oflag, t->cflag, t->lflag };
-	const uint16_t sizes[] = { t->rows, t->columns, t->width, t->height };
+	struct cursor_out o = { out };
 
-	for (int i = 0; i < TERMINAL_WORDS; i++, out += 4)
-		frame_put_u32(out, words[i]);
-	memcpy(out, t->cc, TERMINAL_CC);
-	out[TERMINAL_CC] = t->zero;
-	out += TERMINAL_CC + 1;
-	for (int i = 0; i < 4; i++, out += 2)
-		put_u16(out, sizes[i]);
+	cursor_put_u32(&o, t->iflag);
+	cursor_put_u32(&o, t->oflag);
+	cursor_put_u32(&o, t->cflag);
+	cursor_put_u32(&o, t->lflag);
+	cursor_put_bytes(&o, t->cc, TERMINAL_CC);
+	cursor_put_u8(&o, t->zero);
+	cursor_put_u16(&o, t->rows);
+	cursor_put_u16(&o, t->columns);
+	cursor_put_u16(&o, t->width);
+	cursor_put_u16(&o, t->height);
 }
 
 int terminal_decode(struct terminal *t, const uint8_t *in, size_t length)
 {
-	uint32_t *words[TERMINAL_WORDS] = { &t->iflag, &t->oflag, &t->cflag, &t->lflag };
-	uint16_t *sizes[] = { &t->rows, &t->columns, &t->width, &t->height };
+	struct cursor c = cursor_of(in, length);
 
 	if (length != TERMINAL_SIZE)
 		return -EBADMSG;
-	for (int i = 0; i < TERMINAL_WORDS; i++, in += 4)
-		*words[i] = frame_get_u32(in);
-	memcpy(t->cc, in, TERMINAL_CC);
-	t->zero = in[TERMINAL_CC];
+	t->iflag = cursor_u32(&c);
+	t->oflag = cursor_u32(&c);
+	t->cflag = cursor_u32(&c);
+	t->lflag = cursor_u32(&c);
+	cursor_copy(&c, t->cc, TERMINAL_CC);
+	t->zero = cursor_u8(&c);
+	t->rows = cursor_u16(&c);
+	t->columns = cursor_u16(&c);
+	t->width = cursor_u16(&c);
+	t->height = cursor_u16(&c);
 	if (t->zero || (t->iflag | t->oflag | t->lflag) & ~TERMINAL_FLAGS)
 		return -EBADMSG;
-	in += TERMINAL_CC + 1;
-	for (int i = 0; i < 4; i++, in += 2)
-		*sizes[i] = get_u16(in);
 	return 0;
 }

@@ -143,6 +143,7 @@ except BrokenPipeError:
     ok("the writer to a task that closed its stdin gets EPIPE", True)
 p1.kill()
 p1.wait()
+no_guests()
 
 # A full stdin must not hold up a signal.
 p1 = start("/bin/sleep", "60", stdin=PIPE, stdout=NULL)

@@ -67,6 +67,62 @@ static bool shares_nonblock(int fd)
 	return fcntl(fd, F_GETFL) & O_NONBLOCK;
 }
 
+/* A source's own read(): data, then a frame of another type, then nothing, then the end. */
+static ssize_t read_by_turns(void *ctx, uint8_t *buf, size_t most)
+{
+	unsigned int *turns = ctx;
+
+	switch ((*turns)++) {
+	case 0:
+		assert_int_equal(most, 100);
+		memset(buf + FRAME_HEADER, 'x', 7);
+		frame_header(buf, FRAME_SHOWN, 7);
+		return FRAME_HEADER + 7;
+	case 1:
+		frame_header(buf, FRAME_TERMINAL, 44);
+		return FRAME_HEADER + 44;
+	case 2:
+		return -EAGAIN;
+	default:
+		return 0;
+	}
+}
+
+/* Only data of the source's own type takes credit and counts as sent. */
+static void test_own_read(void **state)
+{
+	uint8_t buf[FRAME_HEADER + 100];
+	unsigned int turns = 0;
+	struct relay_source s;
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	relay_source_init(&s, base, FRAME_SHOWN);
+	s.read = read_by_turns;
+	s.ctx = &turns;
+	relay_source_open(&s, fds[0], RELAY_OWN, STREAM);
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER + 7);
+	assert_int_equal(s.credit, FRAME_WINDOW - 7);
+	assert_int_equal(s.sent, 7);
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER + 44);
+	assert_int_equal(frame_get_u32(buf), FRAME_TERMINAL);
+	assert_int_equal(s.credit, FRAME_WINDOW - 7);
+	assert_int_equal(s.sent, 7);
+	assert_false(s.dry);
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
+	assert_true(s.dry && s.waiting);
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), 0);
+	assert_int_equal(turns, 3);
+	assert_int_equal(write(fds[1], "", 1), 1);
+	turn();
+	assert_false(s.waiting);
+	assert_int_equal(relay_source_fill(&s, buf, sizeof(buf)), FRAME_HEADER);
+	assert_int_equal(frame_get_u32(buf), FRAME_SHOWN);
+	assert_int_equal(frame_get_u32(buf + 4), 0);
+	assert_int_equal(s.fd, -1);
+	close(fds[1]);
+}
+
 /* What the other side of a pipe reads comes out of frames, within credit, and EOF is an empty frame. */
 static void test_source(void **state)
 {
@@ -412,10 +468,11 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source),	cmocka_unit_test(test_file),
-		cmocka_unit_test(test_restore), cmocka_unit_test(test_sink),
-		cmocka_unit_test(test_unread),	cmocka_unit_test(test_channels),
-		cmocka_unit_test(test_text),	cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_own_read), cmocka_unit_test(test_source),
+		cmocka_unit_test(test_file),	 cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_sink),	 cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_channels), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_refused),
 	};
 	int failed;
 

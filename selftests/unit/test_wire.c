@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "random.h"
+#include "wire/cursor.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 
@@ -63,6 +64,138 @@ static void test_bytes(void **state)
 	assert_int_equal(got[7], 1);
 	assert_int_equal(frame_get_u64(got), 0x0102030405060708);
 	assert_int_equal(frame_get_u32(got + 4), 0x01020304);
+}
+
+struct taken {
+	unsigned int times;
+	const uint8_t *payload;
+	uint32_t length;
+};
+
+static int take_it(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	struct taken *t = ctx;
+
+	t->times++;
+	t->payload = payload;
+	t->length = length;
+	return 0;
+}
+
+static int take_none(void *ctx, const uint8_t *payload, uint32_t length)
+{
+	return -ENOSPC;
+}
+
+static const struct frame_rule rules[] = {
+	{ FRAME_TYPED, FRAME_IN(1) | FRAME_IN(31), 2, 4, take_it },
+	{ FRAME_GO, FRAME_IN(0), 0, 0, take_none },
+	{ FRAME_WANT, FRAME_ANY_STATE, 8, 8, take_it },
+	{ 0 },
+};
+
+/* A frame is taken just when its type, the state and its length are those of a rule. */
+static void test_rules(void **state)
+{
+	static const uint8_t payload[16];
+
+	for (unsigned int type = 0; type < FRAME_TYPES; type++)
+		for (unsigned int s = 0; s < 32; s++)
+			for (uint32_t length = 0; length < sizeof(payload); length++) {
+				bool typed = type == FRAME_TYPED && (s == 1 || s == 31) &&
+					     length >= 2 && length <= 4;
+				bool go = type == FRAME_GO && !s && !length;
+				bool taken = typed || (type == FRAME_WANT && length == 8);
+				struct taken t = { 0 };
+				int got = frame_dispatch(rules, s, type, &t, payload, length);
+
+				assert_int_equal(got, go ? -ENOSPC : taken ? 0 : -EPROTO);
+				assert_int_equal(t.times, taken);
+				if (!taken)
+					continue;
+				assert_ptr_equal(t.payload, payload);
+				assert_int_equal(t.length, length);
+			}
+	assert_ptr_equal(frame_rule_of(rules, FRAME_WANT), &rules[2]);
+	assert_null(frame_rule_of(rules, FRAME_STDIN));
+	assert_int_equal(frame_dispatch(rules, 1, FRAME_TYPED, NULL, payload, UINT32_MAX), -EPROTO);
+}
+
+static void test_cursor(void **state)
+{
+	uint8_t bytes[32], three[3];
+	struct cursor_out o = { bytes };
+	struct cursor c;
+
+	cursor_put_u8(&o, 0x12);
+	cursor_put_u16(&o, 0x3456);
+	cursor_put_u32(&o, 0x789abcde);
+	cursor_put_u64(&o, 0x0102030405060708);
+	cursor_put_bytes(&o, "abc", 3);
+	cursor_put_bytes(&o, NULL, 0);
+	cursor_put_string(&o, "de");
+	assert_int_equal(o.at - bytes, 1 + 2 + 4 + 8 + 3 + 3);
+	assert_memory_equal(bytes, "\x12\x56\x34\xde\xbc", 5);
+
+	c = cursor_of(bytes, o.at - bytes);
+	assert_int_equal(cursor_u8(&c), 0x12);
+	assert_int_equal(cursor_u16(&c), 0x3456);
+	assert_int_equal(cursor_u32(&c), 0x789abcde);
+	assert_int_equal(cursor_u64(&c), 0x0102030405060708);
+	cursor_copy(&c, three, 3);
+	assert_memory_equal(three, "abc", 3);
+	assert_false(cursor_done(&c));
+	assert_int_equal(cursor_left(&c), 3);
+	assert_string_equal(cursor_string(&c, 2), "de");
+	assert_int_equal(cursor_left(&c), 0);
+	assert_true(cursor_done(&c));
+}
+
+/* After the first error nothing is read any more, though there is enough of it. */
+static void test_cursor_error(void **state)
+{
+	static const uint8_t bytes[] = { 'l', 'o', 'n', 'g', 0, 'a', 0, 1, 1, 1, 1, 1, 1, 1, 1 };
+	uint8_t two[2] = { 9, 9 };
+
+	for (int error = 0; error < 6; error++) {
+		struct cursor c = cursor_of(bytes, sizeof(bytes));
+
+		switch (error) {
+		case 0:
+			cursor_fail(&c);
+			break;
+		case 1:
+			assert_null(cursor_bytes(&c, sizeof(bytes) + 1));
+			break;
+		case 2:
+			assert_null(cursor_bytes(&c, SIZE_MAX));
+			break;
+		case 3:
+			assert_string_equal(cursor_string(&c, 3), "");
+			break;
+		case 4: /* without its NUL */
+			c.end = bytes + 4;
+			assert_string_equal(cursor_string(&c, 100), "");
+			c.end = bytes + sizeof(bytes);
+			break;
+		case 5:
+			c.end = bytes + 7;
+			assert_int_equal(cursor_u64(&c), 0);
+			c.end = bytes + sizeof(bytes);
+			break;
+		}
+		assert_int_equal(cursor_left(&c), 0);
+		assert_null(cursor_bytes(&c, 0));
+		assert_int_equal(cursor_u8(&c), 0);
+		assert_int_equal(cursor_u16(&c), 0);
+		assert_int_equal(cursor_u32(&c), 0);
+		assert_int_equal(cursor_u64(&c), 0);
+		assert_string_equal(cursor_string(&c, 100), "");
+		cursor_copy(&c, two, 2);
+		assert_int_equal(two[0] | two[1], 0);
+		c.at = c.end;
+		assert_false(cursor_done(&c));
+	}
 }
 
 static void test_exit(void **state)
@@ -356,10 +489,11 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers), cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_exit),	cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_job),	cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_headers),	     cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_rules),	     cmocka_unit_test(test_cursor),
+		cmocka_unit_test(test_cursor_error), cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_terminal),     cmocka_unit_test(test_job),
+		cmocka_unit_test(test_malformed),    cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
