@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Numeric addresses with a port, as text and for sockets. */
 
+#include "address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "address.h"
 
 int address_parse(const char *text, struct address *out)
 {

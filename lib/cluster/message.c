@@ -4,10 +4,10 @@
  * so is `dwell` where it is false.
  */
 
+#include "message.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "message.h"
 
 static const char *const message_whys[] = { "sender", "not-sender", "no-receiver",
 					    "no-controller" };

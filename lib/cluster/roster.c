@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which host has which code. */
 
+#include "roster.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-#include "roster.h"
 
 #define ROSTER_HASH_BITS 20
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "files.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "files.h"
 #include "frame.h"
 
 #define REF (FILES_F_HANDLE | FILES_F_DIR | FILES_F_INO | FILES_F_NAME)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encoding of struct job_spec. */
 
+#include "job.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frame.h"
-#include "job.h"
 
 #define JOB_VERSION 1
 #define JOB_WORDS 9 /* u32 of the head: version … envc */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "view.h"
+
+#include <string.h>
 
 static const char *const view_names[VIEWS] = { "", "shared", "home", "auto" };
 
