@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Headers of frames and the payload of FRAME_EXIT. */
 
-#include <errno.h>
-
 #include "frame.h"
-#include "terminal.h"
+
+#include <errno.h>
 
 #define FRAME_TEXT_MAX 4096
 
@@ -31,7 +30,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
 	[FRAME_RERUN] = 4 + FRAME_TEXT_MAX,
-	[FRAME_TERMINAL] = TERMINAL_SIZE + 4,
+	[FRAME_TERMINAL] = FRAME_TERMINAL_MAX,
 	[FRAME_READABLE] = 0,
 	[FRAME_TYPED] = FRAME_TYPED_MAX,
 	[FRAME_FOREGROUND] = 4,

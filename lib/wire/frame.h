@@ -17,6 +17,7 @@
 #define FRAME_HEADER 8
 #define FRAME_DATA_MAX 16384 /**< largest payload of a data frame */
 #define FRAME_WINDOW 65536 /**< bytes of a descriptor in flight without a WANT */
+#define FRAME_TERMINAL_MAX 48
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encoding of struct terminal: its members in their order, a zero after the control characters. */
 
+#include "terminal.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "frame.h"
-#include "terminal.h"
 
 #define TERMINAL_FLAGS 0177777u /* of input, output and local modes */
 #define TERMINAL_WORDS 4
@@ -38,6 +39,8 @@ void terminal_from_termios(struct terminal *t, const struct termios *modes)
 	t->lflag = modes->c_lflag & ~TERMINAL_EXTPROC;
 	memcpy(t->cc, modes->c_cc, TERMINAL_CC);
 }
+
+_Static_assert(FRAME_TERMINAL_MAX == TERMINAL_SIZE + 4, "FRAME_TERMINAL: modes, perhaps one u32");
 
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t)
 {
