@@ -8,8 +8,11 @@
 
 #include <event2/event.h>
 #include <nghttp2/nghttp2.h>
-#include "net/h2_conn.h"
+#include "net/h2_end.h"
 #include "net/tls.h"
+
+struct h2_conn_ops;
+struct h2_stream_ops;
 
 struct h2_stream {
 	struct h2_stream *next, **prev;
