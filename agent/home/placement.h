@@ -11,28 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "net/peer.h"
+#include "home/placement_task.h"
 #include "wire/view.h"
 
 struct agent;
 
-/** What is known of the task when a placement is asked for. */
-struct placement_task {
-	uint64_t cookie; /* kernel's, or 0: a number of the agent's own */
-	pid_t pid; /* for /proc/PID/cwd, credentials */
-	uid_t uid;
-	const char *path; /* program */
-	uint64_t cgroup_id;
-	unsigned int time_ms; /* the answer must be there by then */
-	const char *node; /* NULL: ask the hierarchy; else this code */
-	enum view view; /* VIEW_UNSET: its session's, or the site's */
-};
-
 struct placement; /* id, executor, token, reason, steps; kept by record.c */
 
-/** `decided` is called exactly once, perhaps at once: `to` is NULL when the task stays. */
-typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to, const char *token,
-			     enum ehs_reason reason);
+/** `decided` is called exactly once, perhaps at once. */
 int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
 		    void *ctx);
 /** The reservation behind a token this node's stubs bring; NULL: unknown or over. */

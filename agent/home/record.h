@@ -14,7 +14,7 @@
 #include "base/agent.h"
 #include "eh/eh.h"
 #include "eh/member.h"
-#include "home/placement.h"
+#include "home/placement_task.h"
 
 #define PLACEMENT_TRIES 3 /**< executors asked: the first, and twice again */
 #define RECORD_STEPS 16
