@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file session.h
+ * @file h2_inside.h
  * What h2_conn.c (the session and its socket) and h2_stream.c (its streams) share.
  */
-#ifndef AGENT_NET_SESSION_H
-#define AGENT_NET_SESSION_H
+#ifndef AGENT_NET_H2_INSIDE_H
+#define AGENT_NET_H2_INSIDE_H
 
 #include <event2/event.h>
 #include <nghttp2/nghttp2.h>
@@ -42,7 +42,7 @@ struct h2_conn {
 };
 
 /** Sends what is pending, or ends the connection, from the event loop. */
-static inline void session_later(struct h2_conn *conn)
+static inline void h2_later(struct h2_conn *conn)
 {
 	event_active(conn->later, 0, 0);
 }
