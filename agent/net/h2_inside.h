@@ -29,7 +29,7 @@ struct h2_stream {
 struct h2_conn {
 	struct bufferevent *bev;
 	nghttp2_session *session;
-	struct event *later; /* sends or ends; many session_later() are one run */
+	struct event *later; /* sends or ends; many h2_later() are one run */
 	struct h2_stream *streams;
 	struct h2_stream *waiting; /* for h2_stream_send_later(), in order of arrival */
 	const struct h2_conn_ops *ops;
