@@ -14,6 +14,7 @@
 
 #include "base/agent.h"
 #include "base/config.h"
+#include "base/config_kind.h"
 #include "base/log.h"
 #include "cluster/address.h"
 #include "cluster/roster.h"

@@ -5,12 +5,13 @@
  * the task had run here.
  */
 
+#include "account.h"
+
 #include <linux/netlink.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "account.h"
 #include "task.h"
 
 /*

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The agent of a node: registered by a socket, unregistered when it closes. */
 
+#include "agent.h"
+
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
 #include <linux/namei.h>
@@ -12,7 +14,6 @@
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 
-#include "agent.h"
 #include "load.h"
 #include "request.h"
 #include "state.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which execs may be transferred: those that another node would run the same way. */
 
+#include "eligible.h"
+
 #include <linux/binfmts.h>
 #include <linux/elf.h>
 #include <linux/fdtable.h>
@@ -13,7 +15,6 @@
 #include <linux/xattr.h>
 
 #include "agent.h"
-#include "eligible.h"
 
 /* Descriptors 0 to 2 are handed over, the others are not. */
 #define EHS_STDIO_MASK 7UL

@@ -15,6 +15,8 @@
  * by which the sampled value rises, so nothing counts twice.
  */
 
+#include "load.h"
+
 #include <linux/cpumask.h>
 #include <linux/kernel_stat.h>
 #include <linux/ktime.h>
@@ -22,7 +24,6 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "load.h"
 #include "load_math.h"
 #include "state.h"
 #include "task.h"

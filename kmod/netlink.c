@@ -5,6 +5,8 @@
  * namespace. Every refusal by this file has an extack text.
  */
 
+#include "netlink.h"
+
 #include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -17,7 +19,6 @@
 
 #include "agent.h"
 #include "load.h"
-#include "netlink.h"
 #include "request.h"
 #include "state.h"
 #include "task.h"

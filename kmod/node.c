@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Nodes: one for each network namespace, created and ended with it. */
 
+#include "node.h"
+
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
 #include <linux/sched.h>
@@ -10,7 +12,6 @@
 
 #include "agent.h"
 #include "load.h"
-#include "node.h"
 #include "request.h"
 #include "state.h"
 #include "task.h"

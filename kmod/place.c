@@ -5,6 +5,8 @@
  * binfmt_script does. It never loads a program itself.
  */
 
+#include "place.h"
+
 #include <linux/binfmts.h>
 #include <linux/fs.h>
 #include <linux/ktime.h>
@@ -16,7 +18,6 @@
 #include "agent.h"
 #include "eligible.h"
 #include "load.h"
-#include "place.h"
 #include "request.h"
 #include "state.h"
 #include "task.h"

@@ -6,13 +6,14 @@
  * under the node's lock, has decided.
  */
 
+#include "request.h"
+
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/string.h>
 
 #include "agent.h"
 #include "netlink.h"
-#include "request.h"
 #include "trace.h"
 
 /* Limit of sleeping execs of a node, and so of what an agent has to keep. */

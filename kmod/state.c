@@ -6,12 +6,13 @@
  * latest state.
  */
 
+#include "state.h"
+
 #include <linux/jiffies.h>
 
 #include "agent.h"
 #include "load.h"
 #include "netlink.h"
-#include "state.h"
 
 #define EHS_STATE_TELL_MS 10
 

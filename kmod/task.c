@@ -12,6 +12,8 @@
  * still writes to. Known defect.
  */
 
+#include "task.h"
+
 #include <linux/cgroup.h>
 #include <linux/hashtable.h>
 #include <linux/ktime.h>
@@ -28,7 +30,6 @@
 #include "compat/compat.h"
 #include "load.h"
 #include "state.h"
-#include "task.h"
 #include "trace.h"
 
 static DEFINE_HASHTABLE(ehs_task_table, 10);

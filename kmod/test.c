@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ehsched_test.ko: the KUnit suites. It does not need ehsched.ko. */
 
+#include "test.h"
+
 #include <kunit/test.h>
 #include <linux/module.h>
-
-#include "test.h"
 
 kunit_test_suites(&ehs_account_suite, &ehs_load_suite, &ehs_state_suite);
 

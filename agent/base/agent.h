@@ -14,8 +14,9 @@
 #include <event2/event.h>
 #include <stdbool.h>
 #include "base/config.h"
-#include "base/event.h"
 #include "eh/topology.h"
+
+struct json_t; /* jansson's */
 
 struct agent {
 	struct event_base *base;
@@ -65,7 +66,7 @@ struct agent {
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
 	struct ctl *ctl;
 
-	event_fn told; /* base/event.c */
+	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;
 };
 

@@ -133,17 +133,6 @@ static int config_take_options(struct config_reader *r)
 	return 0;
 }
 
-int config_parse_join(const char *text, struct address *out)
-{
-	char with[ADDRESS_TEXT];
-
-	if (!address_parse(text, out))
-		return 0;
-	if (snprintf(with, sizeof(with), "%s:" CONFIG_PORT, text) >= (int)sizeof(with))
-		return -EINVAL;
-	return address_parse(with, out);
-}
-
 static int config_take_join(struct config_reader *r, const char *const *join)
 {
 	size_t given = cfg_size(r->cfg, "join"), n = 0;

@@ -2,64 +2,14 @@
 /**
  * @file config.h
  * The agent's configuration (docs/configuration.md). It does not change after it was read,
- * except by config_adopt(); a reload makes a new one. Loads, thresholds, lengths and capacities
- * are in thousandths of a task, times in milliseconds.
+ * except by config_adopt(); a reload makes a new one.
  */
 #ifndef AGENT_BASE_CONFIG_H
 #define AGENT_BASE_CONFIG_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include "base/log_level.h"
-#include "cluster/address.h"
-#include "eh/topology.h"
-
-struct config_peer {
-	struct eh_code code;
-	char text[EH_CODE_TEXT]; /**< the code as text */
-	char host[ADDRESS_HOST_MAX + 1]; /**< CN of its certificate */
-	struct address address;
-	int line; /**< of its block in the file */
-};
-
-/** Files that the configuration names, and whose content is checked too. */
-enum { CONFIG_CERTIFICATE, CONFIG_KEY, CONFIG_AUTHORITY, CONFIG_FILES };
-
-struct config {
-	char *file;
-	int lines[CONFIG_FILES]; /**< where the files are named */
-	char *cluster, *certificate, *key, *authority, *cgroup, *stub, *state;
-	struct eh_topology topology; /**< n is 0 if not given: see config_adopt() */
-	bool has_node; /**< `node` is given; with `join` it is only a preference */
-	struct eh_code node;
-	char host[ADDRESS_HOST_MAX + 1]; /**< of this node; "": the CN of its certificate */
-	struct address address; /**< where this node listens */
-	int address_line; /**< line of that option, or of the own peer block */
-	struct address *join; /**< members of the cluster to join through */
-	size_t njoin;
-	unsigned int load_index; /**< enum ehs_load_index */
-	uint32_t threshold, threshold_floor, threshold_length, capacity;
-	unsigned int dwell, time_limit, lease, heartbeat;
-	unsigned int link_idle; /**< an unused link closes after it, unless it is pinned */
-	unsigned int guests; /**< maximum number */
-	uint64_t headroom; /**< MiB of memory that must stay available */
-	bool allow_root;
-	bool lazy; /**< threshold changes are only sent along with other messages */
-	unsigned int view; /**< enum view, of tasks whose session does not choose one */
-	char **view_own; /**< directories of the executor in a view of home */
-	size_t nview_own;
-	bool view_9p; /**< use the kernel's 9p client for files of home, not ehview */
-	char **exclude; /**< fnmatch patterns of programs */
-	size_t nexclude;
-	struct log_levels log;
-	struct config_peer *peers;
-	size_t npeers;
-};
-
-/** "ADDRESS", "ADDRESS:PORT" or "[ADDRESS]:PORT"; the port defaults to 7411. 0 or -EINVAL. */
-int config_parse_join(const char *text, struct address *out);
+#include "base/config_data.h"
 
 /**
  * Reads and checks a file. Each error is a line "file:line: message" on `errors`.

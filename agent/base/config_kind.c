@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/config.h"
 #include "base/log_level.h"
 #include "cluster/address.h"
 #include "eh/topology.h"
 
+#define KIND_PORT "7411"
 #define TEXT_MAX 1023
 #define WHY_MAX 256
 
@@ -348,6 +348,17 @@ static bool kind_same_address(const void *a, const void *b, const struct config_
 	const struct address *x = kind_value(a, o->offset), *y = kind_value(b, o->offset);
 
 	return !strcmp(x->text, y->text);
+}
+
+int config_parse_join(const char *text, struct address *out)
+{
+	char with[ADDRESS_TEXT];
+
+	if (!address_parse(text, out))
+		return 0;
+	if (snprintf(with, sizeof(with), "%s:" KIND_PORT, text) >= (int)sizeof(with))
+		return -EINVAL;
+	return address_parse(with, out);
 }
 
 static int kind_check_join(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)

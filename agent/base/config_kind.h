@@ -8,7 +8,27 @@
 
 #include <confuse.h>
 #include <stdbool.h>
-#include "base/config_option.h"
+#include <stddef.h>
+#include "cluster/address.h"
+
+struct config_kind;
+
+struct config_option {
+	const char *name;
+	const struct config_kind *kind;
+	const char *preset; /**< default, written as in the file but for quotes; NULL: see @help */
+	double min, max; /**< limits of a number */
+	const char *unit;
+	const char *const *words; /**< allowed words; ends with NULL */
+	size_t offset, size; /**< field of struct config or struct config_peer */
+	size_t count; /**< field with the length of a list */
+	size_t line; /**< field with the line where the option stands; 0: none */
+	const char *called; /**< its name in an error of a reload; NULL: as @name */
+	const char *help; /**< the comment in docs/configuration.md */
+	unsigned int first_word; /**< value of the first word */
+	bool required;
+	bool fixed; /**< a reload cannot change it */
+};
 
 /** A record is a struct config or config_peer. Functions that a kind does not need are NULL. */
 struct config_kind {
@@ -35,5 +55,8 @@ extern const struct config_kind config_kind_address;
 extern const struct config_kind config_kind_join; /**< config.c takes it */
 extern const struct config_kind config_kind_host; /**< CN of a certificate */
 extern const struct config_kind config_kind_log; /**< levels of the log */
+
+/** "ADDRESS", "ADDRESS:PORT" or "[ADDRESS]:PORT"; the port defaults to 7411. 0 or -EINVAL. */
+int config_parse_join(const char *text, struct address *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <linux/ehsched.h>
 
-#include "base/config.h"
+#include "base/config_data.h"
 #include "base/config_kind.h"
 #include "wire/view.h"
 

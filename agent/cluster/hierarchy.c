@@ -26,7 +26,6 @@
 #include "cluster/report.h"
 #include "eh/eh.h"
 #include "eh/member.h"
-#include "eh/role.h"
 #include "eh/rule.h"
 #include "eh/topology.h"
 #include "net/link.h"

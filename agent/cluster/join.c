@@ -22,7 +22,6 @@
 #include "eh/topology.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
-#include "net/session.h"
 
 #define JOIN_STEP_MS 250
 #define JOIN_ASK_MS 5000 /* the member may pass it on */

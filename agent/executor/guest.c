@@ -34,7 +34,6 @@
 #include "job/relay.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
-#include "net/session.h"
 #include "node/cgroup.h"
 #include "wire/frame.h"
 #include "wire/job.h"

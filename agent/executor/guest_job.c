@@ -21,7 +21,6 @@
 #include "job/relay.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
-#include "net/session.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/view.h"

@@ -11,7 +11,6 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "home/placement.h"
 #include "net/peer.h"
 #include "wire/reason.h"
 

@@ -13,7 +13,7 @@
 #include "base/agent.h"
 #include "eh/eh.h"
 #include "eh/member.h"
-#include "home/placement.h"
+#include "home/placement_task.h"
 
 #define PLACEMENT_TRIES 3 /**< executors to ask */
 #define RECORD_STEPS 16

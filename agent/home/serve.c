@@ -33,7 +33,6 @@
 #include "helpers/common/companion.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
-#include "net/session.h"
 #include "net/tunnel.h"
 #include "wire/frame.h"
 #include "wire/view.h"

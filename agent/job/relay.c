@@ -16,7 +16,6 @@
 #include <event2/event.h>
 
 #include "net/h2_stream.h"
-#include "net/session.h"
 #include "wire/frame.h"
 
 int relay_adopt(int fd, enum relay_kind *kind)

@@ -9,7 +9,6 @@
 
 #include "base/agent.h"
 #include "net/h2_stream.h"
-#include "net/session.h"
 
 struct client_call {
 	struct agent *agent;

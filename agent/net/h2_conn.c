@@ -17,7 +17,7 @@
 #include "base/agent.h"
 #include "cluster/address.h"
 #include "net/h2_stream.h"
-#include "net/session.h"
+#include "net/h2_inside.h"
 #include "net/tls.h"
 
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
@@ -32,7 +32,7 @@ void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 	conn->end = end;
 	snprintf(conn->why, sizeof(conn->why), "%s", why);
 	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
-	session_later(conn);
+	h2_later(conn);
 }
 
 /* Sends what waits, if the socket takes it at once. */
@@ -297,12 +297,12 @@ static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 		}
 		evbuffer_drain(in, n);
 	}
-	session_later(conn);
+	h2_later(conn);
 }
 
 static void h2_conn_on_written(struct bufferevent *bev, void *arg)
 {
-	session_later(arg);
+	h2_later(arg);
 }
 
 static void h2_conn_on_connected(struct h2_conn *conn)
@@ -332,7 +332,7 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
-	session_later(conn);
+	h2_later(conn);
 }
 
 static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
@@ -456,5 +456,5 @@ void h2_conn_ping(struct h2_conn *conn)
 	if (conn->dead || !conn->session)
 		return;
 	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
-	session_later(conn);
+	h2_later(conn);
 }

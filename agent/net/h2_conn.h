@@ -10,18 +10,11 @@
 
 #include <event2/bufferevent.h>
 #include "cluster/address.h"
+#include "net/h2_end.h"
 #include "net/h2_stream.h"
 
 struct agent;
 struct h2_conn;
-
-/** How a connection ended. */
-enum h2_end {
-	H2_END_BROKEN, /**< error of the socket or of the protocol */
-	H2_END_REFUSED, /**< no listener, or one side rejects the other */
-	H2_END_SILENT, /**< nothing received for `silence_ms`, or no handshake */
-	H2_END_GOODBYE, /**< closed by the other side, in order */
-};
 
 struct h2_conn_ops {
 	/** The handshake is done; `cn` is that of the other side. NULL to accept it, else the reason. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/session.h"
+#include "net/h2_inside.h"
 
 static void h2_stream_link(struct h2_stream *s, struct h2_stream **at)
 {
@@ -99,7 +99,7 @@ static int h2_stream_submit(struct h2_stream *s)
 	if (id < 0)
 		return -ENOMEM;
 	s->id = id;
-	session_later(conn);
+	h2_later(conn);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int h2_stream_respond(struct h2_stream *s, int status, const char *type)
 	if (nghttp2_submit_response(s->conn->session, s->id, headers, type ? 2 : 1,
 				    any ? &body : NULL))
 		return -ENOMEM;
-	session_later(s->conn);
+	h2_later(s->conn);
 	return 0;
 }
 
@@ -202,7 +202,7 @@ void h2_stream_resume(struct h2_stream *s)
 		return;
 	/* an error means that it was not deferred */
 	if (!nghttp2_session_resume_data(s->conn->session, s->id))
-		session_later(s->conn);
+		h2_later(s->conn);
 }
 
 void h2_stream_consume(struct h2_stream *s, size_t length)
@@ -213,7 +213,7 @@ void h2_stream_consume(struct h2_stream *s, size_t length)
 	if (s->conn->dead || !length)
 		return;
 	nghttp2_session_consume(s->conn->session, s->id, length);
-	session_later(s->conn);
+	h2_later(s->conn);
 }
 
 void h2_stream_abort(struct h2_stream *s)
@@ -226,5 +226,5 @@ void h2_stream_abort(struct h2_stream *s)
 		return;
 	}
 	nghttp2_submit_rst_stream(s->conn->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_CANCEL);
-	session_later(s->conn);
+	h2_later(s->conn);
 }

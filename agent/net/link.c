@@ -19,7 +19,6 @@
 #include "net/hello.h"
 #include "net/ops.h"
 #include "net/peer.h"
-#include "net/session.h"
 
 #define LINK_BACKOFF_MIN 100 /* ms */
 #define LINK_BACKOFF_MAX 2000

@@ -18,7 +18,6 @@
 #include "net/ops.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "net/session.h"
 
 #define SERVER_CONNS_MAX 1280 /* a group has at most 1024 nodes */
 #define SERVER_STRANGERS_MAX 64 /* connections without a certificate of the roster */

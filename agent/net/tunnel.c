@@ -10,7 +10,6 @@
 #include <event2/event.h>
 
 #include "net/h2_stream.h"
-#include "net/session.h"
 
 static void tunnel_broke(struct tunnel *p)
 {

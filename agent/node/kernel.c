@@ -25,7 +25,6 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "node/cgroup.h"
-#include "node/node.h"
 #include "wire/view.h"
 
 #define KERNEL_BUFFER (4 << 20) /* of the agent socket; each waiting exec is one message */

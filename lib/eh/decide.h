@@ -3,7 +3,7 @@
 #ifndef EH_DECIDE_H
 #define EH_DECIDE_H
 
-#include "group.h"
+#include "group_inside.h"
 
 /**
  * EH_EV_ARRIVE: the paper's TaskArrive and WhoDoTask. Emits one PLACE, NONE or

@@ -7,7 +7,7 @@
 #ifndef EH_GRANT_H
 #define EH_GRANT_H
 
-#include "group.h"
+#include "group_inside.h"
 
 /**
  * Makes a grant that counts nowhere yet, so that nothing can fail later. An

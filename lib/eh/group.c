@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Members of a group, their sums, and the events that change them. */
-#include "group.h"
+#include "group_inside.h"
 
 #include <errno.h>
 #include <stdlib.h>

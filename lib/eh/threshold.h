@@ -7,7 +7,7 @@
 #ifndef EH_THRESHOLD_H
 #define EH_THRESHOLD_H
 
-#include "group.h"
+#include "group_inside.h"
 
 /** Sets all thresholds by this rule, whose capacity is not 0. */
 void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit,

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#include "terminal.h"
-
 static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_JOB] = FRAME_JOB_MAX,
 	[FRAME_GO] = 0,
@@ -30,7 +28,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
 	[FRAME_RERUN] = 4 + FRAME_TEXT_MAX,
-	[FRAME_TERMINAL] = TERMINAL_SIZE + 4,
+	[FRAME_TERMINAL] = FRAME_TERMINAL_MAX,
 	[FRAME_READABLE] = 0,
 	[FRAME_TYPED] = FRAME_TYPED_MAX,
 	[FRAME_FOREGROUND] = 4,

@@ -18,6 +18,7 @@
 #define FRAME_HEADER 8
 #define FRAME_DATA_MAX 16384
 #define FRAME_WINDOW 65536 /**< of a descriptor in flight without a WANT */
+#define FRAME_TERMINAL_MAX 48 /**< modes, perhaps a u32: terminal.h */
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 #define FRAME_NAMED_MAX 65536

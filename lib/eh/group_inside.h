@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file group.h  The inside of struct eh_group (eh.h), for lib/eh only. */
-#ifndef EH_GROUP_H
-#define EH_GROUP_H
+/** @file group_inside.h  The inside of struct eh_group (eh.h), for lib/eh only. */
+#ifndef EH_GROUP_INSIDE_H
+#define EH_GROUP_INSIDE_H
 
 #include "eh.h"
 

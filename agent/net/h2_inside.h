@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
- * @file session.h
+ * @file h2_inside.h
  * What h2_conn.c (the session and its socket) and h2_stream.c (its streams) share.
  */
-#ifndef AGENT_NET_SESSION_H
-#define AGENT_NET_SESSION_H
+#ifndef AGENT_NET_H2_INSIDE_H
+#define AGENT_NET_H2_INSIDE_H
 
 #include <event2/event.h>
 #include <nghttp2/nghttp2.h>
-#include "net/h2_conn.h"
+#include "net/h2_end.h"
 #include "net/tls.h"
+
+struct h2_conn_ops;
+struct h2_stream_ops;
 
 struct h2_stream {
 	struct h2_stream *next, **prev;
@@ -26,7 +29,7 @@ struct h2_stream {
 struct h2_conn {
 	struct bufferevent *bev;
 	nghttp2_session *session;
-	struct event *later; /* sends or ends; many session_later() are one run */
+	struct event *later; /* sends or ends; many h2_later() are one run */
 	struct h2_stream *streams;
 	struct h2_stream *waiting; /* for h2_stream_send_later(), in order of arrival */
 	const struct h2_conn_ops *ops;
@@ -39,7 +42,7 @@ struct h2_conn {
 };
 
 /** Sends what is pending, or ends the connection, from the event loop. */
-static inline void session_later(struct h2_conn *conn)
+static inline void h2_later(struct h2_conn *conn)
 {
 	event_active(conn->later, 0, 0);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file placement_task.h  What a placement is asked for, and the one that is told of the outcome. */
+#ifndef AGENT_HOME_PLACEMENT_TASK_H
+#define AGENT_HOME_PLACEMENT_TASK_H
+
+#include <linux/ehsched.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "wire/view.h"
+
+struct peer;
+struct placement;
+
+/** What is known of a task when a placement starts. Strings are borrowed. */
+struct placement_task {
+	uint64_t cookie; /* the kernel's, or 0: the agent uses a number of its own */
+	pid_t pid; /* for /proc/PID and its session */
+	uid_t uid;
+	const char *path; /* of the program */
+	uint64_t cgroup_id;
+	unsigned int time_ms; /* time limit of the answer */
+	const char *node; /* code of the node to use; NULL: ask the hierarchy */
+	enum view view; /* VIEW_UNSET: its session's, or the configured one */
+};
+
+/**
+ * Called exactly once, perhaps at once. to NULL: the task stays, for `reason`. record.c owns `p`,
+ * which stays valid while the task is away.
+ */
+typedef void (*placement_fn)(void *ctx, struct placement *p, struct peer *to, const char *token,
+			     enum ehs_reason reason);
+
+#endif
