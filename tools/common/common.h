@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "gnuplot.h"
+#include "options.h"
 #include "parse.h"
 #include "progress.h"
 #include "writer.h"

@@ -60,9 +60,16 @@ static const struct planner *find_planner(const char *name)
 	return NULL;
 }
 
-static int take_option(const struct planner *p, struct plan_call *call, int option,
-		       const char *text)
+struct reading {
+	const struct planner *planner;
+	struct plan_call *call;
+};
+
+static int take_option(void *ctx, int option, const char *text)
 {
+	const struct reading *reading = ctx;
+	const struct planner *p = reading->planner;
+	struct plan_call *call = reading->call;
 	const char *wanted;
 
 	switch (option) {
@@ -99,22 +106,14 @@ static int parse(const struct planner *p, struct plan_call *call, int argc, char
 {
 	struct option options[OPTIONS_MAX + 1] = { 0 };
 	size_t count = COMMON;
-	int option, code;
+	int code;
 
 	memcpy(options, common_options, sizeof(common_options));
 	for (size_t i = 0; p->options && p->options[i].name && count < OPTIONS_MAX; i++)
 		options[count++] = p->options[i];
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (option == '?')
-			return bad_usage("%s: no such option", argv[optind - 1]);
-		if (option == ':')
-			return bad_usage("%s: a value is needed", argv[optind - 1]);
-		code = take_option(p, call, option, optarg);
-		if (code)
-			return code;
-	}
+	code = options_each(argc, argv, options, take_option, &(struct reading){ p, call });
+	if (code)
+		return code;
 	if (optind + 1 != argc)
 		return bad_usage(optind == argc ? "a file is needed; - is standard input"
 						: "one file only");
