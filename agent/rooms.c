@@ -166,6 +166,8 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
 	if (!err)
 		ready();
+	if (err == -ENOMEM)
+		log_error("out of memory: the agent cannot start");
 	return err;
 }
 

@@ -430,8 +430,7 @@ void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 
 bool enrol_may_ask(struct agent *agent)
 {
-	const struct roster_entry *e =
-		agent->enrol ? roster_by_host(agent->enrol->roster, agent->config->host) : NULL;
+	const struct roster_entry *e = roster_by_host(agent->enrol->roster, agent->config->host);
 
 	return !agent->enrol->leaving && (agent->config->njoin || (e && e->version));
 }

@@ -224,8 +224,9 @@ static bool reserve_admits(const struct reservation *r, const char *user,
 	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +
 		    agent->reservations->checking >=
 	    config->guests) {
-		reserve_refuse(no, EHS_REASON_GUEST_LIMIT, "node %s already has %u guests",
-			       agent->code, config->guests);
+		reserve_refuse(no, EHS_REASON_GUEST_LIMIT,
+			       "node %s accepts at most %u guests and reservations", agent->code,
+			       config->guests);
 		return false;
 	}
 	if (!r->uid && !config->allow_root) {
@@ -237,7 +238,8 @@ static bool reserve_admits(const struct reservation *r, const char *user,
 	}
 	if (!user != !here || (user && strcmp(user, here))) {
 		reserve_refuse(no, EHS_REASON_UNKNOWN_USER, "user %u is %s at home, %s on node %s",
-			       r->uid, user ? user : "nobody", here ? here : "nobody", agent->code);
+			       r->uid, user ? user : "unknown", here ? here : "unknown",
+			       agent->code);
 		return false;
 	}
 	free_mib = reserve_available_mib();
@@ -357,6 +359,8 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 		return "this placement already runs here";
 	out->user = json_string_value(json_object_get(body, "user"));
 	out->view = view ? view_parse(view) : VIEW_SHARED;
+	if (out->view == VIEW_UNSET)
+		return "its view is unknown";
 	out->uid = uid;
 	out->size = size;
 	return NULL;

@@ -12,7 +12,7 @@
 
 struct client_call {
 	struct agent *agent;
-	struct client_call *next, **prev; /* while it has no stream */
+	struct client_call *next, **prev; /* among the open ones of its agent */
 	struct h2_stream *stream;
 	struct event *timer;
 	char *body;
@@ -25,7 +25,7 @@ struct client_call {
 };
 
 struct client {
-	struct client_call *failed; /* their `done` is called from the event loop */
+	struct client_call *calls; /* open ones */
 	bool over; /* the agent is ending */
 };
 
@@ -158,14 +158,13 @@ void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int 
 	struct client *client = r->agent->client;
 
 	r->stream = s;
+	/* one without a stream has failed: its `done` is called from the event loop, as the others */
 	evtimer_add(r->timer, s ? &limit : &now);
-	if (s)
-		return;
-	r->next = client->failed;
-	r->prev = &client->failed;
+	r->next = client->calls;
+	r->prev = &client->calls;
 	if (r->next)
 		r->next->prev = &r->next;
-	client->failed = r;
+	client->calls = r;
 }
 
 int client_init(struct agent *agent)
@@ -174,19 +173,43 @@ int client_init(struct agent *agent)
 	return agent->client ? 0 : -ENOMEM;
 }
 
+/* The one that waited has been told already. */
+static void client_ignore(void *ctx, int status, const json_t *reply)
+{
+}
+
+static struct client_call *client_next_to_tell(struct client *client)
+{
+	struct client_call *r;
+
+	for (r = client->calls; r && r->done == client_ignore; r = r->next)
+		;
+	return r;
+}
+
 void client_end(struct agent *agent)
 {
 	struct client *client = agent->client;
+	struct client_call *r;
+	client_reply_fn done;
 
 	if (!client)
 		return;
 	client->over = true;
-	while (client->failed)
-		client_on_time(-1, 0, client->failed);
+	/* their streams stay: what is queued in them still goes out */
+	while ((r = client_next_to_tell(client))) {
+		done = r->done;
+		r->done = client_ignore;
+		done(r->ctx, 0, NULL);
+	}
 }
 
 void client_exit(struct agent *agent)
 {
+	if (!agent->client)
+		return;
+	while (agent->client->calls)
+		client_free(agent->client->calls);
 	free(agent->client);
 	agent->client = NULL;
 }

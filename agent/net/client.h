@@ -31,7 +31,10 @@ const struct h2_stream_ops *client_call_ops(const struct client_call *c);
 void client_call_begin(struct client_call *c, struct h2_stream *s, unsigned int timeout_ms);
 
 int client_init(struct agent *agent); /**< 0 or -ENOMEM */
-/** The agent is ending: reports failed requests, and takes no new ones (-ENOMEM). */
+/**
+ * The agent ends: each open call is told that there is no answer, and no new one is taken
+ * (-ENOMEM). What was sent stays queued.
+ */
 void client_end(struct agent *agent);
 void client_exit(struct agent *agent);
 

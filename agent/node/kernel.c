@@ -72,7 +72,7 @@ static int kernel_on_done(struct nl_msg *msg, void *arg)
 
 struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 {
-	struct nl_msg *msg = nlmsg_alloc();
+	struct nl_msg *msg = agent->kernel ? nlmsg_alloc() : NULL;
 
 	if (!msg)
 		return NULL;
@@ -185,7 +185,9 @@ int kernel_set(struct agent *agent, const struct node_settings *set, char why[16
 		if (err)
 			return err;
 	}
-	agent->kernel->settings = *set;
+	/* before kernel_init() they are the node's alone */
+	if (agent->kernel)
+		agent->kernel->settings = *set;
 	return 0;
 }
 
@@ -557,6 +559,7 @@ void kernel_exit(struct agent *agent)
 		event_free(agent->kernel->news_event);
 	if (agent->kernel->retry)
 		event_free(agent->kernel->retry);
+	agent->module = false;
 	nl_socket_free(agent->kernel->news);
 	nl_socket_free(agent->kernel->call);
 	free(agent->kernel);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* An agent ends while something of it is under way: nothing is used that is gone, nothing is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/agent.h"
+#include "cluster/leave.h"
+#include "home/handoff_inside.h"
+#include "home/placement.h"
+#include "home/record.h"
+#include "node/node.h"
+#include "rooms.h"
+#include "two_agents.h"
+#include "wire/frame.h"
+
+struct outcome {
+	bool decided;
+};
+
+static struct event_base *base;
+static struct agent agents[2];
+
+static void on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
+		       enum ehs_reason reason)
+{
+	((struct outcome *)ctx)->decided = true;
+}
+
+static bool was_decided(void *ctx)
+{
+	return ((struct outcome *)ctx)->decided;
+}
+
+static void begin(void)
+{
+	base = event_base_new();
+	assert_non_null(base);
+	for (int i = 0; i < 2; i++)
+		start(&agents[i], base, i);
+	run_until(base, agreed, agents);
+}
+
+static void finish(void)
+{
+	rooms_stop(&agents[1]);
+	rooms_stop(&agents[0]);
+	event_base_free(base);
+}
+
+/* The answer to POST /v1/leave has not come. */
+static void test_leave(void **state)
+{
+	begin();
+	leave_start(&agents[1], true);
+	event_base_loop(base, EVLOOP_ONCE);
+	finish();
+}
+
+/* ehctl status waits for the other node. */
+static void test_status(void **state)
+{
+	const char *text = "{\"command\":\"status\"}";
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint8_t header[FRAME_HEADER];
+	size_t n;
+
+	begin();
+	n = strlen(agents[1].socket);
+	memcpy(to.sun_path + 1, agents[1].socket, n);
+	assert_int_equal(
+		connect(fd, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + 1 + n),
+		0);
+	frame_header(header, FRAME_REQUEST, strlen(text));
+	assert_int_equal(write(fd, header, sizeof(header)), sizeof(header));
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	event_base_loop(base, EVLOOP_ONCE);
+	finish();
+	close(fd);
+}
+
+static bool has_executor(void *ctx)
+{
+	const struct placement *p = ctx;
+
+	return p->to || p->phase != PLACEMENT_OPEN;
+}
+
+static void set_threshold(struct agent *agent, uint32_t threshold, uint32_t length)
+{
+	struct node_settings set = *node_settings(agent);
+	char why[160];
+
+	set.threshold = threshold;
+	set.length = length;
+	assert_int_equal(node_set(agent, &set, why), 0);
+}
+
+/* A reservation is being asked for. */
+static void test_place(void **state)
+{
+	struct placement_task task = {
+		.cookie = 7,
+		.pid = getpid(),
+		.uid = getuid(),
+		.path = "/bin/true",
+		.time_ms = LIMIT_S * 1000,
+		.node = "0.0",
+		.view = VIEW_SHARED,
+	};
+	struct outcome first = { false }, second = { false };
+
+	begin();
+	/* digests the program, so that the next one has only to ask */
+	assert_int_equal(placement_start(&agents[1], &task, on_decided, &first), 0);
+	run_until(base, was_decided, &first);
+	set_threshold(&agents[0], 100000, 50000);
+	set_threshold(&agents[1], 0, 0);
+	for (int i = 0; i < 200; i++)
+		event_base_loop(base, EVLOOP_ONCE);
+	task.cookie = 8;
+	task.node = NULL;
+	assert_int_equal(placement_start(&agents[1], &task, on_decided, &second), 0);
+	run_until(base, has_executor, record_by_cookie(&agents[1], 8));
+	finish();
+}
+
+/* A task's exit status has come in the round of the loop that the signal ended. */
+static void test_exited(void **state)
+{
+	int pair[2], fds[3] = { -1, -1, -1 };
+	struct handoff *h;
+
+	begin();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	h = handoff_new(&agents[1], pair[0], fds, getpid());
+	assert_non_null(h);
+	h->state = HANDOFF_EXITED;
+	handoff_later(h);
+	finish();
+	close(pair[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_leave, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_exited, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
