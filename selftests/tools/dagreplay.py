@@ -88,10 +88,12 @@ def check(graph, plan, machine=None, rate=1, startup=0, contention=False, neighb
 
 
 def replay(graph, plan, rate=1, startup=0):
-    """The makespan when tasks keep their order on their processors and links serve first come, first served."""
+    """The makespan when tasks keep their order on their processors and links serve first come, first served.
+    Messages that come at the same time are served in the order of the plan."""
     load = {t["id"]: t["work"] for t in graph["tasks"]}
     data = {(e["from"], e["to"]): e.get("data", 0) for e in graph["edges"]}
-    route = {(m["from"], m["to"]): m["route"] for m in plan["messages"]}
+    hops = {(m["from"], m["to"]): [(link, (h["start"], h["finish"])) for link, h in
+                                   zip(itertools.pairwise(m["route"]), m["hops"])] for m in plan["messages"]}
     placed = {s["task"]: s for s in plan["schedule"]}
     number = {t["id"]: i for i, t in enumerate(graph["tasks"])}
     waits, behind, sends = collections.Counter(b for _, b in data), {}, collections.defaultdict(list)
@@ -104,23 +106,29 @@ def replay(graph, plan, rate=1, startup=0):
             behind[last[p]] = i
             waits[i] += 1
         last[p] = i
-    events, queues, end, count = [], {}, 0, itertools.count()
+    events, queues, busy, end, count = [], collections.defaultdict(list), set(), 0, itertools.count()
 
     def wake(i, now):
         waits[i] -= 1
         if waits[i] == 0:
             heapq.heappush(events, (now + load[i], next(count), i, None))
 
-    def carry(edge, hop, now):
-        heapq.heappush(events, (now + data[edge] / rate + startup, next(count), edge, hop))
-
     def offer(edge, hop, now):
-        link = tuple(route[edge][hop:hop + 2])
-        if link in queues:
-            queues[link].append((edge, hop))
+        if hop == len(hops[edge]):
+            wake(edge[1], now)
         else:
-            queues[link] = collections.deque()
-            carry(edge, hop, now)
+            link, planned = hops[edge][hop]
+            heapq.heappush(queues[link], (now, planned, edge, hop))
+
+    def serve(now):
+        """The one that the plan has first, of those at the heads of free links' queues."""
+        heads = [(queues[link][0][1:], link) for link in queues if queues[link] and link not in busy]
+        if heads:
+            (_, edge, hop), link = min(heads)
+            heapq.heappop(queues[link])
+            busy.add(link)
+            heapq.heappush(events, (now + (data[edge] / rate + startup), next(count), edge, hop))
+        return bool(heads)
     for i in load:
         waits[i] += 1
         wake(i, 0)
@@ -128,21 +136,16 @@ def replay(graph, plan, rate=1, startup=0):
         now, _, what, hop = heapq.heappop(events)
         if hop is None:
             end = max(end, now)
-            for b in sorted(sends[what], key=lambda b: placed[b]["start"]):
-                if (what, b) in route:
+            for b in sends[what]:
+                if (what, b) in hops:
                     offer((what, b), 0, now)
                 else:
                     wake(b, now)
             if what in behind:
                 wake(behind[what], now)
-            continue
-        link = tuple(route[what][hop:hop + 2])
-        if queues[link]:
-            carry(*queues[link].popleft(), now)
         else:
-            del queues[link]
-        if hop + 2 < len(route[what]):
+            busy.remove(hops[what][hop][0])
             offer(what, hop + 1, now)
-        else:
-            wake(what[1], now)
+        while (not events or events[0][0] > now) and serve(now):
+            pass
     return end

@@ -5,16 +5,13 @@
 #include <stdlib.h>
 
 #define NOTHING UINT32_MAX
+#define END (-1.0) /* less than any start */
 
-/* The end of a task, or of a message's stay on a link. */
+/* The end of a task, or of a message's stay on a link, or a message that comes to a link. */
 struct event {
-	double time, planned; /* planned: decides between events at the same time */
-	uint32_t number; /* of a task, or number of tasks + number of a message */
-};
-
-struct begun {
-	double start;
-	uint32_t task;
+	double time;
+	double start, finish; /* on the link, in the plan; they decide between equal times */
+	size_t number; /* of a task, or tasks + message, or tasks + messages + message that comes */
 };
 
 struct replay {
@@ -22,22 +19,25 @@ struct replay {
 	struct dag_schedule *s;
 	struct dag_messages *m;
 	struct event *heap;
-	size_t count;
+	size_t count, comes; /* comes: number of the event that the first message comes to a link */
 	uint32_t *waits; /* of tasks: how many tasks and messages it waits for */
 	uint32_t *next; /* of tasks: the next one on the processor */
 	uint32_t *sent_at, *sent; /* of tasks: their messages */
 	uint32_t *hop; /* of messages: the hop that they are on */
 	uint32_t *head, *tail, *behind; /* of links: the queue; of messages: the next one */
 	bool *busy;
-	double *planned; /* of tasks: their starts in the plan */
 };
 
+/* Ends are before the messages that come at the same time, and these are in the order of the plan.
+ * So the replay of a replay is the same, even with messages that take no time. */
 static bool sooner(const struct event *a, const struct event *b)
 {
 	if (a->time != b->time)
 		return a->time < b->time;
-	if (a->planned != b->planned)
-		return a->planned < b->planned;
+	if (a->start != b->start)
+		return a->start < b->start;
+	if (a->finish != b->finish)
+		return a->finish < b->finish;
 	return a->number < b->number;
 }
 
@@ -102,10 +102,18 @@ static void send(struct replay *r, uint32_t message, double time)
 
 	hop->start = time;
 	hop->finish = time + (data_of(r, m) / link->rate + link->startup);
-	put(r, (struct event){ hop->finish, r->planned[m->to], r->p->tasks + message });
+	put(r, (struct event){ hop->finish, END, END, r->p->tasks + message });
 }
 
-/* The message is at the beginning of its next link. */
+/* The message comes to its next link. */
+static void come(struct replay *r, uint32_t message, double time)
+{
+	const struct dag_hop *hop = &r->m->hops[r->m->list[message].hop + r->hop[message]];
+
+	put(r, (struct event){ time, hop->start, hop->finish, r->comes + message });
+}
+
+/* All that come before it in the plan are there. */
 static void queue(struct replay *r, uint32_t message, double time)
 {
 	uint32_t link = link_of(r, message);
@@ -129,7 +137,7 @@ static void wake(struct replay *r, uint32_t task, double time)
 		return;
 	r->s->start[task] = time;
 	r->s->finish[task] = time + dag_run_time(r->p, task, r->s->processor[task]);
-	put(r, (struct event){ r->s->finish[task], r->planned[task], task });
+	put(r, (struct event){ r->s->finish[task], END, END, task });
 }
 
 static void end_task(struct replay *r, uint32_t task, double time)
@@ -137,7 +145,7 @@ static void end_task(struct replay *r, uint32_t task, double time)
 	const struct dag_graph *g = r->p->graph;
 
 	for (uint32_t i = r->sent_at[task]; i < r->sent_at[task + 1]; i++)
-		queue(r, r->sent[i], time);
+		come(r, r->sent[i], time);
 	for (uint32_t i = g->out_at[task]; i < g->out_at[task + 1]; i++)
 		if (r->s->processor[g->out[i].task] == r->s->processor[task])
 			wake(r, g->out[i].task, time);
@@ -157,43 +165,28 @@ static void end_stay(struct replay *r, uint32_t message, double time)
 		send(r, next, time);
 	}
 	if (++r->hop[message] < m->hops)
-		queue(r, message, time);
+		come(r, message, time);
 	else
 		wake(r, m->to, time);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct begun *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->task < y->task ? -1 : x->task > y->task;
-}
-
-/* The next task on each processor, and the messages that each task sends, in the order of the
- * plan. */
+/* The next task on each processor in the order of the plan, and the messages of each task. */
 static int prepare(struct replay *r)
 {
 	const struct dag_graph *g = r->p->graph;
 	uint32_t n = r->p->tasks, messages = r->m->count;
-	struct begun *list = malloc((n > messages ? n : messages) * sizeof(*list));
 	uint32_t *last = malloc(r->p->processors * sizeof(*last));
-	int err = list && last ? 0 : -ENOMEM;
 
-	if (err)
-		goto out;
+	if (!last)
+		return -ENOMEM;
 	for (uint32_t t = 0; t < n; t++) {
-		list[t] = (struct begun){ r->s->start[t], t };
-		r->planned[t] = r->s->start[t];
 		r->next[t] = NOTHING;
 		r->waits[t] = 1 + g->in_at[t + 1] - g->in_at[t]; /* one to begin with */
 	}
-	qsort(list, n, sizeof(*list), by_start);
 	for (uint32_t j = 0; j < r->p->processors; j++)
 		last[j] = NOTHING;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t t = list[i].task, j = r->s->processor[t];
+		uint32_t t = r->s->order[i], j = r->s->processor[t];
 
 		if (last[j] != NOTHING) {
 			r->next[last[j]] = t;
@@ -201,32 +194,23 @@ static int prepare(struct replay *r)
 		}
 		last[j] = t;
 	}
-	for (uint32_t i = 0; i < messages; i++) {
-		list[i] = (struct begun){ r->m->hops[r->m->list[i].hop].start, i };
+	for (uint32_t i = 0; i < messages; i++)
 		r->sent_at[r->m->list[i].from + 1]++;
-	}
 	for (uint32_t t = 0; t < n; t++)
 		r->sent_at[t + 1] += r->sent_at[t];
-	if (messages)
-		qsort(list, messages, sizeof(*list), by_start);
-	for (uint32_t i = messages; i-- > 0;) {
-		uint32_t from = r->m->list[list[i].task].from;
-
-		r->sent[--r->sent_at[from + 1]] = list[i].task;
-	}
+	for (uint32_t i = messages; i-- > 0;)
+		r->sent[--r->sent_at[r->m->list[i].from + 1]] = i;
 	/* each index is now where the next one began, so move them by one */
 	for (uint32_t t = 0; t < n; t++)
 		r->sent_at[t] = r->sent_at[t + 1];
 	r->sent_at[n] = messages;
-out:
-	free(list);
 	free(last);
-	return err;
+	return 0;
 }
 
 int dag_replay(const struct dag_problem *p, struct dag_schedule *s, struct dag_messages *m)
 {
-	struct replay r = { .p = p, .s = s, .m = m };
+	struct replay r = { .p = p, .s = s, .m = m, .comes = (size_t)p->tasks + m->count };
 	uint32_t n = p->tasks, links = dag_machine_links(p->machine) + 1;
 	int err = -ENOMEM;
 
@@ -240,9 +224,8 @@ int dag_replay(const struct dag_problem *p, struct dag_schedule *s, struct dag_m
 	r.head = malloc(links * sizeof(*r.head));
 	r.tail = malloc(links * sizeof(*r.tail));
 	r.busy = calloc(links, sizeof(*r.busy));
-	r.planned = malloc(n * sizeof(*r.planned));
 	if (!r.heap || !r.waits || !r.next || !r.sent_at || !r.sent || !r.hop || !r.behind ||
-	    !r.head || !r.tail || !r.busy || !r.planned)
+	    !r.head || !r.tail || !r.busy)
 		goto out;
 	for (uint32_t l = 0; l < links; l++)
 		r.head[l] = NOTHING;
@@ -254,8 +237,10 @@ int dag_replay(const struct dag_problem *p, struct dag_schedule *s, struct dag_m
 
 		if (e.number < n)
 			end_task(&r, e.number, e.time);
-		else
+		else if (e.number < r.comes)
 			end_stay(&r, e.number - n, e.time);
+		else
+			queue(&r, e.number - r.comes, e.time);
 	}
 	dag_schedule_measure(s);
 out:
@@ -269,6 +254,5 @@ out:
 	free(r.head);
 	free(r.tail);
 	free(r.busy);
-	free(r.planned);
 	return err;
 }

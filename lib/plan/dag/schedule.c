@@ -62,21 +62,6 @@ void dag_messages_end(struct dag_messages *m)
 	*m = (struct dag_messages){ 0 };
 }
 
-int dag_messages_copy(struct dag_messages *to, const struct dag_messages *from)
-{
-	to->list = malloc((from->count + 1) * sizeof(*to->list));
-	to->hops = malloc((from->nhops + 1) * sizeof(*to->hops));
-	if (!to->list || !to->hops)
-		return -ENOMEM;
-	if (from->count)
-		memcpy(to->list, from->list, from->count * sizeof(*to->list));
-	if (from->nhops)
-		memcpy(to->hops, from->hops, from->nhops * sizeof(*to->hops));
-	to->count = to->room = from->count;
-	to->nhops = to->hops_room = from->nhops;
-	return 0;
-}
-
 int dag_messages_add(struct dag_messages *m, uint32_t from, uint32_t to)
 {
 	if (m->count == m->room) {

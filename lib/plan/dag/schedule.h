@@ -13,7 +13,7 @@ struct dag_schedule {
 	uint32_t tasks;
 	uint32_t *processor;
 	double *start, *finish; /**< of tasks */
-	uint32_t *order; /**< with contention: tasks in the order of their messages */
+	uint32_t *order; /**< with contention: the list that it was made from */
 	double makespan;
 };
 
@@ -46,7 +46,6 @@ void dag_schedule_measure(struct dag_schedule *schedule);
 void dag_schedule_alone(const struct dag_problem *problem, struct dag_schedule *schedule);
 
 void dag_messages_end(struct dag_messages *messages);
-int dag_messages_copy(struct dag_messages *to, const struct dag_messages *from); /**< to: empty */
 /** Adds a message without hops, or a hop to the last message. 0 or -ENOMEM. */
 int dag_messages_add(struct dag_messages *messages, uint32_t from, uint32_t to);
 int dag_messages_hop(struct dag_messages *messages, uint32_t node, double start, double finish);

@@ -17,8 +17,6 @@
 #define AHEAD_PAIRS_MAX ((uint64_t)1 << 18)
 #define SEARCH_TASKS_MAX 5000
 #define SEARCH_PROCESSORS_MAX 4096
-#define REPLAY_MOST 1.01
-#define REPLAYS_MAX 8
 #define EXACT_NODES_MAX ((uint64_t)1 << 40)
 
 struct solver {
@@ -28,7 +26,7 @@ struct solver {
 	struct dag_plan *plan;
 	struct dag_bound bound;
 	struct dag_schedule other; /* the one that is tried */
-	struct dag_schedule trial, replayed, settled; /* with contention */
+	struct dag_schedule trial, settled; /* with contention */
 	struct dag_lanes *lanes; /* with contention */
 	double *priority, *ahead;
 	uint32_t *order;
@@ -110,54 +108,25 @@ static int decode(struct solver *s, bool adaptive, struct dag_schedule *out,
 	return 0;
 }
 
-/* Keeps the trial if it is the best so far. */
-static int take_trial(struct solver *s, const struct dag_messages *messages)
-{
-	if (s->trial.makespan >= s->settled.makespan)
-		return 0;
-	dag_schedule_copy(&s->settled, &s->trial);
-	dag_messages_end(&s->plan->messages);
-	return dag_messages_copy(&s->plan->messages, messages);
-}
-
-/* Decodes a plan's messages in one of two ways, and replays the result again and again, with links
- * that serve messages first come, first served as real ones do, until nothing changes. Keeps the
- * best of the plans whose replay is nearly as short as the plan itself. */
+/* Decodes a plan's messages in one of two ways, and keeps the best replay: what happens when links
+ * serve messages first come, first served, as real ones do. */
 static int settle_as(struct solver *s, const struct dag_schedule *plan, bool adaptive)
 {
-	struct dag_messages messages = { 0 }, replayed = { 0 };
-	bool taken = false;
+	struct dag_messages messages = { 0 };
 	int err;
 
 	dag_schedule_copy(&s->trial, plan);
 	err = decode(s, adaptive, &s->trial, &messages);
-	for (int round = 0; round < REPLAYS_MAX && !err; round++) {
-		double planned = s->trial.makespan;
-		struct dag_messages swap;
-
-		dag_messages_end(&replayed);
-		err = dag_messages_copy(&replayed, &messages);
-		if (err)
-			break;
-		dag_schedule_copy(&s->replayed, &s->trial);
-		err = dag_replay(s->p, &s->replayed, &replayed);
-		if (err)
-			break;
-		if (s->replayed.makespan <= REPLAY_MOST * planned ||
-		    (round == REPLAYS_MAX - 1 && !taken)) {
-			taken = true;
-			err = take_trial(s, &messages);
-		}
-		if (s->replayed.makespan == planned && taken)
-			break;
-		dag_schedule_copy(&s->trial, &s->replayed);
-		swap = messages;
-		messages = replayed;
-		replayed = swap;
+	if (!err)
+		err = dag_replay(s->p, &s->trial, &messages);
+	if (err || s->trial.makespan >= s->settled.makespan) {
+		dag_messages_end(&messages);
+		return err;
 	}
-	dag_messages_end(&messages);
-	dag_messages_end(&replayed);
-	return err;
+	dag_schedule_copy(&s->settled, &s->trial);
+	dag_messages_end(&s->plan->messages);
+	s->plan->messages = messages;
+	return 0;
 }
 
 /* With contention: messages on the routes without waiting, and on routes that were searched. */
@@ -244,8 +213,6 @@ int dag_solve(const struct dag_problem *p, const struct dag_options *options,
 	if (!err && p->contention)
 		err = dag_schedule_make(p, &s.trial);
 	if (!err && p->contention)
-		err = dag_schedule_make(p, &s.replayed);
-	if (!err && p->contention)
 		err = dag_schedule_make(p, &s.settled);
 	if (!err)
 		err = dag_bound_make(p, &s.bound);
@@ -274,7 +241,6 @@ out:
 	dag_bound_end(&s.bound);
 	dag_schedule_end(&s.other);
 	dag_schedule_end(&s.trial);
-	dag_schedule_end(&s.replayed);
 	dag_schedule_end(&s.settled);
 	dag_lanes_free(s.lanes);
 	free(s.priority);
