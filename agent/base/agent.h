@@ -36,12 +36,16 @@ struct agent {
 	struct server *server;
 	const struct net_ops *net_ops;
 
+	/* job */
+	struct files *files; /* after the first digest */
+
 	/* node */
 	struct cgroup *cgroup;
 	struct kernel *kernel;
 	struct procload *procload;
 	struct stayed_tasks *stayed;
 	struct node *node;
+
 	/* cluster */
 	struct enrol *enrol;
 	struct join *join; /* while it joins */
@@ -49,8 +53,6 @@ struct agent {
 	struct asks *asks;
 	struct leave *leave; /* once it leaves */
 
-	/* job */
-	struct files *files; /* after the first digest */
 	/* executor */
 	struct reservations *reservations;
 	struct guests *guests;
@@ -62,6 +64,7 @@ struct agent {
 	unsigned int placements_open; /* undecided */
 	struct serves *serves;
 	struct handoffs *handoffs;
+
 	/* ctl */
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
 	struct ctl *ctl;

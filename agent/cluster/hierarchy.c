@@ -2,9 +2,8 @@
 /*
  * This node in the hierarchy. A step of the member (lib/eh) lists what to do; this is done
  * after the step, because it may cause the next one. The immediate answers to a message, and the
- * answer
- * to an ask whenever it comes, are sent as the HTTP answer; everything else is a request of its
- * own.
+ * answer to an ask whenever it comes, are sent as the HTTP answer; everything else is a request of
+ * its own.
  */
 
 #include "cluster/hierarchy.h"

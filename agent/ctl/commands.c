@@ -394,7 +394,7 @@ static void commands_drain(struct ctl_conn *c, const json_t *request, bool drain
 	int status = 200;
 
 	if (!peer) {
-		ctl_reply(c, ctl_error(code, "no such node in the configuration", true));
+		ctl_reply(c, ctl_error(code, "no such node in the cluster", true));
 		json_decref(body);
 		return;
 	}

@@ -150,7 +150,7 @@ drop_body:
 	return NULL;
 }
 
-/* Without a stream there is no answer: `done` is told so from the event loop, as always. */
+/* Without a stream there is no answer: `done` reports it from the event loop, as always. */
 void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int timeout_ms)
 {
 	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
