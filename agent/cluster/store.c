@@ -60,9 +60,8 @@ static int store_write_text(const char *path, const char *text)
 	if (fd < 0)
 		return -errno;
 	/*
-	 * No fsync(), which may block the loop for seconds. A file damaged by a crash is ignored,
-	 * and
-	 * the members give this host the same place again.
+	 * No fsync(), which may block the loop for seconds. A file damaged by a crash is
+	 * ignored, and the members give this host the same place again.
 	 */
 	errno = EIO;
 	if (write(fd, text, length) != (ssize_t)length)

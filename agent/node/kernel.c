@@ -252,9 +252,8 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
 	nla_put_u32(msg, EHS_A_PLACE_VERDICT, token ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
 	/*
-	 * The kernel saw a sender. The threshold has been raised since, because no node could take
-	 * the
-	 * task.
+	 * The kernel saw a sender. The threshold has been raised since, because no node could
+	 * take the task.
 	 */
 	if (reason == EHS_REASON_NOT_SENDER)
 		reason = EHS_REASON_NO_RECEIVER;
