@@ -13,9 +13,9 @@ import xml.etree.ElementTree as ElementTree
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
-from tree import BUILD, run
+from planner import EHCTL, Planner
+from tree import run
 
-EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
 seed = int(os.environ.get("EHS_SEED", random.SystemRandom().randrange(2 ** 32)))
 print(f"# seed {seed}")
 random.seed(seed)
@@ -34,26 +34,8 @@ def job(loads, model):
     return {"hosts": [{"id": f"W{i + 1}", "utilization": u} for i, u in enumerate(loads)], "model": model}
 
 
-def put(problem):
-    """A file of it."""
-    with open("job.json", "wb") as f:
-        f.write(problem if isinstance(problem, bytes) else json.dumps(problem).encode())
-    return "job.json"
-
-
-def plan(problem, *options):
-    """Its document."""
-    r = run(EHCTL, "plan", "gang", put(problem), *options, "--json")
-    if r.returncode or r.stderr:
-        return {"error": r.stderr.decode()}
-    return json.loads(r.stdout)
-
-
-def refused(name, status, says, problem, *options):
-    """A clear error, and nothing on standard output."""
-    r = run(EHCTL, "plan", "gang", put(problem), *options, "--json")
-    ok(name, r.returncode == status and not r.stdout and r.stderr.startswith(b"ehctl plan gang: ") and
-       says in r.stderr.decode(), f"{r.returncode} {r.stdout[:200]} {r.stderr}")
+planner = Planner("gang", "job.json")
+put, plan, refused = planner.put, planner.plan, planner.refused
 
 
 # ---- Table 2 ----

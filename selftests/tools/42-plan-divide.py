@@ -11,9 +11,9 @@ import xml.etree.ElementTree as ElementTree
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip
-from tree import BUILD, DATA, run
+from planner import EHCTL, Planner
+from tree import DATA, run
 
-EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
 seed = int(os.environ.get("EHS_SEED", random.SystemRandom().randrange(2 ** 32)))
 print(f"# seed {seed}")
 random.seed(seed)
@@ -27,26 +27,8 @@ def ring(n=4, send="parallel", result=None, **members):
             "send": send, "result": result or {"kind": "none"}, **members}
 
 
-def put(problem, name="problem.json"):
-    """A file of it."""
-    with open(name, "wb") as f:
-        f.write(problem if isinstance(problem, bytes) else json.dumps(problem).encode())
-    return name
-
-
-def plan(problem, *options):
-    """Its document."""
-    r = run(EHCTL, "plan", "divide", put(problem), *options, "--json")
-    if r.returncode or r.stderr:
-        return {"error": r.stderr.decode()}
-    return json.loads(r.stdout)
-
-
-def refused(name, status, says, problem, *options):
-    """A clear error, and nothing on standard output."""
-    r = run(EHCTL, "plan", "divide", put(problem), *options, "--json")
-    ok(name, r.returncode == status and not r.stdout and r.stderr.startswith(b"ehctl plan divide: ") and
-       says in r.stderr.decode(), f"{r.returncode} {r.stdout[:200]} {r.stderr}")
+planner = Planner("divide")
+put, plan, refused = planner.put, planner.plan, planner.refused
 
 
 LINEAR = {"kind": "linear", "m": 0.2, "b": 0}
