@@ -37,9 +37,6 @@ static void leave_on_told(struct agent *agent, const char *why)
 		agent_end(agent, 0);
 		return;
 	}
-	/* the agent ends for another reason */
-	if (!l)
-		return;
 	if (log_allowed(&leave_log))
 		log_warning("cannot tell the cluster that this host leaves: %s%s", why,
 			    l->now ? "; its code is not released" : "; trying again");
