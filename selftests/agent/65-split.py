@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A cluster that fell in two gives out the same code twice. When it is whole again all agree, and who lost its code
-ends, to join anew."""
+ends, to join again."""
 
 import os, re, signal, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
@@ -58,7 +58,7 @@ ok("the others agree",
    until(lambda: all(hosts(i) == {"n0": "0.0", "n1": "0.1", "n2": "0.2"} for i in range(3))), [hosts(i) for i in range(3)])
 start(3, 0)
 whole = {"n0": "0.0", "n1": "0.1", "n2": "0.2", "n3": "0.3"}
-ok("it joins anew, with another code", until(lambda: all(hosts(i) == whole for i in range(4))),
+ok("it joins again, with another code", until(lambda: all(hosts(i) == whole for i in range(4))),
    [hosts(i) for i in range(4)])
 ok("there is one top", until(lambda: all(top(i) == "0.0" for i in range(4))))
 
