@@ -12,6 +12,7 @@
 
 #include "agent.h"
 #include "load.h"
+#include "place.h"
 #include "request.h"
 #include "state.h"
 #include "task.h"
@@ -33,13 +34,14 @@ struct ehs_node *ehs_node_of(const struct net *net)
 }
 
 /**
- * ehs_node_kind - what the current task is to @node
- * @node: node of the task's network namespace
+ * ehs_node_kind - what a task is to @node
+ * @node: a node, usually that of the task's network namespace
+ * @task: current, or a task that cannot go away
  *
  * Called by every exec on the host: one load and one test for nodes that manage
  * nothing, a few loads for the others, never a lock.
  */
-enum ehs_kind ehs_node_kind(const struct ehs_node *node)
+enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *task)
 {
 	const struct ehs_cgroups *cgroups;
 	enum ehs_kind kind = EHS_KIND_OTHER;
@@ -50,7 +52,7 @@ enum ehs_kind ehs_node_kind(const struct ehs_node *node)
 	cgroups = rcu_dereference(node->cgroups);
 	if (likely(!cgroups))
 		goto unlock;
-	cgrp = task_dfl_cgroup(current);
+	cgrp = task_dfl_cgroup(task);
 	/* first, so that a guest cgroup may be below a managed one */
 	if (cgroups->guest && cgroup_is_descendant(cgrp, cgroups->guest)) {
 		kind = EHS_KIND_GUEST;
@@ -105,6 +107,8 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	node->set = *set;
 	raw_spin_unlock(&node->lock);
 
+	if (cgroups)
+		ehs_place_watch();
 	if (swap) {
 		cgroups =
 			rcu_replace_pointer(node->cgroups, cgroups, lockdep_is_held(&node->config));
@@ -115,10 +119,17 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 		}
 	}
 
+	if (swap)
+		queue_work(ehs_wq, &node->check);
 	ehs_load_wake(node, resample);
 	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
+}
+
+static void ehs_node_check(struct work_struct *work)
+{
+	ehs_task_check_all(container_of(work, struct ehs_node, check));
 }
 
 static int __net_init ehs_node_net_init(struct net *net)
@@ -129,7 +140,8 @@ static int __net_init ehs_node_net_init(struct net *net)
 	node->net = net;
 	mutex_init(&node->config);
 	raw_spin_lock_init(&node->lock);
-	INIT_LIST_HEAD(&node->tasks);
+	node->tasks = RB_ROOT;
+	INIT_WORK(&node->check, ehs_node_check);
 	hash_init(node->requests);
 	node->set = (struct ehs_settings){
 		.threshold = num_online_cpus() * 1000,
@@ -150,28 +162,35 @@ static int __net_init ehs_node_net_init(struct net *net)
 }
 
 /*
- * Nothing looks the node up any more: either the namespace has no task and no
- * user socket left, or the module is being removed and nothing runs in its code.
- * What still refers to the node is the list, and records of tasks that have
- * moved to another namespace.
+ * Nothing looks the node up by its namespace any more: either that has no task
+ * and no user socket left, or the module is being removed and nothing runs in
+ * its code. What still refers to the node is the list, and records of tasks that
+ * have moved to another namespace. A grace period follows, so that after it
+ * nobody has the node from one of these.
  */
-static void __net_exit ehs_node_net_exit(struct net *net)
+static void __net_exit ehs_node_net_pre_exit(struct net *net)
 {
 	struct ehs_node *node = ehs_node_of(net);
 
 	spin_lock(&ehs_nodes_lock);
 	list_del(&node->list);
 	spin_unlock(&ehs_nodes_lock);
-
-	ehs_request_release(node, EHS_REASON_UNLOADING);
 	ehs_task_forget_node(node);
+}
+
+static void __net_exit ehs_node_net_exit(struct net *net)
+{
+	struct ehs_node *node = ehs_node_of(net);
+
 	ehs_agent_drop(node);
+	cancel_work_sync(&node->check);
 	cancel_delayed_work_sync(&node->tell);
 	ehs_cgroups_free(rcu_dereference_raw(node->cgroups));
 }
 
 static struct pernet_operations ehs_node_net_ops = {
 	.init = ehs_node_net_init,
+	.pre_exit = ehs_node_net_pre_exit,
 	.exit = ehs_node_net_exit,
 	.id = &ehs_net_id,
 	.size = sizeof(struct ehs_node),

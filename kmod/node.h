@@ -7,12 +7,14 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/ehsched.h>
 
 struct cgroup;
 struct ehs_agent;
+struct task_struct;
 
 /**
  * struct ehs_cgroups - the cgroups of a node; never changed, only replaced
@@ -34,6 +36,7 @@ struct ehs_cgroups {
  * @weight: load of one task with EHS_INDEX_TASKS, thousandths
  * @time_limit: milliseconds an exec waits for a verdict
  * @dwell: milliseconds of low load before the node is a receiver
+ * @no_new_privs: 1 if tasks with no_new_privs may be transferred
  */
 struct ehs_settings {
 	u32 threshold;
@@ -42,6 +45,7 @@ struct ehs_settings {
 	u32 weight;
 	u32 time_limit;
 	u32 dwell;
+	u32 no_new_privs;
 };
 
 /**
@@ -62,7 +66,7 @@ struct ehs_told {
  * struct ehs_node - one network namespace, as a unit that has load and takes part
  * in load sharing; usually the initial namespace of a host
  *
- * Lock order: the lock of the task records (task.c) or ehs_nodes_lock, then
+ * Lock order: the lock of a chain of records (task.c) or ehs_nodes_lock, then
  * @lock. Under @lock only locks of the workqueue are taken, and nothing sleeps.
  *
  * @net: the namespace; it owns the node, so no reference is held
@@ -75,7 +79,9 @@ struct ehs_told {
  * @set: settings
  * @agent: RCU, replaced under @lock
  * @counts: records by enum ehs_task_state
- * @tasks: records, oldest first; guarded by the lock of the task records
+ * @tasks: records, by serial
+ * @task_serial: serial of the last record that was made
+ * @check: removes the records of tasks that have left the cgroups
  * @requests: execs that wait for a verdict, by cookie
  * @nr_requests: number of @requests
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
@@ -101,7 +107,9 @@ struct ehs_node {
 	struct ehs_settings set;
 	struct ehs_agent __rcu *agent;
 	u32 counts[EHS_TASK_MAX + 1];
-	struct list_head tasks;
+	struct rb_root tasks;
+	u64 task_serial;
+	struct work_struct check;
 	DECLARE_HASHTABLE(requests, 6);
 	u32 nr_requests;
 	s64 smoothed;
@@ -137,7 +145,7 @@ extern spinlock_t ehs_nodes_lock;
 extern struct workqueue_struct *ehs_wq;
 
 struct ehs_node *ehs_node_of(const struct net *net);
-enum ehs_kind ehs_node_kind(const struct ehs_node *node);
+enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *task);
 void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 		  struct ehs_cgroups *cgroups, bool swap);
 void ehs_cgroups_free(struct ehs_cgroups *cgroups);

@@ -19,21 +19,21 @@
 #include "task.h"
 
 TRACE_EVENT(ehs_arrival,
-	TP_PROTO(const struct ehs_node *node, u64 cookie, const char *path, u32 load, u32 state),
-	TP_ARGS(node, cookie, path, load, state),
+	TP_PROTO(const struct ehs_node *node, const struct ehs_arrival *arrival),
+	TP_ARGS(node, arrival),
 	TP_STRUCT__entry(
 		__field(u32, node)
 		__field(u32, load)
 		__field(u64, cookie)
 		__field(u32, state)
-		__string(path, path)
+		__string(path, arrival->path)
 	),
 	TP_fast_assign(
 		__entry->node = node->net->ns.inum;
-		__entry->load = load;
-		__entry->cookie = cookie;
-		__entry->state = state;
-		ehs_assign_str(path, path);
+		__entry->load = arrival->load;
+		__entry->cookie = arrival->cookie;
+		__entry->state = arrival->state;
+		ehs_assign_str(path, arrival->path);
 	),
 	TP_printk("node=%u cookie=%llu load=%u state=%u path=%s",
 		  __entry->node, __entry->cookie, __entry->load, __entry->state, __get_str(path))

@@ -14,7 +14,7 @@ FUZZ_CC	 ?= clang
 tests: $(UNIT) kmod-tests $(PROBES)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub two-nodes silent-fuse) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
