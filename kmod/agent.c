@@ -72,16 +72,16 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	if (err)
 		goto put_agent;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	if (rcu_access_pointer(node->agent)) {
-		spin_unlock(&node->lock);
+		raw_spin_unlock(&node->lock);
 		NL_SET_ERR_MSG(extack, "this node already has an agent");
 		err = -EBUSY;
 		goto put_agent;
 	}
 	rcu_assign_pointer(node->agent, agent);
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	ehs_load_wake(node, false);
 	return 0;
 
@@ -95,7 +95,7 @@ static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 {
 	struct ehs_agent *agent;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
 	if (agent && (!port || agent->port == port))
 		RCU_INIT_POINTER(node->agent, NULL);
@@ -103,7 +103,7 @@ static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 		agent = NULL;
 	if (agent)
 		ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	if (!agent)
 		return;
