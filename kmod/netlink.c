@@ -79,6 +79,7 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
 	    nla_put_u32(msg, EHS_A_NODE_WEIGHT, node->set.weight) ||
 	    nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, node->set.time_limit) ||
 	    nla_put_u32(msg, EHS_A_NODE_DWELL, node->set.dwell) ||
+	    nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, node->set.no_new_privs) ||
 	    nla_put_u32(msg, EHS_A_NODE_NETNS, node->net->ns.inum) ||
 	    (agent && nla_put_u32(msg, EHS_A_NODE_AGENT_PORT, agent->port)) ||
 	    nla_put_u32(msg, EHS_A_NODE_TASKS_LOCAL, node->counts[EHS_TASK_LOCAL]) ||
@@ -275,6 +276,7 @@ static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_WEIGHT, &set.weight);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_TIME_LIMIT, &set.time_limit);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_NO_NEW_PRIVS, &set.no_new_privs);
 	if (!any) {
 		NL_SET_ERR_MSG(info->extack, "nothing to change: at least one attribute is needed");
 		err = -EINVAL;
@@ -314,6 +316,13 @@ static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
 				  info->attrs[EHS_A_AGENT_STUB], info->extack);
 }
 
+/* Reasons of the kernel, whose counters must stay true. */
+static bool ehs_nl_is_kernels(u32 reason)
+{
+	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
+	       reason >= EHS_REASON_NO_NEW_PRIVS;
+}
+
 /* Needs CAP_NET_ADMIN, and the agent's own socket. */
 static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 {
@@ -338,8 +347,7 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (attrs[EHS_A_PLACE_REASON]) {
 		answer.reason = nla_get_u32(attrs[EHS_A_PLACE_REASON]);
-		/* those between are the kernel's, whose counters must stay true */
-		if (answer.reason && answer.reason <= EHS_REASON_REDIRECT) {
+		if (ehs_nl_is_kernels(answer.reason)) {
 			NL_SET_ERR_MSG_ATTR(extack, attrs[EHS_A_PLACE_REASON],
 					    "only the kernel may give this reason");
 			return -EINVAL;
@@ -423,7 +431,7 @@ static struct netlink_range_validation ehs_nl_load_range = { .max = EHS_MAX_LOAD
 static struct netlink_range_validation ehs_nl_weight_range = { .min = 1, .max = 1000000 };
 static struct netlink_range_validation ehs_nl_dwell_range = { .max = 60000 };
 
-static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_CLEAR_CGROUPS + 1] = {
+static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_NO_NEW_PRIVS + 1] = {
 	[EHS_A_NODE_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
 	[EHS_A_NODE_THRESHOLD_LENGTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
 	[EHS_A_NODE_LOAD_INDEX] = NLA_POLICY_MAX(NLA_U32, EHS_INDEX_MAX),
@@ -433,6 +441,7 @@ static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_CLEAR_CGROUPS +
 	[EHS_A_NODE_MANAGED_CGROUP_FD] = { .type = NLA_U32 },
 	[EHS_A_NODE_GUEST_CGROUP_FD] = { .type = NLA_U32 },
 	[EHS_A_NODE_CLEAR_CGROUPS] = { .type = NLA_FLAG },
+	[EHS_A_NODE_NO_NEW_PRIVS] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static const struct nla_policy ehs_nl_agent_policy[EHS_A_AGENT_STUB + 1] = {

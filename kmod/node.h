@@ -34,6 +34,7 @@ struct ehs_cgroups {
  * @weight: load of one task with EHS_INDEX_TASKS, thousandths
  * @time_limit: milliseconds an exec waits for a verdict
  * @dwell: milliseconds of low load before the node is a receiver
+ * @no_new_privs: 1 if tasks with no_new_privs may be transferred
  */
 struct ehs_settings {
 	u32 threshold;
@@ -42,6 +43,7 @@ struct ehs_settings {
 	u32 weight;
 	u32 time_limit;
 	u32 dwell;
+	u32 no_new_privs;
 };
 
 /**

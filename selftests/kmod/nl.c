@@ -30,7 +30,8 @@ static const char *const reasons[] = {
 	"sender",	"explicit",	"auto",		"no-receiver",	"no-controller",
 	"excluded",	"unreachable",	"refused",	"files-differ", "no-headroom",
 	"guest-limit",	"root-refused", "unknown-user", "draining",	"lease-over",
-	"start-failed", "lost",		"no-module",
+	"start-failed", "lost",		"no-module",	"no-new-privs", "secureexec",
+	"landlock",	"lsm",		"cgroup-bpf",	"capabilities", "agent-slow",
 };
 _Static_assert(sizeof(reasons) / sizeof(*reasons) == EHS_REASON_MAX + 1, "a name per reason");
 
@@ -143,6 +144,9 @@ static void print_node(struct nlmsghdr *nlh)
 			break;
 		case EHS_A_NODE_DWELL:
 			printf("dwell %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_NO_NEW_PRIVS:
+			printf("no-new-privs %u\n", nla_get_u32(attr));
 			break;
 		case EHS_A_NODE_MANAGED_CGROUP_ID:
 			printf("managed %" PRIu64 "\n", nla_get_u64(attr));
@@ -368,6 +372,7 @@ static void put_setting(struct nl_msg *msg, char *word)
 		{ "weight", EHS_A_NODE_WEIGHT },
 		{ "limit", EHS_A_NODE_TIME_LIMIT },
 		{ "dwell", EHS_A_NODE_DWELL },
+		{ "no-new-privs", EHS_A_NODE_NO_NEW_PRIVS },
 		{ "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
 	};
 	char *value = strchr(word, '=');
