@@ -387,6 +387,13 @@ static bool ehs_nl_is_kernels(u32 reason)
 	       reason >= EHS_REASON_NO_NEW_PRIVS;
 }
 
+/* Reasons of the kernel, whose counters must stay true. */
+static bool ehs_nl_is_kernels(u32 reason)
+{
+	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
+	       reason >= EHS_REASON_NO_NEW_PRIVS;
+}
+
 /* Needs CAP_NET_ADMIN, and the agent's own socket. */
 static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 {

@@ -28,7 +28,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-static void __attribute__((noreturn)) die(const char *what)
+#include "probe.h"
+
+void die(const char *what)
 {
 	fprintf(stderr, "probe: %s: %s\n", what, strerror(errno));
 	exit(125);
@@ -213,7 +215,7 @@ static char **traced(char **args)
 	return args;
 }
 
-/* new mnt|pid|user|net: other namespaces */
+/* new mnt|pid|user|net|uts|ipc|cgroup|time|pid-children: other namespaces; those of time are its children's */
 static char **new_namespace(char **args)
 {
 	static const struct {
@@ -224,6 +226,11 @@ static char **new_namespace(char **args)
 		{ "pid", CLONE_NEWPID },
 		{ "user", CLONE_NEWUSER },
 		{ "net", CLONE_NEWNET },
+		{ "uts", CLONE_NEWUTS },
+		{ "ipc", CLONE_NEWIPC },
+		{ "cgroup", CLONE_NEWCGROUP },
+		{ "time", CLONE_NEWTIME },
+		{ "pid-children", CLONE_NEWPID },
 	};
 	size_t i;
 	pid_t pid;
@@ -453,24 +460,27 @@ static char **storm(char **args)
 	exit(!!failed);
 }
 
-static const struct {
-	const char *name;
-	char **(*run)(char **args);
-	int operands;
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "in", in, 1 },	   { "open", open_fd, 2 },	{ "nnp", nnp, 0 },
 	{ "seccomp", seccomp, 0 }, { "every", every, 0 },	{ "left", left, 0 },
 	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
 	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "thread", thread, 2 },
 	{ "threads", threads, 3 }, { "fexec", fexec, 2 },	{ "writing", writing, 1 },
 	{ "seize", seize, 1 },	   { "fail", fail, 0 },		{ "timed", timed, 0 },
-	{ "busy", busy, 1 },	   { "storm", storm, 4 },
+	{ "busy", busy, 1 },	   { "storm", storm, 4 },	{ NULL, NULL, 0 },
 };
+
+static const struct verb *find(const struct verb *verb, const char *name)
+{
+	while (verb->name && strcmp(name, verb->name))
+		verb++;
+	return verb->name ? verb : NULL;
+}
 
 int main(int argc, char **argv)
 {
 	char **args = argv + 1, **end = argv + argc;
-	size_t i;
+	const struct verb *verb;
 
 	while (args < end) {
 		if (!strcmp(args[0], "--")) {
@@ -482,14 +492,12 @@ int main(int argc, char **argv)
 			disarm();
 			die(args[1]);
 		}
-		for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-			if (!strcmp(args[0], verbs[i].name))
-				break;
-		if (i == sizeof(verbs) / sizeof(*verbs) || end - args <= verbs[i].operands) {
+		verb = find(verbs, args[0]) ?: find(confine_verbs, args[0]);
+		if (!verb || end - args <= verb->operands) {
 			fprintf(stderr, "probe: %s: no such verb, or too few operands\n", args[0]);
 			return 125;
 		}
-		args = verbs[i].run(args + 1);
+		args = verb->run(args + 1);
 	}
 	return 0;
 }
