@@ -170,7 +170,7 @@ static void ehs_load_follow(const struct ehs_sampler *sampler, struct ehs_node *
 	else
 		return;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	samples = node->sampled_at ? ehs_load_samples(now - node->sampled_at) : EHS_LOAD_FADED;
 	/* the index may just have changed: ehs_load_wake() is about to follow */
 	if (samples && node->set.index == sampler->index) {
@@ -180,7 +180,7 @@ static void ehs_load_follow(const struct ehs_sampler *sampler, struct ehs_node *
 		node->sampled_at = now;
 		ehs_state_update(node);
 	}
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
 
 /* What follows a look at the host; all of it is charged to the sampler. */

@@ -124,10 +124,10 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 
 	lockdep_assert_held(&node->config);
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	resample = node->set.index != set->index;
 	node->set = *set;
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	if (swap) {
 		cgroups =
@@ -140,9 +140,9 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	}
 
 	ehs_load_wake(node, resample);
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
 
 static int __net_init ehs_node_net_init(struct net *net)
@@ -153,7 +153,7 @@ static int __net_init ehs_node_net_init(struct net *net)
 	/* allocated zeroed */
 	node->net = net;
 	mutex_init(&node->config);
-	spin_lock_init(&node->lock);
+	raw_spin_lock_init(&node->lock);
 	INIT_LIST_HEAD(&node->tasks);
 	INIT_LIST_HEAD(&node->active);
 	hash_init(node->requests);

@@ -101,7 +101,7 @@ static void ehs_state_tell(struct work_struct *work)
 	struct ehs_told now;
 	bool news;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	now = ehs_state_now(node);
 	news = !ehs_state_is_told(node, &now);
 	if (news) {
@@ -109,7 +109,7 @@ static void ehs_state_tell(struct work_struct *work)
 		node->told_at = get_jiffies_64();
 	}
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	if (news)
 		ehs_nl_node_notify(node);
@@ -122,11 +122,11 @@ static void ehs_state_tell(struct work_struct *work)
 void ehs_state_init(struct ehs_node *node)
 {
 	INIT_DELAYED_WORK(&node->tell, ehs_state_tell);
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	/* a new node has no load: it has been low since now */
 	node->low = true;
 	node->low_since = get_jiffies_64();
 	node->told = ehs_state_now(node);
 	node->told_at = get_jiffies_64() - msecs_to_jiffies(EHS_STATE_TELL_MS);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
