@@ -111,15 +111,20 @@ void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 		max(node->smoothed - ehs_load_left(node->samples - boosted_at), 0LL);
 }
 
-static struct ehs_sampler *ehs_load_sampler(u32 index)
+/* Return: NULL if the node's load is exact without samples. */
+static struct ehs_sampler *ehs_load_sampler(struct ehs_node *node)
 {
+	u32 index;
+
+	raw_spin_lock(&node->lock);
+	index = node->set.index;
+	raw_spin_unlock(&node->lock);
 	switch (index) {
 	case EHS_INDEX_RUNNABLE:
 		return &ehs_load_runnable;
 	case EHS_INDEX_CPU:
 		return &ehs_load_cpu;
 	default:
-		/* tasks is exact without samples */
 		return NULL;
 	}
 }
@@ -257,7 +262,7 @@ void ehs_load_wake(struct ehs_node *node, bool resample)
 	}
 	if (!list_empty(&node->active))
 		goto unlock;
-	sampler = ehs_load_sampler(READ_ONCE(node->set.index));
+	sampler = ehs_load_sampler(node);
 	if (!sampler)
 		goto unlock;
 	list_add_tail(&node->active, &sampler->nodes);
