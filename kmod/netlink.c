@@ -149,21 +149,21 @@ static int ehs_nl_node_dump_start(struct netlink_callback *cb)
 
 static int ehs_nl_node_dump(struct sk_buff *msg, struct netlink_callback *cb)
 {
-	struct ehs_node *own = ehs_node_of(sock_net(cb->skb->sk));
 	struct ehs_nl_dump *dump = ehs_nl_dump_of(cb);
+	u64 serial = dump->serial;
 	struct ehs_node *node;
 
-	/* new nodes are added at the end, so one that ends does not move the others */
-	spin_lock(&ehs_nodes_lock);
-	list_for_each_entry(node, &ehs_nodes, list) {
-		if (node->serial <= dump->serial || (!dump->all && node != own))
-			continue;
-		if (ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				    NLM_F_MULTI, EHS_CMD_NODE_GET))
-			break;
+	rcu_read_lock();
+	if (dump->all)
+		node = ehs_node_next(&serial);
+	else
+		node = serial ? NULL : ehs_node_of(sock_net(cb->skb->sk));
+	while (node && !ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid,
+					cb->nlh->nlmsg_seq, NLM_F_MULTI, EHS_CMD_NODE_GET)) {
 		dump->serial = node->serial;
+		node = dump->all ? ehs_node_next(&serial) : NULL;
 	}
-	spin_unlock(&ehs_nodes_lock);
+	rcu_read_unlock();
 	return msg->len;
 }
 

@@ -7,6 +7,7 @@
 #include <linux/cpumask.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -17,12 +18,12 @@
 #include "state.h"
 #include "task.h"
 
-LIST_HEAD(ehs_nodes);
-DEFINE_SPINLOCK(ehs_nodes_lock);
 struct workqueue_struct *ehs_wq;
 
 static unsigned int ehs_net_id __read_mostly;
-static u64 ehs_node_serial;
+/* All nodes by serial, which begins at 1. */
+static DEFINE_XARRAY_ALLOC1(ehs_nodes);
+static u32 ehs_node_serial;
 
 /**
  * ehs_node_of - the node of a network namespace
@@ -31,6 +32,29 @@ static u64 ehs_node_serial;
 struct ehs_node *ehs_node_of(const struct net *net)
 {
 	return net_generic(net, ehs_net_id);
+}
+
+/**
+ * ehs_node_next - the next of all nodes
+ * @serial: find the first node after this serial; set to that of the node found
+ *
+ * The caller is in an RCU read section, and may use the node until its end: a
+ * node is removed here in pre_exit, and between that and exit, after which it is
+ * freed, there is a grace period, when a namespace ends as well as when the
+ * module is unloaded. New nodes come last, except that serials begin again
+ * after 2^31 namespaces.
+ *
+ * Return: the node or NULL.
+ */
+struct ehs_node *ehs_node_next(u64 *serial)
+{
+	unsigned long index = *serial + 1;
+	struct ehs_node *node;
+
+	node = xa_find(&ehs_nodes, &index, ULONG_MAX, XA_PRESENT);
+	if (node)
+		*serial = index;
+	return node;
 }
 
 /**
@@ -135,6 +159,7 @@ static void ehs_node_check(struct work_struct *work)
 static int __net_init ehs_node_net_init(struct net *net)
 {
 	struct ehs_node *node = ehs_node_of(net);
+	int err;
 
 	/* allocated zeroed */
 	node->net = net;
@@ -142,6 +167,7 @@ static int __net_init ehs_node_net_init(struct net *net)
 	raw_spin_lock_init(&node->lock);
 	node->tasks = RB_ROOT;
 	INIT_WORK(&node->check, ehs_node_check);
+	INIT_LIST_HEAD(&node->active);
 	hash_init(node->requests);
 	node->set = (struct ehs_settings){
 		.threshold = num_online_cpus() * 1000,
@@ -152,29 +178,25 @@ static int __net_init ehs_node_net_init(struct net *net)
 		.dwell = 1000,
 	};
 	ehs_state_init(node);
-	node->read_at = jiffies - EHS_LOAD_READ_JIFFIES - 1;
-
-	spin_lock(&ehs_nodes_lock);
-	node->serial = ++ehs_node_serial;
-	list_add_tail(&node->list, &ehs_nodes);
-	spin_unlock(&ehs_nodes_lock);
-	return 0;
+	/* last: others find it from here on; they need no serial */
+	err = xa_alloc_cyclic(&ehs_nodes, &node->serial, node, xa_limit_31b, &ehs_node_serial,
+			      GFP_KERNEL_ACCOUNT);
+	/* 1 when the serials have begun again */
+	return min(err, 0);
 }
 
 /*
  * Nothing looks the node up by its namespace any more: either that has no task
  * and no user socket left, or the module is being removed and nothing runs in
- * its code. What still refers to the node is the list, and records of tasks that
- * have moved to another namespace. A grace period follows, so that after it
- * nobody has the node from one of these.
+ * its code. What still refers to the node is the array of all nodes, its sampler,
+ * and records of tasks that have moved to another namespace. A grace period
+ * follows, so that after it nobody has the node from one of these.
  */
 static void __net_exit ehs_node_net_pre_exit(struct net *net)
 {
 	struct ehs_node *node = ehs_node_of(net);
 
-	spin_lock(&ehs_nodes_lock);
-	list_del(&node->list);
-	spin_unlock(&ehs_nodes_lock);
+	xa_erase(&ehs_nodes, node->serial);
 	ehs_task_forget_node(node);
 }
 
@@ -182,6 +204,7 @@ static void __net_exit ehs_node_net_exit(struct net *net)
 {
 	struct ehs_node *node = ehs_node_of(net);
 
+	ehs_load_leave(node);
 	ehs_agent_drop(node);
 	cancel_work_sync(&node->check);
 	cancel_delayed_work_sync(&node->tell);

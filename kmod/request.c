@@ -212,16 +212,17 @@ void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 void ehs_request_stop(void)
 {
 	struct ehs_node *node;
+	u64 serial = 0;
 
 	WRITE_ONCE(ehs_request_stopped, true);
-	spin_lock(&ehs_nodes_lock);
+	rcu_read_lock();
 	/* requests that come later see the flag: this takes each node's lock */
-	list_for_each_entry(node, &ehs_nodes, list) {
+	while ((node = ehs_node_next(&serial))) {
 		raw_spin_lock(&node->lock);
 		ehs_request_release(node, EHS_REASON_UNLOADING);
 		raw_spin_unlock(&node->lock);
 	}
-	spin_unlock(&ehs_nodes_lock);
+	rcu_read_unlock();
 }
 
 /**

@@ -2,7 +2,9 @@
 /*
  * Tracepoints of the module, in events/ehsched. States, reasons and verdicts are
  * numbers of uapi/linux/ehsched.h; loads are thousandths of a task; times are
- * nanoseconds; node is the inode number of the network namespace.
+ * nanoseconds; node is the inode number of the network namespace. A sample says
+ * how many nodes and threads it looked at, what it counted (runnable threads, or
+ * nanoseconds that processors worked) and what it took.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM ehsched
@@ -97,6 +99,30 @@ TRACE_EVENT(ehs_finish,
 	TP_printk("node=%u cookie=%llu task_state=%u reason=%u lived=%llu",
 		  __entry->node, __entry->cookie, __entry->task_state, __entry->reason,
 		  __entry->lived)
+);
+
+TRACE_EVENT(ehs_sample,
+	TP_PROTO(u32 index, u32 nodes, u32 threads, u64 counted, bool whole, u64 cost),
+	TP_ARGS(index, nodes, threads, counted, whole, cost),
+	TP_STRUCT__entry(
+		__field(u64, counted)
+		__field(u64, cost)
+		__field(u32, index)
+		__field(u32, nodes)
+		__field(u32, threads)
+		__field(bool, whole)
+	),
+	TP_fast_assign(
+		__entry->counted = counted;
+		__entry->cost = cost;
+		__entry->index = index;
+		__entry->nodes = nodes;
+		__entry->threads = threads;
+		__entry->whole = whole;
+	),
+	TP_printk("index=%u nodes=%u threads=%u counted=%llu whole=%d cost=%llu",
+		  __entry->index, __entry->nodes, __entry->threads, __entry->counted,
+		  __entry->whole, __entry->cost)
 );
 
 #endif /* _EHS_TRACE_H */

@@ -460,6 +460,22 @@ static int cmd_set(int argc, char **argv)
 	return report(talk(msg));
 }
 
+/* flip N: changes the load index N times, between the two that are sampled */
+static int cmd_flip(int argc, char **argv)
+{
+	struct nl_msg *msg;
+	int i, err = 0;
+
+	if (argc != 1)
+		die("flip N");
+	for (i = 0; i < atoi(argv[0]) && !err; i++) {
+		msg = request(EHS_CMD_NODE_SET, NLM_F_ACK);
+		nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, i % 2 ? EHS_INDEX_RUNNABLE : EHS_INDEX_CPU);
+		err = talk(msg);
+	}
+	return report(err);
+}
+
 static int cmd_bypass(int argc, char **argv)
 {
 	struct nl_msg *msg = request(EHS_CMD_TASK_BYPASS, NLM_F_ACK);
@@ -552,12 +568,13 @@ static const struct {
 	{ "account", cmd_account },
 	{ "verdict", cmd_verdict },
 	{ "agent", cmd_agent },	  { "watch", cmd_watch },
-	{ "load", cmd_load },	  { "register", cmd_try_register },
+	{ "load", cmd_load },	  { "flip", cmd_flip },
+	  { "register", cmd_try_register },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
 }
 
 static int run(int argc, char **argv)

@@ -17,6 +17,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -433,6 +434,58 @@ static char **busy(char **args)
 	return args;
 }
 
+static void *sleep_on(void *unused)
+{
+	(void)unused;
+	while (pause())
+		;
+	return NULL;
+}
+
+/* sleepers N: N threads that sleep until they are killed */
+static char **sleepers(char **args)
+{
+	int i, n = atoi(args[0]), size = sysconf(_SC_THREAD_STACK_MIN);
+	char *stacks = mmap(NULL, (size_t)n * size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_attr_t attr;
+	pthread_t id;
+
+	if (stacks == MAP_FAILED)
+		die("mmap");
+	for (i = 0; i < n; i++) {
+		pthread_attr_init(&attr);
+		/* one mapping for all: the number of mappings has a limit */
+		pthread_attr_setstack(&attr, stacks + (size_t)i * size, size);
+		errno = pthread_create(&id, &attr, sleep_on, NULL);
+		if (errno)
+			die("pthread_create");
+	}
+	printf("asleep\n");
+	fflush(stdout);
+	sleep_on(NULL);
+	return args;
+}
+
+/* namespaces N: N more network namespaces, until it is killed */
+static char **namespaces(char **args)
+{
+	struct rlimit files = { 65536, 65536 };
+	int n = atoi(args[0]);
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("setrlimit");
+	while (n--) {
+		/* the descriptor keeps it */
+		if (unshare(CLONE_NEWNET) || open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) < 0)
+			die("network namespace");
+	}
+	printf("made\n");
+	fflush(stdout);
+	sleep_on(NULL);
+	return args;
+}
+
 /* storm FILE N -- CMD: N processes that run CMD again and again while FILE is there */
 static char **storm(char **args)
 {
@@ -467,7 +520,9 @@ static const struct verb verbs[] = {
 	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "thread", thread, 2 },
 	{ "threads", threads, 3 }, { "fexec", fexec, 2 },	{ "writing", writing, 1 },
 	{ "seize", seize, 1 },	   { "fail", fail, 0 },		{ "timed", timed, 0 },
-	{ "busy", busy, 1 },	   { "storm", storm, 4 },	{ NULL, NULL, 0 },
+	{ "busy", busy, 1 },	   { "storm", storm, 4 },
+	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 },
+	{ NULL, NULL, 0 },
 };
 
 static const struct verb *find(const struct verb *verb, const char *name)
