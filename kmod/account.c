@@ -80,7 +80,7 @@ int ehs_account(struct ehs_node *node, struct pid *pid, const struct ehs_usage *
 	if (task)
 		put_task_struct(task);
 	if (!done) {
-		NL_SET_ERR_MSG(extack, "not a stub of this node");
+		NL_SET_ERR_MSG_MOD(extack, "not a stub of this node");
 		return -ESRCH;
 	}
 	return 0;

@@ -17,7 +17,7 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 	struct pid *pid;
 
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_TASK_PID)) {
-		NL_SET_ERR_MSG(info->extack, "pid is missing");
+		NL_SET_ERR_MSG_MOD(info->extack, "pid is missing");
 		*err = -EINVAL;
 		return NULL;
 	}
@@ -30,7 +30,7 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 }
 
 /* Needs CAP_NET_ADMIN. */
-int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pid *pid;
 	int err;
@@ -38,7 +38,7 @@ int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
-	err = ehs_task_bypass(ehs_node_of(genl_info_net(info)), pid, info->extack);
+	err = ehs_task_bypass(ehs_nl_node(info), pid, info->extack);
 	put_pid(pid);
 	return err;
 }
@@ -49,7 +49,7 @@ static u64 ehs_nl_u64(const struct genl_info *info, int type)
 }
 
 /* Needs CAP_NET_ADMIN. */
-int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct ehs_usage usage = {
 		.utime = ehs_nl_u64(info, EHS_A_TASK_USER_TIME),
@@ -66,7 +66,7 @@ int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
-	err = ehs_account(ehs_node_of(genl_info_net(info)), pid, &usage, info->extack);
+	err = ehs_account(ehs_nl_node(info), pid, &usage, info->extack);
 	put_pid(pid);
 	return err;
 }
@@ -108,7 +108,7 @@ static int ehs_nl_put_task(const struct ehs_task *rec, void *data)
  * the caller: tasks of other pid namespaces are listed (with pid 0), those of
  * other users even where /proc is mounted with hidepid.
  */
-int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb)
+int ehs_nl_task_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
 {
 	struct ehs_nl_task_msg to = { .msg = msg, .cb = cb };
 

@@ -12,6 +12,8 @@
  * still writes to. Known defect.
  */
 
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "task.h"
 
 #include <linux/cgroup.h>
@@ -306,12 +308,12 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 		task_unlock(task);
 	}
 	if (!here) {
-		NL_SET_ERR_MSG(extack, "no such task in this network namespace");
+		NL_SET_ERR_MSG_MOD(extack, "no such task in this network namespace");
 		goto unlock;
 	}
 	/* it will never call exec, and its record would be counted for good */
 	if (task->flags & PF_KTHREAD) {
-		NL_SET_ERR_MSG(extack, "a kernel thread never calls exec");
+		NL_SET_ERR_MSG_MOD(extack, "a kernel thread never calls exec");
 		err = -EINVAL;
 		goto unlock;
 	}
@@ -324,7 +326,7 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 		err = ehs_task_insert_other(rec, node, task);
 	}
 	if (err)
-		NL_SET_ERR_MSG(extack, "the task has just ended");
+		NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
 	else
 		rec->bypass = true;
 	spin_unlock(&ehs_task_lock);
