@@ -288,7 +288,8 @@ int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_TIME_LIMIT, &set.time_limit);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
 	if (!any) {
-		NL_SET_ERR_MSG_MOD(info->extack, "nothing to change: at least one attribute is needed");
+		NL_SET_ERR_MSG_MOD(info->extack,
+				   "nothing to change: at least one attribute is needed");
 		err = -EINVAL;
 		goto unlock;
 	}
@@ -319,7 +320,7 @@ int ehs_nl_agent_register_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (!netlink_ns_capable(skb, current_user_ns(), CAP_SYS_ADMIN)) {
 		NL_SET_ERR_MSG_MOD(info->extack,
-			       "an agent needs CAP_SYS_ADMIN in its own user namespace");
+				   "an agent needs CAP_SYS_ADMIN in its own user namespace");
 		return -EPERM;
 	}
 	return ehs_agent_register(ehs_nl_node(info), info->snd_portid,

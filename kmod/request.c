@@ -149,7 +149,8 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 		err = 0;
 		goto unlock;
 	}
-	NL_SET_ERR_MSG_MOD(extack, "nobody waits for this verdict: it is late, or was given before");
+	NL_SET_ERR_MSG_MOD(extack,
+			   "nobody waits for this verdict: it is late, or was given before");
 unlock:
 	raw_spin_unlock(&node->lock);
 	return err;
