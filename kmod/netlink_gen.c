@@ -38,6 +38,10 @@ static const struct netlink_range_validation ehs_a_node_guest_cgroup_fd_range = 
 	.max	= S32_MAX,
 };
 
+static const struct netlink_range_validation ehs_a_agent_stub_fd_range = {
+	.max	= S32_MAX,
+};
+
 static const struct netlink_range_validation ehs_a_task_pid_range = {
 	.max	= S32_MAX,
 };
@@ -84,8 +88,8 @@ static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_CLEAR_CGROU
 };
 
 /* EHS_CMD_AGENT_REGISTER - do */
-static const struct nla_policy ehsched_agent_register_nl_policy[EHS_A_AGENT_STUB + 1] = {
-	[EHS_A_AGENT_STUB] = { .type = NLA_NUL_STRING, .len = 4095, },
+static const struct nla_policy ehsched_agent_register_nl_policy[EHS_A_AGENT_STUB_FD + 1] = {
+	[EHS_A_AGENT_STUB_FD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_agent_stub_fd_range),
 };
 
 /* EHS_CMD_PLACE_VERDICT - do */
@@ -140,7 +144,7 @@ const struct genl_split_ops ehsched_nl_ops[8] = {
 		.pre_doit	= ehs_nl_pre_doit,
 		.doit		= ehs_nl_agent_register_doit,
 		.policy		= ehsched_agent_register_nl_policy,
-		.maxattr	= EHS_A_AGENT_STUB,
+		.maxattr	= EHS_A_AGENT_STUB_FD,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -67,9 +67,9 @@ static void doctor_module(struct agent *agent, json_t *checks)
 	}
 	if (kernel_version(agent)) {
 		doctor_add(checks, "module", false,
-			   "stop the other agent in this network namespace, or give this one "
-			   "CAP_NET_ADMIN and CAP_SYS_ADMIN",
-			   "loaded, but it refuses this agent: %s", kernel_trouble(agent));
+			   "stop the other agent in this network namespace, give this one "
+			   "CAP_NET_ADMIN and CAP_SYS_ADMIN, or correct its stub",
+			   "loaded, but this agent is not registered: %s", kernel_trouble(agent));
 		return;
 	}
 	if (doctor_read("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&

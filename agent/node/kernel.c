@@ -9,9 +9,11 @@
 #include "node/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/family.h>
 #include <netlink/genl/genl.h>
@@ -345,15 +347,33 @@ static void kernel_want_texts(struct nl_sock *sk, int on)
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 }
 
+/* The kernel takes the stub as a descriptor, and looks up no path. A descriptor, or -errno. */
+static int kernel_open_stub(struct agent *agent, char why[160])
+{
+	const char *stub = agent->config->stub;
+	int fd = open(stub, O_RDONLY | O_CLOEXEC), err = errno;
+
+	if (fd >= 0)
+		return fd;
+	/* A long path loses its beginning, so that the rest of the text fits. */
+	snprintf(why, 160, "cannot open the stub %s%s: %s; correct `stub` or install it",
+		 strlen(stub) > 64 ? "..." : "",
+		 strlen(stub) > 64 ? stub + strlen(stub) - 61 : stub, strerror(err));
+	return -err;
+}
+
 static int kernel_register(struct agent *agent, char why[160])
 {
 	struct nl_msg *msg;
-	int err, size = KERNEL_BUFFER;
+	int err, size = KERNEL_BUFFER, stub = kernel_open_stub(agent, why);
 
+	if (stub < 0)
+		return stub;
 	snprintf(why, 160, "out of memory");
+	err = -ENOMEM;
 	agent->kernel->agent = nl_socket_alloc();
 	if (!agent->kernel->agent)
-		return -ENOMEM;
+		goto close_stub;
 	nl_socket_disable_seq_check(agent->kernel->agent);
 	nl_socket_disable_auto_ack(agent->kernel->agent);
 	err = genl_connect(agent->kernel->agent);
@@ -366,7 +386,7 @@ static int kernel_register(struct agent *agent, char why[160])
 	setsockopt(nl_socket_get_fd(agent->kernel->agent), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
 	msg = kernel_message(agent, EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && nla_put_string(msg, EHS_A_AGENT_STUB, agent->config->stub)) {
+	if (msg && nla_put_u32(msg, EHS_A_AGENT_STUB_FD, stub)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
@@ -387,10 +407,12 @@ static int kernel_register(struct agent *agent, char why[160])
 		goto close_agent;
 	}
 	event_add(agent->kernel->agent_event, NULL);
-	return 0;
+	goto close_stub; /* the kernel has it now */
 
 close_agent:
 	kernel_close_agent(agent);
+close_stub:
+	close(stub);
 	return err;
 }
 
@@ -436,8 +458,8 @@ static void kernel_attach(struct agent *agent)
 		nl_socket_add_membership(agent->kernel->news, group);
 	if (kernel_set_all(agent, why) || kernel_register(agent, why)) {
 		if (strcmp(why, agent->kernel->why))
-			log_warning("the module is loaded but refuses this agent: %s; trying "
-				    "again",
+			log_warning("the module is loaded but this agent is not registered: %s; "
+				    "trying again",
 				    why);
 		memcpy(agent->kernel->why, why, sizeof(agent->kernel->why));
 		evtimer_add(agent->kernel->retry, &retry);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* nl agent and register: the agents of the tests, each a character of its own. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -40,13 +41,29 @@ void take_request(struct nlmsghdr *nlh)
 	       nla_get_u32(tb[EHS_A_PLACE_LOAD]), nla_get_u32(tb[EHS_A_PLACE_TIME_LIMIT]));
 }
 
+/*
+ * STUB is a path: the file is opened and its descriptor sent. For what must be refused: "-" sends
+ * none, "fd:N" the number N, open or not, and "path:PATH" the path itself in the old attribute.
+ */
 static int cmd_register(const char *stub)
 {
 	struct nl_msg *msg = request(EHS_CMD_AGENT_REGISTER, NLM_F_ACK);
+	int fd = -1, err;
 
-	if (strcmp(stub, "-"))
-		nla_put_string(msg, EHS_A_AGENT_STUB, stub);
-	return talk(msg);
+	if (!strncmp(stub, "path:", 5)) {
+		nla_put_string(msg, EHS_A_AGENT_STUB, stub + 5);
+	} else if (!strncmp(stub, "fd:", 3)) {
+		nla_put_u32(msg, EHS_A_AGENT_STUB_FD, strtoul(stub + 3, NULL, 0));
+	} else if (strcmp(stub, "-")) {
+		fd = open(stub, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			die("%s: %s", stub, strerror(errno));
+		nla_put_u32(msg, EHS_A_AGENT_STUB_FD, fd);
+	}
+	err = talk(msg);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 /* In each verdict one more allocation of the kernel works, and the next one fails. */

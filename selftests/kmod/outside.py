@@ -13,12 +13,11 @@ import sys
 
 NETLINK_GENERIC, NLM_F_REQUEST, NLM_F_ACK, GENL_ID_CTRL = 16, 1, 4, 16
 CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 3, 1, 2
-EHS_CMD_AGENT_REGISTER, EHS_A_AGENT_STUB = 4, 1
+EHS_CMD_AGENT_REGISTER, EHS_A_AGENT_STUB_FD = 4, 2
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 
 
-def attribute(kind, text):
-    value = text.encode() + b"\0"
+def attribute(kind, value):
     return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
 
 
@@ -51,7 +50,8 @@ if child == 0:
 there.close()
 _, fds, _, _ = socket.recv_fds(here, 1, 1)
 sock = socket.socket(fileno=fds[0])
-family = family_id(ask(sock, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, attribute(CTRL_ATTR_FAMILY_NAME, "ehsched")))
-answer = ask(sock, family, NLM_F_ACK, EHS_CMD_AGENT_REGISTER, attribute(EHS_A_AGENT_STUB, sys.argv[1]))
+family = family_id(ask(sock, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, attribute(CTRL_ATTR_FAMILY_NAME, b"ehsched\0")))
+stub = struct.pack("=I", os.open(sys.argv[1], os.O_RDONLY))
+answer = ask(sock, family, NLM_F_ACK, EHS_CMD_AGENT_REGISTER, attribute(EHS_A_AGENT_STUB_FD, stub))
 code = -struct.unpack_from("=i", answer, 16)[0]
 print(errno.errorcode[code] if code else "accepted")

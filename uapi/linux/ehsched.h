@@ -206,6 +206,7 @@ enum {
 
 enum {
 	EHS_A_AGENT_STUB = 1,
+	EHS_A_AGENT_STUB_FD,
 
 	__EHS_A_AGENT_MAX,
 	EHS_A_AGENT_MAX = (__EHS_A_AGENT_MAX - 1)

@@ -9,7 +9,7 @@
 enum type { TYPE_U32 = 1, TYPE_U64, TYPE_STRING, TYPE_FLAG, TYPE_NEST, TYPE_PAD };
 
 /* What a value stands for; the scene knows right and wrong ones. */
-enum kind { KIND_PLAIN, KIND_FD, KIND_PID, KIND_COOKIE, KIND_PATH };
+enum kind { KIND_PLAIN, KIND_FD, KIND_PID, KIND_COOKIE, KIND_PATH, KIND_STUB };
 
 /**
  * struct attribute - what the specification says of one attribute

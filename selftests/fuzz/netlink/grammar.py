@@ -9,11 +9,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from spec import attribute_set, limits, load, request, upper      # noqa: E402
 
 # What a number stands for is not in its type: the fuzzer has live ones of these.
-KINDS = {"cookie": "COOKIE", "pid": "PID", "stub": "PATH"}
+KINDS = {"cookie": "COOKIE", "pid": "PID", "stub": "PATH", "stub-fd": "STUB", "managed-cgroup-fd": "FD", "guest-cgroup-fd": "FD"}
 
 
 def kind(attr):
-    return "FD" if attr["name"].endswith("-fd") else KINDS.get(attr["name"], "PLAIN")
+    return KINDS.get(attr["name"], "PLAIN")
 
 
 def c(spec):
@@ -61,6 +61,8 @@ type msghdr_ehsched[CMD, POLICY] msghdr_netlink[netlink_msg_t[genl_ehsched_famil
 def syz_type(spec, a):
     if kind(a) == "FD":
         return "fd_dir"
+    if kind(a) == "STUB":
+        return "fd"
     if kind(a) == "PID":
         return "pid"
     if kind(a) == "PATH":

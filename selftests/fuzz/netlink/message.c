@@ -118,6 +118,8 @@ static uint64_t number(const struct scene *scene, const struct attribute *attr, 
 	switch (attr->kind) {
 	case KIND_FD:
 		return scene_fd(scene, tape);
+	case KIND_STUB:
+		return tape_one_in(tape, 4) ? scene_fd(scene, tape) : (uint32_t)scene->stub_fd;
 	case KIND_PID:
 		return scene_pid(scene, tape);
 	case KIND_COOKIE:
@@ -364,7 +366,8 @@ void message_send_controller(struct scene *scene, struct tape *tape)
 void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
 {
 	uint32_t zero = 0, index = EHS_INDEX_TASKS, managed = scene->cgroups[0],
-		 guest = scene->cgroups[2], limit = 1 + tape_below(tape, EHS_MAX_TIME_LIMIT);
+		 guest = scene->cgroups[2], stub = scene->stub_fd,
+		 limit = 1 + tape_below(tape, EHS_MAX_TIME_LIMIT);
 	struct nlmsghdr *nlh;
 
 	message.len = 0;
@@ -377,7 +380,7 @@ void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
 	attr_put(EHS_A_NODE_GUEST_CGROUP_FD, &guest, sizeof(guest));
 	header_end(nlh);
 	nlh = request_put(scene, EHS_CMD_AGENT_REGISTER);
-	attr_put(EHS_A_AGENT_STUB, scene->stub, strlen(scene->stub) + 1);
+	attr_put(EHS_A_AGENT_STUB_FD, &stub, sizeof(stub));
 	header_end(nlh);
 	message_send(scene, i, false);
 }

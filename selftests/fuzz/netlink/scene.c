@@ -67,6 +67,9 @@ void scene_init(struct scene *scene, const char *folder, const char *stub, uint1
 	if (mkdir(folder, 0755) && errno != EEXIST)
 		die(folder);
 	scene->stub = stub;
+	scene->stub_fd = open(stub, O_RDONLY | O_CLOEXEC);
+	if (scene->stub_fd < 0)
+		die(stub);
 	scene->family = family;
 	scene->group = group;
 	for (i = 0; i < SCENE_SOCKETS; i++)

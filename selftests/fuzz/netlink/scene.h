@@ -21,6 +21,7 @@
 
 struct scene {
 	const char *stub;
+	int stub_fd;
 	uint16_t family;
 	uint32_t group;
 	int namespaces[SCENE_NAMESPACES]; /* descriptors, -1 for none */
