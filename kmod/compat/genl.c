@@ -1,12 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Split operations for kernels before 6.2: ehs_genl_set_ops() makes of them the
- * operations that those kernels have. Built only there. For one family.
+ * The operations of a family, for all kernels: as they are since 6.2, with what
+ * some of those kernels forget, and before 6.2 those that there are. For one
+ * family.
  */
 
 #include "genl.h"
 
 #define EHS_GENL_MAX	32
+
+#ifdef EHS_HAVE_GENL_SPLIT_OPS
+
+/* Written once, before the family is registered. */
+static struct genl_split_ops ehs_genl_ops[EHS_GENL_MAX] __ro_after_init;
+
+/*
+ * An operation without a policy refuses all attributes. 6.12 does so for whole
+ * operations only; split ones have to say it.
+ */
+static const struct nla_policy ehs_genl_reject_all[] = {
+	[1] = { .type = NLA_REJECT },
+};
+
+/**
+ * ehs_genl_set_ops - give a family its operations, before it is registered
+ * @family: family
+ * @ops: table, as the kernel's generator writes it
+ * @n: its length
+ *
+ * Return: 0, -EINVAL if there are too many.
+ */
+int ehs_genl_set_ops(struct genl_family *family, const struct genl_split_ops *ops, unsigned int n)
+{
+	unsigned int i;
+
+	if (n > EHS_GENL_MAX)
+		return -EINVAL;
+	for (i = 0; i < n; i++) {
+		ehs_genl_ops[i] = ops[i];
+		if (ops[i].policy)
+			continue;
+		ehs_genl_ops[i].policy = ehs_genl_reject_all;
+		ehs_genl_ops[i].maxattr = ARRAY_SIZE(ehs_genl_reject_all) - 1;
+	}
+	family->split_ops = ehs_genl_ops;
+	family->n_split_ops = n;
+	return 0;
+}
+
+#else
 
 /* Written once, before the family is registered. */
 static struct genl_ops ehs_genl_ops[EHS_GENL_MAX] __ro_after_init;
@@ -87,3 +129,5 @@ int ehs_genl_set_ops(struct genl_family *family, const struct genl_split_ops *op
 	family->post_doit = ehs_genl_post_doit;
 	return 0;
 }
+
+#endif

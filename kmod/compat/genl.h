@@ -19,19 +19,7 @@
 }
 #endif
 
-#ifdef EHS_HAVE_GENL_SPLIT_OPS
-
-/* Before the family is registered. */
-static inline int ehs_genl_set_ops(struct genl_family *family, const struct genl_split_ops *ops,
-				   unsigned int n)
-{
-	family->split_ops = ops;
-	family->n_split_ops = n;
-	return 0;
-}
-
-#else
-
+#ifndef EHS_HAVE_GENL_SPLIT_OPS
 /* As in 6.2: a do or a dump of an operation. */
 struct genl_split_ops {
 	union {
@@ -55,9 +43,8 @@ struct genl_split_ops {
 	u8 flags;
 	u8 validate;
 };
+#endif
 
 int ehs_genl_set_ops(struct genl_family *family, const struct genl_split_ops *ops, unsigned int n);
-
-#endif
 
 #endif /* _EHS_COMPAT_GENL_H */
