@@ -91,7 +91,7 @@ for kind in device egress; do
 	$probe bpf $kind 1 $cg
 	goes "a BPF program ($kind) of the cgroup above both"
 	# guests are then what the agent is, which is in another cgroup
-	$nl set clear && $nl set managed="$cg/m"
+	$nl set clear managed="$cg/m"
 	stays cgroup-bpf "a BPF program ($kind) that the agent does not have"
 	$probe unbpf $kind $cg
 	goes "no BPF program ($kind), and no guest cgroup"
