@@ -241,8 +241,9 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 
 /* ---- placements ---- */
 
-void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enum ehs_reason reason)
+void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_reason reason)
 {
+	char handle[24];
 	struct nl_msg *msg;
 
 	if (!agent->kernel || !agent->kernel->agent)
@@ -252,7 +253,7 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 	if (!msg)
 		return; /* the exec waits until its time limit */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
-	nla_put_u32(msg, EHS_A_PLACE_VERDICT, token ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
+	nla_put_u32(msg, EHS_A_PLACE_VERDICT, remote ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
 	/*
 	 * The kernel saw a sender. The threshold has been raised since, because no node could
 	 * take the task.
@@ -262,8 +263,10 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 	/* The kernel counts its own reasons and rejects them in verdicts. */
 	if (reason > EHS_REASON_REDIRECT)
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
-	if (token)
-		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
+	/* It becomes an argument of the stub, which everybody can read: no secret. */
+	snprintf(handle, sizeof(handle), "%llu", (unsigned long long)cookie);
+	if (remote)
+		nla_put_string(msg, EHS_A_PLACE_TOKEN, handle);
 	if (nl_send_auto(agent->kernel->agent, msg) < 0)
 		log_warning("cannot send a verdict to the kernel; the task continues at home");
 	nlmsg_free(msg);

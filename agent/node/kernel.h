@@ -66,9 +66,11 @@ void kernel_exit(struct agent *agent);
  * 0, or the kernel's -errno with a text in why[]; then nothing has changed.
  */
 int kernel_set(struct agent *agent, const struct node_settings *set, char why[160]);
-/** Answers a request. token NULL: the task runs here, for `reason`. */
-void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token,
-		    enum ehs_reason reason);
+/**
+ * Answers a request. remote: the stub gets the cookie, in decimal, to name its placement with.
+ * Otherwise the task runs here, for `reason`.
+ */
+void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_reason reason);
 int kernel_get(struct agent *agent, struct node_view *view);
 int kernel_bypass(struct agent *agent, pid_t pid);
 /**

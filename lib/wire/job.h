@@ -79,7 +79,11 @@ struct job_spec {
 	uint64_t sigmask, sigignore; /**< bit s-1 for signal s */
 	struct terminal terminal; /**< only with one of JOB_TTYS */
 	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
-	const char *token; /**< reservation, or "@CODE", or "@auto" */
+	/**
+	 * From a stub: the placement's number, "@CODE" or "@auto". Between agents: names the
+	 * reservation.
+	 */
+	const char *token;
 	const char *path; /**< program as passed to exec */
 	const char *cwd;
 	uint32_t argc, envc;
