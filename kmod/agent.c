@@ -3,12 +3,8 @@
 
 #include "agent.h"
 
-#include <linux/cred.h>
-#include <linux/fs_struct.h>
 #include <linux/namei.h>
 #include <linux/notifier.h>
-#include <linux/nsproxy.h>
-#include <linux/pid_namespace.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -76,16 +72,16 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	if (err)
 		goto put_agent;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	if (rcu_access_pointer(node->agent)) {
-		spin_unlock(&node->lock);
+		raw_spin_unlock(&node->lock);
 		NL_SET_ERR_MSG(extack, "this node already has an agent");
 		err = -EBUSY;
 		goto put_agent;
 	}
 	rcu_assign_pointer(node->agent, agent);
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	ehs_load_wake(node, false);
 	return 0;
 
@@ -99,7 +95,7 @@ static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 {
 	struct ehs_agent *agent;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
 	if (agent && (!port || agent->port == port))
 		RCU_INIT_POINTER(node->agent, NULL);
@@ -107,7 +103,7 @@ static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 		agent = NULL;
 	if (agent)
 		ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	if (!agent)
 		return;
@@ -178,42 +174,6 @@ bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
 	is = agent && agent->stub_ino == inode->i_ino && agent->stub_dev == inode->i_sb->s_dev;
 	rcu_read_unlock();
 	return is;
-}
-
-/**
- * ehs_agent_same_view - whether the current task sees the same files, processes
- * and users as the agent
- * @agent: agent
- *
- * Only then do a path, a pid and a uid mean the same to both. The agent's task
- * is asked each time because it may change its namespaces; a dead one has none.
- * UTS, IPC and time namespaces and pid_ns_for_children are not compared.
- */
-bool ehs_agent_same_view(const struct ehs_agent *agent)
-{
-	struct path mine, its = {};
-	struct task_struct *task;
-	bool same = false;
-
-	get_fs_root(current->fs, &mine);
-	rcu_read_lock();
-	task = pid_task(agent->tgid, PIDTYPE_TGID);
-	if (!task)
-		goto unlock;
-	task_lock(task);
-	if (task->nsproxy && task->fs) {
-		get_fs_root(task->fs, &its);
-		same = task->nsproxy->mnt_ns == current->nsproxy->mnt_ns &&
-		       ns_of_pid(agent->tgid) == task_active_pid_ns(current) &&
-		       task_cred_xxx(task, user_ns) == current_user_ns() && path_equal(&its, &mine);
-	}
-	task_unlock(task);
-unlock:
-	rcu_read_unlock();
-	/* outside, because the last reference to a mount may sleep; none is fine */
-	path_put(&its);
-	path_put(&mine);
-	return same;
 }
 
 /* A netlink socket was closed, in whatever way. Its namespace still exists. */

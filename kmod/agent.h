@@ -36,7 +36,6 @@ void ehs_agent_drop(struct ehs_node *node);
 struct ehs_agent *ehs_agent_get(struct ehs_node *node);
 void ehs_agent_put(struct ehs_agent *agent);
 bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file);
-bool ehs_agent_same_view(const struct ehs_agent *agent);
 
 int ehs_agent_init(void);
 void ehs_agent_exit(void);

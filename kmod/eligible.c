@@ -14,7 +14,7 @@
 #include <linux/security.h>
 #include <linux/xattr.h>
 
-#include "agent.h"
+#include "view.h"
 
 /* Descriptors 0 to 2 are handed over, the others are not. */
 #define EHS_STDIO_MASK 7UL
@@ -162,7 +162,7 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 	if (READ_ONCE(current->seccomp.mode))
 		return EHS_REASON_CONFINED;
 #endif
-	if (!ehs_agent_same_view(agent))
+	if (!ehs_view_is_agents(agent))
 		return EHS_REASON_NAMESPACE;
 	/* last, because they cost most */
 	if (!ehs_eligible_has_format(bprm) || !ehs_eligible_has_path(bprm))

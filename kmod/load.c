@@ -206,7 +206,7 @@ static void ehs_load_sample(bool walk)
 		node->runnable = 0;
 		if (!ehs_load_wanted(node))
 			continue;
-		spin_lock(&node->lock);
+		raw_spin_lock(&node->lock);
 		if (node->set.index == EHS_INDEX_CPU)
 			target = cpu_load;
 		target <<= EHS_LOAD_FRACTION;
@@ -215,7 +215,7 @@ static void ehs_load_sample(bool walk)
 		node->smoothed = ehs_load_smooth(node->smoothed, target, samples);
 		node->sampled = ehs_sampler.tick;
 		ehs_state_update(node);
-		spin_unlock(&node->lock);
+		raw_spin_unlock(&node->lock);
 	}
 	spin_unlock(&ehs_nodes_lock);
 }

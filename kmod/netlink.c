@@ -98,9 +98,9 @@ static int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port,
 
 	if (!hdr)
 		return -EMSGSIZE;
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	err = ehs_nl_put_node_locked(msg, node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	if (!err)
 		err = ehs_nl_put_cgroups(msg, node);
 	if (!err)
@@ -367,9 +367,9 @@ int ehs_nl_place_request(struct ehs_node *node, const struct ehs_agent *agent,
 	void *hdr;
 	u32 load;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	load = ehs_load_get(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	rcu_read_lock();
 	cgroup = cgroup_id(task_dfl_cgroup(current));
 	rcu_read_unlock();

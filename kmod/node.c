@@ -100,10 +100,10 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 
 	lockdep_assert_held(&node->config);
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	resample = node->set.index != set->index;
 	node->set = *set;
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	if (swap) {
 		cgroups =
@@ -116,9 +116,9 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	}
 
 	ehs_load_wake(node, resample);
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
 
 static int __net_init ehs_node_net_init(struct net *net)
@@ -128,7 +128,7 @@ static int __net_init ehs_node_net_init(struct net *net)
 	/* allocated zeroed */
 	node->net = net;
 	mutex_init(&node->config);
-	spin_lock_init(&node->lock);
+	raw_spin_lock_init(&node->lock);
 	INIT_LIST_HEAD(&node->tasks);
 	hash_init(node->requests);
 	node->set = (struct ehs_settings){

@@ -70,7 +70,8 @@ struct ehs_told {
  * @serial: position in ehs_nodes, for dumps that go on in another message
  * @config: held over a NODE_SET, which sleeps
  * @cgroups: RCU, replaced under @config; NULL while nothing is managed
- * @lock: guards all below, unless said otherwise
+ * @lock: guards all below, unless said otherwise; raw, because the probe of exits
+ *	takes it with preemption off
  * @set: settings
  * @agent: RCU, replaced under @lock
  * @counts: records by enum ehs_task_state
@@ -96,7 +97,7 @@ struct ehs_node {
 	struct mutex config;
 	struct ehs_cgroups __rcu *cgroups;
 
-	spinlock_t lock;
+	raw_spinlock_t lock;
 	struct ehs_settings set;
 	struct ehs_agent __rcu *agent;
 	u32 counts[EHS_TASK_MAX + 1];

@@ -120,10 +120,10 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 	u32 load;
 
 	/* the load without the new task decides */
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	state = ehs_state_get(node);
 	load = ehs_load_get(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	trace_ehs_arrival(node, cookie, bprm->filename, load, state);
 
 	rec = ehs_task_enter(node, cookie, bprm->filename, &reason);

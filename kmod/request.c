@@ -35,10 +35,10 @@ static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u
 /* Decides for a run here, unless the request was decided already. */
 static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, u32 reason)
 {
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	if (!hlist_unhashed(&req->hash))
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
 
 /*
@@ -50,7 +50,7 @@ static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_a
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	if (READ_ONCE(ehs_request_stopped)) {
 		reason = EHS_REASON_UNLOADING;
 	} else if (rcu_access_pointer(node->agent) != agent) {
@@ -62,7 +62,7 @@ static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_a
 		node->nr_requests++;
 		*limit = node->set.time_limit;
 	}
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	return reason;
 }
 
@@ -132,7 +132,7 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 	struct ehs_request *req;
 	int err = -ENOENT;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
 	if (!agent || agent->port != port) {
 		NL_SET_ERR_MSG(extack, "only the socket registered as agent may send verdicts");
@@ -151,7 +151,7 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 	}
 	NL_SET_ERR_MSG(extack, "nobody waits for this verdict: it is late, or was given before");
 unlock:
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	return err;
 }
 
@@ -166,12 +166,12 @@ void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 	struct hlist_node *tmp;
 	int bucket;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	hash_for_each_safe(node->requests, bucket, tmp, req, hash) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
 		complete(&req->decided);
 	}
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
 
 /**

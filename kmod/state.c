@@ -103,7 +103,7 @@ static void ehs_state_tell(struct work_struct *work)
 	struct ehs_told now;
 	bool news;
 
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	now = ehs_state_now(node);
 	news = !ehs_state_is_told(node, &now);
 	if (news) {
@@ -111,7 +111,7 @@ static void ehs_state_tell(struct work_struct *work)
 		node->told_at = jiffies;
 	}
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	if (news)
 		ehs_nl_node_notify(node);
@@ -124,11 +124,11 @@ static void ehs_state_tell(struct work_struct *work)
 void ehs_state_init(struct ehs_node *node)
 {
 	INIT_DELAYED_WORK(&node->tell, ehs_state_tell);
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	/* a new node has no load: it has been low since now */
 	node->low = true;
 	node->low_since = jiffies;
 	node->told = ehs_state_now(node);
 	node->told_at = jiffies - msecs_to_jiffies(EHS_STATE_TELL_MS);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }

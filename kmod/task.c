@@ -96,7 +96,7 @@ static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 	struct ehs_node *node = rec->node;
 
 	lockdep_assert_held(&ehs_task_lock);
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	node->counts[rec->state]--;
 	node->counts[state]++;
 	ehs_task_count_away((state == EHS_TASK_AWAY) - (rec->state == EHS_TASK_AWAY));
@@ -110,7 +110,7 @@ static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 		rec->running = true;
 	}
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 }
 
 static void ehs_task_insert(struct ehs_task *rec, struct ehs_node *node, struct pid *tgid)
@@ -120,9 +120,9 @@ static void ehs_task_insert(struct ehs_task *rec, struct ehs_node *node, struct 
 	rec->tgid = get_pid(tgid);
 	rec->serial = ++ehs_task_serial;
 	rec->state = EHS_TASK_PENDING;
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	node->counts[EHS_TASK_PENDING]++;
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 	list_add_tail(&rec->list, &node->tasks);
 	hash_add_rcu(ehs_task_table, &rec->hash, (unsigned long)tgid);
 	WRITE_ONCE(ehs_task_number, ehs_task_number + 1);
@@ -134,12 +134,12 @@ static void ehs_task_remove(struct ehs_task *rec)
 
 	lockdep_assert_held(&ehs_task_lock);
 	trace_ehs_finish(rec);
-	spin_lock(&node->lock);
+	raw_spin_lock(&node->lock);
 	node->counts[rec->state]--;
 	if (rec->running)
 		ehs_load_unboost(node, rec->boosted_at);
 	ehs_state_update(node);
-	spin_unlock(&node->lock);
+	raw_spin_unlock(&node->lock);
 
 	ehs_task_count_away(-(rec->state == EHS_TASK_AWAY));
 	list_del(&rec->list);
