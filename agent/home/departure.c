@@ -192,6 +192,21 @@ static gid_t *departure_groups(int socket, uint32_t *n)
 	return groups;
 }
 
+/*
+ * Adds what must be right or the task does not go: who it is for audit, and whether set-user-ID
+ * programs may give it rights. 0 or -errno.
+ */
+static int departure_identify(struct handoff *h, struct job_spec *spec, uid_t uid)
+{
+	bool no_new_privs = false;
+	int err = attributes_identify(h->pid, uid, &spec->loginuid, &no_new_privs);
+
+	spec->flags &= ~JOB_NO_NEW_PRIVS;
+	if (no_new_privs)
+		spec->flags |= JOB_NO_NEW_PRIVS;
+	return err;
+}
+
 /* Adds the caller's ids as the kernel knows them, and what its descriptors are. 0 or -errno. */
 static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid_t gid)
 {
@@ -248,6 +263,11 @@ static void departure_send(struct handoff *h, const uint8_t *job, size_t length,
 			goto free_spec;
 		}
 		spec.token = placement_token(h->placement);
+	}
+	err = departure_identify(h, &spec, uid);
+	if (err) {
+		handoff_refuse(h, EHS_REASON_KILLED, 0, "its process has ended");
+		goto free_spec;
 	}
 	err = departure_fill(h, &spec, uid, gid);
 	if (err) {
