@@ -100,7 +100,8 @@ static int kernel_put_settings(struct nl_msg *msg, const struct node_settings *s
 			       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
 			       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
 			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, set->time_limit) ||
-			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell)
+			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ||
+			       nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, set->no_new_privs)
 		       ? -ENOMEM
 		       : 0;
 }
