@@ -139,10 +139,11 @@ int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_p
 	err = attributes_login_of(folder, loginuid);
 	if (!err) {
 		status = attributes_status(pid, folder);
-		err = status ? 0 : -errno;
+		if (!status)
+			err = -errno;
 	}
 	close(folder);
-	if (err)
+	if (!status)
 		return err;
 	line = strstr(status, "\nUid:\t");
 	if (!line || sscanf(line, "\nUid:\t%*u %u", &user) != 1 || user != uid)
