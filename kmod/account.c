@@ -7,6 +7,7 @@
 
 #include "account.h"
 
+#include <linux/ktime.h>
 #include <linux/netlink.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -59,6 +60,27 @@ static bool ehs_account_task(struct task_struct *task, const struct ehs_usage *u
 	return here;
 }
 
+/* Whether the record is a stub's, and @usage possible for it; then notes the time. */
+static int ehs_account_check(struct ehs_task *rec, const struct ehs_usage *usage,
+			     struct netlink_ext_ack *extack)
+{
+	struct ehs_node *node = rec->node;
+	int err = 0;
+
+	raw_spin_lock(&node->lock);
+	if (rec->gone || rec->state != EHS_TASK_AWAY) {
+		err = -ESRCH;
+	} else if (!ehs_usage_is_possible(usage, rec->accounted,
+					  ktime_get_ns() - rec->started_at)) {
+		NL_SET_ERR_MSG(extack, "more than a task can use in the time since its exec");
+		err = -ERANGE;
+	} else {
+		rec->accounted += usage->utime + usage->stime;
+	}
+	raw_spin_unlock(&node->lock);
+	return err;
+}
+
 /**
  * ehs_account - account for a task that has ended on another node
  * @node: node of the caller
@@ -66,22 +88,26 @@ static bool ehs_account_task(struct task_struct *task, const struct ehs_usage *u
  * @usage: what the task used
  * @extack: for the text of a refusal
  *
- * Return: 0, -ESRCH if this is no stub of the node.
+ * Return: 0, -ESRCH if this is no stub of the node, -ERANGE if no task can have
+ * used so much since its exec.
  */
 int ehs_account(struct ehs_node *node, struct pid *pid, const struct ehs_usage *usage,
 		struct netlink_ext_ack *extack)
 {
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
-	bool done = false;
+	struct ehs_task *rec = ehs_task_get(node, pid);
+	int err = -ESRCH;
 
 	/* only stubs: the kernel has counted everything that the others used */
-	if (task && ehs_task_is_away_from(node, pid))
-		done = ehs_account_task(task, usage);
+	if (task && rec)
+		err = ehs_account_check(rec, usage, extack);
+	if (!err && !ehs_account_task(task, usage))
+		err = -ESRCH;
+	if (err == -ESRCH)
+		NL_SET_ERR_MSG(extack, "not a stub of this node");
+	if (rec)
+		ehs_task_put(rec);
 	if (task)
 		put_task_struct(task);
-	if (!done) {
-		NL_SET_ERR_MSG(extack, "not a stub of this node");
-		return -ESRCH;
-	}
-	return 0;
+	return err;
 }

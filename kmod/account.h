@@ -2,6 +2,7 @@
 #ifndef _EHS_ACCOUNT_H
 #define _EHS_ACCOUNT_H
 
+#include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/types.h>
 
@@ -28,11 +29,38 @@ struct ehs_usage {
 
 /* The kernel keeps resident sets in pages. */
 #define EHS_USAGE_KIB_SHIFT (PAGE_SHIFT - 10)
+/* All pages of an address space. */
+#define EHS_USAGE_PAGES (ULONG_MAX >> PAGE_SHIFT)
 
-/*
- * Adds to the waited-for children of @sig, whose stats_lock is held for writing.
- * The sums are not checked: whoever may call TASK_ACCOUNT can make them wrap.
+/* More processors than a node that takes tasks will have. */
+#define EHS_USAGE_CPUS 8192ULL
+
+/**
+ * ehs_usage_is_possible - whether a task can have used so much
+ * @usage: what it is said to have used
+ * @before_ns: processor time that was accounted for it before, ns
+ * @lived_ns: how long ago its exec was, ns
+ *
+ * All its threads together have at most the lifetime on each processor. Events
+ * (faults and switches) are bounded in the same way, by one each nanosecond, so
+ * that none of the kernel's sums can wrap within the life of a machine.
  */
+static inline bool ehs_usage_is_possible(const struct ehs_usage *usage, u64 before_ns,
+					 u64 lived_ns)
+{
+	u64 most, sum;
+
+	if (check_mul_overflow(lived_ns, EHS_USAGE_CPUS, &most))
+		most = U64_MAX;
+	if (check_add_overflow(usage->utime, usage->stime, &sum) ||
+	    check_add_overflow(sum, before_ns, &sum))
+		return false;
+	return sum <= most && usage->min_flt <= most && usage->maj_flt <= most &&
+	       usage->nvcsw <= most && usage->nivcsw <= most &&
+	       usage->maxrss >> EHS_USAGE_KIB_SHIFT <= EHS_USAGE_PAGES;
+}
+
+/* Adds to the waited-for children of @sig, whose stats_lock is held for writing. */
 static inline void ehs_usage_add(struct signal_struct *sig, const struct ehs_usage *usage)
 {
 	unsigned long maxrss = usage->maxrss >> EHS_USAGE_KIB_SHIFT;

@@ -3,7 +3,11 @@
 
 #include "agent.h"
 
-#include <linux/namei.h>
+#include <linux/cred.h>
+#include <linux/elf.h>
+#include <linux/file.h>
+#include <linux/limits.h>
+#include <linux/mount.h>
 #include <linux/notifier.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -15,60 +19,62 @@
 #include "state.h"
 
 /*
- * The path is looked up under the lock of generic netlink: a file system that
- * does not answer blocks other families' requests, too. Known defect.
+ * Takes the file that the caller has open. Netlink's locks are held, which other
+ * families wait for, so nothing here may wait for the file system: no path is
+ * looked up, no permission asked for, nothing read. An exec does that.
  */
-static int ehs_agent_check_stub(struct ehs_agent *agent, const struct nlattr *attr,
-				struct netlink_ext_ack *extack)
+static int ehs_agent_take_stub(struct ehs_agent *agent, const struct nlattr *fd,
+			       struct netlink_ext_ack *extack)
 {
 	const struct inode *inode;
-	struct path path;
-	int err;
+	const char *path;
 
-	if (agent->stub[0] != '/') {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "stub path must be absolute");
-		return -EINVAL;
+	agent->stub = fget(nla_get_u32(fd));
+	if (!agent->stub) {
+		NL_SET_ERR_MSG_ATTR(extack, fd, "not a descriptor of an open file");
+		return -EBADF;
 	}
-	err = kern_path(agent->stub, LOOKUP_FOLLOW, &path);
-	if (err) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "stub not found");
-		return err;
-	}
-	inode = d_backing_inode(path.dentry);
+	inode = file_inode(agent->stub);
 	if (!S_ISREG(inode->i_mode) || !(inode->i_mode & 0111)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "stub is not an executable file");
-		err = -EACCES;
+		NL_SET_ERR_MSG_ATTR(extack, fd, "stub is not an executable file");
+		return -EACCES;
 	}
-	agent->stub_dev = inode->i_sb->s_dev;
-	agent->stub_ino = inode->i_ino;
-	path_put(&path);
-	return err;
+	if (!(agent->stub->f_mode & FMODE_READ)) {
+		NL_SET_ERR_MSG_ATTR(extack, fd, "stub is not open for reading");
+		return -EACCES;
+	}
+	path = d_path(&agent->stub->f_path, agent->room, PATH_MAX);
+	if (IS_ERR(path)) {
+		NL_SET_ERR_MSG_ATTR(extack, fd, "path of the stub is too long");
+		return PTR_ERR(path);
+	}
+	agent->stub_path = path;
+	return 0;
 }
 
 /**
  * ehs_agent_register - make a socket the agent of a node
  * @node: node of the socket's namespace
  * @port: port of the socket
- * @stub: attribute with the path of the stub
+ * @stub_fd: attribute with an open descriptor of the stub
  * @extack: for the text of a refusal
  *
- * Return: 0, -EBUSY if the node has an agent, -EINVAL, -EACCES or the error of
- * the path walk for a bad stub, -ENOMEM.
+ * Return: 0, -EBUSY if the node has an agent, -EBADF, -EACCES or -ENAMETOOLONG
+ * for a bad stub, -ENOMEM.
  */
-int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub,
+int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub_fd,
 		       struct netlink_ext_ack *extack)
 {
 	struct ehs_agent *agent;
 	int err;
 
-	agent = kzalloc(sizeof(*agent) + nla_len(stub) + 1, GFP_KERNEL_ACCOUNT);
+	agent = kzalloc(struct_size(agent, room, PATH_MAX), GFP_KERNEL_ACCOUNT);
 	if (!agent)
 		return -ENOMEM;
 	refcount_set(&agent->refs, 1);
 	agent->port = port;
-	nla_strscpy(agent->stub, stub, nla_len(stub) + 1);
 	agent->tgid = get_task_pid(current, PIDTYPE_TGID);
-	err = ehs_agent_check_stub(agent, stub, extack);
+	err = ehs_agent_take_stub(agent, stub_fd, extack);
 	if (err)
 		goto put_agent;
 
@@ -97,23 +103,17 @@ static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 
 	raw_spin_lock(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
-	if (agent && (!port || agent->port == port))
+	if (agent && (!port || agent->port == port)) {
+		/* under the same lock, so that none is the next agent's */
+		ehs_request_release(node, EHS_REASON_AGENT_GONE);
 		RCU_INIT_POINTER(node->agent, NULL);
-	else
-		agent = NULL;
-	if (agent)
 		ehs_state_update(node);
+	} else {
+		agent = NULL;
+	}
 	raw_spin_unlock(&node->lock);
-
-	if (!agent)
-		return;
-	/*
-	 * No new request of this agent can come in: that is checked under the
-	 * lock. But an agent that registers just here has its first requests
-	 * released as well.
-	 */
-	ehs_request_release(node, EHS_REASON_AGENT_GONE);
-	ehs_agent_put(agent);
+	if (agent)
+		ehs_agent_put(agent);
 }
 
 /**
@@ -143,16 +143,43 @@ struct ehs_agent *ehs_agent_get(struct ehs_node *node)
 	return agent;
 }
 
+static void ehs_agent_free(struct rcu_head *rcu)
+{
+	struct ehs_agent *agent = container_of(rcu, struct ehs_agent, rcu);
+
+	if (agent->stub)
+		fput(agent->stub);
+	put_pid(agent->tgid);
+	kfree(agent);
+}
+
 /**
  * ehs_agent_put - release a reference
  * @agent: from ehs_agent_get()
+ *
+ * The stub stays open for a grace period, for ehs_agent_is_stub().
  */
 void ehs_agent_put(struct ehs_agent *agent)
 {
-	if (!refcount_dec_and_test(&agent->refs))
-		return;
-	put_pid(agent->tgid);
-	kfree_rcu(agent, rcu);
+	if (refcount_dec_and_test(&agent->refs))
+		call_rcu(&agent->rcu, ehs_agent_free);
+}
+
+/**
+ * ehs_agent_is_port - whether a socket is the agent
+ * @node: node of the socket's namespace
+ * @port: port of the socket
+ */
+bool ehs_agent_is_port(const struct ehs_node *node, u32 port)
+{
+	const struct ehs_agent *agent;
+	bool is;
+
+	rcu_read_lock();
+	agent = rcu_dereference(node->agent);
+	is = agent && agent->port == port;
+	rcu_read_unlock();
+	return is;
 }
 
 /**
@@ -160,20 +187,75 @@ void ehs_agent_put(struct ehs_agent *agent)
  * @node: node
  * @file: a program
  *
- * Compares device and inode number. These are not unique across subvolumes of
- * btrfs, and the number may be used again after the stub was replaced.
+ * The inode of an open file is not freed, so its address means no other file.
  */
 bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
 {
-	const struct inode *inode = file_inode(file);
 	const struct ehs_agent *agent;
 	bool is;
 
 	rcu_read_lock();
 	agent = rcu_dereference(node->agent);
-	is = agent && agent->stub_ino == inode->i_ino && agent->stub_dev == inode->i_sb->s_dev;
+	is = agent && file_inode(agent->stub) == file_inode(file);
 	rcu_read_unlock();
 	return is;
+}
+
+/* Whether the kernel's own loader will take the file, as far as its head says. */
+static int ehs_agent_check_head(struct file *file)
+{
+	struct elfhdr elf;
+	loff_t at = 0;
+	ssize_t n;
+
+	n = kernel_read(file, &elf, sizeof(elf), &at);
+	if (n < 0)
+		return n;
+	if (n != sizeof(elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) || !elf_check_arch(&elf) ||
+	    (elf.e_type != ET_EXEC && elf.e_type != ET_DYN))
+		return -ENOEXEC;
+	return 0;
+}
+
+/**
+ * ehs_agent_open_stub - open the stub for the exec of the current task
+ * @agent: agent
+ *
+ * A fresh file for each exec, as binfmt_misc makes for its flag F, with the
+ * rights of the current task. It makes sure beforehand of what would fail the
+ * exec later, when the program that was asked for cannot be had back any more:
+ * that the task may execute it, and that it begins like a program. What a
+ * security module says to the exec of the stub is not known before.
+ *
+ * Return: the file, which may not be written to; an error pointer.
+ */
+struct file *ehs_agent_open_stub(const struct ehs_agent *agent)
+{
+	struct file *file;
+	int err;
+
+	file = dentry_open(&agent->stub->f_path, O_RDONLY | O_LARGEFILE | __FMODE_EXEC,
+			   current_cred());
+	if (IS_ERR(file))
+		return file;
+	err = -EACCES;
+	if (file->f_path.mnt->mnt_flags & MNT_NOEXEC ||
+	    file_inode(file)->i_sb->s_iflags & SB_I_NOEXEC)
+		goto put_file;
+	err = file_permission(file, MAY_EXEC);
+	if (err)
+		goto put_file;
+	err = ehs_agent_check_head(file);
+	if (err)
+		goto put_file;
+	err = exe_file_deny_write_access(file);
+	if (err)
+		goto put_file;
+	return file;
+
+put_file:
+	fput(file);
+	return ERR_PTR(err);
 }
 
 /* A netlink socket was closed, in whatever way. Its namespace still exists. */

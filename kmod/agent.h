@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/refcount.h>
 
+#include "breaker.h"
 #include "node.h"
 
 /**
@@ -15,27 +16,31 @@
  * @port: netlink port in the node's namespace
  * @tgid: the process that registered; tasks that share its namespaces and root
  *	may be placed
- * @stub_dev: file system of the stub
- * @stub_ino: inode number of the stub
- * @stub: absolute path of the stub, the program that stands in for a task that
- *	runs on another node
+ * @breaker: whether it answers; guarded by the node's lock
+ * @stub: the program that stands in for a task that runs on another node, open
+ *	as long as this memory is there
+ * @stub_path: its path when it was registered; only a name
+ * @room: memory of @stub_path
  */
 struct ehs_agent {
 	refcount_t refs;
 	struct rcu_head rcu;
 	u32 port;
 	struct pid *tgid;
-	dev_t stub_dev;
-	unsigned long stub_ino;
-	char stub[];
+	struct ehs_breaker breaker;
+	struct file *stub;
+	const char *stub_path;
+	char room[];
 };
 
-int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub,
+int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub_fd,
 		       struct netlink_ext_ack *extack);
 void ehs_agent_drop(struct ehs_node *node);
 struct ehs_agent *ehs_agent_get(struct ehs_node *node);
 void ehs_agent_put(struct ehs_agent *agent);
+bool ehs_agent_is_port(const struct ehs_node *node, u32 port);
 bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file);
+struct file *ehs_agent_open_stub(const struct ehs_agent *agent);
 
 int ehs_agent_init(void);
 void ehs_agent_exit(void);

@@ -13,34 +13,64 @@
  * by the load before the first. So a task that starts here adds a whole task to
  * the smoothed value at once. Smoothing makes this part fade by the same factor
  * by which the sampled value rises, so nothing counts twice.
+ *
+ * What samples take is charged to a budget: a part of one processor's time. A
+ * sample begins only when the ones before it are paid for, whoever wants it.
  */
 
 #include "load.h"
 
-#include <linux/cpumask.h>
-#include <linux/kernel_stat.h>
 #include <linux/ktime.h>
-#include <linux/nsproxy.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
 
+#include "busy.h"
 #include "load_math.h"
+#include "seen.h"
 #include "state.h"
-#include "task.h"
+#include "trace.h"
+#include "walk.h"
 
-/* One sampler for all nodes, because it must look at every thread anyway. */
-static struct {
-	struct mutex lock; /* held over a sample, which is long but does not sleep */
+/**
+ * struct ehs_sampler - takes the samples of all nodes with one load index
+ * @index: enum ehs_load_index
+ * @work: takes a sample, and queues itself again while a node wants samples
+ * @nodes: the nodes that want them: no other is looked at
+ * @load: busy processors in the last sample, thousandths; index cpu only
+ * @began_at: when the last sample began, ns
+ * @credit: time that samples may take, saved since the last; negative: debt, ns
+ * @earned_at: when @credit was counted last, ns
+ *
+ * All but @index and @work is guarded by ehs_load_lock.
+ */
+struct ehs_sampler {
+	u32 index;
 	struct delayed_work work;
-	bool awake;
-	u32 tick; /* samples so far, plus FADED; also read under any node's lock */
-	u64 at_ns;
-	u64 busy_ns;
-	u64 walk_ns[2]; /* how long the last two walks took */
-} ehs_sampler = {
-	.lock = __MUTEX_INITIALIZER(ehs_sampler.lock),
-	/* so that a new node's last sample was long ago */
-	.tick = EHS_LOAD_FADED,
+	struct list_head nodes;
+	u32 load;
+	u64 began_at;
+	s64 credit;
+	u64 earned_at;
+};
+
+/*
+ * Guards the samplers, and what nodes keep for them. Not held over a look at
+ * the host, so that nobody waits for another's walk.
+ */
+static DEFINE_MUTEX(ehs_load_lock);
+
+static struct ehs_sampler ehs_load_runnable = {
+	.index = EHS_INDEX_RUNNABLE,
+	.nodes = LIST_HEAD_INIT(ehs_load_runnable.nodes),
+	.credit = EHS_LOAD_CREDIT_NS,
+};
+
+static struct ehs_sampler ehs_load_cpu = {
+	.index = EHS_INDEX_CPU,
+	.nodes = LIST_HEAD_INIT(ehs_load_cpu.nodes),
+	.credit = EHS_LOAD_CREDIT_NS,
 };
 
 /**
@@ -66,7 +96,7 @@ u32 ehs_load_boost(struct ehs_node *node)
 {
 	lockdep_assert_held(&node->lock);
 	node->smoothed += EHS_LOAD_TASK;
-	return READ_ONCE(ehs_sampler.tick);
+	return node->samples;
 }
 
 /**
@@ -76,172 +106,138 @@ u32 ehs_load_boost(struct ehs_node *node)
  */
 void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 {
-	u32 samples = READ_ONCE(ehs_sampler.tick) - boosted_at;
-
 	lockdep_assert_held(&node->lock);
-	node->smoothed = max(node->smoothed - ehs_load_left(samples), 0LL);
+	node->smoothed =
+		max(node->smoothed - ehs_load_left(node->samples - boosted_at), 0LL);
 }
 
-/*
- * Time that all online processors together have worked since boot. One that
- * comes online adds its whole past at once, and the ticks that this counts are
- * missing on NO_HZ_FULL processors: index cpu is wrong there.
- */
-static u64 ehs_load_busy_ns(void)
+/* Return: NULL if the node's load is exact without samples. */
+static struct ehs_sampler *ehs_load_sampler(struct ehs_node *node)
 {
-	u64 busy = 0;
-	int cpu;
+	u32 index;
 
-	for_each_online_cpu(cpu) {
-		const u64 *stat = kcpustat_cpu(cpu).cpustat;
-
-		/* the processor may be writing them */
-		busy += READ_ONCE(stat[CPUTIME_USER]) + READ_ONCE(stat[CPUTIME_NICE]) +
-			READ_ONCE(stat[CPUTIME_SYSTEM]) + READ_ONCE(stat[CPUTIME_IRQ]) +
-			READ_ONCE(stat[CPUTIME_SOFTIRQ]);
+	raw_spin_lock(&node->lock);
+	index = node->set.index;
+	raw_spin_unlock(&node->lock);
+	switch (index) {
+	case EHS_INDEX_RUNNABLE:
+		return &ehs_load_runnable;
+	case EHS_INDEX_CPU:
+		return &ehs_load_cpu;
+	default:
+		return NULL;
 	}
-	return busy;
 }
 
-/*
- * Counts the runnable threads of each node into node->runnable, without those
- * of stubs: their work is short, and in a burst of transfers it would look as
- * if the tasks that left were still here, and send too many after them.
- */
-static void ehs_load_count_runnable(void)
-{
-	struct task_struct *process, *thread;
-	u64 start = ktime_get_ns();
-
-	lockdep_assert_held(&ehs_sampler.lock);
-	rcu_read_lock();
-	for_each_process_thread(process, thread) {
-		if (READ_ONCE(thread->__state) != TASK_RUNNING ||
-		    READ_ONCE(thread->flags) & PF_KTHREAD ||
-		    ehs_task_is_away(task_tgid(thread)))
-			continue;
-		/* keeps the namespaces alive; few threads get this far */
-		task_lock(thread);
-		if (thread->nsproxy)
-			ehs_node_of(thread->nsproxy->net_ns)->runnable++;
-		task_unlock(thread);
-	}
-	rcu_read_unlock();
-	ehs_sampler.walk_ns[1] = ehs_sampler.walk_ns[0];
-	ehs_sampler.walk_ns[0] = ktime_get_ns() - start;
-}
-
-/* Whether the node needs samples: index tasks is exact without. */
+/* Whether the node wants samples: it may need its load at any time, or it was read lately. */
 static bool ehs_load_wanted(const struct ehs_node *node)
 {
-	return READ_ONCE(node->set.index) != EHS_INDEX_TASKS &&
-	       (rcu_access_pointer(node->cgroups) || rcu_access_pointer(node->agent) ||
-		time_before(jiffies, READ_ONCE(node->read_at) + EHS_LOAD_READ_JIFFIES));
+	lockdep_assert_held(&ehs_load_lock);
+	return rcu_access_pointer(node->cgroups) || rcu_access_pointer(node->agent) ||
+	       get_jiffies_64() - node->read_at < EHS_LOAD_READ_JIFFIES;
 }
 
-/* Whether any node needs samples, and in *walk whether any of them needs the walk. */
-static bool ehs_load_any_wanted(bool *walk)
+/* Nanoseconds until the next sample may begin; 0 if it may now, or in less than a jiffy. */
+static u64 ehs_load_due_in(struct ehs_sampler *sampler)
 {
-	const struct ehs_node *node;
-	bool any = false;
+	u64 now = ktime_get_ns(), wait;
 
-	*walk = false;
-	spin_lock(&ehs_nodes_lock);
-	list_for_each_entry(node, &ehs_nodes, list) {
-		if (!ehs_load_wanted(node))
-			continue;
-		any = true;
-		*walk |= READ_ONCE(node->set.index) == EHS_INDEX_RUNNABLE;
-	}
-	spin_unlock(&ehs_nodes_lock);
-	return any;
+	lockdep_assert_held(&ehs_load_lock);
+	sampler->credit = ehs_load_earn(sampler->credit, now - sampler->earned_at);
+	sampler->earned_at = now;
+	wait = ehs_load_wait(sampler->credit, now - sampler->began_at);
+	return wait < TICK_NSEC ? 0 : wait;
 }
 
-/* The smoothed value is too old, or of another index. */
-static bool ehs_load_stale(const struct ehs_node *node)
+/* One jiffy less, because a timer first waits for the end of the current one. */
+static void ehs_load_queue(struct ehs_sampler *sampler, u64 wait)
 {
-	lockdep_assert_held(&ehs_sampler.lock);
-	return ehs_sampler.tick - node->sampled > EHS_LOAD_LATE;
+	queue_delayed_work(ehs_wq, &sampler->work, max(nsecs_to_jiffies(wait), 2UL) - 1);
 }
 
 /*
- * Return: how many samples the time since the last one makes; in *cpu_load the
- * busy processors.
+ * Moves the node's smoothed value towards what the last look at the host has
+ * seen. Without such a look the node keeps its last value, or what the starts
+ * of its tasks have made of it.
  */
-static unsigned int ehs_load_elapse(u64 *cpu_load)
+static void ehs_load_follow(const struct ehs_sampler *sampler, struct ehs_node *node)
 {
-	u64 now = ktime_get_ns(), busy = ehs_load_busy_ns();
-	u64 elapsed = max_t(u64, now - ehs_sampler.at_ns, 1), worked;
+	u64 now = ktime_get_ns();
 	unsigned int samples;
-
-	lockdep_assert_held(&ehs_sampler.lock);
-	/* less when processors went offline: their time is not counted any more */
-	worked = busy > ehs_sampler.busy_ns ? busy - ehs_sampler.busy_ns : 0;
-	*cpu_load = ehs_load_busy(worked, elapsed, num_online_cpus());
-	samples = ehs_load_samples(elapsed);
-	/* keep the time between samples that came early */
-	if (samples) {
-		ehs_sampler.at_ns = now;
-		ehs_sampler.busy_ns = busy;
-		WRITE_ONCE(ehs_sampler.tick, ehs_sampler.tick + samples);
-	}
-	return samples;
-}
-
-/* Adds a sample to the smoothed values that are wanted; it replaces a stale one. */
-static void ehs_load_sample(bool walk)
-{
-	struct ehs_node *node;
-	unsigned int samples;
-	u64 cpu_load;
+	u32 runnable;
 	s64 target;
 
-	lockdep_assert_held(&ehs_sampler.lock);
-	samples = ehs_load_elapse(&cpu_load);
-	if (walk)
-		ehs_load_count_runnable();
-	spin_lock(&ehs_nodes_lock);
-	list_for_each_entry(node, &ehs_nodes, list) {
-		target = node->runnable * 1000ULL;
-		node->runnable = 0;
-		if (!ehs_load_wanted(node))
-			continue;
-		raw_spin_lock(&node->lock);
-		if (node->set.index == EHS_INDEX_CPU)
-			target = cpu_load;
-		target <<= EHS_LOAD_FRACTION;
-		if (ehs_load_stale(node))
-			node->smoothed = target;
-		node->smoothed = ehs_load_smooth(node->smoothed, target, samples);
-		node->sampled = ehs_sampler.tick;
+	lockdep_assert_held(&ehs_load_lock);
+	if (sampler == &ehs_load_cpu)
+		target = sampler->load;
+	else if (ehs_walk_runnable(node, &runnable))
+		target = runnable * 1000ULL;
+	else
+		return;
+
+	raw_spin_lock(&node->lock);
+	samples = node->sampled_at ? ehs_load_samples(now - node->sampled_at) : EHS_LOAD_FADED;
+	/* the index may just have changed: ehs_load_wake() is about to follow */
+	if (samples && node->set.index == sampler->index) {
+		node->smoothed = ehs_load_smooth(node->smoothed, target << EHS_LOAD_FRACTION,
+						 samples);
+		node->samples += samples;
+		node->sampled_at = now;
 		ehs_state_update(node);
-		raw_spin_unlock(&node->lock);
 	}
-	spin_unlock(&ehs_nodes_lock);
+	raw_spin_unlock(&node->lock);
 }
 
-/* The shorter of the last two walks counts: the other may have been interrupted. */
-static void ehs_load_sample_later(bool walk)
+/* What follows a look at the host; all of it is charged to the sampler. */
+static void ehs_load_sampled(struct ehs_sampler *sampler, struct ehs_seen *seen)
 {
-	u64 walk_ns = walk ? min(ehs_sampler.walk_ns[0], ehs_sampler.walk_ns[1]) : 0;
-	unsigned long delay = msecs_to_jiffies(ehs_load_interval_ms(walk_ns));
+	struct ehs_node *node, *next;
+	u64 start = ktime_get_ns();
+	u32 nodes = 0;
 
-	lockdep_assert_held(&ehs_sampler.lock);
-	/* one less, because a timer first waits for the end of the current jiffy */
-	queue_delayed_work(ehs_wq, &ehs_sampler.work, max(delay, 2UL) - 1);
+	lockdep_assert_held(&ehs_load_lock);
+	if (sampler == &ehs_load_cpu)
+		sampler->load = seen->load;
+	else if (seen->whole)
+		ehs_walk_publish();
+	list_for_each_entry_safe(node, next, &sampler->nodes, active) {
+		nodes++;
+		if (!ehs_load_wanted(node))
+			list_del_init(&node->active);
+		else if (seen->whole)
+			ehs_load_follow(sampler, node);
+		cond_resched();
+	}
+	seen->cost += ktime_get_ns() - start;
+	sampler->credit = ehs_load_spend(sampler->credit, seen->cost);
+	trace_ehs_sample(sampler->index, nodes, seen->threads, seen->counted, seen->whole,
+			 seen->cost);
 }
 
 static void ehs_load_work(struct work_struct *work)
 {
-	bool walk;
+	struct ehs_sampler *sampler =
+		container_of(to_delayed_work(work), struct ehs_sampler, work);
+	struct ehs_seen seen = {};
 
-	mutex_lock(&ehs_sampler.lock);
-	ehs_sampler.awake = ehs_load_any_wanted(&walk);
-	if (ehs_sampler.awake) {
-		ehs_load_sample(walk);
-		ehs_load_sample_later(walk);
+	mutex_lock(&ehs_load_lock);
+	if (list_empty(&sampler->nodes))
+		goto unlock;
+	if (!ehs_load_due_in(sampler)) {
+		sampler->began_at = ktime_get_ns();
+		mutex_unlock(&ehs_load_lock);
+		/* the work is the only one that looks, and does not run beside itself */
+		if (sampler == &ehs_load_cpu)
+			ehs_busy(&seen);
+		else
+			ehs_walk(&seen);
+		mutex_lock(&ehs_load_lock);
+		ehs_load_sampled(sampler, &seen);
 	}
-	mutex_unlock(&ehs_sampler.lock);
+	if (!list_empty(&sampler->nodes))
+		ehs_load_queue(sampler, ehs_load_due_in(sampler));
+unlock:
+	mutex_unlock(&ehs_load_lock);
 }
 
 /**
@@ -249,40 +245,68 @@ static void ehs_load_work(struct work_struct *work)
  * @node: node
  * @resample: its load index has changed, so forget the smoothed value
  *
- * Takes a sample now if the node's last one is stale, and starts the sampler if
- * it is idle. After a change of index this walks all threads at once, whatever
- * EHS_LOAD_WALK_PART says. Sleeps.
+ * Sees to it that the node is sampled. If it was not, it gets a new sample now,
+ * but only if the budget allows one. If not, the last look at the host is not
+ * older than the budget demands, and has an answer for this node, too. Sleeps.
  */
 void ehs_load_wake(struct ehs_node *node, bool resample)
 {
-	bool walk;
+	struct ehs_sampler *sampler = NULL;
+	u64 wait = 1;
 
-	mutex_lock(&ehs_sampler.lock);
-	WRITE_ONCE(node->read_at, jiffies);
-	if (!ehs_load_wanted(node))
+	mutex_lock(&ehs_load_lock);
+	node->read_at = get_jiffies_64();
+	if (resample) {
+		list_del_init(&node->active);
+		node->sampled_at = 0;
+	}
+	if (!list_empty(&node->active))
 		goto unlock;
-	if (resample)
-		node->sampled = ehs_sampler.tick - EHS_LOAD_FADED;
-	if (ehs_sampler.awake && !ehs_load_stale(node))
+	sampler = ehs_load_sampler(node);
+	if (!sampler)
 		goto unlock;
-	ehs_load_any_wanted(&walk);
-	ehs_load_sample(walk);
-	if (!ehs_sampler.awake)
-		ehs_load_sample_later(walk);
-	ehs_sampler.awake = true;
+	list_add_tail(&node->active, &sampler->nodes);
+	wait = ehs_load_due_in(sampler);
+	if (wait) {
+		ehs_load_follow(sampler, node);
+		ehs_load_queue(sampler, wait);
+	} else {
+		mod_delayed_work(ehs_wq, &sampler->work, 0);
+	}
 unlock:
-	mutex_unlock(&ehs_sampler.lock);
+	mutex_unlock(&ehs_load_lock);
+	if (!wait)
+		flush_work(&sampler->work.work);
+}
+
+/**
+ * ehs_load_leave - the node ends: no sample for it any more
+ * @node: node
+ *
+ * Sleeps, but not for a walk.
+ */
+void ehs_load_leave(struct ehs_node *node)
+{
+	mutex_lock(&ehs_load_lock);
+	list_del_init(&node->active);
+	mutex_unlock(&ehs_load_lock);
 }
 
 void ehs_load_init(void)
 {
-	INIT_DELAYED_WORK(&ehs_sampler.work, ehs_load_work);
-	ehs_sampler.at_ns = ktime_get_ns();
-	ehs_sampler.busy_ns = ehs_load_busy_ns();
+	struct ehs_seen seen = {};
+
+	INIT_DELAYED_WORK(&ehs_load_runnable.work, ehs_load_work);
+	INIT_DELAYED_WORK(&ehs_load_cpu.work, ehs_load_work);
+	/* what the processors did before is not load */
+	ehs_busy(&seen);
+	ehs_load_runnable.earned_at = ktime_get_ns();
+	ehs_load_cpu.earned_at = ehs_load_runnable.earned_at;
 }
 
-/* After the netlink family is gone, so that nothing wakes the sampler again. */
+/* After the netlink family is gone, so that nothing wakes the samplers again. */
 void ehs_load_exit(void)
 {
-	cancel_delayed_work_sync(&ehs_sampler.work);
+	cancel_delayed_work_sync(&ehs_load_runnable.work);
+	cancel_delayed_work_sync(&ehs_load_cpu.work);
 }

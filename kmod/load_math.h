@@ -25,16 +25,22 @@
 #define EHS_LOAD_TASK (1000LL << EHS_LOAD_FRACTION)
 /* After this many samples nothing is left of a whole task. */
 #define EHS_LOAD_FADED 64
-/* A late sample counts as several, up to this many. */
-#define EHS_LOAD_LATE 10
 /*
- * The walk over all threads should take no more than this part of a processor's
- * time: the longer it takes, the further apart samples are. This does not bound
- * the cost, because samples are never more than EHS_LOAD_LATE times
- * EHS_LOAD_SAMPLE_MS apart: a walk of more than 1.6 ms (some 47,000 threads on
- * a current machine) takes a larger part. Nor does the walk reschedule.
+ * Samples may take this part of a processor's time, of each index: a sample of
+ * c ns is paid after c * EHS_LOAD_PART ns, and the next begins only then. So at
+ * 100 ns for each thread, a host with a million threads is walked every 20 s.
  */
-#define EHS_LOAD_WALK_PART 200
+#define EHS_LOAD_PART 200
+/*
+ * Time that was not used is saved, up to this: what an interrupt or a hypervisor
+ * took in the middle of a short sample does not delay the next.
+ */
+#define EHS_LOAD_CREDIT_NS (5LL * NSEC_PER_MSEC)
+/*
+ * A sample is paid after this at the latest. A sample that takes more than the
+ * EHS_LOAD_PART of it, 300 ms, takes a larger part.
+ */
+#define EHS_LOAD_PAUSE_NS (60LL * NSEC_PER_SEC)
 
 /* Thousandths of a task from a smoothed value, rounded. */
 static inline u32 ehs_load_round(s64 smoothed)
@@ -49,9 +55,14 @@ static inline u32 ehs_load_weigh(u32 tasks, u32 weight)
 	return min_t(u64, (u64)tasks * weight, U32_MAX);
 }
 
-/* The smoothed value after @samples more samples, all of @target. */
+/*
+ * The smoothed value after @samples more samples, all of @target. Of a value
+ * that is older than EHS_LOAD_FADED samples nothing is left.
+ */
 static inline s64 ehs_load_smooth(s64 smoothed, s64 target, unsigned int samples)
 {
+	if (samples >= EHS_LOAD_FADED)
+		return target;
 	while (samples--)
 		smoothed += (target - smoothed) * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
 	return smoothed;
@@ -69,7 +80,7 @@ static inline s64 ehs_load_left(u32 samples)
 	return left;
 }
 
-/* How many samples the time since the last one makes. */
+/* How many samples the time since the last one makes: a late one counts as several. */
 static inline unsigned int ehs_load_samples(u64 elapsed_ns)
 {
 	const u32 sample_ns = EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC;
@@ -89,11 +100,32 @@ static inline u32 ehs_load_busy(u64 busy_ns, u64 elapsed_ns, unsigned int cpus)
 	return min_t(u64, div64_u64(busy_ns, elapsed_us), cpus * 1000);
 }
 
-/* Milliseconds to the next sample when the walk over all threads takes @walk_ns. */
-static inline unsigned int ehs_load_interval_ms(u64 walk_ns)
+/* Time that a processor has worked between two looks; its clock may be read late. */
+static inline u64 ehs_load_worked(u64 before, u64 now)
 {
-	return clamp_t(u64, div_u64(walk_ns * EHS_LOAD_WALK_PART, NSEC_PER_MSEC),
-		       EHS_LOAD_SAMPLE_MS, EHS_LOAD_SAMPLE_MS * EHS_LOAD_LATE);
+	return now > before ? now - before : 0;
+}
+
+/* The credit after @elapsed_ns more. */
+static inline s64 ehs_load_earn(s64 credit, u64 elapsed_ns)
+{
+	return min_t(s64, credit + (s64)div_u64(elapsed_ns, EHS_LOAD_PART), EHS_LOAD_CREDIT_NS);
+}
+
+/* The credit after a sample that took @cost_ns. */
+static inline s64 ehs_load_spend(s64 credit, u64 cost_ns)
+{
+	return max_t(s64, credit - (s64)min_t(u64, cost_ns, EHS_LOAD_PAUSE_NS),
+		     -(EHS_LOAD_PAUSE_NS / EHS_LOAD_PART));
+}
+
+/* Nanoseconds until the next sample may begin; the last one began @since_ns ago. */
+static inline u64 ehs_load_wait(s64 credit, u64 since_ns)
+{
+	const u64 period_ns = EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC;
+	u64 rest_ns = since_ns < period_ns ? period_ns - since_ns : 0;
+
+	return max_t(u64, rest_ns, credit < 0 ? -credit * EHS_LOAD_PART : 0);
 }
 
 #endif /* _EHS_LOAD_MATH_H */

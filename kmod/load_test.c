@@ -116,17 +116,120 @@ static void ehs_load_busy_processors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ehs_load_busy(86400000 * second, 86400 * second, 1024), 1000000U);
 }
 
-/* Up to the longest interval a walk takes 1/200 of a processor; a longer walk takes more. */
-static void ehs_load_interval(struct kunit *test)
+/* Of a value that is older than the smoothing knows, nothing is left. */
+static void ehs_load_late_sample_replaces(struct kunit *test)
 {
-	const u32 longest = EHS_LOAD_SAMPLE_MS * EHS_LOAD_LATE;
-	u64 us = NSEC_PER_USEC;
+	s64 target = ehs_smoothed(3000), before = ehs_smoothed(U32_MAX);
+	u64 ms = NSEC_PER_MSEC;
 
-	KUNIT_EXPECT_EQ(test, ehs_load_interval_ms(0), (u32)EHS_LOAD_SAMPLE_MS);
-	KUNIT_EXPECT_EQ(test, ehs_load_interval_ms(160 * us), 32U);
-	KUNIT_EXPECT_EQ(test, ehs_load_interval_ms(500 * us), 100U);
-	KUNIT_EXPECT_EQ(test, ehs_load_interval_ms(1600 * us), longest);
-	KUNIT_EXPECT_EQ(test, ehs_load_interval_ms(16000 * us), longest);
+	KUNIT_EXPECT_EQ(test, ehs_load_smooth(before, target, EHS_LOAD_FADED), target);
+	KUNIT_EXPECT_EQ(test, ehs_load_smooth(0, target, EHS_LOAD_FADED), target);
+	/* and what a start has added is gone with it */
+	KUNIT_EXPECT_EQ(test, ehs_load_left(ehs_load_samples(20000 * ms)), 0LL);
+	KUNIT_EXPECT_EQ(test, ehs_load_smooth(before, target, ehs_load_samples(20000 * ms)),
+			target);
+	/* half a second: some 16 samples at once */
+	KUNIT_EXPECT_EQ(test, ehs_load_samples(500 * ms), 16U);
+	KUNIT_EXPECT_EQ(test, ehs_load_round(ehs_load_smooth(0, target, 16)), 2998U);
+}
+
+static void ehs_load_processor_worked(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ehs_load_worked(0, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, ehs_load_worked(5, 12), 7ULL);
+	KUNIT_EXPECT_EQ(test, ehs_load_worked(12, 5), 0ULL);
+}
+
+static void ehs_load_earns(struct kunit *test)
+{
+	u64 ms = NSEC_PER_MSEC;
+
+	KUNIT_EXPECT_EQ(test, ehs_load_earn(0, 0), 0LL);
+	KUNIT_EXPECT_EQ(test, ehs_load_earn(0, 200 * ms), (s64)ms);
+	KUNIT_EXPECT_EQ(test, ehs_load_earn(-3LL * ms, 200 * ms), -2LL * (s64)ms);
+	KUNIT_EXPECT_EQ(test, ehs_load_earn(0, 10000 * ms), EHS_LOAD_CREDIT_NS);
+	/* after a suspend of a hundred years */
+	KUNIT_EXPECT_EQ(test, ehs_load_earn(-(s64)ms, 36500 * 86400000ULL * ms),
+			EHS_LOAD_CREDIT_NS);
+}
+
+static void ehs_load_spends(struct kunit *test)
+{
+	s64 deepest = -(EHS_LOAD_PAUSE_NS / EHS_LOAD_PART);
+
+	KUNIT_EXPECT_EQ(test, ehs_load_spend(0, 0), 0LL);
+	KUNIT_EXPECT_EQ(test, ehs_load_spend(1000, 300), 700LL);
+	KUNIT_EXPECT_EQ(test, ehs_load_spend(1000, 3000), -2000LL);
+	KUNIT_EXPECT_EQ(test, ehs_load_spend(0, 400 * NSEC_PER_MSEC), deepest);
+	KUNIT_EXPECT_EQ(test, ehs_load_spend(EHS_LOAD_CREDIT_NS, U64_MAX), deepest);
+}
+
+static void ehs_load_waits(struct kunit *test)
+{
+	u64 ms = NSEC_PER_MSEC, period = EHS_LOAD_SAMPLE_MS * ms;
+
+	/* with credit only the period counts */
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(0, 0), period);
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(EHS_LOAD_CREDIT_NS, period - 1), 1ULL);
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(0, period), 0ULL);
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(0, U64_MAX), 0ULL);
+	/* a debt of 1 ms, however long ago the last sample began */
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(-(s64)ms, 0), 200 * ms);
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(-(s64)ms, U64_MAX), 200 * ms);
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(-1, 0), period);
+	/* the deepest one is paid after a minute */
+	KUNIT_EXPECT_EQ(test, ehs_load_wait(ehs_load_spend(0, U64_MAX), 0), 60000 * ms);
+}
+
+/*
+ * An hour of samples of @cost_ns, each of them @late_ns later than it might be.
+ * Return: what they took.
+ */
+static u64 ehs_load_hour(u64 cost_ns, u64 late_ns, u64 *longest_ns)
+{
+	u64 now = 0, hour = 3600 * (u64)NSEC_PER_SEC, spent = 0, wait;
+	s64 credit = EHS_LOAD_CREDIT_NS;
+
+	*longest_ns = 0;
+	while (now < hour) {
+		credit = ehs_load_spend(credit, cost_ns);
+		spent += cost_ns;
+		wait = max_t(u64, ehs_load_wait(credit, cost_ns) + late_ns, cost_ns);
+		*longest_ns = max(*longest_ns, wait);
+		credit = ehs_load_earn(credit, wait);
+		now += wait;
+	}
+	return spent;
+}
+
+/*
+ * "at most 1/200 of a processor up to a million threads": at 20 ns for each, which
+ * are in a cache, up to 300 ns, a few misses of all caches. Beside it is the
+ * credit, and the last sample, which is not paid yet.
+ */
+static void ehs_load_keeps_to_its_part(struct kunit *test)
+{
+	static const u32 threads[] = { 1, 100, 1000, 5000, 47000, 100000, 300000, 1000000 };
+	static const u32 each_ns[] = { 20, 34, 100, 300 };
+	const u64 part = 3600 * (u64)NSEC_PER_SEC / EHS_LOAD_PART;
+	u64 cost, spent, longest;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(threads); i++) {
+		for (j = 0; j < ARRAY_SIZE(each_ns); j++) {
+			cost = (u64)threads[i] * each_ns[j];
+			spent = ehs_load_hour(cost, 0, &longest);
+			KUNIT_EXPECT_LE(test, spent, part + EHS_LOAD_CREDIT_NS + cost);
+			KUNIT_EXPECT_LE(test, longest, max_t(u64, cost * EHS_LOAD_PART,
+							     EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC));
+			/* all of the part is used when samples are wanted that often */
+			if (cost * EHS_LOAD_PART > EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC)
+				KUNIT_EXPECT_GE(test, spent + cost, part);
+			/* a timer that is late saves no more than the credit */
+			spent = ehs_load_hour(cost, 100 * NSEC_PER_MSEC, &longest);
+			KUNIT_EXPECT_LE(test, spent, part + EHS_LOAD_CREDIT_NS + cost);
+		}
+	}
 }
 
 static struct kunit_case ehs_load_cases[] = {
@@ -138,7 +241,12 @@ static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_start_fades),
 	KUNIT_CASE(ehs_load_samples_of_time),
 	KUNIT_CASE(ehs_load_busy_processors),
-	KUNIT_CASE(ehs_load_interval),
+	KUNIT_CASE(ehs_load_late_sample_replaces),
+	KUNIT_CASE(ehs_load_processor_worked),
+	KUNIT_CASE(ehs_load_earns),
+	KUNIT_CASE(ehs_load_spends),
+	KUNIT_CASE(ehs_load_waits),
+	KUNIT_CASE(ehs_load_keeps_to_its_part),
 	{}
 };
 

@@ -17,6 +17,7 @@
 #include "node.h"
 #include "place.h"
 #include "task.h"
+#include "watch.h"
 
 /* First what the others use; last what brings work in: netlink and execs. */
 static int __init ehs_init(void)
@@ -24,27 +25,29 @@ static int __init ehs_init(void)
 	int err;
 
 	ehs_load_init();
+	ehs_task_init();
 	err = ehs_node_init();
 	if (err)
 		return err;
 	err = ehs_agent_init();
 	if (err)
 		goto exit_node;
-	err = ehs_task_init();
+	err = ehs_watch_init();
 	if (err)
 		goto exit_agent;
 	err = ehs_nl_init();
 	if (err)
-		goto exit_task;
+		goto exit_watch;
 	ehs_place_init();
 	return 0;
 
-exit_task:
-	ehs_task_exit();
+exit_watch:
+	ehs_watch_exit();
 exit_agent:
 	ehs_agent_exit();
 exit_node:
 	ehs_node_exit();
+	rcu_barrier();
 	return err;
 }
 
@@ -55,13 +58,14 @@ exit_node:
  */
 static void __exit ehs_exit(void)
 {
-	ehs_place_exit();
 	ehs_nl_exit();
+	ehs_place_exit();
 	ehs_load_exit();
-	ehs_task_exit();
+	ehs_watch_exit();
 	ehs_agent_exit();
 	ehs_node_exit();
-	/* kfree_rcu() of records and agents needs none of our code */
+	/* what call_rcu() still has to call is code of this module */
+	rcu_barrier();
 }
 
 module_init(ehs_init);
@@ -71,7 +75,6 @@ MODULE_DESCRIPTION("Load sharing between hosts: placement of new tasks");
 MODULE_AUTHOR("ehsched developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(__stringify(EHS_VERSION));
-MODULE_ALIAS_GENL_FAMILY(EHS_FAMILY_NAME);
 
 /*
  * A format that is loaded later is asked first: the module would not see what

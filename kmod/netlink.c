@@ -2,7 +2,8 @@
 /*
  * The generic netlink family, as uapi/ehsched.yaml specifies it. Everybody may
  * read; the rest needs CAP_NET_ADMIN over the user namespace of the network
- * namespace. Every refusal by this file has an extack text.
+ * namespace, and more: docs/kernel.md of the project has a table. Every refusal
+ * by this file has an extack text.
  */
 
 #include "netlink.h"
@@ -10,6 +11,9 @@
 #include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/nsproxy.h>
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
@@ -79,6 +83,7 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
 	    nla_put_u32(msg, EHS_A_NODE_WEIGHT, node->set.weight) ||
 	    nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, node->set.time_limit) ||
 	    nla_put_u32(msg, EHS_A_NODE_DWELL, node->set.dwell) ||
+	    nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, node->set.no_new_privs) ||
 	    nla_put_u32(msg, EHS_A_NODE_NETNS, node->net->ns.inum) ||
 	    (agent && nla_put_u32(msg, EHS_A_NODE_AGENT_PORT, agent->port)) ||
 	    nla_put_u32(msg, EHS_A_NODE_TASKS_LOCAL, node->counts[EHS_TASK_LOCAL]) ||
@@ -144,32 +149,61 @@ static int ehs_nl_node_dump_start(struct netlink_callback *cb)
 
 static int ehs_nl_node_dump(struct sk_buff *msg, struct netlink_callback *cb)
 {
-	struct ehs_node *own = ehs_node_of(sock_net(cb->skb->sk));
 	struct ehs_nl_dump *dump = ehs_nl_dump_of(cb);
+	u64 serial = dump->serial;
 	struct ehs_node *node;
 
-	/* new nodes are added at the end, so one that ends does not move the others */
-	spin_lock(&ehs_nodes_lock);
-	list_for_each_entry(node, &ehs_nodes, list) {
-		if (node->serial <= dump->serial || (!dump->all && node != own))
-			continue;
-		if (ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				    NLM_F_MULTI, EHS_CMD_NODE_GET))
-			break;
+	rcu_read_lock();
+	if (dump->all)
+		node = ehs_node_next(&serial);
+	else
+		node = serial ? NULL : ehs_node_of(sock_net(cb->skb->sk));
+	while (node && !ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid,
+					cb->nlh->nlmsg_seq, NLM_F_MULTI, EHS_CMD_NODE_GET)) {
 		dump->serial = node->serial;
+		node = dump->all ? ehs_node_next(&serial) : NULL;
 	}
-	spin_unlock(&ehs_nodes_lock);
+	rcu_read_unlock();
 	return msg->len;
+}
+
+/*
+ * Whether the caller may write to the cgroup, as cgroups themselves ask of those
+ * who move tasks. Another thread may put another file behind the descriptor at
+ * any time, so the file is compared with the cgroup that was found. Nothing here
+ * waits for a file system of user space: the file is known to be a cgroup's when
+ * its permissions are asked for.
+ */
+static int ehs_nl_may_write(u32 fd, const struct cgroup *cgroup)
+{
+	struct file *file = fget(fd);
+	const struct inode *inode;
+	int err = -EBADF;
+
+	if (!file)
+		return err;
+	inode = file_inode(file);
+	if (inode->i_sb->s_magic == CGROUP2_SUPER_MAGIC && inode->i_ino == cgroup_id(cgroup))
+		err = file_permission(file, MAY_WRITE);
+	fput(file);
+	return err;
 }
 
 static int ehs_nl_cgroup(const struct nlattr *attr, struct cgroup **cgroup,
 			 struct netlink_ext_ack *extack)
 {
 	struct cgroup *found = cgroup_get_from_fd(nla_get_u32(attr));
+	int err;
 
 	if (IS_ERR(found)) {
 		NL_SET_ERR_MSG_ATTR(extack, attr, "not a file descriptor of a cgroup v2 directory");
 		return PTR_ERR(found);
+	}
+	err = ehs_nl_may_write(nla_get_u32(attr), found);
+	if (err) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "the caller may not write to this cgroup");
+		cgroup_put(found);
+		return err;
 	}
 	*cgroup = found;
 	return 0;
@@ -255,15 +289,41 @@ static bool ehs_nl_take_u32(const struct genl_info *info, int type, u32 *value)
 	return attr;
 }
 
-/* Needs CAP_NET_ADMIN. Everything is checked before anything is changed. */
+/**
+ * ehs_nl_check_owner - whether a message may change what the node does to tasks
+ * @skb: the message
+ * @info: the same
+ *
+ * All tasks of the namespace obey what is changed here, so it takes the agent's
+ * own socket, or CAP_SYS_ADMIN over the namespace. CAP_NET_ADMIN, which the
+ * family asks for anyway, is given to containers that share the host's network.
+ *
+ * Return: 0 or -EPERM, with an extack text.
+ */
+int ehs_nl_check_owner(struct sk_buff *skb, struct genl_info *info)
+{
+	struct net *net = genl_info_net(info);
+
+	if (ehs_agent_is_port(ehs_node_of(net), info->snd_portid) ||
+	    netlink_ns_capable(skb, net->user_ns, CAP_SYS_ADMIN))
+		return 0;
+	NL_SET_ERR_MSG(info->extack,
+		       "only the agent's socket or CAP_SYS_ADMIN over the network namespace may do this");
+	return -EPERM;
+}
+
+/* Needs a right over the node. Everything is checked before anything is changed. */
 static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ehs_node *node = ehs_node_of(genl_info_net(info));
 	struct ehs_cgroups *cgroups = NULL;
 	struct ehs_settings set;
 	bool swap, any;
-	int err = 0;
+	int err;
 
+	err = ehs_nl_check_owner(skb, info);
+	if (err)
+		return err;
 	mutex_lock(&node->config);
 	/* only written under the mutex */
 	set = node->set;
@@ -275,6 +335,7 @@ static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_WEIGHT, &set.weight);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_TIME_LIMIT, &set.time_limit);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
+	any |= ehs_nl_take_u32(info, EHS_A_NODE_NO_NEW_PRIVS, &set.no_new_privs);
 	if (!any) {
 		NL_SET_ERR_MSG(info->extack, "nothing to change: at least one attribute is needed");
 		err = -EINVAL;
@@ -301,8 +362,13 @@ unlock:
  */
 static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
 {
-	if (GENL_REQ_ATTR_CHECK(info, EHS_A_AGENT_STUB)) {
-		NL_SET_ERR_MSG(info->extack, "stub path is missing");
+	if (info->attrs[EHS_A_AGENT_STUB]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[EHS_A_AGENT_STUB],
+				    "a path of the stub is not taken: send an open descriptor");
+		return -EOPNOTSUPP;
+	}
+	if (GENL_REQ_ATTR_CHECK(info, EHS_A_AGENT_STUB_FD)) {
+		NL_SET_ERR_MSG(info->extack, "descriptor of the stub is missing");
 		return -EINVAL;
 	}
 	if (!netlink_ns_capable(skb, current_user_ns(), CAP_SYS_ADMIN)) {
@@ -311,7 +377,21 @@ static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
 		return -EPERM;
 	}
 	return ehs_agent_register(ehs_node_of(genl_info_net(info)), info->snd_portid,
-				  info->attrs[EHS_A_AGENT_STUB], info->extack);
+				  info->attrs[EHS_A_AGENT_STUB_FD], info->extack);
+}
+
+/* Reasons of the kernel, whose counters must stay true. */
+static bool ehs_nl_is_kernels(u32 reason)
+{
+	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
+	       reason >= EHS_REASON_NO_NEW_PRIVS;
+}
+
+/* Reasons of the kernel, whose counters must stay true. */
+static bool ehs_nl_is_kernels(u32 reason)
+{
+	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
+	       reason >= EHS_REASON_NO_NEW_PRIVS;
 }
 
 /* Needs CAP_NET_ADMIN, and the agent's own socket. */
@@ -338,8 +418,7 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (attrs[EHS_A_PLACE_REASON]) {
 		answer.reason = nla_get_u32(attrs[EHS_A_PLACE_REASON]);
-		/* those between are the kernel's, whose counters must stay true */
-		if (answer.reason && answer.reason <= EHS_REASON_REDIRECT) {
+		if (ehs_nl_is_kernels(answer.reason)) {
 			NL_SET_ERR_MSG_ATTR(extack, attrs[EHS_A_PLACE_REASON],
 					    "only the kernel may give this reason");
 			return -EINVAL;
@@ -423,7 +502,7 @@ static struct netlink_range_validation ehs_nl_load_range = { .max = EHS_MAX_LOAD
 static struct netlink_range_validation ehs_nl_weight_range = { .min = 1, .max = 1000000 };
 static struct netlink_range_validation ehs_nl_dwell_range = { .max = 60000 };
 
-static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_CLEAR_CGROUPS + 1] = {
+static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_NO_NEW_PRIVS + 1] = {
 	[EHS_A_NODE_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
 	[EHS_A_NODE_THRESHOLD_LENGTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
 	[EHS_A_NODE_LOAD_INDEX] = NLA_POLICY_MAX(NLA_U32, EHS_INDEX_MAX),
@@ -433,9 +512,11 @@ static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_CLEAR_CGROUPS +
 	[EHS_A_NODE_MANAGED_CGROUP_FD] = { .type = NLA_U32 },
 	[EHS_A_NODE_GUEST_CGROUP_FD] = { .type = NLA_U32 },
 	[EHS_A_NODE_CLEAR_CGROUPS] = { .type = NLA_FLAG },
+	[EHS_A_NODE_NO_NEW_PRIVS] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-static const struct nla_policy ehs_nl_agent_policy[EHS_A_AGENT_STUB + 1] = {
+static const struct nla_policy ehs_nl_agent_policy[EHS_A_AGENT_STUB_FD + 1] = {
+	[EHS_A_AGENT_STUB_FD] = { .type = NLA_U32 },
 	[EHS_A_AGENT_STUB] = { .type = NLA_NUL_STRING, .len = EHS_PATH_MAX },
 };
 
@@ -478,6 +559,7 @@ static const struct genl_ops ehs_nl_ops[] = {
 	},
 	{
 		.cmd = EHS_CMD_TASK_GET,
+		.start = ehs_nl_task_dump_start,
 		.dumpit = ehs_nl_task_dump,
 	},
 	EHS_NL_CHANGE(EHS_CMD_NODE_SET, ehs_nl_node_set_policy, ehs_nl_node_set),

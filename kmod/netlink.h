@@ -21,7 +21,7 @@ extern struct genl_family ehs_nl_family;
 
 /**
  * struct ehs_nl_dump - position of a dump
- * @all: all nodes, not only the caller's
+ * @all: all nodes, not only the caller's; or the tasks of all users
  * @serial: serial of the last node or record that was sent
  */
 struct ehs_nl_dump {
@@ -35,6 +35,8 @@ static inline struct ehs_nl_dump *ehs_nl_dump_of(struct netlink_callback *cb)
 	return (struct ehs_nl_dump *)cb->ctx;
 }
 
+int ehs_nl_check_owner(struct sk_buff *skb, struct genl_info *info);
+int ehs_nl_task_dump_start(struct netlink_callback *cb);
 int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb);
 int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info);

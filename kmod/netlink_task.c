@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The family's operations on tasks: list them, bypass one, account for one. */
 
+#include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/pid_namespace.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
 #include <net/sock.h>
@@ -29,12 +31,15 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 	return pid;
 }
 
-/* Needs CAP_NET_ADMIN. */
+/* Needs a right over the node. */
 int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pid *pid;
 	int err;
 
+	err = ehs_nl_check_owner(skb, info);
+	if (err)
+		return err;
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
@@ -48,7 +53,7 @@ static u64 ehs_nl_u64(const struct genl_info *info, int type)
 	return info->attrs[type] ? nla_get_u64(info->attrs[type]) : 0;
 }
 
-/* Needs CAP_NET_ADMIN. */
+/* Needs a right over the node. */
 int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct ehs_usage usage = {
@@ -63,6 +68,9 @@ int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
 	struct pid *pid;
 	int err;
 
+	err = ehs_nl_check_owner(skb, info);
+	if (err)
+		return err;
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
@@ -71,30 +79,23 @@ int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-struct ehs_nl_task_msg {
-	struct sk_buff *msg;
-	struct netlink_callback *cb;
-};
-
-static int ehs_nl_put_task(const struct ehs_task *rec, void *data)
+static int ehs_nl_put_task(struct sk_buff *msg, struct netlink_callback *cb,
+			   const struct ehs_task_info *task)
 {
-	struct ehs_nl_task_msg *to = data;
-	struct netlink_callback *cb = to->cb;
-	struct sk_buff *msg = to->msg;
 	void *hdr;
 
 	hdr = genlmsg_put(msg, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &ehs_nl_family,
 			  NLM_F_MULTI, EHS_CMD_TASK_GET);
 	if (!hdr)
 		return -EMSGSIZE;
-	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, rec->id, EHS_A_TASK_PAD) ||
-	    nla_put_u32(msg, EHS_A_TASK_PID, pid_nr_ns(rec->tgid, task_active_pid_ns(current))) ||
-	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), rec->uid)) ||
-	    nla_put_u32(msg, EHS_A_TASK_STATE, rec->state) ||
-	    nla_put_u32(msg, EHS_A_TASK_REASON, rec->reason) ||
-	    nla_put_string(msg, EHS_A_TASK_COMMAND, rec->command) ||
-	    nla_put_u64_64bit(msg, EHS_A_TASK_STARTED, rec->started, EHS_A_TASK_PAD) ||
-	    nla_put_u64_64bit(msg, EHS_A_TASK_CGROUP_ID, rec->cgroup, EHS_A_TASK_PAD)) {
+	if (nla_put_u64_64bit(msg, EHS_A_TASK_ID, task->id, EHS_A_TASK_PAD) ||
+	    nla_put_u32(msg, EHS_A_TASK_PID, pid_vnr(task->tgid)) ||
+	    nla_put_u32(msg, EHS_A_TASK_UID, from_kuid_munged(current_user_ns(), task->uid)) ||
+	    nla_put_u32(msg, EHS_A_TASK_STATE, task->state) ||
+	    nla_put_u32(msg, EHS_A_TASK_REASON, task->reason) ||
+	    nla_put_string(msg, EHS_A_TASK_COMMAND, task->command) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_STARTED, task->started, EHS_A_TASK_PAD) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_CGROUP_ID, task->cgroup, EHS_A_TASK_PAD)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -102,18 +103,43 @@ static int ehs_nl_put_task(const struct ehs_task *rec, void *data)
 	return 0;
 }
 
+/* Anybody may call it; tasks of other users are for the namespace's administrator. */
+int ehs_nl_task_dump_start(struct netlink_callback *cb)
+{
+	struct net *net = sock_net(cb->skb->sk);
+
+	ehs_nl_dump_of(cb)->all = netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
+	return 0;
+}
+
 /*
- * Anybody may call it. It shows pid, user, command, state and cgroup of every
- * recorded task of the network namespace. This may be more than /proc shows to
- * the caller: tasks of other pid namespaces are listed (with pid 0), those of
- * other users even where /proc is mounted with hidepid.
+ * Shows the caller no more than /proc would, even where that is mounted with
+ * hidepid: tasks that his pid namespace has, and only his own unless he is the
+ * administrator. Of a process the user may change after its exec, so both are
+ * looked at: the user at the exec, and whether there is a pid.
  */
+static bool ehs_nl_shows(const struct netlink_callback *cb, const struct ehs_task_info *task)
+{
+	return pid_vnr(task->tgid) &&
+	       (ehs_nl_dump_of((struct netlink_callback *)cb)->all ||
+		uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
+}
+
 int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb)
 {
-	struct ehs_nl_task_msg to = { .msg = msg, .cb = cb };
+	struct ehs_node *node = ehs_node_of(sock_net(cb->skb->sk));
+	u64 *serial = &ehs_nl_dump_of(cb)->serial;
+	struct ehs_task_info task;
+	int err = 0;
 
-	/* a full message is not an error: the next call goes on after the last record */
-	ehs_task_walk(ehs_node_of(sock_net(cb->skb->sk)), &ehs_nl_dump_of(cb)->serial,
-		      ehs_nl_put_task, &to);
+	while (!err && ehs_task_next(node, *serial, &task)) {
+		if (ehs_nl_shows(cb, &task))
+			err = ehs_nl_put_task(msg, cb, &task);
+		put_pid(task.tgid);
+		/* a full message is not an error: the next call goes on after the last record */
+		if (!err)
+			*serial = task.serial;
+		cond_resched();
+	}
 	return msg->len;
 }

@@ -7,21 +7,23 @@
 #include <linux/cpumask.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "agent.h"
 #include "load.h"
+#include "place.h"
 #include "request.h"
 #include "state.h"
 #include "task.h"
 
-LIST_HEAD(ehs_nodes);
-DEFINE_SPINLOCK(ehs_nodes_lock);
 struct workqueue_struct *ehs_wq;
 
 static unsigned int ehs_net_id __read_mostly;
-static u64 ehs_node_serial;
+/* All nodes by serial, which begins at 1. */
+static DEFINE_XARRAY_ALLOC1(ehs_nodes);
+static u32 ehs_node_serial;
 
 /**
  * ehs_node_of - the node of a network namespace
@@ -33,13 +35,37 @@ struct ehs_node *ehs_node_of(const struct net *net)
 }
 
 /**
- * ehs_node_kind - what the current task is to @node
- * @node: node of the task's network namespace
+ * ehs_node_next - the next of all nodes
+ * @serial: find the first node after this serial; set to that of the node found
+ *
+ * The caller is in an RCU read section, and may use the node until its end: a
+ * node is removed here in pre_exit, and between that and exit, after which it is
+ * freed, there is a grace period, when a namespace ends as well as when the
+ * module is unloaded. New nodes come last, except that serials begin again
+ * after 2^31 namespaces.
+ *
+ * Return: the node or NULL.
+ */
+struct ehs_node *ehs_node_next(u64 *serial)
+{
+	unsigned long index = *serial + 1;
+	struct ehs_node *node;
+
+	node = xa_find(&ehs_nodes, &index, ULONG_MAX, XA_PRESENT);
+	if (node)
+		*serial = index;
+	return node;
+}
+
+/**
+ * ehs_node_kind - what a task is to @node
+ * @node: a node, usually that of the task's network namespace
+ * @task: current, or a task that cannot go away
  *
  * Called by every exec on the host: one load and one test for nodes that manage
  * nothing, a few loads for the others, never a lock.
  */
-enum ehs_kind ehs_node_kind(const struct ehs_node *node)
+enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *task)
 {
 	const struct ehs_cgroups *cgroups;
 	enum ehs_kind kind = EHS_KIND_OTHER;
@@ -50,7 +76,7 @@ enum ehs_kind ehs_node_kind(const struct ehs_node *node)
 	cgroups = rcu_dereference(node->cgroups);
 	if (likely(!cgroups))
 		goto unlock;
-	cgrp = task_dfl_cgroup(current);
+	cgrp = task_dfl_cgroup(task);
 	/* first, so that a guest cgroup may be below a managed one */
 	if (cgroups->guest && cgroup_is_descendant(cgrp, cgroups->guest)) {
 		kind = EHS_KIND_GUEST;
@@ -105,6 +131,8 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	node->set = *set;
 	raw_spin_unlock(&node->lock);
 
+	if (cgroups)
+		ehs_place_watch();
 	if (swap) {
 		cgroups =
 			rcu_replace_pointer(node->cgroups, cgroups, lockdep_is_held(&node->config));
@@ -115,21 +143,31 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 		}
 	}
 
+	if (swap)
+		queue_work(ehs_wq, &node->check);
 	ehs_load_wake(node, resample);
 	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
 }
 
+static void ehs_node_check(struct work_struct *work)
+{
+	ehs_task_check_all(container_of(work, struct ehs_node, check));
+}
+
 static int __net_init ehs_node_net_init(struct net *net)
 {
 	struct ehs_node *node = ehs_node_of(net);
+	int err;
 
 	/* allocated zeroed */
 	node->net = net;
 	mutex_init(&node->config);
 	raw_spin_lock_init(&node->lock);
-	INIT_LIST_HEAD(&node->tasks);
+	node->tasks = RB_ROOT;
+	INIT_WORK(&node->check, ehs_node_check);
+	INIT_LIST_HEAD(&node->active);
 	hash_init(node->requests);
 	node->set = (struct ehs_settings){
 		.threshold = num_online_cpus() * 1000,
@@ -140,38 +178,42 @@ static int __net_init ehs_node_net_init(struct net *net)
 		.dwell = 1000,
 	};
 	ehs_state_init(node);
-	node->read_at = jiffies - EHS_LOAD_READ_JIFFIES - 1;
-
-	spin_lock(&ehs_nodes_lock);
-	node->serial = ++ehs_node_serial;
-	list_add_tail(&node->list, &ehs_nodes);
-	spin_unlock(&ehs_nodes_lock);
-	return 0;
+	/* last: others find it from here on; they need no serial */
+	err = xa_alloc_cyclic(&ehs_nodes, &node->serial, node, xa_limit_31b, &ehs_node_serial,
+			      GFP_KERNEL_ACCOUNT);
+	/* 1 when the serials have begun again */
+	return min(err, 0);
 }
 
 /*
- * Nothing looks the node up any more: either the namespace has no task and no
- * user socket left, or the module is being removed and nothing runs in its code.
- * What still refers to the node is the list, and records of tasks that have
- * moved to another namespace.
+ * Nothing looks the node up by its namespace any more: either that has no task
+ * and no user socket left, or the module is being removed and nothing runs in
+ * its code. What still refers to the node is the array of all nodes, its sampler,
+ * and records of tasks that have moved to another namespace. A grace period
+ * follows, so that after it nobody has the node from one of these.
  */
+static void __net_exit ehs_node_net_pre_exit(struct net *net)
+{
+	struct ehs_node *node = ehs_node_of(net);
+
+	xa_erase(&ehs_nodes, node->serial);
+	ehs_task_forget_node(node);
+}
+
 static void __net_exit ehs_node_net_exit(struct net *net)
 {
 	struct ehs_node *node = ehs_node_of(net);
 
-	spin_lock(&ehs_nodes_lock);
-	list_del(&node->list);
-	spin_unlock(&ehs_nodes_lock);
-
-	ehs_request_release(node, EHS_REASON_UNLOADING);
-	ehs_task_forget_node(node);
+	ehs_load_leave(node);
 	ehs_agent_drop(node);
+	cancel_work_sync(&node->check);
 	cancel_delayed_work_sync(&node->tell);
 	ehs_cgroups_free(rcu_dereference_raw(node->cgroups));
 }
 
 static struct pernet_operations ehs_node_net_ops = {
 	.init = ehs_node_net_init,
+	.pre_exit = ehs_node_net_pre_exit,
 	.exit = ehs_node_net_exit,
 	.id = &ehs_net_id,
 	.size = sizeof(struct ehs_node),

@@ -7,12 +7,14 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/ehsched.h>
 
 struct cgroup;
 struct ehs_agent;
+struct task_struct;
 
 /**
  * struct ehs_cgroups - the cgroups of a node; never changed, only replaced
@@ -34,6 +36,7 @@ struct ehs_cgroups {
  * @weight: load of one task with EHS_INDEX_TASKS, thousandths
  * @time_limit: milliseconds an exec waits for a verdict
  * @dwell: milliseconds of low load before the node is a receiver
+ * @no_new_privs: 1 if tasks with no_new_privs may be transferred
  */
 struct ehs_settings {
 	u32 threshold;
@@ -42,6 +45,7 @@ struct ehs_settings {
 	u32 weight;
 	u32 time_limit;
 	u32 dwell;
+	u32 no_new_privs;
 };
 
 /**
@@ -59,15 +63,25 @@ struct ehs_told {
 };
 
 /**
+ * struct ehs_walked - runnable threads of a node, as one walk saw them
+ * @walk: number of the walk
+ * @runnable: their number
+ */
+struct ehs_walked {
+	u64 walk;
+	u32 runnable;
+};
+
+/**
  * struct ehs_node - one network namespace, as a unit that has load and takes part
  * in load sharing; usually the initial namespace of a host
  *
- * Lock order: the lock of the task records (task.c) or ehs_nodes_lock, then
- * @lock. Under @lock only locks of the workqueue are taken, and nothing sleeps.
+ * Lock order: the lock of a chain of records (task.c) or of the samplers
+ * (load.c), then @lock. Under @lock only locks of the workqueue are taken, and
+ * nothing sleeps.
  *
  * @net: the namespace; it owns the node, so no reference is held
- * @list: in ehs_nodes
- * @serial: position in ehs_nodes, for dumps that go on in another message
+ * @serial: number among the nodes that there are, see ehs_node_next()
  * @config: held over a NODE_SET, which sleeps
  * @cgroups: RCU, replaced under @config; NULL while nothing is managed
  * @lock: guards all below, unless said otherwise; raw, because the probe of exits
@@ -75,25 +89,28 @@ struct ehs_told {
  * @set: settings
  * @agent: RCU, replaced under @lock
  * @counts: records by enum ehs_task_state
- * @tasks: records, oldest first; guarded by the lock of the task records
+ * @tasks: records, by serial
+ * @task_serial: serial of the last record that was made
+ * @check: removes the records of tasks that have left the cgroups
  * @requests: execs that wait for a verdict, by cookie
  * @nr_requests: number of @requests
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
- * @runnable: runnable threads seen by the walk under way; used by the sampler only
- * @sampled: the sampler's tick at the last sample; used by the sampler only
+ * @samples: samples that @smoothed has followed, in periods of EHS_LOAD_SAMPLE_MS
+ * @sampled_at: when it did last, ns; 0 when the next one is to replace it
  * @low: load is below threshold - length
- * @low_since: jiffies when it became so
- * @read_at: jiffies when the load was last asked for; keeps the sampler awake
+ * @low_since: 64-bit jiffies when it became so
  * @told: what subscribers were told last
- * @told_at: jiffies when they were told
+ * @told_at: 64-bit jiffies when they were told
  * @tell: tells them, and ends the dwell time
- * @tell_due: jiffies when @tell runs, if it is pending
+ * @tell_due: 64-bit jiffies when @tell runs, if it is pending
  * @counters: execs by enum ehs_reason
+ * @active: in the nodes of a sampler, while it is sampled; guarded by their lock
+ * @read_at: 64-bit jiffies when the load was last asked for; guarded by the same
+ * @walked: used by the walk only (walk.c)
  */
 struct ehs_node {
 	struct net *net;
-	struct list_head list;
-	u64 serial;
+	u32 serial;
 	struct mutex config;
 	struct ehs_cgroups __rcu *cgroups;
 
@@ -101,20 +118,25 @@ struct ehs_node {
 	struct ehs_settings set;
 	struct ehs_agent __rcu *agent;
 	u32 counts[EHS_TASK_MAX + 1];
-	struct list_head tasks;
+	struct rb_root tasks;
+	u64 task_serial;
+	struct work_struct check;
 	DECLARE_HASHTABLE(requests, 6);
 	u32 nr_requests;
 	s64 smoothed;
-	u32 runnable;
-	u32 sampled;
+	u32 samples;
+	u64 sampled_at;
 	bool low;
-	unsigned long low_since;
-	unsigned long read_at;
+	u64 low_since;
 	struct ehs_told told;
-	unsigned long told_at;
+	u64 told_at;
 	struct delayed_work tell;
-	unsigned long tell_due;
+	u64 tell_due;
 	atomic64_t counters[EHS_REASON_MAX + 1];
+
+	struct list_head active;
+	u64 read_at;
+	struct ehs_walked walked[2];
 };
 
 /**
@@ -129,15 +151,12 @@ enum ehs_kind {
 	EHS_KIND_GUEST,
 };
 
-/* All nodes, by ascending serial; for walks that do not sleep. */
-extern struct list_head ehs_nodes;
-extern spinlock_t ehs_nodes_lock;
-
 /* For all periodic and deferred work of the module. */
 extern struct workqueue_struct *ehs_wq;
 
 struct ehs_node *ehs_node_of(const struct net *net);
-enum ehs_kind ehs_node_kind(const struct ehs_node *node);
+struct ehs_node *ehs_node_next(u64 *serial);
+enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *task);
 void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 		  struct ehs_cgroups *cgroups, bool swap);
 void ehs_cgroups_free(struct ehs_cgroups *cgroups);

@@ -11,20 +11,21 @@
 #include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "agent.h"
 #include "eligible.h"
-#include "load.h"
 #include "request.h"
-#include "state.h"
 #include "task.h"
 #include "trace.h"
 
 static atomic64_t ehs_place_cookie;
 static bool ehs_place_intercept = true;
+static DEFINE_MUTEX(ehs_place_watch_lock);
+static bool ehs_place_watches; /* our format is in the list */
 
 /*
  * Puts the stub in the place of the program, as binfmt_script does with the
@@ -46,14 +47,14 @@ static int ehs_place_redirect(struct linux_binprm *bprm, const struct ehs_agent 
 	err = copy_string_kernel(token, bprm);
 	if (err)
 		goto pop_strings;
-	err = copy_string_kernel(agent->stub, bprm);
+	err = copy_string_kernel(agent->stub_path, bprm);
 	if (err)
 		goto pop_strings;
 	/* on failure it leaves a NULL, which the next format would follow */
-	err = bprm_change_interp(agent->stub, bprm);
+	err = bprm_change_interp(agent->stub_path, bprm);
 	if (err)
 		goto restore_interp;
-	file = open_exec(agent->stub);
+	file = ehs_agent_open_stub(agent);
 	if (IS_ERR(file)) {
 		err = PTR_ERR(file);
 		goto restore_interp;
@@ -105,28 +106,19 @@ put_agent:
 /*
  * An exec in a managed or guest cgroup of the node. Return: as a binary format
  * does; 0 makes the kernel try again with the interpreter, which is our stub.
- *
- * @rec is used across the wait for the verdict, without a reference: see the top
- * of task.c.
  */
 static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, enum ehs_kind kind)
 {
+	struct ehs_arrival arrival = {
+		.cookie = atomic64_inc_return(&ehs_place_cookie),
+		.path = bprm->filename,
+	};
 	enum ehs_task_state where = EHS_TASK_LOCAL;
-	u64 cookie = atomic64_inc_return(&ehs_place_cookie);
+	struct ehs_task *rec = ehs_task_enter(node, &arrival);
+	enum ehs_reason reason = arrival.reason;
 	bool remote = false;
-	enum ehs_reason reason;
-	enum ehs_state state;
-	struct ehs_task *rec;
-	u32 load;
 
-	/* the load without the new task decides */
-	raw_spin_lock(&node->lock);
-	state = ehs_state_get(node);
-	load = ehs_load_get(node);
-	raw_spin_unlock(&node->lock);
-	trace_ehs_arrival(node, cookie, bprm->filename, load, state);
-
-	rec = ehs_task_enter(node, cookie, bprm->filename, &reason);
+	trace_ehs_arrival(node, &arrival);
 	if (kind == EHS_KIND_GUEST) {
 		where = EHS_TASK_GUEST;
 		reason = EHS_REASON_GUEST;
@@ -136,18 +128,20 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 		reason = EHS_REASON_STUB;
 	} else if (reason == EHS_REASON_NONE) {
 		/* first, because the other checks cost more */
-		if (state != EHS_STATE_SENDER)
+		if (arrival.state != EHS_STATE_SENDER)
 			reason = EHS_REASON_NOT_SENDER;
 		else
-			remote = ehs_place_ask(node, rec, bprm, cookie, &reason);
+			remote = ehs_place_ask(node, rec, bprm, arrival.cookie, &reason);
 	}
 	if (remote)
 		where = EHS_TASK_AWAY;
 
-	if (rec)
+	if (rec) {
 		ehs_task_settle(rec, where, reason);
+		ehs_task_put(rec);
+	}
 	atomic64_inc(&node->counters[reason]);
-	trace_ehs_decision(node, cookie, where, reason);
+	trace_ehs_decision(node, arrival.cookie, where, reason);
 
 	/* it has a fatal signal: there is no point in loading the program */
 	if (reason == EHS_REASON_KILLED)
@@ -169,7 +163,7 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 	if (bprm->interp != bprm->filename || !current->mm)
 		return -ENOEXEC;
 	node = ehs_node_of(current->nsproxy->net_ns);
-	kind = ehs_node_kind(node);
+	kind = ehs_node_kind(node, current);
 	if (likely(kind == EHS_KIND_OTHER) || !READ_ONCE(ehs_place_intercept))
 		return -ENOEXEC;
 	err = ehs_place_arrival(node, bprm, kind);
@@ -224,14 +218,30 @@ void ehs_place_init(void)
 	 * last cookie unless there was more than one exec per millisecond.
 	 */
 	atomic64_set(&ehs_place_cookie, ktime_to_ms(ktime_get_boottime()));
-	insert_binfmt(&ehs_place_format);
+}
+
+/**
+ * ehs_place_watch - a node is about to have managed or guest cgroups
+ *
+ * Only from the first such node on does the module see execs: each entry of the
+ * list of formats costs every exec of the host a reference to its module.
+ */
+void ehs_place_watch(void)
+{
+	mutex_lock(&ehs_place_watch_lock);
+	if (!ehs_place_watches)
+		insert_binfmt(&ehs_place_format);
+	ehs_place_watches = true;
+	mutex_unlock(&ehs_place_watch_lock);
 }
 
 /*
  * Called when no exec is in the handler: each call holds a reference to the
- * module, taken under the lock of the list of formats.
+ * module, taken under the lock of the list of formats. And when there is no
+ * family any more through which a node could get cgroups.
  */
 void ehs_place_exit(void)
 {
-	unregister_binfmt(&ehs_place_format);
+	if (ehs_place_watches)
+		unregister_binfmt(&ehs_place_format);
 }

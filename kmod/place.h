@@ -2,6 +2,8 @@
 #ifndef _EHS_PLACE_H
 #define _EHS_PLACE_H
 
+void ehs_place_watch(void);
+
 void ehs_place_init(void);
 void ehs_place_exit(void);
 

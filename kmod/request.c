@@ -4,6 +4,9 @@
  * by the verdict, the time limit, a fatal signal, the end of the agent, or
  * because the module is to be removed. Whoever removes it from the node's table,
  * under the node's lock, has decided.
+ *
+ * All requests in the table are the present agent's: its end releases them under
+ * the same lock.
  */
 
 #include "request.h"
@@ -22,6 +25,11 @@
 /* Written under every node's lock once, see ehs_request_stop(). */
 static bool ehs_request_stopped;
 
+static struct ehs_agent *ehs_request_agent(const struct ehs_node *node)
+{
+	return rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
+}
+
 static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u32 verdict,
 			       u32 reason)
 {
@@ -30,6 +38,7 @@ static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u
 	node->nr_requests--;
 	req->verdict = verdict;
 	req->reason = reason;
+	ehs_breaker_left(&ehs_request_agent(node)->breaker, req->try);
 }
 
 /* Decides for a run here, unless the request was decided already. */
@@ -42,10 +51,29 @@ static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, 
 }
 
 /*
+ * The time is over. When the agent has let several wait, the others that wait
+ * for it now go on, too.
+ */
+static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req, u32 limit)
+{
+	u64 now = ktime_get_ns(), waited = limit * (u64)NSEC_PER_MSEC;
+	struct ehs_breaker *breaker;
+
+	raw_spin_lock(&node->lock);
+	if (!hlist_unhashed(&req->hash)) {
+		breaker = &ehs_request_agent(node)->breaker;
+		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
+		if (ehs_breaker_missed(breaker, now, waited, req->try))
+			ehs_request_release(node, EHS_REASON_AGENT_SLOW);
+	}
+	raw_spin_unlock(&node->lock);
+}
+
+/*
  * Return: EHS_REASON_NONE when @req is in the table, with its time limit in
  * milliseconds in *limit; else why it is not.
  */
-static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_agent *agent,
+static enum ehs_reason ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
 				       struct ehs_request *req, u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
@@ -57,6 +85,8 @@ static enum ehs_reason ehs_request_add(struct ehs_node *node, const struct ehs_a
 		reason = EHS_REASON_AGENT_GONE;
 	} else if (node->nr_requests >= EHS_REQUEST_MAX) {
 		reason = EHS_REASON_QUEUE_FULL;
+	} else if (!ehs_breaker_admits(&agent->breaker, ktime_get_ns(), &req->try)) {
+		reason = EHS_REASON_AGENT_SLOW;
 	} else {
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
@@ -109,8 +139,10 @@ void ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_
 		goto trace;
 	}
 	left = wait_for_completion_killable_timeout(&req->decided, msecs_to_jiffies(limit));
-	if (left <= 0)
-		ehs_request_give_up(node, req, left ? EHS_REASON_KILLED : EHS_REASON_TIME_OUT);
+	if (left < 0)
+		ehs_request_give_up(node, req, EHS_REASON_KILLED);
+	else if (!left)
+		ehs_request_time_out(node, req, limit);
 trace:
 	trace_ehs_verdict(req->cookie, req->verdict, req->reason, ktime_get_ns() - start);
 }
@@ -128,17 +160,18 @@ trace:
 int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request *answer,
 		       struct netlink_ext_ack *extack)
 {
-	const struct ehs_agent *agent;
 	struct ehs_request *req;
+	struct ehs_agent *agent;
 	int err = -ENOENT;
 
 	raw_spin_lock(&node->lock);
-	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
+	agent = ehs_request_agent(node);
 	if (!agent || agent->port != port) {
 		NL_SET_ERR_MSG(extack, "only the socket registered as agent may send verdicts");
 		err = -EPERM;
 		goto unlock;
 	}
+	ehs_breaker_answered(&agent->breaker);
 	hash_for_each_possible(node->requests, req, hash, answer->cookie) {
 		if (req->cookie != answer->cookie)
 			continue;
@@ -157,7 +190,7 @@ unlock:
 
 /**
  * ehs_request_release - decide that all waiting execs of a node run here
- * @node: node
+ * @node: node, locked
  * @reason: why
  */
 void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
@@ -166,12 +199,11 @@ void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 	struct hlist_node *tmp;
 	int bucket;
 
-	raw_spin_lock(&node->lock);
+	lockdep_assert_held(&node->lock);
 	hash_for_each_safe(node->requests, bucket, tmp, req, hash) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
 		complete(&req->decided);
 	}
-	raw_spin_unlock(&node->lock);
 }
 
 /**
@@ -180,13 +212,17 @@ void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 void ehs_request_stop(void)
 {
 	struct ehs_node *node;
+	u64 serial = 0;
 
 	WRITE_ONCE(ehs_request_stopped, true);
-	spin_lock(&ehs_nodes_lock);
+	rcu_read_lock();
 	/* requests that come later see the flag: this takes each node's lock */
-	list_for_each_entry(node, &ehs_nodes, list)
+	while ((node = ehs_node_next(&serial))) {
+		raw_spin_lock(&node->lock);
 		ehs_request_release(node, EHS_REASON_UNLOADING);
-	spin_unlock(&ehs_nodes_lock);
+		raw_spin_unlock(&node->lock);
+	}
+	rcu_read_unlock();
 }
 
 /**

@@ -14,6 +14,7 @@ struct ehs_agent;
  * @hash: in the node's table until it is decided
  * @cookie: number of the placement
  * @path: program as given to exec
+ * @try: it finds out whether a slow agent answers again, see breaker.h
  * @decided: completed by whoever removes it from the table
  * @verdict: enum ehs_verdict
  * @reason: enum ehs_reason
@@ -23,6 +24,7 @@ struct ehs_request {
 	struct hlist_node hash;
 	u64 cookie;
 	const char *path;
+	bool try;
 	struct completion decided;
 	u32 verdict;
 	u32 reason;

@@ -18,7 +18,7 @@
 
 static unsigned long ehs_state_dwell_of(const struct ehs_node *node)
 {
-	return ehs_state_dwell_left(node->low_since, node->set.dwell, jiffies);
+	return ehs_state_left(node->low_since, node->set.dwell, get_jiffies_64());
 }
 
 /**
@@ -61,9 +61,9 @@ static bool ehs_state_is_told(const struct ehs_node *node, const struct ehs_told
  */
 static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
 {
-	unsigned long due = jiffies + delay;
+	u64 due = get_jiffies_64() + delay;
 
-	if (delayed_work_pending(&node->tell) && time_before_eq(node->tell_due, due))
+	if (delayed_work_pending(&node->tell) && node->tell_due <= due)
 		return;
 	node->tell_due = due;
 	mod_delayed_work(ehs_wq, &node->tell, delay);
@@ -77,7 +77,6 @@ static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
  */
 void ehs_state_update(struct ehs_node *node)
 {
-	unsigned long tell_at;
 	struct ehs_told now;
 	bool low;
 
@@ -85,16 +84,15 @@ void ehs_state_update(struct ehs_node *node)
 	low = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length) ==
 	      EHS_STATE_RECEIVER;
 	if (low && !node->low)
-		node->low_since = jiffies;
+		node->low_since = get_jiffies_64();
 	node->low = low;
 
 	now = ehs_state_now(node);
-	if (!ehs_state_is_told(node, &now)) {
-		tell_at = node->told_at + msecs_to_jiffies(EHS_STATE_TELL_MS);
-		ehs_state_look_in(node, time_before(jiffies, tell_at) ? tell_at - jiffies : 0);
-	} else if (low && now.state != EHS_STATE_RECEIVER) {
+	if (!ehs_state_is_told(node, &now))
+		ehs_state_look_in(node, ehs_state_left(node->told_at, EHS_STATE_TELL_MS,
+						       get_jiffies_64()));
+	else if (low && now.state != EHS_STATE_RECEIVER)
 		ehs_state_look_in(node, ehs_state_dwell_of(node));
-	}
 }
 
 static void ehs_state_tell(struct work_struct *work)
@@ -108,7 +106,7 @@ static void ehs_state_tell(struct work_struct *work)
 	news = !ehs_state_is_told(node, &now);
 	if (news) {
 		node->told = now;
-		node->told_at = jiffies;
+		node->told_at = get_jiffies_64();
 	}
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
@@ -127,8 +125,8 @@ void ehs_state_init(struct ehs_node *node)
 	raw_spin_lock(&node->lock);
 	/* a new node has no load: it has been low since now */
 	node->low = true;
-	node->low_since = jiffies;
+	node->low_since = get_jiffies_64();
 	node->told = ehs_state_now(node);
-	node->told_at = jiffies - msecs_to_jiffies(EHS_STATE_TELL_MS);
+	node->told_at = get_jiffies_64() - msecs_to_jiffies(EHS_STATE_TELL_MS);
 	raw_spin_unlock(&node->lock);
 }

@@ -26,19 +26,20 @@ static inline enum ehs_state ehs_state_of(u32 load, u32 threshold, u32 length)
 }
 
 /**
- * ehs_state_dwell_left - how long until a node with low load is a receiver
- * @low_since: jiffies when the load became low
- * @dwell: milliseconds it has to stay low
- * @now: jiffies
+ * ehs_state_left - how long until a time is over
+ * @since: when it began, 64-bit jiffies
+ * @ms: how long it takes, milliseconds
+ * @now: 64-bit jiffies
  *
- * Return: jiffies, 0 when the dwell time is over.
+ * It may have begun long ago: 32-bit jiffies would wrap.
+ *
+ * Return: jiffies, 0 when it is over.
  */
-static inline unsigned long ehs_state_dwell_left(unsigned long low_since, u32 dwell,
-						 unsigned long now)
+static inline unsigned long ehs_state_left(u64 since, u32 ms, u64 now)
 {
-	unsigned long end = low_since + msecs_to_jiffies(dwell);
+	unsigned long all = msecs_to_jiffies(ms);
 
-	return time_before(now, end) ? end - now : 0;
+	return now - since < all ? all - (unsigned long)(now - since) : 0;
 }
 
 void ehs_state_init(struct ehs_node *node);

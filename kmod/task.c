@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records of managed tasks, stubs and guests, by thread group. A record is
- * removed when the last thread of the group exits, when the namespace of its
- * node ends, and when a thread of the group shows up in another namespace: it
- * calls exec there, or a bypass of it is asked for there.
+ * Records of managed tasks, stubs and guests, by thread group and node.
  *
- * Records are not reference counted. An exec keeps a pointer to its own record
- * while it waits for a verdict. This is safe only as long as all threads of the
- * group are in one network namespace: a thread that moved to another one, and
- * has a bypass asked for itself there, removes the record that the waiting exec
- * still writes to. Known defect.
+ * A record is made by the group's first exec in a managed or guest cgroup of
+ * the node, and by a bypass. It is removed when
+ *
+ * - the last thread of the group exits,
+ * - the group, being a single thread by now, calls exec in another namespace,
+ * - the group leaves the node's cgroups, unless it is a stub or in an exec,
+ * - the namespace of the node ends.
+ *
+ * Whoever finds a record and goes on to use it takes a reference: an exec keeps
+ * one while it waits for a verdict. A removed record has @gone set; it is not
+ * counted any more, and what is written to it has no effect.
  */
 
 #include "task.h"
 
 #include <linux/cgroup.h>
-#include <linux/hashtable.h>
+#include <linux/hash.h>
 #include <linux/ktime.h>
 #include <linux/nsproxy.h>
 #include <linux/pid.h>
@@ -23,33 +26,52 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/tracepoint.h>
 #include <net/netlink.h>
-#include <trace/events/sched.h>
 
-#include "compat/compat.h"
 #include "load.h"
 #include "state.h"
 #include "trace.h"
 
-static DEFINE_HASHTABLE(ehs_task_table, 10);
-/* Guards the table, the nodes' lists and all records; taken before a node's lock. */
-static DEFINE_SPINLOCK(ehs_task_lock);
-static unsigned int ehs_task_number;
-static unsigned int ehs_task_number_away; /* written under ehs_task_lock */
-static u64 ehs_task_serial;
-static struct tracepoint *ehs_task_exit_point;
+#define EHS_TASK_CHAIN_BITS 10
 
-static struct ehs_task *ehs_task_find(const struct pid *tgid)
+/*
+ * Lock order: a chain's lock, then a node's. Both are raw, because an exit takes
+ * them with preemption off up to 6.12, also on PREEMPT_RT.
+ */
+static struct ehs_task_chain {
+	raw_spinlock_t lock;
+	struct hlist_head head;
+} ehs_task_chains[1 << EHS_TASK_CHAIN_BITS];
+
+static atomic_t ehs_task_number = ATOMIC_INIT(0);
+static atomic_t ehs_task_number_away = ATOMIC_INIT(0);
+
+static struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid)
 {
+	return &ehs_task_chains[hash_ptr(tgid, EHS_TASK_CHAIN_BITS)];
+}
+
+/* The caller is in an RCU read section or holds the chain's lock. */
+static struct ehs_task *ehs_task_find(const struct ehs_node *node, const struct pid *tgid)
+{
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
 	struct ehs_task *rec;
 
-	hash_for_each_possible_rcu(ehs_task_table, rec, hash, (unsigned long)tgid,
-				   lockdep_is_held(&ehs_task_lock)) {
-		if (rec->tgid == tgid)
+	hlist_for_each_entry_rcu(rec, &chain->head, hash, lockdep_is_held(&chain->lock)) {
+		if (rec->tgid == tgid && rec->node == node)
 			return rec;
 	}
 	return NULL;
+}
+
+/**
+ * ehs_task_any - are there records?
+ *
+ * For those that are called by every exit on the host.
+ */
+bool ehs_task_any(void)
+{
+	return atomic_read(&ehs_task_number);
 }
 
 /**
@@ -61,33 +83,54 @@ bool ehs_task_is_away(const struct pid *tgid)
 	const struct ehs_task *rec;
 
 	/* called for every runnable thread of the host */
-	if (!READ_ONCE(ehs_task_number_away))
+	if (!atomic_read(&ehs_task_number_away))
 		return false;
-	rec = ehs_task_find(tgid);
-	return rec && READ_ONCE(rec->state) == EHS_TASK_AWAY;
+	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
+		if (rec->tgid == tgid && READ_ONCE(rec->state) == EHS_TASK_AWAY)
+			return true;
+	}
+	return false;
 }
 
 /**
- * ehs_task_is_away_from - is this a stub of @node?
- * @node: node
- * @tgid: thread group, referenced
+ * ehs_task_get - take a reference to a record
+ * @node: node that counts it
+ * @tgid: thread group
+ *
+ * Return: the record or NULL. It may be removed while the reference is held.
  */
-bool ehs_task_is_away_from(const struct ehs_node *node, const struct pid *tgid)
+struct ehs_task *ehs_task_get(const struct ehs_node *node, const struct pid *tgid)
 {
-	const struct ehs_task *rec;
-	bool away;
+	struct ehs_task *rec;
 
-	spin_lock(&ehs_task_lock);
-	rec = ehs_task_find(tgid);
-	away = rec && rec->node == node && rec->state == EHS_TASK_AWAY;
-	spin_unlock(&ehs_task_lock);
-	return away;
+	rcu_read_lock();
+	rec = ehs_task_find(node, tgid);
+	if (rec && !refcount_inc_not_zero(&rec->refs))
+		rec = NULL;
+	rcu_read_unlock();
+	return rec;
 }
 
-static void ehs_task_count_away(int more)
+static void ehs_task_free(struct rcu_head *rcu)
 {
-	lockdep_assert_held(&ehs_task_lock);
-	WRITE_ONCE(ehs_task_number_away, ehs_task_number_away + more);
+	struct ehs_task *rec = container_of(rcu, struct ehs_task, rcu);
+
+	put_pid(rec->tgid);
+	kfree(rec);
+}
+
+/**
+ * ehs_task_put - release a reference
+ * @rec: from ehs_task_get() or ehs_task_enter()
+ *
+ * Does not sleep. The memory is freed after a grace period, for readers of the
+ * chain, and outside of an exit's atomic section, where put_pid() is not allowed
+ * on PREEMPT_RT.
+ */
+void ehs_task_put(struct ehs_task *rec)
+{
+	if (refcount_dec_and_test(&rec->refs))
+		call_rcu(&rec->rcu, ehs_task_free);
 }
 
 /* Keeps the counts of states true, and the load of what runs here. */
@@ -95,11 +138,11 @@ static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 {
 	struct ehs_node *node = rec->node;
 
-	lockdep_assert_held(&ehs_task_lock);
-	raw_spin_lock(&node->lock);
+	lockdep_assert_held(&node->lock);
 	node->counts[rec->state]--;
 	node->counts[state]++;
-	ehs_task_count_away((state == EHS_TASK_AWAY) - (rec->state == EHS_TASK_AWAY));
+	atomic_add((state == EHS_TASK_AWAY) - (rec->state == EHS_TASK_AWAY),
+		   &ehs_task_number_away);
 	WRITE_ONCE(rec->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (rec->running)
@@ -110,122 +153,195 @@ static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 		rec->running = true;
 	}
 	ehs_state_update(node);
-	raw_spin_unlock(&node->lock);
+}
+
+static bool ehs_task_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct ehs_task, tree)->serial <
+	       rb_entry(b, struct ehs_task, tree)->serial;
 }
 
 static void ehs_task_insert(struct ehs_task *rec, struct ehs_node *node, struct pid *tgid)
 {
-	lockdep_assert_held(&ehs_task_lock);
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+
+	lockdep_assert_held(&chain->lock);
 	rec->node = node;
 	rec->tgid = get_pid(tgid);
-	rec->serial = ++ehs_task_serial;
 	rec->state = EHS_TASK_PENDING;
 	raw_spin_lock(&node->lock);
+	rec->serial = ++node->task_serial;
+	rb_add(&rec->tree, &node->tasks, ehs_task_before);
 	node->counts[EHS_TASK_PENDING]++;
 	raw_spin_unlock(&node->lock);
-	list_add_tail(&rec->list, &node->tasks);
-	hash_add_rcu(ehs_task_table, &rec->hash, (unsigned long)tgid);
-	WRITE_ONCE(ehs_task_number, ehs_task_number + 1);
+	atomic_inc(&ehs_task_number);
+	hlist_add_head_rcu(&rec->hash, &chain->head);
+}
+
+/*
+ * The locks of the record's chain and node are held; the table's reference is
+ * released.
+ */
+static void ehs_task_remove_locked(struct ehs_task *rec)
+{
+	struct ehs_node *node = rec->node;
+
+	lockdep_assert_held(&ehs_task_chain_of(rec->tgid)->lock);
+	lockdep_assert_held(&node->lock);
+	trace_ehs_finish(rec);
+	rec->gone = true;
+	rb_erase(&rec->tree, &node->tasks);
+	node->counts[rec->state]--;
+	atomic_sub(rec->state == EHS_TASK_AWAY, &ehs_task_number_away);
+	if (rec->running)
+		ehs_load_unboost(node, rec->boosted_at);
+	ehs_state_update(node);
+	hlist_del_rcu(&rec->hash);
+	atomic_dec(&ehs_task_number);
+	ehs_task_put(rec);
 }
 
 static void ehs_task_remove(struct ehs_task *rec)
 {
 	struct ehs_node *node = rec->node;
 
-	lockdep_assert_held(&ehs_task_lock);
-	trace_ehs_finish(rec);
 	raw_spin_lock(&node->lock);
-	node->counts[rec->state]--;
-	if (rec->running)
-		ehs_load_unboost(node, rec->boosted_at);
-	ehs_state_update(node);
+	ehs_task_remove_locked(rec);
 	raw_spin_unlock(&node->lock);
-
-	ehs_task_count_away(-(rec->state == EHS_TASK_AWAY));
-	list_del(&rec->list);
-	hash_del_rcu(&rec->hash);
-	WRITE_ONCE(ehs_task_number, ehs_task_number - 1);
-	/* readers of the chain only compare the address, then look again under the lock */
-	put_pid(rec->tgid);
-	kfree_rcu(rec, rcu);
-}
-
-/*
- * Finds the record of @tgid if it is @node's. A record of another node is
- * removed: the task has moved to @node's namespace. But of a group with threads
- * in two namespaces, this removes the record that the other threads still use.
- */
-static struct ehs_task *ehs_task_find_here(const struct pid *tgid, const struct ehs_node *node)
-{
-	struct ehs_task *rec = ehs_task_find(tgid);
-
-	lockdep_assert_held(&ehs_task_lock);
-	if (rec && rec->node != node) {
-		ehs_task_remove(rec);
-		rec = NULL;
-	}
-	return rec;
 }
 
 static struct ehs_task *ehs_task_alloc(void)
 {
-	return kzalloc(sizeof(struct ehs_task), GFP_KERNEL_ACCOUNT);
+	struct ehs_task *rec = kzalloc(sizeof(*rec), GFP_KERNEL_ACCOUNT);
+
+	if (rec)
+		refcount_set(&rec->refs, 1);
+	return rec;
+}
+
+/*
+ * Return: the record of @tgid in @node, referenced; if there is none yet, *spare
+ * becomes it, and NULL is left there.
+ */
+static struct ehs_task *ehs_task_find_or_insert(struct ehs_node *node, struct pid *tgid,
+						struct ehs_task **spare)
+{
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+	struct ehs_task *rec;
+
+	lockdep_assert_held(&chain->lock);
+	rec = ehs_task_find(node, tgid);
+	if (!rec && *spare) {
+		rec = *spare;
+		*spare = NULL;
+		ehs_task_insert(rec, node, tgid);
+	}
+	if (rec)
+		refcount_inc(&rec->refs);
+	return rec;
+}
+
+/*
+ * The current group calls exec in @node: it has left the other nodes if it has
+ * no other thread. One that has may be in several namespaces, and then keeps its
+ * records until it ends.
+ */
+static void ehs_task_leave_others(const struct ehs_node *node, const struct pid *tgid)
+{
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+	struct hlist_node *tmp;
+	struct ehs_task *rec;
+	bool any = false;
+
+	if (get_nr_threads(current) != 1)
+		return;
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(rec, &chain->head, hash)
+		any |= rec->tgid == tgid && rec->node != node;
+	rcu_read_unlock();
+	if (likely(!any))
+		return;
+	raw_spin_lock(&chain->lock);
+	hlist_for_each_entry_safe(rec, tmp, &chain->head, hash) {
+		if (rec->tgid == tgid && rec->node != node)
+			ehs_task_remove(rec);
+	}
+	raw_spin_unlock(&chain->lock);
+}
+
+static struct ehs_task *ehs_task_get_or_make(struct ehs_node *node, struct pid *tgid)
+{
+	struct ehs_task *rec = ehs_task_get(node, tgid), *spare;
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+
+	if (rec)
+		return rec;
+	spare = ehs_task_alloc();
+	if (!spare)
+		return NULL;
+	raw_spin_lock(&chain->lock);
+	/* a bypass may have made one meanwhile */
+	rec = ehs_task_find_or_insert(node, tgid, &spare);
+	raw_spin_unlock(&chain->lock);
+	kfree(spare);
+	return rec;
+}
+
+static void ehs_task_note(struct ehs_task *rec, const struct ehs_arrival *arrival)
+{
+	lockdep_assert_held(&rec->node->lock);
+	rec->in_exec = true;
+	rec->bypass = false;
+	rec->id = arrival->cookie;
+	rec->started = ktime_get_real_ns();
+	rec->started_at = ktime_get_ns();
+	rec->accounted = 0;
+	rec->uid = current_uid();
+	strscpy(rec->command, kbasename(arrival->path), sizeof(rec->command));
+	rcu_read_lock();
+	rec->cgroup = cgroup_id(task_dfl_cgroup(current));
+	rcu_read_unlock();
 }
 
 /**
  * ehs_task_enter - the current task calls exec
  * @node: its node
- * @id: cookie of this placement
- * @path: program
- * @reason: set to why it is not to be placed, as far as its record knows
+ * @arrival: cookie and path are set; the rest is filled in
  *
  * If the exec fails later, the record stays because its task does; it then
  * shows the program that could not be started.
  *
- * Return: the record; NULL if there is no memory for one. It is valid until
- * current returns to user space, unless another thread of the group removes it
- * from another namespace (see the top of this file).
+ * Only one exec of a group is in here at a time: it holds the cred_guard_mutex
+ * of the group.
+ *
+ * Return: the record, referenced, to be settled and put by the caller; NULL if
+ * there is no memory for one.
  */
-struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
-				enum ehs_reason *reason)
+struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arrival)
 {
 	struct pid *tgid = task_tgid(current);
-	struct ehs_task *rec, *spare = NULL;
+	struct ehs_task *rec;
+	bool gone;
 
-	*reason = EHS_REASON_NONE;
-	spin_lock(&ehs_task_lock);
-	rec = ehs_task_find_here(tgid, node);
-	if (!rec) {
-		spin_unlock(&ehs_task_lock);
-		spare = ehs_task_alloc();
-		if (!spare) {
-			*reason = EHS_REASON_NO_MEMORY;
-			return NULL;
+	ehs_task_leave_others(node, tgid);
+	do {
+		rec = ehs_task_get_or_make(node, tgid);
+		raw_spin_lock(&node->lock);
+		arrival->load = ehs_load_get(node);
+		arrival->state = ehs_state_get(node);
+		arrival->reason = EHS_REASON_NO_MEMORY;
+		/* somebody may have just moved the task from cgroup to cgroup */
+		gone = rec && rec->gone;
+		if (rec && !gone) {
+			arrival->reason = rec->bypass ? EHS_REASON_BYPASS :
+					  rec->placed ? EHS_REASON_PLACED :
+							EHS_REASON_NONE;
+			ehs_task_note(rec, arrival);
 		}
-		spin_lock(&ehs_task_lock);
-		/* a bypass may have made one meanwhile */
-		rec = ehs_task_find_here(tgid, node);
-		if (!rec) {
-			rec = spare;
-			spare = NULL;
-			ehs_task_insert(rec, node, tgid);
-		}
-	}
-	if (rec->bypass)
-		*reason = EHS_REASON_BYPASS;
-	else if (rec->placed)
-		*reason = EHS_REASON_PLACED;
-	rec->bypass = false;
-	rec->id = id;
-	rec->started = ktime_get_real_ns();
-	rec->started_at = ktime_get_ns();
-	rec->uid = current_uid();
-	strscpy(rec->command, kbasename(path), sizeof(rec->command));
-	rcu_read_lock();
-	rec->cgroup = cgroup_id(task_dfl_cgroup(current));
-	rcu_read_unlock();
-	spin_unlock(&ehs_task_lock);
-	kfree(spare);
+		raw_spin_unlock(&node->lock);
+		if (gone)
+			ehs_task_put(rec);
+	} while (gone);
 	return rec;
 }
 
@@ -235,9 +351,44 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
  */
 void ehs_task_wait(struct ehs_task *rec)
 {
-	spin_lock(&ehs_task_lock);
-	ehs_task_set_state(rec, EHS_TASK_PENDING);
-	spin_unlock(&ehs_task_lock);
+	raw_spin_lock(&rec->node->lock);
+	if (!rec->gone)
+		ehs_task_set_state(rec, EHS_TASK_PENDING);
+	raw_spin_unlock(&rec->node->lock);
+}
+
+/* Whether the task is in none of the node's cgroups any more. */
+static bool ehs_task_is_outside(const struct ehs_task *rec)
+{
+	struct task_struct *task;
+	bool outside;
+
+	rcu_read_lock();
+	task = pid_task(rec->tgid, PIDTYPE_TGID);
+	outside = task && ehs_node_kind(rec->node, task) == EHS_KIND_OTHER;
+	rcu_read_unlock();
+	return outside;
+}
+
+/*
+ * Removes the record if its task runs here and has left the node's cgroups. A
+ * stub stays: its work is still away. An exec that is under way looks when it
+ * settles. Either that sees the change of the cgroup, or this sees the exec
+ * settled: both hold the node's lock after their own change. The caller holds a
+ * reference.
+ */
+static void ehs_task_check(struct ehs_task *rec)
+{
+	struct ehs_task_chain *chain = ehs_task_chain_of(rec->tgid);
+	struct ehs_node *node = rec->node;
+
+	raw_spin_lock(&chain->lock);
+	raw_spin_lock(&node->lock);
+	if (!rec->gone && !rec->in_exec && rec->state != EHS_TASK_AWAY &&
+	    ehs_task_is_outside(rec))
+		ehs_task_remove_locked(rec);
+	raw_spin_unlock(&node->lock);
+	raw_spin_unlock(&chain->lock);
 }
 
 /**
@@ -248,12 +399,63 @@ void ehs_task_wait(struct ehs_task *rec)
  */
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason)
 {
-	spin_lock(&ehs_task_lock);
+	raw_spin_lock(&rec->node->lock);
+	rec->in_exec = false;
 	rec->reason = reason;
 	if (state == EHS_TASK_AWAY)
 		rec->placed = true;
-	ehs_task_set_state(rec, state);
-	spin_unlock(&ehs_task_lock);
+	if (!rec->gone)
+		ehs_task_set_state(rec, state);
+	raw_spin_unlock(&rec->node->lock);
+	/* it may have been moved while it waited */
+	if (state != EHS_TASK_AWAY && ehs_task_is_outside(rec))
+		ehs_task_check(rec);
+}
+
+/**
+ * ehs_task_moved - a thread group has been moved to another cgroup
+ * @tgid: thread group; the caller is in an RCU read section
+ *
+ * For atomic context: takes no lock. If it has left the cgroups of a node, work
+ * of that node removes its record. A record found under RCU has a node that is
+ * still there: see ehs_node_net_pre_exit().
+ */
+void ehs_task_moved(const struct pid *tgid)
+{
+	const struct ehs_task *rec;
+
+	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
+		if (rec->tgid == tgid && ehs_task_is_outside(rec))
+			queue_work(ehs_wq, &rec->node->check);
+	}
+}
+
+/**
+ * ehs_task_ended - the last thread of a group exits
+ * @tgid: thread group
+ *
+ * Does not sleep. May be called twice for a group: the last two threads may
+ * both see that no other is left.
+ */
+void ehs_task_ended(const struct pid *tgid)
+{
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+	struct hlist_node *tmp;
+	struct ehs_task *rec;
+	bool any = false;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(rec, &chain->head, hash)
+		any |= rec->tgid == tgid;
+	rcu_read_unlock();
+	if (likely(!any))
+		return;
+	raw_spin_lock(&chain->lock);
+	hlist_for_each_entry_safe(rec, tmp, &chain->head, hash) {
+		if (rec->tgid == tgid)
+			ehs_task_remove(rec);
+	}
+	raw_spin_unlock(&chain->lock);
 }
 
 /*
@@ -264,20 +466,42 @@ void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_r
 static int ehs_task_insert_other(struct ehs_task *rec, struct ehs_node *node,
 				 struct task_struct *task)
 {
-	lockdep_assert_held(&ehs_task_lock);
-	rec->started = ktime_get_real_ns();
-	rec->started_at = ktime_get_ns();
-	rec->uid = task_uid(task);
-	get_task_comm(rec->command, task);
-	rec->cgroup = cgroup_id(task_dfl_cgroup(task));
 	ehs_task_insert(rec, node, task_tgid(task));
+	raw_spin_lock(&node->lock);
 	ehs_task_set_state(rec, EHS_TASK_LOCAL);
+	raw_spin_unlock(&node->lock);
 	/* pairs with the full barrier of atomic_dec_and_test() in do_exit() */
 	smp_mb();
 	if (atomic_read(&task->signal->live))
 		return 0;
 	ehs_task_remove(rec);
 	return -ESRCH;
+}
+
+static struct ehs_task *ehs_task_alloc_for(struct task_struct *task)
+{
+	struct ehs_task *rec = ehs_task_alloc();
+
+	if (!rec)
+		return NULL;
+	rec->started = ktime_get_real_ns();
+	rec->started_at = ktime_get_ns();
+	rec->uid = task_uid(task);
+	get_task_comm(rec->command, task);
+	rcu_read_lock();
+	rec->cgroup = cgroup_id(task_dfl_cgroup(task));
+	rcu_read_unlock();
+	return rec;
+}
+
+static bool ehs_task_is_in(struct task_struct *task, const struct ehs_node *node)
+{
+	bool is;
+
+	task_lock(task);
+	is = task->nsproxy && task->nsproxy->net_ns == node->net;
+	task_unlock(task);
+	return is;
 }
 
 /**
@@ -291,140 +515,163 @@ static int ehs_task_insert_other(struct ehs_task *rec, struct ehs_node *node,
  */
 int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack)
 {
-	struct ehs_task *rec, *spare = ehs_task_alloc();
-	struct task_struct *task;
-	bool here = false;
-	int err = -ESRCH;
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
+	struct ehs_task_chain *chain;
+	struct ehs_task *rec, *spare;
+	int err = 0;
 
-	if (!spare)
-		return -ENOMEM;
-	rcu_read_lock();
-	task = pid_task(pid, PIDTYPE_PID);
-	if (task) {
-		task_lock(task);
-		here = task->nsproxy && task->nsproxy->net_ns == node->net;
-		task_unlock(task);
-	}
-	if (!here) {
+	if (!task || !ehs_task_is_in(task, node)) {
 		NL_SET_ERR_MSG(extack, "no such task in this network namespace");
-		goto unlock;
+		err = -ESRCH;
+		goto put_task;
 	}
 	/* it will never call exec, and its record would be counted for good */
 	if (task->flags & PF_KTHREAD) {
 		NL_SET_ERR_MSG(extack, "a kernel thread never calls exec");
 		err = -EINVAL;
-		goto unlock;
+		goto put_task;
 	}
-	spin_lock(&ehs_task_lock);
-	rec = ehs_task_find_here(task_tgid(task), node);
-	err = 0;
+	spare = ehs_task_alloc_for(task);
+	if (!spare) {
+		err = -ENOMEM;
+		goto put_task;
+	}
+	chain = ehs_task_chain_of(task_tgid(task));
+	raw_spin_lock(&chain->lock);
+	rec = ehs_task_find(node, task_tgid(task));
 	if (!rec) {
 		rec = spare;
 		spare = NULL;
 		err = ehs_task_insert_other(rec, node, task);
 	}
-	if (err)
-		NL_SET_ERR_MSG(extack, "the task has just ended");
-	else
+	if (!err) {
+		raw_spin_lock(&node->lock);
 		rec->bypass = true;
-	spin_unlock(&ehs_task_lock);
-unlock:
-	rcu_read_unlock();
+		raw_spin_unlock(&node->lock);
+	} else {
+		NL_SET_ERR_MSG(extack, "the task has just ended");
+	}
+	raw_spin_unlock(&chain->lock);
 	kfree(spare);
+put_task:
+	if (task)
+		put_task_struct(task);
 	return err;
 }
 
+/* The node's oldest record after @serial, or NULL. */
+static struct ehs_task *ehs_task_after(const struct ehs_node *node, u64 serial)
+{
+	struct rb_node *at = node->tasks.rb_node;
+	struct ehs_task *rec, *found = NULL;
+
+	lockdep_assert_held(&node->lock);
+	while (at) {
+		rec = rb_entry(at, struct ehs_task, tree);
+		if (rec->serial > serial) {
+			found = rec;
+			at = at->rb_left;
+		} else {
+			at = at->rb_right;
+		}
+	}
+	return found;
+}
+
 /**
- * ehs_task_walk - call @each for the records of a node, oldest first
+ * ehs_task_next - copy the node's oldest record after another one
  * @node: node
- * @serial: start after this one; set to the last for which @each returned 0
- * @each: called under a spinlock; an error from it ends the walk
- * @data: for @each
+ * @serial: serial of the other one, which may be gone by now; 0 for the first
+ * @info: filled in; the caller puts info->tgid
  *
- * Starts from the head of the list each time, so a dump of many records in many
- * messages takes time in the square of their number, under the lock.
+ * The lock is held for one record only, so that a reader of many does not hold
+ * up execs.
  *
- * Return: 0 or the error of @each.
+ * Return: whether there is one.
  */
-int ehs_task_walk(struct ehs_node *node, u64 *serial,
-		  int (*each)(const struct ehs_task *rec, void *data), void *data)
+bool ehs_task_next(struct ehs_node *node, u64 serial, struct ehs_task_info *info)
+{
+	const struct ehs_task *rec;
+
+	raw_spin_lock(&node->lock);
+	rec = ehs_task_after(node, serial);
+	if (rec) {
+		*info = (struct ehs_task_info){
+			.tgid = get_pid(rec->tgid),
+			.serial = rec->serial,
+			.id = rec->id,
+			.state = rec->state,
+			.reason = rec->reason,
+			.started = rec->started,
+			.cgroup = rec->cgroup,
+			.uid = rec->uid,
+		};
+		memcpy(info->command, rec->command, sizeof(info->command));
+	}
+	raw_spin_unlock(&node->lock);
+	return rec;
+}
+
+/* The same, but the record itself, referenced. */
+static struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial)
 {
 	struct ehs_task *rec;
-	int err = 0;
 
-	spin_lock(&ehs_task_lock);
-	list_for_each_entry(rec, &node->tasks, list) {
-		if (rec->serial <= *serial)
-			continue;
-		err = each(rec, data);
-		if (err)
-			break;
-		*serial = rec->serial;
+	raw_spin_lock(&node->lock);
+	rec = ehs_task_after(node, serial);
+	/* what is in the tree has the table's reference */
+	if (rec)
+		refcount_inc(&rec->refs);
+	raw_spin_unlock(&node->lock);
+	return rec;
+}
+
+/**
+ * ehs_task_check_all - remove the records of tasks that have left the cgroups of
+ * a node
+ * @node: node
+ *
+ * May sleep.
+ */
+void ehs_task_check_all(struct ehs_node *node)
+{
+	struct ehs_task *rec;
+	u64 serial = 0;
+
+	while ((rec = ehs_task_get_after(node, serial))) {
+		serial = rec->serial;
+		ehs_task_check(rec);
+		ehs_task_put(rec);
+		cond_resched();
 	}
-	spin_unlock(&ehs_task_lock);
-	return err;
 }
 
 /**
  * ehs_task_forget_node - remove all records of a node that ends
  * @node: node
+ *
+ * No task is left in its namespace, so no exec uses one of them. May sleep.
  */
 void ehs_task_forget_node(struct ehs_node *node)
 {
-	struct ehs_task *rec, *tmp;
-
-	spin_lock(&ehs_task_lock);
-	list_for_each_entry_safe(rec, tmp, &node->tasks, list)
-		ehs_task_remove(rec);
-	spin_unlock(&ehs_task_lock);
-}
-
-/*
- * Runs in every exit on the host. Up to 6.12 it runs with preemption off and
- * takes spinlocks: not for PREEMPT_RT, where these sleep. The last two threads
- * of a group may both see live at 0; the second then finds no record.
- */
-static void ehs_task_exits(ehs_exit_probe_args(data, exiting))
-{
-	struct pid *tgid;
+	struct ehs_task_chain *chain;
 	struct ehs_task *rec;
 
-	if (!READ_ONCE(ehs_task_number) || atomic_read(&exiting->signal->live))
-		return;
-	tgid = task_tgid(exiting);
-	rcu_read_lock();
-	rec = ehs_task_find(tgid);
-	rcu_read_unlock();
-	if (likely(!rec))
-		return;
-	spin_lock(&ehs_task_lock);
-	rec = ehs_task_find(tgid);
-	if (rec)
-		ehs_task_remove(rec);
-	spin_unlock(&ehs_task_lock);
-}
-
-static void ehs_task_pick_exit_point(struct tracepoint *point, void *data)
-{
-	if (!strcmp(point->name, "sched_process_exit"))
-		ehs_task_exit_point = point;
-}
-
-int ehs_task_init(void)
-{
-	/* a probe is registered as void *: its arguments are checked only here */
-	check_trace_callback_type_sched_process_exit(ehs_task_exits);
-	/* the tracepoint's symbol is not exported, but all are listed */
-	for_each_kernel_tracepoint(ehs_task_pick_exit_point, NULL);
-	if (!ehs_task_exit_point) {
-		pr_err("tracepoint sched_process_exit not found: this kernel lacks CONFIG_TRACEPOINTS or renamed it\n");
-		return -ENOENT;
+	while ((rec = ehs_task_get_after(node, 0))) {
+		chain = ehs_task_chain_of(rec->tgid);
+		raw_spin_lock(&chain->lock);
+		if (!rec->gone)
+			ehs_task_remove(rec);
+		raw_spin_unlock(&chain->lock);
+		ehs_task_put(rec);
+		cond_resched();
 	}
-	return tracepoint_probe_register(ehs_task_exit_point, (void *)ehs_task_exits, NULL);
 }
 
-void ehs_task_exit(void)
+void __init ehs_task_init(void)
 {
-	tracepoint_probe_unregister(ehs_task_exit_point, (void *)ehs_task_exits, NULL);
-	tracepoint_synchronize_unregister();
+	struct ehs_task_chain *chain;
+
+	for (chain = ehs_task_chains; chain < ehs_task_chains + ARRAY_SIZE(ehs_task_chains); chain++)
+		raw_spin_lock_init(&chain->lock);
 }

@@ -2,6 +2,8 @@
 #ifndef _EHS_TASK_H
 #define _EHS_TASK_H
 
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/uidgid.h>
 
@@ -10,27 +12,47 @@
 struct netlink_ext_ack;
 
 /**
+ * struct ehs_arrival - an exec in a managed or guest cgroup, as its node sees it
+ * @cookie: number of the placement
+ * @path: program as given to exec
+ * @load: load of the node without the new task
+ * @state: state of the node by @load
+ * @reason: why it is not to be placed, as far as the task's record knows
+ */
+struct ehs_arrival {
+	u64 cookie;
+	const char *path;
+	u32 load;
+	enum ehs_state state;
+	enum ehs_reason reason;
+};
+
+/**
  * struct ehs_task - record of a thread group that has called exec in a managed
- * or guest cgroup of its node, or for which a bypass was asked
+ * or guest cgroup of a node, or for which a bypass was asked there
  *
- * Made at the first such exec or bypass; the top of task.c says what removes it.
- * The records' lock guards all fields; only the lookup in a hash chain uses RCU.
- * A record stays when its task leaves the managed cgroup.
+ * A group whose threads are in several network namespaces may have a record in
+ * each of their nodes. The top of task.c says what makes and removes it.
  *
- * @hash: in the table of all records, by @tgid
- * @list: in the node's tasks
+ * @hash: in the chain of @tgid; guarded by the chain's lock, read under RCU
+ * @refs: one of the table, one of each exec or call that uses the record
  * @rcu: frees it
- * @node: the node that counts it
+ * @node: the node that counts it; only valid while not @gone, or in an exec
  * @tgid: identity, referenced, so that its address is not used again
- * @serial: rises in the node's list; a dump goes on after the last one it sent
+ * @serial: key in the node's tree; a dump goes on after the last one it sent
+ * @tree: in the node's tree of records. It and all below are guarded by the
+ *	node's lock
  * @id: cookie of the last placement
- * @state: enum ehs_task_state
+ * @state: enum ehs_task_state; also read under RCU
  * @reason: enum ehs_reason, why it runs where it runs
  * @started: wall clock of the last exec, ns
  * @started_at: monotonic clock of the last exec, ns
  * @cgroup: id of its cgroup at the last exec
  * @uid: its user at the last exec
+ * @accounted: time that TASK_ACCOUNT has added to the task so far, ns
  * @boosted_at: see ehs_load_boost()
+ * @gone: removed from table and tree; nothing counts it any more
+ * @in_exec: an exec of it is under way, which will settle it
  * @running: part of the node's load, because it runs here
  * @placed: has become a stub before
  * @bypass: the next exec is not placed
@@ -38,11 +60,12 @@ struct netlink_ext_ack;
  */
 struct ehs_task {
 	struct hlist_node hash;
-	struct list_head list;
+	refcount_t refs;
 	struct rcu_head rcu;
 	struct ehs_node *node;
 	struct pid *tgid;
 	u64 serial;
+	struct rb_node tree;
 	u64 id;
 	u32 state;
 	u32 reason;
@@ -50,25 +73,49 @@ struct ehs_task {
 	u64 started_at;
 	u64 cgroup;
 	kuid_t uid;
+	u64 accounted;
 	u32 boosted_at;
-	bool running : 1;
-	bool placed : 1;
-	bool bypass : 1;
+	bool gone;
+	bool in_exec;
+	bool running;
+	bool placed;
+	bool bypass;
 	char command[TASK_COMM_LEN];
 };
 
-struct ehs_task *ehs_task_enter(struct ehs_node *node, u64 id, const char *path,
-				enum ehs_reason *reason);
+/**
+ * struct ehs_task_info - copy of what a record says at one moment
+ * @tgid: referenced; the caller puts it
+ *
+ * The others are those of struct ehs_task.
+ */
+struct ehs_task_info {
+	struct pid *tgid;
+	u64 serial;
+	u64 id;
+	u32 state;
+	u32 reason;
+	u64 started;
+	u64 cgroup;
+	kuid_t uid;
+	char command[TASK_COMM_LEN];
+};
+
+struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arrival);
 void ehs_task_wait(struct ehs_task *rec);
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason);
+struct ehs_task *ehs_task_get(const struct ehs_node *node, const struct pid *tgid);
+void ehs_task_put(struct ehs_task *rec);
 bool ehs_task_is_away(const struct pid *tgid);
-bool ehs_task_is_away_from(const struct ehs_node *node, const struct pid *tgid);
 int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack);
-int ehs_task_walk(struct ehs_node *node, u64 *serial,
-		  int (*each)(const struct ehs_task *rec, void *data), void *data);
+bool ehs_task_next(struct ehs_node *node, u64 serial, struct ehs_task_info *info);
+void ehs_task_check_all(struct ehs_node *node);
 void ehs_task_forget_node(struct ehs_node *node);
 
-int ehs_task_init(void);
-void ehs_task_exit(void);
+bool ehs_task_any(void);
+void ehs_task_ended(const struct pid *tgid);
+void ehs_task_moved(const struct pid *tgid);
+
+void ehs_task_init(void);
 
 #endif /* _EHS_TASK_H */

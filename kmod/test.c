@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 
-kunit_test_suites(&ehs_account_suite, &ehs_load_suite, &ehs_state_suite);
+kunit_test_suites(&ehs_account_suite, &ehs_breaker_suite, &ehs_load_suite, &ehs_state_suite);
 
 MODULE_DESCRIPTION("KUnit tests of ehsched");
 MODULE_LICENSE("GPL");

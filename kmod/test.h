@@ -4,6 +4,7 @@
 
 /* KUnit tests of what in the module is pure: ehsched_test.ko, which test.c lists. */
 extern struct kunit_suite ehs_account_suite;
+extern struct kunit_suite ehs_breaker_suite;
 extern struct kunit_suite ehs_load_suite;
 extern struct kunit_suite ehs_state_suite;
 

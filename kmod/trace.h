@@ -2,7 +2,9 @@
 /*
  * Tracepoints of the module, in events/ehsched. States, reasons and verdicts are
  * numbers of uapi/linux/ehsched.h; loads are thousandths of a task; times are
- * nanoseconds; node is the inode number of the network namespace.
+ * nanoseconds; node is the inode number of the network namespace. A sample says
+ * how many nodes and threads it looked at, what it counted (runnable threads, or
+ * nanoseconds that processors worked) and what it took.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM ehsched
@@ -19,21 +21,21 @@
 #include "task.h"
 
 TRACE_EVENT(ehs_arrival,
-	TP_PROTO(const struct ehs_node *node, u64 cookie, const char *path, u32 load, u32 state),
-	TP_ARGS(node, cookie, path, load, state),
+	TP_PROTO(const struct ehs_node *node, const struct ehs_arrival *arrival),
+	TP_ARGS(node, arrival),
 	TP_STRUCT__entry(
 		__field(u32, node)
 		__field(u32, load)
 		__field(u64, cookie)
 		__field(u32, state)
-		__string(path, path)
+		__string(path, arrival->path)
 	),
 	TP_fast_assign(
 		__entry->node = node->net->ns.inum;
-		__entry->load = load;
-		__entry->cookie = cookie;
-		__entry->state = state;
-		ehs_assign_str(path, path);
+		__entry->load = arrival->load;
+		__entry->cookie = arrival->cookie;
+		__entry->state = arrival->state;
+		ehs_assign_str(path, arrival->path);
 	),
 	TP_printk("node=%u cookie=%llu load=%u state=%u path=%s",
 		  __entry->node, __entry->cookie, __entry->load, __entry->state, __get_str(path))
@@ -97,6 +99,30 @@ TRACE_EVENT(ehs_finish,
 	TP_printk("node=%u cookie=%llu task_state=%u reason=%u lived=%llu",
 		  __entry->node, __entry->cookie, __entry->task_state, __entry->reason,
 		  __entry->lived)
+);
+
+TRACE_EVENT(ehs_sample,
+	TP_PROTO(u32 index, u32 nodes, u32 threads, u64 counted, bool whole, u64 cost),
+	TP_ARGS(index, nodes, threads, counted, whole, cost),
+	TP_STRUCT__entry(
+		__field(u64, counted)
+		__field(u64, cost)
+		__field(u32, index)
+		__field(u32, nodes)
+		__field(u32, threads)
+		__field(bool, whole)
+	),
+	TP_fast_assign(
+		__entry->counted = counted;
+		__entry->cost = cost;
+		__entry->index = index;
+		__entry->nodes = nodes;
+		__entry->threads = threads;
+		__entry->whole = whole;
+	),
+	TP_printk("index=%u nodes=%u threads=%u counted=%llu whole=%d cost=%llu",
+		  __entry->index, __entry->nodes, __entry->threads, __entry->counted,
+		  __entry->whole, __entry->cost)
 );
 
 #endif /* _EHS_TRACE_H */

@@ -12,14 +12,21 @@
 
 #include "agent.h"
 
+/* All namespaces that a struct nsproxy has, except for the network's. */
+static bool ehs_view_same_namespaces(const struct nsproxy *a, const struct nsproxy *b)
+{
+	return a->mnt_ns == b->mnt_ns && a->uts_ns == b->uts_ns && a->ipc_ns == b->ipc_ns &&
+	       a->pid_ns_for_children == b->pid_ns_for_children && a->time_ns == b->time_ns &&
+	       a->time_ns_for_children == b->time_ns_for_children && a->cgroup_ns == b->cgroup_ns;
+}
+
 /**
- * ehs_view_is_agents - whether the current task sees the same files, processes
- * and users as the agent
+ * ehs_view_is_agents - whether the current task sees the same system as the agent
  * @agent: agent
  *
- * Only then do a path, a pid and a uid mean the same to both. The agent's task
- * is asked each time because it may change its namespaces; a dead one has none.
- * UTS, IPC and time namespaces and pid_ns_for_children are not compared.
+ * Only then do a path, a pid, a uid and a host name mean the same to both. The
+ * agent's task is asked each time because it may change its namespaces; a dead
+ * one has none. The network namespace is the node's, whatever the agent's is now.
  */
 bool ehs_view_is_agents(const struct ehs_agent *agent)
 {
@@ -35,7 +42,7 @@ bool ehs_view_is_agents(const struct ehs_agent *agent)
 	task_lock(task);
 	if (task->nsproxy && task->fs) {
 		get_fs_root(task->fs, &its);
-		same = task->nsproxy->mnt_ns == current->nsproxy->mnt_ns &&
+		same = ehs_view_same_namespaces(task->nsproxy, current->nsproxy) &&
 		       ns_of_pid(agent->tgid) == task_active_pid_ns(current) &&
 		       task_cred_xxx(task, user_ns) == current_user_ns() && path_equal(&its, &mine);
 	}

@@ -14,13 +14,14 @@ FUZZ_CC	 ?= clang
 tests: $(UNIT) kmod-tests $(PROBES)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub two-nodes silent-fuse) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
 $(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell $(PKG_CONFIG) --static --cflags --libs libnl-genl-3.0)
+$(O)/selftests/kmod/probe: selftests/kmod/confine.c selftests/kmod/probe.h
 
 # What is executed away, and says what it finds there.
 $(PROBES): $(O)/%: %.c

@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "node/cgroup.h"
 #include "node/netlink.h"
+#include "wire/reason.h"
 #include "wire/view.h"
 
 #define KERNEL_BUFFER (4 << 20) /* of the agent socket; each waiting exec is one message */
@@ -196,7 +197,7 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_
 	if (reason == EHS_REASON_NOT_SENDER)
 		reason = EHS_REASON_NO_RECEIVER;
 	/* The kernel counts its own reasons and rejects them in verdicts. */
-	if (reason > EHS_REASON_REDIRECT)
+	if (reason != EHS_REASON_NONE && !reason_is_kernels(reason))
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
 	/* It becomes an argument of the stub, which everybody can read: no secret. */
 	snprintf(handle, sizeof(handle), "%llu", (unsigned long long)cookie);

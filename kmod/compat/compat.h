@@ -6,6 +6,8 @@
 #ifndef _EHS_COMPAT_H
 #define _EHS_COMPAT_H
 
+#include <linux/security.h>
+
 struct task_struct;
 
 /* Parameters of a probe on sched_process_exit. */
@@ -21,5 +23,26 @@ struct task_struct;
 #else
 #define ehs_assign_str(dst, src) __assign_str(dst, src)
 #endif
+
+/*
+ * Who the security modules take the current credentials for: since 6.13 not one
+ * number, but what each of them calls it. Comparable with memcmp().
+ */
+struct ehs_lsm_id {
+#ifdef EHS_HAVE_LSM_PROP
+	struct lsm_prop prop;
+#else
+	u32 secid;
+#endif
+};
+
+static inline void ehs_lsm_current_id(struct ehs_lsm_id *id)
+{
+#ifdef EHS_HAVE_LSM_PROP
+	security_current_getlsmprop_subj(&id->prop);
+#else
+	security_current_getsecid_subj(&id->secid);
+#endif
+}
 
 #endif /* _EHS_COMPAT_H */

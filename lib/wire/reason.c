@@ -25,8 +25,8 @@ static const struct {
 		"It runs at home because it would inherit an open descriptor above 2, which cannot "
 		"be carried to another node; close it before the exec, or make it close-on-exec." },
 	[EHS_REASON_NAMESPACE] = { "namespace",
-		"It runs at home because its pid, user or mount namespace or its root directory "
-		"is not that of the agent." },
+		"It runs at home because one of its namespaces (other than the network's) or its "
+		"root directory is not that of the agent." },
 	[EHS_REASON_CONFINED] = { "confined",
 		"It runs at home because it is under a seccomp filter, which cannot be carried to "
 		"another node." },
@@ -106,6 +106,26 @@ static const struct {
 	[EHS_REASON_NO_MODULE] = { "no-module",
 		"It was placed without the kernel module, so its later execs stay on the node "
 		"where it runs; load ehsched to have them placed too." },
+	[EHS_REASON_NO_NEW_PRIVS] = { "no-new-privs",
+		"It runs at home because it has no_new_privs, which this node keeps at home." },
+	[EHS_REASON_SECUREEXEC] = { "secureexec",
+		"It runs at home because it would start in secure mode: its real and effective "
+		"user or group differ, or a security module asks for it." },
+	[EHS_REASON_LANDLOCK] = { "landlock",
+		"It runs at home because it is in a Landlock domain, which cannot be carried to "
+		"another node." },
+	[EHS_REASON_LSM] = { "lsm",
+		"It runs at home because a security module (AppArmor, SELinux, Smack) has a profile "
+		"or domain for it or its program that the agent does not have." },
+	[EHS_REASON_CGROUP_BPF] = { "cgroup-bpf",
+		"It runs at home because its cgroup has BPF programs (a firewall, a list of devices) "
+		"that guests are not under." },
+	[EHS_REASON_CAPABILITIES] = { "capabilities",
+		"It runs at home because it has more or fewer capabilities than its user has by "
+		"default, or other securebits." },
+	[EHS_REASON_AGENT_SLOW] = { "agent-slow",
+		"It runs at home because the agent did not answer several requests in time, and is "
+		"not asked for a while; see the agent's log and the load of this node." },
 };
 /* clang-format on */
 
@@ -122,6 +142,12 @@ const char *reason_text(unsigned int reason)
 	return reason <= EHS_REASON_MAX ? reasons[reason].text
 					: "The reason is not known to this version; update "
 					  "ehsched.";
+}
+
+bool reason_is_kernels(enum ehs_reason reason)
+{
+	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
+	       reason >= EHS_REASON_NO_NEW_PRIVS;
 }
 
 int reason_parse(const char *name, enum ehs_reason *out)

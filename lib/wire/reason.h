@@ -7,6 +7,7 @@
 #ifndef WIRE_REASON_H
 #define WIRE_REASON_H
 
+#include <stdbool.h>
 #include <linux/ehsched.h>
 
 /** "not-sender"; "unknown" for a number of a newer module or peer. Never NULL. */
@@ -14,6 +15,9 @@ const char *reason_name(unsigned int reason);
 
 /** A sentence for users: the meaning and, where possible, what to do. Never NULL. */
 const char *reason_text(unsigned int reason);
+
+/** Whether only the kernel gives it: it refuses such a reason in a verdict. */
+bool reason_is_kernels(enum ehs_reason reason);
 
 /** Returns 0, or -EINVAL if no reason has this name. */
 int reason_parse(const char *name, enum ehs_reason *out);

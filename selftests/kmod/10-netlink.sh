@@ -81,6 +81,7 @@ refused "an unknown verdict" ERANGE "integer out of range" "$nl" verdict 1 2 - -
 refused "a remote verdict without token" EINVAL "needs a token" "$nl" verdict 1 remote - -
 refused "a token too long" EINVAL "failed policy validation" "$nl" verdict 1 remote - "$(printf '%064d' 0)"
 refused "a reason of the kernel's" EINVAL "only the kernel" "$nl" verdict 1 local time-out -
+refused "a newer reason of the kernel's" EINVAL "only the kernel" "$nl" verdict 1 local landlock -
 refused "an unknown reason" ERANGE "integer out of range" "$nl" verdict 1 local 99 -
 
 agent "$stub" silent

@@ -12,7 +12,6 @@ say() { echo "$*" >"$work/say"; }
 cookie() { awk '/^request/ { c = $2 } END { print c }' "$log"; }
 
 agent "$stub" remote sender exit-42
-counted sender "no_new_privs travels with the job" $in nnp -- true
 for kind in file o-path memory path-file path-o-path path-memory; do
 	counted redirect "a program known by its descriptor only ($kind)" $in fexec $kind $probe
 	is "it runs here ($kind)" "$($in fexec $kind $probe; echo $?)" 0

@@ -6,6 +6,8 @@
 node_reset
 sitter $cg/m
 agent "$stub" remote sender sleep
+# the machine may be busy: what is tested here has to be placed
+$nl set limit=10000
 
 # used PARENT-COMMAND…: what a parent finds of a stub of which 5 s, 3 s and more are reported; numbers are those of the YAML
 cat >"$work/parent.py" <<'PARENT'
@@ -14,7 +16,8 @@ nl, probe, cgroup = sys.argv[1:4]
 child = subprocess.Popen([probe, "in", cgroup, "--", "true"])
 while not any(f"pid={child.pid} " in line and " away " in line
               for line in subprocess.run([nl, "tasks"], capture_output=True, text=True).stdout.splitlines()):
-    pass
+    if child.poll() is not None:
+        sys.exit("the task was not placed: " + subprocess.run([nl, "get"], capture_output=True, text=True).stdout)
 before = resource.getrusage(resource.RUSAGE_CHILDREN)
 words = [nl, "account", str(child.pid), "10=5000000000", "11=3000000000", "12=4194304", "13=100000", "14=2000", "15=30000", "16=4000"]
 err = subprocess.run(words).returncode

@@ -30,7 +30,8 @@ static const char *const reasons[] = {
 	"sender",	"explicit",	"auto",		"no-receiver",	"no-controller",
 	"excluded",	"unreachable",	"refused",	"files-differ", "no-headroom",
 	"guest-limit",	"root-refused", "unknown-user", "draining",	"lease-over",
-	"start-failed", "lost",		"no-module",
+	"start-failed", "lost",		"no-module",	"no-new-privs", "secureexec",
+	"landlock",	"lsm",		"cgroup-bpf",	"capabilities", "agent-slow",
 };
 _Static_assert(sizeof(reasons) / sizeof(*reasons) == EHS_REASON_MAX + 1, "a name per reason");
 
@@ -143,6 +144,9 @@ static void print_node(struct nlmsghdr *nlh)
 			break;
 		case EHS_A_NODE_DWELL:
 			printf("dwell %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_NO_NEW_PRIVS:
+			printf("no-new-privs %u\n", nla_get_u32(attr));
 			break;
 		case EHS_A_NODE_MANAGED_CGROUP_ID:
 			printf("managed %" PRIu64 "\n", nla_get_u64(attr));
@@ -368,6 +372,7 @@ static void put_setting(struct nl_msg *msg, char *word)
 		{ "weight", EHS_A_NODE_WEIGHT },
 		{ "limit", EHS_A_NODE_TIME_LIMIT },
 		{ "dwell", EHS_A_NODE_DWELL },
+		{ "no-new-privs", EHS_A_NODE_NO_NEW_PRIVS },
 		{ "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
 	};
 	char *value = strchr(word, '=');
@@ -453,6 +458,22 @@ static int cmd_set(int argc, char **argv)
 	for (; argc > 0; argc--, argv++)
 		put_setting(msg, *argv);
 	return report(talk(msg));
+}
+
+/* flip N: changes the load index N times, between the two that are sampled */
+static int cmd_flip(int argc, char **argv)
+{
+	struct nl_msg *msg;
+	int i, err = 0;
+
+	if (argc != 1)
+		die("flip N");
+	for (i = 0; i < atoi(argv[0]) && !err; i++) {
+		msg = request(EHS_CMD_NODE_SET, NLM_F_ACK);
+		nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, i % 2 ? EHS_INDEX_RUNNABLE : EHS_INDEX_CPU);
+		err = talk(msg);
+	}
+	return report(err);
 }
 
 static int cmd_bypass(int argc, char **argv)
@@ -547,12 +568,13 @@ static const struct {
 	{ "account", cmd_account },
 	{ "verdict", cmd_verdict },
 	{ "agent", cmd_agent },	  { "watch", cmd_watch },
-	{ "load", cmd_load },	  { "register", cmd_try_register },
+	{ "load", cmd_load },	  { "flip", cmd_flip },
+	  { "register", cmd_try_register },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
 }
 
 static int run(int argc, char **argv)

@@ -17,6 +17,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -28,7 +29,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-static void __attribute__((noreturn)) die(const char *what)
+#include "probe.h"
+
+void die(const char *what)
 {
 	fprintf(stderr, "probe: %s: %s\n", what, strerror(errno));
 	exit(125);
@@ -213,7 +216,7 @@ static char **traced(char **args)
 	return args;
 }
 
-/* new mnt|pid|user|net: other namespaces */
+/* new mnt|pid|user|net|uts|ipc|cgroup|time|pid-children: other namespaces; those of time are its children's */
 static char **new_namespace(char **args)
 {
 	static const struct {
@@ -224,6 +227,11 @@ static char **new_namespace(char **args)
 		{ "pid", CLONE_NEWPID },
 		{ "user", CLONE_NEWUSER },
 		{ "net", CLONE_NEWNET },
+		{ "uts", CLONE_NEWUTS },
+		{ "ipc", CLONE_NEWIPC },
+		{ "cgroup", CLONE_NEWCGROUP },
+		{ "time", CLONE_NEWTIME },
+		{ "pid-children", CLONE_NEWPID },
 	};
 	size_t i;
 	pid_t pid;
@@ -426,6 +434,58 @@ static char **busy(char **args)
 	return args;
 }
 
+static void *sleep_on(void *unused)
+{
+	(void)unused;
+	while (pause())
+		;
+	return NULL;
+}
+
+/* sleepers N: N threads that sleep until they are killed */
+static char **sleepers(char **args)
+{
+	int i, n = atoi(args[0]), size = sysconf(_SC_THREAD_STACK_MIN);
+	char *stacks = mmap(NULL, (size_t)n * size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_attr_t attr;
+	pthread_t id;
+
+	if (stacks == MAP_FAILED)
+		die("mmap");
+	for (i = 0; i < n; i++) {
+		pthread_attr_init(&attr);
+		/* one mapping for all: the number of mappings has a limit */
+		pthread_attr_setstack(&attr, stacks + (size_t)i * size, size);
+		errno = pthread_create(&id, &attr, sleep_on, NULL);
+		if (errno)
+			die("pthread_create");
+	}
+	printf("asleep\n");
+	fflush(stdout);
+	sleep_on(NULL);
+	return args;
+}
+
+/* namespaces N: N more network namespaces, until it is killed */
+static char **namespaces(char **args)
+{
+	struct rlimit files = { 65536, 65536 };
+	int n = atoi(args[0]);
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("setrlimit");
+	while (n--) {
+		/* the descriptor keeps it */
+		if (unshare(CLONE_NEWNET) || open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) < 0)
+			die("network namespace");
+	}
+	printf("made\n");
+	fflush(stdout);
+	sleep_on(NULL);
+	return args;
+}
+
 /* storm FILE N -- CMD: N processes that run CMD again and again while FILE is there */
 static char **storm(char **args)
 {
@@ -453,11 +513,7 @@ static char **storm(char **args)
 	exit(!!failed);
 }
 
-static const struct {
-	const char *name;
-	char **(*run)(char **args);
-	int operands;
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "in", in, 1 },	   { "open", open_fd, 2 },	{ "nnp", nnp, 0 },
 	{ "seccomp", seccomp, 0 }, { "every", every, 0 },	{ "left", left, 0 },
 	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
@@ -465,12 +521,21 @@ static const struct {
 	{ "threads", threads, 3 }, { "fexec", fexec, 2 },	{ "writing", writing, 1 },
 	{ "seize", seize, 1 },	   { "fail", fail, 0 },		{ "timed", timed, 0 },
 	{ "busy", busy, 1 },	   { "storm", storm, 4 },
+	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 },
+	{ NULL, NULL, 0 },
 };
+
+static const struct verb *find(const struct verb *verb, const char *name)
+{
+	while (verb->name && strcmp(name, verb->name))
+		verb++;
+	return verb->name ? verb : NULL;
+}
 
 int main(int argc, char **argv)
 {
 	char **args = argv + 1, **end = argv + argc;
-	size_t i;
+	const struct verb *verb;
 
 	while (args < end) {
 		if (!strcmp(args[0], "--")) {
@@ -482,14 +547,12 @@ int main(int argc, char **argv)
 			disarm();
 			die(args[1]);
 		}
-		for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-			if (!strcmp(args[0], verbs[i].name))
-				break;
-		if (i == sizeof(verbs) / sizeof(*verbs) || end - args <= verbs[i].operands) {
+		verb = find(verbs, args[0]) ?: find(confine_verbs, args[0]);
+		if (!verb || end - args <= verb->operands) {
 			fprintf(stderr, "probe: %s: no such verb, or too few operands\n", args[0]);
 			return 125;
 		}
-		args = verbs[i].run(args + 1);
+		args = verb->run(args + 1);
 	}
 	return 0;
 }

@@ -39,11 +39,26 @@ static void test_unknown(void **state)
 	assert_int_equal(reason, EHS_REASON_LOST);
 }
 
+/* The module refuses these in verdicts. */
+static void test_kernels(void **state)
+{
+	static const enum ehs_reason yes[] = { EHS_REASON_NOT_SENDER, EHS_REASON_REDIRECT,
+					       EHS_REASON_NO_NEW_PRIVS, EHS_REASON_AGENT_SLOW };
+	static const enum ehs_reason no[] = { EHS_REASON_NONE, EHS_REASON_SENDER,
+					      EHS_REASON_NO_MODULE };
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		assert_true(reason_is_kernels(yes[i]));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		assert_false(reason_is_kernels(no[i]));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_kernels),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--list")) {

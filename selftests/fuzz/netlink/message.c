@@ -390,7 +390,7 @@ void message_answer(struct scene *scene, struct tape *tape)
 	static const char token[] = "sleep";
 	uint32_t verdict = tape_one_in(tape, 2) ? EHS_VERDICT_LOCAL : EHS_VERDICT_REMOTE;
 	uint32_t reason =
-		EHS_REASON_SENDER + tape_below(tape, EHS_REASON_MAX - EHS_REASON_SENDER + 1);
+		EHS_REASON_SENDER + tape_below(tape, EHS_REASON_NO_MODULE - EHS_REASON_SENDER + 1);
 	uint64_t cookie =
 		scene->cookies[tape_one_in(tape, 4) ? tape_below(tape, SCENE_COOKIES) : 0];
 	unsigned int i;

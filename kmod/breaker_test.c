@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* KUnit tests of breaker.h. */
+
+#include <kunit/test.h>
+
+#include "breaker.h"
+#include "test.h"
+
+#define MS NSEC_PER_MSEC
+
+static void ehs_breaker_miss_all(struct ehs_breaker *b, u64 now)
+{
+	int i;
+
+	for (i = 0; i < EHS_BREAKER_MISSES; i++)
+		ehs_breaker_missed(b, now, 100 * MS, false);
+}
+
+static void ehs_breaker_opens(struct kunit *test)
+{
+	struct ehs_breaker b = {};
+	bool try;
+	int i;
+
+	for (i = 1; i < EHS_BREAKER_MISSES; i++)
+		KUNIT_EXPECT_FALSE(test, ehs_breaker_missed(&b, 0, 100 * MS, false));
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_admits(&b, 0, &try));
+	KUNIT_EXPECT_FALSE(test, try);
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_missed(&b, 0, 100 * MS, false));
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_admits(&b, 1000 * MS - 1, &try));
+	/* those that still waited do not make the pause longer */
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_missed(&b, 10 * MS, 100 * MS, false));
+	KUNIT_EXPECT_EQ(test, b.until_ns, 1000 * MS);
+}
+
+static void ehs_breaker_one_tries(struct kunit *test)
+{
+	struct ehs_breaker b = {};
+	bool try;
+
+	ehs_breaker_miss_all(&b, 0);
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_admits(&b, 1000 * MS, &try));
+	KUNIT_EXPECT_TRUE(test, try);
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_admits(&b, 1000 * MS, &try));
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_missed(&b, 1100 * MS, 100 * MS, true));
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_admits(&b, 3100 * MS - 1, &try));
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_admits(&b, 3100 * MS, &try));
+	KUNIT_EXPECT_TRUE(test, try);
+	/* killed: another one may try at once */
+	ehs_breaker_left(&b, true);
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_admits(&b, 3100 * MS, &try));
+}
+
+static void ehs_breaker_closes(struct kunit *test)
+{
+	struct ehs_breaker b = {};
+	bool try;
+
+	ehs_breaker_miss_all(&b, 0);
+	ehs_breaker_answered(&b);
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_admits(&b, 0, &try));
+	KUNIT_EXPECT_FALSE(test, try);
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_missed(&b, 0, 100 * MS, false));
+}
+
+static void ehs_breaker_pause_is_bounded(struct kunit *test)
+{
+	struct ehs_breaker b = {};
+	u64 now = 0;
+	bool try;
+	int i;
+
+	ehs_breaker_miss_all(&b, 0);
+	for (i = 0; i < 100; i++) {
+		now = b.until_ns;
+		KUNIT_ASSERT_TRUE(test, ehs_breaker_admits(&b, now, &try));
+		ehs_breaker_missed(&b, now, 10000 * MS, true);
+		KUNIT_EXPECT_LE(test, b.until_ns - now, EHS_BREAKER_MAX_NS);
+	}
+	KUNIT_EXPECT_EQ(test, b.pause_ns, EHS_BREAKER_MAX_NS);
+}
+
+static struct kunit_case ehs_breaker_cases[] = {
+	KUNIT_CASE(ehs_breaker_opens),
+	KUNIT_CASE(ehs_breaker_one_tries),
+	KUNIT_CASE(ehs_breaker_closes),
+	KUNIT_CASE(ehs_breaker_pause_is_bounded),
+	{}
+};
+
+struct kunit_suite ehs_breaker_suite = {
+	.name = "ehs_breaker",
+	.test_cases = ehs_breaker_cases,
+};

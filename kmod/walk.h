@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _EHS_WALK_H
+#define _EHS_WALK_H
+
+#include <linux/types.h>
+
+struct ehs_node;
+struct ehs_seen;
+
+void ehs_walk(struct ehs_seen *seen);
+void ehs_walk_publish(void);
+bool ehs_walk_runnable(const struct ehs_node *node, u32 *runnable);
+
+#endif /* _EHS_WALK_H */

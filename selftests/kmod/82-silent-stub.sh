@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A user's agent whose stub is on a file system that does not answer: nobody else may wait for it.
+. "$(dirname "$0")/lib.sh"
+silent_fuse=$built/silent-fuse
+
+modprobe -a fuse dummy || bail_out "no fuse in this kernel"
+chmod 666 /dev/fuse
+mkdir "$work/mnt"
+# In namespaces of his own. The agent registers in the background and does not end by itself.
+cat >"$work/attack" <<ATTACK
+mount -t tmpfs none "$work/mnt" && mkdir "$work/mnt/f"
+exec "$silent_fuse" "$work/mnt/f" "$nl" agent fd:3 silent
+ATTACK
+chmod 755 "$work/attack"
+setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net --mount \
+	bash "$work/attack" >"$log" 2>&1 &
+attack=$!
+ended() { ! kill -0 $attack 2>/dev/null; }
+settled() { file_has "$log" '^registered' || ended; }
+wait_for 60 settled
+is "the agent is registered, and nothing was asked of its file system" "$(head -n 1 "$log" | cut -d' ' -f1)" registered
+# a family that comes waits for all calls of others to end, and all that follow wait for it
+timeout $((30 * slow)) modprobe nlmon; is "another family's module loads" $? 0
+timeout $((30 * slow)) modprobe -r nlmon
+timeout $((30 * slow)) "$nl" get >/dev/null; is "generic netlink answers others" $? 0
+kill $attack 2>/dev/null
+wait $attack 2>/dev/null
+finish
