@@ -159,7 +159,7 @@ $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
 	$(Q)$(MUSL_CC) -nostartfiles -static -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now $(LDFLAGS) -o $@ \
 		$(MUSL_DIR)rcrt1.o $(MUSL_DIR)crti.o $(filter %.o,$^) $(MUSL_DIR)crtn.o
 
-include kmod/module.mk selftests/selftests.mk selftests/bench/bench.mk packaging/install.mk docs/docs.mk
+include uapi/uapi.mk kmod/module.mk selftests/selftests.mk selftests/bench/bench.mk packaging/install.mk docs/docs.mk
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 # ---- for editors

@@ -72,7 +72,7 @@ static int ehs_account_check(struct ehs_task *rec, const struct ehs_usage *usage
 		err = -ESRCH;
 	} else if (!ehs_usage_is_possible(usage, rec->accounted,
 					  ktime_get_ns() - rec->started_at)) {
-		NL_SET_ERR_MSG(extack, "more than a task can use in the time since its exec");
+		NL_SET_ERR_MSG_MOD(extack, "more than a task can use in the time since its exec");
 		err = -ERANGE;
 	} else {
 		rec->accounted += usage->utime + usage->stime;
@@ -104,7 +104,7 @@ int ehs_account(struct ehs_node *node, struct pid *pid, const struct ehs_usage *
 	if (!err && !ehs_account_task(task, usage))
 		err = -ESRCH;
 	if (err == -ESRCH)
-		NL_SET_ERR_MSG(extack, "not a stub of this node");
+		NL_SET_ERR_MSG_MOD(extack, "not a stub of this node");
 	if (rec)
 		ehs_task_put(rec);
 	if (task)

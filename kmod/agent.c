@@ -81,7 +81,7 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	raw_spin_lock(&node->lock);
 	if (rcu_access_pointer(node->agent)) {
 		raw_spin_unlock(&node->lock);
-		NL_SET_ERR_MSG(extack, "this node already has an agent");
+		NL_SET_ERR_MSG_MOD(extack, "this node already has an agent");
 		err = -EBUSY;
 		goto put_agent;
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The generic netlink family, as uapi/ehsched.yaml specifies it. Everybody may
- * read; the rest needs CAP_NET_ADMIN over the user namespace of the network
- * namespace, and more: docs/kernel.md of the project has a table. Every refusal
+ * The generic netlink family, as uapi/ehsched.yaml specifies it: netlink_gen.c has
+ * the operations and their policies. Everybody may read; the rest needs
+ * CAP_NET_ADMIN over the user namespace of the network namespace, and more:
+ * docs/kernel.md of the project has a table. Every refusal
  * by this file has an extack text.
  */
 
@@ -118,10 +119,21 @@ static int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port,
 	return 0;
 }
 
-/* Anybody may call it. */
-static int ehs_nl_node_get(struct sk_buff *skb, struct genl_info *info)
+/*
+ * Before each operation that is not a dump: its node. There is nothing to
+ * release after it, for the socket of the caller holds the namespace, and the
+ * namespace the node.
+ */
+int ehs_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb, struct genl_info *info)
 {
-	struct ehs_node *node = ehs_node_of(genl_info_net(info));
+	info->user_ptr[0] = ehs_node_of(genl_info_net(info));
+	return 0;
+}
+
+/* Anybody may call it. */
+int ehs_nl_node_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ehs_node *node = ehs_nl_node(info);
 	struct sk_buff *msg;
 	int err;
 
@@ -138,7 +150,7 @@ static int ehs_nl_node_get(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* Anybody may call it; only the administrator of the host sees other nodes. */
-static int ehs_nl_node_dump_start(struct netlink_callback *cb)
+int ehs_nl_node_get_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
 
@@ -147,7 +159,7 @@ static int ehs_nl_node_dump_start(struct netlink_callback *cb)
 	return 0;
 }
 
-static int ehs_nl_node_dump(struct sk_buff *msg, struct netlink_callback *cb)
+int ehs_nl_node_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
 {
 	struct ehs_nl_dump *dump = ehs_nl_dump_of(cb);
 	u64 serial = dump->serial;
@@ -302,20 +314,20 @@ static bool ehs_nl_take_u32(const struct genl_info *info, int type, u32 *value)
  */
 int ehs_nl_check_owner(struct sk_buff *skb, struct genl_info *info)
 {
-	struct net *net = genl_info_net(info);
+	const struct net *net = genl_info_net(info);
 
-	if (ehs_agent_is_port(ehs_node_of(net), info->snd_portid) ||
+	if (ehs_agent_is_port(ehs_nl_node(info), info->snd_portid) ||
 	    netlink_ns_capable(skb, net->user_ns, CAP_SYS_ADMIN))
 		return 0;
-	NL_SET_ERR_MSG(info->extack,
-		       "only the agent's socket or CAP_SYS_ADMIN over the network namespace may do this");
+	NL_SET_ERR_MSG_MOD(info->extack,
+			   "only the agent's socket or CAP_SYS_ADMIN over the network namespace may do this");
 	return -EPERM;
 }
 
 /* Needs a right over the node. Everything is checked before anything is changed. */
-static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ehs_node *node = ehs_node_of(genl_info_net(info));
+	struct ehs_node *node = ehs_nl_node(info);
 	struct ehs_cgroups *cgroups = NULL;
 	struct ehs_settings set;
 	bool swap, any;
@@ -337,7 +349,8 @@ static int ehs_nl_node_set(struct sk_buff *skb, struct genl_info *info)
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_NO_NEW_PRIVS, &set.no_new_privs);
 	if (!any) {
-		NL_SET_ERR_MSG(info->extack, "nothing to change: at least one attribute is needed");
+		NL_SET_ERR_MSG_MOD(info->extack,
+				   "nothing to change: at least one attribute is needed");
 		err = -EINVAL;
 		goto unlock;
 	}
@@ -360,23 +373,18 @@ unlock:
  * every task that execs and has the same view as the agent. To name the stub
  * takes rights over all of them: CAP_SYS_ADMIN in the caller's user namespace.
  */
-static int ehs_nl_agent_register(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_agent_register_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	if (info->attrs[EHS_A_AGENT_STUB]) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[EHS_A_AGENT_STUB],
-				    "a path of the stub is not taken: send an open descriptor");
-		return -EOPNOTSUPP;
-	}
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_AGENT_STUB_FD)) {
-		NL_SET_ERR_MSG(info->extack, "descriptor of the stub is missing");
+		NL_SET_ERR_MSG_MOD(info->extack, "descriptor of the stub is missing");
 		return -EINVAL;
 	}
 	if (!netlink_ns_capable(skb, current_user_ns(), CAP_SYS_ADMIN)) {
-		NL_SET_ERR_MSG(info->extack,
-			       "an agent needs CAP_SYS_ADMIN in its own user namespace");
+		NL_SET_ERR_MSG_MOD(info->extack,
+				   "an agent needs CAP_SYS_ADMIN in its own user namespace");
 		return -EPERM;
 	}
-	return ehs_agent_register(ehs_node_of(genl_info_net(info)), info->snd_portid,
+	return ehs_agent_register(ehs_nl_node(info), info->snd_portid,
 				  info->attrs[EHS_A_AGENT_STUB_FD], info->extack);
 }
 
@@ -387,15 +395,8 @@ static bool ehs_nl_is_kernels(u32 reason)
 	       reason >= EHS_REASON_NO_NEW_PRIVS;
 }
 
-/* Reasons of the kernel, whose counters must stay true. */
-static bool ehs_nl_is_kernels(u32 reason)
-{
-	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
-	       reason >= EHS_REASON_NO_NEW_PRIVS;
-}
-
 /* Needs CAP_NET_ADMIN, and the agent's own socket. */
-static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netlink_ext_ack *extack = info->extack;
 	struct nlattr **attrs = info->attrs;
@@ -403,7 +404,7 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_PLACE_COOKIE) ||
 	    GENL_REQ_ATTR_CHECK(info, EHS_A_PLACE_VERDICT)) {
-		NL_SET_ERR_MSG(extack, "cookie or verdict is missing");
+		NL_SET_ERR_MSG_MOD(extack, "cookie or verdict is missing");
 		return -EINVAL;
 	}
 	answer.cookie = nla_get_u64(attrs[EHS_A_PLACE_COOKIE]);
@@ -411,7 +412,7 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 	if (answer.verdict == EHS_VERDICT_REMOTE) {
 		answer.reason = EHS_REASON_SENDER;
 		if (!attrs[EHS_A_PLACE_TOKEN] || nla_len(attrs[EHS_A_PLACE_TOKEN]) < 2) {
-			NL_SET_ERR_MSG(extack, "a remote verdict needs a token");
+			NL_SET_ERR_MSG_MOD(extack, "a remote verdict needs a token");
 			return -EINVAL;
 		}
 		nla_strscpy(answer.token, attrs[EHS_A_PLACE_TOKEN], sizeof(answer.token));
@@ -424,7 +425,7 @@ static int ehs_nl_place_verdict(struct sk_buff *skb, struct genl_info *info)
 			return -EINVAL;
 		}
 	}
-	return ehs_request_answer(ehs_node_of(genl_info_net(info)), info->snd_portid, &answer,
+	return ehs_request_answer(ehs_nl_node(info), info->snd_portid, &answer,
 				  extack);
 }
 
@@ -484,93 +485,23 @@ void ehs_nl_node_notify(struct ehs_node *node)
 	struct sk_buff *msg;
 
 	mutex_lock(&ehs_nl_notify_lock);
-	if (!ehs_nl_notify_on || !genl_has_listeners(&ehs_nl_family, node->net, 0))
+	if (!ehs_nl_notify_on || !genl_has_listeners(&ehs_nl_family, node->net, EHSCHED_NLGRP_NODE))
 		goto unlock;
 	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	if (!msg || ehs_nl_put_node(msg, node, 0, 0, 0, EHS_CMD_NODE_NTF)) {
 		/* as if their buffers were full: then they know that they must ask */
 		nlmsg_free(msg);
-		genl_set_err(&ehs_nl_family, node->net, 0, 0, -ENOBUFS);
+		genl_set_err(&ehs_nl_family, node->net, 0, EHSCHED_NLGRP_NODE, -ENOBUFS);
 		goto unlock;
 	}
-	genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, 0, GFP_KERNEL);
+	genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, EHSCHED_NLGRP_NODE,
+				GFP_KERNEL);
 unlock:
 	mutex_unlock(&ehs_nl_notify_lock);
 }
 
-static struct netlink_range_validation ehs_nl_load_range = { .max = EHS_MAX_LOAD };
-static struct netlink_range_validation ehs_nl_weight_range = { .min = 1, .max = 1000000 };
-static struct netlink_range_validation ehs_nl_dwell_range = { .max = 60000 };
-
-static const struct nla_policy ehs_nl_node_set_policy[EHS_A_NODE_NO_NEW_PRIVS + 1] = {
-	[EHS_A_NODE_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
-	[EHS_A_NODE_THRESHOLD_LENGTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_load_range),
-	[EHS_A_NODE_LOAD_INDEX] = NLA_POLICY_MAX(NLA_U32, EHS_INDEX_MAX),
-	[EHS_A_NODE_WEIGHT] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_weight_range),
-	[EHS_A_NODE_TIME_LIMIT] = NLA_POLICY_RANGE(NLA_U32, 1, EHS_MAX_TIME_LIMIT),
-	[EHS_A_NODE_DWELL] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_nl_dwell_range),
-	[EHS_A_NODE_MANAGED_CGROUP_FD] = { .type = NLA_U32 },
-	[EHS_A_NODE_GUEST_CGROUP_FD] = { .type = NLA_U32 },
-	[EHS_A_NODE_CLEAR_CGROUPS] = { .type = NLA_FLAG },
-	[EHS_A_NODE_NO_NEW_PRIVS] = NLA_POLICY_MAX(NLA_U32, 1),
-};
-
-static const struct nla_policy ehs_nl_agent_policy[EHS_A_AGENT_STUB_FD + 1] = {
-	[EHS_A_AGENT_STUB_FD] = { .type = NLA_U32 },
-	[EHS_A_AGENT_STUB] = { .type = NLA_NUL_STRING, .len = EHS_PATH_MAX },
-};
-
-static const struct nla_policy ehs_nl_verdict_policy[EHS_A_PLACE_TOKEN + 1] = {
-	[EHS_A_PLACE_COOKIE] = { .type = NLA_U64 },
-	[EHS_A_PLACE_VERDICT] = NLA_POLICY_MAX(NLA_U32, EHS_VERDICT_MAX),
-	[EHS_A_PLACE_REASON] = NLA_POLICY_MAX(NLA_U32, EHS_REASON_MAX),
-	[EHS_A_PLACE_TOKEN] = { .type = NLA_NUL_STRING, .len = EHS_TOKEN_MAX },
-};
-
-static const struct nla_policy ehs_nl_bypass_policy[EHS_A_TASK_PID + 1] = {
-	[EHS_A_TASK_PID] = { .type = NLA_U32 },
-};
-
-static const struct nla_policy ehs_nl_account_policy[EHS_A_TASK_INVOLUNTARY_SWITCHES + 1] = {
-	[EHS_A_TASK_PID] = { .type = NLA_U32 },
-	[EHS_A_TASK_USER_TIME] = { .type = NLA_U64 },
-	[EHS_A_TASK_SYSTEM_TIME] = { .type = NLA_U64 },
-	[EHS_A_TASK_MAX_RSS] = { .type = NLA_U64 },
-	[EHS_A_TASK_MIN_FAULTS] = { .type = NLA_U64 },
-	[EHS_A_TASK_MAJ_FAULTS] = { .type = NLA_U64 },
-	[EHS_A_TASK_VOLUNTARY_SWITCHES] = { .type = NLA_U64 },
-	[EHS_A_TASK_INVOLUNTARY_SWITCHES] = { .type = NLA_U64 },
-};
-
-/* An operation that changes something: needs CAP_NET_ADMIN over the namespace's user namespace. */
-#define EHS_NL_CHANGE(_cmd, _policy, _doit)                                       \
-	{                                                                         \
-		.cmd = (_cmd), .flags = GENL_UNS_ADMIN_PERM, .policy = (_policy), \
-		.maxattr = ARRAY_SIZE(_policy) - 1, .doit = (_doit),              \
-	}
-
-/* Operations without a policy refuse all attributes. */
-static const struct genl_ops ehs_nl_ops[] = {
-	{
-		.cmd = EHS_CMD_NODE_GET,
-		.doit = ehs_nl_node_get,
-		.start = ehs_nl_node_dump_start,
-		.dumpit = ehs_nl_node_dump,
-	},
-	{
-		.cmd = EHS_CMD_TASK_GET,
-		.start = ehs_nl_task_dump_start,
-		.dumpit = ehs_nl_task_dump,
-	},
-	EHS_NL_CHANGE(EHS_CMD_NODE_SET, ehs_nl_node_set_policy, ehs_nl_node_set),
-	EHS_NL_CHANGE(EHS_CMD_AGENT_REGISTER, ehs_nl_agent_policy, ehs_nl_agent_register),
-	EHS_NL_CHANGE(EHS_CMD_PLACE_VERDICT, ehs_nl_verdict_policy, ehs_nl_place_verdict),
-	EHS_NL_CHANGE(EHS_CMD_TASK_BYPASS, ehs_nl_bypass_policy, ehs_nl_task_bypass),
-	EHS_NL_CHANGE(EHS_CMD_TASK_ACCOUNT, ehs_nl_account_policy, ehs_nl_task_account),
-};
-
 static const struct genl_multicast_group ehs_nl_groups[] = {
-	{ .name = EHS_MCGRP_NODE },
+	[EHSCHED_NLGRP_NODE] = { .name = EHS_MCGRP_NODE },
 };
 
 struct genl_family ehs_nl_family __ro_after_init = {
@@ -580,16 +511,18 @@ struct genl_family ehs_nl_family __ro_after_init = {
 	/* verdicts must not wait for the requests of other families */
 	.parallel_ops = true,
 	.module = THIS_MODULE,
-	.ops = ehs_nl_ops,
-	.n_ops = ARRAY_SIZE(ehs_nl_ops),
 	.mcgrps = ehs_nl_groups,
 	.n_mcgrps = ARRAY_SIZE(ehs_nl_groups),
 };
 
 int ehs_nl_init(void)
 {
-	int err = genl_register_family(&ehs_nl_family);
+	int err;
 
+	err = ehs_genl_set_ops(&ehs_nl_family, ehsched_nl_ops, ARRAY_SIZE(ehsched_nl_ops));
+	if (err)
+		return err;
+	err = genl_register_family(&ehs_nl_family);
 	if (err)
 		return err;
 	mutex_lock(&ehs_nl_notify_lock);

@@ -4,6 +4,9 @@
 
 #include <net/genetlink.h>
 
+#include "compat/genl.h"
+#include "netlink_gen.h"
+
 struct ehs_agent;
 struct ehs_node;
 struct ehs_request;
@@ -36,9 +39,11 @@ static inline struct ehs_nl_dump *ehs_nl_dump_of(struct netlink_callback *cb)
 }
 
 int ehs_nl_check_owner(struct sk_buff *skb, struct genl_info *info);
-int ehs_nl_task_dump_start(struct netlink_callback *cb);
-int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb);
-int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info);
-int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info);
+
+/* The node of the caller's namespace, as ehs_nl_pre_doit() has left it. */
+static inline struct ehs_node *ehs_nl_node(const struct genl_info *info)
+{
+	return info->user_ptr[0];
+}
 
 #endif /* _EHS_NETLINK_H */

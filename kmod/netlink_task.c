@@ -19,7 +19,7 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 	struct pid *pid;
 
 	if (GENL_REQ_ATTR_CHECK(info, EHS_A_TASK_PID)) {
-		NL_SET_ERR_MSG(info->extack, "pid is missing");
+		NL_SET_ERR_MSG_MOD(info->extack, "pid is missing");
 		*err = -EINVAL;
 		return NULL;
 	}
@@ -32,7 +32,7 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 }
 
 /* Needs a right over the node. */
-int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pid *pid;
 	int err;
@@ -43,7 +43,7 @@ int ehs_nl_task_bypass(struct sk_buff *skb, struct genl_info *info)
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
-	err = ehs_task_bypass(ehs_node_of(genl_info_net(info)), pid, info->extack);
+	err = ehs_task_bypass(ehs_nl_node(info), pid, info->extack);
 	put_pid(pid);
 	return err;
 }
@@ -54,7 +54,7 @@ static u64 ehs_nl_u64(const struct genl_info *info, int type)
 }
 
 /* Needs a right over the node. */
-int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
+int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct ehs_usage usage = {
 		.utime = ehs_nl_u64(info, EHS_A_TASK_USER_TIME),
@@ -74,7 +74,7 @@ int ehs_nl_task_account(struct sk_buff *skb, struct genl_info *info)
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
-	err = ehs_account(ehs_node_of(genl_info_net(info)), pid, &usage, info->extack);
+	err = ehs_account(ehs_nl_node(info), pid, &usage, info->extack);
 	put_pid(pid);
 	return err;
 }
@@ -104,7 +104,7 @@ static int ehs_nl_put_task(struct sk_buff *msg, struct netlink_callback *cb,
 }
 
 /* Anybody may call it; tasks of other users are for the namespace's administrator. */
-int ehs_nl_task_dump_start(struct netlink_callback *cb)
+int ehs_nl_task_get_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
 
@@ -125,7 +125,7 @@ static bool ehs_nl_shows(const struct netlink_callback *cb, const struct ehs_tas
 		uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
 }
 
-int ehs_nl_task_dump(struct sk_buff *msg, struct netlink_callback *cb)
+int ehs_nl_task_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
 {
 	struct ehs_node *node = ehs_node_of(sock_net(cb->skb->sk));
 	u64 *serial = &ehs_nl_dump_of(cb)->serial;

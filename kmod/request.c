@@ -167,7 +167,7 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 	raw_spin_lock(&node->lock);
 	agent = ehs_request_agent(node);
 	if (!agent || agent->port != port) {
-		NL_SET_ERR_MSG(extack, "only the socket registered as agent may send verdicts");
+		NL_SET_ERR_MSG_MOD(extack, "only the socket registered as agent may send verdicts");
 		err = -EPERM;
 		goto unlock;
 	}
@@ -182,7 +182,8 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 		err = 0;
 		goto unlock;
 	}
-	NL_SET_ERR_MSG(extack, "nobody waits for this verdict: it is late, or was given before");
+	NL_SET_ERR_MSG_MOD(extack,
+			   "nobody waits for this verdict: it is late, or was given before");
 unlock:
 	raw_spin_unlock(&node->lock);
 	return err;

@@ -15,6 +15,8 @@
  * counted any more, and what is written to it has no effect.
  */
 
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "task.h"
 
 #include <linux/cgroup.h>
@@ -521,13 +523,13 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 	int err = 0;
 
 	if (!task || !ehs_task_is_in(task, node)) {
-		NL_SET_ERR_MSG(extack, "no such task in this network namespace");
+		NL_SET_ERR_MSG_MOD(extack, "no such task in this network namespace");
 		err = -ESRCH;
 		goto put_task;
 	}
 	/* it will never call exec, and its record would be counted for good */
 	if (task->flags & PF_KTHREAD) {
-		NL_SET_ERR_MSG(extack, "a kernel thread never calls exec");
+		NL_SET_ERR_MSG_MOD(extack, "a kernel thread never calls exec");
 		err = -EINVAL;
 		goto put_task;
 	}
@@ -549,7 +551,7 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 		rec->bypass = true;
 		raw_spin_unlock(&node->lock);
 	} else {
-		NL_SET_ERR_MSG(extack, "the task has just ended");
+		NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
 	}
 	raw_spin_unlock(&chain->lock);
 	kfree(spare);

@@ -14,7 +14,7 @@ FUZZ_CC	 ?= clang
 tests: $(UNIT) kmod-tests $(PROBES)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub two-nodes silent-fuse) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub two-nodes silent-fuse ynl/cli.py) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
@@ -22,6 +22,12 @@ $(O)/selftests/kmod/%: selftests/kmod/%.c
 $(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell $(PKG_CONFIG) --static --cflags --libs libnl-genl-3.0)
 $(O)/selftests/kmod/probe: selftests/kmod/confine.c selftests/kmod/probe.h
+
+# The kernel's ynl client, of the kernel whose tool generates (uapi/generate): a copy, which guests find without the cache.
+$(O)/selftests/kmod/ynl/cli.py: selftests/vm/linux-source
+	$(call say,GEN,$@)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D) && source=$$(selftests/vm/linux-source -k 7.2 tools/net/ynl) && \
+		cp -r $$source/tools/net/ynl/pyynl/. $(@D) && touch $@
 
 # What is executed away, and says what it finds there.
 $(PROBES): $(O)/%: %.c

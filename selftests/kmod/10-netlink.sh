@@ -3,11 +3,7 @@
 # The family: its specification, rights, refusals.
 . "$(dirname "$0")/lib.sh"
 
-python=
-for p in /usr/bin/python3 python3; do
-	$p -c 'import yaml' 2>/dev/null && { python=$p; break; }
-done
-if [ "$python" ]; then
+if python=$(yaml_python); then
 	if difference=$($python "$here/policy.py" "$top/uapi/ehsched.yaml" "$top/uapi/linux/ehsched.h" 2>&1); then
 		pass "specification, header and running family are the same"
 	else
@@ -54,11 +50,13 @@ refused "weight too large" ERANGE "integer out of range" "$nl" set weight=100000
 refused "time limit 0" ERANGE "integer out of range" "$nl" set limit=0
 refused "time limit too long" ERANGE "integer out of range" "$nl" set limit=10001
 refused "dwell too long" ERANGE "integer out of range" "$nl" set dwell=60001
+refused "a descriptor that none can have" ERANGE "integer out of range" "$nl" set managed-fd=2147483648
+refused "a guest descriptor that none can have" ERANGE "integer out of range" "$nl" set raw.10=4294967295
 refused "no such descriptor" EBADF "cgroup v2 directory" "$nl" set managed-fd=999
 refused "a descriptor of no cgroup" EBADF "cgroup v2 directory" "$nl" set managed=/tmp
 refused "a guest cgroup that is none" EBADF "cgroup v2 directory" "$nl" set guest=/tmp
 refused "nine managed cgroups" E2BIG "8 managed" "$nl" set $(printf "managed=$cg/m %.0s" 1 2 3 4 5 6 7 8 9)
-refused "an empty change" EINVAL "nothing to change" "$nl" set
+refused "an empty change" EINVAL "ehsched: nothing to change" "$nl" set
 refused "an attribute of the future" EINVAL "[Uu]nknown attribute" "$nl" set raw.99=1
 refused "an attribute that can only be read" EINVAL "[Uu]nsupported attribute" "$nl" set raw.1=5
 refused "a read with an attribute" EINVAL "[Uu]nknown attribute" "$nl" get threshold=1
@@ -74,6 +72,7 @@ refused "a path too long" EINVAL "failed policy validation" "$nl" register "/$(p
 refused "a bypass without pid" EINVAL "pid is missing" "$nl" bypass
 refused "a bypass of nobody" ESRCH "no such task" "$nl" bypass 4194303
 refused "a bypass of a kernel thread" EINVAL "never calls exec" "$nl" bypass 2
+refused "a bypass of what is no pid" ERANGE "integer out of range" "$nl" bypass 2147483648
 refused "a verdict from no agent" EPERM "only the socket registered" "$nl" verdict 1 local - -
 refused "a verdict without cookie" EINVAL "is missing" "$nl" verdict - local - -
 refused "a verdict without verdict" EINVAL "is missing" "$nl" verdict 1 - - -

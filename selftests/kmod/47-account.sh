@@ -40,6 +40,14 @@ fi
 refused "a task that is here" ESRCH "not a stub of this node" "$nl" account $sitter 10=1
 refused "a task that nobody manages" ESRCH "not a stub of this node" "$nl" account $$ 10=1
 refused "nobody" ESRCH "no such task" "$nl" account 4000000 10=1
+# Attributes 10, 11: times; 12: resident set; 13 to 16: faults and switches.
+for n in 10 11 13 14 15 16; do
+	refused "number $n beyond 2^62" ERANGE "integer out of range" "$nl" account $sitter $n=4611686018427387905
+done
+refused "a resident set beyond 2^50 KiB" ERANGE "integer out of range" "$nl" account $sitter 12=1125899906842625
+refused "the largest numbers, of a task that is here" ESRCH "not a stub of this node" "$nl" account $sitter 10=4611686018427387904 \
+	11=4611686018427387904 12=1125899906842624 13=4611686018427387904 14=4611686018427387904 15=4611686018427387904 16=4611686018427387904
+refused "an account of what is no pid" ERANGE "integer out of range" "$nl" account 2147483648 10=1
 refused "an account of none" EINVAL "pid is missing" "$nl" account
 refused "not everybody may" EPERM "" setpriv --reuid=65534 --regid=65534 --clear-groups "$nl" account $sitter 10=1
 $probe in $cg/m -- true &

@@ -43,6 +43,15 @@ seed=${EHS_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
 RANDOM=$seed
 echo "# EHS_SEED=$seed"
 
+# yaml_python: a python that can read the specification
+yaml_python() {
+	local p
+	for p in /usr/bin/python3 python3; do
+		! $p -c 'import yaml' 2>/dev/null || { echo $p; return; }
+	done
+	return 1
+}
+
 # file_has FILE PATTERN
 file_has() { grep -qE -- "$2" "$1"; }
 

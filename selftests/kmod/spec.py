@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What uapi/ehsched.yaml says, in numbers: for those who compare it or generate from it."""
+import re
+
 import yaml
 
 
@@ -16,6 +18,9 @@ def constant(spec, value):
     for definition in spec["definitions"]:
         if definition["name"] == value:
             return definition["value"]
+    largest = re.fullmatch(r"([su])(\d+)-max", str(value))
+    if largest:
+        return (1 << int(largest[2]) - (largest[1] == "s")) - 1
     return value
 
 

@@ -23,7 +23,9 @@ def text(name):
 
 # ---- licences
 
-IDENTIFIER = re.compile(r"SPDX-License-Identifier:[ (]*([\w.+-]+(?: WITH [\w.+-]+)?)")
+IDENTIFIER = re.compile(r"SPDX-License-Identifier: *(\(*[\w.+-]+\)*(?: (?:WITH|OR|AND) \(*[\w.+-]+\)*)*)")
+# as the kernel's ynl writes it
+OTHER_NAMES = {"GPL-2.0": "GPL-2.0-only"}
 DATA = re.compile(r"selftests/(fuzz/corpus|unit/(golden|data))/|\.(md|svg|json|txt)$|^\.(git|clang|editor)|^(LICENSES/|VERSION$|NEWS$|MAINTAINERS$)")
 
 
@@ -33,8 +35,8 @@ def licences(files, read):
     for f in files:
         m = IDENTIFIER.search(read(f)[:1000])
         if m:
-            for part in m[1].split(" WITH "):
-                found.setdefault(part, f)
+            for part in re.split(r" WITH | OR | AND ", re.sub(r"[()]", "", m[1])):
+                found.setdefault(OTHER_NAMES.get(part, part), f)
         elif re.search(r"\.([ch]|py|sh|mk|t|[1-8])$", f) or read(f)[:2] == "#!":
             without.append(f)
     return found, without
@@ -47,9 +49,12 @@ ok("LICENSES has the text of each licence that is used, and no other", set(used)
 ok("a file without an SPDX line is found", licences(["a.c"], lambda f: "int x;\n")[1] == ["a.c"])
 ok("a licence without a text would be found",
    set(licences(["a.c"], lambda f: "// SPDX-License-Identifier: MIT\n")[0]) == {"MIT"})
+ok("of a choice of licences, each is found",
+   set(licences(["a.h"], lambda f: "/* SPDX-License-Identifier: ((GPL-2.0 WITH N) OR MIT) */\n")[0]) == {"GPL-2.0-only", "N", "MIT"})
 for name in sorted(texts):
     body = text(f"LICENSES/{name}.txt")
     ok(f"LICENSES/{name}.txt is that text", ("syscall" in name and "normal system calls" in " ".join(body.split()))
+       or (name.startswith("BSD-3") and "Redistribution and use" in body and "3. Neither the name" in body)
        or ("GNU GENERAL PUBLIC LICENSE" in body and "Version 2, June 1991" in body), body[:200])
 
 # ---- MAINTAINERS
