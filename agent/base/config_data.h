@@ -44,6 +44,7 @@ struct config {
 	unsigned int guests; /**< maximum number */
 	uint64_t headroom; /**< MiB of memory that must stay available */
 	bool allow_root;
+	bool no_new_privs; /**< tasks that have it may be transferred */
 	bool lazy; /**< threshold changes are only sent along with other messages */
 	unsigned int view; /**< enum view, of tasks whose session does not choose one */
 	char **view_own; /**< directories of the executor in a view of home */

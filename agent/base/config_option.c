@@ -79,6 +79,8 @@ const struct config_option config_options[CONFIG_OPTIONS + 1] = {
 	  .help = "MiB of memory that must stay available" },
 	{ "allow-root", &config_kind_flag, "false", FIELD(allow_root),
 	  .help = "accept guests of UID 0, and capabilities of guests" },
+	{ "no-new-privs", &config_kind_flag, "false", FIELD(no_new_privs),
+	  .help = "tasks with no_new_privs may be transferred, too; guests get it there" },
 	{ "lazy-thresholds", &config_kind_flag, "false", FIELD(lazy),
 	  .help = "send threshold changes only along with other messages" },
 	{ "view", &config_kind_word, "shared", FIELD(view), .words = option_views,

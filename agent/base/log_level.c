@@ -23,7 +23,7 @@ const struct log_area log_areas[] = {
 	{ "home", { "home/" } },
 	{ "ctl", { "ctl/" } },
 
-	{ "kernel", { "node/kernel" } },
+	{ "kernel", { "node/kernel", "node/netlink" } },
 	{ "load", { "node/node", "node/procload", "node/stayed", "cluster/report" } },
 	{ "placement", { "home/placement", "home/record", "cluster/ask", "executor/reserve" } },
 	{ "roster", { "cluster/enrol", "cluster/join", "cluster/leave", "cluster/store" } },

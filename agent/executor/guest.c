@@ -206,6 +206,7 @@ static void guest_on_started(struct guest *g)
 
 static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 {
+	static struct log_limit limit;
 	struct guest *g = arg;
 	struct launch_news news;
 
@@ -213,6 +214,9 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (news.what) {
 		event_del(g->control);
+		if (log_allowed(&limit))
+			log_info("%s of node %s does not start here: %s: %s", g->place->id,
+				 peer_code(g->from), news.what, strerror(news.error));
 		guest_refuse(g, EHS_REASON_START_FAILED, news.error, news.what);
 	} else if (g->state == GUEST_PREPARING && !news.end) {
 		g->state = GUEST_READY;

@@ -34,6 +34,7 @@
 enum launch_stage {
 	LAUNCH_READY,
 	LAUNCH_DESCRIPTORS,
+	LAUNCH_LOGIN,
 	LAUNCH_LIMITS,
 	LAUNCH_VIEW,
 	LAUNCH_USER,
@@ -44,6 +45,7 @@ enum launch_stage {
 
 static const char *const launch_stages[LAUNCH_STAGES] = {
 	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
+	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
 	[LAUNCH_LIMITS] = "cannot set its limits",
 	[LAUNCH_VIEW] = "cannot enter the mount namespace of home's files",
 	[LAUNCH_USER] = "cannot change to its user",
@@ -182,6 +184,9 @@ child_run(struct agent *agent, const struct job_spec *spec, const int fds[3], in
 	child_group(spec->flags & JOB_TTYS);
 	child_signals(spec->sigignore);
 	umask(spec->umask);
+	news.stage = LAUNCH_LOGIN;
+	if (attributes_take_login(spec->loginuid))
+		goto tell;
 	news.stage = LAUNCH_LIMITS;
 	if (child_limits(agent, spec, oom))
 		goto tell;

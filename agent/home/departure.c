@@ -192,6 +192,21 @@ static gid_t *departure_groups(int socket, uint32_t *n)
 	return groups;
 }
 
+/*
+ * Adds what must be right or the task does not go: who it is for audit, and whether set-user-ID
+ * programs may give it rights. 0 or -errno.
+ */
+static int departure_identify(struct handoff *h, struct job_spec *spec, uid_t uid)
+{
+	bool no_new_privs = false;
+	int err = attributes_identify(h->pid, uid, &spec->loginuid, &no_new_privs);
+
+	spec->flags &= ~JOB_NO_NEW_PRIVS;
+	if (no_new_privs)
+		spec->flags |= JOB_NO_NEW_PRIVS;
+	return err;
+}
+
 /* Adds the caller's ids as the kernel knows them, and what its descriptors are. 0 or -errno. */
 static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, gid_t gid)
 {
@@ -225,6 +240,7 @@ static int departure_fill(struct handoff *h, struct job_spec *spec, uid_t uid, g
 static void departure_send(struct handoff *h, const uint8_t *job, size_t length, uid_t uid,
 			   gid_t gid)
 {
+	enum ehs_reason reason;
 	struct job_spec spec;
 	struct peer *to;
 	int err;
@@ -238,20 +254,20 @@ static void departure_send(struct handoff *h, const uint8_t *job, size_t length,
 	h->automatic = !strcmp(spec.token, "@auto");
 	h->retry = spec.flags & JOB_RETRY || cgroup_session_retries(h->agent, h->pid);
 	if (spec.token[0] != '@') {
-		h->placement = placement_by_token(h->agent, spec.token);
+		h->placement = placement_claim(h->agent, spec.token, h->pid, uid, &reason);
 		if (!h->placement) {
-			handoff_refuse(h, EHS_REASON_LEASE_OVER, 0,
-				       reason_text(EHS_REASON_LEASE_OVER));
+			handoff_refuse(h, reason, 0,
+				       reason == EHS_REASON_REFUSED
+					       ? "the placement belongs to another process"
+					       : reason_text(reason));
 			goto free_spec;
 		}
-		if (placement_uid(h->placement) != uid) {
-			log_warning("user %u presented the token of %s, which belongs to another "
-				    "user",
-				    uid, placement_id(h->placement));
-			handoff_refuse(h, EHS_REASON_REFUSED, 0,
-				       "the token belongs to another user");
-			goto free_spec;
-		}
+		spec.token = placement_token(h->placement);
+	}
+	err = departure_identify(h, &spec, uid);
+	if (err) {
+		handoff_refuse(h, EHS_REASON_KILLED, 0, "its process has ended");
+		goto free_spec;
 	}
 	err = departure_fill(h, &spec, uid, gid);
 	if (err) {

@@ -12,7 +12,7 @@
 static void exec_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
 			 enum ehs_reason reason)
 {
-	kernel_verdict(ctx, placement_cookie(p), to ? token : NULL, reason);
+	kernel_verdict(ctx, placement_cookie(p), to, reason);
 }
 
 void exec_place(struct agent *agent, const struct kernel_request *request)
@@ -27,7 +27,7 @@ void exec_place(struct agent *agent, const struct kernel_request *request)
 	};
 
 	if (placement_start(agent, &task, exec_decided, agent))
-		kernel_verdict(agent, request->cookie, NULL, EHS_REASON_NONE);
+		kernel_verdict(agent, request->cookie, false, EHS_REASON_NONE);
 }
 
 void exec_too_late(struct agent *agent, uint64_t cookie)

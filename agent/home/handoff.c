@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "home/handoff_inside.h"
 #include "home/placement.h"
+#include "home/record.h"
 #include "home/rerun.h"
 #include "home/stub.h"
 #include "home/terminal.h"
@@ -315,6 +316,8 @@ static int handoff_on_refused(void *ctx, const uint8_t *payload, uint32_t length
 
 	snprintf(text, sizeof(text), "%.*s", length > 8 ? (int)length - 8 : 0,
 		 (const char *)payload + 8);
+	if (h->placement && *text)
+		record_step(h->placement, "%s: %s", peer_code(h->to), text);
 	handoff_refuse(h, reason ? reason : EHS_REASON_REFUSED, error, text);
 	return 0;
 }

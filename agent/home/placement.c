@@ -85,7 +85,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 	const struct timeval lease = { lease_ms / 1000, lease_ms % 1000 * 1000 };
 	placement_fn decided = p->decided;
 
-	record_set_token(p, token);
+	snprintf(p->token, sizeof(p->token), "%s", token);
 	p->reason = p->explicit_node ? EHS_REASON_EXPLICIT
 		    : p->kernel	     ? EHS_REASON_SENDER
 				     : EHS_REASON_AUTO;
@@ -400,8 +400,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	if (task->node) {
 		p->to = peers_by_text(agent, task->node);
 		if (!p->to) {
-			placement_stay(p, EHS_REASON_UNREACHABLE,
-				       "no such node in the cluster");
+			placement_stay(p, EHS_REASON_UNREACHABLE, "no such node in the cluster");
 			goto out;
 		}
 	}
@@ -417,12 +416,26 @@ out:
 
 /* ---- what becomes of it ---- */
 
-struct placement *placement_by_token(struct agent *agent, const char *token)
+struct placement *placement_claim(struct agent *agent, const char *handle, pid_t pid, uid_t uid,
+				  enum ehs_reason *reason)
 {
-	struct placement *p = record_by_token(agent, token);
+	static struct log_limit limit;
+	struct placement *p;
+	char *end;
 
-	if (!p || p->phase != PLACEMENT_RESERVED)
+	*reason = EHS_REASON_LEASE_OVER;
+	errno = 0;
+	p = record_by_cookie(agent, strtoull(handle, &end, 10));
+	if (errno || *end || !p || p->phase != PLACEMENT_RESERVED)
 		return NULL;
+	if (p->pid != pid || p->uid != uid) {
+		if (log_allowed(&limit))
+			log_warning("process %d of user %u presented the handle of %s, which "
+				    "belongs to process %d of user %u",
+				    (int)pid, uid, p->id, (int)p->pid, p->uid);
+		*reason = EHS_REASON_REFUSED;
+		return NULL;
+	}
 	p->phase = PLACEMENT_CLAIMED;
 	evtimer_del(p->timer);
 	return p;
@@ -517,9 +530,9 @@ enum view placement_view(const struct placement *p)
 	return p->view;
 }
 
-uid_t placement_uid(const struct placement *p)
+const char *placement_token(const struct placement *p)
 {
-	return p->uid;
+	return p->token;
 }
 
 const char *placement_id(const struct placement *p)

@@ -20,11 +20,15 @@ struct placement; /* owned by record.c */
 
 int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
 		    void *ctx);
-/** Claims the reservation of a token that a stub brings. NULL: unknown, claimed or expired. */
-struct placement *placement_by_token(struct agent *agent, const char *token);
+/**
+ * Claims the placement whose handle (the cookie, in decimal) a stub brings. Everybody can read the
+ * handle, so only the process that the kernel asked about may claim it. NULL: *reason is why.
+ */
+struct placement *placement_claim(struct agent *agent, const char *handle, pid_t pid, uid_t uid,
+				  enum ehs_reason *reason);
 struct peer *placement_executor(const struct placement *p);
-/** The task's user. Stubs of other users must not use its token. */
-uid_t placement_uid(const struct placement *p);
+/** Names the reservation to the executor. */
+const char *placement_token(const struct placement *p);
 /**
  * Whose files it sees; final once decided. VIEW_AUTO: the executor's unless a named file differs.
  */

@@ -18,7 +18,7 @@
 #define RECORD_OWN_COOKIES (1ull << 62)
 
 struct records {
-	struct placement *ids, *tokens; /* hashes */
+	struct placement *ids; /* a hash */
 	struct placement *oldest, **newest; /* of ended ones */
 	unsigned int kept;
 	uint64_t counter; /* next id for placements without the kernel's */
@@ -53,8 +53,6 @@ static void record_free(struct placement *p)
 	struct records *r = p->agent->records;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 	HASH_DELETE(by_id, r->ids, p);
-	if (p->token[0])
-		HASH_DELETE(by_token, r->tokens, p);
 	if (p->timer)
 		event_free(p->timer);
 	json_decref(p->program);
@@ -85,18 +83,8 @@ static void record_retire(struct placement *p)
 	record_free(old);
 }
 
-void record_set_token(struct placement *p, const char *token)
-{
-	struct records *r = p->agent->records;
-	strcpy(p->token, token);
-	HASH_ADD(by_token, r->tokens, token, strlen(p->token), p);
-}
-
 void record_over(struct placement *p)
 {
-	struct records *r = p->agent->records;
-	if (p->token[0])
-		HASH_DELETE(by_token, r->tokens, p);
 	p->token[0] = '\0';
 	p->phase = PLACEMENT_OVER;
 	evtimer_del(p->timer);
@@ -162,14 +150,6 @@ struct placement *record_by_id(struct agent *agent, const char *id)
 	struct placement *p;
 
 	HASH_FIND(by_id, agent->records->ids, id, strlen(id), p);
-	return p;
-}
-
-struct placement *record_by_token(struct agent *agent, const char *token)
-{
-	struct placement *p;
-
-	HASH_FIND(by_token, agent->records->tokens, token, strlen(token), p);
 	return p;
 }
 

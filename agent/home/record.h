@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file record.h
- * Records of placements. They are found by id and by token, and kept with their steps for `ehctl
- * why` until 1024 later ones have ended. placement.c decides what happens to them.
+ * Records of placements. They are found by id, and kept with their steps for `ehctl why` until 1024 later ones have ended. placement.c decides what happens to them.
  */
 #ifndef AGENT_HOME_RECORD_H
 #define AGENT_HOME_RECORD_H
@@ -33,9 +32,10 @@ struct record_step {
 
 struct placement {
 	struct agent *agent;
-	UT_hash_handle by_id, by_token;
+	UT_hash_handle by_id;
 	struct placement *next; /* in the list of ended ones */
-	char id[EH_CODE_TEXT + 24], token[EHS_TOKEN_MAX + 1];
+	char id[EH_CODE_TEXT + 24];
+	char token[EHS_TOKEN_MAX + 1]; /* of its reservation; known to the two agents only */
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;
@@ -65,8 +65,6 @@ struct placement *record_new(struct agent *agent, const struct placement_task *t
 /** Adds a step for `why`. When all are used, the last one is replaced. */
 void record_step(struct placement *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Makes it known by this token until it is over. */
-void record_set_token(struct placement *p, const char *token);
 /** Hold it while a call that will return to it is in progress. */
 void record_hold(struct placement *p);
 void record_release(struct placement *p);
@@ -74,7 +72,6 @@ void record_release(struct placement *p);
 void record_over(struct placement *p);
 
 struct placement *record_by_id(struct agent *agent, const char *id); /**< NULL: unknown */
-struct placement *record_by_token(struct agent *agent, const char *token);
 /** By the kernel's cookie. */
 struct placement *record_by_cookie(struct agent *agent, uint64_t cookie);
 /** Appends the tasks that are away to `tasks`, in the form of `tasks --json`. */

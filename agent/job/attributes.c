@@ -32,14 +32,11 @@ struct attributes_sched {
 
 /* ---- at home ---- */
 
-static int attributes_read_file(pid_t pid, const char *name, char *text, size_t size)
+static int attributes_read_at(int folder, const char *path, char *text, size_t size)
 {
-	char path[64];
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	n = read(fd, text, size - 1);
@@ -48,6 +45,52 @@ static int attributes_read_file(pid_t pid, const char *name, char *text, size_t 
 		return -EIO;
 	text[n] = '\0';
 	return 0;
+}
+
+static int attributes_read_file(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return attributes_read_at(AT_FDCWD, path, text, size);
+}
+
+/* /proc/PID/status, to be freed. It is long if the user is in many groups. NULL: errno is set. */
+static char *attributes_status(pid_t pid, int folder)
+{
+	char path[40], *text = NULL, *more;
+	size_t size = 0, have = 0;
+	ssize_t n = 1;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = openat(folder, folder == AT_FDCWD ? path : "status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	while (n > 0) {
+		if (have + 1 >= size) {
+			size = size ? 2 * size : 4096;
+			more = realloc(text, size);
+			if (!more)
+				goto fail;
+			text = more;
+		}
+		n = read(fd, text + have, size - have - 1);
+		if (n > 0)
+			have += n;
+	}
+	if (n < 0)
+		goto fail;
+	close(fd);
+	text[have] = '\0';
+	return text;
+
+fail:
+	err = errno;
+	free(text);
+	close(fd);
+	errno = err;
+	return NULL;
 }
 
 /* Reads a file that holds one number. */
@@ -72,6 +115,46 @@ static int attributes_line(const char *status, const char *name, int base, uint6
 	return 0;
 }
 
+static int attributes_login_of(int folder, uint32_t *loginuid)
+{
+	char text[16];
+	int err = attributes_read_at(folder, "loginuid", text, sizeof(text));
+
+	*loginuid = err ? JOB_LOGINUID_UNSET : strtoul(text, NULL, 10);
+	return err == -ENOENT ? 0 : err; /* a kernel without audit */
+}
+
+int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_privs)
+{
+	char path[32], *status = NULL, *line;
+	uint64_t flag = 0;
+	unsigned int user;
+	int folder, err;
+
+	/* Of one process: when it has ended nothing more can be read, also if the pid is reused. */
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	err = attributes_login_of(folder, loginuid);
+	if (!err) {
+		status = attributes_status(pid, folder);
+		if (!status)
+			err = -errno;
+	}
+	close(folder);
+	if (!status)
+		return err;
+	line = strstr(status, "\nUid:\t");
+	if (!line || sscanf(line, "\nUid:\t%*u %u", &user) != 1 || user != uid)
+		err = -ESRCH;
+	else
+		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag);
+	free(status);
+	*no_new_privs = flag;
+	return err;
+}
+
 /* How many processors it may use; 0: no fewer than this agent. */
 static int attributes_cpus(pid_t pid)
 {
@@ -87,18 +170,15 @@ static int attributes_cpus(pid_t pid)
 	return n < all ? n : 0;
 }
 
-void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
+static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
+			       uint64_t traits[JOB_TRAITS])
 {
 	struct attributes_sched sched = { .size = sizeof(sched) };
 	int64_t persona, oom, filter, slack = 0;
-	uint64_t securebits = traits[JOB_SECUREBITS], subreaper = traits[JOB_SUBREAPER];
 	uint64_t user, huge_pages;
-	char status[4096];
 	int ioprio, cpus;
 
-	memset(traits, 0, JOB_TRAITS * sizeof(*traits));
-	if (attributes_read_file(pid, "status", status, sizeof(status)) ||
-	    attributes_number(pid, "personality", 16, &persona) ||
+	if (attributes_number(pid, "personality", 16, &persona) ||
 	    attributes_number(pid, "oom_score_adj", 10, &oom) ||
 	    attributes_number(pid, "coredump_filter", 16, &filter) ||
 	    syscall(SYS_sched_getattr, pid, &sched, sizeof(sched), 0))
@@ -130,10 +210,21 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 	traits[JOB_PERSONALITY] = persona;
 	traits[JOB_OOM_SCORE] = oom + 1000;
 	traits[JOB_CORE_FILTER] = filter;
+	traits[JOB_TRAITS_KNOWN] = 1;
+}
+
+void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
+{
+	uint64_t securebits = traits[JOB_SECUREBITS], subreaper = traits[JOB_SUBREAPER];
+	char *status = attributes_status(pid, AT_FDCWD);
+
+	memset(traits, 0, JOB_TRAITS * sizeof(*traits));
+	if (status)
+		attributes_take_in(pid, uid, status, traits);
+	free(status);
 	/* A user could otherwise take rights from the set-user-ID programs that the task starts. */
 	traits[JOB_SECUREBITS] = uid ? 0 : securebits;
 	traits[JOB_SUBREAPER] = subreaper;
-	traits[JOB_TRAITS_KNOWN] = 1;
 }
 
 /* ---- in the child ---- */
@@ -241,6 +332,30 @@ int attributes_take(struct agent *agent, const uint64_t traits[JOB_TRAITS], int 
 	    !attributes_forbidden())
 		return -1;
 	return 0;
+}
+
+int attributes_take_login(uint32_t loginuid)
+{
+	char text[16];
+	int fd, n;
+
+	if (loginuid == JOB_LOGINUID_UNSET)
+		return 0;
+	fd = open("/proc/self/loginuid", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1; /* a kernel without audit */
+	n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		goto close_file;
+	text[n] = '\0';
+	/* The agent's own may be the same, and need not be one that can be changed. */
+	if (strtoul(text, NULL, 10) != loginuid) {
+		n = snprintf(text, sizeof(text), "%u", loginuid);
+		n = pwrite(fd, text, n, 0);
+	}
+close_file:
+	close(fd);
+	return n < 0 ? -1 : 0;
 }
 
 /* Sets the capability sets of this process. */

@@ -27,6 +27,7 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "node/cgroup.h"
+#include "node/netlink.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
@@ -43,36 +44,6 @@ struct kernel {
 	char why[160];
 };
 
-struct kernel_error {
-	int error; /* -errno */
-	char text[160]; /* the kernel's extack text, or "" */
-};
-
-static int kernel_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
-{
-	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
-	struct kernel_error *to = arg;
-	struct nlattr *attr;
-	int left;
-
-	to->error = e->error;
-	if (h->nlmsg_flags & NLM_F_ACK_TLVS) {
-		/* NETLINK_CAP_ACK is set: attributes follow, not our message */
-		attr = (struct nlattr *)(e + 1);
-		left = (char *)h + h->nlmsg_len - (char *)attr;
-		for (; nla_ok(attr, left); attr = nla_next(attr, &left))
-			if (nla_type(attr) == NLMSGERR_ATTR_MSG)
-				snprintf(to->text, sizeof(to->text), "%.*s", nla_len(attr),
-					 (char *)nla_data(attr));
-	}
-	return NL_STOP;
-}
-
-static int kernel_on_done(struct nl_msg *msg, void *arg)
-{
-	return NL_STOP;
-}
-
 struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 {
 	struct nl_msg *msg = agent->kernel ? nlmsg_alloc() : NULL;
@@ -87,49 +58,12 @@ struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 	return msg;
 }
 
-/* Sends a message, frees it and receives the answer. 0 or the kernel's -errno. */
-static int kernel_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx,
-		     char why[160])
-{
-	struct kernel_error error = { 0 };
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int err;
-
-	if (why)
-		why[0] = '\0';
-	if (!cb || !msg) {
-		nl_cb_put(cb);
-		nlmsg_free(msg);
-		return -ENOMEM;
-	}
-	nl_cb_err(cb, NL_CB_CUSTOM, kernel_on_error, &error);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, kernel_on_done, NULL);
-	if (each)
-		nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, each, ctx);
-	err = nl_send_auto(sk, msg);
-	nlmsg_free(msg);
-	if (err >= 0)
-		err = nl_recvmsgs(sk, cb);
-	nl_cb_put(cb);
-	if (error.error) {
-		if (why)
-			snprintf(why, 160, "%s", *error.text ? error.text : strerror(-error.error));
-		return error.error;
-	}
-	if (err < 0) {
-		if (why)
-			snprintf(why, 160, "netlink: %s", nl_geterror(err));
-		return -EIO;
-	}
-	return 0;
-}
-
 /* ---- requests ---- */
 
 int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
 {
 	if (agent->kernel && agent->kernel->family)
-		return kernel_do(agent->kernel->call, msg, each, ctx, NULL);
+		return netlink_do(agent->kernel->call, msg, each, ctx, NULL);
 	nlmsg_free(msg);
 	return -ENOTCONN;
 }
@@ -167,7 +101,8 @@ static int kernel_put_settings(struct nl_msg *msg, const struct node_settings *s
 			       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
 			       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
 			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, set->time_limit) ||
-			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell)
+			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ||
+			       nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, set->no_new_privs)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -184,7 +119,7 @@ int kernel_set(struct agent *agent, const struct node_settings *set, char why[16
 			nlmsg_free(msg);
 			msg = NULL;
 		}
-		err = kernel_do(agent->kernel->call, msg, NULL, NULL, why);
+		err = netlink_do(agent->kernel->call, msg, NULL, NULL, why);
 		if (err)
 			return err;
 	}
@@ -206,7 +141,7 @@ static int kernel_set_all(struct agent *agent, char why[160])
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	return kernel_do(agent->kernel->call, msg, NULL, NULL, why);
+	return netlink_do(agent->kernel->call, msg, NULL, NULL, why);
 }
 
 struct kernel_counting {
@@ -242,8 +177,9 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 
 /* ---- placements ---- */
 
-void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enum ehs_reason reason)
+void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_reason reason)
 {
+	char handle[24];
 	struct nl_msg *msg;
 
 	if (!agent->kernel || !agent->kernel->agent)
@@ -253,7 +189,7 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 	if (!msg)
 		return; /* the exec waits until its time limit */
 	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
-	nla_put_u32(msg, EHS_A_PLACE_VERDICT, token ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
+	nla_put_u32(msg, EHS_A_PLACE_VERDICT, remote ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
 	/*
 	 * The kernel saw a sender. The threshold has been raised since, because no node could
 	 * take the task.
@@ -263,8 +199,10 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token, enu
 	/* The kernel counts its own reasons and rejects them in verdicts. */
 	if (reason != EHS_REASON_NONE && !reason_is_kernels(reason))
 		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
-	if (token)
-		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
+	/* It becomes an argument of the stub, which everybody can read: no secret. */
+	snprintf(handle, sizeof(handle), "%llu", (unsigned long long)cookie);
+	if (remote)
+		nla_put_string(msg, EHS_A_PLACE_TOKEN, handle);
 	if (nl_send_auto(agent->kernel->agent, msg) < 0)
 		log_warning("cannot send a verdict to the kernel; the task continues at home");
 	nlmsg_free(msg);
@@ -342,12 +280,6 @@ static void kernel_close_agent(struct agent *agent)
 	agent->kernel->agent = NULL;
 }
 
-static void kernel_want_texts(struct nl_sock *sk, int on)
-{
-	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
-	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
-}
-
 /* The kernel takes the stub as a descriptor, and looks up no path. A descriptor, or -errno. */
 static int kernel_open_stub(struct agent *agent, char why[160])
 {
@@ -370,19 +302,11 @@ static int kernel_register(struct agent *agent, char why[160])
 
 	if (stub < 0)
 		return stub;
-	snprintf(why, 160, "out of memory");
-	err = -ENOMEM;
-	agent->kernel->agent = nl_socket_alloc();
+	err = -EIO;
+	agent->kernel->agent = netlink_open(why);
 	if (!agent->kernel->agent)
 		goto close_stub;
 	nl_socket_disable_seq_check(agent->kernel->agent);
-	nl_socket_disable_auto_ack(agent->kernel->agent);
-	err = genl_connect(agent->kernel->agent);
-	if (err) {
-		snprintf(why, 160, "netlink: %s", nl_geterror(err));
-		err = -EIO;
-		goto close_agent;
-	}
 	/* Needs CAP_NET_ADMIN; without it the default size remains. */
 	setsockopt(nl_socket_get_fd(agent->kernel->agent), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
@@ -391,12 +315,12 @@ static int kernel_register(struct agent *agent, char why[160])
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	kernel_want_texts(agent->kernel->agent, true);
-	err = kernel_do(agent->kernel->agent, msg, NULL, NULL, why);
+	netlink_want_texts(agent->kernel->agent, true);
+	err = netlink_do(agent->kernel->agent, msg, NULL, NULL, why);
 	if (err)
 		goto close_agent;
 	/* From now on an error must carry the verdict that it is about. */
-	kernel_want_texts(agent->kernel->agent, false);
+	netlink_want_texts(agent->kernel->agent, false);
 	nl_socket_set_nonblocking(agent->kernel->agent);
 	nl_socket_modify_cb(agent->kernel->agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request,
 			    agent);
@@ -526,7 +450,8 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 		const struct node_settings *settings)
 {
 	const struct timeval limit = { 2, 0 };
-	int group, err = -ENOMEM;
+	int group, err = -EIO;
+	char why[160];
 
 	agent->kernel = calloc(1, sizeof(*agent->kernel));
 	if (!agent->kernel)
@@ -534,18 +459,14 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	agent->kernel->ops = ops;
 	agent->kernel->settings = *settings;
 	snprintf(agent->kernel->why, sizeof(agent->kernel->why), "the module is not loaded");
-	agent->kernel->call = nl_socket_alloc();
-	agent->kernel->news = nl_socket_alloc();
-	agent->kernel->retry = evtimer_new(agent->base, kernel_on_retry, agent);
-	if (!agent->kernel->call || !agent->kernel->news || !agent->kernel->retry)
+	agent->kernel->call = netlink_open(why);
+	if (!agent->kernel->call)
 		goto fail;
-	nl_socket_disable_auto_ack(agent->kernel->call);
+	agent->kernel->news = netlink_open(why);
+	if (!agent->kernel->news)
+		goto fail;
 	nl_socket_disable_seq_check(agent->kernel->news);
-	nl_socket_disable_auto_ack(agent->kernel->news);
-	err = -EPROTONOSUPPORT;
-	if (genl_connect(agent->kernel->call) || genl_connect(agent->kernel->news))
-		goto fail;
-	kernel_want_texts(agent->kernel->call, true);
+	netlink_want_texts(agent->kernel->call, true);
 	/* A safety limit: the kernel normally answers within the send. */
 	setsockopt(nl_socket_get_fd(agent->kernel->call), SOL_SOCKET, SO_RCVTIMEO, &limit,
 		   sizeof(limit));
@@ -555,9 +476,11 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	if (group >= 0)
 		nl_socket_add_membership(agent->kernel->news, group);
 	err = -ENOMEM;
+	snprintf(why, sizeof(why), "out of memory");
+	agent->kernel->retry = evtimer_new(agent->base, kernel_on_retry, agent);
 	agent->kernel->news_event = event_new(agent->base, nl_socket_get_fd(agent->kernel->news),
 					      EV_READ | EV_PERSIST, kernel_on_news_event, agent);
-	if (!agent->kernel->news_event)
+	if (!agent->kernel->retry || !agent->kernel->news_event)
 		goto fail;
 	event_add(agent->kernel->news_event, NULL);
 	kernel_attach(agent);
@@ -567,7 +490,7 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	return 0;
 
 fail:
-	log_error("cannot use netlink: %s", strerror(-err));
+	log_error("cannot use netlink: %s", why);
 	kernel_exit(agent);
 	return err;
 }

@@ -20,10 +20,10 @@ struct nl_msg;
 
 /**
  * Threshold, length and weight in thousandths of a task, time limit and dwell in ms; the index is
- * an enum ehs_load_index.
+ * an enum ehs_load_index. no_new_privs, 0 or 1: whether tasks that have it may go.
  */
 struct node_settings {
-	uint32_t threshold, length, index, weight, time_limit, dwell;
+	uint32_t threshold, length, index, weight, time_limit, dwell, no_new_privs;
 };
 
 struct node_view {
@@ -66,9 +66,11 @@ void kernel_exit(struct agent *agent);
  * 0, or the kernel's -errno with a text in why[]; then nothing has changed.
  */
 int kernel_set(struct agent *agent, const struct node_settings *set, char why[160]);
-/** Answers a request. token NULL: the task runs here, for `reason`. */
-void kernel_verdict(struct agent *agent, uint64_t cookie, const char *token,
-		    enum ehs_reason reason);
+/**
+ * Answers a request. remote: the stub gets the cookie, in decimal, to name its placement with.
+ * Otherwise the task runs here, for `reason`.
+ */
+void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_reason reason);
 int kernel_get(struct agent *agent, struct node_view *view);
 int kernel_bypass(struct agent *agent, pid_t pid);
 /**

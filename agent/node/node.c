@@ -123,6 +123,7 @@ int node_init(struct agent *agent, const struct node_ops *ops)
 		.weight = 1000,
 		.time_limit = agent->config->time_limit,
 		.dwell = agent->config->dwell,
+		.no_new_privs = agent->config->no_new_privs,
 	};
 	err = procload_init(agent);
 	if (err) {
@@ -163,6 +164,7 @@ void node_reload(struct agent *agent, const struct config *old)
 		set.time_limit = now->time_limit;
 	if (now->dwell != old->dwell)
 		set.dwell = now->dwell;
+	set.no_new_privs = now->no_new_privs;
 	if (memcmp(&set, &agent->node->now, sizeof(set)) && node_set(agent, &set, why))
 		log_error("reload: the module rejected the new settings: %s", why);
 }

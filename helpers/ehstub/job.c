@@ -129,8 +129,6 @@ int stub_send_job(struct stub *s)
 	spec.traits[JOB_SECUREBITS] = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
 	if (!prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0))
 		spec.traits[JOB_SUBREAPER] = subreaper;
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		spec.flags |= JOB_NO_NEW_PRIVS;
 	if (s->explicit)
 		spec.flags |= JOB_EXPLICIT;
 	if (s->retry)

@@ -2,7 +2,8 @@
 /*
  * ehstub [--retry] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
  *
- * TOKEN is a reservation (from the kernel), "@CODE" or "@auto" (from ehctl).
+ * TOKEN is the number of a placement (from the kernel), "@CODE" or "@auto" (from ehctl). It is no
+ * secret, as everybody can read it: the agent gives a placement only to the process it was made for.
  * Any failure before the agent commits ends in an exec of PATH here.
  */
 #include "stub.h"

@@ -10,8 +10,8 @@
 #include "cursor.h"
 #include "frame.h"
 
-#define JOB_VERSION 1
-#define JOB_WORDS 9 /* u32 of the head: version … envc */
+#define JOB_VERSION 2
+#define JOB_WORDS 10 /* u32 of the head: version … loginuid */
 #define JOB_HEAD (JOB_WORDS * 4 + JOB_RLIMITS * 16 + 16 + JOB_TRAITS * 8)
 #define JOB_TOKEN_MAX 63
 #define JOB_PATH_MAX 4095
@@ -32,9 +32,9 @@ size_t job_encoded_size(const struct job_spec *spec)
 
 void job_encode(const struct job_spec *spec, uint8_t *out)
 {
-	const uint32_t words[JOB_WORDS] = { JOB_VERSION,   spec->flags, spec->umask,
-					    spec->nice,	   spec->uid,	spec->gid,
-					    spec->ngroups, spec->argc,	spec->envc };
+	const uint32_t words[JOB_WORDS] = { JOB_VERSION, spec->flags,	spec->umask,   spec->nice,
+					    spec->uid,	 spec->gid,	spec->ngroups, spec->argc,
+					    spec->envc,	 spec->loginuid };
 	struct cursor_out o = { out };
 
 	for (int i = 0; i < JOB_WORDS; i++)
@@ -74,6 +74,7 @@ static void job_take_numbers(struct cursor *c, struct job_spec *spec)
 	spec->ngroups = cursor_u32(c);
 	spec->argc = cursor_u32(c);
 	spec->envc = cursor_u32(c);
+	spec->loginuid = cursor_u32(c);
 	for (int i = 0; i < JOB_RLIMITS; i++) {
 		spec->rlimit[i][0] = cursor_u64(c);
 		spec->rlimit[i][1] = cursor_u64(c);

@@ -2,7 +2,7 @@
 /**
  * @file job.h
  * Everything that is sent with a task to another node, and its encoding as the
- * payload of FRAME_JOB: little-endian numbers in the order of the structure,
+ * payload of FRAME_JOB: a version, little-endian numbers,
  * then the terminal if there is one, groups, and the strings, each terminated by
  * a NUL. The stub encodes, the agents decode. No I/O, and for the sake of the
  * stub nothing but libc.
@@ -22,7 +22,7 @@
 #define JOB_FD(n) (1u << (n)) /**< descriptor n of 0-2 is open */
 #define JOB_TTY(n) (8u << (n)) /**< descriptor n is the caller's controlling terminal */
 #define JOB_TTYS 56u /**< any of them */
-#define JOB_NO_NEW_PRIVS 64u
+#define JOB_NO_NEW_PRIVS 64u /**< set by the home agent, as the kernel has it for the stub */
 #define JOB_EXPLICIT 128u /**< from `ehctl exec`: a refusal is an error, there is no local run */
 /* set by the home agent, which holds the descriptors */
 #define JOB_MERGED 256u /**< 1 and 2 are one open file: one pipe there keeps the order */
@@ -33,6 +33,8 @@
 #define JOB_VIEW(view) ((uint32_t)(view) << 14) /**< enum view */
 #define JOB_VIEW_OF(flags) ((flags) >> 14 & 3)
 #define JOB_FLAGS 65535u
+
+#define JOB_LOGINUID_UNSET 0xffffffffu /**< nobody has logged in, or there is no audit */
 
 /**
  * Further attributes of a process that the kernel keeps over an exec; a u64
@@ -65,21 +67,26 @@ enum job_trait {
 
 /**
  * The strings of a decoded specification point into the decoded buffer. The
- * agent ignores uid, gid and groups in the message of a stub, and takes them
- * from the peer credentials of the socket.
+ * agent ignores uid, gid, groups and loginuid in the message of a stub. It takes
+ * them from the peer credentials of the socket, and the last from that process.
  */
 struct job_spec {
 	uint32_t flags;
 	uint32_t umask;
 	int32_t nice;
 	uint32_t uid, gid;
+	uint32_t loginuid; /**< who logged in, for audit; or JOB_LOGINUID_UNSET */
 	uint32_t ngroups;
 	const uint32_t *groups;
 	uint64_t rlimit[JOB_RLIMITS][2]; /**< soft, hard; ~0 for none */
 	uint64_t sigmask, sigignore; /**< bit s-1 for signal s */
 	struct terminal terminal; /**< only with one of JOB_TTYS */
 	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
-	const char *token; /**< reservation, or "@CODE", or "@auto" */
+	/**
+	 * From a stub: the placement's number, "@CODE" or "@auto". Between agents: names the
+	 * reservation.
+	 */
+	const char *token;
 	const char *path; /**< program as passed to exec */
 	const char *cwd;
 	uint32_t argc, envc;

@@ -91,6 +91,9 @@ static void show_ids(void)
 	prctl(PR_GET_PDEATHSIG, &n, 0, 0, 0);
 	printf("signal at the death of its parent %d\n", n);
 	show_file("/proc/self/status", lines);
+	/* for audit; its session there is one of that kernel */
+	show_file("/proc/self/loginuid", NULL);
+	printf("\n");
 }
 
 static void show_signals(void)

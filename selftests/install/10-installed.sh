@@ -17,6 +17,7 @@ mk() { make -C "$top" O="$EHS_BUILD" "$@"; }
 check "make install" mk install
 check "modprobe ehsched" modprobe ehsched
 check "modinfo finds it" modinfo ehsched
+check "it is not loaded any more" rmmod ehsched
 cd /root || exit 1
 check "a cluster's authority and certificates" sh -c 'ehctl cert init ca && ehctl cert node ca n0'
 mkdir -p /etc/ehsched && cp ca/ca.crt ca/n0.crt ca/n0.key /etc/ehsched/
@@ -34,7 +35,7 @@ in_host() { nsenter -t "$inner" -p -m "$@"; }
 wait_for 120 eval 'in_host systemctl is-active -q basic.target || ! kill -0 $outer'
 check "systemctl start ehagent" in_host systemctl start ehagent
 check "it is ready" sh -c "nsenter -t $inner -p -m systemctl status --no-pager ehagent | grep -E 'active \(running\)'"
-check "it has the module" sh -c 'ehctl status | grep -E "^0\.0 .* yes +up"'
+check "that loaded the module, and it has it" sh -c 'ehctl status | grep -E "^0\.0 .* yes +up"'
 check "ehctl doctor finds nothing wrong" in_host ehctl doctor
 check "ehctl run" in_host ehctl run -- sh -c 'exec true'
 check "systemctl reload ehagent" in_host systemctl reload ehagent

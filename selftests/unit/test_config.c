@@ -69,6 +69,7 @@ static void test_values(void **state)
 			  "threshold-length = 0\ncapacity = 3\nload-index = \"cpu\"\n"
 			  "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
 			  "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
+			  "no-new-privs = true\n"
 			  "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
 			  "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
 
@@ -91,6 +92,7 @@ static void test_values(void **state)
 	assert_int_equal(c->guests, 0);
 	assert_int_equal(c->headroom, 7);
 	assert_true(c->allow_root);
+	assert_true(c->no_new_privs);
 	assert_int_equal(c->log.all, LOG_LEVEL_ERROR);
 	assert_int_equal(c->nexclude, 2);
 	assert_true(config_excludes(c, "/usr/bin/sudo"));
@@ -115,6 +117,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->heartbeat, 1000);
 	assert_int_equal(c->guests, 64);
 	assert_false(c->allow_root);
+	assert_false(c->no_new_privs);
 	assert_int_equal(c->nexclude, 0);
 	config_free(c);
 }
@@ -137,6 +140,7 @@ static const struct {
 	{ "heartbeat = 0\n", "heartbeat: 0 is not between" },
 	{ "headroom = -1\n", "headroom: -1 is not between" },
 	{ "allow-root = perhaps\n", "invalid boolean value" },
+	{ "no-new-privs = 2\n", "invalid boolean value" },
 	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },
 	{ "view = \"mine\"\n", "view: \"mine\" is not" },
 	{ "view-carrier = \"nfs\"\n", "view-carrier: \"nfs\" is not" },

@@ -60,6 +60,7 @@ static void test_two_agents(void **state)
 		.view = VIEW_SHARED,
 	};
 	struct outcome outcome = { 0 };
+	enum ehs_reason reason;
 	struct node_settings set;
 	struct agent agents[2];
 	char why[160];
@@ -85,8 +86,9 @@ static void test_two_agents(void **state)
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));
 	assert_true(reserve_load(&agents[1]) > 0);
 	assert_int_equal(reserve_load(&agents[0]), 0);
-	assert_non_null(placement_by_token(&agents[0], outcome.token));
-	assert_null(placement_by_token(&agents[1], outcome.token));
+	assert_null(placement_claim(&agents[1], "7", getpid(), getuid(), &reason));
+	assert_int_equal(reason, EHS_REASON_LEASE_OVER);
+	assert_non_null(placement_claim(&agents[0], "7", getpid(), getuid(), &reason));
 
 	/* one ends, the other goes on */
 	rooms_stop(&agents[1]);

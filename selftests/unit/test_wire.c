@@ -281,6 +281,7 @@ static struct job_spec spec_random(void)
 			      .nice = (int)random_below(40) - 20,
 			      .uid = random_64(),
 			      .gid = random_64(),
+			      .loginuid = random_64(),
 			      .ngroups = random_below(20),
 			      .groups = groups,
 			      .sigmask = random_64(),
@@ -331,6 +332,7 @@ static void same_spec(const struct job_spec *a, const struct job_spec *b)
 	assert_int_equal(a->nice, b->nice);
 	assert_int_equal(a->uid, b->uid);
 	assert_int_equal(a->gid, b->gid);
+	assert_int_equal(a->loginuid, b->loginuid);
 	assert_int_equal(a->ngroups, b->ngroups);
 	if (a->ngroups)
 		assert_memory_equal(a->groups, b->groups, a->ngroups * sizeof(*a->groups));
@@ -401,7 +403,8 @@ static void test_malformed(void **state)
 		const char *what;
 		unsigned int word;
 		uint32_t value;
-	} bad[] = { { "version", 0, 2 },
+	} bad[] = { { "version", 0, 3 },
+		    { "version", 0, 1 },
 		    { "version", 0, 0 },
 		    { "flags", 1, JOB_FLAGS + 1 },
 		    { "a closed terminal", 1, JOB_FD(0) | JOB_TTY(1) },

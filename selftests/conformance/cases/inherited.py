@@ -66,6 +66,7 @@ inherits("oom_score_adj", lambda s: open("/proc/self/oom_score_adj", "w").write(
 inherits("coredump_filter", lambda s: open("/proc/self/coredump_filter", "w").write("0x7"))
 inherits("reaper of its descendants", lambda s: prctl(36, 1, 0, 0, 0))
 
+inherits("login user", lambda s: open("/proc/self/loginuid", "w").write("2001"))
 inherits("no new privileges", lambda s: prctl(38, 1, 0, 0, 0), stays=KERNEL)
 
 

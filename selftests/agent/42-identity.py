@@ -1,0 +1,145 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who a task is for the kernel goes with it: audit's login user id, and no_new_privs. The home agent reads both from the
+stub's process and believes nothing that the stub says; an executor that cannot set the login user id does not start it."""
+
+import ctypes, os, signal, socket, struct, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import cluster
+from cluster import STUB, Cluster, frame
+from ktap import done, ok, skip_all
+from wait import WAIT, until
+
+UNSET = 4294967295
+JOB_NO_NEW_PRIVS = 64
+PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def log_in(uid):
+    with open("/proc/self/loginuid", "w") as f:
+        f.write(str(uid))
+
+
+def no_new_privs():
+    libc.prctl(38, 1, 0, 0, 0)
+
+
+def may_log_in():
+    """Whether a process here may have the login user id that it wants, also if it has one."""
+    pid = os.fork()
+    if not pid:
+        try:
+            log_in(1233)
+            log_in(1234)
+            os._exit(0)
+        except OSError:
+            os._exit(1)
+    return not os.waitpid(pid, 0)[1]
+
+
+if not may_log_in():
+    skip_all("this kernel has no audit, or does not let root set a login user id")
+
+c = Cluster(2, "time-limit = 10000\ndwell = 0")
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
+SHOW = "cat /proc/self/loginuid; echo; grep NoNewPrivs /proc/self/status; readlink /proc/self/ns/net; echo $$"
+
+
+def shown(out):
+    login, nnp, where = out.decode().split("\n")[:3]
+    return int(login), int(nnp.split()[1]), where
+
+
+def run(node="@0.1", before=None):
+    with c.net.enter(0):
+        p = subprocess.run([STUB, node, "/bin/sh", "sh", "-c", SHOW], stdin=NULL, stdout=PIPE, stderr=PIPE,
+                           preexec_fn=before, timeout=WAIT)
+    return p.returncode, p.stdout, p.stderr
+
+
+with c.net.enter(0):
+    here = os.readlink("/proc/self/ns/net")
+with c.net.enter(1):
+    there = os.readlink("/proc/self/ns/net")
+agents_own = int(open(f"/proc/{c.agents[1].pid}/loginuid").read())
+
+code, out, err = run(before=lambda: log_in(1234))
+ok("the login user id is that of home", code == 0 and shown(out) == (1234, 0, there), (code, out, err))
+code, out, err = run(before=lambda: log_in(UNSET))
+ok("where nobody has logged in it is left alone", code == 0 and shown(out) == (agents_own, 0, there), (code, out, err))
+code, out, err = run(before=no_new_privs)
+ok("no_new_privs is set", code == 0 and shown(out)[1:] == (1, there), (code, out, err))
+
+
+code, out, err = run(before=lambda: (os.setgroups(range(3000, 4500)), no_new_privs(), log_in(1234)))
+ok("also of a user in 1500 groups", code == 0 and shown(out) == (1234, 1, there), (code, out, err))
+
+
+def lie(login, nnp, say_login, say_nnp):
+    """Plays the stub, as a process with these attributes that says others. Returns what the task shows."""
+    words = [b"@0.1", b"/bin/sh", b"/", b"sh", b"-c", SHOW.encode(), b"PATH=/usr/bin:/bin"]
+    job = struct.pack("<10I", 2, 7 | (JOB_NO_NEW_PRIVS if say_nnp else 0), 0o22, 0, 0, 0, 0, 3, 1, say_login)
+    job += b"\xff" * 256 + bytes(16 + 19 * 8) + b"\0".join(words) + b"\0"
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        log_in(login)
+        if nnp:
+            no_new_privs()
+        null = os.open("/dev/null", os.O_RDWR)
+        with c.connect(0) as s:
+            rights = struct.pack("3i", null, writer, writer)
+            s.sendmsg([frame("FRAME_JOB", job)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            os.close(writer)
+            while s.recv(4096):
+                pass
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as f:
+        out = f.read()
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return shown(out) if out else out
+
+
+got = lie(1234, False, 4321, True)
+ok("what the stub says of itself does not count", got == (1234, 0, there), got)
+got = lie(1234, True, UNSET, False)
+ok("nor what it keeps to itself", got == (1234, 1, there), got)
+
+# An executor that has a login user id itself, and no right to change it.
+c.end(1)
+wrapper = os.path.join(c.dir, "agent-logged-in")
+with open(wrapper, "w") as f:
+    f.write("#!/bin/sh\necho 55 >/proc/self/loginuid\n"
+            f'exec setpriv --bounding-set -audit_control {cluster.AGENT} "$@"\n')
+os.chmod(wrapper, 0o755)
+cluster.AGENT = wrapper
+c.start(1)
+ok("the executor is back", c.all_up(range(2)), c.log(1))
+code, out, err = run(before=lambda: log_in(55))
+ok("who has logged in here, too, may come", code == 0 and shown(out) == (55, 0, there), (code, out, err))
+code, out, err = run(before=lambda: log_in(1234))
+ok("it does not start under another's name", code == 1 and not out and b"cannot set its login user id" in err, (code, out, err))
+ok("the executor's log says so", c.logged(1, "does not start here: cannot set its login user id.*Operation not permitted"), c.log(1))
+
+# Placed by the hierarchy, it runs at home then: node 0 is made a sender by a task that stays.
+for i in range(2):
+    c.ask(i, {"command": "set", "threshold": 500, "length": 0, "load-index": "tasks"})
+with c.net.enter(0):
+    stays = subprocess.Popen([STUB, "@auto", "/bin/sleep", "sleep", "1000"], stdin=NULL)
+
+
+def states():
+    return {n["code"]: n["state"] for n in c.ask(0, {"command": "status"})["nodes"]}
+
+
+ok("one node is a sender, the other takes tasks", until(lambda: states() == {"0.0": "sender", "0.1": "receiver"}), states())
+code, out, err = run("@auto", before=lambda: log_in(1234))
+ok("it runs at home", code == 0 and shown(out) == (1234, 0, here), (code, out, err))
+why = c.ask(0, {"command": "why", "id": out.decode().split()[-1]})
+ok("ehctl why says why", why.get("reason") == "start-failed" and any("cannot set its login user id" in s["what"] for s in why["steps"]), why)
+stays.kill()
+stays.wait()
+done()
