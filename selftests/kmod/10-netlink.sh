@@ -63,12 +63,14 @@ refused "a read with an attribute" EINVAL "[Uu]nknown attribute" "$nl" get thres
 refused "a good value with a bad one" EBADF "cgroup v2 directory" "$nl" set threshold=4242 managed="$cg/m" managed=/tmp
 is "nothing of it has changed the node" "$($nl get | grep -vE '^(n\.|load|state)')" "$before"
 
-refused "an agent without stub" EINVAL "path is missing" "$nl" register
-refused "a relative stub" EINVAL "must be absolute" "$nl" register stub
-refused "a stub that is not there" ENOENT "stub not found" "$nl" register /nonexistent
+refused "an agent without stub" EINVAL "descriptor of the stub is missing" "$nl" register
+refused "a stub by its path, as it once was" EINVAL "[Uu]nsupported attribute" "$nl" register "path:$stub"
+refused "a stub that is not open" EBADF "not a descriptor of an open file" "$nl" register fd:77
+refused "a descriptor of the stub that none can have" ERANGE "integer out of range" "$nl" register fd:4294967295
+cp "$stub" "$stub.w"
+refused "a stub that is open for writing only" EACCES "not open for reading" sh -c "exec \"$nl\" register fd:5 5>>'$stub.w'"
 refused "a stub that cannot be run" EACCES "not an executable file" "$nl" register /etc/passwd
 refused "a stub that is a folder" EACCES "not an executable file" "$nl" register /tmp
-refused "a path too long" EINVAL "failed policy validation" "$nl" register "/$(printf '%05000d' 0)"
 refused "a bypass without pid" EINVAL "pid is missing" "$nl" bypass
 refused "a bypass of nobody" ESRCH "no such task" "$nl" bypass 4194303
 refused "a bypass of a kernel thread" EINVAL "never calls exec" "$nl" bypass 2

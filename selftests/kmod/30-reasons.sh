@@ -80,13 +80,31 @@ $in -- sh -c 'exec sh -c "exec true"'
 is "no later exec of the task is asked about" "$(counted_twice)" "$(($1 + 3)) $(($2 + 1))"
 agent_end
 
-# the stub vanished
+# the stub's file vanished, or is another one by now
 cp "$stub" "$work/stub2"
 agent "$work/stub2" remote sender exit-42
 rm "$work/stub2"
-counted redirect "the stub is gone" $in -- sh -c 'exit 5'
-is "the program runs here with its own arguments" "$($in -- sh -c 'echo "$0 $1"' zero one)" "zero one"
+$in -- false; is "a stub whose file was removed is still the one that was registered" $? 42
+printf '#!/bin/sh\nexit 99\n' >"$work/stub2"; chmod 755 "$work/stub2"
+$in -- false; is "and no other file of its name" $? 42
 agent_end
+cp "$stub" "$work/stub3"
+agent "$work/stub3" remote sender exit-42
+chmod 644 "$work/stub3"
+counted redirect "a stub that may not be executed any more" $in -- true
+is "the program runs here with its own arguments" "$($in -- sh -c 'echo "$0 $1"' zero one)" "zero one"
+chmod 700 "$work/stub3"
+counted redirect "a stub that the user may not execute" $in user 65534 -- true
+agent_end
+cp /etc/passwd "$work/stub4"; chmod 755 "$work/stub4"
+agent "$work/stub4" remote sender exit-42
+counted redirect "a stub that is no program" $in -- true
+agent_end
+mkdir "$work/noexec"; mount -t tmpfs -o noexec none "$work/noexec"; cp "$stub" "$work/noexec/stub"
+agent "$work/noexec/stub" remote sender exit-42
+counted redirect "a stub on a file system without programs" $in -- true
+agent_end
+umount "$work/noexec"
 
 # the reasons of tasks that live
 sleep_in() { "$@" & task=$!; wait_for 20 eval '$nl tasks | grep -q "pid=$task .*$word"'; }

@@ -33,7 +33,7 @@ agent_end
 agent "$stub" twice local no-receiver -
 $in -- true
 wait_for 20 eval '[ "$(grep -c ^answer "$log")" = 2 ]'
-like "the second verdict is refused" "$(grep ^answer "$log" | tail -n 1)" "answer * ENOENT: nobody waits*"
+like "the second verdict is refused" "$(grep ^answer "$log" | tail -n 1)" "answer * ENOENT: ehsched: nobody waits*"
 refused "a verdict from another socket" EPERM "only the socket registered" "$nl" verdict 1 local - -
 agent_end
 
@@ -42,7 +42,7 @@ $nl set limit=50
 agent "$stub" late 500 local no-receiver -
 counted time-out "no verdict in time" $in -- true
 wait_for 20 file_has "$log" ^answer
-like "the late verdict is refused" "$(grep ^answer "$log")" "answer * ENOENT: nobody waits*"
+like "the late verdict is refused" "$(grep ^answer "$log")" "answer * ENOENT: ehsched: nobody waits*"
 agent_end
 
 # the time limit is kept: shortest of three, as the machine may be busy; of another agent each time, because three in a row

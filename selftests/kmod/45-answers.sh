@@ -36,10 +36,10 @@ for wrong in 0 1 first+1 first-1 18446744073709551615; do
 	waiting
 	first=$(cookie)
 	[[ $wrong != first* ]] || wrong=$((wrong))
-	like "no verdict for $wrong" "$(answer "$wrong" remote sender exit-42)" "ENOENT: nobody waits*"
+	like "no verdict for $wrong" "$(answer "$wrong" remote sender exit-42)" "ENOENT: ehsched: nobody waits*"
 	still "after $wrong"
 done
-like "once" "$(answer "$first" remote sender exit-42)" "ENOENT: nobody waits*"
+like "once" "$(answer "$first" remote sender exit-42)" "ENOENT: ehsched: nobody waits*"
 
 # an agent, but of another namespace
 mkfifo "$work/say2"
@@ -51,7 +51,7 @@ first=$(cookie)
 refused "none from another socket" EPERM "only the socket registered" "$nl" verdict "$first" remote sender exit-42
 echo "$first remote sender exit-42" >"$work/say2"
 wait_for 20 file_has "$out" ^answer
-like "none from the agent of another namespace" "$(grep ^answer "$out")" "answer $first ENOENT: nobody waits*"
+like "none from the agent of another namespace" "$(grep ^answer "$out")" "answer $first ENOENT: ehsched: nobody waits*"
 still "after others' answers"
 kill $other
 wait $other 2>/dev/null
@@ -69,7 +69,7 @@ is "a time-out" "$(($(counter time-out) - before))" 1
 late=$(cookie)
 $nl set limit=10000
 waiting
-like "a late verdict is nobody's" "$(answer "$late" remote sender exit-42)" "ENOENT: nobody waits*"
+like "a late verdict is nobody's" "$(answer "$late" remote sender exit-42)" "ENOENT: ehsched: nobody waits*"
 is "the next exec has its own" "$(answer "$(cookie)" local no-receiver -) $(end)" "accepted 1"
 
 # an agent that comes after another cannot answer its requests
@@ -80,7 +80,7 @@ agent_end
 is "the wait ends with the agent" "$(end) $(($(counter agent-gone) - before))" "1 1"
 agent "$stub" manual "$work/say"
 waiting
-like "the next agent cannot answer for it" "$(answer "$old" remote sender exit-42)" "ENOENT: nobody waits*"
+like "the next agent cannot answer for it" "$(answer "$old" remote sender exit-42)" "ENOENT: ehsched: nobody waits*"
 is "but for its own" "$(answer "$(cookie)" remote sender exit-43) $(end)" "accepted 43"
 # nor when the module was loaded anew between
 newest=$(cookie)
@@ -104,7 +104,7 @@ before=$(counter time-out)
 for i in 1 2 3; do $in -- true; done
 is "execs do not wait longer for a stopped agent" "$(($(counter time-out) - before)) $(field pending)" "3 0"
 kill -CONT $agent
-wait_for 20 eval '[ "$(grep -c "ENOENT: nobody waits" "$log")" = 3 ]'
+wait_for 20 eval '[ "$(grep -c "ENOENT: ehsched: nobody waits" "$log")" = 3 ]'
 is "its verdicts are too late then" "$? $(grep -c accepted "$log")" "0 0"
 $nl set limit=10000
 is "it is the agent as before" "$($in -- true; echo $?)" 42

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/capability.h>
 #include <linux/netlink.h>
 #include <linux/ehsched.h>
 #include <netlink/genl/genl.h>
@@ -186,6 +188,27 @@ int cmd_agent(int argc, char **argv)
 		if (twice)
 			answer(cookie, argv);
 	}
+}
+
+/*
+ * as-agent STUB COMMAND…: the command from the socket of a registered agent that
+ * has no capability but CAP_NET_ADMIN by then
+ */
+int cmd_as_agent(int argc, char **argv)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct only[2] = { 0 };
+	int err;
+
+	if (argc < 2)
+		die("as-agent STUB COMMAND");
+	err = cmd_register(argv[0]);
+	if (err)
+		return report(err);
+	only[0].effective = only[0].permitted = 1U << CAP_NET_ADMIN;
+	if (syscall(SYS_capset, &header, only))
+		die("capset: %s", strerror(errno));
+	return run(argc - 1, argv + 1);
 }
 
 /* register STUB: only says whether it would be accepted */

@@ -570,6 +570,7 @@ static const struct {
 	{ "agent", cmd_agent },	  { "watch", cmd_watch },
 	{ "load", cmd_load },	  { "flip", cmd_flip },
 	  { "register", cmd_try_register },
+	{ "as-agent", cmd_as_agent },
 };
 
 static void __attribute__((noreturn)) usage(void)
@@ -577,7 +578,7 @@ static void __attribute__((noreturn)) usage(void)
 	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
 }
 
-static int run(int argc, char **argv)
+int run(int argc, char **argv)
 {
 	size_t i;
 

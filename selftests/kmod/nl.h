@@ -22,6 +22,7 @@ struct nl_cb *callbacks(void);
 struct nl_msg *request(int cmd, int flags);
 int talk(struct nl_msg *msg);
 int report(int err);
+int run(int argc, char **argv);
 struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
 		       const char *token);
 
@@ -29,5 +30,6 @@ struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reas
 void take_request(struct nlmsghdr *nlh);
 int cmd_agent(int argc, char **argv);
 int cmd_try_register(int argc, char **argv);
+int cmd_as_agent(int argc, char **argv);
 
 #endif /* NL_H */

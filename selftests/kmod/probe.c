@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -58,6 +59,16 @@ static char **open_fd(char **args)
 	if (dup3(fd, atoi(args[0]), atoi(args[1]) ? O_CLOEXEC : 0) < 0)
 		die("dup3");
 	return args + 2;
+}
+
+/* user UID: be an ordinary user */
+static char **user(char **args)
+{
+	uid_t uid = atoi(args[0]);
+
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		die("user");
+	return args + 1;
 }
 
 static char **nnp(char **args)
@@ -521,7 +532,7 @@ static const struct verb verbs[] = {
 	{ "threads", threads, 3 }, { "fexec", fexec, 2 },	{ "writing", writing, 1 },
 	{ "seize", seize, 1 },	   { "fail", fail, 0 },		{ "timed", timed, 0 },
 	{ "busy", busy, 1 },	   { "storm", storm, 4 },
-	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 },
+	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 }, { "user", user, 1 },
 	{ NULL, NULL, 0 },
 };
 

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Who may do what: the table of docs/kernel.md, "Rights", cell by cell.
+. "$(dirname "$0")/lib.sh"
+
+# The host's node manages $cg/m; a task of root and one of another user are recorded in it.
+node_reset
+chmod 755 $cg $cg/m
+$probe in $cg/m user 1000 -- sleep infinity &
+theirs=$!
+sitter $cg/m
+wait_for 20 field_is local 2
+
+# Who: each a command prefix. All but `own` and `delegated` are in the host's network namespace.
+root=
+net_admin="setpriv --bounding-set=-all,+net_admin,+net_raw"
+sys_admin="setpriv --bounding-set=-all,+sys_admin,+net_admin"
+nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+user="setpriv --reuid=1000 --regid=1000 --clear-groups"
+# root of a user namespace, in the host's network namespace and in one of his own
+mapped="$nobody unshare --user --map-root-user"
+own="$mapped --net"
+pidns="unshare --pid --fork --mount-proc"
+mkdir -p $cg/his
+chown 65534:65534 $cg/his
+
+# may NAME WHO COMMAND…, may_not NAME WHO COMMAND…
+may() {
+	local name=$1 who=$2
+	shift 2
+	$who "$nl" "$@" >"$out" 2>&1
+	is "$name" "$? $(head -n 1 "$out" | grep -o '^E[A-Z]*:.*')" "0 "
+}
+may_not() {
+	local name=$1 who=$2 errno=$3
+	shift 3
+	refused "$name" "$errno" "" $who "$nl" "$@"
+}
+# listed WHO: how many of the two tasks he sees
+listed() { $1 "$nl" tasks | awk -v a="pid=$theirs" -v b="pid=$sitter" '$2 == a || $2 == b' | wc -l; }
+
+# reading
+for who in root net_admin nobody mapped pidns; do
+	may "node-get: $who" "${!who}" get
+done
+may "node-get of his own namespace: root of a user namespace" "$own" get
+is "task-get: root sees all" "$(listed "")" 2
+is "task-get: CAP_NET_ADMIN sees all" "$(listed "$net_admin")" 2
+is "task-get: a user sees his own" "$(listed "$user")" 1
+is "task-get: another user sees none" "$(listed "$nobody")" 0
+is "task-get: root of a user namespace sees none of the host's" "$(listed "$mapped")" 0
+is "task-get: root in another pid namespace sees none" "$($pidns "$nl" tasks | wc -l)" 0
+unshare --net sleep infinity & aside=$!
+wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 2 ]'
+is "dump of all nodes: root" "$($nl dump | grep -c ^netns)" 2
+is "dump of all nodes: CAP_NET_ADMIN" "$($net_admin "$nl" dump | grep -c ^netns)" 2
+for who in nobody mapped own; do
+	is "dump: $who has one" "$(${!who} "$nl" dump | grep -c ^netns)" 1
+done
+kill $aside; wait $aside 2>/dev/null
+
+# settings, cgroups
+for what in "threshold=0" "limit=100" "managed=$cg/m" "guest=$cg/g"; do
+	may "node-set $what: root" "" set "$what"
+	may "node-set $what: CAP_SYS_ADMIN and CAP_NET_ADMIN" "$sys_admin" set "$what"
+	may "node-set $what: the agent's socket" "" as-agent "$stub" set "$what"
+	may_not "node-set $what: CAP_NET_ADMIN" "$net_admin" EPERM set "$what"
+	may_not "node-set $what: another user" "$nobody" EPERM set "$what"
+	may_not "node-set $what: root of a user namespace" "$mapped" EPERM set "$what"
+done
+may "node-set of his own namespace: root of a user namespace" "$own" set threshold=0
+refused "a cgroup that he may not write to" EACCES "may not write to this cgroup" $own "$nl" set managed=$cg/m
+refused "the guest cgroup neither" EACCES "may not write to this cgroup" $own "$nl" set guest=$cg/g
+refused "nor the root cgroup" EACCES "may not write to this cgroup" $own "$nl" set managed=/sys/fs/cgroup
+may "a cgroup that was delegated to him" "$own" set managed=$cg/his
+
+# bypass, account
+may "task-bypass: root" "" bypass $sitter
+may "task-bypass: the agent's socket" "" as-agent "$stub" bypass $sitter
+may_not "task-bypass: CAP_NET_ADMIN" "$net_admin" EPERM bypass $sitter
+may_not "task-bypass: the task's user" "$user" EPERM bypass $theirs
+may_not "task-bypass: root of a user namespace" "$mapped" EPERM bypass $sitter
+refused "task-bypass: root of a user namespace, in his own" ESRCH "no such task in this network namespace" $own "$nl" bypass $sitter
+may_not "task-bypass: root in another pid namespace" "$pidns" ESRCH bypass $sitter
+agent "$stub" remote sender sleep
+$nl set limit=10000
+$probe in $cg/m user 1000 -- true & stub_pid=$!
+wait_for 20 field_is away 1
+may "task-account: root" "" account $stub_pid 10=1000
+may_not "task-account: CAP_NET_ADMIN" "$net_admin" EPERM account $stub_pid 10=1000
+may_not "task-account: the stub's user" "$user" EPERM account $stub_pid 10=1000
+may_not "task-account: root of a user namespace" "$mapped" EPERM account $stub_pid 10=1000
+may_not "task-account: root of a user namespace, in his own" "$own" ESRCH account $stub_pid 10=1000
+# numbers: no more than its life on very many processors
+refused "more time than it can have had" ERANGE "more than a task can use" "$nl" account $stub_pid 10=4611686018427387904
+refused "in the kernel neither" ERANGE "more than a task can use" "$nl" account $stub_pid 11=4611686018427387904
+refused "more faults than it can have had" ERANGE "more than a task can use" "$nl" account $stub_pid 13=4611686018427387904
+kill $stub_pid; wait $stub_pid 2>/dev/null
+agent_end
+
+# agent, verdict
+may "agent-register: root" "" register "$stub"
+may "agent-register of his own namespace: root of a user namespace" "$own" register "$stub"
+may_not "agent-register: CAP_NET_ADMIN" "$net_admin" EPERM register "$stub"
+may_not "agent-register: another user" "$nobody" EPERM register "$stub"
+may_not "agent-register: root of a user namespace" "$mapped" EPERM register "$stub"
+agent "$stub" silent
+for who in root net_admin nobody mapped; do
+	may_not "place-verdict: $who" "${!who}" EPERM verdict 1 local - -
+done
+agent_end
+
+kill $theirs $sitter
+wait $theirs $sitter 2>/dev/null
+at_zero "all counts are back at zero"
+finish
