@@ -103,6 +103,18 @@ check-stress:
 	selftests/vm/module $(KERNEL) $(O)
 	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_LONG=1 EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run kmod
 
+# What an unprivileged user may try: a thread group in two namespaces, a file system that does not answer, lists without end,
+# an agent that does not answer, moves from cgroup to cgroup, a node changed without end, the family's name, many that wait.
+# They are part of `make check`; with KERNEL=debug errors of memory and locks are looked for, too.
+ATTACKS = $(foreach n,1 2 3 4 5 6 7 8,kmod/8$(n))
+##  check-attacks   what an unprivileged user may try against the module; KERNEL=debug
+.PHONY: check-attacks
+check-attacks:
+	@packaging/deps -n build module test $(KERNEL_DEPS)
+	$(Q)$(MAKE) --no-print-directory kmod-tests
+	selftests/vm/module $(KERNEL) $(O)
+	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run $(ATTACKS)
+
 # The same on kernels that look for errors of memory, locks and context (debug) and for data races (kcsan), which are built
 # once, in about 15 minutes each; each must first show that it finds what it is for.
 ##  check-debug     the kernel tests on two debug kernels

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An agent that does not answer: a few execs wait, the others do not; when it answers again it is asked again.
+. "$(dirname "$0")/lib.sh"
+
+node_reset
+sitter $cg/m
+mkfifo "$work/orders"
+agent "$stub" manual "$work/orders"
+answer() { echo "$1" >"$work/orders"; }
+$nl set limit=$((200 * slow))
+in="$probe in $cg/m"
+before=$(counter time-out) slow_before=$(counter agent-slow)
+for _ in $(seq 20); do $in -- true; done
+is "of 20 execs one after another three wait" "$(($(counter time-out) - before)) $(($(counter agent-slow) - slow_before))" "3 17"
+# after a while one more tries
+tries() { $in -- true; [ "$(counter time-out)" = $((before + 4)) ]; }
+wait_for 60 tries
+is "later one tries again, and the pause is longer" "$(counter time-out)" $((before + 4))
+counted agent-slow "the next one does not wait" $in -- true
+# even a late answer shows that it lives
+answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local - -"
+wait_for 20 file_has "$log" '^answer .*ENOENT'
+$nl set limit=10000
+asked=$(grep -c ^request "$log")
+$in -- true & pid=$!
+more() { [ "$(grep -c ^request "$log")" = $((asked + 1)) ]; }
+wait_for 20 more
+is "after a late answer it is asked again" "$(field pending)" 1
+answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local no-receiver -"
+wait $pid; is "and its verdict counts" $? 0
+
+# many at once: those that wait when the third has waited in vain go on with it
+$nl set limit=$((1000 * slow))
+released=$(counter agent-slow) waited=$(counter time-out)
+pids=
+for _ in $(seq 30); do $in -- true & pids+=" $!"; done
+failures=0
+for pid in $pids; do wait "$pid" || failures=$((failures + 1)); done
+is "30 at once all run" "$failures $(field pending)" "0 0"
+is "each either waited in vain or was released" $(($(counter agent-slow) - released + $(counter time-out) - waited)) 30
+holds "most were released ($(($(counter agent-slow) - released)) of 30)" "$(counter agent-slow) - released >= 15"
+agent_end
+# another agent starts without a past
+agent "$stub" local no-receiver -
+counted no-receiver "the next agent is asked" $in -- true
+agent_end
+sitter_end $sitter
+at_zero "all counts are back at zero"
+finish

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A user whose own agent never answers, and who lets as many tasks wait as he can: there is a bound, and none waits past
+# its limit.
+. "$(dirname "$0")/lib.sh"
+
+# his part of the cgroups: he starts in c, his tasks are managed in t
+mkdir -p $cg/his/c $cg/his/t
+chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
+cat >"$work/attack" <<ATTACK
+"$nl" set managed=$cg/his/t threshold=0 length=0 index=tasks dwell=0 limit=10000
+"$nl" agent "$stub" silent >/dev/null &
+until "$nl" get | grep -q ^agent; do :; done
+"$probe" in $cg/his/t -- sleep infinity & first=\$!
+until "$nl" get | grep -q "^local 1" || ! kill -0 \$first; do :; done
+for _ in \$(seq "\$1"); do "$probe" in $cg/his/t -- true & pids+=" \$!"; done
+failures=0
+for pid in \$pids; do wait \$pid || failures=\$((failures + 1)); done
+"$nl" get | grep -E "^(pending|n.time-out|n.agent-slow|n.queue-full) " | xargs echo failures \$failures
+kill \$first %1
+ATTACK
+chmod 755 "$work/attack"
+n=$(many 60 1500)
+$probe in $cg/his/c -- setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net bash "$work/attack" "$n" >"$out" 2>"$log"
+line=$(cat "$out")
+like "all of them ran, and none waits" "$line" "failures 0 *pending 0 *"
+total=$(echo "$line" | awk '{ for (i = 1; i < NF; i++) if ($i ~ /^n\./) n += $(i + 1); print n }')
+is "each waited its time, was released, or found the table full" "$total" "$n"
+holds "few waited in vain ($line)" "$(echo "$line" | grep -o 'n.time-out [0-9]*' | cut -d' ' -f2) <= 3 + $n / 2"
+finish
