@@ -60,7 +60,7 @@ static bool ehs_account_task(struct task_struct *task, const struct ehs_usage *u
 	return here;
 }
 
-/* Whether the record is a stub's, and @usage possible for it; then notes the time. */
+/* Whether the record is a stub's, and @usage possible for it; then notes it. */
 static int ehs_account_check(struct ehs_task *rec, const struct ehs_usage *usage,
 			     struct netlink_ext_ack *extack)
 {
@@ -70,12 +70,10 @@ static int ehs_account_check(struct ehs_task *rec, const struct ehs_usage *usage
 	raw_spin_lock(&node->lock);
 	if (rec->gone || rec->state != EHS_TASK_AWAY) {
 		err = -ESRCH;
-	} else if (!ehs_usage_is_possible(usage, rec->accounted,
-					  ktime_get_ns() - rec->started_at)) {
+	} else if (!ehs_usage_is_possible(usage, ktime_get_ns() - rec->started_at,
+					  &rec->accounted)) {
 		NL_SET_ERR_MSG_MOD(extack, "more than a task can use in the time since its exec");
 		err = -ERANGE;
-	} else {
-		rec->accounted += usage->utime + usage->stime;
 	}
 	raw_spin_unlock(&node->lock);
 	return err;

@@ -38,26 +38,33 @@ struct ehs_usage {
 /**
  * ehs_usage_is_possible - whether a task can have used so much
  * @usage: what it is said to have used
- * @before_ns: processor time that was accounted for it before, ns
  * @lived_ns: how long ago its exec was, ns
+ * @before: what was accounted for it before: processor time in utime, and all
+ *	its faults and switches in min_flt; @usage is added if it is possible
  *
  * All its threads together have at most the lifetime on each processor. Events
  * (faults and switches) are bounded in the same way, by one each nanosecond, so
  * that none of the kernel's sums can wrap within the life of a machine.
  */
-static inline bool ehs_usage_is_possible(const struct ehs_usage *usage, u64 before_ns,
-					 u64 lived_ns)
+static inline bool ehs_usage_is_possible(const struct ehs_usage *usage, u64 lived_ns,
+					 struct ehs_usage *before)
 {
-	u64 most, sum;
+	u64 most, time, events;
 
 	if (check_mul_overflow(lived_ns, EHS_USAGE_CPUS, &most))
 		most = U64_MAX;
-	if (check_add_overflow(usage->utime, usage->stime, &sum) ||
-	    check_add_overflow(sum, before_ns, &sum))
+	if (check_add_overflow(usage->utime, usage->stime, &time) ||
+	    check_add_overflow(time, before->utime, &time) ||
+	    check_add_overflow(usage->min_flt, usage->maj_flt, &events) ||
+	    check_add_overflow(events, usage->nvcsw, &events) ||
+	    check_add_overflow(events, usage->nivcsw, &events) ||
+	    check_add_overflow(events, before->min_flt, &events))
 		return false;
-	return sum <= most && usage->min_flt <= most && usage->maj_flt <= most &&
-	       usage->nvcsw <= most && usage->nivcsw <= most &&
-	       usage->maxrss >> EHS_USAGE_KIB_SHIFT <= EHS_USAGE_PAGES;
+	if (time > most || events > most || usage->maxrss >> EHS_USAGE_KIB_SHIFT > EHS_USAGE_PAGES)
+		return false;
+	before->utime = time;
+	before->min_flt = events;
+	return true;
 }
 
 /* Adds to the waited-for children of @sig, whose stats_lock is held for writing. */

@@ -53,7 +53,34 @@ static void ehs_usage_max_rss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sig->cmaxrss, 101UL);
 }
 
+static void ehs_usage_bounds(struct kunit *test)
+{
+	const u64 lived = NSEC_PER_SEC, most = lived * EHS_USAGE_CPUS;
+	struct ehs_usage before = {}, usage = { .utime = most - 1, .stime = 1 };
+
+	KUNIT_EXPECT_TRUE(test, ehs_usage_is_possible(&usage, lived, &before));
+	KUNIT_EXPECT_EQ(test, before.utime, most);
+	/* in sum, not each time */
+	usage = (struct ehs_usage){ .utime = 1 };
+	KUNIT_EXPECT_FALSE(test, ehs_usage_is_possible(&usage, lived, &before));
+	usage = (struct ehs_usage){ .min_flt = most / 2, .nivcsw = most / 2 };
+	KUNIT_EXPECT_TRUE(test, ehs_usage_is_possible(&usage, lived, &before));
+	usage = (struct ehs_usage){ .maj_flt = 1 };
+	KUNIT_EXPECT_FALSE(test, ehs_usage_is_possible(&usage, lived, &before));
+	/* nothing of what is refused counts */
+	KUNIT_EXPECT_EQ(test, before.min_flt, most);
+	/* sums that wrap */
+	before = (struct ehs_usage){};
+	usage = (struct ehs_usage){ .utime = U64_MAX, .stime = 2 };
+	KUNIT_EXPECT_FALSE(test, ehs_usage_is_possible(&usage, lived, &before));
+	usage = (struct ehs_usage){ .nvcsw = U64_MAX, .nivcsw = U64_MAX };
+	KUNIT_EXPECT_FALSE(test, ehs_usage_is_possible(&usage, U64_MAX, &before));
+	usage = (struct ehs_usage){ .maxrss = U64_MAX };
+	KUNIT_EXPECT_FALSE(test, ehs_usage_is_possible(&usage, lived, &before));
+}
+
 static struct kunit_case ehs_usage_cases[] = {
+	KUNIT_CASE(ehs_usage_bounds),
 	KUNIT_CASE(ehs_usage_adds),
 	KUNIT_CASE(ehs_usage_max_rss),
 	{}

@@ -27,7 +27,9 @@ static int ehs_agent_take_stub(struct ehs_agent *agent, const struct nlattr *fd,
 			       struct netlink_ext_ack *extack)
 {
 	const struct inode *inode;
+	char *room;
 	const char *path;
+	int err = 0;
 
 	agent->stub = fget(nla_get_u32(fd));
 	if (!agent->stub) {
@@ -43,13 +45,32 @@ static int ehs_agent_take_stub(struct ehs_agent *agent, const struct nlattr *fd,
 		NL_SET_ERR_MSG_ATTR(extack, fd, "stub is not open for reading");
 		return -EACCES;
 	}
-	path = d_path(&agent->stub->f_path, agent->room, PATH_MAX);
+	room = kmalloc(PATH_MAX, GFP_KERNEL);
+	if (!room)
+		return -ENOMEM;
+	path = d_path(&agent->stub->f_path, room, PATH_MAX);
 	if (IS_ERR(path)) {
 		NL_SET_ERR_MSG_ATTR(extack, fd, "path of the stub is too long");
-		return PTR_ERR(path);
+		err = PTR_ERR(path);
+		goto free_room;
 	}
-	agent->stub_path = path;
-	return 0;
+	agent->stub_path = kstrdup(path, GFP_KERNEL_ACCOUNT);
+	if (!agent->stub_path)
+		err = -ENOMEM;
+free_room:
+	kfree(room);
+	return err;
+}
+
+static void ehs_agent_free(struct rcu_head *rcu)
+{
+	struct ehs_agent *agent = container_of(rcu, struct ehs_agent, rcu);
+
+	if (agent->stub)
+		fput(agent->stub);
+	kfree(agent->stub_path);
+	put_pid(agent->tgid);
+	kfree(agent);
 }
 
 /**
@@ -68,7 +89,7 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	struct ehs_agent *agent;
 	int err;
 
-	agent = kzalloc(struct_size(agent, room, PATH_MAX), GFP_KERNEL_ACCOUNT);
+	agent = kzalloc(sizeof(*agent), GFP_KERNEL_ACCOUNT);
 	if (!agent)
 		return -ENOMEM;
 	refcount_set(&agent->refs, 1);
@@ -76,14 +97,14 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	agent->tgid = get_task_pid(current, PIDTYPE_TGID);
 	err = ehs_agent_take_stub(agent, stub_fd, extack);
 	if (err)
-		goto put_agent;
+		goto free_agent;
 
 	raw_spin_lock(&node->lock);
 	if (rcu_access_pointer(node->agent)) {
 		raw_spin_unlock(&node->lock);
 		NL_SET_ERR_MSG_MOD(extack, "this node already has an agent");
 		err = -EBUSY;
-		goto put_agent;
+		goto free_agent;
 	}
 	rcu_assign_pointer(node->agent, agent);
 	ehs_state_update(node);
@@ -91,8 +112,9 @@ int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stu
 	ehs_load_wake(node, false);
 	return 0;
 
-put_agent:
-	ehs_agent_put(agent);
+free_agent:
+	/* nobody has seen it, so no grace period is needed */
+	ehs_agent_free(&agent->rcu);
 	return err;
 }
 
@@ -141,16 +163,6 @@ struct ehs_agent *ehs_agent_get(struct ehs_node *node)
 		agent = NULL;
 	rcu_read_unlock();
 	return agent;
-}
-
-static void ehs_agent_free(struct rcu_head *rcu)
-{
-	struct ehs_agent *agent = container_of(rcu, struct ehs_agent, rcu);
-
-	if (agent->stub)
-		fput(agent->stub);
-	put_pid(agent->tgid);
-	kfree(agent);
 }
 
 /**

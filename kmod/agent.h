@@ -20,7 +20,6 @@
  * @stub: the program that stands in for a task that runs on another node, open
  *	as long as this memory is there
  * @stub_path: its path when it was registered; only a name
- * @room: memory of @stub_path
  */
 struct ehs_agent {
 	refcount_t refs;
@@ -29,8 +28,7 @@ struct ehs_agent {
 	struct pid *tgid;
 	struct ehs_breaker breaker;
 	struct file *stub;
-	const char *stub_path;
-	char room[];
+	char *stub_path;
 };
 
 int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub_fd,

@@ -52,7 +52,17 @@ static inline bool ehs_breaker_admits(struct ehs_breaker *breaker, u64 now_ns, b
 	return true;
 }
 
-/* The agent has answered any exec, in time or late: closes the breaker. */
+/*
+ * The agent has answered, but nobody waits for that any more: it lives, so the
+ * next exec may try. It is not a good sign for more: an agent that is always a
+ * little late would let every exec wait.
+ */
+static inline void ehs_breaker_lives(struct ehs_breaker *breaker, u64 now_ns)
+{
+	breaker->until_ns = min(breaker->until_ns, now_ns);
+}
+
+/* The agent has answered an exec that waits: closes the breaker. */
 static inline void ehs_breaker_answered(struct ehs_breaker *breaker)
 {
 	*breaker = (struct ehs_breaker){};

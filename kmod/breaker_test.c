@@ -63,6 +63,28 @@ static void ehs_breaker_closes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ehs_breaker_missed(&b, 0, 100 * MS, false));
 }
 
+/* always a little late */
+static void ehs_breaker_late_answers(struct kunit *test)
+{
+	struct ehs_breaker b = {};
+	bool try;
+
+	ehs_breaker_miss_all(&b, 0);
+	ehs_breaker_lives(&b, 10 * MS);
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_admits(&b, 10 * MS, &try));
+	KUNIT_EXPECT_TRUE(test, try);
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_admits(&b, 10 * MS, &try));
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_missed(&b, 110 * MS, 100 * MS, true));
+	KUNIT_EXPECT_FALSE(test, ehs_breaker_admits(&b, 111 * MS, &try));
+	/* before it opens they do not count as answers */
+	b = (struct ehs_breaker){};
+	ehs_breaker_missed(&b, 0, 100 * MS, false);
+	ehs_breaker_lives(&b, 0);
+	ehs_breaker_missed(&b, 0, 100 * MS, false);
+	ehs_breaker_lives(&b, 0);
+	KUNIT_EXPECT_TRUE(test, ehs_breaker_missed(&b, 0, 100 * MS, false));
+}
+
 static void ehs_breaker_pause_is_bounded(struct kunit *test)
 {
 	struct ehs_breaker b = {};
@@ -84,6 +106,7 @@ static struct kunit_case ehs_breaker_cases[] = {
 	KUNIT_CASE(ehs_breaker_opens),
 	KUNIT_CASE(ehs_breaker_one_tries),
 	KUNIT_CASE(ehs_breaker_closes),
+	KUNIT_CASE(ehs_breaker_late_answers),
 	KUNIT_CASE(ehs_breaker_pause_is_bounded),
 	{}
 };

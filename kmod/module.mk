@@ -5,7 +5,7 @@
 # CONFIG_EHSCHED_KUNIT_TEST=m builds ehsched_test.ko, too: for kernels with KUnit.
 O ?= build
 # the running kernel if its headers are here, else the newest that has headers
-KVER ?= $(or $(if $(wildcard /lib/modules/$(shell uname -r)/build/Makefile),$(shell uname -r)),$(shell ls -d /lib/modules/*/build/Makefile 2>/dev/null | cut -d/ -f4 | sort -V | tail -n 1))
+KVER ?= $(or $(if $(wildcard /lib/modules/$(shell uname -r)/build/Makefile),$(shell uname -r)),$(shell ls -d /lib/modules/*/build/Makefile 2>/dev/null | cut -d/ -f4 | grep -v -- -rt- | sort -V | tail -n 1))
 KDIR ?= /lib/modules/$(KVER)/build
 
 kmod-dir := $(dir $(lastword $(MAKEFILE_LIST)))

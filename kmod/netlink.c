@@ -17,6 +17,7 @@
 #include <linux/magic.h>
 #include <linux/nsproxy.h>
 #include <linux/pid_namespace.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
@@ -30,10 +31,10 @@
 
 /*
  * The number of the family's multicast group must not be used after the family
- * is unregistered. Held over a notification, because the work queue that sends
- * them outlives the family.
+ * is unregistered. Held for reading over a notification, because the work queue
+ * that sends them outlives the family.
  */
-static DEFINE_MUTEX(ehs_nl_notify_lock);
+static DECLARE_RWSEM(ehs_nl_notify_lock);
 static bool ehs_nl_notify_on;
 
 static int ehs_nl_put_counters(struct sk_buff *msg, const struct ehs_node *node)
@@ -484,7 +485,7 @@ void ehs_nl_node_notify(struct ehs_node *node)
 {
 	struct sk_buff *msg;
 
-	mutex_lock(&ehs_nl_notify_lock);
+	down_read(&ehs_nl_notify_lock);
 	if (!ehs_nl_notify_on || !genl_has_listeners(&ehs_nl_family, node->net, EHSCHED_NLGRP_NODE))
 		goto unlock;
 	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
@@ -497,7 +498,7 @@ void ehs_nl_node_notify(struct ehs_node *node)
 	genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, EHSCHED_NLGRP_NODE,
 				GFP_KERNEL);
 unlock:
-	mutex_unlock(&ehs_nl_notify_lock);
+	up_read(&ehs_nl_notify_lock);
 }
 
 static const struct genl_multicast_group ehs_nl_groups[] = {
@@ -525,16 +526,16 @@ int ehs_nl_init(void)
 	err = genl_register_family(&ehs_nl_family);
 	if (err)
 		return err;
-	mutex_lock(&ehs_nl_notify_lock);
+	down_write(&ehs_nl_notify_lock);
 	ehs_nl_notify_on = true;
-	mutex_unlock(&ehs_nl_notify_lock);
+	up_write(&ehs_nl_notify_lock);
 	return 0;
 }
 
 void ehs_nl_exit(void)
 {
-	mutex_lock(&ehs_nl_notify_lock);
+	down_write(&ehs_nl_notify_lock);
 	ehs_nl_notify_on = false;
-	mutex_unlock(&ehs_nl_notify_lock);
+	up_write(&ehs_nl_notify_lock);
 	genl_unregister_family(&ehs_nl_family);
 }

@@ -18,7 +18,7 @@
 #include "state.h"
 #include "task.h"
 
-struct workqueue_struct *ehs_wq;
+struct workqueue_struct *ehs_wq, *ehs_node_wq;
 
 static unsigned int ehs_net_id __read_mostly;
 /* All nodes by serial, which begins at 1. */
@@ -144,7 +144,7 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	}
 
 	if (swap)
-		queue_work(ehs_wq, &node->check);
+		queue_work(ehs_node_wq, &node->check);
 	ehs_load_wake(node, resample);
 	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
@@ -226,11 +226,17 @@ int ehs_node_init(void)
 	ehs_wq = alloc_workqueue("ehsched", WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!ehs_wq)
 		return -ENOMEM;
+	err = -ENOMEM;
+	ehs_node_wq = alloc_workqueue("ehsched-nodes", WQ_UNBOUND, 0);
+	if (!ehs_node_wq)
+		goto destroy_wq;
 	err = register_pernet_subsys(&ehs_node_net_ops);
 	if (err)
-		goto destroy_wq;
+		goto destroy_node_wq;
 	return 0;
 
+destroy_node_wq:
+	destroy_workqueue(ehs_node_wq);
 destroy_wq:
 	destroy_workqueue(ehs_wq);
 	return err;
@@ -239,5 +245,6 @@ destroy_wq:
 void ehs_node_exit(void)
 {
 	unregister_pernet_subsys(&ehs_node_net_ops);
+	destroy_workqueue(ehs_node_wq);
 	destroy_workqueue(ehs_wq);
 }

@@ -151,8 +151,11 @@ enum ehs_kind {
 	EHS_KIND_GUEST,
 };
 
-/* For all periodic and deferred work of the module. */
-extern struct workqueue_struct *ehs_wq;
+/*
+ * For the samplers; and for the work of nodes, of which users can make as many as
+ * they can make namespaces: samples do not wait for it.
+ */
+extern struct workqueue_struct *ehs_wq, *ehs_node_wq;
 
 struct ehs_node *ehs_node_of(const struct net *net);
 struct ehs_node *ehs_node_next(u64 *serial);

@@ -164,7 +164,13 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 		return -ENOEXEC;
 	node = ehs_node_of(current->nsproxy->net_ns);
 	kind = ehs_node_kind(node, current);
-	if (likely(kind == EHS_KIND_OTHER) || !READ_ONCE(ehs_place_intercept))
+	if (likely(kind == EHS_KIND_OTHER)) {
+		/* a container's first process, say, or the program that a stub falls back to */
+		if (ehs_task_any())
+			ehs_task_leave(NULL);
+		return -ENOEXEC;
+	}
+	if (!READ_ONCE(ehs_place_intercept))
 		return -ENOEXEC;
 	err = ehs_place_arrival(node, bprm, kind);
 	/*

@@ -171,11 +171,12 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 		err = -EPERM;
 		goto unlock;
 	}
-	ehs_breaker_answered(&agent->breaker);
+	ehs_breaker_lives(&agent->breaker, ktime_get_ns());
 	hash_for_each_possible(node->requests, req, hash, answer->cookie) {
 		if (req->cookie != answer->cookie)
 			continue;
 		strscpy(req->token, answer->token, sizeof(req->token));
+		ehs_breaker_answered(&agent->breaker);
 		ehs_request_decide(node, req, answer->verdict, answer->reason);
 		/* last: after it the request may be gone, with its stack */
 		complete(&req->decided);

@@ -6,7 +6,8 @@
  * the node, and by a bypass. It is removed when
  *
  * - the last thread of the group exits,
- * - the group, being a single thread by now, calls exec in another namespace,
+ * - the group, being a single thread by now, calls exec in another namespace or
+ *   outside of the node's cgroups,
  * - the group leaves the node's cgroups, unless it is a stub or in an exec,
  * - the namespace of the node ends.
  *
@@ -35,6 +36,8 @@
 #include "trace.h"
 
 #define EHS_TASK_CHAIN_BITS 10
+/* In how many nodes a thread group may have records. */
+#define EHS_TASK_NODES_MAX 16
 
 /*
  * Lock order: a chain's lock, then a node's. Both are raw, because an exit takes
@@ -221,9 +224,22 @@ static struct ehs_task *ehs_task_alloc(void)
 	return rec;
 }
 
+/* Whether a group has as many records as it may; they are all in one chain. */
+static bool ehs_task_in_many(const struct pid *tgid)
+{
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+	const struct ehs_task *rec;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&chain->lock);
+	hlist_for_each_entry(rec, &chain->head, hash)
+		n += rec->tgid == tgid;
+	return n >= EHS_TASK_NODES_MAX;
+}
+
 /*
  * Return: the record of @tgid in @node, referenced; if there is none yet, *spare
- * becomes it, and NULL is left there.
+ * becomes it, and NULL is left there. NULL if the group has too many.
  */
 static struct ehs_task *ehs_task_find_or_insert(struct ehs_node *node, struct pid *tgid,
 						struct ehs_task **spare)
@@ -233,7 +249,7 @@ static struct ehs_task *ehs_task_find_or_insert(struct ehs_node *node, struct pi
 
 	lockdep_assert_held(&chain->lock);
 	rec = ehs_task_find(node, tgid);
-	if (!rec && *spare) {
+	if (!rec && !ehs_task_in_many(tgid)) {
 		rec = *spare;
 		*spare = NULL;
 		ehs_task_insert(rec, node, tgid);
@@ -243,13 +259,17 @@ static struct ehs_task *ehs_task_find_or_insert(struct ehs_node *node, struct pi
 	return rec;
 }
 
-/*
- * The current group calls exec in @node: it has left the other nodes if it has
- * no other thread. One that has may be in several namespaces, and then keeps its
- * records until it ends.
+/**
+ * ehs_task_leave - the current task calls exec, and has left nodes
+ * @node: node of its namespace if it is in one of its cgroups: it stays there;
+ *	else NULL
+ *
+ * A group with more than one thread may be in several namespaces and cgroups, and
+ * keeps its records until it ends.
  */
-static void ehs_task_leave_others(const struct ehs_node *node, const struct pid *tgid)
+void ehs_task_leave(const struct ehs_node *node)
 {
+	const struct pid *tgid = task_tgid(current);
 	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
 	struct hlist_node *tmp;
 	struct ehs_task *rec;
@@ -292,12 +312,12 @@ static struct ehs_task *ehs_task_get_or_make(struct ehs_node *node, struct pid *
 static void ehs_task_note(struct ehs_task *rec, const struct ehs_arrival *arrival)
 {
 	lockdep_assert_held(&rec->node->lock);
-	rec->in_exec = true;
+	WRITE_ONCE(rec->in_exec, true);
 	rec->bypass = false;
 	rec->id = arrival->cookie;
 	rec->started = ktime_get_real_ns();
 	rec->started_at = ktime_get_ns();
-	rec->accounted = 0;
+	rec->accounted = (struct ehs_usage){};
 	rec->uid = current_uid();
 	strscpy(rec->command, kbasename(arrival->path), sizeof(rec->command));
 	rcu_read_lock();
@@ -325,7 +345,7 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arriv
 	struct ehs_task *rec;
 	bool gone;
 
-	ehs_task_leave_others(node, tgid);
+	ehs_task_leave(node);
 	do {
 		rec = ehs_task_get_or_make(node, tgid);
 		raw_spin_lock(&node->lock);
@@ -359,22 +379,33 @@ void ehs_task_wait(struct ehs_task *rec)
 	raw_spin_unlock(&rec->node->lock);
 }
 
-/* Whether the task is in none of the node's cgroups any more. */
+/*
+ * Whether the group is in none of the node's cgroups any more. It is where its
+ * first thread is that has not exited: a leader that has stays where it was.
+ */
 static bool ehs_task_is_outside(const struct ehs_task *rec)
 {
-	struct task_struct *task;
-	bool outside;
+	struct task_struct *leader, *thread;
+	bool outside = false;
 
 	rcu_read_lock();
-	task = pid_task(rec->tgid, PIDTYPE_TGID);
-	outside = task && ehs_node_kind(rec->node, task) == EHS_KIND_OTHER;
+	leader = pid_task(rec->tgid, PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, thread) {
+			if (READ_ONCE(thread->flags) & PF_EXITING)
+				continue;
+			outside = ehs_node_kind(rec->node, thread) == EHS_KIND_OTHER;
+			break;
+		}
+	}
 	rcu_read_unlock();
 	return outside;
 }
 
 /*
  * Removes the record if its task runs here and has left the node's cgroups. A
- * stub stays: its work is still away. An exec that is under way looks when it
+ * stub stays: its work is still away. So does one with a bypass, for an exec that
+ * may come when the task is back. An exec that is under way looks when it
  * settles. Either that sees the change of the cgroup, or this sees the exec
  * settled: both hold the node's lock after their own change. The caller holds a
  * reference.
@@ -386,7 +417,7 @@ static void ehs_task_check(struct ehs_task *rec)
 
 	raw_spin_lock(&chain->lock);
 	raw_spin_lock(&node->lock);
-	if (!rec->gone && !rec->in_exec && rec->state != EHS_TASK_AWAY &&
+	if (!rec->gone && !rec->in_exec && !rec->bypass && rec->state != EHS_TASK_AWAY &&
 	    ehs_task_is_outside(rec))
 		ehs_task_remove_locked(rec);
 	raw_spin_unlock(&node->lock);
@@ -402,15 +433,15 @@ static void ehs_task_check(struct ehs_task *rec)
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason)
 {
 	raw_spin_lock(&rec->node->lock);
-	rec->in_exec = false;
+	WRITE_ONCE(rec->in_exec, false);
 	rec->reason = reason;
 	if (state == EHS_TASK_AWAY)
 		rec->placed = true;
 	if (!rec->gone)
 		ehs_task_set_state(rec, state);
 	raw_spin_unlock(&rec->node->lock);
-	/* it may have been moved while it waited */
-	if (state != EHS_TASK_AWAY && ehs_task_is_outside(rec))
+	/* it may have been moved while it waited; this thread will be the group's only one */
+	if (state != EHS_TASK_AWAY && ehs_node_kind(rec->node, current) == EHS_KIND_OTHER)
 		ehs_task_check(rec);
 }
 
@@ -427,8 +458,10 @@ void ehs_task_moved(const struct pid *tgid)
 	const struct ehs_task *rec;
 
 	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
-		if (rec->tgid == tgid && ehs_task_is_outside(rec))
-			queue_work(ehs_wq, &rec->node->check);
+		/* as ehs_task_check() will find, but without the lock */
+		if (rec->tgid == tgid && !READ_ONCE(rec->in_exec) &&
+		    READ_ONCE(rec->state) != EHS_TASK_AWAY && ehs_task_is_outside(rec))
+			queue_work(ehs_node_wq, &rec->node->check);
 	}
 }
 
@@ -466,9 +499,9 @@ void ehs_task_ended(const struct pid *tgid)
  * inserted, then live is read: one of the two sees the other.
  */
 static int ehs_task_insert_other(struct ehs_task *rec, struct ehs_node *node,
-				 struct task_struct *task)
+				 const struct task_struct *task, struct pid *tgid)
 {
-	ehs_task_insert(rec, node, task_tgid(task));
+	ehs_task_insert(rec, node, tgid);
 	raw_spin_lock(&node->lock);
 	ehs_task_set_state(rec, EHS_TASK_LOCAL);
 	raw_spin_unlock(&node->lock);
@@ -513,16 +546,19 @@ static bool ehs_task_is_in(struct task_struct *task, const struct ehs_node *node
  * @extack: for the text of a refusal
  *
  * Return: 0, -ESRCH if there is no such task in the node, -EINVAL for a kernel
- * thread, -ENOMEM.
+ * thread, -EUSERS if the task has records in EHS_TASK_NODES_MAX other nodes,
+ * -ENOMEM.
  */
 int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack)
 {
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
+	/* asked for once: it is NULL as soon as the task is reaped */
+	struct pid *tgid = task ? get_task_pid(task, PIDTYPE_TGID) : NULL;
+	struct ehs_task *rec, *spare = NULL;
 	struct ehs_task_chain *chain;
-	struct ehs_task *rec, *spare;
 	int err = 0;
 
-	if (!task || !ehs_task_is_in(task, node)) {
+	if (!tgid || !ehs_task_is_in(task, node)) {
 		NL_SET_ERR_MSG_MOD(extack, "no such task in this network namespace");
 		err = -ESRCH;
 		goto put_task;
@@ -538,24 +574,31 @@ int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_a
 		err = -ENOMEM;
 		goto put_task;
 	}
-	chain = ehs_task_chain_of(task_tgid(task));
+	chain = ehs_task_chain_of(tgid);
 	raw_spin_lock(&chain->lock);
-	rec = ehs_task_find(node, task_tgid(task));
+	rec = ehs_task_find(node, tgid);
+	if (!rec && ehs_task_in_many(tgid)) {
+		NL_SET_ERR_MSG_MOD(extack, "the task is in too many network namespaces");
+		err = -EUSERS;
+		goto unlock;
+	}
 	if (!rec) {
 		rec = spare;
 		spare = NULL;
-		err = ehs_task_insert_other(rec, node, task);
+		err = ehs_task_insert_other(rec, node, task, tgid);
 	}
-	if (!err) {
-		raw_spin_lock(&node->lock);
-		rec->bypass = true;
-		raw_spin_unlock(&node->lock);
-	} else {
+	if (err) {
 		NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
+		goto unlock;
 	}
+	raw_spin_lock(&node->lock);
+	rec->bypass = true;
+	raw_spin_unlock(&node->lock);
+unlock:
 	raw_spin_unlock(&chain->lock);
-	kfree(spare);
 put_task:
+	kfree(spare);
+	put_pid(tgid);
 	if (task)
 		put_task_struct(task);
 	return err;

@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/uidgid.h>
 
+#include "account.h"
 #include "node.h"
 
 struct netlink_ext_ack;
@@ -49,10 +50,10 @@ struct ehs_arrival {
  * @started_at: monotonic clock of the last exec, ns
  * @cgroup: id of its cgroup at the last exec
  * @uid: its user at the last exec
- * @accounted: time that TASK_ACCOUNT has added to the task so far, ns
+ * @accounted: what TASK_ACCOUNT has added since then, see ehs_usage_is_possible()
  * @boosted_at: see ehs_load_boost()
  * @gone: removed from table and tree; nothing counts it any more
- * @in_exec: an exec of it is under way, which will settle it
+ * @in_exec: an exec of it is under way, which will settle it; also read under RCU
  * @running: part of the node's load, because it runs here
  * @placed: has become a stub before
  * @bypass: the next exec is not placed
@@ -73,7 +74,7 @@ struct ehs_task {
 	u64 started_at;
 	u64 cgroup;
 	kuid_t uid;
-	u64 accounted;
+	struct ehs_usage accounted;
 	u32 boosted_at;
 	bool gone;
 	bool in_exec;
@@ -102,6 +103,7 @@ struct ehs_task_info {
 };
 
 struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arrival);
+void ehs_task_leave(const struct ehs_node *node);
 void ehs_task_wait(struct ehs_task *rec);
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason);
 struct ehs_task *ehs_task_get(const struct ehs_node *node, const struct pid *tgid);

@@ -58,7 +58,7 @@ static bool enrol_is_ours(struct agent *agent)
 	if (host && !host->left)
 		eh_code_format(&agent->config->topology, (struct eh_code){ 0, host->index }, code);
 	log_error("the roster gives code %s to %s; this host, %s, has code %s: %s", agent->code,
-		  e ? e->host : "nobody", agent->config->host, code,
+		  e ? e->host : "no host", agent->config->host, code,
 		  agent->config->njoin
 			  ? "restart the agent to join again"
 			  : "correct `node`, or join with --join; the roster is kept in the file "
@@ -548,7 +548,7 @@ static int enrol_add_configured(struct agent *agent)
 		in = roster_by_code(agent->enrol->roster, p->code.index);
 		if (!in || strcmp(in->host, p->host))
 			log_warning("%s:%d: peer \"%s\": this code belongs to %s in the roster",
-				    c->file, p->line, p->text, in ? in->host : "nobody");
+				    c->file, p->line, p->text, in ? in->host : "no host");
 	}
 	return 0;
 }

@@ -128,7 +128,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 		return -ENOMEM;
 
 	if (!home_is_sender(group, event->child, arrival, &rule)) {
-		/* A home that is no sender (any more) is the best place. */
+		/* A home that is not a sender now is the best place. */
 		up.calm = true;
 		goto out;
 	}

@@ -136,7 +136,7 @@ struct eh_event {
 
 enum eh_update_type {
 	EH_UP_PLACE,	/**< put task `id` on `child` (its load is counted there from now) */
-	EH_UP_NONE,	/**< run task `id` at home: nobody can take it, or home is no sender (any more:
+	EH_UP_NONE,	/**< run task `id` at home: no node can take it, or home is not a sender now (then:
 			 *   `calm`, and where children are nodes its load is counted there from now) */
 	EH_UP_ASK,	/**< this group cannot take task `id`: ask the level above */
 	EH_UP_THRESHOLD,/**< child's new threshold, in this epoch, by this rule */

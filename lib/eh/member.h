@@ -61,7 +61,7 @@ const char *eh_message_name(enum eh_message_type type);
 /** Why a task runs where it does. */
 enum eh_why {
 	EH_WHY_SENDER,		/**< elsewhere: home is a sender */
-	EH_WHY_NOT_SENDER,	/**< at home, which is no sender (any more) */
+	EH_WHY_NOT_SENDER,	/**< at home, which is not a sender now */
 	EH_WHY_NO_RECEIVER,	/**< at home: no node can take it */
 	EH_WHY_NO_CONTROLLER,	/**< at home: there is no controller to decide */
 };

@@ -36,4 +36,20 @@ is "execs that are answered at the same time" "$failures" 0
 agent_end
 sitter_end $sitter
 at_zero "all counts are back at zero again"
+
+# in as many as he likes: each costs the others of its chain, so there is a bound
+"$two_nodes" many 20 $nl >"$out" 2>"$log" &
+pid=$!
+wait_for 60 file_has "$out" .
+is "a group has records in 16 nodes" "$(cat "$out") $(grep -c "EUSERS: .*too many network namespaces" "$log")" "16 4"
+kill $pid
+wait $pid 2>/dev/null
+
+# a task that is asked about while it ends
+for _ in $(seq "$(many 100 2000)"); do
+	sh -c : &
+	$nl bypass $! 2>/dev/null
+	wait $!
+done
+at_zero "bypasses of tasks that end leave no record"
 finish

@@ -8,17 +8,18 @@ sitter $cg/m
 mkfifo "$work/orders"
 agent "$stub" manual "$work/orders"
 answer() { echo "$1" >"$work/orders"; }
-$nl set limit=$((200 * slow))
+# ten limits, the pause, are longer than 17 execs take
+$nl set limit=$((1000 * slow))
 in="$probe in $cg/m"
 before=$(counter time-out) slow_before=$(counter agent-slow)
 for _ in $(seq 20); do $in -- true; done
 is "of 20 execs one after another three wait" "$(($(counter time-out) - before)) $(($(counter agent-slow) - slow_before))" "3 17"
 # after a while one more tries
 tries() { $in -- true; [ "$(counter time-out)" = $((before + 4)) ]; }
-wait_for 60 tries
+wait_for 120 tries
 is "later one tries again, and the pause is longer" "$(counter time-out)" $((before + 4))
 counted agent-slow "the next one does not wait" $in -- true
-# even a late answer shows that it lives
+# a late answer shows that it lives
 answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local - -"
 wait_for 20 file_has "$log" '^answer .*ENOENT'
 $nl set limit=10000

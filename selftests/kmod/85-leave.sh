@@ -14,6 +14,13 @@ echo $sitter >$cg/m/cgroup.procs
 is "back in it counts with its next exec only" "$(field local)" 0
 sitter_end $sitter
 
+# a process that goes to another namespace and runs its program there, as the first of a container does
+$probe in $cg/m -- unshare --net sleep infinity & container=$!
+in_container() { [ "$(cat /proc/$container/comm)" = sleep ]; }
+wait_for 20 in_container
+is "an exec in a namespace that manages nothing leaves the node" "$(field local) $($nl tasks | wc -l)" "0 0"
+sitter_end $container
+
 # a guest
 $probe in $cg/g -- sleep infinity & guest=$!
 wait_for 20 field_is guest 1

@@ -6,6 +6,10 @@
  * first thread calls exec of CMD. While that waits for a verdict, the second has
  * a bypass asked for itself, in its own namespace, by the program NL, and says on
  * stderr how that ended.
+ *
+ * two-nodes many N NL: one thread goes into N network namespaces one after
+ * another, keeps them all, and has a bypass asked for itself in each. Prints how
+ * many were accepted, then waits to be killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,28 +32,52 @@ static void __attribute__((noreturn)) die(const char *what)
 	exit(125);
 }
 
-static void *second(void *arg)
+/* Return: the status of nl, 128 if it was killed. */
+static int bypass(void)
 {
-	char tid[16], c;
+	char tid[16];
 	char *argv[] = { (char *)nl, "bypass", tid, NULL };
 	extern char **environ;
-	int fd, status;
+	int status;
 	pid_t pid;
+
+	snprintf(tid, sizeof(tid), "%ld", syscall(SYS_gettid));
+	errno = posix_spawn(&pid, nl, NULL, NULL, argv, environ);
+	if (errno || waitpid(pid, &status, 0) != pid)
+		die(nl);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static void __attribute__((noreturn)) many(int n)
+{
+	int accepted = 0;
+
+	while (n--) {
+		if (unshare(CLONE_NEWNET) || open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) < 0)
+			die("unshare");
+		accepted += !bypass();
+	}
+	printf("%d\n", accepted);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+static void *second(void *arg)
+{
+	int fd;
+	char c;
 
 	(void)arg;
 	if (unshare(CLONE_NEWNET))
 		die("unshare");
-	snprintf(tid, sizeof(tid), "%ld", syscall(SYS_gettid));
 	pthread_barrier_wait(&moved);
 	if (strcmp(fifo, "-")) {
 		fd = open(fifo, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 || read(fd, &c, 1) != 1)
 			die(fifo);
 	}
-	errno = posix_spawn(&pid, nl, NULL, NULL, argv, environ);
-	if (errno || waitpid(pid, &status, 0) != pid)
-		die(nl);
-	fprintf(stderr, "bypass %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+	fprintf(stderr, "bypass %d\n", bypass());
 	return NULL;
 }
 
@@ -59,6 +87,10 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	int fd;
 
+	if (argc == 4 && !strcmp(argv[1], "many")) {
+		nl = argv[3];
+		many(atoi(argv[2]));
+	}
 	if (argc < 5)
 		return 2;
 	snprintf(path, sizeof(path), "%s/cgroup.procs", argv[1]);

@@ -80,7 +80,8 @@ const struct command set_command = {
 		"  load-index=runnable|tasks|cpu\n"
 		"  weight=TASKS     load of one task under the load index `tasks`\n"
 		"  time-limit=MS    longest time that an exec waits for a verdict\n"
-		"  dwell=MS         time below threshold - length before it is a receiver\n"
+		"  dwell=MS         how long its load must be below threshold - length before the node\n"
+		"                   becomes a receiver\n"
 		"Either all settings change or none. A controller may move the threshold\n"
 		"again later.",
 	.run = run,

@@ -411,7 +411,7 @@ const struct planner assign_planner = {
 	.name = "assign",
 	.arguments = "[--processors P] [--work W] [--volume V] [--trace] [--algorithm A] "
 		     "[--format F] [--seed S] [--time-limit S]",
-	.help = "place tasks that communicate on processors (paper 0)\n\n"
+	.help = "map tasks that talk to each other to processors\n\n"
 		"FILE is JSON or a METIS graph. The plan minimises the largest cost of a processor: the\n"
 		"work of its tasks and their communication with tasks on other processors.\n\n"
 		"  --processors P     number of processors, if FILE does not list them\n"

@@ -28,7 +28,7 @@ static int usage_all(FILE *to, int code)
 	for (size_t i = 0; planners[i]; i++)
 		fprintf(to, "  %-7s %.*s\n", planners[i]->name,
 			(int)strcspn(planners[i]->help, "\n"), planners[i]->help);
-	fprintf(to, "\nFILE - is standard input. `ehctl plan PLANNER --help` lists its options.\n");
+	fprintf(to, "\nWith the FILE `-`, the standard input is read. `ehctl plan PLANNER --help` lists its options.\n");
 	return code;
 }
 

@@ -24,7 +24,7 @@ struct protocol {
 };
 
 void protocol_add(struct protocol *to, const struct protocol *from);
-/** The member "protocol" of the document. `sums` are over so many `runs`. NULL: no memory. */
+/** The member "protocol" of the document. `sums` are over `runs` runs. NULL: no memory. */
 json_t *protocol_json(const struct protocol *sums, uint64_t runs);
 /** The same as text. */
 void protocol_print(const struct protocol *sums, uint64_t runs);

@@ -19,7 +19,7 @@ void world_run_free(struct world_run *run);
 
 /* All return 0 or -ENOMEM. */
 
-/** Lets so many mean inter-arrival times go by. */
+/** Lets `inter_arrivals` mean inter-arrival times pass. */
 int world_run_pass(struct world_run *run, double inter_arrivals);
 /** Tasks are numbered in the order of arrival. If the node is dead, a task of a trace does not arrive at
  *  all, and a random one arrives at another node. */
