@@ -14,6 +14,7 @@
 #include <linux/sched/task.h>
 
 #include "task.h"
+#include "usage.h"
 
 /*
  * Adds to the stub's waited-for children: the stub has none, and only the

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of account.h. */
+/* KUnit tests of usage.h. */
 
 #include <kunit/test.h>
 
-#include "account.h"
+#include "usage.h"
 #include "test.h"
 
 static void ehs_usage_adds(struct kunit *test)

@@ -10,8 +10,10 @@
 #include <net/sock.h>
 
 #include "account.h"
+#include "bypass.h"
 #include "netlink.h"
 #include "task.h"
+#include "usage.h"
 
 /* The task that the message names, referenced, or NULL with *err set. */
 static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
@@ -43,7 +45,7 @@ int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
-	err = ehs_task_bypass(ehs_nl_node(info), pid, info->extack);
+	err = ehs_bypass(ehs_nl_node(info), pid, info->extack);
 	put_pid(pid);
 	return err;
 }

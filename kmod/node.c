@@ -12,6 +12,7 @@
 #include <net/netns/generic.h>
 
 #include "agent.h"
+#include "leave.h"
 #include "load.h"
 #include "place.h"
 #include "request.h"
@@ -153,7 +154,7 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 
 static void ehs_node_check(struct work_struct *work)
 {
-	ehs_task_check_all(container_of(work, struct ehs_node, check));
+	ehs_leave_check_all(container_of(work, struct ehs_node, check));
 }
 
 static int __net_init ehs_node_net_init(struct net *net)

@@ -18,6 +18,7 @@
 
 #include "agent.h"
 #include "eligible.h"
+#include "leave.h"
 #include "request.h"
 #include "task.h"
 #include "trace.h"
@@ -114,10 +115,13 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 		.path = bprm->filename,
 	};
 	enum ehs_task_state where = EHS_TASK_LOCAL;
-	struct ehs_task *rec = ehs_task_enter(node, &arrival);
-	enum ehs_reason reason = arrival.reason;
+	enum ehs_reason reason;
+	struct ehs_task *rec;
 	bool remote = false;
 
+	ehs_leave_exec(node);
+	rec = ehs_task_enter(node, &arrival);
+	reason = arrival.reason;
 	trace_ehs_arrival(node, &arrival);
 	if (kind == EHS_KIND_GUEST) {
 		where = EHS_TASK_GUEST;
@@ -138,6 +142,8 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 
 	if (rec) {
 		ehs_task_settle(rec, where, reason);
+		/* it may have been moved while it waited */
+		ehs_leave_settled(rec);
 		ehs_task_put(rec);
 	}
 	atomic64_inc(&node->counters[reason]);
@@ -167,7 +173,7 @@ static int ehs_place_load_binary(struct linux_binprm *bprm)
 	if (likely(kind == EHS_KIND_OTHER)) {
 		/* a container's first process, say, or the program that a stub falls back to */
 		if (ehs_task_any())
-			ehs_task_leave(NULL);
+			ehs_leave_exec(NULL);
 		return -ENOEXEC;
 	}
 	if (!READ_ONCE(ehs_place_intercept))

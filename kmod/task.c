@@ -16,20 +16,16 @@
  * counted any more, and what is written to it has no effect.
  */
 
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "task.h"
 
 #include <linux/cgroup.h>
 #include <linux/hash.h>
 #include <linux/ktime.h>
-#include <linux/nsproxy.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <net/netlink.h>
 
 #include "load.h"
 #include "state.h"
@@ -43,15 +39,16 @@
  * Lock order: a chain's lock, then a node's. Both are raw, because an exit takes
  * them with preemption off up to 6.12, also on PREEMPT_RT.
  */
-static struct ehs_task_chain {
-	raw_spinlock_t lock;
-	struct hlist_head head;
-} ehs_task_chains[1 << EHS_TASK_CHAIN_BITS];
+static struct ehs_task_chain ehs_task_chains[1 << EHS_TASK_CHAIN_BITS];
 
 static atomic_t ehs_task_number = ATOMIC_INIT(0);
 static atomic_t ehs_task_number_away = ATOMIC_INIT(0);
 
-static struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid)
+/**
+ * ehs_task_chain_of - the chain with the records of a thread group
+ * @tgid: thread group
+ */
+struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid)
 {
 	return &ehs_task_chains[hash_ptr(tgid, EHS_TASK_CHAIN_BITS)];
 }
@@ -183,11 +180,13 @@ static void ehs_task_insert(struct ehs_task *rec, struct ehs_node *node, struct 
 	hlist_add_head_rcu(&rec->hash, &chain->head);
 }
 
-/*
- * The locks of the record's chain and node are held; the table's reference is
- * released.
+/**
+ * ehs_task_remove_locked - remove a record
+ * @rec: record; the locks of its chain and its node are held
+ *
+ * Releases the table's reference.
  */
-static void ehs_task_remove_locked(struct ehs_task *rec)
+void ehs_task_remove_locked(struct ehs_task *rec)
 {
 	struct ehs_node *node = rec->node;
 
@@ -206,7 +205,11 @@ static void ehs_task_remove_locked(struct ehs_task *rec)
 	ehs_task_put(rec);
 }
 
-static void ehs_task_remove(struct ehs_task *rec)
+/**
+ * ehs_task_remove - the same, for who does not hold the node's lock
+ * @rec: record; the lock of its chain is held
+ */
+void ehs_task_remove(struct ehs_task *rec)
 {
 	struct ehs_node *node = rec->node;
 
@@ -257,38 +260,6 @@ static struct ehs_task *ehs_task_find_or_insert(struct ehs_node *node, struct pi
 	if (rec)
 		refcount_inc(&rec->refs);
 	return rec;
-}
-
-/**
- * ehs_task_leave - the current task calls exec, and has left nodes
- * @node: node of its namespace if it is in one of its cgroups: it stays there;
- *	else NULL
- *
- * A group with more than one thread may be in several namespaces and cgroups, and
- * keeps its records until it ends.
- */
-void ehs_task_leave(const struct ehs_node *node)
-{
-	const struct pid *tgid = task_tgid(current);
-	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
-	struct hlist_node *tmp;
-	struct ehs_task *rec;
-	bool any = false;
-
-	if (get_nr_threads(current) != 1)
-		return;
-	rcu_read_lock();
-	hlist_for_each_entry_rcu(rec, &chain->head, hash)
-		any |= rec->tgid == tgid && rec->node != node;
-	rcu_read_unlock();
-	if (likely(!any))
-		return;
-	raw_spin_lock(&chain->lock);
-	hlist_for_each_entry_safe(rec, tmp, &chain->head, hash) {
-		if (rec->tgid == tgid && rec->node != node)
-			ehs_task_remove(rec);
-	}
-	raw_spin_unlock(&chain->lock);
 }
 
 static struct ehs_task *ehs_task_get_or_make(struct ehs_node *node, struct pid *tgid)
@@ -345,7 +316,6 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arriv
 	struct ehs_task *rec;
 	bool gone;
 
-	ehs_task_leave(node);
 	do {
 		rec = ehs_task_get_or_make(node, tgid);
 		raw_spin_lock(&node->lock);
@@ -379,51 +349,6 @@ void ehs_task_wait(struct ehs_task *rec)
 	raw_spin_unlock(&rec->node->lock);
 }
 
-/*
- * Whether the group is in none of the node's cgroups any more. It is where its
- * first thread is that has not exited: a leader that has stays where it was.
- */
-static bool ehs_task_is_outside(const struct ehs_task *rec)
-{
-	struct task_struct *leader, *thread;
-	bool outside = false;
-
-	rcu_read_lock();
-	leader = pid_task(rec->tgid, PIDTYPE_TGID);
-	if (leader) {
-		for_each_thread(leader, thread) {
-			if (READ_ONCE(thread->flags) & PF_EXITING)
-				continue;
-			outside = ehs_node_kind(rec->node, thread) == EHS_KIND_OTHER;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return outside;
-}
-
-/*
- * Removes the record if its task runs here and has left the node's cgroups. A
- * stub stays: its work is still away. So does one with a bypass, for an exec that
- * may come when the task is back. An exec that is under way looks when it
- * settles. Either that sees the change of the cgroup, or this sees the exec
- * settled: both hold the node's lock after their own change. The caller holds a
- * reference.
- */
-static void ehs_task_check(struct ehs_task *rec)
-{
-	struct ehs_task_chain *chain = ehs_task_chain_of(rec->tgid);
-	struct ehs_node *node = rec->node;
-
-	raw_spin_lock(&chain->lock);
-	raw_spin_lock(&node->lock);
-	if (!rec->gone && !rec->in_exec && !rec->bypass && rec->state != EHS_TASK_AWAY &&
-	    ehs_task_is_outside(rec))
-		ehs_task_remove_locked(rec);
-	raw_spin_unlock(&node->lock);
-	raw_spin_unlock(&chain->lock);
-}
-
 /**
  * ehs_task_settle - record where the task is to run
  * @rec: record of current
@@ -440,29 +365,6 @@ void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_r
 	if (!rec->gone)
 		ehs_task_set_state(rec, state);
 	raw_spin_unlock(&rec->node->lock);
-	/* it may have been moved while it waited; this thread will be the group's only one */
-	if (state != EHS_TASK_AWAY && ehs_node_kind(rec->node, current) == EHS_KIND_OTHER)
-		ehs_task_check(rec);
-}
-
-/**
- * ehs_task_moved - a thread group has been moved to another cgroup
- * @tgid: thread group; the caller is in an RCU read section
- *
- * For atomic context: takes no lock. If it has left the cgroups of a node, work
- * of that node removes its record. A record found under RCU has a node that is
- * still there: see ehs_node_net_pre_exit().
- */
-void ehs_task_moved(const struct pid *tgid)
-{
-	const struct ehs_task *rec;
-
-	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
-		/* as ehs_task_check() will find, but without the lock */
-		if (rec->tgid == tgid && !READ_ONCE(rec->in_exec) &&
-		    READ_ONCE(rec->state) != EHS_TASK_AWAY && ehs_task_is_outside(rec))
-			queue_work(ehs_node_wq, &rec->node->check);
-	}
 }
 
 /**
@@ -529,79 +431,38 @@ static struct ehs_task *ehs_task_alloc_for(struct task_struct *task)
 	return rec;
 }
 
-static bool ehs_task_is_in(struct task_struct *task, const struct ehs_node *node)
-{
-	bool is;
-
-	task_lock(task);
-	is = task->nsproxy && task->nsproxy->net_ns == node->net;
-	task_unlock(task);
-	return is;
-}
-
 /**
- * ehs_task_bypass - do not place the next exec of a task
- * @node: node of the caller
- * @pid: process id of the task
- * @extack: for the text of a refusal
+ * ehs_task_make - the record of a task that is not in an exec
+ * @node: node of the task
+ * @task: a thread of it, referenced
+ * @tgid: its thread group, referenced; the task may be reaped at any time and then
+ *	does not know it any more
  *
- * Return: 0, -ESRCH if there is no such task in the node, -EINVAL for a kernel
- * thread, -EUSERS if the task has records in EHS_TASK_NODES_MAX other nodes,
- * -ENOMEM.
+ * Return: the record, referenced, which may be removed at any time; -ESRCH if the
+ * task has ended, -EUSERS if it has too many records, -ENOMEM.
  */
-int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack)
+struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid)
 {
-	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
-	/* asked for once: it is NULL as soon as the task is reaped */
-	struct pid *tgid = task ? get_task_pid(task, PIDTYPE_TGID) : NULL;
-	struct ehs_task *rec, *spare = NULL;
-	struct ehs_task_chain *chain;
+	struct ehs_task *rec, *spare = ehs_task_alloc_for(task);
+	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
 	int err = 0;
 
-	if (!tgid || !ehs_task_is_in(task, node)) {
-		NL_SET_ERR_MSG_MOD(extack, "no such task in this network namespace");
-		err = -ESRCH;
-		goto put_task;
-	}
-	/* it will never call exec, and its record would be counted for good */
-	if (task->flags & PF_KTHREAD) {
-		NL_SET_ERR_MSG_MOD(extack, "a kernel thread never calls exec");
-		err = -EINVAL;
-		goto put_task;
-	}
-	spare = ehs_task_alloc_for(task);
-	if (!spare) {
-		err = -ENOMEM;
-		goto put_task;
-	}
-	chain = ehs_task_chain_of(tgid);
+	if (!spare)
+		return ERR_PTR(-ENOMEM);
 	raw_spin_lock(&chain->lock);
 	rec = ehs_task_find(node, tgid);
 	if (!rec && ehs_task_in_many(tgid)) {
-		NL_SET_ERR_MSG_MOD(extack, "the task is in too many network namespaces");
 		err = -EUSERS;
-		goto unlock;
-	}
-	if (!rec) {
+	} else if (!rec) {
 		rec = spare;
 		spare = NULL;
 		err = ehs_task_insert_other(rec, node, task, tgid);
 	}
-	if (err) {
-		NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
-		goto unlock;
-	}
-	raw_spin_lock(&node->lock);
-	rec->bypass = true;
-	raw_spin_unlock(&node->lock);
-unlock:
+	if (!err)
+		refcount_inc(&rec->refs);
 	raw_spin_unlock(&chain->lock);
-put_task:
 	kfree(spare);
-	put_pid(tgid);
-	if (task)
-		put_task_struct(task);
-	return err;
+	return err ? ERR_PTR(err) : rec;
 }
 
 /* The node's oldest record after @serial, or NULL. */
@@ -657,8 +518,14 @@ bool ehs_task_next(struct ehs_node *node, u64 serial, struct ehs_task_info *info
 	return rec;
 }
 
-/* The same, but the record itself, referenced. */
-static struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial)
+/**
+ * ehs_task_get_after - take a reference to the node's oldest record after another
+ * @node: node
+ * @serial: serial of the other one, which may be gone by now; 0 for the first
+ *
+ * Return: the record or NULL.
+ */
+struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial)
 {
 	struct ehs_task *rec;
 
@@ -669,26 +536,6 @@ static struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial)
 		refcount_inc(&rec->refs);
 	raw_spin_unlock(&node->lock);
 	return rec;
-}
-
-/**
- * ehs_task_check_all - remove the records of tasks that have left the cgroups of
- * a node
- * @node: node
- *
- * May sleep.
- */
-void ehs_task_check_all(struct ehs_node *node)
-{
-	struct ehs_task *rec;
-	u64 serial = 0;
-
-	while ((rec = ehs_task_get_after(node, serial))) {
-		serial = rec->serial;
-		ehs_task_check(rec);
-		ehs_task_put(rec);
-		cond_resched();
-	}
 }
 
 /**
@@ -715,8 +562,8 @@ void ehs_task_forget_node(struct ehs_node *node)
 
 void __init ehs_task_init(void)
 {
-	struct ehs_task_chain *chain;
+	size_t i;
 
-	for (chain = ehs_task_chains; chain < ehs_task_chains + ARRAY_SIZE(ehs_task_chains); chain++)
-		raw_spin_lock_init(&chain->lock);
+	for (i = 0; i < ARRAY_SIZE(ehs_task_chains); i++)
+		raw_spin_lock_init(&ehs_task_chains[i].lock);
 }

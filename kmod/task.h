@@ -7,10 +7,8 @@
 #include <linux/sched.h>
 #include <linux/uidgid.h>
 
-#include "account.h"
 #include "node.h"
-
-struct netlink_ext_ack;
+#include "usage.h"
 
 /**
  * struct ehs_arrival - an exec in a managed or guest cgroup, as its node sees it
@@ -86,9 +84,15 @@ struct ehs_task {
 
 /**
  * struct ehs_task_info - copy of what a record says at one moment
- * @tgid: referenced; the caller puts it
- *
- * The others are those of struct ehs_task.
+ * @tgid: thread group, referenced; the caller puts it
+ * @serial: its place among the node's records
+ * @id: cookie of the last placement
+ * @state: enum ehs_task_state
+ * @reason: enum ehs_reason
+ * @started: wall clock of the last exec, ns
+ * @cgroup: id of its cgroup at the last exec
+ * @uid: its user at the last exec
+ * @command: name of the program
  */
 struct ehs_task_info {
 	struct pid *tgid;
@@ -102,21 +106,34 @@ struct ehs_task_info {
 	char command[TASK_COMM_LEN];
 };
 
+/**
+ * struct ehs_task_chain - records whose thread groups have the same hash
+ * @lock: guards who is in the chain; taken before a node's lock. Both are raw,
+ *	because an exit takes them with preemption off up to 6.12, also on
+ *	PREEMPT_RT
+ * @head: the records; read under RCU
+ */
+struct ehs_task_chain {
+	raw_spinlock_t lock;
+	struct hlist_head head;
+};
+
 struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arrival);
-void ehs_task_leave(const struct ehs_node *node);
 void ehs_task_wait(struct ehs_task *rec);
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason);
 struct ehs_task *ehs_task_get(const struct ehs_node *node, const struct pid *tgid);
 void ehs_task_put(struct ehs_task *rec);
 bool ehs_task_is_away(const struct pid *tgid);
-int ehs_task_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack);
+struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid);
 bool ehs_task_next(struct ehs_node *node, u64 serial, struct ehs_task_info *info);
-void ehs_task_check_all(struct ehs_node *node);
 void ehs_task_forget_node(struct ehs_node *node);
 
 bool ehs_task_any(void);
+struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid);
+struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial);
+void ehs_task_remove(struct ehs_task *rec);
+void ehs_task_remove_locked(struct ehs_task *rec);
 void ehs_task_ended(const struct pid *tgid);
-void ehs_task_moved(const struct pid *tgid);
 
 void ehs_task_init(void);
 

@@ -4,6 +4,8 @@
  * to another cgroup. The kernel tells modules of neither but by tracepoints.
  */
 
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "watch.h"
 
 #include <linux/sched/signal.h>
@@ -13,6 +15,7 @@
 #include <trace/events/sched.h>
 
 #include "compat/compat.h"
+#include "leave.h"
 #include "task.h"
 
 /*
@@ -35,7 +38,7 @@ static void ehs_watch_move(void *data, struct cgroup *to, const char *path,
 			   struct task_struct *task, bool whole_group)
 {
 	if (ehs_task_any() && (whole_group || thread_group_leader(task)))
-		ehs_task_moved(task_tgid(task));
+		ehs_leave_moved(task_tgid(task));
 }
 
 static struct ehs_watch {
