@@ -131,6 +131,9 @@ storm_end() {
 	is "$1" $failures 0
 }
 
+# has_other_family: there is a module whose family can come and go, which waits for all calls of netlink
+has_other_family() { modprobe -n nlmon 2>/dev/null && ! grep -q '/nlmon\.ko' "/lib/modules/$(uname -r)/modules.builtin"; }
+
 debugfs=/sys/kernel/debug
 # faults_ready: this kernel makes allocations fail on request: also those that may wait for memory, pages of any number, and
 # without a backtrace each time
