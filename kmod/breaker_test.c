@@ -112,6 +112,6 @@ static struct kunit_case ehs_breaker_cases[] = {
 };
 
 struct kunit_suite ehs_breaker_suite = {
-	.name = "ehs_breaker",
+	.name = "ehsched_breaker",
 	.test_cases = ehs_breaker_cases,
 };

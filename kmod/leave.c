@@ -23,26 +23,8 @@
  */
 void ehs_leave_exec(const struct ehs_node *node)
 {
-	const struct pid *tgid = task_tgid(current);
-	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
-	struct hlist_node *tmp;
-	struct ehs_task *rec;
-	bool any = false;
-
-	if (get_nr_threads(current) != 1)
-		return;
-	rcu_read_lock();
-	hlist_for_each_entry_rcu(rec, &chain->head, hash)
-		any |= rec->tgid == tgid && rec->node != node;
-	rcu_read_unlock();
-	if (likely(!any))
-		return;
-	raw_spin_lock(&chain->lock);
-	hlist_for_each_entry_safe(rec, tmp, &chain->head, hash) {
-		if (rec->tgid == tgid && rec->node != node)
-			ehs_task_remove(rec);
-	}
-	raw_spin_unlock(&chain->lock);
+	if (get_nr_threads(current) == 1)
+		ehs_task_remove_group(task_tgid(current), node);
 }
 
 /*

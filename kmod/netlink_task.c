@@ -117,14 +117,12 @@ int ehs_nl_task_get_start(struct netlink_callback *cb)
 /*
  * Shows the caller no more than /proc would, even where that is mounted with
  * hidepid: tasks that his pid namespace has, and only his own unless he is the
- * administrator. Of a process the user may change after its exec, so both are
- * looked at: the user at the exec, and whether there is a pid.
+ * administrator. The user is that of the last exec; a process may change it later.
  */
-static bool ehs_nl_shows(const struct netlink_callback *cb, const struct ehs_task_info *task)
+static bool ehs_nl_shows(struct netlink_callback *cb, const struct ehs_task_info *task)
 {
-	return pid_vnr(task->tgid) &&
-	       (ehs_nl_dump_of((struct netlink_callback *)cb)->all ||
-		uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
+	return pid_vnr(task->tgid) && (ehs_nl_dump_of(cb)->all ||
+				       uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
 }
 
 int ehs_nl_task_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)

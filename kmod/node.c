@@ -15,7 +15,6 @@
 #include "leave.h"
 #include "load.h"
 #include "place.h"
-#include "request.h"
 #include "state.h"
 #include "task.h"
 

@@ -205,11 +205,7 @@ void ehs_task_remove_locked(struct ehs_task *rec)
 	ehs_task_put(rec);
 }
 
-/**
- * ehs_task_remove - the same, for who does not hold the node's lock
- * @rec: record; the lock of its chain is held
- */
-void ehs_task_remove(struct ehs_task *rec)
+static void ehs_task_remove(struct ehs_task *rec)
 {
 	struct ehs_node *node = rec->node;
 
@@ -225,6 +221,17 @@ static struct ehs_task *ehs_task_alloc(void)
 	if (rec)
 		refcount_set(&rec->refs, 1);
 	return rec;
+}
+
+/* When, whose and where. */
+static void ehs_task_describe(struct ehs_task *rec, struct task_struct *task)
+{
+	rec->started = ktime_get_real_ns();
+	rec->started_at = ktime_get_ns();
+	rec->uid = task_uid(task);
+	rcu_read_lock();
+	rec->cgroup = cgroup_id(task_dfl_cgroup(task));
+	rcu_read_unlock();
 }
 
 /* Whether a group has as many records as it may; they are all in one chain. */
@@ -286,14 +293,9 @@ static void ehs_task_note(struct ehs_task *rec, const struct ehs_arrival *arriva
 	WRITE_ONCE(rec->in_exec, true);
 	rec->bypass = false;
 	rec->id = arrival->cookie;
-	rec->started = ktime_get_real_ns();
-	rec->started_at = ktime_get_ns();
 	rec->accounted = (struct ehs_usage){};
-	rec->uid = current_uid();
+	ehs_task_describe(rec, current);
 	strscpy(rec->command, kbasename(arrival->path), sizeof(rec->command));
-	rcu_read_lock();
-	rec->cgroup = cgroup_id(task_dfl_cgroup(current));
-	rcu_read_unlock();
 }
 
 /**
@@ -368,13 +370,13 @@ void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_r
 }
 
 /**
- * ehs_task_ended - the last thread of a group exits
+ * ehs_task_remove_group - remove the records of a thread group
  * @tgid: thread group
+ * @except: node in which its record stays, or NULL
  *
- * Does not sleep. May be called twice for a group: the last two threads may
- * both see that no other is left.
+ * Does not sleep. Takes no lock if there is nothing to remove.
  */
-void ehs_task_ended(const struct pid *tgid)
+void ehs_task_remove_group(const struct pid *tgid, const struct ehs_node *except)
 {
 	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
 	struct hlist_node *tmp;
@@ -383,52 +385,34 @@ void ehs_task_ended(const struct pid *tgid)
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(rec, &chain->head, hash)
-		any |= rec->tgid == tgid;
+		any |= rec->tgid == tgid && rec->node != except;
 	rcu_read_unlock();
 	if (likely(!any))
 		return;
 	raw_spin_lock(&chain->lock);
 	hlist_for_each_entry_safe(rec, tmp, &chain->head, hash) {
-		if (rec->tgid == tgid)
+		if (rec->tgid == tgid && rec->node != except)
 			ehs_task_remove(rec);
 	}
 	raw_spin_unlock(&chain->lock);
 }
 
 /*
- * Makes a record for another task, if it is alive. Its exit may run at the same
- * time: it lowers signal->live, then looks for a record. Here the record is
- * inserted, then live is read: one of the two sees the other.
+ * A new record of another task counts as running, if the task is alive. Its exit
+ * may run at the same time: it lowers signal->live, then looks for a record. Here
+ * the record has been inserted, then live is read: one of the two sees the other.
  */
-static int ehs_task_insert_other(struct ehs_task *rec, struct ehs_node *node,
-				 const struct task_struct *task, struct pid *tgid)
+static int ehs_task_start_other(struct ehs_task *rec, const struct task_struct *task)
 {
-	ehs_task_insert(rec, node, tgid);
-	raw_spin_lock(&node->lock);
+	raw_spin_lock(&rec->node->lock);
 	ehs_task_set_state(rec, EHS_TASK_LOCAL);
-	raw_spin_unlock(&node->lock);
+	raw_spin_unlock(&rec->node->lock);
 	/* pairs with the full barrier of atomic_dec_and_test() in do_exit() */
 	smp_mb();
 	if (atomic_read(&task->signal->live))
 		return 0;
 	ehs_task_remove(rec);
 	return -ESRCH;
-}
-
-static struct ehs_task *ehs_task_alloc_for(struct task_struct *task)
-{
-	struct ehs_task *rec = ehs_task_alloc();
-
-	if (!rec)
-		return NULL;
-	rec->started = ktime_get_real_ns();
-	rec->started_at = ktime_get_ns();
-	rec->uid = task_uid(task);
-	get_task_comm(rec->command, task);
-	rcu_read_lock();
-	rec->cgroup = cgroup_id(task_dfl_cgroup(task));
-	rcu_read_unlock();
-	return rec;
 }
 
 /**
@@ -443,25 +427,24 @@ static struct ehs_task *ehs_task_alloc_for(struct task_struct *task)
  */
 struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid)
 {
-	struct ehs_task *rec, *spare = ehs_task_alloc_for(task);
 	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
+	struct ehs_task *rec, *spare = ehs_task_alloc();
 	int err = 0;
 
 	if (!spare)
 		return ERR_PTR(-ENOMEM);
+	ehs_task_describe(spare, task);
+	get_task_comm(spare->command, task);
 	raw_spin_lock(&chain->lock);
-	rec = ehs_task_find(node, tgid);
-	if (!rec && ehs_task_in_many(tgid)) {
+	rec = ehs_task_find_or_insert(node, tgid, &spare);
+	if (!rec)
 		err = -EUSERS;
-	} else if (!rec) {
-		rec = spare;
-		spare = NULL;
-		err = ehs_task_insert_other(rec, node, task, tgid);
-	}
-	if (!err)
-		refcount_inc(&rec->refs);
+	else if (!spare)
+		err = ehs_task_start_other(rec, task);
 	raw_spin_unlock(&chain->lock);
 	kfree(spare);
+	if (err && rec)
+		ehs_task_put(rec);
 	return err ? ERR_PTR(err) : rec;
 }
 

@@ -131,9 +131,8 @@ void ehs_task_forget_node(struct ehs_node *node);
 bool ehs_task_any(void);
 struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid);
 struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial);
-void ehs_task_remove(struct ehs_task *rec);
+void ehs_task_remove_group(const struct pid *tgid, const struct ehs_node *except);
 void ehs_task_remove_locked(struct ehs_task *rec);
-void ehs_task_ended(const struct pid *tgid);
 
 void ehs_task_init(void);
 

@@ -18,7 +18,7 @@
 #include "seen.h"
 #include "task.h"
 
-/* So many threads are looked at without a break: some 100 us. */
+/* Threads that are looked at without a break: some 100 us. */
 #define EHS_WALK_CHUNK 1024
 
 /* One walk at a time: only the sampler of runnable walks, and publishes under its lock. */

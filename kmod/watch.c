@@ -20,12 +20,13 @@
 
 /*
  * Runs in every exit on the host. Up to 6.12 it runs with preemption off, so
- * that even on PREEMPT_RT it takes raw spinlocks only.
+ * that even on PREEMPT_RT it takes raw spinlocks only. The last two threads of a
+ * group may both see that no other is left; the second then finds no record.
  */
 static void ehs_watch_exit_of(ehs_exit_probe_args(data, exiting))
 {
 	if (ehs_task_any() && !atomic_read(&exiting->signal->live))
-		ehs_task_ended(task_tgid(exiting));
+		ehs_task_remove_group(task_tgid(exiting), NULL);
 }
 
 /*
