@@ -76,7 +76,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 all: tools module
 tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehview ehfiles)
 
-LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/cluster/*.c)
+LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
 COMPANION := helpers/common/companion.c

@@ -33,6 +33,13 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_TYPED] = FRAME_TYPED_MAX,
 	[FRAME_FOREGROUND] = 4,
 	[FRAME_SHOWN] = FRAME_DATA_MAX,
+	[FRAME_LINK] = FRAME_LINK_MAX,
+	[FRAME_ATTACH] = 512,
+	[FRAME_ATTACHED] = 512,
+	[FRAME_DETACHED] = 0,
+	[FRAME_GONE] = FRAME_TEXT_MAX,
+	[FRAME_NOTE] = 128,
+	[FRAME_NOTED] = 0,
 };
 
 uint32_t frame_limit(unsigned int type)

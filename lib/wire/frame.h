@@ -22,6 +22,7 @@
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 #define FRAME_NAMED_MAX 65536
+#define FRAME_LINK_MAX (20 + 4 + FRAME_DATA_MAX) /**< job/link.h, job/message.h */
 #define FRAME_TEXT_MAX 4096 /**< text in STARTED, REFUSED, LOST, RERUN */
 
 /** The agent's local socket: an abstract name, so there is one per network namespace.
@@ -75,6 +76,14 @@ enum frame_type {
 	FRAME_FOREGROUND, /**< stub -> agent -> executor: u32, whether its group is the foreground group */
 	FRAME_SHOWN, /**< executor -> agent: data, written to the terminal; descriptor 3 of WANT and
 		      *   CLOSED */
+	/* an end of a job and its agent; job/end.h */
+	FRAME_LINK, /**< between the two ends; the agents pass it on unread */
+	FRAME_ATTACH, /**< end -> agent, first on a connection: struct attach, of a job that runs already */
+	FRAME_ATTACHED, /**< agent -> end: it is connected to the other end. struct attached */
+	FRAME_DETACHED, /**< agent -> end: no longer; the agent tries again */
+	FRAME_GONE, /**< the other end has gone for ever: text */
+	FRAME_NOTE, /**< end -> agent: struct note, what became of the job, for records and accounts */
+	FRAME_NOTED, /**< agent -> end: the note is recorded, and accounted for */
 	FRAME_TYPES
 };
 

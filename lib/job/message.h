@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file message.h
+ * What the two ends of a job say to each other: home's end is the stub, the executor's end is the
+ * parent of the program. The agents between them do not read it. No I/O, and nothing but libc.
+ *
+ * A job has channels. A channel carries bytes in both directions, each with its own credit: a
+ * descriptor of the task has the channel of its number, its terminal has JOB_CHANNEL_TERMINAL.
+ */
+#ifndef JOB_MESSAGE_H
+#define JOB_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/frame.h"
+#include "wire/terminal.h"
+
+#define JOB_CHANNELS 4
+#define JOB_CHANNEL_TERMINAL 3
+/** Bytes of one JOB_DATA. */
+#define JOB_DATA_MAX FRAME_DATA_MAX
+#define JOB_TEXT_MAX 512 /**< bytes of the text of JOB_REFUSED */
+/** Bytes of the longest encoded message. */
+#define JOB_MESSAGE_MAX (4 + JOB_DATA_MAX)
+
+enum job_what {
+	/* from the executor's end to home's */
+	JOB_READY = 1, /**< prepared; it starts nothing before JOB_GO */
+	JOB_STARTED, /**< the program runs */
+	JOB_REFUSED, /**< nothing has started, and nothing will */
+	JOB_STOPPED, /**< a signal stopped it */
+	JOB_CONTINUED,
+	JOB_EXIT, /**< it has ended; follows all output written before that */
+	JOB_OVER, /**< after an exit with `more`: the last of its children has ended */
+	/* from home's end to the executor's */
+	JOB_GO, /**< execute the program now */
+	JOB_SIGNAL,
+	JOB_FOREGROUND, /**< whether its process group is the terminal's foreground group */
+	/* of a channel, in both directions */
+	JOB_DATA, /**< towards the executor it answers JOB_WANT, unless it is a copy. Empty: an end of
+		   *   file was typed at the terminal, which counts as one byte */
+	JOB_END, /**< no more data of this channel: end of file, or the task has closed it */
+	JOB_CLOSED, /**< nobody reads this channel any more: the writer gets SIGPIPE or EPIPE */
+	JOB_WANT, /**< credit: bytes that may be sent on this channel in all, from its beginning */
+	JOB_OFFER, /**< from home: there is input, which was not taken from its source yet; answered by
+		    *   JOB_WANT when the program wants to read */
+	JOB_NONE, /**< from home: answers JOB_WANT. Another process has taken what was offered */
+	JOB_READ, /**< from the executor: bytes of this channel that the program has read in all */
+	JOB_TERMINAL, /**< modes and size of the terminal from now on, in order with JOB_DATA */
+	JOB_WHATS
+};
+
+/** One message. Which member of the union is valid follows from `what`. */
+struct job_message {
+	enum job_what what;
+	uint32_t channel; /**< of JOB_DATA to JOB_READ */
+	union {
+		uint32_t pid; /**< JOB_STARTED: on the executor */
+		uint32_t signal; /**< JOB_STOPPED */
+		struct {
+			uint32_t reason; /**< enum ehs_reason; 0: the chosen node is this one */
+			uint32_t error; /**< errno or 0 */
+			const char *text; /**< in the decoded bytes; `length` of them, and no NUL */
+			uint32_t length;
+		} refused;
+		struct {
+			struct frame_exit use;
+			bool more; /**< children of it still have its descriptors, or its cgroup */
+		} exit;
+		struct {
+			uint32_t signal;
+			bool group; /**< for the whole process group, as from a terminal */
+		} sent;
+		bool foreground;
+		struct {
+			const uint8_t *bytes; /**< in the decoded bytes */
+			uint32_t length;
+			/** Read ahead: the source still has them, JOB_READ tells it what to take. */
+			bool copy;
+		} data;
+		bool ahead; /**< JOB_OFFER: copies follow within a window, not one answer */
+		uint64_t total; /**< JOB_WANT, JOB_READ: bytes, never less than before */
+		struct {
+			struct terminal modes;
+			bool flush; /**< input that was not read must be dropped, too */
+		} terminal;
+	};
+};
+
+/** Writes a message, at most JOB_MESSAGE_MAX bytes, without its type. Returns their number. */
+size_t job_message_encode(const struct job_message *m, uint8_t *out);
+/**
+ * Reads a message of type `what`. 0, or -EBADMSG: unknown, malformed, or a value out of its range.
+ * Pointers in it are to `in`.
+ */
+int job_message_decode(struct job_message *m, uint32_t what, const uint8_t *in, size_t length);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "attach.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cursor.h"
+
+static void get_text(struct cursor *c, char *to, size_t size)
+{
+	const char *text = cursor_string(c, size - 1);
+
+	if (text)
+		strcpy(to, text); /* cursor_string() has seen its end */
+}
+
+static bool get_bool(struct cursor *c)
+{
+	uint8_t v = cursor_u8(c);
+
+	if (v > 1)
+		cursor_fail(c);
+	return v;
+}
+
+static int decoded(const struct cursor *c)
+{
+	return cursor_done(c) ? 0 : -EBADMSG;
+}
+
+size_t attach_encode(const struct attach *a, uint8_t *out)
+{
+	struct cursor_out o = { out };
+
+	cursor_put_u8(&o, a->executor);
+	cursor_put_u32(&o, a->pid);
+	cursor_put_u64(&o, a->started_ms);
+	cursor_put_string(&o, a->token);
+	cursor_put_string(&o, a->id);
+	cursor_put_string(&o, a->other);
+	cursor_put_string(&o, a->command);
+	return o.at - out;
+}
+
+int attach_decode(struct attach *a, const uint8_t *in, size_t length)
+{
+	struct cursor c = cursor_of(in, length);
+
+	memset(a, 0, sizeof(*a));
+	a->executor = get_bool(&c);
+	a->pid = cursor_u32(&c);
+	a->started_ms = cursor_u64(&c);
+	get_text(&c, a->token, sizeof(a->token));
+	get_text(&c, a->id, sizeof(a->id));
+	get_text(&c, a->other, sizeof(a->other));
+	get_text(&c, a->command, sizeof(a->command));
+	return decoded(&c);
+}
+
+size_t attached_encode(const struct attached *a, uint8_t *out)
+{
+	struct cursor_out o = { out };
+
+	cursor_put_u32(&o, a->limit_ms);
+	cursor_put_u64(&o, a->started_ms);
+	cursor_put_string(&o, a->token);
+	cursor_put_string(&o, a->id);
+	cursor_put_string(&o, a->other);
+	cursor_put_string(&o, a->host);
+	cursor_put_u8(&o, a->retry);
+	return o.at - out;
+}
+
+int attached_decode(struct attached *a, const uint8_t *in, size_t length)
+{
+	struct cursor c = cursor_of(in, length);
+
+	memset(a, 0, sizeof(*a));
+	a->limit_ms = cursor_u32(&c);
+	a->started_ms = cursor_u64(&c);
+	get_text(&c, a->token, sizeof(a->token));
+	get_text(&c, a->id, sizeof(a->id));
+	get_text(&c, a->other, sizeof(a->other));
+	get_text(&c, a->host, sizeof(a->host));
+	a->retry = get_bool(&c);
+	return decoded(&c);
+}
+
+size_t note_encode(const struct note *n, uint8_t *out)
+{
+	struct cursor_out o = { out };
+
+	cursor_put_u8(&o, n->what);
+	cursor_put_u32(&o, n->pid);
+	if (n->what == NOTE_ENDED) {
+		frame_exit_encode(o.at, &n->use);
+		o.at += FRAME_EXIT_SIZE;
+	}
+	return o.at - out;
+}
+
+int note_decode(struct note *n, const uint8_t *in, size_t length)
+{
+	struct cursor c = cursor_of(in, length);
+	const uint8_t *use;
+
+	memset(n, 0, sizeof(*n));
+	n->what = cursor_u8(&c);
+	n->pid = cursor_u32(&c);
+	if (n->what == NOTE_ENDED) {
+		use = cursor_bytes(&c, FRAME_EXIT_SIZE);
+		if (use && frame_exit_decode(&n->use, use, FRAME_EXIT_SIZE))
+			cursor_fail(&c);
+	}
+	if (!n->what || n->what >= NOTE_WHATS)
+		cursor_fail(&c);
+	return decoded(&c);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file attach.h
+ * What an end of a job and its agent say to each other beside the job itself: the payloads of
+ * FRAME_ATTACH, FRAME_ATTACHED and FRAME_NOTE. No I/O, and nothing but libc.
+ */
+#ifndef WIRE_ATTACH_H
+#define WIRE_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frame.h"
+
+#define ATTACH_TOKEN 64 /**< bytes of the longest token, with its NUL */
+#define ATTACH_CODE 64 /**< of a node code */
+#define ATTACH_ID 96 /**< of a placement's ID */
+#define ATTACH_HOST 128
+#define ATTACH_COMMAND 64 /**< of a program's name; longer ones are cut */
+#define ATTACH_SIZE 512 /**< bytes of the longest encoded payload */
+
+/** FRAME_ATTACH: an end tells a new agent, or the same one after a break, which job it belongs to. */
+struct attach {
+	bool executor; /**< the executor's end */
+	uint32_t pid; /**< of the program on the executor; 0: not started */
+	uint64_t started_ms; /**< since 1970 */
+	char token[ATTACH_TOKEN], id[ATTACH_ID];
+	char other[ATTACH_CODE]; /**< the node of the other end */
+	char command[ATTACH_COMMAND];
+};
+
+/** FRAME_ATTACHED: the route to the other end is there. */
+struct attached {
+	uint32_t limit_ms; /**< how long both ends wait without it */
+	uint64_t started_ms; /**< since 1970: when the job was sent */
+	char token[ATTACH_TOKEN], id[ATTACH_ID];
+	char other[ATTACH_CODE]; /**< the node of the other end, and its host for messages */
+	char host[ATTACH_HOST];
+	bool retry; /**< home: the user allows a second run */
+};
+
+enum note_what {
+	NOTE_STARTED = 1, /**< `pid`: on the executor */
+	NOTE_STOPPED,
+	NOTE_CONTINUED,
+	NOTE_ENDED, /**< `use`; answered by FRAME_NOTED */
+	NOTE_LOST, /**< home only */
+	NOTE_RERUN, /**< home only: lost, and run again here */
+	NOTE_STAYS, /**< home only: it was not sent, and runs here */
+	NOTE_WHATS
+};
+
+/** FRAME_NOTE: what became of a job, for the agent's records. */
+struct note {
+	enum note_what what;
+	uint32_t pid;
+	struct frame_exit use;
+};
+
+/* Encoders return the bytes written, at most ATTACH_SIZE. Decoders return 0 or -EBADMSG. */
+size_t attach_encode(const struct attach *a, uint8_t *out);
+int attach_decode(struct attach *a, const uint8_t *in, size_t length);
+size_t attached_encode(const struct attached *a, uint8_t *out);
+int attached_decode(struct attached *a, const uint8_t *in, size_t length);
+size_t note_encode(const struct note *n, uint8_t *out);
+int note_decode(struct note *n, const uint8_t *in, size_t length);
+
+#endif
