@@ -87,7 +87,10 @@ EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
-STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(addprefix lib/wire/,cursor.c frame.c job.c terminal.c view.c)
+END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
+	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c terminal.c view.c)
+STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
+GUEST_SRC := $(wildcard helpers/ehguest/*.c) $(END_SRC)
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 
@@ -154,6 +157,8 @@ $(O)/stub/%.o: %.c $(O)/flags
 	$(Q)$(compile-stub) -MMD -MP -c -o $@ $<
 
 $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
+$(O)/bin/ehguest: $(patsubst %.c,$(O)/stub/%.o,$(GUEST_SRC))
+$(O)/bin/ehstub $(O)/bin/ehguest:
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(MUSL_CC) -nostartfiles -static -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now $(LDFLAGS) -o $@ \

@@ -68,6 +68,7 @@ size_t attached_encode(const struct attached *a, uint8_t *out)
 	cursor_put_string(&o, a->other);
 	cursor_put_string(&o, a->host);
 	cursor_put_u8(&o, a->retry);
+	cursor_put_u8(&o, a->wait);
 	return o.at - out;
 }
 
@@ -83,6 +84,7 @@ int attached_decode(struct attached *a, const uint8_t *in, size_t length)
 	get_text(&c, a->other, sizeof(a->other));
 	get_text(&c, a->host, sizeof(a->host));
 	a->retry = get_bool(&c);
+	a->wait = get_bool(&c);
 	return decoded(&c);
 }
 

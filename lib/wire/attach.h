@@ -38,6 +38,9 @@ struct attached {
 	char other[ATTACH_CODE]; /**< the node of the other end, and its host for messages */
 	char host[ATTACH_HOST];
 	bool retry; /**< home: the user allows a second run */
+	/** After NOTE_ENDED the end waits for FRAME_NOTED before it goes on: home's until the use is
+	 *  accounted for, the executor's until home's files have all changes. */
+	bool wait;
 };
 
 enum note_what {

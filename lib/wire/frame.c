@@ -37,6 +37,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_ATTACH] = 512,
 	[FRAME_ATTACHED] = 512,
 	[FRAME_DETACHED] = 0,
+	[FRAME_PAUSED] = 4,
 	[FRAME_GONE] = FRAME_TEXT_MAX,
 	[FRAME_NOTE] = 128,
 	[FRAME_NOTED] = 0,

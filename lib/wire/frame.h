@@ -81,6 +81,8 @@ enum frame_type {
 	FRAME_ATTACH, /**< end -> agent, first on a connection: struct attach, of a job that runs already */
 	FRAME_ATTACHED, /**< agent -> end: it is connected to the other end. struct attached */
 	FRAME_DETACHED, /**< agent -> end: no longer; the agent tries again */
+	FRAME_PAUSED, /**< home's agent -> the executor's end: u32, whether the stub is stopped. No stub
+		       *   sees its own SIGSTOP */
 	FRAME_GONE, /**< the other end has gone for ever: text */
 	FRAME_NOTE, /**< end -> agent: struct note, what became of the job, for records and accounts */
 	FRAME_NOTED, /**< agent -> end: the note is recorded, and accounted for */

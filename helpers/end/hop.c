@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "end/hop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int hop_connect(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(struct ucred);
+	struct ucred peer;
+	int low, fd, err;
+
+	low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (low < 0)
+		return -errno;
+	fd = low;
+	if (low < 3) {
+		fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+		err = -errno;
+		close(low);
+		if (fd < 0)
+			return err;
+	}
+	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
+	if (connect(fd, (struct sockaddr *)&address,
+		    offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length)) {
+		err = -errno;
+		goto close_fd;
+	}
+	/* Any user can take the name: trust only root or our own user. */
+	err = -EPERM;
+	if (!peer.uid || peer.uid == geteuid())
+		return fd;
+close_fd:
+	close(fd);
+	return err;
+}
+
+void hop_open(struct hop *h, int socket)
+{
+	h->socket = socket;
+	h->have = h->from = h->to = 0;
+}
+
+void hop_close(struct hop *h)
+{
+	if (h->socket >= 0)
+		close(h->socket);
+	hop_open(h, -1);
+}
+
+int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length)
+{
+	for (;;) {
+		size_t want = FRAME_HEADER;
+		ssize_t n;
+
+		if (h->have >= FRAME_HEADER) {
+			/* With room for the NUL. Nothing longer is for an end. */
+			if (frame_parse(h->in, type, length) ||
+			    *length >= sizeof(h->in) - FRAME_HEADER)
+				return -EPROTO;
+			want += *length;
+		}
+		if (h->have >= FRAME_HEADER && h->have == want) {
+			h->in[want] = '\0';
+			*payload = h->in + FRAME_HEADER;
+			h->have = 0;
+			return 1;
+		}
+		n = recv(h->socket, h->in + h->have, want - h->have, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (n <= 0)
+			return -EPIPE;
+		h->have += n;
+	}
+}
+
+bool hop_put(struct hop *h, enum frame_type type, const void *payload, uint32_t length)
+{
+	if (h->from == h->to)
+		h->from = h->to = 0;
+	if (sizeof(h->out) - h->to < FRAME_HEADER + length)
+		return false;
+	frame_header(h->out + h->to, type, length);
+	if (length)
+		memcpy(h->out + h->to + FRAME_HEADER, payload, length);
+	h->to += FRAME_HEADER + length;
+	return true;
+}
+
+int hop_write(struct hop *h, struct job_end *end)
+{
+	for (;;) {
+		ssize_t n;
+
+		if (h->from == h->to) {
+			h->from = 0;
+			h->to = end ? job_end_next(end, h->out, sizeof(h->out)) : 0;
+		}
+		if (!h->to)
+			return 0;
+		n = send(h->socket, h->out + h->from, h->to - h->from, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return -EAGAIN;
+		if (n < 0)
+			return -EPIPE;
+		h->from += n;
+	}
+}

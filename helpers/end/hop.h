@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file hop.h
+ * The socket between an end of a job and its agent, on either node: frames in both directions,
+ * without waiting. Nothing but libc, as the ends are static and small.
+ */
+#ifndef HELPERS_END_HOP_H
+#define HELPERS_END_HOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job/end.h"
+#include "wire/frame.h"
+
+struct hop {
+	int socket; /**< -1: none */
+	size_t have, from, to; /**< bytes in `in`; part of `out` that is to be written */
+	uint8_t in[FRAME_HEADER + FRAME_LINK_MAX + 1], out[FRAME_HEADER + FRAME_LINK_MAX];
+};
+
+/** Connects to the agent of this network namespace: root's, or one of our own user. Returns a socket
+ *  above descriptor 2, close-on-exec, or -errno. */
+int hop_connect(void);
+/** Uses this socket from now on, for frames of both directions. */
+void hop_open(struct hop *h, int socket);
+/** Closes it. What was not written, and part of a frame that was read, is dropped. */
+void hop_close(struct hop *h);
+/**
+ * Reads a frame. 1: *type, *payload (valid until the next call; a NUL follows it) and *length are
+ * set; 0: none is there yet; -errno: the connection is over (-EPIPE) or the agent broke the protocol
+ * (-EPROTO).
+ */
+int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length);
+/** Queues a frame of at most ATTACH_SIZE bytes. False: what is queued must be written first. */
+bool hop_put(struct hop *h, enum frame_type type, const void *payload, uint32_t length);
+/**
+ * Writes what is queued, and then what `end` has to send (NULL: nothing). 0: all is written;
+ * -EAGAIN: again when the socket is writable; -EPIPE: the connection is over.
+ */
+int hop_write(struct hop *h, struct job_end *end);
+
+#endif
