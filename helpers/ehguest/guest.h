@@ -27,6 +27,7 @@
 
 #define GUEST_NEVER INT64_MAX
 #define GUEST_OUTS 2
+#define GUEST_PAGE 4096ull /**< where pages are larger, memory is not given back */
 
 struct guest {
 	int64_t now; /**< milliseconds; the clock stands still in suspend */
@@ -56,7 +57,7 @@ struct guest {
 	struct hop hop;
 	struct job_end end;
 	int64_t trim_at; /**< memory that is not needed is given back then */
-	uint8_t memory[JOB_MEMORY];
+	_Alignas(GUEST_PAGE) uint8_t memory[JOB_MEMORY];
 };
 
 /* ---- main.c ---- */

@@ -210,18 +210,17 @@ static int main_wait_ms(const struct guest *g)
 }
 
 /*
- * There is one of us for each program that is away. What was acknowledged is never read again, and
- * what is unused after a while need not stay in memory.
+ * There is one of us for each program that is away. What was acknowledged is never read again, so
+ * after a while of quiet its memory is given back.
  */
 static void main_trim(struct guest *g)
 {
-	uintptr_t page = sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)g->memory + page - 1) & -page;
-	uintptr_t to = (uintptr_t)(g->memory + sizeof(g->memory)) & -page;
+	const struct job_link *l = &g->end.link;
 
 	g->trim_at = GUEST_NEVER;
-	if (job_link_settled(&g->end.link))
-		madvise((void *)from, to - from, MADV_DONTNEED);
+	for (uint64_t at = (l->head + GUEST_PAGE - 1) & -GUEST_PAGE;
+	     at + GUEST_PAGE <= l->tail + l->size; at += GUEST_PAGE)
+		madvise(g->memory + at % l->size, GUEST_PAGE, MADV_DONTNEED);
 }
 
 static void main_poll(struct guest *g)
