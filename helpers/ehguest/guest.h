@@ -68,6 +68,8 @@ bool guest_can_say(const struct guest *g);
 void guest_say(struct guest *g, const struct job_message *m);
 /** Nothing has started, and nothing will. `error`: errno or 0. */
 void guest_refuse(struct guest *g, int error, const char *what);
+/** When to look again for readers, `ms` from now; later if the last look has taken long. */
+int64_t guest_look_after(const struct guest *g, int64_t ms);
 /** The program runs, or children of it do: data can be said. */
 bool guest_writes(const struct guest *g);
 

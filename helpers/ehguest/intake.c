@@ -88,7 +88,7 @@ static void intake_finish(struct guest *g)
 static void intake_look_in(struct guest *g, int64_t ms)
 {
 	g->in.wait_ms = ms;
-	g->in.look_at = g->now + ms;
+	g->in.look_at = guest_look_after(g, ms);
 }
 
 /* Nobody has it open for reading. */
@@ -218,6 +218,11 @@ static bool intake_ask(struct guest *g)
 	const struct input_source source = { .inode = in->inode, .device = in->device };
 	size_t wanted;
 
+	/* Asked for already: the answer is on its way. */
+	if (job_end_granted(&g->end, 0)) {
+		in->offered = false;
+		return true;
+	}
 	if (in->read < in->written || intake_held(in))
 		return false;
 	wanted = input_wanted(&source);

@@ -23,7 +23,23 @@
 #include "guest.h"
 
 #define MAIN_SOCKET 3
+#define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
 #define MAIN_TRIM_MS 500 /* of quiet */
+
+static int64_t main_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+int64_t guest_look_after(const struct guest *g, int64_t ms)
+{
+	int64_t took = (main_now() - g->now) * MAIN_LOOKS;
+
+	return g->now + (took > ms ? took : ms);
+}
 
 bool guest_can_say(const struct guest *g)
 {
@@ -56,14 +72,6 @@ void guest_refuse(struct guest *g, int error, const char *what)
 }
 
 /* ---- the start ---- */
-
-static int64_t main_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
-}
 
 /* Descriptors 0-2 may be closed: what we open must not be found there. */
 static int main_keep_low(void)
@@ -148,6 +156,7 @@ static int main_begin(struct guest *g)
 	uint8_t *job;
 	int err;
 
+	program_raise_files(g);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	/* Ignored, it would not be told. */
 	signal(SIGCHLD, SIG_DFL);

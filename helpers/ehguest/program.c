@@ -103,6 +103,16 @@ tell:
 
 /* ---- the start ---- */
 
+void program_raise_files(struct guest *g)
+{
+	struct rlimit more;
+
+	getrlimit(RLIMIT_NOFILE, &g->program.files);
+	more = g->program.files;
+	more.rlim_cur = more.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &more);
+}
+
 /*
  * The program gets a process group of its own in our session. It is not orphaned there, as we are
  * its parent and of another group: otherwise SIGTSTP would not stop it.
@@ -110,22 +120,15 @@ tell:
 int program_start(struct guest *g, const struct job_spec *spec, const int its[3])
 {
 	struct program *p = &g->program;
-	struct rlimit files, more;
 	pid_t parent = getpid();
 	int pair[2], err;
 
-	/* We hold more files than the program begins with, which a small limit leaves no room for. */
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return -errno;
-	more = files;
-	more.rlim_cur = more.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &more);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	p->pid = fork();
 	if (!p->pid)
-		child_run(spec, its, pair[1], parent, &files);
+		child_run(spec, its, pair[1], parent, &p->files);
 	err = -errno;
 	close(pair[1]);
 	if (p->pid < 0) {
@@ -161,6 +164,8 @@ static void program_started(struct guest *g)
 	program_close(&g->program);
 	guest_say(g, &m);
 	connection_note(g, NOTE_STARTED);
+	if (g->program.pause)
+		program_pause(g, true);
 }
 
 /* Returns whether there was a message, or the end of them. */
@@ -248,6 +253,8 @@ static void program_on_stop(struct guest *g, int sig)
 		p->hide_stop = false;
 		return;
 	}
+	/* It had stopped by itself before our signal came, and stays so. */
+	p->paused = p->hide_stop = false;
 	p->stopped = true;
 	intake_tell(g);
 	pty_tell(g);
@@ -324,7 +331,8 @@ void program_pause(struct guest *g, bool on)
 {
 	struct program *p = &g->program;
 
-	if (!p->pid || on == p->paused || !g->begun || g->end.state < JOB_COMMITTED)
+	p->pause = on;
+	if (!p->pid || on == p->paused || g->end.state != JOB_RUNNING)
 		return;
 	/* Its stub has stopped because it has: that is known. */
 	if (on && p->stopped)

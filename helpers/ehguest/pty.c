@@ -239,9 +239,14 @@ static void pty_look(struct guest *g)
 	p->look_at = GUEST_NEVER;
 	if (!p->offered || p->slave < 0)
 		return;
+	/* Asked for already: the answer is on its way. */
+	if (job_end_granted(&g->end, JOB_CHANNEL_TERMINAL)) {
+		p->offered = false;
+		return;
+	}
 	if (pty_unread(p) || (!p->raw && p->waited_ms < PTY_UNSEEN_MS && !pty_is_read(p))) {
-		p->look_at = g->now + p->wait_ms;
-		p->waited_ms += p->wait_ms;
+		p->look_at = guest_look_after(g, p->wait_ms);
+		p->waited_ms += p->look_at - g->now;
 		p->wait_ms *= 2;
 		if (p->wait_ms > PTY_AGAIN_MS)
 			p->wait_ms = PTY_AGAIN_MS;
@@ -255,7 +260,9 @@ void pty_offer(struct guest *g)
 {
 	struct pty *p = &g->pty;
 
-	p->offered = p->slave >= 0;
+	if (p->slave < 0)
+		return;
+	p->offered = true;
 	p->wait_ms = 1;
 	p->waited_ms = 0;
 	p->look_at = g->now;

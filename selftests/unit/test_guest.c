@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's end of a job: starts, output, signals, stops, ends. Programs really run. */
+#include <sys/resource.h>
+
 #include "guest_steps.h"
 
 static void run_all(struct home *h, uint32_t flags, const char *script)
@@ -100,6 +102,24 @@ static void test_attributes(void **state)
 		 h->program);
 	assert_string_equal(home_got(h, 1), text);
 	assert_string_equal(home_got(h, 2), "");
+	home_free(h);
+}
+
+/* A limit that has no room for the files of ehguest is still that of the program. */
+static void test_files(void **state)
+{
+	struct rlimit before, small;
+	struct home *h;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	small = before;
+	small.rlim_cur = 5;
+	/* Of the child that becomes ehguest. */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	h = home_new();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	run_all(h, PIPES, "ulimit -n");
+	assert_string_equal(home_got(h, 1), "5\n");
 	home_free(h);
 }
 
@@ -229,6 +249,26 @@ static char process_state(uint32_t pid)
 		state = 0;
 	fclose(f);
 	return state;
+}
+
+/* One that begins before the program does. */
+static void test_paused_early(void **state)
+{
+	uint8_t on[4] = { 1 }, off[4] = { 0 };
+	struct home *h = home_new();
+
+	h->prepare_only = true;
+	home_run(h, PIPES, "exec sleep 1000");
+	home_until(h, home_has(h, "ready"));
+	home_send_frame(h, FRAME_PAUSED, on, 4);
+	home_say(h, (struct job_message){ .what = JOB_GO });
+	home_until(h, home_has(h, "started") && process_state(h->program) == 'T');
+	home_send_frame(h, FRAME_PAUSED, off, 4);
+	home_until(h, process_state(h->program) == 'S');
+	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGKILL, false } });
+	assert_int_equal(home_end(h), 0);
+	assert_string_equal(h->events, "ready started exit");
+	home_free(h);
 }
 
 /* A pause of the stub is no stop of the program. */
@@ -419,10 +459,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),	   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_prepared),   cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_names),	   cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_names),	   cmocka_unit_test(test_files),	   cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_volume),	   cmocka_unit_test(test_held_up),
 		cmocka_unit_test(test_sigpipe),	   cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_stops),	   cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_stops),	   cmocka_unit_test(test_paused),	   cmocka_unit_test(test_paused_early),
 		cmocka_unit_test(test_children),   cmocka_unit_test(test_noted),
 		cmocka_unit_test(test_gone),	   cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_killed),	   cmocka_unit_test(test_memory),
