@@ -4,7 +4,7 @@
  * program waits to read it; or home sends copies, and is told what the program has really read.
  */
 
-#include "flow.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guest.h"
 #include "input.h"
 
 #define INTAKE_AGAIN_MS 50 /* at most, between two looks */

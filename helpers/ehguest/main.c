@@ -162,8 +162,8 @@ static int main_begin(struct guest *g)
 	signal(SIGCHLD, SIG_DFL);
 	if (main_keep_low() || main_lead_session() || fcntl(MAIN_SOCKET, F_SETFD, FD_CLOEXEC))
 		return -errno;
-	g->signals = syscall(SYS_signalfd4, -1, &children, sizeof(children),
-			     SFD_CLOEXEC | SFD_NONBLOCK);
+	g->signals =
+		syscall(SYS_signalfd4, -1, &children, sizeof(children), SFD_CLOEXEC | SFD_NONBLOCK);
 	if (g->signals < 0)
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "program.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest.h"
-
 #define PROGRAM_SIGNALS 64
+#define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
 #define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
 
 /* The steps of the child, named in its error message. */
@@ -68,9 +67,9 @@ static void child_signals(uint64_t ignored)
 	}
 }
 
-static void __attribute__((noreturn)) child_run(const struct job_spec *spec, const int its[3],
-						int control, pid_t parent,
-						const struct rlimit *files)
+static void __attribute__((noreturn))
+child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent,
+	  const struct rlimit *files)
 {
 	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
 	char go;
@@ -182,9 +181,9 @@ static bool program_news(struct guest *g)
 		p->prepared = true;
 	else if (n == sizeof(news))
 		program_fail(p, news.error,
-			     news.stage > 0 && news.stage < PROGRAM_STAGES ?
-				     program_stages[news.stage] :
-				     "");
+			     news.stage > 0 && news.stage < PROGRAM_STAGES
+				     ? program_stages[news.stage]
+				     : "");
 	else if (g->begun && g->end.state == JOB_COMMITTED)
 		program_started(g);
 	else
@@ -257,7 +256,7 @@ static void program_on_stop(struct guest *g, int sig)
 	p->paused = p->hide_stop = false;
 	p->stopped = true;
 	intake_tell(g);
-	pty_tell(g);
+	typed_tell(g);
 	guest_say(g, &m);
 	connection_note(g, NOTE_STOPPED);
 }
@@ -293,7 +292,7 @@ void program_reap(struct guest *g)
 			p->reap = false;
 		else if (pid != p->pid)
 			continue; /* a child of it that outlived its parent */
-		else if (WIFSTOPPED(status))
+		else if ((status & 0xff) == PROGRAM_STOPPED)
 			program_on_stop(g, WSTOPSIG(status));
 		else if (WIFCONTINUED(status))
 			program_on_continue(g);

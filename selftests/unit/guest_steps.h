@@ -325,17 +325,17 @@ static inline bool home_step(struct home *h, int wait_ms)
 }
 
 /* Until `condition`. Something must come some time. */
-#define home_until(h, condition)                                                                  \
-	do {                                                                                      \
-		int64_t until_ = home_now() + HOME_PATIENCE_MS;                                   \
-		bool here_ = true;                                                                \
-		while (!(condition)) {                                                            \
-			if (!here_ || home_now() > until_)                                        \
-				fail_msg("waiting for " #condition ": %s; events: %s",            \
-					 here_ ? "it does not come" : "the guest has ended",      \
-					 (h)->events);                                            \
-			here_ = home_step(h, 10);                                                 \
-		}                                                                                 \
+#define home_until(h, condition)                                                             \
+	do {                                                                                 \
+		int64_t until_ = home_now() + HOME_PATIENCE_MS;                              \
+		bool here_ = true;                                                           \
+		while (!(condition)) {                                                       \
+			if (!here_ || home_now() > until_)                                   \
+				fail_msg("waiting for " #condition ": %s; events: %s",       \
+					 here_ ? "it does not come" : "the guest has ended", \
+					 (h)->events);                                       \
+			here_ = home_step(h, 10);                                            \
+		}                                                                            \
 	} while (0)
 
 /* For what must not happen: long enough that it would have. */
@@ -495,7 +495,8 @@ static inline int home_end(struct home *h)
 		}
 		home_step(h, 10);
 	}
-	while (home_step(h, 0) && poll(&(struct pollfd){ .fd = h->socket, .events = POLLIN }, 1, 0) > 0)
+	while (home_step(h, 0) &&
+	       poll(&(struct pollfd){ .fd = h->socket, .events = POLLIN }, 1, 0) > 0)
 		;
 	return status;
 }

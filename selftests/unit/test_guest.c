@@ -16,8 +16,11 @@ static void test_status(void **state)
 	static const struct {
 		const char *script;
 		unsigned int status;
-	} cases[] = { { "exit 0", 0 }, { "exit 1", 0x100 }, { "exit 255", 0xff00 },
-		      { "kill -TERM $$", SIGTERM }, { "kill -KILL $$", SIGKILL },
+	} cases[] = { { "exit 0", 0 },
+		      { "exit 1", 0x100 },
+		      { "exit 255", 0xff00 },
+		      { "kill -TERM $$", SIGTERM },
+		      { "kill -KILL $$", SIGKILL },
 		      { "kill -34 $$", 34 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -164,8 +167,10 @@ static void test_held_up(void **state)
 	struct home *h = home_new();
 
 	h->keep_output = true;
-	home_run(h, PIPES, "trap 'exit 3' TERM; head -c 100000 /dev/zero; kill -STOP $$; "
-			   "head -c 100000 /dev/zero & echo on >&2; wait; exit 4");
+	home_run(h, PIPES,
+		 "trap 'exit 3' TERM; head -c 100000 /dev/zero; kill -STOP $$; "
+		 "head -c 100000 /dev/zero & echo on >&2; "
+		 "while :; do sleep .05; done");
 	home_until(h, h->ngot[1] == JOB_WINDOW && h->stops == 1);
 	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGCONT, true } });
 	home_until(h, h->ngot[2]);
@@ -199,8 +204,9 @@ static void test_signals(void **state)
 {
 	struct home *h = home_new();
 
-	home_run(h, PIPES, "trap 'echo usr1' USR1; trap 'exit 9' TERM; sleep 1000 & echo on;"
-			   "while :; do wait; done");
+	home_run(h, PIPES,
+		 "trap 'echo usr1' USR1; trap 'exit 9' TERM; sleep 1000 & echo on;"
+		 "while :; do sleep .05; done");
 	home_until(h, h->ngot[1] == 3);
 	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGUSR1, false } });
 	home_until(h, !strcmp(home_got(h, 1), "on\nusr1\n"));
@@ -223,7 +229,8 @@ static void test_stops(void **state)
 		char word[32];
 
 		h->events[0] = '\0';
-		home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { stops[i], i % 2 } });
+		home_say(h,
+			 (struct job_message){ .what = JOB_SIGNAL, .sent = { stops[i], i % 2 } });
 		snprintf(word, sizeof(word), "stopped:%d", stops[i]);
 		home_until(h, home_has(h, word));
 		home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGCONT, true } });
@@ -362,9 +369,9 @@ static bool all_dead(const struct home *h)
 	return true;
 }
 
-#define FAMILY                                                                                    \
-	"sleep 1000 & a=$!; setsid bash -c 'trap \"\" TERM HUP INT; echo $$ >&3; sleep 1000' "     \
-	"3>/tmp/guest.$$ & until read b 2>/dev/null </tmp/guest.$$; do sleep .1; done; "            \
+#define FAMILY                                                                                 \
+	"sleep 1000 & a=$!; setsid bash -c 'trap \"\" TERM HUP INT; echo $$ >&3; sleep 1000' " \
+	"3>/tmp/guest.$$ & until read b 2>/dev/null </tmp/guest.$$; do sleep .1; done; "       \
 	"rm /tmp/guest.$$; echo $$ $a $b; wait"
 
 /* Home has gone for ever: nothing runs on. */
@@ -388,9 +395,12 @@ static void test_limit(void **state)
 	struct home *h = home_new();
 	int status;
 
-	h->attached.limit_ms = 300;
 	home_run(h, PIPES, FAMILY);
 	home_until(h, h->ngot[1] && strchr(home_got(h, 1), '\n'));
+	h->attached.limit_ms = 300;
+	home_send_frame(h, FRAME_DETACHED, NULL, 0);
+	job_end_detach(&h->end, home_now());
+	home_attach(h);
 	home_send_frame(h, FRAME_DETACHED, NULL, 0);
 	waitpid(h->guest, &status, 0);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
@@ -457,15 +467,16 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),	   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_prepared),   cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_names),	   cmocka_unit_test(test_files),	   cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_volume),	   cmocka_unit_test(test_held_up),
-		cmocka_unit_test(test_sigpipe),	   cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_stops),	   cmocka_unit_test(test_paused),	   cmocka_unit_test(test_paused_early),
-		cmocka_unit_test(test_children),   cmocka_unit_test(test_noted),
-		cmocka_unit_test(test_gone),	   cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_killed),	   cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_status),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_prepared), cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_names),	 cmocka_unit_test(test_files),
+		cmocka_unit_test(test_merged),	 cmocka_unit_test(test_volume),
+		cmocka_unit_test(test_held_up),	 cmocka_unit_test(test_sigpipe),
+		cmocka_unit_test(test_signals),	 cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_paused),	 cmocka_unit_test(test_paused_early),
+		cmocka_unit_test(test_children), cmocka_unit_test(test_noted),
+		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_killed),	 cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,9 +225,10 @@ static void test_limit(void **state)
 	char name[32];
 	int status;
 
-	h->attached.limit_ms = 400;
 	home_run(h, PIPES, "sleep 1000");
 	home_until(h, home_has(h, "started"));
+	h->attached.limit_ms = 400;
+	link_breaks(h);
 	snprintf(name, sizeof(name), "/proc/%u", h->program);
 	agent_ends(h);
 	assert_int_equal(waitpid(h->guest, &status, 0), h->guest);

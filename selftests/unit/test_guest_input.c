@@ -66,9 +66,10 @@ static void test_count(void **state)
 /* Nobody reads, though children have the pipe and wait for something else. */
 static void test_none(void **state)
 {
-	struct home *h = input_new("mkfifo /tmp/guest.$$; sleep 1000 <&0 & s=$!; exec 3<>/tmp/guest.$$;"
-				   "rm /tmp/guest.$$; exec 4<&0; read -t .3 x <&3; kill $s",
-				   "1\n2\n", false);
+	struct home *h =
+		input_new("mkfifo /tmp/guest.$$; sleep 1000 <&0 & s=$!; exec 3<>/tmp/guest.$$;"
+			  "rm /tmp/guest.$$; exec 4<&0; read -t .3 x <&3; kill $s",
+			  "1\n2\n", false);
 
 	home_until(h, home_has(h, "exit"));
 	assert_int_equal(h->at, 0);
@@ -168,7 +169,8 @@ static void test_ahead(void **state)
 	input_end(h);
 
 	h = input_new("dd bs=1000 count=123 iflag=fullblock status=none of=/dev/null; " STOP
-		      "dd bs=77 count=1 status=none", text, true);
+		      "dd bs=77 count=1 status=none",
+		      text, true);
 	input_stopped(h, 1);
 	assert_int_equal(h->read[0], 123000);
 	assert_true(h->at <= 123000 + JOB_WINDOW);
@@ -228,10 +230,10 @@ static void test_switch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),  cmocka_unit_test(test_count),
-		cmocka_unit_test(test_none),   cmocka_unit_test(test_others),
-		cmocka_unit_test(test_taken),  cmocka_unit_test(test_end),
-		cmocka_unit_test(test_closed), cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_lines),	  cmocka_unit_test(test_count),
+		cmocka_unit_test(test_none),	  cmocka_unit_test(test_others),
+		cmocka_unit_test(test_taken),	  cmocka_unit_test(test_end),
+		cmocka_unit_test(test_closed),	  cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_ahead_end), cmocka_unit_test(test_switch),
 	};
 

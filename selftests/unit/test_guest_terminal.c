@@ -56,8 +56,9 @@ static void terminal_end(struct home *h, unsigned int status)
 
 static void test_output(void **state)
 {
-	struct home *h = terminal_new(TTYS, "test -t 0 -a -t 1 -a -t 2 && stty size; printf 'a\\nb\\n';"
-					    "echo tty >/dev/tty; echo err >&2; echo out >/dev/stdout");
+	struct home *h =
+		terminal_new(TTYS, "test -t 0 -a -t 1 -a -t 2 && stty size; printf 'a\\nb\\n';"
+				   "echo tty >/dev/tty; echo err >&2; echo out >/dev/stdout");
 
 	home_until(h, home_has(h, "exit"));
 	assert_string_equal(home_got(h, TERMINAL), "25 80\r\na\r\nb\r\ntty\r\nerr\r\nout\r\n");
@@ -104,7 +105,8 @@ static void test_lines(void **state)
 /* What was given to it and not read is known when it stops and when it ends. */
 static void test_unread(void **state)
 {
-	struct home *h = terminal_new(TTYS, "stty -icanon min 1; read -n 2 a; " STOP "read -n 1 b; echo $a$b");
+	struct home *h = terminal_new(TTYS, "stty -icanon min 1; read -n 2 a; " STOP
+					    "read -n 1 b; echo $a$b");
 	struct job_message m = { .what = JOB_TERMINAL };
 
 	home_until(h, !(h->modes.lflag & ICANON) && h->modes.cflag);
@@ -126,8 +128,9 @@ static void test_unread(void **state)
 /* The program's modes are told; in raw mode input is asked for at once. */
 static void test_raw(void **state)
 {
-	struct home *h = terminal_new(TTYS, "stty raw -echo; echo raw; dd bs=1 count=3 status=none; "
-					    "stty sane; echo sane");
+	struct home *h =
+		terminal_new(TTYS, "stty raw -echo; echo raw; dd bs=1 count=3 status=none; "
+				   "stty sane; echo sane");
 
 	shows(h, "raw\n");
 	home_until(h, h->modes.cflag && !(h->modes.lflag & (ICANON | ECHO | ISIG)));
@@ -156,7 +159,8 @@ static void test_end_of_file(void **state)
 /* ^C and ^Z at home are signals for the foreground group here. */
 static void test_signals(void **state)
 {
-	struct home *h = terminal_new(TTYS, "trap 'echo int; exit 7' INT; echo on; read x");
+	struct home *h = terminal_new(TTYS, "trap 'echo int; exit 7' INT; echo on; "
+					    "while :; do sleep .05; done");
 
 	shows(h, "on\r\n");
 	terminal_signal(h, SIGTSTP);
@@ -169,7 +173,8 @@ static void test_signals(void **state)
 	terminal_end(h, 0x700);
 
 	/* A job of a shell has a group of its own. */
-	h = terminal_new(TTYS, "set -m; bash -c 'trap \"exit 8\" INT; echo on; read x'; echo $?; exit 9");
+	h = terminal_new(TTYS, "set -m; bash -c 'trap \"exit 8\" INT; echo on; "
+			       "while :; do sleep .05; done'; echo $?; exit 9");
 	shows(h, "on\r\n");
 	terminal_signal(h, SIGINT);
 	shows(h, "8\r\n");
@@ -179,7 +184,8 @@ static void test_signals(void **state)
 /* In the background it may not read. */
 static void test_background(void **state)
 {
-	struct home *h = terminal_new(TTYS | JOB_BACKGROUND, "read a; echo $a; " STOP "read b; echo $b");
+	struct home *h =
+		terminal_new(TTYS | JOB_BACKGROUND, "read a; echo $a; " STOP "read b; echo $b");
 
 	home_until(h, h->stops == 1);
 	assert_true(home_has(h, "stopped:21"));
@@ -200,8 +206,8 @@ static void test_background(void **state)
 
 static void test_size(void **state)
 {
-	struct home *h = terminal_new(TTYS, "sleep 1000 & trap 'stty size; kill $!' WINCH; echo on; wait; "
-					    "wait; exit 6");
+	struct home *h = terminal_new(TTYS, "trap 'stty size; exit 6' WINCH; echo on; "
+					    "while :; do sleep .05; done");
 	struct job_message m = { .what = JOB_TERMINAL };
 
 	shows(h, "on\r\n");
@@ -256,7 +262,8 @@ static void test_pipe_is_no_terminal(void **state)
 /* The terminal at home was hung up. */
 static void test_hangup(void **state)
 {
-	struct home *h = terminal_new(TTYS, "trap '' HUP; exec 2>/dev/null; echo on; read x; exit 5");
+	struct home *h =
+		terminal_new(TTYS, "trap '' HUP; exec 2>/dev/null; echo on; read x; exit 5");
 
 	shows(h, "on\r\n");
 	home_say(h, (struct job_message){ .what = JOB_CLOSED, .channel = TERMINAL });
@@ -283,13 +290,19 @@ static void test_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_output),	   cmocka_unit_test(test_volume),
-		cmocka_unit_test(test_lines),	   cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_raw),	   cmocka_unit_test(test_end_of_file),
-		cmocka_unit_test(test_signals),	   cmocka_unit_test(test_background),
-		cmocka_unit_test(test_size),	   cmocka_unit_test(test_dev_tty),
+		cmocka_unit_test(test_output),
+		cmocka_unit_test(test_volume),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_end_of_file),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_background),
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_dev_tty),
 		cmocka_unit_test(test_pipe_is_no_terminal),
-		cmocka_unit_test(test_hangup),	   cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_hangup),
+		cmocka_unit_test(test_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
