@@ -69,6 +69,8 @@ const struct config_option config_options[CONFIG_OPTIONS + 1] = {
 	  .help = "ms an exec may wait for a verdict" },
 	{ "lease", &config_kind_number, "10000", FIELD(lease), LIMITS(100, 60000, "ms"),
 	  .help = "ms a reservation is kept while its job does not arrive" },
+	{ "job-limit", &config_kind_number, "60000", FIELD(job_limit), LIMITS(100, 86400000, "ms"),
+	  .help = "ms without a connection between the nodes after which a task away is lost" },
 	{ "heartbeat", &config_kind_number, "1000", FIELD(heartbeat), LIMITS(100, 60000, "ms"),
 	  .help = "ms between PINGs; a peer silent for three of them is down" },
 	{ "link-idle", &config_kind_number, "60000", FIELD(link_idle), LIMITS(100, 86400000, "ms"),

@@ -27,7 +27,7 @@
 #include "executor/guest.h"
 #include "executor/reserve.h"
 #include "home/counters.h"
-#include "home/handoff.h"
+#include "home/away.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/link.h"
@@ -440,7 +440,7 @@ static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 
 	leave_start(agent, json_is_true(json_object_get(request, "now")));
 	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests", (int)reserve_guests(agent),
-			       "away", (int)handoff_count(agent)));
+			       "away", (int)away_count(agent)));
 }
 
 static void commands_do_doctor(struct ctl_conn *c, const json_t *request)

@@ -39,7 +39,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_DETACHED] = 0,
 	[FRAME_PAUSED] = 4,
 	[FRAME_GONE] = FRAME_TEXT_MAX,
-	[FRAME_NOTE] = 128,
+	[FRAME_NOTE] = 512,
 	[FRAME_NOTED] = 0,
 };
 
