@@ -24,7 +24,7 @@
 #include "job/message.h"
 
 /** Bytes of a channel that may be on the way, where input is sent without being asked for. */
-#define JOB_WINDOW FRAME_WINDOW
+#define JOB_WINDOW 65536u
 /** Bytes of memory that a link keeps unacknowledged messages in. */
 #define JOB_MEMORY (128u << 10)
 
