@@ -188,6 +188,7 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 
 	err = job_decode(&spec, job, length);
 	if (err) {
+		log_warning("process %d (uid %u): malformed job", (int)a->pid, (unsigned int)uid);
 		away_refuse(a, EHS_REASON_REFUSED, 0, "malformed job");
 		return;
 	}
