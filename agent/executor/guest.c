@@ -63,6 +63,8 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 
 /* ---- the two ends ---- */
 
+static void guest_on_control(evutil_socket_t fd, short what, void *arg);
+
 void guest_linked(struct guest *g)
 {
 	struct attached told = {
@@ -144,6 +146,11 @@ static void guest_end_gone(void *ctx)
 {
 	struct guest *g = ctx;
 
+	/* It may have said why it could not start, and then ended. */
+	if (g->state == GUEST_STARTING && g->control)
+		guest_on_control(-1, 0, g);
+	if (g->state == GUEST_OVER)
+		return;
 	if (g->route.stream) {
 		route_tell_peer(&g->route, FRAME_GONE, NULL, 0);
 		route_finish(&g->route);
