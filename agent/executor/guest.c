@@ -162,6 +162,19 @@ static void guest_end_gone(void *ctx)
 	guest_later(g);
 }
 
+void guest_end_all(struct agent *agent)
+{
+	for (struct guest *g = agent->guests->list; g; g = g->next) {
+		if (g->state < GUEST_STARTING) {
+			guest_refuse(g, EHS_REASON_DRAINING, 0, "the node leaves the cluster");
+			continue;
+		}
+		route_close_end(&g->route);
+		if (g->state != GUEST_OVER)
+			guest_end_gone(g);
+	}
+}
+
 /* Home's stub has gone. */
 static void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 {

@@ -20,6 +20,8 @@ struct peer;
 int guest_init(struct agent *agent); /**< 0 or -errno */
 /** Forgets all guests. They connect to the next agent. */
 void guest_exit(struct agent *agent);
+/** Ends all guests at once: this node leaves the cluster. */
+void guest_end_all(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
 /** This guest's cgroup has become empty. */

@@ -300,6 +300,27 @@ static const struct route_ops away_route_ops = {
 	.refused = away_stream_refused,
 };
 
+void away_end_all(struct agent *agent)
+{
+	for (struct away *a = agent->aways->list; a; a = a->next) {
+		if (a->state == AWAY_ASKING || a->state == AWAY_SENT) {
+			away_refuse(a, EHS_REASON_DRAINING, 0, "this node leaves the cluster");
+			continue;
+		}
+		if (a->placement)
+			placement_lost(a->placement);
+		a->placement = NULL;
+		route_tell_end(&a->route, FRAME_GONE, NULL, 0);
+		route_close_end(&a->route);
+		if (a->route.stream) {
+			route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
+			route_finish(&a->route);
+		}
+		a->state = AWAY_OVER;
+		away_later(a);
+	}
+}
+
 /* ---- sending ---- */
 
 void away_send(struct away *a, struct peer *to)

@@ -17,6 +17,8 @@ struct peer;
 int away_init(struct agent *agent); /**< 0 or -ENOMEM */
 /** Forgets all of them. Their stubs connect to the next agent. */
 void away_exit(struct agent *agent);
+/** Gives all of them up at once: this node leaves the cluster. */
+void away_end_all(struct agent *agent);
 unsigned int away_count(const struct agent *agent);
 /** Whether this peer runs a task of this user that sees home's files. */
 bool away_shows_home(const struct peer *to, uid_t uid);
