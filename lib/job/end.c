@@ -92,7 +92,7 @@ static void end_enter(struct job_end *e, const struct job_message *m)
 	if (m->what == JOB_EXIT && m->exit.more)
 		then = JOB_ENDED;
 	e->state = then;
-	if (then == JOB_RUNNING)
+	if (then == JOB_RUNNING && e->link.attached)
 		e->deadline = INT64_MAX;
 }
 
@@ -120,7 +120,9 @@ static void end_tell_credit(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++) {
 		struct job_channel *c = &e->channels[i];
-		const struct job_message m = { .what = JOB_WANT, .channel = i, .total = c->granted };
+		const struct job_message m = { .what = JOB_WANT,
+					       .channel = i,
+					       .total = c->granted };
 
 		if (c->over || c->granted == c->told || c->granted - c->told < c->window / 2)
 			continue;

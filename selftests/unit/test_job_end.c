@@ -545,6 +545,19 @@ static void test_start_after_break(void **state)
 	}
 }
 
+/* The program starts while there is no connection: the limit stays. */
+static void test_start_detached(void **state)
+{
+	run_to(JOB_COMMITTED);
+	detach(100);
+	assert_int_equal(say(&executor, JOB_STARTED), 0);
+	assert_int_equal(job_end_deadline(&executor.e), 100 + LIMIT);
+	attach();
+	pump();
+	assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
+	assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
+}
+
 static void test_gone(void **state)
 {
 	for (int at = JOB_PREPARING; at < JOB_FINISHED; at++) {
@@ -838,15 +851,14 @@ static void test_closed(void **state)
 {
 	run_to(JOB_RUNNING);
 	assert_true(job_end_room(&executor.e, 1));
-	assert_int_equal(job_end_say(&home.e, &(struct job_message){ .what = JOB_CLOSED,
-								     .channel = 1 }),
-			 0);
+	assert_int_equal(
+		job_end_say(&home.e, &(struct job_message){ .what = JOB_CLOSED, .channel = 1 }), 0);
 	pump();
 	assert_int_equal(job_end_room(&executor.e, 1), 0);
 	assert_true(job_end_room(&executor.e, 2));
-	assert_int_equal(job_end_say(&executor.e, &(struct job_message){ .what = JOB_END,
-									 .channel = 2 }),
-			 0);
+	assert_int_equal(
+		job_end_say(&executor.e, &(struct job_message){ .what = JOB_END, .channel = 2 }),
+		0);
 	assert_int_equal(job_end_room(&executor.e, 2), 0);
 	pump();
 	/* none after the end */
@@ -1026,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(test_break_after_go),
 		cmocka_unit_test(test_break_go),
 		cmocka_unit_test(test_start_after_break),
+		cmocka_unit_test(test_start_detached),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_stale_hello),
 		cmocka_unit_test(test_last_acknowledgement),
