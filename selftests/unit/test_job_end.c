@@ -1,0 +1,1061 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One end of a job: who may say and take what in which state, credit, limits of time and memory. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "job/end.h"
+
+#define START 1000
+#define LIMIT 60000
+#define SEEN 64
+#define FRAME (FRAME_HEADER + LINK_HEADER + JOB_MESSAGE_MAX)
+
+struct side {
+	struct job_end e;
+	uint8_t memory[JOB_MEMORY];
+	struct job_message seen[SEEN]; /* their pointers are of no use any more */
+	unsigned int nseen, lost;
+	enum job_state before;
+	int refuse; /* what the next message is answered with */
+};
+
+static struct side home, executor;
+
+static int on_message(void *ctx, const struct job_message *m)
+{
+	struct side *s = ctx;
+	int err = s->refuse;
+
+	s->seen[s->nseen++ % SEEN] = *m;
+	s->refuse = 0;
+	return err;
+}
+
+static void on_lost(void *ctx, enum job_state before)
+{
+	struct side *s = ctx;
+
+	s->lost++;
+	s->before = before;
+}
+
+static const struct job_end_ops ops = { on_message, on_lost };
+
+static void begin(void)
+{
+	memset(&home, 0, sizeof(home));
+	memset(&executor, 0, sizeof(executor));
+	job_end_init(&home.e, JOB_HOME, home.memory, 0, START, LIMIT, &ops, &home);
+	job_end_init(&executor.e, JOB_EXECUTOR, executor.memory, 0, START, LIMIT, &ops, &executor);
+}
+
+static void attach(void)
+{
+	job_end_attach(&home.e);
+	job_end_attach(&executor.e);
+}
+
+static void detach(int64_t now)
+{
+	job_end_detach(&home.e, now);
+	job_end_detach(&executor.e, now);
+}
+
+/* Moves one frame; false: there is none. */
+static bool move(struct side *from, struct side *to)
+{
+	uint8_t frame[FRAME];
+	size_t n = job_end_next(&from->e, frame, sizeof(frame));
+	enum frame_type type;
+	uint32_t length;
+
+	if (!n)
+		return false;
+	assert_int_equal(frame_parse(frame, &type, &length), 0);
+	assert_int_equal(type, FRAME_LINK);
+	assert_int_equal(length, n - FRAME_HEADER);
+	assert_int_equal(job_end_take(&to->e, frame + FRAME_HEADER, length), 0);
+	return true;
+}
+
+static void pump(void)
+{
+	while (move(&home, &executor) | move(&executor, &home))
+		;
+}
+
+static const struct job_message *last(const struct side *s)
+{
+	assert_true(s->nseen);
+	return &s->seen[(s->nseen - 1) % SEEN];
+}
+
+static int say(struct side *s, enum job_what what)
+{
+	const struct job_message m = { .what = what };
+
+	return job_end_say(&s->e, &m);
+}
+
+static int say_exit(bool more)
+{
+	const struct job_message m = { .what = JOB_EXIT, .exit = { { .status = 0x2a00 }, more } };
+
+	return job_end_say(&executor.e, &m);
+}
+
+/* Says and delivers. */
+static void tell(struct side *s, enum job_what what)
+{
+	assert_int_equal(say(s, what), 0);
+	pump();
+}
+
+static void run_to(enum job_state state)
+{
+	begin();
+	attach();
+	pump();
+	if (state >= JOB_PREPARED)
+		tell(&executor, JOB_READY);
+	if (state >= JOB_COMMITTED)
+		tell(&home, JOB_GO);
+	if (state >= JOB_RUNNING)
+		tell(&executor, JOB_STARTED);
+	if (state >= JOB_ENDED) {
+		assert_int_equal(say_exit(state == JOB_ENDED), 0);
+		pump();
+	}
+	if (state == JOB_LOST)
+		job_end_gone(&home.e), job_end_gone(&executor.e);
+	assert_int_equal(home.e.state, state == JOB_LOST ? JOB_LOST : state);
+	assert_int_equal(executor.e.state, home.e.state);
+}
+
+static void offer(bool ahead)
+{
+	const struct job_message m = { .what = JOB_OFFER, .ahead = ahead };
+
+	assert_int_equal(job_end_say(&home.e, &m), 0);
+	pump();
+}
+
+static void want(size_t n)
+{
+	job_end_grant(&executor.e, 0, n);
+	pump();
+}
+
+/* A frame as the other end would send it, with the next number; what job_end_take() returns. */
+static int deliver(struct side *s, uint32_t type, const void *body, size_t n)
+{
+	uint8_t payload[LINK_HEADER + JOB_MESSAGE_MAX + 2];
+
+	frame_put_u64(payload, type == LINK_HELLO || type == LINK_ACK ? 0 : s->e.link.expected);
+	frame_put_u64(payload + 8, s->e.link.tail_number);
+	frame_put_u32(payload + 16, type);
+	if (n)
+		memcpy(payload + LINK_HEADER, body, n);
+	return job_end_take(&s->e, payload, LINK_HEADER + n);
+}
+
+static int deliver_message(struct side *s, const struct job_message *m)
+{
+	uint8_t body[JOB_MESSAGE_MAX];
+
+	return deliver(s, m->what, body, job_message_encode(m, body));
+}
+
+/* ---- states ---- */
+
+static void test_story(void **state)
+{
+	static const enum job_what at_home[] = { JOB_READY, JOB_STARTED, JOB_DATA, JOB_EXIT };
+	const uint8_t text[] = "out";
+
+	begin();
+	assert_int_equal(home.e.state, JOB_PREPARING);
+	/* nothing is said without a connection, but kept */
+	assert_int_equal(say(&executor, JOB_READY), 0);
+	assert_false(move(&executor, &home));
+	attach();
+	pump();
+	assert_int_equal(home.e.state, JOB_PREPARED);
+	tell(&home, JOB_GO);
+	assert_int_equal(executor.e.state, JOB_COMMITTED);
+	tell(&executor, JOB_STARTED);
+	assert_int_equal(home.e.state, JOB_RUNNING);
+	assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
+	assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
+	assert_int_equal(job_end_room(&executor.e, 1), JOB_DATA_MAX);
+	assert_int_equal(job_end_room(&executor.e, 0), 0);
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	job_end_send(&executor.e, 1, text, 3, false);
+	assert_int_equal(say_exit(false), 0);
+	assert_int_equal(executor.e.state, JOB_FINISHED);
+	assert_false(job_end_done(&executor.e));
+	while (move(&executor, &home))
+		;
+	assert_int_equal(home.e.state, JOB_FINISHED);
+	assert_false(job_end_done(&home.e));
+	assert_true(move(&home, &executor));
+	assert_true(job_end_done(&home.e));
+	assert_true(job_end_done(&executor.e));
+	assert_int_equal(home.nseen, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(home.seen[i].what, at_home[i]);
+	assert_int_equal(home.seen[3].exit.use.status, 0x2a00);
+	assert_int_equal(executor.nseen, 1);
+	assert_int_equal(home.lost + executor.lost, 0);
+	/* what comes after that says nothing */
+	job_end_gone(&home.e);
+	job_end_gone(&executor.e);
+	assert_int_equal(home.lost + executor.lost, 0);
+	assert_true(job_end_done(&home.e));
+}
+
+/* Children go on: EXIT with more, their output and input, then OVER. */
+static void test_more(void **state)
+{
+	const uint8_t text[] = "late";
+
+	run_to(JOB_RUNNING);
+	assert_int_equal(say_exit(true), 0);
+	pump();
+	assert_int_equal(home.e.state, JOB_ENDED);
+	assert_false(job_end_done(&home.e));
+	assert_false(job_end_done(&executor.e));
+	job_end_send(&executor.e, 2, text, 4, false);
+	want(2);
+	assert_int_equal(job_end_room(&home.e, 0), 2);
+	job_end_send(&home.e, 0, text, 2, false);
+	pump();
+	assert_int_equal(last(&executor)->what, JOB_DATA);
+	tell(&executor, JOB_OVER);
+	assert_int_equal(last(&home)->what, JOB_OVER);
+	assert_int_equal(home.e.state, JOB_FINISHED);
+	assert_true(job_end_done(&home.e));
+	assert_true(job_end_done(&executor.e));
+}
+
+/* States in their order: p P C R E F L, in which a message may be said and taken. */
+static const struct {
+	enum job_what what;
+	const char *home_says, *executor_says, *home_takes, *executor_takes;
+} table[] = {
+	{ JOB_READY, "", "p", "p", "" },
+	{ JOB_STARTED, "", "C", "C", "" },
+	{ JOB_REFUSED, "", "pPC", "pPC", "" },
+	{ JOB_STOPPED, "", "R", "R", "" },
+	{ JOB_CONTINUED, "", "R", "R", "" },
+	{ JOB_EXIT, "", "R", "R", "" },
+	{ JOB_OVER, "", "E", "E", "" },
+	/* it may cross with REFUSED */
+	{ JOB_GO, "P", "", "", "PF" },
+	{ JOB_SIGNAL, "RE", "", "", "REF" },
+	{ JOB_FOREGROUND, "RE", "", "", "REF" },
+	/* these have functions of their own, and NONE needs a WANT */
+	{ JOB_DATA, "", "", "RE", "" },
+	{ JOB_WANT, "", "", "RE", "REF" },
+	{ JOB_READ, "", "", "RE", "" },
+	{ JOB_NONE, "", "", "", "" },
+	{ JOB_END, "RE", "RE", "RE", "REF" },
+	{ JOB_CLOSED, "RE", "RE", "RE", "REF" },
+	{ JOB_OFFER, "RE", "", "", "REF" },
+	{ JOB_TERMINAL, "RE", "RE", "RE", "REF" },
+};
+#define TABLE (sizeof(table) / sizeof(table[0]))
+
+static void check_say(struct side *s, struct job_message *m, const char *states, int at)
+{
+	int want_err = at == JOB_LOST ? -EPIPE : strchr(states, "pPCREFL"[at]) ? 0 : -EPROTO;
+
+	run_to(at);
+	if (job_end_say(&s->e, m) != want_err)
+		fail_msg("message %u is said in state %d", m->what, at);
+	if (want_err)
+		assert_int_equal(s->e.state, at);
+}
+
+static void check_take(struct side *s, struct job_message *m, const char *states, int at)
+{
+	bool taken = strchr(states, "pPCREFL"[at]);
+	unsigned int before;
+	int got;
+
+	run_to(at);
+	before = s->nseen;
+	got = deliver_message(s, m);
+	if (at == JOB_LOST) {
+		assert_int_equal(got, 0);
+		assert_int_equal(s->nseen, before);
+		return;
+	}
+	if (got != (taken ? 0 : -EPROTO))
+		fail_msg("message %u is taken in state %d: %d", m->what, at, got);
+	assert_int_equal(s->e.state == JOB_LOST, !taken);
+	if (!taken) {
+		assert_int_equal(s->nseen, before);
+		assert_int_equal(s->lost, at != JOB_FINISHED);
+		assert_int_equal(s->before, at == JOB_FINISHED ? 0 : at);
+		assert_int_equal(say(s, JOB_END), -EPIPE);
+	}
+}
+
+static void test_states(void **state)
+{
+	assert_int_equal(TABLE, JOB_WHATS - 1);
+	for (size_t i = 0; i < TABLE; i++) {
+		struct job_message m = { .what = table[i].what, .channel = 1 };
+
+		if (m.what == JOB_STOPPED)
+			m.signal = 19;
+		if (m.what == JOB_SIGNAL)
+			m.sent.signal = 15;
+		if (m.what == JOB_WANT)
+			m.total = JOB_WINDOW;
+		for (int at = JOB_PREPARING; at <= JOB_LOST; at++) {
+			check_say(&home, &m, table[i].home_says, at);
+			check_say(&executor, &m, table[i].executor_says, at);
+			check_take(&home, &m, table[i].home_takes, at);
+			check_take(&executor, &m, table[i].executor_takes, at);
+		}
+	}
+}
+
+/* GO is on its way when the executor's end refuses: home learns it, and nothing starts. */
+static void test_refused_crosses_go(void **state)
+{
+	for (int sent = 0; sent < 2; sent++) {
+		run_to(JOB_PREPARED);
+		assert_int_equal(say(&home, JOB_GO), 0);
+		assert_int_equal(say(&executor, JOB_REFUSED), 0);
+		if (sent)
+			assert_true(move(&executor, &home));
+		assert_true(move(&home, &executor));
+		pump();
+		assert_int_equal(executor.nseen, 0); /* no GO */
+		assert_int_equal(executor.e.state, JOB_FINISHED);
+		assert_int_equal(home.e.state, JOB_FINISHED);
+		assert_int_equal(last(&home)->what, JOB_REFUSED);
+		assert_true(job_end_done(&home.e));
+		assert_true(job_end_done(&executor.e));
+		assert_int_equal(home.lost + executor.lost, 0);
+	}
+}
+
+/* The driver refuses what it was given. */
+static void test_refused_by_driver(void **state)
+{
+	run_to(JOB_PREPARED);
+	home.refuse = -EPROTO;
+	assert_int_equal(deliver(&home, JOB_REFUSED, "\0\0\0\0\0\0\0\0", 8), -EPROTO);
+	assert_int_equal(home.e.state, JOB_LOST);
+}
+
+/* ---- malformed ---- */
+
+static void test_malformed(void **state)
+{
+	static const struct {
+		enum job_state at;
+		bool home;
+		uint32_t type, length;
+		const char *body;
+	} bad[] = {
+		{ JOB_PREPARING, true, 0, 0, "" },
+		{ JOB_PREPARING, true, JOB_WHATS, 0, "" },
+		{ JOB_PREPARING, true, UINT32_MAX - 2, 0, "" },
+		{ JOB_PREPARING, true, JOB_READY, 1, "x" },
+		{ JOB_PREPARING, true, JOB_REFUSED, 7, "\0\0\0\0\0\0\0" },
+		{ JOB_COMMITTED, true, JOB_STARTED, 3, "\0\0\0" },
+		{ JOB_COMMITTED, true, JOB_STARTED, 5, "\1\0\0\0\0" },
+		{ JOB_RUNNING, true, JOB_STOPPED, 4, "\0\0\0\0" },
+		{ JOB_RUNNING, true, JOB_STOPPED, 4, "\101\0\0\0" },
+		{ JOB_RUNNING, true, JOB_EXIT, 64, NULL },
+		{ JOB_RUNNING, true, JOB_DATA, 1, "\1" },
+		{ JOB_RUNNING, true, JOB_DATA, 3, "\4\0x" },
+		{ JOB_RUNNING, true, JOB_DATA, 3, "\1\2x" },
+		{ JOB_RUNNING, true, JOB_DATA, 3, "\1\1x" }, /* a copy is towards the executor */
+		{ JOB_RUNNING, true, JOB_DATA, 3, "\0\0x" }, /* without credit */
+		{ JOB_RUNNING, true, JOB_DATA, JOB_DATA_MAX + 3, NULL },
+		{ JOB_RUNNING, true, JOB_WANT, 8, "\0\0\0\0\0\0\0\0" },
+		{ JOB_RUNNING, true, JOB_READ, 9, "\0\1\0\0\0\0\0\0\0" }, /* above what was sent */
+		{ JOB_RUNNING, true, JOB_WANT, 9, "\0\1\0\1\0\0\0\0\0" }, /* a window and one */
+		{ JOB_RUNNING, true, JOB_WANT, 9, "\0\377\377\377\377\377\377\377\377" },
+		{ JOB_RUNNING, true, JOB_TERMINAL, 44, NULL },
+		{ JOB_RUNNING, true, JOB_CLOSED, 0, "" },
+		{ JOB_RUNNING, true, JOB_CLOSED, 1, "\4" },
+		{ JOB_RUNNING, false, JOB_SIGNAL, 2, "\0\0" },
+		{ JOB_RUNNING, false, JOB_SIGNAL, 2, "\101\0" },
+		{ JOB_RUNNING, false, JOB_SIGNAL, 2, "\1\2" },
+		{ JOB_RUNNING, false, JOB_FOREGROUND, 1, "\2" },
+		{ JOB_RUNNING, false, JOB_OFFER, 2, "\0\2" },
+		{ JOB_RUNNING, false, JOB_DATA, 3, "\0\0x" }, /* nobody wants it */
+		{ JOB_RUNNING, false, JOB_DATA, 3, "\0\1x" }, /* a copy that was not offered */
+		{ JOB_RUNNING, false, JOB_WANT, 9, "\1\0\0\0\0\0\0\0\0" }, /* less than before */
+		{ JOB_RUNNING, false, JOB_NONE, 1, "\0" }, /* nobody wants anything */
+	};
+	static const char zeros[JOB_DATA_MAX + 3];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct side *s = bad[i].home ? &home : &executor;
+		unsigned int before;
+
+		run_to(bad[i].at);
+		before = s->nseen;
+		if (deliver(s, bad[i].type, bad[i].body ?: zeros, bad[i].length) != -EPROTO)
+			fail_msg("%zu was taken", i);
+		assert_int_equal(s->nseen, before);
+		assert_int_equal(s->lost, 1);
+		assert_int_equal(s->before, bad[i].at);
+	}
+}
+
+static void test_link_malformed(void **state)
+{
+	uint8_t payload[LINK_HEADER + 1] = { 0 };
+
+	/* shorter than its header, anything behind a hello, a frame without number */
+	for (int i = 0; i < 6; i++) {
+		run_to(JOB_PREPARED);
+		memset(payload, 0, sizeof(payload));
+		frame_put_u32(payload + 16, i == 5 ? JOB_GO : i % 2 ? LINK_HELLO : LINK_ACK);
+		if (i == 3 || i == 4)
+			payload[0] = 1;
+		assert_int_equal(job_end_take(&executor.e, payload,
+					      i == 0  ? LINK_HEADER - 1
+					      : i < 3 ? LINK_HEADER + 1
+						      : LINK_HEADER),
+				 -EPROTO);
+		assert_int_equal(executor.lost, 1);
+	}
+	/* acknowledged what was never sent: kept is not enough */
+	for (int i = 0; i < 3; i++) {
+		run_to(JOB_RUNNING);
+		assert_int_equal(say(&executor, JOB_CONTINUED), 0);
+		memset(payload, 0, sizeof(payload));
+		frame_put_u64(payload, i < 2 ? 0 : executor.e.link.expected);
+		frame_put_u64(payload + 8, executor.e.link.sent + 1);
+		frame_put_u32(payload + 16, i == 0 ? LINK_ACK : i == 1 ? LINK_HELLO : JOB_CLOSED);
+		assert_int_equal(job_end_take(&executor.e, payload, LINK_HEADER + (i == 2)),
+				 -EPROTO);
+	}
+	/* an end without a connection takes nothing at all */
+	begin();
+	assert_int_equal(deliver(&home, JOB_STARTED, NULL, 0), 0);
+	assert_int_equal(home.lost, 0);
+}
+
+/* ---- the connection ---- */
+
+/* Home has not said GO: it is lost at once, and so it is without any connection before. */
+static void test_break_before_go(void **state)
+{
+	for (int at = JOB_PREPARING; at <= JOB_PREPARED; at++) {
+		run_to(at);
+		detach(5);
+		assert_int_equal(home.lost, 1);
+		assert_int_equal(home.before, at);
+		assert_int_equal(say(&home, JOB_GO), -EPIPE);
+		assert_int_equal(executor.lost, 0);
+		assert_int_equal(job_end_deadline(&executor.e), 5 + LIMIT);
+		job_end_tick(&executor.e, 4 + LIMIT);
+		assert_int_equal(executor.lost, 0);
+		job_end_tick(&executor.e, 5 + LIMIT);
+		assert_int_equal(executor.lost, 1);
+		assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
+	}
+	begin();
+	job_end_detach(&home.e, 5);
+	assert_int_equal(home.lost, 1);
+}
+
+/* After GO both wait, for the limit, however often they hear of it. */
+static void test_break_after_go(void **state)
+{
+	for (int at = JOB_COMMITTED; at <= JOB_ENDED; at++) {
+		run_to(at);
+		detach(100);
+		detach(200);
+		assert_int_equal(job_end_deadline(&home.e), 100 + LIMIT);
+		assert_int_equal(job_end_deadline(&executor.e), 100 + LIMIT);
+		attach();
+		pump();
+		assert_int_equal(home.lost + executor.lost, 0);
+		if (at >= JOB_RUNNING)
+			assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
+		detach(300);
+		job_end_tick(&home.e, 300 + LIMIT);
+		assert_int_equal(home.lost, 1);
+		assert_int_equal(home.before, at);
+		assert_true(job_end_done(&home.e));
+	}
+}
+
+/* GO is on its way when the link breaks. */
+static void test_break_go(void **state)
+{
+	uint8_t frame[FRAME];
+
+	run_to(JOB_PREPARED);
+	assert_int_equal(say(&home, JOB_GO), 0);
+	assert_true(job_end_next(&home.e, frame, sizeof(frame)));
+	detach(1);
+	assert_int_equal(home.lost, 0);
+	attach();
+	pump();
+	assert_int_equal(executor.e.state, JOB_COMMITTED);
+	assert_int_equal(executor.nseen, 1);
+	/* and the frame of the first connection comes, too */
+	assert_int_equal(job_end_take(&executor.e, frame + FRAME_HEADER, LINK_HEADER), 0);
+	assert_int_equal(executor.nseen, 1);
+}
+
+/* The start has its time again after a break: the limit counts without a connection only. */
+static void test_start_after_break(void **state)
+{
+	struct side *both[] = { &home, &executor };
+
+	begin();
+	assert_int_equal(job_end_deadline(&home.e), START);
+	for (int i = 0; i < 2; i++) {
+		struct job_end *e = &both[i]->e;
+		int64_t now = 100 + LIMIT - 1;
+
+		run_to(JOB_COMMITTED);
+		assert_int_equal(job_end_deadline(e), START);
+		detach(100);
+		attach();
+		assert_true(job_end_deadline(e) <= now);
+		job_end_tick(e, now);
+		assert_int_equal(job_end_deadline(e), now + START);
+		job_end_tick(e, now + START - 1);
+		assert_int_equal(e->state, JOB_COMMITTED);
+		job_end_tick(e, now + START);
+		assert_int_equal(e->state, JOB_LOST);
+		assert_int_equal(both[i]->before, JOB_COMMITTED);
+	}
+}
+
+/* The program starts while there is no connection: the limit stays. */
+static void test_start_detached(void **state)
+{
+	run_to(JOB_COMMITTED);
+	detach(100);
+	assert_int_equal(say(&executor, JOB_STARTED), 0);
+	assert_int_equal(job_end_deadline(&executor.e), 100 + LIMIT);
+	attach();
+	pump();
+	assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
+	assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
+}
+
+static void test_gone(void **state)
+{
+	for (int at = JOB_PREPARING; at < JOB_FINISHED; at++) {
+		run_to(at);
+		job_end_gone(&home.e);
+		job_end_gone(&home.e);
+		assert_int_equal(home.lost, 1);
+		assert_int_equal(home.before, at);
+		job_end_attach(&home.e);
+		assert_false(move(&home, &executor));
+	}
+}
+
+/* A hello of an earlier connection is taken, and does no harm before or after the right one. */
+static void test_stale_hello(void **state)
+{
+	uint8_t old[FRAME], older[FRAME];
+
+	for (int after = 0; after < 2; after++) {
+		run_to(JOB_RUNNING);
+		detach(1);
+		attach();
+		assert_int_equal(job_end_next(&home.e, older, sizeof(older)),
+				 FRAME_HEADER + LINK_HEADER);
+		pump();
+		for (int i = 0; i < 9; i++)
+			assert_int_equal(say(&executor, JOB_CONTINUED), 0);
+		detach(2);
+		attach();
+		assert_true(job_end_next(&home.e, old, sizeof(old)));
+		detach(3);
+		attach();
+		if (after)
+			pump();
+		assert_int_equal(job_end_take(&executor.e, older + FRAME_HEADER, LINK_HEADER), 0);
+		assert_int_equal(job_end_take(&executor.e, old + FRAME_HEADER, LINK_HEADER), 0);
+		pump();
+		assert_int_equal(home.nseen, 2 + 9);
+		assert_int_equal(say_exit(false), 0);
+		pump();
+		assert_int_equal(home.nseen, 2 + 10);
+		assert_true(job_end_done(&executor.e));
+	}
+}
+
+/* The last acknowledgement is lost on its way: home is done, the executor's end tries again. */
+static void test_last_acknowledgement(void **state)
+{
+	uint8_t frame[FRAME];
+
+	run_to(JOB_RUNNING);
+	assert_int_equal(say_exit(false), 0);
+	assert_true(move(&executor, &home));
+	assert_true(job_end_next(&home.e, frame, sizeof(frame)));
+	assert_true(job_end_done(&home.e));
+	detach(1);
+	assert_true(job_end_done(&home.e));
+	attach();
+	assert_false(job_end_done(&home.e)); /* there is somebody to be told */
+	pump();
+	assert_true(job_end_done(&home.e));
+	assert_true(job_end_done(&executor.e));
+	/* nobody is there any more */
+	run_to(JOB_RUNNING);
+	assert_int_equal(say_exit(false), 0);
+	detach(1);
+	job_end_tick(&executor.e, 1 + LIMIT);
+	assert_true(job_end_done(&executor.e));
+	assert_int_equal(executor.lost, 0);
+}
+
+/* Home has the exit: it does not wait until what it said itself has come. */
+static void test_done_at_once(void **state)
+{
+	run_to(JOB_RUNNING);
+	tell(&home, JOB_CLOSED);
+	assert_int_equal(say(&home, JOB_CLOSED), 0);
+	assert_int_equal(say_exit(false), 0);
+	while (move(&executor, &home))
+		;
+	while (!job_end_done(&home.e))
+		assert_true(move(&home, &executor));
+	assert_true(job_end_done(&home.e));
+	run_to(JOB_RUNNING);
+	assert_int_equal(say(&home, JOB_CLOSED), 0);
+	assert_int_equal(say_exit(false), 0);
+	assert_true(move(&executor, &home));
+	detach(1);
+	assert_true(job_end_done(&home.e));
+}
+
+/* Four frames are acknowledged although the other end has nothing to say. */
+static void test_acknowledged(void **state)
+{
+	struct side *both[] = { &home, &executor };
+
+	for (int i = 0; i < 2; i++) {
+		struct side *from = both[i], *to = both[!i];
+
+		run_to(JOB_RUNNING);
+		for (int n = 0; n < 1000; n++) {
+			while (say(from, JOB_CLOSED) != -EAGAIN)
+				;
+			pump();
+			assert_true(from->e.link.head_number - from->e.link.tail_number <
+				    LINK_ACK_EVERY);
+			assert_int_equal(to->lost, 0);
+		}
+	}
+}
+
+/* ---- credit ---- */
+
+static uint8_t bytes[JOB_DATA_MAX];
+
+static void test_want(void **state)
+{
+	run_to(JOB_RUNNING);
+	assert_int_equal(job_end_granted(&executor.e, 0), 0);
+	offer(false);
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	want(100);
+	assert_int_equal(job_end_room(&home.e, 0), 100);
+	assert_int_equal(last(&home)->what, JOB_WANT);
+	assert_int_equal(last(&home)->total, 100);
+	/* not as many: the rest is void, at both ends */
+	job_end_send(&home.e, 0, bytes, 60, false);
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	assert_int_equal(job_end_granted(&executor.e, 0), 100);
+	pump();
+	assert_int_equal(last(&executor)->data.length, 60);
+	assert_int_equal(job_end_granted(&executor.e, 0), 0);
+	want(50);
+	assert_int_equal(job_end_room(&home.e, 0), 50);
+	assert_int_equal(last(&home)->total, 110);
+	/* taken by another process */
+	tell(&home, JOB_NONE);
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	assert_int_equal(job_end_granted(&executor.e, 0), 0);
+	/* answered once */
+	assert_int_equal(say(&home, JOB_NONE), -EPROTO);
+	want(1);
+	assert_int_equal(job_end_room(&home.e, 0), 1);
+	tell(&home, JOB_END);
+	assert_int_equal(job_end_granted(&executor.e, 0), 0);
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	assert_int_equal(say(&home, JOB_END), -EPROTO);
+	assert_int_equal(say(&home, JOB_NONE), -EPROTO);
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
+/* A second wish does not cross with the answer to the first. */
+static void test_want_twice(void **state)
+{
+	run_to(JOB_RUNNING);
+	job_end_grant(&executor.e, 0, 100);
+	while (move(&executor, &home))
+		;
+	job_end_send(&home.e, 0, bytes, 60, false);
+	job_end_grant(&executor.e, 0, 50);
+	while (move(&executor, &home))
+		;
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	pump();
+	assert_int_equal(job_end_granted(&executor.e, 0), 0);
+	want(50);
+	assert_int_equal(job_end_room(&home.e, 0), 50);
+	job_end_send(&home.e, 0, bytes, 50, false);
+	pump();
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
+/* A program may read as much as it likes. */
+static void test_want_much(void **state)
+{
+	run_to(JOB_RUNNING);
+	want(SIZE_MAX);
+	assert_int_equal(job_end_granted(&executor.e, 0), JOB_WINDOW);
+	assert_int_equal(job_end_room(&home.e, 0), JOB_DATA_MAX);
+	job_end_send(&home.e, 0, bytes, JOB_DATA_MAX, false);
+	pump();
+	want(JOB_WINDOW - 1);
+	want(JOB_WINDOW - 1);
+	assert_int_equal(job_end_granted(&executor.e, 0), JOB_WINDOW - 1);
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
+/* An empty line's end of file counts as a byte. */
+static void test_typed_end(void **state)
+{
+	run_to(JOB_RUNNING);
+	job_end_grant(&executor.e, 3, 10);
+	pump();
+	job_end_send(&home.e, 3, NULL, 0, false);
+	pump();
+	assert_int_equal(last(&executor)->what, JOB_DATA);
+	assert_int_equal(last(&executor)->channel, 3);
+	assert_int_equal(last(&executor)->data.length, 0);
+	assert_int_equal(executor.e.channels[3].got, 1);
+	job_end_read(&executor.e, 3, 1);
+	tell(&executor, JOB_CONTINUED);
+	job_end_grant(&executor.e, 3, 5);
+	pump();
+	assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
+	assert_int_equal(home.seen[home.nseen - 2].total, 1);
+	assert_int_equal(last(&home)->total, 6);
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
+/* Copies flow within a window; what was read is told with more credit, and before a stop or an end. */
+static void test_ahead(void **state)
+{
+	static const enum job_what ends[] = { JOB_STOPPED, JOB_EXIT, JOB_OVER };
+	uint64_t sent = 0;
+
+	for (int i = 0; i < 3; i++) {
+		run_to(i == 2 ? JOB_ENDED : JOB_RUNNING);
+		sent = 0;
+		offer(false);
+		want(10);
+		offer(true);
+		assert_int_equal(job_end_granted(&executor.e, 0), JOB_WINDOW);
+		while (job_end_room(&home.e, 0)) {
+			size_t n = job_end_room(&home.e, 0);
+
+			job_end_send(&home.e, 0, bytes, n, true);
+			sent += n;
+			pump();
+			assert_true(last(&executor)->data.copy);
+		}
+		assert_int_equal(sent, JOB_WINDOW);
+		assert_int_equal(say(&home, JOB_NONE), -EPROTO);
+		job_end_read(&executor.e, 0, JOB_WINDOW / 2 - 1);
+		job_end_grant(&executor.e, 0, JOB_WINDOW / 2 - 1);
+		pump();
+		assert_int_equal(job_end_room(&home.e, 0), 0);
+		job_end_read(&executor.e, 0, JOB_WINDOW / 2);
+		job_end_grant(&executor.e, 0, 1);
+		pump();
+		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
+		assert_int_equal(home.seen[home.nseen - 2].total, JOB_WINDOW / 2);
+		assert_int_equal(last(&home)->what, JOB_WANT);
+		assert_int_equal(last(&home)->total, JOB_WINDOW + JOB_WINDOW / 2);
+		assert_int_equal(job_end_room(&home.e, 0), JOB_DATA_MAX);
+		job_end_read(&executor.e, 0, JOB_WINDOW / 2 + 7);
+		if (i == 0) {
+			const struct job_message m = { .what = JOB_STOPPED, .signal = 19 };
+
+			assert_int_equal(job_end_say(&executor.e, &m), 0);
+		} else {
+			assert_int_equal(i == 1 ? say_exit(false) : say(&executor, JOB_OVER), 0);
+		}
+		pump();
+		assert_int_equal(last(&home)->what, ends[i]);
+		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
+		assert_int_equal(home.seen[home.nseen - 2].total, JOB_WINDOW / 2 + 7);
+		assert_int_equal(home.lost + executor.lost, 0);
+	}
+}
+
+static void test_ahead_refused(void **state)
+{
+	const struct job_message none = { .what = JOB_NONE };
+	struct job_message m = { .what = JOB_DATA, .data = { .bytes = bytes, .length = 1 } };
+
+	for (int i = 0; i < 4; i++) {
+		run_to(JOB_RUNNING);
+		offer(true);
+		m.data.copy = true;
+		if (i == 3) { /* READ goes back */
+			job_end_send(&home.e, 0, bytes, 8, true);
+			pump();
+			m = (struct job_message){ .what = JOB_READ, .total = 5 };
+			assert_int_equal(deliver_message(&home, &m), 0);
+			assert_int_equal(deliver_message(&home, &m), 0);
+			m.total = 4;
+			assert_int_equal(deliver_message(&home, &m), -EPROTO);
+			continue;
+		}
+		assert_int_equal(deliver_message(&executor, &m), 0);
+		if (i == 1) /* what was offered as copies comes as copies */
+			m.data.copy = false;
+		if (i == 2) /* not granted */
+			executor.e.channels[0].got = executor.e.channels[0].granted;
+		assert_int_equal(deliver_message(&executor, i ? &m : &none), -EPROTO);
+	}
+}
+
+/* The other end reads no more: nothing is sent to it, and what came until then counts. */
+static void test_closed(void **state)
+{
+	run_to(JOB_RUNNING);
+	assert_true(job_end_room(&executor.e, 1));
+	assert_int_equal(
+		job_end_say(&home.e, &(struct job_message){ .what = JOB_CLOSED, .channel = 1 }), 0);
+	pump();
+	assert_int_equal(job_end_room(&executor.e, 1), 0);
+	assert_true(job_end_room(&executor.e, 2));
+	assert_int_equal(
+		job_end_say(&executor.e, &(struct job_message){ .what = JOB_END, .channel = 2 }),
+		0);
+	assert_int_equal(job_end_room(&executor.e, 2), 0);
+	pump();
+	/* none after the end */
+	assert_int_equal(deliver(&home, JOB_DATA, "\2\0x", 3), -EPROTO);
+}
+
+static void test_output_credit(void **state)
+{
+	uint64_t sent = 0;
+
+	run_to(JOB_RUNNING);
+	for (size_t n; (n = job_end_room(&executor.e, 1)); sent += n) {
+		job_end_send(&executor.e, 1, bytes, n, false);
+		pump();
+	}
+	assert_int_equal(sent, JOB_WINDOW);
+	job_end_grant(&home.e, 1, JOB_WINDOW / 2 - 1);
+	pump();
+	assert_int_equal(job_end_room(&executor.e, 1), 0);
+	job_end_grant(&home.e, 1, 1);
+	pump();
+	assert_int_equal(job_end_room(&executor.e, 1), JOB_DATA_MAX);
+	/* one byte more than was granted */
+	home.e.channels[1].told = home.e.channels[1].granted = home.e.channels[1].got;
+	assert_int_equal(deliver(&home, JOB_DATA, "\1\0x", 3), -EPROTO);
+}
+
+/* ---- memory ---- */
+
+/* However much is written without a connection, messages have their room, and an exit has. */
+static void test_full(void **state)
+{
+	struct job_message text = { .what = JOB_REFUSED };
+	static char longest[JOB_TEXT_MAX + 1];
+	unsigned int frames = 0;
+	uint64_t sent = 0;
+
+	run_to(JOB_RUNNING);
+	detach(1);
+	for (uint32_t i = 1; i < JOB_CHANNELS; i++)
+		for (size_t n; (n = job_end_room(&executor.e, i)); sent += n, frames++)
+			job_end_send(&executor.e, i, bytes, n, false);
+	assert_true(sent + 10 * frames + 64 > JOB_MEMORY - 8192);
+	assert_true(sent < JOB_MEMORY - 8192);
+	assert_true(job_link_room(&executor.e.link) >= 8192 - 2 * LINK_KEPT);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(say(&executor, JOB_CONTINUED), 0);
+	job_end_read(&executor.e, 0, 0);
+	assert_int_equal(say_exit(false), 0);
+	attach();
+	pump();
+	assert_int_equal(home.e.state, JOB_FINISHED);
+	assert_int_equal(home.nseen, 2 + frames + 100 + 1);
+	assert_true(job_end_done(&executor.e));
+
+	/* full to its end: -EAGAIN changes nothing, and after an acknowledgement it goes on */
+	run_to(JOB_RUNNING);
+	detach(1);
+	while (!say(&executor, JOB_CONTINUED))
+		;
+	assert_int_equal(say(&executor, JOB_CONTINUED), -EAGAIN);
+	assert_int_equal(job_end_room(&executor.e, 1), 0);
+	assert_int_equal(say_exit(false), -EAGAIN);
+	assert_int_equal(executor.e.state, JOB_RUNNING);
+	assert_true(executor.e.link.head - executor.e.link.tail <= JOB_MEMORY);
+	attach();
+	pump();
+	assert_int_equal(say_exit(false), 0);
+	pump();
+	assert_int_equal(home.e.state, JOB_FINISHED);
+
+	/* the longest text, and no longer one */
+	run_to(JOB_PREPARED);
+	text.refused.text = longest;
+	text.refused.length = sizeof(longest);
+	assert_int_equal(job_end_say(&executor.e, &text), -EPROTO);
+	text.refused.length--;
+	assert_int_equal(job_end_say(&executor.e, &text), 0);
+	pump();
+	assert_int_equal(last(&home)->refused.length, JOB_TEXT_MAX);
+}
+
+/* Nothing is written beyond `room`, and what did not fit comes later. */
+static void test_small_room(void **state)
+{
+	uint8_t frame[FRAME];
+
+	run_to(JOB_RUNNING);
+	job_end_send(&executor.e, 1, bytes, 100, false);
+	memset(frame, 0xee, sizeof(frame));
+	for (size_t n = 0; n < FRAME_HEADER + LINK_HEADER + 102; n++)
+		assert_int_equal(job_end_next(&executor.e, frame, n), 0);
+	assert_int_equal(frame[0], 0xee);
+	assert_int_equal(job_end_next(&executor.e, frame, FRAME_HEADER + LINK_HEADER + 102),
+			 FRAME_HEADER + LINK_HEADER + 102);
+}
+
+/* ---- messages ---- */
+
+static void test_messages(void **state)
+{
+	uint8_t body[JOB_MESSAGE_MAX + 1], again[JOB_MESSAGE_MAX];
+
+	for (uint32_t what = 1; what < JOB_WHATS; what++) {
+		struct job_message m = { .what = what }, back;
+		size_t n;
+
+		memset(&m.exit.use, 0, sizeof(m.exit.use));
+		switch (what) {
+		case JOB_STARTED:
+			m.pid = 0x12345678;
+			break;
+		case JOB_STOPPED:
+			m.signal = 64;
+			break;
+		case JOB_REFUSED:
+			m.refused.reason = 7;
+			m.refused.error = 13;
+			m.refused.text = "why";
+			m.refused.length = 3;
+			break;
+		case JOB_EXIT:
+			m.exit.use = (struct frame_exit){ 9, 1, 2, 3, 4, 5, 6, 7 };
+			m.exit.more = true;
+			break;
+		case JOB_SIGNAL:
+			m.sent.signal = 1;
+			m.sent.group = true;
+			break;
+		case JOB_FOREGROUND:
+			m.foreground = true;
+			break;
+		case JOB_DATA:
+			m.channel = 3;
+			m.data.bytes = bytes;
+			m.data.length = JOB_DATA_MAX;
+			m.data.copy = true;
+			break;
+		case JOB_OFFER:
+			m.channel = 2;
+			m.ahead = true;
+			break;
+		case JOB_WANT:
+		case JOB_READ:
+			m.channel = 1;
+			m.total = 0x123456789abcdef0;
+			break;
+		default:
+			break;
+		}
+		n = job_message_encode(&m, body);
+		assert_true(n <= JOB_MESSAGE_MAX);
+		assert_int_equal(job_message_decode(&back, what, body, n), 0);
+		assert_int_equal(back.what, what);
+		assert_int_equal(back.channel, m.channel);
+		assert_int_equal(job_message_encode(&back, again), n);
+		assert_memory_equal(body, again, n);
+		body[n] = 0;
+		if (what != JOB_DATA && what != JOB_REFUSED)
+			assert_int_equal(job_message_decode(&back, what, body, n + 1), -EBADMSG);
+		for (size_t i = 0; i < n && what != JOB_DATA && what != JOB_REFUSED; i++)
+			assert_int_equal(job_message_decode(&back, what, body, i), -EBADMSG);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_story),
+		cmocka_unit_test(test_more),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_refused_crosses_go),
+		cmocka_unit_test(test_refused_by_driver),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_link_malformed),
+		cmocka_unit_test(test_break_before_go),
+		cmocka_unit_test(test_break_after_go),
+		cmocka_unit_test(test_break_go),
+		cmocka_unit_test(test_start_after_break),
+		cmocka_unit_test(test_start_detached),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_stale_hello),
+		cmocka_unit_test(test_last_acknowledgement),
+		cmocka_unit_test(test_done_at_once),
+		cmocka_unit_test(test_acknowledged),
+		cmocka_unit_test(test_want),
+		cmocka_unit_test(test_want_twice),
+		cmocka_unit_test(test_want_much),
+		cmocka_unit_test(test_typed_end),
+		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_ahead_refused),
+		cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_output_credit),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_small_room),
+		cmocka_unit_test(test_messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
