@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The connection to the agent, which may break and be replaced, and what comes on it. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "guest.h"
+
+#define CONNECTION_PAUSE_MS 20 /* before the first attempt; then twice as long each time */
+#define CONNECTION_PAUSE_MAX_MS 1000
+#define CONNECTION_FRAMES 64 /* that are taken before anything else has its turn */
+
+/* ---- messages of home's end ---- */
+
+static int connection_data(struct guest *g, const struct job_message *m)
+{
+	if (m->channel == 0)
+		return intake_data(g, m->data.bytes, m->data.length);
+	if (m->channel != JOB_CHANNEL_TERMINAL || m->data.copy)
+		return -EPROTO;
+	pty_typed(g, m->data.bytes, m->data.length);
+	return 0;
+}
+
+static void connection_closed(struct guest *g, uint32_t channel)
+{
+	/* The program's next write raises SIGPIPE, as at home; or the terminal was hung up. */
+	if (channel == JOB_CHANNEL_TERMINAL)
+		pty_close(g);
+	else if (channel)
+		outlet_close(&g->out[channel - 1]);
+}
+
+static int connection_message(void *ctx, const struct job_message *m)
+{
+	struct guest *g = ctx;
+
+	switch (m->what) {
+	case JOB_GO:
+		program_go(g);
+		break;
+	case JOB_SIGNAL:
+		program_signal(g, m->sent.signal, m->sent.group);
+		break;
+	case JOB_FOREGROUND:
+		pty_foreground(g, m->foreground);
+		break;
+	case JOB_TERMINAL:
+		pty_modes(g, &m->terminal.modes, m->terminal.flush);
+		break;
+	case JOB_DATA:
+		return connection_data(g, m);
+	case JOB_END:
+		if (!m->channel)
+			intake_end(g);
+		break;
+	case JOB_CLOSED:
+		connection_closed(g, m->channel);
+		break;
+	case JOB_OFFER:
+		if (m->channel == 0)
+			intake_offer(g, m->ahead);
+		else if (m->channel == JOB_CHANNEL_TERMINAL)
+			pty_offer(g);
+		break;
+	default:
+		break; /* credit is job_end's; after JOB_NONE there is another offer some time */
+	}
+	return 0;
+}
+
+/* The loop sees it, kills and ends. */
+static void connection_lost(void *ctx, enum job_state before)
+{
+}
+
+const struct job_end_ops connection_ops = {
+	.message = connection_message,
+	.lost = connection_lost,
+};
+
+/* ---- frames of the agent ---- */
+
+static int connection_attached(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	struct attached attached;
+
+	if (attached_decode(&attached, payload, length))
+		return -EPROTO;
+	g->attached = attached;
+	if (!g->begun)
+		job_end_init(&g->end, JOB_EXECUTOR, g->memory, g->now, attached.limit_ms,
+			     attached.limit_ms, &connection_ops, g);
+	g->begun = true;
+	g->end.limit_ms = attached.limit_ms;
+	g->pause_ms = CONNECTION_PAUSE_MS;
+	job_end_attach(&g->end);
+	return 0;
+}
+
+static int connection_frame(struct guest *g, enum frame_type type, const uint8_t *payload,
+			    uint32_t length)
+{
+	if (type == FRAME_ATTACHED)
+		return connection_attached(g, payload, length);
+	if (!g->begun)
+		return -EPROTO;
+	switch (type) {
+	case FRAME_LINK:
+		return job_end_take(&g->end, payload, length);
+	case FRAME_DETACHED:
+		job_end_detach(&g->end, g->now);
+		return 0;
+	case FRAME_PAUSED:
+		if (length != 4)
+			return -EPROTO;
+		program_pause(g, frame_get_u32(payload));
+		return 0;
+	case FRAME_GONE:
+		job_end_gone(&g->end);
+		return 0;
+	case FRAME_NOTED:
+		g->noted |= g->ended;
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static void connection_broken(struct guest *g)
+{
+	hop_close(&g->hop);
+	g->blocked = false;
+	g->nnotes = 0;
+	if (!g->begun)
+		return;
+	job_end_detach(&g->end, g->now);
+	if (!g->pause_ms)
+		g->pause_ms = CONNECTION_PAUSE_MS;
+	g->retry_at = g->now + g->pause_ms;
+	g->pause_ms = g->pause_ms * 2 < CONNECTION_PAUSE_MAX_MS ? g->pause_ms * 2 :
+								   CONNECTION_PAUSE_MAX_MS;
+}
+
+void connection_read(struct guest *g)
+{
+	const uint8_t *payload;
+	enum frame_type type;
+	uint32_t length;
+
+	for (int i = 0; i < CONNECTION_FRAMES && g->hop.socket >= 0; i++) {
+		int ret = hop_read(&g->hop, &type, &payload, &length);
+
+		if (ret > 0)
+			ret = connection_frame(g, type, payload, length);
+		else if (!ret)
+			return;
+		if (ret < 0)
+			connection_broken(g);
+	}
+}
+
+static void connection_put_notes(struct guest *g)
+{
+	uint8_t payload[ATTACH_SIZE];
+	unsigned int done = 0;
+
+	for (; done < g->nnotes; done++) {
+		const struct note n = { .what = g->notes[done],
+					.pid = g->program.pid > 0 ? g->program.pid : 0,
+					.use = g->use };
+
+		if (!hop_put(&g->hop, FRAME_NOTE, payload, note_encode(&n, payload)))
+			break;
+	}
+	g->nnotes -= done;
+	memmove(g->notes, g->notes + done, g->nnotes * sizeof(*g->notes));
+}
+
+void connection_note(struct guest *g, enum note_what what)
+{
+	/* Without an agent nobody keeps records. A new one learns of the program by FRAME_ATTACH. */
+	if (g->hop.socket < 0)
+		return;
+	/* It does not read: only the last ones matter. */
+	if (g->nnotes == sizeof(g->notes) / sizeof(*g->notes))
+		memmove(g->notes, g->notes + 1, --g->nnotes * sizeof(*g->notes));
+	g->notes[g->nnotes++] = what;
+}
+
+void connection_write(struct guest *g)
+{
+	int ret;
+
+	do {
+		if (g->hop.socket < 0)
+			return;
+		connection_put_notes(g);
+		ret = hop_write(&g->hop, g->begun ? &g->end : NULL);
+		if (ret == -EPIPE)
+			connection_broken(g);
+	} while (!ret && g->nnotes);
+	g->blocked = ret == -EAGAIN;
+}
+
+void connection_tick(struct guest *g)
+{
+	struct attach a = { .executor = true,
+			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING ?
+					   g->program.pid :
+					   0,
+			    .started_ms = g->started_ms };
+	uint8_t payload[ATTACH_SIZE];
+	int fd;
+
+	if (!g->begun || g->hop.socket >= 0 || g->now < g->retry_at)
+		return;
+	fd = hop_connect();
+	if (fd < 0) {
+		connection_broken(g);
+		return;
+	}
+	hop_open(&g->hop, fd);
+	memcpy(a.token, g->attached.token, sizeof(a.token));
+	memcpy(a.id, g->attached.id, sizeof(a.id));
+	memcpy(a.other, g->attached.other, sizeof(a.other));
+	memcpy(a.command, g->command, sizeof(a.command));
+	hop_put(&g->hop, FRAME_ATTACH, payload, attach_encode(&a, payload));
+	if (g->program.stopped && !g->ended)
+		connection_note(g, NOTE_STOPPED);
+	if (g->ended && !g->noted)
+		connection_note(g, NOTE_ENDED);
+}

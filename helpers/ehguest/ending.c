@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From the exit of the program to that of the last of its children. */
+
+#include "guest.h"
+
+/* An agent that is stuck must not hold an exit for ever. */
+#define ENDING_NOTED_MS 5000
+
+void ending_begin(struct guest *g)
+{
+	g->ended = true;
+	g->noted_by = g->now + ENDING_NOTED_MS;
+	for (int i = 0; i < GUEST_OUTS; i++)
+		outlet_exited(&g->out[i]);
+	intake_exited(g);
+	pty_exited(g);
+	connection_note(g, NOTE_ENDED);
+}
+
+/* Whether something that was written before the exit is still here. */
+static bool ending_owes(const struct guest *g)
+{
+	for (int i = 0; i < GUEST_OUTS; i++)
+		if (g->out[i].fd >= 0 && g->out[i].sent < g->out[i].owed)
+			return true;
+	return g->pty.master >= 0 && !g->pty.dry;
+}
+
+static bool ending_waits(const struct guest *g)
+{
+	return g->attached.wait && !g->noted && g->hop.socket >= 0 && g->now < g->noted_by;
+}
+
+/* Whether somebody can still write, or at least runs. */
+static bool ending_more(const struct guest *g)
+{
+	for (int i = 0; i < GUEST_OUTS; i++)
+		if (g->out[i].fd >= 0)
+			return true;
+	return g->pty.master >= 0 || !g->program.childless;
+}
+
+void ending_step(struct guest *g)
+{
+	const struct job_message over = { .what = JOB_OVER };
+	struct job_message m = { .what = JOB_EXIT };
+
+	if (!g->ended || !guest_writes(g) || !guest_can_say(g))
+		return;
+	if (g->end.state == JOB_ENDED) {
+		if (!ending_more(g))
+			guest_say(g, &over);
+		return;
+	}
+	if (ending_owes(g) || ending_waits(g))
+		return;
+	m.exit.use = g->use;
+	m.exit.more = ending_more(g);
+	guest_say(g, &m);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Input through a pipe. Home gives what is asked for, and that is asked for when a process of the
+ * program waits to read it; or home sends copies, and is told what the program has really read.
+ */
+
+#include "flow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "input.h"
+
+#define INTAKE_AGAIN_MS 50 /* at most, between two looks */
+/* A window, and an answer that was in the pipe when the copies began. */
+#define INTAKE_HELD (JOB_WINDOW + JOB_DATA_MAX)
+
+static uint32_t intake_content(int fd)
+{
+	int n = 0;
+
+	return fd < 0 || ioctl(fd, FIONREAD, &n) ? 0 : n;
+}
+
+static size_t intake_held(const struct intake *in)
+{
+	return in->to - in->from;
+}
+
+void intake_tell(struct guest *g)
+{
+	struct intake *in = &g->in;
+
+	in->read = in->written - intake_content(in->fd >= 0 ? in->fd : in->probe);
+	job_end_read(&g->end, 0, in->read);
+	if (in->ahead && !in->end && in->fd >= 0 && in->read > in->granted) {
+		job_end_grant(&g->end, 0, in->read - in->granted);
+		in->granted = in->read;
+	}
+}
+
+static void intake_drop(struct intake *in)
+{
+	if (in->held)
+		munmap(in->held, INTAKE_HELD);
+	in->held = NULL;
+	in->from = in->to = 0;
+}
+
+static void intake_close(struct guest *g)
+{
+	struct intake *in = &g->in;
+
+	if (in->fd >= 0)
+		close(in->fd);
+	in->fd = -1;
+	in->look_at = GUEST_NEVER;
+	in->offered = false;
+	intake_drop(in);
+	/* What was read so far stays so. */
+	if (in->probe < 0)
+		in->written = in->read;
+}
+
+/*
+ * When we have closed our end, what is unread can be asked only at a reading end. One that was
+ * opened earlier would hide from us that the program has closed its own.
+ */
+static void intake_finish(struct guest *g)
+{
+	struct intake *in = &g->in;
+	char name[40];
+
+	intake_tell(g);
+	if (in->read < in->written) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", in->fd);
+		in->probe = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	}
+	intake_close(g);
+}
+
+static void intake_look_in(struct guest *g, int64_t ms)
+{
+	g->in.wait_ms = ms;
+	g->in.look_at = g->now + ms;
+}
+
+/* Nobody has it open for reading. */
+static void intake_broken(struct guest *g)
+{
+	intake_tell(g);
+	intake_close(g);
+	g->in.broken = true;
+}
+
+static void intake_write(struct guest *g)
+{
+	struct intake *in = &g->in;
+	ssize_t n;
+
+	while (in->fd >= 0 && intake_held(in)) {
+		n = write(in->fd, in->held + in->from, intake_held(in));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			intake_broken(g);
+			return;
+		}
+		in->from += n;
+		in->written += n;
+	}
+	if (in->fd < 0)
+		return;
+	if (!intake_held(in))
+		intake_drop(in);
+	if (in->end && !in->held)
+		intake_finish(g);
+}
+
+static int intake_hold(struct intake *in, const uint8_t *bytes, size_t n)
+{
+	if (!in->held) {
+		in->held = mmap(NULL, INTAKE_HELD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (in->held == MAP_FAILED) {
+			in->held = NULL;
+			return -ENOMEM;
+		}
+	}
+	if (n > INTAKE_HELD - intake_held(in))
+		return -EPROTO;
+	if (n > INTAKE_HELD - in->to) {
+		memmove(in->held, in->held + in->from, intake_held(in));
+		in->to -= in->from;
+		in->from = 0;
+	}
+	memcpy(in->held + in->to, bytes, n);
+	in->to += n;
+	return 0;
+}
+
+int intake_data(struct guest *g, const uint8_t *bytes, size_t n)
+{
+	struct intake *in = &g->in;
+	ssize_t wrote = 0;
+	int err = 0;
+
+	if (in->fd < 0)
+		return 0; /* it was closed while this was on its way */
+	if (!intake_held(in)) {
+		wrote = write(in->fd, bytes, n);
+		if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
+			intake_broken(g);
+			return 0;
+		}
+		if (wrote < 0)
+			wrote = 0;
+		in->written += wrote;
+	}
+	if ((size_t)wrote < n)
+		err = intake_hold(in, bytes + wrote, n - wrote);
+	intake_look_in(g, 1);
+	return err;
+}
+
+void intake_offer(struct guest *g, bool ahead)
+{
+	struct intake *in = &g->in;
+
+	if (in->fd < 0)
+		return;
+	if (ahead && !in->ahead) {
+		in->ahead = true;
+		/* The window begins behind all that has come. */
+		in->granted = in->written + intake_held(in);
+	}
+	in->offered = !ahead;
+	intake_look_in(g, 1);
+	g->in.look_at = g->now;
+}
+
+void intake_end(struct guest *g)
+{
+	struct intake *in = &g->in;
+
+	in->end = true;
+	in->offered = false;
+	if (in->fd >= 0 && !intake_held(in))
+		intake_finish(g);
+}
+
+void intake_exited(struct guest *g)
+{
+	struct intake *in = &g->in;
+
+	if (g->begun)
+		intake_tell(g);
+	/* What is left in it belongs to nobody, and remaining readers see its end. */
+	intake_close(g);
+	if (in->probe >= 0)
+		close(in->probe);
+	in->probe = -1;
+	in->written = in->read;
+}
+
+/* Asks for as much as a process waits for. What was given before is gone from the pipe then. */
+static bool intake_ask(struct guest *g)
+{
+	struct intake *in = &g->in;
+	const struct input_source source = { .inode = in->inode, .device = in->device };
+	size_t wanted;
+
+	if (in->read < in->written || intake_held(in))
+		return false;
+	wanted = input_wanted(&source);
+	if (!wanted)
+		return false;
+	job_end_grant(&g->end, 0, wanted < JOB_WINDOW ? wanted : JOB_WINDOW);
+	in->offered = false;
+	return true;
+}
+
+static void intake_look(struct guest *g)
+{
+	struct intake *in = &g->in;
+	int64_t next = in->wait_ms * 2;
+
+	intake_tell(g);
+	in->look_at = GUEST_NEVER;
+	if (in->offered && intake_ask(g))
+		return;
+	/* There is no event when a pipe is read that was not full. */
+	if (in->offered || (in->ahead && in->read < in->written))
+		intake_look_in(g, next < INTAKE_AGAIN_MS ? next : INTAKE_AGAIN_MS);
+}
+
+struct pollfd intake_poll(const struct guest *g)
+{
+	/* POLLERR comes in any case: the program has closed it. */
+	return (struct pollfd){ .fd = guest_writes(g) ? g->in.fd : -1,
+				.events = intake_held(&g->in) ? POLLOUT : 0 };
+}
+
+void intake_step(struct guest *g)
+{
+	const struct job_message closed = { .what = JOB_CLOSED, .channel = 0 };
+	struct intake *in = &g->in;
+
+	if (!guest_writes(g))
+		return;
+	if (in->ready && in->fd >= 0) {
+		struct pollfd p = { .fd = in->fd, .events = POLLOUT };
+
+		in->ready = false;
+		if (poll(&p, 1, 0) > 0 && p.revents & POLLERR)
+			intake_broken(g);
+		intake_write(g);
+		if (in->fd >= 0)
+			intake_tell(g);
+	}
+	if (in->fd >= 0 && g->now >= in->look_at)
+		intake_look(g);
+	if (in->broken && guest_can_say(g)) {
+		in->broken = false;
+		guest_say(g, &closed);
+	}
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ehguest
+ *
+ * An agent starts it as the user of a job, with its socket as descriptor 3, and sends FRAME_JOB and
+ * FRAME_ATTACHED.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/ehsched.h>
+
+#include "guest.h"
+
+#define MAIN_SOCKET 3
+#define MAIN_TRIM_MS 500 /* of quiet */
+
+bool guest_can_say(const struct guest *g)
+{
+	/* All that one step says. Data leave this much. */
+	return job_link_room(&g->end.link) >= 4 * (JOB_TEXT_MAX + FRAME_EXIT_SIZE);
+}
+
+void guest_say(struct guest *g, const struct job_message *m)
+{
+	job_end_say(&g->end, m);
+}
+
+bool guest_writes(const struct guest *g)
+{
+	return g->begun && (g->end.state == JOB_RUNNING || g->end.state == JOB_ENDED);
+}
+
+void guest_refuse(struct guest *g, int error, const char *what)
+{
+	struct job_message m = { .what = JOB_REFUSED };
+	char text[JOB_TEXT_MAX];
+	int n;
+
+	n = snprintf(text, sizeof(text), error ? "%s: %s" : "%s", what, strerror(error));
+	m.refused.reason = EHS_REASON_START_FAILED;
+	m.refused.error = error;
+	m.refused.text = text;
+	m.refused.length = n < JOB_TEXT_MAX ? n : JOB_TEXT_MAX - 1;
+	guest_say(g, &m);
+}
+
+/* ---- the start ---- */
+
+static int64_t main_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+/* Descriptors 0-2 may be closed: what we open must not be found there. */
+static int main_keep_low(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd < MAIN_SOCKET);
+	return fd < 0 ? -errno : close(fd);
+}
+
+/* Without the terminal that an agent may have been started from. */
+static int main_lead_session(void)
+{
+	if (setsid() >= 0 || getsid(0) == getpid())
+		return 0;
+	/* The leader of a group cannot, so join another one first. */
+	return setpgid(0, getpgid(getppid())) || setsid() < 0 ? -errno : 0;
+}
+
+static int main_receive(void *to, size_t length)
+{
+	for (size_t have = 0; have < length;) {
+		ssize_t n = recv(MAIN_SOCKET, (char *)to + have, length - have, MSG_WAITALL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EPIPE;
+		have += n;
+	}
+	return 0;
+}
+
+/* The job, which is larger than all that comes later; the caller unmaps it. */
+static uint8_t *main_receive_job(uint32_t *length)
+{
+	uint8_t head[FRAME_HEADER], *job;
+	enum frame_type type;
+
+	if (main_receive(head, sizeof(head)) || frame_parse(head, &type, length) ||
+	    type != FRAME_JOB || !*length)
+		return NULL;
+	job = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (job == MAP_FAILED)
+		return NULL;
+	if (!main_receive(job, *length))
+		return job;
+	munmap(job, *length);
+	return NULL;
+}
+
+/* Makes what the job says, and a child that will be its program. */
+static void main_prepare(struct guest *g, const struct job_spec *spec)
+{
+	int its[3] = { -1, -1, -1 }, err;
+	const char *name = strrchr(spec->path, '/');
+
+	snprintf(g->command, sizeof(g->command), "%s", name ? name + 1 : spec->path);
+	g->flags = spec->flags;
+	err = pty_open(g, spec);
+	if (!err)
+		err = flow_open(g, spec->flags, its);
+	if (!err)
+		err = program_start(g, spec, its);
+	for (int i = 0; i < 3; i++)
+		if (its[i] >= 0)
+			close(its[i]);
+	if (!err)
+		return;
+	g->program.trouble = "cannot start a process for it";
+	g->program.error = -err;
+}
+
+static int main_begin(struct guest *g)
+{
+	uint64_t children = 1ull << (SIGCHLD - 1), all = ~0ull;
+	struct job_spec spec;
+	struct timespec t;
+	uint32_t length;
+	uint8_t *job;
+	int err;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	/* Ignored, it would not be told. */
+	signal(SIGCHLD, SIG_DFL);
+	if (main_keep_low() || main_lead_session() || fcntl(MAIN_SOCKET, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	g->signals = syscall(SYS_signalfd4, -1, &children, sizeof(children),
+			     SFD_CLOEXEC | SFD_NONBLOCK);
+	if (g->signals < 0)
+		return -errno;
+	clock_gettime(CLOCK_REALTIME, &t);
+	g->started_ms = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+	g->program.control = -1;
+	flow_init(g);
+	pty_init(g);
+	g->trim_at = GUEST_NEVER;
+	job = main_receive_job(&length);
+	if (!job)
+		return -EPIPE;
+	err = job_decode(&spec, job, length);
+	if (!err) {
+		main_prepare(g, &spec);
+		job_free(&spec);
+	}
+	munmap(job, length);
+	hop_open(&g->hop, MAIN_SOCKET);
+	return err;
+}
+
+/* ---- the loop ---- */
+
+static bool main_done(const struct guest *g)
+{
+	if (!g->begun)
+		return g->hop.socket < 0;
+	if (g->end.state == JOB_LOST)
+		return true;
+	return job_end_done(&g->end) && (g->hop.socket < 0 || g->hop.from == g->hop.to);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int main_wait_ms(const struct guest *g)
+{
+	int64_t at = earlier(g->trim_at, earlier(g->in.look_at, g->pty.look_at));
+
+	if (g->begun) {
+		at = earlier(at, job_end_deadline(&g->end));
+		if (g->hop.socket < 0)
+			at = earlier(at, g->retry_at);
+	}
+	if (g->ended && !g->noted && g->end.state == JOB_RUNNING && g->noted_by > g->now)
+		at = earlier(at, g->noted_by);
+	if (at == GUEST_NEVER)
+		return -1;
+	at -= main_now();
+	return at < 0 ? 0 : earlier(at, 1000000);
+}
+
+/*
+ * There is one of us for each program that is away. What was acknowledged is never read again, and
+ * what is unused after a while need not stay in memory.
+ */
+static void main_trim(struct guest *g)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)g->memory + page - 1) & -page;
+	uintptr_t to = (uintptr_t)(g->memory + sizeof(g->memory)) & -page;
+
+	g->trim_at = GUEST_NEVER;
+	if (job_link_settled(&g->end.link))
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+static void main_poll(struct guest *g)
+{
+	enum { SOCKET, SIGNALS, CONTROL, IN, OUT, ERR, PTY, COUNT };
+	struct pollfd fds[COUNT] = {
+		[SOCKET] = { g->hop.socket, POLLIN | (g->blocked ? POLLOUT : 0) },
+		[SIGNALS] = { g->signals, POLLIN },
+		[CONTROL] = { g->program.control, POLLIN },
+		[IN] = intake_poll(g),
+		[OUT] = outlet_poll(g, &g->out[0]),
+		[ERR] = outlet_poll(g, &g->out[1]),
+		[PTY] = pty_poll(g),
+	};
+	struct signalfd_siginfo info;
+	int n;
+
+	n = poll(fds, COUNT, main_wait_ms(g));
+	g->now = main_now();
+	if (n <= 0)
+		return;
+	while (fds[SIGNALS].revents && read(g->signals, &info, sizeof(info)) > 0)
+		g->program.reap = true;
+	g->in.ready |= fds[IN].revents;
+	g->out[0].ready |= fds[OUT].revents;
+	g->out[1].ready |= fds[ERR].revents;
+	g->pty.ready |= fds[PTY].revents;
+	if (fds[SOCKET].revents) {
+		g->trim_at = g->now + MAIN_TRIM_MS;
+		connection_read(g);
+	}
+}
+
+static void main_step(struct guest *g)
+{
+	program_step(g);
+	program_reap(g);
+	intake_step(g);
+	for (int i = 0; i < GUEST_OUTS; i++)
+		outlet_step(g, &g->out[i]);
+	pty_step(g);
+	ending_step(g);
+	if (g->now >= g->trim_at)
+		main_trim(g);
+	if (g->begun)
+		job_end_tick(&g->end, g->now);
+	connection_tick(g);
+	connection_write(g);
+}
+
+int main(void)
+{
+	static struct guest g;
+
+	g.now = main_now();
+	if (main_begin(&g))
+		return 1;
+	while (!main_done(&g)) {
+		main_poll(&g);
+		main_step(&g);
+	}
+	kill_all(&g);
+	return g.begun && g.end.state != JOB_LOST ? 0 : 1;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define PROGRAM_SIGNALS 64
+#define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
+
+/* The steps of the child, named in its error message. */
+enum program_stage {
+	PROGRAM_READY,
+	PROGRAM_DESCRIPTORS,
+	PROGRAM_PARENT,
+	PROGRAM_FOLDER,
+	PROGRAM_EXEC,
+	PROGRAM_STAGES
+};
+
+static const char *const program_stages[PROGRAM_STAGES] = {
+	[PROGRAM_DESCRIPTORS] = "cannot set up its descriptors",
+	[PROGRAM_PARENT] = "cannot be tied to its parent",
+	[PROGRAM_FOLDER] = "cannot enter its working directory",
+	[PROGRAM_EXEC] = "cannot execute the program",
+};
+
+struct program_news {
+	int32_t stage, error;
+};
+
+/* ---- the child ---- */
+
+static int child_descriptors(const int its[3])
+{
+	for (int i = 0; i < 3; i++) {
+		if (its[i] < 0)
+			close(i);
+		else if (dup2(its[i], i) < 0)
+			return -1;
+	}
+	/* All of ours are, this is for what we were started with. */
+	syscall(SYS_close_range, 3u, ~0u, PROGRAM_CLOEXEC);
+	return 0;
+}
+
+static void child_signals(uint64_t ignored)
+{
+	struct {
+		uintptr_t handler, rest[7];
+	} act; /* the start of the kernel's struct; zero is SIG_DFL */
+
+	memset(&act, 0, sizeof(act));
+	for (int sig = 1; sig <= PROGRAM_SIGNALS; sig++) {
+		act.handler = (uintptr_t)(ignored >> (sig - 1) & 1 ? SIG_IGN : SIG_DFL);
+		syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(ignored));
+	}
+}
+
+static void __attribute__((noreturn)) child_run(const struct job_spec *spec, const int its[3],
+						int control, pid_t parent,
+						const struct rlimit *files)
+{
+	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
+	char go;
+
+	setpgid(0, 0);
+	if (child_descriptors(its))
+		goto tell;
+	child_signals(spec->sigignore);
+	umask(spec->umask);
+	news.stage = PROGRAM_PARENT;
+	errno = 0;
+	if (setrlimit(RLIMIT_NOFILE, files) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    getppid() != parent)
+		goto tell;
+	news.stage = PROGRAM_FOLDER;
+	if (chdir(spec->cwd))
+		goto tell;
+	news.stage = PROGRAM_READY;
+	if (send(control, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news) ||
+	    recv(control, &go, 1, 0) != 1)
+		_exit(0); /* it was dropped */
+	news.stage = PROGRAM_EXEC;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &spec->sigmask, NULL, sizeof(spec->sigmask));
+	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
+tell:
+	news.error = errno;
+	send(control, &news, sizeof(news), MSG_NOSIGNAL);
+	_exit(127);
+}
+
+/* ---- the start ---- */
+
+/*
+ * The program gets a process group of its own in our session. It is not orphaned there, as we are
+ * its parent and of another group: otherwise SIGTSTP would not stop it.
+ */
+int program_start(struct guest *g, const struct job_spec *spec, const int its[3])
+{
+	struct program *p = &g->program;
+	struct rlimit files, more;
+	pid_t parent = getpid();
+	int pair[2], err;
+
+	/* We hold more files than the program begins with, which a small limit leaves no room for. */
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return -errno;
+	more = files;
+	more.rlim_cur = more.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &more);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	p->pid = fork();
+	if (!p->pid)
+		child_run(spec, its, pair[1], parent, &files);
+	err = -errno;
+	close(pair[1]);
+	if (p->pid < 0) {
+		p->pid = 0;
+		close(pair[0]);
+		return err;
+	}
+	setpgid(p->pid, p->pid);
+	p->control = pair[0];
+	if (spec->flags & JOB_TTYS && !(spec->flags & JOB_BACKGROUND))
+		pty_foreground(g, true);
+	return 0;
+}
+
+static void program_close(struct program *p)
+{
+	if (p->control >= 0)
+		close(p->control);
+	p->control = -1;
+}
+
+static void program_fail(struct program *p, int error, const char *what)
+{
+	p->trouble = what;
+	p->error = error;
+	program_close(p);
+}
+
+static void program_started(struct guest *g)
+{
+	const struct job_message m = { .what = JOB_STARTED, .pid = g->program.pid };
+
+	program_close(&g->program);
+	guest_say(g, &m);
+	connection_note(g, NOTE_STARTED);
+}
+
+/* Returns whether there was a message, or the end of them. */
+static bool program_news(struct guest *g)
+{
+	struct program *p = &g->program;
+	struct program_news news;
+	ssize_t n;
+
+	n = recv(p->control, &news, sizeof(news), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n == sizeof(news) && news.stage == PROGRAM_READY)
+		p->prepared = true;
+	else if (n == sizeof(news))
+		program_fail(p, news.error,
+			     news.stage > 0 && news.stage < PROGRAM_STAGES ?
+				     program_stages[news.stage] :
+				     "");
+	else if (g->begun && g->end.state == JOB_COMMITTED)
+		program_started(g);
+	else
+		program_fail(p, 0, "its process died before the start");
+	return true;
+}
+
+void program_step(struct guest *g)
+{
+	const struct job_message ready = { .what = JOB_READY };
+	struct program *p = &g->program;
+
+	if (g->begun && !guest_can_say(g))
+		return;
+	while (p->control >= 0 && program_news(g))
+		;
+	if (!g->begun)
+		return;
+	if (p->trouble && g->end.state <= JOB_COMMITTED) {
+		guest_refuse(g, p->error, p->trouble);
+		p->trouble = NULL;
+	} else if (p->prepared && g->end.state == JOB_PREPARING) {
+		guest_say(g, &ready);
+	}
+}
+
+void program_go(struct guest *g)
+{
+	if (g->program.control >= 0)
+		send(g->program.control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* ---- its states ---- */
+
+static uint64_t program_us(const struct timeval *t)
+{
+	return t->tv_sec * 1000000ull + t->tv_usec;
+}
+
+static void program_ended(struct guest *g, int status, const struct rusage *u)
+{
+	/* It may have executed and ended already, or failed to execute. */
+	program_step(g);
+	g->program.pid = 0;
+	if (!g->begun || g->end.state != JOB_RUNNING)
+		return;
+	g->use = (struct frame_exit){
+		.status = (unsigned int)status,
+		.user_us = program_us(&u->ru_utime),
+		.system_us = program_us(&u->ru_stime),
+		.maxrss_kib = u->ru_maxrss,
+		.minflt = u->ru_minflt,
+		.majflt = u->ru_majflt,
+		.nvcsw = u->ru_nvcsw,
+		.nivcsw = u->ru_nivcsw,
+	};
+	ending_begin(g);
+}
+
+static void program_on_stop(struct guest *g, int sig)
+{
+	const struct job_message m = { .what = JOB_STOPPED, .signal = sig };
+	struct program *p = &g->program;
+
+	if (p->hide_stop && sig == SIGSTOP) {
+		p->hide_stop = false;
+		return;
+	}
+	p->stopped = true;
+	intake_tell(g);
+	pty_tell(g);
+	guest_say(g, &m);
+	connection_note(g, NOTE_STOPPED);
+}
+
+static void program_on_continue(struct guest *g)
+{
+	const struct job_message m = { .what = JOB_CONTINUED };
+	struct program *p = &g->program;
+
+	if (p->hide_continue) {
+		p->hide_continue = p->hide_stop = false;
+		return;
+	}
+	p->stopped = false;
+	guest_say(g, &m);
+	connection_note(g, NOTE_CONTINUED);
+}
+
+void program_reap(struct guest *g)
+{
+	struct program *p = &g->program;
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	while (p->reap) {
+		/* The kernel keeps what cannot be told now. */
+		if (g->begun && !guest_can_say(g))
+			return;
+		pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage);
+		p->childless = pid < 0 && errno == ECHILD;
+		if (pid <= 0)
+			p->reap = false;
+		else if (pid != p->pid)
+			continue; /* a child of it that outlived its parent */
+		else if (WIFSTOPPED(status))
+			program_on_stop(g, WSTOPSIG(status));
+		else if (WIFCONTINUED(status))
+			program_on_continue(g);
+		else
+			program_ended(g, status, &usage);
+	}
+}
+
+/* ---- signals ---- */
+
+static void program_kill(const struct program *p, int sig, bool group)
+{
+	/* It is not reaped, so the number is still its own. */
+	if (p->pid > 0 && (!group || kill(-p->pid, sig)))
+		kill(p->pid, sig);
+}
+
+void program_signal(struct guest *g, int sig, bool group)
+{
+	struct program *p = &g->program;
+
+	if (g->end.state != JOB_RUNNING || !p->pid)
+		return;
+	/* It goes on although its stub was stopped: nothing is left to be undone. */
+	if (sig == SIGCONT && p->paused) {
+		p->paused = false;
+		p->hide_continue = true;
+	}
+	/* After what was said about the foreground, or it would be stopped again. */
+	if (sig == SIGCONT || !group || !pty_signal(g, sig))
+		program_kill(p, sig, group);
+}
+
+void program_pause(struct guest *g, bool on)
+{
+	struct program *p = &g->program;
+
+	if (!p->pid || on == p->paused || !g->begun || g->end.state < JOB_COMMITTED)
+		return;
+	/* Its stub has stopped because it has: that is known. */
+	if (on && p->stopped)
+		return;
+	p->paused = on;
+	if (on)
+		p->hide_stop = true;
+	else
+		p->hide_continue = true;
+	program_kill(p, on ? SIGSTOP : SIGCONT, true);
+}
