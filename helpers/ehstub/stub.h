@@ -108,7 +108,7 @@ struct tty {
 	bool kept; /**< `typed` is the last input that was sent, not known to be read */
 	uint32_t typed_length; /**< 0: end of file */
 	uint64_t sent, taken; /**< bytes sent, and read by the task; an end of file counts as one */
-	uint8_t typed[FRAME_TYPED_MAX];
+	uint8_t typed[JOB_TYPED_MAX];
 };
 
 #define STUB_SINKS 3
