@@ -178,6 +178,7 @@ void guest_end_all(struct agent *agent)
 /* Home's stub has gone. */
 static void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 {
+	g->home_gone = true;
 	route_tell_end(&g->route, FRAME_GONE, payload, length);
 	route_finish(&g->route);
 	if (g->state < GUEST_LINKED) {
@@ -226,7 +227,8 @@ static void guest_stream_gone(void *ctx)
 		break;
 	case GUEST_LINKED:
 	case GUEST_BROKEN:
-		guest_broken(g);
+		if (!g->home_gone)
+			guest_broken(g);
 		break;
 	case GUEST_OVER:
 		guest_later(g);
