@@ -603,6 +603,28 @@ static void test_stale_hello(void **state)
 	}
 }
 
+/* An old hello asks for frames that a later acknowledgement says are there: they have no memory. */
+static void test_acknowledged_after_hello(void **state)
+{
+	uint8_t hello[FRAME], ack[FRAME];
+
+	run_to(JOB_RUNNING);
+	detach(1);
+	attach();
+	assert_true(job_end_next(&home.e, hello, sizeof(hello)));
+	assert_int_equal(job_end_take(&executor.e, hello + FRAME_HEADER, LINK_HEADER), 0);
+	pump();
+	for (int i = 0; i < LINK_ACK_EVERY; i++)
+		assert_int_equal(say(&executor, JOB_CONTINUED), 0);
+	while (move(&executor, &home))
+		;
+	assert_int_equal(job_end_next(&home.e, ack, sizeof(ack)), FRAME_HEADER + LINK_HEADER);
+	assert_int_equal(job_end_take(&executor.e, hello + FRAME_HEADER, LINK_HEADER), 0);
+	assert_int_equal(job_end_take(&executor.e, ack + FRAME_HEADER, LINK_HEADER), 0);
+	assert_true(job_link_settled(&executor.e.link));
+	assert_false(move(&executor, &home));
+}
+
 /* The last acknowledgement is lost on its way: home is done, the executor's end tries again. */
 static void test_last_acknowledgement(void **state)
 {
@@ -1041,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(test_start_detached),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_stale_hello),
+		cmocka_unit_test(test_acknowledged_after_hello),
 		cmocka_unit_test(test_last_acknowledgement),
 		cmocka_unit_test(test_done_at_once),
 		cmocka_unit_test(test_acknowledged),
