@@ -60,7 +60,7 @@ static struct end {
 static int64_t now;
 static bool calm;
 static unsigned int hostile; /* one step in so many has a fault */
-static uint64_t breaks, lates, kills, longs, finished, lost_jobs, local_runs, nones, bytes_all;
+static uint64_t breaks, odd, kills, longs, finished, lost_jobs, local_runs, nones, bytes_all;
 
 static inline bool one_in(unsigned int n)
 {
@@ -208,7 +208,7 @@ static inline void forward(int q)
 		push(&queues[q + 1], e->kind, e->bytes, e->n);
 		if (!calm && e->kind == LINK && one_in(hostile * 4)) {
 			push(&queues[q + 1], e->kind, e->bytes, e->n);
-			lates++;
+			odd++;
 		}
 	} else {
 		keep_late(q < 3 ? AWAY : HOME, e);

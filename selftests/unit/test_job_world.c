@@ -543,7 +543,7 @@ static void fault(void)
 		/* of an earlier connection, perhaps before this one's hello */
 		if (!l->n)
 			break;
-		lates++;
+		odd++;
 		take(towards, l);
 		return;
 	}
@@ -705,11 +705,11 @@ static void test_faults(void **state)
 	pipe_of = malloc(EXPECT);
 	assert_non_null(expect);
 	assert_non_null(pipe_of);
-	for (; breaks + lates + longs + kills < wanted; jobs++)
+	for (; breaks + odd + longs + kills < wanted; jobs++)
 		one_job();
 	printf("# %llu faults in %llu jobs: %llu breaks, %llu late or double, %llu long, %llu kills\n",
-	       (unsigned long long)(breaks + lates + longs + kills), (unsigned long long)jobs,
-	       (unsigned long long)breaks, (unsigned long long)lates, (unsigned long long)longs,
+	       (unsigned long long)(breaks + odd + longs + kills), (unsigned long long)jobs,
+	       (unsigned long long)breaks, (unsigned long long)odd, (unsigned long long)longs,
 	       (unsigned long long)kills);
 	printf("# %llu finished, %llu lost, %llu run at home, %llu times none, %llu MiB\n",
 	       (unsigned long long)finished, (unsigned long long)lost_jobs,
