@@ -92,7 +92,8 @@ void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_
 
 /* ---- the connection ---- */
 
-/** The agents have connected this end to the other one, perhaps again. */
+/** The agents have connected this end to the other one, perhaps again. Before the start the deadline
+ *  may have passed then: the next job_end_tick() sets a new one, and the job is not lost. */
 void job_end_attach(struct job_end *e);
 /** That connection is over, or at home's end before JOB_GO: there will be none. */
 void job_end_detach(struct job_end *e, int64_t now);

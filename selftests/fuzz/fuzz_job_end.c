@@ -230,7 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum job_state state;
 	int64_t now = 0;
 
-	memset(memory, 0xa5, sizeof(memory));
+	memset(memory, 0xa5, GUARD);
+	memset(memory + GUARD + JOB_MEMORY, 0xa5, GUARD);
 	job_end_init(&s.e, byte(&in) & 1 ? JOB_HOME : JOB_EXECUTOR, memory + GUARD, now, 100, 1000,
 		     &ops, &s);
 	while (in.left) {
