@@ -74,7 +74,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehguest ehview ehfiles)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
@@ -91,6 +91,7 @@ END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
 	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
 GUEST_SRC := $(wildcard helpers/ehguest/*.c) $(END_SRC)
+ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(GUEST_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 
@@ -180,8 +181,8 @@ compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)
 	$(foreach f,$(ALL_SRC),$(file >>$@,$(call entry,$(f),$(call compile,$(f:.c=)))$(comma)))
-	$(foreach f,$(filter helpers/%,$(STUB_SRC)),$(file >>$@,$(call entry,$(f),$(compile-stub))$(if \
-		$(filter $(f),$(lastword $(filter helpers/%,$(STUB_SRC)))),,$(comma))))
+	$(foreach f,$(ENDS_SRC),$(file >>$@,$(call entry,$(f),$(compile-stub))$(if \
+		$(filter $(f),$(lastword $(ENDS_SRC))),,$(comma))))
 	@for made in $(kmod-copy)/kmod/.*.o.cmd; do \
 		name=$${made##*/.}; name=kmod/$${name%.o.cmd}.c; \
 		[ ! -f "$$name" ] || sed -n -e '1!d; s/^[a-z]*cmd_[^ ]* := *//; s/ ;.*//; s/[\\"]/\\&/g' \

@@ -22,9 +22,9 @@
 #include "executor/guest_job.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
+#include "home/away.h"
 #include "home/counters.h"
 #include "home/exec.h"
-#include "home/handoff.h"
 #include "home/record.h"
 #include "home/serve.h"
 #include "job/files.h"
@@ -44,7 +44,7 @@ static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 		.guests = reserve_guests(agent),
 		.starting = reserve_starting_load(agent),
 		.reserved = reserve_load(agent),
-		.away = handoff_count(agent),
+		.away = away_count(agent),
 	};
 }
 
@@ -91,6 +91,7 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
+	{ .method = "POST", .path = "/v1/resume", .stream = guest_resume },
 	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },
 	{ .method = "POST", .path = "/v1/files", .stream = serve_files },
 	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
@@ -140,7 +141,7 @@ static int rooms_start_first(struct agent *agent)
 	agent->net_ops = &rooms_net_ops;
 	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
 	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
-	    record_init(agent) || serve_init(agent, handoff_shows_home) || handoff_init(agent))
+	    record_init(agent) || serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;
 	return ctl_init(agent, commands_request);
 }
@@ -202,9 +203,9 @@ void rooms_stop(struct agent *agent)
 	server_exit(agent);
 	peers_close(agent);
 	node_exit(agent);
-	/* Lets libevent free connections, and stubs hear that their tasks are lost. */
+	/* Lets libevent free connections. */
 	event_base_loop(agent->base, EVLOOP_NONBLOCK);
-	handoff_exit(agent);
+	away_exit(agent);
 	record_exit(agent);
 	counters_exit(agent);
 	reserve_exit(agent);

@@ -54,6 +54,7 @@ struct agent {
 	struct leave *leave; /* once it leaves */
 
 	/* executor */
+	int guest_program; /* ehguest, opened */
 	struct reservations *reservations;
 	struct guests *guests;
 	struct views *views;
@@ -63,7 +64,7 @@ struct agent {
 	struct counters *counters;
 	unsigned int placements_open; /* undecided */
 	struct serves *serves;
-	struct handoffs *handoffs;
+	struct aways *aways;
 
 	/* ctl */
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */

@@ -23,7 +23,7 @@ static const char *const option_views[] = { "shared", "home", "auto", NULL };
 static const char *const option_carriers[] = { "fuse", "9p", NULL };
 
 /* clang-format off */
-const struct config_option config_options[CONFIG_OPTIONS + 1] = {
+const struct config_option config_options[] = {
 	{ "cluster", &config_kind_text, FIELD(cluster), .required = true, .fixed = true,
 	  .help = "agents with another cluster name are refused" },
 	{ "node", &config_kind_code, FIELD(node), .fixed = true,
@@ -69,6 +69,8 @@ const struct config_option config_options[CONFIG_OPTIONS + 1] = {
 	  .help = "ms an exec may wait for a verdict" },
 	{ "lease", &config_kind_number, "10000", FIELD(lease), LIMITS(100, 60000, "ms"),
 	  .help = "ms a reservation is kept while its job does not arrive" },
+	{ "job-limit", &config_kind_number, "60000", FIELD(job_limit), LIMITS(100, 86400000, "ms"),
+	  .help = "ms without a connection between the nodes after which a task away is lost" },
 	{ "heartbeat", &config_kind_number, "1000", FIELD(heartbeat), LIMITS(100, 60000, "ms"),
 	  .help = "ms between PINGs; a peer silent for three of them is down" },
 	{ "link-idle", &config_kind_number, "60000", FIELD(link_idle), LIMITS(100, 86400000, "ms"),
@@ -96,7 +98,7 @@ const struct config_option config_options[CONFIG_OPTIONS + 1] = {
 	  .help = "error | warning | info | debug; more of some areas: \"info debug:placement\"" },
 };
 
-const struct config_option config_peer_options[CONFIG_PEER_OPTIONS + 1] = {
+const struct config_option config_peer_options[] = {
 	{ "host", &config_kind_host, PEER_FIELD(host), .required = true,
 	  .help = "CN of its certificate" },
 	{ "address", &config_kind_address, PEER_FIELD(address), .required = true,

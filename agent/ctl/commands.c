@@ -27,7 +27,7 @@
 #include "executor/guest.h"
 #include "executor/reserve.h"
 #include "home/counters.h"
-#include "home/handoff.h"
+#include "home/away.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/link.h"
@@ -436,11 +436,18 @@ static void commands_do_watch(struct ctl_conn *c, const json_t *request)
 
 static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 {
+	bool now = json_is_true(json_object_get(request, "now"));
 	struct agent *agent = ctl_agent(c);
+	json_t *reply = json_pack("{s:i,s:i,s:i}", "version", 1, "guests",
+				  (int)reserve_guests(agent), "away", (int)away_count(agent));
 
-	leave_start(agent, json_is_true(json_object_get(request, "now")));
-	ctl_reply(c, json_pack("{s:i,s:i,s:i}", "version", 1, "guests", (int)reserve_guests(agent),
-			       "away", (int)handoff_count(agent)));
+	leave_start(agent, now);
+	/* Else they would wait for an agent that does not come. */
+	if (now) {
+		guest_end_all(agent);
+		away_end_all(agent);
+	}
+	ctl_reply(c, reply);
 }
 
 static void commands_do_doctor(struct ctl_conn *c, const json_t *request)

@@ -23,9 +23,11 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
+#include "executor/guest.h"
+#include "home/away.h"
 #include "home/departure.h"
+#include "wire/attach.h"
 #include "wire/frame.h"
-#include "wire/job.h"
 
 #define CTL_CONNS_MAX 1024
 #define CTL_CONNS_A_USER 512 /* leaves room for others and root */
@@ -48,7 +50,6 @@ struct ctl_conn {
 	enum frame_type type;
 	uint32_t length;
 	uint8_t *payload;
-	int fds[3], nfds;
 	bool busy, gone, watching, greeted;
 	uint64_t came_at; /* clock_ms() */
 	struct evbuffer *out;
@@ -78,8 +79,6 @@ static void ctl_free(struct ctl_conn *c)
 	*c->prev = c->next;
 	c->agent->ctl->count--;
 	ctl_drop_payload(c);
-	for (int i = 0; i < c->nfds; i++)
-		close(c->fds[i]);
 	event_free(c->reading);
 	event_free(c->writing);
 	evbuffer_free(c->out);
@@ -190,49 +189,19 @@ uid_t ctl_uid(const struct ctl_conn *c)
 
 /* ---- receiving ---- */
 
-static int ctl_take_fds(struct ctl_conn *c, struct msghdr *msg)
-{
-	struct cmsghdr *h;
-	int n, fd, err = msg->msg_flags & MSG_CTRUNC ? -EPROTO : 0;
-
-	for (h = CMSG_FIRSTHDR(msg); h; h = CMSG_NXTHDR(msg, h)) {
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (int i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
-			if (c->nfds < 3) {
-				c->fds[c->nfds++] = fd;
-			} else {
-				close(fd);
-				err = -EPROTO;
-			}
-		}
-	}
-	return err;
-}
-
 /* Reads into the current frame, never beyond it. Returns bytes, 0 at the end, or -errno. */
 static ssize_t ctl_receive(struct ctl_conn *c)
 {
-	char control[CMSG_SPACE(8 * sizeof(int))];
 	bool in_header = c->got < FRAME_HEADER;
-	struct iovec piece = {
-		.iov_base = in_header ? c->header + c->got : c->payload + c->got - FRAME_HEADER,
-		.iov_len = (in_header ? FRAME_HEADER : FRAME_HEADER + c->length) - c->got,
-	};
-	struct msghdr msg = { .msg_iov = &piece,
-			      .msg_iovlen = 1,
-			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	int err;
+	ssize_t n;
 
+	if (in_header)
+		n = recv(c->fd, c->header + c->got, FRAME_HEADER - c->got, MSG_DONTWAIT);
+	else
+		n = recv(c->fd, c->payload + c->got - FRAME_HEADER, FRAME_HEADER + c->length - c->got,
+			 MSG_DONTWAIT);
 	if (n < 0)
 		return -errno;
-	err = ctl_take_fds(c, &msg);
-	if (err)
-		return err;
 	c->got += n;
 	return n;
 }
@@ -253,6 +222,11 @@ static bool ctl_has_room(const struct ctl_conn *for_whom)
 	return same <= CTL_BYTES_A_USER && (!for_whom->who.uid || all <= CTL_BYTES_MAX);
 }
 
+static bool ctl_is_job(const struct ctl_conn *c)
+{
+	return c->type == FRAME_JOB || c->type == FRAME_ATTACH;
+}
+
 static const char *ctl_check_header(struct ctl_conn *c)
 {
 	int err = frame_parse(c->header, &c->type, &c->length);
@@ -260,7 +234,7 @@ static const char *ctl_check_header(struct ctl_conn *c)
 	if (err)
 		return err == -EMSGSIZE ? "frame longer than its type permits"
 					: "frame of unknown type";
-	if (c->type != FRAME_REQUEST && (c->type != FRAME_JOB || c->greeted))
+	if (c->type != FRAME_REQUEST && (!ctl_is_job(c) || c->greeted))
 		return "frame type not allowed here";
 	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
 		return "request longer than 64 KiB";
@@ -274,38 +248,20 @@ static const char *ctl_check_header(struct ctl_conn *c)
 	return NULL;
 }
 
-/* Assigns the received descriptors: the job says which of 0-2 are open. */
-static const char *ctl_place_fds(struct ctl_conn *c, int fds[3])
-{
-	struct job_spec spec;
-	int next = 0;
-
-	if (job_decode(&spec, c->payload, c->length))
-		return "malformed job";
-	for (int i = 0; i < 3; i++)
-		fds[i] = spec.flags & JOB_FD(i) ? next < c->nfds ? c->fds[next++] : -2 : -1;
-	job_free(&spec);
-	if (next != c->nfds || fds[0] == -2 || fds[1] == -2 || fds[2] == -2)
-		return "the descriptors of a job differ from its description";
-	return NULL;
-}
-
+/* A stub or the executor's end of a job: others take over the socket. */
 static void ctl_take_job(struct ctl_conn *c)
 {
-	const char *why;
-	int fds[3], fd = c->fd;
+	int fd = c->fd;
 
-	why = ctl_place_fds(c, fds);
-	if (why) {
-		ctl_close(c, why);
-		return;
-	}
-	/* departure.c takes over socket and descriptors. */
-	c->nfds = 0;
 	c->fd = -1;
 	event_del(c->reading);
-	departure_start(c->agent, fd, c->payload, c->length, fds, c->who.pid, c->who.uid,
-			c->who.gid);
+	if (c->type == FRAME_JOB)
+		departure_start(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid,
+				c->who.gid);
+	else if (attach_is_executor(c->payload, c->length))
+		guest_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
+	else
+		away_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
 	ctl_free(c);
 }
 
@@ -350,10 +306,7 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 			return;
 		}
 		if (n <= 0) {
-			why = n == -EPROTO ? "too many descriptors"
-			      : c->got	   ? "truncated frame"
-					   : NULL;
-			ctl_close(c, why);
+			ctl_close(c, c->got ? "truncated frame" : NULL);
 			return;
 		}
 		if (c->got < FRAME_HEADER)
@@ -368,10 +321,10 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 		}
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
-		if (c->type == FRAME_JOB && !c->agent->member)
+		if (ctl_is_job(c) && !c->agent->member)
 			ctl_close(c, "received a job, but this host has not joined the cluster "
 				     "yet");
-		else if (c->type == FRAME_JOB)
+		else if (ctl_is_job(c))
 			ctl_take_job(c);
 		else
 			ctl_take_request(c);

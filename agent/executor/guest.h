@@ -1,21 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file guest.h
- * Guests: tasks of other nodes that run here, one for each stream of POST /v1/job.
+ * Guests: tasks of other nodes that run here. Each has a process of its user, ehguest, which is the
+ * executor's end of its job; this agent starts it and routes between it and the home node.
  */
 #ifndef AGENT_EXECUTOR_GUEST_H
 #define AGENT_EXECUTOR_GUEST_H
 
 #include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct agent;
+struct h2_stream;
+struct h2_stream_ops;
+struct peer;
 
-int guest_init(struct agent *agent); /**< 0 or -ENOMEM */
-/** Kills and frees all guests. */
+int guest_init(struct agent *agent); /**< 0 or -errno */
+/** Forgets all guests. They connect to the next agent. */
 void guest_exit(struct agent *agent);
+/** Ends all guests at once: this node leaves the cluster. */
+void guest_end_all(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
 /** This guest's cgroup has become empty. */
 void guest_emptied(struct agent *agent, const char *id);
+
+/** Handler of POST /v1/resume: home wants to go on with a job. 0 or an HTTP status. */
+int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
+		 const struct h2_stream_ops **ops, void **ctx);
+/** An ehguest has connected to this agent: FRAME_ATTACH. Takes over the socket. */
+void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
+		  uid_t uid);
 
 #endif

@@ -1,75 +1,86 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file guest_inside.h
- * Internals of a guest; for guest.c and guest_job.c only.
+ * Internals of a guest; for guest.c, guest_job.c and guest_resume.c only.
  */
 #ifndef AGENT_EXECUTOR_GUEST_INSIDE_H
 #define AGENT_EXECUTOR_GUEST_INSIDE_H
 
+#include <event2/event.h>
 #include <linux/ehsched.h>
 #include "executor/launch.h"
-#include "executor/pty.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
-#include "job/channel.h"
-#include "job/relay.h"
+#include "job/route.h"
 #include "net/peer.h"
+#include "wire/attach.h"
 
 enum guest_state {
 	GUEST_NEW, /* waits for FRAME_JOB */
 	GUEST_VIEWING, /* waits for FRAME_NAMED to choose its files, or for home's to be mounted */
-	GUEST_PREPARING, /* forked; sets the job's limits and user */
-	GUEST_READY, /* waits for FRAME_GO */
-	GUEST_STARTING, /* about to exec */
-	GUEST_RUNNING,
-	GUEST_EXITED, /* sends its last output, or children still run */
+	GUEST_STARTING, /* forked, not ehguest yet */
+	GUEST_LINKED, /* ehguest is connected to the home node */
+	GUEST_BROKEN, /* there is no stream, or no socket yet: one of the ends comes again */
+	GUEST_OVER, /* refused, or its ehguest has gone */
+};
+
+struct guests {
+	struct guest *list;
+	struct event *sigchld;
+	struct event *orphans; /* ends guests of an earlier agent that did not come back */
+	struct resume *resumes; /* guest_resume.c: streams whose guest is not here yet */
+	uint64_t began; /* clock_ms() */
 };
 
 struct guest {
 	struct guest *next;
+	struct agent *agent;
 	enum guest_state state;
-	struct peer *from;
-	struct reservation *place; /* its reservation; NULL: no job yet */
-	struct channel channel;
-	struct relay_sink in;
-	struct relay_source out[2];
-	struct pty pty; /* if the task has a terminal */
+	struct peer *from; /* its home */
+	struct reservation *place; /* NULL: no job yet */
+	struct route route;
 	struct launch launch;
 	struct view_use view;
-	uint8_t *job; /* payload of FRAME_JOB in GUEST_VIEWING */
+	struct event *later; /* checks for the end, from the event loop */
+	struct event *control, *timer; /* of launch.control; for the job, or until both ends are here */
+	uint8_t *job; /* payload of FRAME_JOB until the start */
 	uint32_t job_length;
-	struct event *control, *limit; /* of launch.control; time limit for the job and its GO */
-	struct event *session; /* of launch.session */
-	int64_t started;
+	int64_t started; /* wall clock, ms */
+	pid_t pid; /* of ehguest */
+	pid_t program; /* 0: not started */
 	bool grouped; /* has its own cgroup */
 	bool emptied; /* that cgroup is empty */
-	bool reaped, told; /* told: FRAME_EXIT is queued */
-	bool settling; /* its changes to home's files are still on their way */
-	int pipes[3]; /* our ends until it starts; -1: none */
-	uint64_t owed[2]; /* value of source.sent when all output from before the exit is sent */
-	struct frame_exit end;
+	bool reaped; /* ehguest is no child of ours, or we have waited for it */
+	bool home_gone; /* its stub has ended: ehguest ends, too */
+	bool stopped, settling; /* settling: its changes to home's files are still on their way */
+	char token[ATTACH_TOKEN];
 };
 
-/** Callbacks to guest_job.c. */
-struct guest_ops {
-	/** A frame from its home. 0, or -errno: not allowed now. */
-	int (*frame)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
-	/** Home's files are mounted (trouble NULL), or cannot be used. */
-	void (*view)(void *ctx, const char *trouble);
-};
+/** What the home node sends before the start: guest_job.c. 0 or -errno. */
+int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length);
+int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length);
+/** The view has news: guest_job.c. */
+void guest_on_view(void *ctx, const char *trouble);
 
-/** A guest without a job. Its stream uses guest_stream_ops. NULL: out of memory. */
-struct guest *guest_new(struct peer *from, struct h2_stream *s, const struct guest_ops *told);
-extern const struct h2_stream_ops guest_stream_ops;
-
-/** Forks the task, which then waits for GO. 0 or -errno. */
+/** A guest without a job, in the list. NULL: out of memory. */
+struct guest *guest_new(struct peer *from);
+/** Starts ehguest with the job in g->job; `spec` is the same, decoded. 0 or -errno. */
 int guest_start(struct guest *g, const struct job_spec *spec);
 /** Tells home why the task does not start, and kills what there is. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
+/** Tells both ends that they are connected. */
+void guest_linked(struct guest *g);
+/** The stream is over, or there is none yet: ehguest waits for another one. */
+void guest_broken(struct guest *g);
 void guest_kill(struct guest *g);
-/** Sends the exit once nothing must precede it. */
-void guest_tell_exit(struct guest *g);
-/** Ends the stream if everything has ended. */
-void guest_check_end(struct guest *g);
+/** ehguest may go on to tell of the exit. */
+void guest_settled(struct guest *g);
+/** Frees the streams that wait for a guest: guest_resume.c. */
+void guest_resumes_exit(struct guests *guests);
+
+static inline void guest_later(struct guest *g)
+{
+	event_active(g->later, 0, 0);
+}
 
 #endif

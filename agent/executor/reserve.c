@@ -25,6 +25,7 @@
 #include "job/files.h"
 #include "net/peer.h"
 #include "net/server.h"
+#include "wire/attach.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
@@ -383,6 +384,27 @@ static struct reservation *reserve_new(struct peer *from, const struct reserve_r
 		return r;
 	reserve_free(r);
 	return NULL;
+}
+
+struct reservation *reserve_adopt(struct peer *from, const struct attach *who, uid_t uid)
+{
+	const struct reserve_request q = {
+		.id = who->id,
+		.command = who->command,
+		.uid = uid,
+		.view = VIEW_SHARED,
+	};
+	struct reservation *r;
+
+	if (!reserve_id_is_good(from, q.id) || reserve_runs(from->agent, q.id))
+		return NULL;
+	r = reserve_new(from, &q);
+	if (!r)
+		return NULL;
+	r->state = who->pid ? RESERVE_RUNNING : RESERVE_CLAIMED;
+	r->next = from->agent->reservations->list;
+	from->agent->reservations->list = r;
+	return r;
 }
 
 /* Unless the task sees home's files, its directory must be the same here. */

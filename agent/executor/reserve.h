@@ -19,6 +19,7 @@
 #define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
 
 struct agent;
+struct attach;
 struct server_answer;
 
 enum reserve_state {
@@ -53,6 +54,9 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
  * guest sets its state from then on and ends it.
  */
 struct reservation *reserve_claim(const struct peer *from, const char *token);
+/** The place of a guest that runs already, as its ehguest tells it. NULL: out of memory, an ID that is
+ *  not this home's, or one that is known. */
+struct reservation *reserve_adopt(struct peer *from, const struct attach *who, uid_t uid);
 /** Frees the place; `r` may be NULL. */
 void reserve_end(struct reservation *r);
 

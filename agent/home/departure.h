@@ -13,11 +13,8 @@
 
 struct agent;
 
-/**
- * A stub has connected and sent this job. Takes over the socket and the descriptors (-1: closed at
- * home); `job` is borrowed.
- */
-void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t length, int fds[3],
-		     pid_t pid, uid_t uid, gid_t gid);
+/** A stub has connected and sent this job. Takes over the socket; `job` is borrowed. */
+void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t length, pid_t pid,
+		     uid_t uid, gid_t gid);
 
 #endif

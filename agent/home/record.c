@@ -12,6 +12,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "net/peer.h"
+#include "wire/attach.h"
 #include "wire/reason.h"
 
 #define RECORD_KEPT 1024
@@ -143,7 +144,57 @@ free_placement:
 	return NULL;
 }
 
+static void record_ignore(evutil_socket_t fd, short what, void *arg)
+{
+	/* nothing is waited for: it is away */
+}
+
+struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,
+			       pid_t pid, uid_t uid)
+{
+	const struct placement_task task = { .pid = pid, .uid = uid, .path = who->command };
+	struct placement *p;
+
+	if (record_by_id(agent, who->id) || strlen(who->id) >= sizeof(p->id))
+		return NULL;
+	p = record_new(agent, &task, record_ignore);
+	if (!p)
+		return NULL;
+	HASH_DELETE(by_id, agent->records->ids, p);
+	strcpy(p->id, who->id);
+	HASH_ADD(by_id, agent->records->ids, id, strlen(p->id), p);
+	p->phase = PLACEMENT_AWAY;
+	p->to = to;
+	p->remote = who->pid;
+	p->started = who->started_ms;
+	p->broken = true;
+	record_step(p, "runs on %s as process %u, says process %d, which came to this agent",
+		    peer_code(to), who->pid, (int)pid);
+	return p;
+}
+
+void record_stopped(struct placement *p, bool stopped)
+{
+	p->stopped = stopped;
+}
+
+void record_broken(struct placement *p, bool broken)
+{
+	if (p->broken != broken)
+		record_step(p, broken ? "the connection to %s broke" : "connected to %s again",
+			    peer_code(p->to));
+	p->broken = broken;
+}
+
 /* ---- what others want to know ---- */
+
+static const char *record_state(const struct placement *p)
+{
+	return p->phase != PLACEMENT_AWAY ? "starting"
+	       : p->broken		  ? "reconnecting"
+	       : p->stopped		  ? "stopped"
+					  : "running";
+}
 
 struct placement *record_by_id(struct agent *agent, const char *id)
 {
@@ -179,8 +230,7 @@ void record_list(struct agent *agent, json_t *tasks)
 			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
 				  (int)p->pid, "home", agent->code, "executor", peer_code(p->to),
 				  "command", p->command, "uid", (int)p->uid, "state",
-				  p->phase == PLACEMENT_AWAY ? "running" : "starting", "reason",
-				  reason_name(p->reason), "started", clock_text(p->started, when)));
+				  record_state(p), "reason", reason_name(p->reason), "started", clock_text(p->started, when)));
 	}
 }
 

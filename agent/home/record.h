@@ -14,6 +14,8 @@
 #include "eh/member.h"
 #include "home/placement_task.h"
 
+struct attach;
+
 #define PLACEMENT_TRIES 3 /**< executors to ask */
 #define RECORD_STEPS 16
 
@@ -39,6 +41,7 @@ struct placement {
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;
+	bool stopped, broken; /* while it is away: its task is; there is no connection */
 	unsigned int calls; /* calls in progress that will return to it */
 	placement_fn decided;
 	void *ctx;
@@ -62,6 +65,13 @@ struct placement {
 /** Creates a record, undecided, with a timer that calls `on_timer`. NULL: out of memory. */
 struct placement *record_new(struct agent *agent, const struct placement_task *task,
 			     event_callback_fn on_timer);
+/** Creates the record of a task that is away already, as its stub tells it. NULL: out of memory, or
+ *  its ID is known. */
+struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,
+			       pid_t pid, uid_t uid);
+void record_stopped(struct placement *p, bool stopped);
+/** The connection between its two ends broke, or there is one again. */
+void record_broken(struct placement *p, bool broken);
 /** Adds a step for `why`. When all are used, the last one is replaced. */
 void record_step(struct placement *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -45,6 +45,7 @@ struct cgroup_folder {
 	enum cgroup_kind kind;
 	int watch; /* inotify descriptor of its cgroup.events */
 	bool over; /* this guest has ended: remove the directory */
+	bool orphan; /* a guest of an earlier agent, which has not come to this one yet */
 	char name[];
 };
 
@@ -166,7 +167,7 @@ static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind 
 	if (!f)
 		return NULL;
 	f->kind = kind;
-	f->over = false;
+	f->over = f->orphan = false;
 	strcpy(f->name, name);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", agent->cgroup->fds[kind],
 		 name);
@@ -196,7 +197,7 @@ static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
 
 static void cgroup_changed(struct agent *agent, struct cgroup_folder *f)
 {
-	if (f->kind == CGROUP_GUEST && !f->over) {
+	if (f->kind == CGROUP_GUEST && !f->over && !f->orphan) {
 		if (!cgroup_populated(agent, f->kind, f->name))
 			agent->cgroup->emptied(agent, f->name);
 		return;
@@ -249,6 +250,15 @@ remove_folder:
 	return err;
 }
 
+bool cgroup_guest_adopt(struct agent *agent, const char *id)
+{
+	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
+
+	if (f)
+		f->orphan = false;
+	return f;
+}
+
 void cgroup_guest_kill(struct agent *agent, const char *id)
 {
 	cgroup_kill(agent, CGROUP_GUEST, id);
@@ -264,6 +274,19 @@ void cgroup_guest_end(struct agent *agent, const char *id)
 	if (cgroup_populated(agent, CGROUP_GUEST, id))
 		cgroup_kill(agent, CGROUP_GUEST, id);
 	cgroup_try_remove(agent, f);
+}
+
+void cgroup_guest_end_orphans(struct agent *agent)
+{
+	struct cgroup_folder *f, *next;
+
+	for (f = agent->cgroup->folders; f; f = next) {
+		next = f->next;
+		if (!f->orphan)
+			continue;
+		log_info("guest %s of an earlier agent did not come back: killing it", f->name);
+		cgroup_guest_end(agent, f->name);
+	}
 }
 
 /* ---- sessions ---- */
@@ -439,7 +462,7 @@ static void cgroup_enable_cpu(const char *root)
 	}
 }
 
-/* Guests of an earlier agent have lost their connection home and are killed; sessions continue. */
+/* Guests of an earlier agent may connect to this one. Sessions continue. */
 static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 {
 	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -458,11 +481,7 @@ static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 		f = cgroup_watch(agent, kind, d->d_name);
 		if (!f)
 			continue;
-		if (kind == CGROUP_GUEST) {
-			log_info("ending guest %s of an earlier run", f->name);
-			f->over = true;
-			cgroup_kill(agent, kind, f->name);
-		}
+		f->orphan = kind == CGROUP_GUEST;
 		cgroup_try_remove(agent, f);
 	}
 	closedir(dir);

@@ -37,6 +37,10 @@ enum view cgroup_session_view(struct agent *agent, pid_t pid);
  * caller closes, or -errno. cgroup_guest_end() kills what is left and removes the directory.
  */
 int cgroup_guest_begin(struct agent *agent, const char *id);
+/** A guest of an earlier agent goes on with this one. False: it has no cgroup. */
+bool cgroup_guest_adopt(struct agent *agent, const char *id);
+/** Kills the guests of an earlier agent that did not go on with this one. */
+void cgroup_guest_end_orphans(struct agent *agent);
 void cgroup_guest_kill(struct agent *agent, const char *id);
 void cgroup_guest_end(struct agent *agent, const char *id);
 

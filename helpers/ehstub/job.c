@@ -5,18 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <termios.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "wire/descriptors.h"
+#define JOB_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
 
 static uint32_t count(char *const *list)
 {
@@ -29,79 +29,89 @@ static uint32_t count(char *const *list)
 
 static void take_terminal(struct stub *s, struct job_spec *spec)
 {
-	struct terminal *t = &spec->terminal;
-	struct winsize size = { 0 };
-	pid_t group = tcgetpgrp(s->terminal);
+	struct tty *t = &s->tty;
 
-	s->foreground = group == getpgrp();
-	if (!s->foreground)
+	t->foreground = tcgetpgrp(t->fd) == getpgrp();
+	if (!t->foreground)
 		spec->flags |= JOB_BACKGROUND;
 	/* Hung up meanwhile: then operations on it fail on the executor too. */
-	if (tcgetattr(s->terminal, &s->modes) || ioctl(s->terminal, TIOCGWINSZ, &size))
-		return;
-	terminal_from_termios(t, &s->modes);
-	t->rows = size.ws_row;
-	t->columns = size.ws_col;
-	t->width = size.ws_xpixel;
-	t->height = size.ws_ypixel;
+	if (terminal_get(t->fd, &t->first))
+		memset(&t->first, 0, sizeof(t->first));
+	t->last = spec->terminal = t->first;
 }
 
-/* The open descriptors are sent in ascending order. */
-static int take_descriptors(struct stub *s, struct job_spec *spec, int fds[3])
+static bool is_null(int fd)
 {
-	int n = 0;
+	struct stat st;
 
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+/* Whether 1 and 2 are the same open file, so that the order of output matters. */
+static bool is_merged(void)
+{
+	pid_t me = getpid();
+
+	return !syscall(SYS_kcmp, me, me, JOB_KCMP_FILE, 1ul, 2ul);
+}
+
+static void take_descriptors(struct stub *s, struct job_spec *spec)
+{
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			continue;
 		spec->flags |= JOB_FD(fd);
-		fds[n++] = fd;
+		if (is_null(fd))
+			spec->flags |= JOB_NULL(fd);
 		/* Only for the controlling terminal: that of another session has no job control. */
-		if (tcgetpgrp(fd) < 0)
+		if (tcgetpgrp(fd) < 0 || descriptor_is_master(fd))
 			continue;
 		spec->flags |= JOB_TTY(fd);
-		if (s->terminal < 0)
-			s->terminal = fd;
+		if (s->tty.fd < 0)
+			s->tty.fd = fd;
 	}
-	if (spec->flags & JOB_TTY(0))
-		s->feed = FEED_IDLE;
-	if (s->terminal >= 0)
+	if (spec->flags & JOB_FD(1) && spec->flags & JOB_FD(2) && is_merged())
+		spec->flags |= JOB_MERGED;
+	if (s->tty.fd >= 0)
 		take_terminal(s, spec);
-	s->ttys = spec->flags & JOB_TTYS;
-	return n;
 }
 
-static int send_all(int socket, const uint8_t *data, size_t length, int *fds, int nfds)
+static int send_all(struct stub *s, const uint8_t *data, size_t length, int64_t limit)
 {
-	union descriptors room;
-	struct iovec iov = { (void *)data, length };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct pollfd fds[2] = { { .fd = s->hop.socket, .events = POLLOUT },
+				 { .fd = s->ending, .events = POLLIN } };
+	int64_t left;
 	ssize_t n;
 
-	descriptors_put(&msg, &room, fds, nfds);
-	while (iov.iov_len) {
-		n = sendmsg(socket, &msg, MSG_NOSIGNAL);
-		if (n < 0)
+	while (length) {
+		n = send(s->hop.socket, data, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
-		iov.iov_base = (char *)iov.iov_base + n;
-		iov.iov_len -= n;
-		msg.msg_control = NULL;
-		msg.msg_controllen = 0;
+		if (n > 0) {
+			data += n;
+			length -= n;
+			continue;
+		}
+		left = limit - stub_now();
+		if (left <= 0 || poll(fds, 2, left) == 0)
+			return -ETIMEDOUT;
+		if (fds[1].revents)
+			return -EINTR;
 	}
 	return 0;
 }
 
-int stub_send_job(struct stub *s)
+int stub_send_job(struct stub *s, int64_t until)
 {
-	static char cwd[PATH_MAX];
+	char cwd[PATH_MAX];
 	struct job_spec spec;
 	int subreaper = 0;
 	uint8_t *frame;
 	size_t size;
-	int fds[3], nfds, ret;
+	int ret;
 
 	memset(&spec, 0, sizeof(spec));
-	nfds = take_descriptors(s, &spec, fds);
+	take_descriptors(s, &spec);
 	/* Deleted, or outside this root: no other process can enter it. */
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
 		return -ENOENT;
@@ -134,6 +144,7 @@ int stub_send_job(struct stub *s)
 	if (s->retry)
 		spec.flags |= JOB_RETRY;
 	spec.flags |= JOB_VIEW(s->view);
+	s->flags = spec.flags;
 
 	size = job_encoded_size(&spec);
 	if (!size)
@@ -145,7 +156,7 @@ int stub_send_job(struct stub *s)
 		return -errno;
 	frame_header(frame, FRAME_JOB, size);
 	job_encode(&spec, frame + FRAME_HEADER);
-	ret = send_all(s->socket, frame, FRAME_HEADER + size, fds, nfds);
+	ret = send_all(s, frame, FRAME_HEADER + size, until);
 	munmap(frame, FRAME_HEADER + size);
 	return ret;
 }

@@ -7,12 +7,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SIGNALS 64
+#define SIGNALS_ROOM 256 /* bytes in the link, for one and what belongs to it */
 
 /* The kernel's struct sigaction begins with the handler; all zero is SIG_DFL. */
 struct raw_action {
@@ -55,15 +55,6 @@ static void stub_set_default(int sig)
 	syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(uint64_t));
 }
 
-static void stub_send_signal(struct stub *s, int sig, bool group)
-{
-	uint8_t payload[8];
-
-	frame_put_u32(payload, sig);
-	frame_put_u32(payload + 4, group);
-	stub_send(s, FRAME_SIGNAL, payload, sizeof(payload));
-}
-
 /* Signals the terminal driver sends go to the whole group, as at home. */
 static bool stub_is_group(const struct signalfd_siginfo *info)
 {
@@ -84,22 +75,56 @@ static bool stub_is_group(const struct signalfd_siginfo *info)
 	}
 }
 
-void stub_forward_signals(struct stub *s)
+bool signals_wanted(const struct stub *s)
 {
-	struct signalfd_siginfo all[4];
-	ssize_t n;
+	if (s->phase == PHASE_DRAINS)
+		return true;
+	/* What cannot be said now stays pending in the kernel. */
+	return s->phase == PHASE_RUNS && s->end.state == JOB_RUNNING &&
+	       job_link_room(&s->end.link) > SIGNALS_ROOM;
+}
 
-	while ((n = read(s->signals, all, sizeof(all))) > 0) {
-		for (size_t i = 0; i < n / sizeof(all[0]); i++) {
-			/* From a child that the task had before this exec: it has none on the executor. */
-			if (all[i].ssi_signo == SIGCHLD && all[i].ssi_code > 0)
-				continue;
-			if (all[i].ssi_signo == SIGCONT)
-				feed_look(s);
-			stub_send_signal(s, all[i].ssi_signo, stub_is_group(&all[i]));
-			s->told_to_end |= STUB_ENDING >> (all[i].ssi_signo - 1) & 1;
-		}
+static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
+{
+	const bool ends = STUB_ENDING >> (info->ssi_signo - 1) & 1;
+	struct job_message m = { .what = JOB_SIGNAL };
+
+	/* From a child that the task had before this exec: it has none on the executor. */
+	if (info->ssi_signo == SIGCHLD && info->ssi_code > 0)
+		return;
+	if (s->phase == PHASE_DRAINS) {
+		/* The task has ended, and only its output is waited for. */
+		if (ends && !((stub_ignored() | s->sigmask) & STUB_BIT(info->ssi_signo)))
+			s->until = 0;
+		return;
 	}
+	if (info->ssi_signo == SIGCONT)
+		terminal_look(s);
+	m.sent.signal = info->ssi_signo;
+	m.sent.group = stub_is_group(info);
+	/* The executor's terminal sends its own signal when its size changes. */
+	if (s->tty.fd >= 0 && m.sent.signal == SIGWINCH && m.sent.group) {
+		s->tty.tell = true;
+		return;
+	}
+	end_say(s, &m);
+	s->told_to_end |= ends;
+}
+
+void signals_forward(struct stub *s)
+{
+	struct signalfd_siginfo one;
+
+	while (signals_wanted(s) && read(s->signals, &one, sizeof(one)) == sizeof(one))
+		signals_take(s, &one);
+}
+
+void signals_drop(int sig)
+{
+	const uint64_t set = STUB_BIT(sig);
+	const struct timespec now = { 0, 0 };
+
+	syscall(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set));
 }
 
 /* Takes a pending SIGCONT; false: there is none. */
@@ -114,6 +139,7 @@ static bool stub_take_cont(void)
 void stub_stop(struct stub *s, int sig)
 {
 	const uint64_t stops = STUB_BIT(SIGTSTP) | STUB_BIT(SIGTTIN) | STUB_BIT(SIGTTOU);
+	struct tty *t = &s->tty;
 	uint64_t pending = 0;
 
 	stub_set_default(sig);
@@ -127,17 +153,14 @@ void stub_stop(struct stub *s, int sig)
 	 * have stopped either.
 	 */
 	if (stub_take_cont() || pending & stops) {
-		feed_look(s);
-	} else if ((sig == SIGTTIN || sig == SIGTTOU) && s->terminal >= 0 && !s->orphaned) {
+		terminal_look(s);
+	} else if ((sig == SIGTTIN || sig == SIGTTOU) && t->fd >= 0 && !t->orphaned) {
 		/* Else the terminal would stop it again at once, endlessly. */
-		uint8_t payload[4];
+		const struct job_message m = { .what = JOB_FOREGROUND, .foreground = true };
 
-		frame_put_u32(payload, 1);
-		stub_send(s, FRAME_FOREGROUND, payload, sizeof(payload));
-		s->foreground = true;
-		s->orphaned = true;
+		t->orphaned = t->foreground = end_say(s, &m);
 	}
-	stub_send_signal(s, SIGCONT, true);
+	s->cont = true;
 }
 
 void stub_die(int sig)

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file stub.h
- * The stub stands in for a task that runs on another node: same pid, parent,
- * terminal and signals. It is static and small, because each task away has one.
+ * The stub stands in for a task that runs on another node: same pid, parent, terminal and signals.
+ * It is home's end of the job (lib/job/end.h) and keeps the task's descriptors. It is static and
+ * small, because each task away has one. One loop does all, and nothing in it waits but poll().
  *
- * Signal sets are plain 64-bit words and the calls are the kernel's own: musl
- * keeps signals 32-34 for itself, but a task may use 34 (glibc's SIGRTMIN).
+ * Signal sets are plain 64-bit words and the calls are the kernel's own: musl keeps signals 32-34
+ * for itself, but a task may use 34 (glibc's SIGRTMIN).
  */
 #ifndef EHSTUB_STUB_H
 #define EHSTUB_STUB_H
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <termios.h>
 
+#include "end/hop.h"
+#include "job/end.h"
+#include "wire/attach.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/view.h"
@@ -23,63 +27,237 @@
 #define STUB_BIT(sig) (1ull << ((sig)-1))
 /** Signals by which users end a task. */
 #define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
-#define STUB_TEXT_MAX 4104 /**< the longest payload an agent sends to a stub */
+#define STUB_NEVER INT64_MAX
 
-/** State of a terminal as standard input. */
-enum feed {
-	FEED_NONE, /**< standard input is no terminal, or it was hung up */
-	FEED_IDLE, /**< there is no input */
-	FEED_OFFERED, /**< there is input, and the task has not asked for it yet */
+/** What the stub is doing. */
+enum phase {
+	PHASE_ASKS, /**< until GO: every failure ends in an exec here */
+	PHASE_RUNS,
+	PHASE_DRAINS, /**< the task has ended: its output is being written */
+	PHASE_NOTES, /**< its use is being accounted for */
+	PHASE_STAYS, /**< this is the copy that writes what the task's children send */
+	PHASE_SETTLES, /**< the last acknowledgements */
+	PHASE_LOST, /**< output that has come is being written */
 };
+
+/** Why a job is lost. */
+enum loss {
+	LOSS_NONE,
+	LOSS_GONE, /**< the agents say so */
+	LOSS_LIMIT, /**< no connection for too long */
+	LOSS_AGENT, /**< the same, and it was this node's agent that did not answer */
+	LOSS_PROTOCOL,
+};
+
+/** How a descriptor is used without waiting, and without a change for others that share it. */
+enum kind {
+	KIND_OWN, /**< opened again: our own open file, non-blocking */
+	KIND_SOCKET,
+	KIND_FILE, /**< regular file or block device: always ready */
+	KIND_OTHER, /**< is asked with poll() each time */
+};
+
+/** A descriptor, or the terminal, that is written with data from the other end. */
+struct sink {
+	int fd; /**< -1: closed or broken, data are dropped */
+	enum kind kind;
+	uint32_t channel;
+	bool end; /**< close it when all is written */
+	bool broken; /**< nobody reads it any more: JOB_CLOSED must be said */
+	uint8_t *held; /**< ring of JOB_WINDOW bytes; NULL: nothing waits */
+	size_t from, length;
+	uint64_t done; /**< bytes written or dropped */
+	uint64_t exit_at; /**< `done` when all from before the exit is written */
+};
+
+enum feed {
+	FEED_NONE, /**< nothing can be read, or will be */
+	FEED_IDLE, /**< nothing is offered */
+	FEED_OFFERED, /**< JOB_OFFER was said */
+	FEED_AHEAD, /**< copies flow; what the program reads is taken out */
+};
+
+/** Descriptor 0, if it is no terminal. */
+struct source {
+	enum feed feed;
+	enum kind kind;
+	bool ready; /**< poll() has seen something since the last read */
+	bool ended; /**< JOB_END must be said, or was */
+	bool told; /**< it was */
+	bool looked, able; /**< for other readers; it can be copied ahead */
+	uint32_t asked; /**< bytes in large answers */
+	uint64_t copied, taken; /**< of copies: bytes sent, bytes taken out of the source */
+	off_t first; /**< offset of a file at the start */
+	int pipe[2], events; /**< for copies: our own pipe, epoll; -1: none */
+	bool used; /**< something was taken out of it, which cannot be put back */
+};
+
+/** The controlling terminal, if one of descriptors 0-2 is it. */
+struct tty {
+	int fd; /**< -1: none. Our own open file, once the task runs */
+	enum feed feed;
+	bool ready, hung; /**< input; hung up, and JOB_END must be said */
+	bool foreground; /**< our process group is in the foreground, as the other end was told */
+	bool orphaned; /**< we cannot be stopped: the task is not told of the background */
+	struct terminal first, last; /**< modes at the start; modes that the task has set */
+	bool changed; /**< the task has changed the modes */
+	/** `last` must be set when all output before `ready_at` is written; input must be dropped */
+	bool pending, flush;
+	uint64_t ready_at;
+	bool tell, tell_flush; /**< JOB_TERMINAL must be said */
+	bool kept; /**< `typed` is the last input that was sent, not known to be read */
+	uint32_t typed_length; /**< 0: end of file */
+	uint64_t sent, taken; /**< bytes sent, and read by the task; an end of file counts as one */
+	uint8_t typed[JOB_TYPED_MAX];
+};
+
+#define STUB_SINKS 3
 
 struct stub {
 	const char *token, *path;
 	char **argv; /**< of the program */
 	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
-	enum view view; /**< whose files it sees there */
 	bool retry; /**< may be run again here when its executor is lost */
+	enum view view; /**< whose files it sees there */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
-	int socket, signals; /**< to the agent; signalfd */
-	int terminal; /**< the lowest of 0-2 that is the controlling terminal; -1: none */
-	struct termios modes; /**< of it, at the start */
-	uint32_t ttys; /**< JOB_TTY(n) for each that is */
-	enum feed feed;
-	bool fed; /**< some input was sent */
-	bool foreground; /**< our process group is in the foreground, as the agent was told */
-	bool orphaned; /**< we cannot be stopped: the task is not told of the background */
-	int given[3], ngiven; /**< descriptors that came with the last frame */
-	bool started;
+	uint32_t flags; /**< of the job */
+	enum phase phase;
+	int signals, ending; /**< signalfd of all; of those that end it, until GO */
+
+	/* the connection */
+	struct hop hop;
+	struct job_end end;
+	uint8_t *memory; /**< of the link */
+	uint64_t released; /**< offset in the link up to which memory was given back */
+	struct attached attached; /**< as the agent said last */
+	bool known; /**< `attached` is valid */
+	bool routed; /**< the agent has answered on this connection */
+	bool ready; /**< the other end waits for GO */
+	bool noted;
+	uint32_t notes; /**< bit n: enum note_what n must be told */
+	uint32_t pid; /**< of the program on the executor */
+	int64_t retry_at, pause; /**< next attempt to reach the agent; how long to wait after it */
+	int64_t until; /**< limit of this phase */
+	enum loss loss;
+	bool lost; /**< nothing is heard any more */
+	enum job_state before; /**< when it was lost */
+
+	/* the task */
+	uint32_t stop; /**< signal to stop with; 0: none */
+	bool cont; /**< SIGCONT must be forwarded */
 	bool told_to_end; /**< a signal of STUB_ENDING was forwarded */
+	struct frame_exit use;
+	bool more; /**< its children still write */
+	bool over; /**< they do not any more */
+	bool copy; /**< of the stub, which itself has ended */
+	struct source source;
+	struct sink sinks[STUB_SINKS]; /**< 1, 2 and the terminal */
+	struct tty tty;
 };
 
 extern char **environ;
 
 /* main.c */
-void stub_send(struct stub *s, enum frame_type type, const void *payload, size_t length);
-int stub_above_2(int fd); /**< moves a descriptor above 2; -1 stays -1 */
+void stub_say(const char *const *parts, int n); /**< to descriptor 2, for at most a second */
+void run_here(struct stub *s) __attribute__((noreturn));
+/** A failure before GO, which is none of the program. */
+void give_up(struct stub *s, const char *what, int error) __attribute__((noreturn));
+/** The agent or the executor refuses; `reason` 0: the node is this one. */
+void refused(struct stub *s, uint32_t reason, const char *text) __attribute__((noreturn));
 
 /* job.c */
-/** Sends FRAME_JOB with descriptors 0-2. 0 or -errno. */
-int stub_send_job(struct stub *s);
+/** Sends FRAME_JOB, at most `until` then. 0 or -errno. */
+int stub_send_job(struct stub *s, int64_t until);
+
+/* loop.c */
+int64_t stub_now(void); /**< ms, of a clock that stands still while the host sleeps */
+void stub_loop(struct stub *s) __attribute__((noreturn));
+
+/* end.c */
+int end_open(struct stub *s, int64_t now); /**< 0 or -ENOMEM */
+void end_read(struct stub *s); /**< takes frames of the agent */
+void end_write(struct stub *s);
+void end_connect(struct stub *s, int64_t now); /**< tries to reach the agent again */
+bool end_say(struct stub *s, const struct job_message *m); /**< false: again later */
+void end_note(struct stub *s, enum note_what what);
+void end_flush(struct stub *s, int ms); /**< waits that long until all that is due is written */
+void end_trim(struct stub *s); /**< gives memory back */
+void end_settled(struct stub *s, int64_t now); /**< moves on from PHASE_SETTLES */
+
+/* exit.c */
+void exit_step(struct stub *s, int64_t now); /**< moves on after an exit or a loss */
+void exit_begin(struct stub *s, const struct job_message *m);
+void exit_lose(struct stub *s);
+
+/* lost.c */
+void lost_report(struct stub *s) __attribute__((noreturn));
+
+/* descriptor.c */
+/** Opens a descriptor of 0-2 again where that helps, at its number. */
+enum kind descriptor_adopt(int fd);
+/** Prepares it for a program again: our own open file blocks, as programs expect. */
+void descriptor_restore(int fd, enum kind kind);
+bool descriptor_is_master(int fd); /**< of a pseudo-terminal */
+ssize_t descriptor_read(int fd, enum kind kind, uint8_t *to, size_t room); /**< n or -errno */
+ssize_t descriptor_write(int fd, enum kind kind, const uint8_t *data, size_t n);
+int descriptor_above_2(int fd); /**< moves it above 2; -1 stays -1 */
+
+/* sink.c */
+void sink_open(struct stub *s);
+struct sink *sink_of(struct stub *s, uint32_t channel); /**< NULL: none */
+void sink_put(struct stub *s, struct sink *k, const uint8_t *data, size_t n);
+void sink_end(struct stub *s, struct sink *k);
+void sink_on_poll(struct stub *s, struct sink *k, short events);
+void sink_step(struct stub *s); /**< says what must be said */
+void sink_drop(struct stub *s, struct sink *k); /**< closes it */
+
+/* source.c */
+void source_open(struct stub *s);
+void source_step(struct stub *s);
+bool source_wants(const struct stub *s, struct pollfd *p); /**< whether to poll it, and how */
+void source_on_poll(struct stub *s, short events);
+void source_read(struct stub *s, uint64_t total); /**< the program has read so much of the copies */
+void source_close(struct stub *s);
+int source_rewind(struct stub *s); /**< for a second run. 0; -errno: not possible */
+
+/* copies.c */
+/** Prepares copies of descriptor 0. False: they are not possible. */
+bool copies_open(struct stub *s);
+/** Copies what follows the copies that were made. Bytes, 0: end, or -errno. */
+ssize_t copies_make(struct stub *s, uint8_t *to, size_t room);
+void copies_take(struct stub *s, uint64_t n); /**< takes bytes out of the source */
+void copies_close(struct stub *s);
+
+/* readers.c */
+/** Whether a process of this user, other than this one and its ancestors, can read the open file of
+ *  descriptor 0. */
+bool readers_other(void);
+
+/* terminal.c */
+int terminal_get(int fd, struct terminal *t); /**< 0 or -errno */
+void terminal_open(struct stub *s);
+void terminal_look(struct stub *s); /**< whether the foreground has changed */
+void terminal_step(struct stub *s); /**< says what must be said */
+void terminal_change(struct stub *s, const struct job_message *m);
+void terminal_settle(struct stub *s); /**< sets pending modes if it may do so now */
+void terminal_restore(struct stub *s); /**< to those from before the task */
+void terminal_show(struct stub *s, const uint8_t *data, size_t n);
+void terminal_hangup(struct stub *s);
+
+/* typed.c */
+void typed_step(struct stub *s);
+/** Puts input back that the task has not read. Whether there was any. */
+bool typed_give_back(struct stub *s);
 
 /* signals.c */
 uint64_t stub_mask(uint64_t set); /**< sets the blocked signals, returns the former ones */
 uint64_t stub_ignored(void);
 int stub_signalfd(uint64_t set);
-void stub_forward_signals(struct stub *s);
+bool signals_wanted(const struct stub *s); /**< whether a signal could be forwarded now */
+void signals_forward(struct stub *s);
+void signals_drop(int sig); /**< takes a pending signal */
 /** Stops as by this signal's default action. Returns when continued. */
 void stub_stop(struct stub *s, int sig);
 void stub_die(int sig) __attribute__((noreturn));
-
-/* feed.c */
-/** Tells the agent when the terminal was given to our process group, or taken from it. */
-void feed_look(struct stub *s);
-/** Whether feed_step() waits for POLLIN of descriptor 0; to be called again after the time-out. */
-bool feed_wants(struct stub *s, int *timeout_ms);
-void feed_step(struct stub *s, short events);
-/** The task wants to read. */
-void feed_wanted(struct stub *s);
-/** The agent is lost: restores the terminal's modes. */
-void feed_restore(const struct stub *s);
 
 #endif

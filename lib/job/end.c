@@ -14,22 +14,24 @@
 #define SAME JOB_LOST
 
 /*
- * Who may say what, and when. A message is on the way for a while: meanwhile the receiver may have
- * gone on to a later state, so it takes it in more states than the sender says it in.
+ * Who may say what, and when. A message is on the way for a while: meanwhile the executor's end may
+ * have gone on to a later state, so it takes it in more states than home says it in. Home's end is
+ * in the state that what it has taken tells, so it takes what the executor's end may say in it.
  */
 static const struct end_rule {
 	unsigned int roles; /* that say it */
-	unsigned int say, take; /* states */
+	unsigned int say, take; /* states; take: of the executor's end */
 	enum job_state then; /* SAME: no change */
 } end_rules[JOB_WHATS] = {
-	[JOB_READY] = { IN(JOB_EXECUTOR), IN(JOB_PREPARING), IN(JOB_PREPARING), JOB_PREPARED },
-	[JOB_GO] = { IN(JOB_HOME), IN(JOB_PREPARED), IN(JOB_PREPARED), JOB_COMMITTED },
-	[JOB_STARTED] = { IN(JOB_EXECUTOR), IN(JOB_COMMITTED), IN(JOB_COMMITTED), JOB_RUNNING },
-	[JOB_REFUSED] = { IN(JOB_EXECUTOR), BEFORE_START, BEFORE_START, JOB_FINISHED },
-	[JOB_STOPPED] = { IN(JOB_EXECUTOR), IN(JOB_RUNNING), IN(JOB_RUNNING), SAME },
-	[JOB_CONTINUED] = { IN(JOB_EXECUTOR), IN(JOB_RUNNING), IN(JOB_RUNNING), SAME },
-	[JOB_EXIT] = { IN(JOB_EXECUTOR), IN(JOB_RUNNING), IN(JOB_RUNNING), JOB_FINISHED },
-	[JOB_OVER] = { IN(JOB_EXECUTOR), IN(JOB_ENDED), IN(JOB_ENDED), JOB_FINISHED },
+	[JOB_READY] = { IN(JOB_EXECUTOR), IN(JOB_PREPARING), 0, JOB_PREPARED },
+	[JOB_GO] = { IN(JOB_HOME), IN(JOB_PREPARED), IN(JOB_PREPARED) | IN(JOB_FINISHED),
+		     JOB_COMMITTED },
+	[JOB_STARTED] = { IN(JOB_EXECUTOR), IN(JOB_COMMITTED), 0, JOB_RUNNING },
+	[JOB_REFUSED] = { IN(JOB_EXECUTOR), BEFORE_START, 0, JOB_FINISHED },
+	[JOB_STOPPED] = { IN(JOB_EXECUTOR), IN(JOB_RUNNING), 0, SAME },
+	[JOB_CONTINUED] = { IN(JOB_EXECUTOR), IN(JOB_RUNNING), 0, SAME },
+	[JOB_EXIT] = { IN(JOB_EXECUTOR), IN(JOB_RUNNING), 0, JOB_FINISHED },
+	[JOB_OVER] = { IN(JOB_EXECUTOR), IN(JOB_ENDED), 0, JOB_FINISHED },
 	[JOB_SIGNAL] = { IN(JOB_HOME), WRITES, STARTED_ONCE, SAME },
 	[JOB_FOREGROUND] = { IN(JOB_HOME), WRITES, STARTED_ONCE, SAME },
 	[JOB_DATA] = { IN(JOB_HOME) | IN(JOB_EXECUTOR), WRITES, STARTED_ONCE, SAME },
@@ -38,7 +40,7 @@ static const struct end_rule {
 	[JOB_WANT] = { IN(JOB_HOME) | IN(JOB_EXECUTOR), WRITES, STARTED_ONCE, SAME },
 	[JOB_OFFER] = { IN(JOB_HOME), WRITES, STARTED_ONCE, SAME },
 	[JOB_NONE] = { IN(JOB_HOME), WRITES, STARTED_ONCE, SAME },
-	[JOB_READ] = { IN(JOB_EXECUTOR), WRITES, STARTED_ONCE, SAME },
+	[JOB_READ] = { IN(JOB_EXECUTOR), WRITES, 0, SAME },
 	[JOB_TERMINAL] = { IN(JOB_HOME) | IN(JOB_EXECUTOR), WRITES, STARTED_ONCE, SAME },
 };
 
@@ -49,6 +51,7 @@ void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_
 	e->role = role;
 	e->ops = ops;
 	e->ctx = ctx;
+	e->start_ms = start_ms;
 	e->limit_ms = limit_ms;
 	e->deadline = now + start_ms;
 	job_link_init(&e->link, memory, JOB_MEMORY);
@@ -89,7 +92,7 @@ static void end_enter(struct job_end *e, const struct job_message *m)
 	if (m->what == JOB_EXIT && m->exit.more)
 		then = JOB_ENDED;
 	e->state = then;
-	if (then == JOB_RUNNING)
+	if (then == JOB_RUNNING && e->link.attached)
 		e->deadline = INT64_MAX;
 }
 
@@ -117,16 +120,18 @@ static void end_tell_credit(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++) {
 		struct job_channel *c = &e->channels[i];
-		const struct job_message m = { .what = JOB_WANT, .channel = i, .total = c->granted };
+		const struct job_message m = { .what = JOB_WANT,
+					       .channel = i,
+					       .total = c->granted };
 
-		if (c->granted == c->told || c->granted - c->told < c->window / 2)
+		if (c->over || c->granted == c->told || c->granted - c->told < c->window / 2)
 			continue;
 		if (end_tell_read(e, i) && end_put(e, &m))
 			c->told = c->granted;
 	}
 }
 
-/* Home takes back what was not read when it hears of a stop or an exit. */
+/* Home takes out what was read when it hears of a stop or an end; the rest is for others. */
 static bool end_tell_all_read(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
@@ -135,22 +140,48 @@ static bool end_tell_all_read(struct job_end *e)
 	return true;
 }
 
+/* What the rules do not say: what was said before, and sizes. */
+static bool end_may_say(const struct job_end *e, const struct job_message *m)
+{
+	const struct job_channel *c = &e->channels[m->channel];
+
+	switch (m->what) {
+	case JOB_DATA:
+	case JOB_WANT:
+	case JOB_READ:
+		return false; /* functions of their own count these */
+	case JOB_REFUSED:
+		return m->refused.length <= JOB_TEXT_MAX;
+	case JOB_NONE:
+		/* Else it crosses with the next JOB_WANT, which would be void at one end only. */
+		return !c->ended && !c->ahead && c->may != c->sent;
+	case JOB_END:
+		return !c->ended;
+	default:
+		return true;
+	}
+}
+
 int job_end_say(struct job_end *e, const struct job_message *m)
 {
 	const struct end_rule *rule = &end_rules[m->what];
+	struct job_channel *c = &e->channels[m->channel];
 
 	if (e->state == JOB_LOST)
 		return -EPIPE;
-	if (!(rule->roles & IN(e->role)) || !(rule->say & IN(e->state)))
+	if (!(rule->roles & IN(e->role)) || !(rule->say & IN(e->state)) || !end_may_say(e, m))
 		return -EPROTO;
-	if ((m->what == JOB_STOPPED || m->what == JOB_EXIT) && !end_tell_all_read(e))
+	if ((m->what == JOB_STOPPED || m->what == JOB_EXIT || m->what == JOB_OVER) &&
+	    !end_tell_all_read(e))
 		return -EAGAIN;
 	if (!end_put(e, m))
 		return -EAGAIN;
 	if (m->what == JOB_NONE)
-		e->channels[m->channel].may = e->channels[m->channel].sent;
+		c->may = c->sent;
 	if (m->what == JOB_END)
-		e->channels[m->channel].ended = true;
+		c->ended = true;
+	if (m->what == JOB_OFFER && m->ahead)
+		c->ahead = true;
 	end_enter(e, m);
 	return 0;
 }
@@ -193,7 +224,13 @@ void job_end_send(struct job_end *e, uint32_t channel, const uint8_t *bytes, siz
 
 void job_end_grant(struct job_end *e, uint32_t channel, size_t n)
 {
-	e->channels[channel].granted += n;
+	struct job_channel *c = &e->channels[channel];
+	uint64_t left = c->got + JOB_WINDOW - c->granted;
+
+	/* A second wish would cross with the answer to the first, which voids it at one end only. */
+	if (e->role == JOB_EXECUTOR && !c->ahead && c->told != c->got)
+		return;
+	c->granted += n < left ? n : left;
 }
 
 void job_end_read(struct job_end *e, uint32_t channel, uint64_t total)
@@ -229,7 +266,10 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 
 	switch (m->what) {
 	case JOB_DATA:
-		if (c->over || end_bytes(m->data.length) > c->granted - c->got)
+		if (c->over || end_bytes(m->data.length) > c->told - c->got)
+			return -EPROTO;
+		/* Home offers either copies or answers, and never leaves the former again. */
+		if (m->data.copy != (e->role == JOB_EXECUTOR && c->ahead))
 			return -EPROTO;
 		c->got += end_bytes(m->data.length);
 		if (e->role == JOB_EXECUTOR && !m->data.copy)
@@ -239,12 +279,16 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 		if (c->over)
 			return -EPROTO;
 		c->over = true;
+		end_answered(c);
 		return 0;
 	case JOB_NONE:
+		if (c->over || c->ahead || c->told == c->got)
+			return -EPROTO;
 		end_answered(c);
 		return 0;
 	case JOB_OFFER:
-		if (m->ahead && !c->window) {
+		if (m->ahead && !c->ahead) {
+			c->ahead = true;
 			c->window = JOB_WINDOW;
 			c->granted = c->got + JOB_WINDOW;
 		}
@@ -259,7 +303,10 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 		c->may = m->total;
 		return 0;
 	case JOB_READ:
-		return m->total > c->sent ? -EPROTO : 0;
+		if (m->total < c->read || m->total > c->sent)
+			return -EPROTO;
+		c->read = c->read_told = m->total;
+		return 0;
 	default:
 		return 0;
 	}
@@ -276,8 +323,14 @@ static int end_take_message(struct job_end *e, const struct job_link_frame *f)
 		return -EPROTO;
 	rule = &end_rules[m.what];
 	/* The other role says it, and in a state that this end can be in meanwhile. */
-	if (!(rule->roles & IN(!e->role)) || !(rule->take & IN(e->state)))
+	if (!(rule->roles & IN(!e->role)) ||
+	    !((e->role == JOB_HOME ? rule->say : rule->take) & IN(e->state)))
 		return -EPROTO;
+	if (m.what == JOB_GO && e->state == JOB_FINISHED) {
+		/* It crossed with JOB_REFUSED. */
+		job_link_acknowledge(&e->link);
+		return 0;
+	}
 	err = end_take_channel(e, &m);
 	if (err)
 		return err;
@@ -311,18 +364,24 @@ void job_end_attach(struct job_end *e)
 	job_link_attach(&e->link);
 	if (e->state >= JOB_RUNNING)
 		e->deadline = INT64_MAX;
+	else if (e->again)
+		e->deadline = e->detached; /* the next tick gives the start its time again */
 }
 
 void job_end_detach(struct job_end *e, int64_t now)
 {
-	if (e->state == JOB_LOST || !e->link.attached)
+	if (e->state == JOB_LOST)
 		return;
-	job_link_detach(&e->link);
 	/* Home has not said GO, and will not: the program can run there at once. */
 	if (e->role == JOB_HOME && e->state < JOB_COMMITTED) {
 		end_lose(e);
 		return;
 	}
+	if (!e->link.attached)
+		return;
+	job_link_detach(&e->link);
+	e->again = true;
+	e->detached = now;
 	e->deadline = now + e->limit_ms;
 }
 
@@ -338,15 +397,22 @@ int64_t job_end_deadline(const struct job_end *e)
 
 void job_end_tick(struct job_end *e, int64_t now)
 {
-	if (now >= e->deadline)
-		end_lose(e);
+	if (now < e->deadline)
+		return;
+	if (e->link.attached && e->again && e->state < JOB_RUNNING) {
+		e->again = false;
+		e->deadline = now + e->start_ms;
+		return;
+	}
+	end_lose(e);
 }
 
 bool job_end_done(const struct job_end *e)
 {
 	if (e->state == JOB_LOST)
 		return true;
-	if (e->state != JOB_FINISHED)
+	if (e->state != JOB_FINISHED || e->link.ack_due)
 		return false;
-	return job_link_settled(&e->link) && !e->link.ack_due;
+	/* What home has said besides does not matter any more. A hello acknowledges, too. */
+	return e->role == JOB_HOME ? !e->link.hello_due : job_link_settled(&e->link);
 }

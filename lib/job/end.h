@@ -24,7 +24,8 @@
 #include "job/message.h"
 
 /** Bytes of a channel that may be on the way, where input is sent without being asked for. */
-#define JOB_WINDOW FRAME_WINDOW
+#define JOB_WINDOW 65536u
+#define JOB_TYPED_MAX 4096u /**< bytes of the longest line of a terminal */
 /** Bytes of memory that a link keeps unacknowledged messages in. */
 #define JOB_MEMORY (128u << 10)
 
@@ -43,14 +44,15 @@ enum job_state {
 /**
  * Towards home data flow within a window, of which home grants more as it is written. Towards the
  * executor a program's wish to read is told (JOB_WANT), and answered once, by JOB_DATA, JOB_NONE or
- * JOB_END: what the answer leaves of the credit is void. Only if home offers to read ahead, copies
- * flow within a window, too.
+ * JOB_END: what the answer leaves of the credit is void. If home offers to read ahead, copies flow
+ * within a window instead, from then on: neither JOB_NONE nor data that are no copies follow.
  */
 struct job_channel {
 	uint64_t may, sent; /**< bytes: the other end's credit; what it was sent */
 	uint64_t granted, told, got; /**< our credit; as it knows it; what came */
 	uint64_t read, read_told; /**< of what came, what the program has read; as it knows it */
 	uint64_t window; /**< our credit is told in halves of this; 0: at once */
+	bool ahead; /**< home has offered to read ahead */
 	bool ended; /**< we have said JOB_END */
 	bool over; /**< the other end has */
 	bool closed; /**< the other end reads no more */
@@ -74,8 +76,11 @@ struct job_end {
 	struct job_channel channels[JOB_CHANNELS];
 	const struct job_end_ops *ops;
 	void *ctx;
+	int64_t start_ms; /**< until the program must run */
 	int64_t limit_ms; /**< without a connection */
 	int64_t deadline; /**< without a connection, or until the start; INT64_MAX: none */
+	int64_t detached; /**< when the last connection broke */
+	bool again; /**< one has broken since `deadline` was set for the start */
 };
 
 /**
@@ -87,9 +92,10 @@ void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_
 
 /* ---- the connection ---- */
 
-/** The agents have connected this end to the other one, perhaps again. */
+/** The agents have connected this end to the other one, perhaps again. Before the start the deadline
+ *  may have passed then: the next job_end_tick() sets a new one, and the job is not lost. */
 void job_end_attach(struct job_end *e);
-/** That connection is over. */
+/** That connection is over, or at home's end before JOB_GO: there will be none. */
 void job_end_detach(struct job_end *e, int64_t now);
 /** The agents say that the other end has gone for ever. */
 void job_end_gone(struct job_end *e);
@@ -111,7 +117,8 @@ bool job_end_done(const struct job_end *e);
 /**
  * Says something, in order with all other messages; channel credit and data have functions of their
  * own. 0, -EAGAIN: no room, again after the next message or acknowledgement; -EPROTO: not allowed
- * in this state; -EPIPE: the job is lost.
+ * in this state (or JOB_NONE without a JOB_WANT, a second JOB_END, a text that is too long);
+ * -EPIPE: the job is lost.
  */
 int job_end_say(struct job_end *e, const struct job_message *m);
 
@@ -119,12 +126,13 @@ int job_end_say(struct job_end *e, const struct job_message *m);
 size_t job_end_room(const struct job_end *e, uint32_t channel);
 /** Sends at most job_end_room() bytes; `copy`: see struct job_message. */
 void job_end_send(struct job_end *e, uint32_t channel, const uint8_t *bytes, size_t n, bool copy);
-/** The other end may send `n` more bytes of this channel. */
+/** The other end may send `n` more bytes of this channel, up to JOB_WINDOW in all. At the executor's
+ *  end nothing changes before it has answered what was asked for. */
 void job_end_grant(struct job_end *e, uint32_t channel, size_t n);
 /** Bytes that were granted and have not come; 0: what was asked for has been answered. */
 uint64_t job_end_granted(const struct job_end *e, uint32_t channel);
 /** The executor's program has read `total` bytes of this channel. Told with more credit, and before
- *  JOB_STOPPED and JOB_EXIT. */
+ *  JOB_STOPPED, JOB_EXIT and JOB_OVER. */
 void job_end_read(struct job_end *e, uint32_t channel, uint64_t total);
 
 #endif

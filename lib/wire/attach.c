@@ -57,6 +57,11 @@ int attach_decode(struct attach *a, const uint8_t *in, size_t length)
 	return decoded(&c);
 }
 
+bool attach_is_executor(const uint8_t *in, size_t length)
+{
+	return length && in[0] == 1;
+}
+
 size_t attached_encode(const struct attached *a, uint8_t *out)
 {
 	struct cursor_out o = { out };
@@ -97,6 +102,9 @@ size_t note_encode(const struct note *n, uint8_t *out)
 	if (n->what == NOTE_ENDED) {
 		frame_exit_encode(o.at, &n->use);
 		o.at += FRAME_EXIT_SIZE;
+	} else if (n->what == NOTE_STAYS) {
+		cursor_put_u32(&o, n->reason);
+		cursor_put_string(&o, n->text);
 	}
 	return o.at - out;
 }
@@ -113,6 +121,9 @@ int note_decode(struct note *n, const uint8_t *in, size_t length)
 		use = cursor_bytes(&c, FRAME_EXIT_SIZE);
 		if (use && frame_exit_decode(&n->use, use, FRAME_EXIT_SIZE))
 			cursor_fail(&c);
+	} else if (n->what == NOTE_STAYS) {
+		n->reason = cursor_u32(&c);
+		get_text(&c, n->text, sizeof(n->text));
 	}
 	if (!n->what || n->what >= NOTE_WHATS)
 		cursor_fail(&c);

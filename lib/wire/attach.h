@@ -14,10 +14,11 @@
 #include "frame.h"
 
 #define ATTACH_TOKEN 64 /**< bytes of the longest token, with its NUL */
-#define ATTACH_CODE 64 /**< of a node code */
-#define ATTACH_ID 96 /**< of a placement's ID */
+#define ATTACH_CODE 104 /**< of a node code */
+#define ATTACH_ID 128 /**< of a placement's ID */
 #define ATTACH_HOST 128
 #define ATTACH_COMMAND 64 /**< of a program's name; longer ones are cut */
+#define NOTE_TEXT 256
 #define ATTACH_SIZE 512 /**< bytes of the longest encoded payload */
 
 /** FRAME_ATTACH: an end tells a new agent, or the same one after a break, which job it belongs to. */
@@ -57,13 +58,17 @@ enum note_what {
 /** FRAME_NOTE: what became of a job, for the agent's records. */
 struct note {
 	enum note_what what;
-	uint32_t pid;
-	struct frame_exit use;
+	uint32_t pid; /**< NOTE_STARTED */
+	struct frame_exit use; /**< NOTE_ENDED */
+	uint32_t reason; /**< NOTE_STAYS: enum ehs_reason, and what the executor said, perhaps "" */
+	char text[NOTE_TEXT];
 };
 
 /* Encoders return the bytes written, at most ATTACH_SIZE. Decoders return 0 or -EBADMSG. */
 size_t attach_encode(const struct attach *a, uint8_t *out);
 int attach_decode(struct attach *a, const uint8_t *in, size_t length);
+/** Whether this is the payload of an executor's end. */
+bool attach_is_executor(const uint8_t *in, size_t length);
 size_t attached_encode(const struct attached *a, uint8_t *out);
 int attached_decode(struct attached *a, const uint8_t *in, size_t length);
 size_t note_encode(const struct note *n, uint8_t *out);

@@ -1,46 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Headers of frames, rules for receivers, and the payload of FRAME_EXIT. */
+/* Headers of frames, and how a task ended. */
 
 #include "frame.h"
 
 #include <errno.h>
 
+#include "attach.h"
+
 static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_JOB] = FRAME_JOB_MAX,
-	[FRAME_GO] = 0,
-	[FRAME_STDIN] = FRAME_DATA_MAX,
-	[FRAME_SIGNAL] = 8,
-	[FRAME_CLOSED] = 4,
-	[FRAME_READY] = 0,
-	[FRAME_COMMIT] = 0,
-	[FRAME_STARTED] = 4 + FRAME_TEXT_MAX,
-	[FRAME_REFUSED] = 8 + FRAME_TEXT_MAX,
-	[FRAME_STDOUT] = FRAME_DATA_MAX,
-	[FRAME_STDERR] = FRAME_DATA_MAX,
-	[FRAME_STOPPED] = 4,
-	[FRAME_CONTINUED] = 0,
-	[FRAME_EXIT] = FRAME_EXIT_SIZE,
-	[FRAME_LOST] = FRAME_TEXT_MAX,
-	[FRAME_TAKEN] = FRAME_TAKEN_SIZE,
-	[FRAME_WANT] = 8,
 	[FRAME_NAMED] = FRAME_NAMED_MAX,
+	[FRAME_REFUSED] = 8 + FRAME_TEXT_MAX,
+	[FRAME_LINK] = FRAME_LINK_MAX,
+	[FRAME_ATTACH] = ATTACH_SIZE,
+	[FRAME_ATTACHED] = ATTACH_SIZE,
+	[FRAME_DETACHED] = 0,
+	[FRAME_GONE] = FRAME_TEXT_MAX,
+	[FRAME_PAUSED] = 4,
+	[FRAME_NOTE] = ATTACH_SIZE,
+	[FRAME_NOTED] = 0,
 	[FRAME_REQUEST] = FRAME_JSON_MAX,
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
-	[FRAME_RERUN] = 4 + FRAME_TEXT_MAX,
-	[FRAME_TERMINAL] = FRAME_TERMINAL_MAX,
-	[FRAME_READABLE] = 0,
-	[FRAME_TYPED] = FRAME_TYPED_MAX,
-	[FRAME_FOREGROUND] = 4,
-	[FRAME_SHOWN] = FRAME_DATA_MAX,
-	[FRAME_LINK] = FRAME_LINK_MAX,
-	[FRAME_ATTACH] = 512,
-	[FRAME_ATTACHED] = 512,
-	[FRAME_DETACHED] = 0,
-	[FRAME_PAUSED] = 4,
-	[FRAME_GONE] = FRAME_TEXT_MAX,
-	[FRAME_NOTE] = 128,
-	[FRAME_NOTED] = 0,
 };
 
 uint32_t frame_limit(unsigned int type)
@@ -64,24 +45,6 @@ int frame_parse(const uint8_t in[FRAME_HEADER], enum frame_type *type, uint32_t 
 	*type = word;
 	*length = frame_get_u32(in + 4);
 	return *length > frame_limits[word] ? -EMSGSIZE : 0;
-}
-
-const struct frame_rule *frame_rule_of(const struct frame_rule *rules, enum frame_type type)
-{
-	for (; rules->take; rules++)
-		if (rules->type == type)
-			return rules;
-	return NULL;
-}
-
-int frame_dispatch(const struct frame_rule *rules, unsigned int state, enum frame_type type,
-		   void *ctx, const uint8_t *payload, uint32_t length)
-{
-	const struct frame_rule *rule = frame_rule_of(rules, type);
-
-	if (!rule || !(rule->states & FRAME_IN(state)) || length < rule->min || length > rule->max)
-		return -EPROTO;
-	return rule->take(ctx, payload, length);
 }
 
 void frame_exit_encode(uint8_t out[FRAME_EXIT_SIZE], const struct frame_exit *x)

@@ -24,7 +24,6 @@
 #define JOB_TTYS 56u /**< any of them */
 #define JOB_NO_NEW_PRIVS 64u /**< set by the home agent, as the kernel has it for the stub */
 #define JOB_EXPLICIT 128u /**< from `ehctl exec`: a refusal is an error, there is no local run */
-/* set by the home agent, which holds the descriptors */
 #define JOB_MERGED 256u /**< 1 and 2 are one open file: one pipe there keeps the order */
 #define JOB_NULL(n) (512u << (n)) /**< descriptor n is /dev/null: the executor opens its own */
 /* between stub and home agent */

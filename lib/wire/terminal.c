@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cursor.h"
-#include "frame.h"
 
 #define TERMINAL_FLAGS 0177777u /* of input, output and local modes */
 
@@ -28,8 +27,6 @@ void terminal_from_termios(struct terminal *t, const struct termios *modes)
 	t->lflag = modes->c_lflag & ~TERMINAL_EXTPROC;
 	memcpy(t->cc, modes->c_cc, TERMINAL_CC);
 }
-
-_Static_assert(FRAME_TERMINAL_MAX == TERMINAL_SIZE + 4, "FRAME_TERMINAL: modes, perhaps one u32");
 
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t)
 {

@@ -2,7 +2,7 @@
 /**
  * @file terminal.h
  * Modes and size of a task's terminal, as they are sent in its job and, when
- * they change, in FRAME_TERMINAL. No I/O, and nothing but libc.
+ * they change, in JOB_TERMINAL. No I/O, and nothing but libc.
  */
 #ifndef WIRE_TERMINAL_H
 #define WIRE_TERMINAL_H

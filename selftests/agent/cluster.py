@@ -14,15 +14,16 @@ STUB = os.path.join(BUILD, "bin", "ehstub")
 os.chdir(TOP)
 
 
-def frame_types():
-    """Numbers of lib/wire/frame.h by name."""
-    text = open("lib/wire/frame.h").read()
-    body = re.sub(r"/\*.*?\*/", "", text[text.index("enum frame_type {"):], flags=re.S)
-    names = re.findall(r"\b(FRAME_[A-Z]+)\b", body[:body.index("}")])
+def numbers(header, enum, prefix):
+    """Numbers of an enum by name; it begins with 1."""
+    text = open(header).read()
+    body = re.sub(r"/\*.*?\*/", "", text[text.index(f"enum {enum} {{"):], flags=re.S)
+    names = re.findall(rf"\b({prefix}_[A-Z]+)\b", body[:body.index("}")])
     return {name: number + 1 for number, name in enumerate(names)}
 
 
-FRAME = frame_types()
+FRAME = numbers("lib/wire/frame.h", "frame_type", "FRAME")
+JOB = numbers("lib/job/message.h", "job_what", "JOB")
 
 
 # ---- agents ----

@@ -16,7 +16,7 @@ PROBE=$EHS_SHARE/probe
 
 # Sleepers of a test that broke off are gone before the next one.
 sleepers=()
-trap '[ ${#sleepers[@]} = 0 ] || relax' EXIT
+trap '[ $BASHPID != $$ ] || [ ${#sleepers[@]} = 0 ] || relax' EXIT
 
 # status_of NODE FIELD…: one value out of status --json
 status_of() {

@@ -28,6 +28,8 @@ mkdir -p $cg/m/below $cg/g $cg/other
 # What a test that broke off has left, too, is gone before the next one.
 leave() {
 	local pids
+
+	[ $BASHPID = $$ ] || return 0 # a child that is killed before its exec runs it, too
 	pids=$(jobs -p)
 	rm -f "$work/storm"
 	# shellcheck disable=SC2086

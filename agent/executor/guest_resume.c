@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Routes that are made again, after a link broke or an agent ended. The home node says which job it
+ * wants to go on with (POST /v1/resume), ehguest which one it belongs to (FRAME_ATTACH). Whoever
+ * comes first waits for the other.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include <event2/event.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/hierarchy.h"
+#include "executor/guest.h"
+#include "executor/guest_inside.h"
+#include "executor/reserve.h"
+#include "job/route.h"
+#include "net/h2_stream.h"
+#include "net/peer.h"
+#include "net/peers.h"
+#include "node/cgroup.h"
+#include "wire/attach.h"
+#include "wire/frame.h"
+
+/* A stream of a home that wants to go on with a job, until it is known which. */
+struct resume {
+	struct agent *agent;
+	struct peer *from;
+	struct route route; /* without an end */
+	struct event *timer; /* until ehguest must be here */
+	struct event *later; /* frees it, from the event loop */
+	char token[ATTACH_TOKEN];
+	bool over;
+	struct resume *next;
+};
+
+static struct guest *resume_find(struct agent *agent, const char *token)
+{
+	for (struct guest *g = agent->guests->list; g; g = g->next)
+		if (*g->token && !strcmp(g->token, token) && g->state >= GUEST_STARTING &&
+		    g->state != GUEST_OVER)
+			return g;
+	return NULL;
+}
+
+static void resume_over(struct resume *r)
+{
+	r->over = true;
+	event_active(r->later, 0, 0);
+}
+
+static void resume_gone(struct resume *r)
+{
+	route_tell_peer(&r->route, FRAME_GONE, NULL, 0);
+	route_finish(&r->route);
+}
+
+/* The stream becomes that of the guest. */
+static void resume_join(struct resume *r, struct guest *g)
+{
+	struct h2_stream *s = r->route.stream;
+
+	r->route.stream = NULL;
+	h2_stream_accept(s, &route_stream_ops, &g->route);
+	if (g->state == GUEST_LINKED)
+		guest_broken(g); /* the old stream is dead, and we have not noticed yet */
+	route_use(&g->route, s);
+	if (g->route.socket >= 0)
+		guest_linked(g);
+	resume_over(r);
+}
+
+static void resume_try(struct resume *r)
+{
+	/* Just started: its ehguest may still come. */
+	uint64_t age = clock_ms() - r->agent->guests->began;
+	const unsigned int limit = r->agent->config->job_limit;
+	struct guest *g = resume_find(r->agent, r->token);
+	struct timeval wait;
+
+	if (g && g->from == r->from) {
+		resume_join(r, g);
+	} else if (g || age >= limit) {
+		resume_gone(r);
+	} else {
+		wait = (struct timeval){ (limit - age) / 1000, (limit - age) % 1000 * 1000 };
+		evtimer_add(r->timer, &wait);
+	}
+}
+
+static int resume_from_peer(void *ctx, enum frame_type type, const uint8_t *payload,
+			    uint32_t length)
+{
+	struct resume *r = ctx;
+	struct attach who;
+
+	if (type == FRAME_GONE)
+		return 0; /* the stub has ended meanwhile; the stream ends, too */
+	if (type != FRAME_ATTACH || *r->token || attach_decode(&who, payload, length) ||
+	    !*who.token)
+		return -EPROTO;
+	memcpy(r->token, who.token, sizeof(r->token));
+	resume_try(r);
+	return 0;
+}
+
+static void resume_stream_gone(void *ctx)
+{
+	resume_over(ctx);
+}
+
+static int resume_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	return -EPROTO;
+}
+
+static void resume_end_gone(void *ctx)
+{
+}
+
+static const struct route_ops resume_ops = {
+	.from_end = resume_from_end,
+	.from_peer = resume_from_peer,
+	.end_gone = resume_end_gone,
+	.stream_gone = resume_stream_gone,
+};
+
+static void resume_free(struct resume *r)
+{
+	struct resume **at;
+
+	for (at = &r->agent->guests->resumes; *at != r; at = &(*at)->next)
+		;
+	*at = r->next;
+	route_close(&r->route);
+	event_free(r->timer);
+	event_free(r->later);
+	free(r);
+}
+
+static void resume_on_later(evutil_socket_t fd, short what, void *arg)
+{
+	resume_free(arg);
+}
+
+static void resume_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct resume *r = arg;
+
+	if (!r->over)
+		resume_gone(r);
+}
+
+int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
+		 const struct h2_stream_ops **ops, void **ctx)
+{
+	struct resume *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return 503;
+	r->agent = agent;
+	r->from = from;
+	r->timer = evtimer_new(agent->base, resume_on_timer, r);
+	r->later = event_new(agent->base, -1, 0, resume_on_later, r);
+	if (!r->timer || !r->later || route_open(&r->route, agent, -1, &resume_ops, r)) {
+		if (r->timer)
+			event_free(r->timer);
+		if (r->later)
+			event_free(r->later);
+		free(r);
+		return 503;
+	}
+	route_use(&r->route, s);
+	r->next = agent->guests->resumes;
+	agent->guests->resumes = r;
+	*ops = &route_stream_ops;
+	*ctx = &r->route;
+	return 0;
+}
+
+void guest_resumes_exit(struct guests *guests)
+{
+	while (guests->resumes)
+		resume_free(guests->resumes);
+}
+
+/* A home that waits for this guest. */
+static void resume_waiting(struct guest *g)
+{
+	for (struct resume *r = g->agent->guests->resumes; r; r = r->next)
+		if (!r->over && r->route.stream && r->from == g->from &&
+		    !strcmp(r->token, g->token)) {
+			evtimer_del(r->timer);
+			resume_join(r, g);
+			return;
+		}
+}
+
+/* ---- ehguest ---- */
+
+void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
+		  uid_t uid)
+{
+	struct attach who;
+	struct guest *g;
+	struct peer *from;
+
+	if (attach_decode(&who, payload, length) || !*who.token ||
+	    !(from = peers_by_text(agent, who.other)) || resume_find(agent, who.token))
+		goto close_socket;
+	g = guest_new(from);
+	if (!g)
+		goto close_socket;
+	g->place = reserve_adopt(from, &who, uid);
+	if (!g->place || route_set_end(&g->route, socket)) {
+		g->state = GUEST_OVER;
+		guest_later(g);
+		if (!g->place)
+			goto close_socket;
+		return;
+	}
+	g->pid = pid;
+	g->program = who.pid;
+	g->started = who.started_ms;
+	memcpy(g->token, who.token, sizeof(g->token));
+	g->grouped = cgroup_guest_adopt(agent, g->place->id);
+	guest_broken(g);
+	resume_waiting(g);
+	hierarchy_touch(agent);
+	return;
+
+close_socket:
+	log_warning("process %d of user %u belongs to a task that cannot go on here", (int)pid,
+		    (unsigned int)uid);
+	close(socket);
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The routes of tasks that are away, at home: stub, stream, and what the stub tells of its task. */
+
+#include "home/away.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/ehsched.h>
+#include <event2/event.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "home/away_inside.h"
+#include "home/placement.h"
+#include "home/record.h"
+#include "job/route.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "net/peers.h"
+#include "node/kernel.h"
+#include "node/stayed.h"
+#include "wire/attach.h"
+#include "wire/frame.h"
+#include "wire/reason.h"
+#include "wire/view.h"
+
+#define AWAY_WATCH_MS 250
+#define AWAY_AGAIN_MS 50 /* before the first try to resume; doubled up to the next */
+#define AWAY_AGAIN_MAX_MS 1000
+
+unsigned int away_count(const struct agent *agent)
+{
+	return agent->aways->count;
+}
+
+bool away_shows_home(const struct peer *to, uid_t uid)
+{
+	for (const struct away *a = to->agent->aways->list; a; a = a->next)
+		if (a->route.stream && a->to == to && a->uid == uid && a->view != VIEW_SHARED)
+			return true;
+	return false;
+}
+
+static void away_wait(struct away *a, unsigned int ms)
+{
+	const struct timeval wait = { ms / 1000, ms % 1000 * 1000 };
+
+	evtimer_add(a->timer, &wait);
+}
+
+/* ---- what becomes of it ---- */
+
+void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text)
+{
+	uint8_t payload[8 + 256];
+	char *said = (char *)payload + 8;
+
+	/* While the stub waits for this answer, the pid is still its own. */
+	if (a->automatic)
+		stayed_add(a->agent, a->pid);
+	frame_put_u32(payload, reason);
+	frame_put_u32(payload + 4, error);
+	/* A sentence for people, and the name to search for. */
+	if (reason == EHS_REASON_NONE)
+		snprintf(said, 256, "%s", text);
+	else
+		snprintf(said, 256, "%.200s (%s)", text, reason_name(reason));
+	route_tell_end(&a->route, FRAME_REFUSED, payload, 8 + strlen(said));
+	if (a->placement && reason != EHS_REASON_NONE)
+		placement_failed(a->placement, reason);
+	a->placement = NULL;
+	route_drop_stream(&a->route);
+	route_close_end(&a->route);
+	a->state = AWAY_OVER;
+	away_later(a);
+}
+
+/* The task was told to the executor, and will not be run there. */
+static void away_stays(struct away *a, const struct note *n)
+{
+	if (a->automatic)
+		stayed_add(a->agent, a->pid);
+	if (!a->placement)
+		return;
+	if (*n->text)
+		record_step(a->placement, "%s: %s", peer_code(a->to), n->text);
+	placement_failed(a->placement, n->reason ? n->reason : EHS_REASON_START_FAILED);
+	a->placement = NULL;
+}
+
+static void away_ended(struct away *a, const struct note *n)
+{
+	int err;
+
+	if (!a->placement)
+		return;
+	/* Before the stub ends, because its parent reads the account then. */
+	err = kernel_account(a->agent, a->pid, &n->use);
+	if (err && err != -ENOTCONN && err != -ESRCH)
+		log_warning("cannot account the resources that a remote task used: %s",
+			    strerror(-err));
+	placement_ended(a->placement, n->use.status);
+	a->placement = NULL;
+}
+
+static int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
+{
+	struct note n;
+
+	if (note_decode(&n, payload, length))
+		return -EPROTO;
+	switch (n.what) {
+	case NOTE_STARTED:
+		a->started = true;
+		if (a->placement)
+			placement_started(a->placement, a->pid, n.pid);
+		break;
+	case NOTE_STOPPED:
+	case NOTE_CONTINUED:
+		a->stopped_there = n.what == NOTE_STOPPED;
+		if (a->placement)
+			record_stopped(a->placement, a->stopped_there);
+		break;
+	case NOTE_ENDED:
+		away_ended(a, &n);
+		return route_tell_end(&a->route, FRAME_NOTED, NULL, 0) ? -EPIPE : 0;
+	case NOTE_LOST:
+		if (a->placement)
+			placement_lost(a->placement);
+		a->placement = NULL;
+		break;
+	case NOTE_RERUN:
+		if (a->automatic)
+			stayed_add(a->agent, a->pid);
+		if (a->placement)
+			placement_rerun(a->placement);
+		a->placement = NULL;
+		break;
+	default:
+		away_stays(a, &n);
+		break;
+	}
+	return 0;
+}
+
+/* ---- the stub ---- */
+
+static int away_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct away *a = ctx;
+
+	return type == FRAME_NOTE ? away_on_note(a, payload, length) : -EPROTO;
+}
+
+/* The stub has ended, or was killed: the executor must end its task. */
+static void away_end_gone(void *ctx)
+{
+	struct away *a = ctx;
+
+	if (a->placement) {
+		if (a->started)
+			placement_ended(a->placement, SIGKILL);
+		else
+			placement_failed(a->placement, EHS_REASON_KILLED);
+	}
+	a->placement = NULL;
+	if (a->route.stream) {
+		route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
+		route_finish(&a->route);
+	}
+	/* Without a stream it is told when there is one again. */
+	if (a->state != AWAY_BROKEN)
+		a->state = AWAY_OVER;
+	away_later(a);
+}
+
+static void away_tell_linked(struct away *a)
+{
+	struct attached told = {
+		.limit_ms = a->agent->config->job_limit,
+		.started_ms = a->began_ms,
+		.retry = a->retry,
+		.wait = a->agent->module,
+	};
+	uint8_t payload[ATTACH_SIZE];
+
+	snprintf(told.token, sizeof(told.token), "%s", a->token);
+	snprintf(told.id, sizeof(told.id), "%s", a->id);
+	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1, peer_code(a->to));
+	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1, peer_host(a->to));
+	route_tell_end(&a->route, FRAME_ATTACHED, payload, attached_encode(&told, payload));
+}
+
+/* ---- the executor ---- */
+
+static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t length)
+{
+	enum ehs_reason reason;
+	char text[257];
+
+	if (a->state != AWAY_SENT || length < 8)
+		return -EPROTO;
+	reason = frame_get_u32(payload);
+	snprintf(text, sizeof(text), "%.*s", (int)length - 8, (const char *)payload + 8);
+	if (a->placement && *text)
+		record_step(a->placement, "%s: %s", peer_code(a->to), text);
+	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, frame_get_u32(payload + 4), text);
+	return 0;
+}
+
+static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct away *a = ctx;
+
+	switch (type) {
+	case FRAME_REFUSED:
+		return away_on_refused(a, payload, length);
+	case FRAME_ATTACHED:
+		if (a->state != AWAY_SENT && a->state != AWAY_BROKEN)
+			return -EPROTO;
+		evtimer_del(a->timer);
+		a->state = AWAY_LINKED;
+		a->wait_ms = 0;
+		if (a->placement)
+			record_broken(a->placement, false);
+		if (a->route.socket >= 0) {
+			away_tell_linked(a);
+		} else { /* the stub has gone meanwhile */
+			route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
+			route_finish(&a->route);
+			a->state = AWAY_OVER;
+		}
+		return 0;
+	case FRAME_GONE:
+		route_tell_end(&a->route, FRAME_GONE, payload, length);
+		route_drop_stream(&a->route);
+		a->state = AWAY_OVER;
+		away_later(a);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static void away_broken(struct away *a)
+{
+	if (a->state == AWAY_LINKED) {
+		a->broken_at = clock_ms();
+		if (a->placement)
+			record_broken(a->placement, true);
+		log_warning("%s: the connection to %s broke; both ends wait for a new one", a->id,
+			    peer_host(a->to));
+		route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
+	}
+	a->state = AWAY_BROKEN;
+	a->wait_ms = a->wait_ms ? a->wait_ms * 2 : AWAY_AGAIN_MS;
+	if (a->wait_ms > AWAY_AGAIN_MAX_MS)
+		a->wait_ms = AWAY_AGAIN_MAX_MS;
+	away_wait(a, a->wait_ms);
+}
+
+static void away_stream_gone(void *ctx)
+{
+	struct away *a = ctx;
+
+	switch (a->state) {
+	case AWAY_ASKING:
+	case AWAY_SENT:
+		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "the connection to the node was lost");
+		break;
+	case AWAY_LINKED:
+	case AWAY_BROKEN:
+		away_broken(a);
+		break;
+	case AWAY_OVER:
+		away_later(a);
+		break;
+	}
+}
+
+static void away_stream_refused(void *ctx, int status)
+{
+	struct away *a = ctx;
+
+	if (a->state == AWAY_SENT)
+		away_refuse(a, EHS_REASON_REFUSED, 0, "the node rejected the job");
+}
+
+static const struct route_ops away_route_ops = {
+	.from_end = away_from_end,
+	.from_peer = away_from_peer,
+	.end_gone = away_end_gone,
+	.stream_gone = away_stream_gone,
+	.refused = away_stream_refused,
+};
+
+void away_end_all(struct agent *agent)
+{
+	for (struct away *a = agent->aways->list; a; a = a->next) {
+		if (a->state == AWAY_ASKING || a->state == AWAY_SENT) {
+			away_refuse(a, EHS_REASON_DRAINING, 0, "this node leaves the cluster");
+			continue;
+		}
+		if (a->placement)
+			placement_lost(a->placement);
+		a->placement = NULL;
+		route_tell_end(&a->route, FRAME_GONE, NULL, 0);
+		route_close_end(&a->route);
+		if (a->route.stream) {
+			route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
+			route_finish(&a->route);
+		}
+		a->state = AWAY_OVER;
+		away_later(a);
+	}
+}
+
+/* ---- sending ---- */
+
+void away_send(struct away *a, struct peer *to)
+{
+	struct h2_stream *s;
+
+	a->to = to;
+	a->view = placement_view(a->placement);
+	snprintf(a->token, sizeof(a->token), "%s", placement_token(a->placement));
+	snprintf(a->id, sizeof(a->id), "%s", placement_id(a->placement));
+	a->began_ms = clock_wall_ms();
+	s = link_open(to, "POST", "/v1/job", &route_stream_ops, &a->route);
+	if (!s) {
+		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "no connection to the node");
+		return;
+	}
+	route_use(&a->route, s);
+	/* Where files may differ, the executor waits for the names, even if there are none. */
+	if (route_tell_peer(&a->route, FRAME_JOB, a->job, a->job_length) ||
+	    (a->view != VIEW_HOME &&
+	     route_tell_peer(&a->route, FRAME_NAMED, a->named, a->named_length))) {
+		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
+		return;
+	}
+	free(a->job);
+	free(a->named);
+	a->job = a->named = NULL;
+	a->state = AWAY_SENT;
+	away_wait(a, a->agent->config->lease);
+}
+
+static void away_resume(struct away *a)
+{
+	struct attach ask = { .started_ms = a->began_ms };
+	uint8_t payload[ATTACH_SIZE];
+	struct h2_stream *s;
+
+	snprintf(ask.token, sizeof(ask.token), "%s", a->token);
+	snprintf(ask.id, sizeof(ask.id), "%s", a->id);
+	s = link_open(a->to, "POST", "/v1/resume", &route_stream_ops, &a->route);
+	if (!s) {
+		away_broken(a);
+		return;
+	}
+	route_use(&a->route, s);
+	route_tell_peer(&a->route, FRAME_ATTACH, payload, attach_encode(&ask, payload));
+}
+
+static void away_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct away *a = arg;
+
+	if (a->state == AWAY_SENT) {
+		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "the node did not answer in time");
+		return;
+	}
+	if (a->state != AWAY_BROKEN || a->route.stream)
+		return;
+	/* The executor's end waits no longer, and nobody is left to be told. */
+	if (a->route.socket < 0 && clock_ms() - a->broken_at > a->agent->config->job_limit) {
+		a->state = AWAY_OVER;
+		away_later(a);
+		return;
+	}
+	away_resume(a);
+}
+
+/* ---- stopped stubs ---- */
+
+/*
+ * SIGSTOP cannot be caught, and no descriptor reports a stop. So one timer checks the states of all
+ * stubs while a task is away.
+ */
+static char away_stub_state(const struct away *a)
+{
+	char name[32], text[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)a->pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return '?';
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return '?';
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : '?';
+}
+
+static void away_on_watch(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *agent = arg;
+
+	for (struct away *a = agent->aways->list; a; a = a->next) {
+		uint8_t payload[4];
+		bool stopped;
+
+		if (a->state != AWAY_LINKED || !a->started)
+			continue;
+		stopped = away_stub_state(a) == 'T';
+		/* Stopped there, the stub has stopped itself. */
+		if (stopped == a->stopped_by_us || (stopped && a->stopped_there))
+			continue;
+		a->stopped_by_us = stopped;
+		frame_put_u32(payload, stopped);
+		route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
+	}
+}
+
+/* Runs while a task is away. 0 or -ENOMEM. */
+static int away_watch(struct agent *agent, bool any)
+{
+	const struct timeval often = { 0, AWAY_WATCH_MS * 1000 };
+	struct aways *all = agent->aways;
+
+	if (!all->watch)
+		all->watch = event_new(agent->base, -1, EV_PERSIST, away_on_watch, agent);
+	if (!all->watch)
+		return -ENOMEM;
+	return any ? event_add(all->watch, &often) : event_del(all->watch);
+}
+
+/* ---- its life ---- */
+
+static void away_free(struct away *a)
+{
+	struct aways *all = a->agent->aways;
+	struct away **at;
+
+	for (at = &all->list; *at != a; at = &(*at)->next)
+		;
+	*at = a->next;
+	if (!--all->count)
+		away_watch(a->agent, false);
+	route_close(&a->route);
+	event_free(a->later);
+	event_free(a->timer);
+	free(a->job);
+	free(a->named);
+	free(a);
+}
+
+static void away_on_later(evutil_socket_t fd, short what, void *arg)
+{
+	struct away *a = arg;
+
+	if (a->state == AWAY_OVER && !a->asking && !a->route.stream && a->route.socket < 0)
+		away_free(a);
+}
+
+struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
+{
+	struct aways *all = agent->aways;
+	struct away *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		close(socket);
+		return NULL;
+	}
+	a->agent = agent;
+	a->pid = pid;
+	a->uid = uid;
+	a->later = event_new(agent->base, -1, 0, away_on_later, a);
+	a->timer = evtimer_new(agent->base, away_on_timer, a);
+	if (!a->later || !a->timer || (!all->count && away_watch(agent, true))) {
+		close(socket);
+		goto free_away;
+	}
+	if (route_open(&a->route, agent, socket, &away_route_ops, a))
+		goto free_away;
+	all->count++;
+	a->next = all->list;
+	all->list = a;
+	return a;
+
+free_away:
+	if (a->later)
+		event_free(a->later);
+	if (a->timer)
+		event_free(a->timer);
+	free(a);
+	return NULL;
+}
+
+/* The stub of a task that this agent knows has lost its socket to it. */
+static struct away *away_find(struct agent *agent, const struct attach *who, uid_t uid)
+{
+	struct away *a;
+
+	for (a = agent->aways->list; a; a = a->next)
+		if (a->uid == uid && *a->token && !strcmp(a->token, who->token))
+			return a;
+	return NULL;
+}
+
+void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
+		 uid_t uid)
+{
+	struct attach who;
+	struct away *a;
+	struct peer *to;
+
+	if (attach_decode(&who, payload, length) || who.executor || !*who.token ||
+	    !(to = peers_by_text(agent, who.other)) || away_find(agent, &who, uid)) {
+		close(socket);
+		return;
+	}
+	a = away_new(agent, socket, pid, uid);
+	if (!a)
+		return;
+	a->to = to;
+	a->began_ms = who.started_ms;
+	a->started = who.pid != 0;
+	a->broken_at = clock_ms();
+	memcpy(a->token, who.token, sizeof(a->token));
+	memcpy(a->id, who.id, sizeof(a->id));
+	a->placement = record_adopt(agent, &who, to, pid, uid);
+	a->state = AWAY_BROKEN;
+	away_resume(a);
+}
+
+int away_init(struct agent *agent)
+{
+	agent->aways = calloc(1, sizeof(*agent->aways));
+	return agent->aways ? 0 : -ENOMEM;
+}
+
+void away_exit(struct agent *agent)
+{
+	struct aways *all = agent->aways;
+
+	if (!all)
+		return;
+	while (all->list)
+		away_free(all->list);
+	if (all->watch)
+		event_free(all->watch);
+	free(all);
+	agent->aways = NULL;
+}

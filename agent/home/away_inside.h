@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file away_inside.h
+ * A task that is away, shared by departure.c (until its job is sent) and away.c.
+ */
+#ifndef AGENT_HOME_AWAY_INSIDE_H
+#define AGENT_HOME_AWAY_INSIDE_H
+
+#include <event2/event.h>
+#include "base/agent.h"
+#include "home/placement.h"
+#include "job/route.h"
+#include "wire/attach.h"
+
+enum away_state {
+	AWAY_ASKING, /* waits for its placement (not placed by the module) */
+	AWAY_SENT, /* waits until the executor has started its end */
+	AWAY_LINKED, /* both ends are connected */
+	AWAY_BROKEN, /* there is no stream: tries again */
+	AWAY_OVER, /* the stub has gone, or its job is refused */
+};
+
+struct aways {
+	struct away *list;
+	unsigned int count;
+	struct event *watch; /* for stopped stubs, while a task is away */
+};
+
+struct away {
+	struct agent *agent;
+	struct away *next;
+	enum away_state state;
+	struct route route;
+	struct event *later; /* checks for the end, from the event loop */
+	struct event *timer; /* until the executor answers; the next try to resume */
+	struct placement *placement; /* NULL: its record is over */
+	struct peer *to; /* the executor; NULL: not sent */
+	pid_t pid;
+	uid_t uid;
+	enum view view;
+	bool asking; /* departure_on_decided() will be called */
+	bool automatic; /* the hierarchy may decide that it runs here */
+	bool retry; /* the user allows it to be run again */
+	bool started, stopped_there, stopped_by_us;
+	bool sent; /* the executor may know it: it must hear that the stub has gone */
+	uint64_t broken_at; /* clock_ms() */
+	int64_t began_ms; /* wall clock: when the job was sent */
+	unsigned int wait_ms; /* before the next try */
+	char token[ATTACH_TOKEN], id[ATTACH_ID];
+	uint8_t *job; /* payload of FRAME_JOB to send; NULL: sent or not known yet */
+	size_t job_length;
+	uint8_t *named; /* FRAME_NAMED to follow it; NULL: nothing named, or sent */
+	size_t named_length;
+};
+
+/** Checks for the end, later from the event loop. */
+static inline void away_later(struct away *a)
+{
+	event_active(a->later, 0, 0);
+}
+
+/** away.c: a new one for the stub at this socket, which it takes over. NULL: out of memory. */
+struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid);
+/** away.c: nothing has started. The stub runs the task at home, or reports why it cannot. */
+void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text);
+/** away.c: opens the stream of the job to this peer and sends it. */
+void away_send(struct away *a, struct peer *to);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file route.h
+ * The way of a job through this agent: between the socket of its end here (ehstub or ehguest) and
+ * the stream to the agent of its other end. Whole frames are passed on. FRAME_LINK, which the ends
+ * send each other, is not looked into; other frames go to the owner.
+ *
+ * The stream may break and be replaced while the end stays; what is held then is dropped, as the
+ * ends send it again. At most ROUTE_HELD bytes are held in each direction.
+ */
+#ifndef AGENT_JOB_ROUTE_H
+#define AGENT_JOB_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "net/h2_stream.h"
+#include "wire/frame.h"
+
+#define ROUTE_HELD H2_WINDOW
+
+struct agent;
+struct event;
+struct evbuffer;
+
+/** Callbacks to the owner of a route, from the event loop. In them it may close the end's socket and
+ *  drop the stream, but not close the route. */
+struct route_ops {
+	/** A frame of the end here, or of the other agent. 0, or -errno: not allowed now. */
+	int (*from_end)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
+	int (*from_peer)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
+	/** The socket was closed, or the end broke the protocol. */
+	void (*end_gone)(void *ctx);
+	/** The stream is over. The route has none now. */
+	void (*stream_gone)(void *ctx);
+	/** The server refused the stream with this HTTP status; stream_gone() follows. */
+	void (*refused)(void *ctx, int status);
+};
+
+struct route {
+	struct agent *agent;
+	const struct route_ops *ops;
+	void *ctx;
+	int socket; /**< of the end; -1: closed */
+	struct event *readable, *writable;
+	struct evbuffer *to_end, *to_peer; /**< whole frames */
+	struct evbuffer *from_end, *from_peer; /**< perhaps part of a frame */
+	struct h2_stream *stream; /**< NULL: none */
+	size_t owed; /**< bytes of the stream to be consumed when to_end is written */
+	bool paused; /**< the end is not read, as to_peer is full */
+	bool finish; /**< the stream ends when to_peer is sent */
+};
+
+extern const struct h2_stream_ops route_stream_ops; /**< its ctx is a route */
+
+/** Takes over the socket (-1: none yet), even on failure. 0 or -ENOMEM. */
+int route_open(struct route *r, struct agent *agent, int socket, const struct route_ops *ops,
+	       void *ctx);
+/** The end is at this socket from now on, which is taken over even on failure. 0 or -ENOMEM. */
+int route_set_end(struct route *r, int socket);
+/** Uses this stream from now on; what was held for an earlier one is dropped. */
+void route_use(struct route *r, struct h2_stream *s);
+/** Stops to read the stream's bytes and resets it; stream_gone() is not called. */
+void route_drop_stream(struct route *r);
+/** Queues a frame. 0 or -errno (-EPIPE: no socket, no stream). */
+int route_tell_end(struct route *r, enum frame_type type, const void *payload, uint32_t length);
+int route_tell_peer(struct route *r, enum frame_type type, const void *payload, uint32_t length);
+/** Ends the stream in order once all is sent. */
+void route_finish(struct route *r);
+/** Closes the end's socket, but not before what is queued for it is written, if it takes it now. */
+void route_close_end(struct route *r);
+/** Closes everything. Not in a callback. */
+void route_close(struct route *r);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Copies of what can be read from descriptor 0, which leave it as it is: pread() of a file, tee(2) of
+ * a pipe, MSG_PEEK of a socket. What the program has read is taken out afterwards.
+ *
+ * Data that are copied and not taken keep a pipe or socket readable. So it is watched edge-triggered:
+ * an epoll descriptor reports each write.
+ */
+#include "stub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Of a smaller one a reader is told of what was read only when the writer has been held up. */
+#define COPIES_PIPE 65536
+
+static bool copies_watch(struct source *from)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
+
+	from->events = descriptor_above_2(epoll_create1(EPOLL_CLOEXEC));
+	return from->events >= 0 && !epoll_ctl(from->events, EPOLL_CTL_ADD, 0, &event);
+}
+
+static bool copies_open_pipe(struct source *from)
+{
+	int size = fcntl(0, F_GETPIPE_SZ);
+
+	if (size < COPIES_PIPE || pipe2(from->pipe, O_NONBLOCK | O_CLOEXEC))
+		return false;
+	from->pipe[0] = descriptor_above_2(from->pipe[0]);
+	from->pipe[1] = descriptor_above_2(from->pipe[1]);
+	return from->pipe[0] >= 0 && fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
+}
+
+bool copies_open(struct stub *s)
+{
+	struct source *from = &s->source;
+	socklen_t length = sizeof(int);
+	bool able;
+	int type;
+
+	if (from->kind == KIND_FILE)
+		return true;
+	if (from->kind == KIND_SOCKET)
+		able = !getsockopt(0, SOL_SOCKET, SO_TYPE, &type, &length) && type == SOCK_STREAM;
+	else
+		able = copies_open_pipe(from);
+	if (able && copies_watch(from))
+		return true;
+	copies_close(s);
+	return false;
+}
+
+void copies_close(struct stub *s)
+{
+	struct source *from = &s->source;
+	int *const all[] = { &from->pipe[0], &from->pipe[1], &from->events };
+
+	for (int i = 0; i < 3; i++) {
+		if (*all[i] >= 0)
+			close(*all[i]);
+		*all[i] = -1;
+	}
+}
+
+/* What follows the first `skip` bytes, which go to the same memory. */
+static ssize_t copies_peek_pipe(struct source *from, size_t skip, uint8_t *to, size_t room)
+{
+	ssize_t all = tee(0, from->pipe[1], skip + room, SPLICE_F_NONBLOCK), n;
+	size_t left;
+
+	if (all < 0)
+		return -errno;
+	for (left = (size_t)all < skip ? (size_t)all : skip; left; left -= n) {
+		n = read(from->pipe[0], to, left < JOB_DATA_MAX ? left : JOB_DATA_MAX);
+		if (n <= 0)
+			return -EIO;
+	}
+	if ((size_t)all <= skip)
+		return all - (ssize_t)skip;
+	n = read(from->pipe[0], to, room);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t copies_peek_socket(size_t skip, uint8_t *to, size_t room)
+{
+	struct iovec iov[JOB_WINDOW / JOB_DATA_MAX + 2];
+	struct msghdr msg = { .msg_iov = iov };
+	size_t left = skip;
+	ssize_t n;
+
+	for (; left; left -= iov[msg.msg_iovlen++].iov_len)
+		iov[msg.msg_iovlen] =
+			(struct iovec){ to, left < JOB_DATA_MAX ? left : JOB_DATA_MAX };
+	iov[msg.msg_iovlen++] = (struct iovec){ to, room };
+	n = recvmsg(0, &msg, MSG_PEEK | MSG_DONTWAIT);
+	return n < 0 ? -errno : n - (ssize_t)skip;
+}
+
+static ssize_t copies_make_file(const struct source *from, uint8_t *to, size_t room)
+{
+	ssize_t n;
+
+	do {
+		n = pread(0, to, room, from->first + from->copied);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t copies_make(struct stub *s, uint8_t *to, size_t room)
+{
+	const short over = POLLHUP | POLLRDHUP | POLLERR;
+	struct source *from = &s->source;
+	struct pollfd p = { .events = POLLIN | POLLRDHUP };
+	size_t skip = from->copied - from->taken;
+	struct epoll_event event;
+	ssize_t n;
+
+	if (from->kind == KIND_FILE)
+		return copies_make_file(from, to, room);
+	/* Before it is looked into: what comes after this is reported again. */
+	epoll_wait(from->events, &event, 1, 0);
+	poll(&p, 1, 0);
+	n = from->kind == KIND_SOCKET ? copies_peek_socket(skip, to, room)
+				      : copies_peek_pipe(from, skip, to, room);
+	if (n > 0)
+		return n;
+	if (n < 0 && (n != -EAGAIN || skip))
+		return -EAGAIN;
+	return p.revents & over ? 0 : -EAGAIN;
+}
+
+void copies_take(struct stub *s, uint64_t left)
+{
+	struct source *from = &s->source;
+	uint8_t data[4096];
+	ssize_t n;
+
+	if (from->kind == KIND_FILE) {
+		lseek(0, left, SEEK_CUR);
+		return;
+	}
+	for (; left; left -= n) {
+		n = descriptor_read(0, from->kind, data,
+				    left < sizeof(data) ? left : sizeof(data));
+		if (n <= 0)
+			return;
+	}
+}

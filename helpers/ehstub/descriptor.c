@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Descriptors of the task, used without waiting. O_NONBLOCK is never set on an open file that others
+ * share: pipes and terminals are opened again, sockets have MSG_DONTWAIT, files do not block for
+ * long, everything else is asked with poll() first.
+ */
+#include "stub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+int descriptor_above_2(int fd)
+{
+	int high;
+
+	if (fd < 0 || fd > 2)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	close(fd);
+	return high;
+}
+
+/* It answers as its terminal does, and an open of it makes another one. */
+bool descriptor_is_master(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2);
+}
+
+enum kind descriptor_adopt(int fd)
+{
+	char name[] = "/proc/self/fd/0";
+	struct stat st;
+	int own, mode;
+
+	if (fstat(fd, &st))
+		return KIND_OTHER;
+	if (S_ISSOCK(st.st_mode))
+		return KIND_SOCKET;
+	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode))
+		return KIND_FILE;
+	if (!S_ISFIFO(st.st_mode) &&
+	    !(S_ISCHR(st.st_mode) && isatty(fd) && !descriptor_is_master(fd)))
+		return KIND_OTHER;
+	mode = fcntl(fd, F_GETFL) & (O_ACCMODE | O_DIRECT);
+	name[sizeof(name) - 2] = '0' + fd;
+	own = open(name, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* For example a FIFO without a reader, or of another user. */
+	if (own < 0)
+		return KIND_OTHER;
+	if (own != fd) {
+		mode = dup2(own, fd);
+		close(own);
+		if (mode < 0)
+			return KIND_OTHER;
+	}
+	return KIND_OWN;
+}
+
+void descriptor_restore(int fd, enum kind kind)
+{
+	if (kind == KIND_OWN)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
+/* If poll() reports it as ready, a little does not block. */
+static bool descriptor_ready(int fd, short what)
+{
+	struct pollfd p = { .fd = fd, .events = what };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+ssize_t descriptor_read(int fd, enum kind kind, uint8_t *to, size_t room)
+{
+	ssize_t n;
+
+	if (kind == KIND_OTHER && !descriptor_ready(fd, POLLIN))
+		return -EAGAIN;
+	do {
+		n = kind == KIND_SOCKET ? recv(fd, to, room, MSG_DONTWAIT) : read(fd, to, room);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t descriptor_write(int fd, enum kind kind, const uint8_t *data, size_t n)
+{
+	ssize_t done;
+
+	if (kind == KIND_OTHER) {
+		if (!descriptor_ready(fd, POLLOUT))
+			return -EAGAIN;
+		if (n > PIPE_BUF)
+			n = PIPE_BUF;
+	}
+	do {
+		done = kind == KIND_SOCKET ? send(fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL)
+					   : write(fd, data, n);
+	} while (done < 0 && errno == EINTR);
+	if (done >= 0)
+		return done;
+	done = -errno;
+	/* Ours, and not one that the task is to get. */
+	if (done == -EPIPE)
+		signals_drop(SIGPIPE);
+	return done;
+}

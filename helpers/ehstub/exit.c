@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The end of the task: its output is written, its use accounted for, and the stub ends as it did. */
+#include "stub.h"
+
+#include <unistd.h>
+
+#define EXIT_NOTED_MS 2000
+#define EXIT_SETTLE_MS 1000
+#define EXIT_LOST_MS 5000 /* without progress */
+
+static void __attribute__((noreturn)) exit_as_task(const struct stub *s)
+{
+	if (s->copy)
+		_exit(0);
+	if (s->use.status & 0x7f)
+		stub_die(s->use.status & 0x7f);
+	_exit(s->use.status >> 8);
+}
+
+static void exit_enter(struct stub *s, enum phase phase, int64_t until)
+{
+	s->phase = phase;
+	s->until = until;
+}
+
+void exit_begin(struct stub *s, const struct job_message *m)
+{
+	s->use = m->exit.use;
+	s->more = m->exit.more;
+	s->stop = 0;
+	for (int i = 0; i < STUB_SINKS; i++)
+		s->sinks[i].exit_at = s->sinks[i].done + s->sinks[i].length;
+	source_close(s);
+	exit_enter(s, PHASE_DRAINS, STUB_NEVER);
+}
+
+void exit_lose(struct stub *s)
+{
+	exit_enter(s, PHASE_LOST, stub_now() + EXIT_LOST_MS);
+	for (int i = 0; i < STUB_SINKS; i++)
+		s->sinks[i].exit_at = s->sinks[i].done;
+}
+
+static bool exit_written(const struct stub *s)
+{
+	for (int i = 0; i < STUB_SINKS; i++)
+		if (s->sinks[i].fd >= 0 && s->sinks[i].done < s->sinks[i].exit_at)
+			return false;
+	return true;
+}
+
+static bool exit_held(const struct stub *s)
+{
+	for (int i = 0; i < STUB_SINKS; i++)
+		if (s->sinks[i].length)
+			return true;
+	return false;
+}
+
+/*
+ * Children of the task still write. A copy of the stub stays for them, and the stub ends now. If
+ * there is no process for it, the task's end is late.
+ */
+static void exit_leave(struct stub *s)
+{
+	pid_t pid = fork();
+
+	if (pid > 0)
+		exit_as_task(s);
+	exit_enter(s, PHASE_STAYS, STUB_NEVER);
+	if (pid < 0)
+		return;
+	/* All signals stay blocked. It reads no input, and has no part in job control. */
+	close(s->signals);
+	s->signals = -1;
+	s->tty.feed = FEED_NONE;
+	s->copy = true;
+	close(0);
+}
+
+static void exit_noted(struct stub *s, int64_t now)
+{
+	if (s->more && !s->over)
+		exit_leave(s);
+	else
+		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
+}
+
+static void exit_drained(struct stub *s, int64_t now)
+{
+	terminal_settle(s);
+	if (s->use.status & 0x7f)
+		terminal_restore(s);
+	typed_give_back(s);
+	end_note(s, NOTE_ENDED);
+	end_write(s);
+	exit_enter(s, PHASE_NOTES, s->attached.wait ? now + EXIT_NOTED_MS : 0);
+}
+
+/* More time as long as something is written. */
+static bool exit_progress(struct stub *s)
+{
+	bool any = false;
+
+	for (int i = 0; i < STUB_SINKS; i++) {
+		any |= s->sinks[i].exit_at != s->sinks[i].done;
+		s->sinks[i].exit_at = s->sinks[i].done;
+	}
+	return any;
+}
+
+void exit_step(struct stub *s, int64_t now)
+{
+	if (s->phase == PHASE_DRAINS && (exit_written(s) || now >= s->until))
+		exit_drained(s, now);
+	if (s->phase == PHASE_NOTES && (s->noted || !s->routed || now >= s->until))
+		exit_noted(s, now);
+	if (s->phase == PHASE_STAYS && s->over && !exit_held(s))
+		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
+	if (s->phase == PHASE_SETTLES) {
+		end_settled(s, now);
+		if (!s->until)
+			exit_as_task(s);
+	}
+	if (s->phase != PHASE_LOST)
+		return;
+	if (exit_progress(s))
+		s->until = now + EXIT_LOST_MS;
+	if (!exit_held(s) || now >= s->until)
+		lost_report(s);
+}

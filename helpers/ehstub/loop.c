@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The one loop of the stub. Each round says what is due, waits for an event, and handles it. */
+#include "stub.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * There is no event for becoming the foreground group (a shell sends SIGCONT only to stopped jobs),
+ * so a stub in the background looks regularly.
+ */
+#define LOOP_BACKGROUND_MS 200
+#define LOOP_NEVER_MS 3600000
+
+enum { AT_AGENT, AT_SIGNALS, AT_SOURCE, AT_OUT, AT_ERR, AT_TERMINAL, AT_ALL };
+
+int64_t stub_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+/* ---- what is due ---- */
+
+/* Says GO. Nothing has started before it, and nothing is run here after it. */
+static void loop_go(struct stub *s)
+{
+	const struct job_message go = { .what = JOB_GO };
+	struct pollfd p[2] = { { .fd = s->ending, .events = POLLIN },
+			       { .fd = s->hop.socket, .events = POLLRDHUP } };
+
+	poll(p, 2, 0);
+	if (p[0].revents || p[1].revents)
+		give_up(s, "agent of this node", p[0].revents ? EINTR : ECONNRESET);
+	if (!end_say(s, &go))
+		return;
+	close(s->ending);
+	s->ending = -1;
+	/* Whoever is connected may take his time to execute it. */
+	s->end.deadline = STUB_NEVER;
+	s->phase = PHASE_RUNS;
+}
+
+static void loop_stop(struct stub *s)
+{
+	const struct job_message m = { .what = JOB_SIGNAL,
+				       .sent = { .signal = SIGCONT, .group = true } };
+	int sig = s->stop;
+
+	if (s->cont && end_say(s, &m))
+		s->cont = false;
+	if (!sig || s->cont)
+		return;
+	/* Answers that are due go first: none of what is read after this is lost with a stop. */
+	typed_step(s);
+	s->stop = 0;
+	if (typed_give_back(s))
+		s->tty.tell = s->tty.tell_flush = true;
+	terminal_step(s);
+	end_write(s);
+	stub_stop(s, sig);
+}
+
+static void loop_step(struct stub *s, int64_t now)
+{
+	if (s->lost && s->phase != PHASE_LOST) {
+		if (s->before < JOB_COMMITTED)
+			give_up(s, "agent of this node",
+				s->loss == LOSS_LIMIT ? ETIMEDOUT : ECONNRESET);
+		exit_lose(s);
+	}
+	if (s->phase == PHASE_ASKS && s->ready)
+		loop_go(s);
+	if (s->phase == PHASE_RUNS) {
+		loop_stop(s);
+		source_step(s);
+		typed_step(s);
+	}
+	sink_step(s);
+	terminal_step(s);
+	exit_step(s, now);
+	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
+		end_connect(s, now);
+	end_write(s);
+	end_trim(s);
+}
+
+/* ---- what is waited for ---- */
+
+static void loop_watch_sink(const struct sink *k, struct pollfd *p)
+{
+	if (k->fd < 0 || k->kind == KIND_FILE)
+		return;
+	p->fd = k->fd;
+	/* Without POLLOUT: is there a reader? */
+	p->events = k->length ? POLLOUT : 0;
+}
+
+static void loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
+{
+	const struct tty *t = &s->tty;
+	const bool runs = s->phase == PHASE_RUNS;
+
+	for (int i = 0; i < AT_ALL; i++)
+		fds[i] = (struct pollfd){ .fd = -1 };
+	fds[AT_AGENT].fd = s->hop.socket;
+	fds[AT_AGENT].events = POLLIN | (s->hop.from != s->hop.to ? POLLOUT : 0);
+	fds[AT_SIGNALS].fd = s->phase == PHASE_ASKS ? s->ending
+			     : signals_wanted(s)    ? s->signals
+						    : -1;
+	fds[AT_SIGNALS].events = POLLIN;
+	if (!runs || !source_wants(s, &fds[AT_SOURCE]))
+		fds[AT_SOURCE].fd = -1;
+	if (s->phase == PHASE_ASKS)
+		return;
+	for (int i = 0; i < STUB_SINKS; i++)
+		loop_watch_sink(&s->sinks[i], &fds[AT_OUT + i]);
+	if (runs && t->fd >= 0 && !t->hung && t->feed == FEED_IDLE && t->foreground && !t->ready)
+		fds[AT_TERMINAL].events |= POLLIN;
+}
+
+static void loop_sooner(int64_t *at, int64_t other)
+{
+	if (other < *at)
+		*at = other;
+}
+
+static int loop_timeout(const struct stub *s, int64_t now)
+{
+	int64_t at = now + LOOP_NEVER_MS;
+
+	if (s->phase != PHASE_LOST)
+		loop_sooner(&at, job_end_deadline(&s->end));
+	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
+		loop_sooner(&at, s->retry_at);
+	if (s->phase >= PHASE_DRAINS)
+		loop_sooner(&at, s->until);
+	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
+		loop_sooner(&at, now + LOOP_BACKGROUND_MS);
+	return at > now ? at - now : 0;
+}
+
+static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
+{
+	const short hung = POLLHUP | POLLERR | POLLNVAL;
+	short seen = fds[AT_TERMINAL].revents;
+
+	/* What takes long does not hold up a signal. */
+	if (fds[AT_SIGNALS].revents && s->phase == PHASE_ASKS)
+		give_up(s, "agent of this node", EINTR);
+	if (fds[AT_SIGNALS].revents)
+		signals_forward(s);
+	if (fds[AT_AGENT].revents)
+		end_read(s);
+	for (int i = 0; i < 2; i++)
+		sink_on_poll(s, &s->sinks[i], fds[AT_OUT + i].revents);
+	if (seen & POLLIN)
+		s->tty.ready = true;
+	if (seen & hung)
+		terminal_hangup(s);
+	else
+		sink_on_poll(s, sink_of(s, JOB_CHANNEL_TERMINAL), seen & POLLOUT);
+	terminal_settle(s);
+	if (fds[AT_SOURCE].revents)
+		source_on_poll(s, fds[AT_SOURCE].revents);
+}
+
+void stub_loop(struct stub *s)
+{
+	struct pollfd fds[AT_ALL];
+	int64_t now;
+
+	for (;;) {
+		now = stub_now();
+		if (s->phase != PHASE_LOST && now >= job_end_deadline(&s->end)) {
+			s->loss = s->routed || s->phase == PHASE_ASKS ? LOSS_LIMIT : LOSS_AGENT;
+			job_end_tick(&s->end, now);
+		}
+		loop_step(s, now);
+		now = stub_now();
+		loop_watch(s, fds);
+		if (poll(fds, AT_ALL, loop_timeout(s, now)) > 0)
+			loop_on_poll(s, fds);
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The executor is lost. The task is reported as killed or, if the user allows it (--retry), run again
+ * here. The second run must begin like the first: nothing may be missing from standard input, and
+ * standard output must still be open. Output of the first run remains.
+ */
+#include "stub.h"
+
+#include <errno.h>
+
+#define LOST_FLUSH_MS 200
+
+/* NULL: it can run again. */
+static const char *lost_prepare(struct stub *s)
+{
+	struct sink *out = sink_of(s, 1);
+	int err;
+
+	if (s->told_to_end)
+		return "it was told to end";
+	/* Lost before it was known to have started: nothing was closed or read. */
+	if (s->before < JOB_RUNNING)
+		return NULL;
+	if (s->flags & JOB_FD(1) && !(s->flags & (JOB_TTY(1) | JOB_NULL(1)))) {
+		if (out->fd < 0 || out->end)
+			return "its standard output was closed";
+		descriptor_restore(1, out->kind);
+	}
+	if (sink_of(s, 2)->fd >= 0)
+		descriptor_restore(2, sink_of(s, 2)->kind);
+	err = source_rewind(s);
+	if (!err)
+		return NULL;
+	if (err == -EPIPE)
+		return "its standard input was closed";
+	return s->flags & JOB_TTY(0) ? "terminal input was lost with it"
+				     : "its standard input cannot be rewound";
+}
+
+void lost_report(struct stub *s)
+{
+	static const char *const what[][2] = {
+		[LOSS_NONE] = { "", "" },
+		[LOSS_GONE] = { "ehsched: lost ", " while it ran" },
+		[LOSS_LIMIT] = { "ehsched: no connection to ", " in the time limit while it ran" },
+		[LOSS_AGENT] = { "ehsched: no agent on this node in the time limit while ",
+				 " ran" },
+		[LOSS_PROTOCOL] = { "ehsched: not understood what came from ", " while it ran" },
+	};
+	const char *parts[] = { what[s->loss][0],
+				s->attached.host,
+				what[s->loss][1],
+				" this task (",
+				s->attached.id,
+				"); it is ",
+				"reported as killed",
+				"",
+				"\n" };
+	const char *why;
+
+	terminal_restore(s);
+	why = s->retry ? lost_prepare(s) : "";
+	if (!why) {
+		end_note(s, NOTE_RERUN);
+		end_flush(s, LOST_FLUSH_MS);
+		parts[6] = "run again here";
+		stub_say(parts, 9);
+		run_here(s);
+	}
+	if (*why) {
+		parts[6] = "reported as killed and not run again: ";
+		parts[7] = why;
+	}
+	end_note(s, NOTE_LOST);
+	end_flush(s, LOST_FLUSH_MS);
+	stub_say(parts, 9);
+	stub_die(SIGKILL);
+}

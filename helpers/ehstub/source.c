@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Descriptor 0, if it is no terminal. It is offered when poll() reports something, and read when the
+ * program reads: one read for each JOB_WANT. So what the program leaves is there for the next reader.
+ * Bulk data are copied ahead (copies.c) if nobody else can read them meanwhile.
+ */
+#include "stub.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Large answers of this many bytes in all make it worth to copy ahead. */
+#define SOURCE_LARGE 4096
+#define SOURCE_AHEAD_AFTER 65536u
+
+void source_open(struct stub *s)
+{
+	struct source *from = &s->source;
+	struct stat st;
+
+	if (!(s->flags & JOB_FD(0)) || s->flags & (JOB_TTY(0) | JOB_NULL(0)))
+		return;
+	from->kind = descriptor_adopt(0);
+	from->feed = FEED_IDLE;
+	if (from->kind != KIND_FILE || fstat(0, &st) || S_ISDIR(st.st_mode))
+		return;
+	/* It can be copied at any offset, so nobody loses anything by it. */
+	from->first = lseek(0, 0, SEEK_CUR);
+	from->looked = from->first < 0;
+	from->asked = SOURCE_AHEAD_AFTER;
+}
+
+void source_close(struct stub *s)
+{
+	struct source *from = &s->source;
+
+	if (from->feed == FEED_NONE)
+		return;
+	from->feed = FEED_NONE;
+	/* Of copies the source still has what was not read. */
+	copies_close(s);
+	if (from->kind == KIND_FILE)
+		return;
+	close(0);
+}
+
+/* Says that more of it may be had. */
+static void source_offer(struct stub *s)
+{
+	struct job_message m = { .what = JOB_OFFER };
+	struct source *from = &s->source;
+
+	if (!from->looked && from->asked >= SOURCE_AHEAD_AFTER) {
+		from->looked = true;
+		from->able = (from->kind == KIND_FILE || !readers_other()) && copies_open(s);
+	}
+	m.ahead = from->able;
+	if (end_say(s, &m))
+		from->feed = from->able ? FEED_AHEAD : FEED_OFFERED;
+}
+
+static void source_nothing(struct stub *s)
+{
+	const struct job_message m = { .what = JOB_NONE };
+
+	if (s->source.feed == FEED_OFFERED && !end_say(s, &m))
+		return;
+	s->source.feed = FEED_IDLE;
+	s->source.ready = false;
+}
+
+/* Answers the program's read. */
+static void source_answer(struct stub *s, size_t room)
+{
+	struct source *from = &s->source;
+	uint8_t data[JOB_DATA_MAX];
+	ssize_t n;
+
+	n = descriptor_read(0, from->kind, data, room);
+	if (n == -EAGAIN) {
+		source_nothing(s);
+		return;
+	}
+	if (n <= 0) {
+		from->ended = true;
+		return;
+	}
+	from->used = true;
+	if (n >= SOURCE_LARGE && from->asked < SOURCE_AHEAD_AFTER)
+		from->asked += n;
+	from->feed = FEED_IDLE;
+	from->ready = false;
+	job_end_send(&s->end, 0, data, n, false);
+}
+
+static void source_copy(struct stub *s)
+{
+	struct source *from = &s->source;
+	uint8_t data[JOB_DATA_MAX];
+	size_t room;
+	ssize_t n;
+
+	while (from->ready && !from->ended) {
+		room = job_end_room(&s->end, 0);
+		if (!room)
+			return;
+		n = copies_make(s, data, room);
+		if (n > 0) {
+			job_end_send(&s->end, 0, data, n, true);
+			from->copied += n;
+		} else if (n == -EAGAIN) {
+			from->ready = false;
+		} else {
+			from->ended = true;
+		}
+	}
+}
+
+void source_step(struct stub *s)
+{
+	const struct job_message end = { .what = JOB_END };
+	struct source *from = &s->source;
+	size_t room;
+
+	if (from->feed == FEED_NONE)
+		return;
+	if (from->feed == FEED_AHEAD) {
+		source_copy(s);
+	} else if (!from->ended) {
+		room = job_end_room(&s->end, 0);
+		if (room && (from->feed == FEED_OFFERED || from->ready))
+			source_answer(s, room);
+		else if (!room && from->ready && from->feed == FEED_IDLE)
+			source_offer(s);
+		if (from->feed == FEED_AHEAD)
+			source_copy(s);
+	}
+	if (!from->ended || from->told || !end_say(s, &end))
+		return;
+	from->told = true;
+	/* Copies are taken out as they are read. */
+	if (from->feed != FEED_AHEAD)
+		source_close(s);
+}
+
+bool source_wants(const struct stub *s, struct pollfd *p)
+{
+	const struct source *from = &s->source;
+
+	p->events = POLLIN;
+	if (from->ended || from->ready || from->feed == FEED_NONE || from->feed == FEED_OFFERED)
+		return false;
+	p->fd = from->feed == FEED_AHEAD ? from->events : 0;
+	return p->fd >= 0;
+}
+
+void source_on_poll(struct stub *s, short events)
+{
+	s->source.ready = true;
+}
+
+void source_read(struct stub *s, uint64_t total)
+{
+	struct source *from = &s->source;
+
+	if (from->feed != FEED_AHEAD && from->kind != KIND_FILE)
+		return;
+	/* Before the copies, answers were taken out at once, and are counted, too. */
+	if (total <= s->end.channels[0].sent - from->copied + from->taken)
+		return;
+	total -= s->end.channels[0].sent - from->copied + from->taken;
+	if (total > from->copied - from->taken)
+		total = from->copied - from->taken;
+	copies_take(s, total);
+	from->taken += total;
+	if (from->kind != KIND_FILE)
+		from->used = true;
+}
+
+int source_rewind(struct stub *s)
+{
+	struct source *from = &s->source;
+
+	if (!(s->flags & JOB_FD(0)) || s->flags & JOB_NULL(0))
+		return 0;
+	if (s->flags & JOB_TTY(0))
+		return s->tty.sent ? -ESPIPE : 0;
+	if (from->kind == KIND_FILE && from->first >= 0)
+		return lseek(0, from->first, SEEK_SET) < 0 ? -errno : 0;
+	if (from->used)
+		return -ESPIPE;
+	if (from->feed == FEED_NONE)
+		return -EPIPE;
+	descriptor_restore(0, from->kind);
+	return 0;
+}

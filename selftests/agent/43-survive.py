@@ -1,0 +1,178 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tasks away outlive agents that end, are killed, or stand still, on either node, and on both at once."""
+
+import fcntl, os, pty, random, select, signal, subprocess, sys, termios, tty
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import environment
+from cluster import Cluster, STUB
+from ktap import done, ok
+from wait import WAIT, until
+
+seed = int(os.environ.get("EHS_SEED", random.randrange(1 << 32)))
+print("# EHS_SEED", seed)
+dice = random.Random(seed)
+c = Cluster(2, "heartbeat = 1000\njob-limit = 30000")
+NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
+os.chmod(c.dir, 0o755)
+
+
+def start(*words, **more):
+    with c.net.enter(0):
+        return subprocess.Popen([STUB, "@0.1", words[0], *words], **more)
+
+
+def state(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"
+
+
+def tasks(node=0):
+    return {t["pid"]: t for t in c.ask(node, {"command": "tasks"})["tasks"]}
+
+
+def again(nodes, sig):
+    """Ends these agents at once, then starts them again."""
+    for i in nodes:
+        c.agents[i].send_signal(sig)
+    for i in nodes:
+        c.end(i, sig)
+    for i in dice.sample(nodes, len(nodes)):
+        c.start(i)
+
+
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
+
+# The source and what is made of it. It writes and reads all the time while agents come and go.
+LONG = "import sys\nn = 0\nfor line in sys.stdin.buffer:\n n += 1\n sys.stdout.buffer.write(b'%d ' % n + line)\n sys.stdout.buffer.flush()\nsys.exit(n % 200)\n"
+
+
+class Busy:
+    """A task that copies lines, with its source and its sink."""
+
+    def __init__(self):
+        self.lines = dice.randrange(20000, 40000)
+        self.source = subprocess.Popen(["seq", str(self.lines)], stdout=PIPE)
+        self.p = start("/usr/bin/python3", "-c", LONG, stdin=self.source.stdout, stdout=PIPE)
+        self.source.stdout.close()
+        os.set_blocking(self.p.stdout.fileno(), False)
+        self.out = b""
+
+    def some(self, most=1 << 16):
+        if select.select([self.p.stdout], [], [], 0.01)[0]:
+            self.out += os.read(self.p.stdout.fileno(), most) or b""
+        return self.out
+
+    def end(self):
+        os.set_blocking(self.p.stdout.fileno(), True)
+        self.out += self.p.stdout.read()
+        self.source.wait(WAIT)
+        return self.p.wait(WAIT)
+
+    def right(self):
+        code = self.end()
+        want = b"".join(b"%d %d\n" % (n, n) for n in range(1, self.lines + 1))
+        at = next((i for i, (a, b) in enumerate(zip(self.out, want)) if a != b), min(len(self.out), len(want)))
+        return (code == self.lines % 200 and self.out == want,
+                f"status {code}, {len(self.out)} of {len(want)} bytes, first wrong one {at}: {self.out[at:at + 40]!r}")
+
+
+for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0, 1])):
+    for sig in signal.SIGTERM, signal.SIGKILL:
+        task = Busy()
+        until(lambda: task.some(4096))
+        again(nodes, sig)
+        until(lambda: len(task.some(4096)) > 20000)
+        again(nodes, sig)
+        ok(f"{name} ended twice by {sig.name}: every line once", *task.right())
+        ok("and they find each other", c.all_up(range(2)))
+
+# Those that do nothing at the time: waiting, stopped, at a terminal.
+waits = start("/bin/sh", "-c", "echo $$; read line; echo got $line; exit 3", stdin=PIPE, stdout=PIPE)
+waits_there = int(waits.stdout.readline())
+stopped = start("/bin/sh", "-c", "echo $$; kill -STOP $$; echo on; exit 4", stdin=NULL, stdout=PIPE,
+                preexec_fn=lambda: os.setpgid(0, 0))
+stopped_there = int(stopped.stdout.readline())
+until(lambda: state(stopped.pid) == "T")
+with c.net.enter(0):
+    typed, master = pty.fork()
+    if not typed:
+        environment.default_signals()
+        os.execv(STUB, [STUB, "@0.1", "/bin/sh", "sh", "-c", "stty -echo; echo up; read a; echo a=$a; read b; echo b=$b; exit 5"])
+shown = bytearray()
+
+
+def see(what):
+    def look():
+        if select.select([master], [], [], 0)[0]:
+            try:
+                shown.extend(os.read(master, 4096))
+            except OSError:
+                pass
+        return what in shown
+    return until(look)
+
+
+see(b"up")
+files = open(os.path.join(c.dir, "lines"), "w+b")
+files.write(b"1\n2\n3\n")
+files.seek(0)
+begun = start("/usr/bin/python3", "-c", "import os, time; os.write(1, os.read(0, 2)); time.sleep(1000)",
+              stdin=files, stdout=PIPE)
+first = os.read(begun.stdout.fileno(), 10)
+before = {p.pid for p in (waits, stopped, begun)} | {typed}
+ok("they are listed", until(lambda: before <= set(tasks())), tasks())
+ids = {pid: t["id"] for pid, t in tasks().items()}
+again([0, 1], signal.SIGKILL)
+ok("the next agents list the same tasks", until(lambda: {pid: t["id"] for pid, t in tasks().items()} == ids), (tasks(), ids))
+ok("as running, or stopped", until(lambda: {t["state"] for t in tasks().values()} <= {"running", "stopped"}), tasks())
+ok("also where they run", until(lambda: {t["id"] for t in tasks(1).values()} == set(ids.values())), tasks(1))
+waits.stdin.write(b"a line\n")
+waits.stdin.flush()
+out = waits.communicate(timeout=WAIT)[0]
+ok("one that waits for input gets it", (waits.returncode, out) == (3, b"got a line\n"), (waits.returncode, out))
+ok("a stopped one is still stopped", (state(stopped.pid), state(stopped_there)) == ("T", "T"), (state(stopped.pid), state(stopped_there)))
+stopped.send_signal(signal.SIGCONT)
+out = stopped.communicate(timeout=WAIT)[0]
+ok("and goes on", (stopped.returncode, out) == (4, b"on\n"), (stopped.returncode, out))
+os.write(master, b"one\n")
+see(b"a=one")
+again([0], signal.SIGTERM)
+os.write(master, b"two\n")
+see(b"b=two")
+ok("one at a terminal gets what is typed", os.waitstatus_to_exitcode(os.waitpid(typed, 0)[1]) == 5 and b"b=two" in shown, bytes(shown))
+os.close(master)
+begun.terminate()
+begun.wait(WAIT)
+rest = os.read(files.fileno(), 100)
+ok("a file is read as far as the task has read it", (first, rest) == (b"1\n", b"2\n3\n"), (first, rest))
+
+# A link that is cut for a while: the executor's agent stands still for longer than the heartbeats.
+task = Busy()
+until(lambda: task.some(4096))
+c.agents[1].send_signal(signal.SIGSTOP)
+cut = until(lambda: any(t["state"] == "reconnecting" for t in tasks().values()))
+ok("tasks: reconnecting", cut, tasks())
+c.agents[1].send_signal(signal.SIGCONT)
+ok("a cut link: every line once", *task.right())
+
+# An end that is killed ends the other one.
+p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, stderr=PIPE)
+there = int(p.stdout.readline())
+end = int(open(f"/proc/{there}/stat").read().rsplit(")", 1)[1].split()[1])
+os.kill(end, signal.SIGKILL)
+out, err = p.communicate(timeout=WAIT)
+ok("ehguest is killed: the task is lost, and the stub says so", p.returncode == -signal.SIGKILL and b"reported as killed" in err, (p.returncode, err))
+ok("and its program has gone", until(lambda: state(there) in ("gone", "Z")), state(there))
+p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
+there = int(p.stdout.readline())
+c.end(0, signal.SIGKILL)
+p.kill()
+p.wait()
+c.start(0)
+ok("a stub that was killed without an agent: the executor's end notices", c.all_up(range(2)) and
+   until(lambda: state(there) in ("gone", "Z"), 60), state(there))
+ok("no task is left", until(lambda: not tasks() and not tasks(1)), (tasks(), tasks(1)))
+done()
