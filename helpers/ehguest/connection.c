@@ -18,7 +18,7 @@ static int connection_data(struct guest *g, const struct job_message *m)
 		return intake_data(g, m->data.bytes, m->data.length);
 	if (m->channel != JOB_CHANNEL_TERMINAL || m->data.copy)
 		return -EPROTO;
-	pty_typed(g, m->data.bytes, m->data.length);
+	typed_take(g, m->data.bytes, m->data.length);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ static int connection_message(void *ctx, const struct job_message *m)
 		if (m->channel == 0)
 			intake_offer(g, m->ahead);
 		else if (m->channel == JOB_CHANNEL_TERMINAL)
-			pty_offer(g);
+			typed_offer(g);
 		break;
 	default:
 		break; /* credit is job_end's; after JOB_NONE there is another offer some time */
@@ -138,8 +138,8 @@ static void connection_broken(struct guest *g)
 	if (!g->pause_ms)
 		g->pause_ms = CONNECTION_PAUSE_MS;
 	g->retry_at = g->now + g->pause_ms;
-	g->pause_ms = g->pause_ms * 2 < CONNECTION_PAUSE_MAX_MS ? g->pause_ms * 2 :
-								   CONNECTION_PAUSE_MAX_MS;
+	g->pause_ms = g->pause_ms * 2 < CONNECTION_PAUSE_MAX_MS ? g->pause_ms * 2
+								: CONNECTION_PAUSE_MAX_MS;
 }
 
 void connection_read(struct guest *g)
@@ -206,9 +206,9 @@ void connection_write(struct guest *g)
 void connection_tick(struct guest *g)
 {
 	struct attach a = { .executor = true,
-			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING ?
-					   g->program.pid :
-					   0,
+			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING
+					   ? g->program.pid
+					   : 0,
 			    .started_ms = g->started_ms };
 	uint8_t payload[ATTACH_SIZE];
 	int fd;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The pipes of the program, and what comes out of them. */
 
-#include "flow.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "guest.h"
 
 /*
  * Bytes of the pipe for input. One JOB_DATA must fit, as it answers one read(). More would hide for

@@ -11,22 +11,90 @@
 #ifndef EHGUEST_GUEST_H
 #define EHGUEST_GUEST_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/job.h"
-
-#include "flow.h"
-#include "program.h"
-#include "pty.h"
+#include "wire/terminal.h"
 
 #define GUEST_NEVER INT64_MAX
 #define GUEST_OUTS 2
+#define GUEST_PAGE 4096ull /**< where pages are larger, memory is not given back */
+
+/** The program, from fork to exit. */
+struct program {
+	pid_t pid; /**< its group has the same number; 0: none, or reaped */
+	int control; /**< to the child until its exec; -1: closed */
+	bool prepared; /**< the child waits for JOB_GO */
+	const char *trouble; /**< why it cannot start; NULL: nothing is known */
+	int error; /**< errno of that, or 0 */
+	bool reap; /**< children have changed their state */
+	bool childless; /**< as of the last look */
+	bool stopped; /**< and home was told so */
+	struct rlimit files; /**< of the program */
+	bool pause; /**< its stub is stopped */
+	bool paused; /**< stopped with the stub, and home was not told */
+	bool hide_stop, hide_continue; /**< the next one comes from our own signal */
+};
+
+/** A pipe that the program writes to. */
+struct outlet {
+	int fd; /**< -1: none, or closed */
+	uint32_t channel;
+	bool ready; /**< poll() said so */
+	uint64_t sent, owed; /**< bytes; `sent` when all from before the exit is sent */
+};
+
+/** The pipe that it reads. */
+struct intake {
+	int fd; /**< the pipe's write end; -1: none, or closed */
+	int probe; /**< tells what is unread when `fd` is closed; -1: nothing was unread */
+	ino_t inode;
+	dev_t device;
+	bool offered; /**< home has input, which was not asked for */
+	bool ahead; /**< home sends copies within a window */
+	bool end; /**< home has no more */
+	bool broken; /**< the program has closed it, and home was not told yet */
+	bool ready; /**< poll() said that it can be written */
+	uint64_t written; /**< bytes, into the pipe */
+	uint64_t granted; /**< bytes that were read when credit was given */
+	uint64_t read; /**< as last seen */
+	uint8_t *held; /**< what the pipe has no room for; NULL: nothing */
+	size_t from, to; /**< the part of it that is held */
+	int64_t look_at, wait_ms; /**< for a reader, or for progress */
+};
+
+/**
+ * The program's pseudo-terminal. Home's line discipline does the work (echo, editing, ^C); this one
+ * passes bytes (EXTPROC) and reports changes of modes (packet mode). This process leads its session,
+ * which job control needs: SIGTSTP does not stop an orphaned process group, so the program's parent
+ * must be in the same session; and only a process of the session may set the foreground group.
+ */
+struct pty {
+	int master; /**< -1: none, or closed */
+	int slave; /**< tells what is unread; open until the program has ended; -1: none */
+	bool given; /**< the program has a terminal */
+	struct terminal known; /**< what home has or was told */
+	uint32_t late; /**< bytes of output to pass before a change is sent; 0: none waits */
+	uint8_t status; /**< of packet mode, read but not handled yet; 0: none */
+	bool flush; /**< tell home too that typed input was dropped */
+	bool our_flush; /**< dropped by us, so home is not told */
+	bool raw; /**< the program has left canonical mode */
+	bool offered; /**< home has input, which was not asked for */
+	bool ready; /**< poll() said so */
+	bool dry; /**< nothing from before the exit is left in it */
+	int64_t look_at, wait_ms, waited_ms;
+	pid_t before; /**< foreground group when it was taken away */
+	uint64_t typed; /**< bytes received; an end of file counts as one */
+	uint32_t last; /**< bytes of the last that was typed; 0: all gone */
+};
 
 struct guest {
 	int64_t now; /**< milliseconds; the clock stands still in suspend */
@@ -56,7 +124,7 @@ struct guest {
 	struct hop hop;
 	struct job_end end;
 	int64_t trim_at; /**< memory that is not needed is given back then */
-	uint8_t memory[JOB_MEMORY];
+	_Alignas(GUEST_PAGE) uint8_t memory[JOB_MEMORY];
 };
 
 /* ---- main.c ---- */
@@ -67,6 +135,8 @@ bool guest_can_say(const struct guest *g);
 void guest_say(struct guest *g, const struct job_message *m);
 /** Nothing has started, and nothing will. `error`: errno or 0. */
 void guest_refuse(struct guest *g, int error, const char *what);
+/** When to look again for readers, `ms` from now; later if the last look has taken long. */
+int64_t guest_look_after(const struct guest *g, int64_t ms);
 /** The program runs, or children of it do: data can be said. */
 bool guest_writes(const struct guest *g);
 
@@ -81,6 +151,76 @@ void connection_tick(struct guest *g);
 /** Tells the agent, if there is one. */
 void connection_note(struct guest *g, enum note_what what);
 extern const struct job_end_ops connection_ops;
+
+/* ---- program.c ---- */
+
+/** Takes as many files as the user may have: a small limit has no room for ours. */
+void program_raise_files(struct guest *g);
+/** Forks a child, which sets itself up and then waits. its: its descriptors 0-2, -1: closed. 0 or
+ *  -errno. */
+int program_start(struct guest *g, const struct job_spec *spec, const int its[3]);
+/** Takes what the child says, and tells home as soon as that is possible. */
+void program_step(struct guest *g);
+void program_go(struct guest *g);
+/** Takes changes of state of all children. */
+void program_reap(struct guest *g);
+void program_signal(struct guest *g, int sig, bool group);
+/** Stops its group, or lets it go on, without a word to home. */
+void program_pause(struct guest *g, bool on);
+
+/* ---- flow.c ---- */
+
+void flow_init(struct guest *g);
+/** Opens the descriptors of the program but its terminals: `its` ends, and ours in *g. 0 or -errno. */
+int flow_open(struct guest *g, uint32_t flags, int its[3]);
+
+/** Events to wait for; fd -1: none. */
+struct pollfd outlet_poll(const struct guest *g, const struct outlet *o);
+
+/** Sends home what the program has written. */
+void outlet_step(struct guest *g, struct outlet *o);
+/** Closes it; the program's next write raises SIGPIPE. */
+void outlet_close(struct outlet *o);
+/** The program has ended: what is in the pipe now precedes the exit. */
+void outlet_exited(struct outlet *o);
+
+/* ---- intake.c ---- */
+
+struct pollfd intake_poll(const struct guest *g);
+void intake_offer(struct guest *g, bool ahead);
+/** 0, or -errno: home has sent more than it may, or there is no memory. */
+int intake_data(struct guest *g, const uint8_t *bytes, size_t n);
+void intake_end(struct guest *g); /**< home says JOB_END */
+/** Writes, looks for readers and for progress. */
+void intake_step(struct guest *g);
+/** Says what was read, exactly. */
+void intake_tell(struct guest *g);
+/** The program has ended. */
+void intake_exited(struct guest *g);
+
+/* ---- pty.c ---- */
+
+void pty_init(struct guest *g);
+/** Opens the terminal, with the modes of home's, and becomes the leader of its session. 0 or
+ *  -errno. */
+int pty_open(struct guest *g, const struct job_spec *spec);
+/** Gives the program's group the terminal, or takes it away. */
+void pty_foreground(struct guest *g, bool on);
+struct pollfd pty_poll(const struct guest *g);
+/** Sends home its output and modes. */
+void pty_step(struct guest *g);
+void pty_modes(struct guest *g, const struct terminal *t, bool flush); /**< set at home */
+/** Signals the foreground group, as a terminal does. False: it cannot. */
+bool pty_signal(struct guest *g, int sig);
+void pty_exited(struct guest *g); /**< the program has ended; children may still write */
+void pty_close(struct guest *g); /**< and hangs up */
+
+/* ---- typed.c ---- */
+
+void typed_offer(struct guest *g);
+void typed_take(struct guest *g, const uint8_t *bytes, size_t n);
+void typed_tell(struct guest *g); /**< says what was read */
+void typed_step(struct guest *g); /**< asks for what is to be read */
 
 /* ---- ending.c ---- */
 

@@ -4,7 +4,7 @@
  * program waits to read it; or home sends copies, and is told what the program has really read.
  */
 
-#include "flow.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guest.h"
 #include "input.h"
 
 #define INTAKE_AGAIN_MS 50 /* at most, between two looks */
@@ -88,7 +87,7 @@ static void intake_finish(struct guest *g)
 static void intake_look_in(struct guest *g, int64_t ms)
 {
 	g->in.wait_ms = ms;
-	g->in.look_at = g->now + ms;
+	g->in.look_at = guest_look_after(g, ms);
 }
 
 /* Nobody has it open for reading. */
@@ -218,6 +217,11 @@ static bool intake_ask(struct guest *g)
 	const struct input_source source = { .inode = in->inode, .device = in->device };
 	size_t wanted;
 
+	/* Asked for already: the answer is on its way. */
+	if (job_end_granted(&g->end, 0)) {
+		in->offered = false;
+		return true;
+	}
 	if (in->read < in->written || intake_held(in))
 		return false;
 	wanted = input_wanted(&source);

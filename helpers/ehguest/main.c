@@ -23,7 +23,23 @@
 #include "guest.h"
 
 #define MAIN_SOCKET 3
+#define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
 #define MAIN_TRIM_MS 500 /* of quiet */
+
+static int64_t main_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+int64_t guest_look_after(const struct guest *g, int64_t ms)
+{
+	int64_t took = (main_now() - g->now) * MAIN_LOOKS;
+
+	return g->now + (took > ms ? took : ms);
+}
 
 bool guest_can_say(const struct guest *g)
 {
@@ -56,14 +72,6 @@ void guest_refuse(struct guest *g, int error, const char *what)
 }
 
 /* ---- the start ---- */
-
-static int64_t main_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
-}
 
 /* Descriptors 0-2 may be closed: what we open must not be found there. */
 static int main_keep_low(void)
@@ -148,13 +156,14 @@ static int main_begin(struct guest *g)
 	uint8_t *job;
 	int err;
 
+	program_raise_files(g);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	/* Ignored, it would not be told. */
 	signal(SIGCHLD, SIG_DFL);
 	if (main_keep_low() || main_lead_session() || fcntl(MAIN_SOCKET, F_SETFD, FD_CLOEXEC))
 		return -errno;
-	g->signals = syscall(SYS_signalfd4, -1, &children, sizeof(children),
-			     SFD_CLOEXEC | SFD_NONBLOCK);
+	g->signals =
+		syscall(SYS_signalfd4, -1, &children, sizeof(children), SFD_CLOEXEC | SFD_NONBLOCK);
 	if (g->signals < 0)
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &t);
@@ -210,18 +219,17 @@ static int main_wait_ms(const struct guest *g)
 }
 
 /*
- * There is one of us for each program that is away. What was acknowledged is never read again, and
- * what is unused after a while need not stay in memory.
+ * There is one of us for each program that is away. What was acknowledged is never read again, so
+ * after a while of quiet its memory is given back.
  */
 static void main_trim(struct guest *g)
 {
-	uintptr_t page = sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)g->memory + page - 1) & -page;
-	uintptr_t to = (uintptr_t)(g->memory + sizeof(g->memory)) & -page;
+	const struct job_link *l = &g->end.link;
 
 	g->trim_at = GUEST_NEVER;
-	if (job_link_settled(&g->end.link))
-		madvise((void *)from, to - from, MADV_DONTNEED);
+	for (uint64_t at = (l->head + GUEST_PAGE - 1) & -GUEST_PAGE;
+	     at + GUEST_PAGE <= l->tail + l->size; at += GUEST_PAGE)
+		madvise(g->memory + at % l->size, GUEST_PAGE, MADV_DONTNEED);
 }
 
 static void main_poll(struct guest *g)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "program.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest.h"
-
 #define PROGRAM_SIGNALS 64
+#define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
 #define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
 
 /* The steps of the child, named in its error message. */
@@ -68,9 +67,9 @@ static void child_signals(uint64_t ignored)
 	}
 }
 
-static void __attribute__((noreturn)) child_run(const struct job_spec *spec, const int its[3],
-						int control, pid_t parent,
-						const struct rlimit *files)
+static void __attribute__((noreturn))
+child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent,
+	  const struct rlimit *files)
 {
 	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
 	char go;
@@ -103,6 +102,16 @@ tell:
 
 /* ---- the start ---- */
 
+void program_raise_files(struct guest *g)
+{
+	struct rlimit more;
+
+	getrlimit(RLIMIT_NOFILE, &g->program.files);
+	more = g->program.files;
+	more.rlim_cur = more.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &more);
+}
+
 /*
  * The program gets a process group of its own in our session. It is not orphaned there, as we are
  * its parent and of another group: otherwise SIGTSTP would not stop it.
@@ -110,22 +119,15 @@ tell:
 int program_start(struct guest *g, const struct job_spec *spec, const int its[3])
 {
 	struct program *p = &g->program;
-	struct rlimit files, more;
 	pid_t parent = getpid();
 	int pair[2], err;
 
-	/* We hold more files than the program begins with, which a small limit leaves no room for. */
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return -errno;
-	more = files;
-	more.rlim_cur = more.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &more);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	p->pid = fork();
 	if (!p->pid)
-		child_run(spec, its, pair[1], parent, &files);
+		child_run(spec, its, pair[1], parent, &p->files);
 	err = -errno;
 	close(pair[1]);
 	if (p->pid < 0) {
@@ -161,6 +163,8 @@ static void program_started(struct guest *g)
 	program_close(&g->program);
 	guest_say(g, &m);
 	connection_note(g, NOTE_STARTED);
+	if (g->program.pause)
+		program_pause(g, true);
 }
 
 /* Returns whether there was a message, or the end of them. */
@@ -177,9 +181,9 @@ static bool program_news(struct guest *g)
 		p->prepared = true;
 	else if (n == sizeof(news))
 		program_fail(p, news.error,
-			     news.stage > 0 && news.stage < PROGRAM_STAGES ?
-				     program_stages[news.stage] :
-				     "");
+			     news.stage > 0 && news.stage < PROGRAM_STAGES
+				     ? program_stages[news.stage]
+				     : "");
 	else if (g->begun && g->end.state == JOB_COMMITTED)
 		program_started(g);
 	else
@@ -248,9 +252,11 @@ static void program_on_stop(struct guest *g, int sig)
 		p->hide_stop = false;
 		return;
 	}
+	/* It had stopped by itself before our signal came, and stays so. */
+	p->paused = p->hide_stop = false;
 	p->stopped = true;
 	intake_tell(g);
-	pty_tell(g);
+	typed_tell(g);
 	guest_say(g, &m);
 	connection_note(g, NOTE_STOPPED);
 }
@@ -286,7 +292,7 @@ void program_reap(struct guest *g)
 			p->reap = false;
 		else if (pid != p->pid)
 			continue; /* a child of it that outlived its parent */
-		else if (WIFSTOPPED(status))
+		else if ((status & 0xff) == PROGRAM_STOPPED)
 			program_on_stop(g, WSTOPSIG(status));
 		else if (WIFCONTINUED(status))
 			program_on_continue(g);
@@ -324,7 +330,8 @@ void program_pause(struct guest *g, bool on)
 {
 	struct program *p = &g->program;
 
-	if (!p->pid || on == p->paused || !g->begun || g->end.state < JOB_COMMITTED)
+	p->pause = on;
+	if (!p->pid || on == p->paused || g->end.state != JOB_RUNNING)
 		return;
 	/* Its stub has stopped because it has: that is known. */
 	if (on && p->stopped)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "pty.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +11,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "guest.h"
-#include "input.h"
-
 /* More than a pseudo-terminal holds: after that many bytes, output from before a change is out. */
 #define PTY_CONTENT 32768
-#define PTY_LINE 4096 /* bytes of the longest line of a terminal */
-
-/*
- * When home offers input but no process is seen to wait for it, look again after 1, 2, 4 … 50 ms.
- * After two seconds take it anyway, for programs that only check whether there is input. What they
- * do not read goes back.
- */
-#define PTY_AGAIN_MS 50
-#define PTY_UNSEEN_MS 2000
 
 /* ---- modes ---- */
 
@@ -208,92 +195,6 @@ static void pty_drain(struct guest *g)
 	}
 }
 
-/* ---- input ---- */
-
-/* Input that the program has not read. poll() makes the kernel pass on what was just written. */
-static uint32_t pty_unread(const struct pty *p)
-{
-	struct pollfd poll_it = { .fd = p->slave, .events = POLLIN };
-	int n = 0;
-
-	poll(&poll_it, 1, 0);
-	return ioctl(p->slave, FIONREAD, &n) ? 0 : n;
-}
-
-static bool pty_is_read(const struct pty *p)
-{
-	struct input_source source = { .terminal = true };
-	struct stat st;
-
-	if (fstat(p->slave, &st))
-		return true;
-	source.device = st.st_rdev;
-	return input_wanted(&source);
-}
-
-/* Asks for one line when a process waits for it, so that a read() gets one line, as at home. */
-static void pty_look(struct guest *g)
-{
-	struct pty *p = &g->pty;
-
-	p->look_at = GUEST_NEVER;
-	if (!p->offered || p->slave < 0)
-		return;
-	if (pty_unread(p) || (!p->raw && p->waited_ms < PTY_UNSEEN_MS && !pty_is_read(p))) {
-		p->look_at = g->now + p->wait_ms;
-		p->waited_ms += p->wait_ms;
-		p->wait_ms *= 2;
-		if (p->wait_ms > PTY_AGAIN_MS)
-			p->wait_ms = PTY_AGAIN_MS;
-		return;
-	}
-	p->offered = false;
-	job_end_grant(&g->end, JOB_CHANNEL_TERMINAL, PTY_LINE);
-}
-
-void pty_offer(struct guest *g)
-{
-	struct pty *p = &g->pty;
-
-	p->offered = p->slave >= 0;
-	p->wait_ms = 1;
-	p->waited_ms = 0;
-	p->look_at = g->now;
-}
-
-void pty_typed(struct guest *g, const uint8_t *bytes, size_t n)
-{
-	struct pty *p = &g->pty;
-	struct termios modes;
-
-	if (p->slave < 0)
-		return;
-	p->last = n ? n : 1;
-	p->typed += p->last;
-	if (!n) {
-		/* An empty one is an end of file, which only canonical mode knows. */
-		if (tcgetattr(p->slave, &modes) || !(modes.c_lflag & ICANON))
-			return;
-		bytes = &modes.c_cc[VEOF];
-		n = 1;
-	}
-	/* The input queue is empty and has room for the longest line. */
-	if (write(p->master, bytes, n) != (ssize_t)n)
-		return; /* nobody can be told */
-}
-
-void pty_tell(struct guest *g)
-{
-	struct pty *p = &g->pty;
-	uint32_t unread;
-
-	if (p->slave < 0)
-		return;
-	unread = pty_unread(p);
-	job_end_read(&g->end, JOB_CHANNEL_TERMINAL,
-		     p->typed - (unread < p->last ? unread : p->last));
-}
-
 void pty_modes(struct guest *g, const struct terminal *t, bool flush)
 {
 	struct pty *p = &g->pty;
@@ -344,8 +245,7 @@ bool pty_signal(struct guest *g, int sig)
 	struct pty *p = &g->pty;
 	pid_t group = 0;
 
-	if (p->master < 0 || ioctl(p->master, TIOCGPGRP, &group) || group <= 0 ||
-	    group == getpid())
+	if (p->master < 0 || ioctl(p->master, TIOCGPGRP, &group) || group <= 0 || group == getpid())
 		return false;
 	return !ioctl(p->master, TIOCSIG, sig) || !kill(-group, sig);
 }
@@ -379,8 +279,8 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 
 struct pollfd pty_poll(const struct guest *g)
 {
-	bool wants = guest_writes(g) && guest_can_say(g) &&
-		     job_end_room(&g->end, JOB_CHANNEL_TERMINAL);
+	bool wants =
+		guest_writes(g) && guest_can_say(g) && job_end_room(&g->end, JOB_CHANNEL_TERMINAL);
 
 	return (struct pollfd){ .fd = wants ? g->pty.master : -1, .events = POLLIN };
 }
@@ -390,15 +290,14 @@ void pty_step(struct guest *g)
 	if (!guest_writes(g))
 		return;
 	pty_drain(g);
-	if (g->now >= g->pty.look_at)
-		pty_look(g);
+	typed_step(g);
 }
 
 void pty_exited(struct guest *g)
 {
 	struct pty *p = &g->pty;
 
-	pty_tell(g);
+	typed_tell(g);
 	p->offered = false;
 	p->look_at = GUEST_NEVER;
 	if (p->slave >= 0)

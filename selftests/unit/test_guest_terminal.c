@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A program with a terminal, and home's end of it. */
+#include "guest_steps.h"
+
+#define TERMINAL JOB_CHANNEL_TERMINAL
+#define TTYS (PIPES | JOB_TTYS)
+#define STOP "kill -STOP $$;"
+
+static struct home *terminal_new(uint32_t flags, const char *script)
+{
+	struct home *h = home_new();
+
+	home_run(h, flags, script);
+	return h;
+}
+
+static void terminal_send(struct home *h, const char *text)
+{
+	job_end_send(&h->end, TERMINAL, (const uint8_t *)text, strlen(text), false);
+}
+
+/* A line is typed. It is sent when somebody reads. */
+static void terminal_type(struct home *h, const char *text)
+{
+	int before;
+
+	home_until(h, home_has(h, "started"));
+	before = h->wants[TERMINAL];
+	home_offer(h, TERMINAL, false);
+	home_until(h, h->wants[TERMINAL] > before);
+	terminal_send(h, text);
+}
+
+static void terminal_signal(struct home *h, int sig)
+{
+	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { sig, true } });
+}
+
+static void terminal_foreground(struct home *h, bool on)
+{
+	struct job_message m = { .what = JOB_FOREGROUND };
+
+	m.foreground = on;
+	home_say(h, m);
+}
+
+static void terminal_end(struct home *h, unsigned int status)
+{
+	home_until(h, home_has(h, "exit"));
+	assert_int_equal(h->use.status, status);
+	assert_int_equal(home_end(h), 0);
+	home_free(h);
+}
+
+#define shows(h, text) home_until(h, strstr(home_got(h, TERMINAL), text))
+
+static void test_output(void **state)
+{
+	struct home *h =
+		terminal_new(TTYS, "test -t 0 -a -t 1 -a -t 2 && stty size; printf 'a\\nb\\n';"
+				   "echo tty >/dev/tty; echo err >&2; echo out >/dev/stdout");
+
+	home_until(h, home_has(h, "exit"));
+	assert_string_equal(home_got(h, TERMINAL), "25 80\r\na\r\nb\r\ntty\r\nerr\r\nout\r\n");
+	assert_true(h->ended[TERMINAL]);
+	terminal_end(h, 0);
+}
+
+/* More than a window, all before the exit; and children that write after it. */
+static void test_volume(void **state)
+{
+	struct home *h = terminal_new(TTYS, "trap '' HUP; head -c 300000 /dev/zero; "
+					    "(kill -STOP $BASHPID; echo late) & exit 3");
+	uint8_t *at;
+
+	home_until(h, home_has(h, "exit"));
+	assert_int_equal(h->ngot[TERMINAL], 300000);
+	assert_true(h->more);
+	kill(-(pid_t)h->program, SIGCONT);
+	home_until(h, h->ended[TERMINAL]);
+	at = h->got[TERMINAL] + 300000;
+	assert_string_equal((char *)at, "late\r\n");
+	terminal_end(h, 0x300);
+}
+
+/* One read() gets one line, and a line that nobody reads stays at home. */
+static void test_lines(void **state)
+{
+	struct home *h = terminal_new(TTYS, "read a; echo 1$a; " STOP "read b; echo 2$b");
+
+	terminal_type(h, "one\n");
+	shows(h, "1one\r\n");
+	home_until(h, h->stops == 1);
+	assert_int_equal(h->read[TERMINAL], 4);
+	home_offer(h, TERMINAL, false);
+	home_for(h, 200);
+	assert_int_equal(h->wants[TERMINAL], 1);
+	terminal_signal(h, SIGCONT);
+	home_until(h, h->wants[TERMINAL] == 2);
+	terminal_send(h, "two\n");
+	shows(h, "2two\r\n");
+	terminal_end(h, 0);
+}
+
+/* What was given to it and not read is known when it stops and when it ends. */
+static void test_unread(void **state)
+{
+	struct home *h = terminal_new(TTYS, "stty -icanon min 1; read -n 2 a; " STOP
+					    "read -n 1 b; echo $a$b");
+	struct job_message m = { .what = JOB_TERMINAL };
+
+	home_until(h, !(h->modes.lflag & ICANON) && h->modes.cflag);
+	terminal_type(h, "abcdef");
+	home_until(h, h->stops == 1);
+	assert_int_equal(h->read[TERMINAL], 2);
+	/* Home takes back the rest: it is not read there. */
+	m.terminal.modes = h->modes;
+	m.terminal.flush = true;
+	home_say(h, m);
+	terminal_signal(h, SIGCONT);
+	terminal_type(h, "xyz");
+	shows(h, "abx\r\n");
+	home_until(h, home_has(h, "exit"));
+	assert_int_equal(h->read[TERMINAL], 7);
+	terminal_end(h, 0);
+}
+
+/* The program's modes are told; in raw mode input is asked for at once. */
+static void test_raw(void **state)
+{
+	struct home *h =
+		terminal_new(TTYS, "stty raw -echo; echo raw; dd bs=1 count=3 status=none; "
+				   "stty sane; echo sane");
+
+	shows(h, "raw\n");
+	home_until(h, h->modes.cflag && !(h->modes.lflag & (ICANON | ECHO | ISIG)));
+	terminal_type(h, "xyz");
+	shows(h, "xyz");
+	shows(h, "sane\r\n");
+	home_until(h, home_has(h, "exit"));
+	assert_int_equal(h->modes.lflag & (ICANON | ECHO | ISIG), ICANON | ECHO | ISIG);
+	assert_false(h->modes.lflag & TERMINAL_EXTPROC);
+	terminal_end(h, 0);
+}
+
+static void test_end_of_file(void **state)
+{
+	struct home *h = terminal_new(TTYS, "cat; echo over");
+
+	terminal_type(h, "line\n");
+	shows(h, "line\r\n");
+	terminal_type(h, "");
+	shows(h, "over\r\n");
+	home_until(h, home_has(h, "exit"));
+	assert_int_equal(h->read[TERMINAL], 6);
+	terminal_end(h, 0);
+}
+
+/* ^C and ^Z at home are signals for the foreground group here. */
+static void test_signals(void **state)
+{
+	struct home *h = terminal_new(TTYS, "trap 'echo int; exit 7' INT; echo on; "
+					    "while :; do sleep .05; done");
+
+	shows(h, "on\r\n");
+	terminal_signal(h, SIGTSTP);
+	home_until(h, h->stops == 1);
+	assert_true(home_has(h, "stopped:20"));
+	terminal_signal(h, SIGCONT);
+	home_until(h, home_has(h, "continued"));
+	terminal_signal(h, SIGINT);
+	shows(h, "int\r\n");
+	terminal_end(h, 0x700);
+
+	/* A job of a shell has a group of its own. */
+	h = terminal_new(TTYS, "set -m; bash -c 'trap \"exit 8\" INT; echo on; "
+			       "while :; do sleep .05; done'; echo $?; exit 9");
+	shows(h, "on\r\n");
+	terminal_signal(h, SIGINT);
+	shows(h, "8\r\n");
+	terminal_end(h, 0x900);
+}
+
+/* In the background it may not read. */
+static void test_background(void **state)
+{
+	struct home *h =
+		terminal_new(TTYS | JOB_BACKGROUND, "read a; echo $a; " STOP "read b; echo $b");
+
+	home_until(h, h->stops == 1);
+	assert_true(home_has(h, "stopped:21"));
+	terminal_foreground(h, true);
+	terminal_signal(h, SIGCONT);
+	terminal_type(h, "one\n");
+	shows(h, "one\r\n");
+	home_until(h, h->stops == 2);
+	terminal_foreground(h, false);
+	terminal_signal(h, SIGCONT);
+	home_until(h, h->stops == 3);
+	terminal_foreground(h, true);
+	terminal_signal(h, SIGCONT);
+	terminal_type(h, "two\n");
+	shows(h, "two\r\n");
+	terminal_end(h, 0);
+}
+
+static void test_size(void **state)
+{
+	struct home *h = terminal_new(TTYS, "trap 'stty size; exit 6' WINCH; echo on; "
+					    "while :; do sleep .05; done");
+	struct job_message m = { .what = JOB_TERMINAL };
+
+	shows(h, "on\r\n");
+	m.terminal.modes = (struct terminal){ .iflag = ICRNL,
+					      .oflag = OPOST | ONLCR,
+					      .cflag = CS8 | CREAD,
+					      .lflag = ICANON | ISIG,
+					      .rows = 40,
+					      .columns = 100 };
+	home_say(h, m);
+	shows(h, "40 100\r\n");
+	terminal_end(h, 0x600);
+}
+
+/* A terminal that only output, or nothing, goes to is read, too. */
+static void test_dev_tty(void **state)
+{
+	static const uint32_t flags[] = { JOB_TTY(1), JOB_TTY(2), JOB_TTY(1) | JOB_NULL(0) };
+
+	for (int i = 0; i < 3; i++) {
+		struct home *h = home_new();
+
+		if (i < 2)
+			home_input(h, "input\n");
+		home_run(h, PIPES | flags[i], "read x </dev/tty; read y; echo $x $y >/dev/tty");
+		home_until(h, home_has(h, "started"));
+		home_for(h, 100);
+		assert_int_equal(h->at, 0);
+		terminal_type(h, "typed\n");
+		shows(h, i < 2 ? "typed input\r\n" : "typed\r\n");
+		if (i < 2)
+			assert_int_equal(h->at, 6);
+		terminal_end(h, 0);
+	}
+}
+
+/* Who waits for its pipe does not read the terminal. */
+static void test_pipe_is_no_terminal(void **state)
+{
+	struct home *h = terminal_new(PIPES | JOB_TTY(1), "read x; echo $x");
+
+	home_until(h, home_has(h, "started"));
+	home_offer(h, TERMINAL, false);
+	home_for(h, 300);
+	assert_int_equal(h->wants[TERMINAL], 0);
+	home_input(h, "pipe\n");
+	home_offer(h, 0, false);
+	shows(h, "pipe\r\n");
+	terminal_end(h, 0);
+}
+
+/* The terminal at home was hung up. */
+static void test_hangup(void **state)
+{
+	struct home *h =
+		terminal_new(TTYS, "trap '' HUP; exec 2>/dev/null; echo on; read x; exit 5");
+
+	shows(h, "on\r\n");
+	home_say(h, (struct job_message){ .what = JOB_CLOSED, .channel = TERMINAL });
+	terminal_end(h, 0x500);
+}
+
+/* Home has gone: the shell's jobs, too, are killed. */
+static void test_gone(void **state)
+{
+	struct home *h = terminal_new(TTYS, "set -m; sleep 1000 & bash -c 'echo $$; read x'");
+	char name[32];
+	int status;
+
+	shows(h, "\n");
+	snprintf(name, sizeof(name), "/proc/%d/stat", atoi(home_got(h, TERMINAL)));
+	assert_int_equal(access(name, F_OK), 0);
+	home_send_frame(h, FRAME_GONE, "gone", 4);
+	status = home_end(h);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_int_not_equal(access(name, F_OK), 0);
+	home_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_output),
+		cmocka_unit_test(test_volume),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_end_of_file),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_background),
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_dev_tty),
+		cmocka_unit_test(test_pipe_is_no_terminal),
+		cmocka_unit_test(test_hangup),
+		cmocka_unit_test(test_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
