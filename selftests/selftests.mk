@@ -51,6 +51,9 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 	$(Q)$(call link,$(WRAP) $(PKG_LIBS) $(PLAN_LIBS) -lcmocka)
 .SECONDARY: $(UNIT:%=%.o)
 
+# What these start.
+$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
+
 # Compiled again, for the sanitizers see only what they have instrumented.
 FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
