@@ -37,6 +37,7 @@ struct home {
 	bool ended, stopped;
 	int fds[3]; /* given to the stub; -1: closed there */
 	int tty; /* slave of its terminal; -1: none */
+	int shell[2]; /* its parent tells here what waitpid() says; 0: we are the parent */
 	uint8_t in[HOME_FRAME], out[FRAME_HEADER + FRAME_LINK_MAX];
 	size_t have, from, to;
 	struct job_end far;
@@ -270,8 +271,14 @@ static void home_wait(struct home *h)
 {
 	int status;
 
-	if (h->ended || waitpid(h->stub, &status, WNOHANG | WUNTRACED | WCONTINUED) != h->stub)
+	if (h->ended)
 		return;
+	if (h->shell[0]) {
+		if (read(h->shell[0], &status, sizeof(status)) != sizeof(status))
+			return;
+	} else if (waitpid(h->stub, &status, WNOHANG | WUNTRACED | WCONTINUED) != h->stub) {
+		return;
+	}
 	if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 		h->stopped = WIFSTOPPED(status);
 		h->status = status;
@@ -325,12 +332,7 @@ static void home_child(struct home *h, char **argv)
 {
 	sigset_t none;
 
-	if (h->tty >= 0) {
-		setsid();
-		ioctl(h->tty, TIOCSCTTY, 0);
-	} else {
-		setpgid(0, 0);
-	}
+	setpgid(0, 0);
 	/* Not among 0 to 2 themselves. */
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0)
@@ -434,6 +436,10 @@ static void home_close(struct home *h)
 	}
 	if (h->agent >= 0)
 		close(h->agent);
+	if (h->shell[0]) {
+		close(h->shell[0]);
+		close(h->shell[1]);
+	}
 	close(h->listener);
 	free(h);
 }
