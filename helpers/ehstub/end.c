@@ -206,17 +206,28 @@ void end_trim(struct stub *s)
 
 /* ---- the connection ---- */
 
+/* Waits before the next attempt, and longer before the one after it. */
+static void end_pause(struct stub *s, int64_t now)
+{
+	s->retry_at = now + s->pause;
+	s->pause *= 2;
+	if (s->pause > END_PAUSE_MOST_MS)
+		s->pause = END_PAUSE_MOST_MS;
+}
+
 static void end_cut(struct stub *s)
 {
 	int64_t now = stub_now();
 
 	hop_close(&s->hop);
+	/* An agent that hangs up at once is not called more and more often. */
+	if (s->routed)
+		s->pause = END_PAUSE_MS;
 	s->routed = false;
 	if (s->phase == PHASE_ASKS)
 		give_up(s, "agent of this node", ECONNRESET);
 	job_end_detach(&s->end, now);
-	s->pause = END_PAUSE_MS;
-	s->retry_at = now + s->pause;
+	end_pause(s, now);
 }
 
 void end_write(struct stub *s)
@@ -254,10 +265,7 @@ void end_connect(struct stub *s, int64_t now)
 		return;
 	fd = hop_connect();
 	if (fd < 0) {
-		s->pause *= 2;
-		if (s->pause > END_PAUSE_MOST_MS)
-			s->pause = END_PAUSE_MOST_MS;
-		s->retry_at = now + s->pause;
+		end_pause(s, now);
 		return;
 	}
 	hop_open(&s->hop, fd);
