@@ -53,6 +53,8 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 
 # Those that start the executor's end of a job.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehguest
+# What these start.
+$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.
 FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -38,7 +38,6 @@ struct program {
 	bool reap; /**< children have changed their state */
 	bool childless; /**< as of the last look */
 	bool stopped; /**< and home was told so */
-	struct rlimit files; /**< of the program */
 	bool pause; /**< its stub is stopped */
 	bool paused; /**< stopped with the stub, and home was not told */
 	bool hide_stop, hide_continue; /**< the next one comes from our own signal */
@@ -154,8 +153,6 @@ extern const struct job_end_ops connection_ops;
 
 /* ---- program.c ---- */
 
-/** Takes as many files as the user may have: a small limit has no room for ours. */
-void program_raise_files(struct guest *g);
 /** Forks a child, which sets itself up and then waits. its: its descriptors 0-2, -1: closed. 0 or
  *  -errno. */
 int program_start(struct guest *g, const struct job_spec *spec, const int its[3]);

@@ -156,7 +156,6 @@ static int main_begin(struct guest *g)
 	uint8_t *job;
 	int err;
 
-	program_raise_files(g);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	/* Ignored, it would not be told. */
 	signal(SIGCHLD, SIG_DFL);

@@ -23,6 +23,7 @@ enum program_stage {
 	PROGRAM_READY,
 	PROGRAM_DESCRIPTORS,
 	PROGRAM_PARENT,
+	PROGRAM_LIMITS,
 	PROGRAM_FOLDER,
 	PROGRAM_EXEC,
 	PROGRAM_STAGES
@@ -31,6 +32,7 @@ enum program_stage {
 static const char *const program_stages[PROGRAM_STAGES] = {
 	[PROGRAM_DESCRIPTORS] = "cannot set up its descriptors",
 	[PROGRAM_PARENT] = "cannot be tied to its parent",
+	[PROGRAM_LIMITS] = "cannot set its limits",
 	[PROGRAM_FOLDER] = "cannot enter its working directory",
 	[PROGRAM_EXEC] = "cannot execute the program",
 };
@@ -67,9 +69,28 @@ static void child_signals(uint64_t ignored)
 	}
 }
 
+/* The agent has raised ours to these, where it may. 0, or -1 with errno. */
+static int child_limits(const struct job_spec *spec)
+{
+	for (int i = 0; i < JOB_RLIMITS; i++) {
+		struct rlimit limit, ours;
+
+		if (getrlimit(i, &ours))
+			return -1;
+		limit.rlim_cur = spec->rlimit[i][0];
+		limit.rlim_max = spec->rlimit[i][1];
+		if (limit.rlim_max > ours.rlim_max)
+			limit.rlim_max = ours.rlim_max;
+		if (limit.rlim_cur > limit.rlim_max)
+			limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(i, &limit))
+			return -1;
+	}
+	return 0;
+}
+
 static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent,
-	  const struct rlimit *files)
+child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent)
 {
 	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
 	char go;
@@ -81,8 +102,10 @@ child_run(const struct job_spec *spec, const int its[3], int control, pid_t pare
 	umask(spec->umask);
 	news.stage = PROGRAM_PARENT;
 	errno = 0;
-	if (setrlimit(RLIMIT_NOFILE, files) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
-	    getppid() != parent)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		goto tell;
+	news.stage = PROGRAM_LIMITS;
+	if (child_limits(spec))
 		goto tell;
 	news.stage = PROGRAM_FOLDER;
 	if (chdir(spec->cwd))
@@ -102,16 +125,6 @@ tell:
 
 /* ---- the start ---- */
 
-void program_raise_files(struct guest *g)
-{
-	struct rlimit more;
-
-	getrlimit(RLIMIT_NOFILE, &g->program.files);
-	more = g->program.files;
-	more.rlim_cur = more.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &more);
-}
-
 /*
  * The program gets a process group of its own in our session. It is not orphaned there, as we are
  * its parent and of another group: otherwise SIGTSTP would not stop it.
@@ -127,7 +140,7 @@ int program_start(struct guest *g, const struct job_spec *spec, const int its[3]
 		return -errno;
 	p->pid = fork();
 	if (!p->pid)
-		child_run(spec, its, pair[1], parent, &p->files);
+		child_run(spec, its, pair[1], parent);
 	err = -errno;
 	close(pair[1]);
 	if (p->pid < 0) {

@@ -15,7 +15,8 @@
 #define END_PAUSE_MS 20 /* between attempts to reach the agent: from here, twice as long each time */
 #define END_PAUSE_MOST_MS 1000
 #define END_FRAMES 32 /* taken at once, before output is written and signals are looked at */
-#define END_TRIM (32u << 10)
+#define END_TRIM (16u << 10)
+#define END_PAGE 4096ul
 /* With `ehctl exec` a user waits, and the executor first reads all of a large program. An agent that
  * is stopped or stuck must not hold an exec for ever. */
 #define STUB_ANSWER_MS 10000
@@ -178,30 +179,55 @@ static void end_put_notes(struct stub *s)
 	}
 }
 
-/* Memory of messages that are acknowledged. Their offset goes on, so it would touch all of it. */
+static void end_trim_pages(struct stub *s, size_t from, size_t to)
+{
+	from = (from + END_PAGE - 1) & -END_PAGE;
+	to &= -END_PAGE;
+	if (from < to)
+		madvise(s->memory + from, to - from, MADV_DONTNEED);
+}
+
+/* Memory of messages that are acknowledged: their offset goes on, so it would touch all of it. */
 void end_trim(struct stub *s)
 {
 	const struct job_link *l = &s->end.link;
+	size_t from = l->head % JOB_MEMORY, to = l->tail % JOB_MEMORY;
 
-	if (!job_link_settled(l) || l->head - s->released < END_TRIM)
+	if (l->head - s->released < END_TRIM || l->head - l->tail > JOB_MEMORY / 2)
 		return;
 	s->released = l->head;
-	madvise(s->memory, JOB_MEMORY, MADV_DONTNEED);
+	if (from < to) {
+		end_trim_pages(s, from, to);
+		return;
+	}
+	end_trim_pages(s, from, JOB_MEMORY);
+	end_trim_pages(s, 0, to);
 }
 
 /* ---- the connection ---- */
+
+/* Waits before the next attempt, and longer before the one after it. */
+static void end_pause(struct stub *s, int64_t now)
+{
+	s->retry_at = now + s->pause;
+	s->pause *= 2;
+	if (s->pause > END_PAUSE_MOST_MS)
+		s->pause = END_PAUSE_MOST_MS;
+}
 
 static void end_cut(struct stub *s)
 {
 	int64_t now = stub_now();
 
 	hop_close(&s->hop);
+	/* An agent that hangs up at once is not called more and more often. */
+	if (s->routed)
+		s->pause = END_PAUSE_MS;
 	s->routed = false;
 	if (s->phase == PHASE_ASKS)
 		give_up(s, "agent of this node", ECONNRESET);
 	job_end_detach(&s->end, now);
-	s->pause = END_PAUSE_MS;
-	s->retry_at = now + s->pause;
+	end_pause(s, now);
 }
 
 void end_write(struct stub *s)
@@ -239,10 +265,7 @@ void end_connect(struct stub *s, int64_t now)
 		return;
 	fd = hop_connect();
 	if (fd < 0) {
-		s->pause *= 2;
-		if (s->pause > END_PAUSE_MOST_MS)
-			s->pause = END_PAUSE_MOST_MS;
-		s->retry_at = now + s->pause;
+		end_pause(s, now);
 		return;
 	}
 	hop_open(&s->hop, fd);

@@ -63,6 +63,8 @@ static void loop_stop(struct stub *s)
 	terminal_step(s);
 	end_write(s);
 	stub_stop(s, sig);
+	if (end_say(s, &m))
+		s->cont = false;
 }
 
 static void loop_step(struct stub *s, int64_t now)

@@ -243,12 +243,25 @@ uint64_t job_end_granted(const struct job_end *e, uint32_t channel)
 	return e->channels[channel].granted - e->channels[channel].got;
 }
 
+/*
+ * Copies that are all read: their source may be full of them, so that no more come, though less than
+ * half of the window is used. Only this makes room in it.
+ */
+static void end_tell_emptied(struct job_end *e)
+{
+	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
+		if (e->channels[i].window && e->channels[i].read == e->channels[i].got)
+			end_tell_read(e, i);
+}
+
 size_t job_end_next(struct job_end *e, uint8_t *out, size_t room)
 {
 	if (e->state == JOB_LOST)
 		return 0;
-	if (IN(e->state) & WRITES)
+	if (IN(e->state) & WRITES) {
+		end_tell_emptied(e);
 		end_tell_credit(e);
+	}
 	return job_link_next(&e->link, out, room);
 }
 
