@@ -92,6 +92,7 @@ struct pty {
 	int64_t look_at, wait_ms, waited_ms;
 	pid_t before; /**< foreground group when it was taken away */
 	uint64_t typed; /**< bytes received; an end of file counts as one */
+	uint64_t read; /**< of these, as last said */
 	uint32_t last; /**< bytes of the last that was typed; 0: all gone */
 };
 

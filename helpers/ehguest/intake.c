@@ -35,8 +35,12 @@ static size_t intake_held(const struct intake *in)
 void intake_tell(struct guest *g)
 {
 	struct intake *in = &g->in;
+	uint32_t unread;
 
-	in->read = in->written - intake_content(in->fd >= 0 ? in->fd : in->probe);
+	unread = intake_content(in->fd >= 0 ? in->fd : in->probe);
+	/* The program may have written into it, too. What it has read stays read. */
+	if (in->written - in->read > unread)
+		in->read = in->written - unread;
 	job_end_read(&g->end, 0, in->read);
 	if (in->ahead && !in->end && in->fd >= 0 && in->read > in->granted) {
 		job_end_grant(&g->end, 0, in->read - in->granted);

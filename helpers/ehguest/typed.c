@@ -104,12 +104,16 @@ void typed_tell(struct guest *g)
 {
 	struct pty *p = &g->pty;
 	uint32_t unread;
+	uint64_t total;
 
 	if (p->slave < 0)
 		return;
 	unread = typed_unread(p);
-	job_end_read(&g->end, JOB_CHANNEL_TERMINAL,
-		     p->typed - (unread < p->last ? unread : p->last));
+	total = p->typed - (unread < p->last ? unread : p->last);
+	/* TIOCSTI adds what was not typed at home. What was read stays read. */
+	if (p->read < total)
+		p->read = total;
+	job_end_read(&g->end, JOB_CHANNEL_TERMINAL, p->read);
 }
 
 void typed_step(struct guest *g)

@@ -108,20 +108,16 @@ static void test_attributes(void **state)
 	home_free(h);
 }
 
-/* A limit that has no room for the files of ehguest is still that of the program. */
+/* A limit that has no room for the files of ehguest is for the program only. */
 static void test_files(void **state)
 {
-	struct rlimit before, small;
-	struct home *h;
+	const char *argv[] = { "/bin/bash", "-c", "ulimit -n", NULL };
+	struct job_spec spec = home_spec(PIPES, argv);
+	struct home *h = home_new();
 
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	small = before;
-	small.rlim_cur = 5;
-	/* Of the child that becomes ehguest. */
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
-	h = home_new();
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	run_all(h, PIPES, "ulimit -n");
+	spec.rlimit[RLIMIT_NOFILE][0] = spec.rlimit[RLIMIT_NOFILE][1] = 5;
+	home_run_spec(h, &spec);
+	assert_int_equal(home_end(h), 0);
 	assert_string_equal(home_got(h, 1), "5\n");
 	home_free(h);
 }
@@ -317,7 +313,7 @@ static void test_children(void **state)
 	home_for(h, 50);
 	assert_false(home_has(h, "over"));
 	/* Nobody can be signalled any more, so the test continues the group itself. */
-	kill(-(pid_t)h->program, SIGCONT);
+	home_until(h, (kill(-(pid_t)h->program, SIGCONT), h->ngot[1]));
 	assert_int_equal(home_end(h), 0);
 	assert_string_equal(home_got(h, 1), "late\n");
 	assert_true(home_has(h, "exit+ over"));

@@ -202,6 +202,23 @@ static void test_ahead_end(void **state)
 	free(text);
 }
 
+/* The program writes into its own input: that is no input of home's. */
+static void test_written(void **state)
+{
+	for (int ahead = 0; ahead < 2; ahead++) {
+		struct home *h = input_new("read a; echo extra >/dev/stdin; " STOP
+					   "read b; read c; echo $a$b$c",
+					   "1\n2\n", ahead);
+
+		input_stopped(h, 1);
+		assert_in_range(h->read[0], 0, 2);
+		input_continue(h);
+		home_until(h, home_has(h, "exit"));
+		assert_int_equal(h->read[0], 4);
+		input_end(h);
+	}
+}
+
 /* First asked for, then ahead. */
 static void test_switch(void **state)
 {
@@ -235,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_taken),	  cmocka_unit_test(test_end),
 		cmocka_unit_test(test_closed),	  cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_ahead_end), cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_written),
 	};
 
 	random_begin();
