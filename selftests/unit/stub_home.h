@@ -305,14 +305,14 @@ static void home_step(struct home *h)
 	home_wait(h);
 }
 
-#define UNTIL(h, what)                                                                             \
-	do {                                                                                       \
-		int64_t end_ = home_now() + HOME_LIMIT_MS;                                         \
-		while (!(what)) {                                                                  \
-			if (home_now() > end_)                                                     \
-				fail_msg("not in time: %s", #what);                                \
-			home_step(h);                                                              \
-		}                                                                                  \
+#define UNTIL(h, what)                                              \
+	do {                                                        \
+		int64_t end_ = home_now() + HOME_LIMIT_MS;          \
+		while (!(what)) {                                   \
+			if (home_now() > end_)                      \
+				fail_msg("not in time: %s", #what); \
+			home_step(h);                               \
+		}                                                   \
 	} while (0)
 
 static const char *home_stub(void)

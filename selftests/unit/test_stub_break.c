@@ -65,7 +65,8 @@ static void test_breaks(void **state)
 			job_end_grant(&h->far, 0, 8192);
 		taken = h->length;
 		home_step(h);
-		n = read(out[0], back + have, have + 3000 < sizeof(back) ? 3000 : sizeof(back) - have);
+		n = read(out[0], back + have,
+			 have + 3000 < sizeof(back) ? 3000 : sizeof(back) - have);
 		have += n > 0 ? n : 0;
 		if (h->agent < 0 || random_below(8))
 			continue;
@@ -148,10 +149,12 @@ static void test_lost(void **state)
 	static const char *const texts[] = {
 		[GONE] = "ehsched: lost there while it ran this task (0.0-1); it is reported as "
 			 "killed\n",
-		[LIMIT] = "ehsched: no connection to there in the time limit while it ran this task "
-			  "(0.0-1); it is reported as killed\n",
-		[AWAY] = "ehsched: no agent on this node in the time limit while there ran this task "
-			 "(0.0-1); it is reported as killed\n",
+		[LIMIT] =
+			"ehsched: no connection to there in the time limit while it ran this task "
+			"(0.0-1); it is reported as killed\n",
+		[AWAY] =
+			"ehsched: no agent on this node in the time limit while there ran this task "
+			"(0.0-1); it is reported as killed\n",
 	};
 
 	for (enum how how = GONE; how <= AWAY; how++) {
@@ -292,7 +295,8 @@ static void test_rerun_told_to_end(void **state)
 	home_run(h, "--retry", "7");
 	kill(h->stub, SIGTERM);
 	UNTIL(h, h->signals[SIGTERM]);
-	assert_non_null(strstr(run_again(h, out[0], &status), "not run again: it was told to end\n"));
+	assert_non_null(
+		strstr(run_again(h, out[0], &status), "not run again: it was told to end\n"));
 	assert_int_equal(status, SIGKILL);
 	assert_int_equal(h->notes[NOTE_LOST], 1);
 	close(out[0]);
