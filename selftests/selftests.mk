@@ -43,6 +43,9 @@ $(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch]) uapi/linux/ehsched.h $(wildc
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 
+# These start home's end of a job.
+$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
+
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
@@ -50,9 +53,6 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 	$(call say,LD,$@)
 	$(Q)$(call link,$(WRAP) $(PKG_LIBS) $(PLAN_LIBS) -lcmocka)
 .SECONDARY: $(UNIT:%=%.o)
-
-# What these start.
-$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.
 FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
