@@ -432,6 +432,43 @@ static void test_copies_full(void **state)
 	home_close(h);
 }
 
+/* One long write, which goes on whenever something is taken out. */
+static void test_copies_long_write(void **state)
+{
+	static uint8_t much[900000];
+	struct home *h = home_open();
+	size_t taken = 0;
+	pid_t writer;
+	int in[2];
+
+	for (size_t i = 0; i < sizeof(much); i++)
+		much[i] = random_64();
+	home_pipe(in);
+	give_null(h, 3);
+	h->fds[0] = in[0];
+	writer = fork();
+	assert_return_code(writer, errno);
+	if (!writer) {
+		close(in[0]);
+		_exit(write(in[1], much, sizeof(much)) != sizeof(much));
+	}
+	close(in[1]);
+	home_run(h, NULL, "7");
+	UNTIL(h, ({
+		job_end_read(&h->far, 0, h->length);
+		if (h->ahead && h->length > taken)
+			job_end_grant(&h->far, 0, h->length - taken);
+		else if (!h->ahead && !job_end_granted(&h->far, 0))
+			job_end_grant(&h->far, 0, 16384);
+		taken = h->length;
+		h->ends[0];
+	}));
+	assert_int_equal(h->length, sizeof(much));
+	assert_memory_equal(h->data, much, sizeof(much));
+	home_over(h, 0);
+	waitpid(writer, NULL, 0);
+}
+
 /* The end of a pipe is told when all of it was copied. */
 static void test_copies_end(void **state)
 {
@@ -467,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_copies_two_readers),
 		cmocka_unit_test(test_copies_full),
 		cmocka_unit_test(test_copies_end),
+		cmocka_unit_test(test_copies_long_write),
 	};
 
 	random_begin();
