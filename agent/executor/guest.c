@@ -86,19 +86,25 @@ void guest_linked(struct guest *g)
 	route_tell_peer(&g->route, FRAME_ATTACHED, NULL, 0);
 }
 
-void guest_broken(struct guest *g)
+/* ehguest ends at its limit; this is for one that does not. */
+static void guest_wait(struct guest *g)
 {
-	/* ehguest ends at its limit; this is for one that does not. */
-	const unsigned int ms = g->agent->config->job_limit + 5000;
+	const unsigned int ms =
+		(g->stopped || g->paused ? ATTACH_STOPPED_MS : g->agent->config->job_limit) + 5000;
 	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
+	evtimer_add(g->timer, &limit);
+}
+
+void guest_broken(struct guest *g)
+{
 	if (g->state == GUEST_LINKED) {
 		log_info("%s: the connection to its home node %s broke; it waits for a new one",
 			 g->place->id, peer_code(g->from));
 		route_tell_end(&g->route, FRAME_DETACHED, NULL, 0);
 	}
 	if (g->state != GUEST_BROKEN)
-		evtimer_add(g->timer, &limit);
+		guest_wait(g);
 	g->state = GUEST_BROKEN;
 }
 
@@ -122,6 +128,8 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 	case NOTE_STOPPED:
 	case NOTE_CONTINUED:
 		g->stopped = n.what == NOTE_STOPPED;
+		if (g->state == GUEST_BROKEN)
+			guest_wait(g);
 		return 0;
 	case NOTE_ENDED:
 		g->place->state = RESERVE_ENDED;
@@ -202,6 +210,7 @@ static int guest_from_peer(void *ctx, enum frame_type type, const uint8_t *paylo
 	case FRAME_NAMED:
 		return guest_on_named(g, payload, length);
 	case FRAME_PAUSED:
+		g->paused = length == 4 && frame_get_u32(payload);
 		return route_tell_end(&g->route, type, payload, length) ? -EPIPE : 0;
 	case FRAME_GONE:
 		guest_home_gone(g, payload, length);
@@ -414,7 +423,7 @@ static const char *guest_state_name(const struct guest *g)
 {
 	return !g->program		  ? "starting"
 	       : g->state == GUEST_BROKEN ? "reconnecting"
-	       : g->stopped		  ? "stopped"
+	       : g->stopped || g->paused  ? "stopped"
 					  : "running";
 }
 

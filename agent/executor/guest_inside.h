@@ -52,7 +52,8 @@ struct guest {
 	bool emptied; /* that cgroup is empty */
 	bool reaped; /* ehguest is no child of ours, or we have waited for it */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
-	bool stopped, settling; /* settling: its changes to home's files are still on their way */
+	bool stopped, paused; /* the task is; with its stub */
+	bool settling; /* its changes to home's files are still on their way */
 	char token[ATTACH_TOKEN];
 };
 

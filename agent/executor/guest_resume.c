@@ -227,6 +227,7 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 	g->pid = pid;
 	g->program = who.pid;
 	g->started = who.started_ms;
+	g->stopped = who.stopped;
 	memcpy(g->token, who.token, sizeof(g->token));
 	g->grouped = cgroup_guest_adopt(agent, g->place->id);
 	guest_broken(g);

@@ -528,6 +528,8 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 
 	if (attach_decode(&who, payload, length) || who.executor || !*who.token ||
 	    !(to = peers_by_text(agent, who.other)) || away_find(agent, &who, uid)) {
+		log_warning("process %d of user %u belongs to a task that cannot go on here",
+			    (int)pid, (unsigned int)uid);
 		close(socket);
 		return;
 	}

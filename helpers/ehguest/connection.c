@@ -92,7 +92,6 @@ static int connection_attached(struct guest *g, const uint8_t *payload, uint32_t
 		job_end_init(&g->end, JOB_EXECUTOR, g->memory, g->now, attached.limit_ms,
 			     attached.limit_ms, &connection_ops, g);
 	g->begun = true;
-	g->end.limit_ms = attached.limit_ms;
 	g->pause_ms = CONNECTION_PAUSE_MS;
 	job_end_attach(&g->end);
 	return 0;
@@ -206,6 +205,7 @@ void connection_write(struct guest *g)
 void connection_tick(struct guest *g)
 {
 	struct attach a = { .executor = true,
+			    .stopped = g->program.stopped || g->program.pause,
 			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING
 					   ? g->program.pid
 					   : 0,

@@ -262,6 +262,16 @@ static void main_poll(struct guest *g)
 	}
 }
 
+/* A stopped task has a stopped stub, which can connect to a new agent only when it goes on. */
+static void main_set_limit(struct guest *g)
+{
+	const bool stopped = g->program.stopped || g->program.pause;
+	const int64_t limit = stopped ? ATTACH_STOPPED_MS : g->attached.limit_ms;
+
+	if (g->end.limit_ms != limit)
+		job_end_set_limit(&g->end, g->now, limit);
+}
+
 static void main_step(struct guest *g)
 {
 	program_step(g);
@@ -273,8 +283,10 @@ static void main_step(struct guest *g)
 	ending_step(g);
 	if (g->now >= g->trim_at)
 		main_trim(g);
-	if (g->begun)
+	if (g->begun) {
+		main_set_limit(g);
 		job_end_tick(&g->end, g->now);
+	}
 	connection_tick(g);
 	connection_write(g);
 }

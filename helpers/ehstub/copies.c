@@ -147,8 +147,7 @@ void copies_take(struct stub *s, uint64_t left)
 		return;
 	}
 	for (; left; left -= n) {
-		n = descriptor_read(0, from->kind, data,
-				    left < sizeof(data) ? left : sizeof(data));
+		n = descriptor_read(0, from->kind, data, left < sizeof(data) ? left : sizeof(data));
 		if (n <= 0)
 			return;
 	}

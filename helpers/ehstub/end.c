@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define END_LIMIT_MS 60000 /* until the agent says another one */
-#define END_PAUSE_MS 20 /* between attempts to reach the agent: from here, twice as long each time */
+#define END_PAUSE_MS \
+	20 /* between attempts to reach the agent: from here, twice as long each time */
 #define END_PAUSE_MOST_MS 1000
 #define END_FRAMES 32 /* taken at once, before output is written and signals are looked at */
 #define END_TRIM (16u << 10)
@@ -141,8 +142,8 @@ int end_open(struct stub *s, int64_t now)
 {
 	const int64_t start = s->token[0] == '@' ? STUB_EXPLICIT_MS : STUB_ANSWER_MS;
 
-	s->memory = mmap(NULL, JOB_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0);
+	s->memory =
+		mmap(NULL, JOB_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->memory == MAP_FAILED)
 		return -ENOMEM;
 	job_end_init(&s->end, JOB_HOME, s->memory, now, start, END_LIMIT_MS, &end_ops, s);

@@ -82,8 +82,7 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	int ret;
 
 	/* Signals that are not read stay pending, for the program if it runs here after all. */
-	s->ending = descriptor_above_2(
-		stub_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
+	s->ending = descriptor_above_2(stub_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
 	s->signals = descriptor_above_2(stub_signalfd(~0ull));
 	if (s->ending < 0 || s->signals < 0)
 		give_up(s, "signalfd", errno);

@@ -161,8 +161,7 @@ void sink_on_poll(struct stub *s, struct sink *k, short events)
 void sink_step(struct stub *s)
 {
 	for (int i = 0; i < STUB_SINKS; i++) {
-		const struct job_message m = { .what = JOB_CLOSED,
-					       .channel = s->sinks[i].channel };
+		const struct job_message m = { .what = JOB_CLOSED, .channel = s->sinks[i].channel };
 
 		if (s->sinks[i].broken && end_say(s, &m))
 			s->sinks[i].broken = false;

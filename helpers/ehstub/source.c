@@ -174,6 +174,8 @@ void source_read(struct stub *s, uint64_t total)
 		total = from->copied - from->taken;
 	copies_take(s, total);
 	from->taken += total;
+	/* A writer that waits in the middle of a write goes on, and epoll reports only its end. */
+	from->ready = true;
 	if (from->kind != KIND_FILE)
 		from->used = true;
 }

@@ -420,6 +420,13 @@ void job_end_tick(struct job_end *e, int64_t now)
 	end_lose(e);
 }
 
+void job_end_set_limit(struct job_end *e, int64_t now, int64_t limit_ms)
+{
+	e->limit_ms = limit_ms;
+	if (!e->link.attached && e->again && e->state != JOB_LOST)
+		e->deadline = now + limit_ms;
+}
+
 bool job_end_done(const struct job_end *e)
 {
 	if (e->state == JOB_LOST)

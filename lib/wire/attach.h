@@ -19,11 +19,13 @@
 #define ATTACH_HOST 128
 #define ATTACH_COMMAND 64 /**< of a program's name; longer ones are cut */
 #define NOTE_TEXT 256
+#define ATTACH_STOPPED_MS (24 * 3600 * 1000) /**< how long a stopped task waits for its stub */
 #define ATTACH_SIZE 512 /**< bytes of the longest encoded payload */
 
 /** FRAME_ATTACH: an end tells a new agent, or the same one after a break, which job it belongs to. */
 struct attach {
 	bool executor; /**< the executor's end */
+	bool stopped; /**< the task is: then its stub is, too, and can connect only when it goes on */
 	uint32_t pid; /**< of the program on the executor; 0: not started */
 	uint64_t started_ms; /**< since 1970 */
 	char token[ATTACH_TOKEN], id[ATTACH_ID];

@@ -441,7 +441,7 @@ t.see(b"typed\r\ntyped")
 ok("--retry, unread terminal: run again, and reads it", os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == 7)
 for name, why in (("pipe used", b"not run again: its standard input cannot be rewound"),
                   ("output closed", b"not run again: its standard output was closed"),
-                  ("told to end", b"after this task was told to end"),
+                  ("told to end", b"not run again: it was told to end"),
                   ("not allowed", b"reported as killed\n")):
     code, out, err = tasks[name].end()
     ok(f"{name}: ends as killed and says so",

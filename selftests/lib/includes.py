@@ -9,7 +9,7 @@ import re
 from collections import defaultdict, deque
 
 CONF = "selftests/lint/layers.conf"
-PATHS = ("uapi", "lib", "agent", "")        # -I, as in Makefile
+PATHS = ("uapi", "lib", "helpers", "agent", "")        # -I, as in Makefile
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">\n]+)[">]', re.M)
 
 

@@ -64,7 +64,7 @@ struct home {
 	bool flush;
 };
 
-static int64_t home_now(void)
+static inline int64_t home_now(void)
 {
 	struct timespec t;
 
@@ -72,7 +72,7 @@ static int64_t home_now(void)
 	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
 }
 
-static int home_on_message(void *ctx, const struct job_message *m)
+static inline int home_on_message(void *ctx, const struct job_message *m)
 {
 	struct home *h = ctx;
 
@@ -113,14 +113,14 @@ static int home_on_message(void *ctx, const struct job_message *m)
 	return 0;
 }
 
-static void home_on_lost(void *ctx, enum job_state before)
+static inline void home_on_lost(void *ctx, enum job_state before)
 {
 	((struct home *)ctx)->lost = true;
 }
 
 static const struct job_end_ops home_ops = { home_on_message, home_on_lost };
 
-static int home_listen(void)
+static inline int home_listen(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -133,7 +133,7 @@ static int home_listen(void)
 	return fd;
 }
 
-static struct home *home_open(void)
+static inline struct home *home_open(void)
 {
 	struct home *h = calloc(1, sizeof(*h));
 
@@ -153,9 +153,10 @@ static struct home *home_open(void)
 	return h;
 }
 
-static void home_write(struct home *h);
+static inline void home_write(struct home *h);
 
-static void home_frame(struct home *h, enum frame_type type, const void *payload, size_t length)
+static inline void home_frame(struct home *h, enum frame_type type, const void *payload,
+			      size_t length)
 {
 	uint8_t frame[FRAME_HEADER + ATTACH_SIZE];
 
@@ -169,7 +170,7 @@ static void home_frame(struct home *h, enum frame_type type, const void *payload
 			 FRAME_HEADER + length);
 }
 
-static void home_attach(struct home *h)
+static inline void home_attach(struct home *h)
 {
 	uint8_t payload[ATTACH_SIZE];
 
@@ -177,7 +178,7 @@ static void home_attach(struct home *h)
 	job_end_attach(&h->far);
 }
 
-static void home_cut(struct home *h)
+static inline void home_cut(struct home *h)
 {
 	if (h->agent >= 0)
 		close(h->agent);
@@ -186,7 +187,8 @@ static void home_cut(struct home *h)
 	job_end_detach(&h->far, home_now());
 }
 
-static void home_on_frame(struct home *h, enum frame_type type, uint8_t *payload, uint32_t length)
+static inline void home_on_frame(struct home *h, enum frame_type type, uint8_t *payload,
+				 uint32_t length)
 {
 	struct job_spec spec;
 
@@ -220,7 +222,7 @@ static void home_on_frame(struct home *h, enum frame_type type, uint8_t *payload
 	}
 }
 
-static void home_read(struct home *h)
+static inline void home_read(struct home *h)
 {
 	enum frame_type type;
 	uint32_t length;
@@ -249,7 +251,7 @@ static void home_read(struct home *h)
 	}
 }
 
-static void home_write(struct home *h)
+static inline void home_write(struct home *h)
 {
 	ssize_t n;
 
@@ -267,7 +269,7 @@ static void home_write(struct home *h)
 	}
 }
 
-static void home_wait(struct home *h)
+static inline void home_wait(struct home *h)
 {
 	int status;
 
@@ -289,7 +291,7 @@ static void home_wait(struct home *h)
 }
 
 /* One round; waits for an event, at most 20 ms. */
-static void home_step(struct home *h)
+static inline void home_step(struct home *h)
 {
 	struct pollfd fds[2] = { { .fd = h->agent, .events = POLLIN },
 				 { .fd = h->agent < 0 ? h->listener : -1, .events = POLLIN } };
@@ -305,17 +307,17 @@ static void home_step(struct home *h)
 	home_wait(h);
 }
 
-#define UNTIL(h, what)                                                                             \
-	do {                                                                                       \
-		int64_t end_ = home_now() + HOME_LIMIT_MS;                                         \
-		while (!(what)) {                                                                  \
-			if (home_now() > end_)                                                     \
-				fail_msg("not in time: %s", #what);                                \
-			home_step(h);                                                              \
-		}                                                                                  \
+#define UNTIL(h, what)                                              \
+	do {                                                        \
+		int64_t end_ = home_now() + HOME_LIMIT_MS;          \
+		while (!(what)) {                                   \
+			if (home_now() > end_)                      \
+				fail_msg("not in time: %s", #what); \
+			home_step(h);                               \
+		}                                                   \
 	} while (0)
 
-static const char *home_stub(void)
+static inline const char *home_stub(void)
 {
 	static char path[PATH_MAX + 32];
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
@@ -328,7 +330,7 @@ static const char *home_stub(void)
 	return strcat(path, "/bin/ehstub");
 }
 
-static void home_child(struct home *h, char **argv)
+static inline void home_child(struct home *h, char **argv)
 {
 	sigset_t none;
 
@@ -348,8 +350,8 @@ static void home_child(struct home *h, char **argv)
 }
 
 /* With descriptors h->fds, which are closed here. */
-static void home_start(struct home *h, const char *option, const char *token, const char *path,
-		       const char *argument)
+static inline void home_start(struct home *h, const char *option, const char *token,
+			      const char *path, const char *argument)
 {
 	char *argv[8];
 	int n = 0;
@@ -379,7 +381,7 @@ static void home_start(struct home *h, const char *option, const char *token, co
 	}
 }
 
-static void home_say(struct home *h, const struct job_message *m)
+static inline void home_say(struct home *h, const struct job_message *m)
 {
 	int err;
 
@@ -388,7 +390,7 @@ static void home_say(struct home *h, const struct job_message *m)
 }
 
 /* Starts a task and runs it "there". */
-static void home_run(struct home *h, const char *option, const char *token)
+static inline void home_run(struct home *h, const char *option, const char *token)
 {
 	struct job_message ready = { .what = JOB_READY };
 	struct job_message started = { .what = JOB_STARTED, .pid = 77 };
@@ -403,7 +405,7 @@ static void home_run(struct home *h, const char *option, const char *token)
 	assert_int_equal(h->note.pid, 77);
 }
 
-static void home_print(struct home *h, uint32_t channel, const void *bytes, size_t n)
+static inline void home_print(struct home *h, uint32_t channel, const void *bytes, size_t n)
 {
 	const uint8_t *at = bytes;
 
@@ -419,7 +421,7 @@ static void home_print(struct home *h, uint32_t channel, const void *bytes, size
 	}
 }
 
-static void home_exit(struct home *h, int status, bool more)
+static inline void home_exit(struct home *h, int status, bool more)
 {
 	struct job_message m = { .what = JOB_EXIT,
 				 .exit = { .use = { .status = status, .user_us = 5 },
@@ -428,7 +430,7 @@ static void home_exit(struct home *h, int status, bool more)
 	home_say(h, &m);
 }
 
-static void home_close(struct home *h)
+static inline void home_close(struct home *h)
 {
 	if (!h->ended && h->stub > 0) {
 		kill(h->stub, SIGKILL);
@@ -445,7 +447,7 @@ static void home_close(struct home *h)
 }
 
 /* A task that has ended as it did there, and both ends know it. */
-static void home_over(struct home *h, int status)
+static inline void home_over(struct home *h, int status)
 {
 	home_exit(h, status, false);
 	UNTIL(h, h->ended);
@@ -456,12 +458,12 @@ static void home_over(struct home *h, int status)
 	home_close(h);
 }
 
-static void home_pipe(int fds[2])
+static inline void home_pipe(int fds[2])
 {
 	assert_return_code(pipe2(fds, O_CLOEXEC), errno);
 }
 
-static short home_poll(int fd, short events)
+static inline short home_poll(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
@@ -469,7 +471,7 @@ static short home_poll(int fd, short events)
 }
 
 /* What is in it now, as a string. */
-static const char *home_content(int fd)
+static inline const char *home_content(int fd)
 {
 	static char text[1 << 17];
 	ssize_t n;
@@ -481,7 +483,7 @@ static const char *home_content(int fd)
 }
 
 /* Alone with its socket's name. */
-static int home_group(void **state)
+static inline int home_group(void **state)
 {
 	signal(SIGPIPE, SIG_IGN);
 	if (!unshare(CLONE_NEWNET) || !unshare(CLONE_NEWUSER | CLONE_NEWNET))

@@ -65,7 +65,8 @@ static void test_breaks(void **state)
 			job_end_grant(&h->far, 0, 8192);
 		taken = h->length;
 		home_step(h);
-		n = read(out[0], back + have, have + 3000 < sizeof(back) ? 3000 : sizeof(back) - have);
+		n = read(out[0], back + have,
+			 have + 3000 < sizeof(back) ? 3000 : sizeof(back) - have);
 		have += n > 0 ? n : 0;
 		if (h->agent < 0 || random_below(8))
 			continue;
@@ -148,10 +149,12 @@ static void test_lost(void **state)
 	static const char *const texts[] = {
 		[GONE] = "ehsched: lost there while it ran this task (0.0-1); it is reported as "
 			 "killed\n",
-		[LIMIT] = "ehsched: no connection to there in the time limit while it ran this task "
-			  "(0.0-1); it is reported as killed\n",
-		[AWAY] = "ehsched: no agent on this node in the time limit while there ran this task "
-			 "(0.0-1); it is reported as killed\n",
+		[LIMIT] =
+			"ehsched: no connection to there in the time limit while it ran this task "
+			"(0.0-1); it is reported as killed\n",
+		[AWAY] =
+			"ehsched: no agent on this node in the time limit while there ran this task "
+			"(0.0-1); it is reported as killed\n",
 	};
 
 	for (enum how how = GONE; how <= AWAY; how++) {
@@ -292,7 +295,8 @@ static void test_rerun_told_to_end(void **state)
 	home_run(h, "--retry", "7");
 	kill(h->stub, SIGTERM);
 	UNTIL(h, h->signals[SIGTERM]);
-	assert_non_null(strstr(run_again(h, out[0], &status), "not run again: it was told to end\n"));
+	assert_non_null(
+		strstr(run_again(h, out[0], &status), "not run again: it was told to end\n"));
 	assert_int_equal(status, SIGKILL);
 	assert_int_equal(h->notes[NOTE_LOST], 1);
 	close(out[0]);
@@ -428,6 +432,43 @@ static void test_copies_full(void **state)
 	home_close(h);
 }
 
+/* One long write, which goes on whenever something is taken out. */
+static void test_copies_long_write(void **state)
+{
+	static uint8_t much[900000];
+	struct home *h = home_open();
+	size_t taken = 0;
+	pid_t writer;
+	int in[2];
+
+	for (size_t i = 0; i < sizeof(much); i++)
+		much[i] = random_64();
+	home_pipe(in);
+	give_null(h, 3);
+	h->fds[0] = in[0];
+	writer = fork();
+	assert_return_code(writer, errno);
+	if (!writer) {
+		close(in[0]);
+		_exit(write(in[1], much, sizeof(much)) != sizeof(much));
+	}
+	close(in[1]);
+	home_run(h, NULL, "7");
+	UNTIL(h, ({
+		job_end_read(&h->far, 0, h->length);
+		if (h->ahead && h->length > taken)
+			job_end_grant(&h->far, 0, h->length - taken);
+		else if (!h->ahead && !job_end_granted(&h->far, 0))
+			job_end_grant(&h->far, 0, 16384);
+		taken = h->length;
+		h->ends[0];
+	}));
+	assert_int_equal(h->length, sizeof(much));
+	assert_memory_equal(h->data, much, sizeof(much));
+	home_over(h, 0);
+	waitpid(writer, NULL, 0);
+}
+
 /* The end of a pipe is told when all of it was copied. */
 static void test_copies_end(void **state)
 {
@@ -463,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_copies_two_readers),
 		cmocka_unit_test(test_copies_full),
 		cmocka_unit_test(test_copies_end),
+		cmocka_unit_test(test_copies_long_write),
 	};
 
 	random_begin();
