@@ -302,7 +302,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_each_step),
 		cmocka_unit_test(test_ends_alone), cmocka_unit_test(test_window),
-		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_stuck),	   cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_unknown),
 	};
 
 	random_begin();
