@@ -16,7 +16,7 @@ int hop_connect(void)
 	struct ucred peer;
 	int low, fd, err;
 
-	low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (low < 0)
 		return -errno;
 	fd = low;
@@ -27,6 +27,7 @@ int hop_connect(void)
 		if (fd < 0)
 			return err;
 	}
+	/* Not blocking: an agent that is stuck, with a full queue, would hold us for ever. */
 	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
 	if (connect(fd, (struct sockaddr *)&address,
 		    offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
@@ -36,8 +37,10 @@ int hop_connect(void)
 	}
 	/* Any user can take the name: trust only root or our own user. */
 	err = -EPERM;
-	if (!peer.uid || peer.uid == geteuid())
+	if (!peer.uid || peer.uid == geteuid()) {
+		fcntl(fd, F_SETFL, 0);
 		return fd;
+	}
 close_fd:
 	close(fd);
 	return err;

@@ -21,7 +21,7 @@ struct hop {
 };
 
 /** Connects to the agent of this network namespace: root's, or one of our own user. Returns a socket
- *  above descriptor 2, close-on-exec, or -errno. */
+ *  above descriptor 2, close-on-exec, or -errno; -EAGAIN: the agent accepts nobody at the moment. */
 int hop_connect(void);
 /** Uses this socket from now on, for frames of both directions. */
 void hop_open(struct hop *h, int socket);

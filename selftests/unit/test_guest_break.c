@@ -240,6 +240,41 @@ static void test_limit(void **state)
 	home_free(h);
 }
 
+/* An agent that accepts nobody does not hold it up. */
+static void test_stuck(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct home *h = home_new();
+	int status, waiting[16], n = 0;
+	int64_t until;
+
+	home_run(h, PIPES, "sleep 1000");
+	home_until(h, home_has(h, "started"));
+	h->attached.limit_ms = 400;
+	link_breaks(h);
+	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
+	do {
+		assert_true(n < 16);
+		waiting[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	} while (!connect(waiting[n++], (struct sockaddr *)&address,
+			  offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)));
+	agent_ends(h);
+	until = home_now() + HOME_PATIENCE_MS;
+	while (waitpid(h->guest, &status, WNOHANG) != h->guest) {
+		if (home_now() > until) {
+			kill(h->guest, SIGKILL);
+			fail_msg("it waits for an agent that is stuck");
+		}
+		usleep(1000);
+	}
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	while (n--)
+		close(waiting[n]);
+	for (int fd; (fd = accept(agent, NULL, NULL)) >= 0;)
+		close(fd);
+	home_free(h);
+}
+
 /* A new agent does not know the job. */
 static void test_unknown(void **state)
 {
@@ -267,7 +302,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_each_step),
 		cmocka_unit_test(test_ends_alone), cmocka_unit_test(test_window),
-		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_unknown),
 	};
 
 	random_begin();
