@@ -79,6 +79,7 @@ static void loop_step(struct stub *s, int64_t now)
 		loop_go(s);
 	if (s->phase == PHASE_RUNS) {
 		loop_stop(s);
+		source_look(s, now);
 		source_step(s);
 		typed_step(s);
 	}
@@ -141,6 +142,8 @@ static int loop_timeout(const struct stub *s, int64_t now)
 		loop_sooner(&at, s->retry_at);
 	if (s->phase >= PHASE_DRAINS)
 		loop_sooner(&at, s->until);
+	if (s->phase == PHASE_RUNS)
+		loop_sooner(&at, s->source.look_at);
 	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
 		loop_sooner(&at, now + LOOP_BACKGROUND_MS);
 	return at > now ? at - now : 0;

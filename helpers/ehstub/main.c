@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 	struct stub *s = &stub;
 
 	s->hop.socket = s->tty.fd = -1;
+	s->source.look_at = STUB_NEVER;
 	s->source.pipe[0] = s->source.pipe[1] = s->source.events = -1;
 	for (int i = 0; i < STUB_SINKS; i++) {
 		s->sinks[i].fd = -1;

@@ -13,6 +13,8 @@
 /* Large answers of this many bytes in all make it worth to copy ahead. */
 #define SOURCE_LARGE 4096
 #define SOURCE_AHEAD_AFTER 65536u
+/* After bytes were taken out: 1, 2, 4 … ms, until here. */
+#define SOURCE_LOOK_MS 16
 
 void source_open(struct stub *s)
 {
@@ -94,6 +96,23 @@ static void source_answer(struct stub *s, size_t room)
 	job_end_send(&s->end, 0, data, n, false);
 }
 
+/* What is left is read in the end, and then all is taken out: until then it is only slower. */
+static void source_look_later(struct source *from)
+{
+	if (!from->look_ms)
+		return;
+	from->look_at = stub_now() + from->look_ms;
+	from->look_ms = from->look_ms < SOURCE_LOOK_MS ? 2 * from->look_ms : 0;
+}
+
+void source_look(struct stub *s, int64_t now)
+{
+	if (now < s->source.look_at)
+		return;
+	s->source.look_at = STUB_NEVER;
+	s->source.ready = true;
+}
+
 static void source_copy(struct stub *s)
 {
 	struct source *from = &s->source;
@@ -111,6 +130,7 @@ static void source_copy(struct stub *s)
 			from->copied += n;
 		} else if (n == -EAGAIN) {
 			from->ready = false;
+			source_look_later(from);
 		} else {
 			from->ended = true;
 		}
@@ -176,6 +196,7 @@ void source_read(struct stub *s, uint64_t total)
 	from->taken += total;
 	/* A writer that waits in the middle of a write goes on, and epoll reports only its end. */
 	from->ready = true;
+	from->look_ms = 1;
 	if (from->kind != KIND_FILE)
 		from->used = true;
 }

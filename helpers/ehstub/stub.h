@@ -86,6 +86,8 @@ struct source {
 	bool told; /**< it was */
 	bool looked, able; /**< for other readers; it can be copied ahead */
 	uint32_t asked; /**< bytes in large answers */
+	int64_t look_at; /**< look for more then; STUB_NEVER */
+	int look_ms; /**< and after that; 0: wait for events */
 	uint64_t copied, taken; /**< of copies: bytes sent, bytes taken out of the source */
 	off_t first; /**< offset of a file at the start */
 	int pipe[2], events; /**< for copies: our own pipe, epoll; -1: none */
@@ -214,6 +216,7 @@ void sink_drop(struct stub *s, struct sink *k); /**< closes it */
 /* source.c */
 void source_open(struct stub *s);
 void source_step(struct stub *s);
+void source_look(struct stub *s, int64_t now); /**< if it is time */
 bool source_wants(const struct stub *s, struct pollfd *p); /**< whether to poll it, and how */
 void source_on_poll(struct stub *s, short events);
 void source_read(struct stub *s, uint64_t total); /**< the program has read so much of the copies */

@@ -55,6 +55,7 @@ struct home {
 	unsigned int offers[JOB_CHANNELS], nones[JOB_CHANNELS], ends[JOB_CHANNELS],
 		closed[JOB_CHANNELS], terminals;
 	bool ahead;
+	size_t answered; /* bytes before the copies */
 	uint8_t data[1 << 20]; /* of channel 0 and the terminal */
 	size_t length;
 	unsigned int typed; /* JOB_DATA of the terminal */
@@ -91,6 +92,8 @@ static inline int home_on_message(void *ctx, const struct job_message *m)
 		break;
 	case JOB_OFFER:
 		h->offers[m->channel]++;
+		if (m->ahead && !h->ahead)
+			h->answered = h->length;
 		h->ahead = m->ahead;
 		break;
 	case JOB_NONE:

@@ -437,7 +437,8 @@ static void test_copies_long_write(void **state)
 {
 	static uint8_t much[900000];
 	struct home *h = home_open();
-	size_t taken = 0;
+	size_t taken, before = 0;
+	unsigned int quiet = 0;
 	pid_t writer;
 	int in[2];
 
@@ -455,12 +456,24 @@ static void test_copies_long_write(void **state)
 	close(in[1]);
 	home_run(h, NULL, "7");
 	UNTIL(h, ({
-		job_end_read(&h->far, 0, h->length);
-		if (h->ahead && h->length > taken)
-			job_end_grant(&h->far, 0, h->length - taken);
-		else if (!h->ahead && !job_end_granted(&h->far, 0))
+		if (!job_end_granted(&h->far, 0))
 			job_end_grant(&h->far, 0, 16384);
-		taken = h->length;
+		h->ahead;
+	}));
+	taken = h->answered;
+	UNTIL(h, ({
+		size_t left = h->length - taken;
+
+		/* When the pipe is full of copies more than half of them is read, or the rest. */
+		quiet = h->length == before ? quiet + 1 : 0;
+		before = h->length;
+		if (quiet > 10 || left >= JOB_WINDOW - 4096) {
+			left = left > 40960 ? 40960 : left;
+			taken += left;
+			job_end_read(&h->far, 0, taken);
+			job_end_grant(&h->far, 0, left);
+			quiet = 0;
+		}
 		h->ends[0];
 	}));
 	assert_int_equal(h->length, sizeof(much));
