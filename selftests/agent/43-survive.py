@@ -30,7 +30,10 @@ def state(pid):
 
 
 def tasks(node=0):
-    return {t["pid"]: t for t in c.ask(node, {"command": "tasks"})["tasks"]}
+    try:
+        return {t["pid"]: t for t in c.ask(node, {"command": "tasks"})["tasks"]}
+    except (OSError, EOFError):     # its agent is not here yet
+        return {}
 
 
 def again(nodes, sig):
