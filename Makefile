@@ -36,7 +36,7 @@ endif
 PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash
 PLAN_LIBS := -ljansson -lglpk -lmetis -lexpat -lm
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
-BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -Ihelpers -Iagent -I.
+BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -Iagent -I.
 
 # Each is asked once, and not before packaging/deps has had its chance to install the packages.
 once	 = $(eval $(1) := $(2))$($(1))

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "end/hop.h"
+#include "helpers/end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/job.h"

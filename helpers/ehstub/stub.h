@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "end/hop.h"
+#include "helpers/end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "end/hop.h"
+#include "helpers/end/hop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,7 +20,7 @@
 #define ATTACH_COMMAND 64 /**< of a program's name; longer ones are cut */
 #define NOTE_TEXT 256
 #define ATTACH_STOPPED_MS (24 * 3600 * 1000) /**< how long a stopped task waits for its stub */
-#define ATTACH_SIZE 512 /**< bytes of the longest encoded payload */
+#define ATTACH_SIZE FRAME_ATTACH_MAX /**< bytes of the longest encoded payload */
 
 /** FRAME_ATTACH: an end tells a new agent, or the same one after a break, which job it belongs to. */
 struct attach {

@@ -19,6 +19,7 @@
 #define FRAME_JSON_MAX (16u << 20)
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 #define FRAME_NAMED_MAX 65536
+#define FRAME_ATTACH_MAX 512 /**< ATTACH, ATTACHED, NOTE */
 #define FRAME_TEXT_MAX 4096 /**< text in REFUSED, GONE */
 #define FRAME_DATA_MAX 16384 /**< of a task, in one LINK */
 #define FRAME_LINK_MAX (20 + 4 + FRAME_DATA_MAX) /**< job/link.h, job/message.h */

@@ -3,18 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/link.h"
+#include "job/message.h"
 #include "wire/frame.h"
-#include "wire/terminal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	while (size >= FRAME_HEADER) {
-		uint8_t again[FRAME_HEADER], exit_again[FRAME_EXIT_SIZE];
-		uint8_t terminal_again[TERMINAL_SIZE];
-		struct terminal t;
-		struct frame_exit x;
+		static uint8_t message[JOB_MESSAGE_MAX];
+		struct job_message m;
 		enum frame_type type;
 		uint32_t length;
 
@@ -29,16 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= FRAME_HEADER;
 		if (length > size)
 			break;
-		if (type == FRAME_EXIT && !frame_exit_decode(&x, data, length)) {
-			frame_exit_encode(exit_again, &x);
-			if (memcmp(exit_again, data, FRAME_EXIT_SIZE))
-				abort();
-		}
-		if (type == FRAME_TERMINAL && !terminal_decode(&t, data, length)) {
-			terminal_encode(terminal_again, &t);
-			if (memcmp(terminal_again, data, TERMINAL_SIZE))
-				abort();
-		}
+		/* Between the two ends of a job: a header of its own, then a message. */
+		if (type == FRAME_LINK && length >= LINK_HEADER &&
+		    !job_message_decode(&m, frame_get_u32(data + LINK_HEADER - 4),
+					data + LINK_HEADER, length - LINK_HEADER) &&
+		    (job_message_encode(&m, message) != length - LINK_HEADER ||
+		     memcmp(message, data + LINK_HEADER, length - LINK_HEADER)))
+			abort();
 		data += length;
 		size -= length;
 	}

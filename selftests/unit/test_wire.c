@@ -67,61 +67,6 @@ static void test_bytes(void **state)
 	assert_int_equal(frame_get_u32(got + 4), 0x01020304);
 }
 
-struct taken {
-	unsigned int times;
-	const uint8_t *payload;
-	uint32_t length;
-};
-
-static int take_it(void *ctx, const uint8_t *payload, uint32_t length)
-{
-	struct taken *t = ctx;
-
-	t->times++;
-	t->payload = payload;
-	t->length = length;
-	return 0;
-}
-
-static int take_none(void *ctx, const uint8_t *payload, uint32_t length)
-{
-	return -ENOSPC;
-}
-
-static const struct frame_rule rules[] = {
-	{ FRAME_TYPED, FRAME_IN(1) | FRAME_IN(31), 2, 4, take_it },
-	{ FRAME_GO, FRAME_IN(0), 0, 0, take_none },
-	{ FRAME_WANT, FRAME_ANY_STATE, 8, 8, take_it },
-	{ 0 },
-};
-
-/* A frame is taken just when its type, the state and its length are those of a rule. */
-static void test_rules(void **state)
-{
-	static const uint8_t payload[16];
-
-	for (unsigned int type = 0; type < FRAME_TYPES; type++)
-		for (unsigned int s = 0; s < 32; s++)
-			for (uint32_t length = 0; length < sizeof(payload); length++) {
-				bool typed = type == FRAME_TYPED && (s == 1 || s == 31) &&
-					     length >= 2 && length <= 4;
-				bool go = type == FRAME_GO && !s && !length;
-				bool taken = typed || (type == FRAME_WANT && length == 8);
-				struct taken t = { 0 };
-				int got = frame_dispatch(rules, s, type, &t, payload, length);
-
-				assert_int_equal(got, go ? -ENOSPC : taken ? 0 : -EPROTO);
-				assert_int_equal(t.times, taken);
-				if (!taken)
-					continue;
-				assert_ptr_equal(t.payload, payload);
-				assert_int_equal(t.length, length);
-			}
-	assert_ptr_equal(frame_rule_of(rules, FRAME_WANT), &rules[2]);
-	assert_null(frame_rule_of(rules, FRAME_STDIN));
-	assert_int_equal(frame_dispatch(rules, 1, FRAME_TYPED, NULL, payload, UINT32_MAX), -EPROTO);
-}
-
 static void test_cursor(void **state)
 {
 	uint8_t bytes[32], three[3];
