@@ -47,13 +47,19 @@ void source_close(struct stub *s)
 	close(0);
 }
 
+/* Whether it must be seen if it can be copied. */
+static bool source_is_large(const struct source *from)
+{
+	return !from->looked && from->asked >= SOURCE_AHEAD_AFTER;
+}
+
 /* Says that more of it may be had. */
 static void source_offer(struct stub *s)
 {
 	struct job_message m = { .what = JOB_OFFER };
 	struct source *from = &s->source;
 
-	if (!from->looked && from->asked >= SOURCE_AHEAD_AFTER) {
+	if (source_is_large(from)) {
 		from->looked = true;
 		from->able = (from->kind == KIND_FILE || !readers_other()) && copies_open(s);
 	}
@@ -149,10 +155,11 @@ void source_step(struct stub *s)
 		source_copy(s);
 	} else if (!from->ended) {
 		room = job_end_room(&s->end, 0);
-		if (room && (from->feed == FEED_OFFERED || from->ready))
-			source_answer(s, room);
-		else if (!room && from->ready && from->feed == FEED_IDLE)
+		/* What is wanted before it is offered is answered, too. */
+		if (from->ready && from->feed == FEED_IDLE && (!room || source_is_large(from)))
 			source_offer(s);
+		else if (room && (from->feed == FEED_OFFERED || from->ready))
+			source_answer(s, room);
 		if (from->feed == FEED_AHEAD)
 			source_copy(s);
 	}

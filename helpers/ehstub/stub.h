@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "helpers/end/hop.h"
+#include "end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -28,6 +28,7 @@
 /** Signals by which users end a task. */
 #define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
 #define STUB_NEVER INT64_MAX
+#define TYPED_MAX 4096 /**< bytes of the longest line of a terminal */
 
 /** What the stub is doing. */
 enum phase {
@@ -110,7 +111,7 @@ struct tty {
 	bool kept; /**< `typed` is the last input that was sent, not known to be read */
 	uint32_t typed_length; /**< 0: end of file */
 	uint64_t sent, taken; /**< bytes sent, and read by the task; an end of file counts as one */
-	uint8_t typed[JOB_TYPED_MAX];
+	uint8_t typed[TYPED_MAX];
 };
 
 #define STUB_SINKS 3

@@ -51,7 +51,7 @@ static ssize_t typed_read(struct stub *s, uint8_t *to, size_t room)
 static void typed_answer(struct stub *s, size_t room)
 {
 	struct tty *t = &s->tty;
-	uint8_t data[JOB_TYPED_MAX];
+	uint8_t data[TYPED_MAX];
 	ssize_t n = -EAGAIN;
 
 	if (t->foreground && !s->stop)
@@ -126,7 +126,7 @@ static ssize_t typed_take_later(int fd, uint8_t *later, size_t room)
 static bool typed_push_all(int fd, const uint8_t *rest, size_t length)
 {
 	struct termios modes, quiet;
-	uint8_t later[JOB_TYPED_MAX];
+	uint8_t later[TYPED_MAX];
 	ssize_t n;
 
 	if (tcgetattr(fd, &modes))

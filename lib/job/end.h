@@ -25,7 +25,6 @@
 
 /** Bytes of a channel that may be on the way, where input is sent without being asked for. */
 #define JOB_WINDOW 65536u
-#define JOB_TYPED_MAX 4096u /**< bytes of the longest line of a terminal */
 /** Bytes of memory that a link keeps unacknowledged messages in. */
 #define JOB_MEMORY (128u << 10)
 

@@ -12,7 +12,7 @@
 
 #include "base/agent.h"
 #include "cluster/leave.h"
-#include "home/handoff_inside.h"
+#include "home/away_inside.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "node/node.h"
@@ -132,18 +132,18 @@ static void test_place(void **state)
 	finish();
 }
 
-/* A task's exit status has come in the round of the loop that the signal ended. */
+/* A stub has gone in the round of the loop that the signal ended. */
 static void test_exited(void **state)
 {
-	int pair[2], fds[3] = { -1, -1, -1 };
-	struct handoff *h;
+	struct away *a;
+	int pair[2];
 
 	begin();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	h = handoff_new(&agents[1], pair[0], fds, getpid());
-	assert_non_null(h);
-	h->state = HANDOFF_EXITED;
-	handoff_later(h);
+	a = away_new(&agents[1], pair[0], getpid(), getuid());
+	assert_non_null(a);
+	a->state = AWAY_OVER;
+	away_later(a);
 	finish();
 	close(pair[1]);
 }

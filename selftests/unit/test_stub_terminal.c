@@ -188,7 +188,7 @@ static void test_typed(void **state)
 	type(&sh, "one\ntwo\n");
 	UNTIL(h, h->offers[T] == 1);
 	assert_int_equal(h->length, 0);
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->typed == 1);
 	/* One read of a line. */
 	assert_int_equal(h->length, 4);
@@ -207,7 +207,7 @@ static void test_typed_end(void **state)
 
 	type(&sh, "\004");
 	UNTIL(h, h->offers[T] == 1);
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->typed == 1);
 	assert_int_equal(h->length, 0);
 	assert_int_equal(h->far.channels[T].got, 1);
@@ -225,7 +225,7 @@ static void test_typed_beside(void **state)
 
 	type(&sh, "secret\nrest\n");
 	UNTIL(h, h->offers[T] == 1);
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->typed == 1);
 	assert_memory_equal(h->data, "secret\n", 7);
 	job_end_read(&h->far, T, 7);
@@ -242,7 +242,7 @@ static void test_typed_faster(void **state)
 	type(&sh, "one\n");
 	UNTIL(h, h->offers[T] == 1);
 	assert_string_equal(queue(&sh), "one\n");
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->nones[T] == 1);
 	type(&sh, "two\n");
 	UNTIL(h, h->offers[T] == 2);
@@ -257,7 +257,7 @@ static void test_give_back(void **state)
 
 	type(&sh, "first line\nsecond\n");
 	UNTIL(h, h->offers[T] == 1);
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->typed == 1);
 	job_end_read(&h->far, T, 6);
 	end(&sh, 0);
@@ -349,7 +349,7 @@ static void test_foreground(void **state)
 	m.terminal.modes = h->first;
 	m.terminal.modes.lflag |= ECHO;
 	home_say(h, &m);
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	kill(h->stub, SIGUSR1);
 	UNTIL(h, h->signals[SIGUSR1] == 1);
 	assert_int_equal(h->length, 0);
@@ -379,7 +379,7 @@ static void test_stop(void **state)
 
 	type(&sh, "line\n");
 	UNTIL(h, h->offers[T] == 1);
-	job_end_grant(&h->far, T, JOB_TYPED_MAX);
+	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->typed == 1);
 	home_say(h, &stopped);
 	UNTIL(h, h->stopped);
