@@ -27,7 +27,7 @@ const struct log_area log_areas[] = {
 	{ "load", { "node/node", "node/procload", "node/stayed", "cluster/report" } },
 	{ "placement", { "home/placement", "home/record", "cluster/ask", "executor/reserve" } },
 	{ "roster", { "cluster/enrol", "cluster/join", "cluster/leave", "cluster/store" } },
-	{ "terminal", { "executor/pty", "executor/input", "executor/leader", "home/terminal" } },
+	{ "route", { "job/route", "home/away", "executor/guest" } },
 	{ "view", { "executor/view", "home/serve", "net/tunnel" } },
 	{ 0 },
 };

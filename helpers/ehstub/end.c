@@ -50,6 +50,8 @@ static void end_on_refused(struct stub *s, const struct job_message *m)
 
 	memcpy(text, m->refused.text, m->refused.length);
 	text[m->refused.length] = '\0';
+	s->why = m->refused.reason;
+	s->why_text = text;
 	end_note(s, NOTE_STAYS);
 	end_flush(s, 0);
 	refused(s, m->refused.reason, text);
@@ -167,9 +169,11 @@ void end_note(struct stub *s, enum note_what what)
 
 static void end_put_notes(struct stub *s)
 {
-	struct note note = { .pid = s->pid, .use = s->use };
+	struct note note = { .pid = s->pid, .use = s->use, .reason = s->why };
 	uint8_t payload[ATTACH_SIZE];
 
+	for (size_t i = 0; s->why_text && s->why_text[i] && i < NOTE_TEXT - 1; i++)
+		note.text[i] = s->why_text[i];
 	for (int what = 0; s->routed && what < NOTE_WHATS; what++) {
 		if (!(s->notes >> what & 1))
 			continue;

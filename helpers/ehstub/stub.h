@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "end/hop.h"
+#include "helpers/end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -138,6 +138,8 @@ struct stub {
 	bool ready; /**< the other end waits for GO */
 	bool noted;
 	uint32_t notes; /**< bit n: enum note_what n must be told */
+	uint32_t why; /**< of NOTE_STAYS: what the executor said; NULL: nothing */
+	const char *why_text;
 	uint32_t pid; /**< of the program on the executor */
 	int64_t retry_at, pause; /**< next attempt to reach the agent; how long to wait after it */
 	int64_t until; /**< limit of this phase */

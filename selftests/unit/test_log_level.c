@@ -61,7 +61,7 @@ static void test_refused(void **state)
 		{ "debugs:net", "\"debugs\" is not error, warning, info or debug" },
 		{ "info debug:",
 		  "\"\" is no area; areas are base, net, job, node, cluster, executor, home, "
-		  "ctl, kernel, load, placement, roster, terminal, view" },
+		  "ctl, kernel, load, placement, roster, route, view" },
 		{ "debug:nets", "\"nets\" is no area" },
 		{ "debug:net:job", "\"net:job\" is no area" },
 	};

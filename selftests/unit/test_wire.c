@@ -55,10 +55,10 @@ static void test_headers(void **state)
 /* The bytes on the wire, for the other end may be another program. */
 static void test_bytes(void **state)
 {
-	static const uint8_t want[FRAME_HEADER] = { FRAME_STDOUT, 0, 0, 0, 0x34, 0x12, 0, 0 };
+	static const uint8_t want[FRAME_HEADER] = { FRAME_GONE, 0, 0, 0, 0x34, 0x12, 0, 0 };
 	uint8_t got[FRAME_HEADER];
 
-	frame_header(got, FRAME_STDOUT, 0x1234);
+	frame_header(got, FRAME_GONE, 0x1234);
 	assert_memory_equal(got, want, sizeof(want));
 	frame_put_u64(got, 0x0102030405060708);
 	assert_int_equal(got[0], 8);
@@ -506,6 +506,9 @@ static void test_attach(void **state)
 			only_whole(0, bytes, n);
 		bytes[0] = 2;
 		assert_int_equal(attach_decode(&b, bytes, n), -EBADMSG);
+		bytes[0] = 0;
+		bytes[1] = 2;
+		assert_int_equal(attach_decode(&b, bytes, n), -EBADMSG);
 
 		memcpy(c.token, a.token, sizeof(c.token));
 		memcpy(c.id, a.id, sizeof(c.id));
@@ -525,6 +528,9 @@ static void test_attach(void **state)
 			only_whole(1, bytes, n);
 		bytes[n - 1] = 2;
 		assert_int_equal(attached_decode(&d, bytes, n), -EBADMSG);
+		bytes[n - 1] = 0;
+		bytes[n - 2] = 2;
+		assert_int_equal(attached_decode(&d, bytes, n), -EBADMSG);
 	}
 }
 
@@ -541,13 +547,13 @@ static void test_attach_long(void **state)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		for (int more = 0; more < 2; more++) {
 			uint8_t bytes[ATTACH_SIZE] = { 0 };
-			/* numbers, empty texts before, this one, empty texts behind, retry */
-			size_t at = (texts[i].kind ? 12 : 13) + i % 4;
+			/* numbers, empty texts before, this one, empty texts behind, retry and wait */
+			size_t at = (texts[i].kind ? 12 : 14) + i % 4;
 			size_t length = texts[i].size - 1 + more;
 
 			memset(bytes + at, 'x', length);
 			assert_int_equal(decode_any(texts[i].kind, bytes,
-						    at + length + 4 - i % 4 + texts[i].kind),
+						    at + length + 4 - i % 4 + 2 * texts[i].kind),
 					 more ? -EBADMSG : 0);
 		}
 }
@@ -561,11 +567,15 @@ static void test_note(void **state)
 		bool valid = what && what < NOTE_WHATS;
 		struct note n = { .what = what,
 				  .pid = 0x12345678,
-				  .use = { 0x2a00, 1, 2, 3, 4, 5, 6, 7 } },
+				  .use = { 0x2a00, 1, 2, 3, 4, 5, 6, 7 },
+				  .reason = 9,
+				  .text = "why" },
 			    back;
 		size_t size = note_encode(&n, bytes);
 
-		assert_int_equal(size, what == NOTE_ENDED ? 5 + FRAME_EXIT_SIZE : 5);
+		assert_int_equal(size, what == NOTE_ENDED   ? 5 + FRAME_EXIT_SIZE
+				       : what == NOTE_STAYS ? 5 + 4 + sizeof("why")
+							    : 5);
 		assert_int_equal(note_decode(&back, bytes, size), valid ? 0 : -EBADMSG);
 		if (!valid)
 			continue;
@@ -573,6 +583,8 @@ static void test_note(void **state)
 		assert_int_equal(back.pid, n.pid);
 		if (what == NOTE_ENDED)
 			assert_memory_equal(&back.use, &n.use, sizeof(n.use));
+		assert_int_equal(back.reason, what == NOTE_STAYS ? 9 : 0);
+		assert_string_equal(back.text, what == NOTE_STAYS ? "why" : "");
 		only_whole(2, bytes, size);
 		/* a status that no task ends with */
 		if (what != NOTE_ENDED)
@@ -586,8 +598,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_headers),	     cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_rules),	     cmocka_unit_test(test_cursor),
-		cmocka_unit_test(test_cursor_error), cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_cursor),	     cmocka_unit_test(test_cursor_error),
+		cmocka_unit_test(test_exit),
 		cmocka_unit_test(test_terminal),     cmocka_unit_test(test_job),
 		cmocka_unit_test(test_malformed),    cmocka_unit_test(test_large),
 		cmocka_unit_test(test_attach),	     cmocka_unit_test(test_attach_long),
