@@ -453,11 +453,12 @@ static inline void home_close(struct home *h)
 static inline void home_over(struct home *h, int status)
 {
 	home_exit(h, status, false);
-	UNTIL(h, h->ended);
+	/* It has ended when what it said last is still to be read. */
+	UNTIL(h, h->ended && h->notes[NOTE_ENDED]);
 	assert_int_equal(h->status, status);
 	assert_int_equal(h->notes[NOTE_ENDED], 1);
 	assert_int_equal(h->note.use.user_us, 5);
-	assert_true(job_end_done(&h->far));
+	UNTIL(h, job_end_done(&h->far));
 	home_close(h);
 }
 
