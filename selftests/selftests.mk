@@ -55,9 +55,9 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 .SECONDARY: $(UNIT:%=%.o)
 
 # Those that start the executor's end of a job.
-$(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehguest
+$(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
 # What these start.
-$(O)/selftests/unit/test_claim: | $(O)/bin/ehguest
+$(O)/selftests/unit/test_claim: | $(O)/bin/ehlaunch
 $(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.

@@ -232,4 +232,7 @@ void ending_step(struct guest *g);
 /** Kills the program and all of its descendants. */
 void kill_all(struct guest *g);
 
+/** The executor's end of a job, from its start to its end. Returns the exit status. */
+int guest_main(void);
+
 #endif

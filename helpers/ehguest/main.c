@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehguest
- *
- * An agent starts it as the user of a job, with its socket as descriptor 3, and sends FRAME_JOB and
- * FRAME_ATTACHED.
+ * The executor's end of a job. ehlaunch has made this process the user's, with the socket of its
+ * agent as descriptor 3; FRAME_JOB and FRAME_ATTACHED come first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -291,7 +289,7 @@ static void main_step(struct guest *g)
 	connection_write(g);
 }
 
-int main(void)
+int guest_main(void)
 {
 	static struct guest g;
 

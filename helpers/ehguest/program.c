@@ -104,6 +104,9 @@ child_run(const struct job_spec *spec, const int its[3], int control, pid_t pare
 	errno = 0;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		goto tell;
+	/* Not inherited, unlike what ehlaunch has set. */
+	if (spec->traits[JOB_SUBREAPER])
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	news.stage = PROGRAM_LIMITS;
 	if (child_limits(spec))
 		goto tell;

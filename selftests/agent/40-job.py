@@ -471,7 +471,7 @@ c.start(0)
 ok("it finds the others again", c.all_up(range(2)))
 
 p, remote = hold()
-ok("an executor's agent ends, and its guests go on", c.end(1) == 0 and states(remote) == "S", states(remote))
+ok("an executor's agent ends, and its guests go on", c.end(1) == 0 and states(remote) not in ("gone", "Z"), states(remote))
 p.send_signal(signal.SIGTERM)
 c.start(1)
 ok("what was sent meanwhile arrives", p.wait(WAIT) == -signal.SIGTERM, p.returncode)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Agent and home's end of a job, for tests of the executor's end: build/bin/ehguest runs on a socket
+ * Agent and home's end of a job, for tests of the executor's end: build/bin/ehlaunch --end runs on a socket
  * pair, and programs below it.
  */
 #ifndef UNIT_GUEST_STEPS_H
@@ -357,7 +357,7 @@ static inline const char *home_ehguest(void)
 	ssize_t n;
 
 	if (build) {
-		snprintf(path, sizeof(path), "%s/bin/ehguest", build);
+		snprintf(path, sizeof(path), "%s/bin/ehlaunch", build);
 		return path;
 	}
 	/* We are BUILD/selftests/unit/NAME. */
@@ -366,7 +366,7 @@ static inline const char *home_ehguest(void)
 	path[n] = '\0';
 	for (int i = 0; i < 3; i++)
 		*strrchr(path, '/') = '\0';
-	strcat(path, "/bin/ehguest");
+	strcat(path, "/bin/ehlaunch");
 	return path;
 }
 
@@ -388,7 +388,7 @@ static inline pid_t home_spawn(int socket)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
-	execl(path, "ehguest", NULL);
+	execl(path, "ehlaunch", "--end", NULL);
 	_exit(1);
 }
 
