@@ -233,9 +233,9 @@ static void main_poll(struct guest *g)
 {
 	enum { SOCKET, SIGNALS, CONTROL, IN, OUT, ERR, PTY, COUNT };
 	struct pollfd fds[COUNT] = {
-		[SOCKET] = { g->hop.socket, POLLIN | (g->blocked ? POLLOUT : 0) },
-		[SIGNALS] = { g->signals, POLLIN },
-		[CONTROL] = { g->program.control, POLLIN },
+		[SOCKET] = { .fd = g->hop.socket, .events = POLLIN | (g->blocked ? POLLOUT : 0) },
+		[SIGNALS] = { .fd = g->signals, .events = POLLIN },
+		[CONTROL] = { .fd = g->program.control, .events = POLLIN },
 		[IN] = intake_poll(g),
 		[OUT] = outlet_poll(g, &g->out[0]),
 		[ERR] = outlet_poll(g, &g->out[1]),
