@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -89,6 +90,16 @@ static int child_limits(const struct job_spec *spec)
 	return 0;
 }
 
+/* The policy stays as it is; anybody may ask for this. */
+static void child_reset_on_fork(void)
+{
+	struct sched_param param;
+	int policy = syscall(SYS_sched_getscheduler, 0);
+
+	if (policy >= 0 && !syscall(SYS_sched_getparam, 0, &param))
+		syscall(SYS_sched_setscheduler, 0, policy | SCHED_RESET_ON_FORK, &param);
+}
+
 static void __attribute__((noreturn))
 child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent)
 {
@@ -107,6 +118,8 @@ child_run(const struct job_spec *spec, const int its[3], int control, pid_t pare
 	/* Not inherited, unlike what ehlaunch has set. */
 	if (spec->traits[JOB_SUBREAPER])
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (spec->traits[JOB_POLICY_FLAGS] & JOB_RESET_ON_FORK)
+		child_reset_on_fork();
 	news.stage = PROGRAM_LIMITS;
 	if (child_limits(spec))
 		goto tell;

@@ -101,7 +101,8 @@ int attributes_take(const struct launch_request *q)
 	const struct attributes_sched sched = {
 		.size = sizeof(sched),
 		.policy = q->traits[JOB_POLICY],
-		.flags = q->traits[JOB_POLICY_FLAGS],
+		/* Not for the program, which is forked, but by it: helpers/ehguest/program.c. */
+		.flags = q->traits[JOB_POLICY_FLAGS] & ~JOB_RESET_ON_FORK,
 		.nice = q->nice,
 		.priority = q->traits[JOB_PRIORITY],
 		.runtime = q->traits[JOB_RUNTIME],
