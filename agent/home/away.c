@@ -423,7 +423,8 @@ static void away_on_watch(evutil_socket_t fd, short what, void *arg)
 		uint8_t payload[4];
 		bool stopped;
 
-		if (a->state != AWAY_LINKED || !a->started)
+		/* Also before it has told that the task runs: perhaps it was stopped just then. */
+		if (a->state != AWAY_LINKED)
 			continue;
 		stopped = away_stub_state(a) == 'T';
 		/* Stopped there, the stub has stopped itself. */
