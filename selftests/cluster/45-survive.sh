@@ -14,14 +14,17 @@ kill_agents() {
 	wait_for 60 all_up
 }
 
+fifo=$(mktemp -u) # the share has none
 overload
 for what in "the executor's" "home's" "both"; do
-	rm -f up out fifo got
-	mkfifo fifo
+	rm -f up out got "$fifo"
+	mkfifo "$fifo"
+	# an agent that starts has its own settings
+	ehctl set load-index=tasks && wait_for 20 state_is 0.0 sender
 	# It tells where it is, then reads two lines and ends with the second.
-	away out bash -c "echo \$(hostname) >up; read -r a; echo \$a >got; read -r b; exit \$b" <fifo &
+	away out bash -c "echo \$(hostname) >up; read -r a; echo \$a >got; read -r b; exit \$b" <"$fifo" &
 	reaper=$!
-	exec 7>fifo
+	exec 7>"$fifo"
 	wait_for 20 test -s up
 	host=$(cat up)
 	[ "$host" != "$(hostname)" ]
@@ -44,5 +47,6 @@ for what in "the executor's" "home's" "both"; do
 	[ "$(status_of 0.0 tasks away)" = 0 ]
 	ok "$what: and none is counted as away"
 done
+rm "$fifo"
 relax
 finish
