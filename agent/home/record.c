@@ -225,12 +225,13 @@ void record_list(struct agent *agent, json_t *tasks)
 	HASH_ITER(by_id, agent->records->ids, p, next) {
 		if (!record_is_away(p))
 			continue;
-		json_array_append_new(
-			tasks,
-			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
-				  (int)p->pid, "home", agent->code, "executor", peer_code(p->to),
-				  "command", p->command, "uid", (int)p->uid, "state",
-				  record_state(p), "reason", reason_name(p->reason), "started", clock_text(p->started, when)));
+		json_array_append_new(tasks,
+				      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id",
+						p->id, "pid", (int)p->pid, "home", agent->code,
+						"executor", peer_code(p->to), "command", p->command,
+						"uid", (int)p->uid, "state", record_state(p),
+						"reason", reason_name(p->reason), "started",
+						clock_text(p->started, when)));
 	}
 }
 

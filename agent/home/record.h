@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file record.h
- * Records of placements. They are found by id, and kept with their steps for `ehctl why` until 1024 later ones have ended. placement.c decides what happens to them.
+ * Records of placements. They are found by id, and kept with their steps for `ehctl why` until 1024
+ * later ones have ended. placement.c decides what happens to them.
  */
 #ifndef AGENT_HOME_RECORD_H
 #define AGENT_HOME_RECORD_H
@@ -37,7 +38,7 @@ struct placement {
 	UT_hash_handle by_id;
 	struct placement *next; /* in the list of ended ones */
 	char id[EH_CODE_TEXT + 24];
-	char token[EHS_TOKEN_MAX + 1]; /* of its reservation; known to the two agents only */
+	char token[EHS_TOKEN_MAX + 1]; /* of its reservation, and then of its job */
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;

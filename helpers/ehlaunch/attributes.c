@@ -33,8 +33,7 @@ struct attributes_sched {
  * Without allow_root a peer must not get root's rights in other ways: a user's capabilities, or
  * protection from the OOM killer.
  */
-static uint64_t attributes_rights(const struct launch_request *q,
-				  enum job_trait which)
+static uint64_t attributes_rights(const struct launch_request *q, enum job_trait which)
 {
 	return q->flags & LAUNCH_RIGHTS ? q->traits[which] : 0;
 }
@@ -43,8 +42,7 @@ static int64_t attributes_oom_score(const struct launch_request *q)
 {
 	int64_t score = (int64_t)q->traits[JOB_OOM_SCORE] - 1000;
 
-	return (q->flags & LAUNCH_RIGHTS) || score > q->oom_score ? score
-									 : q->oom_score;
+	return (q->flags & LAUNCH_RIGHTS) || score > q->oom_score ? score : q->oom_score;
 }
 
 static bool attributes_forbidden(void)

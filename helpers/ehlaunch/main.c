@@ -38,8 +38,8 @@ static bool main_is_good(const struct packet *p, size_t length, int nfds)
 	const struct launch_request *q = &p->q;
 
 	return length >= sizeof(*q) && q->version == LAUNCH_VERSION &&
-	       q->ngroups <= JOB_GROUPS_MAX &&
-	       length == sizeof(*q) + q->ngroups * sizeof(gid_t) && nfds == (int)main_wants(q);
+	       q->ngroups <= JOB_GROUPS_MAX && length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
+	       nfds == (int)main_wants(q);
 }
 
 /* Handles a request. False: the agent has gone. */

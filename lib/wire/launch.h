@@ -26,7 +26,8 @@ enum launch_fd {
 #define LAUNCH_CGROUP 1u /**< begin in this cgroup (a descriptor of its directory) */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
-#define LAUNCH_RIGHTS 8u /**< the site allows root's tasks, and so capabilities and a low OOM score */
+#define LAUNCH_RIGHTS \
+	8u /**< the site allows root's tasks, and so capabilities and a low OOM score */
 
 struct launch_request {
 	uint32_t version, flags;
