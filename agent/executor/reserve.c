@@ -98,6 +98,15 @@ struct reservation *reserve_claim(const struct peer *from, const char *token)
 	return r;
 }
 
+unsigned int reserve_waiting(const struct peer *from)
+{
+	unsigned int n = 0;
+
+	for (const struct reservation *r = reserve_all(from)->list; r; r = r->next)
+		n += r->state == RESERVE_WAITING && r->from == from;
+	return n;
+}
+
 uint64_t reserve_starting_load(struct agent *agent)
 {
 	uint64_t load = 0;
