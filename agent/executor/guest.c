@@ -464,16 +464,19 @@ int guest_init(struct agent *agent)
 void guest_exit(struct agent *agent)
 {
 	struct guests *guests = agent->guests;
+	struct guest *g, *next;
 
 	if (!guests)
 		return;
-	while (guests->list) {
+	while ((g = guests->list)) {
+		next = g->next;
 		/* It lives on: its cgroup is kept. */
-		if (guests->list->state == GUEST_LINKED || guests->list->state == GUEST_BROKEN)
-			guests->list->grouped = false;
+		if (g->state == GUEST_LINKED || g->state == GUEST_BROKEN)
+			g->grouped = false;
 		else
-			guest_kill(guests->list);
-		guest_free(guests->list);
+			guest_kill(g);
+		guest_free(g);
+		guests->list = next; /* it is; linters do not see that */
 	}
 	guest_resumes_exit(guests);
 	guest_free_all(guests);

@@ -204,8 +204,13 @@ int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 
 void guest_resumes_exit(struct guests *guests)
 {
-	while (guests->resumes)
-		resume_free(guests->resumes);
+	struct resume *r, *next;
+
+	while ((r = guests->resumes)) {
+		next = r->next;
+		resume_free(r);
+		guests->resumes = next; /* it is; linters do not see that */
+	}
 }
 
 /* A home that waits for this guest. */

@@ -158,10 +158,15 @@ int reserve_init(struct agent *agent)
 
 void reserve_exit(struct agent *agent)
 {
+	struct reservation *r, *next;
+
 	if (!agent->reservations)
 		return;
-	while (agent->reservations->list)
-		reserve_end(agent->reservations->list);
+	while ((r = agent->reservations->list)) {
+		next = r->next;
+		reserve_end(r);
+		agent->reservations->list = next; /* it is; linters do not see that */
+	}
 	free(agent->reservations);
 	agent->reservations = NULL;
 }

@@ -197,8 +197,10 @@ static void away_tell_linked(struct away *a)
 
 	snprintf(told.token, sizeof(told.token), "%s", a->token);
 	snprintf(told.id, sizeof(told.id), "%s", a->id);
-	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1, peer_code(a->to));
-	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1, peer_host(a->to));
+	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1,
+		 peer_code(a->to));
+	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1,
+		 peer_host(a->to));
 	route_tell_end(&a->route, FRAME_ATTACHED, payload, attached_encode(&told, payload));
 }
 
@@ -592,11 +594,15 @@ int away_init(struct agent *agent)
 void away_exit(struct agent *agent)
 {
 	struct aways *all = agent->aways;
+	struct away *a, *next;
 
 	if (!all)
 		return;
-	while (all->list)
-		away_free(all->list);
+	while ((a = all->list)) {
+		next = a->next;
+		away_free(a);
+		all->list = next; /* it is; linters do not see that */
+	}
 	if (all->watch)
 		event_free(all->watch);
 	free(all);

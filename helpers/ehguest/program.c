@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROGRAM_SIGNALS 64
 #define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
 #define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
 
@@ -59,15 +57,8 @@ static int child_descriptors(const int its[3])
 
 static void child_signals(uint64_t ignored)
 {
-	struct {
-		uintptr_t handler, rest[7];
-	} act; /* the start of the kernel's struct; zero is SIG_DFL */
-
-	memset(&act, 0, sizeof(act));
-	for (int sig = 1; sig <= PROGRAM_SIGNALS; sig++) {
-		act.handler = (uintptr_t)(ignored >> (sig - 1) & 1 ? SIG_IGN : SIG_DFL);
-		syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(ignored));
-	}
+	for (int sig = 1; sig <= CALLS_SIGNALS; sig++)
+		calls_set_action(sig, ignored >> (sig - 1) & 1);
 }
 
 /* The agent has raised ours to these, where it may. 0, or -1 with errno. */
@@ -131,7 +122,7 @@ child_run(const struct job_spec *spec, const int its[3], int control, pid_t pare
 	    recv(control, &go, 1, 0) != 1)
 		_exit(0); /* it was dropped */
 	news.stage = PROGRAM_EXEC;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &spec->sigmask, NULL, sizeof(spec->sigmask));
+	calls_mask(spec->sigmask);
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
 tell:
 	news.error = errno;

@@ -107,7 +107,7 @@ static void source_look_later(struct source *from)
 {
 	if (!from->look_ms)
 		return;
-	from->look_at = stub_now() + from->look_ms;
+	from->look_at = calls_now() + from->look_ms;
 	from->look_ms = from->look_ms < SOURCE_LOOK_MS ? 2 * from->look_ms : 0;
 }
 

@@ -5,7 +5,7 @@
 import fcntl, os, pty, random, select, signal, subprocess, sys, termios, tty
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
-from cluster import Cluster, STUB
+from cluster import Cluster, STUB, shown_at
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -104,20 +104,7 @@ with c.net.enter(0):
     if not typed:
         environment.default_signals()
         os.execv(STUB, [STUB, "@0.1", "/bin/sh", "sh", "-c", "stty -echo; echo up; read a; echo a=$a; read b; echo b=$b; exit 5"])
-shown = bytearray()
-
-
-def see(what):
-    def look():
-        if select.select([master], [], [], 0)[0]:
-            try:
-                shown.extend(os.read(master, 4096))
-            except OSError:
-                pass
-        return what in shown
-    return until(look)
-
-
+shown, see = shown_at(master)
 see(b"up")
 files = open(os.path.join(c.dir, "lines"), "w+b")
 files.write(b"1\n2\n3\n")

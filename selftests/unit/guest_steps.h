@@ -27,6 +27,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "frames.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -264,29 +265,14 @@ static inline void home_frame(struct home *h, enum frame_type type, const uint8_
 /* 1: a frame was handled; 0: none; -1: the guest has closed its socket. */
 static inline int home_read(struct home *h)
 {
-	for (;;) {
-		size_t want = FRAME_HEADER;
-		enum frame_type type;
-		uint32_t length;
-		ssize_t n;
+	enum frame_type type;
+	uint32_t length;
+	int ret;
 
-		if (h->have >= FRAME_HEADER) {
-			assert_int_equal(frame_parse(h->in, &type, &length), 0);
-			want += length;
-			assert_true(want <= sizeof(h->in));
-		}
-		if (h->have >= FRAME_HEADER && h->have == want) {
-			h->have = 0;
-			home_frame(h, type, h->in + FRAME_HEADER, length);
-			return 1;
-		}
-		n = recv(h->socket, h->in + h->have, want - h->have, MSG_DONTWAIT);
-		if (n < 0 && errno == EAGAIN)
-			return 0;
-		if (n <= 0)
-			return -1;
-		h->have += n;
-	}
+	ret = frames_read(h->socket, h->in, sizeof(h->in), &h->have, &type, &length);
+	if (ret > 0)
+		home_frame(h, type, h->in + FRAME_HEADER, length);
+	return ret;
 }
 
 static inline void home_write(struct home *h)
