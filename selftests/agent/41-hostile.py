@@ -156,6 +156,18 @@ with c.connect(0, uid=USER) as s:
     s.sendall(attach(0, "0.0:3001", "0.1") + struct.pack("<II", FRAME["FRAME_REPLY"], 16 << 20))
     ok("a huge frame of an end is refused when it is announced", closed(s))
 
+# NOTE_ENDED, which is answered each time
+note = frame("FRAME_NOTE", struct.pack("<BI", 4, 0) + bytes(64)) * 1000
+with c.connect(0, uid=USER) as s:
+    s.sendall(attach(0, "0.0:3002", "0.1"))
+    try:
+        for i in range(500):
+            s.sendall(note)
+        cut_off = False
+    except (BrokenPipeError, ConnectionResetError):
+        cut_off = True
+ok("an end that does not read its answers is cut off", cut_off and c.alive(0))
+
 # ---- what stays ----
 
 p = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
@@ -212,6 +224,17 @@ def speak(path, body, n=1):
     except (TimeoutError, socket.timeout, EOFError):
         return client, None
 
+
+# Many at once, and their executor's ends killed.
+many = [start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, stderr=NULL) for i in range(19)]
+there = [int(p.stdout.readline() or 0) for p in many]
+for pid in there:
+    os.kill(parent(pid), signal.SIGKILL)
+ok("executor's ends are killed: each task is lost", [p.wait(WAIT) for p in many] == [-signal.SIGKILL] * len(many))
+for p in many:
+    p.stdout.close()
+ok("and nothing of them stays", until(lambda: idle(0, 1) and tasks(0) == tasks(1) == [], 30), (tasks(0), tasks(1)))
+ok("nor of their programs", all(until(lambda: state(pid) in ("gone", "Z")) for pid in there))
 
 header = lambda name, n: struct.pack("<II", FRAME[name], n)
 for path, name, size in (("/v1/resume", "FRAME_REPLY", 16 << 20), ("/v1/resume", "FRAME_JOB", 8 << 20),
