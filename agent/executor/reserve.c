@@ -415,6 +415,10 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	r = reserve_new(from, &q);
 	if (!r)
 		return NULL;
+	/* From a user's process, and shown as JSON. */
+	for (char *c = r->command; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	r->state = who->pid ? RESERVE_RUNNING : RESERVE_CLAIMED;
 	r->next = from->agent->reservations->list;
 	from->agent->reservations->list = r;

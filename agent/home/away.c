@@ -566,8 +566,9 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 	    !record_id_is_ours(agent, who.id) || !(to = peers_by_text(agent, who.other)) ||
 	    away_find(agent, &who, uid)) {
 		if (log_allowed(&limit))
-			log_warning("process %d of user %u belongs to a task that cannot go on here",
-			    (int)pid, (unsigned int)uid);
+			log_warning("process %d of user %u belongs to a task that cannot go on "
+				    "here",
+				    (int)pid, (unsigned int)uid);
 		close(socket);
 		return;
 	}

@@ -43,7 +43,7 @@ static void record_name(struct placement *p)
 
 	snprintf(p->command, sizeof(p->command), "%s", slash && slash[1] ? slash + 1 : p->path);
 	for (char *c = p->command; *c; c++)
-		if (*c < ' ' || *c == 127)
+		if (*c < ' ' || *c > '~')
 			*c = '?';
 }
 
