@@ -182,8 +182,7 @@ void guest_end_all(struct agent *agent)
 	}
 }
 
-/* Home's stub has gone. */
-static void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
+void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	g->home_gone = true;
 	route_tell_end(&g->route, FRAME_GONE, payload, length);
@@ -245,6 +244,8 @@ static void guest_stream_gone(void *ctx)
 }
 
 static const struct route_ops guest_route_ops = {
+	.peer_types = ROUTE_TAKES(FRAME_JOB) | ROUTE_TAKES(FRAME_NAMED) |
+		      ROUTE_TAKES(FRAME_PAUSED) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = guest_from_end,
 	.from_peer = guest_from_peer,
 	.end_gone = guest_end_gone,

@@ -71,6 +71,8 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 void guest_linked(struct guest *g);
 /** The stream is over, or there is none yet: ehguest waits for another one. */
 void guest_broken(struct guest *g);
+/** Home's stub has gone; the payload of FRAME_GONE. */
+void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length);
 void guest_kill(struct guest *g);
 /** ehguest may go on to tell of the exit. */
 void guest_settled(struct guest *g);

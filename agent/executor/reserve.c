@@ -98,6 +98,15 @@ struct reservation *reserve_claim(const struct peer *from, const char *token)
 	return r;
 }
 
+unsigned int reserve_waiting(const struct peer *from)
+{
+	unsigned int n = 0;
+
+	for (const struct reservation *r = reserve_all(from)->list; r; r = r->next)
+		n += r->state == RESERVE_WAITING && r->from == from;
+	return n;
+}
+
 uint64_t reserve_starting_load(struct agent *agent)
 {
 	uint64_t load = 0;
@@ -406,6 +415,10 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	r = reserve_new(from, &q);
 	if (!r)
 		return NULL;
+	/* From a user's process, and shown as JSON. */
+	for (char *c = r->command; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	r->state = who->pid ? RESERVE_RUNNING : RESERVE_CLAIMED;
 	r->next = from->agent->reservations->list;
 	from->agent->reservations->list = r;

@@ -66,6 +66,8 @@ struct placement {
 /** Creates a record, undecided, with a timer that calls `on_timer`. NULL: out of memory. */
 struct placement *record_new(struct agent *agent, const struct placement_task *task,
 			     event_callback_fn on_timer);
+/** Whether this is the ID of a placement of this node. */
+bool record_id_is_ours(const struct agent *agent, const char *id);
 /** Creates the record of a task that is away already, as its stub tells it. NULL: out of memory, or
  *  its ID is known. */
 struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,

@@ -337,6 +337,8 @@ void program_signal(struct guest *g, int sig, bool group)
 	if (g->end.state != JOB_RUNNING || !p->pid)
 		return;
 	/* It goes on although its stub was stopped: nothing is left to be undone. */
+	if (sig == SIGCONT)
+		p->pause = false;
 	if (sig == SIGCONT && p->paused) {
 		p->paused = false;
 		p->hide_continue = true;

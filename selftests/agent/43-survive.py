@@ -141,6 +141,18 @@ begun.wait(WAIT)
 rest = os.read(files.fileno(), 100)
 ok("a file is read as far as the task has read it", (first, rest) == (b"1\n", b"2\n3\n"), (first, rest))
 
+# A stub that is stopped while its agent is replaced, and goes on without a signal that it could pass on.
+frozen = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE,
+               preexec_fn=lambda: signal.signal(signal.SIGCONT, signal.SIG_IGN))
+frozen_there = int(frozen.stdout.readline())
+frozen.send_signal(signal.SIGSTOP)
+ok("a stub is stopped: its task, too", until(lambda: state(frozen_there) == "T"), state(frozen_there))
+again([0], signal.SIGKILL)
+frozen.send_signal(signal.SIGCONT)
+ok("it goes on with another agent: its task, too", until(lambda: state(frozen_there) == "S"), state(frozen_there))
+frozen.terminate()
+frozen.wait(WAIT)
+
 # A link that is cut for a while: the executor's agent stands still for longer than the heartbeats.
 task = Busy()
 until(lambda: task.some(4096))
