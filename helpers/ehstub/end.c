@@ -105,6 +105,9 @@ static int end_on_message(void *ctx, const struct job_message *m)
 		end_on_refused(s, m);
 		return 0;
 	case JOB_STOPPED:
+		/* It was said before SIGCONT came there, which ends this stop: nobody would end ours. */
+		if (s->end.link.tail_number <= s->cont_number)
+			return 0;
 		s->stop = m->signal;
 		end_note(s, NOTE_STOPPED);
 		return 0;

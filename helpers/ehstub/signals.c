@@ -77,7 +77,8 @@ static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
 		s->tty.tell = true;
 		return;
 	}
-	end_say(s, &m);
+	if (end_say(s, &m) && m.sent.signal == SIGCONT)
+		s->cont_number = s->end.link.head_number - 1;
 	s->told_to_end |= ends;
 }
 

@@ -148,6 +148,7 @@ struct stub {
 	/* the task */
 	uint32_t stop; /**< signal to stop with; 0: none */
 	bool cont; /**< SIGCONT must be forwarded */
+	uint64_t cont_number; /**< of the frame that forwarded the last one; 0: none */
 	bool told_to_end; /**< a signal of STUB_ENDING was forwarded */
 	struct frame_exit use;
 	bool more; /**< its children still write */

@@ -153,6 +153,25 @@ ok("it goes on with another agent: its task, too", until(lambda: state(frozen_th
 frozen.terminate()
 frozen.wait(WAIT)
 
+# A stop and a SIGCONT that cross: home's agent holds up both.
+crossed = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, preexec_fn=lambda: os.setpgid(0, 0))
+crossed_there = int(crossed.stdout.readline())
+c.agents[0].send_signal(signal.SIGSTOP)
+until(lambda: state(c.agents[0].pid) == "T")
+os.kill(crossed_there, signal.SIGSTOP)
+until(lambda: state(crossed_there) == "T")
+crossed.send_signal(signal.SIGCONT)
+until(lambda: not int(next(l for l in open(f"/proc/{crossed.pid}/status") if l.startswith("ShdPnd")).split()[1], 16))
+c.agents[0].send_signal(signal.SIGCONT)
+ok("it goes on", until(lambda: state(crossed_there) == "S", 20), state(crossed_there))
+crossed.terminate()
+try:
+    crossed.wait(20)
+except subprocess.TimeoutExpired:
+    pass
+ok("and its stub, too", crossed.returncode == -signal.SIGTERM, (crossed.returncode, state(crossed.pid)))
+crossed.kill()
+
 # A link that is cut for a while: the executor's agent stands still for longer than the heartbeats.
 task = Busy()
 until(lambda: task.some(4096))
