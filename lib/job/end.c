@@ -63,7 +63,7 @@ void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_
 			c->may = JOB_WINDOW;
 		} else {
 			c->granted = c->told = JOB_WINDOW;
-			c->window = JOB_WINDOW;
+			c->step = JOB_STEP;
 		}
 	}
 }
@@ -124,7 +124,7 @@ static void end_tell_credit(struct job_end *e)
 					       .channel = i,
 					       .total = c->granted };
 
-		if (c->over || c->granted == c->told || c->granted - c->told < c->window / 2)
+		if (c->over || c->granted == c->told || c->granted - c->told < c->step)
 			continue;
 		if (end_tell_read(e, i) && end_put(e, &m))
 			c->told = c->granted;
@@ -245,12 +245,12 @@ uint64_t job_end_granted(const struct job_end *e, uint32_t channel)
 
 /*
  * Copies that are all read: their source may be full of them, so that no more come, though less than
- * half of the window is used. Only this makes room in it.
+ * a step is. Only this makes room in it.
  */
 static void end_tell_emptied(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
-		if (e->channels[i].window && e->channels[i].read == e->channels[i].got)
+		if (e->channels[i].step && e->channels[i].read == e->channels[i].got)
 			end_tell_read(e, i);
 }
 
@@ -302,7 +302,7 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 	case JOB_OFFER:
 		if (m->ahead && !c->ahead) {
 			c->ahead = true;
-			c->window = JOB_WINDOW;
+			c->step = JOB_STEP;
 			c->granted = c->got + JOB_WINDOW;
 		}
 		return 0;

@@ -123,19 +123,19 @@ static void test_ahead(void **state)
 		}
 		assert_int_equal(sent, JOB_WINDOW);
 		assert_int_equal(say(&home, JOB_NONE), -EPROTO);
-		job_end_read(&executor.e, 0, JOB_WINDOW / 2 - 1);
-		job_end_grant(&executor.e, 0, JOB_WINDOW / 2 - 1);
+		job_end_read(&executor.e, 0, JOB_STEP - 1);
+		job_end_grant(&executor.e, 0, JOB_STEP - 1);
 		pump();
 		assert_int_equal(job_end_room(&home.e, 0), 0);
-		job_end_read(&executor.e, 0, JOB_WINDOW / 2);
+		job_end_read(&executor.e, 0, JOB_STEP);
 		job_end_grant(&executor.e, 0, 1);
 		pump();
 		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
-		assert_int_equal(home.seen[home.nseen - 2].total, JOB_WINDOW / 2);
+		assert_int_equal(home.seen[home.nseen - 2].total, JOB_STEP);
 		assert_int_equal(last(&home)->what, JOB_WANT);
-		assert_int_equal(last(&home)->total, JOB_WINDOW + JOB_WINDOW / 2);
+		assert_int_equal(last(&home)->total, JOB_WINDOW + JOB_STEP);
 		assert_int_equal(job_end_room(&home.e, 0), JOB_DATA_MAX);
-		job_end_read(&executor.e, 0, JOB_WINDOW / 2 + 7);
+		job_end_read(&executor.e, 0, JOB_STEP + 7);
 		if (i == 0) {
 			const struct job_message m = { .what = JOB_STOPPED, .signal = 19 };
 
@@ -146,7 +146,7 @@ static void test_ahead(void **state)
 		pump();
 		assert_int_equal(last(&home)->what, ends[i]);
 		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
-		assert_int_equal(home.seen[home.nseen - 2].total, JOB_WINDOW / 2 + 7);
+		assert_int_equal(home.seen[home.nseen - 2].total, JOB_STEP + 7);
 		assert_int_equal(home.lost + executor.lost, 0);
 	}
 }
@@ -208,7 +208,7 @@ static void test_output_credit(void **state)
 		pump();
 	}
 	assert_int_equal(sent, JOB_WINDOW);
-	job_end_grant(&home.e, 1, JOB_WINDOW / 2 - 1);
+	job_end_grant(&home.e, 1, JOB_STEP - 1);
 	pump();
 	assert_int_equal(job_end_room(&executor.e, 1), 0);
 	job_end_grant(&home.e, 1, 1);
