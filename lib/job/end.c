@@ -131,7 +131,7 @@ static void end_tell_credit(struct job_end *e)
 	}
 }
 
-/* Home takes out what was read when it hears of a stop or an end; the rest is for others. */
+/* Home takes out what was read when it hears of a stop, a close or an end; the rest is for others. */
 static bool end_tell_all_read(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
@@ -171,7 +171,8 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 		return -EPIPE;
 	if (!(rule->roles & IN(e->role)) || !(rule->say & IN(e->state)) || !end_may_say(e, m))
 		return -EPROTO;
-	if ((m->what == JOB_STOPPED || m->what == JOB_EXIT || m->what == JOB_OVER) &&
+	if ((m->what == JOB_STOPPED || m->what == JOB_CLOSED || m->what == JOB_EXIT ||
+	     m->what == JOB_OVER) &&
 	    !end_tell_all_read(e))
 		return -EAGAIN;
 	if (!end_put(e, m))

@@ -135,7 +135,7 @@ void job_end_grant(struct job_end *e, uint32_t channel, size_t n);
 /** Bytes that were granted and have not come; 0: what was asked for has been answered. */
 uint64_t job_end_granted(const struct job_end *e, uint32_t channel);
 /** The executor's program has read `total` bytes of this channel. Told with more credit, and before
- *  JOB_STOPPED, JOB_EXIT and JOB_OVER. */
+ *  JOB_STOPPED, JOB_CLOSED, JOB_EXIT and JOB_OVER. */
 void job_end_read(struct job_end *e, uint32_t channel, uint64_t total);
 
 #endif

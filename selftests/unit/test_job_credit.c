@@ -103,10 +103,10 @@ static void test_typed_end(void **state)
 /* Copies flow within a window; what was read is told with more credit, and before a stop or an end. */
 static void test_ahead(void **state)
 {
-	static const enum job_what ends[] = { JOB_STOPPED, JOB_EXIT, JOB_OVER };
+	static const enum job_what ends[] = { JOB_STOPPED, JOB_EXIT, JOB_OVER, JOB_CLOSED };
 	uint64_t sent = 0;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		run_to(i == 2 ? JOB_ENDED : JOB_RUNNING);
 		sent = 0;
 		offer(false);
@@ -140,6 +140,8 @@ static void test_ahead(void **state)
 			const struct job_message m = { .what = JOB_STOPPED, .signal = 19 };
 
 			assert_int_equal(job_end_say(&executor.e, &m), 0);
+		} else if (i == 3) {
+			assert_int_equal(say(&executor, JOB_CLOSED), 0);
 		} else {
 			assert_int_equal(i == 1 ? say_exit(false) : say(&executor, JOB_OVER), 0);
 		}
