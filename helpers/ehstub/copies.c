@@ -39,9 +39,12 @@ static bool copies_open_pipe(struct source *from)
 	from->null = descriptor_above_2(open("/dev/null", O_WRONLY | O_CLOEXEC));
 	if (from->pipe[0] < 0 || from->null < 0)
 		return false;
-	/* Copies that the program has not read yet stay in it: with more room more are on the way. */
+	/*
+	 * Copies that the program has not read yet stay in it: with more room more are on the way. If
+	 * it reads nothing, its writer is held up as at home.
+	 */
 	from->size = size;
-	more = size < (int)JOB_WINDOW ? fcntl(0, F_SETPIPE_SZ, JOB_WINDOW) : size;
+	more = from->used && size < (int)JOB_WINDOW ? fcntl(0, F_SETPIPE_SZ, JOB_WINDOW) : size;
 	size = more > size ? more : size;
 	return fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
 }
