@@ -74,7 +74,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehguest ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehlaunch ehview ehfiles)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
@@ -90,8 +90,8 @@ FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
 	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-GUEST_SRC := $(wildcard helpers/ehguest/*.c) $(END_SRC)
-ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(GUEST_SRC)))
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC)
+ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 
@@ -148,7 +148,9 @@ $(O)/bin/ehfiles: LIBS = $(shell $(PKG_CONFIG) --libs libevent_core)
 
 # Static and without glibc: it is in memory once for every task that is away. No sanitizer's library is
 # linked into it; errors that UBSan finds are traps.
-compile-stub = $(MUSL_CC) $(BASE) $(CPPFLAGS) -fPIE -fstack-protector-strong \
+# The kernel's headers, behind musl's own.
+STUB_HEADERS = $(call once,STUB_HEADERS,$(addprefix -idirafter /usr/include,/ /$(shell $(CC) -print-multiarch)))
+compile-stub = $(MUSL_CC) $(BASE) $(CPPFLAGS) $(STUB_HEADERS) -fPIE -fstack-protector-strong \
 	$(if $(filter 1,$(SAN)),-fsanitize=undefined -fsanitize-undefined-trap-on-error) $(STUB_CFLAGS)
 # musl-gcc knows no -static-pie: it is told which start files to take.
 MUSL_DIR = $(call once,MUSL_DIR,$(dir $(shell $(MUSL_CC) -\#\#\# -x c /dev/null 2>&1 | grep -o '[^ "]*/Scrt1\.o')))
@@ -158,8 +160,8 @@ $(O)/stub/%.o: %.c $(O)/flags
 	$(Q)$(compile-stub) -MMD -MP -c -o $@ $<
 
 $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
-$(O)/bin/ehguest: $(patsubst %.c,$(O)/stub/%.o,$(GUEST_SRC))
-$(O)/bin/ehstub $(O)/bin/ehguest:
+$(O)/bin/ehlaunch: $(patsubst %.c,$(O)/stub/%.o,$(LAUNCH_SRC))
+$(O)/bin/ehstub $(O)/bin/ehlaunch:
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(MUSL_CC) -nostartfiles -static -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now $(LDFLAGS) -o $@ \

@@ -55,9 +55,12 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 .SECONDARY: $(UNIT:%=%.o)
 
 # Those that start the executor's end of a job.
-$(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehguest
-# What these start.
-$(O)/selftests/unit/test_claim: | $(O)/bin/ehguest
+$(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
+# What these start. An agent looks for ehlaunch beside its own program, which is the test.
+$(O)/selftests/unit/ehlaunch: | $(O)/bin/ehlaunch
+	@mkdir -p $(@D)
+	$(Q)ln -sf ../../bin/ehlaunch $@
+$(O)/selftests/unit/test_claim: | $(O)/selftests/unit/ehlaunch
 $(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.

@@ -54,7 +54,7 @@ struct agent {
 	struct leave *leave; /* once it leaves */
 
 	/* executor */
-	int guest_program; /* ehguest, opened */
+	struct launcher *launcher;
 	struct reservations *reservations;
 	struct guests *guests;
 	struct views *views;

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
@@ -37,7 +36,7 @@ void guest_kill(struct guest *g)
 {
 	if (g->grouped && !g->emptied)
 		cgroup_guest_kill(g->agent, g->place->id);
-	if (g->pid > 0 && !g->reaped)
+	if (g->pid > 0 && g->route.socket >= 0)
 		kill(g->pid, SIGKILL);
 }
 
@@ -183,8 +182,7 @@ void guest_end_all(struct agent *agent)
 	}
 }
 
-/* Home's stub has gone. */
-static void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
+void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	g->home_gone = true;
 	route_tell_end(&g->route, FRAME_GONE, payload, length);
@@ -246,6 +244,8 @@ static void guest_stream_gone(void *ctx)
 }
 
 static const struct route_ops guest_route_ops = {
+	.peer_types = ROUTE_TAKES(FRAME_JOB) | ROUTE_TAKES(FRAME_NAMED) |
+		      ROUTE_TAKES(FRAME_PAUSED) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = guest_from_end,
 	.from_peer = guest_from_peer,
 	.end_gone = guest_end_gone,
@@ -258,7 +258,7 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 {
 	static struct log_limit limit;
 	struct guest *g = arg;
-	struct launch_news news;
+	struct launch_result news;
 
 	if (!launch_read(&g->launch, &news))
 		return;
@@ -268,6 +268,7 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 	if (g->state != GUEST_STARTING)
 		return;
 	if (!news.what) {
+		g->pid = news.pid;
 		guest_linked(g);
 		return;
 	}
@@ -295,17 +296,15 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 		}
 		g->grouped = true;
 	}
-	err = launch_fork(agent, &g->launch, spec, cgroup, view_namespace(&g->view), pair[1]);
+	err = launch_start(agent, &g->launch, spec, cgroup, view_namespace(&g->view), pair[1]);
 	if (cgroup >= 0)
 		close(cgroup);
 	if (err)
 		goto close_its;
-	g->pid = g->launch.pid;
-	g->reaped = false;
 	g->started = clock_wall_ms();
 	g->state = GUEST_STARTING;
 	evtimer_del(g->timer);
-	g->control = event_new(agent->base, g->launch.control, EV_READ | EV_PERSIST,
+	g->control = event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST,
 			       guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL) ||
 	    route_tell_end(&g->route, FRAME_JOB, g->job, g->job_length))
@@ -346,8 +345,7 @@ static void guest_on_later(evutil_socket_t fd, short what, void *arg)
 	struct guest *g = arg;
 	struct agent *agent = g->agent;
 
-	if (g->state != GUEST_OVER || g->route.stream || g->route.socket >= 0 ||
-	    (g->pid > 0 && !g->reaped))
+	if (g->state != GUEST_OVER || g->route.stream || g->route.socket >= 0)
 		return;
 	guest_free(g);
 	hierarchy_touch(agent);
@@ -379,8 +377,7 @@ struct guest *guest_new(struct peer *from)
 		return NULL;
 	g->agent = agent;
 	g->from = from;
-	g->launch.control = -1;
-	g->reaped = true;
+	g->launch.news = -1;
 	g->view.news = guest_on_view;
 	g->view.ctx = g;
 	g->timer = evtimer_new(agent->base, guest_on_timer, g);
@@ -396,18 +393,6 @@ struct guest *guest_new(struct peer *from)
 	g->next = agent->guests->list;
 	agent->guests->list = g;
 	return g;
-}
-
-static void guest_on_sigchld(evutil_socket_t fd, short what, void *arg)
-{
-	struct agent *agent = arg;
-
-	for (struct guest *g = agent->guests->list; g; g = g->next) {
-		if (g->reaped || waitpid(g->pid, NULL, WNOHANG) != g->pid)
-			continue;
-		g->reaped = true;
-		guest_later(g);
-	}
 }
 
 void guest_emptied(struct agent *agent, const char *id)
@@ -453,8 +438,6 @@ static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 
 static void guest_free_all(struct guests *guests)
 {
-	if (guests->sigchld)
-		event_free(guests->sigchld);
 	if (guests->orphans)
 		event_free(guests->orphans);
 	free(guests);
@@ -465,19 +448,12 @@ int guest_init(struct agent *agent)
 	const unsigned int ms = agent->config->job_limit;
 	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 	struct guests *guests = calloc(1, sizeof(*guests));
-	int err;
 
 	if (!guests)
 		return -ENOMEM;
-	err = launch_init(agent);
-	if (err) /* each start of one fails with a text */
-		log_warning("there is no ehguest beside this program: no tasks of others run here");
 	guests->began = clock_ms();
-	guests->sigchld = evsignal_new(agent->base, SIGCHLD, guest_on_sigchld, agent);
 	guests->orphans = evtimer_new(agent->base, guest_on_orphans, agent);
-	if (!guests->sigchld || !guests->orphans || event_add(guests->sigchld, NULL) ||
-	    evtimer_add(guests->orphans, &limit)) {
-		launch_exit(agent);
+	if (!guests->orphans || evtimer_add(guests->orphans, &limit) || launch_init(agent)) {
 		guest_free_all(guests);
 		return -ENOMEM;
 	}
@@ -488,16 +464,19 @@ int guest_init(struct agent *agent)
 void guest_exit(struct agent *agent)
 {
 	struct guests *guests = agent->guests;
+	struct guest *g, *next;
 
 	if (!guests)
 		return;
-	while (guests->list) {
+	while ((g = guests->list)) {
+		next = g->next;
 		/* It lives on: its cgroup is kept. */
-		if (guests->list->state == GUEST_LINKED || guests->list->state == GUEST_BROKEN)
-			guests->list->grouped = false;
+		if (g->state == GUEST_LINKED || g->state == GUEST_BROKEN)
+			g->grouped = false;
 		else
-			guest_kill(guests->list);
-		guest_free(guests->list);
+			guest_kill(g);
+		guest_free(g);
+		guests->list = next; /* it is; linters do not see that */
 	}
 	guest_resumes_exit(guests);
 	guest_free_all(guests);

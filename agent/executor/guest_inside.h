@@ -26,7 +26,6 @@ enum guest_state {
 
 struct guests {
 	struct guest *list;
-	struct event *sigchld;
 	struct event *orphans; /* ends guests of an earlier agent that did not come back */
 	struct resume *resumes; /* guest_resume.c: streams whose guest is not here yet */
 	uint64_t began; /* clock_ms() */
@@ -42,15 +41,14 @@ struct guest {
 	struct launch launch;
 	struct view_use view;
 	struct event *later; /* checks for the end, from the event loop */
-	struct event *control, *timer; /* of launch.control; for the job, or until both ends are here */
+	struct event *control, *timer; /* of launch.news; for the job, or until both ends are here */
 	uint8_t *job; /* payload of FRAME_JOB until the start */
 	uint32_t job_length;
 	int64_t started; /* wall clock, ms */
-	pid_t pid; /* of ehguest */
+	pid_t pid; /* of ehguest; its own as long as its socket is open. 0: not known */
 	pid_t program; /* 0: not started */
 	bool grouped; /* has its own cgroup */
 	bool emptied; /* that cgroup is empty */
-	bool reaped; /* ehguest is no child of ours, or we have waited for it */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
 	bool stopped, paused; /* the task is; with its stub */
 	bool settling; /* its changes to home's files are still on their way */
@@ -73,6 +71,8 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 void guest_linked(struct guest *g);
 /** The stream is over, or there is none yet: ehguest waits for another one. */
 void guest_broken(struct guest *g);
+/** Home's stub has gone; the payload of FRAME_GONE. */
+void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length);
 void guest_kill(struct guest *g);
 /** ehguest may go on to tell of the exit. */
 void guest_settled(struct guest *g);

@@ -140,13 +140,26 @@ int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length)
 	return 0;
 }
 
+/* A job may have megabytes: a node that has reserved nothing gets no memory for one. */
+static bool guest_is_reserved(struct agent *agent, const struct peer *from)
+{
+	unsigned int n = 0;
+
+	for (const struct guest *g = agent->guests->list; g; g = g->next)
+		n += g->from == from && g->state == GUEST_NEW;
+	return n < reserve_waiting(from);
+}
+
 int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
 	      const struct h2_stream_ops **ops, void **ctx)
 {
 	const unsigned int lease = agent->config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
-	struct guest *g = guest_new(from);
+	struct guest *g;
 
+	if (!guest_is_reserved(agent, from))
+		return 409;
+	g = guest_new(from);
 	if (!g)
 		return 503;
 	if (evtimer_add(g->timer, &limit)) {

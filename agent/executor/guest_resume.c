@@ -33,9 +33,12 @@ struct resume {
 	struct peer *from;
 	struct route route; /* without an end */
 	struct event *timer; /* until ehguest must be here */
-	struct event *later; /* frees it, from the event loop */
-	char token[ATTACH_TOKEN];
+	struct event *later; /* joins or frees it, from the event loop */
+	char token[ATTACH_TOKEN], id[ATTACH_ID];
+	uid_t uid; /* of the job, says home */
 	bool over;
+	bool home_gone; /* its stub has ended meanwhile */
+	bool told; /* home knows that the job has gone */
 	struct resume *next;
 };
 
@@ -56,6 +59,7 @@ static void resume_over(struct resume *r)
 
 static void resume_gone(struct resume *r)
 {
+	r->told = true;
 	route_tell_peer(&r->route, FRAME_GONE, NULL, 0);
 	route_finish(&r->route);
 }
@@ -63,16 +67,20 @@ static void resume_gone(struct resume *r)
 /* The stream becomes that of the guest. */
 static void resume_join(struct resume *r, struct guest *g)
 {
-	struct h2_stream *s = r->route.stream;
-
-	r->route.stream = NULL;
-	h2_stream_accept(s, &route_stream_ops, &g->route);
 	if (g->state == GUEST_LINKED)
 		guest_broken(g); /* the old stream is dead, and we have not noticed yet */
-	route_use(&g->route, s);
+	route_hand_over(&r->route, &g->route);
 	if (g->route.socket >= 0)
 		guest_linked(g);
+	if (r->home_gone)
+		guest_home_gone(g, NULL, 0);
 	resume_over(r);
+}
+
+/* Tokens are secret. This is for one that has become known all the same. */
+static bool resume_is_its(const struct resume *r, const struct guest *g)
+{
+	return r->from == g->from && r->uid == g->place->uid && !strcmp(r->id, g->place->id);
 }
 
 static void resume_try(struct resume *r)
@@ -83,7 +91,7 @@ static void resume_try(struct resume *r)
 	struct guest *g = resume_find(r->agent, r->token);
 	struct timeval wait;
 
-	if (g && g->from == r->from) {
+	if (g && resume_is_its(r, g)) {
 		resume_join(r, g);
 	} else if (g || age >= limit) {
 		resume_gone(r);
@@ -99,13 +107,18 @@ static int resume_from_peer(void *ctx, enum frame_type type, const uint8_t *payl
 	struct resume *r = ctx;
 	struct attach who;
 
-	if (type == FRAME_GONE)
-		return 0; /* the stub has ended meanwhile; the stream ends, too */
+	if (type == FRAME_GONE) {
+		r->home_gone = true;
+		return 0;
+	}
 	if (type != FRAME_ATTACH || *r->token || attach_decode(&who, payload, length) ||
 	    !*who.token)
 		return -EPROTO;
 	memcpy(r->token, who.token, sizeof(r->token));
-	resume_try(r);
+	memcpy(r->id, who.id, sizeof(r->id));
+	r->uid = who.uid;
+	/* Not from here: the rest of what has come may be the guest's. */
+	event_active(r->later, 0, 0);
 	return 0;
 }
 
@@ -124,6 +137,7 @@ static void resume_end_gone(void *ctx)
 }
 
 static const struct route_ops resume_ops = {
+	.peer_types = ROUTE_TAKES(FRAME_ATTACH) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = resume_from_end,
 	.from_peer = resume_from_peer,
 	.end_gone = resume_end_gone,
@@ -145,14 +159,19 @@ static void resume_free(struct resume *r)
 
 static void resume_on_later(evutil_socket_t fd, short what, void *arg)
 {
-	resume_free(arg);
+	struct resume *r = arg;
+
+	if (r->over)
+		resume_free(r);
+	else if (!r->told)
+		resume_try(r);
 }
 
 static void resume_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct resume *r = arg;
 
-	if (!r->over)
+	if (!r->over && !r->told)
 		resume_gone(r);
 }
 
@@ -185,15 +204,20 @@ int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 
 void guest_resumes_exit(struct guests *guests)
 {
-	while (guests->resumes)
-		resume_free(guests->resumes);
+	struct resume *r, *next;
+
+	while ((r = guests->resumes)) {
+		next = r->next;
+		resume_free(r);
+		guests->resumes = next; /* it is; linters do not see that */
+	}
 }
 
 /* A home that waits for this guest. */
 static void resume_waiting(struct guest *g)
 {
 	for (struct resume *r = g->agent->guests->resumes; r; r = r->next)
-		if (!r->over && r->route.stream && r->from == g->from &&
+		if (!r->over && !r->told && r->route.stream && resume_is_its(r, g) &&
 		    !strcmp(r->token, g->token)) {
 			evtimer_del(r->timer);
 			resume_join(r, g);
@@ -203,9 +227,25 @@ static void resume_waiting(struct guest *g)
 
 /* ---- ehguest ---- */
 
+/*
+ * Whether this process is the end of that job, and not one of a user who has read its ID somewhere
+ * or made one up. A guest of an earlier agent is in the cgroup that only agents put anybody into.
+ * After the limit the job is lost; whoever comes later is nobody's.
+ */
+static bool guest_is_its(struct agent *agent, const struct reservation *place, pid_t pid)
+{
+	if (clock_ms() - agent->guests->began > agent->config->job_limit)
+		return false;
+	if (cgroup_guest_fd(agent) < 0)
+		return reserve_guests(agent) <= agent->config->guests;
+	return cgroup_guest_has(agent, place->id, pid);
+}
+
 void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
 		  uid_t uid)
 {
+	struct reservation *place = NULL;
+	static struct log_limit limit;
 	struct attach who;
 	struct guest *g;
 	struct peer *from;
@@ -213,15 +253,16 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 	if (attach_decode(&who, payload, length) || !*who.token ||
 	    !(from = peers_by_text(agent, who.other)) || resume_find(agent, who.token))
 		goto close_socket;
+	place = reserve_adopt(from, &who, uid);
+	if (!place || !guest_is_its(agent, place, pid))
+		goto close_socket;
 	g = guest_new(from);
 	if (!g)
 		goto close_socket;
-	g->place = reserve_adopt(from, &who, uid);
-	if (!g->place || route_set_end(&g->route, socket)) {
+	g->place = place;
+	if (route_set_end(&g->route, socket)) {
 		g->state = GUEST_OVER;
 		guest_later(g);
-		if (!g->place)
-			goto close_socket;
 		return;
 	}
 	g->pid = pid;
@@ -236,7 +277,9 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 	return;
 
 close_socket:
-	log_warning("process %d of user %u belongs to a task that cannot go on here", (int)pid,
-		    (unsigned int)uid);
+	reserve_end(place);
+	if (log_allowed(&limit))
+		log_warning("process %d of user %u belongs to a task that cannot go on here",
+			    (int)pid, (unsigned int)uid);
 	close(socket);
 }

@@ -1,250 +1,204 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Fork, credentials and limits of the executor's end of a job. */
-
 #include "executor/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <linux/close_range.h>
-#include <linux/sched.h>
-#include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "base/user.h"
+#include "base/log.h"
 #include "helpers/common/companion.h"
-#include "job/attributes.h"
+#include "wire/descriptors.h"
 #include "wire/job.h"
-
-#define LAUNCH_SOCKET 3 /* of ehguest, to this agent */
-
-/* The steps of the child, named in its error message. */
-enum launch_stage {
-	LAUNCH_DESCRIPTORS = 1,
-	LAUNCH_LOGIN,
-	LAUNCH_LIMITS,
-	LAUNCH_VIEW,
-	LAUNCH_USER,
-	LAUNCH_EXEC,
-	LAUNCH_STAGES
-};
+#include "wire/launch.h"
 
 static const char *const launch_stages[LAUNCH_STAGES] = {
+	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
+	[LAUNCH_FORK] = "cannot start a process for it",
 	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
 	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
 	[LAUNCH_LIMITS] = "cannot set its limits",
-	[LAUNCH_VIEW] = "cannot enter the mount namespace of home's files",
+	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
 	[LAUNCH_USER] = "cannot change to its user",
-	[LAUNCH_EXEC] = "cannot execute ehguest",
 };
 
-struct launch_message {
-	int32_t stage, error;
+struct launcher {
+	pid_t pid; /* of ehlaunch */
+	int socket;
 };
 
-/*
- * The child. Threads of the agent may have held locks at the fork, so from here on it makes system
- * calls only. The set*id() calls bypass glibc, which would signal threads that do not exist.
- */
-
-/* Only the socket stays, and what closes at the exec. */
-static int child_descriptors(int socket, int *view, int *program, int *control)
+/* System calls only: threads of the agent may have held locks at the fork. */
+static void __attribute__((noreturn)) launch_become(const char *path, int socket)
 {
-	int *kept[] = { view, program, control };
+	char *argv[] = { (char *)"ehlaunch", NULL }, *none[] = { NULL };
+	const uint64_t nothing = 0;
 
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-		if (*kept[i] < 0)
-			continue;
-		*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, LAUNCH_SOCKET + 1);
-		if (*kept[i] < 0)
-			return -1;
-	}
-	syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (socket == LAUNCH_SOCKET)
-		return fcntl(socket, F_SETFD, 0);
-	return dup2(socket, LAUNCH_SOCKET) < 0 ? -1 : 0;
-}
-
-static int child_limits(struct agent *agent, const struct job_spec *spec, const char *oom)
-{
-	struct rlimit limit;
-	int fd;
-
-	/* Not the agent's own value, because the agent must outlive its guests. */
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (write(fd, oom, strlen(oom)) < 0)
-			errno = 0; /* the default is acceptable */
-		close(fd);
-	}
-	if (setpriority(PRIO_PROCESS, 0, spec->nice) && errno != EACCES && errno != EPERM)
-		return -1;
-	if (attributes_take(agent, spec->traits, spec->nice))
-		return -1;
-	/*
-	 * Raised here, where that is permitted; ehguest, which needs descriptors and memory of its own,
-	 * lowers them for the program.
-	 */
-	for (int i = 0; i < JOB_RLIMITS; i++) {
-		if (getrlimit(i, &limit))
-			return -1;
-		if (limit.rlim_max < spec->rlimit[i][1])
-			limit.rlim_max = spec->rlimit[i][1];
-		if (limit.rlim_cur < spec->rlimit[i][0])
-			limit.rlim_cur = spec->rlimit[i][0];
-		/* More than this kernel or an agent without root allows. */
-		if (setrlimit(i, &limit) && errno != EPERM)
-			return -1;
-	}
-	return 0;
-}
-
-static int child_user(struct agent *agent, const struct job_spec *spec)
-{
-	/* Without root the agent runs its own user's tasks only. */
-	if (geteuid() && (spec->uid != geteuid() || spec->gid != getegid())) {
-		errno = EPERM;
-		return -1;
-	}
-	if (geteuid())
-		goto attributes;
-	if (attributes_take_bounding(agent, spec->traits) ||
-	    user_become(spec->uid, spec->gid, spec->groups, spec->ngroups) ||
-	    attributes_take_capabilities(agent, spec->traits, spec->uid))
-		return -1;
-attributes:
-	if (spec->flags & JOB_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -1;
-	return 0;
-}
-
-/* Without the terminal from which the agent may have been started. */
-static void child_leave_terminal(void)
-{
-	int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-	setpgid(0, 0);
-	if (tty < 0)
-		return;
-	ioctl(tty, TIOCNOTTY);
-	close(tty);
-}
-
-static void __attribute__((noreturn))
-child_run(struct agent *agent, const struct job_spec *spec, int socket, int view, int control,
-	  const char *oom)
-{
-	struct launch_message news = { .stage = LAUNCH_DESCRIPTORS };
-	char *argv[] = { (char *)"ehguest", NULL }, *none[] = { NULL };
-	int program = agent->guest_program;
-
-	if (child_descriptors(socket, &view, &program, &control))
-		goto tell;
-	child_leave_terminal();
-	news.stage = LAUNCH_LOGIN;
-	if (attributes_take_login(spec->loginuid))
-		goto tell;
-	news.stage = LAUNCH_LIMITS;
-	if (child_limits(agent, spec, oom))
-		goto tell;
-	news.stage = LAUNCH_VIEW;
-	if (view >= 0 && setns(view, CLONE_NEWNS))
-		goto tell;
-	news.stage = LAUNCH_USER;
-	if (child_user(agent, spec))
-		goto tell;
-	news.stage = LAUNCH_EXEC;
-	syscall(SYS_execveat, program, "", argv, none, AT_EMPTY_PATH);
-tell:
-	news.error = errno;
-	send(control, &news, sizeof(news), MSG_NOSIGNAL);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
+	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (socket == LAUNCH_SOCKET ? fcntl(socket, F_SETFD, 0) < 0
+				    : dup2(socket, LAUNCH_SOCKET) < 0)
+		_exit(127);
+	execve(path, argv, none);
 	_exit(127);
 }
 
-static pid_t launch_clone(int cgroup)
+static int launcher_start(struct launcher *l)
 {
-	struct clone_args args = {
-		.flags = cgroup >= 0 ? CLONE_INTO_CGROUP : 0,
-		.exit_signal = SIGCHLD,
-		.cgroup = cgroup >= 0 ? cgroup : 0,
-	};
-
-	/* In the guest cgroup from the start, so that the kernel counts it as a guest. */
-	return syscall(SYS_clone3, &args, sizeof(args));
-}
-
-int launch_fork(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
-		int view, int socket)
-{
-	uint64_t all = ~0ull, old;
+	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
+	char path[4096];
 	int pair[2], err;
-	char oom[16];
 
-	snprintf(oom, sizeof(oom), "%d", agent->oom_score_adj);
+	if (!companion("ehlaunch", path, sizeof(path)))
+		return -ENOENT;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	/* The agent's handlers must not run in the child, and ehguest starts with all blocked. */
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
-	l->pid = launch_clone(cgroup);
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	l->pid = fork();
 	if (!l->pid)
-		child_run(agent, spec, socket, view, pair[1], oom);
+		launch_become(path, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	close(pair[1]);
 	if (err) {
 		l->pid = 0;
 		close(pair[0]);
 		return err;
 	}
-	l->control = pair[0];
+	l->socket = pair[0];
 	return 0;
 }
 
-int launch_read(struct launch *l, struct launch_news *news)
+static void launcher_end(struct launcher *l)
 {
-	struct launch_message m;
+	if (l->socket >= 0)
+		close(l->socket);
+	l->socket = -1;
+	/* It ends as soon as it sees that. */
+	if (l->pid > 0)
+		waitpid(l->pid, NULL, 0);
+	l->pid = 0;
+}
+
+int launch_init(struct agent *agent)
+{
+	struct launcher *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->socket = -1;
+	agent->launcher = l;
+	err = launcher_start(l);
+	if (err)
+		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
+			    "tasks of others run here",
+			    strerror(-err));
+	return 0;
+}
+
+void launch_exit(struct agent *agent)
+{
+	if (!agent->launcher)
+		return;
+	launcher_end(agent->launcher);
+	free(agent->launcher);
+	agent->launcher = NULL;
+}
+
+static int launch_send(const struct launcher *l, const struct launch_request *q,
+		       const struct job_spec *spec, const int *fds, unsigned int nfds)
+{
+	struct iovec iov[2] = { { (void *)q, sizeof(*q) },
+				{ (void *)spec->groups, spec->ngroups * sizeof(uint32_t) } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	union descriptors room;
+
+	if (l->socket < 0)
+		return -ENOTCONN;
+	descriptors_put(&msg, &room, fds, nfds);
+	/* It reads them at once: a full queue means that it does not work. */
+	return sendmsg(l->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
+		 int view, int socket)
+{
+	struct launch_request q = {
+		.version = LAUNCH_VERSION,
+		.uid = spec->uid,
+		.gid = spec->gid,
+		.ngroups = spec->ngroups,
+		.loginuid = spec->loginuid,
+		.nice = spec->nice,
+		.oom_score = agent->oom_score_adj,
+	};
+	int pair[2], fds[LAUNCH_FDS], n = LAUNCH_FD_FIRST_OPTION, err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -errno;
+	memcpy(q.rlimit, spec->rlimit, sizeof(q.rlimit));
+	memcpy(q.traits, spec->traits, sizeof(q.traits));
+	fds[LAUNCH_FD_END] = socket;
+	fds[LAUNCH_FD_NEWS] = pair[1];
+	if (spec->flags & JOB_NO_NEW_PRIVS)
+		q.flags |= LAUNCH_NO_NEW_PRIVS;
+	if (agent->config->allow_root)
+		q.flags |= LAUNCH_RIGHTS;
+	if (cgroup >= 0) {
+		q.flags |= LAUNCH_CGROUP;
+		fds[n++] = cgroup;
+	}
+	if (view >= 0) {
+		q.flags |= LAUNCH_VIEW;
+		fds[n++] = view;
+	}
+	err = launch_send(agent->launcher, &q, spec, fds, n);
+	/* It was killed: it holds nothing, so another one does. */
+	if (err == -EPIPE || err == -ENOTCONN || err == -ECONNREFUSED || err == -ECONNRESET) {
+		launcher_end(agent->launcher);
+		err = launcher_start(agent->launcher);
+		if (!err)
+			err = launch_send(agent->launcher, &q, spec, fds, n);
+	}
+	close(pair[1]);
+	if (err)
+		close(pair[0]);
+	else
+		l->news = pair[0];
+	return err;
+}
+
+int launch_read(struct launch *l, struct launch_result *result)
+{
+	struct launch_news m;
 	ssize_t n;
 
-	n = recv(l->control, &m, sizeof(m), MSG_DONTWAIT);
+	n = recv(l->news, &m, sizeof(m), 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	*news = (struct launch_news){ 0 };
+	*result = (struct launch_result){ .what = "its process died before the start" };
 	if (n != sizeof(m))
 		return 1;
-	news->what = m.stage > 0 && m.stage < LAUNCH_STAGES ? launch_stages[m.stage] : "";
-	news->error = m.error;
+	if (m.stage == LAUNCH_READY)
+		*result = (struct launch_result){ .pid = m.pid };
+	else
+		*result = (struct launch_result){
+			.what = m.stage < LAUNCH_STAGES ? launch_stages[m.stage] : "",
+			.error = m.error,
+		};
 	return 1;
 }
 
 void launch_close(struct launch *l)
 {
-	if (l->control >= 0)
-		close(l->control);
-	l->control = -1;
-}
-
-int launch_init(struct agent *agent)
-{
-	char path[4096];
-
-	agent->guest_program = -1;
-	if (companion("ehguest", path, sizeof(path)))
-		agent->guest_program = open(path, O_PATH | O_CLOEXEC);
-	return agent->guest_program < 0 ? -ENOENT : 0;
-}
-
-void launch_exit(struct agent *agent)
-{
-	if (agent->guest_program >= 0)
-		close(agent->guest_program);
-	agent->guest_program = -1;
+	if (l->news >= 0)
+		close(l->news);
+	l->news = -1;
 }

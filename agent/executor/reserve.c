@@ -98,6 +98,15 @@ struct reservation *reserve_claim(const struct peer *from, const char *token)
 	return r;
 }
 
+unsigned int reserve_waiting(const struct peer *from)
+{
+	unsigned int n = 0;
+
+	for (const struct reservation *r = reserve_all(from)->list; r; r = r->next)
+		n += r->state == RESERVE_WAITING && r->from == from;
+	return n;
+}
+
 uint64_t reserve_starting_load(struct agent *agent)
 {
 	uint64_t load = 0;
@@ -149,10 +158,15 @@ int reserve_init(struct agent *agent)
 
 void reserve_exit(struct agent *agent)
 {
+	struct reservation *r, *next;
+
 	if (!agent->reservations)
 		return;
-	while (agent->reservations->list)
-		reserve_end(agent->reservations->list);
+	while ((r = agent->reservations->list)) {
+		next = r->next;
+		reserve_end(r);
+		agent->reservations->list = next; /* it is; linters do not see that */
+	}
 	free(agent->reservations);
 	agent->reservations = NULL;
 }
@@ -401,6 +415,10 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	r = reserve_new(from, &q);
 	if (!r)
 		return NULL;
+	/* From a user's process, and shown as JSON. */
+	for (char *c = r->command; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	r->state = who->pid ? RESERVE_RUNNING : RESERVE_CLAIMED;
 	r->next = from->agent->reservations->list;
 	from->agent->reservations->list = r;

@@ -60,6 +60,8 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 /** Frees the place; `r` may be NULL. */
 void reserve_end(struct reservation *r);
 
+/** Number of this peer's reservations that wait for their job. */
+unsigned int reserve_waiting(const struct peer *from);
 /** Number of guests that have not ended. */
 unsigned int reserve_guests(struct agent *agent);
 /** Load of guests that have not started, in thousandths of a task. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
 #include <event2/event.h>
@@ -33,6 +34,8 @@
 #define AWAY_WATCH_MS 250
 #define AWAY_AGAIN_MS 50 /* before the first try to resume; doubled up to the next */
 #define AWAY_AGAIN_MAX_MS 1000
+/* A stub has one. More, because children of a task keep that of a process whose number is used again. */
+#define AWAY_A_PROCESS 8
 
 unsigned int away_count(const struct agent *agent)
 {
@@ -90,7 +93,8 @@ static void away_stays(struct away *a, const struct note *n)
 		return;
 	if (*n->text)
 		record_step(a->placement, "%s: %s", peer_code(a->to), n->text);
-	placement_failed(a->placement, n->reason ? n->reason : EHS_REASON_START_FAILED);
+	/* A user says so: whatever the reason, no node is avoided for it. */
+	placement_failed(a->placement, EHS_REASON_START_FAILED);
 	a->placement = NULL;
 }
 
@@ -117,9 +121,9 @@ static int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 		return -EPROTO;
 	switch (n.what) {
 	case NOTE_STARTED:
-		a->started = true;
-		if (a->placement)
+		if (a->placement && !a->started)
 			placement_started(a->placement, a->pid, n.pid);
+		a->started = true;
 		break;
 	case NOTE_STOPPED:
 	case NOTE_CONTINUED:
@@ -170,13 +174,14 @@ static void away_end_gone(void *ctx)
 			placement_failed(a->placement, EHS_REASON_KILLED);
 	}
 	a->placement = NULL;
+	/* Without a stream, or one that is not yet the job's, it is told when there is one again. */
+	if (a->state == AWAY_BROKEN)
+		return;
 	if (a->route.stream) {
 		route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
 		route_finish(&a->route);
 	}
-	/* Without a stream it is told when there is one again. */
-	if (a->state != AWAY_BROKEN)
-		a->state = AWAY_OVER;
+	a->state = AWAY_OVER;
 	away_later(a);
 }
 
@@ -192,8 +197,10 @@ static void away_tell_linked(struct away *a)
 
 	snprintf(told.token, sizeof(told.token), "%s", a->token);
 	snprintf(told.id, sizeof(told.id), "%s", a->id);
-	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1, peer_code(a->to));
-	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1, peer_host(a->to));
+	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1,
+		 peer_code(a->to));
+	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1,
+		 peer_host(a->to));
 	route_tell_end(&a->route, FRAME_ATTACHED, payload, attached_encode(&told, payload));
 }
 
@@ -225,6 +232,8 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 		if (a->state != AWAY_SENT && a->state != AWAY_BROKEN)
 			return -EPROTO;
 		evtimer_del(a->timer);
+		/* What was told last may have been lost with the stream, or an earlier agent said it. */
+		a->told_stopped = a->state == AWAY_SENT;
 		a->state = AWAY_LINKED;
 		a->wait_ms = 0;
 		if (a->placement)
@@ -288,11 +297,15 @@ static void away_stream_refused(void *ctx, int status)
 {
 	struct away *a = ctx;
 
-	if (a->state == AWAY_SENT)
+	if (a->state == AWAY_SENT && status == 409)
+		away_refuse(a, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
+	else if (a->state == AWAY_SENT)
 		away_refuse(a, EHS_REASON_REFUSED, 0, "the node rejected the job");
 }
 
 static const struct route_ops away_route_ops = {
+	.peer_types = ROUTE_TAKES(FRAME_REFUSED) | ROUTE_TAKES(FRAME_ATTACHED) |
+		      ROUTE_TAKES(FRAME_GONE),
 	.from_end = away_from_end,
 	.from_peer = away_from_peer,
 	.end_gone = away_end_gone,
@@ -354,7 +367,7 @@ void away_send(struct away *a, struct peer *to)
 
 static void away_resume(struct away *a)
 {
-	struct attach ask = { .started_ms = a->began_ms };
+	struct attach ask = { .started_ms = a->began_ms, .uid = a->uid };
 	uint8_t payload[ATTACH_SIZE];
 	struct h2_stream *s;
 
@@ -421,13 +434,16 @@ static void away_on_watch(evutil_socket_t fd, short what, void *arg)
 		uint8_t payload[4];
 		bool stopped;
 
-		if (a->state != AWAY_LINKED || !a->started)
+		/* Also before it has told that the task runs: perhaps it was stopped just then. */
+		if (a->state != AWAY_LINKED)
 			continue;
 		stopped = away_stub_state(a) == 'T';
 		/* Stopped there, the stub has stopped itself. */
-		if (stopped == a->stopped_by_us || (stopped && a->stopped_there))
+		if ((stopped == a->stopped_by_us && a->told_stopped) ||
+		    (stopped && a->stopped_there))
 			continue;
 		a->stopped_by_us = stopped;
+		a->told_stopped = true;
 		frame_put_u32(payload, stopped);
 		route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
 	}
@@ -474,12 +490,32 @@ static void away_on_later(evutil_socket_t fd, short what, void *arg)
 		away_free(a);
 }
 
+/* One user must not take the agent's descriptors, nor one process what is for all of its user's. */
+static bool away_welcome(const struct agent *agent, pid_t pid, uid_t uid)
+{
+	unsigned int same = 0, its = 0;
+	struct rlimit files;
+
+	for (const struct away *a = agent->aways->list; a; a = a->next) {
+		same += a->uid == uid;
+		its += a->uid == uid && a->pid == pid;
+	}
+	if (its >= AWAY_A_PROCESS)
+		return false;
+	return !uid || getrlimit(RLIMIT_NOFILE, &files) || same < files.rlim_cur / 2;
+}
+
 struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
 {
+	static struct log_limit limit;
 	struct aways *all = agent->aways;
-	struct away *a = calloc(1, sizeof(*a));
+	struct away *a;
 
+	a = away_welcome(agent, pid, uid) ? calloc(1, sizeof(*a)) : NULL;
 	if (!a) {
+		if (log_allowed(&limit))
+			log_warning("process %d of user %u has too many tasks away",
+				    (int)pid, (unsigned int)uid);
 		close(socket);
 		return NULL;
 	}
@@ -522,14 +558,18 @@ static struct away *away_find(struct agent *agent, const struct attach *who, uid
 void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
 		 uid_t uid)
 {
+	static struct log_limit limit;
 	struct attach who;
 	struct away *a;
 	struct peer *to;
 
 	if (attach_decode(&who, payload, length) || who.executor || !*who.token ||
-	    !(to = peers_by_text(agent, who.other)) || away_find(agent, &who, uid)) {
-		log_warning("process %d of user %u belongs to a task that cannot go on here",
-			    (int)pid, (unsigned int)uid);
+	    !record_id_is_ours(agent, who.id) || !(to = peers_by_text(agent, who.other)) ||
+	    away_find(agent, &who, uid)) {
+		if (log_allowed(&limit))
+			log_warning("process %d of user %u belongs to a task that cannot go on "
+				    "here",
+				    (int)pid, (unsigned int)uid);
 		close(socket);
 		return;
 	}
@@ -556,11 +596,15 @@ int away_init(struct agent *agent)
 void away_exit(struct agent *agent)
 {
 	struct aways *all = agent->aways;
+	struct away *a, *next;
 
 	if (!all)
 		return;
-	while (all->list)
-		away_free(all->list);
+	while ((a = all->list)) {
+		next = a->next;
+		away_free(a);
+		all->list = next; /* it is; linters do not see that */
+	}
 	if (all->watch)
 		event_free(all->watch);
 	free(all);

@@ -42,7 +42,7 @@ struct away {
 	bool automatic; /* the hierarchy may decide that it runs here */
 	bool retry; /* the user allows it to be run again */
 	bool started, stopped_there, stopped_by_us;
-	bool sent; /* the executor may know it: it must hear that the stub has gone */
+	bool told_stopped; /* the executor's end knows stopped_by_us */
 	uint64_t broken_at; /* clock_ms() */
 	int64_t began_ms; /* wall clock: when the job was sent */
 	unsigned int wait_ms; /* before the next try */

@@ -178,8 +178,7 @@ static int departure_fill(struct away *a, struct job_spec *spec, uid_t uid, gid_
 	return err;
 }
 
-static void departure_send(struct away *a, const uint8_t *job, size_t length, uid_t uid,
-			   gid_t gid)
+static void departure_send(struct away *a, const uint8_t *job, size_t length, uid_t uid, gid_t gid)
 {
 	enum ehs_reason reason;
 	struct job_spec spec;
@@ -198,9 +197,9 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 		a->placement = placement_claim(a->agent, spec.token, a->pid, uid, &reason);
 		if (!a->placement) {
 			away_refuse(a, reason, 0,
-				       reason == EHS_REASON_REFUSED
-					       ? "the placement belongs to another process"
-					       : reason_text(reason));
+				    reason == EHS_REASON_REFUSED
+					    ? "the placement belongs to another process"
+					    : reason_text(reason));
 			goto free_spec;
 		}
 		spec.token = placement_token(a->placement);

@@ -43,7 +43,7 @@ static void record_name(struct placement *p)
 
 	snprintf(p->command, sizeof(p->command), "%s", slash && slash[1] ? slash + 1 : p->path);
 	for (char *c = p->command; *c; c++)
-		if (*c < ' ' || *c == 127)
+		if (*c < ' ' || *c > '~')
 			*c = '?';
 }
 
@@ -149,6 +149,15 @@ static void record_ignore(evutil_socket_t fd, short what, void *arg)
 	/* nothing is waited for: it is away */
 }
 
+/* It is shown to everybody. */
+bool record_id_is_ours(const struct agent *agent, const char *id)
+{
+	const size_t n = strlen(agent->code);
+
+	return !strncmp(id, agent->code, n) && id[n] == ':' && id[n + 1] &&
+	       strspn(id + n + 1, "0123456789") == strlen(id + n + 1);
+}
+
 struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,
 			       pid_t pid, uid_t uid)
 {
@@ -163,6 +172,8 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 	HASH_DELETE(by_id, agent->records->ids, p);
 	strcpy(p->id, who->id);
 	HASH_ADD(by_id, agent->records->ids, id, strlen(p->id), p);
+	/* Whoever decided it knows nothing of it any more, or never did. */
+	p->explicit_node = true;
 	p->phase = PLACEMENT_AWAY;
 	p->to = to;
 	p->remote = who->pid;
@@ -225,12 +236,13 @@ void record_list(struct agent *agent, json_t *tasks)
 	HASH_ITER(by_id, agent->records->ids, p, next) {
 		if (!record_is_away(p))
 			continue;
-		json_array_append_new(
-			tasks,
-			json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "pid",
-				  (int)p->pid, "home", agent->code, "executor", peer_code(p->to),
-				  "command", p->command, "uid", (int)p->uid, "state",
-				  record_state(p), "reason", reason_name(p->reason), "started", clock_text(p->started, when)));
+		json_array_append_new(tasks,
+				      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id",
+						p->id, "pid", (int)p->pid, "home", agent->code,
+						"executor", peer_code(p->to), "command", p->command,
+						"uid", (int)p->uid, "state", record_state(p),
+						"reason", reason_name(p->reason), "started",
+						clock_text(p->started, when)));
 	}
 }
 

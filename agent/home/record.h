@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file record.h
- * Records of placements. They are found by id, and kept with their steps for `ehctl why` until 1024 later ones have ended. placement.c decides what happens to them.
+ * Records of placements. They are found by id, and kept with their steps for `ehctl why` until 1024
+ * later ones have ended. placement.c decides what happens to them.
  */
 #ifndef AGENT_HOME_RECORD_H
 #define AGENT_HOME_RECORD_H
@@ -37,7 +38,7 @@ struct placement {
 	UT_hash_handle by_id;
 	struct placement *next; /* in the list of ended ones */
 	char id[EH_CODE_TEXT + 24];
-	char token[EHS_TOKEN_MAX + 1]; /* of its reservation; known to the two agents only */
+	char token[EHS_TOKEN_MAX + 1]; /* of its reservation, and then of its job */
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;
@@ -65,6 +66,8 @@ struct placement {
 /** Creates a record, undecided, with a timer that calls `on_timer`. NULL: out of memory. */
 struct placement *record_new(struct agent *agent, const struct placement_task *task,
 			     event_callback_fn on_timer);
+/** Whether this is the ID of a placement of this node. */
+bool record_id_is_ours(const struct agent *agent, const char *id);
 /** Creates the record of a task that is away already, as its stub tells it. NULL: out of memory, or
  *  its ID is known. */
 struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,

@@ -14,6 +14,16 @@
 
 /* ---- the end's socket ---- */
 
+/* The stream may send as much again as is written, or dropped. */
+static void route_consume_owed(struct route *r, size_t left)
+{
+	if (r->owed <= left)
+		return;
+	if (r->stream)
+		h2_stream_consume(r->stream, r->owed - left);
+	r->owed = left;
+}
+
 static void route_pause(struct route *r, bool pause)
 {
 	if (r->paused == pause || r->socket < 0)
@@ -40,6 +50,8 @@ void route_close_end(struct route *r)
 	r->socket = -1;
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	evbuffer_drain(r->from_end, evbuffer_get_length(r->from_end));
+	/* What follows on the stream must get through, without an end, too. */
+	route_consume_owed(r, 0);
 }
 
 static void route_end_gone(struct route *r)
@@ -56,10 +68,7 @@ static int route_write(struct route *r)
 	if (evbuffer_get_length(r->to_end) && evbuffer_write(r->to_end, r->socket) < 0 && errno != EAGAIN && errno != EINTR)
 		return -EPIPE;
 	left = evbuffer_get_length(r->to_end);
-	if (r->stream && r->owed > left) {
-		h2_stream_consume(r->stream, r->owed - left);
-		r->owed = left;
-	}
+	route_consume_owed(r, left);
 	if (left)
 		event_add(r->writable, NULL);
 	return 0;
@@ -75,9 +84,11 @@ static void route_on_writable(evutil_socket_t fd, short what, void *arg)
 
 /*
  * Takes the whole frames out of `in`. Those of the ends go to `out`, all others to take(). 0, or
- * -errno: the sender broke the protocol.
+ * -errno: the sender broke the protocol. A frame that is not one of `types` is not waited for, as
+ * the longest ones have megabytes.
  */
 static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *out,
+		       unsigned int types,
 		       int (*take)(void *ctx, enum frame_type type, const uint8_t *payload,
 				   uint32_t length))
 {
@@ -91,6 +102,8 @@ static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *ou
 		err = frame_parse(head, &type, &length);
 		if (err)
 			return err;
+		if (type != FRAME_LINK && !(types & ROUTE_TAKES(type)))
+			return -EPROTO;
 		if (evbuffer_get_length(in) < FRAME_HEADER + length)
 			return 0;
 		if (type == FRAME_LINK) {
@@ -127,9 +140,13 @@ static void route_on_readable(evutil_socket_t fd, short what, void *arg)
 	if (n > 0 && evbuffer_add(r->from_end, bytes, n))
 		err = -ENOMEM;
 	else if (n > 0)
-		err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, r->ops->from_end);
+		err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL,
+				  ROUTE_TAKES(FRAME_NOTE), r->ops->from_end);
 	if (r->stream)
 		h2_stream_resume(r->stream);
+	/* It has asked for answers, and reads none. */
+	if (evbuffer_get_length(r->to_end) > 2 * ROUTE_HELD)
+		err = -ENOBUFS;
 	if (evbuffer_get_length(r->to_peer) >= ROUTE_HELD)
 		route_pause(r, true);
 	/* Another socket, or none, if the owner closed this one. */
@@ -172,11 +189,15 @@ static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (evbuffer_add(r->from_peer, data, length))
 		return -ENOMEM;
 	held = evbuffer_get_length(r->to_end);
-	err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL, r->ops->from_peer);
+	err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL, r->ops->peer_types,
+			  r->ops->from_peer);
 	if (err || !r->stream)
 		return err;
+	/* Its owner has closed it. */
+	if (r->socket < 0)
+		evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	/* What waits for the end is consumed when it is written, all else now. */
-	held = evbuffer_get_length(r->to_end) - held;
+	held = evbuffer_get_length(r->to_end) > held ? evbuffer_get_length(r->to_end) - held : 0;
 	if (held > length)
 		held = length;
 	r->owed += held;
@@ -228,6 +249,18 @@ void route_drop_stream(struct route *r)
 	if (r->stream)
 		h2_stream_abort(r->stream);
 	route_forget_stream(r);
+}
+
+void route_hand_over(struct route *from, struct route *to)
+{
+	struct h2_stream *s = from->stream;
+
+	h2_stream_accept(s, &route_stream_ops, to);
+	route_use(to, s);
+	to->owed = from->owed;
+	evbuffer_add_buffer(to->from_peer, from->from_peer);
+	from->stream = NULL;
+	route_forget_stream(from);
 }
 
 void route_use(struct route *r, struct h2_stream *s)

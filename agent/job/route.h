@@ -19,6 +19,7 @@
 #include "wire/frame.h"
 
 #define ROUTE_HELD H2_WINDOW
+#define ROUTE_TAKES(type) (1u << (type)) /**< of route_ops.peer_types */
 
 struct agent;
 struct event;
@@ -27,6 +28,9 @@ struct evbuffer;
 /** Callbacks to the owner of a route, from the event loop. In them it may close the end's socket and
  *  drop the stream, but not close the route. */
 struct route_ops {
+	/** What from_peer() takes; FRAME_LINK aside, all else breaks the protocol. Of an end, only
+	 *  FRAME_NOTE is taken. */
+	unsigned int peer_types;
 	/** A frame of the end here, or of the other agent. 0, or -errno: not allowed now. */
 	int (*from_end)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	int (*from_peer)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
@@ -61,6 +65,9 @@ int route_open(struct route *r, struct agent *agent, int socket, const struct ro
 int route_set_end(struct route *r, int socket);
 /** Uses this stream from now on; what was held for an earlier one is dropped. */
 void route_use(struct route *r, struct h2_stream *s);
+/** The stream of `from`, with the part of a frame that has come on it, becomes that of `to`. Not in
+ *  a callback of `from`. */
+void route_hand_over(struct route *from, struct route *to);
 /** Stops to read the stream's bytes and resets it; stream_gone() is not called. */
 void route_drop_stream(struct route *r);
 /** Queues a frame. 0 or -errno (-EPIPE: no socket, no stream). */

@@ -250,6 +250,28 @@ remove_folder:
 	return err;
 }
 
+bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid)
+{
+	char name[320];
+	long member;
+	bool has = false;
+	FILE *f;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/cgroup.procs", id);
+	fd = openat(agent->cgroup->fds[CGROUP_GUEST], name, O_RDONLY | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!has && fscanf(f, "%ld", &member) == 1)
+		has = member == pid;
+	fclose(f);
+	return has;
+}
+
 bool cgroup_guest_adopt(struct agent *agent, const char *id)
 {
 	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);

@@ -37,6 +37,8 @@ enum view cgroup_session_view(struct agent *agent, pid_t pid);
  * caller closes, or -errno. cgroup_guest_end() kills what is left and removes the directory.
  */
 int cgroup_guest_begin(struct agent *agent, const char *id);
+/** Whether this process is in the cgroup of that guest. */
+bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid);
 /** A guest of an earlier agent goes on with this one. False: it has no cgroup. */
 bool cgroup_guest_adopt(struct agent *agent, const char *id);
 /** Kills the guests of an earlier agent that did not go on with this one. */

@@ -210,22 +210,14 @@ void connection_tick(struct guest *g)
 					   ? g->program.pid
 					   : 0,
 			    .started_ms = g->started_ms };
-	uint8_t payload[ATTACH_SIZE];
-	int fd;
 
 	if (!g->begun || g->hop.socket >= 0 || g->now < g->retry_at)
 		return;
-	fd = hop_connect();
-	if (fd < 0) {
+	memcpy(a.command, g->command, sizeof(a.command));
+	if (hop_attach(&g->hop, &a, &g->attached)) {
 		connection_broken(g);
 		return;
 	}
-	hop_open(&g->hop, fd);
-	memcpy(a.token, g->attached.token, sizeof(a.token));
-	memcpy(a.id, g->attached.id, sizeof(a.id));
-	memcpy(a.other, g->attached.other, sizeof(a.other));
-	memcpy(a.command, g->command, sizeof(a.command));
-	hop_put(&g->hop, FRAME_ATTACH, payload, attach_encode(&a, payload));
 	if (g->program.stopped && !g->ended)
 		connection_note(g, NOTE_STOPPED);
 	if (g->ended && !g->noted)

@@ -5,8 +5,7 @@
  * and leader of its session. It runs as the user, with the limits of the program. Its agent started
  * it, but it outlives that agent. One loop, in which nothing waits but poll().
  *
- * All signals are blocked. Signal sets are plain 64-bit words and the calls are the kernel's own:
- * musl keeps signals 32-34 for itself, but a program may use 34 (glibc's SIGRTMIN).
+ * All signals are blocked.
  */
 #ifndef EHGUEST_GUEST_H
 #define EHGUEST_GUEST_H
@@ -18,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "helpers/end/calls.h"
 #include "helpers/end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
@@ -231,5 +231,8 @@ void ending_step(struct guest *g);
 
 /** Kills the program and all of its descendants. */
 void kill_all(struct guest *g);
+
+/** The executor's end of a job, from its start to its end. Returns the exit status. */
+int guest_main(void);
 
 #endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehguest
- *
- * An agent starts it as the user of a job, with its socket as descriptor 3, and sends FRAME_JOB and
- * FRAME_ATTACHED.
+ * The executor's end of a job. ehlaunch has made this process the user's, with the socket of its
+ * agent as descriptor 3; FRAME_JOB and FRAME_ATTACHED come first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
@@ -26,17 +23,9 @@
 #define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
 #define MAIN_TRIM_MS 500 /* of quiet */
 
-static int64_t main_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
-}
-
 int64_t guest_look_after(const struct guest *g, int64_t ms)
 {
-	int64_t took = (main_now() - g->now) * MAIN_LOOKS;
+	int64_t took = (calls_now() - g->now) * MAIN_LOOKS;
 
 	return g->now + (took > ms ? took : ms);
 }
@@ -149,20 +138,18 @@ static void main_prepare(struct guest *g, const struct job_spec *spec)
 
 static int main_begin(struct guest *g)
 {
-	uint64_t children = 1ull << (SIGCHLD - 1), all = ~0ull;
 	struct job_spec spec;
 	struct timespec t;
 	uint32_t length;
 	uint8_t *job;
 	int err;
 
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	calls_mask(~0ull);
 	/* Ignored, it would not be told. */
 	signal(SIGCHLD, SIG_DFL);
 	if (main_keep_low() || main_lead_session() || fcntl(MAIN_SOCKET, F_SETFD, FD_CLOEXEC))
 		return -errno;
-	g->signals =
-		syscall(SYS_signalfd4, -1, &children, sizeof(children), SFD_CLOEXEC | SFD_NONBLOCK);
+	g->signals = calls_signalfd(1ull << (SIGCHLD - 1));
 	if (g->signals < 0)
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &t);
@@ -213,7 +200,7 @@ static int main_wait_ms(const struct guest *g)
 		at = earlier(at, g->noted_by);
 	if (at == GUEST_NEVER)
 		return -1;
-	at -= main_now();
+	at -= calls_now();
 	return at < 0 ? 0 : earlier(at, 1000000);
 }
 
@@ -235,9 +222,9 @@ static void main_poll(struct guest *g)
 {
 	enum { SOCKET, SIGNALS, CONTROL, IN, OUT, ERR, PTY, COUNT };
 	struct pollfd fds[COUNT] = {
-		[SOCKET] = { g->hop.socket, POLLIN | (g->blocked ? POLLOUT : 0) },
-		[SIGNALS] = { g->signals, POLLIN },
-		[CONTROL] = { g->program.control, POLLIN },
+		[SOCKET] = { .fd = g->hop.socket, .events = POLLIN | (g->blocked ? POLLOUT : 0) },
+		[SIGNALS] = { .fd = g->signals, .events = POLLIN },
+		[CONTROL] = { .fd = g->program.control, .events = POLLIN },
 		[IN] = intake_poll(g),
 		[OUT] = outlet_poll(g, &g->out[0]),
 		[ERR] = outlet_poll(g, &g->out[1]),
@@ -247,7 +234,7 @@ static void main_poll(struct guest *g)
 	int n;
 
 	n = poll(fds, COUNT, main_wait_ms(g));
-	g->now = main_now();
+	g->now = calls_now();
 	if (n <= 0)
 		return;
 	while (fds[SIGNALS].revents && read(g->signals, &info, sizeof(info)) > 0)
@@ -291,11 +278,11 @@ static void main_step(struct guest *g)
 	connection_write(g);
 }
 
-int main(void)
+int guest_main(void)
 {
 	static struct guest g;
 
-	g.now = main_now();
+	g.now = calls_now();
 	if (main_begin(&g))
 		return 1;
 	while (!main_done(&g)) {

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROGRAM_SIGNALS 64
 #define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
 #define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
 
@@ -58,15 +57,8 @@ static int child_descriptors(const int its[3])
 
 static void child_signals(uint64_t ignored)
 {
-	struct {
-		uintptr_t handler, rest[7];
-	} act; /* the start of the kernel's struct; zero is SIG_DFL */
-
-	memset(&act, 0, sizeof(act));
-	for (int sig = 1; sig <= PROGRAM_SIGNALS; sig++) {
-		act.handler = (uintptr_t)(ignored >> (sig - 1) & 1 ? SIG_IGN : SIG_DFL);
-		syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(ignored));
-	}
+	for (int sig = 1; sig <= CALLS_SIGNALS; sig++)
+		calls_set_action(sig, ignored >> (sig - 1) & 1);
 }
 
 /* The agent has raised ours to these, where it may. 0, or -1 with errno. */
@@ -89,6 +81,16 @@ static int child_limits(const struct job_spec *spec)
 	return 0;
 }
 
+/* The policy stays as it is; anybody may ask for this. */
+static void child_reset_on_fork(void)
+{
+	struct sched_param param;
+	int policy = syscall(SYS_sched_getscheduler, 0);
+
+	if (policy >= 0 && !syscall(SYS_sched_getparam, 0, &param))
+		syscall(SYS_sched_setscheduler, 0, policy | SCHED_RESET_ON_FORK, &param);
+}
+
 static void __attribute__((noreturn))
 child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent)
 {
@@ -104,6 +106,11 @@ child_run(const struct job_spec *spec, const int its[3], int control, pid_t pare
 	errno = 0;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		goto tell;
+	/* Not inherited, unlike what ehlaunch has set. */
+	if (spec->traits[JOB_SUBREAPER])
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (spec->traits[JOB_POLICY_FLAGS] & JOB_RESET_ON_FORK)
+		child_reset_on_fork();
 	news.stage = PROGRAM_LIMITS;
 	if (child_limits(spec))
 		goto tell;
@@ -115,7 +122,7 @@ child_run(const struct job_spec *spec, const int its[3], int control, pid_t pare
 	    recv(control, &go, 1, 0) != 1)
 		_exit(0); /* it was dropped */
 	news.stage = PROGRAM_EXEC;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &spec->sigmask, NULL, sizeof(spec->sigmask));
+	calls_mask(spec->sigmask);
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
 tell:
 	news.error = errno;
@@ -330,6 +337,8 @@ void program_signal(struct guest *g, int sig, bool group)
 	if (g->end.state != JOB_RUNNING || !p->pid)
 		return;
 	/* It goes on although its stub was stopped: nothing is left to be undone. */
+	if (sig == SIGCONT)
+		p->pause = false;
 	if (sig == SIGCONT && p->paused) {
 		p->paused = false;
 		p->hide_continue = true;

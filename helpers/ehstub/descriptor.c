@@ -34,6 +34,13 @@ bool descriptor_is_master(int fd)
 	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2);
 }
 
+static bool descriptor_is_over(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
 enum kind descriptor_adopt(int fd)
 {
 	char name[] = "/proc/self/fd/0";
@@ -55,6 +62,11 @@ enum kind descriptor_adopt(int fd)
 	/* For example a FIFO without a reader, or of another user. */
 	if (own < 0)
 		return KIND_OTHER;
+	/* A FIFO that was opened when it had no writers does not report their end. */
+	if (descriptor_is_over(fd)) {
+		close(own);
+		return KIND_OTHER;
+	}
 	if (own != fd) {
 		mode = dup2(own, fd);
 		close(own);

@@ -222,7 +222,7 @@ static void end_pause(struct stub *s, int64_t now)
 
 static void end_cut(struct stub *s)
 {
-	int64_t now = stub_now();
+	int64_t now = calls_now();
 
 	hop_close(&s->hop);
 	/* An agent that hangs up at once is not called more and more often. */
@@ -247,7 +247,7 @@ void end_write(struct stub *s)
 void end_flush(struct stub *s, int ms)
 {
 	struct pollfd p = { .events = POLLOUT };
-	int64_t until = stub_now() + ms, left = ms;
+	int64_t until = calls_now() + ms, left = ms;
 
 	do {
 		end_write(s);
@@ -255,7 +255,7 @@ void end_flush(struct stub *s, int ms)
 		if (p.fd < 0 || (!s->notes && s->hop.from == s->hop.to))
 			return;
 		poll(&p, 1, left);
-		left = until - stub_now();
+		left = until - calls_now();
 	} while (left > 0);
 }
 
@@ -263,23 +263,13 @@ void end_connect(struct stub *s, int64_t now)
 {
 	struct attach a = { .pid = s->pid, .started_ms = s->attached.started_ms };
 	const char *name = strrchr(s->path, '/');
-	uint8_t payload[ATTACH_SIZE];
-	int fd;
 
 	if (now < s->retry_at)
 		return;
-	fd = hop_connect();
-	if (fd < 0) {
-		end_pause(s, now);
-		return;
-	}
-	hop_open(&s->hop, fd);
-	memcpy(a.token, s->attached.token, sizeof(a.token));
-	memcpy(a.id, s->attached.id, sizeof(a.id));
-	memcpy(a.other, s->attached.other, sizeof(a.other));
 	name = name && name[1] ? name + 1 : s->path;
 	memcpy(a.command, name, strnlen(name, sizeof(a.command) - 1));
-	hop_put(&s->hop, FRAME_ATTACH, payload, attach_encode(&a, payload));
+	if (hop_attach(&s->hop, &a, &s->attached))
+		end_pause(s, now);
 }
 
 static int end_on_attached(struct stub *s, const uint8_t *payload, uint32_t length)
@@ -314,7 +304,7 @@ static int end_on_frame(struct stub *s, enum frame_type type, const uint8_t *pay
 		s->routed = true;
 		if (s->phase == PHASE_ASKS)
 			give_up(s, "agent of this node", ECONNRESET);
-		job_end_detach(&s->end, stub_now());
+		job_end_detach(&s->end, calls_now());
 		return 0;
 	case FRAME_GONE:
 		s->routed = true;

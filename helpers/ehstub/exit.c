@@ -36,7 +36,7 @@ void exit_begin(struct stub *s, const struct job_message *m)
 
 void exit_lose(struct stub *s)
 {
-	exit_enter(s, PHASE_LOST, stub_now() + EXIT_LOST_MS);
+	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
 	for (int i = 0; i < STUB_SINKS; i++)
 		s->sinks[i].exit_at = s->sinks[i].done;
 }

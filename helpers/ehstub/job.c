@@ -92,7 +92,7 @@ static int send_all(struct stub *s, const uint8_t *data, size_t length, int64_t 
 			length -= n;
 			continue;
 		}
-		left = limit - stub_now();
+		left = limit - calls_now();
 		if (left <= 0 || poll(fds, 2, left) == 0)
 			return -ETIMEDOUT;
 		if (fds[1].revents)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -15,14 +14,6 @@
 #define LOOP_NEVER_MS 3600000
 
 enum { AT_AGENT, AT_SIGNALS, AT_SOURCE, AT_OUT, AT_ERR, AT_TERMINAL, AT_ALL };
-
-int64_t stub_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
-}
 
 /* ---- what is due ---- */
 
@@ -180,13 +171,13 @@ void stub_loop(struct stub *s)
 	int64_t now;
 
 	for (;;) {
-		now = stub_now();
+		now = calls_now();
 		if (s->phase != PHASE_LOST && now >= job_end_deadline(&s->end)) {
 			s->loss = s->routed || s->phase == PHASE_ASKS ? LOSS_LIMIT : LOSS_AGENT;
 			job_end_tick(&s->end, now);
 		}
 		loop_step(s, now);
-		now = stub_now();
+		now = calls_now();
 		loop_watch(s, fds);
 		if (poll(fds, AT_ALL, loop_timeout(s, now)) > 0)
 			loop_on_poll(s, fds);

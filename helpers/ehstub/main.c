@@ -38,7 +38,7 @@ static void complain(const struct stub *s, const char *what, const char *why)
 
 void run_here(struct stub *s)
 {
-	stub_mask(s->sigmask);
+	calls_mask(s->sigmask);
 	execve(s->path, s->argv, environ);
 	/* As execvp() and shells do for a script without a #! line: sh and the path replace argv0. */
 	if (errno == ENOEXEC) {
@@ -61,7 +61,7 @@ void give_up(struct stub *s, const char *what, int error)
 		end_flush(s, 0);
 	}
 	/* Signals that were not read are pending: one of them may end us here. */
-	stub_mask(s->sigmask);
+	calls_mask(s->sigmask);
 	if (!s->explicit)
 		run_here(s);
 	complain(s, what, strerror(error));
@@ -78,12 +78,12 @@ void refused(struct stub *s, uint32_t reason, const char *text)
 
 static void __attribute__((noreturn)) stand_in(struct stub *s)
 {
-	const int64_t now = stub_now();
+	const int64_t now = calls_now();
 	int ret;
 
 	/* Signals that are not read stay pending, for the program if it runs here after all. */
-	s->ending = descriptor_above_2(stub_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
-	s->signals = descriptor_above_2(stub_signalfd(~0ull));
+	s->ending = descriptor_above_2(calls_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
+	s->signals = descriptor_above_2(calls_signalfd(~0ull));
 	if (s->ending < 0 || s->signals < 0)
 		give_up(s, "signalfd", errno);
 	ret = end_open(s, now);
@@ -133,6 +133,6 @@ int main(int argc, char **argv)
 	s->path = argv[2];
 	s->argv = argv + 3;
 	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto");
-	s->sigmask = stub_mask(~0ull);
+	s->sigmask = calls_mask(~0ull);
 	stand_in(s);
 }

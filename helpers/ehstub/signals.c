@@ -3,7 +3,6 @@
 #include "stub.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -11,48 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIGNALS 64
 #define SIGNALS_ROOM 256 /* bytes in the link, for one and what belongs to it */
-
-/* The kernel's struct sigaction begins with the handler; all zero is SIG_DFL. */
-struct raw_action {
-	unsigned long handler, rest[7];
-};
-
-uint64_t stub_mask(uint64_t set)
-{
-	uint64_t old = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, &old, sizeof(set));
-	return old;
-}
 
 uint64_t stub_ignored(void)
 {
 	static uint64_t set;
 	static bool known;
-	struct raw_action act;
 
 	/* asked once, with 64 calls: they do not change until the stub dies */
-	for (int sig = 1; !known && sig <= SIGNALS; sig++)
-		if (!syscall(SYS_rt_sigaction, sig, NULL, &act, sizeof(set)) &&
-		    act.handler == (unsigned long)SIG_IGN)
+	for (int sig = 1; !known && sig <= CALLS_SIGNALS; sig++)
+		if (calls_ignores(sig))
 			set |= STUB_BIT(sig);
 	known = true;
 	return set;
-}
-
-int stub_signalfd(uint64_t set)
-{
-	return syscall(SYS_signalfd4, -1, &set, sizeof(set), SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void stub_set_default(int sig)
-{
-	struct raw_action act;
-
-	memset(&act, 0, sizeof(act));
-	syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(uint64_t));
 }
 
 /* Signals the terminal driver sends go to the whole group, as at home. */
@@ -142,10 +112,10 @@ void stub_stop(struct stub *s, int sig)
 	struct tty *t = &s->tty;
 	uint64_t pending = 0;
 
-	stub_set_default(sig);
+	calls_set_action(sig, false);
 	kill(getpid(), sig);
-	stub_mask(~STUB_BIT(sig)); /* stops here, until a SIGCONT */
-	stub_mask(~0ull);
+	calls_mask(~STUB_BIT(sig)); /* stops here, until a SIGCONT */
+	calls_mask(~0ull);
 	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
 	/*
 	 * No SIGCONT, and no later stop that removed it before it was read: the kernel
@@ -170,9 +140,9 @@ void stub_die(int sig)
 	/* A core dump of the stub is of no use. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
-	stub_set_default(sig);
+	calls_set_action(sig, false);
 	kill(getpid(), sig);
-	stub_mask(~STUB_BIT(sig));
+	calls_mask(~STUB_BIT(sig));
 	/* Reached only where signals cannot kill: in the first process of a PID namespace. */
 	_exit(128 + sig);
 }

@@ -77,7 +77,7 @@ static void source_offer(struct stub *s)
 		return;
 	from->feed = from->able ? FEED_AHEAD : FEED_OFFERED;
 	if (from->feed == FEED_OFFERED && !from->looked)
-		from->look_at = stub_now() + SOURCE_UNSEEN_MS;
+		from->look_at = calls_now() + SOURCE_UNSEEN_MS;
 }
 
 static void source_nothing(struct stub *s)
@@ -120,7 +120,7 @@ static void source_look_later(struct source *from)
 {
 	if (!from->look_ms)
 		return;
-	from->look_at = stub_now() + from->look_ms;
+	from->look_at = calls_now() + from->look_ms;
 	from->look_ms = from->look_ms < SOURCE_LOOK_MS ? 2 * from->look_ms : 0;
 }
 

@@ -4,9 +4,6 @@
  * The stub stands in for a task that runs on another node: same pid, parent, terminal and signals.
  * It is home's end of the job (lib/job/end.h) and keeps the task's descriptors. It is static and
  * small, because each task away has one. One loop does all, and nothing in it waits but poll().
- *
- * Signal sets are plain 64-bit words and the calls are the kernel's own: musl keeps signals 32-34
- * for itself, but a task may use 34 (glibc's SIGRTMIN).
  */
 #ifndef EHSTUB_STUB_H
 #define EHSTUB_STUB_H
@@ -17,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "helpers/end/calls.h"
 #include "helpers/end/hop.h"
 #include "job/end.h"
 #include "wire/attach.h"
@@ -177,7 +175,6 @@ void refused(struct stub *s, uint32_t reason, const char *text) __attribute__((n
 int stub_send_job(struct stub *s, int64_t until);
 
 /* loop.c */
-int64_t stub_now(void); /**< ms, of a clock that stands still while the host sleeps */
 void stub_loop(struct stub *s) __attribute__((noreturn));
 
 /* end.c */
@@ -258,9 +255,7 @@ void typed_step(struct stub *s);
 bool typed_give_back(struct stub *s);
 
 /* signals.c */
-uint64_t stub_mask(uint64_t set); /**< sets the blocked signals, returns the former ones */
 uint64_t stub_ignored(void);
-int stub_signalfd(uint64_t set);
 bool signals_wanted(const struct stub *s); /**< whether a signal could be forwarded now */
 void signals_forward(struct stub *s);
 void signals_drop(int sig); /**< takes a pending signal */

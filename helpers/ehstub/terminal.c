@@ -146,7 +146,7 @@ void terminal_change(struct stub *s, const struct job_message *m)
 void terminal_restore(struct stub *s)
 {
 	struct tty *t = &s->tty;
-	struct terminal now;
+	struct terminal now = { 0 };
 
 	if (!t->changed || t->fd < 0 || !terminal_is_foreground(t) || terminal_get(t->fd, &now))
 		return;

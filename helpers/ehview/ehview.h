@@ -60,7 +60,7 @@ struct entry {
 	struct node *folder;
 	enum entry_state state;
 	struct files_attr attr;
-	struct node *node; /**< the node whose `at` this is, or NULL */
+	struct node *node; /**< the node to which it leads, whose `at` it is, or NULL */
 	UT_hash_handle hh;
 	char name[];
 };
@@ -148,7 +148,7 @@ void node_put(struct node *n);
 /** The file with these attributes, which was seen at `at`. NULL: no memory. */
 struct node *node_get(struct entry *at, const struct files_attr *attr);
 void node_forget(struct node *n, uint64_t lookups);
-/** From now on its key belongs to another file. */
+/** From now on its key and its name belong to another file, or to none. */
 void node_detach(struct node *n);
 void node_move(struct node *n, struct entry *to);
 /** Home has just reported these attributes. */

@@ -41,11 +41,21 @@ struct node *node_hold(struct node *n)
 	return n;
 }
 
+/* Whether the name under which it was last seen leads to it, by all that is known here. Else that name only
+ * serves to ask home. */
+static bool node_is_at(const struct node *n)
+{
+	return n->at && n->at->node == n;
+}
+
 void node_detach(struct node *n)
 {
 	if (n->hashed)
 		HASH_DEL(n->tree->nodes, n);
 	n->hashed = false;
+	/* it may still be open, and what home says of it is not about the file that has its name now */
+	if (node_is_at(n))
+		n->at->node = NULL;
 }
 
 static void node_leave(struct node *n)
@@ -55,14 +65,15 @@ static void node_leave(struct node *n)
 	if (!n->at)
 		return;
 	folder = n->at->folder;
-	n->at->node = NULL;
+	if (node_is_at(n))
+		n->at->node = NULL;
 	n->at = NULL;
 	node_put(folder);
 }
 
 void node_move(struct node *n, struct entry *to)
 {
-	if (n->at == to)
+	if (to ? to->node == n : !n->at)
 		return;
 	if (to) {
 		node_hold(to->folder);
@@ -166,7 +177,7 @@ static bool node_watched(const struct node *n)
 	if (S_ISDIR(n->attr.mode))
 		return n->known >= KNOWN_PARTLY;
 	/* a change under another name is reported only in the directory of that name */
-	return n->at && n->at->folder->known >= KNOWN_PARTLY && n->attr.nlink == 1 &&
+	return node_is_at(n) && n->at->folder->known >= KNOWN_PARTLY && n->attr.nlink == 1 &&
 	       !node_written(n);
 }
 
@@ -185,7 +196,7 @@ void node_refresh(struct node *n, const struct files_attr *attr)
 		fuse_lowlevel_notify_inval_inode(n->tree->session, node_ino(n), -1, 0);
 	n->attr = *attr;
 	n->fresh = node_watched(n);
-	if (n->at) {
+	if (node_is_at(n)) {
 		n->at->attr = *attr;
 		n->at->state = n->at->folder->known >= KNOWN_PARTLY ? ENTRY_THERE : ENTRY_UNKNOWN;
 	}
@@ -193,7 +204,7 @@ void node_refresh(struct node *n, const struct files_attr *attr)
 
 void node_stale(struct node *n, bool tell)
 {
-	if (n->at && n->at->state == ENTRY_THERE)
+	if (node_is_at(n) && n->at->state == ENTRY_THERE)
 		n->at->state = ENTRY_UNKNOWN;
 	if (tell && n->lookups)
 		fuse_lowlevel_notify_inval_inode(n->tree->session, node_ino(n), -1, 0);

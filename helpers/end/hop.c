@@ -59,6 +59,21 @@ void hop_close(struct hop *h)
 	hop_open(h, -1);
 }
 
+int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
+{
+	uint8_t payload[ATTACH_SIZE];
+	int fd = hop_connect();
+
+	if (fd < 0)
+		return fd;
+	hop_open(h, fd);
+	memcpy(a->token, told->token, sizeof(a->token));
+	memcpy(a->id, told->id, sizeof(a->id));
+	memcpy(a->other, told->other, sizeof(a->other));
+	hop_put(h, FRAME_ATTACH, payload, attach_encode(a, payload));
+	return 0;
+}
+
 int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length)
 {
 	for (;;) {

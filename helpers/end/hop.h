@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "job/end.h"
+#include "wire/attach.h"
 #include "wire/frame.h"
 
 struct hop {
@@ -23,6 +24,9 @@ struct hop {
 /** Connects to the agent of this network namespace: root's, or one of our own user. Returns a socket
  *  above descriptor 2, close-on-exec, or -errno; -EAGAIN: the agent accepts nobody at the moment. */
 int hop_connect(void);
+/** Connects to the agent again: queues FRAME_ATTACH with `a`, of which token, ID and other node are
+ *  filled in here, as an earlier agent has told them. 0, or -errno as of hop_connect(). */
+int hop_attach(struct hop *h, struct attach *a, const struct attached *told);
 /** Uses this socket from now on, for frames of both directions. */
 void hop_open(struct hop *h, int socket);
 /** Closes it. What was not written, and part of a frame that was read, is dropped. */

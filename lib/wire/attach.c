@@ -35,6 +35,7 @@ size_t attach_encode(const struct attach *a, uint8_t *out)
 	cursor_put_u8(&o, a->executor);
 	cursor_put_u8(&o, a->stopped);
 	cursor_put_u32(&o, a->pid);
+	cursor_put_u32(&o, a->uid);
 	cursor_put_u64(&o, a->started_ms);
 	cursor_put_string(&o, a->token);
 	cursor_put_string(&o, a->id);
@@ -51,6 +52,7 @@ int attach_decode(struct attach *a, const uint8_t *in, size_t length)
 	a->executor = get_bool(&c);
 	a->stopped = get_bool(&c);
 	a->pid = cursor_u32(&c);
+	a->uid = cursor_u32(&c);
 	a->started_ms = cursor_u64(&c);
 	get_text(&c, a->token, sizeof(a->token));
 	get_text(&c, a->id, sizeof(a->id));

@@ -33,6 +33,7 @@
 #define JOB_VIEW_OF(flags) ((flags) >> 14 & 3)
 #define JOB_FLAGS 65535u
 
+#define JOB_RESET_ON_FORK 1ull /**< of JOB_POLICY_FLAGS, as SCHED_FLAG_RESET_ON_FORK */
 #define JOB_LOGINUID_UNSET 0xffffffffu /**< nobody has logged in, or there is no audit */
 
 /**

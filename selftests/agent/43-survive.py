@@ -5,7 +5,7 @@
 import fcntl, os, pty, random, select, signal, subprocess, sys, termios, tty
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
-from cluster import Cluster, STUB
+from cluster import Cluster, STUB, shown_at
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -104,20 +104,7 @@ with c.net.enter(0):
     if not typed:
         environment.default_signals()
         os.execv(STUB, [STUB, "@0.1", "/bin/sh", "sh", "-c", "stty -echo; echo up; read a; echo a=$a; read b; echo b=$b; exit 5"])
-shown = bytearray()
-
-
-def see(what):
-    def look():
-        if select.select([master], [], [], 0)[0]:
-            try:
-                shown.extend(os.read(master, 4096))
-            except OSError:
-                pass
-        return what in shown
-    return until(look)
-
-
+shown, see = shown_at(master)
 see(b"up")
 files = open(os.path.join(c.dir, "lines"), "w+b")
 files.write(b"1\n2\n3\n")
@@ -153,6 +140,18 @@ begun.terminate()
 begun.wait(WAIT)
 rest = os.read(files.fileno(), 100)
 ok("a file is read as far as the task has read it", (first, rest) == (b"1\n", b"2\n3\n"), (first, rest))
+
+# A stub that is stopped while its agent is replaced, and goes on without a signal that it could pass on.
+frozen = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE,
+               preexec_fn=lambda: signal.signal(signal.SIGCONT, signal.SIG_IGN))
+frozen_there = int(frozen.stdout.readline())
+frozen.send_signal(signal.SIGSTOP)
+ok("a stub is stopped: its task, too", until(lambda: state(frozen_there) == "T"), state(frozen_there))
+again([0], signal.SIGKILL)
+frozen.send_signal(signal.SIGCONT)
+ok("it goes on with another agent: its task, too", until(lambda: state(frozen_there) == "S"), state(frozen_there))
+frozen.terminate()
+frozen.wait(WAIT)
 
 # A link that is cut for a while: the executor's agent stands still for longer than the heartbeats.
 task = Busy()

@@ -26,7 +26,7 @@ print(f"# seed {seed}")
 random.seed(seed)
 
 c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
-                  'dwell = 0\nheartbeat = 500\nguests = 4000\nlog = "info"\n', topology=topology)
+                  'dwell = 0\nheartbeat = 500\njob-limit = 5000\nguests = 4000\nlog = "info"\n', topology=topology)
 live = set(range(SIZE))
 sides = None    # of a partition: node → side
 
@@ -158,7 +158,7 @@ def verdicts(tasks, dead=()):
         wrong.append(trouble)
     for k, (status, out, err) in enumerate(results):
         lines = out.split()
-        lost = "lost" in err
+        lost = "reported as killed" in err
         if lost and len(lines) <= 1 and dead:
             at["lost"] = at.get("lost", 0) + 1
         elif status != k % 200 or len(lines) != 1:

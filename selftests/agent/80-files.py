@@ -75,6 +75,13 @@ def glance(path):
         pass
 
 
+def glance_at(fd):
+    try:
+        os.fstat(fd)
+    except OSError as e:
+        assert e.errno == errno.ESTALE
+
+
 class Walk:
     """Random changes of a small tree, so that they meet."""
 
@@ -204,6 +211,42 @@ def close_to_open(home, at):
     return True
 
 
+def fill(top, **files):
+    for name, text in files.items():
+        with open(os.path.join(top, name), "w") as f:
+            f.write(text)
+
+
+def replaced(home, at, view):
+    """What is still open here is another file at home now: it says nothing about the name that it had."""
+    os.makedirs(os.path.join(home, "dir"))
+    os.makedirs(os.path.join(home, "newdir/in"))
+    fill(home, file="old", newfile="new one", gone="old", moved="old")
+    os.symlink("nothing", os.path.join(home, "link"))
+    os.symlink("file", os.path.join(home, "newlink"))
+    view.sync()
+    if not compare(home, at, []):
+        return False
+    names = ["dir", "file", "link", "gone", "moved"]
+    held = {name: os.open(os.path.join(at, name), os.O_PATH | os.O_NOFOLLOW if name == "link" else os.O_RDONLY) for name in names}
+    try:
+        for name in ("dir", "file", "link"):
+            os.rename(os.path.join(home, "new" + name), os.path.join(home, name))
+        os.unlink(os.path.join(home, "gone"))
+        os.rename(os.path.join(home, "moved"), os.path.join(home, "there"))
+        view.sync()
+        for name, fd in held.items():
+            glance_at(fd)
+        if not compare(home, at, []):
+            return False
+        os.chmod(os.path.join(home, "there"), 0o600)
+        view.sync()
+        return stat.S_IMODE(os.fstat(held["moved"]).st_mode) == 0o600
+    finally:
+        for fd in held.values():
+            os.close(fd)
+
+
 work = tempfile.mkdtemp()
 os.chmod(work, 0o755)
 home, at = os.path.join(work, "home"), os.path.join(work, "view")
@@ -219,6 +262,8 @@ try:
     print(f"# seed {seed}", flush=True)
     ok(f"{rounds} rounds of changes on both sides look the same on both", walk(home, at, view, rounds, seed))
     ok("what is closed on one side the next open on the other reads", close_to_open(home, at))
+
+    ok("files that are open here and replaced at home", replaced(home, at, view))
 
     shutil.rmtree(os.path.join(at, "a"), ignore_errors=True)
     os.makedirs(os.path.join(at, "big/sub"))

@@ -2,7 +2,7 @@
 """Agents on this machine, each in a network namespace of its own, for tests that need no module.
 Everything made here is ended by the process that made it."""
 
-import atexit, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile
+import atexit, json, os, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from netns import Net, address, sh
 from tree import BUILD, TOP
@@ -24,6 +24,22 @@ def numbers(header, enum, prefix):
 
 FRAME = numbers("lib/wire/frame.h", "frame_type", "FRAME")
 JOB = numbers("lib/job/message.h", "job_what", "JOB")
+
+
+def shown_at(master):
+    """What the terminal with this other side shows, and see(what), which waits until it has shown that."""
+    shown = bytearray()
+
+    def see(what):
+        def look():
+            if select.select([master], [], [], 0)[0]:
+                try:
+                    shown.extend(os.read(master, 4096))
+                except OSError:
+                    pass
+            return what in shown
+        return until(look)
+    return shown, see
 
 
 # ---- agents ----

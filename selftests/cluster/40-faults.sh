@@ -20,7 +20,7 @@ on "$other" kill -KILL "$(agent_pid "$other")"
 wait $reaper
 [ "$(ended out)" = "signal 9" ]
 ok "executor lost: the task ends as killed" 'cat out'
-grep -q "lost" err
+grep -q "it is reported as killed" err
 ok "and a message says so" 'cat err'
 [ "$(wc -l <up)" -eq 1 ]
 ok "it is not run twice" 'cat up'

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	while (size >= FRAME_HEADER) {
 		static uint8_t message[JOB_MESSAGE_MAX];
+		uint8_t again[FRAME_HEADER];
 		struct job_message m;
 		enum frame_type type;
 		uint32_t length;

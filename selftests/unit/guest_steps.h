@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Agent and home's end of a job, for tests of the executor's end: build/bin/ehguest runs on a socket
+ * Agent and home's end of a job, for tests of the executor's end: build/bin/ehlaunch --end runs on a socket
  * pair, and programs below it.
  */
 #ifndef UNIT_GUEST_STEPS_H
@@ -27,6 +27,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "frames.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -264,29 +265,14 @@ static inline void home_frame(struct home *h, enum frame_type type, const uint8_
 /* 1: a frame was handled; 0: none; -1: the guest has closed its socket. */
 static inline int home_read(struct home *h)
 {
-	for (;;) {
-		size_t want = FRAME_HEADER;
-		enum frame_type type;
-		uint32_t length;
-		ssize_t n;
+	enum frame_type type;
+	uint32_t length;
+	int ret;
 
-		if (h->have >= FRAME_HEADER) {
-			assert_int_equal(frame_parse(h->in, &type, &length), 0);
-			want += length;
-			assert_true(want <= sizeof(h->in));
-		}
-		if (h->have >= FRAME_HEADER && h->have == want) {
-			h->have = 0;
-			home_frame(h, type, h->in + FRAME_HEADER, length);
-			return 1;
-		}
-		n = recv(h->socket, h->in + h->have, want - h->have, MSG_DONTWAIT);
-		if (n < 0 && errno == EAGAIN)
-			return 0;
-		if (n <= 0)
-			return -1;
-		h->have += n;
-	}
+	ret = frames_read(h->socket, h->in, sizeof(h->in), &h->have, &type, &length);
+	if (ret > 0)
+		home_frame(h, type, h->in + FRAME_HEADER, length);
+	return ret;
 }
 
 static inline void home_write(struct home *h)
@@ -357,7 +343,7 @@ static inline const char *home_ehguest(void)
 	ssize_t n;
 
 	if (build) {
-		snprintf(path, sizeof(path), "%s/bin/ehguest", build);
+		snprintf(path, sizeof(path), "%s/bin/ehlaunch", build);
 		return path;
 	}
 	/* We are BUILD/selftests/unit/NAME. */
@@ -366,7 +352,7 @@ static inline const char *home_ehguest(void)
 	path[n] = '\0';
 	for (int i = 0; i < 3; i++)
 		*strrchr(path, '/') = '\0';
-	strcat(path, "/bin/ehguest");
+	strcat(path, "/bin/ehlaunch");
 	return path;
 }
 
@@ -388,7 +374,7 @@ static inline pid_t home_spawn(int socket)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
-	execl(path, "ehguest", NULL);
+	execl(path, "ehlaunch", "--end", NULL);
 	_exit(1);
 }
 

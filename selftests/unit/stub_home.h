@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "frames.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -229,28 +230,16 @@ static inline void home_read(struct home *h)
 {
 	enum frame_type type;
 	uint32_t length;
-	ssize_t n;
+	int ret;
 
 	while (h->agent >= 0) {
-		size_t want = FRAME_HEADER;
-
-		if (h->have >= FRAME_HEADER) {
-			assert_int_equal(frame_parse(h->in, &type, &length), 0);
-			want += length;
-			assert_true(want <= sizeof(h->in));
-		}
-		if (h->have >= FRAME_HEADER && h->have == want) {
-			h->have = 0;
-			home_on_frame(h, type, h->in + FRAME_HEADER, length);
-			continue;
-		}
-		n = recv(h->agent, h->in + h->have, want - h->have, MSG_DONTWAIT);
-		if (n < 0 && errno == EAGAIN)
+		ret = frames_read(h->agent, h->in, sizeof(h->in), &h->have, &type, &length);
+		if (!ret)
 			return;
-		if (n <= 0)
+		if (ret < 0)
 			home_cut(h);
 		else
-			h->have += n;
+			home_on_frame(h, type, h->in + FRAME_HEADER, length);
 	}
 }
 
@@ -392,13 +381,12 @@ static inline void home_say(struct home *h, const struct job_message *m)
 	assert_int_equal(err, 0);
 }
 
-/* Starts a task and runs it "there". */
-static inline void home_run(struct home *h, const char *option, const char *token)
+/* The stub sends its task, which starts "there". */
+static inline void home_begin(struct home *h)
 {
 	struct job_message ready = { .what = JOB_READY };
 	struct job_message started = { .what = JOB_STARTED, .pid = 77 };
 
-	home_start(h, option, token, "/bin/sh", "echo here; cat");
 	UNTIL(h, h->job);
 	home_attach(h);
 	home_say(h, &ready);
@@ -406,6 +394,13 @@ static inline void home_run(struct home *h, const char *option, const char *toke
 	home_say(h, &started);
 	UNTIL(h, h->notes[NOTE_STARTED]);
 	assert_int_equal(h->note.pid, 77);
+}
+
+/* Starts a task and runs it "there". */
+static inline void home_run(struct home *h, const char *option, const char *token)
+{
+	home_start(h, option, token, "/bin/sh", "echo here; cat");
+	home_begin(h);
 }
 
 static inline void home_print(struct home *h, uint32_t channel, const void *bytes, size_t n)

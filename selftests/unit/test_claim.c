@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -157,15 +156,11 @@ static void test_claim(void **state)
 		.view = VIEW_SHARED,
 	};
 	struct agent agents[2];
-	char token[EHS_TOKEN_MAX + 1], guest[4096];
+	char token[EHS_TOKEN_MAX + 1];
 
 	assert_non_null(base);
 	for (int i = 0; i < 2; i++)
 		start(&agents[i], base, i);
-	/* It is not beside this test, where an agent looks for it. */
-	snprintf(guest, sizeof(guest), "%s/bin/ehguest", getenv("EHS_BUILD") ?: "build");
-	agents[1].guest_program = open(guest, O_PATH | O_CLOEXEC);
-	assert_true(agents[1].guest_program >= 0);
 	run_until(base, agreed, agents);
 	stub_new(&right, &agents[0], "7", 0);
 	stub_new(&other, &agents[0], "7", 0);

@@ -70,8 +70,6 @@ static void shell_main(struct home *h, const char *option, int control)
 static struct shell shell_open(unsigned int ttys, const int others[3], const char *option)
 {
 	struct shell sh = { .h = home_open() };
-	const struct job_message ready = { .what = JOB_READY };
-	const struct job_message started = { .what = JOB_STARTED, .pid = 77 };
 	struct home *h = sh.h;
 	struct winsize size = { 24, 80, 0, 0 };
 	struct termios modes;
@@ -105,12 +103,7 @@ static struct shell shell_open(unsigned int ttys, const int others[3], const cha
 			close(others[i]);
 	assert_int_equal(read(h->shell[0], &h->stub, sizeof(h->stub)), sizeof(h->stub));
 	fcntl(h->shell[0], F_SETFL, O_NONBLOCK);
-	UNTIL(h, h->job);
-	home_attach(h);
-	home_say(h, &ready);
-	UNTIL(h, h->far.state == JOB_COMMITTED);
-	home_say(h, &started);
-	UNTIL(h, h->notes[NOTE_STARTED]);
+	home_begin(h);
 	return sh;
 }
 

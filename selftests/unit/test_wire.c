@@ -479,6 +479,7 @@ static void test_attach(void **state)
 	assert_int_equal(frame_limit(FRAME_ATTACHED), ATTACH_SIZE);
 	for (int round = 0; round < 300; round++) {
 		struct attach a = { .executor = random_below(2),
+				    .uid = random_64(),
 				    .pid = random_64(),
 				    .started_ms = random_64() },
 			      b;
@@ -497,6 +498,7 @@ static void test_attach(void **state)
 		assert_int_equal(attach_decode(&b, bytes, n), 0);
 		assert_int_equal(b.executor, a.executor);
 		assert_int_equal(b.pid, a.pid);
+		assert_int_equal(b.uid, a.uid);
 		assert_int_equal(b.started_ms, a.started_ms);
 		assert_string_equal(b.token, a.token);
 		assert_string_equal(b.id, a.id);
@@ -548,7 +550,7 @@ static void test_attach_long(void **state)
 		for (int more = 0; more < 2; more++) {
 			uint8_t bytes[ATTACH_SIZE] = { 0 };
 			/* numbers, empty texts before, this one, empty texts behind, retry and wait */
-			size_t at = (texts[i].kind ? 12 : 14) + i % 4;
+			size_t at = (texts[i].kind ? 12 : 18) + i % 4;
 			size_t length = texts[i].size - 1 + more;
 
 			memset(bytes + at, 'x', length);

@@ -44,7 +44,7 @@ class Value(ctypes.Union):
 
 
 @case("a signal with a value (sigqueue)", known={
-    "told": "the executor's agent sends it: si_code is SI_USER, its value and its sender are not told"})
+    "told": "ehguest sends it: si_code is SI_USER, its value and its sender are not told"})
 def queued(s):
     task = held(s)
     for value in 4711, 4712, 4713:
@@ -168,7 +168,7 @@ def group_children(s):
     task.wait()     # where its child was told, too, it may have ended before
 
 
-@case("a task that signals its parent", known={"heard": "there its parent is the executor's agent, and the process id is of that host"})
+@case("a task that signals its parent", known={"heard": "there its parent is ehguest, and the process id is of that host"})
 def parent(s):
     heard = []
     signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))

@@ -55,7 +55,7 @@ with_file("output from the middle of a file", W, "printf xyz", at=4)
 with_file("output beyond the end: a hole", W, "printf end", at=100000)
 with_file("the offset is shared with the parent", W | os.O_TRUNC, "printf middle", before=b"first ", after=b" last")
 with_file("a file for reading as output", os.O_RDONLY, "echo x; echo status $? >&2",
-          known={"stderr": "the executor's end is a pipe: the first write succeeds there, it fails when it is relayed"})
+          known={"stderr": "the executor's end is a pipe: the first write succeeds there, it fails at home"})
 with_file("sparse output by seeking", W | os.O_TRUNC,
           "exec python3 -c \"import os,sys\ntry: os.lseek(1, 5000, 0)\nexcept OSError as e: sys.stderr.write(e.strerror)\n"
           "os.write(1, b'x')\"",
@@ -194,8 +194,8 @@ def fifo(s):
 
 
 @case("/dev/full as output", known={
-    "stderr": "the write succeeds into the executor's pipe and fails when it is relayed: the next one gets EPIPE, not ENOSPC",
-    "end": "the write succeeds into the executor's pipe and fails when it is relayed: the next one gets EPIPE, not ENOSPC"})
+    "stderr": "the write succeeds into the executor's pipe and fails at home: the next one gets EPIPE, not ENOSPC",
+    "end": "the write succeeds into the executor's pipe and fails at home: the next one gets EPIPE, not ENOSPC"})
 def full(s):
     fd = os.open("/dev/full", W)
     s.run("/bin/echo", "lost", stdout=fd)

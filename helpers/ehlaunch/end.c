@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The child that becomes an executor's end. */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "helpers/ehguest/guest.h"
+
+/* Descriptors of the child beside its socket, until it is set up. */
+struct end_files {
+	int news, view, cgroup; /* -1: none */
+};
+
+/* The socket of the end becomes descriptor LAUNCH_SOCKET; what is left of the launcher's is closed. */
+static int end_descriptors(int socket, struct end_files *f)
+{
+	int *kept[] = { &f->news, &f->view, &socket };
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		if (*kept[i] < 0)
+			continue;
+		*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, 64);
+		if (*kept[i] < 0)
+			return -1;
+	}
+	syscall(SYS_close_range, 0u, 63u, 0u);
+	return dup2(socket, LAUNCH_SOCKET) < 0 || close(socket) ? -1 : 0;
+}
+
+/*
+ * Limits are raised here, where that is permitted. The end, which needs descriptors and memory of its
+ * own, lowers them for the program.
+ */
+static int end_limits(const struct launch_request *q)
+{
+	char oom[16];
+	int fd, n;
+
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = snprintf(oom, sizeof(oom), "%d", q->oom_score);
+		if (write(fd, oom, n) < 0)
+			errno = 0; /* the default is acceptable */
+		close(fd);
+	}
+	if (setpriority(PRIO_PROCESS, 0, q->nice) && errno != EACCES && errno != EPERM)
+		return -1;
+	if (attributes_take(q))
+		return -1;
+	for (int i = 0; i < JOB_RLIMITS; i++) {
+		struct rlimit limit;
+
+		if (getrlimit(i, &limit))
+			return -1;
+		if (limit.rlim_max < q->rlimit[i][1])
+			limit.rlim_max = q->rlimit[i][1];
+		if (limit.rlim_cur < q->rlimit[i][0])
+			limit.rlim_cur = q->rlimit[i][0];
+		/* More than this kernel, or a launcher without root, allows. */
+		if (setrlimit(i, &limit) && errno != EPERM)
+			return -1;
+	}
+	return 0;
+}
+
+/* The calls bypass libc, which would look for other threads. */
+static int end_user(const struct launch_request *q, const gid_t *groups)
+{
+	/* Without root it runs its own user's tasks only. */
+	if (geteuid() && (q->uid != geteuid() || q->gid != getegid())) {
+		errno = EPERM;
+		return -1;
+	}
+	if (!geteuid() &&
+	    (attributes_take_bounding(q) || syscall(SYS_setgroups, q->ngroups, groups) ||
+	     syscall(SYS_setresgid, q->gid, q->gid, q->gid) ||
+	     syscall(SYS_setresuid, q->uid, q->uid, q->uid) || attributes_take_capabilities(q)))
+		return -1;
+	if (q->flags & LAUNCH_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return 0;
+}
+
+/* Without the terminal from which the agent may have been started. */
+static void end_leave_terminal(void)
+{
+	int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (tty < 0)
+		return;
+	ioctl(tty, TIOCNOTTY);
+	close(tty);
+}
+
+static void __attribute__((noreturn))
+end_run(const struct launch_request *q, const gid_t *groups, int socket, struct end_files f)
+{
+	struct launch_news news = { .stage = LAUNCH_DESCRIPTORS };
+
+	prctl(PR_SET_NAME, "ehguest");
+	setpgid(0, 0);
+	if (end_descriptors(socket, &f))
+		goto tell;
+	end_leave_terminal();
+	news.stage = LAUNCH_LOGIN;
+	if (attributes_take_login(q))
+		goto tell;
+	news.stage = LAUNCH_LIMITS;
+	if (end_limits(q))
+		goto tell;
+	news.stage = LAUNCH_ENTER;
+	if (f.view >= 0 && (setns(f.view, CLONE_NEWNS) || close(f.view)))
+		goto tell;
+	news.stage = LAUNCH_USER;
+	if (end_user(q, groups))
+		goto tell;
+	news = (struct launch_news){ .stage = LAUNCH_READY, .pid = getpid() };
+	if (send(f.news, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news))
+		_exit(0); /* the agent has dropped it */
+	close(f.news);
+	_exit(guest_main());
+tell:
+	news.error = errno;
+	send(f.news, &news, sizeof(news), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+int end_start(const struct launch_request *q, const gid_t *groups, const int fds[LAUNCH_FDS])
+{
+	struct end_files f = { .news = fds[LAUNCH_FD_NEWS], .view = -1, .cgroup = -1 };
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	int next = LAUNCH_FD_FIRST_OPTION;
+	pid_t pid;
+
+	if (q->flags & LAUNCH_CGROUP)
+		f.cgroup = fds[next++];
+	if (q->flags & LAUNCH_VIEW)
+		f.view = fds[next];
+	/* In the guest cgroup from the start, so that all it does is counted there. */
+	if (f.cgroup >= 0) {
+		args.flags = CLONE_INTO_CGROUP;
+		args.cgroup = f.cgroup;
+	}
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (!pid)
+		end_run(q, groups, fds[LAUNCH_FD_END], f);
+	return pid < 0 ? -errno : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the two ends of a job are connected with, as a test sees it: of home's the source and the sinks,
+ * of the executor's the program. */
+#ifndef UNIT_JOB_PARTIES_H
+#define UNIT_JOB_PARTIES_H
+
+#include "job_routes.h"
+
+static struct {
+	/* the source: bytes are numbers of their places */
+	uint64_t head, made, second;
+	uint64_t removed, answered; /* for the program; of that, without copies */
+	bool second_reader, ahead_wanted, ahead, source_ended, end_said, offered;
+	unsigned int answers, ahead_after;
+	uint64_t copied;
+	/* sinks */
+	uint64_t got[JOB_CHANNELS], backlog[JOB_CHANNELS];
+	bool closed[JOB_CHANNELS], over[JOB_CHANNELS];
+	unsigned int slow;
+	/* messages */
+	unsigned int go, signals_said, started, stopped, continued;
+	bool ready, refused, ran_here, exit_seen, over_seen;
+	struct frame_exit use;
+	bool more;
+} h;
+
+static struct {
+	unsigned int started, ops, children, signals, stopped, continued;
+	bool running, stop, dead, killed, exit_said, ended, say_stop, say_continue, may_read, eof;
+	size_t reading, writing; /* what the program waits in */
+	uint32_t channel;
+	uint64_t wrote[JOB_CHANNELS], read, have; /* have: came, of the input */
+	bool ends_said[JOB_CHANNELS], closed[JOB_CHANNELS];
+	bool ahead, refuse, left;
+	uint64_t read_at_stop;
+	struct frame_exit use;
+	bool more;
+} x;
+
+static uint8_t *expect, *pipe_of; /* what was taken for the program; what came */
+static uint8_t scratch[JOB_DATA_MAX];
+
+static uint8_t byte_of(uint32_t channel, uint64_t at)
+{
+	return (uint8_t)(at * 2654435761u >> 11) ^ (uint8_t)(channel * 91);
+}
+
+/* An end's process has gone: its router sees that, if it is connected. */
+static void leave(int end)
+{
+	struct end *s = &ends[end];
+
+	if (!s->alive)
+		return;
+	s->alive = false;
+	if (end == AWAY)
+		x.dead = x.left = true;
+	if (connections[2 * end].up)
+		push(queue_out(end), GONE, NULL, 0);
+}
+
+static int say(int end, struct job_message m)
+{
+	int err = job_end_say(&ends[end].e, &m);
+
+	assert_true(!err || err == -11 || err == -32);
+	return err;
+}
+
+/* Not before its time, after GO: nothing but the limits and word of it ends a job. */
+static void check_lost(const struct end *s)
+{
+	int64_t limit = s->attached || !s->since ? START : LIMIT;
+
+	if (s->gone)
+		return;
+	assert_true(s->since + limit <= now);
+	if (s->attached)
+		assert_true(s->before < JOB_RUNNING);
+}
+
+#endif
