@@ -10,6 +10,8 @@
 
 #include "base/agent.h"
 
+#define ROUTE_READ (2 * (FRAME_HEADER + FRAME_LINK_MAX))
+
 /* ---- the end's socket ---- */
 
 /* The stream may send as much again as is written, or dropped. */
@@ -125,15 +127,19 @@ static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *ou
 
 static void route_on_readable(evutil_socket_t fd, short what, void *arg)
 {
+	uint8_t bytes[ROUTE_READ];
 	struct route *r = arg;
 	bool over = false;
-	int n, err = 0;
+	int err = 0;
+	ssize_t n;
 
-	/* A round for each call: many routes share the loop. */
-	n = evbuffer_read(r->from_end, fd, FRAME_HEADER + FRAME_LINK_MAX);
+	/* A round for each call: many routes share the loop. evbuffer_read() takes a page only. */
+	n = read(fd, bytes, sizeof(bytes));
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		over = true;
-	if (n > 0)
+	if (n > 0 && evbuffer_add(r->from_end, bytes, n))
+		err = -ENOMEM;
+	else if (n > 0)
 		err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL,
 				  ROUTE_TAKES(FRAME_NOTE), r->ops->from_end);
 	if (r->stream)

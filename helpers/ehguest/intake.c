@@ -17,6 +17,7 @@
 #include "input.h"
 
 #define INTAKE_AGAIN_MS 50 /* at most, between two looks */
+#define INTAKE_AHEAD 65536 /* bytes of the pipe that copies are written to */
 /* A window, and an answer that was in the pipe when the copies began. */
 #define INTAKE_HELD (JOB_WINDOW + JOB_DATA_MAX)
 
@@ -91,7 +92,8 @@ static void intake_finish(struct guest *g)
 static void intake_look_in(struct guest *g, int64_t ms)
 {
 	g->in.wait_ms = ms;
-	g->in.look_at = guest_look_after(g, ms);
+	/* To look for a reader takes long, and all that we do meanwhile counts. Progress is one call. */
+	g->in.look_at = g->in.offered ? guest_look_after(g, ms) : g->now + ms;
 }
 
 /* Nobody has it open for reading. */
@@ -158,6 +160,9 @@ int intake_data(struct guest *g, const uint8_t *bytes, size_t n)
 
 	if (in->fd < 0)
 		return 0; /* it was closed while this was on its way */
+	/* What comes is also a sign that it is read. */
+	if (in->ahead)
+		intake_tell(g);
 	if (!intake_held(in)) {
 		wrote = write(in->fd, bytes, n);
 		if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
@@ -184,6 +189,8 @@ void intake_offer(struct guest *g, bool ahead)
 		in->ahead = true;
 		/* The window begins behind all that has come. */
 		in->granted = in->written + intake_held(in);
+		/* In a small pipe each read of a page would wake us up. */
+		fcntl(in->fd, F_SETPIPE_SZ, INTAKE_AHEAD);
 	}
 	in->offered = !ahead;
 	intake_look_in(g, 1);
@@ -240,8 +247,11 @@ static void intake_look(struct guest *g)
 {
 	struct intake *in = &g->in;
 	int64_t next = in->wait_ms * 2;
+	uint64_t before = in->read;
 
 	intake_tell(g);
+	if (in->read != before)
+		next = 1;
 	in->look_at = GUEST_NEVER;
 	if (in->offered && intake_ask(g))
 		return;

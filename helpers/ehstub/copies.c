@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -29,13 +30,23 @@ static bool copies_watch(struct source *from)
 
 static bool copies_open_pipe(struct source *from)
 {
-	int size = fcntl(0, F_GETPIPE_SZ);
+	int size = fcntl(0, F_GETPIPE_SZ), more;
 
 	if (size < COPIES_PIPE || pipe2(from->pipe, O_NONBLOCK | O_CLOEXEC))
 		return false;
 	from->pipe[0] = descriptor_above_2(from->pipe[0]);
 	from->pipe[1] = descriptor_above_2(from->pipe[1]);
-	return from->pipe[0] >= 0 && fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
+	from->null = descriptor_above_2(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	if (from->pipe[0] < 0 || from->null < 0)
+		return false;
+	/*
+	 * Copies that the program has not read yet stay in it: with more room more are on the way. If
+	 * it reads nothing, its writer is held up as at home.
+	 */
+	from->size = size;
+	more = from->used && size < (int)JOB_WINDOW ? fcntl(0, F_SETPIPE_SZ, JOB_WINDOW) : size;
+	size = more > size ? more : size;
+	return fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
 }
 
 bool copies_open(struct stub *s)
@@ -60,32 +71,54 @@ bool copies_open(struct stub *s)
 void copies_close(struct stub *s)
 {
 	struct source *from = &s->source;
-	int *const all[] = { &from->pipe[0], &from->pipe[1], &from->events };
+	int *const all[] = { &from->pipe[0], &from->pipe[1], &from->null, &from->events };
 
-	for (int i = 0; i < 3; i++) {
+	/* As it was, if what is left fits. */
+	if (from->size && fcntl(0, F_GETPIPE_SZ) > from->size)
+		fcntl(0, F_SETPIPE_SZ, from->size);
+	from->size = 0;
+	for (int i = 0; i < 4; i++) {
 		if (*all[i] >= 0)
 			close(*all[i]);
 		*all[i] = -1;
 	}
 }
 
-/* What follows the first `skip` bytes, which go to the same memory. */
+/* Takes bytes out of a pipe without copying them. */
+static bool copies_discard(const struct source *from, int pipe, uint64_t left)
+{
+	ssize_t n;
+
+	for (; left; left -= n) {
+		n = splice(pipe, NULL, from->null, NULL, left, SPLICE_F_NONBLOCK);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* What follows the first `skip` bytes. All of it comes into our own pipe, from which it is read. */
 static ssize_t copies_peek_pipe(struct source *from, size_t skip, uint8_t *to, size_t room)
 {
-	ssize_t all = tee(0, from->pipe[1], skip + room, SPLICE_F_NONBLOCK), n;
-	size_t left;
+	ssize_t n;
 
-	if (all < 0)
-		return -errno;
-	for (left = (size_t)all < skip ? (size_t)all : skip; left; left -= n) {
-		n = read(from->pipe[0], to, left < JOB_DATA_MAX ? left : JOB_DATA_MAX);
-		if (n <= 0)
+	if (!from->peeked) {
+		n = tee(0, from->pipe[1], INT_MAX, SPLICE_F_NONBLOCK);
+		if (n < 0)
+			return -errno;
+		if (!copies_discard(from, from->pipe[0], (size_t)n < skip ? (size_t)n : skip))
 			return -EIO;
+		if ((size_t)n <= skip)
+			return n - (ssize_t)skip;
+		from->peeked = n - skip;
 	}
-	if ((size_t)all <= skip)
-		return all - (ssize_t)skip;
 	n = read(from->pipe[0], to, room);
-	return n < 0 ? -errno : n;
+	if (n < 0)
+		return -errno;
+	from->peeked -= n;
+	return n;
 }
 
 static ssize_t copies_peek_socket(size_t skip, uint8_t *to, size_t room)
@@ -139,11 +172,15 @@ ssize_t copies_make(struct stub *s, uint8_t *to, size_t room)
 void copies_take(struct stub *s, uint64_t left)
 {
 	struct source *from = &s->source;
-	uint8_t data[4096];
+	uint8_t data[JOB_DATA_MAX];
 	ssize_t n;
 
 	if (from->kind == KIND_FILE) {
 		lseek(0, left, SEEK_CUR);
+		return;
+	}
+	if (from->kind != KIND_SOCKET) {
+		copies_discard(from, 0, left);
 		return;
 	}
 	for (; left; left -= n) {

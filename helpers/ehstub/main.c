@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 
 	s->hop.socket = s->tty.fd = -1;
 	s->source.look_at = STUB_NEVER;
-	s->source.pipe[0] = s->source.pipe[1] = s->source.events = -1;
+	s->source.pipe[0] = s->source.pipe[1] = s->source.null = s->source.events = -1;
 	for (int i = 0; i < STUB_SINKS; i++) {
 		s->sinks[i].fd = -1;
 		s->sinks[i].channel = i + 1;

@@ -10,9 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Large answers of this many bytes in all make it worth to copy ahead. */
-#define SOURCE_LARGE 4096
+/*
+ * After this many bytes it is worth to copy ahead. Each answer is a round trip, so a shell that reads
+ * a byte at a time gets there with a few dozen of them.
+ */
 #define SOURCE_AHEAD_AFTER 65536u
+#define SOURCE_ANSWER 2048u
+/* A program that only looks from time to time whether there is input is not seen to wait for it. */
+#define SOURCE_UNSEEN_MS 2000
 /* After bytes were taken out: 1, 2, 4 … ms, until here. */
 #define SOURCE_LOOK_MS 16
 
@@ -40,6 +45,7 @@ void source_close(struct stub *s)
 	if (from->feed == FEED_NONE)
 		return;
 	from->feed = FEED_NONE;
+	from->look_at = STUB_NEVER;
 	/* Of copies the source still has what was not read. */
 	copies_close(s);
 	if (from->kind == KIND_FILE)
@@ -64,8 +70,14 @@ static void source_offer(struct stub *s)
 		from->able = (from->kind == KIND_FILE || !readers_other()) && copies_open(s);
 	}
 	m.ahead = from->able;
-	if (end_say(s, &m))
-		from->feed = from->able ? FEED_AHEAD : FEED_OFFERED;
+	/* The same again says nothing. */
+	if (from->feed == FEED_OFFERED && !m.ahead)
+		return;
+	if (!end_say(s, &m))
+		return;
+	from->feed = from->able ? FEED_AHEAD : FEED_OFFERED;
+	if (from->feed == FEED_OFFERED && !from->looked)
+		from->look_at = calls_now() + SOURCE_UNSEEN_MS;
 }
 
 static void source_nothing(struct stub *s)
@@ -95,8 +107,9 @@ static void source_answer(struct stub *s, size_t room)
 		return;
 	}
 	from->used = true;
-	if (n >= SOURCE_LARGE && from->asked < SOURCE_AHEAD_AFTER)
-		from->asked += n;
+	if (from->asked < SOURCE_AHEAD_AFTER)
+		from->asked += n < (ssize_t)SOURCE_ANSWER ? SOURCE_ANSWER : n;
+	from->look_at = STUB_NEVER;
 	from->feed = FEED_IDLE;
 	from->ready = false;
 	job_end_send(&s->end, 0, data, n, false);
@@ -113,10 +126,16 @@ static void source_look_later(struct source *from)
 
 void source_look(struct stub *s, int64_t now)
 {
-	if (now < s->source.look_at)
+	struct source *from = &s->source;
+
+	if (now < from->look_at)
 		return;
-	s->source.look_at = STUB_NEVER;
-	s->source.ready = true;
+	from->look_at = STUB_NEVER;
+	from->ready = true;
+	if (from->feed != FEED_OFFERED)
+		return;
+	from->asked = SOURCE_AHEAD_AFTER;
+	source_offer(s);
 }
 
 static void source_copy(struct stub *s)

@@ -84,12 +84,14 @@ struct source {
 	bool ended; /**< JOB_END must be said, or was */
 	bool told; /**< it was */
 	bool looked, able; /**< for other readers; it can be copied ahead */
-	uint32_t asked; /**< bytes in large answers */
+	uint32_t asked; /**< bytes in answers, and what a question is worth */
 	int64_t look_at; /**< look for more then; STUB_NEVER */
 	int look_ms; /**< and after that; 0: wait for events */
 	uint64_t copied, taken; /**< of copies: bytes sent, bytes taken out of the source */
 	off_t first; /**< offset of a file at the start */
-	int pipe[2], events; /**< for copies: our own pipe, epoll; -1: none */
+	int pipe[2], null, events; /**< for copies: our own pipe, /dev/null, epoll; -1: none */
+	int size; /**< of the source, if it is a pipe: as it was before the copies; 0: it is not copied */
+	size_t peeked; /**< bytes in our own pipe: copied, and not sent yet */
 	bool used; /**< something was taken out of it, which cannot be put back */
 };
 

@@ -63,7 +63,7 @@ void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_
 			c->may = JOB_WINDOW;
 		} else {
 			c->granted = c->told = JOB_WINDOW;
-			c->window = JOB_WINDOW;
+			c->step = JOB_STEP;
 		}
 	}
 }
@@ -124,14 +124,14 @@ static void end_tell_credit(struct job_end *e)
 					       .channel = i,
 					       .total = c->granted };
 
-		if (c->over || c->granted == c->told || c->granted - c->told < c->window / 2)
+		if (c->over || c->granted == c->told || c->granted - c->told < c->step)
 			continue;
 		if (end_tell_read(e, i) && end_put(e, &m))
 			c->told = c->granted;
 	}
 }
 
-/* Home takes out what was read when it hears of a stop or an end; the rest is for others. */
+/* Home takes out what was read when it hears of a stop, a close or an end; the rest is for others. */
 static bool end_tell_all_read(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
@@ -171,7 +171,8 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 		return -EPIPE;
 	if (!(rule->roles & IN(e->role)) || !(rule->say & IN(e->state)) || !end_may_say(e, m))
 		return -EPROTO;
-	if ((m->what == JOB_STOPPED || m->what == JOB_EXIT || m->what == JOB_OVER) &&
+	if ((m->what == JOB_STOPPED || m->what == JOB_CLOSED || m->what == JOB_EXIT ||
+	     m->what == JOB_OVER) &&
 	    !end_tell_all_read(e))
 		return -EAGAIN;
 	if (!end_put(e, m))
@@ -245,12 +246,12 @@ uint64_t job_end_granted(const struct job_end *e, uint32_t channel)
 
 /*
  * Copies that are all read: their source may be full of them, so that no more come, though less than
- * half of the window is used. Only this makes room in it.
+ * a step is. Only this makes room in it.
  */
 static void end_tell_emptied(struct job_end *e)
 {
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
-		if (e->channels[i].window && e->channels[i].read == e->channels[i].got)
+		if (e->channels[i].step && e->channels[i].read == e->channels[i].got)
 			end_tell_read(e, i);
 }
 
@@ -302,7 +303,7 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 	case JOB_OFFER:
 		if (m->ahead && !c->ahead) {
 			c->ahead = true;
-			c->window = JOB_WINDOW;
+			c->step = JOB_STEP;
 			c->granted = c->got + JOB_WINDOW;
 		}
 		return 0;

@@ -24,9 +24,11 @@
 #include "job/message.h"
 
 /** Bytes of a channel that may be on the way, where input is sent without being asked for. */
-#define JOB_WINDOW 65536u
+#define JOB_WINDOW (256u << 10)
+/** More credit is told in steps of this. A source of copies must have room for two. */
+#define JOB_STEP (32u << 10)
 /** Bytes of memory that a link keeps unacknowledged messages in. */
-#define JOB_MEMORY (128u << 10)
+#define JOB_MEMORY (384u << 10)
 
 enum job_role { JOB_HOME, JOB_EXECUTOR };
 
@@ -50,7 +52,7 @@ struct job_channel {
 	uint64_t may, sent; /**< bytes: the other end's credit; what it was sent */
 	uint64_t granted, told, got; /**< our credit; as it knows it; what came */
 	uint64_t read, read_told; /**< of what came, what the program has read; as it knows it */
-	uint64_t window; /**< our credit is told in halves of this; 0: at once */
+	uint64_t step; /**< our credit is told in steps of this; 0: at once */
 	bool ahead; /**< home has offered to read ahead */
 	bool ended; /**< we have said JOB_END */
 	bool over; /**< the other end has */
@@ -133,7 +135,7 @@ void job_end_grant(struct job_end *e, uint32_t channel, size_t n);
 /** Bytes that were granted and have not come; 0: what was asked for has been answered. */
 uint64_t job_end_granted(const struct job_end *e, uint32_t channel);
 /** The executor's program has read `total` bytes of this channel. Told with more credit, and before
- *  JOB_STOPPED, JOB_EXIT and JOB_OVER. */
+ *  JOB_STOPPED, JOB_CLOSED, JOB_EXIT and JOB_OVER. */
 void job_end_read(struct job_end *e, uint32_t channel, uint64_t total);
 
 #endif

@@ -164,8 +164,8 @@ static void test_held_up(void **state)
 
 	h->keep_output = true;
 	home_run(h, PIPES,
-		 "trap 'exit 3' TERM; head -c 100000 /dev/zero; kill -STOP $$; "
-		 "head -c 100000 /dev/zero & echo on >&2; "
+		 "trap 'exit 3' TERM; head -c 300000 /dev/zero; kill -STOP $$; "
+		 "head -c 300000 /dev/zero & echo on >&2; "
 		 "while :; do sleep .05; done");
 	home_until(h, h->ngot[1] == JOB_WINDOW && h->stops == 1);
 	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGCONT, true } });
@@ -178,7 +178,7 @@ static void test_held_up(void **state)
 	h->keep_output = false;
 	assert_int_equal(home_end(h), 0);
 	assert_int_equal(h->use.status, 0x300);
-	assert_int_equal(h->ngot[1], 200000);
+	assert_int_equal(h->ngot[1], 600000);
 	home_free(h);
 }
 

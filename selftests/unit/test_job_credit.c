@@ -103,10 +103,10 @@ static void test_typed_end(void **state)
 /* Copies flow within a window; what was read is told with more credit, and before a stop or an end. */
 static void test_ahead(void **state)
 {
-	static const enum job_what ends[] = { JOB_STOPPED, JOB_EXIT, JOB_OVER };
+	static const enum job_what ends[] = { JOB_STOPPED, JOB_EXIT, JOB_OVER, JOB_CLOSED };
 	uint64_t sent = 0;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		run_to(i == 2 ? JOB_ENDED : JOB_RUNNING);
 		sent = 0;
 		offer(false);
@@ -123,30 +123,32 @@ static void test_ahead(void **state)
 		}
 		assert_int_equal(sent, JOB_WINDOW);
 		assert_int_equal(say(&home, JOB_NONE), -EPROTO);
-		job_end_read(&executor.e, 0, JOB_WINDOW / 2 - 1);
-		job_end_grant(&executor.e, 0, JOB_WINDOW / 2 - 1);
+		job_end_read(&executor.e, 0, JOB_STEP - 1);
+		job_end_grant(&executor.e, 0, JOB_STEP - 1);
 		pump();
 		assert_int_equal(job_end_room(&home.e, 0), 0);
-		job_end_read(&executor.e, 0, JOB_WINDOW / 2);
+		job_end_read(&executor.e, 0, JOB_STEP);
 		job_end_grant(&executor.e, 0, 1);
 		pump();
 		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
-		assert_int_equal(home.seen[home.nseen - 2].total, JOB_WINDOW / 2);
+		assert_int_equal(home.seen[home.nseen - 2].total, JOB_STEP);
 		assert_int_equal(last(&home)->what, JOB_WANT);
-		assert_int_equal(last(&home)->total, JOB_WINDOW + JOB_WINDOW / 2);
+		assert_int_equal(last(&home)->total, JOB_WINDOW + JOB_STEP);
 		assert_int_equal(job_end_room(&home.e, 0), JOB_DATA_MAX);
-		job_end_read(&executor.e, 0, JOB_WINDOW / 2 + 7);
+		job_end_read(&executor.e, 0, JOB_STEP + 7);
 		if (i == 0) {
 			const struct job_message m = { .what = JOB_STOPPED, .signal = 19 };
 
 			assert_int_equal(job_end_say(&executor.e, &m), 0);
+		} else if (i == 3) {
+			assert_int_equal(say(&executor, JOB_CLOSED), 0);
 		} else {
 			assert_int_equal(i == 1 ? say_exit(false) : say(&executor, JOB_OVER), 0);
 		}
 		pump();
 		assert_int_equal(last(&home)->what, ends[i]);
 		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
-		assert_int_equal(home.seen[home.nseen - 2].total, JOB_WINDOW / 2 + 7);
+		assert_int_equal(home.seen[home.nseen - 2].total, JOB_STEP + 7);
 		assert_int_equal(home.lost + executor.lost, 0);
 	}
 }
@@ -208,7 +210,7 @@ static void test_output_credit(void **state)
 		pump();
 	}
 	assert_int_equal(sent, JOB_WINDOW);
-	job_end_grant(&home.e, 1, JOB_WINDOW / 2 - 1);
+	job_end_grant(&home.e, 1, JOB_STEP - 1);
 	pump();
 	assert_int_equal(job_end_room(&executor.e, 1), 0);
 	job_end_grant(&home.e, 1, 1);

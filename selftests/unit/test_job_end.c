@@ -217,7 +217,7 @@ static void test_malformed(void **state)
 		{ JOB_RUNNING, true, JOB_DATA, JOB_DATA_MAX + 3, NULL },
 		{ JOB_RUNNING, true, JOB_WANT, 8, "\0\0\0\0\0\0\0\0" },
 		{ JOB_RUNNING, true, JOB_READ, 9, "\0\1\0\0\0\0\0\0\0" }, /* above what was sent */
-		{ JOB_RUNNING, true, JOB_WANT, 9, "\0\1\0\1\0\0\0\0\0" }, /* a window and one */
+		{ JOB_RUNNING, true, JOB_WANT, 9, "\0\1\0\4\0\0\0\0\0" }, /* a window and one */
 		{ JOB_RUNNING, true, JOB_WANT, 9, "\0\377\377\377\377\377\377\377\377" },
 		{ JOB_RUNNING, true, JOB_TERMINAL, 44, NULL },
 		{ JOB_RUNNING, true, JOB_CLOSED, 0, "" },

@@ -335,7 +335,7 @@ static void test_order(void **state)
 /* Nobody reads, all is full: signals and the other descriptor go on. */
 static void test_slow_reader(void **state)
 {
-	static uint8_t much[200000];
+	static uint8_t much[65536 + JOB_WINDOW];
 	struct home *h = home_open();
 	int out[2], err[2], full;
 
@@ -346,7 +346,7 @@ static void test_slow_reader(void **state)
 	h->fds[2] = err[1];
 	home_run(h, NULL, "7");
 	/* The pipe and a window. */
-	home_print(h, 1, much, 65536 + JOB_WINDOW);
+	home_print(h, 1, much, sizeof(much));
 	kill(h->stub, SIGUSR1);
 	UNTIL(h, h->signals[SIGUSR1] == 1);
 	assert_int_equal(job_end_room(&h->far, 1), 0);

@@ -491,6 +491,50 @@ static void test_copies_long_write(void **state)
 	waitpid(writer, NULL, 0);
 }
 
+/* A shell reads a byte at a time: after some of these answers copies follow, too. */
+static void test_copies_bytes(void **state)
+{
+	struct home *h = home_open();
+	char text[100];
+	int in[2];
+
+	memset(text, 'x', sizeof(text));
+	home_pipe(in);
+	give_null(h, 3);
+	h->fds[0] = in[0];
+	assert_int_equal(write(in[1], text, sizeof(text)), sizeof(text));
+	home_run(h, NULL, "7");
+	UNTIL(h, ({
+		      if (!h->ahead && !job_end_granted(&h->far, 0))
+			      job_end_grant(&h->far, 0, 1);
+		      h->length == sizeof(text);
+	      }));
+	assert_true(h->ahead);
+	home_over(h, 0);
+	close(in[1]);
+}
+
+/* A program that is never seen to wait may look from time to time: it gets copies. */
+static void test_copies_unseen(void **state)
+{
+	struct home *h = home_open();
+	int in[2], queued;
+
+	home_pipe(in);
+	give_null(h, 3);
+	h->fds[0] = dup(in[0]);
+	assert_int_equal(write(in[1], "text", 4), 4);
+	home_run(h, NULL, "7");
+	UNTIL(h, h->length == 4);
+	assert_true(h->ahead);
+	assert_return_code(ioctl(in[0], FIONREAD, &queued), errno);
+	assert_int_equal(queued, 4);
+	home_over(h, 0);
+	assert_string_equal(home_content(in[0]), "text");
+	close(in[0]);
+	close(in[1]);
+}
+
 /* The end of a pipe is told when all of it was copied. */
 static void test_copies_end(void **state)
 {
@@ -525,6 +569,8 @@ int main(void)
 		cmocka_unit_test(test_copies_socket),
 		cmocka_unit_test(test_copies_two_readers),
 		cmocka_unit_test(test_copies_full),
+		cmocka_unit_test(test_copies_bytes),
+		cmocka_unit_test(test_copies_unseen),
 		cmocka_unit_test(test_copies_end),
 		cmocka_unit_test(test_copies_long_write),
 	};

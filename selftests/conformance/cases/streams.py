@@ -118,6 +118,47 @@ from_file("nothing is read of a file", ":", times=2)
 from_file("a file, read by head, then by the next", "dd bs=7 count=3 status=none", times=3)
 
 
+def left_over(name, script, socket_too=True, content=b"".join(b"line %d\n" % i for i in range(500000))):
+    """A task reads a part of a pipe or socket: the next reader finds the rest."""
+    def play(s, r, w):
+        s.write("content", content)
+        writer = s.start("/bin/sh", "-c", "cat content; :", stdout=w, away=False)
+        os.close(w)
+        s.run("/bin/sh", "-c", script, stdin=r)
+        rest = b""
+        while more := os.read(r, 1 << 16):
+            rest += more
+        os.close(r)
+        s.see("the rest", rest)
+        s.collect(writer)
+        s.see("the writer", writer.wait())
+
+    @case(name + " (pipe)")
+    def of_pipe(s):
+        play(s, *os.pipe())
+
+    @case(name + " (socket)")
+    def of_socket(s):
+        r, w = socket.socketpair()
+        play(s, r.detach(), w.detach())
+
+
+left_over("two lines are read, the rest is the next one's", "read a; read b; echo $a $b")
+left_over("three hundred lines are read byte by byte", "i=0; while [ $i -lt 300 ] && read a; do i=$((i + 1)); done; echo $a")
+left_over("much is read, the rest is the next one's", "head -c 2000000 | cksum")
+left_over("nothing is read", ":")
+
+
+@case("a program that only polls without waiting")
+def only_polls(s):
+    task = s.start("/usr/bin/python3", "-c", "import os, select, time\np = select.poll()\np.register(0, select.POLLIN)\n"
+                   "while not p.poll(0): time.sleep(0.01)\nos.write(1, os.read(0, 99))", stdin=PIPE)
+    os.write(task.stdin, b"word")
+    s.see("read", os.read(task.stdout, 99))
+    s.collect(task)
+    s.see("end", task.wait())
+
+
 @case("a socket as input and output")
 def sock(s):
     ours, theirs = socket.socketpair()
