@@ -280,14 +280,24 @@ try:
     # More news than the queue holds: nothing that is kept may be believed any more.
     limit = int(open("/proc/sys/fs/inotify/max_queued_events").read())
     os.path.exists(os.path.join(at, "big/sub/gone"))
+    fill(os.path.join(home, "big/sub"), file="old", newfile="new one", removed="old")
+    view.sync()
+    held = [os.open(os.path.join(at, "big/sub", name), os.O_RDONLY) for name in ("file", "removed")]
     os.kill(view.files.pid, signal.SIGSTOP)
     for i in range(limit + 10):
         os.chmod(os.path.join(home, "big", str(i % 2)), 0o600 + i % 64)
     with open(os.path.join(home, "big/sub/gone"), "w") as f:
         f.write("here")
+    os.rename(os.path.join(home, "big/sub/newfile"), os.path.join(home, "big/sub/file"))
+    os.unlink(os.path.join(home, "big/sub/removed"))
     os.kill(view.files.pid, signal.SIGCONT)
     view.sync()
+    os.path.exists(os.path.join(at, "big/sub/other"))
+    for fd in held:
+        glance_at(fd)
     ok("a lost list of news", os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []))
+    for fd in held:
+        os.close(fd)
 
     # One holds a folder's lock and waits for home, who is silent; then all ends.
     os.kill(view.files.pid, signal.SIGSTOP)
