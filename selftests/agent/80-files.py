@@ -228,16 +228,23 @@ def under_way(home, at, view):
 
 
 def exchanged(home, at, view):
-    """Two that are open change places here."""
+    """Files, directories, and one of each, that are open change places here."""
+    os.makedirs(os.path.join(home, "north/in"))
+    os.mkdir(os.path.join(home, "south"))
     fill(home, left="left", right="the right one")
     view.sync()
-    names = [os.path.join(at, name) for name in ("left", "right")]
-    held = [os.open(name, os.O_RDONLY) for name in names]
-    moved = libc.renameat2(-100, names[0].encode(), -100, names[1].encode(), 2) == 0
-    for fd in held:
-        glance_at(fd)
-        os.close(fd)
-    return moved and compare(home, at, [])
+    for pair in (("left", "right"), ("north", "south"), ("left", "south")):
+        names = [os.path.join(at, name) for name in pair]
+        for name in names:
+            what(name), what(os.path.join(name, "in"))
+        held = [os.open(name, os.O_RDONLY) for name in names]
+        moved = libc.renameat2(-100, names[0].encode(), -100, names[1].encode(), 2) == 0
+        for fd in held:
+            glance_at(fd)
+            os.close(fd)
+        if not moved or not compare(home, at, [pair]):
+            return False
+    return True
 
 
 def written_here(home, at, view):
