@@ -55,9 +55,10 @@ int watch_init(void);
 /** Whether changes in it are reported from now on. */
 bool watch_folder(struct folder *f);
 void watch_forget(struct folder *f);
-/** The request under way changes this name itself, and its answer says so; at most three names.
- *  Without a name: the request is done. */
-void watch_own(uint64_t dir, const char *name);
+/** The request under way makes such a change (FILES_NEWS_NAME, FILES_NEWS_ATTR) of this name itself, and
+ *  its answer says so; at most three names. Another process may have made one too: after a change of
+ *  the name names_confirm() finds out. Without a name: the request is done. */
+void watch_own(uint64_t dir, const char *name, uint32_t flags);
 /** Notes all changes until now, except those of watch_own(). */
 void watch_look(void);
 void watch_note(const struct folder *f, const char *name, uint32_t flags);
@@ -76,8 +77,8 @@ struct handle {
 };
 
 struct handle *handle_find(uint32_t id);
-/** Whether this name is open for writing. */
-bool handle_writes(const struct folder *f, const char *name);
+/** Whether the file of this name is open for writing. */
+bool handle_writes(struct folder *f, const char *name);
 int handle_open(const message *m, message *a);
 int handle_create(const message *m, message *a);
 int handle_read(const message *m, message *a);
@@ -106,9 +107,11 @@ struct ref {
 int ref_open(struct ref *r, const message *m);
 void ref_close(struct ref *r);
 
-/** After watch_look(): if the name does not lead to this file (0: to none), another process has changed
- *  it too, and that is noted. */
+/** After the answer: if the name does not lead to this file (0: to none), another process has changed it
+ *  too, and that is noted; at most two names. */
 void names_confirm(uint64_t dir, const char *name, uint64_t ino);
+/** The answer was sent: does so. */
+void names_confirm_all(void);
 
 int names_list(const message *m, message *a);
 int names_look(const message *m, message *a);

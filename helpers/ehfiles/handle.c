@@ -35,7 +35,17 @@ struct handle *handle_find(uint32_t id)
 	return h;
 }
 
-bool handle_writes(const struct folder *f, const char *name)
+/* Its name may have been given to another file. */
+static bool handle_is_at(const struct handle *h, struct folder *f)
+{
+	int dir = folder_fd(f);
+	struct stat st;
+
+	return dir >= 0 && !fstatat(dir, h->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) &&
+	       st.st_dev == h->dev && st.st_ino == h->ino;
+}
+
+bool handle_writes(struct folder *f, const char *name)
 {
 	const struct folder *of;
 
@@ -43,7 +53,7 @@ bool handle_writes(const struct folder *f, const char *name)
 		if (!h->writes || strcmp(h->name, name))
 			continue;
 		of = folder_find(h->dir);
-		if (of && of->wd == f->wd)
+		if (of && of->wd == f->wd && handle_is_at(h, f))
 			return true;
 	}
 	return false;
@@ -122,7 +132,7 @@ int handle_open(const message *m, message *a)
 		goto close_ref;
 	}
 	if (m->flags & O_TRUNC)
-		watch_own(m->dir, m->name);
+		watch_own(m->dir, m->name, FILES_NEWS_ATTR);
 	watch_look();
 	err = files_stat(fd, &a->attr);
 	h = err ? NULL
@@ -157,7 +167,7 @@ int handle_create(const message *m, message *a)
 		    m->mode & 07777);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO ? ESTALE : errno;
-	watch_own(m->dir, m->name);
+	watch_own(m->dir, m->name, FILES_NEWS_NAME);
 	watch_look();
 	err = files_stat(fd, &a->attr);
 	if (!err && !S_ISREG(a->attr.mode))
@@ -335,7 +345,7 @@ int handle_close(const message *m, message *a)
 		return EBADF;
 	close(h->fd);
 	if (h->writes) {
-		watch_own(h->dir, h->name);
+		watch_own(h->dir, h->name, FILES_NEWS_ATTR);
 		watch_look();
 	}
 	HASH_DEL(handles, h);

@@ -86,6 +86,7 @@ static int (*const files_do[FILES_OPS])(const message *m, message *a) = {
 static int files_on_message(void *ctx, const message *m)
 {
 	static message a;
+	int err;
 
 	switch (m->op) {
 	case FILES_KNOW:
@@ -105,11 +106,15 @@ static int files_on_message(void *ctx, const message *m)
 	a.error = files_do[m->op](m, &a);
 	if (a.error)
 		a.length = 0;
-	watch_own(0, NULL);
+	watch_own(0, NULL, 0);
 	if (m->op == FILES_WRITE || m->op == FILES_CLOSE)
 		return 0;
 	watch_tell();
-	return stream_put(&out, &a);
+	err = stream_put(&out, &a);
+	/* it would undo what it said before its answer */
+	names_confirm_all();
+	watch_tell();
+	return err;
 }
 
 static void files_on_read(void *ctx)

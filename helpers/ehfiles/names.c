@@ -16,6 +16,13 @@
 #define LIST_MAX 1024 /* entries of a directory, above which the executor asks for each */
 #define LIST_BYTES (128 << 10)
 
+#define CONFIRM_MAX 2
+
+static struct confirm {
+	uint64_t dir, ino;
+	char name[FILES_NAME_MAX + 1];
+} confirms[CONFIRM_MAX];
+static unsigned int nconfirms;
 static uint8_t names_data[LIST_BYTES + FILES_ENTRY_MAX];
 
 int ref_open(struct ref *r, const message *m)
@@ -62,31 +69,50 @@ static void ref_own(const message *m)
 	const struct folder *f;
 
 	if (h && h->name[0]) {
-		watch_own(h->dir, h->name);
+		watch_own(h->dir, h->name, FILES_NEWS_ATTR);
 	} else if (m->name[0]) {
-		watch_own(m->dir, m->name);
+		watch_own(m->dir, m->name, FILES_NEWS_ATTR);
 	} else {
 		f = folder_find(h ? h->dir : m->dir);
 		if (!f)
 			return;
-		watch_own(f->id, "");
+		watch_own(f->id, "", FILES_NEWS_ATTR);
 		if (f->parent)
-			watch_own(f->parent, f->name);
+			watch_own(f->parent, f->name, FILES_NEWS_ATTR);
 	}
 }
 
 void names_confirm(uint64_t dir, const char *name, uint64_t ino)
 {
-	struct folder *f = folder_find(dir);
+	struct confirm *c = &confirms[nconfirms];
+
+	if (nconfirms == CONFIRM_MAX)
+		return;
+	c->dir = dir;
+	c->ino = ino;
+	strcpy(c->name, name);
+	nconfirms++;
+}
+
+static void names_confirm_one(const struct confirm *c)
+{
+	struct folder *f = folder_find(c->dir);
 	int fd = f && f->wd >= 0 ? folder_fd(f) : -1;
 	struct stat st;
 
 	if (fd < 0)
 		return;
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+	if (fstatat(fd, c->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
 		st.st_ino = 0;
-	if (st.st_ino != ino)
-		watch_note(f, name, FILES_NEWS_NAME);
+	if (st.st_ino != c->ino)
+		watch_note(f, c->name, FILES_NEWS_NAME);
+}
+
+void names_confirm_all(void)
+{
+	for (unsigned int i = 0; i < nconfirms; i++)
+		names_confirm_one(&confirms[i]);
+	nconfirms = 0;
 }
 
 int names_look(const message *m, message *a)
@@ -243,7 +269,7 @@ int names_make(const message *m, message *a)
 		err = symlinkat(m->text, dir, m->name);
 	if (err)
 		return errno;
-	watch_own(m->dir, m->name);
+	watch_own(m->dir, m->name, FILES_NEWS_NAME);
 	watch_look();
 	return names_look(m, a);
 }
@@ -271,7 +297,7 @@ int names_link(const message *m, message *a)
 		err = EPERM;
 	if (!err) {
 		ref_own(m);
-		watch_own(m->dir2, m->text);
+		watch_own(m->dir2, m->text, FILES_NEWS_NAME);
 		watch_look();
 		err = files_stat(r.fd, &a->attr);
 		if (!err)
@@ -289,7 +315,7 @@ int names_unlink(const message *m, message *a)
 		return dir < 0 ? -dir : EINVAL;
 	if (unlinkat(dir, m->name, m->op == FILES_RMDIR ? AT_REMOVEDIR : 0))
 		return errno;
-	watch_own(m->dir, m->name);
+	watch_own(m->dir, m->name, FILES_NEWS_NAME);
 	watch_look();
 	names_confirm(m->dir, m->name, 0);
 	return 0;
@@ -318,12 +344,13 @@ int names_rename(const message *m, message *a)
 	close(fd);
 	if (err)
 		return err;
-	watch_own(m->dir, m->name);
-	watch_own(m->dir2, m->text);
+	watch_own(m->dir, m->name, FILES_NEWS_NAME);
+	watch_own(m->dir2, m->text, FILES_NEWS_NAME);
 	watch_look();
-	if (!m->flags)
+	if (!(m->flags & RENAME_EXCHANGE))
 		names_confirm(m->dir, m->name, 0);
-	return 0; /* the executor asks what the new name leads to */
+	names_confirm(m->dir2, m->text, m->ino);
+	return 0;
 }
 
 int names_statfs(const message *m, message *a)

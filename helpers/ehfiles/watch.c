@@ -44,6 +44,7 @@ static bool watch_lost; /* anything may have changed */
 static struct event *watch_readable, *watch_late;
 static struct {
 	int wd;
+	uint32_t mask;
 	char name[FILES_NAME_MAX + 1];
 } own[WATCH_OWN_MAX];
 static unsigned int owned;
@@ -89,7 +90,7 @@ void watch_forget(struct folder *f)
 	watch_count--;
 }
 
-void watch_own(uint64_t dir, const char *name)
+void watch_own(uint64_t dir, const char *name, uint32_t flags)
 {
 	const struct folder *f = name ? folder_find(dir) : NULL;
 
@@ -98,13 +99,14 @@ void watch_own(uint64_t dir, const char *name)
 	if (!f || f->wd < 0 || owned == WATCH_OWN_MAX)
 		return;
 	own[owned].wd = f->wd;
+	own[owned].mask = WATCH_ATTR | (flags & FILES_NEWS_NAME ? WATCH_NAME : 0);
 	strcpy(own[owned++].name, name);
 }
 
-static bool watch_is_own(const struct folder *f, const char *name, uint32_t mask)
+static bool watch_is_own(struct folder *f, const char *name, uint32_t mask)
 {
 	for (unsigned int i = 0; i < owned; i++)
-		if (own[i].wd == f->wd && !strcmp(own[i].name, name))
+		if (own[i].wd == f->wd && own[i].mask & mask && !strcmp(own[i].name, name))
 			return true;
 	/* the executor asks again about files that it has open for writing */
 	return !(mask & WATCH_NAME) && handle_writes(f, name);

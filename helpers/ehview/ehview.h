@@ -166,6 +166,8 @@ void node_renumber(struct node *n);
 struct entry *entry_find(struct node *folder, const char *name);
 /** A new entry is unknown. NULL: no memory. */
 struct entry *entry_of(struct node *folder, const char *name);
+/** It no longer leads to the file to which it led. */
+void entry_lose(struct entry *e);
 /** The file that it leads to, if the kernel refers to it. */
 struct node *entry_node(struct entry *e);
 void node_stat(const struct node *n, struct stat *st);

@@ -57,7 +57,11 @@ static void look_answer_absent(fuse_req_t req, struct node *folder, const char *
 	memset(&p, 0, sizeof(p));
 	if (look_watched(folder) && folder->nentries < LOOK_ABSENT_MAX)
 		e = entry_of(folder, name);
-	if (e) {
+	else
+		e = entry_find(folder, name);
+	if (e)
+		entry_lose(e);
+	if (e && look_watched(folder)) {
 		e->state = ENTRY_NOT_THERE;
 		p.entry_timeout = VIEW_FOREVER;
 	}
@@ -138,11 +142,18 @@ static void look_take_list(struct node *folder, const message *a)
 		e = entry_of(folder, listed.name);
 		if (!e) {
 			folder->known = KNOWN_PARTLY;
-			break;
+			HASH_ITER(hh, folder->entries, e, next)
+				e->state = ENTRY_UNKNOWN;
+			return;
 		}
+		if (e->attr.ino != listed.attr.ino || e->attr.dev != listed.attr.dev)
+			entry_lose(e);
 		e->state = ENTRY_THERE;
 		e->attr = listed.attr;
 	}
+	HASH_ITER(hh, folder->entries, e, next)
+		if (e->state == ENTRY_NOT_THERE)
+			entry_lose(e);
 }
 
 static void look_on_list(struct call *c, const message *a)
@@ -205,6 +216,8 @@ void look_changed(struct node *folder, const char *name, enum entry_state state)
 
 	if (e)
 		e->state = state;
+	if (e && state == ENTRY_NOT_THERE)
+		entry_lose(e);
 	node_stale(folder, false); /* the kernel made the change and knows it */
 }
 
@@ -214,10 +227,9 @@ static void look_lose(struct node *folder, struct entry *e)
 	struct node *n = entry_node(e);
 
 	e->state = ENTRY_UNKNOWN;
-	if (n) {
+	if (n)
 		node_stale(n, true);
-		node_detach(n);
-	}
+	entry_lose(e);
 	forget_name(folder->tree, folder, e->name);
 }
 
@@ -318,6 +330,6 @@ void look_news(struct tree *t, const message *m)
 
 void look_lost(struct node *n)
 {
-	if (n->at)
+	if (n->at && n->at->node == n)
 		look_lose(n->at->folder, n->at);
 }

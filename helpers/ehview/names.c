@@ -290,13 +290,16 @@ static void names_gone(struct node *folder, const char *name)
 	struct entry *e = entry_find(folder, name);
 	struct node *n = e ? entry_node(e) : NULL;
 
-	if (!n)
+	if (!e)
 		return;
-	if (S_ISDIR(n->attr.mode) || n->attr.nlink <= 1)
-		node_detach(n);
-	node_stale(n, true);
-	if (n->at == e)
+	if (n)
+		node_stale(n, true);
+	if (n && n == e->node) {
+		if (S_ISDIR(n->attr.mode) || n->attr.nlink <= 1)
+			node_detach(n);
 		node_move(n, NULL);
+	}
+	entry_lose(e);
 }
 
 static void names_on_unlinked(struct call *c, const message *a)
@@ -329,6 +332,32 @@ static void names_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		call_send(c, m, names_on_unlinked);
 }
 
+static void names_place(struct node *n, struct entry *at)
+{
+	node_move(n, at);
+	at->attr = n->attr;
+	node_stale(n, true);
+}
+
+/* Each is where the other was; home knows directories by new numbers. */
+static void names_exchanged(struct entry *from, struct entry *to)
+{
+	struct node *n = entry_node(from), *other = entry_node(to);
+
+	if (n)
+		names_place(n, to);
+	if (other)
+		names_place(other, from);
+	if (!n)
+		entry_lose(to);
+	if (!other)
+		entry_lose(from);
+	if (n && S_ISDIR(n->attr.mode))
+		node_renumber(n);
+	if (other && S_ISDIR(other->attr.mode))
+		node_renumber(other);
+}
+
 static void names_on_renamed(struct call *c, const message *a)
 {
 	struct entry *from, *to;
@@ -345,31 +374,24 @@ static void names_on_renamed(struct call *c, const message *a)
 	n = from ? entry_node(from) : NULL;
 	if (!c->flags)
 		names_gone(c->other, c->text);
-	if (n && !c->flags) {
-		node_move(n, to);
-		if (to)
-			to->attr = n->attr;
-		node_stale(n, true);
-	} else if (n) { /* exchanged: both are looked up again */
-		node_stale(n, true);
-		if (S_ISDIR(n->attr.mode))
-			node_renumber(n);
-		n = to ? entry_node(to) : NULL;
-		if (n)
-			node_stale(n, true);
-		if (n && S_ISDIR(n->attr.mode))
-			node_renumber(n);
-	}
+	if (!c->flags && n && to)
+		names_place(n, to);
+	else if (c->flags && from && to)
+		names_exchanged(from, to);
 	look_changed(c->node, c->name, c->flags ? ENTRY_UNKNOWN : ENTRY_NOT_THERE);
 	look_changed(c->other, c->text, ENTRY_UNKNOWN);
+	/* the kernel keeps it as long as it would have kept the old name */
+	if (c->other->known < KNOWN_PARTLY)
+		forget_name(c->tree, c->other, c->text);
 	fuse_reply_err(c->req, 0);
 }
 
 static void names_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
 			 const char *newname, unsigned int flags)
 {
-	struct node *to = node_of(req, newparent);
+	struct node *to = node_of(req, newparent), *n;
 	message *m = call_message(FILES_RENAME);
+	struct entry *from;
 	struct call *c;
 
 	m->dir2 = node_number(to);
@@ -385,6 +407,10 @@ static void names_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fu
 	strcpy(c->text, newname);
 	strcpy(m->text, newname);
 	m->flags = flags;
+	/* if home has another file under this name by now, it tells that after its answer */
+	from = entry_find(c->node, name);
+	n = from ? entry_node(from) : NULL;
+	m->ino = n ? n->key.ino : 0;
 	call_send(c, m, names_on_renamed);
 }
 

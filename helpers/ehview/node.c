@@ -175,7 +175,7 @@ static bool node_written(const struct node *n)
 static bool node_watched(const struct node *n)
 {
 	if (S_ISDIR(n->attr.mode))
-		return n->known >= KNOWN_PARTLY;
+		return n->known >= KNOWN_PARTLY && (node_is_at(n) || n == n->tree->root);
 	/* a change under another name is reported only in the directory of that name */
 	return node_is_at(n) && n->at->folder->known >= KNOWN_PARTLY && n->attr.nlink == 1 &&
 	       !node_written(n);
@@ -321,6 +321,13 @@ struct entry *entry_of(struct node *folder, const char *name)
 	HASH_ADD(hh, folder->entries, name, length, e);
 	folder->nentries++;
 	return e;
+}
+
+void entry_lose(struct entry *e)
+{
+	if (e->node)
+		node_detach(e->node);
+	e->attr.ino = 0; /* the next file with this number is not meant */
 }
 
 struct node *entry_node(struct entry *e)

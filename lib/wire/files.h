@@ -57,7 +57,7 @@ enum files_op {
 	FILES_LINK, /**< TEXT in DIR2 becomes another link to it */
 	FILES_UNLINK,
 	FILES_RMDIR,
-	FILES_RENAME, /**< to TEXT in DIR2 */
+	FILES_RENAME, /**< to TEXT in DIR2; news follow if another file than INO has this name then */
 	FILES_STATFS,
 	FILES_ACCESS,
 	FILES_GETXATTR, /**< named TEXT, like the others */

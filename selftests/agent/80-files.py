@@ -3,7 +3,7 @@
 """A view's two sides without agents: ehview and ehfiles, joined by a socket. A folder is changed at home and through
 the view, at random, and both must show the same each time. EHS_SEED=N repeats a walk, EHS_ROUNDS=N makes it longer."""
 
-import ctypes, errno, fcntl, mmap, os, random, shutil, signal, socket, stat, struct, subprocess, sys, tempfile, time
+import ctypes, errno, fcntl, mmap, os, random, shutil, signal, socket, stat, struct, subprocess, sys, tempfile, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip_all
 from tree import BUILD
@@ -13,6 +13,7 @@ if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
 libc = ctypes.CDLL(None, use_errno=True)
 FUSE_DEV_IOC_CLONE = 0x8004e500
+RENAMES = ("82", "264", "316", "38", "276")     # rename(), renameat(), renameat2() on x86-64 and arm64
 
 
 class View:
@@ -53,9 +54,13 @@ class View:
 def what(path):
     """All that there is to see of a file."""
     try:
-        st = os.lstat(path)
+        return what_there(path)
     except OSError as e:
         return errno.errorcode[e.errno]
+
+
+def what_there(path):
+    st = os.lstat(path)
     seen = [oct(st.st_mode), st.st_ino, st.st_nlink, st.st_uid, st.st_gid, st.st_mtime_ns, st.st_ctime_ns]
     if stat.S_ISLNK(st.st_mode):
         seen.append(os.readlink(path))
@@ -65,14 +70,6 @@ def what(path):
     elif stat.S_ISDIR(st.st_mode):
         seen.append(sorted(os.listdir(path)))
     return seen
-
-
-def glance(path):
-    """So that it is kept; what home does at the same time may be seen or not."""
-    try:
-        what(path)
-    except OSError:
-        pass
 
 
 def glance_at(fd):
@@ -190,7 +187,7 @@ def walk(home, at, view, rounds, seed):
             there = w.random.random() < 0.5
             history.append(("view:" if there else "home:", *w.step(at if there else home)))
             if there and w.random.random() < 0.3:
-                glance(os.path.join(at, w.path()))
+                what(os.path.join(at, w.path()))     # so that it is kept
         view.sync(ended=True)
         view.sync()
         if not compare(home, at, history):
@@ -209,6 +206,58 @@ def close_to_open(home, at):
             if f.read() != text:
                 return False
     return True
+
+
+def under_way(home, at, view):
+    """Home replaces a directory while a request to rename it is on its way."""
+    os.mkdir(os.path.join(home, "sent"))
+    os.makedirs(os.path.join(home, "replacing/in"))
+    view.sync()
+    what(os.path.join(at, "sent"))
+    os.path.lexists(os.path.join(at, "sent/in"))
+    os.kill(view.files.pid, signal.SIGSTOP)
+    mover = threading.Thread(target=os.rename, args=(os.path.join(at, "sent"), os.path.join(at, "arrived")))
+    mover.start()
+    until(lambda: open(f"/proc/self/task/{mover.native_id}/syscall").read().split()[0] in RENAMES)
+    until(lambda: open(f"/proc/self/task/{mover.native_id}/stat").read().split()[2] in "DS")
+    os.rename(os.path.join(home, "replacing"), os.path.join(home, "sent"))
+    os.kill(view.files.pid, signal.SIGCONT)
+    mover.join()
+    view.sync()
+    return compare(home, at, [])
+
+
+def exchanged(home, at, view):
+    """Files, directories, and one of each, that are open change places here."""
+    os.makedirs(os.path.join(home, "north/in"))
+    os.mkdir(os.path.join(home, "south"))
+    fill(home, left="left", right="the right one")
+    view.sync()
+    for pair in (("left", "right"), ("north", "south"), ("left", "south")):
+        names = [os.path.join(at, name) for name in pair]
+        for name in names:
+            what(name), what(os.path.join(name, "in"))
+        held = [os.open(name, os.O_RDONLY) for name in names]
+        moved = libc.renameat2(-100, names[0].encode(), -100, names[1].encode(), 2) == 0
+        for fd in held:
+            glance_at(fd)
+            os.close(fd)
+        if not moved or not compare(home, at, [pair]):
+            return False
+    return True
+
+
+def written_here(home, at, view):
+    """What is open for writing here is replaced at home, and what replaces it changes."""
+    fill(home, target="old", source="new one")
+    with open(os.path.join(at, "target"), "a"):
+        os.rename(os.path.join(home, "source"), os.path.join(home, "target"))
+        view.sync()
+        if not compare(home, at, []):
+            return False
+        os.chmod(os.path.join(home, "target"), 0o600)
+        view.sync()
+        return compare(home, at, [])
 
 
 def fill(top, **files):
@@ -264,6 +313,9 @@ try:
     ok("what is closed on one side the next open on the other reads", close_to_open(home, at))
 
     ok("files that are open here and replaced at home", replaced(home, at, view))
+    ok("a directory that is replaced at home while it is renamed here", under_way(home, at, view))
+    ok("two that change places here", exchanged(home, at, view))
+    ok("a file that is open for writing here, replaced and changed", written_here(home, at, view))
 
     shutil.rmtree(os.path.join(at, "a"), ignore_errors=True)
     os.makedirs(os.path.join(at, "big/sub"))
@@ -280,14 +332,24 @@ try:
     # More news than the queue holds: nothing that is kept may be believed any more.
     limit = int(open("/proc/sys/fs/inotify/max_queued_events").read())
     os.path.exists(os.path.join(at, "big/sub/gone"))
+    fill(os.path.join(home, "big/sub"), file="old", newfile="new one", removed="old")
+    view.sync()
+    held = [os.open(os.path.join(at, "big/sub", name), os.O_RDONLY) for name in ("file", "removed")]
     os.kill(view.files.pid, signal.SIGSTOP)
     for i in range(limit + 10):
         os.chmod(os.path.join(home, "big", str(i % 2)), 0o600 + i % 64)
     with open(os.path.join(home, "big/sub/gone"), "w") as f:
         f.write("here")
+    os.rename(os.path.join(home, "big/sub/newfile"), os.path.join(home, "big/sub/file"))
+    os.unlink(os.path.join(home, "big/sub/removed"))
     os.kill(view.files.pid, signal.SIGCONT)
     view.sync()
+    os.path.exists(os.path.join(at, "big/sub/other"))
+    for fd in held:
+        glance_at(fd)
     ok("a lost list of news", os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []))
+    for fd in held:
+        os.close(fd)
 
     # One holds a folder's lock and waits for home, who is silent; then all ends.
     os.kill(view.files.pid, signal.SIGSTOP)
