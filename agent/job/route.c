@@ -14,14 +14,33 @@
 
 /* ---- the end's socket ---- */
 
-/* The stream may send as much again as is written, or dropped. */
-static void route_consume_owed(struct route *r, size_t left)
+/*
+ * Bytes of the stream that wait for the end: whole frames, and what has come of a FRAME_LINK. Of any
+ * other frame what has come is consumed, as a job is longer than the stream's window.
+ */
+static size_t route_held(const struct route *r)
 {
-	if (r->owed <= left)
+	size_t part = evbuffer_get_length(r->from_peer);
+	uint8_t head[FRAME_HEADER];
+	enum frame_type type;
+	uint32_t length;
+
+	if (evbuffer_copyout(r->from_peer, head, sizeof(head)) == sizeof(head) &&
+	    !frame_parse(head, &type, &length) && type != FRAME_LINK)
+		part = 0;
+	return evbuffer_get_length(r->to_end) + part;
+}
+
+/* The stream may send as much again as is written, or dropped. */
+static void route_consume(struct route *r)
+{
+	size_t held = route_held(r);
+
+	if (r->owed <= held)
 		return;
 	if (r->stream)
-		h2_stream_consume(r->stream, r->owed - left);
-	r->owed = left;
+		h2_stream_consume(r->stream, r->owed - held);
+	r->owed = held;
 }
 
 static void route_pause(struct route *r, bool pause)
@@ -51,7 +70,7 @@ void route_close_end(struct route *r)
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	evbuffer_drain(r->from_end, evbuffer_get_length(r->from_end));
 	/* What follows on the stream must get through, without an end, too. */
-	route_consume_owed(r, 0);
+	route_consume(r);
 }
 
 static void route_end_gone(struct route *r)
@@ -63,13 +82,11 @@ static void route_end_gone(struct route *r)
 /* What was written frees room for the stream. */
 static int route_write(struct route *r)
 {
-	size_t left;
-
-	if (evbuffer_get_length(r->to_end) && evbuffer_write(r->to_end, r->socket) < 0 && errno != EAGAIN && errno != EINTR)
+	if (evbuffer_get_length(r->to_end) && evbuffer_write(r->to_end, r->socket) < 0 &&
+	    errno != EAGAIN && errno != EINTR)
 		return -EPIPE;
-	left = evbuffer_get_length(r->to_end);
-	route_consume_owed(r, left);
-	if (left)
+	route_consume(r);
+	if (evbuffer_get_length(r->to_end))
 		event_add(r->writable, NULL);
 	return 0;
 }
@@ -183,12 +200,11 @@ static void route_on_response(void *ctx, int status)
 static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 {
 	struct route *r = ctx;
-	size_t held;
 	int err;
 
 	if (evbuffer_add(r->from_peer, data, length))
 		return -ENOMEM;
-	held = evbuffer_get_length(r->to_end);
+	r->owed += length;
 	err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL, r->ops->peer_types,
 			  r->ops->from_peer);
 	if (err || !r->stream)
@@ -196,12 +212,7 @@ static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 	/* Its owner has closed it. */
 	if (r->socket < 0)
 		evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
-	/* What waits for the end is consumed when it is written, all else now. */
-	held = evbuffer_get_length(r->to_end) > held ? evbuffer_get_length(r->to_end) - held : 0;
-	if (held > length)
-		held = length;
-	r->owed += held;
-	h2_stream_consume(r->stream, length - held);
+	route_consume(r);
 	if (r->socket >= 0 && route_write(r))
 		route_end_gone(r);
 	return 0;

@@ -172,6 +172,17 @@ except subprocess.TimeoutExpired:
 ok("and its stub, too", crossed.returncode == -signal.SIGTERM, (crossed.returncode, state(crossed.pid)))
 crossed.kill()
 
+# An end that stands still while the other one sends: all windows wait for it in the socket and in its agent.
+with open(os.path.join(c.dir, "errors"), "w+b") as errors:
+    p = start("/bin/sh", "-c", "echo up; head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait", stdin=NULL, stdout=PIPE, stderr=errors)
+    begin = os.read(p.stdout.fileno(), 3)
+    p.send_signal(signal.SIGSTOP)
+    until(lambda: state(p.pid) == "T" and any(t["state"] == "stopped" for t in tasks(1).values()))
+    p.send_signal(signal.SIGCONT)
+    out = begin + p.communicate(timeout=WAIT)[0]
+    got = p.returncode, len(out), os.fstat(errors.fileno()).st_size
+ok("a stub that stood still gets the rest", got == (0, 4000003, 4000000), got)
+
 # A link that is cut for a while: the executor's agent stands still for longer than the heartbeats.
 task = Busy()
 until(lambda: task.some(4096))
