@@ -330,9 +330,9 @@ ok("and a killed stub's task never started", sh("exit 5")[0] == 5 and not os.pat
 
 
 def private(pid):
-    """KiB of memory that this process alone has."""
+    """KiB of memory that each further process like this needs: the program itself is there once."""
     rollup = open(f"/proc/{pid}/smaps_rollup").read().split("\n")
-    return sum(int(l.split()[1]) for l in rollup if l.startswith("Private_"))
+    return sum(int(l.split()[1]) for l in rollup if l.startswith("Private_Dirty"))
 
 
 files = len(os.listdir(f"/proc/{c.agents[0].pid}/fd")), len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))

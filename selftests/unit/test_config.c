@@ -376,6 +376,8 @@ static void test_damaged(void **state)
 		config_free(c);
 		free(errors);
 	}
+	/* libconfuse shows characters that it knows nothing of: the result has a line of its own. */
+	print_message("\n");
 	/* else it was no test */
 	assert_true(damaged > 100);
 }

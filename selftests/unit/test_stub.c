@@ -453,7 +453,7 @@ static unsigned int private_kib(pid_t pid)
 	f = fopen(name, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "Private_%*[a-zA-Z]: %u kB", &n) == 1)
+		if (sscanf(line, "Private_Dirty: %u kB", &n) == 1)
 			sum += n;
 	fclose(f);
 	return sum;
