@@ -464,19 +464,18 @@ int guest_init(struct agent *agent)
 void guest_exit(struct agent *agent)
 {
 	struct guests *guests = agent->guests;
-	struct guest *g, *next;
+	struct guest *g;
 
 	if (!guests)
 		return;
 	while ((g = guests->list)) {
-		next = g->next;
-		/* It lives on: its cgroup is kept. */
-		if (g->state == GUEST_LINKED || g->state == GUEST_BROKEN)
+		/* It lives on, and its cgroup is kept; but home's files end with this agent. */
+		if ((g->state == GUEST_LINKED || g->state == GUEST_BROKEN) && !g->view.of)
 			g->grouped = false;
 		else
 			guest_kill(g);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		guest_free(g);
-		guests->list = next; /* it is; linters do not see that */
 	}
 	guest_resumes_exit(guests);
 	guest_free_all(guests);

@@ -128,6 +128,18 @@ wait_for 30 agents_up
 [ "$(there home 'cat file')" = two ]
 ok "it is mounted again for the next task" 'there home "cat file"'
 
+# The executor's agent is stopped in order.
+writes
+ok "another task there writes" 'cat "$share/err"'
+on 1 kill -TERM "$(on 1 cat /run/ehsched/node1/pid)"
+wait_for 30 nothing_left
+ok "its agent ends: it kills the task, whose files end with it" 'left_over'
+wait
+agent-start 1
+wait_for 30 agents_up
+[ "$(there home 'cat file')" = two ]
+ok "the next agent mounts it again" 'there home "cat file"'
+
 # Nobody needs it any more.
 on 1 sh -c 'cd /run/ehsched/node1 && cp agent.conf kept && echo "link-idle = 200" >>agent.conf && kill -HUP "$(cat pid)"'
 there home 'true' && wait_for 20 nothing_left && wait_for 20 no_server
