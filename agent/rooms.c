@@ -132,7 +132,7 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 /* Starts what does not need a place in the cluster. */
 static int rooms_start_first(struct agent *agent)
 {
-	int err = cgroup_init(agent, agent->config->cgroup, guest_emptied);
+	int err = cgroup_init(agent, agent->config->cgroup);
 
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests run without limits of their "

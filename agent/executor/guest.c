@@ -34,7 +34,7 @@
 
 void guest_kill(struct guest *g)
 {
-	if (g->grouped && !g->emptied)
+	if (g->grouped)
 		cgroup_guest_kill(g->agent, g->place->id);
 	if (g->pid > 0 && g->route.socket >= 0)
 		kill(g->pid, SIGKILL);
@@ -393,13 +393,6 @@ struct guest *guest_new(struct peer *from)
 	g->next = agent->guests->list;
 	agent->guests->list = g;
 	return g;
-}
-
-void guest_emptied(struct agent *agent, const char *id)
-{
-	for (struct guest *g = agent->guests ? agent->guests->list : NULL; g; g = g->next)
-		if (g->place && !strcmp(g->place->id, id))
-			g->emptied = true;
 }
 
 /* ---- what others want to know ---- */

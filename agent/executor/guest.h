@@ -24,8 +24,6 @@ void guest_exit(struct agent *agent);
 void guest_end_all(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
-/** This guest's cgroup has become empty. */
-void guest_emptied(struct agent *agent, const char *id);
 
 /** Handler of POST /v1/resume: home wants to go on with a job. 0 or an HTTP status. */
 int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,

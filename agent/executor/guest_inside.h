@@ -48,7 +48,6 @@ struct guest {
 	pid_t pid; /* of ehguest; its own as long as its socket is open. 0: not known */
 	pid_t program; /* 0: not started */
 	bool grouped; /* has its own cgroup */
-	bool emptied; /* that cgroup is empty */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
 	bool stopped, paused; /* the task is; with its stub */
 	bool settling; /* its changes to home's files are still on their way */

@@ -44,8 +44,7 @@ struct cgroup_folder {
 	struct cgroup_folder *next;
 	enum cgroup_kind kind;
 	int watch; /* inotify descriptor of its cgroup.events */
-	bool over; /* this guest has ended: remove the directory */
-	bool orphan; /* a guest of an earlier agent, which has not come to this one yet */
+	bool used; /* by a guest of this agent: stays when it is empty, too */
 	char name[];
 };
 
@@ -55,7 +54,6 @@ struct cgroup {
 	struct event *event;
 	struct cgroup_folder *folders;
 	unsigned int counter; /* makes session names unique */
-	cgroup_emptied_fn emptied;
 };
 
 int cgroup_managed_fd(struct agent *agent)
@@ -167,7 +165,7 @@ static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind 
 	if (!f)
 		return NULL;
 	f->kind = kind;
-	f->over = f->orphan = false;
+	f->used = false;
 	strcpy(f->name, name);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", agent->cgroup->fds[kind],
 		 name);
@@ -181,10 +179,10 @@ static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind 
 	return f;
 }
 
-/* Removes it if it is empty; otherwise the next event tries again. */
+/* Removes it if it is empty and not in use; otherwise the next event tries again. */
 static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
 {
-	if (cgroup_populated(agent, f->kind, f->name))
+	if (f->used || cgroup_populated(agent, f->kind, f->name))
 		return;
 	if (unlinkat(agent->cgroup->fds[f->kind], f->name, AT_REMOVEDIR) && errno != ENOENT) {
 		/* The task made directories of its own inside it. */
@@ -193,16 +191,6 @@ static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
 			return;
 	}
 	cgroup_forget(agent, f);
-}
-
-static void cgroup_changed(struct agent *agent, struct cgroup_folder *f)
-{
-	if (f->kind == CGROUP_GUEST && !f->over && !f->orphan) {
-		if (!cgroup_populated(agent, f->kind, f->name))
-			agent->cgroup->emptied(agent, f->name);
-		return;
-	}
-	cgroup_try_remove(agent, f);
 }
 
 static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
@@ -221,7 +209,7 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 				next = f->next;
 				/* On overflow check all of them. This call may free f. */
 				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
-					cgroup_changed(agent, f);
+					cgroup_try_remove(agent, f);
 			}
 		}
 	}
@@ -240,8 +228,10 @@ int cgroup_guest_begin(struct agent *agent, const char *id)
 	if (fd < 0)
 		goto remove_folder;
 	f = cgroup_watch(agent, CGROUP_GUEST, id);
-	if (f)
+	if (f) {
+		f->used = true;
 		return fd;
+	}
 	close(fd);
 	errno = ENOMEM;
 remove_folder:
@@ -277,7 +267,7 @@ bool cgroup_guest_adopt(struct agent *agent, const char *id)
 	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
 
 	if (f)
-		f->orphan = false;
+		f->used = true;
 	return f;
 }
 
@@ -292,7 +282,7 @@ void cgroup_guest_end(struct agent *agent, const char *id)
 
 	if (!f)
 		return;
-	f->over = true;
+	f->used = false;
 	if (cgroup_populated(agent, CGROUP_GUEST, id))
 		cgroup_kill(agent, CGROUP_GUEST, id);
 	cgroup_try_remove(agent, f);
@@ -304,7 +294,7 @@ void cgroup_guest_end_orphans(struct agent *agent)
 
 	for (f = agent->cgroup->folders; f; f = next) {
 		next = f->next;
-		if (!f->orphan)
+		if (f->kind != CGROUP_GUEST || f->used)
 			continue;
 		log_info("guest %s of an earlier agent did not come back: killing it", f->name);
 		cgroup_guest_end(agent, f->name);
@@ -503,7 +493,6 @@ static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 		f = cgroup_watch(agent, kind, d->d_name);
 		if (!f)
 			continue;
-		f->orphan = kind == CGROUP_GUEST;
 		cgroup_try_remove(agent, f);
 	}
 	closedir(dir);
@@ -578,14 +567,14 @@ static void cgroup_close(struct agent *agent)
 	}
 }
 
-int cgroup_init(struct agent *agent, const char *root, cgroup_emptied_fn emptied)
+int cgroup_init(struct agent *agent, const char *root)
 {
 	int err;
 
 	agent->cgroup = malloc(sizeof(*agent->cgroup));
 	if (!agent->cgroup)
 		return -ENOMEM;
-	*agent->cgroup = (struct cgroup){ .fds = { -1, -1 }, .inotify = -1, .emptied = emptied };
+	*agent->cgroup = (struct cgroup){ .fds = { -1, -1 }, .inotify = -1 };
 	err = cgroup_start(agent, root);
 	if (err)
 		cgroup_close(agent);

@@ -12,13 +12,11 @@
 
 struct agent;
 
-/** This guest's cgroup has become empty. */
-typedef void (*cgroup_emptied_fn)(struct agent *agent, const char *id);
 /**
  * Creates managed/ and guest/ below `root`. 0 or -errno; after an error there are no
  * directories, and the other calls fail.
  */
-int cgroup_init(struct agent *agent, const char *root, cgroup_emptied_fn emptied);
+int cgroup_init(struct agent *agent, const char *root);
 void cgroup_exit(struct agent *agent);
 int cgroup_managed_fd(struct agent *agent);
 int cgroup_guest_fd(struct agent *agent);
