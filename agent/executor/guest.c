@@ -67,21 +67,13 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg);
 void guest_linked(struct guest *g)
 {
 	struct attached told = {
-		.limit_ms = g->agent->config->job_limit,
 		.started_ms = g->started,
 		.wait = g->view.of != NULL,
 	};
-	uint8_t payload[ATTACH_SIZE];
 
 	evtimer_del(g->timer);
 	g->state = GUEST_LINKED;
-	snprintf(told.token, sizeof(told.token), "%s", g->token);
-	snprintf(told.id, sizeof(told.id), "%s", g->place->id);
-	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1,
-		 peer_code(g->from));
-	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1,
-		 peer_host(g->from));
-	route_tell_end(&g->route, FRAME_ATTACHED, payload, attached_encode(&told, payload));
+	route_tell_attached(&g->route, g->from, g->token, g->place->id, &told);
 	route_tell_peer(&g->route, FRAME_ATTACHED, NULL, 0);
 }
 

@@ -188,20 +188,12 @@ static void away_end_gone(void *ctx)
 static void away_tell_linked(struct away *a)
 {
 	struct attached told = {
-		.limit_ms = a->agent->config->job_limit,
 		.started_ms = a->began_ms,
 		.retry = a->retry,
 		.wait = a->agent->module,
 	};
-	uint8_t payload[ATTACH_SIZE];
 
-	snprintf(told.token, sizeof(told.token), "%s", a->token);
-	snprintf(told.id, sizeof(told.id), "%s", a->id);
-	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1,
-		 peer_code(a->to));
-	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1,
-		 peer_host(a->to));
-	route_tell_end(&a->route, FRAME_ATTACHED, payload, attached_encode(&told, payload));
+	route_tell_attached(&a->route, a->to, a->token, a->id, &told);
 }
 
 /* ---- the executor ---- */
@@ -596,15 +588,12 @@ int away_init(struct agent *agent)
 void away_exit(struct agent *agent)
 {
 	struct aways *all = agent->aways;
-	struct away *a, *next;
 
 	if (!all)
 		return;
-	while ((a = all->list)) {
-		next = a->next;
-		away_free(a);
-		all->list = next; /* it is; linters do not see that */
-	}
+	while (all->list)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
+		away_free(all->list);
 	if (all->watch)
 		event_free(all->watch);
 	free(all);

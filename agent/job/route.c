@@ -2,6 +2,7 @@
 #include "job/route.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "net/peer.h"
 
 #define ROUTE_READ (2 * (FRAME_HEADER + FRAME_LINK_MAX))
 
@@ -313,6 +315,22 @@ int route_tell_peer(struct route *r, enum frame_type type, const void *payload, 
 	if (!err)
 		h2_stream_resume(r->stream);
 	return err;
+}
+
+void route_tell_attached(struct route *r, const struct peer *other, const char *token,
+			 const char *id, const struct attached *more)
+{
+	struct attached told = *more;
+	uint8_t payload[ATTACH_SIZE];
+
+	told.limit_ms = r->agent->config->job_limit;
+	snprintf(told.token, sizeof(told.token), "%s", token);
+	snprintf(told.id, sizeof(told.id), "%s", id);
+	snprintf(told.other, sizeof(told.other), "%.*s", (int)sizeof(told.other) - 1,
+		 peer_code(other));
+	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1,
+		 peer_host(other));
+	route_tell_end(r, FRAME_ATTACHED, payload, attached_encode(&told, payload));
 }
 
 void route_finish(struct route *r)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "net/h2_stream.h"
+#include "wire/attach.h"
 #include "wire/frame.h"
 
 #define ROUTE_HELD H2_WINDOW
@@ -24,6 +25,7 @@
 struct agent;
 struct event;
 struct evbuffer;
+struct peer;
 
 /** Callbacks to the owner of a route, from the event loop. In them it may close the end's socket and
  *  drop the stream, but not close the route. */
@@ -31,7 +33,8 @@ struct route_ops {
 	/** What from_peer() takes; FRAME_LINK aside, all else breaks the protocol. Of an end, only
 	 *  FRAME_NOTE is taken. */
 	unsigned int peer_types;
-	/** A frame of the end here, or of the other agent. 0, or -errno: not allowed now. */
+	/** A frame of the end here, or of the other agent. 0, or -errno: not allowed now. A route that
+	 *  never has an end needs neither from_end() nor end_gone(). */
 	int (*from_end)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	int (*from_peer)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	/** The socket was closed, or the end broke the protocol. */
@@ -73,6 +76,10 @@ void route_drop_stream(struct route *r);
 /** Queues a frame. 0 or -errno (-EPIPE: no socket, no stream). */
 int route_tell_end(struct route *r, enum frame_type type, const void *payload, uint32_t length);
 int route_tell_peer(struct route *r, enum frame_type type, const void *payload, uint32_t length);
+/** Tells the end that its route to the end of that node is there: FRAME_ATTACHED. `more` has what only
+ *  its owner knows: started_ms, retry, wait. */
+void route_tell_attached(struct route *r, const struct peer *other, const char *token,
+			 const char *id, const struct attached *more);
 /** Ends the stream in order once all is sent. */
 void route_finish(struct route *r);
 /** Closes the end's socket, but not before what is queued for it is written, if it takes it now. */
