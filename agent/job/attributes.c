@@ -12,18 +12,7 @@
 #include <unistd.h>
 
 #include "wire/job.h"
-
-#define ATTRIBUTES_CPUS 8192 /* bits of a mask; the kernel's maximum (CONFIG_NR_CPUS) */
-#define ATTRIBUTES_IOPRIO_PROCESS 1
-
-/* The first version of the kernel's struct sched_attr, which glibc lacks. */
-struct attributes_sched {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period;
-};
+#include "wire/sched.h"
 
 static int attributes_read_at(int folder, const char *path, char *text, size_t size)
 {
@@ -151,8 +140,8 @@ int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_p
 /* How many processors it may use; 0: no fewer than this agent. */
 static int attributes_cpus(pid_t pid)
 {
-	unsigned long its[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
-	unsigned long ours[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
+	unsigned long its[SCHED_CPUS_LONGS] = { 0 };
+	unsigned long ours[SCHED_CPUS_LONGS] = { 0 };
 	int n, all;
 
 	if (syscall(SYS_sched_getaffinity, pid, sizeof(its), its) < 0 ||
@@ -166,7 +155,7 @@ static int attributes_cpus(pid_t pid)
 static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
 			       uint64_t traits[JOB_TRAITS])
 {
-	struct attributes_sched sched = { .size = sizeof(sched) };
+	struct sched_attributes sched = { .size = sizeof(sched) };
 	int64_t persona, oom, filter, slack = 0;
 	uint64_t user, huge_pages;
 	int ioprio, cpus;
@@ -183,7 +172,7 @@ static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
 	    attributes_line(status, "\nCapBnd:\t", 16, &traits[JOB_CAP_BOUNDING]) ||
 	    attributes_line(status, "\nCapAmb:\t", 16, &traits[JOB_CAP_AMBIENT]))
 		return;
-	ioprio = syscall(SYS_ioprio_get, ATTRIBUTES_IOPRIO_PROCESS, pid);
+	ioprio = syscall(SYS_ioprio_get, SCHED_IOPRIO_PROCESS, pid);
 	cpus = attributes_cpus(pid);
 	/* Not in all kernels, or for root only. */
 	if (attributes_number(pid, "timerslack_ns", 10, &slack))

@@ -16,18 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ATTRIBUTES_CPUS 8192 /* bits of a mask; the kernel's maximum (CONFIG_NR_CPUS) */
-#define ATTRIBUTES_CAPS 64
-#define ATTRIBUTES_IOPRIO_PROCESS 1
+#include "wire/sched.h"
 
-/* The first version of the kernel's struct sched_attr, which libc lacks. */
-struct attributes_sched {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period;
-};
+#define ATTRIBUTES_CAPS 64
 
 /*
  * Without allow_root a peer must not get root's rights in other ways: a user's capabilities, or
@@ -70,8 +61,8 @@ static int attributes_write(const char *path, int64_t value)
  */
 static int attributes_take_cpus(unsigned int wanted)
 {
-	unsigned long all[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
-	unsigned long some[ATTRIBUTES_CPUS / (8 * sizeof(long))] = { 0 };
+	unsigned long all[SCHED_CPUS_LONGS] = { 0 };
+	unsigned long some[SCHED_CPUS_LONGS] = { 0 };
 	cpu_set_t *from = (cpu_set_t *)all, *to = (cpu_set_t *)some;
 	unsigned int n, skip;
 
@@ -81,7 +72,7 @@ static int attributes_take_cpus(unsigned int wanted)
 	if (!wanted || wanted >= n)
 		return 0;
 	skip = syscall(SYS_getpid) % n;
-	for (unsigned int cpu = 0; wanted; cpu = (cpu + 1) % ATTRIBUTES_CPUS) {
+	for (unsigned int cpu = 0; wanted; cpu = (cpu + 1) % SCHED_CPUS) {
 		if (!CPU_ISSET_S(cpu, sizeof(all), from))
 			continue;
 		if (skip) {
@@ -96,7 +87,7 @@ static int attributes_take_cpus(unsigned int wanted)
 
 int attributes_take(const struct launch_request *q)
 {
-	const struct attributes_sched sched = {
+	const struct sched_attributes sched = {
 		.size = sizeof(sched),
 		.policy = q->traits[JOB_POLICY],
 		/* Not for the program, which is forked, but by it: helpers/ehguest/program.c. */
@@ -113,7 +104,7 @@ int attributes_take(const struct launch_request *q)
 	if (attributes_take_cpus(q->traits[JOB_CPUS]))
 		return -1;
 	if (q->traits[JOB_IOPRIO] &&
-	    syscall(SYS_ioprio_set, ATTRIBUTES_IOPRIO_PROCESS, 0, (int)q->traits[JOB_IOPRIO]) &&
+	    syscall(SYS_ioprio_set, SCHED_IOPRIO_PROCESS, 0, (int)q->traits[JOB_IOPRIO]) &&
 	    !attributes_forbidden())
 		return -1;
 	if (q->traits[JOB_TIMER_SLACK])
