@@ -6,8 +6,6 @@
 
 #include "guest.h"
 
-#define CONNECTION_PAUSE_MS 20 /* before the first attempt; then twice as long each time */
-#define CONNECTION_PAUSE_MAX_MS 1000
 #define CONNECTION_FRAMES 64 /* that are taken before anything else has its turn */
 
 /* ---- messages of home's end ---- */
@@ -92,7 +90,7 @@ static int connection_attached(struct guest *g, const uint8_t *payload, uint32_t
 		job_end_init(&g->end, JOB_EXECUTOR, g->memory, g->now, attached.limit_ms,
 			     attached.limit_ms, &connection_ops, g);
 	g->begun = true;
-	g->pause_ms = CONNECTION_PAUSE_MS;
+	g->hop.pause_ms = 0;
 	job_end_attach(&g->end);
 	return 0;
 }
@@ -134,11 +132,7 @@ static void connection_broken(struct guest *g)
 	if (!g->begun)
 		return;
 	job_end_detach(&g->end, g->now);
-	if (!g->pause_ms)
-		g->pause_ms = CONNECTION_PAUSE_MS;
-	g->retry_at = g->now + g->pause_ms;
-	g->pause_ms = g->pause_ms * 2 < CONNECTION_PAUSE_MAX_MS ? g->pause_ms * 2
-								: CONNECTION_PAUSE_MAX_MS;
+	hop_pause(&g->hop, g->now);
 }
 
 void connection_read(struct guest *g)
@@ -211,7 +205,7 @@ void connection_tick(struct guest *g)
 					   : 0,
 			    .started_ms = g->started_ms };
 
-	if (!g->begun || g->hop.socket >= 0 || g->now < g->retry_at)
+	if (!g->begun || g->hop.socket >= 0 || g->now < g->hop.retry_at)
 		return;
 	memcpy(a.command, g->command, sizeof(a.command));
 	if (hop_attach(&g->hop, &a, &g->attached)) {

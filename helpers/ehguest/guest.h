@@ -111,7 +111,6 @@ struct guest {
 	struct attached attached;
 	uint64_t started_ms; /**< since 1970 */
 	char command[ATTACH_COMMAND];
-	int64_t retry_at, pause_ms; /**< without an agent */
 	enum note_what notes[8]; /**< to be sent */
 	unsigned int nnotes;
 

@@ -194,7 +194,7 @@ static int main_wait_ms(const struct guest *g)
 	if (g->begun) {
 		at = earlier(at, job_end_deadline(&g->end));
 		if (g->hop.socket < 0)
-			at = earlier(at, g->retry_at);
+			at = earlier(at, g->hop.retry_at);
 	}
 	if (g->ended && !g->noted && g->end.state == JOB_RUNNING && g->noted_by > g->now)
 		at = earlier(at, g->noted_by);

@@ -12,9 +12,6 @@
 #include <unistd.h>
 
 #define END_LIMIT_MS 60000 /* until the agent says another one */
-#define END_PAUSE_MS \
-	20 /* between attempts to reach the agent: from here, twice as long each time */
-#define END_PAUSE_MOST_MS 1000
 #define END_FRAMES 32 /* taken at once, before output is written and signals are looked at */
 #define END_TRIM (16u << 10)
 #define END_PAGE 4096ul
@@ -214,28 +211,16 @@ void end_trim(struct stub *s)
 
 /* ---- the connection ---- */
 
-/* Waits before the next attempt, and longer before the one after it. */
-static void end_pause(struct stub *s, int64_t now)
-{
-	s->retry_at = now + s->pause;
-	s->pause *= 2;
-	if (s->pause > END_PAUSE_MOST_MS)
-		s->pause = END_PAUSE_MOST_MS;
-}
-
 static void end_cut(struct stub *s)
 {
 	int64_t now = calls_now();
 
 	hop_close(&s->hop);
-	/* An agent that hangs up at once is not called more and more often. */
-	if (s->routed)
-		s->pause = END_PAUSE_MS;
 	s->routed = false;
 	if (s->phase == PHASE_ASKS)
 		give_up(s, "agent of this node", ECONNRESET);
 	job_end_detach(&s->end, now);
-	end_pause(s, now);
+	hop_pause(&s->hop, now);
 }
 
 void end_write(struct stub *s)
@@ -267,12 +252,12 @@ void end_connect(struct stub *s, int64_t now)
 	struct attach a = { .pid = s->pid, .started_ms = s->attached.started_ms };
 	const char *name = strrchr(s->path, '/');
 
-	if (now < s->retry_at)
+	if (now < s->hop.retry_at)
 		return;
 	name = name && name[1] ? name + 1 : s->path;
 	memcpy(a.command, name, strnlen(name, sizeof(a.command) - 1));
 	if (hop_attach(&s->hop, &a, &s->attached))
-		end_pause(s, now);
+		hop_pause(&s->hop, now);
 }
 
 static int end_on_attached(struct stub *s, const uint8_t *payload, uint32_t length)
@@ -286,6 +271,7 @@ static int end_on_attached(struct stub *s, const uint8_t *payload, uint32_t leng
 	s->retry |= a.retry;
 	s->attached = a;
 	s->known = s->routed = true;
+	s->hop.pause_ms = 0;
 	s->end.limit_ms = a.limit_ms;
 	job_end_attach(&s->end);
 	/* Whoever is connected may take his time to execute the program. */

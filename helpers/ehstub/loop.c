@@ -130,7 +130,7 @@ static int loop_timeout(const struct stub *s, int64_t now)
 	if (s->phase != PHASE_LOST)
 		loop_sooner(&at, job_end_deadline(&s->end));
 	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
-		loop_sooner(&at, s->retry_at);
+		loop_sooner(&at, s->hop.retry_at);
 	if (s->phase >= PHASE_DRAINS)
 		loop_sooner(&at, s->until);
 	if (s->phase == PHASE_RUNS)

@@ -141,7 +141,6 @@ struct stub {
 	uint32_t why; /**< of NOTE_STAYS: what the executor said; NULL: nothing */
 	const char *why_text;
 	uint32_t pid; /**< of the program on the executor */
-	int64_t retry_at, pause; /**< next attempt to reach the agent; how long to wait after it */
 	int64_t until; /**< limit of this phase */
 	enum loss loss;
 	bool lost; /**< nothing is heard any more */

@@ -9,6 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define HOP_PAUSE_MS 20 /* the first; then twice as long each time */
+#define HOP_PAUSE_MAX_MS 1000
+
 int hop_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -72,6 +75,14 @@ int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
 	memcpy(a->other, told->other, sizeof(a->other));
 	hop_put(h, FRAME_ATTACH, payload, attach_encode(a, payload));
 	return 0;
+}
+
+void hop_pause(struct hop *h, int64_t now)
+{
+	h->pause_ms = h->pause_ms ? 2 * h->pause_ms : HOP_PAUSE_MS;
+	if (h->pause_ms > HOP_PAUSE_MAX_MS)
+		h->pause_ms = HOP_PAUSE_MAX_MS;
+	h->retry_at = now + h->pause_ms;
 }
 
 int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length)

@@ -17,6 +17,8 @@
 
 struct hop {
 	int socket; /**< -1: none */
+	int64_t retry_at; /**< after hop_pause(): when hop_attach() is worth a try */
+	int64_t pause_ms; /**< how long the last pause was; 0: none since the other end was there */
 	size_t have, from, to; /**< bytes in `in`; part of `out` that is to be written */
 	uint8_t in[FRAME_HEADER + FRAME_LINK_MAX + 1], out[FRAME_HEADER + FRAME_LINK_MAX];
 };
@@ -31,6 +33,8 @@ int hop_attach(struct hop *h, struct attach *a, const struct attached *told);
 void hop_open(struct hop *h, int socket);
 /** Closes it. What was not written, and part of a frame that was read, is dropped. */
 void hop_close(struct hop *h);
+/** Sets retry_at: a moment from now, and later each time until pause_ms is 0 again. */
+void hop_pause(struct hop *h, int64_t now);
 /**
  * Reads a frame. 1: *type, *payload (valid until the next call; a NUL follows it) and *length are
  * set; 0: none is there yet; -errno: the connection is over (-EPIPE) or the agent broke the protocol
