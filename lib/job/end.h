@@ -109,7 +109,7 @@ size_t job_end_next(struct job_end *e, uint8_t *out, size_t room);
 /** When job_end_tick() must be called; INT64_MAX: never. */
 int64_t job_end_deadline(const struct job_end *e);
 void job_end_tick(struct job_end *e, int64_t now);
-/** Changes the limit without a connection; it begins anew. */
+/** Changes the limit without a connection; it begins again. */
 void job_end_set_limit(struct job_end *e, int64_t now, int64_t limit_ms);
 /** Whether nothing is left to be sent or waited for. At home: after the final acknowledgement was
  *  given to job_end_next(). */

@@ -150,7 +150,7 @@ def poke(stopped):
         cut[i] = time.monotonic() + 5 * dice.random()
 
 
-def mend(stopped, now):
+def restore(stopped, now):
     for j in [j for j, at in stopped.items() if now > at]:
         stopped.pop(j)
         c.agents[j].send_signal(signal.SIGCONT)
@@ -169,7 +169,7 @@ while live or len(all_tasks) < tasks:
     while len(live) < AT_ONCE and len(all_tasks) < tasks:
         live.append(Task())
         all_tasks.append(live[-1])
-    mend(stopped, now)
+    restore(stopped, now)
     if pokes and now > next_poke and len(all_tasks) < tasks:
         poke(stopped)
         pokes -= 1
@@ -178,7 +178,7 @@ while live or len(all_tasks) < tasks:
     if live and now - min(t.began for t in live) > WAIT + 30:
         break
     select.select([], [], [], 0.02)
-mend(stopped, float("inf"))
+restore(stopped, float("inf"))
 hung = [(t.kind, t.p.pid, state(t.p.pid), t.out[:50], t.err[:200]) for t in live]
 ok("every task ends", not hung, hung)
 for t in live:

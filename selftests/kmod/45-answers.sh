@@ -82,7 +82,7 @@ agent "$stub" manual "$work/say"
 waiting
 like "the next agent cannot answer for it" "$(answer "$old" remote sender exit-42)" "ENOENT: ehsched: nobody waits*"
 is "but for its own" "$(answer "$(cookie)" remote sender exit-43) $(end)" "accepted 43"
-# nor when the module was loaded anew between
+# nor when the module was loaded again between
 newest=$(cookie)
 agent_end
 sitter_end $sitter
