@@ -124,6 +124,7 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 		return 0;
 	case NOTE_ENDED:
 		g->place->state = RESERVE_ENDED;
+		g->stopped = false;
 		g->settling = view_settle(&g->view);
 		if (!g->settling)
 			guest_settled(g);

@@ -214,6 +214,7 @@ void connection_tick(struct guest *g)
 	}
 	if (g->program.stopped && !g->ended)
 		connection_note(g, NOTE_STOPPED);
-	if (g->ended && !g->noted)
+	/* Also if an earlier agent has taken note: this one would list it as about to start. */
+	if (g->ended)
 		connection_note(g, NOTE_ENDED);
 }

@@ -248,6 +248,8 @@ static void program_ended(struct guest *g, int status, const struct rusage *u)
 	/* It may have executed and ended already, or failed to execute. */
 	program_step(g);
 	g->program.pid = 0;
+	/* Killed while it was stopped, or continued a moment ago: nothing else tells of that. */
+	g->program.stopped = false;
 	if (!g->begun || g->end.state != JOB_RUNNING)
 		return;
 	g->use = (struct frame_exit){

@@ -218,6 +218,25 @@ static void test_window(void **state)
 	home_free(h);
 }
 
+/* Waits for the guest to end, alone. Returns its status. */
+static int ends_by_itself(struct home *h)
+{
+	int64_t until = home_now() + HOME_PATIENCE_MS;
+	int status;
+
+	while (waitpid(h->guest, &status, WNOHANG) != h->guest) {
+		if (home_now() > until) {
+			kill(h->guest, SIGKILL);
+			fail_msg("it waits for an agent");
+		}
+		usleep(1000);
+	}
+	/* Its attempts. */
+	for (int fd; (fd = accept(agent, NULL, NULL)) >= 0;)
+		close(fd);
+	return status;
+}
+
 /* No agent comes in time. */
 static void test_limit(void **state)
 {
@@ -231,12 +250,31 @@ static void test_limit(void **state)
 	link_breaks(h);
 	snprintf(name, sizeof(name), "/proc/%u", h->program);
 	agent_ends(h);
-	assert_int_equal(waitpid(h->guest, &status, 0), h->guest);
+	status = ends_by_itself(h);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	assert_int_not_equal(access(name, F_OK), 0);
-	/* Its attempts. */
-	for (int fd; (fd = accept(agent, NULL, NULL)) >= 0;)
-		close(fd);
+	home_free(h);
+}
+
+/* Nor after a program was killed while it was stopped: that one does not stop any more. */
+static void test_limit_of_stopped(void **state)
+{
+	struct home *h = home_new();
+	char name[32];
+	int status;
+
+	home_run(h, PIPES, "kill -STOP $$");
+	home_until(h, h->stops);
+	h->attached.limit_ms = 400;
+	link_breaks(h);
+	snprintf(name, sizeof(name), "/proc/%u", h->program);
+	kill(h->program, SIGKILL);
+	/* Home never acknowledges its end. */
+	for (int64_t until = home_now() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
+		assert_true(home_now() < until);
+	agent_ends(h);
+	status = ends_by_itself(h);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	home_free(h);
 }
 
@@ -246,7 +284,6 @@ static void test_stuck(void **state)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct home *h = home_new();
 	int status, waiting[16], n = 0;
-	int64_t until;
 
 	home_run(h, PIPES, "sleep 1000");
 	home_until(h, home_has(h, "started"));
@@ -259,19 +296,10 @@ static void test_stuck(void **state)
 	} while (!connect(waiting[n++], (struct sockaddr *)&address,
 			  offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)));
 	agent_ends(h);
-	until = home_now() + HOME_PATIENCE_MS;
-	while (waitpid(h->guest, &status, WNOHANG) != h->guest) {
-		if (home_now() > until) {
-			kill(h->guest, SIGKILL);
-			fail_msg("it waits for an agent that is stuck");
-		}
-		usleep(1000);
-	}
+	status = ends_by_itself(h);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	while (n--)
 		close(waiting[n]);
-	for (int fd; (fd = accept(agent, NULL, NULL)) >= 0;)
-		close(fd);
 	home_free(h);
 }
 
@@ -302,8 +330,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_each_step),
 		cmocka_unit_test(test_ends_alone), cmocka_unit_test(test_window),
-		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_stuck),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_limit_of_stopped),
+		cmocka_unit_test(test_stuck),	   cmocka_unit_test(test_unknown),
 	};
 
 	random_begin();
