@@ -15,6 +15,7 @@
 #include "cluster/leave.h"
 #include "cluster/roster.h"
 #include "cluster/store.h"
+#include "confine.h"
 #include "ctl/commands.h"
 #include "ctl/socket.h"
 #include "eh/topology.h"
@@ -140,7 +141,14 @@ static int rooms_start_first(struct agent *agent)
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (!agent->cgroup || launcher_init(agent) || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
+	if (launcher_init(agent))
+		return -ENOMEM;
+	err = launcher_is_apart(agent) ? confine(agent) : 0;
+	if (err) {
+		log_error("cannot give up what this process does not need: %s", strerror(-err));
+		return err;
+	}
+	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
 	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
 	    record_init(agent) || serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 
 #include "base/config_data.h"
 #include "base/config_kind.h"
+#include "wire/launch.h"
 #include "wire/view.h"
 
 #define TASKS_MAX (EHS_MAX_LOAD / 1000.0)
@@ -49,6 +50,8 @@ const struct config_option config_options[] = {
 	  .help = "managed/ and guest/ are created below it" },
 	{ "stub", &config_kind_path, "/usr/libexec/ehsched/ehstub", FIELD(stub),
 	  .help = "stands in at home for a task away" },
+	{ "launcher", &config_kind_path, FIELD(launcher), .fixed = true,
+	  .help = "socket of ehlaunch; default: root starts one, others try " LAUNCH_PATH },
 
 	{ "load-index", &config_kind_word, "runnable", FIELD(load_index), .words = option_indexes,
 	  .help = "runnable | tasks | cpu" },

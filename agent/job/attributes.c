@@ -76,14 +76,14 @@ fail:
 }
 
 /* Reads a file that holds one number. */
-static int attributes_number(pid_t pid, const char *name, int base, int64_t *value)
+static int attributes_number(pid_t pid, const char *name, int64_t *value)
 {
 	char text[32], *end;
 	int err = attributes_read_file(pid, name, text, sizeof(text));
 
 	if (err)
 		return err;
-	*value = strtoll(text, &end, base);
+	*value = strtoll(text, &end, 10);
 	return end == text ? -EINVAL : 0;
 }
 
@@ -156,13 +156,11 @@ static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
 			       uint64_t traits[JOB_TRAITS])
 {
 	struct sched_attributes sched = { .size = sizeof(sched) };
-	int64_t persona, oom, filter, slack = 0;
 	uint64_t user, huge_pages;
 	int ioprio, cpus;
+	int64_t oom;
 
-	if (attributes_number(pid, "personality", 16, &persona) ||
-	    attributes_number(pid, "oom_score_adj", 10, &oom) ||
-	    attributes_number(pid, "coredump_filter", 16, &filter) ||
+	if (attributes_number(pid, "oom_score_adj", &oom) ||
 	    syscall(SYS_sched_getattr, pid, &sched, sizeof(sched), 0))
 		return;
 	/* The pid may have been reused by another user's process. */
@@ -174,9 +172,6 @@ static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
 		return;
 	ioprio = syscall(SYS_ioprio_get, SCHED_IOPRIO_PROCESS, pid);
 	cpus = attributes_cpus(pid);
-	/* Not in all kernels, or for root only. */
-	if (attributes_number(pid, "timerslack_ns", 10, &slack))
-		slack = 0;
 	if (attributes_line(status, "\nTHP_enabled:\t", 10, &huge_pages))
 		huge_pages = 1;
 	traits[JOB_POLICY] = sched.policy;
@@ -187,24 +182,27 @@ static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
 	traits[JOB_PERIOD] = sched.period;
 	traits[JOB_CPUS] = cpus > 0 ? cpus : 0;
 	traits[JOB_IOPRIO] = ioprio > 0 ? ioprio : 0;
-	traits[JOB_TIMER_SLACK] = slack;
 	traits[JOB_NO_HUGE_PAGES] = !huge_pages;
-	traits[JOB_PERSONALITY] = persona;
 	traits[JOB_OOM_SCORE] = oom + 1000;
-	traits[JOB_CORE_FILTER] = filter;
 	traits[JOB_TRAITS_KNOWN] = 1;
 }
 
 void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 {
-	uint64_t securebits = traits[JOB_SECUREBITS], subreaper = traits[JOB_SUBREAPER];
+	/* What the stub says of itself, and the kernel tells nobody else. None of it grants a right. */
+	static const enum job_trait own[] = { JOB_SUBREAPER, JOB_PERSONALITY, JOB_CORE_FILTER,
+					      JOB_TIMER_SLACK, JOB_SECUREBITS };
 	char *status = attributes_status(pid, AT_FDCWD);
+	uint64_t said[JOB_TRAITS];
 
-	memset(traits, 0, JOB_TRAITS * sizeof(*traits));
+	memcpy(said, traits, sizeof(said));
+	memset(traits, 0, sizeof(said));
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		traits[own[i]] = said[own[i]];
+	/* A user could otherwise take rights from the set-user-ID programs that the task starts. */
+	if (uid)
+		traits[JOB_SECUREBITS] = 0;
 	if (status)
 		attributes_take_in(pid, uid, status, traits);
 	free(status);
-	/* A user could otherwise take rights from the set-user-ID programs that the task starts. */
-	traits[JOB_SECUREBITS] = uid ? 0 : securebits;
-	traits[JOB_SUBREAPER] = subreaper;
 }

@@ -13,7 +13,7 @@
 
 /**
  * Reads the attributes of a process that belongs to `uid`. If they cannot be read,
- * traits[JOB_TRAITS_KNOWN] stays 0. SECUREBITS and SUBREAPER are input too: the stub told them.
+ * traits[JOB_TRAITS_KNOWN] stays 0. What the kernel tells only to the process itself is input, too: the stub told it.
  */
 void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
 

@@ -6,10 +6,12 @@
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,9 +21,12 @@
 #include "wire/descriptors.h"
 
 struct launcher {
-	pid_t pid; /* of ehlaunch */
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
+	pid_t pid; /* of one that was started here; 0: none */
 	int socket;
 };
+
+#define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 /* System calls only: threads of the agent may have held locks at the fork. */
 static void __attribute__((noreturn)) launcher_become(const char *path, int socket)
@@ -38,9 +43,8 @@ static void __attribute__((noreturn)) launcher_become(const char *path, int sock
 	_exit(127);
 }
 
-static int launcher_start(struct launcher *l)
+static int launcher_fork(struct launcher *l)
 {
-	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
 	char path[4096];
 	int pair[2], err;
 
@@ -48,7 +52,6 @@ static int launcher_start(struct launcher *l)
 		return -ENOENT;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	l->pid = fork();
 	if (!l->pid)
 		launcher_become(path, pair[1]);
@@ -61,6 +64,33 @@ static int launcher_start(struct launcher *l)
 	}
 	l->socket = pair[0];
 	return 0;
+}
+
+static int launcher_connect(struct launcher *l)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int err;
+
+	strcpy(to.sun_path, l->path);
+	l->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->socket < 0)
+		return -errno;
+	if (!connect(l->socket, (struct sockaddr *)&to, sizeof(to)))
+		return 0;
+	err = -errno;
+	close(l->socket);
+	l->socket = -1;
+	return err;
+}
+
+static int launcher_start(struct launcher *l)
+{
+	const int room = LAUNCHER_ROOM;
+	int err = *l->path ? launcher_connect(l) : launcher_fork(l);
+
+	if (!err)
+		setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	return err;
 }
 
 static void launcher_end(struct launcher *l)
@@ -76,19 +106,36 @@ static void launcher_end(struct launcher *l)
 
 int launcher_init(struct agent *agent)
 {
+	const char *path = agent->config->launcher ?: geteuid() ? LAUNCH_PATH : "";
 	struct launcher *l = calloc(1, sizeof(*l));
-	int err;
+	int err = 0;
 
 	if (!l)
 		return -ENOMEM;
 	l->socket = -1;
 	agent->launcher = l;
-	err = launcher_start(l);
-	if (err)
+	if ((size_t)snprintf(l->path, sizeof(l->path), "%s", path) >= sizeof(l->path))
+		err = -ENAMETOOLONG;
+	err = err ?: launcher_start(l);
+	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
+	if (err && !agent->config->launcher && *l->path) {
+		*l->path = '\0';
+		err = launcher_start(l);
+	}
+	if (err && *l->path)
+		log_warning("cannot connect to ehlaunch at %s: %s; until it listens there no tasks of "
+			    "others run here",
+			    path, strerror(-err));
+	else if (err)
 		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
 			    "tasks of others run here",
 			    strerror(-err));
 	return 0;
+}
+
+bool launcher_is_apart(const struct agent *agent)
+{
+	return *agent->launcher->path;
 }
 
 void launcher_exit(struct agent *agent)
@@ -134,7 +181,7 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		return -errno;
 	err = launcher_send(l, q, pair[1]);
-	/* It was killed: it holds nothing, so another one does. */
+	/* It has ended: it holds nothing, so another one does. */
 	if (launcher_is_gone(err)) {
 		launcher_end(l);
 		err = launcher_start(l);

@@ -6,6 +6,7 @@
 #ifndef AGENT_NODE_LAUNCHER_H
 #define AGENT_NODE_LAUNCHER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "wire/launch.h"
 
@@ -21,9 +22,11 @@ struct launcher_request {
 	unsigned int nfds;
 };
 
-/** Starts ehlaunch. 0 or -ENOMEM; what else is missing shows when something is asked of it. */
+/** Starts ehlaunch, or connects to it (setting `launcher`). 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
-/** Ends ehlaunch; what it has started goes on. */
+/** Whether it was started by somebody else, so that this process need not start programs. */
+bool launcher_is_apart(const struct agent *agent);
+/** Ends ehlaunch if it was started here; what it has started goes on. */
 void launcher_exit(struct agent *agent);
 /**
  * Sends a request. Returns a descriptor that becomes readable with the answer, a struct launch_news

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehlaunch, started by an agent with a socket to it as descriptor 3. It does what needs root's rights,
- * or another user's, and holds nothing for the agent: what it has started outlives both.
+ * ehlaunch does for agents what needs root's rights, or another user's, and holds nothing for them:
+ * what it has started outlives it, and its agent. Descriptor 3 is a socket to the agent that has
+ * started it; or, from a service manager, one that listens, and whoever may connect to it is served.
  *
  * "ehlaunch --end" is an executor's end at once, of the caller's user; for tests.
  */
@@ -48,8 +49,8 @@ static void main_answer(const struct request *r)
 		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, -err);
 }
 
-/* Takes one request. False: the agent has gone. */
-static bool main_serve(struct request *r)
+/* Takes one request. False: this agent has gone. */
+static bool main_serve(int agent, struct request *r)
 {
 	union descriptors room;
 	struct iovec iov = { &r->head, sizeof(*r) - offsetof(struct request, head) };
@@ -57,7 +58,7 @@ static bool main_serve(struct request *r)
 	ssize_t n;
 
 	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
-	n = recvmsg(LAUNCH_SOCKET, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	n = recvmsg(agent, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
 	if (n <= 0)
@@ -70,9 +71,48 @@ static bool main_serve(struct request *r)
 	return true;
 }
 
+static bool main_listens(void)
+{
+	socklen_t size = sizeof(int);
+	int listens = 0;
+
+	return !getsockopt(LAUNCH_SOCKET, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens;
+}
+
+/* Serves agents until the only one has gone; where others may come, for ever. */
+static void main_loop(struct request *r)
+{
+	enum { FIRST, AGENTS = 8 }; /* of one host: one, or the last and the next; more in tests */
+	struct pollfd fds[1 + AGENTS] = { { .fd = LAUNCH_SOCKET, .events = POLLIN } };
+	const bool listens = main_listens();
+	int n = 1;
+
+	for (;;) {
+		/* Full: whoever is next waits. */
+		fds[FIRST].events = listens && n == 1 + AGENTS ? 0 : POLLIN;
+		if (poll(fds, n, -1) < 0 && errno != EINTR)
+			return;
+		for (int i = n - 1; i > FIRST; i--)
+			if (fds[i].revents && !main_serve(fds[i].fd, r)) {
+				close(fds[i].fd);
+				fds[i] = fds[--n];
+			}
+		if (!fds[FIRST].revents)
+			continue;
+		if (!listens) {
+			if (!main_serve(LAUNCH_SOCKET, r))
+				return;
+			continue;
+		}
+		fds[n].fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC);
+		fds[n].events = POLLIN;
+		if (fds[n].fd >= 0)
+			n++;
+	}
+}
+
 int main(int argc, char **argv)
 {
-	struct pollfd p = { .fd = LAUNCH_SOCKET, .events = POLLIN };
 	struct request *r;
 
 	if (argc > 1 && !strcmp(argv[1], "--end"))
@@ -82,8 +122,6 @@ int main(int argc, char **argv)
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r == MAP_FAILED)
 		return 1;
-	do
-		poll(&p, 1, -1);
-	while (main_serve(r));
+	main_loop(r);
 	return 0;
 }

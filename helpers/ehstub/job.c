@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #define JOB_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
+#define CORE_FILTER 0x33 /* the kernel's default, if there is no /proc */
 
 static uint32_t count(char *const *list)
 {
@@ -76,6 +79,32 @@ static void take_descriptors(struct stub *s, struct job_spec *spec)
 		take_terminal(s, spec);
 }
 
+static uint64_t core_filter(void)
+{
+	int fd = open("/proc/self/coredump_filter", O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	return n > 0 ? strtoull(text, NULL, 16) : CORE_FILTER;
+}
+
+/* What the kernel tells only to the process itself. The agent asks for the rest. */
+static void take_traits(struct job_spec *spec)
+{
+	int subreaper = 0;
+
+	spec->traits[JOB_SECUREBITS] = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+	if (!prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0))
+		spec->traits[JOB_SUBREAPER] = subreaper;
+	spec->traits[JOB_PERSONALITY] = personality(0xffffffff);
+	spec->traits[JOB_CORE_FILTER] = core_filter();
+	spec->traits[JOB_TIMER_SLACK] = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+}
+
 static int send_all(struct stub *s, const uint8_t *data, size_t length, int64_t limit)
 {
 	struct pollfd fds[2] = { { .fd = s->hop.socket, .events = POLLOUT },
@@ -105,7 +134,6 @@ int stub_send_job(struct stub *s, int64_t until)
 {
 	char cwd[PATH_MAX];
 	struct job_spec spec;
-	int subreaper = 0;
 	uint8_t *frame;
 	size_t size;
 	int ret;
@@ -135,10 +163,7 @@ int stub_send_job(struct stub *s, int64_t until)
 	}
 	spec.sigmask = s->sigmask;
 	spec.sigignore = stub_ignored();
-	/* The agent asks the kernel for the others; these the kernel tells only to the process itself. */
-	spec.traits[JOB_SECUREBITS] = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
-	if (!prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0))
-		spec.traits[JOB_SUBREAPER] = subreaper;
+	take_traits(&spec);
 	if (s->explicit)
 		spec.flags |= JOB_EXPLICIT;
 	if (s->retry)

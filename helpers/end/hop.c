@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "helpers/common/trust.h"
+
 #define HOP_PAUSE_MS 20 /* the first; then twice as long each time */
 #define HOP_PAUSE_MAX_MS 1000
 
@@ -38,9 +40,8 @@ int hop_connect(void)
 		err = -errno;
 		goto close_fd;
 	}
-	/* Any user can take the name: trust only root or our own user. */
 	err = -EPERM;
-	if (!peer.uid || peer.uid == geteuid()) {
+	if (trust_agent(peer.uid)) {
 		fcntl(fd, F_SETFL, 0);
 		return fd;
 	}

@@ -23,7 +23,7 @@ struct hop {
 	uint8_t in[FRAME_HEADER + FRAME_LINK_MAX + 1], out[FRAME_HEADER + FRAME_LINK_MAX];
 };
 
-/** Connects to the agent of this network namespace: root's, or one of our own user. Returns a socket
+/** Connects to the agent of this network namespace: see helpers/common/trust.h. Returns a socket
  *  above descriptor 2, close-on-exec, or -errno; -EAGAIN: the agent accepts nobody at the moment. */
 int hop_connect(void);
 /** Connects to the agent again: queues FRAME_ATTACH with `a`, of which token, ID and other node are

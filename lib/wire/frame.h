@@ -25,7 +25,7 @@
 #define FRAME_LINK_MAX (20 + 4 + FRAME_DATA_MAX) /**< job/link.h, job/message.h */
 
 /** The agent's local socket: an abstract name, so there is one per network namespace.
- *  A client checks with SO_PEERCRED that root or its own user listens. */
+ *  A client checks who listens: helpers/common/trust.h. */
 #define AGENT_SOCKET "ehsched"
 
 enum frame_type {

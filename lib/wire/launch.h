@@ -13,6 +13,7 @@
 #include "job.h"
 
 #define LAUNCH_VERSION 2u
+#define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
 
 enum launch_kind {

@@ -4,12 +4,15 @@ Everything made here is ended by the process that made it."""
 
 import atexit, json, os, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import netns
 from netns import Net, address, sh
 from tree import BUILD, TOP
 from wait import WAIT, until
 
 AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
+LAUNCH = os.path.join(BUILD, "bin", "ehlaunch")
+USER = 64123        # of agents without rights: nobody else's
 
 os.chdir(TOP)
 
@@ -49,7 +52,10 @@ class Cluster:
 
     managed = False     # execs are intercepted
 
-    def __init__(self, n, settings="", topology="2,1"):
+    def __init__(self, n, settings="", topology="2,1", apart=os.environ.get("EHS_APART") == "1"):
+        """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when installed."""
+        self.apart = apart
+        self.launchers = {}
         self.n = n
         self.topology = topology
         self.net = Net(n)
@@ -58,6 +64,11 @@ class Cluster:
         self.agents = {}
         atexit.register(self.stop)
         self.certificates("cert", *[f"n{i}" for i in range(n)])
+        if apart:
+            os.chmod(self.dir, 0o755)
+            netns.own_run({"ehsched": USER})
+            for i in range(n):
+                self.launch(i)
 
     def certificates(self, folder, *hosts):
         path = os.path.join(self.dir, folder)
@@ -86,6 +97,8 @@ class Cluster:
                  f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{STUB}"',
                  "heartbeat = 300", "allow-root = true", 'log = "debug"',
                  self.settings if settings is None else settings]
+        if self.apart:
+            lines.append(f'launcher = "{self.launcher(i)}"')
         if peers is None:
             peers = range(self.n) if join is None else []
         for j in peers:
@@ -93,11 +106,38 @@ class Cluster:
             lines.append(f'peer "{self.code(j)}" {{ host = "{name}" address = "{address(j)}:7411" }}')
         with open(path, "w") as out:
             out.write("\n".join(lines) + "\n")
+        if self.apart:
+            for folder, _, files in os.walk(cert):
+                for name in files:
+                    os.chown(os.path.join(folder, name), USER, USER)
+                os.chown(folder, USER, USER)
         return path
+
+    def launcher(self, i):
+        """Where node i's ehlaunch listens."""
+        return os.path.join(self.dir, f"n{i}.launch")
+
+    def launch(self, i):
+        """Starts what the service manager starts: ehlaunch, with a socket that listens as descriptor 3."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(self.launcher(i))
+            os.chown(self.launcher(i), 0, USER)
+            os.chmod(self.launcher(i), 0o660)
+            s.listen()
+            fd = s.fileno()
+            os.set_inheritable(fd, True)
+            self.launchers[i] = subprocess.Popen(
+                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "sh", "-c", f'exec "$0" 3<&{fd}', LAUNCH],
+                stdin=subprocess.DEVNULL, pass_fds=[fd])
 
     def state(self, i):
         """The file that node i keeps its place in."""
-        return os.path.join(self.dir, f"n{i}.state")
+        folder = os.path.join(self.dir, f"n{i}.d")
+        if not os.path.exists(folder):
+            os.mkdir(folder)
+            if self.apart:
+                os.chown(folder, USER, USER)
+        return os.path.join(folder, "state")
 
     def words(self, i, *words):
         """The command that runs these words on node i."""
@@ -113,7 +153,8 @@ class Cluster:
         conf = conf or self.conf(i)
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
-        agent = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.net.name(i)}", AGENT, "-c", conf],
+        user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
+        agent = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.net.name(i)}", *user, AGENT, "-c", conf],
                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.agents[i] = agent
         if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
@@ -168,6 +209,9 @@ class Cluster:
     def stop(self):
         for i in list(self.agents):
             self.end(i)
+        for launcher in self.launchers.values():
+            launcher.kill()
+            launcher.wait()
         for i in range(self.n):
             for part in "managed", "guest", "":
                 try:

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "helpers/common/trust.h"
 #include "tools/common/common.h"
 #include "wire/frame.h"
 
@@ -35,7 +36,7 @@ int client_connect(bool quiet)
 	}
 	/* Any user can take the abstract name while no agent runs. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
-	    (peer.uid && peer.uid != geteuid())) {
+	    !trust_agent(peer.uid)) {
 		fail(0, "not the agent: process %d of user %u listens on its socket", peer.pid,
 		     peer.uid);
 		goto close_fd;
