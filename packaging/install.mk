@@ -27,6 +27,10 @@ define to-install
 $(foreach p,$(LIBEXEC),755 $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
 )755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
 644 packaging/systemd/ehagent.service /lib/systemd/system/ehagent.service
+644 packaging/systemd/ehlaunch.service /lib/systemd/system/ehlaunch.service
+644 packaging/systemd/ehlaunch.socket /lib/systemd/system/ehlaunch.socket
+644 packaging/systemd/ehsched.sysusers /usr/lib/sysusers.d/ehsched.conf
+644 packaging/systemd/ehsched.tmpfiles /usr/lib/tmpfiles.d/ehsched.conf
 644 packaging/examples/agent.conf $(PREFIX)/share/doc/ehsched/agent.conf
 $(foreach p,$(PAGES:tools/man/%=%),644 $(O)/man/$(p) $(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(p)
 )644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
@@ -43,6 +47,7 @@ install: $(if $(filter-out $(wildcard $(BUILT)),$(BUILT)),tools) man
 	@[ -f $(O)/ehsched.ko ] || \
 		echo "install: no $(O)/ehsched.ko, so without the module: run 'make module' first to install it" >&2
 	@[ -n "$(DESTDIR)" ] || ! [ -f $(O)/ehsched.ko ] || PATH=$$PATH:/sbin:/usr/sbin depmod $(MODVER)
+	@[ -n "$(DESTDIR)" ] || packaging/user
 	@[ -n "$(DESTDIR)" ] || ! [ -d /run/systemd/system ] || systemctl daemon-reload
 	@[ -f $(DESTDIR)/etc/ehsched/agent.conf ] || \
 		echo "install: write /etc/ehsched/agent.conf next, from $(PREFIX)/share/doc/ehsched/agent.conf"

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
 #include "base/agent.h"
 #include "base/config.h"
+#include "base/user.h"
 #include "cluster/address.h"
 
 struct tls {
@@ -69,10 +71,18 @@ static void tls_complain(FILE *errors, const struct config *c, int line, const c
 			 const char *file)
 {
 	unsigned long code = ERR_peek_last_error();
+	const char *user;
 
+	ERR_clear_error();
+	if (access(file, R_OK) && errno == EACCES) {
+		user = user_name(geteuid());
+		fprintf(errors,
+			"%s:%d: %s: %s: not readable for user %s, as whom the agent runs: `chown %s %s`\n",
+			c->file, line, what, file, user ?: "?", user ?: "USER", file);
+		return;
+	}
 	fprintf(errors, "%s:%d: %s: %s: %s\n", c->file, line, what, file,
 		code ? ERR_reason_error_string(code) : "unusable");
-	ERR_clear_error();
 }
 
 static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
