@@ -6,7 +6,8 @@
  * send each other, is not looked into; other frames go to the owner.
  *
  * The stream may break and be replaced while the end stays; what is held then is dropped, as the
- * ends send it again. At most ROUTE_HELD bytes are held in each direction.
+ * ends send it again. ROUTE_HELD bytes are held in each direction, and what
+ * one read brings beyond them.
  */
 #ifndef AGENT_JOB_ROUTE_H
 #define AGENT_JOB_ROUTE_H

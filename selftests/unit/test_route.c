@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A route between the socket of an end and a stream, which this plays: whole frames, in order, bounded. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/agent.h"
+#include "random.h"
+
+/* The stream's other side is the test: job/route.c calls these instead of net/'s. */
+struct h2_stream {
+	size_t consumed;
+	int resumed;
+	bool aborted;
+	const struct h2_stream_ops *ops;
+	void *ctx;
+};
+#define h2_stream_consume fake_consume
+#define h2_stream_resume fake_resume
+#define h2_stream_abort fake_abort
+#define h2_stream_accept fake_accept
+#define route_stream_ops tested_stream_ops
+#define route_open tested_open
+#define route_set_end tested_set_end
+#define route_use tested_use
+#define route_hand_over tested_hand_over
+#define route_drop_stream tested_drop_stream
+#define route_tell_end tested_tell_end
+#define route_tell_peer tested_tell_peer
+#define route_tell_attached tested_tell_attached
+#define route_finish tested_finish
+#define route_close_end tested_close_end
+#define route_close tested_close
+#include "../../agent/job/route.c"
+
+void fake_consume(struct h2_stream *s, size_t length)
+{
+	s->consumed += length;
+}
+
+void fake_resume(struct h2_stream *s)
+{
+	s->resumed++;
+}
+
+void fake_abort(struct h2_stream *s)
+{
+	s->aborted = true;
+}
+
+void fake_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx)
+{
+	s->ops = ops;
+	s->ctx = ctx;
+}
+
+#define PAYLOAD 3000
+#define FRAMES 2000
+
+struct both {
+	struct agent agent;
+	struct route route;
+	struct h2_stream stream;
+	int end; /* the end's side of the socket */
+	int notes, told, ends_gone, streams_gone;
+	int fail; /* what from_end() and from_peer() return */
+};
+
+static int on_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct both *b = ctx;
+
+	assert_int_equal(type, FRAME_NOTE);
+	b->notes++;
+	return b->fail;
+}
+
+static int on_peer(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct both *b = ctx;
+
+	assert_int_equal(type, FRAME_PAUSED);
+	b->told++;
+	return b->fail;
+}
+
+static int on_job(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct both *b = ctx;
+
+	assert_int_equal(type, FRAME_JOB);
+	assert_int_equal(length, 4 * ROUTE_HELD);
+	b->told++;
+	return 0;
+}
+
+static void on_end_gone(void *ctx)
+{
+	((struct both *)ctx)->ends_gone++;
+}
+
+static void on_stream_gone(void *ctx)
+{
+	((struct both *)ctx)->streams_gone++;
+}
+
+static const struct route_ops both_ops = {
+	.peer_types = ROUTE_TAKES(FRAME_PAUSED),
+	.from_end = on_end,
+	.from_peer = on_peer,
+	.end_gone = on_end_gone,
+	.stream_gone = on_stream_gone,
+};
+
+static struct both *both_new(void)
+{
+	struct both *b = calloc(1, sizeof(*b));
+	int pair[2];
+
+	assert_non_null(b);
+	b->agent.base = event_base_new();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	b->end = pair[1];
+	assert_int_equal(route_open(&b->route, &b->agent, pair[0], &both_ops, b), 0);
+	route_use(&b->route, &b->stream);
+	return b;
+}
+
+static void both_free(struct both *b)
+{
+	route_close(&b->route);
+	if (b->end >= 0)
+		close(b->end);
+	event_base_free(b->agent.base);
+	free(b);
+}
+
+static void turn(struct both *b)
+{
+	event_base_loop(b->agent.base, EVLOOP_NONBLOCK);
+}
+
+/* The n-th frame: its number, then bytes that depend on it. Returns its length with the header. */
+static size_t frame_make(uint8_t *out, uint32_t n)
+{
+	uint32_t length = 4 + n * 7919 % PAYLOAD;
+
+	frame_header(out, FRAME_LINK, length);
+	frame_put_u32(out + FRAME_HEADER, n);
+	memset(out + FRAME_HEADER + 4, n & 0xff, length - 4);
+	return FRAME_HEADER + length;
+}
+
+/* Takes whole frames off the front of what has come, and checks that they are the next ones. */
+struct taker {
+	uint8_t bytes[2 * PAYLOAD];
+	size_t have;
+	uint32_t next;
+};
+
+static void taker_take(struct taker *t, const uint8_t *data, size_t n)
+{
+	uint8_t want[FRAME_HEADER + 4 + PAYLOAD];
+
+	while (n) {
+		size_t part = n < sizeof(t->bytes) - t->have ? n : sizeof(t->bytes) - t->have, size;
+
+		memcpy(t->bytes + t->have, data, part);
+		t->have += part;
+		data += part;
+		n -= part;
+		while (t->have >= (size = frame_make(want, t->next))) {
+			assert_memory_equal(t->bytes, want, size);
+			t->have -= size;
+			memmove(t->bytes, t->bytes + size, t->have);
+			t->next++;
+		}
+	}
+}
+
+/* What is between the frames of the ends, and goes to the owner. */
+static size_t other_make(uint8_t *out, enum frame_type type)
+{
+	frame_header(out, type, 4);
+	frame_put_u32(out + FRAME_HEADER, 1);
+	return FRAME_HEADER + 4;
+}
+
+/* From the end to the stream: pieces of any size, frames of the owner between them. */
+static void test_out(void **state)
+{
+	static uint8_t all[FRAMES * (FRAME_HEADER + 4 + PAYLOAD)];
+	struct both *b = both_new();
+	size_t size = 0, at = 0, most = 0;
+	struct taker t = { .have = 0 };
+	uint8_t out[5000];
+	int notes = 0;
+
+	for (uint32_t n = 0; n < FRAMES; n++) {
+		size += frame_make(all + size, n);
+		if (!random_below(10) && size + 12 < sizeof(all)) {
+			size += other_make(all + size, FRAME_NOTE);
+			notes++;
+		}
+	}
+	while (t.next < FRAMES) {
+		size_t piece = 1 + random_below(random_below(4) ? 20000 : 10);
+		ssize_t n = piece < size - at ? piece : size - at;
+
+		n = n ? send(b->end, all + at, n, MSG_DONTWAIT) : 0;
+		at += n > 0 ? n : 0;
+		turn(b);
+		if (evbuffer_get_length(b->route.to_peer) > most)
+			most = evbuffer_get_length(b->route.to_peer);
+		/* The peer takes some now and then. */
+		if (random_below(3) || at == size) {
+			n = tested_stream_ops.produce(&b->route, out, 1 + random_below(sizeof(out)));
+			if (n > 0)
+				taker_take(&t, out, n);
+		}
+	}
+	assert_int_equal(b->notes, notes);
+	assert_int_equal(b->ends_gone, 0);
+	/* One read beyond the bound, which may end a frame that had begun. */
+	assert_true(most <= ROUTE_HELD + ROUTE_READ + FRAME_HEADER + FRAME_LINK_MAX);
+	assert_true(most >= ROUTE_HELD / 2);
+	both_free(b);
+}
+
+/* From the stream to the end; the stream may send as much again as the end has read. */
+static void test_in(void **state)
+{
+	static uint8_t all[FRAMES * (FRAME_HEADER + 4 + PAYLOAD)];
+	struct both *b = both_new();
+	struct taker t = { .have = 0 };
+	size_t size = 0, at = 0;
+	uint8_t in[20000];
+	int others = 0;
+	ssize_t n;
+
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		size += frame_make(all + size, i);
+		if (!random_below(10) && size + 12 < sizeof(all)) {
+			size += other_make(all + size, FRAME_PAUSED);
+			others++;
+		}
+	}
+	while (t.next < FRAMES) {
+		size_t window = ROUTE_HELD - (at - b->stream.consumed);
+		size_t piece = random_below(random_below(4) ? 16384 : 10) + 1;
+
+		if (piece > window)
+			piece = window;
+		if (piece > size - at)
+			piece = size - at;
+		if (piece) {
+			assert_int_equal(tested_stream_ops.data(&b->route, all + at, piece), 0);
+			at += piece;
+		}
+		if (random_below(3) || !piece) {
+			n = recv(b->end, in, 1 + random_below(sizeof(in)), MSG_DONTWAIT);
+			if (n > 0)
+				taker_take(&t, in, n);
+		}
+		turn(b);
+		assert_true(b->stream.consumed <= at);
+	}
+	turn(b);
+	assert_int_equal(b->told, others);
+	assert_int_equal(b->stream.consumed, size);
+	both_free(b);
+}
+
+/* A frame of the owner that is longer than the window: what has come of it is consumed. */
+static void test_long(void **state)
+{
+	static uint8_t frame[FRAME_HEADER + 4 * ROUTE_HELD];
+	struct route_ops ops = both_ops;
+	struct both *b = both_new();
+
+	ops.peer_types = ROUTE_TAKES(FRAME_JOB);
+	ops.from_peer = on_job;
+	b->route.ops = &ops;
+	frame_header(frame, FRAME_JOB, sizeof(frame) - FRAME_HEADER);
+	for (size_t at = 0, n; at < sizeof(frame); at += n) {
+		n = 1 + random_below(16384);
+		if (n > sizeof(frame) - at)
+			n = sizeof(frame) - at;
+		assert_int_equal(tested_stream_ops.data(&b->route, frame + at, n), 0);
+		if (at + n >= FRAME_HEADER)
+			assert_int_equal(b->stream.consumed, at + n);
+	}
+	assert_int_equal(b->told, 1);
+	both_free(b);
+}
+
+/* A frame that may not be: refused by its header, not when it is whole. */
+static void test_refused(void **state)
+{
+	struct both *b = both_new();
+	uint8_t head[FRAME_HEADER];
+
+	frame_header(head, FRAME_JOB, 1 << 20);
+	assert_int_equal(tested_stream_ops.data(&b->route, head, sizeof(head)), -EPROTO);
+	assert_int_equal(send(b->end, head, sizeof(head), 0), sizeof(head));
+	turn(b);
+	assert_int_equal(b->ends_gone, 1);
+	both_free(b);
+}
+
+/* The stream breaks in the middle of a frame, in both directions: the next one begins with whole frames. */
+static void test_broken(void **state)
+{
+	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], out[10000];
+	struct both *b = both_new();
+	struct h2_stream next = { 0 };
+	struct taker t = { .next = 3 };
+	size_t size = frame_make(frame, 1);
+	ssize_t n;
+
+	assert_int_equal(tested_stream_ops.data(&b->route, frame, size / 2), 0);
+	assert_int_equal(send(b->end, frame, size / 2, 0), size / 2);
+	turn(b);
+	tested_stream_ops.closed(&b->route, false);
+	assert_int_equal(b->streams_gone, 1);
+	/* The end's frame goes on; without a stream nobody needs it, as the end sends it again. */
+	assert_int_equal(send(b->end, frame + size / 2, size - size / 2, 0), size - size / 2);
+	turn(b);
+	route_use(&b->route, &next);
+	size = frame_make(frame, 3);
+	assert_int_equal(send(b->end, frame, size, 0), size);
+	turn(b);
+	n = tested_stream_ops.produce(&b->route, out, sizeof(out));
+	assert_int_equal(n, size);
+	taker_take(&t, out, n);
+	t.next = 3;
+	assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
+	n = recv(b->end, out, sizeof(out), 0);
+	assert_int_equal(n, size);
+	taker_take(&t, out, n);
+	both_free(b);
+}
+
+/* A stream that waited for its guest is handed over with what has come on it, part of a frame too. */
+static void test_hand_over(void **state)
+{
+	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], in[10000];
+	struct both *from = both_new(), *to = both_new();
+	struct taker t = { .next = 5 };
+	size_t size = frame_make(frame, 5), cut = 1 + random_below(size - 1);
+	ssize_t n;
+
+	assert_int_equal(tested_stream_ops.data(&from->route, frame, cut), 0);
+	route_hand_over(&from->route, &to->route);
+	assert_ptr_equal(from->stream.ctx, &to->route);
+	assert_true(to->stream.aborted);
+	assert_null(from->route.stream);
+	assert_int_equal(tested_stream_ops.data(&to->route, frame + cut, size - cut), 0);
+	n = recv(to->end, in, sizeof(in), 0);
+	assert_int_equal(n, size);
+	taker_take(&t, in, n);
+	assert_int_equal(from->stream.consumed, size);
+	both_free(from);
+	both_free(to);
+}
+
+/* An end that closes its socket: what comes for it is taken and dropped, so that the rest gets through. */
+static void test_end_gone(void **state)
+{
+	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD];
+	struct both *b = both_new();
+	size_t size = 0;
+
+	close(b->end);
+	b->end = -1;
+	turn(b);
+	assert_int_equal(b->ends_gone, 1);
+	assert_int_equal(b->route.socket, -1);
+	for (uint32_t i = 0; i < 100; i++) {
+		size_t n = frame_make(frame, i);
+
+		assert_int_equal(tested_stream_ops.data(&b->route, frame, n), 0);
+		size += n;
+	}
+	assert_int_equal(b->stream.consumed, size);
+	size = other_make(frame, FRAME_PAUSED);
+	assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
+	assert_int_equal(b->told, 1);
+	both_free(b);
+}
+
+/* An end that asks and never reads is cut off. */
+static void test_deaf(void **state)
+{
+	struct both *b = both_new();
+	uint8_t payload[1000] = { 0 }, note[20];
+	size_t n = other_make(note, FRAME_NOTE);
+
+	while (evbuffer_get_length(b->route.to_end) <= 2 * ROUTE_HELD)
+		assert_int_equal(route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
+	assert_int_equal(send(b->end, note, n, 0), n);
+	turn(b);
+	assert_int_equal(b->ends_gone, 1);
+	both_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_out),	  cmocka_unit_test(test_in),
+		cmocka_unit_test(test_long),	  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_hand_over), cmocka_unit_test(test_end_gone),
+		cmocka_unit_test(test_deaf),
+	};
+
+	random_begin();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
