@@ -35,6 +35,7 @@
 #include "net/tls.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
+#include "node/launcher.h"
 #include "node/node.h"
 #include "node/stayed.h"
 
@@ -139,7 +140,7 @@ static int rooms_start_first(struct agent *agent)
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
+	if (!agent->cgroup || launcher_init(agent) || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
 	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
 	    record_init(agent) || serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;
@@ -213,6 +214,7 @@ void rooms_stop(struct agent *agent)
 	enrol_exit(agent);
 	stayed_exit(agent);
 	client_exit(agent);
+	launcher_exit(agent);
 	cgroup_exit(agent);
 	tls_use(agent, NULL);
 	config_free(agent->config);

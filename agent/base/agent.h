@@ -41,6 +41,7 @@ struct agent {
 
 	/* node */
 	struct cgroup *cgroup;
+	struct launcher *launcher;
 	struct kernel *kernel;
 	struct procload *procload;
 	struct stayed_tasks *stayed;
@@ -54,7 +55,6 @@ struct agent {
 	struct leave *leave; /* once it leaves */
 
 	/* executor */
-	struct launcher *launcher;
 	struct reservations *reservations;
 	struct guests *guests;
 	struct views *views;

@@ -439,7 +439,7 @@ int guest_init(struct agent *agent)
 		return -ENOMEM;
 	guests->began = clock_ms();
 	guests->orphans = evtimer_new(agent->base, guest_on_orphans, agent);
-	if (!guests->orphans || evtimer_add(guests->orphans, &limit) || launch_init(agent)) {
+	if (!guests->orphans || evtimer_add(guests->orphans, &limit)) {
 		guest_free_all(guests);
 		return -ENOMEM;
 	}
@@ -465,6 +465,5 @@ void guest_exit(struct agent *agent)
 	}
 	guest_resumes_exit(guests);
 	guest_free_all(guests);
-	launch_exit(agent);
 	agent->guests = NULL;
 }

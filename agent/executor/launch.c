@@ -2,21 +2,12 @@
 #include "executor/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/close_range.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "base/log.h"
-#include "helpers/common/companion.h"
-#include "wire/descriptors.h"
+#include "node/launcher.h"
 #include "wire/job.h"
 #include "wire/launch.h"
 
@@ -30,108 +21,11 @@ static const char *const launch_stages[LAUNCH_STAGES] = {
 	[LAUNCH_USER] = "cannot change to its user",
 };
 
-struct launcher {
-	pid_t pid; /* of ehlaunch */
-	int socket;
-};
-
-/* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) launch_become(const char *path, int socket)
-{
-	char *argv[] = { (char *)"ehlaunch", NULL }, *none[] = { NULL };
-	const uint64_t nothing = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
-	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (socket == LAUNCH_SOCKET ? fcntl(socket, F_SETFD, 0) < 0
-				    : dup2(socket, LAUNCH_SOCKET) < 0)
-		_exit(127);
-	execve(path, argv, none);
-	_exit(127);
-}
-
-static int launcher_start(struct launcher *l)
-{
-	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
-	char path[4096];
-	int pair[2], err;
-
-	if (!companion("ehlaunch", path, sizeof(path)))
-		return -ENOENT;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	l->pid = fork();
-	if (!l->pid)
-		launch_become(path, pair[1]);
-	err = l->pid < 0 ? -errno : 0;
-	close(pair[1]);
-	if (err) {
-		l->pid = 0;
-		close(pair[0]);
-		return err;
-	}
-	l->socket = pair[0];
-	return 0;
-}
-
-static void launcher_end(struct launcher *l)
-{
-	if (l->socket >= 0)
-		close(l->socket);
-	l->socket = -1;
-	/* It ends as soon as it sees that. */
-	if (l->pid > 0)
-		waitpid(l->pid, NULL, 0);
-	l->pid = 0;
-}
-
-int launch_init(struct agent *agent)
-{
-	struct launcher *l = calloc(1, sizeof(*l));
-	int err;
-
-	if (!l)
-		return -ENOMEM;
-	l->socket = -1;
-	agent->launcher = l;
-	err = launcher_start(l);
-	if (err)
-		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
-			    "tasks of others run here",
-			    strerror(-err));
-	return 0;
-}
-
-void launch_exit(struct agent *agent)
-{
-	if (!agent->launcher)
-		return;
-	launcher_end(agent->launcher);
-	free(agent->launcher);
-	agent->launcher = NULL;
-}
-
-static int launch_send(const struct launcher *l, const struct launch_request *q,
-		       const struct job_spec *spec, const int *fds, unsigned int nfds)
-{
-	struct iovec iov[2] = { { (void *)q, sizeof(*q) },
-				{ (void *)spec->groups, spec->ngroups * sizeof(uint32_t) } };
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
-	union descriptors room;
-
-	if (l->socket < 0)
-		return -ENOTCONN;
-	descriptors_put(&msg, &room, fds, nfds);
-	/* It reads them at once: a full queue means that it does not work. */
-	return sendmsg(l->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
 int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
 		 int view, int socket)
 {
-	struct launch_request q = {
-		.version = LAUNCH_VERSION,
+	struct launch_start start = {
+		.head.kind = LAUNCH_START,
 		.uid = spec->uid,
 		.gid = spec->gid,
 		.ngroups = spec->ngroups,
@@ -139,40 +33,36 @@ int launch_start(struct agent *agent, struct launch *l, const struct job_spec *s
 		.nice = spec->nice,
 		.oom_score = agent->oom_score_adj,
 	};
-	int pair[2], fds[LAUNCH_FDS], n = LAUNCH_FD_FIRST_OPTION, err;
+	int fds[LAUNCH_START_FDS] = { socket };
+	struct launcher_request q = {
+		.head = &start.head,
+		.size = sizeof(start),
+		.tail = spec->groups,
+		.tail_size = spec->ngroups * sizeof(uint32_t),
+		.fds = fds,
+		.nfds = 1,
+	};
+	int news;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
-		return -errno;
-	memcpy(q.rlimit, spec->rlimit, sizeof(q.rlimit));
-	memcpy(q.traits, spec->traits, sizeof(q.traits));
-	fds[LAUNCH_FD_END] = socket;
-	fds[LAUNCH_FD_NEWS] = pair[1];
+	memcpy(start.rlimit, spec->rlimit, sizeof(start.rlimit));
+	memcpy(start.traits, spec->traits, sizeof(start.traits));
 	if (spec->flags & JOB_NO_NEW_PRIVS)
-		q.flags |= LAUNCH_NO_NEW_PRIVS;
+		start.flags |= LAUNCH_NO_NEW_PRIVS;
 	if (agent->config->allow_root)
-		q.flags |= LAUNCH_RIGHTS;
+		start.flags |= LAUNCH_RIGHTS;
 	if (cgroup >= 0) {
-		q.flags |= LAUNCH_CGROUP;
-		fds[n++] = cgroup;
+		start.flags |= LAUNCH_CGROUP;
+		fds[q.nfds++] = cgroup;
 	}
 	if (view >= 0) {
-		q.flags |= LAUNCH_VIEW;
-		fds[n++] = view;
+		start.flags |= LAUNCH_VIEW;
+		fds[q.nfds++] = view;
 	}
-	err = launch_send(agent->launcher, &q, spec, fds, n);
-	/* It was killed: it holds nothing, so another one does. */
-	if (err == -EPIPE || err == -ENOTCONN || err == -ECONNREFUSED || err == -ECONNRESET) {
-		launcher_end(agent->launcher);
-		err = launcher_start(agent->launcher);
-		if (!err)
-			err = launch_send(agent->launcher, &q, spec, fds, n);
-	}
-	close(pair[1]);
-	if (err)
-		close(pair[0]);
-	else
-		l->news = pair[0];
-	return err;
+	news = launcher_ask(agent, &q);
+	if (news < 0)
+		return news;
+	l->news = news;
+	return 0;
 }
 
 int launch_read(struct launch *l, struct launch_result *result)

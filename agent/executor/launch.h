@@ -24,10 +24,6 @@ struct launch_result {
 	pid_t pid; /**< of ehguest */
 };
 
-/** Starts ehlaunch. 0 or -errno. */
-int launch_init(struct agent *agent);
-/** Ends ehlaunch; the ends that it started go on. */
-void launch_exit(struct agent *agent);
 /**
  * Asks for an end in `cgroup` (-1: none), set up as `spec` says. view: mount namespace to enter, -1:
  * none; socket: of its end. The caller keeps all these descriptors. 0 or -errno.

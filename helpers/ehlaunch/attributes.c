@@ -24,12 +24,12 @@
  * Without allow_root a peer must not get root's rights in other ways: a user's capabilities, or
  * protection from the OOM killer.
  */
-static uint64_t attributes_rights(const struct launch_request *q, enum job_trait which)
+static uint64_t attributes_rights(const struct launch_start *q, enum job_trait which)
 {
 	return q->flags & LAUNCH_RIGHTS ? q->traits[which] : 0;
 }
 
-static int64_t attributes_oom_score(const struct launch_request *q)
+static int64_t attributes_oom_score(const struct launch_start *q)
 {
 	int64_t score = (int64_t)q->traits[JOB_OOM_SCORE] - 1000;
 
@@ -85,7 +85,7 @@ static int attributes_take_cpus(unsigned int wanted)
 	return syscall(SYS_sched_setaffinity, 0, sizeof(some), some);
 }
 
-int attributes_take(const struct launch_request *q)
+int attributes_take(const struct launch_start *q)
 {
 	const struct sched_attributes sched = {
 		.size = sizeof(sched),
@@ -122,7 +122,7 @@ int attributes_take(const struct launch_request *q)
 	return 0;
 }
 
-int attributes_take_login(const struct launch_request *q)
+int attributes_take_login(const struct launch_start *q)
 {
 	char text[16];
 	int fd, n;
@@ -168,7 +168,7 @@ static uint64_t attributes_permitted(void)
 	return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-int attributes_take_bounding(const struct launch_request *q)
+int attributes_take_bounding(const struct launch_start *q)
 {
 	uint64_t ours = attributes_permitted();
 	uint64_t inheritable = attributes_rights(q, JOB_CAP_INHERITABLE);
@@ -188,7 +188,7 @@ int attributes_take_bounding(const struct launch_request *q)
 	return 0;
 }
 
-int attributes_take_capabilities(const struct launch_request *q)
+int attributes_take_capabilities(const struct launch_start *q)
 {
 	uint64_t inheritable = attributes_rights(q, JOB_CAP_INHERITABLE);
 	uint64_t ours = attributes_permitted();

@@ -44,7 +44,7 @@ static int end_descriptors(int socket, struct end_files *f)
  * Limits are raised here, where that is permitted. The end, which needs descriptors and memory of its
  * own, lowers them for the program.
  */
-static int end_limits(const struct launch_request *q)
+static int end_limits(const struct launch_start *q)
 {
 	char oom[16];
 	int fd, n;
@@ -77,7 +77,7 @@ static int end_limits(const struct launch_request *q)
 }
 
 /* The calls bypass libc, which would look for other threads. */
-static int end_user(const struct launch_request *q, const gid_t *groups)
+static int end_user(const struct launch_start *q, const gid_t *groups)
 {
 	/* Without root it runs its own user's tasks only. */
 	if (geteuid() && (q->uid != geteuid() || q->gid != getegid())) {
@@ -106,7 +106,7 @@ static void end_leave_terminal(void)
 }
 
 static void __attribute__((noreturn))
-end_run(const struct launch_request *q, const gid_t *groups, int socket, struct end_files f)
+end_run(const struct launch_start *q, const gid_t *groups, int socket, struct end_files f)
 {
 	struct launch_news news = { .stage = LAUNCH_DESCRIPTORS };
 
@@ -138,17 +138,28 @@ tell:
 	_exit(1);
 }
 
-int end_start(const struct launch_request *q, const gid_t *groups, const int fds[LAUNCH_FDS])
+bool end_is_good(const struct request *r)
 {
-	struct end_files f = { .news = fds[LAUNCH_FD_NEWS], .view = -1, .cgroup = -1 };
+	const struct launch_start *q = &r->start.q;
+
+	return r->length >= sizeof(*q) && q->ngroups <= JOB_GROUPS_MAX &&
+	       r->length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
+	       r->nfds == LAUNCH_FD_FIRST_OPTION + !!(q->flags & LAUNCH_CGROUP) +
+				  !!(q->flags & LAUNCH_VIEW);
+}
+
+int end_start(const struct request *r)
+{
+	const struct launch_start *q = &r->start.q;
+	struct end_files f = { .news = r->fds[LAUNCH_FD_NEWS], .view = -1, .cgroup = -1 };
 	struct clone_args args = { .exit_signal = SIGCHLD };
 	int next = LAUNCH_FD_FIRST_OPTION;
 	pid_t pid;
 
 	if (q->flags & LAUNCH_CGROUP)
-		f.cgroup = fds[next++];
+		f.cgroup = r->fds[next++];
 	if (q->flags & LAUNCH_VIEW)
-		f.view = fds[next];
+		f.view = r->fds[next];
 	/* In the guest cgroup from the start, so that all it does is counted there. */
 	if (f.cgroup >= 0) {
 		args.flags = CLONE_INTO_CGROUP;
@@ -156,6 +167,6 @@ int end_start(const struct launch_request *q, const gid_t *groups, const int fds
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
-		end_run(q, groups, fds[LAUNCH_FD_END], f);
+		end_run(q, r->start.groups, r->fds[LAUNCH_FD_END], f);
 	return pid < 0 ? -errno : 0;
 }

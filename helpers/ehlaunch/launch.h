@@ -11,23 +11,41 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/descriptors.h"
 #include "wire/launch.h"
 
+/** A request as it has come: `length` bytes, and the descriptors that go with it. */
+struct request {
+	size_t length;
+	int fds[DESCRIPTORS_MAX];
+	int nfds;
+	union {
+		struct launch_head head;
+		struct {
+			struct launch_start q;
+			gid_t groups[JOB_GROUPS_MAX]; /**< q.ngroups of them are there */
+		} start;
+	};
+};
+
+/* main.c */
+/** Answers a request. `error`: an errno, or 0. */
+void tell(int news, enum launch_stage stage, int error);
+
 /* end.c */
-/**
- * Forks an end. `groups`: q->ngroups of them; fds: those of enum launch_fd. Returns only in the
- * launcher: 0, or -errno if there is no process for it.
- */
-int end_start(const struct launch_request *q, const gid_t *groups, const int fds[LAUNCH_FDS]);
+/** Whether a request of kind LAUNCH_START is whole. */
+bool end_is_good(const struct request *r);
+/** Forks an end, which answers. Returns only in the launcher: 0, or -errno: there is no process. */
+int end_start(const struct request *r);
 
 /* attributes.c: 0, or -1 with errno */
 /** Scheduling, memory and everything whose order does not matter. */
-int attributes_take(const struct launch_request *q);
+int attributes_take(const struct launch_start *q);
 /** The login user id, before the change of user. Fails rather than leave another one. */
-int attributes_take_login(const struct launch_request *q);
+int attributes_take_login(const struct launch_start *q);
 /** As root, before the change of user. */
-int attributes_take_bounding(const struct launch_request *q);
+int attributes_take_bounding(const struct launch_start *q);
 /** After the change of user, if we were root. */
-int attributes_take_capabilities(const struct launch_request *q);
+int attributes_take_capabilities(const struct launch_start *q);
 
 #endif

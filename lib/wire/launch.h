@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file launch.h
- * What an agent asks ehlaunch for: one packet of a SOCK_SEQPACKET socket for each executor's end of
- * a job, of a fixed size but for the groups behind it. Attached are descriptors in the order of enum
- * launch_fd. Both programs are of one build. No I/O.
+ * What an agent asks ehlaunch for: one packet of a SOCK_SEQPACKET socket for each request. It begins
+ * with struct launch_head, has the struct of its kind, and perhaps a list behind it. Attached are
+ * descriptors, the first of them a socket for the answer. Both programs are of one build. No I/O.
  */
 #ifndef WIRE_LAUNCH_H
 #define WIRE_LAUNCH_H
@@ -12,25 +12,38 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 1u
+#define LAUNCH_VERSION 2u
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
 
-enum launch_fd {
-	LAUNCH_FD_END, /**< the socket of the end */
-	LAUNCH_FD_NEWS, /**< SOCK_SEQPACKET: struct launch_news follows, then it is closed */
-	LAUNCH_FD_FIRST_OPTION, /**< cgroup, then view, as the flags say */
-	LAUNCH_FDS = 4
+enum launch_kind {
+	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
+	LAUNCH_KINDS
 };
 
-/** launch_request.flags */
+struct launch_head {
+	uint32_t version, kind;
+};
+
+/** The descriptor that each request has. */
+#define LAUNCH_FD_NEWS 0 /**< SOCK_SEQPACKET: struct launch_news follows, then it is closed */
+
+/** Those of LAUNCH_START. */
+enum launch_start_fd {
+	LAUNCH_FD_END = LAUNCH_FD_NEWS + 1, /**< the socket of the end */
+	LAUNCH_FD_FIRST_OPTION, /**< cgroup, then view, as the flags say */
+	LAUNCH_START_FDS = 4
+};
+
+/** launch_start.flags */
 #define LAUNCH_CGROUP 1u /**< begin in this cgroup (a descriptor of its directory) */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
 #define LAUNCH_RIGHTS \
 	8u /**< the site allows root's tasks, and so capabilities and a low OOM score */
 
-struct launch_request {
-	uint32_t version, flags;
+struct launch_start {
+	struct launch_head head;
+	uint32_t flags;
 	uint32_t uid, gid;
 	uint32_t ngroups; /**< of uint32_t, behind this struct; at most JOB_GROUPS_MAX */
 	uint32_t loginuid; /**< or JOB_LOGINUID_UNSET */
@@ -40,9 +53,9 @@ struct launch_request {
 	uint64_t traits[JOB_TRAITS];
 };
 
-/** The steps of a start. */
+/** The steps of a request. */
 enum launch_stage {
-	LAUNCH_READY, /**< it is the executor's end now */
+	LAUNCH_READY, /**< it is done: of a start, the child is the executor's end now */
 	LAUNCH_REQUEST,
 	LAUNCH_FORK,
 	LAUNCH_DESCRIPTORS,

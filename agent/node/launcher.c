@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "node/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+#include "base/log.h"
+#include "helpers/common/companion.h"
+#include "wire/descriptors.h"
+
+struct launcher {
+	pid_t pid; /* of ehlaunch */
+	int socket;
+};
+
+/* System calls only: threads of the agent may have held locks at the fork. */
+static void __attribute__((noreturn)) launcher_become(const char *path, int socket)
+{
+	char *argv[] = { (char *)"ehlaunch", NULL }, *none[] = { NULL };
+	const uint64_t nothing = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
+	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (socket == LAUNCH_SOCKET ? fcntl(socket, F_SETFD, 0) < 0
+				    : dup2(socket, LAUNCH_SOCKET) < 0)
+		_exit(127);
+	execve(path, argv, none);
+	_exit(127);
+}
+
+static int launcher_start(struct launcher *l)
+{
+	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
+	char path[4096];
+	int pair[2], err;
+
+	if (!companion("ehlaunch", path, sizeof(path)))
+		return -ENOENT;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	l->pid = fork();
+	if (!l->pid)
+		launcher_become(path, pair[1]);
+	err = l->pid < 0 ? -errno : 0;
+	close(pair[1]);
+	if (err) {
+		l->pid = 0;
+		close(pair[0]);
+		return err;
+	}
+	l->socket = pair[0];
+	return 0;
+}
+
+static void launcher_end(struct launcher *l)
+{
+	if (l->socket >= 0)
+		close(l->socket);
+	l->socket = -1;
+	/* It ends as soon as it sees that. */
+	if (l->pid > 0)
+		waitpid(l->pid, NULL, 0);
+	l->pid = 0;
+}
+
+int launcher_init(struct agent *agent)
+{
+	struct launcher *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->socket = -1;
+	agent->launcher = l;
+	err = launcher_start(l);
+	if (err)
+		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
+			    "tasks of others run here",
+			    strerror(-err));
+	return 0;
+}
+
+void launcher_exit(struct agent *agent)
+{
+	if (!agent->launcher)
+		return;
+	launcher_end(agent->launcher);
+	free(agent->launcher);
+	agent->launcher = NULL;
+}
+
+static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)
+{
+	struct launch_head head = { LAUNCH_VERSION, q->head->kind };
+	struct iovec iov[3] = { { &head, sizeof(head) },
+				{ (void *)(q->head + 1), q->size - sizeof(head) },
+				{ (void *)q->tail, q->tail_size } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 3 };
+	int fds[DESCRIPTORS_MAX] = { [LAUNCH_FD_NEWS] = news };
+	union descriptors room;
+
+	if (l->socket < 0)
+		return -ENOTCONN;
+	if (q->nfds >= DESCRIPTORS_MAX)
+		return -E2BIG;
+	for (unsigned int i = 0; i < q->nfds; i++)
+		fds[LAUNCH_FD_NEWS + 1 + i] = q->fds[i];
+	descriptors_put(&msg, &room, fds, LAUNCH_FD_NEWS + 1 + q->nfds);
+	/* It reads them at once: a full queue means that it does not work. */
+	return sendmsg(l->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static bool launcher_is_gone(int err)
+{
+	return err == -EPIPE || err == -ENOTCONN || err == -ECONNREFUSED || err == -ECONNRESET;
+}
+
+int launcher_ask(struct agent *agent, const struct launcher_request *q)
+{
+	struct launcher *l = agent->launcher;
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -errno;
+	err = launcher_send(l, q, pair[1]);
+	/* It was killed: it holds nothing, so another one does. */
+	if (launcher_is_gone(err)) {
+		launcher_end(l);
+		err = launcher_start(l);
+		if (!err)
+			err = launcher_send(l, q, pair[1]);
+	}
+	close(pair[1]);
+	if (!err)
+		return pair[0];
+	close(pair[0]);
+	return err;
+}

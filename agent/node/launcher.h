@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file launcher.h
+ * The connection to ehlaunch, which does what needs root's rights, or another user's.
+ */
+#ifndef AGENT_NODE_LAUNCHER_H
+#define AGENT_NODE_LAUNCHER_H
+
+#include <stddef.h>
+#include "wire/launch.h"
+
+struct agent;
+
+/** A request, and what goes with it. */
+struct launcher_request {
+	const struct launch_head *head; /**< the struct of its kind; version is filled in here */
+	size_t size; /**< of that struct */
+	const void *tail; /**< the list behind it; NULL: none */
+	size_t tail_size;
+	const int *fds; /**< that follow the one for the answer; the caller keeps them */
+	unsigned int nfds;
+};
+
+/** Starts ehlaunch. 0 or -ENOMEM; what else is missing shows when something is asked of it. */
+int launcher_init(struct agent *agent);
+/** Ends ehlaunch; what it has started goes on. */
+void launcher_exit(struct agent *agent);
+/**
+ * Sends a request. Returns a descriptor that becomes readable with the answer, a struct launch_news
+ * and perhaps descriptors, or -errno. The caller closes it.
+ */
+int launcher_ask(struct agent *agent, const struct launcher_request *q);
+
+#endif
