@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The agent of a node: registered by a socket, unregistered when it closes. */
+/*
+ * The agent of a node: a socket, from its registration until it closes, or until
+ * another one is registered.
+ *
+ * The socket is the agent, not a process: a process that may register opens it,
+ * and may give it to one without rights (SCM_RIGHTS, fork). It closes with its
+ * last holder.
+ */
 
 #include "agent.h"
 
@@ -13,6 +20,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
+#include <net/sock.h>
 
 #include "load.h"
 #include "request.h"
@@ -69,46 +77,50 @@ static void ehs_agent_free(struct rcu_head *rcu)
 	if (agent->stub)
 		fput(agent->stub);
 	kfree(agent->stub_path);
-	put_pid(agent->tgid);
+	ehs_view_drop(&agent->view);
 	kfree(agent);
 }
 
 /**
  * ehs_agent_register - make a socket the agent of a node
  * @node: node of the socket's namespace
- * @port: port of the socket
+ * @sock: the socket; the caller is sending with it, so it is not closing
+ * @port: its port
  * @stub_fd: attribute with an open descriptor of the stub
  * @extack: for the text of a refusal
  *
- * Return: 0, -EBUSY if the node has an agent, -EBADF, -EACCES or -ENAMETOOLONG
- * for a bad stub, -ENOMEM.
+ * An agent that the node has is replaced, be it another socket or the same.
+ * Execs that wait ask the new one, within their time.
+ *
+ * Return: 0, -EBADF, -EACCES or -ENAMETOOLONG for a bad stub, -ENOMEM, -ENFILE.
  */
-int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub_fd,
-		       struct netlink_ext_ack *extack)
+int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
+		       const struct nlattr *stub_fd, struct netlink_ext_ack *extack)
 {
-	struct ehs_agent *agent;
+	struct ehs_agent *agent, *old;
 	int err;
 
 	agent = kzalloc(sizeof(*agent), GFP_KERNEL_ACCOUNT);
 	if (!agent)
 		return -ENOMEM;
 	refcount_set(&agent->refs, 1);
+	agent->sock = sock;
 	agent->port = port;
-	agent->tgid = get_task_pid(current, PIDTYPE_TGID);
+	err = ehs_view_take(&agent->view);
+	if (err)
+		goto free_agent;
 	err = ehs_agent_take_stub(agent, stub_fd, extack);
 	if (err)
 		goto free_agent;
 
 	raw_spin_lock(&node->lock);
-	if (rcu_access_pointer(node->agent)) {
-		raw_spin_unlock(&node->lock);
-		NL_SET_ERR_MSG_MOD(extack, "this node already has an agent");
-		err = -EBUSY;
-		goto free_agent;
-	}
-	rcu_assign_pointer(node->agent, agent);
+	old = rcu_replace_pointer(node->agent, agent, lockdep_is_held(&node->lock));
+	/* under the same lock, so that none is asked by two */
+	ehs_request_hand_over(node);
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
+	if (old)
+		ehs_agent_put(old);
 	ehs_load_wake(node, false);
 	return 0;
 
@@ -118,14 +130,25 @@ free_agent:
 	return err;
 }
 
-/* Removes the agent if its port is @port, or whatever its port if @port is 0. */
+/*
+ * Whether the agent is a socket that is being closed. Its port alone does not say
+ * so: it is free a moment before the module is told of the close, and an agent
+ * that was registered since then may have it. While an agent is registered, its
+ * socket is there: it is not freed before all are told.
+ */
+static bool ehs_agent_closes(const struct ehs_agent *agent, u32 port)
+{
+	return agent->port == port && sock_flag(agent->sock, SOCK_DEAD);
+}
+
+/* Removes the agent if it is closing and has @port, or whatever it is if @port is 0. */
 static void ehs_agent_unregister(struct ehs_node *node, u32 port)
 {
 	struct ehs_agent *agent;
 
 	raw_spin_lock(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
-	if (agent && (!port || agent->port == port)) {
+	if (agent && (!port || ehs_agent_closes(agent, port))) {
 		/* under the same lock, so that none is the next agent's */
 		ehs_request_release(node, EHS_REASON_AGENT_GONE);
 		RCU_INIT_POINTER(node->agent, NULL);
@@ -178,18 +201,24 @@ void ehs_agent_put(struct ehs_agent *agent)
 }
 
 /**
- * ehs_agent_is_port - whether a socket is the agent
+ * ehs_agent_is_socket - whether a socket is the agent
  * @node: node of the socket's namespace
- * @port: port of the socket
+ * @sock: the socket that a message came from, which its sender holds open
+ *
+ * The address is enough: an agent is unregistered when its socket closes, before
+ * the memory of that may be another's. So if a registered agent has this address,
+ * it is of this socket. A port would not be enough, because another socket can be
+ * bound to it as soon as it is free. Who sends does not matter: to hold the
+ * socket is the right.
  */
-bool ehs_agent_is_port(const struct ehs_node *node, u32 port)
+bool ehs_agent_is_socket(const struct ehs_node *node, const struct sock *sock)
 {
 	const struct ehs_agent *agent;
 	bool is;
 
 	rcu_read_lock();
 	agent = rcu_dereference(node->agent);
-	is = agent && agent->port == port;
+	is = agent && agent->sock == sock;
 	rcu_read_unlock();
 	return is;
 }

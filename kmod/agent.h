@@ -8,14 +8,19 @@
 
 #include "breaker.h"
 #include "node.h"
+#include "view.h"
+
+struct sock;
 
 /**
  * struct ehs_agent - the socket that answers the placement requests of a node
  * @refs: one of the node while registered, one of each exec that asks
  * @rcu: frees it
- * @port: netlink port in the node's namespace
- * @tgid: the process that registered; tasks that share its namespaces and root
- *	may be placed
+ * @sock: the socket, which is what has the rights of the agent: whoever holds it.
+ *	No reference; see ehs_agent_is_socket()
+ * @port: its netlink port in the node's namespace
+ * @view: what the process that registered saw and was then: tasks that see the
+ *	same, and are no less, may be placed
  * @breaker: whether it answers; guarded by the node's lock
  * @stub: the program that stands in for a task that runs on another node, open
  *	as long as this memory is there
@@ -24,19 +29,20 @@
 struct ehs_agent {
 	refcount_t refs;
 	struct rcu_head rcu;
+	const struct sock *sock;
 	u32 port;
-	struct pid *tgid;
+	struct ehs_view view;
 	struct ehs_breaker breaker;
 	struct file *stub;
 	char *stub_path;
 };
 
-int ehs_agent_register(struct ehs_node *node, u32 port, const struct nlattr *stub_fd,
-		       struct netlink_ext_ack *extack);
+int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
+		       const struct nlattr *stub_fd, struct netlink_ext_ack *extack);
 void ehs_agent_drop(struct ehs_node *node);
 struct ehs_agent *ehs_agent_get(struct ehs_node *node);
 void ehs_agent_put(struct ehs_agent *agent);
-bool ehs_agent_is_port(const struct ehs_node *node, u32 port);
+bool ehs_agent_is_socket(const struct ehs_node *node, const struct sock *sock);
 bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file);
 struct file *ehs_agent_open_stub(const struct ehs_agent *agent);
 

@@ -15,9 +15,7 @@
 #include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/nsproxy.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
-#include <linux/sched/task.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <linux/security.h>
@@ -158,16 +156,12 @@ static bool ehs_confine_has_bpf(const struct ehs_agent *agent)
 {
 	const struct ehs_node *node = ehs_node_of(current->nsproxy->net_ns);
 	const struct ehs_cgroups *cgroups;
-	struct task_struct *task;
-	bool has = true;
+	bool has;
 
 	rcu_read_lock();
 	cgroups = rcu_dereference(node->cgroups);
-	task = pid_task(agent->tgid, PIDTYPE_TGID);
-	if (cgroups && cgroups->guest)
-		has = ehs_confine_has_more_bpf(cgroups->guest);
-	else if (task)
-		has = ehs_confine_has_more_bpf(task_dfl_cgroup(task));
+	has = ehs_confine_has_more_bpf(cgroups && cgroups->guest ? cgroups->guest :
+								   agent->view.cgroup);
 	rcu_read_unlock();
 	return has;
 }
@@ -177,20 +171,6 @@ static bool ehs_confine_has_bpf(const struct ehs_agent *agent)
 	return false;
 }
 #endif /* CONFIG_CGROUP_BPF */
-
-/* The agent's credentials, referenced, or NULL if it has just ended. */
-static const struct cred *ehs_confine_agent_cred(const struct ehs_agent *agent)
-{
-	const struct cred *cred = NULL;
-	struct task_struct *task;
-
-	rcu_read_lock();
-	task = pid_task(agent->tgid, PIDTYPE_TGID);
-	if (task)
-		cred = get_task_cred(task);
-	rcu_read_unlock();
-	return cred;
-}
 
 /**
  * ehs_confine - whether something confines the task that would not on another node
@@ -203,8 +183,7 @@ static const struct cred *ehs_confine_agent_cred(const struct ehs_agent *agent)
  */
 enum ehs_reason ehs_confine(const struct linux_binprm *bprm, const struct ehs_agent *agent)
 {
-	enum ehs_reason reason = EHS_REASON_NONE;
-	const struct cred *cred;
+	const struct cred *cred = agent->view.cred;
 
 #ifdef CONFIG_SECCOMP
 	/* another thread may set it for all of them */
@@ -215,17 +194,13 @@ enum ehs_reason ehs_confine(const struct linux_binprm *bprm, const struct ehs_ag
 		return EHS_REASON_NO_NEW_PRIVS;
 	if (ehs_confine_is_secure(bprm))
 		return EHS_REASON_SECUREEXEC;
-	cred = ehs_confine_agent_cred(agent);
-	if (!cred)
-		return EHS_REASON_AGENT_GONE;
 	if (ehs_confine_has_caps(cred))
-		reason = EHS_REASON_CAPABILITIES;
-	else if (ehs_confine_has_domain(bprm, cred))
-		reason = EHS_REASON_LSM;
-	else if (ehs_confine_has_landlock(bprm))
-		reason = EHS_REASON_LANDLOCK;
-	else if (ehs_confine_has_bpf(agent))
-		reason = EHS_REASON_CGROUP_BPF;
-	put_cred(cred);
-	return reason;
+		return EHS_REASON_CAPABILITIES;
+	if (ehs_confine_has_domain(bprm, cred))
+		return EHS_REASON_LSM;
+	if (ehs_confine_has_landlock(bprm))
+		return EHS_REASON_LANDLOCK;
+	if (ehs_confine_has_bpf(agent))
+		return EHS_REASON_CGROUP_BPF;
+	return EHS_REASON_NONE;
 }

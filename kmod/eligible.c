@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/security.h>
 
+#include "agent.h"
 #include "confine.h"
 #include "format.h"
 #include "view.h"
@@ -81,7 +82,7 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 		return reason;
 	if (ehs_eligible_keeps_files())
 		return EHS_REASON_OPEN_FILES;
-	if (!ehs_view_is_agents(agent))
+	if (!ehs_view_is_mine(&agent->view))
 		return EHS_REASON_NAMESPACE;
 	reason = ehs_confine(bprm, agent);
 	if (reason != EHS_REASON_NONE)

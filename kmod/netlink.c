@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The generic netlink family, as uapi/ehsched.yaml specifies it: netlink_gen.c has
- * the operations and their policies. Everybody may read; the rest needs
- * CAP_NET_ADMIN over the user namespace of the network namespace, and more:
- * docs/kernel.md of the project has a table. Every refusal
- * by this file has an extack text.
+ * the operations and their policies. Everybody may read. What else there is takes
+ * the agent's socket, or capabilities over the user namespace of the network
+ * namespace: docs/kernel.md of the project has a table. Every refusal by this
+ * file has an extack text.
  */
 
 #include "netlink.h"
@@ -129,6 +129,55 @@ int ehs_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb, struc
 {
 	info->user_ptr[0] = ehs_node_of(genl_info_net(info));
 	return 0;
+}
+
+/* The socket that the message came from; its sender holds it open. */
+static const struct sock *ehs_nl_sender(const struct sk_buff *skb)
+{
+	return NETLINK_CB(skb).sk;
+}
+
+/*
+ * Whether the caller is an administrator of the namespace. All tasks there obey
+ * what is changed here, so it takes CAP_SYS_ADMIN, too: CAP_NET_ADMIN alone is
+ * given to containers that share the host's network. Netlink asks both the caller
+ * and, of a socket that is not told where to send to, its opener.
+ */
+static bool ehs_nl_is_admin(struct sk_buff *skb, struct genl_info *info)
+{
+	struct user_namespace *user_ns = genl_info_net(info)->user_ns;
+
+	return netlink_ns_capable(skb, user_ns, CAP_NET_ADMIN) &&
+	       netlink_ns_capable(skb, user_ns, CAP_SYS_ADMIN);
+}
+
+/*
+ * Before each operation that changes what the node does to tasks. The agent's
+ * socket may, whoever writes to it: who registered it had the right to, and gave
+ * it to whom he wanted. So neither the writer's rights count nor the opener's.
+ */
+int ehs_nl_pre_owner(const struct genl_split_ops *ops, struct sk_buff *skb, struct genl_info *info)
+{
+	ehs_nl_pre_doit(ops, skb, info);
+	if (ehs_agent_is_socket(ehs_nl_node(info), ehs_nl_sender(skb)) ||
+	    ehs_nl_is_admin(skb, info))
+		return 0;
+	NL_SET_ERR_MSG_MOD(info->extack,
+			   "this takes the agent's socket, or CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
+	return -EPERM;
+}
+
+/*
+ * Before what only the agent may do, whatever the caller's rights. It is looked
+ * at again under the node's lock: another agent may come meanwhile.
+ */
+int ehs_nl_pre_agent(const struct genl_split_ops *ops, struct sk_buff *skb, struct genl_info *info)
+{
+	ehs_nl_pre_doit(ops, skb, info);
+	if (ehs_agent_is_socket(ehs_nl_node(info), ehs_nl_sender(skb)))
+		return 0;
+	NL_SET_ERR_MSG_MOD(info->extack, "only the socket registered as agent may send verdicts");
+	return -EPERM;
 }
 
 /* Anybody may call it. */
@@ -302,45 +351,27 @@ static bool ehs_nl_take_u32(const struct genl_info *info, int type, u32 *value)
 	return attr;
 }
 
-/**
- * ehs_nl_check_owner - whether a message may change what the node does to tasks
- * @skb: the message
- * @info: the same
- *
- * All tasks of the namespace obey what is changed here, so it takes the agent's
- * own socket, or CAP_SYS_ADMIN over the namespace. CAP_NET_ADMIN, which the
- * family asks for anyway, is given to containers that share the host's network.
- *
- * Return: 0 or -EPERM, with an extack text.
+/*
+ * Everything is checked before anything is changed. The agent's socket may change
+ * settings; which tasks are transferred at all is the administrator's.
  */
-int ehs_nl_check_owner(struct sk_buff *skb, struct genl_info *info)
-{
-	const struct net *net = genl_info_net(info);
-
-	if (ehs_agent_is_port(ehs_nl_node(info), info->snd_portid) ||
-	    netlink_ns_capable(skb, net->user_ns, CAP_SYS_ADMIN))
-		return 0;
-	NL_SET_ERR_MSG_MOD(info->extack,
-			   "only the agent's socket or CAP_SYS_ADMIN over the network namespace may do this");
-	return -EPERM;
-}
-
-/* Needs a right over the node. Everything is checked before anything is changed. */
 int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ehs_node *node = ehs_nl_node(info);
 	struct ehs_cgroups *cgroups = NULL;
 	struct ehs_settings set;
 	bool swap, any;
-	int err;
+	int err = 0;
 
-	err = ehs_nl_check_owner(skb, info);
-	if (err)
-		return err;
+	swap = ehs_nl_names_cgroups(info);
+	if (swap && !ehs_nl_is_admin(skb, info)) {
+		NL_SET_ERR_MSG_MOD(info->extack,
+				   "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
+		return -EPERM;
+	}
 	mutex_lock(&node->config);
 	/* only written under the mutex */
 	set = node->set;
-	swap = ehs_nl_names_cgroups(info);
 	any = swap;
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_THRESHOLD, &set.threshold);
 	any |= ehs_nl_take_u32(info, EHS_A_NODE_THRESHOLD_LENGTH, &set.length);
@@ -369,7 +400,7 @@ unlock:
 }
 
 /*
- * Needs CAP_NET_ADMIN as the other changes do, which the owner of a user
+ * Needs CAP_NET_ADMIN over the network namespace, which the owner of its user
  * namespace has from outside of it, too. But the stub runs with the rights of
  * every task that execs and has the same view as the agent. To name the stub
  * takes rights over all of them: CAP_SYS_ADMIN in the caller's user namespace.
@@ -385,7 +416,7 @@ int ehs_nl_agent_register_doit(struct sk_buff *skb, struct genl_info *info)
 				   "an agent needs CAP_SYS_ADMIN in its own user namespace");
 		return -EPERM;
 	}
-	return ehs_agent_register(ehs_nl_node(info), info->snd_portid,
+	return ehs_agent_register(ehs_nl_node(info), ehs_nl_sender(skb), info->snd_portid,
 				  info->attrs[EHS_A_AGENT_STUB_FD], info->extack);
 }
 
@@ -396,7 +427,6 @@ static bool ehs_nl_is_kernels(u32 reason)
 	       reason >= EHS_REASON_NO_NEW_PRIVS;
 }
 
-/* Needs CAP_NET_ADMIN, and the agent's own socket. */
 int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netlink_ext_ack *extack = info->extack;
@@ -426,8 +456,7 @@ int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info)
 			return -EINVAL;
 		}
 	}
-	return ehs_request_answer(ehs_nl_node(info), info->snd_portid, &answer,
-				  extack);
+	return ehs_request_answer(ehs_nl_node(info), ehs_nl_sender(skb), &answer, extack);
 }
 
 /**
@@ -462,7 +491,7 @@ int ehs_nl_place_request(struct ehs_node *node, const struct ehs_agent *agent,
 	hdr = genlmsg_put(msg, 0, 0, &ehs_nl_family, 0, EHS_CMD_PLACE_REQUEST);
 	if (!hdr || nla_put_u64_64bit(msg, EHS_A_PLACE_COOKIE, req->cookie, EHS_A_PLACE_PAD) ||
 	    nla_put_u32(msg, EHS_A_PLACE_PID,
-			pid_nr_ns(task_tgid(current), ns_of_pid(agent->tgid))) ||
+			pid_nr_ns(task_tgid(current), ns_of_pid(agent->view.tgid))) ||
 	    nla_put_u32(msg, EHS_A_PLACE_UID, from_kuid_munged(current_user_ns(), current_uid())) ||
 	    nla_put_string(msg, EHS_A_PLACE_PATH, req->path) ||
 	    nla_put_u64_64bit(msg, EHS_A_PLACE_CGROUP_ID, cgroup, EHS_A_PLACE_PAD) ||

@@ -38,9 +38,7 @@ static inline struct ehs_nl_dump *ehs_nl_dump_of(struct netlink_callback *cb)
 	return (struct ehs_nl_dump *)cb->ctx;
 }
 
-int ehs_nl_check_owner(struct sk_buff *skb, struct genl_info *info);
-
-/* The node of the caller's namespace, as ehs_nl_pre_doit() has left it. */
+/* The node of the caller's namespace, as what runs before an operation has left it. */
 static inline struct ehs_node *ehs_nl_node(const struct genl_info *info)
 {
 	return info->user_ptr[0];

@@ -134,11 +134,11 @@ const struct genl_split_ops ehsched_nl_ops[8] = {
 	},
 	{
 		.cmd		= EHS_CMD_NODE_SET,
-		.pre_doit	= ehs_nl_pre_doit,
+		.pre_doit	= ehs_nl_pre_owner,
 		.doit		= ehs_nl_node_set_doit,
 		.policy		= ehsched_node_set_nl_policy,
 		.maxattr	= EHS_A_NODE_NO_NEW_PRIVS,
-		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= EHS_CMD_AGENT_REGISTER,
@@ -150,11 +150,11 @@ const struct genl_split_ops ehsched_nl_ops[8] = {
 	},
 	{
 		.cmd		= EHS_CMD_PLACE_VERDICT,
-		.pre_doit	= ehs_nl_pre_doit,
+		.pre_doit	= ehs_nl_pre_agent,
 		.doit		= ehs_nl_place_verdict_doit,
 		.policy		= ehsched_place_verdict_nl_policy,
 		.maxattr	= EHS_A_PLACE_TOKEN,
-		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd	= EHS_CMD_TASK_GET,
@@ -164,19 +164,19 @@ const struct genl_split_ops ehsched_nl_ops[8] = {
 	},
 	{
 		.cmd		= EHS_CMD_TASK_BYPASS,
-		.pre_doit	= ehs_nl_pre_doit,
+		.pre_doit	= ehs_nl_pre_owner,
 		.doit		= ehs_nl_task_bypass_doit,
 		.policy		= ehsched_task_bypass_nl_policy,
 		.maxattr	= EHS_A_TASK_PID,
-		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= EHS_CMD_TASK_ACCOUNT,
-		.pre_doit	= ehs_nl_pre_doit,
+		.pre_doit	= ehs_nl_pre_owner,
 		.doit		= ehs_nl_task_account_doit,
 		.policy		= ehsched_task_account_nl_policy,
 		.maxattr	= EHS_A_TASK_INVOLUNTARY_SWITCHES,
-		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 };
 

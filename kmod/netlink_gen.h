@@ -18,6 +18,10 @@ extern const struct genl_split_ops ehsched_nl_ops[8];
 
 int ehs_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		    struct genl_info *info);
+int ehs_nl_pre_owner(const struct genl_split_ops *ops, struct sk_buff *skb,
+		     struct genl_info *info);
+int ehs_nl_pre_agent(const struct genl_split_ops *ops, struct sk_buff *skb,
+		     struct genl_info *info);
 int ehs_nl_node_get_start(struct netlink_callback *cb);
 int ehs_nl_task_get_start(struct netlink_callback *cb);
 

@@ -33,15 +33,11 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 	return pid;
 }
 
-/* Needs a right over the node. */
 int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct pid *pid;
 	int err;
 
-	err = ehs_nl_check_owner(skb, info);
-	if (err)
-		return err;
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
@@ -55,7 +51,6 @@ static u64 ehs_nl_u64(const struct genl_info *info, int type)
 	return info->attrs[type] ? nla_get_u64(info->attrs[type]) : 0;
 }
 
-/* Needs a right over the node. */
 int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct ehs_usage usage = {
@@ -70,9 +65,6 @@ int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info)
 	struct pid *pid;
 	int err;
 
-	err = ehs_nl_check_owner(skb, info);
-	if (err)
-		return err;
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;

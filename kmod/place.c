@@ -73,34 +73,49 @@ pop_strings:
 }
 
 /*
- * Asks the agent. Return: true if the stub is in place, false if the program is
- * to run here; *reason is set in both cases.
+ * Asks the agent, and each that takes its place meanwhile: another one may see
+ * the system otherwise, and has a stub of its own. Return: true if the stub is in
+ * place, false if the program is to run here; *reason is set in both cases.
  */
 static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct linux_binprm *bprm,
 			  u64 cookie, enum ehs_reason *reason)
 {
-	struct ehs_request req = { .cookie = cookie, .path = bprm->filename };
-	struct ehs_agent *agent = ehs_agent_get(node);
+	struct ehs_agent *agent, *last = NULL;
+	struct ehs_request req;
 	bool remote = false;
+	bool over;
 
-	if (!agent) {
-		*reason = EHS_REASON_NO_AGENT;
-		return false;
-	}
-	*reason = ehs_eligible(bprm, agent);
-	if (*reason != EHS_REASON_NONE)
-		goto put_agent;
+	ehs_request_init(&req, cookie, bprm->filename);
+	do {
+		agent = ehs_agent_get(node);
+		/* nothing refers to the one before: it has gone, or the request is over */
+		if (last)
+			ehs_agent_put(last);
+		last = agent;
+		over = true;
+		if (!agent) {
+			ehs_request_give_up(node, &req, EHS_REASON_NO_AGENT);
+			break;
+		}
+		*reason = ehs_eligible(bprm, agent);
+		if (*reason == EHS_REASON_NONE) {
+			ehs_task_wait(rec);
+			over = ehs_request_ask(node, agent, &req);
+		} else {
+			ehs_request_give_up(node, &req, *reason);
+		}
+	} while (!over);
 
-	ehs_task_wait(rec);
-	ehs_request_ask(node, agent, &req);
 	*reason = req.reason;
-	if (req.verdict == EHS_VERDICT_REMOTE) {
+	if (req.started_at)
+		trace_ehs_verdict(cookie, req.verdict, req.reason, ktime_get_ns() - req.started_at);
+	if (agent && req.verdict == EHS_VERDICT_REMOTE) {
 		remote = !ehs_place_redirect(bprm, agent, req.token);
 		if (!remote)
 			*reason = EHS_REASON_REDIRECT;
 	}
-put_agent:
-	ehs_agent_put(agent);
+	if (agent)
+		ehs_agent_put(agent);
 	return remote;
 }
 

@@ -6,18 +6,24 @@
  * under the node's lock, has decided.
  *
  * All requests in the table are the present agent's: its end releases them under
- * the same lock.
+ * the same lock. When another agent takes its place, they stay in the table and
+ * their execs are woken to ask that one themselves, because only they know
+ * whether they may be placed by it, and can sleep for the message.
+ *
+ * A request is on the stack of its exec. Others use it under the node's lock
+ * only, complete() included, so the exec leaves after it has had that lock and
+ * found the request decided.
  */
 
 #include "request.h"
 
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "agent.h"
 #include "netlink.h"
-#include "trace.h"
 
 /* Limit of sleeping execs of a node, and so of what an agent has to keep. */
 #define EHS_REQUEST_MAX 1024
@@ -34,66 +40,116 @@ static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u
 			       u32 reason)
 {
 	lockdep_assert_held(&node->lock);
-	hash_del(&req->hash);
-	node->nr_requests--;
+	if (!hlist_unhashed(&req->hash)) {
+		hash_del(&req->hash);
+		node->nr_requests--;
+	}
+	req->over = true;
 	req->verdict = verdict;
 	req->reason = reason;
-	ehs_breaker_left(&ehs_request_agent(node)->breaker, req->try);
+	if (req->agent)
+		ehs_breaker_left(&req->agent->breaker, req->try);
 }
 
-/* Decides for a run here, unless the request was decided already. */
-static void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, u32 reason)
+/**
+ * ehs_request_give_up - decide that the current exec runs here, unless it is decided
+ * @node: node of the task
+ * @req: its request, whether an agent was asked or not
+ * @reason: why
+ */
+void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum ehs_reason reason)
 {
 	raw_spin_lock(&node->lock);
-	if (!hlist_unhashed(&req->hash))
+	if (!req->over)
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
 	raw_spin_unlock(&node->lock);
 }
 
 /*
  * The time is over. When the agent has let several wait, the others that wait
- * for it now go on, too.
+ * for it now go on, too. One that came later had less than the whole time, so
+ * that says nothing about it.
  */
-static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req, u32 limit)
+static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
 {
-	u64 now = ktime_get_ns(), waited = limit * (u64)NSEC_PER_MSEC;
-	struct ehs_breaker *breaker;
+	u64 now = ktime_get_ns(), waited = req->limit * (u64)NSEC_PER_MSEC;
 
 	raw_spin_lock(&node->lock);
-	if (!hlist_unhashed(&req->hash)) {
-		breaker = &ehs_request_agent(node)->breaker;
+	if (!req->over) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
-		if (ehs_breaker_missed(breaker, now, waited, req->try))
+		if (!req->handed &&
+		    ehs_breaker_missed(&req->agent->breaker, now, waited, req->try))
 			ehs_request_release(node, EHS_REASON_AGENT_SLOW);
 	}
 	raw_spin_unlock(&node->lock);
 }
 
 /*
- * Return: EHS_REASON_NONE when @req is in the table, with its time limit in
- * milliseconds in *limit; else why it is not.
+ * Return: true when @req is in the table as one that @agent is asked; false if it
+ * is decided, or another agent is to be asked.
  */
-static enum ehs_reason ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
-				       struct ehs_request *req, u32 *limit)
+static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
+			    struct ehs_request *req)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
+	bool asks = false, waits;
 
 	raw_spin_lock(&node->lock);
-	if (READ_ONCE(ehs_request_stopped)) {
+	waits = !hlist_unhashed(&req->hash);
+	if (req->over)
+		goto unlock;
+	if (READ_ONCE(ehs_request_stopped))
 		reason = EHS_REASON_UNLOADING;
-	} else if (rcu_access_pointer(node->agent) != agent) {
+	else if (!rcu_access_pointer(node->agent))
 		reason = EHS_REASON_AGENT_GONE;
-	} else if (node->nr_requests >= EHS_REQUEST_MAX) {
+	else if (rcu_access_pointer(node->agent) != agent)
+		goto unlock;
+	else if (!waits && node->nr_requests >= EHS_REQUEST_MAX)
 		reason = EHS_REASON_QUEUE_FULL;
-	} else if (!ehs_breaker_admits(&agent->breaker, ktime_get_ns(), &req->try)) {
+	else if (!ehs_breaker_admits(&agent->breaker, ktime_get_ns(), &req->try))
 		reason = EHS_REASON_AGENT_SLOW;
-	} else {
+	if (reason) {
+		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+		goto unlock;
+	}
+	asks = true;
+	req->agent = agent;
+	if (!waits) {
+		req->limit = node->set.time_limit;
+		req->deadline = jiffies + msecs_to_jiffies(req->limit);
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
-		*limit = node->set.time_limit;
 	}
+unlock:
 	raw_spin_unlock(&node->lock);
-	return reason;
+	return asks;
+}
+
+/* Whether it is decided: then nobody else uses @req any more, for they hold the lock. */
+static bool ehs_request_is_over(struct ehs_node *node, const struct ehs_request *req)
+{
+	bool over;
+
+	raw_spin_lock(&node->lock);
+	over = req->over;
+	raw_spin_unlock(&node->lock);
+	return over;
+}
+
+/* Whether the agent that was asked may still answer. */
+static bool ehs_request_waits(struct ehs_node *node, const struct ehs_request *req)
+{
+	bool waits;
+
+	raw_spin_lock(&node->lock);
+	waits = !req->over && req->agent;
+	raw_spin_unlock(&node->lock);
+	return waits;
+}
+
+static long ehs_request_left(const struct ehs_request *req)
+{
+	return max((long)(req->deadline - jiffies), 0L);
 }
 
 static enum ehs_reason ehs_request_send_failed(int err)
@@ -110,55 +166,67 @@ static enum ehs_reason ehs_request_send_failed(int err)
 }
 
 /**
- * ehs_request_ask - ask the agent where the current task is to run, and wait
- * @node: node of the task
- * @agent: its agent
- * @req: cookie and path set; verdict, reason and token are filled in
- *
- * Sleeps up to the node's time limit; a fatal signal ends the wait.
+ * ehs_request_init - begin a request, which no agent has been asked yet
+ * @req: on the stack of the exec
+ * @cookie: number of the placement
+ * @path: program as given to exec
  */
-void ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req)
+void ehs_request_init(struct ehs_request *req, u64 cookie, const char *path)
 {
-	u64 start = ktime_get_ns();
-	enum ehs_reason reason;
-	long left;
+	*req = (struct ehs_request){ .cookie = cookie, .path = path };
+	init_completion(&req->decided);
+}
+
+/**
+ * ehs_request_ask - ask an agent where the current task is to run, and wait
+ * @node: node of the task
+ * @agent: its agent, referenced until @req is decided or asked of another one
+ * @req: from ehs_request_init(); verdict, reason and token are filled in
+ *
+ * Sleeps up to the node's time limit, counted from the first call; a fatal
+ * signal ends the wait. While another agent is to be asked, the request stays in
+ * the table, so that all that ends a wait ends this one, too.
+ *
+ * Return: whether it is decided; if not, another agent has come, which is to be
+ * asked.
+ */
+bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req)
+{
 	u32 limit;
+	long left;
 	int err;
 
-	init_completion(&req->decided);
-	req->verdict = EHS_VERDICT_LOCAL;
+	if (!req->started_at)
+		req->started_at = ktime_get_ns();
 	/* before it is sent, because the answer may come at once */
-	reason = ehs_request_add(node, agent, req, &limit);
-	if (reason) {
-		req->reason = reason;
-		goto trace;
-	}
+	if (!ehs_request_add(node, agent, req))
+		return ehs_request_is_over(node, req);
+	limit = req->handed ? max(jiffies_to_msecs(ehs_request_left(req)), 1U) : req->limit;
 	err = ehs_nl_place_request(node, agent, req, limit);
-	if (err) {
+	if (err)
 		ehs_request_give_up(node, req, ehs_request_send_failed(err));
-		goto trace;
+	while (ehs_request_waits(node, req)) {
+		left = wait_for_completion_killable_timeout(&req->decided, ehs_request_left(req));
+		if (left < 0)
+			ehs_request_give_up(node, req, EHS_REASON_KILLED);
+		else if (!left)
+			ehs_request_time_out(node, req);
 	}
-	left = wait_for_completion_killable_timeout(&req->decided, msecs_to_jiffies(limit));
-	if (left < 0)
-		ehs_request_give_up(node, req, EHS_REASON_KILLED);
-	else if (!left)
-		ehs_request_time_out(node, req, limit);
-trace:
-	trace_ehs_verdict(req->cookie, req->verdict, req->reason, ktime_get_ns() - start);
+	return ehs_request_is_over(node, req);
 }
 
 /**
  * ehs_request_answer - the agent's verdict
  * @node: node of the sending socket's namespace
- * @port: port of that socket
+ * @sock: that socket
  * @answer: cookie, verdict, reason and token
  * @extack: for the text of a refusal
  *
  * Return: 0, -EPERM if the socket is not the agent's, -ENOENT if no exec waits
  * for it: it comes too late, or for the second time.
  */
-int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request *answer,
-		       struct netlink_ext_ack *extack)
+int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
+		       const struct ehs_request *answer, struct netlink_ext_ack *extack)
 {
 	struct ehs_request *req;
 	struct ehs_agent *agent;
@@ -166,14 +234,15 @@ int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request
 
 	raw_spin_lock(&node->lock);
 	agent = ehs_request_agent(node);
-	if (!agent || agent->port != port) {
+	if (!agent || agent->sock != sock) {
 		NL_SET_ERR_MSG_MOD(extack, "only the socket registered as agent may send verdicts");
 		err = -EPERM;
 		goto unlock;
 	}
 	ehs_breaker_lives(&agent->breaker, ktime_get_ns());
 	hash_for_each_possible(node->requests, req, hash, answer->cookie) {
-		if (req->cookie != answer->cookie)
+		/* one that has not asked this agent yet will */
+		if (req->cookie != answer->cookie || req->agent != agent)
 			continue;
 		strscpy(req->token, answer->token, sizeof(req->token));
 		ehs_breaker_answered(&agent->breaker);
@@ -204,6 +273,26 @@ void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 	lockdep_assert_held(&node->lock);
 	hash_for_each_safe(node->requests, bucket, tmp, req, hash) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+		complete(&req->decided);
+	}
+}
+
+/**
+ * ehs_request_hand_over - let all execs that wait ask the agent that has just come
+ * @node: node, locked; its agent is the new one
+ *
+ * The execs hold their references to the old one until they have seen this.
+ */
+void ehs_request_hand_over(struct ehs_node *node)
+{
+	struct ehs_request *req;
+	int bucket;
+
+	lockdep_assert_held(&node->lock);
+	hash_for_each(node->requests, bucket, req, hash) {
+		req->agent = NULL;
+		req->try = false;
+		req->handed = true;
 		complete(&req->decided);
 	}
 }

@@ -8,14 +8,24 @@
 #include "node.h"
 
 struct ehs_agent;
+struct sock;
 
 /**
  * struct ehs_request - an exec that waits for a verdict; on its task's stack
  * @hash: in the node's table until it is decided
  * @cookie: number of the placement
  * @path: program as given to exec
+ * @agent: who is asked, referenced by the exec; NULL before, and from the moment
+ *	another agent takes its place until the exec has asked that one. It and all
+ *	below, but for @decided, are guarded by the node's lock
  * @try: it finds out whether a slow agent answers again, see breaker.h
- * @decided: completed by whoever removes it from the table
+ * @handed: another agent has taken the place of one that was asked
+ * @over: decided; what was decided is below
+ * @started_at: when an agent was asked first, monotonic, ns; 0 if none was. The
+ *	exec's own, as the next two
+ * @limit: its time limit, ms
+ * @deadline: jiffies when that is over
+ * @decided: completed by whoever removes it from the table, or takes its agent away
  * @verdict: enum ehs_verdict
  * @reason: enum ehs_reason
  * @token: for the stub, if the verdict is remote
@@ -24,16 +34,25 @@ struct ehs_request {
 	struct hlist_node hash;
 	u64 cookie;
 	const char *path;
+	struct ehs_agent *agent;
 	bool try;
+	bool handed;
+	bool over;
+	u64 started_at;
+	u32 limit;
+	unsigned long deadline;
 	struct completion decided;
 	u32 verdict;
 	u32 reason;
 	char token[EHS_TOKEN_MAX + 1];
 };
 
-void ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req);
-int ehs_request_answer(struct ehs_node *node, u32 port, const struct ehs_request *answer,
-		       struct netlink_ext_ack *extack);
+void ehs_request_init(struct ehs_request *req, u64 cookie, const char *path);
+bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req);
+void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum ehs_reason reason);
+int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
+		       const struct ehs_request *answer, struct netlink_ext_ack *extack);
+void ehs_request_hand_over(struct ehs_node *node);
 void ehs_request_release(struct ehs_node *node, enum ehs_reason reason);
 void ehs_request_stop(void);
 void ehs_request_start(void);

@@ -3,14 +3,79 @@
 
 #include "view.h"
 
+#include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/fs_struct.h>
-#include <linux/nsproxy.h>
 #include <linux/path.h>
+#include <linux/pid.h>
 #include <linux/pid_namespace.h>
-#include <linux/sched/task.h>
+#include <linux/sched.h>
 
-#include "agent.h"
+/**
+ * ehs_view_take - note what the current process sees and is
+ * @view: filled in; all zero on failure
+ *
+ * May sleep for memory, but waits for no file system: to open a path as O_PATH
+ * calls nothing of it. The root is kept as an open file, because a file can be
+ * put in any context, and a path cannot.
+ *
+ * Return: 0, -ENOMEM, -ENFILE.
+ */
+int ehs_view_take(struct ehs_view *view)
+{
+	const struct nsproxy *ns = current->nsproxy;
+	struct file *file;
+	struct path root;
+
+	get_fs_root(current->fs, &root);
+	file = dentry_open(&root, O_PATH, current_cred());
+	path_put(&root);
+	if (IS_ERR(file)) {
+		*view = (struct ehs_view){};
+		return PTR_ERR(file);
+	}
+	*view = (struct ehs_view){
+		.ns = {
+			.mnt_ns = ns->mnt_ns,
+			.uts_ns = ns->uts_ns,
+			.ipc_ns = ns->ipc_ns,
+			.pid_ns_for_children = ns->pid_ns_for_children,
+			.time_ns = ns->time_ns,
+			.time_ns_for_children = ns->time_ns_for_children,
+			.cgroup_ns = ns->cgroup_ns,
+		},
+		.root = file,
+		.tgid = get_task_pid(current, PIDTYPE_TGID),
+		.cred = get_current_cred(),
+	};
+	/* it fails only for a cgroup that the task has just left */
+	rcu_read_lock();
+	do
+		view->cgroup = task_dfl_cgroup(current);
+	while (!cgroup_tryget(view->cgroup));
+	rcu_read_unlock();
+	return 0;
+}
+
+/**
+ * ehs_view_drop - release what a view holds
+ * @view: from ehs_view_take(), whether it failed or not
+ *
+ * Does not sleep.
+ */
+void ehs_view_drop(struct ehs_view *view)
+{
+	if (!view->root)
+		return;
+	fput(view->root);
+	put_pid(view->tgid);
+	put_cred(view->cred);
+	cgroup_put(view->cgroup);
+}
 
 /* All namespaces that a struct nsproxy has, except for the network's. */
 static bool ehs_view_same_namespaces(const struct nsproxy *a, const struct nsproxy *b)
@@ -21,36 +86,26 @@ static bool ehs_view_same_namespaces(const struct nsproxy *a, const struct nspro
 }
 
 /**
- * ehs_view_is_agents - whether the current task sees the same system as the agent
- * @agent: agent
+ * ehs_view_is_mine - whether the current task sees the same system
+ * @view: what to compare with
  *
  * Only then do a path, a pid, a uid and a host name mean the same to both. The
- * agent's task is asked each time because it may change its namespaces; a dead
- * one has none. The network namespace is the node's, whatever the agent's is now.
+ * network namespace is the node's, whatever that of @view was.
+ *
+ * The user and the pid namespace are held, and so is the mount of the root, and
+ * below the same mount paths lead to the same files. The others cannot be held
+ * by a module. If one of them ends while @view is kept, another may get its
+ * address; who is in that one, and in all that are held, is taken for an equal.
  */
-bool ehs_view_is_agents(const struct ehs_agent *agent)
+bool ehs_view_is_mine(const struct ehs_view *view)
 {
-	struct path mine, its = {};
-	struct task_struct *task;
-	bool same = false;
+	struct path root;
+	bool same;
 
-	get_fs_root(current->fs, &mine);
-	rcu_read_lock();
-	task = pid_task(agent->tgid, PIDTYPE_TGID);
-	if (!task)
-		goto unlock;
-	task_lock(task);
-	if (task->nsproxy && task->fs) {
-		get_fs_root(task->fs, &its);
-		same = ehs_view_same_namespaces(task->nsproxy, current->nsproxy) &&
-		       ns_of_pid(agent->tgid) == task_active_pid_ns(current) &&
-		       task_cred_xxx(task, user_ns) == current_user_ns() && path_equal(&its, &mine);
-	}
-	task_unlock(task);
-unlock:
-	rcu_read_unlock();
-	/* outside, because the last reference to a mount may sleep; none is fine */
-	path_put(&its);
-	path_put(&mine);
+	get_fs_root(current->fs, &root);
+	same = ehs_view_same_namespaces(&view->ns, current->nsproxy) &&
+	       ns_of_pid(view->tgid) == task_active_pid_ns(current) &&
+	       view->cred->user_ns == current_user_ns() && path_equal(&view->root->f_path, &root);
+	path_put(&root);
 	return same;
 }

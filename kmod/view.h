@@ -2,10 +2,34 @@
 #ifndef _EHS_VIEW_H
 #define _EHS_VIEW_H
 
+#include <linux/nsproxy.h>
 #include <linux/types.h>
 
-struct ehs_agent;
+struct cgroup;
+struct cred;
+struct file;
+struct pid;
 
-bool ehs_view_is_agents(const struct ehs_agent *agent);
+/**
+ * struct ehs_view - what a process sees of the system and what it is, at one moment
+ * @ns: its namespaces, to compare with; no reference is held
+ * @root: its root directory, open
+ * @tgid: the process, referenced, and with it its pid namespace
+ * @cred: its credentials, referenced, and with them its user namespace
+ * @cgroup: its cgroup, referenced
+ *
+ * It outlives the process: others may hold the agent's socket.
+ */
+struct ehs_view {
+	struct nsproxy ns;
+	struct file *root;
+	struct pid *tgid;
+	const struct cred *cred;
+	struct cgroup *cgroup;
+};
+
+int ehs_view_take(struct ehs_view *view);
+void ehs_view_drop(struct ehs_view *view);
+bool ehs_view_is_mine(const struct ehs_view *view);
 
 #endif /* _EHS_VIEW_H */

@@ -19,7 +19,7 @@ $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
-$(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/nl.h uapi/linux/ehsched.h
+$(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/holder.c selftests/kmod/nl.h uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell $(PKG_CONFIG) --static --cflags --libs libnl-genl-3.0)
 $(O)/selftests/kmod/probe: selftests/kmod/confine.c selftests/kmod/probe.h
 

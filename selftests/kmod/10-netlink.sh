@@ -76,18 +76,29 @@ refused "a bypass of nobody" ESRCH "no such task" "$nl" bypass 4194303
 refused "a bypass of a kernel thread" EINVAL "never calls exec" "$nl" bypass 2
 refused "a bypass of what is no pid" ERANGE "integer out of range" "$nl" bypass 2147483648
 refused "a verdict from no agent" EPERM "only the socket registered" "$nl" verdict 1 local - -
-refused "a verdict without cookie" EINVAL "is missing" "$nl" verdict - local - -
-refused "a verdict without verdict" EINVAL "is missing" "$nl" verdict 1 - - -
-refused "an unknown verdict" ERANGE "integer out of range" "$nl" verdict 1 2 - -
-refused "a remote verdict without token" EINVAL "needs a token" "$nl" verdict 1 remote - -
-refused "a token too long" EINVAL "failed policy validation" "$nl" verdict 1 remote - "$(printf '%064d' 0)"
-refused "a reason of the kernel's" EINVAL "only the kernel" "$nl" verdict 1 local time-out -
-refused "a newer reason of the kernel's" EINVAL "only the kernel" "$nl" verdict 1 local landlock -
-refused "an unknown reason" ERANGE "integer out of range" "$nl" verdict 1 local 99 -
+# from the agent's socket
+says() { "$nl" as nobody "$stub" verdict "$@"; }
+refused "a verdict without cookie" EINVAL "is missing" says - local - -
+refused "a verdict without verdict" EINVAL "is missing" says 1 - - -
+refused "an unknown verdict" ERANGE "integer out of range" says 1 2 - -
+refused "a remote verdict without token" EINVAL "needs a token" says 1 remote - -
+refused "a token too long" EINVAL "failed policy validation" says 1 remote - "$(printf '%064d' 0)"
+refused "a reason of the kernel's" EINVAL "only the kernel" says 1 local time-out -
+refused "a newer reason of the kernel's" EINVAL "only the kernel" says 1 local landlock -
+refused "an unknown reason" ERANGE "integer out of range" says 1 local 99 -
 
 agent "$stub" silent
 is "the agent is shown" "registered $(field agent)" "$(cat "$log")"
-refused "a second agent" EBUSY "already has an agent" "$nl" register "$stub"
+first=$(field agent)
+"$nl" agent "$stub" silent >"$out" 2>&1 &
+second=$!
+wait_for 20 file_has "$out" ^registered
+is "a second agent takes its place" "registered $(field agent)" "$(cat "$out")"
+is "that is another socket" "$([ "$(field agent)" != "$first" ]; echo $?)" 0
+kill $second
+wait $second 2>/dev/null
+wait_for 20 field_is agent ''
+is "the first one does not come back" "$(field agent)" ""
 refused "a bypass of a task of another namespace" ESRCH "no such task" unshare --net "$nl" bypass $$
 agent_end
 is "and is gone with its socket" "$(field agent)" ""

@@ -63,11 +63,25 @@ kill $aside; wait $aside 2>/dev/null
 for what in "threshold=0" "limit=100" "managed=$cg/m" "guest=$cg/g"; do
 	may "node-set $what: root" "" set "$what"
 	may "node-set $what: CAP_SYS_ADMIN and CAP_NET_ADMIN" "$sys_admin" set "$what"
-	may "node-set $what: the agent's socket" "" as-agent "$stub" set "$what"
 	may_not "node-set $what: CAP_NET_ADMIN" "$net_admin" EPERM set "$what"
 	may_not "node-set $what: another user" "$nobody" EPERM set "$what"
 	may_not "node-set $what: root of a user namespace" "$mapped" EPERM set "$what"
 done
+# Who holds the agent's socket, one after another: root that registered it and has put down all but CAP_NET_ADMIN; the same as
+# an ordinary user; one that never was more and got the descriptor; one like that who is root of a user namespace
+holders="net-admin nobody another mapped"
+for holder in $holders; do
+	for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 no-new-privs=0; do
+		may "node-set $what: the agent's socket, $holder" "" as $holder "$stub" set "$what"
+	done
+	for what in "managed=$cg/m" "guest=$cg/g" clear; do
+		refused "node-set $what: the agent's socket, $holder" EPERM "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN" \
+			"$nl" as $holder "$stub" set "$what"
+		refused "nor with a setting beside it: $holder" EPERM "cgroups take" "$nl" as $holder "$stub" set threshold=77 "$what"
+	done
+	may "node-get: the agent's socket, $holder" "" as $holder "$stub" get
+done
+is "nothing of it has changed the node" "$(field threshold) $($nl get | grep -cE '^(managed|guest-cgroup) ')" "0 2"
 may "node-set of his own namespace: root of a user namespace" "$own" set threshold=0
 refused "a cgroup that he may not write to" EACCES "may not write to this cgroup" $own "$nl" set managed=$cg/m
 refused "the guest cgroup neither" EACCES "may not write to this cgroup" $own "$nl" set guest=$cg/g
@@ -76,7 +90,9 @@ may "a cgroup that was delegated to him" "$own" set managed=$cg/his
 
 # bypass, account
 may "task-bypass: root" "" bypass $sitter
-may "task-bypass: the agent's socket" "" as-agent "$stub" bypass $sitter
+for holder in $holders; do
+	may "task-bypass: the agent's socket, $holder" "" as $holder "$stub" bypass $sitter
+done
 may_not "task-bypass: CAP_NET_ADMIN" "$net_admin" EPERM bypass $sitter
 may_not "task-bypass: the task's user" "$user" EPERM bypass $theirs
 may_not "task-bypass: root of a user namespace" "$mapped" EPERM bypass $sitter
@@ -91,6 +107,9 @@ may_not "task-account: CAP_NET_ADMIN" "$net_admin" EPERM account $stub_pid 10=10
 may_not "task-account: the stub's user" "$user" EPERM account $stub_pid 10=1000
 may_not "task-account: root of a user namespace" "$mapped" EPERM account $stub_pid 10=1000
 may_not "task-account: root of a user namespace, in his own" "$own" ESRCH account $stub_pid 10=1000
+for holder in $holders; do
+	may "task-account: the agent's socket, $holder" "" as $holder "$stub" account $stub_pid 10=1000
+done
 # numbers: no more than its life on very many processors
 refused "more time than it can have had" ERANGE "more than a task can use" "$nl" account $stub_pid 10=4611686018427387904
 refused "in the kernel neither" ERANGE "more than a task can use" "$nl" account $stub_pid 11=4611686018427387904
@@ -105,10 +124,30 @@ may_not "agent-register: CAP_NET_ADMIN" "$net_admin" EPERM register "$stub"
 may_not "agent-register: another user" "$nobody" EPERM register "$stub"
 may_not "agent-register: root of a user namespace" "$mapped" EPERM register "$stub"
 agent "$stub" silent
-for who in root net_admin nobody mapped; do
-	may_not "place-verdict: $who" "${!who}" EPERM verdict 1 local - -
+for who in root net_admin sys_admin nobody mapped pidns own; do
+	refused "place-verdict: $who" EPERM "only the socket registered as agent" ${!who} "$nl" verdict 1 local - -
 done
+# the agent's socket is somebody else's, and stays so
+for what in "set threshold=77" "bypass $sitter" "account $stub_pid 10=1000"; do
+	refused "$what over a socket of his own" EPERM "this takes the agent's socket, or CAP_NET_ADMIN and CAP_SYS_ADMIN" \
+		$nobody "$nl" $what
+done
+is "nothing of it has changed the node" "$(field threshold) $(field agent)" "0 $(awk '{ print $2 }' "$log")"
 agent_end
+for holder in $holders; do
+	refused "place-verdict: the agent's socket, $holder" ENOENT "nobody waits" "$nl" as $holder "$stub" verdict 1 local - -
+	may_not "agent-register: the agent's socket, $holder" "" EPERM as $holder "$stub" register "$stub"
+done
+
+# what the socket shows is by the rights of who writes, as before
+is "task-get: the agent's socket, another" "$($nl as another "$stub" tasks | wc -l)" 0
+is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" dump | grep -c ^netns)" 1
+
+# Only a port is no right: not when the agent is gone, and not when its port is another's.
+for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -"; do
+	refused "$what from the port that the agent had" EPERM "agent" "$nl" reuse "$stub" $what
+done
+is "nothing of it has changed the node" "$(field threshold) $(field agent)" "0 "
 
 kill $theirs $sitter
 wait $theirs $sitter 2>/dev/null

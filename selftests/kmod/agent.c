@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/capability.h>
 #include <linux/netlink.h>
 #include <linux/ehsched.h>
 #include <netlink/genl/genl.h>
@@ -47,7 +45,7 @@ void take_request(struct nlmsghdr *nlh)
  * STUB is a path: the file is opened and its descriptor sent. For what must be refused: "-" sends
  * none, "fd:N" the number N, open or not, and "path:PATH" the path itself in the old attribute.
  */
-static int cmd_register(const char *stub)
+int register_stub(const char *stub)
 {
 	struct nl_msg *msg = request(EHS_CMD_AGENT_REGISTER, NLM_F_ACK);
 	int fd = -1, err;
@@ -135,21 +133,19 @@ static void __attribute__((noreturn)) manual_agent(const char *fifo)
 	}
 }
 
-/* agent STUB silent|deaf, agent STUB manual FIFO, or agent STUB [faulty] [twice] [late MS] VERDICT REASON TOKEN */
-int cmd_agent(int argc, char **argv)
+/*
+ * serve silent|deaf, serve manual FIFO, or serve [faulty] [twice] [late MS] VERDICT REASON TOKEN: what an
+ * agent does that is registered
+ */
+int cmd_serve(int argc, char **argv)
 {
 	struct nl_cb *cb = callbacks();
 	bool silent, twice = false;
 	int err, late = 0;
 	uint64_t cookie;
 
-	if (argc < 2)
-		die("agent STUB silent|deaf|manual FIFO | agent STUB [twice] [late MS] VERDICT REASON TOKEN");
-	err = cmd_register(argv[0]);
-	if (err)
-		return report(err);
-	argv++;
-	argc--;
+	if (argc < 1)
+		die("serve silent|deaf|manual FIFO | serve [twice] [late MS] VERDICT REASON TOKEN");
 	if (!strcmp(argv[0], "deaf"))
 		deaf_agent();
 	if (!strcmp(argv[0], "manual") && argc > 1)
@@ -171,7 +167,7 @@ int cmd_agent(int argc, char **argv)
 		argc -= 2;
 	}
 	if (!silent && argc != 3)
-		die("agent: VERDICT REASON TOKEN are needed");
+		die("serve: VERDICT REASON TOKEN are needed");
 	printf("registered %u\n", nl_socket_get_local_port(sock));
 	fflush(stdout);
 	for (;;) {
@@ -190,29 +186,19 @@ int cmd_agent(int argc, char **argv)
 	}
 }
 
-/*
- * as-agent STUB COMMAND…: the command from the socket of a registered agent that
- * has no capability but CAP_NET_ADMIN by then
- */
-int cmd_as_agent(int argc, char **argv)
+/* agent STUB and what it serves: registers first */
+int cmd_agent(int argc, char **argv)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct only[2] = { 0 };
 	int err;
 
 	if (argc < 2)
-		die("as-agent STUB COMMAND");
-	err = cmd_register(argv[0]);
-	if (err)
-		return report(err);
-	only[0].effective = only[0].permitted = 1U << CAP_NET_ADMIN;
-	if (syscall(SYS_capset, &header, only))
-		die("capset: %s", strerror(errno));
-	return run(argc - 1, argv + 1);
+		die("agent STUB and what it serves");
+	err = register_stub(argv[0]);
+	return err ? report(err) : cmd_serve(argc - 1, argv + 1);
 }
 
 /* register STUB: only says whether it would be accepted */
 int cmd_try_register(int argc, char **argv)
 {
-	return report(cmd_register(argc ? argv[0] : "-"));
+	return report(register_stub(argc ? argv[0] : "-"));
 }

@@ -229,11 +229,13 @@ static int on_message(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static void open_socket(void)
+void open_socket_at(uint32_t port)
 {
 	int one = 1;
 
 	sock = nl_socket_alloc();
+	if (sock && port)
+		nl_socket_set_local_port(sock, port);
 	if (!sock || genl_connect(sock))
 		die("no netlink socket");
 	family = genl_ctrl_resolve(sock, EHS_FAMILY_NAME);
@@ -241,6 +243,11 @@ static void open_socket(void)
 		die("no family %s: is the module loaded?", EHS_FAMILY_NAME);
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
+}
+
+void open_socket(void)
+{
+	open_socket_at(0);
 }
 
 struct nl_msg *request(int cmd, int flags)
@@ -575,12 +582,13 @@ static const struct {
 	{ "agent", cmd_agent },	  { "watch", cmd_watch },
 	{ "load", cmd_load },	  { "flip", cmd_flip },
 	  { "register", cmd_try_register },
-	{ "as-agent", cmd_as_agent },
+	{ "serve", cmd_serve },
+	{ "as", cmd_as },	  { "reuse", cmd_reuse },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse, or every and one of them");
 }
 
 int run(int argc, char **argv)

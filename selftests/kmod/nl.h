@@ -23,6 +23,9 @@ struct nl_msg *request(int cmd, int flags);
 int talk(struct nl_msg *msg);
 int report(int err);
 int run(int argc, char **argv);
+void open_socket(void);
+/* bound to this port, or to any if it is 0 */
+void open_socket_at(uint32_t port);
 struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
 		       const char *token);
 
@@ -30,6 +33,11 @@ struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reas
 void take_request(struct nlmsghdr *nlh);
 int cmd_agent(int argc, char **argv);
 int cmd_try_register(int argc, char **argv);
-int cmd_as_agent(int argc, char **argv);
+int register_stub(const char *stub);
+int cmd_serve(int argc, char **argv);
+
+/* holder.c */
+int cmd_as(int argc, char **argv);
+int cmd_reuse(int argc, char **argv);
 
 #endif /* NL_H */

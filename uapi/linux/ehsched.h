@@ -87,8 +87,8 @@ enum ehs_task_state {
  * @EHS_REASON_FILE_CAPS: the program has file capabilities
  * @EHS_REASON_TRACED: the task is traced
  * @EHS_REASON_OPEN_FILES: a descriptor above 2 would survive the exec
- * @EHS_REASON_NAMESPACE: the agent has another namespace, other than the
- *   network's, or another root directory
+ * @EHS_REASON_NAMESPACE: who registered the agent had another namespace, other
+ *   than the network's, or another root directory
  * @EHS_REASON_CONFINED: the task runs under a seccomp filter
  * @EHS_REASON_STUB: the program is the stub
  * @EHS_REASON_PLACED: the task was placed before, and is not placed again

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An agent's socket that others hold when its first process has died, and agents that take the place of others: no exec that
+# waits is lost.
+. "$(dirname "$0")/lib.sh"
+
+node_reset
+sitter $cg/m
+$nl set limit=10000
+in="$probe in $cg/m"
+for to in a b; do mkfifo -m 666 "$work/$to"; done
+alog=$work/a.log blog=$work/b.log
+cookie() { awk '/^request/ { c = $2 } END { print c }' "$1"; }
+asked() { grep -c '^request' "$1"; }
+asks() { [ "$(asked "$1")" -ge "$2" ]; }
+# answer LOG FIFO COOKIE VERDICT REASON TOKEN: by one of the agents; prints what the kernel said
+answer() {
+	local n to=$1
+	n=$(grep -c ^answer "$to")
+	echo "${@:3}" >"$2"
+	wait_for 20 eval "[ \$(grep -c ^answer $to) -gt $n ]"
+	grep ^answer "$to" | tail -n 1 | cut -d ' ' -f 3-
+}
+# waiting NAME: an exec that waits; end NAME: how it ended
+waiting() {
+	local n
+	n=$(field pending)
+	{ $in -- false; echo $? >"$work/end.$1.new"; mv "$work/end.$1.new" "$work/end.$1"; } &
+	wait_for 20 field_is pending $((n + 1))
+}
+end() { wait_for 30 test -e "$work/end.$1"; cat "$work/end.$1"; rm -f "$work/end.$1"; }
+# begin LOG COMMAND…: an agent; its pid in $begun
+begin() {
+	local to=$1
+	shift
+	: >"$to"
+	"$@" >"$to" 2>&1 &
+	begun=$!
+	wait_for 20 file_has "$to" '^registered' || bail_out "no agent: $(cat "$to")"
+}
+finish_agent() { kill -KILL "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
+
+# The process that registered dies; an ordinary user has its socket.
+begin "$alog" "$nl" as heir "$stub" serve manual "$work/a"
+heir=$begun first=$(awk '/^first/ { print $2 }' "$alog") port=$(field agent)
+gone=$(counter agent-gone)
+waiting 1
+wait_for 20 asks "$alog" 1
+is "the exec waits for who registered" "$(field pending)" 1
+kill -KILL "$first"
+is "the other holder answers for it" "$(answer "$alog" "$work/a" "$(cookie "$alog")" remote sender exit-42) $(end 1)" "accepted 42"
+is "the agent is the same socket" "$(field agent)" "$port"
+waiting 2
+wait_for 20 asks "$alog" 2
+is "later execs are asked for, too" "$(asked "$alog")" 2
+is "and answered" "$(answer "$alog" "$work/a" "$(cookie "$alog")" remote sender exit-43) $(end 2)" "accepted 43"
+counted namespace "one that sees something else than who registered stays" $in new uts -- true
+is "none was lost" "$(counter agent-gone)" "$gone"
+waiting 3
+finish_agent $heir
+is "it ends with the last holder, and the exec goes on" "$(end 3) $(field agent) $(($(counter agent-gone) - gone))" "1  1"
+
+# Another agent takes the place of one that is there.
+begin "$alog" "$nl" agent "$stub" manual "$work/a"
+a=$begun
+gone=$(counter agent-gone)
+waiting 1
+wait_for 20 asks "$alog" 1
+c=$(cookie "$alog")
+refused "nobody without rights takes its place" EPERM "" setpriv --reuid=65534 --regid=65534 --clear-groups "$nl" register "$stub"
+is "it goes on waiting for the first" "$(field pending) $(field agent)" "1 $(awk '/^registered/ { print $2 }' "$alog")"
+cp "$stub" "$work/stub2"
+begin "$blog" "$nl" agent "$work/stub2" manual "$work/b"
+b=$begun
+wait_for 20 asks "$blog" 1
+is "the exec asks the new one, with the same number" "$(asked "$blog") $(cookie "$blog")" "1 $c"
+is "and as the same task" "$(grep ^request "$blog" | sed 's/ limit=.*//')" "$(grep ^request "$alog" | sed 's/ limit=.*//')"
+left=$(grep -o 'limit=[0-9]*' "$blog" | cut -d= -f2)
+holds "with the rest of its time ($left ms)" "left > 0 && left < 10000"
+is "it still waits" "$(field pending)" 1
+like "a verdict of the old one is refused" "$(answer "$alog" "$work/a" "$c" remote sender exit-42)" "EPERM: *only the socket registered*"
+is "and changes nothing" "$(field pending)" 1
+finish_agent $a
+is "the end of the old one changes nothing" "$(field pending) $(field agent)" "1 $(awk '/^registered/ { print $2 }' "$blog")"
+is "the verdict of the new one counts" "$(answer "$blog" "$work/b" "$c" remote sender exit-44) $(end 1)" "accepted 44"
+like "once" "$(answer "$blog" "$work/b" "$c" remote sender exit-44)" "ENOENT: *nobody waits*"
+is "none was lost" "$(counter agent-gone)" "$gone"
+$in -- true >"$out" & pid=$!
+wait_for 20 asks "$blog" 2
+is "its stub is put in place" "$(answer "$blog" "$work/b" "$(cookie "$blog")" remote sender print) $(wait $pid; cat "$out")" \
+	"accepted <$work/stub2><print><$(type -P true)><true>"
+
+# One that waits is handed over again and again, and its time does not grow.
+$nl set limit=$((3000 * slow))
+before=$(counter time-out)
+waiting 1
+wait_for 20 asks "$blog" 3
+last=$((3000 * slow)) shrinks=0
+for _ in 1 2; do
+	begin "$alog" "$nl" agent "$stub" silent
+	finish_agent $b
+	b=$begun
+	wait_for 20 asks "$alog" 1
+	left=$(grep -o 'limit=[0-9]*' "$alog" | cut -d= -f2)
+	((left < last && left > 0)) && shrinks=$((shrinks + 1))
+	last=$left
+done
+is "each time it has less left" "$shrinks" 2
+is "then it runs here" "$(end 1) $(($(counter time-out) - before)) $(field pending)" "1 1 0"
+$nl set limit=10000
+
+# The new one may see another system: then the exec stays.
+before=$(counter namespace)
+waiting 1
+wait_for 20 asks "$alog" 2
+begin "$blog" unshare --mount "$nl" agent "$stub" silent
+is "an exec that the new one may not place runs here" "$(end 1) $(($(counter namespace) - before)) $(asked "$blog")" "1 1 0"
+finish_agent $b
+b=$begun
+
+# One that is killed between two agents, and one whose new agent goes before the exec could ask.
+begin "$alog" "$nl" agent "$stub" silent
+finish_agent $b
+a=$begun
+$in -- true & pid=$!
+wait_for 20 asks "$alog" 1
+begin "$blog" "$nl" agent "$stub" silent
+b=$begun
+kill -KILL $pid
+wait $pid 2>/dev/null
+is "one that was handed over can be killed" "$? $(field pending)" "137 0"
+finish_agent $a
+
+# Many at once, while agents come one after another: each exec is placed.
+begin "$alog" "$nl" agent "$stub" remote sender exit-0
+finish_agent $b
+a=$begun
+gone=$(counter agent-gone) none=$(counter no-agent) before=$(counter sender)
+storm_begin 4 -- $in -- false
+n=$(many 15 100)
+for _ in $(seq "$n"); do
+	# one that never answers between two that do, so that there are always some to hand over
+	begin "$blog" "$nl" agent "$stub" silent
+	b=$begun
+	wait_for 20 asks "$blog" 1
+	finish_agent $a
+	begin "$alog" "$nl" agent "$stub" remote sender exit-0
+	a=$begun
+	finish_agent $b
+done
+storm_end "each of many execs was placed, while $((2 * n)) agents came and went"
+is "none was lost" "$(counter agent-gone) $(counter no-agent)" "$gone $none"
+holds "and there were some" "$(counter sender) - before >= n"
+finish_agent $a
+wait_for 20 field_is agent ''
+sitter_end $sitter
+at_zero "all counts are back at zero"
+finish
