@@ -194,3 +194,26 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 	close(pair[0]);
 	return err;
 }
+
+int launcher_receive(int news, void *answer, size_t size)
+{
+	struct iovec iov = { answer, size };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	const struct launch_news *told = answer;
+	int fds[DESCRIPTORS_MAX], n;
+	union descriptors room;
+	ssize_t got;
+
+	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
+	got = recvmsg(news, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (got < 0)
+		return -errno;
+	n = descriptors_take(&msg, &room, fds);
+	for (int i = 1; i < n; i++)
+		close(fds[i]);
+	if ((size_t)got >= sizeof(*told) && told->stage == LAUNCH_READY && n > 0)
+		return fds[0];
+	if (n > 0)
+		close(fds[0]);
+	return (size_t)got >= sizeof(*told) && told->error > 0 ? -told->error : -EPROTO;
+}

@@ -33,5 +33,8 @@ void launcher_exit(struct agent *agent);
  * and perhaps descriptors, or -errno. The caller closes it.
  */
 int launcher_ask(struct agent *agent, const struct launcher_request *q);
+/** Receives an answer of up to `size` bytes that begins with struct launch_news. Returns the descriptor
+ *  that came with it, or -errno: none, or the step failed; what has come of the answer is there. */
+int launcher_receive(int news, void *answer, size_t size);
 
 #endif

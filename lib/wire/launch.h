@@ -14,10 +14,12 @@
 
 #define LAUNCH_VERSION 2u
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
+#define LAUNCH_TEXT 160
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
 
 enum launch_kind {
 	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
+	LAUNCH_KERNEL, /**< register a netlink socket with the module: struct launch_head only */
 	LAUNCH_KINDS
 };
 
@@ -64,6 +66,7 @@ enum launch_stage {
 	LAUNCH_LIMITS,
 	LAUNCH_ENTER,
 	LAUNCH_USER,
+	LAUNCH_MODULE,
 	LAUNCH_STAGES
 };
 
@@ -71,6 +74,12 @@ struct launch_news {
 	uint32_t stage; /**< LAUNCH_READY, or the step that failed */
 	int32_t error; /**< its errno */
 	int32_t pid; /**< of the end, with LAUNCH_READY */
+};
+
+/** The answer to LAUNCH_KERNEL. With LAUNCH_READY comes the socket. */
+struct launch_registered {
+	struct launch_news news;
+	char text[LAUNCH_TEXT]; /**< what the kernel says about an error, or "" */
 };
 
 #endif
