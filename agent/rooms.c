@@ -182,6 +182,7 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 	log_set_levels(&config->log);
 	enrol_reload(agent, old);
 	node_reload(agent, old);
+	launcher_reload(agent);
 	config_free(old);
 }
 

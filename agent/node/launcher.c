@@ -6,6 +6,7 @@
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,9 +15,12 @@
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/config_data.h"
 #include "base/log.h"
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
+
+#define LAUNCHER_NUMBER 12
 
 struct launcher {
 	pid_t pid; /* of ehlaunch */
@@ -24,9 +28,9 @@ struct launcher {
 };
 
 /* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) launcher_become(const char *path, int socket)
+static void __attribute__((noreturn)) launcher_become(const char *path, char **argv, int socket)
 {
-	char *argv[] = { (char *)"ehlaunch", NULL }, *none[] = { NULL };
+	char *none[] = { NULL };
 	const uint64_t nothing = 0;
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
@@ -38,29 +42,57 @@ static void __attribute__((noreturn)) launcher_become(const char *path, int sock
 	_exit(127);
 }
 
-static int launcher_start(struct launcher *l)
+/* What the site permits, which a request cannot change. To be freed; NULL: out of memory. */
+static char **launcher_arguments(const struct config *c, char uid_min[LAUNCHER_NUMBER])
+{
+	char **argv = calloc(2 * c->nallow_users + 5, sizeof(*argv));
+	size_t n = 0;
+
+	if (!argv)
+		return NULL;
+	snprintf(uid_min, LAUNCHER_NUMBER, "%u", c->uid_min);
+	argv[n++] = (char *)"ehlaunch";
+	argv[n++] = (char *)"--uid-min";
+	argv[n++] = uid_min;
+	if (c->allow_root)
+		argv[n++] = (char *)"--allow-root";
+	for (size_t i = 0; i < c->nallow_users; i++) {
+		argv[n++] = (char *)"--allow-user";
+		argv[n++] = c->allow_users[i];
+	}
+	return argv;
+}
+
+static int launcher_start(struct launcher *l, const struct config *config)
 {
 	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
-	char path[4096];
+	char path[4096], uid_min[LAUNCHER_NUMBER], **argv;
 	int pair[2], err;
 
 	if (!companion("ehlaunch", path, sizeof(path)))
 		return -ENOENT;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
+	argv = launcher_arguments(config, uid_min);
+	if (!argv)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		goto free_arguments;
+	}
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	l->pid = fork();
 	if (!l->pid)
-		launcher_become(path, pair[1]);
+		launcher_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	if (err) {
 		l->pid = 0;
 		close(pair[0]);
-		return err;
+	} else {
+		l->socket = pair[0];
 	}
-	l->socket = pair[0];
-	return 0;
+free_arguments:
+	free(argv);
+	return err;
 }
 
 static void launcher_end(struct launcher *l)
@@ -74,21 +106,32 @@ static void launcher_end(struct launcher *l)
 	l->pid = 0;
 }
 
+static void launcher_try(struct agent *agent)
+{
+	int err = launcher_start(agent->launcher, agent->config);
+
+	if (err)
+		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
+			    "tasks of others run here",
+			    strerror(-err));
+}
+
 int launcher_init(struct agent *agent)
 {
 	struct launcher *l = calloc(1, sizeof(*l));
-	int err;
 
 	if (!l)
 		return -ENOMEM;
 	l->socket = -1;
 	agent->launcher = l;
-	err = launcher_start(l);
-	if (err)
-		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
-			    "tasks of others run here",
-			    strerror(-err));
+	launcher_try(agent);
 	return 0;
+}
+
+void launcher_reload(struct agent *agent)
+{
+	launcher_end(agent->launcher);
+	launcher_try(agent);
 }
 
 void launcher_exit(struct agent *agent)
@@ -137,7 +180,7 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 	/* It was killed: it holds nothing, so another one does. */
 	if (launcher_is_gone(err)) {
 		launcher_end(l);
-		err = launcher_start(l);
+		err = launcher_start(l, agent->config);
 		if (!err)
 			err = launcher_send(l, q, pair[1]);
 	}

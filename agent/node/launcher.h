@@ -23,6 +23,8 @@ struct launcher_request {
 
 /** Starts ehlaunch. 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
+/** The configuration has changed: ehlaunch gets what it says of users. */
+void launcher_reload(struct agent *agent);
 /** Ends ehlaunch; what it has started goes on. */
 void launcher_exit(struct agent *agent);
 /**

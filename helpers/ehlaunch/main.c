@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ehlaunch, started by an agent with a socket to it as descriptor 3. It does what needs root's rights,
- * or another user's, and holds nothing for the agent: what it has started outlives both.
+ * or another user's, and holds nothing for the agent: what it has started outlives both. The agent
+ * only asks: what the site permits is in the arguments, and decided here.
  *
  * "ehlaunch --end" is an executor's end at once, of the caller's user; for tests.
  */
@@ -15,6 +16,8 @@
 
 #include "helpers/ehguest/guest.h"
 #include "launch.h"
+
+struct rules rules;
 
 /* What the agent may ask for. */
 static const struct main_kind {
@@ -72,18 +75,27 @@ static bool main_serve(struct request *r)
 
 int main(int argc, char **argv)
 {
-	struct pollfd p = { .fd = LAUNCH_SOCKET, .events = POLLIN };
+	enum { AGENT, KNOWN, COUNT };
+	struct pollfd p[COUNT] = { [AGENT] = { .fd = LAUNCH_SOCKET, .events = POLLIN } };
+	char *users[argc + 1];
 	struct request *r;
 
 	if (argc > 1 && !strcmp(argv[1], "--end"))
 		return guest_main();
+	if (rules_parse(&rules, users, argc, argv))
+		return 2;
+	p[KNOWN] = (struct pollfd){ .fd = known_open(), .events = POLLIN };
+	if (p[KNOWN].fd < 0)
+		return 1;
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r == MAP_FAILED)
 		return 1;
-	do
-		poll(&p, 1, -1);
-	while (main_serve(r));
+	do {
+		poll(p, COUNT, -1);
+		if (p[KNOWN].revents)
+			known_take();
+	} while (main_serve(r));
 	return 0;
 }

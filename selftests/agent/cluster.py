@@ -4,6 +4,7 @@ Everything made here is ended by the process that made it."""
 
 import atexit, json, os, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import users
 from netns import Net, address, sh
 from tree import BUILD, TOP
 from wait import WAIT, until
@@ -52,6 +53,7 @@ class Cluster:
     def __init__(self, n, settings="", topology="2,1"):
         self.n = n
         self.topology = topology
+        users.add()
         self.net = Net(n)
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings
