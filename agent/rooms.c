@@ -141,8 +141,9 @@ static int rooms_start_first(struct agent *agent)
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (launcher_init(agent))
-		return -ENOMEM;
+	err = launcher_init(agent);
+	if (err)
+		return err;
 	err = launcher_is_apart(agent) ? confine(agent) : 0;
 	if (err) {
 		log_error("cannot give up what this process does not need: %s", strerror(-err));
@@ -190,6 +191,7 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 	log_set_levels(&config->log);
 	enrol_reload(agent, old);
 	node_reload(agent, old);
+	launcher_reload(agent);
 	config_free(old);
 }
 

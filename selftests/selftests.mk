@@ -54,6 +54,9 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 	$(Q)$(call link,$(WRAP) $(PKG_LIBS) $(PLAN_LIBS) -lcmocka)
 .SECONDARY: $(UNIT:%=%.o)
 
+# What ehlaunch decides by itself.
+$(O)/selftests/unit/test_launch: $(call objects,$(addprefix helpers/ehlaunch/,limits.c names.c rules.c))
+
 # Those that start the executor's end of a job.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
 # What these start. An agent looks for ehlaunch beside its own program, which is the test.

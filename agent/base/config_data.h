@@ -46,6 +46,9 @@ struct config {
 	unsigned int guests; /**< maximum number */
 	uint64_t headroom; /**< MiB of memory that must stay available */
 	bool allow_root;
+	unsigned int uid_min; /**< guests of lower users are refused */
+	char **allow_users; /**< by name, although their numbers are too low */
+	size_t nallow_users;
 	bool no_new_privs; /**< tasks that have it may be transferred */
 	bool lazy; /**< threshold changes are only sent along with other messages */
 	unsigned int view; /**< enum view, of tasks whose session does not choose one */

@@ -266,9 +266,10 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (log_allowed(&limit))
-		log_info("%s of node %s does not start here: %s: %s", g->place->id,
-			 peer_code(g->from), news.what, strerror(news.error));
-	guest_refuse(g, EHS_REASON_START_FAILED, news.error, news.what);
+		log_info("%s of node %s does not start here: %s%s%s", g->place->id,
+			 peer_code(g->from), news.what, news.error ? ": " : "",
+			 news.error ? strerror(news.error) : "");
+	guest_refuse(g, news.reason, news.error, news.what);
 }
 
 int guest_start(struct guest *g, const struct job_spec *spec)
@@ -289,7 +290,8 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 		}
 		g->grouped = true;
 	}
-	err = launch_start(agent, &g->launch, spec, cgroup, view_namespace(&g->view), pair[1]);
+	err = launch_start(agent, &g->launch, spec, g->place->user, cgroup,
+			   view_namespace(&g->view), pair[1]);
 	if (cgroup >= 0)
 		close(cgroup);
 	if (err)

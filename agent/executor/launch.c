@@ -2,6 +2,7 @@
 #include "executor/launch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,18 +12,27 @@
 #include "wire/job.h"
 #include "wire/launch.h"
 
-static const char *const launch_stages[LAUNCH_STAGES] = {
-	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
-	[LAUNCH_FORK] = "cannot start a process for it",
-	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
-	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
-	[LAUNCH_LIMITS] = "cannot set its limits",
-	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
-	[LAUNCH_USER] = "cannot change to its user",
+static const struct {
+	const char *what;
+	enum ehs_reason reason; /* 0: EHS_REASON_START_FAILED */
+} launch_stages[LAUNCH_STAGES] = {
+	[LAUNCH_REQUEST] = { "ehlaunch does not understand this agent" },
+	[LAUNCH_FORK] = { "cannot start a process for it" },
+	[LAUNCH_DESCRIPTORS] = { "cannot set up its descriptors" },
+	[LAUNCH_LOGIN] = { "cannot set its login user id, by which audit knows who it is" },
+	[LAUNCH_LIMITS] = { "cannot set its limits" },
+	[LAUNCH_ENTER] = { "cannot enter the mount namespace of home's files" },
+	[LAUNCH_USER] = { "cannot change to its user" },
+	[LAUNCH_RULES] = { "ehlaunch may not run tasks of its user (allow-root, uid-min, "
+			   "allow-users)",
+			   EHS_REASON_REFUSED },
+	[LAUNCH_LOOKUP] = { "getent(1) does not say who its user is" },
+	[LAUNCH_UNKNOWN] = { "its user is not known here, or has another number",
+			     EHS_REASON_UNKNOWN_USER },
 };
 
-int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
-		 int view, int socket)
+int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec,
+		 const char *user, int cgroup, int view, int socket)
 {
 	struct launch_start start = {
 		.head.kind = LAUNCH_START,
@@ -44,12 +54,11 @@ int launch_start(struct agent *agent, struct launch *l, const struct job_spec *s
 	};
 	int news;
 
+	snprintf(start.user, sizeof(start.user), "%s", user);
 	memcpy(start.rlimit, spec->rlimit, sizeof(start.rlimit));
 	memcpy(start.traits, spec->traits, sizeof(start.traits));
 	if (spec->flags & JOB_NO_NEW_PRIVS)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
-	if (agent->config->allow_root)
-		start.flags |= LAUNCH_RIGHTS;
 	if (cgroup >= 0) {
 		start.flags |= LAUNCH_CGROUP;
 		fds[q.nfds++] = cgroup;
@@ -73,16 +82,17 @@ int launch_read(struct launch *l, struct launch_result *result)
 	n = recv(l->news, &m, sizeof(m), 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	*result = (struct launch_result){ .what = "its process died before the start" };
+	*result = (struct launch_result){ .what = "its process died before the start",
+					  .reason = EHS_REASON_START_FAILED };
 	if (n != sizeof(m))
 		return 1;
+	result->error = m.error;
 	if (m.stage == LAUNCH_READY)
 		*result = (struct launch_result){ .pid = m.pid };
-	else
-		*result = (struct launch_result){
-			.what = m.stage < LAUNCH_STAGES ? launch_stages[m.stage] : "",
-			.error = m.error,
-		};
+	else if (m.stage < LAUNCH_STAGES)
+		result->what = launch_stages[m.stage].what;
+	if (m.stage < LAUNCH_STAGES && launch_stages[m.stage].reason)
+		result->reason = launch_stages[m.stage].reason;
 	return 1;
 }
 

@@ -7,6 +7,7 @@
 #ifndef AGENT_EXECUTOR_LAUNCH_H
 #define AGENT_EXECUTOR_LAUNCH_H
 
+#include <linux/ehsched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include "wire/job.h"
@@ -20,16 +21,18 @@ struct launch {
 /** What became of the start. */
 struct launch_result {
 	const char *what; /**< NULL: it is ehguest now; otherwise what failed */
-	int error; /**< errno of the failure, or 0 */
+	enum ehs_reason reason; /**< of the failure */
+	int error; /**< its errno, or 0 */
 	pid_t pid; /**< of ehguest */
 };
 
 /**
- * Asks for an end in `cgroup` (-1: none), set up as `spec` says. view: mount namespace to enter, -1:
+ * Asks for an end in `cgroup` (-1: none), set up as `spec` says as far as this host permits. user:
+ * its name; view: mount namespace to enter, -1:
  * none; socket: of its end. The caller keeps all these descriptors. 0 or -errno.
  */
-int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
-		 int view, int socket);
+int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec,
+		 const char *user, int cgroup, int view, int socket);
 /** Returns 1 with *result, or 0: not known yet. */
 int launch_read(struct launch *l, struct launch_result *result);
 /** Closes the descriptor and leaves the process alone. */

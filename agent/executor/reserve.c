@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
@@ -29,6 +30,7 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
+#define RESERVE_NOBODY 65534
 #define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
 
 struct reservations {
@@ -223,13 +225,53 @@ static bool reserve_id_is_good(const struct peer *from, const char *id)
 	return true;
 }
 
+static bool reserve_is_of_system(const struct config *config, const struct reservation *r)
+{
+	if (r->uid >= config->uid_min && r->uid != RESERVE_NOBODY)
+		return false;
+	for (size_t i = 0; i < config->nallow_users; i++)
+		if (!strcmp(config->allow_users[i], r->user))
+			return false;
+	return true;
+}
+
+/* ehlaunch decides; this tells home before it sends the job, and in more words. */
+static bool reserve_admits_user(const struct reservation *r, struct reserve_refusal *no)
+{
+	struct agent *agent = r->from->agent;
+	const char *here = user_name(r->uid);
+
+	if (!r->uid && !agent->config->allow_root) {
+		reserve_refuse(
+			no, EHS_REASON_ROOT_REFUSED,
+			"node %s does not run root's tasks (allow-root in its configuration)",
+			agent->code);
+		return false;
+	}
+	/* An agent that is not root has only its own user's tasks, who need not have a name. */
+	if (geteuid() && r->uid == geteuid() && !here && !*r->user)
+		return true;
+	if (!here || strcmp(r->user, here)) {
+		reserve_refuse(no, EHS_REASON_UNKNOWN_USER, "user %u is %s at home, %s on node %s",
+			       r->uid, *r->user ? r->user : "unknown", here ? here : "unknown",
+			       agent->code);
+		return false;
+	}
+	if (r->uid && !geteuid() && reserve_is_of_system(agent->config, r)) {
+		reserve_refuse(no, EHS_REASON_REFUSED,
+			       "node %s does not run tasks of user %s (uid-min and allow-users in "
+			       "its configuration)",
+			       agent->code, r->user);
+		return false;
+	}
+	return true;
+}
+
 /* Checks everything except files. */
-static bool reserve_admits(const struct reservation *r, const char *user,
-			   struct reserve_refusal *no)
+static bool reserve_admits(const struct reservation *r, struct reserve_refusal *no)
 {
 	struct agent *agent = r->from->agent;
 	const struct config *config = agent->config;
-	const char *here = user_name(r->uid);
 	uint64_t free_mib;
 
 	if (agent->draining) {
@@ -244,19 +286,8 @@ static bool reserve_admits(const struct reservation *r, const char *user,
 			       config->guests);
 		return false;
 	}
-	if (!r->uid && !config->allow_root) {
-		reserve_refuse(
-			no, EHS_REASON_ROOT_REFUSED,
-			"node %s does not run root's tasks (allow-root in its configuration)",
-			agent->code);
+	if (!reserve_admits_user(r, no))
 		return false;
-	}
-	if (!user != !here || (user && strcmp(user, here))) {
-		reserve_refuse(no, EHS_REASON_UNKNOWN_USER, "user %u is %s at home, %s on node %s",
-			       r->uid, user ? user : "unknown", here ? here : "unknown",
-			       agent->code);
-		return false;
-	}
 	free_mib = reserve_available_mib();
 	if (free_mib < config->headroom) {
 		reserve_refuse(no, EHS_REASON_NO_HEADROOM,
@@ -373,6 +404,8 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 	if (reserve_runs(from->agent, out->id))
 		return "this placement already runs here";
 	out->user = json_string_value(json_object_get(body, "user"));
+	if (out->user && (!*out->user || strlen(out->user) >= LAUNCH_USER_MAX))
+		return "the name of its user is too long";
 	out->view = view ? view_parse(view) : VIEW_SHARED;
 	if (out->view == VIEW_UNSET)
 		return "its view is unknown";
@@ -392,6 +425,7 @@ static struct reservation *reserve_new(struct peer *from, const struct reserve_r
 	r->size = q->size;
 	r->view = q->view;
 	snprintf(r->id, sizeof(r->id), "%s", q->id);
+	snprintf(r->user, sizeof(r->user), "%s", q->user ? q->user : "");
 	r->command = strdup(q->command);
 	r->lease = evtimer_new(from->agent->base, reserve_on_lease, r);
 	if (r->command && r->lease)
@@ -461,7 +495,7 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 	ask->r = ask->path ? reserve_new(from, &q) : NULL;
 	if (!ask->r)
 		goto free_ask;
-	if (!reserve_admits(ask->r, q.user, &no) || !reserve_has_folder(ask->r, &q, &no)) {
+	if (!reserve_admits(ask->r, &no) || !reserve_has_folder(ask->r, &q, &no)) {
 		reserve_answer_refusal(answer, &no);
 		reserve_free(ask->r);
 		free(ask->path);

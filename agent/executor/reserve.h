@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include "eh/topology.h"
 #include "net/peer.h"
+#include "wire/launch.h"
 #include "wire/view.h"
 
 #define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
@@ -37,6 +38,7 @@ struct reservation {
 	struct event *lease;
 	uint64_t size; /**< thousandths of a task */
 	uid_t uid;
+	char user[LAUNCH_USER_MAX]; /**< its name; "": of a guest that runs already, or it has none */
 	char id[RESERVE_ID_MAX], token[EHS_TOKEN_MAX + 1];
 	char *command;
 	enum view view; /**< VIEW_AUTO: the executor's files, unless a difference is found */

@@ -16,9 +16,12 @@
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/config_data.h"
 #include "base/log.h"
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
+
+#define LAUNCHER_NUMBER 12
 
 struct launcher {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
@@ -29,9 +32,9 @@ struct launcher {
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 /* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) launcher_become(const char *path, int socket)
+static void __attribute__((noreturn)) launcher_become(const char *path, char **argv, int socket)
 {
-	char *argv[] = { (char *)"ehlaunch", NULL }, *none[] = { NULL };
+	char *none[] = { NULL };
 	const uint64_t nothing = 0;
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
@@ -43,27 +46,55 @@ static void __attribute__((noreturn)) launcher_become(const char *path, int sock
 	_exit(127);
 }
 
-static int launcher_fork(struct launcher *l)
+/* What the site permits, which a request cannot change. To be freed; NULL: out of memory. */
+static char **launcher_arguments(const struct config *c, char uid_min[LAUNCHER_NUMBER])
 {
-	char path[4096];
+	char **argv = calloc(2 * c->nallow_users + 5, sizeof(*argv));
+	size_t n = 0;
+
+	if (!argv)
+		return NULL;
+	snprintf(uid_min, LAUNCHER_NUMBER, "%u", c->uid_min);
+	argv[n++] = (char *)"ehlaunch";
+	argv[n++] = (char *)"--uid-min";
+	argv[n++] = uid_min;
+	if (c->allow_root)
+		argv[n++] = (char *)"--allow-root";
+	for (size_t i = 0; i < c->nallow_users; i++) {
+		argv[n++] = (char *)"--allow-user";
+		argv[n++] = c->allow_users[i];
+	}
+	return argv;
+}
+
+static int launcher_fork(struct launcher *l, const struct config *config)
+{
+	char path[4096], uid_min[LAUNCHER_NUMBER], **argv;
 	int pair[2], err;
 
 	if (!companion("ehlaunch", path, sizeof(path)))
 		return -ENOENT;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
+	argv = launcher_arguments(config, uid_min);
+	if (!argv)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		goto free_arguments;
+	}
 	l->pid = fork();
 	if (!l->pid)
-		launcher_become(path, pair[1]);
+		launcher_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	if (err) {
 		l->pid = 0;
 		close(pair[0]);
-		return err;
+	} else {
+		l->socket = pair[0];
 	}
-	l->socket = pair[0];
-	return 0;
+free_arguments:
+	free(argv);
+	return err;
 }
 
 static int launcher_connect(struct launcher *l)
@@ -83,10 +114,10 @@ static int launcher_connect(struct launcher *l)
 	return err;
 }
 
-static int launcher_start(struct launcher *l)
+static int launcher_start(struct launcher *l, const struct config *config)
 {
 	const int room = LAUNCHER_ROOM;
-	int err = *l->path ? launcher_connect(l) : launcher_fork(l);
+	int err = *l->path ? launcher_connect(l) : launcher_fork(l, config);
 
 	if (!err)
 		setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
@@ -104,38 +135,53 @@ static void launcher_end(struct launcher *l)
 	l->pid = 0;
 }
 
+static void launcher_try(struct agent *agent)
+{
+	const struct launcher *l = agent->launcher;
+	int err = launcher_start(agent->launcher, agent->config);
+
+	if (err && *l->path)
+		log_warning("cannot connect to ehlaunch at %s: %s; until it listens there no tasks of "
+			    "others run here",
+			    l->path, strerror(-err));
+	else if (err)
+		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
+			    "tasks of others run here",
+			    strerror(-err));
+}
+
 int launcher_init(struct agent *agent)
 {
 	const char *path = agent->config->launcher ?: geteuid() ? LAUNCH_PATH : "";
 	struct launcher *l = calloc(1, sizeof(*l));
-	int err = 0;
 
 	if (!l)
 		return -ENOMEM;
 	l->socket = -1;
 	agent->launcher = l;
-	if ((size_t)snprintf(l->path, sizeof(l->path), "%s", path) >= sizeof(l->path))
-		err = -ENAMETOOLONG;
-	err = err ?: launcher_start(l);
-	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
-	if (err && !agent->config->launcher && *l->path) {
-		*l->path = '\0';
-		err = launcher_start(l);
+	if ((size_t)snprintf(l->path, sizeof(l->path), "%s", path) >= sizeof(l->path)) {
+		log_error("launcher: %s: the path of a socket has at most %zu characters", path,
+			  sizeof(l->path) - 1);
+		return -ENAMETOOLONG;
 	}
-	if (err && *l->path)
-		log_warning("cannot connect to ehlaunch at %s: %s; until it listens there no tasks of "
-			    "others run here",
-			    path, strerror(-err));
-	else if (err)
-		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
-			    "tasks of others run here",
-			    strerror(-err));
+	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
+	if (!agent->config->launcher && *l->path && access(l->path, W_OK))
+		*l->path = '\0';
+	launcher_try(agent);
 	return 0;
 }
 
 bool launcher_is_apart(const struct agent *agent)
 {
 	return *agent->launcher->path;
+}
+
+void launcher_reload(struct agent *agent)
+{
+	if (launcher_is_apart(agent))
+		return;
+	launcher_end(agent->launcher);
+	launcher_try(agent);
 }
 
 void launcher_exit(struct agent *agent)
@@ -184,7 +230,7 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 	/* It has ended: it holds nothing, so another one does. */
 	if (launcher_is_gone(err)) {
 		launcher_end(l);
-		err = launcher_start(l);
+		err = launcher_start(l, agent->config);
 		if (!err)
 			err = launcher_send(l, q, pair[1]);
 	}

@@ -24,6 +24,8 @@ struct launcher_request {
 
 /** Starts ehlaunch, or connects to it (setting `launcher`). 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
+/** The configuration has changed: an ehlaunch that was started here gets what it says of users. */
+void launcher_reload(struct agent *agent);
 /** Whether it was started by somebody else, so that this process need not start programs. */
 bool launcher_is_apart(const struct agent *agent);
 /** Ends ehlaunch if it was started here; what it has started goes on. */

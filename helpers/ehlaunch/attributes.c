@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Attributes that the kernel keeps over a fork and an exec, taken on by the executor's end for its
- * program. What a launcher without root's rights may not set stays as it is.
+ * program. They are reduced to what a guest may have (limits.c). What a launcher without root's rights
+ * may not set stays as it is.
  */
 #include "launch.h"
 
@@ -19,22 +20,6 @@
 #include "wire/sched.h"
 
 #define ATTRIBUTES_CAPS 64
-
-/*
- * Without allow_root a peer must not get root's rights in other ways: a user's capabilities, or
- * protection from the OOM killer.
- */
-static uint64_t attributes_rights(const struct launch_start *q, enum job_trait which)
-{
-	return q->flags & LAUNCH_RIGHTS ? q->traits[which] : 0;
-}
-
-static int64_t attributes_oom_score(const struct launch_start *q)
-{
-	int64_t score = (int64_t)q->traits[JOB_OOM_SCORE] - 1000;
-
-	return (q->flags & LAUNCH_RIGHTS) || score > q->oom_score ? score : q->oom_score;
-}
 
 static bool attributes_forbidden(void)
 {
@@ -112,7 +97,8 @@ int attributes_take(const struct launch_start *q)
 	if (q->traits[JOB_NO_HUGE_PAGES])
 		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (syscall(SYS_personality, (unsigned long)q->traits[JOB_PERSONALITY]) < 0 ||
-	    attributes_write("/proc/self/oom_score_adj", attributes_oom_score(q)) ||
+	    attributes_write("/proc/self/oom_score_adj",
+			     (int64_t)q->traits[JOB_OOM_SCORE] - 1000) ||
 	    attributes_write("/proc/self/coredump_filter", q->traits[JOB_CORE_FILTER]))
 		return -1;
 	/* Last, so that the rest is not done at real-time priority. */
@@ -171,7 +157,7 @@ static uint64_t attributes_permitted(void)
 int attributes_take_bounding(const struct launch_start *q)
 {
 	uint64_t ours = attributes_permitted();
-	uint64_t inheritable = attributes_rights(q, JOB_CAP_INHERITABLE);
+	uint64_t inheritable = q->traits[JOB_CAP_INHERITABLE];
 
 	if (!q->traits[JOB_TRAITS_KNOWN])
 		return 0;
@@ -183,16 +169,16 @@ int attributes_take_bounding(const struct launch_start *q)
 	if (inheritable && attributes_capset(ours, inheritable & ours))
 		return -1;
 	/* Keeps the permitted set when the user changes; the exec resets this. */
-	if (attributes_rights(q, JOB_CAP_AMBIENT) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+	if (q->traits[JOB_CAP_AMBIENT] && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
 
 int attributes_take_capabilities(const struct launch_start *q)
 {
-	uint64_t inheritable = attributes_rights(q, JOB_CAP_INHERITABLE);
+	uint64_t inheritable = q->traits[JOB_CAP_INHERITABLE];
 	uint64_t ours = attributes_permitted();
-	uint64_t ambient = attributes_rights(q, JOB_CAP_AMBIENT) & inheritable & ours;
+	uint64_t ambient = q->traits[JOB_CAP_AMBIENT] & inheritable & ours;
 
 	if (!q->traits[JOB_TRAITS_KNOWN])
 		return 0;

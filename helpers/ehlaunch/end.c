@@ -40,6 +40,21 @@ static int end_descriptors(int socket, struct end_files *f)
 	return dup2(socket, LAUNCH_SOCKET) < 0 || close(socket) ? -1 : 0;
 }
 
+static int end_reduce(struct launch_start *q)
+{
+	uint64_t hard[JOB_RLIMITS];
+
+	for (int i = 0; i < JOB_RLIMITS; i++) {
+		struct rlimit limit;
+
+		if (getrlimit(i, &limit))
+			return -1;
+		hard[i] = limit.rlim_max;
+	}
+	limits_reduce(q, hard, rules.allow_root);
+	return 0;
+}
+
 /*
  * Limits are raised here, where that is permitted. The end, which needs descriptors and memory of its
  * own, lowers them for the program.
@@ -77,17 +92,13 @@ static int end_limits(const struct launch_start *q)
 }
 
 /* The calls bypass libc, which would look for other threads. */
-static int end_user(const struct launch_start *q, const gid_t *groups)
+static int end_user(const struct launch_start *q, const struct identity *who)
 {
-	/* Without root it runs its own user's tasks only. */
-	if (geteuid() && (q->uid != geteuid() || q->gid != getegid())) {
-		errno = EPERM;
-		return -1;
-	}
 	if (!geteuid() &&
-	    (attributes_take_bounding(q) || syscall(SYS_setgroups, q->ngroups, groups) ||
-	     syscall(SYS_setresgid, q->gid, q->gid, q->gid) ||
-	     syscall(SYS_setresuid, q->uid, q->uid, q->uid) || attributes_take_capabilities(q)))
+	    (attributes_take_bounding(q) || syscall(SYS_setgroups, who->ngroups, who->groups) ||
+	     syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
+	     syscall(SYS_setresuid, who->uid, who->uid, who->uid) ||
+	     attributes_take_capabilities(q)))
 		return -1;
 	if (q->flags & LAUNCH_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
@@ -106,26 +117,35 @@ static void end_leave_terminal(void)
 }
 
 static void __attribute__((noreturn))
-end_run(const struct launch_start *q, const gid_t *groups, int socket, struct end_files f)
+end_run(const struct request *r, struct end_files f)
 {
 	struct launch_news news = { .stage = LAUNCH_DESCRIPTORS };
+	struct launch_start q = r->start.q;
+	struct identity who;
 
 	prctl(PR_SET_NAME, "ehguest");
 	setpgid(0, 0);
-	if (end_descriptors(socket, &f))
+	if (end_reduce(&q))
+		goto tell;
+	news.stage = user_find(r, &who);
+	if (news.stage != LAUNCH_READY)
+		goto tell;
+	news.stage = LAUNCH_DESCRIPTORS;
+	known_close();
+	if (end_descriptors(r->fds[LAUNCH_FD_END], &f))
 		goto tell;
 	end_leave_terminal();
 	news.stage = LAUNCH_LOGIN;
-	if (attributes_take_login(q))
+	if (attributes_take_login(&q))
 		goto tell;
 	news.stage = LAUNCH_LIMITS;
-	if (end_limits(q))
+	if (end_limits(&q))
 		goto tell;
 	news.stage = LAUNCH_ENTER;
 	if (f.view >= 0 && (setns(f.view, CLONE_NEWNS) || close(f.view)))
 		goto tell;
 	news.stage = LAUNCH_USER;
-	if (end_user(q, groups))
+	if (end_user(&q, &who))
 		goto tell;
 	news = (struct launch_news){ .stage = LAUNCH_READY, .pid = getpid() };
 	if (send(f.news, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news))
@@ -143,6 +163,8 @@ bool end_is_good(const struct request *r)
 	const struct launch_start *q = &r->start.q;
 
 	return r->length >= sizeof(*q) && q->ngroups <= JOB_GROUPS_MAX &&
+	       !(q->flags & ~LAUNCH_FLAGS) && (names_is_good(q->user) || geteuid() || !q->uid) &&
+	       memchr(q->user, 0, sizeof(q->user)) &&
 	       r->length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
 	       r->nfds == LAUNCH_FD_FIRST_OPTION + !!(q->flags & LAUNCH_CGROUP) +
 				  !!(q->flags & LAUNCH_VIEW);
@@ -156,6 +178,10 @@ int end_start(const struct request *r)
 	int next = LAUNCH_FD_FIRST_OPTION;
 	pid_t pid;
 
+	if (!geteuid() && !rules_admit(&rules, q->user, q->uid)) {
+		tell(f.news, LAUNCH_RULES, 0);
+		return 0;
+	}
 	if (q->flags & LAUNCH_CGROUP)
 		f.cgroup = r->fds[next++];
 	if (q->flags & LAUNCH_VIEW)
@@ -167,6 +193,6 @@ int end_start(const struct request *r)
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
-		end_run(q, r->start.groups, r->fds[LAUNCH_FD_END], f);
+		end_run(r, f);
 	return pid < 0 ? -errno : 0;
 }

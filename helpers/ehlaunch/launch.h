@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "limits.h"
+#include "names.h"
+#include "rules.h"
 #include "wire/descriptors.h"
 #include "wire/launch.h"
 
@@ -28,7 +31,17 @@ struct request {
 	};
 };
 
+/** Whose process an end becomes. */
+struct identity {
+	uid_t uid;
+	gid_t gid;
+	size_t ngroups;
+	const gid_t *groups;
+};
+
 /* main.c */
+/** What the site has said. */
+extern struct rules rules;
 /** Answers a request. `error`: an errno, or 0. */
 void tell(int news, enum launch_stage stage, int error);
 
@@ -37,6 +50,29 @@ void tell(int news, enum launch_stage stage, int error);
 bool end_is_good(const struct request *r);
 /** Forks an end, which answers. Returns only in the launcher: 0, or -errno: there is no process. */
 int end_start(const struct request *r);
+
+/* user.c */
+/**
+ * Decides who a process is that a request LAUNCH_START asks for; it was admitted. In the child, as it
+ * may have to wait. Returns LAUNCH_READY, or what is wrong, with an errno or 0.
+ */
+enum launch_stage user_find(const struct request *r, struct identity *out);
+
+/* lookup.c */
+/** Asks this host. 0, -ENOENT, or another -errno: it does not say. Only in a child. */
+int lookup(const char *name, struct user *out);
+void lookup_free(struct user *user);
+
+/* known.c */
+/** Returns a descriptor: if it is readable call known_take(). -1: failed. */
+int known_open(void);
+void known_take(void);
+/** In a child: tells the launcher of a user. */
+void known_tell(const char *name, const struct user *user);
+/** In a child: what the launcher knew of this user. */
+bool known_find(const char *name, uid_t uid, struct user *out);
+/** In a child: it has no more to tell. */
+void known_close(void);
 
 /* attributes.c: 0, or -1 with errno */
 /** Scheduling, memory and everything whose order does not matter. */

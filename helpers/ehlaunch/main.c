@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ehlaunch does for agents what needs root's rights, or another user's, and holds nothing for them:
- * what it has started outlives it, and its agent. Descriptor 3 is a socket to the agent that has
- * started it; or, from a service manager, one that listens, and whoever may connect to it is served.
+ * what it has started outlives it, and its agent. An agent only asks: what the site permits is in the
+ * arguments, and decided here. Descriptor 3 is a socket to the agent that has started it; or, from a
+ * service manager, one that listens, and whoever may connect to it is served.
  *
  * "ehlaunch --end" is an executor's end at once, of the caller's user; for tests.
  */
@@ -16,6 +17,8 @@
 
 #include "helpers/ehguest/guest.h"
 #include "launch.h"
+
+struct rules rules;
 
 /* What the agent may ask for. */
 static const struct main_kind {
@@ -80,19 +83,22 @@ static bool main_listens(void)
 }
 
 /* Serves agents until the only one has gone; where others may come, for ever. */
-static void main_loop(struct request *r)
+static void main_loop(struct request *r, int known)
 {
-	enum { FIRST, AGENTS = 8 }; /* of one host: one, or the last and the next; more in tests */
-	struct pollfd fds[1 + AGENTS] = { { .fd = LAUNCH_SOCKET, .events = POLLIN } };
+	enum { FIRST, KNOWN, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
+	struct pollfd fds[FIXED + AGENTS] = { [FIRST] = { .fd = LAUNCH_SOCKET, .events = POLLIN },
+					      [KNOWN] = { .fd = known, .events = POLLIN } };
 	const bool listens = main_listens();
-	int n = 1;
+	int n = FIXED;
 
 	for (;;) {
 		/* Full: whoever is next waits. */
-		fds[FIRST].events = listens && n == 1 + AGENTS ? 0 : POLLIN;
+		fds[FIRST].events = listens && n == FIXED + AGENTS ? 0 : POLLIN;
 		if (poll(fds, n, -1) < 0 && errno != EINTR)
 			return;
-		for (int i = n - 1; i > FIRST; i--)
+		if (fds[KNOWN].revents)
+			known_take();
+		for (int i = n - 1; i >= FIXED; i--)
 			if (fds[i].revents && !main_serve(fds[i].fd, r)) {
 				close(fds[i].fd);
 				fds[i] = fds[--n];
@@ -104,8 +110,8 @@ static void main_loop(struct request *r)
 				return;
 			continue;
 		}
-		fds[n].fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC);
-		fds[n].events = POLLIN;
+		fds[n] = (struct pollfd){ .fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC),
+					  .events = POLLIN };
 		if (fds[n].fd >= 0)
 			n++;
 	}
@@ -113,15 +119,22 @@ static void main_loop(struct request *r)
 
 int main(int argc, char **argv)
 {
+	char *users[argc + 1];
 	struct request *r;
+	int known;
 
 	if (argc > 1 && !strcmp(argv[1], "--end"))
 		return guest_main();
+	if (rules_parse(&rules, users, argc, argv))
+		return 2;
+	known = known_open();
+	if (known < 0)
+		return 1;
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r == MAP_FAILED)
 		return 1;
-	main_loop(r);
+	main_loop(r, known);
 	return 0;
 }

@@ -12,10 +12,11 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 2u
+#define LAUNCH_VERSION 3u
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_TEXT 160
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
+#define LAUNCH_USER_MAX 64 /**< bytes of a user's name, with its NUL */
 
 enum launch_kind {
 	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
@@ -41,13 +42,17 @@ enum launch_start_fd {
 #define LAUNCH_CGROUP 1u /**< begin in this cgroup (a descriptor of its directory) */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
-#define LAUNCH_RIGHTS \
-	8u /**< the site allows root's tasks, and so capabilities and a low OOM score */
+#define LAUNCH_FLAGS 7u /**< all of them */
 
+/**
+ * What home says of a task. It is a wish: ehlaunch decides what the process gets of it, by what is
+ * known on this host (helpers/ehlaunch/user.c, limits.c).
+ */
 struct launch_start {
 	struct launch_head head;
 	uint32_t flags;
 	uint32_t uid, gid;
+	char user[LAUNCH_USER_MAX]; /**< the name of `uid`, which must be the same here */
 	uint32_t ngroups; /**< of uint32_t, behind this struct; at most JOB_GROUPS_MAX */
 	uint32_t loginuid; /**< or JOB_LOGINUID_UNSET */
 	int32_t nice;
@@ -66,6 +71,9 @@ enum launch_stage {
 	LAUNCH_LIMITS,
 	LAUNCH_ENTER,
 	LAUNCH_USER,
+	LAUNCH_RULES, /**< error: 0 */
+	LAUNCH_LOOKUP,
+	LAUNCH_UNKNOWN, /**< error: 0 */
 	LAUNCH_MODULE,
 	LAUNCH_STAGES
 };

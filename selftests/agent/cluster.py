@@ -4,7 +4,7 @@ Everything made here is ended by the process that made it."""
 
 import atexit, json, os, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import netns
+import netns, users
 from netns import Net, address, sh
 from tree import BUILD, TOP
 from wait import WAIT, until
@@ -58,6 +58,7 @@ class Cluster:
         self.launchers = {}
         self.n = n
         self.topology = topology
+        users.add()
         self.net = Net(n)
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings

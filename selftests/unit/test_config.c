@@ -70,6 +70,7 @@ static void test_values(void **state)
 			  "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
 			  "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
 			  "no-new-privs = true\n"
+			  "uid-min = 500\nallow-users = { \"backup\", \"www-data\" }\n"
 			  "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
 			  "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
 
@@ -93,6 +94,9 @@ static void test_values(void **state)
 	assert_int_equal(c->headroom, 7);
 	assert_true(c->allow_root);
 	assert_true(c->no_new_privs);
+	assert_int_equal(c->uid_min, 500);
+	assert_int_equal(c->nallow_users, 2);
+	assert_string_equal(c->allow_users[1], "www-data");
 	assert_int_equal(c->log.all, LOG_LEVEL_ERROR);
 	assert_int_equal(c->nexclude, 2);
 	assert_true(config_excludes(c, "/usr/bin/sudo"));
@@ -118,6 +122,8 @@ static void test_defaults(void **state)
 	assert_int_equal(c->guests, 64);
 	assert_false(c->allow_root);
 	assert_false(c->no_new_privs);
+	assert_int_equal(c->uid_min, 1000);
+	assert_int_equal(c->nallow_users, 0);
 	assert_int_equal(c->nexclude, 0);
 	config_free(c);
 }
@@ -139,6 +145,7 @@ static const struct {
 	{ "lease = 99\n", "lease: 99 is not between" },
 	{ "heartbeat = 0\n", "heartbeat: 0 is not between" },
 	{ "headroom = -1\n", "headroom: -1 is not between" },
+	{ "uid-min = 0\n", "uid-min: 0 is not between" },
 	{ "allow-root = perhaps\n", "invalid boolean value" },
 	{ "no-new-privs = 2\n", "invalid boolean value" },
 	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },

@@ -87,6 +87,28 @@ inherits("real and effective user are not the same", lambda s: os.setresuid(2001
          stays=KERNEL)
 
 
+RULES = "the executor decides: a nice value below 0 and real time are for root's tasks where allow-root is set"
+
+
+def user_with(do):
+    """A user to whom root has given something."""
+    def before(s):
+        do()
+        become(2001, 2001, [])(s)
+    return before
+
+
+inherits("a user's nice value", user_with(lambda: os.nice(5)))
+inherits("a user's nice value below 0", user_with(lambda: os.setpriority(os.PRIO_PROCESS, 0, -5)), known={"policy": RULES})
+inherits("a user's policy BATCH", user_with(lambda: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))))
+inherits("a user's policy FIFO", user_with(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(3))),
+         known={"policy": RULES, "timer": "real time has no timer slack"})
+inherits("a user's disk priority idle", user_with(lambda: call(251, 1, 0, 3 << 13 | 7)))
+inherits("a user's disk priority real time", user_with(lambda: call(251, 1, 0, 1 << 13 | 3)), known={"ioprio": RULES})
+inherits("groups that the user has not", become(2001, 2001, [7, 4999]),
+         known={"uid": "a guest has only groups that its user has there"})
+
+
 def drop_bounding(s):
     for cap in (5, 7, 12, 21):
         prctl(24, cap, 0, 0, 0)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Users that were looked up a moment ago. A child looks one up and tells the launcher, while it is
+ * still root; the children after it have what the launcher knew when they were forked.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "helpers/end/calls.h"
+
+#define KNOWN_USERS 16
+#define KNOWN_GROUPS 256 /* who has more is looked up each time */
+#define KNOWN_MS 60000
+
+struct known {
+	int64_t until; /* 0: none */
+	char name[LAUNCH_USER_MAX];
+	uid_t uid;
+	gid_t gid;
+	size_t ngroups;
+	gid_t groups[KNOWN_GROUPS];
+};
+
+static struct known known_users[KNOWN_USERS];
+static unsigned int known_next;
+static int known_sockets[2] = { -1, -1 }; /* of the launcher, of its children */
+
+int known_open(void)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, known_sockets))
+		return -1;
+	return known_sockets[0];
+}
+
+void known_close(void)
+{
+	close(known_sockets[0]);
+	close(known_sockets[1]);
+}
+
+static struct known *known_entry(const char *name)
+{
+	for (int i = 0; i < KNOWN_USERS; i++)
+		if (known_users[i].until && !strcmp(known_users[i].name, name))
+			return &known_users[i];
+	return NULL;
+}
+
+void known_take(void)
+{
+	struct known k, *to;
+
+	if (recv(known_sockets[0], &k, sizeof(k), MSG_DONTWAIT) != sizeof(k))
+		return;
+	to = known_entry(k.name);
+	if (!to)
+		to = &known_users[known_next++ % KNOWN_USERS];
+	*to = k;
+	to->until = calls_now() + KNOWN_MS;
+}
+
+void known_tell(const char *name, const struct user *user)
+{
+	struct known k = { .uid = user->uid, .gid = user->gid, .ngroups = user->ngroups };
+
+	if (user->ngroups > KNOWN_GROUPS)
+		return;
+	strcpy(k.name, name);
+	memcpy(k.groups, user->groups, user->ngroups * sizeof(gid_t));
+	/* If it is busy it does without. */
+	send(known_sockets[1], &k, sizeof(k), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool known_find(const char *name, uid_t uid, struct user *out)
+{
+	struct known *k = known_entry(name);
+
+	if (!k || k->uid != uid || calls_now() >= k->until)
+		return false;
+	*out = (struct user){ k->uid, k->gid, k->ngroups, k->groups };
+	return true;
+}

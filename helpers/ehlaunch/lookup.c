@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Asks this host who a user is. This program is static and cannot load the modules that know that
+ * (nsswitch.conf(5)), and should not, as it is root: getent(1) does, two at once, as nobody.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/end/calls.h"
+
+#define LOOKUP_GETENT "/usr/bin/getent"
+#define LOOKUP_MS 5000 /* a directory service may be slow; the job's home waits not much longer */
+#define LOOKUP_SECONDS 5 /* of processor time */
+#define LOOKUP_NOT_FOUND 2 /* exit status, see getent(1) */
+/* Of nobody else: other processes of the user nobody could trace one of theirs. */
+#define LOOKUP_ID 0xfffffff0u
+
+enum { LOOKUP_PASSWD, LOOKUP_GROUPS, LOOKUPS };
+
+struct lookup {
+	gid_t groups[JOB_GROUPS_MAX];
+	struct lookup_child {
+		pid_t pid;
+		int out; /* -1: it has said all */
+		size_t length;
+		char text[12 * JOB_GROUPS_MAX]; /* what so many groups take */
+	} child[LOOKUPS];
+};
+
+static const char *const lookup_tables[LOOKUPS] = { "passwd", "initgroups" };
+
+static int lookup_limit(int which, rlim_t value)
+{
+	const struct rlimit limit = { value, value };
+
+	return setrlimit(which, &limit);
+}
+
+static int lookup_drop(uid_t id)
+{
+	return syscall(SYS_setgroups, 0, NULL) || syscall(SYS_setresgid, id, id, id) ||
+			       syscall(SYS_setresuid, id, id, id)
+		       ? -1
+		       : 0;
+}
+
+static void __attribute__((noreturn)) lookup_run(const char *table, const char *name, int out)
+{
+	char *argv[] = { (char *)"getent", (char *)table, (char *)name, NULL }, *none[] = { NULL };
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(null, STDERR_FILENO) < 0 || syscall(SYS_close_range, 3u, ~0u, 0u) ||
+	    chdir("/") || lookup_limit(RLIMIT_CORE, 0) ||
+	    lookup_limit(RLIMIT_CPU, LOOKUP_SECONDS))
+		_exit(127);
+	/* A user namespace may not have that number. */
+	if ((lookup_drop(LOOKUP_ID) && (errno != EINVAL || lookup_drop(RULES_NOBODY))) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(127);
+	calls_mask(0);
+	execve(LOOKUP_GETENT, argv, none);
+	_exit(127);
+}
+
+static int lookup_start(struct lookup_child *c, const char *table, const char *name)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	c->pid = fork();
+	if (!c->pid)
+		lookup_run(table, name, ends[1]);
+	close(ends[1]);
+	if (c->pid < 0) {
+		close(ends[0]);
+		return -errno;
+	}
+	c->out = ends[0];
+	return 0;
+}
+
+/* Takes what it has said. */
+static void lookup_read(struct lookup_child *c)
+{
+	ssize_t n = read(c->out, c->text + c->length, sizeof(c->text) - c->length);
+
+	if (n > 0)
+		c->length += n;
+	if (n > 0 || (n < 0 && errno == EINTR))
+		return;
+	close(c->out);
+	c->out = -1;
+}
+
+/* Until both have said all. 0 or -errno. */
+static int lookup_wait(struct lookup *l)
+{
+	const int64_t end = calls_now() + LOOKUP_MS;
+
+	for (;;) {
+		struct pollfd fds[LOOKUPS];
+		int64_t left = end - calls_now();
+		int open = 0;
+
+		for (int i = 0; i < LOOKUPS; i++) {
+			fds[i] = (struct pollfd){ .fd = l->child[i].out, .events = POLLIN };
+			open += l->child[i].out >= 0;
+		}
+		if (!open)
+			return 0;
+		if (left <= 0)
+			return -ETIMEDOUT;
+		if (poll(fds, LOOKUPS, left) < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < LOOKUPS; i++)
+			if (fds[i].fd >= 0 && fds[i].revents)
+				lookup_read(&l->child[i]);
+	}
+}
+
+/* Whether it has said something: 0, -ENOENT: there is no such user, or another error. */
+static int lookup_end(struct lookup_child *c, bool kill_it)
+{
+	int status = 0;
+
+	if (c->out >= 0)
+		close(c->out);
+	if (c->pid <= 0)
+		return -EIO;
+	if (kill_it)
+		kill(c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == LOOKUP_NOT_FOUND ? -ENOENT : -EIO;
+}
+
+static int lookup_ask(struct lookup *l, const char *name, struct user *out)
+{
+	int err = 0, ends[LOOKUPS];
+
+	for (int i = 0; i < LOOKUPS; i++)
+		l->child[i].out = -1;
+	for (int i = 0; i < LOOKUPS && !err; i++)
+		err = lookup_start(&l->child[i], lookup_tables[i], name);
+	if (!err)
+		err = lookup_wait(l);
+	for (int i = 0; i < LOOKUPS; i++)
+		ends[i] = lookup_end(&l->child[i], err);
+	for (int i = 0; i < LOOKUPS && !err; i++)
+		err = ends[i];
+	if (err)
+		return err;
+	err = names_parse_passwd(l->child[LOOKUP_PASSWD].text, l->child[LOOKUP_PASSWD].length, name,
+				 out);
+	if (err)
+		return err;
+	out->groups = l->groups;
+	return names_parse_groups(l->child[LOOKUP_GROUPS].text, l->child[LOOKUP_GROUPS].length,
+				  name, JOB_GROUPS_MAX, out);
+}
+
+int lookup(const char *name, struct user *out)
+{
+	struct lookup *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	if (l == MAP_FAILED)
+		return -errno;
+	/* The launcher ignores it. */
+	signal(SIGCHLD, SIG_DFL);
+	err = lookup_ask(l, name, out);
+	if (err)
+		munmap(l, sizeof(*l));
+	return err;
+}
+
+void lookup_free(struct user *user)
+{
+	munmap(user->groups, sizeof(struct lookup));
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+bool names_is_good(const char name[LAUNCH_USER_MAX])
+{
+	size_t length = strnlen(name, LAUNCH_USER_MAX);
+	bool digits = true;
+
+	/* getent looks for a number as a number. */
+	if (!length || length == LAUNCH_USER_MAX || *name == '-' || *name == '+')
+		return false;
+	for (const char *c = name; *c; c++) {
+		if ((unsigned char)*c <= ' ' || *c == ':' || *c == '/' || *c == 0x7f)
+			return false;
+		digits = digits && *c >= '0' && *c <= '9';
+	}
+	return !digits;
+}
+
+/* One line, and all of it: what was cut off is no answer. */
+static bool names_is_line(const char *text, size_t length)
+{
+	return length && memchr(text, '\n', length) == text + length - 1;
+}
+
+/* Takes the digits up to `end`, which must follow. NULL: they are not there. */
+static const char *names_number(const char *at, const char *limit, char end, uint32_t *out)
+{
+	const char *from = at;
+	uint64_t value = 0;
+
+	for (; at < limit && *at >= '0' && *at <= '9'; at++) {
+		value = value * 10 + (*at - '0');
+		if (value >= UINT32_MAX)
+			return NULL;
+	}
+	if (at == from || at == limit || *at != end)
+		return NULL;
+	*out = value;
+	return at + 1;
+}
+
+/* NAME:PASSWORD:UID:GID:… */
+int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out)
+{
+	const char *limit = text + length, *at;
+	size_t n = strlen(name);
+
+	if (!names_is_line(text, length) || length <= n + 1 || memcmp(text, name, n) ||
+	    text[n] != ':')
+		return -ENOENT;
+	at = memchr(text + n + 1, ':', length - n - 1);
+	at = at ? names_number(at + 1, limit, ':', &out->uid) : NULL;
+	at = at ? names_number(at, limit, ':', &out->gid) : NULL;
+	return at ? 0 : -ENOENT;
+}
+
+/* NAME GID GID…, with as many spaces as there may be */
+int names_parse_groups(const char *text, size_t length, const char *name, size_t max,
+		       struct user *out)
+{
+	size_t n = strlen(name);
+	const char *at, *limit = text + length - 1;
+
+	if (!names_is_line(text, length) || length <= n || memcmp(text, name, n) ||
+	    (text[n] != ' ' && text[n] != '\n'))
+		return -ENOENT;
+	out->ngroups = 0;
+	for (at = text + n; at < limit;) {
+		const char *end = at;
+		uint32_t gid;
+
+		if (*at == ' ') {
+			at++;
+			continue;
+		}
+		while (end < limit && *end != ' ')
+			end++;
+		at = names_number(at, end + 1, *end, &gid);
+		if (!at)
+			return -ENOENT;
+		if (out->ngroups == max)
+			return -E2BIG;
+		out->groups[out->ngroups++] = gid;
+	}
+	return 0;
+}
+
+bool names_has_group(const struct user *user, gid_t gid)
+{
+	if (gid == user->gid)
+		return true;
+	for (size_t i = 0; i < user->ngroups; i++)
+		if (user->groups[i] == gid)
+			return true;
+	return false;
+}
+
+size_t names_keep_groups(const struct user *user, const gid_t *from, size_t n, gid_t *to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (names_has_group(user, from[i]))
+			to[kept++] = from[i];
+	return kept;
+}

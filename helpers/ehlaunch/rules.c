@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rules.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RULES_UID_MIN 1000
+
+static int rules_number(const char *text, uid_t *out)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value >= UINT32_MAX)
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+int rules_parse(struct rules *rules, char **users, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "allow-root", no_argument, NULL, 'r' },
+		{ "uid-min", required_argument, NULL, 'm' },
+		{ "allow-user", required_argument, NULL, 'u' },
+		{ 0 },
+	};
+	int c;
+
+	*rules = (struct rules){ .uid_min = RULES_UID_MIN, .users = users };
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'r')
+			rules->allow_root = true;
+		else if (c == 'u')
+			users[rules->nusers++] = optarg;
+		else if (c != 'm' || rules_number(optarg, &rules->uid_min))
+			goto usage;
+	}
+	if (optind == argc)
+		return 0;
+usage:
+	fprintf(stderr, "usage: ehlaunch [--allow-root] [--uid-min UID] [--allow-user NAME]...\n"
+			"It is started by ehagent, see ehagent(8).\n");
+	return -EINVAL;
+}
+
+bool rules_admit(const struct rules *rules, const char *user, uid_t uid)
+{
+	if (!uid)
+		return rules->allow_root;
+	if (uid >= rules->uid_min && uid != RULES_NOBODY && uid != (uid_t)-1)
+		return true;
+	for (int i = 0; i < rules->nusers; i++)
+		if (!strcmp(rules->users[i], user))
+			return uid != (uid_t)-1;
+	return false;
+}

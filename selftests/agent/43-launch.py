@@ -1,0 +1,193 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ehlaunch decides, whatever its agent says: this is an agent that was taken over. Each request is refused, or what it
+asks for is reduced to what the site permits, and the next one is served."""
+
+import ctypes, os, pwd, random, resource, struct, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import users
+from ktap import done, ok, skip_all
+from launcher import FLAG, KIND, NONE, START, STAGE, TRAIT, Launcher, head, start, status
+
+if os.geteuid():
+    skip_all("only root can start processes of others")
+users.add()
+libc = ctypes.CDLL(None, use_errno=True)
+FILES = 7       # RLIMIT_NOFILE
+SEED = int(os.environ.get("EHS_SEED") or random.randrange(1 << 32))
+print("# seed", SEED)
+chance = random.Random(SEED)
+
+
+def lower():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 5000))
+
+
+l = Launcher(before=lower)
+
+
+def good(**more):
+    return start(2002, 2002, "eht2", **more)
+
+
+def served(packet=None):
+    """A good request starts an end of that user; all are ended again."""
+    answer = l.ask(packet or good())
+    if not answer or answer[0] != "LAUNCH_READY":
+        return False, answer
+    uids = status(answer[2])["Uid"].split()
+    return uids == ["2002"] * 4 and l.drop(), (answer, uids)
+
+
+def refused(name, answer, stage, error=None):
+    ok(name, answer and answer[0] == stage and (error is None or answer[1] == error) and l.lives(), answer)
+    ok(f"{name}: the next one is served", *served())
+
+
+ok("a user of this host is served", *served())
+
+# ---- whose process it is ----
+
+for how in "", " again, who is known now":
+    answer = l.ask(good(groups=[42, 5, 0, 6, 7777, 2002, 3000]))
+    s = status(answer[2])
+    ok(f"only the groups that the user has here{how}", s["Groups"].split() == ["5", "6", "2002"], s["Groups"])
+    ok(f"no capability{how}", all(int(s[f"Cap{c}"], 16) == 0 for c in ("Inh", "Prm", "Eff", "Amb")), s)
+    l.drop()
+answer = l.ask(good())
+ok("none of those that the task has dropped", status(answer[2])["Groups"].split() == [], answer)
+for gid, has in (2002, 2002), (5, 5), (0, 2002), (42, 2002), (2001, 2002), (0xffffffff, 2002):
+    answer = l.ask(start(2002, gid, "eht2"))
+    ok(f"primary group {gid}", status(answer[2])["Gid"].split() == [str(has)] * 4, status(answer[2])["Gid"])
+l.drop()
+many = [n + 10000 for n in range(65536 - 1)] + [6]
+answer = l.ask(start(2001, 2002, "eht1", groups=many))
+ok("65536 groups of a user in a thousand", status(answer[2])["Groups"].split() == ["6", "40000"], answer)
+l.drop()
+
+refused("root", l.ask(start(0, 0, "root")), "LAUNCH_RULES")
+refused("root under another name", l.ask(start(0, 0, "eht1")), "LAUNCH_RULES")
+daemon = pwd.getpwuid(1).pw_name
+refused("a user of the system", l.ask(start(1, 1, daemon)), "LAUNCH_RULES")
+refused("another's name for it", l.ask(start(1, 1, "eht1")), "LAUNCH_RULES")
+refused("nobody", l.ask(start(65534, 65534, "nobody")), "LAUNCH_RULES")
+refused("the number that is none", l.ask(start(0xffffffff, 0, "eht1")), "LAUNCH_RULES")
+refused("the name of one, the number of another", l.ask(start(2001, 2001, "eht2")), "LAUNCH_UNKNOWN")
+refused("that of a user of the system", l.ask(start(2002, 2002, daemon)), "LAUNCH_UNKNOWN")
+refused("that of root", l.ask(start(2001, 2001, "root")), "LAUNCH_UNKNOWN")
+refused("a name that nobody has", l.ask(start(2001, 2001, "ehs-no-such")), "LAUNCH_UNKNOWN")
+for name in "", "2001", "--help", "-s", "+", "../x", "a b", "a:b", "a\nb", "x" * 64:
+    refused(f"the name {name!r:.12}", l.ask(start(2001, 2001, name)), "LAUNCH_REQUEST")
+
+# ---- what it may have ----
+
+ask = dict(nice=-20, oom=-1000, rlimits={FILES: (1 << 20, 1 << 20), 13: (40, 40), 14: (99, 99)},
+           traits={"JOB_POLICY": os.SCHED_FIFO, "JOB_PRIORITY": 50, "JOB_IOPRIO": 1 << 13, "JOB_OOM_SCORE": 0,
+                   "JOB_CAP_INHERITABLE": NONE, "JOB_CAP_AMBIENT": NONE, "JOB_SECUREBITS": 0x2f})
+
+
+def limits(pid):
+    """The hard ones, by name."""
+    return {line[:25].strip(): line[47:67].strip() for line in open(f"/proc/{pid}/limits").read().splitlines()[1:]}
+
+
+def had(pid):
+    return {"nice": os.getpriority(os.PRIO_PROCESS, pid), "policy": os.sched_getscheduler(pid),
+            "oom": int(open(f"/proc/{pid}/oom_score_adj").read()), "io": libc.syscall(252, 1, pid) >> 13,
+            "files": limits(pid)["Max open files"], "real time": limits(pid)["Max realtime priority"], "caps": status(pid)["CapPrm"], "ambient": status(pid)["CapAmb"]}
+
+
+answer = l.ask(good(**ask))
+got = had(answer[2])
+nothing = "0" * 16
+ok("priorities and limits of the host stay", got == {
+    "nice": 0, "policy": os.SCHED_OTHER, "oom": 0, "io": 2, "files": "5000",
+    "real time": limits("self")["Max realtime priority"], "caps": nothing, "ambient": nothing}, got)
+l.drop()
+for name, policy in ("RR", os.SCHED_RR), ("DEADLINE", 6), ("7", 7), ("too wide", 1 << 32 | os.SCHED_FIFO):
+    answer = l.ask(good(traits={"JOB_POLICY": policy, "JOB_PRIORITY": 1, "JOB_RUNTIME": 10 ** 6, "JOB_DEADLINE": 10 ** 9,
+                                "JOB_PERIOD": 10 ** 9}))
+    ok(f"policy {name}", os.sched_getscheduler(answer[2]) == os.SCHED_OTHER, answer)
+for name, policy in ("BATCH", os.SCHED_BATCH), ("IDLE", os.SCHED_IDLE):
+    answer = l.ask(good(traits={"JOB_POLICY": policy}, nice=7))
+    ok(f"policy {name} and nice stay", (os.sched_getscheduler(answer[2]), os.getpriority(os.PRIO_PROCESS, answer[2])) == (policy, 7), answer)
+l.drop()
+fd = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+answer = l.ask(good(flags=FLAG["LAUNCH_VIEW"]), [fd])
+ok("in a view it has no_new_privs", status(answer[2])["NoNewPrivs"] == "1", answer)
+answer = l.ask(good())
+ok("otherwise as the job says", status(answer[2])["NoNewPrivs"] == "0", answer)
+l.drop()
+null = os.open("/dev/null", os.O_RDWR)
+refused("a view that is none", l.ask(good(flags=FLAG["LAUNCH_VIEW"]), [null]), "LAUNCH_ENTER")
+
+# ---- what is no request ----
+
+refused("another version", l.ask(struct.pack("@I", 1) + good()[4:]), "LAUNCH_REQUEST")
+refused("an unknown kind", l.ask(head(len(KIND)) + good()[8:]), "LAUNCH_REQUEST")
+refused("a kind far away", l.ask(head(0xffffffff) + good()[8:]), "LAUNCH_REQUEST")
+for size in 0, 1, 7, 8, START.size - 1, START.size + 1, START.size + 4, 100000:
+    if size:
+        refused(f"{size} bytes", l.ask((good() + bytes(100000))[:size]), "LAUNCH_REQUEST")
+for n in 1, 65536, 65537, 0x40000000, 0xffffffff:
+    refused(f"{n} groups that are not there", l.ask(good(ngroups=n)), "LAUNCH_REQUEST")
+refused("unknown flags", l.ask(good(flags=1 << 31)), "LAUNCH_REQUEST")
+refused("without the socket of the end", l.ask(good(), end=False), "LAUNCH_REQUEST")
+refused("a descriptor too many", l.ask(good(), [null]), "LAUNCH_REQUEST")
+refused("sixteen", l.ask(good(), [null] * 14), "LAUNCH_REQUEST")
+refused("a view that is not there", l.ask(good(flags=FLAG["LAUNCH_VIEW"])), "LAUNCH_REQUEST")
+l.send(good())
+ok("without any descriptor: nobody can be told", l.lives())
+ok("and the next one is served", *served())
+
+# ---- anything ----
+
+open_before = len(os.listdir(f"/proc/{l.process.pid}/fd"))
+for i in range(10000):
+    packet = chance.randbytes(chance.randrange(1, 2000))
+    if chance.random() < .5:
+        packet = head(chance.randrange(len(KIND) + 1)) + packet
+    l.send(packet, [null] * chance.randrange(6))
+ok("10000 packets of chance", *served())
+ok("it has kept no descriptor of them", len(os.listdir(f"/proc/{l.process.pid}/fd")) == open_before, os.listdir(f"/proc/{l.process.pid}/fd"))
+
+allowed, wrong, started = {str(g) for g in users.TWOS_GROUPS}, [], 0
+for i in range(1000):
+    packet = bytearray(good(groups=[5, 6]))
+    for _ in range(chance.randrange(1, 4)):
+        at = chance.choice([chance.randrange(8, 24), chance.randrange(24, len(packet))])
+        packet[at] = chance.choice([0, 1, 2, 0x7f, 0x80, 0xff, chance.randrange(256)])
+    answer = l.ask(bytes(packet))
+    if answer and answer[0] == "LAUNCH_READY":
+        started += 1
+        s = status(answer[2])
+        if s["Uid"].split() != ["2002"] * 4 or not set(s["Gid"].split() + s["Groups"].split()) <= allowed or \
+                any(int(s[f"Cap{c}"], 16) for c in ("Inh", "Prm", "Eff", "Amb")) or had(answer[2])["nice"] < 0 or \
+                os.sched_getscheduler(answer[2]) not in (os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_IDLE):
+            wrong.append((i, answer, s))
+        l.drop()
+ok(f"1000 good packets with changed bytes, of which {started} start: none has more", started and not wrong, wrong[:3])
+ok("and it serves", *served())
+l.stop()
+ok("it ends with its agent", l.process.returncode == 0, l.process.returncode)
+
+# ---- a site that permits more ----
+
+l = Launcher("--allow-root", "--uid-min", "2002", "--allow-user", daemon, before=lower)
+answer = l.ask(start(0, 0, "root", groups=[3, 4], **ask))
+got, s = had(answer[2]), status(answer[2])
+raises = int(status("self")["CapEff"], 16) >> 24 & 1      # CAP_SYS_RESOURCE, which root in a container may not have
+ok("allow-root: root may all", (got["nice"], got["policy"], got["oom"], got["files"]) ==
+   (-20, os.SCHED_FIFO, *((-1000, str(1 << 20)) if raises else (0, "5000")))
+   and s["Groups"].split() == ["3", "4"], (got, s))
+answer = l.ask(start(2002, 2002, "eht2", groups=[42], **ask))
+got = had(answer[2])
+ok("but not who is not root", (got["nice"], got["policy"], got["oom"], got["files"], status(answer[2])["Groups"].split()) ==
+   (0, os.SCHED_OTHER, 0, "5000", []), got)
+answer = l.ask(start(1, 1, daemon))
+ok("allow-user: a user of the system", answer[0] == "LAUNCH_READY" and status(answer[2])["Uid"].split() == ["1"] * 4, answer)
+ok("uid-min", l.ask(start(2001, 2001, "eht1"))[0] == "LAUNCH_RULES")
+ok("under that name no other", l.ask(start(2, 2, daemon))[0] == "LAUNCH_UNKNOWN")
+l.drop()
+l.stop()
+done()
