@@ -20,7 +20,7 @@ check "modinfo finds it" modinfo ehsched
 check "it is not loaded any more" rmmod ehsched
 cd /root || exit 1
 check "a cluster's authority and certificates" sh -c 'ehctl cert init ca && ehctl cert node ca n0'
-mkdir -p /etc/ehsched && cp ca/ca.crt ca/n0.crt ca/n0.key /etc/ehsched/
+mkdir -p /etc/ehsched && cp ca/ca.crt ca/n0.crt ca/n0.key /etc/ehsched/ && chown ehsched /etc/ehsched/n0.key
 # the example, for one host
 sed -e 's/^cluster .*/cluster = "installed"/' -e '/^peer "0\.[12]"/d' -e 's/192\.0\.2\.10/10.77.0.1/' \
 	/usr/share/doc/ehsched/agent.conf >/etc/ehsched/agent.conf
@@ -36,8 +36,18 @@ wait_for 120 eval 'in_host systemctl is-active -q basic.target || ! kill -0 $out
 check "systemctl start ehagent" in_host systemctl start ehagent
 check "it is ready" sh -c "nsenter -t $inner -p -m systemctl status --no-pager ehagent | grep -E 'active \(running\)'"
 check "that loaded the module, and it has it" sh -c 'ehctl status | grep -E "^0\.0 .* yes +up"'
+pid=$(pgrep -x ehagent)
+check "its user is ehsched" sh -c "grep -E '^Uid:[[:space:]]+$(id -u ehsched)[[:space:]]' /proc/$pid/status"
+check "it has no capability, and gets none" [ "$(grep -cE '^Cap(Inh|Prm|Eff|Bnd|Amb):[[:space:]]+0+$' /proc/"$pid"/status)" = 5 ]
+check "its system calls are filtered" grep -E '^Seccomp:[[:space:]]+2' /proc/"$pid"/status
+check "its memory is its own" [ "$(stat -c %U /proc/"$pid"/maps)" = root ]
 check "ehctl doctor finds nothing wrong" in_host ehctl doctor
 check "ehctl run" in_host ehctl run -- sh -c 'exec true'
+first=$(pgrep -x ehlaunch)
+check "systemctl restart ehlaunch" in_host systemctl restart ehlaunch.service
+check "ehctl run, by another ehlaunch" in_host ehctl run -- sh -c 'exec true'
+check "which it is" sh -c "! kill -0 $first"
+check "a user of the host may not ask ehlaunch" sh -c '! setpriv --reuid 65534 --regid 65534 --clear-groups test -w /run/ehsched/launch'
 check "systemctl reload ehagent" in_host systemctl reload ehagent
 check "man ehagent" test -s /usr/share/man/man8/ehagent.8
 check "systemctl stop ehagent" in_host systemctl stop ehagent
@@ -46,5 +56,10 @@ kill -KILL "$inner"	# what it began to unmount at its end is the guest's
 wait $outer
 check "rmmod" rmmod ehsched
 check "make uninstall" mk uninstall
-check "nothing is left" sh -c "! ls /usr/bin/ehctl /usr/sbin/ehagent /usr/libexec/ehsched /lib/systemd/system/ehagent.service $modules/updates/ehsched.ko 2>/dev/null"
+left() {
+	ls -d /usr/bin/ehctl /usr/sbin/ehagent /usr/libexec/ehsched /lib/systemd/system/eh*.service /lib/systemd/system/eh*.socket \
+		/usr/lib/sysusers.d/ehsched.conf /usr/lib/tmpfiles.d/ehsched.conf "$modules/updates/ehsched.ko" 2>/dev/null
+}
+[ -z "$(left)" ]
+ok "nothing is left" left
 finish

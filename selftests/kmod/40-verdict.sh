@@ -16,7 +16,7 @@ is "argv[0] is kept" "$($probe in $cg/m -- bash -c "exec -a other /bin/true 1" |
 is "a chosen argv[0] too" "$(bash -c "echo 0 >$cg/m/cgroup.procs; exec -a other /bin/true 1")" \
 	"<$stub><print></bin/true><other><1>"
 like "what the agent was asked" "$(grep ^request "$log" | tail -n 1)" \
-	"request * pid=* uid=0 path=/bin/true cgroup=$(stat -c %i $cg/m) load=1000 limit=$((100 * slow))"
+	"request * pid=* uid=0 path=/bin/true cgroup=$(stat -c %i $cg/m) load=1000 limit=10000"
 printf '#!/bin/sh\n' >"$work/script"; chmod +x "$work/script"
 is "a script is handed over as itself" "$($in -- "$work/script" 1)" "<$stub><print><$work/script><$work/script><1>"
 agent_end

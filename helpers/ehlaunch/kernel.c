@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Registers an agent with the module, for which it needs CAP_NET_ADMIN, and hands it the socket. The
+ * module obeys that socket from then on, whoever writes to it.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <linux/ehsched.h>
+
+#define KERNEL_BUFFER (1 << 20) /* of requests that wait to be read: so many execs at once */
+#define KERNEL_ANSWER_S 2 /* it answers within the call */
+
+/* A message with its attributes, and later the answer to it. */
+struct kernel_message {
+	union {
+		struct nlmsghdr head;
+		char bytes[4096];
+	};
+};
+
+static void kernel_begin(struct kernel_message *m, uint16_t family, uint8_t command, uint8_t version)
+{
+	struct genlmsghdr *genl = NLMSG_DATA(&m->head);
+
+	memset(m, 0, NLMSG_LENGTH(GENL_HDRLEN));
+	m->head.nlmsg_len = NLMSG_LENGTH(GENL_HDRLEN);
+	m->head.nlmsg_type = family;
+	m->head.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	genl->cmd = command;
+	genl->version = version;
+}
+
+static void kernel_put(struct kernel_message *m, uint16_t type, const void *value, size_t size)
+{
+	struct nlattr *a = (struct nlattr *)(m->bytes + NLMSG_ALIGN(m->head.nlmsg_len));
+
+	*a = (struct nlattr){ .nla_len = NLA_HDRLEN + size, .nla_type = type };
+	memcpy((char *)a + NLA_HDRLEN, value, size);
+	m->head.nlmsg_len = NLMSG_ALIGN(m->head.nlmsg_len) + NLA_ALIGN(a->nla_len);
+}
+
+/* The value of an attribute that is at least `size` long, or NULL. */
+static const void *kernel_attribute(const char *at, const char *end, uint16_t type, size_t size)
+{
+	while (end - at >= NLA_HDRLEN) {
+		const struct nlattr *a = (const struct nlattr *)at;
+
+		if (a->nla_len < NLA_HDRLEN || a->nla_len > end - at)
+			return NULL;
+		if ((a->nla_type & NLA_TYPE_MASK) == type && a->nla_len >= NLA_HDRLEN + size)
+			return at + NLA_HDRLEN;
+		at += NLA_ALIGN(a->nla_len);
+	}
+	return NULL;
+}
+
+/*
+ * Sends it and takes the answer: in `m` the last message before the acknowledgement, in `text` what
+ * the kernel says about an error. 0 or -errno.
+ */
+static int kernel_ask(int socket, struct kernel_message *m, char text[LAUNCH_TEXT])
+{
+	struct kernel_message answer;
+	const struct nlmsgerr *e;
+	const char *why, *end;
+	ssize_t n;
+
+	if (send(socket, m, m->head.nlmsg_len, 0) < 0)
+		return -errno;
+	for (;;) {
+		n = recv(socket, &answer, sizeof(answer), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if ((size_t)n < sizeof(answer.head) || !NLMSG_OK(&answer.head, (size_t)n))
+			return -EBADMSG;
+		if (answer.head.nlmsg_type != NLMSG_ERROR) {
+			*m = answer;
+			continue;
+		}
+		e = NLMSG_DATA(&answer.head);
+		if (answer.head.nlmsg_len < NLMSG_LENGTH(sizeof(*e)))
+			return -EBADMSG;
+		end = answer.bytes + answer.head.nlmsg_len;
+		why = answer.head.nlmsg_flags & NLM_F_ACK_TLVS ?
+			      kernel_attribute((const char *)(e + 1), end, NLMSGERR_ATTR_MSG, 1) :
+			      NULL;
+		if (e->error && why)
+			snprintf(text, LAUNCH_TEXT, "%.*s", (int)(end - why), why);
+		return e->error;
+	}
+}
+
+/* The number of the module's family, or -errno. */
+static int kernel_family(int socket, char text[LAUNCH_TEXT])
+{
+	struct kernel_message m;
+	const uint16_t *id;
+	int err;
+
+	kernel_begin(&m, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
+	kernel_put(&m, CTRL_ATTR_FAMILY_NAME, EHS_FAMILY_NAME, sizeof(EHS_FAMILY_NAME));
+	err = kernel_ask(socket, &m, text);
+	if (err)
+		return err;
+	id = kernel_attribute((char *)NLMSG_DATA(&m.head) + GENL_HDRLEN,
+			      m.bytes + m.head.nlmsg_len, CTRL_ATTR_FAMILY_ID, sizeof(*id));
+	return id ? *id : -EBADMSG;
+}
+
+static int kernel_open(void)
+{
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	const struct timeval limit = { KERNEL_ANSWER_S, 0 };
+	const int size = KERNEL_BUFFER, on = 1;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), err;
+
+	if (fd < 0)
+		return -errno;
+	/* Connected, it takes messages of nobody but the kernel. */
+	if (bind(fd, (const struct sockaddr *)&kernel, sizeof(kernel)) ||
+	    connect(fd, (const struct sockaddr *)&kernel, sizeof(kernel)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		goto close_socket;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+	return fd;
+
+close_socket:
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static int kernel_register_agent(int socket, int family, char text[LAUNCH_TEXT])
+{
+	int stub = open(options.stub, O_RDONLY | O_CLOEXEC), err;
+	struct kernel_message m;
+
+	if (stub < 0) {
+		err = -errno;
+		snprintf(text, LAUNCH_TEXT, "%s: %s; correct `stub` or install it", options.stub,
+			 strerror(errno));
+		return err;
+	}
+	kernel_begin(&m, family, EHS_CMD_AGENT_REGISTER, EHS_FAMILY_VERSION);
+	kernel_put(&m, EHS_A_AGENT_STUB_FD, &stub, sizeof(uint32_t));
+	err = kernel_ask(socket, &m, text);
+	close(stub);
+	return err;
+}
+
+static int kernel_set_cgroups(int socket, int family, char text[LAUNCH_TEXT])
+{
+	struct kernel_message m;
+	int managed, guest, err;
+
+	managed = cgroup_open("managed");
+	guest = cgroup_open("guest");
+	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
+	kernel_put(&m, EHS_A_NODE_CLEAR_CGROUPS, NULL, 0);
+	if (managed >= 0)
+		kernel_put(&m, EHS_A_NODE_MANAGED_CGROUP_FD, &managed, sizeof(uint32_t));
+	if (guest >= 0)
+		kernel_put(&m, EHS_A_NODE_GUEST_CGROUP_FD, &guest, sizeof(uint32_t));
+	err = kernel_ask(socket, &m, text);
+	if (managed >= 0)
+		close(managed);
+	if (guest >= 0)
+		close(guest);
+	return err;
+}
+
+bool kernel_is_good(const struct request *r)
+{
+	return r->length == sizeof(r->head) && r->nfds == LAUNCH_FD_NEWS + 1;
+}
+
+int kernel_register(const struct request *r)
+{
+	struct launch_registered told = { .news.stage = LAUNCH_KERNEL };
+	struct iovec iov = { &told, sizeof(told) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int fd = kernel_open(), family, err = fd < 0 ? fd : 0;
+	union descriptors room;
+
+	if (!err) {
+		family = kernel_family(fd, told.text);
+		err = family < 0 ? family : kernel_register_agent(fd, family, told.text);
+	}
+	if (!err)
+		err = kernel_set_cgroups(fd, family, told.text);
+	if (!err) {
+		told.news.stage = LAUNCH_READY;
+		descriptors_put(&msg, &room, &fd, 1);
+	}
+	told.news.error = -err;
+	sendmsg(r->fds[LAUNCH_FD_NEWS], &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}

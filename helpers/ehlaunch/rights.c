@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "launch.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What ehlaunch keeps, and what for. Programs that its ends execute get theirs from the kernel. */
+static const uint8_t rights_kept[] = {
+	CAP_SETUID, CAP_SETGID, /* an end becomes its user */
+	CAP_SETPCAP, /* and drops from its bounding set what the task had not at home */
+	CAP_SYS_ADMIN, /* mounts and mount namespaces of views; tracing of an end's input by its user */
+	CAP_SYS_CHROOT, /* entering a mount namespace changes the root */
+	CAP_NET_ADMIN, /* registering with the module */
+	CAP_KILL, /* ending a guest where there is no cgroup.kill */
+	CAP_SYS_NICE, /* an end's nice value, which is the task's and not ours */
+	CAP_SYS_RESOURCE, /* limits up to those that we were started with; the OOM score */
+	CAP_AUDIT_CONTROL, /* the login user id */
+	CAP_DAC_READ_SEARCH, /* a user's directory, when ehfiles is started in it */
+};
+
+int rights_drop(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	if (geteuid())
+		return 0;
+	for (size_t i = 0; i < sizeof(rights_kept); i++)
+		data[rights_kept[i] / 32].permitted |= 1u << rights_kept[i] % 32;
+	for (int i = 0; i < 2; i++)
+		data[i].effective = data[i].permitted;
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
