@@ -11,16 +11,6 @@
 #include "wire/job.h"
 #include "wire/launch.h"
 
-static const char *const launch_stages[LAUNCH_STAGES] = {
-	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
-	[LAUNCH_FORK] = "cannot start a process for it",
-	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
-	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
-	[LAUNCH_LIMITS] = "cannot set its limits",
-	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
-	[LAUNCH_USER] = "cannot change to its user",
-};
-
 int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, int cgroup,
 		 int view, int socket)
 {
@@ -80,8 +70,9 @@ int launch_read(struct launch *l, struct launch_result *result)
 		*result = (struct launch_result){ .pid = m.pid };
 	else
 		*result = (struct launch_result){
-			.what = m.stage < LAUNCH_STAGES ? launch_stages[m.stage] : "",
+			.what = launcher_trouble(&m),
 			.error = m.error,
+			.view_unknown = m.stage == LAUNCH_FOREIGN,
 		};
 	return 1;
 }

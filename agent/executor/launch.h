@@ -21,6 +21,7 @@ struct launch {
 struct launch_result {
 	const char *what; /**< NULL: it is ehguest now; otherwise what failed */
 	int error; /**< errno of the failure, or 0 */
+	bool view_unknown; /**< it failed because ehlaunch does not know the view */
 	pid_t pid; /**< of ehguest */
 };
 

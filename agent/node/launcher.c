@@ -21,12 +21,38 @@
 struct launcher {
 	pid_t pid; /* of ehlaunch */
 	int socket;
+	unsigned int starts;
 };
 
-/* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) launcher_become(const char *path, int socket)
+static const char *const launcher_stages[LAUNCH_STAGES] = {
+	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
+	[LAUNCH_FORK] = "cannot start a process for it",
+	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
+	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
+	[LAUNCH_LIMITS] = "cannot set its limits",
+	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
+	[LAUNCH_USER] = "cannot change to its user",
+	[LAUNCH_FOREIGN] = "ehlaunch has not made this mount namespace for its user",
+	[LAUNCH_NAMESPACE] = "cannot create a mount namespace",
+	[LAUNCH_ACCOUNT] = "nothing is mounted or served for this user",
+	[LAUNCH_CARRIER] = "the kernel cannot mount files of other nodes",
+	[LAUNCH_SERVER] = "cannot start its file server",
+	[LAUNCH_ATTACH] = "home does not serve its files",
+	[LAUNCH_ROOT] = "cannot make home's tree the root",
+	[LAUNCH_OWN] = "cannot mount a directory of this node in home's tree",
+};
+
+const char *launcher_trouble(const struct launch_news *news)
 {
-	char *argv[] = { (char *)"ehlaunch", NULL }, *none[] = { NULL };
+	return news->stage < LAUNCH_STAGES && launcher_stages[news->stage]
+		       ? launcher_stages[news->stage]
+		       : "ehlaunch does not say what is wrong";
+}
+
+/* System calls only: threads of the agent may have held locks at the fork. */
+static void __attribute__((noreturn)) launcher_become(const char *path, char **argv, int socket)
+{
+	char *none[] = { NULL };
 	const uint64_t nothing = 0;
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
@@ -38,21 +64,46 @@ static void __attribute__((noreturn)) launcher_become(const char *path, int sock
 	_exit(127);
 }
 
-static int launcher_start(struct launcher *l)
+/* What the site permits. The caller frees it, but not what is in it. */
+static char **launcher_arguments(const struct config *config)
+{
+	char **argv = calloc(3 + 2 * config->nview_own, sizeof(*argv));
+	size_t n = 0;
+
+	if (!argv)
+		return NULL;
+	argv[n++] = (char *)"ehlaunch";
+	if (config->allow_root)
+		argv[n++] = (char *)"--allow-root";
+	for (size_t i = 0; i < config->nview_own; i++) {
+		argv[n++] = (char *)"--view-own";
+		argv[n++] = config->view_own[i];
+	}
+	return argv;
+}
+
+static int launcher_start(struct launcher *l, const struct config *config)
 {
 	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
-	char path[4096];
+	char path[4096], **argv;
 	int pair[2], err;
 
 	if (!companion("ehlaunch", path, sizeof(path)))
 		return -ENOENT;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
+	argv = launcher_arguments(config);
+	if (!argv)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		free(argv);
+		return err;
+	}
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	l->pid = fork();
 	if (!l->pid)
-		launcher_become(path, pair[1]);
+		launcher_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
+	free(argv);
 	close(pair[1]);
 	if (err) {
 		l->pid = 0;
@@ -60,6 +111,7 @@ static int launcher_start(struct launcher *l)
 		return err;
 	}
 	l->socket = pair[0];
+	l->starts++;
 	return 0;
 }
 
@@ -83,7 +135,7 @@ int launcher_init(struct agent *agent)
 		return -ENOMEM;
 	l->socket = -1;
 	agent->launcher = l;
-	err = launcher_start(l);
+	err = launcher_start(l, agent->config);
 	if (err)
 		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
 			    "tasks of others run here",
@@ -98,6 +150,32 @@ void launcher_exit(struct agent *agent)
 	launcher_end(agent->launcher);
 	free(agent->launcher);
 	agent->launcher = NULL;
+}
+
+static bool launcher_same(const struct config *a, const struct config *b)
+{
+	if (a->allow_root != b->allow_root || a->nview_own != b->nview_own)
+		return false;
+	for (size_t i = 0; i < a->nview_own; i++)
+		if (strcmp(a->view_own[i], b->view_own[i]))
+			return false;
+	return true;
+}
+
+void launcher_reload(struct agent *agent, const struct config *old)
+{
+	/* It holds nothing; the next request starts another one. */
+	if (!launcher_same(agent->config, old))
+		launcher_end(agent->launcher);
+}
+
+unsigned int launcher_starts(const struct agent *agent)
+{
+	const struct launcher *l = agent->launcher;
+	char none;
+
+	/* It never says anything here. */
+	return l->socket >= 0 && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
 }
 
 static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)
@@ -137,7 +215,7 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 	/* It was killed: it holds nothing, so another one does. */
 	if (launcher_is_gone(err)) {
 		launcher_end(l);
-		err = launcher_start(l);
+		err = launcher_start(l, agent->config);
 		if (!err)
 			err = launcher_send(l, q, pair[1]);
 	}

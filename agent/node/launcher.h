@@ -10,6 +10,7 @@
 #include "wire/launch.h"
 
 struct agent;
+struct config;
 
 /** A request, and what goes with it. */
 struct launcher_request {
@@ -23,6 +24,12 @@ struct launcher_request {
 
 /** Starts ehlaunch. 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
+/** The configuration has changed: it was `old`. */
+void launcher_reload(struct agent *agent, const struct config *old);
+/** Which ehlaunch it is; 0: it has ended. What it has made is unknown to another one. */
+unsigned int launcher_starts(const struct agent *agent);
+/** What failed, in words. */
+const char *launcher_trouble(const struct launch_news *news);
 /** Ends ehlaunch; what it has started goes on. */
 void launcher_exit(struct agent *agent);
 /**

@@ -89,7 +89,8 @@ static int end_user(const struct launch_start *q, const gid_t *groups)
 	     syscall(SYS_setresgid, q->gid, q->gid, q->gid) ||
 	     syscall(SYS_setresuid, q->uid, q->uid, q->uid) || attributes_take_capabilities(q)))
 		return -1;
-	if (q->flags & LAUNCH_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	/* What a view shows is its user's, or of a host that is not trusted. */
+	if (q->flags & (LAUNCH_NO_NEW_PRIVS | LAUNCH_VIEW) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
@@ -160,6 +161,10 @@ int end_start(const struct request *r)
 		f.cgroup = r->fds[next++];
 	if (q->flags & LAUNCH_VIEW)
 		f.view = r->fds[next];
+	if (f.view >= 0 && !view_is_ours(f.view, q->uid)) {
+		tell(f.news, LAUNCH_FOREIGN, 0);
+		return 0;
+	}
 	/* In the guest cgroup from the start, so that all it does is counted there. */
 	if (f.cgroup >= 0) {
 		args.flags = CLONE_INTO_CGROUP;

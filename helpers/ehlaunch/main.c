@@ -23,6 +23,8 @@ static const struct main_kind {
 	int (*serve)(const struct request *r);
 } main_kinds[LAUNCH_KINDS] = {
 	[LAUNCH_START] = { end_is_good, end_start },
+	[LAUNCH_MOUNT] = { view_is_good, view_start },
+	[LAUNCH_FILES] = { files_is_good, files_start },
 };
 
 void tell(int news, enum launch_stage stage, int error)
@@ -62,7 +64,8 @@ static bool main_serve(struct request *r)
 		return true;
 	if (n <= 0)
 		return false;
-	r->length = n;
+	/* What does not fit is nothing that an agent sends. */
+	r->length = msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? 0 : n;
 	r->nfds = descriptors_take(&msg, &room, r->fds);
 	main_answer(r);
 	for (int i = 0; i < r->nfds; i++)
@@ -77,6 +80,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--end"))
 		return guest_main();
+	if (site_parse(argc, argv))
+		return 2;
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

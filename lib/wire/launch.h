@@ -12,11 +12,15 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 2u
+#define LAUNCH_VERSION 3u
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
+#define LAUNCH_USER_MAX 64 /**< bytes of a user's name, with its NUL */
 
 enum launch_kind {
 	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
+	/* file views */
+	LAUNCH_MOUNT, /**< a view of home's files: struct launch_mount */
+	LAUNCH_FILES, /**< a server of home's files: struct launch_files */
 	LAUNCH_KINDS
 };
 
@@ -53,6 +57,45 @@ struct launch_start {
 	uint64_t traits[JOB_TRAITS];
 };
 
+enum launch_carrier { LAUNCH_FUSE, LAUNCH_9P, LAUNCH_CARRIERS };
+
+/**
+ * LAUNCH_MOUNT. Behind it are the paths of home's file systems, each with its NUL, the first of them
+ * "/". Descriptors are the streams to their servers. With LAUNCH_READY come struct launch_mounted's.
+ * The view ends when the agent closes its end of LAUNCH_FD_NEWS, and the other way round.
+ *
+ * Without trees it only asks whether this host could mount them.
+ */
+struct launch_mount {
+	struct launch_head head;
+	uint32_t carrier;
+	uint32_t ntrees; /**< paths and descriptors; at most VIEW_TREES_MAX */
+	uint32_t uid;
+	int32_t nice; /**< of ehview */
+	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+};
+
+/** Descriptors that come with LAUNCH_READY of a LAUNCH_MOUNT. */
+enum launch_mounted {
+	LAUNCH_FD_NAMESPACE, /**< the mount namespace */
+	LAUNCH_FD_CONTROL, /**< to ehview, with LAUNCH_FUSE */
+	LAUNCH_FD_PINS = LAUNCH_FD_CONTROL, /**< directories that stay looked up, with LAUNCH_9P */
+};
+#define LAUNCH_PINS 12 /**< of them, at most */
+
+/**
+ * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Descriptors: the server's
+ * socket and, with LAUNCH_9P, its other end. The server ends when the agent closes its end of
+ * LAUNCH_FD_NEWS, and the other way round.
+ */
+struct launch_files {
+	struct launch_head head;
+	uint32_t carrier;
+	uint32_t uid;
+	int32_t nice;
+	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+};
+
 /** The steps of a request. */
 enum launch_stage {
 	LAUNCH_READY, /**< it is done: of a start, the child is the executor's end now */
@@ -63,6 +106,14 @@ enum launch_stage {
 	LAUNCH_LIMITS,
 	LAUNCH_ENTER,
 	LAUNCH_USER,
+	LAUNCH_FOREIGN, /**< the namespace is none of ehlaunch's, or another user's */
+	LAUNCH_NAMESPACE,
+	LAUNCH_ACCOUNT, /**< nothing is mounted or served for this user */
+	LAUNCH_CARRIER,
+	LAUNCH_SERVER,
+	LAUNCH_ATTACH,
+	LAUNCH_ROOT,
+	LAUNCH_OWN,
 	LAUNCH_STAGES
 };
 
