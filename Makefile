@@ -90,7 +90,7 @@ FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
 	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC)
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION)
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))

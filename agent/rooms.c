@@ -189,9 +189,9 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 	tls_use(agent, tls);
 	agent->config = config;
 	log_set_levels(&config->log);
+	launcher_reload(agent, old);
 	enrol_reload(agent, old);
 	node_reload(agent, old);
-	launcher_reload(agent);
 	config_free(old);
 }
 

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
@@ -65,12 +63,4 @@ const char *user_digest(void)
 	fclose(in);
 	snprintf(text, sizeof(text), "%016llx", (unsigned long long)sum);
 	return text;
-}
-
-int user_become(uid_t uid, gid_t gid, const gid_t *groups, size_t n)
-{
-	return syscall(SYS_setgroups, n, groups) || syscall(SYS_setresgid, gid, gid, gid) ||
-			       syscall(SYS_setresuid, uid, uid, uid)
-		       ? -1
-		       : 0;
 }

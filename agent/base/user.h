@@ -15,8 +15,4 @@ const char *user_name(uid_t uid);
  *  next call. "": unknown. */
 const char *user_digest(void);
 
-/** Switches a forked child of root to the ids of a user, for good. Uses the system calls, because
- *  glibc's wrappers would signal threads that the child does not have. 0, or -1 with errno. */
-int user_become(uid_t uid, gid_t gid, const gid_t *groups, size_t n);
-
 #endif

@@ -19,7 +19,6 @@
 #include "cluster/join.h"
 #include "eh/topology.h"
 #include "executor/view.h"
-#include "executor/view_fuse.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "net/tls.h"
@@ -222,12 +221,12 @@ static void doctor_stub(struct agent *agent, json_t *checks)
  */
 static void doctor_views(struct agent *agent, json_t *checks)
 {
-	const char *trouble = view_trouble(agent), *fuse = view_fuse_trouble();
+	const char *trouble = view_trouble(agent), *fuse = view_fuse_trouble(agent);
 	bool asked = agent->config->view > VIEW_SHARED;
 
 	if (trouble)
 		doctor_add(checks, "views", !asked,
-			   "run the agent as root, on a kernel with FUSE (modprobe fuse) or 9p",
+			   "start ehlaunch as root, on a kernel with FUSE (modprobe fuse) or 9p",
 			   "guests cannot see the files of their home on this node: %s", trouble);
 	else if (agent->config->view_9p)
 		doctor_add(checks, "views", true, "", "home files of guests are mounted over 9p");

@@ -265,6 +265,8 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 		guest_linked(g);
 		return;
 	}
+	if (news.view_unknown)
+		view_forsake(&g->view);
 	if (log_allowed(&limit))
 		log_info("%s of node %s does not start here: %s%s%s", g->place->id,
 			 peer_code(g->from), news.what, news.error ? ": " : "",

@@ -12,25 +12,6 @@
 #include "wire/job.h"
 #include "wire/launch.h"
 
-static const struct {
-	const char *what;
-	enum ehs_reason reason; /* 0: EHS_REASON_START_FAILED */
-} launch_stages[LAUNCH_STAGES] = {
-	[LAUNCH_REQUEST] = { "ehlaunch does not understand this agent" },
-	[LAUNCH_FORK] = { "cannot start a process for it" },
-	[LAUNCH_DESCRIPTORS] = { "cannot set up its descriptors" },
-	[LAUNCH_LOGIN] = { "cannot set its login user id, by which audit knows who it is" },
-	[LAUNCH_LIMITS] = { "cannot set its limits" },
-	[LAUNCH_ENTER] = { "cannot enter the mount namespace of home's files" },
-	[LAUNCH_USER] = { "cannot change to its user" },
-	[LAUNCH_RULES] = { "ehlaunch may not run tasks of its user (allow-root, uid-min, "
-			   "allow-users)",
-			   EHS_REASON_REFUSED },
-	[LAUNCH_LOOKUP] = { "getent(1) does not say who its user is" },
-	[LAUNCH_UNKNOWN] = { "its user is not known here, or has another number",
-			     EHS_REASON_UNKNOWN_USER },
-};
-
 int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec,
 		 const char *user, int cgroup, int view, int socket)
 {
@@ -86,13 +67,17 @@ int launch_read(struct launch *l, struct launch_result *result)
 					  .reason = EHS_REASON_START_FAILED };
 	if (n != sizeof(m))
 		return 1;
-	result->error = m.error;
 	if (m.stage == LAUNCH_READY)
 		*result = (struct launch_result){ .pid = m.pid };
-	else if (m.stage < LAUNCH_STAGES)
-		result->what = launch_stages[m.stage].what;
-	if (m.stage < LAUNCH_STAGES && launch_stages[m.stage].reason)
-		result->reason = launch_stages[m.stage].reason;
+	else
+		*result = (struct launch_result){
+			.what = launcher_trouble(&m),
+			.error = m.error,
+			.reason = m.stage == LAUNCH_RULES    ? EHS_REASON_REFUSED :
+				  m.stage == LAUNCH_UNKNOWN ? EHS_REASON_UNKNOWN_USER :
+							      EHS_REASON_START_FAILED,
+			.view_unknown = m.stage == LAUNCH_FOREIGN,
+		};
 	return 1;
 }
 

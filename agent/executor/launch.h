@@ -23,6 +23,7 @@ struct launch_result {
 	const char *what; /**< NULL: it is ehguest now; otherwise what failed */
 	enum ehs_reason reason; /**< of the failure */
 	int error; /**< its errno, or 0 */
+	bool view_unknown; /**< it failed because ehlaunch does not know the view */
 	pid_t pid; /**< of ehguest */
 };
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
@@ -17,11 +16,12 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "base/user.h"
-#include "executor/view_fuse.h"
 #include "executor/view_mount.h"
+#include "executor/view_sync.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/tunnel.h"
+#include "node/launcher.h"
 #include "wire/frame.h"
 #include "wire/view.h"
 
@@ -41,38 +41,89 @@ struct view_mounted {
 	size_t nlinks;
 	bool asking; /* asking home for its mounts */
 	bool over; /* free it when home has answered */
-	bool is_9p;
-	struct view_fuse fuse;
+	enum launch_carrier carrier;
+	unsigned int launcher; /* launcher_starts() of the ehlaunch that has made it */
 	uint32_t tickets;
 	struct view_mount mount;
 	struct event *mounting, *synced, *idle;
-	int ns; /* -1: not mounted yet */
 	struct view_use *uses;
+};
+
+/* Whether a carrier can be used here. */
+struct view_try {
+	struct view_mount mount;
+	struct event *answered; /* NULL: nothing was asked */
+	char trouble[160]; /* "": it can */
 };
 
 struct views {
 	struct view_mounted *list;
+	struct view_try tries[LAUNCH_CARRIERS];
 };
 
-static const char *view_9p_trouble(void)
+static void view_try_end(struct view_try *t)
 {
-	/* Also loads the module. Whether transport "fd" exists shows only at mount time. */
-	int fs = fsopen("9p", FSOPEN_CLOEXEC);
-
-	if (fs < 0)
-		return "the kernel has no 9p support (module 9p)";
-	close(fs);
-	return NULL;
+	if (t->answered)
+		event_free(t->answered);
+	t->answered = NULL;
+	view_mount_end(&t->mount);
 }
 
-const char *view_trouble(const struct agent *agent)
+static void view_on_try(evutil_socket_t fd, short what, void *arg)
 {
-	if (geteuid())
-		return "the agent does not run as root and cannot mount";
-	return agent->config->view_9p || view_fuse_trouble() ? view_9p_trouble() : NULL;
+	struct view_try *t = arg;
+	int found = view_mount_take(&t->mount, t->trouble, sizeof(t->trouble));
+
+	if (!found)
+		return;
+	if (found > 0)
+		t->trouble[0] = '\0';
+	view_try_end(t);
 }
 
-/* Pipes and ehview first, because closing the namespace may send requests to home. */
+static void view_try(struct agent *agent, enum launch_carrier carrier)
+{
+	struct view_try *t = &agent->views->tries[carrier];
+
+	if (t->answered || view_mount_try(agent, &t->mount, carrier))
+		return;
+	t->answered =
+		event_new(agent->base, t->mount.news, EV_READ | EV_PERSIST, view_on_try, t);
+	if (!t->answered || event_add(t->answered, NULL))
+		view_try_end(t);
+}
+
+/* What has changed meanwhile is seen at the next question. */
+static const char *view_carrier_trouble(struct agent *agent, enum launch_carrier carrier)
+{
+	const char *trouble = agent->views->tries[carrier].trouble;
+
+	if (!*trouble)
+		return NULL;
+	view_try(agent, carrier);
+	return trouble;
+}
+
+const char *view_fuse_trouble(struct agent *agent)
+{
+	return view_carrier_trouble(agent, LAUNCH_FUSE);
+}
+
+const char *view_trouble(struct agent *agent)
+{
+	if (!agent->config->view_9p && !view_fuse_trouble(agent))
+		return NULL;
+	return view_carrier_trouble(agent, LAUNCH_9P);
+}
+
+/* Whether new guests can enter it: another ehlaunch does not know it. */
+static bool view_is_known(const struct view_mounted *v)
+{
+	return v->mount.ns < 0 ||
+	       (v->launcher && v->launcher == launcher_starts(v->home->agent));
+}
+
+/* Pipes first, because closing the namespace may send requests to home. */
 static void view_free(struct view_mounted *v)
 {
 	struct view_mounted **at;
@@ -90,17 +141,12 @@ static void view_free(struct view_mounted *v)
 	if (v->synced)
 		event_free(v->synced);
 	v->synced = NULL;
-	view_fuse_stop(&v->fuse);
-	view_mount_cancel(&v->mount);
-	view_mount_unpin(&v->mount);
-	if (v->ns >= 0)
-		close(v->ns);
 	if (v->mounting)
 		event_free(v->mounting);
 	if (v->idle)
 		event_free(v->idle);
 	v->mounting = v->idle = NULL;
-	v->ns = -1;
+	view_mount_end(&v->mount);
 	v->over = true;
 	if (!v->asking)
 		free(v);
@@ -126,23 +172,23 @@ static void view_on_closed(void *ctx)
 {
 	struct view_mounted *v = ctx;
 
-	view_lost(v, v->ns < 0 ? "home does not serve its files"
+	view_lost(v, v->mount.ns < 0 ? "home does not serve its files"
 			       : "lost the connection to home's files");
 }
 
 /* Brings home's current files into view for a guest that is about to start. */
 static void view_begin(struct view_mounted *v, struct view_use *use)
 {
-	if (v->is_9p)
+	if (v->carrier == LAUNCH_9P)
 		use->news(use->ctx, NULL);
-	else if (view_fuse_sync(&v->fuse, use->ticket = ++v->tickets, false))
+	else if (view_sync_ask(v->mount.control, use->ticket = ++v->tickets, false))
 		view_lost(v, "ehview does not accept requests");
 }
 
 static void view_on_synced(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
-	int64_t ticket = view_fuse_synced(&v->fuse);
+	int64_t ticket = view_sync_take(v->mount.control);
 
 	if (ticket < 0) {
 		view_lost(v, "ehview has ended");
@@ -157,19 +203,33 @@ static void view_on_synced(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+static int view_expect_synced(struct view_mounted *v)
+{
+	if (v->carrier == LAUNCH_9P)
+		return 0;
+	v->synced = event_new(v->home->agent->base, v->mount.control, EV_READ | EV_PERSIST,
+			      view_on_synced, v);
+	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
+}
+
+/* It is mounted, or not, or not any more. */
 static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
 	struct view_use *u, *next;
 	char why[160];
+	int news = view_mount_take(&v->mount, why, sizeof(why));
 
-	v->ns = view_mount_finish(&v->mount, why, sizeof(why));
-	if (v->ns < 0) {
+	if (!news)
+		return;
+	if (news > 0 && view_expect_synced(v))
+		snprintf(why, sizeof(why), "%s", strerror(ENOMEM));
+	else if (news > 0)
+		why[0] = '\0';
+	if (why[0]) {
 		view_lost(v, why);
 		return;
 	}
-	event_del(v->mounting);
-	view_mount_cancel(&v->mount);
 	log_info("mounted the files of user %u of node %s", v->uid, peer_code(v->home));
 	for (u = v->uses; u; u = next) {
 		next = u->next;
@@ -187,7 +247,7 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Connects the file system that home has mounted at `path`. 0 or -errno. */
-static int view_open_link(struct view_mounted *v, const char *path, struct view_tree *tree)
+static int view_open_link(struct view_mounted *v, const char *path, struct view_trees *trees)
 {
 	struct view_link *link = &v->links[v->nlinks];
 	size_t length = strlen(path);
@@ -205,59 +265,45 @@ static int view_open_link(struct view_mounted *v, const char *path, struct view_
 	v->nlinks++;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	tree->is_mount = !v->is_9p;
-	tree->socket = v->is_9p ? pair[1] : view_fuse_add(&v->fuse, pair[1]);
+	trees->paths[trees->n] = path;
+	trees->sockets[trees->n++] = pair[1];
 	err = tunnel_open(&link->pipe, v->home->agent->base, pair[0], view_on_closed, v);
 	if (err)
 		return err;
-	if (tree->socket < 0)
-		return tree->socket;
-	link->pipe.stream = link_open(v->home, "POST", v->is_9p ? "/v1/9p" : "/v1/files",
-				      &tunnel_ops, &link->pipe);
+	link->pipe.stream =
+		link_open(v->home, "POST", v->carrier == LAUNCH_9P ? "/v1/9p" : "/v1/files",
+			  &tunnel_ops, &link->pipe);
 	return link->pipe.stream ? 0 : -errno;
 }
 
-static int view_start_fuse(struct view_mounted *v)
+/* What home says; ehlaunch checks it once more. */
+static bool view_path_is_good(const char *path, bool first)
 {
-	int err = view_fuse_start(v->home->agent, &v->fuse, v->uid);
-
-	if (err)
-		return err;
-	v->synced = event_new(v->home->agent->base, v->fuse.control, EV_READ | EV_PERSIST,
-			      view_on_synced, v);
-	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
+	return path && path[0] == '/' && first == !path[1] && strlen(path) <= EHS_PATH_MAX;
 }
 
 static int view_mount_all(struct view_mounted *v, const json_t *paths)
 {
-	struct view_tree trees[VIEW_TREES_MAX];
 	const char *user = user_name(v->uid), *path;
-	size_t n, count = json_array_size(paths);
+	size_t count = json_array_size(paths);
+	struct view_trees trees = { .n = 0 };
 	int err = user ? 0 : -ENOENT;
 
 	if (!count || count > VIEW_TREES_MAX)
 		return -EPROTO;
-	for (n = 0; n < count && !err; n++) {
-		path = json_string_value(json_array_get(paths, n));
-		if (!path || path[0] != '/' || (!n && path[1]) || strlen(path) > EHS_PATH_MAX) {
-			err = -EPROTO;
-			break;
-		}
-		trees[n].socket = -1;
-		trees[n].path = (char *)path;
-		err = view_open_link(v, path, &trees[n]);
+	for (size_t i = 0; i < count && !err; i++) {
+		path = json_string_value(json_array_get(paths, i));
+		err = view_path_is_good(path, !i) ? view_open_link(v, path, &trees) : -EPROTO;
 	}
-	if (!err && !v->is_9p)
-		err = view_start_fuse(v);
 	if (!err)
-		err = view_mount_start(v->home->agent, &v->mount, trees, n, user);
-	for (size_t i = 0; i < n; i++)
-		if (trees[i].socket >= 0)
-			close(trees[i].socket);
+		err = view_mount_start(v->home->agent, &v->mount, v->carrier, &trees, v->uid, user);
+	while (trees.n)
+		close(trees.sockets[--trees.n]);
 	if (err)
 		return err;
-	v->mounting =
-		event_new(v->home->agent->base, v->mount.control, EV_READ, view_on_mounting, v);
+	v->launcher = launcher_starts(v->home->agent);
+	v->mounting = event_new(v->home->agent->base, v->mount.news, EV_READ | EV_PERSIST,
+				view_on_mounting, v);
 	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
 }
 
@@ -299,8 +345,9 @@ static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 	}
 	v->home = home;
 	v->uid = uid;
-	v->ns = -1;
-	v->is_9p = home->agent->config->view_9p || view_fuse_trouble();
+	view_mount_init(&v->mount);
+	v->carrier = home->agent->config->view_9p || view_fuse_trouble(home->agent) ? LAUNCH_9P
+										    : LAUNCH_FUSE;
 	v->next = home->agent->views->list;
 	home->agent->views->list = v;
 	v->idle = evtimer_new(home->agent->base, view_on_idle, v);
@@ -328,7 +375,7 @@ int view_hold(struct view_use *use, struct peer *home, uid_t uid)
 	int err;
 
 	for (v = home->agent->views->list; v; v = v->next)
-		if (v->home == home && v->uid == uid)
+		if (v->home == home && v->uid == uid && view_is_known(v))
 			break;
 	if (!v) {
 		err = view_open(home, uid, &v);
@@ -340,7 +387,7 @@ int view_hold(struct view_use *use, struct peer *home, uid_t uid)
 	use->next = v->uses;
 	use->ticket = 0;
 	v->uses = use;
-	if (v->ns >= 0)
+	if (v->mount.ns >= 0)
 		view_begin(v, use);
 	return 0;
 }
@@ -349,10 +396,10 @@ bool view_settle(struct view_use *use)
 {
 	struct view_mounted *v = use->of;
 
-	if (!v || v->is_9p || v->ns < 0)
+	if (!v || v->carrier == LAUNCH_9P || v->mount.ns < 0)
 		return false;
 	use->ticket = ++v->tickets;
-	return !view_fuse_sync(&v->fuse, use->ticket, true);
+	return !view_sync_ask(v->mount.control, use->ticket, true);
 }
 
 void view_release(struct view_use *use)
@@ -375,15 +422,30 @@ void view_release(struct view_use *use)
 	evtimer_add(v->idle, &idle);
 }
 
+void view_forsake(const struct view_use *use)
+{
+	if (use->of)
+		use->of->launcher = 0;
+}
+
 int view_namespace(const struct view_use *use)
 {
-	return use->of ? use->of->ns : -1;
+	return use->of ? use->of->mount.ns : -1;
 }
 
 int view_init(struct agent *agent)
 {
 	agent->views = calloc(1, sizeof(*agent->views));
-	return agent->views ? 0 : -ENOMEM;
+	if (!agent->views)
+		return -ENOMEM;
+	for (int i = 0; i < LAUNCH_CARRIERS; i++) {
+		struct view_try *t = &agent->views->tries[i];
+
+		view_mount_init(&t->mount);
+		snprintf(t->trouble, sizeof(t->trouble), "ehlaunch has not said whether it can");
+		view_try(agent, i);
+	}
+	return 0;
 }
 
 void view_exit(struct agent *agent)
@@ -392,6 +454,8 @@ void view_exit(struct agent *agent)
 		return;
 	while (agent->views->list)
 		view_free(agent->views->list);
+	for (int i = 0; i < LAUNCH_CARRIERS; i++)
+		view_try_end(&agent->views->tries[i]);
 	free(agent->views);
 	agent->views = NULL;
 }

@@ -7,8 +7,8 @@
  * /v1/9p).
  *
  *   view.c               the executor's views and their users
- *   view_mount.c         makes the namespace of a view
- *   view_fuse.c          starts and ends its ehview
+ *   view_mount.c         has ehlaunch make the namespace of a view and start its ehview
+ *   view_sync.c          what ehview is asked
  *   net/tunnel.c         bytes between a socket and a stream, for both sides
  *   home/serve.c         home's side
  *
@@ -40,7 +40,9 @@ struct view_use {
 };
 
 /** Why this node cannot show the files of others; NULL: it can. */
-const char *view_trouble(const struct agent *agent);
+const char *view_trouble(struct agent *agent);
+/** Why FUSE cannot be used for that; NULL: it can. */
+const char *view_fuse_trouble(struct agent *agent);
 /** Starts to use the view of this home and user, which is created if needed. 0 or -errno. */
 int view_hold(struct view_use *use, struct peer *home, uid_t uid);
 /**
@@ -50,6 +52,8 @@ int view_hold(struct view_use *use, struct peer *home, uid_t uid);
 bool view_settle(struct view_use *use);
 /** Ends the use, without further news. An unused view is closed after `link-idle`. */
 void view_release(struct view_use *use);
+/** ehlaunch does not know the namespace: others get a new view. */
+void view_forsake(const struct view_use *use);
 /** The mount namespace, after the first news. The view owns it. -1: none. */
 int view_namespace(const struct view_use *use);
 int view_init(struct agent *agent); /**< 0 or -ENOMEM */

@@ -1,44 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file view_mount.h
- * The mount namespace of one view.
+ * Has the mount namespace of a view made by ehlaunch.
  */
 #ifndef AGENT_EXECUTOR_VIEW_MOUNT_H
 #define AGENT_EXECUTOR_VIEW_MOUNT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include "wire/launch.h"
+#include "wire/view.h"
 
 struct agent;
 
-/** One of home's file systems. */
-struct view_tree {
-	char *path; /**< where home has mounted it */
-	int socket; /**< of its server; or, if `is_mount`, a detached mount */
-	bool is_mount;
+/** Home's file systems, the root first. */
+struct view_trees {
+	const char *paths[VIEW_TREES_MAX]; /**< where home has mounted them */
+	int sockets[VIEW_TREES_MAX]; /**< of their servers */
+	unsigned int n;
 };
-
-#define VIEW_PINS 12 /**< directories that stay looked up */
 
 struct view_mount {
-	int pins[VIEW_PINS]; /**< descriptors in the mounted tree */
+	enum launch_carrier carrier;
+	int news; /**< readable: call view_mount_take(). Its close ends the view. -1: none */
+	int ns; /**< the mount namespace; -1: not mounted yet */
+	int control; /**< of ehview; -1: none */
+	int pins[LAUNCH_PINS]; /**< descriptors in the mounted tree */
 	unsigned int npins;
-	pid_t pid; /**< of the child that mounts; 0: none */
-	int control; /**< readable: call view_mount_finish() */
 };
 
-/** Starts to mount these for a user; the first is the root. Sockets stay open here. 0 or -errno. */
-int view_mount_start(struct agent *agent, struct view_mount *m, const struct view_tree *trees,
-		     size_t ntrees, const char *user);
-/** The namespace, which the caller closes; or -1 with the error in `why`. */
-int view_mount_finish(struct view_mount *m, char *why, size_t size);
-/**
- * Ends the child. Unless it has succeeded, call tunnel_close() first: its mounts end with it, and
- * the kernel would send requests home through this agent, which waits here.
- */
-void view_mount_cancel(struct view_mount *m);
-/** Closes the pinned descriptors. Call tunnel_close() first, for the same reason. */
-void view_mount_unpin(struct view_mount *m);
+void view_mount_init(struct view_mount *m);
+/** Starts to mount these for a user. Sockets stay open here. 0 or -errno. */
+int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carrier carrier,
+		     const struct view_trees *trees, uid_t uid, const char *user);
+/** Asks whether this carrier could be used here: view_mount_take() says so. 0 or -errno. */
+int view_mount_try(struct agent *agent, struct view_mount *m, enum launch_carrier carrier);
+/** 0: nothing new, 1: it is mounted, -1: it is not, or not any more, with the reason in `why`. */
+int view_mount_take(struct view_mount *m, char *why, size_t size);
+/** Ends it. Call tunnel_close() first: the kernel may send requests home through this agent. */
+void view_mount_end(struct view_mount *m);
 
 #endif

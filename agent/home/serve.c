@@ -8,21 +8,11 @@
 #include "home/serve.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
@@ -34,10 +24,10 @@
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "net/tunnel.h"
+#include "node/launcher.h"
 #include "wire/frame.h"
 #include "wire/view.h"
 
-#define SERVE_GROUPS_MAX 1024
 #define SERVE_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
 
 struct serve {
@@ -49,8 +39,8 @@ struct serve {
 	unsigned int have; /* bytes of `head` */
 	struct tunnel pipe;
 	bool is_9p;
-	pid_t pid; /* of the server; 0: not started */
-	struct event *idle;
+	int news; /* of ehlaunch; its close ends the server. -1: not started */
+	struct event *told, *idle;
 	bool unused; /* at the last check */
 };
 
@@ -59,27 +49,11 @@ struct serves {
 	serve_shown_fn shown;
 };
 
-static const char *serve_diod(void)
-{
-	static const char *const places[] = { "/usr/sbin/diod", "/usr/bin/diod",
-					      "/usr/local/sbin/diod" };
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (!access(places[i], X_OK))
-			return places[i];
-	return NULL;
-}
-
-static const char *serve_ehfiles(void)
-{
-	static char path[EHS_PATH_MAX + 1];
-
-	return companion("ehfiles", path, sizeof(path));
-}
-
 const char *serve_trouble(void)
 {
-	return serve_ehfiles() || serve_diod()
+	char path[EHS_PATH_MAX + 1];
+
+	return companion("ehfiles", path, sizeof(path))
 		       ? NULL
 		       : "view home needs ehfiles next to ehagent or in ../libexec/ehsched";
 }
@@ -92,10 +66,10 @@ static void serve_free(struct serve *v)
 		;
 	*at = v->next;
 	tunnel_close(&v->pipe);
-	if (v->pid) {
-		kill(v->pid, SIGKILL);
-		waitpid(v->pid, NULL, 0);
-	}
+	if (v->told)
+		event_free(v->told);
+	if (v->news >= 0)
+		close(v->news);
 	if (v->idle)
 		event_free(v->idle);
 	free(v);
@@ -122,134 +96,70 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 	v->unused = unused;
 }
 
-static void __attribute__((noreturn))
-serve_run(const char *program, const char *const *arguments, int socket, int ours,
-	  const struct passwd *user, const gid_t *groups, int ngroups, int nice)
+/* The server runs, or could not be started, or has ended. */
+static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 {
-	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
-	sigset_t none;
-	int null = open("/dev/null", O_RDWR);
+	struct serve *v = arg;
+	struct launch_news news;
+	ssize_t n = recv(v->news, &news, sizeof(news), MSG_DONTWAIT);
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	if (dup2(socket, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
-		_exit(1);
-	/*
-	 * diod gets our end too, so that it never sees it close: version 1.0.24 then frees what its
-	 * threads still use. It is killed instead, by us or when we die.
-	 */
-	if (dup2(ours, 3) < 0)
-		_exit(1);
-	syscall(SYS_close_range, 4u, ~0u, 0u);
-	setpriority(PRIO_PROCESS, 0, nice);
-	umask(0); /* the peer sends final modes */
-	if (!geteuid() && user_become(user->pw_uid, user->pw_gid, groups, ngroups))
-		_exit(1);
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	execve(program, (char **)arguments, (char **)environment);
-	_exit(127);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == sizeof(news) && news.stage == LAUNCH_READY)
+		return;
+	if (n == sizeof(news))
+		log_warning("cannot serve the files of user %u to node %s: %s: %s", v->uid,
+			    peer_code(v->to), launcher_trouble(&news), strerror(news.error));
+	serve_free(v);
+}
+
+/* Has the server started that is to have one end of this pair. 0 or -errno. */
+static int serve_ask(struct serve *v, const int pair[2])
+{
+	const char *path = (char *)v->head + 8, *user = user_name(v->uid);
+	struct launch_files files = {
+		.head.kind = LAUNCH_FILES,
+		.carrier = v->is_9p ? LAUNCH_9P : LAUNCH_FUSE,
+		.uid = v->uid,
+		.nice = v->agent->nice,
+	};
+	const int fds[2] = { pair[1], pair[0] };
+	const struct launcher_request q = {
+		.head = &files.head,
+		.size = sizeof(files),
+		.tail = path,
+		.tail_size = strlen(path) + 1,
+		.fds = fds,
+		.nfds = v->is_9p ? 2 : 1,
+	};
+
+	if (!user || snprintf(files.user, sizeof(files.user), "%s", user) >=
+			     (int)sizeof(files.user))
+		return -EPERM;
+	v->news = launcher_ask(v->agent, &q);
+	return v->news < 0 ? v->news : 0;
 }
 
 static int serve_start(struct serve *v)
 {
-	const char *path = (char *)v->head + 8;
-	const char *const files[] = { "ehfiles", path, NULL };
-	const char *const diod[] = { "diod",	  "--foreground",
-				     "--no-auth", "--rfdno",
-				     "0",	  "--wfdno",
-				     "0",	  "--export",
-				     path,	  "--logdest",
-				     "stderr",	  "--config-file",
-				     "/dev/null", NULL };
-	const char *program = v->is_9p ? serve_diod() : serve_ehfiles();
-	struct passwd *user = getpwuid(v->uid);
-	gid_t groups[SERVE_GROUPS_MAX];
-	int ngroups = SERVE_GROUPS_MAX, pair[2];
+	int pair[2], err;
 
-	if (!program || !user || (!v->uid && !v->agent->config->allow_root) ||
-	    (geteuid() && geteuid() != v->uid) ||
-	    getgrouplist(user->pw_name, user->pw_gid, groups, &ngroups) < 0)
+	if (!v->uid && !v->agent->config->allow_root)
 		return -EPERM;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	v->pid = fork();
-	if (!v->pid)
-		serve_run(program, v->is_9p ? diod : files, pair[1], pair[0], user, groups, ngroups,
-			  v->agent->nice);
+	err = serve_ask(v, pair);
 	close(pair[1]);
-	if (v->pid < 0) {
-		v->pid = 0;
-		close(pair[0]);
-		return -EAGAIN;
-	}
-	return tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
-}
-
-/* Length of the header (uid and mount point) as far as known; 0: invalid. */
-static size_t serve_head(const struct serve *v)
-{
-	uint32_t length;
-
-	if (v->have < 8)
-		return 8;
-	length = frame_get_u32(v->head + 4);
-	return length && length <= EHS_PATH_MAX ? 8 + length : 0;
-}
-
-static int serve_data(void *ctx, const uint8_t *data, size_t length)
-{
-	struct serve *v = ctx;
-	const struct timeval look = { v->agent->config->link_idle / 1000 + 1, 0 };
-	size_t n = 0;
-	int err;
-
-	while (v->have < serve_head(v) && n < length)
-		v->head[v->have++] = data[n++];
-	h2_stream_consume(v->pipe.stream, n);
-	if (!serve_head(v))
-		return -EPROTO;
-	if (v->have < serve_head(v))
-		return 0;
-	v->head[v->have] = '\0';
-	v->uid = frame_get_u32(v->head);
-	if (!v->agent->serves->shown(v->to, v->uid)) {
-		log_warning("refused node %s the files of user %u: no task there needs them",
-			    peer_code(v->to), v->uid);
-		return -EPERM;
-	}
-	err = serve_start(v);
 	if (err) {
-		log_warning("cannot serve the files of user %u to node %s: %s", v->uid,
-			    peer_code(v->to), strerror(-err));
+		close(pair[0]);
 		return err;
 	}
-	if (event_add(v->idle, &look))
-		return -ENOMEM;
-	h2_stream_accept(v->pipe.stream, &tunnel_ops, &v->pipe);
-	h2_stream_resume(v->pipe.stream);
-	return n < length ? tunnel_ops.data(&v->pipe, data + n, length - n) : 0;
+	err = tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
+	if (err)
+		return err;
+	v->told = event_new(v->agent->base, v->news, EV_READ | EV_PERSIST, serve_on_told, v);
+	return v->told && !event_add(v->told, NULL) ? 0 : -ENOMEM;
 }
-
-static ssize_t serve_produce(void *ctx, uint8_t *buf, size_t room)
-{
-	return 0;
-}
-
-static void serve_closed(void *ctx, bool clean)
-{
-	struct serve *v = ctx;
-
-	v->pipe.stream = NULL;
-	serve_free(v);
-}
-
-static const struct h2_stream_ops serve_ops = {
-	.data = serve_data,
-	.produce = serve_produce,
-	.closed = serve_closed,
-};
 
 /* ---- what there is ---- */
 
@@ -292,21 +202,14 @@ static void serve_unescape(char *path)
 	*to = '\0';
 }
 
-/* The server does not look below mount points: the executor mounts each file system. */
-json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status)
+/* The file systems of a view beside the root. Ends at the first for which `each` is true. */
+static bool serve_each(bool (*each)(void *ctx, const char *path), void *ctx)
 {
-	const json_t *uid = json_object_get(body, "uid");
 	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
-	json_t *mounts;
-	FILE *f;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	bool over = false;
 
-	if (!json_is_integer(uid) || !agent->serves->shown(from, json_integer_value(uid))) {
-		*status = 403;
-		return json_pack("{s:s}", "error", "no task of this user on that node needs them");
-	}
-	f = fopen("/proc/self/mountinfo", "re");
-	mounts = json_pack("[s]", "/");
-	while (f && fgets(line, sizeof(line), f)) {
+	while (f && !over && fgets(line, sizeof(line), f)) {
 		dash = strstr(line, " - ");
 		if (!dash || sscanf(line, "%*s %*s %*s %*s %" SERVE_PATH "s", path) != 1 ||
 		    sscanf(dash, " - %63s", type) != 1)
@@ -314,10 +217,42 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 		serve_unescape(path);
 		/* A comma would end the mount option that holds the path. */
 		if (path[1] && serve_is_files(path, type) && !strchr(path, ','))
-			json_array_append_new(mounts, json_string(path));
+			over = each(ctx, path);
 	}
 	if (f)
 		fclose(f);
+	return over;
+}
+
+static bool serve_same(void *ctx, const char *path)
+{
+	return !strcmp(ctx, path);
+}
+
+/* So that nobody gets /proc, as a file system to be served. */
+static bool serve_is_offered(char *path)
+{
+	return !strcmp(path, "/") || serve_each(serve_same, path);
+}
+
+static bool serve_list(void *ctx, const char *path)
+{
+	json_array_append_new(ctx, json_string(path));
+	return false;
+}
+
+/* The server does not look below mount points: the executor mounts each file system. */
+json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status)
+{
+	const json_t *uid = json_object_get(body, "uid");
+	json_t *mounts;
+
+	if (!json_is_integer(uid) || !agent->serves->shown(from, json_integer_value(uid))) {
+		*status = 403;
+		return json_pack("{s:s}", "error", "no task of this user on that node needs them");
+	}
+	mounts = json_pack("[s]", "/");
+	serve_each(serve_list, mounts);
 	if (json_array_size(mounts) > VIEW_TREES_MAX) {
 		json_decref(mounts);
 		*status = 500;
@@ -328,6 +263,76 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 
 /* ---- the server ---- */
 
+/* Length of the header (uid and mount point) as far as known; 0: invalid. */
+static size_t serve_head(const struct serve *v)
+{
+	uint32_t length;
+
+	if (v->have < 8)
+		return 8;
+	length = frame_get_u32(v->head + 4);
+	return length && length <= EHS_PATH_MAX ? 8 + length : 0;
+}
+
+static int serve_data(void *ctx, const uint8_t *data, size_t length)
+{
+	struct serve *v = ctx;
+	const struct timeval look = { v->agent->config->link_idle / 1000 + 1, 0 };
+	size_t n = 0;
+	int err;
+
+	while (v->have < serve_head(v) && n < length)
+		v->head[v->have++] = data[n++];
+	h2_stream_consume(v->pipe.stream, n);
+	if (!serve_head(v))
+		return -EPROTO;
+	if (v->have < serve_head(v))
+		return 0;
+	v->head[v->have] = '\0';
+	v->uid = frame_get_u32(v->head);
+	if (!v->agent->serves->shown(v->to, v->uid)) {
+		log_warning("refused node %s the files of user %u: no task there needs them",
+			    peer_code(v->to), v->uid);
+		return -EPERM;
+	}
+	if (!serve_is_offered((char *)v->head + 8)) {
+		log_warning("refused node %s the files of user %u in %s: a view does not consist "
+			    "of that",
+			    peer_code(v->to), v->uid, (char *)v->head + 8);
+		return -EPERM;
+	}
+	err = serve_start(v);
+	if (err) {
+		log_warning("cannot serve the files of user %u to node %s: %s", v->uid,
+			    peer_code(v->to), strerror(-err));
+		return err;
+	}
+	if (event_add(v->idle, &look))
+		return -ENOMEM;
+	h2_stream_accept(v->pipe.stream, &tunnel_ops, &v->pipe);
+	h2_stream_resume(v->pipe.stream);
+	return n < length ? tunnel_ops.data(&v->pipe, data + n, length - n) : 0;
+}
+
+static ssize_t serve_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	return 0;
+}
+
+static void serve_closed(void *ctx, bool clean)
+{
+	struct serve *v = ctx;
+
+	v->pipe.stream = NULL;
+	serve_free(v);
+}
+
+static const struct h2_stream_ops serve_ops = {
+	.data = serve_data,
+	.produce = serve_produce,
+	.closed = serve_closed,
+};
+
 static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 		      const struct h2_stream_ops **ops, void **ctx)
 {
@@ -337,6 +342,7 @@ static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 		return 503;
 	v->to = from;
 	v->is_9p = is_9p;
+	v->news = -1;
 	v->pipe.fd = -1;
 	v->idle = event_new(from->agent->base, -1, EV_PERSIST, serve_on_idle, v);
 	if (!v->idle) {

@@ -27,9 +27,38 @@ struct launcher {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
 	pid_t pid; /* of one that was started here; 0: none */
 	int socket;
+	unsigned int starts;
 };
 
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
+
+static const char *const launcher_stages[LAUNCH_STAGES] = {
+	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
+	[LAUNCH_FORK] = "cannot start a process for it",
+	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
+	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
+	[LAUNCH_LIMITS] = "cannot set its limits",
+	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
+	[LAUNCH_USER] = "cannot change to its user",
+	[LAUNCH_RULES] = "ehlaunch may not run tasks of its user (allow-root, uid-min, allow-users)",
+	[LAUNCH_LOOKUP] = "getent(1) does not say who its user is",
+	[LAUNCH_UNKNOWN] = "its user is not known here, or has another number",
+	[LAUNCH_FOREIGN] = "ehlaunch has not made this mount namespace for its user",
+	[LAUNCH_NAMESPACE] = "cannot create a mount namespace",
+	[LAUNCH_ACCOUNT] = "nothing is mounted or served for this user",
+	[LAUNCH_CARRIER] = "the kernel cannot mount files of other nodes",
+	[LAUNCH_SERVER] = "cannot start its file server",
+	[LAUNCH_ATTACH] = "home does not serve its files",
+	[LAUNCH_ROOT] = "cannot make home's tree the root",
+	[LAUNCH_OWN] = "cannot mount a directory of this node in home's tree",
+};
+
+const char *launcher_trouble(const struct launch_news *news)
+{
+	return news->stage < LAUNCH_STAGES && launcher_stages[news->stage]
+		       ? launcher_stages[news->stage]
+		       : "ehlaunch does not say what is wrong";
+}
 
 /* System calls only: threads of the agent may have held locks at the fork. */
 static void __attribute__((noreturn)) launcher_become(const char *path, char **argv, int socket)
@@ -49,7 +78,7 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 /* What the site permits, which a request cannot change. To be freed; NULL: out of memory. */
 static char **launcher_arguments(const struct config *c, char uid_min[LAUNCHER_NUMBER])
 {
-	char **argv = calloc(2 * c->nallow_users + 5, sizeof(*argv));
+	char **argv = calloc(2 * (c->nallow_users + c->nview_own) + 7, sizeof(*argv));
 	size_t n = 0;
 
 	if (!argv)
@@ -58,11 +87,17 @@ static char **launcher_arguments(const struct config *c, char uid_min[LAUNCHER_N
 	argv[n++] = (char *)"ehlaunch";
 	argv[n++] = (char *)"--uid-min";
 	argv[n++] = uid_min;
+	argv[n++] = (char *)"--stub";
+	argv[n++] = c->stub;
 	if (c->allow_root)
 		argv[n++] = (char *)"--allow-root";
 	for (size_t i = 0; i < c->nallow_users; i++) {
 		argv[n++] = (char *)"--allow-user";
 		argv[n++] = c->allow_users[i];
+	}
+	for (size_t i = 0; i < c->nview_own; i++) {
+		argv[n++] = (char *)"--view-own";
+		argv[n++] = c->view_own[i];
 	}
 	return argv;
 }
@@ -85,6 +120,7 @@ static int launcher_fork(struct launcher *l, const struct config *config)
 	if (!l->pid)
 		launcher_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
+	free(argv);
 	close(pair[1]);
 	if (err) {
 		l->pid = 0;
@@ -119,9 +155,11 @@ static int launcher_start(struct launcher *l, const struct config *config)
 	const int room = LAUNCHER_ROOM;
 	int err = *l->path ? launcher_connect(l) : launcher_fork(l, config);
 
-	if (!err)
-		setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	return err;
+	if (err)
+		return err;
+	l->starts++;
+	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	return 0;
 }
 
 static void launcher_end(struct launcher *l)
@@ -176,14 +214,6 @@ bool launcher_is_apart(const struct agent *agent)
 	return *agent->launcher->path;
 }
 
-void launcher_reload(struct agent *agent)
-{
-	if (launcher_is_apart(agent))
-		return;
-	launcher_end(agent->launcher);
-	launcher_try(agent);
-}
-
 void launcher_exit(struct agent *agent)
 {
 	if (!agent->launcher)
@@ -191,6 +221,39 @@ void launcher_exit(struct agent *agent)
 	launcher_end(agent->launcher);
 	free(agent->launcher);
 	agent->launcher = NULL;
+}
+
+static bool launcher_same_list(char *const *a, size_t na, char *const *b, size_t nb)
+{
+	for (size_t i = 0; i < na && na == nb; i++)
+		if (strcmp(a[i], b[i]))
+			return false;
+	return na == nb;
+}
+
+static bool launcher_same(const struct config *a, const struct config *b)
+{
+	return a->allow_root == b->allow_root && a->uid_min == b->uid_min &&
+	       !strcmp(a->stub, b->stub) &&
+	       launcher_same_list(a->allow_users, a->nallow_users, b->allow_users,
+				  b->nallow_users) &&
+	       launcher_same_list(a->view_own, a->nview_own, b->view_own, b->nview_own);
+}
+
+void launcher_reload(struct agent *agent, const struct config *old)
+{
+	/* It holds nothing; the next request starts another one. */
+	if (!launcher_is_apart(agent) && !launcher_same(agent->config, old))
+		launcher_end(agent->launcher);
+}
+
+unsigned int launcher_starts(const struct agent *agent)
+{
+	const struct launcher *l = agent->launcher;
+	char none;
+
+	/* It never says anything here. */
+	return l->socket >= 0 && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
 }
 
 static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)

@@ -11,6 +11,7 @@
 #include "wire/launch.h"
 
 struct agent;
+struct config;
 
 /** A request, and what goes with it. */
 struct launcher_request {
@@ -24,8 +25,13 @@ struct launcher_request {
 
 /** Starts ehlaunch, or connects to it (setting `launcher`). 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
-/** The configuration has changed: an ehlaunch that was started here gets what it says of users. */
-void launcher_reload(struct agent *agent);
+/** The configuration has changed, and was `old`: an ehlaunch that was started here gets what the new
+ *  one says. */
+void launcher_reload(struct agent *agent, const struct config *old);
+/** Which ehlaunch it is; 0: it has ended. What it has made is unknown to another one. */
+unsigned int launcher_starts(const struct agent *agent);
+/** What failed, in words. */
+const char *launcher_trouble(const struct launch_news *news);
 /** Whether it was started by somebody else, so that this process need not start programs. */
 bool launcher_is_apart(const struct agent *agent);
 /** Ends ehlaunch if it was started here; what it has started goes on. */

@@ -46,6 +46,9 @@ struct folder *folder_find(uint64_t id);
 /** A descriptor (O_PATH), valid until the next call; or -errno. */
 int folder_fd(struct folder *f);
 int folder_fd_of(uint64_t id);
+/** As openat(2), for a name in a directory; but what is mounted there belongs to another server, or to
+ *  none: /proc has the memory of processes. A descriptor, or -1 with errno. */
+int folder_openat(int dir, const char *name, int flags, mode_t mode);
 /** A request has renamed `name` in `dir`. */
 void folder_moved(uint64_t dir, const char *name, uint64_t to, const char *as);
 

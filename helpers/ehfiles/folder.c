@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FOLDER_OPEN_MAX 512
@@ -92,6 +94,21 @@ void folder_forget(uint64_t id)
 	free(f);
 }
 
+int folder_openat(int dir, const char *name, int flags, mode_t mode)
+{
+	const struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.mode = mode,
+		.resolve = RESOLVE_NO_XDEV,
+	};
+	int fd = syscall(SYS_openat2, dir, name, &how, sizeof(how));
+
+	/* To a program EXDEV means that it should copy. */
+	if (fd < 0 && errno == EXDEV)
+		errno = EACCES;
+	return fd;
+}
+
 static int folder_open(struct folder *f, unsigned int depth)
 {
 	struct folder *parent;
@@ -109,7 +126,8 @@ static int folder_open(struct folder *f, unsigned int depth)
 		if (above < 0)
 			return above;
 	}
-	f->fd = openat(above, f->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	f->fd = f->parent ? folder_openat(above, f->name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0)
+			  : open(f->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (f->fd < 0)
 		return -errno;
 	if (f->ino && (fstat(f->fd, &st) || st.st_ino != f->ino)) {

@@ -161,10 +161,10 @@ int handle_create(const message *m, message *a)
 		return EBADF;
 	if (dir < 0)
 		return -dir;
-	fd = openat(dir, m->name,
-		    (m->flags & (HANDLE_FLAGS | O_EXCL)) | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
-			    O_NOCTTY | O_CLOEXEC,
-		    m->mode & 07777);
+	fd = folder_openat(dir, m->name,
+			   (m->flags & (HANDLE_FLAGS | O_EXCL)) | O_CREAT | O_NOFOLLOW |
+				   O_NONBLOCK | O_NOCTTY,
+			   m->mode & 07777);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO ? ESTALE : errno;
 	watch_own(m->dir, m->name, FILES_NEWS_NAME);

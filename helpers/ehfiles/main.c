@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
@@ -136,6 +137,8 @@ int main(int argc, char **argv)
 				"Started by ehagent; serves DIR on descriptor 0.\n");
 		return 2;
 	}
+	/* its answers are believed: the user, whose process it is, must not make them up with ptrace */
+	prctl(PR_SET_DUMPABLE, 0);
 	signal(SIGPIPE, SIG_IGN);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;

@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "wire/frame.h"
+#include "wire/view.h"
 
 #define LIST_MAX 1024 /* entries of a directory, above which the executor asks for each */
 #define LIST_BYTES (128 << 10)
@@ -24,6 +26,24 @@ static struct confirm {
 } confirms[CONFIRM_MAX];
 static unsigned int nconfirms;
 static uint8_t names_data[LIST_BYTES + FILES_ENTRY_MAX];
+
+/* A file, with O_PATH. One that is mounted has no server of its own: it is found here. */
+static int ref_openat(int dir, const char *name)
+{
+	int fd = folder_openat(dir, name, O_PATH | O_NOFOLLOW, 0);
+	struct statfs fs;
+	struct stat st;
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 ||
+	    (!fstat(fd, &st) && S_ISREG(st.st_mode) && !fstatfs(fd, &fs) && !view_is_kernels(fs.f_type)))
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
 
 int ref_open(struct ref *r, const message *m)
 {
@@ -40,7 +60,7 @@ int ref_open(struct ref *r, const message *m)
 		if (dir < 0 || !m->name[0]) {
 			r->fd = dir;
 		} else {
-			r->fd = openat(dir, m->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+			r->fd = ref_openat(dir, m->name);
 			if (r->fd < 0)
 				return errno == ENOENT && m->ino ? ESTALE : errno;
 			r->close = true;

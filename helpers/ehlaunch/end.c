@@ -100,7 +100,8 @@ static int end_user(const struct launch_start *q, const struct identity *who)
 	     syscall(SYS_setresuid, who->uid, who->uid, who->uid) ||
 	     attributes_take_capabilities(q)))
 		return -1;
-	if (q->flags & LAUNCH_NO_NEW_PRIVS && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	/* What a view shows is its user's, or of a host that is not trusted. */
+	if (q->flags & (LAUNCH_NO_NEW_PRIVS | LAUNCH_VIEW) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
@@ -186,6 +187,10 @@ int end_start(const struct request *r)
 		f.cgroup = r->fds[next++];
 	if (q->flags & LAUNCH_VIEW)
 		f.view = r->fds[next];
+	if (f.view >= 0 && !view_is_ours(f.view, q->uid)) {
+		tell(f.news, LAUNCH_FOREIGN, 0);
+		return 0;
+	}
 	/* In the guest cgroup from the start, so that all it does is counted there. */
 	if (f.cgroup >= 0) {
 		args.flags = CLONE_INTO_CGROUP;

@@ -145,13 +145,14 @@ close_socket:
 
 static int kernel_register_agent(int socket, int family, char text[LAUNCH_TEXT])
 {
-	int stub = open(options.stub, O_RDONLY | O_CLOEXEC), err;
+	const char *path = rules.stub ?: site.stub;
+	int stub = open(path, O_RDONLY | O_CLOEXEC), err;
 	struct kernel_message m;
 
 	if (stub < 0) {
 		err = -errno;
-		snprintf(text, LAUNCH_TEXT, "%s: %s; correct `stub` or install it", options.stub,
-			 strerror(errno));
+		snprintf(text, LAUNCH_TEXT, "cannot open the stub %.80s: %s; correct `stub` or install it",
+			 path, strerror(errno));
 		return err;
 	}
 	kernel_begin(&m, family, EHS_CMD_AGENT_REGISTER, EHS_FAMILY_VERSION);
@@ -161,13 +162,23 @@ static int kernel_register_agent(int socket, int family, char text[LAUNCH_TEXT])
 	return err;
 }
 
+static int kernel_folder(const char *name)
+{
+	char path[EHS_PATH_MAX + 1];
+
+	if (!rules.cgroup ||
+	    snprintf(path, sizeof(path), "%s/%s", rules.cgroup, name) >= (int)sizeof(path))
+		return -1;
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int kernel_set_cgroups(int socket, int family, char text[LAUNCH_TEXT])
 {
 	struct kernel_message m;
 	int managed, guest, err;
 
-	managed = cgroup_open("managed");
-	guest = cgroup_open("guest");
+	managed = kernel_folder("managed");
+	guest = kernel_folder("guest");
 	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
 	kernel_put(&m, EHS_A_NODE_CLEAR_CGROUPS, NULL, 0);
 	if (managed >= 0)
@@ -189,7 +200,7 @@ bool kernel_is_good(const struct request *r)
 
 int kernel_register(const struct request *r)
 {
-	struct launch_registered told = { .news.stage = LAUNCH_KERNEL };
+	struct launch_registered told = { .news.stage = LAUNCH_MODULE };
 	struct iovec iov = { &told, sizeof(told) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	int fd = kernel_open(), family, err = fd < 0 ? fd : 0;

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <linux/ehsched.h>
 
 #include "limits.h"
 #include "names.h"
 #include "rules.h"
 #include "wire/descriptors.h"
 #include "wire/launch.h"
+#include "wire/view.h"
 
 /** A request as it has come: `length` bytes, and the descriptors that go with it. */
 struct request {
@@ -28,10 +30,18 @@ struct request {
 			struct launch_start q;
 			gid_t groups[JOB_GROUPS_MAX]; /**< q.ngroups of them are there */
 		} start;
+		struct {
+			struct launch_mount q;
+			char paths[VIEW_TREES_MAX * (EHS_PATH_MAX + 1)];
+		} mount;
+		struct {
+			struct launch_files q;
+			char path[EHS_PATH_MAX + 1];
+		} files;
 	};
 };
 
-/** Whose process an end becomes. */
+/** Whose process a child becomes. */
 struct identity {
 	uid_t uid;
 	gid_t gid;
@@ -45,6 +55,47 @@ extern struct rules rules;
 /** Answers a request. `error`: an errno, or 0. */
 void tell(int news, enum launch_stage stage, int error);
 
+/* site.c */
+/** What ehlaunch found on this host when it was started. */
+extern struct site {
+	int namespace; /**< the mount namespace of this host */
+	char stub[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1]; /**< "": none */
+} site;
+void site_look(void);
+
+/* rights.c */
+/** Gives up what ehlaunch does not need. 0 or -errno. */
+int rights_drop(void);
+
+/* kernel.c */
+bool kernel_is_good(const struct request *r);
+/** Registers a socket with the module, and answers with it. Always 0. */
+int kernel_register(const struct request *r);
+
+/* paths.c */
+/** The next of a list of paths, or NULL: there is none that may be used. */
+const char *paths_take(const char **at, const char *end);
+
+/* keep.c */
+/** This child ends, and its own with it, as soon as the agent closes its end of `news`. */
+void keep_begin(int news);
+/** In a child of it. */
+void keep_child(pid_t parent);
+/** Until that, or until the child has ended; 0: no child. */
+void keep(pid_t pid) __attribute__((noreturn));
+
+/* view.c */
+/** Whether a request of kind LAUNCH_MOUNT is whole. */
+bool view_is_good(const struct request *r);
+/** Forks a child that mounts and answers. 0 or -errno. */
+int view_start(const struct request *r);
+/** Whether this is the namespace of a view of this user that was made here. */
+bool view_is_ours(int namespace, uid_t uid);
+
+/* files.c: the same for LAUNCH_FILES */
+bool files_is_good(const struct request *r);
+int files_start(const struct request *r);
+
 /* end.c */
 /** Whether a request of kind LAUNCH_START is whole. */
 bool end_is_good(const struct request *r);
@@ -57,6 +108,13 @@ int end_start(const struct request *r);
  * may have to wait. Returns LAUNCH_READY, or what is wrong, with an errno or 0.
  */
 enum launch_stage user_find(const struct request *r, struct identity *out);
+/**
+ * Who a user of this host is, with all of its groups. In a child, as user_find(). 0, -EPERM: nothing
+ * is done for this user, -ENOENT: unknown, or of another number, or another -errno.
+ */
+int user_here(const char *name, uid_t uid, struct identity *out);
+/** Becomes this user. 0 or -errno. */
+int user_become(const struct identity *who);
 
 /* lookup.c */
 /** Asks this host. 0, -ENOENT, or another -errno: it does not say. Only in a child. */

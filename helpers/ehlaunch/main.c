@@ -27,6 +27,9 @@ static const struct main_kind {
 	int (*serve)(const struct request *r);
 } main_kinds[LAUNCH_KINDS] = {
 	[LAUNCH_START] = { end_is_good, end_start },
+	[LAUNCH_KERNEL] = { kernel_is_good, kernel_register },
+	[LAUNCH_MOUNT] = { view_is_good, view_start },
+	[LAUNCH_FILES] = { files_is_good, files_start },
 };
 
 void tell(int news, enum launch_stage stage, int error)
@@ -66,7 +69,8 @@ static bool main_serve(int agent, struct request *r)
 		return true;
 	if (n <= 0)
 		return false;
-	r->length = n;
+	/* What does not fit is nothing that an agent sends. */
+	r->length = msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? 0 : n;
 	r->nfds = descriptors_take(&msg, &room, r->fds);
 	main_answer(r);
 	for (int i = 0; i < r->nfds; i++)
@@ -127,8 +131,12 @@ int main(int argc, char **argv)
 		return guest_main();
 	if (rules_parse(&rules, users, argc, argv))
 		return 2;
+	site_look();
 	known = known_open();
 	if (known < 0)
+		return 1;
+	/* Tasks of root would have less than root. */
+	if (!rules.allow_root && rights_drop())
 		return 1;
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);

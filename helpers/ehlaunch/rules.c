@@ -29,17 +29,26 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		{ "allow-root", no_argument, NULL, 'r' },
 		{ "uid-min", required_argument, NULL, 'm' },
 		{ "allow-user", required_argument, NULL, 'u' },
+		{ "view-own", required_argument, NULL, 'o' },
+		{ "stub", required_argument, NULL, 's' },
 		{ 0 },
 	};
 	int c;
 
-	*rules = (struct rules){ .uid_min = RULES_UID_MIN, .users = users };
+	*rules = (struct rules){ .uid_min = RULES_UID_MIN,
+				 .users = users,
+				 .own = { "/proc", "/sys", "/dev" },
+				 .nown = 3 };
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'r')
 			rules->allow_root = true;
 		else if (c == 'u')
 			users[rules->nusers++] = optarg;
+		else if (c == 'o' && *optarg == '/' && rules->nown < RULES_OWN_MAX)
+			rules->own[rules->nown++] = optarg;
+		else if (c == 's' && *optarg == '/')
+			rules->stub = optarg;
 		else if (c != 'm' || rules_number(optarg, &rules->uid_min))
 			goto usage;
 	}
@@ -47,7 +56,8 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		return 0;
 usage:
 	fprintf(stderr, "usage: ehlaunch [--allow-root] [--uid-min UID] [--allow-user NAME]...\n"
-			"It is started by ehagent, see ehagent(8).\n");
+			"                [--view-own DIRECTORY]... [--stub FILE]\n"
+			"See ehlaunch(8).\n");
 	return -EINVAL;
 }
 

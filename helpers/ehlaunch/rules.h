@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define RULES_OWN_MAX 16
 #define RULES_NOBODY 65534 /**< of many users that have no other number */
 
 struct rules {
@@ -17,6 +18,10 @@ struct rules {
 	uid_t uid_min; /**< users below it are of the system */
 	char *const *users; /**< taken although their number is not, by name; `nusers` of them */
 	int nusers;
+	const char *own[RULES_OWN_MAX]; /**< directories of this host in each view of another's files */
+	unsigned int nown;
+	const char *cgroup; /**< managed/ and guest/ are below it; NULL: no cgroups */
+	const char *stub; /**< registered with the module; NULL: the one beside ehlaunch */
 };
 
 /**

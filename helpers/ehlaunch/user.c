@@ -6,6 +6,7 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static gid_t user_groups[JOB_GROUPS_MAX];
@@ -26,6 +27,19 @@ static void user_limit(const struct request *r, const struct user *here, struct 
 	out->groups = user_groups;
 }
 
+/* Looks a user up, or finds what is known of it. It may be another number's. */
+static int user_look(const char *name, uid_t uid, struct user *here)
+{
+	int err;
+
+	if (known_find(name, uid, here))
+		return 0;
+	err = lookup(name, here);
+	if (!err)
+		known_tell(name, here);
+	return err;
+}
+
 enum launch_stage user_find(const struct request *r, struct identity *out)
 {
 	const struct launch_start *q = &r->start.q;
@@ -39,19 +53,46 @@ enum launch_stage user_find(const struct request *r, struct identity *out)
 	/* root is root everywhere, in each group. It was admitted. */
 	if (!q->uid)
 		return LAUNCH_READY;
-	if (known_find(q->user, q->uid, &here)) {
-		user_limit(r, &here, out);
-		return LAUNCH_READY;
-	}
-	err = lookup(q->user, &here);
-	if (err) {
-		errno = err == -ENOENT ? 0 : -err;
-		return err == -ENOENT ? LAUNCH_UNKNOWN : LAUNCH_LOOKUP;
-	}
-	known_tell(q->user, &here);
-	errno = 0;
-	if (here.uid == q->uid)
-		user_limit(r, &here, out);
-	lookup_free(&here);
-	return here.uid == q->uid ? LAUNCH_READY : LAUNCH_UNKNOWN;
+	err = user_look(q->user, q->uid, &here);
+	errno = err && err != -ENOENT ? -err : 0;
+	if (errno)
+		return LAUNCH_LOOKUP;
+	if (err || here.uid != q->uid)
+		return LAUNCH_UNKNOWN;
+	user_limit(r, &here, out);
+	return LAUNCH_READY;
+}
+
+int user_here(const char *name, uid_t uid, struct identity *out)
+{
+	struct user here;
+	int err;
+
+	*out = (struct identity){ .uid = uid };
+	if (geteuid())
+		return uid == geteuid() ? 0 : -EPERM;
+	if (!rules_admit(&rules, name, uid))
+		return -EPERM;
+	if (!uid)
+		return 0;
+	err = user_look(name, uid, &here);
+	if (err)
+		return err;
+	if (here.uid != uid)
+		return -ENOENT;
+	/* Its groups stay where they are: this process ends as this user. */
+	*out = (struct identity){ uid, here.gid, here.ngroups, here.groups };
+	return 0;
+}
+
+/* The calls bypass libc, which would look for other threads. */
+int user_become(const struct identity *who)
+{
+	if (geteuid())
+		return who->uid == geteuid() ? 0 : -EPERM;
+	if (syscall(SYS_setgroups, who->ngroups, who->groups) ||
+	    syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
+	    syscall(SYS_setresuid, who->uid, who->uid, who->uid))
+		return -errno;
+	return 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define DESCRIPTORS_MAX 16
+#define DESCRIPTORS_MAX 68 /* a view's, see launch.h */
 
 /** Control buffer; must live as long as the message that uses it. */
 union descriptors {

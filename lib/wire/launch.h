@@ -21,6 +21,9 @@
 enum launch_kind {
 	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
 	LAUNCH_KERNEL, /**< register a netlink socket with the module: struct launch_head only */
+	/* file views */
+	LAUNCH_MOUNT, /**< a view of home's files: struct launch_mount */
+	LAUNCH_FILES, /**< a server of home's files: struct launch_files */
 	LAUNCH_KINDS
 };
 
@@ -61,6 +64,45 @@ struct launch_start {
 	uint64_t traits[JOB_TRAITS];
 };
 
+enum launch_carrier { LAUNCH_FUSE, LAUNCH_9P, LAUNCH_CARRIERS };
+
+/**
+ * LAUNCH_MOUNT. Behind it are the paths of home's file systems, each with its NUL, the first of them
+ * "/". Descriptors are the streams to their servers. With LAUNCH_READY come struct launch_mounted's.
+ * The view ends when the agent closes its end of LAUNCH_FD_NEWS, and the other way round.
+ *
+ * Without trees it only asks whether this host could mount them.
+ */
+struct launch_mount {
+	struct launch_head head;
+	uint32_t carrier;
+	uint32_t ntrees; /**< paths and descriptors; at most VIEW_TREES_MAX */
+	uint32_t uid;
+	int32_t nice; /**< of ehview */
+	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+};
+
+/** Descriptors that come with LAUNCH_READY of a LAUNCH_MOUNT. */
+enum launch_mounted {
+	LAUNCH_FD_NAMESPACE, /**< the mount namespace */
+	LAUNCH_FD_CONTROL, /**< to ehview, with LAUNCH_FUSE */
+	LAUNCH_FD_PINS = LAUNCH_FD_CONTROL, /**< directories that stay looked up, with LAUNCH_9P */
+};
+#define LAUNCH_PINS 12 /**< of them, at most */
+
+/**
+ * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Descriptors: the server's
+ * socket and, with LAUNCH_9P, its other end. The server ends when the agent closes its end of
+ * LAUNCH_FD_NEWS, and the other way round.
+ */
+struct launch_files {
+	struct launch_head head;
+	uint32_t carrier;
+	uint32_t uid;
+	int32_t nice;
+	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+};
+
 /** The steps of a request. */
 enum launch_stage {
 	LAUNCH_READY, /**< it is done: of a start, the child is the executor's end now */
@@ -75,6 +117,14 @@ enum launch_stage {
 	LAUNCH_LOOKUP,
 	LAUNCH_UNKNOWN, /**< error: 0 */
 	LAUNCH_MODULE,
+	LAUNCH_FOREIGN, /**< the namespace is none of ehlaunch's, or another user's */
+	LAUNCH_NAMESPACE,
+	LAUNCH_ACCOUNT, /**< nothing is mounted or served for this user */
+	LAUNCH_CARRIER,
+	LAUNCH_SERVER,
+	LAUNCH_ATTACH,
+	LAUNCH_ROOT,
+	LAUNCH_OWN,
 	LAUNCH_STAGES
 };
 

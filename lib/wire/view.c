@@ -19,6 +19,14 @@ enum view view_parse(const char *name)
 	return VIEW_UNSET;
 }
 
+static bool view_is_one(uint32_t type, const uint32_t *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (type == of[i])
+			return true;
+	return false;
+}
+
 bool view_several_hosts(uint32_t type)
 {
 	static const uint32_t shared[] = {
@@ -34,8 +42,26 @@ bool view_several_hosts(uint32_t type)
 		0x0bd00bd0, /* Lustre */
 	};
 
-	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		if (type == shared[i])
-			return true;
-	return false;
+	return view_is_one(type, shared, sizeof(shared) / sizeof(shared[0]));
+}
+
+bool view_is_kernels(uint32_t type)
+{
+	static const uint32_t kernels[] = {
+		0x9fa0, /* proc */
+		0x62656572, /* sysfs */
+		0x6e736673, /* nsfs */
+		0x64626720, /* debugfs */
+		0x74726163, /* tracefs */
+		0x73636673, /* securityfs */
+		0x27e0eb, /* cgroup */
+		0x63677270, /* cgroup2 */
+		0xcafe4a11, /* bpf */
+		0x6165676c, /* pstore */
+		0xde5e81e4, /* efivarfs */
+		0x62656570, /* configfs */
+		0xf97cff8c, /* selinuxfs */
+	};
+
+	return view_is_one(type, kernels, sizeof(kernels) / sizeof(kernels[0]));
 }

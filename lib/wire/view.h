@@ -28,6 +28,9 @@ enum view view_parse(const char *name);
  *  this host does not notice the changes of others. */
 bool view_several_hosts(uint32_t type);
 
+/** Whether what is in a file system of this type (statfs(2)) is the kernel's, and no file. */
+bool view_is_kernels(uint32_t type);
+
 /** From the agent to its ehview: make everything that home did visible here or, with `ended`,
  *  everything that was done here visible to home. The answer is the ticket. */
 struct view_sync {

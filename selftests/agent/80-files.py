@@ -266,6 +266,52 @@ def fill(top, **files):
             f.write(text)
 
 
+def mounted_in(home, at, view):
+    """What is mounted in home's folder belongs to another server, or to none: /proc has the memory of processes. Only a
+    file that is mounted is found, unless it is the kernel's."""
+    os.mkdir(os.path.join(home, "mounts"))
+    names = [os.path.join(home, "mounts", name) for name in ("proc", "tmp", "file", "status")]
+    for name in names[:2]:
+        os.mkdir(name)
+    for name in names[2:]:
+        open(name, "w").close()
+    fill(home, bound="bound")
+    made = not (libc.mount(b"proc", names[0].encode(), b"proc", 0, None) or
+                libc.mount(b"tmpfs", names[1].encode(), b"tmpfs", 0, None) or
+                libc.mount(os.path.join(home, "bound").encode(), names[2].encode(), None, 4096, None) or
+                libc.mount(b"/proc/self/status", names[3].encode(), None, 4096, None))
+    try:
+        fill(names[1], inside="x")
+        view.sync()
+        there = [os.path.join(at, "mounts", name) for name in
+                 ("proc/self/environ", "proc/1/mem", "proc/version", "tmp/inside", "status")]
+        with open(os.path.join(at, "mounts/file")) as f:
+            return made and f.read() == "bound" and \
+                all(what(path) in ("EACCES", "ENOENT") for path in there) and \
+                all(cannot_list(os.path.join(at, "mounts", name)) for name in ("proc", "tmp")) and \
+                all(cannot_make(os.path.join(at, "mounts", name, "new")) for name in ("proc", "tmp"))
+    finally:
+        for name in names:
+            libc.umount2(name.encode(), 2)
+        shutil.rmtree(os.path.join(home, "mounts"))
+
+
+def cannot_list(path):
+    try:
+        os.listdir(path)
+    except PermissionError:
+        return True
+    return False
+
+
+def cannot_make(path):
+    try:
+        open(path, "w").close()
+    except PermissionError:
+        return True
+    return False
+
+
 def replaced(home, at, view):
     """What is still open here is another file at home now: it says nothing about the name that it had."""
     os.makedirs(os.path.join(home, "dir"))
@@ -316,6 +362,7 @@ try:
     ok("a directory that is replaced at home while it is renamed here", under_way(home, at, view))
     ok("two that change places here", exchanged(home, at, view))
     ok("a file that is open for writing here, replaced and changed", written_here(home, at, view))
+    ok("what is mounted in it at home is not there", mounted_in(home, at, view))
 
     shutil.rmtree(os.path.join(at, "a"), ignore_errors=True)
     os.makedirs(os.path.join(at, "big/sub"))

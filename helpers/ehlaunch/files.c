@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Servers of this host's files: for each request a child that keeps one process of the user, ehfiles or
+ * diod, with no other rights.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FILES_HIGH 64
+
+enum files_fd { FILES_FD_SOCKET = LAUNCH_FD_NEWS + 1, FILES_FD_OTHER };
+
+bool files_is_good(const struct request *r)
+{
+	const struct launch_files *q = &r->files.q;
+	const char *at = r->files.path, *end = (const char *)q + r->length;
+
+	return r->length > sizeof(*q) && q->carrier < LAUNCH_CARRIERS &&
+	       r->nfds == FILES_FD_SOCKET + 1 + (q->carrier == LAUNCH_9P) &&
+	       memchr(q->user, 0, sizeof(q->user)) && paths_take(&at, end) && at == end;
+}
+
+static const char *files_diod(void)
+{
+	static const char *const places[] = { "/usr/sbin/diod", "/usr/bin/diod",
+					      "/usr/local/sbin/diod" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!access(places[i], X_OK))
+			return places[i];
+	return "";
+}
+
+/*
+ * ehfiles has its socket as descriptor 0. diod gets our end too, so that it never sees it close:
+ * version 1.0.24 then frees what its threads still use. It is killed instead.
+ */
+static int files_descriptors(const struct request *r, int *news)
+{
+	const bool other = r->files.q.carrier == LAUNCH_9P;
+	int fds[FILES_FD_OTHER + 1], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; i < r->nfds; i++) {
+		fds[i] = fcntl(r->fds[i], F_DUPFD_CLOEXEC, FILES_HIGH);
+		if (fds[i] < 0)
+			return -errno;
+	}
+	*news = fds[LAUNCH_FD_NEWS];
+	if (null < 0 || dup2(fds[FILES_FD_SOCKET], 0) < 0 || dup2(null, 1) < 0 ||
+	    dup2(null, 2) < 0 || (other && dup2(fds[FILES_FD_OTHER], 3) < 0))
+		return -errno;
+	syscall(SYS_close_range, other ? 4u : 3u, FILES_HIGH - 1u, 0u);
+	return 0;
+}
+
+/* diod looks below other mounts than the one that it serves; ehfiles does not. */
+static int files_hide(void)
+{
+	static const char *const hidden[] = { "/proc", "/sys", "/dev" };
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -errno;
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		while (!umount2(hidden[i], MNT_DETACH))
+			;
+	return 0;
+}
+
+static void __attribute__((noreturn)) files_run(const struct request *r, pid_t parent)
+{
+	const struct launch_files *q = &r->files.q;
+	const bool is_9p = q->carrier == LAUNCH_9P;
+	char *path = (char *)r->files.path;
+	char *files[] = { (char *)"ehfiles", path, NULL };
+	char *diod[] = { (char *)"diod",      (char *)"--foreground",  (char *)"--no-auth",
+			 (char *)"--rfdno",   (char *)"0",	       (char *)"--wfdno",
+			 (char *)"0",	      (char *)"--export",      path,
+			 (char *)"--logdest", (char *)"stderr",	       (char *)"--config-file",
+			 (char *)"/dev/null", NULL };
+	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+	static struct identity who;
+	int news = r->fds[LAUNCH_FD_NEWS], err;
+	enum launch_stage stage = LAUNCH_ACCOUNT;
+
+	err = user_here(q->user, q->uid, &who);
+	if (err)
+		goto tell;
+	stage = LAUNCH_DESCRIPTORS;
+	err = files_descriptors(r, &news);
+	if (err)
+		goto tell;
+	stage = LAUNCH_NAMESPACE;
+	err = is_9p && !geteuid() ? files_hide() : 0;
+	if (err)
+		goto tell;
+	setpriority(PRIO_PROCESS, 0, q->nice);
+	umask(0); /* the peer sends final modes */
+	stage = LAUNCH_USER;
+	err = user_become(&who);
+	if (err)
+		goto tell;
+	keep_child(parent);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	stage = LAUNCH_SERVER;
+	execve(is_9p ? files_diod() : site.ehfiles, is_9p ? diod : files, environment);
+	err = -errno;
+tell:
+	tell(news, stage, -err);
+	_exit(127);
+}
+
+static void __attribute__((noreturn)) files_keep(const struct request *r)
+{
+	const pid_t self = getpid();
+	/* This waits for the exec, and so knows that it was done. */
+	struct clone_args args = { .exit_signal = SIGCHLD, .flags = CLONE_VFORK };
+	siginfo_t end = { 0 };
+	pid_t pid;
+
+	keep_begin(r->fds[LAUNCH_FD_NEWS]);
+	if (r->files.q.carrier == LAUNCH_9P && !geteuid())
+		args.flags |= CLONE_NEWNS;
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (!pid)
+		files_run(r, self);
+	if (pid < 0) {
+		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, errno);
+		_exit(1);
+	}
+	for (int i = FILES_FD_SOCKET; i < r->nfds; i++)
+		close(r->fds[i]);
+	/* It has told why. */
+	if (!waitid(P_PID, pid, &end, WEXITED | WNOHANG | WNOWAIT) && end.si_pid)
+		_exit(1);
+	tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_READY, 0);
+	keep(pid);
+}
+
+int files_start(const struct request *r)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	pid_t pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!pid)
+		files_keep(r);
+	return pid < 0 ? -errno : 0;
+}

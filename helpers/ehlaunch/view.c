@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Views of home's files: a child in a mount namespace of its own mounts each, then keeps its ehview. */
+#include "view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define VIEW_MADE_MAX 256 /* views; an older one must be mounted again for new tasks */
+
+/* Numbers of namespaces that were made here. Descriptors would keep them for ever. */
+static struct view_made {
+	dev_t dev;
+	ino_t ino;
+	uid_t uid;
+} view_made[VIEW_MADE_MAX];
+static unsigned int view_next;
+
+/*
+ * 9p caches nothing here, so each component of a path costs two or three requests. Descriptors of
+ * these directories keep the first component looked up while the view is mounted; no system renames
+ * them.
+ */
+static const char *const view_pinned[LAUNCH_PINS] = {
+	"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
+	"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
+};
+
+bool view_is_good(const struct request *r)
+{
+	const struct launch_mount *q = &r->mount.q;
+	const char *at = r->mount.paths, *end = (const char *)q + r->length, *path;
+
+	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS ||
+	    q->ntrees > VIEW_TREES_MAX || r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees ||
+	    !memchr(q->user, 0, sizeof(q->user)))
+		return false;
+	for (uint32_t i = 0; i < q->ntrees; i++) {
+		path = paths_take(&at, end);
+		/* The first is the root, and no other. */
+		if (!path || !i == !!path[1])
+			return false;
+	}
+	return at == end;
+}
+
+/* ---- in the child ---- */
+
+/* Whether this kernel can mount them. */
+static void __attribute__((noreturn)) view_try(const struct request *r)
+{
+	const bool fuse = r->mount.q.carrier == LAUNCH_FUSE;
+	int error = 0;
+
+	if (fuse && !site.ehview[0])
+		error = ENOENT;
+	else if (view_mount_open(fuse ? "fuse" : "9p") < 0)
+		error = errno;
+	tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_CARRIER : LAUNCH_READY, error);
+	_exit(0);
+}
+
+static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
+{
+	int control = -1, err;
+
+	v->stage = LAUNCH_NAMESPACE;
+	fds[LAUNCH_FD_NAMESPACE] = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (fds[LAUNCH_FD_NAMESPACE] < 0)
+		return -errno;
+	*nfds = 1;
+	v->stage = LAUNCH_ACCOUNT;
+	err = user_here(v->q->user, v->q->uid, &v->who);
+	if (err)
+		return err;
+	if (v->q->carrier == LAUNCH_FUSE) {
+		*pid = view_fuse_start(v, &control);
+		if (*pid < 0)
+			return *pid;
+		fds[(*nfds)++] = control;
+	}
+	if (view_mount(v))
+		return -errno;
+	for (int i = 0; i < LAUNCH_PINS && v->q->carrier == LAUNCH_9P; i++) {
+		int pin = open(view_pinned[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+		if (pin >= 0)
+			fds[(*nfds)++] = pin;
+	}
+	v->stage = LAUNCH_READY;
+	return 0;
+}
+
+static void __attribute__((noreturn)) view_run(const struct request *r)
+{
+	struct mounting v = { .q = &r->mount.q };
+	const char *at = r->mount.paths, *end = (const char *)v.q + r->length;
+	const int socket = r->fds[LAUNCH_FD_NEWS];
+	int fds[LAUNCH_FD_PINS + LAUNCH_PINS], nfds = 0;
+	struct launch_news news = { 0 };
+	struct iovec iov = { &news, sizeof(news) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union descriptors room;
+	pid_t pid = 0;
+
+	keep_begin(socket);
+	for (uint32_t i = 0; i < v.q->ntrees; i++)
+		v.trees[i] = (struct tree){ .path = paths_take(&at, end),
+					    .socket = r->fds[LAUNCH_FD_NEWS + 1 + i],
+					    .mount = -1 };
+	news.error = -view_make(&v, fds, &nfds, &pid);
+	news.stage = v.stage;
+	/* Only the view's tasks are in its namespace. */
+	if (!news.error && setns(site.namespace, CLONE_NEWNS)) {
+		news.error = errno;
+		news.stage = LAUNCH_NAMESPACE;
+	}
+	if (!news.error)
+		descriptors_put(&msg, &room, fds, nfds);
+	if (sendmsg(socket, &msg, MSG_NOSIGNAL) != sizeof(news) || news.error)
+		_exit(1);
+	for (int i = 0; i < nfds; i++)
+		close(fds[i]);
+	for (uint32_t i = 0; i < v.q->ntrees; i++)
+		close(v.trees[i].socket);
+	keep(pid);
+}
+
+/* ---- in the launcher ---- */
+
+/* Whether it belongs to the same users: the numbers of namespaces that have ended are used again. */
+static bool view_owner_is_ours(int namespace)
+{
+	int theirs = ioctl(namespace, NS_GET_USERNS), ours = ioctl(site.namespace, NS_GET_USERNS);
+	struct stat a, b;
+	bool same = theirs >= 0 && ours >= 0 && !fstat(theirs, &a) && !fstat(ours, &b) &&
+		    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+
+	close(theirs);
+	close(ours);
+	return same;
+}
+
+bool view_is_ours(int namespace, uid_t uid)
+{
+	struct stat st;
+
+	if (ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS || fstat(namespace, &st) ||
+	    !view_owner_is_ours(namespace))
+		return false;
+	for (unsigned int i = 0; i < VIEW_MADE_MAX; i++)
+		if (view_made[i].ino == st.st_ino && view_made[i].dev == st.st_dev &&
+		    view_made[i].uid == uid)
+			return true;
+	return false;
+}
+
+static int view_remember(pid_t pid, uid_t uid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	if (stat(path, &st))
+		return -errno;
+	view_made[view_next++ % VIEW_MADE_MAX] = (struct view_made){ st.st_dev, st.st_ino, uid };
+	return 0;
+}
+
+int view_start(const struct request *r)
+{
+	const struct launch_mount *q = &r->mount.q;
+	struct clone_args args = { .exit_signal = SIGCHLD, .flags = q->ntrees ? CLONE_NEWNS : 0 };
+	int go[2], err = 0;
+	char word = 0;
+	pid_t pid;
+
+	/* It begins when its namespace is known here. */
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (!pid) {
+		close(go[1]);
+		if (read(go[0], &word, 1) != 1)
+			_exit(1);
+		close(go[0]);
+		if (q->ntrees)
+			view_run(r);
+		view_try(r);
+	}
+	if (pid < 0)
+		err = -errno;
+	else if (q->ntrees)
+		err = view_remember(pid, q->uid);
+	if (!err && write(go[1], &word, 1) != 1)
+		err = -errno;
+	close(go[0]);
+	close(go[1]);
+	if (err)
+		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_NAMESPACE, -err);
+	return 0;
+}

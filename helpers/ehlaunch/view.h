@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file view.h
+ * The parts of a request LAUNCH_MOUNT, in the child that serves it.
+ */
+#ifndef EHLAUNCH_VIEW_H
+#define EHLAUNCH_VIEW_H
+
+#include "launch.h"
+
+/** One of home's file systems. */
+struct tree {
+	const char *path; /**< where home has mounted it */
+	int socket; /**< of its server */
+	int mount; /**< with LAUNCH_FUSE: detached; -1: none yet */
+};
+
+struct mounting {
+	const struct launch_mount *q;
+	struct tree trees[VIEW_TREES_MAX];
+	enum launch_stage stage; /**< the step that is done, for the answer when it fails */
+	struct identity who;
+};
+
+/* view_fuse.c */
+/** Makes a device and a detached mount for each tree, and starts ehview. Returns its pid, or -errno;
+ *  the agent's end of its control. */
+pid_t view_fuse_start(struct mounting *v, int *control);
+
+/* view_mount.c: 0, or -1 with errno */
+/** Opens a file system of this type, which loads its module. */
+int view_mount_open(const char *type);
+/** A parameter of it. `value` NULL: a flag. */
+int view_mount_set(int fs, const char *name, const char *value);
+/** Makes a detached mount of it, in which nothing grants rights, and closes it. The mount, or -1. */
+int view_mount_create(int fs);
+/** Makes this process's mount namespace that of the view. */
+int view_mount(struct mounting *v);
+
+#endif

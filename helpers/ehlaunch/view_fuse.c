@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The devices of a view, and ehview, which serves them as the view's user. */
+#include "view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/fuse.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FUSE_HIGH 512 /* out of the way of ehview's descriptors */
+#define FUSE_FDS (3 * VIEW_TREES_MAX + 1)
+
+/*
+ * Its descriptors in their order (helpers/ehview/ehview.h): the control; for each tree the device, the
+ * stream to home, and a second device for what the kernel is to forget.
+ */
+struct fuse {
+	int fds[FUSE_FDS];
+	unsigned int n;
+};
+
+/* Home decides what is permitted. */
+static int fuse_mount(int device)
+{
+	int fs = view_mount_open("fuse");
+	char number[16];
+
+	if (fs < 0)
+		return -1;
+	snprintf(number, sizeof(number), "%d", device);
+	if (view_mount_set(fs, "source", "ehsched") || view_mount_set(fs, "subtype", "ehsched") ||
+	    view_mount_set(fs, "fd", number) || view_mount_set(fs, "rootmode", "40000") ||
+	    view_mount_set(fs, "user_id", "0") || view_mount_set(fs, "group_id", "0") ||
+	    view_mount_set(fs, "allow_other", NULL)) {
+		close(fs);
+		return -1;
+	}
+	return view_mount_create(fs);
+}
+
+static int fuse_add(struct fuse *f, struct tree *t)
+{
+	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	int second = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	uint32_t number = device;
+
+	f->fds[f->n++] = device;
+	f->fds[f->n++] = t->socket;
+	f->fds[f->n++] = second;
+	t->mount = device < 0 || second < 0 ? -1 : fuse_mount(device);
+	return t->mount < 0 || ioctl(second, FUSE_DEV_IOC_CLONE, &number) ? -1 : 0;
+}
+
+static void __attribute__((noreturn)) fuse_run(const struct mounting *v, struct fuse *f, pid_t parent)
+{
+	char count[16], *argv[] = { (char *)"ehview", count, NULL };
+	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+
+	snprintf(count, sizeof(count), "%u", v->q->ntrees);
+	/* It would keep the view's namespace. */
+	if (setns(site.namespace, CLONE_NEWNS))
+		_exit(1);
+	for (unsigned int i = 0; i < f->n; i++) {
+		f->fds[i] = fcntl(f->fds[i], F_DUPFD, FUSE_HIGH);
+		if (f->fds[i] < 0)
+			_exit(1);
+	}
+	for (unsigned int i = 0; i < f->n; i++)
+		if (dup2(f->fds[i], i) < 0)
+			_exit(1);
+	syscall(SYS_close_range, f->n, ~0u, 0u);
+	setpriority(PRIO_PROCESS, 0, v->q->nice);
+	if (user_become(&v->who))
+		_exit(1);
+	keep_child(parent);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	execve(site.ehview, argv, environment);
+	_exit(127);
+}
+
+pid_t view_fuse_start(struct mounting *v, int *control)
+{
+	const pid_t self = getpid();
+	struct fuse f = { .n = 1 };
+	int pair[2], err;
+	pid_t pid;
+
+	v->stage = LAUNCH_CARRIER;
+	for (uint32_t i = 0; i < v->q->ntrees; i++)
+		if (fuse_add(&f, &v->trees[i]))
+			return -errno;
+	v->stage = LAUNCH_SERVER;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	f.fds[0] = pair[1];
+	pid = fork();
+	if (!pid)
+		fuse_run(v, &f, self);
+	err = errno;
+	/* Only ehview holds these: the kernel's requests end with it. */
+	for (unsigned int i = 0; i < f.n; i++)
+		close(f.fds[i]);
+	*control = pair[0];
+	return pid < 0 ? -err : pid;
+}

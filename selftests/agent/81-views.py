@@ -1,0 +1,242 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Views of home's files between two agents of this host: what a task in one sees, which rights it cannot get, and what is
+left when something is killed."""
+
+import ctypes, os, shutil, signal, struct, subprocess, sys, tempfile
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import http2
+from cluster import BUILD, Cluster, address
+from ktap import done, ok, skip_all
+from wait import WAIT, until
+
+if os.geteuid() or not os.path.exists("/dev/fuse"):
+    skip_all("needs root and /dev/fuse")
+libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
+USER, NAME = 2001, "eha"
+CTL = os.path.join(BUILD, "bin", "ehctl")
+PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
+
+# the user exists in a mount namespace of this test's
+if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+    skip_all("needs a mount namespace of its own")
+work = tempfile.mkdtemp()
+os.chmod(work, 0o755)
+with open(f"{work}/passwd", "w") as f:
+    f.write(open("/etc/passwd").read() + f"{NAME}:x:{USER}:{USER}::/:/bin/sh\n")
+if libc.mount(f"{work}/passwd".encode(), b"/etc/passwd", None, MS_BIND, None):
+    skip_all("cannot mount a file")
+os.mkdir(f"{work}/own")
+os.mkdir(f"{work}/tree")
+libc.mount(b"tree", f"{work}/tree".encode(), b"tmpfs", 0, None)
+os.chmod(f"{work}/tree", 0o777)
+shutil.copy(shutil.which("id"), f"{work}/own/id")
+os.chmod(f"{work}/own/id", 0o4755)
+
+c = Cluster(2, f'heartbeat = 1000\nlink-idle = 60000\nview-own = {{ "{work}/own" }}')
+os.chmod(c.dir, 0o755)
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
+
+
+def start(words, view="home", uid=USER, **more):
+    def become():
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    with c.net.enter(0):
+        return subprocess.Popen([CTL, "exec", "--view", view, "0.1", "--", *words], preexec_fn=become, cwd="/",
+                                **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
+
+
+def run(*words, **more):
+    p = start(words, **more)
+    out, err = p.communicate(timeout=WAIT)
+    return p.returncode, out.decode(), err.decode()
+
+
+def there(script, **more):
+    return run("/bin/sh", "-c", script, **more)
+
+
+def processes(*names):
+    """Those of these names that are below one of the agents, or were."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            name = open(f"/proc/{entry}/comm").read().strip() if entry.isdigit() else ""
+            if name in names and os.readlink(f"/proc/{entry}/exe").startswith(BUILD):
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+def mounted():
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and " ehsched " in open(f"/proc/{entry}/mountinfo").read():
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+def launcher(i):
+    """ehlaunch of node i's agent."""
+    for entry in os.listdir("/proc"):
+        try:
+            text = open(f"/proc/{entry}/stat").read() if entry.isdigit() else ""
+        except OSError:
+            continue
+        if "(ehlaunch)" in text and int(text.rsplit(")", 1)[1].split()[1]) == c.agents[i].pid:
+            return int(entry)
+    return 0
+
+
+class Reader:
+    """A task in a view that reads a file of home's each time it is told to."""
+
+    def __init__(self):
+        self.p = start(["/bin/sh", "-c", f"while read x; do cat {work}/tree/file; done"], stdin=PIPE)
+
+    def look(self):
+        try:
+            self.p.stdin.write(b"x\n")
+            self.p.stdin.flush()
+        except BrokenPipeError:
+            return "ended"
+        return self.p.stdout.readline().decode().strip()
+
+    def end(self):
+        try:
+            self.p.stdin.close()
+        except BrokenPipeError:
+            pass
+        return self.p.wait(WAIT)
+
+    def kill(self):
+        self.p.kill()
+        self.p.wait()
+
+
+def write(text):
+    with open(f"{work}/tree/file", "w") as f:
+        f.write(text + "\n")
+
+
+# ---- what it sees ----
+
+write("one")
+got = there(f"cat {work}/tree/file; echo two >{work}/tree/new; id -u; grep -c ' ehsched ' /proc/self/mountinfo")
+ok("a task sees home's files over FUSE", got[0] == 0 and got[1].split()[:2] == ["one", str(USER)] and
+   int(got[1].split()[2]) > 1, (got, c.log(1)))
+ok("and home what it has done", open(f"{work}/tree/new").read() == "two\n" and
+   os.stat(f"{work}/tree/new").st_uid == USER)
+ok("nobody but its tasks is in its namespace", until(lambda: mounted() == []), mounted())
+
+# ---- rights ----
+
+at_home = subprocess.run(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", f"{work}/own/id", "-u"],
+                         stdout=PIPE, text=True, check=False)
+ok("a set-user-ID program works on this host", at_home.stdout == "0\n", at_home.stdout)
+got = there(f"{work}/own/id -u; cat /proc/self/status")
+ok("in a view, this node's own one gives no rights", got[1].startswith(f"{USER}\n"), got)
+ok("as nothing executed there does", "NoNewPrivs:\t1\n" in got[1], got)
+got = there("cat /proc/self/mountinfo")
+bad = [line for line in got[1].splitlines() if "nosuid" not in line.split()[5].split(",")]
+ok("and no mount lets it", got[0] == 0 and len(got[1].splitlines()) > 3 and not bad, bad)
+got = there("echo >/dev/null && cat /dev/null && echo good")
+ok("devices are in /dev", got[1] == "good\n", got)
+got = there(f"{work}/own/id -u; grep NoNewPrivs /proc/self/status", view="shared")
+ok("with shared files all is as on this host", got[1].split() == ["0", "NoNewPrivs:", "0"], got)
+
+# ---- what is killed ----
+
+r = Reader()
+ok("a task that goes on", r.look() == "one", c.log(1))
+old = launcher(1)
+os.kill(old, signal.SIGKILL)
+write("three")
+ok("ehlaunch is killed: its view goes on", r.look() == "three")
+got = there(f"cat {work}/tree/file")
+ok("the next task gets a new one", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
+ok("of another ehlaunch", launcher(1) not in (0, old))
+ok("the task ends well", r.end() == 0)
+
+r = Reader()
+ok("another task", r.look() == "three", c.log(1))
+c.agents[1].send_signal(signal.SIGKILL)
+c.end(1, signal.SIGKILL)
+ok("the executor's agent is killed: its ehviews end, and home's servers",
+   until(lambda: not processes("ehview", "ehfiles", "ehkeep")), processes("ehview", "ehfiles", "ehkeep"))
+ok("the task that is left sees nothing of home", r.look() != "three")
+r.kill()
+ok("and when it has ended nothing is mounted", until(lambda: mounted() == []), mounted())
+c.start(1)
+ok("both are there again", c.all_up(range(2)))
+got = there(f"cat {work}/tree/file")
+ok("the next agent mounts again", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
+
+r = Reader()
+ok("a third task", r.look() == "three", c.log(1))
+c.agents[0].send_signal(signal.SIGKILL)
+c.end(0, signal.SIGKILL)
+ok("home's agent is killed: nothing is left of views and servers",
+   until(lambda: not processes("ehview", "ehfiles", "ehkeep")) and until(lambda: mounted() == []),
+   (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+r.kill()
+c.start(0)
+ok("home is there again", c.all_up(range(2)))
+
+# ---- a reload ----
+
+os.mkdir(f"{work}/more")
+with open(f"{work}/more/file", "w") as f:
+    f.write("set-user-ID\n")
+os.chmod(f"{work}/more/file", 0o644)
+conf = os.path.join(c.dir, "n1.conf")
+with open(conf) as f:
+    text = f.read()
+with open(conf, "w") as f:
+    f.write(text.replace(f'"{work}/own"', f'"{work}/own", "{work}/more"'))
+before = launcher(1)
+c.agents[1].send_signal(signal.SIGHUP)
+until(lambda: launcher(1) != before)
+got = there("cat /proc/self/mountinfo")
+ok("other directories after a reload", f" {work}/more " in got[1], (got, c.log(1)[-2000:]))
+
+# ---- an executor that asks for more ----
+
+
+def served(path):
+    """What home answers its executor, which asks for the files of the user below this path."""
+    client = http2.Client(http2.connect(c.net, 1, address(0), f"{c.dir}/cert", "n1"))
+    client.hello(node="0.1")
+    client.stream += 2
+    text = path.encode()
+    client.s.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, client.stream, http2.headers("POST", "/v1/files")) +
+                     http2.frame(http2.DATA, 0, client.stream, struct.pack("<II", USER, len(text)) + text))
+    while True:
+        kind, flags, stream, payload = client.next()
+        if kind == http2.SETTINGS and not flags & http2.ACK:
+            client.s.sendall(http2.frame(http2.SETTINGS, http2.ACK, 0))
+        elif stream == client.stream and kind == http2.RST_STREAM:
+            return 0
+        elif stream == client.stream and kind == http2.HEADERS:
+            return client.status(payload)
+
+
+r = Reader()
+ok("a task in a view", r.look() == "three", c.log(1))
+ok("home serves its executor a file system", served(f"{work}/tree") == 200, c.log(0)[-2000:])
+for path in "/proc", "/sys", "/dev", "/etc", f"{work}/tree/../../proc":
+    ok(f"but not {path}", served(path) != 200, c.log(0)[-2000:])
+r.kill()
+
+for i in range(2):
+    c.end(i)
+libc.umount2(f"{work}/tree".encode(), 2)
+shutil.rmtree(work, ignore_errors=True)
+done()

@@ -1,0 +1,447 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ehlaunch does for views, without an agent: this program is the agent, also a hostile one. EHS_SEED=N repeats the
+random packets, EHS_ROUNDS=N sends more."""
+
+import array, ctypes, errno, os, random, select, signal, socket, struct, subprocess, sys, tempfile, time
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok, skip_all
+from tree import BUILD, TOP
+from wait import WAIT, until
+
+if os.geteuid() or not os.path.exists("/dev/fuse"):
+    skip_all("needs root and /dev/fuse")
+libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
+USER, NAME, OTHER = 2001, "eha", 2002
+NAMES = """LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_FUSE LAUNCH_READY LAUNCH_REQUEST LAUNCH_FOREIGN
+    LAUNCH_ACCOUNT LAUNCH_VIEW LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
+    offsetof(struct)launch_start,flags offsetof(struct)launch_start,uid offsetof(struct)launch_start,gid
+    offsetof(struct)launch_start,loginuid""".split()
+
+
+def layout():
+    """Numbers of the C headers, from the compiler."""
+    words = [name.replace(")", " ") + ")" if "(" in name else name for name in NAMES]
+    text = "#include <stdio.h>\n#include <stddef.h>\n#include <linux/ehsched.h>\n" \
+           "#include \"wire/launch.h\"\n#include \"wire/view.h\"\nint main(void) {" + \
+           "".join(f'printf("%lu\\n", (unsigned long)({w}));' for w in words) + "}"
+    with tempfile.TemporaryDirectory() as d:
+        subprocess.run(["cc", "-Iuapi", "-Ilib", "-x", "c", "-", "-o", f"{d}/layout"], cwd=TOP, input=text, text=True,
+                       check=True)
+        out = subprocess.run([f"{d}/layout"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(zip(NAMES, map(int, out.split())))
+
+
+N = layout()
+READY, REQUEST, FOREIGN = N["LAUNCH_READY"], N["LAUNCH_REQUEST"], N["LAUNCH_FOREIGN"]
+NEWS = struct.Struct("Iii")     # stage, error, pid
+
+
+class Launcher:
+    def __init__(self, *arguments):
+        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+
+        def place():
+            os.dup2(theirs.fileno(), 3)
+            os.closerange(4, 300)
+        self.process = subprocess.Popen([os.path.join(BUILD, "bin", "ehlaunch"), *arguments], preexec_fn=place,
+                                        close_fds=False)
+        theirs.close()
+
+    def send(self, data, *fds):
+        """Returns our end for the answer."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(WAIT)
+        self.send_raw(data, theirs.fileno(), *fds)
+        theirs.close()
+        return ours
+
+    def send_raw(self, data, *fds):
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        self.socket.sendmsg([data], rights)
+
+    def ask(self, data, *fds):
+        """Stage and error of the answer; None: there is none."""
+        with self.send(data, *fds) as news:
+            return answer(news)[:2]
+
+    def end(self):
+        self.socket.close()
+        self.process.wait(WAIT)
+
+
+def answer(news):
+    """Stage, error, descriptors."""
+    data, rights, flags, address = news.recvmsg(64, socket.CMSG_SPACE(32 * 4))
+    fds = array.array("i")
+    for level, kind, content in rights:
+        fds.frombytes(content)
+    return (*NEWS.unpack(data)[:2], list(fds)) if data else (None, None, list(fds))
+
+
+def head(kind, version=None):
+    return struct.pack("II", N["LAUNCH_VERSION"] if version is None else version, N[kind])
+
+
+def user(name):
+    return os.fsencode(name).ljust(N["LAUNCH_USER_MAX"], b"\0")
+
+
+def texts(*paths):
+    return b"".join(os.fsencode(p) + b"\0" for p in paths)
+
+
+def mount(paths, uid=USER, name=NAME, carrier=0, ntrees=None, tail=None):
+    return head("LAUNCH_MOUNT") + struct.pack("IIIi", carrier, len(paths) if ntrees is None else ntrees, uid, 0) + \
+        user(name) + (texts(*paths) if tail is None else tail)
+
+
+def files(path, uid=USER, name=NAME, carrier=0, tail=None):
+    return head("LAUNCH_FILES") + struct.pack("IIi", carrier, uid, 0) + user(name) + \
+        (texts(path) if tail is None else tail)
+
+
+def start(uid=USER):
+    """An end in a view."""
+    q = bytearray(N["sizeof(struct)launch_start"])
+    q[:8] = head("LAUNCH_START")
+    for field, value in ("flags", N["LAUNCH_VIEW"]), ("uid", uid), ("gid", uid), ("loginuid", 0xffffffff):
+        struct.pack_into("I", q, N[f"offsetof(struct)launch_start,{field}"], value)
+    at = N.get("offsetof(struct)launch_start,user")
+    if at:
+        q[at:at + len(NAME)] = NAME.encode()
+    return bytes(q)
+
+
+def stat_of(pid):
+    """Name, state, parent."""
+    try:
+        text = open(f"/proc/{pid}/stat").read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return (text[text.index("(") + 1:text.rindex(")")], *text[text.rindex(")") + 2:].split()[:2])
+
+
+def children(pid, name):
+    found = []
+    for entry in os.listdir("/proc"):
+        s = stat_of(entry) if entry.isdigit() else None
+        if s and s[0] == name and s[1] != "Z" and int(s[2]) == pid:
+            found.append(int(entry))
+    return found
+
+
+def below(launcher, name):
+    """Processes of this name that its keepers have started."""
+    return [p for k in children(launcher.process.pid, "ehkeep") for p in children(k, name)]
+
+
+def gone(pid):
+    s = stat_of(pid)
+    return not s or s[1] == "Z"
+
+
+def mounted():
+    """Processes that see a view's mount."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and " ehsched " in open(f"/proc/{entry}/mountinfo").read():
+                found.append(entry)
+        except OSError:
+            pass
+    return found
+
+
+class View:
+    """A view of this host's own root, and of `work`, of the user."""
+
+    def __init__(self, launcher, paths):
+        self.servers, theirs = [], []
+        for path in paths:
+            a, b = socket.socketpair()
+            self.servers.append(subprocess.Popen([os.path.join(BUILD, "bin", "ehfiles"), path], stdin=b))
+            b.close()
+            theirs.append(a)
+        before = below(launcher, "ehview")
+        self.news = launcher.send(mount(paths), *[s.fileno() for s in theirs])
+        for s in theirs:
+            s.close()
+        self.stage, self.error, self.fds = answer(self.news)
+        self.view = [p for p in below(launcher, "ehview") if p not in before]
+
+    def close(self):
+        for fd in self.fds:
+            os.close(fd)
+        self.fds = []
+        self.news.close()
+
+    def ended(self):
+        return until(lambda: all(gone(p) for p in self.view)) and \
+            all(s.wait(WAIT) is not None for s in self.servers)
+
+
+def inside(ns, what):
+    """What a process in the namespace finds."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(r)
+        try:
+            if libc.setns(ns, CLONE_NEWNS):
+                raise OSError(ctypes.get_errno(), "setns")
+            os.write(w, str(what()).encode())
+        except Exception as e:      # the parent shows it
+            os.write(w, repr(e).encode())
+        os._exit(0)
+    os.close(w)
+    out = b""
+    while more := os.read(r, 65536):
+        out += more
+    os.close(r)
+    os.waitpid(pid, 0)
+    return out.decode()
+
+
+def flags():
+    """Mounts of a view that lack nosuid or, outside of /dev, nodev."""
+    bad = []
+    for line in open("/proc/self/mountinfo"):
+        where, options = line.split()[4:6]
+        wanted = {"nosuid"} if where == "/dev" or where.startswith("/dev/") else {"nosuid", "nodev"}
+        if not wanted <= set(options.split(",")):
+            bad.append(line)
+    return "".join(bad)
+
+
+# ---- its users are known here, and nothing that is mounted is seen outside ----
+
+if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+    skip_all("needs a mount namespace of its own")
+work = tempfile.mkdtemp()
+os.chmod(work, 0o755)
+with open(f"{work}/passwd", "w") as f:
+    f.write(open("/etc/passwd").read() + f"{NAME}:x:{USER}:{USER}::/:/bin/sh\nehb:x:{OTHER}:{OTHER}::/:/bin/sh\n")
+if libc.mount(f"{work}/passwd".encode(), b"/etc/passwd", None, MS_BIND, None):
+    skip_all("cannot mount a file")
+os.mkdir(f"{work}/own")
+os.mkdir(f"{work}/tree")
+# a file system with set-user-ID programs inside of a directory that stays this node's
+os.mkdir(f"{work}/own/below")
+libc.mount(b"below", f"{work}/own/below".encode(), b"tmpfs", 0, None)
+libc.mount(b"tree", f"{work}/tree".encode(), b"tmpfs", 0, None)
+with open(f"{work}/tree/file", "w") as f:
+    f.write("of home")
+
+null = os.open("/dev/null", os.O_RDWR)
+l = Launcher("--view-own", f"{work}/own")
+ok("FUSE can be mounted here", l.ask(mount([])) == (READY, 0), l.ask(mount([])))
+
+# ---- a view ----
+
+v = View(l, ["/", f"{work}/tree"])
+ok("a view: its namespace and ehview's control", (v.stage, v.error, len(v.fds)) == (READY, 0, 2),
+   (v.stage, v.error, v.fds))
+ns = v.fds[0]
+ok("home's files are in it", inside(ns, lambda: open(f"{work}/tree/file").read()) == "of home",
+   inside(ns, lambda: open(f"{work}/tree/file").read()))
+ok("nothing in it grants rights, also not below this node's own directories", inside(ns, flags) == "", inside(ns, flags))
+ok("ehview is the user's, and cannot be traced by the user",
+   len(v.view) == 1 and f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{v.view[0]}/status").read() and
+   os.stat(f"/proc/{v.view[0]}/mem").st_uid == 0, open(f"/proc/{v.view[0]}/status").read())
+ok("no process but its tasks is in it", mounted() == [], mounted())
+os.write(v.fds[1], struct.pack("II", 7, 0))
+ok("ehview answers", struct.unpack("I", os.read(v.fds[1], 4)) == (7,))
+
+# ---- who may enter ----
+
+
+def enter(launcher, ns, uid=USER):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        return launcher.ask(start(uid), theirs.fileno(), ns)
+
+
+foreign = subprocess.Popen(["unshare", "--mount", "sleep", "infinity"])
+until(lambda: os.path.exists(f"/proc/{foreign.pid}/ns/mnt") and
+      os.stat(f"/proc/{foreign.pid}/ns/mnt").st_ino != os.stat("/proc/self/ns/mnt").st_ino)
+others = {"this host's own": "/proc/self/ns/mnt", "another one": f"/proc/{foreign.pid}/ns/mnt",
+          "a network namespace": "/proc/self/ns/net", "no namespace": "/dev/null"}
+ok("an end in it", enter(l, ns)[0] == READY, enter(l, ns))
+for what, path in others.items():
+    fd = os.open(path, os.O_RDONLY)
+    ok(f"{what} is refused", enter(l, fd) == (FOREIGN, 0), enter(l, fd))
+    os.close(fd)
+ok("and the view, to another user", enter(l, ns, OTHER) == (FOREIGN, 0), enter(l, ns, OTHER))
+foreign.kill()
+foreign.wait()
+
+# ---- its end ----
+
+other = View(l, ["/"])
+l.process.kill()
+l.process.wait()
+ok("ehlaunch is killed: views go on", inside(ns, lambda: open(f"{work}/tree/file").read()) == "of home" and
+   not any(map(gone, v.view + other.view)))
+l.socket.close()
+l = Launcher("--view-own", f"{work}/own")
+ok("the next one does not know them", enter(l, ns) == (FOREIGN, 0), enter(l, ns))
+v.close()
+ok("the agent closes a view: it has ended", v.ended())
+as_user = subprocess.run(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "kill", "-STOP",
+                          str(other.view[0])])
+ok("its user stops an ehview", as_user.returncode == 0 and
+   until(lambda: stat_of(other.view[0])[1] == "T"), stat_of(other.view[0]))
+other.close()
+ok("the agent closes that view: it has ended, too", other.ended(), stat_of(other.view[0]))
+
+stuck, server = socket.socketpair()
+news = l.send(mount(["/"]), stuck.fileno())
+stuck.close()
+ok("a server that never answers: the view waits", until(lambda: below(l, "ehview")))
+keeper = children(l.process.pid, "ehkeep")[0]
+waiting = below(l, "ehview")[0]
+news.close()
+ok("and ends when the agent gives up", until(lambda: gone(keeper) and gone(waiting)), stat_of(keeper))
+server.close()
+v = View(l, ["/"])
+os.kill(v.view[0], signal.SIGKILL)
+ok("ehview is killed: the agent sees that", select.select([v.news], [], [], WAIT)[0] and answer(v.news)[0] is None)
+v.close()
+
+# ---- servers ----
+
+
+def serve(request, *more):
+    ours, theirs = socket.socketpair()
+    ours.settimeout(WAIT)
+    news = l.send(request, theirs.fileno(), *more)
+    theirs.close()
+    return ours, news
+
+
+s, news = serve(files("/"))
+ok("a server of home's files", answer(news)[:2] == (READY, 0))
+server = below(l, "ehfiles")
+ok("is the user's, without other rights, and cannot be traced by the user",
+   len(server) == 1 and until(lambda: os.stat(f"/proc/{server[0]}/mem").st_uid == 0) and
+   f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{server[0]}/status").read() and
+   "NoNewPrivs:\t1\n" in open(f"/proc/{server[0]}/status").read())
+s.close()
+ok("its stream is closed: it has ended, and the agent sees that", answer(news)[0] is None and gone(server[0]))
+news.close()
+s, news = serve(files("/"))
+answer(news)
+server = below(l, "ehfiles")
+os.kill(server[0], signal.SIGSTOP)
+news.close()
+ok("a server that was stopped ends with its agent", until(lambda: gone(server[0])))
+s.close()
+for what, request in ("root", files("/", 0, "root")), ("a name with another number", files("/", OTHER, NAME)), \
+        ("no user of this host", files("/", 4242, "nosuch")), ("an empty name", files("/", USER, "")):
+    s, news = serve(request)
+    got = answer(news)
+    ok(f"refused: {what}", got[0] == N["LAUNCH_ACCOUNT"] and got[1] in (errno.EPERM, errno.ENOENT), got)
+    s.close()
+    news.close()
+    a, b = socket.socketpair()
+    uid = struct.unpack_from("I", request, 12)[0]
+    name = request[20:84].rstrip(b"\0").decode()
+    got = l.ask(mount(["/"], uid, name), b.fileno())
+    ok(f"and no view for {what}", got[0] == N["LAUNCH_ACCOUNT"], got)
+    a.close()
+    b.close()
+
+# ---- packets that no agent sends ----
+
+LONG = "/" + "x" * N["EHS_PATH_MAX"]
+TREES = N["VIEW_TREES_MAX"]
+wrong = {
+    "a path that is not absolute": (mount(["/", "tmp"]), 2),
+    "a path with ..": (mount(["/", "/tmp/../etc"]), 2),
+    "a path that ends with ..": (mount(["/", "/tmp/.."]), 2),
+    "a path that is too long": (mount(["/", LONG]), 2),
+    "an empty path": (mount(["/", ""]), 2),
+    "no NUL at the end": (mount(["/", "/tmp"], tail=b"/\0/tmp"), 2),
+    "more behind the paths": (mount(["/"], tail=b"/\0/tmp\0"), 1),
+    "fewer paths than trees": (mount(["/"], ntrees=2), 2),
+    "no root": (mount(["/tmp"]), 1),
+    "two roots": (mount(["/", "/"]), 2),
+    "too many trees": (mount(["/"] + ["/tmp"] * TREES), 66),
+    "a number of trees that overflows": (mount(["/"], ntrees=0xffffffff), 1),
+    "no stream": (mount(["/"]), 0),
+    "a stream too many": (mount(["/"]), 2),
+    "paths without trees": (mount([], tail=b"/\0"), 0),
+    "another carrier": (mount(["/"], carrier=2), 1),
+    "a name without its end": (mount(["/"], name="x" * N["LAUNCH_USER_MAX"]), 1),
+    "a request that is cut off": (mount(["/"])[:40], 1),
+    "only its head": (head("LAUNCH_MOUNT"), 0),
+    "a server's path that is not absolute": (files("tmp"), 1),
+    "a server's path with ..": (files("/../tmp"), 1),
+    "a server's path that is too long": (files(LONG), 1),
+    "two paths for a server": (files("/", tail=b"/\0/\0"), 1),
+    "no path for a server": (files("/", tail=b""), 1),
+    "no socket for a server": (files("/"), 0),
+    "two sockets for ehfiles": (files("/"), 2),
+    "one socket for diod": (files("/", carrier=1), 1),
+    "a server by another carrier": (files("/", carrier=7), 1),
+    "a server's name without its end": (files("/", name="x" * N["LAUNCH_USER_MAX"]), 1),
+    "a request that is longer than any": (mount(["/"] + [LONG[:-1]] * (TREES - 1), tail=b"/\0" * 150000), TREES),
+}
+for what, (data, streams) in wrong.items():
+    got = l.ask(data, *[null] * streams)
+    ok(f"refused: {what}", got == (REQUEST, errno.EPROTO), got)
+
+seed = int(os.environ.get("EHS_SEED", time.time_ns() % 1000000))
+rounds = int(os.environ.get("EHS_ROUNDS", 300))
+print(f"# seed {seed}", flush=True)
+rng = random.Random(seed)
+for i in range(rounds):
+    data = bytearray(rng.choice([mount(["/", "/tmp"]), files("/"), mount([]), start(), rng.randbytes(100)]))
+    for _ in range(rng.randint(0, 4)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    data = bytes(data[:rng.randint(0, len(data))] if rng.random() < 0.3 else data)
+    l.send_raw(data or b"\0", *[null] * rng.randint(0, 4))
+ok(f"{rounds} random packets: ehlaunch serves the next one", l.ask(mount([])) == (READY, 0) and
+   l.process.poll() is None)
+keepers = children(l.process.pid, "ehkeep")
+l.end()
+ok("and nothing is left", until(lambda: not [p for p in keepers if not gone(p)]) and mounted() == [],
+   (keepers, mounted()))
+
+# ---- without root ----
+
+p = Launcher.__new__(Launcher)
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def place():
+    os.dup2(theirs.fileno(), 3)
+    os.closerange(4, 300)
+    os.setgroups([])
+    os.setresgid(USER, USER, USER)
+    os.setresuid(USER, USER, USER)
+
+
+p.socket, p.process = ours, subprocess.Popen([os.path.join(BUILD, "bin", "ehlaunch")], preexec_fn=place, close_fds=False)
+theirs.close()
+got = p.ask(mount([]))
+ok("a user's own ehlaunch: cannot mount", got[1] == errno.EPERM, got)
+got = p.ask(mount(["/"]), null)
+ok("and says so of a view", got[1] == errno.EPERM, got)
+l = p
+s, news = serve(files("/"))
+ok("it serves the user's own files", answer(news)[:2] == (READY, 0))
+s.close()
+news.close()
+s, news = serve(files("/", OTHER, "ehb"))
+ok("but no other's", answer(news)[0] == N["LAUNCH_ACCOUNT"])
+s.close()
+news.close()
+p.end()
+libc.umount2(f"{work}/own/below".encode(), 2)
+libc.umount2(f"{work}/tree".encode(), 2)
+subprocess.run(["rm", "-rf", work])
+done()
