@@ -29,7 +29,7 @@ struct config {
 	char *file;
 	int lines[CONFIG_FILES]; /**< where the files are named */
 	char *cluster, *certificate, *key, *authority, *cgroup, *stub, *state;
-	char *launcher; /* NULL: see launcher.c */
+	char *launcher; /* "": see launcher.c */
 	struct eh_topology topology; /**< n is 0 if not given: see config_adopt() */
 	bool has_node; /**< `node` is given; with `join` it is only a preference */
 	struct eh_code node;

@@ -50,7 +50,7 @@ const struct config_option config_options[] = {
 	  .help = "managed/ and guest/ are created below it" },
 	{ "stub", &config_kind_path, "/usr/libexec/ehsched/ehstub", FIELD(stub),
 	  .help = "stands in at home for a task away" },
-	{ "launcher", &config_kind_path, FIELD(launcher), .fixed = true,
+	{ "launcher", &config_kind_path, "", FIELD(launcher), .fixed = true,
 	  .help = "socket of ehlaunch; default: root starts one, others try " LAUNCH_PATH },
 
 	{ "load-index", &config_kind_word, "runnable", FIELD(load_index), .words = option_indexes,

@@ -190,20 +190,22 @@ static void launcher_try(struct agent *agent)
 
 int launcher_init(struct agent *agent)
 {
-	const char *path = agent->config->launcher ?: geteuid() ? LAUNCH_PATH : "";
+	const char *given = agent->config->launcher, *path = given;
 	struct launcher *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
 	l->socket = -1;
 	agent->launcher = l;
+	if (!*given && geteuid())
+		path = LAUNCH_PATH;
 	if ((size_t)snprintf(l->path, sizeof(l->path), "%s", path) >= sizeof(l->path)) {
 		log_error("launcher: %s: the path of a socket has at most %zu characters", path,
 			  sizeof(l->path) - 1);
 		return -ENAMETOOLONG;
 	}
 	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
-	if (!agent->config->launcher && *l->path && access(l->path, W_OK))
+	if (!*given && *l->path && access(l->path, W_OK))
 		*l->path = '\0';
 	launcher_try(agent);
 	return 0;
