@@ -2,8 +2,9 @@
 /*
  * The module's netlink family, on three sockets: `call` for requests, which the kernel answers
  * while they are sent; `news` for multicasts (families come and go, the node's state changes);
- * `agent`, which is registered and receives placement requests. The module may be loaded,
- * removed and loaded again while the agent runs.
+ * `agent`, which is registered, receives placement requests, and has the right to settings,
+ * bypasses and accounts without a capability. The module may be loaded, removed and loaded again
+ * while the agent runs.
  */
 
 #include "node/kernel.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@
 
 struct kernel {
 	struct nl_sock *call, *news, *agent;
+	struct netlink_backlog late; /* of the agent socket */
 	struct event *news_event, *agent_event, *retry;
 	int family;
 	unsigned int family_version;
@@ -64,6 +67,29 @@ int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each
 {
 	if (agent->kernel && agent->kernel->family)
 		return netlink_do(agent->kernel->call, msg, each, ctx, NULL);
+	nlmsg_free(msg);
+	return -ENOTCONN;
+}
+
+/* What was put off is not on the socket any more, which would wake us. */
+static void kernel_wake(struct agent *agent)
+{
+	if (agent->kernel->late.first && agent->kernel->agent_event)
+		event_active(agent->kernel->agent_event, EV_READ, 0);
+}
+
+int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160])
+{
+	struct kernel *k = agent->kernel;
+	int err;
+
+	if (k && k->agent) {
+		err = netlink_call(k->agent, &k->late, msg, why);
+		kernel_wake(agent);
+		return err;
+	}
+	if (k && k->family)
+		return netlink_do(k->call, msg, NULL, NULL, why);
 	nlmsg_free(msg);
 	return -ENOTCONN;
 }
@@ -119,7 +145,7 @@ int kernel_set(struct agent *agent, const struct node_settings *set, char why[16
 			nlmsg_free(msg);
 			msg = NULL;
 		}
-		err = netlink_do(agent->kernel->call, msg, NULL, NULL, why);
+		err = kernel_order(agent, msg, why);
 		if (err)
 			return err;
 	}
@@ -208,16 +234,15 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_
 	nlmsg_free(msg);
 }
 
-static int kernel_on_request(struct nl_msg *msg, void *arg)
+static void kernel_on_request(struct agent *agent, struct nlmsghdr *h)
 {
-	struct agent *agent = arg;
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
 	struct kernel_request task = { 0 };
 
-	if (genlmsg_hdr(nlmsg_hdr(msg))->cmd != EHS_CMD_PLACE_REQUEST ||
-	    genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE] ||
+	if (!genlmsg_valid_hdr(h, 0) || genlmsg_hdr(h)->cmd != EHS_CMD_PLACE_REQUEST ||
+	    genlmsg_parse(h, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE] ||
 	    !a[EHS_A_PLACE_PID] || !a[EHS_A_PLACE_PATH] || !a[EHS_A_PLACE_TIME_LIMIT])
-		return NL_SKIP;
+		return;
 	task.cookie = nla_get_u64(a[EHS_A_PLACE_COOKIE]);
 	task.pid = nla_get_u32(a[EHS_A_PLACE_PID]);
 	task.path = nla_get_string(a[EHS_A_PLACE_PATH]);
@@ -230,43 +255,58 @@ static int kernel_on_request(struct nl_msg *msg, void *arg)
 	if (a[EHS_A_PLACE_LOAD])
 		agent->kernel->ops->loaded(agent, nla_get_u32(a[EHS_A_PLACE_LOAD]));
 	agent->kernel->ops->place(agent, &task);
-	return NL_OK;
 }
 
 /* The kernel refused a verdict: our message follows the error. */
-static int kernel_on_verdict_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+static void kernel_on_verdict_error(struct agent *agent, const struct nlmsghdr *h)
 {
-	struct agent *agent = arg;
-	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
+	struct nlmsgerr *e = nlmsg_data(h);
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
+	char text[160];
 
-	if (e->msg.nlmsg_type != agent->kernel->family ||
+	if (h->nlmsg_len < NLMSG_HDRLEN + sizeof(*e) || e->msg.nlmsg_type != agent->kernel->family ||
 	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(e->error) + e->msg.nlmsg_len ||
 	    genlmsg_parse(&e->msg, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE])
-		return NL_SKIP;
+		return;
+	netlink_refusal_text(e, text);
 	if (e->error != -ENOENT)
-		log_warning("the kernel refused a verdict: %s", strerror(-e->error));
+		log_warning("the kernel refused a verdict: %s",
+			    *text ? text : strerror(-e->error));
 	agent->kernel->ops->too_late(agent, nla_get_u64(a[EHS_A_PLACE_COOKIE]));
-	return NL_SKIP;
+}
+
+static void kernel_on_datagram(struct agent *agent, unsigned char *bytes, int n)
+{
+	struct nlmsghdr *h = (struct nlmsghdr *)bytes;
+
+	for (; agent->kernel->agent && nlmsg_ok(h, n); h = nlmsg_next(h, &n)) {
+		if (h->nlmsg_type == NLMSG_ERROR)
+			kernel_on_verdict_error(agent, h);
+		else if (h->nlmsg_type == agent->kernel->family)
+			kernel_on_request(agent, h);
+	}
 }
 
 static void kernel_on_agent(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
-	/* A limited number, so that other events get their turn. */
-	for (int i = 0; i < 32; i++) {
-		int err = nl_recvmsgs_default(agent->kernel->agent);
+	unsigned char *bytes;
+	int i, n;
 
-		if (err == -NLE_AGAIN)
-			return;
+	/* A limited number, so that other events get their turn. */
+	for (i = 0; i < 32 && agent->kernel->agent; i++) {
+		n = netlink_next(agent->kernel->agent, &agent->kernel->late, &bytes);
 		/* Execs whose requests were lost run here after their time limit. */
-		if (err == -NLE_NOMEM)
+		if (n == -NLE_NOMEM)
 			log_warning("placement requests were lost: the netlink buffer was full");
-		else if (err < 0)
+		else if (n < 0)
 			return;
-		if (!agent->kernel->agent)
-			return;
+		if (n > 0) {
+			kernel_on_datagram(agent, bytes, n);
+			free(bytes);
+		}
 	}
+	kernel_wake(agent);
 }
 
 /* ---- the module comes and goes ---- */
@@ -278,6 +318,7 @@ static void kernel_close_agent(struct agent *agent)
 	agent->kernel->agent_event = NULL;
 	nl_socket_free(agent->kernel->agent);
 	agent->kernel->agent = NULL;
+	netlink_forget(&agent->kernel->late);
 }
 
 /* The kernel takes the stub as a descriptor, and looks up no path. A descriptor, or -errno. */
@@ -306,7 +347,7 @@ static int kernel_register(struct agent *agent, char why[160])
 	agent->kernel->agent = netlink_open(why);
 	if (!agent->kernel->agent)
 		goto close_stub;
-	nl_socket_disable_seq_check(agent->kernel->agent);
+	nl_socket_set_nonblocking(agent->kernel->agent);
 	/* Needs CAP_NET_ADMIN; without it the default size remains. */
 	setsockopt(nl_socket_get_fd(agent->kernel->agent), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
@@ -315,16 +356,12 @@ static int kernel_register(struct agent *agent, char why[160])
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	netlink_want_texts(agent->kernel->agent, true);
-	err = netlink_do(agent->kernel->agent, msg, NULL, NULL, why);
+	/* An error must carry the verdict that it is about. */
+	netlink_want_texts(agent->kernel->agent, false);
+	/* The first requests may come before the answer. */
+	err = netlink_call(agent->kernel->agent, &agent->kernel->late, msg, why);
 	if (err)
 		goto close_agent;
-	/* From now on an error must carry the verdict that it is about. */
-	netlink_want_texts(agent->kernel->agent, false);
-	nl_socket_set_nonblocking(agent->kernel->agent);
-	nl_socket_modify_cb(agent->kernel->agent, NL_CB_VALID, NL_CB_CUSTOM, kernel_on_request,
-			    agent);
-	nl_socket_modify_err_cb(agent->kernel->agent, NL_CB_CUSTOM, kernel_on_verdict_error, agent);
 	agent->kernel->agent_event = event_new(agent->base, nl_socket_get_fd(agent->kernel->agent),
 					       EV_READ | EV_PERSIST, kernel_on_agent, agent);
 	if (!agent->kernel->agent_event) {
@@ -332,6 +369,7 @@ static int kernel_register(struct agent *agent, char why[160])
 		goto close_agent;
 	}
 	event_add(agent->kernel->agent_event, NULL);
+	kernel_wake(agent);
 	goto close_stub; /* the kernel has it now */
 
 close_agent:

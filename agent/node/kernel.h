@@ -105,5 +105,10 @@ struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
  * no module; or the kernel's -errno.
  */
 int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx);
+/**
+ * The same for what takes the right of the agent, over the registered socket if there is one. The
+ * message has NLM_F_ACK. why[] may be NULL.
+ */
+int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160]);
 
 #endif

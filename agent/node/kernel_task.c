@@ -25,7 +25,7 @@ static struct nl_msg *kernel_about(struct agent *agent, uint8_t cmd, pid_t pid)
 
 int kernel_bypass(struct agent *agent, pid_t pid)
 {
-	return kernel_ask(agent, kernel_about(agent, EHS_CMD_TASK_BYPASS, pid), NULL, NULL);
+	return kernel_order(agent, kernel_about(agent, EHS_CMD_TASK_BYPASS, pid), NULL);
 }
 
 int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used)
@@ -49,7 +49,7 @@ int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used
 			nlmsg_free(msg);
 			msg = NULL;
 		}
-	return kernel_ask(agent, msg, NULL, NULL);
+	return kernel_order(agent, msg, NULL);
 }
 
 struct kernel_dump {

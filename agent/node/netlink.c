@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <netlink/genl/genl.h>
@@ -17,17 +18,21 @@
  * socket's port is refused by the kernel, as the socket is connected; what they send to a group is
  * ignored here.
  */
-static int netlink_on_message(struct nl_msg *msg, void *arg)
+static bool netlink_is_kernels(const struct sockaddr_nl *from)
 {
 	static struct log_limit limit;
-	const struct sockaddr_nl *from = nlmsg_get_src(msg);
 
 	if (!from->nl_pid)
-		return NL_OK;
+		return true;
 	if (log_allowed(&limit))
 		log_warning("ignored a netlink message of port %u: only the kernel's count",
 			    from->nl_pid);
-	return NL_SKIP;
+	return false;
+}
+
+static int netlink_on_message(struct nl_msg *msg, void *arg)
+{
+	return netlink_is_kernels(nlmsg_get_src(msg)) ? NL_OK : NL_SKIP;
 }
 
 struct nl_sock *netlink_open(char why[160])
@@ -56,29 +61,55 @@ struct netlink_error {
 	char text[160]; /* the kernel's extack text, or "" */
 };
 
-static int netlink_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+void netlink_refusal_text(const struct nlmsgerr *e, char text[160])
 {
-	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
-	struct netlink_error *to = arg;
+	const struct nlmsghdr *h = (const struct nlmsghdr *)((const char *)e - NLMSG_HDRLEN);
+	const char *end = (const char *)h + h->nlmsg_len, *at = (const char *)(e + 1);
 	struct nlattr *attr;
 	int left;
 
+	text[0] = '\0';
+	/* the rest of our own message is in between */
+	if (!(h->nlmsg_flags & NLM_F_CAPPED))
+		at += NLMSG_ALIGN(e->msg.nlmsg_len) - sizeof(e->msg);
+	left = end - at;
+	attr = (struct nlattr *)at;
+	if (!(h->nlmsg_flags & NLM_F_ACK_TLVS))
+		return;
+	for (; nla_ok(attr, left); attr = nla_next(attr, &left))
+		if (nla_type(attr) == NLMSGERR_ATTR_MSG)
+			snprintf(text, 160, "%.*s", nla_len(attr), (char *)nla_data(attr));
+}
+
+static int netlink_on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	struct netlink_error *to = arg;
+
 	to->error = e->error;
-	if (h->nlmsg_flags & NLM_F_ACK_TLVS) {
-		/* NETLINK_CAP_ACK is set: attributes follow, not our message */
-		attr = (struct nlattr *)(e + 1);
-		left = (char *)h + h->nlmsg_len - (char *)attr;
-		for (; nla_ok(attr, left); attr = nla_next(attr, &left))
-			if (nla_type(attr) == NLMSGERR_ATTR_MSG)
-				snprintf(to->text, sizeof(to->text), "%.*s", nla_len(attr),
-					 (char *)nla_data(attr));
-	}
+	netlink_refusal_text(e, to->text);
 	return NL_STOP;
 }
 
 static int netlink_on_done(struct nl_msg *msg, void *arg)
 {
 	return NL_STOP;
+}
+
+/* What a call returns, which libnl has ended with `err`. */
+static int netlink_result(const struct netlink_error *error, int err, char why[160])
+{
+	if (error->error) {
+		if (why)
+			snprintf(why, 160, "%s",
+				 *error->text ? error->text : strerror(-error->error));
+		return error->error;
+	}
+	if (err < 0) {
+		if (why)
+			snprintf(why, 160, "netlink: %s", nl_geterror(err));
+		return -EIO;
+	}
+	return 0;
 }
 
 int netlink_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx,
@@ -104,21 +135,132 @@ int netlink_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each,
 	if (err >= 0)
 		err = nl_recvmsgs(sk, cb);
 	nl_cb_put(cb);
-	if (error.error) {
-		if (why)
-			snprintf(why, 160, "%s", *error.text ? error.text : strerror(-error.error));
-		return error.error;
-	}
-	if (err < 0) {
-		if (why)
-			snprintf(why, 160, "netlink: %s", nl_geterror(err));
-		return -EIO;
-	}
-	return 0;
+	return netlink_result(&error, err, why);
 }
 
-void netlink_want_texts(struct nl_sock *sk, int on)
+/* ---- a socket on which events come, too ---- */
+
+struct netlink_late {
+	struct netlink_late *next;
+	unsigned char *bytes;
+	int n;
+};
+
+/* A datagram of the kernel's. Its length, or an error of libnl: -NLE_AGAIN if there is none. */
+static int netlink_read(struct nl_sock *sk, unsigned char **bytes)
 {
+	struct sockaddr_nl from = { 0 };
+	int n;
+
+	for (;;) {
+		*bytes = NULL;
+		n = nl_recv(sk, &from, bytes, NULL);
+		if (n <= 0)
+			return n ? n : -NLE_AGAIN;
+		if (netlink_is_kernels(&from))
+			return n;
+		free(*bytes);
+	}
+}
+
+static void netlink_put_off(struct netlink_backlog *backlog, unsigned char *bytes, int n)
+{
+	struct netlink_late **end = &backlog->first, *late = malloc(sizeof(*late));
+
+	if (!late) {
+		log_warning("a placement request was lost: out of memory");
+		free(bytes);
+		return;
+	}
+	*late = (struct netlink_late){ .bytes = bytes, .n = n };
+	if (backlog->last)
+		end = &backlog->last->next;
+	*end = backlog->last = late;
+}
+
+int netlink_next(struct nl_sock *sk, struct netlink_backlog *backlog, unsigned char **bytes)
+{
+	struct netlink_late *late = backlog->first;
+	int n;
+
+	if (!late)
+		return netlink_read(sk, bytes);
+	*bytes = late->bytes;
+	n = late->n;
+	backlog->first = late->next;
+	if (!late->next)
+		backlog->last = NULL;
+	free(late);
+	return n;
+}
+
+void netlink_forget(struct netlink_backlog *backlog)
+{
+	unsigned char *bytes;
+
+	while (backlog->first) {
+		netlink_next(NULL, backlog, &bytes);
+		free(bytes);
+	}
+}
+
+/*
+ * Whether the datagram answers the message with this number. The kernel sends an answer by
+ * itself.
+ */
+static bool netlink_answers(const unsigned char *bytes, int n, uint32_t seq,
+			    struct netlink_error *error)
+{
+	struct nlmsghdr *h = (struct nlmsghdr *)bytes;
+
+	if (!nlmsg_ok(h, n) || h->nlmsg_type != NLMSG_ERROR || h->nlmsg_seq != seq ||
+	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(struct nlmsgerr))
+		return false;
+	netlink_on_error(NULL, nlmsg_data(h), error);
+	return true;
+}
+
+int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
+		 char why[160])
+{
+	struct netlink_error error = { 0 };
+	unsigned char *bytes;
+	uint32_t seq;
+	int n, err;
+
+	if (why)
+		why[0] = '\0';
+	if (!msg)
+		return -ENOMEM;
+	/* The kernel drops an answer for which there is no room. What was lost before, is. */
+	while ((n = netlink_read(sk, &bytes)) > 0 || n == -NLE_NOMEM)
+		if (n > 0)
+			netlink_put_off(backlog, bytes, n);
+	nl_complete_msg(sk, msg);
+	seq = nlmsg_hdr(msg)->nlmsg_seq;
+	err = nl_send(sk, msg);
+	nlmsg_free(msg);
+	/* it answers while we send, but others of its messages may come before the answer */
+	while (err >= 0) {
+		n = netlink_read(sk, &bytes);
+		if (n == -NLE_NOMEM)
+			continue;
+		if (n < 0) {
+			err = n;
+		} else if (netlink_answers(bytes, n, seq, &error)) {
+			free(bytes);
+			break;
+		} else {
+			netlink_put_off(backlog, bytes, n);
+		}
+	}
+	return netlink_result(&error, err, why);
+}
+
+void netlink_want_texts(struct nl_sock *sk, bool capped)
+{
+	const int on = 1, cap = capped;
+
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
-	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &cap, sizeof(cap));
 }
