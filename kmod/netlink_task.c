@@ -10,6 +10,7 @@
 #include <net/sock.h>
 
 #include "account.h"
+#include "agent.h"
 #include "bypass.h"
 #include "netlink.h"
 #include "task.h"
@@ -97,12 +98,13 @@ static int ehs_nl_put_task(struct sk_buff *msg, struct netlink_callback *cb,
 	return 0;
 }
 
-/* Anybody may call it; tasks of other users are for the namespace's administrator. */
+/* Anybody may call it; tasks of other users are for the namespace's administrator, and the agent. */
 int ehs_nl_task_get_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
 
-	ehs_nl_dump_of(cb)->all = netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
+	ehs_nl_dump_of(cb)->all = ehs_agent_is_socket(ehs_node_of(net), NETLINK_CB(cb->skb).sk) ||
+				  netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
 	return 0;
 }
 

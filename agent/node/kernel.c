@@ -28,18 +28,20 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "node/cgroup.h"
+#include "node/launcher.h"
 #include "node/netlink.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define KERNEL_BUFFER (4 << 20) /* of the agent socket; each waiting exec is one message */
 #define KERNEL_RETRY_MS 1000
+#define KERNEL_ANSWER_S 5 /* of ehlaunch */
 
 struct kernel {
 	struct nl_sock *call, *news, *agent;
 	struct netlink_backlog late; /* of the agent socket */
 	struct event *news_event, *agent_event, *retry;
+	int asked; /* readable with the answer of ehlaunch; -1: not asked */
+	struct event *asked_event;
 	int family;
 	unsigned int family_version;
 	struct node_settings settings; /* for a module that is loaded later */
@@ -63,7 +65,7 @@ struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 
 /* ---- requests ---- */
 
-int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
+static int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
 {
 	if (agent->kernel && agent->kernel->family)
 		return netlink_do(agent->kernel->call, msg, each, ctx, NULL);
@@ -88,10 +90,25 @@ int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160])
 		kernel_wake(agent);
 		return err;
 	}
-	if (k && k->family)
-		return netlink_do(k->call, msg, NULL, NULL, why);
 	nlmsg_free(msg);
+	if (why)
+		snprintf(why, 160, "this agent is not registered with the module");
 	return -ENOTCONN;
+}
+
+int kernel_all(struct agent *agent, struct nl_msg *msg,
+	       void (*each)(void *ctx, struct nlmsghdr *h), void *ctx)
+{
+	struct kernel *k = agent->kernel;
+	int err = -ENOTCONN;
+
+	if (k && k->agent) {
+		err = netlink_list(k->agent, &k->late, msg, each, ctx);
+		kernel_wake(agent);
+	} else {
+		nlmsg_free(msg);
+	}
+	return err;
 }
 
 static int kernel_on_node(struct nl_msg *msg, void *ctx)
@@ -153,21 +170,6 @@ int kernel_set(struct agent *agent, const struct node_settings *set, char why[16
 	if (agent->kernel)
 		agent->kernel->settings = *set;
 	return 0;
-}
-
-static int kernel_set_all(struct agent *agent, char why[160])
-{
-	struct nl_msg *msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-	int managed = cgroup_managed_fd(agent), guest = cgroup_guest_fd(agent);
-
-	if (msg && (kernel_put_settings(msg, &agent->kernel->settings) ||
-		    nla_put_flag(msg, EHS_A_NODE_CLEAR_CGROUPS) ||
-		    (managed >= 0 && nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, managed)) ||
-		    (guest >= 0 && nla_put_u32(msg, EHS_A_NODE_GUEST_CGROUP_FD, guest)))) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	return netlink_do(agent->kernel->call, msg, NULL, NULL, why);
 }
 
 struct kernel_counting {
@@ -321,62 +323,109 @@ static void kernel_close_agent(struct agent *agent)
 	netlink_forget(&agent->kernel->late);
 }
 
-/* The kernel takes the stub as a descriptor, and looks up no path. A descriptor, or -errno. */
-static int kernel_open_stub(struct agent *agent, char why[160])
+/* Not asked any more. */
+static void kernel_close_asked(struct agent *agent)
 {
-	const char *stub = agent->config->stub;
-	int fd = open(stub, O_RDONLY | O_CLOEXEC), err = errno;
+	struct kernel *k = agent->kernel;
 
-	if (fd >= 0)
-		return fd;
-	/* A long path loses its beginning, so that the rest of the text fits. */
-	snprintf(why, 160, "cannot open the stub %s%s: %s; correct `stub` or install it",
-		 strlen(stub) > 64 ? "..." : "",
-		 strlen(stub) > 64 ? stub + strlen(stub) - 61 : stub, strerror(err));
-	return -err;
+	if (k->asked_event)
+		event_free(k->asked_event);
+	k->asked_event = NULL;
+	if (k->asked >= 0)
+		close(k->asked);
+	k->asked = -1;
 }
 
-static int kernel_register(struct agent *agent, char why[160])
+/* This socket is registered. Takes it over. 0 or -errno. */
+static int kernel_use(struct agent *agent, int fd, char why[160])
 {
+	struct kernel *k = agent->kernel;
 	struct nl_msg *msg;
-	int err, size = KERNEL_BUFFER, stub = kernel_open_stub(agent, why);
+	int err = -ENOMEM;
 
-	if (stub < 0)
-		return stub;
-	err = -EIO;
-	agent->kernel->agent = netlink_open(why);
-	if (!agent->kernel->agent)
-		goto close_stub;
-	nl_socket_set_nonblocking(agent->kernel->agent);
-	/* Needs CAP_NET_ADMIN; without it the default size remains. */
-	setsockopt(nl_socket_get_fd(agent->kernel->agent), SOL_SOCKET, SO_RCVBUFFORCE, &size,
-		   sizeof(size));
-	msg = kernel_message(agent, EHS_CMD_AGENT_REGISTER, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && nla_put_u32(msg, EHS_A_AGENT_STUB_FD, stub)) {
+	snprintf(why, 160, "out of memory");
+	k->agent = netlink_adopt(fd);
+	if (!k->agent) {
+		close(fd);
+		return err;
+	}
+	nl_socket_set_nonblocking(k->agent);
+	/* An error must carry the verdict that it is about. */
+	netlink_want_texts(k->agent, false);
+	k->agent_event = event_new(agent->base, fd, EV_READ | EV_PERSIST, kernel_on_agent, agent);
+	if (!k->agent_event || event_add(k->agent_event, NULL))
+		goto close_agent;
+	msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
+	if (msg && kernel_put_settings(msg, &k->settings)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
-	/* An error must carry the verdict that it is about. */
-	netlink_want_texts(agent->kernel->agent, false);
-	/* The first requests may come before the answer. */
-	err = netlink_call(agent->kernel->agent, &agent->kernel->late, msg, why);
-	if (err)
-		goto close_agent;
-	agent->kernel->agent_event = event_new(agent->base, nl_socket_get_fd(agent->kernel->agent),
-					       EV_READ | EV_PERSIST, kernel_on_agent, agent);
-	if (!agent->kernel->agent_event) {
-		err = -ENOMEM;
-		goto close_agent;
-	}
-	event_add(agent->kernel->agent_event, NULL);
-	kernel_wake(agent);
-	goto close_stub; /* the kernel has it now */
-
+	err = kernel_order(agent, msg, why);
+	if (!err)
+		return 0;
 close_agent:
 	kernel_close_agent(agent);
-close_stub:
-	close(stub);
 	return err;
+}
+
+/* Tries again in a while, as the cause may go. */
+static void kernel_failed(struct agent *agent, const char *why)
+{
+	const struct timeval retry = { KERNEL_RETRY_MS / 1000, 0 };
+	struct kernel *k = agent->kernel;
+
+	if (strcmp(why, k->why))
+		log_warning("the module is loaded but this agent is not registered: %s; trying again",
+			    why);
+	snprintf(k->why, sizeof(k->why), "%s", why);
+	evtimer_add(k->retry, &retry);
+}
+
+/* ehlaunch has answered, or ended. */
+static void kernel_on_registered(evutil_socket_t fd, short what, void *arg)
+{
+	struct launch_registered told = { .text = "ehlaunch has ended, or does not answer" };
+	struct agent *agent = arg;
+	char why[160];
+	int socket;
+
+	socket = launcher_receive(fd, &told, sizeof(told));
+	kernel_close_asked(agent);
+	told.text[sizeof(told.text) - 1] = '\0';
+	if (socket < 0) {
+		kernel_failed(agent, *told.text ? told.text : strerror(told.news.error));
+		return;
+	}
+	if (kernel_use(agent, socket, why)) {
+		kernel_failed(agent, why);
+		return;
+	}
+	agent->kernel->why[0] = '\0';
+	agent->module = true;
+	log_info("registered with the module (family version %u)", agent->kernel->family_version);
+	agent->kernel->ops->changed(agent);
+}
+
+/* Has ehlaunch register a socket, for which this process has not the rights. */
+static void kernel_register(struct agent *agent)
+{
+	const struct launch_head head = { .kind = LAUNCH_KERNEL };
+	const struct launcher_request q = { .head = &head, .size = sizeof(head) };
+	const struct timeval limit = { KERNEL_ANSWER_S, 0 };
+	struct kernel *k = agent->kernel;
+
+	if (k->asked >= 0)
+		return;
+	k->asked = launcher_ask(agent, &q);
+	if (k->asked < 0) {
+		kernel_failed(agent, "ehlaunch is not there");
+		return;
+	}
+	k->asked_event = event_new(agent->base, k->asked, EV_READ, kernel_on_registered, agent);
+	if (k->asked_event && !event_add(k->asked_event, &limit))
+		return;
+	kernel_close_asked(agent);
+	kernel_failed(agent, "out of memory");
 }
 
 static void kernel_detach(struct agent *agent)
@@ -386,6 +435,7 @@ static void kernel_detach(struct agent *agent)
 	agent->kernel->family = 0;
 	agent->kernel->family_version = 0;
 	agent->module = false;
+	kernel_close_asked(agent);
 	kernel_close_agent(agent);
 	snprintf(agent->kernel->why, sizeof(agent->kernel->why), "the module is not loaded");
 	if (!was)
@@ -396,8 +446,6 @@ static void kernel_detach(struct agent *agent)
 
 static void kernel_attach(struct agent *agent)
 {
-	const struct timeval retry = { KERNEL_RETRY_MS / 1000, 0 };
-	char why[160];
 	struct genl_family *family;
 	struct nl_cache *cache;
 	int group;
@@ -419,19 +467,7 @@ static void kernel_attach(struct agent *agent)
 	group = genl_ctrl_resolve_grp(agent->kernel->call, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
 	if (group >= 0)
 		nl_socket_add_membership(agent->kernel->news, group);
-	if (kernel_set_all(agent, why) || kernel_register(agent, why)) {
-		if (strcmp(why, agent->kernel->why))
-			log_warning("the module is loaded but this agent is not registered: %s; "
-				    "trying again",
-				    why);
-		memcpy(agent->kernel->why, why, sizeof(agent->kernel->why));
-		evtimer_add(agent->kernel->retry, &retry);
-		return;
-	}
-	agent->kernel->why[0] = '\0';
-	agent->module = true;
-	log_info("registered with the module (family version %u)", agent->kernel->family_version);
-	agent->kernel->ops->changed(agent);
+	kernel_register(agent);
 }
 
 static void kernel_on_retry(evutil_socket_t fd, short what, void *arg)
@@ -494,6 +530,7 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	agent->kernel = calloc(1, sizeof(*agent->kernel));
 	if (!agent->kernel)
 		return -ENOMEM;
+	agent->kernel->asked = -1;
 	agent->kernel->ops = ops;
 	agent->kernel->settings = *settings;
 	snprintf(agent->kernel->why, sizeof(agent->kernel->why), "the module is not loaded");
@@ -537,6 +574,7 @@ void kernel_exit(struct agent *agent)
 {
 	if (!agent->kernel)
 		return;
+	kernel_close_asked(agent);
 	kernel_close_agent(agent);
 	if (agent->kernel->news_event)
 		event_free(agent->kernel->news_event);

@@ -101,14 +101,12 @@ const char *kernel_trouble(struct agent *agent);
 /** Returns NULL if out of memory. */
 struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
 /**
- * Sends and frees the message; `each` gets the answers. 0; -ENOMEM: `msg` is NULL; -ENOTCONN:
- * no module; or the kernel's -errno.
- */
-int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx);
-/**
- * The same for what takes the right of the agent, over the registered socket if there is one. The
- * message has NLM_F_ACK. why[] may be NULL.
+ * Sends and frees a message that takes the rights of the agent, with NLM_F_ACK. why[] may be NULL. 0;
+ * -ENOMEM: `msg` is NULL; -ENOTCONN: not registered; or the kernel's -errno.
  */
 int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160]);
+/** The same for a list; each() gets its messages. */
+int kernel_all(struct agent *agent, struct nl_msg *msg,
+	       void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
 
 #endif

@@ -57,16 +57,16 @@ struct kernel_dump {
 	void *ctx;
 };
 
-static int kernel_on_task(struct nl_msg *msg, void *arg)
+static void kernel_on_task(void *ctx, struct nlmsghdr *h)
 {
 	struct nlattr *a[EHS_A_TASK_MAX + 1];
-	struct kernel_dump *dump = arg;
+	struct kernel_dump *dump = ctx;
 	struct kernel_task task = { 0 };
 	char command[64]; /* printable ASCII: program names need not be valid UTF-8 */
 
-	if (genlmsg_parse(nlmsg_hdr(msg), 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
+	if (genlmsg_parse(h, 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
 	    !a[EHS_A_TASK_STATE] || !a[EHS_A_TASK_PID])
-		return NL_SKIP;
+		return;
 	task.id = nla_get_u64(a[EHS_A_TASK_ID]);
 	task.pid = nla_get_u32(a[EHS_A_TASK_PID]);
 	task.state = nla_get_u32(a[EHS_A_TASK_STATE]);
@@ -80,7 +80,6 @@ static int kernel_on_task(struct nl_msg *msg, void *arg)
 			*c = '?';
 	task.command = command;
 	dump->each(dump->ctx, &task);
-	return NL_OK;
 }
 
 int kernel_tasks(struct agent *agent, void (*each)(void *ctx, const struct kernel_task *task),
@@ -88,7 +87,7 @@ int kernel_tasks(struct agent *agent, void (*each)(void *ctx, const struct kerne
 {
 	struct kernel_dump dump = { each, ctx };
 
-	return kernel_ask(agent,
+	return kernel_all(agent,
 			  kernel_message(agent, EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
 			  kernel_on_task, &dump);
 }

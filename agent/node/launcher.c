@@ -120,7 +120,6 @@ static int launcher_fork(struct launcher *l, const struct config *config)
 	if (!l->pid)
 		launcher_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
-	free(argv);
 	close(pair[1]);
 	if (err) {
 		l->pid = 0;

@@ -220,18 +220,14 @@ static bool netlink_answers(const unsigned char *bytes, int n, uint32_t seq,
 	return true;
 }
 
-int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
-		 char why[160])
+/* Sends the message and frees it. Its number, or an error of libnl. */
+static int64_t netlink_begin(struct nl_sock *sk, struct netlink_backlog *backlog,
+			     struct nl_msg *msg)
 {
-	struct netlink_error error = { 0 };
 	unsigned char *bytes;
 	uint32_t seq;
 	int n, err;
 
-	if (why)
-		why[0] = '\0';
-	if (!msg)
-		return -ENOMEM;
 	/* The kernel drops an answer for which there is no room. What was lost before, is. */
 	while ((n = netlink_read(sk, &bytes)) > 0 || n == -NLE_NOMEM)
 		if (n > 0)
@@ -240,6 +236,71 @@ int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_
 	seq = nlmsg_hdr(msg)->nlmsg_seq;
 	err = nl_send(sk, msg);
 	nlmsg_free(msg);
+	return err < 0 ? err : (int64_t)seq;
+}
+
+/* What there is of a list in this datagram. Whether it is the end. */
+static bool netlink_take(unsigned char *bytes, int n, struct netlink_error *error,
+			 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx)
+{
+	struct nlmsghdr *h = (struct nlmsghdr *)bytes;
+
+	for (; nlmsg_ok(h, n); h = nlmsg_next(h, &n)) {
+		if (h->nlmsg_type == NLMSG_DONE)
+			return true;
+		if (h->nlmsg_type == NLMSG_ERROR) {
+			netlink_on_error(NULL, nlmsg_data(h), error);
+			return true;
+		}
+		each(ctx, h);
+	}
+	return false;
+}
+
+int netlink_list(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
+		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx)
+{
+	struct netlink_error error = { 0 };
+	unsigned char *bytes;
+	bool over = false;
+	int64_t seq;
+	int n;
+
+	if (!msg)
+		return -ENOMEM;
+	seq = netlink_begin(sk, backlog, msg);
+	if (seq < 0)
+		return netlink_result(&error, seq, NULL);
+	/* The kernel sends the next part when this one was read. */
+	while (!over) {
+		n = netlink_read(sk, &bytes);
+		if (n == -NLE_NOMEM)
+			continue;
+		if (n < 0)
+			return netlink_result(&error, n, NULL);
+		if (((struct nlmsghdr *)bytes)->nlmsg_seq != seq) {
+			netlink_put_off(backlog, bytes, n);
+			continue;
+		}
+		over = netlink_take(bytes, n, &error, each, ctx);
+		free(bytes);
+	}
+	return netlink_result(&error, 0, NULL);
+}
+
+int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
+		 char why[160])
+{
+	struct netlink_error error = { 0 };
+	unsigned char *bytes;
+	int64_t seq, err;
+	int n;
+
+	if (why)
+		why[0] = '\0';
+	if (!msg)
+		return -ENOMEM;
+	err = seq = netlink_begin(sk, backlog, msg);
 	/* it answers while we send, but others of its messages may come before the answer */
 	while (err >= 0) {
 		n = netlink_read(sk, &bytes);
@@ -263,4 +324,19 @@ void netlink_want_texts(struct nl_sock *sk, bool capped)
 
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_CAP_ACK, &cap, sizeof(cap));
+}
+
+struct nl_sock *netlink_adopt(int fd)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+
+	if (!sk)
+		return NULL;
+	nl_socket_disable_auto_ack(sk);
+	nl_socket_disable_seq_check(sk);
+	if (nl_socket_set_fd(sk, NETLINK_GENERIC, fd)) {
+		nl_socket_free(sk);
+		return NULL;
+	}
+	return sk;
 }

@@ -14,6 +14,8 @@ struct netlink_late;
 struct nl_msg;
 struct nl_sock;
 
+/** Takes over a connected socket of generic netlink. NULL: it could not, and the caller closes it. */
+struct nl_sock *netlink_adopt(int fd);
 /** A socket without automatic ACKs, or NULL with a text in why[]. */
 struct nl_sock *netlink_open(char why[160]);
 /** Refusals come with the kernel's text, and with the message that they are about unless `capped`. */
@@ -37,6 +39,9 @@ struct netlink_backlog {
  */
 int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
 		 char why[160]);
+/** The same for a list (NLM_F_DUMP): each() gets its messages. */
+int netlink_list(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
+		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
 /**
  * The next datagram, put off or not, which the caller frees. Its length; -NLE_AGAIN: there is none;
  * -NLE_NOMEM: some were lost; or another error of libnl.

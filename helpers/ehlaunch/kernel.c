@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <linux/ehsched.h>
 
-#define KERNEL_BUFFER (1 << 20) /* of requests that wait to be read: so many execs at once */
+#define KERNEL_BUFFER (4 << 20) /* each exec that waits is one message */
 #define KERNEL_ANSWER_S 2 /* it answers within the call */
 
 /* A message with its attributes, and later the answer to it. */
