@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -107,13 +106,12 @@ static void __attribute__((noreturn)) files_run(const struct request *r, pid_t p
 	err = is_9p && !geteuid() ? files_hide() : 0;
 	if (err)
 		goto tell;
-	setpriority(PRIO_PROCESS, 0, q->nice);
 	umask(0); /* the peer sends final modes */
 	stage = LAUNCH_USER;
 	err = account_become(&who);
 	if (err)
 		goto tell;
-	keep_child(parent);
+	keep_child(parent, q->nice);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	stage = LAUNCH_SERVER;
 	execve(is_9p ? files_diod() : site.ehfiles, is_9p ? diod : files, environment);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ehlaunch, started by an agent with a socket to it as descriptor 3. It does what needs root's rights,
- * or another user's, and holds nothing for the agent: what it has started outlives both.
+ * or another user's, and holds nothing for the agent: tasks outlive both, views outlive it.
  *
  * "ehlaunch --end" is an executor's end at once, of the caller's user; for tests.
  */

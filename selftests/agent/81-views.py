@@ -156,7 +156,7 @@ ok("with shared files all is as on this host", got[1].split() == ["0", "NoNewPri
 
 r = Reader()
 ok("a task that goes on", r.look() == "one", c.log(1))
-old = launcher(1)
+old = until(lambda: launcher(1))
 os.kill(old, signal.SIGKILL)
 write("three")
 ok("ehlaunch is killed: its view goes on", r.look() == "three")
@@ -201,7 +201,7 @@ with open(conf) as f:
     text = f.read()
 with open(conf, "w") as f:
     f.write(text.replace(f'"{work}/own"', f'"{work}/own", "{work}/more"'))
-before = launcher(1)
+before = until(lambda: launcher(1))
 c.agents[1].send_signal(signal.SIGHUP)
 until(lambda: launcher(1) != before)
 got = there("cat /proc/self/mountinfo")
