@@ -6,7 +6,7 @@ left when something is killed."""
 import ctypes, os, shutil, signal, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import BUILD, Cluster, address
+from cluster import AGENT, BUILD, Cluster, address
 from ktap import done, ok, skip_all
 from wait import WAIT, until
 
@@ -39,13 +39,15 @@ os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
-def start(words, view="home", uid=USER, **more):
-    def become():
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-    with c.net.enter(0):
-        return subprocess.Popen([CTL, "exec", "--view", view, "0.1", "--", *words], preexec_fn=become, cwd="/",
+def become():
+    os.setgroups([])
+    os.setresgid(USER, USER, USER)
+    os.setresuid(USER, USER, USER)
+
+
+def start(words, view="home", home=0, **more):
+    with c.net.enter(home):
+        return subprocess.Popen([CTL, "exec", "--view", view, c.code(1 - home), "--", *words], preexec_fn=become, cwd="/",
                                 **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
 
 
@@ -234,6 +236,23 @@ ok("home serves its executor a file system", served(f"{work}/tree") == 200, c.lo
 for path in "/proc", "/sys", "/dev", "/etc", f"{work}/tree/../../proc":
     ok(f"but not {path}", served(path) != 200, c.log(0)[-2000:])
 r.kill()
+
+# ---- an agent of the user's own, without rights, at home ----
+
+c.end(0)
+for folder, _, names in os.walk(c.dir):
+    for name in ("", *names):
+        os.chown(os.path.join(folder, name), USER, USER)
+conf = c.conf(0)
+with open(os.path.join(c.dir, "n0.log"), "a") as log:
+    before = c.log(0).count("ready: node")
+    with c.net.enter(0):
+        c.agents[0] = subprocess.Popen([AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, preexec_fn=become)
+ok("a user's own agent", until(lambda: c.log(0).count("ready: node") > before) and c.all_up(range(2)), c.log(0)[-2000:])
+got = there(f"cat {work}/tree/file; id -u")
+ok("has its user's files seen elsewhere", got[:2] == (0, f"three\n{USER}\n"), (got, c.log(0)[-1000:], c.log(1)[-1000:]))
+got = there("true", home=1)
+ok("and says that it cannot show those of others", got[0] == 1 and "cannot mount" in got[2] and "not permitted" in got[2], got)
 
 for i in range(2):
     c.end(i)
