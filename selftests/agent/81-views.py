@@ -85,6 +85,14 @@ def mounted():
     return found
 
 
+def sees(pid):
+    """Whether this process can read home's file."""
+    try:
+        return bool(open(f"/proc/{pid}/root{work}/tree/file").read())
+    except OSError:
+        return False
+
+
 def launcher(i):
     """ehlaunch of node i's agent."""
     for entry in os.listdir("/proc"):
@@ -168,16 +176,17 @@ ok("of another ehlaunch", launcher(1) not in (0, old))
 ok("the task ends well", r.end() == 0)
 
 r = Reader()
-ok("another task", r.look() == "three", c.log(1))
+ok("another task", r.look() == "three" and all(sees(pid) for pid in mounted()), c.log(1))
 c.agents[1].send_signal(signal.SIGKILL)
 c.end(1, signal.SIGKILL)
 ok("the executor's agent is killed: its ehviews end, and home's servers",
    until(lambda: not processes("ehview", "ehfiles", "ehkeep")), processes("ehview", "ehfiles", "ehkeep"))
-ok("the task that is left sees nothing of home", r.look() != "three")
+left = mounted()
+ok("its task is left, and sees nothing of home", left and not any(sees(pid) for pid in left), left)
 r.kill()
-ok("and when it has ended nothing is mounted", until(lambda: mounted() == []), mounted())
 c.start(1)
 ok("both are there again", c.all_up(range(2)))
+ok("the task has ended, and nothing is mounted", until(lambda: mounted() == []), mounted())
 got = there(f"cat {work}/tree/file")
 ok("the next agent mounts again", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
 
