@@ -44,7 +44,7 @@ struct request {
 struct site {
 	bool allow_root;
 	const char *own[SITE_OWN_MAX]; /**< directories of this node in each view */
-	unsigned int nown;
+	unsigned int owned;
 	int namespace; /**< the mount namespace of this host */
 	char ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1]; /**< "": not installed */
 };

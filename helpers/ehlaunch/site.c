@@ -9,7 +9,7 @@
 
 #include "helpers/common/companion.h"
 
-struct site site = { .own = { "/proc", "/sys", "/dev" }, .nown = 3, .namespace = -1 };
+struct site site = { .own = { "/proc", "/sys", "/dev" }, .owned = 3, .namespace = -1 };
 
 int site_parse(int argc, char **argv)
 {
@@ -23,8 +23,8 @@ int site_parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'r')
 			site.allow_root = true;
-		else if (c == 'o' && optarg[0] == '/' && site.nown < SITE_OWN_MAX)
-			site.own[site.nown++] = optarg;
+		else if (c == 'o' && optarg[0] == '/' && site.owned < SITE_OWN_MAX)
+			site.own[site.owned++] = optarg;
 		else
 			goto usage;
 	}

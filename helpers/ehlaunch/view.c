@@ -31,9 +31,8 @@ bool view_is_good(const struct request *r)
 	const struct launch_mount *q = &r->mount.q;
 	const char *at = r->mount.paths, *end = (const char *)q + r->length, *path;
 
-	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS ||
-	    q->ntrees > VIEW_TREES_MAX || r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees ||
-	    !memchr(q->user, 0, sizeof(q->user)))
+	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS || q->ntrees > VIEW_TREES_MAX ||
+	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !memchr(q->user, 0, sizeof(q->user)))
 		return false;
 	for (uint32_t i = 0; i < q->ntrees; i++) {
 		path = paths_take(&at, end);
@@ -133,8 +132,6 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 		_exit(1);
 	for (int i = 0; i < nfds; i++)
 		close(fds[i]);
-	for (uint32_t i = 0; i < v.q->ntrees; i++)
-		close(v.trees[i].socket);
 	keep(pid);
 }
 
