@@ -87,8 +87,7 @@ static void view_try(struct agent *agent, enum launch_carrier carrier)
 
 	if (t->answered || view_mount_try(agent, &t->mount, carrier))
 		return;
-	t->answered =
-		event_new(agent->base, t->mount.news, EV_READ | EV_PERSIST, view_on_try, t);
+	t->answered = event_new(agent->base, t->mount.news, EV_READ | EV_PERSIST, view_on_try, t);
 	if (!t->answered || event_add(t->answered, NULL))
 		view_try_end(t);
 }
@@ -119,8 +118,7 @@ const char *view_trouble(struct agent *agent)
 /* Whether new guests can enter it: another ehlaunch does not know it. */
 static bool view_is_known(const struct view_mounted *v)
 {
-	return v->mount.ns < 0 ||
-	       (v->launcher && v->launcher == launcher_starts(v->home->agent));
+	return v->mount.ns < 0 || (v->launcher && v->launcher == launcher_starts(v->home->agent));
 }
 
 /* Pipes first, because closing the namespace may send requests to home. */
@@ -173,7 +171,7 @@ static void view_on_closed(void *ctx)
 	struct view_mounted *v = ctx;
 
 	view_lost(v, v->mount.ns < 0 ? "home does not serve its files"
-			       : "lost the connection to home's files");
+				     : "lost the connection to home's files");
 }
 
 /* Brings home's current files into view for a guest that is about to start. */

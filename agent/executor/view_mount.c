@@ -15,7 +15,6 @@
 void view_mount_init(struct view_mount *m)
 {
 	m->news = m->ns = m->control = -1;
-	m->npins = 0;
 }
 
 /* The paths one after the other, each with its NUL. NULL: no memory. */
@@ -89,8 +88,6 @@ static void mount_keep(struct view_mount *m, const int *fds, int n)
 		m->ns = fds[next++];
 	if (next < n && m->carrier == LAUNCH_FUSE)
 		m->control = fds[next++];
-	while (next < n && m->npins < LAUNCH_PINS)
-		m->pins[m->npins++] = fds[next++];
 	while (next < n)
 		close(fds[next++]);
 }
@@ -132,7 +129,5 @@ void view_mount_end(struct view_mount *m)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	while (m->npins)
-		close(m->pins[--m->npins]);
 	view_mount_init(m);
 }

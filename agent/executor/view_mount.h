@@ -25,8 +25,6 @@ struct view_mount {
 	int news; /**< readable: call view_mount_take(). Its close ends the view. -1: none */
 	int ns; /**< the mount namespace; -1: not mounted yet */
 	int control; /**< of ehview; -1: none */
-	int pins[LAUNCH_PINS]; /**< descriptors in the mounted tree */
-	unsigned int npins;
 };
 
 void view_mount_init(struct view_mount *m);

@@ -133,8 +133,8 @@ static int serve_ask(struct serve *v, const int pair[2])
 		.nfds = v->is_9p ? 2 : 1,
 	};
 
-	if (!user || snprintf(files.user, sizeof(files.user), "%s", user) >=
-			     (int)sizeof(files.user))
+	if (!user ||
+	    snprintf(files.user, sizeof(files.user), "%s", user) >= (int)sizeof(files.user))
 		return -EPERM;
 	v->news = launcher_ask(v->agent, &q);
 	return v->news < 0 ? v->news : 0;

@@ -37,8 +37,8 @@ static int ref_openat(int dir, const char *name)
 	if (fd >= 0 || errno != EACCES)
 		return fd;
 	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 ||
-	    (!fstat(fd, &st) && S_ISREG(st.st_mode) && !fstatfs(fd, &fs) && !view_is_kernels(fs.f_type)))
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode) && !fstatfs(fd, &fs) &&
+		       !view_is_kernels(fs.f_type)))
 		return fd;
 	close(fd);
 	errno = EACCES;

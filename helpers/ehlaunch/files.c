@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -84,14 +83,16 @@ static void __attribute__((noreturn)) files_run(const struct request *r, pid_t p
 {
 	const struct launch_files *q = &r->files.q;
 	const bool is_9p = q->carrier == LAUNCH_9P;
-	char *path = (char *)r->files.path;
-	char *files[] = { (char *)"ehfiles", path, NULL };
-	char *diod[] = { (char *)"diod",      (char *)"--foreground",  (char *)"--no-auth",
-			 (char *)"--rfdno",   (char *)"0",	       (char *)"--wfdno",
-			 (char *)"0",	      (char *)"--export",      path,
-			 (char *)"--logdest", (char *)"stderr",	       (char *)"--config-file",
-			 (char *)"/dev/null", NULL };
-	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+	const char *path = r->files.path;
+	const char *const files[] = { "ehfiles", path, NULL };
+	const char *const diod[] = { "diod",	  "--foreground",
+				     "--no-auth", "--rfdno",
+				     "0",	  "--wfdno",
+				     "0",	  "--export",
+				     path,	  "--logdest",
+				     "stderr",	  "--config-file",
+				     "/dev/null", NULL };
+	const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
 	static struct identity who;
 	int news = r->fds[LAUNCH_FD_NEWS], err;
 	enum launch_stage stage = LAUNCH_ACCOUNT;
@@ -107,16 +108,16 @@ static void __attribute__((noreturn)) files_run(const struct request *r, pid_t p
 	err = is_9p && !geteuid() ? files_hide() : 0;
 	if (err)
 		goto tell;
-	setpriority(PRIO_PROCESS, 0, q->nice);
 	umask(0); /* the peer sends final modes */
 	stage = LAUNCH_USER;
 	err = user_become(&who);
 	if (err)
 		goto tell;
-	keep_child(parent);
+	keep_child(parent, q->nice);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	stage = LAUNCH_SERVER;
-	execve(is_9p ? files_diod() : site.ehfiles, is_9p ? diod : files, environment);
+	execve(is_9p ? files_diod() : site.ehfiles, (char *const *)(is_9p ? diod : files),
+	       (char *const *)environment);
 	err = -errno;
 tell:
 	tell(news, stage, -err);

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,8 +38,10 @@ void keep_begin(int news)
 		_exit(1);
 }
 
-void keep_child(pid_t parent)
+void keep_child(pid_t parent, int nice)
 {
+	/* As ehlaunch is started it may have the priority of its agent; nobody else gets that. */
+	setpriority(PRIO_PROCESS, 0, nice > 0 ? nice : 0);
 	/* If the keeper is killed by others. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != parent)

@@ -79,8 +79,8 @@ const char *paths_take(const char **at, const char *end);
 /* keep.c */
 /** This child ends, and its own with it, as soon as the agent closes its end of `news`. */
 void keep_begin(int news);
-/** In a child of it. */
-void keep_child(pid_t parent);
+/** In a child of it, when it has its ids. */
+void keep_child(pid_t parent, int nice);
 /** Until that, or until the child has ended; 0: no child. */
 void keep(pid_t pid) __attribute__((noreturn));
 

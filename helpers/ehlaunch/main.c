@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ehlaunch does for agents what needs root's rights, or another user's, and holds nothing for them:
- * what it has started outlives it, and its agent. An agent only asks: what the site permits is in the
+ * tasks outlive it and their agent, views outlive it. An agent only asks: what the site permits is in the
  * arguments, and decided here. Descriptor 3 is a socket to the agent that has started it; or, from a
  * service manager, one that listens, and whoever may connect to it is served.
  *

@@ -26,24 +26,13 @@ static struct view_made {
 } view_made[VIEW_MADE_MAX];
 static unsigned int view_next;
 
-/*
- * 9p caches nothing here, so each component of a path costs two or three requests. Descriptors of
- * these directories keep the first component looked up while the view is mounted; no system renames
- * them.
- */
-static const char *const view_pinned[LAUNCH_PINS] = {
-	"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
-	"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
-};
-
 bool view_is_good(const struct request *r)
 {
 	const struct launch_mount *q = &r->mount.q;
 	const char *at = r->mount.paths, *end = (const char *)q + r->length, *path;
 
-	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS ||
-	    q->ntrees > VIEW_TREES_MAX || r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees ||
-	    !memchr(q->user, 0, sizeof(q->user)))
+	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS || q->ntrees > VIEW_TREES_MAX ||
+	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !memchr(q->user, 0, sizeof(q->user)))
 		return false;
 	for (uint32_t i = 0; i < q->ntrees; i++) {
 		path = paths_take(&at, end);
@@ -70,6 +59,22 @@ static void __attribute__((noreturn)) view_try(const struct request *r)
 	_exit(0);
 }
 
+/*
+ * 9p caches nothing here, so each component of a path costs two or three requests. Descriptors of
+ * these directories, which the keeper has, keep the first component looked up while the view is
+ * mounted; no system renames them.
+ */
+static void view_pin(void)
+{
+	static const char *const pinned[] = {
+		"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
+		"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
+	};
+
+	for (size_t i = 0; i < sizeof(pinned) / sizeof(pinned[0]); i++)
+		open(pinned[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
 {
 	int control = -1, err;
@@ -91,12 +96,8 @@ static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
 	}
 	if (view_mount(v))
 		return -errno;
-	for (int i = 0; i < LAUNCH_PINS && v->q->carrier == LAUNCH_9P; i++) {
-		int pin = open(view_pinned[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-		if (pin >= 0)
-			fds[(*nfds)++] = pin;
-	}
+	if (v->q->carrier == LAUNCH_9P)
+		view_pin();
 	v->stage = LAUNCH_READY;
 	return 0;
 }
@@ -106,7 +107,7 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 	struct mounting v = { .q = &r->mount.q };
 	const char *at = r->mount.paths, *end = (const char *)v.q + r->length;
 	const int socket = r->fds[LAUNCH_FD_NEWS];
-	int fds[LAUNCH_FD_PINS + LAUNCH_PINS], nfds = 0;
+	int fds[LAUNCH_MOUNTED], nfds = 0;
 	struct launch_news news = { 0 };
 	struct iovec iov = { &news, sizeof(news) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -131,8 +132,6 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 		_exit(1);
 	for (int i = 0; i < nfds; i++)
 		close(fds[i]);
-	for (uint32_t i = 0; i < v.q->ntrees; i++)
-		close(v.trees[i].socket);
 	keep(pid);
 }
 

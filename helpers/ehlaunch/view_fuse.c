@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -59,7 +58,7 @@ static int fuse_add(struct fuse *f, struct tree *t)
 	return t->mount < 0 || ioctl(second, FUSE_DEV_IOC_CLONE, &number) ? -1 : 0;
 }
 
-static void __attribute__((noreturn)) fuse_run(const struct mounting *v, struct fuse *f, pid_t parent)
+static void __attribute__((noreturn)) fuse_run(struct mounting *v, struct fuse *f, pid_t parent)
 {
 	char count[16], *argv[] = { (char *)"ehview", count, NULL };
 	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
@@ -77,10 +76,11 @@ static void __attribute__((noreturn)) fuse_run(const struct mounting *v, struct 
 		if (dup2(f->fds[i], i) < 0)
 			_exit(1);
 	syscall(SYS_close_range, f->n, ~0u, 0u);
-	setpriority(PRIO_PROCESS, 0, v->q->nice);
+	/* It opens nothing here. */
+	v->who.ngroups = 0;
 	if (user_become(&v->who))
 		_exit(1);
-	keep_child(parent);
+	keep_child(parent, v->q->nice);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	execve(site.ehview, argv, environment);
 	_exit(127);

@@ -71,10 +71,9 @@ static int mount_attach(struct mounting *v, const struct tree *t)
 	snprintf(number, sizeof(number), "%d", t->socket);
 	if (view_mount_set(fs, "source", "ehsched") || view_mount_set(fs, "trans", "fd") ||
 	    view_mount_set(fs, "rfdno", number) || view_mount_set(fs, "wfdno", number) ||
-	    view_mount_set(fs, "version", "9p2000.L") ||
-	    view_mount_set(fs, "uname", v->q->user) || view_mount_set(fs, "aname", t->path) ||
-	    view_mount_set(fs, "access", "any") || view_mount_set(fs, "msize", "65536") ||
-	    view_mount_set(fs, "cache", mount_cache())) {
+	    view_mount_set(fs, "version", "9p2000.L") || view_mount_set(fs, "uname", v->q->user) ||
+	    view_mount_set(fs, "aname", t->path) || view_mount_set(fs, "access", "any") ||
+	    view_mount_set(fs, "msize", "65536") || view_mount_set(fs, "cache", mount_cache())) {
 		close(fs);
 		return -1;
 	}
@@ -83,8 +82,15 @@ static int mount_attach(struct mounting *v, const struct tree *t)
 
 static int mount_tree(struct mounting *v, struct tree *t)
 {
-	if (v->q->carrier == LAUNCH_9P)
+	int err;
+
+	if (v->q->carrier == LAUNCH_9P) {
 		t->mount = mount_attach(v, t);
+		/* Only the mount holds it: the stream ends with it. */
+		err = errno;
+		close(t->socket);
+		errno = err;
+	}
 	return t->mount;
 }
 

@@ -68,7 +68,7 @@ enum launch_carrier { LAUNCH_FUSE, LAUNCH_9P, LAUNCH_CARRIERS };
 
 /**
  * LAUNCH_MOUNT. Behind it are the paths of home's file systems, each with its NUL, the first of them
- * "/". Descriptors are the streams to their servers. With LAUNCH_READY come struct launch_mounted's.
+ * "/". Descriptors are the streams to their servers. With LAUNCH_READY come those of launch_mounted.
  * The view ends when the agent closes its end of LAUNCH_FD_NEWS, and the other way round.
  *
  * Without trees it only asks whether this host could mount them.
@@ -85,10 +85,9 @@ struct launch_mount {
 /** Descriptors that come with LAUNCH_READY of a LAUNCH_MOUNT. */
 enum launch_mounted {
 	LAUNCH_FD_NAMESPACE, /**< the mount namespace */
-	LAUNCH_FD_CONTROL, /**< to ehview, with LAUNCH_FUSE */
-	LAUNCH_FD_PINS = LAUNCH_FD_CONTROL, /**< directories that stay looked up, with LAUNCH_9P */
+	LAUNCH_FD_CONTROL, /**< to ehview, with LAUNCH_FUSE only */
+	LAUNCH_MOUNTED
 };
-#define LAUNCH_PINS 12 /**< of them, at most */
 
 /**
  * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Descriptors: the server's

@@ -6,7 +6,7 @@ left when something is killed."""
 import ctypes, os, shutil, signal, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import BUILD, Cluster, address
+from cluster import AGENT, BUILD, Cluster, address
 from ktap import done, ok, skip_all
 from wait import WAIT, until
 
@@ -39,13 +39,15 @@ os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
-def start(words, view="home", uid=USER, **more):
-    def become():
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-    with c.net.enter(0):
-        return subprocess.Popen([CTL, "exec", "--view", view, "0.1", "--", *words], preexec_fn=become, cwd="/",
+def become():
+    os.setgroups([])
+    os.setresgid(USER, USER, USER)
+    os.setresuid(USER, USER, USER)
+
+
+def start(words, view="home", home=0, **more):
+    with c.net.enter(home):
+        return subprocess.Popen([CTL, "exec", "--view", view, c.code(1 - home), "--", *words], preexec_fn=become, cwd="/",
                                 **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
 
 
@@ -81,6 +83,14 @@ def mounted():
         except OSError:
             pass
     return found
+
+
+def sees(pid):
+    """Whether this process can read home's file."""
+    try:
+        return bool(open(f"/proc/{pid}/root{work}/tree/file").read())
+    except OSError:
+        return False
 
 
 def launcher(i):
@@ -156,7 +166,7 @@ ok("with shared files all is as on this host", got[1].split() == ["0", "NoNewPri
 
 r = Reader()
 ok("a task that goes on", r.look() == "one", c.log(1))
-old = launcher(1)
+old = until(lambda: launcher(1))
 os.kill(old, signal.SIGKILL)
 write("three")
 ok("ehlaunch is killed: its view goes on", r.look() == "three")
@@ -166,16 +176,17 @@ ok("of another ehlaunch", launcher(1) not in (0, old))
 ok("the task ends well", r.end() == 0)
 
 r = Reader()
-ok("another task", r.look() == "three", c.log(1))
+ok("another task", r.look() == "three" and all(sees(pid) for pid in mounted()), c.log(1))
 c.agents[1].send_signal(signal.SIGKILL)
 c.end(1, signal.SIGKILL)
 ok("the executor's agent is killed: its ehviews end, and home's servers",
    until(lambda: not processes("ehview", "ehfiles", "ehkeep")), processes("ehview", "ehfiles", "ehkeep"))
-ok("the task that is left sees nothing of home", r.look() != "three")
+left = mounted()
+ok("its task is left, and sees nothing of home", left and not any(sees(pid) for pid in left), left)
 r.kill()
-ok("and when it has ended nothing is mounted", until(lambda: mounted() == []), mounted())
 c.start(1)
 ok("both are there again", c.all_up(range(2)))
+ok("the task has ended, and nothing is mounted", until(lambda: mounted() == []), mounted())
 got = there(f"cat {work}/tree/file")
 ok("the next agent mounts again", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
 
@@ -201,7 +212,7 @@ with open(conf) as f:
     text = f.read()
 with open(conf, "w") as f:
     f.write(text.replace(f'"{work}/own"', f'"{work}/own", "{work}/more"'))
-before = launcher(1)
+before = until(lambda: launcher(1))
 c.agents[1].send_signal(signal.SIGHUP)
 until(lambda: launcher(1) != before)
 got = there("cat /proc/self/mountinfo")
@@ -234,6 +245,23 @@ ok("home serves its executor a file system", served(f"{work}/tree") == 200, c.lo
 for path in "/proc", "/sys", "/dev", "/etc", f"{work}/tree/../../proc":
     ok(f"but not {path}", served(path) != 200, c.log(0)[-2000:])
 r.kill()
+
+# ---- an agent of the user's own, without rights, at home ----
+
+c.end(0)
+for folder, _, names in os.walk(c.dir):
+    for name in ("", *names):
+        os.chown(os.path.join(folder, name), USER, USER)
+conf = c.conf(0)
+with open(os.path.join(c.dir, "n0.log"), "a") as log:
+    before = c.log(0).count("ready: node")
+    with c.net.enter(0):
+        c.agents[0] = subprocess.Popen([AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, preexec_fn=become)
+ok("a user's own agent", until(lambda: c.log(0).count("ready: node") > before) and c.all_up(range(2)), c.log(0)[-2000:])
+got = there(f"cat {work}/tree/file; id -u")
+ok("has its user's files seen elsewhere", got[:2] == (0, f"three\n{USER}\n"), (got, c.log(0)[-1000:], c.log(1)[-1000:]))
+got = there("true", home=1)
+ok("and says that it cannot show those of others", got[0] == 1 and "cannot mount" in got[2] and "not permitted" in got[2], got)
 
 for i in range(2):
     c.end(i)

@@ -3,9 +3,9 @@
 """What ehlaunch does for views, without an agent: this program is the agent, also a hostile one. EHS_SEED=N repeats the
 random packets, EHS_ROUNDS=N sends more."""
 
-import array, ctypes, errno, os, random, select, signal, socket, struct, subprocess, sys, tempfile, time
+import array, ctypes, errno, os, random, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from ktap import done, ok, skip_all
+from ktap import done, ok, skip, skip_all
 from tree import BUILD, TOP
 from wait import WAIT, until
 
@@ -353,6 +353,21 @@ for what, request in ("root", files("/", 0, "root")), ("a name with another numb
     ok(f"and no view for {what}", got[0] == N["LAUNCH_ACCOUNT"], got)
     a.close()
     b.close()
+
+if shutil.which("diod", path="/usr/sbin:/usr/bin:/usr/local/sbin"):
+    ours, theirs = socket.socketpair()
+    news = l.send(files("/", carrier=1), theirs.fileno(), ours.fileno())
+    theirs.close()
+    ok("diod serves home's files by 9p", answer(news)[:2] == (READY, 0))
+    server = below(l, "diod")
+    seen = [line.split()[4] for line in open(f"/proc/{server[0]}/mountinfo")] if server else []
+    ok("and does not see /proc, /sys and /dev", "/" in seen and
+       not [path for path in seen if re.match("/(proc|sys|dev)(/|$)", path)], seen)
+    ours.close()
+    news.close()
+    ok("it ends with its agent", server and until(lambda: gone(server[0])))
+else:
+    skip("diod sees no /proc", "diod is not installed")
 
 # ---- packets that no agent sends ----
 

@@ -139,7 +139,7 @@ for holder in $holders; do
 	may_not "agent-register: the agent's socket, $holder" "" EPERM as $holder "$stub" register "$stub"
 done
 
-# what the socket shows is by the rights of who writes, as before
+# tasks are the agent's business; other nodes are shown by the rights of who writes
 is "task-get: the agent's socket, another, sees all" "$($nl as another "$stub" tasks | wc -l)" "$($nl tasks | wc -l)"
 is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" dump | grep -c ^netns)" 1
 
