@@ -88,7 +88,7 @@ EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
-	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c terminal.c view.c)
+	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
 LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC)
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))

@@ -43,6 +43,9 @@ $(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch]) uapi/linux/ehsched.h $(wildc
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 
+# What the two ends look at files with.
+$(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
+
 # These start home's end of a job.
 $(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
