@@ -44,6 +44,7 @@ struct config {
 	unsigned int link_idle; /**< an unused link closes after it, unless it is pinned */
 	unsigned int guests; /**< maximum number */
 	uint64_t headroom; /**< MiB of memory that must stay available */
+	uint64_t digest_limit; /**< MiB: larger programs are not compared */
 	bool allow_root;
 	bool no_new_privs; /**< tasks that have it may be transferred */
 	bool lazy; /**< threshold changes are only sent along with other messages */

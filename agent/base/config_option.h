@@ -9,7 +9,7 @@
 
 #include "base/config_kind.h"
 
-#define CONFIG_OPTIONS 32
+#define CONFIG_OPTIONS 33
 #define CONFIG_PEER_OPTIONS 2
 
 /** Both end with a name of NULL. */

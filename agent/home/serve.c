@@ -29,6 +29,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "base/reap.h"
 #include "base/user.h"
 #include "helpers/common/companion.h"
 #include "net/h2_stream.h"
@@ -94,7 +95,8 @@ static void serve_free(struct serve *v)
 	tunnel_close(&v->pipe);
 	if (v->pid) {
 		kill(v->pid, SIGKILL);
-		waitpid(v->pid, NULL, 0);
+		/* The user's files may hold it. */
+		reap(v->agent, v->pid);
 	}
 	if (v->idle)
 		event_free(v->idle);
