@@ -74,7 +74,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehlaunch ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehlaunch ehlook ehview ehfiles)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
@@ -87,8 +87,9 @@ EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
+LOOK_SRC  := $(wildcard helpers/ehlook/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
-	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c terminal.c view.c)
+	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
 LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION)
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
@@ -139,6 +140,10 @@ $(O)/bin/ehplan: LIBS = $(PLAN_LIBS)
 $(O)/bin/ehsim: $(call objects,$(EHSIM_SRC)) $(O)/libsim.a $(O)/libeh.a
 $(O)/bin/ehsim: LIBS = -ljansson -lm
 
+# Is started again and again: its digests are inline, and it loads no library but libc.
+CFLAGS_helpers/ehlook := -DXXH_INLINE_ALL
+$(O)/bin/ehlook: $(call objects,$(LOOK_SRC)) $(O)/libeh.a
+
 # The two sides of a view.
 CFLAGS_helpers/ehview = $(call once,CFLAGS_helpers/ehview,$(shell $(PKG_CONFIG) --cflags fuse3))
 $(O)/bin/ehview: $(call objects,$(VIEW_SRC)) $(O)/libeh.a
@@ -178,7 +183,7 @@ comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
 entry	 = {"directory": "$(call json,$(CURDIR))", "file": "$(1)", "command": "$(call json,$(2)) -c -o $(O)/$(1:.c=.o) $(1)"}
-ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(VIEW_SRC) $(FILES_SRC) $(UNIT_SRC) $(FUZZ_SRC))
+ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(UNIT_SRC) $(FUZZ_SRC))
 compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)

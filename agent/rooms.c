@@ -7,6 +7,7 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "base/reap.h"
 #include "cluster/ask.h"
 #include "cluster/enrol.h"
 #include "cluster/gather.h"
@@ -226,6 +227,7 @@ void rooms_stop(struct agent *agent)
 	client_exit(agent);
 	launcher_exit(agent);
 	cgroup_exit(agent);
+	reap_exit(agent);
 	tls_use(agent, NULL);
 	config_free(agent->config);
 	agent->config = NULL;

@@ -8,7 +8,7 @@ MODDIR	?= /lib/modules/$(MODVER)/updates
 BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-LIBEXEC	:= ehstub ehlaunch ehview ehfiles ehplan ehsim
+LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim
 BUILT	:= $(addprefix $(O)/bin/,ehctl ehagent $(LIBEXEC))
 PAGES	:= $(wildcard tools/man/*.[1-8])
 .PHONY: install uninstall man

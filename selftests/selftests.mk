@@ -43,6 +43,9 @@ $(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch]) uapi/linux/ehsched.h $(wildc
 # As an archive, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 
+# What the two ends look at files with.
+$(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
+
 # These start home's end of a job.
 $(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
@@ -59,11 +62,11 @@ $(O)/selftests/unit/test_launch: $(call objects,$(addprefix helpers/ehlaunch/,li
 
 # Those that start the executor's end of a job.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
-# What these start. An agent looks for ehlaunch beside its own program, which is the test.
-$(O)/selftests/unit/ehlaunch: | $(O)/bin/ehlaunch
+# What these start. An agent looks for them beside its own program, which is the test.
+$(O)/selftests/unit/ehl%: | $(O)/bin/ehl%
 	@mkdir -p $(@D)
-	$(Q)ln -sf ../../bin/ehlaunch $@
-$(O)/selftests/unit/test_claim: | $(O)/selftests/unit/ehlaunch
+	$(Q)ln -sf ../../bin/$(@F) $@
+$(O)/selftests/unit/test_claim: | $(addprefix $(O)/selftests/unit/,ehlaunch ehlook)
 $(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.

@@ -2,8 +2,7 @@
 /**
  * @file agent.h
  * One agent: what all rooms need, and the state of each part, which only that part knows.
- * Two agents can run in one process, on one event loop. All is one thread, except for the
- * thread of job/files.c that digests programs.
+ * Two agents can run in one process, on one event loop. All is one thread.
  *
  * A room calls only rooms before it: base, net, job, node, cluster, executor, home, ctl.
  * It reaches later rooms through functions that they gave it (rooms.c).
@@ -29,6 +28,8 @@ struct agent {
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
 
+	struct reaper *reaper; /* base/reap.c; while a child that was killed has not ended */
+
 	/* net */
 	struct tls *tls;
 	struct client *client;
@@ -37,7 +38,8 @@ struct agent {
 	const struct net_ops *net_ops;
 
 	/* job */
-	struct files *files; /* after the first digest */
+	struct files *files; /* after the first question */
+	struct looks *looks; /* the same */
 
 	/* node */
 	struct cgroup *cgroup;

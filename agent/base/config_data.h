@@ -45,6 +45,7 @@ struct config {
 	unsigned int link_idle; /**< an unused link closes after it, unless it is pinned */
 	unsigned int guests; /**< maximum number */
 	uint64_t headroom; /**< MiB of memory that must stay available */
+	uint64_t digest_limit; /**< MiB: larger programs are not compared */
 	bool allow_root;
 	unsigned int uid_min; /**< guests of lower users are refused */
 	char **allow_users; /**< by name, although their numbers are too low */

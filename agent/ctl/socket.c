@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The local socket. The first frame of a connection says who calls: the job of a stub is read
- * exactly to its end, and departure.c takes over the socket; requests of ehctl are handled here.
+ * The local socket. The first frame of a connection says who calls: the job of a stub, and the names
+ * of files before it, are read exactly to their end, and departure.c takes over the socket; requests
+ * of ehctl are handled here.
  * Everything has a limit: connections in total and for each user, bytes of incomplete frames, and
  * the time for the first frame.
  */
@@ -50,6 +51,8 @@ struct ctl_conn {
 	enum frame_type type;
 	uint32_t length;
 	uint8_t *payload;
+	uint8_t *named; /* payload of FRAME_NAMED; FRAME_JOB must follow. NULL: none */
+	uint32_t named_length;
 	bool busy, gone, watching, greeted;
 	uint64_t came_at; /* clock_ms() */
 	struct evbuffer *out;
@@ -79,6 +82,7 @@ static void ctl_free(struct ctl_conn *c)
 	*c->prev = c->next;
 	c->agent->ctl->count--;
 	ctl_drop_payload(c);
+	free(c->named);
 	event_free(c->reading);
 	event_free(c->writing);
 	evbuffer_free(c->out);
@@ -224,7 +228,7 @@ static bool ctl_has_room(const struct ctl_conn *for_whom)
 
 static bool ctl_is_job(const struct ctl_conn *c)
 {
-	return c->type == FRAME_JOB || c->type == FRAME_ATTACH;
+	return c->type == FRAME_JOB || c->type == FRAME_NAMED || c->type == FRAME_ATTACH;
 }
 
 static const char *ctl_check_header(struct ctl_conn *c)
@@ -236,6 +240,8 @@ static const char *ctl_check_header(struct ctl_conn *c)
 					: "frame of unknown type";
 	if (c->type != FRAME_REQUEST && (!ctl_is_job(c) || c->greeted))
 		return "frame type not allowed here";
+	if (c->named && c->type != FRAME_JOB)
+		return "names of files without a job";
 	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
 		return "request longer than 64 KiB";
 	if (!c->length)
@@ -251,17 +257,26 @@ static const char *ctl_check_header(struct ctl_conn *c)
 /* A stub or the executor's end of a job: others take over the socket. */
 static void ctl_take_job(struct ctl_conn *c)
 {
+	const struct departure d = {
+		.socket = c->fd,
+		.job = c->payload,
+		.length = c->length,
+		.named = c->named,
+		.named_length = c->named_length,
+		.who = c->who,
+	};
 	int fd = c->fd;
 
 	c->fd = -1;
 	event_del(c->reading);
-	if (c->type == FRAME_JOB)
-		departure_start(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid,
-				c->who.gid);
-	else if (attach_is_executor(c->payload, c->length))
+	if (c->type == FRAME_JOB) {
+		c->named = NULL;
+		departure_start(c->agent, &d);
+	} else if (attach_is_executor(c->payload, c->length)) {
 		guest_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
-	else
+	} else {
 		away_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
+	}
 	ctl_free(c);
 }
 
@@ -321,6 +336,13 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 		}
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
+		if (c->type == FRAME_NAMED) {
+			c->named = c->payload;
+			c->named_length = c->length;
+			c->payload = NULL;
+			c->got = 0;
+			continue;
+		}
 		if (ctl_is_job(c) && !c->agent->member)
 			ctl_close(c, "received a job, but this host has not joined the cluster "
 				     "yet");

@@ -112,6 +112,15 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 	if (note_decode(&n, payload, length))
 		return -EPROTO;
 	switch (n.what) {
+	case NOTE_SAME:
+	case NOTE_DIFFERS:
+		/* It was heard before the launcher. */
+		if (g->state == GUEST_STARTING && g->control)
+			guest_on_control(-1, 0, g);
+		if (g->state != GUEST_STARTING || g->control || !g->comparing)
+			return -EPROTO;
+		guest_on_compared(g, n.what == NOTE_SAME ? NULL : n.text);
+		return 0;
 	case NOTE_STARTED:
 		g->program = n.pid;
 		g->place->state = RESERVE_RUNNING;
@@ -149,6 +158,8 @@ static void guest_end_gone(void *ctx)
 	/* It may have said why it could not start, and then ended. */
 	if (g->state == GUEST_STARTING && g->control)
 		guest_on_control(-1, 0, g);
+	if (g->state == GUEST_STARTING)
+		guest_refuse(g, EHS_REASON_START_FAILED, 0, "its process died before the start");
 	if (g->state == GUEST_OVER)
 		return;
 	if (g->route.stream) {
@@ -262,7 +273,8 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (!news.what) {
 		g->pid = news.pid;
-		guest_linked(g);
+		if (!g->comparing)
+			guest_linked(g);
 		return;
 	}
 	if (news.view_unknown)
@@ -272,6 +284,19 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 			 peer_code(g->from), news.what, news.error ? ": " : "",
 			 news.error ? strerror(news.error) : "");
 	guest_refuse(g, news.reason, news.error, news.what);
+}
+
+/* A file system that does not answer holds up the end only, and home before its own limit. */
+static int guest_compare(struct guest *g)
+{
+	const unsigned int ms = g->agent->config->lease / 2;
+	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
+
+	g->comparing = true;
+	return evtimer_add(g->timer, &limit) ||
+			       route_tell_end(&g->route, FRAME_NAMED, g->named, g->named_length)
+		       ? -ENOMEM
+		       : 0;
 }
 
 int guest_start(struct guest *g, const struct job_spec *spec)
@@ -303,9 +328,12 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	evtimer_del(g->timer);
 	g->control = event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST,
 			       guest_on_control, g);
-	if (!g->control || event_add(g->control, NULL) ||
+	if (!g->control || event_add(g->control, NULL) || (g->named && guest_compare(g)) ||
 	    route_tell_end(&g->route, FRAME_JOB, g->job, g->job_length))
 		err = -ENOMEM;
+	/* If a file differs it may begin again, in a view. */
+	if (g->named)
+		goto close_its;
 	free(g->job);
 	g->job = NULL;
 close_its:
@@ -332,6 +360,7 @@ static void guest_free(struct guest *g)
 	event_free(g->timer);
 	view_release(&g->view);
 	free(g->job);
+	free(g->named);
 	launch_close(&g->launch);
 	reserve_end(g->place);
 	free(g);
@@ -354,6 +383,11 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	if (g->state < GUEST_STARTING) {
 		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its home did not start it in time");
+		return;
+	}
+	if (g->state == GUEST_STARTING) {
+		guest_refuse(g, EHS_REASON_FILES_DIFFER, 0,
+			     "the files that its arguments name do not answer there");
 		return;
 	}
 	log_warning("%s: its end did not come back to this agent, or did not end in time",

@@ -18,7 +18,7 @@
 enum guest_state {
 	GUEST_NEW, /* waits for FRAME_JOB */
 	GUEST_VIEWING, /* waits for FRAME_NAMED to choose its files, or for home's to be mounted */
-	GUEST_STARTING, /* forked, not ehguest yet */
+	GUEST_STARTING, /* forked, not ehguest yet, or ehguest compares the files of its arguments */
 	GUEST_LINKED, /* ehguest is connected to the home node */
 	GUEST_BROKEN, /* there is no stream, or no socket yet: one of the ends comes again */
 	GUEST_OVER, /* refused, or its ehguest has gone */
@@ -42,12 +42,13 @@ struct guest {
 	struct view_use view;
 	struct event *later; /* checks for the end, from the event loop */
 	struct event *control, *timer; /* of launch.news; for the job, or until both ends are here */
-	uint8_t *job; /* payload of FRAME_JOB until the start */
-	uint32_t job_length;
+	uint8_t *job, *named; /* payloads of FRAME_JOB and FRAME_NAMED until the start; NULL: none */
+	uint32_t job_length, named_length;
 	int64_t started; /* wall clock, ms */
 	pid_t pid; /* of ehguest; its own as long as its socket is open. 0: not known */
 	pid_t program; /* 0: not started */
 	bool grouped; /* has its own cgroup */
+	bool comparing; /* its end has not said yet whether the named files are the same */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
 	bool stopped, paused; /* the task is; with its stub */
 	bool settling; /* its changes to home's files are still on their way */
@@ -57,6 +58,8 @@ struct guest {
 /** What the home node sends before the start: guest_job.c. 0 or -errno. */
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length);
 int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length);
+/** ehguest has compared the files that the arguments name; NULL: all are the same: guest_job.c. */
+void guest_on_compared(struct guest *g, const char *other);
 /** The view has news: guest_job.c. */
 void guest_on_view(void *ctx, const char *trouble);
 

@@ -14,12 +14,12 @@
 #include "executor/guest_inside.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
-#include "job/argfiles.h"
 #include "job/route.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "wire/frame.h"
 #include "wire/job.h"
+#include "wire/named.h"
 #include "wire/view.h"
 
 static void guest_try_start(struct guest *g, const struct job_spec *spec)
@@ -111,33 +111,57 @@ int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 	return 0;
 }
 
+/* Its end compares them, as the user and in the executor's files. */
 int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	const char *path;
-	char text[256];
-	int err;
 
 	if (g->state != GUEST_VIEWING || g->place->view == VIEW_HOME || g->view.of)
 		return -EPROTO;
-	err = argfiles_check(payload, length, &path);
-	if (!err) {
-		guest_start_viewing(g);
-		return 0;
-	}
-	if (err != -EXDEV)
-		return err;
-	if (g->place->view == VIEW_AUTO) {
-		path = view_trouble(g->agent);
-		if (!path) {
-			guest_view_home(g);
+	if (named_check(payload, length, &path) == -EBADMSG)
+		return -EPROTO;
+	if (length) {
+		g->named = malloc(length);
+		if (!g->named) {
+			guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot keep its job");
 			return 0;
 		}
-		snprintf(text, sizeof(text), "%s", path);
-	} else {
-		snprintf(text, sizeof(text), "%s is not the same file there", path);
+		memcpy(g->named, payload, length);
+		g->named_length = length;
 	}
-	guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, text);
+	guest_start_viewing(g);
 	return 0;
+}
+
+void guest_on_compared(struct guest *g, const char *other)
+{
+	const unsigned int lease = g->agent->config->lease;
+	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
+	const char *trouble;
+	char text[256];
+
+	g->comparing = false;
+	evtimer_del(g->timer);
+	free(g->named);
+	g->named = NULL;
+	if (!other) {
+		free(g->job);
+		g->job = NULL;
+		guest_linked(g);
+		return;
+	}
+	trouble = g->place->view == VIEW_AUTO ? view_trouble(g->agent) : NULL;
+	if (g->place->view != VIEW_AUTO || trouble) {
+		snprintf(text, sizeof(text), "%.200s is not the same file there", other);
+		guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, trouble ?: text);
+		return;
+	}
+	/* This end has ended; another one begins in the view. */
+	route_close_end(&g->route);
+	g->pid = 0;
+	g->state = GUEST_VIEWING;
+	evtimer_add(g->timer, &limit);
+	guest_view_home(g);
 }
 
 /* A job may have megabytes: a node that has reserved nothing gets no memory for one. */

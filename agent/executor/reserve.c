@@ -44,11 +44,12 @@ struct reserve_refusal {
 	char text[RESERVE_TEXT_MAX];
 };
 
-/* A request while the program is compared. */
+/* A request while program and directory are compared. */
 struct reserve_ask {
 	struct reservation *r;
 	struct server_answer *answer;
-	char *path;
+	struct files_question *question;
+	char *path, *folder;
 };
 
 static struct reservations *reserve_all(const struct peer *from)
@@ -308,24 +309,32 @@ static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
 	return 0;
 }
 
-/* Chooses whose files the task sees, once it is known whether the program is the same here. */
-static bool reserve_settle_view(struct reserve_ask *ask, bool same, struct reserve_refusal *no)
+/* Chooses whose files the task sees, once it is known whether its own are the same here. */
+static bool reserve_settle_view(struct reserve_ask *ask, enum files_result result,
+				const char *trouble, struct reserve_refusal *no)
 {
+	const char *here = ask->r->from->agent->code;
 	struct reservation *r = ask->r;
-	const char *trouble;
 
-	if (!same && r->view != VIEW_AUTO) {
-		reserve_refuse(no, EHS_REASON_FILES_DIFFER,
-			       "%s is missing or not the same on node %s", ask->path,
-			       r->from->agent->code);
+	if (result != FILES_SAME && r->view != VIEW_AUTO) {
+		if (trouble)
+			reserve_refuse(no, EHS_REASON_FILES_DIFFER, "%s: %s, on node %s", ask->path,
+				       trouble, here);
+		else if (result == FILES_FOLDER_DIFFERS)
+			reserve_refuse(no, EHS_REASON_FILES_DIFFER,
+				       "the directory %s is missing or not the same on node %s",
+				       ask->folder, here);
+		else
+			reserve_refuse(no, EHS_REASON_FILES_DIFFER,
+				       "%s is missing or not the same on node %s", ask->path, here);
 		return false;
 	}
-	if (!same)
+	if (result != FILES_SAME)
 		r->view = VIEW_HOME;
 	trouble = r->view == VIEW_HOME ? view_trouble(r->from->agent) : NULL;
 	if (trouble)
-		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s",
-			       r->from->agent->code, trouble);
+		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s", here,
+			       trouble);
 	return !trouble;
 }
 
@@ -349,31 +358,71 @@ static int reserve_grant(struct reserve_ask *ask)
 	return 0;
 }
 
-static void reserve_on_compared(void *ctx, bool same)
+static void reserve_ask_free(struct reserve_ask *ask)
 {
-	struct reserve_ask *ask = ctx;
+	free(ask->path);
+	free(ask->folder);
+	free(ask);
+}
+
+static void reserve_decide(struct reserve_ask *ask, enum files_result result, const char *trouble)
+{
 	struct reserve_refusal no;
 
-	reserve_all(ask->r->from)->checking--;
-	if (!reserve_settle_view(ask, same, &no)) {
+	server_answer_watch(ask->answer, NULL, NULL);
+	if (!reserve_settle_view(ask, result, trouble, &no)) {
 		reserve_answer_refusal(ask->answer, &no);
 		reserve_free(ask->r);
 	} else if (reserve_grant(ask)) {
 		server_answer(ask->answer, 500, NULL);
 		reserve_free(ask->r);
 	}
-	free(ask->path);
-	free(ask);
+	reserve_ask_free(ask);
 }
 
-/* The program's path on this node; a relative one starts at the task's directory. */
-static char *reserve_path(const char *path, const char *cwd)
+static void reserve_on_compared(void *ctx, enum files_result result, const char *trouble)
 {
-	char *full;
+	struct reserve_ask *ask = ctx;
 
-	if (path[0] == '/')
-		return strdup(path);
-	return asprintf(&full, "%s/%s", cwd, path) < 0 ? NULL : full;
+	reserve_all(ask->r->from)->checking--;
+	reserve_decide(ask, result, trouble);
+}
+
+/* Home does not wait any more. */
+static void reserve_on_gone(void *ctx)
+{
+	struct reserve_ask *ask = ctx;
+
+	reserve_all(ask->r->from)->checking--;
+	files_cancel(ask->question);
+	reserve_free(ask->r);
+	server_answer(ask->answer, 500, NULL);
+	reserve_ask_free(ask);
+}
+
+/* Unless the task sees home's files, its program and directory must be the same here. */
+static void reserve_compare(struct reserve_ask *ask, json_t *program, json_t *folder)
+{
+	struct agent *agent = ask->r->from->agent;
+	const struct look_question q = {
+		.uid = ask->r->uid,
+		.folder = ask->folder,
+		.path = ask->path,
+	};
+	const char *trouble;
+
+	if (ask->r->view == VIEW_HOME) {
+		reserve_decide(ask, FILES_SAME, NULL);
+		return;
+	}
+	ask->question =
+		files_compare(agent, &q, program, folder, reserve_on_compared, ask, &trouble);
+	if (!ask->question) {
+		reserve_decide(ask, FILES_PROGRAM_DIFFERS, trouble);
+		return;
+	}
+	agent->reservations->checking++;
+	server_answer_watch(ask->answer, reserve_on_gone, ask);
 }
 
 /* The members of a request. Strings and objects are borrowed from the body. */
@@ -459,22 +508,6 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	return r;
 }
 
-/* Unless the task sees home's files, its directory must be the same here. */
-static bool reserve_has_folder(struct reservation *r, const struct reserve_request *q,
-			       struct reserve_refusal *no)
-{
-	if (r->view == VIEW_HOME || files_same_folder(q->cwd, q->cwd_path))
-		return true;
-	if (r->view == VIEW_AUTO) {
-		r->view = VIEW_HOME;
-		return true;
-	}
-	reserve_refuse(no, EHS_REASON_FILES_DIFFER,
-		       "the directory %s is missing or not the same on node %s", q->cwd_path,
-		       r->from->agent->code);
-	return false;
-}
-
 void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer)
 {
@@ -487,31 +520,26 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 		reserve_malformed(from, answer, wrong);
 		return;
 	}
-	ask = malloc(sizeof(*ask));
+	ask = calloc(1, sizeof(*ask));
 	if (!ask)
 		goto no_memory;
 	ask->answer = answer;
-	ask->path = reserve_path(q.path, q.cwd_path);
-	ask->r = ask->path ? reserve_new(from, &q) : NULL;
+	ask->path = strdup(q.path);
+	ask->folder = strdup(q.cwd_path);
+	ask->r = ask->path && ask->folder ? reserve_new(from, &q) : NULL;
 	if (!ask->r)
 		goto free_ask;
-	if (!reserve_admits(ask->r, &no) || !reserve_has_folder(ask->r, &q, &no)) {
-		reserve_answer_refusal(answer, &no);
-		reserve_free(ask->r);
-		free(ask->path);
-		free(ask);
+	if (reserve_admits(ask->r, &no)) {
+		reserve_compare(ask, q.program, q.cwd);
 		return;
 	}
-	agent->reservations->checking++;
-	if (ask->r->view == VIEW_HOME)
-		reserve_on_compared(ask, true);
-	else
-		files_same_program(agent, q.program, ask->path, reserve_on_compared, ask);
+	reserve_answer_refusal(answer, &no);
+	reserve_free(ask->r);
+	reserve_ask_free(ask);
 	return;
 
 free_ask:
-	free(ask->path);
-	free(ask);
+	reserve_ask_free(ask);
 no_memory:
 	server_answer(answer, 500, NULL);
 }

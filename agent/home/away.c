@@ -146,9 +146,11 @@ static int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 			placement_rerun(a->placement);
 		a->placement = NULL;
 		break;
-	default:
+	case NOTE_STAYS:
 		away_stays(a, &n);
 		break;
+	default:
+		return -EPROTO;
 	}
 	return 0;
 }

@@ -14,33 +14,30 @@
 #include "home/away_inside.h"
 #include "home/placement.h"
 #include "home/record.h"
-#include "job/argfiles.h"
 #include "job/attributes.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
 #include "wire/frame.h"
 #include "wire/job.h"
+#include "wire/named.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
 #define DEPARTURE_EXPLICIT_MS 60000 /* the user waits; the digest of a large program takes long */
 
-/* A user who names the node knows best. Otherwise files in the arguments must exist there. */
-static int departure_name_files(struct away *a, const struct job_spec *spec)
+/* Whether the files that its arguments name, as the stub has found them, let it go. */
+static int departure_name_files(struct away *a)
 {
 	const char *path;
 	char text[256];
-	int err;
+	int err = named_check(a->named, a->named_length, &path);
 
-	if (spec->flags & JOB_EXPLICIT)
-		return 0;
-	err = argfiles_encode(spec, &a->named, &a->named_length, &path);
 	if (err == -EXDEV) {
 		snprintf(text, sizeof(text), "%s is a pipe or socket of this host", path);
 		away_refuse(a, EHS_REASON_FILES_DIFFER, 0, text);
 	} else if (err) {
-		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+		away_refuse(a, EHS_REASON_REFUSED, 0, "malformed names of files");
 	}
 	return err;
 }
@@ -214,7 +211,7 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
 		goto free_spec;
 	}
-	if (departure_name_files(a, &spec))
+	if (departure_name_files(a))
 		goto free_spec;
 	if (!a->placement) {
 		departure_ask(a, &spec, uid);
@@ -226,12 +223,16 @@ free_spec:
 	job_free(&spec);
 }
 
-void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t length, pid_t pid,
-		     uid_t uid, gid_t gid)
+void departure_start(struct agent *agent, const struct departure *d)
 {
-	struct away *a = away_new(agent, socket, pid, uid);
+	struct away *a = away_new(agent, d->socket, d->who.pid, d->who.uid);
 
 	/* Without memory the stub sees the connection close and runs the task at home. */
-	if (a)
-		departure_send(a, job, length, uid, gid);
+	if (!a) {
+		free(d->named);
+		return;
+	}
+	a->named = d->named;
+	a->named_length = d->named_length;
+	departure_send(a, d->job, d->length, d->who.uid, d->who.gid);
 }

@@ -9,12 +9,21 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/socket.h>
 
 struct agent;
 
-/** A stub has connected and sent this job. Takes over the socket; `job` is borrowed. */
-void departure_start(struct agent *agent, int socket, const uint8_t *job, size_t length, pid_t pid,
-		     uid_t uid, gid_t gid);
+/** A stub that has connected, and what it has sent. */
+struct departure {
+	int socket;
+	const uint8_t *job; /**< payload of FRAME_JOB, borrowed */
+	size_t length;
+	uint8_t *named; /**< payload of FRAME_NAMED; NULL: its arguments name no files */
+	size_t named_length;
+	struct ucred who;
+};
+
+/** Takes over the socket and `named`. */
+void departure_start(struct agent *agent, const struct departure *d);
 
 #endif

@@ -75,6 +75,11 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 	placement_event(p);
 	/* Keep it until the callback has seen it. */
 	record_hold(p);
+	if (p->question) {
+		files_cancel(p->question);
+		p->question = NULL;
+		record_release(p);
+	}
 	decided(p->ctx, p, NULL, NULL, reason);
 	record_over(p);
 	record_release(p);
@@ -196,19 +201,12 @@ static unsigned int placement_time_left(const struct placement *p)
 static void placement_reserve(struct placement *p)
 {
 	const char *user = user_name(p->uid);
-	char cwd[40];
-	json_t *body, *folder;
+	json_t *body;
 	int err;
 
-	snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)p->pid);
-	folder = files_folder(cwd);
-	if (!folder) {
-		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot examine its working directory");
-		return;
-	}
-	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:o,s:s}", "id", p->id, "command",
+	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:O,s:s}", "id", p->id, "command",
 			 p->command, "path", p->path, "uid", (json_int_t)p->uid, "user", user,
-			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", folder, "view",
+			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", p->folder, "view",
 			 view_name(p->view));
 	if (!body) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot send its path: not UTF-8");
@@ -225,22 +223,57 @@ static void placement_reserve(struct placement *p)
 
 static void placement_ready(struct placement *p)
 {
-	if (p->phase != PLACEMENT_OPEN || !p->program_known || !p->to)
-		return;
-	if (!p->program)
-		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot read the program on this node");
-	else
+	if (p->phase == PLACEMENT_OPEN && p->program && p->to)
 		placement_reserve(p);
 }
 
-static void placement_on_program(void *ctx, json_t *identity)
+/* The rules are about absolute paths, with links and without; the path of an exec may be relative. */
+static bool placement_excluded(const struct placement *p, const struct files_identity *identity)
+{
+	char full[2 * PATH_MAX];
+
+	if (p->explicit_node || !p->agent->config->nexclude)
+		return false;
+	if (p->path[0] == '/')
+		snprintf(full, sizeof(full), "%s", p->path);
+	else if (identity)
+		snprintf(full, sizeof(full), "%s/%s", identity->folder_path, p->path);
+	else
+		return false; /* not known yet */
+	return config_excludes(p->agent->config, full) ||
+	       (identity && config_excludes(p->agent->config, identity->real));
+}
+
+static void placement_on_files(void *ctx, const struct files_identity *identity,
+			       const char *trouble)
 {
 	struct placement *p = ctx;
 
-	p->program = json_incref(identity);
-	p->program_known = true;
-	placement_ready(p);
+	p->question = NULL;
+	if (!identity) {
+		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
+	} else if (placement_excluded(p, identity)) {
+		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
+	} else {
+		p->program = json_incref(identity->program);
+		p->folder = json_incref(identity->folder);
+		placement_ready(p);
+	}
 	record_release(p);
+}
+
+/* Asks for the identities of program and directory. False: it stays. */
+static bool placement_look(struct placement *p)
+{
+	const struct look_question q = { .uid = p->uid, .pid = p->pid, .path = p->path };
+	const char *trouble;
+
+	p->question = files_identify(p->agent, &q, placement_on_files, p, &trouble);
+	if (p->question)
+		record_hold(p);
+	else
+		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
+	return p->question;
 }
 
 /* Notes which controllers were asked, and what they knew, for `why`. */
@@ -321,27 +354,6 @@ static void placement_ask(struct placement *p)
 
 /* ---- the start ---- */
 
-/* The rules are about absolute paths; the path of an exec may be relative. */
-static bool placement_excluded(const struct placement *p)
-{
-	char link[40], folder[PATH_MAX], full[2 * PATH_MAX], real[PATH_MAX];
-	ssize_t n;
-
-	if (!p->agent->config->nexclude)
-		return false;
-	snprintf(full, sizeof(full), "%s", p->path);
-	if (p->path[0] != '/') {
-		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)p->pid);
-		n = readlink(link, folder, sizeof(folder) - 1);
-		if (n < 0)
-			return true;
-		folder[n] = '\0';
-		snprintf(full, sizeof(full), "%s/%s", folder, p->path);
-	}
-	return config_excludes(p->agent->config, full) ||
-	       (realpath(full, real) && config_excludes(p->agent->config, real));
-}
-
 /* Refuses a view that this node cannot serve; VIEW_AUTO becomes VIEW_SHARED. NULL, or why. */
 static const char *placement_set_view(struct placement *p, enum view wish)
 {
@@ -388,7 +400,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
 	}
-	if (!p->explicit_node && placement_excluded(p)) {
+	if (placement_excluded(p, NULL)) {
 		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
 		goto out;
 	}
@@ -405,9 +417,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		}
 	}
 	evtimer_add(p->timer, &limit);
-	record_hold(p);
-	files_program(agent, p->path, p->pid, placement_on_program, p);
-	if (p->phase == PLACEMENT_OPEN && !p->explicit_node)
+	if (placement_look(p) && !p->explicit_node)
 		placement_ask(p);
 out:
 	record_release(p);

@@ -57,6 +57,7 @@ static void record_free(struct placement *p)
 	if (p->timer)
 		event_free(p->timer);
 	json_decref(p->program);
+	json_decref(p->folder);
 	free(p->path);
 	free(p);
 }
@@ -70,7 +71,8 @@ static void record_retire(struct placement *p)
 	if (p->phase != PLACEMENT_OVER || p->calls)
 		return;
 	json_decref(p->program);
-	p->program = NULL;
+	json_decref(p->folder);
+	p->program = p->folder = NULL;
 	event_free(p->timer);
 	p->timer = NULL;
 	p->next = NULL;

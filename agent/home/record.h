@@ -16,6 +16,7 @@
 #include "home/placement_task.h"
 
 struct attach;
+struct files_question;
 
 #define PLACEMENT_TRIES 3 /**< executors to ask */
 #define RECORD_STEPS 16
@@ -50,8 +51,8 @@ struct placement {
 	pid_t pid, remote;
 	uid_t uid;
 	char *path, command[64];
-	json_t *program;
-	bool program_known;
+	struct files_question *question; /* about its program and directory; NULL: none is open */
+	json_t *program, *folder; /* their identities; NULL: not known */
 	enum view view;
 	struct peer *to, *tried[PLACEMENT_TRIES];
 	unsigned int ntried, time_ms, probes;

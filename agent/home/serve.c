@@ -19,6 +19,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "base/reap.h"
 #include "base/user.h"
 #include "helpers/common/companion.h"
 #include "net/h2_stream.h"

@@ -1,32 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file files.h
- * Whether program and directory of a task are the same here and there. A thread computes digests.
+ * Whether program and directory of a task are the same here and there. A program is identified by a
+ * digest of its content. The paths are looked up elsewhere, with the rights of the user: job/looks.h.
  */
 #ifndef AGENT_JOB_FILES_H
 #define AGENT_JOB_FILES_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <sys/types.h>
+#include "job/looks.h"
 
 struct agent;
+struct files_question;
 
-/**
- * Identity of a program as seen here, or (files_folder) of a directory, as JSON for /v1/reserve. A
- * relative path is that of process `pid`. `done` is called once, at once if the digest is cached;
- * `identity` is borrowed, NULL if the file cannot be read. The caller owns files_folder()'s result.
- */
-typedef void (*files_fn)(void *ctx, json_t *identity);
-void files_program(struct agent *agent, const char *path, pid_t pid, files_fn done, void *ctx);
-json_t *files_folder(const char *path_or_proc_cwd);
-bool files_same_folder(const json_t *there, const char *path);
-/** Whether `path` is the program that `there` describes. `done` is called once, perhaps at once. */
-typedef void (*files_same_fn)(void *ctx, bool same);
-void files_same_program(struct agent *agent, const json_t *there, const char *path,
-			files_same_fn done, void *ctx);
+/** Program and directory as seen here, as JSON for /v1/reserve. */
+struct files_identity {
+	json_t *program, *folder; /**< borrowed */
+	const char *real; /**< path of the program without links; "": not known */
+	const char *folder_path;
+};
 
-/** Ends the thread. Callers that wait for a digest get none. */
+/** NULL: they cannot be examined, and `trouble` says why. */
+typedef void (*files_identity_fn)(void *ctx, const struct files_identity *identity,
+				  const char *trouble);
+
+enum files_result { FILES_SAME, FILES_FOLDER_DIFFERS, FILES_PROGRAM_DIFFERS };
+/** `trouble`: why it is not known that they are the same; NULL: they are not, or are missing. */
+typedef void (*files_result_fn)(void *ctx, enum files_result result, const char *trouble);
+
+/** `done` is called once, from the loop, unless it is cancelled. NULL: not asked, *trouble says why. */
+struct files_question *files_identify(struct agent *agent, const struct look_question *q,
+				      files_identity_fn done, void *ctx, const char **trouble);
+/** Whether program and directory here are those that a peer describes; both are borrowed. */
+struct files_question *files_compare(struct agent *agent, const struct look_question *q,
+				     json_t *program, json_t *folder, files_result_fn done,
+				     void *ctx, const char **trouble);
+/** Nobody waits any more. Not in or after the call of `done`. */
+void files_cancel(struct files_question *q);
+
+/** Those who wait are told that there is no answer. */
 void files_exit(struct agent *agent);
 
 #endif

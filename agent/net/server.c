@@ -41,6 +41,8 @@ struct server_answer {
 	const struct server_route *route;
 	struct peer *peer;
 	bool called; /* the handler has it */
+	void (*gone)(void *ctx); /* NULL: the handler does not ask */
+	void *gone_ctx;
 	char *body;
 	size_t length;
 	char *reply;
@@ -87,6 +89,14 @@ static void answer_closed_early(void *ctx, bool clean)
 	a->conn = NULL;
 	if (!a->called)
 		answer_free(a);
+	else if (a->gone)
+		a->gone(a->gone_ctx);
+}
+
+void server_answer_watch(struct server_answer *a, void (*gone)(void *ctx), void *ctx)
+{
+	a->gone = gone;
+	a->gone_ctx = ctx;
 }
 
 static void answer_closed(void *ctx, bool clean)

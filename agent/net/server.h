@@ -17,6 +17,8 @@ struct peer;
 /** A request that is answered later, by exactly one server_answer(). */
 struct server_answer;
 void server_answer(struct server_answer *to, int status, json_t *body_stolen);
+/** Calls `gone` if nobody waits for the answer any more; server_answer() still must follow. */
+void server_answer_watch(struct server_answer *a, void (*gone)(void *ctx), void *ctx);
 /** CN of the caller's certificate; only within the handler. */
 const char *server_answer_host(const struct server_answer *a);
 

@@ -219,9 +219,14 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 
 int cgroup_guest_begin(struct agent *agent, const char *id)
 {
-	struct cgroup_folder *f;
+	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
 	int fd, err;
 
+	/* Its first end has found that it needs home's files: this is for the second one. */
+	if (f && f->used) {
+		fd = openat(agent->cgroup->fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
 	if (mkdirat(agent->cgroup->fds[CGROUP_GUEST], id, 0755))
 		return -errno;
 	fd = openat(agent->cgroup->fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

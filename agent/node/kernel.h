@@ -17,6 +17,7 @@
 struct agent;
 struct frame_exit;
 struct nl_msg;
+struct nlmsghdr;
 
 /**
  * Threshold, length and weight in thousandths of a task, time limit and dwell in ms; the index is

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The executor's end of a job. ehlaunch has made this process the user's, with the socket of its
- * agent as descriptor 3; FRAME_JOB and FRAME_ATTACHED come first.
+ * agent as descriptor 3; perhaps FRAME_NAMED, then FRAME_JOB and FRAME_ATTACHED come first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <linux/ehsched.h>
 
 #include "guest.h"
+#include "helpers/end/names.h"
 
 #define MAIN_SOCKET 3
 #define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
@@ -96,21 +97,60 @@ static int main_receive(void *to, size_t length)
 	return 0;
 }
 
-/* The job, which is larger than all that comes later; the caller unmaps it. */
+/* A frame, which is larger than all that comes later; the caller unmaps it. */
+static uint8_t *main_receive_frame(enum frame_type *type, uint32_t *length)
+{
+	uint8_t head[FRAME_HEADER], *frame;
+
+	if (main_receive(head, sizeof(head)) || frame_parse(head, type, length) || !*length)
+		return NULL;
+	frame = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (frame == MAP_FAILED)
+		return NULL;
+	if (!main_receive(frame, *length))
+		return frame;
+	munmap(frame, *length);
+	return NULL;
+}
+
+/* Tells the agent whether the files are those of home. 0, or -errno: it is not to go on. */
+static int main_compare(const uint8_t *list, uint32_t length)
+{
+	uint8_t frame[FRAME_HEADER + ATTACH_SIZE];
+	struct note n = { .what = NOTE_SAME };
+	const char *path = "";
+	int err = names_compare(list, length, &path);
+	size_t size;
+
+	if (err && err != -EXDEV)
+		return err;
+	if (err) {
+		n.what = NOTE_DIFFERS;
+		snprintf(n.text, sizeof(n.text), "%s", path);
+	}
+	size = note_encode(&n, frame + FRAME_HEADER);
+	frame_header(frame, FRAME_NOTE, size);
+	size += FRAME_HEADER;
+	if (send(MAIN_SOCKET, frame, size, MSG_NOSIGNAL) != (ssize_t)size)
+		return -EPIPE;
+	return err;
+}
+
+/* The job, and before it the files that its arguments name, if there are any to compare. */
 static uint8_t *main_receive_job(uint32_t *length)
 {
-	uint8_t head[FRAME_HEADER], *job;
 	enum frame_type type;
+	uint8_t *frame = main_receive_frame(&type, length);
+	int err;
 
-	if (main_receive(head, sizeof(head)) || frame_parse(head, &type, length) ||
-	    type != FRAME_JOB || !*length)
-		return NULL;
-	job = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (job == MAP_FAILED)
-		return NULL;
-	if (!main_receive(job, *length))
-		return job;
-	munmap(job, *length);
+	if (frame && type == FRAME_NAMED) {
+		err = main_compare(frame, *length);
+		munmap(frame, *length);
+		frame = err ? NULL : main_receive_frame(&type, length);
+	}
+	if (!frame || type == FRAME_JOB)
+		return frame;
+	munmap(frame, *length);
 	return NULL;
 }
 

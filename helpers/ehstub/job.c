@@ -18,6 +18,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/end/names.h"
+
 #define JOB_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
 #define CORE_FILTER 0x33 /* the kernel's default, if there is no /proc */
 
@@ -130,6 +132,41 @@ static int send_all(struct stub *s, const uint8_t *data, size_t length, int64_t 
 	return 0;
 }
 
+void stub_name_files(struct stub *s)
+{
+	const size_t room = FRAME_HEADER + FRAME_NAMED_MAX;
+	uint8_t *frame;
+	size_t length;
+
+	/* A user who names the node knows best. Otherwise files in the arguments must exist there. */
+	if (s->explicit)
+		return;
+	frame = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (frame == MAP_FAILED)
+		return;
+	length = names_make(s->argv, frame + FRAME_HEADER);
+	if (!length) {
+		munmap(frame, room);
+		return;
+	}
+	frame_header(frame, FRAME_NAMED, length);
+	s->named = frame;
+	s->named_length = FRAME_HEADER + length;
+}
+
+/* Freed at once: the stub stays in memory as long as the task runs. */
+static int send_named(struct stub *s, int64_t until)
+{
+	int ret;
+
+	if (!s->named)
+		return 0;
+	ret = send_all(s, s->named, s->named_length, until);
+	munmap(s->named, FRAME_HEADER + FRAME_NAMED_MAX);
+	s->named = NULL;
+	return ret;
+}
+
 int stub_send_job(struct stub *s, int64_t until)
 {
 	char cwd[PATH_MAX];
@@ -174,14 +211,15 @@ int stub_send_job(struct stub *s, int64_t until)
 	size = job_encoded_size(&spec);
 	if (!size)
 		return -E2BIG;
-	/* Freed at once: the stub stays in memory as long as the task runs. */
 	frame = mmap(NULL, FRAME_HEADER + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		     -1, 0);
 	if (frame == MAP_FAILED)
 		return -errno;
 	frame_header(frame, FRAME_JOB, size);
 	job_encode(&spec, frame + FRAME_HEADER);
-	ret = send_all(s, frame, FRAME_HEADER + size, until);
+	ret = send_named(s, until);
+	if (!ret)
+		ret = send_all(s, frame, FRAME_HEADER + size, until);
 	munmap(frame, FRAME_HEADER + size);
 	return ret;
 }

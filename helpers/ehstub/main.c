@@ -133,6 +133,8 @@ int main(int argc, char **argv)
 	s->path = argv[2];
 	s->argv = argv + 3;
 	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto");
+	/* A file system may not answer: until signals are blocked they end this task as they should. */
+	stub_name_files(s);
 	s->sigmask = calls_mask(~0ull);
 	stand_in(s);
 }

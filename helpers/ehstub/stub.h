@@ -126,6 +126,8 @@ struct stub {
 	uint32_t flags; /**< of the job */
 	enum phase phase;
 	int signals, ending; /**< signalfd of all; of those that end it, until GO */
+	uint8_t *named; /**< FRAME_NAMED, to be sent; NULL: no files are named */
+	size_t named_length; /**< with its header */
 
 	/* the connection */
 	struct hop hop;
@@ -171,7 +173,9 @@ void give_up(struct stub *s, const char *what, int error) __attribute__((noretur
 void refused(struct stub *s, uint32_t reason, const char *text) __attribute__((noreturn));
 
 /* job.c */
-/** Sends FRAME_JOB, at most `until` then. 0 or -errno. */
+/** Looks at the files that the arguments name. Without memory none are. */
+void stub_name_files(struct stub *s);
+/** Sends FRAME_NAMED and FRAME_JOB, at most `until` then. 0 or -errno. */
 int stub_send_job(struct stub *s, int64_t until);
 
 /* loop.c */

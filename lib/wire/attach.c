@@ -109,6 +109,8 @@ size_t note_encode(const struct note *n, uint8_t *out)
 	} else if (n->what == NOTE_STAYS) {
 		cursor_put_u32(&o, n->reason);
 		cursor_put_string(&o, n->text);
+	} else if (n->what == NOTE_DIFFERS) {
+		cursor_put_string(&o, n->text);
 	}
 	return o.at - out;
 }
@@ -127,6 +129,8 @@ int note_decode(struct note *n, const uint8_t *in, size_t length)
 			cursor_fail(&c);
 	} else if (n->what == NOTE_STAYS) {
 		n->reason = cursor_u32(&c);
+		get_text(&c, n->text, sizeof(n->text));
+	} else if (n->what == NOTE_DIFFERS) {
 		get_text(&c, n->text, sizeof(n->text));
 	}
 	if (!n->what || n->what >= NOTE_WHATS)

@@ -55,6 +55,8 @@ enum note_what {
 	NOTE_LOST, /**< home only */
 	NOTE_RERUN, /**< home only: lost, and run again here */
 	NOTE_STAYS, /**< home only: it was not sent, and runs here */
+	NOTE_SAME, /**< executor only, answers FRAME_NAMED: the files are the same here */
+	NOTE_DIFFERS, /**< `text` is the path of one that is not; the end ends */
 	NOTE_WHATS
 };
 
@@ -64,7 +66,7 @@ struct note {
 	uint32_t pid; /**< NOTE_STARTED */
 	struct frame_exit use; /**< NOTE_ENDED */
 	uint32_t reason; /**< NOTE_STAYS: enum ehs_reason, and what the executor said, perhaps "" */
-	char text[NOTE_TEXT];
+	char text[NOTE_TEXT]; /**< cut, if it is longer */
 };
 
 /* Encoders return the bytes written, at most ATTACH_SIZE. Decoders return 0 or -EBADMSG. */

@@ -31,8 +31,8 @@
 enum frame_type {
 	/* a job on its way: stub -> agent -> executor's agent -> ehguest */
 	FRAME_JOB = 1, /**< struct job_spec, encoded */
-	FRAME_NAMED, /**< between agents: files that the arguments name, see agent/job/argfiles.h;
-		      *   answer: REFUSED or none */
+	FRAME_NAMED, /**< files that the arguments name, wire/named.h: before the JOB from the stub and
+		      *   to ehguest, behind it between agents */
 	FRAME_REFUSED, /**< back: u32 reason (enum ehs_reason; 0: the chosen node is this one), u32
 			 *   errno or 0, text; nothing has started */
 	/* its two ends, job/end.h, and their agents */

@@ -567,6 +567,7 @@ static void test_note(void **state)
 	assert_true(5 + FRAME_EXIT_SIZE <= frame_limit(FRAME_NOTE));
 	for (unsigned int what = 0; what < 256; what++) {
 		bool valid = what && what < NOTE_WHATS;
+		bool said = what == NOTE_STAYS || what == NOTE_DIFFERS;
 		struct note n = { .what = what,
 				  .pid = 0x12345678,
 				  .use = { 0x2a00, 1, 2, 3, 4, 5, 6, 7 },
@@ -575,9 +576,10 @@ static void test_note(void **state)
 			    back;
 		size_t size = note_encode(&n, bytes);
 
-		assert_int_equal(size, what == NOTE_ENDED   ? 5 + FRAME_EXIT_SIZE
-				       : what == NOTE_STAYS ? 5 + 4 + sizeof("why")
-							    : 5);
+		assert_int_equal(size, what == NOTE_ENDED     ? 5 + FRAME_EXIT_SIZE
+				       : what == NOTE_STAYS   ? 5 + 4 + sizeof("why")
+				       : what == NOTE_DIFFERS ? 5 + sizeof("why")
+							      : 5);
 		assert_int_equal(note_decode(&back, bytes, size), valid ? 0 : -EBADMSG);
 		if (!valid)
 			continue;
@@ -586,7 +588,7 @@ static void test_note(void **state)
 		if (what == NOTE_ENDED)
 			assert_memory_equal(&back.use, &n.use, sizeof(n.use));
 		assert_int_equal(back.reason, what == NOTE_STAYS ? 9 : 0);
-		assert_string_equal(back.text, what == NOTE_STAYS ? "why" : "");
+		assert_string_equal(back.text, said ? "why" : "");
 		only_whole(2, bytes, size);
 		/* a status that no task ends with */
 		if (what != NOTE_ENDED)

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * ehlook, started by an agent with a socket to it as descriptor 3. It answers one request after the
+ * other, and ends with its agent.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "look.h"
+#include "wire/view.h"
+
+static int program = -1; /* of the last LOOK_AT */
+
+static void main_drop(void)
+{
+	if (program >= 0)
+		close(program);
+	program = -1;
+}
+
+/* The descriptor of the directory, or -errno. */
+static int main_open_folder(const struct look_request *q, int process)
+{
+	int fd;
+
+	/* That of the process is open already: no rights are needed for it. */
+	if (process >= 0)
+		fd = openat(process, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	else if (q->folder[0] == '/')
+		fd = open(q->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	else
+		return -ENOENT;
+	return fd < 0 ? -errno : fd;
+}
+
+static int main_describe_folder(int fd, struct look_folder *f)
+{
+	char name[32];
+	struct statfs fs;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st))
+		return -errno;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	n = readlink(name, f->path, sizeof(f->path) - 1);
+	/* Outside of our root. */
+	if (n <= 0 || f->path[0] != '/')
+		return -ENOENT;
+	f->path[n] = '\0';
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	f->mode = st.st_mode;
+	f->uid = st.st_uid;
+	f->gid = st.st_gid;
+	f->mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	f->ctime_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec;
+	f->shared = !fstatfs(fd, &fs) && view_several_hosts(fs.f_type);
+	return 0;
+}
+
+static void main_look(const struct look_request *q, struct look_answer *a)
+{
+	int process = -1, folder = -1, err = 0;
+
+	if (q->pid) {
+		process = rights_open_process(q);
+		if (process < 0)
+			err = process;
+		else
+			/* With root's rights: the process may be one that its user may not trace. */
+			folder = main_open_folder(q, process);
+	}
+	if (!err)
+		err = rights_find(q, process);
+	if (!err)
+		err = rights_take();
+	if (!err && !q->pid)
+		folder = main_open_folder(q, -1);
+	if (!err)
+		a->folder_error = folder < 0 ? -folder : -main_describe_folder(folder, &a->folder);
+	else
+		a->folder_error = -err;
+	if (!err) {
+		program = program_find(q, folder, a);
+		err = program < 0 ? program : 0;
+	}
+	a->program_error = -err;
+	rights_drop();
+	if (folder >= 0)
+		close(folder);
+	if (process >= 0)
+		close(process);
+}
+
+/* Handles a request. False: the agent has gone. */
+static bool main_serve(struct look_request *q, struct look_answer *a)
+{
+	ssize_t n = recv(LOOK_SOCKET, q, sizeof(*q), 0);
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n != sizeof(*q) || q->version != LOOK_VERSION)
+		return false;
+	q->folder[LOOK_PATH - 1] = q->path[LOOK_PATH - 1] = '\0';
+	if (q->what != LOOK_DIGEST) {
+		main_drop();
+		memset(a, 0, sizeof(*a));
+	}
+	if (q->what == LOOK_DROP)
+		return true;
+	if (q->what == LOOK_AT)
+		main_look(q, a);
+	else if (program < 0)
+		a->digest_error = EBADF;
+	else
+		program_digest(q, program, a);
+	return send(LOOK_SOCKET, a, sizeof(*a), MSG_NOSIGNAL) == sizeof(*a);
+}
+
+int main(void)
+{
+	static struct look_request q;
+	static struct look_answer a;
+
+	umask(077);
+	while (main_serve(&q, &a))
+		;
+	return 0;
+}

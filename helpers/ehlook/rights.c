@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RIGHTS_GROUPS_MAX 65536
+#define RIGHTS_NOBODY 65534 /* of a user without a name here */
+
+#define RIGHTS_KEPT_S 10
+
+static struct rights {
+	uid_t uid;
+	gid_t gid, groups[RIGHTS_GROUPS_MAX];
+	int ngroups;
+	time_t until; /* of CLOCK_MONOTONIC: these are the user's, from the databases; 0: they are not */
+} rights;
+static bool rights_taken;
+
+int rights_open_process(const struct look_request *q)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)q->pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The numbers behind this name in /proc/PID/status; how many there are. */
+static int rights_numbers(const char *status, const char *name, gid_t *to, int most)
+{
+	const char *at = strstr(status, name);
+	int n = 0;
+	char *end;
+
+	if (!at)
+		return 0;
+	for (at += strlen(name); n < most; at = end) {
+		at += strspn(at, " \t");
+		to[n] = strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* Of the process, which may be in other groups than its user. */
+static int rights_of_process(uid_t uid, int process)
+{
+	static char status[RIGHTS_GROUPS_MAX * 12];
+	gid_t ids[4];
+	ssize_t n = 1;
+	size_t have = 0;
+	int fd;
+
+	fd = openat(process, "status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (have < sizeof(status) - 1 &&
+	       (n = read(fd, status + have, sizeof(status) - 1 - have)) > 0)
+		have += n;
+	close(fd);
+	if (n < 0)
+		return -EIO;
+	status[have] = '\0';
+	/* Perhaps the number is that of another process now. */
+	if (rights_numbers(status, "\nUid:", ids, 4) != 4 || ids[1] != uid)
+		return -ESRCH;
+	if (rights_numbers(status, "\nGid:", ids, 4) != 4)
+		return -ESRCH;
+	rights.gid = ids[1];
+	rights.ngroups = rights_numbers(status, "\nGroups:", rights.groups, RIGHTS_GROUPS_MAX);
+	rights.until = 0;
+	return 0;
+}
+
+static int rights_of_user(uid_t uid)
+{
+	struct passwd *user;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (rights.until > now.tv_sec && rights.uid == uid)
+		return 0;
+	user = getpwuid(uid);
+	rights.until = 0;
+	rights.gid = user ? user->pw_gid : RIGHTS_NOBODY;
+	rights.ngroups = user ? RIGHTS_GROUPS_MAX : 0;
+	if (user && getgrouplist(user->pw_name, rights.gid, rights.groups, &rights.ngroups) < 0)
+		return -E2BIG;
+	rights.until = now.tv_sec + RIGHTS_KEPT_S;
+	return 0;
+}
+
+int rights_find(const struct look_request *q, int process)
+{
+	int err;
+
+	/* Without root it looks for its own user only. */
+	if (geteuid())
+		return q->uid == geteuid() ? 0 : -EPERM;
+	err = process < 0 ? rights_of_user(q->uid) : rights_of_process(q->uid, process);
+	rights.uid = q->uid;
+	return err;
+}
+
+int rights_take(void)
+{
+	if (geteuid() || !rights.uid)
+		return 0;
+	rights_taken = true;
+	/* The effective ones: so that it can go back, and no process of the user may touch it. */
+	if (setgroups(rights.ngroups, rights.groups) || setegid(rights.gid) || seteuid(rights.uid))
+		return -errno;
+	return 0;
+}
+
+void rights_drop(void)
+{
+	if (!rights_taken)
+		return;
+	if (seteuid(0) || setegid(0) || setgroups(0, NULL))
+		_exit(1);
+	rights_taken = false;
+}
