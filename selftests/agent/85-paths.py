@@ -47,9 +47,9 @@ def become(uid):
 started = []
 
 
-def start(*words, uid=MINE, node="@0.1", **more):
+def start(*words, uid=MINE, node="@0.1", view="shared", **more):
     with c.net.enter(0):
-        p = subprocess.Popen([STUB, node, words[0], *words], stdout=PIPE, stderr=PIPE,
+        p = subprocess.Popen([STUB, "--view", view, node, words[0], *words], stdout=PIPE, stderr=PIPE,
                              preexec_fn=lambda: become(uid), **{"stdin": NULL, "cwd": "/", **more})
     started.append(p)
     return p
@@ -161,6 +161,15 @@ ok("an argument, too", all(got == (0, far) for got in went.values()), went)
 os.chmod(secret, 0o755)
 got = run("/bin/sh", "-c", WHERE, "sh", f"{secret}/data", node="@auto")
 ok("one that he sees, and that is not there, keeps the task at home", got[:2] == (0, near), got)
+
+# ---- files that the same agent shows ----
+
+got = run("/bin/sh", "-c", f"exec {STUB} @0.0 ./only only", uid=0, view="home", cwd=odd)
+ok("a guest that sees home's files sends one of them on", got == (0, b"", b"") and answers(1), (got, c.log(1)[-2000:]))
+settled()
+got = run("/bin/sh", "-c", f"{WHERE}; cat $1", "sh", f"{secret}/data", uid=0, view="auto", node="@auto")
+ok("with view auto an argument that differs is home's, and there is one end left",
+   got == (0, far + b"#!/bin/sh\n", b"") and until(lambda: not c.ask(1, {"command": "tasks"})["tasks"]), (got, c.log(1)[-2000:]))
 
 # ---- silence at home, and there ----
 
