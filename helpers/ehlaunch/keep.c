@@ -50,9 +50,10 @@ void keep_child(pid_t parent, int nice)
 
 void keep(pid_t pid)
 {
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	if (!pid)
+		for (;;)
+			pause();
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	while (!pid)
-		pause();
 	_exit(0);
 }
