@@ -51,7 +51,7 @@ static const char *files_diod(void)
 static int files_descriptors(const struct request *r, int *news)
 {
 	const bool other = r->files.q.carrier == LAUNCH_9P;
-	int fds[FILES_FD_OTHER + 1], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fds[FILES_FD_OTHER + 1] = { 0 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int i = 0; i < r->nfds; i++) {
 		fds[i] = fcntl(r->fds[i], F_DUPFD_CLOEXEC, FILES_HIGH);
@@ -66,16 +66,25 @@ static int files_descriptors(const struct request *r, int *news)
 	return 0;
 }
 
-/* diod looks below other mounts than the one that it serves; ehfiles does not. */
+/*
+ * diod looks below other mounts than the one that it serves; ehfiles does not. Of /dev it gets an empty
+ * file, which it reads as its configuration.
+ */
 static int files_hide(void)
 {
 	static const char *const hidden[] = { "/proc", "/sys", "/dev" };
+	int null;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return -errno;
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		while (!umount2(hidden[i], MNT_DETACH))
-			;
+		if (mount("none", hidden[i], "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			  "size=4k,mode=755"))
+			return -errno;
+	null = open("/dev/null", O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (null < 0)
+		return -errno;
+	close(null);
 	return 0;
 }
 

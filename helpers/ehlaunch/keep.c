@@ -40,8 +40,8 @@ void keep_begin(int news)
 
 void keep_child(pid_t parent, int nice)
 {
-	/* As ehlaunch is started it may have the priority of its agent; nobody else gets that. */
-	setpriority(PRIO_PROCESS, 0, nice > 0 ? nice : 0);
+	/* As a user: a request cannot give it a higher priority than ehlaunch has. */
+	setpriority(PRIO_PROCESS, 0, nice);
 	/* If the keeper is killed by others. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != parent)
@@ -50,9 +50,10 @@ void keep_child(pid_t parent, int nice)
 
 void keep(pid_t pid)
 {
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	if (!pid)
+		for (;;)
+			pause();
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	while (!pid)
-		pause();
 	_exit(0);
 }

@@ -120,7 +120,7 @@ static int mount_place(int mount, const char *path, bool needed)
 
 int view_mount(struct mounting *v)
 {
-	int own[RULES_OWN_MAX];
+	int own[RULES_OWN_MAX] = { 0 };
 	struct tree *t = v->trees;
 
 	v->stage = LAUNCH_NAMESPACE;

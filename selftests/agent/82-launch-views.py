@@ -3,7 +3,7 @@
 """What ehlaunch does for views, without an agent: this program is the agent, also a hostile one. EHS_SEED=N repeats the
 random packets, EHS_ROUNDS=N sends more."""
 
-import array, ctypes, errno, os, random, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
+import array, ctypes, errno, os, random, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip, skip_all
 from tree import BUILD, TOP
@@ -144,14 +144,15 @@ def gone(pid):
 
 
 def mounted():
-    """Processes that see a view's mount."""
+    """Processes that see a mount of this test's views; others run beside it."""
     found = []
     for entry in os.listdir("/proc"):
         try:
-            if entry.isdigit() and " ehsched " in open(f"/proc/{entry}/mountinfo").read():
-                found.append(entry)
+            text = open(f"/proc/{entry}/mountinfo").read() if entry.isdigit() else ""
         except OSError:
-            pass
+            continue
+        if " ehsched " in text and work in text:
+            found.append(int(entry))
     return found
 
 
@@ -360,9 +361,8 @@ if shutil.which("diod", path="/usr/sbin:/usr/bin:/usr/local/sbin"):
     theirs.close()
     ok("diod serves home's files by 9p", answer(news)[:2] == (READY, 0))
     server = below(l, "diod")
-    seen = [line.split()[4] for line in open(f"/proc/{server[0]}/mountinfo")] if server else []
-    ok("and does not see /proc, /sys and /dev", "/" in seen and
-       not [path for path in seen if re.match("/(proc|sys|dev)(/|$)", path)], seen)
+    seen = {path: os.listdir(f"/proc/{server[0]}/root{path}") for path in ("/proc", "/sys", "/dev")}
+    ok("and sees nothing in /proc, /sys and /dev", seen == {"/proc": [], "/sys": [], "/dev": ["null"]}, seen)
     ours.close()
     news.close()
     ok("it ends with its agent", server and until(lambda: gone(server[0])))
