@@ -24,13 +24,19 @@ static const uint8_t rights_kept[] = {
 int rights_drop(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { { 0 } };
+	struct __user_cap_data_struct data[2];
+	uint32_t kept[2] = { 0 };
 
 	if (geteuid())
 		return 0;
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
 	for (size_t i = 0; i < sizeof(rights_kept); i++)
-		data[rights_kept[i] / 32].permitted |= 1u << rights_kept[i] % 32;
-	for (int i = 0; i < 2; i++)
+		kept[rights_kept[i] / 32] |= 1u << rights_kept[i] % 32;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= kept[i];
 		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
 	return syscall(SYS_capset, &head, data) ? -errno : 0;
 }
