@@ -133,14 +133,18 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 /* Starts what does not need a place in the cluster. */
 static int rooms_start_first(struct agent *agent)
 {
-	int err = cgroup_init(agent, agent->config->cgroup);
+	int err;
 
+	/* It makes the directories of cgroups. */
+	if (launcher_init(agent))
+		return -ENOMEM;
+	err = cgroup_init(agent, agent->config->cgroup);
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests run without limits of their "
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (!agent->cgroup || launcher_init(agent) || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
+	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
 	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
 	    record_init(agent) || serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
 
-#define LAUNCHER_NUMBER 12
+#define LAUNCHER_MS 10000 /* for its start */
 
 struct launcher {
 	pid_t pid; /* of ehlaunch */
@@ -42,57 +43,54 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 	_exit(127);
 }
 
-/* What the site permits, which a request cannot change. To be freed; NULL: out of memory. */
-static char **launcher_arguments(const struct config *c, char uid_min[LAUNCHER_NUMBER])
-{
-	char **argv = calloc(2 * c->nallow_users + 5, sizeof(*argv));
-	size_t n = 0;
+/* What the site permits, which a request cannot change. */
+struct launcher_arguments {
+	char **argv; /* to be freed; NULL: out of memory */
+	size_t n;
+	char numbers[3][12];
+};
 
-	if (!argv)
-		return NULL;
-	snprintf(uid_min, LAUNCHER_NUMBER, "%u", c->uid_min);
-	argv[n++] = (char *)"ehlaunch";
-	argv[n++] = (char *)"--uid-min";
-	argv[n++] = uid_min;
-	if (c->allow_root)
-		argv[n++] = (char *)"--allow-root";
-	for (size_t i = 0; i < c->nallow_users; i++) {
-		argv[n++] = (char *)"--allow-user";
-		argv[n++] = c->allow_users[i];
-	}
-	return argv;
+static void launcher_argument(struct launcher_arguments *a, const char *name, const char *value)
+{
+	a->argv[a->n++] = (char *)name;
+	a->argv[a->n++] = (char *)value;
 }
 
-static int launcher_start(struct launcher *l, const struct config *config)
+static void launcher_fill(struct launcher_arguments *a, const struct config *c)
 {
-	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
-	char path[4096], uid_min[LAUNCHER_NUMBER], **argv;
-	int pair[2], err;
+	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory" };
+	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory };
 
-	if (!companion("ehlaunch", path, sizeof(path)))
-		return -ENOENT;
-	argv = launcher_arguments(config, uid_min);
-	if (!argv)
-		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		err = -errno;
-		goto free_arguments;
+	a->n = 0;
+	a->argv = calloc(2 * c->nallow_users + 11, sizeof(*a->argv));
+	if (!a->argv)
+		return;
+	a->argv[a->n++] = (char *)"ehlaunch";
+	launcher_argument(a, "--cgroup", c->cgroup);
+	for (int i = 0; i < 3; i++) {
+		snprintf(a->numbers[i], sizeof(a->numbers[i]), "%u", values[i]);
+		launcher_argument(a, names[i], a->numbers[i]);
 	}
-	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	l->pid = fork();
-	if (!l->pid)
-		launcher_become(path, argv, pair[1]);
-	err = l->pid < 0 ? -errno : 0;
-	close(pair[1]);
-	if (err) {
-		l->pid = 0;
-		close(pair[0]);
-	} else {
-		l->socket = pair[0];
-	}
-free_arguments:
-	free(argv);
-	return err;
+	for (size_t i = 0; i < c->nallow_users; i++)
+		launcher_argument(a, "--allow-user", c->allow_users[i]);
+	if (c->allow_root)
+		a->argv[a->n++] = (char *)"--allow-root";
+}
+
+/* Waits until it has begun: the directories of cgroups are there then. */
+static int launcher_wait(int socket)
+{
+	struct pollfd p = { .fd = socket, .events = POLLIN };
+	struct launch_news news;
+	int n;
+
+	do
+		n = poll(&p, 1, LAUNCHER_MS);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	n = recv(socket, &news, sizeof(news), MSG_DONTWAIT);
+	return n == sizeof(news) && news.stage == LAUNCH_READY ? 0 : -EPROTO;
 }
 
 static void launcher_end(struct launcher *l)
@@ -104,6 +102,38 @@ static void launcher_end(struct launcher *l)
 	if (l->pid > 0)
 		waitpid(l->pid, NULL, 0);
 	l->pid = 0;
+}
+
+static int launcher_start(struct launcher *l, const struct config *config)
+{
+	const int room = 1 << 20; /* the largest request has 65536 groups; the kernel may give less */
+	struct launcher_arguments arguments;
+	char path[4096];
+	int pair[2], err;
+
+	if (!companion("ehlaunch", path, sizeof(path)))
+		return -ENOENT;
+	launcher_fill(&arguments, config);
+	if (!arguments.argv)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		goto free_arguments;
+	}
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	l->pid = fork();
+	if (!l->pid)
+		launcher_become(path, arguments.argv, pair[1]);
+	err = l->pid < 0 ? -errno : 0;
+	close(pair[1]);
+	l->socket = pair[0];
+	if (!err)
+		err = launcher_wait(l->socket);
+	if (err)
+		launcher_end(l);
+free_arguments:
+	free(arguments.argv);
+	return err;
 }
 
 static void launcher_try(struct agent *agent)

@@ -26,6 +26,7 @@ static const struct main_kind {
 	int (*serve)(const struct request *r);
 } main_kinds[LAUNCH_KINDS] = {
 	[LAUNCH_START] = { end_is_good, end_start },
+	[LAUNCH_KILL] = { cgroup_kill_is_good, cgroup_kill },
 };
 
 void tell(int news, enum launch_stage stage, int error)
@@ -75,7 +76,7 @@ static bool main_serve(struct request *r)
 
 int main(int argc, char **argv)
 {
-	enum { AGENT, KNOWN, COUNT };
+	enum { AGENT, KNOWN, CGROUP, COUNT };
 	struct pollfd p[COUNT] = { [AGENT] = { .fd = LAUNCH_SOCKET, .events = POLLIN } };
 	char *users[argc + 1];
 	struct request *r;
@@ -87,15 +88,20 @@ int main(int argc, char **argv)
 	p[KNOWN] = (struct pollfd){ .fd = known_open(), .events = POLLIN };
 	if (p[KNOWN].fd < 0)
 		return 1;
+	p[CGROUP] = (struct pollfd){ .fd = rules.cgroup ? cgroup_open(rules.cgroup) : -1,
+				     .events = POLLIN };
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r == MAP_FAILED)
 		return 1;
+	tell(LAUNCH_SOCKET, LAUNCH_READY, 0);
 	do {
 		poll(p, COUNT, -1);
 		if (p[KNOWN].revents)
 			known_take();
+		if (p[CGROUP].revents)
+			cgroup_take();
 	} while (main_serve(r));
 	return 0;
 }

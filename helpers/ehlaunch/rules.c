@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define RULES_UID_MIN 1000
+#define RULES_GUEST_PIDS 4096
 
-static int rules_number(const char *text, uid_t *out)
+static int rules_number(const char *text, unsigned int *out)
 {
 	unsigned long value;
 	char *end;
@@ -29,24 +30,39 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		{ "allow-root", no_argument, NULL, 'r' },
 		{ "uid-min", required_argument, NULL, 'm' },
 		{ "allow-user", required_argument, NULL, 'u' },
+		{ "cgroup", required_argument, NULL, 'c' },
+		{ "guest-pids", required_argument, NULL, 'p' },
+		{ "guest-memory", required_argument, NULL, 'M' },
 		{ 0 },
 	};
+	unsigned int *number;
 	int c;
 
-	*rules = (struct rules){ .uid_min = RULES_UID_MIN, .users = users };
+	*rules = (struct rules){
+		.uid_min = RULES_UID_MIN,
+		.users = users,
+		.guest_pids = RULES_GUEST_PIDS,
+	};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		number = c == 'm'   ? &rules->uid_min
+			 : c == 'p' ? &rules->guest_pids
+			 : c == 'M' ? &rules->guest_memory
+				    : NULL;
 		if (c == 'r')
 			rules->allow_root = true;
 		else if (c == 'u')
 			users[rules->nusers++] = optarg;
-		else if (c != 'm' || rules_number(optarg, &rules->uid_min))
+		else if (c == 'c' && *optarg == '/')
+			rules->cgroup = optarg;
+		else if (!number || rules_number(optarg, number))
 			goto usage;
 	}
 	if (optind == argc)
 		return 0;
 usage:
 	fprintf(stderr, "usage: ehlaunch [--allow-root] [--uid-min UID] [--allow-user NAME]...\n"
+			"                [--cgroup PATH] [--guest-pids N] [--guest-memory MIB]\n"
 			"It is started by ehagent, see ehagent(8).\n");
 	return -EINVAL;
 }

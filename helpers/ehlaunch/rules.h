@@ -17,6 +17,9 @@ struct rules {
 	uid_t uid_min; /**< users below it are of the system */
 	char *const *users; /**< taken although their number is not, by name; `nusers` of them */
 	int nusers;
+	const char *cgroup; /**< managed/ and guest/ are below it; NULL: no cgroups */
+	unsigned int guest_pids; /**< processes and threads of a guest; 0: no limit */
+	unsigned int guest_memory; /**< MiB of a guest; 0: no limit */
 };
 
 /**

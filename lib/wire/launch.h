@@ -3,7 +3,8 @@
  * @file launch.h
  * What an agent asks ehlaunch for: one packet of a SOCK_SEQPACKET socket for each request. It begins
  * with struct launch_head, has the struct of its kind, and perhaps a list behind it. Attached are
- * descriptors, the first of them a socket for the answer. Both programs are of one build. No I/O.
+ * descriptors, the first of them a socket for the answer. Before the first request ehlaunch says with
+ * a struct launch_news that it has begun. Both programs are of one build. No I/O.
  */
 #ifndef WIRE_LAUNCH_H
 #define WIRE_LAUNCH_H
@@ -12,12 +13,14 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 3u
+#define LAUNCH_VERSION 4u
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
 #define LAUNCH_USER_MAX 64 /**< bytes of a user's name, with its NUL */
+#define LAUNCH_ID_MAX 64 /**< bytes of a guest's ID, "NODE:NUMBER", with its NUL */
 
 enum launch_kind {
 	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
+	LAUNCH_KILL, /**< all processes of a guest: struct launch_kill */
 	LAUNCH_KINDS
 };
 
@@ -31,15 +34,14 @@ struct launch_head {
 /** Those of LAUNCH_START. */
 enum launch_start_fd {
 	LAUNCH_FD_END = LAUNCH_FD_NEWS + 1, /**< the socket of the end */
-	LAUNCH_FD_FIRST_OPTION, /**< cgroup, then view, as the flags say */
-	LAUNCH_START_FDS = 4
+	LAUNCH_FD_FIRST_OPTION, /**< view, as the flags say */
+	LAUNCH_START_FDS = 3
 };
 
 /** launch_start.flags */
-#define LAUNCH_CGROUP 1u /**< begin in this cgroup (a descriptor of its directory) */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
-#define LAUNCH_FLAGS 7u /**< all of them */
+#define LAUNCH_FLAGS 6u /**< all of them */
 
 /**
  * What home says of a task. It is a wish: ehlaunch decides what the process gets of it, by what is
@@ -50,12 +52,18 @@ struct launch_start {
 	uint32_t flags;
 	uint32_t uid, gid;
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid`, which must be the same here */
+	char id[LAUNCH_ID_MAX]; /**< of the guest: the name of its cgroup */
 	uint32_t ngroups; /**< of uint32_t, behind this struct; at most JOB_GROUPS_MAX */
 	uint32_t loginuid; /**< or JOB_LOGINUID_UNSET */
 	int32_t nice;
 	int32_t oom_score; /**< of a process that says nothing else: the agent's own is not for guests */
 	uint64_t rlimit[JOB_RLIMITS][2]; /**< soft, hard; ~0 for none */
 	uint64_t traits[JOB_TRAITS];
+};
+
+struct launch_kill {
+	struct launch_head head;
+	char id[LAUNCH_ID_MAX];
 };
 
 /** The steps of a request. */
@@ -71,6 +79,7 @@ enum launch_stage {
 	LAUNCH_RULES, /**< error: 0 */
 	LAUNCH_LOOKUP,
 	LAUNCH_UNKNOWN, /**< error: 0 */
+	LAUNCH_CGROUP,
 	LAUNCH_STAGES
 };
 
