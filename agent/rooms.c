@@ -135,21 +135,17 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 /* Starts what does not need a place in the cluster. */
 static int rooms_start_first(struct agent *agent)
 {
-	int err = cgroup_init(agent, agent->config->cgroup);
+	int err;
 
+	/* It makes the directories of cgroups. */
+	if (launcher_init(agent))
+		return -ENOMEM;
+	err = cgroup_init(agent, agent->config->cgroup);
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests run without limits of their "
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	err = launcher_init(agent);
-	if (err)
-		return err;
-	err = launcher_is_apart(agent) ? confine(agent) : 0;
-	if (err) {
-		log_error("cannot give up what this process does not need: %s", strerror(-err));
-		return err;
-	}
 	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
 	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
 	    record_init(agent) || serve_init(agent, away_shows_home) || away_init(agent))

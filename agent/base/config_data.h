@@ -44,6 +44,7 @@ struct config {
 	unsigned int job_limit; /**< a job whose ends are not connected for so long is lost */
 	unsigned int link_idle; /**< an unused link closes after it, unless it is pinned */
 	unsigned int guests; /**< maximum number */
+	unsigned int guest_pids, guest_memory; /**< of each; the second in MiB; 0: no limit */
 	uint64_t headroom; /**< MiB of memory that must stay available */
 	uint64_t digest_limit; /**< MiB: larger programs are not compared */
 	bool allow_root;

@@ -302,27 +302,18 @@ static int guest_compare(struct guest *g)
 int guest_start(struct guest *g, const struct job_spec *spec)
 {
 	struct agent *agent = g->agent;
-	int pair[2], cgroup = -1, err;
+	int pair[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	err = route_set_end(&g->route, pair[0]);
 	if (err)
 		goto close_its;
-	if (cgroup_guest_fd(agent) >= 0) {
-		cgroup = cgroup_guest_begin(agent, g->place->id);
-		if (cgroup < 0) {
-			err = cgroup;
-			goto close_its;
-		}
-		g->grouped = true;
-	}
-	err = launch_start(agent, &g->launch, spec, g->place->user, cgroup,
+	err = launch_start(agent, &g->launch, spec, g->place->id, g->place->user,
 			   view_namespace(&g->view), pair[1]);
-	if (cgroup >= 0)
-		close(cgroup);
 	if (err)
 		goto close_its;
+	g->grouped = cgroup_guest_fd(agent) >= 0;
 	g->started = clock_wall_ms();
 	g->state = GUEST_STARTING;
 	evtimer_del(g->timer);
@@ -352,7 +343,7 @@ static void guest_free(struct guest *g)
 		;
 	*at = g->next;
 	if (g->grouped)
-		cgroup_guest_end(agent, g->place->id);
+		cgroup_guest_kill(agent, g->place->id);
 	route_close(&g->route);
 	if (g->control)
 		event_free(g->control);
@@ -455,9 +446,19 @@ void guest_list(struct agent *agent, json_t *tasks)
 	}
 }
 
+/* ehlaunch removes a directory when it is empty, so there is somebody in it. */
+static void guest_end_orphan(struct agent *agent, const char *id)
+{
+	for (const struct guest *g = agent->guests->list; g; g = g->next)
+		if (g->place && !strcmp(g->place->id, id))
+			return;
+	log_info("guest %s of an earlier agent did not come back: killing it", id);
+	cgroup_guest_kill(agent, id);
+}
+
 static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 {
-	cgroup_guest_end_orphans(arg);
+	cgroup_guest_each(arg, guest_end_orphan);
 }
 
 static void guest_free_all(struct guests *guests)
@@ -476,6 +477,7 @@ int guest_init(struct agent *agent)
 	if (!guests)
 		return -ENOMEM;
 	guests->began = clock_ms();
+	guests->began_ticks = guest_ticks();
 	guests->orphans = evtimer_new(agent->base, guest_on_orphans, agent);
 	if (!guests->orphans || evtimer_add(guests->orphans, &limit)) {
 		guest_free_all(guests);

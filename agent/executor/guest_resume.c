@@ -212,9 +212,19 @@ static void resume_waiting(struct guest *g)
 
 /* ---- ehguest ---- */
 
+uint64_t guest_ticks(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * sysconf(_SC_CLK_TCK) +
+	       (uint64_t)now.tv_nsec * sysconf(_SC_CLK_TCK) / 1000000000;
+}
+
 /*
  * Whether this process is the end of that job, and not one of a user who has read its ID somewhere
- * or made one up. A guest of an earlier agent is in the cgroup that only agents put anybody into.
+ * or made one up. A guest of an earlier agent is in the cgroup that only ehlaunch puts anybody into,
+ * and older than this agent: a process with its number that came later is not.
  * After the limit the job is lost; whoever comes later is nobody's.
  */
 static bool guest_is_its(struct agent *agent, const struct reservation *place, pid_t pid)
@@ -223,7 +233,7 @@ static bool guest_is_its(struct agent *agent, const struct reservation *place, p
 		return false;
 	if (cgroup_guest_fd(agent) < 0)
 		return reserve_guests(agent) <= agent->config->guests;
-	return cgroup_guest_has(agent, place->id, pid);
+	return cgroup_guest_has(agent, place->id, pid, agent->guests->began_ticks);
 }
 
 void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
@@ -255,7 +265,7 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 	g->started = who.started_ms;
 	g->stopped = who.stopped;
 	memcpy(g->token, who.token, sizeof(g->token));
-	g->grouped = cgroup_guest_adopt(agent, g->place->id);
+	g->grouped = cgroup_guest_fd(agent) >= 0;
 	guest_broken(g);
 	resume_waiting(g);
 	hierarchy_touch(agent);

@@ -12,8 +12,8 @@
 #include "wire/job.h"
 #include "wire/launch.h"
 
-int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec,
-		 const char *user, int cgroup, int view, int socket)
+int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, const char *id,
+		 const char *user, int view, int socket)
 {
 	struct launch_start start = {
 		.head.kind = LAUNCH_START,
@@ -35,15 +35,12 @@ int launch_start(struct agent *agent, struct launch *l, const struct job_spec *s
 	};
 	int news;
 
+	snprintf(start.id, sizeof(start.id), "%s", id);
 	snprintf(start.user, sizeof(start.user), "%s", user);
 	memcpy(start.rlimit, spec->rlimit, sizeof(start.rlimit));
 	memcpy(start.traits, spec->traits, sizeof(start.traits));
 	if (spec->flags & JOB_NO_NEW_PRIVS)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
-	if (cgroup >= 0) {
-		start.flags |= LAUNCH_CGROUP;
-		fds[q.nfds++] = cgroup;
-	}
 	if (view >= 0) {
 		start.flags |= LAUNCH_VIEW;
 		fds[q.nfds++] = view;

@@ -28,12 +28,12 @@ struct launch_result {
 };
 
 /**
- * Asks for an end in `cgroup` (-1: none), set up as `spec` says as far as this host permits. user:
+ * Asks for an end of the guest `id`, set up as `spec` says as far as this host permits. user:
  * its name; view: mount namespace to enter, -1:
  * none; socket: of its end. The caller keeps all these descriptors. 0 or -errno.
  */
 int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec,
-		 const char *user, int cgroup, int view, int socket);
+		 const char *id, const char *user, int view, int socket);
 /** Returns 1 with *result, or 0: not known yet. */
 int launch_read(struct launch *l, struct launch_result *result);
 /** Closes the descriptor and leaves the process alone. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started,
- * guest/ID for tasks of other nodes. Each is removed when it is empty, which the kernel reports
- * through cgroup.events.
+ * guest/ID for tasks of other nodes. ehlaunch makes the tree, and all of guest/. A session is removed
+ * when it is empty, which the kernel reports through cgroup.events.
  */
 
 #include "node/cgroup.h"
@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +25,10 @@
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "node/launcher.h"
+#include "wire/launch.h"
 #include "wire/view.h"
 
-#define CGROUP_WEIGHT_MANAGED "100"
-#define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
 /* on a session's directory, so that it outlives the agent */
 #define CGROUP_RETRY "user.ehsched.retry"
 #define CGROUP_VIEW "user.ehsched.view" /* likewise; a view_name() */
@@ -39,12 +38,10 @@ enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
 
 static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
 
-/* A directory that is removed when it is empty. */
+/* A session: a directory that is removed when it is empty. */
 struct cgroup_folder {
 	struct cgroup_folder *next;
-	enum cgroup_kind kind;
 	int watch; /* inotify descriptor of its cgroup.events */
-	bool used; /* by a guest of this agent: stays when it is empty, too */
 	char name[];
 };
 
@@ -54,6 +51,7 @@ struct cgroup {
 	struct event *event;
 	struct cgroup_folder *folders;
 	unsigned int counter; /* makes session names unique */
+	char mount[PATH_MAX]; /* where the tree begins */
 };
 
 int cgroup_managed_fd(struct agent *agent)
@@ -98,52 +96,7 @@ static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const c
 	return strstr(text, "populated 1");
 }
 
-/* Kernels before 5.14 have no cgroup.kill. Several rounds catch tasks that fork meanwhile. */
-static void cgroup_kill_each(struct agent *agent, enum cgroup_kind kind, const char *folder)
-{
-	char name[320];
-
-	snprintf(name, sizeof(name), "%s/cgroup.procs", folder);
-	for (int round = 0; round < 16; round++) {
-		int fd = openat(agent->cgroup->fds[kind], name, O_RDONLY | O_CLOEXEC), pid, n = 0;
-		FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-
-		if (!f) {
-			if (fd >= 0)
-				close(fd);
-			return;
-		}
-		while (fscanf(f, "%d", &pid) == 1 && pid > 0) {
-			n++;
-			kill(pid, SIGKILL);
-		}
-		fclose(f);
-		if (!n)
-			return;
-	}
-}
-
-static void cgroup_kill(struct agent *agent, enum cgroup_kind kind, const char *folder)
-{
-	char name[320];
-
-	snprintf(name, sizeof(name), "%s/cgroup.kill", folder);
-	if (cgroup_write(agent->cgroup->fds[kind], name, "1"))
-		cgroup_kill_each(agent, kind, folder);
-}
-
 /* ---- watched folders ---- */
-
-static struct cgroup_folder *cgroup_find(struct agent *agent, enum cgroup_kind kind,
-					 const char *name)
-{
-	struct cgroup_folder *f;
-
-	for (f = agent->cgroup->folders; f; f = f->next)
-		if (f->kind == kind && !strcmp(f->name, name))
-			return f;
-	return NULL;
-}
 
 static void cgroup_forget(struct agent *agent, struct cgroup_folder *f)
 {
@@ -156,19 +109,16 @@ static void cgroup_forget(struct agent *agent, struct cgroup_folder *f)
 	free(f);
 }
 
-static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind kind,
-					  const char *name)
+static struct cgroup_folder *cgroup_watch(struct agent *agent, const char *name)
 {
 	struct cgroup_folder *f = malloc(sizeof(*f) + strlen(name) + 1);
 	char path[400];
 
 	if (!f)
 		return NULL;
-	f->kind = kind;
-	f->used = false;
 	strcpy(f->name, name);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", agent->cgroup->fds[kind],
-		 name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events",
+		 agent->cgroup->fds[CGROUP_MANAGED], name);
 	f->watch = inotify_add_watch(agent->cgroup->inotify, path, IN_MODIFY);
 	if (f->watch < 0) {
 		free(f);
@@ -179,14 +129,15 @@ static struct cgroup_folder *cgroup_watch(struct agent *agent, enum cgroup_kind 
 	return f;
 }
 
-/* Removes it if it is empty and not in use; otherwise the next event tries again. */
+/* Removes it if it is empty; otherwise the next event tries again. */
 static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
 {
-	if (f->used || cgroup_populated(agent, f->kind, f->name))
+	if (cgroup_populated(agent, CGROUP_MANAGED, f->name))
 		return;
-	if (unlinkat(agent->cgroup->fds[f->kind], f->name, AT_REMOVEDIR) && errno != ENOENT) {
+	if (unlinkat(agent->cgroup->fds[CGROUP_MANAGED], f->name, AT_REMOVEDIR) &&
+	    errno != ENOENT) {
 		/* The task made directories of its own inside it. */
-		log_debug("%s/%s: %s", cgroup_names[f->kind], f->name, strerror(errno));
+		log_debug("managed/%s: %s", f->name, strerror(errno));
 		if (errno == EBUSY)
 			return;
 	}
@@ -217,93 +168,111 @@ static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
 
 /* ---- guests ---- */
 
-int cgroup_guest_begin(struct agent *agent, const char *id)
+/* Of an open /proc/PID. */
+static FILE *cgroup_proc(int folder, const char *name)
 {
-	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
-	int fd, err;
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	/* Its first end has found that it needs home's files: this is for the second one. */
-	if (f && f->used) {
-		fd = openat(agent->cgroup->fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
-	if (mkdirat(agent->cgroup->fds[CGROUP_GUEST], id, 0755))
-		return -errno;
-	fd = openat(agent->cgroup->fds[CGROUP_GUEST], id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		goto remove_folder;
-	f = cgroup_watch(agent, CGROUP_GUEST, id);
-	if (f) {
-		f->used = true;
-		return fd;
-	}
-	close(fd);
-	errno = ENOMEM;
-remove_folder:
-	err = -errno;
-	unlinkat(agent->cgroup->fds[CGROUP_GUEST], id, AT_REMOVEDIR);
-	return err;
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
 }
 
-bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid)
+/* When it was started; 0: not known. */
+static uint64_t cgroup_proc_start(int folder)
 {
-	char name[320];
-	long member;
-	bool has = false;
-	FILE *f;
-	int fd;
+	FILE *f = cgroup_proc(folder, "stat");
+	unsigned long long start = 0;
+	char line[1024], *at = NULL;
 
-	snprintf(name, sizeof(name), "%s/cgroup.procs", id);
-	fd = openat(agent->cgroup->fds[CGROUP_GUEST], name, O_RDONLY | O_CLOEXEC);
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f) {
-		if (fd >= 0)
-			close(fd);
+	/* The name in brackets may have anything in it. The 20th field after it. */
+	if (f && fgets(line, sizeof(line), f))
+		at = strrchr(line, ')');
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		start = strtoull(at, NULL, 10);
+	if (f)
+		fclose(f);
+	return start;
+}
+
+/*
+ * Whether it is in this guest's directory, and not in one that somebody has made with the same name
+ * elsewhere.
+ */
+static bool cgroup_proc_has(const struct cgroup *c, int folder, const char *id)
+{
+	FILE *f = cgroup_proc(folder, "cgroup");
+	char line[PATH_MAX + 8], path[2 * PATH_MAX + 8];
+	struct stat its, wanted;
+	bool has = false;
+
+	if (!f)
 		return false;
+	while (!has && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "0::", 3))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(path, sizeof(path), "%s%s", c->mount, line + 3);
+		has = !stat(path, &its) && !fstatat(c->fds[CGROUP_GUEST], id, &wanted, 0) &&
+		      its.st_ino == wanted.st_ino && its.st_dev == wanted.st_dev;
 	}
-	while (!has && fscanf(f, "%ld", &member) == 1)
-		has = member == pid;
 	fclose(f);
 	return has;
 }
 
-bool cgroup_guest_adopt(struct agent *agent, const char *id)
+bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t ticks)
 {
-	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
+	char path[32];
+	uint64_t start;
+	bool has;
+	int fd;
 
-	if (f)
-		f->used = true;
-	return f;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	start = cgroup_proc_start(fd);
+	has = start && start <= ticks && cgroup_proc_has(agent->cgroup, fd, id);
+	close(fd);
+	return has;
+}
+
+void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id))
+{
+	int fd = openat(cgroup_guest_fd(agent), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
+		    cgroup_populated(agent, CGROUP_GUEST, d->d_name))
+			call(agent, d->d_name);
+	closedir(dir);
 }
 
 void cgroup_guest_kill(struct agent *agent, const char *id)
 {
-	cgroup_kill(agent, CGROUP_GUEST, id);
-}
+	struct launch_kill kill = { .head.kind = LAUNCH_KILL };
+	const struct launcher_request q = { .head = &kill.head, .size = sizeof(kill) };
+	int answer;
 
-void cgroup_guest_end(struct agent *agent, const char *id)
-{
-	struct cgroup_folder *f = cgroup_find(agent, CGROUP_GUEST, id);
-
-	if (!f)
+	if (!cgroup_populated(agent, CGROUP_GUEST, id))
 		return;
-	f->used = false;
-	if (cgroup_populated(agent, CGROUP_GUEST, id))
-		cgroup_kill(agent, CGROUP_GUEST, id);
-	cgroup_try_remove(agent, f);
-}
-
-void cgroup_guest_end_orphans(struct agent *agent)
-{
-	struct cgroup_folder *f, *next;
-
-	for (f = agent->cgroup->folders; f; f = next) {
-		next = f->next;
-		if (f->kind != CGROUP_GUEST || f->used)
-			continue;
-		log_info("guest %s of an earlier agent did not come back: killing it", f->name);
-		cgroup_guest_end(agent, f->name);
-	}
+	snprintf(kill.id, sizeof(kill.id), "%s", id);
+	answer = launcher_ask(agent, &q);
+	if (answer >= 0)
+		close(answer);
+	else
+		log_warning("guest %s: cannot have it killed by ehlaunch: %s", id,
+			    strerror(-answer));
 }
 
 /* ---- sessions ---- */
@@ -407,7 +376,7 @@ int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry,
 	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
 	snprintf(text, sizeof(text), "%d", (int)pid);
 	err = cgroup_write(agent->cgroup->fds[CGROUP_MANAGED], path, text);
-	f = err ? NULL : cgroup_watch(agent, CGROUP_MANAGED, name);
+	f = err ? NULL : cgroup_watch(agent, name);
 	if (f && retry)
 		cgroup_note(agent, name, CGROUP_RETRY, "");
 	if (f && view != VIEW_UNSET)
@@ -424,65 +393,11 @@ int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry,
 
 /* ---- start ---- */
 
-static int cgroup_make_path(const char *root)
+/* Sessions of an earlier agent continue. */
+static void cgroup_clean(struct agent *agent)
 {
-	char path[PATH_MAX];
-	size_t n = strlen(root);
-
-	if (n >= sizeof(path))
-		return -ENAMETOOLONG;
-	memcpy(path, root, n + 1);
-	for (char *at = path + 1;; at++) {
-		char end = *at;
-
-		if (end && end != '/')
-			continue;
-		*at = '\0';
-		if (mkdir(path, 0755) && errno != EEXIST && access(path, F_OK))
-			return -errno;
-		*at = end;
-		if (!end)
-			return 0;
-	}
-}
-
-/*
- * cpu.weight needs the cpu controller in each directory from the top of the tree down. The
- * kernel refuses where a directory in between has processes. Guests then have the same weight
- * as other tasks, which is no reason to fail.
- */
-static void cgroup_enable_cpu(const char *root)
-{
-	char path[PATH_MAX];
-	struct statfs fs;
-	int fd, err;
-
-	snprintf(path, sizeof(path), "%s", root);
-	for (char *at = path + 1;; at++) {
-		char end = *at;
-
-		if (end && end != '/')
-			continue;
-		*at = '\0';
-		if (!statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC) {
-			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			err = fd < 0 ? -errno : cgroup_write(fd, "cgroup.subtree_control", "+cpu");
-			if (err)
-				log_debug("%s: cannot enable the cpu controller: %s", path,
-					  strerror(-err));
-			if (fd >= 0)
-				close(fd);
-		}
-		*at = end;
-		if (!end)
-			return;
-	}
-}
-
-/* Guests of an earlier agent may connect to this one. Sessions continue. */
-static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
-{
-	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd =
+		openat(agent->cgroup->fds[CGROUP_MANAGED], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct cgroup_folder *f;
 	struct dirent *d;
@@ -495,7 +410,7 @@ static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 	while ((d = readdir(dir))) {
 		if (d->d_type != DT_DIR || d->d_name[0] == '.')
 			continue;
-		f = cgroup_watch(agent, kind, d->d_name);
+		f = cgroup_watch(agent, d->d_name);
 		if (!f)
 			continue;
 		cgroup_try_remove(agent, f);
@@ -503,19 +418,35 @@ static void cgroup_clean(struct agent *agent, enum cgroup_kind kind)
 	closedir(dir);
 }
 
-static int cgroup_open(struct agent *agent, const char *root, enum cgroup_kind kind,
-		       const char *weight)
+static int cgroup_open(struct agent *agent, const char *root, enum cgroup_kind kind)
 {
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/%s", root, cgroup_names[kind]) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	if (mkdir(path, 0755) && errno != EEXIST)
-		return -errno;
 	agent->cgroup->fds[kind] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (agent->cgroup->fds[kind] < 0)
+	return agent->cgroup->fds[kind] < 0 ? -errno : 0;
+}
+
+/* The directory furthest up that is in the same file system; "" is /. */
+static int cgroup_find_mount(struct cgroup *c, const char *root)
+{
+	struct stat top, above;
+	char *at;
+
+	if (snprintf(c->mount, sizeof(c->mount), "%s", root) >= (int)sizeof(c->mount))
+		return -ENAMETOOLONG;
+	if (stat(root, &top))
 		return -errno;
-	cgroup_write(agent->cgroup->fds[kind], "cpu.weight", weight);
+	while ((at = strrchr(c->mount, '/'))) {
+		*at = '\0';
+		if (stat(at == c->mount ? "/" : c->mount, &above))
+			return -errno;
+		if (above.st_dev != top.st_dev) {
+			*at = '/';
+			break;
+		}
+	}
 	return 0;
 }
 
@@ -525,14 +456,13 @@ static int cgroup_start(struct agent *agent, const char *root)
 	struct statfs fs;
 	int err;
 
-	err = cgroup_make_path(root);
-	if (err)
-		return err;
 	if (statfs(root, &fs))
 		return -errno;
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return -EMEDIUMTYPE;
-	cgroup_enable_cpu(root);
+	err = cgroup_find_mount(agent->cgroup, root);
+	if (err)
+		return err;
 	agent->cgroup->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (agent->cgroup->inotify < 0)
 		return -errno;
@@ -540,14 +470,13 @@ static int cgroup_start(struct agent *agent, const char *root)
 					 cgroup_on_event, agent);
 	if (!agent->cgroup->event || event_add(agent->cgroup->event, NULL))
 		return -ENOMEM;
-	err = cgroup_open(agent, root, CGROUP_MANAGED, CGROUP_WEIGHT_MANAGED);
+	err = cgroup_open(agent, root, CGROUP_MANAGED);
 	if (err)
 		return err;
-	err = cgroup_open(agent, root, CGROUP_GUEST, CGROUP_WEIGHT_GUEST);
+	err = cgroup_open(agent, root, CGROUP_GUEST);
 	if (err)
 		return err;
-	cgroup_clean(agent, CGROUP_MANAGED);
-	cgroup_clean(agent, CGROUP_GUEST);
+	cgroup_clean(agent);
 	return 0;
 }
 

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file cgroup.h
- * Sessions and guests in the node's part of the cgroup hierarchy.
+ * Sessions in the node's part of the cgroup hierarchy, and what can be seen there of guests, whose
+ * directories ehlaunch makes and removes.
  */
 #ifndef AGENT_NODE_CGROUP_H
 #define AGENT_NODE_CGROUP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "wire/view.h"
 
 struct agent;
 
 /**
- * Creates managed/ and guest/ below `root`. 0 or -errno; after an error there are no
- * directories, and the other calls fail.
+ * Opens managed/ and guest/ below `root`, which ehlaunch has made. 0 or -errno; after an error there
+ * are no directories, and the other calls fail.
  */
 int cgroup_init(struct agent *agent, const char *root);
 void cgroup_exit(struct agent *agent);
@@ -31,17 +33,13 @@ bool cgroup_session_retries(struct agent *agent, pid_t pid);
 /** The view chosen for its session, or VIEW_UNSET. */
 enum view cgroup_session_view(struct agent *agent, pid_t pid);
 /**
- * Creates a guest's directory. Returns a descriptor of it (for CLONE_INTO_CGROUP), which the
- * caller closes, or -errno. cgroup_guest_end() kills what is left and removes the directory.
+ * Whether this process is in the cgroup of that guest, and was started before `ticks` (as in
+ * /proc/PID/stat).
  */
-int cgroup_guest_begin(struct agent *agent, const char *id);
-/** Whether this process is in the cgroup of that guest. */
-bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid);
-/** A guest of an earlier agent goes on with this one. False: it has no cgroup. */
-bool cgroup_guest_adopt(struct agent *agent, const char *id);
-/** Kills the guests of an earlier agent that did not go on with this one. */
-void cgroup_guest_end_orphans(struct agent *agent);
+bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t ticks);
+/** Calls `call` with the ID of each guest that has processes. */
+void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id));
+/** Has all processes of a guest killed by ehlaunch, if there are some. */
 void cgroup_guest_kill(struct agent *agent, const char *id);
-void cgroup_guest_end(struct agent *agent, const char *id);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
 
-#define LAUNCHER_NUMBER 12
+#define LAUNCHER_MS 10000 /* for its start */
 
 struct launcher {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
@@ -43,6 +44,7 @@ static const char *const launcher_stages[LAUNCH_STAGES] = {
 	[LAUNCH_RULES] = "ehlaunch may not run tasks of its user (allow-root, uid-min, allow-users)",
 	[LAUNCH_LOOKUP] = "getent(1) does not say who its user is",
 	[LAUNCH_UNKNOWN] = "its user is not known here, or has another number",
+	[LAUNCH_CGROUP] = "cannot make its cgroup",
 	[LAUNCH_FOREIGN] = "ehlaunch has not made this mount namespace for its user",
 	[LAUNCH_NAMESPACE] = "cannot create a mount namespace",
 	[LAUNCH_ACCOUNT] = "nothing is mounted or served for this user",
@@ -75,42 +77,80 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 	_exit(127);
 }
 
-/* What the site permits, which a request cannot change. To be freed; NULL: out of memory. */
-static char **launcher_arguments(const struct config *c, char uid_min[LAUNCHER_NUMBER])
-{
-	char **argv = calloc(2 * (c->nallow_users + c->nview_own) + 7, sizeof(*argv));
-	size_t n = 0;
+/* What the site permits, which a request cannot change. */
+struct launcher_arguments {
+	char **argv; /* to be freed; NULL: out of memory */
+	size_t n;
+	char numbers[3][12];
+};
 
-	if (!argv)
-		return NULL;
-	snprintf(uid_min, LAUNCHER_NUMBER, "%u", c->uid_min);
-	argv[n++] = (char *)"ehlaunch";
-	argv[n++] = (char *)"--uid-min";
-	argv[n++] = uid_min;
-	argv[n++] = (char *)"--stub";
-	argv[n++] = c->stub;
+static void launcher_argument(struct launcher_arguments *a, const char *name, const char *value)
+{
+	a->argv[a->n++] = (char *)name;
+	a->argv[a->n++] = (char *)value;
+}
+
+static void launcher_fill(struct launcher_arguments *a, const struct config *c)
+{
+	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory" };
+	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory };
+
+	a->n = 0;
+	a->argv = calloc(2 * (c->nallow_users + c->nview_own) + 13, sizeof(*a->argv));
+	if (!a->argv)
+		return;
+	a->argv[a->n++] = (char *)"ehlaunch";
+	launcher_argument(a, "--cgroup", c->cgroup);
+	launcher_argument(a, "--stub", c->stub);
+	for (int i = 0; i < 3; i++) {
+		snprintf(a->numbers[i], sizeof(a->numbers[i]), "%u", values[i]);
+		launcher_argument(a, names[i], a->numbers[i]);
+	}
+	for (size_t i = 0; i < c->nallow_users; i++)
+		launcher_argument(a, "--allow-user", c->allow_users[i]);
+	for (size_t i = 0; i < c->nview_own; i++)
+		launcher_argument(a, "--view-own", c->view_own[i]);
 	if (c->allow_root)
-		argv[n++] = (char *)"--allow-root";
-	for (size_t i = 0; i < c->nallow_users; i++) {
-		argv[n++] = (char *)"--allow-user";
-		argv[n++] = c->allow_users[i];
-	}
-	for (size_t i = 0; i < c->nview_own; i++) {
-		argv[n++] = (char *)"--view-own";
-		argv[n++] = c->view_own[i];
-	}
-	return argv;
+		a->argv[a->n++] = (char *)"--allow-root";
+}
+
+/* Waits until it has begun: the directories of cgroups are there then. */
+static int launcher_wait(int socket)
+{
+	struct pollfd p = { .fd = socket, .events = POLLIN };
+	struct launch_news news;
+	int n;
+
+	do
+		n = poll(&p, 1, LAUNCHER_MS);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	n = recv(socket, &news, sizeof(news), MSG_DONTWAIT);
+	return n == sizeof(news) && news.stage == LAUNCH_READY ? 0 : -EPROTO;
+}
+
+static void launcher_end(struct launcher *l)
+{
+	if (l->socket >= 0)
+		close(l->socket);
+	l->socket = -1;
+	/* It ends as soon as it sees that. */
+	if (l->pid > 0)
+		waitpid(l->pid, NULL, 0);
+	l->pid = 0;
 }
 
 static int launcher_fork(struct launcher *l, const struct config *config)
 {
-	char path[4096], uid_min[LAUNCHER_NUMBER], **argv;
+	struct launcher_arguments arguments;
+	char path[4096];
 	int pair[2], err;
 
 	if (!companion("ehlaunch", path, sizeof(path)))
 		return -ENOENT;
-	argv = launcher_arguments(config, uid_min);
-	if (!argv)
+	launcher_fill(&arguments, config);
+	if (!arguments.argv)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		err = -errno;
@@ -118,17 +158,14 @@ static int launcher_fork(struct launcher *l, const struct config *config)
 	}
 	l->pid = fork();
 	if (!l->pid)
-		launcher_become(path, argv, pair[1]);
+		launcher_become(path, arguments.argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
 	close(pair[1]);
-	if (err) {
-		l->pid = 0;
-		close(pair[0]);
-	} else {
-		l->socket = pair[0];
-	}
+	l->socket = pair[0];
+	if (err)
+		launcher_end(l);
 free_arguments:
-	free(argv);
+	free(arguments.argv);
 	return err;
 }
 
@@ -156,20 +193,13 @@ static int launcher_start(struct launcher *l, const struct config *config)
 
 	if (err)
 		return err;
-	l->starts++;
 	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	return 0;
-}
-
-static void launcher_end(struct launcher *l)
-{
-	if (l->socket >= 0)
-		close(l->socket);
-	l->socket = -1;
-	/* It ends as soon as it sees that. */
-	if (l->pid > 0)
-		waitpid(l->pid, NULL, 0);
-	l->pid = 0;
+	err = launcher_wait(l->socket);
+	if (err)
+		launcher_end(l);
+	else
+		l->starts++;
+	return err;
 }
 
 static void launcher_try(struct agent *agent)
@@ -235,6 +265,7 @@ static bool launcher_same_list(char *const *a, size_t na, char *const *b, size_t
 static bool launcher_same(const struct config *a, const struct config *b)
 {
 	return a->allow_root == b->allow_root && a->uid_min == b->uid_min &&
+	       a->guest_pids == b->guest_pids && a->guest_memory == b->guest_memory &&
 	       !strcmp(a->stub, b->stub) &&
 	       launcher_same_list(a->allow_users, a->nallow_users, b->allow_users,
 				  b->nallow_users) &&

@@ -21,7 +21,7 @@
 
 /* Descriptors of the child beside its socket, until it is set up. */
 struct end_files {
-	int news, view, cgroup; /* -1: none */
+	int news, view; /* -1: none */
 };
 
 /* The socket of the end becomes descriptor LAUNCH_SOCKET; what is left of the launcher's is closed. */
@@ -117,8 +117,7 @@ static void end_leave_terminal(void)
 	close(tty);
 }
 
-static void __attribute__((noreturn))
-end_run(const struct request *r, struct end_files f)
+static void __attribute__((noreturn)) end_run(const struct request *r, struct end_files f)
 {
 	struct launch_news news = { .stage = LAUNCH_DESCRIPTORS };
 	struct launch_start q = r->start.q;
@@ -165,39 +164,43 @@ bool end_is_good(const struct request *r)
 
 	return r->length >= sizeof(*q) && q->ngroups <= JOB_GROUPS_MAX &&
 	       !(q->flags & ~LAUNCH_FLAGS) && (names_is_good(q->user) || geteuid() || !q->uid) &&
-	       memchr(q->user, 0, sizeof(q->user)) &&
+	       memchr(q->user, 0, sizeof(q->user)) && names_is_id(q->id) &&
 	       r->length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
-	       r->nfds == LAUNCH_FD_FIRST_OPTION + !!(q->flags & LAUNCH_CGROUP) +
-				  !!(q->flags & LAUNCH_VIEW);
+	       r->nfds == LAUNCH_FD_FIRST_OPTION + !!(q->flags & LAUNCH_VIEW);
 }
 
 int end_start(const struct request *r)
 {
 	const struct launch_start *q = &r->start.q;
-	struct end_files f = { .news = r->fds[LAUNCH_FD_NEWS], .view = -1, .cgroup = -1 };
+	struct end_files f = { .news = r->fds[LAUNCH_FD_NEWS], .view = -1 };
 	struct clone_args args = { .exit_signal = SIGCHLD };
-	int next = LAUNCH_FD_FIRST_OPTION;
+	int cgroup, err;
 	pid_t pid;
 
 	if (!geteuid() && !rules_admit(&rules, q->user, q->uid)) {
 		tell(f.news, LAUNCH_RULES, 0);
 		return 0;
 	}
-	if (q->flags & LAUNCH_CGROUP)
-		f.cgroup = r->fds[next++];
 	if (q->flags & LAUNCH_VIEW)
-		f.view = r->fds[next];
+		f.view = r->fds[LAUNCH_FD_FIRST_OPTION];
 	if (f.view >= 0 && !view_is_ours(f.view, q->uid)) {
 		tell(f.news, LAUNCH_FOREIGN, 0);
 		return 0;
 	}
-	/* In the guest cgroup from the start, so that all it does is counted there. */
-	if (f.cgroup >= 0) {
+	err = cgroup_begin(q->id, &cgroup);
+	if (err) {
+		tell(f.news, LAUNCH_CGROUP, -err);
+		return 0;
+	}
+	/* In the guest's cgroup from the start, so that all it does is counted there. */
+	if (cgroup >= 0) {
 		args.flags = CLONE_INTO_CGROUP;
-		args.cgroup = f.cgroup;
+		args.cgroup = cgroup;
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
 		end_run(r, f);
-	return pid < 0 ? -errno : 0;
+	err = pid < 0 ? -errno : 0;
+	cgroup_begun(q->id, cgroup);
+	return err;
 }

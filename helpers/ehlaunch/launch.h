@@ -38,6 +38,7 @@ struct request {
 			struct launch_files q;
 			char path[EHS_PATH_MAX + 1];
 		} files;
+		struct launch_kill kill;
 	};
 };
 
@@ -120,6 +121,21 @@ int user_become(const struct identity *who);
 /** Asks this host. 0, -ENOENT, or another -errno: it does not say. Only in a child. */
 int lookup(const char *name, struct user *out);
 void lookup_free(struct user *user);
+
+/* cgroup.c */
+/**
+ * Makes managed/ and guest/ below `root`, and takes over what is there. Returns a descriptor: if it is
+ * readable call cgroup_take(). -1: there are no cgroups, and guests start without.
+ */
+int cgroup_open(const char *root);
+void cgroup_take(void);
+/** Makes the cgroup of a guest; *fd is a descriptor of it, or -1: there are none. 0 or -errno. */
+int cgroup_begin(const char *id, int *fd);
+/** Its process has been started, or not: closes the descriptor. */
+void cgroup_begun(const char *id, int fd);
+/** A request LAUNCH_KILL. */
+bool cgroup_kill_is_good(const struct request *r);
+int cgroup_kill(const struct request *r);
 
 /* known.c */
 /** Returns a descriptor: if it is readable call known_take(). -1: failed. */

@@ -62,9 +62,8 @@ static void __attribute__((noreturn)) lookup_run(const char *table, const char *
 	int null = open("/dev/null", O_RDWR);
 
 	if (null < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 ||
-	    dup2(null, STDERR_FILENO) < 0 || syscall(SYS_close_range, 3u, ~0u, 0u) ||
-	    chdir("/") || lookup_limit(RLIMIT_CORE, 0) ||
-	    lookup_limit(RLIMIT_CPU, LOOKUP_SECONDS))
+	    dup2(null, STDERR_FILENO) < 0 || syscall(SYS_close_range, 3u, ~0u, 0u) || chdir("/") ||
+	    lookup_limit(RLIMIT_CORE, 0) || lookup_limit(RLIMIT_CPU, LOOKUP_SECONDS))
 		_exit(127);
 	/* A user namespace may not have that number. */
 	if ((lookup_drop(LOOKUP_ID) && (errno != EINVAL || lookup_drop(RULES_NOBODY))) ||
@@ -178,8 +177,8 @@ static int lookup_ask(struct lookup *l, const char *name, struct user *out)
 
 int lookup(const char *name, struct user *out)
 {
-	struct lookup *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct lookup *l =
+		mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int err;
 
 	if (l == MAP_FAILED)

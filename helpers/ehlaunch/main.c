@@ -30,6 +30,7 @@ static const struct main_kind {
 	[LAUNCH_KERNEL] = { kernel_is_good, kernel_register },
 	[LAUNCH_MOUNT] = { view_is_good, view_start },
 	[LAUNCH_FILES] = { files_is_good, files_start },
+	[LAUNCH_KILL] = { cgroup_kill_is_good, cgroup_kill },
 };
 
 void tell(int news, enum launch_stage stage, int error)
@@ -87,13 +88,18 @@ static bool main_listens(void)
 }
 
 /* Serves agents until the only one has gone; where others may come, for ever. */
-static void main_loop(struct request *r, int known)
+static void main_loop(struct request *r, int known, int cgroup)
 {
-	enum { FIRST, KNOWN, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
+	enum { FIRST, KNOWN, CGROUP, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
 	struct pollfd fds[FIXED + AGENTS] = { [FIRST] = { .fd = LAUNCH_SOCKET, .events = POLLIN },
-					      [KNOWN] = { .fd = known, .events = POLLIN } };
+					      [KNOWN] = { .fd = known, .events = POLLIN },
+					      [CGROUP] = { .fd = cgroup, .events = POLLIN } };
 	const bool listens = main_listens();
 	int n = FIXED;
+
+	/* The directories of cgroups are there. */
+	if (!listens)
+		tell(LAUNCH_SOCKET, LAUNCH_READY, 0);
 
 	for (;;) {
 		/* Full: whoever is next waits. */
@@ -102,6 +108,8 @@ static void main_loop(struct request *r, int known)
 			return;
 		if (fds[KNOWN].revents)
 			known_take();
+		if (fds[CGROUP].revents)
+			cgroup_take();
 		for (int i = n - 1; i >= FIXED; i--)
 			if (fds[i].revents && !main_serve(fds[i].fd, r)) {
 				close(fds[i].fd);
@@ -117,7 +125,7 @@ static void main_loop(struct request *r, int known)
 		fds[n] = (struct pollfd){ .fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC),
 					  .events = POLLIN };
 		if (fds[n].fd >= 0)
-			n++;
+			tell(fds[n++].fd, LAUNCH_READY, 0);
 	}
 }
 
@@ -143,6 +151,6 @@ int main(int argc, char **argv)
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r == MAP_FAILED)
 		return 1;
-	main_loop(r, known);
+	main_loop(r, known, rules.cgroup ? cgroup_open(rules.cgroup) : -1);
 	return 0;
 }

@@ -21,6 +21,35 @@ bool names_is_good(const char name[LAUNCH_USER_MAX])
 	return !digits;
 }
 
+static size_t names_digits(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && text[n] >= '0' && text[n] <= '9')
+		n++;
+	return n;
+}
+
+bool names_is_id(const char *id)
+{
+	size_t length = strnlen(id, LAUNCH_ID_MAX), at = 0, n;
+
+	if (length == LAUNCH_ID_MAX)
+		return false;
+	for (;; at++) {
+		n = names_digits(id + at, length - at);
+		at += n;
+		if (!n || at == length)
+			return false;
+		if (id[at] != '.')
+			break;
+	}
+	if (id[at++] != ':')
+		return false;
+	n = names_digits(id + at, length - at);
+	return n && at + n == length;
+}
+
 /* One line, and all of it: what was cut off is no answer. */
 static bool names_is_line(const char *text, size_t length)
 {

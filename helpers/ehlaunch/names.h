@@ -22,6 +22,8 @@ struct user {
 
 /** Whether this is a name, that ends with NUL and that getent does not take for something else. */
 bool names_is_good(const char name[LAUNCH_USER_MAX]);
+/** Whether this is the ID of a guest, "0.1:17". It becomes the name of a directory. */
+bool names_is_id(const char *id);
 /** The line of "getent passwd NAME". Returns 0, or -ENOENT: it is not about this name. */
 int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out);
 /**

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define RULES_UID_MIN 1000
+#define RULES_GUEST_PIDS 4096
 
-static int rules_number(const char *text, uid_t *out)
+static int rules_number(const char *text, unsigned int *out)
 {
 	unsigned long value;
 	char *end;
@@ -31,16 +32,27 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		{ "allow-user", required_argument, NULL, 'u' },
 		{ "view-own", required_argument, NULL, 'o' },
 		{ "stub", required_argument, NULL, 's' },
+		{ "cgroup", required_argument, NULL, 'c' },
+		{ "guest-pids", required_argument, NULL, 'p' },
+		{ "guest-memory", required_argument, NULL, 'M' },
 		{ 0 },
 	};
+	unsigned int *number;
 	int c;
 
-	*rules = (struct rules){ .uid_min = RULES_UID_MIN,
-				 .users = users,
-				 .own = { "/proc", "/sys", "/dev" },
-				 .nown = 3 };
+	*rules = (struct rules){
+		.uid_min = RULES_UID_MIN,
+		.users = users,
+		.guest_pids = RULES_GUEST_PIDS,
+		.own = { "/proc", "/sys", "/dev" },
+		.nown = 3,
+	};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		number = c == 'm'   ? &rules->uid_min
+			 : c == 'p' ? &rules->guest_pids
+			 : c == 'M' ? &rules->guest_memory
+				    : NULL;
 		if (c == 'r')
 			rules->allow_root = true;
 		else if (c == 'u')
@@ -49,7 +61,9 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 			rules->own[rules->nown++] = optarg;
 		else if (c == 's' && *optarg == '/')
 			rules->stub = optarg;
-		else if (c != 'm' || rules_number(optarg, &rules->uid_min))
+		else if (c == 'c' && *optarg == '/')
+			rules->cgroup = optarg;
+		else if (!number || rules_number(optarg, number))
 			goto usage;
 	}
 	if (optind == argc)
@@ -57,6 +71,7 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 usage:
 	fprintf(stderr, "usage: ehlaunch [--allow-root] [--uid-min UID] [--allow-user NAME]...\n"
 			"                [--view-own DIRECTORY]... [--stub FILE]\n"
+			"                [--cgroup PATH] [--guest-pids N] [--guest-memory MIB]\n"
 			"See ehlaunch(8).\n");
 	return -EINVAL;
 }

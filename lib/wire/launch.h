@@ -3,7 +3,8 @@
  * @file launch.h
  * What an agent asks ehlaunch for: one packet of a SOCK_SEQPACKET socket for each request. It begins
  * with struct launch_head, has the struct of its kind, and perhaps a list behind it. Attached are
- * descriptors, the first of them a socket for the answer. Both programs are of one build. No I/O.
+ * descriptors, the first of them a socket for the answer. Before the first request ehlaunch says with
+ * a struct launch_news that it has begun. Both programs are of one build. No I/O.
  */
 #ifndef WIRE_LAUNCH_H
 #define WIRE_LAUNCH_H
@@ -12,11 +13,12 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 3u
+#define LAUNCH_VERSION 4u
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_TEXT 160
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
 #define LAUNCH_USER_MAX 64 /**< bytes of a user's name, with its NUL */
+#define LAUNCH_ID_MAX 64 /**< bytes of a guest's ID, "NODE:NUMBER", with its NUL */
 
 enum launch_kind {
 	LAUNCH_START, /**< an executor's end of a job: struct launch_start */
@@ -24,6 +26,7 @@ enum launch_kind {
 	/* file views */
 	LAUNCH_MOUNT, /**< a view of home's files: struct launch_mount */
 	LAUNCH_FILES, /**< a server of home's files: struct launch_files */
+	LAUNCH_KILL, /**< all processes of a guest: struct launch_kill */
 	LAUNCH_KINDS
 };
 
@@ -37,15 +40,14 @@ struct launch_head {
 /** Those of LAUNCH_START. */
 enum launch_start_fd {
 	LAUNCH_FD_END = LAUNCH_FD_NEWS + 1, /**< the socket of the end */
-	LAUNCH_FD_FIRST_OPTION, /**< cgroup, then view, as the flags say */
-	LAUNCH_START_FDS = 4
+	LAUNCH_FD_FIRST_OPTION, /**< view, as the flags say */
+	LAUNCH_START_FDS = 3
 };
 
 /** launch_start.flags */
-#define LAUNCH_CGROUP 1u /**< begin in this cgroup (a descriptor of its directory) */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
-#define LAUNCH_FLAGS 7u /**< all of them */
+#define LAUNCH_FLAGS 6u /**< all of them */
 
 /**
  * What home says of a task. It is a wish: ehlaunch decides what the process gets of it, by what is
@@ -56,6 +58,7 @@ struct launch_start {
 	uint32_t flags;
 	uint32_t uid, gid;
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid`, which must be the same here */
+	char id[LAUNCH_ID_MAX]; /**< of the guest: the name of its cgroup */
 	uint32_t ngroups; /**< of uint32_t, behind this struct; at most JOB_GROUPS_MAX */
 	uint32_t loginuid; /**< or JOB_LOGINUID_UNSET */
 	int32_t nice;
@@ -102,6 +105,12 @@ struct launch_files {
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
 };
 
+/** LAUNCH_KILL. */
+struct launch_kill {
+	struct launch_head head;
+	char id[LAUNCH_ID_MAX];
+};
+
 /** The steps of a request. */
 enum launch_stage {
 	LAUNCH_READY, /**< it is done: of a start, the child is the executor's end now */
@@ -124,6 +133,7 @@ enum launch_stage {
 	LAUNCH_ATTACH,
 	LAUNCH_ROOT,
 	LAUNCH_OWN,
+	LAUNCH_CGROUP,
 	LAUNCH_STAGES
 };
 

@@ -166,4 +166,46 @@ why = c.ask(0, {"command": "why", "id": out.decode().split()[-1]})
 ok("ehctl why says why", why.get("reason") == "start-failed" and any("cannot set its login user id" in s["what"] for s in why["steps"]), why)
 stays.kill()
 stays.wait()
+
+# The executor's rules, which its agent gives to ehlaunch, also when they change.
+
+
+def launchers():
+    """The arguments of node 1's ehlaunch, which is the child of its agent."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{pid}/cmdline").read().split("\0")
+            if words[0] == "ehlaunch" and int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1]) == c.agents[1].pid:
+                found.append(words[1:-1])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def user(uid):
+    def become():
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    return become
+
+
+for i in range(2):
+    c.ask(i, {"command": "set", "threshold": 4000})
+code, out, err = run(before=user(2001))
+ok("an ordinary user may come", code == 0 and shown(out)[2] == there, (code, out, err))
+code, out, err = run(before=user(1))
+ok("a user of the system may not", code == 1 and b"uid-min" in err, (code, out, err))
+c.conf(1, settings='uid-min = 2002\nallow-users = { "daemon" }')
+before = launchers()
+c.agents[1].send_signal(signal.SIGHUP)
+ok("a reload starts an ehlaunch with the new rules", until(lambda: [w for w in launchers() if w[w.index("--uid-min") + 1] == "2002" and
+   w[w.index("--allow-user") + 1] == "daemon"] and len(launchers()) == 1), (before, launchers()))
+code, out, err = run(before=user(1))
+ok("now the user of the system may", code == 0 and shown(out)[2] == there, (code, out, err))
+code, out, err = run(before=user(2001))
+ok("and the other one may not", code == 1 and b"uid-min" in err, (code, out, err))
+code, out, err = run(before=user(2003))
+ok("nor who has no name", code == 1 and b"unknown" in err, (code, out, err))
 done()

@@ -3,11 +3,12 @@
 """ehlaunch decides, whatever its agent says: this is an agent that was taken over. Each request is refused, or what it
 asks for is reduced to what the site permits, and the next one is served."""
 
-import ctypes, os, pwd, random, resource, struct, sys
+import atexit, ctypes, os, pwd, random, resource, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from ktap import done, ok, skip_all
-from launcher import FLAG, KIND, NONE, START, STAGE, TRAIT, Launcher, head, start, status
+from ktap import done, ok, skip, skip_all
+from launcher import FLAG, KIND, NONE, START, Launcher, head, kill, start, status
+from wait import until
 
 if os.geteuid():
     skip_all("only root can start processes of others")
@@ -131,6 +132,11 @@ for size in 0, 1, 7, 8, START.size - 1, START.size + 1, START.size + 4, 100000:
         refused(f"{size} bytes", l.ask((good() + bytes(100000))[:size]), "LAUNCH_REQUEST")
 for n in 1, 65536, 65537, 0x40000000, 0xffffffff:
     refused(f"{n} groups that are not there", l.ask(good(ngroups=n)), "LAUNCH_REQUEST")
+for id in "", "..", "../x", "0.1", "0.1:", ":1", "0.1:x", "0.1:1/", "0.1:../x", "0..1:1", ".0:1", "0.1:1.", "0.1:1:1", "0.1:" + "1" * 60, "x":
+    refused(f"the ID {id!r:.12}", l.ask(good(id=id)), "LAUNCH_REQUEST")
+    refused(f"to kill {id!r:.12}", l.ask(kill(id), end=False), "LAUNCH_REQUEST")
+refused("to kill with a byte more", l.ask(kill("0.1:1") + b"\0", end=False), "LAUNCH_REQUEST")
+refused("to kill with a descriptor more", l.ask(kill("0.1:1")), "LAUNCH_REQUEST")
 refused("unknown flags", l.ask(good(flags=1 << 31)), "LAUNCH_REQUEST")
 refused("without the socket of the end", l.ask(good(), end=False), "LAUNCH_REQUEST")
 refused("a descriptor too many", l.ask(good(), [null]), "LAUNCH_REQUEST")
@@ -190,4 +196,67 @@ ok("uid-min", l.ask(start(2001, 2001, "eht1"))[0] == "LAUNCH_RULES")
 ok("under that name no other", l.ask(start(2, 2, daemon))[0] == "LAUNCH_UNKNOWN")
 l.drop()
 l.stop()
+
+# ---- cgroups ----
+
+mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
+root = f"{mounts[0]}/ehs-launch-{os.getpid()}" if mounts else ""
+if mounts:
+    os.mkdir(root)      # fails where this is read-only: no test that cannot fail
+    guest = f"{root}/guest"
+    atexit.register(lambda: [os.rmdir(f"{root}{part}") for part in ("/guest", "/managed", "") if os.path.exists(root + part)])
+
+    def guests():
+        return sorted(d for d in os.listdir(guest) if os.path.isdir(f"{guest}/{d}"))
+
+    def members(id):
+        return [int(pid) for pid in open(f"{guest}/{id}/cgroup.procs").read().split()]
+
+    l = Launcher("--cgroup", root, "--guest-pids", "17", "--guest-memory", "64")
+    ok("it begins when the directories are there", l.began == (0, 0, 0) and guests() == [], l.began)
+    answer = l.ask(good(id="0.1:7"))
+    ok("a guest has a directory", guests() == ["0.1:7"] and members("0.1:7") == [answer[2]], (answer, guests()))
+    for file, controller, limit in ("pids.max", "pids", "17"), ("memory.max", "memory", str(64 << 20)):
+        if controller in open(f"{guest}/cgroup.controllers").read().split():
+            got = open(f"{guest}/0.1:7/{file}").read().strip()
+            ok(f"with {file}", got == limit, got)
+        else:
+            skip(f"with {file}", "this machine's cgroup 2 has no such controller")
+    again = l.ask(good(id="0.1:7"))
+    ok("an ID that is in use is refused, and its guest goes on", again[0] == "LAUNCH_CGROUP" and members("0.1:7") == [answer[2]], again)
+    refused("a user that is refused", l.ask(start(0, 0, "root", id="0.1:8")), "LAUNCH_RULES")
+    refused("one that is unknown", l.ask(start(2001, 2001, "eht2", id="0.1:8")), "LAUNCH_UNKNOWN")
+    ok("nothing is left of the others", until(lambda: guests() == []), guests())
+    for n in range(3):
+        l.ask(good(id=f"0.{n}:9"))
+    ok("to kill one", l.ask(kill("0.1:9"), end=False)[0] == "LAUNCH_READY")
+    ok("ends it, and no other", until(lambda: guests() == ["0.0:9", "0.2:9"]) and members("0.0:9") and members("0.2:9"), guests())
+    again = l.ask(kill("0.1:9"), end=False)
+    ok("to kill one that is not there", again[:2] == ("LAUNCH_CGROUP", 2), again)
+    l.drop()
+    for n in range(2):
+        l.ask(good(id=f"0.{n}:10"))
+
+    # the next launcher goes on
+    os.mkdir(f"{guest}/0.3:11")     # as of one that was killed before it could remove it
+    ends, l.ends = l.ends, []
+    l.process.kill()
+    l.process.wait()
+    l2 = Launcher("--cgroup", root)
+    ok("another one removes what is empty, and leaves the others alone", until(lambda: guests() == ["0.0:10", "0.1:10"]) and
+       all(members(id) for id in guests()), guests())
+    ok("kills", l2.ask(kill("0.0:10"), end=False)[0] == "LAUNCH_READY" and until(lambda: guests() == ["0.1:10"]), guests())
+    for s, _ in ends:
+        s.close()
+    ok("and removes what becomes empty", until(lambda: guests() == []), guests())
+    for i in range(300):
+        l2.ask(good(id="0.1:12"))
+        for s, _ in l2.ends:
+            s.close()
+        l2.ends = []
+        until(lambda: guests() == [])
+    ok("300 that end at once", until(lambda: guests() == []), guests())
+    l2.stop()
+else:
+    skip("cgroups", "no cgroup 2 is mounted here")
 done()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An agent that says to ehlaunch what it likes: packets as lib/wire/launch.h has them."""
 
-import array, atexit, os, re, select, socket, struct, subprocess, sys
+import array, atexit, itertools, os, re, select, socket, struct, subprocess, sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tree import BUILD, TOP
 from wait import WAIT, until
@@ -21,6 +21,9 @@ def enum(text, name):
     return {n: i for i, n in enumerate(names)}
 
 
+ids = itertools.count(1)
+
+
 def flags(text):
     return {n: int(v) for n, v in re.findall(r"#define (LAUNCH_[A-Z_]+) (\d+)u", text)}
 
@@ -28,15 +31,18 @@ def flags(text):
 KIND, STAGE, TRAIT, FLAG = enum(HEADER, "launch_kind"), enum(HEADER, "launch_stage"), enum(JOB, "job_trait"), flags(HEADER)
 NAME = {number: name for name, number in STAGE.items()}
 USER_MAX = int(re.search(r"LAUNCH_USER_MAX (\d+)", HEADER)[1])
-START = struct.Struct(f"@5I{USER_MAX}sIIii{2 * RLIMITS + TRAIT['JOB_TRAITS']}Q")
+ID_MAX = int(re.search(r"LAUNCH_ID_MAX (\d+)", HEADER)[1])
+START = struct.Struct(f"@5I{USER_MAX}s{ID_MAX}sIIii{2 * RLIMITS + TRAIT['JOB_TRAITS']}Q")
 
 
 def head(kind, version=FLAG["LAUNCH_VERSION"]):
     return struct.pack("@2I", version, KIND.get(kind, kind))
 
 
-def start(uid, gid, user, groups=(), flags=0, loginuid=0xffffffff, nice=0, oom=0, rlimits=None, traits=None, ngroups=None):
-    """A request for an end; traits by name."""
+def start(uid, gid, user, groups=(), flags=0, loginuid=0xffffffff, nice=0, oom=0, rlimits=None, traits=None, ngroups=None,
+          id=None):
+    """A request for an end; traits by name. Each has an ID of its own."""
+    id = f"0.1:{next(ids)}" if id is None else id
     numbers = [NONE] * (2 * RLIMITS)
     for which, (soft, hard) in (rlimits or {}).items():
         numbers[2 * which:2 * which + 2] = soft, hard
@@ -44,9 +50,13 @@ def start(uid, gid, user, groups=(), flags=0, loginuid=0xffffffff, nice=0, oom=0
     known = {"JOB_TRAITS_KNOWN": 1, "JOB_OOM_SCORE": 1000, "JOB_CORE_FILTER": 0x33, "JOB_CAP_BOUNDING": NONE}
     for name, value in {**known, **(traits or {})}.items():
         values[TRAIT[name]] = value
-    fixed = START.pack(FLAG["LAUNCH_VERSION"], KIND["LAUNCH_START"], flags, uid, gid, user.encode(),
+    fixed = START.pack(FLAG["LAUNCH_VERSION"], KIND["LAUNCH_START"], flags, uid, gid, user.encode(), id.encode(),
                        len(groups) if ngroups is None else ngroups, loginuid, nice, oom, *numbers, *values)
     return fixed + struct.pack(f"@{len(groups)}I", *groups)
+
+
+def kill(id):
+    return head("LAUNCH_KILL") + struct.pack(f"@{ID_MAX}s", id.encode())
 
 
 class Launcher:
@@ -60,6 +70,7 @@ class Launcher:
         ours.settimeout(WAIT)
         self.socket = ours
         self.ends = []
+        self.began = struct.unpack("@Iii", ours.recv(64))
         atexit.register(self.stop)
 
     def send(self, packet, fds=()):

@@ -70,7 +70,7 @@ static void test_values(void **state)
 			  "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
 			  "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
 			  "no-new-privs = true\n"
-			  "uid-min = 500\nallow-users = { \"backup\", \"www-data\" }\n"
+			  "guest-pids = 0\nguest-memory = 512\nuid-min = 500\nallow-users = { \"backup\", \"www-data\" }\n"
 			  "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
 			  "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
 
@@ -95,6 +95,8 @@ static void test_values(void **state)
 	assert_true(c->allow_root);
 	assert_true(c->no_new_privs);
 	assert_int_equal(c->uid_min, 500);
+	assert_int_equal(c->guest_pids, 0);
+	assert_int_equal(c->guest_memory, 512);
 	assert_int_equal(c->nallow_users, 2);
 	assert_string_equal(c->allow_users[1], "www-data");
 	assert_int_equal(c->log.all, LOG_LEVEL_ERROR);
@@ -123,6 +125,8 @@ static void test_defaults(void **state)
 	assert_false(c->allow_root);
 	assert_false(c->no_new_privs);
 	assert_int_equal(c->uid_min, 1000);
+	assert_int_equal(c->guest_pids, 4096);
+	assert_int_equal(c->guest_memory, 0);
 	assert_int_equal(c->nallow_users, 0);
 	assert_int_equal(c->nexclude, 0);
 	config_free(c);

@@ -29,8 +29,8 @@ static struct rules parse(char **users, int argc, const char *const *argv)
 
 static void test_admit(void **state)
 {
-	static const char *const argv[] = { "ehlaunch",	    "--uid-min", "500",	  "--allow-user",
-					    "backup", "--allow-user",	 "nobody", NULL };
+	static const char *const argv[] = { "ehlaunch", "--uid-min",	"500",	  "--allow-user",
+					    "backup",	"--allow-user", "nobody", NULL };
 	char *users[8];
 	struct rules rules = parse(users, 1, argv);
 
@@ -68,10 +68,14 @@ static void test_root(void **state)
 static void test_arguments(void **state)
 {
 	static const char *const bad[][4] = {
-		{ "ehlaunch", "--uid-min" },	     { "ehlaunch", "--uid-min", "" },
-		{ "ehlaunch", "--uid-min", "1x" },   { "ehlaunch", "--uid-min", "-1" },
-		{ "ehlaunch", "--uid-min", "4294967295" }, { "ehlaunch", "--allow-user" },
-		{ "ehlaunch", "--allow-all" },	     { "ehlaunch", "alice" },
+		{ "ehlaunch", "--uid-min" },
+		{ "ehlaunch", "--uid-min", "" },
+		{ "ehlaunch", "--uid-min", "1x" },
+		{ "ehlaunch", "--uid-min", "-1" },
+		{ "ehlaunch", "--uid-min", "4294967295" },
+		{ "ehlaunch", "--allow-user" },
+		{ "ehlaunch", "--allow-all" },
+		{ "ehlaunch", "alice" },
 	};
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
@@ -89,10 +93,11 @@ static void test_arguments(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const good[] = { "a", "alice", "a1", "1a", "first.last", "host$",
-					    "DOMAIN\\user", "user@example", "\303\244" };
-	static const char *const bad[] = { "",	    "0",     "1000",	 "-x",	  "--help", "+",
-					   "a b",   "a:b",   "a\nb",	 "../x",  "a\177" };
+	static const char *const good[] = { "a",	  "alice", "a1",	   "1a",
+					    "first.last", "host$", "DOMAIN\\user", "user@example",
+					    "\303\244" };
+	static const char *const bad[] = { "",	  "0",	 "1000", "-x",	 "--help", "+",
+					   "a b", "a:b", "a\nb", "../x", "a\177" };
 	char name[LAUNCH_USER_MAX];
 
 	for (size_t i = 0; i < COUNT(good); i++) {
@@ -107,6 +112,28 @@ static void test_names(void **state)
 	assert_false(names_is_good(name));
 	name[sizeof(name) - 1] = '\0';
 	assert_true(names_is_good(name));
+}
+
+static void test_id(void **state)
+{
+	static const char *const good[] = { "0.1:7", "0.1.0.3:18446744073709551615", "1:0" };
+	static const char *const bad[] = { "",	    ":",       ":1",	  "1:",	    "1",
+					   "..",    "../x",    "0.1",	  "0.1:",   "0..1:1",
+					   ".1:1",  "1.:1",    "0.1:1/",  "0.1:1.", "0.1:../x",
+					   "0.1:a", "0.1:1:1", "0.1:1\n", " 0.1:1", "-1:1",
+					   "0x1:1", "0.1:+1" };
+	char longest[LAUNCH_ID_MAX + 1] = "0:";
+
+	for (size_t i = 0; i < COUNT(good); i++)
+		assert_true(names_is_id(good[i]));
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_false(names_is_id(bad[i]));
+	memset(longest + 2, '1', sizeof(longest) - 2);
+	assert_false(names_is_id(longest));
+	longest[LAUNCH_ID_MAX] = '\0';
+	assert_false(names_is_id(longest));
+	longest[LAUNCH_ID_MAX - 1] = '\0';
+	assert_true(names_is_id(longest));
 }
 
 static int passwd(const char *text, struct user *out)
@@ -147,9 +174,9 @@ static void test_passwd(void **state)
 
 static void test_groups(void **state)
 {
-	static const char *const bad[] = { "",		 "alice 5 6", "bob 5\n",     "alice2 5\n",
-					   "alice 5x\n", "alice x\n", "alice -1\n", "alice 5\n6\n",
-					   "alice 4294967295\n" };
+	static const char *const bad[] = { "",		 "alice 5 6",	 "bob 5\n",
+					   "alice2 5\n", "alice 5x\n",	 "alice x\n",
+					   "alice -1\n", "alice 5\n6\n", "alice 4294967295\n" };
 	static const char line[] = "alice                 5 6  40000\n";
 	static const char none[] = "alice                 \n"; /* as getent fills the column */
 	gid_t groups[4];
@@ -260,8 +287,9 @@ static void test_modest(void **state)
 /* Numbers that the kernel sees other parts of than who looks at all of them. */
 static void test_wide(void **state)
 {
-	static const uint64_t policies[] = { SCHED_RR, 6, 7, 1ull << 32 | SCHED_FIFO, 1ull << 32,
-					     SCHED_FIFO | SCHED_RESET_ON_FORK };
+	static const uint64_t policies[] = { SCHED_RR,	 6,
+					     7,		 1ull << 32 | SCHED_FIFO,
+					     1ull << 32, SCHED_FIFO | SCHED_RESET_ON_FORK };
 	static const uint64_t io[] = { 1 << 13, 1ull << 32 | 1 << 13, 9 << 13, NONE & ~(6 << 13) };
 	uint64_t hard[JOB_RLIMITS] = { 0 };
 
@@ -313,9 +341,10 @@ int main(void)
 		cmocka_unit_test(test_admit),	  cmocka_unit_test(test_root),
 		cmocka_unit_test(test_arguments), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_passwd),	  cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_keep),	  cmocka_unit_test(test_reduce),
-		cmocka_unit_test(test_modest),	  cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_allow_root), cmocka_unit_test(test_view),
+		cmocka_unit_test(test_keep),	  cmocka_unit_test(test_id),
+		cmocka_unit_test(test_reduce),	  cmocka_unit_test(test_modest),
+		cmocka_unit_test(test_wide),	  cmocka_unit_test(test_allow_root),
+		cmocka_unit_test(test_view),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The node's directories in the cgroup v2 tree: managed/ for what `ehctl run` started, guest/ID for
+ * tasks of other nodes. A guest's is made with it, and removed when it is empty, which the kernel
+ * reports through cgroup.events. Nothing is kept that the tree does not have: the next launcher goes
+ * on with what it finds there.
+ */
+#include "launch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define CGROUP_WEIGHT_MANAGED "100"
+#define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
+
+/* A guest's directory. */
+struct cgroup_folder {
+	struct cgroup_folder *next;
+	int watch; /* inotify descriptor of its cgroup.events */
+	char id[LAUNCH_ID_MAX];
+};
+
+static int cgroup_guests = -1; /* guest/; -1: there are no cgroups */
+static int cgroup_inotify = -1;
+static struct cgroup_folder *cgroup_folders;
+
+static int cgroup_write(int folder, const char *name, const char *text)
+{
+	int fd = openat(folder, name, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* ---- the tree ---- */
+
+static int cgroup_make_path(const char *root)
+{
+	char path[PATH_MAX];
+	size_t n = strlen(root);
+
+	if (n >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, root, n + 1);
+	for (char *at = path + 1;; at++) {
+		char end = *at;
+
+		if (end && end != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST && access(path, F_OK))
+			return -errno;
+		*at = end;
+		if (!end)
+			return 0;
+	}
+}
+
+/*
+ * A file of a controller needs the controller in each directory from the top of the tree down. The
+ * kernel refuses where a directory in between has processes, or the controller is not there at all.
+ * Guests then do without, which is no reason to fail.
+ */
+static void cgroup_enable(int folder)
+{
+	static const char *const controllers[] = { "+cpu", "+pids", "+memory", "+io" };
+
+	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++)
+		cgroup_write(folder, "cgroup.subtree_control", controllers[i]);
+}
+
+static void cgroup_enable_path(const char *root)
+{
+	char path[PATH_MAX];
+	struct statfs fs;
+
+	snprintf(path, sizeof(path), "%s", root);
+	for (char *at = path + 1;; at++) {
+		char end = *at;
+		int fd;
+
+		if (end && end != '/')
+			continue;
+		*at = '\0';
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+			cgroup_enable(fd);
+		if (fd >= 0)
+			close(fd);
+		*at = end;
+		if (!end)
+			return;
+	}
+}
+
+static int cgroup_make(const char *root, const char *name, const char *weight)
+{
+	char path[PATH_MAX], io[32];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", root, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	snprintf(io, sizeof(io), "default %s", weight);
+	cgroup_write(fd, "cpu.weight", weight);
+	cgroup_write(fd, "io.weight", io);
+	return fd;
+}
+
+/* ---- guests ---- */
+
+static bool cgroup_is_empty(const char *id)
+{
+	char name[LAUNCH_ID_MAX + 16], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/cgroup.events", id);
+	fd = openat(cgroup_guests, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return !strstr(text, "populated 1");
+}
+
+static struct cgroup_folder *cgroup_watch(const char *id)
+{
+	char path[LAUNCH_ID_MAX + 64];
+	struct cgroup_folder *f = malloc(sizeof(*f));
+
+	if (!f)
+		return NULL;
+	strcpy(f->id, id);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", cgroup_guests, id);
+	f->watch = inotify_add_watch(cgroup_inotify, path, IN_MODIFY);
+	if (f->watch < 0) {
+		free(f);
+		return NULL;
+	}
+	f->next = cgroup_folders;
+	cgroup_folders = f;
+	return f;
+}
+
+static void cgroup_forget(struct cgroup_folder *f)
+{
+	struct cgroup_folder **at;
+
+	for (at = &cgroup_folders; *at != f; at = &(*at)->next)
+		;
+	*at = f->next;
+	inotify_rm_watch(cgroup_inotify, f->watch);
+	free(f);
+}
+
+/* Removes it if it is empty; otherwise the next event tries again. */
+static void cgroup_try_remove(struct cgroup_folder *f)
+{
+	if (!cgroup_is_empty(f->id))
+		return;
+	/* Busy: one has been moved there. Not empty: a guest of root has made directories there. */
+	if (unlinkat(cgroup_guests, f->id, AT_REMOVEDIR) && errno == EBUSY)
+		return;
+	cgroup_forget(f);
+}
+
+void cgroup_take(void)
+{
+	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	const struct inotify_event *e;
+	ssize_t n;
+
+	while ((n = read(cgroup_inotify, buf, sizeof(buf))) > 0)
+		for (char *at = buf; at < buf + n; at += sizeof(*e) + e->len) {
+			struct cgroup_folder *f, *next;
+
+			e = (const struct inotify_event *)at;
+			for (f = cgroup_folders; f; f = next) {
+				next = f->next;
+				/* After an overflow all of them are looked at. */
+				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
+					cgroup_try_remove(f);
+			}
+		}
+}
+
+static void cgroup_limit(int folder)
+{
+	char text[24] = "max";
+
+	if (rules.guest_pids)
+		snprintf(text, sizeof(text), "%u", rules.guest_pids);
+	cgroup_write(folder, "pids.max", text);
+	if (!rules.guest_memory)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)rules.guest_memory << 20);
+	cgroup_write(folder, "memory.max", text);
+}
+
+int cgroup_begin(const char *id, int *out)
+{
+	int fd, err;
+
+	*out = -1;
+	if (cgroup_guests < 0)
+		return 0;
+	if (mkdirat(cgroup_guests, id, 0755))
+		return -errno;
+	fd = openat(cgroup_guests, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = fd < 0 ? -errno : 0;
+	if (!err && !cgroup_watch(id))
+		err = -ENOMEM;
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		unlinkat(cgroup_guests, id, AT_REMOVEDIR);
+		return err;
+	}
+	cgroup_limit(fd);
+	*out = fd;
+	return 0;
+}
+
+void cgroup_begun(const char *id, int fd)
+{
+	struct cgroup_folder *f;
+
+	if (fd < 0)
+		return;
+	close(fd);
+	for (f = cgroup_folders; f; f = f->next)
+		if (!strcmp(f->id, id))
+			break;
+	/* There may be no process, or none any more. */
+	if (f)
+		cgroup_try_remove(f);
+}
+
+/* ---- LAUNCH_KILL ---- */
+
+bool cgroup_kill_is_good(const struct request *r)
+{
+	return r->length == sizeof(r->kill) && r->nfds == LAUNCH_FD_NEWS + 1 &&
+	       names_is_id(r->kill.id);
+}
+
+int cgroup_kill(const struct request *r)
+{
+	char name[LAUNCH_ID_MAX + 16];
+	int err = -ENOENT;
+
+	snprintf(name, sizeof(name), "%s/cgroup.kill", r->kill.id);
+	if (cgroup_guests >= 0)
+		err = cgroup_write(cgroup_guests, name, "1");
+	tell(r->fds[LAUNCH_FD_NEWS], err ? LAUNCH_CGROUP : LAUNCH_READY, -err);
+	return 0;
+}
+
+/* ---- start ---- */
+
+/* What an earlier launcher has left: guests go on. */
+static void cgroup_take_over(void)
+{
+	int fd = openat(cgroup_guests, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct cgroup_folder *f;
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		if (d->d_type != DT_DIR || !names_is_id(d->d_name))
+			continue;
+		f = cgroup_watch(d->d_name);
+		if (f)
+			cgroup_try_remove(f);
+	}
+	closedir(dir);
+}
+
+int cgroup_open(const char *root)
+{
+	struct statfs fs;
+	int fd;
+
+	if (cgroup_make_path(root) || statfs(root, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return -1;
+	cgroup_enable_path(root);
+	fd = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	cgroup_guests = cgroup_make(root, "guest", CGROUP_WEIGHT_GUEST);
+	cgroup_inotify = cgroup_guests < 0 ? -1 : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (cgroup_inotify < 0) {
+		if (cgroup_guests >= 0)
+			close(cgroup_guests);
+		cgroup_guests = -1;
+		return -1;
+	}
+	cgroup_enable(cgroup_guests);
+	cgroup_take_over();
+	return cgroup_inotify;
+}
