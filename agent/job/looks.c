@@ -328,13 +328,11 @@ static void looks_on_later(evutil_socket_t fd, short what, void *arg)
 
 /* ---- for others ---- */
 
-static int looks_begin(struct agent *agent)
+int looks_init(struct agent *agent)
 {
-	struct looks *all;
+	struct looks *all = calloc(1, sizeof(*all));
+	bool failed;
 
-	if (agent->looks)
-		return 0;
-	all = calloc(1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	all->later = event_new(agent->base, -1, 0, looks_on_later, agent);
@@ -343,6 +341,7 @@ static int looks_begin(struct agent *agent)
 		return -ENOMEM;
 	}
 	agent->looks = all;
+	looks_idle(agent, &failed);
 	return 0;
 }
 
@@ -364,9 +363,6 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 {
 	struct look *l, **at;
 
-	*trouble = strerror(ENOMEM);
-	if (looks_begin(agent))
-		return NULL;
 	*trouble = looks_full(agent->looks, q->uid);
 	if (*trouble)
 		return NULL;
@@ -390,7 +386,8 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 	for (at = &agent->looks->list; *at; at = &(*at)->next)
 		;
 	*at = l;
-	looks_later(agent);
+	/* Others that wait are of users who have theirs, or wait for a process, as this one will. */
+	look_give(l);
 	return l;
 }
 
