@@ -30,6 +30,7 @@
 #include "home/record.h"
 #include "home/serve.h"
 #include "job/files.h"
+#include "job/looks.h"
 #include "net/client.h"
 #include "net/ops.h"
 #include "net/peers.h"
@@ -146,9 +147,10 @@ static int rooms_start_first(struct agent *agent)
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (!agent->cgroup || client_init(agent) || peers_init(agent) || stayed_init(agent) ||
-	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
-	    record_init(agent) || serve_init(agent, away_shows_home) || away_init(agent))
+	if (!agent->cgroup || looks_init(agent) || client_init(agent) ||
+	    peers_init(agent) || stayed_init(agent) || reserve_init(agent) || guest_init(agent) ||
+	    view_init(agent) || counters_init(agent) || record_init(agent) ||
+	    serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;
 	return ctl_init(agent, commands_request);
 }

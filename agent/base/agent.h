@@ -39,7 +39,7 @@ struct agent {
 
 	/* job */
 	struct files *files; /* after the first question */
-	struct looks *looks; /* the same */
+	struct looks *looks;
 
 	/* node */
 	struct cgroup *cgroup;

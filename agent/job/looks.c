@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -77,13 +78,15 @@ static void looks_later(struct agent *agent)
 /* ---- processes ---- */
 
 /* System calls only: other threads may have held locks at the fork. */
-static void __attribute__((noreturn)) looker_become(const char *path, int socket)
+static void __attribute__((noreturn)) looker_become(const char *path, int socket, int nice)
 {
 	char *argv[] = { (char *)"ehlook", NULL }, *none[] = { NULL };
 	const uint64_t nothing = 0;
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
 	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+	/* The agent's own is not for what users make it do. */
+	syscall(SYS_setpriority, PRIO_PROCESS, 0, nice);
 	if (socket == LOOK_SOCKET ? fcntl(socket, F_SETFD, 0) < 0 : dup2(socket, LOOK_SOCKET) < 0)
 		_exit(127);
 	execve(path, argv, none);
@@ -192,7 +195,7 @@ static struct looker *looker_new(struct agent *agent)
 	k->socket = pair[0];
 	k->pid = fork();
 	if (!k->pid)
-		looker_become(path, pair[1]);
+		looker_become(path, pair[1], agent->nice);
 	close(pair[1]);
 	k->readable = event_new(agent->base, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);
 	k->timer = evtimer_new(agent->base, looker_on_timer, k);
@@ -325,13 +328,11 @@ static void looks_on_later(evutil_socket_t fd, short what, void *arg)
 
 /* ---- for others ---- */
 
-static int looks_begin(struct agent *agent)
+int looks_init(struct agent *agent)
 {
-	struct looks *all;
+	struct looks *all = calloc(1, sizeof(*all));
+	bool failed;
 
-	if (agent->looks)
-		return 0;
-	all = calloc(1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	all->later = event_new(agent->base, -1, 0, looks_on_later, agent);
@@ -340,6 +341,7 @@ static int looks_begin(struct agent *agent)
 		return -ENOMEM;
 	}
 	agent->looks = all;
+	looks_idle(agent, &failed);
 	return 0;
 }
 
@@ -361,9 +363,6 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 {
 	struct look *l, **at;
 
-	*trouble = strerror(ENOMEM);
-	if (looks_begin(agent))
-		return NULL;
 	*trouble = looks_full(agent->looks, q->uid);
 	if (*trouble)
 		return NULL;
@@ -387,7 +386,8 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 	for (at = &agent->looks->list; *at; at = &(*at)->next)
 		;
 	*at = l;
-	looks_later(agent);
+	/* Others that wait are of users who have theirs, or wait for a process, as this one will. */
+	look_give(l);
 	return l;
 }
 

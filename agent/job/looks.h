@@ -34,6 +34,8 @@ void look_digest(struct look *l, look_fn done, void *ctx);
 /** Frees it; what it has asked for is not waited for any more. Each look_start() is followed by one. */
 void look_end(struct look *l);
 
+/** Starts one process, so that the first question does not wait for it. 0 or -ENOMEM. */
+int looks_init(struct agent *agent);
 /** Ends the processes. Nobody may wait for an answer any more. */
 void looks_exit(struct agent *agent);
 

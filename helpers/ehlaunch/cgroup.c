@@ -221,24 +221,29 @@ static void cgroup_limit(int folder)
 
 int cgroup_begin(const char *id, int *out)
 {
+	bool made;
 	int fd, err;
 
 	*out = -1;
 	if (cgroup_guests < 0)
 		return 0;
-	if (mkdirat(cgroup_guests, id, 0755))
+	/* A guest whose first end has found that it needs home's files gets a second one. */
+	made = !mkdirat(cgroup_guests, id, 0755);
+	if (!made && errno != EEXIST)
 		return -errno;
 	fd = openat(cgroup_guests, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : 0;
-	if (!err && !cgroup_watch(id))
+	if (!err && made && !cgroup_watch(id))
 		err = -ENOMEM;
 	if (err) {
 		if (fd >= 0)
 			close(fd);
-		unlinkat(cgroup_guests, id, AT_REMOVEDIR);
+		if (made)
+			unlinkat(cgroup_guests, id, AT_REMOVEDIR);
 		return err;
 	}
-	cgroup_limit(fd);
+	if (made)
+		cgroup_limit(fd);
 	*out = fd;
 	return 0;
 }
