@@ -7,7 +7,6 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/log.h"
-#include "base/reap.h"
 #include "cluster/ask.h"
 #include "cluster/enrol.h"
 #include "cluster/gather.h"
@@ -38,7 +37,7 @@
 #include "net/tls.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "node/node.h"
 #include "node/stayed.h"
 
@@ -139,8 +138,14 @@ static int rooms_start_first(struct agent *agent)
 	int err;
 
 	/* It makes the directories of cgroups. */
-	if (launcher_init(agent))
-		return -ENOMEM;
+	err = launcher_init(agent);
+	if (err)
+		return err;
+	err = launcher_is_apart(agent) ? confine(agent) : 0;
+	if (err) {
+		log_error("cannot give up what this process does not need: %s", strerror(-err));
+		return err;
+	}
 	err = cgroup_init(agent, agent->config->cgroup);
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests run without limits of their "
@@ -225,7 +230,6 @@ void rooms_stop(struct agent *agent)
 	client_exit(agent);
 	launcher_exit(agent);
 	cgroup_exit(agent);
-	reap_exit(agent);
 	tls_use(agent, NULL);
 	config_free(agent->config);
 	agent->config = NULL;

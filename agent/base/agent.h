@@ -28,7 +28,6 @@ struct agent {
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
 
-	struct reaper *reaper; /* base/reap.c; while a child that was killed has not ended */
 
 	/* net */
 	struct tls *tls;

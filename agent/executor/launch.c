@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "wire/job.h"
 #include "wire/launch.h"
 

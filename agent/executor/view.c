@@ -21,7 +21,7 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/tunnel.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "wire/frame.h"
 #include "wire/view.h"
 

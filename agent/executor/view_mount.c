@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "wire/descriptors.h"
 
 void view_mount_init(struct view_mount *m)

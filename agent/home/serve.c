@@ -19,13 +19,12 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "base/reap.h"
 #include "base/user.h"
 #include "helpers/common/companion.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "net/tunnel.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "wire/frame.h"
 #include "wire/view.h"
 

@@ -2,22 +2,17 @@
 #include "job/looks.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/close_range.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/launcher.h"
 #include "base/log.h"
-#include "base/reap.h"
-#include "helpers/common/companion.h"
 
 #define LOOKS_PROCESSES 4 /* that work or wait for work */
 #define LOOKS_A_USER 2 /* of these, and of the stuck ones: others get theirs */
@@ -53,8 +48,8 @@ struct look {
 struct looker {
 	struct looker *next;
 	struct agent *agent;
-	pid_t pid;
 	int socket;
+	int news; /* closed, it is killed */
 	struct event *readable, *timer;
 	struct look *of; /* NULL: idle, or nobody waits for the answer */
 	bool busy; /* an answer is due */
@@ -77,20 +72,12 @@ static void looks_later(struct agent *agent)
 
 /* ---- processes ---- */
 
-/* System calls only: other threads may have held locks at the fork. */
-static void __attribute__((noreturn)) looker_become(const char *path, int socket, int nice)
+/* ehlaunch's process for it sees that, and kills it. */
+static void looker_let_go(struct looker *k)
 {
-	char *argv[] = { (char *)"ehlook", NULL }, *none[] = { NULL };
-	const uint64_t nothing = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
-	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
-	/* The agent's own is not for what users make it do. */
-	syscall(SYS_setpriority, PRIO_PROCESS, 0, nice);
-	if (socket == LOOK_SOCKET ? fcntl(socket, F_SETFD, 0) < 0 : dup2(socket, LOOK_SOCKET) < 0)
-		_exit(127);
-	execve(path, argv, none);
-	_exit(127);
+	if (k->news >= 0)
+		close(k->news);
+	k->news = -1;
 }
 
 static void looker_free(struct looker *k)
@@ -106,8 +93,7 @@ static void looker_free(struct looker *k)
 		event_free(k->timer);
 	if (k->socket >= 0)
 		close(k->socket);
-	if (k->pid > 0)
-		reap(k->agent, k->pid);
+	looker_let_go(k);
 	free(k);
 }
 
@@ -128,7 +114,7 @@ static void looker_kill(struct looker *k)
 
 	k->killed = true;
 	evtimer_add(k->timer, &limit);
-	kill(k->pid, SIGKILL);
+	looker_let_go(k);
 }
 
 static void looker_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -141,8 +127,8 @@ static void looker_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (log_allowed(&k->agent->looks->limit))
-		log_warning("a file system does not answer: process %d looks for a program of user %u",
-			    (int)k->pid, (unsigned int)k->uid);
+		log_warning("a file system does not answer when a program of user %u is looked at",
+			    (unsigned int)k->uid);
 	if (k->of)
 		look_over(k->of, looks_stuck);
 	looker_kill(k);
@@ -179,27 +165,26 @@ static void looker_on_readable(evutil_socket_t fd, short what, void *arg)
 
 static struct looker *looker_new(struct agent *agent)
 {
+	const struct launch_look ask = { .head.kind = LAUNCH_LOOK, .nice = agent->nice };
+	struct launcher_request q = { .head = &ask.head, .size = sizeof(ask), .nfds = 1 };
 	struct looker *k = calloc(1, sizeof(*k));
-	char path[4096];
 	int pair[2];
 
 	if (!k)
 		return NULL;
 	k->agent = agent;
-	k->socket = -1;
+	k->socket = k->news = -1;
 	k->next = agent->looks->lookers;
 	agent->looks->lookers = k;
-	if (!companion("ehlook", path, sizeof(path)) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		goto free_looker;
 	k->socket = pair[0];
-	k->pid = fork();
-	if (!k->pid)
-		looker_become(path, pair[1], agent->nice);
+	q.fds = &pair[1];
+	k->news = launcher_ask(agent, &q);
 	close(pair[1]);
 	k->readable = event_new(agent->base, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);
 	k->timer = evtimer_new(agent->base, looker_on_timer, k);
-	if (k->pid > 0 && k->readable && k->timer && !event_add(k->readable, NULL))
+	if (k->news >= 0 && k->readable && k->timer && !event_add(k->readable, NULL))
 		return k;
 	/* It ends when its socket closes. */
 free_looker:
@@ -424,10 +409,9 @@ void looks_exit(struct agent *agent)
 
 	if (!all)
 		return;
-	while (all->lookers) {
-		kill(all->lookers->pid, SIGKILL);
+	while (all->lookers)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		looker_free(all->lookers);
-	}
 	event_free(all->later);
 	free(all);
 	agent->looks = NULL;

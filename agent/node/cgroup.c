@@ -25,7 +25,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "wire/launch.h"
 #include "wire/view.h"
 

@@ -28,7 +28,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "node/launcher.h"
+#include "base/launcher.h"
 #include "node/netlink.h"
 #include "wire/reason.h"
 #include "wire/view.h"

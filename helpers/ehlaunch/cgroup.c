@@ -219,7 +219,7 @@ static void cgroup_limit(int folder)
 	cgroup_write(folder, "memory.max", text);
 }
 
-int cgroup_begin(const char *id, int *out)
+int cgroup_begin(const char *id, bool again, int *out)
 {
 	bool made;
 	int fd, err;
@@ -227,9 +227,8 @@ int cgroup_begin(const char *id, int *out)
 	*out = -1;
 	if (cgroup_guests < 0)
 		return 0;
-	/* A guest whose first end has found that it needs home's files gets a second one. */
 	made = !mkdirat(cgroup_guests, id, 0755);
-	if (!made && errno != EEXIST)
+	if (!made && (!again || errno != EEXIST))
 		return -errno;
 	fd = openat(cgroup_guests, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : 0;

@@ -187,7 +187,8 @@ int end_start(const struct request *r)
 		tell(f.news, LAUNCH_FOREIGN, 0);
 		return 0;
 	}
-	err = cgroup_begin(q->id, &cgroup);
+	/* The first end of a guest may find that it needs home's files; the next one is in their view. */
+	err = cgroup_begin(q->id, f.view >= 0, &cgroup);
 	if (err) {
 		tell(f.news, LAUNCH_CGROUP, -err);
 		return 0;

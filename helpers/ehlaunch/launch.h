@@ -38,6 +38,7 @@ struct request {
 			struct launch_files q;
 			char path[EHS_PATH_MAX + 1];
 		} files;
+		struct launch_look look;
 		struct launch_kill kill;
 	};
 };
@@ -60,7 +61,7 @@ void tell(int news, enum launch_stage stage, int error);
 /** What ehlaunch found on this host when it was started. */
 extern struct site {
 	int namespace; /**< the mount namespace of this host */
-	char stub[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1]; /**< "": none */
+	char stub[EHS_PATH_MAX + 1], ehlook[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1]; /**< "": none */
 } site;
 void site_look(void);
 
@@ -97,6 +98,10 @@ bool view_is_ours(int namespace, uid_t uid);
 bool files_is_good(const struct request *r);
 int files_start(const struct request *r);
 
+/* look.c: the same for LAUNCH_LOOK */
+bool look_is_good(const struct request *r);
+int look_start(const struct request *r);
+
 /* end.c */
 /** Whether a request of kind LAUNCH_START is whole. */
 bool end_is_good(const struct request *r);
@@ -129,8 +134,8 @@ void lookup_free(struct user *user);
  */
 int cgroup_open(const char *root);
 void cgroup_take(void);
-/** Makes the cgroup of a guest; *fd is a descriptor of it, or -1: there are none. 0 or -errno. */
-int cgroup_begin(const char *id, int *fd);
+/** Makes the cgroup of a guest, or, for one that begins again, finds it; *fd is a descriptor of it, or -1: there are none. 0 or -errno. */
+int cgroup_begin(const char *id, bool again, int *fd);
 /** Its process has been started, or not: closes the descriptor. */
 void cgroup_begun(const char *id, int fd);
 /** A request LAUNCH_KILL. */

@@ -17,6 +17,7 @@ void site_look(void)
 {
 	/* Now: when the package is upgraded, this program has no path any more. */
 	site_find("ehstub", site.stub);
+	site_find("ehlook", site.ehlook);
 	site_find("ehview", site.ehview);
 	site_find("ehfiles", site.ehfiles);
 	site.namespace = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);

@@ -26,6 +26,7 @@ enum launch_kind {
 	/* file views */
 	LAUNCH_MOUNT, /**< a view of home's files: struct launch_mount */
 	LAUNCH_FILES, /**< a server of home's files: struct launch_files */
+	LAUNCH_LOOK, /**< an ehlook: struct launch_look */
 	LAUNCH_KILL, /**< all processes of a guest: struct launch_kill */
 	LAUNCH_KINDS
 };
@@ -103,6 +104,12 @@ struct launch_files {
 	uint32_t uid;
 	int32_t nice;
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+};
+
+/** LAUNCH_LOOK. Its socket is the second descriptor. It ends when the agent closes its end of the first. */
+struct launch_look {
+	struct launch_head head;
+	int32_t nice;
 };
 
 /** LAUNCH_KILL. */

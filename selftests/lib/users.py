@@ -6,7 +6,7 @@ import ctypes, os, shutil, tempfile
 
 from ktap import skip_all
 
-ONE, TWO = 2001, 2002           # their user ids
+ONE, TWO, THREE = 2001, 2002, 2003      # their user ids
 ONES_GROUPS = {2001, 2002, 5, 6, 40000, *range(3000, 4000)}
 TWOS_GROUPS = {2002, 5, 6}
 MS_BIND, MS_REC, MS_PRIVATE, CLONE_NEWNS = 4096, 16384, 1 << 18, 0x20000
@@ -33,13 +33,13 @@ def groups():
 
 
 def passwd():
-    lines = [line for line in open("/etc/passwd").read().splitlines() if line.split(":")[2] not in (str(ONE), str(TWO))]
-    lines += [f"eht{n}:x:{uid}:{uid}::/tmp:/bin/sh" for n, uid in ((1, ONE), (2, TWO))]
+    lines = [line for line in open("/etc/passwd").read().splitlines() if line.split(":")[2] not in (str(ONE), str(TWO), str(THREE))]
+    lines += [f"eht{n}:x:{uid}:{uid}::/tmp:/bin/sh" for n, uid in ((1, ONE), (2, TWO), (3, THREE))]
     return "\n".join(lines) + "\n"
 
 
 def add():
-    """Adds eht1 and eht2. Once for a process."""
+    """Adds eht1, eht2 and eht3. Once for a process."""
     global added
     if added:
         return

@@ -3,8 +3,8 @@
  * @file launcher.h
  * The connection to ehlaunch, which does what needs root's rights, or another user's.
  */
-#ifndef AGENT_NODE_LAUNCHER_H
-#define AGENT_NODE_LAUNCHER_H
+#ifndef AGENT_BASE_LAUNCHER_H
+#define AGENT_BASE_LAUNCHER_H
 
 #include <stdbool.h>
 #include <stddef.h>

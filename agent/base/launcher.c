@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "node/launcher.h"
+#include "base/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>
