@@ -135,7 +135,7 @@ on 1 kill -TERM "$(on 1 cat /run/ehsched/node1/pid)"
 wait_for 30 nothing_left
 ok "its agent ends: it kills the task, whose files end with it" 'left_over'
 wait
-agent-start 1
+on 1 agent-start 1
 wait_for 30 agents_up
 [ "$(there home 'cat file')" = two ]
 ok "the next agent mounts it again" 'there home "cat file"'
