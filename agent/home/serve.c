@@ -22,7 +22,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
