@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehfiles DIR: serves it on descriptor 0 (ehfiles.h). Started by ehagent, with a user's ids. */
+/* ehfiles DIR: serves it on descriptor 0 (ehfiles.h). Started by ehlaunch, with a user's ids. */
 #include "ehfiles.h"
 
 #include <errno.h>
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2 || argv[1][0] != '/') {
 		fprintf(stderr, "usage: ehfiles DIR\n"
-				"Started by ehagent; serves DIR on descriptor 0.\n");
+				"Started by ehlaunch; serves DIR on descriptor 0.\n");
 		return 2;
 	}
 	/* its answers are believed: the user, whose process it is, must not make them up with ptrace */

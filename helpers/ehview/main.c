@@ -3,7 +3,7 @@
  * ehview N: serves N file systems on the descriptors of FD_DEVICE(), FD_HOME() and
  * FD_FORGET(). On descriptor 0 the agent asks to be told when all that home has done
  * until now is seen here, or all that was done here is seen at home.
- * Started by ehagent.
+ * Started by ehlaunch.
  */
 #include "ehview.h"
 
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	ntrees = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	if (!ntrees || ntrees > VIEW_TREES_MAX) {
 		fprintf(stderr, "usage: ehview N\n"
-				"Started by ehagent; serves N file systems on its descriptors.\n");
+				"Started by ehlaunch; serves N file systems on its descriptors.\n");
 		return 2;
 	}
 	/* it has the same ids as the tasks, which must not read its memory */

@@ -270,7 +270,12 @@ until(lambda: os.path.exists(f"/proc/{foreign.pid}/ns/mnt") and
       os.stat(f"/proc/{foreign.pid}/ns/mnt").st_ino != os.stat("/proc/self/ns/mnt").st_ino)
 others = {"this host's own": "/proc/self/ns/mnt", "another one": f"/proc/{foreign.pid}/ns/mnt",
           "a network namespace": "/proc/self/ns/net", "no namespace": "/dev/null"}
-ok("an end in it", enter(l, ns)[0] == READY, enter(l, ns))
+ours, theirs = socket.socketpair()
+with ours, l.send(start(), theirs.fileno(), ns) as news:
+    theirs.close()
+    stage, error, end = NEWS.unpack(news.recv(64))
+    ok("an end in it", stage == READY and os.stat(f"/proc/{end}/ns/mnt").st_ino == os.fstat(ns).st_ino, (stage, error))
+    ok("has no_new_privs", stage == READY and "NoNewPrivs:\t1\n" in open(f"/proc/{end}/status").read())
 for what, path in others.items():
     fd = os.open(path, os.O_RDONLY)
     ok(f"{what} is refused", enter(l, fd) == (FOREIGN, 0), enter(l, fd))
