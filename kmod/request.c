@@ -84,12 +84,18 @@ static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
 	raw_spin_unlock(&node->lock);
 }
 
+static long ehs_request_left(const struct ehs_request *req)
+{
+	return max((long)(req->deadline - jiffies), 0L);
+}
+
 /*
- * Return: true when @req is in the table as one that @agent is asked; false if it
- * is decided, or another agent is to be asked.
+ * Return: true when @req is in the table as one that @agent is asked, with the
+ * milliseconds that it will wait in *limit; false if it is decided, or another
+ * agent is to be asked.
  */
 static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
-			    struct ehs_request *req)
+			    struct ehs_request *req, u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
 	bool asks = false, waits;
@@ -120,6 +126,7 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
 	}
+	*limit = waits ? max(jiffies_to_msecs(ehs_request_left(req)), 1U) : req->limit;
 unlock:
 	raw_spin_unlock(&node->lock);
 	return asks;
@@ -147,12 +154,7 @@ static bool ehs_request_waits(struct ehs_node *node, const struct ehs_request *r
 	return waits;
 }
 
-static long ehs_request_left(const struct ehs_request *req)
-{
-	return max((long)(req->deadline - jiffies), 0L);
-}
-
-static enum ehs_reason ehs_request_send_failed(int err)
+static enum ehs_reason ehs_request_send_reason(int err)
 {
 	switch (err) {
 	case -EAGAIN:
@@ -163,6 +165,15 @@ static enum ehs_reason ehs_request_send_failed(int err)
 	default:
 		return EHS_REASON_NO_MEMORY;
 	}
+}
+
+/* The agent did not get it. If another has taken its place meanwhile, that one is asked. */
+static void ehs_request_send_failed(struct ehs_node *node, struct ehs_request *req, int err)
+{
+	raw_spin_lock(&node->lock);
+	if (!req->over && req->agent)
+		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, ehs_request_send_reason(err));
+	raw_spin_unlock(&node->lock);
 }
 
 /**
@@ -199,12 +210,11 @@ bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_
 	if (!req->started_at)
 		req->started_at = ktime_get_ns();
 	/* before it is sent, because the answer may come at once */
-	if (!ehs_request_add(node, agent, req))
+	if (!ehs_request_add(node, agent, req, &limit))
 		return ehs_request_is_over(node, req);
-	limit = req->handed ? max(jiffies_to_msecs(ehs_request_left(req)), 1U) : req->limit;
 	err = ehs_nl_place_request(node, agent, req, limit);
 	if (err)
-		ehs_request_give_up(node, req, ehs_request_send_failed(err));
+		ehs_request_send_failed(node, req, err);
 	while (ehs_request_waits(node, req)) {
 		left = wait_for_completion_killable_timeout(&req->decided, ehs_request_left(req));
 		if (left < 0)
