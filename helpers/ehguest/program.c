@@ -297,18 +297,44 @@ static void program_on_continue(struct guest *g)
 	connection_note(g, NOTE_CONTINUED);
 }
 
+/* Whether there is news that it has stopped. It does not write any more then. */
+static bool program_has_stopped(const struct program *p)
+{
+	siginfo_t news = { 0 };
+
+	return p->pid > 0 && !waitid(P_PID, p->pid, &news, WSTOPPED | WNOHANG | WNOWAIT) &&
+	       news.si_pid;
+}
+
+/* What it has written comes before that. More than home takes now follows when it goes on. */
+static void program_drain(struct guest *g)
+{
+	for (int i = 0; i < GUEST_OUTS; i++) {
+		g->out[i].ready = true;
+		outlet_step(g, &g->out[i]);
+	}
+	g->pty.ready = true;
+	pty_step(g);
+}
+
 void program_reap(struct guest *g)
 {
 	struct program *p = &g->program;
 	struct rusage usage;
-	int status;
+	int status, stop;
 	pid_t pid;
 
 	while (p->reap) {
 		/* The kernel keeps what cannot be told now. */
 		if (g->begun && !guest_can_say(g))
 			return;
-		pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage);
+		stop = program_has_stopped(p) ? WUNTRACED : 0;
+		if (stop) {
+			program_drain(g);
+			if (g->begun && !guest_can_say(g))
+				return;
+		}
+		pid = wait4(-1, &status, WNOHANG | WCONTINUED | stop, &usage);
 		p->childless = pid < 0 && errno == ECHILD;
 		if (pid <= 0)
 			p->reap = false;

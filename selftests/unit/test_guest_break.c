@@ -165,6 +165,23 @@ static void test_each_step(void **state)
 	}
 }
 
+/* What it wrote before it stopped comes before the news of that, or nobody would see it until it goes on. */
+static void test_written_before_stop(void **state)
+{
+	for (int round = 0; round < 60; round++) {
+		struct home *h = home_new();
+
+		home_run(h, PIPES, "echo here; kill -STOP $$; echo on");
+		home_until(h, h->stops);
+		assert_int_equal(h->ngot[1], 5);
+		kill(h->program, SIGCONT);
+		home_until(h, home_has(h, "exit"));
+		assert_int_equal(home_end(h), 0);
+		assert_string_equal(home_got(h, 1), "here\non\n");
+		home_free(h);
+	}
+}
+
 /* It ends while there is no agent: the next one hears of it, and home. */
 static void test_ends_alone(void **state)
 {
@@ -330,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_each_step),
 		cmocka_unit_test(test_ends_alone), cmocka_unit_test(test_window),
+		cmocka_unit_test(test_written_before_stop),
 		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_limit_of_stopped),
 		cmocka_unit_test(test_stuck),	   cmocka_unit_test(test_unknown),
 	};
