@@ -128,7 +128,8 @@ class Cluster:
             fd = s.fileno()
             os.set_inheritable(fd, True)
             self.launchers[i] = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "sh", "-c", f'exec "$0" 3<&{fd}', LAUNCH],
+                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "sh", "-c", f'exec "$@" 3<&{fd}', "sh", LAUNCH,
+                 "--allow-root", "--cgroup", self.cgroup(i), "--stub", STUB],
                 stdin=subprocess.DEVNULL, pass_fds=[fd])
 
     def state(self, i):
