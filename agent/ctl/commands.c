@@ -21,6 +21,7 @@
 #include "cluster/leave.h"
 #include "cluster/message.h"
 #include "ctl/doctor.h"
+#include "ctl/run.h"
 #include "ctl/socket.h"
 #include "eh/member.h"
 #include "eh/topology.h"
@@ -230,57 +231,6 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 					  false));
 }
 
-/* ---- run ---- */
-
-/* While the caller lives, /proc shows its user; otherwise the pid may be reused. */
-static bool commands_lives(const struct ctl_conn *c)
-{
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)ctl_pid(c));
-	return ctl_pid(c) > 0 && !stat(path, &st) &&
-	       (st.st_uid == ctl_uid(c) || !ctl_uid(c) || !st.st_uid);
-}
-
-static void commands_do_run(struct ctl_conn *c, const json_t *request)
-{
-	struct agent *agent = ctl_agent(c);
-	const char *wish = json_string_value(json_object_get(request, "name"));
-	const char *view = json_string_value(json_object_get(request, "view"));
-	bool retry = json_is_true(json_object_get(request, "retry"));
-	char name[64] = "";
-	int err;
-
-	if (view && view_parse(view) == VIEW_UNSET) {
-		ctl_reply(c, ctl_error("view", "must be shared, home or auto", true));
-		return;
-	}
-	if (!agent->module || cgroup_managed_fd(agent) < 0) {
-		ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
-		return;
-	}
-	if (!commands_lives(c)) {
-		ctl_reply(c, ctl_error("run",
-				       "the agent cannot see the calling process: it is in "
-				       "another PID namespace",
-				       false));
-		return;
-	}
-	err = cgroup_session(agent, ctl_pid(c), wish, retry, view ? view_parse(view) : VIEW_UNSET,
-			     name);
-	if (err) {
-		ctl_reply(c, ctl_error(wish ?: "session", strerror(-err), err == -EINVAL));
-		return;
-	}
-	/* Its next exec is the program of `ehctl run`, which the user expects to see here. */
-	err = kernel_bypass(agent, ctl_pid(c));
-	if (err)
-		log_warning("process %d: cannot exempt its first program from placement: %s",
-			    (int)ctl_pid(c), strerror(-err));
-	ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", name, "managed", 1));
-}
-
 /* ---- set and drain ---- */
 
 struct commands_setting {
@@ -464,7 +414,7 @@ static const struct commands_command {
 } commands_commands[] = {
 	{ "status", false, commands_do_status },  { "nodes", false, commands_do_status },
 	{ "tree", false, commands_do_status },	  { "tasks", false, commands_do_tasks },
-	{ "why", false, commands_do_why },	  { "run", false, commands_do_run },
+	{ "why", false, commands_do_why },	  { "run", false, run_start },
 	{ "set", true, commands_do_set },	  { "drain", true, commands_do_drain },
 	{ "undrain", true, commands_do_undrain }, { "watch", false, commands_do_watch },
 	{ "doctor", false, commands_do_doctor },  { "leave", true, commands_do_leave },

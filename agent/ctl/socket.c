@@ -191,6 +191,11 @@ uid_t ctl_uid(const struct ctl_conn *c)
 	return c->who.uid;
 }
 
+int ctl_socket(const struct ctl_conn *c)
+{
+	return c->fd;
+}
+
 /* ---- receiving ---- */
 
 /* Reads into the current frame, never beyond it. Returns bytes, 0 at the end, or -errno. */

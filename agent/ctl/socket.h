@@ -27,6 +27,8 @@ json_t *ctl_error(const char *what, const char *why, bool usage);
 /** The caller (SO_PEERCRED). pid 0: it is in a PID namespace that the agent cannot see. */
 pid_t ctl_pid(const struct ctl_conn *c);
 uid_t ctl_uid(const struct ctl_conn *c);
+/** The descriptor of the connection. */
+int ctl_socket(const struct ctl_conn *c);
 /**
  * Answers the request, exactly once, and takes over `reply` (NULL: out of memory). `c` is invalid
  * then.

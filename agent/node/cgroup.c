@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started,
- * guest/ID for tasks of other nodes. ehlaunch makes the tree, and all of guest/. A session is removed
- * when it is empty, which the kernel reports through cgroup.events.
+ * guest/ID for tasks of other nodes. ehlaunch makes and removes them; here they are read.
  */
 
 #include "node/cgroup.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/log.h"
@@ -29,28 +25,14 @@
 #include "wire/launch.h"
 #include "wire/view.h"
 
-/* on a session's directory, so that it outlives the agent */
-#define CGROUP_RETRY "user.ehsched.retry"
-#define CGROUP_VIEW "user.ehsched.view" /* likewise; a view_name() */
 #define CGROUP_NOTE 16 /* bytes of a value, with its NUL */
 
 enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
 
 static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
 
-/* A session: a directory that is removed when it is empty. */
-struct cgroup_folder {
-	struct cgroup_folder *next;
-	int watch; /* inotify descriptor of its cgroup.events */
-	char name[];
-};
-
 struct cgroup {
 	int fds[CGROUP_KINDS]; /* -1: none */
-	int inotify;
-	struct event *event;
-	struct cgroup_folder *folders;
-	unsigned int counter; /* makes session names unique */
 	char mount[PATH_MAX]; /* where the tree begins */
 };
 
@@ -65,18 +47,6 @@ int cgroup_guest_fd(struct agent *agent)
 }
 
 /* ---- files of a folder ---- */
-
-static int cgroup_write(int dir, const char *name, const char *text)
-{
-	int fd = openat(dir, name, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
 
 static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
@@ -94,76 +64,6 @@ static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const c
 		return true;
 	text[n] = '\0';
 	return strstr(text, "populated 1");
-}
-
-/* ---- watched folders ---- */
-
-static void cgroup_forget(struct agent *agent, struct cgroup_folder *f)
-{
-	struct cgroup_folder **at;
-
-	for (at = &agent->cgroup->folders; *at != f; at = &(*at)->next)
-		;
-	*at = f->next;
-	inotify_rm_watch(agent->cgroup->inotify, f->watch);
-	free(f);
-}
-
-static struct cgroup_folder *cgroup_watch(struct agent *agent, const char *name)
-{
-	struct cgroup_folder *f = malloc(sizeof(*f) + strlen(name) + 1);
-	char path[400];
-
-	if (!f)
-		return NULL;
-	strcpy(f->name, name);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events",
-		 agent->cgroup->fds[CGROUP_MANAGED], name);
-	f->watch = inotify_add_watch(agent->cgroup->inotify, path, IN_MODIFY);
-	if (f->watch < 0) {
-		free(f);
-		return NULL;
-	}
-	f->next = agent->cgroup->folders;
-	agent->cgroup->folders = f;
-	return f;
-}
-
-/* Removes it if it is empty; otherwise the next event tries again. */
-static void cgroup_try_remove(struct agent *agent, struct cgroup_folder *f)
-{
-	if (cgroup_populated(agent, CGROUP_MANAGED, f->name))
-		return;
-	if (unlinkat(agent->cgroup->fds[CGROUP_MANAGED], f->name, AT_REMOVEDIR) &&
-	    errno != ENOENT) {
-		/* The task made directories of its own inside it. */
-		log_debug("managed/%s: %s", f->name, strerror(errno));
-		if (errno == EBUSY)
-			return;
-	}
-	cgroup_forget(agent, f);
-}
-
-static void cgroup_on_event(evutil_socket_t fd, short what, void *arg)
-{
-	struct agent *agent = arg;
-	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	const struct inotify_event *e;
-	ssize_t n;
-
-	while ((n = read(agent->cgroup->inotify, buf, sizeof(buf))) > 0) {
-		for (char *at = buf; at < buf + n; at += sizeof(*e) + e->len) {
-			struct cgroup_folder *f, *next;
-
-			e = (const struct inotify_event *)at;
-			for (f = agent->cgroup->folders; f; f = next) {
-				next = f->next;
-				/* On overflow check all of them. This call may free f. */
-				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
-					cgroup_try_remove(agent, f);
-			}
-		}
-	}
 }
 
 /* ---- guests ---- */
@@ -277,29 +177,6 @@ void cgroup_guest_kill(struct agent *agent, const char *id)
 
 /* ---- sessions ---- */
 
-/* Characters of the user's choice that suit a file name, then the pid and a number. */
-static void cgroup_session_name(struct agent *agent, char name[64], const char *wish, pid_t pid)
-{
-	size_t n = 0;
-
-	for (; wish && *wish && n < 40; wish++)
-		name[n++] = isalnum((unsigned char)*wish) || strchr("-_", *wish) ? *wish : '-';
-	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, ++agent->cgroup->counter);
-}
-
-/* Kernels before 5.7 have no such attributes; the session's tasks then get the defaults. */
-static void cgroup_note(struct agent *agent, const char *name, const char *attribute,
-			const char *value)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[CGROUP_MANAGED],
-		 name);
-	if (setxattr(path, attribute, value, strlen(value), 0))
-		log_warning("session %s: cannot store %s, its tasks run without it: %s", name,
-			    attribute, strerror(errno));
-}
-
 /* Returns the length of the NUL-terminated value, or -1 if there is none. */
 static ssize_t cgroup_read_note(struct agent *agent, const char *name, size_t length,
 				const char *attribute, char value[CGROUP_NOTE])
@@ -351,72 +228,17 @@ bool cgroup_session_retries(struct agent *agent, pid_t pid)
 {
 	char value[CGROUP_NOTE];
 
-	return cgroup_noted(agent, pid, CGROUP_RETRY, value);
+	return cgroup_noted(agent, pid, LAUNCH_NOTE_RETRY, value);
 }
 
 enum view cgroup_session_view(struct agent *agent, pid_t pid)
 {
 	char value[CGROUP_NOTE];
 
-	return cgroup_noted(agent, pid, CGROUP_VIEW, value) ? view_parse(value) : VIEW_UNSET;
-}
-
-int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry, enum view view,
-		   char name[64])
-{
-	char path[96], text[16];
-	struct cgroup_folder *f;
-	int err;
-
-	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
-		return -ENOENT;
-	cgroup_session_name(agent, name, wish, pid);
-	if (mkdirat(agent->cgroup->fds[CGROUP_MANAGED], name, 0755))
-		return -errno;
-	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
-	snprintf(text, sizeof(text), "%d", (int)pid);
-	err = cgroup_write(agent->cgroup->fds[CGROUP_MANAGED], path, text);
-	f = err ? NULL : cgroup_watch(agent, name);
-	if (f && retry)
-		cgroup_note(agent, name, CGROUP_RETRY, "");
-	if (f && view != VIEW_UNSET)
-		cgroup_note(agent, name, CGROUP_VIEW, view_name(view));
-	if (!f) {
-		/* Without a watch, or with a process in it, it stays until the next start. */
-		unlinkat(agent->cgroup->fds[CGROUP_MANAGED], name, AT_REMOVEDIR);
-		return err;
-	}
-	/* The process may have died before the watch was set. */
-	cgroup_try_remove(agent, f);
-	return 0;
+	return cgroup_noted(agent, pid, LAUNCH_NOTE_VIEW, value) ? view_parse(value) : VIEW_UNSET;
 }
 
 /* ---- start ---- */
-
-/* Sessions of an earlier agent continue. */
-static void cgroup_clean(struct agent *agent)
-{
-	int fd =
-		openat(agent->cgroup->fds[CGROUP_MANAGED], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct cgroup_folder *f;
-	struct dirent *d;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((d = readdir(dir))) {
-		if (d->d_type != DT_DIR || d->d_name[0] == '.')
-			continue;
-		f = cgroup_watch(agent, d->d_name);
-		if (!f)
-			continue;
-		cgroup_try_remove(agent, f);
-	}
-	closedir(dir);
-}
 
 static int cgroup_open(struct agent *agent, const char *root, enum cgroup_kind kind)
 {
@@ -463,37 +285,14 @@ static int cgroup_start(struct agent *agent, const char *root)
 	err = cgroup_find_mount(agent->cgroup, root);
 	if (err)
 		return err;
-	agent->cgroup->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (agent->cgroup->inotify < 0)
-		return -errno;
-	agent->cgroup->event = event_new(agent->base, agent->cgroup->inotify, EV_READ | EV_PERSIST,
-					 cgroup_on_event, agent);
-	if (!agent->cgroup->event || event_add(agent->cgroup->event, NULL))
-		return -ENOMEM;
 	err = cgroup_open(agent, root, CGROUP_MANAGED);
 	if (err)
 		return err;
-	err = cgroup_open(agent, root, CGROUP_GUEST);
-	if (err)
-		return err;
-	cgroup_clean(agent);
-	return 0;
+	return cgroup_open(agent, root, CGROUP_GUEST);
 }
 
 static void cgroup_close(struct agent *agent)
 {
-	struct cgroup_folder *f;
-
-	while ((f = agent->cgroup->folders)) {
-		agent->cgroup->folders = f->next;
-		free(f);
-	}
-	if (agent->cgroup->event)
-		event_free(agent->cgroup->event);
-	agent->cgroup->event = NULL;
-	if (agent->cgroup->inotify >= 0)
-		close(agent->cgroup->inotify);
-	agent->cgroup->inotify = -1;
 	for (int i = 0; i < CGROUP_KINDS; i++) {
 		if (agent->cgroup->fds[i] >= 0)
 			close(agent->cgroup->fds[i]);
@@ -508,7 +307,7 @@ int cgroup_init(struct agent *agent, const char *root)
 	agent->cgroup = malloc(sizeof(*agent->cgroup));
 	if (!agent->cgroup)
 		return -ENOMEM;
-	*agent->cgroup = (struct cgroup){ .fds = { -1, -1 }, .inotify = -1 };
+	*agent->cgroup = (struct cgroup){ .fds = { -1, -1 } };
 	err = cgroup_start(agent, root);
 	if (err)
 		cgroup_close(agent);

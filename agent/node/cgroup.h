@@ -22,12 +22,6 @@ int cgroup_init(struct agent *agent, const char *root);
 void cgroup_exit(struct agent *agent);
 int cgroup_managed_fd(struct agent *agent);
 int cgroup_guest_fd(struct agent *agent);
-/**
- * Starts a managed session with this process in it and returns its name in `name`, which
- * begins with `wish` (NULL: none). 0 or -errno; -ENOENT: there are no cgroups.
- */
-int cgroup_session(struct agent *agent, pid_t pid, const char *wish, bool retry, enum view view,
-		   char name[64]);
 /** Whether this process is in a session whose lost tasks may be run again. */
 bool cgroup_session_retries(struct agent *agent, pid_t pid);
 /** The view chosen for its session, or VIEW_UNSET. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The node's directories in the cgroup v2 tree: managed/ for what `ehctl run` started, guest/ID for
- * tasks of other nodes. A guest's is made with it, and removed when it is empty, which the kernel
- * reports through cgroup.events. Nothing is kept that the tree does not have: the next launcher goes
+ * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started, guest/ID
+ * for tasks of other nodes. Each is made with its first process, and removed when it is empty, which
+ * the kernel reports through cgroup.events. Nothing is kept that the tree does not have: the next launcher goes
  * on with what it finds there.
  */
 #include "launch.h"
@@ -23,18 +23,19 @@
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
 
-/* A guest's directory. */
+/* The directory of a session or guest. */
 struct cgroup_folder {
 	struct cgroup_folder *next;
+	int above; /* descriptor of managed/ or guest/ */
 	int watch; /* inotify descriptor of its cgroup.events */
 	char id[LAUNCH_ID_MAX];
 };
 
-static int cgroup_guests = -1; /* guest/; -1: there are no cgroups */
+static int cgroup_sessions = -1, cgroup_guests = -1; /* managed/, guest/; -1: there are no cgroups */
 static int cgroup_inotify = -1;
 static struct cgroup_folder *cgroup_folders;
 
-static int cgroup_write(int folder, const char *name, const char *text)
+int cgroup_write(int folder, const char *name, const char *text)
 {
 	int fd = openat(folder, name, O_WRONLY | O_CLOEXEC), err = 0;
 
@@ -127,14 +128,14 @@ static int cgroup_make(const char *root, const char *name, const char *weight)
 
 /* ---- guests ---- */
 
-static bool cgroup_is_empty(const char *id)
+static bool cgroup_is_empty(int above, const char *id)
 {
 	char name[LAUNCH_ID_MAX + 16], text[128];
 	ssize_t n;
 	int fd;
 
 	snprintf(name, sizeof(name), "%s/cgroup.events", id);
-	fd = openat(cgroup_guests, name, O_RDONLY | O_CLOEXEC);
+	fd = openat(above, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return true;
 	n = read(fd, text, sizeof(text) - 1);
@@ -145,15 +146,16 @@ static bool cgroup_is_empty(const char *id)
 	return !strstr(text, "populated 1");
 }
 
-static struct cgroup_folder *cgroup_watch(const char *id)
+static struct cgroup_folder *cgroup_watch(int above, const char *id)
 {
 	char path[LAUNCH_ID_MAX + 64];
 	struct cgroup_folder *f = malloc(sizeof(*f));
 
 	if (!f)
 		return NULL;
+	f->above = above;
 	strcpy(f->id, id);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", cgroup_guests, id);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", above, id);
 	f->watch = inotify_add_watch(cgroup_inotify, path, IN_MODIFY);
 	if (f->watch < 0) {
 		free(f);
@@ -178,10 +180,10 @@ static void cgroup_forget(struct cgroup_folder *f)
 /* Removes it if it is empty; otherwise the next event tries again. */
 static void cgroup_try_remove(struct cgroup_folder *f)
 {
-	if (!cgroup_is_empty(f->id))
+	if (!cgroup_is_empty(f->above, f->id))
 		return;
 	/* Busy: one has been moved there. Not empty: a guest of root has made directories there. */
-	if (unlinkat(cgroup_guests, f->id, AT_REMOVEDIR) && errno == EBUSY)
+	if (unlinkat(f->above, f->id, AT_REMOVEDIR) && errno == EBUSY)
 		return;
 	cgroup_forget(f);
 }
@@ -232,7 +234,7 @@ int cgroup_begin(const char *id, bool again, int *out)
 		return -errno;
 	fd = openat(cgroup_guests, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : 0;
-	if (!err && made && !cgroup_watch(id))
+	if (!err && made && !cgroup_watch(cgroup_guests, id))
 		err = -ENOMEM;
 	if (err) {
 		if (fd >= 0)
@@ -247,19 +249,65 @@ int cgroup_begin(const char *id, bool again, int *out)
 	return 0;
 }
 
+/* There may be no process in it, or none any more. */
+static void cgroup_look(int above, const char *id)
+{
+	for (struct cgroup_folder *f = cgroup_folders; f; f = f->next)
+		if (f->above == above && !strcmp(f->id, id)) {
+			cgroup_try_remove(f);
+			return;
+		}
+}
+
 void cgroup_begun(const char *id, int fd)
 {
-	struct cgroup_folder *f;
-
 	if (fd < 0)
 		return;
 	close(fd);
-	for (f = cgroup_folders; f; f = f->next)
-		if (!strcmp(f->id, id))
-			break;
-	/* There may be no process, or none any more. */
-	if (f)
-		cgroup_try_remove(f);
+	cgroup_look(cgroup_guests, id);
+}
+
+/* ---- sessions ---- */
+
+int cgroup_session(const char *name)
+{
+	int fd;
+
+	if (cgroup_sessions < 0)
+		return -ENOENT;
+	if (mkdirat(cgroup_sessions, name, 0755))
+		return -errno;
+	fd = openat(cgroup_sessions, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || !cgroup_watch(cgroup_sessions, name)) {
+		unlinkat(cgroup_sessions, name, AT_REMOVEDIR);
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	return fd;
+}
+
+void cgroup_session_made(const char *name, int fd)
+{
+	close(fd);
+	cgroup_look(cgroup_sessions, name);
+}
+
+bool cgroup_is_guest(const char *path)
+{
+	char guests[PATH_MAX], link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", cgroup_guests);
+	n = readlink(link, guests, sizeof(guests) - 1);
+	if (n <= 0)
+		return true;
+	guests[n] = '\0';
+	/* The tree is mounted somewhere: the end of our path is the beginning of its. */
+	for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/'))
+		if (at - path <= n && !memcmp(guests + n - (at - path), path, at - path))
+			return true;
+	return false;
 }
 
 /* ---- LAUNCH_KILL ---- */
@@ -284,10 +332,10 @@ int cgroup_kill(const struct request *r)
 
 /* ---- start ---- */
 
-/* What an earlier launcher has left: guests go on. */
-static void cgroup_take_over(void)
+/* What an earlier launcher has left goes on. */
+static void cgroup_take_over(int above)
 {
-	int fd = openat(cgroup_guests, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct cgroup_folder *f;
 	struct dirent *d;
@@ -298,9 +346,9 @@ static void cgroup_take_over(void)
 		return;
 	}
 	while ((d = readdir(dir))) {
-		if (d->d_type != DT_DIR || !names_is_id(d->d_name))
+		if (d->d_type != DT_DIR || *d->d_name == '.' || strlen(d->d_name) >= LAUNCH_ID_MAX)
 			continue;
-		f = cgroup_watch(d->d_name);
+		f = cgroup_watch(above, d->d_name);
 		if (f)
 			cgroup_try_remove(f);
 	}
@@ -310,24 +358,19 @@ static void cgroup_take_over(void)
 int cgroup_open(const char *root)
 {
 	struct statfs fs;
-	int fd;
 
 	if (cgroup_make_path(root) || statfs(root, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
 		return -1;
 	cgroup_enable_path(root);
-	fd = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
-	if (fd < 0)
-		return -1;
-	close(fd);
+	cgroup_sessions = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
 	cgroup_guests = cgroup_make(root, "guest", CGROUP_WEIGHT_GUEST);
-	cgroup_inotify = cgroup_guests < 0 ? -1 : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (cgroup_inotify < 0) {
-		if (cgroup_guests >= 0)
-			close(cgroup_guests);
-		cgroup_guests = -1;
+	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (cgroup_sessions < 0 || cgroup_guests < 0 || cgroup_inotify < 0) {
+		cgroup_sessions = cgroup_guests = -1;
 		return -1;
 	}
 	cgroup_enable(cgroup_guests);
-	cgroup_take_over();
+	cgroup_take_over(cgroup_sessions);
+	cgroup_take_over(cgroup_guests);
 	return cgroup_inotify;
 }

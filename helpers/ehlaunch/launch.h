@@ -39,6 +39,7 @@ struct request {
 			char path[EHS_PATH_MAX + 1];
 		} files;
 		struct launch_look look;
+		struct launch_session session;
 		struct launch_kill kill;
 	};
 };
@@ -98,6 +99,11 @@ bool view_is_ours(int namespace, uid_t uid);
 bool files_is_good(const struct request *r);
 int files_start(const struct request *r);
 
+/* session.c */
+bool session_is_good(const struct request *r);
+/** Makes a session with the process that asked for it, and answers. Always 0. */
+int session_start(const struct request *r);
+
 /* look.c: the same for LAUNCH_LOOK */
 bool look_is_good(const struct request *r);
 int look_start(const struct request *r);
@@ -138,6 +144,13 @@ void cgroup_take(void);
 int cgroup_begin(const char *id, bool again, int *fd);
 /** Its process has been started, or not: closes the descriptor. */
 void cgroup_begun(const char *id, int fd);
+/** Makes the cgroup of a session. Returns a descriptor of it, or -errno; cgroup_session_made() follows. */
+int cgroup_session(const char *name);
+void cgroup_session_made(const char *name, int fd);
+/** Whether this is below guest/: a line of /proc/PID/cgroup from its first '/' on. */
+bool cgroup_is_guest(const char *path);
+/** Writes to a file of a cgroup. 0 or -errno. */
+int cgroup_write(int folder, const char *name, const char *text);
 /** A request LAUNCH_KILL. */
 bool cgroup_kill_is_good(const struct request *r);
 int cgroup_kill(const struct request *r);

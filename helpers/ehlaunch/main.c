@@ -31,6 +31,7 @@ static const struct main_kind {
 	[LAUNCH_MOUNT] = { view_is_good, view_start },
 	[LAUNCH_FILES] = { files_is_good, files_start },
 	[LAUNCH_LOOK] = { look_is_good, look_start },
+	[LAUNCH_SESSION] = { session_is_good, session_start },
 	[LAUNCH_KILL] = { cgroup_kill_is_good, cgroup_kill },
 };
 

@@ -27,6 +27,7 @@ enum launch_kind {
 	LAUNCH_MOUNT, /**< a view of home's files: struct launch_mount */
 	LAUNCH_FILES, /**< a server of home's files: struct launch_files */
 	LAUNCH_LOOK, /**< an ehlook: struct launch_look */
+	LAUNCH_SESSION, /**< of `ehctl run`: struct launch_session */
 	LAUNCH_KILL, /**< all processes of a guest: struct launch_kill */
 	LAUNCH_KINDS
 };
@@ -112,6 +113,23 @@ struct launch_look {
 	int32_t nice;
 };
 
+#define LAUNCH_WISH 40 /**< characters of the name that a user wants for a session */
+
+/**
+ * LAUNCH_SESSION. The second descriptor is the socket of the process that asked the agent: whose it is
+ * the kernel says (SO_PEERCRED), so an agent can manage only those that have come to it.
+ */
+struct launch_session {
+	struct launch_head head;
+	uint32_t retry; /**< its tasks may be run again */
+	uint32_t view; /**< of its tasks: enum view */
+	char wish[LAUNCH_WISH + 1];
+};
+
+/* On the directory of a session, so that they outlive the agent: whether it retries, and a view_name(). */
+#define LAUNCH_NOTE_RETRY "user.ehsched.retry"
+#define LAUNCH_NOTE_VIEW "user.ehsched.view"
+
 /** LAUNCH_KILL. */
 struct launch_kill {
 	struct launch_head head;
@@ -154,6 +172,12 @@ struct launch_news {
 struct launch_registered {
 	struct launch_news news;
 	char text[LAUNCH_TEXT]; /**< what the kernel says about an error, or "" */
+};
+
+/** The answer to LAUNCH_SESSION. */
+struct launch_managed {
+	struct launch_news news;
+	char name[64];
 };
 
 #endif

@@ -59,6 +59,8 @@ class Cluster:
         self.n = n
         self.topology = topology
         users.add()
+        if apart:
+            netns.own_run({"ehsched": USER})
         self.net = Net(n)
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings
@@ -67,7 +69,6 @@ class Cluster:
         self.certificates("cert", *[f"n{i}" for i in range(n)])
         if apart:
             os.chmod(self.dir, 0o755)
-            netns.own_run({"ehsched": USER})
             for i in range(n):
                 self.launch(i)
 

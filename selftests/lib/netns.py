@@ -10,8 +10,16 @@ def sh(*words, check=True):
     return subprocess.run(words, check=check, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+has_own_run = False
+
+
 def own_run(folders):
-    """From now on this process and its children see another /run, with these directories (name: uid of the owner)."""
+    """From now on this process and its children see another /run, with these directories (name: uid of the owner).
+    Namespaces that were made before could not be removed any more."""
+    global has_own_run
+    if has_own_run:
+        return
+    has_own_run = True
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(0x20000):       # CLONE_NEWNS
         raise OSError(ctypes.get_errno(), "unshare")
