@@ -202,6 +202,7 @@ reserve_refuse(struct reserve_refusal *out, enum ehs_reason reason, const char *
 
 static void reserve_answer_refusal(struct server_answer *to, const struct reserve_refusal *no)
 {
+	log_debug("refuses a task: %s", no->text);
 	server_answer(to, 200,
 		      json_pack("{s:s,s:s}", "reason", reason_name(no->reason), "text", no->text));
 }

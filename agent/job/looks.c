@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/event.h>
@@ -165,7 +166,9 @@ static void looker_on_readable(evutil_socket_t fd, short what, void *arg)
 
 static struct looker *looker_new(struct agent *agent)
 {
-	const struct launch_look ask = { .head.kind = LAUNCH_LOOK, .nice = agent->nice };
+	/* An exec waits for it, as it waits for the agent. */
+	const struct launch_look ask = { .head.kind = LAUNCH_LOOK,
+					 .nice = getpriority(PRIO_PROCESS, 0) };
 	struct launcher_request q = { .head = &ask.head, .size = sizeof(ask), .nfds = 1 };
 	struct looker *k = calloc(1, sizeof(*k));
 	int pair[2];

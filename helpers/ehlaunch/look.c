@@ -11,6 +11,8 @@
 
 #include "wire/look.h"
 
+#define LOOK_NICE (-10) /* at most the priority of an agent */
+
 enum { LOOK_FD_SOCKET = LAUNCH_FD_NEWS + 1, LOOK_FDS };
 
 bool look_is_good(const struct request *r)
@@ -25,7 +27,7 @@ static void __attribute__((noreturn)) look_run(const struct request *r, pid_t pa
 	if (dup2(r->fds[LOOK_FD_SOCKET], LOOK_SOCKET) < 0 ||
 	    syscall(SYS_close_range, LOOK_SOCKET + 1u, ~0u, 0u))
 		_exit(127);
-	keep_child(parent, r->look.nice);
+	keep_child(parent, r->look.nice > LOOK_NICE ? r->look.nice : LOOK_NICE);
 	execve(site.ehlook, argv, none);
 	_exit(127);
 }

@@ -9,11 +9,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "look.h"
 #include "wire/view.h"
+
+#define MAIN_DEVICE_S 10
 
 static int program = -1; /* of the last LOOK_AT */
 
@@ -22,6 +26,40 @@ static void main_drop(void)
 	if (program >= 0)
 		close(program);
 	program = -1;
+}
+
+/*
+ * Whether this file system is 9p, of which statfs() tells the type that the server has. The answer is
+ * kept for each device; not for long, because another mount may get the same number.
+ */
+static bool main_is_9p(dev_t dev)
+{
+	static struct {
+		dev_t dev;
+		time_t until;
+		bool is;
+	} known;
+	char line[8192], type[16], *dash;
+	unsigned int major, minor;
+	struct timespec now;
+	FILE *f;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (known.dev == dev && known.until > now.tv_sec)
+		return known.is;
+	known.dev = dev;
+	known.until = now.tv_sec + MAIN_DEVICE_S;
+	known.is = false;
+	f = fopen("/proc/self/mountinfo", "re");
+	while (f && !known.is && fgets(line, sizeof(line), f)) {
+		dash = strstr(line, " - ");
+		known.is = dash && sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 &&
+			   makedev(major, minor) == dev && sscanf(dash, " - %15s", type) == 1 &&
+			   !strcmp(type, "9p");
+	}
+	if (f)
+		fclose(f);
+	return known.is;
 }
 
 /* The descriptor of the directory, or -errno. */
@@ -61,7 +99,7 @@ static int main_describe_folder(int fd, struct look_folder *f)
 	f->gid = st.st_gid;
 	f->mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
 	f->ctime_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec;
-	f->shared = !fstatfs(fd, &fs) && view_several_hosts(fs.f_type);
+	f->shared = (!fstatfs(fd, &fs) && view_several_hosts(fs.f_type)) || main_is_9p(st.st_dev);
 	return 0;
 }
 

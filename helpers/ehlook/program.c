@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #define PROGRAM_BLOCK (256u << 10)
+#define PROGRAM_LARGE (16u << 20) /* bytes */
+#define PROGRAM_NICE 10
 
 static struct look_program program_of(const struct stat *st)
 {
@@ -91,7 +94,9 @@ void program_digest(const struct look_request *q, int program, struct look_answe
 	static uint8_t block[PROGRAM_BLOCK];
 	static XXH3_state_t state;
 	struct look_program after;
+	const int nice = getpriority(PRIO_PROCESS, 0);
 	XXH128_hash_t digest;
+	bool lowered = false;
 	uint64_t total = 0;
 	struct stat st;
 	ssize_t n;
@@ -107,8 +112,13 @@ void program_digest(const struct look_request *q, int program, struct look_answe
 		total += n;
 		if (total > q->limit)
 			break;
+		/* An exec waits for this; but for a very large program nobody may wait so long. */
+		if (total > PROGRAM_LARGE && !lowered)
+			lowered = !setpriority(PRIO_PROCESS, 0, PROGRAM_NICE);
 		XXH3_128bits_update(&state, block, n);
 	}
+	if (lowered)
+		setpriority(PRIO_PROCESS, 0, nice);
 	if (n)
 		a->digest_error = n < 0 ? errno : EFBIG;
 	else if (fstat(fd, &st))
