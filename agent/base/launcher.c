@@ -274,9 +274,10 @@ static bool launcher_same(const struct config *a, const struct config *b)
 
 void launcher_reload(struct agent *agent, const struct config *old)
 {
-	/* It holds nothing; the next request starts another one. */
-	if (!launcher_is_apart(agent) && !launcher_same(agent->config, old))
-		launcher_end(agent->launcher);
+	if (launcher_is_apart(agent) || launcher_same(agent->config, old))
+		return;
+	launcher_end(agent->launcher);
+	launcher_try(agent);
 }
 
 unsigned int launcher_starts(const struct agent *agent)

@@ -14,7 +14,7 @@ static const char *const log_names[] = { "error", "warning", "info", "debug", NU
 
 /* Documented in ehagent.conf(5). */
 const struct log_area log_areas[] = {
-	{ "base", { "base/", "main", "rooms" } },
+	{ "base", { "base/", "main", "rooms", "confine" } },
 	{ "net", { "net/" } },
 	{ "job", { "job/" } },
 	{ "node", { "node/" } },

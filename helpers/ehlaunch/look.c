@@ -38,6 +38,7 @@ static void __attribute__((noreturn)) look_keep(const struct request *r)
 	pid_t pid;
 
 	keep_begin(r->fds[LAUNCH_FD_NEWS]);
+	prctl(PR_SET_NAME, "ehkeep-look");
 	pid = fork();
 	if (!pid)
 		look_run(r, self);

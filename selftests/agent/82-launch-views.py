@@ -17,7 +17,7 @@ USER, NAME, OTHER = 2001, "eha", 2002
 NAMES = """LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_FUSE LAUNCH_READY LAUNCH_REQUEST LAUNCH_FOREIGN
     LAUNCH_ACCOUNT LAUNCH_VIEW LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
     offsetof(struct)launch_start,flags offsetof(struct)launch_start,uid offsetof(struct)launch_start,gid
-    offsetof(struct)launch_start,loginuid""".split()
+    offsetof(struct)launch_start,loginuid offsetof(struct)launch_start,user offsetof(struct)launch_start,id""".split()
 
 
 def layout():
@@ -103,15 +103,19 @@ def files(path, uid=USER, name=NAME, carrier=0, tail=None):
         (texts(path) if tail is None else tail)
 
 
+starts = [0]
+
+
 def start(uid=USER):
     """An end in a view."""
     q = bytearray(N["sizeof(struct)launch_start"])
     q[:8] = head("LAUNCH_START")
     for field, value in ("flags", N["LAUNCH_VIEW"]), ("uid", uid), ("gid", uid), ("loginuid", 0xffffffff):
         struct.pack_into("I", q, N[f"offsetof(struct)launch_start,{field}"], value)
-    at = N.get("offsetof(struct)launch_start,user")
-    if at:
-        q[at:at + len(NAME)] = NAME.encode()
+    starts[0] += 1
+    for field, text in ("user", NAME if uid == USER else "ehb"), ("id", f"0.1:{starts[0]}"):
+        at = N[f"offsetof(struct)launch_start,{field}"]
+        q[at:at + len(text)] = text.encode()
     return bytes(q)
 
 

@@ -34,6 +34,7 @@ inner=$(pgrep -P $outer)
 in_host() { nsenter -t "$inner" -p -m "$@"; }
 wait_for 120 eval 'in_host systemctl is-active -q basic.target || ! kill -0 $outer'
 check "systemctl start ehagent" in_host systemctl start ehagent
+check "what systemd says" sh -c "nsenter -t $inner -p -m systemctl status --no-pager -l ehagent ehlaunch; nsenter -t $inner -p -m journalctl --no-pager -n 60; false"
 check "it is ready" sh -c "nsenter -t $inner -p -m systemctl status --no-pager ehagent | grep -E 'active \(running\)'"
 check "that loaded the module, and it has it" sh -c 'ehctl status | grep -E "^0\.0 .* yes +up"'
 pid=$(pgrep -x ehagent)
