@@ -18,7 +18,7 @@ static const uint8_t rights_kept[] = {
 	CAP_SYS_NICE, /* an end's nice value, which is the task's and not ours */
 	CAP_SYS_RESOURCE, /* limits up to those that we were started with; the OOM score */
 	CAP_AUDIT_CONTROL, /* the login user id */
-	CAP_DAC_READ_SEARCH, /* a user's directory, when ehfiles is started in it */
+	CAP_DAC_OVERRIDE, /* the top of the cgroup tree has mode 0555 */
 };
 
 int rights_drop(void)

@@ -12,7 +12,7 @@ from wait import WAIT, until
 seed = int(os.environ.get("EHS_SEED", random.randrange(1 << 32)))
 print("# EHS_SEED", seed)
 dice = random.Random(seed)
-c = Cluster(2, "heartbeat = 1000\njob-limit = 30000")
+c = Cluster(2, "heartbeat = 1000\njob-limit = 30000", apart=True)
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 os.chmod(c.dir, 0o755)
 
