@@ -24,8 +24,7 @@ void keep_begin(int news)
 	int flags = fcntl(news, F_GETFL);
 
 	prctl(PR_SET_NAME, "ehkeep");
-	/* The agent is to see that ehlaunch has ended, although this goes on. */
-	close(LAUNCH_SOCKET);
+	forget_agents();
 	signal(SIGCHLD, SIG_DFL);
 	calls_mask(0);
 	/*

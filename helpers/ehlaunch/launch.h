@@ -57,6 +57,8 @@ struct identity {
 extern struct rules rules;
 /** Answers a request. `error`: an errno, or 0. */
 void tell(int news, enum launch_stage stage, int error);
+/** In a child that stays: agents are to see that ehlaunch has ended, although this goes on. */
+void forget_agents(void);
 
 /* site.c */
 /** What ehlaunch found on this host when it was started. */

@@ -81,6 +81,18 @@ static bool main_serve(int agent, struct request *r)
 	return true;
 }
 
+/* What is waited for: one agent, or who else may come; then agents that have come. */
+enum { FIRST, KNOWN, CGROUP, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
+static struct pollfd main_fds[FIXED + AGENTS];
+static int main_nfds = FIXED;
+
+void forget_agents(void)
+{
+	close(main_fds[FIRST].fd);
+	for (int i = FIXED; i < main_nfds; i++)
+		close(main_fds[i].fd);
+}
+
 static bool main_listens(void)
 {
 	socklen_t size = sizeof(int);
@@ -89,45 +101,50 @@ static bool main_listens(void)
 	return !getsockopt(LAUNCH_SOCKET, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens;
 }
 
+static void main_accept(void)
+{
+	struct pollfd *next = &main_fds[main_nfds];
+
+	*next = (struct pollfd){ .fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC),
+				 .events = POLLIN };
+	if (next->fd < 0)
+		return;
+	main_nfds++;
+	tell(next->fd, LAUNCH_READY, 0);
+}
+
 /* Serves agents until the only one has gone; where others may come, for ever. */
 static void main_loop(struct request *r, int known, int cgroup)
 {
-	enum { FIRST, KNOWN, CGROUP, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
-	struct pollfd fds[FIXED + AGENTS] = { [FIRST] = { .fd = LAUNCH_SOCKET, .events = POLLIN },
-					      [KNOWN] = { .fd = known, .events = POLLIN },
-					      [CGROUP] = { .fd = cgroup, .events = POLLIN } };
 	const bool listens = main_listens();
-	int n = FIXED;
 
+	main_fds[FIRST].fd = LAUNCH_SOCKET;
+	main_fds[KNOWN] = (struct pollfd){ .fd = known, .events = POLLIN };
+	main_fds[CGROUP] = (struct pollfd){ .fd = cgroup, .events = POLLIN };
 	/* The directories of cgroups are there. */
 	if (!listens)
 		tell(LAUNCH_SOCKET, LAUNCH_READY, 0);
-
 	for (;;) {
 		/* Full: whoever is next waits. */
-		fds[FIRST].events = listens && n == FIXED + AGENTS ? 0 : POLLIN;
-		if (poll(fds, n, -1) < 0 && errno != EINTR)
-			return;
-		if (fds[KNOWN].revents)
-			known_take();
-		if (fds[CGROUP].revents)
-			cgroup_take();
-		for (int i = n - 1; i >= FIXED; i--)
-			if (fds[i].revents && !main_serve(fds[i].fd, r)) {
-				close(fds[i].fd);
-				fds[i] = fds[--n];
-			}
-		if (!fds[FIRST].revents)
-			continue;
-		if (!listens) {
-			if (!main_serve(LAUNCH_SOCKET, r))
+		main_fds[FIRST].events = listens && main_nfds == FIXED + AGENTS ? 0 : POLLIN;
+		if (poll(main_fds, main_nfds, -1) < 0) {
+			if (errno != EINTR)
 				return;
 			continue;
 		}
-		fds[n] = (struct pollfd){ .fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC),
-					  .events = POLLIN };
-		if (fds[n].fd >= 0)
-			tell(fds[n++].fd, LAUNCH_READY, 0);
+		if (main_fds[KNOWN].revents)
+			known_take();
+		if (main_fds[CGROUP].revents)
+			cgroup_take();
+		for (int i = main_nfds - 1; i >= FIXED; i--)
+			if (main_fds[i].revents && !main_serve(main_fds[i].fd, r)) {
+				close(main_fds[i].fd);
+				main_fds[i] = main_fds[--main_nfds];
+			}
+		if (main_fds[FIRST].revents && listens)
+			main_accept();
+		else if (main_fds[FIRST].revents && !main_serve(LAUNCH_SOCKET, r))
+			return;
 	}
 }
 

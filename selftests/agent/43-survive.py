@@ -92,6 +92,15 @@ for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0,
         ok(f"{name} ended twice by {sig.name}: every line once", *task.right())
         ok("and they find each other", c.all_up(range(2)))
 
+# ehlaunch holds nothing: another one serves the same agents, and a task that the first one has started goes on.
+task = Busy()
+until(lambda: task.some(4096))
+for node in 0, 1:
+    c.launch(node)
+ok("ehlaunch is killed on both: every line once", *task.right())
+task = Busy()
+ok("another one starts the next task", *task.right())
+
 # Those that do nothing at the time: waiting, stopped, at a terminal.
 waits = start("/bin/sh", "-c", "echo $$; read line; echo got $line; exit 3", stdin=PIPE, stdout=PIPE)
 waits_there = int(waits.stdout.readline())

@@ -120,7 +120,13 @@ class Cluster:
         return os.path.join(self.dir, f"n{i}.launch")
 
     def launch(self, i):
-        """Starts what the service manager starts: ehlaunch, with a socket that listens as descriptor 3."""
+        """Starts what the service manager starts: ehlaunch, with a socket that listens as descriptor 3. An earlier one is
+        killed."""
+        earlier = self.launchers.pop(i, None)
+        if earlier:
+            earlier.kill()
+            earlier.wait()
+            os.unlink(self.launcher(i))
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.bind(self.launcher(i))
             os.chown(self.launcher(i), 0, USER)

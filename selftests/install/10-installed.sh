@@ -47,6 +47,7 @@ check "its session was managed" sh -c 'ehctl status --json | grep -E "\"reason\"
 first=$(pgrep -x ehlaunch)
 check "systemctl restart ehlaunch" in_host systemctl restart ehlaunch.service
 check "ehctl run, by another ehlaunch" in_host ehctl run -- sh -c 'exec true'
+check "and managed, too" sh -c 'ehctl status --json | grep -E "\"reason\":\"bypass\",\"tasks\":[2-9]"'
 check "which it is" sh -c "! kill -0 $first"
 check "a user of the host may not ask ehlaunch" sh -c '! setpriv --reuid 65534 --regid 65534 --clear-groups test -w /run/ehsched/launch'
 check "systemctl reload ehagent" in_host systemctl reload ehagent
