@@ -27,7 +27,7 @@ struct agent {
 	bool draining; /* takes no new guests */
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
-
+	struct launcher *launcher; /* base/launcher.c */
 
 	/* net */
 	struct tls *tls;
@@ -42,7 +42,6 @@ struct agent {
 
 	/* node */
 	struct cgroup *cgroup;
-	struct launcher *launcher;
 	struct kernel *kernel;
 	struct procload *procload;
 	struct stayed_tasks *stayed;

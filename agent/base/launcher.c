@@ -23,6 +23,7 @@
 #include "wire/descriptors.h"
 
 #define LAUNCHER_MS 10000 /* for its start */
+#define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 struct launcher {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
@@ -30,8 +31,6 @@ struct launcher {
 	int socket;
 	unsigned int starts;
 };
-
-#define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 static const char *const launcher_stages[LAUNCH_STAGES] = {
 	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
@@ -285,7 +284,7 @@ unsigned int launcher_starts(const struct agent *agent)
 	const struct launcher *l = agent->launcher;
 	char none;
 
-	/* It never says anything here. */
+	/* After its start it never says anything here. */
 	return l->socket >= 0 && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
 }
 
