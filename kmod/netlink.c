@@ -12,6 +12,7 @@
 #include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/ctype.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -427,6 +428,15 @@ static bool ehs_nl_is_kernels(u32 reason)
 	       reason >= EHS_REASON_NO_NEW_PRIVS;
 }
 
+/*
+ * The token becomes the first argument of a program that runs with the rights of
+ * the task: it must be none of its options, nor what else has a meaning there.
+ */
+static bool ehs_nl_names_placement(const struct nlattr *token)
+{
+	return isalnum(*(const char *)nla_data(token));
+}
+
 int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netlink_ext_ack *extack = info->extack;
@@ -444,6 +454,11 @@ int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info)
 		answer.reason = EHS_REASON_SENDER;
 		if (!attrs[EHS_A_PLACE_TOKEN] || nla_len(attrs[EHS_A_PLACE_TOKEN]) < 2) {
 			NL_SET_ERR_MSG_MOD(extack, "a remote verdict needs a token");
+			return -EINVAL;
+		}
+		if (!ehs_nl_names_placement(attrs[EHS_A_PLACE_TOKEN])) {
+			NL_SET_ERR_MSG_ATTR(extack, attrs[EHS_A_PLACE_TOKEN],
+					    "a token begins with a letter or a digit");
 			return -EINVAL;
 		}
 		nla_strscpy(answer.token, attrs[EHS_A_PLACE_TOKEN], sizeof(answer.token));

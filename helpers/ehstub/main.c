@@ -103,6 +103,7 @@ int main(int argc, char **argv)
 {
 	static struct stub stub; /* zero, so that it takes memory only as it is used */
 	struct stub *s = &stub;
+	bool named = false;
 
 	s->hop.socket = s->tty.fd = -1;
 	s->source.look_at = STUB_NEVER;
@@ -117,11 +118,14 @@ int main(int argc, char **argv)
 		argc--;
 	}
 	if (argc > 2 && !strcmp(argv[1], "--view")) {
+		named = true;
 		s->view = view_parse(argv[2]);
 		argv += 2;
 		argc -= 2;
 	}
-	if (argc < 4) {
+	s->token = argc > 1 ? argv[1] : "";
+	/* Options are ehctl's. The kernel gives a token that an agent has chosen, before what the task has. */
+	if (argc < 4 || ((s->retry || named) && s->token[0] != '@')) {
 		static const char *const usage[] = {
 			"ehstub: not to be run by hand; the kernel and ehctl start it\n"
 		};
@@ -129,7 +133,6 @@ int main(int argc, char **argv)
 		stub_say(usage, 1);
 		return 2;
 	}
-	s->token = argv[1];
 	s->path = argv[2];
 	s->argv = argv + 3;
 	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto");

@@ -59,6 +59,9 @@ waiting
 first=$(cookie)
 like "none with a reason of the kernel's" "$(answer "$first" local time-out -)" "EINVAL: *only the kernel may give*"
 like "none without a token" "$(answer "$first" remote sender -)" "EINVAL: *needs a token*"
+for token in --retry --view @auto @0.1 /bin/sh =x; do
+	like "none with the token $token" "$(answer "$first" remote sender "$token")" "EINVAL: *begins with*"
+done
 still "after malformed ones"
 
 # too late; and the number is never another's

@@ -238,7 +238,7 @@ static void test_rerun_file(void **state)
 	lseek(fileno(f), 4, SEEK_SET);
 	h->fds[0] = dup(fileno(f));
 	h->fds[1] = h->fds[2] = out[1];
-	home_run(h, "--retry", "7");
+	home_run(h, "--retry", "@auto");
 	UNTIL(h, h->ends[0]);
 	job_end_read(&h->far, 0, 5);
 	home_say(h, &stopped);
@@ -299,7 +299,7 @@ static void test_rerun_told_to_end(void **state)
 	give_null(h, 3);
 	home_pipe(out);
 	h->fds[1] = h->fds[2] = out[1];
-	home_run(h, "--retry", "7");
+	home_run(h, "--retry", "@auto");
 	kill(h->stub, SIGTERM);
 	UNTIL(h, h->signals[SIGTERM]);
 	assert_non_null(

@@ -43,7 +43,7 @@ static void shell_serve(struct home *h, int control)
 static void shell_main(struct home *h, const char *option, int control)
 {
 	char *argv[] = { (char *)"ehstub",  (char *)(option ? option : "7"),
-			 (char *)"7",	    (char *)"/bin/sh",
+			 (char *)(option ? "@auto" : "7"), (char *)"/bin/sh",
 			 (char *)"/bin/sh", (char *)"-c",
 			 (char *)"exit 3",  NULL };
 
