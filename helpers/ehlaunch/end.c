@@ -163,8 +163,7 @@ bool end_is_good(const struct request *r)
 	const struct launch_start *q = &r->start.q;
 
 	return r->length >= sizeof(*q) && q->ngroups <= JOB_GROUPS_MAX &&
-	       !(q->flags & ~LAUNCH_FLAGS) && (names_is_good(q->user) || geteuid() || !q->uid) &&
-	       memchr(q->user, 0, sizeof(q->user)) && names_is_id(q->id) &&
+	       !(q->flags & ~LAUNCH_FLAGS) && user_is_named(q->user, q->uid) && names_is_id(q->id) &&
 	       r->length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
 	       r->nfds == LAUNCH_FD_FIRST_OPTION + !!(q->flags & LAUNCH_VIEW);
 }

@@ -30,7 +30,7 @@ bool files_is_good(const struct request *r)
 
 	return r->length > sizeof(*q) && q->carrier < LAUNCH_CARRIERS &&
 	       r->nfds == FILES_FD_SOCKET + 1 + (q->carrier == LAUNCH_9P) &&
-	       memchr(q->user, 0, sizeof(q->user)) && paths_take(&at, end) && at == end;
+	       user_is_named(q->user, q->uid) && paths_take(&at, end) && at == end;
 }
 
 static const char *files_diod(void)

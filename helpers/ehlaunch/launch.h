@@ -117,6 +117,8 @@ bool end_is_good(const struct request *r);
 int end_start(const struct request *r);
 
 /* user.c */
+/** Whether this may be looked up as the name of a user, or need not be. */
+bool user_is_named(const char name[LAUNCH_USER_MAX], uid_t uid);
 /**
  * Decides who a process is that a request LAUNCH_START asks for; it was admitted. In the child, as it
  * may have to wait. Returns LAUNCH_READY, or what is wrong, with an errno or 0.

@@ -6,10 +6,16 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static gid_t user_groups[JOB_GROUPS_MAX];
+
+bool user_is_named(const char name[LAUNCH_USER_MAX], uid_t uid)
+{
+	return names_is_good(name) || ((geteuid() || !uid) && memchr(name, 0, LAUNCH_USER_MAX));
+}
 
 /* Without root it runs its own user's tasks only, with its own groups. */
 static enum launch_stage user_own(const struct launch_start *q)

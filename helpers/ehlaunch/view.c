@@ -32,7 +32,7 @@ bool view_is_good(const struct request *r)
 	const char *at = r->mount.paths, *end = (const char *)q + r->length, *path;
 
 	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS || q->ntrees > VIEW_TREES_MAX ||
-	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !memchr(q->user, 0, sizeof(q->user)))
+	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !user_is_named(q->user, q->uid))
 		return false;
 	for (uint32_t i = 0; i < q->ntrees; i++) {
 		path = paths_take(&at, end);
@@ -145,16 +145,33 @@ static bool view_owner_is_ours(int namespace)
 	bool same = theirs >= 0 && ours >= 0 && !fstat(theirs, &a) && !fstat(ours, &b) &&
 		    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 
-	close(theirs);
-	close(ours);
+	if (theirs >= 0)
+		close(theirs);
+	if (ours >= 0)
+		close(ours);
 	return same;
+}
+
+/*
+ * Whether a descriptor is of a namespace at all, which its name tells: nothing is asked of a file system
+ * or a driver, whose answers would be taken for descriptors, or may never come.
+ */
+static bool view_is_namespace(int fd)
+{
+	static const char kind[] = "mnt:[";
+	char link[32], name[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name));
+	return n > (ssize_t)strlen(kind) && !memcmp(name, kind, strlen(kind));
 }
 
 bool view_is_ours(int namespace, uid_t uid)
 {
 	struct stat st;
 
-	if (ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS || fstat(namespace, &st) ||
+	if (!view_is_namespace(namespace) || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS || fstat(namespace, &st) ||
 	    !view_owner_is_ours(namespace))
 		return false;
 	for (unsigned int i = 0; i < VIEW_MADE_MAX; i++)

@@ -350,17 +350,19 @@ news.close()
 ok("a server that was stopped ends with its agent", until(lambda: gone(server[0])))
 s.close()
 for what, request in ("root", files("/", 0, "root")), ("a name with another number", files("/", OTHER, NAME)), \
-        ("no user of this host", files("/", 4242, "nosuch")), ("an empty name", files("/", USER, "")):
+        ("no user of this host", files("/", 4242, "nosuch")), ("an empty name", files("/", USER, "")), \
+        ("an option of getent", files("/", USER, "-s")), ("a number", files("/", USER, str(USER))):
     s, news = serve(request)
     got = answer(news)
-    ok(f"refused: {what}", got[0] == N["LAUNCH_ACCOUNT"] and got[1] in (errno.EPERM, errno.ENOENT), got)
+    name = request[20:84].rstrip(b"\0").decode()
+    wrong = (REQUEST, errno.EPROTO) if not name.isalpha() else (N["LAUNCH_ACCOUNT"], got[1])
+    ok(f"refused: {what}", got[:2] == wrong and got[1] in (errno.EPERM, errno.ENOENT, errno.EPROTO), got)
     s.close()
     news.close()
     a, b = socket.socketpair()
     uid = struct.unpack_from("I", request, 12)[0]
-    name = request[20:84].rstrip(b"\0").decode()
     got = l.ask(mount(["/"], uid, name), b.fileno())
-    ok(f"and no view for {what}", got[0] == N["LAUNCH_ACCOUNT"], got)
+    ok(f"and no view for {what}", got[0] == wrong[0], got)
     a.close()
     b.close()
 

@@ -4,8 +4,8 @@
 import atexit, ctypes, errno, os, signal, stat, struct, time
 
 libc = ctypes.CDLL(None, use_errno=True)
-LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS, BATCH_FORGET = \
-    1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34, 42
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS, IOCTL, BATCH_FORGET = \
+    1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34, 39, 42
 CLONE_NEWNS = 0x20000
 ROOT, SIZE, BORN = 1, 1000, int(time.time())
 FILES = {b"prog": 2, b"data": 3}
@@ -19,8 +19,9 @@ def attr(node):
 class Silent:
     """Mounted at `at`, in the mount namespace of process `ns` if that is given. Served by a child."""
 
-    def __init__(self, at, ns=None):
-        self.at = at
+    def __init__(self, at, ns=None, ioctls=None):
+        """ioctls: what its files return, by number."""
+        self.at, self.ioctls = at, ioctls or {}
         ready, told = os.pipe()
         self.pid = os.fork()
         if not self.pid:
@@ -73,6 +74,9 @@ class Silent:
             body = struct.pack("<QII", 0, 0, 0) + attr(node)
         elif op in (OPEN, OPENDIR):
             body = struct.pack("<QII", 7, 1, 0)
+        elif op == IOCTL:
+            result = self.ioctls.get(struct.unpack_from("<I", request, 52)[0], -errno.ENOTTY)
+            body = struct.pack("<iIII", result, 0, 0, 0)
         elif op == STATFS:
             body = bytes(80)
         elif op not in (ACCESS, RELEASE, RELEASEDIR):    # FLUSH, too: a process that forks closes many

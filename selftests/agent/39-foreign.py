@@ -1,0 +1,111 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs of root that work on what others give them: ehlaunch on descriptors, ehlook in the files of users."""
+
+import os, signal, socket, struct, subprocess, sys, tempfile
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import users
+from fuse import CLONE_NEWNS, Silent
+from ktap import done, ok, skip_all
+from launcher import FLAG, Launcher, start, status
+from tree import BUILD
+from wait import WAIT, until
+
+if os.geteuid() or not os.path.exists("/dev/fuse"):
+    skip_all("needs root and /dev/fuse")
+users.add()
+NS_GET_USERNS, NS_GET_NSTYPE = 0xb701, 0xb703
+work = tempfile.mkdtemp(prefix="ehs-foreign-")
+os.chmod(work, 0o755)
+
+# ---- ehlaunch: a file that says that it is a namespace ----
+
+l = Launcher()
+theirs = os.open("/proc/self/ns/user", os.O_RDONLY)
+for number in 3, 4, 5, 6, 7:
+    lies = Silent(work, ioctls={NS_GET_NSTYPE: CLONE_NEWNS, NS_GET_USERNS: number})
+    before = sorted(os.listdir(f"/proc/{l.process.pid}/fd"))
+    fd = os.open(f"{work}/prog", os.O_RDONLY)
+    answer = l.ask(start(2002, 2002, "eht2", flags=FLAG["LAUNCH_VIEW"]), [fd])
+    os.close(fd)
+    after = sorted(os.listdir(f"/proc/{l.process.pid}/fd")) if l.lives() else None
+    ok(f"a file that names descriptor {number}: it is refused, and none is closed",
+       answer and answer[0] == "LAUNCH_FOREIGN" and before == after, (answer, before, after))
+    lies.end()
+answer = l.ask(start(2002, 2002, "eht2", flags=FLAG["LAUNCH_VIEW"]), [theirs])
+ok("a namespace of another kind", answer[0] == "LAUNCH_FOREIGN", answer)
+answer = l.ask(start(2002, 2002, "eht2"))
+ok("the next one is served", answer[0] == "LAUNCH_READY" and l.drop(), answer)
+l.stop()
+
+# ---- ehlook: what a user may do to it while it has his rights ----
+
+ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+look = subprocess.Popen([os.path.join(BUILD, "bin", "ehlook")], close_fds=False, preexec_fn=lambda: os.dup2(its.fileno(), 3))
+its.close()
+ours.settimeout(WAIT)
+
+
+def ask(path, uid=users.TWO):
+    ours.send(struct.pack("@IIIiQ4096s4096s", 1, 0, uid, 0, 1 << 30, b"/", path.encode()))
+
+
+def answer():
+    """Errors of directory and program."""
+    return struct.unpack_from("@ii", ours.recv(1 << 16))
+
+
+def found(path, uid=users.TWO):
+    ask(path, uid)
+    return answer()
+
+
+def tries(what):
+    """Whether the user may do that to it."""
+    pid = os.fork()
+    if not pid:
+        try:
+            os.setgroups([])
+            os.setgid(users.TWO)
+            os.setuid(users.TWO)
+            what(look.pid)
+            os._exit(1)
+        except PermissionError:
+            os._exit(0)
+        except BaseException:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+os.mkdir(f"{work}/root", 0o700)
+os.mkdir(f"{work}/mine", 0o700)
+os.chown(f"{work}/mine", users.TWO, users.TWO)
+for at in "root", "mine":
+    with open(f"{work}/{at}/file", "w") as f:
+        f.write("text")
+    os.chmod(f"{work}/{at}/file", 0o644)
+ok("it finds what the user may read", found(f"{work}/mine/file") == (0, 0))
+ok("and not what he may not enter", found(f"{work}/root/file") == (0, 13), found(f"{work}/root/file"))
+ok("nor another user's", found(f"{work}/mine/file", users.ONE) == (0, 13))
+ok("nor what only its capabilities would let him see", found("/proc/1/exe") == (0, 13), found("/proc/1/exe"))
+ok("it is root again", found(f"{work}/root/file", 0) == (0, 0))
+
+os.mkdir(f"{work}/silent")
+fs = Silent(f"{work}/silent")
+fs.silence()
+ask(f"{work}/silent/prog")
+ok("it waits in a directory, with the rights of the user", fs.asked() and status(look.pid)["Uid"].split()[3] == str(users.TWO), status(look.pid)["Uid"])
+caps = status(look.pid)["CapEff"]
+ok("without a capability", int(caps, 16) == 0, caps)
+for name, what in (("a signal", lambda pid: os.kill(pid, signal.SIGSTOP)),
+                   ("its priority", lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19)),
+                   ("its policy", lambda pid: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))),
+                   ("its processors", lambda pid: os.sched_setaffinity(pid, [min(os.sched_getaffinity(pid))]))):
+    ok(f"the user cannot change {name}", tries(what))
+fs.end()
+answer()
+ok("the next one gets an answer", found(f"{work}/mine/file") == (0, 0))
+ours.close()
+ok("it ends with its agent", look.wait(WAIT) == 0)
+subprocess.run(["rm", "-r", work], check=True)
+done()
