@@ -19,6 +19,8 @@
 #define KERNEL_BUFFER (4 << 20) /* each exec that waits is one message */
 #define KERNEL_ANSWER_S 2 /* it answers within the call */
 
+static const struct sockaddr_nl kernel_address = { .nl_family = AF_NETLINK };
+
 /* A message with its attributes, and later the answer to it. */
 struct kernel_message {
 	union {
@@ -74,7 +76,9 @@ static int kernel_ask(int socket, struct kernel_message *m, char text[LAUNCH_TEX
 	const char *why, *end;
 	ssize_t n;
 
-	if (send(socket, m, m->head.nlmsg_len, 0) < 0)
+	/* With its address: then the kernel does not ask who has opened the socket. */
+	if (sendto(socket, m, m->head.nlmsg_len, 0, (const struct sockaddr *)&kernel_address,
+		   sizeof(kernel_address)) < 0)
 		return -errno;
 	for (;;) {
 		n = recv(socket, &answer, sizeof(answer), 0);
@@ -118,18 +122,37 @@ static int kernel_family(int socket, char text[LAUNCH_TEXT])
 	return id ? *id : -EBADMSG;
 }
 
+/*
+ * The kernel takes a message without an address for that of who has opened the socket, too. This one is for
+ * others, who may have a set-user-ID program write to it: so it is opened without a right.
+ */
+static int kernel_open_socket(void)
+{
+	int err = rights_pause(), fd;
+
+	if (err)
+		return err;
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	if (fd < 0)
+		fd = -errno;
+	err = rights_resume();
+	if (!err || fd < 0)
+		return err ?: fd;
+	close(fd);
+	return err;
+}
+
 static int kernel_open(void)
 {
-	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	const struct timeval limit = { KERNEL_ANSWER_S, 0 };
 	const int size = KERNEL_BUFFER, on = 1;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), err;
+	int fd = kernel_open_socket(), err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* Connected, it takes messages of nobody but the kernel. */
-	if (bind(fd, (const struct sockaddr *)&kernel, sizeof(kernel)) ||
-	    connect(fd, (const struct sockaddr *)&kernel, sizeof(kernel)) ||
+	if (bind(fd, (const struct sockaddr *)&kernel_address, sizeof(kernel_address)) ||
+	    connect(fd, (const struct sockaddr *)&kernel_address, sizeof(kernel_address)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
 		goto close_socket;
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));

@@ -71,6 +71,9 @@ void site_look(void);
 /* rights.c */
 /** Gives up what ehlaunch does not need. 0 or -errno. */
 int rights_drop(void);
+/** What is done until rights_resume() is done with no capability. 0 or -errno. */
+int rights_pause(void);
+int rights_resume(void);
 
 /* kernel.c */
 bool kernel_is_good(const struct request *r);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,28 @@ static const uint8_t rights_kept[] = {
 	CAP_AUDIT_CONTROL, /* the login user id */
 	CAP_DAC_OVERRIDE, /* the top of the cgroup tree has mode 0555 */
 };
+
+static int rights_set(bool effective)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	for (int i = 0; i < 2; i++)
+		data[i].effective = effective ? data[i].permitted : 0;
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+int rights_pause(void)
+{
+	return rights_set(false);
+}
+
+int rights_resume(void)
+{
+	return rights_set(true);
+}
 
 int rights_drop(void)
 {

@@ -5,37 +5,15 @@ The owner has every capability over it from outside too; the socket is opened in
 answer: "accepted" or the name of the error.
 """
 import ctypes
-import errno
 import os
 import socket
 import struct
 import sys
 
-NETLINK_GENERIC, NLM_F_REQUEST, NLM_F_ACK, GENL_ID_CTRL = 16, 1, 4, 16
-CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 3, 1, 2
+from genl import NETLINK_GENERIC, NLM_F_ACK, ask, attribute, find, said
+
 EHS_CMD_AGENT_REGISTER, EHS_A_AGENT_STUB_FD = 4, 2
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-
-
-def attribute(kind, value):
-    return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
-
-
-def ask(sock, family, flags, cmd, attributes):
-    body = struct.pack("=BBH", cmd, 1, 0) + attributes
-    sock.send(struct.pack("=IHHII", 16 + len(body), family, NLM_F_REQUEST | flags, 1, 0) + body)
-    return sock.recv(65536)
-
-
-def family_id(answer):
-    at = 20
-    while at < len(answer):
-        length, kind = struct.unpack_from("=HH", answer, at)
-        if kind == CTRL_ATTR_FAMILY_ID:
-            return struct.unpack_from("=H", answer, at + 4)[0]
-        at += (length + 3) & ~3
-    sys.exit("no family")
-
 
 here, there = socket.socketpair()
 child = os.fork()
@@ -50,8 +28,6 @@ if child == 0:
 there.close()
 _, fds, _, _ = socket.recv_fds(here, 1, 1)
 sock = socket.socket(fileno=fds[0])
-family = family_id(ask(sock, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, attribute(CTRL_ATTR_FAMILY_NAME, b"ehsched\0")))
+family = find(sock, b"ehsched")
 stub = struct.pack("=I", os.open(sys.argv[1], os.O_RDONLY))
-answer = ask(sock, family, NLM_F_ACK, EHS_CMD_AGENT_REGISTER, attribute(EHS_A_AGENT_STUB_FD, stub))
-code = -struct.unpack_from("=i", answer, 16)[0]
-print(errno.errorcode[code] if code else "accepted")
+print(said(ask(sock, family, NLM_F_ACK, EHS_CMD_AGENT_REGISTER, attribute(EHS_A_AGENT_STUB_FD, stub))))
