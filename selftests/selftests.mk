@@ -59,6 +59,7 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 
 # What ehlaunch decides by itself.
 $(O)/selftests/unit/test_launch: $(call objects,$(addprefix helpers/ehlaunch/,limits.c names.c rules.c))
+$(O)/selftests/unit/test_origin: $(call objects,$(addprefix helpers/ehlaunch/,cgroup.c names.c origin.c))
 
 # Those that start the executor's end of a job.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch

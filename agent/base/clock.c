@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 uint64_t clock_us(void)
 {
@@ -18,6 +19,15 @@ uint64_t clock_us(void)
 uint64_t clock_ms(void)
 {
 	return clock_us() / 1000;
+}
+
+uint64_t clock_ticks(void)
+{
+	const uint64_t second = sysconf(_SC_CLK_TCK);
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec * second + now.tv_nsec * second / 1000000000;
 }
 
 int64_t clock_wall_ms(void)

@@ -10,6 +10,7 @@
 
 uint64_t clock_ms(void); /**< monotonic, milliseconds */
 uint64_t clock_us(void); /**< monotonic, microseconds */
+uint64_t clock_ticks(void); /**< since boot, as /proc/PID/stat says when a process was started */
 int64_t clock_wall_ms(void); /**< since 1970 */
 /** ISO 8601 in UTC with milliseconds, into out[32]; returns out. */
 char *clock_text(int64_t wall_ms, char out[32]);

@@ -58,7 +58,9 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 	}
 	made.name[sizeof(made.name) - 1] = '\0';
 	if (made.news.stage != LAUNCH_READY) {
-		run_fail(r, "session", strerror(made.news.error));
+		run_fail(r, "session",
+			 made.news.stage == LAUNCH_CGROUP ? strerror(made.news.error) :
+							    launcher_trouble(&made.news));
 		return;
 	}
 	run_free(r);
@@ -72,7 +74,8 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 
 static void run_ask(struct ctl_conn *c, const char *wish, bool retry, enum view view)
 {
-	struct launch_session ask = { .head.kind = LAUNCH_SESSION, .retry = retry, .view = view };
+	struct launch_session ask = { .head.kind = LAUNCH_SESSION, .retry = retry, .view = view,
+				      .came = ctl_came(c) };
 	const struct timeval limit = { RUN_ANSWER_S, 0 };
 	const int fds[] = { ctl_socket(c) };
 	const struct launcher_request q = {

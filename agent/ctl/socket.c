@@ -55,6 +55,7 @@ struct ctl_conn {
 	uint32_t named_length;
 	bool busy, gone, watching, greeted;
 	uint64_t came_at; /* clock_ms() */
+	uint64_t came; /* clock_ticks() */
 	struct evbuffer *out;
 };
 
@@ -189,6 +190,11 @@ pid_t ctl_pid(const struct ctl_conn *c)
 uid_t ctl_uid(const struct ctl_conn *c)
 {
 	return c->who.uid;
+}
+
+uint64_t ctl_came(const struct ctl_conn *c)
+{
+	return c->came;
 }
 
 int ctl_socket(const struct ctl_conn *c)
@@ -427,6 +433,7 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 	ctl->conns = c;
 	ctl->count++;
 	c->came_at = clock_ms();
+	c->came = clock_ticks();
 	event_add(c->reading, &first);
 	/* Most callers send their frame at once, which saves a round of the loop. */
 	ctl_on_readable(fd, EV_READ, c);

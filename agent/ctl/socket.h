@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct agent;
@@ -27,6 +28,8 @@ json_t *ctl_error(const char *what, const char *why, bool usage);
 /** The caller (SO_PEERCRED). pid 0: it is in a PID namespace that the agent cannot see. */
 pid_t ctl_pid(const struct ctl_conn *c);
 uid_t ctl_uid(const struct ctl_conn *c);
+/** When it connected: clock_ticks(). A process that was started later is another one with its pid. */
+uint64_t ctl_came(const struct ctl_conn *c);
 /** The descriptor of the connection. */
 int ctl_socket(const struct ctl_conn *c);
 /**

@@ -477,7 +477,7 @@ int guest_init(struct agent *agent)
 	if (!guests)
 		return -ENOMEM;
 	guests->began = clock_ms();
-	guests->began_ticks = guest_ticks();
+	guests->began_ticks = clock_ticks();
 	guests->orphans = evtimer_new(agent->base, guest_on_orphans, agent);
 	if (!guests->orphans || evtimer_add(guests->orphans, &limit)) {
 		guest_free_all(guests);

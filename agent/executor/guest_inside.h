@@ -29,7 +29,7 @@ struct guests {
 	struct event *orphans; /* ends guests of an earlier agent that did not come back */
 	struct resume *resumes; /* guest_resume.c: streams whose guest is not here yet */
 	uint64_t began; /* clock_ms() */
-	uint64_t began_ticks; /* guest_ticks() */
+	uint64_t began_ticks; /* clock_ticks() */
 };
 
 struct guest {
@@ -79,8 +79,6 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length);
 void guest_kill(struct guest *g);
 /** ehguest may go on to tell of the exit. */
 void guest_settled(struct guest *g);
-/** Now, in the unit and clock of /proc/PID/stat: guest_resume.c. */
-uint64_t guest_ticks(void);
 /** Frees the streams that wait for a guest: guest_resume.c. */
 void guest_resumes_exit(struct guests *guests);
 

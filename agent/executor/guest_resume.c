@@ -212,15 +212,6 @@ static void resume_waiting(struct guest *g)
 
 /* ---- ehguest ---- */
 
-uint64_t guest_ticks(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * sysconf(_SC_CLK_TCK) +
-	       (uint64_t)now.tv_nsec * sysconf(_SC_CLK_TCK) / 1000000000;
-}
-
 /*
  * Whether this process is the end of that job, and not one of a user who has read its ID somewhere
  * or made one up. A guest of an earlier agent is in the cgroup that only ehlaunch puts anybody into,

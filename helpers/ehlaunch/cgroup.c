@@ -293,21 +293,92 @@ void cgroup_session_made(const char *name, int fd)
 	cgroup_look(cgroup_sessions, name);
 }
 
-bool cgroup_is_guest(const char *path)
+int cgroup_above(int fd)
 {
-	char guests[PATH_MAX], link[32];
-	ssize_t n;
+	int above = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat it, other;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", cgroup_guests);
-	n = readlink(link, guests, sizeof(guests) - 1);
-	if (n <= 0)
-		return true;
-	guests[n] = '\0';
-	/* The tree is mounted somewhere: the end of our path is the beginning of its. */
-	for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/'))
-		if (at - path <= n && !memcmp(guests + n - (at - path), path, at - path))
-			return true;
-	return false;
+	if (above >= 0 && !fstat(fd, &it) && !fstat(above, &other) && it.st_dev == other.st_dev &&
+	    it.st_ino != other.st_ino)
+		return above;
+	if (above >= 0)
+		close(above);
+	return -1;
+}
+
+/* The top of the tree, where all paths of /proc/PID/cgroup begin. */
+static int cgroup_top(void)
+{
+	int fd = fcntl(cgroup_sessions, F_DUPFD_CLOEXEC, 0), above;
+
+	while (fd >= 0 && (above = cgroup_above(fd)) >= 0) {
+		close(fd);
+		fd = above;
+	}
+	return fd;
+}
+
+/* Whether this directory is guest/, or below it. */
+static bool cgroup_is_guest(int folder)
+{
+	int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0), above;
+	struct stat it, guests;
+	bool is = fd < 0 || fstat(cgroup_guests, &guests);
+
+	for (; fd >= 0; fd = above) {
+		is = is || fstat(fd, &it) || (it.st_ino == guests.st_ino && it.st_dev == guests.st_dev);
+		above = cgroup_above(fd);
+		close(fd);
+	}
+	return is;
+}
+
+/* The path in the line of cgroup 2, without its '/', into `line`. 0 or -errno. */
+static int cgroup_path(int process, char line[PATH_MAX + 8], char **path)
+{
+	int fd = openat(process, "cgroup", O_RDONLY | O_CLOEXEC), err = -ENOENT;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (err && fgets(line, PATH_MAX + 8, f)) {
+		if (strncmp(line, "0::/", 4))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		*path = line + 4;
+		err = 0;
+	}
+	fclose(f);
+	return err;
+}
+
+int cgroup_of(int process)
+{
+	char line[PATH_MAX + 8], *path;
+	int top, fd, err;
+
+	if (cgroup_sessions < 0)
+		return -ENOENT;
+	err = cgroup_path(process, line, &path);
+	if (err)
+		return err;
+	/* Outside of what this process sees of the tree. */
+	if (!strncmp(path, "..", 2) && (!path[2] || path[2] == '/'))
+		return -EPERM;
+	top = cgroup_top();
+	fd = openat(top, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = -errno;
+	close(top);
+	if (fd < 0)
+		return err;
+	if (!cgroup_is_guest(fd))
+		return fd;
+	close(fd);
+	return -EPERM;
 }
 
 /* ---- LAUNCH_KILL ---- */
@@ -370,6 +441,7 @@ int cgroup_open(const char *root)
 		return -1;
 	}
 	cgroup_enable(cgroup_guests);
+	cgroup_enable(cgroup_sessions);
 	cgroup_take_over(cgroup_sessions);
 	cgroup_take_over(cgroup_guests);
 	return cgroup_inotify;

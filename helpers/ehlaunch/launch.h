@@ -154,8 +154,11 @@ void cgroup_begun(const char *id, int fd);
 /** Makes the cgroup of a session. Returns a descriptor of it, or -errno; cgroup_session_made() follows. */
 int cgroup_session(const char *name);
 void cgroup_session_made(const char *name, int fd);
-/** Whether this is below guest/: a line of /proc/PID/cgroup from its first '/' on. */
-bool cgroup_is_guest(const char *path);
+/** The directory of a process's cgroup. `process`: its /proc/PID. A descriptor, -EPERM: it is a guest, or
+ *  outside of the tree, or another -errno. */
+int cgroup_of(int process);
+/** The directory above in the tree: a descriptor, or -1: this is the top. */
+int cgroup_above(int folder);
 /** Writes to a file of a cgroup. 0 or -errno. */
 int cgroup_write(int folder, const char *name, const char *text);
 /** A request LAUNCH_KILL. */

@@ -13,7 +13,7 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 4u
+#define LAUNCH_VERSION 5u
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_TEXT 160
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
@@ -117,12 +117,14 @@ struct launch_look {
 
 /**
  * LAUNCH_SESSION. The second descriptor is the socket of the process that asked the agent: whose it is
- * the kernel says (SO_PEERCRED), so an agent can manage only those that have come to it.
+ * the kernel says (SO_PEERCRED), so an agent can manage only those that have come to it. It must be a
+ * socket that somebody has connected to: of one that has connected the kernel says who listens.
  */
 struct launch_session {
 	struct launch_head head;
 	uint32_t retry; /**< its tasks may be run again */
 	uint32_t view; /**< of its tasks: enum view */
+	uint64_t came; /**< when the process connected: clock ticks since boot, as in proc(5) */
 	char wish[LAUNCH_WISH + 1];
 };
 
@@ -159,6 +161,7 @@ enum launch_stage {
 	LAUNCH_ROOT,
 	LAUNCH_OWN,
 	LAUNCH_CGROUP,
+	LAUNCH_CONFINED, /**< a session would free the process of what confines it */
 	LAUNCH_STAGES
 };
 

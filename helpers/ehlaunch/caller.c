@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "caller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* of Linux 6.5 */
+#endif
+
+/*
+ * Whether somebody has connected to it. Of a socket that has connected itself the kernel says who listens
+ * at the other end, which may be any program of the host. But that end has a name, and a client has none.
+ */
+static bool caller_came(int socket)
+{
+	const socklen_t none = offsetof(struct sockaddr_un, sun_path);
+	struct sockaddr_un own, its;
+	socklen_t size = sizeof(own), its_size = sizeof(its);
+
+	return !getsockname(socket, (struct sockaddr *)&own, &size) && own.sun_family == AF_UNIX &&
+	       !getpeername(socket, (struct sockaddr *)&its, &its_size) && size > none &&
+	       its_size == none;
+}
+
+/* Of the process that has connected; before Linux 6.5, of whoever has its number now. */
+static int caller_pidfd(int socket, pid_t pid)
+{
+	socklen_t size = sizeof(int);
+	int fd;
+
+	if (!getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size))
+		return fd;
+	if (errno != ENOPROTOOPT)
+		return -ESRCH;
+	fd = syscall(SYS_pidfd_open, pid, 0u);
+	return fd < 0 ? -errno : fd;
+}
+
+static int caller_read(int folder, const char *name, char *text, size_t size)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return 0;
+}
+
+/* It was started before it came: not one that has got the number since. */
+static bool caller_is_old(int folder, uint64_t came)
+{
+	char line[1024], *at;
+
+	if (caller_read(folder, "stat", line, sizeof(line)))
+		return false;
+	/* The name in brackets may have anything in it. The 20th field after it. */
+	at = strrchr(line, ')');
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	return at && strtoull(at, NULL, 10) <= came;
+}
+
+/* Its user has not changed: it may execute a set-user-ID program. */
+static bool caller_is_users(int folder, uid_t uid)
+{
+	char status[2048], *at;
+	unsigned int real, effective;
+
+	if (caller_read(folder, "status", status, sizeof(status)))
+		return false;
+	at = strstr(status, "\nUid:\t");
+	return at && sscanf(at, "\nUid:\t%u %u", &real, &effective) == 2 && real == uid &&
+	       effective == uid;
+}
+
+int caller_find(int socket, uint64_t came, struct caller *out)
+{
+	socklen_t size = sizeof(struct ucred);
+	struct ucred who;
+	char path[32];
+	int err;
+
+	if (!caller_came(socket))
+		return -EPERM;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size))
+		return -errno;
+	if (who.pid <= 0)
+		return -EPERM;
+	*out = (struct caller){ .pid = who.pid, .folder = -1 };
+	out->pidfd = caller_pidfd(socket, who.pid);
+	if (out->pidfd < 0)
+		return out->pidfd;
+	snprintf(path, sizeof(path), "/proc/%d", (int)who.pid);
+	out->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = out->folder < 0 ? (errno == ENOENT ? -ESRCH : -errno) : 0;
+	if (!err && (!caller_lives(out) || !caller_is_old(out->folder, came) ||
+		     !caller_is_users(out->folder, who.uid)))
+		err = -ESRCH;
+	if (err)
+		caller_drop(out);
+	return err;
+}
+
+bool caller_lives(const struct caller *caller)
+{
+	struct pollfd p = { .fd = caller->pidfd, .events = POLLIN };
+
+	return !poll(&p, 1, 0);
+}
+
+void caller_drop(struct caller *caller)
+{
+	if (caller->folder >= 0)
+		close(caller->folder);
+	close(caller->pidfd);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file caller.h
+ * The process that has come to the agent, as the kernel knows it by their socket.
+ */
+#ifndef EHLAUNCH_CALLER_H
+#define EHLAUNCH_CALLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct caller {
+	pid_t pid;
+	int pidfd;
+	int folder; /**< its /proc/PID */
+};
+
+/**
+ * `came`: when it came, in clock ticks since boot, as the agent says. 0, -EPERM: this is no socket that
+ * somebody has connected to, -ESRCH: it has ended, or is another user's by now, or another -errno.
+ * After 0 caller_drop() follows.
+ */
+int caller_find(int socket, uint64_t came, struct caller *out);
+/** Its number is not another's. */
+bool caller_lives(const struct caller *caller);
+void caller_drop(struct caller *caller);
+
+#endif
