@@ -88,6 +88,8 @@ ok("it finds what the user may read", found(f"{work}/mine/file") == (0, 0))
 ok("and not what he may not enter", found(f"{work}/root/file") == (0, 13), found(f"{work}/root/file"))
 ok("nor another user's", found(f"{work}/mine/file", users.ONE) == (0, 13))
 ok("nor what only its capabilities would let him see", found("/proc/1/exe") == (0, 13), found("/proc/1/exe"))
+ok("nor, for root, what is no program", found(f"{work}/root/file", 0) == (0, 13), found(f"{work}/root/file", 0))
+os.chmod(f"{work}/root/file", 0o744)
 ok("it is root again", found(f"{work}/root/file", 0) == (0, 0))
 
 os.mkdir(f"{work}/silent")
