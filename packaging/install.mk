@@ -20,11 +20,15 @@ $(O)/man/%: tools/man/% VERSION
 	$(call say,GEN,$@)
 	$(Q)sed '/^\.TH /s/ ehsched "/ "ehsched $(VERSION)" "/' $< >$@
 
+# Who may not read a program cannot trace its process, from its first instruction on: these run as users, and hold what is
+# not theirs.
+UNREADABLE := ehview ehfiles
+
 # MODE SOURCE TARGET
 define to-install
 755 $(O)/bin/ehctl $(PREFIX)/bin/ehctl
 755 $(O)/bin/ehagent $(PREFIX)/sbin/ehagent
-$(foreach p,$(LIBEXEC),755 $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
+$(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
 )755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
 644 packaging/systemd/ehagent.service /lib/systemd/system/ehagent.service
 644 packaging/systemd/ehlaunch.service /lib/systemd/system/ehlaunch.service

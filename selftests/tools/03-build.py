@@ -153,6 +153,8 @@ written = below(dest) - before
 ok("make install", status == 0 and {"usr/bin/ehctl", "usr/sbin/ehagent", "usr/libexec/ehsched/ehstub", "usr/libexec/ehsched/ehplan",
                                     "usr/share/man/man8/ehagent.8", "lib/systemd/system/ehagent.service",
                                     "usr/share/bash-completion/completions/ehctl"} <= written, f"{written}\n{said}{err}")
+modes = {p: os.stat(f"{dest}/usr/libexec/ehsched/{p}").st_mode & 0o7777 for p in ("ehview", "ehfiles", "ehlook", "ehstub")}
+ok("no user can read, and so trace, what runs as him and holds more", modes == {"ehview": 0o711, "ehfiles": 0o711, "ehlook": 0o755, "ehstub": 0o755}, modes)
 modules = [w for w in written if w.endswith("ehsched.ko")]
 ok("it installs the module if it was built", len(modules) == os.path.exists(f"{BUILD}/ehsched.ko"), modules)
 pages = [f for f in glob.glob(f"{dest}/usr/share/man/man*/*") if f'"ehsched {VERSION}"' in open(f, encoding="utf-8").read()]
