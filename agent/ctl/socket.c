@@ -35,7 +35,10 @@
 #define CTL_BYTES_MAX (64u << 20) /* of incomplete jobs; root may exceed it */
 #define CTL_BYTES_A_USER (32u << 20)
 #define CTL_REQUEST_MAX (64u << 10)
+#define CTL_CONNS_ROOT 32 /* kept for root */
 #define CTL_OUTPUT_MAX (20u << 20)
+#define CTL_OUTPUT_A_USER (64u << 20) /* of all that he does not read */
+#define CTL_OUTPUT_SMALL (16u << 10) /* that each connection may have in any case */
 #define CTL_EVENTS_MAX (1u << 20) /* waiting for a watcher that does not read */
 #define CTL_FIRST_S 5
 #define CTL_BIND_MS 5000
@@ -109,6 +112,19 @@ static void ctl_close(struct ctl_conn *c, const char *why)
 
 /* ---- sending ---- */
 
+/* Whether a user may have so much more of what waits for him to read it. */
+static bool ctl_may_wait(const struct ctl_conn *for_whom, size_t more)
+{
+	const struct ctl_conn *c;
+
+	if (evbuffer_get_length(for_whom->out) + more <= CTL_OUTPUT_SMALL)
+		return true;
+	for (c = for_whom->agent->ctl->conns; c; c = c->next)
+		if (c->who.uid == for_whom->who.uid)
+			more += evbuffer_get_length(c->out);
+	return more <= CTL_OUTPUT_A_USER;
+}
+
 static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json, size_t most)
 {
 	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -119,7 +135,8 @@ static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json
 	if (!text)
 		return -ENOMEM;
 	length = strlen(text);
-	if (length > FRAME_JSON_MAX || evbuffer_get_length(c->out) + length > most)
+	if (length > FRAME_JSON_MAX || evbuffer_get_length(c->out) + length > most ||
+	    !ctl_may_wait(c, length))
 		goto free_text;
 	frame_header(header, type, length);
 	if (evbuffer_add(c->out, header, sizeof(header)) || evbuffer_add(c->out, text, length))
@@ -140,8 +157,11 @@ static void ctl_on_writable(evutil_socket_t fd, short what, void *arg)
 		ctl_close(c, NULL);
 		return;
 	}
-	if (!evbuffer_get_length(c->out))
-		event_del(c->writing);
+	if (evbuffer_get_length(c->out))
+		return;
+	event_del(c->writing);
+	if (!c->busy)
+		event_add(c->reading, NULL);
 }
 
 void ctl_reply(struct ctl_conn *c, json_t *reply)
@@ -152,10 +172,9 @@ void ctl_reply(struct ctl_conn *c, json_t *reply)
 	} else {
 		if (!reply)
 			reply = ctl_error("the agent", "out of memory", false);
+		/* Its next request is read when it has read this reply. */
 		if (ctl_send(c, FRAME_REPLY, reply, CTL_OUTPUT_MAX))
 			ctl_close(c, "the client does not read its replies");
-		else
-			event_add(c->reading, NULL);
 	}
 	json_decref(reply);
 }
@@ -395,7 +414,7 @@ static bool ctl_welcome(const struct ctl *ctl, const struct ucred *who)
 	const struct ctl_conn *c;
 	unsigned int same = 0;
 
-	if (ctl->count >= CTL_CONNS_MAX)
+	if (ctl->count >= CTL_CONNS_MAX - (who->uid ? CTL_CONNS_ROOT : 0))
 		return false;
 	for (c = ctl->conns; c; c = c->next)
 		same += c->who.uid == who->uid;

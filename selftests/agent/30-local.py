@@ -113,6 +113,40 @@ for s in crowd:
     s.close()
 crowd = [c.connect(0, uid=2001) for i in range(700)]
 ok("root gets in although a user holds all connections he may have", c.alive(0))
+crowd += [c.connect(0, uid=2002) for i in range(700)]
+ok("and although two do", c.alive(0))
+for s in crowd:
+    s.close()
+
+# Requests, one after the other, by who reads no reply.
+ok("the connections are over", until(lambda: len(os.listdir(f"/proc/{c.agents[0].pid}/fd")) < 60))
+before, crowd = c.memory(0), []
+asked = frame("FRAME_REQUEST", b'{"command":"doctor"}')
+for i in range(20):
+    s = c.connect(0, uid=2001)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    s.setblocking(False)
+    crowd.append(s)
+sent = 0
+for i in range(3000):
+    for s in crowd:
+        try:
+            s.send(asked)
+            sent += 1
+        except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+            pass
+ok("others are served meanwhile", c.alive(0))
+grown = c.memory(0) - before
+ok(f"{sent} requests whose replies are not read: no more than one is kept for each connection", grown < 8192, grown)
+crowd[0].settimeout(60)
+got, seen = 0, set()
+try:
+    while got < 100:
+        seen.add(read_frame(crowd[0])[0])
+        got += 1
+except OSError as e:
+    seen.add(repr(e))
+ok("all of them come when they are read", got == 100 and seen == {FRAME["FRAME_REPLY"]}, (got, seen))
 for s in crowd:
     s.close()
 files = lambda: len(os.listdir(f"/proc/{c.agents[0].pid}/fd"))
