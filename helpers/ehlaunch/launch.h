@@ -57,6 +57,8 @@ struct identity {
 extern struct rules rules;
 /** Answers a request. `error`: an errno, or 0. */
 void tell(int news, enum launch_stage stage, int error);
+/** Whether a descriptor is of this kind: what its name begins with, as "mnt:[". No file system is asked. */
+bool descriptor_is(int fd, const char *kind);
 /** In a child that stays: agents are to see that ehlaunch has ended, although this goes on. */
 void forget_agents(void);
 

@@ -8,11 +8,14 @@
  * "ehlaunch --end" is an executor's end at once, of the caller's user; for tests.
  */
 #include <errno.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "helpers/ehguest/guest.h"
@@ -58,6 +61,48 @@ static void main_answer(const struct request *r)
 		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, -err);
 }
 
+bool descriptor_is(int fd, const char *kind)
+{
+	char link[32], name[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name));
+	return n > (ssize_t)strlen(kind) && !memcmp(name, kind, strlen(kind));
+}
+
+/*
+ * Closes what came with a request. A file system may be asked before a file of it is closed, and not
+ * answer: a process does that which has the same descriptors and nothing else to do.
+ */
+static void main_close(const int *fds, int n)
+{
+	struct clone_args args = { .flags = CLONE_FILES, .exit_signal = SIGCHLD };
+	const struct linger none = { 0 };
+	int others[DESCRIPTORS_MAX], left = 0;
+	pid_t pid;
+
+	for (int i = 0; i < n; i++) {
+		const bool is_socket = descriptor_is(fds[i], "socket:[");
+
+		if (is_socket)
+			setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+		if (is_socket || descriptor_is(fds[i], "mnt:["))
+			close(fds[i]);
+		else
+			others[left++] = fds[i];
+	}
+	if (!left)
+		return;
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid > 0)
+		return;
+	while (left)
+		close(others[--left]);
+	if (!pid)
+		_exit(0);
+}
+
 /* Takes one request. False: this agent has gone. */
 static bool main_serve(int agent, struct request *r)
 {
@@ -76,8 +121,7 @@ static bool main_serve(int agent, struct request *r)
 	r->length = msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? 0 : n;
 	r->nfds = descriptors_take(&msg, &room, r->fds);
 	main_answer(r);
-	for (int i = 0; i < r->nfds; i++)
-		close(r->fds[i]);
+	main_close(r->fds, r->nfds);
 	return true;
 }
 

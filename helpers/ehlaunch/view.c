@@ -152,26 +152,12 @@ static bool view_owner_is_ours(int namespace)
 	return same;
 }
 
-/*
- * Whether a descriptor is of a namespace at all, which its name tells: nothing is asked of a file system
- * or a driver, whose answers would be taken for descriptors, or may never come.
- */
-static bool view_is_namespace(int fd)
-{
-	static const char kind[] = "mnt:[";
-	char link[32], name[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, name, sizeof(name));
-	return n > (ssize_t)strlen(kind) && !memcmp(name, kind, strlen(kind));
-}
-
 bool view_is_ours(int namespace, uid_t uid)
 {
 	struct stat st;
 
-	if (!view_is_namespace(namespace) || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS || fstat(namespace, &st) ||
+	/* Before it is asked anything: other files would answer as they like, or not at all. */
+	if (!descriptor_is(namespace, "mnt:[") || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS || fstat(namespace, &st) ||
 	    !view_owner_is_ours(namespace))
 		return false;
 	for (unsigned int i = 0; i < VIEW_MADE_MAX; i++)

@@ -21,17 +21,54 @@ os.chmod(work, 0o755)
 # ---- ehlaunch: a file that says that it is a namespace ----
 
 l = Launcher()
+
+
+def has():
+    """The descriptors of ehlaunch; it may close what came a moment later."""
+    return sorted(os.listdir(f"/proc/{l.process.pid}/fd"))
+
+
 theirs = os.open("/proc/self/ns/user", os.O_RDONLY)
 for number in 3, 4, 5, 6, 7:
     lies = Silent(work, ioctls={NS_GET_NSTYPE: CLONE_NEWNS, NS_GET_USERNS: number})
-    before = sorted(os.listdir(f"/proc/{l.process.pid}/fd"))
+    before = has()
     fd = os.open(f"{work}/prog", os.O_RDONLY)
     answer = l.ask(start(2002, 2002, "eht2", flags=FLAG["LAUNCH_VIEW"]), [fd])
     os.close(fd)
-    after = sorted(os.listdir(f"/proc/{l.process.pid}/fd")) if l.lives() else None
     ok(f"a file that names descriptor {number}: it is refused, and none is closed",
-       answer and answer[0] == "LAUNCH_FOREIGN" and before == after, (answer, before, after))
+       answer and answer[0] == "LAUNCH_FOREIGN" and l.lives() and until(lambda: has() == before), (answer, before, has()))
     lies.end()
+holds = Silent(work)
+fd = os.open(f"{work}/prog", os.O_RDONLY)
+holds.silence(flush=True)
+answer = l.ask(start(2002, 2002, "eht2", flags=FLAG["LAUNCH_VIEW"]), [fd])
+ok("a file of a file system that does not answer", answer and answer[0] == "LAUNCH_FOREIGN", answer)
+ok("which is asked when the file is closed", holds.asked())
+for name in "the next one", "and the one after it":
+    answer = l.ask(start(2002, 2002, "eht2"))
+    ok(f"{name} is served meanwhile", answer and answer[0] == "LAUNCH_READY", answer)
+holds.end()
+try:
+    os.close(fd)
+except OSError:
+    pass        # the file system has gone
+ok("nothing is left open", l.drop() and until(lambda: has() == before), has())
+far = socket.create_server(("127.0.0.1", 0))
+near = socket.create_connection(far.getsockname())
+near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 1000))
+near.setblocking(False)
+try:
+    while True:
+        near.send(bytes(1 << 16))
+except BlockingIOError:
+    pass
+fd = near.detach()
+answer = l.ask(start(2002, 2002, "eht2", flags=FLAG["LAUNCH_VIEW"]), [fd])
+os.close(fd)
+ok("a socket that would linger", answer and answer[0] == "LAUNCH_FOREIGN", answer)
+answer = l.ask(start(2002, 2002, "eht2"))
+ok("the next one is served", answer and answer[0] == "LAUNCH_READY", answer)
+far.close()
 answer = l.ask(start(2002, 2002, "eht2", flags=FLAG["LAUNCH_VIEW"]), [theirs])
 ok("a namespace of another kind", answer[0] == "LAUNCH_FOREIGN", answer)
 answer = l.ask(start(2002, 2002, "eht2"))

@@ -44,7 +44,8 @@ class Silent:
             if libc.mount(b"silent", self.at.encode(), b"fuse", 6, options):
                 return 1
             silent = []
-            signal.signal(signal.SIGUSR1, lambda *_: (silent.append(1), os.write(told, b"s")))
+            signal.signal(signal.SIGUSR1, lambda *_: (silent.append(LOOKUP), silent.append(GETATTR), os.write(told, b"s")))
+            signal.signal(signal.SIGUSR2, lambda *_: (silent.append(FLUSH), os.write(told, b"s")))
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             while True:
                 request = os.read(fd, 1 << 17)
@@ -52,7 +53,7 @@ class Silent:
                     self.answer(fd, request)
                     if struct.unpack_from("<I", request, 4)[0] == INIT:
                         os.write(told, b"y")
-                elif struct.unpack_from("<I", request, 4)[0] in (LOOKUP, GETATTR):
+                elif struct.unpack_from("<I", request, 4)[0] in silent:
                     os.write(told, b"r")
         except BaseException:
             return 1
@@ -83,9 +84,9 @@ class Silent:
             err = errno.ENOSYS
         os.write(fd, struct.pack("<IiQ", 16 + len(body), -err, unique) + body)
 
-    def silence(self):
-        """No request is answered from now on."""
-        os.kill(self.pid, signal.SIGUSR1)
+    def silence(self, flush=False):
+        """No request is answered from now on; `flush`: it is that of who closes a file which tells asked()."""
+        os.kill(self.pid, signal.SIGUSR2 if flush else signal.SIGUSR1)
         return os.read(self.told, 1) == b"s"
 
     def asked(self):
