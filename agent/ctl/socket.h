@@ -28,6 +28,10 @@ json_t *ctl_error(const char *what, const char *why, bool usage);
 /** The caller (SO_PEERCRED). pid 0: it is in a PID namespace that the agent cannot see. */
 pid_t ctl_pid(const struct ctl_conn *c);
 uid_t ctl_uid(const struct ctl_conn *c);
+/** Whether the caller is root, or the agent's own user. */
+bool ctl_is_admin(const struct ctl_conn *c);
+/** Whether the caller is told of tasks of this user. */
+bool ctl_may_see(const struct ctl_conn *c, uid_t uid);
 /** When it connected: clock_ticks(). A process that was started later is another one with its pid. */
 uint64_t ctl_came(const struct ctl_conn *c);
 /** The descriptor of the connection. */
