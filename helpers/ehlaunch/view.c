@@ -157,8 +157,8 @@ bool view_is_ours(int namespace, uid_t uid)
 	struct stat st;
 
 	/* Before it is asked anything: other files would answer as they like, or not at all. */
-	if (!descriptor_is(namespace, "mnt:[") || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS || fstat(namespace, &st) ||
-	    !view_owner_is_ours(namespace))
+	if (!descriptor_is(namespace, "mnt:[") || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS ||
+	    fstat(namespace, &st) || !view_owner_is_ours(namespace))
 		return false;
 	for (unsigned int i = 0; i < VIEW_MADE_MAX; i++)
 		if (view_made[i].ino == st.st_ino && view_made[i].dev == st.st_dev &&
