@@ -261,7 +261,7 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 	struct pty *p = &g->pty;
 	int off = 0, on = 1, err;
 
-	if (!(spec->flags & JOB_TTYS))
+	if (!(spec->flags & JOB_CTTY))
 		return 0;
 	p->given = true;
 	p->known = spec->terminal;

@@ -3,7 +3,7 @@
 #include "guest_steps.h"
 
 #define TERMINAL JOB_CHANNEL_TERMINAL
-#define TTYS (PIPES | JOB_TTYS)
+#define TTYS (PIPES | JOB_TTYS | JOB_CTTY)
 #define STOP "kill -STOP $$;"
 
 static struct home *terminal_new(uint32_t flags, const char *script)
@@ -244,20 +244,22 @@ static void test_size(void **state)
 /* A terminal that only output, or nothing, goes to is read, too. */
 static void test_dev_tty(void **state)
 {
-	static const uint32_t flags[] = { JOB_TTY(1), JOB_TTY(2), JOB_TTY(1) | JOB_NULL(0) };
+	static const uint32_t flags[] = { JOB_TTY(1), JOB_TTY(2), 0, JOB_TTY(1) | JOB_NULL(0),
+					  JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2) };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct home *h = home_new();
 
-		if (i < 2)
+		if (i < 3)
 			home_input(h, "input\n");
-		home_run(h, PIPES | flags[i], "read x </dev/tty; read y; echo $x $y >/dev/tty");
+		home_run(h, PIPES | JOB_CTTY | flags[i],
+			 "read x </dev/tty; read y; echo $x $y >/dev/tty");
 		home_until(h, home_has(h, "started"));
 		home_for(h, 100);
 		assert_int_equal(h->at, 0);
 		terminal_type(h, "typed\n");
-		shows(h, i < 2 ? "typed input\r\n" : "typed\r\n");
-		if (i < 2)
+		shows(h, i < 3 ? "typed input\r\n" : "typed\r\n");
+		if (i < 3)
 			assert_int_equal(h->at, 6);
 		terminal_end(h, 0);
 	}
@@ -266,7 +268,7 @@ static void test_dev_tty(void **state)
 /* Who waits for its pipe does not read the terminal. */
 static void test_pipe_is_no_terminal(void **state)
 {
-	struct home *h = terminal_new(PIPES | JOB_TTY(1), "read x; echo $x");
+	struct home *h = terminal_new(PIPES | JOB_CTTY | JOB_TTY(1), "read x; echo $x");
 
 	home_until(h, home_has(h, "started"));
 	home_offer(h, TERMINAL, false);
