@@ -115,7 +115,7 @@ def editor(sh):
 def pagers(sh):
     """Their input is a pipe, their keys come from the terminal."""
     sh.start("seq 1000 | $R less", "\r\n23\r\n")
-    for key, shown in ((" ", "\r\n46\r\n"), ("G", "1000"), ("g", "\r\n23\r\n")):
+    for key, shown in ((" ", "\r\n46\r\n"), ("G", "\r\n1000\r\n"), ("g", "M1\r\n")):
         sh.type(key)
         sh.wait(shown)
     sh.type("q")

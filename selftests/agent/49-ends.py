@@ -124,7 +124,7 @@ ok("a shell's group with a task in it", out == f"{128 + signal.SIGTERM}\n" and g
 p, child = family(AWAY, "trap 'n=$((n+1))' USR1; trap 'echo $n; exit' USR2; while :; do wait; done")
 for _ in range(20):
     os.kill(p.pid, signal.SIGUSR1)
-ok("its child has got none of the signals that are for it alone", state(child) == "S")
+ok("its child has got none of the signals that are for it alone", until(lambda: state(child) == "S"), state(child))
 os.kill(p.pid, signal.SIGUSR2)
 p.wait(WAIT)
 os.killpg(p.pid, signal.SIGKILL)
@@ -158,7 +158,7 @@ def run(how, *words, **more):
 def shell(text):
     """What bash says of it, without its own name in front."""
     status, out, err = run(["bash", "-c"], text)
-    return status, out, err.split(": line 1: ")[-1]
+    return status, out, err.split("line 1: ")[-1].removeprefix("bash: ")
 
 
 with c.net.enter(1):
@@ -198,7 +198,7 @@ user = ["setpriv", "--reuid", "2001", "--regid", "2001", "--clear-groups"]
 got = run(["sh", "-c", 'ulimit -Sn 4; exec "$@"', "sh", *user], *few)
 ok("a soft limit of 4, a user", got == (0, "4\non\n", ""), got)
 got = run(["sh", "-c", 'ulimit -n 4; exec "$@"', "sh", *user], *few)
-ok("a hard limit of 4, a user: it says why", got[0] == 1 and "ulimit -n" in got[2] and "Too many open files" in got[2], got)
+ok("a hard limit of 4, a user: it says why", got[0] == 1 and "ulimit -n" in got[2], got)
 got = run(["sh", "-c", 'ulimit -n 4; exec "$@"', "sh", *user], *AUTO, "sh", "-c", "ulimit -n; echo on")
 ok("a hard limit of 4, a user, --auto", got == (0, "4\non\n", ""), got)
 
