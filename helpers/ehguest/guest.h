@@ -88,6 +88,8 @@ struct pty {
 	bool flush; /**< tell home too that typed input was dropped */
 	bool our_flush; /**< dropped by us, so home is not told */
 	bool raw; /**< the program has left canonical mode */
+	bool entered; /**< and a line was ended since it was last heard */
+	int64_t held_until; /**< what it says then waits; 0: nothing does */
 	bool offered; /**< home has input, which was not asked for */
 	bool ready; /**< poll() said so */
 	bool dry; /**< nothing from before the exit is left in it */

@@ -231,6 +231,8 @@ static int main_wait_ms(const struct guest *g)
 {
 	int64_t at = earlier(g->trim_at, earlier(g->in.look_at, g->pty.look_at));
 
+	if (g->pty.held_until)
+		at = earlier(at, g->pty.held_until);
 	if (g->begun) {
 		at = earlier(at, job_end_deadline(&g->end));
 		if (g->hop.socket < 0)

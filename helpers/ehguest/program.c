@@ -320,6 +320,8 @@ static void program_drain(struct guest *g)
 		outlet_step(g, &g->out[i]);
 	}
 	g->pty.ready = true;
+	g->pty.entered = false;
+	g->pty.held_until = 0;
 	pty_step(g);
 }
 
