@@ -81,7 +81,7 @@ for where, how in PLACES:
     os.kill(p.pid, signal.SIGTERM)
     p.wait(WAIT)
     ok(f"{where}: SIGTERM to it alone ends it", p.returncode == -signal.SIGTERM, p.returncode)
-    ok(f"{where}: and not its child", state(child) == "S", state(child))
+    ok(f"{where}: and not its child", until(lambda: state(child) == "S"), state(child))
     os.killpg(p.pid, signal.SIGTERM)
     out = collect(p)
     ok(f"{where}: SIGTERM to its group ends the child that it has left", out == "" and gone(child), out)
@@ -103,7 +103,7 @@ for where, how in PLACES:
     until(lambda: os.getsid(child) == child)
     os.killpg(p.pid, signal.SIGTERM)
     p.wait(WAIT)
-    ok(f"{where}: a child that has left its group hears nothing", p.returncode == -signal.SIGTERM and state(child) == "S", state(child))
+    ok(f"{where}: a child that has left its group hears nothing", p.returncode == -signal.SIGTERM and until(lambda: state(child) == "S"), state(child))
     os.kill(child, signal.SIGKILL)
     ok(f"{where}: its output ends with that child", collect(p) == "")
 
