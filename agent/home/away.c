@@ -113,6 +113,13 @@ static void away_ended(struct away *a, const struct note *n)
 	a->placement = NULL;
 }
 
+/* For people it is the same who has stopped it. */
+static void away_record_stop(struct away *a)
+{
+	if (a->placement)
+		record_stopped(a->placement, a->stopped_there || a->stopped_by_us);
+}
+
 static int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 {
 	struct note n;
@@ -128,8 +135,7 @@ static int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 	case NOTE_STOPPED:
 	case NOTE_CONTINUED:
 		a->stopped_there = n.what == NOTE_STOPPED;
-		if (a->placement)
-			record_stopped(a->placement, a->stopped_there);
+		away_record_stop(a);
 		break;
 	case NOTE_ENDED:
 		away_ended(a, &n);
@@ -438,6 +444,7 @@ static void away_on_watch(evutil_socket_t fd, short what, void *arg)
 			continue;
 		a->stopped_by_us = stopped;
 		a->told_stopped = true;
+		away_record_stop(a);
 		frame_put_u32(payload, stopped);
 		route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
 	}

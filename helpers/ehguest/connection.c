@@ -38,7 +38,7 @@ static int connection_message(void *ctx, const struct job_message *m)
 		program_go(g);
 		break;
 	case JOB_SIGNAL:
-		program_signal(g, m->sent.signal, m->sent.group);
+		program_signal(g, m);
 		break;
 	case JOB_FOREGROUND:
 		pty_foreground(g, m->foreground);

@@ -30,11 +30,13 @@
 
 /** The program, from fork to exit. */
 struct program {
-	pid_t pid; /**< its group has the same number; 0: none, or reaped */
+	pid_t pid; /**< 0: none, or reaped */
+	pid_t group; /**< the number that it had, and its process group has; 0: none */
 	int control; /**< to the child until its exec; -1: closed */
 	bool prepared; /**< the child waits for JOB_GO */
 	const char *trouble; /**< why it cannot start; NULL: nothing is known */
 	int error; /**< errno of that, or 0 */
+	bool not_executed; /**< it is that of its execve() */
 	bool reap; /**< children have changed their state */
 	bool childless; /**< as of the last look */
 	bool stopped; /**< and home was told so */
@@ -86,6 +88,8 @@ struct pty {
 	bool flush; /**< tell home too that typed input was dropped */
 	bool our_flush; /**< dropped by us, so home is not told */
 	bool raw; /**< the program has left canonical mode */
+	bool entered; /**< and a line was ended since it was last heard */
+	int64_t held_until; /**< what it says then waits; 0: nothing does */
 	bool offered; /**< home has input, which was not asked for */
 	bool ready; /**< poll() said so */
 	bool dry; /**< nothing from before the exit is left in it */
@@ -132,8 +136,8 @@ struct guest {
 bool guest_can_say(const struct guest *g);
 /** After guest_can_say(); or what it says is dropped, for the job is lost. */
 void guest_say(struct guest *g, const struct job_message *m);
-/** Nothing has started, and nothing will. `error`: errno or 0. */
-void guest_refuse(struct guest *g, int error, const char *what);
+/** Nothing has started, and nothing will. `error`: errno or 0; `exec`: of the program's execve(). */
+void guest_refuse(struct guest *g, int error, const char *what, bool exec);
 /** When to look again for readers, `ms` from now; later if the last look has taken long. */
 int64_t guest_look_after(const struct guest *g, int64_t ms);
 /** The program runs, or children of it do: data can be said. */
@@ -161,7 +165,8 @@ void program_step(struct guest *g);
 void program_go(struct guest *g);
 /** Takes changes of state of all children. */
 void program_reap(struct guest *g);
-void program_signal(struct guest *g, int sig, bool group);
+/** Passes on a JOB_SIGNAL. */
+void program_signal(struct guest *g, const struct job_message *m);
 /** Stops its group, or lets it go on, without a word to home. */
 void program_pause(struct guest *g, bool on);
 

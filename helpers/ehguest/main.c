@@ -47,7 +47,7 @@ bool guest_writes(const struct guest *g)
 	return g->begun && (g->end.state == JOB_RUNNING || g->end.state == JOB_ENDED);
 }
 
-void guest_refuse(struct guest *g, int error, const char *what)
+void guest_refuse(struct guest *g, int error, const char *what, bool exec)
 {
 	struct job_message m = { .what = JOB_REFUSED };
 	char text[JOB_TEXT_MAX];
@@ -55,7 +55,7 @@ void guest_refuse(struct guest *g, int error, const char *what)
 
 	n = snprintf(text, sizeof(text), error ? "%s: %s" : "%s", what, strerror(error));
 	m.refused.reason = EHS_REASON_START_FAILED;
-	m.refused.error = error;
+	m.refused.error = exec ? error : 0;
 	m.refused.text = text;
 	m.refused.length = n < JOB_TEXT_MAX ? n : JOB_TEXT_MAX - 1;
 	guest_say(g, &m);
@@ -231,6 +231,8 @@ static int main_wait_ms(const struct guest *g)
 {
 	int64_t at = earlier(g->trim_at, earlier(g->in.look_at, g->pty.look_at));
 
+	if (g->pty.held_until)
+		at = earlier(at, g->pty.held_until);
 	if (g->begun) {
 		at = earlier(at, job_end_deadline(&g->end));
 		if (g->hop.socket < 0)

@@ -156,8 +156,9 @@ int program_start(struct guest *g, const struct job_spec *spec, const int its[3]
 		return err;
 	}
 	setpgid(p->pid, p->pid);
+	p->group = p->pid;
 	p->control = pair[0];
-	if (spec->flags & JOB_TTYS && !(spec->flags & JOB_BACKGROUND))
+	if (spec->flags & JOB_CTTY && !(spec->flags & JOB_BACKGROUND))
 		pty_foreground(g, true);
 	return 0;
 }
@@ -169,11 +170,19 @@ static void program_close(struct program *p)
 	p->control = -1;
 }
 
-static void program_fail(struct program *p, int error, const char *what)
+static void program_give_up(struct program *p, int error, const char *what)
 {
 	p->trouble = what;
 	p->error = error;
 	program_close(p);
+}
+
+static void program_fail(struct program *p, const struct program_news *news)
+{
+	const bool known = news->stage > 0 && news->stage < PROGRAM_STAGES;
+
+	p->not_executed = news->stage == PROGRAM_EXEC;
+	program_give_up(p, news->error, known ? program_stages[news->stage] : "");
 }
 
 static void program_started(struct guest *g)
@@ -200,14 +209,11 @@ static bool program_news(struct guest *g)
 	if (n == sizeof(news) && news.stage == PROGRAM_READY)
 		p->prepared = true;
 	else if (n == sizeof(news))
-		program_fail(p, news.error,
-			     news.stage > 0 && news.stage < PROGRAM_STAGES
-				     ? program_stages[news.stage]
-				     : "");
+		program_fail(p, &news);
 	else if (g->begun && g->end.state == JOB_COMMITTED)
 		program_started(g);
 	else
-		program_fail(p, 0, "its process died before the start");
+		program_give_up(p, 0, "its process died before the start");
 	return true;
 }
 
@@ -223,7 +229,7 @@ void program_step(struct guest *g)
 	if (!g->begun)
 		return;
 	if (p->trouble && g->end.state <= JOB_COMMITTED) {
-		guest_refuse(g, p->error, p->trouble);
+		guest_refuse(g, p->error, p->trouble, p->not_executed);
 		p->trouble = NULL;
 	} else if (p->prepared && g->end.state == JOB_PREPARING) {
 		guest_say(g, &ready);
@@ -314,6 +320,8 @@ static void program_drain(struct guest *g)
 		outlet_step(g, &g->out[i]);
 	}
 	g->pty.ready = true;
+	g->pty.entered = false;
+	g->pty.held_until = 0;
 	pty_step(g);
 }
 
@@ -358,12 +366,44 @@ static void program_kill(const struct program *p, int sig, bool group)
 		kill(p->pid, sig);
 }
 
-void program_signal(struct guest *g, int sig, bool group)
+/*
+ * For the children that it has left. They are ours now; without one the number may be used again, by
+ * any process of the user.
+ */
+static void program_kill_rest(const struct program *p, int sig)
 {
-	struct program *p = &g->program;
+	const int any = WEXITED | WSTOPPED | WCONTINUED;
+	siginfo_t news;
 
-	if (g->end.state != JOB_RUNNING || !p->pid)
+	if (p->group > 0 && !waitid(P_PGID, p->group, &news, any | WNOHANG | WNOWAIT))
+		kill(-p->group, sig);
+}
+
+/* The value is for the program. So is the number of the sender: whoever it is, he is not here. */
+static bool program_queue(const struct program *p, const struct job_message *m)
+{
+	siginfo_t info = { .si_signo = m->sent.signal, .si_code = SI_QUEUE };
+
+	info.si_pid = m->sent.pid;
+	info.si_uid = m->sent.uid;
+	info.si_value.sival_ptr = (void *)(uintptr_t)m->sent.value;
+	return !syscall(SYS_rt_sigqueueinfo, p->pid, info.si_signo, &info);
+}
+
+void program_signal(struct guest *g, const struct job_message *m)
+{
+	const bool foreground = m->sent.reach == JOB_TO_FOREGROUND;
+	const bool group = m->sent.reach != JOB_TO_TASK;
+	struct program *p = &g->program;
+	const int sig = m->sent.signal;
+
+	if (!guest_writes(g))
 		return;
+	if (!p->pid) {
+		if (group)
+			program_kill_rest(p, sig);
+		return;
+	}
 	/* It goes on although its stub was stopped: nothing is left to be undone. */
 	if (sig == SIGCONT)
 		p->pause = false;
@@ -371,8 +411,10 @@ void program_signal(struct guest *g, int sig, bool group)
 		p->paused = false;
 		p->hide_continue = true;
 	}
+	if (m->sent.queued && !group && program_queue(p, m))
+		return;
 	/* After what was said about the foreground, or it would be stopped again. */
-	if (sig == SIGCONT || !group || !pty_signal(g, sig))
+	if (sig == SIGCONT || !foreground || !pty_signal(g, sig))
 		program_kill(p, sig, group);
 }
 

@@ -13,6 +13,7 @@
 
 /* More than a pseudo-terminal holds: after that many bytes, output from before a change is out. */
 #define PTY_CONTENT 32768
+#define PTY_ENTERED_MS 3
 
 /* ---- modes ---- */
 
@@ -172,6 +173,25 @@ static int pty_out(struct guest *g, size_t most)
 	return 1;
 }
 
+/*
+ * A line editor (readline) shows that a line has ended, and then sets modes. Whoever sees the one may
+ * type at once, and home must echo that. A moment later the modes are set, and said first.
+ */
+static bool pty_holds(struct guest *g)
+{
+	struct pty *p = &g->pty;
+
+	if (!p->entered)
+		return false;
+	if (!p->held_until)
+		p->held_until = g->now + PTY_ENTERED_MS;
+	if (g->now < p->held_until)
+		return true;
+	p->entered = false;
+	p->held_until = 0;
+	return false;
+}
+
 static void pty_drain(struct guest *g)
 {
 	const struct job_message end = { .what = JOB_END, .channel = JOB_CHANNEL_TERMINAL };
@@ -261,7 +281,7 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 	struct pty *p = &g->pty;
 	int off = 0, on = 1, err;
 
-	if (!(spec->flags & JOB_TTYS))
+	if (!(spec->flags & JOB_CTTY))
 		return 0;
 	p->given = true;
 	p->known = spec->terminal;
@@ -279,8 +299,8 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 
 struct pollfd pty_poll(const struct guest *g)
 {
-	bool wants =
-		guest_writes(g) && guest_can_say(g) && job_end_room(&g->end, JOB_CHANNEL_TERMINAL);
+	bool wants = guest_writes(g) && guest_can_say(g) && !g->pty.held_until &&
+		     job_end_room(&g->end, JOB_CHANNEL_TERMINAL);
 
 	return (struct pollfd){ .fd = wants ? g->pty.master : -1, .events = POLLIN };
 }
@@ -289,7 +309,8 @@ void pty_step(struct guest *g)
 {
 	if (!guest_writes(g))
 		return;
-	pty_drain(g);
+	if (!g->pty.ready || !pty_holds(g))
+		pty_drain(g);
 	typed_step(g);
 }
 
@@ -305,6 +326,8 @@ void pty_exited(struct guest *g)
 	p->slave = -1;
 	p->dry = false;
 	p->ready = true;
+	p->entered = false;
+	p->held_until = 0;
 }
 
 void pty_close(struct guest *g)
@@ -313,6 +336,8 @@ void pty_close(struct guest *g)
 
 	p->offered = false;
 	p->look_at = GUEST_NEVER;
+	p->entered = false;
+	p->held_until = 0;
 	if (p->slave >= 0)
 		close(p->slave);
 	if (p->master >= 0)

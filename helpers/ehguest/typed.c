@@ -4,6 +4,7 @@
 #include "guest.h"
 
 #include <poll.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -88,6 +89,7 @@ void typed_take(struct guest *g, const uint8_t *bytes, size_t n)
 		return;
 	p->last = n ? n : 1;
 	p->typed += p->last;
+	p->entered |= p->raw && (memchr(bytes, '\r', n) || memchr(bytes, '\n', n));
 	if (!n) {
 		/* An empty one is an end of file, which only canonical mode knows. */
 		if (tcgetattr(p->slave, &modes) || !(modes.c_lflag & ICANON))

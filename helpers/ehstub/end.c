@@ -51,7 +51,7 @@ static void end_on_refused(struct stub *s, const struct job_message *m)
 	s->why_text = text;
 	end_note(s, NOTE_STAYS);
 	end_flush(s, 0);
-	refused(s, m->refused.reason, text);
+	refused(s, m->refused.reason, m->refused.error, text);
 }
 
 static int end_on_channel(struct stub *s, const struct job_message *m)
@@ -306,7 +306,7 @@ static int end_on_frame(struct stub *s, enum frame_type type, const uint8_t *pay
 	case FRAME_REFUSED:
 		if (s->phase != PHASE_ASKS)
 			return -EPROTO;
-		refused(s, length < 8 ? 0 : frame_get_u32(payload),
+		refused(s, length < 8 ? 0 : frame_get_u32(payload), 0,
 			length < 8 ? "" : (const char *)payload + 8);
 	default:
 		return -EPROTO;

@@ -8,12 +8,13 @@
 #define EXIT_SETTLE_MS 1000
 #define EXIT_LOST_MS 5000 /* without progress */
 
-static void __attribute__((noreturn)) exit_as_task(const struct stub *s)
+static void __attribute__((noreturn)) exit_as_task(struct stub *s)
 {
 	if (s->copy)
 		_exit(0);
 	if (s->use.status & 0x7f)
-		stub_die(s->use.status & 0x7f);
+		stub_die(s, s->use.status & 0x7f);
+	witness_end(&s->witness);
 	_exit(s->use.status >> 8);
 }
 
@@ -31,6 +32,9 @@ void exit_begin(struct stub *s, const struct job_message *m)
 	for (int i = 0; i < STUB_SINKS; i++)
 		s->sinks[i].exit_at = s->sinks[i].done + s->sinks[i].length;
 	source_close(s);
+	/* It ends while the last is said. */
+	if (!s->more)
+		witness_dismiss(&s->witness);
 	exit_enter(s, PHASE_DRAINS, STUB_NEVER);
 }
 
@@ -70,9 +74,8 @@ static void exit_leave(struct stub *s)
 	exit_enter(s, PHASE_STAYS, STUB_NEVER);
 	if (pid < 0)
 		return;
-	/* All signals stay blocked. It reads no input, and has no part in job control. */
-	close(s->signals);
-	s->signals = -1;
+	/* It hears what the group is told. It reads no input, and has no part in job control. */
+	s->witness.pid = 0;
 	s->tty.feed = FEED_NONE;
 	s->copy = true;
 	close(0);

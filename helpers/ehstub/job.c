@@ -75,10 +75,15 @@ static void take_descriptors(struct stub *s, struct job_spec *spec)
 		if (s->tty.fd < 0)
 			s->tty.fd = fd;
 	}
+	/* If it is none of them: programs ask for passwords there, pagers take their keys. */
+	if (s->tty.fd < 0)
+		s->tty.fd = descriptor_above_2(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
 	if (spec->flags & JOB_FD(1) && spec->flags & JOB_FD(2) && is_merged())
 		spec->flags |= JOB_MERGED;
-	if (s->tty.fd >= 0)
-		take_terminal(s, spec);
+	if (s->tty.fd < 0)
+		return;
+	spec->flags |= JOB_CTTY;
+	take_terminal(s, spec);
 }
 
 static uint64_t core_filter(void)
@@ -195,6 +200,8 @@ int stub_send_job(struct stub *s, int64_t until)
 
 		if (getrlimit(i, &limit))
 			return -errno;
+		if (i == RLIMIT_NOFILE)
+			limit = s->files;
 		spec.rlimit[i][0] = limit.rlim_cur;
 		spec.rlimit[i][1] = limit.rlim_max;
 	}

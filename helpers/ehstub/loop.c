@@ -11,6 +11,7 @@
  * so a stub in the background looks regularly.
  */
 #define LOOP_BACKGROUND_MS 200
+#define LOOP_REDIRECTED_MS 2000 /* if none of 0-2 is the terminal: few open it then */
 #define LOOP_NEVER_MS 3600000
 
 enum { AT_AGENT, AT_SIGNALS, AT_SOURCE, AT_OUT, AT_ERR, AT_TERMINAL, AT_ALL };
@@ -39,7 +40,7 @@ static void loop_go(struct stub *s)
 static void loop_stop(struct stub *s)
 {
 	const struct job_message m = { .what = JOB_SIGNAL,
-				       .sent = { .signal = SIGCONT, .group = true } };
+				       .sent = { .signal = SIGCONT, .reach = JOB_TO_GROUP } };
 	int sig = s->stop;
 
 	if (s->cont && end_say(s, &m))
@@ -136,7 +137,8 @@ static int loop_timeout(const struct stub *s, int64_t now)
 	if (s->phase == PHASE_RUNS)
 		loop_sooner(&at, s->source.look_at);
 	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
-		loop_sooner(&at, now + LOOP_BACKGROUND_MS);
+		loop_sooner(&at, now + (s->flags & JOB_TTYS ? LOOP_BACKGROUND_MS
+							    : LOOP_REDIRECTED_MS));
 	return at > now ? at - now : 0;
 }
 

@@ -33,7 +33,7 @@ static const char *lost_prepare(struct stub *s)
 		return NULL;
 	if (err == -EPIPE)
 		return "its standard input was closed";
-	return s->flags & JOB_TTY(0) ? "terminal input was lost with it"
+	return s->tty.sent ? "terminal input was lost with it"
 				     : "its standard input cannot be rewound";
 }
 
@@ -74,5 +74,5 @@ void lost_report(struct stub *s)
 	end_note(s, NOTE_LOST);
 	end_flush(s, LOST_FLUSH_MS);
 	stub_say(parts, 9);
-	stub_die(SIGKILL);
+	stub_die(s, SIGKILL);
 }

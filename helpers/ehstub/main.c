@@ -4,18 +4,22 @@
  *
  * TOKEN is the number of a placement (from the kernel), "@CODE" or "@auto" (from ehctl). It is no
  * secret, as everybody can read it: the agent gives a placement only to the process it was made for.
- * Any failure before GO ends in an exec of PATH here.
+ * "@CODE!" is for sh, which runs PATH as a script. Any failure before GO ends in an exec of PATH here.
  */
 #include "stub.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define MAIN_SAY_MS 1000
 #define MAIN_PARTS 9
+#define MAIN_FILES 16 /* descriptors: the task's, and all of ours */
+#define MAIN_TOKEN 128 /* bytes of the longest, with its NUL */
+#define MAIN_BY_SHELL '!' /* behind the code of a node */
 
 void stub_say(const char *const *parts, int n)
 {
@@ -36,21 +40,78 @@ static void complain(const struct stub *s, const char *what, const char *why)
 	stub_say(parts, 5);
 }
 
+/* What execvp() and shells do with a script without a #! line: sh and the path replace argv[0]. */
+static void main_by_shell(struct stub *s)
+{
+	s->argv--;
+	s->argv[0] = (char *)"sh";
+	s->argv[1] = (char *)s->path;
+	s->path = "/bin/sh";
+	s->by_shell = true;
+}
+
+/* ---- limits ---- */
+
+/* Soft limits may be lower than what we need. Only root's may be raised beyond the hard one. */
+static void main_raise_files(struct stub *s)
+{
+	struct rlimit more = { MAIN_FILES, MAIN_FILES };
+
+	getrlimit(RLIMIT_NOFILE, &s->files);
+	if (s->files.rlim_cur >= MAIN_FILES)
+		return;
+	if (s->files.rlim_max > MAIN_FILES)
+		more.rlim_max = s->files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &more)) {
+		more.rlim_cur = more.rlim_max = s->files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &more);
+	}
+}
+
+/* This process is as the task was, for another program. */
+static void main_restore(struct stub *s)
+{
+	witness_end(&s->witness);
+	if (s->files.rlim_cur < MAIN_FILES)
+		setrlimit(RLIMIT_NOFILE, &s->files);
+	calls_mask(s->sigmask);
+}
+
+/* ---- failures ---- */
+
 void run_here(struct stub *s)
 {
-	calls_mask(s->sigmask);
+	main_restore(s);
 	execve(s->path, s->argv, environ);
-	/* As execvp() and shells do for a script without a #! line: sh and the path replace argv0. */
 	if (errno == ENOEXEC) {
-		char **shell = s->argv - 1;
+		const char *path = s->path;
 
-		shell[0] = (char *)"sh";
-		shell[1] = (char *)s->path;
-		execve("/bin/sh", shell, environ);
+		main_by_shell(s);
+		execve(s->path, s->argv, environ);
 		errno = ENOEXEC;
+		s->path = path;
 	}
-	complain(s, s->path, strerror(errno));
-	_exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
+	_exit(failure_tell(s, NULL, errno));
+}
+
+/* The node cannot execute it: once more, with sh. Returns if that is not possible. */
+static void main_again_by_shell(struct stub *s)
+{
+	const char mark[] = { MAIN_BY_SHELL, '\0' };
+	char token[MAIN_TOKEN];
+
+	if (s->by_shell || strlen(s->token) + sizeof(mark) > sizeof(token))
+		return;
+	strcat(strcpy(token, s->token), mark);
+	s->argv[-2] = token;
+	main_restore(s);
+	execve("/proc/self/exe", s->all, environ);
+}
+
+static void __attribute__((noreturn)) main_fail(struct stub *s, int status)
+{
+	witness_end(&s->witness);
+	_exit(status);
 }
 
 void give_up(struct stub *s, const char *what, int error)
@@ -60,20 +121,24 @@ void give_up(struct stub *s, const char *what, int error)
 		end_note(s, NOTE_STAYS);
 		end_flush(s, 0);
 	}
-	/* Signals that were not read are pending: one of them may end us here. */
-	calls_mask(s->sigmask);
 	if (!s->explicit)
 		run_here(s);
-	complain(s, what, strerror(error));
+	/* Signals that were not read are pending: one of them may end us here. */
+	main_restore(s);
+	complain(s, error == EMFILE ? "descriptors for itself (ulimit -n)" : what, strerror(error));
 	_exit(1);
 }
 
-void refused(struct stub *s, uint32_t reason, const char *text)
+void refused(struct stub *s, uint32_t reason, int error, const char *text)
 {
 	if (!s->explicit || !reason)
 		run_here(s);
+	if (error == ENOEXEC)
+		main_again_by_shell(s);
+	if (error)
+		main_fail(s, failure_tell(s, s->token + 1, error));
 	complain(s, s->token + 1, text);
-	_exit(1);
+	main_fail(s, 1);
 }
 
 static void __attribute__((noreturn)) stand_in(struct stub *s)
@@ -96,6 +161,8 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	ret = stub_send_job(s, job_end_deadline(&s->end));
 	if (ret)
 		give_up(s, s->path, -ret);
+	/* While the answer is waited for, and before the program can have children. */
+	witness_start(&s->witness);
 	stub_loop(s);
 }
 
@@ -103,6 +170,7 @@ int main(int argc, char **argv)
 {
 	static struct stub stub; /* zero, so that it takes memory only as it is used */
 	struct stub *s = &stub;
+	char *mark;
 	bool named = false;
 
 	s->hop.socket = s->tty.fd = -1;
@@ -112,6 +180,7 @@ int main(int argc, char **argv)
 		s->sinks[i].fd = -1;
 		s->sinks[i].channel = i + 1;
 	}
+	s->all = argv;
 	if (argc > 1 && !strcmp(argv[1], "--retry")) {
 		s->retry = true;
 		argv++;
@@ -136,6 +205,12 @@ int main(int argc, char **argv)
 	s->path = argv[2];
 	s->argv = argv + 3;
 	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto");
+	mark = s->explicit ? strchr(argv[1], MAIN_BY_SHELL) : NULL;
+	if (mark) {
+		*mark = '\0';
+		main_by_shell(s);
+	}
+	main_raise_files(s);
 	/* A file system may not answer: until signals are blocked they end this task as they should. */
 	stub_name_files(s);
 	s->sigmask = calls_mask(~0ull);

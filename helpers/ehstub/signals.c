@@ -25,12 +25,9 @@ uint64_t stub_ignored(void)
 	return set;
 }
 
-/* Signals the terminal driver sends go to the whole group, as at home. */
-static bool stub_is_group(const struct signalfd_siginfo *info)
+/* Whether the terminal's driver has sent it, to its foreground group. */
+static bool signals_is_terminals(const struct signalfd_siginfo *info)
 {
-	/* `fg` of a shell: all that the terminal has stopped continues. */
-	if (info->ssi_signo == SIGCONT)
-		return true;
 	if (info->ssi_code != SI_KERNEL)
 		return false;
 	switch (info->ssi_signo) {
@@ -45,13 +42,44 @@ static bool stub_is_group(const struct signalfd_siginfo *info)
 	}
 }
 
+/* Whom it is for there. */
+static enum job_reach signals_reach(struct stub *s, const struct signalfd_siginfo *info)
+{
+	/* `fg` of a shell: all that the terminal has stopped continues. */
+	if (info->ssi_signo == SIGCONT)
+		return JOB_TO_GROUP;
+	if (signals_is_terminals(info))
+		return s->phase == PHASE_RUNS ? JOB_TO_FOREGROUND : JOB_TO_GROUP;
+	/* Of its own writes, such as SIGXFSZ; and what can be sent to one process only. */
+	if (info->ssi_code != SI_USER || (pid_t)info->ssi_pid == getpid())
+		return JOB_TO_TASK;
+	/* Nobody knows the number of the copy. */
+	return s->copy || witness_saw(&s->witness, info->ssi_signo) ? JOB_TO_GROUP : JOB_TO_TASK;
+}
+
 bool signals_wanted(const struct stub *s)
 {
+	const bool runs = s->phase == PHASE_RUNS && s->end.state == JOB_RUNNING;
+	const bool stays = s->phase == PHASE_STAYS && s->end.state == JOB_ENDED;
+
 	if (s->phase == PHASE_DRAINS)
 		return true;
 	/* What cannot be said now stays pending in the kernel. */
-	return s->phase == PHASE_RUNS && s->end.state == JOB_RUNNING &&
-	       job_link_room(&s->end.link) > SIGNALS_ROOM;
+	return (runs || stays) && job_link_room(&s->end.link) > SIGNALS_ROOM;
+}
+
+/* The task has ended, and only its output is waited for. Its children hear what their group is told. */
+static void signals_take_late(struct stub *s, const struct signalfd_siginfo *info)
+{
+	const uint64_t unheard = stub_ignored() | s->sigmask;
+	struct job_message m = { .what = JOB_SIGNAL };
+
+	m.sent.signal = info->ssi_signo;
+	m.sent.reach = s->more ? signals_reach(s, info) : JOB_TO_TASK;
+	if (m.sent.reach == JOB_TO_GROUP)
+		end_say(s, &m);
+	if (s->phase == PHASE_DRAINS && STUB_ENDING & ~unheard & STUB_BIT(info->ssi_signo))
+		s->until = 0;
 }
 
 static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
@@ -62,18 +90,22 @@ static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
 	/* From a child that the task had before this exec: it has none on the executor. */
 	if (info->ssi_signo == SIGCHLD && info->ssi_code > 0)
 		return;
-	if (s->phase == PHASE_DRAINS) {
-		/* The task has ended, and only its output is waited for. */
-		if (ends && !((stub_ignored() | s->sigmask) & STUB_BIT(info->ssi_signo)))
-			s->until = 0;
+	if (s->phase != PHASE_RUNS) {
+		signals_take_late(s, info);
 		return;
 	}
 	if (info->ssi_signo == SIGCONT)
 		terminal_look(s);
 	m.sent.signal = info->ssi_signo;
-	m.sent.group = stub_is_group(info);
+	m.sent.reach = signals_reach(s, info);
+	m.sent.queued = info->ssi_code == SI_QUEUE && m.sent.reach == JOB_TO_TASK;
+	if (m.sent.queued) {
+		m.sent.pid = info->ssi_pid;
+		m.sent.uid = info->ssi_uid;
+		m.sent.value = info->ssi_ptr;
+	}
 	/* The executor's terminal sends its own signal when its size changes. */
-	if (s->tty.fd >= 0 && m.sent.signal == SIGWINCH && m.sent.group) {
+	if (s->tty.fd >= 0 && m.sent.signal == SIGWINCH && m.sent.reach == JOB_TO_FOREGROUND) {
 		s->tty.tell = true;
 		return;
 	}
@@ -134,10 +166,11 @@ void stub_stop(struct stub *s, int sig)
 	s->cont = true;
 }
 
-void stub_die(int sig)
+void stub_die(struct stub *s, int sig)
 {
 	static const struct rlimit none;
 
+	witness_end(&s->witness);
 	/* A core dump of the stub is of no use. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);

@@ -231,10 +231,11 @@ int source_rewind(struct stub *s)
 {
 	struct source *from = &s->source;
 
-	if (!(s->flags & JOB_FD(0)) || s->flags & JOB_NULL(0))
+	/* Keys, of descriptor 0 or of /dev/tty. */
+	if (s->tty.sent)
+		return -ESPIPE;
+	if (!(s->flags & JOB_FD(0)) || s->flags & (JOB_NULL(0) | JOB_TTY(0)))
 		return 0;
-	if (s->flags & JOB_TTY(0))
-		return s->tty.sent ? -ESPIPE : 0;
 	if (from->kind == KIND_FILE && from->first >= 0)
 		return lseek(0, from->first, SEEK_SET) < 0 ? -errno : 0;
 	if (from->used)

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "helpers/end/calls.h"
@@ -95,9 +96,9 @@ struct source {
 	bool used; /**< something was taken out of it, which cannot be put back */
 };
 
-/** The controlling terminal, if one of descriptors 0-2 is it. */
+/** The controlling terminal, whether or not one of descriptors 0-2 is it. */
 struct tty {
-	int fd; /**< -1: none. Our own open file, once the task runs */
+	int fd; /**< -1: none. Our own open file, once the task runs, or if it is none of 0-2 */
 	enum feed feed;
 	bool ready, hung; /**< input; hung up, and JOB_END must be said */
 	bool foreground; /**< our process group is in the foreground, as the other end was told */
@@ -116,15 +117,29 @@ struct tty {
 
 #define STUB_SINKS 3
 
+struct witness_page;
+
+/** A child in our process group, which tells what was sent to the group from what was sent to us. */
+struct witness {
+	pid_t pid; /**< 0 or less: none */
+	struct witness_page *page;
+	unsigned int asked; /**< number of the last question */
+	unsigned int used[CALLS_SIGNALS + 1]; /**< by signal: of those that it saw, told to the task */
+};
+
 struct stub {
 	const char *token, *path;
+	char **all; /**< our arguments */
 	char **argv; /**< of the program */
+	bool by_shell; /**< that is sh, which runs the program as a script */
 	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
 	bool retry; /**< may be run again here when its executor is lost */
 	enum view view; /**< whose files it sees there */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
 	uint32_t flags; /**< of the job */
 	enum phase phase;
+	struct rlimit files; /**< of descriptors, as the program is to have it */
+	struct witness witness;
 	int signals, ending; /**< signalfd of all; of those that end it, until GO */
 	uint8_t *named; /**< FRAME_NAMED, to be sent; NULL: no files are named */
 	size_t named_length; /**< with its header */
@@ -169,8 +184,15 @@ void stub_say(const char *const *parts, int n); /**< to descriptor 2, for at mos
 void run_here(struct stub *s) __attribute__((noreturn));
 /** A failure before GO, which is none of the program. */
 void give_up(struct stub *s, const char *what, int error) __attribute__((noreturn));
-/** The agent or the executor refuses; `reason` 0: the node is this one. */
-void refused(struct stub *s, uint32_t reason, const char *text) __attribute__((noreturn));
+/** The agent or the executor refuses; `reason` 0: the node is this one; `error`: errno of the execve()
+ *  there, or 0. */
+void refused(struct stub *s, uint32_t reason, int error, const char *text)
+	__attribute__((noreturn));
+
+/* failure.c */
+/** Says why the program was not executed, as a shell does; `node` NULL: here. Returns the exit
+ *  status. */
+int failure_tell(const struct stub *s, const char *node, int error);
 
 /* job.c */
 /** Looks at the files that the arguments name. Without memory none are. */
@@ -258,6 +280,13 @@ void typed_step(struct stub *s);
 /** Puts input back that the task has not read. Whether there was any. */
 bool typed_give_back(struct stub *s);
 
+/* witness.c */
+void witness_start(struct witness *w); /**< all signals are blocked */
+/** Whether this signal, which was taken a moment ago, was sent to the group. */
+bool witness_saw(struct witness *w, int sig);
+void witness_dismiss(struct witness *w); /**< it is not needed any more */
+void witness_end(struct witness *w); /**< nothing of it is left */
+
 /* signals.c */
 uint64_t stub_ignored(void);
 bool signals_wanted(const struct stub *s); /**< whether a signal could be forwarded now */
@@ -265,6 +294,6 @@ void signals_forward(struct stub *s);
 void signals_drop(int sig); /**< takes a pending signal */
 /** Stops as by this signal's default action. Returns when continued. */
 void stub_stop(struct stub *s, int sig);
-void stub_die(int sig) __attribute__((noreturn));
+void stub_die(struct stub *s, int sig) __attribute__((noreturn));
 
 #endif

@@ -51,11 +51,13 @@ void terminal_open(struct stub *s)
 	/* Everybody may open the terminal of his session by this name, whoever owns it. */
 	own = open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (own < 0) {
-		name[sizeof(name) - 2] = '0' + t->fd;
-		own = open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		name[sizeof(name) - 2] = '0' + t->fd % 10;
+		own = t->fd > 2 ? -1 : open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	}
 	own = descriptor_above_2(own);
 	k->kind = own < 0 ? KIND_OTHER : KIND_OWN;
+	if (own >= 0 && t->fd > 2)
+		close(t->fd);
 	if (own >= 0)
 		t->fd = own;
 	k->fd = t->fd;

@@ -10,6 +10,18 @@
 
 /* ---- out ---- */
 
+static void message_put_signal(const struct job_message *m, struct cursor_out *o)
+{
+	cursor_put_u8(o, m->sent.signal);
+	cursor_put_u8(o, m->sent.reach);
+	cursor_put_u8(o, m->sent.queued);
+	if (!m->sent.queued)
+		return;
+	cursor_put_u32(o, m->sent.pid);
+	cursor_put_u32(o, m->sent.uid);
+	cursor_put_u64(o, m->sent.value);
+}
+
 static void message_put(const struct job_message *m, struct cursor_out *o)
 {
 	switch (m->what) {
@@ -30,8 +42,7 @@ static void message_put(const struct job_message *m, struct cursor_out *o)
 		cursor_put_u8(o, m->exit.more);
 		break;
 	case JOB_SIGNAL:
-		cursor_put_u8(o, m->sent.signal);
-		cursor_put_u8(o, m->sent.group);
+		message_put_signal(m, o);
 		break;
 	case JOB_FOREGROUND:
 		cursor_put_u8(o, m->foreground);
@@ -119,6 +130,18 @@ static void message_terminal(struct cursor *c, struct job_message *m)
 		cursor_fail(c);
 }
 
+static void message_sent(struct cursor *c, struct job_message *m)
+{
+	m->sent.signal = message_signal(c, cursor_u8(c));
+	m->sent.reach = message_below(c, cursor_u8(c), JOB_REACHES);
+	m->sent.queued = message_bool(c);
+	if (!m->sent.queued)
+		return;
+	m->sent.pid = cursor_u32(c);
+	m->sent.uid = cursor_u32(c);
+	m->sent.value = cursor_u64(c);
+}
+
 static void message_get(struct cursor *c, struct job_message *m)
 {
 	switch (m->what) {
@@ -138,8 +161,7 @@ static void message_get(struct cursor *c, struct job_message *m)
 		message_exit(c, m);
 		break;
 	case JOB_SIGNAL:
-		m->sent.signal = message_signal(c, cursor_u8(c));
-		m->sent.group = message_bool(c);
+		message_sent(c, m);
 		break;
 	case JOB_FOREGROUND:
 		m->foreground = message_bool(c);

@@ -52,6 +52,14 @@ enum job_what {
 	JOB_WHATS
 };
 
+/** Whom a JOB_SIGNAL is for. */
+enum job_reach {
+	JOB_TO_TASK,
+	JOB_TO_FOREGROUND, /**< as from its terminal, whose foreground group it is for */
+	JOB_TO_GROUP, /**< the task's process group */
+	JOB_REACHES
+};
+
 /** One message. Which member of the union is valid follows from `what`. */
 struct job_message {
 	enum job_what what;
@@ -61,7 +69,7 @@ struct job_message {
 		uint32_t signal; /**< JOB_STOPPED */
 		struct {
 			uint32_t reason; /**< enum ehs_reason; 0: the chosen node is this one */
-			uint32_t error; /**< errno or 0 */
+			uint32_t error; /**< errno of the program's execve(), else 0 */
 			const char *text; /**< in the decoded bytes; `length` of them, and no NUL */
 			uint32_t length;
 		} refused;
@@ -71,7 +79,10 @@ struct job_message {
 		} exit;
 		struct {
 			uint32_t signal;
-			bool group; /**< for the whole process group, as from a terminal */
+			enum job_reach reach;
+			bool queued; /**< by sigqueue(), with all that follows; else it is 0 */
+			uint32_t pid, uid; /**< who sent it, at home */
+			uint64_t value;
 		} sent;
 		bool foreground;
 		struct {

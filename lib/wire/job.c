@@ -10,7 +10,7 @@
 #include "cursor.h"
 #include "frame.h"
 
-#define JOB_VERSION 2
+#define JOB_VERSION 3
 #define JOB_WORDS 10 /* u32 of the head: version … loginuid */
 #define JOB_HEAD (JOB_WORDS * 4 + JOB_RLIMITS * 16 + 16 + JOB_TRAITS * 8)
 #define JOB_TOKEN_MAX 63
@@ -20,7 +20,7 @@ size_t job_encoded_size(const struct job_spec *spec)
 {
 	size_t size = JOB_HEAD + 4ul * spec->ngroups;
 
-	if (spec->flags & JOB_TTYS)
+	if (spec->flags & JOB_CTTY)
 		size += TERMINAL_SIZE;
 	size += strlen(spec->token) + strlen(spec->path) + strlen(spec->cwd) + 3;
 	for (uint32_t i = 0; i < spec->argc; i++)
@@ -47,7 +47,7 @@ void job_encode(const struct job_spec *spec, uint8_t *out)
 	cursor_put_u64(&o, spec->sigignore);
 	for (int i = 0; i < JOB_TRAITS; i++)
 		cursor_put_u64(&o, spec->traits[i]);
-	if (spec->flags & JOB_TTYS) {
+	if (spec->flags & JOB_CTTY) {
 		terminal_encode(o.at, &spec->terminal);
 		o.at += TERMINAL_SIZE;
 	}
@@ -94,8 +94,8 @@ static void job_take_terminal(struct cursor *c, struct job_spec *spec)
 	uint32_t ttys = (spec->flags & JOB_TTYS) / JOB_TTY(0);
 	const uint8_t *in;
 
-	if (!ttys) {
-		if (spec->flags & JOB_BACKGROUND)
+	if (!(spec->flags & JOB_CTTY)) {
+		if (ttys || spec->flags & JOB_BACKGROUND)
 			cursor_fail(c);
 		return;
 	}

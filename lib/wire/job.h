@@ -31,7 +31,9 @@
 #define JOB_BACKGROUND 8192u /**< its process group was not the terminal's foreground group */
 #define JOB_VIEW(view) ((uint32_t)(view) << 14) /**< enum view */
 #define JOB_VIEW_OF(flags) ((flags) >> 14 & 3)
-#define JOB_FLAGS 65535u
+/* between the two ends */
+#define JOB_CTTY 65536u /**< there is a controlling terminal, whether or not one of 0-2 is it */
+#define JOB_FLAGS 131071u
 
 #define JOB_RESET_ON_FORK 1ull /**< of JOB_POLICY_FLAGS, as SCHED_FLAG_RESET_ON_FORK */
 #define JOB_LOGINUID_UNSET 0xffffffffu /**< nobody has logged in, or there is no audit */
@@ -80,7 +82,7 @@ struct job_spec {
 	const uint32_t *groups;
 	uint64_t rlimit[JOB_RLIMITS][2]; /**< soft, hard; ~0 for none */
 	uint64_t sigmask, sigignore; /**< bit s-1 for signal s */
-	struct terminal terminal; /**< only with one of JOB_TTYS */
+	struct terminal terminal; /**< only with JOB_CTTY */
 	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
 	/**
 	 * From a stub: the placement's number, "@CODE" or "@auto". Between agents: names the

@@ -107,7 +107,7 @@ def rude(name, data, reason, fds=0, hang_up=False):
     ok(f"{name}: closed, with the reason in the log", good and found and c.alive(0), c.log(0)[before:])
 
 
-job = struct.pack("<10I", 2, 7, 0o22, 0, 0, 0, 0, 1, 0, 0) + b"\xff" * 256 + bytes(16 + 19 * 8)
+job = struct.pack("<10I", 3, 7, 0o22, 0, 0, 0, 0, 1, 0, 0) + b"\xff" * 256 + bytes(16 + 19 * 8)
 job += b"@auto\0/bin/true\0/tmp\0true\0"
 rude("an unknown type", frame(200, b""), "unknown type")
 rude("type 0", frame(0, b""), "unknown type")

@@ -226,7 +226,7 @@ with open(f"{work}/bad", "w") as f:
     f.write("#!/no/such/interpreter\n")
 os.chmod(f"{work}/bad", 0o755)
 code, out, err = run(f"{work}/bad")
-ok("exec itself fails there: said so", code == 1 and b"No such file" in err, (code, err))
+ok("exec itself fails there: said so", code == 127 and b"No such file" in err, (code, err))
 os.mkfifo(f"{work}/fifo")
 ok("a named pipe keeps it at home", run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
    and c.alive(0), c.log(0))

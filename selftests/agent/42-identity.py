@@ -107,7 +107,7 @@ def play(s):
 def lie(login, nnp, say_login, say_nnp):
     """Plays the stub, as a process with these attributes that says others. Returns what the task shows."""
     words = [b"@0.1", b"/bin/sh", b"/", b"sh", b"-c", SHOW.encode(), b"PATH=/usr/bin:/bin"]
-    job = struct.pack("<10I", 2, 7 | (JOB_NO_NEW_PRIVS if say_nnp else 0), 0o22, 0, 0, 0, 0, 3, 1, say_login)
+    job = struct.pack("<10I", 3, 7 | (JOB_NO_NEW_PRIVS if say_nnp else 0), 0o22, 0, 0, 0, 0, 3, 1, say_login)
     job += b"\xff" * 256 + bytes(16 + 19 * 8) + b"\0".join(words) + b"\0"
     reader, writer = os.pipe()
     pid = os.fork()

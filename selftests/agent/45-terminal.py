@@ -112,6 +112,78 @@ def editor(sh):
         return "not edited"
 
 
+def pagers(sh):
+    """Their input is a pipe, their keys come from the terminal."""
+    sh.start("seq 1000 | $R less", "\r\n23\r\n")
+    for key, shown in ((" ", "\r\n46\r\n"), ("G", "\r\n1000\r\n"), ("g", "M1\r\n")):
+        sh.type(key)
+        sh.wait(shown)
+    sh.type("q")
+    sh.wait(PROMPT)
+    sh.start("seq 1000 | $R more", "--More--")
+    for key, shown in ((" ", "\n46\r\n"), ("\r", "47")):
+        sh.type(key)
+        sh.wait(shown)
+        sh.wait("--More--")
+    sh.type("q")
+    sh.wait(PROMPT)
+
+
+def editor_of_input(sh):
+    sh.start("seq 100 | $R vi -u NONE -n -", "22")
+    sh.type("ihello \x1b")
+    sh.wait("hello 1")
+    sh.type(":w! piped.txt\r")
+    sh.wait("written")
+    sh.type(":q!\r")
+    sh.wait(PROMPT)
+    if "hello 1\n" != sh.line("head -n 1 piped.txt"):
+        return "not edited"
+
+
+# How a program is started of which none of 0 to 2 is the terminal.
+APART = "</dev/null >out 2>&1"
+program("ask.py", """
+import getpass
+print("got", getpass.getpass("secret: "))
+""")
+
+
+def passwords(sh):
+    for command in (f"$R {PYTHON} ask.py", f"$R {PYTHON} ask.py </dev/null", f"$R {PYTHON} ask.py {APART}",
+                    "$R bash -c 'read -s -p secret: x </dev/tty; echo; echo got $x' </dev/null",
+                    f"$R bash -c 'printf secret: >/dev/tty; read -s x </dev/tty; echo got $x' {APART}"):
+        sh.start(command, "secret:")
+        if not until(lambda: not sh.modes()[3] & termios.ECHO):
+            return f"{command}: its input is echoed"
+        sh.type("hush\n")
+        sh.wait(PROMPT)
+        if "out" in command and sh.line("cat out") != "got hush\n":
+            return f"{command} has not got it"
+
+
+def apart(sh):
+    """Keys, signals and job control of a program that has the terminal by its name only."""
+    sh.start(f"$R sh -c 'echo up >/dev/tty; read x </dev/tty; echo $x' {APART}", "up\r\n")
+    sh.type("typed\necho for the shell\n")
+    sh.wait(PROMPT)
+    sh.wait(PROMPT)
+    if sh.line("cat out") != "typed\n":
+        return "not read"
+    sh.start(f"$R sh -c 'trap \"echo int; exit 3\" INT; echo up >/dev/tty; while :; do sleep 0.05; done' {APART}", "up\r\n")
+    sh.type("\x03")
+    sh.wait(PROMPT)
+    sh.line("echo $?; cat out")
+    sh.line(f"$R sh -c 'read x </dev/tty; echo $x' {APART} &")
+    if not until(lambda: "Stopped" in sh.line("jobs")):
+        return "reading in the background does not stop it"
+    sh.start("fg", "")
+    sh.type("later\n")
+    sh.wait(PROMPT)
+    if sh.line("cat out") != "later\n":
+        return "not read after fg"
+
+
 def prompt(sh):
     sh.start(f"$R {PYTHON} -q", ">>> ")
     sh.type("print(6*7)\n")
@@ -164,6 +236,10 @@ def kept(sh):
 play("raw mode", raw)
 play("less", viewer, needs="/usr/bin/less")
 play("vi", editor, needs="/usr/bin/vi")
+play("pagers of a pipe", pagers, compare=False, needs="/usr/bin/less")
+play("vi of a pipe", editor_of_input, compare=False, needs="/usr/bin/vi")
+play("passwords", passwords, compare=False)
+play("no descriptor is the terminal", apart, compare=False)
 play("python's prompt", prompt)
 play("the window's size changes", resize)
 play("killed in raw mode", killed, compare=False)

@@ -5,7 +5,7 @@
 import os, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done
-from terminal import PROMPT, PYTHON, end, play, program, state, work
+from terminal import PROMPT, PYTHON, c, end, play, program, state, work
 from wait import until
 
 program("handler.sh", "trap 'echo no' INT; echo up; while read x; do echo $x; done\n")
@@ -121,6 +121,48 @@ def tostop(sh):
     os.unlink(f"{work}/go")
 
 
+def family(sh):
+    """`kill` of a job is for its group, and so for its children."""
+    for number, command in enumerate(("kill %1", "kill -INT %1", "kill -KILL %1")):
+        pid = sh.up(f"{PYTHON} child.py")
+        sh.wait("child ")
+        child = int(sh.wait("\r\n"))
+        sh.stop()
+        sh.line(command)
+        sh.line("fg" if number < 2 else "jobs")
+        for one in child, pid:
+            if not until(lambda: state(one) in ("gone", "Z")):
+                return f"{command}: {one} of {pid} and its child {child} is {state(one)}"
+
+
+def shown(sh):
+    """A stopped task is shown as such, on both nodes."""
+    def states():
+        return [[t["state"] for t in c.ask(i, {"command": "tasks"})["tasks"]] for i in range(2)]
+    def are(state):
+        return not away or until(lambda: states() == [[state], [state]])
+    away = "ehctl" in sh.line("echo $R")
+    pid = sh.up("sleep 1000")
+    sh.stop()
+    if not are("stopped"):
+        return f"^Z: {states()}"
+    sh.resume(pid)
+    if not are("running"):
+        return f"fg: {states()}"
+    sh.stop()
+    sh.line("bg")
+    if not are("running"):
+        return f"bg: {states()}"
+    # of this stop the stub is not told
+    sh.line("kill -STOP %1")
+    if not are("stopped"):
+        return f"kill -STOP: {states()}"
+    sh.line("kill -CONT %1")
+    if not are("running"):
+        return f"kill -CONT: {states()}"
+    sh.line("kill %1; wait")
+
+
 def by_name(sh):
     pid = sh.up("sleep 1000")
     sh.stop()
@@ -140,6 +182,8 @@ play("children stop and go on with it", stop_group, compare=False)
 play("reading and stty in the background", background, compare=False)
 play("an interactive shell there", shell_there, compare=False)
 play("stty tostop", tostop, compare=False)
+play("kill of a job: its children, too", family, compare=False)
+play("a stopped task is shown as stopped", shown, compare=False)
 play("kill %1, kill -STOP", by_name, compare=False)
 end()
 done()

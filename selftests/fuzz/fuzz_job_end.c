@@ -94,6 +94,9 @@ static size_t payload_of(struct input *in, const struct seen *s, uint8_t *out)
 		break;
 	case JOB_SIGNAL:
 		m.sent.signal = 1 + byte(in) % 64;
+		m.sent.reach = byte(in) % JOB_REACHES;
+		m.sent.queued = byte(in) & 1;
+		m.sent.value = number(in);
 		break;
 	case JOB_EXIT:
 		m.exit.more = byte(in) & 1;

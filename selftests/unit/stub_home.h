@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -61,6 +62,10 @@ struct home {
 	size_t length;
 	unsigned int typed; /* JOB_DATA of the terminal */
 	unsigned int signals[65];
+	struct job_message sent; /* the last JOB_SIGNAL */
+	char path[256], line[512]; /* of the program; its arguments, a blank behind each */
+	const struct rlimit *few; /* descriptors that the stub may have; NULL: as many as we */
+	uint64_t files; /* RLIMIT_NOFILE, the hard one */
 	int foreground; /* -1: not said */
 	struct terminal modes;
 	bool flush;
@@ -81,6 +86,7 @@ static inline int home_on_message(void *ctx, const struct job_message *m)
 	switch (m->what) {
 	case JOB_SIGNAL:
 		h->signals[m->sent.signal]++;
+		h->sent = *m;
 		break;
 	case JOB_FOREGROUND:
 		h->foreground = m->foreground;
@@ -203,6 +209,14 @@ static inline void home_on_frame(struct home *h, enum frame_type type, uint8_t *
 		h->job = true;
 		h->flags = spec.flags;
 		h->first = spec.terminal;
+		h->files = spec.rlimit[RLIMIT_NOFILE][1];
+		snprintf(h->path, sizeof(h->path), "%s", spec.path);
+		h->line[0] = '\0';
+		for (uint32_t i = 0; i < spec.argc; i++) {
+			size_t n = strlen(h->line);
+
+			snprintf(h->line + n, sizeof(h->line) - n, "%s ", spec.argv[i]);
+		}
 		job_free(&spec);
 		job_end_init(&h->far, JOB_EXECUTOR, h->memory, home_now(), HOME_LIMIT_MS,
 			     HOME_LIMIT_MS, &home_ops, h);
@@ -337,6 +351,8 @@ static inline void home_child(struct home *h, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	if (h->few)
+		setrlimit(RLIMIT_NOFILE, h->few);
 	execv(home_stub(), argv);
 	_exit(99);
 }

@@ -44,7 +44,8 @@ static void test_refused(void **state)
 	} cases[] = {
 		{ "/nonexistent", "/", "cannot execute the program: ", ENOENT },
 		{ "/etc/passwd", "/", "cannot execute the program: ", EACCES },
-		{ "/bin/true", "/nonexistent", "cannot enter its working directory: ", ENOENT },
+		/* Not that of an exec. */
+		{ "/bin/true", "/nonexistent", "cannot enter its working directory: ", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -207,7 +208,7 @@ static void test_signals(void **state)
 	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGUSR1, false } });
 	home_until(h, !strcmp(home_got(h, 1), "on\nusr1\n"));
 	/* The child, too, which has the pipes. */
-	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGTERM, true } });
+	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGTERM, JOB_TO_GROUP } });
 	home_until(h, home_has(h, "exit"));
 	assert_int_equal(h->use.status, 0x900);
 	assert_int_equal(home_end(h), 0);
@@ -326,6 +327,59 @@ static void test_children(void **state)
 	kill(atoi(home_got(h, 1)), SIGKILL);
 	assert_int_equal(home_end(h), 0);
 	assert_true(home_has(h, "exit+ over"));
+	home_free(h);
+}
+
+/* They are told what is for their group, when the task has ended, too; and nobody else is. */
+static void test_group(void **state)
+{
+	const struct job_message group = { .what = JOB_SIGNAL, .sent = { SIGTERM, JOB_TO_GROUP } };
+	const struct job_message task = { .what = JOB_SIGNAL, .sent = { SIGTERM, JOB_TO_TASK } };
+	struct home *h = home_new();
+
+	home_run(h, PIPES,
+		 "bash -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep .05; done' & "
+		 "setsid bash -c 'trap \"echo other\" TERM; echo up; "
+		 "while kill -0 $0; do sleep .05; done 2>/dev/null; sleep .2; echo end' $! & "
+		 "read x; exit 5");
+	home_until(h, !strcmp(home_got(h, 1), "up\nup\n"));
+	home_input(h, "one\n");
+	home_offer(h, 0, false);
+	home_until(h, home_has(h, "exit"));
+	assert_true(h->more);
+	home_say(h, task);
+	home_say(h, group);
+	home_until(h, strstr(home_got(h, 1), "child\n"));
+	home_say(h, group);
+	home_until(h, strstr(home_got(h, 1), "end\n"));
+	assert_int_equal(home_end(h), 0);
+	assert_string_equal(home_got(h, 1), "up\nup\nchild\nend\n");
+	home_free(h);
+}
+
+/* A value, and who has sent it. */
+static void test_queued(void **state)
+{
+	static const char text[] =
+		"import signal,sys\n"
+		"signal.pthread_sigmask(signal.SIG_BLOCK, [40])\n"
+		"print('up', flush=True)\n"
+		"for i in range(3):\n"
+		" s = signal.sigwaitinfo([40])\n"
+		" print(s.si_signo, s.si_code, s.si_pid, s.si_uid, flush=True)\n";
+	const char *argv[] = { "/usr/bin/python3", "-c", text, NULL };
+	const struct job_spec spec = home_spec(PIPES, argv);
+	struct home *h = home_new();
+
+	home_run_spec(h, &spec);
+	home_until(h, !strcmp(home_got(h, 1), "up\n"));
+	for (int i = 0; i < 3; i++)
+		home_say(h, (struct job_message){ .what = JOB_SIGNAL,
+						  .sent = { 40, JOB_TO_TASK, true, 4711, 1234,
+							    100 + i } });
+	assert_int_equal(home_end(h), 0);
+	assert_string_equal(home_got(h, 1), "up\n40 -1 4711 1234\n40 -1 4711 1234\n"
+					    "40 -1 4711 1234\n");
 	home_free(h);
 }
 
@@ -470,7 +524,9 @@ int main(void)
 		cmocka_unit_test(test_held_up),	 cmocka_unit_test(test_sigpipe),
 		cmocka_unit_test(test_signals),	 cmocka_unit_test(test_stops),
 		cmocka_unit_test(test_paused),	 cmocka_unit_test(test_paused_early),
-		cmocka_unit_test(test_children), cmocka_unit_test(test_noted),
+		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_queued), cmocka_unit_test(test_noted),
 		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_killed),	 cmocka_unit_test(test_memory),
 	};

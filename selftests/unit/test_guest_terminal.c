@@ -3,7 +3,7 @@
 #include "guest_steps.h"
 
 #define TERMINAL JOB_CHANNEL_TERMINAL
-#define TTYS (PIPES | JOB_TTYS)
+#define TTYS (PIPES | JOB_TTYS | JOB_CTTY)
 #define STOP "kill -STOP $$;"
 
 static struct home *terminal_new(uint32_t flags, const char *script)
@@ -241,23 +241,67 @@ static void test_size(void **state)
 	terminal_end(h, 0x600);
 }
 
+/* A line editor ends a line and sets modes: home has these before it shows the end. */
+static void test_entered(void **state)
+{
+	static const char text[] =
+		"import os, termios\n"
+		"line = termios.tcgetattr(0)\n"
+		"raw = termios.tcgetattr(0)\n"
+		"raw[3] &= ~(termios.ICANON | termios.ECHO)\n"
+		"termios.tcsetattr(0, termios.TCSANOW, raw)\n"
+		"os.write(1, b'go')\n"
+		"for i in range(10):\n"
+		" os.read(0, 1)\n"
+		" os.write(1, b'<%d>\\r\\n' % i)\n"
+		" termios.tcsetattr(0, termios.TCSANOW, line)\n"
+		" os.read(0, 1)\n"
+		" termios.tcsetattr(0, termios.TCSANOW, raw)\n"
+		" os.write(1, b'(%d)' % i)\n";
+	const char *argv[] = { "/usr/bin/python3", "-c", text, NULL };
+	const struct job_spec spec = home_spec(TTYS, argv);
+	struct home *h = home_new();
+	int good = 0;
+
+	home_run_spec(h, &spec);
+	shows(h, "go");
+	for (int i = 0; i < 10; i++) {
+		char end[16], next[16];
+
+		snprintf(end, sizeof(end), "<%d>", i);
+		snprintf(next, sizeof(next), "(%d)", i);
+		home_until(h, !(h->modes.lflag & ICANON));
+		terminal_type(h, "\r");
+		shows(h, end);
+		good += (h->modes.lflag & ICANON) != 0;
+		terminal_type(h, "\n");
+		shows(h, next);
+	}
+	print_message("# %d of 10\n", good);
+	/* It may have been held up between the two. */
+	assert_true(good > 6);
+	terminal_end(h, 0);
+}
+
 /* A terminal that only output, or nothing, goes to is read, too. */
 static void test_dev_tty(void **state)
 {
-	static const uint32_t flags[] = { JOB_TTY(1), JOB_TTY(2), JOB_TTY(1) | JOB_NULL(0) };
+	static const uint32_t flags[] = { JOB_TTY(1), JOB_TTY(2), 0, JOB_TTY(1) | JOB_NULL(0),
+					  JOB_NULL(0) | JOB_NULL(1) | JOB_NULL(2) };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct home *h = home_new();
 
-		if (i < 2)
+		if (i < 3)
 			home_input(h, "input\n");
-		home_run(h, PIPES | flags[i], "read x </dev/tty; read y; echo $x $y >/dev/tty");
+		home_run(h, PIPES | JOB_CTTY | flags[i],
+			 "read x </dev/tty; read y; echo $x $y >/dev/tty");
 		home_until(h, home_has(h, "started"));
 		home_for(h, 100);
 		assert_int_equal(h->at, 0);
 		terminal_type(h, "typed\n");
-		shows(h, i < 2 ? "typed input\r\n" : "typed\r\n");
-		if (i < 2)
+		shows(h, i < 3 ? "typed input\r\n" : "typed\r\n");
+		if (i < 3)
 			assert_int_equal(h->at, 6);
 		terminal_end(h, 0);
 	}
@@ -266,7 +310,7 @@ static void test_dev_tty(void **state)
 /* Who waits for its pipe does not read the terminal. */
 static void test_pipe_is_no_terminal(void **state)
 {
-	struct home *h = terminal_new(PIPES | JOB_TTY(1), "read x; echo $x");
+	struct home *h = terminal_new(PIPES | JOB_CTTY | JOB_TTY(1), "read x; echo $x");
 
 	home_until(h, home_has(h, "started"));
 	home_offer(h, TERMINAL, false);
@@ -311,7 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_output),	     cmocka_unit_test(test_volume),
 		cmocka_unit_test(test_lines),	     cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_unread_modes), cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_unread_modes), cmocka_unit_test(test_raw), cmocka_unit_test(test_entered),
 		cmocka_unit_test(test_end_of_file),  cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_background),   cmocka_unit_test(test_size),
 		cmocka_unit_test(test_dev_tty),	     cmocka_unit_test(test_pipe_is_no_terminal),

@@ -320,8 +320,12 @@ static void test_messages(void **state)
 			m.exit.more = true;
 			break;
 		case JOB_SIGNAL:
-			m.sent.signal = 1;
-			m.sent.group = true;
+			m.sent.signal = 40;
+			m.sent.reach = JOB_TO_GROUP;
+			m.sent.queued = true;
+			m.sent.pid = 4711;
+			m.sent.uid = 1000;
+			m.sent.value = 1ull << 40 | 5;
 			break;
 		case JOB_FOREGROUND:
 			m.foreground = true;

@@ -175,7 +175,7 @@ static void test_typed(void **state)
 	struct shell sh = shell_open(7, nothing, NULL);
 	struct home *h = sh.h;
 
-	assert_int_equal(h->flags & JOB_TTYS, JOB_TTYS);
+	assert_int_equal(h->flags & (JOB_TTYS | JOB_CTTY), JOB_TTYS | JOB_CTTY);
 	assert_false(h->flags & JOB_BACKGROUND);
 	assert_int_equal(h->first.rows, 24);
 	type(&sh, "one\ntwo\n");
@@ -224,6 +224,29 @@ static void test_typed_beside(void **state)
 	job_end_read(&h->far, T, 7);
 	end(&sh, 0);
 	assert_string_equal(queue(&sh), "rest\n");
+	shell_close(&sh);
+}
+
+/* None of its descriptors is the terminal. */
+static void test_typed_beside_all(void **state)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct shell sh = shell_open(0, (int[]){ null, dup(null), dup(null) }, NULL);
+	struct home *h = sh.h;
+
+	assert_int_equal(h->flags & (JOB_TTYS | JOB_CTTY), JOB_CTTY);
+	assert_int_equal(h->first.columns, 80);
+	type(&sh, "secret\nrest\n");
+	UNTIL(h, h->offers[T] == 1);
+	job_end_grant(&h->far, T, 4096);
+	UNTIL(h, h->typed == 1);
+	assert_memory_equal(h->data, "secret\n", 7);
+	job_end_read(&h->far, T, 7);
+	type(&sh, "\003");
+	UNTIL(h, h->signals[SIGINT] == 1);
+	assert_int_equal(h->sent.sent.reach, JOB_TO_FOREGROUND);
+	end(&sh, 0);
+	assert_string_equal(queue(&sh), "");
 	shell_close(&sh);
 }
 
@@ -427,7 +450,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_typed),	     cmocka_unit_test(test_typed_end),
-		cmocka_unit_test(test_typed_beside), cmocka_unit_test(test_typed_faster),
+		cmocka_unit_test(test_typed_beside), cmocka_unit_test(test_typed_beside_all),
+		cmocka_unit_test(test_typed_faster),
 		cmocka_unit_test(test_give_back),    cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_modes_stay),   cmocka_unit_test(test_modes_of_a_loss),
 		cmocka_unit_test(test_foreground),   cmocka_unit_test(test_stop),

@@ -238,12 +238,12 @@ static struct job_spec spec_random(void)
 			      .cwd = text[2] };
 	unsigned int texts = 4 + random_below(TEXTS - 3);
 
-	/* a terminal is open and not /dev/null; only of one is there a background */
+	/* a terminal is open and not /dev/null; only of one there are these, and a background */
 	for (int i = 0; i < 3; i++)
 		if (!(s.flags & JOB_FD(i)) || s.flags & JOB_NULL(i))
 			s.flags &= ~JOB_TTY(i);
-	if (!(s.flags & JOB_TTYS))
-		s.flags &= ~JOB_BACKGROUND;
+	if (!(s.flags & JOB_CTTY))
+		s.flags &= ~(JOB_TTYS | JOB_BACKGROUND);
 	for (int i = 0; i < TEXTS; i++) {
 		size_t n = i < 2 ? 1 + random_below(60) : random_below(99);
 
@@ -286,7 +286,7 @@ static void same_spec(const struct job_spec *a, const struct job_spec *b)
 	assert_memory_equal(a->traits, b->traits, sizeof(a->traits));
 	assert_int_equal(a->sigmask, b->sigmask);
 	assert_int_equal(a->sigignore, b->sigignore);
-	if (a->flags & JOB_TTYS)
+	if (a->flags & JOB_CTTY)
 		assert_memory_equal(&a->terminal, &b->terminal, sizeof(a->terminal));
 	assert_string_equal(a->token, b->token);
 	assert_string_equal(a->path, b->path);
@@ -349,12 +349,14 @@ static void test_malformed(void **state)
 		const char *what;
 		unsigned int word;
 		uint32_t value;
-	} bad[] = { { "version", 0, 3 },
-		    { "version", 0, 1 },
+	} bad[] = { { "version", 0, 4 },
+		    { "version", 0, 2 },
 		    { "version", 0, 0 },
 		    { "flags", 1, JOB_FLAGS + 1 },
-		    { "a closed terminal", 1, JOB_FD(0) | JOB_TTY(1) },
-		    { "a terminal that is /dev/null", 1, JOB_FD(2) | JOB_TTY(2) | JOB_NULL(2) },
+		    { "a closed terminal", 1, JOB_FD(0) | JOB_TTY(1) | JOB_CTTY },
+		    { "a terminal that is /dev/null", 1,
+		      JOB_FD(2) | JOB_TTY(2) | JOB_NULL(2) | JOB_CTTY },
+		    { "a terminal of none", 1, JOB_FD(0) | JOB_TTY(0) },
 		    { "the background of no terminal", 1, JOB_FD(0) | JOB_BACKGROUND },
 		    { "umask", 2, 01000 },
 		    { "nice", 3, 20 },
@@ -390,7 +392,7 @@ static void test_malformed(void **state)
 		assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
 		free(bytes);
 	}
-	spec.flags = JOB_FD(0) | JOB_TTY(0);
+	spec.flags = JOB_FD(0) | JOB_TTY(0) | JOB_CTTY;
 	bytes = encode(&spec, &size);
 	assert_int_equal(job_decode(&back, bytes, size), 0);
 	job_free(&back);

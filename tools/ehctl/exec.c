@@ -54,6 +54,7 @@ const struct command exec_command = {
 		"  --view VIEW  whose files CMD sees: as for `ehctl run`\n"
 		"CMD has the standard input, output and error, the environment, working\n"
 		"directory and limits of ehctl, and receives its signals. The exit status\n"
-		"is that of CMD, or 1 if the node refused it.",
+		"is that of CMD, 126 or 127 if it cannot be executed, or 1 if the node\n"
+		"refused it.",
 	.run = run,
 };

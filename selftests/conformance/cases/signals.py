@@ -43,8 +43,7 @@ class Value(ctypes.Union):
     _fields_ = [("number", ctypes.c_int), ("pointer", ctypes.c_void_p)]
 
 
-@case("a signal with a value (sigqueue)", known={
-    "told": "ehguest sends it: si_code is SI_USER, its value and its sender are not told"})
+@case("a signal with a value (sigqueue)")
 def queued(s):
     task = held(s)
     for value in 4711, 4712, 4713:
@@ -157,8 +156,7 @@ def group_two(s):
     s.see("ends", [first.wait(), second.wait()])
 
 
-@case("kill by group: the children of the task, too", known={
-    "child": "a signal that is not from the terminal goes to the task alone there; its children are in the executor's group"})
+@case("kill by group: the children of the task, too")
 def group_children(s):
     task = held(s, "/bin/sh", "-c", "trap : TERM; sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.05; done' & wait; wait; exit 3")
     os.killpg(task.pid, signal.SIGTERM)
@@ -166,6 +164,63 @@ def group_children(s):
     s.see("child", os.read(task.stdout, 10) if select.select([task.stdout], [], [], 3)[0] else b"")
     task.kill(signal.SIGKILL)
     task.wait()     # where its child was told, too, it may have ended before
+
+
+CHILDREN = ("/bin/sh", "-c", "trap : TERM; sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.05; done' & read x; exit 3")
+
+
+@case("kill of the task alone: not its children")
+def task_alone(s):
+    task = held(s, *CHILDREN, stdin=PIPE)
+    task.kill(signal.SIGTERM)
+    os.write(task.stdin, b"\n")
+    s.see("end", task.wait())
+    import select
+    s.see("child", bool(select.select([task.stdout], [], [], 1)[0]))
+    os.killpg(task.pid, signal.SIGTERM)
+    s.see("its group", s.collect(task)[0])
+
+
+@case("kill by group: SIGKILL ends what holds its output")
+def group_kill(s):
+    task = held(s, *CHILDREN, stdin=PIPE)
+    os.killpg(task.pid, signal.SIGKILL)
+    s.see("stdout", s.collect(task)[0])
+    s.see("end", task.wait())
+
+
+@case("kill by group: a task that has ended, its children have not")
+def group_ended(s):
+    task = held(s, *CHILDREN, stdin=PIPE)
+    os.write(task.stdin, b"\n")
+    s.see("end", task.wait())
+    os.killpg(task.pid, signal.SIGTERM)
+    s.see("stdout", s.collect(task)[0])
+
+
+@case("its group is empty when it has ended")
+def group_empty(s):
+    task = held(s, "/bin/sh", "-c", "echo up")
+    s.see("end", task.wait())
+    try:
+        os.killpg(task.pid, 0)
+        s.see("after", "there")
+    except ProcessLookupError:
+        s.see("after", "ESRCH")
+
+
+@case("a value and a signal by group, one after the other")
+def mixed(s):
+    task = held(s)
+    for value in 1, 2:
+        libc.sigqueue(task.pid, 40, Value(number=value))
+        os.killpg(task.pid, 40)
+    got = b""
+    while got.count(b"\n") < 4:
+        got += os.read(task.stdout, 200)
+    s.see("told", got)
+    task.kill(signal.SIGKILL)
+    s.see("end", task.wait())
 
 
 @case("a task that signals its parent", known={"heard": "there its parent is ehguest, and the process id is of that host"})
