@@ -195,12 +195,13 @@ void ctl_watch(struct ctl_conn *c)
 
 static void ctl_on_event(void *ctx, const json_t *event)
 {
+	const json_t *uid = json_object_get(event, "uid"); /* of a task */
 	struct agent *agent = ctx;
 	struct ctl_conn *c, *next;
 
 	for (c = agent->ctl->conns; c; c = next) {
 		next = c->next;
-		if (c->watching && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
+		if (c->watching && (!uid || ctl_may_see(c, json_integer_value(uid))) && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
 			ctl_close(c, "the client does not read the events it watches");
 	}
 }
@@ -213,6 +214,16 @@ pid_t ctl_pid(const struct ctl_conn *c)
 uid_t ctl_uid(const struct ctl_conn *c)
 {
 	return c->who.uid;
+}
+
+bool ctl_is_admin(const struct ctl_conn *c)
+{
+	return !c->who.uid || c->who.uid == geteuid();
+}
+
+bool ctl_may_see(const struct ctl_conn *c, uid_t uid)
+{
+	return c->who.uid == uid || ctl_is_admin(c);
 }
 
 int ctl_socket(const struct ctl_conn *c)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The local socket: what is served to whom, and what closes the connection."""
 
-import json, os, resource, socket, struct, sys
+import json, os, resource, socket, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import FRAME, Cluster, closed, frame, read_frame
+from cluster import BUILD, FRAME, Cluster, closed, frame, read_frame
 from ktap import done, ok
 from wait import until
 
@@ -58,6 +58,37 @@ with c.connect(0) as s:
     number, event = read_frame(s)
     ok("watch: an event", number == FRAME["FRAME_EVENT"] and event["event"] and event["time"].endswith("Z"),
        event)
+
+# A user's tasks are no other user's business.
+watchers = {}
+for uid in 2001, 2002, 0:
+    watchers[uid] = c.connect(0, uid=uid)
+    watchers[uid].sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
+    c.ask(0, {"command": "tasks"}, uid=uid)     # by now the agent has read that
+task = subprocess.Popen(c.words(0, "setpriv", "--reuid", "2001", "--regid", "2001", "--clear-groups",
+                                f"{BUILD}/bin/ehctl", "exec", "0.1", "--", "sh", "-c", "echo; exec sleep 1000"),
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+task.stdout.readline()
+shown = {(i, uid): c.ask(i, {"command": "tasks"}, uid=uid)["tasks"] for i in (0, 1) for uid in watchers}
+ok("tasks: root and the owner see one, at both ends", [len(shown[i, uid]) for i in (0, 1) for uid in (0, 2001)] == [1] * 4, shown)
+ok("and others do not", not shown[0, 2002] and not shown[1, 2002], shown)
+id, pid = shown[0, 0][0]["id"], str(shown[0, 0][0]["pid"])
+whys = {(uid, what): c.ask(0, {"command": "why", "id": what}, uid=uid) for uid in watchers for what in (id, pid)}
+ok("why: the same", all(("error" in reply) == (uid == 2002) for (uid, _), reply in whys.items()), whys)
+task.kill()
+task.wait()
+ok("the task has ended", until(lambda: not c.ask(0, {"command": "tasks"})["tasks"]))
+ok("why of one that has ended: the same", "error" in c.ask(0, {"command": "why", "id": id}, uid=2002) and
+   c.ask(0, {"command": "why", "id": pid}, uid=2001)["id"] == id)
+c.ask(0, {"command": "set", "length": 300000})      # an event for all, after those of the task
+seen = {}
+for uid, s in watchers.items():
+    seen[uid] = []
+    while not seen[uid] or seen[uid][-1]["event"] != "threshold":
+        seen[uid].append(read_frame(s)[1])
+    seen[uid] = [e["event"] for e in seen[uid] if e["event"] in ("place", "finish")]
+    s.close()
+ok("watch: the same", seen[2002] == [] and seen[0] == seen[2001] == ["place", "finish"], seen)
 
 RIGHTS = socket.SOL_SOCKET, socket.SCM_RIGHTS
 
