@@ -151,18 +151,19 @@ static int stream_take(struct stream *s)
 
 static void stream_on_readable(evutil_socket_t fd, short what, void *arg)
 {
+	static uint8_t bytes[STREAM_READ]; /* evbuffer_read() takes a page only */
 	struct stream *s = arg;
 	bool full;
-	int n;
+	ssize_t n;
 
-	n = evbuffer_read(s->from, s->fd, STREAM_READ);
+	n = read(s->fd, bytes, sizeof(bytes));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0 && s->stays) {
 		stream_disconnect(s);
 		return;
 	}
-	if (n <= 0 || stream_unwrap(s)) {
+	if (n <= 0 || evbuffer_add(s->from, bytes, n) || stream_unwrap(s)) {
 		s->broke(s->ctx);
 		return;
 	}
