@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "helpers/common/control.h"
 #include "wire/view.h"
@@ -129,11 +128,8 @@ static void view_on_synced(struct call *c, const message *a)
 /* Another connection to home. */
 static void view_connect(uint32_t i, int connection)
 {
-	if (i >= ntrees)
-		exit(1);
-	if (trees[i].gone)
-		close(connection);
-	else if (stream_connect(&trees[i].home, connection))
+	/* Also of one that could not be mounted: the end of its stream would be that of the view. */
+	if (i >= ntrees || stream_connect(&trees[i].home, connection))
 		exit(1);
 }
 
