@@ -150,7 +150,8 @@ static void files_on_control(evutil_socket_t fd, short what, void *arg)
 /* 0 or -1. */
 static int files_control(void)
 {
-	struct event *e = event_new(base, FILES_CONTROL, EV_READ | EV_PERSIST, files_on_control, NULL);
+	struct event *e =
+		event_new(base, FILES_CONTROL, EV_READ | EV_PERSIST, files_on_control, NULL);
 
 	out.stays = true;
 	return e && !event_add(e, NULL) ? 0 : -1;

@@ -112,8 +112,7 @@ static int keep_attach(const struct keeping *k)
 	n = kept_encode(&told, frame + FRAME_HEADER);
 	frame_header(frame, FRAME_KEPT, n);
 	n += FRAME_HEADER;
-	if (send(fd, frame, n, MSG_NOSIGNAL | MSG_DONTWAIT) == n &&
-	    !keep_tell(fd, k->fds, k->nfds))
+	if (send(fd, frame, n, MSG_NOSIGNAL | MSG_DONTWAIT) == n && !keep_tell(fd, k->fds, k->nfds))
 		return fd;
 	close(fd);
 	return -1;

@@ -15,7 +15,8 @@
 #include "wire/frame.h"
 
 #define BYTES_MAX FRAME_DATA_MAX /**< in one frame */
-#define BYTES_MEMORY (384u << 10) /**< what is on its way, and how much comes after job_link_hold() */
+/** Bytes that are on their way, and how many may come after job_link_hold(). */
+#define BYTES_MEMORY (384u << 10)
 #define BYTES_DATA 1u /**< the type of its frames */
 
 /** Keeps as many of these bytes as there is room for, and sends them. Returns their number. */

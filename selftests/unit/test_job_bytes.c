@@ -275,13 +275,15 @@ static void test_wrong(void **state)
 	frame_put_u64(frame, 1);
 	frame_put_u64(frame + 8, 1);
 	frame_put_u32(frame + 16, BYTES_DATA + 1);
-	assert_int_equal(job_bytes_take(&ends[0].link, frame, LINK_HEADER + 1, &bytes, &n), -EPROTO);
+	assert_int_equal(job_bytes_take(&ends[0].link, frame, LINK_HEADER + 1, &bytes, &n),
+			 -EPROTO);
 	begin();
 	for (int k = 0; k < 10; k++)
 		step(false);
 	frame_put_u32(frame + 16, BYTES_DATA);
 	assert_int_equal(job_bytes_take(&ends[0].link, frame, LINK_HEADER, &bytes, &n), -EPROTO);
-	assert_int_equal(job_bytes_take(&ends[0].link, frame, LINK_HEADER - 1, &bytes, &n), -EPROTO);
+	assert_int_equal(job_bytes_take(&ends[0].link, frame, LINK_HEADER - 1, &bytes, &n),
+			 -EPROTO);
 }
 
 int main(void)

@@ -573,8 +573,10 @@ static int finish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_breaks),	cmocka_unit_test(test_agents),
-		cmocka_unit_test(test_limit),	cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_breaks),
+		cmocka_unit_test(test_agents),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_refused),
 	};
 
 	random_begin();
