@@ -202,7 +202,8 @@ static void ctl_on_event(void *ctx, const json_t *event)
 
 	for (c = agent->ctl->conns; c; c = next) {
 		next = c->next;
-		if (c->watching && (!uid || ctl_may_see(c, json_integer_value(uid))) && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
+		if (c->watching && (!uid || ctl_may_see(c, json_integer_value(uid))) &&
+		    ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
 			ctl_close(c, "the client does not read the events it watches");
 	}
 }
