@@ -22,8 +22,7 @@ bool session_is_good(const struct request *r)
 	const struct launch_session *q = &r->session;
 
 	return r->length == sizeof(*q) && r->nfds == SESSION_FDS &&
-	       memchr(q->wish, 0, sizeof(q->wish)) &&
-	       q->view < VIEWS;
+	       memchr(q->wish, 0, sizeof(q->wish)) && q->leaves <= 1 && q->view < VIEWS;
 }
 
 /* The process at the other end: its number, or -errno. It may have ended, and another have it. */
@@ -85,7 +84,7 @@ static int session_make(const struct launch_session *q, pid_t pid, char name[64]
 	/* An earlier ehlaunch may have used some. */
 	do {
 		session_name(q->wish, pid, ++number, name);
-		fd = cgroup_session(name);
+		fd = cgroup_session(name, q->leaves);
 	} while (fd == -EEXIST);
 	if (fd < 0)
 		return fd;
@@ -96,7 +95,7 @@ static int session_make(const struct launch_session *q, pid_t pid, char name[64]
 		fsetxattr(fd, LAUNCH_NOTE_VIEW, view_name(q->view), strlen(view_name(q->view)), 0);
 	snprintf(text, sizeof(text), "%d", (int)pid);
 	err = cgroup_write(fd, "cgroup.procs", text);
-	cgroup_session_made(name, fd);
+	cgroup_session_made(name, q->leaves, fd);
 	return err;
 }
 

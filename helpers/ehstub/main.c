@@ -2,8 +2,8 @@
 /*
  * ehstub [--retry] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
  *
- * TOKEN is the number of a placement (from the kernel), "@CODE" or "@auto" (from ehctl). It is no
- * secret, as everybody can read it: the agent gives a placement only to the process it was made for.
+ * TOKEN is the number of a placement (from the kernel), "@CODE", "@auto" or "@all" (from ehctl). It is
+ * no secret, as everybody can read it: the agent gives a placement only to the process it was made for.
  * Any failure before GO ends in an exec of PATH here.
  */
 #include "stub.h"
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	s->token = argv[1];
 	s->path = argv[2];
 	s->argv = argv + 3;
-	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto");
+	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto") && strcmp(s->token, "@all");
 	/* A file system may not answer: until signals are blocked they end this task as they should. */
 	stub_name_files(s);
 	s->sigmask = calls_mask(~0ull);

@@ -83,7 +83,7 @@ struct job_spec {
 	struct terminal terminal; /**< only with one of JOB_TTYS */
 	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
 	/**
-	 * From a stub: the placement's number, "@CODE" or "@auto". Between agents: names the
+	 * From a stub: the placement's number, "@CODE", "@auto" or "@all". Between agents: names the
 	 * reservation.
 	 */
 	const char *token;

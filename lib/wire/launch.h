@@ -13,7 +13,7 @@
 
 #include "job.h"
 
-#define LAUNCH_VERSION 4u
+#define LAUNCH_VERSION 5u
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_TEXT 160
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
@@ -122,6 +122,7 @@ struct launch_look {
 struct launch_session {
 	struct launch_head head;
 	uint32_t retry; /**< its tasks may be run again */
+	uint32_t leaves; /**< its tasks leave whatever the load: its directory is in all/ */
 	uint32_t view; /**< of its tasks: enum view */
 	char wish[LAUNCH_WISH + 1];
 };
