@@ -99,14 +99,16 @@ class Agents:
                                  start_new_session=True, preexec_fn=lambda: become(uid))
         end = time.monotonic() + bound
         status = None
-        while status is None and time.monotonic() < end:
-            try:
-                status = p.wait(1)
-            except subprocess.TimeoutExpired:
-                show()
-        self.clean(p.pid, uid)
-        p.wait()
-        shutil.rmtree(temporary, ignore_errors=True)
+        try:
+            while status is None and time.monotonic() < end:
+                try:
+                    status = p.wait(1)
+                except subprocess.TimeoutExpired:
+                    show()
+        finally:    # also when this driver is to end
+            self.clean(p.pid, uid)
+            p.wait()
+            shutil.rmtree(temporary, ignore_errors=True)
         return status
 
     def clean(self, session, uid):
