@@ -3,6 +3,6 @@
 from results import automake
 from suite import Suite
 
-SUITE = Suite("diffutils", "3.8", default=True,
+SUITE = Suite("diffutils", "3.8",
               build="./configure -q --disable-nls --disable-dependency-tracking && make -s -j2 SUBDIRS='lib src tests' && make -s -C tests check TESTS=",
               programs=["src/diff", "src/cmp", "src/diff3", "src/sdiff"], run="make -k -C tests check", results=automake("tests"))

@@ -15,7 +15,7 @@ TOP = "/mnt"                            # the cache, for this process and its ch
 AWAY = os.path.join(TOP, "away")        # while the stub is in it, programs leave
 USER = users.THREE
 # Nobody is overloaded, an ask may take its time, and a task of a suite is not lost.
-SETTINGS = "heartbeat = 3000\ntime-limit = 10000\njob-limit = 600000\nguests = 1000\ndwell = 0"
+SETTINGS = "threshold-floor = 100000\nheartbeat = 3000\ntime-limit = 10000\njob-limit = 600000\nguests = 1000\ndwell = 0"
 ROOM = {"command": "set", "threshold": 100000000, "length": 0, "load-index": "tasks"}
 libc = ctypes.CDLL(None, use_errno=True)
 
