@@ -68,6 +68,9 @@ static int ehs_nl_put_cgroups(struct sk_buff *msg, const struct ehs_node *node)
 	if (cgroups && cgroups->guest && !err)
 		err = nla_put_u64_64bit(msg, EHS_A_NODE_GUEST_CGROUP_ID, cgroup_id(cgroups->guest),
 					EHS_A_NODE_PAD);
+	if (cgroups && cgroups->always && !err)
+		err = nla_put_u64_64bit(msg, EHS_A_NODE_ALWAYS_CGROUP_ID,
+					cgroup_id(cgroups->always), EHS_A_NODE_PAD);
 	rcu_read_unlock();
 	return err;
 }
@@ -275,7 +278,8 @@ static int ehs_nl_cgroup(const struct nlattr *attr, struct cgroup **cgroup,
 static bool ehs_nl_names_cgroups(const struct genl_info *info)
 {
 	return info->attrs[EHS_A_NODE_MANAGED_CGROUP_FD] ||
-	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] || info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
+	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] ||
+	       info->attrs[EHS_A_NODE_ALWAYS_CGROUP_FD] || info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
 }
 
 /* Copies what the message does not replace. */
@@ -293,6 +297,10 @@ static void ehs_nl_keep_cgroups(const struct genl_info *info, struct ehs_cgroups
 	if (!info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] && from->guest) {
 		to->guest = from->guest;
 		cgroup_get(to->guest);
+	}
+	if (!info->attrs[EHS_A_NODE_ALWAYS_CGROUP_FD] && from->always) {
+		to->always = from->always;
+		cgroup_get(to->always);
 	}
 }
 
@@ -332,7 +340,13 @@ static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info, const st
 		if (err)
 			goto free_cgroups;
 	}
-	if (!cgroups->n && !cgroups->guest) {
+	attr = info->attrs[EHS_A_NODE_ALWAYS_CGROUP_FD];
+	if (attr) {
+		err = ehs_nl_cgroup(attr, &cgroups->always, extack);
+		if (err)
+			goto free_cgroups;
+	}
+	if (!cgroups->n && !cgroups->guest && !cgroups->always) {
 		kfree(cgroups);
 		return NULL;
 	}

@@ -82,6 +82,10 @@ enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *tas
 		kind = EHS_KIND_GUEST;
 		goto unlock;
 	}
+	if (cgroups->always && cgroup_is_descendant(cgrp, cgroups->always)) {
+		kind = EHS_KIND_ALWAYS;
+		goto unlock;
+	}
 	for (i = 0; i < cgroups->n; i++) {
 		if (cgroup_is_descendant(cgrp, cgroups->managed[i])) {
 			kind = EHS_KIND_MANAGED;
@@ -107,6 +111,8 @@ void ehs_cgroups_free(struct ehs_cgroups *cgroups)
 		cgroup_put(cgroups->managed[i]);
 	if (cgroups->guest)
 		cgroup_put(cgroups->guest);
+	if (cgroups->always)
+		cgroup_put(cgroups->always);
 	kfree(cgroups);
 }
 

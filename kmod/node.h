@@ -21,11 +21,13 @@ struct task_struct;
  * @n: used entries of @managed
  * @managed: tasks in these cgroups and in all below them may be transferred
  * @guest: tasks in this cgroup came from other nodes; or NULL
+ * @always: managed, and an exec there is placed whatever the node's state; or NULL
  */
 struct ehs_cgroups {
 	unsigned int n;
 	struct cgroup *managed[EHS_MAX_CGROUPS];
 	struct cgroup *guest;
+	struct cgroup *always;
 };
 
 /**
@@ -144,11 +146,13 @@ struct ehs_node {
  * @EHS_KIND_OTHER: in none of the node's cgroups; left alone
  * @EHS_KIND_MANAGED: may be transferred
  * @EHS_KIND_GUEST: came from another node
+ * @EHS_KIND_ALWAYS: managed, and the agent is asked whatever the node's state
  */
 enum ehs_kind {
 	EHS_KIND_OTHER,
 	EHS_KIND_MANAGED,
 	EHS_KIND_GUEST,
+	EHS_KIND_ALWAYS,
 };
 
 /*

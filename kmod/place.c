@@ -147,7 +147,7 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 		reason = EHS_REASON_STUB;
 	} else if (reason == EHS_REASON_NONE) {
 		/* first, because the other checks cost more */
-		if (arrival.state != EHS_STATE_SENDER)
+		if (kind != EHS_KIND_ALWAYS && arrival.state != EHS_STATE_SENDER)
 			reason = EHS_REASON_NOT_SENDER;
 		else
 			remote = ehs_place_ask(node, rec, bprm, arrival.cookie, &reason);

@@ -162,6 +162,15 @@ check-conformance:
 	EHS_BUILD=$(O) selftests/conformance/10-cases.py --long
 	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/conformance/10-cases.py --long
 
+# Each built once, in the cache; then run here and away. SUITES="sed grep"; SUITES=all, more than an hour.
+SUITES ?=
+##  check-suites    test suites of other programs, here and away; SUITES="sed grep", SUITES=all
+.PHONY: check-suites
+check-suites:
+	@packaging/deps -n build test suites
+	$(Q)$(MAKE) --no-print-directory tools
+	@EHS_BUILD=$(O) selftests/suites/run $(SUITES)
+
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 ##  fuzz            each parser with libFuzzer; FUZZ_SECONDS=20 for each
 fuzz: fuzz-cc $(FUZZ)

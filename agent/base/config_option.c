@@ -47,7 +47,7 @@ const struct config_option config_options[] = {
 	  .required = true,
 	  .help = "only certificates signed by this authority are accepted" },
 	{ "cgroup", &config_kind_path, "/sys/fs/cgroup/ehsched.slice", FIELD(cgroup), .fixed = true,
-	  .help = "managed/ and guest/ are created below it" },
+	  .help = "managed/, all/ and guest/ are created below it" },
 	{ "stub", &config_kind_path, "/usr/libexec/ehsched/ehstub", FIELD(stub),
 	  .help = "stands in at home for a task away" },
 	{ "launcher", &config_kind_path, "", FIELD(launcher), .fixed = true,

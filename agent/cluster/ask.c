@@ -125,8 +125,7 @@ static void ask_tick(struct agent *agent)
 	}
 }
 
-void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *const *tried,
-	       unsigned int ntried, unsigned int time_ms, ask_fn done, void *ctx)
+void ask_start(struct agent *agent, const struct ask_question *question, ask_fn done, void *ctx)
 {
 	const struct ask_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
 	struct ask *q = malloc(sizeof(*q));
@@ -137,17 +136,20 @@ void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *
 		done(ctx, &none);
 		return;
 	}
-	*q = (struct ask){ agent->asks->open, report_id(id), clock_ms() + time_ms, done, ctx };
+	*q = (struct ask){ agent->asks->open, report_id(question->id),
+			   clock_ms() + question->time_ms, done, ctx };
 	agent->asks->open = q;
-	while (n < ntried && n < EH_TRIED_MAX) {
-		nodes[n] = tried[n]->code.index;
+	while (n < question->ntried && n < EH_TRIED_MAX) {
+		nodes[n] = question->tried[n]->code.index;
 		n++;
 	}
 	hierarchy_touch_now(agent);
-	hierarchy_step(agent,
-		       &(struct eh_member_event){
-			       .type = EH_ME_ASK,
-			       .ask = { .id = q->id, .size = size, .tried = nodes, .ntried = n } });
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_ASK,
+							 .ask = { .id = q->id,
+								  .size = question->size,
+								  .tried = nodes,
+								  .ntried = n,
+								  .leaves = question->leaves } });
 }
 
 void ask_failed(struct agent *agent, const char *id, struct peer *to,

@@ -7,6 +7,7 @@
 #define AGENT_CLUSTER_ASK_H
 
 #include <linux/ehsched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "eh/member.h"
@@ -23,12 +24,19 @@ struct ask_answer {
 	size_t npath;
 };
 typedef void (*ask_fn)(void *ctx, const struct ask_answer *answer);
+/** What is asked. Borrowed during the call. */
+struct ask_question {
+	const char *id;
+	uint64_t size; /**< of the task, in thousandths of a task */
+	bool leaves; /**< it is to leave this node even if that is no sender */
+	struct peer *const *tried; /**< nodes that are not to take it */
+	unsigned int ntried, time_ms;
+};
 /**
- * Asks for a node to run a task of this `size` (thousandths of a task), other than the `tried`
- * ones. `done` is called exactly once, at the latest after about `time_ms`; not after ask_exit().
+ * Asks for a node to run a task. `done` is called exactly once, at the latest after about
+ * `time_ms`; not after ask_exit().
  */
-void ask_start(struct agent *agent, const char *id, uint64_t size, struct peer *const *tried,
-	       unsigned int ntried, unsigned int time_ms, ask_fn done, void *ctx);
+void ask_start(struct agent *agent, const struct ask_question *question, ask_fn done, void *ctx);
 /** Tells the controller that decided that `to` did not take the task after all. */
 void ask_failed(struct agent *agent, const char *id, struct peer *to,
 		const struct eh_probe *decider);

@@ -72,14 +72,12 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 	ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", made.name, "managed", 1));
 }
 
-static void run_ask(struct ctl_conn *c, const char *wish, bool retry, enum view view)
+static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session *ask)
 {
-	struct launch_session ask = { .head.kind = LAUNCH_SESSION, .retry = retry, .view = view,
-				      .came = ctl_came(c) };
 	const struct timeval limit = { RUN_ANSWER_S, 0 };
 	const int fds[] = { ctl_socket(c) };
 	const struct launcher_request q = {
-		.head = &ask.head, .size = sizeof(ask), .fds = fds, .nfds = 1
+		.head = &ask->head, .size = sizeof(*ask), .fds = fds, .nfds = 1
 	};
 	struct run *r = calloc(1, sizeof(*r));
 
@@ -88,7 +86,7 @@ static void run_ask(struct ctl_conn *c, const char *wish, bool retry, enum view 
 		return;
 	}
 	r->of = c;
-	snprintf(ask.wish, sizeof(ask.wish), "%s", wish);
+	snprintf(ask->wish, sizeof(ask->wish), "%s", wish);
 	r->news = launcher_ask(ctl_agent(c), &q);
 	if (r->news < 0) {
 		run_fail(r, "session", "ehlaunch is not there");
@@ -104,9 +102,17 @@ void run_start(struct ctl_conn *c, const json_t *request)
 	struct agent *agent = ctl_agent(c);
 	const char *wish = json_string_value(json_object_get(request, "name"));
 	const char *view = json_string_value(json_object_get(request, "view"));
-	bool retry = json_is_true(json_object_get(request, "retry"));
+	struct launch_session ask = {
+		.head.kind = LAUNCH_SESSION,
+		.retry = json_is_true(json_object_get(request, "retry")),
+		.came = ctl_came(c),
+		.leaves = json_is_true(json_object_get(request, "all")),
+		.view = VIEW_UNSET,
+	};
 
-	if (view && view_parse(view) == VIEW_UNSET)
+	if (view)
+		ask.view = view_parse(view);
+	if (view && ask.view == VIEW_UNSET)
 		ctl_reply(c, ctl_error("view", "must be shared, home or auto", true));
 	else if (!agent->module || cgroup_managed_fd(agent) < 0)
 		ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
@@ -116,5 +122,5 @@ void run_start(struct ctl_conn *c, const json_t *request)
 				       "another PID namespace",
 				       false));
 	else
-		run_ask(c, wish ?: "", retry, view ? view_parse(view) : VIEW_UNSET);
+		run_ask(c, wish ?: "", &ask);
 }

@@ -18,15 +18,15 @@ struct counters {
 	uint64_t own[EHS_REASON_MAX + 1];
 };
 
-void counters_started(const struct peer *executor, enum ehs_reason reason)
+void counters_started(const struct peer *executor, enum ehs_reason reason, bool kernel)
 {
 	struct agent *agent = executor->agent;
 	struct peer *p = peers_by_code(agent, executor->code);
 
 	if (p)
 		p->ran++;
-	/* The module counts these. */
-	if (reason != EHS_REASON_SENDER && reason <= EHS_REASON_MAX)
+	/* The module counts its own. */
+	if (!kernel && reason <= EHS_REASON_MAX)
 		agent->counters->own[reason]++;
 }
 
@@ -39,8 +39,8 @@ static void counters_on_counter(void *ctx, uint32_t reason, uint64_t count)
 /* Whether execs that the module counts for this reason continued here as this node's own tasks. */
 static bool counters_is_local(unsigned int reason)
 {
-	return reason != EHS_REASON_SENDER && reason != EHS_REASON_GUEST &&
-	       reason != EHS_REASON_STUB;
+	return reason != EHS_REASON_SENDER && reason != EHS_REASON_AUTO &&
+	       reason != EHS_REASON_GUEST && reason != EHS_REASON_STUB;
 }
 
 void counters_add(struct agent *agent, json_t *status)

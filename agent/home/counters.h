@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <linux/ehsched.h>
+#include <stdbool.h>
 
 struct agent;
 
@@ -17,8 +18,11 @@ struct peer;
 int counters_init(struct agent *agent); /**< 0 or -ENOMEM */
 void counters_exit(struct agent *agent);
 
-/** Counts a task of this node that has started on `executor` for this reason. */
-void counters_started(const struct peer *executor, enum ehs_reason reason);
+/**
+ * Counts a task of this node that has started on `executor` for this reason. `kernel`: the module
+ * placed it, and has counted the reason.
+ */
+void counters_started(const struct peer *executor, enum ehs_reason reason, bool kernel);
 
 /** Adds "placed":[{"executor","tasks"}] and "reasons":[{"reason","tasks"}]. */
 void counters_add(struct agent *agent, json_t *status);

@@ -105,12 +105,18 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.time_ms = automatic ? a->agent->config->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
+		.leaves = a->leaves,
 	};
 	struct peer *to = automatic ? NULL : peers_by_text(a->agent, spec->token + 1);
 	int err;
 
 	if (to && to == peers_self(a->agent)) {
 		away_refuse(a, EHS_REASON_NONE, 0, "this node");
+		return;
+	}
+	/* As with the module. Who names a node wants that one. */
+	if (automatic && cgroup_is_guest(a->agent, a->pid)) {
+		away_refuse(a, EHS_REASON_GUEST, 0, reason_text(EHS_REASON_GUEST));
 		return;
 	}
 	a->state = AWAY_ASKING;
@@ -188,7 +194,8 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 		away_refuse(a, EHS_REASON_REFUSED, 0, "malformed job");
 		return;
 	}
-	a->automatic = !strcmp(spec.token, "@auto");
+	a->leaves = !strcmp(spec.token, "@all");
+	a->automatic = a->leaves || !strcmp(spec.token, "@auto");
 	a->retry = spec.flags & JOB_RETRY || cgroup_session_retries(a->agent, a->pid);
 	if (spec.token[0] != '@') {
 		a->placement = placement_claim(a->agent, spec.token, a->pid, uid, &reason);

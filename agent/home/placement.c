@@ -91,9 +91,9 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 	placement_fn decided = p->decided;
 
 	snprintf(p->token, sizeof(p->token), "%s", token);
-	p->reason = p->explicit_node ? EHS_REASON_EXPLICIT
-		    : p->kernel	     ? EHS_REASON_SENDER
-				     : EHS_REASON_AUTO;
+	p->reason = p->explicit_node	      ? EHS_REASON_EXPLICIT
+		    : p->kernel && !p->leaves ? EHS_REASON_SENDER
+					      : EHS_REASON_AUTO;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
 	record_step(p, "reserved on %s", peer_code(p->to));
 	p->decided = NULL;
@@ -348,7 +348,13 @@ static void placement_ask(struct placement *p)
 		if (peer->avoid_until > now)
 			not [n++] = peer;
 	record_hold(p);
-	ask_start(p->agent, p->id, PLACEMENT_SIZE, not, n, placement_time_left(p),
+	ask_start(p->agent,
+		  &(struct ask_question){ .id = p->id,
+					  .size = PLACEMENT_SIZE,
+					  .leaves = p->leaves,
+					  .tried = not,
+					  .ntried = n,
+					  .time_ms = placement_time_left(p) },
 		  placement_on_answer, p);
 }
 
@@ -394,8 +400,11 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	/* Hold it until this function ends: it may be decided at once. */
 	record_hold(p);
 	agent->placements_open++;
+	p->leaves = !p->explicit_node && (task->leaves || cgroup_session_leaves(agent, p->pid));
 	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
 		    (int)p->pid);
+	if (p->leaves)
+		record_step(p, "it is to leave whatever the load (--all)");
 	if (agent->placements_open > PLACEMENT_OPEN_MAX) {
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
@@ -458,7 +467,7 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->phase = PLACEMENT_AWAY;
 	p->pid = stub;
 	p->remote = remote;
-	counters_started(p->to, p->reason);
+	counters_started(p->to, p->reason, p->kernel);
 	record_step(p, "started on %s as process %d", peer_code(p->to), (int)remote);
 }
 

@@ -4,6 +4,7 @@
 #define AGENT_HOME_PLACEMENT_TASK_H
 
 #include <linux/ehsched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "wire/view.h"
@@ -21,6 +22,7 @@ struct placement_task {
 	unsigned int time_ms; /* time limit of the answer */
 	const char *node; /* code of the node to use; NULL: ask the hierarchy */
 	enum view view; /* VIEW_UNSET: its session's, or the configured one */
+	bool leaves; /* it leaves whatever the load; so do those of a session that was started with --all */
 };
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started,
- * guest/ID for tasks of other nodes. ehlaunch makes and removes them; here they are read.
+ * all/SESSION for `ehctl run --all`, guest/ID for tasks of other nodes. ehlaunch makes and removes
+ * them; here they are read.
  */
 
 #include "node/cgroup.h"
@@ -27,9 +28,9 @@
 
 #define CGROUP_NOTE 16 /* bytes of a value, with its NUL */
 
-enum cgroup_kind { CGROUP_MANAGED, CGROUP_GUEST, CGROUP_KINDS };
+enum cgroup_kind { CGROUP_MANAGED, CGROUP_ALL, CGROUP_GUEST, CGROUP_KINDS };
 
-static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "guest" };
+static const char *const cgroup_names[CGROUP_KINDS] = { "managed", "all", "guest" };
 
 struct cgroup {
 	int fds[CGROUP_KINDS]; /* -1: none */
@@ -188,33 +189,46 @@ void cgroup_guest_kill(struct agent *agent, const char *id)
 			    strerror(-answer));
 }
 
-/* ---- sessions ---- */
+/* ---- where a process is ---- */
 
-/* Returns the length of the NUL-terminated value, or -1 if there is none. */
-static ssize_t cgroup_read_note(struct agent *agent, const char *name, size_t length,
-				const char *attribute, char value[CGROUP_NOTE])
+/* The directory of a session or guest: `name` in that of this kind. */
+struct cgroup_place {
+	enum cgroup_kind kind;
+	char name[64];
+};
+
+/*
+ * Finds a directory of ours in a path of /proc/PID/cgroup. There may be directories above ours, and the
+ * task's own below.
+ */
+static bool cgroup_find_place(struct agent *agent, const char *path, enum cgroup_kind kind,
+			      struct cgroup_place *out)
 {
-	char path[128];
-	ssize_t n;
+	const size_t n = strlen(cgroup_names[kind]);
+	struct stat st;
 
-	if (!length || length >= 64)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%.*s", agent->cgroup->fds[CGROUP_MANAGED],
-		 (int)length, name);
-	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
-	if (n >= 0)
-		value[n] = '\0';
-	return n;
+	for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
+		size_t length;
+
+		if (strncmp(at + 1, cgroup_names[kind], n) || at[n + 1] != '/')
+			continue;
+		length = strcspn(at + n + 2, "/\n");
+		if (!length || length >= sizeof(out->name))
+			continue;
+		memcpy(out->name, at + n + 2, length);
+		out->name[length] = '\0';
+		out->kind = kind;
+		if (!fstatat(agent->cgroup->fds[kind], out->name, &st, AT_SYMLINK_NOFOLLOW))
+			return true;
+	}
+	return false;
 }
 
-/* Reads a note of the session that this process is in. False: no session, or no such note. */
-static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
-			 char value[CGROUP_NOTE])
+/* Where this process is. False: in no session, and no guest. */
+static bool cgroup_place_of(struct agent *agent, pid_t pid, struct cgroup_place *out)
 {
-	static const char below[] = "/managed/";
 	char path[40], line[PATH_MAX + 8];
 	bool found = false;
-	const char *at;
 	FILE *f;
 
 	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
@@ -223,18 +237,28 @@ static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	while (fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "0::", 3))
-			continue;
-		/* There may be directories above ours, and the task's own below. */
-		for (at = strstr(line, below); at && !found; at = strstr(at, below)) {
-			at += strlen(below) - 1;
-			found = cgroup_read_note(agent, at + 1, strcspn(at + 1, "/\n"), attribute,
-						 value) >= 0;
-		}
-	}
+	while (!found && fgets(line, sizeof(line), f))
+		for (int i = 0; i < CGROUP_KINDS && !found && !strncmp(line, "0::", 3); i++)
+			found = cgroup_find_place(agent, line + 3, i, out);
 	fclose(f);
 	return found;
+}
+
+/* Reads a note of the session that this process is in. False: no session, or no such note. */
+static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
+			 char value[CGROUP_NOTE])
+{
+	struct cgroup_place at;
+	char path[128];
+	ssize_t n;
+
+	if (!cgroup_place_of(agent, pid, &at) || at.kind == CGROUP_GUEST)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[at.kind], at.name);
+	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
+	if (n >= 0)
+		value[n] = '\0';
+	return n >= 0;
 }
 
 bool cgroup_session_retries(struct agent *agent, pid_t pid)
@@ -242,6 +266,20 @@ bool cgroup_session_retries(struct agent *agent, pid_t pid)
 	char value[CGROUP_NOTE];
 
 	return cgroup_noted(agent, pid, LAUNCH_NOTE_RETRY, value);
+}
+
+bool cgroup_session_leaves(struct agent *agent, pid_t pid)
+{
+	struct cgroup_place at;
+
+	return cgroup_place_of(agent, pid, &at) && at.kind == CGROUP_ALL;
+}
+
+bool cgroup_is_guest(struct agent *agent, pid_t pid)
+{
+	struct cgroup_place at;
+
+	return cgroup_place_of(agent, pid, &at) && at.kind == CGROUP_GUEST;
 }
 
 enum view cgroup_session_view(struct agent *agent, pid_t pid)
@@ -296,12 +334,9 @@ static int cgroup_start(struct agent *agent, const char *root)
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return -EMEDIUMTYPE;
 	err = cgroup_find_mount(agent->cgroup, root);
-	if (err)
-		return err;
-	err = cgroup_open(agent, root, CGROUP_MANAGED);
-	if (err)
-		return err;
-	return cgroup_open(agent, root, CGROUP_GUEST);
+	for (int i = 0; i < CGROUP_KINDS && !err; i++)
+		err = cgroup_open(agent, root, i);
+	return err;
 }
 
 static void cgroup_close(struct agent *agent)
@@ -320,7 +355,7 @@ int cgroup_init(struct agent *agent, const char *root)
 	agent->cgroup = malloc(sizeof(*agent->cgroup));
 	if (!agent->cgroup)
 		return -ENOMEM;
-	*agent->cgroup = (struct cgroup){ .fds = { -1, -1 } };
+	*agent->cgroup = (struct cgroup){ .fds = { -1, -1, -1 } };
 	err = cgroup_start(agent, root);
 	if (err)
 		cgroup_close(agent);

@@ -15,7 +15,7 @@
 struct agent;
 
 /**
- * Opens managed/ and guest/ below `root`, which ehlaunch has made. 0 or -errno; after an error there
+ * Opens managed/, all/ and guest/ below `root`, which ehlaunch has made. 0 or -errno; after an error there
  * are no directories, and the other calls fail.
  */
 int cgroup_init(struct agent *agent, const char *root);
@@ -24,6 +24,10 @@ int cgroup_managed_fd(struct agent *agent);
 int cgroup_guest_fd(struct agent *agent);
 /** Whether this process is in a session whose lost tasks may be run again. */
 bool cgroup_session_retries(struct agent *agent, pid_t pid);
+/** Whether this process is in a session whose tasks leave whatever the load. */
+bool cgroup_session_leaves(struct agent *agent, pid_t pid);
+/** Whether this process is a task of another node. Without cgroup 2 it is not known, and false. */
+bool cgroup_is_guest(struct agent *agent, pid_t pid);
 /** The view chosen for its session, or VIEW_UNSET. */
 enum view cgroup_session_view(struct agent *agent, pid_t pid);
 /**

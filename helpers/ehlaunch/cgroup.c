@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started, guest/ID
- * for tasks of other nodes. Each is made with its first process, and removed when it is empty, which
- * the kernel reports through cgroup.events. Nothing is kept that the tree does not have: the next launcher goes
- * on with what it finds there.
+ * The node's directories in the cgroup v2 tree: managed/SESSION for what `ehctl run` started,
+ * all/SESSION for `ehctl run --all`, guest/ID for tasks of other nodes. Each is made with its first
+ * process, and removed when it is empty, which the kernel reports through cgroup.events. Nothing is
+ * kept that the tree does not have: the next launcher goes on with what it finds there.
  */
 #include "launch.h"
 
@@ -26,12 +26,13 @@
 /* The directory of a session or guest. */
 struct cgroup_folder {
 	struct cgroup_folder *next;
-	int above; /* descriptor of managed/ or guest/ */
+	int above; /* descriptor of managed/, all/ or guest/ */
 	int watch; /* inotify descriptor of its cgroup.events */
 	char id[LAUNCH_ID_MAX];
 };
 
-static int cgroup_sessions = -1, cgroup_guests = -1; /* managed/, guest/; -1: there are no cgroups */
+/* managed/ and all/, and guest/; -1: there are no cgroups */
+static int cgroup_sessions[] = { -1, -1 }, cgroup_guests = -1;
 static int cgroup_inotify = -1;
 static struct cgroup_folder *cgroup_folders;
 
@@ -269,17 +270,18 @@ void cgroup_begun(const char *id, int fd)
 
 /* ---- sessions ---- */
 
-int cgroup_session(const char *name)
+int cgroup_session(const char *name, bool leaves)
 {
+	const int above = cgroup_sessions[leaves];
 	int fd;
 
-	if (cgroup_sessions < 0)
+	if (above < 0)
 		return -ENOENT;
-	if (mkdirat(cgroup_sessions, name, 0755))
+	if (mkdirat(above, name, 0755))
 		return -errno;
-	fd = openat(cgroup_sessions, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || !cgroup_watch(cgroup_sessions, name)) {
-		unlinkat(cgroup_sessions, name, AT_REMOVEDIR);
+	fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || !cgroup_watch(above, name)) {
+		unlinkat(above, name, AT_REMOVEDIR);
 		if (fd >= 0)
 			close(fd);
 		return -ENOMEM;
@@ -287,10 +289,10 @@ int cgroup_session(const char *name)
 	return fd;
 }
 
-void cgroup_session_made(const char *name, int fd)
+void cgroup_session_made(const char *name, bool leaves, int fd)
 {
 	close(fd);
-	cgroup_look(cgroup_sessions, name);
+	cgroup_look(cgroup_sessions[leaves], name);
 }
 
 int cgroup_above(int fd)
@@ -309,7 +311,7 @@ int cgroup_above(int fd)
 /* The top of the tree, where all paths of /proc/PID/cgroup begin. */
 static int cgroup_top(void)
 {
-	int fd = fcntl(cgroup_sessions, F_DUPFD_CLOEXEC, 0), above;
+	int fd = fcntl(cgroup_sessions[false], F_DUPFD_CLOEXEC, 0), above;
 
 	while (fd >= 0 && (above = cgroup_above(fd)) >= 0) {
 		close(fd);
@@ -361,7 +363,7 @@ int cgroup_of(int process)
 	char line[PATH_MAX + 8], *path;
 	int top, fd, err;
 
-	if (cgroup_sessions < 0)
+	if (cgroup_sessions[false] < 0)
 		return -ENOENT;
 	err = cgroup_path(process, line, &path);
 	if (err)
@@ -433,16 +435,20 @@ int cgroup_open(const char *root)
 	if (cgroup_make_path(root) || statfs(root, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
 		return -1;
 	cgroup_enable_path(root);
-	cgroup_sessions = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
+	cgroup_sessions[false] = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
+	cgroup_sessions[true] = cgroup_make(root, "all", CGROUP_WEIGHT_MANAGED);
 	cgroup_guests = cgroup_make(root, "guest", CGROUP_WEIGHT_GUEST);
 	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (cgroup_sessions < 0 || cgroup_guests < 0 || cgroup_inotify < 0) {
-		cgroup_sessions = cgroup_guests = -1;
+	if (cgroup_sessions[false] < 0 || cgroup_sessions[true] < 0 || cgroup_guests < 0 ||
+	    cgroup_inotify < 0) {
+		cgroup_sessions[false] = cgroup_sessions[true] = cgroup_guests = -1;
 		return -1;
 	}
 	cgroup_enable(cgroup_guests);
-	cgroup_enable(cgroup_sessions);
-	cgroup_take_over(cgroup_sessions);
+	cgroup_enable(cgroup_sessions[false]);
+	cgroup_enable(cgroup_sessions[true]);
+	cgroup_take_over(cgroup_sessions[false]);
+	cgroup_take_over(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_guests);
 	return cgroup_inotify;
 }

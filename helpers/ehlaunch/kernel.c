@@ -197,22 +197,29 @@ static int kernel_folder(const char *name)
 
 static int kernel_set_cgroups(int socket, int family, char text[LAUNCH_TEXT])
 {
+	static const struct {
+		const char *name;
+		uint16_t attribute;
+	} folders[] = {
+		{ "managed", EHS_A_NODE_MANAGED_CGROUP_FD },
+		{ "guest", EHS_A_NODE_GUEST_CGROUP_FD },
+		{ "all", EHS_A_NODE_ALWAYS_CGROUP_FD },
+	};
+	enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 	struct kernel_message m;
-	int managed, guest, err;
+	int fds[FOLDERS], err;
 
-	managed = kernel_folder("managed");
-	guest = kernel_folder("guest");
 	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
 	kernel_put(&m, EHS_A_NODE_CLEAR_CGROUPS, NULL, 0);
-	if (managed >= 0)
-		kernel_put(&m, EHS_A_NODE_MANAGED_CGROUP_FD, &managed, sizeof(uint32_t));
-	if (guest >= 0)
-		kernel_put(&m, EHS_A_NODE_GUEST_CGROUP_FD, &guest, sizeof(uint32_t));
+	for (int i = 0; i < FOLDERS; i++) {
+		fds[i] = kernel_folder(folders[i].name);
+		if (fds[i] >= 0)
+			kernel_put(&m, folders[i].attribute, &fds[i], sizeof(uint32_t));
+	}
 	err = kernel_ask(socket, &m, text);
-	if (managed >= 0)
-		close(managed);
-	if (guest >= 0)
-		close(guest);
+	for (int i = 0; i < FOLDERS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	return err;
 }
 

@@ -159,7 +159,7 @@ void lookup_free(struct user *user);
 
 /* cgroup.c */
 /**
- * Makes managed/ and guest/ below `root`, and takes over what is there. Returns a descriptor: if it is
+ * Makes managed/, all/ and guest/ below `root`, and takes over what is there. Returns a descriptor: if it is
  * readable call cgroup_take(). -1: there are no cgroups, and guests start without.
  */
 int cgroup_open(const char *root);
@@ -168,9 +168,12 @@ void cgroup_take(void);
 int cgroup_begin(const char *id, bool again, int *fd);
 /** Its process has been started, or not: closes the descriptor. */
 void cgroup_begun(const char *id, int fd);
-/** Makes the cgroup of a session. Returns a descriptor of it, or -errno; cgroup_session_made() follows. */
-int cgroup_session(const char *name);
-void cgroup_session_made(const char *name, int fd);
+/**
+ * Makes the cgroup of a session, whose tasks leave whatever the load, or do not. Returns a descriptor
+ * of it, or -errno; cgroup_session_made() follows.
+ */
+int cgroup_session(const char *name, bool leaves);
+void cgroup_session_made(const char *name, bool leaves, int fd);
 /** The directory of a process's cgroup. `process`: its /proc/PID. A descriptor, -EPERM: it is a guest, or
  *  outside of the tree, or another -errno. */
 int cgroup_of(int process);

@@ -21,7 +21,7 @@ struct rules {
 	const char *own[RULES_OWN_MAX]; /**< directories of this host in each view of another's files */
 	unsigned int nown;
 	const char *stub; /**< registered with the module; NULL: the one beside ehlaunch */
-	const char *cgroup; /**< managed/ and guest/ are below it; NULL: no cgroups */
+	const char *cgroup; /**< managed/, all/ and guest/ are below it; NULL: no cgroups */
 	unsigned int guest_pids; /**< processes and threads of a guest; 0: no limit */
 	unsigned int guest_memory; /**< MiB of a guest; 0: no limit */
 };

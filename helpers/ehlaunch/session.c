@@ -21,8 +21,7 @@ bool session_is_good(const struct request *r)
 	const struct launch_session *q = &r->session;
 
 	return r->length == sizeof(*q) && r->nfds == SESSION_FDS &&
-	       memchr(q->wish, 0, sizeof(q->wish)) &&
-	       q->view < VIEWS;
+	       memchr(q->wish, 0, sizeof(q->wish)) && q->leaves <= 1 && q->view < VIEWS;
 }
 
 /* Characters of the user's choice that suit a file name, then the pid and a number. */
@@ -58,7 +57,7 @@ static int session_make(const struct launch_session *q, const struct caller *cal
 	/* An earlier ehlaunch may have used some. */
 	do {
 		session_name(q->wish, caller->pid, ++number, name);
-		fd = cgroup_session(name);
+		fd = cgroup_session(name, q->leaves);
 	} while (fd == -EEXIST);
 	if (fd < 0)
 		return fd;
@@ -70,7 +69,7 @@ static int session_make(const struct launch_session *q, const struct caller *cal
 		fsetxattr(fd, LAUNCH_NOTE_VIEW, view_name(q->view), strlen(view_name(q->view)), 0);
 	if (!err)
 		err = session_move(caller, origin, fd);
-	cgroup_session_made(name, fd);
+	cgroup_session_made(name, q->leaves, fd);
 	return err;
 }
 

@@ -2,8 +2,8 @@
 /*
  * ehstub [--retry] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
  *
- * TOKEN is the number of a placement (from the kernel), "@CODE" or "@auto" (from ehctl). It is no
- * secret, as everybody can read it: the agent gives a placement only to the process it was made for.
+ * TOKEN is the number of a placement (from the kernel), "@CODE", "@auto" or "@all" (from ehctl). It is
+ * no secret, as everybody can read it: the agent gives a placement only to the process it was made for.
  * "@CODE!" is for sh, which runs PATH as a script. Any failure before GO ends in an exec of PATH here.
  */
 #include "stub.h"
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 	}
 	s->path = argv[2];
 	s->argv = argv + 3;
-	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto");
+	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto") && strcmp(s->token, "@all");
 	mark = s->explicit ? strchr(argv[1], MAIN_BY_SHELL) : NULL;
 	if (mark) {
 		*mark = '\0';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Messages of the hierarchy as JSON. What a type has no use for is left out, and zero when read;
- * so is `dwell` where it is false.
+ * so are `dwell` and `leaves` where they are false.
  */
 
 #include "message.h"
@@ -89,6 +89,8 @@ static void message_put_ask(const struct eh_topology *t, json_t *to,
 						message_states[ask->path[i].state]));
 	json_object_set_new(to, "id", message_number(ask->id));
 	json_object_set_new(to, "size", message_number(ask->size));
+	if (ask->leaves)
+		json_object_set_new(to, "leaves", json_true());
 	json_object_set_new(to, "home", message_node(t, ask->home));
 	home = json_pack("{s:I,s:I,s:I,s:I,s:I}", "load", (json_int_t)h->load, "threshold",
 			 (json_int_t)h->threshold, "length", (json_int_t)h->length, "floor",
@@ -281,6 +283,7 @@ static int message_take_ask(const struct eh_topology *t, const json_t *json,
 	    message_take_nodes(t, json_object_get(json, "route"), EH_ROUTE_MAX, ask->route,
 			       &ask->nroute))
 		return -EINVAL;
+	ask->leaves = json_is_true(json_object_get(json, "leaves"));
 	ask->at_home.dwell = message_take_dwell(home);
 	ask->probes = probes;
 	ask->npath = json_array_size(path);

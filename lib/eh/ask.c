@@ -51,7 +51,8 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 					      .tried = tried,
 					      .tried_nodes = ask->tried,
 					      .ntried_nodes = ask->ntried,
-					      .home = &ask->at_home } };
+					      .home = &ask->at_home,
+					      .leaves = ask->leaves } };
 
 	if (level == 1) {
 		/* the home knows its own load best */
@@ -108,15 +109,17 @@ void eh_ask_own(struct eh_member *m, const struct eh_member_event_ask *event)
 				  .level = 1,
 				  .ask = { .id = event->id,
 					   .size = event->size,
+					   .leaves = event->leaves,
 					   .home = m->options.self,
 					   .at_home = { m->own.load, m->own.threshold,
 							m->own.length, m->own.floor,
 							m->own.capacity, m->own.dwell } } };
 
-	while (msg.ask.ntried < event->ntried && msg.ask.ntried < EH_TRIED_MAX) {
-		msg.ask.tried[msg.ask.ntried] = event->tried[msg.ask.ntried];
-		msg.ask.ntried++;
-	}
+	/* Its group may name it as one of its best. */
+	if (event->leaves)
+		msg.ask.tried[msg.ask.ntried++] = m->options.self;
+	for (size_t i = 0; i < event->ntried && msg.ask.ntried < EH_TRIED_MAX; i++)
+		msg.ask.tried[msg.ask.ntried++] = event->tried[i];
 	ask_here(m, 1, m->options.self, &msg);
 }
 

@@ -38,7 +38,7 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 {
 	const struct member *m = &group->members[child];
 
-	/* home needs no check: it is a sender, or there would be no search */
+	/* home needs no check: it is not to be chosen, or is a sender, or there would be no search */
 	if (!m->present || m->draining)
 		return false;
 	if (arrival->tried && arrival->tried[child / 64] >> child % 64 & 1)
@@ -127,7 +127,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 	if (!grant)
 		return -ENOMEM;
 
-	if (!home_is_sender(group, event->child, arrival, &rule)) {
+	if (!arrival->leaves && !home_is_sender(group, event->child, arrival, &rule)) {
 		/* A home that is not a sender now is the best place. */
 		up.calm = true;
 		goto out;
@@ -139,7 +139,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 		rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
 		eh_threshold_modify(group, emit, ctx);
 		up.probes++;
-		up.calm = !home_is_sender(group, event->child, arrival, &rule);
+		up.calm = !arrival->leaves && !home_is_sender(group, event->child, arrival, &rule);
 		if (up.calm)
 			goto out;
 		/* The nearest group comes first, as if the arrival were handled again from below. */

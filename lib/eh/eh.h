@@ -115,6 +115,8 @@ struct eh_event_arrive {
 	const uint32_t *tried_nodes;	/**< likewise, of the candidates */
 	size_t ntried_nodes;
 	const struct eh_home *home;	/**< where children are groups */
+	bool leaves;			/**< it is to leave home even if that is no sender: home is among
+					 *   `tried_nodes` then */
 };
 
 struct eh_event_failed {

@@ -89,9 +89,10 @@ struct eh_message_redirect {
 struct eh_message_ask {
 	uint64_t id;			/**< of the task, chosen by its home */
 	uint64_t size;			/**< its load */
+	bool leaves;			/**< it is to leave home even if that is no sender */
 	uint32_t home;			/**< the node it arrived on */
 	struct eh_home at_home;		/**< that node's values */
-	uint32_t tried[EH_TRIED_MAX];	/**< nodes that have refused it */
+	uint32_t tried[EH_TRIED_MAX];	/**< nodes that have refused it; home, if it `leaves` */
 	size_t ntried;
 	unsigned int probes;		/**< times a controller was looked at (MPN of the paper) */
 	struct eh_probe path[EH_ROUTE_MAX]; /**< these controllers; the last one decided */
@@ -151,6 +152,7 @@ struct eh_member_event_ask {
 	uint64_t id, size;
 	const uint32_t *tried;		/**< nodes that are not to take it */
 	size_t ntried;			/**< those after the first EH_TRIED_MAX are ignored */
+	bool leaves;			/**< as in struct eh_message_ask */
 };
 
 struct eh_member_event_failed {

@@ -85,7 +85,7 @@ struct job_spec {
 	struct terminal terminal; /**< only with JOB_CTTY */
 	uint64_t traits[JOB_TRAITS]; /**< by enum job_trait */
 	/**
-	 * From a stub: the placement's number, "@CODE" or "@auto". Between agents: names the
+	 * From a stub: the placement's number, "@CODE", "@auto" or "@all". Between agents: names the
 	 * reservation.
 	 */
 	const char *token;

@@ -145,6 +145,7 @@ struct launch_look {
 struct launch_session {
 	struct launch_head head;
 	uint32_t retry; /**< its tasks may be run again */
+	uint32_t leaves; /**< its tasks leave whatever the load: its directory is in all/ */
 	uint32_t view; /**< of its tasks: enum view */
 	uint64_t came; /**< when the process connected: clock ticks since boot, as in proc(5) */
 	char wish[LAUNCH_WISH + 1];

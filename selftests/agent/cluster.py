@@ -222,7 +222,7 @@ class Cluster:
             launcher.kill()
             launcher.wait()
         for i in range(self.n):
-            for part in "managed", "guest", "":
+            for part in "managed", "all", "guest", "":
                 try:
                     os.rmdir(os.path.join(self.cgroup(i), part))
                 except OSError:

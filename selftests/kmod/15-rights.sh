@@ -60,7 +60,8 @@ done
 kill $aside; wait $aside 2>/dev/null
 
 # settings, cgroups
-for what in "threshold=0" "limit=100" "managed=$cg/m" "guest=$cg/g"; do
+mkdir -p $cg/all
+for what in "threshold=0" "limit=100" "managed=$cg/m" "guest=$cg/g" "always=$cg/all"; do
 	may "node-set $what: root" "" set "$what"
 	may "node-set $what: CAP_SYS_ADMIN and CAP_NET_ADMIN" "$sys_admin" set "$what"
 	may_not "node-set $what: CAP_NET_ADMIN" "$net_admin" EPERM set "$what"
@@ -74,7 +75,7 @@ for holder in $holders; do
 	for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 no-new-privs=0; do
 		may "node-set $what: the agent's socket, $holder" "" as $holder "$stub" set "$what"
 	done
-	for what in "managed=$cg/m" "guest=$cg/g" clear; do
+	for what in "managed=$cg/m" "guest=$cg/g" "always=$cg/all" clear; do
 		refused "node-set $what: the agent's socket, $holder" EPERM "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN" \
 			"$nl" as $holder "$stub" set "$what"
 		refused "nor with a setting beside it: $holder" EPERM "cgroups take" "$nl" as $holder "$stub" set threshold=77 "$what"
@@ -85,6 +86,7 @@ is "nothing of it has changed the node" "$(field threshold) $($nl get | grep -cE
 may "node-set of his own namespace: root of a user namespace" "$own" set threshold=0
 refused "a cgroup that he may not write to" EACCES "may not write to this cgroup" $own "$nl" set managed=$cg/m
 refused "the guest cgroup neither" EACCES "may not write to this cgroup" $own "$nl" set guest=$cg/g
+refused "nor the one whose execs are all placed" EACCES "may not write to this cgroup" $own "$nl" set always=$cg/all
 refused "nor the root cgroup" EACCES "may not write to this cgroup" $own "$nl" set managed=/sys/fs/cgroup
 may "a cgroup that was delegated to him" "$own" set managed=$cg/his
 

@@ -154,6 +154,9 @@ static void print_node(struct nlmsghdr *nlh)
 		case EHS_A_NODE_GUEST_CGROUP_ID:
 			printf("guest-cgroup %" PRIu64 "\n", nla_get_u64(attr));
 			break;
+		case EHS_A_NODE_ALWAYS_CGROUP_ID:
+			printf("always-cgroup %" PRIu64 "\n", nla_get_u64(attr));
+			break;
 		case EHS_A_NODE_NETNS:
 			printf("netns %u\n", nla_get_u32(attr));
 			break;
@@ -404,6 +407,8 @@ static void put_setting(struct nl_msg *msg, char *word)
 		nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, open_folder(value));
 	else if (!strcmp(word, "guest"))
 		nla_put_u32(msg, EHS_A_NODE_GUEST_CGROUP_FD, open_folder(value));
+	else if (!strcmp(word, "always"))
+		nla_put_u32(msg, EHS_A_NODE_ALWAYS_CGROUP_FD, open_folder(value));
 	else if (!strncmp(word, "raw.", 4))
 		nla_put_u32(msg, atoi(word + 4), strtoul(value, NULL, 0));
 	else

@@ -296,10 +296,12 @@ os.chmod(f"{work}/ehstub", 0o755)
 with Agent(frame(REPLY, {"version": 1, "session": "s", "managed": True})) as a:
     r = ehctl("run", "-n", "name", "--retry", "--", "echo", "-n", "hi")
     ok("run: in a session", r.returncode == 0 and r.stdout == b"hi" and not r.stderr, show(r))
-    ok("with name and retry", a.asked == [(REQUEST, {"command": "run", "name": "name", "retry": True})],
+    ok("with name and retry", a.asked == [(REQUEST, {"command": "run", "name": "name", "retry": True, "all": False})],
        a.asked)
     r = ehctl("run", "--view", "auto", "--", "true")
-    ok("with a view", a.asked[1:] == [(REQUEST, {"command": "run", "retry": False, "view": "auto"})], a.asked)
+    ok("with a view", a.asked[1:] == [(REQUEST, {"command": "run", "retry": False, "all": False, "view": "auto"})], a.asked)
+    r = ehctl("run", "--all", "--", "true")
+    ok("all of them", a.asked[2:] == [(REQUEST, {"command": "run", "retry": False, "all": True})], a.asked)
     r = ehctl("run", "--", "sh", "-c", "ls /proc/self/fd | wc -l")
     plain = run("sh", "-c", "ls /proc/self/fd | wc -l")
     ok("no descriptor is left open to it", r.stdout == plain.stdout, show(r))
@@ -308,8 +310,19 @@ with Agent(frame(REPLY, {"version": 1, "session": "", "managed": False})):
     ok("run: without the module the stub places it", r.stdout == b"stub @auto /bin/echo /bin/echo hi\n", show(r))
     r = ehctl("run", "--retry", "--", "/bin/echo", "hi")
     ok("and may run it again", r.stdout == b"stub --retry @auto /bin/echo /bin/echo hi\n", show(r))
+    r = ehctl("run", "--all", "--view", "home", "--", "/bin/echo", "hi")
+    ok("whatever the load", r.stdout == b"stub --view home @all /bin/echo /bin/echo hi\n", show(r))
 r = ehctl("exec", "--auto", "--retry", "--", "/bin/echo", "hi")
 ok("exec --auto --retry", r.stdout == b"stub --retry @auto /bin/echo /bin/echo hi\n", show(r))
+for words in ("--auto", "--all"), ("--all", "--auto"):
+    r = ehctl("exec", *words, "--", "/bin/echo", "hi")
+    ok("exec " + " ".join(words), r.stdout == b"stub @all /bin/echo /bin/echo hi\n", show(r))
+for words in ("0.1", "--all"), ("--all", "0.1"):
+    r = ehctl("exec", *words, "--", "/bin/echo", "hi")
+    ok(f"exec {' '.join(words)}: wrong usage, nothing runs", r.returncode == 2 and b"--all requires --auto" in r.stderr
+       and not r.stdout, show(r))
+r = ehctl("exec", "--all", "--", "/bin/echo", "hi")
+ok("exec --all alone: likewise", r.returncode == 2 and not r.stdout, show(r))
 r = ehctl("exec", "0.1", "--view", "home", "--", "/bin/echo", "hi")
 ok("exec NODE --view", r.stdout == b"stub --view home @0.1 /bin/echo /bin/echo hi\n", show(r))
 r = ehctl("exec", "0.1", "--view", "mine", "--", "/bin/echo", "hi")

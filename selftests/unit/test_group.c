@@ -166,6 +166,38 @@ static void test_burst(void **state)
 	eh_group_free(group);
 }
 
+/* One that is to leave home does so whatever home's load, but goes to nobody who is overloaded. */
+static void test_leaves(void **state)
+{
+	struct eh_group *group = group_new(2, 1000, true);
+	struct eh_event ask = { .type = EH_EV_ARRIVE, .arrive.id = 1, .arrive.size = 1000 };
+
+	join(group, 0, 0, 2000, 1000);
+	join(group, 1, 2000, 2000, 1000);
+	must(group, ask, 0);
+	assert_true(update_of(EH_UP_NONE)->calm);
+	ask.arrive.id++;
+	ask.arrive.leaves = true;
+	must(group, ask, 0);
+	assert_int_equal(update_of(EH_UP_PLACE)->child, 1);
+	assert_int_equal(load_of(group, 1), 3000);
+	/* until that one is a sender, too; nobody's threshold changes for it: the group is none */
+	ask.arrive.id++;
+	must(group, ask, 0);
+	assert_int_equal(update_of(EH_UP_PLACE)->child, 1);
+	ask.arrive.id++;
+	must(group, ask, 0);
+	assert_non_null(update_of(EH_UP_NONE));
+	assert_false(update_of(EH_UP_NONE)->calm);
+	assert_null(update_of(EH_UP_THRESHOLD));
+	/* its home is alone */
+	must(group, (struct eh_event){ .type = EH_EV_LEAVE, .child = 1 }, 0);
+	ask.arrive.id++;
+	must(group, ask, 0);
+	assert_false(update_of(EH_UP_NONE)->calm);
+	eh_group_free(group);
+}
+
 static void report_dwell(struct eh_group *group, unsigned int child, uint64_t load, bool dwell)
 {
 	must(group,
@@ -460,7 +492,7 @@ int main(void)
 		cmocka_unit_test(test_burst),	   cmocka_unit_test(test_dwell),
 		cmocka_unit_test(test_grants),	   cmocka_unit_test(test_finish_rule),
 		cmocka_unit_test(test_floor),	   cmocka_unit_test(test_no_flapping),
-		cmocka_unit_test(test_story),
+		cmocka_unit_test(test_story),	   cmocka_unit_test(test_leaves),
 	};
 
 	random_begin();

@@ -45,6 +45,7 @@ static void fill_ask(struct eh_message_ask *msg)
 	msg->at_home =
 		(struct eh_home){ value(), value(), value(), value(), value(), random_below(2) };
 	msg->probes = random_below(100);
+	msg->leaves = random_below(2);
 	msg->ntried = random_below(EH_TRIED_MAX + 1);
 	for (size_t i = 0; i < msg->ntried; i++)
 		msg->tried[i] = node();
@@ -101,6 +102,7 @@ static void same(const struct eh_message *a, const struct eh_message *b)
 		break;
 	case EH_MSG_ASK:
 		assert_int_equal(a->ask.id, b->ask.id);
+		assert_int_equal(a->ask.leaves, b->ask.leaves);
 		break;
 	case EH_MSG_ANSWER:
 		assert_int_equal(a->answer.ask.id, b->answer.ask.id);

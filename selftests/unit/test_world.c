@@ -256,6 +256,55 @@ static void test_dwell_of_home(void **state)
 	eh_member_free(m);
 }
 
+static void keep_answer(void *ctx, const struct eh_member_update *up)
+{
+	if (up->type == EH_MU_ANSWER)
+		*(struct eh_message_answer *)ctx = up->message->answer;
+}
+
+/* Where node 0 of EH(1,2), which leads both levels, puts a task that is to leave it. */
+static struct eh_message_answer leave(struct eh_member *m, uint64_t id)
+{
+	struct eh_member_event event = { .type = EH_ME_ASK,
+					 .ask = { .id = id, .size = 1000, .leaves = true } };
+	struct eh_message_answer answer = { .to = 77 };
+
+	assert_int_equal(eh_member_step(m, &event, 1, keep_answer, &answer), 0);
+	return answer;
+}
+
+/* A task that is to leave an idle home: to a neighbour that has room, and never home, whoever names that. */
+static void test_leaves(void **state)
+{
+	struct eh_member *m = eh_member_new(&(struct eh_member_options){
+		.topology = { 1, 2 }, .heartbeat_ms = HEARTBEAT, .grant_ms = 1000, .seed = 1 });
+	struct eh_report own = { .threshold = 2000, .length = 500, .capacity = 1000, .nodes = 1 };
+	struct eh_member_event load = { .type = EH_ME_LOAD, .load.own = own };
+	struct eh_message report = { .type = EH_MSG_REPORT, .level = 1, .report.own = own };
+	struct eh_member_event told = { .type = EH_ME_MESSAGE, .message = { 1, &report } };
+	struct eh_message_answer answer;
+
+	assert_non_null(m);
+	assert_int_equal(eh_member_step(m, &load, 0, no_updates, NULL), 0);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(eh_member_step(m, &(struct eh_member_event){ .type = EH_ME_TICK },
+						i * HEARTBEAT / 8, no_updates, NULL),
+				 0);
+	assert_int_equal(eh_member_rank(m), 2);
+	answer = leave(m, 1);
+	assert_int_equal(answer.to, EH_NO_NODE);
+	assert_int_equal(answer.why, EH_WHY_NO_RECEIVER);
+	assert_int_equal(eh_member_step(m, &told, HEARTBEAT, no_updates, NULL), 0);
+	assert_int_equal(leave(m, 2).to, 1);
+	/* overloaded: so is their group, and the top changes the thresholds; home is its best node then */
+	report.report.own.load = 9000;
+	assert_int_equal(eh_member_step(m, &told, HEARTBEAT, no_updates, NULL), 0);
+	answer = leave(m, 3);
+	assert_int_equal(answer.to, EH_NO_NODE);
+	assert_int_equal(answer.why, EH_WHY_NO_RECEIVER);
+	eh_member_free(m);
+}
+
 /* A controller, the top, half a group die at once: placements work again within ten heartbeats, and all is right again. */
 static void test_deaths(void **state)
 {
@@ -462,7 +511,7 @@ int main(void)
 		cmocka_unit_test(test_spread),	      cmocka_unit_test(test_dwell),
 		cmocka_unit_test(test_dwell_of_home), cmocka_unit_test(test_deaths),
 		cmocka_unit_test(test_partitions),    cmocka_unit_test(test_storms),
-		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_top),	      cmocka_unit_test(test_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

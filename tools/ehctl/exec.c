@@ -14,7 +14,7 @@ static int run(int argc, char **argv, bool json)
 	char token[EH_CODE_TEXT + 1];
 	char **command = launch_command(argc, argv);
 	const char *node = NULL, *view = NULL;
-	bool retry = false;
+	bool retry = false, all = false;
 
 	if (!command)
 		return EXIT_USAGE;
@@ -23,6 +23,8 @@ static int run(int argc, char **argv, bool json)
 	for (char **arg = argv + 1; arg < command - 1; arg++) {
 		if (!strcmp(*arg, "--retry"))
 			retry = true;
+		else if (!strcmp(*arg, "--all"))
+			all = true;
 		else if (!strcmp(*arg, "--view") && arg + 1 < command - 1)
 			view = *++arg;
 		else if (!node)
@@ -35,7 +37,9 @@ static int run(int argc, char **argv, bool json)
 	if (!node || !*node)
 		return bad_usage("one NODE or --auto is required before --");
 	if (!strcmp(node, "--auto"))
-		return launch_stub("@auto", retry, view, command);
+		return launch_stub(all ? "@all" : "@auto", retry, view, command);
+	if (all)
+		return bad_usage("--all requires --auto: CMD runs on %s in any case", node);
 	if (retry)
 		return bad_usage(
 			"--retry requires --auto: the second run is on this node, not on %s", node);
@@ -47,9 +51,10 @@ static int run(int argc, char **argv, bool json)
 
 const struct command exec_command = {
 	.name = "exec",
-	.arguments = "NODE|--auto [--retry] [--view VIEW] -- CMD…",
+	.arguments = "NODE|--auto [--all] [--retry] [--view VIEW] -- CMD…",
 	.help = "run CMD on a node immediately\n\n"
-		"  --auto       let the hierarchy choose the node\n"
+		"  --auto       let the hierarchy choose the node: this one unless it is a sender\n"
+		"  --all        with --auto: another node, if one can take it\n"
 		"  --retry      with --auto: as for `ehctl run`\n"
 		"  --view VIEW  whose files CMD sees: as for `ehctl run`\n"
 		"CMD has the standard input, output and error, the environment, working\n"

@@ -27,7 +27,7 @@ static int run(int argc, char **argv, bool json)
 {
 	char **command = launch_command(argc, argv);
 	const char *name = NULL, *view = NULL;
-	bool retry = false;
+	bool retry = false, all = false;
 	json_t *reply;
 	bool managed;
 	int fd, code;
@@ -39,6 +39,8 @@ static int run(int argc, char **argv, bool json)
 	for (char **arg = argv + 1; arg < command - 1; arg++) {
 		if (!strcmp(*arg, "--retry"))
 			retry = true;
+		else if (!strcmp(*arg, "--all"))
+			all = true;
 		else if (!strcmp(*arg, "--view") && arg + 1 < command - 1)
 			view = *++arg;
 		else if (!strcmp(*arg, "-n") && arg + 1 < command - 1 && !name)
@@ -52,8 +54,9 @@ static int run(int argc, char **argv, bool json)
 	code = EXIT_REFUSED;
 	reply = NULL;
 	if (fd >= 0) {
-		if (!client_send(fd, json_pack("{s:s, s:s*, s:b, s:s*}", "command", "run", "name",
-					       name, "retry", retry, "view", view)))
+		if (!client_send(fd,
+				 json_pack("{s:s, s:s*, s:b, s:b, s:s*}", "command", "run", "name",
+					   name, "retry", retry, "all", all, "view", view)))
 			reply = client_receive(fd, &code, NULL);
 		close(fd);
 	}
@@ -67,16 +70,19 @@ static int run(int argc, char **argv, bool json)
 	managed = json_is_true(json_object_get(reply, "managed"));
 	json_decref(reply);
 	/* Without the module later execs are not intercepted, so CMD itself is placed. */
-	return managed ? become(command) : launch_stub("@auto", retry, view, command);
+	return managed ? become(command)
+		       : launch_stub(all ? "@all" : "@auto", retry, view, command);
 }
 
 const struct command run_command = {
 	.name = "run",
-	.arguments = "[-n NAME] [--retry] [--view VIEW] -- CMD…",
+	.arguments = "[-n NAME] [--all] [--retry] [--view VIEW] -- CMD…",
 	.help = "start CMD as a managed session\n\n"
 		"CMD runs on this node. The programs that it starts may be transferred to\n"
 		"other nodes while this node is a sender.\n"
 		"  -n NAME      name of the session\n"
+		"  --all        they are transferred whatever the load of this node, if they may\n"
+		"               be and a node can take them; `ehctl why` says why one was not\n"
 		"  --retry      if a task is lost with its node, run it again here from its\n"
 		"               start; its output and other effects may then occur twice. A\n"
 		"               task whose input is lost is not run again: see ehctl(1)\n"

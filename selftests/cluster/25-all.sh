@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# ehctl run --all: every exec that may go does, though home is idle.
+. "$(dirname "$0")/lib.sh"
+
+ehctl set load-index=tasks
+wait_for 20 eval '! state_is 0.0 sender'
+count() { sort "$1" | uniq -c | awk '{ printf "%s%s:%s", n++ ? " " : "", $2, $1 }'; }
+
+rm -f where
+ehctl run -- bash -c 'for i in $(seq 4); do EHS_WHERE=$PWD/where '"$PROBE"' burn 1; done'
+is "without --all the tasks of an idle node stay" "$(count where)" "n0:4"
+
+rm -f where
+ehctl run --all -n all -- bash -c 'for i in $(seq 12); do EHS_WHERE=$PWD/where '"$PROBE"' burn 1; done'
+is "with it each of 12 leaves, and the shell does not" "$(wc -l <where) $(grep -c n0 where)" "12 0"
+
+rm -f where
+seq 1000 | ehctl run --all -- bash -c 'for i in 1 2 3 4 5; do
+	seq 100 | EHS_WHERE=$PWD/where '"$PROBE"' copy | EHS_WHERE=$PWD/where '"$PROBE"' copy | tail -n 1; done; hostname' >out
+is "all tasks of pipelines" "$(grep -c . where) $(grep -c n0 where)" "10 0"
+is "with what they do" "$(xargs <out | sed 's/n[12]$/n/')" "100 100 100 100 100 n"
+
+# what stays has its reason
+rm -f where up
+ehctl run --all -- bash -c "exec 7</dev/null; $PROBE hold $PWD/up; :" &
+session=$!
+wait_for 20 test -s up
+read -r host pid <up
+is "a task with an open descriptor stays" "$host $(ehctl why "$pid" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["reason"])')" \
+	"$(hostname) open-files"
+kill "$pid" 2>/dev/null
+wait $session 2>/dev/null
+ehctl drain 0.1
+ehctl drain 0.2
+rm -f where
+# until the controller knows of both
+stayed() { rm -f where; ehctl run --all -- bash -c 'EHS_WHERE=$PWD/where '"$PROBE"' burn 1; :'; [ "$(count where)" = n0:1 ]; }
+wait_for 20 stayed
+is "with all others draining it stays" "$(count where)" "n0:1"
+ehctl undrain 0.1
+ehctl undrain 0.2
+ehctl set load-index=runnable
+finish
