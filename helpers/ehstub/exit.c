@@ -28,22 +28,23 @@ void exit_begin(struct stub *s, const struct job_message *m)
 	s->use = m->exit.use;
 	s->more = m->exit.more;
 	s->stop = 0;
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done + s->sinks[i].length;
-	source_close(s);
+	opens_end(s);
 	exit_enter(s, PHASE_DRAINS, STUB_NEVER);
 }
 
 void exit_lose(struct stub *s)
 {
+	tokens_give_back(s);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done;
 }
 
 static bool exit_written(const struct stub *s)
 {
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (s->sinks[i].fd >= 0 && s->sinks[i].done < s->sinks[i].exit_at)
 			return false;
 	return true;
@@ -51,7 +52,7 @@ static bool exit_written(const struct stub *s)
 
 static bool exit_held(const struct stub *s)
 {
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (s->sinks[i].length)
 			return true;
 	return false;
@@ -75,6 +76,9 @@ static void exit_leave(struct stub *s)
 	s->signals = -1;
 	s->tty.feed = FEED_NONE;
 	s->copy = true;
+	for (uint32_t i = 0; i < s->nsources; i++)
+		if (s->sources[i].fd >= 0)
+			close(s->sources[i].fd);
 	close(0);
 }
 
@@ -102,7 +106,7 @@ static bool exit_progress(struct stub *s)
 {
 	bool any = false;
 
-	for (int i = 0; i < STUB_SINKS; i++) {
+	for (uint32_t i = 0; i < s->nsinks; i++) {
 		any |= s->sinks[i].exit_at != s->sinks[i].done;
 		s->sinks[i].exit_at = s->sinks[i].done;
 	}
@@ -111,7 +115,8 @@ static bool exit_progress(struct stub *s)
 
 void exit_step(struct stub *s, int64_t now)
 {
-	if (s->phase == PHASE_DRAINS && (exit_written(s) || now >= s->until))
+	if (s->phase == PHASE_DRAINS &&
+	    ((exit_written(s) && opens_lock(s, now)) || now >= s->until))
 		exit_drained(s, now);
 	if (s->phase == PHASE_NOTES && (s->noted || !s->routed || now >= s->until))
 		exit_noted(s, now);
