@@ -31,6 +31,9 @@ static void opens_use(struct stub *s, uint32_t i)
 		source_init(from, channel);
 		from->tokens = f->flags & JOB_OPEN_TOKENS;
 		source_use(from, in);
+		/* It is ours alone, also after it was opened again. */
+		if (in != fd)
+			fcntl(in, F_SETFD, FD_CLOEXEC);
 		/* Others take tokens meanwhile: never read ahead. */
 		from->looked |= from->tokens;
 	}
@@ -38,6 +41,8 @@ static void opens_use(struct stub *s, uint32_t i)
 		k = &s->sinks[s->nsinks++];
 		*k = (struct sink){ .fd = out, .channel = channel, .broken = out < 0 };
 		k->kind = descriptor_adopt(out);
+		if (out != fd)
+			fcntl(out, F_SETFD, FD_CLOEXEC);
 	}
 }
 

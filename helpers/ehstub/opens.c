@@ -149,8 +149,13 @@ static const char *opens_real(int fd, const struct stat *st, struct job_file *f)
 	if (f->flags & JOB_OPEN_WRITE && f->flags & JOB_OPEN_APPEND) {
 		f->flags |= low ? JOB_OPEN_HERE : 0;
 	} else if (f->flags & JOB_OPEN_WRITE && !opens_is_own(fd, st)) {
-		if (low || st->st_size || offset)
+		if (low || offset != st->st_size || (st->st_size && f->flags & JOB_OPEN_READ))
 			return "is written at an offset that it shares with other processes";
+		/* A log, to which several may write at once: home has the one offset. */
+		if (st->st_size) {
+			f->kind = JOB_STREAM;
+			return NULL;
+		}
 		f->flags |= JOB_OPEN_APPEND;
 	}
 	if (!low && opens_is_locked(fd))

@@ -409,27 +409,31 @@ static void test_shared(void **state)
 {
 	static const struct {
 		const char *text;
-		int flags, number;
+		int flags, number, at;
 		bool shared; /* the parent has it, too */
 		int kind; /* -1: refused; -2: as 0-2 usually are */
 		uint32_t opened;
 	} cases[] = {
-		{ "x", O_WRONLY | O_APPEND, 1, true, JOB_REAL,
+		{ "x", O_WRONLY | O_APPEND, 1, 0, true, JOB_REAL,
 		  JOB_OPEN_WRITE | JOB_OPEN_APPEND | JOB_OPEN_HERE | JOB_OPEN_OR_STREAM },
-		{ "x", O_WRONLY | O_APPEND, 5, true, JOB_REAL, JOB_OPEN_WRITE | JOB_OPEN_APPEND },
-		{ "x", O_WRONLY, 1, true, -2, 0 },
-		{ "x", O_WRONLY, 5, true, -1, 0 },
-		{ "", O_WRONLY, 9, true, JOB_REAL, JOB_OPEN_WRITE | JOB_OPEN_APPEND },
-		{ "x", O_RDWR, 1, false, JOB_REAL,
+		{ "x", O_WRONLY | O_APPEND, 5, 0, true, JOB_REAL,
+		  JOB_OPEN_WRITE | JOB_OPEN_APPEND },
+		{ "x", O_WRONLY, 1, 1, true, -2, 0 },
+		{ "x", O_WRONLY, 5, 0, true, -1, 0 },
+		{ "x", O_WRONLY, 5, 1, true, JOB_STREAM, JOB_OPEN_WRITE },
+		{ "x", O_RDWR, 5, 1, true, -1, 0 },
+		{ "", O_WRONLY, 9, 0, true, JOB_REAL, JOB_OPEN_WRITE | JOB_OPEN_APPEND },
+		{ "x", O_RDWR, 1, 0, false, JOB_REAL,
 		  JOB_OPEN_READ | JOB_OPEN_WRITE | JOB_OPEN_OR_STREAM },
-		{ "x", O_WRONLY, 5, false, JOB_REAL, JOB_OPEN_WRITE },
-		{ "x", O_RDONLY, 5, true, JOB_REAL, JOB_OPEN_READ },
+		{ "x", O_WRONLY, 5, 0, false, JOB_REAL, JOB_OPEN_WRITE },
+		{ "x", O_RDONLY, 5, 0, true, JOB_REAL, JOB_OPEN_READ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct home *h = files_open();
 		int fd = files_make(cases[i].text, cases[i].flags), keep = -1;
 
+		lseek(fd, cases[i].at, SEEK_SET);
 		if (cases[i].shared)
 			keep = fcntl(fd, F_DUPFD_CLOEXEC, 10);
 		if (cases[i].number < 3) {

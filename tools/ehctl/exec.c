@@ -52,8 +52,9 @@ const struct command exec_command = {
 		"  --auto       let the hierarchy choose the node\n"
 		"  --retry      with --auto: as for `ehctl run`\n"
 		"  --view VIEW  whose files CMD sees: as for `ehctl run`\n"
-		"CMD has the standard input, output and error, the environment, working\n"
-		"directory and limits of ehctl, and receives its signals. The exit status\n"
-		"is that of CMD, or 1 if the node refused it.",
+		"CMD has the open files, the environment, working directory and limits of\n"
+		"ehctl, and receives its signals. The exit status is that of CMD, or 1 if\n"
+		"the node refused it, or if it has something open that another host cannot\n"
+		"have; with --auto CMD then runs here.",
 	.run = run,
 };
