@@ -36,7 +36,8 @@ void exit_begin(struct stub *s, const struct job_message *m)
 
 void exit_lose(struct stub *s)
 {
-	tokens_give_back(s);
+	for (uint32_t i = 0; i < s->nsources; i++)
+		tokens_give_back(s, &s->sources[i]);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done;

@@ -130,7 +130,6 @@ bool opens_lock(struct stub *s, int64_t now)
 
 void opens_end(struct stub *s)
 {
-	tokens_give_back(s);
 	for (uint32_t i = 0; i < s->nsources; i++)
 		source_close(s, &s->sources[i]);
 }

@@ -61,6 +61,7 @@ void source_close(struct stub *s, struct source *from)
 {
 	if (from->feed == FEED_NONE)
 		return;
+	tokens_give_back(s, from);
 	from->feed = FEED_NONE;
 	from->look_at = STUB_NEVER;
 	/* Of copies the source still has what was not read. */

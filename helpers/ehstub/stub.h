@@ -294,7 +294,7 @@ const char *opens_again(struct stub *s); /**< for a second run. NULL; or why it 
 /* tokens.c */
 bool tokens_look(struct opens *o); /**< finds those of make's jobserver */
 void tokens_given(struct source *from, const uint8_t *bytes, size_t n);
-void tokens_give_back(struct stub *s); /**< what was given and not read */
+void tokens_give_back(struct stub *s, struct source *from); /**< what was given and not read */
 
 /* terminal.c */
 int terminal_get(int fd, struct terminal *t); /**< 0 or -errno */

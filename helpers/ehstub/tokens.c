@@ -157,7 +157,7 @@ void tokens_given(struct source *from, const uint8_t *bytes, size_t n)
 	memcpy(from->given + SOURCE_GIVEN - n, bytes, n);
 }
 
-static void tokens_put_back(const struct stub *s, const struct source *from)
+void tokens_give_back(struct stub *s, struct source *from)
 {
 	const struct job_channel *c = &s->end.channels[from->channel];
 	uint64_t left = c->sent - c->read;
@@ -166,6 +166,7 @@ static void tokens_put_back(const struct stub *s, const struct source *from)
 
 	if (!from->tokens || from->fd < 0 || !left)
 		return;
+	from->tokens = false;
 	if (left > SOURCE_GIVEN)
 		left = SOURCE_GIVEN;
 	/* There is room: they came from there, and nobody makes new ones. */
@@ -175,10 +176,4 @@ static void tokens_put_back(const struct stub *s, const struct source *from)
 	if (write(fd, from->given + SOURCE_GIVEN - left, left) < 0)
 		signals_drop(SIGPIPE); /* the maker has ended */
 	close(fd);
-}
-
-void tokens_give_back(struct stub *s)
-{
-	for (uint32_t i = 1; i < s->nsources; i++)
-		tokens_put_back(s, &s->sources[i]);
 }

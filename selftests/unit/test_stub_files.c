@@ -287,7 +287,8 @@ static void test_socket(void **state)
 /* What was given and not read goes back, whatever becomes of the task. */
 static void test_tokens(void **state)
 {
-	for (int how = 0; how < 2; how++) {
+	for (int how = 0; how < 3; how++) {
+		struct job_message closed = { .what = JOB_CLOSED };
 		struct home *h = files_open();
 		int tokens[2], keep;
 		uint32_t channel;
@@ -311,7 +312,11 @@ static void test_tokens(void **state)
 		job_end_grant(&h->far, channel, 2);
 		UNTIL(h, h->length == 3);
 		assert_int_equal(h->data[0], 'a');
-		if (how) {
+		/* It has died: its end of the pipe is seen first. */
+		closed.channel = channel;
+		if (how == 2)
+			home_say(h, &closed);
+		if (how == 1) {
 			home_frame(h, FRAME_GONE, "", 0);
 			UNTIL(h, h->ended);
 			home_close(h);

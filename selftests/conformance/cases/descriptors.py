@@ -152,7 +152,7 @@ def dd(s):
     def before():
         fd = os.open(s.file("out"), os.O_RDWR)
         os.dup2(fd, 1)
-    s.run("/bin/dd", "bs=1", "seek=4", "conv=notrunc", data=b"xyz", before=before)
+    s.run("/bin/dd", "bs=1", "seek=4", "conv=notrunc", "status=none", data=b"xyz", before=before)
 
 
 @case("a file without a name", where=NATIVE)
