@@ -149,22 +149,33 @@ static void commands_add_task(void *ctx, const struct kernel_task *t)
 					clock_text(t->started_ns / 1000000, when)));
 }
 
-static json_t *commands_tasks(struct agent *agent)
+/* Those that the caller may see. */
+static json_t *commands_tasks(const struct ctl_conn *c)
 {
-	json_t *tasks = json_array();
+	struct agent *agent = ctl_agent(c);
+	json_t *tasks = json_array(), *seen = json_array(), *task;
 	struct commands_listing listing = { agent, tasks };
+	size_t i;
 
 	kernel_tasks(agent, commands_add_task, &listing);
 	record_list(agent, tasks);
 	guest_list(agent, tasks);
-	return tasks;
+	json_array_foreach(tasks, i, task)
+		if (ctl_may_see(c, json_integer_value(json_object_get(task, "uid"))))
+			json_array_append(seen, task);
+	json_decref(tasks);
+	return seen;
 }
 
 static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
 {
-	struct agent *agent = ctl_agent(c);
+	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks(c)));
+}
 
-	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks(agent)));
+/* NULL: there is none, or it is nothing for the caller. */
+static json_t *commands_why_record(const struct ctl_conn *c, const struct placement *p)
+{
+	return p && ctl_may_see(c, p->uid) ? record_why(p) : NULL;
 }
 
 /* Looks at a current task. What the module decided alone has a reason but no steps. */
@@ -174,9 +185,9 @@ static bool commands_is_task(const json_t *task, const char *id, long pid)
 		   : !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
 }
 
-static json_t *commands_why_task(struct agent *agent, const char *id, long pid)
+static json_t *commands_why_task(const struct ctl_conn *c, const char *id, long pid)
 {
-	json_t *tasks = commands_tasks(agent), *task, *found = NULL;
+	json_t *tasks = commands_tasks(c), *task, *found = NULL;
 	enum ehs_reason reason = EHS_REASON_NONE;
 	const char *name;
 	size_t i;
@@ -184,7 +195,9 @@ static json_t *commands_why_task(struct agent *agent, const char *id, long pid)
 	json_array_foreach(tasks, i, task) {
 		if (!commands_is_task(task, id, pid))
 			continue;
-		found = record_why(agent, json_string_value(json_object_get(task, "id")) ?: "");
+		found = commands_why_record(
+			c, record_by_id(ctl_agent(c),
+					json_string_value(json_object_get(task, "id")) ?: ""));
 		if (found)
 			break;
 		name = json_string_value(json_object_get(task, "reason"));
@@ -218,16 +231,16 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 	pid = strtol(id, &end, 10);
 	if (*end)
 		pid = 0;
-	reply = record_why(agent, id);
+	reply = commands_why_record(c, record_by_id(agent, id));
 	if (!reply)
-		reply = commands_why_task(agent, id, pid);
+		reply = commands_why_task(c, id, pid);
 	if (!reply && pid)
-		reply = record_why_pid(agent, pid);
+		reply = commands_why_record(c, record_by_pid(agent, pid));
 	ctl_reply(c, reply
 			     ?: ctl_error(id,
-					  "not known on this node: it belongs to another node, "
-					  "or is older than the last 1024 placements (`ehctl "
-					  "tasks` lists ids)",
+					  "not known on this node: it belongs to another node or "
+					  "user, or is older than the last 1024 placements "
+					  "(`ehctl tasks` lists ids)",
 					  false));
 }
 
@@ -434,7 +447,7 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 	     i++) {
 		if (strcmp(name, commands_commands[i].name))
 			continue;
-		if (commands_commands[i].privileged && ctl_uid(c) && ctl_uid(c) != geteuid())
+		if (commands_commands[i].privileged && !ctl_is_admin(c))
 			ctl_reply(c, ctl_error(name, "permitted for root only", false));
 		else
 			commands_commands[i].serve(c, request);

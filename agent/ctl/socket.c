@@ -3,8 +3,9 @@
  * The local socket. The first frame of a connection says who calls: the job of a stub, and the names
  * of files before it, are read exactly to their end, and departure.c takes over the socket; requests
  * of ehctl are handled here.
- * Everything has a limit: connections in total and for each user, bytes of incomplete frames, and
- * the time for the first frame.
+ * Everything has a limit: connections in total and for each user, bytes of incomplete frames and of
+ * replies that are not read, and the time for the first frame, for a reply to be read, and without
+ * a request.
  */
 
 #include "ctl/socket.h"
@@ -24,20 +25,20 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
+#include "ctl/callers.h"
 #include "executor/guest.h"
 #include "home/away.h"
 #include "home/departure.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 
-#define CTL_CONNS_MAX 1024
-#define CTL_CONNS_A_USER 512 /* leaves room for others and root */
 #define CTL_BYTES_MAX (64u << 20) /* of incomplete jobs; root may exceed it */
 #define CTL_BYTES_A_USER (32u << 20)
 #define CTL_REQUEST_MAX (64u << 10)
 #define CTL_OUTPUT_MAX (20u << 20)
 #define CTL_EVENTS_MAX (1u << 20) /* waiting for a watcher that does not read */
 #define CTL_FIRST_S 5
+#define CTL_IDLE_S 60 /* without a request, or without reading */
 #define CTL_BIND_MS 5000
 
 struct ctl_conn {
@@ -46,6 +47,7 @@ struct ctl_conn {
 	int fd;
 	struct event *reading, *writing;
 	struct ucred who;
+	struct caller *caller;
 	uint8_t header[FRAME_HEADER];
 	size_t got; /* bytes of header and payload */
 	enum frame_type type;
@@ -61,8 +63,8 @@ struct ctl_conn {
 struct ctl {
 	struct event *listener;
 	int socket;
-	struct ctl_conn *conns;
-	unsigned int count;
+	struct ctl_conn *conns; /* the latest first */
+	struct callers callers;
 	ctl_request_fn request;
 };
 
@@ -80,7 +82,8 @@ static void ctl_free(struct ctl_conn *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	*c->prev = c->next;
-	c->agent->ctl->count--;
+	c->caller->waiting -= evbuffer_get_length(c->out);
+	callers_leave(&c->agent->ctl->callers, c->caller);
 	ctl_drop_payload(c);
 	free(c->named);
 	event_free(c->reading);
@@ -111,23 +114,34 @@ static void ctl_close(struct ctl_conn *c, const char *why)
 static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json, size_t most)
 {
 	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	const struct timeval idle = { CTL_IDLE_S, 0 };
 	uint8_t header[FRAME_HEADER];
-	size_t length;
+	size_t length, before;
 	int err = -ENOMEM;
 
 	if (!text)
 		return -ENOMEM;
 	length = strlen(text);
-	if (length > FRAME_JSON_MAX || evbuffer_get_length(c->out) + length > most)
+	if (length > FRAME_JSON_MAX || evbuffer_get_length(c->out) + length > most ||
+	    (c->who.uid && c->caller->waiting + length > CALLERS_WAITING))
 		goto free_text;
 	frame_header(header, type, length);
-	if (evbuffer_add(c->out, header, sizeof(header)) || evbuffer_add(c->out, text, length))
-		goto free_text;
-	event_add(c->writing, NULL);
-	err = 0;
+	before = evbuffer_get_length(c->out);
+	if (!evbuffer_add(c->out, header, sizeof(header)) && !evbuffer_add(c->out, text, length))
+		err = 0;
+	c->caller->waiting += evbuffer_get_length(c->out) - before;
+	event_add(c->writing, &idle);
 free_text:
 	free(text);
 	return err;
+}
+
+/* Waits for the next request; not for ever, as others may need the place. */
+static void ctl_await(struct ctl_conn *c)
+{
+	const struct timeval idle = { CTL_IDLE_S, 0 };
+
+	event_add(c->reading, c->watching ? NULL : &idle);
 }
 
 static void ctl_on_writable(evutil_socket_t fd, short what, void *arg)
@@ -139,8 +153,17 @@ static void ctl_on_writable(evutil_socket_t fd, short what, void *arg)
 		ctl_close(c, NULL);
 		return;
 	}
-	if (!evbuffer_get_length(c->out))
-		event_del(c->writing);
+	if (n > 0)
+		c->caller->waiting -= n;
+	if (n <= 0 && what & EV_TIMEOUT) {
+		ctl_close(c, "the client does not read its replies");
+		return;
+	}
+	if (evbuffer_get_length(c->out))
+		return;
+	event_del(c->writing);
+	if (!c->busy && !c->watching)
+		ctl_await(c);
 }
 
 void ctl_reply(struct ctl_conn *c, json_t *reply)
@@ -151,10 +174,9 @@ void ctl_reply(struct ctl_conn *c, json_t *reply)
 	} else {
 		if (!reply)
 			reply = ctl_error("the agent", "out of memory", false);
+		/* The next request is read when this has been. */
 		if (ctl_send(c, FRAME_REPLY, reply, CTL_OUTPUT_MAX))
 			ctl_close(c, "the client does not read its replies");
-		else
-			event_add(c->reading, NULL);
 	}
 	json_decref(reply);
 }
@@ -166,17 +188,18 @@ void ctl_watch(struct ctl_conn *c)
 	if (c->gone)
 		ctl_free(c);
 	else
-		event_add(c->reading, NULL);
+		ctl_await(c);
 }
 
 static void ctl_on_event(void *ctx, const json_t *event)
 {
+	const json_t *uid = json_object_get(event, "uid"); /* of a task */
 	struct agent *agent = ctx;
 	struct ctl_conn *c, *next;
 
 	for (c = agent->ctl->conns; c; c = next) {
 		next = c->next;
-		if (c->watching && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
+		if (c->watching && (!uid || ctl_may_see(c, json_integer_value(uid))) && ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
 			ctl_close(c, "the client does not read the events it watches");
 	}
 }
@@ -189,6 +212,16 @@ pid_t ctl_pid(const struct ctl_conn *c)
 uid_t ctl_uid(const struct ctl_conn *c)
 {
 	return c->who.uid;
+}
+
+bool ctl_is_admin(const struct ctl_conn *c)
+{
+	return !c->who.uid || c->who.uid == geteuid();
+}
+
+bool ctl_may_see(const struct ctl_conn *c, uid_t uid)
+{
+	return c->who.uid == uid || ctl_is_admin(c);
 }
 
 int ctl_socket(const struct ctl_conn *c)
@@ -207,8 +240,8 @@ static ssize_t ctl_receive(struct ctl_conn *c)
 	if (in_header)
 		n = recv(c->fd, c->header + c->got, FRAME_HEADER - c->got, MSG_DONTWAIT);
 	else
-		n = recv(c->fd, c->payload + c->got - FRAME_HEADER, FRAME_HEADER + c->length - c->got,
-			 MSG_DONTWAIT);
+		n = recv(c->fd, c->payload + c->got - FRAME_HEADER,
+			 FRAME_HEADER + c->length - c->got, MSG_DONTWAIT);
 	if (n < 0)
 		return -errno;
 	c->got += n;
@@ -320,8 +353,10 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 			 * Data that is there counts, however late it is read. The event's own
 			 * time-out starts again with each byte.
 			 */
-			if (!c->greeted &&
-			    (what & EV_TIMEOUT || clock_ms() - c->came_at > CTL_FIRST_S * 1000))
+			if (c->greeted && !c->watching && what & EV_TIMEOUT)
+				ctl_close(c, "no request for a minute");
+			else if (!c->greeted && (what & EV_TIMEOUT ||
+						 clock_ms() - c->came_at > CTL_FIRST_S * 1000))
 				ctl_close(c, "no first frame in time");
 			return;
 		}
@@ -361,7 +396,7 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- who comes ---- */
 
-static struct ctl_conn *ctl_new(struct agent *agent, int fd)
+static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred *who)
 {
 	struct ctl_conn *c = calloc(1, sizeof(*c));
 
@@ -369,10 +404,13 @@ static struct ctl_conn *ctl_new(struct agent *agent, int fd)
 		return NULL;
 	c->agent = agent;
 	c->fd = fd;
+	c->who = *who;
 	c->reading = event_new(c->agent->base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
 	c->writing = event_new(c->agent->base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
 	c->out = evbuffer_new();
 	if (c->reading && c->writing && c->out)
+		c->caller = callers_enter(&agent->ctl->callers, who->uid);
+	if (c->caller)
 		return c;
 	if (c->reading)
 		event_free(c->reading);
@@ -384,16 +422,35 @@ static struct ctl_conn *ctl_new(struct agent *agent, int fd)
 	return NULL;
 }
 
-static bool ctl_welcome(const struct ctl *ctl, const struct ucred *who)
+/* The longest open of a user's connections that can be closed at once. */
+static struct ctl_conn *ctl_oldest(const struct ctl *ctl, const struct caller *caller)
 {
-	const struct ctl_conn *c;
-	unsigned int same = 0;
+	struct ctl_conn *c, *oldest = NULL;
 
-	if (ctl->count >= CTL_CONNS_MAX)
-		return false;
 	for (c = ctl->conns; c; c = c->next)
-		same += c->who.uid == who->uid;
-	return !who->uid || same < CTL_CONNS_A_USER;
+		if (c->caller == caller && !c->busy)
+			oldest = c;
+	return oldest;
+}
+
+static bool ctl_make_room(struct ctl *ctl, uid_t uid)
+{
+	struct ctl_conn *oldest;
+	struct caller *rich;
+
+	switch (callers_admit(&ctl->callers, uid, &rich)) {
+	case CALLERS_WELCOME:
+		return true;
+	case CALLERS_REFUSED:
+		return false;
+	case CALLERS_SHARE:
+		break;
+	}
+	oldest = ctl_oldest(ctl, rich);
+	if (!oldest)
+		return false;
+	ctl_close(oldest, "another user came, and this one has the most connections");
+	return true;
 }
 
 static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
@@ -408,24 +465,23 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 
 	if (fd < 0)
 		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) || !ctl_welcome(ctl, &who)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) ||
+	    !ctl_make_room(ctl, who.uid)) {
 		if (log_allowed(&ctl_log))
 			log_warning("closed a local connection: too many are open");
 		close(fd);
 		return;
 	}
-	c = ctl_new(agent, fd);
+	c = ctl_new(agent, fd, &who);
 	if (!c) {
 		close(fd);
 		return;
 	}
-	c->who = who;
 	c->next = ctl->conns;
 	c->prev = &ctl->conns;
 	if (c->next)
 		c->next->prev = &c->next;
 	ctl->conns = c;
-	ctl->count++;
 	c->came_at = clock_ms();
 	event_add(c->reading, &first);
 	/* Most callers send their frame at once, which saves a round of the loop. */

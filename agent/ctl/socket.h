@@ -27,6 +27,10 @@ json_t *ctl_error(const char *what, const char *why, bool usage);
 /** The caller (SO_PEERCRED). pid 0: it is in a PID namespace that the agent cannot see. */
 pid_t ctl_pid(const struct ctl_conn *c);
 uid_t ctl_uid(const struct ctl_conn *c);
+/** Whether the caller is root, or the agent's own user. */
+bool ctl_is_admin(const struct ctl_conn *c);
+/** Whether the caller is told of tasks of this user. */
+bool ctl_may_see(const struct ctl_conn *c, uid_t uid);
 /** The descriptor of the connection. */
 int ctl_socket(const struct ctl_conn *c);
 /**

@@ -54,9 +54,9 @@ static void placement_ask(struct placement *p);
 static void placement_event(const struct placement *p)
 {
 	event_tell(p->agent, "place",
-		   json_pack("{s:s,s:s,s:i,s:s,s:s,s:s}", "id", p->id, "command", p->command, "pid",
-			     (int)p->pid, "home", p->agent->code, "executor",
-			     p->to ? peer_code(p->to) : p->agent->code, "reason",
+		   json_pack("{s:s,s:s,s:i,s:i,s:s,s:s,s:s}", "id", p->id, "command", p->command,
+			     "pid", (int)p->pid, "uid", (int)p->uid, "home", p->agent->code,
+			     "executor", p->to ? peer_code(p->to) : p->agent->code, "reason",
 			     reason_name(p->reason)));
 }
 
@@ -482,8 +482,9 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 static void placement_finished(struct placement *p, int status, bool lost)
 {
 	event_tell(p->agent, "finish",
-		   json_pack("{s:s,s:s,s:s,s:i,s:b}", "id", p->id, "command", p->command,
-			     "executor", peer_code(p->to), "status", status, "lost", (int)lost));
+		   json_pack("{s:s,s:s,s:i,s:s,s:i,s:b}", "id", p->id, "command", p->command, "uid",
+			     (int)p->uid, "executor", peer_code(p->to), "status", status, "lost",
+			     (int)lost));
 	record_over(p);
 }
 

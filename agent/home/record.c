@@ -248,7 +248,7 @@ void record_list(struct agent *agent, json_t *tasks)
 	}
 }
 
-static json_t *record_describe(const struct placement *p)
+json_t *record_why(const struct placement *p)
 {
 	const struct agent *agent = p->agent;
 	json_t *steps = json_array();
@@ -264,22 +264,15 @@ static json_t *record_describe(const struct placement *p)
 			 steps);
 }
 
-json_t *record_why(struct agent *agent, const char *id)
+struct placement *record_by_pid(struct agent *agent, pid_t pid)
 {
-	const struct placement *p = record_by_id(agent, id);
-
-	return p ? record_describe(p) : NULL;
-}
-
-json_t *record_why_pid(struct agent *agent, pid_t pid)
-{
-	const struct placement *p, *found = NULL;
+	struct placement *p, *found = NULL;
 
 	/* In order of creation: the last record of a reused pid wins. */
 	for (p = agent->records->ids; p; p = p->by_id.next)
 		if (p->pid == pid)
 			found = p;
-	return found ? record_describe(found) : NULL;
+	return found;
 }
 
 int record_init(struct agent *agent)

@@ -92,10 +92,10 @@ struct placement *record_by_cookie(struct agent *agent, uint64_t cookie);
 void record_list(struct agent *agent, json_t *tasks);
 /** Whether record_list() includes it. */
 bool record_is_away(const struct placement *p);
-/** Reply to `why`, which the caller owns; NULL: unknown. */
-json_t *record_why(struct agent *agent, const char *id);
-/** The same for the last placement of a process with this pid, which may have ended. */
-json_t *record_why_pid(struct agent *agent, pid_t pid);
+/** The last placement of a process with this pid, which may have ended. NULL: unknown. */
+struct placement *record_by_pid(struct agent *agent, pid_t pid);
+/** Reply to `why`, which the caller owns. */
+json_t *record_why(const struct placement *p);
 
 int record_init(struct agent *agent); /**< 0 or -ENOMEM */
 void record_exit(struct agent *agent);

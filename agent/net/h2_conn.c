@@ -23,6 +23,7 @@
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while this much waits for the socket */
+#define H2_RECORD 16384 /* of TLS */
 
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 {
@@ -75,6 +76,7 @@ void h2_conn_free(struct h2_conn *conn)
 		h2_stream_end(conn->waiting, false);
 	nghttp2_session_del(conn->session);
 	bufferevent_free(conn->bev);
+	evbuffer_free(conn->framed);
 	event_free(conn->later);
 	free(conn);
 }
@@ -86,25 +88,52 @@ static void h2_conn_end(struct h2_conn *conn)
 	h2_conn_free(conn);
 }
 
+/*
+ * Writes what is framed, without waiting for the loop to say that the socket takes it: it nearly
+ * always does. The rest goes on as the socket allows: TLS wants the same bytes again, and moving
+ * them does not change where they are.
+ */
+static void h2_conn_write(struct h2_conn *conn)
+{
+	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
+	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
+	size_t n;
+	int written = 1;
+
+	while (!evbuffer_get_length(waiting) && written > 0 &&
+	       (n = evbuffer_get_length(conn->framed))) {
+		n = n < H2_RECORD ? n : H2_RECORD;
+		written = SSL_write(ssl, evbuffer_pullup(conn->framed, n), n);
+		if (written > 0)
+			evbuffer_drain(conn->framed, written);
+	}
+	ERR_clear_error(); /* it comes again */
+	if (evbuffer_add_buffer(waiting, conn->framed))
+		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
+}
+
 static void h2_conn_flush(struct h2_conn *conn)
 {
-	struct evbuffer *out = bufferevent_get_output(conn->bev);
+	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
 	const uint8_t *data;
-	ssize_t n;
+	ssize_t n = 1;
 
-	while (!conn->dead && evbuffer_get_length(out) < H2_OUTPUT_MAX) {
+	while (!conn->dead && n > 0 &&
+	       evbuffer_get_length(waiting) + evbuffer_get_length(conn->framed) < H2_OUTPUT_MAX) {
 		n = nghttp2_session_mem_send(conn->session, &data);
-		if (n < 0) {
+		if (n < 0)
 			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
-			return;
-		}
-		if (n == 0)
-			break;
-		if (evbuffer_add(out, data, n))
+		else if (n && evbuffer_add(conn->framed, data, n))
 			h2_conn_close(conn, H2_END_BROKEN, "out of memory");
 	}
-	if (!conn->dead && !nghttp2_session_want_read(conn->session) &&
-	    !nghttp2_session_want_write(conn->session) && !evbuffer_get_length(out))
+	if (!conn->dead)
+		h2_conn_write(conn);
+	if (conn->dead || evbuffer_get_length(waiting))
+		return;
+	if (n > 0) /* others first */
+		h2_later(conn);
+	else if (!nghttp2_session_want_read(conn->session) &&
+		 !nghttp2_session_want_write(conn->session))
 		h2_conn_close(conn, H2_END_BROKEN, "protocol error");
 }
 
@@ -390,7 +419,8 @@ static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool
 	conn->silence.tv_sec = silence_ms / 1000;
 	conn->silence.tv_usec = silence_ms % 1000 * 1000;
 	conn->later = event_new(agent->base, -1, 0, h2_conn_on_later, conn);
-	ssl = conn->later ? tls_side(agent->tls, server, &conn->verdict) : NULL;
+	conn->framed = evbuffer_new();
+	ssl = conn->later && conn->framed ? tls_side(agent->tls, server, &conn->verdict) : NULL;
 	if (!ssl)
 		goto free_conn;
 	conn->bev = bufferevent_openssl_socket_new(agent->base, fd, ssl,
@@ -407,6 +437,8 @@ static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool
 	return conn;
 
 free_conn:
+	if (conn->framed)
+		evbuffer_free(conn->framed);
 	if (conn->later)
 		event_free(conn->later);
 	free(conn);

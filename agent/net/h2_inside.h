@@ -29,6 +29,7 @@ struct h2_stream {
 struct h2_conn {
 	struct bufferevent *bev;
 	nghttp2_session *session;
+	struct evbuffer *framed; /* not yet written; empty between runs of `later` */
 	struct event *later; /* sends or ends; many h2_later() are one run */
 	struct h2_stream *streams;
 	struct h2_stream *waiting; /* for h2_stream_send_later(), in order of arrival */

@@ -18,16 +18,19 @@
 #include "net/ops.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "net/strangers.h"
 
 #define SERVER_CONNS_MAX 1280 /* a group has at most 1024 nodes */
-#define SERVER_STRANGERS_MAX 64 /* connections without a certificate of the roster */
+#define SERVER_STRANGER_MS 30000 /* until a host is known; it may have to join first */
+#define SERVER_SHAKE_MS 10000 /* the handshake, all of it; longer where heartbeats are slow */
 #define SERVER_CONNS_A_PEER 4
 
 struct server_conn {
 	struct agent *agent;
 	struct server_conn *next, **prev;
 	struct h2_conn *h2;
-	struct peer *peer; /* NULL: not identified, or not in the roster */
+	struct peer *peer; /* NULL: not identified, or not in the roster; then it is a stranger */
+	struct stranger stranger;
 	bool hello; /* it belongs to this cluster */
 	char cn[256]; /* "": not identified yet */
 	struct address address;
@@ -53,7 +56,8 @@ struct server {
 	struct evconnlistener *listener;
 	const struct server_route *routes;
 	struct server_conn *conns;
-	unsigned int count, strangers;
+	struct strangers strangers;
+	unsigned int count;
 	struct log_limit refusals;
 };
 
@@ -327,10 +331,28 @@ static void server_drop_oldest(struct server *server, const struct peer *peer)
 		h2_conn_close(oldest->h2, H2_END_REFUSED, "too many connections from this peer");
 }
 
+static void server_drop_stranger(void *ctx, const char *why)
+{
+	struct server_conn *conn = ctx;
+
+	h2_conn_close(conn->h2, H2_END_REFUSED, why);
+}
+
+/* For so long, from now. */
+static int server_be_stranger(struct server_conn *conn, unsigned int ms)
+{
+	strangers_remove(&conn->stranger);
+	conn->stranger.from = &conn->address;
+	conn->stranger.drop = server_drop_stranger;
+	conn->stranger.ctx = conn;
+	return strangers_add(&conn->agent->server->strangers, &conn->stranger, conn->agent->base,
+			     ms);
+}
+
 static void server_know(struct server_conn *conn, struct peer *peer)
 {
 	conn->peer = peer;
-	conn->agent->server->strangers--;
+	strangers_remove(&conn->stranger);
 	server_drop_oldest(conn->agent->server, peer);
 }
 
@@ -343,6 +365,8 @@ static const char *server_on_identified(void *ctx, const char *cn)
 	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
 	if (peer)
 		server_know(conn, peer);
+	else if (server_be_stranger(conn, SERVER_STRANGER_MS))
+		return "out of memory";
 	return NULL;
 }
 
@@ -350,8 +374,7 @@ static void server_unlink(struct server_conn *conn)
 {
 	struct server *server = conn->agent->server;
 
-	if (!conn->peer)
-		server->strangers--;
+	strangers_remove(&conn->stranger);
 	server->count--;
 	if (conn->next)
 		conn->next->prev = conn->prev;
@@ -384,10 +407,11 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 			     struct sockaddr *sa, int length, void *arg)
 {
 	struct agent *agent = arg;
+	const unsigned int silence = 3 * agent->config->heartbeat;
 	struct server *server = agent->server;
 	struct server_conn *conn;
 
-	if (server->count >= SERVER_CONNS_MAX || server->strangers >= SERVER_STRANGERS_MAX) {
+	if (server->count >= SERVER_CONNS_MAX) {
 		if (log_allowed(&server->refusals))
 			log_warning("closed a connection: too many are open");
 		evutil_closesocket(fd);
@@ -400,9 +424,13 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 	}
 	conn->agent = agent;
 	address_from(sa, &conn->address);
-	conn->h2 =
-		h2_conn_accepted(agent, fd, 3 * agent->config->heartbeat, &server_conn_ops, conn);
+	conn->h2 = h2_conn_accepted(agent, fd, silence, &server_conn_ops, conn);
 	if (!conn->h2) {
+		free(conn);
+		return;
+	}
+	if (server_be_stranger(conn, silence > SERVER_SHAKE_MS ? silence : SERVER_SHAKE_MS)) {
+		h2_conn_free(conn->h2);
 		free(conn);
 		return;
 	}
@@ -412,7 +440,6 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 		conn->next->prev = &conn->next;
 	server->conns = conn;
 	server->count++;
-	server->strangers++;
 }
 
 static void server_on_accept_error(struct evconnlistener *listener, void *arg)
@@ -461,7 +488,8 @@ void server_reload(struct agent *agent)
 		/* not closed: the answer that lets it leave may still be on its way */
 		conn->peer = NULL;
 		conn->hello = false;
-		server->strangers++;
+		if (server_be_stranger(conn, SERVER_STRANGER_MS))
+			h2_conn_close(conn->h2, H2_END_REFUSED, "out of memory");
 	}
 }
 

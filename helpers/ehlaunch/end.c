@@ -80,6 +80,8 @@ static int end_limits(const struct launch_start *q)
 
 		if (getrlimit(i, &limit))
 			return -1;
+		if (limit.rlim_max >= q->rlimit[i][1] && limit.rlim_cur >= q->rlimit[i][0])
+			continue;
 		if (limit.rlim_max < q->rlimit[i][1])
 			limit.rlim_max = q->rlimit[i][1];
 		if (limit.rlim_cur < q->rlimit[i][0])

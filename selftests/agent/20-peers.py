@@ -106,7 +106,7 @@ for i in range(300):
     s.connect((address(0), 7411))
     crowd.append(s)
 ok(f"300 silent connections cost little ({c.memory(0)} KiB)", c.memory(0) < 40960)
-ok("most are closed", c.logged(0, "too many"), c.log(0))
+ok("most are closed", c.logged(0, "others came"), c.log(0)[-2000:])
 ok("and the agent answers", c.alive(0))
 for s in crowd:
     s.close()

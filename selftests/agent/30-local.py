@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The local socket: what is served to whom, and what closes the connection."""
 
-import json, os, socket, struct, sys
+import json, os, resource, socket, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import FRAME, Cluster, closed, frame, read_frame
+from cluster import BUILD, FRAME, Cluster, closed, frame, read_frame
 from ktap import done, ok
 from wait import until
 
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 c = Cluster(2)
 c.start_all()
 
@@ -57,6 +58,37 @@ with c.connect(0) as s:
     number, event = read_frame(s)
     ok("watch: an event", number == FRAME["FRAME_EVENT"] and event["event"] and event["time"].endswith("Z"),
        event)
+
+# A user's tasks are no other user's business.
+watchers = {}
+for uid in 2001, 2002, 0:
+    watchers[uid] = c.connect(0, uid=uid)
+    watchers[uid].sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
+    c.ask(0, {"command": "tasks"}, uid=uid)     # by now the agent has read that
+task = subprocess.Popen(c.words(0, "setpriv", "--reuid", "2001", "--regid", "2001", "--clear-groups",
+                                f"{BUILD}/bin/ehctl", "exec", "0.1", "--", "sh", "-c", "echo; exec sleep 1000"),
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+task.stdout.readline()
+shown = {(i, uid): c.ask(i, {"command": "tasks"}, uid=uid)["tasks"] for i in (0, 1) for uid in watchers}
+ok("tasks: root and the owner see one, at both ends", [len(shown[i, uid]) for i in (0, 1) for uid in (0, 2001)] == [1] * 4, shown)
+ok("and others do not", not shown[0, 2002] and not shown[1, 2002], shown)
+id, pid = shown[0, 0][0]["id"], str(shown[0, 0][0]["pid"])
+whys = {(uid, what): c.ask(0, {"command": "why", "id": what}, uid=uid) for uid in watchers for what in (id, pid)}
+ok("why: the same", all(("error" in reply) == (uid == 2002) for (uid, _), reply in whys.items()), whys)
+task.kill()
+task.wait()
+ok("the task has ended", until(lambda: not c.ask(0, {"command": "tasks"})["tasks"]))
+ok("why of one that has ended: the same", "error" in c.ask(0, {"command": "why", "id": id}, uid=2002) and
+   c.ask(0, {"command": "why", "id": pid}, uid=2001)["id"] == id)
+c.ask(0, {"command": "set", "length": 300000})      # an event for all, after those of the task
+seen = {}
+for uid, s in watchers.items():
+    seen[uid] = []
+    while not seen[uid] or seen[uid][-1]["event"] != "threshold":
+        seen[uid].append(read_frame(s)[1])
+    seen[uid] = [e["event"] for e in seen[uid] if e["event"] in ("place", "finish")]
+    s.close()
+ok("watch: the same", seen[2002] == [] and seen[0] == seen[2001] == ["place", "finish"], seen)
 
 RIGHTS = socket.SOL_SOCKET, socket.SCM_RIGHTS
 
@@ -111,9 +143,58 @@ for i in range(400):
 ok(f"memory stays bounded ({c.memory(0)} KiB)", c.alive(0) and c.memory(0) < 110000)
 for s in crowd:
     s.close()
-crowd = [c.connect(0, uid=2001) for i in range(700)]
-ok("root gets in although a user holds all connections he may have", c.alive(0))
-for s in crowd:
+
+
+def hangs_on(s):
+    """Whether the agent has this connection. It has answered before."""
+    s.setblocking(False)
+    try:
+        while s.recv(65536):
+            pass
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def one_of_many(uid):
+    s = c.connect(0, uid=uid)
+    try:
+        s.sendall(frame("FRAME_REQUEST", b'{"command":"tasks"}'))
+    except OSError:
+        pass
+    return s
+
+
+crowd = {uid: [one_of_many(uid) for i in range(700)] for uid in (2001, 2002)}
+ok("root gets in although users hold all connections they may have", c.alive(0))
+ok("another user, too", c.ask(0, {"command": "status"}, uid=2003)["version"] == 1)
+held = {uid: sum(map(hangs_on, all)) for uid, all in crowd.items()}
+ok("they share what there is", min(held.values()) > 400 and sum(held.values()) <= 960, held)
+for s in sum(crowd.values(), []):
+    s.close()
+
+# Requests whose replies nobody reads: what the agent keeps of them must not grow with their number.
+before, request = c.memory(0), frame("FRAME_REQUEST", b'{"command":"status"}')
+left = {c.connect(0, uid=2001): len(request) * 10000 for i in range(8)}
+for s in left:
+    s.setblocking(False)
+stalled = 0
+while stalled < 50 and any(left.values()):
+    stalled += 1
+    for s in left:
+        try:
+            # a whole number of requests, from wherever the last one ended
+            at = -left[s] % len(request)
+            left[s] -= s.send((request * 100)[at:][:left[s]])
+            stalled = 0
+        except BlockingIOError:
+            pass
+    c.alive(0)
+ok("replies that nobody reads are not piled up", c.memory(0) - before < 20000, f"{before} to {c.memory(0)} KiB")
+ok("and the agent serves others", c.alive(0))
+for s in left:
     s.close()
 files = lambda: len(os.listdir(f"/proc/{c.agents[0].pid}/fd"))
 ok("no descriptor is left over", until(lambda: files() < 60), files())

@@ -54,15 +54,6 @@ void divide_room_end(struct divide_room *room)
 	*room = (struct divide_room){ 0 };
 }
 
-static double sum(const double *of, uint32_t from, uint32_t to)
-{
-	double all = 0;
-
-	for (uint32_t i = from; i < to; i++)
-		all += of[i];
-	return all;
-}
-
 /* The row of G_j, times sign, and its share of the right side. */
 static double put_computed(const struct divide_ring *r, struct divide_room *room, size_t row,
 			   uint32_t j, double sign)
@@ -95,8 +86,8 @@ static void put_equations(const struct divide_ring *r, struct divide_room *room,
 
 		*band_at(band, row, row - 2) = 1;
 		*band_at(band, row, row + 1) = -1;
-		*band_at(band, row, row) = -sum(r->c, before, u);
-		right[row] = sum(r->sd, before, u);
+		*band_at(band, row, row) = -divide_sum(r->c, before, u);
+		right[row] = divide_sum(r->sd, before, u);
 
 		*band_at(band, row + 1, row + 2) = 1;
 		*band_at(band, row + 1, row - 1) = -1;
@@ -105,8 +96,8 @@ static void put_equations(const struct divide_ring *r, struct divide_room *room,
 			*band_at(band, row + 1, row + 3) = r->m[u];
 		right[row + 1] = r->b[u];
 
-		right[row + 2] = sum(r->sr, u, next) + put_computed(r, room, row + 2, j, 1);
-		*band_at(band, row + 2, row + 2) = -sum(r->c, u, next);
+		right[row + 2] = divide_sum(r->sr, u, next) + put_computed(r, room, row + 2, j, 1);
+		*band_at(band, row + 2, row + 2) = -divide_sum(r->c, u, next);
 		if (j + 1 < count)
 			right[row + 2] += put_computed(r, room, row + 2, j + 1, -1);
 	}

@@ -58,15 +58,6 @@ static void loose(struct rows *rows)
 	glp_set_row_stat(rows->lp, glp_get_num_rows(rows->lp), GLP_BS);
 }
 
-static double sum(const double *of, uint32_t from, uint32_t to)
-{
-	double all = 0;
-
-	for (uint32_t i = from; i < to; i++)
-		all += of[i];
-	return all;
-}
-
 static void put_columns(struct rows *rows, const struct divide_ring *r)
 {
 	glp_add_cols(rows->lp, 2 + COLUMNS * (int)(rows->last - rows->first + 1));
@@ -88,6 +79,39 @@ static void put_columns(struct rows *rows, const struct divide_ring *r)
 		}
 }
 
+static void put_limits(struct rows *rows, const struct divide_ring *r)
+{
+	for (uint32_t i = rows->first; r->low && i <= rows->last; i++)
+		if (r->allowed[i])
+			glp_set_col_bnds(rows->lp, column(rows, i, SHARE),
+					 r->low[i] < r->high[i] ? GLP_DB : GLP_FX, r->low[i],
+					 r->high[i]);
+}
+
+/* The results of processor i alone are at least the line's. */
+static void put_line(struct rows *rows, uint32_t i, double m, double b)
+{
+	add(rows, column(rows, i, RESULT), 1);
+	if (i > rows->first)
+		add(rows, column(rows, i - 1, RESULT), -1);
+	add(rows, column(rows, i, SHARE), -m);
+	end_row(rows, GLP_LO, b);
+	loose(rows);
+}
+
+static void put_lines(struct rows *rows, const struct divide_ring *r)
+{
+	for (uint32_t i = rows->first; r->nlines && i <= rows->last; i++)
+		if (r->allowed[i])
+			put_line(rows, i, 0, 0);
+	for (size_t k = 0; k < r->nlines; k++) {
+		uint32_t i = r->lines[k].of;
+
+		if (i >= rows->first && i <= rows->last && r->allowed[i])
+			put_line(rows, i, r->lines[k].m, r->lines[k].b);
+	}
+}
+
 static void put_head(struct rows *rows, const struct divide_ring *r)
 {
 	uint32_t first = rows->first;
@@ -102,8 +126,8 @@ static void put_head(struct rows *rows, const struct divide_ring *r)
 	end_row(rows, GLP_LO, r->serial ? r->sd[0] : 0);
 	add(rows, LEFT_0, 1);
 	add(rows, column(rows, first, LEFT), -1);
-	add(rows, column(rows, first, LOAD), -sum(r->c, 0, first));
-	end_row(rows, GLP_FX, sum(r->sd, 0, first));
+	add(rows, column(rows, first, LOAD), -divide_sum(r->c, 0, first));
+	end_row(rows, GLP_FX, divide_sum(r->sd, 0, first));
 }
 
 /* One message may use the link when the other has left it. */
@@ -140,7 +164,7 @@ static void put_processor(struct rows *rows, const struct divide_ring *r, uint32
 	if (i > rows->first)
 		add(rows, column(rows, i - 1, RESULT), -1);
 	add(rows, column(rows, i, SHARE), -r->m[i]);
-	end_row(rows, GLP_FX, r->allowed[i] ? r->b[i] : 0);
+	end_row(rows, r->nlines ? GLP_LO : GLP_FX, r->allowed[i] ? r->b[i] : 0);
 	/* results leave when it has computed; before the data if it has no work and they may */
 	if (r->allowed[i] || !r->results_first[i] || !r->results_first[i - 1]) {
 		add(rows, column(rows, i, LEFT), 1);
@@ -162,10 +186,10 @@ static void put_processor(struct rows *rows, const struct divide_ring *r, uint32
 	}
 	/* and those before have come */
 	add(rows, column(rows, i, LEAVE), 1);
-	add(rows, column(rows, i, RESULT), sends ? -r->c[i] : -sum(r->c, i, r->n));
+	add(rows, column(rows, i, RESULT), sends ? -r->c[i] : -divide_sum(r->c, i, r->n));
 	if (sends)
 		add(rows, column(rows, i + 1, LEAVE), -1);
-	end_row(rows, GLP_LO, sends ? r->sr[i] : sum(r->sr, i, r->n));
+	end_row(rows, GLP_LO, sends ? r->sr[i] : divide_sum(r->sr, i, r->n));
 }
 
 static void gave_up(void *jump)
@@ -248,6 +272,8 @@ int divide_lp(const struct divide_ring *r, const struct divide_room *room, int m
 	put_head(&rows, r);
 	for (uint32_t i = rows.first; i <= rows.last; i++)
 		put_processor(&rows, r, i);
+	put_limits(&rows, r);
+	put_lines(&rows, r);
 	err = solve(rows.lp, milliseconds);
 	if (!err && !take(&rows, r->n, answer))
 		err = -EDOM;

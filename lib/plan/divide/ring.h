@@ -11,6 +11,12 @@
 #include "band.h"
 #include "divide.h"
 
+/** R >= mW + b of one processor. */
+struct divide_line {
+	uint32_t of;
+	double m, b;
+};
+
 /**
  * A ring with results, relaxed or not: which processors may have work, which start-ups count
  * (of data and of results apart), and results that are linear in each share.
@@ -22,8 +28,21 @@ struct divide_ring {
 	double *sd, *sr; /**< start-up of data, of results, on link i */
 	double *m, *b; /**< R_i = m_i W_i + b_i of a processor with work */
 	bool *allowed; /**< [0] is always true */
+	/* what only divide_lp() counts; the answer of divide_direct() may be outside */
+	const double *low, *high; /**< limits of each share; NULL: none */
+	const struct divide_line *lines; /**< results are not below these, nor below 0, either */
+	size_t nlines; /**< 0: only m and b count */
 	bool *results_first; /**< over link i before data (parallel only), else after them */
 };
+
+static inline double divide_sum(const double *of, uint32_t from, uint32_t to)
+{
+	double all = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		all += of[i];
+	return all;
+}
 
 /** A solution of a ring. */
 struct divide_answer {

@@ -363,11 +363,10 @@ void message_send_controller(struct scene *scene, struct tape *tape)
 	message_send(scene, i, tape_one_in(tape, 4));
 }
 
-void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
+static void overload(struct scene *scene, unsigned int i, uint32_t limit)
 {
 	uint32_t zero = 0, index = EHS_INDEX_TASKS, managed = scene->cgroups[0],
-		 guest = scene->cgroups[2], stub = scene->stub_fd,
-		 limit = 1 + tape_below(tape, EHS_MAX_TIME_LIMIT);
+		 guest = scene->cgroups[2], stub = scene->stub_fd;
 	struct nlmsghdr *nlh;
 
 	message.len = 0;
@@ -381,6 +380,27 @@ void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
 	header_end(nlh);
 	nlh = request_put(scene, EHS_CMD_AGENT_REGISTER);
 	attr_put(EHS_A_AGENT_STUB_FD, &stub, sizeof(stub));
+	header_end(nlh);
+	message_send(scene, i, false);
+}
+
+void message_overload(struct scene *scene, struct tape *tape, unsigned int i)
+{
+	overload(scene, i, 1 + tape_below(tape, EHS_MAX_TIME_LIMIT));
+}
+
+void message_overload_now(struct scene *scene, unsigned int i)
+{
+	overload(scene, i, 1000);
+}
+
+void message_bypass(struct scene *scene, unsigned int i, uint32_t pid)
+{
+	struct nlmsghdr *nlh;
+
+	message.len = 0;
+	nlh = request_put(scene, EHS_CMD_TASK_BYPASS);
+	attr_put(EHS_A_TASK_PID, &pid, sizeof(pid));
 	header_end(nlh);
 	message_send(scene, i, false);
 }

@@ -25,6 +25,7 @@
 #include <linux/seccomp.h>
 
 #include "cover.h"
+#include "rival.h"
 
 #define NOBODY 65534
 
@@ -230,7 +231,8 @@ struct plan {
 	unsigned int cgroup, namespace, stays;
 	uint8_t programs[3];
 	bool keep_file, nobody, no_new_privs, traced, by_descriptor, user_namespace, chrooted,
-		confined;
+		confined, rival;
+	int left, left_by_rival; /* namespaces, of unshare(2) */
 };
 
 /*
@@ -309,6 +311,10 @@ static void __attribute__((noreturn)) child(const struct scene *scene, const str
 		chroot("/proc");
 	if (plan->confined && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow);
+	if (plan->left)
+		unshare(plan->left);
+	if (plan->rival)
+		rival_begin(scene, plan->left_by_rival);
 	if (plan->traced)
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
 	for (i = 0; i < sizeof(plan->programs); i++) {
@@ -336,6 +342,19 @@ static void spawn(struct scene *scene, unsigned int i, const struct plan *plan)
 		scene->children[i] = 0;
 }
 
+/* Several namespaces of unshare(2), or none. */
+static int namespaces(struct tape *tape, unsigned int seldom)
+{
+	static const int kinds[] = { CLONE_NEWUTS, CLONE_NEWIPC,    CLONE_NEWTIME,
+				     CLONE_NEWPID, CLONE_NEWCGROUP, CLONE_NEWNS };
+	int flags = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		if (tape_one_in(tape, seldom))
+			flags |= kinds[k];
+	return flags;
+}
+
 static uint8_t program(struct tape *tape)
 {
 	return tape_one_in(tape, 2) ? tape_below(tape, PROGRAMS) : PLAIN;
@@ -357,6 +376,9 @@ void scene_spawn(struct scene *scene, struct tape *tape)
 		.user_namespace = tape_one_in(tape, 16),
 		.chrooted = tape_one_in(tape, 32),
 		.confined = tape_one_in(tape, 32),
+		.rival = tape_one_in(tape, 8),
+		.left = namespaces(tape, 48),
+		.left_by_rival = namespaces(tape, 6),
 	};
 
 	spawn(scene, i, &plan);
@@ -364,7 +386,9 @@ void scene_spawn(struct scene *scene, struct tape *tape)
 
 void scene_spawn_ordinary(struct scene *scene, struct tape *tape, unsigned int i)
 {
-	struct plan plan = { .namespace = scene->where[i], .stays = 500 };
+	struct plan plan = { .namespace = scene->where[i],
+			     .stays = 500,
+			     .rival = tape_one_in(tape, 4) };
 
 	spawn(scene, tape_below(tape, SCENE_CHILDREN), &plan);
 }

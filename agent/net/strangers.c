@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "net/strangers.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cluster/address.h"
+
+static bool strangers_same_source(const struct address *a, const struct address *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)&a->sa, *b6 = (const void *)&b->sa;
+	const struct sockaddr_in *a4 = (const void *)&a->sa, *b4 = (const void *)&b->sa;
+
+	if (a->sa.ss_family != b->sa.ss_family)
+		return false;
+	if (a->sa.ss_family == AF_INET6)
+		return !memcmp(&a6->sin6_addr, &b6->sin6_addr, 8);
+	return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
+/* The oldest of the source that has the most; of several such, of the one that came first. */
+static struct stranger *strangers_victim(const struct strangers *strangers)
+{
+	struct stranger *victim = NULL;
+	unsigned int most = 0;
+
+	for (struct stranger *s = strangers->first; s; s = s->next) {
+		unsigned int same = 0;
+
+		for (const struct stranger *t = strangers->first; t; t = t->next)
+			same += strangers_same_source(s->from, t->from);
+		if (same < most)
+			continue;
+		most = same;
+		victim = s;
+	}
+	return victim;
+}
+
+void strangers_remove(struct stranger *stranger)
+{
+	if (!stranger->prev)
+		return;
+	event_free(stranger->deadline);
+	stranger->deadline = NULL;
+	if (stranger->next)
+		stranger->next->prev = stranger->prev;
+	*stranger->prev = stranger->next;
+	stranger->prev = NULL;
+	stranger->in->count--;
+}
+
+static void strangers_drop(struct stranger *s, const char *why)
+{
+	strangers_remove(s);
+	s->drop(s->ctx, why);
+}
+
+static void strangers_on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+	strangers_drop(arg, "no member for too long");
+}
+
+int strangers_add(struct strangers *strangers, struct stranger *stranger, struct event_base *base,
+		  unsigned int ms)
+{
+	const struct timeval deadline = { ms / 1000, ms % 1000 * 1000 };
+
+	stranger->deadline = evtimer_new(base, strangers_on_deadline, stranger);
+	if (!stranger->deadline)
+		return -ENOMEM;
+	if (strangers->count >= STRANGERS_MAX)
+		strangers_drop(strangers_victim(strangers),
+			       "others came, and its host has the most");
+	evtimer_add(stranger->deadline, &deadline);
+	stranger->next = strangers->first;
+	stranger->prev = &strangers->first;
+	stranger->in = strangers;
+	if (stranger->next)
+		stranger->next->prev = &stranger->next;
+	strangers->first = stranger;
+	strangers->count++;
+	return 0;
+}
