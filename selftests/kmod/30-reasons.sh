@@ -30,7 +30,7 @@ counted open-files "a socket that listens" $in listen 3 -- true
 counted sender "/dev/null" $in open 3 0 -- true
 counted sender "pipes and a socket" $in pipe 100 -- true
 counted sender "a file" $in -- true 9<"$0"
-many() { for i in $(seq 3 132); do eval "exec $i</dev/null"; done; "$@"; }
+many() { for i in $(seq 3 200); do eval "exec $i</dev/null"; done; "$@"; }
 counted open-files "too many" eval '(many $in -- true)'
 counted sender "a descriptor that is closed by exec" $in open 3 1 -- true
 counted confined "a seccomp filter" $in seccomp -- true
