@@ -6,35 +6,95 @@
 #include <linux/binfmts.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/major.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
 #include <linux/security.h>
+#include <linux/tty.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
 
 #include "agent.h"
 #include "confine.h"
 #include "format.h"
 #include "view.h"
 
-/* Descriptors 0 to 2 are handed over, the others are not. */
-#define EHS_STDIO_MASK 7UL
+/* Descriptors 0 to 2 are always handed over. */
+#define EHS_STDIO 3
+/* As many others a job can have: JOB_DESCRIPTORS_MAX of lib/wire/job.h. */
+#define EHS_DESCRIPTORS 128
 
+/* null, zero, full, random, urandom: the other node has the same */
+static bool ehs_eligible_is_same_device(unsigned int minor)
+{
+	return minor == 3 || minor == 5 || (minor >= 7 && minor <= 9);
+}
+
+static bool ehs_eligible_is_terminal(unsigned int major)
+{
+	return major == TTY_MAJOR || major == TTYAUX_MAJOR ||
+	       (major >= UNIX98_PTY_SLAVE_MAJOR &&
+		major < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT);
+}
+
+/*
+ * Whether the stub can hand over such an open file. It looks again, and closer:
+ * which file it is matters only where it is to be opened. What cannot be is seen
+ * here, so that no agent is asked in vain. Does not sleep.
+ */
+static bool ehs_eligible_carries(const struct file *file)
+{
+	struct inode *inode = file_inode(file);
+	const struct socket *sock;
+	const struct sock *sk;
+
+	if (file->f_mode & FMODE_PATH)
+		return false;
+	switch (inode->i_mode & S_IFMT) {
+	case S_IFIFO:
+	case S_IFDIR:
+		return true;
+	case S_IFREG:
+		/* memory, namespaces: nothing but this descriptor leads there */
+		return inode->i_nlink || !(file->f_mode & FMODE_WRITE);
+	case S_IFCHR:
+		return (imajor(inode) == MEM_MAJOR && ehs_eligible_is_same_device(iminor(inode))) ||
+		       ehs_eligible_is_terminal(imajor(inode));
+	case S_IFSOCK:
+		sock = SOCKET_I(inode);
+		sk = sock->sk;
+		return sock->type == SOCK_STREAM && sk && READ_ONCE(sk->sk_state) != TCP_LISTEN;
+	default:
+		return false;
+	}
+}
+
+/* Whether an open file stays that cannot be carried, or there are too many. */
 static bool ehs_eligible_keeps_files(void)
 {
 	struct files_struct *files = current->files;
-	unsigned long kept = 0;
+	unsigned int i, fd, n = 0;
+	const struct file *file;
 	struct fdtable *fdt;
-	unsigned int i;
+	unsigned long kept;
+	bool keeps = false;
 
 	/* other threads may open and close files meanwhile */
 	spin_lock(&files->file_lock);
 	fdt = files_fdtable(files);
-	for (i = 0; i < fdt->max_fds / BITS_PER_LONG && !kept; i++) {
+	for (i = 0; i < fdt->max_fds / BITS_PER_LONG && !keeps; i++) {
 		kept = fdt->open_fds[i] & ~fdt->close_on_exec[i];
-		if (!i)
-			kept &= ~EHS_STDIO_MASK;
+		for (; kept && !keeps; kept &= kept - 1) {
+			fd = i * BITS_PER_LONG + __ffs(kept);
+			/* the lock keeps it in the table, and the table holds it; NULL: being opened */
+			file = rcu_dereference_protected(fdt->fd[fd],
+							 lockdep_is_held(&files->file_lock));
+			if (fd >= EHS_STDIO && file)
+				keeps = ++n > EHS_DESCRIPTORS || !ehs_eligible_carries(file);
+		}
 	}
 	spin_unlock(&files->file_lock);
-	return kept;
+	return keeps;
 }
 
 /*

@@ -51,7 +51,7 @@ $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)
 
 # These start home's end of a job.
-$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
+$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_files test_stub_terminal): | $(O)/bin/ehstub
 
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -72,7 +72,7 @@ $(O)/selftests/unit/ehl%: | $(O)/bin/ehl%
 	@mkdir -p $(@D)
 	$(Q)ln -sf ../../bin/$(@F) $@
 $(O)/selftests/unit/test_claim: | $(addprefix $(O)/selftests/unit/,ehlaunch ehlook)
-$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
+$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_files test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.
 FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -12,8 +12,10 @@
 
 static int connection_data(struct guest *g, const struct job_message *m)
 {
-	if (m->channel == 0)
-		return intake_data(g, m->data.bytes, m->data.length);
+	struct intake *in = intake_of(g, m->channel);
+
+	if (in)
+		return intake_data(g, in, m->data.bytes, m->data.length);
 	if (m->channel != JOB_CHANNEL_TERMINAL || m->data.copy)
 		return -EPROTO;
 	typed_take(g, m->data.bytes, m->data.length);
@@ -22,16 +24,19 @@ static int connection_data(struct guest *g, const struct job_message *m)
 
 static void connection_closed(struct guest *g, uint32_t channel)
 {
+	struct outlet *o = outlet_of(g, channel);
+
 	/* The program's next write raises SIGPIPE, as at home; or the terminal was hung up. */
 	if (channel == JOB_CHANNEL_TERMINAL)
 		pty_close(g);
-	else if (channel)
-		outlet_close(&g->out[channel - 1]);
+	else if (o)
+		outlet_close(o);
 }
 
 static int connection_message(void *ctx, const struct job_message *m)
 {
 	struct guest *g = ctx;
+	struct intake *in = intake_of(g, m->channel);
 
 	switch (m->what) {
 	case JOB_GO:
@@ -49,15 +54,15 @@ static int connection_message(void *ctx, const struct job_message *m)
 	case JOB_DATA:
 		return connection_data(g, m);
 	case JOB_END:
-		if (!m->channel)
-			intake_end(g);
+		if (in)
+			intake_end(g, in);
 		break;
 	case JOB_CLOSED:
 		connection_closed(g, m->channel);
 		break;
 	case JOB_OFFER:
-		if (m->channel == 0)
-			intake_offer(g, m->ahead);
+		if (in)
+			intake_offer(g, in, m->ahead);
 		else if (m->channel == JOB_CHANNEL_TERMINAL)
 			typed_offer(g);
 		break;
@@ -86,9 +91,11 @@ static int connection_attached(struct guest *g, const uint8_t *payload, uint32_t
 	if (attached_decode(&attached, payload, length))
 		return -EPROTO;
 	g->attached = attached;
-	if (!g->begun)
+	if (!g->begun) {
 		job_end_init(&g->end, JOB_EXECUTOR, g->memory, g->now, attached.limit_ms,
 			     attached.limit_ms, &connection_ops, g);
+		job_end_channels(&g->end, g->channels);
+	}
 	g->begun = true;
 	g->hop.pause_ms = 0;
 	job_end_attach(&g->end);

@@ -10,9 +10,11 @@ void ending_begin(struct guest *g)
 {
 	g->ended = true;
 	g->noted_by = g->now + ENDING_NOTED_MS;
-	for (int i = 0; i < GUEST_OUTS; i++)
+	for (unsigned int i = 0; i < g->nouts; i++)
 		outlet_exited(&g->out[i]);
-	intake_exited(g);
+	for (unsigned int i = 0; i < g->nins; i++)
+		intake_exited(g, &g->in[i]);
+	real_exited(g);
 	pty_exited(g);
 	connection_note(g, NOTE_ENDED);
 }
@@ -20,7 +22,7 @@ void ending_begin(struct guest *g)
 /* Whether something that was written before the exit is still here. */
 static bool ending_owes(const struct guest *g)
 {
-	for (int i = 0; i < GUEST_OUTS; i++)
+	for (unsigned int i = 0; i < g->nouts; i++)
 		if (g->out[i].fd >= 0 && g->out[i].sent < g->out[i].owed)
 			return true;
 	return g->pty.master >= 0 && !g->pty.dry;
@@ -34,7 +36,7 @@ static bool ending_waits(const struct guest *g)
 /* Whether somebody can still write, or at least runs. */
 static bool ending_more(const struct guest *g)
 {
-	for (int i = 0; i < GUEST_OUTS; i++)
+	for (unsigned int i = 0; i < g->nouts; i++)
 		if (g->out[i].fd >= 0)
 			return true;
 	return g->pty.master >= 0 || !g->program.childless;
@@ -48,12 +50,15 @@ void ending_step(struct guest *g)
 	if (!g->ended || !guest_writes(g) || !guest_can_say(g))
 		return;
 	if (g->end.state == JOB_ENDED) {
-		if (!ending_more(g))
-			guest_say(g, &over);
+		if (ending_more(g))
+			return;
+		real_tell(g);
+		guest_say(g, &over);
 		return;
 	}
 	if (ending_owes(g) || ending_waits(g))
 		return;
+	real_tell(g);
 	m.exit.use = g->use;
 	m.exit.more = ending_more(g);
 	guest_say(g, &m);

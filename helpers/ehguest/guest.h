@@ -25,7 +25,8 @@
 #include "wire/terminal.h"
 
 #define GUEST_NEVER INT64_MAX
-#define GUEST_OUTS 2
+#define GUEST_OUTS (2 + JOB_FILES_MAX)
+#define GUEST_INS (1 + JOB_FILES_MAX)
 #define GUEST_PAGE 4096ull /**< where pages are larger, memory is not given back */
 
 /** The program, from fork to exit. */
@@ -35,6 +36,7 @@ struct program {
 	int control; /**< to the child until its exec; -1: closed */
 	bool prepared; /**< the child waits for JOB_GO */
 	const char *trouble; /**< why it cannot start; NULL: nothing is known */
+	uint32_t reason; /**< enum ehs_reason of that; 0: EHS_REASON_START_FAILED */
 	int error; /**< errno of that, or 0 */
 	bool not_executed; /**< it is that of its execve() */
 	bool reap; /**< children have changed their state */
@@ -45,20 +47,23 @@ struct program {
 	bool hide_stop, hide_continue; /**< the next one comes from our own signal */
 };
 
-/** A pipe that the program writes to. */
+/** A pipe, or a pair of sockets, that the program writes to. */
 struct outlet {
 	int fd; /**< -1: none, or closed */
+	bool socket; /**< of a pair: an intake has our end, too */
 	uint32_t channel;
 	bool ready; /**< poll() said so */
 	uint64_t sent, owed; /**< bytes; `sent` when all from before the exit is sent */
 };
 
-/** The pipe that it reads. */
+/** A pipe, or a pair of sockets, that it reads. */
 struct intake {
+	uint32_t channel;
+	bool socket; /**< of a pair: also an outlet has our end, as a duplicate */
+	bool tokens; /**< of make's jobserver: to whom it is not known how many he reads, one is given */
 	int fd; /**< the pipe's write end; -1: none, or closed */
 	int probe; /**< tells what is unread when `fd` is closed; -1: nothing was unread */
-	ino_t inode;
-	dev_t device;
+	ino_t inode; /**< of the pipe, or of the program's socket */
 	bool offered; /**< home has input, which was not asked for */
 	bool ahead; /**< home sends copies within a window */
 	bool end; /**< home has no more */
@@ -100,13 +105,33 @@ struct pty {
 	uint32_t last; /**< bytes of the last that was typed; 0: all gone */
 };
 
+/** A file that the program has itself, as the same open file. */
+struct real {
+	int fd;
+	uint32_t channel;
+	bool told; /**< home knows that it is open */
+	off_t offset; /**< as home knows it */
+};
+
+/** Descriptors of the program: each of ours that becomes one of its. */
+struct handed {
+	unsigned int n;
+	struct {
+		int fd;
+		uint32_t number;
+	} all[3 + JOB_DESCRIPTORS_MAX];
+};
+
 struct guest {
 	int64_t now; /**< milliseconds; the clock stands still in suspend */
 	int signals; /**< signalfd, of SIGCHLD */
 	uint32_t flags; /**< of struct job_spec */
 	struct program program;
-	struct intake in; /**< descriptor 0, if it is a pipe */
-	struct outlet out[GUEST_OUTS]; /**< descriptors 1 and 2, if they are pipes */
+	unsigned int nins, nouts, nreals;
+	struct intake in[GUEST_INS]; /**< the first: descriptor 0, if it is a pipe */
+	struct outlet out[GUEST_OUTS]; /**< the first two: descriptors 1 and 2, if they are pipes */
+	struct real reals[JOB_FILES_MAX];
+	uint32_t channels; /**< of the job */
 	struct pty pty;
 
 	/* connection.c */
@@ -157,9 +182,8 @@ extern const struct job_end_ops connection_ops;
 
 /* ---- program.c ---- */
 
-/** Forks a child, which sets itself up and then waits. its: its descriptors 0-2, -1: closed. 0 or
- *  -errno. */
-int program_start(struct guest *g, const struct job_spec *spec, const int its[3]);
+/** Forks a child, which sets itself up and then waits. 0 or -errno. */
+int program_start(struct guest *g, const struct job_spec *spec, const struct handed *its);
 /** Takes what the child says, and tells home as soon as that is possible. */
 void program_step(struct guest *g);
 void program_go(struct guest *g);
@@ -173,14 +197,32 @@ void program_pause(struct guest *g, bool on);
 /* ---- flow.c ---- */
 
 void flow_init(struct guest *g);
-/** Opens the descriptors of the program but its terminals: `its` ends, and ours in *g. 0 or -errno. */
-int flow_open(struct guest *g, uint32_t flags, int its[3]);
+/** Opens the descriptors of the program: `its` ends, and ours in *g. 0; or -errno, perhaps with
+ *  program.trouble. */
+int flow_open(struct guest *g, const struct job_spec *spec, struct handed *its);
+void flow_close(struct handed *its); /**< our duplicates of the program's ends */
+/** A pipe or a pair of sockets on this channel. Returns the program's end or -errno. */
+int flow_stream(struct guest *g, const struct job_file *f, uint32_t channel);
+
+/* ---- real.c ---- */
+
+/** Opens a file that home has open, if it is the same here. Returns the program's descriptor, -EXDEV:
+ *  it is another one, or -errno. */
+int real_open(struct guest *g, const struct job_file *f, uint32_t channel);
+int real_device(const struct job_file *f); /**< a device of memory; a descriptor or -errno */
+/** Says which files are open here, before JOB_READY. */
+void real_say(struct guest *g);
+/** Says the offsets that the program has left. */
+void real_tell(struct guest *g);
+/** The program has ended: what it has locked is home's. */
+void real_exited(struct guest *g);
 
 /** Events to wait for; fd -1: none. */
 struct pollfd outlet_poll(const struct guest *g, const struct outlet *o);
 
 /** Sends home what the program has written. */
 void outlet_step(struct guest *g, struct outlet *o);
+struct outlet *outlet_of(struct guest *g, uint32_t channel); /**< NULL: none */
 /** Closes it; the program's next write raises SIGPIPE. */
 void outlet_close(struct outlet *o);
 /** The program has ended: what is in the pipe now precedes the exit. */
@@ -188,17 +230,18 @@ void outlet_exited(struct outlet *o);
 
 /* ---- intake.c ---- */
 
-struct pollfd intake_poll(const struct guest *g);
-void intake_offer(struct guest *g, bool ahead);
+struct intake *intake_of(struct guest *g, uint32_t channel); /**< NULL: none */
+struct pollfd intake_poll(const struct guest *g, const struct intake *in);
+void intake_offer(struct guest *g, struct intake *in, bool ahead);
 /** 0, or -errno: home has sent more than it may, or there is no memory. */
-int intake_data(struct guest *g, const uint8_t *bytes, size_t n);
-void intake_end(struct guest *g); /**< home says JOB_END */
+int intake_data(struct guest *g, struct intake *in, const uint8_t *bytes, size_t n);
+void intake_end(struct guest *g, struct intake *in); /**< home says JOB_END */
 /** Writes, looks for readers and for progress. */
-void intake_step(struct guest *g);
+void intake_step(struct guest *g, struct intake *in);
 /** Says what was read, exactly. */
-void intake_tell(struct guest *g);
+void intake_tell(struct guest *g, struct intake *in);
 /** The program has ended. */
-void intake_exited(struct guest *g);
+void intake_exited(struct guest *g, struct intake *in);
 
 /* ---- pty.c ---- */
 

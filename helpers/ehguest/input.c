@@ -47,13 +47,13 @@ static size_t input_children(const struct input_source *s, long pid, long tid, i
 	int fd;
 
 	if (depth == INPUT_DEPTH)
-		return INPUT_UNKNOWN;
+		return s->unknown;
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/children", pid, tid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	/* Kernels without this file: it may wait. */
 	if (fd < 0) {
 		snprintf(name, sizeof(name), "/proc/%ld/task/%ld", pid, tid);
-		return access(name, F_OK) ? 0 : INPUT_UNKNOWN;
+		return access(name, F_OK) ? 0 : s->unknown;
 	}
 	while (!wanted && (n = read(fd, text, sizeof(text))) > 0) {
 		/* Each number is followed by a space, perhaps in the next piece. */

@@ -11,14 +11,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/** Given to a reader of which it is not known how much it reads. */
+/** Mostly given to a reader of which it is not known how much it reads. */
 #define INPUT_UNKNOWN 4096
 
 /** What is read. */
 struct input_source {
-	bool terminal;
-	dev_t device; /**< of the pipe's inode, or of the terminal */
-	ino_t inode; /**< of the pipe */
+	bool terminal, socket; /**< else a pipe */
+	dev_t device; /**< of the terminal */
+	ino_t inode; /**< of the pipe or socket */
+	size_t unknown; /**< given to a reader of which it is not known how much it reads */
 };
 
 /** Returns how many bytes a descendant of this process waits for, 0: none waits. */

@@ -39,9 +39,13 @@ static bool call_is_it(const struct input_call *c, const char *fd)
 	if (n < 0)
 		return false;
 	link[n] = '\0';
-	if (!c->source->terminal)
-		return !strncmp(link, "pipe:[", 6) &&
-		       strtoull(link + 6, NULL, 10) == c->source->inode;
+	if (!c->source->terminal) {
+		const char *kind = c->source->socket ? "socket:[" : "pipe:[";
+		size_t length = strlen(kind);
+
+		return !strncmp(link, kind, length) &&
+		       strtoull(link + length, NULL, 10) == c->source->inode;
+	}
 	if (!strcmp(link, "/dev/tty"))
 		return true;
 	/* /dev/pts/N; in another mount namespace it may have another name. */
@@ -144,12 +148,19 @@ static bool call_watches(const struct input_call *c)
 
 static size_t call_wants(const struct input_call *c)
 {
+	const size_t unknown = c->source->unknown;
+
 	/* 32-bit programs use other call numbers; their stack is below 4 GiB. */
 	if (c->sp <= UINT32_MAX)
-		return call_has_it(c) ? INPUT_UNKNOWN : 0;
+		return call_has_it(c) ? unknown : 0;
 	switch (c->number) {
 	case SYS_read:
 		return call_is_fd(c, c->argument[0]) ? c->argument[2] : 0;
+	case SYS_recvfrom:
+		return c->source->socket && call_is_fd(c, c->argument[0]) ? c->argument[2] : 0;
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return c->source->socket && call_is_fd(c, c->argument[0]) ? unknown : 0;
 	case SYS_readv:
 	case SYS_preadv:
 #ifdef SYS_preadv2
@@ -158,19 +169,19 @@ static size_t call_wants(const struct input_call *c)
 	case SYS_splice:
 	case SYS_tee:
 	case SYS_vmsplice:
-		return call_is_fd(c, c->argument[0]) ? INPUT_UNKNOWN : 0;
+		return call_is_fd(c, c->argument[0]) ? unknown : 0;
 	case SYS_sendfile:
-		return call_is_fd(c, c->argument[1]) ? INPUT_UNKNOWN : 0;
+		return call_is_fd(c, c->argument[1]) ? unknown : 0;
 #ifdef SYS_poll
 	case SYS_poll:
 #endif
 	case SYS_ppoll:
-		return call_polls(c) ? INPUT_UNKNOWN : 0;
+		return call_polls(c) ? unknown : 0;
 #ifdef SYS_select
 	case SYS_select:
 #endif
 	case SYS_pselect6:
-		return call_selects(c) ? INPUT_UNKNOWN : 0;
+		return call_selects(c) ? unknown : 0;
 #ifdef SYS_epoll_wait
 	case SYS_epoll_wait:
 #endif
@@ -178,9 +189,9 @@ static size_t call_wants(const struct input_call *c)
 	case SYS_epoll_pwait2:
 #endif
 	case SYS_epoll_pwait:
-		return call_watches(c) ? INPUT_UNKNOWN : 0;
+		return call_watches(c) ? unknown : 0;
 	case SYS_io_uring_enter:
-		return call_has_it(c) ? INPUT_UNKNOWN : 0;
+		return call_has_it(c) ? unknown : 0;
 	default:
 		return 0;
 	}
@@ -203,7 +214,7 @@ size_t input_thread(const struct input_source *source, long pid, long tid)
 	if (fd >= 0)
 		close(fd);
 	if (n <= 0)
-		return n ? 0 : INPUT_UNKNOWN;
+		return n ? 0 : source->unknown;
 	text[n] = '\0';
 	c.number = strtol(at, &at, 10);
 	if (at == text || c.number < 0)

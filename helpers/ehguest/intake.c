@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Input through a pipe. Home gives what is asked for, and that is asked for when a process of the
+ * Input through a pipe or a pair of sockets. Home gives what is asked for, and that is asked for when a process of the
  * program waits to read it; or home sends copies, and is told what the program has really read.
  */
 
@@ -12,20 +12,38 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "input.h"
 
+#ifndef SIOCOUTQ
+#define SIOCOUTQ TIOCOUTQ /* of linux/sockios.h, which musl has not */
+#endif
 #define INTAKE_AGAIN_MS 50 /* at most, between two looks */
 #define INTAKE_AHEAD 65536 /* bytes of the pipe that copies are written to */
 /* A window, and an answer that was in the pipe when the copies began. */
 #define INTAKE_HELD (JOB_WINDOW + JOB_DATA_MAX)
 
-static uint32_t intake_content(int fd)
+struct intake *intake_of(struct guest *g, uint32_t channel)
 {
+	for (unsigned int i = 0; i < g->nins; i++)
+		if (g->in[i].channel == channel)
+			return &g->in[i];
+	return NULL;
+}
+
+/* Bytes that are not read. Of a socket it is known only when there are none. */
+static uint32_t intake_content(const struct intake *in)
+{
+	const int fd = in->fd >= 0 ? in->fd : in->probe;
 	int n = 0;
 
-	return fd < 0 || ioctl(fd, FIONREAD, &n) ? 0 : n;
+	if (fd < 0)
+		return 0;
+	if (in->socket)
+		return !ioctl(fd, SIOCOUTQ, &n) && n ? in->written - in->read : 0;
+	return ioctl(fd, FIONREAD, &n) ? 0 : n;
 }
 
 static size_t intake_held(const struct intake *in)
@@ -33,18 +51,16 @@ static size_t intake_held(const struct intake *in)
 	return in->to - in->from;
 }
 
-void intake_tell(struct guest *g)
+void intake_tell(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
-	uint32_t unread;
+	uint32_t unread = intake_content(in);
 
-	unread = intake_content(in->fd >= 0 ? in->fd : in->probe);
 	/* The program may have written into it, too. What it has read stays read. */
 	if (in->written - in->read > unread)
 		in->read = in->written - unread;
-	job_end_read(&g->end, 0, in->read);
+	job_end_read(&g->end, in->channel, in->read);
 	if (in->ahead && !in->end && in->fd >= 0 && in->read > in->granted) {
-		job_end_grant(&g->end, 0, in->read - in->granted);
+		job_end_grant(&g->end, in->channel, in->read - in->granted);
 		in->granted = in->read;
 	}
 }
@@ -57,10 +73,8 @@ static void intake_drop(struct intake *in)
 	in->from = in->to = 0;
 }
 
-static void intake_close(struct guest *g)
+static void intake_close(struct intake *in)
 {
-	struct intake *in = &g->in;
-
 	if (in->fd >= 0)
 		close(in->fd);
 	in->fd = -1;
@@ -76,37 +90,39 @@ static void intake_close(struct guest *g)
  * When we have closed our end, what is unread can be asked only at a reading end. One that was
  * opened earlier would hide from us that the program has closed its own.
  */
-static void intake_finish(struct guest *g)
+static void intake_finish(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
 	char name[40];
 
-	intake_tell(g);
-	if (in->read < in->written) {
+	intake_tell(g, in);
+	if (in->socket) {
+		shutdown(in->fd, SHUT_WR);
+		in->probe = in->fd;
+		in->fd = -1;
+	} else if (in->read < in->written) {
 		snprintf(name, sizeof(name), "/proc/self/fd/%d", in->fd);
 		in->probe = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	}
-	intake_close(g);
+	intake_close(in);
 }
 
-static void intake_look_in(struct guest *g, int64_t ms)
+static void intake_look_in(struct guest *g, struct intake *in, int64_t ms)
 {
-	g->in.wait_ms = ms;
+	in->wait_ms = ms;
 	/* To look for a reader takes long, and all that we do meanwhile counts. Progress is one call. */
-	g->in.look_at = g->in.offered ? guest_look_after(g, ms) : g->now + ms;
+	in->look_at = in->offered ? guest_look_after(g, ms) : g->now + ms;
 }
 
 /* Nobody has it open for reading. */
-static void intake_broken(struct guest *g)
+static void intake_broken(struct guest *g, struct intake *in)
 {
-	intake_tell(g);
-	intake_close(g);
-	g->in.broken = true;
+	intake_tell(g, in);
+	intake_close(in);
+	in->broken = true;
 }
 
-static void intake_write(struct guest *g)
+static void intake_write(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
 	ssize_t n;
 
 	while (in->fd >= 0 && intake_held(in)) {
@@ -116,7 +132,7 @@ static void intake_write(struct guest *g)
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0) {
-			intake_broken(g);
+			intake_broken(g, in);
 			return;
 		}
 		in->from += n;
@@ -127,7 +143,7 @@ static void intake_write(struct guest *g)
 	if (!intake_held(in))
 		intake_drop(in);
 	if (in->end && !in->held)
-		intake_finish(g);
+		intake_finish(g, in);
 }
 
 static int intake_hold(struct intake *in, const uint8_t *bytes, size_t n)
@@ -152,9 +168,8 @@ static int intake_hold(struct intake *in, const uint8_t *bytes, size_t n)
 	return 0;
 }
 
-int intake_data(struct guest *g, const uint8_t *bytes, size_t n)
+int intake_data(struct guest *g, struct intake *in, const uint8_t *bytes, size_t n)
 {
-	struct intake *in = &g->in;
 	ssize_t wrote = 0;
 	int err = 0;
 
@@ -162,11 +177,11 @@ int intake_data(struct guest *g, const uint8_t *bytes, size_t n)
 		return 0; /* it was closed while this was on its way */
 	/* What comes is also a sign that it is read. */
 	if (in->ahead)
-		intake_tell(g);
+		intake_tell(g, in);
 	if (!intake_held(in)) {
 		wrote = write(in->fd, bytes, n);
 		if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
-			intake_broken(g);
+			intake_broken(g, in);
 			return 0;
 		}
 		if (wrote < 0)
@@ -175,14 +190,12 @@ int intake_data(struct guest *g, const uint8_t *bytes, size_t n)
 	}
 	if ((size_t)wrote < n)
 		err = intake_hold(in, bytes + wrote, n - wrote);
-	intake_look_in(g, 1);
+	intake_look_in(g, in, 1);
 	return err;
 }
 
-void intake_offer(struct guest *g, bool ahead)
+void intake_offer(struct guest *g, struct intake *in, bool ahead)
 {
-	struct intake *in = &g->in;
-
 	if (in->fd < 0)
 		return;
 	if (ahead && !in->ahead) {
@@ -190,31 +203,30 @@ void intake_offer(struct guest *g, bool ahead)
 		/* The window begins behind all that has come. */
 		in->granted = in->written + intake_held(in);
 		/* In a small pipe each read of a page would wake us up. */
-		fcntl(in->fd, F_SETPIPE_SZ, INTAKE_AHEAD);
+		if (!in->socket)
+			fcntl(in->fd, F_SETPIPE_SZ, INTAKE_AHEAD);
 	}
 	in->offered = !ahead;
-	intake_look_in(g, 1);
-	g->in.look_at = g->now;
+	intake_look_in(g, in, 1);
+	in->look_at = g->now;
 }
 
-void intake_end(struct guest *g)
+void intake_end(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
-
 	in->end = true;
 	in->offered = false;
 	if (in->fd >= 0 && !intake_held(in))
-		intake_finish(g);
+		intake_finish(g, in);
 }
 
-void intake_exited(struct guest *g)
+void intake_exited(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
-
 	if (g->begun)
-		intake_tell(g);
+		intake_tell(g, in);
 	/* What is left in it belongs to nobody, and remaining readers see its end. */
-	intake_close(g);
+	if (in->socket && in->fd >= 0)
+		shutdown(in->fd, SHUT_WR);
+	intake_close(in);
 	if (in->probe >= 0)
 		close(in->probe);
 	in->probe = -1;
@@ -222,14 +234,15 @@ void intake_exited(struct guest *g)
 }
 
 /* Asks for as much as a process waits for. What was given before is gone from the pipe then. */
-static bool intake_ask(struct guest *g)
+static bool intake_ask(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
-	const struct input_source source = { .inode = in->inode, .device = in->device };
+	const struct input_source source = { .inode = in->inode,
+					     .socket = in->socket,
+					     .unknown = in->tokens ? 1 : INPUT_UNKNOWN };
 	size_t wanted;
 
 	/* Asked for already: the answer is on its way. */
-	if (job_end_granted(&g->end, 0)) {
+	if (job_end_granted(&g->end, in->channel)) {
 		in->offered = false;
 		return true;
 	}
@@ -238,39 +251,38 @@ static bool intake_ask(struct guest *g)
 	wanted = input_wanted(&source);
 	if (!wanted)
 		return false;
-	job_end_grant(&g->end, 0, wanted < JOB_WINDOW ? wanted : JOB_WINDOW);
+	job_end_grant(&g->end, in->channel, wanted < JOB_WINDOW ? wanted : JOB_WINDOW);
 	in->offered = false;
 	return true;
 }
 
-static void intake_look(struct guest *g)
+static void intake_look(struct guest *g, struct intake *in)
 {
-	struct intake *in = &g->in;
 	int64_t next = in->wait_ms * 2;
 	uint64_t before = in->read;
 
-	intake_tell(g);
+	intake_tell(g, in);
 	if (in->read != before)
 		next = 1;
 	in->look_at = GUEST_NEVER;
-	if (in->offered && intake_ask(g))
+	if (in->offered && intake_ask(g, in))
 		return;
 	/* There is no event when a pipe is read that was not full. */
 	if (in->offered || (in->ahead && in->read < in->written))
-		intake_look_in(g, next < INTAKE_AGAIN_MS ? next : INTAKE_AGAIN_MS);
+		intake_look_in(g, in, next < INTAKE_AGAIN_MS ? next : INTAKE_AGAIN_MS);
 }
 
-struct pollfd intake_poll(const struct guest *g)
+struct pollfd intake_poll(const struct guest *g, const struct intake *in)
 {
 	/* POLLERR comes in any case: the program has closed it. */
-	return (struct pollfd){ .fd = guest_writes(g) ? g->in.fd : -1,
-				.events = intake_held(&g->in) ? POLLOUT : 0 };
+	return (struct pollfd){ .fd = guest_writes(g) ? in->fd : -1,
+				.events = intake_held(in) ? POLLOUT : 0 };
 }
 
-void intake_step(struct guest *g)
+void intake_step(struct guest *g, struct intake *in)
 {
-	const struct job_message closed = { .what = JOB_CLOSED, .channel = 0 };
-	struct intake *in = &g->in;
+	const struct job_message closed = { .what = JOB_CLOSED, .channel = in->channel };
+	const short gone = in->socket ? POLLERR | POLLHUP : POLLERR;
 
 	if (!guest_writes(g))
 		return;
@@ -278,14 +290,14 @@ void intake_step(struct guest *g)
 		struct pollfd p = { .fd = in->fd, .events = POLLOUT };
 
 		in->ready = false;
-		if (poll(&p, 1, 0) > 0 && p.revents & POLLERR)
-			intake_broken(g);
-		intake_write(g);
+		if (poll(&p, 1, 0) > 0 && p.revents & gone)
+			intake_broken(g, in);
+		intake_write(g, in);
 		if (in->fd >= 0)
-			intake_tell(g);
+			intake_tell(g, in);
 	}
 	if (in->fd >= 0 && g->now >= in->look_at)
-		intake_look(g);
+		intake_look(g, in);
 	if (in->broken && guest_can_say(g)) {
 		in->broken = false;
 		guest_say(g, &closed);

@@ -54,7 +54,7 @@ void guest_refuse(struct guest *g, int error, const char *what, bool exec)
 	int n;
 
 	n = snprintf(text, sizeof(text), error ? "%s: %s" : "%s", what, strerror(error));
-	m.refused.reason = EHS_REASON_START_FAILED;
+	m.refused.reason = g->program.reason ? g->program.reason : EHS_REASON_START_FAILED;
 	m.refused.error = exec ? error : 0;
 	m.refused.text = text;
 	m.refused.length = n < JOB_TEXT_MAX ? n : JOB_TEXT_MAX - 1;
@@ -157,20 +157,19 @@ static uint8_t *main_receive_job(uint32_t *length)
 /* Makes what the job says, and a child that will be its program. */
 static void main_prepare(struct guest *g, const struct job_spec *spec)
 {
-	int its[3] = { -1, -1, -1 }, err;
+	struct handed its = { 0 };
+	int err;
 	const char *name = strrchr(spec->path, '/');
 
 	snprintf(g->command, sizeof(g->command), "%s", name ? name + 1 : spec->path);
 	g->flags = spec->flags;
 	err = pty_open(g, spec);
 	if (!err)
-		err = flow_open(g, spec->flags, its);
+		err = flow_open(g, spec, &its);
 	if (!err)
-		err = program_start(g, spec, its);
-	for (int i = 0; i < 3; i++)
-		if (its[i] >= 0)
-			close(its[i]);
-	if (!err)
+		err = program_start(g, spec, &its);
+	flow_close(&its);
+	if (!err || g->program.trouble)
 		return;
 	g->program.trouble = "cannot start a process for it";
 	g->program.error = -err;
@@ -229,7 +228,10 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static int main_wait_ms(const struct guest *g)
 {
-	int64_t at = earlier(g->trim_at, earlier(g->in.look_at, g->pty.look_at));
+	int64_t at = earlier(g->trim_at, g->pty.look_at);
+
+	for (unsigned int i = 0; i < g->nins; i++)
+		at = earlier(at, g->in[i].look_at);
 
 	if (g->pty.held_until)
 		at = earlier(at, g->pty.held_until);
@@ -262,28 +264,31 @@ static void main_trim(struct guest *g)
 
 static void main_poll(struct guest *g)
 {
-	enum { SOCKET, SIGNALS, CONTROL, IN, OUT, ERR, PTY, COUNT };
-	struct pollfd fds[COUNT] = {
+	enum { SOCKET, SIGNALS, CONTROL, PTY, FLOWS };
+	struct pollfd fds[FLOWS + GUEST_INS + GUEST_OUTS] = {
 		[SOCKET] = { .fd = g->hop.socket, .events = POLLIN | (g->blocked ? POLLOUT : 0) },
 		[SIGNALS] = { .fd = g->signals, .events = POLLIN },
 		[CONTROL] = { .fd = g->program.control, .events = POLLIN },
-		[IN] = intake_poll(g),
-		[OUT] = outlet_poll(g, &g->out[0]),
-		[ERR] = outlet_poll(g, &g->out[1]),
 		[PTY] = pty_poll(g),
 	};
+	struct pollfd *in = fds + FLOWS, *out = in + g->nins;
 	struct signalfd_siginfo info;
 	int n;
 
-	n = poll(fds, COUNT, main_wait_ms(g));
+	for (unsigned int i = 0; i < g->nins; i++)
+		in[i] = intake_poll(g, &g->in[i]);
+	for (unsigned int i = 0; i < g->nouts; i++)
+		out[i] = outlet_poll(g, &g->out[i]);
+	n = poll(fds, FLOWS + g->nins + g->nouts, main_wait_ms(g));
 	g->now = calls_now();
 	if (n <= 0)
 		return;
 	while (fds[SIGNALS].revents && read(g->signals, &info, sizeof(info)) > 0)
 		g->program.reap = true;
-	g->in.ready |= fds[IN].revents;
-	g->out[0].ready |= fds[OUT].revents;
-	g->out[1].ready |= fds[ERR].revents;
+	for (unsigned int i = 0; i < g->nins; i++)
+		g->in[i].ready |= in[i].revents;
+	for (unsigned int i = 0; i < g->nouts; i++)
+		g->out[i].ready |= out[i].revents;
 	g->pty.ready |= fds[PTY].revents;
 	if (fds[SOCKET].revents) {
 		g->trim_at = g->now + MAIN_TRIM_MS;
@@ -305,8 +310,9 @@ static void main_step(struct guest *g)
 {
 	program_step(g);
 	program_reap(g);
-	intake_step(g);
-	for (int i = 0; i < GUEST_OUTS; i++)
+	for (unsigned int i = 0; i < g->nins; i++)
+		intake_step(g, &g->in[i]);
+	for (unsigned int i = 0; i < g->nouts; i++)
 		outlet_step(g, &g->out[i]);
 	pty_step(g);
 	ending_step(g);

@@ -42,16 +42,43 @@ struct program_news {
 
 /* ---- the child ---- */
 
-static int child_descriptors(const int its[3])
+/* What is in the way of a descriptor that the program gets is moved above all of them. */
+static int child_move(int *fd, int last)
 {
-	for (int i = 0; i < 3; i++) {
-		if (its[i] < 0)
-			close(i);
-		else if (dup2(its[i], i) < 0)
-			return -1;
+	if (*fd <= last)
+		*fd = fcntl(*fd, F_DUPFD_CLOEXEC, last + 1);
+	return *fd < 0 ? -1 : 0;
+}
+
+static int child_descriptors(struct handed *its, int *control)
+{
+	bool low[3] = { false, false, false };
+	int last = 2;
+
+	for (unsigned int i = 0; i < its->n; i++) {
+		const uint32_t number = its->all[i].number;
+
+		if (number < 3)
+			low[number] = true;
+		if (last < (int)number)
+			last = number;
 	}
+	if (child_move(control, last))
+		return -1;
+	for (unsigned int i = 0; i < its->n; i++)
+		if (child_move(&its->all[i].fd, last))
+			return -1;
+	for (int i = 0; i < 3; i++)
+		if (!low[i])
+			close(i);
+	for (unsigned int i = 0; i < its->n; i++)
+		if (dup2(its->all[i].fd, its->all[i].number) < 0)
+			return -1;
 	/* All of ours are, this is for what we were started with. */
 	syscall(SYS_close_range, 3u, ~0u, PROGRAM_CLOEXEC);
+	for (unsigned int i = 0; i < its->n; i++)
+		if (its->all[i].number > 2 && fcntl(its->all[i].number, F_SETFD, 0))
+			return -1;
 	return 0;
 }
 
@@ -92,13 +119,14 @@ static void child_reset_on_fork(void)
 }
 
 static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const int its[3], int control, pid_t parent)
+child_run(const struct job_spec *spec, const struct handed *handed, int control, pid_t parent)
 {
 	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
+	struct handed its = *handed;
 	char go;
 
 	setpgid(0, 0);
-	if (child_descriptors(its))
+	if (child_descriptors(&its, &control))
 		goto tell;
 	child_signals(spec->sigignore);
 	umask(spec->umask);
@@ -136,7 +164,7 @@ tell:
  * The program gets a process group of its own in our session. It is not orphaned there, as we are
  * its parent and of another group: otherwise SIGTSTP would not stop it.
  */
-int program_start(struct guest *g, const struct job_spec *spec, const int its[3])
+int program_start(struct guest *g, const struct job_spec *spec, const struct handed *its)
 {
 	struct program *p = &g->program;
 	pid_t parent = getpid();
@@ -232,6 +260,7 @@ void program_step(struct guest *g)
 		guest_refuse(g, p->error, p->trouble, p->not_executed);
 		p->trouble = NULL;
 	} else if (p->prepared && g->end.state == JOB_PREPARING) {
+		real_say(g);
 		guest_say(g, &ready);
 	}
 }
@@ -283,7 +312,9 @@ static void program_on_stop(struct guest *g, int sig)
 	/* It had stopped by itself before our signal came, and stays so. */
 	p->paused = p->hide_stop = false;
 	p->stopped = true;
-	intake_tell(g);
+	for (unsigned int i = 0; i < g->nins; i++)
+		intake_tell(g, &g->in[i]);
+	real_tell(g);
 	typed_tell(g);
 	guest_say(g, &m);
 	connection_note(g, NOTE_STOPPED);
@@ -315,7 +346,7 @@ static bool program_has_stopped(const struct program *p)
 /* What it has written comes before that. More than home takes now follows when it goes on. */
 static void program_drain(struct guest *g)
 {
-	for (int i = 0; i < GUEST_OUTS; i++) {
+	for (unsigned int i = 0; i < g->nouts; i++) {
 		g->out[i].ready = true;
 		outlet_step(g, &g->out[i]);
 	}

@@ -34,7 +34,7 @@ static uint32_t typed_unread(const struct pty *p)
 
 static bool typed_is_read(const struct pty *p)
 {
-	struct input_source source = { .terminal = true };
+	struct input_source source = { .terminal = true, .unknown = INPUT_UNKNOWN };
 	struct stat st;
 
 	if (fstat(p->slave, &st))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Copies of what can be read from descriptor 0, which leave it as it is: pread() of a file, tee(2) of
+ * Copies of what can be read from a descriptor, which leave it as it is: pread() of a file, tee(2) of
  * a pipe, MSG_PEEK of a socket. What the program has read is taken out afterwards.
  *
  * Data that are copied and not taken keep a pipe or socket readable. So it is watched edge-triggered:
@@ -25,12 +25,12 @@ static bool copies_watch(struct source *from)
 	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
 
 	from->events = descriptor_above_2(epoll_create1(EPOLL_CLOEXEC));
-	return from->events >= 0 && !epoll_ctl(from->events, EPOLL_CTL_ADD, 0, &event);
+	return from->events >= 0 && !epoll_ctl(from->events, EPOLL_CTL_ADD, from->fd, &event);
 }
 
 static bool copies_open_pipe(struct source *from)
 {
-	int size = fcntl(0, F_GETPIPE_SZ), more;
+	int size = fcntl(from->fd, F_GETPIPE_SZ), more;
 
 	if (size < COPIES_PIPE || pipe2(from->pipe, O_NONBLOCK | O_CLOEXEC))
 		return false;
@@ -44,14 +44,14 @@ static bool copies_open_pipe(struct source *from)
 	 * it reads nothing, its writer is held up as at home.
 	 */
 	from->size = size;
-	more = from->used && size < (int)JOB_WINDOW ? fcntl(0, F_SETPIPE_SZ, JOB_WINDOW) : size;
+	more = from->used && size < (int)JOB_WINDOW ? fcntl(from->fd, F_SETPIPE_SZ, JOB_WINDOW)
+							 : size;
 	size = more > size ? more : size;
 	return fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
 }
 
-bool copies_open(struct stub *s)
+bool copies_open(struct source *from)
 {
-	struct source *from = &s->source;
 	socklen_t length = sizeof(int);
 	bool able;
 	int type;
@@ -59,23 +59,22 @@ bool copies_open(struct stub *s)
 	if (from->kind == KIND_FILE)
 		return true;
 	if (from->kind == KIND_SOCKET)
-		able = !getsockopt(0, SOL_SOCKET, SO_TYPE, &type, &length) && type == SOCK_STREAM;
+		able = !getsockopt(from->fd, SOL_SOCKET, SO_TYPE, &type, &length) && type == SOCK_STREAM;
 	else
 		able = copies_open_pipe(from);
 	if (able && copies_watch(from))
 		return true;
-	copies_close(s);
+	copies_close(from);
 	return false;
 }
 
-void copies_close(struct stub *s)
+void copies_close(struct source *from)
 {
-	struct source *from = &s->source;
 	int *const all[] = { &from->pipe[0], &from->pipe[1], &from->null, &from->events };
 
 	/* As it was, if what is left fits. */
-	if (from->size && fcntl(0, F_GETPIPE_SZ) > from->size)
-		fcntl(0, F_SETPIPE_SZ, from->size);
+	if (from->size && fcntl(from->fd, F_GETPIPE_SZ) > from->size)
+		fcntl(from->fd, F_SETPIPE_SZ, from->size);
 	from->size = 0;
 	for (int i = 0; i < 4; i++) {
 		if (*all[i] >= 0)
@@ -105,7 +104,7 @@ static ssize_t copies_peek_pipe(struct source *from, size_t skip, uint8_t *to, s
 	ssize_t n;
 
 	if (!from->peeked) {
-		n = tee(0, from->pipe[1], INT_MAX, SPLICE_F_NONBLOCK);
+		n = tee(from->fd, from->pipe[1], INT_MAX, SPLICE_F_NONBLOCK);
 		if (n < 0)
 			return -errno;
 		if (!copies_discard(from, from->pipe[0], (size_t)n < skip ? (size_t)n : skip))
@@ -121,7 +120,7 @@ static ssize_t copies_peek_pipe(struct source *from, size_t skip, uint8_t *to, s
 	return n;
 }
 
-static ssize_t copies_peek_socket(size_t skip, uint8_t *to, size_t room)
+static ssize_t copies_peek_socket(int fd, size_t skip, uint8_t *to, size_t room)
 {
 	struct iovec iov[JOB_WINDOW / JOB_DATA_MAX + 2];
 	struct msghdr msg = { .msg_iov = iov };
@@ -132,7 +131,7 @@ static ssize_t copies_peek_socket(size_t skip, uint8_t *to, size_t room)
 		iov[msg.msg_iovlen] =
 			(struct iovec){ to, left < JOB_DATA_MAX ? left : JOB_DATA_MAX };
 	iov[msg.msg_iovlen++] = (struct iovec){ to, room };
-	n = recvmsg(0, &msg, MSG_PEEK | MSG_DONTWAIT);
+	n = recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT);
 	return n < 0 ? -errno : n - (ssize_t)skip;
 }
 
@@ -141,16 +140,15 @@ static ssize_t copies_make_file(const struct source *from, uint8_t *to, size_t r
 	ssize_t n;
 
 	do {
-		n = pread(0, to, room, from->first + from->copied);
+		n = pread(from->fd, to, room, from->first + from->copied);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
 
-ssize_t copies_make(struct stub *s, uint8_t *to, size_t room)
+ssize_t copies_make(struct source *from, uint8_t *to, size_t room)
 {
 	const short over = POLLHUP | POLLRDHUP | POLLERR;
-	struct source *from = &s->source;
-	struct pollfd p = { .events = POLLIN | POLLRDHUP };
+	struct pollfd p = { .fd = from->fd, .events = POLLIN | POLLRDHUP };
 	size_t skip = from->copied - from->taken;
 	struct epoll_event event;
 	ssize_t n;
@@ -160,7 +158,7 @@ ssize_t copies_make(struct stub *s, uint8_t *to, size_t room)
 	/* Before it is looked into: what comes after this is reported again. */
 	epoll_wait(from->events, &event, 1, 0);
 	poll(&p, 1, 0);
-	n = from->kind == KIND_SOCKET ? copies_peek_socket(skip, to, room)
+	n = from->kind == KIND_SOCKET ? copies_peek_socket(from->fd, skip, to, room)
 				      : copies_peek_pipe(from, skip, to, room);
 	if (n > 0)
 		return n;
@@ -169,22 +167,22 @@ ssize_t copies_make(struct stub *s, uint8_t *to, size_t room)
 	return p.revents & over ? 0 : -EAGAIN;
 }
 
-void copies_take(struct stub *s, uint64_t left)
+void copies_take(struct source *from, uint64_t left)
 {
-	struct source *from = &s->source;
 	uint8_t data[JOB_DATA_MAX];
 	ssize_t n;
 
 	if (from->kind == KIND_FILE) {
-		lseek(0, left, SEEK_CUR);
+		lseek(from->fd, left, SEEK_CUR);
 		return;
 	}
 	if (from->kind != KIND_SOCKET) {
-		copies_discard(from, 0, left);
+		copies_discard(from, from->fd, left);
 		return;
 	}
 	for (; left; left -= n) {
-		n = descriptor_read(0, from->kind, data, left < sizeof(data) ? left : sizeof(data));
+		n = descriptor_read(from->fd, from->kind, data,
+				    left < sizeof(data) ? left : sizeof(data));
 		if (n <= 0)
 			return;
 	}

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -24,6 +25,29 @@ int descriptor_above_2(int fd)
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	close(fd);
 	return high;
+}
+
+char *descriptor_number(unsigned int v, char *to)
+{
+	char digits[10];
+	int n = 0;
+
+	do
+		digits[n++] = '0' + v % 10;
+	while (v /= 10);
+	while (n)
+		*to++ = digits[--n];
+	*to = '\0';
+	return to;
+}
+
+const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME])
+{
+	static const char folder[] = "/proc/self/fd/";
+
+	memcpy(name, folder, sizeof(folder) - 1);
+	descriptor_number(fd, name + sizeof(folder) - 1);
+	return name;
 }
 
 /* It answers as its terminal does, and an open of it makes another one. */
@@ -43,7 +67,7 @@ static bool descriptor_is_over(int fd)
 
 enum kind descriptor_adopt(int fd)
 {
-	char name[] = "/proc/self/fd/0";
+	char name[DESCRIPTOR_NAME];
 	struct stat st;
 	int own, mode;
 
@@ -57,8 +81,7 @@ enum kind descriptor_adopt(int fd)
 	    !(S_ISCHR(st.st_mode) && isatty(fd) && !descriptor_is_master(fd)))
 		return KIND_OTHER;
 	mode = fcntl(fd, F_GETFL) & (O_ACCMODE | O_DIRECT);
-	name[sizeof(name) - 2] = '0' + fd;
-	own = open(name, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	own = open(descriptor_name(fd, name), mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	/* For example a FIFO without a reader, or of another user. */
 	if (own < 0)
 		return KIND_OTHER;

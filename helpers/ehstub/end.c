@@ -28,17 +28,21 @@ static void end_on_started(struct stub *s, const struct job_message *m)
 	end_note(s, NOTE_STARTED);
 	source_open(s);
 	sink_open(s);
+	opens_begin(s);
 	terminal_open(s);
 }
 
-static void end_on_data(struct stub *s, const struct job_message *m)
+static int end_on_data(struct stub *s, const struct job_message *m)
 {
 	struct sink *k = sink_of(s, m->channel);
 
+	if (!k)
+		return -EPROTO;
 	if (m->channel == JOB_CHANNEL_TERMINAL)
 		terminal_show(s, m->data.bytes, m->data.length);
 	else
 		sink_put(s, k, m->data.bytes, m->data.length);
+	return 0;
 }
 
 static void end_on_refused(struct stub *s, const struct job_message *m)
@@ -56,27 +60,31 @@ static void end_on_refused(struct stub *s, const struct job_message *m)
 
 static int end_on_channel(struct stub *s, const struct job_message *m)
 {
+	struct source *from = source_of(s, m->channel);
+	struct sink *k = sink_of(s, m->channel);
+
 	switch (m->what) {
 	case JOB_DATA:
-		if (!m->channel)
-			return -EPROTO;
-		end_on_data(s, m);
-		return 0;
+		return end_on_data(s, m);
 	case JOB_END:
-		if (!m->channel)
+		if (!k)
 			return -EPROTO;
-		sink_end(s, sink_of(s, m->channel));
+		sink_end(s, k);
 		return 0;
 	case JOB_CLOSED:
-		if (!m->channel)
-			source_close(s);
+		if (from)
+			source_close(s, from);
 		return 0;
 	case JOB_READ:
-		if (!m->channel)
-			source_read(s, m->total);
+		if (from)
+			source_read(s, from, m->total);
 		else if (m->channel == JOB_CHANNEL_TERMINAL)
 			s->tty.taken = m->total;
 		return 0;
+	case JOB_OPENED:
+	case JOB_SEEK:
+	case JOB_LOCK:
+		return opens_on_message(s, m);
 	case JOB_TERMINAL:
 		if (s->tty.fd < 0)
 			return -EPROTO;
@@ -149,6 +157,7 @@ int end_open(struct stub *s, int64_t now)
 	if (s->memory == MAP_FAILED)
 		return -ENOMEM;
 	job_end_init(&s->end, JOB_HOME, s->memory, now, start, END_LIMIT_MS, &end_ops, s);
+	job_end_channels(&s->end, JOB_CHANNEL_FILES + s->opens.nfiles);
 	return 0;
 }
 

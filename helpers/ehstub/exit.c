@@ -29,9 +29,9 @@ void exit_begin(struct stub *s, const struct job_message *m)
 	s->use = m->exit.use;
 	s->more = m->exit.more;
 	s->stop = 0;
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done + s->sinks[i].length;
-	source_close(s);
+	opens_end(s);
 	/* It ends while the last is said. */
 	if (!s->more)
 		witness_dismiss(&s->witness);
@@ -40,14 +40,16 @@ void exit_begin(struct stub *s, const struct job_message *m)
 
 void exit_lose(struct stub *s)
 {
+	for (uint32_t i = 0; i < s->nsources; i++)
+		tokens_give_back(s, &s->sources[i]);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done;
 }
 
 static bool exit_written(const struct stub *s)
 {
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (s->sinks[i].fd >= 0 && s->sinks[i].done < s->sinks[i].exit_at)
 			return false;
 	return true;
@@ -55,7 +57,7 @@ static bool exit_written(const struct stub *s)
 
 static bool exit_held(const struct stub *s)
 {
-	for (int i = 0; i < STUB_SINKS; i++)
+	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (s->sinks[i].length)
 			return true;
 	return false;
@@ -78,6 +80,9 @@ static void exit_leave(struct stub *s)
 	s->witness.pid = 0;
 	s->tty.feed = FEED_NONE;
 	s->copy = true;
+	for (uint32_t i = 0; i < s->nsources; i++)
+		if (s->sources[i].fd >= 0)
+			close(s->sources[i].fd);
 	close(0);
 }
 
@@ -105,7 +110,7 @@ static bool exit_progress(struct stub *s)
 {
 	bool any = false;
 
-	for (int i = 0; i < STUB_SINKS; i++) {
+	for (uint32_t i = 0; i < s->nsinks; i++) {
 		any |= s->sinks[i].exit_at != s->sinks[i].done;
 		s->sinks[i].exit_at = s->sinks[i].done;
 	}
@@ -114,7 +119,8 @@ static bool exit_progress(struct stub *s)
 
 void exit_step(struct stub *s, int64_t now)
 {
-	if (s->phase == PHASE_DRAINS && (exit_written(s) || now >= s->until))
+	if (s->phase == PHASE_DRAINS &&
+	    ((exit_written(s) && opens_lock(s, now)) || now >= s->until))
 		exit_drained(s, now);
 	if (s->phase == PHASE_NOTES && (s->noted || !s->routed || now >= s->until))
 		exit_noted(s, now);

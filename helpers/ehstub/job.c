@@ -63,7 +63,7 @@ static bool is_merged(void)
 static void take_descriptors(struct stub *s, struct job_spec *spec)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) < 0)
+		if (!(s->opens.usual >> fd & 1))
 			continue;
 		spec->flags |= JOB_FD(fd);
 		if (is_null(fd))
@@ -190,8 +190,12 @@ int stub_send_job(struct stub *s, int64_t until)
 	spec.cwd = cwd;
 	spec.argc = count(s->argv);
 	spec.argv = (const char **)s->argv;
-	spec.envc = count(environ);
-	spec.envp = (const char **)environ;
+	spec.envp = (const char **)(s->opens.environment ? s->opens.environment : environ);
+	spec.envc = count((char *const *)spec.envp);
+	spec.nfiles = s->opens.nfiles;
+	spec.files = s->opens.files;
+	spec.ndescriptors = s->opens.ndescriptors;
+	spec.descriptors = s->opens.descriptors;
 	spec.umask = umask(0);
 	umask(spec.umask);
 	spec.nice = getpriority(PRIO_PROCESS, 0);

@@ -14,7 +14,9 @@
 #define LOOP_REDIRECTED_MS 2000 /* if none of 0-2 is the terminal: few open it then */
 #define LOOP_NEVER_MS 3600000
 
-enum { AT_AGENT, AT_SIGNALS, AT_SOURCE, AT_OUT, AT_ERR, AT_TERMINAL, AT_ALL };
+enum { AT_AGENT, AT_SIGNALS, AT_SINKS, AT_SOURCES = AT_SINKS + STUB_SINKS_MAX,
+       AT_ALL = AT_SOURCES + STUB_SOURCES_MAX };
+#define AT_TERMINAL (AT_SINKS + JOB_CHANNEL_TERMINAL - 1)
 
 /* ---- what is due ---- */
 
@@ -71,8 +73,10 @@ static void loop_step(struct stub *s, int64_t now)
 		loop_go(s);
 	if (s->phase == PHASE_RUNS) {
 		loop_stop(s);
-		source_look(s, now);
-		source_step(s);
+		for (uint32_t i = 0; i < s->nsources; i++) {
+			source_look(s, &s->sources[i], now);
+			source_step(s, &s->sources[i]);
+		}
 		typed_step(s);
 	}
 	sink_step(s);
@@ -95,8 +99,10 @@ static void loop_watch_sink(const struct sink *k, struct pollfd *p)
 	p->events = k->length ? POLLOUT : 0;
 }
 
-static void loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
+/* Returns how many there are: sources are the last ones. */
+static int loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
 {
+	const int all = AT_SOURCES + s->nsources;
 	const struct tty *t = &s->tty;
 	const bool runs = s->phase == PHASE_RUNS;
 
@@ -108,14 +114,16 @@ static void loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
 			     : signals_wanted(s)    ? s->signals
 						    : -1;
 	fds[AT_SIGNALS].events = POLLIN;
-	if (!runs || !source_wants(s, &fds[AT_SOURCE]))
-		fds[AT_SOURCE].fd = -1;
+	for (uint32_t i = 0; i < s->nsources; i++)
+		if (!runs || !source_wants(&s->sources[i], &fds[AT_SOURCES + i]))
+			fds[AT_SOURCES + i].fd = -1;
 	if (s->phase == PHASE_ASKS)
-		return;
-	for (int i = 0; i < STUB_SINKS; i++)
-		loop_watch_sink(&s->sinks[i], &fds[AT_OUT + i]);
+		return all;
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		loop_watch_sink(&s->sinks[i], &fds[AT_SINKS + i]);
 	if (runs && t->fd >= 0 && !t->hung && t->feed == FEED_IDLE && t->foreground && !t->ready)
 		fds[AT_TERMINAL].events |= POLLIN;
+	return all;
 }
 
 static void loop_sooner(int64_t *at, int64_t other)
@@ -134,8 +142,10 @@ static int loop_timeout(const struct stub *s, int64_t now)
 		loop_sooner(&at, s->hop.retry_at);
 	if (s->phase >= PHASE_DRAINS)
 		loop_sooner(&at, s->until);
-	if (s->phase == PHASE_RUNS)
-		loop_sooner(&at, s->source.look_at);
+	for (uint32_t i = 0; s->phase == PHASE_RUNS && i < s->nsources; i++)
+		loop_sooner(&at, s->sources[i].look_at);
+	if (s->phase == PHASE_DRAINS)
+		loop_sooner(&at, s->opens.lock_at);
 	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
 		loop_sooner(&at, now + (s->flags & JOB_TTYS ? LOOP_BACKGROUND_MS
 							    : LOOP_REDIRECTED_MS));
@@ -154,8 +164,9 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 		signals_forward(s);
 	if (fds[AT_AGENT].revents)
 		end_read(s);
-	for (int i = 0; i < 2; i++)
-		sink_on_poll(s, &s->sinks[i], fds[AT_OUT + i].revents);
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		if (AT_SINKS + i != AT_TERMINAL)
+			sink_on_poll(s, &s->sinks[i], fds[AT_SINKS + i].revents);
 	if (seen & POLLIN)
 		s->tty.ready = true;
 	if (seen & hung)
@@ -163,8 +174,9 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 	else
 		sink_on_poll(s, sink_of(s, JOB_CHANNEL_TERMINAL), seen & POLLOUT);
 	terminal_settle(s);
-	if (fds[AT_SOURCE].revents)
-		source_on_poll(s, fds[AT_SOURCE].revents);
+	for (uint32_t i = 0; i < s->nsources; i++)
+		if (fds[AT_SOURCES + i].revents)
+			s->sources[i].ready = true;
 }
 
 void stub_loop(struct stub *s)
@@ -180,8 +192,7 @@ void stub_loop(struct stub *s)
 		}
 		loop_step(s, now);
 		now = calls_now();
-		loop_watch(s, fds);
-		if (poll(fds, AT_ALL, loop_timeout(s, now)) > 0)
+		if (poll(fds, loop_watch(s, fds), loop_timeout(s, now)) > 0)
 			loop_on_poll(s, fds);
 	}
 }

@@ -30,7 +30,7 @@ static const char *lost_prepare(struct stub *s)
 		descriptor_restore(2, sink_of(s, 2)->kind);
 	err = source_rewind(s);
 	if (!err)
-		return NULL;
+		return opens_again(s);
 	if (err == -EPIPE)
 		return "its standard input was closed";
 	return s->tty.sent ? "terminal input was lost with it"

@@ -141,6 +141,21 @@ void refused(struct stub *s, uint32_t reason, int error, const char *text)
 	main_fail(s, 1);
 }
 
+/* Something that the task has open can be only here. */
+static void __attribute__((noreturn)) stay(struct stub *s)
+{
+	char number[16];
+	const char *parts[] = { "ehctl exec: descriptor ", number, " ", s->opens.trouble,
+				": it cannot be carried to another node\n" };
+
+	s->sigmask = calls_mask(~0ull);
+	if (!s->explicit)
+		run_here(s);
+	descriptor_number(s->opens.culprit, number);
+	stub_say(parts, 5);
+	_exit(1);
+}
+
 static void __attribute__((noreturn)) stand_in(struct stub *s)
 {
 	const int64_t now = calls_now();
@@ -174,8 +189,9 @@ int main(int argc, char **argv)
 	bool named = false;
 
 	s->hop.socket = s->tty.fd = -1;
-	s->source.look_at = STUB_NEVER;
-	s->source.pipe[0] = s->source.pipe[1] = s->source.null = s->source.events = -1;
+	source_init(&s->sources[0], 0);
+	s->nsources = 1;
+	s->nsinks = STUB_SINKS;
 	for (int i = 0; i < STUB_SINKS; i++) {
 		s->sinks[i].fd = -1;
 		s->sinks[i].channel = i + 1;
@@ -211,6 +227,8 @@ int main(int argc, char **argv)
 		main_by_shell(s);
 	}
 	main_raise_files(s);
+	if (!opens_look(&s->opens))
+		stay(s);
 	/* A file system may not answer: until signals are blocked they end this task as they should. */
 	stub_name_files(s);
 	s->sigmask = calls_mask(~0ull);

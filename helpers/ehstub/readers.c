@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who else can read what descriptor 0 reads. It is looked for in /proc, once for a task at most. */
+/* Who else can read what a descriptor reads. It is looked for in /proc, once for a source at most. */
 #include "stub.h"
 
 #include <dirent.h>
@@ -32,19 +32,6 @@ static pid_t readers_parent(int proc, const char *pid)
 	return at && strlen(at) > 4 ? atoi(at + 4) : 0;
 }
 
-static void readers_number(char *to, unsigned int v)
-{
-	char digits[10];
-	int n = 0;
-
-	do
-		digits[n++] = '0' + v % 10;
-	while (v /= 10);
-	while (n)
-		*to++ = digits[--n];
-	*to = '\0';
-}
-
 static int readers_ancestors(int proc, pid_t all[READERS_ANCESTORS])
 {
 	char name[16];
@@ -53,7 +40,7 @@ static int readers_ancestors(int proc, pid_t all[READERS_ANCESTORS])
 
 	while (at > 0 && n < READERS_ANCESTORS) {
 		all[n++] = at;
-		readers_number(name, at);
+		descriptor_number(at, name);
 		at = readers_parent(proc, name);
 	}
 	return n;
@@ -82,7 +69,7 @@ static bool readers_has(int process, const struct stat *it)
 	return has;
 }
 
-bool readers_other(void)
+bool readers_other(int fd)
 {
 	pid_t mine[READERS_ANCESTORS];
 	struct dirent *entry;
@@ -91,7 +78,7 @@ bool readers_other(void)
 	DIR *dir;
 	int n;
 
-	dir = fstat(0, &it) ? NULL : opendir("/proc");
+	dir = fstat(fd, &it) ? NULL : opendir("/proc");
 	if (!dir)
 		return true;
 	n = readers_ancestors(dirfd(dir), mine);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Output of the task: descriptors 1 and 2, and its terminal. What does not fit is held, at most the
+ * Output of the task: descriptors 1 and 2, its terminal, and others that it writes. What does not fit is held, at most the
  * window that the other end has; it gets more as bytes are written.
  */
 #include "stub.h"
@@ -12,7 +12,12 @@
 
 struct sink *sink_of(struct stub *s, uint32_t channel)
 {
-	return channel ? &s->sinks[channel - 1] : NULL;
+	if (channel < JOB_CHANNEL_FILES)
+		return channel ? &s->sinks[channel - 1] : NULL;
+	for (uint32_t i = STUB_SINKS; i < s->nsinks; i++)
+		if (s->sinks[i].channel == channel)
+			return &s->sinks[i];
+	return NULL;
 }
 
 void sink_open(struct stub *s)
@@ -47,8 +52,11 @@ void sink_drop(struct stub *s, struct sink *k)
 	size_t left = k->length;
 
 	/* The terminal's descriptor has other uses. */
-	if (k->fd >= 0 && k->channel != JOB_CHANNEL_TERMINAL)
+	if (k->fd >= 0 && k->channel != JOB_CHANNEL_TERMINAL) {
 		close(k->fd);
+		k->fd = -1;
+		opens_closed(s, k->channel);
+	}
 	k->fd = -1;
 	sink_release(k);
 	sink_did(s, k, left);
@@ -160,7 +168,7 @@ void sink_on_poll(struct stub *s, struct sink *k, short events)
 
 void sink_step(struct stub *s)
 {
-	for (int i = 0; i < STUB_SINKS; i++) {
+	for (uint32_t i = 0; i < s->nsinks; i++) {
 		const struct job_message m = { .what = JOB_CLOSED, .channel = s->sinks[i].channel };
 
 		if (s->sinks[i].broken && end_say(s, &m))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Descriptor 0, if it is no terminal. It is offered when poll() reports something, and read when the
+ * Descriptor 0, if it is no terminal, and others that the task reads. Each is offered when poll() reports something, and read when the
  * program reads: one read for each JOB_WANT. So what the program leaves is there for the next reader.
  * Bulk data are copied ahead (copies.c) if nobody else can read them meanwhile.
  */
@@ -21,36 +21,56 @@
 /* After bytes were taken out: 1, 2, 4 … ms, until here. */
 #define SOURCE_LOOK_MS 16
 
-void source_open(struct stub *s)
+void source_init(struct source *from, uint32_t channel)
 {
-	struct source *from = &s->source;
+	*from = (struct source){ .fd = -1, .channel = channel, .look_at = STUB_NEVER };
+	from->pipe[0] = from->pipe[1] = from->null = from->events = -1;
+}
+
+struct source *source_of(struct stub *s, uint32_t channel)
+{
+	for (uint32_t i = 0; i < s->nsources; i++)
+		if (s->sources[i].channel == channel)
+			return &s->sources[i];
+	return NULL;
+}
+
+void source_use(struct source *from, int fd)
+{
 	struct stat st;
 
-	if (!(s->flags & JOB_FD(0)) || s->flags & (JOB_TTY(0) | JOB_NULL(0)))
-		return;
-	from->kind = descriptor_adopt(0);
+	from->fd = fd;
+	from->kind = descriptor_adopt(fd);
 	from->feed = FEED_IDLE;
-	if (from->kind != KIND_FILE || fstat(0, &st) || S_ISDIR(st.st_mode))
+	if (from->kind != KIND_FILE || fstat(fd, &st) || S_ISDIR(st.st_mode))
 		return;
 	/* It can be copied at any offset, so nobody loses anything by it. */
-	from->first = lseek(0, 0, SEEK_CUR);
+	from->first = lseek(fd, 0, SEEK_CUR);
 	from->looked = from->first < 0;
 	from->asked = SOURCE_AHEAD_AFTER;
 }
 
-void source_close(struct stub *s)
+void source_open(struct stub *s)
 {
-	struct source *from = &s->source;
+	if (!(s->flags & JOB_FD(0)) || s->flags & (JOB_TTY(0) | JOB_NULL(0)))
+		return;
+	source_use(&s->sources[0], 0);
+}
 
+void source_close(struct stub *s, struct source *from)
+{
 	if (from->feed == FEED_NONE)
 		return;
+	tokens_give_back(s, from);
 	from->feed = FEED_NONE;
 	from->look_at = STUB_NEVER;
 	/* Of copies the source still has what was not read. */
-	copies_close(s);
+	copies_close(from);
 	if (from->kind == KIND_FILE)
 		return;
-	close(0);
+	close(from->fd);
+	from->fd = -1;
+	opens_closed(s, from->channel);
 }
 
 /* Whether it must be seen if it can be copied. */
@@ -60,14 +80,13 @@ static bool source_is_large(const struct source *from)
 }
 
 /* Says that more of it may be had. */
-static void source_offer(struct stub *s)
+static void source_offer(struct stub *s, struct source *from)
 {
-	struct job_message m = { .what = JOB_OFFER };
-	struct source *from = &s->source;
+	struct job_message m = { .what = JOB_OFFER, .channel = from->channel };
 
 	if (source_is_large(from)) {
 		from->looked = true;
-		from->able = (from->kind == KIND_FILE || !readers_other()) && copies_open(s);
+		from->able = (from->kind == KIND_FILE || !readers_other(from->fd)) && copies_open(from);
 	}
 	m.ahead = from->able;
 	/* The same again says nothing. */
@@ -80,26 +99,25 @@ static void source_offer(struct stub *s)
 		from->look_at = calls_now() + SOURCE_UNSEEN_MS;
 }
 
-static void source_nothing(struct stub *s)
+static void source_nothing(struct stub *s, struct source *from)
 {
-	const struct job_message m = { .what = JOB_NONE };
+	const struct job_message m = { .what = JOB_NONE, .channel = from->channel };
 
-	if (s->source.feed == FEED_OFFERED && !end_say(s, &m))
+	if (from->feed == FEED_OFFERED && !end_say(s, &m))
 		return;
-	s->source.feed = FEED_IDLE;
-	s->source.ready = false;
+	from->feed = FEED_IDLE;
+	from->ready = false;
 }
 
 /* Answers the program's read. */
-static void source_answer(struct stub *s, size_t room)
+static void source_answer(struct stub *s, struct source *from, size_t room)
 {
-	struct source *from = &s->source;
 	uint8_t data[JOB_DATA_MAX];
 	ssize_t n;
 
-	n = descriptor_read(0, from->kind, data, room);
+	n = descriptor_read(from->fd, from->kind, data, room);
 	if (n == -EAGAIN) {
-		source_nothing(s);
+		source_nothing(s, from);
 		return;
 	}
 	if (n <= 0) {
@@ -112,7 +130,9 @@ static void source_answer(struct stub *s, size_t room)
 	from->look_at = STUB_NEVER;
 	from->feed = FEED_IDLE;
 	from->ready = false;
-	job_end_send(&s->end, 0, data, n, false);
+	job_end_send(&s->end, from->channel, data, n, false);
+	if (from->tokens)
+		tokens_given(from, data, n);
 }
 
 /* What is left is read in the end, and then all is taken out: until then it is only slower. */
@@ -124,10 +144,8 @@ static void source_look_later(struct source *from)
 	from->look_ms = from->look_ms < SOURCE_LOOK_MS ? 2 * from->look_ms : 0;
 }
 
-void source_look(struct stub *s, int64_t now)
+void source_look(struct stub *s, struct source *from, int64_t now)
 {
-	struct source *from = &s->source;
-
 	if (now < from->look_at)
 		return;
 	from->look_at = STUB_NEVER;
@@ -135,23 +153,22 @@ void source_look(struct stub *s, int64_t now)
 	if (from->feed != FEED_OFFERED)
 		return;
 	from->asked = SOURCE_AHEAD_AFTER;
-	source_offer(s);
+	source_offer(s, from);
 }
 
-static void source_copy(struct stub *s)
+static void source_copy(struct stub *s, struct source *from)
 {
-	struct source *from = &s->source;
 	uint8_t data[JOB_DATA_MAX];
 	size_t room;
 	ssize_t n;
 
 	while (from->ready && !from->ended) {
-		room = job_end_room(&s->end, 0);
+		room = job_end_room(&s->end, from->channel);
 		if (!room)
 			return;
-		n = copies_make(s, data, room);
+		n = copies_make(from, data, room);
 		if (n > 0) {
-			job_end_send(&s->end, 0, data, n, true);
+			job_end_send(&s->end, from->channel, data, n, true);
 			from->copied += n;
 		} else if (n == -EAGAIN) {
 			from->ready = false;
@@ -162,63 +179,55 @@ static void source_copy(struct stub *s)
 	}
 }
 
-void source_step(struct stub *s)
+void source_step(struct stub *s, struct source *from)
 {
-	const struct job_message end = { .what = JOB_END };
-	struct source *from = &s->source;
+	const struct job_message end = { .what = JOB_END, .channel = from->channel };
 	size_t room;
 
 	if (from->feed == FEED_NONE)
 		return;
 	if (from->feed == FEED_AHEAD) {
-		source_copy(s);
+		source_copy(s, from);
 	} else if (!from->ended) {
-		room = job_end_room(&s->end, 0);
+		room = job_end_room(&s->end, from->channel);
 		/* What is wanted before it is offered is answered, too. */
 		if (from->ready && from->feed == FEED_IDLE && (!room || source_is_large(from)))
-			source_offer(s);
+			source_offer(s, from);
 		else if (room && (from->feed == FEED_OFFERED || from->ready))
-			source_answer(s, room);
+			source_answer(s, from, room);
 		if (from->feed == FEED_AHEAD)
-			source_copy(s);
+			source_copy(s, from);
 	}
 	if (!from->ended || from->told || !end_say(s, &end))
 		return;
 	from->told = true;
 	/* Copies are taken out as they are read. */
 	if (from->feed != FEED_AHEAD)
-		source_close(s);
+		source_close(s, from);
 }
 
-bool source_wants(const struct stub *s, struct pollfd *p)
+bool source_wants(const struct source *from, struct pollfd *p)
 {
-	const struct source *from = &s->source;
-
 	p->events = POLLIN;
 	if (from->ended || from->ready || from->feed == FEED_NONE || from->feed == FEED_OFFERED)
 		return false;
-	p->fd = from->feed == FEED_AHEAD ? from->events : 0;
+	p->fd = from->feed == FEED_AHEAD ? from->events : from->fd;
 	return p->fd >= 0;
 }
 
-void source_on_poll(struct stub *s, short events)
+void source_read(struct stub *s, struct source *from, uint64_t total)
 {
-	s->source.ready = true;
-}
-
-void source_read(struct stub *s, uint64_t total)
-{
-	struct source *from = &s->source;
+	const struct job_channel *c = &s->end.channels[from->channel];
 
 	if (from->feed != FEED_AHEAD && from->kind != KIND_FILE)
 		return;
 	/* Before the copies, answers were taken out at once, and are counted, too. */
-	if (total <= s->end.channels[0].sent - from->copied + from->taken)
+	if (total <= c->sent - from->copied + from->taken)
 		return;
-	total -= s->end.channels[0].sent - from->copied + from->taken;
+	total -= c->sent - from->copied + from->taken;
 	if (total > from->copied - from->taken)
 		total = from->copied - from->taken;
-	copies_take(s, total);
+	copies_take(from, total);
 	from->taken += total;
 	/* A writer that waits in the middle of a write goes on, and epoll reports only its end. */
 	from->ready = true;
@@ -227,21 +236,24 @@ void source_read(struct stub *s, uint64_t total)
 		from->used = true;
 }
 
+int source_again(struct source *from)
+{
+	if (from->kind == KIND_FILE && from->first >= 0)
+		return lseek(from->fd, from->first, SEEK_SET) < 0 ? -errno : 0;
+	if (from->used)
+		return -ESPIPE;
+	if (from->feed == FEED_NONE)
+		return -EPIPE;
+	descriptor_restore(from->fd, from->kind);
+	return 0;
+}
+
 int source_rewind(struct stub *s)
 {
-	struct source *from = &s->source;
-
 	/* Keys, of descriptor 0 or of /dev/tty. */
 	if (s->tty.sent)
 		return -ESPIPE;
 	if (!(s->flags & JOB_FD(0)) || s->flags & (JOB_NULL(0) | JOB_TTY(0)))
 		return 0;
-	if (from->kind == KIND_FILE && from->first >= 0)
-		return lseek(0, from->first, SEEK_SET) < 0 ? -errno : 0;
-	if (from->used)
-		return -ESPIPE;
-	if (from->feed == FEED_NONE)
-		return -EPIPE;
-	descriptor_restore(0, from->kind);
-	return 0;
+	return source_again(&s->sources[0]);
 }

@@ -77,8 +77,14 @@ enum feed {
 	FEED_AHEAD, /**< copies flow; what the program reads is taken out */
 };
 
-/** Descriptor 0, if it is no terminal. */
+#define SOURCE_GIVEN 64
+
+/** Descriptor 0, if it is no terminal, or another one that the task reads. */
 struct source {
+	int fd; /**< -1: none, or closed */
+	uint32_t channel;
+	bool tokens; /**< of make's jobserver: what the task has not read goes back */
+	uint8_t given[SOURCE_GIVEN]; /**< of these, the last bytes in answers */
 	enum feed feed;
 	enum kind kind;
 	bool ready; /**< poll() has seen something since the last read */
@@ -115,7 +121,26 @@ struct tty {
 	uint8_t typed[TYPED_MAX];
 };
 
-#define STUB_SINKS 3
+#define STUB_SINKS 3 /**< 1, 2 and the terminal */
+#define STUB_SINKS_MAX (STUB_SINKS + JOB_FILES_MAX)
+#define STUB_SOURCES_MAX (1 + JOB_FILES_MAX)
+#define DESCRIPTOR_NAME 32 /**< bytes of "/proc/self/fd/N" */
+
+/** What the task has open beyond its usual descriptors, and the descriptors that lead there. */
+struct opens {
+	uint32_t usual; /**< bit n: descriptor n of 0-2 is open, and not here */
+	bool terminal; /**< one of these is the controlling terminal */
+	uint32_t nfiles, ndescriptors;
+	struct job_file files[JOB_FILES_MAX]; /**< file i has channel JOB_CHANNEL_FILES + i */
+	int fds[JOB_FILES_MAX]; /**< one descriptor of each */
+	bool there[JOB_FILES_MAX]; /**< the executor has opened it */
+	uint8_t locks[JOB_FILES_MAX]; /**< LOCK_SH or LOCK_EX, which the task has left; 0: none */
+	struct job_descriptor descriptors[JOB_DESCRIPTORS_MAX];
+	char **environment; /**< of the program there; NULL: ours */
+	const char *trouble; /**< why the task cannot be carried, and the descriptor */
+	int culprit;
+	int64_t lock_at; /**< try again then */
+};
 
 struct witness_page;
 
@@ -172,8 +197,10 @@ struct stub {
 	bool more; /**< its children still write */
 	bool over; /**< they do not any more */
 	bool copy; /**< of the stub, which itself has ended */
-	struct source source;
-	struct sink sinks[STUB_SINKS]; /**< 1, 2 and the terminal */
+	uint32_t nsources, nsinks;
+	struct source sources[STUB_SOURCES_MAX]; /**< the first is of descriptor 0 */
+	struct sink sinks[STUB_SINKS_MAX]; /**< 1, 2 and the terminal, and others */
+	struct opens opens;
 	struct tty tty;
 };
 
@@ -223,7 +250,10 @@ void exit_lose(struct stub *s);
 void lost_report(struct stub *s) __attribute__((noreturn));
 
 /* descriptor.c */
-/** Opens a descriptor of 0-2 again where that helps, at its number. */
+/** Writes a number and a NUL. Returns where that is. */
+char *descriptor_number(unsigned int v, char *to);
+const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME]); /**< in /proc */
+/** Opens a descriptor again where that helps, at its number. */
 enum kind descriptor_adopt(int fd);
 /** Prepares it for a program again: our own open file blocks, as programs expect. */
 void descriptor_restore(int fd, enum kind kind);
@@ -242,27 +272,51 @@ void sink_step(struct stub *s); /**< says what must be said */
 void sink_drop(struct stub *s, struct sink *k); /**< closes it */
 
 /* source.c */
-void source_open(struct stub *s);
-void source_step(struct stub *s);
-void source_look(struct stub *s, int64_t now); /**< if it is time */
-bool source_wants(const struct stub *s, struct pollfd *p); /**< whether to poll it, and how */
-void source_on_poll(struct stub *s, short events);
-void source_read(struct stub *s, uint64_t total); /**< the program has read so much of the copies */
-void source_close(struct stub *s);
-int source_rewind(struct stub *s); /**< for a second run. 0; -errno: not possible */
+void source_init(struct source *from, uint32_t channel);
+struct source *source_of(struct stub *s, uint32_t channel); /**< NULL: none */
+void source_open(struct stub *s); /**< descriptor 0 */
+void source_use(struct source *from, int fd); /**< another one */
+void source_step(struct stub *s, struct source *from);
+void source_look(struct stub *s, struct source *from, int64_t now); /**< if it is time */
+bool source_wants(const struct source *from, struct pollfd *p); /**< whether to poll it, and how */
+/** The program has read so much of the copies. */
+void source_read(struct stub *s, struct source *from, uint64_t total);
+void source_close(struct stub *s, struct source *from);
+int source_rewind(struct stub *s); /**< 0, for a second run. 0; -errno: not possible */
+int source_again(struct source *from); /**< the same for another one */
 
 /* copies.c */
-/** Prepares copies of descriptor 0. False: they are not possible. */
-bool copies_open(struct stub *s);
+/** Prepares copies of it. False: they are not possible. */
+bool copies_open(struct source *from);
 /** Copies what follows the copies that were made. Bytes, 0: end, or -errno. */
-ssize_t copies_make(struct stub *s, uint8_t *to, size_t room);
-void copies_take(struct stub *s, uint64_t n); /**< takes bytes out of the source */
-void copies_close(struct stub *s);
+ssize_t copies_make(struct source *from, uint8_t *to, size_t room);
+void copies_take(struct source *from, uint64_t n); /**< takes bytes out of the source */
+void copies_close(struct source *from);
 
 /* readers.c */
-/** Whether a process of this user, other than this one and its ancestors, can read the open file of
- *  descriptor 0. */
-bool readers_other(void);
+/** Whether a process of this user, other than this one and its ancestors, can read what this
+ *  descriptor reads. */
+bool readers_other(int fd);
+
+/* opens.c */
+/** Looks at all descriptors, before we have any of our own. False: `trouble` says what cannot be
+ *  carried. */
+bool opens_look(struct opens *o);
+bool opens_has(const struct opens *o, int fd); /**< whether this descriptor is there */
+
+/* opened.c */
+void opens_begin(struct stub *s); /**< the task runs: uses what the executor has not opened */
+int opens_on_message(struct stub *s, const struct job_message *m); /**< 0 or -EPROTO */
+/** What was used of this channel is closed; then its other descriptors are, too. */
+void opens_closed(struct stub *s, uint32_t channel);
+void opens_end(struct stub *s); /**< the task has ended: it reads no more */
+bool opens_lock(struct stub *s, int64_t now); /**< whether no lock is left to be taken */
+const char *opens_again(struct stub *s); /**< for a second run. NULL; or why it is not possible */
+
+/* tokens.c */
+bool tokens_look(struct opens *o); /**< finds those of make's jobserver */
+void tokens_given(struct source *from, const uint8_t *bytes, size_t n);
+void tokens_give_back(struct stub *s, struct source *from); /**< what was given and not read */
 
 /* terminal.c */
 int terminal_get(int fd, struct terminal *t); /**< 0 or -errno */

@@ -2,6 +2,7 @@
 #include "helpers/end/names.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "wire/frame.h"
@@ -22,6 +23,18 @@ static int names_look(const char *path, struct named *n)
 	return 0;
 }
 
+/* What the task itself has open, which is carried, or keeps it at home. */
+static bool names_is_own(const char *path)
+{
+	static const char *const own[] = { "/dev/fd/", "/dev/std", "/proc/self/",
+					   "/proc/thread-self/" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strncmp(path, own[i], strlen(own[i])))
+			return true;
+	return false;
+}
+
 size_t names_make(char *const *argv, uint8_t *out)
 {
 	unsigned int count = 0;
@@ -31,7 +44,7 @@ size_t names_make(char *const *argv, uint8_t *out)
 		const char *path = named_path(argv[i]);
 		struct named file;
 
-		if (!path || names_look(path, &file))
+		if (!path || names_is_own(path) || names_look(path, &file))
 			continue;
 		n = named_put(out + length, FRAME_NAMED_MAX - length, &file);
 		if (!n)

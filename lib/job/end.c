@@ -42,6 +42,9 @@ static const struct end_rule {
 	[JOB_NONE] = { IN(JOB_HOME), WRITES, STARTED_ONCE, SAME },
 	[JOB_READ] = { IN(JOB_EXECUTOR), WRITES, 0, SAME },
 	[JOB_TERMINAL] = { IN(JOB_HOME) | IN(JOB_EXECUTOR), WRITES, STARTED_ONCE, SAME },
+	[JOB_OPENED] = { IN(JOB_EXECUTOR), IN(JOB_PREPARING), 0, SAME },
+	[JOB_SEEK] = { IN(JOB_EXECUTOR), WRITES, 0, SAME },
+	[JOB_LOCK] = { IN(JOB_EXECUTOR), WRITES, 0, SAME },
 };
 
 void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_t now,
@@ -55,17 +58,24 @@ void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_
 	e->limit_ms = limit_ms;
 	e->deadline = now + start_ms;
 	job_link_init(&e->link, memory, JOB_MEMORY);
+	e->nchannels = 1;
+	job_end_channels(e, JOB_CHANNELS_USUAL);
+}
+
+void job_end_channels(struct job_end *e, uint32_t n)
+{
 	/* Output flows at once. Input does when the program wants to read it. */
-	for (uint32_t i = 1; i < JOB_CHANNELS; i++) {
+	for (uint32_t i = e->nchannels; i < n; i++) {
 		struct job_channel *c = &e->channels[i];
 
-		if (role == JOB_EXECUTOR) {
+		if (e->role == JOB_EXECUTOR) {
 			c->may = JOB_WINDOW;
 		} else {
 			c->granted = c->told = JOB_WINDOW;
 			c->step = JOB_STEP;
 		}
 	}
+	e->nchannels = n;
 }
 
 /* ---- states ---- */
@@ -118,7 +128,7 @@ static bool end_tell_read(struct job_end *e, uint32_t channel)
 /* Totals, so that one message does for many, and none is lost when there is no room. */
 static void end_tell_credit(struct job_end *e)
 {
-	for (uint32_t i = 0; i < JOB_CHANNELS; i++) {
+	for (uint32_t i = 0; i < e->nchannels; i++) {
 		struct job_channel *c = &e->channels[i];
 		const struct job_message m = { .what = JOB_WANT,
 					       .channel = i,
@@ -134,7 +144,7 @@ static void end_tell_credit(struct job_end *e)
 /* Home takes out what was read when it hears of a stop, a close or an end; the rest is for others. */
 static bool end_tell_all_read(struct job_end *e)
 {
-	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
+	for (uint32_t i = 0; i < e->nchannels; i++)
 		if (!end_tell_read(e, i))
 			return false;
 	return true;
@@ -157,6 +167,10 @@ static bool end_may_say(const struct job_end *e, const struct job_message *m)
 		return !c->ended && !c->ahead && c->may != c->sent;
 	case JOB_END:
 		return !c->ended;
+	case JOB_OPENED:
+	case JOB_SEEK:
+	case JOB_LOCK:
+		return m->channel >= JOB_CHANNEL_FILES;
 	default:
 		return true;
 	}
@@ -169,7 +183,8 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 
 	if (e->state == JOB_LOST)
 		return -EPIPE;
-	if (!(rule->roles & IN(e->role)) || !(rule->say & IN(e->state)) || !end_may_say(e, m))
+	if (!(rule->roles & IN(e->role)) || !(rule->say & IN(e->state)) ||
+	    m->channel >= e->nchannels || !end_may_say(e, m))
 		return -EPROTO;
 	if ((m->what == JOB_STOPPED || m->what == JOB_CLOSED || m->what == JOB_EXIT ||
 	     m->what == JOB_OVER) &&
@@ -250,7 +265,7 @@ uint64_t job_end_granted(const struct job_end *e, uint32_t channel)
  */
 static void end_tell_emptied(struct job_end *e)
 {
-	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
+	for (uint32_t i = 0; i < e->nchannels; i++)
 		if (e->channels[i].step && e->channels[i].read == e->channels[i].got)
 			end_tell_read(e, i);
 }
@@ -321,6 +336,10 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 			return -EPROTO;
 		c->read = c->read_told = m->total;
 		return 0;
+	case JOB_OPENED:
+	case JOB_SEEK:
+	case JOB_LOCK:
+		return m->channel < JOB_CHANNEL_FILES ? -EPROTO : 0;
 	default:
 		return 0;
 	}
@@ -334,6 +353,8 @@ static int end_take_message(struct job_end *e, const struct job_link_frame *f)
 
 	err = job_message_decode(&m, f->type, f->body, f->length);
 	if (err)
+		return -EPROTO;
+	if (m.channel >= e->nchannels)
 		return -EPROTO;
 	rule = &end_rules[m.what];
 	/* The other role says it, and in a state that this end can be in meanwhile. */

@@ -75,6 +75,7 @@ struct job_end {
 	enum job_state state;
 	struct job_link link;
 	struct job_channel channels[JOB_CHANNELS];
+	uint32_t nchannels; /**< of these are in use */
 	const struct job_end_ops *ops;
 	void *ctx;
 	int64_t start_ms; /**< until the program must run */
@@ -90,6 +91,10 @@ struct job_end {
  */
 void job_end_init(struct job_end *e, enum job_role role, uint8_t *memory, int64_t now,
 		  int64_t start_ms, int64_t limit_ms, const struct job_end_ops *ops, void *ctx);
+
+/** The job has the first `n` channels, at least JOB_CHANNELS_USUAL, as job_end_init() gives it. To be
+ *  said before anything comes, and by both ends alike. */
+void job_end_channels(struct job_end *e, uint32_t n);
 
 /* ---- the connection ---- */
 

@@ -58,6 +58,12 @@ static void message_put(const struct job_message *m, struct cursor_out *o)
 	case JOB_OFFER:
 		cursor_put_u8(o, m->ahead);
 		break;
+	case JOB_SEEK:
+		cursor_put_u64(o, m->offset);
+		break;
+	case JOB_LOCK:
+		cursor_put_u8(o, m->exclusive);
+		break;
 	case JOB_TERMINAL:
 		cursor_put_u8(o, m->terminal.flush);
 		terminal_encode(o->at, &m->terminal.modes);
@@ -70,7 +76,7 @@ static void message_put(const struct job_message *m, struct cursor_out *o)
 
 static bool message_of_channel(uint32_t what)
 {
-	return what >= JOB_DATA && what <= JOB_READ;
+	return (what >= JOB_DATA && what <= JOB_READ) || (what >= JOB_OPENED && what <= JOB_LOCK);
 }
 
 size_t job_message_encode(const struct job_message *m, uint8_t *out)
@@ -100,6 +106,15 @@ static bool message_bool(struct cursor *c)
 static uint32_t message_signal(struct cursor *c, uint32_t signal)
 {
 	return message_below(c, signal - 1, JOB_SIGNALS) + 1;
+}
+
+static uint64_t message_offset(struct cursor *c)
+{
+	uint64_t offset = cursor_u64(c);
+
+	if (offset > INT64_MAX)
+		cursor_fail(c);
+	return offset;
 }
 
 /* What is left, at least `least` bytes and at most `most`. */
@@ -176,6 +191,12 @@ static void message_get(struct cursor *c, struct job_message *m)
 		break;
 	case JOB_OFFER:
 		m->ahead = message_bool(c);
+		break;
+	case JOB_SEEK:
+		m->offset = message_offset(c);
+		break;
+	case JOB_LOCK:
+		m->exclusive = message_bool(c);
 		break;
 	case JOB_TERMINAL:
 		message_terminal(c, m);

@@ -4,8 +4,9 @@
  * What the two ends of a job say to each other: home's end is the stub, the executor's end is the
  * parent of the program. The agents between them do not read it. No I/O, and nothing but libc.
  *
- * A job has channels. A channel carries bytes in both directions, each with its own credit: a
- * descriptor of the task has the channel of its number, its terminal has JOB_CHANNEL_TERMINAL.
+ * A job has channels. A channel carries bytes in both directions, each with its own credit:
+ * descriptors 0 to 2 have the channel of their number, the terminal has JOB_CHANNEL_TERMINAL, and
+ * each other open file of the task has one of its own.
  */
 #ifndef JOB_MESSAGE_H
 #define JOB_MESSAGE_H
@@ -15,10 +16,14 @@
 #include <stdint.h>
 
 #include "wire/frame.h"
+#include "wire/job.h"
 #include "wire/terminal.h"
 
-#define JOB_CHANNELS 4
 #define JOB_CHANNEL_TERMINAL 3
+#define JOB_CHANNELS_USUAL 4 /**< that every job has: descriptors 0-2 and the terminal */
+/** The first of those that open files of their own have, in the order of struct job_spec. */
+#define JOB_CHANNEL_FILES JOB_CHANNELS_USUAL
+#define JOB_CHANNELS (JOB_CHANNEL_FILES + JOB_FILES_MAX)
 /** Bytes of one JOB_DATA. */
 #define JOB_DATA_MAX FRAME_DATA_MAX
 #define JOB_TEXT_MAX 512 /**< bytes of the text of JOB_REFUSED */
@@ -49,6 +54,10 @@ enum job_what {
 	JOB_NONE, /**< from home: answers JOB_WANT. Another process has taken what was offered */
 	JOB_READ, /**< from the executor: bytes of this channel that the program has read in all */
 	JOB_TERMINAL, /**< modes and size of the terminal from now on, in order with JOB_DATA */
+	/* of a channel, from the executor's end */
+	JOB_OPENED, /**< before JOB_READY: the program has this file itself, and no data of it flow */
+	JOB_SEEK, /**< the offset of such a file, as the program has left it */
+	JOB_LOCK, /**< the program has left this flock() on it: home takes it before it says the end */
 	JOB_WHATS
 };
 
@@ -63,7 +72,7 @@ enum job_reach {
 /** One message. Which member of the union is valid follows from `what`. */
 struct job_message {
 	enum job_what what;
-	uint32_t channel; /**< of JOB_DATA to JOB_READ */
+	uint32_t channel; /**< of JOB_DATA to JOB_READ, and JOB_OPENED to JOB_LOCK */
 	union {
 		uint32_t pid; /**< JOB_STARTED: on the executor */
 		uint32_t signal; /**< JOB_STOPPED */
@@ -93,6 +102,8 @@ struct job_message {
 		} data;
 		bool ahead; /**< JOB_OFFER: copies follow within a window, not one answer */
 		uint64_t total; /**< JOB_WANT, JOB_READ: bytes, never less than before */
+		uint64_t offset; /**< JOB_SEEK */
+		bool exclusive; /**< JOB_LOCK */
 		struct {
 			struct terminal modes;
 			bool flush; /**< input that was not read must be dropped, too */

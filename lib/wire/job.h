@@ -3,8 +3,8 @@
  * @file job.h
  * Everything that is sent with a task to another node, and its encoding as the
  * payload of FRAME_JOB: a version, little-endian numbers,
- * then the terminal if there is one, groups, and the strings, each terminated by
- * a NUL. The stub encodes, the agents decode. No I/O, and for the sake of the
+ * then the terminal if there is one, open files if there are any (their numbers,
+ * the files, the descriptors), groups, and the strings, each terminated by a NUL. The stub encodes, the agents decode. No I/O, and for the sake of the
  * stub nothing but libc.
  */
 #ifndef WIRE_JOB_H
@@ -17,6 +17,9 @@
 
 #define JOB_RLIMITS 16
 #define JOB_GROUPS_MAX 65536
+#define JOB_FILES_MAX 32 /**< open files besides those of the usual descriptors 0-2 */
+#define JOB_DESCRIPTORS_MAX 128 /**< that lead to them, or are duplicates of 0-2 */
+#define JOB_NUMBER_MAX 1048575 /**< of a descriptor */
 
 /** job_spec.flags */
 #define JOB_FD(n) (1u << (n)) /**< descriptor n of 0-2 is open */
@@ -68,6 +71,46 @@ enum job_trait {
 };
 
 /**
+ * An open file (not a descriptor: several may lead to it) of which more is to be known than flags say.
+ * Descriptors 0 to 2 have JOB_FD() and no such file, if they are the terminal, /dev/null, a pipe in
+ * one direction, or what the executor's end makes one of.
+ */
+enum job_file_kind {
+	JOB_STREAM, /**< a pipe, a FIFO; or a file whose bytes are carried, because only home can see it */
+	JOB_SOCKET, /**< a connected socket that is a stream */
+	JOB_REAL, /**< a file or folder, which the executor's end opens if it is the same there */
+	JOB_DEVICE, /**< a device of memory: `ino` is its minor number */
+	JOB_FILE_KINDS
+};
+
+/** job_file.flags. The numbers of O_… depend on the architecture. */
+#define JOB_OPEN_READ 1u
+#define JOB_OPEN_WRITE 2u
+#define JOB_OPEN_APPEND 4u
+#define JOB_OPEN_NONBLOCK 8u
+#define JOB_OPEN_SYNC 16u
+#define JOB_OPEN_DSYNC 32u
+#define JOB_OPEN_DIRECT 64u
+#define JOB_OPEN_NOATIME 128u
+#define JOB_OPEN_TOKENS 256u /**< of make's jobserver: taken one by one */
+#define JOB_OPEN_OR_STREAM 512u /**< JOB_REAL: if it is not the same there, its bytes are carried */
+#define JOB_OPEN_HERE 1024u /**< JOB_REAL: nor if the two hosts only share a file system */
+#define JOB_OPEN_FLAGS 2047u
+
+struct job_file {
+	uint32_t kind, flags;
+	uint64_t offset, ino;
+	const char *place; /**< its file system, helpers/end/place.h; "" unless it is JOB_REAL */
+	const char *path;
+};
+
+/** One descriptor of such a file; or of a usual one (0-2), or of the terminal (3). */
+struct job_descriptor {
+	uint32_t number;
+	uint32_t channel; /**< job/message.h */
+};
+
+/**
  * The strings of a decoded specification point into the decoded buffer. The
  * agent ignores uid, gid, groups and loginuid in the message of a stub. It takes
  * them from the peer credentials of the socket, and the last from that process.
@@ -93,6 +136,9 @@ struct job_spec {
 	const char *cwd;
 	uint32_t argc, envc;
 	const char **argv, **envp; /**< NULL-terminated; allocated by job_decode */
+	uint32_t nfiles, ndescriptors;
+	const struct job_file *files; /**< file i has channel JOB_CHANNEL_FILES + i */
+	const struct job_descriptor *descriptors; /**< by ascending numbers */
 };
 
 /** Returns the bytes that job_encode() will write, 0 if above FRAME_JOB_MAX. */

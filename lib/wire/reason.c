@@ -22,8 +22,9 @@ static const struct {
 	[EHS_REASON_TRACED] = { "traced",
 		"It runs at home because a debugger or tracer is attached to it." },
 	[EHS_REASON_OPEN_FILES] = { "open-files",
-		"It runs at home because it would inherit an open descriptor above 2, which cannot "
-		"be carried to another node; close it before the exec, or make it close-on-exec." },
+		"It runs at home because it would inherit an open descriptor above 2 which cannot be "
+		"carried to another node (epoll, event, memory, a listening socket and the like); "
+		"close it before the exec, or make it close-on-exec." },
 	[EHS_REASON_NAMESPACE] = { "namespace",
 		"It runs at home because one of its namespaces (other than the network's) or its "
 		"root directory is not that of the agent." },

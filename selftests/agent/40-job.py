@@ -281,6 +281,8 @@ def terminal(*words, options=()):
         pid, master = pty.fork()
         if not pid:
             environment.default_signals()
+            # forkpty() leaves it the masters of earlier terminals, which are none of its own
+            os.closerange(3, 256)
             os.execv(STUB, [STUB, *options, "@0.1", words[0], *words])
     return pid, master, shown_at(master)[1]
 

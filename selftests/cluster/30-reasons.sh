@@ -30,7 +30,9 @@ cp "$PROBE" /tmp/suid && chown eha /tmp/suid && chmod 4755 /tmp/suid
 stays "a set-user-id program" setuid bash -c "/tmp/suid hold $PWD/up; :"
 cp "$PROBE" /tmp/caps && setcap cap_net_raw+ep /tmp/caps
 stays "a program with file capabilities" file-caps bash -c "/tmp/caps hold $PWD/up; :"
-stays "a task with an inherited descriptor" open-files bash -c "exec 7</dev/null; $hold; :"
+stays "a task with an inherited descriptor" open-files python3 -c "
+import os, subprocess
+subprocess.run('$hold'.split(), pass_fds=[os.dup2(os.eventfd(0), 7)])"
 stays "a task in a mount namespace of its own" namespace unshare -m bash -c "$hold; :"
 
 # A guest is never sent on: its children run where it runs, though that node is overloaded.

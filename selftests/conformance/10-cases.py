@@ -13,7 +13,7 @@ from ktap import done, failed, ok, skip
 from places import here
 import suite
 
-THEMES = "status", "streams", "pipelines", "arguments", "inherited", "files", "signals", "exec", "life", "usage", "programs"
+THEMES = "status", "streams", "descriptors", "pipelines", "arguments", "inherited", "files", "signals", "exec", "life", "usage", "programs"
 
 # What this was started with is not for the tasks.
 for fd in map(int, os.listdir("/proc/self/fd")):

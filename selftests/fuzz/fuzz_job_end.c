@@ -78,7 +78,7 @@ static const struct job_end_ops ops = { on_message, on_lost };
 static size_t payload_of(struct input *in, const struct seen *s, uint8_t *out)
 {
 	uint8_t how = byte(in);
-	struct job_message m = { .what = how & 31, .channel = byte(in) & 3 };
+	struct job_message m = { .what = how & 31, .channel = byte(in) & 7 };
 	static const uint8_t bytes[JOB_DATA_MAX];
 	uint32_t type = m.what;
 	size_t n = 0;
@@ -114,6 +114,9 @@ static size_t payload_of(struct input *in, const struct seen *s, uint8_t *out)
 		break;
 	case JOB_READ:
 		m.total = number(in);
+		break;
+	case JOB_SEEK:
+		m.offset = number(in);
 		break;
 	default:
 		break;
@@ -151,7 +154,7 @@ static void take(struct input *in, struct seen *s, bool raw)
 
 static void say(struct input *in, struct seen *s)
 {
-	struct job_message m = { .what = 1 + byte(in) % (JOB_WHATS - 1), .channel = byte(in) & 3 };
+	struct job_message m = { .what = 1 + byte(in) % (JOB_WHATS - 1), .channel = byte(in) & 7 };
 	enum job_state before = s->e.state;
 	int err;
 
@@ -172,7 +175,7 @@ static void say(struct input *in, struct seen *s)
 static void send_data(struct input *in, struct seen *s)
 {
 	static const uint8_t bytes[JOB_DATA_MAX];
-	uint32_t channel = byte(in) & 3;
+	uint32_t channel = byte(in) & 7;
 	size_t room = job_end_room(&s->e, channel), n = number(in);
 	uint64_t before = s->e.channels[channel].sent;
 
@@ -237,6 +240,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(memory + GUARD + JOB_MEMORY, 0xa5, GUARD);
 	job_end_init(&s.e, byte(&in) & 1 ? JOB_HOME : JOB_EXECUTOR, memory + GUARD, now, 100, 1000,
 		     &ops, &s);
+	/* some have two channels more, and none has the last ones */
+	if (size & 1)
+		job_end_channels(&s.e, JOB_CHANNELS_USUAL + 2);
 	while (in.left) {
 		uint8_t what = byte(&in);
 		uint32_t channel;
@@ -271,10 +277,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			send_data(&in, &s);
 			break;
 		case 8:
-			job_end_grant(&s.e, byte(&in) & 3, number(&in));
+			job_end_grant(&s.e, byte(&in) & 7, number(&in));
 			break;
 		case 9:
-			channel = byte(&in) & 3;
+			channel = byte(&in) & 7;
 			if (s.e.role == JOB_EXECUTOR &&
 			    s.e.channels[channel].read < s.e.channels[channel].got)
 				job_end_read(&s.e, channel, s.e.channels[channel].read + 1);

@@ -24,8 +24,14 @@ counted sender "S_ISGID without group execution is something else" $in -- "$work
 cp /bin/true "$work/caps"; $probe caps "$work/caps"
 counted file-caps "file capabilities" $in -- "$work/caps"
 counted traced "traced" $in traced -- true
-counted open-files "an open descriptor" $in open 3 0 -- true
-counted open-files "a high one" $in open 1000 0 -- true
+counted open-files "a descriptor of an event" $in event 3 -- true
+counted open-files "a high one" $in event 1000 -- true
+counted open-files "a socket that listens" $in listen 3 -- true
+counted sender "/dev/null" $in open 3 0 -- true
+counted sender "pipes and a socket" $in pipe 100 -- true
+counted sender "a file" $in -- true 9<"$0"
+many() { for i in $(seq 3 200); do eval "exec $i</dev/null"; done; "$@"; }
+counted open-files "too many" eval '(many $in -- true)'
 counted sender "a descriptor that is closed by exec" $in open 3 1 -- true
 counted confined "a seccomp filter" $in seccomp -- true
 counted namespace "another mount namespace" $in new mnt -- true

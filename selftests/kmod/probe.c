@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -59,6 +61,38 @@ static char **open_fd(char **args)
 	if (dup3(fd, atoi(args[0]), atoi(args[1]) ? O_CLOEXEC : 0) < 0)
 		die("dup3");
 	return args + 2;
+}
+
+/* event FD: have a descriptor that is of use in this kernel only */
+static char **event_fd(char **args)
+{
+	if (dup2(eventfd(0, EFD_CLOEXEC), atoi(args[0])) < 0)
+		die("eventfd");
+	return args + 1;
+}
+
+/* listen FD: have a socket that listens */
+static char **listen_fd(char **args)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr name = { .sa_family = AF_UNIX };
+
+	/* a name that the kernel chooses */
+	if (bind(fd, &name, sizeof(name.sa_family)) || listen(fd, 1) ||
+	    dup2(fd, atoi(args[0])) < 0)
+		die("listen");
+	return args + 1;
+}
+
+/* pipe FD: have both ends of a pipe, and a socket, from FD on */
+static char **pipe_fd(char **args)
+{
+	int pair[2], sockets[2], fd = atoi(args[0]);
+
+	if (pipe2(pair, O_CLOEXEC) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ||
+	    dup2(pair[0], fd) < 0 || dup2(pair[1], fd + 1) < 0 || dup2(sockets[0], fd + 2) < 0)
+		die("pipe");
+	return args + 1;
 }
 
 /* user UID: be an ordinary user */
@@ -526,6 +560,7 @@ static char **storm(char **args)
 
 static const struct verb verbs[] = {
 	{ "in", in, 1 },	   { "open", open_fd, 2 },	{ "nnp", nnp, 0 },
+	{ "event", event_fd, 1 }, { "listen", listen_fd, 1 }, { "pipe", pipe_fd, 1 },
 	{ "seccomp", seccomp, 0 }, { "every", every, 0 },	{ "left", left, 0 },
 	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
 	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "thread", thread, 2 },

@@ -51,7 +51,9 @@ struct home {
 	size_t ngot[JOB_CHANNELS];
 	uint64_t read[JOB_CHANNELS];
 	int wants[JOB_CHANNELS];
-	bool ended[JOB_CHANNELS], closed[JOB_CHANNELS];
+	bool ended[JOB_CHANNELS], closed[JOB_CHANNELS], opened[JOB_CHANNELS];
+	uint64_t offsets[JOB_CHANNELS];
+	int locks[JOB_CHANNELS]; /* 1: shared, 2: exclusive */
 	struct frame_exit use;
 	bool more, lost;
 	int stops;
@@ -197,6 +199,15 @@ static inline int home_message(void *ctx, const struct job_message *m)
 	case JOB_READ:
 		assert_true(m->total >= h->read[m->channel]);
 		h->read[m->channel] = m->total;
+		break;
+	case JOB_OPENED:
+		h->opened[m->channel] = true;
+		break;
+	case JOB_SEEK:
+		h->offsets[m->channel] = m->offset;
+		break;
+	case JOB_LOCK:
+		h->locks[m->channel] = 1 + m->exclusive;
 		break;
 	case JOB_TERMINAL:
 		h->modes = m->terminal.modes;
@@ -448,6 +459,7 @@ static inline void home_run_spec(struct home *h, const struct job_spec *spec)
 	home_send_job(h, spec);
 	job_end_init(&h->end, JOB_HOME, h->memory, home_now(), HOME_PATIENCE_MS,
 		     h->attached.limit_ms, &home_ops, h);
+	job_end_channels(&h->end, JOB_CHANNEL_FILES + spec->nfiles);
 	home_attach(h);
 }
 

@@ -30,6 +30,7 @@ struct side {
 };
 
 static struct side home, executor;
+static uint32_t channels = JOB_CHANNELS_USUAL; /* of the next job */
 
 static inline int on_message(void *ctx, const struct job_message *m)
 {
@@ -57,6 +58,8 @@ static inline void begin(void)
 	memset(&executor, 0, sizeof(executor));
 	job_end_init(&home.e, JOB_HOME, home.memory, 0, START, LIMIT, &ops, &home);
 	job_end_init(&executor.e, JOB_EXECUTOR, executor.memory, 0, START, LIMIT, &ops, &executor);
+	job_end_channels(&home.e, channels);
+	job_end_channels(&executor.e, channels);
 }
 
 static inline void attach(void)

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,6 +39,11 @@ struct home {
 	int status; /* as from waitpid(), when it has ended */
 	bool ended, stopped;
 	int fds[3]; /* given to the stub; -1: closed there */
+	struct {
+		int fd, number;
+	} more[12]; /* the same above 2 */
+	int nmore, hold[2]; /* hold: the child waits for its end; 0: not */
+	bool opens; /* the executor opens files itself */
 	int tty; /* slave of its terminal; -1: none */
 	int shell[2]; /* its parent tells here what waitpid() says; 0: we are the parent */
 	uint8_t in[HOME_FRAME], out[FRAME_HEADER + FRAME_LINK_MAX];
@@ -49,6 +55,10 @@ struct home {
 	/* what it has said */
 	bool job, attach_known, cut_at_attach;
 	uint32_t flags;
+	struct job_file files[JOB_FILES_MAX]; /* their texts are gone */
+	struct job_descriptor descriptors[JOB_DESCRIPTORS_MAX];
+	uint32_t nfiles, ndescriptors;
+	char makeflags[256];
 	struct terminal first;
 	struct attach attach;
 	unsigned int attaches, notes[NOTE_WHATS];
@@ -65,7 +75,7 @@ struct home {
 	struct job_message sent; /* the last JOB_SIGNAL */
 	char path[256], line[512]; /* of the program; its arguments, a blank behind each */
 	const struct rlimit *few; /* descriptors that the stub may have; NULL: as many as we */
-	uint64_t files; /* RLIMIT_NOFILE, the hard one */
+	uint64_t nofile; /* RLIMIT_NOFILE, the hard one */
 	int foreground; /* -1: not said */
 	struct terminal modes;
 	bool flush;
@@ -203,13 +213,15 @@ static inline void home_on_frame(struct home *h, enum frame_type type, uint8_t *
 	struct job_spec spec;
 
 	switch (type) {
+	case FRAME_NAMED:
+		break;
 	case FRAME_JOB:
 		assert_false(h->job);
 		assert_int_equal(job_decode(&spec, payload, length), 0);
 		h->job = true;
 		h->flags = spec.flags;
 		h->first = spec.terminal;
-		h->files = spec.rlimit[RLIMIT_NOFILE][1];
+		h->nofile = spec.rlimit[RLIMIT_NOFILE][1];
 		snprintf(h->path, sizeof(h->path), "%s", spec.path);
 		h->line[0] = '\0';
 		for (uint32_t i = 0; i < spec.argc; i++) {
@@ -217,9 +229,19 @@ static inline void home_on_frame(struct home *h, enum frame_type type, uint8_t *
 
 			snprintf(h->line + n, sizeof(h->line) - n, "%s ", spec.argv[i]);
 		}
+		h->nfiles = spec.nfiles;
+		h->ndescriptors = spec.ndescriptors;
+		for (uint32_t i = 0; i < spec.nfiles; i++)
+			h->files[i] = spec.files[i];
+		for (uint32_t i = 0; i < spec.ndescriptors; i++)
+			h->descriptors[i] = spec.descriptors[i];
+		for (uint32_t i = 0; i < spec.envc; i++)
+			if (!strncmp(spec.envp[i], "MAKEFLAGS=", 10))
+				snprintf(h->makeflags, sizeof(h->makeflags), "%s", spec.envp[i] + 10);
 		job_free(&spec);
 		job_end_init(&h->far, JOB_EXECUTOR, h->memory, home_now(), HOME_LIMIT_MS,
 			     HOME_LIMIT_MS, &home_ops, h);
+		job_end_channels(&h->far, JOB_CHANNEL_FILES + h->nfiles);
 		break;
 	case FRAME_LINK:
 		assert_int_equal(job_end_take(&h->far, payload, length), 0);
@@ -339,8 +361,15 @@ static inline const char *home_stub(void)
 static inline void home_child(struct home *h, char **argv)
 {
 	sigset_t none;
+	char byte;
 
 	setpgid(0, 0);
+	if (h->hold[0]) {
+		close(h->hold[1]);
+		if (read(h->hold[0], &byte, 1))
+			_exit(98);
+		close(h->hold[0]);
+	}
 	/* Not among 0 to 2 themselves. */
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] >= 0)
@@ -348,6 +377,12 @@ static inline void home_child(struct home *h, char **argv)
 	for (int i = 0; i < 3; i++)
 		if (h->fds[i] < 0)
 			close(i);
+	/* What this test was started with is none of the task. */
+	syscall(SYS_close_range, 3u, ~0u, 4u);
+	for (int i = 0; i < h->nmore; i++)
+		h->more[i].fd = fcntl(h->more[i].fd, F_DUPFD_CLOEXEC, 500);
+	for (int i = 0; i < h->nmore; i++)
+		dup2(h->more[i].fd, h->more[i].number);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -355,6 +390,19 @@ static inline void home_child(struct home *h, char **argv)
 		setrlimit(RLIMIT_NOFILE, h->few);
 	execv(home_stub(), argv);
 	_exit(99);
+}
+
+/* The next home_start() starts nothing before home_let(), when this process has closed its files. */
+static inline void home_hold(struct home *h)
+{
+	assert_return_code(pipe2(h->hold, O_CLOEXEC), errno);
+}
+
+static inline void home_let(struct home *h)
+{
+	close(h->hold[0]);
+	close(h->hold[1]);
+	h->hold[0] = 0;
 }
 
 /* With descriptors h->fds, which are closed here. */
@@ -379,6 +427,16 @@ static inline void home_start(struct home *h, const char *option, const char *to
 	assert_return_code(h->stub, errno);
 	if (!h->stub)
 		home_child(h, argv);
+	for (int i = 0; i < h->nmore; i++) {
+		bool again = false;
+
+		for (int j = 0; j < i; j++)
+			again |= h->more[j].fd == h->more[i].fd;
+		for (int j = 0; j < 3; j++)
+			again |= h->fds[j] == h->more[i].fd;
+		if (!again)
+			close(h->more[i].fd);
+	}
 	for (int i = 0; i < 3; i++) {
 		bool again = false;
 
@@ -405,6 +463,13 @@ static inline void home_begin(struct home *h)
 
 	UNTIL(h, h->job);
 	home_attach(h);
+	for (uint32_t i = 0; h->opens && i < h->nfiles; i++) {
+		const struct job_message m = { .what = JOB_OPENED,
+					       .channel = JOB_CHANNEL_FILES + i };
+
+		if (h->files[i].kind == JOB_REAL)
+			home_say(h, &m);
+	}
 	home_say(h, &ready);
 	UNTIL(h, h->far.state == JOB_COMMITTED);
 	home_say(h, &started);

@@ -221,6 +221,69 @@ static void test_output_credit(void **state)
 	assert_int_equal(deliver(&home, JOB_DATA, "\1\0x", 3), -EPROTO);
 }
 
+/* A job has only the channels that its descriptors need, and those of open files carry both ways. */
+static void test_more(void **state)
+{
+	struct job_message m = { .what = JOB_OFFER, .channel = 5 };
+	struct job_message data = { .what = JOB_DATA,
+				    .channel = 5,
+				    .data = { .bytes = bytes, .length = 1 } };
+
+	run_to(JOB_RUNNING);
+	assert_int_equal(job_end_room(&executor.e, 5), 0);
+	assert_int_equal(job_end_say(&home.e, &m), -EPROTO);
+	assert_int_equal(deliver_message(&home, &data), -EPROTO);
+
+	begin();
+	job_end_channels(&home.e, 6);
+	job_end_channels(&executor.e, 6);
+	attach();
+	pump();
+	m = (struct job_message){ .what = JOB_OPENED, .channel = 4 };
+	assert_int_equal(job_end_say(&home.e, &m), -EPROTO);
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	m.channel = 2;
+	assert_int_equal(job_end_say(&executor.e, &m), -EPROTO);
+	m.channel = 6;
+	assert_int_equal(job_end_say(&executor.e, &m), -EPROTO);
+	tell(&executor, JOB_READY);
+	assert_int_equal(home.seen[0].what, JOB_OPENED);
+	assert_int_equal(home.seen[0].channel, 4);
+	m.channel = 5;
+	assert_int_equal(job_end_say(&executor.e, &m), -EPROTO); /* too late */
+	tell(&home, JOB_GO);
+	tell(&executor, JOB_STARTED);
+	/* out */
+	assert_int_equal(job_end_room(&executor.e, 5), JOB_DATA_MAX);
+	job_end_send(&executor.e, 5, bytes, 7, false);
+	pump();
+	assert_int_equal(last(&home)->channel, 5);
+	assert_int_equal(last(&home)->data.length, 7);
+	/* in, when the program wants it */
+	assert_int_equal(job_end_room(&home.e, 5), 0);
+	m = (struct job_message){ .what = JOB_OFFER, .channel = 5 };
+	assert_int_equal(job_end_say(&home.e, &m), 0);
+	pump();
+	job_end_grant(&executor.e, 5, 3);
+	pump();
+	assert_int_equal(job_end_room(&home.e, 5), 3);
+	job_end_send(&home.e, 5, bytes, 2, false);
+	pump();
+	assert_int_equal(last(&executor)->data.length, 2);
+	assert_int_equal(job_end_granted(&executor.e, 5), 0);
+	/* and what was read of it is known before the end */
+	job_end_read(&executor.e, 5, 1);
+	m = (struct job_message){ .what = JOB_SEEK, .channel = 4, .offset = 99 };
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	assert_int_equal(say_exit(false), 0);
+	pump();
+	assert_int_equal(home.e.channels[5].read, 1);
+	assert_int_equal(home.seen[home.nseen - 3].what, JOB_SEEK);
+	assert_int_equal(home.seen[home.nseen - 3].offset, 99);
+	assert_int_equal(last(&home)->what, JOB_EXIT);
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
 /* ---- memory ---- */
 
 /* However much is written without a connection, messages have their room, and an exit has. */
@@ -345,6 +408,15 @@ static void test_messages(void **state)
 			m.channel = 1;
 			m.total = 0x123456789abcdef0;
 			break;
+		case JOB_OPENED:
+		case JOB_LOCK:
+			m.channel = JOB_CHANNELS - 1;
+			m.exclusive = what == JOB_LOCK;
+			break;
+		case JOB_SEEK:
+			m.channel = 4;
+			m.offset = 0x123456789abcdef0;
+			break;
 		default:
 			break;
 		}
@@ -371,7 +443,7 @@ int main(void)
 		cmocka_unit_test(test_ahead),	  cmocka_unit_test(test_ahead_refused),
 		cmocka_unit_test(test_closed),	  cmocka_unit_test(test_output_credit),
 		cmocka_unit_test(test_full),	  cmocka_unit_test(test_small_room),
-		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_messages),	  cmocka_unit_test(test_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,9 @@ static const struct {
 	{ JOB_CLOSED, "RE", "RE", "RE", "REF" },
 	{ JOB_OFFER, "RE", "", "", "REF" },
 	{ JOB_TERMINAL, "RE", "RE", "RE", "REF" },
+	{ JOB_OPENED, "", "p", "p", "" },
+	{ JOB_SEEK, "", "RE", "RE", "" },
+	{ JOB_LOCK, "", "RE", "RE", "" },
 };
 #define TABLE (sizeof(table) / sizeof(table[0]))
 
@@ -141,6 +144,7 @@ static void check_take(struct side *s, struct job_message *m, const char *states
 static void test_states(void **state)
 {
 	assert_int_equal(TABLE, JOB_WHATS - 1);
+	channels = JOB_CHANNEL_FILES + 1;
 	for (size_t i = 0; i < TABLE; i++) {
 		struct job_message m = { .what = table[i].what, .channel = 1 };
 
@@ -150,6 +154,8 @@ static void test_states(void **state)
 			m.sent.signal = 15;
 		if (m.what == JOB_WANT)
 			m.total = JOB_WINDOW;
+		if (m.what >= JOB_OPENED)
+			m.channel = JOB_CHANNEL_FILES;
 		for (int at = JOB_PREPARING; at <= JOB_LOST; at++) {
 			check_say(&home, &m, table[i].home_says, at);
 			check_say(&executor, &m, table[i].executor_says, at);
@@ -157,6 +163,7 @@ static void test_states(void **state)
 			check_take(&executor, &m, table[i].executor_takes, at);
 		}
 	}
+	channels = JOB_CHANNELS_USUAL;
 }
 
 /* GO is on its way when the executor's end refuses: home learns it, and nothing starts. */

@@ -170,7 +170,7 @@ static void test_few_files(void **state)
 		/* A hard limit only with the rights of root; who has not runs it here. */
 		UNTIL(h, h->job || (i && h->ended));
 		if (h->job) {
-			assert_int_equal(h->files, all[i].rlim_max);
+			assert_int_equal(h->nofile, all[i].rlim_max);
 			home_frame(h, FRAME_REFUSED, payload, sizeof(payload));
 		}
 		UNTIL(h, h->ended);

@@ -217,6 +217,28 @@ static void test_terminal(void **state)
 
 #define TEXTS 40
 
+static void files_random(struct job_spec *s)
+{
+	static struct job_file files[JOB_FILES_MAX];
+	static struct job_descriptor descriptors[JOB_DESCRIPTORS_MAX];
+	uint32_t number = 2;
+
+	s->nfiles = random_below(2) ? random_below(JOB_FILES_MAX + 1) : 0;
+	s->ndescriptors = s->nfiles ? random_below(JOB_DESCRIPTORS_MAX + 1) : 0;
+	for (uint32_t i = 0; i < s->nfiles; i++)
+		files[i] = (struct job_file){ .kind = random_below(JOB_FILE_KINDS),
+					      .flags = 1 | random_below(JOB_OPEN_FLAGS + 1),
+					      .offset = random_64() >> 1,
+					      .ino = random_64(),
+					      .place = i % 2 ? "" : "a place",
+					      .path = "/a/path" };
+	for (uint32_t i = 0; i < s->ndescriptors; i++)
+		descriptors[i] = (struct job_descriptor){ number += 1 + random_below(9),
+							  4 + random_below(s->nfiles) };
+	s->files = files;
+	s->descriptors = descriptors;
+}
+
 static struct job_spec spec_random(void)
 {
 	static char text[TEXTS][100];
@@ -268,6 +290,7 @@ static struct job_spec spec_random(void)
 	for (unsigned int i = 0; i < s.envc; i++)
 		s.envp[i] = text[3 + s.argc + i];
 	s.envp[s.envc] = NULL;
+	files_random(&s);
 	return s;
 }
 
@@ -299,6 +322,20 @@ static void same_spec(const struct job_spec *a, const struct job_spec *b)
 		assert_string_equal(a->envp[i], b->envp[i]);
 	assert_null(b->argv[b->argc]);
 	assert_null(b->envp[b->envc]);
+	assert_int_equal(a->nfiles, b->nfiles);
+	for (unsigned int i = 0; i < a->nfiles; i++) {
+		assert_int_equal(a->files[i].kind, b->files[i].kind);
+		assert_int_equal(a->files[i].flags, b->files[i].flags);
+		assert_int_equal(a->files[i].offset, b->files[i].offset);
+		assert_int_equal(a->files[i].ino, b->files[i].ino);
+		assert_string_equal(a->files[i].place, b->files[i].place);
+		assert_string_equal(a->files[i].path, b->files[i].path);
+	}
+	assert_int_equal(a->ndescriptors, b->ndescriptors);
+	for (unsigned int i = 0; i < a->ndescriptors; i++) {
+		assert_int_equal(a->descriptors[i].number, b->descriptors[i].number);
+		assert_int_equal(a->descriptors[i].channel, b->descriptors[i].channel);
+	}
 }
 
 /* Encoded into memory of just this size, so that a checker sees one byte too many. */
@@ -350,6 +387,7 @@ static void test_malformed(void **state)
 		unsigned int word;
 		uint32_t value;
 	} bad[] = { { "version", 0, 4 },
+		    { "version", 0, 5 },
 		    { "version", 0, 2 },
 		    { "version", 0, 0 },
 		    { "flags", 1, JOB_FLAGS + 1 },
@@ -375,6 +413,7 @@ static void test_malformed(void **state)
 
 	random_begin();
 	spec = spec_random();
+	spec.nfiles = spec.ndescriptors = 0;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		bytes = encode(&spec, &size);
 		frame_put_u32(bytes + 4 * bad[i].word, bad[i].value);
@@ -406,6 +445,92 @@ static void test_malformed(void **state)
 	bytes = encode(&spec, &size);
 	assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
 	free(bytes);
+}
+
+/* Open files: what no task can have. */
+static void test_malformed_files(void **state)
+{
+	const char *argv[] = { "true", NULL }, *envp[] = { NULL };
+	struct job_file file = { .kind = JOB_REAL,
+				 .flags = JOB_OPEN_READ,
+				 .place = "",
+				 .path = "/x" };
+	struct job_descriptor descriptors[2] = { { 3, 4 }, { 5, 1 } };
+	struct job_spec spec = { .flags = JOB_FD(1) | JOB_FD(0) | JOB_TTY(0),
+				 .token = "1",
+				 .path = "/bin/true",
+				 .cwd = "/",
+				 .argc = 1,
+				 .argv = argv,
+				 .envp = envp,
+				 .nfiles = 1,
+				 .ndescriptors = 2,
+				 .files = &file,
+				 .descriptors = descriptors },
+			back;
+
+	for (int i = 0; i < 14; i++) {
+		const struct job_file was = file;
+		const struct job_descriptor had[2] = { descriptors[0], descriptors[1] };
+		const struct job_spec before = spec;
+		const bool good = i == 0 || i == 10 || i == 12;
+		uint8_t *bytes;
+		size_t size;
+
+		switch (i) {
+		case 1:
+			file.kind = JOB_FILE_KINDS;
+			break;
+		case 2:
+			file.flags |= JOB_OPEN_FLAGS + 1;
+			break;
+		case 3: /* it can be used for nothing */
+			file.flags = JOB_OPEN_APPEND;
+			break;
+		case 4:
+			file.offset = 1ull << 63;
+			break;
+		case 5:
+			file.path = "x";
+			break;
+		case 6: /* the same twice */
+			descriptors[1].number = 3;
+			break;
+		case 7: /* a file that is not there */
+			descriptors[0].channel = 5;
+			break;
+		case 8: /* closed */
+			descriptors[1].channel = 2;
+			break;
+		case 9: /* it is the terminal */
+			descriptors[1].channel = 0;
+			break;
+		case 10:
+			descriptors[1].channel = 3;
+			break;
+		case 11: /* there already */
+			descriptors[0].number = 1;
+			break;
+		case 12:
+			descriptors[0].number = 2;
+			break;
+		case 13:
+			descriptors[1].number = JOB_NUMBER_MAX + 1;
+			break;
+		default:
+			break;
+		}
+		bytes = encode(&spec, &size);
+		if (job_decode(&back, bytes, size) != (good ? 0 : -EBADMSG))
+			fail_msg("case %d", i);
+		if (good)
+			job_free(&back);
+		free(bytes);
+		file = was;
+		descriptors[0] = had[0];
+		descriptors[1] = had[1];
+		spec = before;
+	}
 }
 
 /* As large as ARG_MAX allows; above FRAME_JOB_MAX it is not encoded. */
@@ -638,7 +763,8 @@ int main(void)
 		cmocka_unit_test(test_cursor),	     cmocka_unit_test(test_cursor_error),
 		cmocka_unit_test(test_exit),
 		cmocka_unit_test(test_terminal),     cmocka_unit_test(test_job),
-		cmocka_unit_test(test_malformed),    cmocka_unit_test(test_large),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_malformed_files),    cmocka_unit_test(test_large),
 		cmocka_unit_test(test_attach),	     cmocka_unit_test(test_attach_long),
 		cmocka_unit_test(test_note),	     cmocka_unit_test(test_kept),
 	};

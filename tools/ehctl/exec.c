@@ -57,9 +57,10 @@ const struct command exec_command = {
 		"  --all        with --auto: another node, if one can take it\n"
 		"  --retry      with --auto: as for `ehctl run`\n"
 		"  --view VIEW  whose files CMD sees: as for `ehctl run`\n"
-		"CMD has the standard input, output and error, the environment, working\n"
-		"directory and limits of ehctl, and receives its signals. The exit status\n"
-		"is that of CMD, 126 or 127 if it cannot be executed, or 1 if the node\n"
-		"refused it.",
+		"CMD has the open files, the environment, working directory and limits of\n"
+		"ehctl, and receives its signals. The exit status is that of CMD, 126 or\n"
+		"127 if it cannot be executed, or 1 if the node refused it, or if it has\n"
+		"something open that another host cannot have; with --auto CMD then runs\n"
+		"here.",
 	.run = run,
 };

@@ -86,7 +86,8 @@ enum ehs_task_state {
  * @EHS_REASON_SETUID: the program is set-user-ID or set-group-ID
  * @EHS_REASON_FILE_CAPS: the program has file capabilities
  * @EHS_REASON_TRACED: the task is traced
- * @EHS_REASON_OPEN_FILES: a descriptor above 2 would survive the exec
+ * @EHS_REASON_OPEN_FILES: a descriptor above 2 would survive the exec that
+ *   cannot be carried
  * @EHS_REASON_NAMESPACE: who registered the agent had another namespace, other
  *   than the network's, or another root directory
  * @EHS_REASON_CONFINED: the task runs under a seccomp filter

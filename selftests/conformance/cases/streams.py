@@ -3,7 +3,7 @@
 
 import os, socket, tempfile
 from scene import CLOSED, NULL, PIPE
-from suite import NATIVE, case, program, sh
+from suite import MODULE, NATIVE, case, program, sh
 
 TEXT = b"".join(b"line %d of the text\n" % i for i in range(3000))
 BYTES = bytes(range(256)) * 999
@@ -54,8 +54,7 @@ with_file("output appended to a file", W | os.O_APPEND, "echo more; echo still m
 with_file("output from the middle of a file", W, "printf xyz", at=4)
 with_file("output beyond the end: a hole", W, "printf end", at=100000)
 with_file("the offset is shared with the parent", W | os.O_TRUNC, "printf middle", before=b"first ", after=b" last")
-with_file("a file for reading as output", os.O_RDONLY, "echo x; echo status $? >&2",
-          known={"stderr": "the executor's end is a pipe: the first write succeeds there, it fails at home"})
+with_file("a file for reading as output", os.O_RDONLY, "echo x; echo status $? >&2")
 with_file("sparse output by seeking", W | os.O_TRUNC,
           "exec python3 -c \"import os,sys\ntry: os.lseek(1, 5000, 0)\nexcept OSError as e: sys.stderr.write(e.strerror)\n"
           "os.write(1, b'x')\"",
@@ -115,6 +114,11 @@ from_file("input from the middle of a file", "cksum", at=70001)
 from_file("a file at its end", "cat; echo end", at=10 ** 7)
 from_file("what is not read of a file is left for the next", "read a; read b; echo $a $b", times=4)
 from_file("nothing is read of a file", ":", times=2)
+from_file("the size of a file that is standard input", "wc", known={NATIVE: {}, MODULE: {
+    "run 0: stdout": "a file that is not the same there is a pipe: wc does not know how wide numbers are"}})
+from_file("a file, read by sed, then by the next", "sed 2q", times=2, known={NATIVE: {}, MODULE: {
+    field: "a file that is not the same there is a pipe: what sed has read ahead is gone"
+    for field in ("offset 0", "offset 1", "run 1: stdout")}})
 from_file("a file, read by head, then by the next", "dd bs=7 count=3 status=none", times=3)
 
 
@@ -193,9 +197,7 @@ def fifo(s):
     s.run("/bin/cat", stdin=reading)
 
 
-@case("/dev/full as output", known={
-    "stderr": "the write succeeds into the executor's pipe and fails at home: the next one gets EPIPE, not ENOSPC",
-    "end": "the write succeeds into the executor's pipe and fails at home: the next one gets EPIPE, not ENOSPC"})
+@case("/dev/full as output")
 def full(s):
     fd = os.open("/dev/full", W)
     s.run("/bin/echo", "lost", stdout=fd)
@@ -207,10 +209,9 @@ def zero(s):
     s.run("/usr/bin/head", "-c", "100000", stdin=fd)
 
 
-@case("a folder as input", known={"stdout": "reading gives the end of the file there, not EISDIR",
-                                  "stderr": "reading gives the end of the file there, not EISDIR",
-                                  "cat: stderr": "reading gives the end of the file there, not EISDIR",
-                                  "cat: end": "reading gives the end of the file there, not EISDIR"})
+@case("a folder as input", known={NATIVE: {}, MODULE: {
+    field: "a folder that is not the same there is at its end there, not EISDIR"
+    for field in ("stdout", "stderr", "cat: stderr", "cat: end")}})
 def folder(s):
     fd = os.open(s.dir, os.O_RDONLY)
     s.sh("cat; echo $?", stdin=fd)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tokens of make's jobserver: two descriptors of a pipe, which MAKEFLAGS names, or a FIFO, which is
+ * made into two such descriptors, because its path leads to another FIFO on the executor, or to none.
+ */
+#include "stub.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOKENS_FIFO "fifo:"
+
+/* What follows the last --jobserver-auth= (before make 4.2: --jobserver-fds=); NULL: nothing. */
+static char *tokens_find(char *flags, char **option)
+{
+	static const char *const names[] = { "--jobserver-auth=", "--jobserver-fds=" };
+	char *found = NULL, *at;
+
+	for (size_t i = 0; i < 2 && !found; i++)
+		for (at = flags; (at = strstr(at, names[i]));) {
+			*option = at;
+			found = at += strlen(names[i]);
+		}
+	return found;
+}
+
+static struct job_file *tokens_file(struct opens *o, unsigned long number)
+{
+	for (uint32_t i = 0; i < o->ndescriptors; i++) {
+		uint32_t channel = o->descriptors[i].channel;
+
+		if (o->descriptors[i].number == number && channel >= JOB_CHANNEL_FILES)
+			return &o->files[channel - JOB_CHANNEL_FILES];
+	}
+	return NULL;
+}
+
+static void tokens_mark(struct opens *o, unsigned long number)
+{
+	struct job_file *f = tokens_file(o, number);
+
+	if (f && f->kind == JOB_STREAM)
+		f->flags |= JOB_OPEN_TOKENS;
+}
+
+static bool tokens_open(struct opens *o, const char *path, int mode, uint32_t flags)
+{
+	int fd = descriptor_above_2(open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+
+	if (fd < 0)
+		return false;
+	o->files[o->nfiles] =
+		(struct job_file){ .kind = JOB_STREAM, .flags = flags, .place = "", .path = "" };
+	o->fds[o->nfiles] = fd;
+	o->descriptors[o->ndescriptors++] =
+		(struct job_descriptor){ fd, JOB_CHANNEL_FILES + o->nfiles++ };
+	return true;
+}
+
+/* By ascending numbers, which what was added last may not have. */
+static void tokens_sort(struct opens *o)
+{
+	for (uint32_t i = 1; i < o->ndescriptors; i++)
+		for (uint32_t j = i;
+		     j && o->descriptors[j].number < o->descriptors[j - 1].number; j--) {
+			struct job_descriptor last = o->descriptors[j];
+
+			o->descriptors[j] = o->descriptors[j - 1];
+			o->descriptors[j - 1] = last;
+		}
+}
+
+/* The environment with another text in the place of one variable's. NULL: no memory. */
+static char **tokens_environment(const char *old, char *text)
+{
+	uint32_t n = 0;
+	char **all;
+
+	while (environ[n])
+		n++;
+	all = malloc((n + 1) * sizeof(*all));
+	for (uint32_t i = 0; all && i <= n; i++)
+		all[i] = environ[i] == old ? text : environ[i];
+	return all;
+}
+
+static bool tokens_fifo(struct opens *o, char *variable, const char *option, const char *auth)
+{
+	const size_t length = strcspn(auth, " "), room = strlen(variable) + 64;
+	char path[PATH_MAX], *text = malloc(room), *at;
+	struct stat st;
+
+	if (!text || length - strlen(TOKENS_FIFO) >= sizeof(path) ||
+	    o->nfiles + 2 > JOB_FILES_MAX || o->ndescriptors + 2 > JOB_DESCRIPTORS_MAX)
+		goto free_text;
+	memcpy(path, auth + strlen(TOKENS_FIFO), length - strlen(TOKENS_FIFO));
+	path[length - strlen(TOKENS_FIFO)] = '\0';
+	/* It is of no use without a maker, and then make itself says so. */
+	if (stat(path, &st) || !S_ISFIFO(st.st_mode) ||
+	    !tokens_open(o, path, O_RDONLY, JOB_OPEN_READ | JOB_OPEN_TOKENS))
+		goto free_text;
+	if (!tokens_open(o, path, O_WRONLY, JOB_OPEN_WRITE | JOB_OPEN_TOKENS)) {
+		close(o->fds[--o->nfiles]);
+		o->ndescriptors--;
+		goto free_text;
+	}
+	memcpy(text, variable, option - variable);
+	strcpy(text + (option - variable), "--jobserver-auth=");
+	at = text + strlen(text);
+	at = descriptor_number(o->fds[o->nfiles - 2], at);
+	*at++ = ',';
+	at = descriptor_number(o->fds[o->nfiles - 1], at);
+	strcpy(at, auth + length);
+	tokens_sort(o);
+	o->environment = tokens_environment(variable, text);
+	return o->environment;
+free_text:
+	free(text);
+	return true;
+}
+
+bool tokens_look(struct opens *o)
+{
+	char *variable = getenv("MAKEFLAGS"), *auth, *option, *end;
+	unsigned long read, write;
+
+	auth = variable ? tokens_find(variable, &option) : NULL;
+	if (!auth)
+		return true;
+	if (!strncmp(auth, TOKENS_FIFO, strlen(TOKENS_FIFO)))
+		return tokens_fifo(o, variable - strlen("MAKEFLAGS="), option, auth);
+	read = strtoul(auth, &end, 10);
+	if (end == auth || *end != ',')
+		return true;
+	auth = end + 1;
+	write = strtoul(auth, &end, 10);
+	if (end == auth)
+		return true;
+	tokens_mark(o, read);
+	tokens_mark(o, write);
+	return true;
+}
+
+/* ---- while the task runs ---- */
+
+void tokens_given(struct source *from, const uint8_t *bytes, size_t n)
+{
+	if (n > SOURCE_GIVEN) {
+		bytes += n - SOURCE_GIVEN;
+		n = SOURCE_GIVEN;
+	}
+	memmove(from->given, from->given + n, SOURCE_GIVEN - n);
+	memcpy(from->given + SOURCE_GIVEN - n, bytes, n);
+}
+
+void tokens_give_back(struct stub *s, struct source *from)
+{
+	const struct job_channel *c = &s->end.channels[from->channel];
+	uint64_t left = c->sent - c->read;
+	char name[DESCRIPTOR_NAME];
+	int fd;
+
+	if (!from->tokens || from->fd < 0 || !left)
+		return;
+	from->tokens = false;
+	if (left > SOURCE_GIVEN)
+		left = SOURCE_GIVEN;
+	/* There is room: they came from there, and nobody makes new ones. */
+	fd = open(descriptor_name(from->fd, name), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, from->given + SOURCE_GIVEN - left, left) < 0)
+		signals_drop(SIGPIPE); /* the maker has ended */
+	close(fd);
+}

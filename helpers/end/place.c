@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "helpers/end/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "wire/view.h"
+
+#define PLACE_LOCAL "local "
+#define PLACE_VIEW "view"
+#define PLACE_SOURCE "ehsched" /* helpers/ehlaunch/view_fuse.c */
+#define PLACE_MOUNTS (1u << 20) /* bytes of mountinfo that are looked at */
+
+struct place_text {
+	char *at, *end; /* the end is left for a NUL */
+};
+
+static void place_put(struct place_text *t, const char *text, size_t n)
+{
+	if (n > (size_t)(t->end - t->at))
+		n = t->end - t->at;
+	memcpy(t->at, text, n);
+	t->at += n;
+	*t->at = '\0';
+}
+
+static void place_put_number(struct place_text *t, unsigned int v)
+{
+	char digits[10];
+	int n = sizeof(digits);
+
+	do
+		digits[--n] = '0' + v % 10;
+	while (v /= 10);
+	place_put(t, digits + n, sizeof(digits) - n);
+}
+
+static int place_local(dev_t device, struct place_text *t)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char id[36];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, id, sizeof(id));
+	close(fd);
+	if (n != sizeof(id))
+		return -EIO;
+	place_put(t, PLACE_LOCAL, strlen(PLACE_LOCAL));
+	place_put(t, id, sizeof(id));
+	place_put(t, " ", 1);
+	place_put_number(t, major(device));
+	place_put(t, ":", 1);
+	place_put_number(t, minor(device));
+	return 0;
+}
+
+/* The line of /proc/self/mountinfo of this device: "ID PARENT MAJOR:MINOR … - TYPE SOURCE …". */
+static const char *place_find(char *mounts, dev_t device, size_t *type, size_t *all)
+{
+	for (char *line = strtok(mounts, "\n"); line; line = strtok(NULL, "\n")) {
+		char *at = strchr(line, ' ');
+		unsigned long of[2];
+
+		at = at ? strchr(at + 1, ' ') : NULL;
+		if (!at)
+			continue;
+		of[0] = strtoul(at + 1, &at, 10);
+		if (*at != ':')
+			continue;
+		of[1] = strtoul(at + 1, &at, 10);
+		at = of[0] == major(device) && of[1] == minor(device) ? strstr(at, " - ") : NULL;
+		if (!at)
+			continue;
+		at += 3;
+		*type = strcspn(at, " ");
+		*all = *type + strcspn(at + *type + !!at[*type], " ") + 1;
+		return at;
+	}
+	return NULL;
+}
+
+/* Whether its source is the same on all hosts: "server:/path" or "//server/path". */
+static bool place_is_global(const char *source, size_t n)
+{
+	const char *path = memchr(source, ':', n);
+
+	if (n > 2 && source[0] == '/' && source[1] == '/')
+		return true;
+	return path && path != source && path + 1 < source + n && path[1] == '/';
+}
+
+/* One of several hosts. 1; 0: its name is that of a local one; -errno. */
+static int place_network(dev_t device, struct place_text *t)
+{
+	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), ret = 0;
+	size_t have = 0, type = 0, all = 0;
+	const char *at = NULL, *source;
+	char *mounts;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	mounts = mmap(NULL, PLACE_MOUNTS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	if (mounts == MAP_FAILED) {
+		close(fd);
+		return -ENOMEM;
+	}
+	/* The last byte stays a NUL. */
+	while ((n = read(fd, mounts + have, PLACE_MOUNTS - 1 - have)) > 0)
+		have += n;
+	close(fd);
+	at = place_find(mounts, device, &type, &all);
+	if (!at)
+		goto unmap;
+	source = at + type + 1;
+	if ((all - type == sizeof(PLACE_SOURCE) &&
+	     !strncmp(source, PLACE_SOURCE, all - type - 1)) ||
+	    !strncmp(at, "fuse." PLACE_SOURCE " ", sizeof("fuse." PLACE_SOURCE))) {
+		place_put(t, PLACE_VIEW, strlen(PLACE_VIEW));
+		ret = 1;
+	} else if (place_is_global(source, all - type - 1)) {
+		place_put(t, at, all);
+		ret = t->at == t->end ? -ENAMETOOLONG : 1;
+	}
+unmap:
+	munmap(mounts, PLACE_MOUNTS);
+	return ret;
+}
+
+int place_of(int fd, char out[PLACE_MAX])
+{
+	struct place_text t = { out, out + PLACE_MAX - 1 };
+	struct statfs fs;
+	struct stat st;
+	int ret = 0;
+
+	*out = '\0';
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
+		return -errno;
+	/* What the kernel shows of itself is another file for each that looks. */
+	if (view_is_kernels(fs.f_type))
+		return -EXDEV;
+	if (view_several_hosts(fs.f_type))
+		ret = place_network(st.st_dev, &t);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	return place_local(st.st_dev, &t);
+}
+
+bool place_is_view(const char *place)
+{
+	return !strcmp(place, PLACE_VIEW);
+}
+
+bool place_is_local(const char *place)
+{
+	return !strncmp(place, PLACE_LOCAL, strlen(PLACE_LOCAL));
+}
