@@ -534,7 +534,7 @@ static void test_again(void **state)
 	files_give(h, 5, out[1]);
 	assert_int_equal(write(in[1], "text\n", 5), 5);
 	close(in[1]);
-	home_start(h, "--retry", "7", "/bin/sh", "cat <&3 >&4; echo five >&5");
+	home_start(h, "--retry", "@auto", "/bin/sh", "cat <&3 >&4; echo five >&5");
 	home_begin(h);
 	home_frame(h, FRAME_GONE, "", 0);
 	UNTIL(h, h->ended);

@@ -456,7 +456,7 @@ static void test_malformed_files(void **state)
 				 .place = "",
 				 .path = "/x" };
 	struct job_descriptor descriptors[2] = { { 3, 4 }, { 5, 1 } };
-	struct job_spec spec = { .flags = JOB_FD(1) | JOB_FD(0) | JOB_TTY(0),
+	struct job_spec spec = { .flags = JOB_FD(1) | JOB_FD(0) | JOB_TTY(0) | JOB_CTTY,
 				 .token = "1",
 				 .path = "/bin/true",
 				 .cwd = "/",
