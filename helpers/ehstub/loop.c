@@ -14,8 +14,8 @@
 #define LOOP_REDIRECTED_MS 2000 /* if none of 0-2 is the terminal: few open it then */
 #define LOOP_NEVER_MS 3600000
 
-enum { AT_AGENT, AT_SIGNALS, AT_SINKS, AT_SOURCES = AT_SINKS + STUB_SINKS_MAX,
-       AT_ALL = AT_SOURCES + STUB_SOURCES_MAX };
+/* Sources follow the sinks that there are: poll() takes no more than the limit on descriptors. */
+enum { AT_AGENT, AT_SIGNALS, AT_SINKS, AT_ALL = AT_SINKS + STUB_SINKS_MAX + STUB_SOURCES_MAX };
 #define AT_TERMINAL (AT_SINKS + JOB_CHANNEL_TERMINAL - 1)
 
 /* ---- what is due ---- */
@@ -100,9 +100,9 @@ static void loop_watch_sink(const struct sink *k, struct pollfd *p)
 }
 
 /* Returns how many there are: sources are the last ones. */
-static int loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
+static nfds_t loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
 {
-	const int all = AT_SOURCES + s->nsources;
+	const uint32_t sources = AT_SINKS + s->nsinks, all = sources + s->nsources;
 	const struct tty *t = &s->tty;
 	const bool runs = s->phase == PHASE_RUNS;
 
@@ -115,8 +115,8 @@ static int loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
 						    : -1;
 	fds[AT_SIGNALS].events = POLLIN;
 	for (uint32_t i = 0; i < s->nsources; i++)
-		if (!runs || !source_wants(&s->sources[i], &fds[AT_SOURCES + i]))
-			fds[AT_SOURCES + i].fd = -1;
+		if (!runs || !source_wants(&s->sources[i], &fds[sources + i]))
+			fds[sources + i].fd = -1;
 	if (s->phase == PHASE_ASKS)
 		return all;
 	for (uint32_t i = 0; i < s->nsinks; i++)
@@ -154,6 +154,7 @@ static int loop_timeout(const struct stub *s, int64_t now)
 
 static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 {
+	const uint32_t sources = AT_SINKS + s->nsinks; /* as loop_watch() found them */
 	const short hung = POLLHUP | POLLERR | POLLNVAL;
 	short seen = fds[AT_TERMINAL].revents;
 
@@ -175,7 +176,7 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 		sink_on_poll(s, sink_of(s, JOB_CHANNEL_TERMINAL), seen & POLLOUT);
 	terminal_settle(s);
 	for (uint32_t i = 0; i < s->nsources; i++)
-		if (fds[AT_SOURCES + i].revents)
+		if (fds[sources + i].revents)
 			s->sources[i].ready = true;
 }
 

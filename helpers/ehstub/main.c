@@ -17,7 +17,7 @@
 
 #define MAIN_SAY_MS 1000
 #define MAIN_PARTS 9
-#define MAIN_FILES 16 /* descriptors: the task's, and all of ours */
+#define MAIN_FILES 80 /* descriptors: the task's, and all of ours; poll() takes no more of both ways */
 #define MAIN_TOKEN 128 /* bytes of the longest, with its NUL */
 #define MAIN_BY_SHELL '!' /* behind the code of a node */
 

@@ -59,9 +59,9 @@ def kill(id):
     return head("LAUNCH_KILL") + struct.pack(f"@{ID_MAX}s", id.encode())
 
 
-def session(came, wish="", retry=0, view=0):
+def session(came, wish="", retry=0, leaves=0, view=0):
     """For the process at the other end of a socket that came `came` ticks after boot."""
-    return head("LAUNCH_SESSION") + struct.pack("@2IQ41s0Q", retry, view, came, wish.encode())
+    return head("LAUNCH_SESSION") + struct.pack("@3IQ41s0Q", retry, leaves, view, came, wish.encode())
 
 
 class Launcher:
