@@ -85,8 +85,8 @@ AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
-VIEW_SRC  := $(wildcard helpers/ehview/*.c) helpers/common/stream.c
-FILES_SRC := $(wildcard helpers/ehfiles/*.c) helpers/common/stream.c
+VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(addprefix helpers/common/,control.c stream.c)
+FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(addprefix helpers/common/,control.c stream.c)
 LOOK_SRC  := $(wildcard helpers/ehlook/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
 	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c named.c terminal.c view.c)

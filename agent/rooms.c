@@ -157,6 +157,7 @@ static int rooms_start_first(struct agent *agent)
 	    view_init(agent) || counters_init(agent) || record_init(agent) ||
 	    serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;
+	view_on_adopted(agent, guest_join_views);
 	return ctl_init(agent, commands_request);
 }
 

@@ -46,6 +46,10 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 # What the two ends look at files with.
 $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 
+# Home's side of a view.
+$(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
+$(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)
+
 # These start home's end of a job.
 $(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_terminal): | $(O)/bin/ehstub
 

@@ -27,8 +27,10 @@
 #include "base/log.h"
 #include "ctl/callers.h"
 #include "executor/guest.h"
+#include "executor/view_again.h"
 #include "home/away.h"
 #include "home/departure.h"
+#include "home/serve.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 
@@ -272,7 +274,8 @@ static bool ctl_has_room(const struct ctl_conn *for_whom)
 
 static bool ctl_is_job(const struct ctl_conn *c)
 {
-	return c->type == FRAME_JOB || c->type == FRAME_NAMED || c->type == FRAME_ATTACH;
+	return c->type == FRAME_JOB || c->type == FRAME_NAMED || c->type == FRAME_ATTACH ||
+	       c->type == FRAME_KEPT;
 }
 
 static const char *ctl_check_header(struct ctl_conn *c)
@@ -298,7 +301,24 @@ static const char *ctl_check_header(struct ctl_conn *c)
 	return NULL;
 }
 
-/* A stub or the executor's end of a job: others take over the socket. */
+/* Only who has made views keeps them: ehlaunch, or that of an ordinary user's own agent. */
+static void ctl_take_kept(struct ctl_conn *c, int fd)
+{
+	struct kept k;
+
+	if ((c->who.uid && c->who.uid != geteuid()) || kept_decode(&k, c->payload, c->length)) {
+		if (log_allowed(&ctl_log))
+			log_warning("process %d (uid %u) keeps no view", (int)c->who.pid,
+				    (unsigned int)c->who.uid);
+		close(fd);
+	} else if (k.executor) {
+		view_adopt(c->agent, fd, &k);
+	} else {
+		serve_adopt(c->agent, fd, &k);
+	}
+}
+
+/* A stub, the executor's end of a job, or the keeper of a view's side: others take over the socket. */
 static void ctl_take_job(struct ctl_conn *c)
 {
 	const struct departure d = {
@@ -316,6 +336,8 @@ static void ctl_take_job(struct ctl_conn *c)
 	if (c->type == FRAME_JOB) {
 		c->named = NULL;
 		departure_start(c->agent, &d);
+	} else if (c->type == FRAME_KEPT) {
+		ctl_take_kept(c, fd);
 	} else if (attach_is_executor(c->payload, c->length)) {
 		guest_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
 	} else {

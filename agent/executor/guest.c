@@ -68,7 +68,7 @@ void guest_linked(struct guest *g)
 {
 	struct attached told = {
 		.started_ms = g->started,
-		.wait = g->view.of != NULL,
+		.wait = g->view.of || g->view_ino,
 	};
 
 	evtimer_del(g->timer);
@@ -105,6 +105,16 @@ void guest_settled(struct guest *g)
 	route_tell_end(&g->route, FRAME_NOTED, NULL, 0);
 }
 
+void guest_settle(struct guest *g)
+{
+	g->settling = view_settle(&g->view);
+	/* Its view comes, or is given up with it. */
+	if (!g->view.of && g->view_ino && g->view_ino != GUEST_ANY_VIEW)
+		g->settling = true;
+	if (!g->settling)
+		guest_settled(g);
+}
+
 static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	struct note n;
@@ -134,9 +144,7 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 	case NOTE_ENDED:
 		g->place->state = RESERVE_ENDED;
 		g->stopped = false;
-		g->settling = view_settle(&g->view);
-		if (!g->settling)
-			guest_settled(g);
+		guest_settle(g);
 		break;
 	default:
 		return -EPROTO;
@@ -458,7 +466,17 @@ static void guest_end_orphan(struct agent *agent, const char *id)
 
 static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 {
-	cgroup_guest_each(arg, guest_end_orphan);
+	struct agent *agent = arg;
+
+	cgroup_guest_each(agent, guest_end_orphan);
+	for (struct guest *g = agent->guests->list; g; g = g->next) {
+		if (!g->view_ino || g->view_ino == GUEST_ANY_VIEW)
+			continue;
+		log_info("%s: its view of home's files did not come back: killing it",
+			 g->place->id);
+		g->view_ino = 0;
+		guest_kill(g);
+	}
 }
 
 static void guest_free_all(struct guests *guests)
@@ -495,8 +513,8 @@ void guest_exit(struct agent *agent)
 	if (!guests)
 		return;
 	while ((g = guests->list)) {
-		/* It lives on, and its cgroup is kept; but home's files end with this agent. */
-		if ((g->state == GUEST_LINKED || g->state == GUEST_BROKEN) && !g->view.of)
+		/* It lives on, and its cgroup is kept, unless home's files end with this agent. */
+		if ((g->state == GUEST_LINKED || g->state == GUEST_BROKEN) && view_leave(&g->view))
 			g->grouped = false;
 		else
 			guest_kill(g);

@@ -22,6 +22,8 @@ int guest_init(struct agent *agent); /**< 0 or -errno */
 void guest_exit(struct agent *agent);
 /** Ends all guests at once: this node leaves the cluster. */
 void guest_end_all(struct agent *agent);
+/** A view of an earlier agent has been found: guests that are in it use it from now on. */
+void guest_join_views(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
 

@@ -52,9 +52,12 @@ struct guest {
 	bool comparing; /* its end has not said yet whether the named files are the same */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
 	bool stopped, paused; /* the task is; with its stub */
+	uint64_t view_ino; /* of an earlier agent: its view is not here yet. GUEST_ANY_VIEW: if it has one */
 	bool settling; /* its changes to home's files are still on their way */
 	char token[ATTACH_TOKEN];
 };
+
+#define GUEST_ANY_VIEW UINT64_MAX
 
 /** What the home node sends before the start: guest_job.c. 0 or -errno. */
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length);
@@ -79,6 +82,10 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length);
 void guest_kill(struct guest *g);
 /** ehguest may go on to tell of the exit. */
 void guest_settled(struct guest *g);
+/** It has ended: tells it to go on when home has all its changes. */
+void guest_settle(struct guest *g);
+/** It runs already: uses its view, if that is here, or waits for it: guest_resume.c. */
+void guest_join_view(struct guest *g);
 /** Frees the streams that wait for a guest: guest_resume.c. */
 void guest_resumes_exit(struct guests *guests);
 

@@ -48,6 +48,8 @@ void guest_on_view(void *ctx, const char *trouble)
 {
 	struct guest *g = ctx;
 
+	if (trouble)
+		g->view_ino = 0;
 	if (g->settling)
 		guest_settled(g);
 	if (!trouble && g->state == GUEST_VIEWING)

@@ -227,6 +227,23 @@ static bool guest_is_its(struct agent *agent, const struct reservation *place, p
 	return cgroup_guest_has(agent, place->id, pid, agent->guests->began_ticks);
 }
 
+void guest_join_view(struct guest *g)
+{
+	if (!g->view_ino || g->view.of ||
+	    !view_join(&g->view, g->from, g->place->uid,
+		       g->view_ino == GUEST_ANY_VIEW ? 0 : g->view_ino))
+		return;
+	g->view_ino = 0;
+	if (g->settling)
+		guest_settle(g);
+}
+
+void guest_join_views(struct agent *agent)
+{
+	for (struct guest *g = agent->guests->list; g; g = g->next)
+		guest_join_view(g);
+}
+
 void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
 		  uid_t uid)
 {
@@ -257,6 +274,9 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 	g->stopped = who.stopped;
 	memcpy(g->token, who.token, sizeof(g->token));
 	g->grouped = cgroup_guest_fd(agent) >= 0;
+	/* Without cgroups nobody has noted whether it sees home's files. */
+	g->view_ino = g->grouped ? cgroup_guest_view(agent, place->id) : GUEST_ANY_VIEW;
+	guest_join_view(g);
 	guest_broken(g);
 	resume_waiting(g);
 	hierarchy_touch(agent);

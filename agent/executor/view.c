@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
@@ -16,8 +17,10 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "base/user.h"
+#include "executor/view_inside.h"
 #include "executor/view_mount.h"
 #include "executor/view_sync.h"
+#include "job/kept.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/tunnel.h"
@@ -26,28 +29,6 @@
 #include "wire/view.h"
 
 #define VIEW_ASK_MS 5000
-
-/* The connection of one of home's file systems. */
-struct view_link {
-	struct tunnel pipe;
-	char *head; /* uid and path, the start of its stream */
-};
-
-struct view_mounted {
-	struct view_mounted *next;
-	struct peer *home;
-	uid_t uid;
-	struct view_link links[VIEW_TREES_MAX];
-	size_t nlinks;
-	bool asking; /* asking home for its mounts */
-	bool over; /* free it when home has answered */
-	enum launch_carrier carrier;
-	unsigned int launcher; /* launcher_starts() of the ehlaunch that has made it */
-	uint32_t tickets;
-	struct view_mount mount;
-	struct event *mounting, *synced, *idle;
-	struct view_use *uses;
-};
 
 /* Whether a carrier can be used here. */
 struct view_try {
@@ -58,6 +39,7 @@ struct view_try {
 
 struct views {
 	struct view_mounted *list;
+	void (*adopted)(struct agent *agent);
 	struct view_try tries[LAUNCH_CARRIERS];
 };
 
@@ -132,7 +114,10 @@ static void view_free(struct view_mounted *v)
 		*at = v->next;
 	}
 	for (size_t i = 0; i < v->nlinks; i++) {
-		tunnel_close(&v->links[i].pipe);
+		if (v->leave)
+			tunnel_close(&v->links[i].pipe);
+		else
+			tunnel_finish(&v->links[i].pipe);
 		free(v->links[i].head);
 	}
 	v->nlinks = 0;
@@ -143,14 +128,18 @@ static void view_free(struct view_mounted *v)
 		event_free(v->mounting);
 	if (v->idle)
 		event_free(v->idle);
-	v->mounting = v->idle = NULL;
+	if (v->again)
+		event_free(v->again);
+	v->mounting = v->idle = v->again = NULL;
+	if (!v->leave && v->mount.news >= 0)
+		kept_say(v->mount.news, LAUNCH_OVER);
 	view_mount_end(&v->mount);
 	v->over = true;
 	if (!v->asking)
 		free(v);
 }
 
-static void view_lost(struct view_mounted *v, const char *trouble)
+void view_lost(struct view_mounted *v, const char *trouble)
 {
 	struct view_use *uses = v->uses, *u;
 
@@ -164,14 +153,6 @@ static void view_lost(struct view_mounted *v, const char *trouble)
 		uses = u->next;
 		u->news(u->ctx, trouble);
 	}
-}
-
-static void view_on_closed(void *ctx)
-{
-	struct view_mounted *v = ctx;
-
-	view_lost(v, v->mount.ns < 0 ? "home does not serve its files"
-				     : "lost the connection to home's files");
 }
 
 /* Brings home's current files into view for a guest that is about to start. */
@@ -220,12 +201,20 @@ static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
 
 	if (!news)
 		return;
-	if (news > 0 && view_expect_synced(v))
+	if (news > 0 && (v->mount.ns < 0 || (v->carrier == LAUNCH_FUSE && v->mount.control < 0)))
+		snprintf(why, sizeof(why), "too many descriptors are open");
+	else if (news > 0 && view_expect_synced(v))
 		snprintf(why, sizeof(why), "%s", strerror(ENOMEM));
 	else if (news > 0)
 		why[0] = '\0';
 	if (why[0]) {
 		view_lost(v, why);
+		return;
+	}
+	if (v->adopted) {
+		view_taken(v);
+		if (v->home->agent->views->adopted)
+			v->home->agent->views->adopted(v->home->agent);
 		return;
 	}
 	log_info("mounted the files of user %u of node %s", v->uid, peer_code(v->home));
@@ -244,40 +233,17 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 	view_free(v);
 }
 
-/* Connects the file system that home has mounted at `path`. 0 or -errno. */
-static int view_open_link(struct view_mounted *v, const char *path, struct view_trees *trees)
-{
-	struct view_link *link = &v->links[v->nlinks];
-	size_t length = strlen(path);
-	int pair[2], err;
-
-	link->head = malloc(8 + length);
-	if (!link->head)
-		return -ENOMEM;
-	frame_put_u32((uint8_t *)link->head, v->uid);
-	frame_put_u32((uint8_t *)link->head + 4, length);
-	memcpy(link->head + 8, path, length);
-	link->pipe.fd = -1;
-	link->pipe.first = (uint8_t *)link->head;
-	link->pipe.nfirst = 8 + length;
-	v->nlinks++;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	trees->paths[trees->n] = path;
-	trees->sockets[trees->n++] = pair[1];
-	err = tunnel_open(&link->pipe, v->home->agent->base, pair[0], view_on_closed, v);
-	if (err)
-		return err;
-	link->pipe.stream =
-		link_open(v->home, "POST", v->carrier == LAUNCH_9P ? "/v1/9p" : "/v1/files",
-			  &tunnel_ops, &link->pipe);
-	return link->pipe.stream ? 0 : -errno;
-}
-
 /* What home says; ehlaunch checks it once more. */
 static bool view_path_is_good(const char *path, bool first)
 {
 	return path && path[0] == '/' && first == !path[1] && strlen(path) <= EHS_PATH_MAX;
+}
+
+int view_expect(struct view_mounted *v)
+{
+	v->mounting = event_new(v->home->agent->base, v->mount.news, EV_READ | EV_PERSIST,
+				view_on_mounting, v);
+	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
 }
 
 static int view_mount_all(struct view_mounted *v, const json_t *paths)
@@ -285,24 +251,34 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 	const char *user = user_name(v->uid), *path;
 	size_t count = json_array_size(paths);
 	struct view_trees trees = { .n = 0 };
-	int err = user ? 0 : -ENOENT;
+	struct launch_stay stay = { 0 };
+	int socket, err = user ? 0 : -ENOENT;
 
 	if (!count || count > VIEW_TREES_MAX)
 		return -EPROTO;
 	for (size_t i = 0; i < count && !err; i++) {
 		path = json_string_value(json_array_get(paths, i));
-		err = view_path_is_good(path, !i) ? view_open_link(v, path, &trees) : -EPROTO;
+		err = view_path_is_good(path, !i) ? 0 : -EPROTO;
+		if (err)
+			break;
+		v->nlinks++;
+		err = view_open_link(v, i, path, &socket);
+		if (socket < 0)
+			break;
+		trees.paths[trees.n] = path;
+		trees.sockets[trees.n++] = socket;
 	}
+	if (*v->token)
+		kept_stay(&stay, v->home->agent, v->home, v->token, 0);
 	if (!err)
-		err = view_mount_start(v->home->agent, &v->mount, v->carrier, &trees, v->uid, user);
+		err = view_mount_start(v->home->agent, &v->mount, v->carrier, &trees, v->uid, user,
+				       &stay);
 	while (trees.n)
 		close(trees.sockets[--trees.n]);
 	if (err)
 		return err;
 	v->launcher = launcher_starts(v->home->agent);
-	v->mounting = event_new(v->home->agent->base, v->mount.news, EV_READ | EV_PERSIST,
-				view_on_mounting, v);
-	return v->mounting && !event_add(v->mounting, NULL) ? 0 : -ENOMEM;
+	return view_expect(v);
 }
 
 static void view_on_mounts(void *ctx, int status, const json_t *reply)
@@ -330,26 +306,56 @@ static void view_on_mounts(void *ctx, int status, const json_t *reply)
 	}
 }
 
-static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
+struct view_mounted *view_new(struct peer *home, uid_t uid)
 {
 	struct view_mounted *v = calloc(1, sizeof(*v));
-	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
-	int err = -ENOMEM;
 
-	if (!v || !body) {
-		json_decref(body);
-		free(v);
-		return -ENOMEM;
-	}
+	if (!v)
+		return NULL;
 	v->home = home;
 	v->uid = uid;
 	view_mount_init(&v->mount);
-	v->carrier = home->agent->config->view_9p || view_fuse_trouble(home->agent) ? LAUNCH_9P
-										    : LAUNCH_FUSE;
+	v->idle = evtimer_new(home->agent->base, view_on_idle, v);
+	v->again = evtimer_new(home->agent->base, view_on_again, v);
+	/* An earlier agent's may be answered yet. */
+	if (!v->idle || !v->again ||
+	    getrandom(&v->tickets, sizeof(v->tickets), 0) != sizeof(v->tickets)) {
+		if (v->idle)
+			event_free(v->idle);
+		if (v->again)
+			event_free(v->again);
+		free(v);
+		return NULL;
+	}
 	v->next = home->agent->views->list;
 	home->agent->views->list = v;
-	v->idle = evtimer_new(home->agent->base, view_on_idle, v);
-	if (!v->idle) {
+	return v;
+}
+
+struct view_mounted *view_by_token(const struct agent *agent, const char *token)
+{
+	struct view_mounted *v;
+
+	for (v = agent->views->list; v && strcmp(v->token, token); v = v->next)
+		;
+	return v;
+}
+
+static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
+{
+	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
+	struct view_mounted *v = body ? view_new(home, uid) : NULL;
+	int err = -ENOMEM;
+
+	if (!v) {
+		json_decref(body);
+		return -ENOMEM;
+	}
+	v->carrier = home->agent->config->view_9p || view_fuse_trouble(home->agent) ? LAUNCH_9P
+										    : LAUNCH_FUSE;
+	if (v->carrier == LAUNCH_FUSE)
+		err = kept_token(v->token);
+	if (v->carrier == LAUNCH_FUSE && err) {
 		json_decref(body);
 		goto free_view;
 	}
@@ -367,27 +373,81 @@ free_view:
 	return err;
 }
 
+static void view_add(struct view_mounted *v, struct view_use *use)
+{
+	evtimer_del(v->idle);
+	use->of = v;
+	use->next = v->uses;
+	use->ticket = 0;
+	v->uses = use;
+}
+
+/* Home may not have it any more, and nobody needs this one. */
+static bool view_is_doubtful(const struct view_mounted *v)
+{
+	return v->broken && !v->uses;
+}
+
 int view_hold(struct view_use *use, struct peer *home, uid_t uid)
 {
 	struct view_mounted *v;
 	int err;
 
 	for (v = home->agent->views->list; v; v = v->next)
-		if (v->home == home && v->uid == uid && view_is_known(v))
+		if (v->home == home && v->uid == uid && view_is_known(v) && !view_is_doubtful(v))
 			break;
 	if (!v) {
 		err = view_open(home, uid, &v);
 		if (err)
 			return err;
 	}
-	evtimer_del(v->idle);
-	use->of = v;
-	use->next = v->uses;
-	use->ticket = 0;
-	v->uses = use;
+	view_add(v, use);
 	if (v->mount.ns >= 0)
 		view_begin(v, use);
 	return 0;
+}
+
+static bool view_has_ino(const struct view_mounted *v, uint64_t ino)
+{
+	struct stat st;
+
+	return !ino || (!fstat(v->mount.ns, &st) && st.st_ino == ino);
+}
+
+bool view_join(struct view_use *use, struct peer *home, uid_t uid, uint64_t ino)
+{
+	for (struct view_mounted *v = home->agent->views->list; v; v = v->next)
+		if (v->adopted && v->home == home && v->uid == uid && v->mount.ns >= 0 &&
+		    view_has_ino(v, ino)) {
+			view_add(v, use);
+			return true;
+		}
+	return false;
+}
+
+bool view_leave(const struct view_use *use)
+{
+	struct view_mounted *v = use->of;
+
+	if (!v)
+		return true;
+	if (!*v->token || v->mount.ns < 0)
+		return false;
+	v->leave = true;
+	return true;
+}
+
+void view_on_adopted(struct agent *agent, void (*adopted)(struct agent *agent))
+{
+	agent->views->adopted = adopted;
+}
+
+void view_idle(struct view_mounted *v)
+{
+	const unsigned int ms = v->home->agent->config->link_idle;
+	const struct timeval idle = { ms / 1000, ms % 1000 * 1000 };
+
+	evtimer_add(v->idle, &idle);
 }
 
 bool view_settle(struct view_use *use)
@@ -404,8 +464,6 @@ void view_release(struct view_use *use)
 {
 	struct view_mounted *v = use->of;
 	struct view_use **at;
-	struct timeval idle;
-	unsigned int ms;
 
 	if (!v)
 		return;
@@ -413,11 +471,8 @@ void view_release(struct view_use *use)
 		;
 	*at = use->next;
 	use->of = NULL;
-	if (v->uses)
-		return;
-	ms = v->home->agent->config->link_idle;
-	idle = (struct timeval){ ms / 1000, ms % 1000 * 1000 };
-	evtimer_add(v->idle, &idle);
+	if (!v->uses)
+		view_idle(v);
 }
 
 void view_forsake(const struct view_use *use)

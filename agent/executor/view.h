@@ -7,13 +7,16 @@
  * /v1/9p).
  *
  *   view.c               the executor's views and their users
+ *   view_again.c         their connections, also again, and views of an earlier agent
  *   view_mount.c         has ehlaunch make the namespace of a view and start its ehview
  *   view_sync.c          what ehview is asked
  *   net/tunnel.c         bytes between a socket and a stream, for both sides
  *   home/serve.c         home's side
  *
- * Only a descriptor of the agent and the processes in it hold the namespace. When that is closed,
- * for example by the agent's death, and the last process has ended, the kernel unmounts everything.
+ * A view over FUSE outlives its connections and the agents, for job-limit: ehview and ehfiles keep what the
+ * other has not got, and processes of ehlaunch keep these two, and the namespace, for the next agent
+ * (helpers/ehlaunch/keep.c). One over 9p does not: then only a descriptor of the agent and the processes
+ * in it hold the namespace. When the last of them is closed the kernel unmounts everything.
  */
 #ifndef AGENT_EXECUTOR_VIEW_H
 #define AGENT_EXECUTOR_VIEW_H
@@ -54,6 +57,15 @@ bool view_settle(struct view_use *use);
 void view_release(struct view_use *use);
 /** ehlaunch does not know the namespace: others get a new view. */
 void view_forsake(const struct view_use *use);
+/**
+ * A guest of an earlier agent uses the view of this home and user whose namespace has this inode
+ * number; 0: any of them. There are no first news. False: no such view is here, or not yet.
+ */
+bool view_join(struct view_use *use, struct peer *home, uid_t uid, uint64_t ino);
+/** This agent ends, and its user goes on. False: the view ends with this agent. */
+bool view_leave(const struct view_use *use);
+/** A view of an earlier agent has been found, and can be joined. */
+void view_on_adopted(struct agent *agent, void (*adopted)(struct agent *agent));
 /** The mount namespace, after the first news. The view owns it. -1: none. */
 int view_namespace(const struct view_use *use);
 int view_init(struct agent *agent); /**< 0 or -ENOMEM */

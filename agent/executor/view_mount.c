@@ -10,7 +10,7 @@
 
 #include "base/agent.h"
 #include "base/launcher.h"
-#include "wire/descriptors.h"
+#include "job/kept.h"
 
 void view_mount_init(struct view_mount *m)
 {
@@ -56,7 +56,8 @@ static int mount_ask(struct agent *agent, struct view_mount *m, const struct lau
 }
 
 int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carrier carrier,
-		     const struct view_trees *trees, uid_t uid, const char *user)
+		     const struct view_trees *trees, uid_t uid, const char *user,
+		     const struct launch_stay *stay)
 {
 	struct launch_mount mount = {
 		.head.kind = LAUNCH_MOUNT,
@@ -64,6 +65,7 @@ int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carr
 		.ntrees = trees->n,
 		.uid = uid,
 		.nice = agent->nice,
+		.stay = *stay,
 	};
 
 	if (snprintf(mount.user, sizeof(mount.user), "%s", user) >= (int)sizeof(mount.user))
@@ -79,40 +81,23 @@ int view_mount_try(struct agent *agent, struct view_mount *m, enum launch_carrie
 	return mount_ask(agent, m, &mount, &none);
 }
 
-/* What has come with the answer. */
-static void mount_keep(struct view_mount *m, const int *fds, int n)
-{
-	int next = 0;
-
-	if (next < n)
-		m->ns = fds[next++];
-	if (next < n && m->carrier == LAUNCH_FUSE)
-		m->control = fds[next++];
-	while (next < n)
-		close(fds[next++]);
-}
-
 int view_mount_take(struct view_mount *m, char *why, size_t size)
 {
+	int fds[LAUNCH_MOUNTED], ret;
 	struct launch_news news;
-	struct iovec iov = { &news, sizeof(news) };
-	union descriptors room;
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	int fds[DESCRIPTORS_MAX], nfds;
-	ssize_t n;
 
-	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
-	n = recvmsg(m->news, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	ret = kept_receive(m->news, &news, fds, LAUNCH_MOUNTED);
+	if (!ret)
 		return 0;
-	nfds = n > 0 ? descriptors_take(&msg, &room, fds) : 0;
-	if (n == sizeof(news) && news.stage == LAUNCH_READY && m->ns < 0) {
-		mount_keep(m, fds, nfds);
+	if (ret > 0 && news.stage == LAUNCH_READY && m->ns < 0) {
+		m->ns = fds[LAUNCH_FD_NAMESPACE];
+		m->control = fds[LAUNCH_FD_CONTROL];
 		return 1;
 	}
-	while (nfds)
-		close(fds[--nfds]);
-	if (n == sizeof(news) && news.stage != LAUNCH_READY)
+	for (int i = 0; ret > 0 && i < LAUNCH_MOUNTED; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (ret > 0 && news.stage != LAUNCH_READY)
 		snprintf(why, size, "%s%s%s", launcher_trouble(&news), news.error ? ": " : "",
 			 news.error ? strerror(news.error) : "");
 	else

@@ -30,7 +30,8 @@ struct view_mount {
 void view_mount_init(struct view_mount *m);
 /** Starts to mount these for a user. Sockets stay open here. 0 or -errno. */
 int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carrier carrier,
-		     const struct view_trees *trees, uid_t uid, const char *user);
+		     const struct view_trees *trees, uid_t uid, const char *user,
+		     const struct launch_stay *stay);
 /** Asks whether this carrier could be used here: view_mount_take() says so. 0 or -errno. */
 int view_mount_try(struct agent *agent, struct view_mount *m, enum launch_carrier carrier);
 /** 0: nothing new, 1: it is mounted, -1: it is not, or not any more, with the reason in `why`. */

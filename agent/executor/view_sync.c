@@ -8,7 +8,7 @@
 
 int view_sync_ask(int control, uint32_t ticket, bool ended)
 {
-	const struct view_sync ask = { ticket, ended };
+	const struct view_sync ask = { ticket, ended ? VIEW_ENDED : VIEW_BEGIN };
 
 	return send(control, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(ask)
 		       ? 0

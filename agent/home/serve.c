@@ -3,6 +3,10 @@
  * Home's side of a view: an ehfiles process (for 9p: diod) for each file system, user and peer. It
  * has this user's ids and no other rights, and serves only peers that run a task of the user that
  * sees home's files. So no peer gets more than the tasks sent to it could have done.
+ *
+ * An ehfiles outlives its connection and this agent, for job-limit: the executor asks to go on with it,
+ * and names the token that it gave at first (job/kept.h). A keeper gives it to the next agent. Whoever
+ * of these two comes first waits for the other.
  */
 
 #include "home/serve.h"
@@ -15,37 +19,46 @@
 #include <sys/socket.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
+#include <event2/buffer.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/user.h"
 #include "helpers/common/companion.h"
+#include "home/mounts.h"
+#include "job/kept.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "net/tunnel.h"
 #include "base/launcher.h"
 #include "wire/frame.h"
 #include "wire/view.h"
-
-#define SERVE_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
 
 struct serve {
 	struct agent *agent;
 	struct serve *next;
 	struct peer *to;
 	uid_t uid;
-	uint8_t head[8 + EHS_PATH_MAX + 1]; /* uid, length, path */
+	uint8_t head[KEPT_HEAD + EHS_PATH_MAX + 1]; /* with the path; of 9p: uid, length, path */
 	unsigned int have; /* bytes of `head` */
-	struct tunnel pipe;
+	struct tunnel pipe; /* fd -1: no connection */
 	bool is_9p;
+	struct kept_head which; /* not of 9p */
 	int news; /* of ehlaunch; its close ends the server. -1: not started */
+	int control; /* of an ehfiles that can have another connection; -1: none */
 	struct event *told, *idle;
+	struct event *limit; /* until there is a connection again, or its server is here */
+	struct evbuffer *early; /* what has come for a server that is not here yet; NULL: no such */
+	uint64_t adopted; /* clock_ms() when it came from an earlier agent; 0: it did not */
 	bool unused; /* at the last check */
 };
 
 struct serves {
 	struct serve *list;
+	uint64_t began; /* clock_ms() */
 	serve_shown_fn shown;
 };
 
@@ -58,6 +71,11 @@ const char *serve_trouble(void)
 		       : "view home needs ehfiles next to ehagent or in ../libexec/ehsched";
 }
 
+static char *serve_path(struct serve *v)
+{
+	return (char *)v->head + (v->is_9p ? 8 : KEPT_HEAD);
+}
+
 static void serve_free(struct serve *v)
 {
 	struct serve **at;
@@ -65,20 +83,161 @@ static void serve_free(struct serve *v)
 	for (at = &v->agent->serves->list; *at != v; at = &(*at)->next)
 		;
 	*at = v->next;
-	tunnel_close(&v->pipe);
+	tunnel_finish(&v->pipe);
 	if (v->told)
 		event_free(v->told);
-	if (v->news >= 0)
+	if (v->news >= 0) {
+		kept_say(v->news, LAUNCH_OVER);
 		close(v->news);
+	}
+	if (v->control >= 0)
+		close(v->control);
 	if (v->idle)
 		event_free(v->idle);
+	if (v->limit)
+		event_free(v->limit);
+	if (v->early)
+		evbuffer_free(v->early);
 	free(v);
 }
 
-static void serve_on_closed(void *ctx)
+/* This agent ends: the next one, or its keeper, ends it. */
+static void serve_leave(struct serve *v)
 {
-	serve_free(ctx);
+	if (v->control >= 0) {
+		tunnel_close(&v->pipe);
+		close(v->news);
+		v->news = -1;
+	}
+	serve_free(v);
 }
+
+/* The executor goes on with it in time, or its keeper comes, or that was it. */
+static void serve_wait(struct serve *v, uint64_t ms)
+{
+	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
+
+	evtimer_add(v->limit, &limit);
+}
+
+static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
+{
+	struct serve *v = arg;
+
+	if (!v->early)
+		log_info("node %s did not come back for the files of user %u: closed",
+			 peer_code(v->to), v->which.uid);
+	serve_free(v);
+}
+
+static void serve_on_closed(void *ctx, bool ended)
+{
+	struct serve *v = ctx;
+
+	if (ended || v->control < 0)
+		serve_free(v);
+	else
+		serve_wait(v, v->agent->config->job_limit);
+}
+
+/* ---- another connection ---- */
+
+/* The stream of `from` becomes that of `v`. 0 or -errno; it is not `from`'s any more. */
+static int serve_connect(struct serve *v, struct serve *from)
+{
+	struct h2_stream *s = from->pipe.stream;
+	int pair[2], err;
+
+	/* The old one is dead, and we have not noticed yet. */
+	tunnel_close(&v->pipe);
+	evtimer_del(v->limit);
+	from->pipe.stream = NULL;
+	err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
+	if (err)
+		goto wait;
+	err = tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
+	if (!err)
+		err = kept_connect(v->control, 0, pair[1]);
+	close(pair[1]);
+	if (err)
+		goto wait;
+	v->pipe.stream = s;
+	h2_stream_accept(s, &tunnel_ops, &v->pipe);
+	h2_stream_resume(s);
+	return 0;
+wait:
+	/* The executor tries again. */
+	tunnel_close(&v->pipe);
+	h2_stream_abort(s);
+	serve_wait(v, v->agent->config->job_limit);
+	return err;
+}
+
+/* Tokens are secret. This is for one that has become known all the same. */
+static bool serve_is_same(const struct serve *a, const struct serve *b)
+{
+	return a->to == b->to && a->which.uid == b->which.uid &&
+	       a->which.number == b->which.number && !strcmp(a->which.token, b->which.token);
+}
+
+/* The server that this one asks for. */
+static struct serve *serve_find(const struct serve *v)
+{
+	for (struct serve *s = v->agent->serves->list; s; s = s->next)
+		if (s != v && s->control >= 0 && serve_is_same(s, v))
+			return s;
+	return NULL;
+}
+
+/* It has come from an earlier agent: an executor may wait for it. */
+static void serve_find_parked(struct serve *v)
+{
+	struct evbuffer *early;
+	struct serve *s;
+	size_t n;
+
+	for (s = v->agent->serves->list; s && !(s->early && serve_is_same(s, v)); s = s->next)
+		;
+	if (!s)
+		return;
+	early = s->early;
+	s->early = NULL;
+	if (!serve_connect(v, s)) {
+		n = evbuffer_get_length(early);
+		if (n && tunnel_ops.data(&v->pipe, evbuffer_pullup(early, n), n))
+			tunnel_close(&v->pipe);
+		if (v->pipe.fd < 0)
+			serve_wait(v, v->agent->config->job_limit);
+	}
+	evbuffer_free(early);
+	serve_free(s);
+}
+
+/* Goes on with a server. The bytes behind the head are the executor's. 0 or -errno. */
+static int serve_again(struct serve *v, const uint8_t *data, size_t length)
+{
+	const uint64_t age = clock_ms() - v->agent->serves->began;
+	const unsigned int limit = v->agent->config->job_limit;
+	struct serve *s = serve_find(v);
+	int err;
+
+	if (s) {
+		err = serve_connect(s, v);
+		serve_free(v);
+		/* The stream is reset already. */
+		return !err && length ? tunnel_ops.data(&s->pipe, data, length) : 0;
+	}
+	/* Just started: its keeper may still come. */
+	v->early = age < limit ? evbuffer_new() : NULL;
+	if (!v->early || evbuffer_add(v->early, data, length)) {
+		serve_free(v);
+		return 0;
+	}
+	serve_wait(v, limit - age);
+	return 0;
+}
+
+/* ---- its server ---- */
 
 /* Closes servers that no task needs, in case the executor keeps them open. */
 static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
@@ -86,6 +245,10 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 	struct serve *v = arg;
 	bool unused = !v->agent->serves->shown(v->to, v->uid);
 
+	/* Without a connection there are no tasks, or a stub that is stopped has not come to this agent. */
+	if (v->control >= 0 && (v->pipe.fd < 0 || (v->adopted && clock_ms() - v->adopted <
+								 ATTACH_STOPPED_MS)))
+		unused = false;
 	if (unused && v->unused) {
 		log_info("node %s kept the files of user %u open without a task that needs them: "
 			 "closed",
@@ -101,13 +264,23 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
 	struct launch_news news;
-	ssize_t n = recv(v->news, &news, sizeof(news), MSG_DONTWAIT);
+	int control, ret = kept_receive(v->news, &news, &control, 1);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (!ret)
 		return;
-	if (n == sizeof(news) && news.stage == LAUNCH_READY)
-		return;
-	if (n == sizeof(news))
+	if (ret > 0 && news.stage == LAUNCH_READY && v->control < 0) {
+		v->control = control;
+		if (v->adopted && control >= 0) {
+			kept_say(v->news, LAUNCH_STAY);
+			serve_find_parked(v);
+			return;
+		}
+		if (!v->adopted)
+			return;
+	}
+	if (ret > 0 && control >= 0 && control != v->control)
+		close(control);
+	if (ret > 0 && news.stage != LAUNCH_READY)
 		log_warning("cannot serve the files of user %u to node %s: %s: %s", v->uid,
 			    peer_code(v->to), launcher_trouble(&news), strerror(news.error));
 	serve_free(v);
@@ -116,7 +289,7 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 /* Has the server started that is to have one end of this pair. 0 or -errno. */
 static int serve_ask(struct serve *v, const int pair[2])
 {
-	const char *path = (char *)v->head + 8, *user = user_name(v->uid);
+	const char *path = serve_path(v), *user = user_name(v->uid);
 	struct launch_files files = {
 		.head.kind = LAUNCH_FILES,
 		.carrier = v->is_9p ? LAUNCH_9P : LAUNCH_FUSE,
@@ -136,6 +309,8 @@ static int serve_ask(struct serve *v, const int pair[2])
 	if (!user ||
 	    snprintf(files.user, sizeof(files.user), "%s", user) >= (int)sizeof(files.user))
 		return -EPERM;
+	if (!v->is_9p)
+		kept_stay(&files.stay, v->agent, v->to, v->which.token, v->which.number);
 	v->news = launcher_ask(v->agent, &q);
 	return v->news < 0 ? v->news : 0;
 }
@@ -163,84 +338,6 @@ static int serve_start(struct serve *v)
 
 /* ---- what there is ---- */
 
-/* Excludes file systems without files, and those that belong to each kernel. */
-static bool serve_is_files(const char *path, const char *type)
-{
-	static const char *const not [] = {
-		"proc",	   "sysfs",	"devtmpfs",    "devpts",     "cgroup",	   "cgroup2",
-		"pstore",  "bpf",	"tracefs",     "debugfs",    "mqueue",	   "hugetlbfs",
-		"fusectl", "nsfs",	"efivarfs",    "autofs",     "securityfs", "configfs",
-		"ramfs",   "selinuxfs", "binfmt_misc", "rpc_pipefs",
-	};
-	static const char *const below[] = { "/proc", "/sys", "/dev" };
-	size_t i, n;
-
-	for (i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
-		if (!strcmp(type, not [i]))
-			return false;
-	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-		n = strlen(below[i]);
-		if (!strncmp(path, below[i], n) && (!path[n] || path[n] == '/'))
-			return false;
-	}
-	return true;
-}
-
-/* mountinfo escapes blanks and the like in octal. */
-static void serve_unescape(char *path)
-{
-	char *to = path;
-
-	for (; *path; path++) {
-		if (*path == '\\' && strspn(path + 1, "01234567") >= 3) {
-			*to++ = (path[1] - '0') << 6 | (path[2] - '0') << 3 | (path[3] - '0');
-			path += 3;
-		} else {
-			*to++ = *path;
-		}
-	}
-	*to = '\0';
-}
-
-/* The file systems of a view beside the root. Ends at the first for which `each` is true. */
-static bool serve_each(bool (*each)(void *ctx, const char *path), void *ctx)
-{
-	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	bool over = false;
-
-	while (f && !over && fgets(line, sizeof(line), f)) {
-		dash = strstr(line, " - ");
-		if (!dash || sscanf(line, "%*s %*s %*s %*s %" SERVE_PATH "s", path) != 1 ||
-		    sscanf(dash, " - %63s", type) != 1)
-			continue;
-		serve_unescape(path);
-		/* A comma would end the mount option that holds the path. */
-		if (path[1] && serve_is_files(path, type) && !strchr(path, ','))
-			over = each(ctx, path);
-	}
-	if (f)
-		fclose(f);
-	return over;
-}
-
-static bool serve_same(void *ctx, const char *path)
-{
-	return !strcmp(ctx, path);
-}
-
-/* So that nobody gets /proc, as a file system to be served. */
-static bool serve_is_offered(char *path)
-{
-	return !strcmp(path, "/") || serve_each(serve_same, path);
-}
-
-static bool serve_list(void *ctx, const char *path)
-{
-	json_array_append_new(ctx, json_string(path));
-	return false;
-}
-
 /* The server does not look below mount points: the executor mounts each file system. */
 json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
@@ -252,7 +349,7 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 		return json_pack("{s:s}", "error", "no task of this user on that node needs them");
 	}
 	mounts = json_pack("[s]", "/");
-	serve_each(serve_list, mounts);
+	mounts_list(mounts);
 	if (json_array_size(mounts) > VIEW_TREES_MAX) {
 		json_decref(mounts);
 		*status = 500;
@@ -263,13 +360,15 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 
 /* ---- the server ---- */
 
-/* Length of the header (uid and mount point) as far as known; 0: invalid. */
-static size_t serve_head(const struct serve *v)
+/* Length of the header with the mount point, as far as known; 0: invalid. */
+static size_t serve_head(struct serve *v)
 {
 	uint32_t length;
 
-	if (v->have < 8)
-		return 8;
+	if (v->have < (v->is_9p ? 8 : KEPT_HEAD))
+		return v->is_9p ? 8 : KEPT_HEAD;
+	if (!v->is_9p)
+		return kept_head_get(&v->which, v->head) ? 0 : KEPT_HEAD + v->which.length;
 	length = frame_get_u32(v->head + 4);
 	return length && length <= EHS_PATH_MAX ? 8 + length : 0;
 }
@@ -281,6 +380,8 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 	size_t n = 0;
 	int err;
 
+	if (v->early)
+		return evbuffer_add(v->early, data, length) ? -ENOMEM : 0;
 	while (v->have < serve_head(v) && n < length)
 		v->head[v->have++] = data[n++];
 	h2_stream_consume(v->pipe.stream, n);
@@ -290,15 +391,17 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 		return 0;
 	v->head[v->have] = '\0';
 	v->uid = frame_get_u32(v->head);
+	if (v->which.again)
+		return serve_again(v, data + n, length - n);
 	if (!v->agent->serves->shown(v->to, v->uid)) {
 		log_warning("refused node %s the files of user %u: no task there needs them",
 			    peer_code(v->to), v->uid);
 		return -EPERM;
 	}
-	if (!serve_is_offered((char *)v->head + 8)) {
+	if (!mounts_has(serve_path(v))) {
 		log_warning("refused node %s the files of user %u in %s: a view does not consist "
 			    "of that",
-			    peer_code(v->to), v->uid, (char *)v->head + 8);
+			    peer_code(v->to), v->uid, serve_path(v));
 		return -EPERM;
 	}
 	err = serve_start(v);
@@ -327,32 +430,75 @@ static void serve_closed(void *ctx, bool clean)
 	serve_free(v);
 }
 
+static void serve_end(void *ctx)
+{
+	serve_free(ctx);
+}
+
 static const struct h2_stream_ops serve_ops = {
 	.data = serve_data,
+	.end = serve_end,
 	.produce = serve_produce,
 	.closed = serve_closed,
 };
 
-static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
-		      const struct h2_stream_ops **ops, void **ctx)
+static struct serve *serve_new(struct peer *to)
 {
+	struct agent *agent = to->agent;
 	struct serve *v = calloc(1, sizeof(*v));
 
 	if (!v)
-		return 503;
-	v->to = from;
-	v->is_9p = is_9p;
-	v->news = -1;
-	v->pipe.fd = -1;
-	v->idle = event_new(from->agent->base, -1, EV_PERSIST, serve_on_idle, v);
-	if (!v->idle) {
+		return NULL;
+	v->agent = agent;
+	v->to = to;
+	v->news = v->control = v->pipe.fd = -1;
+	v->idle = event_new(agent->base, -1, EV_PERSIST, serve_on_idle, v);
+	v->limit = evtimer_new(agent->base, serve_on_limit, v);
+	if (!v->idle || !v->limit) {
+		if (v->idle)
+			event_free(v->idle);
+		if (v->limit)
+			event_free(v->limit);
 		free(v);
-		return 503;
+		return NULL;
 	}
+	v->next = agent->serves->list;
+	agent->serves->list = v;
+	return v;
+}
+
+void serve_adopt(struct agent *agent, int socket, const struct kept *k)
+{
+	struct peer *to = peers_by_text(agent, k->other);
+	struct serve *v = to && *k->token ? serve_new(to) : NULL;
+	const struct timeval look = { agent->config->link_idle / 1000 + 1, 0 };
+
+	if (!v) {
+		close(socket);
+		return;
+	}
+	evutil_make_socket_nonblocking(socket);
+	v->news = socket;
+	v->adopted = clock_ms();
+	v->uid = k->uid;
+	v->which = (struct kept_head){ .uid = k->uid, .number = k->number };
+	memcpy(v->which.token, k->token, sizeof(v->which.token));
+	v->told = event_new(agent->base, socket, EV_READ | EV_PERSIST, serve_on_told, v);
+	if (!v->told || event_add(v->told, NULL) || event_add(v->idle, &look))
+		serve_free(v);
+	else
+		serve_wait(v, agent->config->job_limit);
+}
+
+static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
+		      const struct h2_stream_ops **ops, void **ctx)
+{
+	struct serve *v = serve_new(from);
+
+	if (!v)
+		return 503;
+	v->is_9p = is_9p;
 	v->pipe.stream = s;
-	v->agent = from->agent;
-	v->next = from->agent->serves->list;
-	from->agent->serves->list = v;
 	*ops = &serve_ops;
 	*ctx = v;
 	return 0;
@@ -376,6 +522,7 @@ int serve_init(struct agent *agent, serve_shown_fn shown)
 	if (!agent->serves)
 		return -ENOMEM;
 	agent->serves->shown = shown;
+	agent->serves->began = clock_ms();
 	return 0;
 }
 
@@ -384,7 +531,7 @@ void serve_exit(struct agent *agent)
 	if (!agent->serves)
 		return;
 	while (agent->serves->list)
-		serve_free(agent->serves->list);
+		serve_leave(agent->serves->list);
 	free(agent->serves);
 	agent->serves = NULL;
 }

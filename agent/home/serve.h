@@ -10,6 +10,7 @@
 #include "net/h2_stream.h"
 
 struct agent;
+struct kept;
 struct peer;
 
 /** Why this node cannot serve its files; NULL: it can. */
@@ -21,6 +22,8 @@ int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 		const struct h2_stream_ops **ops, void **ctx);
 int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
 	     const struct h2_stream_ops **ops, void **ctx);
+/** The keeper of an ehfiles of an earlier agent has connected: FRAME_KEPT. Takes over the socket. */
+void serve_adopt(struct agent *agent, int socket, const struct kept *k);
 /** Whether this peer runs a task of this user that sees home's files. */
 typedef bool (*serve_shown_fn)(const struct peer *to, uid_t uid);
 int serve_init(struct agent *agent, serve_shown_fn shown); /**< 0 or -ENOMEM */

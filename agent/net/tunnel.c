@@ -11,13 +11,16 @@
 
 #include "net/h2_stream.h"
 
-static void tunnel_broke(struct tunnel *p)
+static void tunnel_broke(struct tunnel *p, bool ended)
 {
-	void (*closed)(void *ctx) = p->closed;
+	void (*closed)(void *ctx, bool ended) = p->closed;
 	void *ctx = p->ctx;
 
-	tunnel_close(p);
-	closed(ctx);
+	if (ended)
+		tunnel_finish(p);
+	else
+		tunnel_close(p);
+	closed(ctx, ended);
 }
 
 static void tunnel_on_readable(evutil_socket_t fd, short what, void *arg)
@@ -34,7 +37,7 @@ static void tunnel_on_writable(evutil_socket_t fd, short what, void *arg)
 	int n = evbuffer_write(p->held, p->fd);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		tunnel_broke(p);
+		tunnel_broke(p, true);
 		return;
 	}
 	if (n > 0)
@@ -48,10 +51,13 @@ static int tunnel_data(void *ctx, const uint8_t *data, size_t length)
 	struct tunnel *p = ctx;
 	ssize_t n = 0;
 
+	p->came = true;
 	if (!evbuffer_get_length(p->held)) {
 		n = send(p->fd, data, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
+		if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			p->over = true;
 			return -errno;
+		}
 		if (n < 0)
 			n = 0;
 		h2_stream_consume(p->stream, n);
@@ -78,18 +84,19 @@ static ssize_t tunnel_produce(void *ctx, uint8_t *buf, size_t room)
 		return more;
 	if (more < 0 && (errno == EAGAIN || errno == EINTR) && !event_add(p->readable, NULL))
 		return 0;
+	p->over = true;
 	return -1;
 }
 
 static void tunnel_end(void *ctx)
 {
-	tunnel_broke(ctx);
+	tunnel_broke(ctx, true);
 }
 
 static void tunnel_response(void *ctx, int status)
 {
 	if (status != 200)
-		tunnel_broke(ctx);
+		tunnel_broke(ctx, false);
 }
 
 static void tunnel_closed(void *ctx, bool clean)
@@ -97,7 +104,7 @@ static void tunnel_closed(void *ctx, bool clean)
 	struct tunnel *p = ctx;
 
 	p->stream = NULL;
-	tunnel_broke(p);
+	tunnel_broke(p, p->over);
 }
 
 const struct h2_stream_ops tunnel_ops = {
@@ -108,12 +115,43 @@ const struct h2_stream_ops tunnel_ops = {
 	.closed = tunnel_closed,
 };
 
-int tunnel_open(struct tunnel *p, struct event_base *base, int fd, void (*closed)(void *ctx),
-		void *ctx)
+/* ---- a stream that only ends ---- */
+
+static int tunnel_drop(void *ctx, const uint8_t *data, size_t length)
+{
+	h2_stream_consume(ctx, length);
+	return 0;
+}
+
+static ssize_t tunnel_no_more(void *ctx, uint8_t *buf, size_t room)
+{
+	return -1;
+}
+
+static const struct h2_stream_ops tunnel_last_ops = {
+	.data = tunnel_drop,
+	.produce = tunnel_no_more,
+};
+
+void tunnel_finish(struct tunnel *p)
+{
+	struct h2_stream *s = p->stream;
+
+	p->stream = NULL;
+	if (s) {
+		h2_stream_accept(s, &tunnel_last_ops, s);
+		h2_stream_resume(s);
+	}
+	tunnel_close(p);
+}
+
+int tunnel_open(struct tunnel *p, struct event_base *base, int fd,
+		void (*closed)(void *ctx, bool ended), void *ctx)
 {
 	struct h2_stream *stream;
 
 	p->fd = fd;
+	p->came = p->over = false;
 	p->closed = closed;
 	p->ctx = ctx;
 	p->held = evbuffer_new();

@@ -7,6 +7,7 @@
 #ifndef AGENT_NET_TUNNEL_H
 #define AGENT_NET_TUNNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "net/h2_stream.h"
@@ -21,16 +22,21 @@ struct tunnel {
 	struct evbuffer *held; /**< waits for fd; at most H2_WINDOW bytes */
 	const uint8_t *first; /**< is sent before what comes from fd */
 	size_t nfirst;
-	/** One end was closed, and now both are. The last call. */
-	void (*closed)(void *ctx);
+	/** One end was closed, and now both are. The last call. `ended`: in order, by the other node, or
+	 *  the process at fd has closed it; else the stream broke. */
+	void (*closed)(void *ctx, bool ended);
 	void *ctx;
+	bool came; /**< the other node has sent something */
+	bool over; /**< fd was closed by its other end */
 };
 
 extern const struct h2_stream_ops tunnel_ops; /**< its ctx is a tunnel */
 /** Takes over fd, even if it fails, but not the stream. 0 or -ENOMEM. */
-int tunnel_open(struct tunnel *p, struct event_base *base, int fd, void (*closed)(void *ctx),
-		void *ctx);
-/** Closes both ends; `closed` is not called. */
+int tunnel_open(struct tunnel *p, struct event_base *base, int fd,
+		void (*closed)(void *ctx, bool ended), void *ctx);
+/** Closes both ends, as if the connection had broken; `closed` is not called. */
 void tunnel_close(struct tunnel *p);
+/** The same, and tells the other node that this is the end. */
+void tunnel_finish(struct tunnel *p);
 
 #endif

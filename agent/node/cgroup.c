@@ -140,6 +140,19 @@ bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t t
 	return has;
 }
 
+uint64_t cgroup_guest_view(struct agent *agent, const char *id)
+{
+	char path[320], value[24];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_guest_fd(agent), id);
+	n = getxattr(path, LAUNCH_NOTE_NAMESPACE, value, sizeof(value) - 1);
+	if (n <= 0)
+		return 0;
+	value[n] = '\0';
+	return strtoull(value, NULL, 10);
+}
+
 void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id))
 {
 	int fd = openat(cgroup_guest_fd(agent), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -31,6 +31,8 @@ enum view cgroup_session_view(struct agent *agent, pid_t pid);
  * /proc/PID/stat).
  */
 bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t ticks);
+/** The inode number of the mount namespace of home's files that this guest is in; 0: none. */
+uint64_t cgroup_guest_view(struct agent *agent, const char *id);
 /** Calls `call` with the ID of each guest that has processes. */
 void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id));
 /** Has all processes of a guest killed by ehlaunch, if there are some. */

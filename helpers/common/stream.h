@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file stream.h  Messages of wire/files.h on a socket, for both sides of a view. */
+/**
+ * @file stream.h
+ * Messages of wire/files.h between the two sides of a view, each once and in order: as bytes of
+ * job/bytes.h on a socket, which may be replaced. Agents pass these bytes on unread.
+ */
 #ifndef COMMON_STREAM_H
 #define COMMON_STREAM_H
 
 #include <event2/event.h>
+#include <stdbool.h>
+#include "job/link.h"
 #include "wire/files.h"
 
 struct stream {
-	int fd;
-	struct evbuffer *in, *out;
-	struct event *readable, *writable;
+	/* to be filled in by the owner */
 	/** Not 0: the message was wrong, and broke() follows. */
 	int (*message)(void *ctx, const struct files_message *m);
 	void (*read)(void *ctx); /**< after message() was called for all that has come */
-	void (*drained)(void *ctx); /**< everything was sent; or NULL */
 	void (*broke)(void *ctx); /**< no call follows */
 	void *ctx;
-	size_t most; /**< stream_waiting() above which nothing is read; 0: no limit */
+	size_t most; /**< stream_waiting() above which no message is taken; 0: no limit */
+	bool stays; /**< it outlives its connection: stream_connect() follows */
+	/* its own */
+	struct event_base *base;
+	int fd; /**< -1: no connection */
+	struct job_link link;
+	struct evbuffer *in, *out; /**< messages; of `out` nothing has a number yet */
+	struct evbuffer *from, *to; /**< frames of this connection */
+	struct event *readable, *writable;
 };
 
-/** Starts to read from fd, with the callbacks that the caller has filled in. 0 or -errno. */
+/** Starts with this connection. 0 or -errno. */
 int stream_open(struct stream *s, struct event_base *base, int fd);
+/** Goes on with another connection, and closes the earlier one. 0 or -errno. */
+int stream_connect(struct stream *s, int fd);
 /** Queues a message with its data, until stream_flush(). 0 or -ENOMEM. */
 int stream_put(struct stream *s, const struct files_message *m);
 void stream_flush(struct stream *s);
-/** Bytes that are not sent yet. */
+/** Bytes that are not on their way yet. */
 size_t stream_waiting(const struct stream *s);
 
 #endif

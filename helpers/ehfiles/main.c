@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehfiles DIR: serves it on descriptor 0 (ehfiles.h). Started by ehlaunch, with a user's ids. */
+/*
+ * ehfiles DIR [stays]: serves it on descriptor 0 (ehfiles.h). With `stays` it outlives that connection:
+ * the next ones come on descriptor 3, and who has started it ends it when that takes too long.
+ * Started by ehlaunch, with a user's ids.
+ */
 #include "ehfiles.h"
 
 #include <errno.h>
@@ -11,6 +15,9 @@
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
+#include "helpers/common/control.h"
+
+#define FILES_CONTROL 3
 #define FILES_BACKLOG (1 << 20) /* bytes of answers that are queued */
 
 struct stream out;
@@ -128,12 +135,35 @@ static void files_on_broke(void *ctx)
 	event_base_loopbreak(base);
 }
 
+/* Another connection to the executor. */
+static void files_on_control(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_sync ask;
+	int connection, ret = control_take(fd, &ask, &connection);
+
+	if (!ret)
+		return;
+	if (ret < 0 || connection < 0 || stream_connect(&out, connection))
+		event_base_loopbreak(base);
+}
+
+/* 0 or -1. */
+static int files_control(void)
+{
+	struct event *e =
+		event_new(base, FILES_CONTROL, EV_READ | EV_PERSIST, files_on_control, NULL);
+
+	out.stays = true;
+	return e && !event_add(e, NULL) ? 0 : -1;
+}
+
 int main(int argc, char **argv)
 {
+	const bool stays = argc == 3 && !strcmp(argv[2], "stays");
 	struct rlimit files;
 
-	if (argc != 2 || argv[1][0] != '/') {
-		fprintf(stderr, "usage: ehfiles DIR\n"
+	if ((argc != 2 && !stays) || argv[1][0] != '/') {
+		fprintf(stderr, "usage: ehfiles DIR [stays]\n"
 				"Started by ehlaunch; serves DIR on descriptor 0.\n");
 		return 2;
 	}
@@ -149,7 +179,8 @@ int main(int argc, char **argv)
 	out.read = files_on_read;
 	out.broke = files_on_broke;
 	out.most = FILES_BACKLOG;
-	if (!base || folder_init(argv[1]) || watch_init() || stream_open(&out, base, 0))
+	if (!base || (stays && files_control()) || folder_init(argv[1]) || watch_init() ||
+	    stream_open(&out, base, 0))
 		return 1;
 	event_base_dispatch(base);
 	return 0;

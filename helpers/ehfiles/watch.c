@@ -223,6 +223,11 @@ static void watch_on_readable(evutil_socket_t fd, short what, void *arg)
 
 static void watch_on_late(evutil_socket_t fd, short what, void *arg)
 {
+	/* The executor cannot be told now: the kernel's queue has a bound. */
+	if (stream_waiting(&out) > out.most) {
+		watch_on_readable(fd, what, arg);
+		return;
+	}
 	watch_look();
 	watch_tell();
 	stream_flush(&out);

@@ -14,7 +14,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "helpers/ehguest/guest.h"
@@ -160,6 +162,18 @@ tell:
 	_exit(1);
 }
 
+/* So that the next agent knows which view it is in. Kernels before 5.7 have no such attributes. */
+static void end_note_view(int cgroup, int view)
+{
+	struct stat st;
+	char text[24];
+
+	if (cgroup < 0 || view < 0 || fstat(view, &st))
+		return;
+	fsetxattr(cgroup, LAUNCH_NOTE_NAMESPACE, text,
+		  snprintf(text, sizeof(text), "%llu", (unsigned long long)st.st_ino), 0);
+}
+
 bool end_is_good(const struct request *r)
 {
 	const struct launch_start *q = &r->start.q;
@@ -194,6 +208,7 @@ int end_start(const struct request *r)
 		tell(f.news, LAUNCH_CGROUP, -err);
 		return 0;
 	}
+	end_note_view(cgroup, f.view);
 	/* In the guest's cgroup from the start, so that all it does is counted there. */
 	if (cgroup >= 0) {
 		args.flags = CLONE_INTO_CGROUP;

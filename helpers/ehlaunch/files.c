@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,7 +31,8 @@ bool files_is_good(const struct request *r)
 
 	return r->length > sizeof(*q) && q->carrier < LAUNCH_CARRIERS &&
 	       r->nfds == FILES_FD_SOCKET + 1 + (q->carrier == LAUNCH_9P) &&
-	       user_is_named(q->user, q->uid) && paths_take(&at, end) && at == end;
+	       user_is_named(q->user, q->uid) && keep_is_good(&q->stay) && paths_take(&at, end) &&
+	       at == end;
 }
 
 static const char *files_diod(void)
@@ -45,12 +47,12 @@ static const char *files_diod(void)
 }
 
 /*
- * ehfiles has its socket as descriptor 0. diod gets our end too, so that it never sees it close:
+ * ehfiles has its socket as descriptor 0, and its control, if it stays, as 3. diod gets our end too, so that it never sees it close:
  * version 1.0.24 then frees what its threads still use. It is killed instead.
  */
-static int files_descriptors(const struct request *r, int *news)
+static int files_descriptors(const struct request *r, int control, int *news)
 {
-	const bool other = r->files.q.carrier == LAUNCH_9P;
+	const bool other = r->files.q.carrier == LAUNCH_9P || control >= 0;
 	int fds[FILES_FD_OTHER + 1] = { 0 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int i = 0; i < r->nfds; i++) {
@@ -58,6 +60,9 @@ static int files_descriptors(const struct request *r, int *news)
 		if (fds[i] < 0)
 			return -errno;
 	}
+	if (control >= 0 &&
+	    (fds[FILES_FD_OTHER] = fcntl(control, F_DUPFD_CLOEXEC, FILES_HIGH)) < 0)
+		return -errno;
 	*news = fds[LAUNCH_FD_NEWS];
 	if (null < 0 || dup2(fds[FILES_FD_SOCKET], 0) < 0 || dup2(null, 1) < 0 ||
 	    dup2(null, 2) < 0 || (other && dup2(fds[FILES_FD_OTHER], 3) < 0))
@@ -88,12 +93,12 @@ static int files_hide(void)
 	return 0;
 }
 
-static void __attribute__((noreturn)) files_run(const struct request *r, pid_t parent)
+static void __attribute__((noreturn)) files_run(const struct request *r, int control, pid_t parent)
 {
 	const struct launch_files *q = &r->files.q;
 	const bool is_9p = q->carrier == LAUNCH_9P;
 	const char *path = r->files.path;
-	const char *const files[] = { "ehfiles", path, NULL };
+	const char *const files[] = { "ehfiles", path, control >= 0 ? "stays" : NULL, NULL };
 	const char *const diod[] = { "diod",	  "--foreground",
 				     "--no-auth", "--rfdno",
 				     "0",	  "--wfdno",
@@ -110,7 +115,7 @@ static void __attribute__((noreturn)) files_run(const struct request *r, pid_t p
 	if (err)
 		goto tell;
 	stage = LAUNCH_DESCRIPTORS;
-	err = files_descriptors(r, &news);
+	err = files_descriptors(r, control, &news);
 	if (err)
 		goto tell;
 	stage = LAUNCH_NAMESPACE;
@@ -138,15 +143,22 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 	const pid_t self = getpid();
 	/* This waits for the exec, and so knows that it was done. */
 	struct clone_args args = { .exit_signal = SIGCHLD, .flags = CLONE_VFORK };
+	const struct launch_files *q = &r->files.q;
+	const bool stays = *q->stay.token && q->carrier == LAUNCH_FUSE;
+	int control[2] = { -1, -1 };
 	siginfo_t end = { 0 };
 	pid_t pid;
 
 	keep_begin(r->fds[LAUNCH_FD_NEWS]);
-	if (r->files.q.carrier == LAUNCH_9P && !geteuid())
+	if (q->carrier == LAUNCH_9P && !geteuid())
 		args.flags |= CLONE_NEWNS;
+	if (stays && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control)) {
+		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_DESCRIPTORS, errno);
+		_exit(1);
+	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
-		files_run(r, self);
+		files_run(r, control[1], self);
 	if (pid < 0) {
 		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, errno);
 		_exit(1);
@@ -156,7 +168,16 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 	/* It has told why. */
 	if (!waitid(P_PID, pid, &end, WEXITED | WNOHANG | WNOWAIT) && end.si_pid)
 		_exit(1);
-	tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_READY, 0);
+	close(control[1]);
+	if (keep_tell(r->fds[LAUNCH_FD_NEWS], control, stays))
+		_exit(1);
+	if (stays)
+		keep_stay(pid, r->fds[LAUNCH_FD_NEWS],
+			  &(struct keeping){ .stay = q->stay,
+					     .uid = q->uid,
+					     .number = q->stay.number,
+					     .fds = control,
+					     .nfds = 1 });
 	keep(pid);
 }
 

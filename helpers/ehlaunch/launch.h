@@ -93,6 +93,21 @@ void keep_begin(int news);
 void keep_child(pid_t parent, int nice);
 /** Until that, or until the child has ended; 0: no child. */
 void keep(pid_t pid) __attribute__((noreturn));
+/** Whether a request says in a proper way how it is to stay. */
+bool keep_is_good(const struct launch_stay *stay);
+/** Answers LAUNCH_READY with these descriptors. 0 or -1. */
+int keep_tell(int news, const int *fds, int nfds);
+/** What is kept for the next agent. */
+struct keeping {
+	struct launch_stay stay;
+	bool executor;
+	uid_t uid;
+	uint32_t number;
+	const int *fds; /**< as told with LAUNCH_READY */
+	int nfds;
+};
+/** Instead of keep(): also without an agent, until the limit is over or an agent says LAUNCH_OVER. */
+void keep_stay(pid_t pid, int news, const struct keeping *k) __attribute__((noreturn));
 
 /* view.c */
 /** Whether a request of kind LAUNCH_MOUNT is whole. */

@@ -32,7 +32,8 @@ bool view_is_good(const struct request *r)
 	const char *at = r->mount.paths, *end = (const char *)q + r->length, *path;
 
 	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS || q->ntrees > VIEW_TREES_MAX ||
-	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !user_is_named(q->user, q->uid))
+	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !user_is_named(q->user, q->uid) ||
+	    !keep_is_good(&q->stay))
 		return false;
 	for (uint32_t i = 0; i < q->ntrees; i++) {
 		path = paths_take(&at, end);
@@ -107,11 +108,7 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 	struct mounting v = { .q = &r->mount.q };
 	const char *at = r->mount.paths, *end = (const char *)v.q + r->length;
 	const int socket = r->fds[LAUNCH_FD_NEWS];
-	int fds[LAUNCH_MOUNTED], nfds = 0;
-	struct launch_news news = { 0 };
-	struct iovec iov = { &news, sizeof(news) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	union descriptors room;
+	int fds[LAUNCH_MOUNTED], nfds = 0, error;
 	pid_t pid = 0;
 
 	keep_begin(socket);
@@ -119,17 +116,29 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 		v.trees[i] = (struct tree){ .path = paths_take(&at, end),
 					    .socket = r->fds[LAUNCH_FD_NEWS + 1 + i],
 					    .mount = -1 };
-	news.error = -view_make(&v, fds, &nfds, &pid);
-	news.stage = v.stage;
+	error = -view_make(&v, fds, &nfds, &pid);
 	/* Only the view's tasks are in its namespace. */
-	if (!news.error && setns(site.namespace, CLONE_NEWNS)) {
-		news.error = errno;
-		news.stage = LAUNCH_NAMESPACE;
+	if (!error && setns(site.namespace, CLONE_NEWNS)) {
+		error = errno;
+		v.stage = LAUNCH_NAMESPACE;
 	}
-	if (!news.error)
-		descriptors_put(&msg, &room, fds, nfds);
-	if (sendmsg(socket, &msg, MSG_NOSIGNAL) != sizeof(news) || news.error)
+	if (error) {
+		tell(socket, v.stage, error);
 		_exit(1);
+	}
+	if (keep_tell(socket, fds, nfds))
+		_exit(1);
+	if (*v.q->stay.token && v.q->carrier == LAUNCH_FUSE) {
+		for (uint32_t i = 0; i < v.q->ntrees; i++)
+			close(v.trees[i].mount);
+		keep_stay(pid, socket,
+			  &(struct keeping){ .stay = v.q->stay,
+					     .executor = true,
+					     .uid = v.q->uid,
+					     .number = v.q->ntrees,
+					     .fds = fds,
+					     .nfds = nfds });
+	}
 	for (int i = 0; i < nfds; i++)
 		close(fds[i]);
 	keep(pid);

@@ -60,7 +60,8 @@ static int fuse_add(struct fuse *f, struct tree *t)
 
 static void __attribute__((noreturn)) fuse_run(struct mounting *v, struct fuse *f, pid_t parent)
 {
-	char count[16], *argv[] = { (char *)"ehview", count, NULL };
+	char *stays = *v->q->stay.token ? (char *)"stays" : NULL;
+	char count[16], *argv[] = { (char *)"ehview", count, stays, NULL };
 	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 
 	snprintf(count, sizeof(count), "%u", v->q->ntrees);

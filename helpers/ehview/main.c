@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehview N: serves N file systems on the descriptors of FD_DEVICE(), FD_HOME() and
+ * ehview N [stays]: serves N file systems on the descriptors of FD_DEVICE(), FD_HOME() and
  * FD_FORGET(). On descriptor 0 the agent asks to be told when all that home has done
- * until now is seen here, or all that was done here is seen at home.
+ * until now is seen here, or all that was done here is seen at home. With `stays` it
+ * outlives its connections: requests wait, and the agent, or the next one, gives it
+ * others; who has started it ends it when that takes too long.
  * Started by ehlaunch.
  */
 #include "ehview.h"
@@ -14,8 +16,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
+#include "helpers/common/control.h"
 #include "wire/view.h"
 
 #define VIEW_BACKLOG (1 << 20) /* bytes queued for home above which the kernel's requests wait */
@@ -25,6 +27,7 @@ static struct tree *trees;
 static unsigned int ntrees;
 static struct fuse_buf view_buffer;
 static struct event *view_asked;
+static bool view_stays;
 
 /* A question of the agent that waits for answers from all trees. */
 struct sync {
@@ -122,25 +125,29 @@ static void view_on_synced(struct call *c, const message *a)
 	view_sync_put(c->sync);
 }
 
-static void view_on_agent(evutil_socket_t fd, short what, void *arg)
+/* Another connection to home. */
+static void view_connect(uint32_t i, int connection)
 {
-	struct view_sync ask;
-	struct sync *s;
-	struct call *c;
-	ssize_t n = recv(fd, &ask, sizeof(ask), MSG_DONTWAIT);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n != sizeof(ask) || !(s = calloc(1, sizeof(*s))))
+	/* Also of one that could not be mounted: the end of its stream would be that of the view. */
+	if (i >= ntrees || stream_connect(&trees[i].home, connection))
 		exit(1);
-	s->ticket = ask.ticket;
+}
+
+static void view_sync(const struct view_sync *ask)
+{
+	struct sync *s = calloc(1, sizeof(*s));
+	struct call *c;
+
+	if (!s)
+		exit(1);
+	s->ticket = ask->ticket;
 	s->waits = 1;
 	for (unsigned int i = 0; i < ntrees; i++) {
 		struct tree *t = &trees[i];
 
 		/* the kernel's queue may still have closes of a task that has ended */
 		view_serve(t);
-		if (t->gone || !(ask.ended ? t->is_unsure : t->touched))
+		if (t->gone || !(ask->what == VIEW_ENDED ? t->is_unsure : t->touched))
 			continue;
 		c = call_new(t, NULL, NULL, NULL);
 		if (!c)
@@ -152,6 +159,19 @@ static void view_on_agent(evutil_socket_t fd, short what, void *arg)
 		t->flush = false;
 	}
 	view_sync_put(s);
+}
+
+static void view_on_agent(evutil_socket_t fd, short what, void *arg)
+{
+	struct view_sync ask;
+	int connection, ret = control_take(fd, &ask, &connection);
+
+	if (ret < 0)
+		exit(1);
+	if (ret && connection >= 0)
+		view_connect(ask.ticket, connection);
+	else if (ret)
+		view_sync(&ask);
 }
 
 /* ---- the start ---- */
@@ -171,8 +191,8 @@ static int view_open(struct tree *t, unsigned int i, const struct fuse_lowlevel_
 	t->asked = event_new(base, FD_DEVICE(i), EV_READ | EV_PERSIST, view_on_asked, t);
 	t->home.message = view_on_message;
 	t->home.read = view_on_read;
-	t->home.drained = view_on_read;
 	t->home.broke = view_on_broke;
+	t->home.stays = view_stays;
 	t->home.ctx = t;
 	if (!t->asked || event_add(t->asked, NULL))
 		return -ENOMEM;
@@ -184,9 +204,10 @@ int main(int argc, char **argv)
 	struct fuse_lowlevel_ops ops;
 	struct rlimit none = { 0, 0 };
 
-	ntrees = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+	view_stays = argc == 3 && !strcmp(argv[2], "stays");
+	ntrees = argc == 2 || view_stays ? strtoul(argv[1], NULL, 10) : 0;
 	if (!ntrees || ntrees > VIEW_TREES_MAX) {
-		fprintf(stderr, "usage: ehview N\n"
+		fprintf(stderr, "usage: ehview N [stays]\n"
 				"Started by ehlaunch; serves N file systems on its descriptors.\n");
 		return 2;
 	}

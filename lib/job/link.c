@@ -146,7 +146,7 @@ int job_link_take(struct job_link *l, const uint8_t *payload, size_t length,
 		return 0;
 	}
 	l->expected++;
-	if (l->expected - l->told >= LINK_ACK_EVERY)
+	if (!l->held && l->expected - l->told >= LINK_ACK_EVERY)
 		l->ack_due = true;
 	*frame = (struct job_link_frame){ type, c.at, cursor_left(&c) };
 	return 1;
@@ -159,11 +159,11 @@ static size_t link_frame(struct job_link *l, uint8_t *out, uint64_t number, uint
 {
 	struct cursor_out o = { out + FRAME_HEADER };
 
+	l->told = l->held ? l->held : l->expected;
 	frame_header(out, FRAME_LINK, LINK_HEADER + body);
 	cursor_put_u64(&o, number);
-	cursor_put_u64(&o, l->expected);
+	cursor_put_u64(&o, l->told);
 	cursor_put_u32(&o, type);
-	l->told = l->expected;
 	l->ack_due = false;
 	return FRAME_HEADER + LINK_HEADER + body;
 }
@@ -194,6 +194,15 @@ size_t job_link_next(struct job_link *l, uint8_t *out, size_t room)
 		return n;
 	}
 	return l->ack_due ? link_frame(l, out, 0, LINK_ACK, 0) : 0;
+}
+
+void job_link_hold(struct job_link *l, bool hold)
+{
+	if (hold == (l->held != 0))
+		return;
+	l->held = hold ? l->expected : 0;
+	if (!hold && l->told != l->expected)
+		l->ack_due = l->attached;
 }
 
 void job_link_acknowledge(struct job_link *l)

@@ -35,6 +35,7 @@ struct job_link {
 	uint64_t sent; /**< no frame from this number on was ever sent */
 	uint64_t expected; /**< number of the next frame to be taken */
 	uint64_t told; /**< `expected` as the other end was last told */
+	uint64_t held; /**< what it is told instead, see job_link_hold(); 0: nothing */
 	bool attached; /**< there is a connection */
 	bool greeted; /**< the other end's hello of this connection was taken */
 	bool hello_due, ack_due;
@@ -69,6 +70,11 @@ int job_link_take(struct job_link *l, const uint8_t *payload, size_t length,
  * Returns its length, 0: there is none, or it does not fit.
  */
 size_t job_link_next(struct job_link *l, uint8_t *out, size_t room);
+/**
+ * From now on nothing more is acknowledged, until this is called with false. The other end can send
+ * what its memory holds, and no more: an owner that does not work off what it takes has a bound.
+ */
+void job_link_hold(struct job_link *l, bool hold);
 /** Acknowledges what was taken, without waiting for a frame that says so. */
 void job_link_acknowledge(struct job_link *l);
 /** Whether the other end has acknowledged all frames. */

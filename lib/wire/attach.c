@@ -137,3 +137,30 @@ int note_decode(struct note *n, const uint8_t *in, size_t length)
 		cursor_fail(&c);
 	return decoded(&c);
 }
+
+size_t kept_encode(const struct kept *k, uint8_t *out)
+{
+	struct cursor_out o = { out };
+
+	cursor_put_u8(&o, k->executor);
+	cursor_put_u8(&o, k->known);
+	cursor_put_u32(&o, k->uid);
+	cursor_put_u32(&o, k->number);
+	cursor_put_string(&o, k->token);
+	cursor_put_string(&o, k->other);
+	return o.at - out;
+}
+
+int kept_decode(struct kept *k, const uint8_t *in, size_t length)
+{
+	struct cursor c = cursor_of(in, length);
+
+	memset(k, 0, sizeof(*k));
+	k->executor = get_bool(&c);
+	k->known = get_bool(&c);
+	k->uid = cursor_u32(&c);
+	k->number = cursor_u32(&c);
+	get_text(&c, k->token, sizeof(k->token));
+	get_text(&c, k->other, sizeof(k->other));
+	return decoded(&c);
+}

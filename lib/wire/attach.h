@@ -2,7 +2,8 @@
 /**
  * @file attach.h
  * What an end of a job and its agent say to each other beside the job itself: the payloads of
- * FRAME_ATTACH, FRAME_ATTACHED and FRAME_NOTE. No I/O, and nothing but libc.
+ * FRAME_ATTACH, FRAME_ATTACHED and FRAME_NOTE; and of FRAME_KEPT, for a side of a view. No I/O, and
+ * nothing but libc.
  */
 #ifndef WIRE_ATTACH_H
 #define WIRE_ATTACH_H
@@ -69,6 +70,16 @@ struct note {
 	char text[NOTE_TEXT]; /**< cut, if it is longer */
 };
 
+/** FRAME_KEPT: who keeps a side of a view tells a new agent which one. */
+struct kept {
+	bool executor; /**< ehview; else an ehfiles */
+	bool known; /**< the ehlaunch that has made the view still runs */
+	uint32_t uid; /**< whose files they are */
+	uint32_t number; /**< executor: of file systems; home: which of them, from 0 on */
+	char token[ATTACH_TOKEN]; /**< of the view */
+	char other[ATTACH_CODE]; /**< the node of the other side */
+};
+
 /* Encoders return the bytes written, at most ATTACH_SIZE. Decoders return 0 or -EBADMSG. */
 size_t attach_encode(const struct attach *a, uint8_t *out);
 int attach_decode(struct attach *a, const uint8_t *in, size_t length);
@@ -78,5 +89,7 @@ size_t attached_encode(const struct attached *a, uint8_t *out);
 int attached_decode(struct attached *a, const uint8_t *in, size_t length);
 size_t note_encode(const struct note *n, uint8_t *out);
 int note_decode(struct note *n, const uint8_t *in, size_t length);
+size_t kept_encode(const struct kept *k, uint8_t *out);
+int kept_decode(struct kept *k, const uint8_t *in, size_t length);
 
 #endif

@@ -20,6 +20,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_REQUEST] = FRAME_JSON_MAX,
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
+	[FRAME_KEPT] = FRAME_ATTACH_MAX,
 };
 
 uint32_t frame_limit(unsigned int type)

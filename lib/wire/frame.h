@@ -51,6 +51,8 @@ enum frame_type {
 	FRAME_REQUEST,
 	FRAME_REPLY,
 	FRAME_EVENT,
+	/* keeper of a view's side -> agent, first on a connection */
+	FRAME_KEPT, /**< struct kept; then as behind LAUNCH_READY of wire/launch.h */
 	FRAME_TYPES
 };
 

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "attach.h"
 #include "job.h"
 
 #define LAUNCH_VERSION 5u
@@ -72,9 +73,28 @@ struct launch_start {
 enum launch_carrier { LAUNCH_FUSE, LAUNCH_9P, LAUNCH_CARRIERS };
 
 /**
+ * How a side of a view outlives its agent, with LAUNCH_FUSE. When the agent closes its end of
+ * LAUNCH_FD_NEWS without a word, whoever has started that side connects to the next agent: FRAME_KEPT
+ * with what is said here, then LAUNCH_READY again with its descriptors. So each agent has the same.
+ */
+struct launch_stay {
+	uint32_t limit_ms; /**< how long it waits for the next agent; at most ATTACH_STOPPED_MS */
+	uint32_t number; /**< LAUNCH_FILES: which file system of the view */
+	char token[ATTACH_TOKEN]; /**< of the view; "": it ends with its agent */
+	char other[ATTACH_CODE]; /**< the node of the other side */
+};
+
+/** What an agent says at its end of LAUNCH_FD_NEWS, as a uint32_t. */
+enum launch_word {
+	LAUNCH_STAY = 1, /**< after FRAME_KEPT: this agent has it now */
+	LAUNCH_OVER, /**< it is not needed any more */
+};
+
+/**
  * LAUNCH_MOUNT. Behind it are the paths of home's file systems, each with its NUL, the first of them
  * "/". Descriptors are the streams to their servers. With LAUNCH_READY come those of launch_mounted.
- * The view ends when the agent closes its end of LAUNCH_FD_NEWS, and the other way round.
+ * The view ends with LAUNCH_OVER, or when the agent closes its end of LAUNCH_FD_NEWS, unless it stays,
+ * or has not been made yet; and the other way round.
  *
  * Without trees it only asks whether this host could mount them.
  */
@@ -85,6 +105,7 @@ struct launch_mount {
 	uint32_t uid;
 	int32_t nice; /**< of ehview */
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+	struct launch_stay stay;
 };
 
 /** Descriptors that come with LAUNCH_READY of a LAUNCH_MOUNT. */
@@ -96,8 +117,8 @@ enum launch_mounted {
 
 /**
  * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Descriptors: the server's
- * socket and, with LAUNCH_9P, its other end. The server ends when the agent closes its end of
- * LAUNCH_FD_NEWS, and the other way round.
+ * socket and, with LAUNCH_9P, its other end. If it stays, its control comes with LAUNCH_READY
+ * (VIEW_CONNECT of wire/view.h). The server ends as a view does.
  */
 struct launch_files {
 	struct launch_head head;
@@ -105,6 +126,7 @@ struct launch_files {
 	uint32_t uid;
 	int32_t nice;
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */
+	struct launch_stay stay;
 };
 
 /** LAUNCH_LOOK. Its socket is the second descriptor. It ends when the agent closes its end of the first. */
@@ -131,6 +153,9 @@ struct launch_session {
 /* On the directory of a session, so that they outlive the agent: whether it retries, and a view_name(). */
 #define LAUNCH_NOTE_RETRY "user.ehsched.retry"
 #define LAUNCH_NOTE_VIEW "user.ehsched.view"
+
+/* On the directory of a guest in a view: the inode number of its mount namespace, decimal. */
+#define LAUNCH_NOTE_NAMESPACE "user.ehsched.namespace"
 
 /** LAUNCH_KILL. */
 struct launch_kill {

@@ -31,10 +31,16 @@ bool view_several_hosts(uint32_t type);
 /** Whether what is in a file system of this type (statfs(2)) is the kernel's, and no file. */
 bool view_is_kernels(uint32_t type);
 
-/** From the agent to its ehview: make everything that home did visible here or, with `ended`,
- *  everything that was done here visible to home. The answer is the ticket. */
+enum view_ask {
+	VIEW_BEGIN, /**< make everything that home did visible here; the answer is the ticket */
+	VIEW_ENDED, /**< make everything that was done here visible to home; the same */
+	VIEW_CONNECT, /**< a descriptor follows: the next connection to the other side. `ticket`: of
+		       *   which file system; no answer */
+};
+
+/** From the agent to a side of a view: ehview, or ehfiles, which takes VIEW_CONNECT only. */
 struct view_sync {
-	uint32_t ticket, ended;
+	uint32_t ticket, what;
 };
 
 #endif

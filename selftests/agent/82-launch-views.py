@@ -15,7 +15,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
 USER, NAME, OTHER = 2001, "eha", 2002
 NAMES = """LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_FUSE LAUNCH_READY LAUNCH_REQUEST LAUNCH_FOREIGN
-    LAUNCH_ACCOUNT LAUNCH_VIEW LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
+    LAUNCH_ACCOUNT LAUNCH_OVER LAUNCH_STAY LAUNCH_VIEW sizeof(struct)launch_stay offsetof(struct)launch_stay,token LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
     offsetof(struct)launch_start,flags offsetof(struct)launch_start,uid offsetof(struct)launch_start,gid
     offsetof(struct)launch_start,loginuid offsetof(struct)launch_start,user offsetof(struct)launch_start,id""".split()
 
@@ -93,14 +93,23 @@ def texts(*paths):
     return b"".join(os.fsencode(p) + b"\0" for p in paths)
 
 
-def mount(paths, uid=USER, name=NAME, carrier=0, ntrees=None, tail=None):
+def stay(token="", limit=0):
+    """How it outlives this program, its agent."""
+    text = bytearray(N["sizeof(struct)launch_stay"])
+    struct.pack_into("I", text, 0, limit)
+    at = N["offsetof(struct)launch_stay,token"]
+    text[at:at + len(token)] = token.encode()
+    return bytes(text)
+
+
+def mount(paths, uid=USER, name=NAME, carrier=0, ntrees=None, tail=None, stays=None):
     return head("LAUNCH_MOUNT") + struct.pack("IIIi", carrier, len(paths) if ntrees is None else ntrees, uid, 0) + \
-        user(name) + (texts(*paths) if tail is None else tail)
+        user(name) + (stays or stay()) + (texts(*paths) if tail is None else tail)
 
 
-def files(path, uid=USER, name=NAME, carrier=0, tail=None):
+def files(path, uid=USER, name=NAME, carrier=0, tail=None, stays=None):
     return head("LAUNCH_FILES") + struct.pack("IIi", carrier, uid, 0) + user(name) + \
-        (texts(path) if tail is None else tail)
+        (stays or stay()) + (texts(path) if tail is None else tail)
 
 
 starts = [0]
@@ -342,6 +351,19 @@ ok("is the user's, without other rights, and cannot be traced by the user",
 s.close()
 ok("its stream is closed: it has ended, and the agent sees that", answer(news)[0] is None and gone(server[0]))
 news.close()
+for how in "says so", "has gone for the limit":
+    s, news = serve(files("/", stays=stay("token", 600)))
+    got = answer(news)
+    server = below(l, "ehfiles")
+    ok("one that stays: its control comes with the answer", got[:2] == (READY, 0) and len(got[2]) == 1 and len(server) == 1,
+       got)
+    s.close()
+    if how == "says so":
+        news.send(struct.pack("I", N["LAUNCH_OVER"]))
+    os.kill(server[0], signal.SIGSTOP)
+    news.close()
+    ok(f"it ends when its agent {how}, also if it was stopped", until(lambda: gone(server[0])))
+    os.close(got[2][0])
 s, news = serve(files("/"))
 answer(news)
 server = below(l, "ehfiles")
@@ -401,6 +423,8 @@ wrong = {
     "a stream too many": (mount(["/"]), 2),
     "paths without trees": (mount([], tail=b"/\0"), 0),
     "another carrier": (mount(["/"], carrier=2), 1),
+    "a limit that is too long": (mount(["/"], stays=stay(limit=1 << 31)), 1),
+    "a token without its end": (mount(["/"], stays=b"x" * N["sizeof(struct)launch_stay"]), 1),
     "a name without its end": (mount(["/"], name="x" * N["LAUNCH_USER_MAX"]), 1),
     "a request that is cut off": (mount(["/"])[:40], 1),
     "only its head": (head("LAUNCH_MOUNT"), 0),

@@ -104,13 +104,37 @@ cd $view
 relax
 
 # Home goes away in the middle of a write.
-writer='while :; do dd if=/dev/zero of=big bs=64k count=16 conv=fsync 2>/dev/null; echo >>"$0"; done'
-writes() { rm -f big ticks; as_eha ehctl exec --view home 0.1 -- /bin/sh -c "$writer" /srv/view/ticks 2>"$share/err" & wait_for 30 test -s ticks; }
+writer='while [ ! -e "$0.stop" ]; do dd if=/dev/zero of=big bs=64k count=16 conv=fsync 2>/dev/null; echo >>"$0"; done'
+writes() { rm -f big ticks ticks.stop; as_eha ehctl exec --view home 0.1 -- /bin/sh -c "$writer" /srv/view/ticks 2>"$share/err" & wait_for 30 test -s ticks; }
 writes
 ok "a task there writes" 'cat "$share/err"'
+cut_off() { [ "$(status_of 0.1 agent)" != up ]; }
+ticks() { stat -c %s /srv/view/ticks; }
+more_ticks() { [ "$(ticks)" -gt "$1" ]; }
+on 0 ip link set eth0 down
+wait_for 30 cut_off
+on 0 ip link set eth0 up
+wait_for 30 agents_up
+wait_for 30 more_ticks "$(ticks)"
+ok "the network is cut for a while: the task goes on writing" 'left_over; cat "$share/err"'
+on 1 kill -KILL "$(on 1 cat /run/ehsched/node1/pid)"
+on 0 kill -KILL "$(on 0 cat /run/ehsched/node0/pid)"
+agent-start 0
+on 1 agent-start 1
+wait_for 30 agents_up
+wait_for 30 more_ticks "$(ticks)"
+ok "both agents are killed and come back: it goes on writing" 'left_over; cat "$share/err"; tail "$share/.agent/n0.log" "$share/.agent/n1.log"'
+touch ticks.stop
+wait $!
+ok "and it ends well" 'cat "$share/err"'
+# The time is over sooner from here on.
+for i in 0 1; do
+	on $i sh -c "cd /run/ehsched/node$i && echo 'job-limit = 3000' >>agent.conf && kill -HUP \"\$(cat pid)\""
+done
+writes
 on 0 ip link set eth0 down
 wait_for 30 nothing_left
-ok "the network is cut: nothing of it is left within 30 s" 'left_over'
+ok "the network is cut for longer than job-limit: nothing of it is left within 30 s" 'left_over'
 on 0 ip link set eth0 up
 wait
 wait_for 30 agents_up
@@ -118,7 +142,7 @@ ok "the nodes are together again"
 writes
 on 0 kill -KILL "$(on 0 cat /run/ehsched/node0/pid)"
 wait_for 30 nothing_left
-ok "home's agent is killed: nothing of it is left within 30 s" 'left_over'
+ok "home's agent is killed, for longer than that: nothing of it is left within 30 s" 'left_over'
 no_server() { [ -z "$(ps -C ehfiles,diod -o stat= | grep -v Z)" ]; }
 wait_for 20 no_server
 ok "and its server ended with it" 'ps -C ehfiles -o pid,ppid,stat,args'
@@ -133,7 +157,7 @@ writes
 ok "another task there writes" 'cat "$share/err"'
 on 1 kill -TERM "$(on 1 cat /run/ehsched/node1/pid)"
 wait_for 30 nothing_left
-ok "its agent ends: it kills the task, whose files end with it" 'left_over'
+ok "its agent ends, for longer than that: the task and its files end" 'left_over'
 wait
 on 1 agent-start 1
 wait_for 30 agents_up

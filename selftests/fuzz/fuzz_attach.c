@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct attached attached;
 	struct attach attach;
 	struct note note;
+	struct kept kept;
 
 	if (!attach_decode(&attach, data, size))
 		same(again, attach_encode(&attach, again), data, size);
@@ -26,5 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		same(again, attached_encode(&attached, again), data, size);
 	if (!note_decode(&note, data, size))
 		same(again, note_encode(&note, again), data, size);
+	if (!kept_decode(&kept, data, size))
+		same(again, kept_encode(&kept, again), data, size);
 	return 0;
 }

@@ -451,10 +451,12 @@ static int decode_any(int kind, const uint8_t *bytes, size_t n)
 	struct attach attach;
 	struct attached attached;
 	struct note note;
+	struct kept kept;
 
 	return kind == 0   ? attach_decode(&attach, bytes, n)
 	       : kind == 1 ? attached_decode(&attached, bytes, n)
-			   : note_decode(&note, bytes, n);
+	       : kind == 2 ? note_decode(&note, bytes, n)
+			   : kept_decode(&kept, bytes, n);
 }
 
 /* Neither shorter nor longer, in memory of just that size. */
@@ -598,6 +600,35 @@ static void test_note(void **state)
 	}
 }
 
+static void test_kept(void **state)
+{
+	uint8_t bytes[ATTACH_SIZE];
+
+	assert_int_equal(frame_limit(FRAME_KEPT), ATTACH_SIZE);
+	for (int round = 0; round < 300; round++) {
+		struct kept a = { .executor = random_below(2),
+				  .known = random_below(2),
+				  .uid = random_64(),
+				  .number = random_64() },
+			    b;
+		size_t n;
+
+		text_random(a.token, sizeof(a.token));
+		text_random(a.other, sizeof(a.other));
+		n = kept_encode(&a, bytes);
+		assert_true(n <= ATTACH_SIZE);
+		assert_int_equal(kept_decode(&b, bytes, n), 0);
+		assert_int_equal(b.executor, a.executor);
+		assert_int_equal(b.known, a.known);
+		assert_int_equal(b.uid, a.uid);
+		assert_int_equal(b.number, a.number);
+		assert_string_equal(b.token, a.token);
+		assert_string_equal(b.other, a.other);
+		if (!(round % 30))
+			only_whole(3, bytes, n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,7 +638,7 @@ int main(void)
 		cmocka_unit_test(test_terminal),     cmocka_unit_test(test_job),
 		cmocka_unit_test(test_malformed),    cmocka_unit_test(test_large),
 		cmocka_unit_test(test_attach),	     cmocka_unit_test(test_attach_long),
-		cmocka_unit_test(test_note),
+		cmocka_unit_test(test_note),	     cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "home/mounts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <linux/ehsched.h>
+
+#define MOUNTS_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
+
+/* Excludes file systems without files, and those that belong to each kernel. */
+static bool mounts_is_files(const char *path, const char *type)
+{
+	static const char *const not [] = {
+		"proc",	   "sysfs",	"devtmpfs",    "devpts",     "cgroup",	   "cgroup2",
+		"pstore",  "bpf",	"tracefs",     "debugfs",    "mqueue",	   "hugetlbfs",
+		"fusectl", "nsfs",	"efivarfs",    "autofs",     "securityfs", "configfs",
+		"ramfs",   "selinuxfs", "binfmt_misc", "rpc_pipefs",
+	};
+	static const char *const below[] = { "/proc", "/sys", "/dev" };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+		if (!strcmp(type, not [i]))
+			return false;
+	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		n = strlen(below[i]);
+		if (!strncmp(path, below[i], n) && (!path[n] || path[n] == '/'))
+			return false;
+	}
+	return true;
+}
+
+/* mountinfo escapes blanks and the like in octal. */
+static void mounts_unescape(char *path)
+{
+	char *to = path;
+
+	for (; *path; path++) {
+		if (*path == '\\' && strspn(path + 1, "01234567") >= 3) {
+			*to++ = (path[1] - '0') << 6 | (path[2] - '0') << 3 | (path[3] - '0');
+			path += 3;
+		} else {
+			*to++ = *path;
+		}
+	}
+	*to = '\0';
+}
+
+/* The file systems of a view beside the root. Ends at the first for which `each` is true. */
+static bool mounts_each(bool (*each)(void *ctx, const char *path), void *ctx)
+{
+	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	bool over = false;
+
+	while (f && !over && fgets(line, sizeof(line), f)) {
+		dash = strstr(line, " - ");
+		if (!dash || sscanf(line, "%*s %*s %*s %*s %" MOUNTS_PATH "s", path) != 1 ||
+		    sscanf(dash, " - %63s", type) != 1)
+			continue;
+		mounts_unescape(path);
+		/* A comma would end the mount option that holds the path. */
+		if (path[1] && mounts_is_files(path, type) && !strchr(path, ','))
+			over = each(ctx, path);
+	}
+	if (f)
+		fclose(f);
+	return over;
+}
+
+static bool mounts_same(void *ctx, const char *path)
+{
+	return !strcmp(ctx, path);
+}
+
+/* So that nobody gets /proc, as a file system to be served. */
+bool mounts_has(char *path)
+{
+	return !strcmp(path, "/") || mounts_each(mounts_same, path);
+}
+
+static bool mounts_add(void *ctx, const char *path)
+{
+	json_array_append_new(ctx, json_string(path));
+	return false;
+}
+
+void mounts_list(json_t *paths)
+{
+	mounts_each(mounts_add, paths);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "job/kept.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <linux/ehsched.h>
+
+#include "base/agent.h"
+#include "net/peer.h"
+#include "wire/descriptors.h"
+#include "wire/frame.h"
+#include "wire/view.h"
+
+int kept_token(char token[ATTACH_TOKEN])
+{
+	uint64_t random[2];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return -errno;
+	snprintf(token, ATTACH_TOKEN, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+	return 0;
+}
+
+void kept_stay(struct launch_stay *stay, const struct agent *agent, const struct peer *other,
+	       const char *token, uint32_t number)
+{
+	stay->limit_ms = agent->config->job_limit;
+	stay->number = number;
+	snprintf(stay->token, sizeof(stay->token), "%s", token);
+	snprintf(stay->other, sizeof(stay->other), "%.*s", (int)sizeof(stay->other) - 1,
+		 peer_code(other));
+}
+
+void kept_say(int news, enum launch_word word)
+{
+	const uint32_t said = word;
+
+	send(news, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int kept_connect(int control, uint32_t which, int connection)
+{
+	struct view_sync ask = { which, VIEW_CONNECT };
+	struct iovec iov = { &ask, sizeof(ask) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union descriptors room;
+
+	descriptors_put(&msg, &room, &connection, 1);
+	return sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(ask) ? 0 : -errno;
+}
+
+int kept_receive(int socket, struct launch_news *news, int *fds, int most)
+{
+	struct iovec iov = { news, sizeof(*news) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int got[DESCRIPTORS_MAX], n;
+	union descriptors room;
+	ssize_t length;
+
+	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
+	length = recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	n = length > 0 ? descriptors_take(&msg, &room, got) : 0;
+	for (int i = 0; i < most; i++)
+		fds[i] = i < n && length == sizeof(*news) ? got[i] : -1;
+	for (int i = length == sizeof(*news) ? most : 0; i < n; i++)
+		close(got[i]);
+	return length == sizeof(*news) ? 1 : -1;
+}
+
+void kept_head_put(uint8_t out[KEPT_HEAD], const struct kept_head *h)
+{
+	frame_put_u32(out, h->uid);
+	frame_put_u32(out + 4, h->number);
+	frame_put_u32(out + 8, h->again);
+	frame_put_u32(out + 12, h->length);
+	memcpy(out + 16, h->token, KEPT_TOKEN);
+}
+
+int kept_head_get(struct kept_head *h, const uint8_t in[KEPT_HEAD])
+{
+	memset(h, 0, sizeof(*h));
+	h->uid = frame_get_u32(in);
+	h->number = frame_get_u32(in + 4);
+	h->again = frame_get_u32(in + 8);
+	h->length = frame_get_u32(in + 12);
+	memcpy(h->token, in + 16, KEPT_TOKEN);
+	if (frame_get_u32(in + 8) > 1 || h->number >= VIEW_TREES_MAX ||
+	    strlen(h->token) != KEPT_TOKEN || h->again != !h->length || h->length > EHS_PATH_MAX)
+		return -EPROTO;
+	return 0;
+}

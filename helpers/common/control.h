@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file control.h  What the agent, or who keeps a view for the next one, says to a side of the view. */
+#ifndef COMMON_CONTROL_H
+#define COMMON_CONTROL_H
+
+#include "wire/view.h"
+
+/** Takes a question. 1; 0: there is none; -1: nobody can ask any more. *connection: with
+ *  VIEW_CONNECT, else -1. */
+int control_take(int control, struct view_sync *ask, int *connection);
+
+#endif

@@ -1,0 +1,312 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tasks in a view of home's files outlive agents that end, are killed, or stand still: what they read, write and lock at
+home goes on, once. EHS_SEED=N repeats a run."""
+
+import ctypes, errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sys, tempfile
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import BUILD, Cluster
+from ktap import done, ok, skip_all
+from wait import WAIT, until
+
+if os.geteuid() or not os.path.exists("/dev/fuse"):
+    skip_all("needs root and /dev/fuse")
+libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
+USER, NAME = 2001, "eha"
+CTL = os.path.join(BUILD, "bin", "ehctl")
+PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
+seed = int(os.environ.get("EHS_SEED", random.randrange(1 << 32)))
+print("# EHS_SEED", seed)
+dice = random.Random(seed)
+
+# the user exists in a mount namespace of this test's
+if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+    skip_all("needs a mount namespace of its own")
+work = tempfile.mkdtemp()
+os.chmod(work, 0o755)
+with open(f"{work}/passwd", "w") as f:
+    f.write(open("/etc/passwd").read() + f"{NAME}:x:{USER}:{USER}::/:/bin/sh\n")
+if libc.mount(f"{work}/passwd".encode(), b"/etc/passwd", None, MS_BIND, None):
+    skip_all("cannot mount a file")
+os.mkdir(f"{work}/tree")
+libc.mount(b"tree", f"{work}/tree".encode(), b"tmpfs", 0, None)
+os.chmod(f"{work}/tree", 0o777)
+tree = f"{work}/tree"
+
+SETTINGS = 'heartbeat = 1000\nview-own = {{ "/usr" }}\njob-limit = {}'
+c = Cluster(2, SETTINGS.format(30000), apart=True)
+os.chmod(c.dir, 0o755)
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
+
+
+def become():
+    os.setgroups([])
+    os.setresgid(USER, USER, USER)
+    os.setresuid(USER, USER, USER)
+
+
+def start(words, **more):
+    with c.net.enter(0):
+        return subprocess.Popen([CTL, "exec", "--view", "home", "0.1", "--", *words], preexec_fn=become, cwd="/",
+                                **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
+
+
+def again(nodes, sig):
+    """Ends these agents at once, then starts them again."""
+    for i in nodes:
+        c.agents[i].send_signal(sig)
+    for i in nodes:
+        c.end(i, sig)
+    for i in dice.sample(nodes, len(nodes)):
+        c.start(i)
+
+
+def connected():
+    return c.log(1).count("are connected again")
+
+
+def processes(*names):
+    """Those of these names that this test's launchers have started: only they see its mounts."""
+    found = []
+    mine = os.readlink("/proc/self/ns/mnt")
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and open(f"/proc/{entry}/comm").read().strip() in names and \
+                    open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[0] != "Z" and \
+                    os.readlink(f"/proc/{entry}/ns/mnt") == mine:
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+def mounted():
+    """Processes that see a mount of this test's views."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            text = open(f"/proc/{entry}/mountinfo").read() if entry.isdigit() else ""
+        except OSError:
+            continue
+        if " ehsched " in text and work in text:
+            found.append(int(entry))
+    return found
+
+
+def nothing_left():
+    return not processes("ehview", "ehfiles", "ehkeep") and not mounted()
+
+
+# It copies a large file, appends a line for each piece, keeps a lock and a file without a name, and looks at each piece
+# of what it has written once more.
+SIZE, PIECE = 24 << 20, 96 << 10
+COPY = f"""
+import fcntl, hashlib, os, sys
+tree, name = sys.argv[1:3]
+lock = open(f"{{tree}}/{{name}}.lock", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+other = open(f"{{tree}}/{{name}}.flock", "w")
+fcntl.flock(other, fcntl.LOCK_EX)
+gone = open(f"{{tree}}/{{name}}.gone", "w+b", buffering=0)
+gone.write(b"without a name")
+os.unlink(f"{{tree}}/{{name}}.gone")
+log = os.open(f"{{tree}}/{{name}}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+print(os.readlink("/proc/self/ns/mnt"), flush=True)
+digest, n = hashlib.sha256(), 0
+with open(f"{{tree}}/large", "rb", buffering=0) as source, open(f"{{tree}}/{{name}}", "w+b", buffering=0) as copy:
+    while piece := source.read({PIECE}):
+        while piece:
+            done = os.pwrite(copy.fileno(), piece, copy.tell())
+            assert os.pread(copy.fileno(), done, copy.tell()) == piece[:done]
+            digest.update(piece[:done])
+            copy.seek(done, 1)
+            piece = piece[done:]
+        n += 1
+        os.write(log, b"%d\\n" % n)
+        print(n, flush=True)
+        sys.stdin.readline()
+os.lseek(gone.fileno(), 0, 0)
+assert gone.read() == b"without a name"
+print(digest.hexdigest(), flush=True)
+"""
+large = dice.randbytes(SIZE)
+with open(f"{tree}/large", "wb") as f:
+    f.write(large)
+with open(f"{tree}/copy.py", "w") as f:
+    f.write(COPY)
+pieces = -(-SIZE // PIECE)
+names = iter(range(1000))
+
+
+def locked(path, how):
+    """Whether another process holds this lock at home."""
+    with open(path, "r+") as f:
+        try:
+            how(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except OSError as e:
+            return e.errno in (errno.EAGAIN, errno.EACCES)
+
+
+class Copy:
+    def __init__(self):
+        self.name = f"copy{next(names)}"
+        self.path = f"{tree}/{self.name}"
+        self.p = start(["/usr/bin/python3", f"{tree}/copy.py", tree, self.name], stdin=PIPE)
+        self.space = self.p.stdout.readline().decode().strip()
+        self.n = 0
+
+    def go(self, n):
+        """Lets it do `n` pieces more, without waiting for them. Pieces that are done count when they are read."""
+        try:
+            self.p.stdin.write(b"\n" * n)
+            self.p.stdin.flush()
+        except BrokenPipeError:     # right() says why
+            pass
+
+    def seen(self, n):
+        while self.n < n:
+            line = self.p.stdout.readline()
+            if not line:
+                return False
+            self.n = int(line)
+        return True
+
+    def locks(self):
+        return locked(f"{self.path}.lock", fcntl.lockf), locked(f"{self.path}.flock", fcntl.flock)
+
+    def right(self):
+        self.go(pieces)
+        try:
+            out, err = self.p.communicate(timeout=5 * WAIT)
+        except BrokenPipeError:
+            out, err = self.p.stdout.read(), self.p.stderr.read()
+            self.p.wait(WAIT)
+        lines = out.decode().split()
+        if not os.path.exists(self.path):
+            return False, (self.p.returncode, err, c.log(0)[-3000:], c.log(1)[-3000:])
+        with open(self.path, "rb") as f:
+            same = f.read() == large
+        want = "".join(f"{i}\n" for i in range(1, pieces + 1))
+        with open(f"{self.path}.log") as f:
+            log = f.read()
+        good = self.p.returncode == 0 and same and log == want and lines[-1:] == [hashlib.sha256(large).hexdigest()]
+        free = not locked(f"{self.path}.lock", fcntl.lockf) and not locked(f"{self.path}.flock", fcntl.flock)
+        os.unlink(self.path)
+        return good and free, (self.p.returncode, same, log == want, free, lines[-2:], err, c.log(0)[-1500:], c.log(1)[-1500:])
+
+
+def there(*words):
+    p = start(words)
+    out, err = p.communicate(timeout=WAIT)
+    return p.returncode, out.decode().strip(), err.decode()
+
+
+task = Copy()
+held = task.locks()
+ok("a task in a view, without faults", *task.right())
+ok("its locks are those of home", all(held), held)
+
+for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0, 1])):
+    for sig in signal.SIGKILL, signal.SIGTERM:
+        task = Copy()
+        task.go(dice.randrange(20, 60))
+        task.seen(5)
+        held, before = task.locks(), connected()
+        again(nodes, sig)
+        ok(f"{name} ended by {sig.name}: the view is connected again", until(lambda: connected() > before), c.log(1)[-2000:])
+        task.seen(20)
+        task.go(40)
+        task.seen(30)
+        before = connected()
+        again(nodes, sig)
+        until(lambda: connected() > before)
+        held += task.locks()
+        ok(f"{name} ended twice by {sig.name}: its locks are held", all(held), held)
+        got = there("/usr/bin/readlink", "/proc/self/ns/mnt")
+        ok("another task enters the same view", got[:2] == (0, task.space), (got, task.space, c.log(1)[-2000:]))
+        ok("and all is read, written and logged once", *task.right())
+        ok("and they find each other", c.all_up(range(2)))
+
+# Names, of which the view keeps what home has told: what changes at home meanwhile is seen.
+p = start(["/bin/sh", "-c", f"ls {tree}/dir; echo up; read x; ls {tree}/dir; cat {tree}/dir/file; echo there >{tree}/dir/it"], stdin=PIPE)
+os.mkdir(f"{tree}/dir")
+os.chmod(f"{tree}/dir", 0o777)
+p.stdout.readline()
+for i in 0, 1:
+    c.agents[i].send_signal(signal.SIGKILL)
+    c.end(i, signal.SIGKILL)
+with open(f"{tree}/dir/file", "w") as f:
+    f.write("written meanwhile\n")
+for i in 0, 1:
+    c.start(i)
+c.all_up(range(2))
+out, err = p.communicate(b"\n", timeout=WAIT)
+ok("what home has made meanwhile is seen", b"file\nwritten meanwhile\n" in out and p.returncode == 0, (out, err))
+ok("and at home what the task has done at last", open(f"{tree}/dir/it").read() == "there\n")
+
+# A link that is cut for a while.
+task = Copy()
+task.go(30)
+task.seen(5)
+c.agents[1].send_signal(signal.SIGSTOP)
+ok("the executor's agent stands still: the link is cut",
+   until(lambda: any(t["state"] == "reconnecting" for t in c.ask(0, {"command": "tasks"})["tasks"])))
+c.agents[1].send_signal(signal.SIGCONT)
+ok("and all is read, written and logged once", *task.right())
+
+# ehlaunch holds nothing.
+task = Copy()
+task.go(30)
+task.seen(5)
+for node in 0, 1:
+    c.launch(node)
+got = there("/bin/cat", f"{tree}/dir/it")
+ok("ehlaunch is killed on both: the next task sees home's files", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
+again([0, 1], signal.SIGKILL)
+c.all_up(range(2))
+got = there("/bin/cat", f"{tree}/dir/it")
+ok("and then both agents, too", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
+ok("the first task's files go on", *task.right())
+
+# Time over: neither side is left, and the user is told.
+for i in 0, 1:
+    c.end(i)
+ok("both agents end, without a task: nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+c.settings = SETTINGS.format(2000)
+ok("agents with a short job-limit", c.start_all(), c.log(0)[-1000:] + c.log(1)[-1000:])
+for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0, 1])):
+    task = Copy()
+    task.go(30)
+    task.seen(5)
+    for i in nodes:
+        c.end(i, signal.SIGKILL)
+    out, err = task.p.communicate(timeout=WAIT)
+    ok(f"{name} killed for longer than that: the task is reported as killed",
+       task.p.returncode == -signal.SIGKILL and b"reported as killed" in err, (task.p.returncode, err))
+    ok("and nothing is left of the view on either side", until(nothing_left), (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+    for i in nodes:
+        c.start(i)
+    c.all_up(range(2))
+    ok("nor of its locks", not any(task.locks()), task.locks())
+task = Copy()
+ok("the next task mounts it again", *task.right())
+
+# The user stops ehview, and its agent ends: the keeper is not the user's.
+c.settings = SETTINGS.format(2000)
+task = Copy()
+view = processes("ehview")
+for pid in view:
+    os.kill(pid, signal.SIGSTOP)
+c.end(1, signal.SIGKILL)
+ok("an ehview that was stopped ends when time is over", view and until(lambda: not processes("ehview")), processes("ehview"))
+task.p.communicate(timeout=WAIT)
+c.start(1)
+
+for i in range(2):
+    c.end(i)
+ok("nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+libc.umount2(tree.encode(), 2)
+shutil.rmtree(work, ignore_errors=True)
+done()

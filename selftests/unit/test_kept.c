@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Home's side of a view, as ehlaunch starts it: this process is its agent, and the executor's side at once.
+ * Connections break at any moment, agents go and come: all is written once, read as it is, and locks hold;
+ * and it ends when it must. EHS_SEED=N repeats a run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "helpers/common/stream.h"
+#include "job/kept.h"
+#include "random.h"
+#include "wire/descriptors.h"
+#include "wire/frame.h"
+#include "wire/launch.h"
+#include "wire/view.h"
+
+#define WAIT_MS 60000 /* a loaded machine is slow, and nothing here waits for it */
+#define PIECE (96 << 10)
+#define PIECES 60
+#define TOKEN "0123456789abcdef0123456789abcdef"
+
+static struct event_base *base;
+static char folder[64];
+static int launcher, listener = -1;
+static pid_t launcher_pid;
+static unsigned long breaks;
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+/* ---- the executor's side ---- */
+
+static struct stream view;
+static bool broke;
+static uint32_t asked, answered; /* tags, which answers have in the same order */
+static int32_t last_error;
+static uint64_t read_bytes;
+
+static uint8_t pattern(uint64_t at)
+{
+	at = (at + 1) * 0x9e3779b97f4a7c15u;
+	return at >> 37;
+}
+
+static int on_message(void *ctx, const struct files_message *m)
+{
+	if (m->op == FILES_NEWS)
+		return 0;
+	assert_true(m->op & FILES_ANSWER);
+	assert_int_equal(m->tag, answered + 1);
+	answered++;
+	last_error = m->error;
+	if (m->op != (FILES_READ | FILES_ANSWER))
+		return 0;
+	assert_int_equal(m->error, 0);
+	assert_int_equal(m->length, PIECE);
+	for (size_t i = 0; i < m->length; i += 101)
+		assert_int_equal(m->data[i], pattern(read_bytes + i));
+	read_bytes += m->length;
+	return 0;
+}
+
+static void on_read(void *ctx)
+{
+}
+
+static void on_broke(void *ctx)
+{
+	broke = true;
+}
+
+static struct files_message *message(enum files_op op)
+{
+	static struct files_message m;
+
+	memset(&m, 0, sizeof(m));
+	m.op = op;
+	if (op != FILES_WRITE && op != FILES_CLOSE)
+		m.tag = ++asked;
+	return &m;
+}
+
+static void say(const struct files_message *m)
+{
+	assert_int_equal(stream_put(&view, m), 0);
+	stream_flush(&view);
+}
+
+/* ---- its agent ---- */
+
+struct side {
+	int news, control;
+};
+
+static void start_launcher(void)
+{
+	char path[PATH_MAX];
+	struct launch_news news;
+	int pair[2];
+	ssize_t n;
+
+	/* We are BUILD/selftests/unit/NAME. */
+	n = readlink("/proc/self/exe", path, sizeof(path) - 20);
+	assert_true(n > 0);
+	path[n] = '\0';
+	for (int i = 0; i < 3; i++)
+		*strrchr(path, '/') = '\0';
+	strcat(path, "/bin/ehlaunch");
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	launcher_pid = fork();
+	assert_true(launcher_pid >= 0);
+	if (!launcher_pid) {
+		if (pair[1] == LAUNCH_SOCKET ? fcntl(pair[1], F_SETFD, 0) < 0
+					     : dup2(pair[1], LAUNCH_SOCKET) < 0)
+			_exit(1);
+		execl(path, "ehlaunch", "--allow-root", NULL);
+		_exit(1);
+	}
+	close(pair[1]);
+	launcher = pair[0];
+	assert_int_equal(recv(launcher, &news, sizeof(news), 0), sizeof(news));
+	assert_int_equal(news.stage, LAUNCH_READY);
+}
+
+/* What the keeper says next. */
+static int hear(struct side *s)
+{
+	struct pollfd p = { s->news, POLLIN, 0 };
+	struct launch_news news;
+	int ret, control;
+
+	do {
+		assert_true(poll(&p, 1, WAIT_MS) > 0);
+		ret = kept_receive(s->news, &news, &control, 1);
+	} while (!ret);
+	if (ret > 0) {
+		assert_int_equal(news.stage, LAUNCH_READY);
+		assert_true(control >= 0);
+		s->control = control;
+	}
+	return ret;
+}
+
+/* Has the folder served; the executor's side has the other end of the connection. */
+static void serve(struct side *s, uint32_t limit_ms)
+{
+	struct launch_files q = {
+		.head = { LAUNCH_VERSION, LAUNCH_FILES },
+		.uid = geteuid(),
+		.stay = { .limit_ms = limit_ms, .number = 3, .token = TOKEN, .other = "0.1" },
+	};
+	struct iovec iov[] = { { &q, sizeof(q) }, { folder, strlen(folder) + 1 } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	int news[2], pair[2];
+	union descriptors room;
+
+	strcpy(q.user, geteuid() ? "" : "root");
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, news), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	descriptors_put(&msg, &room, (int[]){ news[1], pair[1] }, 2);
+	assert_true(sendmsg(launcher, &msg, 0) > 0);
+	close(news[1]);
+	close(pair[1]);
+	s->news = news[0];
+	assert_int_equal(hear(s), 1);
+	memset(&view, 0, sizeof(view));
+	view.message = on_message;
+	view.read = on_read;
+	view.broke = on_broke;
+	view.stays = true;
+	asked = answered = 0;
+	read_bytes = 0;
+	broke = false;
+	assert_int_equal(stream_open(&view, base, pair[0]), 0);
+}
+
+/* All that is on its way is lost. */
+static void reconnect(const struct side *s)
+{
+	int pair[2], err;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	err = kept_connect(s->control, 0, pair[1]);
+	close(pair[1]);
+	/* It has not taken the last ones yet. */
+	assert_true(!err || err == -EAGAIN);
+	if (err) {
+		close(pair[0]);
+		return;
+	}
+	breaks++;
+	assert_int_equal(stream_connect(&view, pair[0]), 0);
+}
+
+static void agent_listens(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(listener >= 0);
+	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address,
+			      offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)),
+			 0);
+	assert_int_equal(listen(listener, 8), 0);
+}
+
+static void agent_listens_no_more(void)
+{
+	close(listener);
+	listener = -1;
+}
+
+/* Another agent: the keeper comes to it. */
+static void adopt(struct side *s)
+{
+	uint8_t head[FRAME_HEADER], payload[ATTACH_SIZE];
+	struct pollfd p = { listener, POLLIN, 0 };
+	enum frame_type type;
+	uint32_t length;
+	struct kept k;
+
+	assert_true(poll(&p, 1, WAIT_MS) > 0);
+	s->news = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(s->news >= 0);
+	assert_int_equal(recv(s->news, head, sizeof(head), MSG_WAITALL), sizeof(head));
+	assert_int_equal(frame_parse(head, &type, &length), 0);
+	assert_int_equal(type, FRAME_KEPT);
+	assert_int_equal(recv(s->news, payload, length, MSG_WAITALL), length);
+	assert_int_equal(kept_decode(&k, payload, length), 0);
+	assert_false(k.executor);
+	assert_true(k.known);
+	assert_int_equal(k.uid, geteuid());
+	assert_int_equal(k.number, 3);
+	assert_string_equal(k.token, TOKEN);
+	assert_string_equal(k.other, "0.1");
+	assert_int_equal(hear(s), 1);
+	kept_say(s->news, LAUNCH_STAY);
+}
+
+static void agent_ends(struct side *s)
+{
+	close(s->news);
+	close(s->control);
+	s->news = s->control = -1;
+}
+
+/* A round of the loop, perhaps with a break after a part of what is there. */
+static void run(const struct side *s, unsigned int one_in)
+{
+	event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	if (s && !random_below(one_in))
+		reconnect(s);
+	assert_false(broke);
+}
+
+static void run_all(const struct side *s, unsigned int one_in)
+{
+	const int64_t end = now_ms() + WAIT_MS;
+
+	while (answered != asked) {
+		run(s, one_in);
+		assert_true(now_ms() < end);
+	}
+}
+
+/* ---- */
+
+static void path_of(char *path, const char *name)
+{
+	snprintf(path, PATH_MAX, "%s/%s", folder, name);
+}
+
+static void create(uint32_t handle, const char *name, uint32_t flags)
+{
+	struct files_message *m = message(FILES_CREATE);
+
+	m->dir = FILES_ROOT;
+	m->handle2 = handle;
+	m->flags = flags;
+	m->mode = 0600;
+	strcpy(m->name, name);
+	say(m);
+}
+
+static void check_content(const char *name)
+{
+	static uint8_t bytes[PIECE];
+	char path[PATH_MAX];
+	uint64_t at = 0;
+	FILE *f;
+	size_t n;
+
+	path_of(path, name);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while ((n = fread(bytes, 1, sizeof(bytes), f)))
+		for (size_t i = 0; i < n; i++, at++)
+			assert_int_equal(bytes[i], pattern(at));
+	fclose(f);
+	assert_int_equal(at, (uint64_t)PIECE * PIECES);
+}
+
+static void check_log(const char *name, unsigned int lines)
+{
+	char path[PATH_MAX];
+	unsigned int n = 0, line;
+	FILE *f;
+
+	path_of(path, name);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fscanf(f, "%u\n", &line) == 1)
+		assert_int_equal(line, n++);
+	fclose(f);
+	assert_int_equal(n, lines);
+}
+
+static bool is_locked(const char *name)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	path_of(path, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	err = flock(fd, LOCK_EX | LOCK_NB) ? errno : 0;
+	close(fd);
+	assert_true(!err || err == EWOULDBLOCK);
+	return err;
+}
+
+static void write_piece(uint32_t handle, unsigned int number)
+{
+	static uint8_t bytes[PIECE];
+	struct files_message *m = message(FILES_WRITE);
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = pattern((uint64_t)number * PIECE + i);
+	m->handle = handle;
+	m->offset = (uint64_t)number * PIECE;
+	m->data = bytes;
+	m->length = sizeof(bytes);
+	say(m);
+}
+
+static void write_line(uint32_t handle, unsigned int number)
+{
+	struct files_message *m = message(FILES_WRITE);
+	char text[16];
+
+	m->handle = handle;
+	m->length = snprintf(text, sizeof(text), "%u\n", number);
+	m->data = (uint8_t *)text;
+	say(m);
+}
+
+static void flush(uint32_t handle)
+{
+	struct files_message *m = message(FILES_FSYNC);
+
+	m->handle = handle;
+	say(m);
+}
+
+static void write_all(const struct side *s, uint32_t handle, unsigned int one_in)
+{
+	for (unsigned int i = 0; i < PIECES; i++) {
+		write_piece(handle, i);
+		write_line(handle + 1, i);
+		for (int n = random_below(4); n > 0; n--)
+			run(s, one_in);
+	}
+	flush(handle);
+	flush(handle + 1);
+}
+
+static void test_breaks(void **state)
+{
+	struct files_message *m;
+	struct side s;
+
+	serve(&s, WAIT_MS);
+	create(1, "large", O_RDWR);
+	create(2, "log", O_WRONLY | O_APPEND);
+	write_all(&s, 1, 12);
+	run_all(&s, 30);
+	assert_int_equal(last_error, 0);
+	check_content("large");
+	check_log("log", PIECES);
+	/* More is asked for than home keeps: it takes no more meanwhile, and goes on. */
+	for (unsigned int i = 0; i < PIECES; i++) {
+		m = message(FILES_READ);
+		m->handle = 1;
+		m->offset = read_bytes + (uint64_t)i * PIECE;
+		m->size = PIECE;
+		assert_int_equal(stream_put(&view, m), 0);
+	}
+	stream_flush(&view);
+	run_all(&s, 40);
+	assert_int_equal(read_bytes, (uint64_t)PIECE * PIECES);
+	printf("# %lu breaks\n", breaks);
+	assert_true(breaks > 10);
+	kept_say(s.news, LAUNCH_OVER);
+	assert_int_equal(hear(&s), -1);
+	agent_ends(&s);
+}
+
+static void test_agents(void **state)
+{
+	struct files_message *m;
+	struct side s;
+
+	serve(&s, WAIT_MS);
+	create(1, "large", O_RDWR | O_TRUNC);
+	create(2, "log2", O_WRONLY | O_APPEND);
+	create(3, "lock", O_RDWR);
+	m = message(FILES_FLOCK);
+	m->handle = 3;
+	m->mode = LOCK_EX;
+	say(m);
+	run_all(NULL, 0);
+	assert_int_equal(last_error, 0);
+	assert_true(is_locked("lock"));
+	for (int i = 0; i < 3; i++) {
+		write_piece(1, i);
+		write_line(2, i);
+		for (int n = random_below(6); n > 0; n--)
+			run(NULL, 0);
+		/* the first time somebody listens, later the next agent comes late */
+		if (!i)
+			agent_listens();
+		agent_ends(&s);
+		write_piece(1, i);
+		if (i)
+			agent_listens();
+		adopt(&s);
+		assert_true(is_locked("lock"));
+		reconnect(&s);
+		agent_listens_no_more();
+	}
+	for (unsigned int i = 3; i < PIECES; i++) {
+		write_piece(1, i);
+		write_line(2, i);
+		run(&s, 20);
+	}
+	flush(1);
+	flush(2);
+	run_all(&s, 30);
+	check_content("large");
+	check_log("log2", PIECES);
+	assert_true(is_locked("lock"));
+	kept_say(s.news, LAUNCH_OVER);
+	assert_int_equal(hear(&s), -1);
+	agent_ends(&s);
+	for (const int64_t end = now_ms() + WAIT_MS; is_locked("lock") && now_ms() < end;)
+		poll(NULL, 0, 5);
+	assert_false(is_locked("lock"));
+}
+
+static void lock_and_leave(struct side *s, uint32_t limit_ms)
+{
+	struct files_message *m;
+
+	serve(s, limit_ms);
+	create(3, "lock", O_RDWR);
+	m = message(FILES_FLOCK);
+	m->handle = 3;
+	m->mode = LOCK_EX;
+	say(m);
+	run_all(NULL, 0);
+	assert_true(is_locked("lock"));
+}
+
+static void expect_end(void)
+{
+	for (const int64_t end = now_ms() + WAIT_MS; is_locked("lock") && now_ms() < end;)
+		poll(NULL, 0, 5);
+	assert_false(is_locked("lock"));
+}
+
+/* No agent comes. */
+static void test_limit(void **state)
+{
+	struct side s;
+
+	lock_and_leave(&s, 200);
+	agent_ends(&s);
+	expect_end();
+}
+
+/* Agents come, and do not want it: that does not prolong its life. */
+static void test_refused(void **state)
+{
+	const int64_t end = now_ms() + WAIT_MS;
+	unsigned int came = 0;
+	struct side s;
+	int fd;
+
+	lock_and_leave(&s, 500);
+	agent_listens();
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+	agent_ends(&s);
+	while (is_locked("lock") && now_ms() < end) {
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0) {
+			came++;
+			close(fd);
+		}
+		poll(NULL, 0, 2);
+	}
+	assert_false(is_locked("lock"));
+	assert_true(came >= 2);
+	agent_listens_no_more();
+}
+
+static int begin(void **state)
+{
+	char name[] = "/tmp/ehs-kept-XXXXXX";
+
+	signal(SIGPIPE, SIG_IGN);
+	/* Root, or a user in a user namespace of its own; alone with the agent's name. */
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return -1;
+	if (!mkdtemp(name))
+		return -1;
+	strcpy(folder, name);
+	base = event_base_new();
+	start_launcher();
+	return base ? 0 : -1;
+}
+
+static int finish(void **state)
+{
+	static const char *const names[] = { "large", "log", "log2", "lock" };
+	char path[PATH_MAX];
+
+	close(launcher);
+	waitpid(launcher_pid, NULL, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		path_of(path, names[i]);
+		unlink(path);
+	}
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_breaks),
+		cmocka_unit_test(test_agents),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_refused),
+	};
+
+	random_begin();
+	return cmocka_run_group_tests(tests, begin, finish);
+}
