@@ -180,7 +180,7 @@ ok("the task ends well", r.end() == 0)
 # 83-views-survive.py has the rest; here each agent has an ehlaunch of its own, which ends with it.
 for what, i in ("the executor's agent", 1), ("home's agent", 0):
     r = Reader()
-    ok("another task", r.look() == "three" and all(sees(pid) for pid in mounted()), c.log(1))
+    ok("another task", r.look() == "three" and until(lambda: all(sees(pid) for pid in mounted())), c.log(1))
     c.agents[i].send_signal(signal.SIGKILL)
     c.end(i, signal.SIGKILL)
     ok(f"{what} is killed: both sides of the view are left", {"ehview", "ehfiles", "ehkeep"} <=
