@@ -36,16 +36,6 @@ def tasks(node=0):
         return {}
 
 
-def again(nodes, sig):
-    """Ends these agents at once, then starts them again."""
-    for i in nodes:
-        c.agents[i].send_signal(sig)
-    for i in nodes:
-        c.end(i, sig)
-    for i in dice.sample(nodes, len(nodes)):
-        c.start(i)
-
-
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 # The source and what is made of it. It writes and reads all the time while agents come and go.
@@ -86,9 +76,9 @@ for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0,
     for sig in signal.SIGTERM, signal.SIGKILL:
         task = Busy()
         until(lambda: task.some(4096))
-        again(nodes, sig)
+        c.again(dice.sample(nodes, len(nodes)), sig)
         until(lambda: len(task.some(4096)) > 20000)
-        again(nodes, sig)
+        c.again(dice.sample(nodes, len(nodes)), sig)
         ok(f"{name} ended twice by {sig.name}: every line once", *task.right())
         ok("and they find each other", c.all_up(range(2)))
 
@@ -124,7 +114,7 @@ first = os.read(begun.stdout.fileno(), 10)
 before = {p.pid for p in (waits, stopped, begun)} | {typed}
 ok("they are listed", until(lambda: before <= set(tasks())), tasks())
 ids = {pid: t["id"] for pid, t in tasks().items()}
-again([0, 1], signal.SIGKILL)
+c.again(dice.sample([0, 1], 2), signal.SIGKILL)
 ok("where they run, the next agent lists the same tasks", until(lambda: {t["id"] for t in tasks(1).values()} == set(ids.values())), (tasks(1), ids))
 # A stopped stub comes when it goes on.
 still = ids.pop(stopped.pid)
@@ -140,7 +130,7 @@ out = stopped.communicate(timeout=WAIT)[0]
 ok(f"and goes on ({still})", (stopped.returncode, out) == (4, b"on\n"), (stopped.returncode, out))
 os.write(master, b"one\n")
 see(b"a=one")
-again([0], signal.SIGTERM)
+c.again([0], signal.SIGTERM)
 os.write(master, b"two\n")
 see(b"b=two")
 ok("one at a terminal gets what is typed", os.waitstatus_to_exitcode(os.waitpid(typed, 0)[1]) == 5 and b"b=two" in shown, bytes(shown))
@@ -156,7 +146,7 @@ frozen = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=P
 frozen_there = int(frozen.stdout.readline())
 frozen.send_signal(signal.SIGSTOP)
 ok("a stub is stopped: its task, too", until(lambda: state(frozen_there) == "T"), state(frozen_there))
-again([0], signal.SIGKILL)
+c.again([0], signal.SIGKILL)
 frozen.send_signal(signal.SIGCONT)
 ok("it goes on with another agent: its task, too", until(lambda: state(frozen_there) == "S"), state(frozen_there))
 frozen.terminate()

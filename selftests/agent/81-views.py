@@ -8,6 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import AGENT, BUILD, Cluster, address
 from ktap import done, ok, skip_all
+from mounts import mounted
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
@@ -74,19 +75,6 @@ def processes(*names):
     return found
 
 
-def mounted():
-    """Processes that see a mount of this test's views; others run beside it."""
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            text = open(f"/proc/{entry}/mountinfo").read() if entry.isdigit() else ""
-        except OSError:
-            continue
-        if " ehsched " in text and work in text:
-            found.append(int(entry))
-    return found
-
-
 def sees(pid):
     """Whether this process can read home's file."""
     try:
@@ -146,7 +134,7 @@ ok("a task sees home's files over FUSE", got[0] == 0 and got[1].split()[:2] == [
    int(got[1].split()[2]) > 1, (got, c.log(1)))
 ok("and home what it has done", open(f"{work}/tree/new").read() == "two\n" and
    os.stat(f"{work}/tree/new").st_uid == USER)
-ok("nobody but its tasks is in its namespace", until(lambda: mounted() == []), mounted())
+ok("nobody but its tasks is in its namespace", until(lambda: mounted(work) == []), mounted(work))
 
 # ---- rights ----
 
@@ -180,7 +168,7 @@ ok("the task ends well", r.end() == 0)
 # 83-views-survive.py has the rest; here each agent has an ehlaunch of its own, which ends with it.
 for what, i in ("the executor's agent", 1), ("home's agent", 0):
     r = Reader()
-    ok("another task", r.look() == "three" and all(sees(pid) for pid in mounted()), c.log(1))
+    ok("another task", r.look() == "three" and until(lambda: all(sees(pid) for pid in mounted(work))), c.log(1))
     c.agents[i].send_signal(signal.SIGKILL)
     c.end(i, signal.SIGKILL)
     ok(f"{what} is killed: both sides of the view are left", {"ehview", "ehfiles", "ehkeep"} <=
@@ -191,7 +179,7 @@ for what, i in ("the executor's agent", 1), ("home's agent", 0):
     got = there(f"cat {work}/tree/file")
     ok("and so does the next one", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
     ok("the task ends well", r.end() == 0)
-    ok("and nobody is in its namespace", until(lambda: mounted() == []), mounted())
+    ok("and nobody is in its namespace", until(lambda: mounted(work) == []), mounted(work))
 
 # ---- a reload ----
 

@@ -6,6 +6,7 @@ random packets, EHS_ROUNDS=N sends more."""
 import array, ctypes, errno, os, random, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip, skip_all
+from mounts import mounted
 from tree import BUILD, TOP
 from wait import WAIT, until
 
@@ -156,19 +157,6 @@ def gone(pid):
     return not s or s[1] == "Z"
 
 
-def mounted():
-    """Processes that see a mount of this test's views; others run beside it."""
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            text = open(f"/proc/{entry}/mountinfo").read() if entry.isdigit() else ""
-        except OSError:
-            continue
-        if " ehsched " in text and work in text:
-            found.append(int(entry))
-    return found
-
-
 class View:
     """A view of this host's own root, and of `work`, of the user."""
 
@@ -265,7 +253,7 @@ ok("nothing in it grants rights, also not below this node's own directories", in
 ok("ehview is the user's, and cannot be traced by the user",
    len(v.view) == 1 and f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{v.view[0]}/status").read() and
    os.stat(f"/proc/{v.view[0]}/mem").st_uid == 0, open(f"/proc/{v.view[0]}/status").read())
-ok("no process but its tasks is in it", mounted() == [], mounted())
+ok("no process but its tasks is in it", mounted(work) == [], mounted(work))
 os.write(v.fds[1], struct.pack("II", 7, 0))
 ok("ehview answers", struct.unpack("I", os.read(v.fds[1], 4)) == (7,))
 
@@ -458,8 +446,8 @@ ok(f"{rounds} random packets: ehlaunch serves the next one", l.ask(mount([])) ==
    l.process.poll() is None)
 keepers = children(l.process.pid, "ehkeep")
 l.end()
-ok("and nothing is left", until(lambda: not [p for p in keepers if not gone(p)]) and mounted() == [],
-   (keepers, mounted()))
+ok("and nothing is left", until(lambda: not [p for p in keepers if not gone(p)]) and mounted(work) == [],
+   (keepers, mounted(work)))
 
 # ---- without root ----
 

@@ -7,6 +7,7 @@ import ctypes, errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sy
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, ok, skip_all
+from mounts import mounted
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
@@ -52,16 +53,6 @@ def start(words, **more):
                                 **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
 
 
-def again(nodes, sig):
-    """Ends these agents at once, then starts them again."""
-    for i in nodes:
-        c.agents[i].send_signal(sig)
-    for i in nodes:
-        c.end(i, sig)
-    for i in dice.sample(nodes, len(nodes)):
-        c.start(i)
-
-
 def connected():
     return c.log(1).count("are connected again")
 
@@ -81,21 +72,8 @@ def processes(*names):
     return found
 
 
-def mounted():
-    """Processes that see a mount of this test's views."""
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            text = open(f"/proc/{entry}/mountinfo").read() if entry.isdigit() else ""
-        except OSError:
-            continue
-        if " ehsched " in text and work in text:
-            found.append(int(entry))
-    return found
-
-
 def nothing_left():
-    return not processes("ehview", "ehfiles", "ehkeep") and not mounted()
+    return not processes("ehview", "ehfiles", "ehkeep") and not mounted(work)
 
 
 # It copies a large file, appends a line for each piece, keeps a lock and a file without a name, and looks at each piece
@@ -214,13 +192,13 @@ for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0,
         task.go(dice.randrange(20, 60))
         task.seen(5)
         held, before = task.locks(), connected()
-        again(nodes, sig)
+        c.again(dice.sample(nodes, len(nodes)), sig)
         ok(f"{name} ended by {sig.name}: the view is connected again", until(lambda: connected() > before), c.log(1)[-2000:])
         task.seen(20)
         task.go(40)
         task.seen(30)
         before = connected()
-        again(nodes, sig)
+        c.again(dice.sample(nodes, len(nodes)), sig)
         until(lambda: connected() > before)
         held += task.locks()
         ok(f"{name} ended twice by {sig.name}: its locks are held", all(held), held)
@@ -264,7 +242,7 @@ for node in 0, 1:
     c.launch(node)
 got = there("/bin/cat", f"{tree}/dir/it")
 ok("ehlaunch is killed on both: the next task sees home's files", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
-again([0, 1], signal.SIGKILL)
+c.again(dice.sample([0, 1], 2), signal.SIGKILL)
 c.all_up(range(2))
 got = there("/bin/cat", f"{tree}/dir/it")
 ok("and then both agents, too", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
@@ -273,7 +251,7 @@ ok("the first task's files go on", *task.right())
 # Time over: neither side is left, and the user is told.
 for i in 0, 1:
     c.end(i)
-ok("both agents end, without a task: nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+ok("both agents end, without a task: nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
 c.settings = SETTINGS.format(2000)
 ok("agents with a short job-limit", c.start_all(), c.log(0)[-1000:] + c.log(1)[-1000:])
 for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0, 1])):
@@ -285,7 +263,7 @@ for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0,
     out, err = task.p.communicate(timeout=WAIT)
     ok(f"{name} killed for longer than that: the task is reported as killed",
        task.p.returncode == -signal.SIGKILL and b"reported as killed" in err, (task.p.returncode, err))
-    ok("and nothing is left of the view on either side", until(nothing_left), (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+    ok("and nothing is left of the view on either side", until(nothing_left), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
     for i in nodes:
         c.start(i)
     c.all_up(range(2))
@@ -306,7 +284,7 @@ c.start(1)
 
 for i in range(2):
     c.end(i)
-ok("nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted()))
+ok("nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
 libc.umount2(tree.encode(), 2)
 shutil.rmtree(work, ignore_errors=True)
 done()

@@ -208,6 +208,15 @@ class Cluster:
             agent.wait()
             return "did not end"
 
+    def again(self, nodes, sig):
+        """Ends these agents at once, then starts them again in this order."""
+        for i in nodes:
+            self.agents[i].send_signal(sig)
+        for i in nodes:
+            self.end(i, sig)
+        for i in nodes:
+            self.start(i)
+
     def memory(self, i):
         """Resident KiB."""
         return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{self.agents[i].pid}/status").read())[1])

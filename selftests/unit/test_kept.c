@@ -523,7 +523,7 @@ static void test_refused(void **state)
 	struct side s;
 	int fd;
 
-	lock_and_leave(&s, 500);
+	lock_and_leave(&s, 3000); /* long enough for a loaded machine to come twice */
 	agent_listens();
 	fcntl(listener, F_SETFL, O_NONBLOCK);
 	agent_ends(&s);
