@@ -20,7 +20,10 @@ def interrupt(sh):
     sh.type("\x1c")
     sh.wait(PROMPT)
     sh.line("echo $?")
-    sh.start("$R bash handler.sh", "up\r\n")
+    pid = sh.up("bash handler.sh")
+    sh.wait("up\r\n")
+    # bash looks for signals before it reads, and while it waits: not between
+    until(lambda: state(pid) == "S")
     sh.type("\x03")
     sh.wait("no\r\n")
     sh.type("after\n")
@@ -121,6 +124,12 @@ def tostop(sh):
     os.unlink(f"{work}/go")
 
 
+def jobs_gone(sh):
+    """The shell tells of a job's end with the first prompt after it has heard of it. A SIGCHLD that comes while bash shows
+    another job's news is heard only with the next child's."""
+    return until(lambda: not sh.line("/bin/true; jobs"))
+
+
 def family(sh):
     """`kill` of a job is for its group, and so for its children."""
     for number, command in enumerate(("kill %1", "kill -INT %1", "kill -KILL %1")):
@@ -129,7 +138,10 @@ def family(sh):
         child = int(sh.wait("\r\n"))
         sh.stop()
         sh.line(command)
-        sh.line("fg" if number < 2 else "jobs")
+        if number < 2:
+            sh.line("fg")
+        if not jobs_gone(sh):
+            return f"{command}: the job stays"
         for one in child, pid:
             if not until(lambda: state(one) in ("gone", "Z")):
                 return f"{command}: {one} of {pid} and its child {child} is {state(one)}"
@@ -160,7 +172,9 @@ def shown(sh):
     sh.line("kill -CONT %1")
     if not are("running"):
         return f"kill -CONT: {states()}"
-    sh.line("kill %1; wait")
+    sh.line("kill %1")
+    if not jobs_gone(sh):
+        return "kill: the job stays"
 
 
 def by_name(sh):
@@ -168,7 +182,7 @@ def by_name(sh):
     sh.stop()
     sh.line("kill %1")
     sh.line("fg")
-    if not until(lambda: state(pid) in ("gone", "Z")):
+    if not until(lambda: state(pid) in ("gone", "Z")) or not jobs_gone(sh):
         return "kill %1 does not end it"
     sh.start("$R sh -c 'kill -STOP $$; echo again'", "Stopped")
     sh.wait(PROMPT)

@@ -17,7 +17,7 @@ counted not-sender "a managed cgroup: the task stays" $probe in $cg/m -- true
 counted auto "this one: it is sent" $in -- true
 counted auto "below it, too" $probe in $cg/all/below -- true
 is "the stub ran in its place" "$($in -- true; echo $?)" 42
-counted open-files "an open descriptor" $in open 3 0 -- true
+counted open-files "a descriptor of an event" $in event 3 -- true
 counted traced "traced" $in traced -- true
 counted confined "a seccomp filter" $in seccomp -- true
 cp /bin/true "$work/setuid"; chmod 4755 "$work/setuid"
