@@ -69,9 +69,9 @@ static bool readers_has(int process, const struct stat *it)
 	return has;
 }
 
-bool readers_other(int fd)
+bool readers_other(int fd, pid_t witness)
 {
-	pid_t mine[READERS_ANCESTORS];
+	pid_t mine[READERS_ANCESTORS + 1];
 	struct dirent *entry;
 	struct stat it;
 	bool found = false;
@@ -82,6 +82,8 @@ bool readers_other(int fd)
 	if (!dir)
 		return true;
 	n = readers_ancestors(dirfd(dir), mine);
+	/* It closes all, and may not have come to it yet. */
+	mine[n++] = witness;
 	while (!found && (entry = readdir(dir))) {
 		pid_t pid = atoi(entry->d_name);
 		int process, i = 0;

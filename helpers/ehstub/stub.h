@@ -294,9 +294,9 @@ void copies_take(struct source *from, uint64_t n); /**< takes bytes out of the s
 void copies_close(struct source *from);
 
 /* readers.c */
-/** Whether a process of this user, other than this one and its ancestors, can read what this
- *  descriptor reads. */
-bool readers_other(int fd);
+/** Whether a process of this user, other than this one, its ancestors and its witness (0: none), can
+ *  read what this descriptor reads. */
+bool readers_other(int fd, pid_t witness);
 
 /* opens.c */
 /** Looks at all descriptors, before we have any of our own. False: `trouble` says what cannot be
