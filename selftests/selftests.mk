@@ -46,6 +46,10 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 # What the two ends look at files with.
 $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 
+# Whom an end takes for the agent.
+$(O)/selftests/unit/test_hop: WRAP = $(O)/libeh.a
+$(O)/selftests/unit/test_hop: $(O)/helpers/end/hop.o
+
 # Home's side of a view.
 $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)

@@ -11,16 +11,22 @@
 
 /**
  * Anybody can take an abstract name, so clients ask SO_PEERCRED who listens: root, our own user, or
- * the user of this host's agent. That is whoever owns TRUST_FOLDER, which only root can have made.
+ * the user of this host's agent. That is whoever owns TRUST_FOLDER, which only root can have made:
+ * in this host's files. In a view of another host's it means nothing. (uid_t)-1: there is none.
  */
-static inline bool trust_agent(uid_t uid)
+static inline uid_t trust_owner(void)
 {
 	struct stat st;
 
-	if (!uid || uid == geteuid())
-		return true;
-	return !lstat(TRUST_FOLDER, &st) && S_ISDIR(st.st_mode) && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
-	       st.st_uid == uid;
+	return !lstat(TRUST_FOLDER, &st) && S_ISDIR(st.st_mode) && !(st.st_mode & (S_IWGRP | S_IWOTH)) ?
+		       st.st_uid :
+		       (uid_t)-1;
+}
+
+/** Whether we listen to a process of this user. */
+static inline bool trust_agent(uid_t uid)
+{
+	return !uid || uid == geteuid() || uid == trust_owner();
 }
 
 #endif

@@ -146,6 +146,8 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 	if (end_limits(&q))
 		goto tell;
 	news.stage = LAUNCH_ENTER;
+	/* The view's /run says what its host likes. */
+	hop_know();
 	if (f.view >= 0 && (setns(f.view, CLONE_NEWNS) || close(f.view)))
 		goto tell;
 	news.stage = LAUNCH_USER;
@@ -203,7 +205,7 @@ int end_start(const struct request *r)
 		return 0;
 	}
 	/* The first end of a guest may find that it needs home's files; the next one is in their view. */
-	err = cgroup_begin(q->id, f.view >= 0, &cgroup);
+	err = cgroup_begin(q->id, q->uid, f.view >= 0, &cgroup);
 	if (err) {
 		tell(f.news, LAUNCH_CGROUP, -err);
 		return 0;

@@ -23,6 +23,9 @@ struct hop {
 	uint8_t in[FRAME_HEADER + FRAME_LINK_MAX + 1], out[FRAME_HEADER + FRAME_LINK_MAX];
 };
 
+/** Notes who may be this host's agent, for all later connections: call it while this host's files are
+ *  seen. Without it each connection looks. */
+void hop_know(void);
 /** Connects to the agent of this network namespace: see helpers/common/trust.h. Returns a socket
  *  above descriptor 2, close-on-exec, or -errno; -EAGAIN: the agent accepts nobody at the moment. */
 int hop_connect(void);
