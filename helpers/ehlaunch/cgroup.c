@@ -18,6 +18,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define CGROUP_WEIGHT_MANAGED "100"
@@ -222,7 +223,29 @@ static void cgroup_limit(int folder)
 	cgroup_write(folder, "memory.max", text);
 }
 
-int cgroup_begin(const char *id, bool again, int *out)
+/* Kernels before 5.7 have no such attributes: there any guest may be joined. */
+static int cgroup_note_user(int fd, uid_t uid)
+{
+	char text[24];
+
+	return fsetxattr(fd, LAUNCH_NOTE_USER, text,
+			 snprintf(text, sizeof(text), "%u", (unsigned int)uid), 0) &&
+			       errno != EOPNOTSUPP ?
+		       -errno :
+		       0;
+}
+
+static bool cgroup_is_of(int fd, uid_t uid)
+{
+	char text[24] = "", wanted[24];
+
+	snprintf(wanted, sizeof(wanted), "%u", (unsigned int)uid);
+	if (fgetxattr(fd, LAUNCH_NOTE_USER, text, sizeof(text) - 1) < 0)
+		return errno == EOPNOTSUPP;
+	return !strcmp(text, wanted);
+}
+
+int cgroup_begin(const char *id, uid_t uid, bool again, int *out)
 {
 	bool made;
 	int fd, err;
@@ -235,6 +258,8 @@ int cgroup_begin(const char *id, bool again, int *out)
 		return -errno;
 	fd = openat(cgroup_guests, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : 0;
+	if (!err)
+		err = made ? cgroup_note_user(fd, uid) : cgroup_is_of(fd, uid) ? 0 : -EEXIST;
 	if (!err && made && !cgroup_watch(cgroup_guests, id))
 		err = -ENOMEM;
 	if (err) {

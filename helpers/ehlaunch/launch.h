@@ -164,8 +164,11 @@ void lookup_free(struct user *user);
  */
 int cgroup_open(const char *root);
 void cgroup_take(void);
-/** Makes the cgroup of a guest, or, for one that begins again, finds it; *fd is a descriptor of it, or -1: there are none. 0 or -errno. */
-int cgroup_begin(const char *id, bool again, int *fd);
+/**
+ * Makes the cgroup of a guest of this user, or, for one that begins again, finds it; *fd is a descriptor
+ * of it, or -1: there are none. 0, -EEXIST (it is there, or another user's), or another -errno.
+ */
+int cgroup_begin(const char *id, uid_t uid, bool again, int *fd);
 /** Its process has been started, or not: closes the descriptor. */
 void cgroup_begun(const char *id, int fd);
 /**

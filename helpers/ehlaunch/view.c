@@ -18,7 +18,11 @@
 
 #define VIEW_MADE_MAX 256 /* views; an older one must be mounted again for new tasks */
 
-/* Numbers of namespaces that were made here. Descriptors would keep them for ever. */
+/*
+ * Numbers of namespaces that were made here. Descriptors would keep them for ever. A number may be used
+ * again when its view was refused or has ended; who asks needs a descriptor of the new namespace, and
+ * such, of this host's own users, only root's own programs have.
+ */
 static struct view_made {
 	dev_t dev;
 	ino_t ino;

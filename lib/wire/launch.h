@@ -157,6 +157,8 @@ struct launch_session {
 
 /* On the directory of a guest in a view: the inode number of its mount namespace, decimal. */
 #define LAUNCH_NOTE_NAMESPACE "user.ehsched.namespace"
+/* On the directory of a guest: its user, decimal. */
+#define LAUNCH_NOTE_USER "user.ehsched.user"
 
 /** LAUNCH_KILL. */
 struct launch_kill {

@@ -201,7 +201,7 @@ root = f"{mounts[0]}/ehs-launch-{os.getpid()}" if mounts else ""
 if mounts:
     os.mkdir(root)      # fails where this is read-only: no test that cannot fail
     guest = f"{root}/guest"
-    atexit.register(lambda: [os.rmdir(f"{root}{part}") for part in ("/guest", "/managed", "") if os.path.exists(root + part)])
+    atexit.register(lambda: [os.rmdir(f"{root}{part}") for part in ("/guest", "/managed", "/all", "") if os.path.exists(root + part)])
 
     def guests():
         return sorted(d for d in os.listdir(guest) if os.path.isdir(f"{guest}/{d}"))

@@ -16,7 +16,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
 USER, NAME, OTHER = 2001, "eha", 2002
 NAMES = """LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_FUSE LAUNCH_READY LAUNCH_REQUEST LAUNCH_FOREIGN
-    LAUNCH_ACCOUNT LAUNCH_OVER LAUNCH_STAY LAUNCH_VIEW sizeof(struct)launch_stay offsetof(struct)launch_stay,token LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
+    LAUNCH_ACCOUNT LAUNCH_CGROUP LAUNCH_OVER LAUNCH_STAY LAUNCH_VIEW sizeof(struct)launch_stay offsetof(struct)launch_stay,token LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
     offsetof(struct)launch_start,flags offsetof(struct)launch_start,uid offsetof(struct)launch_start,gid
     offsetof(struct)launch_start,loginuid offsetof(struct)launch_start,user offsetof(struct)launch_start,id""".split()
 
@@ -116,14 +116,14 @@ def files(path, uid=USER, name=NAME, carrier=0, tail=None, stays=None):
 starts = [0]
 
 
-def start(uid=USER):
+def start(uid=USER, guest=None, view=True):
     """An end in a view."""
     q = bytearray(N["sizeof(struct)launch_start"])
     q[:8] = head("LAUNCH_START")
-    for field, value in ("flags", N["LAUNCH_VIEW"]), ("uid", uid), ("gid", uid), ("loginuid", 0xffffffff):
+    for field, value in ("flags", N["LAUNCH_VIEW"] if view else 0), ("uid", uid), ("gid", uid), ("loginuid", 0xffffffff):
         struct.pack_into("I", q, N[f"offsetof(struct)launch_start,{field}"], value)
     starts[0] += 1
-    for field, text in ("user", NAME if uid == USER else "ehb"), ("id", f"0.1:{starts[0]}"):
+    for field, text in ("user", NAME if uid == USER else "ehb"), ("id", guest or f"0.1:{starts[0]}"):
         at = N[f"offsetof(struct)launch_start,{field}"]
         q[at:at + len(text)] = text.encode()
     return bytes(q)
@@ -284,6 +284,30 @@ for what, path in others.items():
 ok("and the view, to another user", enter(l, ns, OTHER) == (FOREIGN, 0), enter(l, ns, OTHER))
 foreign.kill()
 foreign.wait()
+
+# ---- the guest that it joins: whose first end had to find out that it needs a view ----
+
+mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
+if mounts:
+    root = tempfile.mkdtemp(prefix="ehs-test-", dir=mounts[0])
+    lc = Launcher("--cgroup", root, "--view-own", f"{work}/own")
+    vc = View(lc, ["/"])
+    for first in OTHER, USER:
+        ours, theirs = socket.socketpair()
+        again, theirs2 = socket.socketpair()
+        with ours, theirs, again, theirs2, lc.send(start(first, f"0.1:{first}", view=False), theirs.fileno()) as news:
+            stage = NEWS.unpack(news.recv(64))[0]
+            ok(f"a guest of {first} begins", stage == READY, stage)
+            got = lc.ask(start(USER, f"0.1:{first}"), theirs2.fileno(), vc.fds[0])
+            wanted = (READY, 0) if first == USER else (N["LAUNCH_CGROUP"], errno.EEXIST)
+            ok(f"an end of {USER} in it: {'it may' if first == USER else 'not in a guest of another'}", got == wanted, got)
+    vc.close()
+    ok("their cgroups are gone", until(lambda: not [d for d in os.scandir(f"{root}/guest") if d.is_dir()]))
+    lc.end()
+    for part in sorted((d for d, _, _ in os.walk(root)), reverse=True):
+        os.rmdir(part)
+else:
+    skip("the guest that an end joins", "no cgroup 2 is mounted here")
 
 # ---- its end ----
 
