@@ -153,7 +153,7 @@ def check(case, place):
             return seen["the case itself"].splitlines()
     wrong = compare(local, away, known_of(case, place))
     if case.stays and place.kind == "module":
-        if stayed != [case.stays]:
+        if set(stayed) != {case.stays}:
             wrong.append(f"it was to stay at home ({case.stays}): {stayed or 'it went'}")
     elif stayed:
         wrong.append(f"it was to be away and stayed: {stayed}")
