@@ -169,7 +169,8 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 	if (!waitid(P_PID, pid, &end, WEXITED | WNOHANG | WNOWAIT) && end.si_pid)
 		_exit(1);
 	close(control[1]);
-	if (keep_tell(r->fds[LAUNCH_FD_NEWS], control, stays))
+	if ((stays && keep_outlive(r->fds[LAUNCH_FD_NEWS])) ||
+	    keep_tell(r->fds[LAUNCH_FD_NEWS], control, stays))
 		_exit(1);
 	if (stays)
 		keep_stay(pid, r->fds[LAUNCH_FD_NEWS],

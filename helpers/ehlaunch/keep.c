@@ -80,6 +80,13 @@ bool keep_is_good(const struct launch_stay *stay)
 	       memchr(stay->other, 0, sizeof(stay->other)) && stay->limit_ms <= ATTACH_STOPPED_MS;
 }
 
+int keep_outlive(int news)
+{
+	int flags = fcntl(news, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(news, F_SETFL, flags & ~O_ASYNC);
+}
+
 int keep_tell(int news, const int *fds, int nfds)
 {
 	struct launch_news told = { .stage = LAUNCH_READY };
@@ -148,11 +155,10 @@ static int keep_wait_ms(int64_t deadline, int64_t retry_at, int news)
 
 void keep_stay(pid_t pid, int news, const struct keeping *k)
 {
-	const int end = syscall(SYS_pidfd_open, pid, 0), flags = fcntl(news, F_GETFL);
+	const int end = syscall(SYS_pidfd_open, pid, 0);
 	int64_t deadline = INT64_MAX, retry_at = 0, pause_ms = 0;
 
-	/* From here on the agent may close it. */
-	if (end < 0 || flags < 0 || fcntl(news, F_SETFL, flags & ~O_ASYNC))
+	if (end < 0)
 		_exit(1);
 	for (;;) {
 		struct pollfd p[] = { { end, POLLIN, 0 }, { news, POLLIN, 0 } };

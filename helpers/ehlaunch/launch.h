@@ -95,6 +95,8 @@ void keep_child(pid_t parent, int nice);
 void keep(pid_t pid) __attribute__((noreturn));
 /** Whether a request says in a proper way how it is to stay. */
 bool keep_is_good(const struct launch_stay *stay);
+/** From here on the agent may end before it. To be called before the agent is told that all is ready. 0 or -1. */
+int keep_outlive(int news);
 /** Answers LAUNCH_READY with these descriptors. 0 or -1. */
 int keep_tell(int news, const int *fds, int nfds);
 /** What is kept for the next agent. */
@@ -106,7 +108,7 @@ struct keeping {
 	const int *fds; /**< as told with LAUNCH_READY */
 	int nfds;
 };
-/** Instead of keep(): also without an agent, until the limit is over or an agent says LAUNCH_OVER. */
+/** Instead of keep(), after keep_outlive(): also without an agent, until the limit is over or an agent says LAUNCH_OVER. */
 void keep_stay(pid_t pid, int news, const struct keeping *k) __attribute__((noreturn));
 
 /* view.c */

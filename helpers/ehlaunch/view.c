@@ -110,6 +110,7 @@ static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
 static void __attribute__((noreturn)) view_run(const struct request *r)
 {
 	struct mounting v = { .q = &r->mount.q };
+	const bool stays = *v.q->stay.token && v.q->carrier == LAUNCH_FUSE;
 	const char *at = r->mount.paths, *end = (const char *)v.q + r->length;
 	const int socket = r->fds[LAUNCH_FD_NEWS];
 	int fds[LAUNCH_MOUNTED], nfds = 0, error;
@@ -130,9 +131,9 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 		tell(socket, v.stage, error);
 		_exit(1);
 	}
-	if (keep_tell(socket, fds, nfds))
+	if ((stays && keep_outlive(socket)) || keep_tell(socket, fds, nfds))
 		_exit(1);
-	if (*v.q->stay.token && v.q->carrier == LAUNCH_FUSE) {
+	if (stays) {
 		for (uint32_t i = 0; i < v.q->ntrees; i++)
 			close(v.trees[i].mount);
 		keep_stay(pid, socket,
