@@ -32,6 +32,7 @@
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/link.h"
+#include "net/names.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
@@ -89,6 +90,15 @@ static json_t *commands_messages(struct agent *agent)
 	return json_pack("{s:o,s:o}", "sent", sent, "received", received);
 }
 
+static void commands_name_all(const struct agent *agent, const json_t *list)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, item)
+		names_add(agent, item);
+}
+
 static void commands_on_found(void *ctx, json_t *found)
 {
 	struct agent *agent = ctl_agent(ctx);
@@ -106,8 +116,11 @@ static void commands_on_found(void *ctx, json_t *found)
 			commands_sorted(&agent->config->topology, json_object_get(found, "groups")),
 			"messages", commands_messages(agent));
 	json_decref(found);
-	if (status)
+	if (status) {
 		counters_add(agent, status);
+		names_add(agent, status);
+		commands_name_all(agent, json_object_get(status, "placed"));
+	}
 	ctl_reply(ctx, status);
 }
 
@@ -164,6 +177,7 @@ static json_t *commands_tasks(const struct ctl_conn *c)
 		if (ctl_may_see(c, json_integer_value(json_object_get(task, "uid"))))
 			json_array_append(seen, task);
 	json_decref(tasks);
+	commands_name_all(agent, seen);
 	return seen;
 }
 
@@ -236,6 +250,8 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 		reply = commands_why_task(c, id, pid);
 	if (!reply && pid)
 		reply = commands_why_record(c, record_by_pid(agent, pid));
+	if (reply)
+		names_add(agent, reply);
 	ctl_reply(c, reply
 			     ?: ctl_error(id,
 					  "not known on this node: it belongs to another node or "
@@ -343,21 +359,22 @@ static void commands_on_drained(void *ctx, int status, const json_t *reply)
 	if (!why)
 		why = *d->peer->trouble ? d->peer->trouble : "the agent there did not answer";
 	ctl_reply(d->conn, status == 200 ? json_pack("{s:i}", "version", 1)
-					 : ctl_error(peer_code(d->peer), why, false));
+					 : ctl_error(peer_host(d->peer), why, false));
 	free(d);
 }
 
 static void commands_drain(struct ctl_conn *c, const json_t *request, bool draining)
 {
 	struct agent *agent = ctl_agent(c);
-	const char *code = json_string_value(json_object_get(request, "node"));
-	struct peer *peer = code ? peers_by_text(agent, code) : peers_self(agent);
+	const char *name = json_string_value(json_object_get(request, "node"));
+	char why[NAMES_WHY];
+	struct peer *peer = name ? names_find(agent, name, why) : peers_self(agent);
 	json_t *body = json_pack("{s:b}", "draining", (int)draining);
 	struct commands_drain *d;
 	int status = 200;
 
 	if (!peer) {
-		ctl_reply(c, ctl_error(code, "no such node in the cluster", true));
+		ctl_reply(c, ctl_error(name, why, true));
 		json_decref(body);
 		return;
 	}

@@ -92,7 +92,7 @@ static void away_stays(struct away *a, const struct note *n)
 	if (!a->placement)
 		return;
 	if (*n->text)
-		record_step(a->placement, "%s: %s", peer_code(a->to), n->text);
+		record_step(a->placement, "%s: %s", peer_host(a->to), n->text);
 	/* A user says so: whatever the reason, no node is avoided for it. */
 	placement_failed(a->placement, EHS_REASON_START_FAILED);
 	a->placement = NULL;
@@ -216,7 +216,7 @@ static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t leng
 	reason = frame_get_u32(payload);
 	snprintf(text, sizeof(text), "%.*s", (int)length - 8, (const char *)payload + 8);
 	if (a->placement && *text)
-		record_step(a->placement, "%s: %s", peer_code(a->to), text);
+		record_step(a->placement, "%s: %s", peer_host(a->to), text);
 	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, frame_get_u32(payload + 4), text);
 	return 0;
 }

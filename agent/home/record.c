@@ -182,7 +182,7 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 	p->started = who->started_ms;
 	p->broken = true;
 	record_step(p, "runs on %s as process %u, says process %d, which came to this agent",
-		    peer_code(to), who->pid, (int)pid);
+		    peer_host(to), who->pid, (int)pid);
 	return p;
 }
 
@@ -195,7 +195,7 @@ void record_broken(struct placement *p, bool broken)
 {
 	if (p->broken != broken)
 		record_step(p, broken ? "the connection to %s broke" : "connected to %s again",
-			    peer_code(p->to));
+			    peer_host(p->to));
 	p->broken = broken;
 }
 

@@ -124,7 +124,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["run"], ["run", "--"], ["run", "true"], ["run", "-n", "--", "true"],
               ["run", "--bad", "--", "true"], ["run", "--json", "--", "true"],
               ["exec"], ["exec", "0.1"], ["exec", "0.1", "--"], ["exec", "--", "true"],
-              ["exec", "node1", "--", "true"], ["exec", "0.1", "0.2", "--", "true"],
+              ["exec", "no de", "--", "true"], ["exec", "--node", "--", "true"], ["exec", "auto", "--", "true"], ["exec", "0.1", "0.2", "--", "true"],
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
@@ -220,7 +220,7 @@ with Agent(frame(REPLY, STATUS)) as a:
     r = ehctl("--json", "status")
     ok("options come behind the command", r.returncode == 2, show(r))
     r = ehctl("tree")
-    ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller 0.0\n" in r.stdout.decode()
+    ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller n0\n" in r.stdout.decode()
        and r.stdout.decode().count("\n   0.") == 4, show(r))
     for c in ("status", "tree", "--help"):
         with open("/dev/full", "wb") as full:

@@ -23,7 +23,7 @@ _ehctl()
 	case $command in
 	exec | drain | undrain)
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
-			grep -o '"code": *"[^"]*"' | cut -d'"' -f4) --auto --all --retry --view --" -- "$cur")) ;;
+			grep -oE '"(code|host)": *"[^"]*"' | cut -d'"' -f4) --auto --all --retry --view --" -- "$cur")) ;;
 	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
 	leave) COMPREPLY=($(compgen -W "--now --json --help" -- "$cur")) ;;
 	run) COMPREPLY=($(compgen -W "-n --all --retry --view --" -- "$cur")) ;;

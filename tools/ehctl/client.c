@@ -207,3 +207,13 @@ json_t *client_ask_text(json_t *request, bool json, int *code)
 	json_decref(reply);
 	return NULL;
 }
+
+const char *client_host(const json_t *object, const char *member)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_host", member);
+	if (!strcmp(member, "node"))
+		strcpy(name, "host");
+	return text_of(object, json_object_get(object, name) ? name : member);
+}

@@ -21,6 +21,7 @@ const struct command drain_command = {
 	.name = "drain",
 	.arguments = "NODE",
 	.help = "stop placing new tasks on a node\n\n"
+		"NODE is the name of its host, or its code.\n"
 		"Tasks that already run there continue.",
 	.run = run,
 };

@@ -20,10 +20,10 @@ static int run(int argc, char **argv, bool json)
 	t = table_new("ID", "PID", "HOME", "EXECUTOR", "UID", "STATE", "REASON", "STARTED",
 		      "COMMAND", NULL);
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)
-		table_row(t, text_of(task, "id"), integer_of(task, "pid"), text_of(task, "home"),
-			  text_of(task, "executor"), integer_of(task, "uid"),
-			  text_of(task, "state"), text_of(task, "reason"), text_of(task, "started"),
-			  text_of(task, "command"), NULL);
+		table_row(t, text_of(task, "id"), integer_of(task, "pid"),
+			  client_host(task, "home"), client_host(task, "executor"),
+			  integer_of(task, "uid"), text_of(task, "state"), text_of(task, "reason"),
+			  text_of(task, "started"), text_of(task, "command"), NULL);
 	table_print(t);
 	json_decref(reply);
 	return EXIT_DONE;

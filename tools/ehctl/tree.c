@@ -42,7 +42,7 @@ static void print_group(const json_t *reply, const char *code, unsigned int dept
 	if (group) {
 		print_load(group);
 		printf(", %s nodes, controller %s\n", integer_of(group, "nodes"),
-		       text_of(group, "controller"));
+		       text_of(group, json_object_get(group, "host") ? "host" : "controller"));
 	} else {
 		printf("no controller known\n");
 	}
