@@ -17,6 +17,7 @@
 #include "cluster/store.h"
 #include "confine.h"
 #include "ctl/commands.h"
+#include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
@@ -227,6 +228,7 @@ void rooms_stop(struct agent *agent)
 	reserve_exit(agent);
 	peers_exit(agent);
 	enrol_exit(agent);
+	sessions_exit(agent);
 	stayed_exit(agent);
 	client_exit(agent);
 	launcher_exit(agent);

@@ -69,6 +69,7 @@ struct agent {
 	/* ctl */
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
 	struct ctl *ctl;
+	struct sessions *sessions; /* after the first one */
 
 	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;

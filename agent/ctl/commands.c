@@ -23,6 +23,7 @@
 #include "ctl/doctor.h"
 #include "ctl/run.h"
 #include "ctl/socket.h"
+#include "ctl/tasks.h"
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
@@ -133,57 +134,9 @@ static void commands_do_status(struct ctl_conn *c, const json_t *request)
 
 /* ---- tasks and why ---- */
 
-struct commands_listing {
-	struct agent *agent;
-	json_t *tasks;
-};
-
-static void commands_add_task(void *ctx, const struct kernel_task *t)
-{
-	const struct commands_listing *to = ctx;
-	struct agent *agent = to->agent;
-	const char *state = t->state == EHS_TASK_PENDING ? "waiting" : "running";
-	const struct placement *p = record_by_cookie(agent, t->id);
-	enum ehs_reason reason = t->reason;
-	char id[EH_CODE_TEXT + 24], when[32];
-
-	/* placement.c and guest.c know more about these. */
-	if (t->state == EHS_TASK_GUEST || (p && record_is_away(p)))
-		return;
-	/* The module accepts only some of the agent's reasons. */
-	if (p && reason == EHS_REASON_NONE)
-		reason = placement_reason(p);
-	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
-	json_array_append_new(to->tasks,
-			      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id, "pid",
-					(int)t->pid, "home", agent->code, "executor", agent->code,
-					"command", t->command, "uid", (int)t->uid, "state", state,
-					"reason", reason_name(reason), "started",
-					clock_text(t->started_ns / 1000000, when)));
-}
-
-/* Those that the caller may see. */
-static json_t *commands_tasks(const struct ctl_conn *c)
-{
-	struct agent *agent = ctl_agent(c);
-	json_t *tasks = json_array(), *seen = json_array(), *task;
-	struct commands_listing listing = { agent, tasks };
-	size_t i;
-
-	kernel_tasks(agent, commands_add_task, &listing);
-	record_list(agent, tasks);
-	guest_list(agent, tasks);
-	json_array_foreach(tasks, i, task)
-		if (ctl_may_see(c, json_integer_value(json_object_get(task, "uid"))))
-			json_array_append(seen, task);
-	json_decref(tasks);
-	commands_name_all(agent, seen);
-	return seen;
-}
-
 static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
 {
-	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks(c)));
+	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", tasks_list(c)));
 }
 
 /* NULL: there is none, or it is nothing for the caller. */
@@ -201,7 +154,7 @@ static bool commands_is_task(const json_t *task, const char *id, long pid)
 
 static json_t *commands_why_task(const struct ctl_conn *c, const char *id, long pid)
 {
-	json_t *tasks = commands_tasks(c), *task, *found = NULL;
+	json_t *tasks = tasks_list(c), *task, *found = NULL;
 	enum ehs_reason reason = EHS_REASON_NONE;
 	const char *name;
 	size_t i;
@@ -233,7 +186,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
 	const char *id = json_string_value(json_object_get(request, "id"));
-	char *end;
+	char *end, found[TASKS_ID], why[TASKS_WHY];
 	json_t *reply;
 	long pid;
 
@@ -245,6 +198,14 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 	pid = strtol(id, &end, 10);
 	if (*end)
 		pid = 0;
+	switch (pid ? -ENOENT : tasks_find(agent, id, found, why)) {
+	case 0:
+		id = found;
+		break;
+	case -ENOTUNIQ:
+		ctl_reply(c, ctl_error(id, why, true));
+		return;
+	}
 	reply = commands_why_record(c, record_by_id(agent, id));
 	if (!reply)
 		reply = commands_why_task(c, id, pid);

@@ -154,6 +154,39 @@ uint64_t cgroup_guest_view(struct agent *agent, const char *id)
 	return strtoull(value, NULL, 10);
 }
 
+/* The number behind `word` in a file of a guest's directory, or in all of it without one; -1: none. */
+static int64_t cgroup_guest_number(struct agent *agent, const char *id, const char *file,
+				   const char *word)
+{
+	char name[320], text[1024], *at = text;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%s", id, file);
+	fd = openat(cgroup_guest_fd(agent), name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	if (word)
+		at = strstr(text, word);
+	return at ? strtoll(at + (word ? strlen(word) : 0), NULL, 10) : -1;
+}
+
+int cgroup_guest_usage(struct agent *agent, const char *id, double *cpu, int64_t *memory)
+{
+	int64_t us = cgroup_guest_number(agent, id, "cpu.stat", "usage_usec ");
+
+	if (us < 0)
+		return -ENOENT;
+	*cpu = (double)us / 1e6;
+	*memory = cgroup_guest_number(agent, id, "memory.current", NULL);
+	return 0;
+}
+
 void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id))
 {
 	int fd = openat(cgroup_guest_fd(agent), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -273,6 +306,16 @@ bool cgroup_session_leaves(struct agent *agent, pid_t pid)
 	struct cgroup_place at;
 
 	return cgroup_place_of(agent, pid, &at) && at.kind == CGROUP_ALL;
+}
+
+bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64])
+{
+	struct cgroup_place at;
+
+	if (!cgroup_place_of(agent, pid, &at) || at.kind == CGROUP_GUEST)
+		return false;
+	strcpy(name, at.name);
+	return true;
 }
 
 bool cgroup_is_guest(struct agent *agent, pid_t pid)

@@ -58,8 +58,12 @@ static int run(int argc, char **argv, bool json)
 	if (json_object_get(reply, "self_host"))
 		printf(", host %s", text_of(reply, "self_host"));
 	printf(", epoch %s\n", integer_of(reply, "epoch"));
-	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESHOLD", "LENGTH", "LOCAL", "GUEST",
-		      "AWAY", "CONTROLS", "MODULE", "AGENT", NULL);
+	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESH", "LENGTH", "LOCAL", "GUEST", "AWAY",
+		      "CONTROLS", "MODULE", "AGENT", NULL);
+	table_column(t, 1, TABLE_CUTS);
+	for (int column = 3; column < 9; column++)
+		table_column(t, column, TABLE_RIGHT);
+	table_column(t, 9, TABLE_CUTS);
 	json_array_foreach(json_object_get(reply, "nodes"), i, node) {
 		const json_t *tasks = json_object_get(node, "tasks");
 		const json_t *module = json_object_get(node, "module");

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What others want to know of guests. */
+
+#include "executor/guest.h"
+
+#include <string.h>
+#include <jansson.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "base/process.h"
+#include "executor/guest_inside.h"
+#include "executor/reserve.h"
+#include "net/peer.h"
+#include "node/cgroup.h"
+
+static const char *guest_state_name(const struct guest *g)
+{
+	return !g->program		  ? "starting"
+	       : g->state == GUEST_BROKEN ? "reconnecting"
+	       : g->stopped || g->paused  ? "stopped"
+					  : "running";
+}
+
+/* Of all its processes, where it has a cgroup; else of its program. */
+static void guest_add_usage(const struct guest *g, json_t *task)
+{
+	struct process now;
+	int64_t memory;
+	double cpu;
+
+	if (g->program && !process_look(g->program, &now)) {
+		json_object_set_new(task, "cpu", json_real(now.cpu));
+		json_object_set_new(task, "memory", json_integer(now.memory));
+	}
+	if (!g->grouped || cgroup_guest_usage(g->agent, g->place->id, &cpu, &memory))
+		return;
+	json_object_set_new(task, "cpu", json_real(cpu));
+	if (memory >= 0)
+		json_object_set_new(task, "memory", json_integer(memory));
+}
+
+void guest_list(struct agent *agent, json_t *tasks)
+{
+	char when[32];
+
+	for (const struct guest *g = agent->guests->list; g; g = g->next) {
+		json_t *task;
+
+		if (g->state < GUEST_STARTING || g->state == GUEST_OVER ||
+		    g->place->state == RESERVE_ENDED)
+			continue;
+		task = json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:f}", "id", g->place->id,
+				 "pid", (int)(g->program ? g->program : g->pid), "home",
+				 peer_code(g->from), "executor", agent->code, "command",
+				 g->place->command, "uid", (json_int_t)g->place->uid, "state",
+				 guest_state_name(g), "reason", "guest", "started",
+				 clock_text(g->started, when), "elapsed",
+				 clock_elapsed(g->started));
+		guest_add_usage(g, task);
+		json_array_append_new(tasks, task);
+	}
+}
