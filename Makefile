@@ -33,8 +33,8 @@ endif
 
 # ---- flags
 
-PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash libseccomp
-PLAN_LIBS := -ljansson -lglpk -lmetis -lexpat -lm
+PKGS	:= libnl-3.0 libnl-genl-3.0 libevent libevent_openssl libssl libcrypto libnghttp2 jansson libconfuse libxxhash libseccomp smartcols
+PLAN_LIBS := -lsmartcols -ljansson -lglpk -lmetis -lexpat -lm
 WARN	:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -Iagent -I.
 
@@ -138,7 +138,7 @@ $(O)/bin/ehplan: LIBS = $(PLAN_LIBS)
 
 # Likewise: it needs the math library, and a start of ehctl should not load more than it uses.
 $(O)/bin/ehsim: $(call objects,$(EHSIM_SRC)) $(O)/libsim.a $(O)/libeh.a
-$(O)/bin/ehsim: LIBS = -ljansson -lm
+$(O)/bin/ehsim: LIBS = -lsmartcols -ljansson -lm
 
 # Is started again and again: its digests are inline, and it loads no library but libc.
 CFLAGS_helpers/ehlook := -DXXH_INLINE_ALL

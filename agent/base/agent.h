@@ -53,6 +53,7 @@ struct agent {
 	struct hierarchy *hierarchy;
 	struct asks *asks;
 	struct leave *leave; /* once it leaves */
+	struct drain *drain; /* about `draining`; NULL: nothing is known */
 
 	/* executor */
 	struct reservations *reservations;
@@ -69,6 +70,7 @@ struct agent {
 	/* ctl */
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
 	struct ctl *ctl;
+	struct sessions *sessions; /* after the first one */
 
 	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;

@@ -50,6 +50,13 @@ char *clock_text(int64_t wall_ms, char out[32])
 	return out;
 }
 
+double clock_elapsed(int64_t wall_ms)
+{
+	int64_t ms = clock_wall_ms() - wall_ms;
+
+	return ms > 0 ? (double)ms / 1000 : 0;
+}
+
 const char *clock_boot_id(void)
 {
 	static char id[40]; /* of the process: all agents have one kernel */

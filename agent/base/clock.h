@@ -14,6 +14,7 @@ uint64_t clock_ticks(void); /**< since boot, as /proc/PID/stat says when a proce
 int64_t clock_wall_ms(void); /**< since 1970 */
 /** ISO 8601 in UTC with milliseconds, into out[32]; returns out. */
 char *clock_text(int64_t wall_ms, char out[32]);
+double clock_elapsed(int64_t wall_ms); /**< seconds since then, 0 at least */
 const char *clock_boot_id(void); /**< of this kernel's boot; "" if unknown */
 
 #endif

@@ -20,9 +20,12 @@
 #include "cluster/join.h"
 #include "cluster/leave.h"
 #include "cluster/message.h"
+#include "ctl/cancel.h"
 #include "ctl/doctor.h"
+#include "ctl/nodes.h"
 #include "ctl/run.h"
 #include "ctl/socket.h"
+#include "ctl/tasks.h"
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
@@ -32,6 +35,7 @@
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/link.h"
+#include "net/names.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
@@ -39,8 +43,6 @@
 #include "node/node.h"
 #include "wire/reason.h"
 #include "wire/view.h"
-
-#define COMMANDS_ASK_MS 2000 /* how long answers of others are waited for */
 
 /* ---- status ---- */
 
@@ -89,6 +91,15 @@ static json_t *commands_messages(struct agent *agent)
 	return json_pack("{s:o,s:o}", "sent", sent, "received", received);
 }
 
+static void commands_name_all(const struct agent *agent, const json_t *list)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, item)
+		names_add(agent, item);
+}
+
 static void commands_on_found(void *ctx, json_t *found)
 {
 	struct agent *agent = ctl_agent(ctx);
@@ -106,8 +117,11 @@ static void commands_on_found(void *ctx, json_t *found)
 			commands_sorted(&agent->config->topology, json_object_get(found, "groups")),
 			"messages", commands_messages(agent));
 	json_decref(found);
-	if (status)
+	if (status) {
 		counters_add(agent, status);
+		names_add(agent, status);
+		commands_name_all(agent, json_object_get(status, "placed"));
+	}
 	ctl_reply(ctx, status);
 }
 
@@ -120,56 +134,9 @@ static void commands_do_status(struct ctl_conn *c, const json_t *request)
 
 /* ---- tasks and why ---- */
 
-struct commands_listing {
-	struct agent *agent;
-	json_t *tasks;
-};
-
-static void commands_add_task(void *ctx, const struct kernel_task *t)
-{
-	const struct commands_listing *to = ctx;
-	struct agent *agent = to->agent;
-	const char *state = t->state == EHS_TASK_PENDING ? "waiting" : "running";
-	const struct placement *p = record_by_cookie(agent, t->id);
-	enum ehs_reason reason = t->reason;
-	char id[EH_CODE_TEXT + 24], when[32];
-
-	/* placement.c and guest.c know more about these. */
-	if (t->state == EHS_TASK_GUEST || (p && record_is_away(p)))
-		return;
-	/* The module accepts only some of the agent's reasons. */
-	if (p && reason == EHS_REASON_NONE)
-		reason = placement_reason(p);
-	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
-	json_array_append_new(to->tasks,
-			      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id", id, "pid",
-					(int)t->pid, "home", agent->code, "executor", agent->code,
-					"command", t->command, "uid", (int)t->uid, "state", state,
-					"reason", reason_name(reason), "started",
-					clock_text(t->started_ns / 1000000, when)));
-}
-
-/* Those that the caller may see. */
-static json_t *commands_tasks(const struct ctl_conn *c)
-{
-	struct agent *agent = ctl_agent(c);
-	json_t *tasks = json_array(), *seen = json_array(), *task;
-	struct commands_listing listing = { agent, tasks };
-	size_t i;
-
-	kernel_tasks(agent, commands_add_task, &listing);
-	record_list(agent, tasks);
-	guest_list(agent, tasks);
-	json_array_foreach(tasks, i, task)
-		if (ctl_may_see(c, json_integer_value(json_object_get(task, "uid"))))
-			json_array_append(seen, task);
-	json_decref(tasks);
-	return seen;
-}
-
 static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
 {
-	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", commands_tasks(c)));
+	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", tasks_list(c)));
 }
 
 /* NULL: there is none, or it is nothing for the caller. */
@@ -187,7 +154,7 @@ static bool commands_is_task(const json_t *task, const char *id, long pid)
 
 static json_t *commands_why_task(const struct ctl_conn *c, const char *id, long pid)
 {
-	json_t *tasks = commands_tasks(c), *task, *found = NULL;
+	json_t *tasks = tasks_list(c), *task, *found = NULL;
 	enum ehs_reason reason = EHS_REASON_NONE;
 	const char *name;
 	size_t i;
@@ -219,7 +186,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
 	const char *id = json_string_value(json_object_get(request, "id"));
-	char *end;
+	char *end, found[TASKS_ID], why[TASKS_WHY];
 	json_t *reply;
 	long pid;
 
@@ -231,11 +198,21 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 	pid = strtol(id, &end, 10);
 	if (*end)
 		pid = 0;
+	switch (pid ? -ENOENT : tasks_find(agent, id, found, why)) {
+	case 0:
+		id = found;
+		break;
+	case -ENOTUNIQ:
+		ctl_reply(c, ctl_error(id, why, true));
+		return;
+	}
 	reply = commands_why_record(c, record_by_id(agent, id));
 	if (!reply)
 		reply = commands_why_task(c, id, pid);
 	if (!reply && pid)
 		reply = commands_why_record(c, record_by_pid(agent, pid));
+	if (reply)
+		names_add(agent, reply);
 	ctl_reply(c, reply
 			     ?: ctl_error(id,
 					  "not known on this node: it belongs to another node or "
@@ -244,7 +221,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 					  false));
 }
 
-/* ---- set and drain ---- */
+/* ---- set ---- */
 
 struct commands_setting {
 	const char *name;
@@ -330,66 +307,6 @@ static void commands_do_set(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, json_pack("{s:i}", "version", 1));
 }
 
-struct commands_drain {
-	struct ctl_conn *conn;
-	struct peer *peer;
-};
-
-static void commands_on_drained(void *ctx, int status, const json_t *reply)
-{
-	const char *why = json_string_value(json_object_get(reply, "error"));
-	struct commands_drain *d = ctx;
-
-	if (!why)
-		why = *d->peer->trouble ? d->peer->trouble : "the agent there did not answer";
-	ctl_reply(d->conn, status == 200 ? json_pack("{s:i}", "version", 1)
-					 : ctl_error(peer_code(d->peer), why, false));
-	free(d);
-}
-
-static void commands_drain(struct ctl_conn *c, const json_t *request, bool draining)
-{
-	struct agent *agent = ctl_agent(c);
-	const char *code = json_string_value(json_object_get(request, "node"));
-	struct peer *peer = code ? peers_by_text(agent, code) : peers_self(agent);
-	json_t *body = json_pack("{s:b}", "draining", (int)draining);
-	struct commands_drain *d;
-	int status = 200;
-
-	if (!peer) {
-		ctl_reply(c, ctl_error(code, "no such node in the cluster", true));
-		json_decref(body);
-		return;
-	}
-	if (peer->self) {
-		json_decref(hierarchy_on_drain(agent, peer, body, &status));
-		json_decref(body);
-		ctl_reply(c, json_pack("{s:i}", "version", 1));
-		return;
-	}
-	d = malloc(sizeof(*d));
-	if (!d) {
-		json_decref(body);
-		ctl_reply(c, NULL);
-		return;
-	}
-	*d = (struct commands_drain){ c, peer };
-	if (link_request(peer, "/v1/drain", body, COMMANDS_ASK_MS, commands_on_drained, d)) {
-		free(d);
-		ctl_reply(c, NULL);
-	}
-}
-
-static void commands_do_drain(struct ctl_conn *c, const json_t *request)
-{
-	commands_drain(c, request, true);
-}
-
-static void commands_do_undrain(struct ctl_conn *c, const json_t *request)
-{
-	commands_drain(c, request, false);
-}
-
 /* ---- the table ---- */
 
 static void commands_do_watch(struct ctl_conn *c, const json_t *request)
@@ -425,12 +342,13 @@ static const struct commands_command {
 	bool privileged;
 	void (*serve)(struct ctl_conn *c, const json_t *request);
 } commands_commands[] = {
-	{ "status", false, commands_do_status },  { "nodes", false, commands_do_status },
-	{ "tree", false, commands_do_status },	  { "tasks", false, commands_do_tasks },
-	{ "why", false, commands_do_why },	  { "run", false, run_start },
-	{ "set", true, commands_do_set },	  { "drain", true, commands_do_drain },
-	{ "undrain", true, commands_do_undrain }, { "watch", false, commands_do_watch },
-	{ "doctor", false, commands_do_doctor },  { "leave", true, commands_do_leave },
+	{ "status", false, commands_do_status }, { "nodes", false, commands_do_status },
+	{ "tree", false, commands_do_status },	 { "tasks", false, commands_do_tasks },
+	{ "why", false, commands_do_why },	 { "run", false, run_start },
+	{ "set", true, commands_do_set },	 { "drain", true, nodes_drain },
+	{ "undrain", true, nodes_undrain },	 { "watch", false, commands_do_watch },
+	{ "doctor", false, commands_do_doctor }, { "leave", true, commands_do_leave },
+	{ "guests", true, nodes_guests },	 { "cancel", false, cancel_request },
 };
 
 void commands_request(struct ctl_conn *c, const json_t *request)

@@ -12,6 +12,7 @@
 #include "base/agent.h"
 #include "base/launcher.h"
 #include "base/log.h"
+#include "ctl/sessions.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
 #include "wire/launch.h"
@@ -97,6 +98,16 @@ static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session 
 		run_fail(r, "session", "out of memory");
 }
 
+/* Without the module its program is all of the session. */
+static void run_alone(struct ctl_conn *c, const char *wish)
+{
+	char name[SESSIONS_NAME] = "";
+
+	if (wish && *wish && ctl_pid(c) > 0 && sessions_enter(ctl_agent(c), ctl_pid(c), wish, name))
+		log_warning("session %s of process %d is not kept", wish, (int)ctl_pid(c));
+	ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", name, "managed", 0));
+}
+
 void run_start(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
@@ -115,7 +126,7 @@ void run_start(struct ctl_conn *c, const json_t *request)
 	if (view && ask.view == VIEW_UNSET)
 		ctl_reply(c, ctl_error("view", "must be shared, home or auto", true));
 	else if (!agent->module || cgroup_managed_fd(agent) < 0)
-		ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", "", "managed", 0));
+		run_alone(c, wish);
 	else if (ctl_pid(c) <= 0)
 		ctl_reply(c, ctl_error("run",
 				       "the agent cannot see the calling process: it is in "

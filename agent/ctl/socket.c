@@ -31,6 +31,7 @@
 #include "home/away.h"
 #include "home/departure.h"
 #include "home/serve.h"
+#include "net/names.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 
@@ -199,13 +200,20 @@ static void ctl_on_event(void *ctx, const json_t *event)
 	const json_t *uid = json_object_get(event, "uid"); /* of a task */
 	struct agent *agent = ctx;
 	struct ctl_conn *c, *next;
+	json_t *named = NULL;
 
 	for (c = agent->ctl->conns; c; c = next) {
 		next = c->next;
-		if (c->watching && (!uid || ctl_may_see(c, json_integer_value(uid))) &&
-		    ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX))
+		if (!c->watching || (uid && !ctl_may_see(c, json_integer_value(uid))))
+			continue;
+		if (!named) {
+			named = json_copy((json_t *)event);
+			names_add(agent, named);
+		}
+		if (ctl_send(c, FRAME_EVENT, named ? named : event, CTL_EVENTS_MAX))
 			ctl_close(c, "the client does not read the events it watches");
 	}
+	json_decref(named);
 }
 
 pid_t ctl_pid(const struct ctl_conn *c)

@@ -425,34 +425,7 @@ struct guest *guest_new(struct peer *from)
 	return g;
 }
 
-/* ---- what others want to know ---- */
-
-static const char *guest_state_name(const struct guest *g)
-{
-	return !g->program		  ? "starting"
-	       : g->state == GUEST_BROKEN ? "reconnecting"
-	       : g->stopped || g->paused  ? "stopped"
-					  : "running";
-}
-
-void guest_list(struct agent *agent, json_t *tasks)
-{
-	char when[32];
-
-	for (const struct guest *g = agent->guests->list; g; g = g->next) {
-		if (g->state < GUEST_STARTING || g->state == GUEST_OVER ||
-		    g->place->state == RESERVE_ENDED)
-			continue;
-		json_array_append_new(
-			tasks,
-			json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s}", "id", g->place->id,
-				  "pid", (int)(g->program ? g->program : g->pid), "home",
-				  peer_code(g->from), "executor", agent->code, "command",
-				  g->place->command, "uid", (json_int_t)g->place->uid, "state",
-				  guest_state_name(g), "reason", "guest", "started",
-				  clock_text(g->started, when)));
-	}
-}
+/* ---- of an earlier agent ---- */
 
 /* ehlaunch removes a directory when it is empty, so there is somebody in it. */
 static void guest_end_orphan(struct agent *agent, const char *id)

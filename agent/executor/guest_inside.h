@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file guest_inside.h
- * Internals of a guest; for guest.c, guest_job.c and guest_resume.c only.
+ * Internals of a guest; for guest.c and its guest_*.c only.
  */
 #ifndef AGENT_EXECUTOR_GUEST_INSIDE_H
 #define AGENT_EXECUTOR_GUEST_INSIDE_H

@@ -20,6 +20,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/user.h"
+#include "cluster/drain.h"
 #include "cluster/hierarchy.h"
 #include "cluster/report.h"
 #include "executor/view.h"
@@ -247,7 +248,7 @@ static bool reserve_admits_user(const struct reservation *r, struct reserve_refu
 		reserve_refuse(
 			no, EHS_REASON_ROOT_REFUSED,
 			"node %s does not run root's tasks (allow-root in its configuration)",
-			agent->code);
+			agent->config->host);
 		return false;
 	}
 	/* An agent that is not root has only its own user's tasks, who need not have a name. */
@@ -256,14 +257,14 @@ static bool reserve_admits_user(const struct reservation *r, struct reserve_refu
 	if (!here || strcmp(r->user, here)) {
 		reserve_refuse(no, EHS_REASON_UNKNOWN_USER, "user %u is %s at home, %s on node %s",
 			       r->uid, *r->user ? r->user : "unknown", here ? here : "unknown",
-			       agent->code);
+			       agent->config->host);
 		return false;
 	}
 	if (r->uid && !geteuid() && reserve_is_of_system(agent->config, r)) {
 		reserve_refuse(no, EHS_REASON_REFUSED,
 			       "node %s does not run tasks of user %s (uid-min and allow-users in "
 			       "its configuration)",
-			       agent->code, r->user);
+			       agent->config->host, r->user);
 		return false;
 	}
 	return true;
@@ -277,15 +278,17 @@ static bool reserve_admits(const struct reservation *r, struct reserve_refusal *
 	uint64_t free_mib;
 
 	if (agent->draining) {
-		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is draining", agent->code);
+		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is draining%s%s",
+			       agent->config->host, *drain_reason(agent) ? ": " : "",
+			       drain_reason(agent));
 		return false;
 	}
 	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +
 		    agent->reservations->checking >=
 	    config->guests) {
 		reserve_refuse(no, EHS_REASON_GUEST_LIMIT,
-			       "node %s accepts at most %u guests and reservations", agent->code,
-			       config->guests);
+			       "node %s accepts at most %u guests and reservations",
+			       agent->config->host, config->guests);
 		return false;
 	}
 	if (!reserve_admits_user(r, no))
@@ -294,7 +297,7 @@ static bool reserve_admits(const struct reservation *r, struct reserve_refusal *
 	if (free_mib < config->headroom) {
 		reserve_refuse(no, EHS_REASON_NO_HEADROOM,
 			       "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
-			       agent->code, free_mib, config->headroom);
+			       agent->config->host, free_mib, config->headroom);
 		return false;
 	}
 	return true;
@@ -314,7 +317,7 @@ static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
 static bool reserve_settle_view(struct reserve_ask *ask, enum files_result result,
 				const char *trouble, struct reserve_refusal *no)
 {
-	const char *here = ask->r->from->agent->code;
+	const char *here = ask->r->from->agent->config->host;
 	struct reservation *r = ask->r;
 
 	if (result != FILES_SAME && r->view != VIEW_AUTO) {

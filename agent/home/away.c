@@ -92,7 +92,7 @@ static void away_stays(struct away *a, const struct note *n)
 	if (!a->placement)
 		return;
 	if (*n->text)
-		record_step(a->placement, "%s: %s", peer_code(a->to), n->text);
+		record_step(a->placement, "%s: %s", peer_host(a->to), n->text);
 	/* A user says so: he may name what he has open as the reason, and none for which a node is avoided. */
 	placement_failed(a->placement, n->reason == EHS_REASON_FILES_DIFFER ? EHS_REASON_FILES_DIFFER :
 									      EHS_REASON_START_FAILED);
@@ -217,7 +217,7 @@ static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t leng
 	reason = frame_get_u32(payload);
 	snprintf(text, sizeof(text), "%.*s", (int)length - 8, (const char *)payload + 8);
 	if (a->placement && *text)
-		record_step(a->placement, "%s: %s", peer_code(a->to), text);
+		record_step(a->placement, "%s: %s", peer_host(a->to), text);
 	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, frame_get_u32(payload + 4), text);
 	return 0;
 }

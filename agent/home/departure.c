@@ -16,6 +16,7 @@
 #include "home/record.h"
 #include "job/attributes.h"
 #include "net/peer.h"
+#include "net/names.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
 #include "wire/frame.h"
@@ -98,6 +99,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid)
 {
 	bool automatic = a->automatic;
+	char why[NAMES_WHY];
 	struct placement_task task = {
 		.pid = a->pid,
 		.uid = uid,
@@ -107,7 +109,7 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.node = automatic ? NULL : spec->token + 1,
 		.leaves = a->leaves,
 	};
-	struct peer *to = automatic ? NULL : peers_by_text(a->agent, spec->token + 1);
+	struct peer *to = automatic ? NULL : names_find(a->agent, spec->token + 1, why);
 	int err;
 
 	if (to && to == peers_self(a->agent)) {

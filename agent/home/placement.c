@@ -34,6 +34,7 @@
 #include "job/files.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/names.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
 #include "wire/reason.h"
@@ -95,7 +96,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 		    : p->kernel && !p->leaves ? EHS_REASON_SENDER
 					      : EHS_REASON_AUTO;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
-	record_step(p, "reserved on %s", peer_code(p->to));
+	record_step(p, "reserved on %s", peer_host(p->to));
 	p->decided = NULL;
 	p->agent->placements_open--;
 	p->to->avoid_ms = 0;
@@ -139,7 +140,7 @@ static void placement_avoid(struct peer *peer)
 
 static void placement_refused(struct placement *p, enum ehs_reason reason, const char *text)
 {
-	record_step(p, "%s refuses: %s", peer_code(p->to), reason_name(reason));
+	record_step(p, "%s refuses: %s", peer_host(p->to), reason_name(reason));
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
 	if (p->explicit_node) {
@@ -289,7 +290,7 @@ static void placement_note_path(struct placement *p, const struct ask_answer *an
 		struct peer *at = peers_by_code(p->agent, (struct eh_code){ 0, probe->node });
 
 		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
-			    at ? peer_code(at) : "?", report_state_name(probe->state));
+			    at ? peer_host(at) : "?", report_state_name(probe->state));
 		log_debug("%s: group %s, led by %s, is %s", p->id, group, at ? peer_code(at) : "?",
 			  report_state_name(probe->state));
 	}
@@ -327,7 +328,7 @@ static void placement_on_answer(void *ctx, const struct ask_answer *answer)
 	} else if (!answer->to) {
 		placement_stay(p, answer->reason, NULL);
 	} else {
-		record_step(p, "the controller chose %s", peer_code(answer->to));
+		record_step(p, "the controller chose %s", peer_host(answer->to));
 		placement_note_way(p, answer->to);
 		p->to = answer->to;
 		placement_ready(p);
@@ -386,6 +387,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		    void *ctx)
 {
 	struct placement *p = record_new(agent, task, placement_on_timer);
+	char why[NAMES_WHY];
 	const char *trouble;
 	struct timeval limit;
 
@@ -419,9 +421,9 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		goto out;
 	}
 	if (task->node) {
-		p->to = peers_by_text(agent, task->node);
+		p->to = names_find(agent, task->node, why);
 		if (!p->to) {
-			placement_stay(p, EHS_REASON_UNREACHABLE, "no such node in the cluster");
+			placement_stay(p, EHS_REASON_UNREACHABLE, why);
 			goto out;
 		}
 	}
@@ -468,14 +470,14 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->pid = stub;
 	p->remote = remote;
 	counters_started(p->to, p->reason, p->kernel);
-	record_step(p, "started on %s as process %d", peer_code(p->to), (int)remote);
+	record_step(p, "started on %s as process %d", peer_host(p->to), (int)remote);
 }
 
 void placement_failed(struct placement *p, enum ehs_reason reason)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(p, "%s did not start it (%s): it runs at home", peer_code(p->to),
+	record_step(p, "%s did not start it (%s): it runs at home", peer_host(p->to),
 		    reason_name(reason));
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
@@ -510,7 +512,7 @@ void placement_lost(struct placement *p)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(p, "%s was lost", peer_code(p->to));
+	record_step(p, "%s was lost", peer_host(p->to));
 	p->reason = EHS_REASON_LOST;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
 	placement_finished(p, SIGKILL, true);
@@ -520,7 +522,7 @@ void placement_rerun(struct placement *p)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(p, "%s was lost: running it again at home", peer_code(p->to));
+	record_step(p, "%s was lost: running it again at home", peer_host(p->to));
 	p->reason = EHS_REASON_LOST;
 	snprintf(p->text, sizeof(p->text),
 		 "The connection to the node that ran the task broke after it had started; the "

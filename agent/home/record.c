@@ -182,7 +182,7 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 	p->started = who->started_ms;
 	p->broken = true;
 	record_step(p, "runs on %s as process %u, says process %d, which came to this agent",
-		    peer_code(to), who->pid, (int)pid);
+		    peer_host(to), who->pid, (int)pid);
 	return p;
 }
 
@@ -195,7 +195,7 @@ void record_broken(struct placement *p, bool broken)
 {
 	if (p->broken != broken)
 		record_step(p, broken ? "the connection to %s broke" : "connected to %s again",
-			    peer_code(p->to));
+			    peer_host(p->to));
 	p->broken = broken;
 }
 
@@ -239,13 +239,20 @@ void record_list(struct agent *agent, json_t *tasks)
 		if (!record_is_away(p))
 			continue;
 		json_array_append_new(tasks,
-				      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "id",
+				      json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s,s:f}", "id",
 						p->id, "pid", (int)p->pid, "home", agent->code,
 						"executor", peer_code(p->to), "command", p->command,
 						"uid", (int)p->uid, "state", record_state(p),
 						"reason", reason_name(p->reason), "started",
-						clock_text(p->started, when)));
+						clock_text(p->started, when), "elapsed",
+						clock_elapsed(p->started)));
 	}
+}
+
+void record_ids(struct agent *agent, json_t *ids)
+{
+	for (const struct placement *p = agent->records->ids; p; p = p->by_id.next)
+		json_array_append_new(ids, json_string(p->id));
 }
 
 json_t *record_why(const struct placement *p)

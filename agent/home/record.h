@@ -91,6 +91,8 @@ struct placement *record_by_id(struct agent *agent, const char *id); /**< NULL: 
 struct placement *record_by_cookie(struct agent *agent, uint64_t cookie);
 /** Appends the tasks that are away to `tasks`, in the form of `tasks --json`. */
 void record_list(struct agent *agent, json_t *tasks);
+/** Appends the IDs of all records to `ids`. */
+void record_ids(struct agent *agent, json_t *ids);
 /** Whether record_list() includes it. */
 bool record_is_away(const struct placement *p);
 /** The last placement of a process with this pid, which may have ended. NULL: unknown. */

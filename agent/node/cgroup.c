@@ -154,6 +154,39 @@ uint64_t cgroup_guest_view(struct agent *agent, const char *id)
 	return strtoull(value, NULL, 10);
 }
 
+/* The number behind `word` in a file of a guest's directory, or in all of it without one; -1: none. */
+static int64_t cgroup_guest_number(struct agent *agent, const char *id, const char *file,
+				   const char *word)
+{
+	char name[320], text[1024], *at = text;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%s", id, file);
+	fd = openat(cgroup_guest_fd(agent), name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	if (word)
+		at = strstr(text, word);
+	return at ? strtoll(at + (word ? strlen(word) : 0), NULL, 10) : -1;
+}
+
+int cgroup_guest_usage(struct agent *agent, const char *id, double *cpu, int64_t *memory)
+{
+	int64_t us = cgroup_guest_number(agent, id, "cpu.stat", "usage_usec ");
+
+	if (us < 0)
+		return -ENOENT;
+	*cpu = (double)us / 1e6;
+	*memory = cgroup_guest_number(agent, id, "memory.current", NULL);
+	return 0;
+}
+
 void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id))
 {
 	int fd = openat(cgroup_guest_fd(agent), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -273,6 +306,63 @@ bool cgroup_session_leaves(struct agent *agent, pid_t pid)
 	struct cgroup_place at;
 
 	return cgroup_place_of(agent, pid, &at) && at.kind == CGROUP_ALL;
+}
+
+bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64])
+{
+	struct cgroup_place at;
+
+	if (!cgroup_place_of(agent, pid, &at) || at.kind == CGROUP_GUEST)
+		return false;
+	strcpy(name, at.name);
+	return true;
+}
+
+static void cgroup_session_each_in(struct agent *agent, enum cgroup_kind kind,
+				   void (*call)(void *ctx, const char *name), void *ctx)
+{
+	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
+		    cgroup_populated(agent, kind, d->d_name))
+			call(ctx, d->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+void cgroup_session_each(struct agent *agent, void (*call)(void *ctx, const char *name), void *ctx)
+{
+	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
+		return;
+	cgroup_session_each_in(agent, CGROUP_MANAGED, call, ctx);
+	cgroup_session_each_in(agent, CGROUP_ALL, call, ctx);
+}
+
+void cgroup_session_processes(struct agent *agent, const char *name,
+			      void (*call)(void *ctx, pid_t pid), void *ctx)
+{
+	char path[320];
+	FILE *f;
+	int pid, fd;
+
+	if (agent->cgroup->fds[CGROUP_MANAGED] < 0 || strchr(name, '/') || *name == '.')
+		return;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+	for (int kind = CGROUP_MANAGED; kind <= CGROUP_ALL; kind++) {
+		fd = openat(agent->cgroup->fds[kind], path, O_RDONLY | O_CLOEXEC);
+		f = fd < 0 ? NULL : fdopen(fd, "r");
+		if (!f && fd >= 0)
+			close(fd);
+		while (f && fscanf(f, "%d", &pid) == 1)
+			call(ctx, pid);
+		if (f)
+			fclose(f);
+	}
 }
 
 bool cgroup_is_guest(struct agent *agent, pid_t pid)

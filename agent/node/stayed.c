@@ -17,6 +17,7 @@ struct stayed {
 	LIST_ENTRY(stayed) link;
 	struct event *ended;
 	int pidfd;
+	pid_t pid;
 };
 
 struct stayed_tasks {
@@ -61,6 +62,7 @@ void stayed_add(struct agent *agent, pid_t pid)
 	if (!s->ended || event_add(s->ended, NULL))
 		goto close;
 	s->of = agent->stayed;
+	s->pid = pid;
 	LIST_INSERT_HEAD(&agent->stayed->all, s, link);
 	agent->stayed->count++;
 	return;
@@ -71,6 +73,14 @@ close:
 	close(s->pidfd);
 free:
 	free(s);
+}
+
+void stayed_each(struct agent *agent, void (*call)(void *ctx, pid_t pid), void *ctx)
+{
+	const struct stayed *s;
+
+	LIST_FOREACH(s, &agent->stayed->all, link)
+	call(ctx, s->pid);
 }
 
 unsigned int stayed_count(struct agent *agent)

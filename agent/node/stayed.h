@@ -14,6 +14,8 @@ struct agent;
 int stayed_init(struct agent *agent); /**< 0 or -ENOMEM */
 /** Counts this process until it ends. A process that cannot be watched is not counted. */
 void stayed_add(struct agent *agent, pid_t pid);
+/** Calls `call` for each of them. */
+void stayed_each(struct agent *agent, void (*call)(void *ctx, pid_t pid), void *ctx);
 unsigned int stayed_count(struct agent *agent);
 void stayed_exit(struct agent *agent);
 

@@ -5,15 +5,19 @@
 The agent is a socket of this program in a network namespace of its own, so that an agent
 of this machine neither hears nor answers.
 """
+import fcntl
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
@@ -97,12 +101,33 @@ def clean_error(r, status, command, *words):
             text.startswith(f"ehctl {command}: ") and all(w in text for w in words))
 
 
+def terminal(*words, columns):
+    """What a program shows on a terminal that is so wide."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=env)
+    os.close(slave)
+    text = b""
+    try:
+        while True:
+            more = os.read(master, 4096)
+            if not more:
+                break
+            text += more
+    except OSError:         # the last one has closed it
+        pass
+    process.wait()
+    os.close(master)
+    return text.decode().replace("\r\n", "\n")
+
+
 def show(r):
     """For failures."""
     return f"exit {r.returncode}\nstdout {r.stdout!r}\nstderr {r.stderr!r}"
 
 
-COMMANDS = ["status", "tree", "tasks", "why", "run", "exec", "set", "drain", "undrain", "watch",
+COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "drain", "undrain", "watch",
             "doctor", "cert", "leave"]
 
 # ---- usage ----
@@ -124,7 +149,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["run"], ["run", "--"], ["run", "true"], ["run", "-n", "--", "true"],
               ["run", "--bad", "--", "true"], ["run", "--json", "--", "true"],
               ["exec"], ["exec", "0.1"], ["exec", "0.1", "--"], ["exec", "--", "true"],
-              ["exec", "node1", "--", "true"], ["exec", "0.1", "0.2", "--", "true"],
+              ["exec", "no de", "--", "true"], ["exec", "--node", "--", "true"], ["exec", "auto", "--", "true"], ["exec", "0.1", "0.2", "--", "true"],
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
@@ -210,6 +235,10 @@ with Agent(frame(REPLY, STATUS)) as a:
     ok("its columns are in line", len({line.index(w) for line, w in
                                        zip(lines[1:], ("AGENT", "up", "up", "up", "down"))}) == 1, show(r))
     ok("it has asked for it", a.asked == [(REQUEST, {"command": "status"})], a.asked)
+    r = ehctl("status", env={**os.environ, "LC_ALL": "C"})
+    ok("names are UTF-8 in any locale", "höst" in r.stdout.decode(), show(r))
+    shown = terminal(EHCTL, "status", columns=80)
+    ok("80 columns will do for status", shown.count("\n") == 6 and max(map(len, shown.splitlines())) <= 80, shown)
     r = ehctl("status", "--octal")
     ok("status --octal", [line.split()[0] for line in r.stdout.decode().splitlines()[2:]] ==
        ["00", "01", "02", "03"] and b"node 00 of" in r.stdout, show(r))
@@ -220,7 +249,7 @@ with Agent(frame(REPLY, STATUS)) as a:
     r = ehctl("--json", "status")
     ok("options come behind the command", r.returncode == 2, show(r))
     r = ehctl("tree")
-    ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller 0.0\n" in r.stdout.decode()
+    ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller n0\n" in r.stdout.decode()
        and r.stdout.decode().count("\n   0.") == 4, show(r))
     for c in ("status", "tree", "--help"):
         with open("/dev/full", "wb") as full:
@@ -231,10 +260,26 @@ with Agent(frame(REPLY, STATUS)) as a:
 TASKS = {"version": 1, "tasks": [{"id": "0.0:7", "pid": 123, "home": "0.0", "executor": "0.1",
                                   "command": "gcc", "uid": 1000, "state": "running",
                                   "reason": "sender", "started": "2026-11-21T08:00:00Z"}]}
+try:
+    USER = pwd.getpwuid(1000).pw_name
+except KeyError:
+    USER = "1000"
+LONG = {**TASKS["tasks"][0], "id": "0.0:4611686018427391999", "short": "0.0:1999", "home_host": "n0", "command": "c" * 63,
+        "executor_host": "a-host-with-quite-a-long-name.example.org", "uid": 0, "state": "stopped", "elapsed": 3725.9, "cpu": 401.0,
+        "memory": 1610612736, "session": "linux-build.4711.1"}
 with Agent(frame(REPLY, TASKS)):
     r = ehctl("tasks")
-    ok("tasks", r.returncode == 0 and r.stdout.decode().splitlines()[1].split() == [
-        "0.0:7", "123", "0.0", "0.1", "1000", "running", "sender", "2026-11-21T08:00:00Z", "gcc"], show(r))
+    ok("tasks of an agent of before", r.returncode == 0 and r.stdout.decode().splitlines()[1].split() == [
+        "0.0:7", USER, "0.0", "0.1", "running", "-", "-", "-", "gcc"] and b"SESSION" not in r.stdout, show(r))
+    r = ehctl("tasks", "--json")
+    ok("tasks --json has the user besides", json.loads(r.stdout)["tasks"] == [{**TASKS["tasks"][0], "user": USER}], show(r))
+with Agent(frame(REPLY, {**TASKS, "tasks": [LONG]})):
+    r = ehctl("tasks")
+    ok("tasks: nothing is cut in a pipe", r.stdout.decode().splitlines()[1].split() == [
+        "0.0:1999", "root", "n0", LONG["executor_host"], "stopped", "1:02:05", "6:41", "1.5G", "linux-build", LONG["command"]], show(r))
+    shown = terminal(EHCTL, "tasks", columns=80)
+    ok("on a terminal 80 columns will do", shown.count("\n") == 2 and max(map(len, shown.splitlines())) <= 80, shown)
+    ok("what matters is whole there", all(w in shown for w in ("0.0:1999", "stopped", "1:02:05", "6:41", "1.5G")), shown)
 with Agent(frame(REPLY, {"version": 1, "tasks": []})):
     r = ehctl("tasks")
     ok("no tasks: the heading alone", r.returncode == 0 and r.stdout.count(b"\n") == 1, show(r))

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "parse.h"
 #include "progress.h"
+#include "table.h"
 #include "writer.h"
 
 #endif

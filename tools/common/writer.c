@@ -2,100 +2,12 @@
 #include "writer.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-
-#define COLUMNS_MAX 16
-
-struct table {
-	unsigned int columns;
-	size_t cells, room;
-	char **cell; /* row by row, the heading first */
-	size_t width[COLUMNS_MAX];
-};
-
-/* Characters, not bytes: names may be UTF-8. */
-static size_t width_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
-static void add_cell(struct table *t, unsigned int column, const char *text)
-{
-	if (t->cells == t->room) {
-		size_t room = t->room ? 2 * t->room : 64;
-		char **cell = realloc(t->cell, room * sizeof(*cell));
-
-		if (!cell)
-			goto no_memory;
-		t->cell = cell;
-		t->room = room;
-	}
-	t->cell[t->cells] = strdup(text);
-	if (!t->cell[t->cells])
-		goto no_memory;
-	t->cells++;
-	if (width_of(text) > t->width[column])
-		t->width[column] = width_of(text);
-	return;
-
-no_memory:
-	/* An incomplete table is worse than none. */
-	exit(fail(EXIT_REFUSED, "out of memory"));
-}
-
-struct table *table_new(const char *heading, ...)
-{
-	struct table *t = calloc(1, sizeof(*t));
-	va_list args;
-
-	if (!t)
-		exit(fail(EXIT_REFUSED, "out of memory"));
-	va_start(args, heading);
-	for (; heading && t->columns < COLUMNS_MAX; heading = va_arg(args, const char *))
-		add_cell(t, t->columns++, heading);
-	va_end(args);
-	return t;
-}
-
-void table_row(struct table *t, const char *cell, ...)
-{
-	unsigned int column = 0;
-	va_list args;
-
-	va_start(args, cell);
-	for (; column < t->columns; column++) {
-		add_cell(t, column, cell ? cell : "");
-		if (cell)
-			cell = va_arg(args, const char *);
-	}
-	va_end(args);
-}
-
-void table_print(struct table *t)
-{
-	for (size_t i = 0; i < t->cells; i++) {
-		unsigned int column = i % t->columns;
-		bool last = column + 1 == t->columns;
-
-		fputs(t->cell[i], stdout);
-		if (last)
-			putchar('\n');
-		else
-			printf("%*s", (int)(t->width[column] - width_of(t->cell[i]) + 2), "");
-		free(t->cell[i]);
-	}
-	free(t->cell);
-	free(t);
-}
 
 /* 15 digits: all that a decimal from the agent has, and none that only its binary form has. */
 int json_print(const json_t *document)
@@ -145,5 +57,47 @@ const char *integer_of(const json_t *object, const char *key)
 		return "-";
 	buf = next_buffer(&size);
 	snprintf(buf, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	return buf;
+}
+
+const char *duration_of(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	uint64_t s;
+	size_t size;
+	char *buf;
+
+	if (!json_is_number(value) || !(json_number_value(value) >= 0) ||
+	    json_number_value(value) > 1e15)
+		return "-";
+	s = (uint64_t)json_number_value(value);
+	buf = next_buffer(&size);
+	if (s < 3600)
+		snprintf(buf, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(buf, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60,
+			 s % 60);
+	else
+		snprintf(buf, size, "%" PRIu64 "d%02" PRIu64 ":%02" PRIu64, s / 86400,
+			 s / 3600 % 24, s / 60 % 60);
+	return buf;
+}
+
+const char *size_of(const json_t *object, const char *key)
+{
+	static const char units[] = "KMGTPE";
+	const json_t *value = json_object_get(object, key);
+	unsigned int unit = 0;
+	double n;
+	size_t size;
+	char *buf;
+
+	if (!json_is_number(value) || !(json_number_value(value) >= 0))
+		return "-";
+	n = json_number_value(value) / 1024;
+	for (; n >= 999.5 && units[unit + 1]; unit++)
+		n /= 1024;
+	buf = next_buffer(&size);
+	snprintf(buf, size, n < 9.95 && unit ? "%.1f%c" : "%.0f%c", n, units[unit]);
 	return buf;
 }

@@ -4,14 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eh/topology.h"
 #include "launch.h"
 #include "wire/view.h"
+
+/* The agent knows the names; these are limits of a job, and of what the stub says of it. */
+#define NODE_MAX 61
+#define NODE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]"
 
 /* Kept fast: ehctl sends no request, the stub asks the agent once. */
 static int run(int argc, char **argv, bool json)
 {
-	char token[EH_CODE_TEXT + 1];
+	char token[NODE_MAX + 2];
 	char **command = launch_command(argc, argv);
 	const char *node = NULL, *view = NULL;
 	bool retry = false, all = false;
@@ -43,8 +46,12 @@ static int run(int argc, char **argv, bool json)
 	if (retry)
 		return bad_usage(
 			"--retry requires --auto: the second run is on this node, not on %s", node);
-	if (strspn(node, "0123456789.") != strlen(node) || strlen(node) >= EH_CODE_TEXT)
-		return bad_usage("%s: not a node code (such as 0.3)", node);
+	if (*node == '-')
+		return bad_usage("unknown option: %s", node);
+	if (!strcmp(node, "auto") || !strcmp(node, "all"))
+		return bad_usage("%s: a word of its own here: name the node by its code", node);
+	if (strspn(node, NODE_LETTERS) != strlen(node) || strlen(node) > NODE_MAX)
+		return bad_usage("%s: not the name of a host, nor a node code (such as 0.3)", node);
 	snprintf(token, sizeof(token), "@%s", node);
 	return launch_stub(token, false, view, command);
 }
@@ -53,6 +60,7 @@ const struct command exec_command = {
 	.name = "exec",
 	.arguments = "NODE|--auto [--all] [--retry] [--view VIEW] -- CMD…",
 	.help = "run CMD on a node immediately\n\n"
+		"NODE is the name of its host, or its code.\n"
 		"  --auto       let the hierarchy choose the node: this one unless it is a sender\n"
 		"  --all        with --auto: another node, if one can take it\n"
 		"  --retry      with --auto: as for `ehctl run`\n"

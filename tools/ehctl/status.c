@@ -19,10 +19,27 @@ static const char *code_in(const json_t *topology, const char *text, char out[EH
 	return eh_code_format_octal(&t, code, out);
 }
 
+/* All groups that the node leads, the lowest first. */
+static const char *controls_of(const json_t *node, const json_t *topology, char *out, size_t size)
+{
+	const json_t *group;
+	char code[EH_CODE_TEXT];
+	size_t i, used = 0;
+
+	snprintf(out, size, "-");
+	json_array_foreach(json_object_get(node, "controller_of"), i, group) {
+		if (!json_is_string(group) || used >= size)
+			continue;
+		used += snprintf(out + used, size - used, "%s%s", used ? "," : "",
+				 code_in(topology, json_string_value(group), code));
+	}
+	return out;
+}
+
 static int run(int argc, char **argv, bool json)
 {
 	bool octal = argc > 1 && !strcmp(argv[1], "--octal");
-	char self[EH_CODE_TEXT], group[EH_CODE_TEXT];
+	char self[EH_CODE_TEXT], controls[128];
 	const json_t *topology, *octal_of;
 	json_t *reply, *node;
 	struct table *t;
@@ -36,29 +53,34 @@ static int run(int argc, char **argv, bool json)
 		return code;
 	topology = json_object_get(reply, "topology");
 	octal_of = octal ? topology : NULL;
-	printf("node %s of EH(%s,%s), epoch %s\n", code_in(octal_of, text_of(reply, "self"), self),
-	       integer_of(topology, "n"), integer_of(topology, "l"), integer_of(reply, "epoch"));
-	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESHOLD", "LENGTH", "LOCAL", "GUEST",
-		      "AWAY", "CONTROLS", "MODULE", "AGENT", NULL);
+	printf("node %s of EH(%s,%s)", code_in(octal_of, text_of(reply, "self"), self),
+	       integer_of(topology, "n"), integer_of(topology, "l"));
+	if (json_object_get(reply, "self_host"))
+		printf(", host %s", text_of(reply, "self_host"));
+	printf(", epoch %s\n", integer_of(reply, "epoch"));
+	t = table_new("NODE", "HOST", "STATE", "LOAD", "THRESH", "LENGTH", "LOCAL", "GUEST", "AWAY",
+		      "CONTROLS", "MODULE", "AGENT", NULL);
+	table_column(t, 1, TABLE_CUTS);
+	for (int column = 3; column < 9; column++)
+		table_column(t, column, TABLE_RIGHT);
+	table_column(t, 9, TABLE_CUTS);
 	json_array_foreach(json_object_get(reply, "nodes"), i, node) {
 		const json_t *tasks = json_object_get(node, "tasks");
-		const json_t *controls = json_array_get(json_object_get(node, "controller_of"), 0);
 		const json_t *module = json_object_get(node, "module");
 
 		table_row(t, code_in(octal_of, text_of(node, "code"), self), text_of(node, "host"),
-			  text_of(node, "state"), decimal_of(node, "load"),
+			  client_state(node), decimal_of(node, "load"),
 			  decimal_of(node, "threshold"), decimal_of(node, "threshold_length"),
 			  integer_of(tasks, "local"), integer_of(tasks, "guest"),
 			  integer_of(tasks, "away"),
-			  json_is_string(controls)
-				  ? code_in(octal_of, json_string_value(controls), group)
-				  : "-",
+			  controls_of(node, octal_of, controls, sizeof(controls)),
 			  json_is_true(module)	  ? "yes"
 			  : json_is_false(module) ? "no"
 						  : "-",
 			  text_of(node, "agent"), NULL);
 	}
 	table_print(t);
+	client_print_draining(reply);
 	json_decref(reply);
 	return EXIT_DONE;
 }

@@ -1,38 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ehctl.h"
 
+#include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "client.h"
 
+/* The agent must not wait for the name service; who asks may. */
+static void add_user(json_t *task)
+{
+	uid_t uid = json_integer_value(json_object_get(task, "uid"));
+	struct passwd *user;
+
+	if (!json_is_object(task) || json_object_get(task, "user"))
+		return;
+	user = getpwuid(uid);
+	json_object_set_new(task, "user",
+			    user ? json_string(user->pw_name) : json_sprintf("%u", uid));
+}
+
+/* NAME of a session that is called NAME.PID.NUMBER. */
+static const char *session_of(const json_t *task, char out[64])
+{
+	char *at;
+
+	snprintf(out, 64, "%s", text_of(task, "session"));
+	for (int i = 0; i < 2; i++) {
+		at = strrchr(out, '.');
+		if (at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1))
+			*at = '\0';
+	}
+	return out;
+}
+
+static void print_tasks(const json_t *reply)
+{
+	struct table *t = table_new("ID", "USER", "HOME", "EXECUTOR", "STATE", "ELAPSED", "CPU",
+				    "MEM", "SESSION", "COMMAND", NULL);
+	char session[64];
+	json_t *task;
+	size_t i;
+
+	for (int column = 0; column < 10; column++)
+		table_column(t, column,
+			     column >= 5 && column <= 7 ? TABLE_RIGHT
+			     : column == 8		? TABLE_CUTS | TABLE_SPARE
+							: TABLE_CUTS);
+	table_column(t, 0, 0);
+	table_column(t, 4, 0);
+	json_array_foreach(json_object_get(reply, "tasks"), i, task)
+		table_row(t, text_of(task, json_object_get(task, "short") ? "short" : "id"),
+			  text_of(task, "user"), client_host(task, "home"),
+			  client_host(task, "executor"), text_of(task, "state"),
+			  duration_of(task, "elapsed"), duration_of(task, "cpu"),
+			  size_of(task, "memory"), session_of(task, session),
+			  text_of(task, "command"), NULL);
+	table_print(t);
+}
+
 static int run(int argc, char **argv, bool json)
 {
-	json_t *reply, *task;
-	struct table *t;
+	json_t *reply, *task, *status;
 	size_t i;
 	int code;
 
 	if (argc > 1)
 		return bad_usage("unknown argument: %s", argv[1]);
-	reply = client_ask_text(json_pack("{s:s}", "command", "tasks"), json, &code);
+	reply = client_ask(json_pack("{s:s}", "command", "tasks"), &code);
 	if (!reply)
 		return code;
-	t = table_new("ID", "PID", "HOME", "EXECUTOR", "UID", "STATE", "REASON", "STARTED",
-		      "COMMAND", NULL);
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)
-		table_row(t, text_of(task, "id"), integer_of(task, "pid"), text_of(task, "home"),
-			  text_of(task, "executor"), integer_of(task, "uid"),
-			  text_of(task, "state"), text_of(task, "reason"), text_of(task, "started"),
-			  text_of(task, "command"), NULL);
-	table_print(t);
+		add_user(task);
+	if (json) {
+		code = json_print(reply);
+	} else {
+		print_tasks(reply);
+		status = client_ask(json_pack("{s:s}", "command", "status"), &code);
+		client_print_draining(status);
+		json_decref(status);
+	}
 	json_decref(reply);
-	return EXIT_DONE;
+	return code;
 }
 
 const struct command tasks_command = {
 	.name = "tasks",
 	.arguments = "[--json]",
 	.help = "list managed tasks, tasks away and guests\n\n"
+		"CPU and MEM are what a task has used and uses, where this node knows it: of\n"
+		"tasks that run here. SESSION is the name given with `ehctl run -n`.\n"
 		"`ehctl why ID` explains the placement of one.",
 	.run = run,
 };

@@ -8,7 +8,21 @@
 
 #include "client.h"
 
-/* Time and event, then the other members in the order in which they came. */
+/* Whether this is the name of a host whose code is in another member, which shows it. */
+static bool is_name(const json_t *event, const char *key)
+{
+	char code[64];
+	size_t n = strlen(key);
+
+	if (!strcmp(key, "host"))
+		return json_object_get(event, "node");
+	if (n < 6 || n >= sizeof(code) || strcmp(key + n - 5, "_host"))
+		return false;
+	snprintf(code, sizeof(code), "%.*s", (int)n - 5, key);
+	return json_object_get(event, code);
+}
+
+/* Time and event, then the other members in the order in which they came, hosts in the place of codes. */
 static void print_event(const json_t *event)
 {
 	const char *key;
@@ -18,10 +32,10 @@ static void print_event(const json_t *event)
 	json_object_foreach((json_t *)event, key, value) {
 		char *text;
 
-		if (!strcmp(key, "time") || !strcmp(key, "event"))
+		if (!strcmp(key, "time") || !strcmp(key, "event") || is_name(event, key))
 			continue;
 		if (json_is_string(value)) {
-			printf("  %s %s", key, json_string_value(value));
+			printf("  %s %s", key, client_host(event, key));
 			continue;
 		}
 		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(4));

@@ -17,8 +17,8 @@ static int run(int argc, char **argv, bool json)
 	if (!reply)
 		return code;
 	printf("%s (%s)\n  home %s, executor %s\n  %s: %s\n", text_of(reply, "id"),
-	       text_of(reply, "command"), text_of(reply, "home"), text_of(reply, "executor"),
-	       text_of(reply, "reason"), text_of(reply, "text"));
+	       text_of(reply, "command"), client_host(reply, "home"),
+	       client_host(reply, "executor"), text_of(reply, "reason"), text_of(reply, "text"));
 	json_array_foreach(json_object_get(reply, "steps"), i, step)
 		printf("  %8s ms  %s\n", decimal_of(step, "at_ms"), text_of(step, "what"));
 	json_decref(reply);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ctl/sessions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/agent.h"
+#include "base/process.h"
+#include "node/cgroup.h"
+
+#define SESSIONS_MAX 1024
+#define SESSIONS_WISH 40 /* of the user's name for it; the rest is the number */
+
+struct session {
+	LIST_ENTRY(session) link;
+	pid_t pid;
+	uint64_t start;
+	char name[SESSIONS_NAME];
+};
+
+struct sessions {
+	LIST_HEAD(, session) all;
+	unsigned int count;
+};
+
+static bool sessions_lives(const struct session *s)
+{
+	struct process now;
+
+	return !process_look(s->pid, &now) && now.start == s->start;
+}
+
+static void sessions_drop(struct sessions *all, struct session *s)
+{
+	LIST_REMOVE(s, link);
+	all->count--;
+	free(s);
+}
+
+static void sessions_drop_ended(struct sessions *all)
+{
+	struct session *s, *next;
+
+	for (s = LIST_FIRST(&all->all); s; s = next) {
+		next = LIST_NEXT(s, link);
+		if (!sessions_lives(s))
+			sessions_drop(all, s);
+	}
+}
+
+int sessions_enter(struct agent *agent, pid_t pid, const char *wish, char name[SESSIONS_NAME])
+{
+	struct process now;
+	struct session *s;
+	int n = 0;
+
+	if (!agent->sessions)
+		agent->sessions = calloc(1, sizeof(*agent->sessions));
+	if (!agent->sessions)
+		return -ENOMEM;
+	sessions_drop_ended(agent->sessions);
+	if (agent->sessions->count == SESSIONS_MAX)
+		return -ENOSPC;
+	if (process_look(pid, &now))
+		return -ESRCH;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->pid = pid;
+	s->start = now.start;
+	/* As ehlaunch names cgroups. */
+	for (; wish[n] && n < SESSIONS_WISH; n++)
+		s->name[n] =
+			isalnum((unsigned char)wish[n]) || strchr("-_", wish[n]) ? wish[n] : '-';
+	snprintf(s->name + n, sizeof(s->name) - n, "%s%d.0", n ? "." : "s", (int)pid);
+	LIST_INSERT_HEAD(&agent->sessions->all, s, link);
+	agent->sessions->count++;
+	strcpy(name, s->name);
+	return 0;
+}
+
+bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME])
+{
+	struct session *s;
+
+	if (cgroup_session_name(agent, pid, name))
+		return true;
+	if (!agent->sessions)
+		return false;
+	LIST_FOREACH(s, &agent->sessions->all, link)
+	{
+		if (s->pid != pid || !sessions_lives(s))
+			continue;
+		strcpy(name, s->name);
+		return true;
+	}
+	return false;
+}
+
+static void sessions_add_name(void *ctx, const char *name)
+{
+	json_array_append_new(ctx, json_string(name));
+}
+
+void sessions_list(struct agent *agent, json_t *names)
+{
+	struct session *s;
+
+	cgroup_session_each(agent, sessions_add_name, names);
+	if (!agent->sessions)
+		return;
+	LIST_FOREACH(s, &agent->sessions->all, link)
+	if (sessions_lives(s))
+		json_array_append_new(names, json_string(s->name));
+}
+
+static void sessions_add_pid(void *ctx, pid_t pid)
+{
+	json_array_append_new(ctx, json_integer(pid));
+}
+
+void sessions_processes(struct agent *agent, const char *name, json_t *pids)
+{
+	struct session *s;
+
+	cgroup_session_processes(agent, name, sessions_add_pid, pids);
+	if (!agent->sessions)
+		return;
+	LIST_FOREACH(s, &agent->sessions->all, link)
+	if (!strcmp(s->name, name) && sessions_lives(s))
+		json_array_append_new(pids, json_integer(s->pid));
+}
+
+void sessions_exit(struct agent *agent)
+{
+	struct session *s;
+
+	while (agent->sessions && (s = LIST_FIRST(&agent->sessions->all)))
+		sessions_drop(agent->sessions, s);
+	free(agent->sessions);
+	agent->sessions = NULL;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ctl/tasks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/ehsched.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "base/process.h"
+#include "ctl/sessions.h"
+#include "ctl/socket.h"
+#include "eh/topology.h"
+#include "executor/guest.h"
+#include "home/placement.h"
+#include "home/record.h"
+#include "net/names.h"
+#include "net/peer.h"
+#include "node/kernel.h"
+#include "node/stayed.h"
+#include "wire/reason.h"
+
+#define TASKS_FIGURES 4 /* of the number in a short ID, at least */
+
+struct tasks_listing {
+	struct agent *agent;
+	json_t *tasks;
+};
+
+/* ---- those that run here and are this node's ---- */
+
+static void tasks_add(json_t *tasks, const struct agent *agent, const char *id, pid_t pid,
+		      uid_t uid, const char *command, const char *state, enum ehs_reason reason,
+		      int64_t started)
+{
+	char when[32];
+
+	json_array_append_new(tasks, json_pack("{s:s,s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s,s:f}", "id",
+					       id, "pid", (int)pid, "home", agent->code, "executor",
+					       agent->code, "command", command, "uid", (int)uid,
+					       "state", state, "reason", reason_name(reason),
+					       "started", clock_text(started, when), "elapsed",
+					       clock_elapsed(started)));
+}
+
+static void tasks_add_managed(void *ctx, const struct kernel_task *t)
+{
+	const struct tasks_listing *to = ctx;
+	struct agent *agent = to->agent;
+	const struct placement *p = record_by_cookie(agent, t->id);
+	enum ehs_reason reason = t->reason;
+	char id[EH_CODE_TEXT + 24];
+
+	/* placement.c and guest.c know more about these. */
+	if (t->state == EHS_TASK_GUEST || (p && record_is_away(p)))
+		return;
+	/* The module accepts only some of the agent's reasons. */
+	if (p && reason == EHS_REASON_NONE)
+		reason = placement_reason(p);
+	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
+	tasks_add(to->tasks, agent, id, t->pid, t->uid, t->command,
+		  t->state == EHS_TASK_PENDING ? "waiting" : "running", reason,
+		  t->started_ns / 1000000);
+}
+
+/* Placed without the module, and here. */
+static void tasks_add_stayed(void *ctx, pid_t pid)
+{
+	const struct tasks_listing *to = ctx;
+	const struct placement *p = record_by_pid(to->agent, pid);
+	json_t *task;
+	size_t i;
+
+	if (!p || record_is_away(p))
+		return;
+	json_array_foreach(to->tasks, i, task)
+		if (json_integer_value(json_object_get(task, "pid")) == pid)
+			return;
+	tasks_add(to->tasks, to->agent, p->id, pid, p->uid, p->command, "running", p->reason,
+		  p->started);
+}
+
+/* ---- what all have ---- */
+
+static const char *tasks_text(const json_t *task, const char *member)
+{
+	return json_string_value(json_object_get(task, member)) ?: "";
+}
+
+/* A member that the task has none of yet. */
+static void tasks_set(json_t *task, const char *member, json_t *value)
+{
+	if (json_object_get(task, member))
+		json_decref(value);
+	else
+		json_object_set_new(task, member, value);
+}
+
+/* The number in an ID. */
+static const char *tasks_figures(const char *id)
+{
+	const char *colon = strrchr(id, ':');
+
+	return colon ? colon + 1 : id + strlen(id);
+}
+
+/* Whether the ID is of this home, with a number that ends so. */
+static bool tasks_ends(const char *id, const char *home, size_t n, const char *end)
+{
+	const char *figures = tasks_figures(id);
+	size_t have = strlen(figures), want = strlen(end);
+
+	return !strncmp(id, home, n) && id[n] == ':' && have >= want &&
+	       !strcmp(figures + have - want, end);
+}
+
+static json_t *tasks_short(const json_t *ids, const char *id)
+{
+	const char *figures = tasks_figures(id), *end, *other;
+	size_t home = figures > id ? (size_t)(figures - id - 1) : 0, all = strlen(figures), i;
+	bool same = true;
+	json_t *item;
+
+	for (size_t n = TASKS_FIGURES; same && n < all; n++) {
+		end = figures + all - n;
+		same = *end == '0'; /* it would not look like the end of a number */
+		json_array_foreach(ids, i, item) {
+			other = json_string_value(item) ?: "";
+			if (same || (strcmp(other, id) && tasks_ends(other, id, home, end))) {
+				same = true;
+				break;
+			}
+		}
+		if (!same)
+			return json_sprintf("%.*s:%s", (int)home, id, end);
+	}
+	return json_string(id);
+}
+
+static void tasks_complete(struct agent *agent, json_t *task, const json_t *ids)
+{
+	const pid_t pid = json_integer_value(json_object_get(task, "pid"));
+	bool ours = !strcmp(tasks_text(task, "home"), agent->code);
+	bool here = ours && !strcmp(tasks_text(task, "executor"), agent->code);
+	char session[SESSIONS_NAME];
+	struct process now;
+
+	names_add(agent, task);
+	json_object_set_new(task, "short", tasks_short(ids, tasks_text(task, "id")));
+	tasks_set(task, "session",
+		  json_string(ours && sessions_of(agent, pid, session) ? session : ""));
+	if (here && !process_look(pid, &now)) {
+		if ((now.state == 'T' || now.state == 't') &&
+		    !strcmp(tasks_text(task, "state"), "running"))
+			json_object_set_new(task, "state", json_string("stopped"));
+		tasks_set(task, "cpu", json_real(now.cpu));
+		tasks_set(task, "memory", json_integer(now.memory));
+	}
+	tasks_set(task, "cpu", json_null());
+	tasks_set(task, "memory", json_null());
+}
+
+/* All tasks of all users. */
+static json_t *tasks_all(struct agent *agent)
+{
+	json_t *tasks = json_array();
+	struct tasks_listing listing = { agent, tasks };
+
+	kernel_tasks(agent, tasks_add_managed, &listing);
+	record_list(agent, tasks);
+	guest_list(agent, tasks);
+	stayed_each(agent, tasks_add_stayed, &listing);
+	return tasks;
+}
+
+static json_t *tasks_ids(struct agent *agent, const json_t *tasks)
+{
+	json_t *ids = json_array(), *task;
+	size_t i;
+
+	record_ids(agent, ids);
+	json_array_foreach((json_t *)tasks, i, task)
+		json_array_append(ids, json_object_get(task, "id"));
+	return ids;
+}
+
+json_t *tasks_list(const struct ctl_conn *c)
+{
+	struct agent *agent = ctl_agent(c);
+	json_t *tasks = tasks_all(agent), *ids = tasks_ids(agent, tasks), *seen = json_array();
+	json_t *task;
+	size_t i;
+
+	json_array_foreach(tasks, i, task) {
+		if (!ctl_may_see(c, json_integer_value(json_object_get(task, "uid"))))
+			continue;
+		tasks_complete(agent, task, ids);
+		json_array_append(seen, task);
+	}
+	json_decref(ids);
+	json_decref(tasks);
+	return seen;
+}
+
+/* The code of the home that a text with a colon names; "" if there is none. */
+static void tasks_home(const struct agent *agent, const char *text, char code[EH_CODE_TEXT])
+{
+	const char *colon = strrchr(text, ':');
+	char name[ADDRESS_TEXT + ADDRESS_HOST_MAX], why[NAMES_WHY];
+	struct peer *p;
+
+	*code = '\0';
+	if (!colon || colon - text >= (ptrdiff_t)sizeof(name))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
+	p = names_find(agent, name, why);
+	if (p)
+		strcpy(code, p->text);
+}
+
+int tasks_find(struct agent *agent, const char *text, char id[TASKS_ID], char why[TASKS_WHY])
+{
+	json_t *tasks = tasks_all(agent), *ids = tasks_ids(agent, tasks), *item;
+	char code[EH_CODE_TEXT], whole[TASKS_ID];
+	unsigned int found = 0;
+	size_t i, used = 0;
+
+	tasks_home(agent, text, code);
+	snprintf(whole, sizeof(whole), "%s:%s", code, tasks_figures(text));
+	json_array_foreach(ids, i, item) {
+		const char *other = json_string_value(item) ?: "";
+
+		if (!strcmp(other, text) || !strcmp(other, whole)) {
+			found = 1;
+			snprintf(id, TASKS_ID, "%s", other);
+			break;
+		}
+		if (!*code || strlen(tasks_figures(text)) < TASKS_FIGURES ||
+		    !tasks_ends(other, code, strlen(code), tasks_figures(text)) ||
+		    (found && !strcmp(other, id)))
+			continue;
+		snprintf(id, TASKS_ID, "%s", other);
+		if (used < TASKS_WHY)
+			used += snprintf(why + used, TASKS_WHY - used, "%s%s",
+					 found ? ", " : "more than one task ends so: ", other);
+		found++;
+	}
+	json_decref(ids);
+	json_decref(tasks);
+	return !found ? -ENOENT : found == 1 ? 0 : -ENOTUNIQ;
+}
+
+json_t *tasks_by_id(struct agent *agent, const char *id)
+{
+	json_t *tasks = tasks_all(agent), *task, *found = NULL;
+	size_t i;
+
+	json_array_foreach(tasks, i, task)
+		if (!found && !strcmp(tasks_text(task, "id"), id))
+			found = json_incref(task);
+	json_decref(tasks);
+	return found;
+}

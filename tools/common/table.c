@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "table.h"
+
+#include <langinfo.h>
+#include <libsmartcols.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+#define TABLE_COLUMNS 16
+
+struct table {
+	struct libscols_table *of;
+	unsigned int columns, is[TABLE_COLUMNS];
+	bool used[TABLE_COLUMNS]; /* a cell is not "-" */
+};
+
+/* An incomplete table is worse than none. */
+static void need(bool done)
+{
+	if (!done)
+		exit(fail(EXIT_REFUSED, "out of memory"));
+}
+
+struct table *table_new(const char *heading, ...)
+{
+	struct table *t = calloc(1, sizeof(*t));
+	va_list args;
+
+	/* Names may be UTF-8, whatever the locale of this user is. */
+	setlocale(LC_CTYPE, "");
+	if (strcmp(nl_langinfo(CODESET), "UTF-8"))
+		setlocale(LC_CTYPE, "C.UTF-8");
+	need(t && (t->of = scols_new_table()));
+	if (!isatty(STDOUT_FILENO)) {
+		need(!scols_table_set_column_separator(t->of, "  "));
+		scols_table_set_termforce(t->of, SCOLS_TERMFORCE_NEVER);
+	}
+	va_start(args, heading);
+	for (; heading && t->columns < TABLE_COLUMNS; heading = va_arg(args, const char *)) {
+		need(scols_table_new_column(t->of, heading, 0, 0));
+		t->columns++;
+	}
+	va_end(args);
+	return t;
+}
+
+void table_column(struct table *t, unsigned int column, unsigned int is)
+{
+	t->is[column] = is;
+}
+
+void table_row(struct table *t, const char *cell, ...)
+{
+	struct libscols_line *line = scols_table_new_line(t->of, NULL);
+	va_list args;
+
+	need(line);
+	va_start(args, cell);
+	for (unsigned int i = 0; i < t->columns; i++) {
+		need(!scols_line_set_data(line, i, cell ? cell : ""));
+		t->used[i] |= cell && strcmp(cell, "-");
+		if (cell)
+			cell = va_arg(args, const char *);
+	}
+	va_end(args);
+}
+
+void table_print(struct table *t)
+{
+	const bool rows = scols_table_get_nlines(t->of);
+
+	for (unsigned int i = 0; i < t->columns; i++)
+		scols_column_set_flags(
+			scols_table_get_column(t->of, i),
+			(t->is[i] & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
+				(t->is[i] & TABLE_CUTS ? SCOLS_FL_TRUNC : 0) |
+				(t->is[i] & TABLE_SPARE && !t->used[i] ? SCOLS_FL_HIDDEN : 0));
+	if (!rows) {
+		/* the library prints no heading alone */
+		struct libscols_line *line = scols_table_new_line(t->of, NULL);
+
+		need(line);
+		for (unsigned int i = 0; i < t->columns; i++) {
+			struct libscols_column *c = scols_table_get_column(t->of, i);
+
+			need(!scols_line_set_data(line, i,
+						  scols_cell_get_data(scols_column_get_header(c))));
+		}
+		scols_table_enable_noheadings(t->of, 1);
+	}
+	need(!scols_print_table(t->of) || ferror(stdout));
+	scols_unref_table(t->of);
+	free(t);
+}
