@@ -107,7 +107,7 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.node = automatic ? NULL : spec->token + 1,
 		.leaves = a->leaves,
 	};
-	struct peer *to = automatic ? NULL : peers_by_text(a->agent, spec->token + 1);
+	struct peer *to = automatic ? NULL : peers_by_name(a->agent, spec->token + 1);
 	int err;
 
 	if (to && to == peers_self(a->agent)) {

@@ -419,7 +419,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		goto out;
 	}
 	if (task->node) {
-		p->to = peers_by_text(agent, task->node);
+		p->to = peers_by_name(agent, task->node);
 		if (!p->to) {
 			placement_stay(p, EHS_REASON_UNREACHABLE, "no such node in the cluster");
 			goto out;

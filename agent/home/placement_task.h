@@ -20,7 +20,7 @@ struct placement_task {
 	const char *path; /* of the program */
 	uint64_t cgroup_id;
 	unsigned int time_ms; /* time limit of the answer */
-	const char *node; /* code of the node to use; NULL: ask the hierarchy */
+	const char *node; /* as its user names it (peers_by_name()); NULL: ask the hierarchy */
 	enum view view; /* VIEW_UNSET: its session's, or the configured one */
 	bool leaves; /* it leaves whatever the load; so do those of a session that was started with --all */
 };

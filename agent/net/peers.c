@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <jansson.h>
 
 #include "base/agent.h"
 #include "base/log.h"
 #include "cluster/address.h"
+#include "cluster/name.h"
 #include "eh/topology.h"
 #include "net/link.h"
 #include "net/ops.h"
@@ -159,4 +161,26 @@ struct peer *peers_by_host(const struct agent *agent, const char *host)
 		if (peers->list[i]->known && !strcmp(peers->list[i]->host, host))
 			return peers->list[i];
 	return NULL;
+}
+
+struct peer *peers_by_name(const struct agent *agent, const char *name)
+{
+	struct peer *p = peers_by_text(agent, name), *found = NULL;
+	bool several = false;
+
+	if (p)
+		return p;
+	if (!strcasecmp(name, "localhost"))
+		return peers_self(agent);
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
+		const enum name_fit fit = name_fits(name, p->host, &p->address);
+
+		if (fit == NAME_FULL)
+			return p;
+		if (fit != NAME_SHORT)
+			continue;
+		several |= found != NULL;
+		found = p;
+	}
+	return several ? NULL : found;
 }

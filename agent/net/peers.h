@@ -30,5 +30,10 @@ struct peer *peers_by_code(const struct agent *agent, struct eh_code code);
 /** The code in dotted or octal form. NULL: not known. */
 struct peer *peers_by_text(const struct agent *agent, const char *code);
 struct peer *peers_by_host(const struct agent *agent, const char *host);
+/**
+ * As people name a node: by its code, as "localhost", or as in cluster/name.h. NULL: not known, or a
+ * short name of several.
+ */
+struct peer *peers_by_name(const struct agent *agent, const char *name);
 
 #endif
