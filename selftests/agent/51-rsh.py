@@ -149,18 +149,11 @@ for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
     p, pids = sleeping()
     p.send_signal(sig)
     p.stdout.close()
-    # what has left for a session of its own ends only with all: as over ssh
-    ended = pids if sig == signal.SIGKILL else pids[2:]
-    ok(f"{sig.name} ends it, and what it started there", until(lambda: all(map(gone, ended))) and p.wait(WAIT) == -sig, (pids, p.returncode))
-    for pid in pids:
-        if not gone(pid):
-            os.kill(pid, signal.SIGKILL)
+    ok(f"{sig.name} ends it, and all that it started there", until(lambda: all(map(gone, pids))) and p.wait(WAIT) == -sig, (pids, p.returncode))
 p, pids = sleeping(before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}))
 p.send_signal(signal.SIGINT)
-ok("also if its starter has blocked the signal", p.wait(WAIT) == -signal.SIGINT and until(lambda: gone(pids[2])), p.returncode)
+ok("also if its starter has blocked the signal", p.wait(WAIT) == -signal.SIGINT and until(lambda: all(map(gone, pids))), p.returncode)
 p.stdout.close()
-for pid in filter(lambda pid: not gone(pid), pids):
-    os.kill(pid, signal.SIGKILL)
 p, pids = sleeping(stderr=PIPE)
 c.end(1, signal.SIGKILL)
 err = p.communicate(timeout=WAIT)[1].decode()
