@@ -74,7 +74,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehplan ehsim ehstub ehlaunch ehlook ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehstub ehlaunch ehlook ehview ehfiles)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
@@ -83,6 +83,7 @@ COMPANION := helpers/common/companion.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
 AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
+EHRSH_SRC := $(wildcard tools/ehrsh/*.c) $(COMPANION)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(addprefix helpers/common/,control.c stream.c)
@@ -127,10 +128,14 @@ $(O)/bin/ehagent: LIBS = $(PKG_LIBS)
 # Those that print it, see lib/version.h.
 CFLAGS_agent/main := -DEHSCHED_VERSION=$(VERSION)
 CFLAGS_tools/ehctl/main := $(CFLAGS_agent/main)
-$(O)/agent/main.o $(O)/tools/ehctl/main.o: VERSION
+CFLAGS_tools/ehrsh/main := $(CFLAGS_agent/main)
+$(O)/agent/main.o $(O)/tools/ehctl/main.o $(O)/tools/ehrsh/main.o: VERSION
 
 $(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
 $(O)/bin/ehctl: LIBS = $(PKG_LIBS)
+
+# Is started as often as ssh was: it loads no library but libc.
+$(O)/bin/ehrsh: $(call objects,$(EHRSH_SRC)) $(O)/libeh.a
 
 # A program beside ehctl, which starts it: nothing else has to load these libraries.
 $(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
@@ -183,7 +188,7 @@ comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
 entry	 = {"directory": "$(call json,$(CURDIR))", "file": "$(1)", "command": "$(call json,$(2)) -c -o $(O)/$(1:.c=.o) $(1)"}
-ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(UNIT_SRC) $(FUZZ_SRC))
+ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(UNIT_SRC) $(FUZZ_SRC))
 compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)

@@ -9,7 +9,7 @@ BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
 LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim
-BUILT	:= $(addprefix $(O)/bin/,ehctl ehagent $(LIBEXEC))
+BUILT	:= $(addprefix $(O)/bin/,ehctl ehrsh ehagent $(LIBEXEC))
 PAGES	:= $(wildcard tools/man/*.[1-8])
 .PHONY: install uninstall man
 
@@ -27,6 +27,7 @@ UNREADABLE := ehview ehfiles
 # MODE SOURCE TARGET
 define to-install
 755 $(O)/bin/ehctl $(PREFIX)/bin/ehctl
+755 $(O)/bin/ehrsh $(PREFIX)/bin/ehrsh
 755 $(O)/bin/ehagent $(PREFIX)/sbin/ehagent
 $(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
 )755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
@@ -38,6 +39,7 @@ $(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) 
 644 packaging/examples/agent.conf $(PREFIX)/share/doc/ehsched/agent.conf
 $(foreach p,$(PAGES:tools/man/%=%),644 $(O)/man/$(p) $(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(p)
 )644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
+644 tools/completion/ehrsh.bash $(BASH_COMPLETION)/ehrsh
 $(if $(wildcard $(O)/ehsched.ko),644 $(O)/ehsched.ko $(MODDIR)/ehsched.ko)
 endef
 

@@ -175,6 +175,14 @@ check-suites:
 	$(Q)$(MAKE) --no-print-directory tools
 	@EHS_BUILD=$(O) selftests/suites/run $(SUITES)
 
+# Real ones, over agents in network namespaces.
+##  check-rsh       programs that start others by ssh, with ehrsh in its place
+.PHONY: check-rsh
+check-rsh:
+	@packaging/deps -n build rsh
+	$(Q)$(MAKE) --no-print-directory tools
+	@EHS_BUILD=$(O) selftests/run rsh
+
 # New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
 ##  fuzz            each parser with libFuzzer; FUZZ_SECONDS=20 for each
 fuzz: fuzz-cc $(FUZZ)

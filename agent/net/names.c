@@ -3,25 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "cluster/address.h"
 #include "cluster/naming.h"
 #include "net/peer.h"
 #include "net/peers.h"
-
-/* "[ADDRESS]:PORT" or "ADDRESS:PORT" is named by the whole, or by the address alone. */
-static bool names_is_address(const char *address, const char *text)
-{
-	const char *port = strrchr(address, ':');
-	size_t n = port ? (size_t)(port - address) : strlen(address);
-
-	if (!strcmp(address, text))
-		return true;
-	if (*address == '[' && n > 2 && *text != '[') {
-		address++;
-		n -= 2;
-	}
-	return n == strlen(text) && !strncmp(address, text, n);
-}
 
 /* Those that the text may mean; the last one in *found. */
 static unsigned int names_count(const struct agent *agent, const char *text, struct peer **found,
@@ -35,7 +22,7 @@ static unsigned int names_count(const struct agent *agent, const char *text, str
 		int n;
 
 		if (naming_of(p->host, text) == NAMING_NOT &&
-		    !names_is_address(p->address.text, text))
+		    strcmp(p->address.text, text) && !address_is(&p->address, text))
 			continue;
 		*found = p;
 		n = snprintf(list + used, size - used, "%s%s (%s)", count++ ? ", " : "", p->host,
@@ -68,6 +55,8 @@ struct peer *names_find(const struct agent *agent, const char *text, char why[NA
 
 	if (p)
 		return p;
+	if (!strcasecmp(text, "localhost"))
+		return peers_self(agent);
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		if (naming_of(p->host, text) == NAMING_FULL)
 			return p;

@@ -2,7 +2,7 @@
 /**
  * @file names.h
  * Nodes as people name them: a code, a host name (its first labels will do if no other host's begin
- * so), or an address, as the roster has them.
+ * so), an address, as the roster has them, with or without its port; or localhost.
  */
 #ifndef AGENT_NET_NAMES_H
 #define AGENT_NET_NAMES_H

@@ -69,8 +69,12 @@ static bool exit_held(const struct stub *s)
  */
 static void exit_leave(struct stub *s)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
+	/* Of ehrsh that was told to end they end, too: without a stub nothing of a task runs on. */
+	if (s->rsh && s->told_to_end)
+		exit_as_task(s);
+	pid = fork();
 	if (pid > 0)
 		exit_as_task(s);
 	exit_enter(s, PHASE_STAYS, STUB_NEVER);

@@ -36,8 +36,7 @@ int failure_tell(const struct stub *s, const char *node, int error)
 	char line[FAILURE_LINE];
 	int n = 0;
 
-	if (s->explicit)
-		parts[n++] = "ehctl exec: ";
+	parts[n++] = stub_caller(s);
 	if (node) {
 		parts[n++] = node;
 		parts[n++] = ": ";

@@ -69,14 +69,14 @@ static void take_descriptors(struct stub *s, struct job_spec *spec)
 		if (is_null(fd))
 			spec->flags |= JOB_NULL(fd);
 		/* Only for the controlling terminal: that of another session has no job control. */
-		if (tcgetpgrp(fd) < 0 || descriptor_is_master(fd))
+		if (s->no_terminal || tcgetpgrp(fd) < 0 || descriptor_is_master(fd))
 			continue;
 		spec->flags |= JOB_TTY(fd);
 		if (s->tty.fd < 0)
 			s->tty.fd = fd;
 	}
 	/* If it is none of them: programs ask for passwords there, pagers take their keys. */
-	if (s->tty.fd < 0)
+	if (s->tty.fd < 0 && !s->no_terminal)
 		s->tty.fd = descriptor_above_2(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
 	if (spec->flags & JOB_FD(1) && spec->flags & JOB_FD(2) && is_merged())
 		spec->flags |= JOB_MERGED;

@@ -7,6 +7,7 @@
 #include "stub.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #define LOST_FLUSH_MS 200
 
@@ -71,8 +72,16 @@ void lost_report(struct stub *s)
 		parts[6] = "reported as killed and not run again: ";
 		parts[7] = why;
 	}
+	if (s->rsh) {
+		parts[5] = ")";
+		parts[6] = "";
+	}
 	end_note(s, NOTE_LOST);
 	end_flush(s, LOST_FLUSH_MS);
 	stub_say(parts, 9);
+	if (s->rsh) {
+		witness_end(&s->witness);
+		_exit(STUB_NO_TRANSPORT);
+	}
 	stub_die(s, SIGKILL);
 }

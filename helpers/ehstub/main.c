@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehstub [--retry] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
+ * ehstub [--retry] [--rsh] [--no-terminal] [--view VIEW] TOKEN PATH ARGV0 [ARG]…
  *
- * TOKEN is the number of a placement (from the kernel), "@CODE", "@auto" or "@all" (from ehctl). It is
+ * TOKEN is the number of a placement (from the kernel), "@NODE", "@auto" or "@all" (from ehctl). It is
  * no secret, as everybody can read it: the agent gives a placement only to the process it was made for.
- * "@CODE!" is for sh, which runs PATH as a script. Any failure before GO ends in an exec of PATH here.
+ * "@NODE!" is for sh, which runs PATH as a script. Any failure before GO ends in an exec of PATH here.
  */
 #include "stub.h"
 
@@ -33,9 +33,22 @@ void stub_say(const char *const *parts, int n)
 		return; /* nobody can be told */
 }
 
+const char *stub_caller(const struct stub *s)
+{
+	if (s->rsh)
+		return "ehrsh: ";
+	return s->explicit ? "ehctl exec: " : "";
+}
+
+/* The status when nothing was run, for a reason that is none of the program. */
+static int main_failed(const struct stub *s)
+{
+	return s->rsh ? STUB_NO_TRANSPORT : 1;
+}
+
 static void complain(const struct stub *s, const char *what, const char *why)
 {
-	const char *parts[] = { s->explicit ? "ehctl exec: " : "", what, ": ", why, "\n" };
+	const char *parts[] = { stub_caller(s), what, ": ", why, "\n" };
 
 	stub_say(parts, 5);
 }
@@ -126,34 +139,38 @@ void give_up(struct stub *s, const char *what, int error)
 	/* Signals that were not read are pending: one of them may end us here. */
 	main_restore(s);
 	complain(s, error == EMFILE ? "descriptors for itself (ulimit -n)" : what, strerror(error));
-	_exit(1);
+	_exit(main_failed(s));
 }
 
 void refused(struct stub *s, uint32_t reason, int error, const char *text)
 {
+	int status;
+
 	if (!s->explicit || !reason)
 		run_here(s);
 	if (error == ENOEXEC)
 		main_again_by_shell(s);
-	if (error)
-		main_fail(s, failure_tell(s, s->token + 1, error));
+	if (error) {
+		status = failure_tell(s, s->token + 1, error);
+		main_fail(s, s->rsh ? main_failed(s) : status);
+	}
 	complain(s, s->token + 1, text);
-	main_fail(s, 1);
+	main_fail(s, main_failed(s));
 }
 
 /* Something that the task has open can be only here. */
 static void __attribute__((noreturn)) stay(struct stub *s)
 {
 	char number[16];
-	const char *parts[] = { "ehctl exec: descriptor ", number, " ", s->opens.trouble,
+	const char *parts[] = { stub_caller(s), "descriptor ", number, " ", s->opens.trouble,
 				": it cannot be carried to another node\n" };
 
 	s->sigmask = calls_mask(~0ull);
 	if (!s->explicit)
 		run_here(s);
 	descriptor_number(s->opens.culprit, number);
-	stub_say(parts, 5);
-	_exit(1);
+	stub_say(parts, 6);
+	_exit(main_failed(s));
 }
 
 static void __attribute__((noreturn)) stand_in(struct stub *s)
@@ -181,12 +198,37 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	stub_loop(s);
 }
 
+/* Takes what is before the token. Returns what follows, as a program's arguments; NULL: not understood. */
+static char **main_options(struct stub *s, char **argv)
+{
+	bool any = false;
+
+	for (; argv[1] && argv[1][0] == '-'; argv++) {
+		any = true;
+		if (!strcmp(argv[1], "--retry")) {
+			s->retry = true;
+		} else if (!strcmp(argv[1], "--rsh")) {
+			s->rsh = true;
+		} else if (!strcmp(argv[1], "--no-terminal")) {
+			s->no_terminal = true;
+		} else if (!strcmp(argv[1], "--view") && argv[2]) {
+			s->view = view_parse(argv[2]);
+			argv++;
+		} else {
+			return NULL;
+		}
+	}
+	/* Options are ehctl's. The kernel gives a token that an agent has chosen, before what the task has. */
+	if (!argv[1] || !argv[2] || !argv[3] || (any && argv[1][0] != '@'))
+		return NULL;
+	return argv;
+}
+
 int main(int argc, char **argv)
 {
 	static struct stub stub; /* zero, so that it takes memory only as it is used */
 	struct stub *s = &stub;
 	char *mark;
-	bool named = false;
 
 	s->hop.socket = s->tty.fd = -1;
 	source_init(&s->sources[0], 0);
@@ -197,20 +239,8 @@ int main(int argc, char **argv)
 		s->sinks[i].channel = i + 1;
 	}
 	s->all = argv;
-	if (argc > 1 && !strcmp(argv[1], "--retry")) {
-		s->retry = true;
-		argv++;
-		argc--;
-	}
-	if (argc > 2 && !strcmp(argv[1], "--view")) {
-		named = true;
-		s->view = view_parse(argv[2]);
-		argv += 2;
-		argc -= 2;
-	}
-	s->token = argc > 1 ? argv[1] : "";
-	/* Options are ehctl's. The kernel gives a token that an agent has chosen, before what the task has. */
-	if (argc < 4 || ((s->retry || named) && s->token[0] != '@')) {
+	argv = argc ? main_options(s, argv) : NULL;
+	if (!argv) {
 		static const char *const usage[] = {
 			"ehstub: not to be run by hand; the kernel and ehctl start it\n"
 		};
@@ -218,6 +248,7 @@ int main(int argc, char **argv)
 		stub_say(usage, 1);
 		return 2;
 	}
+	s->token = argv[1];
 	s->path = argv[2];
 	s->argv = argv + 3;
 	s->explicit = s->token[0] == '@' && strcmp(s->token, "@auto") && strcmp(s->token, "@all");

@@ -53,8 +53,8 @@ static enum job_reach signals_reach(struct stub *s, const struct signalfd_siginf
 	/* Of its own writes, such as SIGXFSZ; and what can be sent to one process only. */
 	if (info->ssi_code != SI_USER || (pid_t)info->ssi_pid == getpid())
 		return JOB_TO_TASK;
-	/* Nobody knows the number of the copy. */
-	return s->copy || witness_saw(&s->witness, info->ssi_signo) ? JOB_TO_GROUP : JOB_TO_TASK;
+	/* Nobody knows the number of the copy. Of ehrsh the shell there would have it, which waits for another. */
+	return s->copy || s->rsh || witness_saw(&s->witness, info->ssi_signo) ? JOB_TO_GROUP : JOB_TO_TASK;
 }
 
 bool signals_wanted(const struct stub *s)

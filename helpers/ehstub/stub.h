@@ -27,6 +27,7 @@
 /** Signals by which users end a task. */
 #define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
 #define STUB_NEVER INT64_MAX
+#define STUB_NO_TRANSPORT 255 /**< status of ssh when it could not do its part */
 #define TYPED_MAX 4096 /**< bytes of the longest line of a terminal */
 
 /** What the stub is doing. */
@@ -158,6 +159,8 @@ struct stub {
 	char **argv; /**< of the program */
 	bool by_shell; /**< that is sh, which runs the program as a script */
 	bool explicit; /**< `ehctl exec NODE`: a refusal is an error */
+	bool rsh; /**< of ehrsh: failures that are not the task's end in STUB_NO_TRANSPORT */
+	bool no_terminal; /**< a terminal is only bytes for it */
 	bool retry; /**< may be run again here when its executor is lost */
 	enum view view; /**< whose files it sees there */
 	uint64_t sigmask; /**< as the exec left it; all are blocked while we are here */
@@ -208,6 +211,8 @@ extern char **environ;
 
 /* main.c */
 void stub_say(const char *const *parts, int n); /**< to descriptor 2, for at most a second */
+/** How a message begins: with the command that the user has typed, if it names a node. */
+const char *stub_caller(const struct stub *s);
 void run_here(struct stub *s) __attribute__((noreturn));
 /** A failure before GO, which is none of the program. */
 void give_up(struct stub *s, const char *what, int error) __attribute__((noreturn));

@@ -68,3 +68,22 @@ void address_from(const struct sockaddr *sa, struct address *out)
 	}
 	memcpy(&out->sa, sa, out->length);
 }
+
+bool address_is(const struct address *address, const char *text)
+{
+	const bool old = address->sa.ss_family == AF_INET;
+	const bool bare = !old && text[0] != '[';
+	char with_port[ADDRESS_TEXT];
+	struct address other;
+
+	if ((size_t)snprintf(with_port, sizeof(with_port), "%s%s%s:1", bare ? "[" : "", text,
+			     bare ? "]" : "") >= sizeof(with_port) ||
+	    address_parse(with_port, &other) || other.sa.ss_family != address->sa.ss_family)
+		return false;
+	if (old)
+		return ((struct sockaddr_in *)&other.sa)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)&address->sa)->sin_addr.s_addr;
+	return !memcmp(&((struct sockaddr_in6 *)&other.sa)->sin6_addr,
+		       &((const struct sockaddr_in6 *)&address->sa)->sin6_addr,
+		       sizeof(struct in6_addr));
+}

@@ -7,6 +7,7 @@
 #ifndef CLUSTER_ADDRESS_H
 #define CLUSTER_ADDRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -24,5 +25,7 @@ struct address {
 int address_parse(const char *text, struct address *out);
 /** From accept(2) or getsockname(2). The text is "?" if it is not an IP address. */
 void address_from(const struct sockaddr *sa, struct address *out);
+/** Whether the text is this address without its port, in any way to write it; IPv6 with or without []. */
+bool address_is(const struct address *address, const char *text);
 
 #endif

@@ -37,6 +37,7 @@ def here(*arguments):
 with open(f"{TOP}/VERSION", encoding="ascii") as f:
     VERSION = f.read().strip()
 ok("ehctl says VERSION", here(f"{BUILD}/bin/ehctl", "version") == f"ehctl {VERSION}" == here(f"{BUILD}/bin/ehctl", "--version"))
+ok("so does ehrsh", here(f"{BUILD}/bin/ehrsh", "--version") == f"ehrsh {VERSION}" == here(f"{BUILD}/bin/ehrsh", "-V"))
 ok("so does ehagent", here(f"{BUILD}/bin/ehagent", "--version") == f"ehagent {VERSION}")
 if os.path.exists(f"{BUILD}/ehsched.ko"):
     ok("so does the module", here("/sbin/modinfo", "-F", "version", f"{BUILD}/ehsched.ko") == VERSION)
@@ -67,7 +68,7 @@ compiled = [c for c in commands if " -c -o " in c]
 linked = [c for c in commands if re.search(r" -o \S+/bin/", c)]
 ok("all programs are compiled with CPPFLAGS", len(compiled) > 100 and all("-DMARK" in c for c in compiled),
    "\n".join(c for c in compiled if "-DMARK" not in c) + err)
-ok("and linked with LDFLAGS", len(linked) == 9 and all("-Wl,-O1" in c for c in linked),
+ok("and linked with LDFLAGS", len(linked) == 10 and all("-Wl,-O1" in c for c in linked),
    "\n".join(c for c in linked if "-Wl,-O1" not in c) + err)
 asked = f"{work}/asked"
 with open(f"{work}/pkg-config", "w", encoding="ascii") as f:
@@ -150,9 +151,10 @@ for mine in ("usr/bin/other", "usr/libexec/ehsched/other", "lib/modules/9.9/upda
 before = below(dest)
 status, said, err = make(f"O={BUILD}", f"DESTDIR={dest}", "install")
 written = below(dest) - before
-ok("make install", status == 0 and {"usr/bin/ehctl", "usr/sbin/ehagent", "usr/libexec/ehsched/ehstub", "usr/libexec/ehsched/ehplan",
+ok("make install", status == 0 and {"usr/bin/ehctl", "usr/bin/ehrsh", "usr/sbin/ehagent", "usr/libexec/ehsched/ehstub", "usr/libexec/ehsched/ehplan",
                                     "usr/share/man/man8/ehagent.8", "lib/systemd/system/ehagent.service",
-                                    "usr/share/bash-completion/completions/ehctl"} <= written, f"{written}\n{said}{err}")
+                                    "usr/share/bash-completion/completions/ehctl",
+                                    "usr/share/bash-completion/completions/ehrsh", "usr/share/man/man1/ehrsh.1"} <= written, f"{written}\n{said}{err}")
 modes = {p: os.stat(f"{dest}/usr/libexec/ehsched/{p}").st_mode & 0o7777 for p in ("ehview", "ehfiles", "ehlook", "ehstub")}
 ok("no user can read, and so trace, what runs as him and holds more", modes == {"ehview": 0o711, "ehfiles": 0o711, "ehlook": 0o755, "ehstub": 0o755}, modes)
 modules = [w for w in written if w.endswith("ehsched.ko")]

@@ -2,6 +2,8 @@
 /* Words that people type: which host, and which word was meant. */
 #include "cluster/naming.h"
 
+#include "cluster/address.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,6 +21,30 @@ static void test_hosts(void **state)
 	assert_int_equal(naming_of("n10", "n1"), NAMING_NOT);
 	assert_int_equal(naming_of("n1", "n10"), NAMING_NOT);
 	assert_int_equal(naming_of("n1", ""), NAMING_NOT);
+}
+
+static bool is(const char *text, const char *address)
+{
+	struct address a;
+
+	assert_int_equal(address_parse(address, &a), 0);
+	return address_is(&a, text);
+}
+
+static void test_addresses(void **state)
+{
+	const char *v4 = "10.0.0.1:7411", *v6 = "[fd00::1]:7411";
+
+	assert_true(is("10.0.0.1", v4));
+	assert_false(is("10.0.0.10", v4));
+	assert_false(is("10.0.0.1:7411", v4));
+	assert_false(is("10.0.0.1", v6));
+	assert_true(is("fd00::1", v6));
+	assert_true(is("[fd00::1]", v6));
+	assert_true(is("FD00:0::0:1", v6));
+	assert_false(is("fd00::2", v6));
+	assert_false(is("fd00::1", v4));
+	assert_false(is("0000000000000000000000000000000000000000000000000000000000000000", v4));
 }
 
 static void test_distance(void **state)
@@ -73,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_distance),
 		cmocka_unit_test(test_nearest),
 	};
