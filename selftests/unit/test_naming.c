@@ -2,14 +2,14 @@
 /* Words that people type: which host, and which word was meant. */
 #include "cluster/naming.h"
 
-#include "cluster/address.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+#include "cluster/address.h"
 
 static void test_hosts(void **state)
 {
