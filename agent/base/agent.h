@@ -28,6 +28,7 @@ struct agent {
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
 	struct launcher *launcher; /* base/launcher.c */
+	struct event *watchdog; /* base/notify.c */
 
 	/* net */
 	struct tls *tls;
@@ -71,6 +72,11 @@ struct agent {
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
 	struct ctl *ctl;
 	struct sessions *sessions; /* after the first one */
+	/*
+	 * Takes the configuration as it is now (main.c). If not 0, it was refused: *why has a line for
+	 * each error, which the caller frees; NULL: no memory.
+	 */
+	int (*reload)(struct agent *agent, char **why);
 
 	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;
