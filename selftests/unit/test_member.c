@@ -53,8 +53,7 @@ static void test_far_epoch(void **state)
 
 static int failed(struct eh_member *m, uint32_t to, struct eh_probe decider)
 {
-	const struct eh_member_event event = { .type = EH_ME_FAILED,
-					       .failed = { 7, to, decider } };
+	const struct eh_member_event event = { .type = EH_ME_FAILED, .failed = { 7, to, decider } };
 
 	return eh_member_step(m, &event, 0, emit, NULL);
 }
