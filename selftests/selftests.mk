@@ -148,6 +148,16 @@ check-attacks:
 	selftests/vm/module $(KERNEL) $(O)
 	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run $(ATTACKS)
 
+# Unit tests and agents with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer, in a build of their own; an
+# hour on a slow machine. SANITIZE="unit agent/44" chooses.
+SANITIZE ?=
+##  check-sanitize  tests with sanitizers, in build-san; SANITIZE="unit agent/44"
+.PHONY: check-sanitize
+check-sanitize:
+	@packaging/deps -n build test
+	$(Q)$(MAKE) --no-print-directory SAN=1 O=build-san tools $(UNIT_SRC:%.c=build-san/%)
+	@EHS_BUILD=build-san selftests/sanitize $(SANITIZE)
+
 # The same on kernels that look for errors of memory, locks and context (debug) and for data races (kcsan), which are built
 # once, in about 15 minutes each; each must first show that it finds what it is for.
 ##  check-debug     the kernel tests on two debug kernels
