@@ -93,8 +93,18 @@ $(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(SIM_SRC) $(PLAN_S
 $(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(PKG_LIBS) $(PLAN_LIBS)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $(filter %.o,$^) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(PKG_LIBS) $(PLAN_LIBS)
 .SECONDARY: $(FUZZ_SRC:%.c=$(O)/fuzz/%.o)
+
+# A whole agent, and a world that is an input.
+$(addprefix $(O)/selftests/fuzz/fuzz_,local peer kernel): $(O)/fuzz/selftests/fuzz/one_agent.o
+# Helpers, without what has their main().
+$(O)/fuzz/liblaunch.a: $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out helpers/ehlaunch/main.c,$(LAUNCH_SRC)))
+$(O)/fuzz/libfiles.a: $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out helpers/ehfiles/main.c,$(FILES_SRC)))
+$(addprefix $(O)/selftests/fuzz/fuzz_,launch hop): $(O)/fuzz/liblaunch.a
+$(O)/selftests/fuzz/fuzz_home: $(O)/fuzz/libfiles.a
+$(O)/selftests/fuzz/fuzz_trace: $(addprefix $(O)/fuzz/,tools/ehsim/trace.o tools/ehsim/value.o tools/common/parse.o)
 
 fuzz-cc:
 	@command -v $(FUZZ_CC) >/dev/null || { echo "fuzz: $(FUZZ_CC) is missing: apt-get install clang" >&2; exit 1; }
@@ -144,6 +154,16 @@ check-attacks:
 	selftests/vm/module $(KERNEL) $(O)
 	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run $(ATTACKS)
 
+# Unit tests and agents with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer, in a build of their own; an
+# hour on a slow machine. SANITIZE="unit agent/44" chooses.
+SANITIZE ?=
+##  check-sanitize  tests with sanitizers, in build-san; SANITIZE="unit agent/44"
+.PHONY: check-sanitize
+check-sanitize:
+	@packaging/deps -n build test
+	$(Q)$(MAKE) --no-print-directory SAN=1 O=build-san tools $(UNIT_SRC:%.c=build-san/%)
+	@EHS_BUILD=build-san selftests/sanitize $(SANITIZE)
+
 # The same on kernels that look for errors of memory, locks and context (debug) and for data races (kcsan), which are built
 # once, in about 15 minutes each; each must first show that it finds what it is for.
 ##  check-debug     the kernel tests on two debug kernels
@@ -185,15 +205,18 @@ check-rsh:
 	$(Q)$(MAKE) --no-print-directory tools
 	@EHS_BUILD=$(O) selftests/run rsh
 
-# New inputs stay in the build folder; those worth keeping are added to the corpus by hand.
-##  fuzz            each parser with libFuzzer; FUZZ_SECONDS=20 for each
-fuzz: fuzz-cc $(FUZZ)
-	@for program in $(FUZZ); do \
-		name=$${program##*/fuzz_}; \
+# New inputs stay in the build folder; those worth keeping are added to the corpus by hand. FUZZ_RUNS=N: so many inputs
+# for each, whatever the time. FUZZ_TARGETS="peer local" chooses.
+FUZZ_TARGETS ?= $(FUZZ_SRC:selftests/fuzz/fuzz_%.c=%)
+FUZZ_LIMIT = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS))
+##  fuzz            each parser with libFuzzer; FUZZ_SECONDS=20 for each, or FUZZ_RUNS=10000000; FUZZ_TARGETS="peer local"
+fuzz: fuzz-cc $(addprefix $(O)/selftests/fuzz/fuzz_,$(FUZZ_TARGETS))
+	@for name in $(FUZZ_TARGETS); do \
 		found=$(O)/selftests/fuzz/found/$$name; \
 		mkdir -p $$found; \
-		echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
-		$$program -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=$$found- \
+		echo "fuzz: $$name for $(if $(FUZZ_RUNS),$(FUZZ_RUNS) inputs,$(FUZZ_SECONDS) s)"; \
+		$(O)/selftests/fuzz/fuzz_$$name $(FUZZ_LIMIT) -verbosity=0 -print_final_stats=1 -max_len=4096 \
+			$$(ls selftests/fuzz/$$name.dict 2>/dev/null | sed s/^/-dict=/) -artifact_prefix=$$found- \
 			$$found $$(ls -d selftests/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
 	done
 

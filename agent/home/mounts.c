@@ -60,7 +60,7 @@ static bool mounts_each(bool (*each)(void *ctx, const char *path), void *ctx)
 			continue;
 		mounts_unescape(path);
 		/* A comma would end the mount option that holds the path. */
-		if (path[1] && mounts_is_files(path, type) && !strchr(path, ','))
+		if (path[0] == '/' && path[1] && mounts_is_files(path, type) && !strchr(path, ','))
 			over = each(ctx, path);
 	}
 	if (f)

@@ -104,6 +104,11 @@ static bool node_is_valid(const struct eh_member *m, uint32_t node)
 	return !(node >> (m->options.topology.n * m->options.topology.l));
 }
 
+static bool probe_is_valid(const struct eh_member *m, const struct eh_probe *probe)
+{
+	return node_is_valid(m, probe->node) && probe->level <= role_top(m);
+}
+
 static bool report_is_valid(const struct eh_report *r)
 {
 	return r->capacity && r->capacity <= EH_VALUE_MAX && r->load <= EH_VALUE_MAX &&
@@ -129,6 +134,10 @@ static bool message_lists_are_valid(const struct eh_member *m, const struct eh_m
 	for (size_t i = 0; i < ask->nroute; i++)
 		if (!node_is_valid(m, ask->route[i]))
 			return false;
+	/* a failure is told to the last of them */
+	for (size_t i = 0; i < ask->npath; i++)
+		if (!probe_is_valid(m, &ask->path[i]))
+			return false;
 	return true;
 }
 
@@ -139,10 +148,22 @@ static bool message_ask_is_valid(const struct eh_member *m, const struct eh_mess
 	       ask->at_home.capacity <= EH_VALUE_MAX && ask->at_home.load <= EH_VALUE_MAX;
 }
 
+/*
+ * Epochs count up, and who is alone for long is behind or ahead by some. One at the end of the numbers
+ * would be the last: after it no rule is newer. So whoever has an epoch takes none that is far from it.
+ */
+static bool rule_is_valid(const struct eh_member *m, const struct eh_rule *rule)
+{
+	const uint64_t most = INT64_MAX - EH_EPOCH_STEP;
+
+	return rule->load <= EH_VALUE_MAX && rule->epoch <= most &&
+	       (!m->rule.epoch || rule->epoch <= m->rule.epoch ||
+		rule->epoch - m->rule.epoch <= EH_EPOCH_STEP);
+}
+
 static bool message_is_valid(const struct eh_member *m, const struct eh_message *msg)
 {
-	if (!msg->level || msg->level > role_top(m) || msg->rule.load > EH_VALUE_MAX ||
-	    msg->rule.epoch > INT64_MAX)
+	if (!msg->level || msg->level > role_top(m) || !rule_is_valid(m, &msg->rule))
 		return false;
 	switch (msg->type) {
 	case EH_MSG_REPORT:
@@ -288,6 +309,9 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		eh_ask_own(m, &event->ask);
 		break;
 	case EH_ME_FAILED:
+		if (!node_is_valid(m, event->failed.to) ||
+		    !probe_is_valid(m, &event->failed.decider))
+			return -EINVAL;
 		eh_ask_failed(m, event->failed.id, event->failed.to, &event->failed.decider);
 		break;
 	case EH_ME_LEAVE:

@@ -53,14 +53,16 @@ int named_next(const uint8_t **at, const uint8_t *end, struct named *n)
 
 int named_check(const uint8_t *list, size_t length, const char **path)
 {
-	const uint8_t *end = list + length;
+	const uint8_t *end;
 	unsigned int count = 0;
 	struct named n;
 	int ret;
 
 	*path = NULL;
+	/* NULL, perhaps */
 	if (!length)
 		return 0;
+	end = list + length;
 	while ((ret = named_next(&list, end, &n)) > 0) {
 		if (++count > NAMED_MAX)
 			return -EBADMSG;

@@ -163,8 +163,11 @@ class Cluster:
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
         user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
+        env = dict(os.environ)
+        if self.apart:      # LeakSanitizer traces its own process, which is one of the things that this agent gives up
+            env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         agent = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.net.name(i)}", *user, AGENT, "-c", conf],
-                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
         self.agents[i] = agent
         if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
             raise RuntimeError(self.log(i))
@@ -224,9 +227,18 @@ class Cluster:
     def alive(self, i):
         return self.agents[i].poll() is None and "nodes" in self.ask(i, {"command": "status"})
 
+    def reports(self):
+        """Lines of the logs in which a sanitizer says what is wrong (make SAN=1)."""
+        return [line for i in range(self.n) for line in self.log(i).splitlines()
+                if re.search(r"Sanitizer|runtime error:", line)]
+
     def stop(self):
         for i in list(self.agents):
             self.end(i)
+        if "EHS_REPORTS" in os.environ and self.reports():      # of selftests/sanitize
+            for i in range(self.n):
+                with open(os.path.join(os.environ["EHS_REPORTS"], f"{os.path.basename(sys.argv[0])}.{os.getpid()}.n{i}"), "w") as out:
+                    out.write(self.log(i))
         for launcher in self.launchers.values():
             launcher.kill()
             launcher.wait()

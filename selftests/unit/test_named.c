@@ -208,7 +208,11 @@ static void test_bounds(void **state)
 static void test_malformed(void **state)
 {
 	struct list l, cut;
+	const char *path;
 
+	/* none was given */
+	assert_int_equal(named_check(NULL, 0, &path), 0);
+	assert_null(path);
 	MAKE(&l, "/dev/null", "/dev");
 	for (size_t n = 1; n <= l.length; n++) {
 		bool whole = n == l.length || n == 20 + sizeof("/dev/null");
