@@ -198,18 +198,19 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 
 static void hierarchy_threshold(struct agent *agent, const struct eh_member_update *up)
 {
+	const uint64_t threshold = up->threshold < EHS_MAX_LOAD ? up->threshold : EHS_MAX_LOAD;
 	struct node_settings set = *node_settings(agent);
 	char why[160];
 
-	if (up->threshold > EHS_MAX_LOAD || set.threshold == up->threshold)
+	if (set.threshold == threshold)
 		return;
-	set.threshold = up->threshold;
+	set.threshold = threshold;
 	if (node_set(agent, &set, why)) {
 		log_error("cannot set the threshold of epoch %llu: %s",
 			  (unsigned long long)up->rule.epoch, why);
 		return;
 	}
-	log_debug("threshold %.3f (epoch %llu)", up->threshold / 1000.0,
+	log_debug("threshold %.3f (epoch %llu)", threshold / 1000.0,
 		  (unsigned long long)up->rule.epoch);
 }
 

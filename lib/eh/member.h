@@ -13,8 +13,8 @@
  * hears of the other. All of it is soft state, rebuilt from reports.
  *
  * Thresholds follow the top's rule (struct eh_rule), which every message
- * carries; the highest epoch wins. A controller that comes back has an old
- * epoch or none and takes the rule from the first report it gets.
+ * carries; a node takes it from its parent only. A controller that has just
+ * started has none and takes the one of the first report that it gets.
  *
  * Times are milliseconds of the driver's clock, loads and the like thousandths
  * of a mean work load, nodes are numbers of level 0 (struct eh_code).
@@ -28,6 +28,7 @@
 #define EH_TRIED_MAX	16	/**< most nodes that an ask excludes */
 #define EH_SEEN_MAX	256	/**< most ids of placements in a report */
 #define EH_ROUTE_MAX	(EH_LEVELS_MAX + 1) /**< most nodes on an ask's way */
+#define EH_PROBES_MAX	1024	/**< most times that controllers were looked at for an ask */
 
 struct eh_member;
 

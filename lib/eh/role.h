@@ -37,6 +37,8 @@ struct eh_member {
 	struct eh_member_options options;
 	struct eh_report own;
 	struct eh_rule rule;
+	bool behind;		/* the parent has said an older rule than ours, since: */
+	uint64_t behind_since;
 	unsigned int rank;
 	struct lead lead[EH_LEVELS_MAX + 1]; /* 1..rank */
 
@@ -88,7 +90,7 @@ static inline bool role_together(const struct eh_member *m, uint32_t node, unsig
 
 /** Sends a message; the rule in force is added to it. */
 void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
-/** Takes a rule that is newer than ours, here and in the groups below. */
+/** Takes a rule that is not ours, here and in the groups below. */
 void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule);
 /** Tells the driver of the rank and parent. */
 void eh_member_role(struct eh_member *m);
