@@ -431,9 +431,15 @@ void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 
 	if (!enrol_check(agent, from, body, answer, &host, &hops))
 		return;
+	/* Nobody can prove that a host has asked for this: it says so itself, to who decides. */
+	if (hops) {
+		enrol_refuse(answer, 403, "a host leaves by its own word only");
+		return;
+	}
 	/* When the top controller leaves, another member decides. */
 	if (top && !top->self && strcmp(top->host, host)) {
-		enrol_pass(top, "/v1/leave", body, hops, answer);
+		enrol_refuse(answer, 503,
+			     "another member decides, as the top controller: try again");
 		return;
 	}
 	err = roster_leave(agent->enrol->roster, host);

@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "known.h"
 #include "lead.h"
+#include "may.h"
 #include "report.h"
 #include "role.h"
 #include "seek.h"
@@ -32,7 +33,7 @@ struct eh_member *eh_member_new(const struct eh_member_options *options)
 	if (!m)
 		return NULL;
 	m->options = *options;
-	m->parent = EH_NO_NODE;
+	m->parent = m->former = EH_NO_NODE;
 	m->own = (struct eh_report){ .capacity = EH_TASK, .nodes = 1 };
 	return m;
 }
@@ -230,7 +231,8 @@ static void on_message(struct eh_member *m, uint32_t from, const struct eh_messa
 		eh_ask_on_ask(m, from, msg);
 		break;
 	case EH_MSG_ANSWER:
-		eh_ask_on_answer(m, msg);
+		if (eh_may_answer(m, from))
+			eh_ask_on_answer(m, msg);
 		break;
 	case EH_MSG_FAILED:
 		eh_ask_failed(m, msg->failed.id, msg->failed.to,
@@ -315,6 +317,8 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 	case EH_ME_MESSAGE:
 		if (!message_is_valid(m, event->message.body))
 			return -EINVAL;
+		if (!eh_may_say(m, node, event->message.body))
+			return -EPERM;
 		err = eh_known_add(m, node);
 		if (!err)
 			on_message(m, node, event->message.body);

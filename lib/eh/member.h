@@ -200,8 +200,8 @@ struct eh_member *eh_member_new(const struct eh_member_options *options);
 void eh_member_free(struct eh_member *member);
 
 /**
- * One event. 0, -EINVAL (a node or value is out of range; nothing has changed)
- * or -ENOMEM (something was left to the next report or tick). `emit` must not
+ * One event. 0, -EINVAL (a node or value is out of range; nothing has changed),
+ * -EPERM (the sender of a message may not say this; nothing has changed) or -ENOMEM (something was left to the next report or tick). `emit` must not
  * step the member.
  */
 int eh_member_step(struct eh_member *member, const struct eh_member_event *event, uint64_t now,

@@ -45,6 +45,8 @@ struct eh_member {
 	uint32_t parent;
 	bool attached;		/* the parent has taken a report */
 	uint64_t heard;		/* from the parent */
+	uint32_t former;	/* the parent before, EH_NO_NODE: none; what it was asked it may answer */
+	uint64_t parted_at;
 	struct eh_report told;	/* what the parent was told last */
 	uint64_t told_at;
 	bool due, under_way;	/* a report is to be sent; one was sent and not answered */
@@ -92,6 +94,16 @@ static inline bool role_together(const struct eh_member *m, uint32_t node, unsig
 void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
 /** Takes a rule that is not ours, here and in the groups below. */
 void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule);
+/** The parent is the former one from here on. */
+static inline void role_part(struct eh_member *m)
+{
+	if (m->attached) {
+		m->former = m->parent;
+		m->parted_at = m->now;
+	}
+	m->parent = EH_NO_NODE;
+	m->attached = false;
+}
 /** Tells the driver of the rank and parent. */
 void eh_member_role(struct eh_member *m);
 
