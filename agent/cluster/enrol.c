@@ -27,6 +27,7 @@
 #define ENROL_ASK_MS 2000
 #define ENROL_SAVE_MS 200 /* several changes often come together */
 #define ENROL_NEWS_MS 50
+#define ENROL_GAIN_MS 60000 /* in which ROSTER_STEP_MAX changes of others are taken in */
 #define ENROL_SPREAD 64 /* peers told at once; they tell others */
 /* How long a host that no member knows by its code waits for one that does. */
 #define ENROL_REFUSED_MS 10000
@@ -36,6 +37,7 @@ struct enrol {
 	struct event *timer; /* saves the roster */
 	struct event *news;
 	uint64_t refused_since; /* ms; 0: not refused */
+	uint64_t gained, gained_since; /* changes of others that were taken in, since (ms) */
 	bool pulling, leaving;
 	enrol_left_fn left;
 	const struct enrol_ops *ops;
@@ -123,20 +125,38 @@ uint64_t enrol_version(struct agent *agent)
 	return agent->enrol ? roster_stamp(agent->enrol->roster) : 0;
 }
 
+/* Nobody uses up the versions: at this rate they last for two years. */
+static bool enrol_may_gain(struct enrol *e, uint64_t ahead)
+{
+	const uint64_t now = clock_ms();
+
+	if (now - e->gained_since >= ENROL_GAIN_MS) {
+		e->gained_since = now;
+		e->gained = 0;
+	}
+	return e->gained + ahead <= ROSTER_STEP_MAX;
+}
+
 const char *enrol_take(struct agent *agent, const json_t *answer)
 {
 	const char *why;
 	struct roster *theirs = roster_from_json(answer, &why);
+	uint64_t ahead;
 	int changed;
 
 	if (!theirs)
 		return why;
-	changed = roster_merge(agent->enrol->roster, theirs);
+	ahead = roster_ahead(agent->enrol->roster, theirs);
+	changed = enrol_may_gain(agent->enrol, ahead) ? roster_merge(agent->enrol->roster, theirs)
+						      : -ERANGE;
 	roster_free(theirs);
+	if (changed == -ERANGE)
+		return "it is too many changes ahead of ours";
 	if (changed == -EINVAL)
 		return "its topology differs";
 	if (changed < 0)
 		return "out of memory";
+	agent->enrol->gained += ahead;
 	if (changed)
 		enrol_changed(agent);
 	return NULL;
@@ -232,6 +252,8 @@ json_t *enrol_on_exchange(struct agent *agent, struct peer *from, const json_t *
 
 	if (!why)
 		return enrol_on_roster(agent, from, NULL, status);
+	if (log_allowed(&enrol_log))
+		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, why);
 	*status = 400;
 	return json_pack("{s:s}", "error", why);
 }
@@ -334,12 +356,13 @@ static void enrol_refuse_join(struct agent *agent, int err, struct server_answer
 {
 	const char *why = err == -ENOSPC   ? "the cluster is full: no free code"
 			  : err == -EEXIST ? "its code belongs to another host"
+			  : err == -ERANGE ? "the roster's version is at its limit"
 					   : "out of memory";
 	json_t *reply = err == -EEXIST ? roster_to_json(agent->enrol->roster) : json_object();
 
 	if (reply)
 		json_object_set_new(reply, "error", json_string(why));
-	server_answer(answer, err == -ENOMEM ? 503 : 409, reply);
+	server_answer(answer, err == -ENOMEM || err == -ERANGE ? 503 : 409, reply);
 }
 
 static void enrol_decide_join(struct agent *agent, const char *host, const struct address *address,
@@ -408,14 +431,22 @@ void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 
 	if (!enrol_check(agent, from, body, answer, &host, &hops))
 		return;
+	/* Nobody can prove that a host has asked for this: it says so itself, to who decides. */
+	if (hops) {
+		enrol_refuse(answer, 403, "a host leaves by its own word only");
+		return;
+	}
 	/* When the top controller leaves, another member decides. */
 	if (top && !top->self && strcmp(top->host, host)) {
-		enrol_pass(top, "/v1/leave", body, hops, answer);
+		enrol_refuse(answer, 503,
+			     "another member decides, as the top controller: try again");
 		return;
 	}
 	err = roster_leave(agent->enrol->roster, host);
-	if (err == -ENOMEM) {
-		enrol_refuse(answer, 503, "out of memory");
+	if (err && err != -ENOENT) {
+		enrol_refuse(answer, 503,
+			     err == -ERANGE ? "the roster's version is at its limit"
+					    : "out of memory");
 		return;
 	}
 	if (!err) {

@@ -98,6 +98,25 @@ static void gather_member(struct gather *g, const struct eh_child *c, uint32_t n
 	json_array_append_new(g->nodes, said);
 }
 
+/* A controller speaks for its group: what it says of others is left out. */
+static void gather_take(const struct gather_call *call, const json_t *list, json_t *into)
+{
+	const struct eh_topology *t = gather_topology(call->of->agent);
+	const unsigned int below = call->level - 1;
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, one) {
+		const char *text = json_string_value(json_object_get(one, "code"));
+		struct eh_code code;
+
+		if (text && !eh_code_parse(t, text, &code) && code.level <= below &&
+		    code.index >> (t->n * (below - code.level)) ==
+			    gather_group(call->of->agent, call->to->code.index, below))
+			json_array_append(into, (json_t *)one);
+	}
+}
+
 static void gather_on_reply(void *ctx, int status, const json_t *reply)
 {
 	const json_t *nodes = json_object_get(reply, "nodes");
@@ -106,8 +125,8 @@ static void gather_on_reply(void *ctx, int status, const json_t *reply)
 	struct gather *g = call->of;
 
 	if (status == 200 && json_is_array(nodes) && json_is_array(groups)) {
-		json_array_extend(g->nodes, (json_t *)nodes);
-		json_array_extend(g->groups, (json_t *)groups);
+		gather_take(call, nodes, g->nodes);
+		gather_take(call, groups, g->groups);
 	} else {
 		gather_absent(g, call->level, call->digit);
 	}

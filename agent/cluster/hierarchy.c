@@ -77,6 +77,8 @@ struct hierarchy_pending {
 	struct server_answer *answer;
 };
 
+static struct log_limit hierarchy_log;
+
 static const struct eh_topology *hierarchy_topology(struct agent *agent)
 {
 	return &agent->config->topology;
@@ -199,18 +201,19 @@ static void hierarchy_on_update(void *ctx, const struct eh_member_update *up)
 
 static void hierarchy_threshold(struct agent *agent, const struct eh_member_update *up)
 {
+	const uint64_t threshold = up->threshold < EHS_MAX_LOAD ? up->threshold : EHS_MAX_LOAD;
 	struct node_settings set = *node_settings(agent);
 	char why[160];
 
-	if (up->threshold > EHS_MAX_LOAD || set.threshold == up->threshold)
+	if (set.threshold == threshold)
 		return;
-	set.threshold = up->threshold;
+	set.threshold = threshold;
 	if (node_set(agent, &set, why)) {
 		log_error("cannot set the threshold of epoch %llu: %s",
 			  (unsigned long long)up->rule.epoch, why);
 		return;
 	}
-	log_debug("threshold %.3f (epoch %llu)", up->threshold / 1000.0,
+	log_debug("threshold %.3f (epoch %llu)", threshold / 1000.0,
 		  (unsigned long long)up->rule.epoch);
 }
 
@@ -300,6 +303,20 @@ void hierarchy_step(struct agent *agent, const struct eh_member_event *event)
 
 /* ---- in ---- */
 
+/* What a peer says of itself is shown under its own name, whatever name it gives. */
+static void hierarchy_note(struct peer *from, const json_t *node)
+{
+	json_t *said = json_copy((json_t *)node);
+
+	if (!said || json_object_set_new(said, "code", json_string(peer_code(from))) ||
+	    json_object_set_new(said, "host", json_string(peer_host(from)))) {
+		json_decref(said);
+		return;
+	}
+	json_decref(from->said);
+	from->said = said;
+}
+
 static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *body,
 			  struct message *msg)
 {
@@ -310,17 +327,15 @@ static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *
 	if (err)
 		return err;
 	agent->hierarchy->counted.received[msg->body.type]++;
-	if (json_is_object(node)) {
-		json_decref(from->said);
-		from->said = json_incref((json_t *)node);
-	}
+	if (json_is_object(node))
+		hierarchy_note(from, node);
 	if (top && from == agent->hierarchy->parent && peers_by_text(agent, top))
 		agent->hierarchy->top_hint = peers_by_text(agent, top);
 	enrol_seen(from, body);
 	return 0;
 }
 
-/* 0, or -EINVAL: not a message, or impossible values. */
+/* 0; -EINVAL: not a message, or impossible values; -EPERM: not the sender's to say. */
 static int hierarchy_receive(struct agent *agent, struct peer *from, const json_t *body,
 			     struct hierarchy_incoming *in)
 {
@@ -333,8 +348,10 @@ static int hierarchy_receive(struct agent *agent, struct peer *from, const json_
 			&(struct eh_member_event){ .type = EH_ME_MESSAGE,
 						   .message = { from->code.index, &msg.body } },
 			in);
-	if (err == -EINVAL)
-		log_warning("%s sent an invalid hierarchy message", peer_code(from));
+	if ((err == -EINVAL || err == -EPERM) && log_allowed(&hierarchy_log))
+		log_warning("%s (%s) sent a message of the hierarchy that %s", peer_code(from),
+			    peer_host(from),
+			    err == -EPERM ? "is not for it to send" : "is invalid");
 	return err;
 }
 
@@ -358,9 +375,14 @@ void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *
 {
 	struct hierarchy_incoming in = { from, answer };
 	const char *type = json_string_value(json_object_get(body, "type"));
+	int err;
 
-	if (from->self || hierarchy_receive(agent, from, body, &in) == -EINVAL) {
-		server_answer(answer, 400, json_pack("{s:s}", "error", "not a hierarchy message"));
+	err = from->self ? -EINVAL : hierarchy_receive(agent, from, body, &in);
+	if (err == -EINVAL || err == -EPERM) {
+		server_answer(answer, err == -EPERM ? 403 : 400,
+			      json_pack("{s:s}", "error",
+					err == -EPERM ? "this is not for the sender to say"
+						      : "not a hierarchy message"));
 		return;
 	}
 	if (in.answer && !strcmp(type, eh_message_name(EH_MSG_ASK)))

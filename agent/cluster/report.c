@@ -33,7 +33,7 @@ void report_own(struct agent *agent, struct report *out)
 	const struct node_view *view = node_view(agent);
 
 	*out = (struct report){
-		.own = { .load = node_load(agent),
+		.own = { .load = node_load(agent) < EH_NODE_MAX ? node_load(agent) : EH_NODE_MAX,
 			 .threshold = set->threshold,
 			 .length = set->length,
 			 .floor = agent->config->threshold_floor,

@@ -324,9 +324,9 @@ int message_from_json(const struct eh_topology *t, const json_t *json, struct me
 
 	memset(msg, 0, sizeof(*msg));
 	if (type < 0 || message_take(json, "level", EH_LEVELS_MAX, &level) ||
-	    message_take(rule, "epoch", INT64_MAX, &msg->rule.epoch) ||
+	    message_take(rule, "epoch", EH_EPOCH_MAX, &msg->rule.epoch) ||
 	    message_take(rule, "load", EH_VALUE_MAX, &msg->rule.load) ||
-	    message_take(rule, "capacity", INT64_MAX, &msg->rule.capacity) ||
+	    message_take(rule, "capacity", EH_VALUE_MAX, &msg->rule.capacity) ||
 	    message_take_node(t, json_object_get(json, "to"), &to))
 		return -EINVAL;
 	msg->type = type;

@@ -226,6 +226,11 @@ uint64_t roster_stamp(const struct roster *r)
 	return r->changes ? r->changes << ROSTER_HASH_BITS | (roster_digest(r) & hash) : 0;
 }
 
+uint64_t roster_ahead(const struct roster *r, const struct roster *from)
+{
+	return from->changes > r->changes ? from->changes - r->changes : 0;
+}
+
 int roster_merge(struct roster *r, const struct roster *from)
 {
 	uint64_t before = roster_digest(r), old = roster_stamp(r), after, stamp;
@@ -233,6 +238,8 @@ int roster_merge(struct roster *r, const struct roster *from)
 
 	if (r->topology.n != from->topology.n || r->topology.l != from->topology.l)
 		return -EINVAL;
+	if (roster_ahead(r, from) > ROSTER_STEP_MAX)
+		return -ERANGE;
 	if (roster_reserve(r, r->n + from->n))
 		return -ENOMEM;
 	for (size_t i = 0; i < from->n; i++)
@@ -243,8 +250,9 @@ int roster_merge(struct roster *r, const struct roster *from)
 	/* An agent that lacks part of the result must see a higher stamp than its own. */
 	after = roster_digest(r);
 	stamp = roster_stamp(r);
-	if ((after != before && stamp <= old) ||
-	    (after != roster_digest(from) && stamp <= roster_stamp(from)))
+	if (((after != before && stamp <= old) ||
+	     (after != roster_digest(from) && stamp <= roster_stamp(from))) &&
+	    r->changes < ROSTER_VERSION_MAX)
 		r->changes++;
 	return changed || roster_stamp(r) != old;
 }
@@ -294,6 +302,8 @@ int roster_enter(struct roster *r, const char *host, const struct address *addre
 		return err;
 	if (had && !had->left && !strcmp(had->address.text, address->text))
 		return 0;
+	if (r->changes >= ROSTER_VERSION_MAX)
+		return -ERANGE;
 	e.index = *index;
 	e.version = r->changes + 1;
 	strncpy(e.host, host, sizeof(e.host) - 1);
@@ -309,6 +319,8 @@ int roster_leave(struct roster *r, const char *host)
 
 	if (!had || had->left)
 		return -ENOENT;
+	if (r->changes >= ROSTER_VERSION_MAX)
+		return -ERANGE;
 	e = *had;
 	e.version = r->changes + 1;
 	e.left = true;

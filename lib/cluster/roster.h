@@ -21,6 +21,8 @@
 #include "eh/topology.h"
 
 #define ROSTER_VERSION_MAX (1ull << 40)
+/** More changes are never made while an agent does not look. */
+#define ROSTER_STEP_MAX (1ull << 20)
 
 struct roster;
 
@@ -50,16 +52,19 @@ const struct roster_entry *roster_by_host(const struct roster *r, const char *ho
 int roster_add(struct roster *r, const struct roster_entry *e);
 /** Drops an entry of version 0: a reload took it out of the configuration. */
 void roster_drop(struct roster *r, uint32_t index);
-/** Returns 1 if `r` has changed; 0, -ENOMEM or -EINVAL (other topology) if it has not. */
+/** By how many changes `from` is ahead of `r`. */
+uint64_t roster_ahead(const struct roster *r, const struct roster *from);
+/** Returns 1 if `r` has changed; 0, -ENOMEM, -EINVAL (other topology) or -ERANGE (`from` is ahead by
+ *  more than ROSTER_STEP_MAX) if it has not. */
 int roster_merge(struct roster *r, const struct roster *from);
 
 /** A decision of the top controller. A host that joins gets the code it has or had, else the one
  *  that it prefers (`wish`, or NULL), else the lowest free one. With `only` it gets `wish`, with
- *  which it already runs, or none. Returns 0, -ENOSPC (no free code), -EEXIST (`wish` is taken) or
- *  -ENOMEM. */
+ *  which it already runs, or none. Returns 0, -ENOSPC (no free code), -EEXIST (`wish` is taken),
+ *  -ERANGE (its version is at the limit) or -ENOMEM. */
 int roster_enter(struct roster *r, const char *host, const struct address *address,
 		 const uint32_t *wish, bool only, uint32_t *index);
-/** Returns 0, -ENOENT (not a member) or -ENOMEM. */
+/** Returns 0, -ENOENT (not a member), -ERANGE or -ENOMEM. */
 int roster_leave(struct roster *r, const char *host);
 
 /** Grows with each change of an entry whose version is not 0, and differs if two rosters differ

@@ -136,7 +136,8 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 	eh_group_sums(group, &sums);
 	up.own = sums.state;
 	if (sums.state == EH_SENDER && !group->options.below) {
-		rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
+		rule = (struct eh_rule){ eh_threshold_next(group->epoch), sums.load,
+					 sums.capacity };
 		eh_threshold_modify(group, emit, ctx);
 		up.probes++;
 		up.calm = !arrival->leaves && !home_is_sender(group, event->child, arrival, &rule);

@@ -23,9 +23,12 @@
 
 /** Largest load, threshold, length, floor, capacity or size: sums of 2^10 children fit 63 bits. */
 #define EH_VALUE_MAX	(1ull << 52)
-/** A rule whose epoch is further ahead of a member's own is refused. At a thousand rules a second two
- *  parts of a cluster are as far apart after 50 days. */
-#define EH_EPOCH_STEP	(1ull << 32)
+/** The same of one node: it has at most 2^22 tasks (PID_MAX_LIMIT). k nodes have k times as much. */
+#define EH_NODE_MAX	(1ull << 32)
+/** Largest load of one task: the largest weight (uapi/ehsched.yaml). */
+#define EH_SIZE_MAX	(1000ull * EH_TASK)
+/** After it comes epoch 1: there is none that the top cannot follow with another. */
+#define EH_EPOCH_MAX	((1ull << 53) - 1)
 /** Placements outstanding in one group; at this many the next ARRIVE is -ENOMEM. */
 #define EH_GRANTS_MAX	65536
 /** Most nodes that a controller names to the level above as places for tasks. */

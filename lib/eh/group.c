@@ -142,7 +142,7 @@ static int report(struct eh_group *group, unsigned int child, const struct eh_ev
 
 static int follow(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit, void *ctx)
 {
-	if (!rule->capacity || rule->load > EH_VALUE_MAX)
+	if (!rule->capacity || rule->load > EH_VALUE_MAX || rule->epoch > EH_EPOCH_MAX)
 		return -EINVAL;
 	eh_threshold_apply(group, rule, emit, ctx);
 	return 0;

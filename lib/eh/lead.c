@@ -149,8 +149,7 @@ int eh_lead_promote(struct eh_member *m)
 	lead.slots[role_digit(m, m->options.self, level)].node = m->options.self;
 	m->lead[level] = lead;
 	m->rank = level;
-	m->parent = EH_NO_NODE;
-	m->attached = false;
+	role_part(m);
 	if (m->rule.capacity)
 		eh_lead_step(m, level, &(struct eh_event){ .type = EH_EV_RULE, .rule = m->rule },
 			     NULL);

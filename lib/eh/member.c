@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "known.h"
 #include "lead.h"
+#include "may.h"
 #include "report.h"
 #include "role.h"
 #include "seek.h"
@@ -32,7 +33,7 @@ struct eh_member *eh_member_new(const struct eh_member_options *options)
 	if (!m)
 		return NULL;
 	m->options = *options;
-	m->parent = EH_NO_NODE;
+	m->parent = m->former = EH_NO_NODE;
 	m->own = (struct eh_report){ .capacity = EH_TASK, .nodes = 1 };
 	return m;
 }
@@ -61,24 +62,22 @@ void eh_member_role(struct eh_member *m)
 				.type = EH_MU_ROLE, .rank = m->rank, .parent = m->parent });
 }
 
-/* Two tops that did not know of each other may use one epoch: any order that all agree on will do. */
-static bool is_newer(const struct eh_rule *a, const struct eh_rule *b)
+static bool is_same(const struct eh_rule *a, const struct eh_rule *b)
 {
-	if (a->epoch != b->epoch)
-		return a->epoch > b->epoch;
-	if (a->load != b->load)
-		return a->load > b->load;
-	return a->capacity > b->capacity;
+	return a->epoch == b->epoch && a->load == b->load && a->capacity == b->capacity;
 }
 
 void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
 {
 	uint64_t threshold;
 
-	if (!rule->capacity || !is_newer(rule, &m->rule))
+	if (!rule->capacity || is_same(rule, &m->rule))
 		return;
 	m->rule = *rule;
+	m->behind = false;
 	threshold = eh_share(rule->load, m->own.capacity, rule->capacity);
+	if (threshold > EH_NODE_MAX)
+		threshold = EH_NODE_MAX;
 	if (threshold < m->own.floor)
 		threshold = m->own.floor;
 	m->own.threshold = threshold;
@@ -99,6 +98,37 @@ void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
 			eh_lead_tell_all(m, level, &(struct eh_message){ .type = EH_MSG_ORDER });
 }
 
+/*
+ * The rule comes down from the top: only the parent's word counts. So no member changes the
+ * thresholds of others than those below it, and whatever epoch was said, the top's next rule
+ * supersedes it. An older one than ours may have been overtaken on its way; if the parent goes on
+ * to say it, that is what it means: it is back from elsewhere, or has begun to count again.
+ */
+static void follow(struct eh_member *m, const struct eh_rule *rule)
+{
+	if (rule->capacity && rule->epoch < m->rule.epoch) {
+		if (!m->behind)
+			m->behind_since = m->now;
+		m->behind = true;
+		if (m->now - m->behind_since < m->options.heartbeat_ms / 2)
+			return;
+	}
+	m->behind = false;
+	eh_member_adopt(m, rule);
+}
+
+static bool is_parent(const struct eh_member *m, uint32_t node)
+{
+	return m->attached && m->parent == node;
+}
+
+/* A controller that has just started has no rule: its children know what was in force. */
+static bool may_remind(const struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	return !m->rule.capacity && msg->type == EH_MSG_REPORT && msg->level <= m->rank &&
+	       from > m->options.self && role_together(m, from, msg->level);
+}
+
 static bool node_is_valid(const struct eh_member *m, uint32_t node)
 {
 	return !(node >> (m->options.topology.n * m->options.topology.l));
@@ -109,22 +139,17 @@ static bool probe_is_valid(const struct eh_member *m, const struct eh_probe *pro
 	return node_is_valid(m, probe->node) && probe->level <= role_top(m);
 }
 
-static bool report_is_valid(const struct eh_report *r)
+static bool message_report_is_valid(const struct eh_member *m, unsigned int level,
+				    const struct eh_message_report *r)
 {
-	return r->capacity && r->capacity <= EH_VALUE_MAX && r->load <= EH_VALUE_MAX &&
-	       r->threshold <= EH_VALUE_MAX && r->length <= EH_VALUE_MAX &&
-	       r->floor <= EH_VALUE_MAX && r->nodes;
-}
-
-static bool message_report_is_valid(const struct eh_member *m, const struct eh_message_report *r)
-{
-	if (r->nbest > EH_BEST_MAX || r->nseen > EH_SEEN_MAX)
+	if (r->nbest > EH_BEST_MAX || r->nseen > EH_SEEN_MAX ||
+	    r->own.nodes > 1u << (m->options.topology.n * (level - 1)))
 		return false;
 	for (size_t i = 0; i < r->nbest; i++)
 		if (!node_is_valid(m, r->best[i].node) || r->best[i].load > EH_VALUE_MAX ||
 		    r->best[i].threshold > EH_VALUE_MAX || r->best[i].length > EH_VALUE_MAX)
 			return false;
-	return report_is_valid(&r->own);
+	return eh_report_is_possible(&r->own);
 }
 
 static bool message_lists_are_valid(const struct eh_member *m, const struct eh_message_ask *ask)
@@ -143,31 +168,32 @@ static bool message_lists_are_valid(const struct eh_member *m, const struct eh_m
 
 static bool message_ask_is_valid(const struct eh_member *m, const struct eh_message_ask *ask)
 {
+	const struct eh_home *h = &ask->at_home;
+
 	return message_lists_are_valid(m, ask) && ask->nroute < EH_ROUTE_MAX &&
-	       node_is_valid(m, ask->home) && ask->size <= EH_VALUE_MAX && ask->at_home.capacity &&
-	       ask->at_home.capacity <= EH_VALUE_MAX && ask->at_home.load <= EH_VALUE_MAX;
+	       node_is_valid(m, ask->home) && ask->size <= EH_SIZE_MAX &&
+	       ask->probes <= EH_PROBES_MAX &&
+	       eh_report_is_possible(&(struct eh_report){ .load = h->load,
+							  .threshold = h->threshold,
+							  .length = h->length,
+							  .floor = h->floor,
+							  .capacity = h->capacity,
+							  .nodes = 1 });
 }
 
-/*
- * Epochs count up, and who is alone for long is behind or ahead by some. One at the end of the numbers
- * would be the last: after it no rule is newer. So whoever has an epoch takes none that is far from it.
- */
-static bool rule_is_valid(const struct eh_member *m, const struct eh_rule *rule)
+static bool rule_is_valid(const struct eh_rule *rule)
 {
-	const uint64_t most = INT64_MAX - EH_EPOCH_STEP;
-
-	return rule->load <= EH_VALUE_MAX && rule->epoch <= most &&
-	       (!m->rule.epoch || rule->epoch <= m->rule.epoch ||
-		rule->epoch - m->rule.epoch <= EH_EPOCH_STEP);
+	return rule->load <= EH_VALUE_MAX && rule->capacity <= EH_VALUE_MAX &&
+	       rule->epoch <= EH_EPOCH_MAX && (rule->epoch || !rule->capacity);
 }
 
 static bool message_is_valid(const struct eh_member *m, const struct eh_message *msg)
 {
-	if (!msg->level || msg->level > role_top(m) || !rule_is_valid(m, &msg->rule))
+	if (!msg->level || msg->level > role_top(m) || !rule_is_valid(&msg->rule))
 		return false;
 	switch (msg->type) {
 	case EH_MSG_REPORT:
-		return message_report_is_valid(m, &msg->report);
+		return message_report_is_valid(m, msg->level, &msg->report);
 	case EH_MSG_REDIRECT:
 		return node_is_valid(m, msg->redirect.to);
 	case EH_MSG_ASK:
@@ -185,13 +211,19 @@ static bool message_is_valid(const struct eh_member *m, const struct eh_message 
 static void on_message(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	eh_known_alive(m, from);
-	eh_member_adopt(m, &msg->rule);
+	if (is_parent(m, from))
+		follow(m, &msg->rule);
+	else if (may_remind(m, from, msg))
+		eh_member_adopt(m, &msg->rule);
 	switch (msg->type) {
 	case EH_MSG_REPORT:
 		eh_lead_on_report(m, from, msg);
 		break;
 	case EH_MSG_ORDER:
 		eh_seek_on_order(m, from, msg);
+		/* it may be the parent by this order */
+		if (is_parent(m, from))
+			follow(m, &msg->rule);
 		break;
 	case EH_MSG_REDIRECT:
 		eh_seek_on_redirect(m, from, msg);
@@ -208,7 +240,8 @@ static void on_message(struct eh_member *m, uint32_t from, const struct eh_messa
 		eh_ask_on_ask(m, from, msg);
 		break;
 	case EH_MSG_ANSWER:
-		eh_ask_on_answer(m, msg);
+		if (eh_may_answer(m, from))
+			eh_ask_on_answer(m, msg);
 		break;
 	case EH_MSG_FAILED:
 		eh_ask_failed(m, msg->failed.id, msg->failed.to,
@@ -263,6 +296,7 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		   eh_member_emit_fn emit, void *ctx)
 {
 	uint32_t node = node_of(m, event);
+	struct eh_report own;
 	int err = 0;
 
 	if (event->type >= EH_ME_KNOWN && event->type <= EH_ME_MESSAGE &&
@@ -292,19 +326,22 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 	case EH_ME_MESSAGE:
 		if (!message_is_valid(m, event->message.body))
 			return -EINVAL;
+		if (!eh_may_say(m, node, event->message.body))
+			return -EPERM;
 		err = eh_known_add(m, node);
 		if (!err)
 			on_message(m, node, event->message.body);
 		break;
 	case EH_ME_LOAD:
-		if (!report_is_valid(&event->load.own) || event->load.nseen > EH_SEEN_MAX)
+		own = event->load.own;
+		own.nodes = 1;
+		if (!eh_report_is_possible(&own) || event->load.nseen > EH_SEEN_MAX)
 			return -EINVAL;
-		m->own = event->load.own;
-		m->own.nodes = 1;
+		m->own = own;
 		eh_lead_own(m, 0, event->load.seen, event->load.nseen);
 		break;
 	case EH_ME_ASK:
-		if (event->ask.size > EH_VALUE_MAX)
+		if (event->ask.size > EH_SIZE_MAX)
 			return -EINVAL;
 		eh_ask_own(m, &event->ask);
 		break;

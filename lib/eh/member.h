@@ -13,8 +13,8 @@
  * hears of the other. All of it is soft state, rebuilt from reports.
  *
  * Thresholds follow the top's rule (struct eh_rule), which every message
- * carries; the highest epoch wins. A controller that comes back has an old
- * epoch or none and takes the rule from the first report it gets.
+ * carries; a node takes it from its parent only. A controller that has just
+ * started has none and takes the one of the first report that it gets.
  *
  * Times are milliseconds of the driver's clock, loads and the like thousandths
  * of a mean work load, nodes are numbers of level 0 (struct eh_code).
@@ -28,6 +28,7 @@
 #define EH_TRIED_MAX	16	/**< most nodes that an ask excludes */
 #define EH_SEEN_MAX	256	/**< most ids of placements in a report */
 #define EH_ROUTE_MAX	(EH_LEVELS_MAX + 1) /**< most nodes on an ask's way */
+#define EH_PROBES_MAX	1024	/**< most times that controllers were looked at for an ask */
 
 struct eh_member;
 
@@ -199,8 +200,8 @@ struct eh_member *eh_member_new(const struct eh_member_options *options);
 void eh_member_free(struct eh_member *member);
 
 /**
- * One event. 0, -EINVAL (a node or value is out of range; nothing has changed)
- * or -ENOMEM (something was left to the next report or tick). `emit` must not
+ * One event. 0, -EINVAL (a node or value is out of range; nothing has changed),
+ * -EPERM (the sender of a message may not say this; nothing has changed) or -ENOMEM (something was left to the next report or tick). `emit` must not
  * step the member.
  */
 int eh_member_step(struct eh_member *member, const struct eh_member_event *event, uint64_t now,

@@ -5,19 +5,40 @@
 /* Load that changes by less is noise, however small it was before. */
 #define REPORT_NOISE (EH_TASK / 20)
 
+/* What a report may say of so many nodes; what grants add may be more. */
+static uint64_t report_most(uint32_t nodes)
+{
+	return nodes < EH_VALUE_MAX / EH_NODE_MAX ? nodes * EH_NODE_MAX : EH_VALUE_MAX;
+}
+
+bool eh_report_is_possible(const struct eh_report *r)
+{
+	uint64_t most = report_most(r->nodes);
+
+	return r->nodes && r->capacity && r->capacity <= most && r->load <= most &&
+	       r->threshold <= most && r->length <= most && r->floor <= most;
+}
+
+static uint64_t report_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_report *out,
 		       struct eh_candidate best[EH_BEST_MAX])
 {
 	const struct eh_group *group = m->lead[level].group;
 	struct eh_sums sums;
+	uint64_t most;
 
 	if (!level) {
 		*out = m->own;
 		return 0;
 	}
 	eh_group_sums(group, &sums);
-	*out = (struct eh_report){ .load = sums.load,
-				   .threshold = sums.threshold,
+	most = report_most(sums.nodes);
+	*out = (struct eh_report){ .load = report_least(sums.load, most),
+				   .threshold = report_least(sums.threshold, most),
 				   .length = sums.length,
 				   .floor = sums.floor,
 				   .capacity = sums.capacity,

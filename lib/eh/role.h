@@ -37,12 +37,16 @@ struct eh_member {
 	struct eh_member_options options;
 	struct eh_report own;
 	struct eh_rule rule;
+	bool behind;		/* the parent has said an older rule than ours, since: */
+	uint64_t behind_since;
 	unsigned int rank;
 	struct lead lead[EH_LEVELS_MAX + 1]; /* 1..rank */
 
 	uint32_t parent;
 	bool attached;		/* the parent has taken a report */
 	uint64_t heard;		/* from the parent */
+	uint32_t former;	/* the parent before, EH_NO_NODE: none; what it was asked it may answer */
+	uint64_t parted_at;
 	struct eh_report told;	/* what the parent was told last */
 	uint64_t told_at;
 	bool due, under_way;	/* a report is to be sent; one was sent and not answered */
@@ -88,8 +92,18 @@ static inline bool role_together(const struct eh_member *m, uint32_t node, unsig
 
 /** Sends a message; the rule in force is added to it. */
 void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
-/** Takes a rule that is newer than ours, here and in the groups below. */
+/** Takes a rule that is not ours, here and in the groups below. */
 void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule);
+/** The parent is the former one from here on. */
+static inline void role_part(struct eh_member *m)
+{
+	if (m->attached) {
+		m->former = m->parent;
+		m->parted_at = m->now;
+	}
+	m->parent = EH_NO_NODE;
+	m->attached = false;
+}
 /** Tells the driver of the rank and parent. */
 void eh_member_role(struct eh_member *m);
 

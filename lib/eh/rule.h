@@ -38,16 +38,20 @@ static inline enum eh_state eh_state_dwell(uint64_t load, uint64_t threshold, ui
 	return dwell && state == EH_RECEIVER ? EH_OK : state;
 }
 
+/** The largest share: what is above it is cut off. */
+#define EH_SHARE_MAX ((1ull << 53) / EH_TASK * EH_TASK)
+
 /** T_i = ceil(L*w_i/W) in whole tasks, W > 0: the paper's ceil(L/2^nl) where capacities are equal. */
 static inline uint64_t eh_share(uint64_t load, uint64_t capacity, uint64_t total)
 {
-	unsigned __int128 part = (unsigned __int128)load * capacity, unit;
+	unsigned __int128 part = (unsigned __int128)load * capacity, unit, tasks;
 
 	unit = (unsigned __int128)total * EH_TASK;
 	if (part <= UINT64_MAX && unit <= UINT64_MAX) /* one machine division */
-		return ((uint64_t)part / (uint64_t)unit + ((uint64_t)part % (uint64_t)unit != 0)) *
-		       EH_TASK;
-	return (uint64_t)((part + unit - 1) / unit) * EH_TASK;
+		tasks = (uint64_t)part / (uint64_t)unit + ((uint64_t)part % (uint64_t)unit != 0);
+	else
+		tasks = (part + unit - 1) / unit;
+	return tasks < EH_SHARE_MAX / EH_TASK ? (uint64_t)tasks * EH_TASK : EH_SHARE_MAX;
 }
 
 /** splitmix64 (Steele, Lea, Flood 2014): one word of state, any seed is good. */

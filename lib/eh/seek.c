@@ -38,8 +38,8 @@ void eh_seek_begin(struct eh_member *m, uint32_t first)
 {
 	struct known *k;
 
-	m->parent = EH_NO_NODE;
-	m->attached = m->under_way = m->due = false;
+	role_part(m);
+	m->under_way = m->due = false;
 	m->seek_round = 0;
 	m->seek_at = m->now;
 	for (size_t i = 0; i < m->nknown; i++) {
@@ -126,6 +126,7 @@ void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_messag
 	}
 	if ((m->attached && from > m->parent) || from > m->options.self)
 		return;
+	role_part(m);
 	m->parent = from;
 	m->attached = true;
 	m->heard = m->told_at = m->now;
@@ -153,7 +154,11 @@ void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_mes
 	if (level != m->rank + 1 || (m->attached && from != m->parent) ||
 	    !role_together(m, to, level))
 		return;
+	k = eh_known_find(m, from);
 	if (to == m->options.self) {
+		/* said by one that was asked; any other has no reason to */
+		if (!m->attached && !(k && k->asked))
+			return;
 		if (eh_lead_promote(m))
 			m->no_memory = true;
 		return;
@@ -162,7 +167,6 @@ void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_mes
 		eh_seek_begin(m, to);
 		return;
 	}
-	k = eh_known_find(m, from);
 	if (k) {
 		/* it lives: it is asked again unless another takes us before */
 		k->asked = true;

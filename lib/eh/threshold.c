@@ -45,7 +45,7 @@ void eh_threshold_modify(struct eh_group *group, eh_emit_fn emit, void *ctx)
 	struct eh_sums sums;
 
 	eh_group_sums(group, &sums);
-	rule = (struct eh_rule){ group->epoch + 1, sums.load, sums.capacity };
+	rule = (struct eh_rule){ eh_threshold_next(group->epoch), sums.load, sums.capacity };
 	eh_threshold_apply(group, &rule, emit, ctx);
 }
 

@@ -9,6 +9,12 @@
 
 #include "group_inside.h"
 
+/** The epoch after this one. */
+static inline uint64_t eh_threshold_next(uint64_t epoch)
+{
+	return epoch < EH_EPOCH_MAX ? epoch + 1 : 1;
+}
+
 /** Sets all thresholds by this rule, whose capacity is not 0. */
 void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit,
 			void *ctx);

@@ -21,36 +21,6 @@ static void emit(void *ctx, const struct eh_member_update *up)
 	assert_true(up->type != EH_MU_SEND || up->node < 64);
 }
 
-static int claim(struct eh_member *m, uint64_t epoch)
-{
-	const struct eh_message body = { .type = EH_MSG_CLAIM,
-					 .level = 1,
-					 .rule = { epoch, EH_TASK, EH_TASK } };
-	const struct eh_member_event event = { .type = EH_ME_MESSAGE, .message = { FROM, &body } };
-
-	return eh_member_step(m, &event, 0, emit, NULL);
-}
-
-/* After the last epoch there would be no rule any more, for nobody. */
-static void test_far_epoch(void **state)
-{
-	struct eh_member *m = eh_member_new(&options);
-
-	assert_non_null(m);
-	assert_int_equal(claim(m, INT64_MAX), -EINVAL);
-	assert_int_equal(eh_member_rule(m).capacity, 0);
-	/* who has none takes that of its cluster, however old that is */
-	assert_int_equal(claim(m, EH_EPOCH_STEP * 3), 0);
-	assert_int_equal(eh_member_rule(m).epoch, EH_EPOCH_STEP * 3);
-	assert_int_equal(claim(m, EH_EPOCH_STEP * 4 + 1), -EINVAL);
-	assert_int_equal(claim(m, INT64_MAX - EH_EPOCH_STEP), -EINVAL);
-	assert_int_equal(eh_member_rule(m).epoch, EH_EPOCH_STEP * 3);
-	assert_int_equal(claim(m, EH_EPOCH_STEP * 4), 0);
-	assert_int_equal(claim(m, 1), 0);
-	assert_int_equal(eh_member_rule(m).epoch, EH_EPOCH_STEP * 4);
-	eh_member_free(m);
-}
-
 static int failed(struct eh_member *m, uint32_t to, struct eh_probe decider)
 {
 	const struct eh_member_event event = { .type = EH_ME_FAILED, .failed = { 7, to, decider } };
@@ -92,7 +62,6 @@ static void test_answer_of_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_far_epoch),
 		cmocka_unit_test(test_nobody_decided),
 		cmocka_unit_test(test_answer_of_nobody),
 	};

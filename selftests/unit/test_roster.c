@@ -157,6 +157,40 @@ static void test_conflicts(void **state)
 	roster_free(wide);
 }
 
+/* A version that nobody can exceed is not reached at once, and harms nobody where it is reached. */
+static void test_steps(void **state)
+{
+	struct roster *r = empty(), *far = empty();
+	struct roster_entry e = entry(1, "n1", ROSTER_STEP_MAX);
+	uint64_t stamp;
+
+	assert_int_equal(enter(r, "n0", -1, false), 0);
+	assert_int_equal(roster_add(far, &e), 1);
+	assert_int_equal(roster_ahead(r, far), ROSTER_STEP_MAX - 1);
+	assert_int_equal(roster_ahead(far, r), 0);
+	assert_int_equal(roster_merge(r, far), 1);
+	assert_int_equal(roster_ahead(r, far), 0);
+	assert_int_equal(enter(r, "n2", -1, false), 2);
+	/* a step too far changes nothing */
+	stamp = roster_stamp(r);
+	e = entry(2, "n1", 2 * ROSTER_STEP_MAX + 2);
+	assert_int_equal(roster_add(far, &e), 1);
+	assert_int_equal(roster_merge(r, far), -ERANGE);
+	assert_int_equal(roster_stamp(r), stamp);
+	e = entry(2, "n1", ROSTER_VERSION_MAX);
+	assert_int_equal(roster_add(far, &e), 1);
+	assert_int_equal(roster_merge(r, far), -ERANGE);
+	assert_int_equal(roster_stamp(r), stamp);
+	assert_string_equal(roster_by_code(r, 2)->host, "n2");
+	/* at the limit there is no decision, and no version that others refuse */
+	assert_int_equal(enter(far, "n3", -1, false), -ERANGE);
+	assert_int_equal(roster_leave(far, "n1"), -ERANGE);
+	assert_true(roster_merge(far, r) >= 0);
+	assert_int_equal(roster_ahead(r, far), ROSTER_VERSION_MAX - (stamp >> 20));
+	roster_free(far);
+	roster_free(r);
+}
+
 /* ---- exchange ---- */
 
 static char *text_of(const struct roster *r)
@@ -344,8 +378,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_enter),	  cmocka_unit_test(test_configured),
-		cmocka_unit_test(test_conflicts), cmocka_unit_test(test_agreement),
-		cmocka_unit_test(test_order),	  cmocka_unit_test(test_json),
+		cmocka_unit_test(test_conflicts), cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_agreement), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests_name("roster", tests, NULL, NULL);
