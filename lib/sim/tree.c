@@ -85,7 +85,8 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
 
 	if (!shape.n || shape.n > EH_N_MAX || !shape.l || shape.l > EH_LEVELS_MAX ||
 	    shape.n * shape.l > EH_BITS_MAX || options->threshold > EH_TREE_VALUE_MAX ||
-	    options->length > EH_TREE_VALUE_MAX || options->policy > EH_HINT)
+	    options->length > EH_TREE_VALUE_MAX || options->floor > EH_TREE_VALUE_MAX ||
+	    options->policy > EH_HINT)
 		return NULL;
 	for (unsigned int level = 0; level <= shape.l; level++) {
 		shape.offset[level] = nodes;
@@ -214,6 +215,7 @@ static int check(struct eh_tree *t, const struct eh_tree_event *event)
 		return -EINVAL;
 	switch (event->type) {
 	case EH_TREE_ARRIVE:
+	case EH_TREE_PLACE:
 		if (event->size > EH_TREE_LOAD_MAX - t->total)
 			return -EINVAL;
 		return t->options.lag ? tree_lag_reserve(t) : 0;
@@ -247,6 +249,8 @@ int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t 
 		tree_policy_finish(t, event, update);
 	else if (event->type == EH_TREE_JOIN)
 		join(t, event);
+	else if (event->type == EH_TREE_PLACE)
+		tree_policy_place(t, event);
 	else
 		leave(t, event->node);
 	if (!update->changed)

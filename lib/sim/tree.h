@@ -39,6 +39,7 @@ struct eh_tree_options {
 	enum eh_policy policy;
 	uint64_t threshold; /**< T0 of each node, at most EH_TREE_VALUE_MAX */
 	uint64_t length; /**< alpha of each node, likewise; ETA1 and ETA2 have none */
+	uint64_t floor; /**< least threshold of a node after a change, likewise; the paper has 0 */
 	bool least; /**< descend to the least loaded child of the best state, else to a random one */
 	bool receiver_first; /**< a receiver ancestor before a nearer one that is ok */
 	/** Only the top's tree changes at once; others learn a threshold from the next message
@@ -59,6 +60,8 @@ enum eh_tree_event_type {
 	 *  and threshold. A lazy tree gives it its controller's threshold instead. */
 	EH_TREE_JOIN,
 	EH_TREE_LEAVE, /**< its load leaves with it */
+	/** A task of `size` runs at this member, as others have decided; its controllers know. */
+	EH_TREE_PLACE,
 };
 
 struct eh_tree_event {
@@ -97,7 +100,7 @@ struct eh_tree_counts {
 
 struct eh_tree;
 
-/** NULL: no memory, or a bad topology, threshold, length or policy. */
+/** NULL: no memory, or a bad topology, threshold, length, floor or policy. */
 struct eh_tree *eh_tree_new(const struct eh_tree_options *options);
 void eh_tree_free(struct eh_tree *tree);
 

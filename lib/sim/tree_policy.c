@@ -182,6 +182,12 @@ void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
 	up->node = to;
 }
 
+void tree_policy_place(struct eh_tree *t, const struct eh_tree_event *event)
+{
+	t->counts.arrivals++;
+	count_load(t, event->node, (int64_t)event->size, true);
+}
+
 /*
  * A node that has become a receiver looks for a sender, and leaves its name
  * there. It asks upward until an ancestor is a receiver itself: beyond it nobody

@@ -11,20 +11,22 @@
  */
 #include "tree_threshold.h"
 
-static uint64_t lowered(uint64_t share, uint32_t lower)
+static uint64_t lowered(const struct eh_tree *t, uint64_t share, uint32_t lower)
 {
-	return share > lower ? share - lower : 0;
+	uint64_t threshold = share > lower ? share - lower : 0;
+
+	return threshold > t->options.floor ? threshold : t->options.floor;
 }
 
 static uint64_t leaf_share(const struct eh_tree *t, uint32_t leaf, uint64_t load, uint64_t capacity)
 {
-	return lowered(eh_share(load, t->leaf_capacity[leaf], capacity),
+	return lowered(t, eh_share(load, t->leaf_capacity[leaf], capacity),
 		       tree_lower(t, t->leaf_length[leaf]));
 }
 
 static uint64_t uniform_share(const struct eh_tree *t, uint64_t load, uint64_t capacity)
 {
-	return lowered(eh_share(load, t->unit, capacity), t->lower);
+	return lowered(t, eh_share(load, t->unit, capacity), t->lower);
 }
 
 /* The sum of the shares of the leaves below v. */
@@ -194,6 +196,10 @@ bool tree_threshold_relax(struct eh_tree *t)
 	if (slack < t->sum_capacity[top - t->leaves])
 		slack = t->sum_capacity[top - t->leaves];
 	if (t->threshold[top] <= t->load[top] || t->threshold[top] - t->load[top] <= slack)
+		return false;
+	/* Floors may leave nothing to lower. */
+	if (t->options.floor && share_below(t, top, t->l, t->load[top],
+					    t->sum_capacity[top - t->leaves]) >= t->threshold[top])
 		return false;
 	tree_threshold_modify(t);
 	return true;

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (data += 4, size -= 4; tree && size >= 4; data += 4, size -= 4) {
 		/* large values are spread over the whole range */
 		uint64_t value = (uint64_t)(data[2] & 15) << (data[2] >> 4) * 4;
-		struct eh_tree_event e = { .type = data[0] % (EH_TREE_LEAVE + 2),
+		struct eh_tree_event e = { .type = data[0] % (EH_TREE_PLACE + 2),
 					   .node = data[1] % 72,
 					   .size = value,
 					   .load = value,

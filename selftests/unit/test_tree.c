@@ -101,6 +101,7 @@ static void test_bad_events(void **state)
 		{ .type = EH_TREE_ARRIVE, .node = 1, .size = 1000 }, /* no member */
 		{ .type = EH_TREE_FINISH, .node = 1, .size = 0 },
 		{ .type = EH_TREE_LEAVE, .node = 1 },
+		{ .type = EH_TREE_PLACE, .node = 1, .size = 1000 },
 		{ .type = EH_TREE_ARRIVE, .node = 16, .size = 1000 },
 		{ .type = EH_TREE_JOIN, .node = 16, .capacity = 1000 },
 		{ .type = EH_TREE_JOIN, .node = 1, .capacity = 0 },
@@ -111,7 +112,7 @@ static void test_bad_events(void **state)
 		{ .type = EH_TREE_FINISH, .node = 0, .size = 1001 }, /* more than runs */
 		{ .type = EH_TREE_ARRIVE, .node = 0, .size = EH_TREE_LOAD_MAX - 999 },
 		{ .type = EH_TREE_ARRIVE, .node = 0, .size = UINT64_MAX },
-		{ .type = EH_TREE_LEAVE + 1, .node = 0 },
+		{ .type = EH_TREE_PLACE + 1, .node = 0 },
 	};
 	struct eh_tree_node before[21];
 	struct eh_tree_counts counts;
@@ -192,7 +193,8 @@ static void test_random_events(void **state)
 		for (int k = 0; k < 600; k++) {
 			uint32_t i = random_below(3) ? random_below(leaves) : 0;
 			struct eh_tree_event e = {
-				.type = random_below(4) ? EH_TREE_ARRIVE : random_below(4),
+				.type = random_below(4) ? EH_TREE_ARRIVE
+							: random_below(EH_TREE_PLACE + 1),
 				.node = i,
 				.size = random_below(2) ? 1000 : random_below(3000),
 				.load = random_below(4000),
@@ -220,6 +222,11 @@ static void test_random_events(void **state)
 				assert_true(!up.refused || o.policy == EH_ETA2);
 				if (!up.refused)
 					load[up.node] += e.size;
+				break;
+			case EH_TREE_PLACE:
+				arrivals++;
+				assert_int_equal(up.probes, 0);
+				load[i] += e.size;
 				break;
 			case EH_TREE_FINISH:
 				finishes++;

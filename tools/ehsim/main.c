@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehctl sim: what the hierarchy would do, as the paper's experiment or from a trace. */
 #include "tools/common/common.h"
+#include "load_sums.h"
 #include "plot.h"
 #include "report.h"
 
@@ -19,6 +20,24 @@ static int report(const struct sums *s, bool json)
 	return code;
 }
 
+static int simulate_load(const struct arguments *a, bool json)
+{
+	struct load_sums s;
+	json_t *doc;
+	int code = load_sums_run(&s, a);
+
+	if (code)
+		return code;
+	if (!json) {
+		load_sums_print(&s);
+		return 0;
+	}
+	doc = load_sums_json(&s);
+	code = doc ? json_print(doc) : fail(EXIT_REFUSED, "no memory for the output");
+	json_decref(doc);
+	return code;
+}
+
 static int simulate(int argc, char **argv, bool json)
 {
 	struct arguments a;
@@ -27,8 +46,11 @@ static int simulate(int argc, char **argv, bool json)
 	int code;
 
 	code = arguments_parse(&a, argc, argv);
-	if (code)
+	if (code || arguments_load(&a)) {
+		code = code ? code : simulate_load(&a, json);
+		arguments_free(&a);
 		return code;
+	}
 	if (a.trace) {
 		code = trace_read(a.trace, &a.run.tree.topology, &trace);
 		if (code)

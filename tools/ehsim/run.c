@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sim/chance.h"
 #include "world_run.h"
 
 struct run {
@@ -20,29 +21,6 @@ struct run {
 	size_t count, room;
 	uint32_t *where; /* traces, by task: its node; in a world the task itself */
 };
-
-static double uniform(uint64_t *random)
-{
-	return (double)(eh_random(random) >> 11) * 0x1p-53;
-}
-
-/* Of mean 1, by comparisons alone (von Neumann 1951): without a logarithm, whose last digit differs
- * between libraries, a seed repeats its run everywhere. */
-static double exponential(uint64_t *random)
-{
-	for (unsigned int whole = 0;; whole++) {
-		double first = uniform(random), last = first, next = uniform(random);
-		unsigned int length = 1;
-
-		while (next < last) {
-			length++;
-			last = next;
-			next = uniform(random);
-		}
-		if (length % 2)
-			return whole + first;
-	}
-}
 
 static int remember(struct run *run, uint32_t node)
 {
@@ -105,9 +83,9 @@ static int finish(struct run *run, uint32_t where, uint64_t size)
 static int pass_time(struct run *run)
 {
 	if (run->world) /* by a clock of its own: the arrivals are those of the tree without delay */
-		return world_run_pass(run->world, exponential(&run->clock));
+		return world_run_pass(run->world, chance_exponential(&run->clock));
 	if (run->options->delay > 0)
-		run->now += (uint64_t)(exponential(&run->random) * RUN_TICKS);
+		run->now += (uint64_t)(chance_exponential(&run->random) * RUN_TICKS);
 	return 0;
 }
 
@@ -153,16 +131,16 @@ static int invent(struct run *run)
 		if (o->release <= 0)
 			continue;
 		if (run->world) {
-			if (uniform(&run->random) < o->release)
-				err = world_run_release(run->world, uniform(&run->random));
+			if (chance_uniform(&run->random) < o->release)
+				err = world_run_release(run->world, chance_uniform(&run->random));
 			if (err)
 				return err;
 			continue;
 		}
 		if (to != UINT32_MAX && remember(run, to))
 			return -ENOMEM;
-		if (run->count && uniform(&run->random) < o->release) {
-			size_t k = (size_t)(uniform(&run->random) * (double)run->count);
+		if (run->count && chance_uniform(&run->random) < o->release) {
+			size_t k = (size_t)(chance_uniform(&run->random) * (double)run->count);
 			uint32_t node = run->live[k];
 
 			run->live[k] = run->live[--run->count];

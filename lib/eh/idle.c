@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "idle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pool.h"
+#include "rule.h"
+
+#define NO_NODE UINT32_MAX
+#define TELL_AGAIN UINT32_MAX /* of what was told upward: that is to be said in any case */
+
+struct held {
+	struct eh_idle_ask ask;
+	uint64_t until;
+};
+
+struct eh_idle {
+	struct eh_idle_options options;
+	struct eh_purse purse;
+	uint64_t random;
+	unsigned int rank;
+	uint32_t parent;
+	struct eh_pool *pools[EH_LEVELS_MAX + 1]; /* 1..rank */
+	unsigned int told[EH_LEVELS_MAX + 1]; /* tiers that the level above knows of */
+	uint64_t version; /* of what is told upward */
+	uint64_t reign; /* as the controller of level 1 */
+	uint64_t leader_reign; /* of the controller of level 1 over this node; 0: not known yet */
+	uint64_t told_offer, beat_at;
+	struct held *held; /* oldest first */
+	unsigned int nheld;
+
+	/* of the step under way */
+	uint64_t now;
+	eh_idle_emit_fn emit;
+	void *ctx;
+};
+
+static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg);
+
+static unsigned int top(const struct eh_idle *i)
+{
+	return i->options.topology.l;
+}
+
+static unsigned int digit(const struct eh_idle *i, uint32_t node, unsigned int level)
+{
+	unsigned int n = i->options.topology.n;
+
+	return node >> n * (level - 1) & ((1u << n) - 1);
+}
+
+/* Whether a node is in this node's group of a level. */
+static bool together(const struct eh_idle *i, uint32_t node, unsigned int level)
+{
+	unsigned int shift = i->options.topology.n * level;
+
+	return node >> shift == i->options.self >> shift;
+}
+
+static void send(struct eh_idle *i, uint32_t to, const struct eh_idle_message *msg)
+{
+	if (to == i->options.self)
+		on_message(i, to, msg);
+	else
+		i->emit(i->ctx, &(struct eh_idle_update){ EH_IDLE_SEND, to, msg });
+}
+
+/* Who leads the group of a level that this node is in; NO_NODE: nobody that is known. */
+static uint32_t leader(const struct eh_idle *i, unsigned int level)
+{
+	if (level <= i->rank)
+		return i->options.self;
+	return level == i->rank + 1 ? i->parent : NO_NODE;
+}
+
+/* ---- what is told upward ---- */
+
+static void tell_offer(struct eh_idle *i, bool beat)
+{
+	uint32_t to = leader(i, 1);
+
+	i->told_offer = i->purse.offer.version;
+	if (to != NO_NODE)
+		send(i, to,
+		     &(struct eh_idle_message){
+			     .type = EH_IDLE_OFFER,
+			     .level = 1,
+			     .offer = { i->purse.offer, i->leader_reign, beat } });
+}
+
+static void tell_some(struct eh_idle *i, unsigned int level)
+{
+	bool again = i->told[level] == TELL_AGAIN;
+	uint32_t to = leader(i, level + 1);
+
+	if (level == top(i) || to == NO_NODE)
+		return;
+	i->told[level] = eh_pool_tiers(i->pools[level]);
+	send(i, to,
+	     &(struct eh_idle_message){ .type = EH_IDLE_SOME,
+					.level = level + 1,
+					.some = { ++i->version, i->told[level], again } });
+}
+
+/* After anything has happened: what is news. */
+static void tell_news(struct eh_idle *i)
+{
+	/* twice, where the controller is here and has just begun to lead */
+	while (i->told_offer != i->purse.offer.version)
+		tell_offer(i, false);
+	for (unsigned int level = 1; level <= i->rank && level < top(i); level++)
+		if (i->told[level] != eh_pool_tiers(i->pools[level]))
+			tell_some(i, level);
+}
+
+/* ---- asks ---- */
+
+static void answer(struct eh_idle *i, const struct eh_idle_ask *ask, const struct eh_credit *credit)
+{
+	struct eh_idle_message msg = { .type = EH_IDLE_ANSWER,
+				       .answer = { .id = ask->id, .found = credit } };
+
+	if (credit)
+		msg.answer.credit = *credit;
+	send(i, ask->home, &msg);
+}
+
+static bool hold(struct eh_idle *i, const struct eh_idle_ask *ask)
+{
+	if (!ask->hold_ms || i->nheld >= i->options.held)
+		return false;
+	i->held[i->nheld] = (struct held){ *ask, i->now + ask->hold_ms };
+	i->held[i->nheld++].ask.hold_ms = 0; /* it waits once */
+	return true;
+}
+
+/* Passes an ask on. Returns whether there was somebody to pass it to. */
+static bool pass(struct eh_idle *i, struct eh_idle_ask ask, uint32_t to, unsigned int level)
+{
+	if (to == NO_NODE || ++ask.hops > EH_IDLE_HOPS_MAX)
+		return false;
+	send(i, to, &(struct eh_idle_message){ .type = EH_IDLE_ASK, .level = level, .ask = ask });
+	return true;
+}
+
+/* The controller of this level looks for a credit. */
+static void look(struct eh_idle *i, unsigned int level, struct eh_idle_ask ask)
+{
+	struct eh_credit credit;
+	bool was_down = ask.down;
+	uint32_t node;
+
+	if (level == 1 && eh_pool_take(i->pools[1], ask.tier, &i->random, &credit)) {
+		answer(i, &ask, &credit);
+		if (ask.waited)
+			i->told[1] = TELL_AGAIN;
+		return;
+	}
+	if (level > 1 && eh_pool_pick(i->pools[level], ask.tier, &i->random, &node)) {
+		ask.down = true;
+		ask.missed = false;
+		if (!pass(i, ask, node, level - 1))
+			answer(i, &ask, NULL);
+		return;
+	}
+	if (level < top(i)) {
+		ask.down = false;
+		ask.missed = was_down;
+		if (!pass(i, ask, leader(i, level + 1), level + 1))
+			answer(i, &ask, NULL);
+		return;
+	}
+	if (ask.tier == 0 && hold(i, &ask))
+		return;
+	if (ask.tier + 1 == EH_TIERS) {
+		answer(i, &ask, NULL);
+		return;
+	}
+	ask.tier++;
+	ask.down = false;
+	look(i, level, ask);
+}
+
+static void held_drop(struct eh_idle *i, unsigned int at)
+{
+	i->nheld--;
+	for (; at < i->nheld; at++)
+		i->held[at] = i->held[at + 1];
+}
+
+/* The oldest get what there is now. One that comes back, for it was gone, does not wait again. */
+static void held_serve(struct eh_idle *i)
+{
+	unsigned int most = i->nheld;
+
+	while (most-- && i->nheld && (eh_pool_tiers(i->pools[top(i)]) & 1)) {
+		struct eh_idle_ask ask = i->held[0].ask;
+		uint64_t left = i->held[0].until > i->now ? i->held[0].until - i->now : 0;
+
+		/* it may come back, and waits for what is left of its time then */
+		ask.hold_ms = (uint32_t)left;
+		ask.waited = true;
+		held_drop(i, 0);
+		look(i, top(i), ask);
+		if (top(i) > 1)
+			break; /* the group says whether it has more */
+	}
+}
+
+static void held_expire(struct eh_idle *i)
+{
+	while (i->nheld && i->held[0].until <= i->now) {
+		struct eh_idle_ask ask = i->held[0].ask;
+
+		held_drop(i, 0);
+		look(i, top(i), ask);
+	}
+}
+
+static void on_ask(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+{
+	const struct eh_idle_ask *ask = &msg->ask;
+
+	if (ask->tier >= EH_TIERS)
+		return;
+	/* The sender's role may be of another time: its exec is not to wait for that. */
+	if (!msg->level || msg->level > i->rank || !together(i, from, msg->level + ask->down)) {
+		answer(i, ask, NULL);
+		return;
+	}
+	if (ask->missed && msg->level > 1)
+		eh_pool_none(i->pools[msg->level], digit(i, from, msg->level), ask->tier);
+	look(i, msg->level, *ask);
+}
+
+/* ---- messages ---- */
+
+static void on_offer(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+{
+	struct eh_idle_message back = { .type = EH_IDLE_TAKEN,
+					.taken = { .life = msg->offer.credits.life } };
+	unsigned int child = digit(i, from, 1);
+
+	if (!i->rank || !together(i, from, 1))
+		return;
+	back.taken.reign = i->reign;
+	if (msg->offer.reign == i->reign) {
+		eh_pool_offer(i->pools[1], child, from, &msg->offer.credits, i->now);
+		for (unsigned int tier = 0; tier < EH_TIERS; tier++)
+			back.taken.next[tier] = eh_pool_next(i->pools[1], child, tier);
+	}
+	if (msg->offer.reign != i->reign || msg->offer.beat)
+		send(i, from, &back);
+}
+
+static void on_taken(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+{
+	if (from != leader(i, 1) || msg->taken.life != i->purse.offer.life ||
+	    msg->taken.reign < i->leader_reign)
+		return;
+	if (msg->taken.reign > i->leader_reign) {
+		/* What the last controller let be taken is unknown to this one. */
+		i->leader_reign = msg->taken.reign;
+		eh_purse_renew(&i->purse);
+		return;
+	}
+	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
+		eh_purse_taken(&i->purse, tier, msg->taken.next[tier], i->now);
+}
+
+static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+{
+	switch (msg->type) {
+	case EH_IDLE_OFFER:
+		on_offer(i, from, msg);
+		break;
+	case EH_IDLE_TAKEN:
+		on_taken(i, from, msg);
+		break;
+	case EH_IDLE_SOME:
+		if (msg->level < 2 || msg->level > i->rank || !together(i, from, msg->level))
+			break;
+		eh_pool_some(i->pools[msg->level], digit(i, from, msg->level), from,
+			     msg->some.tiers, msg->some.version, i->now);
+		if (msg->some.again)
+			i->told[msg->level] = TELL_AGAIN;
+		break;
+	case EH_IDLE_ASK:
+		on_ask(i, from, msg);
+		break;
+	case EH_IDLE_ANSWER:
+		i->emit(i->ctx, &(struct eh_idle_update){ EH_IDLE_ANSWERED, from, msg });
+		break;
+	case EH_IDLE_RETURN:
+		eh_purse_return(&i->purse, &msg->credit);
+		break;
+	}
+}
+
+/* ---- events of the driver ---- */
+
+static void want(struct eh_idle *i, uint64_t id, uint32_t hold_ms)
+{
+	struct eh_idle_ask ask = { .id = id, .home = i->options.self, .hold_ms = hold_ms };
+
+	if (!pass(i, ask, leader(i, 1), 1))
+		answer(i, &ask, NULL);
+}
+
+static int set_role(struct eh_idle *i, unsigned int rank, uint32_t parent)
+{
+	uint32_t before = leader(i, 1);
+	int err = 0;
+
+	if (rank > top(i) || (parent != NO_NODE && parent >> i->options.topology.n * top(i)))
+		return -EINVAL;
+	while (i->rank > rank) {
+		if (i->rank == top(i))
+			while (i->nheld) {
+				answer(i, &i->held[0].ask, NULL);
+				held_drop(i, 0);
+			}
+		eh_pool_free(i->pools[i->rank]);
+		i->pools[i->rank--] = NULL;
+	}
+	while (i->rank < rank && !err) {
+		i->pools[i->rank + 1] = eh_pool_new(i->options.topology.n);
+		i->told[i->rank + 1] = 0;
+		if (!i->rank)
+			i->reign = ++i->version;
+		err = i->pools[i->rank + 1] ? 0 : -ENOMEM;
+		i->rank += !err;
+	}
+	i->parent = parent;
+	if (leader(i, 1) != before)
+		i->leader_reign = 0;
+	i->beat_at = i->now; /* all is told at once */
+	return err;
+}
+
+static void beat(struct eh_idle *i)
+{
+	uint64_t silent = 3ull * i->options.heartbeat_ms;
+
+	for (unsigned int level = 1; level <= i->rank; level++)
+		eh_pool_expire(i->pools[level], i->now, silent);
+	held_expire(i);
+	eh_purse_expire(&i->purse, i->now, i->options.lease_ms);
+	if (i->now < i->beat_at)
+		return;
+	i->beat_at = i->now + i->options.heartbeat_ms;
+	tell_offer(i, true);
+	for (unsigned int level = 1; level <= i->rank; level++)
+		tell_some(i, level);
+}
+
+static void begin_step(struct eh_idle *i, uint64_t now, eh_idle_emit_fn emit, void *ctx)
+{
+	i->now = now;
+	i->emit = emit;
+	i->ctx = ctx;
+}
+
+static void end_step(struct eh_idle *i)
+{
+	tell_news(i);
+	if (i->nheld)
+		held_serve(i);
+	tell_news(i);
+}
+
+int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t now,
+		 eh_idle_emit_fn emit, void *ctx)
+{
+	int err = 0;
+
+	begin_step(i, now, emit, ctx);
+	switch (event->type) {
+	case EH_IDLE_TICK:
+		beat(i);
+		break;
+	case EH_IDLE_TASKS:
+		eh_purse_tasks(&i->purse, event->tasks);
+		break;
+	case EH_IDLE_WANT:
+		want(i, event->want.id, event->want.hold_ms);
+		break;
+	case EH_IDLE_UNUSED:
+		send(i, event->credit.node,
+		     &(struct eh_idle_message){ .type = EH_IDLE_RETURN, .credit = event->credit });
+		break;
+	case EH_IDLE_ROLE:
+		err = set_role(i, event->role.rank, event->role.parent);
+		if (err != -EINVAL)
+			beat(i);
+		break;
+	case EH_IDLE_GONE:
+		for (unsigned int level = 1; level <= i->rank; level++)
+			eh_pool_gone(i->pools[level], event->node);
+		break;
+	case EH_IDLE_MESSAGE:
+		if (!event->message.body->level || event->message.body->level <= top(i))
+			on_message(i, event->message.from, event->message.body);
+		break;
+	default:
+		return -EINVAL;
+	}
+	end_step(i);
+	return err;
+}
+
+bool eh_idle_accept(struct eh_idle *i, const struct eh_credit *credit, uint64_t now,
+		    eh_idle_emit_fn emit, void *ctx)
+{
+	bool accepted;
+
+	begin_step(i, now, emit, ctx);
+	accepted = eh_purse_accept(&i->purse, credit);
+	end_step(i);
+	return accepted;
+}
+
+struct eh_idle *eh_idle_new(const struct eh_idle_options *options)
+{
+	const struct eh_topology *t = &options->topology;
+	struct eh_idle *i;
+
+	if (!t->n || !t->l || t->n > EH_N_MAX || t->l > EH_LEVELS_MAX ||
+	    t->n * t->l > EH_BITS_MAX || options->self >> t->n * t->l || !options->processors ||
+	    !options->heartbeat_ms || options->held > EH_IDLE_HELD_MAX)
+		return NULL;
+	i = calloc(1, sizeof(*i));
+	if (!i)
+		return NULL;
+	i->options = *options;
+	i->random = options->seed;
+	i->parent = NO_NODE;
+	i->version = options->life << 20; /* greater than those of an earlier life */
+	i->held = calloc(options->held + 1, sizeof(*i->held));
+	if (!i->held) {
+		free(i);
+		return NULL;
+	}
+	eh_purse_begin(&i->purse, options->life, options->processors);
+	return i;
+}
+
+void eh_idle_free(struct eh_idle *i)
+{
+	if (!i)
+		return;
+	for (unsigned int level = 1; level <= i->rank; level++)
+		eh_pool_free(i->pools[level]);
+	free(i->held);
+	free(i);
+}
+
+unsigned int eh_idle_credits(const struct eh_idle *i, unsigned int tier)
+{
+	return i->rank ? eh_pool_count(i->pools[1], tier) : 0;
+}
+
+unsigned int eh_idle_held(const struct eh_idle *i)
+{
+	return i->nheld;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load_hold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Two queues: all, and those of each home. One that home takes stays in the queue
+ * of all until its turn comes: `turn` of the task says that it has gone.
+ */
+struct hold_entry {
+	uint32_t task, turn;
+};
+
+struct load_hold {
+	struct hold_entry *ring;
+	size_t first, count, size;
+	uint64_t waiting; /* of those in the ring */
+	struct load_list homes[];
+};
+
+int load_hold_init(struct eh_load *load)
+{
+	struct load_hold *h = calloc(1, sizeof(*h) + load->size * sizeof(h->homes[0]));
+
+	if (!h)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < load->size; i++)
+		h->homes[i].first = LOAD_NONE;
+	load->hold = h;
+	return 0;
+}
+
+void load_hold_free(struct eh_load *load)
+{
+	if (!load->hold)
+		return;
+	free(load->hold->ring);
+	free(load->hold);
+}
+
+static struct hold_entry *entry(struct load_hold *h, size_t i)
+{
+	return &h->ring[(h->first + i) & (h->size - 1)];
+}
+
+void load_hold_add(struct eh_load *load, uint32_t task)
+{
+	struct load_hold *h = load->hold;
+
+	if (h->count == h->size) {
+		size_t size = h->size ? 2 * h->size : 256;
+		struct hold_entry *ring = malloc(size * sizeof(*ring));
+
+		if (!ring) {
+			load->no_memory = true;
+			return;
+		}
+		for (size_t i = 0; i < h->count; i++)
+			ring[i] = *entry(h, i);
+		free(h->ring);
+		h->ring = ring;
+		h->size = size;
+		h->first = 0;
+	}
+	h->waiting++;
+	*entry(h, h->count++) = (struct hold_entry){ task, load->tasks[task].turn };
+	load_list_add(load, &h->homes[load->tasks[task].home], task);
+}
+
+/* Drops those that have gone. */
+static struct hold_entry *oldest(struct eh_load *load)
+{
+	struct load_hold *h = load->hold;
+
+	while (h->count) {
+		struct hold_entry *e = entry(h, 0);
+
+		if (load->tasks[e->task].turn == e->turn)
+			return e;
+		h->first++;
+		h->count--;
+	}
+	return NULL;
+}
+
+uint32_t load_hold_take(struct eh_load *load, uint32_t home)
+{
+	struct load_hold *h = load->hold;
+	uint32_t task;
+
+	if (!h->waiting)
+		return LOAD_NONE;
+	if (home == LOAD_NONE) {
+		struct hold_entry *e = oldest(load);
+
+		if (!e)
+			return LOAD_NONE;
+		/* The oldest of all is the oldest of its home. */
+		home = load->tasks[e->task].home;
+	}
+	task = load_list_take(load, &h->homes[home]);
+	if (task != LOAD_NONE) {
+		load->tasks[task].turn++;
+		h->waiting--;
+	}
+	return task;
+}
+
+double load_hold_due(struct eh_load *load)
+{
+	struct hold_entry *e = oldest(load);
+
+	return e ? load->tasks[e->task].arrived + load->options->hold : INFINITY;
+}
+
+uint64_t load_hold_count(const struct eh_load *load)
+{
+	return load->hold->waiting;
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load_place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "load_hold.h"
+#include "load_idle.h"
+#include "load_node.h"
+
+/* ---- free nodes, for those that need no tree ---- */
+
+static void pool_add(struct eh_load *load, uint32_t node)
+{
+	if (load->place[node] != LOAD_NONE)
+		return;
+	load->place[node] = load->npool;
+	load->pool[load->npool++] = node;
+}
+
+static void pool_remove(struct eh_load *load, uint32_t node)
+{
+	uint32_t last;
+
+	if (load->place[node] == LOAD_NONE)
+		return;
+	last = load->pool[--load->npool];
+	load->pool[load->place[node]] = last;
+	load->place[last] = load->place[node];
+	load->place[node] = LOAD_NONE;
+}
+
+static uint32_t pool_pick(struct eh_load *load)
+{
+	return load->npool ? load->pool[eh_random_below(&load->random, load->npool)] : LOAD_NONE;
+}
+
+/* ---- news ---- */
+
+/* Puts an exec that waits onto this node, which the controllers think is free. Returns whether. */
+static bool pull(struct eh_load *load, uint32_t node);
+
+static void learn(struct eh_load *load, uint32_t node, unsigned int tier, int32_t more)
+{
+	if (!load->idle) {
+		if (load_free(load, node))
+			pool_add(load, node);
+		else
+			pool_remove(load, node);
+	} else if (more < 0 || tier || !pull(load, node)) {
+		load_idle_change(load, node, tier, more);
+	}
+}
+
+/* The node has one credit more, or less, and says so. */
+static void tell(struct eh_load *load, uint32_t node, unsigned int tier, int32_t more)
+{
+	struct load_ring *r = &load->ring;
+
+	if ((!load->idle && (!load->pool || tier)) || tier >= LOAD_TIERS)
+		return;
+	if (!(load->options->age > 0)) {
+		learn(load, node, tier, more);
+		return;
+	}
+	if (r->count == r->size) {
+		size_t size = r->size ? 2 * r->size : 1024;
+		struct load_news *news = malloc(size * sizeof(*news));
+
+		if (!news) {
+			load->no_memory = true;
+			return;
+		}
+		for (size_t i = 0; i < r->count; i++)
+			news[i] = r->news[(r->first + i) & (r->size - 1)];
+		free(r->news);
+		*r = (struct load_ring){ news, 0, r->count, size };
+	}
+	r->news[(r->first + r->count++) & (r->size - 1)] =
+		(struct load_news){ load->now + load->options->age, node, tier, more };
+}
+
+/* ---- the tree ---- */
+
+static uint64_t ticks(const struct eh_load *load)
+{
+	return (uint64_t)(load->now * LOAD_TICKS);
+}
+
+static void tree_step(struct eh_load *load, enum eh_tree_event_type type, uint32_t node,
+		      uint64_t size, struct eh_tree_update *up)
+{
+	const struct eh_tree_event event = { .type = type, .node = node, .size = size };
+
+	if (load->tree && eh_tree_step(load->tree, &event, ticks(load), up))
+		load->no_memory = true;
+}
+
+/* A task has begun or ended on a node, by no decision of the tree's. */
+static void tree_moved(struct eh_load *load, uint32_t node, int32_t more)
+{
+	struct eh_tree_update up;
+
+	if (!load->behind) {
+		tree_step(load, more > 0 ? EH_TREE_PLACE : EH_TREE_FINISH, node, EH_TASK, &up);
+		return;
+	}
+	if (!load->behind[node].listed) {
+		load->behind[node].listed = true;
+		load->late[load->nlate++] = node;
+	}
+	load->behind[node].tasks += more;
+}
+
+/* Nothing but an ask looks at the tree, so it need not be up to date before. */
+static void tree_catch_up(struct eh_load *load)
+{
+	struct eh_tree_update up;
+
+	while (load->nlate) {
+		uint32_t node = load->late[--load->nlate];
+		int32_t tasks = load->behind[node].tasks;
+
+		load->behind[node].tasks = 0;
+		load->behind[node].listed = false;
+		if (tasks)
+			tree_step(load, tasks > 0 ? EH_TREE_PLACE : EH_TREE_FINISH, node,
+				  (uint64_t)abs(tasks) * EH_TASK, &up);
+	}
+}
+
+/* Asks the thresholds: the node. */
+static uint32_t threshold_ask(struct eh_load *load, uint32_t home)
+{
+	unsigned int l = load->options->topology.l;
+	struct eh_tree_update up = { .node = home };
+
+	tree_catch_up(load);
+	tree_step(load, EH_TREE_ARRIVE, home, EH_TASK, &up);
+	for (unsigned int i = 0; i < up.probes; i++) {
+		load_count(load, EH_LOAD_ASK, i % l + 1, 1);
+		if (i < l)
+			load_count(load, EH_LOAD_ANSWER, i + 1, 1);
+	}
+	return up.node;
+}
+
+/* ---- placements ---- */
+
+static uint32_t busy(const struct load_node *n)
+{
+	return n->running + n->waiting;
+}
+
+/* The tier of the credit that the next task on this node uses up. */
+static unsigned int tier_of(const struct eh_load *load, uint32_t node)
+{
+	return busy(&load->nodes[node]) / load_processors(load);
+}
+
+/* One message of a node to its controller says all that has changed there. */
+static void report(struct eh_load *load)
+{
+	if (load->idle || load->options->policy == EH_LOAD_JIQ)
+		load_count(load, EH_LOAD_CREDIT, load->idle != NULL, 1);
+}
+
+static void start(struct eh_load *load, uint32_t node, uint32_t task)
+{
+	if (node != load->tasks[task].home) {
+		load->tasks[task].work += load->options->transfer;
+		load->result->transfers++;
+	}
+	if (load->idle)
+		load_idle_moved(load, node, 1);
+	load_node_start(load, node, task);
+}
+
+/* The controllers do not know of it, and are told. */
+static void start_untold(struct eh_load *load, uint32_t node, uint32_t task)
+{
+	unsigned int tier = tier_of(load, node);
+
+	start(load, node, task);
+	report(load);
+	tell(load, node, tier, -1);
+}
+
+static void start_by_threshold(struct eh_load *load, uint32_t task)
+{
+	start_untold(load, threshold_ask(load, load->tasks[task].home), task);
+}
+
+/* By a credit of this tier; the node may have had more or less to do than that says. */
+static void start_by_credit(struct eh_load *load, uint32_t node, unsigned int tier, uint32_t task)
+{
+	unsigned int used = tier_of(load, node);
+
+	load->result->credits++;
+	tree_moved(load, node, 1);
+	start(load, node, task);
+	if (used == tier)
+		return;
+	report(load);
+	tell(load, node, used, -1);
+	tell(load, node, tier, 1);
+}
+
+static bool pull(struct eh_load *load, uint32_t node)
+{
+	uint32_t task;
+
+	if (!load->hold || !load_free(load, node))
+		return false;
+	task = load_hold_take(load, LOAD_NONE);
+	if (task == LOAD_NONE)
+		return false;
+	load_count(load, EH_LOAD_ANSWER, load->options->topology.l, 1);
+	start_by_credit(load, node, 0, task);
+	return true;
+}
+
+/* With a credit of the tiers up to `last`. Returns whether there was one. */
+static bool place_by_credit(struct eh_load *load, uint32_t task, unsigned int last)
+{
+	uint32_t home = load->tasks[task].home, node;
+	unsigned int asked = 0;
+
+	for (unsigned int tier = 0; tier <= last;) {
+		node = load_idle_take(load, home, tier, &asked);
+		if (node == LOAD_NONE) {
+			tier++;
+			continue;
+		}
+		load_count(load, EH_LOAD_ANSWER, asked, 1);
+		if (tier_of(load, node) <= tier) {
+			start_by_credit(load, node, tier, task);
+			return true;
+		}
+		/* It was used since; the node says so, and that is under way. */
+		load->result->declined++;
+		report(load);
+		tell(load, node, tier, 1);
+	}
+	return false;
+}
+
+static void place_idle(struct eh_load *load, uint32_t task)
+{
+	bool hold = load->hold && load_hold_count(load) < load->hold_most;
+
+	if (place_by_credit(load, task, hold ? 0 : LOAD_TIERS - 1))
+		return;
+	if (hold) {
+		load->result->held++;
+		load_hold_add(load, task);
+	} else {
+		start_by_threshold(load, task);
+	}
+}
+
+static uint32_t pick_of_two(struct eh_load *load, uint32_t home)
+{
+	uint32_t other = (home + 1 + eh_random_below(&load->random, load->size - 1)) % load->size;
+	const struct load_node *n = load->nodes;
+
+	load_count(load, EH_LOAD_ASK, 0, 1);
+	load_count(load, EH_LOAD_ANSWER, 0, 1);
+	return (double)busy(&n[other]) * n[home].speed < (double)busy(&n[home]) * n[other].speed
+		       ? other
+		       : home;
+}
+
+static uint32_t pick_idle(struct eh_load *load)
+{
+	uint32_t node = pool_pick(load);
+
+	load_count(load, EH_LOAD_ASK, 0, 1);
+	load_count(load, EH_LOAD_ANSWER, 0, 1);
+	if (node == LOAD_NONE)
+		return eh_random_below(&load->random, load->size);
+	pool_remove(load, node);
+	return node;
+}
+
+void load_place_arrive(struct eh_load *load, uint32_t task)
+{
+	enum eh_load_policy policy = load->options->policy;
+	uint32_t home = load->tasks[task].home;
+	bool free = load_free(load, home) > 0;
+
+	if (policy == EH_LOAD_LOCAL) {
+		start(load, home, task);
+	} else if (policy == EH_LOAD_TWO) {
+		start(load, pick_of_two(load, home), task);
+	} else if (policy == EH_LOAD_ETA || policy == EH_LOAD_ETA1 || policy == EH_LOAD_HINT) {
+		start(load, threshold_ask(load, home), task);
+	} else if (free) {
+		tree_moved(load, home, 1);
+		start_untold(load, home, task);
+	} else if (policy == EH_LOAD_JIQ) {
+		start_untold(load, pick_idle(load), task);
+	} else if (policy == EH_LOAD_IDLE) {
+		place_idle(load, task);
+	} else if (load->npool) {
+		start_untold(load, pool_pick(load), task);
+	} else {
+		load->result->held++;
+		load_hold_add(load, task);
+	}
+}
+
+void load_place_ended(struct eh_load *load, uint32_t node)
+{
+	uint32_t task = LOAD_NONE;
+
+	tree_moved(load, node, -1);
+	if (load->idle)
+		load_idle_moved(load, node, -1);
+	if (!load_free(load, node)) {
+		report(load);
+		tell(load, node, tier_of(load, node), 1);
+		return;
+	}
+	if (load->hold)
+		task = load_hold_take(load, node);
+	if (task == LOAD_NONE && load->options->policy == EH_LOAD_SHARED)
+		task = load_hold_take(load, LOAD_NONE);
+	if (task == LOAD_NONE) {
+		report(load);
+		tell(load, node, 0, 1);
+		return;
+	}
+	tree_moved(load, node, 1);
+	start(load, node, task);
+}
+
+double load_place_due(struct eh_load *load)
+{
+	const struct load_ring *r = &load->ring;
+	double news = r->count ? r->news[r->first].due : INFINITY;
+	double held = load->hold && load->tree ? load_hold_due(load) : INFINITY;
+
+	return news < held ? news : held;
+}
+
+void load_place_happen(struct eh_load *load)
+{
+	struct load_ring *r = &load->ring;
+	uint32_t task;
+
+	if (r->count && r->news[r->first].due <= load->now) {
+		struct load_news news = r->news[r->first];
+
+		r->first = (r->first + 1) & (r->size - 1);
+		r->count--;
+		learn(load, news.node, news.tier, news.more);
+		return;
+	}
+	load->result->overdue++;
+	task = load_hold_take(load, LOAD_NONE);
+	if (!place_by_credit(load, task, LOAD_TIERS - 1))
+		start_by_threshold(load, task);
+}
+
+/* ---- set-up and end ---- */
+
+static struct eh_tree *new_tree(const struct eh_load_options *o, uint64_t seed)
+{
+	uint64_t least = o->processors * EH_TASK;
+	const struct eh_tree_options options = {
+		.topology = o->topology,
+		.policy = o->policy == EH_LOAD_ETA1   ? EH_ETA1
+			  : o->policy == EH_LOAD_HINT ? EH_HINT
+						      : EH_ETA,
+		.threshold = least,
+		.floor = least,
+		.length = o->length,
+		.lag = (uint64_t)(o->age * LOAD_TICKS),
+		.seed = seed,
+	};
+
+	return eh_tree_new(&options);
+}
+
+int load_place_init(struct eh_load *load)
+{
+	const struct eh_load_options *o = load->options;
+	enum eh_load_policy p = o->policy;
+
+	if (p == EH_LOAD_JIQ || p == EH_LOAD_SHARED) {
+		load->pool = calloc(load->size, sizeof(*load->pool));
+		load->place = calloc(load->size, sizeof(*load->place));
+		if (!load->pool || !load->place)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < load->size; i++)
+			load->pool[i] = load->place[i] = i;
+		load->npool = load->size;
+	}
+	if (p == EH_LOAD_IDLE) {
+		load->idle = load_idle_new(o);
+		if (!load->idle)
+			return -ENOMEM;
+		if (!(o->age > 0)) {
+			load->behind = calloc(load->size, sizeof(*load->behind));
+			load->late = calloc(load->size, sizeof(*load->late));
+			if (!load->behind || !load->late)
+				return -ENOMEM;
+		}
+	}
+	if (p == EH_LOAD_ETA || p == EH_LOAD_ETA1 || p == EH_LOAD_HINT || p == EH_LOAD_IDLE) {
+		load->tree = new_tree(o, eh_random(&load->random));
+		if (!load->tree)
+			return -ENOMEM;
+	}
+	load->hold_most = (uint64_t)load->size * o->processors / LOAD_HOLD_PART;
+	load->hold_most += !load->hold_most;
+	if (p == EH_LOAD_SHARED || (p == EH_LOAD_IDLE && o->hold > 0))
+		return load_hold_init(load);
+	return 0;
+}
+
+void load_place_free(struct eh_load *load)
+{
+	load_hold_free(load);
+	load_idle_free(load->idle);
+	eh_tree_free(load->tree);
+	free(load->behind);
+	free(load->late);
+	free(load->pool);
+	free(load->place);
+	free(load->ring.news);
+}
+
+void load_place_messages(struct eh_load *load)
+{
+	const struct eh_topology *t = &load->options->topology;
+	unsigned int some = t->l == 2 ? 2 : t->l == 1 ? 1 : 0;
+	const struct eh_tree_counts *c;
+	uint64_t states;
+
+	if (!load->tree)
+		return;
+	c = eh_tree_counts(load->tree);
+	states = c->arrivals + c->finishes;
+	for (unsigned int level = 1; level <= t->l; level++) {
+		/* credits tell the loads too */
+		if (!load->idle)
+			load_count(load, EH_LOAD_STATE, level, states);
+		load_count(load, EH_LOAD_THRESHOLD, level, c->changes << t->n * (t->l - level + 1));
+	}
+	if (!load->idle)
+		load_count(load, EH_LOAD_STATE, t->l, c->state_messages - states * t->l);
+	load_count(load, EH_LOAD_FORWARD, some, c->forwards);
+	load_count(load, EH_LOAD_HINTED, some, c->hint_messages);
+	load->result->changes = c->changes;
+	load->result->declined += c->missed;
+	load->result->bytes += eh_tree_bytes(load->tree);
+}

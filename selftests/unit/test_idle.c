@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Credits (lib/eh/idle.h) over a network that loses, doubles and delays messages, while nodes die: none is accepted
+ * twice, none is lost for long, and no ask stays without an answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "eh/idle.h"
+#include "eh/pool.h"
+#include "random.h"
+
+#define NODES_MAX 64
+#define HEARTBEAT 800
+#define LEASE 1500
+#define PARCELS_MAX 20000
+#define ASKS_MAX 40000
+#define NO_NODE UINT32_MAX
+
+/* A message, or (task) a task that travels with its credit. */
+struct parcel {
+	uint64_t at;
+	uint32_t from, to;
+	bool task;
+	struct eh_credit credit;
+	struct eh_idle_message message;
+};
+
+static struct eh_topology shape;
+static struct node {
+	struct eh_idle *idle; /* NULL: dead */
+	uint64_t life, bound[EH_TIERS];
+	unsigned int tasks, rank;
+	uint32_t parent;
+	struct eh_credit accepted[ASKS_MAX / 16]; /* in this life */
+	size_t naccepted;
+} nodes[NODES_MAX];
+static struct parcel parcels[PARCELS_MAX];
+static size_t nparcels;
+static uint8_t answers[ASKS_MAX]; /* by id of an ask */
+static struct eh_credit answer_of[ASKS_MAX];
+static bool found[ASKS_MAX];
+static uint64_t nasks, now, sent, accepts, declines;
+static unsigned int size, processors, delay, loss, doubled; /* percent */
+static uint32_t stepping;
+
+static void post(struct parcel p)
+{
+	if (random_below(100) < loss)
+		return;
+	for (unsigned int copies = 1 + (random_below(100) < doubled); copies; copies--) {
+		p.at = now + 1 + random_below(delay + 1);
+		assert_true(nparcels < PARCELS_MAX);
+		parcels[nparcels++] = p;
+	}
+}
+
+static bool same(const struct eh_credit *a, const struct eh_credit *b)
+{
+	return a->node == b->node && a->life == b->life && a->tier == b->tier &&
+	       a->serial == b->serial;
+}
+
+static void on_update(void *ctx, const struct eh_idle_update *up)
+{
+	const struct eh_idle_message *m = up->message;
+
+	if (up->type == EH_IDLE_SEND) {
+		assert_true(up->node < size && up->node != stepping);
+		sent++;
+		post((struct parcel){ .from = stepping, .to = up->node, .message = *m });
+		return;
+	}
+	assert_int_equal(m->type, EH_IDLE_ANSWER);
+	assert_true(m->answer.id < nasks);
+	/* no credit is taken for two execs, whoever let them */
+	for (uint64_t id = 0; m->answer.found && id < nasks; id++)
+		assert_false(id != m->answer.id && found[id] &&
+			     same(&answer_of[id], &m->answer.credit));
+	answers[m->answer.id] += answers[m->answer.id] < 255;
+	found[m->answer.id] = m->answer.found;
+	answer_of[m->answer.id] = m->answer.credit;
+}
+
+static void step(uint32_t node, struct eh_idle_event event)
+{
+	if (!nodes[node].idle)
+		return;
+	stepping = node;
+	assert_int_equal(eh_idle_step(nodes[node].idle, &event, now, on_update, NULL), 0);
+}
+
+static void set_tasks(uint32_t node, unsigned int tasks)
+{
+	nodes[node].tasks = tasks;
+	step(node, (struct eh_idle_event){ .type = EH_IDLE_TASKS, .tasks = tasks });
+}
+
+/* Roles as members find them: the lowest living node of a group leads it. */
+static void set_roles(void)
+{
+	for (uint32_t i = 0; i < size; i++) {
+		struct node *n = &nodes[i];
+		unsigned int rank = 0;
+		uint32_t parent = NO_NODE, low;
+
+		if (!n->idle)
+			continue;
+		for (; rank < shape.l; rank++) {
+			uint32_t group = i >> shape.n * (rank + 1) << shape.n * (rank + 1);
+
+			for (low = group; !nodes[low].idle; low++)
+				;
+			if (low != i) {
+				parent = low;
+				break;
+			}
+		}
+		if (rank == n->rank && parent == n->parent)
+			continue;
+		n->rank = rank;
+		n->parent = parent;
+		step(i, (struct eh_idle_event){ .type = EH_IDLE_ROLE, .role = { rank, parent } });
+	}
+}
+
+static void start(uint32_t i)
+{
+	struct eh_idle_options o = { .topology = shape,
+				     .self = i,
+				     .life = ++nodes[i].life,
+				     .processors = processors,
+				     .heartbeat_ms = HEARTBEAT,
+				     .lease_ms = LEASE,
+				     .held = 8,
+				     .seed = random_64() };
+
+	nodes[i].idle = eh_idle_new(&o);
+	assert_non_null(nodes[i].idle);
+	nodes[i].tasks = nodes[i].naccepted = 0;
+	nodes[i].rank = 99;
+}
+
+static void world_begin(unsigned int n, unsigned int l, unsigned int c)
+{
+	shape = (struct eh_topology){ n, l };
+	size = 1u << n * l;
+	processors = c;
+	nparcels = nasks = now = sent = accepts = declines = 0;
+	delay = loss = doubled = 0;
+	memset(nodes, 0, sizeof(nodes));
+	memset(answers, 0, sizeof(answers));
+	memset(found, 0, sizeof(found));
+	for (uint32_t i = 0; i < size; i++)
+		start(i);
+	set_roles();
+}
+
+static void world_end(void)
+{
+	for (uint32_t i = 0; i < size; i++)
+		eh_idle_free(nodes[i].idle);
+}
+
+/* A task comes with its credit. */
+static void come(const struct parcel *p)
+{
+	struct node *n = &nodes[p->to];
+	unsigned int before = n->tasks;
+
+	if (!n->idle)
+		return;
+	stepping = p->to;
+	if (!eh_idle_accept(n->idle, &p->credit, now, on_update, NULL)) {
+		declines++;
+		return;
+	}
+	/* there is room for it, and nobody has come with this credit before */
+	assert_int_equal(p->credit.life, n->life);
+	assert_true(before < (p->credit.tier + 1) * processors);
+	for (size_t k = 0; k < n->naccepted; k++)
+		assert_false(same(&n->accepted[k], &p->credit));
+	assert_true(n->naccepted < ASKS_MAX / 16);
+	n->accepted[n->naccepted++] = p->credit;
+	n->tasks++;
+	accepts++;
+}
+
+static void run(uint64_t until)
+{
+	for (; now < until; now++) {
+		for (size_t i = 0; i < nparcels;) {
+			struct parcel p = parcels[i];
+
+			if (p.at > now) {
+				i++;
+				continue;
+			}
+			parcels[i] = parcels[--nparcels];
+			if (p.task)
+				come(&p);
+			else
+				step(p.to,
+				     (struct eh_idle_event){ .type = EH_IDLE_MESSAGE,
+							     .message = { p.from, &p.message } });
+		}
+		for (uint32_t i = 0; i < size; i++)
+			if ((now + i) % (HEARTBEAT / 8) == 0)
+				step(i, (struct eh_idle_event){ .type = EH_IDLE_TICK });
+	}
+}
+
+static uint64_t want(uint32_t node, uint32_t hold_ms)
+{
+	uint64_t id = nasks++;
+
+	assert_true(nasks < ASKS_MAX);
+	step(node, (struct eh_idle_event){ .type = EH_IDLE_WANT, .want = { id, hold_ms } });
+	return id;
+}
+
+/* A task goes where the answer says. */
+static void use(uint64_t id)
+{
+	post((struct parcel){ .task = true, .to = answer_of[id].node, .credit = answer_of[id] });
+}
+
+/* What the controllers of level 1 of these nodes could let be taken, and what there is. */
+static void check_known(uint32_t from, uint32_t to)
+{
+	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
+		unsigned int known = 0, real = 0, most = (tier + 1) * processors;
+
+		for (uint32_t i = from; i < to; i++) {
+			if (!nodes[i].idle)
+				continue;
+			known += eh_idle_credits(nodes[i].idle, tier);
+			if (nodes[i].tasks < most)
+				real += nodes[i].tasks > tier * processors ? most - nodes[i].tasks
+									   : processors;
+		}
+		assert_int_equal(known, real);
+	}
+}
+
+static void check_all_known(void)
+{
+	check_known(0, size);
+}
+
+/* Free processors first, wherever they are, then one task ahead, then none. */
+static void test_order(void **state)
+{
+	static const unsigned int shapes[][3] = {
+		{ 3, 1, 1 }, { 2, 2, 2 }, { 3, 2, 1 }, { 1, 4, 1 }
+	};
+
+	for (unsigned int s = 0; s < 4; s++) {
+		world_begin(shapes[s][0], shapes[s][1], shapes[s][2]);
+		run(50);
+		for (unsigned int k = 0; k < 2 * size * processors; k++) {
+			uint64_t id = want(random_below(size), 0);
+
+			run(now + 50);
+			assert_true(answers[id] == 1 && found[id]);
+			assert_int_equal(answer_of[id].tier, k >= size * processors);
+			use(id);
+			run(now + 50);
+		}
+		assert_int_equal(accepts, 2 * size * processors);
+		assert_int_equal(declines, 0);
+		assert_false(found[want(0, 0)]);
+		run(now + 50);
+		check_all_known();
+		world_end();
+	}
+}
+
+/* The ask finds what is nearest: in its own group it takes one message up and one back. */
+static void test_near(void **state)
+{
+	uint64_t id;
+
+	world_begin(3, 2, 1);
+	run(50);
+	sent = 0;
+	id = want(13, 0);
+	run(now + 20);
+	assert_true(found[id] && answer_of[id].node / 8 == 1);
+	assert_int_equal(sent, 2);
+	world_end();
+}
+
+/* With all processors busy an ask waits for the first that is free. */
+static void test_held(void **state)
+{
+	for (unsigned int l = 1; l <= 3; l++) {
+		uint64_t ids[8], late;
+
+		world_begin(2, l, 1);
+		for (uint32_t i = 0; i < size; i++)
+			set_tasks(i, 1);
+		run(50);
+		for (unsigned int k = 0; k < 8; k++)
+			ids[k] = want(random_below(size), 60000);
+		run(now + 100);
+		for (unsigned int k = 0; k < 8; k++)
+			assert_int_equal(answers[ids[k]], 0);
+		assert_int_equal(eh_idle_held(nodes[0].idle), 8);
+		/* no more may wait: this one goes one task ahead */
+		late = want(size - 1, 60000);
+		run(now + 50);
+		assert_true(answers[late] == 1 && found[late] && answer_of[late].tier == 1);
+		/* four end at the same time in one group, or all there is */
+		for (uint32_t i = size - 4; i < size; i++)
+			set_tasks(i, 0);
+		run(now + 50);
+		assert_int_equal(eh_idle_held(nodes[0].idle), 4);
+		for (unsigned int k = 0; k < 8; k++) {
+			assert_int_equal(answers[ids[k]], answers[ids[k]] != 0);
+			if (answers[ids[k]]) {
+				assert_true(found[ids[k]] && answer_of[ids[k]].tier == 0);
+				use(ids[k]);
+			}
+		}
+		run(now + 50);
+		assert_int_equal(accepts, 4);
+		/* the others at their deadline */
+		run(now + 61000);
+		for (unsigned int k = 0; k < 8; k++)
+			assert_int_equal(answers[ids[k]], 1);
+		assert_int_equal(eh_idle_held(nodes[0].idle), 0);
+		world_end();
+	}
+}
+
+/* One that nobody uses is there again: at once if it is returned, else after the lease. */
+static void test_lease(void **state)
+{
+	uint64_t id, late;
+
+	world_begin(2, 2, 1);
+	for (uint32_t i = 0; i < size; i++)
+		set_tasks(i, i == 9 ? 0 : 2);
+	run(50);
+	id = want(0, 0);
+	run(now + 50);
+	assert_true(found[id] && answer_of[id].node == 9 && answer_of[id].tier == 0);
+	late = want(0, 0);
+	run(now + 50);
+	assert_true(answers[late] == 1 && found[late] && answer_of[late].tier == 1);
+	step(0, (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[id] });
+	run(now + 50);
+	use(id); /* too late */
+	run(now + 50);
+	assert_int_equal(accepts, 0);
+	id = want(0, 0);
+	run(now + 50);
+	assert_true(found[id] && answer_of[id].tier == 0);
+	run(now + 2 * HEARTBEAT + LEASE);
+	use(id); /* too late again */
+	run(now + 50);
+	assert_int_equal(accepts, 0);
+	check_all_known();
+	id = want(0, 0);
+	run(now + 50);
+	assert_true(found[id] && answer_of[id].node == 9 && answer_of[id].tier == 0);
+	use(id);
+	run(now + 50);
+	assert_int_equal(accepts, 1);
+	world_end();
+}
+
+/* Its successor knows all credits within a heartbeat, and has let none be taken that the dead one had. */
+static void test_death_of_controller(void **state)
+{
+	for (unsigned int round = 0; round < 20; round++) {
+		uint32_t dead;
+		uint64_t id;
+
+		world_begin(2, 2, 1 + random_below(3));
+		delay = random_below(20);
+		for (uint32_t i = 0; i < size; i++)
+			set_tasks(i, random_below(3));
+		run(100);
+		check_all_known();
+		dead = 4 * random_below(4);
+		id = want(dead + 1 + random_below(3), 0);
+		run(now + 3 * delay + 10);
+		assert_int_equal(answers[id], 1);
+		eh_idle_free(nodes[dead].idle);
+		nodes[dead].idle = NULL;
+		for (uint32_t i = 0; i < size; i++)
+			step(i, (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = dead });
+		set_roles();
+		run(now + HEARTBEAT);
+		check_known(dead, dead + 4);
+		for (unsigned int k = 0; k < 12; k++)
+			want(dead + 1, 0);
+		run(now + 4 * delay + 10);
+		if (found[id])
+			use(id);
+		run(now + 100);
+		world_end();
+	}
+}
+
+/* Everything at once, for a long time; then peace, in which all must be as it is. */
+static void storm(unsigned int n, unsigned int l, unsigned int c)
+{
+	uint64_t until = 40 * HEARTBEAT, first = 0;
+
+	world_begin(n, l, c);
+	delay = random_below(60);
+	loss = random_below(20);
+	doubled = random_below(20);
+	while (now < until) {
+		uint32_t i = random_below(size);
+		unsigned int what = random_below(100);
+
+		if (what < 45 && nodes[i].idle) {
+			if (nodes[i].tasks < c && random_below(2))
+				set_tasks(i, nodes[i].tasks + 1);
+			else
+				want(i, random_below(2) ? random_below(2000) : 0);
+		} else if (what < 90 && nodes[i].idle && nodes[i].tasks) {
+			set_tasks(i, nodes[i].tasks - 1);
+		} else if (what == 98 && nodes[i].idle && i + 1 < size) {
+			eh_idle_free(nodes[i].idle);
+			nodes[i].idle = NULL;
+			for (uint32_t k = 0; k < size && random_below(10); k++)
+				step(k, (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = i });
+		} else if (what == 99) {
+			for (i = 0; i < size && nodes[i].idle; i++)
+				;
+			if (i < size)
+				start(i);
+			set_roles();
+		} else if (what == 97) {
+			/* members notice */
+			bool some = true;
+
+			for (uint32_t k = 0; k < size; k += 1u << n) {
+				bool any = false;
+
+				for (uint32_t j = k; j < k + (1u << n); j++)
+					any |= nodes[j].idle != NULL;
+				some &= any;
+			}
+			for (uint32_t k = 0; k < size && !some; k++)
+				if (!nodes[k].idle)
+					start(k);
+			set_roles();
+		}
+		run(now + random_below(12));
+		for (; first < nasks && !answers[first]; first++)
+			;
+		for (uint64_t id = first; id < nasks; id++)
+			if (answers[id] == 1) {
+				answers[id] = 2;
+				if (found[id] && random_below(10))
+					use(id);
+				else if (found[id])
+					step(i, (struct eh_idle_event){ .type = EH_IDLE_UNUSED,
+									.credit = answer_of[id] });
+			}
+	}
+	assert_true(accepts > 100);
+	loss = doubled = 0;
+	for (uint32_t k = 0; k < size; k++)
+		if (!nodes[k].idle)
+			start(k);
+	set_roles();
+	/* a late credit may still be used, and its answer be late; then the leases end */
+	run(now + 4 * HEARTBEAT + 2 * LEASE + 4 * delay);
+	check_all_known();
+	world_end();
+}
+
+static void test_storm(void **state)
+{
+	for (unsigned int round = 0; round < 6; round++) {
+		storm(2, 1, 1 + random_below(3));
+		storm(2, 2, 1);
+		storm(1, 3, 2);
+		storm(3, 1, 1);
+	}
+}
+
+/* Ranges and lives that no node would send change nothing, or no more than its own part. */
+static void test_hostile(void **state)
+{
+	struct eh_pool *pool = eh_pool_new(2);
+	struct eh_offer bad = { .life = 1, .version = 1, .tiers = { { 5, 4, 0 }, { 0, 65, 0 } } };
+	struct eh_credit credit;
+	uint64_t random = random_64();
+
+	assert_non_null(pool);
+	eh_pool_offer(pool, 1, 1, &bad, 0);
+	assert_int_equal(eh_pool_tiers(pool), 0);
+	world_begin(2, 2, 1);
+	for (unsigned int k = 0; k < 20000; k++) {
+		struct eh_idle_message m;
+		uint64_t words[(sizeof(m) + 7) / 8];
+
+		for (size_t w = 0; w < sizeof(words) / 8; w++)
+			words[w] = random_below(3) ? random_below(4) : random_64();
+		memcpy(&m, words, sizeof(m));
+		m.type = random_below(EH_IDLE_RETURN + 1);
+		m.level = random_below(4);
+		/* booleans and nodes are what the reader of the wire lets through */
+		if (m.type == EH_IDLE_ANSWER)
+			continue;
+		if (m.type == EH_IDLE_ASK)
+			m.ask = (struct eh_idle_ask){ .id = 0,
+						      .home = random_below(size),
+						      .hold_ms = random_below(100),
+						      .tier = random_below(3),
+						      .hops = random_below(70),
+						      .down = random_below(2),
+						      .missed = random_below(2) };
+		if (m.type == EH_IDLE_SOME)
+			m.some.again = random_below(2);
+		nasks = 1;
+		found[0] = false;
+		step(random_below(size),
+		     (struct eh_idle_event){ .type = EH_IDLE_MESSAGE,
+					     .message = { random_below(size), &m } });
+		run(now + 1);
+	}
+	while (eh_pool_take(pool, 0, &random, &credit))
+		;
+	eh_pool_free(pool);
+	world_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_lease),
+		cmocka_unit_test(test_death_of_controller),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_hostile),
+	};
+
+	random_begin();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
