@@ -8,7 +8,7 @@ MODDIR	?= /lib/modules/$(MODVER)/updates
 BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim
+LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim ehcert
 BUILT	:= $(addprefix $(O)/bin/,ehctl ehagent $(LIBEXEC))
 PAGES	:= $(wildcard tools/man/*.[1-8])
 .PHONY: install uninstall man
@@ -29,8 +29,7 @@ define to-install
 755 $(O)/bin/ehctl $(PREFIX)/bin/ehctl
 755 $(O)/bin/ehagent $(PREFIX)/sbin/ehagent
 $(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
-)755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
-644 packaging/systemd/ehagent.service /lib/systemd/system/ehagent.service
+)644 packaging/systemd/ehagent.service /lib/systemd/system/ehagent.service
 644 packaging/systemd/ehlaunch.service /lib/systemd/system/ehlaunch.service
 644 packaging/systemd/ehlaunch.socket /lib/systemd/system/ehlaunch.socket
 644 packaging/systemd/ehsched.sysusers /usr/lib/sysusers.d/ehsched.conf

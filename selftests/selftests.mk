@@ -46,6 +46,9 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 # What the two ends look at files with.
 $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 
+# Their certificates.
+$(patsubst %.c,$(O)/%,$(shell grep -l '"two_agents.h"' $(UNIT_SRC))): | $(addprefix $(O)/bin/,ehctl ehcert)
+
 # Home's side of a view.
 $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)

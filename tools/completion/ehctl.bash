@@ -57,7 +57,7 @@ _ehctl()
 			[ -n "$i" ] || i=$(ehctl sim --help 2>/dev/null | sed -n 's/^  \(--[a-z]*\).*/\1/p')\ --json\ --help
 			COMPREPLY=($(compgen -W "${i//|/ }" -- "$cur")) ;;
 		esac ;;
-	cert) COMPREPLY=($(compgen -W "init node" -- "$cur") $(compgen -d -- "$cur")) ;;
+	cert) COMPREPLY=($(compgen -W "init node list --cluster --json" -- "$cur") $(compgen -d -- "$cur")) ;;
 	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;
 	esac
 }
