@@ -103,7 +103,7 @@ def show(r):
 
 
 COMMANDS = ["status", "tree", "tasks", "why", "run", "exec", "set", "drain", "undrain", "watch",
-            "doctor", "cert", "leave"]
+            "doctor", "cert", "init", "leave"]
 
 # ---- usage ----
 
@@ -128,7 +128,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
-              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["watch", "x"], ["doctor", "x"], ["cert"]):
+              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["watch", "x"], ["doctor", "x"], ["cert"], ["init"]):
     r = ehctl(*wrong)
     name = " ".join(w if isinstance(w, str) else repr(w) for w in wrong)[:40]
     ok(f"wrong usage: {name}", clean_error(r, 2, wrong[0]), show(r))

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 
@@ -21,15 +20,6 @@ int authority_failed(const char *what, const char *name)
 	ERR_clear_error();
 	return fail(EXIT_REFUSED, "%s: %s: %s", name, what,
 		    code ? ERR_reason_error_string(code) : "out of memory");
-}
-
-void authority_hostname(char *host, size_t size)
-{
-	char name[256] = "";
-
-	*host = '\0';
-	if (!gethostname(name, sizeof(name) - 1) && cert_is_host(name))
-		snprintf(host, size, "%s", name);
 }
 
 void authority_free(struct authority *a)
@@ -59,12 +49,11 @@ static int authority_put(struct files *files, const char *key_name, EVP_PKEY *ke
 	return code;
 }
 
-int authority_make(struct authority *a, struct files *files, const char *cluster, unsigned int days)
+int authority_make(struct authority *a, struct files *files, const char *cluster,
+		   const char *origin, unsigned int days)
 {
-	char origin[CERT_HOST_MAX + 1];
 	int code;
 
-	authority_hostname(origin, sizeof(origin));
 	a->key = cert_key_new();
 	a->cert = a->key ? cert_authority_new(a->key, cluster, origin, time(NULL), days) : NULL;
 	if (a->cert)

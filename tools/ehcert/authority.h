@@ -16,17 +16,15 @@ struct authority {
 	EVP_PKEY *key;
 };
 
-/** Makes and writes one for a cluster (NULL: without a name). 0, or an exit code. */
+/** Makes and writes one for a cluster (NULL: without a name), at a host. 0, or an exit code. */
 int authority_make(struct authority *a, struct files *files, const char *cluster,
-		   unsigned int days);
+		   const char *origin, unsigned int days);
 /** Reads it. 0, or an exit code. */
 int authority_read(struct authority *a, const char *dir);
 /** Makes and writes HOST.key and HOST.crt. 0, or an exit code. */
 int authority_certify(const struct authority *a, struct files *files, const char *host,
 		      unsigned int days);
 void authority_free(struct authority *a);
-/** This host's name, "" if it has none that a certificate may have. */
-void authority_hostname(char *host, size_t size);
 /** Says what libcrypto refused. Returns EXIT_REFUSED. */
 int authority_failed(const char *what, const char *name);
 

@@ -18,6 +18,7 @@
 #include "cert/name.h"
 #include "cert/read.h"
 #include "files.h"
+#include "own.h"
 
 #define DAY 86400
 
@@ -42,6 +43,7 @@ static int cert_say(bool json, const char *dir)
 static int cert_init(int argc, char **argv, bool json)
 {
 	const char *cluster = NULL, *dir = NULL;
+	char origin[CERT_HOST_MAX + 1];
 	struct authority a = { 0 };
 	struct files files;
 	unsigned int days;
@@ -65,7 +67,8 @@ static int cert_init(int argc, char **argv, bool json)
 	code = code ?: files_fresh(&files, AUTHORITY_CERT) ?: files_fresh(&files, AUTHORITY_KEY);
 	if (code)
 		return code;
-	code = authority_make(&a, &files, cluster, days);
+	own_name(origin, sizeof(origin));
+	code = authority_make(&a, &files, cluster, origin, days);
 	if (code)
 		return files_undo(&files, code);
 	authority_free(&a);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +36,26 @@ int files_begin(struct files *files, const char *dir)
 			goto failed;
 		*slash = '/';
 	}
-	if ((mkdir(path, 0755) && errno != EEXIST) || stat(path, &st))
+	files->made = !mkdir(path, 0755);
+	if ((!files->made && errno != EEXIST) || stat(path, &st))
 		goto failed;
 	if (S_ISDIR(st.st_mode))
 		return 0;
 	errno = ENOTDIR;
 failed:
 	return fail(EXIT_REFUSED, "%s: cannot create the directory: %s", path, strerror(errno));
+}
+
+void files_share(struct files *files)
+{
+	const struct group *agents = geteuid() ? NULL : getgrnam("ehsched");
+
+	if (!agents)
+		return;
+	files->group = agents->gr_gid;
+	files->shared = true;
+	if (files->made && (chown(files->dir, -1, files->group) || chmod(files->dir, 0750)))
+		fail(0, "%s: user ehsched cannot look into it: %s", files->dir, strerror(errno));
 }
 
 int files_fresh(const struct files *files, const char *name)

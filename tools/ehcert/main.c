@@ -10,6 +10,8 @@ static const struct {
 	int (*run)(int argc, char **argv, bool json);
 } commands[] = {
 	{ "cert", "init [--cluster NAME] DIR | node DIR HOST… | list [DIR]", cert_run },
+	{ "init", "[--dir DIR] [--host NAME] [--address A[:PORT]] [--topology n,l] NAME",
+	  init_run },
 };
 
 int main(int argc, char **argv)

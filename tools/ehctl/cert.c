@@ -7,15 +7,11 @@
 
 #include "launch.h"
 
-static int run(int argc, char **argv, bool json)
+static int make(int argc, char **argv, bool json)
 {
 	char **args = calloc(argc + 3, sizeof(*args));
 	int n = 1, code;
 
-	if (argc < 2) {
-		free(args);
-		return bad_usage("init, node or list is required");
-	}
 	if (!args)
 		return fail(EXIT_REFUSED, "out of memory");
 	args[n++] = argv[0];
@@ -26,6 +22,34 @@ static int run(int argc, char **argv, bool json)
 	free(args);
 	return code;
 }
+
+static int run(int argc, char **argv, bool json)
+{
+	if (argc < 2)
+		return bad_usage("init, node or list is required");
+	return make(argc, argv, json);
+}
+
+static int run_init(int argc, char **argv, bool json)
+{
+	if (argc < 2)
+		return bad_usage("a name for the cluster is required");
+	return make(argc, argv, json);
+}
+
+const struct command init_command = {
+	.name = "init",
+	.arguments = "[--dir DIR] [--host NAME] [--address A[:PORT]] [--topology n,l] NAME",
+	.help = "make this host the first of a new cluster\n\n"
+		"Creates the cluster's authority, the certificate of this host and agent.conf,\n"
+		"and says what to do next. Nothing that is there is overwritten.\n"
+		"  --dir DIR         where (/etc/ehsched)\n"
+		"  --host NAME       name of this host (that of hostname(1))\n"
+		"  --address A[:P]   where others reach it (its only address, port 7411)\n"
+		"  --topology n,l    room for 2^(n*l) hosts in groups of 2^n (4,2: 256 hosts);\n"
+		"                    it cannot change while agents run, and room costs nothing",
+	.run = run_init,
+};
 
 const struct command cert_command = {
 	.name = "cert",
