@@ -123,6 +123,11 @@ uint64_t enrol_version(struct agent *agent)
 	return agent->enrol ? roster_stamp(agent->enrol->roster) : 0;
 }
 
+const struct roster *enrol_roster(const struct agent *agent)
+{
+	return agent->enrol->roster;
+}
+
 const char *enrol_take(struct agent *agent, const json_t *answer)
 {
 	const char *why;

@@ -18,12 +18,15 @@
 #include "base/user.h"
 #include "cert/name.h"
 #include "cert/read.h"
+#include "cert/token.h"
 
 struct tls {
 	SSL_CTX *server, *client;
 };
 
 static const unsigned char tls_alpn[] = { 2, 'h', '2' };
+static const unsigned char tls_visit[] = "\x0e" TOKEN_ALPN; /* its length, as in tls_alpn */
+_Static_assert(sizeof(TOKEN_ALPN) - 1 == 0x0e, "the length before it");
 
 /* The cluster's name is kept with a context, which connections hold longer than its owner. */
 static void tls_cluster_free(void *ctx, void *cluster, CRYPTO_EX_DATA *data, int index, long argl,
@@ -84,12 +87,26 @@ static int tls_verify(int ok, X509_STORE_CTX *store)
 	return 0;
 }
 
+static bool tls_offers(const unsigned char **out, unsigned char *length, const unsigned char *ours,
+		       unsigned int n, const unsigned char *in, unsigned int inlen)
+{
+	return SSL_select_next_proto((unsigned char **)out, length, ours, n, in, inlen) ==
+	       OPENSSL_NPN_NEGOTIATED;
+}
+
+/* Called before a certificate is asked for. */
 static int tls_select_alpn(SSL *ssl, const unsigned char **out, unsigned char *length,
 			   const unsigned char *in, unsigned int inlen, void *arg)
 {
-	if (SSL_select_next_proto((unsigned char **)out, length, tls_alpn, sizeof(tls_alpn), in,
-				  inlen) != OPENSSL_NPN_NEGOTIATED)
+	struct tls_verdict *verdict = SSL_get_app_data(ssl);
+
+	if (tls_offers(out, length, tls_alpn, sizeof(tls_alpn), in, inlen))
+		return SSL_TLSEXT_ERR_OK;
+	if (!verdict || !verdict->invites ||
+	    !tls_offers(out, length, tls_visit, sizeof(tls_visit) - 1, in, inlen))
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	verdict->visitor = true;
+	SSL_set_verify(ssl, SSL_VERIFY_NONE, NULL);
 	return SSL_TLSEXT_ERR_OK;
 }
 
@@ -198,7 +215,9 @@ struct tls *tls_new(const struct config *c, FILE *errors)
 	struct tls *tls;
 	char cn[256];
 
-	if (!tls_is_private(c, c->lines[CONFIG_KEY], "key", c->key, errors))
+	if (!tls_is_private(c, c->lines[CONFIG_KEY], "key", c->key, errors) ||
+	    (*c->authority_key && !tls_is_private(c, c->lines[CONFIG_AUTHORITY_KEY],
+						  "authority-key", c->authority_key, errors)))
 		return NULL;
 	tls = calloc(1, sizeof(*tls));
 	if (!tls)
@@ -262,6 +281,14 @@ bool tls_peer_cn(SSL *ssl, char *cn, size_t size)
 bool tls_own_cn(const struct tls *tls, char *cn, size_t size)
 {
 	return tls && cert_host(SSL_CTX_get0_certificate(tls->server), cn, size);
+}
+
+X509 *tls_own(const struct tls *tls, X509 **authority)
+{
+	X509 *own = SSL_CTX_get0_certificate(tls->server);
+
+	*authority = tls_issuer(tls->server, own);
+	return own;
 }
 
 int tls_own_validity(const struct tls *tls, int64_t *from, int64_t *until, char *cn, size_t size)

@@ -10,6 +10,7 @@
 #include "cert/make.h"
 #include "cert/name.h"
 #include "cert/read.h"
+#include "cert/token.h"
 
 #define NOW 1800000000 /* seconds since 1970 */
 #define DAY 86400
@@ -156,12 +157,69 @@ static void test_exposed(void **state)
 	assert_non_null(cert_exposed(0100601, 64123));
 }
 
+static void test_token(void **state)
+{
+	struct cert_token token = { .host = "n0", .address = "[2001:db8::1]:7411" }, again;
+	char text[TOKEN_TEXT], bad[TOKEN_TEXT];
+
+	for (size_t i = 0; i < TOKEN_SECRET; i++)
+		token.secret[i] = 0xff - i;
+	for (size_t i = 0; i < CERT_DIGEST; i++)
+		token.authority[i] = 7 * i;
+	/* each length modulo 3 */
+	for (int i = 0; i < 4; i++, strcat(token.host, "x")) {
+		assert_non_null(cert_token_format(&token, text));
+		assert_null(cert_token_parse(text, &again));
+		assert_memory_equal(&token, &again, sizeof(token));
+		/* each letter counts, and none may be missing */
+		for (size_t at = 0; text[at]; at++) {
+			strcpy(bad, text);
+			bad[at] = bad[at] == 'A' ? 'B' : 'A';
+			if (text[at + 1])
+				assert_non_null(cert_token_parse(bad, &again));
+			strcpy(bad, text);
+			bad[at] = '\0';
+			assert_non_null(cert_token_parse(bad, &again));
+		}
+	}
+	assert_non_null(cert_token_parse("", &again));
+	assert_non_null(cert_token_parse("eh1-", &again));
+	assert_non_null(cert_token_parse("eh1-====", &again));
+	assert_non_null(cert_token_parse("eh1-\xff\xff\xff\xff", &again));
+	memset(bad, 'A', sizeof(bad) - 1);
+	memcpy(bad, "eh1-", 4);
+	bad[sizeof(bad) - 1] = '\0';
+	assert_non_null(cert_token_parse(bad, &again));
+	/* the longest names */
+	memset(token.host, 'h', CERT_HOST_MAX);
+	memset(token.address, '1', TOKEN_ADDRESS_MAX - 1);
+	assert_non_null(cert_token_format(&token, text));
+	assert_null(cert_token_parse(text, &again));
+	assert_memory_equal(&token, &again, sizeof(token));
+}
+
+static void test_hex(void **state)
+{
+	unsigned char bytes[3] = { 0, 0xa5, 0xff };
+	char text[7];
+
+	assert_string_equal(cert_hex(bytes, 3, text), "00a5ff");
+	memset(bytes, 1, 3);
+	assert_true(cert_unhex("00a5ff", bytes, 3));
+	assert_int_equal(bytes[1], 0xa5);
+	assert_false(cert_unhex("00a5f", bytes, 3));
+	assert_false(cert_unhex("00a5ff0", bytes, 3));
+	assert_false(cert_unhex("00A5FF", bytes, 3));
+	assert_false(cert_unhex("00a5 f", bytes, 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),	     cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_without_name), cmocka_unit_test(test_request),
 		cmocka_unit_test(test_key_text),     cmocka_unit_test(test_exposed),
+		cmocka_unit_test(test_token),	     cmocka_unit_test(test_hex),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

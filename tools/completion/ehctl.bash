@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor init cert plan sim help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor init invite join cert plan sim help version" -- "$cur"))
 		return
 	fi
 	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --view ]; then
@@ -58,6 +58,8 @@ _ehctl()
 			COMPREPLY=($(compgen -W "${i//|/ }" -- "$cur")) ;;
 		esac ;;
 	init) COMPREPLY=($(compgen -W "--dir --host --address --topology --json --help" -- "$cur")) ;;
+	invite) COMPREPLY=($(compgen -W "--for --host --json --help" -- "$cur")) ;;
+	join) COMPREPLY=($(compgen -W "--token --dir --host --address --json --help" -- "$cur")) ;;
 	cert) COMPREPLY=($(compgen -W "init node list --cluster --json" -- "$cur") $(compgen -d -- "$cur")) ;;
 	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;
 	esac

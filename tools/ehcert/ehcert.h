@@ -13,5 +13,6 @@
 /** argv[0] is the name; --json and --help are no longer in argv. They return the exit code. */
 int cert_run(int argc, char **argv, bool json);
 int init_run(int argc, char **argv, bool json);
+int join_run(int argc, char **argv, bool json);
 
 #endif

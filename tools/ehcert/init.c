@@ -15,7 +15,6 @@
 
 #define INIT_TOPOLOGY "4,2"
 #define INIT_TEXT 8192
-#define INIT_NEXT "ehctl cert node %s HOST…"
 
 struct init {
 	const char *dir, *host_given, *address_given, *topology_given;
@@ -69,9 +68,12 @@ static int init_conf(const struct init *in, struct files *files)
 		 "certificate   = \"%s/%s.crt\"\n"
 		 "key           = \"%s/%s.key\"\n"
 		 "authority     = \"%s/" AUTHORITY_CERT "\"\n"
+		 "# this host admits others (ehctl invite)\n"
+		 "authority-key = \"%s/" AUTHORITY_KEY "\"\n"
 		 "peer \"%s\" { host = \"%s\"  address = \"%s\" }\n",
 		 in->cluster, in->cluster, in->node, in->topology.n, in->topology.l, in->path,
-		 in->host, in->path, in->host, in->path, in->node, in->host, in->address.text);
+		 in->host, in->path, in->host, in->path, in->path, in->node, in->host,
+		 in->address.text);
 	return files_write(files, "agent.conf", text, true);
 }
 
@@ -90,11 +92,12 @@ static int init_fresh(const struct init *in, const struct files *files)
 static int init_write(const struct init *in, struct files *files)
 {
 	struct authority a = { 0 };
-	int code = authority_make(&a, files, in->cluster, in->host, EHCERT_DAYS);
+	int code;
 
+	files_share(files);
+	code = authority_make(&a, files, in->cluster, in->host, EHCERT_DAYS);
 	if (code)
 		return code;
-	files_share(files);
 	code = authority_certify(&a, files, in->host, EHCERT_DAYS) ?: init_conf(in, files);
 	authority_free(&a);
 	return code;
@@ -116,7 +119,7 @@ static int init_say(const struct init *in, bool json)
 		printf("next: ehagent -c %s/agent.conf\n", conf);
 	else
 		printf("next: systemctl enable --now ehagent\n");
-	printf("      " INIT_NEXT "\n", in->path);
+	printf("      ehctl invite              for each other host\n");
 	return 0;
 }
 

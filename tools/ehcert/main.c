@@ -12,6 +12,8 @@ static const struct {
 	{ "cert", "init [--cluster NAME] DIR | node DIR HOST… | list [DIR]", cert_run },
 	{ "init", "[--dir DIR] [--host NAME] [--address A[:PORT]] [--topology n,l] NAME",
 	  init_run },
+	{ "join", "[HOST[:PORT]] --token TOKEN [--dir DIR] [--host NAME] [--address A[:PORT]]",
+	  join_run },
 };
 
 int main(int argc, char **argv)

@@ -51,6 +51,29 @@ const struct command init_command = {
 	.run = run_init,
 };
 
+static int run_join(int argc, char **argv, bool json)
+{
+	if (argc < 2)
+		return bad_usage("--token is required: `ehctl invite` on a member makes one");
+	return make(argc, argv, json);
+}
+
+const struct command join_command = {
+	.name = "join",
+	.arguments = "[HOST[:PORT]] --token TOKEN [--dir DIR] [--host NAME] [--address A[:PORT]]",
+	.help = "make this host a member, by a token of `ehctl invite`\n\n"
+		"Makes a key, which never leaves this host, gets a certificate for it, writes\n"
+		"both and agent.conf, and says what to do next. Overwrites nothing. Who answers\n"
+		"must be the host that has invited, by its cluster's authority, before it gets\n"
+		"the token.\n"
+		"  HOST[:PORT]       name or address of that host, if not the one in the token\n"
+		"  --token TOKEN     - reads it from standard input: others cannot see it in ps(1)\n"
+		"  --dir DIR         where to write (/etc/ehsched)\n"
+		"  --host NAME       name of this host (that of hostname(1))\n"
+		"  --address A[:P]   where others reach it (that which reaches HOST, port 7411)",
+	.run = run_join,
+};
+
 const struct command cert_command = {
 	.name = "cert",
 	.arguments = "init [--cluster NAME] DIR | node DIR HOST… | list [DIR]",
