@@ -53,7 +53,7 @@ install: $(if $(filter-out $(wildcard $(BUILT)),$(BUILT)),tools) man
 	@[ -n "$(DESTDIR)" ] || packaging/user
 	@[ -n "$(DESTDIR)" ] || ! [ -d /run/systemd/system ] || systemctl daemon-reload
 	@[ -f $(DESTDIR)/etc/ehsched/agent.conf ] || \
-		echo "install: write /etc/ehsched/agent.conf next, from $(PREFIX)/share/doc/ehsched/agent.conf"
+		echo "install: next, 'ehctl init NAME' on the first host of a cluster, 'ehctl join' on others (ehctl(1))"
 
 ##  uninstall       remove what make install has written, and nothing else
 uninstall: export DESTDIR := $(DESTDIR)
