@@ -74,9 +74,9 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehstub ehlaunch ehlook ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles)
 
-LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c)
+LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c lib/cert/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
 COMPANION := helpers/common/companion.c
@@ -86,6 +86,7 @@ EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
 EHRSH_SRC := $(wildcard tools/ehrsh/*.c) $(COMPANION)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
+EHCERT_SRC := $(wildcard tools/ehcert/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(addprefix helpers/common/,control.c stream.c)
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(addprefix helpers/common/,control.c stream.c)
 LOOK_SRC  := $(wildcard helpers/ehlook/*.c)
@@ -145,6 +146,10 @@ $(O)/bin/ehplan: LIBS = $(PLAN_LIBS)
 $(O)/bin/ehsim: $(call objects,$(EHSIM_SRC)) $(O)/libsim.a $(O)/libeh.a
 $(O)/bin/ehsim: LIBS = -lsmartcols -ljansson -lm
 
+# Likewise: it makes keys and certificates.
+$(O)/bin/ehcert: $(call objects,$(EHCERT_SRC)) $(O)/libeh.a
+$(O)/bin/ehcert: LIBS = $(shell $(PKG_CONFIG) --libs libssl libcrypto smartcols jansson)
+
 # Is started again and again: its digests are inline, and it loads no library but libc.
 CFLAGS_helpers/ehlook := -DXXH_INLINE_ALL
 $(O)/bin/ehlook: $(call objects,$(LOOK_SRC)) $(O)/libeh.a
@@ -188,7 +193,7 @@ comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
 entry	 = {"directory": "$(call json,$(CURDIR))", "file": "$(1)", "command": "$(call json,$(2)) -c -o $(O)/$(1:.c=.o) $(1)"}
-ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(UNIT_SRC) $(FUZZ_SRC))
+ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(UNIT_SRC) $(FUZZ_SRC))
 compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)

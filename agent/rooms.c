@@ -12,6 +12,7 @@
 #include "cluster/enrol.h"
 #include "cluster/gather.h"
 #include "cluster/hierarchy.h"
+#include "cluster/invite.h"
 #include "cluster/join.h"
 #include "cluster/leave.h"
 #include "cluster/roster.h"
@@ -69,6 +70,8 @@ static const struct net_ops rooms_net_ops = {
 	.question = rooms_question,
 	.take = enrol_take,
 	.refused = enrol_refused,
+	.invites = invite_is_open,
+	.visit = invite_on_visit,
 };
 
 static const struct node_ops rooms_node_ops = {
@@ -180,6 +183,8 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 	if (!err)
 		err = hierarchy_init(agent, &ask_ops);
 	if (!err)
+		err = invite_init(agent);
+	if (!err)
 		err = server_init(agent, rooms_routes);
 	if (!err)
 		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
@@ -229,6 +234,7 @@ void rooms_stop(struct agent *agent)
 	counters_exit(agent);
 	reserve_exit(agent);
 	peers_exit(agent);
+	invite_exit(agent);
 	enrol_exit(agent);
 	sessions_exit(agent);
 	drain_exit(agent);

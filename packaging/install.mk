@@ -9,7 +9,7 @@ BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
 UNITDIR	?= /usr/lib/systemd/system
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim
+LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim ehcert
 BUILT	:= $(addprefix $(O)/bin/,ehctl ehrsh ehagent $(LIBEXEC))
 PAGES	:= $(wildcard tools/man/*.[1-8])
 .PHONY: install uninstall man
@@ -31,8 +31,7 @@ define to-install
 755 $(O)/bin/ehrsh $(PREFIX)/bin/ehrsh
 755 $(O)/bin/ehagent $(PREFIX)/sbin/ehagent
 $(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
-)755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
-644 packaging/systemd/ehagent.service $(UNITDIR)/ehagent.service
+)644 packaging/systemd/ehagent.service $(UNITDIR)/ehagent.service
 644 packaging/systemd/ehlaunch.service $(UNITDIR)/ehlaunch.service
 644 packaging/systemd/ehlaunch.socket $(UNITDIR)/ehlaunch.socket
 644 packaging/systemd/ehsched.sysusers /usr/lib/sysusers.d/ehsched.conf
@@ -59,7 +58,7 @@ install: $(if $(filter-out $(wildcard $(BUILT)),$(BUILT)),tools) man
 	@[ -n "$(DESTDIR)" ] || packaging/user
 	@[ -n "$(DESTDIR)" ] || ! [ -d /run/systemd/system ] || systemctl daemon-reload
 	@[ -f $(DESTDIR)/etc/ehsched/agent.conf ] || \
-		echo "install: write /etc/ehsched/agent.conf next, from $(PREFIX)/share/doc/ehsched/agent.conf"
+		echo "install: next, 'ehctl init NAME' on the first host of a cluster, 'ehctl join' on others (ehctl(1))"
 
 ##  uninstall       remove what make install has written, and nothing else
 uninstall: export DESTDIR := $(DESTDIR)

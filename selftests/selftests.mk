@@ -52,6 +52,9 @@ $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 $(O)/selftests/unit/test_hop: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_hop: $(O)/helpers/end/hop.o
 
+# Their certificates.
+$(patsubst %.c,$(O)/%,$(shell grep -l '"two_agents.h"' $(UNIT_SRC))): | $(addprefix $(O)/bin/,ehctl ehcert)
+
 # Home's side of a view.
 $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)

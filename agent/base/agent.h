@@ -50,6 +50,7 @@ struct agent {
 
 	/* cluster */
 	struct enrol *enrol;
+	struct invites *invites;
 	struct join *join; /* while it joins */
 	struct hierarchy *hierarchy;
 	struct asks *asks;

@@ -23,12 +23,13 @@ struct config_peer {
 };
 
 /** Files that the configuration names, and whose content is checked too. */
-enum { CONFIG_CERTIFICATE, CONFIG_KEY, CONFIG_AUTHORITY, CONFIG_FILES };
+enum { CONFIG_CERTIFICATE, CONFIG_KEY, CONFIG_AUTHORITY, CONFIG_AUTHORITY_KEY, CONFIG_FILES };
 
 struct config {
 	char *file;
 	int lines[CONFIG_FILES]; /**< where the files are named */
 	char *cluster, *certificate, *key, *authority, *cgroup, *stub, *state;
+	char *authority_key; /**< "": this host signs no certificates */
 	char *launcher; /* "": see launcher.c */
 	struct eh_topology topology; /**< n is 0 if not given: see config_adopt() */
 	bool has_node; /**< `node` is given; with `join` it is only a preference */

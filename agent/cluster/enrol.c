@@ -137,6 +137,11 @@ static bool enrol_may_gain(struct enrol *e, uint64_t ahead)
 	return e->gained + ahead <= ROSTER_STEP_MAX;
 }
 
+const struct roster *enrol_roster(const struct agent *agent)
+{
+	return agent->enrol->roster;
+}
+
 const char *enrol_take(struct agent *agent, const json_t *answer)
 {
 	const char *why;

@@ -39,6 +39,9 @@ uint64_t enrol_version(struct agent *agent);
 /** Exchanges rosters with a peer that has a newer one. */
 void enrol_pull(struct peer *from);
 
+/** The roster itself, until the next change. */
+const struct roster *enrol_roster(const struct agent *agent);
+
 /** Looks at a peer's hello or message. Fetches its roster if its version is newer than ours. */
 void enrol_seen(struct peer *from, const json_t *body);
 /** Whether the roster has another address for a peer that listens on `address` (NULL: unknown). */

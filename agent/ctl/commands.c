@@ -15,8 +15,10 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cert/name.h"
 #include "cluster/gather.h"
 #include "cluster/hierarchy.h"
+#include "cluster/invite.h"
 #include "cluster/join.h"
 #include "cluster/leave.h"
 #include "cluster/message.h"
@@ -353,6 +355,26 @@ static void commands_do_doctor(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, doctor_report(agent));
 }
 
+static void commands_do_invite(struct ctl_conn *c, const json_t *request)
+{
+	const json_t *seconds = json_object_get(request, "seconds");
+	const char *host = json_string_value(json_object_get(request, "host"));
+	json_int_t n = seconds ? json_integer_value(seconds) : INVITE_SECONDS;
+	const char *why;
+	json_t *reply;
+
+	if (n < 1 || n > INVITE_SECONDS_MAX) {
+		ctl_reply(c, ctl_error("seconds", "must be a number from 1 to 604800", true));
+		return;
+	}
+	if (json_object_get(request, "host") && (!host || !cert_is_host(host))) {
+		ctl_reply(c, ctl_error("host", "not a name that a certificate may have", true));
+		return;
+	}
+	reply = invite_make(ctl_agent(c), n, host, &why);
+	ctl_reply(c, reply ?: ctl_error("invite", why, false));
+}
+
 static const struct commands_command {
 	const char *name;
 	bool privileged;
@@ -365,7 +387,7 @@ static const struct commands_command {
 	{ "undrain", true, nodes_undrain },	 { "watch", false, commands_do_watch },
 	{ "doctor", false, commands_do_doctor }, { "leave", true, commands_do_leave },
 	{ "guests", true, nodes_guests },	 { "cancel", false, cancel_request },
-	{ "reload", true, commands_do_reload },
+	{ "reload", true, commands_do_reload },	 { "invite", true, commands_do_invite },
 };
 
 void commands_request(struct ctl_conn *c, const json_t *request)

@@ -15,9 +15,11 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "cert/token.h"
 #include "cluster/address.h"
 #include "net/h2_stream.h"
 #include "net/h2_inside.h"
+#include "net/ops.h"
 #include "net/tls.h"
 
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
@@ -318,6 +320,11 @@ static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 	struct evbuffer_iovec piece;
 	ssize_t n;
 
+	if (conn->verdict.visitor) {
+		if (!conn->dead)
+			conn->ops->visited(conn->ctx, in);
+		return;
+	}
 	while (!conn->dead && conn->session && evbuffer_peek(in, -1, NULL, &piece, 1) > 0) {
 		n = nghttp2_session_mem_recv(conn->session, piece.iov_base, piece.iov_len);
 		if (n < 0) {
@@ -331,7 +338,19 @@ static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 
 static void h2_conn_on_written(struct bufferevent *bev, void *arg)
 {
-	h2_later(arg);
+	struct h2_conn *conn = arg;
+
+	if (conn->verdict.visitor && conn->answered)
+		h2_conn_close(conn, H2_END_GOODBYE, "answered");
+	h2_later(conn);
+}
+
+void h2_conn_answer(struct h2_conn *conn, const char *text)
+{
+	conn->answered = true;
+	bufferevent_disable(conn->bev, EV_READ);
+	if (bufferevent_write(conn->bev, text, strlen(text)))
+		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
 }
 
 static void h2_conn_on_connected(struct h2_conn *conn)
@@ -341,6 +360,11 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 	unsigned int length;
 	const char *why;
 
+	if (conn->verdict.visitor) {
+		/* no more than this of what it sends is kept */
+		bufferevent_setwatermark(conn->bev, EV_READ, 0, TOKEN_REQUEST_MAX + 1);
+		return;
+	}
 	if (!tls_peer_cn(ssl, conn->cn, sizeof(conn->cn))) {
 		h2_conn_close(conn, H2_END_REFUSED, "the certificate has no usable CN");
 		return;
@@ -460,8 +484,13 @@ static void h2_conn_set_options(evutil_socket_t fd)
 struct h2_conn *h2_conn_accepted(struct agent *agent, evutil_socket_t fd, unsigned int silence_ms,
 				 const struct h2_conn_ops *ops, void *ctx)
 {
+	struct h2_conn *conn;
+
 	h2_conn_set_options(fd);
-	return h2_conn_new(agent, fd, true, silence_ms, ops, ctx);
+	conn = h2_conn_new(agent, fd, true, silence_ms, ops, ctx);
+	if (conn)
+		conn->verdict.invites = agent->net_ops->invites(agent);
+	return conn;
 }
 
 struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,

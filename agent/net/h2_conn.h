@@ -8,6 +8,7 @@
 #ifndef AGENT_NET_H2_CONN_H
 #define AGENT_NET_H2_CONN_H
 
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include "cluster/address.h"
 #include "net/h2_end.h"
@@ -19,6 +20,11 @@ struct h2_conn;
 struct h2_conn_ops {
 	/** The handshake is done; `cn` is that of the other side. NULL to accept it, else the reason. */
 	const char *(*identified)(void *ctx, const char *cn);
+	/**
+	 * Server: it has no certificate and asks to be admitted (TOKEN_ALPN); all that it has sent so
+	 * far. The answer is h2_conn_answer(). It is not identified.
+	 */
+	void (*visited)(void *ctx, struct evbuffer *said);
 	/** The session can be used. May be NULL. */
 	void (*ready)(void *ctx);
 	/** Server: a request arrived; answer with h2_stream_accept() and h2_stream_respond(). */
@@ -30,9 +36,11 @@ struct h2_conn_ops {
 /** NULL (errno): no descriptor or memory. An unreachable address is reported by ops->closed. */
 struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
 				unsigned int silence_ms, const struct h2_conn_ops *ops, void *ctx);
-/** NULL: no memory; the socket is then closed. */
+/** `ops->visited` is used while net_ops.invites. NULL: no memory; the socket is then closed. */
 struct h2_conn *h2_conn_accepted(struct agent *agent, evutil_socket_t fd, unsigned int silence_ms,
 				 const struct h2_conn_ops *ops, void *ctx);
+/** Sends this to a visitor, reads no more of him, and closes when he has it. */
+void h2_conn_answer(struct h2_conn *conn, const char *text);
 /** Closes from the event loop; ops->closed follows, with `end` and `why`. */
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why);
 void h2_conn_ping(struct h2_conn *conn);

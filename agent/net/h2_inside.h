@@ -38,6 +38,7 @@ struct h2_conn {
 	struct tls_verdict verdict;
 	struct timeval silence;
 	bool server, dead;
+	bool answered; /* a visitor: nothing follows */
 	enum h2_end end;
 	char cn[256], why[160];
 };

@@ -31,6 +31,10 @@ struct net_ops {
 	json_t *(*question)(struct agent *agent);
 	/** The answer to it. Returns NULL, or what is wrong with the answer. */
 	const char *(*take)(struct agent *agent, const json_t *answer);
+	/** Whether somebody without a certificate may ask to be admitted now. */
+	bool (*invites)(struct agent *agent);
+	/** He asks, with a line of `length` bytes from `where`. Returns the answer; NULL: no memory. */
+	json_t *(*visit)(struct agent *agent, const char *where, const char *line, size_t length);
 	/** A peer says that our code belongs to another host. */
 	void (*refused)(struct agent *agent);
 };

@@ -11,6 +11,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "cert/token.h"
 #include "cluster/address.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
@@ -31,6 +32,7 @@ struct server_conn {
 	struct h2_conn *h2;
 	struct peer *peer; /* NULL: not identified, or not in the roster; then it is a stranger */
 	struct stranger stranger;
+	bool visited; /* it asked to be admitted, and was answered */
 	bool hello; /* it belongs to this cluster */
 	char cn[256]; /* "": not identified yet */
 	struct address address;
@@ -370,6 +372,32 @@ static const char *server_on_identified(void *ctx, const char *cn)
 	return NULL;
 }
 
+static void server_on_visited(void *ctx, struct evbuffer *said)
+{
+	struct server_conn *conn = ctx;
+	struct agent *agent = conn->agent;
+	char *line, *text = NULL;
+	json_t *answer;
+	size_t length;
+
+	line = evbuffer_readln(said, &length, EVBUFFER_EOL_LF);
+	if (!line && evbuffer_get_length(said) > TOKEN_REQUEST_MAX) {
+		h2_conn_close(conn->h2, H2_END_REFUSED, "its request to be admitted is too large");
+		return;
+	}
+	if (!line)
+		return;
+	answer = agent->net_ops->visit(agent, conn->address.text, line, length);
+	free(line);
+	if (answer && !json_object_set_new(answer, "version", json_integer(1)))
+		text = json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	conn->visited = true;
+	h2_conn_answer(conn->h2, text ?: "{}");
+	h2_conn_answer(conn->h2, "\n");
+	free(text);
+}
+
 static void server_unlink(struct server_conn *conn)
 {
 	struct server *server = conn->agent->server;
@@ -386,7 +414,9 @@ static void server_on_closed(void *ctx, enum h2_end end, const char *why, const 
 {
 	struct server_conn *conn = ctx;
 
-	if (!*conn->cn) {
+	if (conn->visited) {
+		log_debug("%s was answered", conn->address.text);
+	} else if (!*conn->cn) {
 		if (log_allowed(&conn->agent->server->refusals))
 			log_warning("refused %s (CN %s): %s", conn->address.text,
 				    *cn ? cn : "unknown", why);
@@ -399,6 +429,7 @@ static void server_on_closed(void *ctx, enum h2_end end, const char *why, const 
 
 static const struct h2_conn_ops server_conn_ops = {
 	.identified = server_on_identified,
+	.visited = server_on_visited,
 	.request = server_on_request,
 	.closed = server_on_closed,
 };

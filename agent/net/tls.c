@@ -6,64 +6,107 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/user.h"
-#include "cluster/address.h"
+#include "cert/name.h"
+#include "cert/read.h"
+#include "cert/token.h"
 
 struct tls {
 	SSL_CTX *server, *client;
 };
 
 static const unsigned char tls_alpn[] = { 2, 'h', '2' };
+static const unsigned char tls_visit[] = "\x0e" TOKEN_ALPN; /* its length, as in tls_alpn */
+_Static_assert(sizeof(TOKEN_ALPN) - 1 == 0x0e, "the length before it");
 
-static bool tls_cn(X509 *cert, char *cn, size_t size)
+/* The cluster's name is kept with a context, which connections hold longer than its owner. */
+static void tls_cluster_free(void *ctx, void *cluster, CRYPTO_EX_DATA *data, int index, long argl,
+			     void *argp)
 {
-	X509_NAME *name = X509_get_subject_name(cert);
-	int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-	unsigned char *text = NULL;
-	bool good = false;
-	int length;
+	free(cluster);
+}
 
-	/* with a second one, or a NUL inside, two readers might see different names */
-	if (at < 0 || X509_NAME_get_index_by_NID(name, NID_commonName, at) >= 0)
-		return false;
-	length =
-		ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-	if (length > 0 && (size_t)length < size && strlen((char *)text) == (size_t)length) {
-		memcpy(cn, text, length + 1);
-		good = true;
-	}
-	OPENSSL_free(text);
-	return good;
+static int tls_cluster_index(void)
+{
+	static int index = -1;
+
+	if (index < 0)
+		index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, tls_cluster_free);
+	return index;
+}
+
+static bool tls_cluster_keep(SSL_CTX *ctx, const char *cluster)
+{
+	char *copy = strdup(cluster);
+
+	if (copy && SSL_CTX_set_ex_data(ctx, tls_cluster_index(), copy))
+		return true;
+	free(copy);
+	return false;
+}
+
+static void tls_note(struct tls_verdict *verdict, const X509 *leaf, const char *why)
+{
+	if (!verdict || verdict->why)
+		return;
+	verdict->why = why;
+	if (!leaf || !cert_host(leaf, verdict->cn, sizeof(verdict->cn)))
+		strcpy(verdict->cn, "?");
 }
 
 static int tls_verify(int ok, X509_STORE_CTX *store)
 {
 	SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
-	struct tls_verdict *verdict = SSL_get_app_data(ssl);
+	STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(store);
 	X509 *leaf = X509_STORE_CTX_get0_cert(store);
+	const char *why;
 
-	if (!ok && verdict && !verdict->why) {
-		verdict->why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
-		if (!leaf || !tls_cn(leaf, verdict->cn, sizeof(verdict->cn)))
-			strcpy(verdict->cn, "?");
+	if (!ok) {
+		why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+		tls_note(SSL_get_app_data(ssl), leaf, why);
+		return 0;
 	}
-	return ok;
+	/* From the authority down: at the leaf all others have been verified. */
+	if (X509_STORE_CTX_get_error_depth(store))
+		return 1;
+	why = cert_refusal(leaf, sk_X509_value(chain, sk_X509_num(chain) - 1),
+			   SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), tls_cluster_index()));
+	if (!why)
+		return 1;
+	tls_note(SSL_get_app_data(ssl), leaf, why);
+	X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+	return 0;
 }
 
+static bool tls_offers(const unsigned char **out, unsigned char *length, const unsigned char *ours,
+		       unsigned int n, const unsigned char *in, unsigned int inlen)
+{
+	return SSL_select_next_proto((unsigned char **)out, length, ours, n, in, inlen) ==
+	       OPENSSL_NPN_NEGOTIATED;
+}
+
+/* Called before a certificate is asked for. */
 static int tls_select_alpn(SSL *ssl, const unsigned char **out, unsigned char *length,
 			   const unsigned char *in, unsigned int inlen, void *arg)
 {
-	if (SSL_select_next_proto((unsigned char **)out, length, tls_alpn, sizeof(tls_alpn), in,
-				  inlen) != OPENSSL_NPN_NEGOTIATED)
+	struct tls_verdict *verdict = SSL_get_app_data(ssl);
+
+	if (tls_offers(out, length, tls_alpn, sizeof(tls_alpn), in, inlen))
+		return SSL_TLSEXT_ERR_OK;
+	if (!verdict || !verdict->invites ||
+	    !tls_offers(out, length, tls_visit, sizeof(tls_visit) - 1, in, inlen))
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	verdict->visitor = true;
+	SSL_set_verify(ssl, SSL_VERIFY_NONE, NULL);
 	return SSL_TLSEXT_ERR_OK;
 }
 
@@ -83,6 +126,23 @@ static void tls_complain(FILE *errors, const struct config *c, int line, const c
 	}
 	fprintf(errors, "%s:%d: %s: %s: %s\n", c->file, line, what, file,
 		code ? ERR_reason_error_string(code) : "unusable");
+}
+
+/* Whoever can read the key can be this node. */
+static bool tls_is_private(const struct config *c, int line, const char *what, const char *file,
+			   FILE *errors)
+{
+	const char *why;
+	struct stat st;
+
+	/* what cannot be looked at cannot be read either, which is said later */
+	if (stat(file, &st))
+		return true;
+	why = cert_exposed(st.st_mode, st.st_uid);
+	if (why)
+		fprintf(errors, "%s:%d: %s: %s: %s: `chmod %s %s`\n", c->file, line, what, file,
+			why, st.st_uid ? "600" : "640", file);
+	return !why;
 }
 
 static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
@@ -106,7 +166,9 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 		SSL_CTX_set_alpn_select_cb(ctx, tls_select_alpn, NULL);
 	else
 		SSL_CTX_set_alpn_protos(ctx, tls_alpn, sizeof(tls_alpn));
-	if (SSL_CTX_use_certificate_chain_file(ctx, c->certificate) != 1)
+	if (!tls_cluster_keep(ctx, c->cluster))
+		tls_complain(errors, c, 1, "TLS", "context");
+	else if (SSL_CTX_use_certificate_chain_file(ctx, c->certificate) != 1)
 		tls_complain(errors, c, c->lines[CONFIG_CERTIFICATE], "certificate",
 			     c->certificate);
 	else if (SSL_CTX_use_PrivateKey_file(ctx, c->key, SSL_FILETYPE_PEM) != 1)
@@ -122,11 +184,42 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	return NULL;
 }
 
+/* The certificate of the authority that signed this one; NULL: another one did, in between. */
+static X509 *tls_issuer(SSL_CTX *ctx, X509 *cert)
+{
+	const STACK_OF(X509_OBJECT) *known = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
+	X509 *one;
+
+	for (int i = 0; i < sk_X509_OBJECT_num(known); i++) {
+		one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(known, i));
+		if (one && X509_check_issued(one, cert) == X509_V_OK)
+			return one;
+	}
+	return NULL;
+}
+
+/* What peers would refuse is refused here, where it can be corrected. */
+static bool tls_is_ours(const struct config *c, SSL_CTX *ctx, FILE *errors)
+{
+	X509 *cert = SSL_CTX_get0_certificate(ctx), *issuer = tls_issuer(ctx, cert);
+	const char *why = issuer ? cert_refusal(cert, issuer, c->cluster) : NULL;
+
+	if (why)
+		fprintf(errors, "%s:%d: certificate: %s: %s; `cluster` is \"%s\"\n", c->file,
+			c->lines[CONFIG_CERTIFICATE], c->certificate, why, c->cluster);
+	return !why;
+}
+
 struct tls *tls_new(const struct config *c, FILE *errors)
 {
-	struct tls *tls = calloc(1, sizeof(*tls));
+	struct tls *tls;
 	char cn[256];
 
+	if (!tls_is_private(c, c->lines[CONFIG_KEY], "key", c->key, errors) ||
+	    (*c->authority_key && !tls_is_private(c, c->lines[CONFIG_AUTHORITY_KEY],
+						  "authority-key", c->authority_key, errors)))
+		return NULL;
+	tls = calloc(1, sizeof(*tls));
 	if (!tls)
 		return NULL;
 	tls->server = tls_context(c, true, errors);
@@ -135,8 +228,8 @@ struct tls *tls_new(const struct config *c, FILE *errors)
 	tls->client = tls_context(c, false, errors);
 	if (!tls->client)
 		goto free_tls;
-	if (!tls_cn(SSL_CTX_get0_certificate(tls->server), cn, sizeof(cn)) ||
-	    strlen(cn) > ADDRESS_HOST_MAX) {
+	if (!cert_host(SSL_CTX_get0_certificate(tls->server), cn, sizeof(cn)) ||
+	    strlen(cn) > CERT_HOST_MAX) {
 		fprintf(errors, "%s:%d: certificate: %s: no usable CN\n", c->file,
 			c->lines[CONFIG_CERTIFICATE], c->certificate);
 		goto free_tls;
@@ -146,7 +239,8 @@ struct tls *tls_new(const struct config *c, FILE *errors)
 			c->file, c->address_line, c->certificate, c->host);
 		goto free_tls;
 	}
-	return tls;
+	if (tls_is_ours(c, tls->server, errors))
+		return tls;
 
 free_tls:
 	tls_free(tls);
@@ -181,28 +275,28 @@ bool tls_peer_cn(SSL *ssl, char *cn, size_t size)
 {
 	X509 *cert = SSL_get0_peer_certificate(ssl);
 
-	return cert && SSL_get_verify_result(ssl) == X509_V_OK && tls_cn(cert, cn, size);
-}
-
-static int64_t tls_seconds(const ASN1_TIME *t)
-{
-	struct tm tm = { 0 };
-
-	return ASN1_TIME_to_tm(t, &tm) == 1 ? timegm(&tm) : 0;
+	return cert && SSL_get_verify_result(ssl) == X509_V_OK && cert_host(cert, cn, size);
 }
 
 bool tls_own_cn(const struct tls *tls, char *cn, size_t size)
 {
-	return tls && tls_cn(SSL_CTX_get0_certificate(tls->server), cn, size);
+	return tls && cert_host(SSL_CTX_get0_certificate(tls->server), cn, size);
+}
+
+X509 *tls_own(const struct tls *tls, X509 **authority)
+{
+	X509 *own = SSL_CTX_get0_certificate(tls->server);
+
+	*authority = tls_issuer(tls->server, own);
+	return own;
 }
 
 int tls_own_validity(const struct tls *tls, int64_t *from, int64_t *until, char *cn, size_t size)
 {
 	X509 *cert = tls ? SSL_CTX_get0_certificate(tls->server) : NULL;
 
-	if (!cert || !tls_cn(cert, cn, size))
+	if (!cert || !cert_host(cert, cn, size))
 		return -ENOENT;
-	*from = tls_seconds(X509_get0_notBefore(cert));
-	*until = tls_seconds(X509_get0_notAfter(cert));
+	*until = cert_until(cert, from);
 	return 0;
 }

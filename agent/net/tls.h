@@ -17,6 +17,8 @@
 struct tls_verdict {
 	char cn[128];
 	const char *why; /**< NULL: nothing failed */
+	bool invites; /**< set before: a side that only asks to be admitted needs no certificate */
+	bool visitor; /**< this is one: it speaks TOKEN_ALPN and not HTTP/2 */
 };
 
 struct agent;
@@ -37,6 +39,8 @@ bool tls_peer_cn(SSL *ssl, char *cn, size_t size);
 
 /** The CN of our own certificate. */
 bool tls_own_cn(const struct tls *tls, char *cn, size_t size);
+/** Our own certificate, and the authority's that signed it (NULL: it is not known). Borrowed. */
+X509 *tls_own(const struct tls *tls, X509 **authority);
 /** Validity of our own certificate, in seconds since 1970; 0 or -errno. */
 int tls_own_validity(const struct tls *tls, int64_t *from, int64_t *until, char *cn, size_t size);
 

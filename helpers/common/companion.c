@@ -7,7 +7,7 @@
 
 char *companion(const char *name, char *buf, size_t size)
 {
-	static const char *const places[] = { "", "../libexec/ehsched/", "../../tools/" };
+	static const char *const places[] = { "", "../libexec/ehsched/" };
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;

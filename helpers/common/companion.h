@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/** Path of a program that is installed beside this one, in ../libexec/ehsched, or in the source tree's
- *  tools. NULL: not found. */
+/** Path of a program that is installed beside this one, or in ../libexec/ehsched. NULL: not
+ *  found. */
 char *companion(const char *name, char *buf, size_t size);
 
 #endif

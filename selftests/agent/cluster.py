@@ -9,6 +9,7 @@ from netns import Net, address, sh
 from tree import BUILD, TOP
 from wait import WAIT, until
 
+EHCTL = os.path.join(BUILD, "bin", "ehctl")
 AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
 LAUNCH = os.path.join(BUILD, "bin", "ehlaunch")
@@ -75,8 +76,8 @@ class Cluster:
     def certificates(self, folder, *hosts):
         path = os.path.join(self.dir, folder)
         if not os.path.exists(path):
-            sh("tools/ehcert", "init", path)
-        sh("tools/ehcert", "node", path, *hosts)
+            sh(EHCTL, "cert", "init", path)
+        sh(EHCTL, "cert", "node", path, *hosts)
         return path
 
     def code(self, i):

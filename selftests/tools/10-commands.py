@@ -128,7 +128,7 @@ def show(r):
 
 
 COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "drain", "undrain", "watch",
-            "doctor", "cert", "leave", "reload"]
+            "doctor", "cert", "init", "invite", "join", "leave", "reload"]
 
 # ---- usage ----
 
@@ -153,7 +153,8 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
-              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"]):
+              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"], ["init"], ["join"],
+              ["invite", "x"], ["invite", "--for", "1y"]):
     r = ehctl(*wrong)
     name = " ".join(w if isinstance(w, str) else repr(w) for w in wrong)[:40]
     ok(f"wrong usage: {name}", clean_error(r, 2, wrong[0]), show(r))
@@ -161,7 +162,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
 # ---- no agent ----
 
 for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "dwell=5"],
-          ["drain", "0.1"], ["undrain", "0.1"], ["leave"], ["reload"], ["watch"]):
+          ["drain", "0.1"], ["undrain", "0.1"], ["leave"], ["reload"], ["watch"], ["invite"]):
     r = ehctl(*c)
     ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
 r = ehctl("doctor")

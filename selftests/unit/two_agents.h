@@ -67,15 +67,19 @@ static void write_config(int i)
 
 static int set_up(void **state)
 {
-	char command[512];
+	char self[256] = "", command[1024];
 	int held[2];
 
 	strcpy(dir, "/tmp/ehs-two-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return -1;
+	*strrchr(self, '/') = '\0';
 	snprintf(command, sizeof(command),
-		 "tools/ehcert init %s >%s/log 2>&1 && tools/ehcert node %s n0 n1 >>%s/log 2>&1",
-		 dir, dir, dir, dir);
+		 "%s/../../bin/ehctl cert init %s >%s/log 2>&1 && "
+		 "%s/../../bin/ehctl cert node %s n0 n1 >>%s/log 2>&1",
+		 self, dir, dir, self, dir, dir);
 	if (system(command))
 		return -1;
 	for (int i = 0; i < 2; i++)

@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why cancel run exec set drain undrain leave reload watch doctor cert plan sim help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why cancel run exec set drain undrain leave reload watch doctor init invite join cert plan sim help version" -- "$cur"))
 		return
 	fi
 	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --view ]; then
@@ -72,7 +72,10 @@ _ehctl()
 			[ -n "$i" ] || i=$(ehctl sim --help 2>/dev/null | sed -n 's/^  \(--[a-z]*\).*/\1/p')\ --json\ --help
 			COMPREPLY=($(compgen -W "${i//|/ }" -- "$cur")) ;;
 		esac ;;
-	cert) COMPREPLY=($(compgen -W "init node" -- "$cur") $(compgen -d -- "$cur")) ;;
+	init) COMPREPLY=($(compgen -W "--dir --host --address --topology --json --help" -- "$cur")) ;;
+	invite) COMPREPLY=($(compgen -W "--for --host --json --help" -- "$cur")) ;;
+	join) COMPREPLY=($(compgen -W "--token --dir --host --address --json --help" -- "$cur")) ;;
+	cert) COMPREPLY=($(compgen -W "init node list --cluster --json" -- "$cur") $(compgen -d -- "$cur")) ;;
 	*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;
 	esac
 }

@@ -12,7 +12,7 @@ static const struct command *const commands[] = {
 	&cancel_command, &run_command,	   &exec_command,  &set_command,
 	&drain_command,	 &undrain_command, &watch_command, &doctor_command,
 	&cert_command,	 &sim_command,	   &leave_command, &plan_command,
-	&reload_command,
+	&reload_command, &init_command,	   &invite_command, &join_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
