@@ -145,6 +145,9 @@ uint32_t load_idle_take(struct eh_load *load, uint32_t home, unsigned int tier, 
 		}
 		if (!has(idle, group, level, tier))
 			continue;
+		/* those above, which had been asked, send it down again */
+		for (unsigned int above = level + 1; above <= *asked; above++)
+			load_count(load, EH_LOAD_FORWARD, above, 1);
 		node = descend(load, group, level, tier);
 		load_idle_change(load, node, tier, -1);
 		return node;

@@ -66,10 +66,11 @@ _ehctl()
 	sim)
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
 		--trace | --plot) COMPREPLY=($(compgen -f -- "$cur")) ;;
+		--service) COMPREPLY=($(compgen -W "exp hyper pareto constant" -- "$cur") $(compgen -f -- "$cur")) ;;
 		# the help shows an option's words as "--descent random|least"
 		*) i=$(ehctl sim --help 2>/dev/null |
 			sed -n "s/^  ${COMP_WORDS[COMP_CWORD - 1]} \([a-z0-9]*|[a-z0-9|]*\).*/\1/p")
-			[ -n "$i" ] || i=$(ehctl sim --help 2>/dev/null | sed -n 's/^  \(--[a-z]*\).*/\1/p')\ --json\ --help
+			[ -n "$i" ] || i=$(ehctl sim --help 2>/dev/null | sed -n 's/^  \(--[a-z-]*\).*/\1/p')\ --json\ --help
 			COMPREPLY=($(compgen -W "${i//|/ }" -- "$cur")) ;;
 		esac ;;
 	init) COMPREPLY=($(compgen -W "--dir --host --address --topology --json --help" -- "$cur")) ;;
