@@ -10,6 +10,6 @@ enum name_fit name_fits(const char *name, const char *host, const struct address
 
 	if (!strcasecmp(host, name) || address_is(address, name))
 		return NAME_FULL;
-	return length && !strncasecmp(host, name, length) && host[length] == '.' ? NAME_SHORT :
-										   NAME_NOT;
+	return length && !strncasecmp(host, name, length) && host[length] == '.' ? NAME_SHORT
+										 : NAME_NOT;
 }

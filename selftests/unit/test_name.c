@@ -46,9 +46,9 @@ static void addresses(void **state)
 	assert_int_equal(fits("FD00:0::0:1", "n1", v6), NAME_FULL);
 	assert_int_equal(fits("fd00::2", "n1", v6), NAME_NOT);
 	assert_int_equal(fits("fd00::1", "n1", v4), NAME_NOT);
-	assert_int_equal(fits("0000000000000000000000000000000000000000000000000000000000000000",
-			      "n1", v4),
-			 NAME_NOT);
+	assert_int_equal(
+		fits("0000000000000000000000000000000000000000000000000000000000000000", "n1", v4),
+		NAME_NOT);
 }
 
 int main(void)
