@@ -192,7 +192,7 @@ static int main_become(const struct wish *wish, const char *host, const struct p
 
 int main(int argc, char **argv)
 {
-	struct wish wish = { 0 };
+	static struct wish wish;
 	const struct passwd *user;
 	const char *host = NULL;
 	char *command;
