@@ -54,7 +54,9 @@ static enum job_reach signals_reach(struct stub *s, const struct signalfd_siginf
 	if (info->ssi_code != SI_USER || (pid_t)info->ssi_pid == getpid())
 		return JOB_TO_TASK;
 	/* Nobody knows the number of the copy. Of ehrsh the shell there would have it, which waits for another. */
-	return s->copy || s->rsh || witness_saw(&s->witness, info->ssi_signo) ? JOB_TO_GROUP : JOB_TO_TASK;
+	if (s->copy || s->rsh || witness_saw(&s->witness, info->ssi_signo))
+		return JOB_TO_GROUP;
+	return JOB_TO_TASK;
 }
 
 bool signals_wanted(const struct stub *s)

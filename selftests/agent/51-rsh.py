@@ -85,6 +85,8 @@ ok("with the locale, and nothing else of the caller's", names.get("LC_TIME") == 
    and not {"OTHER", "WANTED", "MAKEFLAGS", "TERM"} & set(names), got)
 got = run("-o", "SendEnv=WANT* X", "-oSetEnv=A=1 B=\"2 3\"", "n1", "echo $WANTED $A $B $OTHER", env=env)
 ok("SendEnv and SetEnv", got == (0, "2 1 2 3\n", ""), got)
+got = [run("-o", f"View={view}", "n1", "stat", "-f", "-c", "%T", "/") for view in ("shared", "home")]
+ok("View: whose files it sees", got[0][0] == 0 and "fuse" not in got[0][1] and got[1] == (0, "fuseblk\n", ""), got)
 with open(f"{work}/open", "w") as f:
     got = run("n1", "ls", "/proc/self/fd", pass_fds=[f.fileno()])
     ok("no descriptor of the caller beyond the first three", got == (0, "0\n1\n2\n3\n", ""), got)

@@ -35,8 +35,7 @@ static void environment_put(struct environment *e, char *entry)
 	}
 	length = environment_name(entry);
 	for (i = 0; i < e->count; i++)
-		if (environment_name(e->list[i]) == length &&
-		    !strncmp(e->list[i], entry, length))
+		if (environment_name(e->list[i]) == length && !strncmp(e->list[i], entry, length))
 			break;
 	if (i < e->count) {
 		free(e->list[i]);

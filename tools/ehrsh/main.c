@@ -131,14 +131,25 @@ static bool main_terminal(const struct wish *wish, bool command)
 	return has;
 }
 
+/* As after a login. 0, or EHRSH_FAILED after a message. */
+static int main_go_home(const struct wish *wish, const struct passwd *user)
+{
+	if (!chdir(user->pw_dir))
+		return 0;
+	if (!wish->quiet)
+		ehrsh_fail("%s: %s; the working directory is /", user->pw_dir, strerror(errno));
+	return chdir("/") ? ehrsh_fail("/: %s", strerror(errno)) : 0;
+}
+
+/* Executes the stub; `command` NULL: a login shell. Returns only on failure. */
 static int main_become(const struct wish *wish, const char *host, const struct passwd *user,
-		       char **words)
+		       const char *command)
 {
 	const char *shell = strrchr(user->pw_shell, '/');
 	char stub[4096], token[MAIN_HOST_MAX + 2], name[256];
 	const char *args[MAIN_ARGUMENTS];
-	char *command = NULL, **envp;
 	bool terminal;
+	char **envp;
 	size_t n = 0;
 
 	shell = shell ? shell + 1 : user->pw_shell;
@@ -151,19 +162,12 @@ static int main_become(const struct wish *wish, const char *host, const struct p
 	if (main_descriptors(wish->null))
 		return EHRSH_FAILED;
 	main_unblock();
-	terminal = main_terminal(wish, *words);
+	if (main_go_home(wish, user))
+		return EHRSH_FAILED;
+	terminal = main_terminal(wish, command);
 	envp = environment_make(wish, user, terminal);
-	if (*words)
-		command = main_join(words);
-	if (!envp || (*words && !command))
+	if (!envp)
 		return ehrsh_fail("out of memory");
-	if (chdir(user->pw_dir)) {
-		if (!wish->quiet)
-			ehrsh_fail("%s: %s; the working directory is /", user->pw_dir,
-				   strerror(errno));
-		if (chdir("/"))
-			return ehrsh_fail("/: %s", strerror(errno));
-	}
 	snprintf(token, sizeof(token), "@%s", host);
 	snprintf(name, sizeof(name), "%s%s", command ? "" : "-", shell);
 	args[n++] = stub;
@@ -188,9 +192,10 @@ static int main_become(const struct wish *wish, const char *host, const struct p
 
 int main(int argc, char **argv)
 {
-	struct wish wish = { 0 };
+	static struct wish wish;
 	const struct passwd *user;
 	const char *host = NULL;
+	char *command;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "--version"))) {
 		wish.help = argv[1][2] == 'h';
@@ -215,8 +220,8 @@ int main(int argc, char **argv)
 			fputs(main_usage, stdout);
 		else
 			printf("ehrsh %s\n", VERSION);
-		return fflush(stdout) ? ehrsh_fail("cannot write the output: %s", strerror(errno)) :
-					0;
+		return fflush(stdout) ? ehrsh_fail("cannot write the output: %s", strerror(errno))
+				      : 0;
 	}
 	if (!host) {
 		fputs(main_usage, stderr);
@@ -225,5 +230,10 @@ int main(int argc, char **argv)
 	user = main_user(&wish);
 	if (!user)
 		return EHRSH_FAILED;
-	return main_become(&wish, host, user, argv);
+	command = *argv ? main_join(argv) : NULL;
+	if (*argv && !command)
+		return ehrsh_fail("out of memory");
+	main_become(&wish, host, user, command);
+	free(command);
+	return EHRSH_FAILED;
 }

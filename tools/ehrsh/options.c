@@ -25,11 +25,11 @@ static const struct {
 	char letter;
 	const char *why;
 } options_refused[] = {
-	{ 'A', OPTIONS_WINDOWS }, { 'X', OPTIONS_WINDOWS },    { 'Y', OPTIONS_WINDOWS },
-	{ 'D', OPTIONS_PORTS },	  { 'L', OPTIONS_PORTS },      { 'R', OPTIONS_PORTS },
-	{ 'W', OPTIONS_PORTS },	  { 'w', OPTIONS_PORTS },      { 'f', OPTIONS_BACKGROUND },
+	{ 'A', OPTIONS_WINDOWS },    { 'X', OPTIONS_WINDOWS },	  { 'Y', OPTIONS_WINDOWS },
+	{ 'D', OPTIONS_PORTS },	     { 'L', OPTIONS_PORTS },	  { 'R', OPTIONS_PORTS },
+	{ 'W', OPTIONS_PORTS },	     { 'w', OPTIONS_PORTS },	  { 'f', OPTIONS_BACKGROUND },
 	{ 'N', OPTIONS_NO_COMMAND }, { 's', OPTIONS_NO_COMMAND }, { 'O', OPTIONS_MASTER },
-	{ 'G', OPTIONS_MASTER },  { 'Q', OPTIONS_MASTER },
+	{ 'G', OPTIONS_MASTER },     { 'Q', OPTIONS_MASTER },
 };
 
 enum keyword {
