@@ -213,7 +213,7 @@ void invite_exit(struct agent *agent)
 
 bool invite_is_open(struct agent *agent)
 {
-	if (!agent->invites || !*agent->config->authority_key)
+	if (!*agent->config->authority_key)
 		return false;
 	invite_expire(agent->invites);
 	return agent->invites->nopen;
@@ -246,8 +246,8 @@ static EVP_PKEY *invite_key(struct agent *agent, X509 *authority)
 	return NULL;
 }
 
-/* NULL, or why this host cannot invite. */
-static const char *invite_cannot(struct agent *agent)
+/* Whether this host can invite, or why not. */
+static bool invite_can(struct agent *agent, const char **why)
 {
 	struct invites *in = agent->invites;
 	char origin[CERT_HOST_MAX + 1];
@@ -255,8 +255,9 @@ static const char *invite_cannot(struct agent *agent)
 	EVP_PKEY *key;
 
 	tls_own(agent->tls, &authority);
+	*why = "the authority's certificate did not sign this host's";
 	if (!authority)
-		return "the authority's certificate did not sign this host's";
+		return false;
 	if (!*agent->config->authority_key) {
 		if (!cert_origin(authority, origin, sizeof(origin)) ||
 		    !strcmp(origin, agent->config->host))
@@ -265,11 +266,13 @@ static const char *invite_cannot(struct agent *agent)
 			 "this host has not got the authority's key (`authority-key`): "
 			 "run `ehctl invite` on %s",
 			 origin);
-		return in->why;
+		*why = in->why;
+		return false;
 	}
 	key = invite_key(agent, authority);
 	EVP_PKEY_free(key);
-	return key ? NULL : "`authority-key` is not the key of the cluster's authority";
+	*why = "`authority-key` is not the key of the cluster's authority";
+	return key;
 }
 
 /* ---- an invitation ---- */
@@ -283,8 +286,7 @@ json_t *invite_make(struct agent *agent, unsigned int seconds, const char *host,
 	json_t *reply = NULL;
 	X509 *authority;
 
-	*why = invite_cannot(agent);
-	if (*why)
+	if (!invite_can(agent, why))
 		return NULL;
 	invite_expire(in);
 	*why = "too many invitations are open: wait until some are used, or end";
