@@ -23,6 +23,7 @@
 #include "cert/name.h"
 #include "cert/read.h"
 #include "cert/token.h"
+#include "cluster/address.h"
 #include "cluster/enrol.h"
 #include "cluster/roster.h"
 #include "net/tls.h"
@@ -32,7 +33,8 @@
 #define INVITE_GIVEN_S 86400 /* for which a name is not given a second time */
 #define INVITE_DAYS 3650
 #define INVITE_ADDRESSES 8
-#define INVITE_RATE 10 /* requests in a second; a token cannot be guessed, but each takes time */
+#define INVITE_RATE 10 /* requests in a second from one source; a token cannot be guessed anyway */
+#define INVITE_SOURCES 64
 
 struct invite {
 	unsigned char digest[CERT_DIGEST]; /* of the secret */
@@ -46,12 +48,18 @@ struct given {
 	int64_t until;
 };
 
+/* How often somebody has asked from there. */
+struct source {
+	char where[ADDRESS_TEXT]; /* without its port */
+	uint64_t second;
+	unsigned int asked;
+};
+
 struct invites {
 	struct invite open[INVITE_OPEN];
 	struct given given[INVITE_GIVEN];
 	size_t nopen, ngiven;
-	uint64_t second; /* of `asked` */
-	unsigned int asked;
+	struct source sources[INVITE_SOURCES];
 	char why[512];
 };
 
@@ -205,7 +213,7 @@ void invite_exit(struct agent *agent)
 
 bool invite_is_open(struct agent *agent)
 {
-	if (!agent->invites || !*agent->config->authority_key)
+	if (!*agent->config->authority_key)
 		return false;
 	invite_expire(agent->invites);
 	return agent->invites->nopen;
@@ -238,8 +246,8 @@ static EVP_PKEY *invite_key(struct agent *agent, X509 *authority)
 	return NULL;
 }
 
-/* NULL, or why this host cannot invite. */
-static const char *invite_cannot(struct agent *agent)
+/* Whether this host can invite, or why not. */
+static bool invite_can(struct agent *agent, const char **why)
 {
 	struct invites *in = agent->invites;
 	char origin[CERT_HOST_MAX + 1];
@@ -247,8 +255,9 @@ static const char *invite_cannot(struct agent *agent)
 	EVP_PKEY *key;
 
 	tls_own(agent->tls, &authority);
+	*why = "the authority's certificate did not sign this host's";
 	if (!authority)
-		return "the authority's certificate did not sign this host's";
+		return false;
 	if (!*agent->config->authority_key) {
 		if (!cert_origin(authority, origin, sizeof(origin)) ||
 		    !strcmp(origin, agent->config->host))
@@ -257,11 +266,13 @@ static const char *invite_cannot(struct agent *agent)
 			 "this host has not got the authority's key (`authority-key`): "
 			 "run `ehctl invite` on %s",
 			 origin);
-		return in->why;
+		*why = in->why;
+		return false;
 	}
 	key = invite_key(agent, authority);
 	EVP_PKEY_free(key);
-	return key ? NULL : "`authority-key` is not the key of the cluster's authority";
+	*why = "`authority-key` is not the key of the cluster's authority";
+	return key;
 }
 
 /* ---- an invitation ---- */
@@ -275,8 +286,7 @@ json_t *invite_make(struct agent *agent, unsigned int seconds, const char *host,
 	json_t *reply = NULL;
 	X509 *authority;
 
-	*why = invite_cannot(agent);
-	if (*why)
+	if (!invite_can(agent, why))
 		return NULL;
 	invite_expire(in);
 	*why = "too many invitations are open: wait until some are used, or end";
@@ -318,14 +328,35 @@ static json_t *invite_refuse(const char *where, const char *host, const char *wh
 	return json_pack("{s:s}", "error", why);
 }
 
-static bool invite_too_often(struct invites *in)
+static bool invite_is_source(const struct source *s, const char *where, size_t length)
 {
-	uint64_t second = clock_ms() / 1000;
+	return !strncmp(s->where, where, length) && !s->where[length];
+}
 
-	if (in->second != second)
-		in->asked = 0;
-	in->second = second;
-	return ++in->asked > INVITE_RATE;
+/* Counted for each source, so that one keeps no other out. */
+static bool invite_too_often(struct invites *in, const char *where)
+{
+	const char *port = strrchr(where, ':');
+	size_t length = port ? port - where : 0;
+	uint64_t second = clock_ms() / 1000;
+	struct source *from = &in->sources[0];
+
+	for (size_t i = 0; i < INVITE_SOURCES; i++) {
+		struct source *s = &in->sources[i];
+
+		if (invite_is_source(s, where, length)) {
+			from = s;
+			break;
+		}
+		/* where it is not known: in the place of the one that asked first */
+		if (s->second < from->second)
+			from = s;
+	}
+	if (from->second != second || !invite_is_source(from, where, length))
+		from->asked = 0;
+	snprintf(from->where, sizeof(from->where), "%.*s", (int)length, where);
+	from->second = second;
+	return ++from->asked > INVITE_RATE;
 }
 
 /* The open invitation of this secret, or NULL. All are compared, each in the same time. */
@@ -479,7 +510,7 @@ json_t *invite_on_visit(struct agent *agent, const char *where, const char *line
 	json_t *o, *answer;
 	struct invite *by;
 
-	if (invite_too_often(in))
+	if (invite_too_often(in, where))
 		return invite_refuse(where, "", "too many ask: try again in a second");
 	if (!invite_is_open(agent))
 		return invite_refuse(where, "",

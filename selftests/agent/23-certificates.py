@@ -57,7 +57,7 @@ for what, names, usage, why in (
         ("without a name", "DNS:n1", "serverAuth,clientAuth", "it names no cluster, and its authority does"),
         ("of another cluster", "DNS:n1,URI:urn:ehsched:lab", "serverAuth,clientAuth", "it is of another cluster"),
         ("of two clusters", "DNS:n1,URI:urn:ehsched:test,URI:urn:ehsched:lab", "serverAuth,clientAuth", "malformed"),
-        ("with a name that is none", "DNS:n1,URI:urn:ehsched:te%73t", "serverAuth,clientAuth", "malformed"),
+        ("with a name that is none", "DNS:n1,URI:urn:ehsched:test%20", "serverAuth,clientAuth", "malformed"),
         ("with a name in another case", "DNS:n1,URI:urn:ehsched:Test", "serverAuth,clientAuth", "it is of another cluster"),
         ("without a usage", "DNS:n1,URI:urn:ehsched:test", None, "its extended key usage"),
         ("for clients only", "DNS:n1,URI:urn:ehsched:test", "clientAuth", "its extended key usage")):

@@ -221,6 +221,11 @@ def error(said):
     return json.loads(said or b"{}").get("error", "")
 
 
+def ask(text):
+    """The error that the agent answers with, once it does not say that too many ask."""
+    return until(lambda: (lambda e: e and not e.startswith("too many") and e)(error(tell(stranger(), text))))
+
+
 ok("a request of a megabyte gets no answer", tell(stranger(), b"x" * (1 << 20)) == b"")
 ok("the log says why", c.logged(0, r"refused 10\.77\.0\.4:\d+ \(CN unknown\): its request to be admitted is too large"), c.log(0)[-1500:])
 slow = [stranger() for i in range(8)]
@@ -229,21 +234,34 @@ for s in slow:
 for what, text in ("no JSON", b"hello\n"), ("a list", b"[]\n"), ("nothing", b"{}\n"), ("a NUL", b'{"secret":"\0"}\n'), \
         ("a secret that is a number", b'{"secret":1}\n'), ("a deep one", b"[" * 4000 + b"\n"), \
         ("a secret that is too short", b'{"secret":"00"}\n'):
-    ok(f"{what}: it is told no more than that the token is wrong", "the token is wrong" in error(tell(stranger(), text)))
+    ok(f"{what}: it is told no more than that the token is wrong", "the token is wrong" in ask(text))
 ok("HTTP/2 still needs a certificate", tell(stranger("h2"), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == b"")
 secret = unpack(again)[:16].hex()
 good = subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null",
                        "-subj", "/CN=n3"], capture_output=True, text=True).stdout
 rsa = subprocess.run(["openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", "/dev/null", "-subj", "/CN=n3"],
                      capture_output=True, text=True).stdout
-until(lambda: not error(tell(stranger(), b"{}\n")).startswith("too many"))
 for what, host, request, word in (
         ("without a request", "n3", None, "missing or malformed"), ("with a request that is none", "n3", "x", "malformed"),
         ("for another name than the request's", "n4", good, "its subject is not the host"),
         ("with another kind of key", "n3", rsa, "not one on P-256"), ("for a name that is none", "a/b", good, "malformed")):
-    said = error(tell(stranger(), json.dumps({"secret": secret, "host": host, "request": request}).encode() + b"\n"))
+    said = ask(json.dumps({"secret": secret, "host": host, "request": request}).encode() + b"\n")
     ok(f"a good token {what}: refused", word in said, said)
+over = threading.Event()
+
+
+def flood():
+    while not over.is_set():
+        tell(stranger(), b"{}\n")
+
+
+thread = threading.Thread(target=flood)
+thread.start()
 ok("many in a second are told to wait", until(lambda: error(tell(stranger(), b"{}\n")).startswith("too many")))
+r = ehctl(1, "join", "--token", bound, "--dir", folder(1) + "b", "--host", "other")
+ok("a host elsewhere joins meanwhile", r.returncode == 0, r)
+over.set()
+thread.join()
 ok("who says half a request is closed", all(closed(s) for s in slow))
 for s in slow:
     s.close()
@@ -251,7 +269,7 @@ ok("members were served all the time", c.all_up([0, 1, 2]), c.log(0)[-1500:])
 
 # ---- two at once ----
 
-until(lambda: not error(tell(stranger(), b"{}\n")).startswith("too many"))
+ask(b"{}\n")
 pair = [stranger(), stranger()]
 requests = [json.dumps({"secret": secret, "host": f"twin{i}", "request": subprocess.run(
     ["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null",

@@ -46,7 +46,7 @@ static int cert_init(int argc, char **argv, bool json)
 	char origin[CERT_HOST_MAX + 1];
 	struct authority a = { 0 };
 	struct files files;
-	unsigned int days;
+	unsigned int days = EHCERT_DAYS;
 	int code;
 
 	for (int i = 0; i < argc; i++) {
@@ -87,7 +87,7 @@ static int cert_node(int argc, char **argv, bool json)
 {
 	struct authority a;
 	struct files files;
-	unsigned int days;
+	unsigned int days = EHCERT_DAYS;
 	int code;
 
 	if (argc < 2 || argv[0][0] == '-')
