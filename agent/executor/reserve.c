@@ -486,7 +486,7 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 	    json_unpack(out->cwd, "{s:s}", "path", &out->cwd_path) ||
 	    !reserve_id_is_good(from, out->id) || !*out->path || strlen(out->path) > EHS_PATH_MAX ||
 	    strlen(out->cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 ||
-	    size > EHS_MAX_LOAD)
+	    size > (json_int_t)EH_SIZE_MAX)
 		return "a member is missing or of the wrong type";
 	if (reserve_runs(from->agent, out->id))
 		return "this placement already runs here";
