@@ -269,8 +269,9 @@ static int hierarchy_step_in(struct agent *agent, const struct eh_member_event *
 		return 0;
 	err = eh_member_step(agent->hierarchy->member, event, clock_ms(), hierarchy_on_update,
 			     &list);
-	if (list.lost || err == -ENOMEM)
-		log_error("out of memory: actions of the hierarchy dropped");
+	if ((list.lost || err == -ENOMEM) && log_allowed(&hierarchy_log))
+		log_error("out of memory, or a node asks for too much: actions of the "
+			  "hierarchy dropped");
 	while ((u = list.first)) {
 		list.first = u->next;
 		switch (u->up.type) {

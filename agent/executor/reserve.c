@@ -34,6 +34,8 @@
 #define RESERVE_NOBODY 65534
 #define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
 
+static struct log_limit reserve_log;
+
 struct reservations {
 	struct reservation *list;
 	unsigned int checking; /* requests in progress that have no place in the list yet */
@@ -75,7 +77,41 @@ void reserve_end(struct reservation *r)
 	for (at = &reserve_all(r->from)->list; *at != r; at = &(*at)->next)
 		;
 	*at = r->next;
+	r->from->places--;
 	reserve_free(r);
+}
+
+static void reserve_enter(struct reservation *r)
+{
+	struct peer *from = r->from;
+
+	from->places++;
+	r->next = from->agent->reservations->list;
+	from->agent->reservations->list = r;
+}
+
+/*
+ * A place that only waits for its job is taken from the home that has the most, for one that has
+ * fewer: so no home keeps the others out by reserving. The task that loses it runs at home. Returns
+ * whether there is room now.
+ */
+static bool reserve_make_room(const struct peer *from)
+{
+	struct reservation *oldest = NULL;
+
+	/* new ones come first in the list */
+	for (struct reservation *r = reserve_all(from)->list; r; r = r->next)
+		if (r->state == RESERVE_WAITING && r->from->places > from->places + 1 &&
+		    (!oldest || r->from->places >= oldest->from->places))
+			oldest = r;
+	if (!oldest)
+		return false;
+	if (log_allowed(&reserve_log))
+		log_warning("%s (%s) holds %u places of %u: it loses one to %s",
+			    peer_code(oldest->from), peer_host(oldest->from), oldest->from->places,
+			    from->agent->config->guests, peer_code(from));
+	reserve_end(oldest);
+	return true;
 }
 
 static void reserve_on_lease(evutil_socket_t fd, short what, void *arg)
@@ -210,7 +246,8 @@ static void reserve_answer_refusal(struct server_answer *to, const struct reserv
 
 static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
 {
-	log_warning("invalid reservation request from node %s: %s", peer_code(from), what);
+	if (log_allowed(&reserve_log))
+		log_warning("invalid reservation request from node %s: %s", peer_code(from), what);
 	server_answer(to, 400, json_pack("{s:s}", "error", what));
 }
 
@@ -284,8 +321,9 @@ static bool reserve_admits(const struct reservation *r, struct reserve_refusal *
 		return false;
 	}
 	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +
-		    agent->reservations->checking >=
-	    config->guests) {
+			    agent->reservations->checking >=
+		    config->guests &&
+	    !reserve_make_room(r->from)) {
 		reserve_refuse(no, EHS_REASON_GUEST_LIMIT,
 			       "node %s accepts at most %u guests and reservations",
 			       agent->config->host, config->guests);
@@ -337,8 +375,8 @@ static bool reserve_settle_view(struct reserve_ask *ask, enum files_result resul
 		r->view = VIEW_HOME;
 	trouble = r->view == VIEW_HOME ? view_trouble(r->from->agent) : NULL;
 	if (trouble)
-		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s", here,
-			       trouble);
+		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s",
+			       here, trouble);
 	return !trouble;
 }
 
@@ -352,8 +390,7 @@ static int reserve_grant(struct reserve_ask *ask)
 
 	if (reserve_make_token(r->token) || evtimer_add(r->lease, &limit))
 		return -ENOMEM;
-	r->next = agent->reservations->list;
-	agent->reservations->list = r;
+	reserve_enter(r);
 	hierarchy_guest_seen(agent, report_id(r->id));
 	server_answer(ask->answer, 200,
 		      json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
@@ -452,7 +489,7 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 	    json_unpack(out->cwd, "{s:s}", "path", &out->cwd_path) ||
 	    !reserve_id_is_good(from, out->id) || !*out->path || strlen(out->path) > EHS_PATH_MAX ||
 	    strlen(out->cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 ||
-	    size > EHS_MAX_LOAD)
+	    size > (json_int_t)EH_SIZE_MAX)
 		return "a member is missing or of the wrong type";
 	if (reserve_runs(from->agent, out->id))
 		return "this placement already runs here";
@@ -507,8 +544,7 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	r->state = who->pid ? RESERVE_RUNNING : RESERVE_CLAIMED;
-	r->next = from->agent->reservations->list;
-	from->agent->reservations->list = r;
+	reserve_enter(r);
 	return r;
 }
 

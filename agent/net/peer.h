@@ -53,6 +53,7 @@ struct peer {
 	struct event *timer; /* next connect, or next PING */
 	unsigned int backoff_ms;
 	uint64_t used_at, failed_at; /* ms, monotonic */
+	unsigned int places; /* private to reserve.c: its guests and reservations here */
 	/* private to placement.c: not chosen before `avoid_until` (ms, monotonic) */
 	uint64_t avoid_until;
 	unsigned int avoid_ms;

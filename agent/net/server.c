@@ -16,6 +16,7 @@
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
 #include "net/hello.h"
+#include "net/intake.h"
 #include "net/ops.h"
 #include "net/peer.h"
 #include "net/peers.h"
@@ -33,6 +34,7 @@ struct server_conn {
 	struct peer *peer; /* NULL: not identified, or not in the roster; then it is a stranger */
 	struct stranger stranger;
 	bool visited; /* it asked to be admitted, and was answered */
+	struct intake_host *host; /* NULL: not identified */
 	bool hello; /* it belongs to this cluster */
 	char cn[256]; /* "": not identified yet */
 	struct address address;
@@ -48,6 +50,7 @@ struct server_answer {
 	bool called; /* the handler has it */
 	void (*gone)(void *ctx); /* NULL: the handler does not ask */
 	void *gone_ctx;
+	struct intake_body intake;
 	char *body;
 	size_t length;
 	char *reply;
@@ -59,6 +62,7 @@ struct server {
 	const struct server_route *routes;
 	struct server_conn *conns;
 	struct strangers strangers;
+	struct intake intake;
 	unsigned int count;
 	struct log_limit refusals;
 };
@@ -67,6 +71,7 @@ struct server {
 
 static void answer_free(struct server_answer *a)
 {
+	intake_end(&a->intake);
 	free(a->body);
 	free(a->reply);
 	free(a);
@@ -220,6 +225,9 @@ static void answer_end(void *ctx)
 		return;
 	if (a->length)
 		body = json_loadb(a->body, a->length, JSON_REJECT_DUPLICATES, NULL);
+	free(a->body);
+	a->body = NULL;
+	intake_read(&a->intake);
 	if (!json_is_object(body) && (a->length || !a->route || strcmp(a->route->method, "GET"))) {
 		a->called = true;
 		server_answer(a, 400, answer_error("the body is not a JSON object"));
@@ -229,15 +237,38 @@ static void answer_end(void *ctx)
 	json_decref(body);
 }
 
+/* What has come of the body is held no more. */
+static void answer_give_up(struct server_answer *a, int status, const char *why)
+{
+	a->called = true;
+	free(a->body);
+	a->body = NULL;
+	intake_read(&a->intake);
+	server_answer(a, status, answer_error(why));
+}
+
+static void answer_late(void *ctx)
+{
+	struct server_answer *a = ctx;
+
+	h2_stream_abort(a->stream);
+	answer_free(a);
+}
+
 static int answer_data(void *ctx, const uint8_t *data, size_t length)
 {
 	struct server_answer *a = ctx;
 	struct h2_stream *s = a->stream;
+	const char *why;
 	char *more;
 
 	if (a->length + length > H2_JSON_MAX) {
-		a->called = true;
-		server_answer(a, 413, answer_error("the body is larger than 1 MiB"));
+		answer_give_up(a, 413, "the body is larger than 1 MiB");
+		return 0;
+	}
+	why = intake_add(&a->intake, length);
+	if (why) {
+		answer_give_up(a, 503, why);
 		return 0;
 	}
 	more = realloc(a->body, a->length + length);
@@ -264,6 +295,13 @@ static void server_begin(struct server_conn *conn, struct h2_stream *s,
 	struct server_answer *a = calloc(1, sizeof(*a));
 
 	if (!a) {
+		h2_stream_respond(s, 503, NULL);
+		return;
+	}
+	a->intake.late = answer_late;
+	a->intake.ctx = a;
+	if (intake_begin(&conn->agent->server->intake, conn->host, &a->intake)) {
+		free(a);
 		h2_stream_respond(s, 503, NULL);
 		return;
 	}
@@ -365,6 +403,9 @@ static const char *server_on_identified(void *ctx, const char *cn)
 
 	/* a host that is not in the roster may join, and counts as a stranger */
 	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
+	conn->host = intake_get(&conn->agent->server->intake, conn->cn);
+	if (!conn->host)
+		return "out of memory";
 	if (peer)
 		server_know(conn, peer);
 	else if (server_be_stranger(conn, SERVER_STRANGER_MS))
@@ -403,6 +444,7 @@ static void server_unlink(struct server_conn *conn)
 	struct server *server = conn->agent->server;
 
 	strangers_remove(&conn->stranger);
+	intake_put(conn->host);
 	server->count--;
 	if (conn->next)
 		conn->next->prev = conn->prev;
@@ -491,6 +533,10 @@ int server_init(struct agent *agent, const struct server_route *routes)
 	if (!server)
 		return -ENOMEM;
 	server->routes = routes;
+	if (intake_init(&server->intake, agent->base)) {
+		free(server);
+		return -ENOMEM;
+	}
 	server->listener = evconnlistener_new_bind(
 		agent->base, server_on_accept, agent,
 		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
@@ -500,6 +546,7 @@ int server_init(struct agent *agent, const struct server_route *routes)
 		log_error("cannot listen on %s: %s; check that no other agent runs and that the "
 			  "address belongs to this node",
 			  own->text, strerror(-err));
+		intake_exit(&server->intake);
 		free(server);
 		return err;
 	}
@@ -537,6 +584,7 @@ void server_exit(struct agent *agent)
 		h2_conn_free(conn->h2);
 		server_unlink(conn);
 	}
+	intake_exit(&server->intake);
 	free(server);
 	agent->server = NULL;
 }

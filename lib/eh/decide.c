@@ -123,7 +123,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 			       arrival->home->load > EH_VALUE_MAX)))
 		return -EINVAL;
 	/* First, because only this can fail: then nothing has changed. */
-	grant = eh_grant_reserve(group, arrival->id, arrival->size, now);
+	grant = eh_grant_reserve(group, event->child, arrival->id, arrival->size, now);
 	if (!grant)
 		return -ENOMEM;
 

@@ -31,6 +31,8 @@
 #define EH_EPOCH_MAX	((1ull << 53) - 1)
 /** Placements outstanding in one group; at this many the next ARRIVE is -ENOMEM. */
 #define EH_GRANTS_MAX	65536
+/** Of these, for tasks of one child. */
+#define EH_GRANTS_CHILD	(EH_GRANTS_MAX / 4)
 /** Most nodes that a controller names to the level above as places for tasks. */
 #define EH_BEST_MAX	8
 

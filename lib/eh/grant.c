@@ -7,16 +7,19 @@
 
 #include <stdlib.h>
 
-struct grant *eh_grant_reserve(struct eh_group *group, uint64_t id, uint64_t size, uint64_t now)
+struct grant *eh_grant_reserve(struct eh_group *group, unsigned int asker, uint64_t id,
+			       uint64_t size, uint64_t now)
 {
 	struct grant *grant, *old;
 
-	if (HASH_COUNT(group->grants) >= EH_GRANTS_MAX)
+	if (HASH_COUNT(group->grants) >= EH_GRANTS_MAX ||
+	    group->members[asker].asked >= EH_GRANTS_CHILD)
 		return NULL;
 	grant = calloc(1, sizeof(*grant));
 	if (!grant)
 		return NULL;
 	grant->id = id;
+	grant->asker = asker;
 	grant->size = size;
 	grant->deadline = now + group->options.grant_ms;
 	grant->child = group->size;
@@ -26,6 +29,7 @@ struct grant *eh_grant_reserve(struct eh_group *group, uint64_t id, uint64_t siz
 		free(grant);
 		return NULL;
 	}
+	group->members[asker].asked++;
 	/* One that asks again has not used its first grant. */
 	if (old)
 		eh_grant_drop(group, old);
@@ -42,6 +46,7 @@ void eh_grant_drop(struct eh_group *group, struct grant *grant)
 {
 	if (grant->child < group->size)
 		group->members[grant->child].granted -= grant->size;
+	group->members[grant->asker].asked--;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 	HASH_DEL(group->grants, grant);
 	free(grant);

@@ -12,9 +12,10 @@
 /**
  * Makes a grant that counts nowhere yet, so that nothing can fail later. An
  * older grant of the same id is dropped. It expires grant_ms after `now`.
- * NULL: no memory, or EH_GRANTS_MAX are outstanding; nothing has changed.
+ * NULL: no memory, or too many are outstanding; nothing has changed.
  */
-struct grant *eh_grant_reserve(struct eh_group *group, uint64_t id, uint64_t size, uint64_t now);
+struct grant *eh_grant_reserve(struct eh_group *group, unsigned int asker, uint64_t id,
+			       uint64_t size, uint64_t now);
 /** From now on its size is load of this child. */
 void eh_grant_to(struct eh_group *group, struct grant *grant, unsigned int child);
 void eh_grant_drop(struct eh_group *group, struct grant *grant);

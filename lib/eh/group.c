@@ -211,7 +211,8 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 	switch (event->type) {
 	case EH_EV_LEAVE:
 		eh_grant_forget(group, event->child);
-		group->members[event->child] = (struct member){ 0 };
+		group->members[event->child] =
+			(struct member){ .asked = group->members[event->child].asked };
 		return 0;
 	case EH_EV_DRAIN:
 		group->members[event->child].draining = event->drain.draining;

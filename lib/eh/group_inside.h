@@ -15,13 +15,14 @@ struct member {
 	uint64_t threshold, length, floor, capacity;
 	uint32_t nodes;
 	uint32_t nbest;
+	uint32_t asked; /* grants for tasks that arrived there */
 	struct eh_candidate *best; /* EH_BEST_MAX, where children are groups */
 };
 
 /* A placement whose load its executor has not reported yet. */
 struct grant {
 	uint64_t id, size, deadline;
-	unsigned int child;
+	unsigned int asker, child;
 	uint32_t node; /* the candidate, where children are groups */
 	UT_hash_handle hh;
 };

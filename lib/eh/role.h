@@ -37,16 +37,16 @@ struct eh_member {
 	struct eh_member_options options;
 	struct eh_report own;
 	struct eh_rule rule;
-	bool behind;		/* the parent has said an older rule than ours, since: */
-	uint64_t behind_since;
 	unsigned int rank;
 	struct lead lead[EH_LEVELS_MAX + 1]; /* 1..rank */
 
 	uint32_t parent;
-	bool attached;		/* the parent has taken a report */
-	uint64_t heard;		/* from the parent */
 	uint32_t former;	/* the parent before, EH_NO_NODE: none; what it was asked it may answer */
 	uint64_t parted_at;
+	bool attached;		/* the parent has taken a report */
+	bool behind;		/* it has said an older rule than ours, since: */
+	uint64_t behind_since;
+	uint64_t heard;		/* from the parent */
 	struct eh_report told;	/* what the parent was told last */
 	uint64_t told_at;
 	bool due, under_way;	/* a report is to be sent; one was sent and not answered */

@@ -99,6 +99,11 @@ say(0, **report)
 ok("and is over with the next report", until(lambda: say(0, **report) == 200 and status(0)["groups"][0]["load"] < 1000),
    status(0)["groups"])
 
+for size in -1, 1000001, 10**9, 10**12:
+    code = ask(0, "POST", "/v1/reserve", {"id": "0.2:1", "command": "true", "path": "/bin/true", "uid": 0, "user": "root",
+                                          "size": size, "program": {}, "cwd": {"path": "/"}})[0]
+    ok(f"a task of size {size} gets no place", code == 400, code)
+
 # ---- versions of the roster ----
 
 roster = json.loads(ask(0, "GET", "/v1/roster")[1])

@@ -341,6 +341,41 @@ static void test_asks(void **state)
 	end(&s);
 }
 
+/* One node that asks without end leaves room for others. */
+static void test_many_asks(void **state)
+{
+	struct eh_message msg = {
+		.type = EH_MSG_ASK,
+		.level = 1,
+		.ask = { .home = 1, .at_home = { 0, 2000, 1000, 1000, 1000 } },
+	};
+	struct eh_message report = report_of(0, 1);
+	struct eh_child child;
+	struct scene s;
+	uint32_t node;
+
+	begin_top(&s);
+	assert_int_equal(hear(&s, 1, &report), 0);
+	assert_int_equal(hear(&s, 2, &report), 0);
+	for (uint64_t id = 0; id < EH_GRANTS_CHILD; id++) {
+		msg.ask.id = id;
+		assert_int_equal(hear(&s, 1, &msg), 0);
+	}
+	/* more is not counted, and answered with "no controller" */
+	msg.ask.id++;
+	assert_int_equal(hear(&s, 1, &msg), -ENOMEM);
+	msg.ask.home = 2;
+	msg.ask.size = 1;
+	msg.ask.id++;
+	assert_int_equal(hear(&s, 2, &msg), 0);
+	assert_int_equal(eh_member_child(s.member, 1, 2, &child, &node), 0);
+	assert_int_equal(child.load, 1);
+	/* who has gone, and is back, has what it asked for before */
+	assert_int_equal(hear(&s, 1, &(struct eh_message){ .type = EH_MSG_LEAVE, .level = 1 }), 0);
+	assert_int_equal(hear(&s, 1, &report), 0);
+	end(&s);
+}
+
 static void test_shares(void **state)
 {
 	assert_int_equal(eh_share(4000, 1000, 4000), 1000);
@@ -361,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_reports),
 		cmocka_unit_test(test_reports_of_groups),
 		cmocka_unit_test(test_asks),
+		cmocka_unit_test(test_many_asks),
 		cmocka_unit_test(test_shares),
 	};
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file intake.h
+ * Requests with JSON bodies that are under way: how many a host may have, how many bytes of unfinished
+ * bodies are held for it, and for how long. All connections of a host count together.
+ */
+#ifndef AGENT_NET_INTAKE_H
+#define AGENT_NET_INTAKE_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INTAKE_REQUESTS 512 /**< as many as a connection has streams */
+#define INTAKE_BYTES (4u << 20)
+#define INTAKE_MS 10000 /**< until a body is there */
+
+struct intake_host;
+
+/** Part of a request. Zeroed: it is none. */
+struct intake_body {
+	struct intake_body *next, **prev; /* prev NULL: it is not being read */
+	struct intake *intake;
+	struct intake_host *host; /* NULL: it is over */
+	size_t bytes;
+	uint64_t until; /* ms, monotonic */
+	void (*late)(void *ctx); /**< it took too long: it has been removed */
+	void *ctx;
+};
+
+struct intake {
+	struct intake_host *hosts;
+	struct intake_body *first, **last; /* being read, the oldest first */
+	struct event *timer;
+};
+
+int intake_init(struct intake *intake, struct event_base *base); /**< 0 or -ENOMEM */
+/** Those who still hold a host may go on to. */
+void intake_exit(struct intake *intake);
+
+/** The host with this name; each call needs an intake_put(). NULL: no memory. */
+struct intake_host *intake_get(struct intake *intake, const char *name);
+void intake_put(struct intake_host *host); /**< or NULL */
+
+/** A request begins; late and ctx are set. NULL, or why it is refused (logged, with a count). */
+const char *intake_begin(struct intake *intake, struct intake_host *host, struct intake_body *body);
+/** More of it has come. NULL, or why it is refused. */
+const char *intake_add(struct intake_body *body, size_t bytes);
+/** It has come, and is held no more. */
+void intake_read(struct intake_body *body);
+/** It is answered, or over. Does nothing if it has not begun. */
+void intake_end(struct intake_body *body);
+
+#endif
