@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/ask.h"
+#include "cluster/drain.h"
 #include "cluster/enrol.h"
 #include "cluster/gather.h"
 #include "cluster/hierarchy.h"
@@ -91,8 +92,9 @@ static const struct enrol_ops rooms_enrol_ops = {
 
 static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
-	{ .method = "POST", .path = "/v1/drain", .json = hierarchy_on_drain },
+	{ .method = "POST", .path = "/v1/drain", .json = drain_on_request },
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
+	{ .method = "GET", .path = "/v1/guests", .json = guest_on_ask },
 	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
 	{ .method = "POST", .path = "/v1/resume", .stream = guest_resume },
@@ -229,6 +231,7 @@ void rooms_stop(struct agent *agent)
 	peers_exit(agent);
 	enrol_exit(agent);
 	sessions_exit(agent);
+	drain_exit(agent);
 	stayed_exit(agent);
 	client_exit(agent);
 	launcher_exit(agent);

@@ -53,6 +53,7 @@ struct agent {
 	struct hierarchy *hierarchy;
 	struct asks *asks;
 	struct leave *leave; /* once it leaves */
+	struct drain *drain; /* about `draining`; NULL: nothing is known */
 
 	/* executor */
 	struct reservations *reservations;

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
+#include "cluster/drain.h"
 #include "cluster/enrol.h"
 #include "cluster/message.h"
 #include "cluster/report.h"
@@ -368,20 +369,6 @@ void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *
 		server_answer(in.answer, 200, NULL);
 }
 
-json_t *hierarchy_on_drain(struct agent *agent, struct peer *from, const json_t *body, int *status)
-{
-	const json_t *flag = json_object_get(body, "draining");
-
-	if (!json_is_boolean(flag)) {
-		*status = 400;
-		return json_pack("{s:s}", "error", "draining is missing");
-	}
-	agent->draining = json_is_true(flag);
-	log_info("%s by %s", agent->draining ? "drained" : "undrained", peer_code(from));
-	hierarchy_touch(agent);
-	return json_object();
-}
-
 /* ---- own load ---- */
 
 /* Not memcmp(), because of padding. */
@@ -537,7 +524,7 @@ const struct hierarchy_counts *hierarchy_counts(struct agent *agent)
 
 json_t *hierarchy_own_node(struct agent *agent)
 {
-	json_t *of = json_array();
+	json_t *of = json_array(), *own;
 	struct report r;
 
 	for (unsigned int level = 1; level <= hierarchy_rank(agent); level++) {
@@ -549,7 +536,10 @@ json_t *hierarchy_own_node(struct agent *agent)
 			of, json_string(eh_code_format(hierarchy_topology(agent), group, text)));
 	}
 	report_own(agent, &r);
-	return report_node(&r, agent->code, peer_host(peers_self(agent)), of);
+	own = report_node(&r, agent->code, peer_host(peers_self(agent)), of);
+	if (own)
+		json_object_set_new(own, "drain", drain_json(agent));
+	return own;
 }
 
 /* ---- set-up ---- */

@@ -67,6 +67,5 @@ void hierarchy_step(struct agent *agent, const struct eh_member_event *event);
 /** Handlers of the peers' requests. */
 void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *body,
 			  struct server_answer *answer);
-json_t *hierarchy_on_drain(struct agent *agent, struct peer *from, const json_t *body, int *status);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "cluster/drain.h"
 #include "cluster/enrol.h"
 #include "node/node.h"
 
@@ -52,7 +53,8 @@ static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct leave *l = agent->leave;
 
 	/* Someone may have ended the drain. */
-	agent->draining = true;
+	if (!agent->draining)
+		drain_set(agent, true, NULL, "it leaves the cluster");
 	if (l->now || node_guests(agent) + node_away(agent) == 0)
 		enrol_leave(agent, leave_on_told);
 	else
@@ -84,8 +86,7 @@ void leave_start(struct agent *agent, bool now)
 		return;
 	}
 	agent->leave->now |= now;
-	agent->draining = true;
-	node_touch(agent);
+	drain_set(agent, true, NULL, "it leaves the cluster");
 	leave_schedule(agent->leave, 0);
 }
 

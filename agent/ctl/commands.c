@@ -21,6 +21,7 @@
 #include "cluster/leave.h"
 #include "cluster/message.h"
 #include "ctl/doctor.h"
+#include "ctl/nodes.h"
 #include "ctl/run.h"
 #include "ctl/socket.h"
 #include "ctl/tasks.h"
@@ -41,8 +42,6 @@
 #include "node/node.h"
 #include "wire/reason.h"
 #include "wire/view.h"
-
-#define COMMANDS_ASK_MS 2000 /* how long answers of others are waited for */
 
 /* ---- status ---- */
 
@@ -221,7 +220,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 					  false));
 }
 
-/* ---- set and drain ---- */
+/* ---- set ---- */
 
 struct commands_setting {
 	const char *name;
@@ -307,67 +306,6 @@ static void commands_do_set(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, json_pack("{s:i}", "version", 1));
 }
 
-struct commands_drain {
-	struct ctl_conn *conn;
-	struct peer *peer;
-};
-
-static void commands_on_drained(void *ctx, int status, const json_t *reply)
-{
-	const char *why = json_string_value(json_object_get(reply, "error"));
-	struct commands_drain *d = ctx;
-
-	if (!why)
-		why = *d->peer->trouble ? d->peer->trouble : "the agent there did not answer";
-	ctl_reply(d->conn, status == 200 ? json_pack("{s:i}", "version", 1)
-					 : ctl_error(peer_host(d->peer), why, false));
-	free(d);
-}
-
-static void commands_drain(struct ctl_conn *c, const json_t *request, bool draining)
-{
-	struct agent *agent = ctl_agent(c);
-	const char *name = json_string_value(json_object_get(request, "node"));
-	char why[NAMES_WHY];
-	struct peer *peer = name ? names_find(agent, name, why) : peers_self(agent);
-	json_t *body = json_pack("{s:b}", "draining", (int)draining);
-	struct commands_drain *d;
-	int status = 200;
-
-	if (!peer) {
-		ctl_reply(c, ctl_error(name, why, true));
-		json_decref(body);
-		return;
-	}
-	if (peer->self) {
-		json_decref(hierarchy_on_drain(agent, peer, body, &status));
-		json_decref(body);
-		ctl_reply(c, json_pack("{s:i}", "version", 1));
-		return;
-	}
-	d = malloc(sizeof(*d));
-	if (!d) {
-		json_decref(body);
-		ctl_reply(c, NULL);
-		return;
-	}
-	*d = (struct commands_drain){ c, peer };
-	if (link_request(peer, "/v1/drain", body, COMMANDS_ASK_MS, commands_on_drained, d)) {
-		free(d);
-		ctl_reply(c, NULL);
-	}
-}
-
-static void commands_do_drain(struct ctl_conn *c, const json_t *request)
-{
-	commands_drain(c, request, true);
-}
-
-static void commands_do_undrain(struct ctl_conn *c, const json_t *request)
-{
-	commands_drain(c, request, false);
-}
-
 /* ---- the table ---- */
 
 static void commands_do_watch(struct ctl_conn *c, const json_t *request)
@@ -403,12 +341,13 @@ static const struct commands_command {
 	bool privileged;
 	void (*serve)(struct ctl_conn *c, const json_t *request);
 } commands_commands[] = {
-	{ "status", false, commands_do_status },  { "nodes", false, commands_do_status },
-	{ "tree", false, commands_do_status },	  { "tasks", false, commands_do_tasks },
-	{ "why", false, commands_do_why },	  { "run", false, run_start },
-	{ "set", true, commands_do_set },	  { "drain", true, commands_do_drain },
-	{ "undrain", true, commands_do_undrain }, { "watch", false, commands_do_watch },
-	{ "doctor", false, commands_do_doctor },  { "leave", true, commands_do_leave },
+	{ "status", false, commands_do_status }, { "nodes", false, commands_do_status },
+	{ "tree", false, commands_do_status },	 { "tasks", false, commands_do_tasks },
+	{ "why", false, commands_do_why },	 { "run", false, run_start },
+	{ "set", true, commands_do_set },	 { "drain", true, nodes_drain },
+	{ "undrain", true, nodes_undrain },	 { "watch", false, commands_do_watch },
+	{ "doctor", false, commands_do_doctor }, { "leave", true, commands_do_leave },
+	{ "guests", true, nodes_guests },
 };
 
 void commands_request(struct ctl_conn *c, const json_t *request)

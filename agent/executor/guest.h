@@ -26,6 +26,11 @@ void guest_end_all(struct agent *agent);
 void guest_join_views(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
+/**
+ * Handler of GET /v1/guests: how many there are, with those that will start, which is the oldest, and
+ * whether this node drains.
+ */
+json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body, int *status);
 
 /** Handler of POST /v1/resume: home wants to go on with a job. 0 or an HTTP status. */
 int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,

@@ -9,10 +9,13 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/process.h"
+#include "cluster/drain.h"
 #include "executor/guest_inside.h"
 #include "executor/reserve.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/cgroup.h"
+#include "node/node.h"
 
 static const char *guest_state_name(const struct guest *g)
 {
@@ -60,4 +63,33 @@ void guest_list(struct agent *agent, json_t *tasks)
 		guest_add_usage(g, task);
 		json_array_append_new(tasks, task);
 	}
+}
+
+static const struct guest *guest_oldest(const struct agent *agent)
+{
+	const struct guest *oldest = NULL;
+
+	for (const struct guest *g = agent->guests->list; g; g = g->next)
+		if (g->state >= GUEST_STARTING && g->state != GUEST_OVER &&
+		    g->place->state != RESERVE_ENDED && (!oldest || g->started < oldest->started))
+			oldest = g;
+	return oldest;
+}
+
+json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body, int *status)
+{
+	const struct guest *g = guest_oldest(agent);
+	unsigned int guests = reserve_guests(agent);
+	json_t *oldest = json_null();
+
+	for (const struct peer *p = peers_next(agent, NULL); p; p = peers_next(agent, p))
+		guests += reserve_waiting(p);
+	if (g)
+		oldest = json_pack("{s:s,s:s,s:I,s:s,s:s,s:f}", "id", g->place->id, "command",
+				   g->place->command, "uid", (json_int_t)g->place->uid, "user",
+				   g->place->user, "home", peer_code(g->from), "elapsed",
+				   clock_elapsed(g->started));
+	return json_pack("{s:b,s:o,s:i,s:i,s:o}", "draining", (int)agent->draining, "drain",
+			 drain_json(agent), "guests", (int)guests, "away", (int)node_away(agent),
+			 "oldest", oldest);
 }

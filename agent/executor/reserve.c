@@ -20,6 +20,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/user.h"
+#include "cluster/drain.h"
 #include "cluster/hierarchy.h"
 #include "cluster/report.h"
 #include "executor/view.h"
@@ -277,7 +278,9 @@ static bool reserve_admits(const struct reservation *r, struct reserve_refusal *
 	uint64_t free_mib;
 
 	if (agent->draining) {
-		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is draining", agent->config->host);
+		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is draining%s%s",
+			       agent->config->host, *drain_reason(agent) ? ": " : "",
+			       drain_reason(agent));
 		return false;
 	}
 	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +

@@ -22,8 +22,13 @@ _ehctl()
 	fi
 	case $command in
 	exec | drain | undrain)
+		case $command in
+		exec) i="--auto --all --retry --view --" ;;
+		drain) i="--wait --reason --json --help" ;;
+		*) i="--json --help" ;;
+		esac
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
-			grep -oE '"(code|host)": *"[^"]*"' | cut -d'"' -f4) --auto --all --retry --view --" -- "$cur")) ;;
+			grep -oE '"(code|host)": *"[^"]*"' | cut -d'"' -f4) $i" -- "$cur")) ;;
 	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
 	leave) COMPREPLY=($(compgen -W "--now --json --help" -- "$cur")) ;;
 	run) COMPREPLY=($(compgen -W "-n --all --retry --view --" -- "$cur")) ;;

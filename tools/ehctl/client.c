@@ -35,8 +35,7 @@ int client_connect(bool quiet)
 		goto close_fd;
 	}
 	/* Any user can take the abstract name while no agent runs. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
-	    !trust_agent(peer.uid)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || !trust_agent(peer.uid)) {
 		fail(0, "not the agent: process %d of user %u listens on its socket", peer.pid,
 		     peer.uid);
 		goto close_fd;
@@ -216,4 +215,30 @@ const char *client_host(const json_t *object, const char *member)
 	if (!strcmp(member, "node"))
 		strcpy(name, "host");
 	return text_of(object, json_object_get(object, name) ? name : member);
+}
+
+const char *client_state(const json_t *node)
+{
+	return json_is_true(json_object_get(node, "draining")) ? "DRAINING"
+							       : text_of(node, "state");
+}
+
+void client_print_draining(const json_t *status)
+{
+	json_t *node;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, node) {
+		const json_t *drain = json_object_get(node, "drain");
+		bool why = json_string_length(json_object_get(drain, "reason"));
+		bool who = json_string_length(json_object_get(drain, "by"));
+
+		if (!json_is_true(json_object_get(node, "draining")))
+			continue;
+		printf("%s drains%s%s", client_host(node, "node"), why ? ": " : "",
+		       why ? text_of(drain, "reason") : "");
+		if (who)
+			printf(" (%s)", text_of(drain, "by"));
+		putchar('\n');
+	}
 }

@@ -23,4 +23,9 @@ json_t *client_ask_text(json_t *request, bool json, int *code);
  *  knows no host for it, "-" if there is none. */
 const char *client_host(const json_t *object, const char *member);
 
+/** The state of a node of `status`: DRAINING, whatever its load is, or that by its load. */
+const char *client_state(const json_t *node);
+/** A line for each node that drains, with reason and who wished it. */
+void client_print_draining(const json_t *status);
+
 #endif

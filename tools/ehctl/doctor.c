@@ -64,6 +64,29 @@ static json_t *local_checks(void)
 	return document;
 }
 
+/* Nothing is wrong with a node that drains, but somebody may have forgotten it. */
+static void add_draining(json_t *checks)
+{
+	int code;
+	json_t *status = client_ask(json_pack("{s:s}", "command", "status"), &code), *node;
+	char name[128], what[600], fix[128];
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, node) {
+		const json_t *drain = json_object_get(node, "drain");
+		const char *host = text_of(node, "host");
+
+		if (!json_is_true(json_object_get(node, "draining")))
+			continue;
+		snprintf(name, sizeof(name), "drain %s", host);
+		snprintf(what, sizeof(what), "%s takes no new tasks: DRAINING by %s, reason: %s",
+			 host, text_of(drain, "by"), text_of(drain, "reason"));
+		snprintf(fix, sizeof(fix), "ehctl undrain %s", host);
+		add(checks, name, true, what, fix);
+	}
+	json_decref(status);
+}
+
 static int run(int argc, char **argv, bool json)
 {
 	json_t *reply, *check;
@@ -81,6 +104,10 @@ static int run(int argc, char **argv, bool json)
 		if (!client_send(fd, json_pack("{s:s}", "command", "doctor")))
 			reply = client_receive(fd, &code, NULL);
 		close(fd);
+		/* an agent that waits to join knows of no other node */
+		if (!json_is_false(json_object_get(
+			    json_array_get(json_object_get(reply, "checks"), 0), "ok")))
+			add_draining(json_object_get(reply, "checks"));
 	}
 	if (!reply)
 		return code ? code : fail(EXIT_REFUSED, "out of memory");

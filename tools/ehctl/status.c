@@ -69,7 +69,7 @@ static int run(int argc, char **argv, bool json)
 		const json_t *module = json_object_get(node, "module");
 
 		table_row(t, code_in(octal_of, text_of(node, "code"), self), text_of(node, "host"),
-			  text_of(node, "state"), decimal_of(node, "load"),
+			  client_state(node), decimal_of(node, "load"),
 			  decimal_of(node, "threshold"), decimal_of(node, "threshold_length"),
 			  integer_of(tasks, "local"), integer_of(tasks, "guest"),
 			  integer_of(tasks, "away"),
@@ -80,6 +80,7 @@ static int run(int argc, char **argv, bool json)
 			  text_of(node, "agent"), NULL);
 	}
 	table_print(t);
+	client_print_draining(reply);
 	json_decref(reply);
 	return EXIT_DONE;
 }

@@ -61,7 +61,7 @@ static void print_tasks(const json_t *reply)
 
 static int run(int argc, char **argv, bool json)
 {
-	json_t *reply, *task;
+	json_t *reply, *task, *status;
 	size_t i;
 	int code;
 
@@ -72,10 +72,14 @@ static int run(int argc, char **argv, bool json)
 		return code;
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)
 		add_user(task);
-	if (json)
+	if (json) {
 		code = json_print(reply);
-	else
+	} else {
 		print_tasks(reply);
+		status = client_ask(json_pack("{s:s}", "command", "status"), &code);
+		client_print_draining(status);
+		json_decref(status);
+	}
 	json_decref(reply);
 	return code;
 }

@@ -27,8 +27,10 @@ static const json_t *find(const json_t *list, const char *code)
 
 static void print_load(const json_t *of)
 {
-	printf("load %s of %s±%s, %s", decimal_of(of, "load"), decimal_of(of, "threshold"),
-	       decimal_of(of, "threshold_length"), text_of(of, "state"));
+	if (json_is_number(json_object_get(of, "load")))
+		printf("load %s of %s±%s, ", decimal_of(of, "load"), decimal_of(of, "threshold"),
+		       decimal_of(of, "threshold_length"));
+	printf("%s", client_state(of));
 }
 
 static void print_group(const json_t *reply, const char *code, unsigned int depth)
@@ -83,6 +85,7 @@ static int run(int argc, char **argv, bool json)
 	} else {
 		printf("epoch %s\n", integer_of(reply, "epoch"));
 		print_group(reply, "0", 0);
+		client_print_draining(reply);
 	}
 	json_decref(reply);
 	return code;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file drain.h
+ * A node that takes no new tasks (agent->draining), and who wished that, and why.
+ */
+#ifndef AGENT_CLUSTER_DRAIN_H
+#define AGENT_CLUSTER_DRAIN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct agent;
+struct peer;
+
+/** Drains this node, or ends that. `by` ("ann@build1") and `reason` are shown to people; NULL or "": unknown. */
+void drain_set(struct agent *agent, bool draining, const char *by, const char *reason);
+/** {"by","reason","since"}, or null if this node does not drain. The caller owns it. */
+json_t *drain_json(const struct agent *agent);
+/** The reason, ""  if there is none. */
+const char *drain_reason(const struct agent *agent);
+void drain_exit(struct agent *agent);
+
+/** Handler of POST /v1/drain. */
+json_t *drain_on_request(struct agent *agent, struct peer *from, const json_t *body, int *status);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file nodes.h
+ * Requests about one node, which may be another one: drain, undrain, guests (docs/protocol.md).
+ */
+#ifndef AGENT_CTL_NODES_H
+#define AGENT_CTL_NODES_H
+
+#include <jansson.h>
+
+struct ctl_conn;
+
+void nodes_drain(struct ctl_conn *c, const json_t *request);
+void nodes_undrain(struct ctl_conn *c, const json_t *request);
+/** What runs there for others. */
+void nodes_guests(struct ctl_conn *c, const json_t *request);
+
+#endif
