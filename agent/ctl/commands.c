@@ -20,6 +20,7 @@
 #include "cluster/join.h"
 #include "cluster/leave.h"
 #include "cluster/message.h"
+#include "ctl/cancel.h"
 #include "ctl/doctor.h"
 #include "ctl/nodes.h"
 #include "ctl/run.h"
@@ -347,7 +348,7 @@ static const struct commands_command {
 	{ "set", true, commands_do_set },	 { "drain", true, nodes_drain },
 	{ "undrain", true, nodes_undrain },	 { "watch", false, commands_do_watch },
 	{ "doctor", false, commands_do_doctor }, { "leave", true, commands_do_leave },
-	{ "guests", true, nodes_guests },
+	{ "guests", true, nodes_guests },	 { "cancel", false, cancel_request },
 };
 
 void commands_request(struct ctl_conn *c, const json_t *request)

@@ -101,6 +101,40 @@ bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME])
 	return false;
 }
 
+static void sessions_add_name(void *ctx, const char *name)
+{
+	json_array_append_new(ctx, json_string(name));
+}
+
+void sessions_list(struct agent *agent, json_t *names)
+{
+	struct session *s;
+
+	cgroup_session_each(agent, sessions_add_name, names);
+	if (!agent->sessions)
+		return;
+	LIST_FOREACH(s, &agent->sessions->all, link)
+	if (sessions_lives(s))
+		json_array_append_new(names, json_string(s->name));
+}
+
+static void sessions_add_pid(void *ctx, pid_t pid)
+{
+	json_array_append_new(ctx, json_integer(pid));
+}
+
+void sessions_processes(struct agent *agent, const char *name, json_t *pids)
+{
+	struct session *s;
+
+	cgroup_session_processes(agent, name, sessions_add_pid, pids);
+	if (!agent->sessions)
+		return;
+	LIST_FOREACH(s, &agent->sessions->all, link)
+	if (!strcmp(s->name, name) && sessions_lives(s))
+		json_array_append_new(pids, json_integer(s->pid));
+}
+
 void sessions_exit(struct agent *agent)
 {
 	struct session *s;

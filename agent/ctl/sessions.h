@@ -7,6 +7,7 @@
 #ifndef AGENT_CTL_SESSIONS_H
 #define AGENT_CTL_SESSIONS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -18,6 +19,10 @@ struct agent;
 int sessions_enter(struct agent *agent, pid_t pid, const char *wish, char name[SESSIONS_NAME]);
 /** The session that the process is in: "NAME.PID.NUMBER", or "sPID.NUMBER" without a name. False: none. */
 bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME]);
+/** Appends the names of all sessions. */
+void sessions_list(struct agent *agent, json_t *names);
+/** Appends the process IDs of a session. */
+void sessions_processes(struct agent *agent, const char *name, json_t *pids);
 void sessions_exit(struct agent *agent);
 
 #endif

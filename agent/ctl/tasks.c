@@ -250,3 +250,15 @@ int tasks_find(struct agent *agent, const char *text, char id[TASKS_ID], char wh
 	json_decref(tasks);
 	return !found ? -ENOENT : found == 1 ? 0 : -ENOTUNIQ;
 }
+
+json_t *tasks_by_id(struct agent *agent, const char *id)
+{
+	json_t *tasks = tasks_all(agent), *task, *found = NULL;
+	size_t i;
+
+	json_array_foreach(tasks, i, task)
+		if (!found && !strcmp(tasks_text(task, "id"), id))
+			found = json_incref(task);
+	json_decref(tasks);
+	return found;
+}

@@ -17,6 +17,9 @@ struct ctl_conn;
 /** Those that the caller may see, as in `tasks --json`. The caller owns the list. */
 json_t *tasks_list(const struct ctl_conn *c);
 
+/** One that runs, whoever's it is; NULL: none. The caller owns it. */
+json_t *tasks_by_id(struct agent *agent, const char *id);
+
 /**
  * The ID that a text stands for: an ID, the same with the host instead of its code, or with only the
  * last figures of its number, as `short` of tasks_list() has them. 0; -ENOENT: none; -ENOTUNIQ:

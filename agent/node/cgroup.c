@@ -318,6 +318,53 @@ bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64])
 	return true;
 }
 
+static void cgroup_session_each_in(struct agent *agent, enum cgroup_kind kind,
+				   void (*call)(void *ctx, const char *name), void *ctx)
+{
+	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
+		    cgroup_populated(agent, kind, d->d_name))
+			call(ctx, d->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+void cgroup_session_each(struct agent *agent, void (*call)(void *ctx, const char *name), void *ctx)
+{
+	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
+		return;
+	cgroup_session_each_in(agent, CGROUP_MANAGED, call, ctx);
+	cgroup_session_each_in(agent, CGROUP_ALL, call, ctx);
+}
+
+void cgroup_session_processes(struct agent *agent, const char *name,
+			      void (*call)(void *ctx, pid_t pid), void *ctx)
+{
+	char path[320];
+	FILE *f;
+	int pid, fd;
+
+	if (agent->cgroup->fds[CGROUP_MANAGED] < 0 || strchr(name, '/') || *name == '.')
+		return;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+	for (int kind = CGROUP_MANAGED; kind <= CGROUP_ALL; kind++) {
+		fd = openat(agent->cgroup->fds[kind], path, O_RDONLY | O_CLOEXEC);
+		f = fd < 0 ? NULL : fdopen(fd, "r");
+		if (!f && fd >= 0)
+			close(fd);
+		while (f && fscanf(f, "%d", &pid) == 1)
+			call(ctx, pid);
+		if (f)
+			fclose(f);
+	}
+}
+
 bool cgroup_is_guest(struct agent *agent, pid_t pid)
 {
 	struct cgroup_place at;

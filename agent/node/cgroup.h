@@ -30,6 +30,11 @@ bool cgroup_session_leaves(struct agent *agent, pid_t pid);
 bool cgroup_is_guest(struct agent *agent, pid_t pid);
 /** The name of the session that this process is in. False: in none, or it is not known. */
 bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64]);
+/** Calls `call` with the name of each session that has processes. */
+void cgroup_session_each(struct agent *agent, void (*call)(void *ctx, const char *name), void *ctx);
+/** Calls `call` with each process of a session, without those of cgroups below it. */
+void cgroup_session_processes(struct agent *agent, const char *name,
+			      void (*call)(void *ctx, pid_t pid), void *ctx);
 /**
  * What the processes of a guest use: seconds of processor time, and bytes of memory (-1: not known).
  * 0 or -errno.

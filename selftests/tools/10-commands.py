@@ -127,7 +127,7 @@ def show(r):
     return f"exit {r.returncode}\nstdout {r.stdout!r}\nstderr {r.stderr!r}"
 
 
-COMMANDS = ["status", "tree", "tasks", "why", "run", "exec", "set", "drain", "undrain", "watch",
+COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "drain", "undrain", "watch",
             "doctor", "cert", "leave"]
 
 # ---- usage ----

@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor cert plan sim help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why cancel run exec set drain undrain leave watch doctor cert plan sim help version" -- "$cur"))
 		return
 	fi
 	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --view ]; then
@@ -29,6 +29,16 @@ _ehctl()
 		esac
 		COMPREPLY=($(compgen -W "$(ehctl status --json 2>/dev/null |
 			grep -oE '"(code|host)": *"[^"]*"' | cut -d'"' -f4) $i" -- "$cur")) ;;
+	why | cancel)
+		i=--json
+		[ "$command" = why ] || i="--json --now"
+		cur=${COMP_LINE:0:COMP_POINT}
+		cur=${cur##* }
+		COMPREPLY=($(compgen -W "$(ehctl tasks --json 2>/dev/null | grep -oE '"short": *"[^"]*"' | cut -d'"' -f4) $i" -- "$cur"))
+		# readline takes what is behind a colon for a word of its own
+		case $cur in
+		*:*) COMPREPLY=("${COMPREPLY[@]#"${cur%:*}":}") ;;
+		esac ;;
 	status) COMPREPLY=($(compgen -W "--octal --json --help" -- "$cur")) ;;
 	leave) COMPREPLY=($(compgen -W "--now --json --help" -- "$cur")) ;;
 	run) COMPREPLY=($(compgen -W "-n --all --retry --view --" -- "$cur")) ;;

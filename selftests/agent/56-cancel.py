@@ -1,0 +1,112 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ehctl cancel: tasks end at home and away; whose, and what is said otherwise."""
+
+import json, os, signal, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import BUILD, Cluster
+from ktap import done, ok
+from wait import WAIT, until
+
+EHCTL = os.path.join(BUILD, "bin", "ehctl")
+c = Cluster(2, "heartbeat = 1000\n")
+ok("two agents", c.start_all(), c.log(0))
+
+
+def user(uid):
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
+
+
+def cancel(i, *words, uid=0):
+    with c.net.enter(i):
+        r = subprocess.run([*user(uid), EHCTL, "cancel", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           timeout=WAIT)
+    return r.returncode, r.stdout, r.stderr
+
+
+def start(*words, uid=0, script="exec sleep 1000"):
+    """A task, and its program's process id."""
+    with c.net.enter(0):
+        p = subprocess.Popen([*user(uid), EHCTL, *words, "--", "sh", "-c", "echo $$; " + script], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, cwd="/")
+    return p, int(p.stdout.readline())
+
+
+def tasks(i, uid=0):
+    return c.ask(i, {"command": "tasks"}, uid=uid)["tasks"]
+
+
+def gone(pid):
+    return until(lambda: not os.path.exists(f"/proc/{pid}"))
+
+
+def quiet(got):
+    return got == (0, "", "")
+
+
+def over():
+    return until(lambda: not tasks(0) and not tasks(1))
+
+
+task, program = start("exec", "n1")
+got = cancel(0, tasks(0)[0]["short"])
+ok("at home, by the short id", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+ok("no node knows it any more", over())
+task, program = start("exec", "n1")
+got = cancel(1, tasks(1)[0]["id"])
+ok("where it runs", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+over()
+
+task, program = start("exec", "n1", script="trap '' TERM; while :; do sleep 1000; done")
+got = cancel(0, "--now", "--json", tasks(0)[0]["id"])
+ok("--now", got[0] == 0 and json.loads(got[1])["cancelled"][0]["killed"] and task.wait(WAIT) == -signal.SIGKILL and gone(program),
+   (got, task.returncode))
+over()
+task, program = start("exec", "n1", script="trap '' TERM; while :; do sleep 1000; done")
+got = cancel(0, tasks(0)[0]["id"])
+ok("one that ignores SIGTERM is killed", quiet(got) and task.wait(WAIT) == -signal.SIGKILL and gone(program), (got, task.returncode))
+over()
+task, program = start("exec", "n1")
+task.send_signal(signal.SIGSTOP)
+ok("it is stopped", until(lambda: tasks(0)[0]["state"] == "stopped"))
+got = cancel(0, tasks(0)[0]["id"])
+ok("one that is stopped ends", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+over()
+task, program = start("exec", "--auto")
+got = cancel(0, tasks(0)[0]["id"])
+ok("one that stayed", quiet(got) and task.wait(WAIT) == -signal.SIGTERM, (got, task.returncode))
+
+task, program = start("exec", "n1", uid=2001)
+id = tasks(0)[0]["id"]
+for i in 0, 1:
+    got = cancel(i, id, uid=2002)
+    ok(f"another user's, at n{i}", got[0] == 1 and not got[1] and "belongs to another user" in got[2] and task.poll() is None, got)
+got = cancel(0, id, uid=2001)
+ok("one's own", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+over()
+got = cancel(0, id, uid=2001)
+ok("one that has ended", got[0] == 1 and "has ended already" in got[2], got)
+got = cancel(0, id, uid=2002)
+ok("of another user that has ended", got[0] == 1 and "belongs to another user" in got[2], got)
+
+first, program = start("run", "-n", "build", "--all", uid=2001)
+got = cancel(0, "build", uid=2002)
+ok("another user's session", got[0] == 1 and "belongs to another user" in got[2] and first.poll() is None, got)
+second, other = start("run", "-n", "build", "--all", uid=2001)
+names = [f"build.{p.pid}.0" for p in (first, second)]
+got = cancel(0, "build", uid=2001)
+ok("two sessions of that name", got[0] == 2 and all(n in got[2] for n in names) and first.poll() is None, got)
+got = cancel(0, names[0], uid=2001)
+ok("one of them in full", quiet(got) and first.wait(WAIT) == -signal.SIGTERM and gone(program) and second.poll() is None, got)
+got = cancel(0, "build")
+ok("root ends the other", quiet(got) and second.wait(WAIT) == -signal.SIGTERM and gone(other), got)
+
+for words, status, text in ((["0.0:1"], 1, "0.0:1: no such task on this node"), (["0.9:7"], 1, "no such task"),
+                            (["nothing"], 1, "nothing: no such session"), ([], 2, "usage: ehctl cancel"),
+                            (["--bad", "x"], 2, "usage: ehctl cancel")):
+    got = cancel(0, *words)
+    ok(f"cancel {' '.join(words)}", got[0] == status and not got[1] and text in got[2], got)
+task, program = start("exec", "n1")
+got = cancel(0, "nothing", tasks(0)[0]["id"])
+ok("one of two: the other ends, and the status tells", got[0] == 1 and task.wait(WAIT) == -signal.SIGTERM and gone(program), got)
+done()
