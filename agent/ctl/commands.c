@@ -136,11 +136,6 @@ static void commands_do_status(struct ctl_conn *c, const json_t *request)
 
 /* ---- tasks and why ---- */
 
-static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
-{
-	ctl_reply(c, json_pack("{s:i,s:o}", "version", 1, "tasks", tasks_list(c)));
-}
-
 /* NULL: there is none, or it is nothing for the caller. */
 static json_t *commands_why_record(const struct ctl_conn *c, const struct placement *p)
 {
@@ -381,7 +376,7 @@ static const struct commands_command {
 	void (*serve)(struct ctl_conn *c, const json_t *request);
 } commands_commands[] = {
 	{ "status", false, commands_do_status }, { "nodes", false, commands_do_status },
-	{ "tree", false, commands_do_status },	 { "tasks", false, commands_do_tasks },
+	{ "tree", false, commands_do_status },	 { "tasks", false, tasks_request },
 	{ "why", false, commands_do_why },	 { "run", false, run_start },
 	{ "set", true, commands_do_set },	 { "drain", true, nodes_drain },
 	{ "undrain", true, nodes_undrain },	 { "watch", false, commands_do_watch },

@@ -3,25 +3,29 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <linux/ehsched.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/process.h"
+#include "cluster/shortid.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
 #include "home/placement.h"
 #include "home/record.h"
+#include "net/link.h"
 #include "net/names.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/kernel.h"
 #include "node/stayed.h"
 #include "wire/reason.h"
 
-#define TASKS_FIGURES 4 /* of the number in a short ID, at least */
+#define TASKS_ASK_MS 1000 /* how long an executor is waited for */
 
 struct tasks_listing {
 	struct agent *agent;
@@ -97,47 +101,6 @@ static void tasks_set(json_t *task, const char *member, json_t *value)
 		json_object_set_new(task, member, value);
 }
 
-/* The number in an ID. */
-static const char *tasks_figures(const char *id)
-{
-	const char *colon = strrchr(id, ':');
-
-	return colon ? colon + 1 : id + strlen(id);
-}
-
-/* Whether the ID is of this home, with a number that ends so. */
-static bool tasks_ends(const char *id, const char *home, size_t n, const char *end)
-{
-	const char *figures = tasks_figures(id);
-	size_t have = strlen(figures), want = strlen(end);
-
-	return !strncmp(id, home, n) && id[n] == ':' && have >= want &&
-	       !strcmp(figures + have - want, end);
-}
-
-static json_t *tasks_short(const json_t *ids, const char *id)
-{
-	const char *figures = tasks_figures(id), *end, *other;
-	size_t home = figures > id ? (size_t)(figures - id - 1) : 0, all = strlen(figures), i;
-	bool same = true;
-	json_t *item;
-
-	for (size_t n = TASKS_FIGURES; same && n < all; n++) {
-		end = figures + all - n;
-		same = *end == '0'; /* it would not look like the end of a number */
-		json_array_foreach(ids, i, item) {
-			other = json_string_value(item) ?: "";
-			if (same || (strcmp(other, id) && tasks_ends(other, id, home, end))) {
-				same = true;
-				break;
-			}
-		}
-		if (!same)
-			return json_sprintf("%.*s:%s", (int)home, id, end);
-	}
-	return json_string(id);
-}
-
 static void tasks_complete(struct agent *agent, json_t *task, const json_t *ids)
 {
 	const pid_t pid = json_integer_value(json_object_get(task, "pid"));
@@ -147,7 +110,7 @@ static void tasks_complete(struct agent *agent, json_t *task, const json_t *ids)
 	struct process now;
 
 	names_add(agent, task);
-	json_object_set_new(task, "short", tasks_short(ids, tasks_text(task, "id")));
+	json_object_set_new(task, "short", shortid_make(ids, tasks_text(task, "id")));
 	tasks_set(task, "session",
 		  json_string(ours && sessions_of(agent, pid, session) ? session : ""));
 	if (here && !process_look(pid, &now)) {
@@ -203,52 +166,31 @@ json_t *tasks_list(const struct ctl_conn *c)
 	return seen;
 }
 
-/* The code of the home that a text with a colon names; "" if there is none. */
-static void tasks_home(const struct agent *agent, const char *text, char code[EH_CODE_TEXT])
+/* The code of the home that a text with a colon names; NULL: there is none. */
+static const char *tasks_home(const struct agent *agent, const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	char name[ADDRESS_TEXT + ADDRESS_HOST_MAX], why[NAMES_WHY];
 	struct peer *p;
 
-	*code = '\0';
 	if (!colon || colon - text >= (ptrdiff_t)sizeof(name))
-		return;
+		return NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
 	p = names_find(agent, name, why);
-	if (p)
-		strcpy(code, p->text);
+	return p ? p->text : NULL;
 }
 
 int tasks_find(struct agent *agent, const char *text, char id[TASKS_ID], char why[TASKS_WHY])
 {
-	json_t *tasks = tasks_all(agent), *ids = tasks_ids(agent, tasks), *item;
-	char code[EH_CODE_TEXT], whole[TASKS_ID];
-	unsigned int found = 0;
-	size_t i, used = 0;
+	json_t *tasks = tasks_all(agent), *ids = tasks_ids(agent, tasks);
+	const char *found;
+	int err = shortid_find(ids, tasks_home(agent, text), text, &found, why, TASKS_WHY);
 
-	tasks_home(agent, text, code);
-	snprintf(whole, sizeof(whole), "%s:%s", code, tasks_figures(text));
-	json_array_foreach(ids, i, item) {
-		const char *other = json_string_value(item) ?: "";
-
-		if (!strcmp(other, text) || !strcmp(other, whole)) {
-			found = 1;
-			snprintf(id, TASKS_ID, "%s", other);
-			break;
-		}
-		if (!*code || strlen(tasks_figures(text)) < TASKS_FIGURES ||
-		    !tasks_ends(other, code, strlen(code), tasks_figures(text)) ||
-		    (found && !strcmp(other, id)))
-			continue;
-		snprintf(id, TASKS_ID, "%s", other);
-		if (used < TASKS_WHY)
-			used += snprintf(why + used, TASKS_WHY - used, "%s%s",
-					 found ? ", " : "more than one task ends so: ", other);
-		found++;
-	}
+	if (!err)
+		snprintf(id, TASKS_ID, "%s", found);
 	json_decref(ids);
 	json_decref(tasks);
-	return !found ? -ENOENT : found == 1 ? 0 : -ENOTUNIQ;
+	return err;
 }
 
 json_t *tasks_by_id(struct agent *agent, const char *id)
@@ -261,4 +203,82 @@ json_t *tasks_by_id(struct agent *agent, const char *id)
 			found = json_incref(task);
 	json_decref(tasks);
 	return found;
+}
+
+/* ---- what only the executors know ---- */
+
+struct tasks_ask {
+	struct ctl_conn *conn;
+	json_t *tasks;
+	unsigned int waits; /* answers to come, and one for the caller */
+};
+
+static void tasks_release(struct tasks_ask *a)
+{
+	if (--a->waits)
+		return;
+	ctl_reply(a->conn, json_pack("{s:i,s:o}", "version", 1, "tasks", a->tasks));
+	free(a);
+}
+
+static void tasks_take_usage(json_t *tasks, const json_t *used)
+{
+	const char *members[] = { "cpu", "memory" }, *id = tasks_text(used, "id");
+	json_t *task;
+	size_t i;
+
+	json_array_foreach(tasks, i, task) {
+		if (strcmp(tasks_text(task, "id"), id))
+			continue;
+		for (int m = 0; m < 2; m++)
+			if (json_is_number(json_object_get(used, members[m])))
+				json_object_set(task, members[m],
+						json_object_get(used, members[m]));
+	}
+}
+
+static void tasks_on_guests(void *ctx, int status, const json_t *reply)
+{
+	struct tasks_ask *a = ctx;
+	json_t *used;
+	size_t i;
+
+	if (status == 200)
+		json_array_foreach(json_object_get(reply, "tasks"), i, used)
+			tasks_take_usage(a->tasks, used);
+	tasks_release(a);
+}
+
+/* Whether one of the tasks is this node's and runs there. */
+static bool tasks_are_at(const struct tasks_ask *a, const struct peer *p)
+{
+	json_t *task;
+	size_t i;
+
+	json_array_foreach(a->tasks, i, task)
+		if (!strcmp(tasks_text(task, "executor"), p->text) &&
+		    !strcmp(tasks_text(task, "home"), p->agent->code))
+			return true;
+	return false;
+}
+
+void tasks_request(struct ctl_conn *c, const json_t *request)
+{
+	struct tasks_ask *a = malloc(sizeof(*a));
+	struct agent *agent = ctl_agent(c);
+	struct peer *p;
+
+	if (!a) {
+		ctl_reply(c, NULL);
+		return;
+	}
+	*a = (struct tasks_ask){ c, tasks_list(c), 1 };
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
+		if (p->self || !peer_is_up(p) || !tasks_are_at(a, p))
+			continue;
+		a->waits++;
+		if (link_request(p, "/v1/guests", NULL, TASKS_ASK_MS, tasks_on_guests, a))
+			a->waits--;
+	}
+	tasks_release(a);
 }

@@ -17,6 +17,9 @@ struct ctl_conn;
 /** Those that the caller may see, as in `tasks --json`. The caller owns the list. */
 json_t *tasks_list(const struct ctl_conn *c);
 
+/** Replies to `tasks`: those of tasks_list(), with what executors say of the usage of this node's. */
+void tasks_request(struct ctl_conn *c, const json_t *request);
+
 /** One that runs, whoever's it is; NULL: none. The caller owns it. */
 json_t *tasks_by_id(struct agent *agent, const char *id);
 

@@ -27,8 +27,8 @@ void guest_join_views(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */
 void guest_list(struct agent *agent, json_t *tasks);
 /**
- * Handler of GET /v1/guests: how many there are, with those that will start, which is the oldest, and
- * whether this node drains.
+ * Handler of GET /v1/guests: how many there are, with those that will start, which is the oldest,
+ * whether this node drains, and what the tasks of the asking home use.
  */
 json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body, int *status);
 

@@ -76,6 +76,21 @@ static const struct guest *guest_oldest(const struct agent *agent)
 	return oldest;
 }
 
+/* What the tasks of this home use, which it cannot see itself. */
+static json_t *guest_usage_of(const struct agent *agent, const struct peer *home)
+{
+	json_t *list = json_array(), *task;
+
+	for (const struct guest *g = agent->guests->list; g; g = g->next) {
+		if (g->from != home || g->state < GUEST_STARTING || g->state == GUEST_OVER)
+			continue;
+		task = json_pack("{s:s}", "id", g->place->id);
+		guest_add_usage(g, task);
+		json_array_append_new(list, task);
+	}
+	return list;
+}
+
 json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
 	const struct guest *g = guest_oldest(agent);
@@ -89,7 +104,7 @@ json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body,
 				   g->place->command, "uid", (json_int_t)g->place->uid, "user",
 				   g->place->user, "home", peer_code(g->from), "elapsed",
 				   clock_elapsed(g->started));
-	return json_pack("{s:b,s:o,s:i,s:i,s:o}", "draining", (int)agent->draining, "drain",
+	return json_pack("{s:b,s:o,s:i,s:i,s:o,s:o}", "draining", (int)agent->draining, "drain",
 			 drain_json(agent), "guests", (int)guests, "away", (int)node_away(agent),
-			 "oldest", oldest);
+			 "oldest", oldest, "tasks", guest_usage_of(agent, from));
 }

@@ -55,11 +55,11 @@ ok("a node is linked to its controller", until(lambda: is_up(1, 0)), c.log(1))
 ok("others are not", until(lambda: is_idle(1, 3) and is_idle(1, 2)), link(1, 3))
 ok("and heard nothing of it", "connection from 0.0.1" not in c.log(2) + c.log(3), c.log(2))
 
-ok("a request makes the link", drain(3) == {"version": 1} and is_up(1, 3), c.log(1))
+ok("a request makes the link", drain(3).get("version") == 1 and is_up(1, 3), c.log(1))
 ok("which is closed when it was idle for a while", until(lambda: is_idle(1, 3)), link(1, 3))
 ok("in an orderly way", c.logged(3, r"connection from 0\.0\.1 .* ended: closed by the peer \(GOAWAY\)"), c.log(2))
 ok("the link to the controller stays", is_up(1, 0))
-ok("and is made again", drain(3) == {"version": 1})
+ok("and is made again", drain(3).get("version") == 1)
 
 with c.net.enter(1):
     job = subprocess.Popen([STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -100,9 +100,9 @@ while asking and answered(asking, WAIT):
 ok("and those that waited are told", not asking and all(map(refusal, replies)), replies)
 ok("doctor says that it is silent", until(lambda: "silent" in link(1, 2)["what"]), link(1, 2))
 c.net.ip("br", "link", "set", "p2", "up")
-ok("it is back", until(lambda: drain(2) == {"version": 1}), c.log(1))
+ok("it is back", until(lambda: drain(2).get("version") == 1), c.log(1))
 c.start(3)
-ok("so is the other, and its link", until(lambda: drain(3) == {"version": 1}), c.log(1))
+ok("so is the other, and its link", until(lambda: drain(3).get("version") == 1), c.log(1))
 
 c.end(0)
 ok("an agent that ends says good-bye", c.logged(1, r"0\.0\.0 \(n0\) is down: closed by the peer \(GOAWAY\)"), c.log(1))

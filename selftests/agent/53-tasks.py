@@ -37,6 +37,7 @@ home, there = tasks(0)[0], tasks(1)[0]
 ok("elapsed time, and start", 0 < home["elapsed"] < 3600 and home["started"].endswith("Z"), home)
 ok("the session, without the module", home["session"] == f"linux-build.{task.pid}.0" and there["session"] == "", (home, there))
 ok("what the guest uses", there["cpu"] > 0 and there["memory"] > 10000, there)
+ok("and home asks for it", until(lambda: tasks(0)[0]["cpu"] and tasks(0)[0]["cpu"] > 0 and tasks(0)[0]["memory"] > 10000), tasks(0))
 short = home["short"]
 ok("a short id", re.fullmatch(r"0\.0:[1-9]\d{3,5}", short) and home["id"].endswith(short[4:]) and there["short"] == short, (home, there))
 for id in (short, "n0:" + short[4:], home["id"], "n0:" + home["id"][4:]):

@@ -53,7 +53,7 @@ for i in 0, 1:
         said = ehctl(i, command)
         ok(f"n{i}: {command}", said[0] == 0 and line in said[1] and (command == "tasks" or said[1].count("DRAINING") == 1), said)
     said = ehctl(i, "doctor")
-    ok(f"n{i}: doctor", "DRAINING" in said[1] and "kernel upgrade" in said[1] and "drain n1" in said[1], said)
+    ok(f"n{i}: doctor", "DRAINING" in said[1] and "kernel upgrade" in said[1] and "note    drain n1" in said[1], said)
 said = ehctl(0, "exec", "n1", "--", "true")
 ok("who asks it for a place is told why not", said[0] == 1 and "node n1 is draining: kernel upgrade" in said[2], said)
 left = c.ask(0, {"command": "guests", "node": "n1"})

@@ -5,7 +5,7 @@
 import json, os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
-from ktap import done, ok
+from ktap import done, ok, skip
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -100,6 +100,26 @@ got = cancel(0, names[0], uid=2001)
 ok("one of them in full", quiet(got) and first.wait(WAIT) == -signal.SIGTERM and gone(program) and second.poll() is None, got)
 got = cancel(0, "build")
 ok("root ends the other", quiet(got) and second.wait(WAIT) == -signal.SIGTERM and gone(other), got)
+
+# a session of the module is a cgroup, here one that no ehlaunch has made
+managed = os.path.join(c.cgroup(0), "managed")
+if os.path.isdir(managed):
+    session = os.path.join(managed, "kernel.7.1")
+    os.mkdir(session)
+    shells = [subprocess.Popen(["sh", "-c", f"echo $$ >{session}/cgroup.procs; {trap} echo; sleep 1000 & wait"],
+                               stdout=subprocess.PIPE) for trap in ("", "", "trap '' TERM;")]
+    for p in shells:
+        p.stdout.readline()
+    members = lambda: open(os.path.join(session, "cgroup.procs")).read().split()
+    ok("six processes of a session", until(lambda: len(members()) == 6), members())
+    got = cancel(0, "kernel", "--now", uid=2001)
+    ok("are not another user's to end", got[0] == 1 and "belongs to another user" in got[2] and len(members()) == 6, got)
+    got = cancel(0, "kernel")
+    ok("all of them end, by SIGKILL what ignores SIGTERM", quiet(got) and
+       [p.wait(WAIT) for p in shells] == [-signal.SIGTERM] * 2 + [-signal.SIGKILL] and until(lambda: not members()), (got, members()))
+    os.rmdir(session)
+else:
+    skip("a session that is a cgroup", "there is no cgroup 2 here")
 
 for words, status, text in ((["0.0:1"], 1, "0.0:1: no such task on this node"), (["0.9:7"], 1, "no such task"),
                             (["nothing"], 1, "nothing: no such session"), ([], 2, "usage: ehctl cancel"),

@@ -141,6 +141,24 @@ for word in "help", "--help", "version":
     ok(word, r.returncode == 0 and r.stdout and not r.stderr, show(r))
 r = ehctl("help")
 ok("help lists all commands", all(f"\n  {c} " in r.stdout.decode() for c in COMMANDS), show(r))
+for wrong, right in (("stauts", "status"), ("undran", "undrain"), ("task", "tasks"), ("hlep", "help"), ("stat", "status")):
+    r = ehctl(wrong)
+    ok(f"{wrong}: {right} is suggested", r.returncode == 2 and not r.stdout and f"did you mean {right}?" in r.stderr.decode(), show(r))
+    r = ehctl("help", wrong)
+    ok(f"help {wrong}: likewise", r.returncode == 2 and not r.stdout and f"did you mean {right}?" in r.stderr.decode(), show(r))
+for wrong in (["help", "frobnicate"], ["help", "status", "tasks"], ["--jsn", "status"], ["--json"]):
+    r = ehctl(*wrong)
+    ok(f"{' '.join(wrong)}: wrong usage", r.returncode == 2 and not r.stdout and r.stderr, show(r))
+for words, right in ((["status", "--octl"], "--octal"), (["drain", "n1", "--resaon=x"], "--reason"), (["set", "treshold=3"], "threshold"),
+                     (["run", "--retyr", "--", "true"], "--retry"), (["exec", "--atuo", "--", "true"], "--auto"), (["tree", "--jsno"], "--json")):
+    r = ehctl(*words)
+    ok(f"{' '.join(words)}: {right} is suggested", clean_error(r, 2, words[0], f"did you mean {right}?"), show(r))
+for c in COMMANDS:
+    r = ehctl("help", c)
+    ok(f"help {c} is {c} --help", r.returncode == 0 and r.stdout and r.stdout == ehctl(c, "--help").stdout and not r.stderr, show(r))
+for words in (["version", "--json"], ["--json", "version"], ["--json", "--version"]):
+    r = ehctl(*words)
+    ok(f"{' '.join(words)}", r.returncode == 0 and json.loads(r.stdout)["ehctl"], show(r))
 for c in COMMANDS:
     r = ehctl(c, "--help")
     ok(f"{c} --help", r.returncode == 0 and r.stdout.startswith(f"usage: ehctl {c} ".encode()) and
@@ -166,12 +184,12 @@ for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "
     r = ehctl(*c)
     ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
 r = ehctl("doctor")
-ok("no agent: doctor looks for itself", r.returncode == 1 and b"WRONG agent" in r.stdout and
+ok("no agent: doctor looks for itself", r.returncode == 1 and b"error   agent" in r.stdout and
    b"fix: " in r.stdout, show(r))
 r = ehctl("doctor", "--json")
 document = json.loads(r.stdout)
 ok("no agent: doctor --json", r.returncode == 1 and document["version"] == 1 and
-   all(set(c) == {"name", "ok", "what", "fix", "mend"} for c in document["checks"]), show(r))
+   all(set(c) == {"name", "ok", "level", "what", "fix", "mend"} for c in document["checks"]), show(r))
 r = ehctl("run", "--", "sh", "-c", "cat; exit 7", input=b"in\0put", stdin=None)
 ok("no agent: run runs it here, and warns", r.returncode == 7 and r.stdout == b"in\0put" and
    r.stderr.startswith(b"ehctl run: "), show(r))
@@ -248,7 +266,7 @@ with Agent(frame(REPLY, STATUS)) as a:
        r.stdout.count(b"\n") == 1, show(r))
     ok("and its numbers are short", b'"load":3.31,' in r.stdout and b'"threshold":2.0,' in r.stdout, show(r))
     r = ehctl("--json", "status")
-    ok("options come behind the command", r.returncode == 2, show(r))
+    ok("--json may come before the command", r.returncode == 0 and json.loads(r.stdout) == STATUS, show(r))
     r = ehctl("tree")
     ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller n0\n" in r.stdout.decode()
        and r.stdout.decode().count("\n   0.") == 4, show(r))
@@ -342,6 +360,12 @@ with Agent(frame(REPLY, CHECKS)):
     r = ehctl("doctor")
     ok("doctor: something is wrong", r.returncode == 1 and b"fix: start it" in r.stdout and not r.stderr,
        show(r))
+for level, status in ("note", 0), ("warning", 0), ("error", 1):
+    CHECKS["checks"][1] = {"name": "peer 0.1", "host": "n1", "ok": False, "level": level, "what": "is down", "fix": "start it", "mend": "start it"}
+    with Agent(frame(REPLY, CHECKS)):
+        r = ehctl("doctor")
+        ok(f"doctor: {level}", r.returncode == status and re.search(rf"^{level} +peer n1 +is down\n +fix: start it\n", r.stdout.decode(), re.M),
+           show(r))
 
 with open(f"{work}/ehstub", "w", encoding="utf-8") as f:
     f.write("#!/bin/sh\necho stub \"$@\"\n")
@@ -393,6 +417,9 @@ with Agent(frame(REPLY, {"error": {"what": "0.9", "why": "not in the configurati
     r = ehctl("run", "--", "echo", "here")
     ok("run: refused, so it runs here", r.returncode == 0 and r.stdout == b"here\n" and
        b"ehctl run: 0.9: not in" in r.stderr, show(r))
+with Agent(frame(REPLY, {"error": {"what": "drain", "why": "permitted for root only", "usage": False}})):
+    r = ehctl("drain", "0.1")
+    ok("the command is named once", r.returncode == 1 and r.stderr == b"ehctl drain: permitted for root only\n", show(r))
 with Agent(frame(REPLY, {"error": {"what": "dwell", "why": "not a number", "usage": True}})):
     r = ehctl("set", "dwell=x", "--json")
     ok("wrong usage, as the agent sees it", clean_error(r, 2, "set", "dwell: not a number"), show(r))

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/naming.h"
+
 const char *command_name, *command_usage;
 
 static void complain(const char *format, va_list args)
@@ -35,6 +37,24 @@ int bad_usage(const char *format, ...)
 	if (command_usage)
 		fprintf(stderr, "usage: ehctl %s %s\n", command_name, command_usage);
 	return EXIT_USAGE;
+}
+
+int bad_argument(const char *argument)
+{
+	struct naming_nearest n = { .wanted = argument };
+	char words[512], *word, *rest = words;
+
+	snprintf(words, sizeof(words), "%s", command_usage ? command_usage : "");
+	while (*argument == '-' && (word = strsep(&rest, " []|…")))
+		if (*word == '-')
+			naming_try(&n, word);
+	if (*argument == '-')
+		naming_try(&n, "--json");
+	if (!n.best)
+		return bad_usage("unknown argument: %s", argument);
+	if (!n.distance)
+		return bad_usage("%s: it does not belong here, or its value is missing", argument);
+	return bad_usage("unknown argument: %s; did you mean %s?", argument, n.best);
 }
 
 int command_take_options(int argc, char **argv, bool *json, bool *help)

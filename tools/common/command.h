@@ -15,6 +15,8 @@ extern const char *command_usage; /**< its arguments, for the usage line; NULL: 
 int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** The same with the command's usage line below it; returns EXIT_USAGE. */
 int bad_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** The same for an argument that the command does not know, with the nearest option of its usage line. */
+int bad_argument(const char *argument);
 /** Takes --json, --help and -h out of argv, up to "--". Returns the new argc. */
 int command_take_options(int argc, char **argv, bool *json, bool *help);
 /** The code to exit with: if output was lost, the command has failed in any case. */

@@ -5,11 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/naming.h"
 #include "command.h"
 #include "parse.h"
 
 #define OPTIONS_MAX 48
 #define HELP_COLUMN 26
+
+static int bad_option(const char *given, const struct option *options)
+{
+	char wanted[64];
+	struct naming_nearest n = { .wanted = wanted };
+
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(given + strspn(given, "-"), "="),
+		 given + strspn(given, "-"));
+	for (; options->name; options++)
+		naming_try(&n, options->name);
+	if (!n.best)
+		return bad_usage("%s: no such option", given);
+	return bad_usage("%s: no such option; did you mean --%s?", given, n.best);
+}
 
 int options_each(int argc, char **argv, const struct option *options,
 		 int (*take)(void *ctx, int value, const char *text), void *ctx)
@@ -20,7 +35,7 @@ int options_each(int argc, char **argv, const struct option *options,
 	optind = 1;
 	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		if (option == '?')
-			return bad_usage("%s: no such option", argv[optind - 1]);
+			return bad_option(argv[optind - 1], options);
 		if (option == ':')
 			return bad_usage("%s: a value is needed", argv[optind - 1]);
 		code = take(ctx, option, optarg);

@@ -21,6 +21,7 @@ _ehctl()
 		return
 	fi
 	case $command in
+	help) COMPREPLY=($(compgen -W "$(ehctl help | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$cur")) ;;
 	exec | drain | undrain)
 		case $command in
 		exec) i="--auto --all --retry --view --" ;;

@@ -117,7 +117,13 @@ static bool is_error(const json_t *reply, int *code)
 	what = json_string_value(json_object_get(error, "what"));
 	why = json_string_value(json_object_get(error, "why"));
 	*code = json_is_true(json_object_get(error, "usage")) ? EXIT_USAGE : EXIT_REFUSED;
-	fail(0, "%s: %s", what ? what : "refused", why ? why : "the agent gave no reason");
+	if (!why)
+		why = "the agent gave no reason";
+	/* What is refused may be the command itself, which each message names. */
+	if (what && !strcmp(what, command_name))
+		fail(0, "%s", why);
+	else
+		fail(0, "%s: %s", what ? what : "refused", why);
 	return true;
 }
 

@@ -9,12 +9,30 @@
 #include "client.h"
 #include "helpers/common/companion.h"
 
+enum level { OK, NOTE, WARNING, ERROR };
+
+static const char *const levels[] = { "ok", "note", "warning", "error" };
+
 /* `mend` is the old name of `fix`, for one version. */
-static int add(json_t *checks, const char *name, bool ok, const char *what, const char *fix)
+static void add(json_t *checks, const char *name, enum level level, const char *what,
+		const char *fix)
 {
-	return json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s, s:s}", "name", name,
-						       "ok", ok, "what", what, "fix", ok ? "" : fix,
-						       "mend", ok ? "" : fix));
+	if (level == OK)
+		fix = "";
+	json_array_append_new(checks, json_pack("{s:s, s:b, s:s, s:s, s:s, s:s}", "name", name,
+						"ok", level == OK, "level", levels[level], "what",
+						what, "fix", fix, "mend", fix));
+}
+
+/* An agent of before says only whether it is right. */
+static enum level level_of(const json_t *check)
+{
+	const char *name = json_string_value(json_object_get(check, "level"));
+
+	for (enum level level = OK; name && level <= ERROR; level++)
+		if (!strcmp(name, levels[level]))
+			return level;
+	return json_is_true(json_object_get(check, "ok")) ? OK : ERROR;
 }
 
 static bool contains(const char *file, const char *word)
@@ -40,26 +58,28 @@ static json_t *local_checks(void)
 
 	if (!checks)
 		return NULL;
-	add(checks, "agent", false, "no agent answers in this network namespace",
+	add(checks, "agent", ERROR, "no agent answers in this network namespace",
 	    "systemctl start ehagent; if it ends, see journalctl -u ehagent");
-	add(checks, "configuration", !access("/etc/ehsched/agent.conf", R_OK),
+	add(checks, "configuration", access("/etc/ehsched/agent.conf", R_OK) ? ERROR : OK,
 	    "/etc/ehsched/agent.conf",
 	    "create it (see ehagent.conf(5)), then check it with "
 	    "`ehagent -t`");
 	if (!loaded && access("/proc/modules", F_OK))
-		add(checks, "module", false, "this kernel cannot load modules",
+		add(checks, "module", NOTE, "this kernel cannot load modules",
 		    "not needed for `ehctl run` and `ehctl exec`; interception needs another "
 		    "kernel");
 	else if (!loaded && contains("/sys/kernel/security/lockdown", "[integrity]"))
-		add(checks, "module", false,
+		add(checks, "module", WARNING,
 		    "ehsched.ko is not loaded, and Secure Boot accepts only signed modules",
 		    "sign it with a key enrolled by mokutil (DKMS does), then modprobe ehsched");
 	else
-		add(checks, "module", loaded, loaded ? "loaded" : "ehsched.ko is not loaded",
+		add(checks, "module", loaded ? OK : WARNING,
+		    loaded ? "loaded" : "ehsched.ko is not loaded",
 		    "modprobe ehsched; if it fails, see dmesg");
-	add(checks, "cgroup", contains("/proc/mounts", " cgroup2 "), "cgroup2 hierarchy",
+	add(checks, "cgroup", contains("/proc/mounts", " cgroup2 ") ? OK : WARNING,
+	    "cgroup2 hierarchy",
 	    "mount -t cgroup2 none /sys/fs/cgroup, or boot with systemd.unified_cgroup_hierarchy=1");
-	add(checks, "stub", companion("ehstub", stub, sizeof(stub)),
+	add(checks, "stub", companion("ehstub", stub, sizeof(stub)) ? OK : ERROR,
 	    "ehstub next to ehctl or in ../libexec/ehsched", "make install");
 	return document;
 }
@@ -82,7 +102,7 @@ static void add_draining(json_t *checks)
 		snprintf(what, sizeof(what), "%s takes no new tasks: DRAINING by %s, reason: %s",
 			 host, text_of(drain, "by"), text_of(drain, "reason"));
 		snprintf(fix, sizeof(fix), "ehctl undrain %s", host);
-		add(checks, name, true, what, fix);
+		add(checks, name, NOTE, what, fix);
 	}
 	json_decref(status);
 }
@@ -91,11 +111,11 @@ static int run(int argc, char **argv, bool json)
 {
 	json_t *reply, *check;
 	int fd, code = EXIT_DONE;
-	bool all = true;
+	enum level worst = OK;
 	size_t i;
 
 	if (argc > 1)
-		return bad_usage("unknown argument: %s", argv[1]);
+		return bad_argument(argv[1]);
 	fd = client_connect(true);
 	if (fd < 0) {
 		reply = local_checks();
@@ -112,27 +132,34 @@ static int run(int argc, char **argv, bool json)
 	if (!reply)
 		return code ? code : fail(EXIT_REFUSED, "out of memory");
 	json_array_foreach(json_object_get(reply, "checks"), i, check)
-		all &= json_is_true(json_object_get(check, "ok"));
+		worst = level_of(check) > worst ? level_of(check) : worst;
 	if (json) {
 		code = json_print(reply);
 	} else {
 		json_array_foreach(json_object_get(reply, "checks"), i, check) {
-			bool ok = json_is_true(json_object_get(check, "ok"));
+			enum level level = level_of(check);
+			char name[128];
 
-			printf("%-5s %-14s %s\n", ok ? "ok" : "WRONG", text_of(check, "name"),
-			       text_of(check, "what"));
-			if (!ok)
-				printf("%21s%s\n", "fix: ", text_of(check, "fix"));
+			/* a check of a node is called "peer 0.1" */
+			snprintf(name, sizeof(name), "%s", text_of(check, "name"));
+			if (json_object_get(check, "host") && strchr(name, ' '))
+				snprintf(strchr(name, ' ') + 1,
+					 name + sizeof(name) - strchr(name, ' ') - 1, "%s",
+					 text_of(check, "host"));
+			printf("%-7s %-14s %s\n", levels[level], name, text_of(check, "what"));
+			if (level != OK)
+				printf("%23s%s\n", "fix: ", text_of(check, "fix"));
 		}
 	}
 	json_decref(reply);
-	return code ? code : all ? EXIT_DONE : EXIT_REFUSED;
+	return code ? code : worst == ERROR ? EXIT_REFUSED : EXIT_DONE;
 }
 
 const struct command doctor_command = {
 	.name = "doctor",
 	.arguments = "[--json]",
 	.help = "diagnose this node and suggest fixes\n\n"
-		"The exit status is 1 if a check failed.",
+		"A note says what is so, a warning what works less well, an error what does\n"
+		"not work. The exit status is 1 if there is an error.",
 	.run = run,
 };

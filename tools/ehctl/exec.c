@@ -47,7 +47,7 @@ static int run(int argc, char **argv, bool json)
 		return bad_usage(
 			"--retry requires --auto: the second run is on this node, not on %s", node);
 	if (*node == '-')
-		return bad_usage("unknown option: %s", node);
+		return bad_argument(node);
 	if (!strcmp(node, "auto") || !strcmp(node, "all"))
 		return bad_usage("%s: a word of its own here: name the node by its code", node);
 	if (strspn(node, NODE_LETTERS) != strlen(node) || strlen(node) > NODE_MAX)

@@ -25,7 +25,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1 && !now)
-		return bad_usage("unknown argument: %s", argv[argc - 1]);
+		return bad_argument(argv[argc - 1]);
 	reply = client_ask_text(json_pack("{s:s, s:b}", "command", argv[0], "now", (int)now), json,
 				&code);
 	if (reply)

@@ -2,17 +2,22 @@
 /* ehctl: finds the command and leaves everything else to it. */
 #include "ehctl.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cluster/naming.h"
 #include "version.h"
 
+static const struct command version_command;
+
 static const struct command *const commands[] = {
-	&status_command, &tree_command,	   &tasks_command, &why_command,
-	&cancel_command, &run_command,	   &exec_command,  &set_command,
-	&drain_command,	 &undrain_command, &watch_command, &doctor_command,
-	&cert_command,	 &sim_command,	   &leave_command, &plan_command,
-	&reload_command, &init_command,	   &invite_command, &join_command,
+	&status_command, &tree_command,	   &tasks_command, &why_command,   &cancel_command,
+	&run_command,	 &exec_command,	   &set_command,   &drain_command, &undrain_command,
+	&watch_command,	 &doctor_command,  &cert_command,  &sim_command,   &leave_command,
+	&plan_command,	 &reload_command,  &init_command,  &invite_command, &join_command,
+	&version_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -22,7 +27,7 @@ static void print_commands(FILE *to)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-9s %.*s\n", commands[i]->name,
 			(int)strcspn(commands[i]->help, "\n"), commands[i]->help);
-	fprintf(to, "  %-9s %s\n", "version", "print the version of ehctl");
+	fprintf(to, "  %-9s %s\n", "help", "show help for a command: `ehctl help COMMAND`");
 	fprintf(to, "\nExit status: 0 success, 1 refused or failed, 2 invalid usage;\n"
 		    "for run and exec, that of the command (128+N if signal N killed it).\n");
 }
@@ -35,36 +40,113 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+/* For a word that is no command. */
+static int bad_command(const char *name)
+{
+	struct naming_nearest n = { .wanted = name };
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		naming_try(&n, commands[i]->name);
+	naming_try(&n, "help");
+	if (!n.best)
+		return fail(EXIT_USAGE, "%s: no such command; `ehctl help` lists them", name);
+	return fail(EXIT_USAGE, "%s: no such command; did you mean %s? `ehctl help` lists them",
+		    name, n.best);
+}
+
+static int run_version(int argc, char **argv, bool json)
+{
+	json_t *document;
+	int code = EXIT_DONE;
+
+	if (argc > 1)
+		return bad_argument(argv[1]);
+	if (!json) {
+		printf("ehctl %s\n", VERSION);
+		return EXIT_DONE;
+	}
+	document = json_pack("{s:i, s:s}", "version", 1, "ehctl", VERSION);
+	code = json_print(document);
+	json_decref(document);
+	return code;
+}
+
+static const struct command version_command = {
+	.name = "version",
+	.arguments = "[--json]",
+	.help = "print the version of ehctl",
+	.run = run_version,
+};
+
+/* argv[0] is the name of the command. */
+static int run_command_of(const struct command *c, int argc, char **argv, bool json)
+{
+	bool help = false;
+
+	command_name = c->name;
+	command_usage = c->arguments;
+	if (!c->whole)
+		argc = command_take_options(argc, argv, &json, &help);
+	if (help) {
+		printf("usage: ehctl %s %s\n\n%s\n", c->name, c->arguments, c->help);
+		return EXIT_DONE;
+	}
+	return c->run(argc, argv, json);
+}
+
+/* "help", or "help COMMAND": what COMMAND --help shows. */
+static int help_of(int argc, char **argv)
+{
+	char *words[] = { argc > 1 ? argv[1] : NULL, (char *)"--help", NULL };
+	const struct command *c = argc > 1 ? find_command(argv[1]) : NULL;
+
+	if (argc > 2)
+		return fail(EXIT_USAGE, "help: one command at a time");
+	if (argc < 2 || !strcmp(argv[1], "help")) {
+		print_commands(stdout);
+		return EXIT_DONE;
+	}
+	return c ? run_command_of(c, 2, words, false) : bad_command(argv[1]);
+}
+
+/* Options before the command mean what they mean behind it. Another program gets --json as its last. */
+static int run_named(int argc, char **argv, bool json)
+{
+	const struct command *c = find_command(argv[0]);
+	char **more;
+
+	if (!strcmp(argv[0], "help"))
+		return help_of(argc, argv);
+	if (!c)
+		return bad_command(argv[0]);
+	if (!json || !c->whole)
+		return run_command_of(c, argc, argv, json);
+	more = calloc(argc + 2, sizeof(*more));
+	if (!more)
+		return fail(EXIT_REFUSED, "out of memory for %d arguments", argc);
+	memcpy(more, argv, argc * sizeof(*more));
+	more[argc] = (char *)"--json";
+	return run_command_of(c, argc + 1, more, json);
+}
+
 int main(int argc, char **argv)
 {
-	bool json = false, help = false;
-	const struct command *current;
+	bool json = false;
+	int first = 1;
 
-	if (argc < 2) {
+	for (; first < argc && argv[first][0] == '-'; first++) {
+		if (!strcmp(argv[first], "--json"))
+			json = true;
+		else if (!strcmp(argv[first], "--help") || !strcmp(argv[first], "-h"))
+			return command_finish(help_of(argc - first, argv + first));
+		else if (!strcmp(argv[first], "--version"))
+			return command_finish(run_version(1, argv, json));
+		else
+			return fail(EXIT_USAGE, "%s: no such option before a command", argv[first]);
+	}
+	if (first == argc) {
 		print_commands(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_commands(stdout);
-		return command_finish(EXIT_DONE);
-	}
-	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
-		printf("ehctl %s\n", VERSION);
-		return command_finish(EXIT_DONE);
-	}
-	current = find_command(argv[1]);
-	if (!current)
-		return fail(EXIT_USAGE, "%s: no such command; `ehctl help` lists them", argv[1]);
-	command_name = current->name;
-	command_usage = current->arguments;
-	if (!current->whole)
-		argc = command_take_options(argc - 1, argv + 1, &json, &help);
-	else
-		argc--;
-	if (help) {
-		printf("usage: ehctl %s %s\n\n%s\n", current->name, current->arguments,
-		       current->help);
-		return command_finish(EXIT_DONE);
-	}
-	return command_finish(current->run(argc, argv + 1, json));
+	return command_finish(run_named(argc - first, argv + first, json));
 }

@@ -46,7 +46,7 @@ static int run(int argc, char **argv, bool json)
 		else if (!strcmp(*arg, "-n") && arg + 1 < command - 1 && !name)
 			name = *++arg;
 		else
-			return bad_usage("unknown argument: %s", *arg);
+			return bad_argument(*arg);
 	}
 	if (view && view_parse(view) == VIEW_UNSET)
 		return bad_usage("--view %s: must be shared, home or auto", view);

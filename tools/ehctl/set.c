@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "cluster/naming.h"
 
 struct setting {
 	const char *name;
@@ -22,6 +23,17 @@ static const struct setting *find_setting(const char *name)
 		if (!strcmp(name, settings[i].name))
 			return &settings[i];
 	return NULL;
+}
+
+static int bad_setting(const char *name)
+{
+	struct naming_nearest n = { .wanted = name };
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		naming_try(&n, settings[i].name);
+	if (!n.best)
+		return bad_usage("%s: no such setting", name);
+	return bad_usage("%s: no such setting; did you mean %s?", name, n.best);
 }
 
 /* Numbers are sent as numbers, words as strings; the agent checks the limits. */
@@ -56,8 +68,8 @@ static int run(int argc, char **argv, bool json)
 		setting = find_setting(argv[i]);
 		if (!setting || json_object_get(request, argv[i])) {
 			json_decref(request);
-			return bad_usage("%s: %s", argv[i],
-					 setting ? "given twice" : "no such setting");
+			return setting ? bad_usage("%s: given twice", argv[i])
+				       : bad_setting(argv[i]);
 		}
 		if (json_object_set_new(request, argv[i], value_of(setting, equals + 1))) {
 			json_decref(request);

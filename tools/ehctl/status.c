@@ -47,7 +47,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1 + octal)
-		return bad_usage("unknown argument: %s", argv[1 + octal]);
+		return bad_argument(argv[1 + octal]);
 	reply = client_ask_text(json_pack("{s:s}", "command", "status"), json, &code);
 	if (!reply)
 		return code;

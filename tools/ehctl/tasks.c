@@ -66,7 +66,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1)
-		return bad_usage("unknown argument: %s", argv[1]);
+		return bad_argument(argv[1]);
 	reply = client_ask(json_pack("{s:s}", "command", "tasks"), &code);
 	if (!reply)
 		return code;
@@ -88,8 +88,8 @@ const struct command tasks_command = {
 	.name = "tasks",
 	.arguments = "[--json]",
 	.help = "list managed tasks, tasks away and guests\n\n"
-		"CPU and MEM are what a task has used and uses, where this node knows it: of\n"
-		"tasks that run here. SESSION is the name given with `ehctl run -n`.\n"
-		"`ehctl why ID` explains the placement of one.",
+		"CPU and MEM are what a task has used and uses, \"-\" if this is not known.\n"
+		"SESSION is the name given with `ehctl run -n`. `ehctl why ID` explains the\n"
+		"placement of one, `ehctl cancel ID` ends it.",
 	.run = run,
 };

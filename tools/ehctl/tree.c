@@ -76,7 +76,7 @@ static int run(int argc, char **argv, bool json)
 	int code;
 
 	if (argc > 1)
-		return bad_usage("unknown argument: %s", argv[1]);
+		return bad_argument(argv[1]);
 	reply = client_ask(json_pack("{s:s}", "command", "tree"), &code);
 	if (!reply)
 		return code;

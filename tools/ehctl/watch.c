@@ -52,7 +52,7 @@ static int run(int argc, char **argv, bool json)
 	int fd, code = EXIT_REFUSED;
 
 	if (argc > 1)
-		return bad_usage("unknown argument: %s", argv[1]);
+		return bad_argument(argv[1]);
 	fd = client_connect(false);
 	if (fd < 0)
 		return EXIT_REFUSED;
