@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/config_kind.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "cluster/address.h"
 #include "cluster/roster.h"
 #include "eh/topology.h"
@@ -33,27 +32,28 @@ static const char **main_joins; /* values of --join; NULL-terminated */
 /* ---- configuration ---- */
 
 /* Logs the errors of a reload line by line. */
-static void main_log_lines(char *text)
+static void main_log_lines(const char *text)
 {
-	char *line, *rest = text;
-
-	while ((line = strsep(&rest, "\n")))
-		if (*line)
-			log_error("%s", line);
+	for (int n; text && *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		if (n)
+			log_error("%.*s", n, text);
+	}
 }
 
-static void main_reload(struct agent *agent)
+static int main_reload(struct agent *agent, char **why)
 {
 	const struct config *old = agent->config;
 	struct config *now;
 	struct tls *tls = NULL;
-	char *text = NULL;
 	size_t size;
-	FILE *errors = open_memstream(&text, &size);
+	FILE *errors;
 
+	*why = NULL;
+	errors = open_memstream(why, &size);
 	if (!errors) {
 		log_error("reload: out of memory");
-		return;
+		return -1;
 	}
 	now = config_read(old->file, main_joins, errors);
 	/* With `join` the host keeps the place that the cluster gave it. */
@@ -63,17 +63,19 @@ static void main_reload(struct agent *agent)
 		tls = tls_new(now, errors);
 	fclose(errors);
 	if (!tls) {
-		main_log_lines(text);
+		main_log_lines(*why);
 		log_error("reload: rejected, keeping the current configuration");
+		notify_status("Reload refused: %s", *why ?: "out of memory");
 		config_free(now);
-	} else {
-		rooms_reload(agent, now, tls);
-		log_info("reload: %s is now in effect", now->file);
+		return -1;
 	}
-	free(text);
+	rooms_reload(agent, now, tls);
+	log_info("reload: %s is now in effect", now->file);
+	notify_status("%s is in effect", now->file);
+	return 0;
 }
 
-/* ---- signals and readiness ---- */
+/* ---- signals ---- */
 
 static void main_on_end(evutil_socket_t sig, short what, void *arg)
 {
@@ -84,12 +86,14 @@ static void main_on_end(evutil_socket_t sig, short what, void *arg)
 static void main_on_reload(evutil_socket_t sig, short what, void *arg)
 {
 	struct agent *agent = arg;
+	char *why = NULL;
 
 	if (agent->member)
-		main_reload(agent);
+		main_reload(agent, &why);
 	else
 		log_warning(
 			"reload: not possible before this host has joined the cluster; restart instead");
+	free(why);
 }
 
 static int main_watch_signal(struct agent *agent, struct event **out, int sig,
@@ -97,32 +101,6 @@ static int main_watch_signal(struct agent *agent, struct event **out, int sig,
 {
 	*out = evsignal_new(agent->base, sig, call, agent);
 	return *out ? event_add(*out, NULL) : -1;
-}
-
-/* The part of sd_notify(3) that is needed here. */
-static void main_tell_ready(void)
-{
-	const char *path = getenv("NOTIFY_SOCKET");
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	size_t length;
-	int fd;
-
-	if (!path)
-		return;
-	length = strlen(path);
-	if (length < 2 || length >= sizeof(to.sun_path))
-		return;
-	memcpy(to.sun_path, path, length);
-	if (path[0] == '@')
-		to.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	if (sendto(fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&to,
-		   offsetof(struct sockaddr_un, sun_path) + length) < 0)
-		log_warning("%s: %s", path, strerror(errno));
-	close(fd);
-	unsetenv("NOTIFY_SOCKET");
 }
 
 /* ---- what the process is given ---- */
@@ -174,7 +152,10 @@ static int main_run(struct agent *agent, struct tls *tls)
 		tls_free(tls);
 		goto free_base;
 	}
-	err = rooms_start(agent, tls, main_tell_ready);
+	agent->reload = main_reload;
+	if (notify_watch(agent))
+		log_warning("the watchdog is not told anything: out of memory");
+	err = rooms_start(agent, tls, notify_ready);
 	if (!err) {
 		log_info("ready: node %s of cluster %s", agent->code, agent->config->cluster);
 		err = event_base_dispatch(agent->base) < 0 ? 1 : agent->status;
@@ -183,6 +164,7 @@ static int main_run(struct agent *agent, struct tls *tls)
 		err = err == -EINTR ? agent->status : 1;
 	}
 	rooms_stop(agent);
+	notify_exit(agent);
 free_base:
 	for (int i = 0; i < 3; i++)
 		if (signals[i])

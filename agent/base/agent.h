@@ -28,6 +28,7 @@ struct agent {
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
 	struct launcher *launcher; /* base/launcher.c */
+	struct event *watchdog; /* base/notify.c */
 
 	/* net */
 	struct tls *tls;
@@ -69,6 +70,11 @@ struct agent {
 	/* ctl */
 	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
 	struct ctl *ctl;
+	/*
+	 * Takes the configuration as it is now (main.c). If not 0, it was refused: *why has a line for
+	 * each error, which the caller frees; NULL: no memory.
+	 */
+	int (*reload)(struct agent *agent, char **why);
 
 	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;

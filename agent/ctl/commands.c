@@ -413,6 +413,22 @@ static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, reply);
 }
 
+static void commands_do_reload(struct ctl_conn *c, const json_t *request)
+{
+	struct agent *agent = ctl_agent(c);
+	char *why = NULL;
+
+	if (agent->reload(agent, &why)) {
+		if (why)
+			why[strcspn(why, "\n")] = '\0';
+		ctl_reply(c, ctl_error("the current configuration is kept", why ?: "out of memory",
+				       false));
+	} else {
+		ctl_reply(c, json_pack("{s:i}", "version", 1));
+	}
+	free(why);
+}
+
 static void commands_do_doctor(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
@@ -431,6 +447,7 @@ static const struct commands_command {
 	{ "set", true, commands_do_set },	  { "drain", true, commands_do_drain },
 	{ "undrain", true, commands_do_undrain }, { "watch", false, commands_do_watch },
 	{ "doctor", false, commands_do_doctor },  { "leave", true, commands_do_leave },
+	{ "reload", true, commands_do_reload },
 };
 
 void commands_request(struct ctl_conn *c, const json_t *request)

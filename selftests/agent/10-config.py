@@ -6,7 +6,8 @@ import os, re, signal, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import AGENT, Cluster, frame, read_frame
 from ktap import done, ok
-from wait import until
+from tree import BUILD
+from wait import WAIT, until
 
 c = Cluster(2)
 good = c.conf(0)
@@ -27,6 +28,10 @@ def reload(new, expect):
     open(good, "w").write(new)
     c.agents[0].send_signal(signal.SIGHUP)
     return until(lambda: re.search(expect, c.log(0)[before:]))
+
+
+def ehctl(*words):
+    return subprocess.run(c.words(0, os.path.join(BUILD, "bin", "ehctl"), *words), capture_output=True, text=True)
 
 
 ok("a good configuration passes -t", check(good) == (0, ""), check(good))
@@ -76,6 +81,17 @@ with c.connect(0) as watch:
     while seen.get("event") != "threshold":
         number, seen = read_frame(watch)
     ok("and announced to those who watch", seen["threshold"] == 7.5 and seen["node"] == "0.0", seen)
+before = len(c.log(0))
+open(good, "w").write("cluster = nonsense {\n")
+r = ehctl("reload")
+ok("ehctl reload fails with the reason, and the log has it", r.returncode == 1 and f"{good}:1: " in r.stderr and
+   re.search(re.escape(good) + ":1: ", c.log(0)[before:]), r.stderr + c.log(0)[before:])
+open(good, "w").write(text.replace('node = "0.0"', 'node = "0.1"'))
+r = ehctl("reload")
+ok("also if only a restart could change it", r.returncode == 1 and "node cannot change" in r.stderr, r.stderr)
+open(good, "w").write(text + "threshold = 8.5\n")
+r = ehctl("reload")
+ok("else it is in force when ehctl ends", r.returncode == 0 and threshold() == 8.5, (r.stderr, threshold()))
 ok("an area is logged though the others are not",
    reload(text.replace('log = "debug"', 'log = "error debug:base"') + "threshold = 6.5\n", "now in effect"), c.log(0))
 before = len(c.log(0))
@@ -89,6 +105,31 @@ ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all
    f"{c.log(0)}--- the peer's:\n{c.log(1)}")
 ok(f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)", c.memory(0) <= 16384)
 ok("SIGTERM ends it with status 0", c.end(0) == 0)
+
+# what a service manager is told
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+    manager.bind(os.path.join(c.dir, "notify"))
+    os.chmod(os.path.join(c.dir, "notify"), 0o666)
+    manager.settimeout(WAIT)
+
+    def told(what):
+        """Waits for a message that begins so."""
+        while not (message := manager.recv(4096)).startswith(what):
+            pass
+        return message
+
+    os.environ.update(NOTIFY_SOCKET=os.path.join(c.dir, "notify"), WATCHDOG_USEC="100000")
+    c.start(0, good)
+    for name in "NOTIFY_SOCKET", "WATCHDOG_USEC":
+        del os.environ[name]
+    ok("the manager is told that it is ready", told(b"READY=1") == b"READY=1")
+    ok("and again and again that it goes round", [told(b"WATCHDOG") for _ in range(3)] == [b"WATCHDOG=1"] * 3)
+    reload("cluster = nonsense {\n", "reload: rejected")
+    status = told(b"STATUS=").decode()
+    ok("that a reload was refused, in one line", status.startswith("STATUS=Reload refused: ") and good in status and "\n" not in status, status)
+    reload(text, "is now in effect")
+    ok("that one was not", told(b"STATUS=").decode() == f"STATUS={good} is in effect")
+    ok("it ends as before", c.end(0) == 0)
 
 # as a child does of an agent that was killed
 with c.net.enter(0):

@@ -103,7 +103,7 @@ def show(r):
 
 
 COMMANDS = ["status", "tree", "tasks", "why", "run", "exec", "set", "drain", "undrain", "watch",
-            "doctor", "cert", "leave"]
+            "doctor", "cert", "leave", "reload"]
 
 # ---- usage ----
 
@@ -128,7 +128,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
-              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["watch", "x"], ["doctor", "x"], ["cert"]):
+              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"]):
     r = ehctl(*wrong)
     name = " ".join(w if isinstance(w, str) else repr(w) for w in wrong)[:40]
     ok(f"wrong usage: {name}", clean_error(r, 2, wrong[0]), show(r))
@@ -136,7 +136,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
 # ---- no agent ----
 
 for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "dwell=5"],
-          ["drain", "0.1"], ["undrain", "0.1"], ["leave"], ["watch"]):
+          ["drain", "0.1"], ["undrain", "0.1"], ["leave"], ["reload"], ["watch"]):
     r = ehctl(*c)
     ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
 r = ehctl("doctor")
@@ -251,6 +251,13 @@ with Agent(frame(REPLY, {"version": 1, "guests": 2, "away": 0})) as a:
     r = ehctl("leave"), ehctl("leave", "--now", "--json")
     ok("leave", [x.returncode for x in r] == [0, 0] and b"2 guests" in r[0].stdout and json.loads(r[1].stdout)["guests"] == 2
        and [q["now"] for _, q in a.asked] == [False, True], a.asked)
+
+with Agent(frame(REPLY, {"version": 1})) as a:
+    r = ehctl("reload")
+    ok("reload says nothing", r.returncode == 0 and not r.stdout and not r.stderr and a.asked == [(REQUEST, {"command": "reload"})], show(r))
+with Agent(frame(REPLY, {"error": {"what": "kept", "why": "a.conf:1: bad", "usage": False}})):
+    r = ehctl("reload")
+    ok("but why it was refused", clean_error(r, 1, "reload", "kept: a.conf:1: bad"), show(r))
 
 with Agent(frame(REPLY, {"version": 1})) as a:
     r = ehctl("set", "threshold=2.5", "length=0.001", "weight=1", "load-index=cpu", "time-limit=50",

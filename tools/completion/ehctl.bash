@@ -13,7 +13,7 @@ _ehctl()
 		fi
 	done
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave watch doctor cert plan sim help version" -- "$cur"))
+		COMPREPLY=($(compgen -W "status tree tasks why run exec set drain undrain leave reload watch doctor cert plan sim help version" -- "$cur"))
 		return
 	fi
 	if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --view ]; then

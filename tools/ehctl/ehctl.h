@@ -20,6 +20,6 @@ struct command {
 
 extern const struct command status_command, tree_command, tasks_command, why_command, run_command,
 	exec_command, set_command, drain_command, undrain_command, watch_command, doctor_command,
-	cert_command, sim_command, leave_command, plan_command;
+	cert_command, sim_command, leave_command, plan_command, reload_command;
 
 #endif

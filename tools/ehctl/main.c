@@ -11,7 +11,7 @@ static const struct command *const commands[] = {
 	&status_command,  &tree_command,  &tasks_command,  &why_command,
 	&run_command,	  &exec_command,  &set_command,	   &drain_command,
 	&undrain_command, &watch_command, &doctor_command, &cert_command,
-	&sim_command,	  &leave_command,   &plan_command,
+	&sim_command,	  &leave_command, &plan_command,   &reload_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/notify.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/agent.h"
+#include "base/log.h"
+
+static void notify_send(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	size_t length;
+	int fd;
+
+	if (!path)
+		return;
+	length = strlen(path);
+	if (length < 2 || length >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, length);
+	if (path[0] == '@')
+		to.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&to,
+		   offsetof(struct sockaddr_un, sun_path) + length) < 0)
+		log_warning("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+void notify_ready(void)
+{
+	notify_send("READY=1");
+}
+
+void notify_status(const char *format, ...)
+{
+	char text[512] = "STATUS=";
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + 7, sizeof(text) - 7, format, args);
+	va_end(args);
+	/* A line more would be another message. */
+	text[strcspn(text, "\n")] = '\0';
+	notify_send(text);
+}
+
+static void notify_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	notify_send("WATCHDOG=1");
+}
+
+int notify_watch(struct agent *agent)
+{
+	const char *period = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	unsigned long long us = period ? strtoull(period, NULL, 10) / 2 : 0;
+	const struct timeval each = { us / 1000000, us % 1000000 };
+
+	/* It may be meant for who has started us. */
+	if (!us || (pid && strtol(pid, NULL, 10) != getpid()))
+		return 0;
+	agent->watchdog = event_new(agent->base, -1, EV_PERSIST, notify_on_time, NULL);
+	if (!agent->watchdog || event_add(agent->watchdog, &each))
+		return -ENOMEM;
+	return 0;
+}
+
+void notify_exit(struct agent *agent)
+{
+	if (agent->watchdog)
+		event_free(agent->watchdog);
+	agent->watchdog = NULL;
+}
