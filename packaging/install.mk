@@ -6,6 +6,7 @@ INSTALL	?= install
 MODVER	 = $(firstword $(shell PATH=$$PATH:/sbin:/usr/sbin modinfo -F vermagic $(O)/ehsched.ko 2>/dev/null))
 MODDIR	?= /lib/modules/$(MODVER)/updates
 BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
+UNITDIR	?= /usr/lib/systemd/system
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
 LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim
@@ -30,11 +31,13 @@ define to-install
 755 $(O)/bin/ehagent $(PREFIX)/sbin/ehagent
 $(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) $(PREFIX)/libexec/ehsched/$(p)
 )755 tools/ehcert $(PREFIX)/libexec/ehsched/ehcert
-644 packaging/systemd/ehagent.service /lib/systemd/system/ehagent.service
-644 packaging/systemd/ehlaunch.service /lib/systemd/system/ehlaunch.service
-644 packaging/systemd/ehlaunch.socket /lib/systemd/system/ehlaunch.socket
+644 packaging/systemd/ehagent.service $(UNITDIR)/ehagent.service
+644 packaging/systemd/ehlaunch.service $(UNITDIR)/ehlaunch.service
+644 packaging/systemd/ehlaunch.socket $(UNITDIR)/ehlaunch.socket
 644 packaging/systemd/ehsched.sysusers /usr/lib/sysusers.d/ehsched.conf
 644 packaging/systemd/ehsched.tmpfiles /usr/lib/tmpfiles.d/ehsched.conf
+644 packaging/firewall/ehsched.xml $(PREFIX)/lib/firewalld/services/ehsched.xml
+644 packaging/firewall/ehsched.ufw /etc/ufw/applications.d/ehsched
 644 packaging/examples/agent.conf $(PREFIX)/share/doc/ehsched/agent.conf
 $(foreach p,$(PAGES:tools/man/%=%),644 $(O)/man/$(p) $(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(p)
 )644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl

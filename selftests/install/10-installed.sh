@@ -59,7 +59,7 @@ wait $outer
 check "rmmod" rmmod ehsched
 check "make uninstall" mk uninstall
 left() {
-	ls -d /usr/bin/ehctl /usr/sbin/ehagent /usr/libexec/ehsched /lib/systemd/system/eh*.service /lib/systemd/system/eh*.socket \
+	ls -d /usr/bin/ehctl /usr/sbin/ehagent /usr/libexec/ehsched /usr/lib/systemd/system/eh*.service /usr/lib/systemd/system/eh*.socket \
 		/usr/lib/sysusers.d/ehsched.conf /usr/lib/tmpfiles.d/ehsched.conf "$modules/updates/ehsched.ko" 2>/dev/null
 }
 [ -z "$(left)" ]

@@ -151,7 +151,7 @@ before = below(dest)
 status, said, err = make(f"O={BUILD}", f"DESTDIR={dest}", "install")
 written = below(dest) - before
 ok("make install", status == 0 and {"usr/bin/ehctl", "usr/sbin/ehagent", "usr/libexec/ehsched/ehstub", "usr/libexec/ehsched/ehplan",
-                                    "usr/share/man/man8/ehagent.8", "lib/systemd/system/ehagent.service",
+                                    "usr/share/man/man8/ehagent.8", "usr/lib/systemd/system/ehagent.service",
                                     "usr/share/bash-completion/completions/ehctl"} <= written, f"{written}\n{said}{err}")
 modes = {p: os.stat(f"{dest}/usr/libexec/ehsched/{p}").st_mode & 0o7777 for p in ("ehview", "ehfiles", "ehlook", "ehstub")}
 ok("no user can read, and so trace, what runs as him and holds more", modes == {"ehview": 0o711, "ehfiles": 0o711, "ehlook": 0o755, "ehstub": 0o755}, modes)
