@@ -66,3 +66,8 @@ uninstall:
 	$(Q)kernels=$$(sed -n 's,^/lib/modules/\([^/]*\)/.*\.ko$$,\1,p' $(DESTDIR)$(MANIFEST) 2>/dev/null); \
 	packaging/installed remove $(MANIFEST) || exit 1; \
 	[ -n "$(DESTDIR)" ] || for v in $$kernels; do PATH=$$PATH:/sbin:/usr/sbin depmod $$v || exit 1; done
+
+##  deb             Debian packages in O/deb; packaging/deps deb installs what that needs
+.PHONY: deb
+deb:
+	packaging/deb $(O)/deb
