@@ -191,6 +191,14 @@ check-conformance:
 	EHS_BUILD=$(O) selftests/conformance/10-cases.py --long
 	EHS_BUILD=$(O) selftests/vm/cluster -v --nodes 3 --timeout 7200 -- $(CURDIR)/selftests/conformance/10-cases.py --long
 
+# In clean systems, which are made on first use; EHS_DEBS=DIR takes packages that are there already. Half an hour.
+SUITE ?= bookworm
+##  check-packages  the Debian packages: built, installed, upgraded, removed, purged
+.PHONY: check-packages
+check-packages:
+	@packaging/deps -n test kernels
+	@EHS_BUILD=$(O) selftests/install/packages $(SUITE)
+
 # Each built once, in the cache; then run here and away. SUITES="sed grep"; SUITES=all, more than an hour.
 SUITES ?=
 ##  check-suites    test suites of other programs, here and away; SUITES="sed grep", SUITES=all
