@@ -92,7 +92,8 @@ static void fuzz_request(const uint8_t *data, size_t size)
 		check_limits(r);
 		must(!rules_admit(&rules, r->start.q.user, 0));
 		must(rules_admit(&rules, r->start.q.user, r->start.q.uid) ==
-		     (r->start.q.uid >= 1000 && r->start.q.uid != RULES_NOBODY));
+		     (r->start.q.uid >= 1000 && r->start.q.uid != RULES_NOBODY &&
+		      r->start.q.uid != (uid_t)-1));
 	}
 	if (view_is_good(r)) {
 		check_user(r->mount.q.user, r->mount.q.uid);

@@ -525,8 +525,8 @@ static inline void home_close(struct home *h)
 	free(h);
 }
 
-/* A task that has ended as it did there, and both ends know it. */
-static inline void home_over(struct home *h, int status)
+/* A task ends as it did there, and both ends know it; home_close() follows. */
+static inline void home_ends(struct home *h, int status)
 {
 	home_exit(h, status, false);
 	/* It has ended when what it said last is still to be read. */
@@ -535,6 +535,11 @@ static inline void home_over(struct home *h, int status)
 	assert_int_equal(h->notes[NOTE_ENDED], 1);
 	assert_int_equal(h->note.use.user_us, 5);
 	UNTIL(h, job_end_done(&h->far));
+}
+
+static inline void home_over(struct home *h, int status)
+{
+	home_ends(h, status);
 	home_close(h);
 }
 

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <event2/buffer.h>
 
 #include "helpers/common/stream.h"
 #include "job/kept.h"
@@ -167,6 +168,25 @@ static int hear(struct side *s)
 	return ret;
 }
 
+/* An executor's side ends with its process: this one has several. */
+static void forget_view(void)
+{
+	if (!view.in)
+		return;
+	if (view.readable)
+		event_free(view.readable);
+	if (view.writable)
+		event_free(view.writable);
+	evbuffer_free(view.in);
+	evbuffer_free(view.out);
+	evbuffer_free(view.from);
+	evbuffer_free(view.to);
+	free(view.link.memory);
+	if (view.fd >= 0)
+		close(view.fd);
+	memset(&view, 0, sizeof(view));
+}
+
 /* Has the folder served; the executor's side has the other end of the connection. */
 static void serve(struct side *s, uint32_t limit_ms)
 {
@@ -189,7 +209,7 @@ static void serve(struct side *s, uint32_t limit_ms)
 	close(pair[1]);
 	s->news = news[0];
 	assert_int_equal(hear(s), 1);
-	memset(&view, 0, sizeof(view));
+	forget_view();
 	view.message = on_message;
 	view.read = on_read;
 	view.broke = on_broke;
@@ -561,6 +581,7 @@ static int finish(void **state)
 	static const char *const names[] = { "large", "log", "log2", "lock" };
 	char path[PATH_MAX];
 
+	forget_view();
 	close(launcher);
 	waitpid(launcher_pid, NULL, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -367,8 +367,9 @@ static void test_hand_over(void **state)
 	assert_int_equal(n, size);
 	taker_take(&t, in, n);
 	assert_int_equal(from->stream.consumed, size);
-	both_free(from);
+	/* whose stream is part of the other */
 	both_free(to);
+	both_free(from);
 }
 
 /* An end that closes its socket: what comes for it is taken and dropped, so that the rest gets through. */

@@ -381,8 +381,9 @@ static void test_real(void **state)
 	assert_int_equal(files_of(h, 0)->offset, 2);
 	m.channel = files_channel(h, 0);
 	home_say(h, &m);
-	home_over(h, 0);
+	home_ends(h, 0);
 	assert_int_equal(h->offers[m.channel], 0);
+	home_close(h);
 	assert_int_equal(lseek(keep, 0, SEEK_CUR), 7);
 	close(keep);
 	unlink(path);
