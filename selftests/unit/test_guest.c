@@ -338,7 +338,8 @@ static void test_group(void **state)
 	struct home *h = home_new();
 
 	home_run(h, PIPES,
-		 "bash -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep .05; done' & "
+		 "bash -c 't() { trap : TERM; echo child; exit; }; trap t TERM; echo up; "
+		 "while :; do sleep .05; done' & "
 		 "setsid bash -c 'trap \"echo other\" TERM; echo up; "
 		 "while kill -0 $0; do sleep .05; done 2>/dev/null; sleep .2; echo end' $! & "
 		 "read x; exit 5");
