@@ -22,6 +22,7 @@
 #include <net/netlink.h>
 #include <net/sock.h>
 
+#include "compat/compat.h"
 #include "load.h"
 #include "request.h"
 #include "state.h"
@@ -289,7 +290,7 @@ struct file *ehs_agent_open_stub(const struct ehs_agent *agent)
 	err = ehs_agent_check_head(file);
 	if (err)
 		goto put_file;
-	err = exe_file_deny_write_access(file);
+	err = ehs_exe_deny_write(file);
 	if (err)
 		goto put_file;
 	return file;

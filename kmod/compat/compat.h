@@ -6,6 +6,7 @@
 #ifndef _EHS_COMPAT_H
 #define _EHS_COMPAT_H
 
+#include <linux/fs.h>
 #include <linux/security.h>
 
 struct task_struct;
@@ -22,6 +23,13 @@ struct task_struct;
 #define ehs_assign_str(dst, src) __assign_str(dst)
 #else
 #define ehs_assign_str(dst, src) __assign_str(dst, src)
+#endif
+
+/* What the kernel calls before it executes a file: since 6.13, and in stable kernels of before. */
+#ifdef EHS_HAVE_EXE_FILE_DENY
+#define ehs_exe_deny_write(file) exe_file_deny_write_access(file)
+#else
+#define ehs_exe_deny_write(file) deny_write_access(file)
 #endif
 
 /*
