@@ -7,6 +7,7 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "cluster/admission.h"
 #include "cluster/ask.h"
 #include "cluster/drain.h"
 #include "cluster/enrol.h"
@@ -104,8 +105,8 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },
 	{ .method = "POST", .path = "/v1/files", .stream = serve_files },
 	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
-	{ .method = "POST", .path = "/v1/join", .open = true, .later = enrol_on_join },
-	{ .method = "POST", .path = "/v1/leave", .later = enrol_on_leave },
+	{ .method = "POST", .path = "/v1/join", .open = true, .later = admission_on_join },
+	{ .method = "POST", .path = "/v1/leave", .later = admission_on_leave },
 	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
 	{ .method = "POST", .path = "/v1/roster", .json = enrol_on_exchange },
 	{ 0 },

@@ -23,7 +23,6 @@
 #include "net/peers.h"
 #include "net/server.h"
 
-#define ENROL_HOPS_MAX 4 /* an ask that goes further goes in circles */
 #define ENROL_ASK_MS 2000
 #define ENROL_SAVE_MS 200 /* several changes often come together */
 #define ENROL_NEWS_MS 50
@@ -137,9 +136,14 @@ static bool enrol_may_gain(struct enrol *e, uint64_t ahead)
 	return e->gained + ahead <= ROSTER_STEP_MAX;
 }
 
-const struct roster *enrol_roster(const struct agent *agent)
+struct roster *enrol_roster(const struct agent *agent)
 {
 	return agent->enrol->roster;
+}
+
+struct peer *enrol_top(struct agent *agent)
+{
+	return agent->enrol->ops->top(agent);
 }
 
 const char *enrol_take(struct agent *agent, const json_t *answer)
@@ -216,7 +220,7 @@ static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
 			n++;
 }
 
-static void enrol_decided(struct agent *agent)
+void enrol_decided(struct agent *agent)
 {
 	const struct timeval soon = { 0, ENROL_NEWS_MS * 1000 };
 
@@ -261,205 +265,6 @@ json_t *enrol_on_exchange(struct agent *agent, struct peer *from, const json_t *
 		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, why);
 	*status = 400;
 	return json_pack("{s:s}", "error", why);
-}
-
-/* ---- asks that the top controller decides ---- */
-
-static struct peer *enrol_top(struct agent *agent)
-{
-	return agent->enrol->ops->top(agent);
-}
-
-static void enrol_refuse(struct server_answer *to, int status, const char *why)
-{
-	server_answer(to, status, json_pack("{s:s}", "error", why));
-}
-
-struct enrol_question {
-	struct agent *agent;
-	struct server_answer *answer;
-	struct peer *top;
-};
-
-static void enrol_on_passed(void *ctx, int status, const json_t *reply)
-{
-	struct enrol_question *q = ctx;
-	struct agent *agent = q->agent;
-	const char *why = status == 200 ? enrol_take(agent, reply) : NULL;
-	char text[400];
-
-	if (status && !why) {
-		server_answer(q->answer, status, json_incref((json_t *)reply));
-	} else {
-		snprintf(text, sizeof(text), "no answer from the top controller %s (%s): %s",
-			 q->top->text, q->top->host,
-			 why		    ? why
-			 : *q->top->trouble ? q->top->trouble
-					    : "timed out");
-		enrol_refuse(q->answer, 503, text);
-	}
-	free(q);
-}
-
-/* Passes a request on to the top controller, whose answer goes back to the requester. */
-static void enrol_pass(struct peer *top, const char *path, const json_t *body, uint64_t hops,
-		       struct server_answer *answer)
-{
-	struct enrol_question *q;
-	json_t *copy;
-
-	if (hops >= ENROL_HOPS_MAX) {
-		enrol_refuse(answer, 503,
-			     "the members do not agree on the top controller: try again");
-		return;
-	}
-	q = malloc(sizeof(*q));
-	copy = json_copy((json_t *)body);
-	if (!q || !copy || json_object_set_new(copy, "hops", json_integer(hops + 1)))
-		goto no_memory;
-	*q = (struct enrol_question){ top->agent, answer, top };
-	if (!link_request(top, path, copy, ENROL_ASK_MS, enrol_on_passed, q))
-		return;
-	copy = NULL;
-no_memory:
-	free(q);
-	json_decref(copy);
-	enrol_refuse(answer, 503, "out of memory");
-}
-
-/* Checks common to joins and leaves. False: refused. */
-static bool enrol_check(struct agent *agent, struct peer *from, const json_t *body,
-			struct server_answer *answer, const char **host, uint64_t *hops)
-{
-	const char *cluster = json_string_value(json_object_get(body, "cluster"));
-
-	*host = json_string_value(json_object_get(body, "host"));
-	*hops = 0;
-	if (!cluster || !*host || !**host || strlen(*host) > ADDRESS_HOST_MAX ||
-	    (json_object_get(body, "hops") && report_number(body, "hops", ENROL_HOPS_MAX, hops))) {
-		enrol_refuse(answer, 400, "cluster, host or hops is missing or malformed");
-		return false;
-	}
-	if (strcmp(cluster, agent->config->cluster)) {
-		enrol_refuse(answer, 403, "the cluster name differs");
-		return false;
-	}
-	/* Members may pass on requests of others; without hops a host speaks for itself. */
-	if (*hops ? !from : strcmp(*host, server_answer_host(answer)) != 0) {
-		if (log_allowed(&enrol_log))
-			log_warning("refused %s (CN %s): it asked on behalf of host %s",
-				    from ? from->text : "a stranger", server_answer_host(answer),
-				    *host);
-		enrol_refuse(answer, 403, "the host is not the CN of the certificate");
-		return false;
-	}
-	return true;
-}
-
-/* A host that runs with another host's code gets the roster: one of the two may be outdated. */
-static void enrol_refuse_join(struct agent *agent, int err, struct server_answer *answer)
-{
-	const char *why = err == -ENOSPC   ? "the cluster is full: no free code"
-			  : err == -EEXIST ? "its code belongs to another host"
-			  : err == -ERANGE ? "the roster's version is at its limit"
-					   : "out of memory";
-	json_t *reply = err == -EEXIST ? roster_to_json(agent->enrol->roster) : json_object();
-
-	if (reply)
-		json_object_set_new(reply, "error", json_string(why));
-	server_answer(answer, err == -ENOMEM || err == -ERANGE ? 503 : 409, reply);
-}
-
-static void enrol_decide_join(struct agent *agent, const char *host, const struct address *address,
-			      const uint32_t *wish, bool runs, struct server_answer *answer)
-{
-	uint64_t before = enrol_version(agent);
-	char code[EH_CODE_TEXT];
-	uint32_t index;
-	json_t *reply;
-	int err;
-
-	err = roster_enter(agent->enrol->roster, host, address, wish, runs, &index);
-	if (err) {
-		enrol_refuse_join(agent, err, answer);
-		return;
-	}
-	eh_code_format(&agent->config->topology, (struct eh_code){ 0, index }, code);
-	if (enrol_version(agent) != before) {
-		log_info("%s (%s) joins as node %s", host, address->text, code);
-		event_tell(agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
-		enrol_decided(agent);
-	}
-	reply = roster_to_json(agent->enrol->roster);
-	if (reply)
-		json_object_set_new(reply, "code", json_string(code));
-	server_answer(answer, reply ? 200 : 503, reply);
-}
-
-void enrol_on_join(struct agent *agent, struct peer *from, const json_t *body,
-		   struct server_answer *answer)
-{
-	const char *where = json_string_value(json_object_get(body, "address"));
-	const char *code = json_string_value(json_object_get(body, "code"));
-	struct peer *top = enrol_top(agent);
-	struct address address;
-	struct eh_code wish;
-	const char *host;
-	uint64_t hops;
-
-	if (!enrol_check(agent, from, body, answer, &host, &hops))
-		return;
-	if (!where || address_parse(where, &address)) {
-		enrol_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
-		return;
-	}
-	if (code && (eh_code_parse(&agent->config->topology, code, &wish) || wish.level)) {
-		enrol_refuse(answer, 400, "code is not a node code of this topology");
-		return;
-	}
-	if (!top)
-		enrol_refuse(answer, 503, "the top controller is not known yet: try again");
-	else if (top->self)
-		enrol_decide_join(agent, host, &address, code ? &wish.index : NULL,
-				  code && json_is_true(json_object_get(body, "runs")), answer);
-	else
-		enrol_pass(top, "/v1/join", body, hops, answer);
-}
-
-void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
-		    struct server_answer *answer)
-{
-	struct peer *top = enrol_top(agent);
-	const char *host;
-	uint64_t hops;
-	int err;
-
-	if (!enrol_check(agent, from, body, answer, &host, &hops))
-		return;
-	/* Nobody can prove that a host has asked for this: it says so itself, to who decides. */
-	if (hops) {
-		enrol_refuse(answer, 403, "a host leaves by its own word only");
-		return;
-	}
-	/* When the top controller leaves, another member decides. */
-	if (top && !top->self && strcmp(top->host, host)) {
-		enrol_refuse(answer, 503,
-			     "another member decides, as the top controller: try again");
-		return;
-	}
-	err = roster_leave(agent->enrol->roster, host);
-	if (err && err != -ENOENT) {
-		enrol_refuse(answer, 503,
-			     err == -ERANGE ? "the roster's version is at its limit"
-					    : "out of memory");
-		return;
-	}
-	if (!err) {
-		log_info("%s left the cluster", host);
-		event_tell(agent, "leave", json_pack("{s:s}", "host", host));
-		enrol_decided(agent);
-	}
-	server_answer(answer, 200, roster_to_json(agent->enrol->roster));
 }
 
 /* ---- this host ---- */

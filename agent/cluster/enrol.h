@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file enrol.h
- * This agent's roster: joins and leaves that hosts request, and the exchange of rosters between
- * members.
+ * This agent's roster, and the exchange of rosters between members. Who becomes a member is decided
+ * in admission.h.
  */
 #ifndef AGENT_CLUSTER_ENROL_H
 #define AGENT_CLUSTER_ENROL_H
@@ -13,7 +13,6 @@
 #include "net/peer.h"
 
 struct agent;
-struct server_answer;
 
 /** What enrol.c needs to know. rooms.c fills it in. */
 struct enrol_ops {
@@ -39,8 +38,11 @@ uint64_t enrol_version(struct agent *agent);
 /** Exchanges rosters with a peer that has a newer one. */
 void enrol_pull(struct peer *from);
 
-/** The roster itself, until the next change. */
-const struct roster *enrol_roster(const struct agent *agent);
+/** The roster itself. Whoever changes it, as the top controller, calls enrol_decided() then. */
+struct roster *enrol_roster(const struct agent *agent);
+void enrol_decided(struct agent *agent);
+/** The top controller; NULL: not known yet. */
+struct peer *enrol_top(struct agent *agent);
 
 /** Looks at a peer's hello or message. Fetches its roster if its version is newer than ours. */
 void enrol_seen(struct peer *from, const json_t *body);
@@ -69,11 +71,6 @@ void enrol_refused(struct agent *agent);
 typedef void (*enrol_left_fn)(struct agent *agent, const char *why);
 void enrol_leave(struct agent *agent, enrol_left_fn done);
 
-/** Handlers of the peers' requests. */
-void enrol_on_join(struct agent *agent, struct peer *from, const json_t *body,
-		   struct server_answer *answer);
-void enrol_on_leave(struct agent *agent, struct peer *from, const json_t *body,
-		    struct server_answer *answer);
 /** GET /v1/roster, also for hosts that are not members. */
 json_t *enrol_on_roster(struct agent *agent, struct peer *from, const json_t *body, int *status);
 /** POST /v1/roster: merges a member's roster into ours and returns the result. */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Joins and leaves: any member takes the request, the top controller decides it. */
+#include "cluster/admission.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+
+#include "base/agent.h"
+#include "base/config.h"
+#include "base/event.h"
+#include "base/log.h"
+#include "cluster/address.h"
+#include "cluster/enrol.h"
+#include "cluster/report.h"
+#include "cluster/roster.h"
+#include "eh/topology.h"
+#include "net/client.h"
+#include "net/link.h"
+#include "net/peer.h"
+#include "net/server.h"
+
+#define ADMISSION_HOPS_MAX 4 /* an ask that goes further goes in circles */
+#define ADMISSION_ASK_MS 2000
+
+static struct log_limit admission_log;
+
+static void admission_refuse(struct server_answer *to, int status, const char *why)
+{
+	server_answer(to, status, json_pack("{s:s}", "error", why));
+}
+
+struct admission_question {
+	struct agent *agent;
+	struct server_answer *answer;
+	struct peer *top;
+};
+
+static void admission_on_passed(void *ctx, int status, const json_t *reply)
+{
+	struct admission_question *q = ctx;
+	struct agent *agent = q->agent;
+	const char *why = status == 200 ? enrol_take(agent, reply) : NULL;
+	char text[400];
+
+	if (status && !why) {
+		server_answer(q->answer, status, json_incref((json_t *)reply));
+	} else {
+		snprintf(text, sizeof(text), "no answer from the top controller %s (%s): %s",
+			 q->top->text, q->top->host,
+			 why		    ? why
+			 : *q->top->trouble ? q->top->trouble
+					    : "timed out");
+		admission_refuse(q->answer, 503, text);
+	}
+	free(q);
+}
+
+/* Passes a request on to the top controller, whose answer goes back to the requester. */
+static void admission_pass(struct peer *top, const char *path, const json_t *body, uint64_t hops,
+			   struct server_answer *answer)
+{
+	struct admission_question *q;
+	json_t *copy;
+
+	if (hops >= ADMISSION_HOPS_MAX) {
+		admission_refuse(answer, 503,
+				 "the members do not agree on the top controller: try again");
+		return;
+	}
+	q = malloc(sizeof(*q));
+	copy = json_copy((json_t *)body);
+	if (!q || !copy || json_object_set_new(copy, "hops", json_integer(hops + 1)))
+		goto no_memory;
+	*q = (struct admission_question){ top->agent, answer, top };
+	if (!link_request(top, path, copy, ADMISSION_ASK_MS, admission_on_passed, q))
+		return;
+	copy = NULL;
+no_memory:
+	free(q);
+	json_decref(copy);
+	admission_refuse(answer, 503, "out of memory");
+}
+
+/* Checks common to joins and leaves. False: refused. */
+static bool admission_check(struct agent *agent, struct peer *from, const json_t *body,
+			    struct server_answer *answer, const char **host, uint64_t *hops)
+{
+	const char *cluster = json_string_value(json_object_get(body, "cluster"));
+
+	*host = json_string_value(json_object_get(body, "host"));
+	*hops = 0;
+	if (!cluster || !*host || !**host || strlen(*host) > ADDRESS_HOST_MAX ||
+	    (json_object_get(body, "hops") &&
+	     report_number(body, "hops", ADMISSION_HOPS_MAX, hops))) {
+		admission_refuse(answer, 400, "cluster, host or hops is missing or malformed");
+		return false;
+	}
+	if (strcmp(cluster, agent->config->cluster)) {
+		admission_refuse(answer, 403, "the cluster name differs");
+		return false;
+	}
+	/* Members may pass on requests of others; without hops a host speaks for itself. */
+	if (*hops ? !from : strcmp(*host, server_answer_host(answer)) != 0) {
+		if (log_allowed(&admission_log))
+			log_warning("refused %s (CN %s): it asked on behalf of host %s",
+				    from ? from->text : "a stranger", server_answer_host(answer),
+				    *host);
+		admission_refuse(answer, 403, "the host is not the CN of the certificate");
+		return false;
+	}
+	return true;
+}
+
+/* A host that runs with another host's code gets the roster: one of the two may be outdated. */
+static void admission_refuse_join(struct agent *agent, int err, struct server_answer *answer)
+{
+	const char *why = err == -ENOSPC   ? "the cluster is full: no free code"
+			  : err == -EEXIST ? "its code belongs to another host"
+			  : err == -ERANGE ? "the roster's version is at its limit"
+					   : "out of memory";
+	json_t *reply = err == -EEXIST ? roster_to_json(enrol_roster(agent)) : json_object();
+
+	if (reply)
+		json_object_set_new(reply, "error", json_string(why));
+	server_answer(answer, err == -ENOMEM || err == -ERANGE ? 503 : 409, reply);
+}
+
+static void admission_decide(struct agent *agent, const char *host, const struct address *address,
+			     const uint32_t *wish, bool runs, struct server_answer *answer)
+{
+	uint64_t before = enrol_version(agent);
+	char code[EH_CODE_TEXT];
+	uint32_t index;
+	json_t *reply;
+	int err;
+
+	err = roster_enter(enrol_roster(agent), host, address, wish, runs, &index);
+	if (err) {
+		admission_refuse_join(agent, err, answer);
+		return;
+	}
+	eh_code_format(&agent->config->topology, (struct eh_code){ 0, index }, code);
+	if (enrol_version(agent) != before) {
+		log_info("%s (%s) joins as node %s", host, address->text, code);
+		event_tell(agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
+		enrol_decided(agent);
+	}
+	reply = roster_to_json(enrol_roster(agent));
+	if (reply)
+		json_object_set_new(reply, "code", json_string(code));
+	server_answer(answer, reply ? 200 : 503, reply);
+}
+
+void admission_on_join(struct agent *agent, struct peer *from, const json_t *body,
+		       struct server_answer *answer)
+{
+	const char *where = json_string_value(json_object_get(body, "address"));
+	const char *code = json_string_value(json_object_get(body, "code"));
+	struct peer *top = enrol_top(agent);
+	struct address address;
+	struct eh_code wish;
+	const char *host;
+	uint64_t hops;
+
+	if (!admission_check(agent, from, body, answer, &host, &hops))
+		return;
+	if (!where || address_parse(where, &address)) {
+		admission_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
+		return;
+	}
+	if (code && (eh_code_parse(&agent->config->topology, code, &wish) || wish.level)) {
+		admission_refuse(answer, 400, "code is not a node code of this topology");
+		return;
+	}
+	if (!top)
+		admission_refuse(answer, 503, "the top controller is not known yet: try again");
+	else if (top->self)
+		admission_decide(agent, host, &address, code ? &wish.index : NULL,
+				 code && json_is_true(json_object_get(body, "runs")), answer);
+	else
+		admission_pass(top, "/v1/join", body, hops, answer);
+}
+
+void admission_on_leave(struct agent *agent, struct peer *from, const json_t *body,
+			struct server_answer *answer)
+{
+	struct peer *top = enrol_top(agent);
+	const char *host;
+	uint64_t hops;
+	int err;
+
+	if (!admission_check(agent, from, body, answer, &host, &hops))
+		return;
+	/* Nobody can prove that a host has asked for this: it says so itself, to who decides. */
+	if (hops) {
+		admission_refuse(answer, 403, "a host leaves by its own word only");
+		return;
+	}
+	/* When the top controller leaves, another member decides. */
+	if (top && !top->self && strcmp(top->host, host)) {
+		admission_refuse(answer, 503,
+				 "another member decides, as the top controller: try again");
+		return;
+	}
+	err = roster_leave(enrol_roster(agent), host);
+	if (err && err != -ENOENT) {
+		admission_refuse(answer, 503,
+				 err == -ERANGE ? "the roster's version is at its limit"
+						: "out of memory");
+		return;
+	}
+	if (!err) {
+		log_info("%s left the cluster", host);
+		event_tell(agent, "leave", json_pack("{s:s}", "host", host));
+		enrol_decided(agent);
+	}
+	server_answer(answer, 200, roster_to_json(enrol_roster(agent)));
+}
