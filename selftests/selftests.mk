@@ -130,7 +130,7 @@ KERNELS ?= 6.1 6.12 7.2
 .PHONY: check-kernels
 check-kernels:
 	@packaging/deps -n build module test kernels
-	$(Q)$(MAKE) --no-print-directory tools kmod-tests
+	$(Q)$(MAKE) --no-print-directory tools tests kmod-tests
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
@@ -173,7 +173,7 @@ check-sanitize:
 .PHONY: check-debug
 check-debug:
 	@packaging/deps -n build module test debug
-	$(Q)$(MAKE) --no-print-directory tools kmod-tests
+	$(Q)$(MAKE) --no-print-directory tools tests kmod-tests
 	@set -e; for kernel in debug kcsan; do \
 		dir=$$(selftests/vm/kernel $$kernel); \
 		echo "check-debug: $$kernel: $$(cat $$dir/built)"; \
