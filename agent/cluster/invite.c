@@ -131,6 +131,22 @@ static int invite_write_text(const char *path, const char *text)
 	return err;
 }
 
+/* The new name, too, must be on disk. */
+static int invite_sync_folder(const struct agent *agent)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	if (!invite_path(agent, "", path))
+		return -ENAMETOOLONG;
+	fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fsync(fd) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
 static int invite_save(struct agent *agent)
 {
 	char path[PATH_MAX], work[PATH_MAX];
@@ -147,6 +163,8 @@ static int invite_save(struct agent *agent)
 	}
 	if (!err && rename(work, path))
 		err = -errno;
+	if (!err)
+		err = invite_sync_folder(agent);
 	if (err)
 		log_error("invitations cannot be kept beside %s: %s", agent->config->state,
 			  strerror(-err));
