@@ -87,7 +87,7 @@ static int ehs_account_check(struct ehs_task *rec, const struct ehs_usage *usage
  * @usage: what the task used
  * @extack: for the text of a refusal
  *
- * Return: 0, -ESRCH if this is no stub of the node, -ERANGE if no task can have
+ * Return: 0, -ESRCH if this is not a stub of the node, -ERANGE if no task can have
  * used so much since its exec.
  */
 int ehs_account(struct ehs_node *node, struct pid *pid, const struct ehs_usage *usage,

@@ -46,6 +46,7 @@ static int ehs_agent_take_stub(struct ehs_agent *agent, const struct nlattr *fd,
 		return -EBADF;
 	}
 	inode = file_inode(agent->stub);
+	agent->stub_inode = inode;
 	if (!S_ISREG(inode->i_mode) || !(inode->i_mode & 0111)) {
 		NL_SET_ERR_MSG_ATTR(extack, fd, "stub is not an executable file");
 		return -EACCES;
@@ -75,11 +76,20 @@ static void ehs_agent_free(struct rcu_head *rcu)
 {
 	struct ehs_agent *agent = container_of(rcu, struct ehs_agent, rcu);
 
+	kfree(agent->stub_path);
+	kfree(agent);
+}
+
+/*
+ * Nobody has a reference. The files are put here and not after the grace period,
+ * where the system's one worker for that would close them: who waits if a file system
+ * does not answer then is the process that ends the agent, or its last exec.
+ */
+static void ehs_agent_close(struct ehs_agent *agent)
+{
 	if (agent->stub)
 		fput(agent->stub);
-	kfree(agent->stub_path);
 	ehs_view_drop(&agent->view);
-	kfree(agent);
 }
 
 /**
@@ -126,6 +136,7 @@ int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
 	return 0;
 
 free_agent:
+	ehs_agent_close(agent);
 	/* nobody has seen it, so no grace period is needed */
 	ehs_agent_free(&agent->rcu);
 	return err;
@@ -193,12 +204,15 @@ struct ehs_agent *ehs_agent_get(struct ehs_node *node)
  * ehs_agent_put - release a reference
  * @agent: from ehs_agent_get()
  *
- * The stub stays open for a grace period, for ehs_agent_is_stub().
+ * In process context. The memory is freed after a grace period, for those who look
+ * at the node's agent under RCU.
  */
 void ehs_agent_put(struct ehs_agent *agent)
 {
-	if (refcount_dec_and_test(&agent->refs))
-		call_rcu(&agent->rcu, ehs_agent_free);
+	if (!refcount_dec_and_test(&agent->refs))
+		return;
+	ehs_agent_close(agent);
+	call_rcu(&agent->rcu, ehs_agent_free);
 }
 
 /**
@@ -209,7 +223,7 @@ void ehs_agent_put(struct ehs_agent *agent)
  * The address is enough: an agent is unregistered when its socket closes, before
  * the memory of that may be another's. So if a registered agent has this address,
  * it is of this socket. A port would not be enough, because another socket can be
- * bound to it as soon as it is free. Who sends does not matter: to hold the
+ * bound to it as soon as it is free. Which process sends does not matter: to hold the
  * socket is the right.
  */
 bool ehs_agent_is_socket(const struct ehs_node *node, const struct sock *sock)
@@ -229,7 +243,9 @@ bool ehs_agent_is_socket(const struct ehs_node *node, const struct sock *sock)
  * @node: node
  * @file: a program
  *
- * The inode of an open file is not freed, so its address means no other file.
+ * @file holds its own inode. That of the stub may have been freed if the agent has
+ * just gone, but then a grace period ago at the earliest, as inodes are found under
+ * RCU by others, too. So in this RCU read section its address means no other file.
  */
 bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
 {
@@ -238,7 +254,7 @@ bool ehs_agent_is_stub(const struct ehs_node *node, const struct file *file)
 
 	rcu_read_lock();
 	agent = rcu_dereference(node->agent);
-	is = agent && file_inode(agent->stub) == file_inode(file);
+	is = agent && agent->stub_inode == file_inode(file);
 	rcu_read_unlock();
 	return is;
 }

@@ -20,10 +20,10 @@ struct sock;
  *	No reference; see ehs_agent_is_socket()
  * @port: its netlink port in the node's namespace
  * @view: what the process that registered saw and was then: tasks that see the
- *	same, and are no less, may be placed
+ *	same, and are no less, may be placed. It and @stub are for who has a reference
  * @breaker: whether it answers; guarded by the node's lock
  * @stub: the program that stands in for a task that runs on another node, open
- *	as long as this memory is there
+ * @stub_inode: its inode, to compare with
  * @stub_path: its path when it was registered; only a name
  */
 struct ehs_agent {
@@ -34,6 +34,7 @@ struct ehs_agent {
 	struct ehs_view view;
 	struct ehs_breaker breaker;
 	struct file *stub;
+	const struct inode *stub_inode;
 	char *stub_path;
 };
 

@@ -42,9 +42,9 @@ static bool ehs_eligible_is_terminal(unsigned int major)
  * which file it is matters only where it is to be opened. What cannot be is seen
  * here, so that no agent is asked in vain. Does not sleep.
  */
-static bool ehs_eligible_carries(const struct file *file)
+static bool ehs_eligible_carries(struct file *file)
 {
-	struct inode *inode = file_inode(file);
+	const struct inode *inode = file_inode(file);
 	const struct socket *sock;
 	const struct sock *sk;
 
@@ -61,9 +61,9 @@ static bool ehs_eligible_carries(const struct file *file)
 		return (imajor(inode) == MEM_MAJOR && ehs_eligible_is_same_device(iminor(inode))) ||
 		       ehs_eligible_is_terminal(imajor(inode));
 	case S_IFSOCK:
-		sock = SOCKET_I(inode);
-		sk = sock->sk;
-		return sock->type == SOCK_STREAM && sk && READ_ONCE(sk->sk_state) != TCP_LISTEN;
+		sock = sock_from_file(file);
+		sk = sock ? sock->sk : NULL;
+		return sk && sock->type == SOCK_STREAM && READ_ONCE(sk->sk_state) != TCP_LISTEN;
 	default:
 		return false;
 	}
@@ -74,8 +74,8 @@ static bool ehs_eligible_keeps_files(void)
 {
 	struct files_struct *files = current->files;
 	unsigned int i, fd, n = 0;
-	const struct file *file;
 	struct fdtable *fdt;
+	struct file *file;
 	unsigned long kept;
 	bool keeps = false;
 
@@ -86,7 +86,7 @@ static bool ehs_eligible_keeps_files(void)
 		kept = fdt->open_fds[i] & ~fdt->close_on_exec[i];
 		for (; kept && !keeps; kept &= kept - 1) {
 			fd = i * BITS_PER_LONG + __ffs(kept);
-			/* the lock keeps it in the table, and the table holds it; NULL: being opened */
+			/* the lock keeps it in the table, which holds it; NULL: being opened */
 			file = rcu_dereference_protected(fdt->fd[fd],
 							 lockdep_is_held(&files->file_lock));
 			if (fd >= EHS_STDIO && file)

@@ -8,10 +8,27 @@
 #include "leave.h"
 
 #include <linux/cgroup.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
+#include <linux/time64.h>
 
 #include "task.h"
+
+/*
+ * As many threads of a group that have exited are passed over. A tracer can keep any
+ * number of them, and this runs under locks.
+ */
+#define EHS_LEAVE_EXITED_MAX 128
+/*
+ * A user can change the cgroups of his own node as often as he likes, and each change
+ * takes a look at all its records: that has this part of a processor's time, until
+ * one takes so long that it would be put off for more than a second.
+ */
+#define EHS_LEAVE_PART 100
+#define EHS_LEAVE_PAUSE_NS (1ULL * NSEC_PER_SEC)
 
 /**
  * ehs_leave_exec - the current task calls exec, and has left nodes
@@ -29,19 +46,24 @@ void ehs_leave_exec(const struct ehs_node *node)
 
 /*
  * Whether the group is in none of the node's cgroups any more. It is where its
- * first thread is that has not exited: a leader that has stays where it was.
+ * first thread is that has not exited: a leader that has stays where it was. If too
+ * many have, it is taken to be inside, until it ends.
  */
 static bool ehs_leave_is_outside(const struct ehs_task *rec)
 {
 	struct task_struct *leader, *thread;
+	unsigned int exited = 0;
 	bool outside = false;
 
 	rcu_read_lock();
 	leader = pid_task(rec->tgid, PIDTYPE_TGID);
 	if (leader) {
 		for_each_thread(leader, thread) {
-			if (READ_ONCE(thread->flags) & PF_EXITING)
+			if (READ_ONCE(thread->flags) & PF_EXITING) {
+				if (++exited == EHS_LEAVE_EXITED_MAX)
+					break;
 				continue;
+			}
 			outside = ehs_node_kind(rec->node, thread) == EHS_KIND_OTHER;
 			break;
 		}
@@ -50,16 +72,15 @@ static bool ehs_leave_is_outside(const struct ehs_task *rec)
 	return outside;
 }
 
-/**
- * ehs_leave_check - remove a record whose task has left the node's cgroups
- * @rec: record, referenced
+/*
+ * Removes a record whose task has left the node's cgroups; the caller has a reference.
  *
  * A stub's record stays: its work is still away. So does one with a bypass, for
  * an exec that may come when the task is back. An exec that is under way calls
  * ehs_leave_settled(). Either that sees the change of the cgroup, or this sees
  * the exec settled: both hold the node's lock after their own change.
  */
-void ehs_leave_check(struct ehs_task *rec)
+static void ehs_leave_check(struct ehs_task *rec)
 {
 	struct ehs_task_chain *chain = ehs_task_chain_of(rec->tgid);
 	struct ehs_node *node = rec->node;
@@ -95,32 +116,105 @@ void ehs_leave_settled(struct ehs_task *rec)
  */
 void ehs_leave_moved(const struct pid *tgid)
 {
-	const struct ehs_task *rec;
+	struct ehs_task *rec;
 
 	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
 		/* as ehs_leave_check() will find, but without the lock */
-		if (rec->tgid == tgid && !READ_ONCE(rec->in_exec) &&
-		    READ_ONCE(rec->state) != EHS_TASK_AWAY && ehs_leave_is_outside(rec))
-			queue_work(ehs_node_wq, &rec->node->check);
+		if (rec->tgid != tgid || READ_ONCE(rec->in_exec) ||
+		    READ_ONCE(rec->state) == EHS_TASK_AWAY || !ehs_leave_is_outside(rec))
+			continue;
+		/* if it is in the list, who takes it out of there sees this move, too */
+		if (test_and_set_bit(0, &rec->is_moved))
+			continue;
+		/* one that is removed at this moment */
+		if (!refcount_inc_not_zero(&rec->refs))
+			continue;
+		llist_add(&rec->moved, &rec->node->moved);
+		queue_work(ehs_node_wq, &rec->node->check_moved);
 	}
 }
 
-/**
- * ehs_leave_check_all - remove the records of tasks that have left the cgroups of
- * a node
- * @node: node
- *
- * May sleep.
- */
-void ehs_leave_check_all(struct ehs_node *node)
+static void ehs_leave_check_moved(struct work_struct *work)
 {
-	struct ehs_task *rec;
-	u64 serial = 0;
+	struct ehs_node *node = container_of(work, struct ehs_node, check_moved);
+	struct ehs_task *rec, *next;
 
+	llist_for_each_entry_safe(rec, next, llist_del_all(&node->moved), moved) {
+		/*
+		 * With a barrier: who finds it still set has moved the task before
+		 * this check. From here on it may be in the list again, with
+		 * another reference.
+		 */
+		test_and_clear_bit(0, &rec->is_moved);
+		ehs_leave_check(rec);
+		ehs_task_put(rec);
+		cond_resched();
+	}
+}
+
+/* Return: whether the last look at all records is not paid for yet; then it is queued. */
+static bool ehs_leave_put_off(struct ehs_node *node)
+{
+	u64 now = ktime_get_ns(), from = READ_ONCE(node->check_from);
+
+	if (from <= now)
+		return false;
+	queue_delayed_work(ehs_node_wq, &node->check, nsecs_to_jiffies(from - now) + 1);
+	return true;
+}
+
+static void ehs_leave_check_all(struct work_struct *work)
+{
+	struct ehs_node *node = container_of(to_delayed_work(work), struct ehs_node, check);
+	u64 begin = ktime_get_ns(), end, pause, serial = 0;
+	struct ehs_task *rec;
+
+	if (ehs_leave_put_off(node))
+		return;
 	while ((rec = ehs_task_get_after(node, serial))) {
 		serial = rec->serial;
 		ehs_leave_check(rec);
 		ehs_task_put(rec);
 		cond_resched();
 	}
+	end = ktime_get_ns();
+	pause = min((end - begin) * EHS_LEAVE_PART, EHS_LEAVE_PAUSE_NS);
+	WRITE_ONCE(node->check_from, end + pause);
+}
+
+/**
+ * ehs_leave_regrouped - the cgroups of a node have changed
+ * @node: node
+ *
+ * The records of tasks that are in none of them now are removed, soon.
+ */
+void ehs_leave_regrouped(struct ehs_node *node)
+{
+	if (!ehs_leave_put_off(node))
+		queue_delayed_work(ehs_node_wq, &node->check, 0);
+}
+
+/**
+ * ehs_leave_init - for a new node
+ * @node: node
+ */
+void ehs_leave_init(struct ehs_node *node)
+{
+	init_llist_head(&node->moved);
+	INIT_WORK(&node->check_moved, ehs_leave_check_moved);
+	INIT_DELAYED_WORK(&node->check, ehs_leave_check_all);
+}
+
+/**
+ * ehs_leave_end - the node ends
+ * @node: node; a grace period ago its last record was removed
+ *
+ * Sleeps.
+ */
+void ehs_leave_end(struct ehs_node *node)
+{
+	cancel_delayed_work_sync(&node->check);
+	cancel_work_sync(&node->check_moved);
+	/* what it did not come to any more: releases the references */
+	ehs_leave_check_moved(&node->check_moved);
 }

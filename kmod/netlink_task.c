@@ -98,7 +98,7 @@ static int ehs_nl_put_task(struct sk_buff *msg, struct netlink_callback *cb,
 	return 0;
 }
 
-/* Anybody may call it; tasks of other users are for the namespace's administrator, and the agent. */
+/* Anybody may call it; others' tasks are for the namespace's administrator, and the agent. */
 int ehs_nl_task_get_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);

@@ -116,6 +116,11 @@ void ehs_cgroups_free(struct ehs_cgroups *cgroups)
 	kfree(cgroups);
 }
 
+static void ehs_cgroups_free_rcu(struct rcu_head *rcu)
+{
+	ehs_cgroups_free(container_of(rcu, struct ehs_cgroups, rcu));
+}
+
 /**
  * ehs_node_set - change settings that have been checked; cannot fail
  * @node: the node, its config mutex held
@@ -123,7 +128,9 @@ void ehs_cgroups_free(struct ehs_cgroups *cgroups)
  * @cgroups: new set of cgroups or NULL; the node owns it from now on
  * @swap: whether @cgroups replaces the old set
  *
- * Sleeps for a grace period if @swap.
+ * Execs under way may still compare with the old set, which is freed after a grace
+ * period. That is not waited for here: locks of netlink are held, and many callers
+ * would wait for as many grace periods, one after the other.
  */
 void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 		  struct ehs_cgroups *cgroups, bool swap)
@@ -142,24 +149,16 @@ void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
 	if (swap) {
 		cgroups =
 			rcu_replace_pointer(node->cgroups, cgroups, lockdep_is_held(&node->config));
-		if (cgroups) {
-			/* execs under way may still compare with the old set */
-			synchronize_rcu();
-			ehs_cgroups_free(cgroups);
-		}
+		if (cgroups)
+			call_rcu(&cgroups->rcu, ehs_cgroups_free_rcu);
 	}
 
 	if (swap)
-		queue_work(ehs_node_wq, &node->check);
+		ehs_leave_regrouped(node);
 	ehs_load_wake(node, resample);
 	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
-}
-
-static void ehs_node_check(struct work_struct *work)
-{
-	ehs_leave_check_all(container_of(work, struct ehs_node, check));
 }
 
 static int __net_init ehs_node_net_init(struct net *net)
@@ -172,7 +171,7 @@ static int __net_init ehs_node_net_init(struct net *net)
 	mutex_init(&node->config);
 	raw_spin_lock_init(&node->lock);
 	node->tasks = RB_ROOT;
-	INIT_WORK(&node->check, ehs_node_check);
+	ehs_leave_init(node);
 	INIT_LIST_HEAD(&node->active);
 	hash_init(node->requests);
 	node->set = (struct ehs_settings){
@@ -212,7 +211,7 @@ static void __net_exit ehs_node_net_exit(struct net *net)
 
 	ehs_load_leave(node);
 	ehs_agent_drop(node);
-	cancel_work_sync(&node->check);
+	ehs_leave_end(node);
 	cancel_delayed_work_sync(&node->tell);
 	ehs_cgroups_free(rcu_dereference_raw(node->cgroups));
 }

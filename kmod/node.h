@@ -5,6 +5,7 @@
 #include <linux/atomic.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rbtree.h>
@@ -22,12 +23,14 @@ struct task_struct;
  * @managed: tasks in these cgroups and in all below them may be transferred
  * @guest: tasks in this cgroup came from other nodes; or NULL
  * @always: managed, and an exec there is placed whatever the node's state; or NULL
+ * @rcu: frees a set that was replaced
  */
 struct ehs_cgroups {
 	unsigned int n;
 	struct cgroup *managed[EHS_MAX_CGROUPS];
 	struct cgroup *guest;
 	struct cgroup *always;
+	struct rcu_head rcu;
 };
 
 /**
@@ -79,12 +82,11 @@ struct ehs_walked {
  * in load sharing; usually the initial namespace of a host
  *
  * Lock order: the lock of a chain of records (task.c) or of the samplers
- * (load.c), then @lock. Under @lock only locks of the workqueue are taken, and
- * nothing sleeps.
+ * (load.c), then @lock. Under @lock none of ours is taken, and nothing sleeps.
  *
  * @net: the namespace; it owns the node, so no reference is held
  * @serial: number among the nodes that there are, see ehs_node_next()
- * @config: held over a NODE_SET, which sleeps
+ * @config: held over a NODE_SET, which may sleep for memory and for one sample
  * @cgroups: RCU, replaced under @config; NULL while nothing is managed
  * @lock: guards all below, unless said otherwise; raw, because the probe of exits
  *	takes it with preemption off
@@ -93,7 +95,10 @@ struct ehs_walked {
  * @counts: records by enum ehs_task_state
  * @tasks: records, by serial
  * @task_serial: serial of the last record that was made
- * @check: removes the records of tasks that have left the cgroups
+ * @moved: records whose tasks were moved to another cgroup; no lock
+ * @check_moved: removes those of them whose tasks have left the cgroups
+ * @check: the same for all records, after the cgroups have changed
+ * @check_from: when @check may run again, ns; written by itself only
  * @requests: execs that wait for a verdict, by cookie
  * @nr_requests: number of @requests
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
@@ -122,7 +127,10 @@ struct ehs_node {
 	u32 counts[EHS_TASK_MAX + 1];
 	struct rb_root tasks;
 	u64 task_serial;
-	struct work_struct check;
+	struct llist_head moved;
+	struct work_struct check_moved;
+	struct delayed_work check;
+	u64 check_from;
 	DECLARE_HASHTABLE(requests, 6);
 	u32 nr_requests;
 	s64 smoothed;

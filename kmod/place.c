@@ -29,7 +29,7 @@ static DEFINE_MUTEX(ehs_place_watch_lock);
 static bool ehs_place_watches; /* our format is in the list */
 
 /*
- * Puts the stub in the place of the program, as binfmt_script does with the
+ * Puts the stub in place of the program, as binfmt_script does with the
  * interpreter, but keeps argv[0]: the stub gets
  *   { stub, token, path, argv[0], argv[1] ... }
  * These are also what /proc/PID/cmdline and audit show. On failure @bprm is as

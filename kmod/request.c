@@ -20,6 +20,7 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 
 #include "agent.h"
@@ -104,7 +105,12 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
 	waits = !hlist_unhashed(&req->hash);
 	if (req->over)
 		goto unlock;
-	if (READ_ONCE(ehs_request_stopped))
+	/* agents may come faster than it can wait for one */
+	if (waits && fatal_signal_pending(current))
+		reason = EHS_REASON_KILLED;
+	else if (waits && !ehs_request_left(req))
+		reason = EHS_REASON_TIME_OUT;
+	else if (READ_ONCE(ehs_request_stopped))
 		reason = EHS_REASON_UNLOADING;
 	else if (!rcu_access_pointer(node->agent))
 		reason = EHS_REASON_AGENT_GONE;

@@ -2,6 +2,7 @@
 #ifndef _EHS_TASK_H
 #define _EHS_TASK_H
 
+#include <linux/llist.h>
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -34,10 +35,14 @@ struct ehs_arrival {
  * each of their nodes. The top of task.c says what makes and removes it.
  *
  * @hash: in the chain of @tgid; guarded by the chain's lock, read under RCU
- * @refs: one of the table, one of each exec or call that uses the record
+ * @refs: one of the table, one of each exec or call that uses the record, one of
+ *	the node's list of moved ones
  * @rcu: frees it
  * @node: the node that counts it; only valid while not @gone, or in an exec
  * @tgid: identity, referenced, so that its address is not used again
+ * @moved: in the node's list of records whose tasks were moved, which has a
+ *	reference then
+ * @is_moved: bit 0: it is in that list
  * @serial: key in the node's tree; a dump goes on after the last one it sent
  * @tree: in the node's tree of records. It and all below are guarded by the
  *	node's lock
@@ -63,6 +68,8 @@ struct ehs_task {
 	struct rcu_head rcu;
 	struct ehs_node *node;
 	struct pid *tgid;
+	struct llist_node moved;
+	unsigned long is_moved;
 	u64 serial;
 	struct rb_node tree;
 	u64 id;

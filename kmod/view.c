@@ -95,7 +95,7 @@ static bool ehs_view_same_namespaces(const struct nsproxy *a, const struct nspro
  * The user and the pid namespace are held, and so is the mount of the root, and
  * below the same mount paths lead to the same files. The others cannot be held
  * by a module. If one of them ends while @view is kept, another may get its
- * address; who is in that one, and in all that are held, is taken for an equal.
+ * address; a task that is in that one, and in all that are held, is taken for an equal.
  */
 bool ehs_view_is_mine(const struct ehs_view *view)
 {
