@@ -160,7 +160,7 @@ EVP_PKEY *cert_request_key(X509_REQ *request, const char *host, const char **why
 	EVP_PKEY *key = X509_REQ_get_pubkey(request);
 	char cn[CERT_HOST_MAX + 2];
 
-	*why = "its key is not one on P-256";
+	*why = "its key is not on the curve P-256";
 	if (!key || !make_is_p256(key))
 		goto refuse;
 	*why = "it is not signed by its key";

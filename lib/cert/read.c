@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cert/read.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/x509v3.h>
 
@@ -85,13 +87,13 @@ const char *cert_refusal(X509 *cert, X509 *authority, const char *cluster)
 	uint32_t uses;
 
 	if (has < 0 || named < 0)
-		return "the name of the cluster in it is malformed";
+		return "its cluster name is malformed";
 	if ((has && strcmp(theirs, cluster)) || (named && strcmp(ours, cluster)))
-		return "it is of another cluster";
+		return "it belongs to another cluster";
 	if (!named)
 		return NULL;
 	if (!has)
-		return "it names no cluster, and its authority does";
+		return "it does not name a cluster, although its authority does";
 	uses = X509_get_extended_key_usage(cert);
 	if (uses == UINT32_MAX || !(uses & XKU_SSL_SERVER) || !(uses & XKU_SSL_CLIENT))
 		return "its extended key usage is not both serverAuth and clientAuth";
@@ -110,6 +112,23 @@ static int64_t read_seconds(const ASN1_TIME *t)
 	struct tm tm = { 0 };
 
 	return ASN1_TIME_to_tm(t, &tm) == 1 ? timegm(&tm) : 0;
+}
+
+int64_t cert_since(const char *text)
+{
+	const size_t length = strlen(text);
+	unsigned char *bytes = malloc(length + 1);
+	int n = bytes ? EVP_DecodeBlock(bytes, (const unsigned char *)text, (int)length) : -1;
+	const unsigned char *at = bytes;
+	int64_t from = 0;
+	X509 *cert = n > 0 ? d2i_X509(NULL, &at, n) : NULL;
+
+	if (cert)
+		cert_until(cert, &from);
+	X509_free(cert);
+	free(bytes);
+	ERR_clear_error();
+	return from;
 }
 
 int64_t cert_until(const X509 *cert, int64_t *from)

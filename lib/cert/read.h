@@ -30,6 +30,9 @@ bool cert_origin(const X509 *authority, char *host, size_t size);
 const char *cert_refusal(X509 *cert, X509 *authority, const char *cluster);
 /** Fingerprint. false: no memory. */
 bool cert_digest(const X509 *cert, unsigned char digest[CERT_DIGEST]);
+/** Begin of the validity of a certificate in DER and base64, in seconds since 1970; 0 if it is
+ *  malformed. What follows it is not looked at. */
+int64_t cert_since(const char *text);
 /** End of the validity, and with `from` its begin, in seconds since 1970; 0 if it is malformed. */
 int64_t cert_until(const X509 *cert, int64_t *from);
 /**

@@ -76,7 +76,7 @@ const char *cert_token_parse(const char *text, struct cert_token *out)
 	n = token_decode(text + before, bytes, sizeof(bytes) - 1);
 	if (n < TOKEN_FIXED + TOKEN_SUM || !token_sha256(bytes, n - TOKEN_SUM, digest) ||
 	    memcmp(bytes + n - TOKEN_SUM, digest, TOKEN_SUM) != 0)
-		return "it is damaged: copy the whole of it";
+		return "it is damaged: copy all of it";
 	bytes[n - TOKEN_SUM] = '\0';
 	space = strchr(place, ' ');
 	if (!space || strlen(place) != (size_t)n - TOKEN_SUM - TOKEN_FIXED)

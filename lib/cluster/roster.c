@@ -8,17 +8,26 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define ROSTER_HASH_BITS 20
-
-struct roster {
-	struct eh_topology topology;
-	uint64_t changes; /* at least the highest version */
-	struct roster_entry *entries; /* by code */
-	uint32_t *by_host; /* their numbers by host, the one that counts first */
-	size_t n, room;
-};
+#include "cert/read.h"
+#include "roster_inside.h"
 
 /* ---- order ---- */
+
+/* What a host said does not change with its certificate: the younger one proves it for longer. */
+static int roster_compare_certificates(const json_t *a, const json_t *b)
+{
+	const char *one = json_string_value(json_object_get(a, "cert"));
+	const char *other = json_string_value(json_object_get(b, "cert"));
+	int64_t since, others;
+
+	if (!one || !other || !strcmp(one, other))
+		return 0;
+	since = cert_since(one);
+	others = cert_since(other);
+	if (since != others)
+		return since > others ? 1 : -1;
+	return strcmp(one, other);
+}
 
 /* A total order of the entries of one code: all agree, whatever they heard first. */
 static int roster_rank(const struct roster_entry *a, const struct roster_entry *b)
@@ -27,10 +36,14 @@ static int roster_rank(const struct roster_entry *a, const struct roster_entry *
 
 	if (a->version != b->version)
 		return a->version > b->version ? 1 : -1;
+	if (!a->proof != !b->proof)
+		return a->proof ? 1 : -1;
 	order = strcmp(b->host, a->host);
 	if (!order)
 		order = strcmp(b->address.text, a->address.text);
-	return order ? order : a->left - b->left;
+	if (!order)
+		order = a->left - b->left;
+	return order ? order : roster_compare_certificates(a->proof, b->proof);
 }
 
 static int roster_compare_hosts(const void *left, const void *right, void *ctx)
@@ -47,7 +60,7 @@ static int roster_compare_hosts(const void *left, const void *right, void *ctx)
 	return a->index < b->index ? -1 : 1;
 }
 
-static void roster_sort_hosts(struct roster *r)
+void roster_sort_hosts(struct roster *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		r->by_host[i] = i;
@@ -71,7 +84,7 @@ static size_t roster_place(const struct roster *r, uint32_t index)
 	return low;
 }
 
-static const struct roster_entry *roster_entry_of(const struct roster *r, uint32_t index)
+const struct roster_entry *roster_entry_of(const struct roster *r, uint32_t index)
 {
 	size_t at = roster_place(r, index);
 
@@ -80,7 +93,7 @@ static const struct roster_entry *roster_entry_of(const struct roster *r, uint32
 
 /* ---- making ---- */
 
-static int roster_reserve(struct roster *r, size_t n)
+int roster_reserve(struct roster *r, size_t n)
 {
 	struct roster_entry *entries;
 	uint32_t *by_host;
@@ -100,12 +113,12 @@ static int roster_reserve(struct roster *r, size_t n)
 	return 0;
 }
 
-/* There is room. The hosts must be sorted again after it. */
-static bool roster_put(struct roster *r, const struct roster_entry *e)
+bool roster_put(struct roster *r, const struct roster_entry *e)
 {
 	size_t at = roster_place(r, e->index);
+	const bool replaced = at < r->n && r->entries[at].index == e->index;
 
-	if (at < r->n && r->entries[at].index == e->index) {
+	if (replaced) {
 		if (roster_rank(e, &r->entries[at]) <= 0)
 			return false;
 	} else {
@@ -113,6 +126,9 @@ static bool roster_put(struct roster *r, const struct roster_entry *e)
 		memmove(&r->entries[at + 1], &r->entries[at], (r->n - at) * sizeof(*e));
 		r->n++;
 	}
+	json_incref(e->proof);
+	if (replaced)
+		json_decref(r->entries[at].proof);
 	r->entries[at] = *e;
 	if (r->changes < e->version)
 		r->changes = e->version;
@@ -132,6 +148,8 @@ void roster_free(struct roster *r)
 {
 	if (!r)
 		return;
+	for (size_t i = 0; i < r->n; i++)
+		json_decref(r->entries[i].proof);
 	free(r->entries);
 	free(r->by_host);
 	free(r);
@@ -153,9 +171,49 @@ void roster_drop(struct roster *r, uint32_t index)
 
 	if (at == r->n || r->entries[at].index != index || r->entries[at].version)
 		return;
+	json_decref(r->entries[at].proof);
 	r->n--;
 	memmove(&r->entries[at], &r->entries[at + 1], (r->n - at) * sizeof(*r->entries));
 	roster_sort_hosts(r);
+}
+
+void roster_filter(struct roster *r, bool (*keep)(void *ctx, const struct roster_entry *e),
+		   void *ctx)
+{
+	/* Without memory none is known to be good. */
+	bool *kept = calloc(r->n + 1, sizeof(*kept));
+	size_t n = 0;
+
+	/* `keep` may look at all of them. */
+	for (size_t i = 0; kept && i < r->n; i++)
+		kept[i] = keep(ctx, &r->entries[i]);
+	for (size_t i = 0; i < r->n; i++) {
+		if (kept && kept[i])
+			r->entries[n++] = r->entries[i];
+		else
+			json_decref(r->entries[i].proof);
+	}
+	r->n = n;
+	roster_sort_hosts(r);
+	free(kept);
+}
+
+bool roster_wins(const struct roster *r, const struct roster_entry *e)
+{
+	const struct roster_entry *has = roster_entry_of(r, e->index);
+
+	return !has || roster_rank(e, has) > 0;
+}
+
+void roster_prove(struct roster *r, uint32_t index, json_t *proof)
+{
+	size_t at = roster_place(r, index);
+
+	if (at == r->n || r->entries[at].index != index)
+		return;
+	json_incref(proof);
+	json_decref(r->entries[at].proof);
+	r->entries[at].proof = proof;
 }
 
 /* ---- looking ---- */
@@ -163,6 +221,11 @@ void roster_drop(struct roster *r, uint32_t index)
 const struct eh_topology *roster_topology(const struct roster *r)
 {
 	return &r->topology;
+}
+
+size_t roster_count(const struct roster *r)
+{
+	return r->n;
 }
 
 const struct roster_entry *roster_at(const struct roster *r, size_t i)
@@ -226,6 +289,17 @@ uint64_t roster_stamp(const struct roster *r)
 	return r->changes ? r->changes << ROSTER_HASH_BITS | (roster_digest(r) & hash) : 0;
 }
 
+uint64_t roster_changes(const struct roster *r)
+{
+	return r->changes;
+}
+
+void roster_raise(struct roster *r)
+{
+	if (r->changes && r->changes < ROSTER_VERSION_MAX)
+		r->changes++;
+}
+
 uint64_t roster_ahead(const struct roster *r, const struct roster *from)
 {
 	return from->changes > r->changes ? from->changes - r->changes : 0;
@@ -251,7 +325,7 @@ int roster_merge(struct roster *r, const struct roster *from)
 	after = roster_digest(r);
 	stamp = roster_stamp(r);
 	if (((after != before && stamp <= old) ||
-	     (after != roster_digest(from) && stamp <= roster_stamp(from))) &&
+	     (!from->part && after != roster_digest(from) && stamp <= roster_stamp(from))) &&
 	    r->changes < ROSTER_VERSION_MAX)
 		r->changes++;
 	return changed || roster_stamp(r) != old;
@@ -259,12 +333,32 @@ int roster_merge(struct roster *r, const struct roster *from)
 
 /* ---- decisions ---- */
 
-static int roster_lowest_free(const struct roster *r, uint32_t *index)
+bool roster_is_held(const struct roster *r, const struct roster *held, const char *host,
+		    uint32_t index)
+{
+	const struct roster_entry *h = held ? roster_by_code(held, index) : NULL;
+	const struct roster_entry *last = roster_entry_of(r, index);
+
+	/* Since it was given, the host has signed for it, and left, or somebody else has got it. */
+	if (!h || (last && last->version >= h->version))
+		return false;
+	return strcmp(h->host, host) != 0;
+}
+
+/* Whether the code is another host's, or held for one. */
+static bool roster_taken(const struct roster *r, const struct roster *held, const char *host,
+			 uint32_t index)
+{
+	return roster_by_code(r, index) || roster_is_held(r, held, host, index);
+}
+
+static int roster_lowest_free(const struct roster *r, const struct roster *held, const char *host,
+			      uint32_t *index)
 {
 	const uint32_t end = 1u << (r->topology.n * r->topology.l);
 
 	for (uint32_t i = 0; i < end; i++) {
-		if (roster_by_code(r, i))
+		if (roster_taken(r, held, host, i))
 			continue;
 		*index = i;
 		return 0;
@@ -272,171 +366,83 @@ static int roster_lowest_free(const struct roster *r, uint32_t *index)
 	return -ENOSPC;
 }
 
-static int roster_choose(const struct roster *r, const struct roster_entry *had,
-			 const uint32_t *wish, bool only, uint32_t *index)
+static int roster_choose(const struct roster *r, const struct roster *held, const char *host,
+			 const struct roster_entry *had, const uint32_t *wish, bool only,
+			 uint32_t *index)
 {
 	if (only) {
 		*index = *wish;
 		if (had && !had->left)
 			return had->index == *wish ? 0 : -EEXIST;
-		return roster_by_code(r, *wish) ? -EEXIST : 0;
+		return roster_taken(r, held, host, *wish) ? -EEXIST : 0;
 	}
-	if (had && (!had->left || !roster_by_code(r, had->index)))
+	if (had && (!had->left || !roster_taken(r, held, host, had->index)))
 		*index = had->index;
-	else if (wish && !roster_by_code(r, *wish))
+	else if (wish && !roster_taken(r, held, host, *wish))
 		*index = *wish;
 	else
-		return roster_lowest_free(r, index);
+		return roster_lowest_free(r, held, host, index);
 	return 0;
 }
 
-int roster_enter(struct roster *r, const char *host, const struct address *address,
-		 const uint32_t *wish, bool only, uint32_t *index)
+/* What is held for the host already, if that is still good. */
+static const struct roster_entry *roster_held(const struct roster *r, const struct roster *held,
+					      const char *host)
 {
-	const struct roster_entry *had = roster_by_host(r, host);
-	struct roster_entry e = { .address = *address };
+	const struct roster_entry *h = held ? roster_by_host(held, host) : NULL;
+	const struct roster_entry *last = h ? roster_entry_of(r, h->index) : NULL;
+
+	return h && (!last || last->version < h->version) ? h : NULL;
+}
+
+static int roster_decide(const struct roster *r, const struct roster *held, struct roster *to,
+			 const char *host, const struct address *address, uint32_t index)
+{
+	struct roster_entry e = { .index = index, .address = *address, .version = r->changes };
 	int err;
 
-	err = roster_choose(r, had, wish, only, index);
+	if (held && held->changes > e.version)
+		e.version = held->changes;
+	if (e.version++ >= ROSTER_VERSION_MAX)
+		return -ERANGE;
+	strncpy(e.host, host, sizeof(e.host) - 1);
+	err = roster_add(to, &e);
+	return err < 0 ? err : 0;
+}
+
+int roster_pass_on(const struct roster *r, struct roster *held, const char *host,
+		   const struct address *address, uint32_t index)
+{
+	return roster_decide(r, held, held, host, address, index);
+}
+
+int roster_enter(struct roster *r, struct roster *held, const char *host,
+		 const struct address *address, const uint32_t *wish, bool only, uint32_t *index)
+{
+	const struct roster_entry *had = roster_by_host(r, host), *h = roster_held(r, held, host);
+	int err;
+
+	if (h && (!had || had->version < h->version) && (!only || h->index == *wish))
+		had = h;
+	err = roster_choose(r, held, host, had, wish, only, index);
 	if (err)
 		return err;
 	if (had && !had->left && !strcmp(had->address.text, address->text))
 		return 0;
-	if (r->changes >= ROSTER_VERSION_MAX)
-		return -ERANGE;
-	e.index = *index;
-	e.version = r->changes + 1;
-	strncpy(e.host, host, sizeof(e.host) - 1);
-	err = roster_add(r, &e);
-	return err < 0 ? err : 0;
+	return roster_decide(r, held, held ?: r, host, address, *index);
 }
 
-int roster_leave(struct roster *r, const char *host)
+int roster_leaving(const struct roster *r, const char *host, struct roster_entry *out)
 {
 	const struct roster_entry *had = roster_by_host(r, host);
-	struct roster_entry e;
-	int err;
 
 	if (!had || had->left)
 		return -ENOENT;
 	if (r->changes >= ROSTER_VERSION_MAX)
 		return -ERANGE;
-	e = *had;
-	e.version = r->changes + 1;
-	e.left = true;
-	err = roster_add(r, &e);
-	return err < 0 ? err : 0;
-}
-
-/* ---- JSON ---- */
-
-static json_t *roster_entry_to_json(const struct roster *r, const struct roster_entry *e)
-{
-	char code[EH_CODE_TEXT];
-	json_t *o;
-
-	eh_code_format(&r->topology, (struct eh_code){ 0, e->index }, code);
-	o = json_pack("{s:s,s:s,s:s,s:I}", "code", code, "host", e->host, "address",
-		      e->address.text, "version", (json_int_t)e->version);
-	if (o && e->left && json_object_set_new(o, "left", json_true())) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
-}
-
-json_t *roster_to_json(const struct roster *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->n; i++)
-		if (json_array_append_new(list, roster_entry_to_json(r, &r->entries[i])))
-			goto drop_list;
-	return json_pack("{s:{s:i,s:i},s:I,s:o}", "topology", "n", (int)r->topology.n, "l",
-			 (int)r->topology.l, "version", (json_int_t)roster_stamp(r), "roster",
-			 list);
-
-drop_list:
-	json_decref(list);
-	return NULL;
-}
-
-static const char *roster_entry_from_json(const struct eh_topology *t, const json_t *o,
-					  struct roster_entry *out)
-{
-	const char *code, *host, *address;
-	struct eh_code parsed;
-	json_int_t version;
-
-	memset(out, 0, sizeof(*out));
-	if (json_unpack((json_t *)o, "{s:s,s:s,s:s,s:I}", "code", &code, "host", &host, "address",
-			&address, "version", &version))
-		return "an entry lacks code, host, address or version";
-	if (eh_code_parse(t, code, &parsed) || parsed.level)
-		return "an entry's code is not a node code";
-	if (!*host || strlen(host) > ADDRESS_HOST_MAX)
-		return "an entry's host is empty or too long";
-	if (address_parse(address, &out->address))
-		return "an entry's address is not ADDRESS:PORT";
-	if (version < 0 || version > (json_int_t)ROSTER_VERSION_MAX)
-		return "an entry's version is out of range";
-	out->index = parsed.index;
-	out->version = version;
-	out->left = json_is_true(json_object_get(o, "left"));
-	strcpy(out->host, host);
-	return NULL;
-}
-
-static const char *roster_take_json(struct roster *r, const json_t *list, uint64_t stamp)
-{
-	struct roster_entry e;
-	const char *why;
-	const json_t *o;
-	size_t i;
-
-	if (roster_reserve(r, json_array_size(list)))
-		return "out of memory";
-	json_array_foreach((json_t *)list, i, o) {
-		why = roster_entry_from_json(&r->topology, o, &e);
-		if (why)
-			return why;
-		if (roster_entry_of(r, e.index))
-			return "duplicate code";
-		roster_put(r, &e);
-	}
-	roster_sort_hosts(r);
-	if (r->changes > stamp >> ROSTER_HASH_BITS)
-		return "an entry is newer than the roster";
-	r->changes = stamp >> ROSTER_HASH_BITS;
-	return NULL;
-}
-
-struct roster *roster_from_json(const json_t *body, const char **why)
-{
-	struct eh_topology t;
-	json_int_t stamp;
-	struct roster *r;
-	char text[32];
-	json_t *list;
-	int n, l;
-
-	*why = "topology, version or roster is missing";
-	if (json_unpack((json_t *)body, "{s:{s:i,s:i},s:I,s:o}", "topology", "n", &n, "l", &l,
-			"version", &stamp, "roster", &list) ||
-	    !json_is_array(list))
-		return NULL;
-	*why = "its topology or version is out of range";
-	snprintf(text, sizeof(text), "%d,%d", n, l);
-	if (eh_topology_parse(text, &t) || stamp < 0 ||
-	    stamp >> ROSTER_HASH_BITS > (json_int_t)ROSTER_VERSION_MAX)
-		return NULL;
-	*why = "out of memory";
-	r = roster_new(&t);
-	if (!r)
-		return NULL;
-	*why = roster_take_json(r, list, stamp);
-	if (!*why)
-		return r;
-	roster_free(r);
-	return NULL;
+	*out = *had;
+	out->proof = NULL;
+	out->version = r->changes + 1;
+	out->left = true;
+	return 0;
 }

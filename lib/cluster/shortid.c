@@ -14,13 +14,14 @@ static const char *shortid_figures(const char *id)
 	return colon ? colon + 1 : id + strlen(id);
 }
 
-/* Whether the ID is of this home, of n letters, with a number that ends so. */
+/* Whether the ID is of this home, of n letters, with a number that ends so. Another host may say "0.1:x:12". */
 static bool shortid_ends(const char *id, const char *home, size_t n, const char *end)
 {
 	const char *figures = shortid_figures(id);
 	size_t have = strlen(figures), want = strlen(end);
 
-	return !strncmp(id, home, n) && id[n] == ':' && have >= want &&
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n letters of id are those of home */
+	return !strncmp(id, home, n) && id[n] == ':' && figures == id + n + 1 && have >= want &&
 	       !strcmp(figures + have - want, end);
 }
 
