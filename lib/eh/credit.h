@@ -4,7 +4,7 @@
  * Credits for processors: an extension of paper 4 in the manner of join idle queue
  * (Lu et al. 2011). A node of c processors that has t tasks gives c - t credits of
  * tier 0, for free processors, and of tier 1 for a second task on each (one task
- * ahead): (k+1)c - t of tier k, at least 0 and at most c. Who holds a credit may
+ * ahead): (k+1)c - t of tier k, at least 0 and at most c. The holder of a credit may
  * put one task there. A credit has a number that is never used again, so that it is
  * accepted once at most, however often messages about it arrive. Pure.
  */
@@ -48,6 +48,7 @@ struct eh_purse {
 	} taken[EH_TIERS];
 };
 
+/** Of a node without tasks. `life` is greater after each start of it. */
 void eh_purse_begin(struct eh_purse *p, uint64_t life, unsigned int processors);
 /** Tasks that the node has now: gives more credits, or takes some back. Returns whether that changed. */
 bool eh_purse_tasks(struct eh_purse *p, unsigned int tasks);
@@ -62,6 +63,13 @@ void eh_purse_renew(struct eh_purse *p);
 void eh_purse_taken(struct eh_purse *p, unsigned int tier, uint64_t bound, uint64_t now);
 /** Those that were taken `lease` ago and never used are replaced. Returns whether there were any. */
 bool eh_purse_expire(struct eh_purse *p, uint64_t now, uint64_t lease);
+
+/** Tasks of a load in thousandths of a task, rounded. */
+uint64_t eh_credit_tasks(uint64_t load);
+/** The bounds by which a kernel that knows no credits asks for each exec that finds no free processor,
+ *  which the node's own bounds T and A let stay: those of a sender from a load of c - 1/2 tasks on
+ *  (eh_credit_tasks()), in thousandths of a task. Lower ones stay as they are. */
+void eh_credit_bounds(unsigned int processors, uint32_t *threshold, uint32_t *length);
 
 /** The first number from `from` on that has value; false: none. */
 bool eh_credit_next(const struct eh_credit_range *range, uint64_t from, uint64_t *serial);

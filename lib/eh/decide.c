@@ -16,7 +16,7 @@ static bool was_tried(const struct eh_event_arrive *arrival, uint32_t node)
 }
 
 /* The best candidate of a child that is a group; EH_NO_CHILD: none that may take it. */
-static unsigned int choose_candidate(struct eh_group *group, const struct member *m,
+static unsigned int choose_candidate(struct eh_group *group, const struct group_member *m,
 				     const struct eh_event_arrive *arrival)
 {
 	struct eh_choice choice;
@@ -36,7 +36,7 @@ static unsigned int choose_candidate(struct eh_group *group, const struct member
 static bool may_take(const struct eh_group *group, unsigned int child,
 		     const struct eh_event_arrive *arrival)
 {
-	const struct member *m = &group->members[child];
+	const struct group_member *m = &group->members[child];
 
 	/* home needs no check: it is not to be chosen, or is a sender, or there would be no search */
 	if (!m->present || m->draining)
@@ -54,7 +54,7 @@ static unsigned int choose(struct eh_group *group, const struct eh_event_arrive 
 
 	eh_choice_begin(&choice);
 	for (unsigned int i = 0; i < group->size; i++) {
-		const struct member *m = &group->members[i];
+		const struct group_member *m = &group->members[i];
 
 		if (i == but || !may_take(group, i, arrival) ||
 		    (m->best && choose_candidate(group, m, arrival) == EH_NO_CHILD))
@@ -86,7 +86,7 @@ static bool home_is_sender(const struct eh_group *group, unsigned int child,
 static void place(struct eh_group *group, const struct eh_event_arrive *arrival, unsigned int child,
 		  struct grant *grant, struct eh_update *up)
 {
-	struct member *m = &group->members[child];
+	struct group_member *m = &group->members[child];
 
 	up->type = EH_UP_PLACE;
 	up->child = child;
@@ -104,14 +104,14 @@ static void place(struct eh_group *group, const struct eh_event_arrive *arrival,
 
 /*
  * The paper modifies the thresholds and then handles the arrival again. By
- * theorem 4.1 the top is no sender after that, whatever the loads are, so the
+ * theorem 4.1 the top is not a sender after that, whatever the loads are, so the
  * second look is the last and an `if` does for a loop.
  */
 int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now, eh_emit_fn emit,
 	      void *ctx)
 {
 	const struct eh_event_arrive *arrival = &event->arrive;
-	const struct member *home = &group->members[event->child];
+	const struct group_member *home = &group->members[event->child];
 	struct eh_update up = { .type = EH_UP_NONE, .child = event->child, .id = arrival->id };
 	struct eh_rule rule = { 0 };
 	struct grant *grant;

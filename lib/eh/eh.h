@@ -123,7 +123,7 @@ struct eh_event_arrive {
 	const uint32_t *tried_nodes;	/**< likewise, of the candidates */
 	size_t ntried_nodes;
 	const struct eh_home *home;	/**< where children are groups */
-	bool leaves;			/**< it is to leave home even if that is no sender: home is among
+	bool leaves;			/**< it is to leave home even if that is not a sender: home is among
 					 *   `tried_nodes` then */
 };
 

@@ -79,7 +79,7 @@ void eh_grant_forget(struct eh_group *group, unsigned int child)
 
 void eh_grant_recount(struct eh_group *group, unsigned int child)
 {
-	struct member *m = &group->members[child];
+	struct group_member *m = &group->members[child];
 	struct grant *grant, *next;
 
 	HASH_ITER(hh, group->grants, grant, next)

@@ -44,7 +44,7 @@ void eh_group_free(struct eh_group *group)
 
 int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_child *out)
 {
-	const struct member *m;
+	const struct group_member *m;
 
 	if (child >= group->size || !group->members[child].present)
 		return -EINVAL;
@@ -64,8 +64,8 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	return 0;
 }
 
-/* A member's load, but not below T-A while it dwells: a group of such members is no receiver. */
-static uint64_t settled_load(const struct member *m)
+/* A member's load, but not below T-A while it dwells: a group of such members is not a receiver. */
+static uint64_t settled_load(const struct group_member *m)
 {
 	uint64_t low = m->threshold > m->length ? m->threshold - m->length : 0;
 
@@ -79,7 +79,7 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 
 	*out = (struct eh_sums){ .epoch = group->epoch };
 	for (unsigned int i = 0; i < group->size; i++) {
-		const struct member *m = &group->members[i];
+		const struct group_member *m = &group->members[i];
 
 		if (!m->present)
 			continue;
@@ -99,7 +99,7 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 
 static int join(struct eh_group *group, unsigned int child, const struct eh_event_join *new)
 {
-	struct member *m = &group->members[child];
+	struct group_member *m = &group->members[child];
 
 	if (!new->capacity || new->capacity > EH_VALUE_MAX || new->load > EH_VALUE_MAX ||
 	    new->threshold > EH_VALUE_MAX || new->length > EH_VALUE_MAX ||
@@ -119,7 +119,7 @@ static int join(struct eh_group *group, unsigned int child, const struct eh_even
 
 static int report(struct eh_group *group, unsigned int child, const struct eh_event_report *new)
 {
-	struct member *m = &group->members[child];
+	struct group_member *m = &group->members[child];
 
 	if (new->load > EH_VALUE_MAX || new->nbest > EH_BEST_MAX)
 		return -EINVAL;
@@ -181,7 +181,7 @@ size_t eh_group_best(const struct eh_group *group, uint32_t first,
 	size_t n = 0;
 
 	for (unsigned int i = 0; i < group->size; i++) {
-		const struct member *m = &group->members[i];
+		const struct group_member *m = &group->members[i];
 
 		if (!m->present || m->draining)
 			continue;
@@ -212,7 +212,7 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 	case EH_EV_LEAVE:
 		eh_grant_forget(group, event->child);
 		group->members[event->child] =
-			(struct member){ .asked = group->members[event->child].asked };
+			(struct group_member){ .asked = group->members[event->child].asked };
 		return 0;
 	case EH_EV_DRAIN:
 		group->members[event->child].draining = event->drain.draining;

@@ -9,7 +9,8 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-struct member {
+/* What a group knows of one child: a node, or a group of the level below. */
+struct group_member {
 	bool present, draining, dwell;
 	uint64_t reported, granted; /* its load is their sum */
 	uint64_t threshold, length, floor, capacity;
@@ -36,15 +37,15 @@ struct eh_group {
 	struct grant *grants; /* by id, oldest first */
 	struct eh_candidate *best; /* of all members */
 	unsigned int size; /* 2^n */
-	struct member members[];
+	struct group_member members[];
 };
 
-static inline uint64_t member_load(const struct member *m)
+static inline uint64_t member_load(const struct group_member *m)
 {
 	return m->reported + m->granted;
 }
 
-static inline enum eh_state member_state(const struct member *m)
+static inline enum eh_state member_state(const struct group_member *m)
 {
 	return eh_state_dwell(member_load(m), m->threshold, m->length, m->dwell);
 }

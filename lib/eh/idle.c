@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "idle_may.h"
 #include "pool.h"
 #include "rule.h"
 
@@ -387,8 +388,13 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 		want(i, event->want.id, event->want.hold_ms);
 		break;
 	case EH_IDLE_UNUSED:
-		send(i, event->credit.node,
-		     &(struct eh_idle_message){ .type = EH_IDLE_RETURN, .credit = event->credit });
+		/* nobody has the code of a node outside */
+		if (event->credit.node >> (i->options.topology.n * i->options.topology.l))
+			err = -EINVAL;
+		else
+			send(i, event->credit.node,
+			     &(struct eh_idle_message){ .type = EH_IDLE_RETURN,
+							.credit = event->credit });
 		break;
 	case EH_IDLE_ROLE:
 		err = set_role(i, event->role.rank, event->role.parent);
@@ -396,12 +402,16 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 			beat(i);
 		break;
 	case EH_IDLE_GONE:
+		if (event->node == leader(i, 1))
+			i->leader_reign = 0; /* its clock may have been set back meanwhile */
 		for (unsigned int level = 1; level <= i->rank; level++)
 			eh_pool_gone(i->pools[level], event->node);
 		break;
 	case EH_IDLE_MESSAGE:
-		if (!event->message.body->level || event->message.body->level <= top(i))
-			on_message(i, event->message.from, event->message.body);
+		if (!eh_idle_may_say(&i->options.topology, i->options.self, event->message.from,
+				     event->message.body))
+			return -EPERM;
+		on_message(i, event->message.from, event->message.body);
 		break;
 	default:
 		return -EINVAL;
@@ -454,6 +464,11 @@ void eh_idle_free(struct eh_idle *i)
 		eh_pool_free(i->pools[level]);
 	free(i->held);
 	free(i);
+}
+
+unsigned int eh_idle_own(const struct eh_idle *i, unsigned int tier)
+{
+	return eh_credit_count(&i->purse.offer.tiers[tier], 0);
 }
 
 unsigned int eh_idle_credits(const struct eh_idle *i, unsigned int tier)

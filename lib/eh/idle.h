@@ -13,19 +13,19 @@
  * Roles (rank and parent) are those of member.h, which the driver passes on. It
  * survives lost, doubled and late messages: all state is told again each heartbeat,
  * no credit is accepted twice (credit.h), one that was taken and not used is given
- * anew after a lease, and a new controller gets new credits at once. Pure: no input,
+ * again after a lease, and a new controller gets new credits at once. Pure: no input,
  * output, clock or threads. Times are milliseconds of the driver's clock.
  */
 #ifndef EH_IDLE_H
 #define EH_IDLE_H
 
 #include "credit.h"
+#include "idle_message.h"
 #include "topology.h"
 
 #include <stddef.h>
 
 #define EH_IDLE_HELD_MAX 1024 /**< most asks that wait at the top */
-#define EH_IDLE_HOPS_MAX 64 /**< an ask that went so often is answered with none */
 
 struct eh_idle;
 
@@ -34,61 +34,10 @@ struct eh_idle_options {
 	uint32_t self; /**< number of this node in level 0 */
 	uint64_t life; /**< greater at each start, such as the time of it */
 	unsigned int processors;
-	uint32_t heartbeat_ms; /**< all is told again; who is silent for three has no credits */
+	uint32_t heartbeat_ms; /**< all is told again; a node that is silent for three has no credits */
 	uint32_t lease_ms; /**< a credit that was taken must be used within it */
 	unsigned int held; /**< asks that may wait at the top, at most EH_IDLE_HELD_MAX */
 	uint64_t seed;
-};
-
-enum eh_idle_message_type {
-	EH_IDLE_OFFER, /**< `offer`: a node to the controller of level 1 */
-	EH_IDLE_TAKEN, /**< `taken`: its answer, once a heartbeat and to those it does not know */
-	EH_IDLE_SOME, /**< `some`: a controller to its parent */
-	EH_IDLE_ASK, /**< `ask`: up, or down to the leader of a group */
-	EH_IDLE_ANSWER, /**< `answer`: to home */
-	EH_IDLE_RETURN, /**< `credit`: nobody will use it; to its node */
-};
-
-struct eh_idle_ask {
-	uint64_t id; /**< of the exec, chosen by its home */
-	uint32_t home;
-	uint32_t hold_ms; /**< how long it may wait at the top; 0: not */
-	unsigned int tier; /**< that is looked for */
-	unsigned int hops;
-	bool down; /**< from the controller above; else from below */
-	bool missed; /**< it comes back: there was none below the sender */
-	bool waited; /**< others may wait too: who has more credits says so at once */
-};
-
-struct eh_idle_message {
-	enum eh_idle_message_type type;
-	unsigned int level; /**< of the receiver's group that it is about, 1..l */
-	union {
-		struct {
-			struct eh_offer credits;
-			/** Of the controller that the credits are for. Another one lets none be taken,
-			 *  for it does not know which are; it tells its own. */
-			uint64_t reign;
-			bool beat; /**< of a heartbeat: what is taken is to be told */
-		} offer;
-		struct {
-			uint64_t life, next[EH_TIERS];
-			uint64_t
-				reign; /**< of the sender: greater each time that it begins to lead */
-		} taken;
-		struct {
-			uint64_t version;
-			unsigned int tiers; /**< bits: tiers of which there are some */
-			bool again; /**< after an ask that waited: to be passed on to the top */
-		} some;
-		struct eh_idle_ask ask;
-		struct {
-			uint64_t id;
-			bool found;
-			struct eh_credit credit;
-		} answer;
-		struct eh_credit credit;
-	};
 };
 
 enum eh_idle_event_type {
@@ -134,8 +83,8 @@ typedef void (*eh_idle_emit_fn)(void *ctx, const struct eh_idle_update *update);
 struct eh_idle *eh_idle_new(const struct eh_idle_options *options);
 void eh_idle_free(struct eh_idle *idle);
 
-/** One event. 0, -EINVAL (nothing has changed) or -ENOMEM (a new role; it leads less than that). `emit`
- *  must not step it. */
+/** One event. 0, -EINVAL or -EPERM (not the sender's to say: idle_may.h; nothing has changed) or -ENOMEM
+ *  (a new role; it leads less than that). `emit` must not step it. */
 int eh_idle_step(struct eh_idle *idle, const struct eh_idle_event *event, uint64_t now,
 		 eh_idle_emit_fn emit, void *ctx);
 /** A task comes with this credit: true once at most. It counts among this node's tasks from now on.
@@ -143,6 +92,8 @@ int eh_idle_step(struct eh_idle *idle, const struct eh_idle_event *event, uint64
 bool eh_idle_accept(struct eh_idle *idle, const struct eh_credit *credit, uint64_t now,
 		    eh_idle_emit_fn emit, void *ctx);
 
+/** This node's own credits of a tier. */
+unsigned int eh_idle_own(const struct eh_idle *idle, unsigned int tier);
 /** Credits of a tier that the controller of level 1 on this node could let be taken now. */
 unsigned int eh_idle_credits(const struct eh_idle *idle, unsigned int tier);
 /** Asks that wait here. */

@@ -52,7 +52,7 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 
 	if (err == -ENOMEM)
 		m->no_memory = true;
-	/* only the top decides one that we have not got yet */
+	/* only the top decides one that we do not have yet */
 	eh_member_adopt(m, &result.rule);
 	return err;
 }

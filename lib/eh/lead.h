@@ -13,7 +13,7 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to);
 void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg);
 /** EH_MSG_CLAIM: `from` leads its group of this level, hence all its groups below. */
 void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-/** The node ended or cannot be reached: it is no child any more. */
+/** The node ended or cannot be reached: it is not a child any more. */
 void eh_lead_gone(struct eh_member *m, uint32_t node);
 /** Claims known nodes of children from which nothing is heard. */
 void eh_lead_claim(struct eh_member *m);

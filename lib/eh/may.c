@@ -20,7 +20,7 @@ static bool may_report(const struct eh_member *m, uint32_t from, const struct eh
 	return role_together(m, from, msg->level);
 }
 
-/* The answer goes back to who has asked, not to others. */
+/* The answer goes back to the node that asked, not to others. */
 static bool may_ask(const struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	const struct eh_message_ask *ask = &msg->ask;

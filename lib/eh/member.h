@@ -90,7 +90,7 @@ struct eh_message_redirect {
 struct eh_message_ask {
 	uint64_t id;			/**< of the task, chosen by its home */
 	uint64_t size;			/**< its load */
-	bool leaves;			/**< it is to leave home even if that is no sender */
+	bool leaves;			/**< it is to leave home even if that is not a sender */
 	uint32_t home;			/**< the node it arrived on */
 	struct eh_home at_home;		/**< that node's values */
 	uint32_t tried[EH_TRIED_MAX];	/**< nodes that have refused it; home, if it `leaves` */
@@ -200,9 +200,9 @@ struct eh_member *eh_member_new(const struct eh_member_options *options);
 void eh_member_free(struct eh_member *member);
 
 /**
- * One event. 0, -EINVAL (a node or value is out of range; nothing has changed),
- * -EPERM (the sender of a message may not say this; nothing has changed) or -ENOMEM (something was left to the next report or tick). `emit` must not
- * step the member.
+ * One event. 0, -EINVAL (a node or value is out of range; nothing has changed), -EPERM (the sender
+ * of a message may not say this; nothing has changed) or -ENOMEM (something was left to the next
+ * report or tick). `emit` must not step the member.
  */
 int eh_member_step(struct eh_member *member, const struct eh_member_event *event, uint64_t now,
 		   eh_member_emit_fn emit, void *ctx);

@@ -59,7 +59,9 @@ void eh_pool_offer(struct eh_pool *pool, unsigned int child, uint32_t node,
 	struct pool_child *c = &pool->children[child];
 	bool same = c->node == node && c->offer.life == offer->life;
 
-	if (!is_sound(offer) || (c->node == node && c->offer.life > offer->life) ||
+	/* A node that was gone may be back with its clock set back. */
+	if (!is_sound(offer) ||
+	    (c->present && c->node == node && c->offer.life > offer->life) ||
 	    (same && c->offer.version > offer->version))
 		return;
 	/* `next` outlives silence: what was taken is never to be taken again */

@@ -5,7 +5,7 @@
 /* Load that changes by less is noise, however small it was before. */
 #define REPORT_NOISE (EH_TASK / 20)
 
-/* What a report may say of so many nodes; what grants add may be more. */
+/* The most that a report may say of a number of nodes; grants may add more. */
 static uint64_t report_most(uint32_t nodes)
 {
 	return nodes < EH_VALUE_MAX / EH_NODE_MAX ? nodes * EH_NODE_MAX : EH_VALUE_MAX;

@@ -9,7 +9,7 @@
  *  `best` is not NULL. Returns the number of these. */
 size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_report *out,
 		       struct eh_candidate best[EH_BEST_MAX]);
-/** Whether so many nodes can have these values. */
+/** Whether that number of nodes can have these values. */
 bool eh_report_is_possible(const struct eh_report *r);
 void eh_report_send(struct eh_member *m, uint32_t to);
 /** Sends one to the parent if enough has changed, or `always`. */

@@ -2,13 +2,13 @@
 /*
  * Thresholds follow the total load L: T_i is the child's share by capacity, but
  * at least its floor. Theorems 4.1 (the sum of T_i is at least L, so the group
- * is no sender) and, where no floor is in force and each length is a task or
+ * is not a sender) and, where no floor is in force and each length is a task or
  * more, 4.2 (each T_i is less than a task above its share of L, so it is no
  * receiver) hold for any capacities.
  */
 #include "threshold.h"
 
-static uint64_t share(const struct member *m, const struct eh_rule *rule)
+static uint64_t share(const struct group_member *m, const struct eh_rule *rule)
 {
 	uint64_t tasks = eh_share(rule->load, m->capacity, rule->capacity);
 
@@ -22,7 +22,7 @@ void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_e
 	group->calm = false;
 	group->epoch = rule->epoch;
 	for (unsigned int i = 0; i < group->size; i++) {
-		struct member *m = &group->members[i];
+		struct group_member *m = &group->members[i];
 
 		if (!m->present)
 			continue;
@@ -72,7 +72,7 @@ void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, v
 		slack = sums.capacity;
 	if (sums.threshold > sums.load && sums.threshold - sums.load > slack)
 		for (unsigned int i = 0; i < group->size && !low; i++) {
-			const struct member *m = &group->members[i];
+			const struct group_member *m = &group->members[i];
 
 			low = m->present && share(m, &rule) < m->threshold;
 		}

@@ -5,7 +5,7 @@
 
 #include "load_inside.h"
 
-/** At most one exec waits for so many processors of the whole tree (docs/hierarchy.md says why). */
+/** At most one exec waits for this many processors of the whole tree (docs/hierarchy.md says why). */
 #define LOAD_HOLD_PART 8
 
 /** 0 or -ENOMEM. */

@@ -127,6 +127,7 @@ int eh_tree_node(const struct eh_tree *tree, struct eh_code code, struct eh_tree
 /** The load that runs on a node, 0..2^nl-1; with lag its controllers may believe another. */
 uint64_t eh_tree_load(const struct eh_tree *tree, uint32_t node);
 
+/** Since the start; borrowed. */
 const struct eh_tree_counts *eh_tree_counts(const struct eh_tree *tree);
 /** Number of threshold changes so far. */
 uint64_t eh_tree_epoch(const struct eh_tree *tree);

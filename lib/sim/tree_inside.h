@@ -95,7 +95,7 @@ static inline uint64_t tree_length(const struct eh_tree *t, uint32_t v)
 
 /**
  * By how much a threshold of EH_HINT is lower than the paper's, which is rounded
- * up: with a length of a task or more, theorem 4.1 (the top is no sender after a
+ * up: with a length of a task or more, theorem 4.1 (the top is not a sender after a
  * change) holds for a threshold that is rounded down too.
  */
 static inline uint32_t tree_lower(const struct eh_tree *t, uint64_t length)

@@ -14,7 +14,7 @@ static unsigned int level_of(const struct eh_tree *t, uint32_t v)
 	return level;
 }
 
-/* The child to send a task to. A controller that is no sender always has one, by theorems 2.1 and
+/* The child to send a task to. A controller that is not a sender always has one, by theorems 2.1 and
  * 2.3. */
 static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, uint64_t size)
 {
@@ -42,7 +42,7 @@ static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 	return choice.child;
 }
 
-/* From the controller v, which is no sender, down to a member that is no sender. */
+/* From the controller v, which is not a sender, down to a member that is not a sender. */
 static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 {
 	for (unsigned int level = level_of(t, v); level; level--) {
@@ -55,7 +55,7 @@ static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 	return v;
 }
 
-/* In a lazy tree the answer tells home its new threshold; true: with it home is no sender. */
+/* In a lazy tree the answer tells home its new threshold; true: with it home is not a sender. */
 static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
 {
 	tree_threshold_ride(t, level, home);
@@ -101,7 +101,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 	return descend(t, tree_ancestor(t, home, found), size);
 }
 
-/* The receiver that left its name here, if it still is no sender. */
+/* The receiver that left its name here, if it still is not a sender. */
 static uint32_t take_offer(struct eh_tree *t, uint32_t home)
 {
 	uint32_t to;
@@ -117,8 +117,11 @@ static uint32_t take_offer(struct eh_tree *t, uint32_t home)
 }
 
 /*
- * The paper's recursion in TaskArrive. It ends: after a change the top is no
- * sender (theorem 4.1), so the second search finds a member.
+ * The paper's recursion in TaskArrive. After a change the top is not a sender
+ * (theorem 4.1), so the second search finds a member, unless loads are old
+ * (lag) and the least loaded for its capacity is a sender where shares are
+ * rounded up. Then the task stays: a second change would be the same as the
+ * first.
  */
 static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct eh_tree_update *up,
 			 unsigned int *hinted)
@@ -133,6 +136,8 @@ static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct
 			to = search(t, home, size, &up->probes, hinted);
 		if (to != EH_NO_CHILD || t->options.policy == EH_ETA2)
 			return to;
+		if (up->changed)
+			return home;
 		tree_threshold_modify(t);
 		tree_threshold_ride(t, t->l, home);
 		up->changed = true;

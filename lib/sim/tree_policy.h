@@ -9,6 +9,7 @@
 
 #include "tree_inside.h"
 
+/** A task arrives, or ends. */
 void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
 			struct eh_tree_update *up);
 void tree_policy_finish(struct eh_tree *t, const struct eh_tree_event *event,

@@ -70,6 +70,7 @@ int eh_world_finish(struct eh_world *world, uint64_t id);
 int eh_world_run(struct eh_world *world, uint64_t until);
 uint64_t eh_world_now(const struct eh_world *world);
 
+/** Whether the node has started, and was not killed since. */
 bool eh_world_alive(const struct eh_world *world, uint32_t node);
 /** NULL: dead. */
 const struct eh_member *eh_world_member(const struct eh_world *world, uint32_t node);

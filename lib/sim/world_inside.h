@@ -33,7 +33,7 @@ struct eh_world {
 };
 
 void world_tell(struct eh_world *w, struct eh_world_event event);
-/** Something happens `after` so long, unless its node dies before; at, order and life are set here. */
+/** Something happens after the time `after`, unless its node dies before; at, order and life are set here. */
 void world_plan(struct eh_world *w, uint64_t after, struct world_happening h);
 /** A random delay of one message. */
 uint64_t world_delay(struct eh_world *w);

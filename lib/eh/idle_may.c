@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who may say what about credits (docs/protocol.md has the table). A credit is always one of the
+ * node that offers it: an offer names no other node, and an answer only one of the sender's group.
+ */
+#include "idle_may.h"
+
+/* Whether two nodes are in the same group of a level; on level 0 they are the same. */
+static bool together(const struct eh_topology *t, uint32_t a, uint32_t b, unsigned int level)
+{
+	return a >> t->n * level == b >> t->n * level;
+}
+
+static bool is_offer_possible(const struct eh_offer *offer)
+{
+	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
+		const struct eh_credit_range *r = &offer->tiers[tier];
+
+		if (r->end < r->first || r->end - r->first > EH_CREDIT_WINDOW ||
+		    eh_credit_count(r, 0) > EH_CREDIT_PROCESSORS)
+			return false;
+	}
+	return true;
+}
+
+/* To level 1 each asks for itself. Above, and down again, one may have been elsewhere before. */
+static bool may_ask(const struct eh_topology *t, uint32_t self, uint32_t from,
+		    const struct eh_idle_message *msg)
+{
+	if (!msg->level || msg->ask.tier >= EH_TIERS)
+		return false;
+	if (msg->ask.down)
+		return msg->level < t->l && together(t, from, self, msg->level + 1);
+	return together(t, from, self, msg->level) && (msg->level > 1 || from == msg->ask.home);
+}
+
+bool eh_idle_may_say(const struct eh_topology *t, uint32_t self, uint32_t from,
+		     const struct eh_idle_message *msg)
+{
+	if (msg->level > t->l)
+		return false;
+	switch (msg->type) {
+	case EH_IDLE_OFFER:
+		return together(t, from, self, 1) && is_offer_possible(&msg->offer.credits);
+	case EH_IDLE_TAKEN:
+		return together(t, from, self, 1);
+	case EH_IDLE_SOME:
+		return msg->level > 1 && together(t, from, self, msg->level);
+	case EH_IDLE_ASK:
+		return may_ask(t, self, from, msg);
+	case EH_IDLE_ANSWER:
+		return !msg->answer.found || together(t, from, msg->answer.credit.node, 1);
+	case EH_IDLE_RETURN:
+		return msg->credit.node == self;
+	}
+	return false;
+}
