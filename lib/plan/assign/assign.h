@@ -63,6 +63,7 @@ struct assign_plan {
 
 /* ---- problem.c, json.c, metis.c: 0, -EINVAL with the refusal, or -ENOMEM ---- */
 
+/** Our own format (docs/planners.md). */
 int assign_read_json(const char *text, size_t length, const struct assign_defaults *defaults,
 		     struct assign_problem **out, struct plan_refusal *refusal);
 /** A METIS graph; weights are works and volumes. Refusals have their line. */

@@ -12,6 +12,7 @@
 
 struct dag_lanes;
 
+/** 0 or -ENOMEM. The problem must outlive it. */
 int dag_lanes_make(const struct dag_problem *problem, struct dag_lanes **out);
 void dag_lanes_free(struct dag_lanes *lanes);
 

@@ -62,7 +62,7 @@ static int read_value(struct dag_xml *xml, const char **attributes, const char *
 			break;
 		return 0;
 	}
-	return dag_xml_refuse(xml, "%s=\"%.40s\" is no value of this kind", name, text);
+	return dag_xml_refuse(xml, "%s=\"%.40s\" is not a value of this kind", name, text);
 }
 
 static int grow(double **a, double **b, uint32_t count, uint32_t *room)

@@ -111,7 +111,7 @@ static bool in_id(char c)
 	       c == '_' || c == '.' || (c & 0x80);
 }
 
-/* An HTML string is no id of a task; it is taken as one word. */
+/* An HTML string is not an id of a task; it is taken as one word. */
 static int take_html(struct dot *d)
 {
 	unsigned int open = 0;
@@ -238,7 +238,7 @@ static int take_attribute(struct dot *d, const char *name, bool of_graph, double
 		return 0;
 	end = dag_number(d->text, d->text + d->length, DAG_NUMBER_MAX, weight);
 	if (!end || *end)
-		return refuse(d, "Weight \"%.60s\" is no number from 0 to %g", d->text,
+		return refuse(d, "Weight \"%.60s\" is not a number from 0 to %g", d->text,
 			      DAG_NUMBER_MAX);
 	return 0;
 }

@@ -54,7 +54,7 @@ static int read_number(struct lines *l, const char *what, double most, bool whol
 	end = dag_number(word, word + length, most, out);
 	if (end != word + length || (whole && *out != (double)(uint64_t)*out))
 		return plan_refuse(
-			refusal, l->line, NULL, "%s: \"%.*s\" is no %snumber from 0 to %g", what,
+			refusal, l->line, NULL, "%s: \"%.*s\" is not a %snumber from 0 to %g", what,
 			length > 40 ? 40 : (int)length, word, whole ? "whole " : "", most);
 	return 0;
 }
@@ -66,7 +66,7 @@ static int read_id(struct lines *l, char id[24], struct plan_refusal *refusal)
 
 	if (!length || length >= 20 || strspn(word, "0123456789") < length)
 		return plan_refuse(refusal, l->line, NULL,
-				   length ? "\"%.*s\" is no task number"
+				   length ? "\"%.*s\" is not a task number"
 					  : "a task number is missing%.*s",
 				   length > 40 ? 40 : (int)length, word);
 	memcpy(id, word, length);

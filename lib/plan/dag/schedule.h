@@ -37,6 +37,7 @@ struct dag_messages {
 	size_t nhops, hops_room;
 };
 
+/** An empty one with room for all tasks. 0 or -ENOMEM. */
 int dag_schedule_make(const struct dag_problem *problem, struct dag_schedule *schedule);
 void dag_schedule_end(struct dag_schedule *schedule);
 void dag_schedule_copy(struct dag_schedule *to, const struct dag_schedule *from);

@@ -43,7 +43,7 @@ static void keep_better(struct solver *s)
 		dag_schedule_copy(&s->plan->schedule, &s->other);
 }
 
-/* Places one list. Running out of time is no error, because there is a plan already. */
+/* Places one list. Running out of time is not an error, because there is a plan already. */
 static int try_list(struct solver *s, enum dag_priority priority, const double *ahead)
 {
 	int err;

@@ -21,6 +21,7 @@ struct dag_xml_reader {
 int dag_xml_read(const char *text, size_t length, const struct dag_xml_reader *reader, void *ctx,
 		 struct plan_refusal *refusal);
 
+/** Where the reader is. */
 size_t dag_xml_line(const struct dag_xml *xml);
 /** -EINVAL, at the line of the element. */
 int dag_xml_refuse(struct dag_xml *xml, const char *format, ...)

@@ -94,6 +94,8 @@ static unsigned int cut(struct search *s)
 {
 	unsigned int added = 0;
 
+	if (!s->most_lines)
+		return 0;
 	for (uint32_t i = 1; i < s->ring.n; i++) {
 		double w = s->answer.w[i], result = search_result(s, w);
 		double below = fmax(s->ring.m[i] * w + s->ring.b[i], 0);

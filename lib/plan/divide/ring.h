@@ -87,6 +87,7 @@ int divide_chain(struct divide_plan *plan, const struct divide_problem *problem)
 int divide_search(struct divide_plan *plan, const struct divide_problem *problem,
 		  struct plan_watch *watch);
 
+/** An empty plan with room for all processors. 0 or -ENOMEM. */
 int divide_plan_begin(struct divide_plan *plan, const struct divide_problem *problem);
 /** Fills in everything that follows from the shares, except the residual. */
 void divide_timing(struct divide_plan *plan, const struct divide_problem *problem);

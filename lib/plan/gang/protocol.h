@@ -66,10 +66,15 @@ struct gang_host {
 	uint64_t tid; /**< the paper's id; 0: free */
 	uint64_t offer, stamp, until;
 	uint32_t lease;
+	uint64_t adopts_until;
 };
 
+/** A free host with this number. */
 void gang_host_begin(struct gang_host *host, uint32_t number, uint32_t offer_lease,
 		     uint32_t lease_most);
+/** This host has just started again, and may have been occupied before: until then an OCCUPY that
+ *  lists it takes it, if it is free. Offers must have greater numbers than those of before. */
+void gang_host_adopts(struct gang_host *host, uint64_t until);
 /** A message has arrived, or (NULL) time has passed. Sends at most one message. */
 void gang_host_step(struct gang_host *host, const struct gang_message *message, double utilization,
 		    uint64_t now, gang_send_fn send, void *ctx);
@@ -94,7 +99,7 @@ struct gang_job_options {
 	double threshold;
 	uint32_t collect; /**< ms to wait for replies, and then for confirmations */
 	uint32_t repeat; /**< ms after which what was not answered is sent again */
-	uint32_t lease; /**< wished; renewed after a third of it */
+	uint32_t lease; /**< wished; renewed after a third of it, or of the shortest that was given */
 	uint32_t margin; /**< ms before its end from which a lease is not trusted */
 };
 
@@ -109,13 +114,17 @@ struct gang_job {
 	uint64_t *until; /**< of each seat, 0: not confirmed */
 	size_t nseats;
 	uint64_t stamp;
+	uint32_t lease; /**< the shortest that was given, or what is wished */
 };
 
+/** Sends the first REQUEST. gang_job_end() frees. */
 void gang_job_begin(struct gang_job *job, const struct gang_job_options *options, uint64_t now,
 		    gang_send_fn send, void *ctx);
 /** A message has arrived, or (NULL) time has passed. 0, or -ENOMEM: a reply was dropped. */
 int gang_job_step(struct gang_job *job, const struct gang_message *message, uint64_t now,
 		  gang_send_fn send, void *ctx);
+/** All hosts have been asked and those that reply have done so: the driver chooses now. */
+void gang_job_enough(struct gang_job *job);
 /** Takes these replies (indices); none: gives up. 0, -EINVAL (not choosing, no such reply, or one
  *  twice) or -ENOMEM; after an error nothing has changed. */
 int gang_job_choose(struct gang_job *job, const size_t *chosen, size_t count, uint64_t now,

@@ -10,6 +10,11 @@ void gang_host_begin(struct gang_host *host, uint32_t number, uint32_t offer_lea
 				    .lease_most = lease_most };
 }
 
+void gang_host_adopts(struct gang_host *host, uint64_t until)
+{
+	host->adopts_until = until;
+}
+
 static void set_free(struct gang_host *host)
 {
 	host->state = GANG_FREE;
@@ -38,6 +43,21 @@ static void on_request(struct gang_host *host, const struct gang_message *m, dou
 					  .offer = host->offer });
 }
 
+/* A gang that was here before this host started again still has its lease, and no other does. */
+static void adopt(struct gang_host *host, const struct gang_message *m, uint64_t now)
+{
+	if (host->state != GANG_FREE || now >= host->adopts_until)
+		return;
+	for (size_t i = 0; i < m->nseats; i++) {
+		if (m->seats[i].host != host->number || m->seats[i].offer > host->offer)
+			continue;
+		host->state = GANG_OFFERED;
+		host->tid = m->tid;
+		host->offer = m->seats[i].offer;
+		host->stamp = 0;
+	}
+}
+
 static bool is_listed(const struct gang_host *host, const struct gang_message *m)
 {
 	for (size_t i = 0; i < m->nseats; i++)
@@ -49,6 +69,7 @@ static bool is_listed(const struct gang_host *host, const struct gang_message *m
 static void on_occupy(struct gang_host *host, const struct gang_message *m, uint64_t now,
 		      gang_send_fn send, void *ctx)
 {
+	adopt(host, m, now);
 	if (host->state == GANG_FREE || host->tid != m->tid || m->stamp < host->stamp)
 		return;
 	if (!is_listed(host, m)) {

@@ -35,7 +35,9 @@ static void renew(struct gang_job *job, uint64_t now, gang_send_fn send, void *c
 void gang_job_begin(struct gang_job *job, const struct gang_job_options *options, uint64_t now,
 		    gang_send_fn send, void *ctx)
 {
-	*job = (struct gang_job){ .options = *options, .state = GANG_ASKING };
+	*job = (struct gang_job){ .options = *options,
+				  .state = GANG_ASKING,
+				  .lease = options->lease };
 	job->deadline = now + options->collect;
 	send_request(job, now, send, ctx);
 }
@@ -104,6 +106,8 @@ static void on_confirm(struct gang_job *job, const struct gang_message *m)
 	for (size_t i = 0; i < job->nseats; i++) {
 		if (job->seats[i].host == m->host && job->until[i] < m->stamp + lease)
 			job->until[i] = m->stamp + lease;
+		if (job->seats[i].host == m->host && job->lease > m->lease)
+			job->lease = m->lease;
 		confirmed += job->until[i] > 0;
 	}
 	if (job->state == GANG_OCCUPYING && confirmed == job->nseats)
@@ -132,7 +136,7 @@ static void on_time(struct gang_job *job, uint64_t now, gang_send_fn send, void 
 		send_request(job, now, send, ctx);
 	} else if (job->state == GANG_OCCUPYING && now >= job->deadline) {
 		gang_job_release(job, send, ctx);
-	} else if (occupies && now >= job->stamp + job->options.lease / 3) {
+	} else if (occupies && now >= job->stamp + job->lease / 3) {
 		renew(job, now, send, ctx);
 	} else if (occupies && now >= job->next) {
 		/* the same again, for hosts that have not received it */
@@ -162,6 +166,12 @@ int gang_job_step(struct gang_job *job, const struct gang_message *m, uint64_t n
 	else if (m->type == GANG_CONFIRM)
 		on_confirm(job, m);
 	return err;
+}
+
+void gang_job_enough(struct gang_job *job)
+{
+	if (job->state == GANG_ASKING)
+		job->state = GANG_CHOOSING;
 }
 
 int gang_job_choose(struct gang_job *job, const size_t *chosen, size_t count, uint64_t now,
