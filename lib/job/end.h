@@ -46,7 +46,7 @@ enum job_state {
  * Towards home data flow within a window, of which home grants more as it is written. Towards the
  * executor a program's wish to read is told (JOB_WANT), and answered once, by JOB_DATA, JOB_NONE or
  * JOB_END: what the answer leaves of the credit is void. If home offers to read ahead, copies flow
- * within a window instead, from then on: neither JOB_NONE nor data that are no copies follow.
+ * within a window instead, from then on: neither JOB_NONE nor data that are not copies follow.
  */
 struct job_channel {
 	uint64_t may, sent; /**< bytes: the other end's credit; what it was sent */
@@ -103,7 +103,7 @@ void job_end_channels(struct job_end *e, uint32_t n);
 void job_end_attach(struct job_end *e);
 /** That connection is over, or at home's end before JOB_GO: there will be none. */
 void job_end_detach(struct job_end *e, int64_t now);
-/** The agents say that the other end has gone for ever. */
+/** The agents say that the other end has gone forever. */
 void job_end_gone(struct job_end *e);
 /** Takes the payload of a FRAME_LINK. 0, -EPROTO, or what ops->message() returned; after an error
  *  the connection is of no use, and the job is lost. */

@@ -18,7 +18,8 @@ void job_link_init(struct job_link *l, uint8_t *memory, size_t size)
 
 void job_link_attach(struct job_link *l)
 {
-	l->attached = true;
+	l->first = !l->any;
+	l->any = l->attached = true;
 	l->greeted = false;
 	l->hello_due = true;
 	l->ack_due = false;
@@ -97,6 +98,9 @@ static int link_acknowledged(struct job_link *l, uint64_t number)
 		l->next = l->tail;
 		l->next_number = l->tail_number;
 	}
+	/* As little memory is touched as is needed at a time, not all of it in turn. */
+	if (l->tail == l->head)
+		l->tail = l->next = l->head = 0;
 	return 0;
 }
 
@@ -111,6 +115,11 @@ static int link_greeted(struct job_link *l, uint64_t number)
 	err = link_acknowledged(l, number);
 	if (err)
 		return err;
+	/* What the first connection has taken so far is on its way. */
+	if (l->first && !l->greeted) {
+		l->greeted = true;
+		return 0;
+	}
 	l->greeted = true;
 	l->next = l->tail;
 	l->next_number = l->tail_number;
@@ -180,7 +189,7 @@ size_t job_link_next(struct job_link *l, uint8_t *out, size_t room)
 		l->hello_due = false;
 		return link_frame(l, out, 0, LINK_HELLO, 0);
 	}
-	if (l->greeted && l->next != l->head) {
+	if ((l->greeted || l->first) && l->next != l->head) {
 		ring_read(l, l->next, head, sizeof(head));
 		length = frame_get_u32(head + 4);
 		if (room < FRAME_HEADER + LINK_HEADER + length)

@@ -6,7 +6,7 @@
  *
  * Each frame has a number. A sender keeps it until the other end has acknowledged it; on a new
  * connection both ends first say what they have received (LINK_HELLO), and all that is missing is
- * sent again. A receiver takes the number that it expects and drops every other one, so that what
+ * sent again; on the first one nothing can be, so frames follow the hello at once. A receiver takes the number that it expects and drops every other one, so that what
  * an earlier connection left on the way does no harm. What is kept is bounded by the memory that
  * the owner gave; nothing is allocated. No I/O, and nothing but libc.
  *
@@ -37,6 +37,7 @@ struct job_link {
 	uint64_t told; /**< `expected` as the other end was last told */
 	uint64_t held; /**< what it is told instead, see job_link_hold(); 0: nothing */
 	bool attached; /**< there is a connection */
+	bool any, first; /**< there was a connection; this is the first: nothing can be missing */
 	bool greeted; /**< the other end's hello of this connection was taken */
 	bool hello_due, ack_due;
 };
@@ -48,7 +49,7 @@ struct job_link_frame {
 };
 
 /** `memory`: `size` bytes, which the link uses from now on. The other end acknowledges every
- *  LINK_ACK_EVERY frames: there must be room for so many of the longest, and one more. */
+ *  LINK_ACK_EVERY frames: there must be room for that many of the longest, and one more. */
 void job_link_init(struct job_link *l, uint8_t *memory, size_t size);
 /** There is a new connection; the one before, if any, is over. */
 void job_link_attach(struct job_link *l);

@@ -217,5 +217,5 @@ int job_message_decode(struct job_message *m, uint32_t what, const uint8_t *in, 
 	if (message_of_channel(what))
 		m->channel = message_below(&c, cursor_u8(&c), JOB_CHANNELS);
 	message_get(&c, m);
-	return cursor_done(&c) ? 0 : -EBADMSG;
+	return cursor_good(&c) ? 0 : -EBADMSG;
 }

@@ -115,7 +115,7 @@ struct job_message {
 size_t job_message_encode(const struct job_message *m, uint8_t *out);
 /**
  * Reads a message of type `what`. 0, or -EBADMSG: unknown, malformed, or a value out of its range.
- * Pointers in it are to `in`.
+ * Pointers in it are to `in`. What a newer version has added behind the fields is ignored.
  */
 int job_message_decode(struct job_message *m, uint32_t what, const uint8_t *in, size_t length);
 

@@ -25,7 +25,7 @@ static bool get_bool(struct cursor *c)
 
 static int decoded(const struct cursor *c)
 {
-	return cursor_done(c) ? 0 : -EBADMSG;
+	return cursor_good(c) ? 0 : -EBADMSG;
 }
 
 size_t attach_encode(const struct attach *a, uint8_t *out)

@@ -80,7 +80,10 @@ struct kept {
 	char other[ATTACH_CODE]; /**< the node of the other side */
 };
 
-/* Encoders return the bytes written, at most ATTACH_SIZE. Decoders return 0 or -EBADMSG. */
+/*
+ * Encoders return the bytes written, at most ATTACH_SIZE. Decoders return 0 or -EBADMSG, and ignore what
+ * a newer version has added behind the fields that they know.
+ */
 size_t attach_encode(const struct attach *a, uint8_t *out);
 int attach_decode(struct attach *a, const uint8_t *in, size_t length);
 /** Whether this is the payload of an executor's end. */

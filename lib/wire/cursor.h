@@ -44,12 +44,21 @@ uint64_t cursor_u64(struct cursor *c);
 const char *cursor_string(struct cursor *c, size_t most);
 /** Whether everything was read, without an error. */
 bool cursor_done(const struct cursor *c);
+/**
+ * Whether all that was read was there; more may follow it, which a newer version has added at the end
+ * (docs/protocol.md, "Versions").
+ */
+static inline bool cursor_good(const struct cursor *c)
+{
+	return !c->bad;
+}
 
 /** Writes; the memory must have room for all that is put. */
 struct cursor_out {
 	uint8_t *at;
 };
 
+/** Numbers are little-endian. */
 void cursor_put_u8(struct cursor_out *o, uint8_t v);
 void cursor_put_u16(struct cursor_out *o, uint16_t v);
 void cursor_put_u32(struct cursor_out *o, uint32_t v);

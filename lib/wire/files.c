@@ -309,7 +309,7 @@ int files_decode(struct files_message *m, const uint8_t *in, size_t length)
 		m->length = cursor_left(&c);
 		m->data = cursor_bytes(&c, m->length);
 	}
-	return cursor_done(&c) ? 0 : -EPROTO;
+	return cursor_good(&c) ? 0 : -EPROTO;
 }
 
 /* ---- entries of a directory ---- */

@@ -46,8 +46,9 @@ enum files_op {
 		     *   match */
 	FILES_CREATE, /**< NAME in DIR, as HANDLE2 */
 	FILES_READ,
-	FILES_WRITE, /**< not answered: the next of these two reports errors */
-	FILES_FLUSH, /**< release the locks of OWNER */
+	FILES_WRITE, /**< not answered: the next two report errors */
+	FILES_FLUSH, /**< release the locks of OWNER. OWNER 0: no locks, and as after FILES_FSYNC
+		      *   an error is no longer reported */
 	FILES_FSYNC, /**< FLAGS 1: data only */
 	FILES_CLOSE, /**< not answered */
 	FILES_READDIR, /**< from OFFSET on */

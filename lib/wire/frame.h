@@ -42,11 +42,13 @@ enum frame_type {
 	FRAME_ATTACHED, /**< agent -> end: it is connected to the other end. struct attached.
 			 *   executor's agent -> home's: the executor's end is there; empty */
 	FRAME_DETACHED, /**< agent -> end: no longer; the agent tries again */
-	FRAME_GONE, /**< the other end has gone for ever */
+	FRAME_GONE, /**< the other end has gone forever */
 	FRAME_PAUSED, /**< home's agent -> the executor's end: u32, whether the stub is stopped. No stub
 		       *   sees its own SIGSTOP */
 	FRAME_NOTE, /**< end -> agent: struct note, what became of the job, for records and accounts */
-	FRAME_NOTED, /**< agent -> end: NOTE_ENDED is recorded, and accounted for */
+	/** agent -> end: NOTE_ENDED is recorded, and accounted for; to home's perhaps 1: it was killed because
+	 *  memory was short */
+	FRAME_NOTED,
 	/* ehctl <-> agent, JSON */
 	FRAME_REQUEST,
 	FRAME_REPLY,

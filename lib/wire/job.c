@@ -11,8 +11,8 @@
 #include "cursor.h"
 #include "frame.h"
 
-#define JOB_VERSION 3
-#define JOB_VERSION_FILES 4 /* with open files */
+#define JOB_VERSION JOB_OLDEST
+#define JOB_VERSION_FILES JOB_NEWEST /* with open files */
 #define JOB_FILE_LEAST (4 + 4 + 8 + 8 + 1 + 1)
 #define JOB_DESCRIPTOR_SIZE 8
 #define JOB_CHANNEL_TTY 3 /* job/message.h */
@@ -239,6 +239,11 @@ static void job_take_strings(struct cursor *c, const char **list, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		list[i] = cursor_string(c, FRAME_JOB_MAX);
+}
+
+uint32_t job_version(const uint8_t *in, size_t length)
+{
+	return length < 4 ? 0 : frame_get_u32(in);
 }
 
 int job_decode(struct job_spec *spec, const uint8_t *in, size_t length)

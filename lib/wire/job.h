@@ -15,6 +15,8 @@
 
 #include "terminal.h"
 
+#define JOB_OLDEST 3u /**< versions that are decoded */
+#define JOB_NEWEST 4u
 #define JOB_RLIMITS 16
 #define JOB_GROUPS_MAX 65536
 #define JOB_FILES_MAX 32 /**< open files besides those of the usual descriptors 0-2 */
@@ -78,7 +80,7 @@ enum job_trait {
 enum job_file_kind {
 	JOB_STREAM, /**< a pipe, a FIFO; or a file whose bytes are carried, because only home can see it */
 	JOB_SOCKET, /**< a connected socket that is a stream */
-	JOB_REAL, /**< a file or folder, which the executor's end opens if it is the same there */
+	JOB_REAL, /**< a file or directory, which the executor's end opens if it is the same there */
 	JOB_DEVICE, /**< a device of memory: `ino` is its minor number */
 	JOB_FILE_KINDS
 };
@@ -146,6 +148,8 @@ size_t job_encoded_size(const struct job_spec *spec);
 /** `out` has room for job_encoded_size() bytes. */
 void job_encode(const struct job_spec *spec, uint8_t *out);
 
+/** The version of an encoded job, which another build may have made; 0: too short for one. */
+uint32_t job_version(const uint8_t *in, size_t length);
 /** Returns 0, or on failure, with nothing to free, -EBADMSG (malformed) or -ENOMEM. `in` must outlive
  *  the specification. */
 int job_decode(struct job_spec *spec, const uint8_t *in, size_t length);

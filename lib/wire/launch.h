@@ -4,7 +4,7 @@
  * What an agent asks ehlaunch for: one packet of a SOCK_SEQPACKET socket for each request. It begins
  * with struct launch_head, has the struct of its kind, and perhaps a list behind it. Attached are
  * descriptors, the first of them a socket for the answer. Before the first request ehlaunch says with
- * a struct launch_news that it has begun. Both programs are of one build. No I/O.
+ * a struct launch_begun that it has begun, and which versions of requests it takes. No I/O.
  */
 #ifndef WIRE_LAUNCH_H
 #define WIRE_LAUNCH_H
@@ -14,7 +14,12 @@
 #include "attach.h"
 #include "job.h"
 
+/**
+ * Of requests. A struct of a request or an answer never changes within a version, except that an
+ * answer may become longer: a program that knows less of it takes the beginning.
+ */
 #define LAUNCH_VERSION 5u
+#define LAUNCH_OLDEST 5u /**< that ehlaunch still takes, and agents still send */
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_TEXT 160
 #define LAUNCH_SOCKET 3 /**< of ehlaunch to its agent, and of an executor's end to its agent */
@@ -60,7 +65,7 @@ struct launch_start {
 	struct launch_head head;
 	uint32_t flags;
 	uint32_t uid, gid;
-	char user[LAUNCH_USER_MAX]; /**< the name of `uid`, which must be the same here */
+	char user[LAUNCH_USER_MAX]; /**< the name of `uid`: the same here, unless the site has a map */
 	char id[LAUNCH_ID_MAX]; /**< of the guest: the name of its cgroup */
 	uint32_t ngroups; /**< of uint32_t, behind this struct; at most JOB_GROUPS_MAX */
 	uint32_t loginuid; /**< or JOB_LOGINUID_UNSET */
@@ -88,6 +93,8 @@ struct launch_stay {
 enum launch_word {
 	LAUNCH_STAY = 1, /**< after FRAME_KEPT: this agent has it now */
 	LAUNCH_OVER, /**< it is not needed any more */
+	/** or-ed with another limit_ms, once it is there; one of an earlier version keeps its own */
+	LAUNCH_LIMIT = 1 << 30,
 };
 
 /**
@@ -157,7 +164,7 @@ struct launch_session {
 
 /* On the directory of a guest in a view: the inode number of its mount namespace, decimal. */
 #define LAUNCH_NOTE_NAMESPACE "user.ehsched.namespace"
-/* On the directory of a guest: its user, decimal. */
+/* On the directory of a guest, or a session: its user, decimal. */
 #define LAUNCH_NOTE_USER "user.ehsched.user"
 
 /** LAUNCH_KILL. */
@@ -190,6 +197,7 @@ enum launch_stage {
 	LAUNCH_OWN,
 	LAUNCH_CGROUP,
 	LAUNCH_CONFINED, /**< a session would free the process of what confines it */
+	LAUNCH_DENIED, /**< by a rule about its user or a group of that; error: 0 */
 	LAUNCH_STAGES
 };
 
@@ -197,6 +205,12 @@ struct launch_news {
 	uint32_t stage; /**< LAUNCH_READY, or the step that failed */
 	int32_t error; /**< its errno */
 	int32_t pid; /**< of the end, with LAUNCH_READY */
+};
+
+/** What ehlaunch says first. One that says launch_news only takes requests of version 5. */
+struct launch_begun {
+	struct launch_news news;
+	uint32_t oldest, newest; /**< versions of requests that it takes */
 };
 
 /** The answer to LAUNCH_KERNEL. With LAUNCH_READY comes the socket. */

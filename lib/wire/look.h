@@ -33,7 +33,7 @@ struct look_request {
 
 struct look_folder {
 	uint64_t dev, ino;
-	int64_t mtime_ns, ctime_ns;
+	int64_t mtime_ns, ctime_ns; /**< for agents of before; says nothing of being the same */
 	uint32_t mode, uid, gid;
 	uint32_t shared; /**< its file system is of a kind that several hosts mount */
 	char path[LOOK_PATH]; /**< for people */

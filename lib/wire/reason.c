@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+struct reason {
+	const char *name, *text;
+};
+
 /* Sentences read better at one margin. */
 /* clang-format off */
-static const struct {
-	const char *name, *text;
-} reasons[] = {
+static const struct reason reasons[] = {
 	[EHS_REASON_NONE] = { "none", "Nothing has been decided about this task." },
 	[EHS_REASON_NOT_SENDER] = { "not-sender",
 		"It runs at home because the node was not overloaded: its load was not above "
@@ -133,28 +135,92 @@ static const struct {
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == EHS_REASON_MAX + 1,
 	       "every reason of uapi/linux/ehsched.h needs a name and a sentence");
 
+/* Those of REASON_OWN on. */
+static const struct reason reasons_own[] = {
+	{ "credit",
+	  "It was placed by a credit, before thresholds were asked: the node had a processor that "
+	  "was free, or had the fewest tasks waiting for one." },
+	{ "credit-used",
+	  "It runs at home because the credit that it was placed by had lost its value: other "
+	  "tasks came to that node first." },
+	{ "away-user",
+	  "It runs at home because this node keeps the tasks of its user: `away-allow-users` and "
+	  "`away-deny-users` in its configuration." },
+	{ "away-program",
+	  "It runs at home because this node keeps its program: `away-allow-programs` and "
+	  "`away-deny-programs` in its configuration." },
+	{ "guest-user",
+	  "It runs at home because the chosen node takes no tasks of its user: `guest-allow-users` "
+	  "and `guest-deny-users` there, or the options of its ehlaunch." },
+	{ "labels",
+	  "It runs at home because no node that could take it has the labels that its program needs: "
+	  "`only-on` and `never-on` in the configuration of its home, `labels` in those of the others." },
+	{ "user-limit",
+	  "It runs at home because the chosen node had as many guests of its user as it accepts: "
+	  "`guests-per-user` in its configuration." },
+	{ "owner",
+	  "It runs at home because the owner of the chosen node uses it (`ehctl owner` there), and "
+	  "meanwhile it takes no tasks of others." },
+	{ "away-node",
+	  "It runs at home because this node sends no tasks to those that could take it: "
+	  "`away-allow-nodes` and `away-deny-nodes` in its configuration." },
+	{ "guest-node",
+	  "It runs at home because the chosen node takes no tasks of this home: "
+	  "`guest-allow-nodes` and `guest-deny-nodes` in its configuration." },
+	{ "short",
+	  "It runs at home because such tasks of its user end before a transfer would be worth it; "
+	  "the steps say what was expected. `learn` in the agent's configuration switches this." },
+	{ "starved",
+	  "It was killed on the node where it ran, because memory was short there. With `learn` in "
+	  "the agent's configuration more is expected of such tasks from now on." },
+};
+
+_Static_assert(sizeof(reasons_own) / sizeof(reasons_own[0]) == REASON_OWN_END - REASON_OWN,
+	       "every reason of the agents needs a name and a sentence");
+
+static const struct reason *reason_find(unsigned int reason)
+{
+	if (reason <= EHS_REASON_MAX)
+		return &reasons[reason];
+	return reason >= REASON_OWN && reason < REASON_OWN_END ? &reasons_own[reason - REASON_OWN]
+							       : NULL;
+}
+
 const char *reason_name(unsigned int reason)
 {
-	return reason <= EHS_REASON_MAX ? reasons[reason].name : "unknown";
+	const struct reason *r = reason_find(reason);
+
+	return r ? r->name : "unknown";
 }
 
 const char *reason_text(unsigned int reason)
 {
-	return reason <= EHS_REASON_MAX ? reasons[reason].text
-					: "The reason is not known to this version; update "
-					  "ehsched.";
+	const struct reason *r = reason_find(reason);
+
+	return r ? r->text
+		 : "The reason is not known to this version; update "
+		   "ehsched.";
 }
 
 bool reason_is_kernels(enum ehs_reason reason)
 {
 	return (reason > EHS_REASON_NONE && reason <= EHS_REASON_REDIRECT) ||
-	       reason >= EHS_REASON_NO_NEW_PRIVS;
+	       (reason >= EHS_REASON_NO_NEW_PRIVS && reason <= EHS_REASON_MAX);
+}
+
+enum ehs_reason reason_for_kernel(enum ehs_reason reason, bool remote)
+{
+	if (reason == REASON_CREDIT && remote)
+		return EHS_REASON_SENDER;
+	return reason < REASON_OWN ? reason : EHS_REASON_NO_RECEIVER;
 }
 
 int reason_parse(const char *name, enum ehs_reason *out)
 {
-	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
-		if (!strcmp(name, reasons[r].name)) {
+	for (unsigned int r = 0; r < REASON_OWN_END; r++) {
+		const struct reason *known = reason_find(r);
+
+		if (known && !strcmp(name, known->name)) {
 			*out = r;
 			return 0;
 		}

@@ -29,6 +29,7 @@ void terminal_to_termios(const struct terminal *t, struct termios *modes);
 /** Without EXTPROC; the size is kept. */
 void terminal_from_termios(struct terminal *t, const struct termios *modes);
 
+/** As it is in a job and in frames. */
 void terminal_encode(uint8_t out[TERMINAL_SIZE], const struct terminal *t);
 /** Returns 0, or -EBADMSG: wrong length, or bits that no terminal has. */
 int terminal_decode(struct terminal *t, const uint8_t *in, size_t length);
