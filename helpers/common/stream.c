@@ -206,8 +206,10 @@ int stream_open(struct stream *s, struct event_base *base, int fd)
 	s->out = evbuffer_new();
 	s->from = evbuffer_new();
 	s->to = evbuffer_new();
-	if (!memory || !s->in || !s->out || !s->from || !s->to)
+	if (!memory || !s->in || !s->out || !s->from || !s->to) {
+		free(memory);
 		return -ENOMEM;
+	}
 	job_link_init(&s->link, memory, BYTES_MEMORY);
 	return stream_connect(s, fd);
 }

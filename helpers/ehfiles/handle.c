@@ -205,7 +205,17 @@ int handle_read(const message *m, message *a)
 	return 0;
 }
 
-/* A write has no answer: the next flush or fsync reports its error. */
+/*
+ * A write has no answer: a later flush or fsync reports its error. All handles that have written to
+ * the file report it, because the kernel there writes pages of a mapping through any of them.
+ */
+static void handle_failed(const struct handle *of, int error)
+{
+	for (struct handle *h = handles; h; h = h->hh.next)
+		if (h->writes && h->dev == of->dev && h->ino == of->ino)
+			h->error = error;
+}
+
 int handle_write(const message *m, message *a)
 {
 	struct handle *h = handle_find(m->handle);
@@ -219,7 +229,7 @@ int handle_write(const message *m, message *a)
 		if (more < 0 && errno == EINTR)
 			continue;
 		if (more <= 0) {
-			h->error = more ? errno : EIO;
+			handle_failed(h, more ? errno : EIO);
 			break;
 		}
 		n += more;
@@ -322,8 +332,11 @@ int handle_flush(const message *m, message *a)
 
 	if (!h)
 		return EBADF;
+	if (!m->owner)
+		return handle_told(h);
 	lock_release(h, false, m->owner);
-	return handle_told(h);
+	/* A child that ends closes it, too, and looks at no error: who wrote has still to be told. */
+	return h->error;
 }
 
 int handle_fsync(const message *m, message *a)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ehfiles DIR [stays]: serves it on descriptor 0 (ehfiles.h). With `stays` it outlives that connection:
- * the next ones come on descriptor 3, and who has started it ends it when that takes too long.
+ * the next ones come on descriptor 3, and the process that started it ends it when that takes too long.
  * Started by ehlaunch, with a user's ids.
  */
 #include "ehfiles.h"

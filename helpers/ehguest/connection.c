@@ -6,8 +6,6 @@
 
 #include "guest.h"
 
-#define CONNECTION_FRAMES 64 /* that are taken before anything else has its turn */
-
 /* ---- messages of home's end ---- */
 
 static int connection_data(struct guest *g, const struct job_message *m)
@@ -148,7 +146,7 @@ void connection_read(struct guest *g)
 	enum frame_type type;
 	uint32_t length;
 
-	for (int i = 0; i < CONNECTION_FRAMES && g->hop.socket >= 0; i++) {
+	while (g->hop.socket >= 0) {
 		int ret = hop_read(&g->hop, &type, &payload, &length);
 
 		if (ret > 0)
@@ -167,7 +165,7 @@ static void connection_put_notes(struct guest *g)
 
 	for (; done < g->nnotes; done++) {
 		const struct note n = { .what = g->notes[done],
-					.pid = g->program.pid > 0 ? g->program.pid : 0,
+					.pid = g->program.pid > 0 ? guest_shown(g) : 0,
 					.use = g->use };
 
 		if (!hop_put(&g->hop, FRAME_NOTE, payload, note_encode(&n, payload)))
@@ -208,7 +206,7 @@ void connection_tick(struct guest *g)
 	struct attach a = { .executor = true,
 			    .stopped = g->program.stopped || g->program.pause,
 			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING
-					   ? g->program.pid
+					   ? guest_shown(g)
 					   : 0,
 			    .started_ms = g->started_ms };
 

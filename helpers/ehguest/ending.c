@@ -3,7 +3,7 @@
 
 #include "guest.h"
 
-/* An agent that is stuck must not hold an exit for ever. */
+/* An agent that is stuck must not hold an exit forever. */
 #define ENDING_NOTED_MS 5000
 
 void ending_begin(struct guest *g)

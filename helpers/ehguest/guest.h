@@ -27,7 +27,6 @@
 #define GUEST_NEVER INT64_MAX
 #define GUEST_OUTS (2 + JOB_FILES_MAX)
 #define GUEST_INS (1 + JOB_FILES_MAX)
-#define GUEST_PAGE 4096ull /**< where pages are larger, memory is not given back */
 
 /** The program, from fork to exit. */
 struct program {
@@ -72,7 +71,7 @@ struct intake {
 	uint64_t written; /**< bytes, into the pipe */
 	uint64_t granted; /**< bytes that were read when credit was given */
 	uint64_t read; /**< as last seen */
-	uint8_t *held; /**< what the pipe has no room for; NULL: nothing */
+	uint8_t *held; /**< for what the pipe has no room for; NULL: nothing is held */
 	size_t from, to; /**< the part of it that is held */
 	int64_t look_at, wait_ms; /**< for a reader, or for progress */
 };
@@ -151,8 +150,8 @@ struct guest {
 
 	struct hop hop;
 	struct job_end end;
-	int64_t trim_at; /**< memory that is not needed is given back then */
-	_Alignas(GUEST_PAGE) uint8_t memory[JOB_MEMORY];
+	int64_t spare_at; /**< memory that is not needed is given back then */
+	_Alignas(4096) uint8_t memory[JOB_MEMORY];
 };
 
 /* ---- main.c ---- */
@@ -240,6 +239,7 @@ void intake_end(struct guest *g, struct intake *in); /**< home says JOB_END */
 void intake_step(struct guest *g, struct intake *in);
 /** Says what was read, exactly. */
 void intake_tell(struct guest *g, struct intake *in);
+void intake_spare(struct intake *in); /**< gives memory back that holds nothing */
 /** The program has ended. */
 void intake_exited(struct guest *g, struct intake *in);
 
@@ -279,7 +279,14 @@ void ending_step(struct guest *g);
 /** Kills the program and all of its descendants. */
 void kill_all(struct guest *g);
 
-/** The executor's end of a job, from its start to its end. Returns the exit status. */
+/**
+ * The executor's end of a job, from its start to its end. This process leads a session. Returns the
+ * exit status.
+ */
 int guest_main(void);
+/** Our number outside of the pid namespace that is our own, whose first process we are; 0: we have none. */
+extern pid_t guest_outside;
+/** The number by which others know the program: there, that of this process. */
+pid_t guest_shown(const struct guest *g);
 
 #endif

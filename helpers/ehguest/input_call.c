@@ -64,6 +64,27 @@ static bool call_is_fd(const struct input_call *c, int fd)
 	return fd >= 0 && call_is_it(c, text);
 }
 
+/*
+ * Whether a thread that may not be looked at has no memory any more: one that is about to end belongs
+ * to root in /proc, just as one that hides, but it reads nothing.
+ */
+static bool input_is_over(long pid, long tid)
+{
+	unsigned long pages = 1;
+	char name[80];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/statm", pid, tid);
+	f = fopen(name, "re");
+	if (!f)
+		return errno == ENOENT || errno == ESRCH;
+	/* It has ended since, if nothing can be read. */
+	if (fscanf(f, "%lu", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return !pages;
+}
+
 /* Whether any of its descriptors is. */
 static bool call_has_it(const struct input_call *c)
 {
@@ -75,7 +96,7 @@ static bool call_has_it(const struct input_call *c)
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/fd", c->pid, c->tid);
 	dir = opendir(name);
 	if (!dir)
-		return errno != ENOENT; /* may not be seen */
+		return errno != ENOENT && !input_is_over(c->pid, c->tid); /* may not be seen */
 	while (!has && (entry = readdir(dir)))
 		has = entry->d_name[0] != '.' && call_is_it(c, entry->d_name);
 	closedir(dir);
@@ -210,7 +231,7 @@ size_t input_thread(const struct input_source *source, long pid, long tid)
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	/* One that may not be seen, such as sudo, may wait. */
 	if (n < 0)
-		n = errno == EACCES || errno == EPERM ? 0 : -1;
+		n = (errno == EACCES || errno == EPERM) && !input_is_over(pid, tid) ? 0 : -1;
 	if (fd >= 0)
 		close(fd);
 	if (n <= 0)

@@ -51,6 +51,20 @@ static size_t intake_held(const struct intake *in)
 	return in->to - in->from;
 }
 
+static void intake_drop(struct intake *in)
+{
+	if (in->held)
+		munmap(in->held, INTAKE_HELD);
+	in->held = NULL;
+	in->from = in->to = 0;
+}
+
+void intake_spare(struct intake *in)
+{
+	if (!intake_held(in))
+		intake_drop(in);
+}
+
 void intake_tell(struct guest *g, struct intake *in)
 {
 	uint32_t unread = intake_content(in);
@@ -63,14 +77,6 @@ void intake_tell(struct guest *g, struct intake *in)
 		job_end_grant(&g->end, in->channel, in->read - in->granted);
 		in->granted = in->read;
 	}
-}
-
-static void intake_drop(struct intake *in)
-{
-	if (in->held)
-		munmap(in->held, INTAKE_HELD);
-	in->held = NULL;
-	in->from = in->to = 0;
 }
 
 static void intake_close(struct intake *in)
@@ -140,9 +146,10 @@ static void intake_write(struct guest *g, struct intake *in)
 	}
 	if (in->fd < 0)
 		return;
-	if (!intake_held(in))
-		intake_drop(in);
-	if (in->end && !in->held)
+	if (intake_held(in))
+		return;
+	in->from = in->to = 0;
+	if (in->end)
 		intake_finish(g, in);
 }
 

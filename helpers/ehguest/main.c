@@ -19,14 +19,15 @@
 
 #include "guest.h"
 #include "helpers/end/names.h"
+#include "helpers/end/spare.h"
 
 #define MAIN_SOCKET 3
 #define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
-#define MAIN_TRIM_MS 500 /* of quiet */
 
 int64_t guest_look_after(const struct guest *g, int64_t ms)
 {
-	int64_t took = (calls_now() - g->now) * MAIN_LOOKS;
+	/* The first looks may take more: a program that has just started reads soon. */
+	int64_t took = (calls_now() - g->now) * (2 * ms < MAIN_LOOKS ? 2 * ms : MAIN_LOOKS);
 
 	return g->now + (took > ms ? took : ms);
 }
@@ -74,13 +75,11 @@ static int main_keep_low(void)
 	return fd < 0 ? -errno : close(fd);
 }
 
-/* Without the terminal that an agent may have been started from. */
-static int main_lead_session(void)
+pid_t guest_outside;
+
+pid_t guest_shown(const struct guest *g)
 {
-	if (setsid() >= 0 || getsid(0) == getpid())
-		return 0;
-	/* The leader of a group cannot, so join another one first. */
-	return setpgid(0, getpgid(getppid())) || setsid() < 0 ? -errno : 0;
+	return g->program.pid > 0 && guest_outside ? guest_outside : g->program.pid;
 }
 
 static int main_receive(void *to, size_t length)
@@ -186,7 +185,7 @@ static int main_begin(struct guest *g)
 	calls_mask(~0ull);
 	/* Ignored, it would not be told. */
 	signal(SIGCHLD, SIG_DFL);
-	if (main_keep_low() || main_lead_session() || fcntl(MAIN_SOCKET, F_SETFD, FD_CLOEXEC))
+	if (main_keep_low() || fcntl(MAIN_SOCKET, F_SETFD, FD_CLOEXEC))
 		return -errno;
 	g->signals = calls_signalfd(1ull << (SIGCHLD - 1));
 	if (g->signals < 0)
@@ -196,7 +195,7 @@ static int main_begin(struct guest *g)
 	g->program.control = -1;
 	flow_init(g);
 	pty_init(g);
-	g->trim_at = GUEST_NEVER;
+	g->spare_at = GUEST_NEVER;
 	job = main_receive_job(&length);
 	if (!job)
 		return -EPIPE;
@@ -228,7 +227,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static int main_wait_ms(const struct guest *g)
 {
-	int64_t at = earlier(g->trim_at, g->pty.look_at);
+	int64_t at = earlier(g->spare_at, g->pty.look_at);
 
 	for (unsigned int i = 0; i < g->nins; i++)
 		at = earlier(at, g->in[i].look_at);
@@ -248,18 +247,14 @@ static int main_wait_ms(const struct guest *g)
 	return at < 0 ? 0 : earlier(at, 1000000);
 }
 
-/*
- * There is one of us for each program that is away. What was acknowledged is never read again, so
- * after a while of quiet its memory is given back.
- */
-static void main_trim(struct guest *g)
+static void main_spare(struct guest *g)
 {
-	const struct job_link *l = &g->end.link;
-
-	g->trim_at = GUEST_NEVER;
-	for (uint64_t at = (l->head + GUEST_PAGE - 1) & -GUEST_PAGE;
-	     at + GUEST_PAGE <= l->tail + l->size; at += GUEST_PAGE)
-		madvise(g->memory + at % l->size, GUEST_PAGE, MADV_DONTNEED);
+	g->spare_at = GUEST_NEVER;
+	if (g->begun)
+		spare_link(&g->end.link);
+	hop_spare(&g->hop);
+	for (unsigned int i = 0; i < g->nins; i++)
+		intake_spare(&g->in[i]);
 }
 
 static void main_poll(struct guest *g)
@@ -291,7 +286,7 @@ static void main_poll(struct guest *g)
 		g->out[i].ready |= out[i].revents;
 	g->pty.ready |= fds[PTY].revents;
 	if (fds[SOCKET].revents) {
-		g->trim_at = g->now + MAIN_TRIM_MS;
+		g->spare_at = g->now + SPARE_MS;
 		connection_read(g);
 	}
 }
@@ -316,8 +311,8 @@ static void main_step(struct guest *g)
 		outlet_step(g, &g->out[i]);
 	pty_step(g);
 	ending_step(g);
-	if (g->now >= g->trim_at)
-		main_trim(g);
+	if (g->now >= g->spare_at)
+		main_spare(g);
 	if (g->begun) {
 		main_set_limit(g);
 		job_end_tick(&g->end, g->now);

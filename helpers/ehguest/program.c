@@ -215,7 +215,7 @@ static void program_fail(struct program *p, const struct program_news *news)
 
 static void program_started(struct guest *g)
 {
-	const struct job_message m = { .what = JOB_STARTED, .pid = g->program.pid };
+	const struct job_message m = { .what = JOB_STARTED, .pid = guest_shown(g) };
 
 	program_close(&g->program);
 	guest_say(g, &m);
@@ -417,6 +417,7 @@ static bool program_queue(const struct program *p, const struct job_message *m)
 
 	info.si_pid = m->sent.pid;
 	info.si_uid = m->sent.uid;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): what its sender gave, never an address here */
 	info.si_value.sival_ptr = (void *)(uintptr_t)m->sent.value;
 	return !syscall(SYS_rt_sigqueueinfo, p->pid, info.si_signo, &info);
 }
@@ -430,14 +431,16 @@ void program_signal(struct guest *g, const struct job_message *m)
 
 	if (!guest_writes(g))
 		return;
+	/* It goes on although its stub was stopped: nothing is left to be undone. */
+	if (sig == SIGCONT)
+		p->pause = false;
 	if (!p->pid) {
+		if (group && sig == SIGCONT)
+			p->paused = false;
 		if (group)
 			program_kill_rest(p, sig);
 		return;
 	}
-	/* It goes on although its stub was stopped: nothing is left to be undone. */
-	if (sig == SIGCONT)
-		p->pause = false;
 	if (sig == SIGCONT && p->paused) {
 		p->paused = false;
 		p->hide_continue = true;
@@ -454,6 +457,11 @@ void program_pause(struct guest *g, bool on)
 	struct program *p = &g->program;
 
 	p->pause = on;
+	/* It ended while its group was stopped, or a moment before: its children go on now. */
+	if (!on && p->paused && !p->pid) {
+		p->paused = false;
+		program_kill_rest(p, SIGCONT);
+	}
 	if (!p->pid || on == p->paused || g->end.state != JOB_RUNNING)
 		return;
 	/* Its stub has stopped because it has: that is known. */

@@ -167,6 +167,9 @@ static int pty_out(struct guest *g, size_t most)
 		return n == -EAGAIN || n == 1 ? 0 : -1;
 	}
 	n--;
+	/* The kernel looks for a change first, then for output: the program may have done both meanwhile. */
+	if (!p->late)
+		pty_changed(g, TIOCPKT_IOCTL);
 	if (p->late)
 		p->late = p->late > n ? p->late - n : 1;
 	job_end_send(&g->end, JOB_CHANNEL_TERMINAL, packet + 1, n, false);

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "helpers/ehguest/guest.h"
 #include "wire/sched.h"
 
 #define ATTRIBUTES_CAPS 64
@@ -56,7 +57,7 @@ static int attributes_take_cpus(unsigned int wanted)
 	n = CPU_COUNT_S(sizeof(all), from);
 	if (!wanted || wanted >= n)
 		return 0;
-	skip = syscall(SYS_getpid) % n;
+	skip = (guest_outside ?: getpid()) % n;
 	for (unsigned int cpu = 0; wanted; cpu = (cpu + 1) % SCHED_CPUS) {
 		if (!CPU_ISSET_S(cpu, sizeof(all), from))
 			continue;

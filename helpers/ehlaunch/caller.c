@@ -24,7 +24,7 @@
 static bool caller_came(int socket)
 {
 	const socklen_t none = offsetof(struct sockaddr_un, sun_path);
-	struct sockaddr_un own, its;
+	struct sockaddr_un own = { 0 }, its = { 0 };
 	socklen_t size = sizeof(own), its_size = sizeof(its);
 
 	return !getsockname(socket, (struct sockaddr *)&own, &size) && own.sun_family == AF_UNIX &&
@@ -101,7 +101,7 @@ int caller_find(int socket, uint64_t came, struct caller *out)
 		return -errno;
 	if (who.pid <= 0)
 		return -EPERM;
-	*out = (struct caller){ .pid = who.pid, .folder = -1 };
+	*out = (struct caller){ .pid = who.pid, .uid = who.uid, .folder = -1 };
 	out->pidfd = caller_pidfd(socket, who.pid);
 	if (out->pidfd < 0)
 		return out->pidfd;

@@ -12,12 +12,13 @@
 
 struct caller {
 	pid_t pid;
+	uid_t uid;
 	int pidfd;
 	int folder; /**< its /proc/PID */
 };
 
 /**
- * `came`: when it came, in clock ticks since boot, as the agent says. 0, -EPERM: this is no socket that
+ * `came`: when it came, in clock ticks since boot, as the agent says. 0, -EPERM: this is not a socket that
  * somebody has connected to, -ESRCH: it has ended, or is another user's by now, or another -errno.
  * After 0 caller_drop() follows.
  */

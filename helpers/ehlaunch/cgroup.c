@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -23,18 +23,22 @@
 
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
+/* Each takes a descriptor here, and memory of the kernel: one user must not have them all. root may. */
+#define CGROUP_SESSIONS_A_USER 512
+#define CGROUP_NOBODY ((uid_t)-1)
 
 /* The directory of a session or guest. */
 struct cgroup_folder {
 	struct cgroup_folder *next;
 	int above; /* descriptor of managed/, all/ or guest/ */
-	int watch; /* inotify descriptor of its cgroup.events */
+	int events; /* descriptor of its cgroup.events */
+	uid_t uid; /* whose session it is; CGROUP_NOBODY: a guest, or not known */
 	char id[LAUNCH_ID_MAX];
 };
 
 /* managed/ and all/, and guest/; -1: there are no cgroups */
 static int cgroup_sessions[] = { -1, -1 }, cgroup_guests = -1;
-static int cgroup_inotify = -1;
+static int cgroup_changes = -1; /* epoll: directories whose cgroup.events have changed */
 static struct cgroup_folder *cgroup_folders;
 
 int cgroup_write(int folder, const char *name, const char *text)
@@ -76,7 +80,7 @@ static int cgroup_make_path(const char *root)
 /*
  * A file of a controller needs the controller in each directory from the top of the tree down. The
  * kernel refuses where a directory in between has processes, or the controller is not there at all.
- * Guests then do without, which is no reason to fail.
+ * Guests then do without, which is not a reason to fail.
  */
 static void cgroup_enable(int folder)
 {
@@ -130,36 +134,40 @@ static int cgroup_make(const char *root, const char *name, const char *weight)
 
 /* ---- guests ---- */
 
-static bool cgroup_is_empty(int above, const char *id)
+/* Reading it, too, takes note of the last change: the next one is another event. */
+static bool cgroup_is_empty(const struct cgroup_folder *f)
 {
-	char name[LAUNCH_ID_MAX + 16], text[128];
-	ssize_t n;
-	int fd;
+	char text[128];
+	ssize_t n = pread(f->events, text, sizeof(text) - 1, 0);
 
-	snprintf(name, sizeof(name), "%s/cgroup.events", id);
-	fd = openat(above, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (n < 0) /* another has removed it */
 		return true;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n < 0)
-		return false;
 	text[n] = '\0';
 	return !strstr(text, "populated 1");
 }
 
-static struct cgroup_folder *cgroup_watch(int above, const char *id)
+/*
+ * The file is polled, as inotify has few instances for all processes of a user. It must have been
+ * read before, or its first event is one that nobody has made.
+ */
+static struct cgroup_folder *cgroup_watch(int above, const char *id, uid_t uid)
 {
-	char path[LAUNCH_ID_MAX + 64];
 	struct cgroup_folder *f = malloc(sizeof(*f));
+	struct epoll_event change = { .events = EPOLLPRI, .data.ptr = f };
+	char name[LAUNCH_ID_MAX + 16];
 
 	if (!f)
 		return NULL;
 	f->above = above;
+	f->uid = uid;
 	strcpy(f->id, id);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/cgroup.events", above, id);
-	f->watch = inotify_add_watch(cgroup_inotify, path, IN_MODIFY);
-	if (f->watch < 0) {
+	snprintf(name, sizeof(name), "%s/cgroup.events", id);
+	f->events = openat(above, name, O_RDONLY | O_CLOEXEC);
+	if (f->events >= 0)
+		cgroup_is_empty(f);
+	if (f->events < 0 || epoll_ctl(cgroup_changes, EPOLL_CTL_ADD, f->events, &change)) {
+		if (f->events >= 0)
+			close(f->events);
 		free(f);
 		return NULL;
 	}
@@ -175,14 +183,16 @@ static void cgroup_forget(struct cgroup_folder *f)
 	for (at = &cgroup_folders; *at != f; at = &(*at)->next)
 		;
 	*at = f->next;
-	inotify_rm_watch(cgroup_inotify, f->watch);
+	/* A child that has not executed anything yet has it open, too, so that close() would not do. */
+	epoll_ctl(cgroup_changes, EPOLL_CTL_DEL, f->events, NULL);
+	close(f->events);
 	free(f);
 }
 
 /* Removes it if it is empty; otherwise the next event tries again. */
 static void cgroup_try_remove(struct cgroup_folder *f)
 {
-	if (!cgroup_is_empty(f->above, f->id))
+	if (!cgroup_is_empty(f))
 		return;
 	/* Busy: one has been moved there. Not empty: a guest of root has made directories there. */
 	if (unlinkat(f->above, f->id, AT_REMOVEDIR) && errno == EBUSY)
@@ -190,33 +200,27 @@ static void cgroup_try_remove(struct cgroup_folder *f)
 	cgroup_forget(f);
 }
 
+/* Of those that are left over the descriptor stays readable. */
 void cgroup_take(void)
 {
-	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	const struct inotify_event *e;
-	ssize_t n;
+	struct epoll_event changes[32];
+	int n = epoll_wait(cgroup_changes, changes, 32, 0);
 
-	while ((n = read(cgroup_inotify, buf, sizeof(buf))) > 0)
-		for (char *at = buf; at < buf + n; at += sizeof(*e) + e->len) {
-			struct cgroup_folder *f, *next;
-
-			e = (const struct inotify_event *)at;
-			for (f = cgroup_folders; f; f = next) {
-				next = f->next;
-				/* After an overflow all of them are looked at. */
-				if (f->watch == e->wd || e->mask & IN_Q_OVERFLOW)
-					cgroup_try_remove(f);
-			}
-		}
+	for (int i = 0; i < n; i++)
+		cgroup_try_remove(changes[i].data.ptr);
 }
 
 static void cgroup_limit(int folder)
 {
-	char text[24] = "max";
+	char text[LIMITS_CPU_TEXT] = "max";
 
 	if (rules.guest_pids)
 		snprintf(text, sizeof(text), "%u", rules.guest_pids);
 	cgroup_write(folder, "pids.max", text);
+	if (rules.guest_cpu) {
+		limits_cpu(rules.guest_cpu, text);
+		cgroup_write(folder, "cpu.max", text);
+	}
 	if (!rules.guest_memory)
 		return;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)rules.guest_memory << 20);
@@ -260,7 +264,7 @@ int cgroup_begin(const char *id, uid_t uid, bool again, int *out)
 	err = fd < 0 ? -errno : 0;
 	if (!err)
 		err = made ? cgroup_note_user(fd, uid) : cgroup_is_of(fd, uid) ? 0 : -EEXIST;
-	if (!err && made && !cgroup_watch(cgroup_guests, id))
+	if (!err && made && !cgroup_watch(cgroup_guests, id, CGROUP_NOBODY))
 		err = -ENOMEM;
 	if (err) {
 		if (fd >= 0)
@@ -295,17 +299,28 @@ void cgroup_begun(const char *id, int fd)
 
 /* ---- sessions ---- */
 
-int cgroup_session(const char *name, bool leaves)
+static bool cgroup_may_have_more(uid_t uid)
+{
+	unsigned int n = 0;
+
+	for (const struct cgroup_folder *f = cgroup_folders; f; f = f->next)
+		n += f->uid == uid;
+	return !uid || n < CGROUP_SESSIONS_A_USER;
+}
+
+int cgroup_session(const char *name, bool leaves, uid_t uid)
 {
 	const int above = cgroup_sessions[leaves];
 	int fd;
 
 	if (above < 0)
 		return -ENOENT;
+	if (!cgroup_may_have_more(uid))
+		return -EUSERS;
 	if (mkdirat(above, name, 0755))
 		return -errno;
 	fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || !cgroup_watch(above, name)) {
+	if (fd < 0 || cgroup_note_user(fd, uid) || !cgroup_watch(above, name, uid)) {
 		unlinkat(above, name, AT_REMOVEDIR);
 		if (fd >= 0)
 			close(fd);
@@ -385,7 +400,7 @@ static int cgroup_path(int process, char line[PATH_MAX + 8], char **path)
 
 int cgroup_of(int process)
 {
-	char line[PATH_MAX + 8], *path;
+	char line[PATH_MAX + 8] = "", *path = line;
 	int top, fd, err;
 
 	if (cgroup_sessions[false] < 0)
@@ -428,9 +443,67 @@ int cgroup_kill(const struct request *r)
 	return 0;
 }
 
+int cgroup_guests_folder(void)
+{
+	return cgroup_guests;
+}
+
+static bool cgroup_is_in(int fd, ino_t space)
+{
+	char text[24] = "", wanted[24];
+
+	snprintf(wanted, sizeof(wanted), "%llu", (unsigned long long)space);
+	return fgetxattr(fd, LAUNCH_NOTE_NAMESPACE, text, sizeof(text) - 1) > 0 &&
+	       !strcmp(text, wanted);
+}
+
+void cgroup_kill_in(ino_t space)
+{
+	int fd = cgroup_guests < 0 ? -1
+				   : openat(cgroup_guests, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+	int guest;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		if (d->d_type != DT_DIR || *d->d_name == '.')
+			continue;
+		guest = openat(cgroup_guests, d->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (guest < 0)
+			continue;
+		if (cgroup_is_in(guest, space))
+			cgroup_write(guest, "cgroup.kill", "1");
+		close(guest);
+	}
+	closedir(dir);
+}
+
 /* ---- start ---- */
 
-/* What an earlier launcher has left goes on. */
+/* The user of a session that an earlier launcher has made. */
+static uid_t cgroup_user(int above, const char *id)
+{
+	int fd = above == cgroup_guests
+			 ? -1
+			 : openat(above, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uid_t uid = CGROUP_NOBODY;
+	char text[24] = "";
+
+	if (fd < 0)
+		return uid;
+	if (fgetxattr(fd, LAUNCH_NOTE_USER, text, sizeof(text) - 1) > 0)
+		uid = strtoul(text, NULL, 10);
+	close(fd);
+	return uid;
+}
+
+/* Cgroups that an earlier launcher has left are watched again, and removed when they are empty. */
 static void cgroup_take_over(int above)
 {
 	int fd = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -446,34 +519,37 @@ static void cgroup_take_over(int above)
 	while ((d = readdir(dir))) {
 		if (d->d_type != DT_DIR || *d->d_name == '.' || strlen(d->d_name) >= LAUNCH_ID_MAX)
 			continue;
-		f = cgroup_watch(above, d->d_name);
+		f = cgroup_watch(above, d->d_name, cgroup_user(above, d->d_name));
 		if (f)
 			cgroup_try_remove(f);
 	}
 	closedir(dir);
 }
 
-int cgroup_open(const char *root)
+int cgroup_open(const char *root, int *changes)
 {
 	struct statfs fs;
 
+	*changes = -1;
 	if (cgroup_make_path(root) || statfs(root, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
-		return -1;
+		return 0;
 	cgroup_enable_path(root);
 	cgroup_sessions[false] = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
 	cgroup_sessions[true] = cgroup_make(root, "all", CGROUP_WEIGHT_MANAGED);
 	cgroup_guests = cgroup_make(root, "guest", CGROUP_WEIGHT_GUEST);
-	cgroup_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (cgroup_sessions[false] < 0 || cgroup_sessions[true] < 0 || cgroup_guests < 0 ||
-	    cgroup_inotify < 0) {
+	if (cgroup_sessions[false] < 0 || cgroup_sessions[true] < 0 || cgroup_guests < 0) {
 		cgroup_sessions[false] = cgroup_sessions[true] = cgroup_guests = -1;
-		return -1;
+		return 0;
 	}
+	cgroup_changes = epoll_create1(EPOLL_CLOEXEC);
+	if (cgroup_changes < 0)
+		return -errno;
 	cgroup_enable(cgroup_guests);
 	cgroup_enable(cgroup_sessions[false]);
 	cgroup_enable(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_sessions[false]);
 	cgroup_take_over(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_guests);
-	return cgroup_inotify;
+	*changes = cgroup_changes;
+	return 0;
 }

@@ -9,8 +9,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -24,22 +25,38 @@
 /* Descriptors of the child beside its socket, until it is set up. */
 struct end_files {
 	int news, view; /* -1: none */
+	bool alone; /* in a pid namespace of its own */
 };
 
-/* The socket of the end becomes descriptor LAUNCH_SOCKET; what is left of the launcher's is closed. */
+/*
+ * The socket of the end becomes descriptor LAUNCH_SOCKET, and those that are needed for a moment follow. All
+ * others are the launcher's, which may have many: of each guest one, and that of its agent.
+ */
 static int end_descriptors(int socket, struct end_files *f)
 {
-	int *kept[] = { &f->news, &f->view, &socket };
+	int *kept[] = { &socket, &f->news, &f->view };
+	const int n = sizeof(kept) / sizeof(kept[0]);
 
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+	for (int i = 0; i < n; i++) {
 		if (*kept[i] < 0)
 			continue;
 		*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, 64);
 		if (*kept[i] < 0)
 			return -1;
 	}
-	syscall(SYS_close_range, 0u, 63u, 0u);
-	return dup2(socket, LAUNCH_SOCKET) < 0 || close(socket) ? -1 : 0;
+	for (int i = 0; i < n; i++) {
+		if (*kept[i] < 0) {
+			close(LAUNCH_SOCKET + i);
+			continue;
+		}
+		if (dup3(*kept[i], LAUNCH_SOCKET + i, O_CLOEXEC) < 0)
+			return -1;
+		*kept[i] = LAUNCH_SOCKET + i;
+	}
+	return syscall(SYS_close_range, 0u, LAUNCH_SOCKET - 1u, 0u) ||
+			       syscall(SYS_close_range, (unsigned int)(LAUNCH_SOCKET + n), ~0u, 0u)
+		       ? -1
+		       : 0;
 }
 
 static int end_reduce(struct launch_start *q)
@@ -110,15 +127,25 @@ static int end_user(const struct launch_start *q, const struct identity *who)
 	return 0;
 }
 
-/* Without the terminal from which the agent may have been started. */
-static void end_leave_terminal(void)
+/* The child is the first of its namespace: its number is what the /proc of this host says. */
+static int end_outside(void)
 {
-	int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char text[16] = "";
 
-	if (tty < 0)
-		return;
-	ioctl(tty, TIOCNOTTY);
-	close(tty);
+	if (readlink("/proc/self", text, sizeof(text) - 1) < 0)
+		return -1;
+	guest_outside = strtol(text, NULL, 10);
+	return 0;
+}
+
+/*
+ * /proc of the namespace, in place of this host's. Mounts of the host, or of the view, go on to come
+ * here, and none of this goes there.
+ */
+static int end_proc(void)
+{
+	return unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) ||
+	       mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
 static void __attribute__((noreturn)) end_run(const struct request *r, struct end_files f)
@@ -128,7 +155,9 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 	struct identity who;
 
 	prctl(PR_SET_NAME, "ehguest");
-	setpgid(0, 0);
+	/* Without the launcher's terminal, and before the launcher may have ended. */
+	if (setsid() < 0 || (f.alone && end_outside()))
+		goto tell;
 	if (end_reduce(&q))
 		goto tell;
 	news.stage = user_find(r, &who);
@@ -136,9 +165,11 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 		goto tell;
 	news.stage = LAUNCH_DESCRIPTORS;
 	known_close();
+	/* Home's login user id would be somebody else's. */
+	if (who.uid != q.uid && q.loginuid != JOB_LOGINUID_UNSET)
+		q.loginuid = who.uid;
 	if (end_descriptors(r->fds[LAUNCH_FD_END], &f))
 		goto tell;
-	end_leave_terminal();
 	news.stage = LAUNCH_LOGIN;
 	if (attributes_take_login(&q))
 		goto tell;
@@ -150,10 +181,13 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 	hop_know();
 	if (f.view >= 0 && (setns(f.view, CLONE_NEWNS) || close(f.view)))
 		goto tell;
+	news.stage = LAUNCH_NAMESPACE;
+	if (f.alone && end_proc())
+		goto tell;
 	news.stage = LAUNCH_USER;
 	if (end_user(&q, &who))
 		goto tell;
-	news = (struct launch_news){ .stage = LAUNCH_READY, .pid = getpid() };
+	news = (struct launch_news){ .stage = LAUNCH_READY, .pid = guest_outside ?: getpid() };
 	if (send(f.news, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news))
 		_exit(0); /* the agent has dropped it */
 	close(f.news);
@@ -189,18 +223,21 @@ bool end_is_good(const struct request *r)
 int end_start(const struct request *r)
 {
 	const struct launch_start *q = &r->start.q;
-	struct end_files f = { .news = r->fds[LAUNCH_FD_NEWS], .view = -1 };
+	struct end_files f = { .news = r->fds[LAUNCH_FD_NEWS],
+			       .view = -1,
+			       .alone = rules.guest_pid_namespace && !geteuid() };
 	struct clone_args args = { .exit_signal = SIGCHLD };
 	int cgroup, err;
 	pid_t pid;
 
-	if (!geteuid() && !rules_admit(&rules, q->user, q->uid)) {
+	if (!geteuid() && !rules_admit(&rules, q->user, q->uid) &&
+	    !rules_mapped(&rules, q->user, q->uid)) {
 		tell(f.news, LAUNCH_RULES, 0);
 		return 0;
 	}
 	if (q->flags & LAUNCH_VIEW)
 		f.view = r->fds[LAUNCH_FD_FIRST_OPTION];
-	if (f.view >= 0 && !view_is_ours(f.view, q->uid)) {
+	if (f.view >= 0 && !view_is_ours(f.view, q->user, q->uid)) {
 		tell(f.news, LAUNCH_FOREIGN, 0);
 		return 0;
 	}
@@ -212,8 +249,10 @@ int end_start(const struct request *r)
 	}
 	end_note_view(cgroup, f.view);
 	/* In the guest's cgroup from the start, so that all it does is counted there. */
+	if (f.alone)
+		args.flags = CLONE_NEWPID;
 	if (cgroup >= 0) {
-		args.flags = CLONE_INTO_CGROUP;
+		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = cgroup;
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));

@@ -111,7 +111,7 @@ static void __attribute__((noreturn)) files_run(const struct request *r, int con
 	int news = r->fds[LAUNCH_FD_NEWS], err;
 	enum launch_stage stage = LAUNCH_ACCOUNT;
 
-	err = user_here(q->user, q->uid, &who);
+	err = user_here(q->user, q->uid, false, &who);
 	if (err)
 		goto tell;
 	stage = LAUNCH_DESCRIPTORS;

@@ -126,7 +126,7 @@ static int keep_attach(const struct keeping *k)
 }
 
 /* What the agent says. False: it has gone. */
-static bool keep_hear(int news, pid_t pid, int64_t *deadline)
+static bool keep_hear(int news, pid_t pid, int64_t *deadline, uint32_t *limit_ms)
 {
 	uint32_t word;
 	ssize_t n = recv(news, &word, sizeof(word), MSG_DONTWAIT);
@@ -139,6 +139,8 @@ static bool keep_hear(int news, pid_t pid, int64_t *deadline)
 		kill(pid, SIGKILL);
 		_exit(0);
 	}
+	if (word & LAUNCH_LIMIT && (word & ~LAUNCH_LIMIT) <= ATTACH_STOPPED_MS)
+		*limit_ms = word & ~LAUNCH_LIMIT;
 	*deadline = INT64_MAX;
 	return true;
 }
@@ -157,6 +159,7 @@ void keep_stay(pid_t pid, int news, const struct keeping *k)
 {
 	const int end = syscall(SYS_pidfd_open, pid, 0);
 	int64_t deadline = INT64_MAX, retry_at = 0, pause_ms = 0;
+	uint32_t limit_ms = k->stay.limit_ms;
 
 	if (end < 0)
 		_exit(1);
@@ -167,14 +170,14 @@ void keep_stay(pid_t pid, int news, const struct keeping *k)
 			break;
 		if (p[0].revents || calls_now() >= deadline)
 			break;
-		if (news >= 0 && p[1].revents && !keep_hear(news, pid, &deadline)) {
+		if (news >= 0 && p[1].revents && !keep_hear(news, pid, &deadline, &limit_ms)) {
 			close(news);
 			news = -1;
 			retry_at = calls_now() + pause_ms;
 			/* An agent that does not want it does not prolong its life. */
 			if (deadline == INT64_MAX) {
 				pause_ms = 0;
-				deadline = calls_now() + k->stay.limit_ms;
+				deadline = calls_now() + limit_ms;
 			}
 		} else if (news < 0 && calls_now() >= retry_at) {
 			news = keep_attach(k);

@@ -46,7 +46,8 @@ static void kernel_put(struct kernel_message *m, uint16_t type, const void *valu
 	struct nlattr *a = (struct nlattr *)(m->bytes + NLMSG_ALIGN(m->head.nlmsg_len));
 
 	*a = (struct nlattr){ .nla_len = NLA_HDRLEN + size, .nla_type = type };
-	memcpy((char *)a + NLA_HDRLEN, value, size);
+	if (size)
+		memcpy((char *)a + NLA_HDRLEN, value, size);
 	m->head.nlmsg_len = NLMSG_ALIGN(m->head.nlmsg_len) + NLA_ALIGN(a->nla_len);
 }
 
@@ -123,7 +124,7 @@ static int kernel_family(int socket, char text[LAUNCH_TEXT])
 }
 
 /*
- * The kernel takes a message without an address for that of who has opened the socket, too. This one is for
+ * The kernel takes a message without an address for one of the process that opened the socket, too. This one is for
  * others, who may have a set-user-ID program write to it: so it is opened without a right.
  */
 static int kernel_open_socket(void)

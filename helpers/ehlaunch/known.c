@@ -13,12 +13,13 @@
 #include "helpers/end/calls.h"
 
 #define KNOWN_USERS 16
-#define KNOWN_GROUPS 256 /* who has more is looked up each time */
+#define KNOWN_GROUPS 256 /* a user in more groups is looked up each time */
 #define KNOWN_MS 60000
 
 struct known {
 	int64_t until; /* 0: none */
 	char name[LAUNCH_USER_MAX];
+	bool guest; /* the rules about guests were asked */
 	uid_t uid;
 	gid_t gid;
 	size_t ngroups;
@@ -63,9 +64,9 @@ void known_take(void)
 	to->until = calls_now() + KNOWN_MS;
 }
 
-void known_tell(const char *name, const struct user *user)
+void known_tell(const char *name, const struct user *user, bool guest)
 {
-	struct known k = { .uid = user->uid, .gid = user->gid, .ngroups = user->ngroups };
+	struct known k = { .guest = guest, .uid = user->uid, .gid = user->gid, .ngroups = user->ngroups };
 
 	if (user->ngroups > KNOWN_GROUPS)
 		return;
@@ -75,11 +76,11 @@ void known_tell(const char *name, const struct user *user)
 	send(known_sockets[1], &k, sizeof(k), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-bool known_find(const char *name, uid_t uid, struct user *out)
+bool known_find(const char *name, uid_t uid, bool guest, struct user *out)
 {
 	struct known *k = known_entry(name);
 
-	if (!k || k->uid != uid || calls_now() >= k->until)
+	if (!k || (uid != (uid_t)-1 && k->uid != uid) || (guest && !k->guest) || calls_now() >= k->until)
 		return false;
 	*out = (struct user){ k->uid, k->gid, k->ngroups, k->groups };
 	return true;

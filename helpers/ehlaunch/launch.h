@@ -116,8 +116,8 @@ void keep_stay(pid_t pid, int news, const struct keeping *k) __attribute__((nore
 bool view_is_good(const struct request *r);
 /** Forks a child that mounts and answers. 0 or -errno. */
 int view_start(const struct request *r);
-/** Whether this is the namespace of a view of this user that was made here. */
-bool view_is_ours(int namespace, uid_t uid);
+/** Whether this is the namespace of a view of this user of home that was made here. */
+bool view_is_ours(int namespace, const char *user, uid_t uid);
 
 /* files.c: the same for LAUNCH_FILES */
 bool files_is_good(const struct request *r);
@@ -147,10 +147,11 @@ bool user_is_named(const char name[LAUNCH_USER_MAX], uid_t uid);
  */
 enum launch_stage user_find(const struct request *r, struct identity *out);
 /**
- * Who a user of this host is, with all of its groups. In a child, as user_find(). 0, -EPERM: nothing
- * is done for this user, -ENOENT: unknown, or of another number, or another -errno.
+ * Who a user is, with all of its groups. In a child, as user_find(). `guest`: for a task of another
+ * host, of one of its users. 0, -EPERM: nothing is done for this user, -ENOENT: unknown, or of another number, or
+ * another -errno.
  */
-int user_here(const char *name, uid_t uid, struct identity *out);
+int user_here(const char *name, uid_t uid, bool guest, struct identity *out);
 /** Becomes this user. 0 or -errno. */
 int user_become(const struct identity *who);
 
@@ -158,13 +159,16 @@ int user_become(const struct identity *who);
 /** Asks this host. 0, -ENOENT, or another -errno: it does not say. Only in a child. */
 int lookup(const char *name, struct user *out);
 void lookup_free(struct user *user);
+/** The number of a group, likewise. */
+int lookup_group(const char *name, gid_t *gid);
 
 /* cgroup.c */
 /**
- * Makes managed/, all/ and guest/ below `root`, and takes over what is there. Returns a descriptor: if it is
- * readable call cgroup_take(). -1: there are no cgroups, and guests start without.
+ * Makes managed/, all/ and guest/ below `root`, and takes over what is there. When *changes is readable
+ * call cgroup_take(). -1: there are no cgroups, and guests start without. 0, or -errno: they are there, and
+ * cannot be used. Agents would take guests that are in none for strangers.
  */
-int cgroup_open(const char *root);
+int cgroup_open(const char *root, int *changes);
 void cgroup_take(void);
 /**
  * Makes the cgroup of a guest of this user, or, for one that begins again, finds it; *fd is a descriptor
@@ -174,10 +178,11 @@ int cgroup_begin(const char *id, uid_t uid, bool again, int *fd);
 /** Its process has been started, or not: closes the descriptor. */
 void cgroup_begun(const char *id, int fd);
 /**
- * Makes the cgroup of a session, whose tasks leave whatever the load, or do not. Returns a descriptor
- * of it, or -errno; cgroup_session_made() follows.
+ * Makes the cgroup of a session of this user, whose tasks leave whatever the load, or do not. Returns a
+ * descriptor of it, or -errno (-EUSERS: the user has as many as one may have); cgroup_session_made()
+ * follows.
  */
-int cgroup_session(const char *name, bool leaves);
+int cgroup_session(const char *name, bool leaves, uid_t uid);
 void cgroup_session_made(const char *name, bool leaves, int fd);
 /** The directory of a process's cgroup. `process`: its /proc/PID. A descriptor, -EPERM: it is a guest, or
  *  outside of the tree, or another -errno. */
@@ -189,15 +194,19 @@ int cgroup_write(int folder, const char *name, const char *text);
 /** A request LAUNCH_KILL. */
 bool cgroup_kill_is_good(const struct request *r);
 int cgroup_kill(const struct request *r);
+/** A descriptor of guest/, or -1: there are no cgroups. */
+int cgroup_guests_folder(void);
+/** Kills all guests that are in the mount namespace of this number. */
+void cgroup_kill_in(ino_t space);
 
 /* known.c */
 /** Returns a descriptor: if it is readable call known_take(). -1: failed. */
 int known_open(void);
 void known_take(void);
-/** In a child: tells the launcher of a user. */
-void known_tell(const char *name, const struct user *user);
-/** In a child: what the launcher knew of this user. */
-bool known_find(const char *name, uid_t uid, struct user *out);
+/** In a child: tells the launcher of a user. `guest`: the rules let tasks of this user run here. */
+void known_tell(const char *name, const struct user *user, bool guest);
+/** In a child: what the launcher knew of this user; `uid` -1: of any number; `guest`: only if that was so. */
+bool known_find(const char *name, uid_t uid, bool guest, struct user *out);
 /** In a child: it has no more to tell. */
 void known_close(void);
 

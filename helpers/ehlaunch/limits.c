@@ -2,6 +2,7 @@
 #include "limits.h"
 
 #include <sched.h>
+#include <stdio.h>
 
 #include "wire/sched.h"
 
@@ -76,4 +77,10 @@ void limits_reduce(struct launch_start *q, const uint64_t hard[JOB_RLIMITS], boo
 	/* A view shows home's set-user-ID programs. */
 	if (q->flags & LAUNCH_VIEW)
 		q->flags |= LAUNCH_NO_NEW_PRIVS;
+}
+
+void limits_cpu(unsigned int percent, char out[LIMITS_CPU_TEXT])
+{
+	/* Microseconds in each tenth of a second, as systemd has it by default. */
+	snprintf(out, LIMITS_CPU_TEXT, "%llu 100000", percent * 1000ull);
 }

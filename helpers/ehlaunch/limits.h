@@ -17,5 +17,8 @@
  * site runs root's tasks, so that root at home may all that it may here.
  */
 void limits_reduce(struct launch_start *q, const uint64_t hard[JOB_RLIMITS], bool allow_root);
+#define LIMITS_CPU_TEXT 32
+/** The line of cpu.max for a percentage of one processor. */
+void limits_cpu(unsigned int percent, char out[LIMITS_CPU_TEXT]);
 
 #endif

@@ -35,7 +35,7 @@ struct lookup {
 		pid_t pid;
 		int out; /* -1: it has said all */
 		size_t length;
-		char text[12 * JOB_GROUPS_MAX]; /* what so many groups take */
+		char text[12 * JOB_GROUPS_MAX]; /* room for JOB_GROUPS_MAX groups */
 	} child[LOOKUPS];
 };
 
@@ -105,7 +105,7 @@ static void lookup_read(struct lookup_child *c)
 	c->out = -1;
 }
 
-/* Until both have said all. 0 or -errno. */
+/* Until all have said all. 0 or -errno. */
 static int lookup_wait(struct lookup *l)
 {
 	const int64_t end = calls_now() + LOOKUP_MS;
@@ -150,20 +150,30 @@ static int lookup_end(struct lookup_child *c, bool kill_it)
 	return WIFEXITED(status) && WEXITSTATUS(status) == LOOKUP_NOT_FOUND ? -ENOENT : -EIO;
 }
 
-static int lookup_ask(struct lookup *l, const char *name, struct user *out)
+/* Asks this of `n` tables at once. */
+static int lookup_ask(struct lookup *l, const char *const *tables, int n, const char *name)
 {
 	int err = 0, ends[LOOKUPS];
 
 	for (int i = 0; i < LOOKUPS; i++)
 		l->child[i].out = -1;
-	for (int i = 0; i < LOOKUPS && !err; i++)
-		err = lookup_start(&l->child[i], lookup_tables[i], name);
+	/* The launcher ignores it. */
+	signal(SIGCHLD, SIG_DFL);
+	for (int i = 0; i < n && !err; i++)
+		err = lookup_start(&l->child[i], tables[i], name);
 	if (!err)
 		err = lookup_wait(l);
-	for (int i = 0; i < LOOKUPS; i++)
+	for (int i = 0; i < n; i++)
 		ends[i] = lookup_end(&l->child[i], err);
-	for (int i = 0; i < LOOKUPS && !err; i++)
+	for (int i = 0; i < n && !err; i++)
 		err = ends[i];
+	return err;
+}
+
+static int lookup_user(struct lookup *l, const char *name, struct user *out)
+{
+	int err = lookup_ask(l, lookup_tables, LOOKUPS, name);
+
 	if (err)
 		return err;
 	err = names_parse_passwd(l->child[LOOKUP_PASSWD].text, l->child[LOOKUP_PASSWD].length, name,
@@ -175,19 +185,39 @@ static int lookup_ask(struct lookup *l, const char *name, struct user *out)
 				  name, JOB_GROUPS_MAX, out);
 }
 
-int lookup(const char *name, struct user *out)
+static struct lookup *lookup_new(void)
 {
 	struct lookup *l =
 		mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return l == MAP_FAILED ? NULL : l;
+}
+
+int lookup(const char *name, struct user *out)
+{
+	struct lookup *l = lookup_new();
 	int err;
 
-	if (l == MAP_FAILED)
+	if (!l)
 		return -errno;
-	/* The launcher ignores it. */
-	signal(SIGCHLD, SIG_DFL);
-	err = lookup_ask(l, name, out);
+	err = lookup_user(l, name, out);
 	if (err)
 		munmap(l, sizeof(*l));
+	return err;
+}
+
+int lookup_group(const char *name, gid_t *gid)
+{
+	static const char *const table = "group";
+	struct lookup *l = lookup_new();
+	int err;
+
+	if (!l)
+		return -errno;
+	err = lookup_ask(l, &table, 1, name);
+	if (!err)
+		err = names_parse_group(l->child[0].text, l->child[0].length, name, gid);
+	munmap(l, sizeof(*l));
 	return err;
 }
 

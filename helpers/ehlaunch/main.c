@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,8 +52,13 @@ static void main_answer(const struct request *r)
 
 	if (r->nfds <= LAUNCH_FD_NEWS)
 		return;
-	if (r->length < sizeof(r->head) || r->head.version != LAUNCH_VERSION ||
-	    r->head.kind >= LAUNCH_KINDS || !main_kinds[r->head.kind].is_good(r)) {
+	if (r->length >= sizeof(r->head) &&
+	    (r->head.version < LAUNCH_OLDEST || r->head.version > LAUNCH_VERSION)) {
+		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_REQUEST, EPROTONOSUPPORT);
+		return;
+	}
+	if (r->length < sizeof(r->head) || r->head.kind >= LAUNCH_KINDS ||
+	    !main_kinds[r->head.kind].is_good(r)) {
 		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_REQUEST, EPROTO);
 		return;
 	}
@@ -137,6 +143,17 @@ void forget_agents(void)
 		close(main_fds[i].fd);
 }
 
+static void main_begin(int agent)
+{
+	const struct launch_begun told = {
+		.news.stage = LAUNCH_READY,
+		.oldest = LAUNCH_OLDEST,
+		.newest = LAUNCH_VERSION,
+	};
+
+	send(agent, &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static bool main_listens(void)
 {
 	socklen_t size = sizeof(int);
@@ -154,10 +171,10 @@ static void main_accept(void)
 	if (next->fd < 0)
 		return;
 	main_nfds++;
-	tell(next->fd, LAUNCH_READY, 0);
+	main_begin(next->fd);
 }
 
-/* Serves agents until the only one has gone; where others may come, for ever. */
+/* Serves agents until the only one has gone; where others may come, forever. */
 static void main_loop(struct request *r, int known, int cgroup)
 {
 	const bool listens = main_listens();
@@ -167,7 +184,7 @@ static void main_loop(struct request *r, int known, int cgroup)
 	main_fds[CGROUP] = (struct pollfd){ .fd = cgroup, .events = POLLIN };
 	/* The directories of cgroups are there. */
 	if (!listens)
-		tell(LAUNCH_SOCKET, LAUNCH_READY, 0);
+		main_begin(LAUNCH_SOCKET);
 	for (;;) {
 		/* Full: whoever is next waits. */
 		main_fds[FIRST].events = listens && main_nfds == FIXED + AGENTS ? 0 : POLLIN;
@@ -192,14 +209,26 @@ static void main_loop(struct request *r, int known, int cgroup)
 	}
 }
 
+/* One for each cgroup of a guest. */
+static void main_raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
 	char *users[argc + 1];
+	int known, changes = -1;
 	struct request *r;
-	int known;
 
+	/* An end leads its session. */
 	if (argc > 1 && !strcmp(argv[1], "--end"))
-		return guest_main();
+		return setsid() < 0 ? 1 : guest_main();
 	if (rules_parse(&rules, users, argc, argv))
 		return 2;
 	site_look();
@@ -209,11 +238,16 @@ int main(int argc, char **argv)
 	/* Tasks of root would have less than root. */
 	if (!rules.allow_root && rights_drop())
 		return 1;
+	main_raise_files();
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r == MAP_FAILED)
 		return 1;
-	main_loop(r, known, rules.cgroup ? cgroup_open(rules.cgroup) : -1);
+	if (rules.cgroup && cgroup_open(rules.cgroup, &changes)) {
+		fprintf(stderr, "ehlaunch: %s cannot be watched: %s\n", rules.cgroup, strerror(errno));
+		return 1;
+	}
+	main_loop(r, known, changes);
 	return 0;
 }

@@ -50,7 +50,7 @@ bool names_is_id(const char *id)
 	return n && at + n == length;
 }
 
-/* One line, and all of it: what was cut off is no answer. */
+/* One line, and all of it: what was cut off is not an answer. */
 static bool names_is_line(const char *text, size_t length)
 {
 	return length && memchr(text, '\n', length) == text + length - 1;
@@ -73,19 +73,35 @@ static const char *names_number(const char *at, const char *limit, char end, uin
 	return at + 1;
 }
 
-/* NAME:PASSWORD:UID:GID:… */
-int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out)
+/* What follows NAME:PASSWORD: in the line of this name; NULL: it is another line. */
+static const char *names_after_password(const char *text, size_t length, const char *name)
 {
-	const char *limit = text + length, *at;
 	size_t n = strlen(name);
+	const char *at;
 
 	if (!names_is_line(text, length) || length <= n + 1 || memcmp(text, name, n) ||
 	    text[n] != ':')
-		return -ENOENT;
+		return NULL;
 	at = memchr(text + n + 1, ':', length - n - 1);
-	at = at ? names_number(at + 1, limit, ':', &out->uid) : NULL;
+	return at ? at + 1 : NULL;
+}
+
+/* NAME:PASSWORD:UID:GID:… */
+int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out)
+{
+	const char *limit = text + length, *at = names_after_password(text, length, name);
+
+	at = at ? names_number(at, limit, ':', &out->uid) : NULL;
 	at = at ? names_number(at, limit, ':', &out->gid) : NULL;
 	return at ? 0 : -ENOENT;
+}
+
+/* NAME:PASSWORD:GID:… */
+int names_parse_group(const char *text, size_t length, const char *name, gid_t *gid)
+{
+	const char *at = names_after_password(text, length, name);
+
+	return at && names_number(at, text + length, ':', gid) ? 0 : -ENOENT;
 }
 
 /* NAME GID GID…, with as many spaces as there may be */

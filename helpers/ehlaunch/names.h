@@ -26,6 +26,8 @@ bool names_is_good(const char name[LAUNCH_USER_MAX]);
 bool names_is_id(const char *id);
 /** The line of "getent passwd NAME". Returns 0, or -ENOENT: it is not about this name. */
 int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out);
+/** The line of "getent group NAME", likewise. */
+int names_parse_group(const char *text, size_t length, const char *name, gid_t *gid);
 /**
  * The line of "getent initgroups NAME". Stores at most `max` numbers in out->groups. Returns 0, or
  * -ENOENT: it is not about this name, -E2BIG: there are more.

@@ -24,17 +24,30 @@ static int rules_number(const char *text, unsigned int *out)
 	return 0;
 }
 
+static bool rules_item(char **list, size_t *n, char *item, bool (*is_good)(const char *item))
+{
+	if (!is_good(item) || *n == SITE_ITEMS_MAX)
+		return false;
+	list[(*n)++] = item;
+	return true;
+}
+
 int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "allow-root", no_argument, NULL, 'r' },
 		{ "uid-min", required_argument, NULL, 'm' },
 		{ "allow-user", required_argument, NULL, 'u' },
+		{ "guest-allow-user", required_argument, NULL, 'a' },
+		{ "guest-deny-user", required_argument, NULL, 'd' },
+		{ "user-map", required_argument, NULL, 'U' },
 		{ "view-own", required_argument, NULL, 'o' },
 		{ "stub", required_argument, NULL, 's' },
 		{ "cgroup", required_argument, NULL, 'c' },
+		{ "guest-pid-namespace", no_argument, NULL, 'n' },
 		{ "guest-pids", required_argument, NULL, 'p' },
 		{ "guest-memory", required_argument, NULL, 'M' },
+		{ "guest-cpu", required_argument, NULL, 'C' },
 		{ 0 },
 	};
 	unsigned int *number;
@@ -45,24 +58,34 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		.users = users,
 		.guest_pids = RULES_GUEST_PIDS,
 		.own = { "/proc", "/sys", "/dev" },
-		.nown = 3,
+		.owned = 3,
 	};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		number = c == 'm'   ? &rules->uid_min
 			 : c == 'p' ? &rules->guest_pids
 			 : c == 'M' ? &rules->guest_memory
+			 : c == 'C' ? &rules->guest_cpu
 				    : NULL;
 		if (c == 'r')
 			rules->allow_root = true;
+		else if (c == 'n')
+			rules->guest_pid_namespace = true;
 		else if (c == 'u')
 			users[rules->nusers++] = optarg;
-		else if (c == 'o' && *optarg == '/' && rules->nown < RULES_OWN_MAX)
-			rules->own[rules->nown++] = optarg;
+		else if (c == 'o' && *optarg == '/' && rules->owned < RULES_OWN_MAX)
+			rules->own[rules->owned++] = optarg;
 		else if (c == 's' && *optarg == '/')
 			rules->stub = optarg;
 		else if (c == 'c' && *optarg == '/')
 			rules->cgroup = optarg;
+		else if ((c == 'a' && rules_item(rules->guest_allow, &rules->nguest_allow, optarg,
+						 site_who_is_good)) ||
+			 (c == 'd' && rules_item(rules->guest_deny, &rules->nguest_deny, optarg,
+						 site_who_is_good)) ||
+			 (c == 'U' && rules_item(rules->user_map, &rules->nuser_map, optarg,
+						 site_map_is_good)))
+			continue;
 		else if (!number || rules_number(optarg, number))
 			goto usage;
 	}
@@ -70,8 +93,12 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		return 0;
 usage:
 	fprintf(stderr, "usage: ehlaunch [--allow-root] [--uid-min UID] [--allow-user NAME]...\n"
+			"                [--guest-allow-user USER|@GROUP]...\n"
+			"                [--guest-deny-user USER|@GROUP]...\n"
+			"                [--user-map THERE=HERE|*]...\n"
 			"                [--view-own DIRECTORY]... [--stub FILE]\n"
 			"                [--cgroup PATH] [--guest-pids N] [--guest-memory MIB]\n"
+			"                [--guest-cpu PERCENT] [--guest-pid-namespace]\n"
 			"See ehlaunch(8).\n");
 	return -EINVAL;
 }
@@ -86,4 +113,15 @@ bool rules_admit(const struct rules *rules, const char *user, uid_t uid)
 		if (!strcmp(rules->users[i], user))
 			return uid != (uid_t)-1;
 	return false;
+}
+
+const char *rules_mapped(const struct rules *rules, const char *user, uid_t uid)
+{
+	return uid && uid != (uid_t)-1 ? site_map(rules->user_map, rules->nuser_map, user) : NULL;
+}
+
+struct site_who rules_guests(const struct rules *rules)
+{
+	return (struct site_who){ rules->guest_allow, rules->guest_deny, rules->nguest_allow,
+				  rules->nguest_deny };
 }

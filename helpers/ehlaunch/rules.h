@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "site/map.h"
+#include "site/who.h"
+
 #define RULES_OWN_MAX 16
 #define RULES_NOBODY 65534 /**< of many users that have no other number */
 
@@ -19,11 +22,17 @@ struct rules {
 	char *const *users; /**< taken although their number is not, by name; `nusers` of them */
 	int nusers;
 	const char *own[RULES_OWN_MAX]; /**< directories of this host in each view of another's files */
-	unsigned int nown;
+	unsigned int owned;
 	const char *stub; /**< registered with the module; NULL: the one beside ehlaunch */
 	const char *cgroup; /**< managed/, all/ and guest/ are below it; NULL: no cgroups */
+	char *guest_allow[SITE_ITEMS_MAX], *guest_deny[SITE_ITEMS_MAX]; /**< see rules_guests() */
+	size_t nguest_allow, nguest_deny;
+	char *user_map[SITE_ITEMS_MAX]; /**< see rules_mapped() */
+	size_t nuser_map;
+	bool guest_pid_namespace; /**< each guest has its own */
 	unsigned int guest_pids; /**< processes and threads of a guest; 0: no limit */
 	unsigned int guest_memory; /**< MiB of a guest; 0: no limit */
+	unsigned int guest_cpu; /**< per cent of one processor for a guest; 0: no limit */
 };
 
 /**
@@ -33,5 +42,12 @@ struct rules {
 int rules_parse(struct rules *rules, char **users, int argc, char **argv);
 /** Whether tasks of this user run here, if the name is that of the number. */
 bool rules_admit(const struct rules *rules, const char *user, uid_t uid);
+/**
+ * The name here of a user of another host; NULL: name and number must be the same here. root is never
+ * another one, and nobody becomes one below uid_min.
+ */
+const char *rules_mapped(const struct rules *rules, const char *user, uid_t uid);
+/** Whose tasks run here, of those that are admitted. */
+struct site_who rules_guests(const struct rules *rules);
 
 #endif

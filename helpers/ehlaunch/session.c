@@ -57,7 +57,7 @@ static int session_make(const struct launch_session *q, const struct caller *cal
 	/* An earlier ehlaunch may have used some. */
 	do {
 		session_name(q->wish, caller->pid, ++number, name);
-		fd = cgroup_session(name, q->leaves);
+		fd = cgroup_session(name, q->leaves, caller->uid);
 	} while (fd == -EEXIST);
 	if (fd < 0)
 		return fd;

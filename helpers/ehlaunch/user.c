@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Whose process an executor's end becomes. Home says a name and numbers; what they are worth is known
- * on this host. A member of the cluster that names a group gets it only for a user who is in it here.
+ * on this host, and the site may have a map. A member of the cluster that names a group gets it only for a user who is in it here.
  */
 #include "launch.h"
 
@@ -27,23 +27,68 @@ static void user_limit(const struct request *r, const struct user *here, struct 
 {
 	const struct launch_start *q = &r->start.q;
 
-	out->uid = here->uid;
-	out->gid = names_has_group(here, q->gid) ? q->gid : here->gid;
+	*out = (struct identity){ here->uid, here->gid, here->ngroups, here->groups };
+	/* Home's numbers of groups mean nothing where its users' do not. */
+	if (rules_mapped(&rules, q->user, q->uid))
+		return;
+	if (names_has_group(here, q->gid))
+		out->gid = q->gid;
 	out->ngroups = names_keep_groups(here, r->start.groups, q->ngroups, user_groups);
 	out->groups = user_groups;
 }
 
-/* Looks a user up, or finds what is known of it. It may be another number's. */
-static int user_look(const char *name, uid_t uid, struct user *here)
+static int user_in_group(void *user, const char *group)
 {
+	unsigned int number;
+	gid_t gid;
 	int err;
 
-	if (known_find(name, uid, here))
-		return 0;
-	err = lookup(name, here);
-	if (!err)
-		known_tell(name, here);
-	return err;
+	if (site_number(group, &number))
+		return names_has_group(user, number);
+	err = lookup_group(group, &gid);
+	return err ? err : names_has_group(user, gid);
+}
+
+/* Whether the site lets tasks of this user run here: 0 or -EACCES. */
+static int user_may(const char *name, struct user *here)
+{
+	const struct site_who rule = rules_guests(&rules);
+
+	return site_who(&rule, name, here->uid, user_in_group, here, NULL) == SITE_MAY ? 0 :
+										    -EACCES;
+}
+
+/* root is in its own group, and is not looked up. */
+static int user_root_may(void)
+{
+	struct user root = { 0 };
+
+	return user_may("root", &root);
+}
+
+/*
+ * Looks a user up, or finds what is known of it. -ENOENT: unknown, or of another number. -EACCES: tasks
+ * of this user do not run here. -EPERM: nothing is done for it. A guest may be another user here.
+ */
+static int user_look(const char *name, uid_t uid, bool guest, struct user *here)
+{
+	const char *mapped = guest ? rules_mapped(&rules, name, uid) : NULL;
+	int err = 0;
+
+	if (mapped)
+		name = mapped;
+	if (!known_find(name, mapped ? (uid_t)-1 : uid, guest, here)) {
+		err = lookup(name, here);
+		if (!err && guest)
+			err = user_may(name, here);
+		if (!err)
+			known_tell(name, here, guest);
+	}
+	if (err)
+		return err;
+	if (mapped)
+		return here->uid >= rules.uid_min && here->uid != RULES_NOBODY ? 0 : -EPERM;
+	return here->uid == uid ? 0 : -ENOENT;
 }
 
 enum launch_stage user_find(const struct request *r, struct identity *out)
@@ -58,18 +103,24 @@ enum launch_stage user_find(const struct request *r, struct identity *out)
 		return user_own(q);
 	/* root is root everywhere, in each group. It was admitted. */
 	if (!q->uid)
+		return user_root_may() ? LAUNCH_DENIED : LAUNCH_READY;
+	err = user_look(q->user, q->uid, true, &here);
+	switch (err) {
+	case 0:
+		user_limit(r, &here, out);
 		return LAUNCH_READY;
-	err = user_look(q->user, q->uid, &here);
-	errno = err && err != -ENOENT ? -err : 0;
-	if (errno)
-		return LAUNCH_LOOKUP;
-	if (err || here.uid != q->uid)
+	case -EACCES:
+		return LAUNCH_DENIED;
+	case -EPERM:
+		return LAUNCH_RULES;
+	case -ENOENT:
 		return LAUNCH_UNKNOWN;
-	user_limit(r, &here, out);
-	return LAUNCH_READY;
+	}
+	errno = -err;
+	return LAUNCH_LOOKUP;
 }
 
-int user_here(const char *name, uid_t uid, struct identity *out)
+int user_here(const char *name, uid_t uid, bool guest, struct identity *out)
 {
 	struct user here;
 	int err;
@@ -77,17 +128,15 @@ int user_here(const char *name, uid_t uid, struct identity *out)
 	*out = (struct identity){ .uid = uid };
 	if (geteuid())
 		return uid == geteuid() ? 0 : -EPERM;
-	if (!rules_admit(&rules, name, uid))
+	if (!rules_admit(&rules, name, uid) && !(guest && rules_mapped(&rules, name, uid)))
 		return -EPERM;
 	if (!uid)
-		return 0;
-	err = user_look(name, uid, &here);
+		return guest && user_root_may() ? -EPERM : 0;
+	err = user_look(name, uid, guest, &here);
 	if (err)
-		return err;
-	if (here.uid != uid)
-		return -ENOENT;
+		return err == -EACCES ? -EPERM : err;
 	/* Its groups stay where they are: this process ends as this user. */
-	*out = (struct identity){ uid, here.gid, here.ngroups, here.groups };
+	*out = (struct identity){ here.uid, here.gid, here.ngroups, here.groups };
 	return 0;
 }
 

@@ -19,14 +19,15 @@
 #define VIEW_MADE_MAX 256 /* views; an older one must be mounted again for new tasks */
 
 /*
- * Numbers of namespaces that were made here. Descriptors would keep them for ever. A number may be used
- * again when its view was refused or has ended; who asks needs a descriptor of the new namespace, and
- * such, of this host's own users, only root's own programs have.
+ * Numbers of namespaces that were made here. Descriptors would keep them forever. A number may be used
+ * again when its view was refused or has ended; a process that asks needs a descriptor of the new
+ * namespace, which of this host's own users only root's programs have.
  */
 static struct view_made {
 	dev_t dev;
 	ino_t ino;
-	uid_t uid;
+	uid_t uid; /* of home, as the name: who that is here is decided by both */
+	char user[LAUNCH_USER_MAX];
 } view_made[VIEW_MADE_MAX];
 static unsigned int view_next;
 
@@ -90,7 +91,7 @@ static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
 		return -errno;
 	*nfds = 1;
 	v->stage = LAUNCH_ACCOUNT;
-	err = user_here(v->q->user, v->q->uid, &v->who);
+	err = user_here(v->q->user, v->q->uid, true, &v->who);
 	if (err)
 		return err;
 	if (v->q->carrier == LAUNCH_FUSE) {
@@ -166,7 +167,7 @@ static bool view_owner_is_ours(int namespace)
 	return same;
 }
 
-bool view_is_ours(int namespace, uid_t uid)
+bool view_is_ours(int namespace, const char *user, uid_t uid)
 {
 	struct stat st;
 
@@ -176,20 +177,23 @@ bool view_is_ours(int namespace, uid_t uid)
 		return false;
 	for (unsigned int i = 0; i < VIEW_MADE_MAX; i++)
 		if (view_made[i].ino == st.st_ino && view_made[i].dev == st.st_dev &&
-		    view_made[i].uid == uid)
+		    view_made[i].uid == uid && !strcmp(view_made[i].user, user))
 			return true;
 	return false;
 }
 
-static int view_remember(pid_t pid, uid_t uid)
+static int view_remember(pid_t pid, const struct launch_mount *q)
 {
+	struct view_made *made;
 	char path[32];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
 	if (stat(path, &st))
 		return -errno;
-	view_made[view_next++ % VIEW_MADE_MAX] = (struct view_made){ st.st_dev, st.st_ino, uid };
+	made = &view_made[view_next++ % VIEW_MADE_MAX];
+	*made = (struct view_made){ .dev = st.st_dev, .ino = st.st_ino, .uid = q->uid };
+	strcpy(made->user, q->user);
 	return 0;
 }
 
@@ -217,7 +221,7 @@ int view_start(const struct request *r)
 	if (pid < 0)
 		err = -errno;
 	else if (q->ntrees)
-		err = view_remember(pid, q->uid);
+		err = view_remember(pid, q);
 	if (!err && write(go[1], &word, 1) != 1)
 		err = -errno;
 	close(go[0]);

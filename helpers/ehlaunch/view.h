@@ -37,4 +37,11 @@ int view_mount_create(int fs);
 /** Makes this process's mount namespace that of the view. */
 int view_mount(struct mounting *v);
 
+/* hold.c */
+/**
+ * Forks the holder of these devices: when this process, the keeper, or the server has ended it kills the
+ * guests in the namespace that it is called in, and then gives the devices up. 0, or -1 with errno.
+ */
+int hold_start(const int *devices, unsigned int n, pid_t server);
+
 #endif

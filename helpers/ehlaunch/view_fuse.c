@@ -26,8 +26,11 @@ struct fuse {
 	unsigned int n;
 };
 
-/* Home decides what is permitted. */
-static int fuse_mount(int device)
+/*
+ * Home decides what is permitted to the user. It permits everything to root, whose tasks can become
+ * other users: what those may do is decided here, by owners and modes.
+ */
+static int fuse_mount(int device, uid_t uid)
 {
 	int fs = view_mount_open("fuse");
 	char number[16];
@@ -38,14 +41,15 @@ static int fuse_mount(int device)
 	if (view_mount_set(fs, "source", "ehsched") || view_mount_set(fs, "subtype", "ehsched") ||
 	    view_mount_set(fs, "fd", number) || view_mount_set(fs, "rootmode", "40000") ||
 	    view_mount_set(fs, "user_id", "0") || view_mount_set(fs, "group_id", "0") ||
-	    view_mount_set(fs, "allow_other", NULL)) {
+	    view_mount_set(fs, "allow_other", NULL) ||
+	    (!uid && view_mount_set(fs, "default_permissions", NULL))) {
 		close(fs);
 		return -1;
 	}
 	return view_mount_create(fs);
 }
 
-static int fuse_add(struct fuse *f, struct tree *t)
+static int fuse_add(struct fuse *f, struct tree *t, uid_t uid)
 {
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	int second = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -54,17 +58,18 @@ static int fuse_add(struct fuse *f, struct tree *t)
 	f->fds[f->n++] = device;
 	f->fds[f->n++] = t->socket;
 	f->fds[f->n++] = second;
-	t->mount = device < 0 || second < 0 ? -1 : fuse_mount(device);
+	t->mount = device < 0 || second < 0 ? -1 : fuse_mount(device, uid);
 	return t->mount < 0 || ioctl(second, FUSE_DEV_IOC_CLONE, &number) ? -1 : 0;
 }
 
 static void __attribute__((noreturn)) fuse_run(struct mounting *v, struct fuse *f, pid_t parent)
 {
 	char *stays = *v->q->stay.token ? (char *)"stays" : NULL;
-	char count[16], *argv[] = { (char *)"ehview", count, stays, NULL };
+	char count[16], owner[16], *argv[] = { (char *)"ehview", count, owner, stays, NULL };
 	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 
 	snprintf(count, sizeof(count), "%u", v->q->ntrees);
+	snprintf(owner, sizeof(owner), "%u", v->q->uid);
 	/* It would keep the view's namespace. */
 	if (setns(site.namespace, CLONE_NEWNS))
 		_exit(1);
@@ -91,12 +96,13 @@ pid_t view_fuse_start(struct mounting *v, int *control)
 {
 	const pid_t self = getpid();
 	struct fuse f = { .n = 1 };
+	int devices[VIEW_TREES_MAX];
 	int pair[2], err;
 	pid_t pid;
 
 	v->stage = LAUNCH_CARRIER;
 	for (uint32_t i = 0; i < v->q->ntrees; i++)
-		if (fuse_add(&f, &v->trees[i]))
+		if (fuse_add(&f, &v->trees[i], v->q->uid))
 			return -errno;
 	v->stage = LAUNCH_SERVER;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -106,7 +112,13 @@ pid_t view_fuse_start(struct mounting *v, int *control)
 	if (!pid)
 		fuse_run(v, &f, self);
 	err = errno;
-	/* Only ehview holds these: the kernel's requests end with it. */
+	for (uint32_t i = 0; i < v->q->ntrees; i++)
+		devices[i] = f.fds[1 + 3 * i];
+	if (pid > 0 && hold_start(devices, v->q->ntrees, pid)) {
+		err = errno;
+		pid = -1;
+	}
+	/* This process may wait for ehview: it must not hold what ends the kernel's requests. */
 	for (unsigned int i = 0; i < f.n; i++)
 		close(f.fds[i]);
 	*control = pair[0];

@@ -127,7 +127,7 @@ int view_mount(struct mounting *v)
 	if (syscall(SYS_mount, NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return -1;
 	v->stage = LAUNCH_OWN;
-	for (unsigned int i = 0; i < rules.nown; i++) {
+	for (unsigned int i = 0; i < rules.owned; i++) {
 		own[i] = mount_own(rules.own[i]);
 		if (own[i] < 0)
 			return -1;
@@ -145,7 +145,7 @@ int view_mount(struct mounting *v)
 		return -1;
 	v->stage = LAUNCH_OWN;
 	/* The first ones are those that no program can do without. */
-	for (unsigned int i = 0; i < rules.nown; i++)
+	for (unsigned int i = 0; i < rules.owned; i++)
 		if (mount_place(own[i], rules.own[i], i < 3))
 			return -1;
 	for (uint32_t i = 1; i < v->q->ntrees; i++)

@@ -12,7 +12,7 @@
 #include "wire/look.h"
 
 /* rights.c */
-/** Descriptor of the process's folder in /proc, which is of this user; or -errno. */
+/** Descriptor of the process's directory in /proc, which is of this user; or -errno. */
 int rights_open_process(const struct look_request *q);
 /** Finds out the user's groups: those of `process`, or -1: of the user. 0 or -errno. */
 int rights_find(const struct look_request *q, int process);

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ static bool copies_open_pipe(struct source *from)
 	 * it reads nothing, its writer is held up as at home.
 	 */
 	from->size = size;
+	from->least = PIPE_BUF;
 	more = from->used && size < (int)JOB_WINDOW ? fcntl(from->fd, F_SETPIPE_SZ, JOB_WINDOW)
 							 : size;
 	size = more > size ? more : size;
@@ -98,31 +100,36 @@ static bool copies_discard(const struct source *from, int pipe, uint64_t left)
 	return true;
 }
 
-/* What follows the first `skip` bytes. All of it comes into our own pipe, from which it is read. */
-static ssize_t copies_peek_pipe(struct source *from, size_t skip, uint8_t *to, size_t room)
+/* From our own pipe, in which there is some. */
+static ssize_t copies_read(struct source *from, uint8_t *to, size_t room)
 {
-	ssize_t n;
+	ssize_t n = read(from->pipe[0], to, room);
 
-	if (!from->peeked) {
-		n = tee(from->fd, from->pipe[1], INT_MAX, SPLICE_F_NONBLOCK);
-		if (n < 0)
-			return -errno;
-		if (!copies_discard(from, from->pipe[0], (size_t)n < skip ? (size_t)n : skip))
-			return -EIO;
-		if ((size_t)n <= skip)
-			return n - (ssize_t)skip;
-		from->peeked = n - skip;
-	}
-	n = read(from->pipe[0], to, room);
 	if (n < 0)
 		return -errno;
 	from->peeked -= n;
 	return n;
 }
 
+/* What follows the first `skip` bytes, or -errno. All of it comes into our own pipe, from which it is read. */
+static ssize_t copies_peek_pipe(struct source *from, size_t skip, uint8_t *to, size_t room)
+{
+	ssize_t n;
+
+	n = tee(from->fd, from->pipe[1], INT_MAX, SPLICE_F_NONBLOCK);
+	if (n < 0)
+		return -errno;
+	if (!copies_discard(from, from->pipe[0], (size_t)n < skip ? (size_t)n : skip))
+		return -EIO;
+	if ((size_t)n <= skip)
+		return -EAGAIN;
+	from->peeked = n - skip;
+	return copies_read(from, to, room);
+}
+
 static ssize_t copies_peek_socket(int fd, size_t skip, uint8_t *to, size_t room)
 {
-	struct iovec iov[JOB_WINDOW / JOB_DATA_MAX + 2];
+	struct iovec iov[SOURCE_COPIES / JOB_DATA_MAX + 1];
 	struct msghdr msg = { .msg_iov = iov };
 	size_t left = skip;
 	ssize_t n;
@@ -132,7 +139,17 @@ static ssize_t copies_peek_socket(int fd, size_t skip, uint8_t *to, size_t room)
 			(struct iovec){ to, left < JOB_DATA_MAX ? left : JOB_DATA_MAX };
 	iov[msg.msg_iovlen++] = (struct iovec){ to, room };
 	n = recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT);
-	return n < 0 ? -errno : n - (ssize_t)skip;
+	if (n < 0)
+		return -errno;
+	return (size_t)n > skip ? n - (ssize_t)skip : -EAGAIN;
+}
+
+/* Whether there is more in it than `skip` bytes, which could not be copied: see copies_make(). */
+static bool copies_more(int fd, size_t skip)
+{
+	int waiting = 0;
+
+	return !ioctl(fd, FIONREAD, &waiting) && waiting > 0 && (size_t)waiting > skip;
 }
 
 static ssize_t copies_make_file(const struct source *from, uint8_t *to, size_t room)
@@ -155,6 +172,8 @@ ssize_t copies_make(struct source *from, uint8_t *to, size_t room)
 
 	if (from->kind == KIND_FILE)
 		return copies_make_file(from, to, room);
+	if (from->peeked)
+		return copies_read(from, to, room);
 	/* Before it is looked into: what comes after this is reported again. */
 	epoll_wait(from->events, &event, 1, 0);
 	poll(&p, 1, 0);
@@ -162,9 +181,11 @@ ssize_t copies_make(struct source *from, uint8_t *to, size_t room)
 				      : copies_peek_pipe(from, skip, to, room);
 	if (n > 0)
 		return n;
-	if (n < 0 && (n != -EAGAIN || skip))
-		return -EAGAIN;
-	return p.revents & over ? 0 : -EAGAIN;
+	/* A read() would fail, too, when what was copied is taken. */
+	if (n != -EAGAIN)
+		return skip ? -EAGAIN : 0;
+	/* Our own pipe may hold less than the source, and a socket may have a mark: first what is before it. */
+	return p.revents & over && !copies_more(from->fd, skip) ? 0 : -EAGAIN;
 }
 
 void copies_take(struct source *from, uint64_t left)

@@ -11,12 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "helpers/end/spare.h"
+
 #define END_LIMIT_MS 60000 /* until the agent says another one */
-#define END_FRAMES 32 /* taken at once, before output is written and signals are looked at */
-#define END_TRIM (16u << 10)
-#define END_PAGE 4096ul
 /* With `ehctl exec` a user waits, and the executor first reads all of a large program. An agent that
- * is stopped or stuck must not hold an exec for ever. */
+ * is stopped or stuck must not hold an exec forever. */
 #define STUB_ANSWER_MS 10000
 #define STUB_EXPLICIT_MS 120000
 
@@ -193,29 +192,14 @@ static void end_put_notes(struct stub *s)
 	}
 }
 
-static void end_trim_pages(struct stub *s, size_t from, size_t to)
+void end_spare(struct stub *s, int64_t now)
 {
-	from = (from + END_PAGE - 1) & -END_PAGE;
-	to &= -END_PAGE;
-	if (from < to)
-		madvise(s->memory + from, to - from, MADV_DONTNEED);
-}
-
-/* Memory of messages that are acknowledged: their offset goes on, so it would touch all of it. */
-void end_trim(struct stub *s)
-{
-	const struct job_link *l = &s->end.link;
-	size_t from = l->head % JOB_MEMORY, to = l->tail % JOB_MEMORY;
-
-	if (l->head - s->released < END_TRIM || l->head - l->tail > JOB_MEMORY / 2)
+	if (now < s->spare_at)
 		return;
-	s->released = l->head;
-	if (from < to) {
-		end_trim_pages(s, from, to);
-		return;
-	}
-	end_trim_pages(s, from, JOB_MEMORY);
-	end_trim_pages(s, 0, to);
+	s->spare_at = STUB_NEVER;
+	spare_link(&s->end.link);
+	hop_spare(&s->hop);
+	sink_spare(s);
 }
 
 /* ---- the connection ---- */
@@ -311,6 +295,7 @@ static int end_on_frame(struct stub *s, enum frame_type type, const uint8_t *pay
 		return 0;
 	case FRAME_NOTED:
 		s->noted = true;
+		s->starved = length == 4 && frame_get_u32(payload);
 		return 0;
 	case FRAME_REFUSED:
 		if (s->phase != PHASE_ASKS)
@@ -329,7 +314,8 @@ void end_read(struct stub *s)
 	uint32_t length;
 	int ret;
 
-	for (int i = 0; i < END_FRAMES && s->hop.socket >= 0; i++) {
+	s->spare_at = calls_now() + SPARE_MS;
+	while (s->hop.socket >= 0) {
 		ret = hop_read(&s->hop, &type, &payload, &length);
 		if (!ret)
 			return;

@@ -2,9 +2,11 @@
 /* The end of the task: its output is written, its use accounted for, and the stub ends as it did. */
 #include "stub.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #define EXIT_NOTED_MS 2000
+#define EXIT_KILLER_MS 6000 /* the agent asks the executor who has killed it */
 #define EXIT_SETTLE_MS 1000
 #define EXIT_LOST_MS 5000 /* without progress */
 
@@ -31,17 +33,27 @@ void exit_begin(struct stub *s, const struct job_message *m)
 	s->stop = 0;
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done + s->sinks[i].length;
-	opens_end(s);
+	s->again = s->retry && !s->told_to_end && (s->use.status & 0x7f) == SIGKILL;
+	s->before = JOB_ENDED;
+	sink_settle_ends(s, s->again ? SINK_ENDS_WAIT : SINK_ENDS_NOW);
+	if (!s->again)
+		opens_end(s);
 	/* It ends while the last is said. */
 	if (!s->more)
 		witness_dismiss(&s->witness);
 	exit_enter(s, PHASE_DRAINS, STUB_NEVER);
 }
 
-void exit_lose(struct stub *s)
+static void exit_give_back(struct stub *s)
 {
 	for (uint32_t i = 0; i < s->nsources; i++)
 		tokens_give_back(s, &s->sources[i]);
+}
+
+void exit_lose(struct stub *s)
+{
+	exit_give_back(s);
+	sink_settle_ends(s, SINK_ENDS_NOT);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done;
@@ -90,8 +102,25 @@ static void exit_leave(struct stub *s)
 	close(0);
 }
 
+/* Of one that may be run again nothing must still run there. */
+static bool exit_known(const struct stub *s)
+{
+	return s->noted && (!s->again || !s->starved || !s->more || s->over);
+}
+
 static void exit_noted(struct stub *s, int64_t now)
 {
+	if (s->again) {
+		exit_give_back(s);
+		if (s->starved && (!s->more || s->over)) {
+			s->loss = LOSS_STARVED;
+			sink_settle_ends(s, SINK_ENDS_NOT);
+			lost_report(s);
+		}
+		s->again = false;
+		sink_settle_ends(s, SINK_ENDS_NOW);
+		opens_end(s);
+	}
 	if (s->more && !s->over)
 		exit_leave(s);
 	else
@@ -106,7 +135,9 @@ static void exit_drained(struct stub *s, int64_t now)
 	typed_give_back(s);
 	end_note(s, NOTE_ENDED);
 	end_write(s);
-	exit_enter(s, PHASE_NOTES, s->attached.wait ? now + EXIT_NOTED_MS : 0);
+	exit_enter(s, PHASE_NOTES, s->again	     ? now + EXIT_KILLER_MS
+				   : s->attached.wait ? now + EXIT_NOTED_MS
+						      : 0);
 }
 
 /* More time as long as something is written. */
@@ -126,7 +157,7 @@ void exit_step(struct stub *s, int64_t now)
 	if (s->phase == PHASE_DRAINS &&
 	    ((exit_written(s) && opens_lock(s, now)) || now >= s->until))
 		exit_drained(s, now);
-	if (s->phase == PHASE_NOTES && (s->noted || !s->routed || now >= s->until))
+	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->routed || now >= s->until))
 		exit_noted(s, now);
 	if (s->phase == PHASE_STAYS && s->over && !exit_held(s))
 		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);

@@ -79,13 +79,13 @@ static void loop_step(struct stub *s, int64_t now)
 		}
 		typed_step(s);
 	}
-	sink_step(s);
+	sink_step(s, now);
 	terminal_step(s);
 	exit_step(s, now);
 	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
 		end_connect(s, now);
 	end_write(s);
-	end_trim(s);
+	end_spare(s, now);
 }
 
 /* ---- what is waited for ---- */
@@ -136,6 +136,7 @@ static int loop_timeout(const struct stub *s, int64_t now)
 {
 	int64_t at = now + LOOP_NEVER_MS;
 
+	loop_sooner(&at, s->spare_at);
 	if (s->phase != PHASE_LOST)
 		loop_sooner(&at, job_end_deadline(&s->end));
 	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
@@ -146,6 +147,9 @@ static int loop_timeout(const struct stub *s, int64_t now)
 		loop_sooner(&at, s->sources[i].look_at);
 	if (s->phase == PHASE_DRAINS)
 		loop_sooner(&at, s->opens.lock_at);
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		if (s->sinks[i].end_at)
+			loop_sooner(&at, s->sinks[i].end_at);
 	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
 		loop_sooner(&at, now + (s->flags & JOB_TTYS ? LOOP_BACKGROUND_MS
 							    : LOOP_REDIRECTED_MS));
@@ -176,8 +180,7 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 		sink_on_poll(s, sink_of(s, JOB_CHANNEL_TERMINAL), seen & POLLOUT);
 	terminal_settle(s);
 	for (uint32_t i = 0; i < s->nsources; i++)
-		if (fds[sources + i].revents)
-			s->sources[i].ready = true;
+		source_on_poll(&s->sources[i], fds[sources + i].revents);
 }
 
 void stub_loop(struct stub *s)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The executor is lost. The task is reported as killed or, if the user allows it (--retry), run again
- * here. The second run must begin like the first: nothing may be missing from standard input, and
+ * The executor is lost, or had too little memory. The task is reported as killed or, if the user allows
+ * it (--retry), run again here. The second run must begin like the first: nothing may be missing from standard input, and
  * standard output must still be open. Output of the first run remains.
  */
 #include "stub.h"
@@ -47,6 +47,7 @@ void lost_report(struct stub *s)
 		[LOSS_AGENT] = { "ehsched: no agent on this node in the time limit while ",
 				 " ran" },
 		[LOSS_PROTOCOL] = { "ehsched: not understood what came from ", " while it ran" },
+		[LOSS_STARVED] = { "ehsched: ", " had too little memory for" },
 	};
 	const char *parts[] = { what[s->loss][0],
 				s->attached.host,
@@ -76,7 +77,9 @@ void lost_report(struct stub *s)
 		parts[5] = ")";
 		parts[6] = "";
 	}
-	end_note(s, NOTE_LOST);
+	/* How it ended is known otherwise. */
+	if (s->loss != LOSS_STARVED)
+		end_note(s, NOTE_LOST);
 	end_flush(s, LOST_FLUSH_MS);
 	stub_say(parts, 9);
 	if (s->rsh) {

@@ -17,7 +17,8 @@
 
 #define MAIN_SAY_MS 1000
 #define MAIN_PARTS 9
-#define MAIN_FILES 80 /* descriptors: the task's, and all of ours; poll() takes no more of both ways */
+#define MAIN_FILES 80 /* descriptors that are nearly always enough */
+#define MAIN_OURS 6 /* to the agent, for signals, and what is open for a moment */
 #define MAIN_TOKEN 128 /* bytes of the longest, with its NUL */
 #define MAIN_BY_SHELL '!' /* behind the code of a node */
 
@@ -65,27 +66,37 @@ static void main_by_shell(struct stub *s)
 
 /* ---- limits ---- */
 
-/* Soft limits may be lower than what we need. Only root's may be raised beyond the hard one. */
-static void main_raise_files(struct stub *s)
+/*
+ * Soft limits may be lower than what we need. Only root's may be raised beyond the hard one. Returns
+ * whether there are so many now.
+ */
+static bool main_raise_files(struct stub *s, rlim_t need)
 {
-	struct rlimit more = { MAIN_FILES, MAIN_FILES };
+	struct rlimit more = { need, need }, now;
 
-	getrlimit(RLIMIT_NOFILE, &s->files);
-	if (s->files.rlim_cur >= MAIN_FILES)
-		return;
-	if (s->files.rlim_max > MAIN_FILES)
-		more.rlim_max = s->files.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &more)) {
-		more.rlim_cur = more.rlim_max = s->files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &more);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &now) || now.rlim_cur >= need)
+		return true;
+	if (now.rlim_max > need)
+		more.rlim_max = now.rlim_max;
+	s->raised = true;
+	if (!setrlimit(RLIMIT_NOFILE, &more))
+		return true;
+	more.rlim_cur = more.rlim_max = now.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &more);
+	return false;
+}
+
+/* Those of the task, one of our own for each direction of an open file, and some. poll() takes no more. */
+static rlim_t main_need(const struct stub *s)
+{
+	return 3 + s->opens.ndescriptors + 2 * s->opens.nfiles + MAIN_OURS;
 }
 
 /* This process is as the task was, for another program. */
 static void main_restore(struct stub *s)
 {
 	witness_end(&s->witness);
-	if (s->files.rlim_cur < MAIN_FILES)
+	if (s->raised)
 		setrlimit(RLIMIT_NOFILE, &s->files);
 	calls_mask(s->sigmask);
 }
@@ -178,6 +189,8 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	const int64_t now = calls_now();
 	int ret;
 
+	if (!main_raise_files(s, main_need(s)))
+		give_up(s, "", EMFILE);
 	/* Signals that are not read stay pending, for the program if it runs here after all. */
 	s->ending = descriptor_above_2(calls_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
 	s->signals = descriptor_above_2(calls_signalfd(~0ull));
@@ -231,6 +244,7 @@ int main(int argc, char **argv)
 	char *mark;
 
 	s->hop.socket = s->tty.fd = -1;
+	s->spare_at = STUB_NEVER;
 	source_init(&s->sources[0], 0);
 	s->nsources = 1;
 	s->nsinks = STUB_SINKS;
@@ -257,7 +271,8 @@ int main(int argc, char **argv)
 		*mark = '\0';
 		main_by_shell(s);
 	}
-	main_raise_files(s);
+	getrlimit(RLIMIT_NOFILE, &s->files);
+	main_raise_files(s, MAIN_FILES);
 	if (!opens_look(&s->opens))
 		stay(s);
 	/* A file system may not answer: until signals are blocked they end this task as they should. */

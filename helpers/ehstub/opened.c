@@ -31,6 +31,8 @@ static void opens_use(struct stub *s, uint32_t i)
 		source_init(from, channel);
 		from->tokens = f->flags & JOB_OPEN_TOKENS;
 		source_use(from, in);
+		/* No descriptor is left for it. */
+		from->ended = in < 0;
 		/* It is ours alone, also after it was opened again. */
 		if (in != fd)
 			fcntl(in, F_SETFD, FD_CLOEXEC);
@@ -116,7 +118,7 @@ bool opens_lock(struct stub *s, int64_t now)
 	if (now < o->lock_at)
 		return false;
 	for (uint32_t i = 0; i < o->nfiles; i++) {
-		/* Who cannot be given it, as on a read-only mount of NFS, goes without. */
+		/* A task that cannot be given it, as on a read-only mount of NFS, goes without. */
 		if (o->locks[i] && flock(o->fds[i], o->locks[i] | LOCK_NB) && errno == EWOULDBLOCK)
 			all = false;
 		else

@@ -133,6 +133,14 @@ static bool opens_is_own(int fd, const struct stat *st)
 	return !opens_has_children() && !opens_is_parents(fd, st);
 }
 
+/* A log that somebody with more rights has opened for it, and that it cannot open again. */
+static bool opens_is_others_log(const struct job_file *f, const struct stat *st)
+{
+	if ((f->flags & (JOB_OPEN_READ | JOB_OPEN_APPEND)) != JOB_OPEN_APPEND)
+		return false;
+	return f->path ? access(f->path, W_OK) != 0 : st->st_nlink != 0;
+}
+
 /* Why such a file must stay here; NULL: it need not. Sets the flags that depend on it. */
 static const char *opens_real(int fd, const struct stat *st, struct job_file *f)
 {
@@ -165,6 +173,12 @@ static const char *opens_real(int fd, const struct stat *st, struct job_file *f)
 	f->flags |= low ? JOB_OPEN_OR_STREAM : 0;
 	f->ino = st->st_ino;
 	f->path = opens_path(fd, st);
+	if (!low && opens_is_others_log(f, st)) {
+		free((char *)f->path);
+		f->kind = JOB_STREAM;
+		f->path = f->place = "";
+		return NULL;
+	}
 	f->place = f->path ? strdup(place) : NULL;
 	return f->place ? NULL : "is a file that no path leads to";
 }
@@ -232,7 +246,7 @@ static const char *opens_classify(int fd, const struct stat *st, struct job_file
 	case S_IFSOCK:
 		f->kind = JOB_SOCKET;
 		f->flags |= JOB_OPEN_READ | JOB_OPEN_WRITE;
-		return opens_is_connected(fd) ? NULL : "is a socket that is no connected stream";
+		return opens_is_connected(fd) ? NULL : "is a socket that is not a connected stream";
 	case S_IFCHR:
 		f->kind = JOB_DEVICE;
 		f->ino = minor(st->st_rdev);

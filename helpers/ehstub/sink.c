@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define SINK_LATE_MS 250 /* a task that may be run again: from the end of its output to its own */
+
 struct sink *sink_of(struct stub *s, uint32_t channel)
 {
 	if (channel < JOB_CHANNEL_FILES)
@@ -47,6 +49,13 @@ static void sink_release(struct sink *k)
 	k->from = k->length = 0;
 }
 
+void sink_spare(struct stub *s)
+{
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		if (!s->sinks[i].length)
+			sink_release(&s->sinks[i]);
+}
+
 void sink_drop(struct stub *s, struct sink *k)
 {
 	size_t left = k->length;
@@ -59,6 +68,8 @@ void sink_drop(struct stub *s, struct sink *k)
 	}
 	k->fd = -1;
 	sink_release(k);
+	if (k->channel == JOB_CHANNEL_TERMINAL)
+		s->tty.before = 0;
 	sink_did(s, k, left);
 }
 
@@ -84,20 +95,29 @@ static ssize_t sink_try(struct stub *s, struct sink *k, const uint8_t *data, siz
 
 static void sink_write(struct stub *s, struct sink *k)
 {
+	/* New modes of the terminal are set between the output before them and the output behind them. */
+	size_t none = 0, *before = k->channel == JOB_CHANNEL_TERMINAL ? &s->tty.before : &none;
+
 	while (k->length) {
 		size_t first = JOB_WINDOW - k->from;
 		ssize_t n;
 
 		if (first > k->length)
 			first = k->length;
+		if (*before && first > *before)
+			first = *before;
 		n = sink_try(s, k, k->held + k->from, first);
 		if (n <= 0)
 			return;
 		k->from = (k->from + n) % JOB_WINDOW;
 		k->length -= n;
+		if (*before) {
+			*before -= n;
+			terminal_settle(s);
+		}
 	}
-	sink_release(k);
-	if (k->end)
+	k->from = 0;
+	if (k->end && !k->end_at)
 		sink_drop(s, k);
 }
 
@@ -148,7 +168,12 @@ void sink_end(struct stub *s, struct sink *k)
 	if (k->channel == JOB_CHANNEL_TERMINAL)
 		return;
 	k->end = true;
-	if (!k->length)
+	/* A task that is killed closes all just before its end is told. */
+	if (s->again)
+		k->end_at = STUB_NEVER;
+	else if (s->retry && s->phase == PHASE_RUNS)
+		k->end_at = calls_now() + SINK_LATE_MS;
+	else if (!k->length)
 		sink_drop(s, k);
 	/* One open file, and over there one pipe. */
 	if (k->channel == 1 && s->flags & JOB_MERGED && !sink_of(s, 2)->end)
@@ -166,12 +191,44 @@ void sink_on_poll(struct stub *s, struct sink *k, short events)
 		sink_break(s, k);
 }
 
-void sink_step(struct stub *s)
+static void sink_end_now(struct stub *s, struct sink *k)
+{
+	k->end_at = 0;
+	if (k->fd >= 0 && !k->length)
+		sink_drop(s, k);
+}
+
+void sink_settle_ends(struct stub *s, enum sink_ends ends)
 {
 	for (uint32_t i = 0; i < s->nsinks; i++) {
-		const struct job_message m = { .what = JOB_CLOSED, .channel = s->sinks[i].channel };
+		struct sink *k = &s->sinks[i];
 
-		if (s->sinks[i].broken && end_say(s, &m))
-			s->sinks[i].broken = false;
+		if (!k->end_at)
+			continue;
+		switch (ends) {
+		case SINK_ENDS_WAIT:
+			k->end_at = STUB_NEVER;
+			break;
+		case SINK_ENDS_NOT:
+			k->end_at = 0;
+			k->end = false;
+			break;
+		case SINK_ENDS_NOW:
+			sink_end_now(s, k);
+			break;
+		}
+	}
+}
+
+void sink_step(struct stub *s, int64_t now)
+{
+	for (uint32_t i = 0; i < s->nsinks; i++) {
+		struct sink *k = &s->sinks[i];
+		const struct job_message m = { .what = JOB_CLOSED, .channel = k->channel };
+
+		if (k->end_at && now >= k->end_at)
+			sink_end_now(s, k);
+		if (k->broken && end_say(s, &m))
+			k->broken = false;
 	}
 }

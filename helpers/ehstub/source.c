@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Descriptor 0, if it is no terminal, and others that the task reads. Each is offered when poll() reports something, and read when the
+ * Descriptor 0, if it is not a terminal, and others that the task reads. Each is offered when poll() reports something, and read when the
  * program reads: one read for each JOB_WANT. So what the program leaves is there for the next reader.
  * Bulk data are copied ahead (copies.c) if nobody else can read them meanwhile.
  */
@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 /*
@@ -20,6 +21,7 @@
 #define SOURCE_UNSEEN_MS 2000
 /* After bytes were taken out: 1, 2, 4 … ms, until here. */
 #define SOURCE_LOOK_MS 16
+#define SOURCE_PIPES 0x50495045 /* PIPEFS_MAGIC of linux/magic.h, which musl has not */
 
 void source_init(struct source *from, uint32_t channel)
 {
@@ -35,10 +37,21 @@ struct source *source_of(struct stub *s, uint32_t channel)
 	return NULL;
 }
 
+/* Not a FIFO, which somebody may open to write when others have closed it. */
+static bool source_hangs(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISFIFO(st.st_mode) && !fstatfs(fd, &fs) &&
+	       fs.f_type == SOURCE_PIPES;
+}
+
 void source_use(struct source *from, int fd)
 {
 	struct stat st;
 
+	from->hangs = source_hangs(fd);
 	from->fd = fd;
 	from->kind = descriptor_adopt(fd);
 	from->feed = FEED_IDLE;
@@ -159,12 +172,14 @@ void source_look(struct stub *s, struct source *from, int64_t now)
 static void source_copy(struct stub *s, struct source *from)
 {
 	uint8_t data[JOB_DATA_MAX];
-	size_t room;
+	size_t room, left;
 	ssize_t n;
 
 	while (from->ready && !from->ended) {
 		room = job_end_room(&s->end, from->channel);
-		if (!room)
+		left = SOURCE_COPIES - (from->copied - from->taken);
+		room = room < left ? room : left;
+		if (!room || room < from->least)
 			return;
 		n = copies_make(from, data, room);
 		if (n > 0) {
@@ -213,6 +228,14 @@ bool source_wants(const struct source *from, struct pollfd *p)
 		return false;
 	p->fd = from->feed == FEED_AHEAD ? from->events : from->fd;
 	return p->fd >= 0;
+}
+
+void source_on_poll(struct source *from, short events)
+{
+	from->ready |= events != 0;
+	/* Nothing is taken by saying so, and a program that does not ask is told sooner. */
+	if (from->hangs && from->feed == FEED_IDLE && events & POLLHUP && !(events & POLLIN))
+		from->ended = true;
 }
 
 void source_read(struct stub *s, struct source *from, uint64_t total)

@@ -48,6 +48,7 @@ enum loss {
 	LOSS_LIMIT, /**< no connection for too long */
 	LOSS_AGENT, /**< the same, and it was this node's agent that did not answer */
 	LOSS_PROTOCOL,
+	LOSS_STARVED, /**< killed because memory was short there, and its connection is fine */
 };
 
 /** How a descriptor is used without waiting, and without a change for others that share it. */
@@ -64,9 +65,10 @@ struct sink {
 	enum kind kind;
 	uint32_t channel;
 	bool end; /**< close it when all is written */
+	int64_t end_at; /**< not before; 0: at once */
 	bool broken; /**< nobody reads it any more: JOB_CLOSED must be said */
-	uint8_t *held; /**< ring of JOB_WINDOW bytes; NULL: nothing waits */
-	size_t from, length;
+	uint8_t *held; /**< ring of JOB_WINDOW bytes; NULL: none, and nothing waits */
+	size_t from, length; /**< the part of it that waits */
 	uint64_t done; /**< bytes written or dropped */
 	uint64_t exit_at; /**< `done` when all from before the exit is written */
 };
@@ -79,8 +81,10 @@ enum feed {
 };
 
 #define SOURCE_GIVEN 64
+/** Bytes of copies that the program has not read: a window, behind an answer. Whoever asks for more waits. */
+#define SOURCE_COPIES (JOB_WINDOW + JOB_DATA_MAX)
 
-/** Descriptor 0, if it is no terminal, or another one that the task reads. */
+/** Descriptor 0, if it is not a terminal, or another one that the task reads. */
 struct source {
 	int fd; /**< -1: none, or closed */
 	uint32_t channel;
@@ -88,6 +92,7 @@ struct source {
 	uint8_t given[SOURCE_GIVEN]; /**< of these, the last bytes in answers */
 	enum feed feed;
 	enum kind kind;
+	bool hangs; /**< a pipe without a name: when its writers have gone none comes again */
 	bool ready; /**< poll() has seen something since the last read */
 	bool ended; /**< JOB_END must be said, or was */
 	bool told; /**< it was */
@@ -100,6 +105,7 @@ struct source {
 	int pipe[2], null, events; /**< for copies: our own pipe, /dev/null, epoll; -1: none */
 	int size; /**< of the source, if it is a pipe: as it was before the copies; 0: it is not copied */
 	size_t peeked; /**< bytes in our own pipe: copied, and not sent yet */
+	size_t least; /**< that are read from it: what does not fit of a packet (O_DIRECT) is gone */
 	bool used; /**< something was taken out of it, which cannot be put back */
 };
 
@@ -112,9 +118,9 @@ struct tty {
 	bool orphaned; /**< we cannot be stopped: the task is not told of the background */
 	struct terminal first, last; /**< modes at the start; modes that the task has set */
 	bool changed; /**< the task has changed the modes */
-	/** `last` must be set when all output before `ready_at` is written; input must be dropped */
+	/** `last` must be set, behind `before` bytes of held output; input must be dropped */
 	bool pending, flush;
-	uint64_t ready_at;
+	size_t before;
 	bool tell, tell_flush; /**< JOB_TERMINAL must be said */
 	bool kept; /**< `typed` is the last input that was sent, not known to be read */
 	uint32_t typed_length; /**< 0: end of file */
@@ -167,6 +173,7 @@ struct stub {
 	uint32_t flags; /**< of the job */
 	enum phase phase;
 	struct rlimit files; /**< of descriptors, as the program is to have it */
+	bool raised; /**< ours is another one */
 	struct witness witness;
 	int signals, ending; /**< signalfd of all; of those that end it, until GO */
 	uint8_t *named; /**< FRAME_NAMED, to be sent; NULL: no files are named */
@@ -176,12 +183,13 @@ struct stub {
 	struct hop hop;
 	struct job_end end;
 	uint8_t *memory; /**< of the link */
-	uint64_t released; /**< offset in the link up to which memory was given back */
+	int64_t spare_at; /**< memory that is not needed is given back then */
 	struct attached attached; /**< as the agent said last */
 	bool known; /**< `attached` is valid */
 	bool routed; /**< the agent has answered on this connection */
 	bool ready; /**< the other end waits for GO */
-	bool noted;
+	bool noted, starved; /**< FRAME_NOTED has come, and said so */
+	bool again; /**< it was killed, and may be run again if memory was short: nothing is closed yet */
 	uint32_t notes; /**< bit n: enum note_what n must be told */
 	uint32_t why; /**< of NOTE_STAYS: what the executor said; NULL: nothing */
 	const char *why_text;
@@ -243,7 +251,7 @@ void end_connect(struct stub *s, int64_t now); /**< tries to reach the agent aga
 bool end_say(struct stub *s, const struct job_message *m); /**< false: again later */
 void end_note(struct stub *s, enum note_what what);
 void end_flush(struct stub *s, int ms); /**< waits that long until all that is due is written */
-void end_trim(struct stub *s); /**< gives memory back */
+void end_spare(struct stub *s, int64_t now); /**< gives memory back, if it is time */
 void end_settled(struct stub *s, int64_t now); /**< moves on from PHASE_SETTLES */
 
 /* exit.c */
@@ -273,8 +281,16 @@ struct sink *sink_of(struct stub *s, uint32_t channel); /**< NULL: none */
 void sink_put(struct stub *s, struct sink *k, const uint8_t *data, size_t n);
 void sink_end(struct stub *s, struct sink *k);
 void sink_on_poll(struct stub *s, struct sink *k, short events);
-void sink_step(struct stub *s); /**< says what must be said */
+void sink_step(struct stub *s, int64_t now); /**< says what must be said */
+enum sink_ends {
+	SINK_ENDS_WAIT,
+	SINK_ENDS_NOW,
+	SINK_ENDS_NOT, /**< they stay open for another run */
+};
+/** What becomes of those that the task has closed by ending. */
+void sink_settle_ends(struct stub *s, enum sink_ends ends);
 void sink_drop(struct stub *s, struct sink *k); /**< closes it */
+void sink_spare(struct stub *s); /**< gives memory back in which nothing waits */
 
 /* source.c */
 void source_init(struct source *from, uint32_t channel);
@@ -284,6 +300,7 @@ void source_use(struct source *from, int fd); /**< another one */
 void source_step(struct stub *s, struct source *from);
 void source_look(struct stub *s, struct source *from, int64_t now); /**< if it is time */
 bool source_wants(const struct source *from, struct pollfd *p); /**< whether to poll it, and how */
+void source_on_poll(struct source *from, short events);
 /** The program has read so much of the copies. */
 void source_read(struct stub *s, struct source *from, uint64_t total);
 void source_close(struct stub *s, struct source *from);

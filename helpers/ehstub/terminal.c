@@ -118,7 +118,7 @@ void terminal_settle(struct stub *s)
 {
 	struct tty *t = &s->tty;
 
-	if (!t->pending || !t->foreground || sink_of(s, JOB_CHANNEL_TERMINAL)->done < t->ready_at)
+	if (!t->pending || !t->foreground || t->before)
 		return;
 	t->pending = false;
 	if (t->fd < 0)
@@ -132,7 +132,6 @@ void terminal_settle(struct stub *s)
 
 void terminal_change(struct stub *s, const struct job_message *m)
 {
-	struct sink *k = sink_of(s, JOB_CHANNEL_TERMINAL);
 	struct tty *t = &s->tty;
 
 	t->last = m->terminal.modes;
@@ -141,7 +140,7 @@ void terminal_change(struct stub *s, const struct job_message *m)
 		t->kept = false;
 	}
 	t->pending = true;
-	t->ready_at = k->done + k->length;
+	t->before = sink_of(s, JOB_CHANNEL_TERMINAL)->length;
 	terminal_settle(s);
 }
 

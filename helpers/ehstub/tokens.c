@@ -74,7 +74,7 @@ static void tokens_sort(struct opens *o)
 		}
 }
 
-/* The environment with another text in the place of one variable's. NULL: no memory. */
+/* The environment with another text for one variable. NULL: no memory. */
 static char **tokens_environment(const char *old, char *text)
 {
 	uint32_t n = 0;

@@ -47,6 +47,7 @@ void call_free(struct call *c)
 	if (c->later)
 		event_free(c->later);
 	free(c->again);
+	free(c->data);
 	free(c);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Open files. A small file comes with the answer to its open. Writes are sent at
- * once without waiting for an answer; close() and fsync() report their errors.
+ * once without waiting for an answer; close(), fsync() and, after a while, another write()
+ * report their errors.
  */
 #include "ehview.h"
 
@@ -10,8 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 
 #define LOCK_AGAIN_MS 50
+/* After this many bytes, or this long, a write first asks whether home has failed to write. */
+#define DATA_UNSURE (4u << 20)
+#define DATA_UNSURE_MS 1000
 
 struct file *data_of(const struct fuse_file_info *fi)
 {
@@ -63,6 +68,8 @@ static void data_add(struct file *f, struct node *n, struct fuse_file_info *fi, 
 	fi->noflush = !f->writes;
 	/* with O_APPEND the kernel would write where it believes the end to be */
 	fi->direct_io = f->writes && flags & O_APPEND;
+	/* home has it open so, too; for such a file the kernel does not ask for an fsync() */
+	f->sync = f->writes && flags & O_DSYNC;
 	if (f->writes) {
 		data_changed(n);
 		n->fresh = false;
@@ -160,6 +167,8 @@ static void data_on_created(struct call *c, const message *a)
 	struct file *f = c->file;
 	struct node *n;
 
+	if (owner_settle(c, a, data_on_created))
+		return;
 	if (a->error) {
 		free(f);
 		look_changed(c->node, c->name, ENTRY_UNKNOWN);
@@ -239,22 +248,91 @@ static void data_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	call_send(c, m, data_on_read);
 }
 
-static void data_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset,
-		       struct fuse_file_info *fi)
+static void data_send(struct tree *t, struct file *f, const uint8_t *data, size_t size,
+		      uint64_t offset)
 {
 	message *m = call_message(FILES_WRITE);
-	struct file *f = data_of(fi);
 
-	if (size > FILES_DATA_MAX)
-		size = FILES_DATA_MAX;
 	m->handle = f->handle;
 	m->offset = offset;
-	m->data = (const uint8_t *)data;
+	m->data = data;
 	m->length = size;
 	data_changed(f->node);
 	node_stale(f->node, false);
-	call_post_now(tree_of(req), m);
-	fuse_reply_write(req, size);
+	call_post_now(t, m);
+}
+
+/* Asks home whether it has failed to write, as close() does, but leaves the locks as they are. */
+static void data_ask(struct call *c, void (*done)(struct call *c, const message *a))
+{
+	message *m = call_message(FILES_FLUSH);
+
+	c->file->unsure = 0;
+	m->handle = c->file->handle;
+	call_send(c, m, done);
+}
+
+static void data_on_written(struct call *c, const message *a)
+{
+	if (a->error)
+		fuse_reply_err(c->req, a->error);
+	else
+		fuse_reply_write(c->req, c->size);
+}
+
+static void data_on_sure(struct call *c, const message *a)
+{
+	/* What is refused is not written. */
+	if (!a->error)
+		data_send(c->tree, c->file, c->data, c->size, c->offset);
+	data_on_written(c, a);
+}
+
+static int64_t data_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+static void data_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset,
+		       struct fuse_file_info *fi)
+{
+	struct tree *t = tree_of(req);
+	struct file *f = data_of(fi);
+	int64_t now = data_ms();
+	bool ask = f->unsure && (f->unsure >= DATA_UNSURE || now - f->unsure_ms >= DATA_UNSURE_MS);
+	struct call *c;
+
+	if (size > FILES_DATA_MAX)
+		size = FILES_DATA_MAX;
+	if (!ask && !f->sync) {
+		f->unsure_ms = f->unsure ? f->unsure_ms : now;
+		f->unsure += size;
+		data_send(t, f, (const uint8_t *)data, size, offset);
+		fuse_reply_write(req, size);
+		return;
+	}
+	c = call_new(t, req, NULL, NULL);
+	if (!c)
+		return;
+	c->file = f;
+	c->size = size;
+	c->offset = offset;
+	if (f->sync) {
+		data_send(t, f, (const uint8_t *)data, size, offset);
+		data_ask(c, data_on_written);
+		return;
+	}
+	c->data = malloc(size ?: 1);
+	if (!c->data) {
+		fuse_reply_err(req, ENOMEM);
+		call_free(c);
+		return;
+	}
+	memcpy(c->data, data, size);
+	data_ask(c, data_on_sure);
 }
 
 static void data_on_done(struct call *c, const message *a)

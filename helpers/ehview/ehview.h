@@ -15,6 +15,7 @@
  *   node.c    files and directories that the kernel refers to, and what is known of them
  *   look.c    looking up names, and the changes that home reports
  *   names.c   operations on names and attributes
+ *   owner.c   whose files are, and new ones
  *   data.c    open files
  *   forget.c  makes the kernel forget names, in a process that may wait for the kernel's locks
  */
@@ -99,6 +100,9 @@ struct file {
 	struct node *node;
 	uint32_t handle;
 	bool writes;
+	bool sync; /**< write() waits for home */
+	uint64_t unsure; /**< bytes that were written since home was asked for errors */
+	int64_t unsure_ms; /**< when the first of these were */
 	uint8_t *data; /**< all of it as it was when opened, or NULL */
 	size_t length;
 };
@@ -118,7 +122,10 @@ struct call {
 		     const message *a); /**< a->error: errno; must not free the call */
 	char name[FILES_NAME_MAX + 1], text[FILES_NAME_MAX + 1];
 	uint32_t flags;
-	uint64_t size;
+	uint64_t size, offset;
+	uint8_t *data; /**< of a write that waits */
+	struct files_attr made; /**< a new file, before it is given to its owner */
+	void (*then)(struct call *c, const message *a); /**< as done, when that is done */
 	struct event *later; /**< timer that sends `again`, while `waits` */
 	message *again;
 	bool waits;
@@ -197,6 +204,17 @@ struct file *data_of(const struct fuse_file_info *fi);
 void data_changed(struct node *n);
 /** Answers a call that failed, also because home no longer knows the directory. */
 void names_error(struct call *c, int error);
+
+/* ---- owner.c ---- */
+
+/** The number that the user of the view has at home. */
+void owner_is(uid_t home);
+/** The number here of an owner at home, or the other way round. */
+uid_t owner_swap(uid_t uid);
+
+/** To be called with the answer to the making of c->name in c->node. True: home was asked to give it to
+ *  the user who made it, and `done` is called again with the answer to that. */
+bool owner_settle(struct call *c, const message *a, void (*done)(struct call *c, const message *a));
 
 /* ---- forget.c ---- */
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehview N [stays]: serves N file systems on the descriptors of FD_DEVICE(), FD_HOME() and
+ * ehview N UID [stays]: serves N file systems of the user UID of home on the descriptors of FD_DEVICE(), FD_HOME() and
  * FD_FORGET(). On descriptor 0 the agent asks to be told when all that home has done
  * until now is seen here, or all that was done here is seen at home. With `stays` it
  * outlives its connections: requests wait, and the agent, or the next one, gives it
- * others; who has started it ends it when that takes too long.
+ * others; the process that started it ends it when that takes too long.
  * Started by ehlaunch.
  */
 #include "ehview.h"
@@ -204,13 +204,14 @@ int main(int argc, char **argv)
 	struct fuse_lowlevel_ops ops;
 	struct rlimit none = { 0, 0 };
 
-	view_stays = argc == 3 && !strcmp(argv[2], "stays");
-	ntrees = argc == 2 || view_stays ? strtoul(argv[1], NULL, 10) : 0;
+	view_stays = argc == 4 && !strcmp(argv[3], "stays");
+	ntrees = argc == 3 || view_stays ? strtoul(argv[1], NULL, 10) : 0;
 	if (!ntrees || ntrees > VIEW_TREES_MAX) {
-		fprintf(stderr, "usage: ehview N [stays]\n"
+		fprintf(stderr, "usage: ehview N UID [stays]\n"
 				"Started by ehlaunch; serves N file systems on its descriptors.\n");
 		return 2;
 	}
+	owner_is(strtoul(argv[2], NULL, 10));
 	/* it has the same ids as the tasks, which must not read its memory */
 	prctl(PR_SET_DUMPABLE, 0);
 	setrlimit(RLIMIT_CORE, &none);

@@ -112,7 +112,7 @@ static void names_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int s
 	struct call *c;
 
 	m->mode = st->st_mode;
-	m->uid = st->st_uid;
+	m->uid = owner_swap(st->st_uid);
 	m->gid = st->st_gid;
 	m->size = st->st_size;
 	m->flags = (set & FUSE_SET_ATTR_MODE ? FILES_SET_MODE : 0) |
@@ -157,7 +157,7 @@ static void names_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	struct call *c;
 
 	/* the mode says what the owner may do, except write: the file system may be read-only */
-	if (n->fresh && n->attr.uid == geteuid() && !(mask & W_OK) &&
+	if (n->fresh && owner_swap(n->attr.uid) == geteuid() && !(mask & W_OK) &&
 	    (n->attr.mode >> 6 & mask) == (unsigned int)mask) {
 		fuse_reply_err(req, 0);
 		return;
@@ -209,6 +209,8 @@ static void names_on_made(struct call *c, const message *a)
 		names_error(c, a->error);
 		return;
 	}
+	if (owner_settle(c, a, names_on_made))
+		return;
 	node_stale(c->node, false);
 	look_answer(c->req, c->node, c->name, &a->attr);
 }

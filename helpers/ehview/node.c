@@ -71,10 +71,24 @@ static void node_leave(struct node *n)
 	node_put(folder);
 }
 
+/* By what is known here, which may be out of date. */
+static bool node_is_above(const struct node *n, const struct node *folder)
+{
+	for (; folder; folder = folder->at ? folder->at->folder : NULL)
+		if (folder == n)
+			return true;
+	return false;
+}
+
 void node_move(struct node *n, struct entry *to)
 {
 	if (to ? to->node == n : !n->at)
 		return;
+	/* home says of a directory that it is below itself: that is another one */
+	if (to && node_is_above(n, to->folder)) {
+		node_detach(n);
+		return;
+	}
 	if (to) {
 		node_hold(to->folder);
 		if (to->node)
@@ -120,15 +134,6 @@ void node_forget(struct node *n, uint64_t lookups)
 	n->lookups -= lookups < n->lookups ? lookups : n->lookups;
 	if (n != n->tree->root)
 		node_check(n);
-}
-
-/* By what is known here, which may be out of date. */
-static bool node_is_above(const struct node *n, const struct node *folder)
-{
-	for (; folder; folder = folder->at ? folder->at->folder : NULL)
-		if (folder == n)
-			return true;
-	return false;
 }
 
 struct node *node_get(struct entry *at, const struct files_attr *attr)
@@ -219,7 +224,7 @@ void node_stat(const struct node *n, struct stat *st)
 	st->st_ino = a->ino;
 	st->st_mode = a->mode;
 	st->st_nlink = a->nlink;
-	st->st_uid = a->uid;
+	st->st_uid = owner_swap(a->uid);
 	st->st_gid = a->gid;
 	st->st_rdev = a->rdev;
 	st->st_size = a->size;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "helpers/common/trust.h"
+#include "helpers/end/spare.h"
 
 #define HOP_PAUSE_MS 20 /* the first; then twice as long each time */
 #define HOP_PAUSE_MAX_MS 1000
@@ -46,7 +47,7 @@ int hop_connect(void)
 		if (fd < 0)
 			return err;
 	}
-	/* Not blocking: an agent that is stuck, with a full queue, would hold us for ever. */
+	/* Not blocking: an agent that is stuck, with a full queue, would hold us forever. */
 	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
 	if (connect(fd, (struct sockaddr *)&address,
 		    offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
@@ -67,7 +68,8 @@ close_fd:
 void hop_open(struct hop *h, int socket)
 {
 	h->socket = socket;
-	h->have = h->from = h->to = 0;
+	h->at = h->have = h->from = h->to = 0;
+	h->asked = h->ended = false;
 }
 
 void hop_close(struct hop *h)
@@ -100,31 +102,59 @@ void hop_pause(struct hop *h, int64_t now)
 	h->retry_at = now + h->pause_ms;
 }
 
+/* The NUL behind the last payload was in the place of what follows. */
+static void hop_go_on(struct hop *h)
+{
+	if (h->ended)
+		h->in[h->at] = h->next;
+	h->ended = false;
+}
+
+/* 1: some bytes; 0: there are none. What is left goes to the front, as only part of a frame is. */
+static int hop_receive(struct hop *h)
+{
+	size_t left = h->have - h->at;
+	ssize_t n;
+
+	if (left && h->at)
+		memmove(h->in, h->in + h->at, left);
+	h->at = 0;
+	h->have = left;
+	n = recv(h->socket, h->in + left, HOP_ROOM - left, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -EPIPE;
+	h->have += n;
+	return 1;
+}
+
 int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length)
 {
-	for (;;) {
-		size_t want = FRAME_HEADER;
-		ssize_t n;
+	int ret;
 
-		if (h->have >= FRAME_HEADER) {
-			/* With room for the NUL. Nothing longer is for an end. */
-			if (frame_parse(h->in, type, length) ||
-			    *length >= sizeof(h->in) - FRAME_HEADER)
+	hop_go_on(h);
+	for (;;) {
+		size_t left = h->have - h->at, want = FRAME_HEADER;
+
+		if (left >= FRAME_HEADER) {
+			/* Nothing longer is for an end. */
+			if (frame_parse(h->in + h->at, type, length) || *length > FRAME_LINK_MAX)
 				return -EPROTO;
 			want += *length;
 		}
-		if (h->have >= FRAME_HEADER && h->have == want) {
-			h->in[want] = '\0';
-			*payload = h->in + FRAME_HEADER;
-			h->have = 0;
+		if (left >= want && left >= FRAME_HEADER) {
+			*payload = h->in + h->at + FRAME_HEADER;
+			h->at += want;
+			h->next = h->in[h->at];
+			h->in[h->at] = '\0';
+			h->ended = true;
 			return 1;
 		}
-		n = recv(h->socket, h->in + h->have, want - h->have, MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return 0;
-		if (n <= 0)
-			return -EPIPE;
-		h->have += n;
+		ret = h->asked ? 0 : hop_receive(h);
+		h->asked = ret > 0;
+		if (ret <= 0)
+			return ret;
 	}
 }
 
@@ -143,13 +173,16 @@ bool hop_put(struct hop *h, enum frame_type type, const void *payload, uint32_t 
 
 int hop_write(struct hop *h, struct job_end *end)
 {
-	for (;;) {
-		ssize_t n;
+	size_t more;
+	ssize_t n;
 
-		if (h->from == h->to) {
-			h->from = 0;
-			h->to = end ? job_end_next(end, h->out, sizeof(h->out)) : 0;
-		}
+	for (;;) {
+		if (h->from == h->to)
+			h->from = h->to = 0;
+		/* As many as go at once: each time somebody else must wake up for it. */
+		while (end && !h->from &&
+		       (more = job_end_next(end, h->out + h->to, sizeof(h->out) - h->to)))
+			h->to += more;
 		if (!h->to)
 			return 0;
 		n = send(h->socket, h->out + h->from, h->to - h->from, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -159,4 +192,12 @@ int hop_write(struct hop *h, struct job_end *end)
 			return -EPIPE;
 		h->from += n;
 	}
+}
+
+void hop_spare(struct hop *h)
+{
+	if (h->at == h->have)
+		spare_bytes(h->in, sizeof(h->in));
+	if (h->from == h->to)
+		spare_bytes(h->out, sizeof(h->out));
 }

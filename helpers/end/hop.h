@@ -15,12 +15,18 @@
 #include "wire/attach.h"
 #include "wire/frame.h"
 
+#define HOP_ROOM (4 * (FRAME_HEADER + FRAME_LINK_MAX)) /**< bytes that are read or written at once */
+
 struct hop {
 	int socket; /**< -1: none */
 	int64_t retry_at; /**< after hop_pause(): when hop_attach() is worth a try */
 	int64_t pause_ms; /**< how long the last pause was; 0: none since the other end was there */
-	size_t have, from, to; /**< bytes in `in`; part of `out` that is to be written */
-	uint8_t in[FRAME_HEADER + FRAME_LINK_MAX + 1], out[FRAME_HEADER + FRAME_LINK_MAX];
+	size_t at, have; /**< part of `in` that was not taken yet */
+	size_t from, to; /**< part of `out` that is to be written */
+	bool asked; /**< the socket was read since the last event */
+	bool ended; /**< a NUL stands at in[at], instead of `next` */
+	uint8_t next;
+	uint8_t in[HOP_ROOM + 1], out[HOP_ROOM];
 };
 
 /** Notes who may be this host's agent, for all later connections: call it while this host's files are
@@ -40,8 +46,9 @@ void hop_close(struct hop *h);
 void hop_pause(struct hop *h, int64_t now);
 /**
  * Reads a frame. 1: *type, *payload (valid until the next call; a NUL follows it) and *length are
- * set; 0: none is there yet; -errno: the connection is over (-EPIPE) or the agent broke the protocol
- * (-EPROTO).
+ * set; 0: no more is there, or it was read enough: again when the socket is readable; -errno: the
+ * connection is over (-EPIPE) or the agent broke the protocol (-EPROTO). Who begins to read goes on
+ * until it is not 1: poll() does not tell of what is here already.
  */
 int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length);
 /** Queues a frame of at most ATTACH_SIZE bytes. False: what is queued must be written first. */
@@ -51,5 +58,7 @@ bool hop_put(struct hop *h, enum frame_type type, const void *payload, uint32_t 
  * -EAGAIN: again when the socket is writable; -EPIPE: the connection is over.
  */
 int hop_write(struct hop *h, struct job_end *end);
+/** Gives memory back that holds nothing. Not while a payload is used. */
+void hop_spare(struct hop *h);
 
 #endif

@@ -58,7 +58,7 @@ size_t names_make(char *const *argv, uint8_t *out)
 int names_compare(const uint8_t *list, size_t length, const char **path)
 {
 	const uint8_t *end = list + length;
-	struct named there, here;
+	struct named there, here = { 0 };
 	int ret;
 
 	while ((ret = named_next(&list, end, &there)) > 0) {
