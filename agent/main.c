@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
 #define MAIN_NICE (-10) /* execs wait for us, so we must outrank the tasks that overload the node */
+#define MAIN_KEPT (1 << 20) /* bytes of freed memory: what a job fills is taken again at once */
 #define MAIN_OOM "-500" /* without us the tasks that are away would be lost */
 
 static const char **main_joins; /* values of --join; NULL-terminated */
@@ -119,6 +121,7 @@ static void main_set_limits(struct agent *agent)
 		    setrlimit(RLIMIT_NOFILE, &files))
 			log_warning("cannot raise the limit of open files: %s", strerror(errno));
 	}
+	mallopt(M_TRIM_THRESHOLD, MAIN_KEPT);
 	agent->nice = getpriority(PRIO_PROCESS, 0);
 	oom = fopen("/proc/self/oom_score_adj", "r+e");
 	if (oom && fscanf(oom, "%d", &agent->oom_score_adj) != 1)
@@ -207,7 +210,7 @@ int main(int argc, char **argv)
 		{ 0 },
 	};
 	const char *file = MAIN_CONFIG;
-	struct agent agent = { 0 };
+	struct agent agent = { .release = VERSION };
 	struct address address;
 	bool check = false;
 	size_t njoin = 0;

@@ -9,19 +9,31 @@
 #include "base/log.h"
 #include "cluster/admission.h"
 #include "cluster/ask.h"
+#include "cluster/credits.h"
 #include "cluster/drain.h"
 #include "cluster/enrol.h"
+#include "cluster/exchange.h"
+#include "cluster/gang.h"
 #include "cluster/gather.h"
 #include "cluster/hierarchy.h"
 #include "cluster/invite.h"
 #include "cluster/join.h"
+#include "cluster/lapse.h"
 #include "cluster/leave.h"
+#include "cluster/owner.h"
+#include "cluster/renew.h"
 #include "cluster/roster.h"
+#include "cluster/seat.h"
+#include "cluster/slots.h"
 #include "cluster/store.h"
+#include "cluster/versions.h"
+#include "cluster/vouch.h"
+#include "cluster/withdraw.h"
 #include "confine.h"
 #include "ctl/commands.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
+#include "ctl/watchers.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
 #include "executor/guest_job.h"
@@ -30,6 +42,8 @@
 #include "home/away.h"
 #include "home/counters.h"
 #include "home/exec.h"
+#include "home/history.h"
+#include "home/learn.h"
 #include "home/record.h"
 #include "home/serve.h"
 #include "job/files.h"
@@ -37,11 +51,14 @@
 #include "net/client.h"
 #include "net/ops.h"
 #include "net/peers.h"
+#include "net/recheck.h"
+#include "net/revoked.h"
 #include "net/server.h"
 #include "net/tls.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
 #include "base/launcher.h"
+#include "node/memory.h"
 #include "node/node.h"
 #include "node/stayed.h"
 
@@ -61,11 +78,28 @@ static json_t *rooms_question(struct agent *agent)
 	return enrol_question(agent, agent->code, true);
 }
 
+static void rooms_seen(struct peer *from, const json_t *hello)
+{
+	enrol_seen(from, hello);
+	withdraw_seen(from, hello);
+}
+
+static void rooms_known(struct peer *p)
+{
+	hierarchy_peer_known(p);
+	if (p->known || !p->agent->gangs)
+		return;
+	seat_forget(p);
+	gang_forget(p);
+}
+
 static const struct net_ops rooms_net_ops = {
 	.changed = hierarchy_peer_changed,
-	.known = hierarchy_peer_known,
+	.known = rooms_known,
 	.version = enrol_version,
-	.seen = enrol_seen,
+	.entry = enrol_entry,
+	.introduced = enrol_introduced,
+	.seen = rooms_seen,
 	.has_moved = enrol_has_moved,
 	.may_ask = enrol_may_ask,
 	.question = rooms_question,
@@ -92,10 +126,14 @@ static const struct kernel_ops rooms_kernel_ops = {
 
 static const struct enrol_ops rooms_enrol_ops = {
 	.top = hierarchy_known_top,
+	.exchange = exchange_begin,
 };
 
 static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
+	{ .method = "POST", .path = "/v1/credit", .later = credits_on_message },
+	{ .method = "POST", .path = "/v1/slots", .later = slots_on_message },
+	{ .method = "POST", .path = "/v1/gang", .later = gang_on_message },
 	{ .method = "POST", .path = "/v1/drain", .json = drain_on_request },
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "GET", .path = "/v1/guests", .json = guest_on_ask },
@@ -107,8 +145,12 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
 	{ .method = "POST", .path = "/v1/join", .open = true, .later = admission_on_join },
 	{ .method = "POST", .path = "/v1/leave", .later = admission_on_leave },
-	{ .method = "GET", .path = "/v1/roster", .open = true, .json = enrol_on_roster },
-	{ .method = "POST", .path = "/v1/roster", .json = enrol_on_exchange },
+	{ .method = "GET", .path = "/v1/roster", .open = true, .json = exchange_on_get },
+	{ .method = "POST", .path = "/v1/roster", .json = exchange_on_whole },
+	{ .method = "POST", .path = "/v1/roster/parts", .json = exchange_on_parts },
+	{ .method = "POST", .path = "/v1/renew", .json = renew_on_request },
+	{ .method = "GET", .path = "/v1/revoked", .json = withdraw_on_get },
+	{ .method = "POST", .path = "/v1/revoked", .json = withdraw_on_post },
 	{ 0 },
 };
 
@@ -119,6 +161,8 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 	struct roster *roster = store_read(c, c->host);
 	int err;
 
+	if (roster)
+		vouch_first(agent, roster, c->state);
 	if (c->njoin) {
 		/*
 		 * Members that start later are found too: a service manager need not wait for them.
@@ -148,9 +192,11 @@ static int rooms_start_first(struct agent *agent)
 	err = launcher_init(agent);
 	if (err)
 		return err;
+	/* The same goes for what writes the history: later no program can be started. */
+	history_init(agent, sessions_of);
 	err = launcher_is_apart(agent) ? confine(agent) : 0;
 	if (err) {
-		log_error("cannot give up what this process does not need: %s", strerror(-err));
+		log_error("cannot drop the rights that this process does not need: %s", strerror(-err));
 		return err;
 	}
 	err = cgroup_init(agent, agent->config->cgroup);
@@ -159,19 +205,26 @@ static int rooms_start_first(struct agent *agent)
 			    "own",
 			    agent->config->cgroup, strerror(-err));
 	agent->net_ops = &rooms_net_ops;
-	if (!agent->cgroup || looks_init(agent) || client_init(agent) ||
-	    peers_init(agent) || stayed_init(agent) || reserve_init(agent) || guest_init(agent) ||
-	    view_init(agent) || counters_init(agent) || record_init(agent) ||
+	if (!agent->cgroup || looks_init(agent) || client_init(agent) || recheck_init(agent) ||
+	    revoked_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
+	    guest_init(agent) || view_init(agent) || counters_init(agent) || record_init(agent) ||
+	    memory_init(agent) || learn_init(agent) ||
 	    serve_init(agent, away_shows_home) || away_init(agent))
 		return -ENOMEM;
 	view_on_adopted(agent, guest_join_views);
-	return ctl_init(agent, commands_request);
+	err = ctl_init(agent, commands_request);
+	if (!err)
+		watchers_init(agent);
+	return err;
 }
 
 int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 {
+	struct node_settings settings;
 	int err;
 
+	if (!agent->protocol.max)
+		agent->protocol = VERSIONS_OF_AGENTS;
 	tls_use(agent, tls);
 	tls_own_cn(agent->tls, agent->config->host, sizeof(agent->config->host));
 	err = rooms_start_first(agent);
@@ -180,15 +233,29 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 	if (!err)
 		err = node_init(agent, &rooms_node_ops);
 	if (!err)
+		err = owner_init(agent);
+	if (!err)
 		err = ask_init(agent);
+	if (!err)
+		err = credits_init(agent);
+	if (!err)
+		err = slots_init(agent);
+	if (!err)
+		err = gang_init(agent);
 	if (!err)
 		err = hierarchy_init(agent, &ask_ops);
 	if (!err)
 		err = invite_init(agent);
 	if (!err)
-		err = server_init(agent, rooms_routes);
+		err = renew_init(agent);
 	if (!err)
-		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
+		err = lapse_init(agent);
+	if (!err)
+		err = server_init(agent, rooms_routes);
+	if (!err) {
+		node_for_kernel(agent, &settings);
+		err = kernel_init(agent, &rooms_kernel_ops, &settings);
+	}
 	if (!err)
 		ready();
 	if (err == -ENOMEM)
@@ -204,8 +271,18 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 	agent->config = config;
 	log_set_levels(&config->log);
 	launcher_reload(agent, old);
+	view_reload(agent, old);
+	serve_reload(agent, old);
+	history_reload(agent);
 	enrol_reload(agent, old);
 	node_reload(agent, old);
+	owner_reload(agent);
+	if (agent->hierarchy)
+		credits_reload(agent, old, hierarchy_rank(agent),
+			       eh_member_parent(hierarchy_member(agent)));
+	revoked_reload(agent);
+	renew_reload(agent);
+	recheck_all(agent);
 	config_free(old);
 }
 
@@ -214,8 +291,12 @@ void rooms_stop(struct agent *agent)
 	/* No new requests; tell the nodes above and below. */
 	if (agent->hierarchy)
 		hierarchy_leave(agent);
+	gang_end_all(agent);
 	client_end(agent);
 	leave_exit(agent);
+	history_end(agent);
+	slots_exit(agent);
+	watchers_exit(agent);
 	ctl_exit(agent);
 	files_exit(agent);
 	/* Guests first, then the connections that their homes wait on. */
@@ -223,7 +304,11 @@ void rooms_stop(struct agent *agent)
 	view_exit(agent);
 	serve_exit(agent);
 	kernel_exit(agent);
+	/* Its timer, which may be due, asks the hierarchy for the top controller. */
+	lapse_exit(agent);
 	hierarchy_exit(agent);
+	gang_exit(agent);
+	credits_exit(agent);
 	ask_exit(agent);
 	server_exit(agent);
 	peers_close(agent);
@@ -231,16 +316,23 @@ void rooms_stop(struct agent *agent)
 	/* Lets libevent free connections. */
 	event_base_loop(agent->base, EVLOOP_NONBLOCK);
 	away_exit(agent);
+	learn_exit(agent);
 	record_exit(agent);
+	history_exit(agent);
 	counters_exit(agent);
 	reserve_exit(agent);
+	memory_exit(agent);
 	peers_exit(agent);
+	renew_exit(agent);
 	invite_exit(agent);
 	enrol_exit(agent);
 	sessions_exit(agent);
+	owner_exit(agent);
 	drain_exit(agent);
 	stayed_exit(agent);
 	client_exit(agent);
+	recheck_exit(agent);
+	revoked_exit(agent);
 	launcher_exit(agent);
 	cgroup_exit(agent);
 	tls_use(agent, NULL);

@@ -13,6 +13,7 @@
 #include <event2/event.h>
 #include <stdbool.h>
 #include "base/config.h"
+#include "cluster/versions.h"
 #include "eh/topology.h"
 
 struct json_t; /* jansson's */
@@ -24,7 +25,10 @@ struct agent {
 	struct eh_code self;
 	char code[EH_CODE_TEXT];
 	bool module; /* the netlink family exists and we are registered */
-	bool draining; /* takes no new guests */
+	bool draining; /* takes no new guests, as one of the two wishes */
+	bool drained, owned; /* administrators; its owner: cluster/drain.h */
+	struct versions protocol; /* that it speaks; zero: rooms_start() sets it */
+	const char *release; /* version of the programs; NULL: not told to others */
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
 	struct launcher *launcher; /* base/launcher.c */
@@ -34,6 +38,9 @@ struct agent {
 	struct tls *tls;
 	struct client *client;
 	struct peers *peers;
+	struct recheck *recheck;
+	struct revoke_list *revoke_list; /* of the authority; NULL: nothing was revoked */
+	struct revoked *revoked;
 	struct server *server;
 	const struct net_ops *net_ops;
 
@@ -47,14 +54,23 @@ struct agent {
 	struct procload *procload;
 	struct stayed_tasks *stayed;
 	struct node *node;
+	struct usage *usage;
+	struct memory *memory;
 
 	/* cluster */
 	struct enrol *enrol;
 	struct invites *invites;
+	struct renew *renew;
 	struct join *join; /* while it joins */
 	struct hierarchy *hierarchy;
 	struct asks *asks;
+	struct credits *credits; /* with policy idle */
+	struct slots *slots; /* of builds */
+	struct seats *seats; /* of gangs, on this node */
+	struct gang_requests *gang_requests;
+	struct gangs *gangs; /* of this node */
 	struct leave *leave; /* once it leaves */
+	struct owner *owner;
 	struct drain *drain; /* about `draining`; NULL: nothing is known */
 
 	/* executor */
@@ -63,8 +79,10 @@ struct agent {
 	struct views *views;
 
 	/* home */
+	struct history *history; /* NULL: none is kept */
 	struct records *records;
 	struct counters *counters;
+	struct learn *learn;
 	unsigned int placements_open; /* undecided */
 	struct serves *serves;
 	struct aways *aways;
@@ -81,6 +99,8 @@ struct agent {
 
 	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;
+
+	struct lapse *lapse; /* cluster: which hosts are dead */
 };
 
 /** Ends the event loop, and so the agent, in order and with this exit status. */

@@ -10,8 +10,13 @@
 #include <unistd.h>
 
 #include "base/log_level.h"
+#include "cert/name.h"
 #include "cluster/address.h"
 #include "eh/topology.h"
+#include "site/label.h"
+#include "site/map.h"
+#include "site/what.h"
+#include "site/who.h"
 
 #define KIND_PORT "7411"
 #define TEXT_MAX 1023
@@ -156,6 +161,134 @@ const struct config_kind config_kind_paths = {
 	.free = kind_free_texts,
 };
 
+/* ---- rules of a site ---- */
+
+static int kind_check_count(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given,
+			    unsigned int most)
+{
+	if (cfg_opt_size(given) <= most)
+		return 0;
+	cfg_error(cfg, "%s: more than %u items", o->name, most);
+	return -1;
+}
+
+static int kind_check_items(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	return kind_check_count(cfg, o, given, SITE_ITEMS_MAX);
+}
+
+static int kind_check_who(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	if (kind_check_items(cfg, o, given))
+		return -1;
+	if (site_who_is_good(kind_latest(given)))
+		return 0;
+	cfg_error(cfg, "%s: \"%s\" is not USER, UID, @GROUP or @GID", o->name, kind_latest(given));
+	return -1;
+}
+
+static int kind_check_user_map(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	if (kind_check_items(cfg, o, given))
+		return -1;
+	if (site_map_is_good(kind_latest(given)))
+		return 0;
+	cfg_error(cfg, "%s: \"%s\" is not \"*\" or THERE=HERE, the names of two users, the second not root",
+		  o->name, kind_latest(given));
+	return -1;
+}
+
+static int kind_check_program(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	if (kind_check_items(cfg, o, given) || kind_check_path(cfg, o, given))
+		return -1;
+	if (site_path_is_good(kind_latest(given)))
+		return 0;
+	cfg_error(cfg, "%s: \"%s\" has \".\", \"..\", \"//\" or a control character in it", o->name,
+		  kind_latest(given));
+	return -1;
+}
+
+static int kind_check_label(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	if (kind_check_count(cfg, o, given, SITE_LABELS_MAX))
+		return -1;
+	if (site_label_is_good(kind_latest(given)))
+		return 0;
+	cfg_error(cfg, "%s: \"%s\" is not a label: at most %d letters, digits, \".\", \"_\" and \"-\"",
+		  o->name, kind_latest(given), SITE_LABEL_MAX);
+	return -1;
+}
+
+static int kind_check_label_rule(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	if (kind_check_items(cfg, o, given) || kind_check_text(cfg, o, given))
+		return -1;
+	if (site_label_rule_is_good(kind_latest(given)))
+		return 0;
+	cfg_error(cfg, "%s: \"%s\" is not LABEL:PATH with an absolute path without \".\", \"..\" and \"//\"",
+		  o->name, kind_latest(given));
+	return -1;
+}
+
+static int kind_check_node(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+{
+	if (kind_check_items(cfg, o, given))
+		return -1;
+	if (cert_is_host(kind_latest(given)))
+		return 0;
+	cfg_error(cfg, "%s: \"%s\" is not a name that a host can have", o->name, kind_latest(given));
+	return -1;
+}
+
+const struct config_kind config_kind_nodes = {
+	.type = CFGT_STR,
+	.is_list = true,
+	.check = kind_check_node,
+	.take = kind_take_texts,
+	.free = kind_free_texts,
+};
+
+const struct config_kind config_kind_labels = {
+	.type = CFGT_STR,
+	.is_list = true,
+	.check = kind_check_label,
+	.take = kind_take_texts,
+	.free = kind_free_texts,
+};
+
+const struct config_kind config_kind_label_rules = {
+	.type = CFGT_STR,
+	.is_list = true,
+	.check = kind_check_label_rule,
+	.take = kind_take_texts,
+	.free = kind_free_texts,
+};
+
+const struct config_kind config_kind_whos = {
+	.type = CFGT_STR,
+	.is_list = true,
+	.check = kind_check_who,
+	.take = kind_take_texts,
+	.free = kind_free_texts,
+};
+
+const struct config_kind config_kind_user_map = {
+	.type = CFGT_STR,
+	.is_list = true,
+	.check = kind_check_user_map,
+	.take = kind_take_texts,
+	.free = kind_free_texts,
+};
+
+const struct config_kind config_kind_programs = {
+	.type = CFGT_STR,
+	.is_list = true,
+	.check = kind_check_program,
+	.take = kind_take_texts,
+	.free = kind_free_texts,
+};
+
 /* ---- numbers ---- */
 
 static void kind_store(void *record, const struct config_option *o, uint64_t value)
@@ -225,9 +358,16 @@ const struct config_kind config_kind_tasks = {
 	.take = kind_take_tasks,
 };
 
+static bool kind_same_flag(const void *a, const void *b, const struct config_option *o)
+{
+	return *(const bool *)((const char *)a + o->offset) ==
+	       *(const bool *)((const char *)b + o->offset);
+}
+
 const struct config_kind config_kind_flag = {
 	.type = CFGT_BOOL,
 	.take = kind_take_flag,
+	.is_same = kind_same_flag,
 };
 
 /* ---- words ---- */

@@ -44,6 +44,11 @@ struct config_kind {
 
 extern const struct config_kind config_kind_text, config_kind_texts; /**< strings */
 extern const struct config_kind config_kind_path, config_kind_paths; /**< absolute */
+extern const struct config_kind config_kind_whos; /**< users and groups: site/who.h */
+extern const struct config_kind config_kind_user_map; /**< site/map.h */
+extern const struct config_kind config_kind_programs; /**< and directories: site/what.h */
+extern const struct config_kind config_kind_nodes; /**< names of hosts */
+extern const struct config_kind config_kind_labels, config_kind_label_rules; /**< site/label.h */
 extern const struct config_kind config_kind_file; /**< a path that can be read */
 extern const struct config_kind config_kind_number; /**< an integer with limits */
 extern const struct config_kind config_kind_tasks; /**< with limits; kept in thousandths */

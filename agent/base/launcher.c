@@ -19,48 +19,22 @@
 #include "base/agent.h"
 #include "base/config_data.h"
 #include "base/log.h"
+#include "cluster/versions.h"
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
 
 #define LAUNCHER_MS 10000 /* for its start */
+#define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 struct launcher {
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
+	char path[sizeof(
+		((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
 	pid_t pid; /* of one that was started here; 0: none */
 	int socket;
 	unsigned int starts;
+	uint32_t version; /* of requests, which both speak */
 };
-
-static const char *const launcher_stages[LAUNCH_STAGES] = {
-	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
-	[LAUNCH_FORK] = "cannot start a process for it",
-	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
-	[LAUNCH_LOGIN] = "cannot set its login user id, by which audit knows who it is",
-	[LAUNCH_LIMITS] = "cannot set its limits",
-	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
-	[LAUNCH_USER] = "cannot change to its user",
-	[LAUNCH_RULES] = "ehlaunch may not run tasks of its user (allow-root, uid-min, allow-users)",
-	[LAUNCH_LOOKUP] = "getent(1) does not say who its user is",
-	[LAUNCH_UNKNOWN] = "its user is not known here, or has another number",
-	[LAUNCH_CGROUP] = "cannot make its cgroup",
-	[LAUNCH_CONFINED] = "the cgroup of the process confines it as a session would not",
-	[LAUNCH_FOREIGN] = "ehlaunch has not made this mount namespace for its user",
-	[LAUNCH_NAMESPACE] = "cannot create a mount namespace",
-	[LAUNCH_ACCOUNT] = "nothing is mounted or served for this user",
-	[LAUNCH_CARRIER] = "the kernel cannot mount files of other nodes",
-	[LAUNCH_SERVER] = "cannot start its file server",
-	[LAUNCH_ATTACH] = "home does not serve its files",
-	[LAUNCH_ROOT] = "cannot make home's tree the root",
-	[LAUNCH_OWN] = "cannot mount a directory of this node in home's tree",
-};
-
-const char *launcher_trouble(const struct launch_news *news)
-{
-	return news->stage < LAUNCH_STAGES && launcher_stages[news->stage]
-		       ? launcher_stages[news->stage]
-		       : "ehlaunch does not say what is wrong";
-}
 
 /* System calls only: threads of the agent may have held locks at the fork. */
 static void __attribute__((noreturn)) launcher_become(const char *path, char **argv, int socket)
@@ -81,7 +55,7 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 struct launcher_arguments {
 	char **argv; /* to be freed; NULL: out of memory */
 	size_t n;
-	char numbers[3][12];
+	char numbers[4][12];
 };
 
 static void launcher_argument(struct launcher_arguments *a, const char *name, const char *value)
@@ -92,33 +66,60 @@ static void launcher_argument(struct launcher_arguments *a, const char *name, co
 
 static void launcher_fill(struct launcher_arguments *a, const struct config *c)
 {
-	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory" };
-	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory };
+	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory",
+				      "--guest-cpu" };
+	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory, c->guest_cpu };
 
 	a->n = 0;
-	a->argv = calloc(2 * (c->nallow_users + c->nview_own) + 13, sizeof(*a->argv));
+	a->argv =
+		calloc(2 * (c->nallow_users + c->nview_own + c->nguest_allow + c->nguest_deny +
+			    c->nuser_map) + 16,
+		       sizeof(*a->argv));
 	if (!a->argv)
 		return;
 	a->argv[a->n++] = (char *)"ehlaunch";
 	launcher_argument(a, "--cgroup", c->cgroup);
 	launcher_argument(a, "--stub", c->stub);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		snprintf(a->numbers[i], sizeof(a->numbers[i]), "%u", values[i]);
 		launcher_argument(a, names[i], a->numbers[i]);
 	}
 	for (size_t i = 0; i < c->nallow_users; i++)
 		launcher_argument(a, "--allow-user", c->allow_users[i]);
+	for (size_t i = 0; i < c->nguest_allow; i++)
+		launcher_argument(a, "--guest-allow-user", c->guest_allow[i]);
+	for (size_t i = 0; i < c->nguest_deny; i++)
+		launcher_argument(a, "--guest-deny-user", c->guest_deny[i]);
+	for (size_t i = 0; i < c->nuser_map; i++)
+		launcher_argument(a, "--user-map", c->user_map[i]);
 	for (size_t i = 0; i < c->nview_own; i++)
 		launcher_argument(a, "--view-own", c->view_own[i]);
+	if (c->guest_pid_namespace)
+		a->argv[a->n++] = (char *)"--guest-pid-namespace";
 	if (c->allow_root)
 		a->argv[a->n++] = (char *)"--allow-root";
 }
 
-/* Waits until it has begun: the directories of cgroups are there then. */
-static int launcher_wait(int socket)
+/* The highest version of requests that both speak. 0, or -EPROTONOSUPPORT and why not. */
+static int launcher_agree(struct launcher *l, const struct launch_begun *said)
 {
-	struct pollfd p = { .fd = socket, .events = POLLIN };
-	struct launch_news news;
+	const struct versions ours = { LAUNCH_OLDEST, LAUNCH_VERSION };
+	const struct versions its = { said->oldest, said->newest };
+	char why[VERSIONS_TEXT];
+
+	if (versions_agree(&ours, &its, &l->version) == VERSIONS_FIT)
+		return 0;
+	log_error("ehlaunch and this agent have different versions: %s",
+		  versions_say(why, "requests of version", "this agent", &ours, "ehlaunch", &its));
+	return -EPROTONOSUPPORT;
+}
+
+/* Waits until it has begun: the directories of cgroups are there then. */
+static int launcher_wait(struct launcher *l)
+{
+	struct pollfd p = { .fd = l->socket, .events = POLLIN };
+	/* What one of before says is shorter. */
+	struct launch_begun said = { .oldest = LAUNCHER_FIRST, .newest = LAUNCHER_FIRST };
 	int n;
 
 	do
@@ -126,8 +127,10 @@ static int launcher_wait(int socket)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
-	n = recv(socket, &news, sizeof(news), MSG_DONTWAIT);
-	return n == sizeof(news) && news.stage == LAUNCH_READY ? 0 : -EPROTO;
+	n = recv(l->socket, &said, sizeof(said), MSG_DONTWAIT);
+	if ((n != sizeof(said.news) && n != sizeof(said)) || said.news.stage != LAUNCH_READY)
+		return -EPROTO;
+	return launcher_agree(l, &said);
 }
 
 static void launcher_end(struct launcher *l)
@@ -194,7 +197,7 @@ static int launcher_start(struct launcher *l, const struct config *config)
 	if (err)
 		return err;
 	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	err = launcher_wait(l->socket);
+	err = launcher_wait(l);
 	if (err)
 		launcher_end(l);
 	else
@@ -208,12 +211,13 @@ static void launcher_try(struct agent *agent)
 	int err = launcher_start(agent->launcher, agent->config);
 
 	if (err && *l->path)
-		log_warning("cannot connect to ehlaunch at %s: %s; until it listens there no tasks of "
-			    "others run here",
-			    l->path, strerror(-err));
+		log_warning(
+			"cannot connect to ehlaunch at %s: %s; until it listens there, tasks of "
+			"other nodes cannot run here",
+			l->path, strerror(-err));
 	else if (err)
-		log_warning("cannot start ehlaunch, which is installed beside this program: %s; no "
-			    "tasks of others run here",
+		log_warning("cannot start ehlaunch, which is installed beside this program: %s; "
+			    "tasks of other nodes cannot run here",
 			    strerror(-err));
 }
 
@@ -264,11 +268,16 @@ static bool launcher_same_list(char *const *a, size_t na, char *const *b, size_t
 
 static bool launcher_same(const struct config *a, const struct config *b)
 {
-	return a->allow_root == b->allow_root && a->uid_min == b->uid_min &&
+	return a->allow_root == b->allow_root &&
+	       a->guest_pid_namespace == b->guest_pid_namespace && a->uid_min == b->uid_min &&
 	       a->guest_pids == b->guest_pids && a->guest_memory == b->guest_memory &&
-	       !strcmp(a->stub, b->stub) &&
+	       a->guest_cpu == b->guest_cpu && !strcmp(a->stub, b->stub) &&
 	       launcher_same_list(a->allow_users, a->nallow_users, b->allow_users,
 				  b->nallow_users) &&
+	       launcher_same_list(a->guest_allow, a->nguest_allow, b->guest_allow,
+				  b->nguest_allow) &&
+	       launcher_same_list(a->guest_deny, a->nguest_deny, b->guest_deny, b->nguest_deny) &&
+	       launcher_same_list(a->user_map, a->nuser_map, b->user_map, b->nuser_map) &&
 	       launcher_same_list(a->view_own, a->nview_own, b->view_own, b->nview_own);
 }
 
@@ -291,7 +300,7 @@ unsigned int launcher_starts(const struct agent *agent)
 
 static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)
 {
-	struct launch_head head = { LAUNCH_VERSION, q->head->kind };
+	struct launch_head head = { l->version, q->head->kind };
 	struct iovec iov[3] = { { &head, sizeof(head) },
 				{ (void *)(q->head + 1), q->size - sizeof(head) },
 				{ (void *)q->tail, q->tail_size } };
@@ -335,27 +344,4 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 		return pair[0];
 	close(pair[0]);
 	return err;
-}
-
-int launcher_receive(int news, void *answer, size_t size)
-{
-	struct iovec iov = { answer, size };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	const struct launch_news *told = answer;
-	int fds[DESCRIPTORS_MAX], n;
-	union descriptors room;
-	ssize_t got;
-
-	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
-	got = recvmsg(news, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (got < 0)
-		return -errno;
-	n = descriptors_take(&msg, &room, fds);
-	for (int i = 1; i < n; i++)
-		close(fds[i]);
-	if ((size_t)got >= sizeof(*told) && told->stage == LAUNCH_READY && n > 0)
-		return fds[0];
-	if (n > 0)
-		close(fds[0]);
-	return (size_t)got >= sizeof(*told) && told->error > 0 ? -told->error : -EPROTO;
 }

@@ -27,7 +27,9 @@ struct log_limit {
 	unsigned int count;
 };
 
+/** Whether a message may be logged now. Says how many were not when they may be again. */
 bool log_allowed(struct log_limit *limit);
+/** From now on; they are copied. */
 void log_set_levels(const struct log_levels *levels);
 
 #endif

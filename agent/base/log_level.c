@@ -50,7 +50,7 @@ static const struct log_area *log_area_find(const char *name)
 
 static bool log_area_unknown(const char *name, char *why, size_t size)
 {
-	int at = snprintf(why, size, "\"%s\" is no area; areas are", name);
+	int at = snprintf(why, size, "\"%s\" is not an area; areas are", name);
 
 	for (const struct log_area *a = log_areas; a->name && at >= 0 && (size_t)at < size; a++)
 		at += snprintf(why + at, size - at, "%s %s", a == log_areas ? "" : ",", a->name);

@@ -67,7 +67,7 @@ int notify_watch(struct agent *agent)
 	unsigned long long us = period ? strtoull(period, NULL, 10) / 2 : 0;
 	const struct timeval each = { us / 1000000, us % 1000000 };
 
-	/* It may be meant for who has started us. */
+	/* It may be meant for the process that started this one. */
 	if (!us || (pid && strtol(pid, NULL, 10) != getpid()))
 		return 0;
 	agent->watchdog = event_new(agent->base, -1, EV_PERSIST, notify_on_time, NULL);

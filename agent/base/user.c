@@ -3,13 +3,17 @@
 
 #include "base/user.h"
 
+#include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "site/who.h"
 
 /* Debian's range for people; the numbers of system users differ between machines. */
 #define USER_FIRST 1000
@@ -39,6 +43,115 @@ const char *user_name(uid_t uid)
 		snprintf(e->name, sizeof(e->name), "%s", pw ? pw->pw_name : "");
 	}
 	return e->known ? e->name : NULL;
+}
+
+bool user_is_known(const char *name)
+{
+	return getpwnam(name);
+}
+
+struct user_named {
+	char name[64];
+	id_t number;
+	bool known;
+	uint64_t at;
+};
+
+static bool user_find_user(const char *name, id_t *number)
+{
+	struct passwd *pw = getpwnam(name);
+
+	if (pw)
+		*number = pw->pw_uid;
+	return pw;
+}
+
+static bool user_find_group(const char *name, id_t *number)
+{
+	struct group *gr = getgrnam(name);
+
+	if (gr)
+		*number = gr->gr_gid;
+	return gr;
+}
+
+static int user_find(struct user_named kept[USER_KEPT], const char *name,
+		     bool (*find)(const char *name, id_t *number), id_t *number)
+{
+	struct user_named *e = &kept[XXH3_64bits(name, strlen(name)) % USER_KEPT];
+	uint64_t now = clock_ms();
+
+	if (!e->at || strcmp(e->name, name) || now - e->at > USER_KEPT_MS) {
+		snprintf(e->name, sizeof(e->name), "%s", name);
+		e->number = 0;
+		e->known = find(name, &e->number);
+		e->at = now;
+	}
+	*number = e->number;
+	return e->known ? 0 : -ENOENT;
+}
+
+int user_number(const char *name, uid_t *uid)
+{
+	static struct user_named kept[USER_KEPT];
+
+	return user_find(kept, name, user_find_user, uid);
+}
+
+int user_group(const char *name, gid_t *gid)
+{
+	static struct user_named kept[USER_KEPT];
+
+	return user_find(kept, name, user_find_group, gid);
+}
+
+/* The groups of a user, its first one among them. */
+static struct user_groups {
+	uid_t uid;
+	uint64_t at;
+	int n; /* -1: not known */
+	gid_t *gids;
+} user_groups_cache[USER_KEPT];
+
+static void user_find_groups(struct user_groups *g, uid_t uid)
+{
+	struct passwd *pw = getpwuid(uid);
+	int room = 64;
+
+	g->uid = uid;
+	g->at = clock_ms();
+	g->n = -1;
+	for (int tries = 0; pw && tries < 8; tries++) {
+		int n = room;
+		gid_t *gids = reallocarray(g->gids, room, sizeof(*gids));
+
+		if (!gids)
+			return;
+		g->gids = gids;
+		if (getgrouplist(pw->pw_name, pw->pw_gid, gids, &n) >= 0) {
+			g->n = n;
+			return;
+		}
+		room = n > room ? n : 2 * room;
+	}
+}
+
+int user_in_group(uid_t uid, const char *group)
+{
+	struct user_groups *g = &user_groups_cache[uid % USER_KEPT];
+	unsigned int number;
+	gid_t gid;
+
+	if (site_number(group, &number))
+		gid = number;
+	else if (user_group(group, &gid))
+		return -ENOENT;
+	if (!g->at || g->uid != uid || clock_ms() - g->at > USER_KEPT_MS)
+		user_find_groups(g, uid);
+	for (int i = 0; i < g->n; i++)
+		if (g->gids[i] == gid)
+			return 1;
+	return g->n < 0 ? -ENODATA : 0;
 }
 
 const char *user_digest(void)

@@ -13,8 +13,12 @@
 #include "base/log.h"
 #include "cluster/address.h"
 #include "cluster/enrol.h"
+#include "cluster/lapse.h"
 #include "cluster/report.h"
 #include "cluster/roster.h"
+#include "cluster/roster_json.h"
+#include "cluster/versions.h"
+#include "cluster/vouch.h"
 #include "eh/topology.h"
 #include "net/client.h"
 #include "net/link.h"
@@ -120,36 +124,79 @@ static void admission_refuse_join(struct agent *agent, int err, struct server_an
 			  : err == -EEXIST ? "its code belongs to another host"
 			  : err == -ERANGE ? "the roster's version is at its limit"
 					   : "out of memory";
-	json_t *reply = err == -EEXIST ? roster_to_json(enrol_roster(agent)) : json_object();
+	json_t *reply = err == -EEXIST ? vouch_json(enrol_roster(agent)) : json_object();
 
 	if (reply)
 		json_object_set_new(reply, "error", json_string(why));
 	server_answer(answer, err == -ENOMEM || err == -ERANGE ? 503 : 409, reply);
 }
 
+/* What the host is to sign: what is held for it, or what it has signed before. NULL: no memory. */
+static const struct roster_entry *admission_given(struct agent *agent, struct roster *held,
+						  const char *host, uint32_t index)
+{
+	const struct roster_entry *h = roster_by_host(held, host);
+	const struct roster_entry *has = roster_by_host(enrol_roster(agent), host);
+	json_t *grant;
+
+	if (!h || h->index != index || (has && has->version >= h->version))
+		return has;
+	if (h->proof)
+		return h;
+	grant = vouch_grant(agent, roster_topology(held), h);
+	roster_prove(held, index, grant);
+	json_decref(grant);
+	return grant ? h : NULL;
+}
+
+/* No code is free: perhaps that of a host that is dead. -ENOSPC: none. */
+static int admission_take_over(struct agent *agent, struct roster *held, const char *host,
+			       const struct address *address, uint32_t *index)
+{
+	struct peer *dead = lapse_find(agent, held, host);
+	int err;
+
+	if (!dead)
+		return -ENOSPC;
+	*index = dead->code.index;
+	err = roster_pass_on(enrol_roster(agent), held, host, address, *index);
+	if (!err)
+		log_warning("%s gets code %s of %s, which has not been seen for %.1f days", host,
+			    dead->text, dead->host, lapse_days(dead));
+	return err;
+}
+
 static void admission_decide(struct agent *agent, const char *host, const struct address *address,
 			     const uint32_t *wish, bool runs, struct server_answer *answer)
 {
-	uint64_t before = enrol_version(agent);
+	struct roster *held = enrol_held(agent);
+	uint64_t before = held ? roster_stamp(held) : 0;
+	const struct roster_entry *given;
 	char code[EH_CODE_TEXT];
 	uint32_t index;
 	json_t *reply;
 	int err;
 
-	err = roster_enter(enrol_roster(agent), host, address, wish, runs, &index);
-	if (err) {
-		admission_refuse_join(agent, err, answer);
+	err = held ? roster_enter(enrol_roster(agent), held, host, address, wish, runs, &index)
+		   : -ENOMEM;
+	if (err == -ENOSPC)
+		err = admission_take_over(agent, held, host, address, &index);
+	given = err ? NULL : admission_given(agent, held, host, index);
+	if (err || !given) {
+		admission_refuse_join(agent, err ?: -ENOMEM, answer);
 		return;
 	}
 	eh_code_format(&agent->config->topology, (struct eh_code){ 0, index }, code);
-	if (enrol_version(agent) != before) {
+	if (roster_stamp(held) != before) {
 		log_info("%s (%s) joins as node %s", host, address->text, code);
 		event_tell(agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
-		enrol_decided(agent);
 	}
-	reply = roster_to_json(enrol_roster(agent));
-	if (reply)
+	reply = vouch_json(enrol_roster(agent));
+	if (reply) {
 		json_object_set_new(reply, "code", json_string(code));
+		json_object_set_new(reply, "entry",
+				    roster_entry_to_json(&agent->config->topology, given));
+	}
 	server_answer(answer, reply ? 200 : 503, reply);
 }
 
@@ -159,6 +206,8 @@ void admission_on_join(struct agent *agent, struct peer *from, const json_t *bod
 	const char *where = json_string_value(json_object_get(body, "address"));
 	const char *code = json_string_value(json_object_get(body, "code"));
 	struct peer *top = enrol_top(agent);
+	char why[VERSIONS_TEXT];
+	struct versions theirs;
 	struct address address;
 	struct eh_code wish;
 	const char *host;
@@ -166,6 +215,13 @@ void admission_on_join(struct agent *agent, struct peer *from, const json_t *bod
 
 	if (!admission_check(agent, from, body, answer, &host, &hops))
 		return;
+	theirs = versions_of(body);
+	if (*versions_say(why, "protocol", agent->config->host, &agent->protocol, host, &theirs)) {
+		if (log_allowed(&admission_log))
+			log_warning("%s may not join: %s", host, why);
+		admission_refuse(answer, 403, why);
+		return;
+	}
 	if (!where || address_parse(where, &address)) {
 		admission_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
 		return;
@@ -183,13 +239,38 @@ void admission_on_join(struct agent *agent, struct peer *from, const json_t *bod
 		admission_pass(top, "/v1/join", body, hops, answer);
 }
 
+/* NULL, or why this is not the host's word that it leaves. */
+static const char *admission_let_go(struct agent *agent, const char *host, const json_t *entry,
+				    bool *left)
+{
+	struct roster *r = enrol_roster(agent);
+	const struct roster_entry *had = roster_by_host(r, host);
+	const char *why = "the host has not signed that it leaves";
+	struct roster_entry e;
+	int err;
+
+	*left = false;
+	if (!had || had->left)
+		return NULL;
+	if (!entry || roster_entry_from_json(&agent->config->topology, entry, &e))
+		return why;
+	if (!strcmp(e.host, host) && e.left && e.index == had->index)
+		why = e.version > had->version && e.version <= roster_changes(r) + ROSTER_STEP_MAX
+			      ? vouch_check(agent, roster_topology(r), &e)
+			      : "its version is not the next one";
+	err = why ? 0 : roster_add(r, &e);
+	*left = err > 0;
+	json_decref(e.proof);
+	return err < 0 ? "out of memory" : why;
+}
+
 void admission_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer)
 {
 	struct peer *top = enrol_top(agent);
-	const char *host;
+	const char *host, *why;
 	uint64_t hops;
-	int err;
+	bool left;
 
 	if (!admission_check(agent, from, body, answer, &host, &hops))
 		return;
@@ -204,17 +285,15 @@ void admission_on_leave(struct agent *agent, struct peer *from, const json_t *bo
 				 "another member decides, as the top controller: try again");
 		return;
 	}
-	err = roster_leave(enrol_roster(agent), host);
-	if (err && err != -ENOENT) {
-		admission_refuse(answer, 503,
-				 err == -ERANGE ? "the roster's version is at its limit"
-						: "out of memory");
+	why = admission_let_go(agent, host, json_object_get(body, "entry"), &left);
+	if (why) {
+		admission_refuse(answer, 400, why);
 		return;
 	}
-	if (!err) {
+	if (left) {
 		log_info("%s left the cluster", host);
 		event_tell(agent, "leave", json_pack("{s:s}", "host", host));
 		enrol_decided(agent);
 	}
-	server_answer(answer, 200, roster_to_json(enrol_roster(agent)));
+	server_answer(answer, 200, vouch_json(enrol_roster(agent)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file admission.h  Who becomes a member, and who is one no more. */
+/** @file admission.h  Which host becomes a member, and which is no longer one. */
 #ifndef AGENT_CLUSTER_ADMISSION_H
 #define AGENT_CLUSTER_ADMISSION_H
 

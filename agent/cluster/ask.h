@@ -28,7 +28,7 @@ typedef void (*ask_fn)(void *ctx, const struct ask_answer *answer);
 struct ask_question {
 	const char *id;
 	uint64_t size; /**< of the task, in thousandths of a task */
-	bool leaves; /**< it is to leave this node even if that is no sender */
+	bool leaves; /**< it is to leave this node even if that is not a sender */
 	struct peer *const *tried; /**< nodes that are not to take it */
 	unsigned int ntried, time_ms;
 };

@@ -14,8 +14,10 @@
 #include "base/log.h"
 #include "cluster/address.h"
 #include "cluster/report.h"
-#include "cluster/roster.h"
+#include "cluster/roster_json.h"
 #include "cluster/store.h"
+#include "cluster/versions.h"
+#include "cluster/vouch.h"
 #include "eh/topology.h"
 #include "net/client.h"
 #include "net/link.h"
@@ -30,9 +32,17 @@
 #define ENROL_SPREAD 64 /* peers told at once; they tell others */
 /* How long a host that no member knows by its code waits for one that does. */
 #define ENROL_REFUSED_MS 10000
+/* How long codes are held for hosts that have not signed yet, after the last one was given. */
+#define ENROL_HOLD_MS 60000
+/* Hellos in a second whose signature is looked at in vain: a stranger says what it likes. */
+#define ENROL_VAIN 50
 
 struct enrol {
 	struct roster *roster;
+	struct roster *held; /* given out as the top controller, and not signed yet */
+	uint64_t held_since; /* ms, of the last one */
+	uint64_t vain_since; /* ms */
+	unsigned int vain; /* hellos since then that were not signed by who sent them */
 	struct event *timer; /* saves the roster */
 	struct event *news;
 	uint64_t refused_since; /* ms; 0: not refused */
@@ -100,7 +110,9 @@ static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
 
 static void enrol_changed(struct agent *agent)
 {
-	const struct timeval soon = { 0, ENROL_SAVE_MS * 1000 };
+	/* a large file is written less often */
+	const unsigned int ms = ENROL_SAVE_MS + roster_count(agent->enrol->roster);
+	const struct timeval soon = { ms / 1000, ms % 1000 * 1000 };
 
 	/* This host is meant to be absent from it. */
 	if (agent->enrol->leaving)
@@ -136,6 +148,21 @@ static bool enrol_may_gain(struct enrol *e, uint64_t ahead)
 	return e->gained + ahead <= ROSTER_STEP_MAX;
 }
 
+struct roster *enrol_held(struct agent *agent)
+{
+	struct enrol *e = agent->enrol;
+	const uint64_t now = clock_ms();
+
+	if (e->held && now - e->held_since >= ENROL_HOLD_MS) {
+		roster_free(e->held);
+		e->held = NULL;
+	}
+	e->held_since = now;
+	if (!e->held)
+		e->held = roster_new(roster_topology(e->roster));
+	return e->held;
+}
+
 struct roster *enrol_roster(const struct agent *agent)
 {
 	return agent->enrol->roster;
@@ -146,57 +173,74 @@ struct peer *enrol_top(struct agent *agent)
 	return agent->enrol->ops->top(agent);
 }
 
-const char *enrol_take(struct agent *agent, const json_t *answer)
+/* Of what was found to hold. NULL, or what is wrong. */
+static const char *enrol_merge(struct agent *agent, const struct roster *theirs, bool *changed)
 {
-	const char *why;
-	struct roster *theirs = roster_from_json(answer, &why);
-	uint64_t ahead;
-	int changed;
+	struct enrol *e = agent->enrol;
+	uint64_t ahead = roster_ahead(e->roster, theirs);
+	int merged = enrol_may_gain(e, ahead) ? roster_merge(e->roster, theirs) : -ERANGE;
 
-	if (!theirs)
-		return why;
-	ahead = roster_ahead(agent->enrol->roster, theirs);
-	changed = enrol_may_gain(agent->enrol, ahead) ? roster_merge(agent->enrol->roster, theirs)
-						      : -ERANGE;
-	roster_free(theirs);
-	if (changed == -ERANGE)
+	*changed = merged > 0;
+	if (merged == -ERANGE)
 		return "it is too many changes ahead of ours";
-	if (changed == -EINVAL)
+	if (merged == -EINVAL)
 		return "its topology differs";
-	if (changed < 0)
+	if (merged < 0)
 		return "out of memory";
-	agent->enrol->gained += ahead;
-	if (changed)
+	e->gained += ahead;
+	if (merged)
 		enrol_changed(agent);
 	return NULL;
 }
 
-static void enrol_on_exchanged(void *ctx, int status, const json_t *reply)
+const char *enrol_hear(struct agent *agent, struct peer *from, const json_t *body)
 {
-	const struct peer *from = ctx;
-	struct agent *agent = from->agent;
-	const char *why = NULL;
+	const char *why;
+	struct roster *theirs = roster_from_json(body, &why);
+	bool changed;
 
-	if (status == 200)
-		why = enrol_take(agent, reply);
-	if (why && log_allowed(&enrol_log))
-		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, why);
+	if (!theirs)
+		return why;
+	vouch_filter(agent, agent->enrol->roster, theirs, from);
+	why = enrol_merge(agent, theirs, &changed);
+	roster_free(theirs);
+	return why;
 }
 
-/* Afterwards each side has what the other lacked, for example after a partition. 0 or -ENOMEM. */
-static int enrol_exchange(struct peer *with, client_reply_fn done)
+/* The top controller has decided where this host is: it signs that. */
+static void enrol_adopt(struct agent *agent, const json_t *entry)
 {
-	json_t *ours = roster_to_json(with->agent->enrol->roster);
+	const struct roster_entry *own = roster_by_host(agent->enrol->roster, agent->config->host);
+	const uint64_t most = roster_changes(agent->enrol->roster) + ROSTER_STEP_MAX;
+	struct roster_entry e;
 
-	return ours ? link_request(with, "/v1/roster", ours, ENROL_ASK_MS, done, with) : -ENOMEM;
+	if (roster_entry_from_json(&agent->config->topology, entry, &e))
+		return;
+	if (!strcmp(e.host, agent->config->host) && e.index == agent->self.index && !e.left &&
+	    !strcmp(e.address.text, agent->config->address.text) && e.version <= most &&
+	    (!own || own->version < e.version)) {
+		json_t *grant = e.proof;
+
+		if (!vouch_sign(agent, &agent->config->topology, &e) &&
+		    roster_add(agent->enrol->roster, &e) > 0)
+			enrol_decided(agent);
+		json_decref(grant);
+	}
+	json_decref(e.proof);
 }
 
-static void enrol_on_pulled(void *ctx, int status, const json_t *reply)
+const char *enrol_take(struct agent *agent, const json_t *answer)
 {
-	const struct peer *from = ctx;
+	const char *why = enrol_hear(agent, NULL, answer);
 
+	if (!why)
+		enrol_adopt(agent, json_object_get(answer, "entry"));
+	return why;
+}
+
+static void enrol_on_pulled(struct peer *from, bool reached)
+{
 	from->agent->enrol->pulling = false;
-	enrol_on_exchanged(ctx, status, reply);
 }
 
 void enrol_pull(struct peer *from)
@@ -205,7 +249,7 @@ void enrol_pull(struct peer *from)
 
 	/* One at a time: a peer with a newer roster will say so again. */
 	if (!e->pulling && !from->self)
-		e->pulling = !enrol_exchange(from, enrol_on_pulled);
+		e->pulling = !e->ops->exchange(from, enrol_on_pulled);
 }
 
 /* Decisions made here must not be lost with this node: its peers are told at once. */
@@ -216,7 +260,7 @@ static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
 	struct peer *p;
 
 	for (p = peers_next(agent, NULL); p && n < ENROL_SPREAD; p = peers_next(agent, p))
-		if (!p->self && (p->up || p->said) && !enrol_exchange(p, enrol_on_exchanged))
+		if (!p->self && (p->up || p->said) && !agent->enrol->ops->exchange(p, NULL))
 			n++;
 }
 
@@ -229,42 +273,105 @@ void enrol_decided(struct agent *agent)
 		evtimer_add(agent->enrol->news, &soon);
 }
 
+static bool enrol_is_vain(struct enrol *e)
+{
+	const uint64_t now = clock_ms();
+
+	if (now - e->vain_since >= 1000) {
+		e->vain_since = now;
+		e->vain = 0;
+	}
+	return e->vain >= ENROL_VAIN;
+}
+
+/* A code that another host has is decided in exchanges only, where all see both, or was here. */
+static bool enrol_is_news(const struct roster *ours, const struct roster *held,
+			  const struct roster_entry *e, const char *cn)
+{
+	const struct roster_entry *h = held ? roster_by_code(held, e->index) : NULL;
+	const struct roster_entry *has = roster_by_code(ours, e->index);
+
+	if (strcmp(e->host, cn) != 0 || e->left || !roster_wins(ours, e))
+		return false;
+	if (!has || (h && !strcmp(h->host, cn) && h->version == e->version))
+		return true;
+	/* Configured addresses may differ, as above. */
+	return !strcmp(has->host, e->host) &&
+	       (e->version || !strcmp(has->address.text, e->address.text));
+}
+
+static void enrol_learn(struct agent *agent, const struct roster_entry *e)
+{
+	struct roster *one = roster_new(&agent->config->topology);
+	bool changed = false;
+	struct peer *top;
+
+	if (one && roster_add(one, e) > 0)
+		enrol_merge(agent, one, &changed);
+	roster_free(one);
+	top = changed ? enrol_top(agent) : NULL;
+	if (top && top->self)
+		enrol_decided(agent);
+}
+
+void enrol_introduced(struct agent *agent, const char *cn, const json_t *body)
+{
+	const json_t *entry = json_object_get(body, "entry");
+	struct roster_entry e;
+	const char *why;
+
+	if (!entry || roster_entry_from_json(&agent->config->topology, entry, &e))
+		return;
+	if (enrol_is_news(agent->enrol->roster, agent->enrol->held, &e, cn) &&
+	    !enrol_is_vain(agent->enrol)) {
+		why = vouch_check(agent, &agent->config->topology, &e);
+		agent->enrol->vain += why != NULL;
+		if (!why)
+			enrol_learn(agent, &e);
+		else if (log_allowed(&enrol_log))
+			log_warning("a hello of %s: its entry of the roster is ignored: %s", cn,
+				    why);
+	}
+	json_decref(e.proof);
+}
+
+json_t *enrol_entry(struct agent *agent)
+{
+	const struct roster_entry *e =
+		agent->enrol ? roster_by_host(agent->enrol->roster, agent->config->host) : NULL;
+
+	return e && e->proof ? roster_entry_to_json(&agent->config->topology, e) : NULL;
+}
+
 void enrol_seen(struct peer *from, const json_t *body)
 {
 	struct agent *agent = from->agent;
 	uint64_t version;
 
+	enrol_introduced(agent, from->host, body);
 	if (!report_number(body, "roster", INT64_MAX, &version) && version > enrol_version(agent))
 		enrol_pull(from);
 }
 
-/* Configured addresses may differ between nodes and still be right for each. */
+static bool enrol_configures(const struct config *c, const struct peer *p)
+{
+	for (size_t i = 0; i < c->npeers; i++)
+		if (c->peers[i].code.index == p->code.index)
+			return true;
+	return false;
+}
+
+/*
+ * Configured addresses may differ between nodes and still be right for each. One that is not of our
+ * configuration is known from its host, as what that has signed.
+ */
 bool enrol_has_moved(const struct peer *p, const char *address)
 {
 	const struct roster_entry *e = roster_by_code(p->agent->enrol->roster, p->code.index);
 
-	return address && e && e->version && strcmp(e->address.text, address);
-}
-
-json_t *enrol_on_roster(struct agent *agent, struct peer *from, const json_t *body, int *status)
-{
-	json_t *reply = roster_to_json(agent->enrol->roster);
-
-	if (!reply)
-		*status = 503;
-	return reply;
-}
-
-json_t *enrol_on_exchange(struct agent *agent, struct peer *from, const json_t *body, int *status)
-{
-	const char *why = enrol_take(agent, body);
-
-	if (!why)
-		return enrol_on_roster(agent, from, NULL, status);
-	if (log_allowed(&enrol_log))
-		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, why);
-	*status = 400;
-	return json_pack("{s:s}", "error", why);
+	return address && e &&
+	       (e->version || (e->proof && !enrol_configures(p->agent->config, p))) &&
+	       strcmp(e->address.text, address);
 }
 
 /* ---- this host ---- */
@@ -300,9 +407,14 @@ void enrol_refused(struct agent *agent)
 
 json_t *enrol_question(struct agent *agent, const char *code, bool runs)
 {
-	return json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", agent->config->cluster, "host",
-			 agent->config->host, "address", agent->config->address.text, "code", code,
-			 "runs", (int)runs);
+	json_t *o = json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", agent->config->cluster, "host",
+			      agent->config->host, "address", agent->config->address.text, "code",
+			      code, "runs", (int)runs);
+
+	if (!o || !versions_put(o, &agent->protocol))
+		return o;
+	json_decref(o);
+	return NULL;
 }
 
 static void enrol_on_left(void *ctx, int status, const json_t *reply)
@@ -336,22 +448,36 @@ static struct peer *enrol_someone(struct agent *agent)
 	return best;
 }
 
+/* Nobody else can say that this host leaves: it signs that. NULL: no memory. */
+static json_t *enrol_last_word(struct agent *agent)
+{
+	struct roster_entry e;
+	json_t *o = NULL;
+
+	if (roster_leaving(agent->enrol->roster, agent->config->host, &e))
+		return json_null();
+	if (!vouch_sign(agent, &agent->config->topology, &e))
+		o = roster_entry_to_json(&agent->config->topology, &e);
+	json_decref(e.proof);
+	return o;
+}
+
 static void enrol_tell(struct peer *to)
 {
 	struct agent *agent = to->agent;
-	json_t *body = json_pack("{s:s,s:s}", "cluster", agent->config->cluster, "host",
-				 agent->config->host);
+	json_t *body = json_pack("{s:s,s:s,s:o}", "cluster", agent->config->cluster, "host",
+				 agent->config->host, "entry", enrol_last_word(agent));
 
 	if (!body || link_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
 		agent->enrol->left(agent, "out of memory");
 }
 
-static void enrol_on_handed_over(void *ctx, int status, const json_t *reply)
+static void enrol_on_handed_over(struct peer *to, bool reached)
 {
-	if (status == 200)
-		enrol_tell(ctx);
+	if (reached)
+		enrol_tell(to);
 	else
-		enrol_on_left(ctx, status, reply);
+		enrol_on_left(to, 0, NULL);
 }
 
 void enrol_leave(struct agent *agent, enrol_left_fn done)
@@ -366,7 +492,7 @@ void enrol_leave(struct agent *agent, enrol_left_fn done)
 	} else if (!other) {
 		store_remove(agent->config);
 		done(agent, NULL);
-	} else if (enrol_exchange(other, enrol_on_handed_over)) {
+	} else if (agent->enrol->ops->exchange(other, enrol_on_handed_over)) {
 		/* The member that decides for us must first know all that we decided. */
 		done(agent, "out of memory");
 	}
@@ -414,17 +540,46 @@ int enrol_init(struct agent *agent, const struct enrol_ops *ops, struct roster *
 	}
 	if (!enrol_is_ours(agent))
 		return -EEXIST;
+	if (vouch_own(agent, e->roster) < 0)
+		log_error(
+			"cannot sign this host's entry with the key %s: others will not believe "
+			"it",
+			agent->config->key);
 	if (enrol_version(agent))
 		enrol_on_save(-1, 0, agent);
 	return 0;
 }
 
+void enrol_renewed(struct agent *agent)
+{
+	int made = agent->enrol ? vouch_own(agent, agent->enrol->roster) : 0;
+
+	if (made > 0)
+		enrol_decided(agent);
+	else if (made < 0)
+		log_error("cannot sign with the key of the new certificate");
+}
+
+/* As it was: what it has signed stays with it. */
+static bool enrol_is_configured(const struct config *c, const struct config_peer *was)
+{
+	for (size_t i = 0; i < c->npeers; i++)
+		if (c->peers[i].code.index == was->code.index &&
+		    !strcmp(c->peers[i].host, was->host) &&
+		    !strcmp(c->peers[i].address.text, was->address.text))
+			return true;
+	return false;
+}
+
 void enrol_reload(struct agent *agent, const struct config *old)
 {
 	for (size_t i = 0; i < old->npeers; i++)
-		roster_drop(agent->enrol->roster, old->peers[i].code.index);
+		if (!enrol_is_configured(agent->config, &old->peers[i]))
+			roster_drop(agent->enrol->roster, old->peers[i].code.index);
 	if (enrol_add_configured(agent))
 		log_error("out of memory: new peers not added; reload again later");
+	if (vouch_own(agent, agent->enrol->roster) < 0)
+		log_error("cannot sign with the key %s", agent->config->key);
 	enrol_changed(agent);
 }
 
@@ -441,6 +596,7 @@ void enrol_exit(struct agent *agent)
 	if (e->news)
 		event_free(e->news);
 	roster_free(e->roster);
+	roster_free(e->held);
 	free(e);
 	agent->enrol = NULL;
 }

@@ -21,6 +21,8 @@ struct enrol_ops {
 	 * controllers above it does not count as the top.
 	 */
 	struct peer *(*top)(struct agent *agent);
+	/** exchange_begin() */
+	int (*exchange)(struct peer *with, void (*done)(struct peer *with, bool reached));
 };
 
 /**
@@ -41,14 +43,28 @@ void enrol_pull(struct peer *from);
 /** The roster itself. Whoever changes it, as the top controller, calls enrol_decided() then. */
 struct roster *enrol_roster(const struct agent *agent);
 void enrol_decided(struct agent *agent);
+/** Codes given by this agent, as the top controller, and not signed yet. NULL: no memory. */
+struct roster *enrol_held(struct agent *agent);
 /** The top controller; NULL: not known yet. */
 struct peer *enrol_top(struct agent *agent);
 
+/** This host's entry of the roster, for hellos. NULL: it has none. The caller owns it. */
+json_t *enrol_entry(struct agent *agent);
+/** Looks at the entry in the hello of a host with this CN, which may not be a member yet. */
+void enrol_introduced(struct agent *agent, const char *cn, const json_t *body);
 /** Looks at a peer's hello or message. Fetches its roster if its version is newer than ours. */
 void enrol_seen(struct peer *from, const json_t *body);
 /** Whether the roster has another address for a peer that listens on `address` (NULL: unknown). */
 bool enrol_has_moved(const struct peer *p, const char *address);
-/** Merges the roster in an answer of POST /v1/join or GET /v1/roster. NULL, or what is wrong. */
+/** Merges a roster, or a part of one, that a peer sent (NULL: with an answer of one). NULL, or what
+ *  is wrong with it. */
+const char *enrol_hear(struct agent *agent, struct peer *from, const json_t *body);
+/** This host has a new certificate: it signs its entry again, and tells that. */
+void enrol_renewed(struct agent *agent);
+/**
+ * Merges the roster in an answer of POST /v1/join, and signs what it says of this host. NULL, or
+ * what is wrong.
+ */
 const char *enrol_take(struct agent *agent, const json_t *answer);
 /**
  * Body of this host's POST /v1/join. `code` is the code it wants (NULL: any) or, with `runs`,
@@ -70,10 +86,5 @@ void enrol_refused(struct agent *agent);
  */
 typedef void (*enrol_left_fn)(struct agent *agent, const char *why);
 void enrol_leave(struct agent *agent, enrol_left_fn done);
-
-/** GET /v1/roster, also for hosts that are not members. */
-json_t *enrol_on_roster(struct agent *agent, struct peer *from, const json_t *body, int *status);
-/** POST /v1/roster: merges a member's roster into ours and returns the result. */
-json_t *enrol_on_exchange(struct agent *agent, struct peer *from, const json_t *body, int *status);
 
 #endif

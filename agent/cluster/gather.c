@@ -98,23 +98,32 @@ static void gather_member(struct gather *g, const struct eh_child *c, uint32_t n
 	json_array_append_new(g->nodes, said);
 }
 
-/* A controller speaks for its group: what it says of others is left out. */
-static void gather_take(const struct gather_call *call, const json_t *list, json_t *into)
+/*
+ * Of what a controller says, each node or group once, with a code of the topology. Only what
+ * is in this group of level `below`: a controller speaks for that.
+ */
+static void gather_take(const struct agent *agent, const json_t *list, bool are_groups,
+			unsigned int below, uint32_t group, json_t *into)
 {
-	const struct eh_topology *t = gather_topology(call->of->agent);
-	const unsigned int below = call->level - 1;
+	const struct eh_topology *t = gather_topology(agent);
+	json_t *seen = json_object();
+	char text[EH_CODE_TEXT];
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach((json_t *)list, i, one) {
-		const char *text = json_string_value(json_object_get(one, "code"));
+		const char *said = json_string_value(json_object_get(one, "code"));
 		struct eh_code code;
 
-		if (text && !eh_code_parse(t, text, &code) && code.level <= below &&
-		    code.index >> (t->n * (below - code.level)) ==
-			    gather_group(call->of->agent, call->to->code.index, below))
+		if (!said || eh_code_parse(t, said, &code) || code.level > below ||
+		    !code.level == are_groups ||
+		    code.index >> (t->n * (below - code.level)) != group)
+			continue;
+		eh_code_format(t, code, text);
+		if (!json_object_get(seen, text) && !json_object_set_new(seen, text, json_true()))
 			json_array_append(into, (json_t *)one);
 	}
+	json_decref(seen);
 }
 
 static void gather_on_reply(void *ctx, int status, const json_t *reply)
@@ -123,10 +132,12 @@ static void gather_on_reply(void *ctx, int status, const json_t *reply)
 	const json_t *groups = json_object_get(reply, "groups");
 	struct gather_call *call = ctx;
 	struct gather *g = call->of;
+	const unsigned int below = call->level - 1;
+	uint32_t group = gather_group(g->agent, call->to->code.index, below);
 
 	if (status == 200 && json_is_array(nodes) && json_is_array(groups)) {
-		gather_take(call, nodes, g->nodes);
-		gather_take(call, groups, g->groups);
+		gather_take(g->agent, nodes, false, below, group, g->nodes);
+		gather_take(g->agent, groups, true, below, group, g->groups);
 	} else {
 		gather_absent(g, call->level, call->digit);
 	}
@@ -229,22 +240,30 @@ struct gather_top {
 
 static void gather_on_top(void *ctx, int status, const json_t *reply)
 {
+	const json_t *said = json_object_get(reply, "nodes");
+	const json_t *of_groups = json_object_get(reply, "groups");
+	json_int_t epoch = json_integer_value(json_object_get(reply, "epoch"));
 	struct gather_top *t = ctx;
 	struct agent *agent = t->agent;
-	json_t *nodes = json_object_get(reply, "nodes"), *node;
+	const unsigned int l = gather_topology(agent)->l;
+	json_t *nodes, *groups, *node;
 	size_t i;
 
-	if (status != 200 || !json_is_array(nodes) ||
-	    !json_is_array(json_object_get(reply, "groups"))) {
+	if (status != 200 || !json_is_array(said) || !json_is_array(of_groups)) {
 		gather_alone(agent, t->done, t->ctx);
-	} else {
-		/* Our own data are newer here. */
-		json_array_foreach(nodes, i, node)
-			if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "",
-				    agent->code))
-				json_array_set_new(nodes, i, hierarchy_own_node(agent));
-		t->done(t->ctx, json_incref((json_t *)reply));
+		free(t);
+		return;
 	}
+	nodes = json_array();
+	groups = json_array();
+	gather_take(agent, said, false, l, 0, nodes);
+	gather_take(agent, of_groups, true, l, 0, groups);
+	/* Our own data are newer here. */
+	json_array_foreach(nodes, i, node)
+		if (!strcmp(json_string_value(json_object_get(node, "code")) ?: "", agent->code))
+			json_array_set_new(nodes, i, hierarchy_own_node(agent));
+	t->done(t->ctx,
+		json_pack("{s:I,s:o,s:o}", "epoch", epoch, "nodes", nodes, "groups", groups));
 	free(t);
 }
 

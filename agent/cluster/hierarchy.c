@@ -20,32 +20,21 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
-#include "cluster/drain.h"
+#include "cluster/credits.h"
 #include "cluster/enrol.h"
+#include "cluster/hierarchy_inside.h"
 #include "cluster/message.h"
-#include "cluster/report.h"
+#include "cluster/withdraw.h"
 #include "eh/eh.h"
 #include "eh/member.h"
-#include "eh/rule.h"
 #include "eh/topology.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "net/revoked.h"
 #include "net/server.h"
 #include "node/kernel.h"
 #include "node/node.h"
-
-struct hierarchy {
-	struct eh_member *member;
-	struct event *timer, *soon;
-	struct peer *parent, *top_hint;
-	struct eh_report told; /* to the member, last */
-	struct hierarchy_counts counted;
-	struct hierarchy_pending *pending;
-	uint64_t seen[EH_SEEN_MAX]; /* guests that entered our load since the last report */
-	size_t nseen;
-	const struct hierarchy_ops *ops;
-};
 
 /* An action that a step asks for. */
 struct hierarchy_update {
@@ -79,11 +68,6 @@ struct hierarchy_pending {
 
 static struct log_limit hierarchy_log;
 
-static const struct eh_topology *hierarchy_topology(struct agent *agent)
-{
-	return &agent->config->topology;
-}
-
 static struct peer *hierarchy_peer(struct agent *agent, uint32_t node)
 {
 	return node == EH_NO_NODE ? NULL : peers_by_code(agent, (struct eh_code){ 0, node });
@@ -94,7 +78,7 @@ static struct peer *hierarchy_peer(struct agent *agent, uint32_t node)
 /* Adds what the other side wants to know besides the member's own values. */
 static json_t *hierarchy_message(struct agent *agent, const struct eh_message *msg)
 {
-	json_t *body = message_to_json(hierarchy_topology(agent), msg);
+	json_t *body = message_to_json(&agent->config->topology, msg);
 
 	if (!body)
 		return NULL;
@@ -102,6 +86,8 @@ static json_t *hierarchy_message(struct agent *agent, const struct eh_message *m
 	if (msg->type == EH_MSG_REPORT)
 		json_object_set_new(body, "node", hierarchy_own_node(agent));
 	json_object_set_new(body, "roster", json_integer((json_int_t)enrol_version(agent)));
+	if (revoked_number(agent))
+		json_object_set_new(body, "revoked", json_integer(revoked_number(agent)));
 	return body;
 }
 
@@ -231,10 +217,11 @@ static void hierarchy_role(struct agent *agent, unsigned int rank, uint32_t pare
 	}
 	if (now)
 		log_info("controller of %u level(s), reports to %s", rank, peer_code(now));
-	else if (rank == hierarchy_topology(agent)->l)
+	else if (rank == agent->config->topology.l)
 		log_info("controller of all %u level(s)", rank);
 	else
 		log_info("controller of %u level(s), looking for the controller above", rank);
+	credits_role(agent, rank, parent);
 	event_tell(agent, "controller",
 		   json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller(agent)),
 			     "levels", (int)rank, "parent", now ? peer_code(now) : NULL));
@@ -243,7 +230,7 @@ static void hierarchy_role(struct agent *agent, unsigned int rank, uint32_t pare
 static void hierarchy_child(struct agent *agent, const struct eh_member_update *up)
 {
 	struct eh_code group = { up->rank,
-				 agent->self.index >> (hierarchy_topology(agent)->n * up->rank) };
+				 agent->self.index >> (agent->config->topology.n * up->rank) };
 	struct peer *p = hierarchy_peer(agent, up->node);
 	char text[EH_CODE_TEXT];
 
@@ -251,7 +238,7 @@ static void hierarchy_child(struct agent *agent, const struct eh_member_update *
 		return;
 	log_info("%s (%s) %s group %s%s%s", peer_code(p), peer_host(p),
 		 up->gone ? "left" : "reports to this node in",
-		 eh_code_format(hierarchy_topology(agent), group, text),
+		 eh_code_format(&agent->config->topology, group, text),
 		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
 	event_tell(agent, "peer",
 		   json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host", peer_host(p), "agent",
@@ -323,7 +310,7 @@ static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *
 {
 	const json_t *node = json_object_get(body, "node");
 	const char *top = json_string_value(json_object_get(body, "top"));
-	int err = message_from_json(hierarchy_topology(agent), body, msg);
+	int err = message_from_json(&agent->config->topology, body, msg);
 
 	if (err)
 		return err;
@@ -333,6 +320,7 @@ static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *
 	if (top && from == agent->hierarchy->parent && peers_by_text(agent, top))
 		agent->hierarchy->top_hint = peers_by_text(agent, top);
 	enrol_seen(from, body);
+	withdraw_seen(from, body);
 	return 0;
 }
 
@@ -382,7 +370,7 @@ void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *
 	if (err == -EINVAL || err == -EPERM) {
 		server_answer(answer, err == -EPERM ? 403 : 400,
 			      json_pack("{s:s}", "error",
-					err == -EPERM ? "this is not for the sender to say"
+					err == -EPERM ? "the sender may not say this"
 						      : "not a hierarchy message"));
 		return;
 	}
@@ -392,76 +380,13 @@ void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *
 		server_answer(in.answer, 200, NULL);
 }
 
-/* ---- own load ---- */
-
-/* Not memcmp(), because of padding. */
-static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
-{
-	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
-	       a->floor == b->floor && a->capacity == b->capacity && a->nodes == b->nodes &&
-	       a->draining == b->draining && a->dwell == b->dwell;
-}
-
-void hierarchy_touch_now(struct agent *agent)
-{
-	struct hierarchy *h = agent->hierarchy;
-	uint64_t ids[EH_SEEN_MAX];
-	struct report r;
-	size_t n;
-
-	if (!h)
-		return;
-
-	node_refresh(agent);
-	report_own(agent, &r);
-	n = h->nseen;
-	memcpy(ids, h->seen, n * sizeof(ids[0]));
-	h->nseen = 0;
-	n += h->ops->seen(agent, ids + n, EH_SEEN_MAX - n);
-	if (eh_report_state(&r.own) != eh_report_state(&h->told))
-		event_tell(agent, "state",
-			   json_pack("{s:s,s:s,s:f}", "node", agent->code, "state",
-				     report_state_name(eh_report_state(&r.own)), "load",
-				     r.own.load / 1000.0));
-	if (!n && hierarchy_same(&r.own, &h->told))
-		return;
-	h->told = r.own;
-	hierarchy_step(agent, &(struct eh_member_event){
-				      .type = EH_ME_LOAD,
-				      .load = { .own = r.own, .seen = ids, .nseen = n } });
-}
+/* ---- time and peers ---- */
 
 /* Runs once for all changes in a round of the loop. */
 static void hierarchy_on_soon(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
 	hierarchy_touch_now(agent);
-}
-
-void hierarchy_guest_seen(struct agent *agent, uint64_t id)
-{
-	struct hierarchy *h = agent->hierarchy;
-
-	/* When there is no room, the controller's grants expire by themselves. */
-	if (h && h->nseen < EH_SEEN_MAX)
-		h->seen[h->nseen++] = id;
-}
-
-void hierarchy_touch(struct agent *agent)
-{
-	if (agent->hierarchy && agent->hierarchy->soon)
-		event_active(agent->hierarchy->soon, 0, 0);
-}
-
-void hierarchy_threshold_set(struct agent *agent)
-{
-	const struct node_settings *set = node_settings(agent);
-
-	event_tell(agent, "threshold",
-		   json_pack("{s:s,s:f,s:f,s:I}", "node", agent->code, "threshold",
-			     set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
-			     "epoch", (json_int_t)hierarchy_epoch(agent)));
-	hierarchy_touch(agent);
 }
 
 static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
@@ -472,6 +397,7 @@ static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 	hierarchy_touch_now(agent);
 	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_TICK });
 	agent->hierarchy->ops->tick(agent);
+	credits_tick(agent);
 	while ((p = *at)) {
 		if (clock_ms() < p->until) {
 			at = &p->next;
@@ -483,14 +409,14 @@ static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* ---- peers ---- */
-
 void hierarchy_peer_changed(struct peer *p)
 {
 	struct agent *agent = p->agent;
-	if (!p->self && !p->up && p->down != PEER_UNLINKED)
-		hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_GONE,
-								 .node = p->code.index });
+	if (p->self || p->up || p->down == PEER_UNLINKED)
+		return;
+	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_GONE,
+							 .node = p->code.index });
+	credits_gone(p);
 }
 
 void hierarchy_peer_known(struct peer *p)
@@ -543,26 +469,6 @@ uint64_t hierarchy_epoch(struct agent *agent)
 const struct hierarchy_counts *hierarchy_counts(struct agent *agent)
 {
 	return &agent->hierarchy->counted;
-}
-
-json_t *hierarchy_own_node(struct agent *agent)
-{
-	json_t *of = json_array(), *own;
-	struct report r;
-
-	for (unsigned int level = 1; level <= hierarchy_rank(agent); level++) {
-		struct eh_code group = { level, agent->self.index >>
-							(hierarchy_topology(agent)->n * level) };
-		char text[EH_CODE_TEXT];
-
-		json_array_append_new(
-			of, json_string(eh_code_format(hierarchy_topology(agent), group, text)));
-	}
-	report_own(agent, &r);
-	own = report_node(&r, agent->code, peer_host(peers_self(agent)), of);
-	if (own)
-		json_object_set_new(own, "drain", drain_json(agent));
-	return own;
 }
 
 /* ---- set-up ---- */

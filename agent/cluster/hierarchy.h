@@ -8,6 +8,7 @@
 #define AGENT_CLUSTER_HIERARCHY_H
 
 #include <jansson.h>
+#include "cluster/hierarchy_counts.h"
 #include "eh/member.h"
 #include "net/peer.h"
 
@@ -50,9 +51,6 @@ void hierarchy_threshold_set(struct agent *agent);
 /** This node as in `status --json`. The caller owns it. */
 json_t *hierarchy_own_node(struct agent *agent);
 
-struct hierarchy_counts {
-	uint64_t sent[EH_MSG_TYPES], received[EH_MSG_TYPES]; /**< answers with a body are counted */
-};
 const struct hierarchy_counts *hierarchy_counts(struct agent *agent);
 
 /** Passes the node's current load and settings to the member. */

@@ -2,22 +2,19 @@
 #include "cluster/invite.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <openssl/crypto.h>
-#include <openssl/err.h>
 #include <openssl/rand.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/event.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "cert/make.h"
 #include "cert/name.h"
@@ -25,13 +22,16 @@
 #include "cert/token.h"
 #include "cluster/address.h"
 #include "cluster/enrol.h"
+#include "cluster/issue.h"
 #include "cluster/roster.h"
+#include "cluster/store.h"
 #include "net/tls.h"
 
+#define INVITE_FILE "invites.json"
+#define INVITE_FORMAT 1 /* of the file */
 #define INVITE_OPEN 64 /* at most */
 #define INVITE_GIVEN 64 /* names whose certificates were made last */
 #define INVITE_GIVEN_S 86400 /* for which a name is not given a second time */
-#define INVITE_DAYS 3650
 #define INVITE_ADDRESSES 8
 #define INVITE_RATE 10 /* requests in a second from one source; a token cannot be guessed anyway */
 #define INVITE_SOURCES 64
@@ -39,7 +39,7 @@
 struct invite {
 	unsigned char digest[CERT_DIGEST]; /* of the secret */
 	int64_t until; /* s since 1970 */
-	char host[CERT_HOST_MAX + 1]; /* "": any that is no member */
+	char host[CERT_HOST_MAX + 1]; /* "": any that is not a member */
 };
 
 /* A name that has got a certificate, and may not be in the roster yet. */
@@ -60,7 +60,7 @@ struct invites {
 	struct given given[INVITE_GIVEN];
 	size_t nopen, ngiven;
 	struct source sources[INVITE_SOURCES];
-	char why[512];
+	char why[ISSUE_WHY];
 };
 
 static struct log_limit invite_log;
@@ -90,14 +90,6 @@ static void invite_expire(struct invites *in)
 			in->given[i] = in->given[--in->ngiven];
 }
 
-static bool invite_path(const struct agent *agent, const char *after, char path[PATH_MAX])
-{
-	char folder[PATH_MAX];
-
-	snprintf(folder, sizeof(folder), "%s", agent->config->state);
-	return snprintf(path, PATH_MAX, "%s/invites.json%s", dirname(folder), after) < PATH_MAX;
-}
-
 static json_t *invite_to_json(const struct invites *in)
 {
 	json_t *open = json_array(), *given = json_array();
@@ -111,60 +103,16 @@ static json_t *invite_to_json(const struct invites *in)
 	for (size_t i = 0; i < in->ngiven; i++)
 		json_array_append_new(given, json_pack("{s:s,s:I}", "host", in->given[i].host,
 						       "until", (json_int_t)in->given[i].until));
-	return json_pack("{s:o,s:o}", "open", open, "given", given);
+	return json_pack("{s:i,s:o,s:o}", "format", INVITE_FORMAT, "open", open, "given", given);
 }
 
-static int invite_write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	ssize_t length = strlen(text);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	errno = EIO;
-	/* On disk before anything else happens: a token that was used stays used. */
-	if (write(fd, text, length) != length || fsync(fd))
-		err = -errno;
-	if (close(fd) && !err)
-		err = -errno;
-	return err;
-}
-
-/* The new name, too, must be on disk. */
-static int invite_sync_folder(const struct agent *agent)
-{
-	char path[PATH_MAX];
-	int fd, err;
-
-	if (!invite_path(agent, "", path))
-		return -ENAMETOOLONG;
-	fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = fsync(fd) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
+/* On disk before anything else happens: a token that was used stays used. */
 static int invite_save(struct agent *agent)
 {
-	char path[PATH_MAX], work[PATH_MAX];
 	json_t *o = invite_to_json(agent->invites);
 	char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
-	int err = text ? 0 : -ENOMEM;
+	int err = text ? keep_write(agent->config, INVITE_FILE, text) : -ENOMEM;
 
-	if (!err && (!invite_path(agent, "", path) || !invite_path(agent, ".new", work)))
-		err = -ENAMETOOLONG;
-	if (!err) {
-		mkdir(dirname(path), 0755);
-		invite_path(agent, "", path);
-		err = invite_write_text(work, text);
-	}
-	if (!err && rename(work, path))
-		err = -errno;
-	if (!err)
-		err = invite_sync_folder(agent);
 	if (err)
 		log_error("invitations cannot be kept beside %s: %s", agent->config->state,
 			  strerror(-err));
@@ -212,12 +160,13 @@ int invite_init(struct agent *agent)
 	agent->invites = calloc(1, sizeof(*agent->invites));
 	if (!agent->invites)
 		return -ENOMEM;
-	if (!*agent->config->authority_key || !invite_path(agent, "", path) || access(path, F_OK))
+	if (!*agent->config->authority_key || !keep_path(agent->config, INVITE_FILE, path) ||
+	    access(path, F_OK))
 		return 0;
 	o = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-	if (o)
+	if (o && !store_set_aside(path, o, INVITE_FORMAT))
 		invite_read(agent->invites, o);
-	else
+	else if (!o)
 		log_warning("%s: ignored, with all invitations in it: %s", path, error.text);
 	json_decref(o);
 	return 0;
@@ -237,62 +186,6 @@ bool invite_is_open(struct agent *agent)
 	return agent->invites->nopen;
 }
 
-/* ---- the authority ---- */
-
-/* Read each time: few ask, and the key is in memory only while it is used. */
-static EVP_PKEY *invite_key(struct agent *agent, X509 *authority)
-{
-	EVP_PKEY *key = NULL;
-	char text[CERT_PEM_MAX];
-	ssize_t n = -1;
-	int fd;
-
-	fd = open(agent->config->authority_key, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text));
-		close(fd);
-	}
-	if (n > 0)
-		key = cert_key_from_pem(text, n);
-	OPENSSL_cleanse(text, sizeof(text));
-	if (key && X509_check_private_key(authority, key) == 1)
-		return key;
-	ERR_clear_error();
-	EVP_PKEY_free(key);
-	log_error("%s: not the key of the authority that signed this host's certificate",
-		  agent->config->authority_key);
-	return NULL;
-}
-
-/* Whether this host can invite, or why not. */
-static bool invite_can(struct agent *agent, const char **why)
-{
-	struct invites *in = agent->invites;
-	char origin[CERT_HOST_MAX + 1];
-	X509 *authority;
-	EVP_PKEY *key;
-
-	tls_own(agent->tls, &authority);
-	*why = "the authority's certificate did not sign this host's";
-	if (!authority)
-		return false;
-	if (!*agent->config->authority_key) {
-		if (!cert_origin(authority, origin, sizeof(origin)) ||
-		    !strcmp(origin, agent->config->host))
-			strcpy(origin, "the host that has the authority's key");
-		snprintf(in->why, sizeof(in->why),
-			 "this host has not got the authority's key (`authority-key`): "
-			 "run `ehctl invite` on %s",
-			 origin);
-		*why = in->why;
-		return false;
-	}
-	key = invite_key(agent, authority);
-	EVP_PKEY_free(key);
-	*why = "`authority-key` is not the key of the cluster's authority";
-	return key;
-}
-
 /* ---- an invitation ---- */
 
 json_t *invite_make(struct agent *agent, unsigned int seconds, const char *host, const char **why)
@@ -304,7 +197,8 @@ json_t *invite_make(struct agent *agent, unsigned int seconds, const char *host,
 	json_t *reply = NULL;
 	X509 *authority;
 
-	if (!invite_can(agent, why))
+	*why = in->why;
+	if (!issue_can(agent, "ehctl invite", in->why))
 		return NULL;
 	invite_expire(in);
 	*why = "too many invitations are open: wait until some are used, or end";
@@ -366,7 +260,7 @@ static bool invite_too_often(struct invites *in, const char *where)
 			from = s;
 			break;
 		}
-		/* where it is not known: in the place of the one that asked first */
+		/* where it is not known: it replaces the one that asked first */
 		if (s->second < from->second)
 			from = s;
 	}
@@ -432,36 +326,6 @@ static const char *invite_check_host(struct agent *agent, const struct invite *b
 	return NULL;
 }
 
-/* The certificate as text, or NULL with the reason. */
-static char *invite_sign(struct agent *agent, const char *host, const char *text, const char **why)
-{
-	X509_REQ *request = cert_request_from_pem(text, strlen(text));
-	EVP_PKEY *theirs = NULL, *key = NULL;
-	X509 *authority, *cert = NULL;
-	char *pem = NULL;
-
-	*why = "the signing request is malformed";
-	if (!request)
-		goto free_all;
-	theirs = cert_request_key(request, host, why);
-	if (!theirs)
-		goto free_all;
-	*why = "the authority's key cannot be used: see the agent's log on the host that invites";
-	tls_own(agent->tls, &authority);
-	key = authority ? invite_key(agent, authority) : NULL;
-	if (key)
-		cert = cert_node_new(theirs, host, authority, key, invite_now(), INVITE_DAYS);
-	if (cert)
-		pem = cert_to_pem(cert);
-free_all:
-	ERR_clear_error();
-	X509_free(cert);
-	EVP_PKEY_free(key);
-	EVP_PKEY_free(theirs);
-	X509_REQ_free(request);
-	return pem;
-}
-
 static void invite_note(struct invites *in, const char *host)
 {
 	struct given *to = NULL;
@@ -504,7 +368,7 @@ static json_t *invite_admit(struct agent *agent, const char *where, struct invit
 
 	if (why)
 		return invite_refuse(where, host, why);
-	cert = invite_sign(agent, host, request, &why);
+	cert = issue_certificate(agent, host, request, ISSUE_DAYS, &why);
 	if (!cert)
 		return invite_refuse(where, host, why);
 	invite_drop(agent->invites, by - agent->invites->open);
@@ -513,7 +377,7 @@ static json_t *invite_admit(struct agent *agent, const char *where, struct invit
 	if (invite_save(agent)) {
 		agent->invites->open[agent->invites->nopen++] = used;
 		free(cert);
-		return invite_refuse(where, host, "the host that invites cannot write to its disk");
+		return invite_refuse(where, host, "the inviting host cannot write to its disk");
 	}
 	answer = invite_welcome(agent, cert);
 	log_info("%s at %s has got a certificate", host, where);
@@ -532,17 +396,17 @@ json_t *invite_on_visit(struct agent *agent, const char *where, const char *line
 		return invite_refuse(where, "", "too many ask: try again in a second");
 	if (!invite_is_open(agent))
 		return invite_refuse(where, "",
-				     "no invitation is open: the token was used, or has ended");
+				     "no invitation is open: the token was used, or has expired");
 	o = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
 	secret = json_string_value(json_object_get(o, "secret"));
 	host = json_string_value(json_object_get(o, "host"));
 	request = json_string_value(json_object_get(o, "request"));
 	by = secret ? invite_find(in, secret) : NULL;
-	/* Who has no token learns nothing else. */
+	/* A stranger without a token learns nothing else. */
 	if (!by)
 		answer = invite_refuse(
 			where, "",
-			"the token is wrong, was used, or has ended: ask for another one");
+			"the token is wrong, was used, or has expired: ask for another one");
 	else if (!host || !cert_is_host(host) || !request)
 		answer = invite_refuse(where, "", "host or request is missing or malformed");
 	else

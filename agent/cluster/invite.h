@@ -22,7 +22,7 @@ int invite_init(struct agent *agent);
 void invite_exit(struct agent *agent);
 
 /**
- * Makes one: {"token","seconds","address","host"?}. For a `host` (NULL: any that is no member) it
+ * Makes one: {"token","seconds","address","host"?}. For a `host` (NULL: any that is not a member) it
  * may also replace the certificate of a member. NULL with the reason in *why, which is valid until
  * the next call.
  */

@@ -19,6 +19,8 @@
 #include "cluster/address.h"
 #include "cluster/enrol.h"
 #include "cluster/roster.h"
+#include "cluster/roster_json.h"
+#include "cluster/vouch.h"
 #include "eh/topology.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
@@ -88,8 +90,34 @@ static void join_end(struct join *j)
 	event_base_loopbreak(j->agent->base);
 }
 
+/* Signs what was given, and adds it. NULL, or what is wrong with it. */
+static const char *join_sign(struct join *j, struct roster *given, const json_t *entry)
+{
+	const struct config *c = j->agent->config;
+	struct roster_entry e;
+	json_t *grant;
+	const char *why;
+
+	if (!entry)
+		return "it gives no entry to sign: is it of an older release?";
+	why = roster_entry_from_json(roster_topology(given), entry, &e);
+	if (why)
+		return why;
+	grant = e.proof;
+	why = "its entry is not of this host";
+	if (!strcmp(e.host, c->host) && !strcmp(e.address.text, c->address.text) && !e.left) {
+		why = vouch_sign(j->agent, roster_topology(given), &e) || roster_add(given, &e) < 0
+			      ? "cannot sign with the key of this host"
+			      : NULL;
+		json_decref(e.proof);
+	}
+	json_decref(grant);
+	j->index = e.index;
+	return why;
+}
+
 /* NULL, or what is wrong with the answer. */
-static const char *join_take(struct join *j, const json_t *reply)
+static const char *join_take(struct join *j, const json_t *reply, const char *where)
 {
 	const struct roster_entry *e;
 	const char *why;
@@ -97,12 +125,15 @@ static const char *join_take(struct join *j, const json_t *reply)
 
 	if (!given)
 		return why;
+	vouch_first(j->agent, given, where);
+	why = join_sign(j, given, json_object_get(reply, "entry"));
 	e = roster_by_host(given, j->agent->config->host);
-	if (!e || e->left) {
+	if (!why && (!e || e->left || e->index != j->index))
+		why = "its roster does not contain this host";
+	if (why) {
 		roster_free(given);
-		return "its roster does not contain this host";
+		return why;
 	}
-	j->index = e->index;
 	j->given = given;
 	return NULL;
 }
@@ -116,7 +147,7 @@ static void join_on_answer(void *ctx, int status, const json_t *reply)
 	if (j->done)
 		return;
 	if (status == 200)
-		error = join_take(j, reply);
+		error = join_take(j, reply, t->address.text);
 	if (j->given)
 		join_end(j);
 	else if (status)

@@ -53,7 +53,7 @@ static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct leave *l = agent->leave;
 
 	/* Someone may have ended the drain. */
-	if (!agent->draining)
+	if (!agent->drained)
 		drain_set(agent, true, NULL, "it leaves the cluster");
 	if (l->now || node_guests(agent) + node_away(agent) == 0)
 		enrol_leave(agent, leave_on_told);

@@ -17,6 +17,32 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/roster.h"
+#include "cluster/roster_json.h"
+
+#define STORE_FORMAT 1
+
+bool store_set_aside(const char *path, const json_t *content, unsigned int known)
+{
+	const json_t *said = json_object_get(content, "format");
+	json_int_t format = said ? json_integer_value(said) : 1;
+	char aside[PATH_MAX];
+
+	if (format >= 1 && format <= known)
+		return false;
+	if ((size_t)snprintf(aside, sizeof(aside), "%s.format-%lld", path, (long long)format) <
+		    sizeof(aside) &&
+	    !rename(path, aside))
+		log_warning(
+			"%s: written by a newer version of ehsched, in format %lld; this one reads "
+			"formats up to %u. It is kept as %s",
+			path, (long long)format, known, aside);
+	else
+		log_warning(
+			"%s: ignored: it has format %lld, and cannot be kept under another name: "
+			"%s",
+			path, (long long)format, strerror(errno));
+	return true;
+}
 
 static struct roster *store_parse(const json_t *o, const struct config *c, const char *host,
 				  const char **why)
@@ -43,6 +69,10 @@ struct roster *store_read(const struct config *c, const char *host)
 	if (access(c->state, F_OK))
 		return NULL;
 	o = json_load_file(c->state, JSON_REJECT_DUPLICATES, &error);
+	if (o && store_set_aside(c->state, o, STORE_FORMAT)) {
+		json_decref(o);
+		return NULL;
+	}
 	if (o)
 		r = store_parse(o, c, host, &why);
 	if (!r)
@@ -77,7 +107,8 @@ int store_write(const struct config *c, const char *host, const struct roster *r
 	char *text = NULL;
 	int err = -ENOMEM;
 
-	if (!o || json_object_set_new(o, "cluster", json_string(c->cluster)) ||
+	if (!o || json_object_set_new(o, "format", json_integer(STORE_FORMAT)) ||
+	    json_object_set_new(o, "cluster", json_string(c->cluster)) ||
 	    json_object_set_new(o, "host", json_string(host)))
 		goto free_json;
 	text = json_dumps(o, JSON_INDENT(1));

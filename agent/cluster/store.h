@@ -7,6 +7,8 @@
 #ifndef AGENT_CLUSTER_STORE_H
 #define AGENT_CLUSTER_STORE_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include "base/config.h"
 #include "cluster/roster.h"
 
@@ -15,6 +17,12 @@
  * message if the file is unusable.
  */
 struct roster *store_read(const struct config *config, const char *host);
+/**
+ * Whether a file of the agent has a higher `format` than `known`, because a newer version has written
+ * it. Then it was set aside: PATH is now PATH.format-N, and the log says so. A file without `format`
+ * has format 1.
+ */
+bool store_set_aside(const char *path, const json_t *content, unsigned int known);
 /** Replaces the file in one step (rename). 0 or -errno. */
 int store_write(const struct config *config, const char *host, const struct roster *roster);
 /** Removes the file, because the host has left. 0 or -errno. */

@@ -44,7 +44,10 @@ void callers_leave(struct callers *callers, struct caller *caller)
 	free(caller);
 }
 
-/* When there is no room, who has most gives to who has at least two fewer: so all get a share. */
+/*
+ * When there is no room, the user with the most gives to one with at least two fewer: so all get a
+ * share.
+ */
 enum callers_answer callers_admit(const struct callers *callers, uid_t uid, struct caller **rich)
 {
 	const struct caller *own = callers_find(callers, uid);

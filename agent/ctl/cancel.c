@@ -7,10 +7,14 @@
 #include <sys/stat.h>
 
 #include "base/agent.h"
+#include "base/log.h"
 #include "base/process.h"
+#include "ctl/rights.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "ctl/tasks.h"
+#include "executor/guest.h"
+#include "home/away.h"
 #include "home/record.h"
 
 #define CANCEL_LIST 300 /* bytes of the names of sessions in a message */
@@ -27,10 +31,38 @@ static void cancel_add(json_t *processes, pid_t pid)
 							   (json_int_t)now.start));
 }
 
-static void cancel_answer(struct ctl_conn *c, const char *what, const char *name, json_t *processes)
+static void cancel_answer(struct ctl_conn *c, const char *what, const char *name, json_t *processes,
+			  bool killed)
 {
-	ctl_reply(c, json_pack("{s:i,s:s,s:s,s:o,s:i}", "version", 1, "what", what, "name", name,
-			       "processes", processes, "caller", (int)ctl_pid(c)));
+	ctl_reply(c, json_pack("{s:i,s:s,s:s,s:o,s:b,s:i}", "version", 1, "what", what, "name",
+			       name, "processes", processes, "killed", (int)killed, "caller",
+			       (int)ctl_pid(c)));
+}
+
+/* Whether the caller's signals may end it. Members of `admin-group` see it, and have no such right. */
+static bool cancel_may_signal(const struct ctl_conn *c, uid_t uid)
+{
+	return ctl_uid(c) == uid || ctl_is_admin(c);
+}
+
+/* The agent gives up what is on its way between two nodes: for that it needs no right of the task's user. */
+static void cancel_for(struct ctl_conn *c, const char *text, const char *id)
+{
+	struct agent *agent = ctl_agent(c);
+	int err = guest_cancel(agent, id);
+
+	if (err == -ENOENT)
+		err = away_cancel(agent, id);
+	if (!err)
+		log_info("%s was ended for user %u, of admin-group", id, (unsigned int)ctl_uid(c));
+	if (!err)
+		cancel_answer(c, "task", id, json_array(), true);
+	else if (err == -EAGAIN)
+		ctl_reply(c, ctl_error(text, "it is about to start: try again", false));
+	else
+		ctl_reply(c,
+			  ctl_error(text, "it runs at its home: only its user and root may end it",
+				    false));
 }
 
 /* ---- a task ---- */
@@ -62,10 +94,12 @@ static void cancel_task(struct ctl_conn *c, const char *text)
 		ctl_reply(c, ctl_error(text, cancel_not_yours, false));
 	} else if (!task) {
 		ctl_reply(c, ctl_error(text, "it has ended already", false));
+	} else if (!cancel_may_signal(c, uid)) {
+		cancel_for(c, text, id);
 	} else {
 		processes = json_array();
 		cancel_add(processes, json_integer_value(json_object_get(task, "pid")));
-		cancel_answer(c, "task", id, processes);
+		cancel_answer(c, "task", id, processes, false);
 	}
 	json_decref(task);
 }
@@ -94,7 +128,7 @@ static bool cancel_may(const struct ctl_conn *c, pid_t pid)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return !stat(path, &st) && ctl_may_see(c, st.st_uid);
+	return !stat(path, &st) && cancel_may_signal(c, st.st_uid);
 }
 
 /* Those of the caller, and how many others there are. */
@@ -144,7 +178,7 @@ static void cancel_session(struct ctl_conn *c, const char *name)
 		snprintf(session, sizeof(session), "%s", full);
 	}
 	if (count == 1) {
-		cancel_answer(c, "session", session, json_incref(found));
+		cancel_answer(c, "session", session, json_incref(found), false);
 	} else if (count) {
 		ctl_reply(c, ctl_error(name, list, true));
 	} else {

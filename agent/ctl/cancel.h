@@ -11,6 +11,7 @@
 
 struct ctl_conn;
 
+/** Answers the request; this and the like fit ctl_request_fn. */
 void cancel_request(struct ctl_conn *c, const json_t *request);
 
 #endif

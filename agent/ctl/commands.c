@@ -22,10 +22,16 @@
 #include "cluster/join.h"
 #include "cluster/leave.h"
 #include "cluster/message.h"
+#include "cluster/withdraw.h"
 #include "ctl/cancel.h"
 #include "ctl/doctor.h"
+#include "ctl/gangs.h"
 #include "ctl/nodes.h"
+#include "ctl/owner.h"
+#include "ctl/past.h"
+#include "ctl/rights.h"
 #include "ctl/run.h"
+#include "ctl/share.h"
 #include "ctl/socket.h"
 #include "ctl/tasks.h"
 #include "eh/member.h"
@@ -40,6 +46,8 @@
 #include "net/names.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "net/revoked.h"
+#include "net/server.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
 #include "node/node.h"
@@ -120,7 +128,10 @@ static void commands_on_found(void *ctx, json_t *found)
 			"messages", commands_messages(agent));
 	json_decref(found);
 	if (status) {
+		if (revoked_by(agent))
+			json_object_set_new(status, "revoked_by", json_string(revoked_by(agent)));
 		counters_add(agent, status);
+		json_object_set_new(status, "quotas", server_quotas(agent));
 		names_add(agent, status);
 		commands_name_all(agent, json_object_get(status, "placed"));
 	}
@@ -208,14 +219,12 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 		reply = commands_why_task(c, id, pid);
 	if (!reply && pid)
 		reply = commands_why_record(c, record_by_pid(agent, pid));
-	if (reply)
-		names_add(agent, reply);
-	ctl_reply(c, reply
-			     ?: ctl_error(id,
-					  "not known on this node: it belongs to another node or "
-					  "user, or is older than the last 1024 placements "
-					  "(`ehctl tasks` lists ids)",
-					  false));
+	if (!reply) {
+		past_why(c, id);
+		return;
+	}
+	names_add(agent, reply);
+	ctl_reply(c, reply);
 }
 
 /* ---- set ---- */
@@ -224,19 +233,20 @@ struct commands_setting {
 	const char *name;
 	size_t at;
 	uint64_t min, max;
+	unsigned int scale; /* what a person calls 1 */
 };
 
-#define COMMANDS_SETTING(name, member, min, max)                       \
-	{                                                              \
-		name, offsetof(struct node_settings, member), min, max \
+#define COMMANDS_SETTING(name, member, min, max, scale)                       \
+	{                                                                     \
+		name, offsetof(struct node_settings, member), min, max, scale \
 	}
 
 static const struct commands_setting commands_settings[] = {
-	COMMANDS_SETTING("threshold", threshold, 0, EHS_MAX_LOAD),
-	COMMANDS_SETTING("length", length, 0, EHS_MAX_LOAD),
-	COMMANDS_SETTING("weight", weight, 1, 1000000),
-	COMMANDS_SETTING("time-limit", time_limit, 1, EHS_MAX_TIME_LIMIT),
-	COMMANDS_SETTING("dwell", dwell, 0, 60000),
+	COMMANDS_SETTING("threshold", threshold, 0, EHS_MAX_LOAD, 1000),
+	COMMANDS_SETTING("length", length, 0, EHS_MAX_LOAD, 1000),
+	COMMANDS_SETTING("weight", weight, 1, 1000000, 1000),
+	COMMANDS_SETTING("time-limit", time_limit, 1, EHS_MAX_TIME_LIMIT, 1),
+	COMMANDS_SETTING("dwell", dwell, 0, 60000, 1),
 };
 
 /* Returns NULL, or the error to reply. */
@@ -265,8 +275,8 @@ static json_t *commands_take_setting(struct node_settings *set, const char *name
 			continue;
 		if (!json_is_integer(value) || n < 0 || (uint64_t)n < s->min ||
 		    (uint64_t)n > s->max) {
-			snprintf(why, sizeof(why), "must be a number from %llu to %llu",
-				 (unsigned long long)s->min, (unsigned long long)s->max);
+			snprintf(why, sizeof(why), "must be a number from %.15g to %.15g",
+				 (double)s->min / s->scale, (double)s->max / s->scale);
 			return ctl_error(name, why, true);
 		}
 		*(uint32_t *)((char *)set + s->at) = n;
@@ -321,7 +331,7 @@ static void commands_do_leave(struct ctl_conn *c, const json_t *request)
 	leave_start(agent, now);
 	/* Else they would wait for an agent that does not come. */
 	if (now) {
-		guest_end_all(agent);
+		guest_end_all(agent, "the node leaves the cluster");
 		away_end_all(agent);
 	}
 	ctl_reply(c, reply);
@@ -370,20 +380,50 @@ static void commands_do_invite(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, reply ?: ctl_error("invite", why, false));
 }
 
+static void commands_do_revoke(struct ctl_conn *c, const json_t *request)
+{
+	const char *what = json_string_value(json_object_get(request, "what"));
+	const char *host = json_string_value(json_object_get(request, "host"));
+	const char *why;
+	json_t *reply;
+
+	if (!what == !host) {
+		ctl_reply(c, ctl_error("revoke", "what or host is missing", true));
+		return;
+	}
+	reply = withdraw_make(ctl_agent(c), what, host, &why);
+	ctl_reply(c, reply ?: ctl_error("revoke", why, false));
+}
+
+static void commands_do_revoked(struct ctl_conn *c, const json_t *request)
+{
+	ctl_reply(c, withdraw_list(ctl_agent(c)));
+}
+
 static const struct commands_command {
 	const char *name;
-	bool privileged;
+	enum { ANYBODY, OPERATORS, ADMINS } who;
 	void (*serve)(struct ctl_conn *c, const json_t *request);
 } commands_commands[] = {
-	{ "status", false, commands_do_status }, { "nodes", false, commands_do_status },
-	{ "tree", false, commands_do_status },	 { "tasks", false, tasks_request },
-	{ "why", false, commands_do_why },	 { "run", false, run_start },
-	{ "set", true, commands_do_set },	 { "drain", true, nodes_drain },
-	{ "undrain", true, nodes_undrain },	 { "watch", false, commands_do_watch },
-	{ "doctor", false, commands_do_doctor }, { "leave", true, commands_do_leave },
-	{ "guests", true, nodes_guests },	 { "cancel", false, cancel_request },
-	{ "reload", true, commands_do_reload },	 { "invite", true, commands_do_invite },
+	{ "status", ANYBODY, commands_do_status }, { "nodes", ANYBODY, commands_do_status },
+	{ "tree", ANYBODY, commands_do_status },   { "tasks", ANYBODY, tasks_request },
+	{ "why", ANYBODY, commands_do_why },	   { "run", ANYBODY, run_start },
+	{ "set", OPERATORS, commands_do_set },	   { "drain", OPERATORS, nodes_drain },
+	{ "undrain", OPERATORS, nodes_undrain },   { "watch", ANYBODY, commands_do_watch },
+	{ "doctor", ANYBODY, commands_do_doctor }, { "leave", ADMINS, commands_do_leave },
+	{ "guests", OPERATORS, nodes_guests },	   { "cancel", ANYBODY, cancel_request },
+	{ "history", ANYBODY, past_request },	   { "owner", ANYBODY, owner_request },
+	{ "reload", ADMINS, commands_do_reload },  { "invite", ADMINS, commands_do_invite },
+	{ "revoke", ADMINS, commands_do_revoke },  { "revoked", ANYBODY, commands_do_revoked },
+	{ "slots", ANYBODY, share_request },
+	{ "gang", ANYBODY, gangs_ask },		   { "occupy", ANYBODY, gangs_occupy },
+	{ "release", ANYBODY, gangs_release },
 };
+
+static bool commands_may(const struct ctl_conn *c, unsigned int who)
+{
+	return who == ANYBODY || (who == OPERATORS ? ctl_is_operator(c) : ctl_is_admin(c));
+}
 
 void commands_request(struct ctl_conn *c, const json_t *request)
 {
@@ -399,8 +439,15 @@ void commands_request(struct ctl_conn *c, const json_t *request)
 	     i++) {
 		if (strcmp(name, commands_commands[i].name))
 			continue;
-		if (commands_commands[i].privileged && !ctl_is_admin(c))
-			ctl_reply(c, ctl_error(name, "permitted for root only", false));
+		if (!commands_may(c, commands_commands[i].who))
+			ctl_reply(c,
+				  ctl_error(name,
+					    commands_commands[i].who == OPERATORS &&
+							    *agent->config->admin_group
+						    ? "permitted for root only, and for members of "
+						      "`admin-group` of the agent's configuration"
+						    : "permitted for root only",
+					    false));
 		else
 			commands_commands[i].serve(c, request);
 		return;

@@ -7,20 +7,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <jansson.h>
+#include <linux/ehsched.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "base/config.h"
+#include "base/config_option.h"
+#include "base/launcher.h"
+#include "base/rule.h"
 #include "base/user.h"
+#include "cert/read.h"
 #include "cluster/hierarchy.h"
 #include "cluster/join.h"
+#include "cluster/renew.h"
+#include "cluster/versions.h"
 #include "eh/topology.h"
 #include "executor/view.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "net/revoked.h"
+#include "net/server.h"
 #include "net/tls.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
@@ -28,6 +39,7 @@
 
 #define DOCTOR_SKEW_MS 2000
 #define DOCTOR_EXPIRY_DAYS 14
+#define DOCTOR_REFUSED_S 3600 /* what was refused before is only noted */
 
 /* What is so, what works less well, what does not work. */
 enum doctor_level { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_WARNING, DOCTOR_ERROR };
@@ -71,6 +83,13 @@ static void doctor_module(struct agent *agent, json_t *checks)
 			   kernel_version(agent));
 		return;
 	}
+	if (kernel_version(agent) && kernel_version(agent) != EHS_FAMILY_VERSION) {
+		doctor_add(checks, "module", DOCTOR_ERROR,
+			   "install the same version of agent and module; a module that is loaded "
+			   "stays until rmmod ehsched, or the next boot",
+			   "loaded, but not used: %s", kernel_trouble(agent));
+		return;
+	}
 	if (kernel_version(agent)) {
 		doctor_add(checks, "module", DOCTOR_ERROR,
 			   "stop the other agent in this network namespace, give this one "
@@ -106,6 +125,12 @@ static void doctor_certificate(struct agent *agent, json_t *checks)
 	if (tls_own_validity(agent->tls, &from, &until, cn, sizeof(cn)))
 		doctor_add(checks, "certificate", DOCTOR_ERROR, "run `ehctl cert node`",
 			   "not readable");
+	else if (revoked_by(agent))
+		doctor_add(checks, "certificate", DOCTOR_ERROR,
+			   "to admit it again, run `ehctl invite --host NAME` on the host of the "
+			   "authority; here remove the old files, then run `ehctl join`",
+			   "CN %s: REVOKED, says %s; the cluster refuses this host", cn,
+			   revoked_by(agent));
 	else if (now < from)
 		doctor_add(checks, "certificate", DOCTOR_ERROR, "set the clock",
 			   "CN %s: not valid yet", cn);
@@ -114,6 +139,12 @@ static void doctor_certificate(struct agent *agent, json_t *checks)
 			   "make a new one with `ehctl cert node`, then `systemctl reload "
 			   "ehagent`",
 			   "CN %s: expired %lld days ago", cn, (long long)(now - until) / 86400);
+	else if (renew_trouble(agent))
+		doctor_add(checks, "certificate", DOCTOR_WARNING,
+			   "start the agent of the host with the authority's key, or make a new "
+			   "one with `ehctl cert node`, then `systemctl reload ehagent`",
+			   "CN %s: valid for %lld more days, and not renewed: %s", cn,
+			   (long long)(until - now) / 86400, renew_trouble(agent));
 	else
 		doctor_add(checks, "certificate",
 			   until - now > DOCTOR_EXPIRY_DAYS * 86400 ? DOCTOR_OK : DOCTOR_WARNING,
@@ -125,7 +156,8 @@ static void doctor_certificate(struct agent *agent, json_t *checks)
 			   "restore it, or correct `key` in the configuration", "%s: %s",
 			   agent->config->key, strerror(errno));
 	else
-		doctor_add(checks, "key", st.st_mode & 077 ? DOCTOR_ERROR : DOCTOR_OK,
+		doctor_add(checks, "key",
+			   cert_exposed(st.st_mode, st.st_uid) ? DOCTOR_ERROR : DOCTOR_OK,
 			   "others can read it: chmod 600", "%s: mode %03o", agent->config->key,
 			   (unsigned int)st.st_mode & 0777);
 }
@@ -137,9 +169,57 @@ static void doctor_name_hosts(json_t *checks, size_t from, const struct peer *p)
 		json_object_set_new(json_array_get(checks, from), "host", json_string(p->host));
 }
 
+/* Hosts of two versions work together while a cluster is upgraded, one after the other. */
+static void doctor_version(const struct peer *p, json_t *checks)
+{
+	const struct agent *agent = p->agent;
+	char name[EH_CODE_TEXT + 9], why[VERSIONS_TEXT];
+
+	snprintf(name, sizeof(name), "version %s", p->text);
+	if (p->fit != VERSIONS_FIT) {
+		doctor_add(checks, name, DOCTOR_ERROR,
+			   "upgrade the host that is too old (docs/operations.md, \"Upgrade a "
+			   "cluster\")",
+			   "no tasks go to %s or come from it: %s", p->host,
+			   versions_say(why, "protocol", agent->config->host, &agent->protocol,
+					p->host, &p->speaks));
+		return;
+	}
+	if (!p->protocol)
+		return;
+	doctor_add(
+		checks, name,
+		p->protocol == agent->protocol.max && !strcmp(p->release, agent->release ?: "")
+			? DOCTOR_OK
+			: DOCTOR_NOTE,
+		"upgrade the older one when it suits (docs/operations.md, \"Upgrade a cluster\")",
+		"%s has %s%s, this host %s; they use protocol %u", p->host,
+		*p->release ? "ehsched " : "an earlier ehsched", p->release, agent->release ?: "?",
+		p->protocol);
+}
+
+/* Nothing false was taken in: but the host that sends it is broken, or lies. */
+static void doctor_roster(const struct peer *p, json_t *checks)
+{
+	char name[EH_CODE_TEXT + 16];
+
+	if (!p->unproven)
+		return;
+	snprintf(name, sizeof(name), "roster of %s", p->text);
+	doctor_add(
+		checks, name, DOCTOR_WARNING,
+		"the log of this agent has the first one; check who uses that host, and revoke its "
+		"certificate if it is not to be trusted (`ehctl revoke`)",
+		"%s (%s) has sent %u invalid entries of the roster; they were ignored",
+		p->host, p->address.text, p->unproven);
+}
+
 static void doctor_peer(struct peer *p, const char *users, json_t *checks)
 {
 	char name[EH_CODE_TEXT + 8];
+
+	doctor_version(p, checks);
+	doctor_roster(p, checks);
 
 	snprintf(name, sizeof(name), "peer %s", p->text);
 	if (!p->up && p->down != PEER_UNLINKED) {
@@ -162,7 +242,7 @@ static void doctor_peer(struct peer *p, const char *users, json_t *checks)
 	doctor_add(checks, name,
 		   !*p->users || !strcmp(p->users, users) ? DOCTOR_OK : DOCTOR_WARNING,
 		   "give each user the same ID on all nodes; a task stays at home if its "
-		   "user ID belongs to another user there",
+		   "user ID belongs to another user there; or see user-map in ehagent.conf(5)",
 		   "%s",
 		   !*p->users || !strcmp(p->users, users) ? "same user IDs and names"
 							  : "/etc/passwd differs");
@@ -181,6 +261,65 @@ static void doctor_peers(struct agent *agent, json_t *checks)
 		doctor_peer(p, users, checks);
 		doctor_name_hosts(checks, from, p);
 	}
+}
+
+/* What was refused, as "3 streams, 1 late". */
+static unsigned long long doctor_refused(const json_t *refused, char *text, size_t size)
+{
+	unsigned long long sum = 0;
+	const char *what;
+	size_t used = 0;
+	json_t *n;
+
+	*text = '\0';
+	json_object_foreach((json_t *)refused, what, n) {
+		const unsigned long long count = json_integer_value(n);
+
+		if (count && used < size)
+			used += snprintf(text + used, size - used, "%s%llu %s", used ? ", " : "",
+					 count, what);
+		sum += count;
+	}
+	return sum;
+}
+
+/* One that holds something of this agent, or was refused something. */
+static void doctor_quota(const json_t *limits, const json_t *one, json_t *checks)
+{
+	const char *host = json_string_value(json_object_get(one, "host"));
+	const char *node = json_string_value(json_object_get(one, "node"));
+	const json_int_t ago = json_integer_value(json_object_get(one, "refused_seconds"));
+	char name[ADDRESS_HOST_MAX + 8], what[160], use[160];
+	unsigned long long refused =
+		doctor_refused(json_object_get(one, "refused"), what, sizeof(what));
+
+	snprintf(name, sizeof(name), "quota %s", node ?: host);
+	snprintf(use, sizeof(use), "%s has %lld of %lld streams, and %.1f of %lld MiB", host,
+		 json_integer_value(json_object_get(one, "streams")),
+		 json_integer_value(json_object_get(limits, "streams")),
+		 json_integer_value(json_object_get(one, "memory")) / 1048576.0,
+		 json_integer_value(json_object_get(limits, "memory")) >> 20);
+	if (!refused)
+		doctor_add(checks, name, DOCTOR_OK, "", "%s", use);
+	else
+		doctor_add(checks, name, ago < DOCTOR_REFUSED_S ? DOCTOR_WARNING : DOCTOR_NOTE,
+			   "if that host is only busy, raise peer-streams or peer-memory "
+			   "(ehagent.conf(5)) here; else check what runs there, and revoke its "
+			   "certificate if it is not to be trusted (`ehctl revoke`)",
+			   "%s; it was refused %llu times, last %lld s ago: %s", use, refused, ago,
+			   what);
+	json_object_set_new(json_array_get(checks, json_array_size(checks) - 1), "host",
+			    json_string(host));
+}
+
+static void doctor_quotas(struct agent *agent, json_t *checks)
+{
+	json_t *quotas = server_quotas(agent), *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(quotas, "peers"), i, one)
+		doctor_quota(quotas, one, checks);
+	json_decref(quotas);
 }
 
 static void doctor_cgroup(struct agent *agent, json_t *checks)
@@ -264,6 +403,54 @@ static void doctor_views(struct agent *agent, json_t *checks)
 			   fuse ? fuse : "");
 }
 
+/* Whether a setting that is a number is not its default. */
+static bool doctor_is_set(const char *name, unsigned int value)
+{
+	return value != strtoul(config_option_find(config_options, name)->preset, NULL, 10);
+}
+
+/* Settings that only an ehlaunch of this agent's own is told. */
+static void doctor_launcher(struct agent *agent, json_t *checks)
+{
+	const struct config *c = agent->config;
+	bool own = c->nview_own, pids = doctor_is_set("guest-pids", c->guest_pids),
+	     memory = doctor_is_set("guest-memory", c->guest_memory),
+	     cpu = doctor_is_set("guest-cpu", c->guest_cpu);
+
+	if (!launcher_is_apart(agent) || !(own || pids || memory || cpu))
+		return;
+	doctor_add(checks, "settings", DOCTOR_WARNING,
+		   "set them in EHLAUNCH_OPTIONS (ehlaunch(8)), and remove them from agent.conf",
+		   "these have no effect in agent.conf, as ehlaunch is a service:%s%s%s%s",
+		   own ? " view-own" : "", pids ? " guest-pids" : "",
+		   memory ? " guest-memory" : "", cpu ? " guest-cpu" : "");
+}
+
+static void doctor_unknown(void *checks, const char *setting, const char *item, bool denies)
+{
+	const bool group = *item == '@';
+
+	doctor_add(checks, "rules", denies ? DOCTOR_WARNING : DOCTOR_NOTE,
+		   "correct it in agent.conf, then `ehctl reload`; or make it known to getent",
+		   "%s: there is no %s %s here%s", setting, group ? "group" : "user", item + group,
+		   !denies ? ": it allows nobody"
+		   : group ? ": it denies everybody"
+			   : ": it denies nobody");
+}
+
+/* Only what may be misspelt is worth a line. */
+static void doctor_rules(struct agent *agent, json_t *checks)
+{
+	const char *admins = agent->config->admin_group;
+	gid_t gid;
+
+	rule_find_unknown(agent->config, doctor_unknown, checks);
+	if (*admins && user_group(admins, &gid))
+		doctor_add(checks, "rules", DOCTOR_NOTE,
+			   "correct it in agent.conf, then `ehctl reload`; or make the group",
+			   "admin-group: there is no group %s here: it allows nobody", admins);
+}
+
 json_t *doctor_report(struct agent *agent)
 {
 	json_t *checks = json_array();
@@ -283,8 +470,11 @@ json_t *doctor_report(struct agent *agent)
 	doctor_module(agent, checks);
 	doctor_certificate(agent, checks);
 	doctor_peers(agent, checks);
+	doctor_quotas(agent, checks);
 	doctor_cgroup(agent, checks);
 	doctor_stub(agent, checks);
 	doctor_views(agent, checks);
+	doctor_launcher(agent, checks);
+	doctor_rules(agent, checks);
 	return json_pack("{s:i,s:o}", "version", 1, "checks", checks);
 }

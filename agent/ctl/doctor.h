@@ -10,6 +10,7 @@
 
 struct agent;
 
+/** The answer as in docs/protocol.md; NULL: out of memory. The caller owns it. */
 json_t *doctor_report(struct agent *agent);
 
 #endif

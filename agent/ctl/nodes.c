@@ -8,6 +8,7 @@
 #include "base/agent.h"
 #include "base/user.h"
 #include "cluster/drain.h"
+#include "ctl/rights.h"
 #include "ctl/socket.h"
 #include "executor/guest.h"
 #include "job/attributes.h"
@@ -88,8 +89,7 @@ static void nodes_ask(struct ctl_conn *c, struct peer *peer, const char *path, j
 	}
 }
 
-/* "ann@build1": who has logged in, which root by sudo has not. */
-static json_t *nodes_caller(const struct ctl_conn *c)
+json_t *nodes_caller(const struct ctl_conn *c)
 {
 	const char *host = peer_host(peers_self(ctl_agent(c)));
 	uint32_t login = (uint32_t)-1;

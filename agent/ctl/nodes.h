@@ -10,9 +10,12 @@
 
 struct ctl_conn;
 
+/** No new tasks go there, or again. */
 void nodes_drain(struct ctl_conn *c, const json_t *request);
 void nodes_undrain(struct ctl_conn *c, const json_t *request);
 /** What runs there for others. */
 void nodes_guests(struct ctl_conn *c, const json_t *request);
+/** "ann@build1": who has logged in, which root by sudo has not. The caller owns it. */
+json_t *nodes_caller(const struct ctl_conn *c);
 
 #endif

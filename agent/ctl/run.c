@@ -12,6 +12,7 @@
 #include "base/agent.h"
 #include "base/launcher.h"
 #include "base/log.h"
+#include "ctl/rights.h"
 #include "ctl/sessions.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
@@ -60,8 +61,9 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 	made.name[sizeof(made.name) - 1] = '\0';
 	if (made.news.stage != LAUNCH_READY) {
 		run_fail(r, "session",
-			 made.news.stage == LAUNCH_CGROUP ? strerror(made.news.error) :
-							    launcher_trouble(&made.news));
+			 made.news.stage != LAUNCH_CGROUP ? launcher_trouble(&made.news)
+			 : made.news.error == EUSERS	  ? "this user has as many as one may have"
+							  : strerror(made.news.error));
 		return;
 	}
 	run_free(r);
@@ -103,7 +105,8 @@ static void run_alone(struct ctl_conn *c, const char *wish)
 {
 	char name[SESSIONS_NAME] = "";
 
-	if (wish && *wish && ctl_pid(c) > 0 && sessions_enter(ctl_agent(c), ctl_pid(c), wish, name))
+	if (wish && *wish && ctl_pid(c) > 0 &&
+	    sessions_enter(ctl_agent(c), ctl_pid(c), ctl_uid(c), wish, name))
 		log_warning("session %s of process %d is not kept", wish, (int)ctl_pid(c));
 	ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", name, "managed", 0));
 }

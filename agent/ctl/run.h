@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include "ctl/socket.h"
 
+/** Makes a session of the caller, if execs are intercepted, and replies. */
 void run_start(struct ctl_conn *c, const json_t *request);
 
 #endif

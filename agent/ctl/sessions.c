@@ -13,11 +13,13 @@
 #include "node/cgroup.h"
 
 #define SESSIONS_MAX 1024
+#define SESSIONS_A_USER 256 /* but root: others get theirs */
 #define SESSIONS_WISH 40 /* of the user's name for it; the rest is the number */
 
 struct session {
 	LIST_ENTRY(session) link;
 	pid_t pid;
+	uid_t uid;
 	uint64_t start;
 	char name[SESSIONS_NAME];
 };
@@ -52,7 +54,24 @@ static void sessions_drop_ended(struct sessions *all)
 	}
 }
 
-int sessions_enter(struct agent *agent, pid_t pid, const char *wish, char name[SESSIONS_NAME])
+/* For one of this process, which has one session, the last that it has asked for. False: there is none. */
+static bool sessions_make_room(struct sessions *all, pid_t pid, uid_t uid)
+{
+	unsigned int same = 0;
+	struct session *s, *next;
+
+	for (s = LIST_FIRST(&all->all); s; s = next) {
+		next = LIST_NEXT(s, link);
+		if (s->pid == pid)
+			sessions_drop(all, s);
+		else
+			same += s->uid == uid;
+	}
+	return all->count < SESSIONS_MAX && (!uid || same < SESSIONS_A_USER);
+}
+
+int sessions_enter(struct agent *agent, pid_t pid, uid_t uid, const char *wish,
+		   char name[SESSIONS_NAME])
 {
 	struct process now;
 	struct session *s;
@@ -63,7 +82,7 @@ int sessions_enter(struct agent *agent, pid_t pid, const char *wish, char name[S
 	if (!agent->sessions)
 		return -ENOMEM;
 	sessions_drop_ended(agent->sessions);
-	if (agent->sessions->count == SESSIONS_MAX)
+	if (!sessions_make_room(agent->sessions, pid, uid))
 		return -ENOSPC;
 	if (process_look(pid, &now))
 		return -ESRCH;
@@ -71,6 +90,7 @@ int sessions_enter(struct agent *agent, pid_t pid, const char *wish, char name[S
 	if (!s)
 		return -ENOMEM;
 	s->pid = pid;
+	s->uid = uid;
 	s->start = now.start;
 	/* As ehlaunch names cgroups. */
 	for (; wish[n] && n < SESSIONS_WISH; n++)

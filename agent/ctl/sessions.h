@@ -15,8 +15,9 @@ struct agent;
 
 #define SESSIONS_NAME 64
 
-/** Notes that this process is a session of its own; the name it gets is in name[]. 0 or -errno. */
-int sessions_enter(struct agent *agent, pid_t pid, const char *wish, char name[SESSIONS_NAME]);
+/** Notes that this process of this user is a session of its own; the name it gets is in name[]. 0 or -errno. */
+int sessions_enter(struct agent *agent, pid_t pid, uid_t uid, const char *wish,
+		   char name[SESSIONS_NAME]);
 /** The session that the process is in: "NAME.PID.NUMBER", or "sPID.NUMBER" without a name. False: none. */
 bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME]);
 /** Appends the names of all sessions. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The local socket. The first frame of a connection says who calls: the job of a stub, and the names
- * of files before it, are read exactly to their end, and departure.c takes over the socket; requests
- * of ehctl are handled here.
- * Everything has a limit: connections in total and for each user, bytes of incomplete frames and of
- * replies that are not read, and the time for the first frame, for a reply to be read, and without
- * a request.
+ * of files before it, are read exactly to their end, and ends.c hands on the socket; requests of
+ * ehctl are handled here.
+ * Everything has a limit: connections in total and for each user, bytes of jobs that are incomplete or
+ * not sent yet, and of replies that are not read, and the time for the first frame, for a reply to be
+ * read, and without a request.
  */
 
 #include "ctl/socket.h"
@@ -23,24 +23,19 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "base/event.h"
 #include "base/log.h"
 #include "ctl/callers.h"
-#include "executor/guest.h"
-#include "executor/view_again.h"
+#include "ctl/ends.h"
 #include "home/away.h"
 #include "home/departure.h"
-#include "home/serve.h"
-#include "net/names.h"
-#include "wire/attach.h"
 #include "wire/frame.h"
 
-#define CTL_BYTES_MAX (64u << 20) /* of incomplete jobs; root may exceed it */
+#define CTL_BYTES_MAX (64u << 20) /* of jobs that are not sent yet; root may exceed it */
 #define CTL_BYTES_A_USER (32u << 20)
 #define CTL_REQUEST_MAX (64u << 10)
 #define CTL_OUTPUT_MAX (20u << 20)
 #define CTL_EVENTS_MAX (1u << 20) /* waiting for a watcher that does not read */
-#define CTL_FIRST_S 5
+#define CTL_FIRST_S 20 /* a stub of policy IDLE waits long for a processor */
 #define CTL_IDLE_S 60 /* without a request, or without reading */
 #define CTL_BIND_MS 5000
 
@@ -59,6 +54,8 @@ struct ctl_conn {
 	uint8_t *named; /* payload of FRAME_NAMED; FRAME_JOB must follow. NULL: none */
 	uint32_t named_length;
 	bool busy, gone, watching, greeted;
+	void *held; /* what its owner keeps for it; NULL: nothing */
+	void (*held_gone)(void *held);
 	uint64_t came_at; /* clock_ms() */
 	uint64_t came; /* clock_ticks() */
 	struct evbuffer *out;
@@ -83,6 +80,8 @@ static void ctl_drop_payload(struct ctl_conn *c)
 
 static void ctl_free(struct ctl_conn *c)
 {
+	if (c->held)
+		c->held_gone(c->held);
 	if (c->next)
 		c->next->prev = c->prev;
 	*c->prev = c->next;
@@ -140,12 +139,12 @@ free_text:
 	return err;
 }
 
-/* Waits for the next request; not for ever, as others may need the place. */
+/* Waits for the next request; not forever, because others may need the place. */
 static void ctl_await(struct ctl_conn *c)
 {
 	const struct timeval idle = { CTL_IDLE_S, 0 };
 
-	event_add(c->reading, c->watching ? NULL : &idle);
+	event_add(c->reading, c->watching || c->held ? NULL : &idle);
 }
 
 static void ctl_on_writable(evutil_socket_t fd, short what, void *arg)
@@ -195,45 +194,37 @@ void ctl_watch(struct ctl_conn *c)
 		ctl_await(c);
 }
 
-static void ctl_on_event(void *ctx, const json_t *event)
+void ctl_hold(struct ctl_conn *c, void *held, void (*gone)(void *held))
 {
-	const json_t *uid = json_object_get(event, "uid"); /* of a task */
-	struct agent *agent = ctx;
-	struct ctl_conn *c, *next;
-	json_t *named = NULL;
-
-	for (c = agent->ctl->conns; c; c = next) {
-		next = c->next;
-		if (!c->watching || (uid && !ctl_may_see(c, json_integer_value(uid))))
-			continue;
-		if (!named) {
-			named = json_copy((json_t *)event);
-			names_add(agent, named);
-		}
-		if (ctl_send(c, FRAME_EVENT, named ? named : event, CTL_EVENTS_MAX))
-			ctl_close(c, "the client does not read the events it watches");
-	}
-	json_decref(named);
+	c->held = held;
+	c->held_gone = gone;
 }
 
-pid_t ctl_pid(const struct ctl_conn *c)
+void *ctl_held(const struct ctl_conn *c)
 {
-	return c->who.pid;
+	return c->held;
 }
 
-uid_t ctl_uid(const struct ctl_conn *c)
+void ctl_tell(struct ctl_conn *c, json_t *event)
 {
-	return c->who.uid;
+	/* a caller that does not hear of it is told by the end of its connection */
+	if (!c->gone && (!event || ctl_send(c, FRAME_EVENT, event, CTL_EVENTS_MAX)))
+		ctl_close(c, "the client does not read its events");
+	json_decref(event);
 }
 
-bool ctl_is_admin(const struct ctl_conn *c)
+struct ctl_conn *ctl_next_watcher(const struct agent *agent, const struct ctl_conn *after)
 {
-	return !c->who.uid || c->who.uid == geteuid();
+	struct ctl_conn *c = after ? after->next : agent->ctl->conns;
+
+	while (c && !c->watching)
+		c = c->next;
+	return c;
 }
 
-bool ctl_may_see(const struct ctl_conn *c, uid_t uid)
+const struct ucred *ctl_who(const struct ctl_conn *c)
 {
-	return c->who.uid == uid || ctl_is_admin(c);
+	return &c->who;
 }
 
 uint64_t ctl_came(const struct ctl_conn *c)
@@ -265,20 +256,25 @@ static ssize_t ctl_receive(struct ctl_conn *c)
 	return n;
 }
 
-/* Counts jobs only: requests are small, and the number of connections limits them. */
+/*
+ * Counts jobs and names only, those that are whole and not sent yet, too: requests are small, and the
+ * number of connections limits them.
+ */
 static bool ctl_has_room(const struct ctl_conn *for_whom)
 {
-	size_t same = for_whom->length, all = for_whom->length;
+	size_t same, all = away_waiting(for_whom->agent, for_whom->who.uid, &same), n;
 	const struct ctl_conn *c;
 
 	for (c = for_whom->agent->ctl->conns; c; c = c->next) {
-		if (!c->payload || c->type != FRAME_JOB)
-			continue;
-		all += c->length;
+		n = c->named ? c->named_length : 0;
+		if (c->payload && (c->type == FRAME_JOB || c->type == FRAME_NAMED))
+			n += c->length;
+		all += n;
 		if (c->who.uid == for_whom->who.uid)
-			same += c->length;
+			same += n;
 	}
-	return same <= CTL_BYTES_A_USER && (!for_whom->who.uid || all <= CTL_BYTES_MAX);
+	return same + for_whom->length <= CTL_BYTES_A_USER &&
+	       (!for_whom->who.uid || all + for_whom->length <= CTL_BYTES_MAX);
 }
 
 static bool ctl_is_job(const struct ctl_conn *c)
@@ -302,35 +298,18 @@ static const char *ctl_check_header(struct ctl_conn *c)
 		return "request longer than 64 KiB";
 	if (!c->length)
 		return "empty frame";
-	if (c->type == FRAME_JOB && !ctl_has_room(c))
-		return "incomplete jobs use too much memory";
+	if ((c->type == FRAME_JOB || c->type == FRAME_NAMED) && !ctl_has_room(c))
+		return "jobs that wait use too much memory";
 	c->payload = malloc(c->length);
 	if (!c->payload)
 		return "out of memory";
 	return NULL;
 }
 
-/* Only who has made views keeps them: ehlaunch, or that of an ordinary user's own agent. */
-static void ctl_take_kept(struct ctl_conn *c, int fd)
-{
-	struct kept k;
-
-	if ((c->who.uid && c->who.uid != geteuid()) || kept_decode(&k, c->payload, c->length)) {
-		if (log_allowed(&ctl_log))
-			log_warning("process %d (uid %u) keeps no view", (int)c->who.pid,
-				    (unsigned int)c->who.uid);
-		close(fd);
-	} else if (k.executor) {
-		view_adopt(c->agent, fd, &k);
-	} else {
-		serve_adopt(c->agent, fd, &k);
-	}
-}
-
-/* A stub, the executor's end of a job, or the keeper of a view's side: others take over the socket. */
+/* Other parts of the agent take over the socket. */
 static void ctl_take_job(struct ctl_conn *c)
 {
-	const struct departure d = {
+	const struct departure came = {
 		.socket = c->fd,
 		.job = c->payload,
 		.length = c->length,
@@ -338,20 +317,11 @@ static void ctl_take_job(struct ctl_conn *c)
 		.named_length = c->named_length,
 		.who = c->who,
 	};
-	int fd = c->fd;
 
 	c->fd = -1;
 	event_del(c->reading);
-	if (c->type == FRAME_JOB) {
-		c->named = NULL;
-		departure_start(c->agent, &d);
-	} else if (c->type == FRAME_KEPT) {
-		ctl_take_kept(c, fd);
-	} else if (attach_is_executor(c->payload, c->length)) {
-		guest_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
-	} else {
-		away_attach(c->agent, fd, c->payload, c->length, c->who.pid, c->who.uid);
-	}
+	c->named = NULL;
+	ends_take(c->agent, c->type, &came);
 	ctl_free(c);
 }
 
@@ -390,7 +360,7 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 			 * Data that is there counts, however late it is read. The event's own
 			 * time-out starts again with each byte.
 			 */
-			if (c->greeted && !c->watching && what & EV_TIMEOUT)
+			if (c->greeted && !c->watching && !c->held && what & EV_TIMEOUT)
 				ctl_close(c, "no request for a minute");
 			else if (!c->greeted && (what & EV_TIMEOUT ||
 						 clock_ms() - c->came_at > CTL_FIRST_S * 1000))
@@ -517,6 +487,7 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 	c->next = ctl->conns;
 	c->prev = &ctl->conns;
 	if (c->next)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one that was freed took itself out of the list */
 		c->next->prev = &c->next;
 	ctl->conns = c;
 	c->came_at = clock_ms();
@@ -581,7 +552,6 @@ int ctl_init(struct agent *agent, ctl_request_fn request)
 		goto fail;
 	}
 	event_add(ctl->listener, NULL);
-	event_listen(agent, ctl_on_event, agent);
 	agent->ctl = ctl;
 	return 0;
 
@@ -601,7 +571,6 @@ void ctl_exit(struct agent *agent)
 
 	if (!ctl)
 		return;
-	event_listen(agent, NULL, NULL);
 	event_free(ctl->listener);
 	close(ctl->socket);
 	while (ctl->conns)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "cluster/shortid.h"
+#include "ctl/rights.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "eh/topology.h"
@@ -221,31 +222,30 @@ static void tasks_release(struct tasks_ask *a)
 	free(a);
 }
 
-static void tasks_take_usage(json_t *tasks, const json_t *used)
+/* What the executor says of tasks that are not among these is not looked at. */
+static void tasks_take_usage(const json_t *by_id, const json_t *used)
 {
-	const char *members[] = { "cpu", "memory" }, *id = tasks_text(used, "id");
-	json_t *task;
-	size_t i;
+	const char *members[] = { "cpu", "memory" };
+	json_t *task = json_object_get(by_id, tasks_text(used, "id"));
 
-	json_array_foreach(tasks, i, task) {
-		if (strcmp(tasks_text(task, "id"), id))
-			continue;
-		for (int m = 0; m < 2; m++)
-			if (json_is_number(json_object_get(used, members[m])))
-				json_object_set(task, members[m],
-						json_object_get(used, members[m]));
-	}
+	for (int m = 0; task && m < 2; m++)
+		if (json_is_number(json_object_get(used, members[m])))
+			json_object_set(task, members[m], json_object_get(used, members[m]));
 }
 
 static void tasks_on_guests(void *ctx, int status, const json_t *reply)
 {
 	struct tasks_ask *a = ctx;
-	json_t *used;
+	json_t *used, *task, *by_id = json_object();
 	size_t i;
 
+	/* A list may be as long as an answer. */
+	json_array_foreach(a->tasks, i, task)
+		json_object_set(by_id, tasks_text(task, "id"), task);
 	if (status == 200)
 		json_array_foreach(json_object_get(reply, "tasks"), i, used)
-			tasks_take_usage(a->tasks, used);
+			tasks_take_usage(by_id, used);
+	json_decref(by_id);
 	tasks_release(a);
 }
 

@@ -19,18 +19,25 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "base/journal.h"
 #include "base/log.h"
+#include "base/user.h"
 #include "cluster/hierarchy.h"
 #include "executor/guest_inside.h"
+#include "executor/guest_job.h"
 #include "executor/launch.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
 #include "job/route.h"
 #include "net/peer.h"
 #include "node/cgroup.h"
+#include "node/memory.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 #include "wire/job.h"
+
+/* ehguest kills what it has started for five seconds; the rest is killed with its cgroup. */
+#define GUEST_ENDS_MS 8000
 
 void guest_kill(struct guest *g)
 {
@@ -73,18 +80,27 @@ void guest_linked(struct guest *g)
 
 	evtimer_del(g->timer);
 	g->state = GUEST_LINKED;
-	route_tell_attached(&g->route, g->from, g->token, g->place->id, &told);
-	route_tell_peer(&g->route, FRAME_ATTACHED, NULL, 0);
+	if (!route_tell_attached(&g->route, g->from, g->token, g->place->id, &told) &&
+	    !route_tell_peer(&g->route, FRAME_ATTACHED, NULL, 0))
+		return;
+	/* Memory is short: home tries again on another stream. */
+	route_drop_stream(&g->route);
+	guest_broken(g);
 }
 
 /* ehguest ends at its limit; this is for one that does not. */
-static void guest_wait(struct guest *g)
+static void guest_wait(struct guest *g, unsigned int limit_ms)
 {
-	const unsigned int ms =
-		(g->stopped || g->paused ? ATTACH_STOPPED_MS : g->agent->config->job_limit) + 5000;
+	const unsigned int ms = limit_ms + GUEST_ENDS_MS;
 	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
 	evtimer_add(g->timer, &limit);
+}
+
+static void guest_wait_home(struct guest *g)
+{
+	guest_wait(g, g->stopped || g->paused ? ATTACH_STOPPED_MS
+					      : g->agent->config->job_limit);
 }
 
 void guest_broken(struct guest *g)
@@ -95,7 +111,7 @@ void guest_broken(struct guest *g)
 		route_tell_end(&g->route, FRAME_DETACHED, NULL, 0);
 	}
 	if (g->state != GUEST_BROKEN)
-		guest_wait(g);
+		guest_wait_home(g);
 	g->state = GUEST_BROKEN;
 }
 
@@ -113,6 +129,23 @@ void guest_settle(struct guest *g)
 		g->settling = true;
 	if (!g->settling)
 		guest_settled(g);
+}
+
+static void guest_audit(const struct guest *g, enum journal_what what, int status)
+{
+	const struct reservation *r = g->place;
+
+	journal_task(g->agent, what,
+		     &(struct journal_task){
+			     .id = r->id,
+			     .user = r->here == r->uid ? r->user : user_name(r->here) ?: "",
+			     .uid = r->here,
+			     .program = r->command,
+			     .home = peer_code(g->from),
+			     .executor = g->agent->code,
+			     .status = status,
+			     .ended = what == JOURNAL_GUEST_ENDED,
+		     });
 }
 
 static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t length)
@@ -133,16 +166,21 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 		return 0;
 	case NOTE_STARTED:
 		g->program = n.pid;
+		g->place->claim.pid = n.pid;
 		g->place->state = RESERVE_RUNNING;
+		guest_audit(g, JOURNAL_GUEST, 0);
 		break;
 	case NOTE_STOPPED:
 	case NOTE_CONTINUED:
 		g->stopped = n.what == NOTE_STOPPED;
-		if (g->state == GUEST_BROKEN)
-			guest_wait(g);
+		if (g->state == GUEST_BROKEN && !g->home_gone)
+			guest_wait_home(g);
 		return 0;
 	case NOTE_ENDED:
 		g->place->state = RESERVE_ENDED;
+		memory_unclaim(&g->place->claim);
+		guest_starved_look(g, (int)n.use.status);
+		guest_audit(g, JOURNAL_GUEST_ENDED, (int)n.use.status);
 		g->stopped = false;
 		guest_settle(g);
 		break;
@@ -156,6 +194,17 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 static int guest_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
 	return type == FRAME_NOTE ? guest_on_note(ctx, payload, length) : -EPROTO;
+}
+
+/* Nothing of it is left to run on. */
+static void guest_killed(struct guest *g)
+{
+	guest_kill(g);
+	/* Its end has not told how. */
+	if (g->place && g->place->state == RESERVE_RUNNING)
+		guest_audit(g, JOURNAL_GUEST_ENDED, SIGKILL);
+	if (g->place)
+		g->place->state = RESERVE_ENDED;
 }
 
 /* ehguest has ended: in order, after home had acknowledged the end of the task, or it was killed. */
@@ -174,24 +223,37 @@ static void guest_end_gone(void *ctx)
 		route_tell_peer(&g->route, FRAME_GONE, NULL, 0);
 		route_finish(&g->route);
 	}
-	guest_kill(g);
-	if (g->place)
-		g->place->state = RESERVE_ENDED;
+	guest_killed(g);
 	g->state = GUEST_OVER;
 	guest_later(g);
 }
 
-void guest_end_all(struct agent *agent)
+void guest_end_all(struct agent *agent, const char *why)
 {
 	for (struct guest *g = agent->guests->list; g; g = g->next) {
 		if (g->state < GUEST_STARTING) {
-			guest_refuse(g, EHS_REASON_DRAINING, 0, "the node leaves the cluster");
+			guest_refuse(g, EHS_REASON_DRAINING, 0, why);
 			continue;
 		}
 		route_close_end(&g->route);
 		if (g->state != GUEST_OVER)
 			guest_end_gone(g);
 	}
+}
+
+int guest_cancel(struct agent *agent, const char *id)
+{
+	struct guest *g = agent->guests->list;
+
+	while (g && (g->state == GUEST_OVER || !g->place || strcmp(g->place->id, id)))
+		g = g->next;
+	if (!g)
+		return -ENOENT;
+	if (g->state <= GUEST_STARTING)
+		return -EAGAIN;
+	route_close_end(&g->route);
+	guest_end_gone(g);
+	return 0;
 }
 
 void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
@@ -204,7 +266,11 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 		route_close_end(&g->route);
 		g->state = GUEST_OVER;
 		guest_later(g);
+		return;
 	}
+	/* Its user may have stopped it, or it waits for a device. */
+	if (g->state != GUEST_OVER)
+		guest_wait(g, 0);
 }
 
 static int guest_from_peer(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
@@ -230,7 +296,7 @@ static int guest_from_peer(void *ctx, enum frame_type type, const uint8_t *paylo
 	}
 }
 
-static void guest_stream_gone(void *ctx)
+static void guest_stream_gone(void *ctx, bool clean)
 {
 	struct guest *g = ctx;
 
@@ -321,6 +387,7 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 			   view_namespace(&g->view), pair[1]);
 	if (err)
 		goto close_its;
+	guest_starved_begin(agent);
 	g->grouped = cgroup_guest_fd(agent) >= 0;
 	g->started = clock_wall_ms();
 	g->state = GUEST_STARTING;
@@ -333,8 +400,7 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	/* If a file differs it may begin again, in a view. */
 	if (g->named)
 		goto close_its;
-	free(g->job);
-	g->job = NULL;
+	guest_drop_job(g);
 close_its:
 	close(pair[1]);
 	return err;
@@ -391,7 +457,7 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 	log_warning("%s: its end did not come back to this agent, or did not end in time",
 		    g->place->id);
-	guest_kill(g);
+	guest_killed(g);
 	route_drop_stream(&g->route);
 	route_close_end(&g->route);
 	g->state = GUEST_OVER;
@@ -487,6 +553,7 @@ void guest_exit(struct agent *agent)
 		return;
 	while ((g = guests->list)) {
 		/* It lives on, and its cgroup is kept, unless home's files end with this agent. */
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		if ((g->state == GUEST_LINKED || g->state == GUEST_BROKEN) && view_leave(&g->view))
 			g->grouped = false;
 		else

@@ -20,8 +20,10 @@ struct peer;
 int guest_init(struct agent *agent); /**< 0 or -errno */
 /** Forgets all guests. They connect to the next agent. */
 void guest_exit(struct agent *agent);
-/** Ends all guests at once: this node leaves the cluster. */
-void guest_end_all(struct agent *agent);
+/** Ends all guests at once; `why`: what those are told that have not begun. */
+void guest_end_all(struct agent *agent, const char *why);
+/** Ends one, at once. 0, -ENOENT: there is none of this ID, or -EAGAIN: it has not begun yet. */
+int guest_cancel(struct agent *agent, const char *id);
 /** A view of an earlier agent has been found: guests that are in it use it from now on. */
 void guest_join_views(struct agent *agent);
 /** Appends the guests to `tasks`, in the form of `tasks --json`. */

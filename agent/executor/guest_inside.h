@@ -7,6 +7,7 @@
 #define AGENT_EXECUTOR_GUEST_INSIDE_H
 
 #include <event2/event.h>
+#include <jansson.h>
 #include <linux/ehsched.h>
 #include "executor/launch.h"
 #include "executor/reserve.h"
@@ -24,8 +25,13 @@ enum guest_state {
 	GUEST_OVER, /* refused, or its ehguest has gone */
 };
 
+#define GUEST_STARVED 64 /* of which it is remembered */
+
 struct guests {
 	struct guest *list;
+	char starved[GUEST_STARVED][RESERVE_ID_MAX]; /* killed because memory was short; "": none */
+	unsigned int nstarved; /* ever */
+	uint64_t kills; /* memory_kills() that were not, or are explained */
 	struct event *orphans; /* ends guests of an earlier agent that did not come back */
 	struct resume *resumes; /* guest_resume.c: streams whose guest is not here yet */
 	uint64_t began; /* clock_ms() */
@@ -58,6 +64,13 @@ struct guest {
 };
 
 #define GUEST_ANY_VIEW UINT64_MAX
+
+/** Guests start while there are none: a process killed before was not one of them: guest_starved.c. */
+void guest_starved_begin(struct agent *agent);
+/** It ended with this status, as from waitpid(): remembers if that was because memory was short. */
+void guest_starved_look(struct guest *g, int status);
+/** The IDs of those of this home. */
+json_t *guest_starved_of(const struct agent *agent, const struct peer *home);
 
 /** What the home node sends before the start: guest_job.c. 0 or -errno. */
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length);

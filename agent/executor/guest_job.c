@@ -62,7 +62,7 @@ void guest_on_view(void *ctx, const char *trouble)
 
 static void guest_view_home(struct guest *g)
 {
-	int err = view_hold(&g->view, g->from, g->place->uid);
+	int err = view_hold(&g->view, g->from, g->place->uid, g->place->user);
 
 	if (err)
 		guest_refuse(g, EHS_REASON_REFUSED, -err, "cannot mount home's files");
@@ -76,9 +76,19 @@ static void guest_wait_view(struct guest *g)
 		guest_view_home(g);
 }
 
+void guest_drop_job(struct guest *g)
+{
+	if (g->route.stream)
+		h2_stream_unkeep(g->route.stream, g->job_length);
+	free(g->job);
+	g->job = NULL;
+	g->job_length = 0;
+}
+
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	struct job_spec spec;
+	char why[160];
 	int err;
 
 	if (g->state != GUEST_NEW || g->job)
@@ -90,7 +100,19 @@ int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 	}
 	memcpy(g->job, payload, length);
 	g->job_length = length;
+	if (!h2_stream_keep(g->route.stream, length)) {
+		g->job_length = 0;
+		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOBUFS, "cannot keep its job");
+		return 0;
+	}
 
+	if (job_version(payload, length) > JOB_NEWEST) {
+		snprintf(why, sizeof(why),
+			 "its job has version %u, and %.64s knows up to %u: upgrade ehsched there",
+			 job_version(payload, length), g->agent->config->host, JOB_NEWEST);
+		guest_refuse(g, EHS_REASON_REFUSED, 0, why);
+		return 0;
+	}
 	err = job_decode(&spec, payload, length);
 	if (err) {
 		guest_refuse(g, EHS_REASON_REFUSED, -err, "invalid job");
@@ -147,8 +169,7 @@ void guest_on_compared(struct guest *g, const char *other)
 	free(g->named);
 	g->named = NULL;
 	if (!other) {
-		free(g->job);
-		g->job = NULL;
+		guest_drop_job(g);
 		guest_linked(g);
 		return;
 	}

@@ -7,6 +7,7 @@
 #define AGENT_EXECUTOR_GUEST_JOB_H
 
 struct agent;
+struct guest;
 struct h2_stream;
 struct h2_stream_ops;
 struct peer;
@@ -14,5 +15,8 @@ struct peer;
 /** Handler of POST /v1/job. 0 or an HTTP status. */
 int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
 	      const struct h2_stream_ops **ops, void **ctx);
+
+/** It is not needed any more. */
+void guest_drop_job(struct guest *g);
 
 #endif

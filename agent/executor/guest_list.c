@@ -56,7 +56,7 @@ void guest_list(struct agent *agent, json_t *tasks)
 		task = json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:f}", "id", g->place->id,
 				 "pid", (int)(g->program ? g->program : g->pid), "home",
 				 peer_code(g->from), "executor", agent->code, "command",
-				 g->place->command, "uid", (json_int_t)g->place->uid, "state",
+				 g->place->command, "uid", (json_int_t)g->place->here, "state",
 				 guest_state_name(g), "reason", "guest", "started",
 				 clock_text(g->started, when), "elapsed",
 				 clock_elapsed(g->started));
@@ -101,10 +101,11 @@ json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body,
 		guests += reserve_waiting(p);
 	if (g)
 		oldest = json_pack("{s:s,s:s,s:I,s:s,s:s,s:f}", "id", g->place->id, "command",
-				   g->place->command, "uid", (json_int_t)g->place->uid, "user",
+				   g->place->command, "uid", (json_int_t)g->place->here, "user",
 				   g->place->user, "home", peer_code(g->from), "elapsed",
 				   clock_elapsed(g->started));
-	return json_pack("{s:b,s:o,s:i,s:i,s:o,s:o}", "draining", (int)agent->draining, "drain",
+	return json_pack("{s:b,s:o,s:i,s:i,s:o,s:o,s:o}", "draining", (int)agent->draining, "drain",
 			 drain_json(agent), "guests", (int)guests, "away", (int)node_away(agent),
-			 "oldest", oldest, "tasks", guest_usage_of(agent, from));
+			 "oldest", oldest, "tasks", guest_usage_of(agent, from), "starved",
+			 guest_starved_of(agent, from));
 }

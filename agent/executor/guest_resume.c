@@ -122,7 +122,7 @@ static int resume_from_peer(void *ctx, enum frame_type type, const uint8_t *payl
 	return 0;
 }
 
-static void resume_stream_gone(void *ctx)
+static void resume_stream_gone(void *ctx, bool clean)
 {
 	resume_over(ctx);
 }
@@ -160,13 +160,21 @@ static void resume_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct resume *r = arg;
 
-	if (!r->over && !r->told)
-		resume_gone(r);
+	if (r->over || r->told)
+		return;
+	if (!*r->token) {
+		log_warning("node %s opened a stream for a job and did not say which: closed",
+			    peer_code(r->from));
+		resume_over(r);
+		return;
+	}
+	resume_gone(r);
 }
 
 int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 		 const struct h2_stream_ops **ops, void **ctx)
 {
+	const struct timeval first = { H2_FIRST_MS / 1000, 0 };
 	struct resume *r = calloc(1, sizeof(*r));
 
 	if (!r)
@@ -183,6 +191,7 @@ int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 		free(r);
 		return 503;
 	}
+	evtimer_add(r->timer, &first);
 	route_use(&r->route, s);
 	r->next = agent->guests->resumes;
 	agent->guests->resumes = r;
@@ -247,18 +256,29 @@ void guest_join_views(struct agent *agent)
 void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
 		  uid_t uid)
 {
+	const char *why = "what it says is not understood";
 	struct reservation *place = NULL;
 	static struct log_limit limit;
 	struct attach who;
 	struct guest *g;
 	struct peer *from;
 
-	if (attach_decode(&who, payload, length) || !*who.token ||
-	    !(from = peers_by_text(agent, who.other)) || resume_find(agent, who.token))
+	if (attach_decode(&who, payload, length) || !*who.token)
 		goto close_socket;
-	place = reserve_adopt(from, &who, uid);
-	if (!place || !guest_is_its(agent, place, pid))
+	why = "its home node is not known";
+	from = peers_by_text(agent, who.other);
+	if (!from)
 		goto close_socket;
+	why = "its task is here already";
+	if (resume_find(agent, who.token))
+		goto close_socket;
+	place = reserve_adopt(from, &who, cgroup_guest_user(agent, who.id, uid), uid);
+	if (!place)
+		goto close_socket;
+	why = "it is not a guest of this host";
+	if (!guest_is_its(agent, place, pid))
+		goto close_socket;
+	why = "no memory";
 	g = guest_new(from);
 	if (!g)
 		goto close_socket;
@@ -285,7 +305,7 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 close_socket:
 	reserve_end(place);
 	if (log_allowed(&limit))
-		log_warning("process %d of user %u belongs to a task that cannot go on here",
-			    (int)pid, (unsigned int)uid);
+		log_warning("process %d of user %u belongs to a task that cannot go on here: %s",
+			    (int)pid, (unsigned int)uid, why);
 	close(socket);
 }

@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/config.h"
 #include "base/launcher.h"
 #include "wire/job.h"
 #include "wire/launch.h"
+#include "wire/reason.h"
+
+#define LAUNCH_OOM_NONE 1000 /* added to each oom_score_adj on its way */
 
 int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, const char *id,
 		 const char *user, int view, int socket)
@@ -33,12 +37,18 @@ int launch_start(struct agent *agent, struct launch *l, const struct job_spec *s
 		.fds = fds,
 		.nfds = 1,
 	};
+	const int least = agent->config->guest_oom_score;
 	int news;
 
 	snprintf(start.id, sizeof(start.id), "%s", id);
 	snprintf(start.user, sizeof(start.user), "%s", user);
 	memcpy(start.rlimit, spec->rlimit, sizeof(start.rlimit));
 	memcpy(start.traits, spec->traits, sizeof(start.traits));
+	/* When there is no memory guests go before tasks of this node. */
+	if (start.oom_score < least)
+		start.oom_score = least;
+	if (start.traits[JOB_OOM_SCORE] < LAUNCH_OOM_NONE + (uint64_t)least)
+		start.traits[JOB_OOM_SCORE] = LAUNCH_OOM_NONE + least;
 	if (spec->flags & JOB_NO_NEW_PRIVS)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
 	if (view >= 0) {
@@ -71,6 +81,7 @@ int launch_read(struct launch *l, struct launch_result *result)
 			.what = launcher_trouble(&m),
 			.error = m.error,
 			.reason = m.stage == LAUNCH_RULES    ? EHS_REASON_REFUSED :
+				  m.stage == LAUNCH_DENIED  ? REASON_GUEST_USER :
 				  m.stage == LAUNCH_UNKNOWN ? EHS_REASON_UNKNOWN_USER :
 							      EHS_REASON_START_FAILED,
 			.view_unknown = m.stage == LAUNCH_FOREIGN,

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +17,14 @@
 
 #include "base/agent.h"
 #include "base/config.h"
+#include "base/label.h"
 #include "base/log.h"
-#include "base/user.h"
+#include "cluster/credits.h"
 #include "cluster/drain.h"
 #include "cluster/hierarchy.h"
+#include "cluster/idle_message.h"
 #include "cluster/report.h"
+#include "executor/admit.h"
 #include "executor/view.h"
 #include "job/files.h"
 #include "net/peer.h"
@@ -31,8 +33,10 @@
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define RESERVE_NOBODY 65534
-#define RESERVE_TEXT_MAX (EHS_PATH_MAX + 256)
+/* What a user can do about files that differ. */
+#define RESERVE_HINT "with --view home it sees home's files"
+
+#define RESERVE_MEMORY_MAX (1ll << 50) /* bytes that a task may be expected to take */
 
 static struct log_limit reserve_log;
 
@@ -41,18 +45,13 @@ struct reservations {
 	unsigned int checking; /* requests in progress that have no place in the list yet */
 };
 
-/* Why a task is refused. */
-struct reserve_refusal {
-	enum ehs_reason reason;
-	char text[RESERVE_TEXT_MAX];
-};
-
 /* A request while program and directory are compared. */
 struct reserve_ask {
 	struct reservation *r;
 	struct server_answer *answer;
 	struct files_question *question;
 	char *path, *folder;
+	bool labels; /* home wishes to know this node's */
 };
 
 static struct reservations *reserve_all(const struct peer *from)
@@ -62,6 +61,7 @@ static struct reservations *reserve_all(const struct peer *from)
 
 static void reserve_free(struct reservation *r)
 {
+	memory_unclaim(&r->claim);
 	if (r->lease)
 		event_free(r->lease);
 	free(r->command);
@@ -85,6 +85,7 @@ static void reserve_enter(struct reservation *r)
 {
 	struct peer *from = r->from;
 
+	memory_claim(from->agent, &r->claim);
 	from->places++;
 	r->next = from->agent->reservations->list;
 	from->agent->reservations->list = r;
@@ -136,6 +137,11 @@ struct reservation *reserve_claim(const struct peer *from, const char *token)
 	event_del(r->lease);
 	r->state = RESERVE_CLAIMED;
 	return r;
+}
+
+struct reservation *reserve_next(const struct agent *agent, const struct reservation *r)
+{
+	return r ? r->next : agent->reservations->list;
 }
 
 unsigned int reserve_waiting(const struct peer *from)
@@ -211,37 +217,26 @@ void reserve_exit(struct agent *agent)
 	agent->reservations = NULL;
 }
 
-/* Memory available without swapping, in MiB; 0 if /proc does not say. */
-static uint64_t reserve_available_mib(void)
+/* This node's labels; NULL: nobody asked for them. */
+static json_t *reserve_labels(struct agent *agent, bool asked)
 {
-	FILE *f = fopen("/proc/meminfo", "re");
-	uint64_t kib = 0;
-	char line[128];
+	struct site_labels own;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib >> 10;
+	if (!asked)
+		return NULL;
+	label_own(agent->config, &own);
+	return label_to_json(&own);
 }
 
-static void __attribute__((format(printf, 3, 4)))
-reserve_refuse(struct reserve_refusal *out, enum ehs_reason reason, const char *format, ...)
-{
-	va_list args;
-
-	out->reason = reason;
-	va_start(args, format);
-	vsnprintf(out->text, sizeof(out->text), format, args);
-	va_end(args);
-}
-
-static void reserve_answer_refusal(struct server_answer *to, const struct reserve_refusal *no)
+static void reserve_answer_refusal(struct server_answer *to, const struct admit_refusal *no,
+				   json_t *labels)
 {
 	log_debug("refuses a task: %s", no->text);
 	server_answer(to, 200,
-		      json_pack("{s:s,s:s}", "reason", reason_name(no->reason), "text", no->text));
+		      json_pack("{s:s,s:s,s:o*,s:o*}", "reason", reason_name(no->reason), "text",
+				no->text, "labels", labels, "memory_left",
+				no->memory_left ? json_integer((json_int_t)no->memory_left)
+						: NULL));
 }
 
 static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
@@ -265,80 +260,47 @@ static bool reserve_id_is_good(const struct peer *from, const char *id)
 	return true;
 }
 
-static bool reserve_is_of_system(const struct config *config, const struct reservation *r)
+/* Of its user those of all homes together, of its home those of all users. */
+static bool reserve_admits_more(const struct reservation *asking, struct admit_refusal *no)
 {
-	if (r->uid >= config->uid_min && r->uid != RESERVE_NOBODY)
-		return false;
-	for (size_t i = 0; i < config->nallow_users; i++)
-		if (!strcmp(config->allow_users[i], r->user))
-			return false;
-	return true;
+	const struct peer *from = asking->from;
+	unsigned int users = 0, homes = 0;
+
+	for (const struct reservation *r = reserve_all(from)->list; r; r = r->next) {
+		if (r->state > RESERVE_RUNNING)
+			continue;
+		users += r->here == asking->here;
+		homes += r->from == from;
+	}
+	return admit_more(from->agent, users, asking->user, no) &&
+	       (from->self || admit_more_of(from->agent, homes, peer_host(from), no));
 }
 
-/* ehlaunch decides; this tells home before it sends the job, and in more words. */
-static bool reserve_admits_user(const struct reservation *r, struct reserve_refusal *no)
-{
-	struct agent *agent = r->from->agent;
-	const char *here = user_name(r->uid);
-
-	if (!r->uid && !agent->config->allow_root) {
-		reserve_refuse(
-			no, EHS_REASON_ROOT_REFUSED,
-			"node %s does not run root's tasks (allow-root in its configuration)",
-			agent->config->host);
-		return false;
-	}
-	/* An agent that is not root has only its own user's tasks, who need not have a name. */
-	if (geteuid() && r->uid == geteuid() && !here && !*r->user)
-		return true;
-	if (!here || strcmp(r->user, here)) {
-		reserve_refuse(no, EHS_REASON_UNKNOWN_USER, "user %u is %s at home, %s on node %s",
-			       r->uid, *r->user ? r->user : "unknown", here ? here : "unknown",
-			       agent->config->host);
-		return false;
-	}
-	if (r->uid && !geteuid() && reserve_is_of_system(agent->config, r)) {
-		reserve_refuse(no, EHS_REASON_REFUSED,
-			       "node %s does not run tasks of user %s (uid-min and allow-users in "
-			       "its configuration)",
-			       agent->config->host, r->user);
-		return false;
-	}
-	return true;
-}
-
-/* Checks everything except files. */
-static bool reserve_admits(const struct reservation *r, struct reserve_refusal *no)
+/* Checks everything except files and labels. */
+static bool reserve_admits(struct reservation *r, struct admit_refusal *no)
 {
 	struct agent *agent = r->from->agent;
 	const struct config *config = agent->config;
-	uint64_t free_mib;
 
 	if (agent->draining) {
-		reserve_refuse(no, EHS_REASON_DRAINING, "node %s is draining%s%s",
-			       agent->config->host, *drain_reason(agent) ? ": " : "",
-			       drain_reason(agent));
+		admit_refuse(no, drain_is_owned(agent) ? REASON_OWNER : EHS_REASON_DRAINING,
+			     "node %s is draining%s%s", agent->config->host,
+			     *drain_reason(agent) ? ": " : "", drain_reason(agent));
 		return false;
 	}
 	if (reserve_count(agent, RESERVE_WAITING, RESERVE_RUNNING) +
 			    agent->reservations->checking >=
 		    config->guests &&
 	    !reserve_make_room(r->from)) {
-		reserve_refuse(no, EHS_REASON_GUEST_LIMIT,
-			       "node %s accepts at most %u guests and reservations",
-			       agent->config->host, config->guests);
+		admit_refuse(no, EHS_REASON_GUEST_LIMIT,
+			     "node %s accepts at most %u guests and reservations",
+			     agent->config->host, config->guests);
 		return false;
 	}
-	if (!reserve_admits_user(r, no))
+	if (!r->from->self && !admit_node(agent, peer_host(r->from), no))
 		return false;
-	free_mib = reserve_available_mib();
-	if (free_mib < config->headroom) {
-		reserve_refuse(no, EHS_REASON_NO_HEADROOM,
-			       "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64,
-			       agent->config->host, free_mib, config->headroom);
-		return false;
-	}
-	return true;
+	return admit_user(agent, r->uid, r->user, &r->here, no) && reserve_admits_more(r, no) &&
+	       reserve_memory_admits(r, no);
 }
 
 static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
@@ -353,31 +315,44 @@ static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])
 
 /* Chooses whose files the task sees, once it is known whether its own are the same here. */
 static bool reserve_settle_view(struct reserve_ask *ask, enum files_result result,
-				const char *trouble, struct reserve_refusal *no)
+				const char *trouble, struct admit_refusal *no)
 {
 	const char *here = ask->r->from->agent->config->host;
 	struct reservation *r = ask->r;
 
 	if (result != FILES_SAME && r->view != VIEW_AUTO) {
 		if (trouble)
-			reserve_refuse(no, EHS_REASON_FILES_DIFFER, "%s: %s, on node %s", ask->path,
-				       trouble, here);
+			admit_refuse(no, EHS_REASON_FILES_DIFFER, "%s: %s, on node %s", ask->path,
+				     trouble, here);
 		else if (result == FILES_FOLDER_DIFFERS)
-			reserve_refuse(no, EHS_REASON_FILES_DIFFER,
-				       "the directory %s is missing or not the same on node %s",
-				       ask->folder, here);
+			admit_refuse(no, EHS_REASON_FILES_DIFFER,
+				     "the directory %s is missing or not the same on node %s; "
+				     RESERVE_HINT, ask->folder, here);
 		else
-			reserve_refuse(no, EHS_REASON_FILES_DIFFER,
-				       "%s is missing or not the same on node %s", ask->path, here);
+			admit_refuse(no, EHS_REASON_FILES_DIFFER,
+				     "%s is missing or not the same on node %s; " RESERVE_HINT,
+				     ask->path, here);
 		return false;
 	}
 	if (result != FILES_SAME)
 		r->view = VIEW_HOME;
 	trouble = r->view == VIEW_HOME ? view_trouble(r->from->agent) : NULL;
 	if (trouble)
-		reserve_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s",
-			       here, trouble);
+		admit_refuse(no, EHS_REASON_REFUSED, "node %s cannot mount home's files: %s", here,
+			     trouble);
 	return !trouble;
+}
+
+/* A task that comes with a credit finds the processor that it stands for, or none. */
+static bool reserve_takes_credit(const struct reservation *r, struct admit_refusal *no)
+{
+	struct agent *agent = r->from->agent;
+
+	if (!r->by_credit || credits_accept(agent, &r->credit))
+		return true;
+	admit_refuse(no, REASON_CREDIT_USED, "node %s has no processor free for it any more",
+		     agent->config->host);
+	return false;
 }
 
 /* Grants the place: answers, and starts the lease. 0 or -ENOMEM. */
@@ -393,8 +368,9 @@ static int reserve_grant(struct reserve_ask *ask)
 	reserve_enter(r);
 	hierarchy_guest_seen(agent, report_id(r->id));
 	server_answer(ask->answer, 200,
-		      json_pack("{s:s,s:i,s:s}", "token", r->token, "lease", (int)lease, "view",
-				view_name(r->view)));
+		      json_pack("{s:s,s:i,s:s,s:o*}", "token", r->token, "lease", (int)lease,
+				"view", view_name(r->view), "labels",
+				reserve_labels(agent, ask->labels)));
 	hierarchy_touch(agent);
 	return 0;
 }
@@ -408,11 +384,15 @@ static void reserve_ask_free(struct reserve_ask *ask)
 
 static void reserve_decide(struct reserve_ask *ask, enum files_result result, const char *trouble)
 {
-	struct reserve_refusal no;
+	struct admit_refusal no;
 
 	server_answer_watch(ask->answer, NULL, NULL);
-	if (!reserve_settle_view(ask, result, trouble, &no)) {
-		reserve_answer_refusal(ask->answer, &no);
+	/* Others of the user may have got a place while files were compared. */
+	if (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no) ||
+	    !reserve_settle_view(ask, result, trouble, &no) ||
+	    !reserve_takes_credit(ask->r, &no)) {
+		reserve_answer_refusal(ask->answer, &no,
+				       reserve_labels(ask->r->from->agent, ask->labels));
 		reserve_free(ask->r);
 	} else if (reserve_grant(ask)) {
 		server_answer(ask->answer, 500, NULL);
@@ -446,7 +426,7 @@ static void reserve_compare(struct reserve_ask *ask, json_t *program, json_t *fo
 {
 	struct agent *agent = ask->r->from->agent;
 	const struct look_question q = {
-		.uid = ask->r->uid,
+		.uid = ask->r->here,
 		.folder = ask->folder,
 		.path = ask->path,
 	};
@@ -472,8 +452,11 @@ struct reserve_request {
 	const char *user; /* NULL: the user has no name at home */
 	enum view view;
 	uid_t uid;
-	uint64_t size;
+	uint64_t size, memory;
 	json_t *program, *cwd;
+	bool by_credit;
+	struct eh_credit credit;
+	struct label_wish wish;
 };
 
 /* Returns NULL, or what is wrong with the body. */
@@ -481,7 +464,8 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 				 struct reserve_request *out)
 {
 	const char *view = json_string_value(json_object_get(body, "view"));
-	json_int_t uid, size;
+	const json_t *credit;
+	json_int_t uid, size, memory;
 
 	if (json_unpack((json_t *)body, "{s:s,s:s,s:s,s:I,s:I,s:o,s:o}", "id", &out->id, "command",
 			&out->command, "path", &out->path, "uid", &uid, "size", &size, "program",
@@ -491,8 +475,20 @@ static const char *reserve_parse(const struct peer *from, const json_t *body,
 	    strlen(out->cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 ||
 	    size > (json_int_t)EH_SIZE_MAX)
 		return "a member is missing or of the wrong type";
+	credit = json_object_get(body, "credit");
+	out->by_credit = credit;
+	if (credit && idle_credit_from_json(credit, from->agent->self.index, &out->credit))
+		return "its credit is invalid";
+	if (!label_from_json(json_object_get(body, "only_on"), &out->wish.only) ||
+	    !label_from_json(json_object_get(body, "never_on"), &out->wish.never))
+		return "its labels are invalid";
 	if (reserve_runs(from->agent, out->id))
 		return "this placement already runs here";
+	/* Home does not know it, or is of an earlier version: it is absent. */
+	memory = json_integer_value(json_object_get(body, "memory"));
+	if (memory < 0 || memory > RESERVE_MEMORY_MAX)
+		return "its memory is invalid";
+	out->memory = memory;
 	out->user = json_string_value(json_object_get(body, "user"));
 	if (out->user && (!*out->user || strlen(out->user) >= LAUNCH_USER_MAX))
 		return "the name of its user is too long";
@@ -511,9 +507,13 @@ static struct reservation *reserve_new(struct peer *from, const struct reserve_r
 	if (!r)
 		return NULL;
 	r->from = from;
-	r->uid = q->uid;
+	r->uid = r->here = q->uid;
 	r->size = q->size;
+	r->claim.peak = q->memory;
+	r->claim.guest = r->id;
 	r->view = q->view;
+	r->by_credit = q->by_credit;
+	r->credit = q->credit;
 	snprintf(r->id, sizeof(r->id), "%s", q->id);
 	snprintf(r->user, sizeof(r->user), "%s", q->user ? q->user : "");
 	r->command = strdup(q->command);
@@ -524,7 +524,8 @@ static struct reservation *reserve_new(struct peer *from, const struct reserve_r
 	return NULL;
 }
 
-struct reservation *reserve_adopt(struct peer *from, const struct attach *who, uid_t uid)
+struct reservation *reserve_adopt(struct peer *from, const struct attach *who, uid_t uid,
+				  uid_t here)
 {
 	const struct reserve_request q = {
 		.id = who->id,
@@ -539,6 +540,7 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	r = reserve_new(from, &q);
 	if (!r)
 		return NULL;
+	r->here = here;
 	/* From a user's process, and shown as JSON. */
 	for (char *c = r->command; *c; c++)
 		if (*c < ' ' || *c > '~')
@@ -553,7 +555,7 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 {
 	struct reserve_request q;
 	const char *wrong = reserve_parse(from, body, &q);
-	struct reserve_refusal no;
+	struct admit_refusal no;
 	struct reserve_ask *ask;
 
 	if (wrong) {
@@ -569,11 +571,12 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 	ask->r = ask->path && ask->folder ? reserve_new(from, &q) : NULL;
 	if (!ask->r)
 		goto free_ask;
-	if (reserve_admits(ask->r, &no)) {
+	ask->labels = label_is_wished(&q.wish);
+	if (admit_labels(agent, &q.wish, &no) && reserve_admits(ask->r, &no)) {
 		reserve_compare(ask, q.program, q.cwd);
 		return;
 	}
-	reserve_answer_refusal(answer, &no);
+	reserve_answer_refusal(answer, &no, reserve_labels(agent, ask->labels));
 	reserve_free(ask->r);
 	reserve_ask_free(ask);
 	return;

@@ -10,15 +10,19 @@
 #include <jansson.h>
 #include <linux/ehsched.h>
 #include <stdbool.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "eh/credit.h"
 #include "eh/topology.h"
 #include "net/peer.h"
+#include "node/memory.h"
 #include "wire/launch.h"
 #include "wire/view.h"
 
 #define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
 
+struct admit_refusal;
 struct agent;
 struct attach;
 struct server_answer;
@@ -37,10 +41,14 @@ struct reservation {
 	struct peer *from;
 	struct event *lease;
 	uint64_t size; /**< thousandths of a task */
-	uid_t uid;
-	char user[LAUNCH_USER_MAX]; /**< its name; "": of a guest that runs already, or it has none */
+	bool by_credit; /**< it came with this one: */
+	struct eh_credit credit;
+	uid_t uid; /**< at home */
+	uid_t here; /**< on this node, if the site maps users */
+	char user[LAUNCH_USER_MAX]; /**< its name at home; "": of a guest that runs already, or it has none */
 	char id[RESERVE_ID_MAX], token[EHS_TOKEN_MAX + 1];
 	char *command;
+	struct memory_claim claim;
 	enum view view; /**< VIEW_AUTO: the executor's files, unless a difference is found */
 };
 
@@ -58,10 +66,15 @@ void reserve_on_request(struct agent *agent, struct peer *from, const json_t *bo
 struct reservation *reserve_claim(const struct peer *from, const char *token);
 /** The place of a guest that runs already, as its ehguest tells it. NULL: out of memory, an ID that is
  *  not this home's, or one that is known. */
-struct reservation *reserve_adopt(struct peer *from, const struct attach *who, uid_t uid);
+struct reservation *reserve_adopt(struct peer *from, const struct attach *who, uid_t uid,
+				  uid_t here);
 /** Frees the place; `r` may be NULL. */
 void reserve_end(struct reservation *r);
 
+/** reserve_memory.c: memory for one that is not granted yet. Others may lose theirs for it. */
+bool reserve_memory_admits(const struct reservation *asking, struct admit_refusal *no);
+/** The next of all reservations; the first one after NULL. */
+struct reservation *reserve_next(const struct agent *agent, const struct reservation *r);
 /** Number of this peer's reservations that wait for their job. */
 unsigned int reserve_waiting(const struct peer *from);
 /** Number of guests that have not ended. */

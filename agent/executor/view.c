@@ -15,8 +15,8 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "base/user.h"
 #include "executor/view_inside.h"
 #include "executor/view_mount.h"
 #include "executor/view_sync.h"
@@ -25,6 +25,7 @@
 #include "net/peer.h"
 #include "net/tunnel.h"
 #include "base/launcher.h"
+#include "node/cgroup.h"
 #include "wire/frame.h"
 #include "wire/view.h"
 
@@ -39,6 +40,7 @@ struct view_try {
 
 struct views {
 	struct view_mounted *list;
+	uint64_t began; /* clock_ms() */
 	void (*adopted)(struct agent *agent);
 	struct view_try tries[LAUNCH_CARRIERS];
 };
@@ -224,10 +226,29 @@ static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/*
+ * Whether a guest of an earlier agent is in it that has not come back. Without cgroups nobody has
+ * noted that.
+ */
+static bool view_is_awaited(const struct view_mounted *v)
+{
+	struct agent *agent = v->home->agent;
+	struct stat st;
+
+	if (!v->adopted || clock_ms() - agent->views->began > agent->config->job_limit)
+		return false;
+	return cgroup_guest_fd(agent) < 0 || v->mount.ns < 0 || fstat(v->mount.ns, &st) ||
+	       cgroup_guest_sees(agent, st.st_ino);
+}
+
 static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
 
+	if (view_is_awaited(v)) {
+		view_idle(v);
+		return;
+	}
 	log_info("unmounted the files of user %u of node %s: no longer needed", v->uid,
 		 peer_code(v->home));
 	view_free(v);
@@ -248,11 +269,11 @@ int view_expect(struct view_mounted *v)
 
 static int view_mount_all(struct view_mounted *v, const json_t *paths)
 {
-	const char *user = user_name(v->uid), *path;
+	const char *path;
 	size_t count = json_array_size(paths);
 	struct view_trees trees = { .n = 0 };
 	struct launch_stay stay = { 0 };
-	int socket, err = user ? 0 : -ENOENT;
+	int socket, err = *v->user ? 0 : -ENOENT;
 
 	if (!count || count > VIEW_TREES_MAX)
 		return -EPROTO;
@@ -271,8 +292,8 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 	if (*v->token)
 		kept_stay(&stay, v->home->agent, v->home, v->token, 0);
 	if (!err)
-		err = view_mount_start(v->home->agent, &v->mount, v->carrier, &trees, v->uid, user,
-				       &stay);
+		err = view_mount_start(v->home->agent, &v->mount, v->carrier, &trees, v->uid,
+				       v->user, &stay);
 	while (trees.n)
 		close(trees.sockets[--trees.n]);
 	if (err)
@@ -341,7 +362,7 @@ struct view_mounted *view_by_token(const struct agent *agent, const char *token)
 	return v;
 }
 
-static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
+static int view_open(struct peer *home, uid_t uid, const char *user, struct view_mounted **out)
 {
 	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
 	struct view_mounted *v = body ? view_new(home, uid) : NULL;
@@ -351,6 +372,7 @@ static int view_open(struct peer *home, uid_t uid, struct view_mounted **out)
 		json_decref(body);
 		return -ENOMEM;
 	}
+	snprintf(v->user, sizeof(v->user), "%s", user);
 	v->carrier = home->agent->config->view_9p || view_fuse_trouble(home->agent) ? LAUNCH_9P
 										    : LAUNCH_FUSE;
 	if (v->carrier == LAUNCH_FUSE)
@@ -388,7 +410,7 @@ static bool view_is_doubtful(const struct view_mounted *v)
 	return v->broken && !v->uses;
 }
 
-int view_hold(struct view_use *use, struct peer *home, uid_t uid)
+int view_hold(struct view_use *use, struct peer *home, uid_t uid, const char *user)
 {
 	struct view_mounted *v;
 	int err;
@@ -397,7 +419,7 @@ int view_hold(struct view_use *use, struct peer *home, uid_t uid)
 		if (v->home == home && v->uid == uid && view_is_known(v) && !view_is_doubtful(v))
 			break;
 	if (!v) {
-		err = view_open(home, uid, &v);
+		err = view_open(home, uid, user, &v);
 		if (err)
 			return err;
 	}
@@ -491,6 +513,7 @@ int view_init(struct agent *agent)
 	agent->views = calloc(1, sizeof(*agent->views));
 	if (!agent->views)
 		return -ENOMEM;
+	agent->views->began = clock_ms();
 	for (int i = 0; i < LAUNCH_CARRIERS; i++) {
 		struct view_try *t = &agent->views->tries[i];
 
@@ -501,12 +524,24 @@ int view_init(struct agent *agent)
 	return 0;
 }
 
+void view_reload(struct agent *agent, const struct config *old)
+{
+	for (struct view_mounted *v = agent->views->list; v; v = v->next)
+		if (*v->token && v->mount.ns >= 0 && agent->config->job_limit != old->job_limit)
+			kept_say_limit(v->mount.news, agent);
+}
+
 void view_exit(struct agent *agent)
 {
+	struct view_mounted *v;
+
 	if (!agent->views)
 		return;
-	while (agent->views->list)
-		view_free(agent->views->list);
+	while ((v = agent->views->list)) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
+		v->leave = v->leave || view_is_awaited(v);
+		view_free(v);
+	}
 	for (int i = 0; i < LAUNCH_CARRIERS; i++)
 		view_try_end(&agent->views->tries[i]);
 	free(agent->views);

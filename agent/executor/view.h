@@ -28,6 +28,7 @@
 #include "wire/view.h"
 
 struct agent;
+struct config;
 
 struct view_use {
 	struct view_use *next;
@@ -47,7 +48,7 @@ const char *view_trouble(struct agent *agent);
 /** Why FUSE cannot be used for that; NULL: it can. */
 const char *view_fuse_trouble(struct agent *agent);
 /** Starts to use the view of this home and user, which is created if needed. 0 or -errno. */
-int view_hold(struct view_use *use, struct peer *home, uid_t uid);
+int view_hold(struct view_use *use, struct peer *home, uid_t uid, const char *user);
 /**
  * The task has ended: calls `news` when home sees all its changes. False: home does already, and
  * there is no call.
@@ -69,6 +70,8 @@ void view_on_adopted(struct agent *agent, void (*adopted)(struct agent *agent));
 /** The mount namespace, after the first news. The view owns it. -1: none. */
 int view_namespace(const struct view_use *use);
 int view_init(struct agent *agent); /**< 0 or -ENOMEM */
+/** Another job-limit is for views that are here, too. */
+void view_reload(struct agent *agent, const struct config *old);
 void view_exit(struct agent *agent);
 
 #endif

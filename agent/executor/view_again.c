@@ -72,6 +72,7 @@ static int view_fill_head(struct view_mounted *v, unsigned int i, const char *pa
 		kept_head_put(head, &h);
 	}
 	if (path)
+		/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): its length is in the head */
 		memcpy(head + n, path, length);
 	link->pipe = (struct tunnel){ .fd = -1, .first = head, .nfirst = n + length };
 	return 0;
@@ -179,6 +180,7 @@ static void view_broken(struct view_mounted *v)
 void view_taken(struct view_mounted *v)
 {
 	kept_say(v->mount.news, LAUNCH_STAY);
+	kept_say_limit(v->mount.news, v->home->agent);
 	log_info("the files of user %u of node %s are mounted from before", v->uid,
 		 peer_code(v->home));
 	view_wait(v);

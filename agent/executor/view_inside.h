@@ -7,6 +7,7 @@
 #include "executor/view_mount.h"
 #include "net/tunnel.h"
 #include "wire/attach.h"
+#include "wire/launch.h"
 
 struct agent;
 struct peer;
@@ -22,7 +23,8 @@ struct view_link {
 struct view_mounted {
 	struct view_mounted *next;
 	struct peer *home;
-	uid_t uid;
+	uid_t uid; /* at home */
+	char user[LAUNCH_USER_MAX]; /* its name there */
 	struct view_link links[VIEW_TREES_MAX];
 	size_t nlinks;
 	bool asking; /* asking home for its mounts */

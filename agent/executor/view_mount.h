@@ -27,6 +27,7 @@ struct view_mount {
 	int control; /**< of ehview; -1: none */
 };
 
+/** Nothing is mounted, and view_mount_end() may be called. */
 void view_mount_init(struct view_mount *m);
 /** Starts to mount these for a user. Sockets stay open here. 0 or -errno. */
 int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carrier carrier,

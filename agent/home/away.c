@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The routes of tasks that are away, at home: stub, stream, and what the stub tells of its task. */
+/* The routes of tasks that are away, at home: stub and stream. */
 
 #include "home/away.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
+#include <event2/buffer.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
@@ -20,18 +20,17 @@
 #include "home/away_inside.h"
 #include "home/placement.h"
 #include "home/record.h"
+#include "home/stops.h"
 #include "job/route.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "node/kernel.h"
 #include "node/stayed.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define AWAY_WATCH_MS 250
 #define AWAY_AGAIN_MS 50 /* before the first try to resume; doubled up to the next */
 #define AWAY_AGAIN_MAX_MS 1000
 /* A stub has one. More, because children of a task keep that of a process whose number is used again. */
@@ -40,6 +39,22 @@
 unsigned int away_count(const struct agent *agent)
 {
 	return agent->aways->count;
+}
+
+size_t away_waiting(const struct agent *agent, uid_t uid, size_t *same)
+{
+	size_t all = 0, n;
+
+	*same = 0;
+	for (const struct away *a = agent->aways->list; a; a = a->next) {
+		n = (a->job ? a->job_length : 0) + (a->named ? a->named_length : 0);
+		if (a->state == AWAY_SENT)
+			n += evbuffer_get_length(a->route.to_peer);
+		all += n;
+		if (a->uid == uid)
+			*same += n;
+	}
+	return all;
 }
 
 bool away_shows_home(const struct peer *to, uid_t uid)
@@ -84,84 +99,6 @@ void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const c
 	away_later(a);
 }
 
-/* The task was told to the executor, and will not be run there. */
-static void away_stays(struct away *a, const struct note *n)
-{
-	if (a->automatic)
-		stayed_add(a->agent, a->pid);
-	if (!a->placement)
-		return;
-	if (*n->text)
-		record_step(a->placement, "%s: %s", peer_host(a->to), n->text);
-	/* A user says so: he may name what he has open as the reason, and none for which a node is avoided. */
-	placement_failed(a->placement, n->reason == EHS_REASON_FILES_DIFFER ? EHS_REASON_FILES_DIFFER :
-									      EHS_REASON_START_FAILED);
-	a->placement = NULL;
-}
-
-static void away_ended(struct away *a, const struct note *n)
-{
-	int err;
-
-	if (!a->placement)
-		return;
-	/* Before the stub ends, because its parent reads the account then. */
-	err = kernel_account(a->agent, a->pid, &n->use);
-	if (err && err != -ENOTCONN && err != -ESRCH)
-		log_warning("cannot account the resources that a remote task used: %s",
-			    strerror(-err));
-	placement_ended(a->placement, n->use.status);
-	a->placement = NULL;
-}
-
-/* For people it is the same who has stopped it. */
-static void away_record_stop(struct away *a)
-{
-	if (a->placement)
-		record_stopped(a->placement, a->stopped_there || a->stopped_by_us);
-}
-
-static int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
-{
-	struct note n;
-
-	if (note_decode(&n, payload, length))
-		return -EPROTO;
-	switch (n.what) {
-	case NOTE_STARTED:
-		if (a->placement && !a->started)
-			placement_started(a->placement, a->pid, n.pid);
-		a->started = true;
-		break;
-	case NOTE_STOPPED:
-	case NOTE_CONTINUED:
-		a->stopped_there = n.what == NOTE_STOPPED;
-		away_record_stop(a);
-		break;
-	case NOTE_ENDED:
-		away_ended(a, &n);
-		return route_tell_end(&a->route, FRAME_NOTED, NULL, 0) ? -EPIPE : 0;
-	case NOTE_LOST:
-		if (a->placement)
-			placement_lost(a->placement);
-		a->placement = NULL;
-		break;
-	case NOTE_RERUN:
-		if (a->automatic)
-			stayed_add(a->agent, a->pid);
-		if (a->placement)
-			placement_rerun(a->placement);
-		a->placement = NULL;
-		break;
-	case NOTE_STAYS:
-		away_stays(a, &n);
-		break;
-	default:
-		return -EPROTO;
-	}
-	return 0;
-}
-
 /* ---- the stub ---- */
 
 static int away_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
@@ -171,12 +108,34 @@ static int away_from_end(void *ctx, enum frame_type type, const uint8_t *payload
 	return type == FRAME_NOTE ? away_on_note(a, payload, length) : -EPROTO;
 }
 
+static void away_broken(struct away *a);
+
+/* What had to be said cannot be, as memory is short: on another stream, then. */
+static void away_unsaid(struct away *a)
+{
+	route_drop_stream(&a->route);
+	away_broken(a);
+}
+
+/* The executor has it when it ends the stream in order; else it is told again. */
+static void away_tell_gone(struct away *a)
+{
+	if (route_tell_peer(&a->route, FRAME_GONE, NULL, 0)) {
+		a->broken_at = clock_ms();
+		away_unsaid(a);
+		return;
+	}
+	route_finish(&a->route);
+	a->state = AWAY_TOLD;
+}
+
 /* The stub has ended, or was killed: the executor must end its task. */
 static void away_end_gone(void *ctx)
 {
 	struct away *a = ctx;
 
 	if (a->placement) {
+		placement_moved(a->placement, a->route.moved);
 		if (a->started)
 			placement_ended(a->placement, SIGKILL);
 		else
@@ -187,14 +146,14 @@ static void away_end_gone(void *ctx)
 	if (a->state == AWAY_BROKEN)
 		return;
 	if (a->route.stream) {
-		route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
-		route_finish(&a->route);
+		away_tell_gone(a);
+		return;
 	}
 	a->state = AWAY_OVER;
 	away_later(a);
 }
 
-static void away_tell_linked(struct away *a)
+static int away_tell_linked(struct away *a)
 {
 	struct attached told = {
 		.started_ms = a->began_ms,
@@ -202,7 +161,7 @@ static void away_tell_linked(struct away *a)
 		.wait = a->agent->module,
 	};
 
-	route_tell_attached(&a->route, a->to, a->token, a->id, &told);
+	return route_tell_attached(&a->route, a->to, a->token, a->id, &told);
 }
 
 /* ---- the executor ---- */
@@ -226,9 +185,15 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 {
 	struct away *a = ctx;
 
+	/* It crossed with FRAME_GONE. */
+	if (a->state == AWAY_TOLD && type == FRAME_ATTACHED)
+		return 0;
 	switch (type) {
 	case FRAME_REFUSED:
-		return away_on_refused(a, payload, length);
+		if (a->state != AWAY_TOLD)
+			return away_on_refused(a, payload, length);
+		a->state = AWAY_OVER;
+		return 0;
 	case FRAME_ATTACHED:
 		if (a->state != AWAY_SENT && a->state != AWAY_BROKEN)
 			return -EPROTO;
@@ -239,13 +204,10 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 		a->wait_ms = 0;
 		if (a->placement)
 			record_broken(a->placement, false);
-		if (a->route.socket >= 0) {
-			away_tell_linked(a);
-		} else { /* the stub has gone meanwhile */
-			route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
-			route_finish(&a->route);
-			a->state = AWAY_OVER;
-		}
+		if (a->route.socket < 0) /* the stub has gone meanwhile */
+			away_tell_gone(a);
+		else if (away_tell_linked(a))
+			away_unsaid(a);
 		return 0;
 	case FRAME_GONE:
 		route_tell_end(&a->route, FRAME_GONE, payload, length);
@@ -260,6 +222,8 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 
 static void away_broken(struct away *a)
 {
+	if (a->state == AWAY_TOLD)
+		a->broken_at = clock_ms();
 	if (a->state == AWAY_LINKED) {
 		a->broken_at = clock_ms();
 		if (a->placement)
@@ -275,7 +239,7 @@ static void away_broken(struct away *a)
 	away_wait(a, a->wait_ms);
 }
 
-static void away_stream_gone(void *ctx)
+static void away_stream_gone(void *ctx, bool clean)
 {
 	struct away *a = ctx;
 
@@ -287,6 +251,14 @@ static void away_stream_gone(void *ctx)
 	case AWAY_LINKED:
 	case AWAY_BROKEN:
 		away_broken(a);
+		break;
+	case AWAY_TOLD:
+		if (!clean) {
+			away_broken(a);
+			break;
+		}
+		a->state = AWAY_OVER;
+		away_later(a);
 		break;
 	case AWAY_OVER:
 		away_later(a);
@@ -314,25 +286,44 @@ static const struct route_ops away_route_ops = {
 	.refused = away_stream_refused,
 };
 
+/* It is lost: its end and the executor are told so. */
+static void away_give_up(struct away *a)
+{
+	if (a->placement)
+		placement_lost(a->placement);
+	a->placement = NULL;
+	route_tell_end(&a->route, FRAME_GONE, NULL, 0);
+	route_close_end(&a->route);
+	if (a->route.stream) {
+		route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
+		route_finish(&a->route);
+	}
+	a->state = AWAY_OVER;
+	away_later(a);
+}
+
 void away_end_all(struct agent *agent)
 {
 	for (struct away *a = agent->aways->list; a; a = a->next) {
-		if (a->state == AWAY_ASKING || a->state == AWAY_SENT) {
+		if (a->state == AWAY_ASKING || a->state == AWAY_SENT)
 			away_refuse(a, EHS_REASON_DRAINING, 0, "this node leaves the cluster");
-			continue;
-		}
-		if (a->placement)
-			placement_lost(a->placement);
-		a->placement = NULL;
-		route_tell_end(&a->route, FRAME_GONE, NULL, 0);
-		route_close_end(&a->route);
-		if (a->route.stream) {
-			route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
-			route_finish(&a->route);
-		}
-		a->state = AWAY_OVER;
-		away_later(a);
+		else
+			away_give_up(a);
 	}
+}
+
+int away_cancel(struct agent *agent, const char *id)
+{
+	struct away *a = agent->aways->list;
+
+	while (a && (a->state == AWAY_OVER || strcmp(a->id, id)))
+		a = a->next;
+	if (!a)
+		return -ENOENT;
+	if (a->state == AWAY_ASKING || a->state == AWAY_SENT)
+		return -EAGAIN;
+	away_give_up(a);
+	return 0;
 }
 
 /* ---- sending ---- */
@@ -366,7 +357,7 @@ void away_send(struct away *a, struct peer *to)
 	away_wait(a, a->agent->config->lease);
 }
 
-static void away_resume(struct away *a)
+void away_resume(struct away *a)
 {
 	struct attach ask = { .started_ms = a->began_ms, .uid = a->uid };
 	uint8_t payload[ATTACH_SIZE];
@@ -380,7 +371,8 @@ static void away_resume(struct away *a)
 		return;
 	}
 	route_use(&a->route, s);
-	route_tell_peer(&a->route, FRAME_ATTACH, payload, attach_encode(&ask, payload));
+	if (route_tell_peer(&a->route, FRAME_ATTACH, payload, attach_encode(&ask, payload)))
+		away_unsaid(a);
 }
 
 static void away_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -394,74 +386,14 @@ static void away_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (a->state != AWAY_BROKEN || a->route.stream)
 		return;
 	/* The executor's end waits no longer, and nobody is left to be told. */
-	if (a->route.socket < 0 && clock_ms() - a->broken_at > a->agent->config->job_limit) {
+	if (a->route.socket < 0 &&
+	    clock_ms() - a->broken_at >
+		    (a->was_stopped ? ATTACH_STOPPED_MS : a->agent->config->job_limit)) {
 		a->state = AWAY_OVER;
 		away_later(a);
 		return;
 	}
 	away_resume(a);
-}
-
-/* ---- stopped stubs ---- */
-
-/*
- * SIGSTOP cannot be caught, and no descriptor reports a stop. So one timer checks the states of all
- * stubs while a task is away.
- */
-static char away_stub_state(const struct away *a)
-{
-	char name[32], text[512], *at;
-	ssize_t n;
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)a->pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return '?';
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return '?';
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	return at && at[1] == ' ' ? at[2] : '?';
-}
-
-static void away_on_watch(evutil_socket_t fd, short what, void *arg)
-{
-	struct agent *agent = arg;
-
-	for (struct away *a = agent->aways->list; a; a = a->next) {
-		uint8_t payload[4];
-		bool stopped;
-
-		/* Also before it has told that the task runs: perhaps it was stopped just then. */
-		if (a->state != AWAY_LINKED)
-			continue;
-		stopped = away_stub_state(a) == 'T';
-		/* Stopped there, the stub has stopped itself. */
-		if ((stopped == a->stopped_by_us && a->told_stopped) ||
-		    (stopped && a->stopped_there))
-			continue;
-		a->stopped_by_us = stopped;
-		a->told_stopped = true;
-		away_record_stop(a);
-		frame_put_u32(payload, stopped);
-		route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
-	}
-}
-
-/* Runs while a task is away. 0 or -ENOMEM. */
-static int away_watch(struct agent *agent, bool any)
-{
-	const struct timeval often = { 0, AWAY_WATCH_MS * 1000 };
-	struct aways *all = agent->aways;
-
-	if (!all->watch)
-		all->watch = event_new(agent->base, -1, EV_PERSIST, away_on_watch, agent);
-	if (!all->watch)
-		return -ENOMEM;
-	return any ? event_add(all->watch, &often) : event_del(all->watch);
 }
 
 /* ---- its life ---- */
@@ -474,8 +406,9 @@ static void away_free(struct away *a)
 	for (at = &all->list; *at != a; at = &(*at)->next)
 		;
 	*at = a->next;
+	stops_over(a);
 	if (!--all->count)
-		away_watch(a->agent, false);
+		stops_watch(a->agent, false);
 	route_close(&a->route);
 	event_free(a->later);
 	event_free(a->timer);
@@ -526,7 +459,7 @@ struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
 	a->uid = uid;
 	a->later = event_new(agent->base, -1, 0, away_on_later, a);
 	a->timer = evtimer_new(agent->base, away_on_timer, a);
-	if (!a->later || !a->timer || (!all->count && away_watch(agent, true))) {
+	if (!a->later || !a->timer || (!all->count && stops_watch(agent, true))) {
 		close(socket);
 		goto free_away;
 	}
@@ -546,7 +479,7 @@ free_away:
 	return NULL;
 }
 
-/* The stub of a task that this agent knows has lost its socket to it. */
+/* The task whose stub, having lost its socket to the agent, comes again. NULL: none that is known. */
 static struct away *away_find(struct agent *agent, const struct attach *who, uid_t uid)
 {
 	struct away *a;
@@ -586,13 +519,16 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 	memcpy(a->id, who.id, sizeof(a->id));
 	a->placement = record_adopt(agent, &who, to, pid, uid);
 	a->state = AWAY_BROKEN;
+	stops_come(a);
+	/* There is an agent again: what is missing now is the executor. */
+	route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
 	away_resume(a);
 }
 
 int away_init(struct agent *agent)
 {
 	agent->aways = calloc(1, sizeof(*agent->aways));
-	return agent->aways ? 0 : -ENOMEM;
+	return agent->aways ? stops_init(agent) : -ENOMEM;
 }
 
 void away_exit(struct agent *agent)
@@ -601,11 +537,12 @@ void away_exit(struct agent *agent)
 
 	if (!all)
 		return;
+	if (all->stops)
+		stops_keep(agent);
 	while (all->list)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		away_free(all->list);
-	if (all->watch)
-		event_free(all->watch);
+	stops_exit(agent);
 	free(all);
 	agent->aways = NULL;
 }

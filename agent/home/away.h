@@ -8,6 +8,7 @@
 #define AGENT_HOME_AWAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,7 +20,11 @@ int away_init(struct agent *agent); /**< 0 or -ENOMEM */
 void away_exit(struct agent *agent);
 /** Gives all of them up at once: this node leaves the cluster. */
 void away_end_all(struct agent *agent);
+/** Gives one up. 0, -ENOENT: it is not away, or -EAGAIN: it is not yet. */
+int away_cancel(struct agent *agent, const char *id);
 unsigned int away_count(const struct agent *agent);
+/** Bytes of jobs that wait here until they are sent: those of all users, and in *same those of this one. */
+size_t away_waiting(const struct agent *agent, uid_t uid, size_t *same);
 /** Whether this peer runs a task of this user that sees home's files. */
 bool away_shows_home(const struct peer *to, uid_t uid);
 /** A stub whose task is away has connected to this agent: FRAME_ATTACH. Takes over the socket. */

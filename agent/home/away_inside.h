@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file away_inside.h
- * A task that is away, shared by departure.c (until its job is sent) and away.c.
+ * A task that is away, shared by departure.c (until its job is sent), away.c, away_note.c
+ * and stops.c.
  */
 #ifndef AGENT_HOME_AWAY_INSIDE_H
 #define AGENT_HOME_AWAY_INSIDE_H
@@ -17,13 +18,14 @@ enum away_state {
 	AWAY_SENT, /* waits until the executor has started its end */
 	AWAY_LINKED, /* both ends are connected */
 	AWAY_BROKEN, /* there is no stream: tries again */
+	AWAY_TOLD, /* the executor is told that the stub has gone: over when it has ended the stream */
 	AWAY_OVER, /* the stub has gone, or its job is refused */
 };
 
 struct aways {
 	struct away *list;
 	unsigned int count;
-	struct event *watch; /* for stopped stubs, while a task is away */
+	struct stops *stops;
 };
 
 struct away {
@@ -43,6 +45,9 @@ struct away {
 	bool leaves; /* and does only if no node can take it */
 	bool retry; /* the user allows it to be run again */
 	bool started, stopped_there, stopped_by_us;
+	bool killed; /* the executor is asked by whom, and the stub waits for that */
+	bool was_stopped; /* once: stops.c keeps it in a file */
+	uint64_t stub_start; /* of the stub, then: struct process */
 	bool told_stopped; /* the executor's end knows stopped_by_us */
 	uint64_t broken_at; /* clock_ms() */
 	int64_t began_ms; /* wall clock: when the job was sent */
@@ -60,10 +65,15 @@ static inline void away_later(struct away *a)
 	event_active(a->later, 0, 0);
 }
 
-/** away.c: a new one for the stub at this socket, which it takes over. NULL: out of memory. */
+/** away.c: a new one for the stub at this socket (-1: it has ended), which it takes over. NULL: out
+ *  of memory, or its user has too many. */
 struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid);
 /** away.c: nothing has started. The stub runs the task at home, or reports why it cannot. */
 void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text);
+/** away_note.c: the stub tells what has become of its task. 0 or -errno: not allowed now. */
+int away_on_note(struct away *a, const uint8_t *payload, uint32_t length);
+/** away.c: asks its executor to go on with it. */
+void away_resume(struct away *a);
 /** away.c: opens the stream of the job to this peer and sends it. */
 void away_send(struct away *a, struct peer *to);
 

@@ -16,6 +16,7 @@
 /* Counts placements that the module does not see: those of ehctl exec. */
 struct counters {
 	uint64_t own[EHS_REASON_MAX + 1];
+	uint64_t credits, credits_kernel; /* by a credit; of these, execs that the module saw */
 };
 
 void counters_started(const struct peer *executor, enum ehs_reason reason, bool kernel)
@@ -25,6 +26,10 @@ void counters_started(const struct peer *executor, enum ehs_reason reason, bool 
 
 	if (p)
 		p->ran++;
+	if (reason == REASON_CREDIT) {
+		agent->counters->credits++;
+		agent->counters->credits_kernel += kernel;
+	}
 	/* The module counts its own. */
 	if (!kernel && reason <= EHS_REASON_MAX)
 		agent->counters->own[reason]++;
@@ -51,6 +56,9 @@ void counters_add(struct agent *agent, json_t *status)
 
 	/* Without the module all stay 0, because nobody sees what starts here. */
 	kernel_counters(agent, counters_on_counter, count);
+	/* It counts those that went by a credit as this (reason_for_kernel()). */
+	if (count[EHS_REASON_SENDER] >= agent->counters->credits_kernel)
+		count[EHS_REASON_SENDER] -= agent->counters->credits_kernel;
 	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
 		if (counters_is_local(r))
 			local += count[r];
@@ -60,6 +68,10 @@ void counters_add(struct agent *agent, json_t *status)
 					      json_pack("{s:s,s:I}", "reason", reason_name(r),
 							"tasks", (json_int_t)count[r]));
 	}
+	if (agent->counters->credits)
+		json_array_append_new(reasons,
+				      json_pack("{s:s,s:I}", "reason", reason_name(REASON_CREDIT),
+						"tasks", (json_int_t)agent->counters->credits));
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		json_array_append_new(placed,
 				      json_pack("{s:s,s:I}", "executor", peer_code(p), "tasks",

@@ -12,6 +12,7 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "home/away_inside.h"
+#include "home/learn.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "job/attributes.h"
@@ -19,6 +20,7 @@
 #include "net/names.h"
 #include "net/peers.h"
 #include "node/cgroup.h"
+#include "node/node.h"
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/named.h"
@@ -79,6 +81,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		return;
 	}
 	if (!to) {
+		learn_stays(p);
 		away_refuse(a, reason, 0, placement_text(p));
 		return;
 	}
@@ -104,7 +107,8 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.pid = a->pid,
 		.uid = uid,
 		.path = spec->path,
-		.time_ms = automatic ? a->agent->config->time_limit : DEPARTURE_EXPLICIT_MS,
+		.argv = spec->argv,
+		.time_ms = automatic ? node_settings(a->agent)->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
 		.leaves = a->leaves,
@@ -190,6 +194,15 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 	struct peer *to;
 	int err;
 
+	/* The stub is that of the disk, where an upgrade may have put a newer one. */
+	if (job_version(job, length) > JOB_NEWEST) {
+		log_warning("process %d (uid %u): its stub is of a newer version: restart ehagent",
+			    (int)a->pid, (unsigned int)uid);
+		away_refuse(
+			a, EHS_REASON_REFUSED, 0,
+			"the stub is of a newer version than this host's agent: restart ehagent");
+		return;
+	}
 	err = job_decode(&spec, job, length);
 	if (err) {
 		log_warning("process %d (uid %u): malformed job", (int)a->pid, (unsigned int)uid);
@@ -208,6 +221,7 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 					    : reason_text(reason));
 			goto free_spec;
 		}
+		record_arguments(a->placement, spec.argv);
 		spec.token = placement_token(a->placement);
 	}
 	err = departure_identify(a, &spec, uid);

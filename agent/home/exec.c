@@ -4,6 +4,7 @@
 #include <linux/ehsched.h>
 
 #include "base/agent.h"
+#include "home/learn.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/peer.h"
@@ -12,6 +13,8 @@
 static void exec_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
 			 enum ehs_reason reason)
 {
+	if (!to)
+		learn_stays(p);
 	kernel_verdict(ctx, placement_cookie(p), to, reason);
 }
 

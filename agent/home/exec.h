@@ -11,7 +11,9 @@
 struct agent;
 struct kernel_request;
 
+/** Starts a placement of it, which ends in kernel_verdict(). */
 void exec_place(struct agent *agent, const struct kernel_request *request);
+/** The module refused the verdict on this cookie: nobody waits for it. */
 void exec_too_late(struct agent *agent, uint64_t cookie);
 
 #endif

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finds a place for a task: asks the hierarchy, reserves on the executor, gives the verdict. The
- * digest of the program is computed while the hierarchy is asked.
+ * Finds a place for a task: seeks a node (placement_seek.c), reserves there, gives the verdict. The
+ * digest of the program is computed meanwhile.
  */
 
 #include "home/placement.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/wait.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
@@ -22,35 +20,53 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/event.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "base/user.h"
-#include "cluster/ask.h"
-#include "cluster/report.h"
-#include "eh/member.h"
-#include "eh/topology.h"
+#include "cluster/credits.h"
+#include "cluster/hierarchy.h"
+#include "cluster/idle_message.h"
 #include "home/counters.h"
+#include "home/fit.h"
+#include "home/history.h"
+#include "home/learn.h"
+#include "home/placement_inside.h"
+#include "home/placement_rules.h"
+#include "home/placement_seek.h"
 #include "home/record.h"
-#include "home/serve.h"
 #include "job/files.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/names.h"
-#include "net/peers.h"
 #include "node/cgroup.h"
+#include "wire/frame.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
 #define PLACEMENT_OPEN_MAX 256 /* undecided at a time, to limit the load of the agent */
+#define PLACEMENT_OPEN_A_USER 128 /* of these, of one user but root: others get theirs */
 #define PLACEMENT_SIZE 1000 /* load of one task, in thousandths */
 #define PLACEMENT_TIME_MS 5000 /* for placements without a time limit */
 #define PLACEMENT_AVOID_MIN 100 /* ms */
 #define PLACEMENT_AVOID_MAX 5000
-/* peers to avoid that the controller is told of; it knows itself which are down */
-#define PLACEMENT_AVOIDED 16
-
-static void placement_ask(struct placement *p);
 
 /* ---- the verdict ---- */
+
+static void placement_audit(const struct placement *p, enum journal_what what, int status)
+{
+	journal_task(p->agent, what,
+		     &(struct journal_task){
+			     .id = p->id,
+			     .user = p->agent->config->audit ? user_name(p->uid) : NULL,
+			     .uid = p->uid,
+			     .program = p->path,
+			     .home = p->agent->code,
+			     .executor = p->to ? peer_code(p->to) : p->agent->code,
+			     .reason = reason_name(p->reason),
+			     .status = status,
+			     .ended = what == JOURNAL_ENDED,
+		     });
+}
 
 static void placement_event(const struct placement *p)
 {
@@ -61,19 +77,23 @@ static void placement_event(const struct placement *p)
 			     reason_name(p->reason)));
 }
 
-static void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
+void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
 {
 	placement_fn decided = p->decided;
 
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
 	record_step(p, "stays at home: %s", reason_name(reason));
-	if (p->to && !p->explicit_node)
-		ask_failed(p->agent, p->id, p->to, &p->decider);
+	if (p->to)
+		placement_seek_undo(p);
+	if (!p->explicit_node)
+		credits_stays(p->agent);
 	p->to = NULL;
 	p->decided = NULL;
 	p->agent->placements_open--;
 	placement_event(p);
+	history_stays(p, !p->explicit_node);
+	placement_audit(p, JOURNAL_STAYS, 0);
 	/* Keep it until the callback has seen it. */
 	record_hold(p);
 	if (p->question) {
@@ -82,6 +102,8 @@ static void placement_stay(struct placement *p, enum ehs_reason reason, const ch
 		record_release(p);
 	}
 	decided(p->ctx, p, NULL, NULL, reason);
+	if (credits_on(p->agent))
+		hierarchy_touch(p->agent); /* it has taken a processor */
 	record_over(p);
 	record_release(p);
 }
@@ -93,6 +115,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 
 	snprintf(p->token, sizeof(p->token), "%s", token);
 	p->reason = p->explicit_node	      ? EHS_REASON_EXPLICIT
+		    : p->by_credit	      ? REASON_CREDIT
 		    : p->kernel && !p->leaves ? EHS_REASON_SENDER
 					      : EHS_REASON_AUTO;
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
@@ -138,38 +161,55 @@ static void placement_avoid(struct peer *peer)
 	peer->avoid_until = clock_ms() + peer->avoid_ms;
 }
 
+/* The node does not take it, or is not asked: seeks another, or the task stays. */
 static void placement_refused(struct placement *p, enum ehs_reason reason, const char *text)
 {
-	record_step(p, "%s refuses: %s", peer_host(p->to), reason_name(reason));
-	if (placement_blames_node(reason))
-		placement_avoid(p->to);
-	if (p->explicit_node) {
+	record_step(p, reason == REASON_AWAY_NODE ? "%s gets nothing: %s" : "%s refuses: %s",
+		    peer_host(p->to), reason_name(reason));
+	if (reason == EHS_REASON_NO_HEADROOM && text && *text)
+		record_step(p, "%s", text);
+	if (p->explicit_node || !placement_seek_again(p, reason))
 		placement_stay(p, reason, text);
-		return;
+}
+
+/* The executor has refused, or does not answer. */
+static void placement_on_refusal(struct placement *p, int status, const json_t *reply)
+{
+	const char *name = json_string_value(json_object_get(reply, "reason"));
+	const char *text = json_string_value(json_object_get(reply, "text"));
+	enum ehs_reason reason = EHS_REASON_REFUSED;
+
+	if (!status) {
+		reason = EHS_REASON_UNREACHABLE;
+		text = *p->to->trouble ? p->to->trouble : "no answer";
+	} else if (name) {
+		reason_parse(name, &reason);
 	}
-	ask_failed(p->agent, p->id, p->to, &p->decider);
-	p->tried[p->ntried++] = p->to;
-	p->to = NULL;
-	if (p->ntried == PLACEMENT_TRIES)
-		placement_stay(p, reason, text);
-	else
-		placement_ask(p);
+	/* One with memory left has none for this task only. */
+	if (p->to && placement_blames_node(reason) &&
+	    json_integer_value(json_object_get(reply, "memory_left")) <= 0)
+		placement_avoid(p->to);
+	placement_refused(p, reason, text);
 }
 
 static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 {
 	const char *token = json_string_value(json_object_get(reply, "token"));
-	const char *name = json_string_value(json_object_get(reply, "reason"));
-	const char *text = json_string_value(json_object_get(reply, "text"));
 	const char *view = json_string_value(json_object_get(reply, "view"));
+	const json_t *labels = json_object_get(reply, "labels");
 	json_int_t lease = json_integer_value(json_object_get(reply, "lease"));
-	enum ehs_reason reason = EHS_REASON_REFUSED;
 	struct placement *p = ctx;
 
+	if (status == 200 && p->to)
+		fit_learn(p, p->to, labels);
 	if (p->phase != PLACEMENT_OPEN) {
 		/* Too late: the reservation ends with its lease. */
-		if (p->to && !p->explicit_node)
-			ask_failed(p->agent, p->id, p->to, &p->decider);
+		if (p->to)
+			placement_seek_undo(p);
+	} else if (status == 200 && token && !fit_is_sure(p, labels)) {
+		/* One of an earlier version does not look. The reservation ends with its lease. */
+		placement_refused(p, REASON_LABELS,
+				  "its agent is of an earlier version, and does not know labels");
 	} else if (status == 200 && token && *token && strlen(token) <= EHS_TOKEN_MAX) {
 		/* For VIEW_AUTO the answer says what was chosen. */
 		if (view && view_parse(view) == VIEW_HOME && p->view == VIEW_AUTO)
@@ -179,19 +219,12 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 		placement_go(p, token,
 			     lease > 0 && lease < 60000 ? lease : p->agent->config->lease);
 	} else {
-		if (status == 0)
-			reason = EHS_REASON_UNREACHABLE;
-		else if (name)
-			reason_parse(name, &reason);
-		placement_refused(p, reason,
-				  status	    ? text
-				  : *p->to->trouble ? p->to->trouble
-						    : "no answer");
+		placement_on_refusal(p, status, reply);
 	}
 	record_release(p);
 }
 
-static unsigned int placement_time_left(const struct placement *p)
+unsigned int placement_time_left(const struct placement *p)
 {
 	uint64_t gone = (clock_us() - p->began_us) / 1000;
 
@@ -205,44 +238,44 @@ static void placement_reserve(struct placement *p)
 	json_t *body;
 	int err;
 
-	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:O,s:s}", "id", p->id, "command",
+	body = json_pack("{s:s,s:s,s:s,s:I,s:s?,s:i,s:O,s:O,s:s,s:o*}", "id", p->id, "command",
 			 p->command, "path", p->path, "uid", (json_int_t)p->uid, "user", user,
 			 "size", PLACEMENT_SIZE, "program", p->program, "cwd", p->folder, "view",
-			 view_name(p->view));
+			 view_name(p->view), "credit",
+			 p->by_credit ? idle_credit_to_json(&p->credit) : NULL);
 	if (!body) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot send its path: not UTF-8");
+		return;
+	}
+	if (p->takes)
+		json_object_set_new(body, "memory", json_integer((json_int_t)p->takes));
+	if (fit_ask(p, body)) {
+		json_decref(body);
+		placement_stay(p, EHS_REASON_NO_MEMORY, NULL);
 		return;
 	}
 	record_hold(p);
 	err = link_request(p->to, "/v1/reserve", body, placement_time_left(p),
 			   placement_on_reserved, p);
 	if (err) {
+		placement_avoid(p->to);
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		record_release(p);
 	}
 }
 
-static void placement_ready(struct placement *p)
+void placement_ready(struct placement *p)
 {
-	if (p->phase == PLACEMENT_OPEN && p->program && p->to)
+	enum ehs_reason trouble;
+
+	if (p->phase != PLACEMENT_OPEN || !p->program || !p->to)
+		return;
+	trouble = fit_trouble(p, p->to);
+	/* A node that is named is asked for its labels, as they may have changed. */
+	if (trouble == EHS_REASON_NONE || (p->explicit_node && trouble == REASON_LABELS))
 		placement_reserve(p);
-}
-
-/* The rules are about absolute paths, with links and without; the path of an exec may be relative. */
-static bool placement_excluded(const struct placement *p, const struct files_identity *identity)
-{
-	char full[2 * PATH_MAX];
-
-	if (p->explicit_node || !p->agent->config->nexclude)
-		return false;
-	if (p->path[0] == '/')
-		snprintf(full, sizeof(full), "%s", p->path);
-	else if (identity)
-		snprintf(full, sizeof(full), "%s/%s", identity->folder_path, p->path);
 	else
-		return false; /* not known yet */
-	return config_excludes(p->agent->config, full) ||
-	       (identity && config_excludes(p->agent->config, identity->real));
+		placement_refused(p, trouble, NULL);
 }
 
 static void placement_on_files(void *ctx, const struct files_identity *identity,
@@ -253,9 +286,7 @@ static void placement_on_files(void *ctx, const struct files_identity *identity,
 	p->question = NULL;
 	if (!identity) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
-	} else if (placement_excluded(p, identity)) {
-		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
-	} else {
+	} else if (placement_may_leave(p, identity)) {
 		p->program = json_incref(identity->program);
 		p->folder = json_incref(identity->folder);
 		placement_ready(p);
@@ -277,111 +308,7 @@ static bool placement_look(struct placement *p)
 	return p->question;
 }
 
-/* Notes which controllers were asked, and what they knew, for `why`. */
-static void placement_note_path(struct placement *p, const struct ask_answer *answer)
-{
-	const struct eh_topology *t = &p->agent->config->topology;
-	char group[EH_CODE_TEXT];
-
-	for (size_t i = 0; i < answer->npath; i++) {
-		const struct eh_probe *probe = &answer->path[i];
-		struct eh_code code = { probe->level,
-					p->agent->self.index >> (t->n * probe->level) };
-		struct peer *at = peers_by_code(p->agent, (struct eh_code){ 0, probe->node });
-
-		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
-			    at ? peer_host(at) : "?", report_state_name(probe->state));
-		log_debug("%s: group %s, led by %s, is %s", p->id, group, at ? peer_code(at) : "?",
-			  report_state_name(probe->state));
-	}
-}
-
-/* Notes the task's path through the hypercube. */
-static void placement_note_way(struct placement *p, const struct peer *to)
-{
-	const struct eh_topology *t = &p->agent->config->topology;
-	struct eh_code way[EH_PATH_MAX];
-	char code[EH_CODE_TEXT], text[EH_PATH_MAX * EH_CODE_TEXT];
-	int n = eh_path(t, p->agent->self, to->code, report_id(p->id), way);
-	size_t used = 0;
-
-	for (int i = 0; i < n; i++)
-		used += snprintf(text + used, sizeof(text) - used, " %s",
-				 eh_code_format(t, way[i], code));
-	if (n <= 0)
-		return;
-	record_step(p, "path:%s", text);
-	log_debug("%s: path:%s", p->id, text);
-}
-
-static void placement_on_answer(void *ctx, const struct ask_answer *answer)
-{
-	struct placement *p = ctx;
-
-	p->probes += answer->probes;
-	placement_note_path(p, answer);
-	if (answer->npath)
-		p->decider = answer->path[answer->npath - 1];
-	if (p->phase != PLACEMENT_OPEN) {
-		if (answer->to)
-			ask_failed(p->agent, p->id, answer->to, &p->decider);
-	} else if (!answer->to) {
-		placement_stay(p, answer->reason, NULL);
-	} else {
-		record_step(p, "the controller chose %s", peer_host(answer->to));
-		placement_note_way(p, answer->to);
-		p->to = answer->to;
-		placement_ready(p);
-	}
-	record_release(p);
-}
-
-static void placement_ask(struct placement *p)
-{
-	struct peer * not [PLACEMENT_AVOIDED + PLACEMENT_TRIES], *peer;
-	uint64_t now = clock_ms();
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < p->ntried; i++)
-		not [n++] = p->tried[i];
-	for (peer = peers_next(p->agent, NULL); peer && n < PLACEMENT_AVOIDED;
-	     peer = peers_next(p->agent, peer))
-		if (peer->avoid_until > now)
-			not [n++] = peer;
-	record_hold(p);
-	ask_start(p->agent,
-		  &(struct ask_question){ .id = p->id,
-					  .size = PLACEMENT_SIZE,
-					  .leaves = p->leaves,
-					  .tried = not,
-					  .ntried = n,
-					  .time_ms = placement_time_left(p) },
-		  placement_on_answer, p);
-}
-
 /* ---- the start ---- */
-
-/* Refuses a view that this node cannot serve; VIEW_AUTO becomes VIEW_SHARED. NULL, or why. */
-static const char *placement_set_view(struct placement *p, enum view wish)
-{
-	const char *trouble;
-
-	p->view = wish;
-	if (p->view == VIEW_UNSET)
-		p->view = cgroup_session_view(p->agent, p->pid);
-	if (p->view == VIEW_UNSET)
-		p->view = p->agent->config->view;
-	if (p->view == VIEW_SHARED)
-		return NULL;
-	trouble = serve_trouble();
-	if (!trouble && !p->uid && !p->agent->config->allow_root)
-		trouble = "view home serves files to root's tasks only if the home node sets "
-			  "allow-root";
-	if (!trouble || p->view == VIEW_HOME)
-		return trouble;
-	p->view = VIEW_SHARED;
-	return NULL;
-}
 
 int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
 		    void *ctx)
@@ -395,6 +322,9 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		return -ENOMEM;
 	if (!p->time_ms)
 		p->time_ms = PLACEMENT_TIME_MS;
+	history_begin(p);
+	if (task->argv)
+		record_arguments(p, task->argv);
 	limit.tv_sec = p->time_ms / 1000;
 	limit.tv_usec = p->time_ms % 1000 * 1000;
 	p->decided = decided;
@@ -407,14 +337,14 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		    (int)p->pid);
 	if (p->leaves)
 		record_step(p, "it is to leave whatever the load (--all)");
-	if (agent->placements_open > PLACEMENT_OPEN_MAX) {
+	if (agent->placements_open > PLACEMENT_OPEN_MAX ||
+	    (agent->placements_open > PLACEMENT_OPEN_A_USER && p->uid &&
+	     record_open(agent, p->uid) > PLACEMENT_OPEN_A_USER)) {
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
 	}
-	if (placement_excluded(p, NULL)) {
-		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
+	if (!placement_user_may_leave(p) || !placement_may_leave(p, NULL))
 		goto out;
-	}
 	trouble = placement_set_view(p, task->view);
 	if (trouble) {
 		placement_stay(p, EHS_REASON_REFUSED, trouble);
@@ -427,9 +357,13 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 			goto out;
 		}
 	}
+	if (learn_keeps(p, task)) {
+		placement_stay(p, REASON_SHORT, NULL);
+		goto out;
+	}
 	evtimer_add(p->timer, &limit);
 	if (placement_look(p) && !p->explicit_node)
-		placement_ask(p);
+		placement_seek(p);
 out:
 	record_release(p);
 	return 0;
@@ -471,6 +405,8 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->remote = remote;
 	counters_started(p->to, p->reason, p->kernel);
 	record_step(p, "started on %s as process %d", peer_host(p->to), (int)remote);
+	history_away(p);
+	placement_audit(p, JOURNAL_AWAY, 0);
 }
 
 void placement_failed(struct placement *p, enum ehs_reason reason)
@@ -483,10 +419,11 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
 	if (placement_blames_node(reason))
 		placement_avoid(p->to);
-	if (!p->explicit_node)
-		ask_failed(p->agent, p->id, p->to, &p->decider);
+	placement_seek_undo(p);
 	p->to = NULL;
 	placement_event(p);
+	history_stays(p, !p->explicit_node && reason != EHS_REASON_KILLED);
+	placement_audit(p, JOURNAL_STAYS, 0);
 	record_over(p);
 }
 
@@ -496,6 +433,8 @@ static void placement_finished(struct placement *p, int status, bool lost)
 		   json_pack("{s:s,s:s,s:i,s:s,s:i,s:b}", "id", p->id, "command", p->command, "uid",
 			     (int)p->uid, "executor", peer_code(p->to), "status", status, "lost",
 			     (int)lost));
+	history_ended(p, status, lost);
+	placement_audit(p, JOURNAL_ENDED, status);
 	record_over(p);
 }
 
@@ -506,6 +445,26 @@ void placement_ended(struct placement *p, int status)
 	record_step(p, WIFSIGNALED(status) ? "killed by signal %d" : "exited with status %d",
 		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	placement_finished(p, status, false);
+}
+
+void placement_used(struct placement *p, const struct frame_exit *use)
+{
+	p->used = true;
+	p->cpu_user = use->user_us / 1e6;
+	p->cpu_system = use->system_us / 1e6;
+	p->memory = use->maxrss_kib * 1024;
+}
+
+void placement_moved(struct placement *p, uint64_t bytes)
+{
+	p->bytes = bytes;
+}
+
+void placement_starved(struct placement *p)
+{
+	record_step(p, "killed because memory was short on %s", peer_host(p->to));
+	p->reason = REASON_STARVED;
+	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
 }
 
 void placement_lost(struct placement *p)
@@ -522,13 +481,22 @@ void placement_rerun(struct placement *p)
 {
 	if (p->phase == PLACEMENT_OVER)
 		return;
-	record_step(p, "%s was lost: running it again at home", peer_host(p->to));
-	p->reason = EHS_REASON_LOST;
-	snprintf(p->text, sizeof(p->text),
-		 "The connection to the node that ran the task broke after it had started; the "
-		 "task was run again at home, as --retry allows.");
+	if (p->reason == REASON_STARVED) {
+		record_step(p, "running it again at home");
+		snprintf(p->text, sizeof(p->text),
+			 "Memory was short on the node that ran the task, and it was killed there; it "
+			 "was run again at home, as --retry allows.");
+	} else {
+		record_step(p, "%s was lost: running it again at home", peer_host(p->to));
+		p->reason = EHS_REASON_LOST;
+		snprintf(p->text, sizeof(p->text),
+			 "The connection to the node that ran the task broke after it had started; the "
+			 "task was run again at home, as --retry allows.");
+	}
 	p->to = NULL;
 	placement_event(p);
+	history_stays(p, true);
+	placement_audit(p, JOURNAL_STAYS, 0);
 	record_over(p);
 }
 

@@ -16,8 +16,10 @@
 
 struct agent;
 
+struct frame_exit;
 struct placement; /* owned by record.c */
 
+/** Seeks a place; `decided` is called once, perhaps before this returns. 0; -ENOMEM: it is not. */
 int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
 		    void *ctx);
 /**
@@ -26,6 +28,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
  */
 struct placement *placement_claim(struct agent *agent, const char *handle, pid_t pid, uid_t uid,
 				  enum ehs_reason *reason);
+/** NULL while there is none, and when the task stays. */
 struct peer *placement_executor(const struct placement *p);
 /** Names the reservation to the executor. */
 const char *placement_token(const struct placement *p);
@@ -40,9 +43,14 @@ const char *placement_id(const struct placement *p); /* "0.1:42" */
 void placement_started(struct placement *p, pid_t stub, pid_t remote);
 void placement_failed(struct placement *p, enum ehs_reason reason); /* it runs at home */
 void placement_ended(struct placement *p, int status); /* as from waitpid() */
+void placement_used(struct placement *p, const struct frame_exit *use); /* before placement_ended() */
+void placement_moved(struct placement *p, uint64_t bytes); /* between the nodes, before it is over */
+/** It was killed because memory was short: known after placement_ended(). */
+void placement_starved(struct placement *p);
 void placement_lost(struct placement *p);
 void placement_rerun(struct placement *p); /* lost, and run again at home */
 
+/** The number that its stub names it by. */
 uint64_t placement_cookie(const struct placement *p);
 /** The kernel no longer waited for the verdict on this cookie. */
 void placement_too_late(struct agent *agent, uint64_t cookie);

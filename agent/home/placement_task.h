@@ -18,6 +18,7 @@ struct placement_task {
 	pid_t pid; /* for /proc/PID and its session */
 	uid_t uid;
 	const char *path; /* of the program */
+	const char *const *argv; /* its arguments; NULL: not known yet */
 	uint64_t cgroup_id;
 	unsigned int time_ms; /* time limit of the answer */
 	const char *node; /* the node to use, as its user names it; NULL: ask the hierarchy */

@@ -11,6 +11,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "history/clean.h"
 #include "net/peer.h"
 #include "wire/attach.h"
 #include "wire/reason.h"
@@ -47,6 +48,17 @@ static void record_name(struct placement *p)
 			*c = '?';
 }
 
+void record_arguments(struct placement *p, const char *const *argv)
+{
+	const size_t room = p->agent->config->history ? p->agent->config->history_arguments : 0;
+
+	if (!room || p->arguments)
+		return;
+	p->arguments = malloc(room + 1);
+	if (p->arguments)
+		clean_words(p->arguments, room + 1, argv);
+}
+
 /* ---- their life ---- */
 
 static void record_free(struct placement *p)
@@ -58,7 +70,9 @@ static void record_free(struct placement *p)
 		event_free(p->timer);
 	json_decref(p->program);
 	json_decref(p->folder);
+	free(p->wish);
 	free(p->path);
+	free(p->arguments);
 	free(p);
 }
 
@@ -73,6 +87,8 @@ static void record_retire(struct placement *p)
 	json_decref(p->program);
 	json_decref(p->folder);
 	p->program = p->folder = NULL;
+	free(p->wish);
+	p->wish = NULL;
 	event_free(p->timer);
 	p->timer = NULL;
 	p->next = NULL;
@@ -203,10 +219,11 @@ void record_broken(struct placement *p, bool broken)
 
 static const char *record_state(const struct placement *p)
 {
-	return p->phase != PLACEMENT_AWAY ? "starting"
-	       : p->broken		  ? "reconnecting"
-	       : p->stopped		  ? "stopped"
-					  : "running";
+	/* A stub that is stopped at once does not tell that its task has started. */
+	return p->broken		    ? "reconnecting"
+	       : p->stopped		    ? "stopped"
+	       : p->phase != PLACEMENT_AWAY ? "starting"
+					    : "running";
 }
 
 struct placement *record_by_id(struct agent *agent, const char *id)
@@ -228,6 +245,15 @@ struct placement *record_by_cookie(struct agent *agent, uint64_t cookie)
 bool record_is_away(const struct placement *p)
 {
 	return p->phase == PLACEMENT_AWAY || p->phase == PLACEMENT_CLAIMED;
+}
+
+unsigned int record_open(const struct agent *agent, uid_t uid)
+{
+	unsigned int n = 0;
+
+	for (const struct placement *p = agent->records->ids; p; p = p->by_id.next)
+		n += p->uid == uid && p->phase == PLACEMENT_OPEN;
+	return n;
 }
 
 void record_list(struct agent *agent, json_t *tasks)
@@ -255,6 +281,23 @@ void record_ids(struct agent *agent, json_t *ids)
 		json_array_append_new(ids, json_string(p->id));
 }
 
+/* null: nothing was known of such tasks. */
+static json_t *record_expected(const struct placement *p)
+{
+	const struct cost_expected *e = &p->expected;
+	json_t *j;
+
+	if (!p->is_expected)
+		return json_null();
+	j = json_pack("{s:s,s:i,s:f,s:f,s:o}", "place", e->place == COST_AWAY ? "away" : "here",
+		      "runs", (int)e->runs, "ms", e->time_us / 1e3, "most_ms", e->most_us / 1e3,
+		      "transfer_ms", e->transfer_us ? json_real(e->transfer_us / 1e3) : json_null());
+	json_object_set_new(j, "cpu_ms", e->used ? json_real(e->cpu_us / 1e3) : json_null());
+	json_object_set_new(j, "memory", e->used ? json_integer(e->memory_kib << 10) : json_null());
+	json_object_set_new(j, "bytes", e->used ? json_integer(e->bytes) : json_null());
+	return j;
+}
+
 json_t *record_why(const struct placement *p)
 {
 	const struct agent *agent = p->agent;
@@ -264,11 +307,11 @@ json_t *record_why(const struct placement *p)
 		json_array_append_new(steps,
 				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
 						"what", p->steps[i].what));
-	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "version", 1, "id", p->id, "command",
+	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o}", "version", 1, "id", p->id, "command",
 			 p->command, "home", agent->code, "executor",
 			 p->to ? peer_code(p->to) : agent->code, "reason", reason_name(p->reason),
 			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
-			 steps);
+			 steps, "expected", record_expected(p));
 }
 
 struct placement *record_by_pid(struct agent *agent, pid_t pid)

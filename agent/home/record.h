@@ -11,11 +11,14 @@
 #include <linux/ehsched.h>
 #include <uthash.h>
 #include "base/agent.h"
+#include "cost/cost.h"
+#include "eh/credit.h"
 #include "eh/eh.h"
 #include "eh/member.h"
 #include "home/placement_task.h"
 
 struct attach;
+struct label_wish;
 struct files_question;
 
 #define PLACEMENT_TRIES 3 /**< executors to ask */
@@ -58,9 +61,28 @@ struct placement {
 	struct peer *to, *tried[PLACEMENT_TRIES];
 	unsigned int ntried, time_ms, probes;
 	struct eh_probe decider; /* the controller that chose `to` */
+	bool by_credit; /* `to` was found by `credit` */
+	struct label_wish *wish; /* of the labels of its executor; NULL: none */
+	unsigned int nunfit; /* nodes that had others */
+	enum ehs_reason refusal; /* by a rule of an executor, which says more than no-receiver */
+	unsigned int ncredits; /* that were asked for */
+	struct eh_credit credit;
 	enum ehs_reason reason;
 	char text[200];
 	int64_t started; /* wall clock, ms */
+	/* for history.c */
+	char session[64]; /* "": none */
+	char *arguments; /* NULL: none are kept */
+	bool used; /* processor time and memory are known */
+	double cpu_user, cpu_system; /* seconds */
+	int64_t memory, bytes; /* the most of the first; bytes that went between the nodes */
+	/* for learn.c */
+	bool learns; /* its run is remembered */
+	uint64_t cost_key; /* 0: the program cannot be told */
+	uint64_t started_us; /* when it started elsewhere; 0: has not */
+	uint64_t takes; /* bytes of memory that it is expected to take; 0: not known */
+	bool is_expected;
+	struct cost_expected expected;
 	unsigned int nsteps;
 	struct record_step steps[RECORD_STEPS];
 };
@@ -74,6 +96,8 @@ bool record_id_is_ours(const struct agent *agent, const char *id);
  *  its ID is known. */
 struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,
 			       pid_t pid, uid_t uid);
+/** Keeps arguments, of which the first is the program's name, if the configuration says so. */
+void record_arguments(struct placement *p, const char *const *argv);
 void record_stopped(struct placement *p, bool stopped);
 /** The connection between its two ends broke, or there is one again. */
 void record_broken(struct placement *p, bool broken);
@@ -89,6 +113,8 @@ void record_over(struct placement *p);
 struct placement *record_by_id(struct agent *agent, const char *id); /**< NULL: unknown */
 /** By the kernel's cookie. */
 struct placement *record_by_cookie(struct agent *agent, uint64_t cookie);
+/** How many of a user's are not decided yet. */
+unsigned int record_open(const struct agent *agent, uid_t uid);
 /** Appends the tasks that are away to `tasks`, in the form of `tasks --json`. */
 void record_list(struct agent *agent, json_t *tasks);
 /** Appends the IDs of all records to `ids`. */

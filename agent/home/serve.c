@@ -52,6 +52,7 @@ struct serve {
 	struct event *told, *idle;
 	struct event *limit; /* until there is a connection again, or its server is here */
 	struct evbuffer *early; /* what has come for a server that is not here yet; NULL: no such */
+	bool unsaid; /* it is not known yet which files the stream is for */
 	uint64_t adopted; /* clock_ms() when it came from an earlier agent; 0: it did not */
 	bool unused; /* at the last check */
 };
@@ -101,12 +102,16 @@ static void serve_free(struct serve *v)
 	free(v);
 }
 
-/* This agent ends: the next one, or its keeper, ends it. */
+/*
+ * This agent ends: the next one, or its keeper, ends it. An executor that waits here for a keeper tries
+ * again. A server that has not told that it runs ends with the socket.
+ */
 static void serve_leave(struct serve *v)
 {
-	if (v->control >= 0) {
+	if (!v->is_9p) {
 		tunnel_close(&v->pipe);
-		close(v->news);
+		if (v->news >= 0)
+			close(v->news);
 		v->news = -1;
 	}
 	serve_free(v);
@@ -124,7 +129,10 @@ static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
 
-	if (!v->early)
+	if (v->unsaid)
+		log_warning("node %s opened a stream for files and did not say which: closed",
+			    peer_code(v->to));
+	else if (!v->early)
 		log_info("node %s did not come back for the files of user %u: closed",
 			 peer_code(v->to), v->which.uid);
 	serve_free(v);
@@ -193,6 +201,7 @@ static struct serve *serve_find(const struct serve *v)
 static void serve_find_parked(struct serve *v)
 {
 	struct evbuffer *early;
+	const uint8_t *bytes;
 	struct serve *s;
 	size_t n;
 
@@ -204,7 +213,8 @@ static void serve_find_parked(struct serve *v)
 	s->early = NULL;
 	if (!serve_connect(v, s)) {
 		n = evbuffer_get_length(early);
-		if (n && tunnel_ops.data(&v->pipe, evbuffer_pullup(early, n), n))
+		bytes = n ? evbuffer_pullup(early, n) : NULL;
+		if (n && (!bytes || tunnel_ops.data(&v->pipe, bytes, n)))
 			tunnel_close(&v->pipe);
 		if (v->pipe.fd < 0)
 			serve_wait(v, v->agent->config->job_limit);
@@ -272,6 +282,7 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 		v->control = control;
 		if (v->adopted && control >= 0) {
 			kept_say(v->news, LAUNCH_STAY);
+			kept_say_limit(v->news, v->agent);
 			serve_find_parked(v);
 			return;
 		}
@@ -390,6 +401,8 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 	if (v->have < serve_head(v))
 		return 0;
 	v->head[v->have] = '\0';
+	evtimer_del(v->limit);
+	v->unsaid = false;
 	v->uid = frame_get_u32(v->head);
 	if (v->which.again)
 		return serve_again(v, data + n, length - n);
@@ -399,8 +412,8 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 		return -EPERM;
 	}
 	if (!mounts_has(serve_path(v))) {
-		log_warning("refused node %s the files of user %u in %s: a view does not consist "
-			    "of that",
+		log_warning("refused node %s the files of user %u in %s: this is not part of a "
+			    "view",
 			    peer_code(v->to), v->uid, serve_path(v));
 		return -EPERM;
 	}
@@ -499,6 +512,8 @@ static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
 		return 503;
 	v->is_9p = is_9p;
 	v->pipe.stream = s;
+	v->unsaid = true;
+	serve_wait(v, H2_FIRST_MS);
 	*ops = &serve_ops;
 	*ctx = v;
 	return 0;
@@ -526,11 +541,19 @@ int serve_init(struct agent *agent, serve_shown_fn shown)
 	return 0;
 }
 
+void serve_reload(struct agent *agent, const struct config *old)
+{
+	for (struct serve *v = agent->serves->list; v; v = v->next)
+		if (v->control >= 0 && agent->config->job_limit != old->job_limit)
+			kept_say_limit(v->news, agent);
+}
+
 void serve_exit(struct agent *agent)
 {
 	if (!agent->serves)
 		return;
 	while (agent->serves->list)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		serve_leave(agent->serves->list);
 	free(agent->serves);
 	agent->serves = NULL;

@@ -10,6 +10,7 @@
 #include "net/h2_stream.h"
 
 struct agent;
+struct config;
 struct kept;
 struct peer;
 
@@ -27,6 +28,8 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k);
 /** Whether this peer runs a task of this user that sees home's files. */
 typedef bool (*serve_shown_fn)(const struct peer *to, uid_t uid);
 int serve_init(struct agent *agent, serve_shown_fn shown); /**< 0 or -ENOMEM */
+/** Another job-limit is for servers that are here, too. */
+void serve_reload(struct agent *agent, const struct config *old);
 void serve_exit(struct agent *agent);
 
 #endif

@@ -83,13 +83,14 @@ static json_t *files_describe_program(const struct look_program *p, const char *
 			 "digest", digest);
 }
 
+/* Agents of before take directories with the same times for the same: so none has these. */
 static json_t *files_describe_folder(const struct look_folder *f)
 {
 	return json_pack("{s:s,s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "path", f->path, "boot_id",
 			 clock_boot_id(), "dev", (json_int_t)f->dev, "ino", (json_int_t)f->ino,
 			 "mode", (int)f->mode, "uid", (json_int_t)f->uid, "gid", (json_int_t)f->gid,
-			 "mtime", (json_int_t)f->mtime_ns, "ctime", (json_int_t)f->ctime_ns,
-			 "shared", (int)f->shared);
+			 "mtime", (json_int_t)-1, "ctime", (json_int_t)-1, "shared",
+			 (int)f->shared);
 }
 
 static bool files_same_boot(const char *there)
@@ -99,33 +100,28 @@ static bool files_same_boot(const char *there)
 
 static bool files_same_folder(const json_t *there, const struct look_folder *here)
 {
-	json_int_t dev, ino, uid, gid, mtime, ctime;
+	json_int_t dev, ino, uid, gid;
 	const char *boot;
 	int mode, shared;
 
-	if (json_unpack((json_t *)there, "{s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "boot_id", &boot,
-			"dev", &dev, "ino", &ino, "mode", &mode, "uid", &uid, "gid", &gid, "mtime",
-			&mtime, "ctime", &ctime, "shared", &shared))
+	if (json_unpack((json_t *)there, "{s:s,s:I,s:I,s:i,s:I,s:I,s:b}", "boot_id", &boot, "dev",
+			&dev, "ino", &ino, "mode", &mode, "uid", &uid, "gid", &gid, "shared",
+			&shared))
 		return false;
 	/* The same kernel, so the numbers identify the directory. */
 	if (files_same_boot(boot) && here->dev == (uint64_t)dev && here->ino == (uint64_t)ino)
 		return true;
-	if (here->mode != (uint32_t)mode || here->uid != (uid_t)uid || here->gid != (gid_t)gid)
-		return false;
 	/*
 	 * A network file system: each host has its own device numbers, but inode numbers are the
 	 * server's. Two servers that use the same number for the same path, mode and owner are not
 	 * told apart. Times would tell, but attribute caches make them differ for a moment on the
 	 * same directory too.
+	 *
+	 * Copies on disks of their own are never the same, however alike: what the task writes
+	 * would not be at home.
 	 */
-	if (shared && here->shared)
-		return here->ino == (uint64_t)ino;
-	/*
-	 * Local copies of one image (a read-only lower layer, hosts installed alike): equal if
-	 * nobody has changed the directory's entries since. A directory that was changed has its
-	 * own ctime.
-	 */
-	return here->mtime_ns == mtime && here->ctime_ns == ctime;
+	return shared && here->shared && here->ino == (uint64_t)ino &&
+	       here->mode == (uint32_t)mode && here->uid == (uid_t)uid && here->gid == (gid_t)gid;
 }
 
 /* Whether a program that a peer describes may be ours; then *digest is its. */
@@ -241,7 +237,7 @@ static void files_on_digest(void *ctx, const struct look_answer *a, const char *
 
 	if (a && a->digest_error)
 		trouble = strerror(a->digest_error);
-	if (!trouble) {
+	if (a && !trouble) {
 		snprintf(digest, sizeof(digest), "%016" PRIx64 "%016" PRIx64, a->digest[0],
 			 a->digest[1]);
 		e = files_slot(f, &d->key);
@@ -406,6 +402,7 @@ void files_exit(struct agent *agent)
 
 	if (f) {
 		while (f->questions)
+			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 			files_fail(f->questions, "the agent ends");
 		free(f);
 	}

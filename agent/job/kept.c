@@ -43,6 +43,11 @@ void kept_say(int news, enum launch_word word)
 	send(news, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+void kept_say_limit(int news, const struct agent *agent)
+{
+	kept_say(news, LAUNCH_LIMIT | agent->config->job_limit);
+}
+
 int kept_connect(int control, uint32_t which, int connection)
 {
 	struct view_sync ask = { which, VIEW_CONNECT };

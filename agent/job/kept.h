@@ -24,6 +24,8 @@ void kept_stay(struct launch_stay *stay, const struct agent *agent, const struct
 	       const char *token, uint32_t number);
 /** Says this to the keeper, if it is still there. */
 void kept_say(int news, enum launch_word word);
+/** How long it waits for the next agent. Only to one that stays: others end when they hear anything. */
+void kept_say_limit(int news, const struct agent *agent);
 /** Gives the process another connection to the other side. 0 or -errno; the caller keeps it. */
 int kept_connect(int control, uint32_t which, int connection);
 /**
@@ -44,6 +46,7 @@ struct kept_head {
 	uint32_t length; /**< of the path */
 };
 
+/** Writes it as it goes over the socket. */
 void kept_head_put(uint8_t out[KEPT_HEAD], const struct kept_head *h);
 /** 0 or -EPROTO. */
 int kept_head_get(struct kept_head *h, const uint8_t in[KEPT_HEAD]);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -12,7 +13,10 @@
 #include "base/agent.h"
 #include "net/peer.h"
 
-#define ROUTE_READ (2 * (FRAME_HEADER + FRAME_LINK_MAX))
+/* Nearly what an end writes at once. A buffer takes a power of two with its header, and from 128 KiB
+ * on malloc() maps and unmaps it each time. */
+#define ROUTE_READ (65536 - 256)
+#define ROUTE_AGAIN_MS 50 /* until it is tried again, when there was no memory */
 
 /* ---- the end's socket ---- */
 
@@ -31,6 +35,22 @@ static size_t route_held(const struct route *r)
 	    !frame_parse(head, &type, &length) && type != FRAME_LINK)
 		part = 0;
 	return evbuffer_get_length(r->to_end) + part;
+}
+
+/* What is consumed of an unfinished frame counts for the peer as long as it is held. 0 or -ENOBUFS. */
+static int route_count(struct route *r)
+{
+	size_t all = evbuffer_get_length(r->from_peer) + evbuffer_get_length(r->to_end);
+	size_t held = route_held(r), part = all > held ? all - held : 0, was = r->part;
+
+	r->part = part;
+	if (part < was)
+		h2_stream_unkeep(r->stream, was - part);
+	else if (part > was && !h2_stream_keep(r->stream, part - was)) {
+		r->part = was;
+		return -ENOBUFS;
+	}
+	return 0;
 }
 
 /* The stream may send as much again as is written, or dropped. */
@@ -66,7 +86,9 @@ void route_close_end(struct route *r)
 		event_free(r->readable);
 	if (r->writable)
 		event_free(r->writable);
-	r->readable = r->writable = NULL;
+	if (r->again)
+		event_free(r->again);
+	r->readable = r->writable = r->again = NULL;
 	close(r->socket);
 	r->socket = -1;
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
@@ -101,10 +123,24 @@ static void route_on_writable(evutil_socket_t fd, short what, void *arg)
 		route_end_gone(r);
 }
 
+/* All of it or nothing. evbuffer_remove_buffer() loses bytes without a word when memory is short. */
+static int route_move(struct evbuffer *in, struct evbuffer *out, size_t n)
+{
+	struct evbuffer_iovec room;
+
+	if (evbuffer_reserve_space(out, n, &room, 1) != 1)
+		return -ENOMEM;
+	room.iov_len = n;
+	if (evbuffer_remove(in, room.iov_base, n) != (int)n ||
+	    evbuffer_commit_space(out, &room, 1))
+		return -EIO;
+	return 0;
+}
+
 /*
  * Takes the whole frames out of `in`. Those of the ends go to `out`, all others to take(). 0, or
- * -errno: the sender broke the protocol. A frame that is not one of `types` is not waited for, as
- * the longest ones have megabytes.
+ * -errno: the sender broke the protocol; -ENOMEM: what is left in `in` can be taken later. A frame
+ * that is not one of `types` is not waited for, as the longest ones have megabytes.
  */
 static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *out,
 		       unsigned int types,
@@ -126,10 +162,10 @@ static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *ou
 		if (evbuffer_get_length(in) < FRAME_HEADER + length)
 			return 0;
 		if (type == FRAME_LINK) {
-			if (out)
-				evbuffer_remove_buffer(in, out, FRAME_HEADER + length);
-			else
-				evbuffer_drain(in, FRAME_HEADER + length);
+			err = out ? route_move(in, out, FRAME_HEADER + length)
+				  : evbuffer_drain(in, FRAME_HEADER + length);
+			if (err)
+				return err;
 			continue;
 		}
 		frame = evbuffer_pullup(in, FRAME_HEADER + length);
@@ -144,33 +180,81 @@ static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *ou
 	return 0;
 }
 
-static void route_on_readable(evutil_socket_t fd, short what, void *arg)
+/* Reads as much as there is room for. 1: some, or nothing yet; 0: no more will come; -ENOMEM: not now. */
+static int route_read(struct route *r, int fd)
 {
-	uint8_t bytes[ROUTE_READ];
-	struct route *r = arg;
-	bool over = false;
-	int err = 0;
+	struct evbuffer_iovec room;
+	int waiting = 0;
 	ssize_t n;
 
 	/* A round for each call: many routes share the loop. evbuffer_read() takes a page only. */
-	n = read(fd, bytes, sizeof(bytes));
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		over = true;
-	if (n > 0 && evbuffer_add(r->from_end, bytes, n))
-		err = -ENOMEM;
-	else if (n > 0)
-		err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL,
-				  ROUTE_TAKES(FRAME_NOTE), r->ops->from_end);
+	if (ioctl(fd, FIONREAD, &waiting) || waiting < 1)
+		waiting = 1;
+	if (waiting > (int)ROUTE_READ)
+		waiting = ROUTE_READ;
+	if (evbuffer_reserve_space(r->from_end, waiting, &room, 1) != 1)
+		return -ENOMEM;
+	n = read(fd, room.iov_base, waiting);
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR);
+	r->moved += n;
+	room.iov_len = n;
+	return evbuffer_commit_space(r->from_end, &room, 1) ? 0 : 1;
+}
+
+/* Memory that is short now is there later: until then the rest stays where it is. */
+static void route_starve(struct route *r)
+{
+	const struct timeval later = { 0, ROUTE_AGAIN_MS * 1000 };
+
+	if (!event_add(r->again, &later))
+		event_del(r->readable);
+}
+
+static void route_from_end(struct route *r, bool reads)
+{
+	int fd = r->socket, err, got = 1;
+
+	/* What could not be taken before comes first. */
+	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, ROUTE_TAKES(FRAME_NOTE),
+			  r->ops->from_end);
+	if (!err && reads && r->socket == fd) {
+		got = route_read(r, fd);
+		if (got > 0)
+			err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL,
+					  ROUTE_TAKES(FRAME_NOTE), r->ops->from_end);
+	}
 	if (r->stream)
 		h2_stream_resume(r->stream);
+	/* Another socket, or none, if the owner closed this one. */
+	if (r->socket != fd)
+		return;
+	if (err == -ENOMEM || got == -ENOMEM) {
+		route_starve(r);
+		err = 0;
+		got = 1;
+	}
 	/* It has asked for answers, and reads none. */
 	if (evbuffer_get_length(r->to_end) > 2 * ROUTE_HELD)
 		err = -ENOBUFS;
 	if (evbuffer_get_length(r->to_peer) >= ROUTE_HELD)
 		route_pause(r, true);
-	/* Another socket, or none, if the owner closed this one. */
-	if ((over || err) && r->socket == fd)
+	if (!got || err)
 		route_end_gone(r);
+}
+
+static void route_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	route_from_end(arg, true);
+}
+
+static void route_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct route *r = arg;
+
+	if (!r->paused)
+		event_add(r->readable, NULL);
+	route_from_end(r, !r->paused);
 }
 
 int route_set_end(struct route *r, int socket)
@@ -183,7 +267,8 @@ int route_set_end(struct route *r, int socket)
 	evutil_make_socket_nonblocking(socket);
 	r->readable = event_new(base, socket, EV_READ | EV_PERSIST, route_on_readable, r);
 	r->writable = event_new(base, socket, EV_WRITE, route_on_writable, r);
-	if (r->readable && r->writable && !event_add(r->readable, NULL))
+	r->again = evtimer_new(base, route_on_again, r);
+	if (r->readable && r->writable && r->again && !event_add(r->readable, NULL))
 		return 0;
 	route_close_end(r);
 	return -ENOMEM;
@@ -207,8 +292,11 @@ static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (evbuffer_add(r->from_peer, data, length))
 		return -ENOMEM;
 	r->owed += length;
+	r->moved += length;
 	err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL, r->ops->peer_types,
 			  r->ops->from_peer);
+	if (!err && r->stream)
+		err = route_count(r);
 	if (err || !r->stream)
 		return err;
 	/* Its owner has closed it. */
@@ -236,6 +324,7 @@ static void route_forget_stream(struct route *r)
 {
 	r->stream = NULL;
 	r->owed = 0;
+	r->part = 0;
 	r->finish = false;
 	evbuffer_drain(r->to_peer, evbuffer_get_length(r->to_peer));
 	evbuffer_drain(r->from_peer, evbuffer_get_length(r->from_peer));
@@ -247,7 +336,7 @@ static void route_on_closed(void *ctx, bool clean)
 	struct route *r = ctx;
 
 	route_forget_stream(r);
-	r->ops->stream_gone(r->ctx);
+	r->ops->stream_gone(r->ctx, clean);
 }
 
 const struct h2_stream_ops route_stream_ops = {
@@ -271,6 +360,7 @@ void route_hand_over(struct route *from, struct route *to)
 	h2_stream_accept(s, &route_stream_ops, to);
 	route_use(to, s);
 	to->owed = from->owed;
+	to->part = from->part;
 	evbuffer_add_buffer(to->from_peer, from->from_peer);
 	from->stream = NULL;
 	route_forget_stream(from);
@@ -284,15 +374,19 @@ void route_use(struct route *r, struct h2_stream *s)
 
 /* ---- both ---- */
 
+/* A whole frame or none of it. */
 static int route_queue(struct evbuffer *to, enum frame_type type, const void *payload,
 		       uint32_t length)
 {
-	uint8_t head[FRAME_HEADER];
+	struct evbuffer_iovec room;
 
-	frame_header(head, type, length);
-	return evbuffer_add(to, head, sizeof(head)) || (length && evbuffer_add(to, payload, length))
-		       ? -ENOMEM
-		       : 0;
+	if (evbuffer_reserve_space(to, FRAME_HEADER + length, &room, 1) != 1)
+		return -ENOMEM;
+	frame_header(room.iov_base, type, length);
+	if (length)
+		memcpy((uint8_t *)room.iov_base + FRAME_HEADER, payload, length);
+	room.iov_len = FRAME_HEADER + length;
+	return evbuffer_commit_space(to, &room, 1) ? -ENOMEM : 0;
 }
 
 int route_tell_end(struct route *r, enum frame_type type, const void *payload, uint32_t length)
@@ -317,8 +411,8 @@ int route_tell_peer(struct route *r, enum frame_type type, const void *payload, 
 	return err;
 }
 
-void route_tell_attached(struct route *r, const struct peer *other, const char *token,
-			 const char *id, const struct attached *more)
+int route_tell_attached(struct route *r, const struct peer *other, const char *token,
+			const char *id, const struct attached *more)
 {
 	struct attached told = *more;
 	uint8_t payload[ATTACH_SIZE];
@@ -330,7 +424,7 @@ void route_tell_attached(struct route *r, const struct peer *other, const char *
 		 peer_code(other));
 	snprintf(told.host, sizeof(told.host), "%.*s", (int)sizeof(told.host) - 1,
 		 peer_host(other));
-	route_tell_end(r, FRAME_ATTACHED, payload, attached_encode(&told, payload));
+	return route_tell_end(r, FRAME_ATTACHED, payload, attached_encode(&told, payload));
 }
 
 void route_finish(struct route *r)

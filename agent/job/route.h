@@ -7,7 +7,8 @@
  *
  * The stream may break and be replaced while the end stays; what is held then is dropped, as the
  * ends send it again. ROUTE_HELD bytes are held in each direction, and what
- * one read brings beyond them.
+ * one read brings beyond them. If memory is short the end's bytes wait in its socket, and the stream
+ * is reset: no frame is lost or cut.
  */
 #ifndef AGENT_JOB_ROUTE_H
 #define AGENT_JOB_ROUTE_H
@@ -40,8 +41,8 @@ struct route_ops {
 	int (*from_peer)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	/** The socket was closed, or the end broke the protocol. */
 	void (*end_gone)(void *ctx);
-	/** The stream is over. The route has none now. */
-	void (*stream_gone)(void *ctx);
+	/** The stream is over. The route has none now. `clean`: both sides have ended it. */
+	void (*stream_gone)(void *ctx, bool clean);
 	/** The server refused the stream with this HTTP status; stream_gone() follows. */
 	void (*refused)(void *ctx, int status);
 };
@@ -52,9 +53,12 @@ struct route {
 	void *ctx;
 	int socket; /**< of the end; -1: closed */
 	struct event *readable, *writable;
+	struct event *again; /**< reads, when there was no memory before */
 	struct evbuffer *to_end, *to_peer; /**< whole frames */
 	struct evbuffer *from_end, *from_peer; /**< perhaps part of a frame */
 	struct h2_stream *stream; /**< NULL: none */
+	uint64_t moved; /**< bytes that have come from the end and from the stream */
+	size_t part; /**< bytes of an unfinished frame that were consumed, and count for the peer */
 	size_t owed; /**< bytes of the stream to be consumed when to_end is written */
 	bool paused; /**< the end is not read, as to_peer is full */
 	bool finish; /**< the stream ends when to_peer is sent */
@@ -78,9 +82,9 @@ void route_drop_stream(struct route *r);
 int route_tell_end(struct route *r, enum frame_type type, const void *payload, uint32_t length);
 int route_tell_peer(struct route *r, enum frame_type type, const void *payload, uint32_t length);
 /** Tells the end that its route to the end of that node is there: FRAME_ATTACHED. `more` has what only
- *  its owner knows: started_ms, retry, wait. */
-void route_tell_attached(struct route *r, const struct peer *other, const char *token,
-			 const char *id, const struct attached *more);
+ *  its owner knows: started_ms, retry, wait. 0 or -errno, as above. */
+int route_tell_attached(struct route *r, const struct peer *other, const char *token,
+			const char *id, const struct attached *more);
 /** Ends the stream in order once all is sent. */
 void route_finish(struct route *r);
 /** Closes the end's socket, but not before what is queued for it is written, if it takes it now. */

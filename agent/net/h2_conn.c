@@ -20,12 +20,16 @@
 #include "net/h2_stream.h"
 #include "net/h2_inside.h"
 #include "net/ops.h"
+#include "net/portion.h"
+#include "net/quota.h"
+#include "net/revoked.h"
 #include "net/tls.h"
 
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while this much waits for the socket */
 #define H2_RECORD 16384 /* of TLS */
+#define H2_FRAMES_MAX 4096 /* that wait for a client which does not read */
 
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
 {
@@ -56,10 +60,12 @@ static void h2_conn_bye(struct h2_conn *conn)
 	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
 	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
 	size_t n = evbuffer_get_length(waiting);
+	const uint8_t *bytes;
 
 	if (conn->dead || !conn->session)
 		return;
-	if ((!n || SSL_write(ssl, evbuffer_pullup(waiting, -1), n) == (int)n) &&
+	bytes = n ? evbuffer_pullup(waiting, -1) : NULL;
+	if ((!n || (bytes && SSL_write(ssl, bytes, n) == (int)n)) &&
 	    h2_conn_push(conn, ssl)) {
 		nghttp2_session_terminate_session(conn->session, NGHTTP2_NO_ERROR);
 		if (h2_conn_push(conn, ssl))
@@ -77,6 +83,8 @@ void h2_conn_free(struct h2_conn *conn)
 	while (conn->waiting)
 		h2_stream_end(conn->waiting, false);
 	nghttp2_session_del(conn->session);
+	quota_put(conn->quota);
+	recheck_remove(&conn->recheck);
 	bufferevent_free(conn->bev);
 	evbuffer_free(conn->framed);
 	event_free(conn->later);
@@ -99,13 +107,19 @@ static void h2_conn_write(struct h2_conn *conn)
 {
 	struct evbuffer *waiting = bufferevent_get_output(conn->bev);
 	SSL *ssl = bufferevent_openssl_get_ssl(conn->bev);
-	size_t n;
+	const uint8_t *bytes;
 	int written = 1;
+	size_t n;
 
 	while (!evbuffer_get_length(waiting) && written > 0 &&
 	       (n = evbuffer_get_length(conn->framed))) {
 		n = n < H2_RECORD ? n : H2_RECORD;
-		written = SSL_write(ssl, evbuffer_pullup(conn->framed, n), n);
+		bytes = evbuffer_pullup(conn->framed, n);
+		if (!bytes) { /* no memory for one piece: a shorter record */
+			n = evbuffer_get_contiguous_space(conn->framed);
+			bytes = evbuffer_pullup(conn->framed, n);
+		}
+		written = SSL_write(ssl, bytes, n);
 		if (written > 0)
 			evbuffer_drain(conn->framed, written);
 	}
@@ -232,13 +246,22 @@ static int h2_conn_on_data(nghttp2_session *session, uint8_t flags, int32_t id, 
 	struct h2_conn *conn = arg;
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
-	if (!s || !s->ops || !s->ops->data) {
+	if (!s || !s->ops || !s->ops->data || s->refused) {
 		nghttp2_session_consume(session, id, length);
 		return 0;
 	}
+	if (!quota_take(conn->quota, length)) {
+		s->refused = true;
+		nghttp2_session_consume(session, id, length);
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id,
+					  NGHTTP2_ENHANCE_YOUR_CALM);
+		return 0;
+	}
 	s->unconsumed += length;
-	if (s->ops->data(s->ctx, data, length))
+	if (s->ops->data(s->ctx, data, length)) {
+		s->refused = true;
 		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_PROTOCOL_ERROR);
+	}
 	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
@@ -258,6 +281,7 @@ static int h2_conn_on_sent(nghttp2_session *session, const nghttp2_frame *frame,
 
 static int h2_conn_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
 {
+	struct h2_conn *conn = arg;
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
 	if (!s)
@@ -265,6 +289,7 @@ static int h2_conn_on_stream_close(nghttp2_session *session, int32_t id, uint32_
 	/* what its owner did not consume must not shrink the connection's window forever */
 	if (s->unconsumed)
 		nghttp2_session_consume_connection(session, s->unconsumed);
+	quota_give(conn->quota, s->unconsumed);
 	s->unconsumed = 0;
 	h2_stream_end(s, error == NGHTTP2_NO_ERROR);
 	return 0;
@@ -333,6 +358,10 @@ static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 		}
 		evbuffer_drain(in, n);
 	}
+	/* Answers and resets; HTTP/2 itself limits what waits in other ways. */
+	if (conn->server && !conn->dead && conn->session &&
+	    nghttp2_session_get_outbound_queue_size(conn->session) > H2_FRAMES_MAX)
+		h2_conn_close(conn, H2_END_BROKEN, "it does not read what it asks for");
 	h2_later(conn);
 }
 
@@ -345,12 +374,33 @@ static void h2_conn_on_written(struct bufferevent *bev, void *arg)
 	h2_later(conn);
 }
 
+void h2_conn_count(struct h2_conn *conn, struct quota_host *host)
+{
+	quota_hold(host);
+	conn->quota = host;
+}
+
 void h2_conn_answer(struct h2_conn *conn, const char *text)
 {
 	conn->answered = true;
 	bufferevent_disable(conn->bev, EV_READ);
 	if (bufferevent_write(conn->bev, text, strlen(text)))
 		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
+}
+
+static void h2_conn_refuse(void *ctx, const char *why)
+{
+	h2_conn_close(ctx, H2_END_REFUSED, why);
+}
+
+/* Its certificate was good; it may not stay so. */
+static void h2_conn_recheck(struct h2_conn *conn, SSL *ssl)
+{
+	conn->recheck.ssl = ssl;
+	conn->recheck.cn = conn->cn;
+	conn->recheck.refuse = h2_conn_refuse;
+	conn->recheck.ctx = conn;
+	recheck_add(conn->verdict.agent, &conn->recheck);
 }
 
 static void h2_conn_on_connected(struct h2_conn *conn)
@@ -374,6 +424,7 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 		h2_conn_close(conn, H2_END_REFUSED, "does not speak HTTP/2");
 		return;
 	}
+	h2_conn_recheck(conn, ssl);
 	why = conn->ops->identified(conn->ctx, conn->cn);
 	if (why) {
 		h2_conn_close(conn, H2_END_REFUSED, why);
@@ -386,6 +437,18 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
 	h2_later(conn);
+}
+
+/* The other side says that our certificate was revoked. */
+static bool h2_conn_is_cast_out(const struct h2_conn *conn, unsigned long code)
+{
+	if (ERR_GET_LIB(code) != ERR_LIB_SSL ||
+	    ERR_GET_REASON(code) != SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED)
+		return false;
+	/* the other side of an accepted connection may be anyone; a server that we called has shown its name */
+	if (!conn->server && *conn->cn)
+		revoked_told(conn->verdict.agent, conn->cn);
+	return true;
 }
 
 static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
@@ -409,6 +472,9 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 	} else if (what & BEV_EVENT_TIMEOUT) {
 		snprintf(text, sizeof(text), "silent for too long");
 		end = H2_END_SILENT;
+	} else if (h2_conn_is_cast_out(conn, code)) {
+		snprintf(text, sizeof(text), "it says that this host was revoked");
+		end = H2_END_REFUSED;
 	} else if (ERR_GET_LIB(code) && !ERR_SYSTEM_ERROR(code)) {
 		/* an error without a library is libevent's note that a system call failed */
 		snprintf(text, sizeof(text), "TLS: %s", ERR_reason_error_string(code) ?: "error");
@@ -433,11 +499,13 @@ static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool
 	const unsigned int ms = silence_ms > H2_HANDSHAKE_MS ? silence_ms : H2_HANDSHAKE_MS;
 	const struct timeval handshake = { ms / 1000, ms % 1000 * 1000 };
 	struct h2_conn *conn = calloc(1, sizeof(*conn));
+	BIO *bio;
 	SSL *ssl;
 
 	if (!conn)
 		goto close_fd;
 	conn->server = server;
+	conn->verdict.agent = agent;
 	conn->ops = ops;
 	conn->ctx = ctx;
 	conn->silence.tv_sec = silence_ms / 1000;
@@ -447,19 +515,23 @@ static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool
 	ssl = conn->later && conn->framed ? tls_side(agent->tls, server, &conn->verdict) : NULL;
 	if (!ssl)
 		goto free_conn;
+	bio = portion_new(fd);
+	if (!bio)
+		goto free_ssl;
+	SSL_set_bio(ssl, bio, bio);
 	conn->bev = bufferevent_openssl_socket_new(agent->base, fd, ssl,
 						   server ? BUFFEREVENT_SSL_ACCEPTING
 							  : BUFFEREVENT_SSL_CONNECTING,
 						   BEV_OPT_CLOSE_ON_FREE);
-	if (!conn->bev) {
-		SSL_free(ssl);
-		goto free_conn;
-	}
+	if (!conn->bev)
+		goto free_ssl;
 	bufferevent_setcb(conn->bev, h2_conn_on_read, h2_conn_on_written, h2_conn_on_event, conn);
 	bufferevent_set_timeouts(conn->bev, &handshake, &handshake);
 	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
 	return conn;
 
+free_ssl:
+	SSL_free(ssl);
 free_conn:
 	if (conn->framed)
 		evbuffer_free(conn->framed);

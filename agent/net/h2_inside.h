@@ -9,10 +9,12 @@
 #include <event2/event.h>
 #include <nghttp2/nghttp2.h>
 #include "net/h2_end.h"
+#include "net/recheck.h"
 #include "net/tls.h"
 
 struct h2_conn_ops;
 struct h2_stream_ops;
+struct quota_host;
 
 struct h2_stream {
 	struct h2_stream *next, **prev;
@@ -23,6 +25,9 @@ struct h2_stream {
 	int status;
 	bool responded, ended; /* server: we responded; the other side ended its direction */
 	size_t unconsumed, header_bytes;
+	size_t kept; /* bytes that its owner keeps, of what was consumed or for what is to be sent */
+	bool counted; /* among the streams of quota.h */
+	bool refused; /* it has sent more than it may: the rest is dropped */
 	char method[8], path[64];
 };
 
@@ -36,6 +41,8 @@ struct h2_conn {
 	const struct h2_conn_ops *ops;
 	void *ctx;
 	struct tls_verdict verdict;
+	struct recheck_one recheck;
+	struct quota_host *quota; /* NULL: not identified, or a connection of ours */
 	struct timeval silence;
 	bool server, dead;
 	bool answered; /* a visitor: nothing follows */

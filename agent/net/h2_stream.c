@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "net/h2_inside.h"
+#include "net/quota.h"
 
 static void h2_stream_link(struct h2_stream *s, struct h2_stream **at)
 {
@@ -45,6 +46,9 @@ struct h2_stream *h2_stream_add(struct h2_conn *conn)
 static void h2_stream_drop(struct h2_stream *s)
 {
 	h2_stream_unlink(s);
+	quota_give(s->conn->quota, s->unconsumed + s->kept);
+	if (s->counted)
+		quota_stream_over(s->conn->quota);
 	free(s);
 }
 
@@ -210,15 +214,39 @@ void h2_stream_consume(struct h2_stream *s, size_t length)
 	if (length > s->unconsumed)
 		length = s->unconsumed;
 	s->unconsumed -= length;
+	quota_give(s->conn->quota, length);
 	if (s->conn->dead || !length)
 		return;
 	nghttp2_session_consume(s->conn->session, s->id, length);
 	h2_later(s->conn);
 }
 
+bool h2_stream_keep(struct h2_stream *s, size_t length)
+{
+	if (!quota_take(s->conn->quota, length))
+		return false;
+	s->kept += length;
+	return true;
+}
+
+void h2_stream_unkeep(struct h2_stream *s, size_t length)
+{
+	if (length > s->kept)
+		length = s->kept;
+	s->kept -= length;
+	quota_give(s->conn->quota, length);
+}
+
+bool h2_stream_count(struct h2_stream *s)
+{
+	s->counted = quota_stream(s->conn->quota);
+	return s->counted;
+}
+
 void h2_stream_abort(struct h2_stream *s)
 {
 	s->ops = NULL;
+	h2_stream_unkeep(s, s->kept);
 	if (s->conn->dead)
 		return;
 	if (!s->id) {

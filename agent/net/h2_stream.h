@@ -18,6 +18,7 @@
 #define H2_STREAMS 512 /**< per connection, at a time */
 #define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
 #define H2_JSON_MAX (1u << 20) /**< largest JSON body */
+#define H2_FIRST_MS 10000 /**< until the other side of a stream has said what it is for */
 
 struct h2_conn; /* h2_conn.h */
 struct h2_stream;
@@ -37,10 +38,17 @@ struct h2_stream_ops {
 	void (*closed)(void *ctx, bool clean);
 };
 
+/** ops->produce has bytes again. */
 void h2_stream_resume(struct h2_stream *s);
+/** The owner is done with bytes that it got, and the other side may send as many more. */
 void h2_stream_consume(struct h2_stream *s, size_t length);
 /** Resets the stream; ops->closed is not called, and the handle is invalid. */
 void h2_stream_abort(struct h2_stream *s);
+
+/** The owner keeps this many more bytes for it, besides what is not consumed; false: that is too much for
+ *  this host. They are counted until the stream ends or is aborted. */
+bool h2_stream_keep(struct h2_stream *s, size_t length);
+void h2_stream_unkeep(struct h2_stream *s, size_t length);
 
 /* ---- for the owner of the connection ---- */
 
@@ -57,6 +65,8 @@ struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method,
 void h2_stream_send_later(struct h2_conn *conn);
 /** Server: sets the owner of the stream. */
 void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx);
+/** Server: it is one of jobs or files. False: this host has too many. */
+bool h2_stream_count(struct h2_stream *s);
 /** Server: sends the status; the body comes from ops->produce. 0 or -errno. */
 int h2_stream_respond(struct h2_stream *s, int status, const char *type);
 

@@ -2,7 +2,7 @@
 /**
  * @file intake.h
  * Requests with JSON bodies that are under way: how many a host may have, how many bytes of unfinished
- * bodies are held for it, and for how long. All connections of a host count together.
+ * bodies are held for it, and for how long. All connections of a host count together (quota.h).
  */
 #ifndef AGENT_NET_INTAKE_H
 #define AGENT_NET_INTAKE_H
@@ -16,13 +16,13 @@
 #define INTAKE_BYTES (4u << 20)
 #define INTAKE_MS 10000 /**< until a body is there */
 
-struct intake_host;
+struct quota_host;
 
 /** Part of a request. Zeroed: it is none. */
 struct intake_body {
 	struct intake_body *next, **prev; /* prev NULL: it is not being read */
 	struct intake *intake;
-	struct intake_host *host; /* NULL: it is over */
+	struct quota_host *host; /* NULL: it is over */
 	size_t bytes;
 	uint64_t until; /* ms, monotonic */
 	void (*late)(void *ctx); /**< it took too long: it has been removed */
@@ -30,24 +30,18 @@ struct intake_body {
 };
 
 struct intake {
-	struct intake_host *hosts;
 	struct intake_body *first, **last; /* being read, the oldest first */
 	struct event *timer;
 };
 
 int intake_init(struct intake *intake, struct event_base *base); /**< 0 or -ENOMEM */
-/** Those who still hold a host may go on to. */
 void intake_exit(struct intake *intake);
 
-/** The host with this name; each call needs an intake_put(). NULL: no memory. */
-struct intake_host *intake_get(struct intake *intake, const char *name);
-void intake_put(struct intake_host *host); /**< or NULL */
-
 /** A request begins; late and ctx are set. NULL, or why it is refused (logged, with a count). */
-const char *intake_begin(struct intake *intake, struct intake_host *host, struct intake_body *body);
+const char *intake_begin(struct intake *intake, struct quota_host *host, struct intake_body *body);
 /** More of it has come. NULL, or why it is refused. */
 const char *intake_add(struct intake_body *body, size_t bytes);
-/** It has come, and is held no more. */
+/** It has come, and is no longer held. */
 void intake_read(struct intake_body *body);
 /** It is answered, or over. Does nothing if it has not begun. */
 void intake_end(struct intake_body *body);

@@ -19,10 +19,12 @@
 #include "net/hello.h"
 #include "net/ops.h"
 #include "net/peer.h"
+#include "net/revoked.h"
 
 #define LINK_BACKOFF_MIN 100 /* ms */
 #define LINK_BACKOFF_MAX 2000
 #define LINK_JOIN_MS 5000 /* the request is forwarded to the top controller */
+#define LINK_TIME_MAX (1ll << 53) /* ms since 1970 */
 #define LINK_RETRY_MS 50 /* a request does not retry a peer that failed more recently */
 
 static void link_schedule(struct peer *p, unsigned int ms)
@@ -64,6 +66,7 @@ static void link_up(struct peer *p)
 	p->backoff_ms = 0;
 	p->avoid_until = 0;
 	p->avoid_ms = 0;
+	revoked_accepted(p->agent, p->host);
 	if (p->pinned)
 		link_say(p);
 	p->agent->net_ops->changed(p);
@@ -91,7 +94,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 		p->agent->net_ops->changed(p);
 }
 
-/* Closes an idle link; that is no failure of the peer. Never inside a callback of a connection. */
+/* Closes an idle link; that is not a failure of the peer. Never inside a callback of a connection. */
 static void link_rest(struct peer *p)
 {
 	log_debug("%s (%s): closed the unused connection", p->text, p->host);
@@ -159,11 +162,18 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 	const char *cluster = json_string_value(json_object_get(reply, "cluster"));
 	const char *node = json_string_value(json_object_get(reply, "node"));
 	const char *boot = json_string_value(json_object_get(reply, "boot_id"));
+	char why[VERSIONS_TEXT];
 	struct peer *p = ctx;
+	json_int_t time;
 
 	if (!p->greeting)
 		return;
 	p->greeting = false;
+	/* Of a side that is too old or too new for ours; to be admitted would not help. */
+	if (status == 403 && json_object_get(reply, "protocol") && !hello_fits(p, reply, why)) {
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+		return;
+	}
 	if (status == 403) {
 		link_refused(p, json_string_value(json_object_get(reply, "error")));
 		return;
@@ -179,8 +189,14 @@ static void link_on_hello(void *ctx, int status, const json_t *reply)
 			      "another node");
 		return;
 	}
+	if (!hello_fits(p, reply, why)) {
+		h2_conn_close(p->conn, H2_END_REFUSED, why);
+		return;
+	}
 	p->capacity = json_integer_value(json_object_get(reply, "capacity"));
-	p->skew_ms = json_integer_value(json_object_get(reply, "time")) - clock_wall_ms();
+	time = json_integer_value(json_object_get(reply, "time"));
+	/* what it says may be any number: the difference must be one, too */
+	p->skew_ms = (time > 0 && time < LINK_TIME_MAX ? time : 0) - clock_wall_ms();
 	snprintf(p->users, sizeof(p->users), "%s",
 		 json_string_value(json_object_get(reply, "users")) ?: "");
 	snprintf(p->boot_id, sizeof(p->boot_id), "%s", boot ?: "");
@@ -193,7 +209,10 @@ static const char *link_on_identified(void *ctx, const char *cn)
 {
 	struct peer *p = ctx;
 
-	return p->known && !strcmp(cn, p->host) ? NULL : "its certificate belongs to another host";
+	if (!p->known || strcmp(cn, p->host) != 0)
+		return "its certificate belongs to another host";
+	p->identified_at = clock_ms();
+	return NULL;
 }
 
 static void link_on_closed(void *ctx, enum h2_end end, const char *why, const char *cn)

@@ -21,7 +21,11 @@ struct net_ops {
 	void (*known)(struct peer *peer);
 	/** Version of this agent's roster, for hellos. */
 	uint64_t (*version)(struct agent *agent);
-	/** A hello of a peer arrived: its roster may be newer than ours. */
+	/** What this host says of itself in hellos, signed. NULL: nothing, or no memory. */
+	json_t *(*entry)(struct agent *agent);
+	/** A hello of a host with this CN arrived, which may not be known yet. */
+	void (*introduced)(struct agent *agent, const char *cn, const json_t *hello);
+	/** A hello of a peer arrived: its roster and its revocation list may be newer than ours. */
 	void (*seen)(struct peer *from, const json_t *hello);
 	/** Whether `address`, where a peer says that it listens (or NULL), is not that of the roster. */
 	bool (*has_moved)(const struct peer *p, const char *address);

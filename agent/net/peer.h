@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/config.h"
+#include "cluster/versions.h"
 
 struct agent;
 struct log_limit;
@@ -40,6 +41,11 @@ struct peer {
 	uint32_t capacity; /**< from its last hello */
 	char boot_id[40]; /**< "": no hello yet */
 	char users[20]; /**< its user_digest() */
+	/* of its last hello, or of its refusal of ours; all 0: there was none */
+	struct versions speaks;
+	uint32_t protocol; /**< the version that both use; 0: none, see `fit` */
+	enum versions_fit fit;
+	char release[24]; /**< version of its programs; "": it does not say */
 	uint64_t ran; /**< tasks of this node that started there */
 	int64_t skew_ms; /**< its clock minus ours, at the hello */
 	json_t *said; /**< its last report of itself, as in `status --json`; NULL: none */
@@ -53,10 +59,24 @@ struct peer {
 	struct event *timer; /* next connect, or next PING */
 	unsigned int backoff_ms;
 	uint64_t used_at, failed_at; /* ms, monotonic */
+	unsigned int unproven; /* entries of the roster that it had no proof for (vouch.c) */
+	bool asked; /* private to withdraw.c: for its revocation list */
+	/* private to renew.c: certificates that it asked for since then (ms, monotonic) */
+	uint64_t renewals_since;
+	unsigned int renewals;
 	unsigned int places; /* private to reserve.c: its guests and reservations here */
-	/* private to placement.c: not chosen before `avoid_until` (ms, monotonic) */
+	json_t *labels; /* private to fit.c: as it said `labels_at` (ms, monotonic); NULL: not yet */
+	uint64_t labels_at;
+	/* private to placement*.c: not chosen before `avoid_until` (ms, monotonic) */
 	uint64_t avoid_until;
 	unsigned int avoid_ms;
+	/** It showed its certificate, on a connection of either side (ms, monotonic; 0: never). */
+	uint64_t identified_at;
+	/* private to lapse.c: looked at (ms, monotonic); not seen for this long; asked then, and seen
+	 * before that; looks in vain since */
+	uint64_t watched_at, unseen_ms;
+	bool probed, alive;
+	unsigned int vain;
 };
 
 static inline bool peer_is_up(const struct peer *p)

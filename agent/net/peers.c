@@ -16,9 +16,31 @@
 
 struct peers {
 	struct peer **list;
+	struct peer **by_code; /* the same */
 	size_t count;
 	struct log_limit failures; /* of links */
 };
+
+static uint64_t peers_key(struct eh_code code)
+{
+	return (uint64_t)code.level << 32 | code.index;
+}
+
+/* The place of a code in by_code, or where it would be. */
+static size_t peers_find_place(const struct peers *peers, struct eh_code code)
+{
+	size_t low = 0, high = peers->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (peers_key(peers->by_code[middle]->code) < peers_key(code))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
 
 static struct peer *peers_add(struct agent *agent, struct eh_code code)
 {
@@ -26,10 +48,16 @@ static struct peer *peers_add(struct agent *agent, struct eh_code code)
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	struct peer **more = realloc(peers->list, (peers->count + 1) * sizeof(*more));
 	struct peer *p;
+	size_t at;
 
 	if (!more)
 		return NULL;
 	peers->list = more;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): as above */
+	more = realloc(peers->by_code, (peers->count + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	peers->by_code = more;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
@@ -42,6 +70,10 @@ static struct peer *peers_add(struct agent *agent, struct eh_code code)
 		free(p);
 		return NULL;
 	}
+	at = peers_find_place(peers, code);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): as above */
+	memmove(&more[at + 1], &more[at], (peers->count - at) * sizeof(*more));
+	more[at] = p;
 	p->place = peers->count;
 	peers->list[peers->count++] = p;
 	return p;
@@ -52,11 +84,11 @@ static struct peer *peers_find(const struct agent *agent, struct eh_code code)
 {
 	const struct peers *peers = agent->peers;
 
-	for (size_t i = 0; i < peers->count; i++)
-		if (peers->list[i]->code.index == code.index &&
-		    peers->list[i]->code.level == code.level)
-			return peers->list[i];
-	return NULL;
+	size_t at = peers_find_place(peers, code);
+
+	if (at == peers->count || peers_key(peers->by_code[at]->code) != peers_key(code))
+		return NULL;
+	return peers->by_code[at];
 }
 
 void peers_forget(struct peer *p, const char *why)
@@ -81,9 +113,15 @@ int peers_learn(struct agent *agent, struct eh_code code, const char *host,
 		return 0;
 	snprintf(p->host, sizeof(p->host), "%s", host);
 	p->address = *address;
-	p->boot_id[0] = p->users[0] = p->trouble[0] = '\0';
+	p->boot_id[0] = p->users[0] = p->trouble[0] = p->release[0] = '\0';
+	p->speaks = (struct versions){ 0, 0 };
+	p->protocol = 0;
+	p->fit = VERSIONS_FIT;
 	p->down = PEER_UNLINKED;
 	p->avoid_until = 0;
+	p->identified_at = p->watched_at = p->unseen_ms = 0;
+	p->probed = p->alive = false;
+	p->vain = 0;
 	p->known = true;
 	link_update(p, NULL);
 	p->agent->net_ops->known(p);
@@ -113,9 +151,11 @@ void peers_exit(struct agent *agent)
 		return;
 	for (size_t i = 0; i < peers->count; i++) {
 		json_decref(peers->list[i]->said);
+		json_decref(peers->list[i]->labels);
 		free(peers->list[i]);
 	}
 	free(peers->list);
+	free(peers->by_code);
 	free(peers);
 	agent->peers = NULL;
 }

@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "cert/token.h"
 #include "cluster/address.h"
@@ -20,6 +21,7 @@
 #include "net/ops.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "net/quota.h"
 #include "net/strangers.h"
 
 #define SERVER_CONNS_MAX 1280 /* a group has at most 1024 nodes */
@@ -34,27 +36,10 @@ struct server_conn {
 	struct peer *peer; /* NULL: not identified, or not in the roster; then it is a stranger */
 	struct stranger stranger;
 	bool visited; /* it asked to be admitted, and was answered */
-	struct intake_host *host; /* NULL: not identified */
+	struct quota_host *host; /* NULL: not identified */
 	bool hello; /* it belongs to this cluster */
 	char cn[256]; /* "": not identified yet */
 	struct address address;
-};
-
-/* A JSON request under way. */
-struct server_answer {
-	struct agent *agent;
-	struct h2_stream *stream; /* NULL: closed, nobody waits for the answer */
-	struct server_conn *conn;
-	const struct server_route *route;
-	struct peer *peer;
-	bool called; /* the handler has it */
-	void (*gone)(void *ctx); /* NULL: the handler does not ask */
-	void *gone_ctx;
-	struct intake_body intake;
-	char *body;
-	size_t length;
-	char *reply;
-	size_t reply_length, sent;
 };
 
 struct server {
@@ -63,114 +48,34 @@ struct server {
 	struct server_conn *conns;
 	struct strangers strangers;
 	struct intake intake;
+	struct quota quota;
 	unsigned int count;
 	struct log_limit refusals;
 };
 
-/* ---- JSON requests ---- */
-
-static void answer_free(struct server_answer *a)
-{
-	intake_end(&a->intake);
-	free(a->body);
-	free(a->reply);
-	free(a);
-}
-
-static ssize_t answer_produce(void *ctx, uint8_t *buf, size_t room)
-{
-	struct server_answer *a = ctx;
-	size_t n = a->reply_length - a->sent;
-
-	if (!n)
-		return -1;
-	if (n > room)
-		n = room;
-	memcpy(buf, a->reply + a->sent, n);
-	a->sent += n;
-	return n;
-}
-
-/* If the handler still has it, server_answer() frees it. */
-static void answer_closed_early(void *ctx, bool clean)
-{
-	struct server_answer *a = ctx;
-
-	a->stream = NULL;
-	a->conn = NULL;
-	if (!a->called)
-		answer_free(a);
-	else if (a->gone)
-		a->gone(a->gone_ctx);
-}
-
-void server_answer_watch(struct server_answer *a, void (*gone)(void *ctx), void *ctx)
-{
-	a->gone = gone;
-	a->gone_ctx = ctx;
-}
-
-static void answer_closed(void *ctx, bool clean)
-{
-	answer_free(ctx);
-}
-
-static const struct h2_stream_ops answer_reply_ops = {
-	.produce = answer_produce,
-	.closed = answer_closed,
-};
-
-void server_answer(struct server_answer *a, int status, json_t *body)
-{
-	struct h2_stream *s = a->stream;
-
-	if (!s) {
-		json_decref(body);
-		answer_free(a);
-		return;
-	}
-	if (body) {
-		a->reply = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		if (a->reply)
-			a->reply_length = strlen(a->reply);
-		else
-			status = 500;
-		json_decref(body);
-	}
-	h2_stream_accept(s, &answer_reply_ops, a);
-	if (h2_stream_respond(s, status, a->reply ? "application/json" : NULL)) {
-		h2_stream_abort(s);
-		answer_free(a);
-	}
-}
-
-static json_t *answer_error(const char *what)
-{
-	return json_pack("{s:s}", "error", what);
-}
-
-const char *server_answer_host(const struct server_answer *a)
-{
-	return a->conn ? a->conn->cn : "";
-}
+/* ---- who calls ---- */
 
 static void server_know(struct server_conn *conn, struct peer *peer);
 
-static int server_greet(struct server_conn *conn, const json_t *body, json_t **reply)
+static int server_check_hello(struct server_conn *conn, const json_t *body, json_t **reply)
 {
 	const char *cluster = json_string_value(json_object_get(body, "cluster"));
 	const char *node = json_string_value(json_object_get(body, "node"));
-	struct peer *from = conn->peer ?: peers_by_host(conn->agent, conn->cn);
+	struct peer *from;
+	char why[VERSIONS_TEXT];
 
 	if (!cluster || !node) {
-		*reply = answer_error("cluster or node is missing");
+		*reply = server_answer_error("cluster or node is missing");
 		return 400;
 	}
+	/* With its signature a host is a member, even if nobody has told us yet. */
+	conn->agent->net_ops->introduced(conn->agent, conn->cn, body);
+	from = conn->peer ?: peers_by_host(conn->agent, conn->cn);
 	if (!from) {
 		if (log_allowed(&conn->agent->server->refusals))
 			log_warning("refused %s (CN %s): not in the roster, must join first",
 				    conn->address.text, conn->cn);
-		*reply = answer_error("not in the roster: join first");
+		*reply = server_answer_error("not in the roster: join first");
 		return 403;
 	}
 	if (strcmp(cluster, conn->agent->config->cluster) || strcmp(node, peer_code(from))) {
@@ -180,12 +85,18 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 				"cluster %s",
 				from->address.text, peer_host(from), node, cluster, peer_code(from),
 				conn->agent->config->cluster);
-		*reply = answer_error("wrong cluster, or not the node of the certificate");
+		*reply = server_answer_error("wrong cluster, or not the node of the certificate");
+		return 403;
+	}
+	if (!hello_fits(from, body, why)) {
+		if (log_allowed(&conn->agent->server->refusals))
+			log_warning("refused %s (%s): %s", peer_code(from), peer_host(from), why);
+		*reply = hello_refusal(conn->agent, why);
 		return 403;
 	}
 	if (conn->agent->net_ops->has_moved(from,
 					    json_string_value(json_object_get(body, "address")))) {
-		*reply = answer_error("address differs from the roster: join again");
+		*reply = server_answer_error("address differs from the roster: join again");
 		return 403;
 	}
 	if (!conn->peer)
@@ -195,122 +106,31 @@ static int server_greet(struct server_conn *conn, const json_t *body, json_t **r
 	return *reply ? 200 : 500;
 }
 
-static void answer_call(struct server_answer *a, const json_t *body)
+static int server_greet(void *ctx, const json_t *body, json_t **reply)
 {
-	const struct server_route *route = a->route;
-	json_t *reply = NULL;
-	int status = 200;
+	struct server_conn *conn = ctx;
+	int status = server_check_hello(conn, body, reply);
 
-	a->called = true;
-	if (!route) {
-		/* without stream and connection nobody waits for the answer */
-		status = a->conn ? server_greet(a->conn, body, &reply) : 500;
-		if (a->conn)
-			a->conn->hello = status == 200;
-	} else if (route->later) {
-		route->later(a->agent, a->peer, body, a);
-		return;
-	} else {
-		reply = route->json(a->agent, a->peer, body, &status);
-	}
-	server_answer(a, status, reply);
+	conn->hello = status == 200;
+	return status;
 }
-
-static void answer_end(void *ctx)
-{
-	struct server_answer *a = ctx;
-	json_t *body = NULL;
-
-	if (a->called)
-		return;
-	if (a->length)
-		body = json_loadb(a->body, a->length, JSON_REJECT_DUPLICATES, NULL);
-	free(a->body);
-	a->body = NULL;
-	intake_read(&a->intake);
-	if (!json_is_object(body) && (a->length || !a->route || strcmp(a->route->method, "GET"))) {
-		a->called = true;
-		server_answer(a, 400, answer_error("the body is not a JSON object"));
-	} else {
-		answer_call(a, body);
-	}
-	json_decref(body);
-}
-
-/* What has come of the body is held no more. */
-static void answer_give_up(struct server_answer *a, int status, const char *why)
-{
-	a->called = true;
-	free(a->body);
-	a->body = NULL;
-	intake_read(&a->intake);
-	server_answer(a, status, answer_error(why));
-}
-
-static void answer_late(void *ctx)
-{
-	struct server_answer *a = ctx;
-
-	h2_stream_abort(a->stream);
-	answer_free(a);
-}
-
-static int answer_data(void *ctx, const uint8_t *data, size_t length)
-{
-	struct server_answer *a = ctx;
-	struct h2_stream *s = a->stream;
-	const char *why;
-	char *more;
-
-	if (a->length + length > H2_JSON_MAX) {
-		answer_give_up(a, 413, "the body is larger than 1 MiB");
-		return 0;
-	}
-	why = intake_add(&a->intake, length);
-	if (why) {
-		answer_give_up(a, 503, why);
-		return 0;
-	}
-	more = realloc(a->body, a->length + length);
-	if (!more)
-		return -ENOMEM;
-	a->body = more;
-	memcpy(a->body + a->length, data, length);
-	a->length += length;
-	h2_stream_consume(s, length);
-	return 0;
-}
-
-static const struct h2_stream_ops answer_ops = {
-	.data = answer_data,
-	.end = answer_end,
-	.closed = answer_closed_early,
-};
 
 /* ---- connections ---- */
 
 static void server_begin(struct server_conn *conn, struct h2_stream *s,
 			 const struct server_route *route)
 {
-	struct server_answer *a = calloc(1, sizeof(*a));
+	const struct server_call call = {
+		.agent = conn->agent,
+		.route = route,
+		.peer = conn->peer,
+		.host = conn->cn,
+		.greet = server_greet,
+		.ctx = conn,
+	};
 
-	if (!a) {
+	if (server_answer_begin(&call, s, &conn->agent->server->intake, conn->host))
 		h2_stream_respond(s, 503, NULL);
-		return;
-	}
-	a->intake.late = answer_late;
-	a->intake.ctx = a;
-	if (intake_begin(&conn->agent->server->intake, conn->host, &a->intake)) {
-		free(a);
-		h2_stream_respond(s, 503, NULL);
-		return;
-	}
-	a->agent = conn->agent;
-	a->stream = s;
-	a->conn = conn;
-	a->route = route;
-	a->peer = conn->peer;
-	h2_stream_accept(s, &answer_ops, a);
 }
 
 static void server_take_stream(struct server_conn *conn, struct h2_stream *s,
@@ -318,8 +138,10 @@ static void server_take_stream(struct server_conn *conn, struct h2_stream *s,
 {
 	const struct h2_stream_ops *ops = NULL;
 	void *ctx = NULL;
-	int status = route->stream(conn->agent, conn->peer, s, &ops, &ctx);
+	int status = 503;
 
+	if (h2_stream_count(s))
+		status = route->stream(conn->agent, conn->peer, s, &ops, &ctx);
 	if (!status)
 		h2_stream_accept(s, ops, ctx);
 	if (h2_stream_respond(s, status ?: 200, "application/octet-stream"))
@@ -378,7 +200,7 @@ static void server_drop_stranger(void *ctx, const char *why)
 	h2_conn_close(conn->h2, H2_END_REFUSED, why);
 }
 
-/* For so long, from now. */
+/* For this long, from now. */
 static int server_be_stranger(struct server_conn *conn, unsigned int ms)
 {
 	strangers_remove(&conn->stranger);
@@ -392,6 +214,7 @@ static int server_be_stranger(struct server_conn *conn, unsigned int ms)
 static void server_know(struct server_conn *conn, struct peer *peer)
 {
 	conn->peer = peer;
+	peer->identified_at = clock_ms();
 	strangers_remove(&conn->stranger);
 	server_drop_oldest(conn->agent->server, peer);
 }
@@ -403,9 +226,10 @@ static const char *server_on_identified(void *ctx, const char *cn)
 
 	/* a host that is not in the roster may join, and counts as a stranger */
 	snprintf(conn->cn, sizeof(conn->cn), "%s", cn);
-	conn->host = intake_get(&conn->agent->server->intake, conn->cn);
+	conn->host = quota_get(&conn->agent->server->quota, conn->cn);
 	if (!conn->host)
 		return "out of memory";
+	h2_conn_count(conn->h2, conn->host);
 	if (peer)
 		server_know(conn, peer);
 	else if (server_be_stranger(conn, SERVER_STRANGER_MS))
@@ -444,7 +268,7 @@ static void server_unlink(struct server_conn *conn)
 	struct server *server = conn->agent->server;
 
 	strangers_remove(&conn->stranger);
-	intake_put(conn->host);
+	quota_put(conn->host);
 	server->count--;
 	if (conn->next)
 		conn->next->prev = conn->prev;
@@ -533,6 +357,7 @@ int server_init(struct agent *agent, const struct server_route *routes)
 	if (!server)
 		return -ENOMEM;
 	server->routes = routes;
+	server->quota.agent = agent;
 	if (intake_init(&server->intake, agent->base)) {
 		free(server);
 		return -ENOMEM;
@@ -571,6 +396,29 @@ void server_reload(struct agent *agent)
 	}
 }
 
+bool server_hears(const struct agent *agent, const struct peer *peer)
+{
+	const struct server_conn *conn = agent->server ? agent->server->conns : NULL;
+
+	while (conn && conn->peer != peer)
+		conn = conn->next;
+	return conn;
+}
+
+json_t *server_quotas(const struct agent *agent)
+{
+	json_t *quotas = agent->server ? quota_json(&agent->server->quota) : NULL, *one;
+	const struct peer *peer;
+	size_t i;
+
+	json_array_foreach(json_object_get(quotas, "peers"), i, one) {
+		peer = peers_by_host(agent, json_string_value(json_object_get(one, "host")) ?: "");
+		if (peer)
+			json_object_set_new(one, "node", json_string(peer_code(peer)));
+	}
+	return quotas;
+}
+
 void server_exit(struct agent *agent)
 {
 	struct server *server = agent->server;
@@ -581,10 +429,12 @@ void server_exit(struct agent *agent)
 	while (server->conns) {
 		struct server_conn *conn = server->conns;
 
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		h2_conn_free(conn->h2);
 		server_unlink(conn);
 	}
 	intake_exit(&server->intake);
+	quota_exit(&server->quota);
 	free(server);
 	agent->server = NULL;
 }

@@ -18,7 +18,17 @@
 #include "base/user.h"
 #include "cert/name.h"
 #include "cert/read.h"
+#include "cert/revoke.h"
 #include "cert/token.h"
+#include "net/renewed.h"
+
+#define TLS_DEPTH 4 /* of a chain */
+/*
+ * For the exchange of keys, in our order. Who connects chooses among them, before it has shown who it is:
+ * some that libssl has by default, as ffdhe8192, cost a hundred times as much.
+ */
+#define TLS_GROUPS "X25519:P-256"
+#define TLS_GROUPS_FEW "P-256" /* where libssl may not use the other one */
 
 struct tls {
 	SSL_CTX *server, *client;
@@ -63,11 +73,14 @@ static void tls_note(struct tls_verdict *verdict, const X509 *leaf, const char *
 		strcpy(verdict->cn, "?");
 }
 
+static const char tls_is_revoked[] = "it was revoked";
+
 static int tls_verify(int ok, X509_STORE_CTX *store)
 {
 	SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
 	STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(store);
 	X509 *leaf = X509_STORE_CTX_get0_cert(store);
+	struct tls_verdict *verdict;
 	const char *why;
 
 	if (!ok) {
@@ -80,10 +93,13 @@ static int tls_verify(int ok, X509_STORE_CTX *store)
 		return 1;
 	why = cert_refusal(leaf, sk_X509_value(chain, sk_X509_num(chain) - 1),
 			   SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), tls_cluster_index()));
-	if (!why)
+	verdict = SSL_get_app_data(ssl);
+	if (!why && !(verdict && revoke_has(verdict->agent->revoke_list, leaf)))
 		return 1;
-	tls_note(SSL_get_app_data(ssl), leaf, why);
-	X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+	tls_note(verdict, leaf, why ?: tls_is_revoked);
+	/* the other side is told so, by an alert */
+	X509_STORE_CTX_set_error(store, why ? X509_V_ERR_APPLICATION_VERIFICATION
+					    : X509_V_ERR_CERT_REVOKED);
 	return 0;
 }
 
@@ -145,6 +161,27 @@ static bool tls_is_private(const struct config *c, int line, const char *what, c
 	return !why;
 }
 
+static bool tls_load(SSL_CTX *ctx, const struct config *c, FILE *errors)
+{
+	if (!tls_cluster_keep(ctx, c->cluster) ||
+	    (SSL_CTX_set1_groups_list(ctx, TLS_GROUPS) != 1 &&
+	     SSL_CTX_set1_groups_list(ctx, TLS_GROUPS_FEW) != 1))
+		tls_complain(errors, c, 1, "TLS", "context");
+	else if (SSL_CTX_use_certificate_chain_file(ctx, c->certificate) != 1)
+		tls_complain(errors, c, c->lines[CONFIG_CERTIFICATE], "certificate",
+			     c->certificate);
+	else if (SSL_CTX_use_PrivateKey_file(ctx, c->key, SSL_FILETYPE_PEM) != 1)
+		tls_complain(errors, c, c->lines[CONFIG_KEY], "key", c->key);
+	else if (SSL_CTX_check_private_key(ctx) != 1)
+		tls_complain(errors, c, c->lines[CONFIG_KEY], "key does not match the certificate",
+			     c->key);
+	else if (SSL_CTX_load_verify_file(ctx, c->authority) != 1)
+		tls_complain(errors, c, c->lines[CONFIG_AUTHORITY], "authority", c->authority);
+	else
+		return true;
+	return false;
+}
+
 static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 {
 	SSL_CTX *ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
@@ -161,25 +198,15 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_verify);
-	SSL_CTX_set_verify_depth(ctx, 4);
+	SSL_CTX_set_verify_depth(ctx, TLS_DEPTH);
 	if (server)
 		SSL_CTX_set_alpn_select_cb(ctx, tls_select_alpn, NULL);
 	else
 		SSL_CTX_set_alpn_protos(ctx, tls_alpn, sizeof(tls_alpn));
-	if (!tls_cluster_keep(ctx, c->cluster))
-		tls_complain(errors, c, 1, "TLS", "context");
-	else if (SSL_CTX_use_certificate_chain_file(ctx, c->certificate) != 1)
-		tls_complain(errors, c, c->lines[CONFIG_CERTIFICATE], "certificate",
-			     c->certificate);
-	else if (SSL_CTX_use_PrivateKey_file(ctx, c->key, SSL_FILETYPE_PEM) != 1)
-		tls_complain(errors, c, c->lines[CONFIG_KEY], "key", c->key);
-	else if (SSL_CTX_check_private_key(ctx) != 1)
-		tls_complain(errors, c, c->lines[CONFIG_KEY], "key does not match the certificate",
-			     c->key);
-	else if (SSL_CTX_load_verify_file(ctx, c->authority) != 1)
-		tls_complain(errors, c, c->lines[CONFIG_AUTHORITY], "authority", c->authority);
-	else
+	if (tls_load(ctx, c, errors)) {
+		renewed_use(ctx, c);
 		return ctx;
+	}
 	SSL_CTX_free(ctx);
 	return NULL;
 }
@@ -262,6 +289,11 @@ void tls_use(struct agent *agent, struct tls *tls)
 	agent->tls = tls;
 }
 
+SSL_CTX *tls_context_of(const struct tls *tls)
+{
+	return tls->client;
+}
+
 SSL *tls_side(struct tls *tls, bool server, struct tls_verdict *verdict)
 {
 	SSL *ssl = SSL_new(server ? tls->server : tls->client);
@@ -276,6 +308,47 @@ bool tls_peer_cn(SSL *ssl, char *cn, size_t size)
 	X509 *cert = SSL_get0_peer_certificate(ssl);
 
 	return cert && SSL_get_verify_result(ssl) == X509_V_OK && cert_host(cert, cn, size);
+}
+
+int64_t tls_peer_until(SSL *ssl)
+{
+	STACK_OF(X509) *chain = SSL_get0_verified_chain(ssl);
+	int64_t first = 0, until;
+
+	for (int i = 0; i < sk_X509_num(chain); i++) {
+		until = cert_until(sk_X509_value(chain, i), NULL);
+		if (!i || until < first)
+			first = until;
+	}
+	return first;
+}
+
+/* As the handshake does it, with the contexts and the time of now. */
+const char *tls_peer_refusal(struct agent *agent, SSL *ssl)
+{
+	X509_STORE *store = SSL_CTX_get_cert_store(agent->tls->client);
+	X509 *leaf = SSL_get0_peer_certificate(ssl);
+	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
+	const char *why = "out of memory";
+	STACK_OF(X509) *chain;
+
+	if (!ctx || !leaf || !X509_STORE_CTX_init(ctx, store, leaf, SSL_get_peer_cert_chain(ssl)) ||
+	    !X509_STORE_CTX_set_default(ctx, SSL_is_server(ssl) ? "ssl_client" : "ssl_server"))
+		goto free_ctx;
+	X509_STORE_CTX_set_depth(ctx, TLS_DEPTH);
+	if (X509_verify_cert(ctx) != 1) {
+		why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(ctx));
+		goto free_ctx;
+	}
+	chain = X509_STORE_CTX_get0_chain(ctx);
+	why = cert_refusal(leaf, sk_X509_value(chain, sk_X509_num(chain) - 1),
+			   agent->config->cluster);
+	if (!why && revoke_has(agent->revoke_list, leaf))
+		why = tls_is_revoked;
+free_ctx:
+	ERR_clear_error();
+	X509_STORE_CTX_free(ctx);
+	return why;
 }
 
 bool tls_own_cn(const struct tls *tls, char *cn, size_t size)

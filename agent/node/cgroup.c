@@ -47,7 +47,7 @@ int cgroup_guest_fd(struct agent *agent)
 	return agent->cgroup->fds[CGROUP_GUEST];
 }
 
-/* ---- files of a folder ---- */
+/* ---- files of a directory ---- */
 
 static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
@@ -141,17 +141,29 @@ bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t t
 	return has;
 }
 
-uint64_t cgroup_guest_view(struct agent *agent, const char *id)
+/* What ehlaunch has noted of a guest, or `none`. */
+static uint64_t cgroup_guest_note(struct agent *agent, const char *id, const char *note,
+				  uint64_t none)
 {
 	char path[320], value[24];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_guest_fd(agent), id);
-	n = getxattr(path, LAUNCH_NOTE_NAMESPACE, value, sizeof(value) - 1);
+	n = getxattr(path, note, value, sizeof(value) - 1);
 	if (n <= 0)
-		return 0;
+		return none;
 	value[n] = '\0';
 	return strtoull(value, NULL, 10);
+}
+
+uint64_t cgroup_guest_view(struct agent *agent, const char *id)
+{
+	return cgroup_guest_note(agent, id, LAUNCH_NOTE_NAMESPACE, 0);
+}
+
+uid_t cgroup_guest_user(struct agent *agent, const char *id, uid_t none)
+{
+	return cgroup_guest_note(agent, id, LAUNCH_NOTE_USER, none);
 }
 
 /* The number behind `word` in a file of a guest's directory, or in all of it without one; -1: none. */
@@ -185,6 +197,11 @@ int cgroup_guest_usage(struct agent *agent, const char *id, double *cpu, int64_t
 	*cpu = (double)us / 1e6;
 	*memory = cgroup_guest_number(agent, id, "memory.current", NULL);
 	return 0;
+}
+
+int64_t cgroup_guest_starved(struct agent *agent, const char *id)
+{
+	return cgroup_guest_number(agent, id, "memory.events", "oom_kill ");
 }
 
 void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id))
@@ -318,8 +335,8 @@ bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64])
 	return true;
 }
 
-static void cgroup_session_each_in(struct agent *agent, enum cgroup_kind kind,
-				   void (*call)(void *ctx, const char *name), void *ctx)
+static void cgroup_each_in(struct agent *agent, enum cgroup_kind kind,
+			   void (*call)(void *ctx, const char *name), void *ctx)
 {
 	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -335,12 +352,33 @@ static void cgroup_session_each_in(struct agent *agent, enum cgroup_kind kind,
 		closedir(dir);
 }
 
+struct cgroup_seen {
+	struct agent *agent;
+	uint64_t view;
+	bool found;
+};
+
+static void cgroup_see(void *ctx, const char *id)
+{
+	struct cgroup_seen *s = ctx;
+
+	s->found = s->found || cgroup_guest_view(s->agent, id) == s->view;
+}
+
+bool cgroup_guest_sees(struct agent *agent, uint64_t view)
+{
+	struct cgroup_seen s = { .agent = agent, .view = view };
+
+	cgroup_each_in(agent, CGROUP_GUEST, cgroup_see, &s);
+	return s.found;
+}
+
 void cgroup_session_each(struct agent *agent, void (*call)(void *ctx, const char *name), void *ctx)
 {
 	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
 		return;
-	cgroup_session_each_in(agent, CGROUP_MANAGED, call, ctx);
-	cgroup_session_each_in(agent, CGROUP_ALL, call, ctx);
+	cgroup_each_in(agent, CGROUP_MANAGED, call, ctx);
+	cgroup_each_in(agent, CGROUP_ALL, call, ctx);
 }
 
 void cgroup_session_processes(struct agent *agent, const char *name,

@@ -16,7 +16,7 @@ struct agent;
 
 /**
  * Opens managed/, all/ and guest/ below `root`, which ehlaunch has made. 0 or -errno; after an error there
- * are no directories, and the other calls fail.
+ * are not directories, and the other calls fail.
  */
 int cgroup_init(struct agent *agent, const char *root);
 void cgroup_exit(struct agent *agent);
@@ -40,6 +40,8 @@ void cgroup_session_processes(struct agent *agent, const char *name,
  * 0 or -errno.
  */
 int cgroup_guest_usage(struct agent *agent, const char *id, double *cpu, int64_t *memory);
+/** Processes of a guest that were killed because memory was short; -1: not known. */
+int64_t cgroup_guest_starved(struct agent *agent, const char *id);
 /** The view chosen for its session, or VIEW_UNSET. */
 enum view cgroup_session_view(struct agent *agent, pid_t pid);
 /**
@@ -49,6 +51,10 @@ enum view cgroup_session_view(struct agent *agent, pid_t pid);
 bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t ticks);
 /** The inode number of the mount namespace of home's files that this guest is in; 0: none. */
 uint64_t cgroup_guest_view(struct agent *agent, const char *id);
+/** The number that its user has at home; `none`: it is not noted. */
+uid_t cgroup_guest_user(struct agent *agent, const char *id, uid_t none);
+/** Whether a guest with processes is in that namespace. */
+bool cgroup_guest_sees(struct agent *agent, uint64_t view);
 /** Calls `call` with the ID of each guest that has processes. */
 void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id));
 /** Has all processes of a guest killed by ehlaunch, if there are some. */

@@ -29,25 +29,12 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "base/launcher.h"
+#include "cluster/versions.h"
+#include "node/kernel_inside.h"
 #include "node/netlink.h"
-#include "wire/reason.h"
-#include "wire/view.h"
 
 #define KERNEL_RETRY_MS 1000
 #define KERNEL_ANSWER_S 5 /* of ehlaunch */
-
-struct kernel {
-	struct nl_sock *call, *news, *agent;
-	struct netlink_backlog late; /* of the agent socket */
-	struct event *news_event, *agent_event, *retry;
-	int asked; /* readable with the answer of ehlaunch; -1: not asked */
-	struct event *asked_event;
-	int family;
-	unsigned int family_version;
-	struct node_settings settings; /* for a module that is loaded later */
-	const struct kernel_ops *ops;
-	char why[160];
-};
 
 struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
 {
@@ -73,8 +60,7 @@ static int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb
 	return -ENOTCONN;
 }
 
-/* What was put off is not on the socket any more, which would wake us. */
-static void kernel_wake(struct agent *agent)
+void kernel_wake(struct agent *agent)
 {
 	if (agent->kernel->late.first && agent->kernel->agent_event)
 		event_active(agent->kernel->agent_event, EV_READ, 0);
@@ -201,114 +187,6 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 
 	return kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST),
 			  kernel_on_counters, &counting);
-}
-
-/* ---- placements ---- */
-
-void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_reason reason)
-{
-	char handle[24];
-	struct nl_msg *msg;
-
-	if (!agent->kernel || !agent->kernel->agent)
-		return;
-	/* No ACK: only a refusal matters, and the kernel sends that anyway. */
-	msg = kernel_message(agent, EHS_CMD_PLACE_VERDICT, NLM_F_REQUEST);
-	if (!msg)
-		return; /* the exec waits until its time limit */
-	nla_put_u64(msg, EHS_A_PLACE_COOKIE, cookie);
-	nla_put_u32(msg, EHS_A_PLACE_VERDICT, remote ? EHS_VERDICT_REMOTE : EHS_VERDICT_LOCAL);
-	/*
-	 * The kernel saw a sender. The threshold has been raised since, because no node could
-	 * take the task.
-	 */
-	if (reason == EHS_REASON_NOT_SENDER)
-		reason = EHS_REASON_NO_RECEIVER;
-	/* The kernel counts its own reasons and rejects them in verdicts. */
-	if (reason != EHS_REASON_NONE && !reason_is_kernels(reason))
-		nla_put_u32(msg, EHS_A_PLACE_REASON, reason);
-	/* It becomes an argument of the stub, which everybody can read: no secret. */
-	snprintf(handle, sizeof(handle), "%llu", (unsigned long long)cookie);
-	if (remote)
-		nla_put_string(msg, EHS_A_PLACE_TOKEN, handle);
-	if (nl_send_auto(agent->kernel->agent, msg) < 0)
-		log_warning("cannot send a verdict to the kernel; the task continues at home");
-	nlmsg_free(msg);
-}
-
-static void kernel_on_request(struct agent *agent, struct nlmsghdr *h)
-{
-	struct nlattr *a[EHS_A_PLACE_MAX + 1];
-	struct kernel_request task = { 0 };
-
-	if (!genlmsg_valid_hdr(h, 0) || genlmsg_hdr(h)->cmd != EHS_CMD_PLACE_REQUEST ||
-	    genlmsg_parse(h, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE] ||
-	    !a[EHS_A_PLACE_PID] || !a[EHS_A_PLACE_PATH] || !a[EHS_A_PLACE_TIME_LIMIT])
-		return;
-	task.cookie = nla_get_u64(a[EHS_A_PLACE_COOKIE]);
-	task.pid = nla_get_u32(a[EHS_A_PLACE_PID]);
-	task.path = nla_get_string(a[EHS_A_PLACE_PATH]);
-	task.time_ms = nla_get_u32(a[EHS_A_PLACE_TIME_LIMIT]);
-	if (a[EHS_A_PLACE_UID])
-		task.uid = nla_get_u32(a[EHS_A_PLACE_UID]);
-	if (a[EHS_A_PLACE_CGROUP_ID])
-		task.cgroup_id = nla_get_u64(a[EHS_A_PLACE_CGROUP_ID]);
-	/* The load with which the kernel found this node a sender; ours may be older. */
-	if (a[EHS_A_PLACE_LOAD])
-		agent->kernel->ops->loaded(agent, nla_get_u32(a[EHS_A_PLACE_LOAD]));
-	agent->kernel->ops->place(agent, &task);
-}
-
-/* The kernel refused a verdict: our message follows the error. */
-static void kernel_on_verdict_error(struct agent *agent, const struct nlmsghdr *h)
-{
-	struct nlmsgerr *e = nlmsg_data(h);
-	struct nlattr *a[EHS_A_PLACE_MAX + 1];
-	char text[160];
-
-	if (h->nlmsg_len < NLMSG_HDRLEN + sizeof(*e) || e->msg.nlmsg_type != agent->kernel->family ||
-	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(e->error) + e->msg.nlmsg_len ||
-	    genlmsg_parse(&e->msg, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE])
-		return;
-	netlink_refusal_text(e, text);
-	if (e->error != -ENOENT)
-		log_warning("the kernel refused a verdict: %s",
-			    *text ? text : strerror(-e->error));
-	agent->kernel->ops->too_late(agent, nla_get_u64(a[EHS_A_PLACE_COOKIE]));
-}
-
-static void kernel_on_datagram(struct agent *agent, unsigned char *bytes, int n)
-{
-	struct nlmsghdr *h = (struct nlmsghdr *)bytes;
-
-	for (; agent->kernel->agent && nlmsg_ok(h, n); h = nlmsg_next(h, &n)) {
-		if (h->nlmsg_type == NLMSG_ERROR)
-			kernel_on_verdict_error(agent, h);
-		else if (h->nlmsg_type == agent->kernel->family)
-			kernel_on_request(agent, h);
-	}
-}
-
-static void kernel_on_agent(evutil_socket_t fd, short what, void *arg)
-{
-	struct agent *agent = arg;
-	unsigned char *bytes;
-	int i, n;
-
-	/* A limited number, so that other events get their turn. */
-	for (i = 0; i < 32 && agent->kernel->agent; i++) {
-		n = netlink_next(agent->kernel->agent, &agent->kernel->late, &bytes);
-		/* Execs whose requests were lost run here after their time limit. */
-		if (n == -NLE_NOMEM)
-			log_warning("placement requests were lost: the netlink buffer was full");
-		else if (n < 0)
-			return;
-		if (n > 0) {
-			kernel_on_datagram(agent, bytes, n);
-			free(bytes);
-		}
-	}
-	kernel_wake(agent);
 }
 
 /* ---- the module comes and goes ---- */
@@ -444,6 +322,24 @@ static void kernel_detach(struct agent *agent)
 	agent->kernel->ops->changed(agent);
 }
 
+/*
+ * What is added to the family keeps its version: older modules do not send it, and newer ones do not
+ * need it. Another version means something else by the same numbers.
+ */
+static bool kernel_fits(struct agent *agent)
+{
+	const struct versions ours = { EHS_FAMILY_VERSION, EHS_FAMILY_VERSION };
+	const struct versions its = { agent->kernel->family_version,
+				      agent->kernel->family_version };
+	char why[VERSIONS_TEXT];
+
+	if (!*versions_say(why, "family version", "this agent", &ours, "the module", &its))
+		return true;
+	agent->kernel->family = 0;
+	kernel_failed(agent, why);
+	return false;
+}
+
 static void kernel_attach(struct agent *agent)
 {
 	struct genl_family *family;
@@ -464,6 +360,8 @@ static void kernel_attach(struct agent *agent)
 		}
 		nl_cache_free(cache);
 	}
+	if (!kernel_fits(agent))
+		return;
 	group = genl_ctrl_resolve_grp(agent->kernel->call, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
 	if (group >= 0)
 		nl_socket_add_membership(agent->kernel->news, group);

@@ -9,30 +9,13 @@
 
 #include <jansson.h>
 #include <linux/ehsched.h>
-#include <netlink/handlers.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
-#include "eh/eh.h"
+#include "node/node_settings.h"
 
 struct agent;
 struct frame_exit;
-struct nl_msg;
-struct nlmsghdr;
-
-/**
- * Threshold, length and weight in thousandths of a task, time limit and dwell in ms; the index is
- * an enum ehs_load_index. no_new_privs, 0 or 1: whether tasks that have it may go.
- */
-struct node_settings {
-	uint32_t threshold, length, index, weight, time_limit, dwell, no_new_privs;
-};
-
-struct node_view {
-	/** thousandths of a task, without reservations for guests that have not started */
-	uint32_t load;
-	enum eh_state state; /**< the dwell time is taken into account */
-	uint32_t local, guest, away; /**< tasks; 0 if the module does not count them */
-};
 
 /** An exec that waits for a verdict. Strings are borrowed. */
 struct kernel_request {
@@ -96,18 +79,5 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 /** Version of the family, 0 if it is absent; and why the agent is not registered, or "". */
 unsigned int kernel_version(struct agent *agent);
 const char *kernel_trouble(struct agent *agent);
-
-/* ---- for kernel_task.c only ---- */
-
-/** Returns NULL if out of memory. */
-struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
-/**
- * Sends and frees a message that takes the rights of the agent, with NLM_F_ACK. why[] may be NULL. 0;
- * -ENOMEM: `msg` is NULL; -ENOTCONN: not registered; or the kernel's -errno.
- */
-int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160]);
-/** The same for a list; each() gets its messages. */
-int kernel_all(struct agent *agent, struct nl_msg *msg,
-	       void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/agent.h"
 #include "node/kernel.h"
+#include "node/kernel_inside.h"
 #include "wire/frame.h"
 
 static struct nl_msg *kernel_about(struct agent *agent, uint8_t cmd, pid_t pid)

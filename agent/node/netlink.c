@@ -25,7 +25,7 @@ static bool netlink_is_kernels(const struct sockaddr_nl *from)
 	if (!from->nl_pid)
 		return true;
 	if (log_allowed(&limit))
-		log_warning("ignored a netlink message of port %u: only the kernel's count",
+		log_warning("ignored a netlink message from port %u: only the kernel may send them",
 			    from->nl_pid);
 	return false;
 }
@@ -205,8 +205,8 @@ void netlink_forget(struct netlink_backlog *backlog)
 }
 
 /*
- * Whether the datagram answers the message with this number. The kernel sends an answer by
- * itself.
+ * Whether the datagram answers the message with this number. The kernel sends each answer in a
+ * datagram of its own.
  */
 static bool netlink_answers(const unsigned char *bytes, int n, uint32_t seq,
 			    struct netlink_error *error)

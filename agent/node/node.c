@@ -14,10 +14,12 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "eh/credit.h"
 #include "eh/rule.h"
 #include "node/kernel.h"
 #include "node/procload.h"
 #include "node/stayed.h"
+#include "node/usage.h"
 #include "wire/view.h"
 
 #define NODE_FRESH_MS 5 /* newer readings are reused */
@@ -41,7 +43,26 @@ static struct node_tasks node_tasks(struct agent *agent)
 	return tasks;
 }
 
-/* Without the module the agent keeps the dwell time. */
+unsigned int node_processors(const struct agent *agent)
+{
+	uint64_t n = eh_credit_tasks(agent->config->capacity);
+
+	return n ? (unsigned int)n : 1;
+}
+
+static void node_lower(const struct agent *agent, struct node_settings *set)
+{
+	if (agent->config->policy == CONFIG_IDLE)
+		eh_credit_bounds(node_processors(agent), &set->threshold, &set->length);
+}
+
+void node_for_kernel(struct agent *agent, struct node_settings *out)
+{
+	*out = agent->node->now;
+	node_lower(agent, out);
+}
+
+/* Without the module, or where its bounds are others, the agent keeps the dwell time. */
 static void node_judge(struct agent *agent)
 {
 	enum eh_state state = eh_state(agent->node->last.load, agent->node->now.threshold,
@@ -91,6 +112,8 @@ static void node_read(struct agent *agent)
 	agent->node->read_stayed = stayed_count(agent);
 	if (!agent->module || kernel_get(agent, &agent->node->last))
 		node_read_proc(agent);
+	else if (agent->config->policy == CONFIG_IDLE)
+		node_judge(agent);
 }
 
 static void node_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -102,6 +125,7 @@ static void node_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	if (!agent->module)
 		procload_sample(agent);
+	usage_sample(agent);
 	node_read(agent);
 	agent->node->ops->changed(agent);
 	evtimer_add(agent->node->timer, &next);
@@ -130,6 +154,9 @@ int node_init(struct agent *agent, const struct node_ops *ops)
 		log_error("cannot read the load from /proc: %s; is it mounted?", strerror(-err));
 		return err;
 	}
+	err = usage_init(agent);
+	if (err)
+		return err;
 	agent->node->timer = evtimer_new(agent->base, node_on_timer, agent);
 	if (!agent->node->timer)
 		return -ENOMEM;
@@ -145,6 +172,7 @@ void node_exit(struct agent *agent)
 		event_free(agent->node->timer);
 	free(agent->node);
 	agent->node = NULL;
+	usage_exit(agent);
 	procload_exit(agent);
 }
 
@@ -165,7 +193,9 @@ void node_reload(struct agent *agent, const struct config *old)
 	if (now->dwell != old->dwell)
 		set.dwell = now->dwell;
 	set.no_new_privs = now->no_new_privs;
-	if (memcmp(&set, &agent->node->now, sizeof(set)) && node_set(agent, &set, why))
+	if ((memcmp(&set, &agent->node->now, sizeof(set)) || now->policy != old->policy ||
+	     now->capacity != old->capacity) &&
+	    node_set(agent, &set, why))
 		log_error("reload: the module rejected the new settings: %s", why);
 }
 
@@ -178,8 +208,11 @@ int node_set(struct agent *agent, const struct node_settings *to, char why[160])
 {
 	bool moved = to->threshold != agent->node->now.threshold ||
 		     to->length != agent->node->now.length;
-	int err = kernel_set(agent, to, why);
+	struct node_settings told = *to;
+	int err;
 
+	node_lower(agent, &told);
+	err = kernel_set(agent, &told, why);
 	if (err)
 		return err;
 	agent->node->now = *to;
@@ -230,6 +263,8 @@ void node_module_changed(struct agent *agent)
 void node_seen(struct agent *agent, const struct node_view *view)
 {
 	agent->node->last = *view;
+	if (agent->config->policy == CONFIG_IDLE)
+		node_judge(agent);
 	agent->node->read_at = clock_ms();
 	agent->node->read_reserved = node_tasks(agent).reserved;
 	agent->node->read_stayed = stayed_count(agent);

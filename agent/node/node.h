@@ -39,11 +39,18 @@ void node_exit(struct agent *agent);
  */
 void node_reload(struct agent *agent, const struct config *old);
 
+/** Those in force. */
 const struct node_settings *node_settings(struct agent *agent);
 /** Changes the settings. 0, or -errno with a text for the user in why[]. */
 int node_set(struct agent *agent, const struct node_settings *to, char why[160]);
 
+/** The last reading. */
 const struct node_view *node_view(struct agent *agent);
+/** Processors that this node has for tasks: its capacity, rounded, at least 1. */
+unsigned int node_processors(const struct agent *agent);
+/** The settings as the module is to have them: with policy `idle` it asks for each exec that finds no
+ *  free processor. */
+void node_for_kernel(struct agent *agent, struct node_settings *out);
 /** Load with reservations, in thousandths of a task. */
 uint64_t node_load(struct agent *agent);
 /** The load is low, but not for the dwell time yet: the node is ok, not a receiver. */
@@ -59,6 +66,7 @@ void node_seen(struct agent *agent, const struct node_view *view);
 void node_loaded(struct agent *agent, uint32_t load);
 /** Another part of this node's report has changed. */
 void node_touch(struct agent *agent);
+/** Tasks of others that are here, and own ones that are away. */
 unsigned int node_guests(struct agent *agent);
 unsigned int node_away(struct agent *agent);
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file learn.h
+ * What programs cost is remembered (cost/table.h), for each user apart, and a task that is expected to
+ * be shorter than two transfers stays here; both only with `learn`. It is kept in a file beside
+ * `state`. Without memory nothing is remembered, which is not an error.
+ */
+#ifndef AGENT_HOME_LEARN_H
+#define AGENT_HOME_LEARN_H
+
+#include <stdbool.h>
+
+struct agent;
+struct placement;
+struct placement_task;
+
+/**
+ * At the start of a placement: whether the task is too short to go. Never if its user names a node,
+ * or wants all to go. What is expected becomes a part of the record.
+ */
+bool learn_keeps(struct placement *p, const struct placement_task *task);
+/** It runs here, and its process still waits for that answer. */
+void learn_stays(struct placement *p);
+void learn_started(struct placement *p); /**< elsewhere */
+/** It was killed elsewhere because memory was short: more is expected of the next one. */
+void learn_starved(struct placement *p);
+void learn_ended(struct placement *p, int status); /**< there; what it used is in the record */
+
+int learn_init(struct agent *agent); /**< 0 or -ENOMEM */
+void learn_exit(struct agent *agent);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "home/placement_seek.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/ask.h"
+#include "cluster/credits.h"
+#include "cluster/hierarchy.h"
+#include "cluster/report.h"
+#include "eh/member.h"
+#include "eh/topology.h"
+#include "home/fit.h"
+#include "home/placement_inside.h"
+#include "home/record.h"
+#include "net/peer.h"
+#include "net/peers.h"
+#include "wire/reason.h"
+
+#define SEEK_SIZE 1000 /* load of one task, in thousandths */
+/* peers to avoid that the controller is told of; it knows itself which are down */
+#define SEEK_AVOIDED 16
+#define SEEK_CREDITS 2 /* credits to try, if other tasks came to the first one's node before */
+
+/* ---- thresholds ---- */
+
+/* Notes which controllers were asked, and what they knew, for `why`. */
+static void seek_note_path(struct placement *p, const struct ask_answer *answer)
+{
+	const struct eh_topology *t = &p->agent->config->topology;
+	char group[EH_CODE_TEXT];
+
+	for (size_t i = 0; i < answer->npath; i++) {
+		const struct eh_probe *probe = &answer->path[i];
+		struct eh_code code = { probe->level,
+					p->agent->self.index >> (t->n * probe->level) };
+		struct peer *at = peers_by_code(p->agent, (struct eh_code){ 0, probe->node });
+
+		record_step(p, "group %s, led by %s, is %s", eh_code_format(t, code, group),
+			    at ? peer_host(at) : "?", report_state_name(probe->state));
+		log_debug("%s: group %s, led by %s, is %s", p->id, group, at ? peer_code(at) : "?",
+			  report_state_name(probe->state));
+	}
+}
+
+/* Notes the task's path through the hypercube. */
+static void seek_note_way(struct placement *p, const struct peer *to)
+{
+	const struct eh_topology *t = &p->agent->config->topology;
+	struct eh_code way[EH_PATH_MAX];
+	char code[EH_CODE_TEXT], text[EH_PATH_MAX * EH_CODE_TEXT];
+	int n = eh_path(t, p->agent->self, to->code, report_id(p->id), way);
+	size_t used = 0;
+
+	for (int i = 0; i < n; i++)
+		used += snprintf(text + used, sizeof(text) - used, " %s",
+				 eh_code_format(t, way[i], code));
+	if (n <= 0)
+		return;
+	record_step(p, "path:%s", text);
+	log_debug("%s: path:%s", p->id, text);
+}
+
+static void seek_on_answer(void *ctx, const struct ask_answer *answer)
+{
+	struct placement *p = ctx;
+
+	p->probes += answer->probes;
+	seek_note_path(p, answer);
+	if (answer->npath)
+		p->decider = answer->path[answer->npath - 1];
+	if (p->phase != PLACEMENT_OPEN) {
+		if (answer->to)
+			ask_failed(p->agent, p->id, answer->to, &p->decider);
+	} else if (!answer->to) {
+		placement_stay(p,
+			       answer->reason == EHS_REASON_NO_RECEIVER && p->refusal
+				       ? p->refusal
+				       : answer->reason,
+			       NULL);
+	} else {
+		record_step(p, "the controller chose %s", peer_host(answer->to));
+		seek_note_way(p, answer->to);
+		p->to = answer->to;
+		placement_ready(p);
+	}
+	record_release(p);
+}
+
+static void seek_ask(struct placement *p)
+{
+	struct peer * not [SEEK_AVOIDED + PLACEMENT_TRIES], *peer;
+	uint64_t now = clock_ms();
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < p->ntried; i++)
+		not [n++] = p->tried[i];
+	for (peer = peers_next(p->agent, NULL); peer && n < SEEK_AVOIDED;
+	     peer = peers_next(p->agent, peer)) {
+		enum ehs_reason trouble = fit_trouble(p, peer);
+
+		if (trouble == EHS_REASON_NONE)
+			continue;
+		not [n++] = peer;
+		p->refusal = trouble;
+	}
+	for (peer = peers_next(p->agent, NULL); peer && n < SEEK_AVOIDED;
+	     peer = peers_next(p->agent, peer))
+		if (peer->avoid_until > now && fit_trouble(p, peer) == EHS_REASON_NONE)
+			not [n++] = peer;
+	record_hold(p);
+	ask_start(p->agent,
+		  &(struct ask_question){ .id = p->id,
+					  .size = SEEK_SIZE,
+					  .leaves = p->leaves,
+					  .tried = not,
+					  .ntried = n,
+					  .time_ms = placement_time_left(p) },
+		  seek_on_answer, p);
+}
+
+/* ---- credits ---- */
+
+static bool seek_avoids(const struct placement *p, const struct peer *to)
+{
+	if (to->avoid_until > clock_ms() || fit_trouble(p, to) != EHS_REASON_NONE)
+		return true;
+	for (unsigned int i = 0; i < p->ntried; i++)
+		if (p->tried[i] == to)
+			return true;
+	return to->self && p->leaves;
+}
+
+/* Others came to the node of the last credit first. */
+static void seek_other(struct placement *p);
+
+/* A credit of this node's own. */
+static void seek_at_home(struct placement *p, const struct eh_credit *credit)
+{
+	if (credits_accept(p->agent, credit))
+		placement_stay(p, REASON_CREDIT, NULL);
+	else
+		seek_other(p);
+}
+
+static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *credit)
+{
+	struct placement *p = ctx;
+	const bool open = p->phase == PLACEMENT_OPEN;
+
+	if (open && to && !seek_avoids(p, to)) {
+		record_step(p, "a credit of %s: %s", peer_host(to),
+			    credit->tier ? "it is to wait for a processor there"
+					 : "a processor is free");
+		if (!to->self) {
+			p->credit = *credit;
+			p->by_credit = true;
+			p->to = to;
+			placement_ready(p);
+		} else {
+			seek_at_home(p, credit);
+		}
+	} else {
+		if (credit)
+			credits_unused(p->agent, credit);
+		if (open) {
+			record_step(p, "no credit: the thresholds decide");
+			seek_ask(p);
+		}
+	}
+	record_release(p);
+}
+
+static void seek_credit(struct placement *p)
+{
+	p->ncredits++;
+	record_hold(p);
+	/* the rest is for the thresholds, if no answer comes */
+	credits_want(p->agent, p->id, (placement_time_left(p) + 1) / 2, seek_on_credit, p);
+}
+
+static void seek_other(struct placement *p)
+{
+	if (p->ncredits < SEEK_CREDITS)
+		seek_credit(p);
+	else
+		seek_ask(p);
+}
+
+/* ---- both ---- */
+
+void placement_seek(struct placement *p)
+{
+	if (!credits_on(p->agent)) {
+		seek_ask(p);
+		return;
+	}
+	hierarchy_touch_now(p->agent);
+	if (!p->leaves && credits_has_room(p->agent))
+		placement_stay(p, EHS_REASON_NOT_SENDER, NULL);
+	else
+		seek_credit(p);
+}
+
+void placement_seek_undo(struct placement *p)
+{
+	if (p->explicit_node)
+		return;
+	if (p->by_credit)
+		credits_unused(p->agent, &p->credit);
+	else
+		ask_failed(p->agent, p->id, p->to, &p->decider);
+	p->by_credit = false;
+}
+
+/* What says more than that nobody takes it. */
+static bool seek_is_rule(enum ehs_reason reason)
+{
+	return reason == REASON_GUEST_USER || reason == REASON_GUEST_NODE ||
+	       reason == REASON_AWAY_NODE || reason == REASON_LABELS ||
+	       reason == REASON_USER_LIMIT || reason == EHS_REASON_NO_HEADROOM;
+}
+
+bool placement_seek_again(struct placement *p, enum ehs_reason reason)
+{
+	const bool used = p->by_credit && reason == REASON_CREDIT_USED;
+
+	/* Such a node is not asked for again, as it is known not to fit: it is none of the tries. */
+	const bool unfit = p->nunfit < EH_TRIED_MAX && fit_trouble(p, p->to) != EHS_REASON_NONE;
+
+	p->nunfit += unfit;
+	if (seek_is_rule(reason))
+		p->refusal = reason;
+	if (!used && !unfit)
+		p->tried[p->ntried++] = p->to;
+	placement_seek_undo(p);
+	p->to = NULL;
+	if (p->ntried == PLACEMENT_TRIES)
+		return false;
+	if (used)
+		seek_other(p);
+	else
+		seek_ask(p);
+	return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file placement_seek.h
+ * Seeks a node for a placement: with policy `idle` a free processor here, then a credit; else, or if
+ * there is none, the thresholds.
+ */
+#ifndef AGENT_HOME_PLACEMENT_SEEK_H
+#define AGENT_HOME_PLACEMENT_SEEK_H
+
+#include <linux/ehsched.h>
+#include <stdbool.h>
+
+struct placement;
+
+/** Ends in placement_ready() or placement_stay(), perhaps at once. */
+void placement_seek(struct placement *p);
+/** The node that was found has refused: seeks another. False: enough were asked. */
+bool placement_seek_again(struct placement *p, enum ehs_reason reason);
+/** p->to will not run it: who decided on it is told. */
+void placement_seek_undo(struct placement *p);
+
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "home/stops.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <jansson.h>
+#include <event2/event.h>
+
+#include "base/agent.h"
+#include "base/clock.h"
+#include "base/keep.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "home/away_inside.h"
+#include "home/record.h"
+#include "job/route.h"
+#include "net/peer.h"
+#include "net/peers.h"
+#include "wire/attach.h"
+#include "wire/frame.h"
+
+#define STOPS_FILE "stopped.json"
+#define STOPS_FILE_MAX (1 << 24)
+#define STOPS_WATCH_MS 250
+#define STOPS_LEFT_S 1
+#define STOPS_SAVES 20 /* at most one part in this many of the time is spent on writing the file */
+
+/* A task of an earlier agent, whose stub has not connected to this one. */
+struct stop {
+	LIST_ENTRY(stop) link;
+	char token[ATTACH_TOKEN], id[ATTACH_ID], node[ATTACH_CODE];
+	pid_t pid;
+	uid_t uid;
+	uint64_t start; /* of the stub, as in struct process; 0: of an earlier boot */
+	int64_t began_ms;
+};
+
+struct stops {
+	struct event *watch; /* while a task is away */
+	struct event *check; /* while there are some of an earlier agent */
+	LIST_HEAD(, stop) left;
+	bool changed; /* the file is older */
+	bool kept; /* this agent ends, and the file is for the next one */
+	uint64_t began; /* clock_ms() */
+	uint64_t save_after; /* clock_us() */
+	struct log_limit limit;
+};
+
+/* ---- the file ---- */
+
+static json_t *stops_entry(const char *token, const char *id, const char *node, pid_t pid,
+			   uid_t uid, uint64_t start, int64_t began_ms)
+{
+	return json_pack("{s:s,s:s,s:s,s:i,s:I,s:I,s:I}", "token", token, "id", id, "node", node,
+			 "pid", (int)pid, "uid", (json_int_t)uid, "start", (json_int_t)start,
+			 "began", (json_int_t)began_ms);
+}
+
+/*
+ * Once it has been stopped it is kept until it is over: that it goes on may not have come to the
+ * executor when this agent is killed.
+ */
+static char *stops_text(const struct agent *agent)
+{
+	json_t *list = json_array(), *file = json_object();
+	char *text = NULL;
+	struct stop *s;
+	int err = 0;
+
+	for (const struct away *a = agent->aways->list; a && !err; a = a->next)
+		if (a->was_stopped && (a->state == AWAY_LINKED || a->state == AWAY_BROKEN ||
+				       a->state == AWAY_TOLD))
+			err = json_array_append_new(list, stops_entry(a->token, a->id,
+								      peer_code(a->to), a->pid,
+								      a->uid, a->stub_start,
+								      a->began_ms));
+	LIST_FOREACH(s, &agent->aways->stops->left, link)
+		err = err ?: json_array_append_new(list, stops_entry(s->token, s->id, s->node,
+								     s->pid, s->uid, s->start,
+								     s->began_ms));
+	if (!err && !json_object_set_new(file, "boot", json_string(clock_boot_id())) &&
+	    !json_object_set(file, "stopped", list))
+		text = json_dumps(file, JSON_COMPACT);
+	json_decref(list);
+	json_decref(file);
+	return text;
+}
+
+static void stops_save(struct agent *agent)
+{
+	struct stops *all = agent->aways->stops;
+	uint64_t began = clock_us();
+	char *text;
+	int err;
+
+	if (!all->changed || all->kept)
+		return;
+	text = stops_text(agent);
+	err = text ? keep_note(agent->config, STOPS_FILE, text) : -ENOMEM;
+	free(text);
+	all->changed = err;
+	all->save_after = clock_us() + STOPS_SAVES * (clock_us() - began);
+	if (err && log_allowed(&all->limit))
+		log_warning("stopped tasks cannot be kept in %s beside %s: %s: if this agent is "
+			    "killed, the executors of those that end meanwhile wait for a day",
+			    STOPS_FILE, agent->config->state, strerror(-err));
+}
+
+static struct stop *stops_read_entry(const json_t *entry, bool same_boot)
+{
+	const char *token, *id, *node;
+	json_int_t uid, start, began;
+	struct stop *s;
+	int pid;
+
+	if (json_unpack((json_t *)entry, "{s:s,s:s,s:s,s:i,s:I,s:I,s:I}", "token", &token, "id",
+			&id, "node", &node, "pid", &pid, "uid", &uid, "start", &start, "began",
+			&began) ||
+	    strlen(token) >= ATTACH_TOKEN || strlen(id) >= ATTACH_ID || strlen(node) >= ATTACH_CODE)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	snprintf(s->token, sizeof(s->token), "%s", token);
+	snprintf(s->id, sizeof(s->id), "%s", id);
+	snprintf(s->node, sizeof(s->node), "%s", node);
+	s->pid = pid;
+	s->uid = (uid_t)uid;
+	s->start = same_boot ? (uint64_t)start : 0;
+	s->began_ms = began;
+	return s;
+}
+
+/* One that cannot be read costs its executors a wait, and nothing else. */
+static void stops_load(struct agent *agent)
+{
+	struct stops *all = agent->aways->stops;
+	char *text = keep_read(agent->config, STOPS_FILE, STOPS_FILE_MAX);
+	int err = text || errno == ENOENT ? 0 : errno;
+	json_t *file = text ? json_loads(text, 0, NULL) : NULL, *entry;
+	const char *boot = json_string_value(json_object_get(file, "boot"));
+	bool same = boot && *boot && !strcmp(boot, clock_boot_id());
+	struct stop *s;
+	size_t i;
+
+	if (err || (text && !boot))
+		log_warning("%s beside %s: %s: nothing is known of stopped tasks", STOPS_FILE,
+			    agent->config->state, err ? strerror(err) : "malformed");
+	json_array_foreach(json_object_get(file, "stopped"), i, entry) {
+		s = stops_read_entry(entry, same);
+		if (s)
+			LIST_INSERT_HEAD(&all->left, s, link);
+	}
+	json_decref(file);
+	free(text);
+}
+
+/* ---- those of an earlier agent ---- */
+
+static void stop_free(struct stop *s)
+{
+	LIST_REMOVE(s, link);
+	free(s);
+}
+
+static bool stop_lives(const struct stop *s)
+{
+	struct process now;
+
+	return s->start && !process_look(s->pid, &now) && now.start == s->start && now.state != 'Z';
+}
+
+/* Its executor is told by a task without a stub. */
+static void stop_tell(struct agent *agent, struct stop *s)
+{
+	struct peer *to = peers_by_text(agent, s->node);
+	struct away *a = to ? away_new(agent, -1, s->pid, s->uid) : NULL;
+
+	/* Its executor may not be known yet. */
+	if (!a)
+		return;
+	log_info("%s: its stub ended while it was stopped, and no agent was here: telling %s",
+		 s->id, peer_host(to));
+	a->to = to;
+	a->began_ms = s->began_ms;
+	a->stub_start = s->start;
+	a->started = a->was_stopped = true;
+	a->broken_at = clock_ms();
+	memcpy(a->token, s->token, sizeof(a->token));
+	memcpy(a->id, s->id, sizeof(a->id));
+	a->state = AWAY_BROKEN;
+	stop_free(s);
+	away_resume(a);
+}
+
+static void stops_on_check(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *agent = arg;
+	struct stops *all = agent->aways->stops;
+	struct stop *s, *next;
+	bool over;
+
+	/* Later no executor waits. */
+	over = clock_ms() - all->began > ATTACH_STOPPED_MS;
+	for (s = LIST_FIRST(&all->left); s; s = next) {
+		next = LIST_NEXT(s, link);
+		if (over)
+			stop_free(s);
+		else if (!stop_lives(s))
+			stop_tell(agent, s);
+	}
+	if (LIST_EMPTY(&all->left))
+		event_del(all->check);
+}
+
+void stops_over(struct away *a)
+{
+	if (a->was_stopped)
+		a->agent->aways->stops->changed = true;
+}
+
+void stops_come(struct away *a)
+{
+	struct stop *s;
+
+	LIST_FOREACH(s, &a->agent->aways->stops->left, link)
+		if (s->uid == a->uid && !strcmp(s->token, a->token))
+			break;
+	if (!s)
+		return;
+	a->was_stopped = true;
+	a->stub_start = s->start;
+	stop_free(s);
+}
+
+/* ---- those of this one ---- */
+
+void stops_changed(struct away *a)
+{
+	struct process stub;
+
+	/* For people it makes no difference who has stopped it. */
+	if (a->placement)
+		record_stopped(a->placement, a->stopped_there || a->stopped_by_us);
+	if (a->was_stopped || !(a->stopped_there || a->stopped_by_us) ||
+	    process_look(a->pid, &stub))
+		return;
+	a->was_stopped = true;
+	a->stub_start = stub.start;
+	a->agent->aways->stops->changed = true;
+}
+
+/*
+ * SIGSTOP cannot be caught, and no descriptor reports a stop. So one timer checks the states of all
+ * stubs while a task is away.
+ */
+static void stops_on_watch(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *agent = arg;
+
+	for (struct away *a = agent->aways->list; a; a = a->next) {
+		struct process stub;
+		uint8_t payload[4];
+		bool stopped;
+
+		/* Also before it has told that the task runs: perhaps it was stopped just then. */
+		if (a->state != AWAY_LINKED)
+			continue;
+		stopped = !process_look(a->pid, &stub) && stub.state == 'T';
+		/* Stopped there, the stub has stopped itself. */
+		if ((stopped == a->stopped_by_us && a->told_stopped) ||
+		    (stopped && a->stopped_there))
+			continue;
+		a->stopped_by_us = stopped;
+		a->told_stopped = true;
+		stops_changed(a);
+		frame_put_u32(payload, stopped);
+		route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
+	}
+	if (clock_us() >= agent->aways->stops->save_after)
+		stops_save(agent);
+}
+
+int stops_watch(struct agent *agent, bool any)
+{
+	const struct timeval often = { 0, STOPS_WATCH_MS * 1000 };
+	struct stops *all = agent->aways->stops;
+
+	stops_save(agent);
+	return any ? event_add(all->watch, &often) : event_del(all->watch);
+}
+
+int stops_init(struct agent *agent)
+{
+	const struct timeval often = { STOPS_LEFT_S, 0 };
+	struct stops *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	agent->aways->stops = all;
+	all->began = clock_ms();
+	all->watch = event_new(agent->base, -1, EV_PERSIST, stops_on_watch, agent);
+	all->check = event_new(agent->base, -1, EV_PERSIST, stops_on_check, agent);
+	if (!all->watch || !all->check)
+		return -ENOMEM; /* stops_exit() has the rest */
+	stops_load(agent);
+	return LIST_EMPTY(&all->left) || !event_add(all->check, &often) ? 0 : -ENOMEM;
+}
+
+void stops_keep(struct agent *agent)
+{
+	stops_save(agent);
+	agent->aways->stops->kept = true;
+}
+
+void stops_exit(struct agent *agent)
+{
+	struct stops *all = agent->aways->stops;
+
+	if (!all)
+		return;
+	while (!LIST_EMPTY(&all->left))
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
+		stop_free(LIST_FIRST(&all->left));
+	if (all->watch)
+		event_free(all->watch);
+	if (all->check)
+		event_free(all->check);
+	free(all);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file stops.h
+ * Stubs that are stopped while their task is away. Such a stub cannot connect to the next agent, and
+ * its executor waits for it for long (ATTACH_STOPPED_MS). So they are kept in a file, and the next
+ * agent tells the executor of each that has ended meanwhile.
+ */
+#ifndef AGENT_HOME_STOPS_H
+#define AGENT_HOME_STOPS_H
+
+#include <stdbool.h>
+
+struct agent;
+struct away;
+
+int stops_init(struct agent *agent); /**< 0 or -ENOMEM; agent->aways is there */
+/** This agent ends: what is stopped now is for the next one. */
+void stops_keep(struct agent *agent);
+void stops_exit(struct agent *agent);
+/** Looks for stops as long as a task is away. 0 or -ENOMEM. */
+int stops_watch(struct agent *agent, bool any);
+/** Its stop there or here has changed. */
+void stops_changed(struct away *a);
+/** It is over and leaves the list of tasks. */
+void stops_over(struct away *a);
+/** The stub of a task of an earlier agent has connected. */
+void stops_come(struct away *a);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "net/server_answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <jansson.h>
+
+#include "net/h2_stream.h"
+#include "net/intake.h"
+
+struct server_answer {
+	struct server_call call; /* host NULL: the connection is gone, and so is ctx */
+	struct h2_stream *stream; /* NULL: closed, nobody waits for the answer */
+	bool called; /* the handler has it */
+	void (*gone)(void *ctx); /* NULL: the handler does not ask */
+	void *gone_ctx;
+	struct intake_body intake;
+	char *body;
+	size_t length;
+	char *reply;
+	size_t reply_length, sent;
+};
+
+static void answer_free(struct server_answer *a)
+{
+	intake_end(&a->intake);
+	free(a->body);
+	free(a->reply);
+	free(a);
+}
+
+static ssize_t answer_produce(void *ctx, uint8_t *buf, size_t room)
+{
+	struct server_answer *a = ctx;
+	size_t n = a->reply_length - a->sent;
+
+	if (!n)
+		return -1;
+	if (n > room)
+		n = room;
+	memcpy(buf, a->reply + a->sent, n);
+	a->sent += n;
+	return n;
+}
+
+/* If the handler still has it, server_answer() frees it. */
+static void answer_closed_early(void *ctx, bool clean)
+{
+	struct server_answer *a = ctx;
+
+	a->stream = NULL;
+	a->call.host = NULL;
+	if (!a->called)
+		answer_free(a);
+	else if (a->gone)
+		a->gone(a->gone_ctx);
+}
+
+void server_answer_watch(struct server_answer *a, void (*gone)(void *ctx), void *ctx)
+{
+	a->gone = gone;
+	a->gone_ctx = ctx;
+}
+
+static void answer_closed(void *ctx, bool clean)
+{
+	answer_free(ctx);
+}
+
+static const struct h2_stream_ops answer_reply_ops = {
+	.produce = answer_produce,
+	.closed = answer_closed,
+};
+
+void server_answer(struct server_answer *a, int status, json_t *body)
+{
+	struct h2_stream *s = a->stream;
+
+	if (!s) {
+		json_decref(body);
+		answer_free(a);
+		return;
+	}
+	if (body) {
+		a->reply = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		if (a->reply)
+			a->reply_length = strlen(a->reply);
+		else
+			status = 500;
+		json_decref(body);
+	}
+	if (a->reply_length && !h2_stream_keep(s, a->reply_length)) {
+		free(a->reply);
+		a->reply = NULL;
+		a->reply_length = 0;
+		status = 503;
+	}
+	h2_stream_accept(s, &answer_reply_ops, a);
+	if (h2_stream_respond(s, status, a->reply ? "application/json" : NULL)) {
+		h2_stream_abort(s);
+		answer_free(a);
+	}
+}
+
+json_t *server_answer_error(const char *what)
+{
+	return json_pack("{s:s}", "error", what);
+}
+
+const char *server_answer_host(const struct server_answer *a)
+{
+	return a->call.host ?: "";
+}
+
+static void answer_call(struct server_answer *a, const json_t *body)
+{
+	const struct server_call *c = &a->call;
+	json_t *reply = NULL;
+	int status = 200;
+
+	a->called = true;
+	if (!c->route) {
+		status = c->greet(c->ctx, body, &reply);
+	} else if (c->route->later) {
+		c->route->later(c->agent, c->peer, body, a);
+		return;
+	} else {
+		reply = c->route->json(c->agent, c->peer, body, &status);
+	}
+	server_answer(a, status, reply);
+}
+
+static void answer_end(void *ctx)
+{
+	struct server_answer *a = ctx;
+	json_t *body = NULL;
+
+	if (a->called)
+		return;
+	if (a->length)
+		body = json_loadb(a->body, a->length, JSON_REJECT_DUPLICATES, NULL);
+	free(a->body);
+	a->body = NULL;
+	intake_read(&a->intake);
+	if (!json_is_object(body) && (a->length || !a->call.route || strcmp(a->call.route->method, "GET"))) {
+		a->called = true;
+		server_answer(a, 400, server_answer_error("the body is not a JSON object"));
+	} else {
+		answer_call(a, body);
+	}
+	json_decref(body);
+}
+
+/* What has come of the body is no longer held. */
+static void answer_give_up(struct server_answer *a, int status, const char *why)
+{
+	a->called = true;
+	free(a->body);
+	a->body = NULL;
+	intake_read(&a->intake);
+	server_answer(a, status, server_answer_error(why));
+}
+
+static void answer_late(void *ctx)
+{
+	struct server_answer *a = ctx;
+
+	h2_stream_abort(a->stream);
+	answer_free(a);
+}
+
+static int answer_data(void *ctx, const uint8_t *data, size_t length)
+{
+	struct server_answer *a = ctx;
+	struct h2_stream *s = a->stream;
+	const char *why;
+	char *more;
+
+	if (a->length + length > H2_JSON_MAX) {
+		answer_give_up(a, 413, "the body is larger than 1 MiB");
+		return 0;
+	}
+	why = intake_add(&a->intake, length);
+	if (why) {
+		answer_give_up(a, 503, why);
+		return 0;
+	}
+	more = realloc(a->body, a->length + length);
+	if (!more)
+		return -ENOMEM;
+	a->body = more;
+	memcpy(a->body + a->length, data, length);
+	a->length += length;
+	h2_stream_consume(s, length);
+	return 0;
+}
+
+static const struct h2_stream_ops answer_ops = {
+	.data = answer_data,
+	.end = answer_end,
+	.closed = answer_closed_early,
+};
+
+int server_answer_begin(const struct server_call *call, struct h2_stream *s, struct intake *intake,
+			struct quota_host *host)
+{
+	struct server_answer *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	a->intake.late = answer_late;
+	a->intake.ctx = a;
+	if (intake_begin(intake, host, &a->intake)) {
+		free(a);
+		return -EBUSY;
+	}
+	a->call = *call;
+	a->stream = s;
+	h2_stream_accept(s, &answer_ops, a);
+	return 0;
+}

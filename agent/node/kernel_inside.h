@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/**
+ * @file kernel_inside.h
+ * The sockets of the module's netlink family and what is sent on them, shared by kernel.c,
+ * kernel_place.c and kernel_task.c.
+ */
+#ifndef AGENT_NODE_KERNEL_INSIDE_H
+#define AGENT_NODE_KERNEL_INSIDE_H
+
+#include <stdint.h>
+#include <event2/util.h>
+#include "node/netlink.h"
+#include "node/node_settings.h"
+
+struct agent;
+struct event;
+struct kernel_ops;
+struct nl_msg;
+struct nl_sock;
+struct nlmsghdr;
+
+struct kernel {
+	struct nl_sock *call, *news, *agent;
+	struct netlink_backlog late; /* of the agent socket */
+	struct event *news_event, *agent_event, *retry;
+	int asked; /* readable with the answer of ehlaunch; -1: not asked */
+	struct event *asked_event;
+	int family;
+	unsigned int family_version;
+	struct node_settings settings; /* for a module that is loaded later */
+	const struct kernel_ops *ops;
+	char why[160];
+};
+
+/** Returns NULL if out of memory. */
+struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
+/**
+ * Sends and frees a message that takes the rights of the agent, with NLM_F_ACK. why[] may be NULL. 0;
+ * -ENOMEM: `msg` is NULL; -ENOTCONN: not registered; or the kernel's -errno.
+ */
+int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160]);
+/** The same for a list; each() gets its messages. */
+int kernel_all(struct agent *agent, struct nl_msg *msg,
+	       void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
+/** After a call on the agent socket: what was put off meanwhile is not on it, and would not wake us. */
+void kernel_wake(struct agent *agent);
+/** The agent socket is readable: requests, and verdicts that the kernel refused. */
+void kernel_on_agent(evutil_socket_t fd, short what, void *arg);
+
+#endif
