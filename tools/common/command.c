@@ -53,7 +53,7 @@ int bad_argument(const char *argument)
 	if (!n.best)
 		return bad_usage("unknown argument: %s", argument);
 	if (!n.distance)
-		return bad_usage("%s: it does not belong here, or its value is missing", argument);
+		return bad_usage("%s: unexpected here, or its value is missing", argument);
 	return bad_usage("unknown argument: %s; did you mean %s?", argument, n.best);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file common.h  All that the programs share which a user types, or which ehctl starts. */
+/** @file common.h  What the programs share that a user types, or that ehctl starts. */
 #ifndef TOOLS_COMMON_H
 #define TOOLS_COMMON_H
 

@@ -42,7 +42,7 @@ struct option_row {
 };
 
 /** The getopt loop of all programs: calls `take` for each option. 0, or an exit code after a message,
- *  which may be that of `take`. optind is the first argument that is no option. */
+ *  which may be that of `take`. optind is the first argument that is not an option. */
 int options_each(int argc, char **argv, const struct option *options,
 		 int (*take)(void *ctx, int value, const char *text), void *ctx);
 

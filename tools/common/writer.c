@@ -34,6 +34,11 @@ const char *text_of(const json_t *object, const char *key)
 	return text && *text ? text : "-";
 }
 
+const char *id_of(const json_t *task)
+{
+	return text_of(task, json_object_get(task, "short") ? "short" : "id");
+}
+
 const char *decimal_of(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

@@ -11,6 +11,7 @@ int json_print(const json_t *document);
 /* A member of an object as text, "-" if there is none. The result is valid until 16 calls later. */
 
 const char *text_of(const json_t *object, const char *key);
+const char *id_of(const json_t *task); /**< the short one, if it has one */
 const char *decimal_of(const json_t *object, const char *key); /**< with two places */
 const char *integer_of(const json_t *object, const char *key);
 const char *duration_of(const json_t *object, const char *key); /**< seconds, as 4:05 or 1:04:05 */

@@ -127,7 +127,7 @@ static int join_ask(struct join *j)
 	snprintf(text, sizeof(text), "%.*s:" OWN_PORT, colon ? (int)(colon - own.text) : 0,
 		 own.text);
 	if (address_parse(text, &j->address))
-		return fail(EXIT_REFUSED, "cannot tell this host's address: say --address");
+		return fail(EXIT_REFUSED, "cannot find this host's address: use --address");
 	return 0;
 }
 
@@ -174,7 +174,7 @@ static int join_conf(struct join *j, struct files *files)
 				      address.text);
 	}
 	if (!n)
-		return fail(EXIT_REFUSED, "the answer of %s names no member", j->token.host);
+		return fail(EXIT_REFUSED, "the reply of %s names no member", j->token.host);
 	if (heartbeat >= 100 && heartbeat <= 60000 && heartbeat != JOIN_HEARTBEAT)
 		snprintf(beat, sizeof(beat), "heartbeat     = %lld\n", (long long)heartbeat);
 	snprintf(text, sizeof(text),
@@ -206,7 +206,7 @@ static int join_keep(struct join *j, struct files *files)
 	X509_free(cert);
 	X509_free(authority);
 	if (wrong)
-		code = fail(EXIT_REFUSED, "the answer of %s is wrong: %s", j->token.host, wrong);
+		code = fail(EXIT_REFUSED, "the reply of %s is wrong: %s", j->token.host, wrong);
 	else if (!cert_text || !authority_text)
 		code = fail(EXIT_REFUSED, "out of memory");
 	else

@@ -37,7 +37,7 @@ int own_host(const char *given, char *host, size_t size)
 		own_name(host, size);
 	if (*host)
 		return 0;
-	return fail(EXIT_REFUSED, "this host has no name that a certificate may have: say --host");
+	return fail(EXIT_REFUSED, "this host has no name that a certificate may have: use --host");
 }
 
 static int own_parse(const char *given, struct address *out)
@@ -102,7 +102,7 @@ int own_address(const char *given, struct address *out)
 	freeifaddrs(all);
 	if (n == 1 && !address_parse(text, out))
 		return 0;
-	return fail(EXIT_REFUSED, "this host has %s: say with --address at which others reach it",
+	return fail(EXIT_REFUSED, "this host has %s: say with --address which others reach it at",
 		    n ? "several addresses" : "no address but those of loopback and links");
 }
 

@@ -15,7 +15,7 @@ void own_name(char *host, size_t size);
 int own_host(const char *given, char *host, size_t size);
 /**
  * The address that is given, with or without a port; or else the only one of this host's interfaces
- * that is no loopback and not local to a link, an IPv4 one if there are both. 0, or an exit code.
+ * that is not a loopback and not local to a link, an IPv4 one if there are both. 0, or an exit code.
  */
 int own_address(const char *given, struct address *out);
 /** Whether the directory and the path of a configuration may stand in quotes. 0, or an exit code. */

@@ -104,7 +104,7 @@ static int visit_verify(X509_STORE_CTX *store, void *arg)
 			sk_X509_push(trusted, one);
 	}
 	if (!sk_X509_num(trusted)) {
-		v->why = "it is not of the authority in the token";
+		v->why = "it was not issued by the authority in the token";
 		X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
 	} else {
 		X509_STORE_CTX_set0_trusted_stack(store, trusted);
@@ -140,7 +140,7 @@ static SSL *visit_greet(SSL_CTX *ctx, int fd, struct visit *v)
 	if (SSL_connect(ssl) == 1) {
 		if (visit_is_host(ssl, v->token->host))
 			return ssl;
-		fail(0, "the host that answers is not %s, which has invited", v->token->host);
+		fail(0, "the host that answers is not %s, which sent the invitation", v->token->host);
 		goto free_ssl;
 	}
 	code = ERR_get_error();
@@ -148,7 +148,7 @@ static SSL *visit_greet(SSL_CTX *ctx, int fd, struct visit *v)
 		fail(0, "the certificate of the host that answers is refused: %s", v->why);
 	else if (ERR_GET_REASON(code) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL)
 		fail(0,
-		     "%s has no open invitation: the token was used, or has ended; ask for "
+		     "%s has no open invitation: the token was used, or has expired; ask for "
 		     "another one",
 		     v->token->host);
 	else
@@ -183,7 +183,7 @@ static json_t *visit_talk(SSL *ssl, const char *line)
 free_answer:
 	free(answer);
 	if (!o)
-		fail(0, "the host that has invited did not answer; is the token still good?");
+		fail(0, "the inviting host did not answer; is the token still valid?");
 	return o;
 }
 

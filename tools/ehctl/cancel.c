@@ -119,6 +119,7 @@ static int cancel(const char *id, bool now, json_t *done)
 			    id);
 		goto free_found;
 	}
+	killed = killed || json_is_true(json_object_get(found, "killed"));
 	left = signal_all(json_object_get(found, "processes"), now ? SIGKILL : SIGTERM);
 	/* Of a session others may have been started meanwhile. */
 	for (int i = 0; left > 0 && i < 3; i++) {
@@ -171,7 +172,9 @@ const struct command cancel_command = {
 	.help = "end tasks and sessions, here and where they run\n\n"
 		"ID is one that `ehctl tasks` lists, at the home of the task or where it runs;\n"
 		"SESSION is a name given with `ehctl run -n`: all of its processes end. Users\n"
-		"end their own tasks, root those of all.\n"
+		"end their own tasks, root those of all. Members of `admin-group` end tasks that\n"
+		"are away or guests, at once: with `ehctl run --retry` such a task runs\n"
+		"again at home.\n"
 		"  --now  by SIGKILL at once, else by SIGTERM, and by SIGKILL after 10 seconds",
 	.run = run,
 };

@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,55 @@ static bool is_error(const json_t *reply, int *code)
 	return true;
 }
 
+/* Bytes of the control character that begins here, but for ends of lines and tabs; 0: it is none. */
+static size_t control(const char *at)
+{
+	const unsigned char *c = (const unsigned char *)at;
+
+	if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+		return 2;
+	return (*c < ' ' && *c != '\n' && *c != '\t') || *c == 127;
+}
+
+static void clean_string(json_t *string)
+{
+	const char *from = json_string_value(string), *at = from;
+	char *text, *to;
+
+	while (*at && !control(at))
+		at++;
+	if (!*at)
+		return;
+	text = to = malloc(strlen(from) + 1);
+	for (at = from; text && *at; to++) {
+		const size_t n = control(at);
+
+		*to = n ? '?' : *at;
+		at += n ? n : 1;
+	}
+	if (text)
+		*to = '\0';
+	json_string_set(string, text ?: "?");
+	free(text);
+}
+
+/* Parts of a reply are what other hosts say, and a terminal may do what is in them. */
+static void clean(json_t *value)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	if (json_is_string(value))
+		clean_string(value);
+	else if (json_is_array(value))
+		json_array_foreach(value, i, member)
+			clean(member);
+	else if (json_is_object(value))
+		json_object_foreach(value, key, member)
+			clean(member);
+}
+
 json_t *client_receive(int fd, int *code, bool *end)
 {
 	uint8_t header[FRAME_HEADER];
@@ -164,6 +214,7 @@ json_t *client_receive(int fd, int *code, bool *end)
 		goto free_text;
 	}
 	reply = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	clean(reply);
 	if (!json_is_object(reply)) {
 		fail(0, "the reply of the agent is not a JSON object: %s", error.text);
 		json_decref(reply);
@@ -247,4 +298,29 @@ void client_print_draining(const json_t *status)
 			printf(" (%s)", text_of(drain, "by"));
 		putchar('\n');
 	}
+}
+
+void client_add_user(json_t *task)
+{
+	uid_t uid = json_integer_value(json_object_get(task, "uid"));
+	struct passwd *user;
+
+	if (!json_is_object(task) || json_object_get(task, "user"))
+		return;
+	user = getpwuid(uid);
+	json_object_set_new(task, "user",
+			    user ? json_string(user->pw_name) : json_sprintf("%u", uid));
+}
+
+const char *client_session(const json_t *task, char out[64])
+{
+	char *at;
+
+	snprintf(out, 64, "%s", text_of(task, "session"));
+	for (int i = 0; i < 2; i++) {
+		at = strrchr(out, '.');
+		if (at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1))
+			*at = '\0';
+	}
+	return out;
 }

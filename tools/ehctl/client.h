@@ -23,6 +23,11 @@ json_t *client_ask_text(json_t *request, bool json, int *code);
  *  knows no host for it, "-" if there is none. */
 const char *client_host(const json_t *object, const char *member);
 
+/** Adds the name of its user to a task: the agent must not wait for the name service; a program that asks it may. */
+void client_add_user(json_t *task);
+/** NAME of its session, which is called NAME.PID.NUMBER; "-": none. */
+const char *client_session(const json_t *task, char out[64]);
+
 /** The state of a node of `status`: DRAINING, whatever its load is, or that by its load. */
 const char *client_state(const json_t *node);
 /** A line for each node that drains, with reason and who wished it. */

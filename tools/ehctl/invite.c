@@ -85,8 +85,8 @@ const struct command invite_command = {
 	.arguments = "[--for TIME] [--host NAME]",
 	.help = "make a token with which another host can join\n\n"
 		"On the host that has the authority's key, where `ehctl init` was run. The token\n"
-		"works once. Who has it can join until then: hand it on as you would a password.\n"
-		"  --for TIME   how long it is good (1h): 90s, 30m, 2h, 1d; at most 7d\n"
+		"works once. Anyone who has it can join until then: treat it like a password.\n"
+		"  --for TIME   how long it is valid (1h): 90s, 30m, 2h, 1d; at most 7d\n"
 		"  --host NAME  for this host only, which may be a member that needs a new\n"
 		"               certificate",
 	.run = run,

@@ -13,11 +13,14 @@
 static const struct command version_command;
 
 static const struct command *const commands[] = {
-	&status_command, &tree_command,	   &tasks_command, &why_command,   &cancel_command,
+	&status_command, &tree_command,	   &top_command,	 &tasks_command, &why_command,
+	&cancel_command,
 	&run_command,	 &exec_command,	   &set_command,   &drain_command, &undrain_command,
-	&watch_command,	 &doctor_command,  &cert_command,  &sim_command,   &leave_command,
+	&owner_command,
+	&watch_command, &metrics_command, &doctor_command,  &cert_command,  &sim_command,   &leave_command,
 	&plan_command,	 &reload_command,  &init_command,  &invite_command, &join_command,
-	&version_command,
+	&revoke_command, &dag_command,	 &divide_command,	 &gang_command,
+	&history_command, &version_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -27,7 +30,7 @@ static void print_commands(FILE *to)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-9s %.*s\n", commands[i]->name,
 			(int)strcspn(commands[i]->help, "\n"), commands[i]->help);
-	fprintf(to, "  %-9s %s\n", "help", "show help for a command: `ehctl help COMMAND`");
+	fprintf(to, "  %-9s %s\n", "help", "list the commands, or show help for one");
 	fprintf(to, "\nExit status: 0 success, 1 refused or failed, 2 invalid usage;\n"
 		    "for run and exec, that of the command (128+N if signal N killed it).\n");
 }
@@ -40,7 +43,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* For a word that is no command. */
+/* For a word that is not a command. */
 static int bad_command(const char *name)
 {
 	struct naming_nearest n = { .wanted = name };

@@ -51,6 +51,10 @@ static int run(int argc, char **argv, bool json)
 	reply = client_ask_text(json_pack("{s:s}", "command", "status"), json, &code);
 	if (!reply)
 		return code;
+	if (json_object_get(reply, "revoked_by"))
+		printf("This host was REVOKED, says %s: the cluster refuses it "
+		       "(`ehctl doctor`).\n",
+		       text_of(reply, "revoked_by"));
 	topology = json_object_get(reply, "topology");
 	octal_of = octal ? topology : NULL;
 	printf("node %s of EH(%s,%s)", code_in(octal_of, text_of(reply, "self"), self),

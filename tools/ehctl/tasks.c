@@ -1,38 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ehctl.h"
 
-#include <pwd.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "client.h"
-
-/* The agent must not wait for the name service; who asks may. */
-static void add_user(json_t *task)
-{
-	uid_t uid = json_integer_value(json_object_get(task, "uid"));
-	struct passwd *user;
-
-	if (!json_is_object(task) || json_object_get(task, "user"))
-		return;
-	user = getpwuid(uid);
-	json_object_set_new(task, "user",
-			    user ? json_string(user->pw_name) : json_sprintf("%u", uid));
-}
-
-/* NAME of a session that is called NAME.PID.NUMBER. */
-static const char *session_of(const json_t *task, char out[64])
-{
-	char *at;
-
-	snprintf(out, 64, "%s", text_of(task, "session"));
-	for (int i = 0; i < 2; i++) {
-		at = strrchr(out, '.');
-		if (at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1))
-			*at = '\0';
-	}
-	return out;
-}
 
 static void print_tasks(const json_t *reply)
 {
@@ -50,11 +21,10 @@ static void print_tasks(const json_t *reply)
 	table_column(t, 0, 0);
 	table_column(t, 4, 0);
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)
-		table_row(t, text_of(task, json_object_get(task, "short") ? "short" : "id"),
-			  text_of(task, "user"), client_host(task, "home"),
+		table_row(t, id_of(task), text_of(task, "user"), client_host(task, "home"),
 			  client_host(task, "executor"), text_of(task, "state"),
 			  duration_of(task, "elapsed"), duration_of(task, "cpu"),
-			  size_of(task, "memory"), session_of(task, session),
+			  size_of(task, "memory"), client_session(task, session),
 			  text_of(task, "command"), NULL);
 	table_print(t);
 }
@@ -71,7 +41,7 @@ static int run(int argc, char **argv, bool json)
 	if (!reply)
 		return code;
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)
-		add_user(task);
+		client_add_user(task);
 	if (json) {
 		code = json_print(reply);
 	} else {

@@ -22,7 +22,7 @@ static bool is_name(const json_t *event, const char *key)
 	return json_object_get(event, code);
 }
 
-/* Time and event, then the other members in the order in which they came, hosts in the place of codes. */
+/* Time and event, then the other members in the order in which they came, hosts instead of codes. */
 static void print_event(const json_t *event)
 {
 	const char *key;

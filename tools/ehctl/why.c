@@ -21,6 +21,9 @@ static int run(int argc, char **argv, bool json)
 	       client_host(reply, "executor"), text_of(reply, "reason"), text_of(reply, "text"));
 	json_array_foreach(json_object_get(reply, "steps"), i, step)
 		printf("  %8s ms  %s\n", decimal_of(step, "at_ms"), text_of(step, "what"));
+	/* Only the history says so. */
+	if (json_is_string(json_object_get(reply, "ended")))
+		printf("  from %s to %s\n", text_of(reply, "started"), text_of(reply, "ended"));
 	json_decref(reply);
 	return EXIT_DONE;
 }
@@ -29,7 +32,7 @@ const struct command why_command = {
 	.name = "why",
 	.arguments = "ID [--json]",
 	.help = "explain why a task runs where it runs\n\n"
-		"ID is an ID that `ehctl tasks` lists, or a process ID. The last 1024\n"
-		"placements are kept.",
+		"ID is an ID that `ehctl tasks` or `ehctl history` lists, or the process ID\n"
+		"of one of the last 1024 placements.",
 	.run = run,
 };

@@ -3,11 +3,9 @@
 #include "ehplan.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "plan/assign/assign.h"
 
@@ -101,28 +99,6 @@ static void add_step(void *ctx, uint32_t task, uint32_t processor, const double 
 	s->failed |= json_array_append_new(s->list, step) != 0;
 }
 
-/* METIS prints complaints on standard output, which is for the plan. */
-static int hide_output(void)
-{
-	int saved = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	fflush(stdout);
-	if (saved >= 0 && null >= 0)
-		dup2(null, STDOUT_FILENO);
-	if (null >= 0)
-		close(null);
-	return saved;
-}
-
-static void show_output(int saved)
-{
-	fflush(stdout);
-	if (saved >= 0) {
-		dup2(saved, STDOUT_FILENO);
-		close(saved);
-	}
-}
-
 static int plan_paper(const struct assign_problem *problem, bool sorted, struct assign_plan *plan,
 		      json_t *steps)
 {
@@ -137,10 +113,10 @@ static int plan_paper(const struct assign_problem *problem, bool sorted, struct 
 static int plan_best(struct plan_call *call, const struct assign_problem *problem, bool exact,
 		     struct assign_plan *plan)
 {
-	int saved = hide_output();
+	int saved = call_hide_output();
 	int err = assign_best(problem, call->seed, &call->watch, plan);
 
-	show_output(saved);
+	call_show_output(saved);
 	if (!err && exact && !plan->optimal)
 		err = assign_exact(problem, 0, &call->watch, plan);
 	return err;
@@ -312,7 +288,7 @@ static int check_host(const struct assign_problem *p, uint32_t k)
 
 	if (host[strcspn(host, " =#,:\"")])
 		return fail(EXIT_USAGE,
-			    "$.processors[%u].id: \"%.80s\" is no host name for Open MPI", k, host);
+			    "$.processors[%u].id: \"%.80s\" is not a host name for Open MPI", k, host);
 	return 0;
 }
 

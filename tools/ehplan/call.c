@@ -121,3 +121,24 @@ json_t *call_document(const struct plan_call *call, const char *planner, const c
 	}
 	return document;
 }
+
+int call_hide_output(void)
+{
+	int saved = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (saved >= 0 && null >= 0)
+		dup2(null, STDOUT_FILENO);
+	if (null >= 0)
+		close(null);
+	return saved;
+}
+
+void call_show_output(int saved)
+{
+	fflush(stdout);
+	if (saved >= 0) {
+		dup2(saved, STDOUT_FILENO);
+		close(saved);
+	}
+}

@@ -53,6 +53,10 @@ int call_refused(const char *name, const struct plan_refusal *refusal, int err);
 void call_begin(struct plan_call *call);
 /** The plan is made and checked: seconds_to_plan counts up to here, output is next. */
 void call_end(struct plan_call *call);
+/** METIS prints complaints on standard output, which is for the plan: nothing comes through until
+ *  call_show_output() is given what this returned. */
+int call_hide_output(void);
+void call_show_output(int saved);
 /** The document of a plan: the members that all planners print, and `members`, which it takes
  *  (NULL: no memory for them). NULL: no memory. */
 json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm,

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build.h"
+#include "links.h"
+#include "live.h"
+
 static const struct planner *const planners[] = {
 	&assign_planner, &gang_planner, &divide_planner, &dag_planner, NULL,
 };
@@ -131,6 +135,15 @@ int main(int argc, char **argv)
 	/* keep freed memory: the kernel clears each page that it gives again */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	/* from make or ninja, for a build that is run by a plan */
+	if (argc > 2 && (!strcmp(argv[1], "--line") || !strcmp(argv[1], "--dry-line")))
+		return build_line_main(argc - 1, argv + 1);
+	/* from `ehctl gang` at home, on a host of the gang */
+	if (argc > 2 && !strcmp(argv[1], "--links"))
+		return links_main(argc - 1, argv + 1);
+	/* from ehctl, for plans that are carried out */
+	if (argc > 2 && !strcmp(argv[1], "--live"))
+		return live_main(argc - 2, argv + 2);
 	command_name = "plan";
 	argc = command_take_options(argc, argv, &call.json, &help);
 	if (argc < 2)

@@ -127,7 +127,7 @@ static bool main_terminal(const struct wish *wish, bool command)
 	if (wish->terminal < 0 || (!wish->terminal && command))
 		return false;
 	if (!has && wish->terminal > 0 && !wish->quiet)
-		ehrsh_fail("standard input is no terminal: the command gets none");
+		ehrsh_fail("standard input is not a terminal: the command gets none");
 	return has;
 }
 

@@ -177,7 +177,7 @@ int trace_read(const char *path, const struct eh_topology *topology, struct trac
 	while (!code && (length = getline(&line, &room, file)) >= 0) {
 		r.line++;
 		if (strlen(line) != (size_t)length)
-			code = bad_line(&r, "a NUL byte", "this is no text");
+			code = bad_line(&r, "a NUL byte", "this is not text");
 		else
 			code = read_line(&r, line);
 		errno = 0;

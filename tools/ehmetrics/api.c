@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "api.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <jansson.h>
+
+#include "ask.h"
+#include "events.h"
+#include "http.h"
+#include "look.h"
+#include "metrics.h"
+
+#define API_ID 160 /* as long as the agent's */
+#define API_LIMIT 200
+
+/* ---- answers ---- */
+
+static void api_send(struct http *http, struct evhttp_request *request, int code,
+		     const json_t *reply)
+{
+	http_send(http, request, code, "application/json",
+		  reply ? json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL);
+}
+
+static void api_refuse(struct http *http, struct evhttp_request *request, int code, const char *why)
+{
+	json_t *reply = json_pack("{s:i,s:{s:s}}", "version", 1, "error", "why", why);
+
+	api_send(http, request, code, reply);
+	json_decref(reply);
+}
+
+/* What comes of a question to the agent. */
+struct api_visit {
+	struct http *http;
+	struct evhttp_request *request;
+};
+
+static struct api_visit *api_visit(struct http *http, struct evhttp_request *request)
+{
+	struct api_visit *v = malloc(sizeof(*v));
+
+	if (v)
+		*v = (struct api_visit){ http, request };
+	else
+		api_refuse(http, request, 503, "out of memory");
+	return v;
+}
+
+static void api_on_reply(void *ctx, const json_t *reply, const char *why)
+{
+	struct api_visit *v = ctx;
+
+	if (reply)
+		api_send(v->http, v->request, 200, reply);
+	else
+		api_refuse(v->http, v->request, 503, why);
+	free(v);
+}
+
+/* ---- questions ---- */
+
+static bool api_has_key(struct http *http, struct evhttp_request *request)
+{
+	const struct metrics *m = http_ctx(http);
+
+	return key_fits(&m->key, evhttp_find_header(evhttp_request_get_input_headers(request),
+						    "X-Ehsched-Key"));
+}
+
+/* Takes over the question. It is asked for a caller with the key. */
+static void api_ask(struct http *http, struct evhttp_request *request, json_t *question)
+{
+	const struct metrics *m = http_ctx(http);
+	struct api_visit *v;
+
+	if (!api_has_key(http, request)) {
+		json_decref(question);
+		api_refuse(http, request, 403,
+			   "tasks are shown at the address that ehctl metrics has printed");
+		return;
+	}
+	v = api_visit(http, request);
+	if (v)
+		ask_once(m->base, question, api_on_reply, v);
+	else
+		json_decref(question);
+}
+
+/* What stands behind the ? of the request, to be cleared. False: it cannot be read, or nothing does. */
+static bool api_words(struct evhttp_request *request, struct evkeyvalq *words)
+{
+	const char *query = strchr(evhttp_request_get_uri(request), '?');
+
+	TAILQ_INIT(words);
+	return query && !evhttp_parse_query_str(query + 1, words);
+}
+
+/* A number of the request; `none` if there is none. */
+static long long api_number(const struct evkeyvalq *words, const char *name, long long most,
+			    long long none)
+{
+	const char *text = evhttp_find_header(words, name);
+	char *end;
+	long long n;
+
+	if (!text || !*text)
+		return none;
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	return *end || errno || n < 0 || n > most ? none : n;
+}
+
+static void api_on_status(void *ctx, const json_t *status, double seconds, const char *why)
+{
+	api_on_reply(ctx, status, why);
+}
+
+void api_status(struct http *http, struct evhttp_request *request)
+{
+	const struct metrics *m = http_ctx(http);
+	struct api_visit *v = api_visit(http, request);
+
+	if (v)
+		look_at(m->look, api_on_status, v);
+}
+
+void api_events(struct http *http, struct evhttp_request *request)
+{
+	const struct metrics *m = http_ctx(http);
+	struct evkeyvalq words;
+	json_t *reply;
+
+	api_words(request, &words);
+	reply = events_since(m->events, api_number(&words, "after", INT64_MAX, 0),
+			     api_has_key(http, request));
+	api_send(http, request, 200, reply);
+	json_decref(reply);
+	evhttp_clear_headers(&words);
+}
+
+void api_tasks(struct http *http, struct evhttp_request *request)
+{
+	api_ask(http, request, json_pack("{s:s}", "command", "tasks"));
+}
+
+void api_history(struct http *http, struct evhttp_request *request)
+{
+	json_t *question = json_pack("{s:s}", "command", "history");
+	struct evkeyvalq words;
+	long long before;
+
+	api_words(request, &words);
+	before = api_number(&words, "before", INT64_MAX, 0);
+	json_object_set_new(question, "limit",
+			    json_integer(api_number(&words, "limit", API_LIMIT, API_LIMIT)));
+	if (before)
+		json_object_set_new(question, "before", json_integer(before));
+	if (evhttp_find_header(&words, "failed"))
+		json_object_set_new(question, "failed", json_true());
+	evhttp_clear_headers(&words);
+	api_ask(http, request, question);
+}
+
+void api_why(struct http *http, struct evhttp_request *request)
+{
+	struct evkeyvalq words;
+	const char *id;
+
+	api_words(request, &words);
+	id = evhttp_find_header(&words, "id");
+	if (!id || !*id || strlen(id) >= API_ID)
+		api_refuse(http, request, 400, "id: missing, or too long");
+	else
+		api_ask(http, request, json_pack("{s:s,s:s}", "command", "why", "id", id));
+	evhttp_clear_headers(&words);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file metrics.h  The state of the process, for everything that answers a visitor. */
+#ifndef EHMETRICS_METRICS_H
+#define EHMETRICS_METRICS_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+
+#include "key.h"
+
+struct events;
+struct http;
+struct look;
+
+struct metrics {
+	struct event_base *base;
+	struct look *look;
+	struct http *http;
+	struct events *events; /**< NULL: other hosts may ask, who get no page */
+	struct key key;
+	bool own; /**< --own */
+	int code; /**< of --once */
+};
+
+#endif

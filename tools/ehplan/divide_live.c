@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ehctl divide: one load, divided among the hosts of the live cluster. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "divide_run.h"
+#include "live.h"
+#include "probe.h"
+#include "remote.h"
+
+#define SIZE_MOST ((uint64_t)1 << 53) /* units that the planner's numbers have exactly */
+
+static struct settings {
+	const char *command, *combine, *view;
+	struct cluster_wish wish;
+	bool quiet;
+	uint64_t size, from, probe, slots;
+	double data, grace;
+} settings = { .combine = "cat", .data = 1, .grace = 5 };
+
+static const struct option_row options[] = {
+	{ "size", OPTION_COUNT, offsetof(struct settings, size), "N", .count = { 1, SIZE_MOST },
+	  .wanted = "a number of units from 1 to 2^53 is needed", .help = "units of the load" },
+	{ "cmd", OPTION_TEXT, offsetof(struct settings, command), "CMD",
+	  .help = "for sh: does some units; {first}, {last}, {next} and {count} say which" },
+	{ "combine", OPTION_TEXT, offsetof(struct settings, combine), "CMD",
+	  .help = "for sh, here: reads the outputs of all parts in order (cat)" },
+	{ "from", OPTION_COUNT, offsetof(struct settings, from), "F", .count = { 0, SIZE_MOST },
+	  .help = "number of the first unit (0)" },
+	{ "data", OPTION_REAL, offsetof(struct settings, data), "BYTES", .real = { 0, 1e12 },
+	  .help = "what CMD reads of home's files for a unit (1)" },
+	{ "probe", OPTION_COUNT, offsetof(struct settings, probe), "UNITS",
+	  .count = { 1, SIZE_MOST },
+	  .help = "size of the first part of each host, which measures it (by size)" },
+	{ "hosts", OPTION_TEXT, offsetof(struct settings, wish.only), "A,B,…",
+	  .help = "use these hosts only" },
+	{ "slots", OPTION_COUNT, offsetof(struct settings, slots), "N", .count = { 1, 1024 },
+	  .wanted = "a number from 1 to 1024 is needed",
+	  .help = "parts at a time on each host (its free processors, at least 1)" },
+	{ "view", OPTION_TEXT, offsetof(struct settings, view), "VIEW",
+	  .help = "whose files CMD sees: as for `ehctl run`" },
+	{ "grace", OPTION_REAL, offsetof(struct settings, grace), "S", .real = { 0, 86400 },
+	  .wanted = "seconds from 0 to 86400 are needed",
+	  .help = "seconds that a host may be down before others take its units (5)" },
+	{ "quiet", OPTION_FLAG, offsetof(struct settings, quiet), NULL,
+	  .help = "do not print predicted and real times" },
+	{ 0 },
+};
+
+/* ---- the ring ---- */
+
+/* Home first, then the hosts that start commands sooner. */
+static int by_distance(const void *a, const void *b, void *ctx)
+{
+	const struct cluster *c = ctx;
+	const struct divide_worker *v = a, *w = b;
+	const struct cluster_host *x = &c->hosts[v->host], *y = &c->hosts[w->host];
+
+	if (x->self != y->self)
+		return x->self ? -1 : 1;
+	if (x->startup != y->startup)
+		return x->startup < y->startup ? -1 : 1;
+	return (v->host > w->host) - (v->host < w->host);
+}
+
+static int make_workers(struct divide_run *run)
+{
+	uint64_t most = 0;
+
+	for (uint32_t h = 0; h < run->cluster.n; h++)
+		most += run->cluster.hosts[h].slots;
+	run->workers = calloc(most, sizeof(*run->workers));
+	run->down_since = calloc(run->cluster.n, sizeof(*run->down_since));
+	if (!run->workers || !run->down_since)
+		return fail(EXIT_REFUSED, "no memory");
+	for (uint32_t h = 0; h < run->cluster.n; h++)
+		for (uint32_t k = 0; k < run->cluster.hosts[h].slots; k++)
+			run->workers[run->nworkers++] =
+				(struct divide_worker){ .host = h, .part = UINT32_MAX };
+	qsort_r(run->workers, run->nworkers, sizeof(*run->workers), by_distance, &run->cluster);
+	/* each has at least one unit to be measured with, and one to do */
+	if (run->nworkers > run->size / 2)
+		run->nworkers = run->size > 1 ? (uint32_t)(run->size / 2) : 1;
+	return 0;
+}
+
+static int make_folder(struct divide_run *run)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(run->folder, sizeof(run->folder), "%s/ehctl-divide-XXXXXX",
+		 tmp && *tmp ? tmp : "/tmp");
+	if (mkdtemp(run->folder))
+		return 0;
+	fail(0, "%s: %s", run->folder, strerror(errno));
+	*run->folder = '\0';
+	return EXIT_REFUSED;
+}
+
+static void end_run(struct divide_run *run)
+{
+	char path[sizeof(run->folder) + 24];
+
+	for (uint32_t i = 0; i < run->nparts && *run->folder; i++) {
+		snprintf(path, sizeof(path), "%s/%u", run->folder, i);
+		unlink(path);
+		if (run->parts[i].fd >= 0)
+			close(run->parts[i].fd);
+	}
+	if (*run->folder)
+		rmdir(run->folder);
+	if (run->signals >= 0)
+		close(run->signals);
+	free(run->workers);
+	free(run->down_since);
+	free(run->parts);
+	cluster_close(&run->cluster);
+}
+
+/* ---- the results ---- */
+
+static int by_first(const void *a, const void *b)
+{
+	const struct divide_part *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int send_part(int fd, const struct divide_part *p)
+{
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = sendfile(fd, p->fd, &at, 1 << 20)))
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* A part may be moved while its number is in use, so they are sorted at the end. */
+static int combine(struct divide_run *run, bool json)
+{
+	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)settings.combine, NULL };
+	const struct cluster_host here = { .self = true };
+	int ends[2], status, err = 0;
+	struct divide_part *sorted = calloc(run->nparts, sizeof(*sorted));
+	pid_t pid;
+
+	if (!sorted || pipe2(ends, O_CLOEXEC)) {
+		free(sorted);
+		return fail(EXIT_REFUSED, "--combine: %s", strerror(errno));
+	}
+	memcpy(sorted, run->parts, run->nparts * sizeof(*sorted));
+	qsort(sorted, run->nparts, sizeof(*sorted), by_first);
+	signal(SIGPIPE, SIG_IGN);
+	pid = remote_start(&here, NULL, argv,
+			   &(struct remote_files){ ends[0], json ? STDERR_FILENO : STDOUT_FILENO,
+						   STDERR_FILENO });
+	close(ends[0]);
+	for (uint32_t i = 0; i < run->nparts && pid > 0 && !err; i++)
+		if (sorted[i].state == DIVIDE_DONE)
+			err = send_part(ends[1], &sorted[i]);
+	close(ends[1]);
+	free(sorted);
+	if (pid < 0)
+		return fail(EXIT_REFUSED, "--combine: %s", strerror(-(int)pid));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	/* it need not read all */
+	if (err && err != -EPIPE)
+		return fail(EXIT_REFUSED, "the results cannot be read: %s", strerror(-err));
+	return remote_code(status)
+		       ? fail(EXIT_REFUSED, "--combine: exit status %d", remote_code(status))
+		       : 0;
+}
+
+/* ---- the command ---- */
+
+static int prepare(struct divide_run *run)
+{
+	int code = cluster_open(&run->cluster, &settings.wish);
+
+	if (!code)
+		code = probe_cluster(&run->cluster, settings.view);
+	if (!code)
+		code = make_workers(run);
+	if (!code)
+		code = make_folder(run);
+	if (code)
+		return code;
+	run->signals = remote_signals(SFD_NONBLOCK);
+	return run->signals < 0 ? EXIT_REFUSED : 0;
+}
+
+static int carry_out(struct divide_run *run)
+{
+	uint64_t done = 0;
+	int code = 0;
+
+	if (run->nworkers > 1) {
+		done = divide_shares_probe(run);
+		code = divide_run_all(run);
+	}
+	if (code)
+		return code;
+	divide_shares_learn(run);
+	code = divide_shares(run, done, run->size - done, true);
+	run->planned_at = divide_run_now(run);
+	if (!code)
+		code = divide_run_all(run);
+	run->real = divide_run_now(run) - run->planned_at;
+	return code;
+}
+
+static int run_divide(void *ctx, char **rest, bool json)
+{
+	struct divide_run run = { .signals = -1 };
+	int code;
+
+	if (rest[0])
+		return bad_argument(rest[0]);
+	if (!settings.size || !settings.command)
+		return bad_usage("--size N and --cmd CMD are needed");
+	run.size = settings.size;
+	run.from = settings.from;
+	run.probe = settings.probe;
+	run.data = settings.data;
+	run.command = settings.command;
+	run.view = settings.view;
+	run.grace = settings.grace;
+	settings.wish.slots = (uint32_t)settings.slots;
+	code = prepare(&run);
+	run.began = progress_seconds(CLOCK_MONOTONIC);
+	if (!code)
+		code = carry_out(&run);
+	if (!code)
+		code = combine(&run, json);
+	if (!code && json)
+		code = divide_tell_json(&run);
+	else if (!code && !settings.quiet)
+		divide_tell_text(&run);
+	end_run(&run);
+	return code;
+}
+
+const struct live_command divide_live = {
+	.name = "divide",
+	.arguments =
+		"--size N --cmd CMD [--combine CMD] [--from F] [--data BYTES] [--probe UNITS]\n"
+		"       [--hosts A,B,…] [--slots N] [--view VIEW] [--grace S] [--quiet] [--json]",
+	.help = "divide a load among the hosts of the cluster (paper 2)\n\n"
+		"Each host does a small first part, which measures it. The rest is divided by the plan of\n"
+		"`ehctl plan divide`; each part is started as by `ehctl exec HOST --`. The outputs of all\n"
+		"parts, in order, are the input of the command of --combine. If a host leaves, others\n"
+		"have its units. The exit status is 1 if a part failed.",
+	.options = options,
+	.run = run_divide,
+	.settings = &settings,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file divide_run.h  One `ehctl divide`: a load, its parts on hosts, and what has become of them. */
+#ifndef EHPLAN_DIVIDE_RUN_H
+#define EHPLAN_DIVIDE_RUN_H
+
+#include <sys/types.h>
+
+#include "cluster.h"
+#include "ehplan.h"
+
+#define DIVIDE_RUN_WHY 160 /**< bytes of a reason */
+
+enum divide_state { DIVIDE_WAITS, DIVIDE_RUNS, DIVIDE_DONE, DIVIDE_MOVED };
+
+/** Some units of the load, given to one worker. Times are seconds after the start of the run. */
+struct divide_part {
+	enum divide_state state; /**< DIVIDE_MOVED: other parts have its units now */
+	uint64_t first, count;
+	uint32_t worker;
+	bool probe; /**< it also measures its worker */
+	double predicted_start, predicted_finish;
+	double start, finish;
+	double bytes; /**< of its result */
+	pid_t pid;
+	bool dropped; /**< killed because its host is gone */
+	int fd; /**< of the file with its output, or -1 */
+};
+
+/** A host, or one of several places on it. */
+struct divide_worker {
+	uint32_t host;
+	double unit; /**< seconds for a unit of the load; 0: not measured */
+	uint32_t part; /**< that runs there, or UINT32_MAX */
+	bool lost;
+};
+
+struct divide_run {
+	uint64_t size; /**< units of the load */
+	uint64_t from; /**< number of the first unit */
+	uint64_t probe; /**< units of a first part; 0: by size */
+	double data; /**< bytes that a command reads for a unit */
+	const char *command, *view;
+	double grace; /**< seconds that a host may be down until others have its units */
+	struct cluster cluster;
+	struct divide_worker *workers; /**< in the order of the ring, home first */
+	uint32_t nworkers;
+	struct divide_part *parts;
+	uint32_t nparts;
+	double result; /**< bytes of results for a unit, measured */
+	char folder[4096]; /**< of the outputs; empty: not made */
+	double *down_since; /**< of hosts; 0: it is up */
+	double began; /**< of the clock */
+	double planned_at; /**< the probes were over, and the rest was divided */
+	double predicted, real; /**< seconds after that */
+	uint32_t moved; /**< parts that were divided again */
+	int signals; /**< descriptor that reads SIGCHLD and those that end us */
+	int signal; /**< that ended it, or 0 */
+};
+
+/* ---- divide_run.c ---- */
+
+double divide_run_now(const struct divide_run *run);
+/** A part for a worker. Its number, or -ENOMEM. */
+int64_t divide_run_add(struct divide_run *run, const struct divide_part *part);
+/** Runs all parts to their ends; those of hosts that leave are divided again. 0, or an exit code
+ *  after a message; then nothing runs any more. */
+int divide_run_all(struct divide_run *run);
+
+/* ---- divide_shares.c ---- */
+
+/** Divides units among the workers that are not lost, by the plan of paper 2, into parts. With
+ *  `first_plan` the prediction is kept. 0, or an exit code after a message. */
+int divide_shares(struct divide_run *run, uint64_t first, uint64_t count, bool first_plan);
+/** Gives each worker a small first part. The units that are left begin at the result. */
+uint64_t divide_shares_probe(struct divide_run *run);
+/** What the first parts say of the workers. */
+void divide_shares_learn(struct divide_run *run);
+
+/* ---- divide_tell.c ---- */
+
+/** Predicted and real times, side by side. */
+int divide_tell_json(const struct divide_run *run);
+void divide_tell_text(const struct divide_run *run);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/common/companion.h"
+#include "tools/common/common.h"
+#include "tools/ehctl/launch.h"
+
+int remote_become(const struct cluster_host *host, const char *view, char *const *argv)
+{
+	char program[4096], stub[4096], token[80];
+	size_t count = 0, n = 0;
+	char **args;
+	int code;
+
+	if (!launch_find(argv[0], program, sizeof(program), &code))
+		return code;
+	if (host->self) {
+		execv(program, argv);
+		return fail(126, "%s: %s", program, strerror(errno));
+	}
+	if (!companion("ehstub", stub, sizeof(stub)))
+		return fail(EXIT_REFUSED,
+			    "ehstub is installed neither next to ehplan nor in ../libexec/ehsched");
+	while (argv[count])
+		count++;
+	args = calloc(count + 7, sizeof(*args));
+	if (!args)
+		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
+	snprintf(token, sizeof(token), "@%s", host->name);
+	args[n++] = stub;
+	args[n++] = (char *)"--no-terminal";
+	if (view) {
+		args[n++] = (char *)"--view";
+		args[n++] = (char *)view;
+	}
+	args[n++] = token;
+	args[n++] = program;
+	memcpy(args + n, argv, count * sizeof(*args));
+	execv(stub, args);
+	code = fail(EXIT_REFUSED, "%s: %s", stub, strerror(errno));
+	free(args);
+	return code;
+}
+
+void remote_default_signals(void)
+{
+	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		signal(ours[i], SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+int remote_signals(int flags)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | flags);
+	return fd < 0 ? fail(-1, "signalfd: %s", strerror(errno)) : fd;
+}
+
+int remote_place(int fd, int to)
+{
+	int null = -1, err = 0;
+
+	if (fd < 0) {
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = null;
+	}
+	/* dup2() of a descriptor onto itself would leave it to be closed */
+	if (fd < 0 || (fd == to ? fcntl(fd, F_SETFD, 0) : dup2(fd, to)) < 0)
+		err = -errno;
+	if (null >= 0 && null != to)
+		close(null);
+	return err;
+}
+
+pid_t remote_start(const struct cluster_host *host, const char *view, char *const *argv,
+		   const struct remote_files *files)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	setsid();
+	remote_default_signals();
+	if (remote_place(files->in, STDIN_FILENO) || remote_place(files->out, STDOUT_FILENO) ||
+	    remote_place(files->err, STDERR_FILENO))
+		_exit(EXIT_REFUSED);
+	_exit(remote_become(host, view, argv));
+}
+
+int remote_code(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
