@@ -6,13 +6,16 @@ INSTALL	?= install
 MODVER	 = $(firstword $(shell PATH=$$PATH:/sbin:/usr/sbin modinfo -F vermagic $(O)/ehsched.ko 2>/dev/null))
 MODDIR	?= /lib/modules/$(MODVER)/updates
 BASH_COMPLETION ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETION ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETION ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR	?= /usr/lib/systemd/system
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehplan ehsim ehcert
-BUILT	:= $(addprefix $(O)/bin/,ehctl ehrsh ehagent $(LIBEXEC))
+LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehhist ehplan ehspawn.so ehsim ehcert ehtop ehmetrics
+COMPLETION := $(addprefix $(O)/completion/,ehctl.bash _ehctl ehctl.fish)
+BUILT	:= $(addprefix $(O)/bin/,ehctl ehrsh ehagent $(LIBEXEC)) $(COMPLETION)
 PAGES	:= $(wildcard tools/man/*.[1-8])
-.PHONY: install uninstall man
+.PHONY: install uninstall man completion
 
 # The version stands in the pages' last line.
 man: $(PAGES:tools/man/%=$(O)/man/%)
@@ -21,7 +24,18 @@ $(O)/man/%: tools/man/% VERSION
 	$(call say,GEN,$@)
 	$(Q)sed '/^\.TH /s/ ehsched "/ "ehsched $(VERSION)" "/' $< >$@
 
-# Who may not read a program cannot trace its process, from its first instruction on: these run as users, and hold what is
+# What ehctl and the programs that it starts say of their commands.
+completion: $(COMPLETION)
+tools: $(COMPLETION)
+$(O)/completion/ehctl.bash: SHELL_NAME = bash
+$(O)/completion/_ehctl: SHELL_NAME = zsh
+$(O)/completion/ehctl.fish: SHELL_NAME = fish
+$(COMPLETION): tools/completion/generate $(addprefix $(O)/bin/,ehctl $(filter ehplan ehsim ehcert ehtop ehmetrics,$(LIBEXEC)))
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)tools/completion/generate $(O)/bin/ehctl $(SHELL_NAME) >$@
+
+# A user who may not read a program cannot trace its process, from its first instruction on: these run as users, and hold what is
 # not theirs.
 UNREADABLE := ehview ehfiles
 
@@ -34,14 +48,18 @@ $(foreach p,$(LIBEXEC),$(if $(filter $(p),$(UNREADABLE)),711,755) $(O)/bin/$(p) 
 )644 packaging/systemd/ehagent.service $(UNITDIR)/ehagent.service
 644 packaging/systemd/ehlaunch.service $(UNITDIR)/ehlaunch.service
 644 packaging/systemd/ehlaunch.socket $(UNITDIR)/ehlaunch.socket
+644 packaging/systemd/ehmetrics.service $(UNITDIR)/ehmetrics.service
 644 packaging/systemd/ehsched.sysusers /usr/lib/sysusers.d/ehsched.conf
 644 packaging/systemd/ehsched.tmpfiles /usr/lib/tmpfiles.d/ehsched.conf
 644 packaging/firewall/ehsched.xml $(PREFIX)/lib/firewalld/services/ehsched.xml
 644 packaging/firewall/ehsched.ufw /etc/ufw/applications.d/ehsched
+644 packaging/grafana/ehsched.json $(PREFIX)/share/ehsched/grafana/ehsched.json
 644 packaging/examples/agent.conf $(PREFIX)/share/doc/ehsched/agent.conf
 $(foreach p,$(PAGES:tools/man/%=%),644 $(O)/man/$(p) $(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(p)
-)644 tools/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
+)644 $(O)/completion/ehctl.bash $(BASH_COMPLETION)/ehctl
 644 tools/completion/ehrsh.bash $(BASH_COMPLETION)/ehrsh
+644 $(O)/completion/_ehctl $(ZSH_COMPLETION)/_ehctl
+644 $(O)/completion/ehctl.fish $(FISH_COMPLETION)/ehctl.fish
 $(if $(wildcard $(O)/ehsched.ko),644 $(O)/ehsched.ko $(MODDIR)/ehsched.ko)
 endef
 
@@ -58,7 +76,7 @@ install: $(if $(filter-out $(wildcard $(BUILT)),$(BUILT)),tools) man
 	@[ -n "$(DESTDIR)" ] || packaging/user
 	@[ -n "$(DESTDIR)" ] || ! [ -d /run/systemd/system ] || systemctl daemon-reload
 	@[ -f $(DESTDIR)/etc/ehsched/agent.conf ] || \
-		echo "install: next, 'ehctl init NAME' on the first host of a cluster, 'ehctl join' on others (ehctl(1))"
+		echo "install: next, 'ehctl init NAME' on the first host of a cluster, 'ehctl join' on others (ehsched(7))"
 
 ##  uninstall       remove what make install has written, and nothing else
 uninstall: export DESTDIR := $(DESTDIR)
