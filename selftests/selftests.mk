@@ -5,13 +5,16 @@ UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
 FUZZ_SRC := $(wildcard selftests/fuzz/fuzz_*.c)
 FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
+REPLAY	 := $(FUZZ_SRC:selftests/fuzz/fuzz_%.c=$(O)/selftests/fuzz/replay_%) $(O)/selftests/fuzz/replay_must
 PROBES	 := $(addprefix $(O)/selftests/,cluster/probe conformance/probe)
 FUZZ_SECONDS ?= 20
 FUZZ_CC	 ?= clang
 
-.PHONY: tests unit-tests fuzz fuzz-cc fuzz-netlink kmod-tests
+.PHONY: tests unit-tests replay fuzz fuzz-cc fuzz-netlink kmod-tests
 ##  tests           the test programs
-tests: unit-tests kmod-tests $(PROBES)
+tests: unit-tests kmod-tests $(PROBES) replay
+# What tools/09-corpus.sh runs.
+replay: $(REPLAY)
 # Without kernel headers: a package's build runs them.
 unit-tests: $(UNIT)
 
@@ -21,9 +24,9 @@ $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
-$(O)/selftests/kmod/nl: selftests/kmod/agent.c selftests/kmod/holder.c selftests/kmod/nl.h uapi/linux/ehsched.h
+$(O)/selftests/kmod/nl: $(addprefix selftests/kmod/,agent.c flood.c holder.c show.c nl.h) uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell $(PKG_CONFIG) --static --cflags --libs libnl-genl-3.0)
-$(O)/selftests/kmod/probe: selftests/kmod/confine.c selftests/kmod/probe.h
+$(O)/selftests/kmod/probe: $(addprefix selftests/kmod/,confine.c crowd.c probe.h)
 
 # The kernel's ynl client, of the kernel whose tool generates (uapi/generate): a copy, which guests find without the cache.
 $(O)/selftests/kmod/ynl/cli.py: selftests/vm/linux-source
@@ -48,9 +51,12 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 # What the two ends look at files with.
 $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 
-# Whom an end takes for the agent.
+# What waits for input.
+$(O)/selftests/unit/test_input: $(addprefix $(O)/helpers/ehguest/,input.o input_call.o)
+
+# Which process an end takes for the agent.
 $(O)/selftests/unit/test_hop: WRAP = $(O)/libeh.a
-$(O)/selftests/unit/test_hop: $(O)/helpers/end/hop.o
+$(O)/selftests/unit/test_hop: $(addprefix $(O)/helpers/end/,hop.o spare.o)
 
 # Their certificates.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"two_agents.h"' $(UNIT_SRC))): | $(addprefix $(O)/bin/,ehctl ehcert)
@@ -60,7 +66,7 @@ $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)
 
 # These start home's end of a job.
-$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_files test_stub_terminal): | $(O)/bin/ehstub
+$(patsubst %.c,$(O)/%,$(shell grep -l '"stub_home.h"' $(UNIT_SRC))): | $(O)/bin/ehstub
 
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -71,8 +77,11 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 .SECONDARY: $(UNIT:%=%.o)
 
 # What ehlaunch decides by itself.
-$(O)/selftests/unit/test_launch: $(call objects,$(addprefix helpers/ehlaunch/,limits.c names.c rules.c))
-$(O)/selftests/unit/test_origin: $(call objects,$(addprefix helpers/ehlaunch/,cgroup.c names.c origin.c))
+$(O)/selftests/unit/test_launch: $(call objects,$(addprefix helpers/ehlaunch/,limits.c names.c rules.c) lib/site/who.c lib/site/map.c)
+$(O)/selftests/unit/test_origin: $(call objects,$(addprefix helpers/ehlaunch/,cgroup.c limits.c names.c origin.c))
+
+# What Prometheus is told.
+$(O)/selftests/unit/test_exposition: $(O)/tools/ehmetrics/exposition.o
 
 # Those that start the executor's end of a job.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
@@ -81,7 +90,6 @@ $(O)/selftests/unit/ehl%: | $(O)/bin/ehl%
 	@mkdir -p $(@D)
 	$(Q)ln -sf ../../bin/$(@F) $@
 $(O)/selftests/unit/test_claim: | $(addprefix $(O)/selftests/unit/,ehlaunch ehlook)
-$(addprefix $(O)/selftests/unit/,test_stub test_stub_break test_stub_files test_stub_terminal): | $(O)/bin/ehstub
 
 # Compiled again, for the sanitizers see only what they have instrumented.
 FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -97,17 +105,43 @@ $(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $(filter %.o,$^) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(PKG_LIBS) $(PLAN_LIBS)
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(PKG_LIBS) $(PLAN_LIBS) $(FUZZ_LIBS)
 .SECONDARY: $(FUZZ_SRC:%.c=$(O)/fuzz/%.o)
 
 # A whole agent, and a world that is an input.
-$(addprefix $(O)/selftests/fuzz/fuzz_,local peer kernel): $(O)/fuzz/selftests/fuzz/one_agent.o
+$(addprefix $(O)/selftests/fuzz/fuzz_,local peer kernel): $(addprefix $(O)/fuzz/selftests/fuzz/one_,agent.o host.o launcher.o kernel.o)
 # Helpers, without what has their main().
 $(O)/fuzz/liblaunch.a: $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out helpers/ehlaunch/main.c,$(LAUNCH_SRC)))
 $(O)/fuzz/libfiles.a: $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out helpers/ehfiles/main.c,$(FILES_SRC)))
 $(addprefix $(O)/selftests/fuzz/fuzz_,launch hop): $(O)/fuzz/liblaunch.a
 $(O)/selftests/fuzz/fuzz_home: $(O)/fuzz/libfiles.a
-$(O)/selftests/fuzz/fuzz_trace: $(addprefix $(O)/fuzz/,tools/ehsim/trace.o tools/ehsim/value.o tools/common/parse.o)
+$(O)/selftests/fuzz/fuzz_trace: $(addprefix $(O)/fuzz/,selftests/fuzz/refuse.o tools/ehsim/trace.o tools/ehsim/value.o tools/common/parse.o)
+# Of programs, what reads; the target has what is around it.
+fuzz_build = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,build_make.o build_ninja.o build_walk.o workflow.o)
+fuzz_workflow = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,workflow.o journal.o durations.o)
+fuzz_history = $(addprefix helpers/ehhist/,query.o store.o)
+fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o)
+fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o) $(COMMON_SRC:.c=.o)
+$(foreach name,build workflow history http view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
+$(foreach name,build workflow history http view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
+$(addprefix $(O)/selftests/fuzz/,fuzz_history replay_history): FUZZ_LIBS = $(call once,SQLITE_LIBS,$(shell $(PKG_CONFIG) --libs sqlite3))
+$(addprefix $(O)/selftests/fuzz/,fuzz_http replay_http): FUZZ_LIBS = -lsmartcols
+$(O)/fuzz/tools/ehmetrics/page.o: tools/ehmetrics/page.html
+
+# The same targets with the inputs that are kept, in the build of all tests: so none stops to link unseen.
+$(O)/selftests/fuzz/replay_%: $(O)/selftests/fuzz/fuzz_%.o $(O)/selftests/fuzz/replay.o $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
+	$(call say,LD,$@)
+	$(Q)$(call link,$(filter %.a,$^) $(PKG_LIBS) $(PLAN_LIBS) $(FUZZ_LIBS))
+$(O)/selftests/fuzz/replay_must: $(O)/selftests/fuzz/replay_must.o $(O)/selftests/fuzz/replay.o
+	$(call say,LD,$@)
+	$(Q)$(call link,)
+.SECONDARY: $(FUZZ_SRC:%.c=$(O)/%.o)
+$(addprefix $(O)/selftests/fuzz/replay_,local peer kernel): $(addprefix $(O)/selftests/fuzz/one_,agent.o host.o launcher.o kernel.o)
+$(O)/selftests/fuzz/liblaunch.a: $(call objects,$(filter-out helpers/ehlaunch/main.c,$(LAUNCH_SRC)))
+$(O)/selftests/fuzz/libfiles.a: $(call objects,$(filter-out helpers/ehfiles/main.c,$(FILES_SRC)))
+$(addprefix $(O)/selftests/fuzz/replay_,launch hop): $(O)/selftests/fuzz/liblaunch.a
+$(O)/selftests/fuzz/replay_home: $(O)/selftests/fuzz/libfiles.a
+$(O)/selftests/fuzz/replay_trace: $(addprefix $(O)/,selftests/fuzz/refuse.o tools/ehsim/trace.o tools/ehsim/value.o tools/common/parse.o)
 
 fuzz-cc:
 	@command -v $(FUZZ_CC) >/dev/null || { echo "fuzz: $(FUZZ_CC) is missing: apt-get install clang" >&2; exit 1; }
@@ -180,6 +214,20 @@ check-debug:
 	done
 	@EHS_BUILD=$(O) selftests/kernels debug kcsan
 
+# Faults of all kinds while tasks run on eight nodes, agents that are restarted in turn, and agents that all stand still; an
+# hour. The same SEED makes the same choices. docs/faults.md
+FAULTS ?= 1000
+SEED   ?=
+TURNS  ?= 50
+STILL  ?= 5
+##  check-faults    FAULTS=1000 faults under load; SEED=N, TURNS=50 restarts of each agent, STILL=5 pauses of all
+.PHONY: check-faults
+check-faults:
+	@packaging/deps -n build test
+	$(Q)$(MAKE) --no-print-directory tools $(O)/selftests/unit/test_job_world
+	EHS_BUILD=$(O) selftests/run unit/test_job_world faults/30 faults/40 faults/50 agent/64-lapse
+	EHS_BUILD=$(O) EHS_SEED=$(SEED) selftests/faults/20-campaign.py --faults $(FAULTS) --turns $(TURNS) --still $(STILL)
+
 # All cases of the conformance suite, those of full length too, in both places; an hour when guests are emulated.
 ##  check-conformance
 ##                  all that docs/transparency.md promises
@@ -201,12 +249,25 @@ check-packages:
 
 # Each built once, in the cache; then run here and away. SUITES="sed grep"; SUITES=all, more than an hour.
 SUITES ?=
-##  check-suites    test suites of other programs, here and away; SUITES="sed grep", SUITES=all
+##  check-suites    test suites of other programs, here and away; SUITES="sed grep", SUITES=all, VIEW=home
 .PHONY: check-suites
 check-suites:
 	@packaging/deps -n build test suites
 	$(Q)$(MAKE) --no-print-directory tools
-	@EHS_BUILD=$(O) selftests/suites/run $(SUITES)
+	@EHS_BUILD=$(O) selftests/suites/run $(if $(VIEW),--view $(VIEW)) $(SUITES)
+
+# The previous version's programs, for tests of both versions; built once, in the cache. Where there is no history the tests
+# say so.
+.PHONY: previous
+previous:
+	@selftests/upgrade/build >/dev/null || [ $$? = 4 ]
+
+##  check-upgrade   eight nodes, from the previous version to this one and back, under builds
+.PHONY: check-upgrade
+check-upgrade:
+	@packaging/deps -n build test
+	$(Q)$(MAKE) --no-print-directory tools previous
+	@EHS_BUILD=$(O) selftests/run upgrade
 
 # Real ones, over agents in network namespaces.
 ##  check-rsh       programs that start others by ssh, with ehrsh in its place
@@ -216,7 +277,15 @@ check-rsh:
 	$(Q)$(MAKE) --no-print-directory tools
 	@EHS_BUILD=$(O) selftests/run rsh
 
-# New inputs stay in the build folder; those worth keeping are added to the corpus by hand. FUZZ_RUNS=N: so many inputs
+# Pictures of it are in O/page.
+##  check-page      the page of ehctl metrics, in a browser without a screen
+.PHONY: check-page
+check-page:
+	@packaging/deps -n build page
+	$(Q)$(MAKE) --no-print-directory tools
+	@EHS_BUILD=$(O) selftests/run page
+
+# New inputs stay in the build directory; those worth keeping are added to the corpus by hand. FUZZ_RUNS=N: that many inputs
 # for each, whatever the time. FUZZ_TARGETS="peer local" chooses.
 FUZZ_TARGETS ?= $(FUZZ_SRC:selftests/fuzz/fuzz_%.c=%)
 FUZZ_LIMIT = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS))
@@ -259,8 +328,8 @@ fuzz-netlink:
 	selftests/vm/module $(KERNEL) $(O) $(if $(filter debug kcsan,$(KERNEL)),KCFLAGS=-g)
 	O=$(O) KERNEL=$(KERNEL) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/netlink/run
 
-##  lint            what checkpatch, sparse, clang-tidy and others find
+##  lint            what checkpatch, sparse, clang-tidy and others find; PARTS="layers codespell"
 .PHONY: lint
 lint:
 	@packaging/deps -n lint
-	@EHS_BUILD=$(O) EHS_CFLAGS="$(BASE) $(CFLAGS_agent/main) $(PKG_CFLAGS)" selftests/lint/run
+	@EHS_BUILD=$(O) EHS_CFLAGS="$(BASE) $(CFLAGS_agent/main) $(PKG_CFLAGS)" selftests/lint/run $(PARTS)

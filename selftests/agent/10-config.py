@@ -49,7 +49,7 @@ ok("another's key: exit 2 with file:line", code == 2 and errors.startswith(f"{ba
 open(bad, "w").write(text.replace('log = "debug"', 'log = "info debug:nets"'))
 code, errors = check(bad)
 ok("an area of the log that does not exist: exit 2",
-   code == 2 and 'log: "nets" is no area; areas are base, net, ' in errors, errors)
+   code == 2 and 'log: "nets" is not an area; areas are base, net, ' in errors, errors)
 open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
 ok("a certificate of another host: exit 2", check(bad)[0] == 2)
 r = subprocess.run([AGENT, "-x"], capture_output=True)
@@ -61,7 +61,7 @@ second = c.conf(1, peers=[1])
 moved = open(second).read().replace("10.77.0.2", "10.77.0.1")
 open(second, "w").write(moved)
 r = subprocess.run(["ip", "netns", "exec", c.net.name(0), AGENT, "-c", second], capture_output=True,
-                   text=True, timeout=15)
+                   text=True, timeout=WAIT)
 ok("a second agent on a node says so and ends", r.returncode == 1 and "another agent" in r.stderr,
    r.stderr)
 ok("the first one lives on", c.alive(0))

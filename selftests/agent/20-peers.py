@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who is let in, what strangers and rude peers get, and how agents find and lose each other."""
+"""Which hosts are let in, what strangers and rude peers get, and how agents find and lose each other."""
 
 import os, signal, socket, ssl, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
@@ -99,6 +99,7 @@ s.settimeout(15)
 s.connect((address(0), 7411))
 s.sendall(b"GET / HTTP/1.0\r\n\r\n")
 ok("garbage on the TLS port: closed", closed(s))
+ok("for what it said", c.logged(0, r"refused 10\.77\.0\.2:\d+ \(CN unknown\): TLS: http request"), c.log(0)[-1500:])
 crowd = []
 for i in range(300):
     with c.net.enter(1):

@@ -17,7 +17,7 @@ sh(EHCTL, "cert", "node", named, "n0", "n1", "n2")
 
 
 def sign(folder, authority, host, names, usage="serverAuth,clientAuth"):
-    """A certificate as openssl makes it, of an authority in another folder."""
+    """A certificate as openssl makes it, of an authority in another directory."""
     os.makedirs(folder, exist_ok=True)
     base = os.path.join(folder, host)
     sh("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", f"{base}.key")
@@ -50,15 +50,15 @@ def check(conf):
 good = c.conf(0, cert=named)
 ok("a configuration of a cluster with a name passes -t", check(good) == (0, ""), check(good))
 code, errors = check(c.conf(2, cert=named, cluster="lab"))
-ok("another name in the configuration is refused", code == 2 and re.search(r"certificate: .*of another cluster.*\"lab\"", errors), errors)
+ok("another name in the configuration is refused", code == 2 and re.search(r"certificate: .*to another cluster.*\"lab\"", errors), errors)
 c.start(0, c.conf(0, cert=named))
 ok("a member is served", served(named))
 for what, names, usage, why in (
-        ("without a name", "DNS:n1", "serverAuth,clientAuth", "it names no cluster, and its authority does"),
-        ("of another cluster", "DNS:n1,URI:urn:ehsched:lab", "serverAuth,clientAuth", "it is of another cluster"),
+        ("without a name", "DNS:n1", "serverAuth,clientAuth", "it does not name a cluster, although its authority does"),
+        ("of another cluster", "DNS:n1,URI:urn:ehsched:lab", "serverAuth,clientAuth", "it belongs to another cluster"),
         ("of two clusters", "DNS:n1,URI:urn:ehsched:test,URI:urn:ehsched:lab", "serverAuth,clientAuth", "malformed"),
         ("with a name that is none", "DNS:n1,URI:urn:ehsched:test%20", "serverAuth,clientAuth", "malformed"),
-        ("with a name in another case", "DNS:n1,URI:urn:ehsched:Test", "serverAuth,clientAuth", "it is of another cluster"),
+        ("with a name in another case", "DNS:n1,URI:urn:ehsched:Test", "serverAuth,clientAuth", "it belongs to another cluster"),
         ("without a usage", "DNS:n1,URI:urn:ehsched:test", None, "its extended key usage"),
         ("for clients only", "DNS:n1,URI:urn:ehsched:test", "clientAuth", "its extended key usage")):
     before = len(c.log(0))
@@ -83,7 +83,7 @@ with listener.accept()[0] as s:
     except OSError:
         pass
 listener.close()
-ok("a server of another cluster is refused", c.logged(0, r"no connection to 0\.2 .*certificate refused: it is of another cluster"),
+ok("a server of another cluster is refused", c.logged(0, r"no connection to 0\.2 .*certificate refused: it belongs to another cluster"),
    c.log(0)[-2000:])
 c.start(2, c.conf(2, cert=named))
 ok("one of this cluster is accepted", c.all_up([0, 2]), c.log(0)[-2000:])

@@ -25,14 +25,14 @@ def is_idle(i, j):
     return link(i, j)["ok"] and "no connection was needed" in link(i, j)["what"]
 
 
-def undrain(j):
-    """A question that node 1 asks node j."""
-    return {"command": "undrain", "node": c.code(j)}
+def question(j):
+    """What node 1 asks node j."""
+    return {"command": "guests", "node": c.code(j)}
 
 
-def drain(j):
+def reply_of(j):
     """Its reply."""
-    return c.ask(1, undrain(j))
+    return c.ask(1, question(j))
 
 
 def answered(asking, seconds=0):
@@ -55,11 +55,11 @@ ok("a node is linked to its controller", until(lambda: is_up(1, 0)), c.log(1))
 ok("others are not", until(lambda: is_idle(1, 3) and is_idle(1, 2)), link(1, 3))
 ok("and heard nothing of it", "connection from 0.0.1" not in c.log(2) + c.log(3), c.log(2))
 
-ok("a request makes the link", drain(3).get("version") == 1 and is_up(1, 3), c.log(1))
+ok("a request makes the link", until(lambda: reply_of(3).get("version") == 1 and is_up(1, 3)), c.log(1))
 ok("which is closed when it was idle for a while", until(lambda: is_idle(1, 3)), link(1, 3))
 ok("in an orderly way", c.logged(3, r"connection from 0\.0\.1 .* ended: closed by the peer \(GOAWAY\)"), c.log(2))
 ok("the link to the controller stays", is_up(1, 0))
-ok("and is made again", drain(3).get("version") == 1)
+ok("and is made again", reply_of(3).get("version") == 1)
 
 with c.net.enter(1):
     job = subprocess.Popen([STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -67,14 +67,14 @@ job.stdin.write(b"one")
 job.stdin.flush()
 ok("a job runs there", select.select([job.stdout], [], [], WAIT)[0] and os.read(job.stdout.fileno(), 9) == b"one")
 for _ in range(2):
-    drain(2)
+    reply_of(2)
     ok("while another link was idle and closed", until(lambda: is_idle(1, 2)))
     ok("the job's is up", is_up(1, 3))
 ok("and the job ends well", job.communicate(b"two")[0] == b"two" and job.returncode == 0)
 ok("then it is closed, too", until(lambda: is_idle(1, 3)))
 
 c.end(3)
-reply = drain(3)
+reply = reply_of(3)
 ok("a peer that is not there: told why", "refused" in refusal(reply), reply)
 ok("doctor says so", not link(1, 3)["ok"] and "Connection refused" in link(1, 3)["what"], link(1, 3))
 
@@ -83,11 +83,11 @@ c.net.ip("br", "link", "set", "p2", "down")
 asking = [c.connect(1) for _ in range(80)]
 replies = []
 for s in asking:
-    s.sendall(frame("FRAME_REQUEST", json.dumps(undrain(2)).encode()))
+    s.sendall(frame("FRAME_REQUEST", json.dumps(question(2)).encode()))
 while len(asking) > 64 and answered(asking, WAIT):
     pass
 # At once: the others wait still.
-reply = drain(3)
+reply = reply_of(3)
 with c.net.enter(1):
     refused = subprocess.run([STUB, "@" + c.code(3), "/bin/true", "true"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                              text=True, timeout=WAIT)
@@ -100,9 +100,9 @@ while asking and answered(asking, WAIT):
 ok("and those that waited are told", not asking and all(map(refusal, replies)), replies)
 ok("doctor says that it is silent", until(lambda: "silent" in link(1, 2)["what"]), link(1, 2))
 c.net.ip("br", "link", "set", "p2", "up")
-ok("it is back", until(lambda: drain(2).get("version") == 1), c.log(1))
+ok("it is back", until(lambda: reply_of(2).get("version") == 1), c.log(1))
 c.start(3)
-ok("so is the other, and its link", until(lambda: drain(3).get("version") == 1), c.log(1))
+ok("so is the other, and its link", until(lambda: reply_of(3).get("version") == 1), c.log(1))
 
 c.end(0)
 ok("an agent that ends says good-bye", c.logged(1, r"0\.0\.0 \(n0\) is down: closed by the peer \(GOAWAY\)"), c.log(1))

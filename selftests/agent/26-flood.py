@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A member that floods another with requests, bodies without an end, and reservations: honest members are served."""
 
-import json, os, re, struct, sys, threading
+import json, os, re, sys, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import Cluster

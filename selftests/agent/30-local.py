@@ -45,15 +45,18 @@ for request in ({"command": "nonsense"}, {"x": 1}, {"command": "set"}, {"command
                 {"command": "why"}, {"command": "drain", "node": "0.7"}):
     reply = c.ask(0, request)
     ok(f"usage: {request}", error(reply).get("usage") is True, reply)
+limits = [error(c.ask(0, {"command": "set", **s}))["why"] for s in ({"threshold": -1}, {"weight": 0}, {"dwell": -1})]
+ok("limits are in what ehctl set takes: tasks and milliseconds", limits == [
+    f"must be a number from {r}" for r in ("0 to 1000000", "0.001 to 1000", "0 to 60000")], limits)
 ok("a threshold that is set reaches the controller and the other node",
    c.ask(0, {"command": "set", "threshold": 3500, "length": 500}) == {"version": 1} and
    until(lambda: [n["threshold"] for n in c.ask(1, {"command": "status"})["nodes"]][0] == 3.5))
 
 with c.connect(0) as s:
     s.sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
-    c.ask(1, {"command": "drain", "node": "0.0"})
-    ok("drain of another node", until(lambda: c.ask(1, {"command": "status"})["nodes"][0]["draining"]))
-    c.ask(1, {"command": "undrain", "node": "0.0"})
+    c.ask(0, {"command": "drain", "node": "0.1"})
+    ok("drain of another node", until(lambda: c.ask(0, {"command": "status"})["nodes"][1]["draining"]))
+    c.ask(0, {"command": "undrain", "node": "0.1"})
     c.ask(0, {"command": "set", "length": 250000})
     number, event = read_frame(s)
     ok("watch: an event", number == FRAME["FRAME_EVENT"] and event["event"] and event["time"].endswith("Z"),
@@ -118,7 +121,8 @@ rude("a long request", frame("FRAME_REQUEST", b"", 1 << 20), "longer than 64 KiB
 rude("an empty request", frame("FRAME_REQUEST", b""), "empty")
 rude("a truncated header", b"\1\0\0", "truncated", hang_up=True)
 rude("a truncated request", frame("FRAME_REQUEST", b"{", 50), "truncated", hang_up=True)
-rude("a malformed job", frame("FRAME_JOB", os.urandom(600)), "malformed job")
+rude("a malformed job", frame("FRAME_JOB", job[:4] + os.urandom(596)), "malformed job")
+rude("a job of a newer version", frame("FRAME_JOB", b"\xff" * 4 + job[4:]), "newer version")
 rude("a truncated job", frame("FRAME_JOB", job[:-5]), "malformed job")
 rude("a malformed job with descriptors", frame("FRAME_JOB", job[:-5]), "malformed job", fds=7)
 rude("a malformed description of a job that runs", frame("FRAME_ATTACH", os.urandom(300)), "cannot go on here")

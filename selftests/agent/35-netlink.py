@@ -56,6 +56,6 @@ for command in CTRL_CMD_NEWFAMILY, CTRL_CMD_DELFAMILY:
     forger.sendto(forged(command), (0, NOTIFY))
 sender = forger.getsockname()[0]
 ok("one to a group is ignored, with a warning",
-   until(lambda: c.log(0)[before:].count(f"ignored a netlink message of port {sender}") == 2), c.log(0)[before:])
+   until(lambda: c.log(0)[before:].count(f"ignored a netlink message from port {sender}") == 2), c.log(0)[before:])
 ok("the agent goes on", c.alive(0) and c.end(0) == 0)
 done()

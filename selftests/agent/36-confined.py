@@ -5,7 +5,6 @@ anything. What others get who take its place, or send it text: nothing."""
 
 import os, pty, re, shutil, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import environment
 from cluster import BUILD, STUB, USER, Cluster
 from ktap import done, ok
 from wait import WAIT, until

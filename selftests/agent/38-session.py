@@ -3,7 +3,7 @@
 """Sessions of `ehctl run`, by an agent that says what it likes: ehlaunch moves the process that has come to the agent, and
 no other, and none that would be freed from what confines it."""
 
-import atexit, ctypes, os, signal, socket, struct, subprocess, sys, time
+import atexit, ctypes, errno, os, signal, socket, struct, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from ktap import done, ok, skip, skip_all
@@ -233,5 +233,27 @@ if permit(other):
     end_child(pid)
 else:
     skip("one whose devices are filtered", "no BPF programs for cgroups here")
+
+# ---- how many ----
+
+A_USER = 512    # CGROUP_SESSIONS_A_USER
+crowd = [client(users.ONE) for i in range(A_USER + 1)]
+answers = [ask(s, came)[:2] for _, s, came in crowd]
+ok(f"a user has {A_USER} sessions", answers[:A_USER] == [("LAUNCH_READY", 0)] * A_USER, answers)
+ok("and not one more", answers[A_USER] == ("LAUNCH_CGROUP", errno.EUSERS) and where(crowd[A_USER][0]) == HOME, answers[A_USER])
+for uid in users.TWO, 0:
+    pid, s, came = client(uid)
+    ok(f"user {uid} gets one", ask(s, came)[0] == "LAUNCH_READY" and moved(pid), where(pid))
+    end_child(pid)
+l.process.kill()
+l.process.wait()
+l = Launcher("--cgroup", root)
+pid, s, came = client(users.ONE)
+ok("nor from the next ehlaunch", ask(s, came)[:2] == ("LAUNCH_CGROUP", errno.EUSERS))
+end_child(crowd[0][0])
+ok("one that ends makes room", until(lambda: ask(s, came)[0] == "LAUNCH_READY") and moved(pid), where(pid))
+for pid, s, _ in [*crowd[1:], (pid, s, came)]:
+    end_child(pid)
+    s.close()
 l.stop()
 done()

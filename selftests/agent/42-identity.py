@@ -3,7 +3,7 @@
 """Who a task is for the kernel goes with it: audit's login user id, and no_new_privs. The home agent reads both from the
 stub's process and believes nothing that the stub says; an executor that cannot set the login user id does not start it."""
 
-import ctypes, os, signal, socket, struct, subprocess, sys
+import ctypes, os, signal, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import cluster
 from cluster import FRAME, JOB, STUB, Cluster, frame
@@ -134,12 +134,7 @@ ok("nor what it keeps to itself", got == (1234, 1, there), got)
 
 # An executor that has a login user id itself, and no right to change it.
 c.end(1)
-wrapper = os.path.join(c.dir, "agent-logged-in")
-with open(wrapper, "w") as f:
-    f.write("#!/bin/sh\necho 55 >/proc/self/loginuid\n"
-            f'exec setpriv --bounding-set -audit_control {cluster.AGENT} "$@"\n')
-os.chmod(wrapper, 0o755)
-cluster.AGENT = wrapper
+c.wrap(1, "echo 55 >/proc/self/loginuid", by="setpriv --bounding-set -audit_control")
 c.start(1)
 ok("the executor is back", c.all_up(range(2)), c.log(1))
 code, out, err = run(before=lambda: log_in(55))

@@ -3,11 +3,13 @@
 """ehlaunch decides, whatever its agent says: this is an agent that was taken over. Each request is refused, or what it
 asks for is reduced to what the site permits, and the next one is served."""
 
-import atexit, ctypes, os, pwd, random, resource, struct, sys
+import atexit, ctypes, errno, os, pwd, random, resource, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from ktap import done, ok, skip, skip_all
 from launcher import FLAG, KIND, NONE, START, Launcher, head, kill, start, status
+from proc import descriptors
+from seed import new_seed
 from wait import until
 
 if os.geteuid():
@@ -15,8 +17,7 @@ if os.geteuid():
 users.add()
 libc = ctypes.CDLL(None, use_errno=True)
 FILES = 7       # RLIMIT_NOFILE
-SEED = int(os.environ.get("EHS_SEED") or random.randrange(1 << 32))
-print("# seed", SEED)
+SEED = new_seed()
 chance = random.Random(SEED)
 
 
@@ -119,9 +120,13 @@ l.drop()
 null = os.open("/dev/null", os.O_RDWR)
 refused("a view that is none", l.ask(good(flags=FLAG["LAUNCH_VIEW"]), [null]), "LAUNCH_FOREIGN")
 
-# ---- what is no request ----
+# ---- what is not a request ----
 
-refused("another version", l.ask(struct.pack("@I", 1) + good()[4:]), "LAUNCH_REQUEST")
+ok("it says first which versions of requests it takes", l.versions == (FLAG["LAUNCH_OLDEST"], FLAG["LAUNCH_VERSION"]), l.versions)
+for version in 0, FLAG["LAUNCH_OLDEST"] - 1, FLAG["LAUNCH_VERSION"] + 1, 0xffffffff:
+    answer = l.ask(struct.pack("@I", version) + good()[4:])
+    refused(f"version {version}", answer, "LAUNCH_REQUEST")
+    ok("as a version that it does not take", answer and answer[1] == errno.EPROTONOSUPPORT, answer)
 refused("an unknown kind", l.ask(head(len(KIND)) + good()[8:]), "LAUNCH_REQUEST")
 refused("a kind far away", l.ask(head(0xffffffff) + good()[8:]), "LAUNCH_REQUEST")
 for size in 0, 1, 7, 8, START.size - 1, START.size + 1, START.size + 4, 100000:
@@ -194,6 +199,33 @@ ok("under that name no other", l.ask(start(2, 2, daemon))[0] == "LAUNCH_UNKNOWN"
 l.drop()
 l.stop()
 
+# ---- an end that has just begun ----
+
+# On one processor, and nice, an end has done nothing for itself when its launcher is killed.
+everywhere = os.sched_getaffinity(0)
+os.sched_setaffinity(0, {min(everywhere)})
+began = []
+for _ in range(20):
+    l = Launcher()
+    l.ask(good(nice=19))
+    l.process.kill()
+    l.process.wait()
+    began += l.ends
+    l.ends = []
+os.sched_setaffinity(0, everywhere)
+
+
+def waits(pid):
+    """For its job: it is asleep, and leads a session."""
+    return os.path.exists(f"/proc/{pid}") and status(pid)["State"][0] == "S" and os.getsid(pid) == pid
+
+
+ok("ends outlive a launcher that is killed when they have begun", until(lambda: all(waits(pid) for _, pid in began)),
+   [pid for _, pid in began if not waits(pid)])
+for s, _ in began:
+    s.close()
+ok("and end with their agent", until(lambda: not any(os.path.exists(f"/proc/{pid}") for _, pid in began)))
+
 # ---- cgroups ----
 
 mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
@@ -209,11 +241,12 @@ if mounts:
     def members(id):
         return [int(pid) for pid in open(f"{guest}/{id}/cgroup.procs").read().split()]
 
-    l = Launcher("--cgroup", root, "--guest-pids", "17", "--guest-memory", "64")
+    l = Launcher("--cgroup", root, "--guest-pids", "17", "--guest-memory", "64", "--guest-cpu", "150")
     ok("it begins when the directories are there", l.began == (0, 0, 0) and guests() == [], l.began)
     answer = l.ask(good(id="0.1:7"))
     ok("a guest has a directory", guests() == ["0.1:7"] and members("0.1:7") == [answer[2]], (answer, guests()))
-    for file, controller, limit in ("pids.max", "pids", "17"), ("memory.max", "memory", str(64 << 20)):
+    for file, controller, limit in ("pids.max", "pids", "17"), ("memory.max", "memory", str(64 << 20)), \
+            ("cpu.max", "cpu", "150000 100000"):
         if controller in open(f"{guest}/cgroup.controllers").read().split():
             got = open(f"{guest}/0.1:7/{file}").read().strip()
             ok(f"with {file}", got == limit, got)
@@ -253,6 +286,17 @@ if mounts:
         l2.ends = []
         until(lambda: guests() == [])
     ok("300 that end at once", until(lambda: guests() == []), guests())
+
+    # of each guest it has a descriptor, which is nobody else's
+    for n in range(80):
+        answer = l2.ask(good(id=f"0.1:{100 + n}"))
+    ok("80 guests", answer[0] == "LAUNCH_READY" and len(guests()) == 80, (answer, guests()))
+    # the guest's end opens those below its socket again
+    only = {0: "/dev/null", 1: "/dev/null", 2: "/dev/null", 3: "socket"}
+    ok("the last one has no descriptor of ehlaunch", until(lambda: descriptors(answer[2]) in (only, {**only, 4: "anon_inode"})),
+       descriptors(answer[2]))
+    l2.drop()
+    ok("and they end", until(lambda: guests() == []), guests())
     l2.stop()
 else:
     skip("cgroups", "no cgroup 2 is mounted here")

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tasks away outlive agents that end, are killed, or stand still, on either node, and on both at once."""
 
-import fcntl, os, pty, random, select, signal, subprocess, sys, termios, tty
+import glob, os, pty, random, select, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from cluster import Cluster, STUB, shown_at
 from ktap import done, ok
+from proc import state
+from seed import new_seed
 from wait import WAIT, until
 
-seed = int(os.environ.get("EHS_SEED", random.randrange(1 << 32)))
-print("# EHS_SEED", seed)
+seed = new_seed()
 dice = random.Random(seed)
 c = Cluster(2, "heartbeat = 1000\njob-limit = 30000", apart=True)
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
@@ -20,13 +21,6 @@ os.chmod(c.dir, 0o755)
 def start(*words, **more):
     with c.net.enter(0):
         return subprocess.Popen([STUB, "@0.1", words[0], *words], **more)
-
-
-def state(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "gone"
 
 
 def tasks(node=0):
@@ -152,6 +146,55 @@ ok("it goes on with another agent: its task, too", until(lambda: state(frozen_th
 frozen.terminate()
 frozen.wait(WAIT)
 
+
+
+def freeze():
+    """A task whose stub is stopped, and the process there."""
+    p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
+    there = int(p.stdout.readline())
+    p.send_signal(signal.SIGSTOP)
+    until(lambda: state(there) == "T")
+    return p, there
+
+
+# It is killed while no agent is here; another one stays stopped.
+for which, agents in ("home's agent", [0]), ("both agents", [0, 1]):
+    (stays, stays_there), (ends, ends_there) = freeze(), freeze()
+    for i in agents:
+        c.end(i, signal.SIGKILL)
+    ends.kill()
+    ends.wait(WAIT)
+    for i in agents:
+        c.start(i)
+    ok(f"a stopped stub is killed while {which} are not here: its task ends", until(lambda: state(ends_there) == "gone"), state(ends_there))
+    ok("the task of a stub that is still stopped does not", (state(stays.pid), state(stays_there)) == ("T", "T"), (state(stays.pid), state(stays_there)))
+    stays.send_signal(signal.SIGCONT)
+    ok("and goes on", until(lambda: state(stays_there) == "S"), state(stays_there))
+    stays.terminate()
+    stays.wait(WAIT)
+
+# What home says while the network says nothing is said again.
+ends, ends_there = freeze()
+c.net.switch("link", "set", c.net.port(1), "down")
+ends.kill()
+ends.wait(WAIT)
+down = until(lambda: c.up(0) == {c.code(0)})
+c.net.switch("link", "set", c.net.port(1), "up")
+ok("one that is killed while a link is cut: its task ends", until(lambda: state(ends_there) == "gone") and down, state(ends_there))
+
+# What cannot be read costs nothing but what was in it.
+c.end(0)
+kept = glob.glob(os.path.join(c.dir, "**", "stopped.json"), recursive=True)
+ok("the file of stopped tasks is its user's alone", [os.stat(f).st_mode & 0o777 for f in kept] == [0o600], kept)
+for text in ("", "{", '{"boot":"x","stopped":[1,{"token":1}]}', '{"boot":1}'):
+    with open(kept[0], "w") as f:
+        f.write(text)
+    c.start(0)
+    ok(f"an agent starts with {text!r} there", c.all_up(range(2)), c.log(0))
+    c.end(0)
+c.start(0)
+c.all_up(range(2))
+
 # A stop and a SIGCONT that cross: home's agent holds up both.
 crossed = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, preexec_fn=lambda: os.setpgid(0, 0))
 crossed_there = int(crossed.stdout.readline())
@@ -206,6 +249,6 @@ p.kill()
 p.wait()
 c.start(0)
 ok("a stub that was killed without an agent: the executor's end notices", c.all_up(range(2)) and
-   until(lambda: state(there) in ("gone", "Z"), 60), state(there))
+   until(lambda: state(there) in ("gone", "Z"), 2 * WAIT), state(there))
 ok("no task is left", until(lambda: not tasks() and not tasks(1)), (tasks(), tasks(1)))
 done()

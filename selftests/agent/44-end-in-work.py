@@ -6,7 +6,6 @@ check-sanitize)."""
 
 import os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import environment
 from cluster import Cluster, STUB
 from ktap import done, ok
 from wait import WAIT, until

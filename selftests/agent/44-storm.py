@@ -7,37 +7,17 @@ import os, random, select, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, STUB
 from ktap import done, ok
+from proc import state
+from seed import new_seed
 from wait import WAIT, until
 
-seed = int(os.environ.get("EHS_SEED", random.randrange(1 << 32)))
+seed = new_seed()
 rounds = int(os.environ.get("EHS_ROUNDS", 1))
-print("# EHS_SEED", seed)
 dice = random.Random(seed)
 c = Cluster(2, "heartbeat = 1000\njob-limit = 30000\nlink-idle = 2000\nguests = 1000")
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 os.chmod(c.dir, 0o755)
 AT_ONCE = 12
-
-
-def state(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "gone"
-
-
-def children(pid):
-    try:
-        return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-
-
-def answers(i):
-    try:
-        return "nodes" in c.ask(i, {"command": "status"})
-    except (OSError, EOFError):
-        return False
 
 
 class Task:
@@ -194,7 +174,17 @@ ok("no task is left", until(lambda: left() == [[], []], 90), left())
 guests = os.path.join(c.cgroup(1), "guest")
 if os.path.isdir(guests):
     folders = lambda: [d for d in os.listdir(guests) if os.path.isdir(os.path.join(guests, d))]
-    ok("no guest's cgroup is left", until(lambda: not folders(), 90), folders())
+
+    def inside():
+        """Who is still in one, and where it sleeps."""
+        read = lambda *path: open(os.path.join(*path)).read()
+        try:
+            return [(d, pid, state(pid), read("/proc", pid, "cmdline")[:80], read("/proc", pid, "wchan"),
+                     read("/proc", pid, "net/unix").count(c.dir), len(os.listdir(f"/proc/{pid}/fd")))
+                    for d in folders() for pid in read(guests, d, "cgroup.procs").split()] or folders()
+        except FileNotFoundError:
+            return folders()
+    ok("no guest's cgroup is left", until(lambda: not folders(), 90), inside())
 idle = lambda: "no connection was needed" in next(d for d in c.ask(0, {"command": "doctor"})["checks"] if d["name"] == "peer 0.1")["what"]
 ok("no stream is left", until(idle), c.log(0)[-1500:])
 files = lambda: [len(os.listdir(f"/proc/{c.agents[i].pid}/fd")) for i in range(2)]

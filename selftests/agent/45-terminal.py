@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a program finds of its terminal on another node: size, modes, lines, and what it does with them."""
 
-import os, re, signal, sys, termios
+import glob, os, re, signal, sys, termios
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
 from terminal import AWAY, PROMPT, PYTHON, Shell, c, end, play, program, set_size
@@ -98,15 +98,28 @@ def viewer(sh):
     sh.wait(PROMPT)
 
 
+def asleep(command):
+    """That program waits, for a key."""
+    for name in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(name) as f, open(name.replace("cmdline", "stat")) as stat:
+                if f.read().split("\0")[:-1] == command and stat.read().rsplit(") ")[1][0] == "S":
+                    return True
+        except OSError:
+            pass
+    return False
+
+
 def editor(sh):
     sh.line("cp lines.txt edited.txt")
-    sh.start("$R vi -u NONE -n edited.txt", "edited.txt")
-    sh.wait("line 22")
-    sh.type("ihello \x1b")
-    sh.wait("hello line 0")
-    sh.type("G")
-    sh.wait("6H99")
-    sh.type(":wq\r")
+    vi = ["vi", "-u", "NONE", "-n", "edited.txt"]
+    sh.start("$R " + " ".join(vi), "edited.txt")
+    # what it shows depends on which keys it has when it draws, so it gets one when it waits for it
+    for shown, keys in ("line 22", "ihello "), ("hello line 0" + 6 * "\b", "\x1b"), ("\b", "G"), ("6H99", ":wq\r"):
+        sh.wait(shown)
+        if not until(lambda: asleep(vi)):
+            return "vi does not sleep"
+        sh.type(keys)
     sh.wait(PROMPT)
     if "hello line 0\n" != sh.line("head -n 1 edited.txt"):
         return "not edited"
@@ -192,6 +205,8 @@ def prompt(sh):
     sh.wait("\r\n43\r\n>>> ")
     sh.type('import time; print("go"); time.sleep(1000)\n')
     sh.wait("(1000)\r\ngo\r\n")
+    if not until(lambda: asleep([PYTHON, "-q"])):
+        return "python does not sleep"
     sh.type("\x03")
     sh.wait("KeyboardInterrupt\r\n")
     sh.wait(">>> ")

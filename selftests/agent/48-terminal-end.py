@@ -33,7 +33,7 @@ try:
         pass
     print("read ends", file=out)
 except OSError as error:
-    # the kernel's answer to who was reading; to who reads later it is the end
+    # the kernel's answer to a program that was reading; to one that reads later it is the end
     print("read ends" if error.errno == errno.EIO else error, file=out)
 try:
     os.write(1, b"x")

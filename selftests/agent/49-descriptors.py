@@ -4,6 +4,7 @@
 
 import os, shutil, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import users
 from cluster import Cluster
 from ktap import done, ok
 from tree import BUILD
@@ -36,7 +37,7 @@ def run(script, limit=WAIT, **more):
 
 
 def is_same(name, script):
-    """With $X and without it; it is in a folder of its own each time."""
+    """With $X and without it; it is in a directory of its own each time."""
     seen = []
     for how in "env", X:
         folder = os.path.join(work, "case")
@@ -67,7 +68,7 @@ is_same("grep into its own input", "printf '1\\n2\\n' >out; $X grep 1 out >>out;
 is_same("dd into its output", "printf 0123456789 >f; echo -n xyz | $X dd bs=1 seek=4 conv=notrunc status=none 1<>f")
 is_same("wc", "seq 10 >f; $X wc <f; $X wc -c <f")
 is_same("a full device", "$X echo x >/dev/full; echo $?")
-is_same("a folder as input", "mkdir d; $X cat <d; echo $?")
+is_same("a directory as input", "mkdir d; $X cat <d; echo $?")
 is_same("an output without a reader", "$X sh -c 'echo x; echo $? >&2' >/dev/full")
 is_same("tasks that write at one offset", "(for i in 1 2 3 4; do $X sh -c \"echo $i; echo $i\" & done; wait) >out; sort out; rm out")
 is_same("what is closed stays closed", "touch f; $X bash -c 'ls /proc/$$/fd' 7<f 8>&-; $X bash -c 'ls /proc/$$/fd' 33>g <&-")
@@ -87,6 +88,19 @@ code, out, err = run(f"python3 -c '{odd}' $EHCTL run -- readlink /proc/self/ns/n
 ok("a session without the module: here, too", (code, out) == (0, here + "\n"), (code, out, err))
 code, out, err = run("$X readlink /proc/self/ns/net 7< <(true)")
 ok("and with a pipe it is away", (code, out, err) == (0, there + "\n", ""), (code, out, err))
+
+
+os.mkdir(f"{work}/closed", 0o700)
+os.chmod(work, 0o755)
+for name, flags in ("an empty log", 0), ("a log that is appended to", os.O_APPEND):
+    for path in f"{work}/roots", f"{work}/closed/roots":
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o600)
+        code, out, err = run(f"exec 5>&{fd} {fd}>&-; $X sh -c 'readlink /proc/self/ns/net; echo x >&5'; echo y >&5", pass_fds=[fd],
+                             **users.as_user(users.THREE))
+        os.close(fd)
+        text = open(path).read()
+        ok(f"{name} that its user cannot open ({os.path.relpath(path, work)}): it is away, and its bytes come",
+           (code, out, err, text) == (0, there + "\n", "", "x\ny\n"), (code, out, err, text))
 code, out, err = run("exec 9>locked; flock 9; $X true")
 ok("a file that the caller has locked", code == 1 and "locked" in err, (code, err))
 

@@ -7,6 +7,7 @@ import os, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, ok, skip
+from proc import state
 from tree import BUILD
 from wait import WAIT, until
 
@@ -37,13 +38,6 @@ def collect(p):
         return "its output does not end"
 
 
-def state(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "gone"
-
-
 def gone(pid):
     return until(lambda: state(pid) in ("gone", "Z"))
 
@@ -61,15 +55,15 @@ def empty(group):
 FAMILY = "sleep 1000 & echo $!; "
 
 
-def family(how, script):
-    """A shell and its child, which has its output, too. (Popen, the child's number)"""
-    p = start(how, "sh", "-c", FAMILY + script)
+def family(how, script, traps=""):
+    """A shell with its traps set and its child, which has its output, too. (Popen, the child's number)"""
+    p = start(how, "sh", "-c", traps + FAMILY + script)
     return p, int(p.stdout.readline())
 
 
 for where, how in PLACES:
     for sig in signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGKILL, signal.SIGRTMIN:
-        p, child = family(how, "trap : INT; wait")
+        p, child = family(how, "wait", "trap : INT; ")
         os.killpg(p.pid, sig)
         # a shell's command in the background ignores SIGINT
         if sig == signal.SIGINT:
@@ -121,7 +115,7 @@ out = p.communicate(timeout=WAIT)[0]
 ok("a shell's group with a task in it", out == f"{128 + signal.SIGTERM}\n" and gone(child), out)
 
 # Many at once, and no signal is lost or goes astray.
-p, child = family(AWAY, "trap 'n=$((n+1))' USR1; trap 'echo $n; exit' USR2; while :; do wait; done")
+p, child = family(AWAY, "while :; do wait; done", "trap 'n=$((n+1))' USR1; trap 'echo $n; exit' USR2; ")
 for _ in range(20):
     os.kill(p.pid, signal.SIGUSR1)
 ok("its child has got none of the signals that are for it alone", until(lambda: state(child) == "S"), state(child))

@@ -130,7 +130,7 @@ for words in (["-f"], ["-N"], ["-X"], ["-Y"], ["-A"], ["-s"], ["-L", "1:a:2"], [
     ok(f"{' '.join(words)} is refused with a text", got[0] == 255 and got[2].startswith("ehrsh: -"), got)
 ok("and nothing was run", not os.path.exists(f"{work}/ran"))
 got = run("-t", "n1", "tty", stdin=NULL)
-ok("-t without a terminal: said, and run", got[0] == 1 and "no terminal" in got[2] and "not a tty" in got[1], got)
+ok("-t without a terminal: said, and run", got[0] == 1 and "not a terminal" in got[2] and "not a tty" in got[1], got)
 
 # ---- ends ----
 

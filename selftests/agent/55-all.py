@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl run --all, exec --auto --all: what may go does, though home is idle; what stays has a reason."""
 
-import os, signal, subprocess, sys
+import os, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, ok, skip
@@ -11,7 +11,7 @@ from wait import WAIT, until
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 WHERE = "readlink /proc/self/ns/net"
 AWAY = f"{EHCTL} exec --auto --all --"
-c = Cluster(2, 'exclude = { "/usr/bin/sha1sum", "/bin/sha1sum" }\nheartbeat = 1000')
+c = Cluster(2, 'exclude = { "/usr/bin/sha1sum", "/bin/sha1sum" }\nheartbeat = 1000\nthreshold-floor = 20.0')
 
 
 def room():
@@ -112,6 +112,16 @@ ok("an overloaded node is given nothing", busy and got[1] == near + "\n" and why
 hold.kill()
 hold.wait()
 ok("there is room again", room() and until(lambda: run("exec", "--auto", "--all", "--", "sh", "-c", WHERE)[1] == far + "\n"))
+
+# the other node does not answer
+c.ask(0, {"command": "set", "time-limit": 1500})
+c.agents[1].send_signal(signal.SIGSTOP)
+began = time.monotonic()
+got = run("exec", "--auto", "--all", "--", "sh", "-c", WHERE)
+took = time.monotonic() - began
+c.agents[1].send_signal(signal.SIGCONT)
+ok("as long as ehctl set says it is waited for", got[:2] == (0, near + "\n") and took >= 1.4, (got, took, why(got[3])))
+ok("and then it answers", room() and until(lambda: run("exec", "--auto", "--all", "--", "sh", "-c", WHERE)[1] == far + "\n"))
 
 # the other node is gone
 c.end(1, signal.SIGKILL)

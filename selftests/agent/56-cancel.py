@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl cancel: tasks end at home and away; whose, and what is said otherwise."""
 
-import json, os, signal, subprocess, sys
+import json, os, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, ok, skip
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
-c = Cluster(2, "heartbeat = 1000\n")
+# What else this machine does makes nobody a sender.
+c = Cluster(2, 'heartbeat = 1000\nload-index = "tasks"\nthreshold-floor = 20.0\n')
 ok("two agents", c.start_all(), c.log(0))
 
 
@@ -24,10 +25,10 @@ def cancel(i, *words, uid=0):
     return r.returncode, r.stdout, r.stderr
 
 
-def start(*words, uid=0, script="exec sleep 1000"):
-    """A task, and its program's process id."""
+def start(*words, uid=0, first=":", script="exec sleep 1000"):
+    """A task, and its program's process id, said when `first` is done."""
     with c.net.enter(0):
-        p = subprocess.Popen([*user(uid), EHCTL, *words, "--", "sh", "-c", "echo $$; " + script], stdin=subprocess.DEVNULL,
+        p = subprocess.Popen([*user(uid), EHCTL, *words, "--", "sh", "-c", f"{first}; echo $$; {script}"], stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, cwd="/")
     return p, int(p.stdout.readline())
 
@@ -57,21 +58,36 @@ got = cancel(1, tasks(1)[0]["id"])
 ok("where it runs", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
 over()
 
-task, program = start("exec", "n1", script="trap '' TERM; while :; do sleep 1000; done")
+task, program = start("exec", "n1", first="trap '' TERM", script="while :; do sleep 1000; done")
 got = cancel(0, "--now", "--json", tasks(0)[0]["id"])
 ok("--now", got[0] == 0 and json.loads(got[1])["cancelled"][0]["killed"] and task.wait(WAIT) == -signal.SIGKILL and gone(program),
    (got, task.returncode))
 over()
-task, program = start("exec", "n1", script="trap '' TERM; while :; do sleep 1000; done")
+task, program = start("exec", "n1", first="trap '' TERM", script="while :; do sleep 1000; done")
 got = cancel(0, tasks(0)[0]["id"])
 ok("one that ignores SIGTERM is killed", quiet(got) and task.wait(WAIT) == -signal.SIGKILL and gone(program), (got, task.returncode))
 over()
 task, program = start("exec", "n1")
 task.send_signal(signal.SIGSTOP)
-ok("it is stopped", until(lambda: tasks(0)[0]["state"] == "stopped"))
+ok("it is stopped", until(lambda: tasks(0)[0]["state"] == "stopped"), tasks(0))
 got = cancel(0, tasks(0)[0]["id"])
 ok("one that is stopped ends", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
 over()
+# also before the stub could tell its agent that the program runs
+early = []
+for _ in range(8):
+    with c.net.enter(0):
+        task = subprocess.Popen([EHCTL, "exec", "n1", "--", "sleep", "1000"], stdin=subprocess.DEVNULL, cwd="/")
+    end = time.monotonic() + WAIT
+    while not tasks(1) and time.monotonic() < end:
+        pass    # a pause would be too long
+    task.send_signal(signal.SIGSTOP)
+    if not until(lambda: [t["state"] for t in tasks(0)] == ["stopped"], 20):
+        early.append(tasks(0))
+    cancel(0, tasks(0)[0]["id"])
+    task.wait(WAIT)
+    over()
+ok("eight that are stopped as soon as they are there", not early, early)
 task, program = start("exec", "--auto")
 got = cancel(0, tasks(0)[0]["id"])
 ok("one that stayed", quiet(got) and task.wait(WAIT) == -signal.SIGTERM, (got, task.returncode))
@@ -100,6 +116,33 @@ got = cancel(0, names[0], uid=2001)
 ok("one of them in full", quiet(got) and first.wait(WAIT) == -signal.SIGTERM and gone(program) and second.poll() is None, got)
 got = cancel(0, "build")
 ok("root ends the other", quiet(got) and second.wait(WAIT) == -signal.SIGTERM and gone(other), got)
+
+# A user has some sessions, one process has one.
+SESSIONS = 256      # SESSIONS_A_USER
+for k in range(4 * SESSIONS):
+    c.ask(0, {"command": "run", "name": f"again{k}"}, uid=2001)
+crowd, told = [], os.pipe()
+for k in range(SESSIONS + 1):
+    child = os.fork()
+    if not child:
+        try:
+            named = c.ask(0, {"command": "run", "name": f"crowd{k}"}, uid=2001)["session"]
+            os.write(told[1], b"+" if named else b"-")
+            while True:
+                signal.pause()
+        finally:
+            os._exit(1)
+    crowd.append(child)
+heard = b""
+while len(heard) < len(crowd):
+    heard += os.read(told[0], 1)
+ok("a user has as many sessions as one may have", heard.count(b"+") == SESSIONS - 1, heard)     # this process has one
+late, program = start("run", "-n", "late", "--all", uid=2002)
+got = cancel(0, "late", uid=2002)
+ok("another user has his", quiet(got) and late.wait(WAIT) == -signal.SIGTERM and gone(program), got)
+for child in crowd:
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
 # a session of the module is a cgroup, here one that no ehlaunch has made
 managed = os.path.join(c.cgroup(0), "managed")

@@ -8,6 +8,7 @@ import http2
 from cluster import AGENT, Cluster, STUB
 from ktap import done, ok
 from netns import address
+from signed import signed
 from tree import BUILD
 from wait import until
 
@@ -215,15 +216,34 @@ ok("a wish for another's code: the free one is given", code == 200 and got["code
 ok("the other keeps it", hosts(0)["n1"] == codes["n1"], hosts(0))
 ok("and cannot be taken by a hello", h.hello(node=codes["n1"]) == 403)
 h = client("n6", 5)
-ok("with its own it is let in", h.hello(node=got["code"]) == 200)
+ok("nor does it have its own before it has signed for it", h.hello(node=got["code"]) == 403 and "n6" not in hosts(0))
+entry = signed(cert, got["entry"])
+h = client("n6", 5)
+ok("then it is let in", h.hello(node=got["code"], entry=entry) == 200 and hosts(0).get("n6") == got["code"], hosts(0))
 forged = {**got, "roster": [{"code": "0.1", "host": "n6", "address": "1.2.3.4:5", "version": -1}]}
 ok("a malformed roster: 400", h.request("POST", "/v1/roster", forged)[0] == 400)
 ok("a member removes no other", h.request("POST", "/v1/leave", {"cluster": "test", "host": "n1"})[0] == 403)
-ok("but itself",
-   h.request("POST", "/v1/leave", {"cluster": "test", "host": "n6"})[0] == 200 and until(lambda: len(hosts(0)) == 3), hosts(0))
+going = {k: v for k, v in got["entry"].items() if k not in ("by", "grant")}
+going.update(version=going["version"] + 1, left=True)
+last = signed(cert, going)
+unsigned = {}, {"entry": entry}, {"entry": {**signed(cert, {**going, "left": False}), "left": True}}, \
+    {"entry": signed(cert, going, by="n7")}
+h = client("n6", 5)
+ok("not even itself, without its signature",
+   h.hello(node=got["code"]) == 200 and
+   [h.request("POST", "/v1/leave", {"cluster": "test", "host": "n6", **more})[0] for more in unsigned] == [400] * 4 and
+   hosts(0).get("n6") == got["code"])
+ok("but with it",
+   h.request("POST", "/v1/leave", {"cluster": "test", "host": "n6", "entry": last})[0] == 200 and until(lambda: len(hosts(0)) == 3), hosts(0))
 ok("then it is a stranger again", h.request("GET", "/v1/nodes")[0] == 403)
-code, _ = client("n7", 5).request("POST", "/v1/join", question("n7", 5, code=codes["n2"]))
-ok("a wish for a free code is granted", code == 200 and hosts(0).get("n7") == codes["n2"], hosts(0))
+h = client("n7", 5)
+code, body = h.request("POST", "/v1/join", question("n7", 5, code=codes["n2"]))
+ok("a wish for a free code is granted", code == 200 and json.loads(body)["code"] == codes["n2"], body)
+code, body2 = client("n6", 5).request("POST", "/v1/join", question("n6", 5, code=codes["n2"]))
+ok("and held for that host", code == 409 and b"full" in body2, body2)
+entry = signed(cert, json.loads(body)["entry"])
+ok("with its signature it is a member", client("n7", 5).hello(node=codes["n2"], entry=entry) == 200 and
+   hosts(0).get("n7") == codes["n2"], hosts(0))
 ok("all go on", all(c.alive(i) for i in (0, 1, 3)))
 wrong = subprocess.run([AGENT, "--join", "name", "-c", seed_conf], capture_output=True, text=True)
 ok("--join with a name: exit 2", wrong.returncode == 2 and "--join: name" in wrong.stderr, wrong)

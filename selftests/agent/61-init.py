@@ -4,16 +4,13 @@
 
 import json, os, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import AGENT, EHCTL, STUB, USER, Cluster
+from cluster import AGENT, STUB, USER, Cluster
 from ktap import done, ok
 from netns import address
 
 c = Cluster(2, apart=False)
+ehctl = c.ehctl
 folder = os.path.join(c.dir, "etc", "ehsched")
-
-
-def ehctl(i, *words):
-    return subprocess.run(c.words(i, EHCTL, *words), capture_output=True, text=True, timeout=60)
 
 
 def content(path):

@@ -1,33 +1,18 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A cluster in two commands: ehctl init, ehctl invite, ehctl join. And who has no token, or another's, gets nothing."""
+"""A cluster in two commands: ehctl init, ehctl invite, ehctl join. A host without a token, or with another's, gets nothing."""
 
 import base64, hashlib, json, os, re, signal, socket, ssl, stat, subprocess, sys, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, STUB, Cluster, closed
+from cluster import EHCTL, Cluster, closed
 from ktap import done, ok
 from netns import address, sh
 from wait import until
 
 ALPN = "ehsched-join/1"
 c = Cluster(4, apart=False)
+ehctl = c.ehctl
 KEPT = os.path.join(os.path.dirname(c.state(0)), "invites.json")
-
-
-def folder(i):
-    return os.path.join(c.dir, f"etc{i}")
-
-
-def ehctl(i, *words, **more):
-    return subprocess.run(c.words(i, EHCTL, *words), capture_output=True, text=True, timeout=120, **more)
-
-
-def finish(i, more=""):
-    """What a test needs beside what init and join have written."""
-    conf = os.path.join(folder(i), "agent.conf")
-    with open(conf, "a") as f:
-        f.write(f'state = "{c.state(i)}"\ncgroup = "{c.cgroup(i)}"\nstub = "{STUB}"\nlog = "debug"\n{more}')
-    return conf
 
 
 def invite(i=0, *words):
@@ -38,16 +23,16 @@ def invite(i=0, *words):
 
 
 def join(i, token, *words, name=None):
-    return ehctl(i, "join", *words, "--token", token, "--dir", folder(i), "--host", name or f"n{i}")
+    return ehctl(i, "join", *words, "--token", token, "--dir", c.etc(i), "--host", name or f"n{i}")
 
 
 def empty(i):
-    return not os.path.isdir(folder(i)) or not os.listdir(folder(i))
+    return not os.path.isdir(c.etc(i)) or not os.listdir(c.etc(i))
 
 
 def refused(what, r, i, word):
     ok(f"{what}: refused, and nothing is written", r.returncode == 1 and r.stderr.startswith("ehctl join: ") and word in r.stderr and
-       not r.stdout and empty(i), (r, os.path.isdir(folder(i)) and os.listdir(folder(i))))
+       not r.stdout and empty(i), (r, os.path.isdir(c.etc(i)) and os.listdir(c.etc(i))))
 
 
 def invites():
@@ -68,9 +53,9 @@ def repack(raw):
 
 # ---- two commands ----
 
-r = ehctl(0, "init", "lab", "--dir", folder(0), "--host", "n0", "--topology", "2,1")
+r = ehctl(0, "init", "lab", "--dir", c.etc(0), "--host", "n0", "--topology", "2,1")
 ok("init", r.returncode == 0 and "ehctl invite" in r.stdout, r)
-c.start(0, finish(0, "heartbeat = 300\n"))
+c.start(0, c.finish(0, "heartbeat = 300\n"))
 early = repack(bytes(48) + f"n0 {address(0)}:7411".encode())
 refused("nobody was invited", join(1, early), 1, "")
 r = ehctl(0, "invite")
@@ -83,21 +68,21 @@ ok("only a digest of the token is kept, for the agent alone",
    stat.S_IMODE(os.stat(KEPT).st_mode) == 0o600, kept)
 r = join(1, token)
 ok("join", r.returncode == 0 and not r.stderr and "next: ehagent -c" in r.stdout and f"{address(1)}:7411" in r.stdout, r)
-ok("the host has these files", sorted(os.listdir(folder(1))) == ["agent.conf", "ca.crt", "n1.crt", "n1.key"], os.listdir(folder(1)))
-ok("its key is its own", stat.S_IMODE(os.stat(folder(1) + "/n1.key").st_mode) in (0o600, 0o640) and
-   sh("openssl", "verify", "-CAfile", folder(0) + "/ca.crt", folder(1) + "/n1.crt").returncode == 0)
+ok("the host has these files", sorted(os.listdir(c.etc(1))) == ["agent.conf", "ca.crt", "n1.crt", "n1.key"], os.listdir(c.etc(1)))
+ok("its key is its own", stat.S_IMODE(os.stat(c.etc(1) + "/n1.key").st_mode) in (0o600, 0o640) and
+   sh("openssl", "verify", "-CAfile", c.etc(0) + "/ca.crt", c.etc(1) + "/n1.crt").returncode == 0)
 ok("its certificate names the cluster",
-   "URI:urn:ehsched:lab" in sh("openssl", "x509", "-in", folder(1) + "/n1.crt", "-noout", "-ext", "subjectAltName").stdout)
-ok("it has the cluster's settings", "heartbeat     = 300" in open(folder(1) + "/agent.conf").read())
+   "URI:urn:ehsched:lab" in sh("openssl", "x509", "-in", c.etc(1) + "/n1.crt", "-noout", "-ext", "subjectAltName").stdout)
+ok("it has the cluster's settings", "heartbeat     = 300" in open(c.etc(1) + "/agent.conf").read())
 ok("nothing of the token is left at home", not invites()["open"])
-c.start(1, finish(1))
+c.start(1, c.finish(1))
 ok("it is a member", c.all_up([0, 1]), c.log(1)[-2000:])
 
 # ---- whoever has no token, or a wrong one ----
 
 refused("a used token", join(2, token), 2, "no open invitation")
 fresh = invite()
-refused("a used token while another is good", join(2, token), 2, "the token is wrong, was used, or has ended")
+refused("a used token while another is good", join(2, token), 2, "the token is wrong, was used, or has expired")
 raw = bytearray(unpack(fresh)[:-4])
 raw[0] ^= 1
 refused("a wrong token", join(2, repack(bytes(raw))), 2, "the token is wrong")
@@ -107,24 +92,24 @@ for what, text in ("cut", fresh[:-5]), ("changed", fresh[:20] + ("A" if fresh[20
     ok(f"a token that is {what} is wrong usage, and asks nobody", r.returncode == 2 and empty(2), r)
 refused("the name of a member", join(2, fresh, name="n1"), 2, "a member has this name")
 refused("the name of the host that invites", join(2, fresh, name="n0"), 2, "the name of the host that invites")
-r = ehctl(2, "join", "--token", "-", "--dir", folder(2), "--host", "n2", input=fresh + "\n")
+r = ehctl(2, "join", "--token", "-", "--dir", c.etc(2), "--host", "n2", input=fresh + "\n")
 ok("the good one is still good; it may come from standard input", r.returncode == 0, r)
 again = invite()
-for name in os.listdir(folder(2)):
-    os.unlink(os.path.join(folder(2), name))
+for name in os.listdir(c.etc(2)):
+    os.unlink(os.path.join(c.etc(2), name))
 refused("a name that has just got a certificate", join(2, again), 2, "got a certificate a short time ago")
 r = join(2, invite(0, "--host", "n2"))
 ok("an invitation for that host admits it again", r.returncode == 0, r)
-c.start(2, finish(2))
+c.start(2, c.finish(2))
 ok("it is a member", c.all_up([0, 1, 2]), c.log(2)[-2000:])
 bound = invite(0, "--host", "other")
 refused("another host's invitation", join(3, bound), 3, "for a host of another name")
-os.makedirs(folder(3), exist_ok=True)
-open(os.path.join(folder(3), "agent.conf"), "w").close()
+os.makedirs(c.etc(3), exist_ok=True)
+open(os.path.join(c.etc(3), "agent.conf"), "w").close()
 r = join(3, again)
 ok("a host that has a configuration: nothing is overwritten", r.returncode == 1 and "already exists" in r.stderr and
-   os.listdir(folder(3)) == ["agent.conf"], r)
-os.unlink(os.path.join(folder(3), "agent.conf"))
+   os.listdir(c.etc(3)) == ["agent.conf"], r)
+os.unlink(os.path.join(c.etc(3), "agent.conf"))
 
 # ---- time ----
 
@@ -132,7 +117,7 @@ short = invite(0, "--for", "1s")
 digest = hashlib.sha256(unpack(short)[:16]).hexdigest()
 end = next(o["until"] for o in invites()["open"] if o["digest"] == digest)
 until(lambda: time.time() >= end + 1)
-refused("a token whose time is over", join(3, short), 3, "the token is wrong, was used, or has ended")
+refused("a token whose time is over", join(3, short), 3, "the token is wrong, was used, or has expired")
 for wrong in "0", "8d", "-1", "1w", "", "1h30m":
     r = ehctl(0, "invite", "--for", wrong)
     ok(f"--for '{wrong}' is wrong usage", r.returncode == 2, r)
@@ -178,12 +163,12 @@ def impostor(cert, chain, alpn):
 
 
 for what, cert, chain, word in (
-        ("another authority", c.dir + "/evil/n0", c.dir + "/evil/ca.crt", "not of the authority in the token"),
-        ("another authority that also shows the right one", c.dir + "/evil/n0", folder(0) + "/ca.crt", "refused"),
-        ("a member that has not invited", folder(1) + "/n1", folder(0) + "/ca.crt", "is not n0")):
+        ("another authority", c.dir + "/evil/n0", c.dir + "/evil/ca.crt", "not issued by the authority in the token"),
+        ("another authority that also shows the right one", c.dir + "/evil/n0", c.etc(0) + "/ca.crt", "refused"),
+        ("a member that has not invited", c.etc(1) + "/n1", c.etc(0) + "/ca.crt", "is not n0")):
     heard.clear()
     thread = impostor(cert, chain, ALPN)
-    r = ehctl(2, "join", address(3), "--token", again, "--dir", folder(3), "--host", "n3")
+    r = ehctl(2, "join", address(3), "--token", again, "--dir", c.etc(3), "--host", "n3")
     thread.join()
     refused(f"{what} answers", r, 3, word)
     ok("it has not heard the token", len(heard) == 1 and unpack(again)[:16].hex().encode() not in (heard[0] if isinstance(heard[0], bytes) else b""),
@@ -244,7 +229,7 @@ rsa = subprocess.run(["openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes",
 for what, host, request, word in (
         ("without a request", "n3", None, "missing or malformed"), ("with a request that is none", "n3", "x", "malformed"),
         ("for another name than the request's", "n4", good, "its subject is not the host"),
-        ("with another kind of key", "n3", rsa, "not one on P-256"), ("for a name that is none", "a/b", good, "malformed")):
+        ("with another kind of key", "n3", rsa, "not on the curve P-256"), ("for a name that is none", "a/b", good, "malformed")):
     said = ask(json.dumps({"secret": secret, "host": host, "request": request}).encode() + b"\n")
     ok(f"a good token {what}: refused", word in said, said)
 over = threading.Event()
@@ -258,7 +243,7 @@ def flood():
 thread = threading.Thread(target=flood)
 thread.start()
 ok("many in a second are told to wait", until(lambda: error(tell(stranger(), b"{}\n")).startswith("too many")))
-r = ehctl(1, "join", "--token", bound, "--dir", folder(1) + "b", "--host", "other")
+r = ehctl(1, "join", "--token", bound, "--dir", c.etc(1) + "b", "--host", "other")
 ok("a host elsewhere joins meanwhile", r.returncode == 0, r)
 over.set()
 thread.join()
@@ -284,18 +269,18 @@ ok("the other is told that it was used", any("was used" in a.get("error", "") fo
 
 left = invite()
 c.end(0)
-c.start(0, os.path.join(folder(0), "agent.conf"))
+c.start(0, os.path.join(c.etc(0), "agent.conf"))
 until(lambda: c.up(0))
-r = ehctl(3, "join", "--token", again, "--dir", folder(3), "--host", "n3")
+r = ehctl(3, "join", "--token", again, "--dir", c.etc(3), "--host", "n3")
 refused("a used token after a restart of the agent", r, 3, "wrong, was used")
 r = join(3, left)
 ok("one that was not used is good after it", r.returncode == 0, r)
-c.start(3, finish(3))
+c.start(3, c.finish(3))
 ok("all are members", c.all_up(range(4)), c.log(3)[-2000:])
 
 # ---- its key ----
 
-os.chmod(os.path.join(folder(0), "ca.key"), 0o644)
+os.chmod(os.path.join(c.etc(0), "ca.key"), 0o644)
 before = len(c.log(0))
 c.agents[0].send_signal(signal.SIGHUP)
 ok("an authority's key that others can read is refused", until(lambda: "reload: rejected" in c.log(0)[before:]) and

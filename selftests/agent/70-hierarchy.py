@@ -9,6 +9,7 @@ import json, os, random, select, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, ok
+from seed import new_seed
 from tree import BUILD
 from wait import until
 from guest import Guest
@@ -21,8 +22,7 @@ IN_GUEST = "EHS_NODES" in os.environ
 WAIT = 120 if IN_GUEST else 60   # emulated guests are some twenty times slower
 TASKS = int(sys.argv[2]) if len(sys.argv) > 2 else 200     # in flight when something fails
 LOADED = 20 + TASKS // 5     # guests that keep the last node a sender, however thresholds follow, also when half a group is left
-seed = int(os.environ.get("EHS_SEED", time.time_ns() & 0xffffffff))
-print(f"# seed {seed}")
+seed = new_seed()
 random.seed(seed)
 
 c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'

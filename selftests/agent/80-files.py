@@ -1,54 +1,19 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A view's two sides without agents: ehview and ehfiles, joined by a socket. A folder is changed at home and through
+"""A view's two sides without agents: ehview and ehfiles, joined by a socket. A directory is changed at home and through
 the view, at random, and both must show the same each time. EHS_SEED=N repeats a walk, EHS_ROUNDS=N makes it longer."""
 
-import ctypes, errno, fcntl, mmap, os, random, shutil, signal, socket, stat, struct, subprocess, sys, tempfile, threading, time
+import errno, mmap, os, random, shutil, signal, stat, subprocess, sys, tempfile, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+from joined import View
 from ktap import done, ok, skip_all
-from tree import BUILD
+from mounts import libc, own_mounts
+from seed import new_seed
 from wait import until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
-libc = ctypes.CDLL(None, use_errno=True)
-FUSE_DEV_IOC_CLONE = 0x8004e500
 RENAMES = ("82", "264", "316", "38", "276")     # rename(), renameat(), renameat2() on x86-64 and arm64
-
-
-class View:
-    """Home's folder `home`, shown at `at`, in a mount namespace of this process's."""
-
-    def __init__(self, home, at):
-        device, second = os.open("/dev/fuse", os.O_RDWR), os.open("/dev/fuse", os.O_RDWR)
-        options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
-        if libc.mount(b"ehsched", at.encode(), b"fuse", 6, options.encode()):
-            raise OSError(ctypes.get_errno(), "mount of type fuse")
-        fcntl.ioctl(second, FUSE_DEV_IOC_CLONE, struct.pack("I", device))
-        here, there = socket.socketpair()
-        self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.control.settimeout(60)
-        self.view = self.start(["ehview", "1"], control.fileno(), device, here.fileno(), second)
-        self.files = self.start(["ehfiles", home], there.fileno())
-        for fd in (device, second):
-            os.close(fd)
-        for s in (here, there, control):
-            s.close()
-        self.ticket = 0
-
-    def start(self, words, *fds):
-        def place():
-            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in fds]
-            for i, fd in enumerate(high):
-                os.dup2(fd, i)
-            os.closerange(len(fds), 300)
-        return subprocess.Popen([os.path.join(BUILD, "bin", words[0]), *words[1:]], preexec_fn=place, close_fds=False,
-                                umask=0)
-
-    def sync(self, ended=False):
-        self.ticket += 1
-        self.control.send(struct.pack("II", self.ticket, ended))
-        assert struct.unpack("I", self.control.recv(4))[0] == self.ticket
 
 
 def what(path):
@@ -267,7 +232,7 @@ def fill(top, **files):
 
 
 def mounted_in(home, at, view):
-    """What is mounted in home's folder belongs to another server, or to none: /proc has the memory of processes. Only a
+    """What is mounted in home's directory belongs to another server, or to none: /proc has the memory of processes. Only a
     file that is mounted is found, unless it is the kernel's."""
     os.mkdir(os.path.join(home, "mounts"))
     names = [os.path.join(home, "mounts", name) for name in ("proc", "tmp", "file", "status")]
@@ -347,14 +312,11 @@ os.chmod(work, 0o755)
 home, at = os.path.join(work, "home"), os.path.join(work, "view")
 os.mkdir(home)
 os.mkdir(at)
-CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
-if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-    skip_all("needs a mount namespace of its own")
+own_mounts()
 try:
     view = View(home, at)
-    seed = int(os.environ.get("EHS_SEED", time.time_ns() % 1000000))
+    seed = new_seed()
     rounds = int(os.environ.get("EHS_ROUNDS", 300))
-    print(f"# seed {seed}", flush=True)
     ok(f"{rounds} rounds of changes on both sides look the same on both", walk(home, at, view, rounds, seed))
     ok("what is closed on one side the next open on the other reads", close_to_open(home, at))
 
@@ -369,7 +331,7 @@ try:
     for i in range(1500):
         open(os.path.join(home, "big", str(i)), "w").close()
     view.sync()
-    ok("a folder that is too large for a list",
+    ok("a directory that is too large for a list",
        sorted(os.listdir(os.path.join(at, "big"))) == sorted(os.listdir(os.path.join(home, "big"))) and
        not os.path.exists(os.path.join(at, "big/new")) and os.path.exists(os.path.join(at, "big/7")))
     open(os.path.join(home, "big/new"), "w").close()
@@ -398,7 +360,7 @@ try:
     for fd in held:
         os.close(fd)
 
-    # One holds a folder's lock and waits for home, who is silent; then all ends.
+    # One holds a directory's lock and waits for home, who is silent; then all ends.
     os.kill(view.files.pid, signal.SIGSTOP)
     waiting = [subprocess.Popen(["touch", os.path.join(at, f"big/w{i}")], stderr=subprocess.DEVNULL) for i in range(4)]
     until(lambda: all(open(f"/proc/{p.pid}/stat").read().split()[2] in "DS" for p in waiting))

@@ -3,31 +3,26 @@
 """Views of home's files between two agents of this host: what a task in one sees, which rights it cannot get, and what is
 left when something is killed."""
 
-import ctypes, os, shutil, signal, struct, subprocess, sys, tempfile
+import os, shutil, signal, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import AGENT, BUILD, Cluster, address
 from ktap import done, ok, skip_all
-from mounts import mounted
+from mounts import libc, mounted, own_mounts
+from users import add_names, as_user
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
-libc = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
-USER, NAME = 2001, "eha"
+USER = 2001
 CTL = os.path.join(BUILD, "bin", "ehctl")
 PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
 
 # the user exists in a mount namespace of this test's
-if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-    skip_all("needs a mount namespace of its own")
+own_mounts()
+add_names(eha=USER)
 work = tempfile.mkdtemp()
 os.chmod(work, 0o755)
-with open(f"{work}/passwd", "w") as f:
-    f.write(open("/etc/passwd").read() + f"{NAME}:x:{USER}:{USER}::/:/bin/sh\n")
-if libc.mount(f"{work}/passwd".encode(), b"/etc/passwd", None, MS_BIND, None):
-    skip_all("cannot mount a file")
 os.mkdir(f"{work}/own")
 os.mkdir(f"{work}/tree")
 libc.mount(b"tree", f"{work}/tree".encode(), b"tmpfs", 0, None)
@@ -40,15 +35,9 @@ os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
-def become():
-    os.setgroups([])
-    os.setresgid(USER, USER, USER)
-    os.setresuid(USER, USER, USER)
-
-
 def start(words, view="home", home=0, **more):
     with c.net.enter(home):
-        return subprocess.Popen([CTL, "exec", "--view", view, c.code(1 - home), "--", *words], preexec_fn=become, cwd="/",
+        return subprocess.Popen([CTL, "exec", "--view", view, c.code(1 - home), "--", *words], cwd="/", **as_user(USER),
                                 **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
 
 
@@ -171,8 +160,7 @@ for what, i in ("the executor's agent", 1), ("home's agent", 0):
     ok("another task", r.look() == "three" and until(lambda: all(sees(pid) for pid in mounted(work))), c.log(1))
     c.agents[i].send_signal(signal.SIGKILL)
     c.end(i, signal.SIGKILL)
-    ok(f"{what} is killed: both sides of the view are left", {"ehview", "ehfiles", "ehkeep"} <=
-       {open(f"/proc/{pid}/comm").read().strip() for pid in processes("ehview", "ehfiles", "ehkeep")})
+    ok(f"{what} is killed: both sides of the view are left", all(processes(name) for name in ("ehview", "ehfiles", "ehkeep")))
     c.start(i)
     ok("both are there again", c.all_up(range(2)))
     ok("the task sees home's files again", r.look() == "three", (c.log(0)[-2000:], c.log(1)[-2000:]))
@@ -238,7 +226,7 @@ conf = c.conf(0)
 with open(os.path.join(c.dir, "n0.log"), "a") as log:
     before = c.log(0).count("ready: node")
     with c.net.enter(0):
-        c.agents[0] = subprocess.Popen([AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, preexec_fn=become)
+        c.agents[0] = subprocess.Popen([AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, **as_user(USER))
 ok("a user's own agent", until(lambda: c.log(0).count("ready: node") > before) and c.all_up(range(2)), c.log(0)[-2000:])
 got = there(f"cat {work}/tree/file; id -u")
 ok("has its user's files seen elsewhere", got[:2] == (0, f"three\n{USER}\n"), (got, c.log(0)[-1000:], c.log(1)[-1000:]))

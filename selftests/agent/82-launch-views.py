@@ -3,17 +3,17 @@
 """What ehlaunch does for views, without an agent: this program is the agent, also a hostile one. EHS_SEED=N repeats the
 random packets, EHS_ROUNDS=N sends more."""
 
-import array, ctypes, errno, os, random, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
+import array, ctypes, errno, os, random, select, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip, skip_all
-from mounts import mounted
+from mounts import CLONE_NEWNS, libc, mounted, own_mounts
+from seed import new_seed
 from tree import BUILD, TOP
+from users import add_names
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
-libc = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
 USER, NAME, OTHER = 2001, "eha", 2002
 NAMES = """LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_FUSE LAUNCH_READY LAUNCH_REQUEST LAUNCH_FOREIGN
     LAUNCH_ACCOUNT LAUNCH_CGROUP LAUNCH_OVER LAUNCH_STAY LAUNCH_VIEW sizeof(struct)launch_stay offsetof(struct)launch_stay,token LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
@@ -220,14 +220,10 @@ def flags():
 
 # ---- its users are known here, and nothing that is mounted is seen outside ----
 
-if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-    skip_all("needs a mount namespace of its own")
+own_mounts()
+add_names(eha=USER, ehb=OTHER)
 work = tempfile.mkdtemp()
 os.chmod(work, 0o755)
-with open(f"{work}/passwd", "w") as f:
-    f.write(open("/etc/passwd").read() + f"{NAME}:x:{USER}:{USER}::/:/bin/sh\nehb:x:{OTHER}:{OTHER}::/:/bin/sh\n")
-if libc.mount(f"{work}/passwd".encode(), b"/etc/passwd", None, MS_BIND, None):
-    skip_all("cannot mount a file")
 os.mkdir(f"{work}/own")
 os.mkdir(f"{work}/tree")
 # a file system with set-user-ID programs inside of a directory that stays this node's
@@ -456,9 +452,8 @@ for what, (data, streams) in wrong.items():
     got = l.ask(data, *[null] * streams)
     ok(f"refused: {what}", got == (REQUEST, errno.EPROTO), got)
 
-seed = int(os.environ.get("EHS_SEED", time.time_ns() % 1000000))
+seed = new_seed()
 rounds = int(os.environ.get("EHS_ROUNDS", 300))
-print(f"# seed {seed}", flush=True)
 rng = random.Random(seed)
 for i in range(rounds):
     data = bytearray(rng.choice([mount(["/", "/tmp"]), files("/"), mount([]), start(), rng.randbytes(100)]))
@@ -472,6 +467,25 @@ keepers = children(l.process.pid, "ehkeep")
 l.end()
 ok("and nothing is left", until(lambda: not [p for p in keepers if not gone(p)]) and mounted(work) == [],
    (keepers, mounted(work)))
+
+# ---- a user whose tasks do not run here: rules about guests are not about what this host's own users send away ----
+
+lg = Launcher("--guest-deny-user", NAME)
+v = View(lg, ["/"])
+ok("no view for a user who is denied as a guest", (v.stage, v.error) == (N["LAUNCH_ACCOUNT"], errno.EPERM), (v.stage, v.error))
+v.close()
+for server in v.servers:
+    server.wait(WAIT)
+ours, theirs = socket.socketpair()
+with ours, theirs, lg.send(files("/"), theirs.fileno()) as news:
+    got = answer(news)
+    ok("but a server of that user's files, who is at home here", got[:2] == (READY, 0), got)
+v = View(lg, ["/"])
+ok("that has made the user known: still no view", v.stage == N["LAUNCH_ACCOUNT"], (v.stage, v.error))
+v.close()
+for server in v.servers:
+    server.wait(WAIT)
+lg.end()
 
 # ---- without root ----
 

@@ -3,33 +3,28 @@
 """Tasks in a view of home's files outlive agents that end, are killed, or stand still: what they read, write and lock at
 home goes on, once. EHS_SEED=N repeats a run."""
 
-import ctypes, errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sys, tempfile
+import errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, ok, skip_all
-from mounts import mounted
+from mounts import libc, mounted, own_mounts
+from seed import new_seed
+from users import add_names, as_user
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
-libc = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 4096
-USER, NAME = 2001, "eha"
+USER = 2001
 CTL = os.path.join(BUILD, "bin", "ehctl")
 PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
-seed = int(os.environ.get("EHS_SEED", random.randrange(1 << 32)))
-print("# EHS_SEED", seed)
+seed = new_seed()
 dice = random.Random(seed)
 
 # the user exists in a mount namespace of this test's
-if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-    skip_all("needs a mount namespace of its own")
+own_mounts()
+add_names(eha=USER)
 work = tempfile.mkdtemp()
 os.chmod(work, 0o755)
-with open(f"{work}/passwd", "w") as f:
-    f.write(open("/etc/passwd").read() + f"{NAME}:x:{USER}:{USER}::/:/bin/sh\n")
-if libc.mount(f"{work}/passwd".encode(), b"/etc/passwd", None, MS_BIND, None):
-    skip_all("cannot mount a file")
 os.mkdir(f"{work}/tree")
 libc.mount(b"tree", f"{work}/tree".encode(), b"tmpfs", 0, None)
 os.chmod(f"{work}/tree", 0o777)
@@ -41,15 +36,9 @@ os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
-def become():
-    os.setgroups([])
-    os.setresgid(USER, USER, USER)
-    os.setresuid(USER, USER, USER)
-
-
 def start(words, **more):
     with c.net.enter(0):
-        return subprocess.Popen([CTL, "exec", "--view", "home", "0.1", "--", *words], preexec_fn=become, cwd="/",
+        return subprocess.Popen([CTL, "exec", "--view", "home", "0.1", "--", *words], cwd="/", **as_user(USER),
                                 **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
 
 
@@ -77,10 +66,11 @@ def nothing_left():
 
 
 # It copies a large file, appends a line for each piece, keeps a lock and a file without a name, and looks at each piece
-# of what it has written once more.
+# of what it has written once more. For each piece it also makes, renames and removes a file, each of which fails if it is done
+# twice, and writes a byte through mapped memory.
 SIZE, PIECE = 24 << 20, 96 << 10
 COPY = f"""
-import fcntl, hashlib, os, sys
+import fcntl, hashlib, mmap, os, sys
 tree, name = sys.argv[1:3]
 lock = open(f"{{tree}}/{{name}}.lock", "w")
 fcntl.lockf(lock, fcntl.LOCK_EX)
@@ -89,6 +79,9 @@ fcntl.flock(other, fcntl.LOCK_EX)
 gone = open(f"{{tree}}/{{name}}.gone", "w+b", buffering=0)
 gone.write(b"without a name")
 os.unlink(f"{{tree}}/{{name}}.gone")
+with open(f"{{tree}}/{{name}}.map", "w+b") as f:
+    os.ftruncate(f.fileno(), 8192)
+    mapped = mmap.mmap(f.fileno(), 8192)
 log = os.open(f"{{tree}}/{{name}}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 print(os.readlink("/proc/self/ns/mnt"), flush=True)
 digest, n = hashlib.sha256(), 0
@@ -102,6 +95,11 @@ with open(f"{{tree}}/large", "rb", buffering=0) as source, open(f"{{tree}}/{{nam
             piece = piece[done:]
         n += 1
         os.write(log, b"%d\\n" % n)
+        os.close(os.open(f"{{tree}}/{{name}}.made", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.rename(f"{{tree}}/{{name}}.made", f"{{tree}}/{{name}}.renamed")
+        os.unlink(f"{{tree}}/{{name}}.renamed")
+        mapped[n] = n % 251
+        mapped.flush()
         print(n, flush=True)
         sys.stdin.readline()
 os.lseek(gone.fileno(), 0, 0)
@@ -169,10 +167,12 @@ class Copy:
         want = "".join(f"{i}\n" for i in range(1, pieces + 1))
         with open(f"{self.path}.log") as f:
             log = f.read()
-        good = self.p.returncode == 0 and same and log == want and lines[-1:] == [hashlib.sha256(large).hexdigest()]
+        with open(f"{self.path}.map", "rb") as f:
+            mapped = f.read(pieces + 1)[1:] == bytes(i % 251 for i in range(1, pieces + 1))
+        good = self.p.returncode == 0 and same and log == want and mapped and lines[-1:] == [hashlib.sha256(large).hexdigest()]
         free = not locked(f"{self.path}.lock", fcntl.lockf) and not locked(f"{self.path}.flock", fcntl.flock)
         os.unlink(self.path)
-        return good and free, (self.p.returncode, same, log == want, free, lines[-2:], err, c.log(0)[-1500:], c.log(1)[-1500:])
+        return good and free, (self.p.returncode, same, log == want, mapped, free, lines[-2:], err, c.log(0)[-1500:], c.log(1)[-1500:])
 
 
 def there(*words):
@@ -251,7 +251,7 @@ ok("the first task's files go on", *task.right())
 # Time over: neither side is left, and the user is told.
 for i in 0, 1:
     c.end(i)
-ok("both agents end, without a task: nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
+ok("both agents end, without a task: nothing is left", until(nothing_left, 2 * WAIT), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
 c.settings = SETTINGS.format(2000)
 ok("agents with a short job-limit", c.start_all(), c.log(0)[-1000:] + c.log(1)[-1000:])
 for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0, 1])):
@@ -269,10 +269,35 @@ for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0,
     c.all_up(range(2))
     ok("nor of its locks", not any(task.locks()), task.locks())
 task = Copy()
+space = task.space
 ok("the next task mounts it again", *task.right())
 
+# Another limit is for what is mounted, too.
+SHORT = 2
+
+
+def limit(ms):
+    c.settings = SETTINGS.format(ms)
+    for i in 0, 1:
+        c.conf(i)
+        ok(f"n{i} has another limit: {ms} ms", "error" not in c.ask(i, {"command": "reload"}))
+
+
+limit(30000)
+task = Copy()
+ok("in the same view", task.space == space, (task.space, space))
+task.go(30)
+task.seen(5)
+for i in 0, 1:
+    c.end(i, signal.SIGKILL)
+time.sleep(2 * SHORT)       # the old limit is over: nobody may have ended it by then
+for i in 0, 1:
+    c.start(i)
+c.all_up(range(2))
+ok("both agents killed for longer than the old one: the task goes on", *task.right())
+
 # The user stops ehview, and its agent ends: the keeper is not the user's.
-c.settings = SETTINGS.format(2000)
+limit(1000 * SHORT)
 task = Copy()
 view = processes("ehview")
 for pid in view:
@@ -284,7 +309,7 @@ c.start(1)
 
 for i in range(2):
     c.end(i)
-ok("nothing is left", until(nothing_left, 60), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
+ok("nothing is left", until(nothing_left, 2 * WAIT), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
 libc.umount2(tree.encode(), 2)
 shutil.rmtree(work, ignore_errors=True)
 done()

@@ -4,12 +4,12 @@
 other users' tasks go away, while program, directory, input and arguments of a task are in it. No device and no FIFO is
 opened, and nobody learns of a path that he may not see."""
 
-import ctypes, os, signal, stat, struct, subprocess, sys
+import ctypes, os, stat, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import cluster
 from cluster import STUB, Cluster
 from fuse import Silent
 from ktap import done, ok, skip_all
+from users import as_user
 from wait import WAIT, until
 
 PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
@@ -28,20 +28,8 @@ for name in "home", "there", "mixed", "secret":
 home, there, mixed, secret = (os.path.join(work, name) for name in ("home", "there", "mixed", "secret"))
 
 # The second agent has mounts of its own, so that a file system there need not be at home.
-wrapper = os.path.join(c.dir, "agent-mounts")
-with open(wrapper, "w") as f:
-    f.write(f'#!/bin/sh\nexec unshare -m --propagation private {cluster.AGENT} "$@"\n')
-os.chmod(wrapper, 0o755)
-c.start(0)
-cluster.AGENT = wrapper
-c.start(1)
-ok("two agents", c.all_up(range(2)), c.log(0) + c.log(1))
-
-
-def become(uid):
-    os.setgroups([])
-    os.setgid(uid)
-    os.setuid(uid)
+c.wrap(1, "", mounts=True)
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
 started = []
@@ -50,7 +38,7 @@ started = []
 def start(*words, uid=MINE, node="@0.1", view="shared", **more):
     with c.net.enter(0):
         p = subprocess.Popen([STUB, "--view", view, node, words[0], *words], stdout=PIPE, stderr=PIPE,
-                             preexec_fn=lambda: become(uid), **{"stdin": NULL, "cwd": "/", **more})
+                             **as_user(uid), **{"stdin": NULL, "cwd": "/", **more})
     started.append(p)
     return p
 
@@ -61,13 +49,9 @@ def run(*words, **more):
     return p.returncode, out, err
 
 
-def answers(i):
-    return "nodes" in c.ask(i, {"command": "status"})
-
-
 def others_go_on(what):
     """While `what` is held up."""
-    ok(f"{what}: the agents answer", answers(0) and answers(1))
+    ok(f"{what}: the agents answer", c.answers(0) and c.answers(1))
     for uid in OTHER, THIRD:
         got = run("/bin/sh", "-c", WHERE, uid=uid)
         ok(f"{what}: a task of user {uid} goes away", got[:2] == (0, far), got)
@@ -94,13 +78,13 @@ def settled():
     """Also after the hierarchy has moved the thresholds."""
     for i in range(2):
         c.ask(i, {"command": "set", "threshold": 500, "length": 0, "load-index": "tasks"})
-    return until(lambda: states() == {"0.0": "sender", "0.1": "receiver"}, 15) or print("#", c.ask(0, {"command": "status"}), flush=True)
+    return until(lambda: states() == {"0.0": "sender", "0.1": "receiver"}) or print("#", c.ask(0, {"command": "status"}), flush=True)
 
 
 ok("one node is a sender, the other takes tasks", settled(), states())
 
 
-# ---- what is no program ----
+# ---- what is not a program ----
 
 class Opened:
     """Whether anybody opens what is in a directory."""
@@ -164,8 +148,8 @@ ok("one that he sees, and that is not there, keeps the task at home", got[:2] ==
 
 # ---- files that the same agent shows ----
 
-got = run("/bin/sh", "-c", f"exec {STUB} @0.0 ./only only", uid=0, view="home", cwd=odd)
-ok("a guest that sees home's files sends one of them on", got == (0, b"", b"") and answers(1), (got, c.log(1)[-2000:]))
+got = run("/bin/sh", "-c", f"exec {STUB} --view home @0.0 ./only only", uid=0, view="home", cwd=odd)
+ok("a guest that sees home's files sends one of them on", got == (0, b"", b"") and c.answers(1), (got, c.log(1)[-2000:]))
 settled()
 got = run("/bin/sh", "-c", f"{WHERE}; cat $1", "sh", f"{secret}/data", uid=0, view="auto", node="@auto")
 ok("with view auto an argument that differs is home's, and there is one end left",
@@ -187,7 +171,7 @@ folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
 with c.net.enter(0):
     # It waits in the directory before nobody answers there.
     sitting = subprocess.Popen(["/bin/sh", "-c", 'read line; exec "$@"', "sh", STUB, "@0.1", "/bin/true", "true"], stdin=PIPE,
-                               stdout=NULL, stderr=NULL, cwd=home, preexec_fn=lambda: become(MINE))
+                               stdout=NULL, stderr=NULL, cwd=home, **as_user(MINE))
 ok("it is silent", fs.silence())
 hung = [start(f"{home}/prog")]
 ok("a program is asked for", fs.asked())

@@ -2,9 +2,10 @@
 """Agents on this machine, each in a network namespace of its own, for tests that need no module.
 Everything made here is ended by the process that made it."""
 
-import atexit, json, os, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile
+import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import netns, users
+from ktap import failed
 from netns import Net, address, sh
 from tree import BUILD, TOP
 from wait import WAIT, until
@@ -48,6 +49,13 @@ def shown_at(master):
 
 # ---- agents ----
 
+def alone():
+    """Waits until no other test has as many agents: two of these at once are too much for a small machine."""
+    held = open(__file__)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    return held
+
+
 class Cluster:
     """Configurations and certificates for n nodes, and the agents that were started."""
 
@@ -57,8 +65,11 @@ class Cluster:
         """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when installed."""
         self.apart = apart
         self.launchers = {}
+        self.wrapped = {}       # (node, program): what starts it instead
         self.n = n
         self.topology = topology
+        if n > 16:
+            self.alone = alone()
         users.add()
         if apart:
             netns.own_run({"ehsched": USER})
@@ -97,7 +108,7 @@ class Cluster:
             place = [f"join = {{ {asked} }}", f'address = "{address(i)}:7411"']
         lines = [f'cluster = "{cluster}"', *place, f'state = "{self.state(i)}"',
                  f'certificate = "{cert}/{host}.crt"', f'key = "{cert}/{host}.key"',
-                 f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{STUB}"',
+                 f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{self.program(i, "ehstub")}"',
                  "heartbeat = 300", "allow-root = true", 'log = "debug"',
                  self.settings if settings is None else settings]
         if self.apart:
@@ -115,6 +126,21 @@ class Cluster:
                     os.chown(os.path.join(folder, name), USER, USER)
                 os.chown(folder, USER, USER)
         return path
+
+    def program(self, i, name):
+        """Node i's."""
+        return self.wrapped.get((i, name)) or {"ehagent": AGENT, "ehstub": STUB, "ehlaunch": LAUNCH}[name]
+
+    def wrap(self, i, before="", by="", mounts=False):
+        """Node i's agent starts after these commands of a shell, if they succeed, and by this program. `mounts`: with mounts of
+        its own, and what the commands mount is seen there only."""
+        path = os.path.join(self.dir, f"n{i}.agent")
+        own = "unshare -m --propagation private " if mounts else ""
+        script = f'{before}\nexec {by} {AGENT} "$@"'
+        with open(path, "w") as f:
+            f.write(f'#!/bin/sh\nexec {own}sh -ec {shlex.quote(script)} sh "$@"\n')
+        os.chmod(path, 0o755)
+        self.wrapped[i, "ehagent"] = path
 
     def launcher(self, i):
         """Where node i's ehlaunch listens."""
@@ -136,9 +162,20 @@ class Cluster:
             fd = s.fileno()
             os.set_inheritable(fd, True)
             self.launchers[i] = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "sh", "-c", f'exec "$@" 3<&{fd}', "sh", LAUNCH,
-                 "--allow-root", "--cgroup", self.cgroup(i), "--stub", STUB],
+                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "bash", "-c", f'exec "$@" 3<&{fd}', "sh",
+                 self.program(i, "ehlaunch"), "--allow-root", "--cgroup", self.cgroup(i), "--stub", self.program(i, "ehstub")],
                 stdin=subprocess.DEVNULL, pass_fds=[fd])
+
+    def etc(self, i):
+        """Where `ehctl init` and `join` of node i are told to write."""
+        return os.path.join(self.dir, f"etc{i}")
+
+    def finish(self, i, more="", state=None):
+        """What a test needs beside what they have written; returns the configuration's path."""
+        conf = os.path.join(self.etc(i), "agent.conf")
+        with open(conf, "a") as f:
+            f.write(f'state = "{state or self.state(i)}"\ncgroup = "{self.cgroup(i)}"\nstub = "{STUB}"\nlog = "debug"\n{more}')
+        return conf
 
     def state(self, i):
         """The file that node i keeps its place in."""
@@ -153,6 +190,13 @@ class Cluster:
         """The command that runs these words on node i."""
         return ["ip", "netns", "exec", self.net.name(i), *words]
 
+    def ehctl(self, i, *words, **how):
+        """Its outcome on node i."""
+        how = {"capture_output": True, "text": True, "timeout": 2 * WAIT, **how}
+        if "input" not in how:
+            how.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run(self.words(i, EHCTL, *words), **how)
+
     def cgroup(self, i):
         for mount in "/sys/fs/cgroup/unified", "/sys/fs/cgroup":
             if os.path.exists(os.path.join(mount, "cgroup.procs")):
@@ -164,15 +208,20 @@ class Cluster:
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
         user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
-        env = dict(os.environ)
+        env = {**os.environ, **self.environment(i)}
         if self.apart:      # LeakSanitizer traces its own process, which is one of the things that this agent gives up
             env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        agent = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.net.name(i)}", *user, AGENT, "-c", conf],
+        agent = subprocess.Popen(["nsenter", f"--net=/run/netns/{self.net.name(i)}", *user,
+                                  self.program(i, "ehagent"), "-c", conf],
                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
         self.agents[i] = agent
         if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
             raise RuntimeError(self.log(i))
         return agent
+
+    def environment(self, i):
+        """What agent i has in its environment besides this one's."""
+        return {}
 
     def start_all(self):
         for i in range(self.n):
@@ -228,6 +277,13 @@ class Cluster:
     def alive(self, i):
         return self.agents[i].poll() is None and "nodes" in self.ask(i, {"command": "status"})
 
+    def answers(self, i):
+        """Whether an agent answers at node i, if there is one."""
+        try:
+            return "nodes" in self.ask(i, {"command": "status"})
+        except (OSError, EOFError):
+            return False
+
     def reports(self):
         """Lines of the logs in which a sanitizer says what is wrong (make SAN=1)."""
         return [line for i in range(self.n) for line in self.log(i).splitlines()
@@ -236,6 +292,9 @@ class Cluster:
     def stop(self):
         for i in list(self.agents):
             self.end(i)
+        if failed():
+            for i in range(self.n):
+                print(*(f"# n{i}: {line}" for line in self.log(i).splitlines()[-60:]), sep="\n")
         if "EHS_REPORTS" in os.environ and self.reports():      # of selftests/sanitize
             for i in range(self.n):
                 with open(os.path.join(os.environ["EHS_REPORTS"], f"{os.path.basename(sys.argv[0])}.{os.getpid()}.n{i}"), "w") as out:

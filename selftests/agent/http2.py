@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""As much of an HTTP/2 client as is needed to be rude to an agent: one request a connection."""
+"""As much of HTTP/2 as is needed to be rude to an agent: a client with one request at a time, and a server."""
 
-import json, socket, ssl, struct
+import json, socket, ssl, struct, threading
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 
 # HPACK's codes of the digits (RFC 7541, appendix B), and its table's statuses.
@@ -14,7 +14,7 @@ STATUSES = {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}
 
 
 def connect(net, i, address, cert=None, host=None, **limits):
-    """TLS to node i's neighbour at `address`, from i's namespace. Certificate: folder and host."""
+    """TLS to node i's neighbour at `address`, from i's namespace. Certificate: directory and host."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -161,6 +161,99 @@ class Client:
             if kind in (HEADERS, DATA) and flags & END_STREAM:
                 return status, content
 
-    def hello(self, cluster="test", node="0.1"):
+    def hello(self, cluster="test", node="0.1", **more):
         return self.request("POST", "/v1/hello", {"cluster": cluster, "node": node, "version": 1,
-                                                  "boot_id": "x", "capacity": 1000})[0]
+                                                  "boot_id": "x", "capacity": 1000, **more})[0]
+
+
+class Server:
+    """A member that answers as a test likes: agents connect to node i's address. answer(body) gives what it says, as bytes or
+    for JSON, or None: nothing. `body` is that of a request, None for a GET. Headers are not read: bodies say what is asked for."""
+
+    def __init__(self, net, i, address, cert, host, answer):
+        self.answer, self.context = answer, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(f"{cert}/{host}.crt", f"{cert}/{host}.key")
+        self.context.load_verify_locations(f"{cert}/ca.crt")
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self.context.set_alpn_protocols(["h2"])
+        with net.enter(i):
+            self.s = socket.socket()
+        self.s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.s.bind((address, 7411))
+        self.s.listen(16)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            threading.Thread(target=self.serve, args=[self.s.accept()[0]], daemon=True).start()
+
+    def serve(self, s):
+        try:
+            with self.context.wrap_socket(s, server_side=True) as s:
+                h = Served(s)
+                while True:
+                    h.turn(self.answer)
+        except (EOFError, OSError, ValueError):     # also of a body that is no JSON
+            pass
+
+
+class Served:
+    """One connection of a Server."""
+
+    def __init__(self, s):
+        self.s, self.bodies = s, {}
+        self.window, self.windows = 65535, {}
+        self.initial = 65535
+        self.waiting = []       # (stream, what is left of its answer)
+        assert self.exactly(len(PREFACE)) == PREFACE
+        s.sendall(frame(SETTINGS, 0, 0))
+
+    exactly = Client.exactly
+    next = Client.next
+
+    def turn(self, answer):
+        kind, flags, stream, payload = self.next()
+        if kind == SETTINGS and not flags & ACK:
+            for at in range(0, len(payload), 6):
+                if payload[at:at + 2] == b"\0\4":
+                    self.initial = int.from_bytes(payload[at + 2:at + 6], "big")
+            self.s.sendall(frame(SETTINGS, ACK, 0))
+        elif kind == PING and not flags & ACK:
+            self.s.sendall(frame(PING, ACK, 0, payload))
+        elif kind == WINDOW_UPDATE:
+            size = int.from_bytes(payload, "big")
+            if stream:
+                self.windows[stream] = self.windows.get(stream, 0) + size
+            else:
+                self.window += size
+        elif kind == GOAWAY:
+            raise EOFError("GOAWAY")
+        elif kind == HEADERS:
+            self.bodies[stream] = b""
+        elif kind == DATA:
+            self.bodies[stream] = self.bodies.get(stream, b"") + payload
+            if payload:
+                self.s.sendall(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", len(payload))))
+        if kind in (HEADERS, DATA) and flags & END_STREAM:
+            body = self.bodies.pop(stream)
+            said = answer(json.loads(body) if body else None)
+            if said is not None:
+                said = said if isinstance(said, bytes) else json.dumps(said).encode()
+                self.s.sendall(frame(HEADERS, END_HEADERS, stream, b"\x88"))
+                self.waiting.append((stream, said))
+        self.write()
+
+    def write(self):
+        left = []
+        for stream, said in self.waiting:
+            while said:
+                room = min(self.window, self.initial + self.windows.get(stream, 0), 16384, len(said))
+                if room <= 0:
+                    break
+                self.window -= room
+                self.windows[stream] = self.windows.get(stream, 0) - room
+                self.s.sendall(frame(DATA, END_STREAM if room == len(said) else 0, stream, said[:room]))
+                said = said[room:]
+            if said:
+                left.append((stream, said))
+        self.waiting = left

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An agent that says to ehlaunch what it likes: packets as lib/wire/launch.h has them."""
 
-import array, atexit, itertools, os, re, select, socket, struct, subprocess, sys
+import array, atexit, itertools, os, re, socket, struct, subprocess, sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tree import BUILD, TOP
 from wait import WAIT, until
@@ -67,15 +67,16 @@ def session(came, wish="", retry=0, leaves=0, view=0):
 class Launcher:
     def __init__(self, *arguments, before=None):
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # it is to be descriptor 3, whatever number it has here
-        self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{its.fileno()}', "sh", LAUNCH, *arguments],
+        # it is to be descriptor 3, whatever number it has here (dash takes those of one digit only)
+        self.process = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{its.fileno()}', "bash", LAUNCH, *arguments],
                                         pass_fds=[its.fileno()], preexec_fn=before)
         its.close()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         ours.settimeout(WAIT)
         self.socket = ours
         self.ends = []
-        self.began = struct.unpack("@Iii", ours.recv(64))
+        said = ours.recv(64)
+        self.began, self.versions = struct.unpack("@Iii", said[:12]), struct.unpack("@II", said[12:])
         atexit.register(self.stop)
 
     def send(self, packet, fds=()):

@@ -22,7 +22,7 @@ $(O)/selftests/bench/true $(O)/selftests/bench/crowd: $(O)/selftests/bench/%: se
 	$(call say,CCLD,$@)
 	$(Q)$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
-##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan native tasks sim load messages plan"
+##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan native idle jobserver learn tasks sim load messages plan live gang assign"
 bench:
 	@packaging/deps -n build module bench
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)

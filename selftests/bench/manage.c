@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * manage FOLDER [INDEX]: makes a cgroup the managed cgroup of this node, as the agent does, and sets the load index;
+ * manage DIRECTORY [INDEX]: makes a cgroup the managed cgroup of this node, as the agent does, and sets the load index;
  * manage -: the node manages nothing.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 	int family, fd = -1, err, load_index = argc > 2 ? index_of(argv[2]) : 0;
 
 	if (argc < 2 || argc > 3 || load_index < 0 || !sk || !msg) {
-		fprintf(stderr, "usage: manage FOLDER [runnable|tasks|cpu] | manage -\n");
+		fprintf(stderr, "usage: manage DIRECTORY [runnable|tasks|cpu] | manage -\n");
 		return 2;
 	}
 	if (strcmp(argv[1], "-"))

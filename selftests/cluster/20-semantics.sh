@@ -100,7 +100,7 @@ cmp in copy1 && "$PROBE" copy <in 2>&1 >/dev/null | cmp - copy2
 ok "4 MiB through three tasks and pipes, byte-exact"
 rm -f in copy1 copy2
 
-# Environment, folder, mask, limits, signals, groups: as a local run prints them.
+# Environment, directory, mask, limits, signals, groups: as a local run prints them.
 mkdir -p 'a folder'
 for user in root eha ehb; do
 	case $user in

@@ -3,9 +3,6 @@
 # What must stay home stays, and says why.
 . "$(dirname "$0")/lib.sh"
 
-# The reason `why` gives for a task that is still there.
-reason_of() { ehctl why "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["reason"])'; }
-
 # stays NAME REASON CMD…: CMD, which itself stays, execs a probe that holds; it must be at home.
 stays() {
 	local name=$1 want=$2 session pid host got; shift 2
@@ -57,7 +54,7 @@ on 1 cp /bin/true /usr/local/bin/differs
 refused "a program of other content" files-differ 0.1 /usr/local/bin/differs exit 0
 mkdir -p /tmp/folder
 cd /tmp/folder	# not in a subshell: the result is to be counted
-refused "a folder that is not there" files-differ 0.1 "$PROBE" exit 0
+refused "a directory that is not there" files-differ 0.1 "$PROBE" exit 0
 cd "$EHS_SHARE" || exit 1
 ehctl drain 0.1
 ok "drain"

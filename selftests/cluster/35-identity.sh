@@ -35,7 +35,7 @@ is "and the stub has it" "$(cat "/proc/$(stub)/loginuid")" 1234
 end
 
 begin setpriv --no-new-privs
-is "a task with no_new_privs stays" "$host, $(ehctl why "$pid" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["reason"])')" \
+is "a task with no_new_privs stays" "$host, $(reason_of "$pid")" \
 	"$(hostname), no-new-privs"
 end
 cp $conf $conf.before

@@ -24,7 +24,7 @@ class Native:
     kind, slow = "native", 1
 
     def __init__(self):
-        self.cluster = cluster.Cluster(2, "heartbeat = 3000\njob-limit = 3000")
+        self.cluster = cluster.Cluster(2, "heartbeat = 3000\njob-limit = 60000")
         os.chmod(self.cluster.dir, 0o755)
         if not self.cluster.start_all():
             raise RuntimeError("two agents did not come up together: " + self.log())

@@ -213,7 +213,7 @@ class Scene:
     # ---- the end ----
 
     def files(self):
-        """All in its folder: kind, mode, owner, size or target, content, and whether its time is now."""
+        """All in its directory: kind, mode, owner, size or target, content, and whether its time is now."""
         all = {}
         for at, folders, names in os.walk(os.fsencode(self.dir)):
             for name in sorted(folders + names):

@@ -150,7 +150,7 @@ def check(case, place):
             break
     for seen in local, away:
         if "the case itself" in seen:
-            return seen["the case itself"].splitlines()
+            return seen.pop("the case itself").splitlines() + [f"{field}: {shown(value)}" for field, value in seen.items()]
     wrong = compare(local, away, known_of(case, place))
     if case.stays and place.kind == "module":
         if set(stayed) != {case.stays}:

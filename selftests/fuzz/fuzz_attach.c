@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an end and its agent say: what is taken ends within its members, and encodes to the same bytes. */
+/* What an end and its agent say: what is taken ends within its members, and encodes to the same bytes; a newer version
+ * may have added more behind them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void same(const uint8_t *again, size_t n, const uint8_t *data, size_t size)
 {
-	if (n != size || n > ATTACH_SIZE || memcmp(again, data, n))
+	if (n > size || n > ATTACH_SIZE || memcmp(again, data, n))
 		abort();
 }
 

@@ -9,6 +9,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What was taken encodes to the same bytes; a newer version may have added more behind them. */
+static bool fuzz_differs(const uint8_t *again, size_t n, const uint8_t *data, size_t size)
+{
+	return n > size || memcmp(again, data, n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	while (size >= FRAME_HEADER) {
@@ -33,8 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (type == FRAME_LINK && length >= LINK_HEADER &&
 		    !job_message_decode(&m, frame_get_u32(data + LINK_HEADER - 4),
 					data + LINK_HEADER, length - LINK_HEADER) &&
-		    (job_message_encode(&m, message) != length - LINK_HEADER ||
-		     memcmp(message, data + LINK_HEADER, length - LINK_HEADER)))
+		    fuzz_differs(message, job_message_encode(&m, message), data + LINK_HEADER,
+				 length - LINK_HEADER))
 			abort();
 		data += length;
 		size -= length;

@@ -18,6 +18,8 @@ int files_main(int argc, char **argv);
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NOBODY 65534
@@ -25,12 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char top[] = "/dev/shm/ehs-fuzz-home-XXXXXX", served[64];
 static int outside = -1;
-
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void empty(int dir)
 {
@@ -42,7 +38,7 @@ static void empty(int dir)
 			continue;
 		if (!unlinkat(dir, e->d_name, 0))
 			continue;
-		fchmodat(dir, e->d_name, 0700, 0);
+		(void)!fchmodat(dir, e->d_name, 0700, 0);
 		empty(openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 		unlinkat(dir, e->d_name, AT_REMOVEDIR);
 	}
@@ -68,7 +64,7 @@ static void prepare(void)
 	outside = open(top, O_PATH | O_CLOEXEC);
 	/* all may write to it: only where it is protects it */
 	close(openat(outside, OUTSIDE, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
-	fchmodat(outside, OUTSIDE, 0666, 0);
+	must(!fchmodat(outside, OUTSIDE, 0666, 0));
 	if (mkdir(served, 0777) || chown(served, NOBODY, NOBODY))
 		exit(1);
 	atexit(over);

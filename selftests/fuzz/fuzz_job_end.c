@@ -4,17 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "job/end.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FRAME (FRAME_HEADER + LINK_HEADER + JOB_MESSAGE_MAX)
 #define GUARD 64
-
-struct input {
-	const uint8_t *at;
-	size_t left;
-};
 
 struct seen {
 	struct job_end e;
@@ -23,26 +19,12 @@ struct seen {
 	bool refuse;
 };
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static uint8_t byte(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->at++;
-}
-
 static uint64_t number(struct input *in)
 {
-	uint8_t b = byte(in);
+	uint8_t b = input_byte(in);
 
 	/* small ones, and any */
-	return b < 192 ? b : (uint64_t)byte(in) << (b & 63);
+	return b < 192 ? b : (uint64_t)input_byte(in) << (b & 63);
 }
 
 static int on_message(void *ctx, const struct job_message *m)
@@ -77,8 +59,8 @@ static const struct job_end_ops ops = { on_message, on_lost };
 /* The payload of a FRAME_LINK that is right in form, perhaps with numbers that the other end cannot have. */
 static size_t payload_of(struct input *in, const struct seen *s, uint8_t *out)
 {
-	uint8_t how = byte(in);
-	struct job_message m = { .what = how & 31, .channel = byte(in) & 7 };
+	uint8_t how = input_byte(in);
+	struct job_message m = { .what = how & 31, .channel = input_byte(in) & 7 };
 	static const uint8_t bytes[JOB_DATA_MAX];
 	uint32_t type = m.what;
 	size_t n = 0;
@@ -90,24 +72,24 @@ static size_t payload_of(struct input *in, const struct seen *s, uint8_t *out)
 	frame_put_u32(out + 16, type);
 	switch (m.what) {
 	case JOB_STOPPED:
-		m.signal = 1 + byte(in) % 64;
+		m.signal = 1 + input_byte(in) % 64;
 		break;
 	case JOB_SIGNAL:
-		m.sent.signal = 1 + byte(in) % 64;
-		m.sent.reach = byte(in) % JOB_REACHES;
-		m.sent.queued = byte(in) & 1;
+		m.sent.signal = 1 + input_byte(in) % 64;
+		m.sent.reach = input_byte(in) % JOB_REACHES;
+		m.sent.queued = input_byte(in) & 1;
 		m.sent.value = number(in);
 		break;
 	case JOB_EXIT:
-		m.exit.more = byte(in) & 1;
+		m.exit.more = input_byte(in) & 1;
 		break;
 	case JOB_DATA:
 		m.data.length = number(in) % (JOB_DATA_MAX + 1);
 		m.data.bytes = bytes;
-		m.data.copy = byte(in) & 1;
+		m.data.copy = input_byte(in) & 1;
 		break;
 	case JOB_OFFER:
-		m.ahead = byte(in) & 1;
+		m.ahead = input_byte(in) & 1;
 		break;
 	case JOB_WANT:
 		m.total = s->e.channels[m.channel].may + number(in);
@@ -134,9 +116,9 @@ static void take(struct input *in, struct seen *s, bool raw)
 	int ret;
 
 	if (raw) {
-		n = byte(in);
+		n = input_byte(in);
 		for (size_t i = 0; i < n; i++)
-			bytes[i] = byte(in);
+			bytes[i] = input_byte(in);
 	} else {
 		n = payload_of(in, s, bytes);
 	}
@@ -154,7 +136,7 @@ static void take(struct input *in, struct seen *s, bool raw)
 
 static void say(struct input *in, struct seen *s)
 {
-	struct job_message m = { .what = 1 + byte(in) % (JOB_WHATS - 1), .channel = byte(in) & 7 };
+	struct job_message m = { .what = 1 + input_byte(in) % (JOB_WHATS - 1), .channel = input_byte(in) & 7 };
 	enum job_state before = s->e.state;
 	int err;
 
@@ -163,9 +145,9 @@ static void say(struct input *in, struct seen *s)
 	if (m.what == JOB_SIGNAL)
 		m.sent.signal = 15;
 	if (m.what == JOB_EXIT)
-		m.exit.more = byte(in) & 1;
+		m.exit.more = input_byte(in) & 1;
 	if (m.what == JOB_OFFER)
-		m.ahead = byte(in) & 1;
+		m.ahead = input_byte(in) & 1;
 	err = job_end_say(&s->e, &m);
 	must(!err || err == -EAGAIN || err == -EPROTO || err == -EPIPE);
 	must(!err || s->e.state == before);
@@ -175,7 +157,7 @@ static void say(struct input *in, struct seen *s)
 static void send_data(struct input *in, struct seen *s)
 {
 	static const uint8_t bytes[JOB_DATA_MAX];
-	uint32_t channel = byte(in) & 7;
+	uint32_t channel = input_byte(in) & 7;
 	size_t room = job_end_room(&s->e, channel), n = number(in);
 	uint64_t before = s->e.channels[channel].sent;
 
@@ -190,7 +172,7 @@ static void send_data(struct input *in, struct seen *s)
 
 static void send_out(struct input *in, struct seen *s)
 {
-	size_t room = byte(in) & 1 ? FRAME : byte(in), n;
+	size_t room = input_byte(in) & 1 ? FRAME : input_byte(in), n;
 	uint8_t *out = malloc(room + !room);
 	enum frame_type type;
 	uint32_t length;
@@ -238,13 +220,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(memory, 0xa5, GUARD);
 	memset(memory + GUARD + JOB_MEMORY, 0xa5, GUARD);
-	job_end_init(&s.e, byte(&in) & 1 ? JOB_HOME : JOB_EXECUTOR, memory + GUARD, now, 100, 1000,
+	job_end_init(&s.e, input_byte(&in) & 1 ? JOB_HOME : JOB_EXECUTOR, memory + GUARD, now, 100, 1000,
 		     &ops, &s);
 	/* some have two channels more, and none has the last ones */
 	if (size & 1)
 		job_end_channels(&s.e, JOB_CHANNELS_USUAL + 2);
 	while (in.left) {
-		uint8_t what = byte(&in);
+		uint8_t what = input_byte(&in);
 		uint32_t channel;
 
 		state = s.e.state;
@@ -261,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				job_end_gone(&s.e);
 			break;
 		case 3:
-			now += byte(&in);
+			now += input_byte(&in);
 			if (now >= job_end_deadline(&s.e))
 				job_end_tick(&s.e, now);
 			must(job_end_deadline(&s.e) > now);
@@ -277,10 +259,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			send_data(&in, &s);
 			break;
 		case 8:
-			job_end_grant(&s.e, byte(&in) & 7, number(&in));
+			job_end_grant(&s.e, input_byte(&in) & 7, number(&in));
 			break;
 		case 9:
-			channel = byte(&in) & 7;
+			channel = input_byte(&in) & 7;
 			if (s.e.role == JOB_EXECUTOR &&
 			    s.e.channels[channel].read < s.e.channels[channel].got)
 				job_end_read(&s.e, channel, s.e.channels[channel].read + 1);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "helpers/ehlaunch/launch.h"
+#include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,12 +27,6 @@ bool descriptor_is(int fd, const char *kind)
 
 void forget_agents(void)
 {
-}
-
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
 }
 
 static void check_id(const char *id)

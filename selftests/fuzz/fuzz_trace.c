@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A trace of the simulator: refused with an exit code, or its events are within its tasks and nodes. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,18 +9,6 @@
 #include "tools/ehsim/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Messages are made, and thrown away. */
-int fail(int code, const char *format, ...)
-{
-	char line[4096];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	return code;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@ modules=/usr/lib/modules/$(uname -r)
 . "$top/selftests/lib/wait.sh"
 
 [ "${EHS_SHARE:-}" ] || skip_all "not in a guest: make check T=install boots one"
-# The guest's folder of modules is the host's and read-only; of its thousands, which depmod reads, few do.
+# The guest's directory of modules is the host's and read-only; of its thousands, which depmod reads, few do.
 mkdir /run/modules
 (cd "$modules" && cp --parents modules.builtin* modules.order kernel/fs/binfmt_misc.ko /run/modules) &&
 	mount --bind /run/modules "$modules" || exit 1

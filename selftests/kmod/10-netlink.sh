@@ -70,7 +70,7 @@ refused "a descriptor of the stub that none can have" ERANGE "integer out of ran
 cp "$stub" "$stub.w"
 refused "a stub that is open for writing only" EACCES "not open for reading" sh -c "exec \"$nl\" register fd:5 5>>'$stub.w'"
 refused "a stub that cannot be run" EACCES "not an executable file" "$nl" register /etc/passwd
-refused "a stub that is a folder" EACCES "not an executable file" "$nl" register /tmp
+refused "a stub that is a directory" EACCES "not an executable file" "$nl" register /tmp
 refused "a bypass without pid" EINVAL "pid is missing" "$nl" bypass
 refused "a bypass of nobody" ESRCH "no such task" "$nl" bypass 4194303
 refused "a bypass of a kernel thread" EINVAL "never calls exec" "$nl" bypass 2

@@ -145,7 +145,7 @@ done
 is "task-get: the agent's socket, another, sees all" "$($nl as another "$stub" tasks | wc -l)" "$($nl tasks | wc -l)"
 is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" dump | grep -c ^netns)" 1
 
-# Only a port is no right: not when the agent is gone, and not when its port is another's.
+# A port alone is not a right: not when the agent is gone, and not when its port is another's.
 for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -"; do
 	refused "$what from the port that the agent had" EPERM "agent" "$nl" reuse "$stub" $what
 done

@@ -29,6 +29,17 @@ agent "$stub" local - -
 counted none "a local verdict without reason" $in -- true
 agent_end
 
+# while the node is no sender, and for what may not be transferred, it hears nothing
+agent "$stub" local no-receiver -
+$nl set threshold=1000000
+for _ in 1 2 3; do $in -- true; done
+$nl set threshold=0
+$in nnp -- true
+is "an agent hears nothing of what is not asked" "$(grep -c ^request "$log")" 0
+counted no-receiver "and of the next that is" $in -- true
+is "one thing" "$(grep -c ^request "$log")" 1
+agent_end
+
 # twice, unknown, from elsewhere
 agent "$stub" twice local no-receiver -
 $in -- true
@@ -46,15 +57,27 @@ like "the late verdict is refused" "$(grep ^answer "$log")" "answer * ENOENT: eh
 agent_end
 
 # the time limit is kept: shortest of three, as the machine may be busy; of another agent each time, because three in a row
-# are enough to be asked no more
+# are enough to be asked no more. What an exec takes without waiting does not count, so one limit more is one limit later.
 elapsed() { for _ in 1 2 3; do $probe timed in $cg/m -- true; done | sort -n | head -n 1; }
-for limit in 100 600; do
+last=0
+step=$((1000 * slow))
+for limit in $step $((2 * step)); do
 	agent "$stub" silent
 	$nl set limit=$limit
 	t=$(elapsed)
-	holds "time limit $limit ms: took $t ms" "t >= limit && t < limit + 2000 * slow"
+	holds "time limit $limit ms: took $t ms" "t >= limit"
+	((!last)) || holds "a limit that is longer by $step ms takes $((t - last)) ms more" \
+		"t - last > step / 2 && t - last < step + step / 2"
+	last=$t
 	agent_end
 done
+
+# who has called vfork() stands still as long as its child waits
+agent "$stub" silent
+$nl set limit=$step
+$probe in $cg/m vfork -- true 2>"$out"
+holds "a parent that has called vfork() stands still for a limit: $(cat "$out") ms" "$(cat "$out") >= step && $(cat "$out") < 4 * step"
+agent_end
 agent "$stub" silent
 
 # killed while waiting

@@ -5,16 +5,17 @@
 
 node_reset
 touch "$work/storm"
-$probe storm "$work/storm" 2 -- $probe in $cg/m -- true &
+before=$(arrivals) guests_before=$(counter guest)
+$probe storm "$work/storm" 2 -- $probe in $cg/m -- true 2>"$work/runs.m" &
 storms=$!
-$probe storm "$work/storm" 1 -- $probe in $cg/g -- true &
+$probe storm "$work/storm" 1 -- $probe in $cg/g -- true 2>"$work/runs.g" &
 storms+=" $!"
 # listings while records come and go, and bypasses of tasks that are about to end
 $probe storm "$work/storm" 1 -- $nl tasks >"$out" 2>&1 &
 storms+=" $!"
 $probe storm "$work/storm" 1 -- $nl dump >"$out.2" 2>&1 &
 storms+=" $!"
-$probe storm "$work/storm" 1 -- sh -c "$probe in $cg/m -- true & $nl bypass \$! || :; wait \$!" 2>/dev/null &
+$probe storm "$work/storm" 1 -- sh -c "$probe in $cg/m -- true & $nl bypass \$! || :; wait \$!" 2>"$work/runs.b" &
 storms+=" $!"
 # nodes that are born, get an agent and die with requests
 namespaces() {
@@ -51,6 +52,9 @@ rm "$work/storm"
 failures=0
 for pid in $storms; do wait $pid || failures=$((failures + 1)); done
 is "no task failed under stress" $failures 0
+runs() { awk '$2 == "runs" { print $1 }' "$work/runs.$1"; }
+is "each exec of a guest is counted once" $(($(counter guest) - guests_before)) "$(runs g)"
+is "and each exec at all" $(($(arrivals) - before)) $(($(runs m) + $(runs g) + $(runs b)))
 for reason in sender guest no-agent bypass; do
 	holds "with execs of reason $reason" "$(counter $reason) > 0"
 done

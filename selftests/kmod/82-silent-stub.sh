@@ -22,12 +22,40 @@ wait_for 60 settled
 is "the agent is registered, and nothing was asked of its file system" "$(head -n 1 "$log" | cut -d' ' -f1)" registered
 # a family that comes waits for all calls of others to end, and all that follow wait for it
 if has_other_family; then
-	timeout $((30 * slow)) modprobe nlmon; is "another family's module loads" $? 0
-	timeout $((30 * slow)) modprobe -r nlmon; is "and goes" $? 0
+	timeout $((30 * slow)) modprobe psample; is "another family's module loads" $? 0
+	timeout $((30 * slow)) modprobe -r psample; is "and goes" $? 0
 else
-	skip "another family's module loads" "this kernel has no module nlmon"
+	skip "another family's module loads" "this kernel has no module psample"
 fi
 timeout $((30 * slow)) "$nl" get >/dev/null; is "generic netlink answers others" $? 0
+kill $attack 2>/dev/null
+wait $attack 2>/dev/null
+
+# A stub that has to be written by who closes it: not by the system's worker that closes files for others.
+cat >"$work/attack" <<ATTACK
+mount -t tmpfs none "$work/mnt" && mkdir "$work/mnt/f"
+exec "$silent_fuse" dirty "$work/mnt/f" "$nl" agent "$work/mnt/f/stub" silent
+ATTACK
+[ -e /proc/self/stack ] || skip_all "this kernel has no /proc/PID/stack"
+: >"$log"
+setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net --mount \
+	bash "$work/attack" >"$log" 2>&1 &
+attack=$!
+wait_for 60 settled
+is "his agent is registered" "$(head -n 1 "$log" | cut -d' ' -f1)" registered
+kill -USR1 $attack
+# who closes the file writes it, and waits for an answer
+closers() { for p in $(grep -l fuse_release /proc/[0-9]*/stack 2>/dev/null); do cat "${p%stack}comm"; done; }
+wait_for 20 eval '[ "$(closers)" ]'
+is "when it ends its own process closes the stub" "$(closers)" nl
+mkdir "$work/tmp"
+mount -t tmpfs none "$work/tmp"
+cp "$stub" "$work/tmp/stub"
+agent "$work/tmp/stub" silent
+agent_end
+wait_for 20 umount "$work/tmp"
+is "the stub of another agent is closed when that ends" $? 0
+is "no worker of the system waits" "$(grep -l delayed_fput /proc/[0-9]*/stack 2>/dev/null)" ""
 kill $attack 2>/dev/null
 wait $attack 2>/dev/null
 finish

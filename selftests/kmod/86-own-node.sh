@@ -30,10 +30,10 @@ for _ in $(seq 20); do
 done
 is "execs of the host are placed" "$failures" 0
 if has_other_family; then
-	timeout $((60 * slow)) modprobe nlmon; is "another family comes" $? 0
-	timeout $((60 * slow)) modprobe -r nlmon; is "and goes" $? 0
+	timeout $((60 * slow)) modprobe psample; is "another family comes" $? 0
+	timeout $((60 * slow)) modprobe -r psample; is "and goes" $? 0
 else
-	skip "another family comes" "this kernel has no module nlmon"
+	skip "another family comes" "this kernel has no module psample"
 fi
 rm "$work/loop"
 # shellcheck disable=SC2086

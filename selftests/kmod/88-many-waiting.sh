@@ -27,4 +27,20 @@ like "all of them ran, and none waits" "$line" "failures 0 *pending 0 *"
 total=$(echo "$line" | awk '{ for (i = 1; i < NF; i++) if ($i ~ /^n\./) n += $(i + 1); print n }')
 is "each waited its time, was released, or found the table full" "$total" "$n"
 holds "few waited in vain ($line)" "$(echo "$line" | grep -o 'n.time-out [0-9]*' | cut -d' ' -f2) <= 3 + $n / 2"
+
+# As many as one node can have wait, the others go on at once: in the host's node, as its limit is as long as it can be.
+node_reset
+sitter $cg/m
+agent "$stub" silent
+before=$(counter queue-full)
+n=1100
+$probe in $cg/m crowd $n -- /bin/true & crowd=$!
+full() { (($(counter queue-full) - before == n - 1024)); }
+wait_for 60 full
+is "of $n 1024 wait" "$(field pending) $(($(counter queue-full) - before))" "1024 $((n - 1024))"
+agent_end
+wait $crowd
+is "all of them run when the agent ends" "$? $(field pending)" "0 0"
+sitter_end $sitter
+at_zero "all counts are back at zero"
 finish

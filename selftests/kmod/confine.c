@@ -171,7 +171,7 @@ static int load_bpf(size_t kind)
 	return fd;
 }
 
-/* bpf KIND N FOLDER…: attach a new program to N cgroups, the same one to all */
+/* bpf KIND N DIRECTORY…: attach a new program to N cgroups, the same one to all */
 static char **bpf(char **args)
 {
 	size_t kind = find_kind(args[0]);
@@ -193,7 +193,7 @@ static char **bpf(char **args)
 	return args;
 }
 
-/* unbpf KIND FOLDER: detach it */
+/* unbpf KIND DIRECTORY: detach it */
 static char **unbpf(char **args)
 {
 	int cgroup = open(args[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);

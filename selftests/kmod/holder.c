@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* nl as and reuse: who holds the socket of a registered agent, and who only has its port. */
+/* nl as and reuse: holders of the socket of a registered agent, and of its port only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -63,8 +63,14 @@ many() { echo "${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo "$1" || echo "$2
 # progress I N: a line for each tenth of a storm of full size
 progress() { [ "${EHS_LONG:-0}" = 0 ] || (($1 % (($2 + 9) / 10))) || echo "# $1 of $2"; }
 
-# field NAME: of the node; a second operand is the file with another output
-field() { $nl get | awk -v n="$1" '$1 == n { print $2 }'; }
+# field NAME: of the node. No awk: it is asked thousands of times, and to start one takes an emulated guest as long as to ask.
+field() {
+	local IFS=$'\n' line
+
+	for line in $($nl get); do
+		[[ $line != "$1 "* ]] || { line=${line#* }; echo "${line%% *}"; }
+	done
+}
 field_is() { [ "$(field "$1")" = "$2" ]; }
 counter() { field "n.$1"; }
 # refused NAME ERRNO TEXT COMMAND…: the command fails with this error and a text that has TEXT in it
@@ -133,8 +139,8 @@ storm_end() {
 	is "$1" $failures 0
 }
 
-# has_other_family: there is a module whose family can come and go, which waits for all calls of netlink
-has_other_family() { modprobe -n nlmon 2>/dev/null && ! grep -q '/nlmon\.ko' "/lib/modules/$(uname -r)/modules.builtin"; }
+# has_other_family: there is a module whose family of generic netlink can come and go, which waits for all calls of others
+has_other_family() { modprobe -n psample 2>/dev/null && ! grep -q '/psample\.ko' "/lib/modules/$(uname -r)/modules.builtin"; }
 
 debugfs=/sys/kernel/debug
 # faults_ready: this kernel makes allocations fail on request: also those that may wait for memory, pages of any number, and

@@ -22,32 +22,12 @@
 #include <netlink/netlink.h>
 #include "nl.h"
 
-static const char *const reasons[] = {
-	"none",		"not-sender",	"setuid",	"file-caps",	"traced",
-	"open-files",	"namespace",	"confined",	"stub",		"placed",
-	"bypass",	"guest",	"no-agent",	"agent-gone",	"time-out",
-	"killed",	"no-memory",	"queue-full",	"unloading",	"redirect",
-	"sender",	"explicit",	"auto",		"no-receiver",	"no-controller",
-	"excluded",	"unreachable",	"refused",	"files-differ", "no-headroom",
-	"guest-limit",	"root-refused", "unknown-user", "draining",	"lease-over",
-	"start-failed", "lost",		"no-module",	"no-new-privs", "secureexec",
-	"landlock",	"lsm",		"cgroup-bpf",	"capabilities", "agent-slow",
-};
-_Static_assert(sizeof(reasons) / sizeof(*reasons) == EHS_REASON_MAX + 1, "a name per reason");
-
-static const char *const states[] = { "receiver", "ok", "sender" };
-static const char *const indexes[] = { "runnable", "tasks", "cpu" };
-static const char *const task_states[] = { "local", "pending", "away", "guest" };
-
 struct nl_sock *sock;
 static int family;
 char error_text[512];
 static bool done;
 int nth;
 bool not_reached;
-/* for the command load */
-static bool quiet;
-static uint32_t last_load;
 
 void die(const char *format, ...)
 {
@@ -60,23 +40,6 @@ void die(const char *format, ...)
 	va_end(args);
 	exit(2);
 }
-
-static uint32_t find(const char *const *table, size_t n, const char *name)
-{
-	char *end;
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		if (!strcmp(table[i], name))
-			return i;
-	/* numbers too, for values that have no name */
-	i = strtoul(name, &end, 0);
-	if (*end)
-		die("%s: no such name", name);
-	return i;
-}
-
-#define FIND(table, name) find(table, sizeof(table) / sizeof(*(table)), name)
 
 /* Keeps "ERRNO: text" of a refusal; libnl does not look at extack itself. */
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
@@ -108,128 +71,6 @@ static int on_done(struct nl_msg *msg, void *arg)
 	(void)arg;
 	done = true;
 	return NL_STOP;
-}
-
-static void print_node(struct nlmsghdr *nlh)
-{
-	struct nlattr *attr, *tb[EHS_A_COUNTER_MAX + 1];
-	int rem;
-
-	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, rem) {
-		if (nla_type(attr) == EHS_A_NODE_LOAD)
-			last_load = nla_get_u32(attr);
-		if (quiet)
-			continue;
-		switch (nla_type(attr)) {
-		case EHS_A_NODE_LOAD:
-			printf("load %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_THRESHOLD:
-			printf("threshold %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_THRESHOLD_LENGTH:
-			printf("length %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_STATE:
-			printf("state %s\n", NAME(states, nla_get_u32(attr)));
-			break;
-		case EHS_A_NODE_LOAD_INDEX:
-			printf("index %s\n", NAME(indexes, nla_get_u32(attr)));
-			break;
-		case EHS_A_NODE_WEIGHT:
-			printf("weight %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_TIME_LIMIT:
-			printf("limit %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_DWELL:
-			printf("dwell %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_NO_NEW_PRIVS:
-			printf("no-new-privs %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_MANAGED_CGROUP_ID:
-			printf("managed %" PRIu64 "\n", nla_get_u64(attr));
-			break;
-		case EHS_A_NODE_GUEST_CGROUP_ID:
-			printf("guest-cgroup %" PRIu64 "\n", nla_get_u64(attr));
-			break;
-		case EHS_A_NODE_ALWAYS_CGROUP_ID:
-			printf("always-cgroup %" PRIu64 "\n", nla_get_u64(attr));
-			break;
-		case EHS_A_NODE_NETNS:
-			printf("netns %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_AGENT_PORT:
-			printf("agent %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_TASKS_LOCAL:
-			printf("local %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_TASKS_GUEST:
-			printf("guest %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_TASKS_AWAY:
-			printf("away %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_PENDING:
-			printf("pending %u\n", nla_get_u32(attr));
-			break;
-		case EHS_A_NODE_COUNTER:
-			if (nla_parse_nested(tb, EHS_A_COUNTER_MAX, attr, NULL) ||
-			    !tb[EHS_A_COUNTER_REASON] || !tb[EHS_A_COUNTER_COUNT])
-				die("a counter without reason or count");
-			printf("n.%s %" PRIu64 "\n",
-			       NAME(reasons, nla_get_u32(tb[EHS_A_COUNTER_REASON])),
-			       nla_get_u64(tb[EHS_A_COUNTER_COUNT]));
-			break;
-		case EHS_A_NODE_PAD:
-			break;
-		default:
-			printf("attribute-%d ?\n", nla_type(attr));
-		}
-	}
-}
-
-static void print_task(struct nlattr **tb)
-{
-	printf("%" PRIu64 " pid=%u uid=%u %s %s %s cgroup=%" PRIu64 " age=%" PRIu64 "\n",
-	       nla_get_u64(tb[EHS_A_TASK_ID]), nla_get_u32(tb[EHS_A_TASK_PID]),
-	       nla_get_u32(tb[EHS_A_TASK_UID]),
-	       NAME(task_states, nla_get_u32(tb[EHS_A_TASK_STATE])),
-	       NAME(reasons, nla_get_u32(tb[EHS_A_TASK_REASON])),
-	       nla_get_string(tb[EHS_A_TASK_COMMAND]), nla_get_u64(tb[EHS_A_TASK_CGROUP_ID]),
-	       time(NULL) - nla_get_u64(tb[EHS_A_TASK_STARTED]) / 1000000000);
-}
-
-static int on_message(struct nl_msg *msg, void *arg)
-{
-	struct nlmsghdr *nlh = nlmsg_hdr(msg);
-	struct nlattr *tb[EHS_A_TASK_MAX + 1];
-	int i;
-
-	(void)arg;
-	switch (genlmsg_hdr(nlh)->cmd) {
-	case EHS_CMD_NODE_NTF:
-		printf("notification\n");
-		/* fall through */
-	case EHS_CMD_NODE_GET:
-		print_node(nlh);
-		break;
-	case EHS_CMD_TASK_GET:
-		if (genlmsg_parse(nlh, 0, tb, EHS_A_TASK_MAX, NULL))
-			die("unreadable task");
-		for (i = 1; i < EHS_A_TASK_PAD; i++)
-			if (!tb[i])
-				die("a task without attribute %d", i);
-		print_task(tb);
-		break;
-	case EHS_CMD_PLACE_REQUEST:
-		take_request(nlh);
-		break;
-	}
-	fflush(stdout);
-	return NL_OK;
 }
 
 void open_socket_at(uint32_t port)
@@ -275,7 +116,7 @@ struct nl_cb *callbacks(void)
 
 	if (!cb)
 		die("no memory");
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, NULL);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, show, NULL);
 	/* events come between the answers */
 	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, any_order, NULL);
 	return cb;
@@ -402,7 +243,7 @@ static void put_setting(struct nl_msg *msg, char *word)
 		}
 	}
 	if (!strcmp(word, "index"))
-		nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, FIND(indexes, value));
+		nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, show_index(value));
 	else if (!strcmp(word, "managed"))
 		nla_put_u32(msg, EHS_A_NODE_MANAGED_CGROUP_FD, open_folder(value));
 	else if (!strcmp(word, "guest"))
@@ -439,7 +280,7 @@ static int cmd_load(int argc, char **argv)
 	if (argc != 2)
 		die("load WANTED SECONDS");
 	end = time(NULL) + atoi(argv[1]);
-	quiet = true;
+	show_nothing = true;
 	do {
 		/* To ask takes time, which is load: a small part of it, however slow this machine is. */
 		poll(NULL, 0, 100 + 20 * ms);
@@ -448,9 +289,9 @@ static int cmd_load(int argc, char **argv)
 			return report(-1);
 		clock_gettime(CLOCK_MONOTONIC, &to);
 		ms = (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
-		off = (long)last_load - atol(argv[0]);
+		off = (long)show_load - atol(argv[0]);
 	} while ((off < -300 || off > 300) && time(NULL) <= end);
-	printf("%u\n", last_load);
+	printf("%u\n", show_load);
 	return off < -300 || off > 300;
 }
 
@@ -532,7 +373,7 @@ struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reas
 	else if (strcmp(verdict, "-"))
 		nla_put_u32(msg, EHS_A_PLACE_VERDICT, strtoul(verdict, NULL, 0));
 	if (strcmp(reason, "-"))
-		nla_put_u32(msg, EHS_A_PLACE_REASON, FIND(reasons, reason));
+		nla_put_u32(msg, EHS_A_PLACE_REASON, show_reason(reason));
 	if (strcmp(token, "-"))
 		nla_put_string(msg, EHS_A_PLACE_TOKEN, token);
 	return msg;
@@ -589,11 +430,12 @@ static const struct {
 	  { "register", cmd_try_register },
 	{ "serve", cmd_serve },
 	{ "as", cmd_as },	  { "reuse", cmd_reuse },
+	{ "flood", cmd_flood },  { "again", cmd_again },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again, or every and one of them");
 }
 
 int run(int argc, char **argv)

@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <netlink/netlink.h>
 
-#define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
-
 extern struct nl_sock *sock;
 /* "ERRNO: text" of the last refusal */
 extern char error_text[512];
@@ -29,6 +27,18 @@ void open_socket_at(uint32_t port);
 struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
 		       const char *token);
 
+/* show.c */
+
+/* only keep the load, print nothing */
+extern bool show_nothing;
+/* of the node that was read last */
+extern uint32_t show_load;
+/* The number of a name, or of the number itself. */
+uint32_t show_reason(const char *name);
+uint32_t show_index(const char *name);
+/* A callback of libnl. */
+int show(struct nl_msg *msg, void *arg);
+
 /* agent.c */
 void take_request(struct nlmsghdr *nlh);
 int cmd_agent(int argc, char **argv);
@@ -39,5 +49,9 @@ int cmd_serve(int argc, char **argv);
 /* holder.c */
 int cmd_as(int argc, char **argv);
 int cmd_reuse(int argc, char **argv);
+
+/* flood.c */
+int cmd_flood(int argc, char **argv);
+int cmd_again(int argc, char **argv);
 
 #endif /* NL_H */

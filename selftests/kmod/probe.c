@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,7 +18,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -40,7 +38,20 @@ void die(const char *what)
 	exit(125);
 }
 
-/* in FOLDER: go into a cgroup */
+long ms_since(const struct timespec *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - from->tv_sec) * 1000 + (now.tv_nsec - from->tv_nsec) / 1000000;
+}
+
+int shell_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* in DIRECTORY: go into a cgroup */
 static char **in(char **args)
 {
 	char path[4096];
@@ -207,7 +218,7 @@ static char **every(char **args)
 			return args;
 		}
 		await_or_show(pid, &status);
-		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		status = shell_status(status);
 		if (status == NTH_NOT_REACHED)
 			break;
 		failed[status]++;
@@ -329,55 +340,6 @@ static char **fork_rest(char **args)
 	return args;
 }
 
-static char **thread_args;
-
-static void *thread_exec(void *unused)
-{
-	(void)unused;
-	execvp(thread_args[0], thread_args);
-	die(thread_args[0]);
-}
-
-/* thread -- CMD: exec by a thread that is not the leader */
-static char **thread(char **args)
-{
-	pthread_t id;
-
-	thread_args = args + 1;
-	if (pthread_create(&id, NULL, thread_exec, NULL))
-		die("pthread_create");
-	pthread_join(id, NULL);
-	exit(125);
-}
-
-static pthread_barrier_t thread_start;
-
-static void *thread_race(void *unused)
-{
-	(void)unused;
-	pthread_barrier_wait(&thread_start);
-	execvp(thread_args[0], thread_args);
-	/* lost: the winner ends this thread, or is about to */
-	while (pause())
-		;
-	return NULL;
-}
-
-/* threads N -- CMD: exec by N threads at once */
-static char **threads(char **args)
-{
-	int i, n = atoi(args[0]);
-	pthread_t id;
-
-	thread_args = args + 2;
-	pthread_barrier_init(&thread_start, NULL, n);
-	for (i = 1; i < n; i++)
-		if (pthread_create(&id, NULL, thread_race, NULL))
-			die("pthread_create");
-	thread_race(NULL);
-	return args;
-}
-
 static char program_path[64];
 
 /* A file in memory with the contents of FILE. */
@@ -447,127 +409,27 @@ static char **fail(char **args)
 /* timed -- CMD: prints the milliseconds until CMD has ended */
 static char **timed(char **args)
 {
-	struct timespec a, b;
+	struct timespec from;
 	pid_t pid;
 	int status;
 
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	pid = fork();
 	if (!pid)
 		return args;
 	waitpid(pid, &status, 0);
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	printf("%ld\n", (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000);
-	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
-/* busy N: N processes that compute until the parent is gone */
-static char **busy(char **args)
-{
-	int n = atoi(args[0]);
-
-	while (n--) {
-		if (fork())
-			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			;
-	}
-	printf("busy\n");
-	fflush(stdout);
-	pause();
-	return args;
-}
-
-static void *sleep_on(void *unused)
-{
-	(void)unused;
-	while (pause())
-		;
-	return NULL;
-}
-
-/* sleepers N: N threads that sleep until they are killed */
-static char **sleepers(char **args)
-{
-	int i, n = atoi(args[0]), size = sysconf(_SC_THREAD_STACK_MIN);
-	char *stacks = mmap(NULL, (size_t)n * size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	pthread_attr_t attr;
-	pthread_t id;
-
-	if (stacks == MAP_FAILED)
-		die("mmap");
-	for (i = 0; i < n; i++) {
-		pthread_attr_init(&attr);
-		/* one mapping for all: the number of mappings has a limit */
-		pthread_attr_setstack(&attr, stacks + (size_t)i * size, size);
-		errno = pthread_create(&id, &attr, sleep_on, NULL);
-		if (errno)
-			die("pthread_create");
-	}
-	printf("asleep\n");
-	fflush(stdout);
-	sleep_on(NULL);
-	return args;
-}
-
-/* namespaces N: N more network namespaces, until it is killed */
-static char **namespaces(char **args)
-{
-	struct rlimit files = { 65536, 65536 };
-	int n = atoi(args[0]);
-
-	if (setrlimit(RLIMIT_NOFILE, &files))
-		die("setrlimit");
-	while (n--) {
-		/* the descriptor keeps it */
-		if (unshare(CLONE_NEWNET) || open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) < 0)
-			die("network namespace");
-	}
-	printf("made\n");
-	fflush(stdout);
-	sleep_on(NULL);
-	return args;
-}
-
-/* storm FILE N -- CMD: N processes that run CMD again and again while FILE is there */
-static char **storm(char **args)
-{
-	const char *file = args[0];
-	int n = atoi(args[1]), status, failed = 0;
-	pid_t pid;
-
-	args += 3;
-	while (n--) {
-		if (fork())
-			continue;
-		while (!access(file, F_OK)) {
-			pid = fork();
-			if (!pid) {
-				execvp(args[0], args);
-				_exit(125);
-			}
-			if (waitpid(pid, &status, 0) != pid || status)
-				_exit(1);
-		}
-		_exit(0);
-	}
-	while (wait(&status) > 0)
-		failed |= status;
-	exit(!!failed);
+	printf("%ld\n", ms_since(&from));
+	exit(shell_status(status));
 }
 
 static const struct verb verbs[] = {
-	{ "in", in, 1 },	   { "open", open_fd, 2 },	{ "nnp", nnp, 0 },
+	{ "in", in, 1 }, { "open", open_fd, 2 }, { "nnp", nnp, 0 },
 	{ "event", event_fd, 1 }, { "listen", listen_fd, 1 }, { "pipe", pipe_fd, 1 },
-	{ "seccomp", seccomp, 0 }, { "every", every, 0 },	{ "left", left, 0 },
-	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
-	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "thread", thread, 2 },
-	{ "threads", threads, 3 }, { "fexec", fexec, 2 },	{ "writing", writing, 1 },
-	{ "seize", seize, 1 },	   { "fail", fail, 0 },		{ "timed", timed, 0 },
-	{ "busy", busy, 1 },	   { "storm", storm, 4 },
-	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 }, { "user", user, 1 },
+	{ "seccomp", seccomp, 0 }, { "every", every, 0 }, { "left", left, 0 },
+	{ "traced", traced, 0 }, { "new", new_namespace, 1 }, { "root", root, 1 },
+	{ "caps", caps, 1 }, { "fork", fork_rest, 0 }, { "fexec", fexec, 2 },
+	{ "writing", writing, 1 }, { "seize", seize, 1 }, { "fail", fail, 0 },
+	{ "timed", timed, 0 }, { "user", user, 1 },
 	{ NULL, NULL, 0 },
 };
 
@@ -593,7 +455,7 @@ int main(int argc, char **argv)
 			disarm();
 			die(args[1]);
 		}
-		verb = find(verbs, args[0]) ?: find(confine_verbs, args[0]);
+		verb = find(verbs, args[0]) ?: find(confine_verbs, args[0]) ?: find(crowd_verbs, args[0]);
 		if (!verb || end - args <= verb->operands) {
 			fprintf(stderr, "probe: %s: no such verb, or too few operands\n", args[0]);
 			return 125;

@@ -3,6 +3,8 @@
 #ifndef PROBE_H
 #define PROBE_H
 
+#include <time.h>
+
 struct verb {
 	const char *name;
 	/* gets the words after the name, returns those after its operands */
@@ -10,9 +12,13 @@ struct verb {
 	int operands;
 };
 
-/* What confines a task; the last one has no name. */
-extern const struct verb confine_verbs[];
+/* What confines a task (confine.c), and what there are many of (crowd.c); the last one has no name. */
+extern const struct verb confine_verbs[], crowd_verbs[];
 
 void __attribute__((noreturn)) die(const char *what);
+/* Milliseconds by CLOCK_MONOTONIC. */
+long ms_since(const struct timespec *from);
+/* As a shell has the status of a child. */
+int shell_status(int status);
 
 #endif

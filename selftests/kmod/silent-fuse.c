@@ -5,10 +5,15 @@
  * again. Runs CMD with the open file as descriptor 3 until SIGTERM. The end of the
  * file system comes first then, because a process cannot close the file before.
  * Speaks the protocol itself, because a library would answer more.
+ *
+ * silent-fuse dirty MOUNT CMD…: answers to all but what is written. CMD has no
+ * descriptor of it. On SIGUSR1 the file gets a page that is never written, so that
+ * who closes it has to write it, and CMD is killed at once.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +29,7 @@
 #define STUB 2
 
 static int dev;
+static bool dirty;
 
 static void __attribute__((noreturn)) die(const char *what)
 {
@@ -57,7 +63,8 @@ static int serve_one(void)
 {
 	static _Alignas(8) char buffer[1 << 17];
 	const struct fuse_in_header *in = (void *)buffer;
-	struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 4096 };
+	struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 4096,
+				      .flags = dirty ? FUSE_WRITEBACK_CACHE : 0 };
 	struct fuse_entry_out entry = { .nodeid = STUB, .attr = attr_of(STUB) };
 	struct fuse_attr_out attr;
 	struct fuse_open_out opened = { 0 };
@@ -80,13 +87,25 @@ static int serve_one(void)
 		return 0;
 	case FUSE_OPEN:
 		answer(in->unique, 0, &opened, sizeof(opened));
-		return 1;
+		return !dirty;
+	case FUSE_WRITE:
+	case FUSE_SETATTR:
 	case FUSE_FORGET:
 		return 0;
 	default:
 		answer(in->unique, ENOSYS, NULL, 0);
 		return 0;
 	}
+}
+
+/* A page of the file is written here, and never there. */
+static void make_dirty(const char *path)
+{
+	static const char page[4096];
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, page, sizeof(page)) != sizeof(page))
+		die(path);
 }
 
 int main(int argc, char **argv)
@@ -96,10 +115,16 @@ int main(int argc, char **argv)
 	sigset_t term;
 	int fd, sig;
 
+	if (argc > 1 && !strcmp(argv[1], "dirty")) {
+		dirty = true;
+		argv++;
+		argc--;
+	}
 	if (argc < 3)
 		return 2;
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
+	sigaddset(&term, SIGUSR1);
 	if (sigprocmask(SIG_BLOCK, &term, NULL))
 		die("signals");
 	dev = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -117,17 +142,21 @@ int main(int argc, char **argv)
 			pause();
 	}
 	close(dev);
+	snprintf(path, sizeof(path), "%s/stub", argv[1]);
 	child = fork();
 	if (!child) {
-		snprintf(path, sizeof(path), "%s/stub", argv[1]);
-		fd = open(path, O_RDONLY);
+		fd = dirty ? 3 : open(path, O_RDONLY);
 		if (fd < 0 || (fd != 3 && dup2(fd, 3) < 0))
 			die(path);
 		execv(argv[2], argv + 2);
 		die(argv[2]);
 	}
-	if (server < 0 || child < 0 || sigwait(&term, &sig))
+	if (server < 0 || child < 0)
 		die("start");
+	while (!sigwait(&term, &sig) && sig == SIGUSR1) {
+		make_dirty(path);
+		kill(child, SIGKILL);
+	}
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	kill(child, SIGKILL);

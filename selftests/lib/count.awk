@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Shows a test's KTAP as it comes, a level deeper, and writes "passed failed skipped reason" into the file `sums` and a line for
 # each skipped result into `skips`. Of nested results (KTAP: indented) the innermost count; a result that closes a
-# nested block only repeats it. `name` is the test's; with `all` lines that are no results are shown, too.
+# nested block only repeats it. `name` is the test's; with `all` lines that are not results are shown, too.
 
 function show(line) { print "    " line; fflush() }
 function skip(what, reason) { skipped++; print what ": " reason >>skips }

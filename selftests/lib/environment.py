@@ -11,9 +11,8 @@ import resource
 import signal
 import sys
 
-# Of the caller's environment. What a test needs besides, it sets.
-KEPT = {"CC", "HOME", "LD_LIBRARY_PATH", "LOGNAME", "ON_CWD", "PATH", "SHELL", "TMPDIR", "USER",
-        "http_proxy", "https_proxy", "no_proxy"}
+# Of the caller's environment. What a test needs besides, it sets; a service has no SHELL or USER.
+KEPT = {"CC", "HOME", "LD_LIBRARY_PATH", "ON_CWD", "PATH", "TMPDIR", "http_proxy", "https_proxy", "no_proxy"}
 KEPT_PREFIXES = "ASAN_", "CMOCKA_", "EHS_", "GCOV_", "LLVM_PROFILE_", "LSAN_", "TSAN_", "UBSAN_"
 SET = {"LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 SYSTEM_PATH = "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """KTAP for test programs in Python. The plan comes last, so that it also proves that the end was reached."""
 
-import sys
+import os, signal, sys, traceback
 
 import environment
 
@@ -10,6 +10,7 @@ environment.settle()
 
 KSFT_SKIP = 4
 LINES = 40      # of what a failure shows, at most
+SHORT = 300     # characters of it on the line of the result, for those who see no more than that
 _tests = _failed = 0
 
 
@@ -26,7 +27,8 @@ def ok(name, good, more=""):
     """One result; `more` is shown when it is bad. Returns `good`."""
     global _failed
     number = _begin()
-    print(f"{'ok' if good else 'not ok'} {number} - {name}")
+    short = "" if good else " ".join(str(more).split())[:SHORT]
+    print(f"{'ok' if good else 'not ok'} {number} - {name}" + (f" # {short}" if short else ""))
     if not good:
         _failed += 1
         for line in str(more).splitlines()[-LINES:]:
@@ -51,7 +53,19 @@ def failed():
     return _failed
 
 
+def within(seconds=240):
+    """The test ends with a bad result when it takes longer: before selftests/run ends it, which says nothing."""
+    seconds *= int(os.environ.get("EHS_SLOW", 1))
+
+    def late(number, frame):
+        ok(f"the test ends within {seconds} s", False, "it is still at\n" + "".join(traceback.format_stack(frame)))
+        done()
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+
+
 def done():
     """The plan, and the exit status."""
+    signal.alarm(0)     # of within()
     print(f"1..{_tests}", flush=True)
     sys.exit(_failed > 0)

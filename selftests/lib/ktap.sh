@@ -12,7 +12,9 @@ pass() { ktap_tests=$((ktap_tests + 1)); echo "ok $ktap_tests - $1"; }
 # fail NAME [LINE]…: the lines say why
 fail() {
 	ktap_tests=$((ktap_tests + 1)) ktap_failed=$((ktap_failed + 1))
-	echo "not ok $ktap_tests - $1"
+	# those who see no more than this line should see why
+	echo "not ok $ktap_tests - $1${2:+ # ${2:0:300}}" | tr '\n' ' '
+	echo
 	shift
 	[ $# = 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
 }

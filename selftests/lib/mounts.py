@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mounts of views."""
+"""Mounts of a test, and those of views."""
 
-import os
+import ctypes, os
+
+from ktap import skip_all
+
+MS_BIND, MS_REC, MS_PRIVATE, CLONE_NEWNS = 4096, 16384, 1 << 18, 0x20000
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def own_mounts():
+    """From now on nothing that this process or a child mounts is seen outside."""
+    if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+        skip_all("needs a mount namespace of its own")
+
+
+def bind(path, over):
+    """Shows the file at `path` in the place of another one."""
+    if libc.mount(path.encode(), over.encode(), None, MS_BIND, None):
+        skip_all(f"cannot mount {over}: {os.strerror(ctypes.get_errno())}")
 
 
 def mounted(work):
-    """Processes that see a view's mount of this folder, or of one below it; others run beside the test."""
+    """Processes that see a view's mount of this directory, or of one below it; others run beside the test."""
     found = []
     for entry in os.listdir("/proc"):
         try:

@@ -24,6 +24,7 @@ def own_run(folders):
     if libc.unshare(0x20000):       # CLONE_NEWNS
         raise OSError(ctypes.get_errno(), "unshare")
     sh("mount", "--make-rprivate", "/")
+    os.makedirs("/run/netns", exist_ok=True)       # no namespace was made since the machine started
     kept = os.open("/run/netns", os.O_PATH)
     sh("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
     os.mkdir("/run/netns")
@@ -43,7 +44,9 @@ class Net:
             skip_all("only root can make network namespaces")
         if not shutil.which("ip"):
             skip_all("the ip tool is missing (apt-get install iproute2)")
-        self.prefix = f"ehs{os.getpid()}-"
+        # a test that was killed may have left namespaces of this process id
+        self.prefix = next(p for p in (f"ehs{os.getpid()}{more}-" for more in ("", *"abcdefgh"))
+                           if not os.path.exists(f"/run/netns/{p}br"))
         self.made = []
         atexit.register(self.remove)
         self.add("br")

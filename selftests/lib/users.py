@@ -2,16 +2,20 @@
 """Users of this machine that only this process and its children see: files of its own in place of /etc/passwd and
 /etc/group, in a mount namespace of its own."""
 
-import ctypes, os, shutil, tempfile
+import os, tempfile
 
-from ktap import skip_all
+from mounts import bind, libc, own_mounts
 
 ONE, TWO, THREE = 2001, 2002, 2003      # their user ids
 ONES_GROUPS = {2001, 2002, 5, 6, 40000, *range(3000, 4000)}
 TWOS_GROUPS = {2002, 5, 6}
-MS_BIND, MS_REC, MS_PRIVATE, CLONE_NEWNS = 4096, 16384, 1 << 18, 0x20000
-libc = ctypes.CDLL(None, use_errno=True)
 added = False
+shown = set()
+
+
+def as_user(uid):
+    """For Popen() and run(): as this user, with its own group only. It need not be in /etc/passwd."""
+    return {"user": uid, "group": uid, "extra_groups": []}
 
 
 def members_of(gid):
@@ -38,20 +42,31 @@ def passwd():
     return "\n".join(lines) + "\n"
 
 
+def put(path, text):
+    """Shows a file with this text at `path`, instead of one that was shown there before."""
+    if path in shown:
+        libc.umount2(path.encode(), 0)      # its file has no name any more, and nothing can be mounted over that
+    shown.add(path)
+    with tempfile.NamedTemporaryFile("w", prefix="ehs-users-") as f:
+        f.write(text)
+        f.flush()
+        os.chmod(f.name, 0o644)
+        bind(f.name, path)
+
+
+def add_names(**users):
+    """Adds users by name=UID, without a group, after own_mounts()."""
+    with open("/etc/passwd") as f:
+        text = f.read()
+    put("/etc/passwd", text + "".join(f"{who}:x:{uid}:{uid}::/:/bin/sh\n" for who, uid in users.items()))
+
+
 def add():
     """Adds eht1, eht2 and eht3. Once for a process."""
     global added
     if added:
         return
     added = True
-    if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-        skip_all("needs a mount namespace of its own")
-    folder = tempfile.mkdtemp(prefix="ehs-users-")
-    for name, text in ("passwd", passwd()), ("group", groups()):
-        path = os.path.join(folder, name)
-        with open(path, "w") as f:
-            f.write(text)
-        os.chmod(path, 0o644)
-        if libc.mount(path.encode(), f"/etc/{name}".encode(), None, MS_BIND, None):
-            skip_all(f"cannot mount /etc/{name}: {os.strerror(ctypes.get_errno())}")
-    shutil.rmtree(folder)
+    own_mounts()
+    put("/etc/passwd", passwd())
+    put("/etc/group", groups())

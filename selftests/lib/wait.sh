@@ -5,14 +5,18 @@
 # How many times as long as usual things take with this guest's kernel
 slow=${EHS_SLOW:-1}
 
+# A machine that has other work may stand still for long: nobody is waited for in vain before so many seconds.
+wait_least=60
+
 # wait_for SECONDS COMMAND…: until the command succeeds; 1 when the time is over. It is asked again at once
-# for a while, as most events are near, and in a guest to start sleep takes as long as to ask.
+# for a while, as most events are near, and in a guest to start sleep takes as long as to ask. What has not come by then
+# is asked for less often: it leaves the processor to others.
 wait_for() {
-	local end=$((SECONDS + $1 * slow)) asked=0
+	local end=$((SECONDS + ($1 > wait_least ? $1 : wait_least) * slow)) asked=0
 
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < end)) || return 1
-		((++asked < 20)) || sleep 0.05
+		((++asked < 20)) || sleep $((asked < 50 ? 5 : 20))e-2
 	done
 }

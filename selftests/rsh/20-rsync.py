@@ -6,12 +6,11 @@ import os, random, signal, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
 from nodes import PIPE, RSH, Nodes
+from seed import new_seed
 from wait import WAIT, until
 
 c = Nodes(2)
-seed = random.randrange(1 << 32)
-print("# seed", seed)
-numbers = random.Random(seed)
+numbers = random.Random(new_seed())
 
 
 def make(name, text, mode=0o644):

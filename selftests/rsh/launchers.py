@@ -3,7 +3,7 @@
 
 import os, re, signal, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from ktap import done, ok
+from ktap import ok
 from nodes import PIPE, Nodes
 from tree import TOP
 from wait import WAIT, until

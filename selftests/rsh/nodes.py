@@ -16,7 +16,7 @@ RSH = os.path.join(BUILD, "bin", "ehrsh")
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 USER = users.ONE
 # what belongs to a node itself
-OURS = {os.path.join(BUILD, "bin", name) for name in ("ehagent", "ehlaunch", "ehlook")}
+OURS = {os.path.join(BUILD, "bin", name) for name in ("ehagent", "ehlaunch", "ehlook", "ehhist")}
 
 
 def links(pid, name):

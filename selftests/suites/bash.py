@@ -4,7 +4,7 @@ What they write is compared byte for byte: some differ from what is expected whe
 from results import outputs
 from suite import Suite
 
-SUITE = Suite("bash", "5.2.15", bound=1800,
+SUITE = Suite("bash", "5.2.15", bound=3600,
               build="./configure -q --disable-nls --without-bash-malloc && make -s recho zecho printenv xcase && rm -f bash && cp /bin/bash bash",
               programs=["bash"], results=outputs("tests/out"), run=r"""
 cd tests && mkdir out && PATH=$PWD:$PWD/..:$PATH THIS_SH=$PWD/../bash BASH_TSTOUT=$TMPDIR/tstout && export PATH THIS_SH BASH_TSTOUT
@@ -13,7 +13,7 @@ for t in run-[a-z]*; do
 	run-all | run-minimal | run-gprof | *.orig | *~) continue ;;
 	esac
 	echo "$t"
-	timeout 120 sh "$t" </dev/null >"out/${t#run-}.out" 2>&1
+	timeout 900 sh "$t" </dev/null >"out/${t#run-}.out" 2>&1
 	echo "status $?" >>"out/${t#run-}.out"
 	rm -f "$BASH_TSTOUT"
 done""")

@@ -62,13 +62,15 @@ status, _, err = make(f"O={OUT}", "CC=/no/such/compiler", OBJECT)
 ok("CC is ours to set", status != 0 and "/no/such/compiler" in err, err)
 status, _, err = make(f"O={OUT}", OBJECT, CC="/no/such/compiler")
 ok("in the environment too", status != 0 and "/no/such/compiler" in err, err)
+status, _, err = make(f"O={OUT}", "PKG_CONFIG=false", OBJECT)
+ok("without the libraries it says how to install them", status != 0 and "packaging/deps" in err, err)
 status, lines, err = make("-n", "V=1", f"O={OUT}", "CPPFLAGS=-DMARK", "LDFLAGS=-Wl,-O1", "tools")
 commands = re.sub(r"\\\n", "", lines).splitlines()
 compiled = [c for c in commands if " -c -o " in c]
 linked = [c for c in commands if re.search(r" -o \S+/bin/", c)]
 ok("all programs are compiled with CPPFLAGS", len(compiled) > 100 and all("-DMARK" in c for c in compiled),
    "\n".join(c for c in compiled if "-DMARK" not in c) + err)
-ok("and linked with LDFLAGS", len(linked) == 11 and all("-Wl,-O1" in c for c in linked),
+ok("and linked with LDFLAGS", len(linked) == 15 and all("-Wl,-O1" in c for c in linked),
    "\n".join(c for c in linked if "-Wl,-O1" not in c) + err)
 asked = f"{work}/asked"
 with open(f"{work}/pkg-config", "w", encoding="ascii") as f:
@@ -78,14 +80,15 @@ make("-n", f"O={OUT}", f"PKG_CONFIG={work}/pkg-config", "tools")
 ok("PKG_CONFIG is asked", os.path.exists(asked) and "jansson" in open(asked, encoding="ascii").read())
 
 STATIC = "ehstub", "ehlaunch"
+LOADED = *STATIC, "ehspawn.so"
 for program in sorted(glob.glob(f"{BUILD}/bin/eh*")):
     name = os.path.basename(program)
     elf = here("readelf", "-hldW", program)
     want = ("Type: +DYN", "GNU_RELRO", "BIND_NOW", r"GNU_STACK.* RW +0x")
     missing = [w for w in want if not re.search(w, elf)]
     ok(f"{name} is position independent, with full RELRO", not missing, missing)
-    ok(f"{name} has " + ("no interpreter: it is static" if name in STATIC else "an interpreter"),
-       ("INTERP" in elf) == (name not in STATIC))
+    ok(f"{name} has " + ("no interpreter: it is static, or a library" if name in LOADED else "an interpreter"),
+       ("INTERP" in elf) == (name not in LOADED))
     symbols = here("nm", "-a", program) if name != "ehagent" else here("readelf", "-sW", "--dyn-syms", program)
     ok(f"{name} has the stack protector", "__stack_chk_fail" in symbols or "__asan" in symbols)
 
@@ -154,7 +157,9 @@ written = below(dest) - before
 ok("make install", status == 0 and {"usr/bin/ehctl", "usr/bin/ehrsh", "usr/sbin/ehagent", "usr/libexec/ehsched/ehstub", "usr/libexec/ehsched/ehplan",
                                     "usr/share/man/man8/ehagent.8", "usr/lib/systemd/system/ehagent.service",
                                     "usr/share/bash-completion/completions/ehctl",
-                                    "usr/share/bash-completion/completions/ehrsh", "usr/share/man/man1/ehrsh.1"} <= written, f"{written}\n{said}{err}")
+                                    "usr/share/bash-completion/completions/ehrsh", "usr/share/man/man1/ehrsh.1",
+                                    "usr/share/man/man7/ehsched.7", "usr/share/zsh/site-functions/_ehctl",
+                                    "usr/share/fish/vendor_completions.d/ehctl.fish"} <= written, f"{written}\n{said}{err}")
 modes = {p: os.stat(f"{dest}/usr/libexec/ehsched/{p}").st_mode & 0o7777 for p in ("ehview", "ehfiles", "ehlook", "ehstub")}
 ok("no user can read, and so trace, what runs as him and holds more", modes == {"ehview": 0o711, "ehfiles": 0o711, "ehlook": 0o755, "ehstub": 0o755}, modes)
 modules = [w for w in written if w.endswith("ehsched.ko")]

@@ -127,8 +127,8 @@ def show(r):
     return f"exit {r.returncode}\nstdout {r.stdout!r}\nstderr {r.stderr!r}"
 
 
-COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "drain", "undrain", "watch",
-            "doctor", "cert", "init", "invite", "join", "leave", "reload"]
+COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "drain", "undrain", "owner", "watch",
+            "doctor", "cert", "init", "invite", "join", "revoke", "leave", "reload", "history"]
 
 # ---- usage ----
 
@@ -171,8 +171,10 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
-              ["drain", "0.1", "0.2"], ["undrain"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"], ["init"], ["join"],
-              ["invite", "x"], ["invite", "--for", "1y"]):
+              ["drain", "0.1", "0.2"], ["undrain"], ["owner", "mine"], ["owner", "on", "off"], ["owner", "off", "--now"], ["owner", "--now"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"], ["init"], ["join"],
+              ["invite", "x"], ["invite", "--for", "1y"],
+              ["revoke"], ["revoke", "a", "b"], ["revoke", "a", "--list"], ["revoke", "--host"],
+              ["history", "x"], ["history", "-n"], ["history", "--since", "soon"], ["history", "--csv", "--json"], ["history", "--fialed"]):
     r = ehctl(*wrong)
     name = " ".join(w if isinstance(w, str) else repr(w) for w in wrong)[:40]
     ok(f"wrong usage: {name}", clean_error(r, 2, wrong[0]), show(r))
@@ -180,7 +182,8 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
 # ---- no agent ----
 
 for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "dwell=5"],
-          ["drain", "0.1"], ["undrain", "0.1"], ["leave"], ["reload"], ["watch"], ["invite"]):
+          ["drain", "0.1"], ["undrain", "0.1"], ["owner"], ["leave"], ["reload"], ["watch"], ["invite"], ["revoke", "n3"], ["revoke", "--list"],
+          ["history"]):
     r = ehctl(*c)
     ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
 r = ehctl("doctor")
@@ -205,7 +208,7 @@ for c in (["run"], ["exec", "0.1"]):
     r = ehctl(*c, "--", "/etc/passwd")
     ok(f"{c[0]}: not executable is 126", r.returncode == 126 and b"/etc/passwd" in r.stderr, show(r))
     r = ehctl(*c, "--", "/etc")
-    ok(f"{c[0]}: a folder is 126", r.returncode == 126, show(r))
+    ok(f"{c[0]}: a directory is 126", r.returncode == 126, show(r))
     r = ehctl(*c, "--", "/etc/passwd/x")
     ok(f"{c[0]}: below a file is 126 or 127", r.returncode in (126, 127), show(r))
     r = ehctl(*c, "--", "")
@@ -226,7 +229,7 @@ ok("exec becomes the stub", r.returncode == 9 and r.stdout.decode() ==
 r = ehctl("exec", "--auto", "--", "prog", "--json", env=path)
 ok("exec --auto", r.stdout.decode() == f"<@auto><{work}/two/prog><prog><--json>\n", show(r))
 r = ehctl("exec", "0.1", "--", "prog", env={**path, "PATH": ":"}, cwd=f"{work}/two")
-ok("an empty entry of PATH is the current folder", r.stdout.decode() == "<@0.1><./prog><prog>\n", show(r))
+ok("an empty entry of PATH is the current directory", r.stdout.decode() == "<@0.1><./prog><prog>\n", show(r))
 many = ["x" * 1000] * 1000
 r = ehctl("exec", "0.1", "--", "/bin/true", *many)
 ok("a million bytes of arguments", r.returncode == 9 and len(r.stdout) > 1000000)

@@ -20,7 +20,7 @@ def mode(path):
 
 
 def refused(name, status, *arguments):
-    """It ends with this status and a message, and leaves the folder as it was."""
+    """It ends with this status and a message, and leaves the directory as it was."""
     before = {f: os.stat(f).st_mtime_ns for f in os.listdir()}
     r = run(*CERT, *arguments)
     ok(name, r.returncode == status and not r.stdout and b"ehctl cert: " in r.stderr and
@@ -61,9 +61,9 @@ with tempfile.TemporaryDirectory() as folder:
         refused(f"'{bad[:8]}' is no host", 2, "node", ".", bad)
     refused("no command", 2)
     refused("an unknown command", 2, "sign", ".")
-    refused("no folder", 2, "init")
+    refused("no directory", 2, "init")
     refused("no host", 2, "node", ".")
-    refused("a folder that cannot be made", 1, "init", "ca.crt/below")
+    refused("a directory that cannot be made", 1, "init", "ca.crt/below")
 
     # A cluster with a name: all certificates have it.
     r = run(*CERT, "init", "--cluster", "lab_1", "named")
@@ -94,5 +94,5 @@ with tempfile.TemporaryDirectory() as folder:
     r = run(*CERT, "list", "named", "--json")
     ok("one that ends within a month", [c["state"] for c in json.loads(r.stdout)["certificates"]] ==
        ["valid", "valid", "expires soon"], r.stdout)
-    refused("no folder to list", 1, "list", "nowhere")
+    refused("no directory to list", 1, "list", "nowhere")
 done()

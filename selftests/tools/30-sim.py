@@ -216,7 +216,7 @@ BAD = {
 for name, (text, line) in BAD.items():
     refused(f"a bad trace: {name}", 2, f"trace:{line}: ", "--trace", trace(text), "--json")
 refused("no trace", 2, "No such file", "--trace", "absent")
-refused("a folder", 2, "directory", "--trace", ".")
+refused("a directory", 2, "directory", "--trace", ".")
 
 # ---- options ----
 
@@ -287,7 +287,7 @@ if shutil.which("gnuplot"):
     ok("of a trace", r.returncode == 0 and "hint" in open("t.svg", encoding="utf-8").read(), r)
 else:
     ok("figure 3", False, "gnuplot is missing; packaging/deps test installs it")
-refused("a plot where there is no folder", 1, "No such file", "--plot", "absent/a.svg")
+refused("a plot where there is no directory", 1, "No such file", "--plot", "absent/a.svg")
 refused("without gnuplot", 1, "apt-get install gnuplot-nox", "--plot", "b.svg", env={"PATH": work})
 ok("leaves no file", not os.path.exists("b.svg"))
 

@@ -8,16 +8,15 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip
+from seed import new_seed
 from tree import BUILD, DATA, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
-SEED = int(os.environ.get("EHS_SEED", time.time_ns() % 2**32))
+SEED = new_seed()
 chance = random.Random(SEED)
-print(f"# seed {SEED}")
 work = tempfile.mkdtemp()
 os.chdir(work)
 

@@ -14,10 +14,10 @@ import xml.etree.ElementTree as ElementTree
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
 from planner import EHCTL, Planner
+from seed import new_seed
 from tree import run
 
-seed = int(os.environ.get("EHS_SEED", random.SystemRandom().randrange(2 ** 32)))
-print(f"# seed {seed}")
+seed = new_seed()
 random.seed(seed)
 work = tempfile.mkdtemp()
 os.chdir(work)

@@ -12,10 +12,10 @@ import xml.etree.ElementTree as ElementTree
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip
 from planner import EHCTL, Planner
+from seed import new_seed
 from tree import DATA, run
 
-seed = int(os.environ.get("EHS_SEED", random.SystemRandom().randrange(2 ** 32)))
-print(f"# seed {seed}")
+seed = new_seed()
 random.seed(seed)
 work = tempfile.mkdtemp()
 os.chdir(work)
@@ -184,7 +184,7 @@ p["processors"][2]["a"] = 0
 refused("a processor without speed", 2, "$.processors[2].a: 0 is not", p)
 refused("no such algorithm", 2, "--algorithm", ring(), "--algorithm", "fast")
 refused("a format", 2, "--format", ring(), "--format", "rankfile")
-refused("a diagram where there is no folder", 1, "No such file", ring(), "--gantt", "absent/a.svg")
+refused("a diagram where there is no directory", 1, "No such file", ring(), "--gantt", "absent/a.svg")
 r = run(EHCTL, "plan", "divide", "absent.json")
 ok("no such file", r.returncode == 2 and b"absent.json: No such file" in r.stderr, r)
 

@@ -18,11 +18,11 @@ import xml.etree.ElementTree as ElementTree
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from dagreplay import check, replay
 from ktap import done, ok, skip
+from seed import new_seed
 from tree import BUILD, DATA, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
-SEED = int(os.environ.get("EHS_SEED", time.time_ns() % 2**32))
-print(f"# seed {SEED}")
+SEED = new_seed()
 choose = random.Random(SEED)
 work = tempfile.mkdtemp()
 os.chdir(work)
@@ -273,12 +273,12 @@ for says, text in (
         ("in.bad:2: no task has the number 9", "1\n1 1 1 9\n"), ("in.bad:2: 2 <- 1 <- 2: a cycle", "2\n1 1 1 2\n2 1 1 1\n"),
         ("in.bad:2: its time: \"-1\"", "1\n1 -1 0\n"), ("\"nan\"", "1\n1 nan 0\n"), ("5 tasks are announced, and 1", "5\n1 1 0\n"),
         ("in.bad:2: a task number is missing", "1\n1 1 2 1\n"), ("in.bad:2: more predecessors than the 0", "1\n1 1 0 1\n"),
-        ("99999999999\" is no whole number", "99999999999\n1 1 0\n"), ("in.bad:2: its time is missing", "1\n1"),
+        ("99999999999\" is not a whole number", "99999999999\n1 1 0\n"), ("in.bad:2: its time is missing", "1\n1"),
         ("in.bad:2: not valid UTF-8", b"1\n1 1 \xff0\n"), ("a control character", b"1\n1 1 0\x00\n"),
         ("in.bad:3: ']' where", "digraph {\na [Weight=1]\n] a\n"), ("in.bad:1: task a has no Weight", "digraph { a }"),
         ("the file ends where", "digraph { a [Weight=1]; "), ("-- has no direction", "digraph { a -- b }"),
-        ("a digraph is needed", "graph { a -- b }"), ("no number from 0", "digraph { a [Weight=x] }"),
-        ("no number from 0", "digraph { a [Weight=-3] }"), ("a string has no end", 'digraph { "a'),
+        ("a digraph is needed", "graph { a -- b }"), ("not a number from 0", "digraph { a [Weight=x] }"),
+        ("not a number from 0", "digraph { a [Weight=-3] }"), ("a string has no end", 'digraph { "a'),
         ("HTML has no end", "digraph { a [label=<b] }"), ("Homogeneous-P", 'digraph { TargetSystem="Ring-3" a [Weight=1] }'),
         ("nested deeper", "digraph " + "{" * 100), ("a cycle", "digraph { node [Weight=1] a -> b -> c -> a }"),
         ("is listed twice", "digraph { node [Weight=1] a -> b; a -> b }"), ("ends at a subgraph", "digraph { a -> subgraph { b } }"),
@@ -313,7 +313,7 @@ for says, text in (
         ("rate: 0 is not", '{"processors":[{"id":"a"},{"id":"b"}],"links":[{"a":"a","b":"b","rate":0}]}'),
         ("relays without links", '{"processors":[{"id":"a"}],"relays":[{"id":"r"}]}'), ("\"cpus\"", '{"cpus":[]}'),
         ("<cluster> of SimGrid platforms is not supported", '<platform><zone><cluster id="c"/></zone></platform>'),
-        ("no hosts", "<platform/>"), ("is no value", '<platform><zone><host id="a" speed="3Gx"/></zone></platform>'),
+        ("no hosts", "<platform/>"), ("is not a value", '<platform><zone><host id="a" speed="3Gx"/></zone></platform>'),
         ("no link has the id", PLATFORM.replace('link_ctn id="l"', 'link_ctn id="k"'))):
     refused(f"machine refused: {says}", says, PAPER, "--machine", put("m.bad", text))
 refused("no machine", "--processors P or --machine FILE", PAPER)
@@ -393,7 +393,7 @@ if os.path.isdir(f"{DATA}/sinnen"):
         d = plan(name, "--processors", "8", "--algorithm", "list")
         ok(f"read: {os.path.basename(name)}", d["makespan"] > 0 and d["lower_bound"] <= d["makespan"] + 1e-9, d.get("error"))
 else:
-    skip("instances of others", f"no {DATA}; EHS_DATA names another folder")
+    skip("instances of others", f"no {DATA}; EHS_DATA names another directory")
 
 os.chdir("/")
 shutil.rmtree(work)

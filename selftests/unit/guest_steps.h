@@ -58,6 +58,8 @@ struct home {
 	bool more, lost;
 	int stops;
 	struct terminal modes;
+	bool counts; /* of each 'y' of the terminal VMIN tells the number and one, or a later one */
+	unsigned int ys, early;
 	char refused[JOB_TEXT_MAX + 1];
 	uint32_t reason, error;
 	/* what it does by itself */
@@ -136,6 +138,9 @@ static inline void home_data(struct home *h, const struct job_message *m)
 	if (!h->got[c])
 		h->got[c] = malloc(HOME_OUT + 1);
 	assert_true(h->ngot[c] + m->data.length <= HOME_OUT);
+	for (size_t i = 0; h->counts && i < m->data.length; i++)
+		if (m->data.bytes[i] == 'y')
+			h->early += h->modes.cc[VMIN] <= ++h->ys;
 	memcpy(h->got[c] + h->ngot[c], m->data.bytes, m->data.length);
 	h->ngot[c] += m->data.length;
 	h->got[c][h->ngot[c]] = '\0';

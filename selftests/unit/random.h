@@ -17,7 +17,7 @@ static inline void random_begin(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	random_state = wish ? strtoull(wish, NULL, 0) : (uint64_t)now.tv_sec ^ now.tv_nsec;
-	printf("# seed %llu\n", (unsigned long long)random_state);
+	printf("# EHS_SEED=%llu\n", (unsigned long long)random_state);
 }
 
 static inline uint64_t random_64(void)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@
 #include "wire/job.h"
 
 #define HOME_LIMIT_MS 60000 /* a loaded machine is slow, and nothing here waits for it */
+#define HOME_CAP_RESOURCE 24 /* of linux/capability.h */
 #define HOME_FRAME (FRAME_HEADER + (256 << 10))
 
 struct home {
@@ -75,6 +77,7 @@ struct home {
 	struct job_message sent; /* the last JOB_SIGNAL */
 	char path[256], line[512]; /* of the program; its arguments, a blank behind each */
 	const struct rlimit *few; /* descriptors that the stub may have; NULL: as many as we */
+	bool no_more; /* and it may not raise that */
 	uint64_t nofile; /* RLIMIT_NOFILE, the hard one */
 	int foreground; /* -1: not said */
 	struct terminal modes;
@@ -386,6 +389,8 @@ static inline void home_child(struct home *h, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	if (h->no_more)
+		prctl(PR_CAPBSET_DROP, HOME_CAP_RESOURCE, 0, 0, 0);
 	if (h->few)
 		setrlimit(RLIMIT_NOFILE, h->few);
 	execv(home_stub(), argv);
@@ -541,6 +546,13 @@ static inline void home_over(struct home *h, int status)
 {
 	home_ends(h, status);
 	home_close(h);
+}
+
+/* Its first descriptors are /dev/null. */
+static inline void home_null(struct home *h, int n)
+{
+	for (int i = 0; i < n; i++)
+		h->fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
 static inline void home_pipe(int fds[2])

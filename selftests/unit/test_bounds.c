@@ -370,7 +370,7 @@ static void test_many_asks(void **state)
 	assert_int_equal(hear(&s, 2, &msg), 0);
 	assert_int_equal(eh_member_child(s.member, 1, 2, &child, &node), 0);
 	assert_int_equal(child.load, 1);
-	/* who has gone, and is back, has what it asked for before */
+	/* a host that has gone, and is back, has what it asked for before */
 	assert_int_equal(hear(&s, 1, &(struct eh_message){ .type = EH_MSG_LEAVE, .level = 1 }), 0);
 	assert_int_equal(hear(&s, 1, &report), 0);
 	end(&s);

@@ -61,7 +61,7 @@ static void test_chain(void **state)
 	assert_int_equal(cert_cluster(cert, cluster, sizeof(cluster)), 1);
 	assert_string_equal(cluster, "lab");
 	assert_null(cert_refusal(cert, authority, "lab"));
-	assert_string_equal(cert_refusal(cert, authority, "la"), "it is of another cluster");
+	assert_string_equal(cert_refusal(cert, authority, "la"), "it belongs to another cluster");
 	/* no longer than its authority, and from an hour before */
 	assert_int_equal(cert_until(cert, &from), NOW + 100 * DAY);
 	assert_int_equal(from, NOW - 3600);
@@ -94,7 +94,7 @@ static void test_without_name(void **state)
 	assert_null(cert_refusal(new, plain, "lab"));
 	assert_non_null(cert_refusal(new, plain, "other"));
 	assert_string_equal(cert_refusal(old, named, "lab"),
-			    "it names no cluster, and its authority does");
+			    "it does not name a cluster, although its authority does");
 	X509_free(old);
 	X509_free(new);
 	X509_free(plain);
@@ -121,7 +121,7 @@ static void test_request(void **state)
 	/* another's key in it */
 	X509_REQ_set_pubkey(request, other);
 	assert_null(cert_request_key(request, "n3", &why));
-	assert_string_equal(why, "its key is not one on P-256");
+	assert_string_equal(why, "its key is not on the curve P-256");
 	got = cert_key_new();
 	X509_REQ_set_pubkey(request, got);
 	assert_null(cert_request_key(request, "n3", &why));

@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "random.h"
+#include "site/who.h"
 
 /* /dev/null can be read, which is all the parser asks of a certificate. */
 #define GOOD                                                            \
@@ -108,6 +110,29 @@ static void test_values(void **state)
 	config_free(c);
 }
 
+/* A list has a bound. */
+static void test_many(void **state)
+{
+	static const char *const lists[] = { "guest-deny-users", "away-deny-programs" };
+	char text[4096], *errors;
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t n = SITE_ITEMS_MAX; n <= SITE_ITEMS_MAX + 1; n++) {
+			struct config *c;
+
+			snprintf(text, sizeof(text), "%s%s = { ", GOOD, lists[i]);
+			for (size_t j = 0; j < n; j++)
+				sprintf(text + strlen(text), "%s\"%s%zu\"", j ? ", " : "",
+					i ? "/opt/" : "@g", j);
+			strcat(text, " }\n");
+			c = read_text(text, &errors);
+			assert_true(!c == (n > SITE_ITEMS_MAX));
+			assert_true(c || strstr(errors, "more than 64 items"));
+			config_free(c);
+			free(errors);
+		}
+}
+
 static void test_defaults(void **state)
 {
 	uint32_t processors = sysconf(_SC_NPROCESSORS_ONLN) * 1000;
@@ -128,6 +153,8 @@ static void test_defaults(void **state)
 	assert_int_equal(c->guest_pids, 4096);
 	assert_int_equal(c->guest_memory, 0);
 	assert_int_equal(c->nallow_users, 0);
+	assert_int_equal(c->nguest_allow + c->nguest_deny + c->naway_allow + c->naway_deny, 0);
+	assert_int_equal(c->naway_allow_programs + c->naway_deny_programs, 0);
 	assert_int_equal(c->nexclude, 0);
 	config_free(c);
 }
@@ -150,6 +177,20 @@ static const struct {
 	{ "heartbeat = 0\n", "heartbeat: 0 is not between" },
 	{ "headroom = -1\n", "headroom: -1 is not between" },
 	{ "uid-min = 0\n", "uid-min: 0 is not between" },
+	{ "user-map = { \"ann=root\" }\n", "user-map: \"ann=root\" is not \"*\" or" },
+	{ "guest-allow-users = { \"a b\" }\n", "guest-allow-users: \"a b\" is not USER" },
+	{ "guest-deny-users = { \"ann\", \"@\" }\n", "guest-deny-users: \"@\" is not USER" },
+	{ "away-allow-users = { \"/opt\" }\n", "away-allow-users: \"/opt\" is not USER" },
+	{ "away-deny-users = { \"4294967295\" }\n", "away-deny-users: \"4294967295\" is not" },
+	{ "away-allow-programs = { \"gcc\" }\n", "away-allow-programs: gcc is not an absolute" },
+	{ "away-deny-programs = { \"/opt/../x\" }\n", "away-deny-programs: \"/opt/../x\" has" },
+	{ "labels = { \"gpu\", \"a b\" }\n", "labels: \"a b\" is not a label" },
+	{ "only-on = { \"/opt\" }\n", "only-on: \"/opt\" is not LABEL:PATH" },
+	{ "never-on = { \"gpu:opt\" }\n", "never-on: \"gpu:opt\" is not LABEL:PATH" },
+	{ "guests-per-user = -1\n", "guests-per-user: -1 is not between 0 and 100000" },
+	{ "guest-deny-nodes = { \"a b\" }\n", "guest-deny-nodes: \"a b\" is not a name" },
+	{ "away-allow-nodes = { \"\" }\n", "away-allow-nodes: \"\" is not a name" },
+	{ "guest-cpu = -1\n", "guest-cpu: -1 is not between" },
 	{ "allow-root = perhaps\n", "invalid boolean value" },
 	{ "no-new-privs = 2\n", "invalid boolean value" },
 	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },
@@ -183,6 +224,7 @@ static const struct {
 	{ "address = \"1.2.3.4:5\"\n", "address: peer \"0.1\" says [fd00::2]:7412" },
 	{ "state = \"x\"\n", "state: x is not an absolute path" },
 	{ "link-idle = 99\n", "link-idle: 99 is not between" },
+	{ "code-days = 3651\n", "code-days: 3651 is not between" },
 	{ "peer \"0.2\" { host = \"0123456789012345678901234567890123456789012345678901234567890"
 	  "1234\" address = \"1.2.3.4:5\" }\n",
 	  "host: empty, or longer" },
@@ -365,22 +407,19 @@ static void test_replace(void **state)
 /* Damaged files give a configuration or an error, never a crash or a silent refusal. */
 static void test_damaged(void **state)
 {
-	const char *wish = getenv("EHS_SEED");
-	unsigned int seed = wish ? strtoul(wish, NULL, 10) : (unsigned int)time(NULL);
 	unsigned int damaged = 0;
 	char text[sizeof(GOOD)], *errors;
 
-	print_message("# seed %u\n", seed);
-	srand(seed);
+	random_begin();
 	for (int i = 0; i < 2000; i++) {
 		struct config *c;
 
 		strcpy(text, GOOD);
-		for (int n = rand() % 4; n >= 0; n--)
-			text[rand() % (sizeof(text) - 1)] =
-				rand() % 5 ? 32 + rand() % 95 : 1 + rand() % 255;
-		if (rand() % 4 == 0)
-			text[rand() % (sizeof(text) - 1)] = '\0';
+		for (int n = random_below(4); n >= 0; n--)
+			text[random_below(sizeof(text) - 1)] =
+				random_below(5) ? 32 + random_below(95) : 1 + random_below(255);
+		if (!random_below(4))
+			text[random_below(sizeof(text) - 1)] = '\0';
 		c = read_text(text, &errors);
 		assert_true(!c == !!*errors);
 		damaged += !c;
@@ -389,14 +428,15 @@ static void test_damaged(void **state)
 	}
 	/* libconfuse shows characters that it knows nothing of: the result has a line of its own. */
 	print_message("\n");
-	/* else it was no test */
+	/* else it was not a test */
 	assert_true(damaged > 100);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),	   cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_values),	   cmocka_unit_test(test_many),
+		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_join),
 		cmocka_unit_test(test_adopt),	   cmocka_unit_test(test_replace),

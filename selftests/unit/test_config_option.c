@@ -141,6 +141,31 @@ static void test_manual(void **state)
 			fail_msg("%s: %s is not listed", MANUAL, config_options[i].name);
 }
 
+/* What the manual says of a setting has its limits, or its words. */
+static void test_values(void **state)
+{
+	char text[TEXT_MAX], wanted[96], *from, *end;
+
+	for (const struct config_option *o = config_options; o->name; o++) {
+		read_text(MANUAL, text);
+		for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++)
+			replace(text, escapes[i].escape, escapes[i].plain);
+		snprintf(wanted, sizeof(wanted), "\n.B %s = ", o->name);
+		from = strstr(text, wanted);
+		if (!from)
+			fail_msg("%s: %s is not there as a setting", MANUAL, o->name);
+		end = strstr(from, "\n.TP");
+		if (end)
+			*end = '\0';
+		snprintf(wanted, sizeof(wanted), "\nFrom %.15g to %.15g.", o->min, o->max);
+		if (o->unit && !strstr(from, wanted))
+			fail_msg("%s: %s lacks its limits: %s", MANUAL, o->name, wanted + 1);
+		for (int i = 0; o->words && o->words[i]; i++)
+			if (!strstr(from, o->words[i]))
+				fail_msg("%s: %s lacks the word %s", MANUAL, o->name, o->words[i]);
+	}
+}
+
 static void test_peer(void **state)
 {
 	char text[TEXT_MAX], wanted[64];
@@ -210,7 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_document), cmocka_unit_test(test_manual),
-		cmocka_unit_test(test_peer),	 cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_peer),	 cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_rows),
 	};
 

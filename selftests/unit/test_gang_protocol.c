@@ -133,6 +133,36 @@ static void test_host(void **state)
 	assert_int_equal(host.state, GANG_FREE);
 }
 
+/* A host that has started again while a gang was there. */
+static void test_adopts(void **state)
+{
+	const struct gang_message *m;
+	struct gang_host host;
+
+	gang_host_begin(&host, 3, OFFER, LEASE);
+	assert_null(occupy(&host, 9, 1, 60, 0)); /* it has not */
+	host.offer = 100;
+	gang_host_adopts(&host, 500);
+	assert_null(occupy(&host, 9, 101, 60, 1)); /* an offer that was never made */
+	m = occupy(&host, 9, 40, 60, 1);
+	assert_true(m && m->type == GANG_CONFIRM && m->stamp == 60 && m->lease == LEASE);
+	assert_null(occupy(&host, 8, 41, 60, 2)); /* it is not free any more */
+	assert_int_equal(host.tid, 9);
+	tell(&host, NULL, 0, 1 + LEASE);
+	assert_int_equal(host.state, GANG_FREE);
+
+	gang_host_begin(&host, 3, OFFER, LEASE);
+	host.offer = 100;
+	gang_host_adopts(&host, 500);
+	m = request(&host, 8, 10);
+	assert_true(m && m->offer == 101);
+	assert_null(occupy(&host, 9, 40, 60, 11)); /* another has got it in between */
+	assert_int_equal(host.tid, 8);
+	tell(&host, NULL, 0, 10 + OFFER);
+	assert_null(occupy(&host, 9, 40, 60, 500)); /* nobody had it for so long */
+	assert_int_equal(host.state, GANG_FREE);
+}
+
 static const struct gang_job_options options = {
 	.tid = 5, .threshold = 0.5, .collect = 100, .repeat = 40, .lease = LEASE, .margin = 10
 };
@@ -376,6 +406,23 @@ static void check_world(struct world *w)
 		}
 }
 
+static void test_enough(void **state)
+{
+	struct gang_message m = reply(1, 1);
+	struct gang_job job;
+	size_t first[] = { 0 };
+
+	box.n = 0;
+	gang_job_begin(&job, &options, 1000, put, &box);
+	sent(&job, &m, 1001);
+	gang_job_enough(&job); /* long before the time for replies is over */
+	assert_int_equal(job.state, GANG_CHOOSING);
+	assert_int_equal(gang_job_choose(&job, first, 1, 1002, put, &box), 0);
+	gang_job_enough(&job);
+	assert_int_equal(job.state, GANG_OCCUPYING);
+	gang_job_end(&job);
+}
+
 static void test_network(void **state)
 {
 	static struct world w;
@@ -431,6 +478,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_adopts),
+		cmocka_unit_test(test_enough),
 		cmocka_unit_test(test_initiator),
 		cmocka_unit_test(test_network),
 	};

@@ -275,7 +275,7 @@ static void test_paused_early(void **state)
 	home_free(h);
 }
 
-/* A pause of the stub is no stop of the program. */
+/* A pause of the stub is not a stop of the program. */
 static void test_paused(void **state)
 {
 	uint8_t on[4] = { 1 }, off[4] = { 0 };
@@ -300,6 +300,40 @@ static void test_paused(void **state)
 	assert_int_equal(home_end(h), 0);
 	assert_string_equal(h->events, "ready started stopped:20 exit");
 	home_free(h);
+}
+
+/* The program ends while its group is paused: its children go on with the stub. */
+static void test_paused_children(void **state)
+{
+	static const char script[] = "(while :; do sleep 0.01; echo x; done) & exec sleep 1000";
+	uint8_t on[4] = { 1 }, off[4] = { 0 };
+
+	/* Also when the pause comes after it has ended, and before that is known. */
+	for (int ended_first = 0; ended_first < 2; ended_first++) {
+		struct home *h = home_new();
+		size_t before;
+
+		home_run(h, PIPES, script);
+		home_until(h, home_has(h, "started") && *home_got(h, 1));
+		if (ended_first) {
+			assert_int_equal(kill(h->guest, SIGSTOP), 0);
+			assert_int_equal(kill((pid_t)h->program, SIGKILL), 0);
+		}
+		home_send_frame(h, FRAME_PAUSED, on, 4);
+		if (ended_first)
+			assert_int_equal(kill(h->guest, SIGCONT), 0);
+		else
+			home_until(h, process_state(h->program) == 'T');
+		kill((pid_t)h->program, SIGKILL);
+		home_until(h, home_has(h, "exit"));
+		before = strlen(home_got(h, 1));
+		home_send_frame(h, FRAME_PAUSED, off, 4);
+		home_until(h, strlen(home_got(h, 1)) > before + 20);
+		home_say(h, (struct job_message){ .what = JOB_SIGNAL,
+						  .sent = { SIGKILL, JOB_TO_GROUP } });
+		assert_int_equal(home_end(h), 0);
+		home_free(h);
+	}
 }
 
 /* Children that stay, with a descriptor or with none. */
@@ -358,7 +392,7 @@ static void test_group(void **state)
 	home_free(h);
 }
 
-/* A value, and who has sent it. */
+/* A value, and its sender. */
 static void test_queued(void **state)
 {
 	static const char text[] =
@@ -524,7 +558,8 @@ int main(void)
 		cmocka_unit_test(test_merged),	 cmocka_unit_test(test_volume),
 		cmocka_unit_test(test_held_up),	 cmocka_unit_test(test_sigpipe),
 		cmocka_unit_test(test_signals),	 cmocka_unit_test(test_stops),
-		cmocka_unit_test(test_paused),	 cmocka_unit_test(test_paused_early),
+		cmocka_unit_test(test_paused),	     cmocka_unit_test(test_paused_early),
+		cmocka_unit_test(test_paused_children),
 		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_queued), cmocka_unit_test(test_noted),

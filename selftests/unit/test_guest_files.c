@@ -129,11 +129,11 @@ static void test_pipes(void **state)
 	files_descriptor(63, in);
 	h = files_run(PIPES, "read a <&9; read b </dev/fd/63; cat /proc/self/fd/9;"
 			     "echo $a$b >&3; echo six >&6; echo name >/dev/fd/3;"
-			     "ls /proc/$$/fd | sort -n | tr '\\n' ' '");
+			     "ls -v /proc/$$/fd; true"); /* no pipeline: its shell may have the pipe */
 	home_until(h, home_has(h, "started"));
 	files_give(h, in, "one\ntwo\nthree\n");
 	assert_int_equal(home_end(h), 0);
-	assert_string_equal(home_got(h, 1), "three\nsix\n0 1 2 3 6 9 63 ");
+	assert_string_equal(home_got(h, 1), "three\nsix\n0\n1\n2\n3\n6\n9\n63\n");
 	assert_string_equal(home_got(h, out), "onetwo\nname\n");
 	assert_int_equal(h->read[in], 14);
 	assert_true(h->ended[out]);
@@ -243,7 +243,7 @@ static void test_socket_bytes(void **state)
 	files_end(h);
 }
 
-/* Who waits for a token in select() is given one; who reads many, what he reads. */
+/* A program that waits for a token in select() is given one; one that reads many is given what it reads. */
 static void test_tokens(void **state)
 {
 	struct home *h;

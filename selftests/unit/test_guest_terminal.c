@@ -162,6 +162,31 @@ static void test_raw(void **state)
 	terminal_end(h, 0);
 }
 
+/* A program that sets modes, and then writes: home has the modes before that output. */
+static void test_prompt(void **state)
+{
+	static const char text[] = "import os, termios\n"
+				   "t = termios.tcgetattr(0)\n"
+				   "for i in range(2, 252):\n"
+				   " os.write(1, b'x')\n"
+				   " t[6][termios.VMIN] = bytes([i])\n"
+				   " termios.tcsetattr(0, termios.TCSANOW, t)\n"
+				   " os.write(1, b'y')\n";
+	const char *argv[] = { "/usr/bin/python3", "-c", text, NULL };
+	const struct job_spec spec = home_spec(TTYS, argv);
+
+	for (int round = 0; round < 8; round++) {
+		struct home *h = home_new();
+
+		h->counts = true;
+		home_run_spec(h, &spec);
+		home_until(h, home_has(h, "exit"));
+		assert_int_equal(h->ys, 250);
+		assert_int_equal(h->early, 0);
+		terminal_end(h, 0);
+	}
+}
+
 static void test_end_of_file(void **state)
 {
 	struct home *h = terminal_new(TTYS, "cat; echo over");
@@ -307,7 +332,7 @@ static void test_dev_tty(void **state)
 	}
 }
 
-/* Who waits for its pipe does not read the terminal. */
+/* A program that waits for its pipe does not read the terminal. */
 static void test_pipe_is_no_terminal(void **state)
 {
 	struct home *h = terminal_new(PIPES | JOB_CTTY | JOB_TTY(1), "read x; echo $x");
@@ -355,7 +380,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_output),	     cmocka_unit_test(test_volume),
 		cmocka_unit_test(test_lines),	     cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_unread_modes), cmocka_unit_test(test_raw), cmocka_unit_test(test_entered),
+		cmocka_unit_test(test_unread_modes), cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_entered),	     cmocka_unit_test(test_prompt),
 		cmocka_unit_test(test_end_of_file),  cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_background),   cmocka_unit_test(test_size),
 		cmocka_unit_test(test_dev_tty),	     cmocka_unit_test(test_pipe_is_no_terminal),

@@ -150,9 +150,52 @@ static void test_nobody_listens(void **state)
 	assert_int_equal(WEXITSTATUS(status), ECONNREFUSED);
 }
 
+/* Frames of any size, in pieces of any size: each is followed by a NUL, and none is lost or asked for twice. */
+static void test_frames(void **state)
+{
+	enum { FRAMES = 40 };
+	static struct hop h;
+	static uint8_t all[FRAMES * (FRAME_HEADER + FRAME_LINK_MAX)];
+	const uint8_t *payload;
+	size_t size = 0, at;
+	enum frame_type type;
+	uint32_t length;
+	int pair[2];
+
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		const uint32_t n = i % 3 ? i : FRAME_LINK_MAX - i;
+
+		frame_header(all + size, FRAME_LINK, n);
+		memset(all + size + FRAME_HEADER, i + 1, n);
+		size += FRAME_HEADER + n;
+	}
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	hop_open(&h, pair[0]);
+	at = 0;
+	for (uint32_t i = 0; i < FRAMES;) {
+		ssize_t n = send(pair[1], all + at, size - at < 50001 ? size - at : 50001, MSG_DONTWAIT);
+
+		at += n > 0 ? n : 0;
+		while (hop_read(&h, &type, &payload, &length) > 0) {
+			assert_int_equal(type, FRAME_LINK);
+			assert_int_equal(length, i % 3 ? i : FRAME_LINK_MAX - i);
+			for (uint32_t j = 0; j < length; j++)
+				assert_int_equal(payload[j], i + 1);
+			assert_int_equal(payload[length], '\0');
+			i++;
+		}
+		hop_spare(&h);
+	}
+	assert_int_equal(at, size);
+	close(pair[1]);
+	assert_int_equal(hop_read(&h, &type, &payload, &length), -EPIPE);
+	hop_close(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_folder),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_nobody_listens),

@@ -35,7 +35,7 @@ struct end {
 };
 
 static struct end ends[2];
-static unsigned long breaks, lates, holds;
+static unsigned long breaks, late, holds;
 
 static bool one_in(unsigned int n)
 {
@@ -155,7 +155,7 @@ static void fault(void)
 	int i = random_below(2);
 
 	if (one_in(2) && ends[i].nlate && ends[!i].attached) {
-		lates++;
+		late++;
 		take_one(!i, ends[i].late, ends[i].nlate);
 		return;
 	}
@@ -218,9 +218,9 @@ static void test_faults(void **state)
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(ends[!i].came, ends[i].sent);
 	}
-	printf("# %lu breaks, %lu late frames, %lu holds, %llu bytes\n", breaks, lates, holds,
+	printf("# %lu breaks, %lu late frames, %lu holds, %llu bytes\n", breaks, late, holds,
 	       (unsigned long long)(ends[0].came + ends[1].came));
-	assert_true(breaks && lates && holds && ends[0].came && ends[1].came);
+	assert_true(breaks && late && holds && ends[0].came && ends[1].came);
 }
 
 /* An end that holds: the other one sends what its memory takes, and goes on afterwards. */

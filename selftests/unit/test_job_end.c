@@ -209,10 +209,8 @@ static void test_malformed(void **state)
 		{ JOB_PREPARING, true, 0, 0, "" },
 		{ JOB_PREPARING, true, JOB_WHATS, 0, "" },
 		{ JOB_PREPARING, true, UINT32_MAX - 2, 0, "" },
-		{ JOB_PREPARING, true, JOB_READY, 1, "x" },
 		{ JOB_PREPARING, true, JOB_REFUSED, 7, "\0\0\0\0\0\0\0" },
 		{ JOB_COMMITTED, true, JOB_STARTED, 3, "\0\0\0" },
-		{ JOB_COMMITTED, true, JOB_STARTED, 5, "\1\0\0\0\0" },
 		{ JOB_RUNNING, true, JOB_STOPPED, 4, "\0\0\0\0" },
 		{ JOB_RUNNING, true, JOB_STOPPED, 4, "\101\0\0\0" },
 		{ JOB_RUNNING, true, JOB_EXIT, 64, NULL },
@@ -407,6 +405,31 @@ static void test_gone(void **state)
 	}
 }
 
+/* On the first connection what is ready to be said follows the hello, and comes once; later it waits. */
+static void test_first_hello(void **state)
+{
+	uint8_t frame[FRAME];
+
+	begin();
+	assert_int_equal(say(&executor, JOB_READY), 0);
+	attach();
+	/* Home has said nothing yet. */
+	assert_true(move(&executor, &home));
+	assert_true(move(&executor, &home));
+	assert_int_equal(last(&home)->what, JOB_READY);
+	assert_false(move(&executor, &home));
+	pump();
+	assert_int_equal(home.nseen, 1);
+	assert_int_equal(say(&home, JOB_GO), 0);
+	pump();
+	assert_int_equal(last(&executor)->what, JOB_GO);
+	detach(1);
+	assert_int_equal(say(&executor, JOB_STARTED), 0);
+	attach();
+	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), FRAME_HEADER + LINK_HEADER);
+	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
+}
+
 /* A hello of an earlier connection is taken, and does no harm before or after the right one. */
 static void test_stale_hello(void **state)
 {
@@ -543,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_start_after_break),
 		cmocka_unit_test(test_start_detached),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_first_hello),
 		cmocka_unit_test(test_stale_hello),
 		cmocka_unit_test(test_acknowledged_after_hello),
 		cmocka_unit_test(test_last_acknowledgement),

@@ -122,7 +122,7 @@ static void check_job(void)
 	for (uint32_t c = 1; c < 3; c++)
 		if (!h.closed[c])
 			assert_int_equal(h.got[c], x.wrote[c]);
-	/* who was killed while he read has not got the answer */
+	/* a reader that was killed meanwhile has not got the answer */
 	if (x.killed && x.read < h.answered)
 		assert_int_equal(h.removed, h.answered);
 	else
@@ -217,7 +217,7 @@ static void test_faults(void **state)
 	       (unsigned long long)finished, (unsigned long long)lost_jobs,
 	       (unsigned long long)local_runs, (unsigned long long)nones,
 	       (unsigned long long)(bytes_all >> 20));
-	/* it is no test if all fail early */
+	/* it is not a test if all fail early */
 	if (wanted >= 100000)
 		assert_true(finished > jobs / 10 && lost_jobs > 20 && local_runs > 20 &&
 			    nones > 20);

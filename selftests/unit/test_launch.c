@@ -65,6 +65,55 @@ static void test_root(void **state)
 	assert_false(rules_admit(&rules, "root", 0));
 }
 
+static void test_cpu(void **state)
+{
+	static const char *const argv[] = { "ehlaunch", "--guest-cpu", "150",
+					    "--guest-pid-namespace", NULL };
+	char *users[4], text[LIMITS_CPU_TEXT];
+	struct rules rules = parse(users, 1, argv);
+
+	assert_int_equal(rules.guest_cpu, 0);
+	rules = parse(users, 3, argv);
+	assert_int_equal(rules.guest_cpu, 150);
+	assert_false(rules.guest_pid_namespace);
+	rules = parse(users, 4, argv);
+	assert_true(rules.guest_pid_namespace);
+	limits_cpu(rules.guest_cpu, text);
+	assert_string_equal(text, "150000 100000");
+	limits_cpu(1, text);
+	assert_string_equal(text, "1000 100000");
+	limits_cpu(UINT32_MAX, text);
+	assert_string_equal(text, "4294967295000 100000");
+}
+
+static void test_guests(void **state)
+{
+	static const char *const argv[] = { "ehlaunch", "--guest-deny-user", "eve",
+					    "--guest-allow-user", "@staff", "--guest-allow-user",
+					    "1001", NULL };
+	static const char *const bad[] = { "a b", "@", "", "/opt", "4294967295" };
+	char *users[SITE_ITEMS_MAX * 2 + 4];
+	char *many[SITE_ITEMS_MAX * 2 + 4] = { (char *)"ehlaunch" };
+	struct rules rules = parse(users, 7, argv);
+	struct site_who who = rules_guests(&rules);
+
+	assert_int_equal(who.ndeny, 1);
+	assert_string_equal(who.deny[0], "eve");
+	assert_int_equal(who.nallow, 2);
+	assert_string_equal(who.allow[1], "1001");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *const words[] = { "ehlaunch", "--guest-deny-user", bad[i], NULL };
+
+		assert_int_equal(rules_parse(&rules, users, 3, (char **)words), -EINVAL);
+	}
+	for (int i = 0; i <= SITE_ITEMS_MAX; i++) {
+		many[1 + 2 * i] = (char *)"--guest-deny-user";
+		many[2 + 2 * i] = (char *)"eve";
+	}
+	assert_int_equal(rules_parse(&rules, users, 1 + 2 * SITE_ITEMS_MAX, many), 0);
+	assert_int_equal(rules_parse(&rules, users, 3 + 2 * SITE_ITEMS_MAX, many), -EINVAL);
+}
+
 static void test_arguments(void **state)
 {
 	static const char *const bad[][4] = {
@@ -170,6 +219,23 @@ static void test_passwd(void **state)
 	assert_int_equal(passwd("alice::0:0:::\n", &user), 0);
 	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(passwd(bad[i], &user), -ENOENT);
+}
+
+static void test_group(void **state)
+{
+	static const char *const bad[] = {
+		"",	     "staff:x:50:",	"staff:x\n",	     "staff:x:50\n",
+		"staff:x::\n", "staffs:x:50:\n", "adm:x:50:\n",	     "staff:x:-1:a\n",
+		"staff:50\n", "staff:x:0x5:\n", "staff:x:4294967295:\n", "staff:x:50:a\nadm:x:4:\n",
+	};
+	gid_t gid = 7;
+
+	assert_int_equal(names_parse_group("staff:x:50:a,b\n", 15, "staff", &gid), 0);
+	assert_int_equal(gid, 50);
+	assert_int_equal(names_parse_group("staff::0:\n", 10, "staff", &gid), 0);
+	assert_int_equal(gid, 0);
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_int_equal(names_parse_group(bad[i], strlen(bad[i]), "staff", &gid), -ENOENT);
 }
 
 static void test_groups(void **state)
@@ -284,7 +350,7 @@ static void test_modest(void **state)
 	}
 }
 
-/* Numbers that the kernel sees other parts of than who looks at all of them. */
+/* Numbers of which the kernel sees other parts than a program that looks at all of them. */
 static void test_wide(void **state)
 {
 	static const uint64_t policies[] = { SCHED_RR,	 6,
@@ -339,6 +405,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admit),	  cmocka_unit_test(test_root),
+		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_guests),	  cmocka_unit_test(test_group),
 		cmocka_unit_test(test_arguments), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_passwd),	  cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_keep),	  cmocka_unit_test(test_id),

@@ -60,10 +60,10 @@ static void test_refused(void **state)
 		{ "info :net", "\"\" is not error, warning, info or debug" },
 		{ "debugs:net", "\"debugs\" is not error, warning, info or debug" },
 		{ "info debug:",
-		  "\"\" is no area; areas are base, net, job, node, cluster, executor, home, "
+		  "\"\" is not an area; areas are base, net, job, node, cluster, executor, home, "
 		  "ctl, kernel, load, placement, roster, route, view" },
-		{ "debug:nets", "\"nets\" is no area" },
-		{ "debug:net:job", "\"net:job\" is no area" },
+		{ "debug:nets", "\"nets\" is not an area" },
+		{ "debug:net:job", "\"net:job\" is not an area" },
 	};
 	char why[256], many[LOG_WORDS_MAX * 16 + 16] = "", tight[8];
 	struct log_levels l;

@@ -104,7 +104,7 @@ static void test_found(void **state)
 		assert_int_equal(check(&l), 0);
 		free(l.payload);
 	}
-	/* the program itself is compared otherwise; the rest is the folder's, or nowhere */
+	/* the program itself is compared otherwise; the rest is the directory's, or nowhere */
 	MAKE(&l, "found", "./found", "a/found", "-c", "", in_folder("not there"));
 	assert_int_equal(l.length, 0);
 	assert_int_equal(check(&l), 0);
@@ -122,7 +122,7 @@ static void test_differs(void **state)
 	MAKE(&l, "/dev/null", dir, file);
 	assert_int_equal(entries(&l, file), 3);
 	assert_int_equal(stat(file, &st), 0);
-	/* what is in a folder is not looked at, nor who may read it */
+	/* what is in a directory is not looked at, nor who may read it */
 	make_file("dir/new", "");
 	assert_int_equal(chmod(file, 0400), 0);
 	assert_int_equal(check(&l), 0);

@@ -26,6 +26,30 @@ static void test_names(void **state)
 	}
 }
 
+/* Those that the module has no number for. */
+static void test_own(void **state)
+{
+	for (unsigned int r = REASON_OWN; r < REASON_OWN_END; r++) {
+		enum ehs_reason back = EHS_REASON_MAX;
+		const char *text = reason_text(r);
+
+		assert_string_not_equal(reason_name(r), "unknown");
+		assert_int_equal(reason_parse(reason_name(r), &back), 0);
+		assert_int_equal(back, r);
+		assert_true(strlen(text) >= 20 && text[strlen(text) - 1] == '.');
+		assert_false(reason_is_kernels(r));
+		for (int remote = 0; remote < 2; remote++) {
+			enum ehs_reason told = reason_for_kernel(r, remote);
+
+			assert_true(told <= EHS_REASON_MAX && !reason_is_kernels(told));
+		}
+	}
+	assert_int_equal(reason_for_kernel(REASON_CREDIT, true), EHS_REASON_SENDER);
+	assert_int_equal(reason_for_kernel(EHS_REASON_AUTO, true), EHS_REASON_AUTO);
+	assert_string_equal(reason_name(REASON_OWN - 1), "unknown");
+	assert_string_equal(reason_name(REASON_OWN_END), "unknown");
+}
+
 static void test_unknown(void **state)
 {
 	enum ehs_reason reason = EHS_REASON_LOST;
@@ -57,6 +81,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_kernels),
 	};

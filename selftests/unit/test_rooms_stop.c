@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "cluster/leave.h"
@@ -148,6 +149,34 @@ static void test_exited(void **state)
 	close(pair[1]);
 }
 
+#define TIMERS_MAX 256
+
+static struct {
+	struct event *list[TIMERS_MAX];
+	size_t n;
+} timers;
+
+static int note_timer(const struct event_base *from, const struct event *e, void *ctx)
+{
+	if (!event_pending(e, EV_TIMEOUT, NULL))
+		return 0;
+	assert_true(timers.n < TIMERS_MAX);
+	timers.list[timers.n++] = (struct event *)e;
+	return 0;
+}
+
+/* Each of its timers is due in the round of the loop in which it ends. */
+static void test_timers(void **state)
+{
+	begin();
+	timers.n = 0;
+	assert_int_equal(event_base_foreach_event(base, note_timer, NULL), 0);
+	assert_true(timers.n > 0);
+	for (size_t i = 0; i < timers.n; i++)
+		event_active(timers.list[i], EV_TIMEOUT, 0);
+	finish();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +184,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_exited, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_timers, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
-#include "cluster/roster.h"
+#include "cluster/roster_json.h"
+#include "cluster/statement.h"
 #include "random.h"
 
 #define AGENTS 5
@@ -51,13 +53,21 @@ static int enter(struct roster *r, const char *host, int wish, bool only)
 {
 	struct address a = address_of(host[1] - '0');
 	uint32_t wished = wish, index;
-	int err = roster_enter(r, host, &a, wish < 0 ? NULL : &wished, only, &index);
+	int err = roster_enter(r, NULL, host, &a, wish < 0 ? NULL : &wished, only, &index);
 
 	if (err)
 		return err;
 	assert_string_equal(roster_by_code(r, index)->host, host);
 	assert_string_equal(roster_by_code(r, index)->address.text, a.text);
 	return index;
+}
+
+static int leave_of(struct roster *r, const char *host)
+{
+	struct roster_entry e;
+	int err = roster_leaving(r, host, &e);
+
+	return err ?: roster_add(r, &e) == 1 ? 0 : -EINVAL;
 }
 
 static void test_enter(void **state)
@@ -74,23 +84,23 @@ static void test_enter(void **state)
 	assert_int_equal(enter(r, "n1", 7, false), 5);
 	assert_int_equal(roster_stamp(r), stamp);
 	/* it has moved */
-	assert_int_equal(roster_enter(r, "n1", &(struct address){ .text = "1.2.3.4:5" }, NULL,
+	assert_int_equal(roster_enter(r, NULL, "n1", &(struct address){ .text = "1.2.3.4:5" }, NULL,
 				      false, &(uint32_t){ 0 }),
 			 0);
 	assert_string_equal(roster_by_code(r, 5)->address.text, "1.2.3.4:5");
 	assert_true(roster_stamp(r) > stamp);
 
-	assert_int_equal(roster_leave(r, "n2"), 0);
-	assert_int_equal(roster_leave(r, "n2"), -ENOENT);
-	assert_int_equal(roster_leave(r, "n9"), -ENOENT);
+	assert_int_equal(leave_of(r, "n2"), 0);
+	assert_int_equal(leave_of(r, "n2"), -ENOENT);
+	assert_int_equal(leave_of(r, "n9"), -ENOENT);
 	assert_null(roster_by_code(r, 1));
 	assert_true(roster_by_host(r, "n2")->left);
 	assert_int_equal(enter(r, "n2", 6, false), 1);
-	assert_int_equal(roster_leave(r, "n2"), 0);
+	assert_int_equal(leave_of(r, "n2"), 0);
 	assert_int_equal(enter(r, "n4", -1, false), 1);
 	assert_int_equal(enter(r, "n2", -1, false), 3);
 
-	/* who runs with a code has that one or none */
+	/* a host that runs with a code gets that one or none */
 	assert_int_equal(enter(r, "n2", 3, true), 3);
 	assert_int_equal(enter(r, "n2", 4, true), -EEXIST);
 	assert_int_equal(enter(r, "n5", 3, true), -EEXIST);
@@ -157,6 +167,191 @@ static void test_conflicts(void **state)
 	roster_free(wide);
 }
 
+/* A code that was given is held for its host, and nobody has it before the host has signed. */
+static void test_held(void **state)
+{
+	struct roster *r = empty(), *held = empty();
+	struct address a = address_of(1), b = address_of(2);
+	const struct roster_entry *h;
+	uint32_t index, wish = 3;
+	struct roster_entry e;
+
+	assert_int_equal(enter(r, "n0", -1, false), 0);
+	assert_int_equal(roster_enter(r, held, "n1", &a, NULL, false, &index), 0);
+	assert_int_equal(index, 1);
+	assert_null(roster_by_code(r, 1));
+	assert_int_equal(roster_changes(r), 1);
+	assert_int_equal(roster_by_code(held, 1)->version, 2);
+	/* asked again: the same */
+	assert_int_equal(roster_enter(r, held, "n1", &a, NULL, false, &index), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(roster_changes(held), 2);
+	/* others get others, also if they wish it or run with it */
+	wish = 1;
+	assert_int_equal(roster_enter(r, held, "n2", &b, &wish, true, &index), -EEXIST);
+	assert_int_equal(roster_enter(r, held, "n2", &b, &wish, false, &index), 0);
+	assert_int_equal(index, 2);
+	assert_int_equal(roster_by_code(held, 2)->version, 3);
+	/* it has moved before it signed */
+	assert_int_equal(roster_enter(r, held, "n1", &b, NULL, false, &index), 0);
+	assert_int_equal(index, 1);
+	h = roster_by_code(held, 1);
+	assert_string_equal(h->address.text, b.text);
+	assert_int_equal(h->version, 4);
+	/* it signs, and leaves: the code is free, although it is still in `held` */
+	assert_int_equal(roster_add(r, h), 1);
+	assert_int_equal(leave_of(r, "n1"), 0);
+	assert_int_equal(roster_enter(r, held, "n3", &a, NULL, false, &index), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(roster_leaving(r, "n3", &e), -ENOENT);
+	roster_free(r);
+	roster_free(held);
+}
+
+/* A dead host's code is held for another, and the dead one has it until that has signed. */
+static void test_pass_on(void **state)
+{
+	struct roster *r = empty(), *held = empty();
+	struct address a = address_of(1), b = address_of(2);
+	const struct roster_entry *h;
+	uint32_t index, own = 1;
+
+	assert_int_equal(enter(r, "n0", -1, false), 0);
+	assert_int_equal(roster_enter(r, NULL, "dead", &b, NULL, false, &index), 0);
+	assert_int_equal(roster_pass_on(r, held, "new", &a, 1), 0);
+	assert_string_equal(roster_by_code(r, 1)->host, "dead");
+	h = roster_by_code(held, 1);
+	assert_string_equal(h->host, "new");
+	assert_int_equal(h->version, 3);
+	assert_true(roster_is_held(r, held, "another", 1));
+	assert_false(roster_is_held(r, held, "new", 1));
+	assert_false(roster_is_held(r, NULL, "another", 1));
+	/* asked again, also as what it will run with: the same */
+	assert_int_equal(roster_enter(r, held, "new", &a, NULL, false, &index), 0);
+	assert_int_equal(index, 1);
+	assert_int_equal(roster_enter(r, held, "new", &a, &own, true, &index), 0);
+	assert_int_equal(roster_changes(held), 3);
+	/* the dead one is not dead: it has its code until then */
+	assert_int_equal(roster_enter(r, held, "dead", &b, &own, true, &index), 0);
+	assert_int_equal(roster_add(r, h), 1);
+	assert_null(roster_by_host(r, "dead"));
+	assert_string_equal(roster_by_code(r, 1)->host, "new");
+	roster_free(r);
+	roster_free(held);
+}
+
+/* ---- what proves an entry ---- */
+
+static struct roster *copy_of(const struct roster *r);
+
+static json_t *proof_of(const char *sign)
+{
+	return json_pack("{s:s,s:s}", "sign", sign, "cert", "MA==");
+}
+
+static bool is_even(void *ctx, const struct roster_entry *e)
+{
+	unsigned int *looks = ctx;
+
+	++*looks;
+	return e->index % 2 == 0;
+}
+
+/* It is carried along, wins over none, and changes neither order nor stamp. */
+static void test_proof(void **state)
+{
+	struct roster *r = empty(), *other;
+	struct roster_entry bare = entry(2, "n2", 3), e = bare;
+	uint64_t stamp;
+	json_t *proof;
+
+	assert_int_equal(roster_add(r, &bare), 1);
+	stamp = roster_stamp(r);
+	e.proof = proof_of("one");
+	assert_true(roster_wins(r, &e));
+	assert_int_equal(roster_add(r, &e), 1);
+	assert_false(roster_wins(r, &e));
+	assert_false(roster_wins(r, &bare));
+	assert_int_equal(roster_stamp(r), stamp);
+	proof = e.proof;
+	e.proof = proof_of("two");
+	assert_false(roster_wins(r, &e));
+	roster_prove(r, 2, e.proof);
+	roster_prove(r, 5, e.proof);
+	assert_ptr_equal(roster_by_code(r, 2)->proof, e.proof);
+	json_decref(proof);
+	json_decref(e.proof);
+	other = copy_of(r);
+	assert_string_equal(
+		json_string_value(json_object_get(roster_by_code(other, 2)->proof, "sign")), "two");
+	assert_int_equal(roster_merge(other, r), 0);
+	roster_free(other);
+	roster_free(r);
+}
+
+static void test_filter(void **state)
+{
+	struct roster *r = empty();
+	struct roster_entry e;
+	unsigned int looks = 0;
+	char host[] = "n0";
+
+	for (int i = 0; i < 8; i++) {
+		host[1] = '0' + i;
+		e = entry(i, host, 1);
+		e.proof = proof_of(host);
+		assert_int_equal(roster_add(r, &e), 1);
+		json_decref(e.proof);
+	}
+	roster_filter(r, is_even, &looks);
+	assert_int_equal(looks, 8);
+	for (int i = 0; i < 8; i++) {
+		host[1] = '0' + i;
+		assert_int_equal(!roster_by_code(r, i), i % 2);
+		assert_int_equal(!roster_by_host(r, host), i % 2);
+	}
+	roster_free(r);
+}
+
+/* Two entries that differ have other bytes, whatever is in their names. */
+static void test_statement(void **state)
+{
+	const struct eh_topology wide = { 3, 2 };
+	const struct roster_entry e = entry(2, "n2", 7);
+	struct roster_entry f = e;
+	char *first, *text;
+	size_t n, m;
+
+	first = statement_text(STATEMENT_ENTRY, "c", &topology, &e, &n);
+	assert_int_equal(n, sizeof("ehsched entry 1\0c\0"
+				   "3,1\0"
+				   "0.2\0n2\0"
+				   "10.0.0.3:7411\0"
+				   "7\0here"));
+	assert_memory_equal(first,
+			    "ehsched entry 1\0c\0"
+			    "3,1\0"
+			    "0.2\0n2\0"
+			    "10.0.0.3:7411\0"
+			    "7\0here",
+			    n);
+	for (int i = 0; i < 8; i++) {
+		f = e;
+		f.index += i == 0;
+		f.version += i == 1;
+		f.left = i == 2;
+		f.host[1] += i == 3;
+		if (i == 4)
+			f.address = address_of(9);
+		text = statement_text(i == 5 ? STATEMENT_GRANT : STATEMENT_ENTRY,
+				      i == 6 ? "c\nc" : "c", i == 7 ? &wide : &topology, &f, &m);
+		assert_non_null(text);
+		assert_true(m != n || memcmp(text, first, n) != 0);
+		free(text);
+	}
+	free(first);
+}
+
 /* A version that nobody can exceed is not reached at once, and harms nobody where it is reached. */
 static void test_steps(void **state)
 {
@@ -184,7 +379,7 @@ static void test_steps(void **state)
 	assert_string_equal(roster_by_code(r, 2)->host, "n2");
 	/* at the limit there is no decision, and no version that others refuse */
 	assert_int_equal(enter(far, "n3", -1, false), -ERANGE);
-	assert_int_equal(roster_leave(far, "n1"), -ERANGE);
+	assert_int_equal(leave_of(far, "n1"), -ERANGE);
 	assert_true(roster_merge(far, r) >= 0);
 	assert_int_equal(roster_ahead(r, far), ROSTER_VERSION_MAX - (stamp >> 20));
 	roster_free(far);
@@ -259,7 +454,7 @@ static void test_agreement(void **state)
 			if (random_below(3) == 0)
 				exchange(r, agents[random_below(AGENTS)]);
 			else if (random_below(3) == 0)
-				roster_leave(r, host);
+				leave_of(r, host);
 			else
 				enter(r, host, random_below(10) - 2, false);
 		}
@@ -352,6 +547,10 @@ static void test_json(void **state)
 		HEAD
 		"[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":-1}]}",
 		HEAD "[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":2}]}",
+		HEAD
+		"[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":1,\"sign\":7}]}",
+		HEAD
+		"[{\"code\":\"0.1\",\"host\":\"n\",\"address\":\"1.2.3.4:5\",\"version\":1,\"cert\":\"\",\"by\":{}}]}",
 		HEAD "[{\"code\":\"0.1\",\"host\":7,\"address\":\"1.2.3.4:5\",\"version\":1}]}",
 	};
 	json_t *good = json_loads(HEAD "[" N1 "]}", 0, NULL);
@@ -374,13 +573,59 @@ static void test_json(void **state)
 	}
 }
 
+#define MANY 12000 /* entries: about as many as a message has room for */
+
+/* The processor time in which it is read, in seconds. */
+static double reading(bool forward)
+{
+	json_t *list = json_array(), *o;
+	struct timespec begin, end;
+	const char *why = "";
+	struct roster *r;
+	char code[32];
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		unsigned int at = forward ? i : MANY - 1 - i;
+
+		snprintf(code, sizeof(code), "0.%u.%u", at / 1024, at % 1024);
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:i}", "code", code, "host",
+						      "n", "address", "1.2.3.4:5", "version", 0));
+	}
+	o = json_pack("{s:{s:i,s:i},s:i,s:o}", "topology", "n", 10, "l", 2, "version", 0, "roster",
+		      list);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	r = roster_from_json(o, &why);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	if (!r)
+		fail_msg("%s", why);
+	assert_int_equal(roster_count(r), MANY);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(roster_at(r, i)->index, i);
+	roster_free(r);
+	json_decref(o);
+	return (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
+}
+
+/* A member sends them in the order that takes longest. */
+static void test_any_order(void **state)
+{
+	double forward = reading(true), backward = reading(false);
+
+	if (backward > 5 * forward + 0.05)
+		fail_msg("%.3f s from the last to the first, %.3f s the other way", backward,
+			 forward);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_enter),	  cmocka_unit_test(test_configured),
 		cmocka_unit_test(test_conflicts), cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_agreement), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json),	  cmocka_unit_test(test_held),
+		cmocka_unit_test(test_pass_on),	  cmocka_unit_test(test_proof),
+		cmocka_unit_test(test_filter),	  cmocka_unit_test(test_statement),
+		cmocka_unit_test(test_any_order),
 	};
 
 	return cmocka_run_group_tests_name("roster", tests, NULL, NULL);

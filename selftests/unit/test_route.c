@@ -16,7 +16,7 @@
 
 /* The stream's other side is the test: job/route.c calls these instead of net/'s. */
 struct h2_stream {
-	size_t consumed;
+	size_t consumed, kept;
 	int resumed;
 	bool aborted;
 	const struct h2_stream_ops *ops;
@@ -24,6 +24,8 @@ struct h2_stream {
 };
 #define h2_stream_consume fake_consume
 #define h2_stream_resume fake_resume
+#define h2_stream_keep fake_keep
+#define h2_stream_unkeep fake_unkeep
 #define h2_stream_abort fake_abort
 #define h2_stream_accept fake_accept
 #define route_stream_ops tested_stream_ops
@@ -50,6 +52,18 @@ void fake_resume(struct h2_stream *s)
 	s->resumed++;
 }
 
+bool fake_keep(struct h2_stream *s, size_t length)
+{
+	s->kept += length;
+	return true;
+}
+
+void fake_unkeep(struct h2_stream *s, size_t length)
+{
+	assert_true(length <= s->kept);
+	s->kept -= length;
+}
+
 void fake_abort(struct h2_stream *s)
 {
 	s->aborted = true;
@@ -63,6 +77,7 @@ void fake_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx
 
 #define PAYLOAD 3000
 #define FRAMES 2000
+#define FRAMES_SIZE (FRAMES * (FRAME_HEADER + 4 + PAYLOAD))
 
 struct both {
 	struct agent agent;
@@ -106,7 +121,7 @@ static void on_end_gone(void *ctx)
 	((struct both *)ctx)->ends_gone++;
 }
 
-static void on_stream_gone(void *ctx)
+static void on_stream_gone(void *ctx, bool clean)
 {
 	((struct both *)ctx)->streams_gone++;
 }
@@ -193,23 +208,32 @@ static size_t other_make(uint8_t *out, enum frame_type type)
 	return FRAME_HEADER + 4;
 }
 
+/* All frames of the ends, some of the owner between them. Returns the size. */
+static size_t frames_make(uint8_t all[FRAMES_SIZE], enum frame_type other, int *others)
+{
+	size_t size = 0;
+
+	for (uint32_t n = 0; n < FRAMES; n++) {
+		size += frame_make(all + size, n);
+		if (!random_below(10) && size + 12 < FRAMES_SIZE) {
+			size += other_make(all + size, other);
+			(*others)++;
+		}
+	}
+	return size;
+}
+
 /* From the end to the stream: pieces of any size, frames of the owner between them. */
 static void test_out(void **state)
 {
-	static uint8_t all[FRAMES * (FRAME_HEADER + 4 + PAYLOAD)];
+	static uint8_t all[FRAMES_SIZE];
 	struct both *b = both_new();
 	size_t size = 0, at = 0, most = 0;
 	struct taker t = { .have = 0 };
 	uint8_t out[5000];
 	int notes = 0;
 
-	for (uint32_t n = 0; n < FRAMES; n++) {
-		size += frame_make(all + size, n);
-		if (!random_below(10) && size + 12 < sizeof(all)) {
-			size += other_make(all + size, FRAME_NOTE);
-			notes++;
-		}
-	}
+	size = frames_make(all, FRAME_NOTE, &notes);
 	while (t.next < FRAMES) {
 		size_t piece = 1 + random_below(random_below(4) ? 20000 : 10);
 		ssize_t n = piece < size - at ? piece : size - at;
@@ -237,7 +261,7 @@ static void test_out(void **state)
 /* From the stream to the end; the stream may send as much again as the end has read. */
 static void test_in(void **state)
 {
-	static uint8_t all[FRAMES * (FRAME_HEADER + 4 + PAYLOAD)];
+	static uint8_t all[FRAMES_SIZE];
 	struct both *b = both_new();
 	struct taker t = { .have = 0 };
 	size_t size = 0, at = 0;
@@ -245,13 +269,7 @@ static void test_in(void **state)
 	int others = 0;
 	ssize_t n;
 
-	for (uint32_t i = 0; i < FRAMES; i++) {
-		size += frame_make(all + size, i);
-		if (!random_below(10) && size + 12 < sizeof(all)) {
-			size += other_make(all + size, FRAME_PAUSED);
-			others++;
-		}
-	}
+	size = frames_make(all, FRAME_PAUSED, &others);
 	while (t.next < FRAMES) {
 		size_t window = ROUTE_HELD - (at - b->stream.consumed);
 		size_t piece = random_below(random_below(4) ? 16384 : 10) + 1;
@@ -298,6 +316,7 @@ static void test_long(void **state)
 			assert_int_equal(b->stream.consumed, at + n);
 	}
 	assert_int_equal(b->told, 1);
+	assert_int_equal(b->stream.kept, 0);
 	both_free(b);
 }
 
@@ -412,6 +431,102 @@ static void test_deaf(void **state)
 	both_free(b);
 }
 
+/* libevent's memory: one in so many requests fails, while there is none. */
+static unsigned int scarce;
+
+static void *scarce_malloc(size_t size)
+{
+	return scarce && !random_below(scarce) ? NULL : malloc(size);
+}
+
+static void *scarce_realloc(void *old, size_t size)
+{
+	return scarce && !random_below(scarce) ? NULL : realloc(old, size);
+}
+
+/* Memory is short now and then: the end's frames come late, all of them and whole. */
+static void test_scarce_out(void **state)
+{
+	static uint8_t all[FRAMES_SIZE];
+	struct both *b = both_new();
+	struct taker t = { .have = 0 };
+	size_t size = 0, at = 0;
+	uint8_t out[5000];
+	int notes = 0;
+
+	size = frames_make(all, FRAME_NOTE, &notes);
+	/* An agent always has timers, and so room for one. */
+	event_add(b->route.again, &(struct timeval){ 1000, 0 });
+	event_del(b->route.again);
+	for (int round = 0; t.next < FRAMES; round++) {
+		size_t piece = 1 + random_below(random_below(4) ? 20000 : 10);
+		ssize_t n = piece < size - at ? piece : size - at;
+
+		n = n ? send(b->end, all + at, n, MSG_DONTWAIT) : 0;
+		at += n > 0 ? n : 0;
+		scarce = round / 50 % 2 ? 1 + random_below(3) : 0;
+		turn(b);
+		scarce = 0;
+		/* not its time, but what it is for */
+		if (evtimer_pending(b->route.again, NULL))
+			event_active(b->route.again, EV_TIMEOUT, 0);
+		n = tested_stream_ops.produce(&b->route, out, 1 + random_below(sizeof(out)));
+		if (n > 0)
+			taker_take(&t, out, n);
+		assert_int_equal(b->ends_gone, 0);
+	}
+	assert_int_equal(b->notes, notes);
+	both_free(b);
+}
+
+/* What cannot be kept of a stream breaks it, and what the end has got is whole and in order. */
+static void test_scarce_in(void **state)
+{
+	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], in[20000];
+	struct both *b = both_new();
+	struct taker t = { .have = 0 };
+	int broken = 0;
+
+	for (uint32_t next = 0; next < FRAMES;) {
+		size_t size = frame_make(frame, next), cut = random_below(size);
+		int err;
+		ssize_t n;
+
+		scarce = 1 + random_below(5);
+		err = tested_stream_ops.data(&b->route, frame, cut) ?:
+			      tested_stream_ops.data(&b->route, frame + cut, size - cut);
+		if (!random_below(10))
+			err = err ?: route_tell_end(&b->route, FRAME_LINK, frame + FRAME_HEADER, 4);
+		scarce = 0;
+		assert_true(!err || err == -ENOMEM);
+		if (err) {
+			tested_stream_ops.closed(&b->route, false);
+			route_use(&b->route, &b->stream);
+			broken++;
+		}
+		/* The ends number their frames: all that counts here is that each is whole. */
+		while ((n = recv(b->end, in, sizeof(in), MSG_DONTWAIT)) > 0)
+			for (ssize_t at = 0; at < n;) {
+				uint32_t length = frame_get_u32(in + at + 4);
+
+				assert_int_equal(frame_get_u32(in + at), FRAME_LINK);
+				assert_true(at + FRAME_HEADER + (ssize_t)length <= n);
+				assert_in_range(frame_get_u32(in + at + FRAME_HEADER), t.next, next);
+				t.next = frame_get_u32(in + at + FRAME_HEADER);
+				if (length > 4)
+					assert_int_equal(frame_make(frame, t.next), FRAME_HEADER + length);
+				if (length > 4)
+					assert_memory_equal(in + at, frame, FRAME_HEADER + length);
+				at += FRAME_HEADER + length;
+			}
+		turn(b);
+		next++;
+	}
+	assert_true(broken > 10);
+	assert_int_equal(b->ends_gone, 0);
+	both_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,9 +534,11 @@ int main(void)
 		cmocka_unit_test(test_long),	  cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_hand_over), cmocka_unit_test(test_end_gone),
-		cmocka_unit_test(test_deaf),
+		cmocka_unit_test(test_deaf),	  cmocka_unit_test(test_scarce_out),
+		cmocka_unit_test(test_scarce_in),
 	};
 
 	random_begin();
+	event_set_mem_functions(scarce_malloc, scarce_realloc, free);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,20 @@ static void test_make(void **state)
 	is_short(NULL, "", "");
 }
 
+/* What another host says is no ID of this home because it begins so. */
+static void test_of_others(void **state)
+{
+	json_t *ids = json_pack("[s, s]", "0.1:x:45678", "0.1:45678");
+	const char *id;
+	char why[160];
+
+	assert_int_equal(shortid_find(ids, "0.1", "n1:45678", &id, why, sizeof(why)), 0);
+	assert_string_equal(id, "0.1:45678");
+	assert_int_equal(shortid_find(ids, "0.1", "n1:5678", &id, why, sizeof(why)), 0);
+	assert_string_equal(id, "0.1:45678");
+	json_decref(ids);
+}
+
 static void test_find(void **state)
 {
 	json_t *ids = list("0.1:" LONG "71999", "0.1:" LONG "81999", "0.1:" LONG "81999",
@@ -102,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_make),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,8 +223,6 @@ static void test_streams(void **state)
 	UNTIL(h, h->offers[from] == 2);
 	job_end_grant(&h->far, from, 100);
 	UNTIL(h, h->length == 6);
-	UNTIL(h, h->offers[from] == 3);
-	job_end_grant(&h->far, from, 100);
 	UNTIL(h, h->ends[from]);
 	home_over(h, 0);
 	close(out[0]);
@@ -280,6 +278,41 @@ static void test_socket(void **state)
 	UNTIL(h, home_poll(sockets[0], 0) & POLLHUP);
 	home_over(h, 0);
 	close(sockets[0]);
+}
+
+/* Each stream takes descriptors of the stub's own. Where there are not enough the task stays here. */
+static void test_few(void **state)
+{
+	static const struct rlimit few = { 10, 10 }, enough = { 32, 32 };
+
+	for (int i = 0; i < 2; i++) {
+		struct home *h = files_open();
+		int one[2], two[2], out[2];
+
+		assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, one), errno);
+		assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, two), errno);
+		home_pipe(out);
+		close(h->fds[1]);
+		h->fds[1] = out[1];
+		files_give(h, 3, one[1]);
+		files_give(h, 4, two[1]);
+		h->few = i ? &enough : &few;
+		h->no_more = true;
+		home_start(h, NULL, "7", "/bin/sh", "ulimit -n");
+		UNTIL(h, h->job || h->ended);
+		assert_int_equal(h->job, i);
+		if (h->job) {
+			home_begin(h);
+			assert_int_equal(write(two[0], "text", 4), 4);
+			UNTIL(h, h->offers[files_channel(h, 4)]);
+			home_ends(h, 0);
+		}
+		assert_string_equal(home_content(out[0]), i ? "" : "10\n");
+		close(out[0]);
+		close(one[0]);
+		close(two[0]);
+		home_close(h);
+	}
 }
 
 /* ---- tokens of make ---- */
@@ -551,7 +584,8 @@ int main(void)
 		cmocka_unit_test(test_none),	  cmocka_unit_test(test_list),
 		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_streams),	  cmocka_unit_test(test_closed),
-		cmocka_unit_test(test_socket),	  cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_few),	  cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_fifo),	  cmocka_unit_test(test_real),
 		cmocka_unit_test(test_not_there), cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_lock),	  cmocka_unit_test(test_locked),

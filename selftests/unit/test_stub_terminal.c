@@ -209,7 +209,7 @@ static void test_typed_end(void **state)
 	shell_close(&sh);
 }
 
-/* Its input is no terminal; it may read /dev/tty all the same. */
+/* Its input is not a terminal; it may read /dev/tty all the same. */
 static void test_typed_beside(void **state)
 {
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -309,6 +309,30 @@ static void test_shown(void **state)
 	end(&sh, SIGTERM);
 	assert_return_code(tcgetattr(sh.slave, &modes), errno);
 	assert_true(modes.c_lflag & ICANON && modes.c_oflag & OPOST);
+	shell_close(&sh);
+}
+
+/* The device is full: new modes are set between the output before them and the output behind them. */
+static void test_modes_in_order(void **state)
+{
+	struct shell sh = shell_open(7, nothing, NULL);
+	struct home *h = sh.h;
+	struct job_message m = { .what = JOB_TERMINAL, .channel = T };
+	static char first[100000], got[2 * sizeof(first) + 8];
+	size_t n = 0;
+
+	memset(first, '\n', sizeof(first));
+	home_print(h, T, first, sizeof(first));
+	m.terminal.modes = h->first;
+	m.terminal.modes.oflag &= ~OPOST;
+	home_say(h, &m);
+	home_print(h, T, "\n\nEND", 5);
+	while (n < 3 || memcmp(got + n - 3, "END", 3)) {
+		UNTIL(h, home_poll(sh.master, POLLIN));
+		n += strlen(strcpy(got + n, home_content(sh.master)));
+	}
+	assert_int_equal(n, 2 * sizeof(first) + 5);
+	end(&sh, 0);
 	shell_close(&sh);
 }
 
@@ -453,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_typed_beside), cmocka_unit_test(test_typed_beside_all),
 		cmocka_unit_test(test_typed_faster),
 		cmocka_unit_test(test_give_back),    cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_modes_in_order),
 		cmocka_unit_test(test_modes_stay),   cmocka_unit_test(test_modes_of_a_loss),
 		cmocka_unit_test(test_foreground),   cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_hangup),	     cmocka_unit_test(test_held),

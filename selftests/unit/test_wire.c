@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "random.h"
-#include "wire/attach.h"
 #include "wire/cursor.h"
 #include "wire/frame.h"
 #include "wire/job.h"
@@ -161,7 +160,7 @@ static void test_exit(void **state)
 		uint64_t sig = status & 0x7f;
 		bool ended = status <= 0xffff && (sig ? status >> 8 == 0 && sig <= 64 : true);
 
-		/* the core bit without a signal is no status either */
+		/* the core bit without a signal is not a status either */
 		if (!sig && status & 0x80)
 			continue;
 		frame_put_u64(bytes, status);
@@ -371,10 +370,17 @@ static void test_job(void **state)
 			assert_int_equal(job_decode(&back, cut, n), -EBADMSG);
 			free(cut);
 		}
+		assert_true(job_version(bytes, size) >= JOB_OLDEST &&
+			    job_version(bytes, size) <= JOB_NEWEST);
+		assert_int_equal(job_version(bytes, 3), 0);
 		bytes = realloc(bytes, size + 1);
 		assert_non_null(bytes);
 		bytes[size] = 0;
 		assert_int_equal(job_decode(&back, bytes, size + 1), -EBADMSG);
+		/* one of a newer version is known as such, whatever is in it */
+		frame_put_u32(bytes, JOB_NEWEST + 1);
+		assert_int_equal(job_version(bytes, size), JOB_NEWEST + 1);
+		assert_int_equal(job_decode(&back, bytes, size), -EBADMSG);
 		free(bytes);
 	}
 }
@@ -451,10 +457,9 @@ static void test_malformed(void **state)
 static void test_malformed_files(void **state)
 {
 	const char *argv[] = { "true", NULL }, *envp[] = { NULL };
-	struct job_file file = { .kind = JOB_REAL,
-				 .flags = JOB_OPEN_READ,
-				 .place = "",
-				 .path = "/x" };
+	struct job_file file = {
+		.kind = JOB_REAL, .flags = JOB_OPEN_READ, .place = "", .path = "/x"
+	};
 	struct job_descriptor descriptors[2] = { { 3, 4 }, { 5, 1 } };
 	struct job_spec spec = { .flags = JOB_FD(1) | JOB_FD(0) | JOB_TTY(0) | JOB_CTTY,
 				 .token = "1",
@@ -562,211 +567,19 @@ static void test_large(void **state)
 	free(big);
 }
 
-/* ---- an end and its agent ---- */
-
-static void text_random(char *to, size_t size)
-{
-	size_t n = random_below(3) ? random_below(size) : random_below(2) * (size - 1);
-
-	for (size_t i = 0; i < n; i++)
-		to[i] = 1 + random_below(255);
-	to[n] = '\0';
-}
-
-static int decode_any(int kind, const uint8_t *bytes, size_t n)
-{
-	struct attach attach;
-	struct attached attached;
-	struct note note;
-	struct kept kept;
-
-	return kind == 0   ? attach_decode(&attach, bytes, n)
-	       : kind == 1 ? attached_decode(&attached, bytes, n)
-	       : kind == 2 ? note_decode(&note, bytes, n)
-			   : kept_decode(&kept, bytes, n);
-}
-
-/* Neither shorter nor longer, in memory of just that size. */
-static void only_whole(int kind, const uint8_t *bytes, size_t size)
-{
-	for (size_t n = 0; n <= size + 1; n++) {
-		uint8_t *cut = calloc(1, n + !n);
-
-		assert_non_null(cut);
-		memcpy(cut, bytes, n < size ? n : size);
-		assert_int_equal(decode_any(kind, cut, n), n == size ? 0 : -EBADMSG);
-		free(cut);
-	}
-}
-
-static void test_attach(void **state)
-{
-	uint8_t bytes[ATTACH_SIZE];
-
-	random_begin();
-	assert_int_equal(frame_limit(FRAME_ATTACH), ATTACH_SIZE);
-	assert_int_equal(frame_limit(FRAME_ATTACHED), ATTACH_SIZE);
-	for (int round = 0; round < 300; round++) {
-		struct attach a = { .executor = random_below(2),
-				    .uid = random_64(),
-				    .pid = random_64(),
-				    .started_ms = random_64() },
-			      b;
-		struct attached c = { .limit_ms = random_64(),
-				      .started_ms = random_64(),
-				      .retry = random_below(2) },
-				d;
-		size_t n;
-
-		text_random(a.token, sizeof(a.token));
-		text_random(a.id, sizeof(a.id));
-		text_random(a.other, sizeof(a.other));
-		text_random(a.command, sizeof(a.command));
-		n = attach_encode(&a, bytes);
-		assert_true(n <= ATTACH_SIZE);
-		assert_int_equal(attach_decode(&b, bytes, n), 0);
-		assert_int_equal(b.executor, a.executor);
-		assert_int_equal(b.pid, a.pid);
-		assert_int_equal(b.uid, a.uid);
-		assert_int_equal(b.started_ms, a.started_ms);
-		assert_string_equal(b.token, a.token);
-		assert_string_equal(b.id, a.id);
-		assert_string_equal(b.other, a.other);
-		assert_string_equal(b.command, a.command);
-		if (round < 20)
-			only_whole(0, bytes, n);
-		bytes[0] = 2;
-		assert_int_equal(attach_decode(&b, bytes, n), -EBADMSG);
-		bytes[0] = 0;
-		bytes[1] = 2;
-		assert_int_equal(attach_decode(&b, bytes, n), -EBADMSG);
-
-		memcpy(c.token, a.token, sizeof(c.token));
-		memcpy(c.id, a.id, sizeof(c.id));
-		memcpy(c.other, a.other, sizeof(c.other));
-		text_random(c.host, sizeof(c.host));
-		n = attached_encode(&c, bytes);
-		assert_true(n <= ATTACH_SIZE);
-		assert_int_equal(attached_decode(&d, bytes, n), 0);
-		assert_int_equal(d.limit_ms, c.limit_ms);
-		assert_int_equal(d.started_ms, c.started_ms);
-		assert_string_equal(d.token, c.token);
-		assert_string_equal(d.id, c.id);
-		assert_string_equal(d.other, c.other);
-		assert_string_equal(d.host, c.host);
-		assert_int_equal(d.retry, c.retry);
-		if (round < 20)
-			only_whole(1, bytes, n);
-		bytes[n - 1] = 2;
-		assert_int_equal(attached_decode(&d, bytes, n), -EBADMSG);
-		bytes[n - 1] = 0;
-		bytes[n - 2] = 2;
-		assert_int_equal(attached_decode(&d, bytes, n), -EBADMSG);
-	}
-}
-
-/* Each text of its longest length, and one longer: the others are as they should be. */
-static void test_attach_long(void **state)
-{
-	static const struct {
-		int kind;
-		size_t size;
-	} texts[] = { { 0, ATTACH_TOKEN },   { 0, ATTACH_ID },	  { 0, ATTACH_CODE },
-		      { 0, ATTACH_COMMAND }, { 1, ATTACH_TOKEN }, { 1, ATTACH_ID },
-		      { 1, ATTACH_CODE },    { 1, ATTACH_HOST } };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		for (int more = 0; more < 2; more++) {
-			uint8_t bytes[ATTACH_SIZE] = { 0 };
-			/* numbers, empty texts before, this one, empty texts behind, retry and wait */
-			size_t at = (texts[i].kind ? 12 : 18) + i % 4;
-			size_t length = texts[i].size - 1 + more;
-
-			memset(bytes + at, 'x', length);
-			assert_int_equal(decode_any(texts[i].kind, bytes,
-						    at + length + 4 - i % 4 + 2 * texts[i].kind),
-					 more ? -EBADMSG : 0);
-		}
-}
-
-static void test_note(void **state)
-{
-	uint8_t bytes[ATTACH_SIZE];
-
-	assert_true(5 + FRAME_EXIT_SIZE <= frame_limit(FRAME_NOTE));
-	for (unsigned int what = 0; what < 256; what++) {
-		bool valid = what && what < NOTE_WHATS;
-		bool said = what == NOTE_STAYS || what == NOTE_DIFFERS;
-		struct note n = { .what = what,
-				  .pid = 0x12345678,
-				  .use = { 0x2a00, 1, 2, 3, 4, 5, 6, 7 },
-				  .reason = 9,
-				  .text = "why" },
-			    back;
-		size_t size = note_encode(&n, bytes);
-
-		assert_int_equal(size, what == NOTE_ENDED     ? 5 + FRAME_EXIT_SIZE
-				       : what == NOTE_STAYS   ? 5 + 4 + sizeof("why")
-				       : what == NOTE_DIFFERS ? 5 + sizeof("why")
-							      : 5);
-		assert_int_equal(note_decode(&back, bytes, size), valid ? 0 : -EBADMSG);
-		if (!valid)
-			continue;
-		assert_int_equal(back.what, what);
-		assert_int_equal(back.pid, n.pid);
-		if (what == NOTE_ENDED)
-			assert_memory_equal(&back.use, &n.use, sizeof(n.use));
-		assert_int_equal(back.reason, what == NOTE_STAYS ? 9 : 0);
-		assert_string_equal(back.text, said ? "why" : "");
-		only_whole(2, bytes, size);
-		/* a status that no task ends with */
-		if (what != NOTE_ENDED)
-			continue;
-		frame_put_u64(bytes + 5, 1 << 16);
-		assert_int_equal(note_decode(&back, bytes, size), -EBADMSG);
-	}
-}
-
-static void test_kept(void **state)
-{
-	uint8_t bytes[ATTACH_SIZE];
-
-	assert_int_equal(frame_limit(FRAME_KEPT), ATTACH_SIZE);
-	for (int round = 0; round < 300; round++) {
-		struct kept a = { .executor = random_below(2),
-				  .known = random_below(2),
-				  .uid = random_64(),
-				  .number = random_64() },
-			    b;
-		size_t n;
-
-		text_random(a.token, sizeof(a.token));
-		text_random(a.other, sizeof(a.other));
-		n = kept_encode(&a, bytes);
-		assert_true(n <= ATTACH_SIZE);
-		assert_int_equal(kept_decode(&b, bytes, n), 0);
-		assert_int_equal(b.executor, a.executor);
-		assert_int_equal(b.known, a.known);
-		assert_int_equal(b.uid, a.uid);
-		assert_int_equal(b.number, a.number);
-		assert_string_equal(b.token, a.token);
-		assert_string_equal(b.other, a.other);
-		if (!(round % 30))
-			only_whole(3, bytes, n);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),	     cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_cursor),	     cmocka_unit_test(test_cursor_error),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_cursor),
+		cmocka_unit_test(test_cursor_error),
 		cmocka_unit_test(test_exit),
-		cmocka_unit_test(test_terminal),     cmocka_unit_test(test_job),
+		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_job),
 		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_malformed_files),    cmocka_unit_test(test_large),
-		cmocka_unit_test(test_attach),	     cmocka_unit_test(test_attach_long),
-		cmocka_unit_test(test_note),	     cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_malformed_files),
+		cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,56 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The live hierarchy in simulated time: whatever fails, it comes back to one controller a group, whose sums are its members'. */
-#include <errno.h>
+/* The live hierarchy in simulated time, while nothing fails: how it starts, what it knows, and where tasks go. */
 #include "random.h"
-#include "world_steps.h"
-
-/* ---- each task: where it got to, and the messages it took ---- */
-
-#define TASKS_MAX 1024
-
-static struct {
-	unsigned int placed, lost, messages;
-	bool away;
-} tasks[TASKS_MAX];
-static uint64_t placed, lost;
-
-static void count(void *ctx, const struct eh_world_event *e)
-{
-	const struct eh_message *msg = e->message;
-
-	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_ASK)
-		tasks[msg->ask.id].messages++;
-	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_ANSWER)
-		tasks[msg->answer.ask.id].messages++;
-	if (e->type == EH_WORLD_SENT && msg->type == EH_MSG_FAILED)
-		tasks[msg->failed.id].messages++;
-	if (e->type == EH_WORLD_PLACED) {
-		placed++;
-		tasks[e->id].placed++;
-		tasks[e->id].away = e->to != e->node;
-	}
-	if (e->type == EH_WORLD_LOST) {
-		lost++;
-		tasks[e->id].lost++;
-	}
-}
-
-static void count_begin(void)
-{
-	memset(tasks, 0, sizeof(tasks));
-	placed = lost = 0;
-}
-
-/* Each of the tasks 1..n-1 was placed once, or lost before; up l, back l, a reservation with its
- * answer, and word that it was not used. */
-static void check_tasks(uint64_t n, unsigned int l)
-{
-	for (uint64_t id = 1; id < n; id++) {
-		assert_true(tasks[id].placed == 1 || (!tasks[id].placed && tasks[id].lost == 1));
-		assert_true(tasks[id].lost <= 1);
-		assert_true(tasks[id].messages + 2 * tasks[id].away <= 2 * l + 3);
-	}
-}
+#include "world_tasks.h"
 
 /* Any order of start leads to the same tree. */
 static void test_start(void **state)
@@ -305,142 +256,6 @@ static void test_leaves(void **state)
 	eh_member_free(m);
 }
 
-/* A controller, the top, half a group die at once: placements work again within ten heartbeats, and all is right again. */
-static void test_deaths(void **state)
-{
-	random_begin();
-	for (int round = 0; round < 60; round++) {
-		struct eh_world_counts c;
-		struct eh_world *w;
-		uint64_t id = 1;
-		int kind = round % 4;
-
-		seed = random_64();
-		count_begin();
-		w = world_new(3, 2, random_below(20), 0, random_below(2), count);
-		start_all(w, 6);
-		run(w, SETTLE);
-		for (; id <= 200; id++) {
-			assert_int_equal(eh_world_arrive(w, 63, id, 1000), 0);
-			if (id == 100)
-				for (uint32_t i = 0; i < (kind == 3 ? 4u : 1u); i++)
-					eh_world_kill(w, kind == 0   ? 8 * (1 + random_below(7))
-							 : kind == 1 ? 0
-							 : kind == 2 ? 56
-								     : i);
-			run(w, random_below(20));
-		}
-		run(w, 10 * HEARTBEAT);
-		eh_world_counts(w, &c);
-		/* whatever became of those, a new burst is placed now */
-		for (; id <= 400; id++) {
-			assert_int_equal(eh_world_arrive(w, 63, id, 1000), 0);
-			run(w, 10);
-		}
-		run(w, SETTLE);
-		check(w, 3, 2, true);
-		check_tasks(id, 2);
-		{
-			struct eh_world_counts after;
-
-			eh_world_counts(w, &after);
-			assert_int_equal(after.late, c.late);
-			assert_true(after.away > c.away);
-		}
-		eh_world_free(w);
-	}
-}
-
-/* Two sides go on by themselves and become one again, also when the network loses messages meanwhile. */
-static void test_partitions(void **state)
-{
-	random_begin();
-	for (int round = 0; round < 60; round++) {
-		unsigned int n = 1 + random_below(3), l = 6 / n;
-		struct eh_world *w;
-
-		seed = random_64();
-		w = world_new(n, l, random_below(20), 0, random_below(2), NULL);
-		start_all(w, n * l);
-		run(w, SETTLE);
-		for (uint32_t i = 0; i < NODES_MAX; i++)
-			sides[i] = round % 2 ? i >> 3 & 1 : random_below(3);
-		is_whole = false;
-		assert_int_equal(eh_world_cut(w, sides), 0);
-		for (int i = 0; i < 100; i++) {
-			uint32_t node = random_below(1u << n * l);
-			struct eh_report own = *eh_world_node(w, node);
-
-			own.load = random_below(9000);
-			assert_int_equal(eh_world_own(w, node, &own), 0);
-			run(w, random_below(100));
-		}
-		run(w, 3 * SETTLE);
-		check(w, n, l, true);
-		is_whole = true;
-		assert_int_equal(eh_world_cut(w, NULL), 0);
-		run(w, 2 * SETTLE);
-		check(w, n, l, true);
-		eh_world_free(w);
-	}
-}
-
-/* Everything at once, then peace. */
-static void test_storms(void **state)
-{
-	const char *rounds = getenv("EHS_ROUNDS");
-
-	random_begin();
-	for (long round = 0; round < (rounds ? atol(rounds) : 150); round++) {
-		unsigned int n = 1 + random_below(3), l = 1 + random_below(6 / n);
-		uint32_t size = 1u << n * l;
-		struct eh_world *w;
-		uint64_t id = 1;
-
-		seed = random_64();
-		w = world_new(n, l, random_below(60), random_below(2) ? 0.05 : 0, random_below(2),
-			      count);
-		count_begin();
-		for (int i = 0; i < 300; i++) {
-			uint32_t node = random_below(size);
-
-			switch (random_below(8)) {
-			case 0:
-				eh_world_kill(w, node);
-				break;
-			case 1:
-			case 2:
-				eh_world_start(w, node);
-				break;
-			case 3:
-				if (random_below(5))
-					break;
-				for (uint32_t j = 0; j < size; j++)
-					sides[j] = random_below(2);
-				eh_world_cut(w, sides);
-				break;
-			case 4:
-				eh_world_cut(w, NULL);
-				break;
-			case 5:
-				eh_world_finish(w, 1 + random_below(id));
-				break;
-			default:
-				if (eh_world_alive(w, node))
-					assert_int_equal(eh_world_arrive(w, node, id++, 1000), 0);
-			}
-			run(w, random_below(400));
-		}
-		eh_world_cut(w, NULL);
-		eh_world_set_loss(w, 0);
-		run(w, 4 * SETTLE);
-		check(w, n, l, true);
-		check_thresholds(w, n * l);
-		check_tasks(id, l);
-		eh_world_free(w);
-	}
-}
-
 static uint64_t at_top;
 
 static void count_top(void *ctx, const struct eh_world_event *e)
@@ -507,11 +322,13 @@ static void test_top(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_start),	      cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_spread),	      cmocka_unit_test(test_dwell),
-		cmocka_unit_test(test_dwell_of_home), cmocka_unit_test(test_deaths),
-		cmocka_unit_test(test_partitions),    cmocka_unit_test(test_storms),
-		cmocka_unit_test(test_top),	      cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_dwell),
+		cmocka_unit_test(test_dwell_of_home),
+		cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_top),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

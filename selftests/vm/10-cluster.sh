@@ -76,21 +76,22 @@ kill_run() {
 	local signal=$1 pid
 
 	shift
+	rm -f "$work/out"	# else what an earlier one said is found there until this one begins
 	env --default-signal=INT "$here/cluster" --bare --timeout 300 "$@" >"$work/out" 2>"$work/err" &
 	pid=$!
-	wait_for 300 eval "grep -q ^there '$work/out' || ! kill -0 $pid"
+	wait_for 300 eval "grep -qs ^there '$work/out' || ! kill -0 $pid"
 	kill -"$signal" $pid
 	wait $pid
 	status=$?
 }
 # Most of a run is boot, and of this one waiting: it goes on beside the next.
-bare --nodes 1 --timeout 12 -- sleep 1000 >"$work/timeout" 2>&1 &
+bare --nodes 1 --timeout 30 -- sleep 1000 >"$work/timeout" 2>&1 &
 timeout=$!
 kill_run INT --nodes 1 -- sh -c 'echo there; exec sleep 1000'
 grep -q ^there "$work/out" && [ $status -gt 128 ]
 ok "SIGINT ends the run" 'echo "$status"; cat "$work/out" "$work/err"'
 wait $timeout
-[ $? = 1 ] && grep -q 'not ended after 12 s' "$work/timeout"
+[ $? = 1 ] && grep -q 'not ended after 30 s' "$work/timeout"
 ok "--timeout ends the run" 'cat "$work/timeout"'
 
 kill_run TERM --netns 3 --cpu-max 0.25 -- bash -c '

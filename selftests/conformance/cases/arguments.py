@@ -2,7 +2,7 @@
 """Argument lists, environments, names."""
 
 import os
-from suite import MODULE, NATIVE, case, program, sh
+from suite import case, program, sh
 
 ENV = {"PATH": "/usr/bin:/bin"}
 
@@ -72,18 +72,18 @@ def names(s):
     s.sh("for f in n*; do printf '%s\\n' \"$f\" && cat \"$f\" >\"$f.copy\"; done")
 
 
-@case("a folder whose name has spaces, an end of line and letters")
+@case("a directory whose name has spaces, an end of line and letters")
 def odd_folder(s):
     path = os.path.join(os.fsencode(s.dir), " a\n\u00e4 folder".encode())
     os.mkdir(path)
     s.sh("pwd; echo here >file; ls -l | wc -l", before=lambda: os.chdir(path))
 
 
-NOT_UTF8 = "agents tell each other paths as UTF-8: a program or folder whose own path is not stays at home"
+NOT_UTF8 = "agents tell each other paths as UTF-8: a program or directory whose own path is not stays at home"
 REFUSED = {field: NOT_UTF8 for field in ("end", "stdout", "stderr")}
 
 
-@case("a folder whose path is not UTF-8", known={"native": {**REFUSED, "files": NOT_UTF8}, "module": {}}, stays="files-differ")
+@case("a directory whose path is not UTF-8", known={"native": {**REFUSED, "files": NOT_UTF8}, "module": {}}, stays="files-differ")
 def byte_folder(s):
     path = os.path.join(os.fsencode(s.dir), b"\xff")
     os.mkdir(path)

@@ -2,8 +2,7 @@
 """Descriptors above 2: what they are there, what goes through them, and files on any of them."""
 
 import fcntl, os, socket
-from scene import PIPE
-from suite import MODULE, NATIVE, case
+from suite import NATIVE, case
 
 # In the virtual cluster files of the share are not known to be the same (9p has no server's name).
 DIFFERS = "files-differ"

@@ -56,11 +56,11 @@ def user(s):
 
 
 failing("no such file: ENOENT", lambda s: None, "missing")
-failing("a file as a folder: ENOTDIR", lambda s: s.write("file", "x"), "file/program")
+failing("a file as a directory: ENOTDIR", lambda s: s.write("file", "x"), "file/program")
 failing("no permission to execute: EACCES", lambda s: s.write("plain", "#!/bin/sh\n", 0o644), "plain")
 failing("no permission for this user: EACCES", lambda s: s.write("mine", "#!/bin/sh\n", 0o700), "mine", before=user)
-failing("a folder: EACCES", lambda s: os.mkdir(s.file("folder")), "folder")
-failing("a folder that may not be searched: EACCES",
+failing("a directory: EACCES", lambda s: os.mkdir(s.file("folder")), "folder")
+failing("a directory that may not be searched: EACCES",
         lambda s: (os.mkdir(s.file("d"), 0o700), s.write("d/p", "#!/bin/sh\n", 0o755)), "d/p", before=user)
 failing("links in a circle: ELOOP", lambda s: (os.symlink("b", s.file("a")), os.symlink("a", s.file("b"))), "a")
 failing("a link that leads nowhere: ENOENT", lambda s: os.symlink("nowhere", s.file("link")), "link")
@@ -107,7 +107,7 @@ def setuid(s):
 
 @case("after a failed exec the caller goes on as before", where=MODULE)
 def goes_on(s):
-    """A task at home in the session tries; its own standard streams, signals and folder are untouched."""
+    """A task at home in the session tries; its own standard streams, signals and directory are untouched."""
     text = ("import os, signal\nfor p in '/no/such', '/etc/passwd', '/etc':\n try: os.execv(p, [p])\n"
             " except OSError as e: print(p, e.errno, os.getcwd() != '/', signal.pthread_sigmask(0, []))")
     s.run("/usr/bin/python3", "-c", text)

@@ -4,7 +4,7 @@
 import os
 from suite import case, sh
 
-sh("a file, a folder, links", "echo content >a; mkdir d; ln a d/hard; ln -s ../a d/soft; chmod 640 a")
+sh("a file, a directory, links", "echo content >a; mkdir d; ln a d/hard; ln -s ../a d/soft; chmod 640 a")
 for mask in "000", "022", "077", "137":
     sh(f"modes under umask {mask}", f"umask {mask}; echo >f; mkdir d; mkfifo p; ln -s x l")
 sh("modes of all kinds", "for m in 0 1 4 644 755 1777 2755 4755; do echo >f$m; chmod $m f$m; done")
@@ -17,9 +17,9 @@ sh("names that begin with a dash or a dot", "echo >-f; echo >.hidden; echo >..; 
 sh("a lock that two children take in turn", "for i in 1 2 3; do (flock 9; echo in >>log; echo out >>log) 9>lock & done; wait; cat log")
 sh("a tree packed and unpacked", "mkdir -p t/a/b; for i in 1 2 3; do echo $i >t/a/b/$i; done; tar cf - t | (mkdir u; cd u; tar xf -); rm -r t; find u | sort")
 sh("compressed and back", "seq 1000 >n; gzip -n n; cksum <n.gz; gunzip n.gz")
-sh("a folder without permission", "mkdir d; chmod 0 d; echo >d/f; echo $?; chmod 700 d")
+sh("a directory without permission", "mkdir d; chmod 0 d; echo >d/f; echo $?; chmod 700 d")
 sh("a file that is executed and written", "printf '#!/bin/sh\\necho ran\\n' >s; chmod +x s; ./s; ./s >out")
-sh("a socket and a named pipe in its folder", "mkfifo p; (echo through >p &) ; cat p")
+sh("a socket and a named pipe in its directory", "mkfifo p; (echo through >p &) ; cat p")
 sh("extended attributes", "python3 -c \"import os; open('f', 'w'); os.setxattr('f', b'user.x', b'v'); print(os.getxattr('f', b'user.x'))\"")
 
 for uid, gid, groups in (2001, 2002, []), (2001, 2001, [2002]), (0, 2002, []):
@@ -32,7 +32,7 @@ for uid, gid, groups in (2001, 2002, []), (2001, 2001, [2002]), (0, 2002, []):
         s.sh("echo >f; mkdir d; echo >d/g; chgrp 2002 f; echo $?; chown 2002 f; echo $?; ls /root >/dev/null; echo $?", before=become)
 
 
-@case("a folder that hands its group down")
+@case("a directory that hands its group down")
 def setgid(s):
     os.mkdir(s.file("d"))
     os.chown(s.file("d"), 0, 2002)

@@ -158,7 +158,7 @@ inherits("processor time timers", lambda s: signal.setitimer(signal.ITIMER_PROF,
 program("an alarm that goes off after the exec", "/bin/sleep", "20", before=lambda: signal.setitimer(signal.ITIMER_REAL, 0.5))
 
 
-@case("a deleted folder", stays="files-differ", where=MODULE)
+@case("a deleted directory", stays="files-differ", where=MODULE)
 def deleted(s):
     path = s.file("gone")
     os.mkdir(path)

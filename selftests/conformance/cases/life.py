@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Parents, children, daemons; many tasks; long ones."""
 
-import os, resource, signal, time
+import os, signal
 from scene import NULL, PIPE
 from suite import case, sh
 

@@ -2,7 +2,7 @@
 """Pipelines of three tasks: one, two or all of them away."""
 
 import itertools, os
-from scene import NULL, PIPE
+from scene import NULL
 from suite import case, sh
 
 TEXT = b"".join(b"%d the %d quick %d\n" % (i * 7919 % 1000, i % 7, i % 13) for i in range(5000))

@@ -3,7 +3,6 @@
 which would see to that, $AWAY in front of a command does."""
 
 import os, subprocess
-from scene import NULL
 from suite import case
 
 SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "source")

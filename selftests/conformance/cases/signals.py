@@ -85,10 +85,13 @@ for n in signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU:
 
 @case("a task that stops itself and is continued")
 def itself(s):
-    task = s.start("/bin/sh", "-c", "kill -STOP $$; echo went on; exit 6", before=lambda: os.setpgid(0, 0))
+    task = s.start("/bin/sh", "-c", "kill -STOP $$; read x; echo went on; exit 6", stdin=PIPE,
+                   before=lambda: os.setpgid(0, 0))
     task.wait(os.WUNTRACED | os.WCONTINUED)
     task.kill(signal.SIGCONT)
     task.wait(os.WUNTRACED | os.WCONTINUED)
+    # Only now: the kernel says of one that has ended no more that it was continued.
+    os.write(task.stdin, b"\n")
     s.see("stdout", s.collect(task)[0])
     task.wait(os.WUNTRACED)
     s.see("reports", task.reports)
@@ -173,7 +176,10 @@ CHILDREN = ("/bin/sh", "-c", "trap : TERM; sh -c 'trap \"echo child; exit\" TERM
 def task_alone(s):
     task = held(s, *CHILDREN, stdin=PIPE)
     task.kill(signal.SIGTERM)
-    os.write(task.stdin, b"\n")
+    try:
+        os.write(task.stdin, b"\n")
+    except BrokenPipeError:
+        pass    # read of some shells ends with a signal that is trapped, so the task may have ended
     s.see("end", task.wait())
     import select
     s.see("child", bool(select.select([task.stdout], [], [], 1)[0]))

@@ -19,7 +19,7 @@ program("a program that fails in the loader", "/bin/true", env={"LD_PRELOAD": "/
 program("abort()", "/usr/bin/python3", "-c", "import os; os.abort()", before=limit_core)
 sh("an error of the shell itself", "set -u; echo $nothing_of_that_name")
 sh("a command that is not there", "no-such-command-anywhere")
-sh("a folder as a command", "/usr/bin")
+sh("a directory as a command", "/usr/bin")
 
 
 

@@ -209,8 +209,8 @@ def zero(s):
     s.run("/usr/bin/head", "-c", "100000", stdin=fd)
 
 
-@case("a folder as input", known={NATIVE: {}, MODULE: {
-    field: "a folder that is not the same there is at its end there, not EISDIR"
+@case("a directory as input", known={NATIVE: {}, MODULE: {
+    field: "a directory that is not the same there is at its end there, not EISDIR"
     for field in ("stdout", "stderr", "cat: stderr", "cat: end")}})
 def folder(s):
     fd = os.open(s.dir, os.O_RDONLY)

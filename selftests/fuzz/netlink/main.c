@@ -324,7 +324,7 @@ static bool watch(struct worker *workers, int kmsg, double began)
 
 static const char usage_text[] =
 	"usage: fuzz --stub FILE [--seconds S] [--seed N] [--workers N] [--corpus FILE] [--print]\n"
-	"            [--replay FILE] [--cgroups FOLDER] [--progress]\n"
+	"            [--replay FILE] [--cgroups DIRECTORY] [--progress]\n"
 	"  --stub FILE       a program that agents may name as their stub\n"
 	"  --seed N          makes the same choices as the run that printed N\n"
 	"  --corpus FILE     tapes to begin with, a line each\n"

@@ -14,7 +14,7 @@ void message_send_random(struct scene *scene, struct tape *tape);
 void message_send_controller(struct scene *scene, struct tape *tape);
 /* Makes the node of socket @i a sender, and the socket its agent: what requests begin with. */
 void message_overload(struct scene *scene, struct tape *tape, unsigned int i);
-/* The same with a limit of a second, for who has no tape. */
+/* The same with a limit of a second, for a caller without a tape. */
 void message_overload_now(struct scene *scene, unsigned int i);
 /* Execs of this task are not to be asked about. */
 void message_bypass(struct scene *scene, unsigned int i, uint32_t pid);

@@ -126,7 +126,7 @@ static int socket_of_owner(void)
 	return fd;
 }
 
-/* Rights are looked at for who opens the socket and for who sends: this is the first. */
+/* Rights are checked for the opener of the socket and for the sender: this is the opener. */
 static int socket_in(const struct scene *scene, unsigned int i, bool nobody)
 {
 	int fd;

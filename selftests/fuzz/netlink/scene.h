@@ -28,7 +28,7 @@ struct scene {
 	int sockets[SCENE_SOCKETS];
 	unsigned int where[SCENE_SOCKETS]; /* namespace of each, when it was opened */
 	int cgroups[SCENE_CGROUPS];
-	int wrong_fd; /* of a file that is no cgroup */
+	int wrong_fd; /* of a file that is not a cgroup */
 	pid_t children[SCENE_CHILDREN];
 	uint64_t cookies[SCENE_COOKIES]; /* of requests seen, the latest first */
 	uint32_t seq;

@@ -7,6 +7,7 @@ SELFTESTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 sys.path[1:1] = [os.path.join(SELFTESTS, "lib"), os.path.join(SELFTESTS, "agent")]
 import users
 import cluster
+from mounts import MS_BIND, libc
 from tree import BUILD
 from wait import until
 
@@ -17,7 +18,6 @@ USER = users.THREE
 # Nobody is overloaded, an ask may take its time, and a task of a suite is not lost.
 SETTINGS = "threshold-floor = 100000\nheartbeat = 3000\ntime-limit = 10000\njob-limit = 600000\nguests = 1000\ndwell = 0"
 ROOM = {"command": "set", "threshold": 100000000, "length": 0, "load-index": "tasks"}
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def become(uid):
@@ -53,14 +53,17 @@ class Events(threading.Thread):
 
 class Agents:
     top, away, user, cache = TOP, AWAY, USER, CACHE
+    mounted = False
 
-    def __init__(self):
+    def __init__(self, view="shared"):
+        """`view`: whose files tasks see that left."""
         users.add()         # a mount namespace of this process, too
         os.makedirs(CACHE, mode=0o755, exist_ok=True)
-        if libc.mount(CACHE.encode(), TOP.encode(), None, users.MS_BIND, None):
+        if not Agents.mounted and libc.mount(CACHE.encode(), TOP.encode(), None, MS_BIND, None):
             raise OSError(ctypes.get_errno(), f"cannot mount {CACHE} at {TOP}")
+        Agents.mounted = True
         self.stub(False)
-        self.cluster = cluster.Cluster(2, SETTINGS)
+        self.cluster = cluster.Cluster(2, f'{SETTINGS}\nview = "{view}"')
         os.chmod(self.cluster.dir, 0o755)
         if not self.cluster.start_all():
             raise RuntimeError("two agents did not come up together: " + self.log())
@@ -94,6 +97,8 @@ class Agents:
         os.mkdir(home)
         os.chown(home, uid, uid)
         with open(log, "wb") as out, self.cluster.net.enter(0):
+            # the user's, as if his shell had opened it
+            os.fchown(out.fileno(), uid, uid)
             p = subprocess.Popen(["/bin/sh", "-c", script], cwd=tree, stdin=subprocess.DEVNULL, stdout=out,
                                  stderr=subprocess.STDOUT, env={**environment, "TMPDIR": temporary, "HOME": home},
                                  start_new_session=True, preexec_fn=lambda: become(uid))

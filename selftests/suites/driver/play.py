@@ -6,8 +6,7 @@ import hashlib, os, shutil, subprocess, sys, time
 from compare import Comparison
 
 DRIVER = os.path.dirname(os.path.abspath(__file__))
-SUITES = os.path.dirname(DRIVER)
-SOURCE = os.path.join(os.path.dirname(SUITES), "conformance", "source")
+SOURCE = os.path.join(os.path.dirname(os.path.dirname(DRIVER)), "conformance", "source")
 SHOWN = sys.stdout.isatty()
 
 
@@ -31,7 +30,7 @@ def last_line(path):
 
 
 class Play:
-    """A suite at a place, which has `top`, `away`, `user`, run(), stub() and counts() (place.py). `kept`: the folder for what
+    """A suite at a place, which has `top`, `away`, `user`, run(), stub() and counts() (place.py). `kept`: the directory for what
     the runs say."""
 
     def __init__(self, name, suite, place, kept):
@@ -50,7 +49,8 @@ class Play:
         if missing:
             raise Failed(f"these packages are missing: apt-get install {' '.join(missing)}")
         show(f"{self.name}: fetching")
-        got = subprocess.run([SOURCE, self.suite.package],
+        where = [self.suite.git, self.suite.commit] if self.suite.git else []
+        got = subprocess.run([SOURCE, self.suite.package, *where],
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         if got.returncode:
             raise Failed(got.stderr.strip())
@@ -58,10 +58,11 @@ class Play:
 
     def key(self):
         """What the built tree depends on."""
-        digest = hashlib.sha256()
-        for path in os.path.join(SUITES, f"{self.name}.py"), os.path.join(DRIVER, "front.c"):
-            with open(path, "rb") as f:
-                digest.update(f.read())
+        suite = self.suite
+        digest = hashlib.sha256(repr((suite.package, suite.version, suite.git, suite.commit, suite.build, suite.programs,
+                                      suite.root, sorted(suite.environment.items()))).encode())
+        with open(os.path.join(DRIVER, "front.c"), "rb") as f:
+            digest.update(f.read())
         return digest.hexdigest()
 
     def build(self):
@@ -135,17 +136,23 @@ class Play:
             raise Failed(f"no result of a test was found: {last_line(log)} ({log})")
         if way == "away" and after == left:
             raise Failed("none of its tasks left")
+        if way == "away" and 2 * sum(stayed.values()) > after - left:
+            raise Failed(f"{after - left} of its tasks left, but {sum(stayed.values())} stayed or came back")
         return found
 
     def keep(self, way):
-        """What automake's harness has kept of each test."""
+        """What each test said: what the harnesses of automake, autoconf and DejaGnu have kept, and all in a directory `out`."""
         for folder, _, names in os.walk(self.tree):
             for name in names:
-                if name.endswith(".trs") and name[:-4] + ".log" in names:
-                    path = os.path.join(folder, name[:-4] + ".log")
-                    to = os.path.join(self.kept, way, os.path.relpath(path, self.tree))
-                    os.makedirs(os.path.dirname(to), exist_ok=True)
-                    shutil.copy(path, to)
+                path = os.path.join(folder, name)
+                if name.endswith(".trs"):
+                    path = path[:-4] + ".log" if name[:-4] + ".log" in names else path
+                elif name != "testsuite.log" and not (name.endswith(".log") and name[:-4] + ".sum" in names) and (
+                        os.path.basename(folder) != "out" or not os.path.isfile(path)):
+                    continue
+                to = os.path.join(self.kept, way, os.path.relpath(path, self.tree))
+                os.makedirs(os.path.dirname(to), exist_ok=True)
+                shutil.copy(path, to)
 
     def compare(self, known):
         """`known`: {test: reason}."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tests of others say, as {test: result}."""
 
-import hashlib, os, re
+import collections, hashlib, os, re
 
 
 def automake(*folders):
-    """The .trs files that automake's harness writes, below these folders of the tree."""
+    """The .trs files that automake's harness writes, below these directories of the tree."""
     def read(tree, log):
         found = {}
         for folder in folders or ("",):
@@ -83,5 +83,32 @@ def outputs(folder):
                 data = open(os.path.join(top, name), "rb").read()
                 status = data.rstrip().rsplit(b"\n", 1)[-1].decode(errors="replace")
                 found[name[:-4]] = f"{status}, {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:12]}"
+        return found
+    return read
+
+
+def dejagnu(*tools):
+    """TOOL/testsuite/TOOL.sum of DejaGnu. What a failed test adds to its name follows a comma."""
+    expression = re.compile(r"^(PASS|FAIL|XPASS|XFAIL|KPASS|KFAIL|UNTESTED|UNRESOLVED|UNSUPPORTED|ERROR): ([^,\n]*)", re.M)
+
+    def read(tree, log):
+        found = {}
+        for tool in tools:
+            path = os.path.join(tree, tool, "testsuite", f"{tool}.sum")
+            text = open(path, errors="replace").read() if os.path.exists(path) else ""
+            again = collections.Counter()
+            for result, test in expression.findall(text):
+                again[test] += 1
+                found[f"{tool} {test}" + (f" ({again[test]})" if again[test] > 1 else "")] = result
+        return found
+    return read
+
+
+def all_of(*readers):
+    """What several readers find."""
+    def read(tree, log):
+        found = {}
+        for reader in readers:
+            found.update(reader(tree, log))
         return found
     return read

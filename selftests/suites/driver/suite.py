@@ -13,16 +13,18 @@ class Suite:
     `build`, `run`: scripts of sh, in the tree, as an ordinary user (`root`: as root).
     `programs`: those that are tested, as patterns of paths in the tree. Each exec of them is what is sent away.
     `results`: reads what the tests said; `default`: run by `make check-suites` without SUITES, too.
-    `bound`: seconds for a run, here or away. `needs`: Debian packages for the build."""
+    `bound`: seconds for a run, here or away. `needs`: Debian packages for the build.
+    `view`: whose files its tasks see. `git`, `commit`: where the source is, if it is not Debian's."""
 
     def __init__(self, package, version, build, programs, run, results, bound=900, default=False, root=False, needs=(),
-                 environment=None):
+                 environment=None, view="shared", git=None, commit=None):
         self.package, self.version, self.build, self.programs, self.run = package, version, build, programs, run
         self.results, self.bound, self.default, self.root, self.needs = results, bound, default, root, tuple(needs)
+        self.view, self.git, self.commit = view, git, commit
         self.environment = {**ENVIRONMENT, **(environment or {})}
 
     def paths(self, tree):
-        """The programs that there are: files that may be executed and are no scripts."""
+        """The programs that there are: files that may be executed and are not scripts."""
         found = []
         for pattern in self.programs:
             for path in sorted(glob.glob(os.path.join(tree, pattern))):

@@ -1,0 +1,234 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Policy idle: tasks fill free processors, one each, before any node gets two; who may say what about credits; credits that
+were taken and not used, or that a controller had that was killed, are there again."""
+
+import json, os, re, signal, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import http2
+from cluster import BUILD, Cluster
+from ktap import done, ok
+from netns import address
+from wait import WAIT, until
+
+EHCTL = os.path.join(BUILD, "bin", "ehctl")
+LIAR = 7            # has a certificate and a place, but no agent
+NODES = range(LIAR)
+# eta would keep three tasks at home
+c = Cluster(8, 'policy = "idle"\ncapacity = 1\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\n'
+            'threshold-length = 1\ndwell = 0\ntime-limit = 10000\n', topology="2,2")
+cert = os.path.join(c.dir, "cert")
+near = {}
+tasks = []
+
+
+def start(home, *more):
+    """A task that says where it runs and stays until it is ended."""
+    p = subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", *more, "--", "sh", "-c",
+                                 "readlink /proc/self/ns/net; read x"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    tasks.append(p)
+    return p
+
+
+def where(p):
+    return near.get(p.stdout.readline().strip())
+
+
+def end_all():
+    good = True
+    for p in tasks:
+        p.stdin.close()
+        good &= p.wait(WAIT) in (0, 1)
+        p.stdout.close()
+        p.stderr.close()
+    tasks.clear()
+    return good and quiet()
+
+
+def loads(among):
+    return {i: next((n["load"] for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i)), None)
+            for i in among if i in c.agents}
+
+
+def quiet():
+    return until(lambda: not any(loads(NODES).values()))
+
+
+def counts(ran):
+    return {i: ran.count(i) for i in sorted(set(ran), key=str)}
+
+
+def status(i):
+    return c.ask(i, {"command": "status"})
+
+
+def fill(home, n):
+    """n tasks, each after the one before has begun."""
+    return [where(start(home)) for _ in range(n)]
+
+
+def fills(home, among):
+    """Whether as many tasks as there are nodes go to one each, without an ask of thresholds; waits until credits are there."""
+    ran = []
+
+    def once():
+        ran[:] = fill(home, len(among))
+        good = sorted(ran, key=str) == sorted(among)
+        if not end_all():
+            raise RuntimeError("tasks do not end")
+        return good
+    good = until(once)
+    return good, ran
+
+
+def open_control(i):
+    h = http2.Client(http2.connect(c.net, LIAR, address(i), cert, f"n{LIAR}"))
+    assert h.hello(node=c.code(LIAR)) == 200
+    return h
+
+
+links = {}
+
+
+def say(i, body, path="/v1/credit"):
+    """The liar's message: status and answer."""
+    for again in True, False:
+        try:
+            if i not in links:
+                links[i] = open_control(i)
+            status, data = links[i].request("POST", path, body)
+            return status, json.loads(data or b"{}")
+        except (EOFError, OSError):
+            links.pop(i, None)
+            if not again:
+                raise
+
+
+def ask(i, home, n):
+    return say(i, {"type": "ask", "level": 1, "id": n, "home": c.code(home), "hold_ms": 0, "tier": 0, "hops": 1,
+                   "down": False, "missed": False, "waited": False})
+
+
+for i in NODES:
+    c.start(i)
+ok("seven agents in two groups", c.all_up(NODES), c.log(0)[-2000:])
+for i in NODES:
+    with c.net.enter(i):
+        near[os.readlink("/proc/self/ns/net")] = i
+
+# ---- one each, then two ----
+
+home = 5
+good, ran = fills(home, NODES)
+ok("as many tasks as nodes: each node gets one", good, (counts(ran), c.log(home)[-3000:]))
+ran = fill(home, 7)
+ok("again: one each", sorted(ran) == list(NODES), counts(ran))
+ids = [c.ask(home, {"command": "why", "id": str(p.pid)}) for p in tasks]
+away = [w for w, i in zip(ids, ran) if i != home]
+ok("the first is at home, which was not overloaded", ran[0] == home and ids[0]["reason"] == "not-sender", ids[0])
+ok("why names the credit", all(w["reason"] == "credit" and any("credit of" in s["what"] for s in w["steps"]) for w in away), away)
+text = subprocess.run(c.words(home, EHCTL, "why", away[0]["id"]), capture_output=True, text=True, timeout=WAIT).stdout
+ok("ehctl why shows it", "credit" in text and "before thresholds were asked" in text, text)
+reasons = {r["reason"]: r["tasks"] for r in status(home)["reasons"]}
+ok("status counts it", reasons.get("credit", 0) >= 6, reasons)
+shown = json.loads(subprocess.run(c.words(home, EHCTL, "status", "--json"), capture_output=True, text=True, timeout=WAIT).stdout)
+ok("ehctl status --json shows it", any(r["reason"] == "credit" for r in shown["reasons"]), shown["reasons"])
+
+more = fill(home, 7)
+ok("seven more: each node has two", counts(ran + more) == {i: 2 for i in NODES}, counts(ran + more))
+last = where(start(home))
+said = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})
+ok("then there is no credit: the thresholds decide", said["reason"] in ("not-sender", "sender", "auto", "no-receiver") and
+   any("no credit" in s["what"] for s in said["steps"]), (last, said))
+ok("all end", end_all(), loads(NODES))
+
+# ---- many at once, from two homes ----
+
+both = [start(h) for h in (1, 6) * 7]
+ran = [where(p) for p in both]
+ok("fourteen at once from two homes: all run, none has three", None not in ran and max(counts(ran).values()) <= 3 and
+   len(set(ran)) == 7, counts(ran))
+ok("all end", end_all(), loads(NODES))
+
+# ---- a draining node gives none ----
+
+c.ask(0, {"command": "drain", "node": c.code(3)})
+ok("a node drains", until(lambda: next(n for n in status(0)["nodes"] if n["code"] == c.code(3))["draining"]))
+rest = [i for i in NODES if i != 3]
+good, ran = fills(home, rest)
+ok("it gets nothing, the others one each", good, counts(ran))
+c.ask(0, {"command": "undrain", "node": c.code(3)})
+good, ran = fills(home, NODES)
+ok("it does again", good, counts(ran))
+
+# ---- who may say what ----
+
+offer = {"type": "offer", "level": 1, "life": 1, "version": 1, "tiers": [[1, 2, 0], [1, 1, 0]], "reign": 0, "beat": True}
+got = say(4, offer)
+ok("the liar's offer is answered as any node's", got[0] == 200 and got[1].get("type") == "taken", got)
+reign = got[1].get("reign", 0)
+ok("another group's controller does not hear it", say(0, offer)[0] == 403)
+ok("nor one of more processors than a node has", say(4, {**offer, "tiers": [[1, 60, 0], [1, 1, 0]]})[0] == 403)
+ok("an ask for another's exec is refused", ask(4, 5, 1)[0] == 403)
+credit = {"tier": 0, "life": 1, "serial": 1}
+ok("a credit of another group is refused in an answer", say(5, {"type": "answer", "level": 0, "id": 1, "node": c.code(0),
+                                                               "credit": credit})[0] == 403)
+ok("one of another node cannot be returned", say(5, {"type": "return", "level": 0, "node": c.code(6), "credit": credit})[0] == 403)
+for name, value in ("level", 9), ("level", -1), ("hops", 1 << 20), ("tier", 2), ("home", "0.9"), ("id", "x"):
+    body = {"type": "ask", "level": 1, "id": 1, "home": c.code(LIAR), "hold_ms": 0, "tier": 0, "hops": 1, name: value}
+    if say(4, body)[0] != 400:
+        ok(f"{name} {value} is refused", False)
+        break
+else:
+    ok("numbers out of bounds are refused", True)
+
+# It offers a processor, so somebody is sent there: the task runs elsewhere.
+say(4, {**offer, "version": 2, "reign": reign})
+ran = fill(home, 7)
+ok("a node that offers what it does not give: all tasks run on others", None not in ran and set(ran) <= set(NODES) and
+   len(set(ran)) >= 6, (counts(ran), c.log(home)[-2000:]))
+ok("all end", end_all(), loads(NODES))
+good, ran = fills(home, NODES)
+ok("its credit is over when it is silent: one each", good, counts(ran))
+
+# ---- credits that were taken and not used ----
+
+taken = [ask(4, LIAR, 100 + k) for k in range(6)]
+mine = [b["credit"]["serial"] for s, b in taken if s == 200 and "credit" in b]
+ok("the liar takes credits of its group", len(mine) >= 3, taken)
+good, ran = fills(home, NODES)
+ok("after their lease they are there again: one each", good, counts(ran))
+
+# ---- a controller is killed ----
+
+for dead, home in (4, 5), (0, 5):
+    for k in range(4):      # with credits taken that nobody uses
+        if dead == 4:
+            ask(dead, LIAR, 200 + k)
+    c.end(dead, signal.SIGKILL)
+    links.pop(dead, None)
+    rest = sorted(c.agents)
+    good, ran = fills(home, rest)
+    ok(f"controller {c.code(dead)} is killed: the credits of the others are there again", good, (counts(ran), rest))
+for dead in 4, 0:
+    c.start(dead)
+good, ran = fills(2, NODES)
+ok("they are back: one each", good, counts(ran))
+ok("nothing was invalid between honest nodes", not any(re.search(r"about credits that", line) and f"(n{LIAR})" not in line
+                                                       for i in NODES for line in c.log(i).splitlines()),
+   [line for i in NODES for line in c.log(i).splitlines() if "about credits that" in line][:5])
+
+# ---- another policy ----
+
+c.conf(home, settings=c.settings.replace('"idle"', '"eta"'))
+c.ask(home, {"command": "reload"})
+ran = fill(home, 3)
+ok("with eta, after a reload, three tasks stay at home", ran == [home] * 3, counts(ran))
+ok("all end", end_all(), loads(NODES))
+c.conf(home)
+c.ask(home, {"command": "reload"})
+good, ran = fills(home, NODES)
+ok("with idle again: one each", good, counts(ran))
+ok("no report of a sanitizer", not c.reports(), c.reports())
+done()

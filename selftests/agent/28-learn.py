@@ -1,0 +1,151 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""With `learn` a node that is overloaded keeps programs that were short, and sends long ones away; each user's own runs
+decide, and they are still known after a restart. A file that was changed is refused."""
+
+import json, os, re, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import EHCTL, Cluster
+import users
+from ktap import done, ok
+from wait import WAIT, until
+
+SHORT, LONG = ("sleep", "0.002"), ("sleep", "2")
+USER = users.ONE
+c = Cluster(2, 'load-index = "tasks"\nthreshold-floor = 1\nthreshold = 20\nthreshold-length = 0\ndwell = 0\nheartbeat = 1000\n'
+            'time-limit = 10000\n')
+COSTS = os.path.join(os.path.dirname(c.state(0)), "costs")
+seen = {}
+sitters = []
+
+
+def conf(learn, more=""):
+    """Home is overloaded with two tasks, and the other node has room for twenty."""
+    settings = c.settings.replace("threshold = 20", "threshold = 1") + f"capacity = 0.001\nlearn = {learn}\n{more}"
+    return c.conf(0, settings=settings)
+
+
+def start(learn="true"):
+    """Home's agent, with tasks that make it overloaded."""
+    c.start(0, conf(learn))
+    assert c.all_up(range(2)), c.log(0)
+    for _ in range(2):
+        sitters.append(subprocess.Popen(c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"))
+        sitters[-1].stdout.readline()
+    return until(lambda: next(n["state"] for n in c.ask(0, {"command": "status"})["nodes"] if n["code"] == "0.0") == "sender")
+
+
+def end():
+    """Home's agent, by SIGTERM; the tasks that it knew."""
+    status = c.end(0)
+    while sitters:
+        sitters.pop().communicate()
+    return status
+
+
+def run(*words, uid=0, how=("run", "--")):
+    """What why says of a run."""
+    def become():
+        if uid:
+            os.setgid(uid)
+            os.setuid(uid)
+    with c.net.enter(0):
+        p = subprocess.Popen([EHCTL, *how, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, cwd="/", preexec_fn=become)
+    err = p.communicate(timeout=WAIT)[1]
+    said = c.ask(0, {"command": "why", "id": str(p.pid)}, uid)
+    assert p.returncode == 0 and "reason" in said, (words, p.returncode, err, said)
+    return said
+
+
+def left(said):
+    return said["executor"] == "0.1"
+
+
+def stays(*words, uid=0, most=WAIT):
+    """Runs it until it stays because it is short; how many runs that took."""
+    went = []
+
+    def once():
+        went.append(run(*words, uid=uid))
+        return went[-1]["reason"] == "short"
+    seen[uid] = went
+    return until(once, most) and len(went)
+
+
+c.start(1)
+ok("two agents, home is overloaded", start(), c.log(0))
+
+# ---- a short one, a long one ----
+
+first = run(*SHORT)
+ok("what is not known goes", left(first) and first["expected"] is None, first)
+n = stays(*SHORT)
+last = seen[0][-1]
+ok("what is short stays after some runs", n and n >= 3, [w["reason"] for w in seen[0]][-20:])
+known = last["expected"] or {}
+ok("why has what was expected", known.get("runs", 0) >= 3 and 0 < known["ms"] <= known["most_ms"] < 2 * known["transfer_ms"] and
+   known["place"] == "away" and known["bytes"] >= 0 and known["memory"] > 0 and known["cpu_ms"] >= 0, last)
+text = subprocess.run(c.words(0, EHCTL, "why", last["id"]), capture_output=True, text=True, timeout=WAIT).stdout
+ok("ehctl why shows it", re.search(r"short: It runs at home because such tasks of its user end", text) and
+   re.search(r"expected: [\d.]+ ms, up to [\d.]+ \(\d+ runs away\); a transfer: [\d.]+ ms", text), text)
+shown = json.loads(subprocess.run(c.words(0, EHCTL, "why", "--json", last["id"]), capture_output=True, text=True,
+                                  timeout=WAIT).stdout)
+ok("and with --json", shown["expected"] == known, shown)
+
+long = [run(*LONG) for _ in range(5)]
+ok("what is long goes, though it is known", all(map(left, long)) and long[-1]["expected"]["runs"] == 4 and
+   long[-1]["expected"]["ms"] > 1500, long[-1])
+ok("other arguments of sleep are another program", long[0]["expected"] is None, long[0])
+
+# ---- what the user says goes first ----
+
+ok("named: the short one goes", left(run(*SHORT, how=("exec", "0.1", "--"))))
+ok("--all: the short one goes", left(run(*SHORT, how=("run", "--all", "--"))))
+
+# ---- another user ----
+
+other = run(*SHORT, uid=USER)
+ok("another user's runs say nothing of it", left(other) and other["expected"] is None, other)
+ok("his own do", stays(*SHORT, uid=USER), [w["reason"] for w in seen[USER]][-20:])
+root = stays(*SHORT)
+said = c.ask(0, {"command": "why", "id": seen[0][-1]["id"]}, USER)
+ok("and he is not told what is expected of root's", root and "expected" not in said, said)
+
+# ---- restarts ----
+
+ok("the agent ends", end() == 0, c.log(0)[-2000:])
+ok("its file is for itself alone", os.path.exists(COSTS) and os.stat(COSTS).st_mode & 0o777 == 0o600 and
+   b"sleep" not in open(COSTS, "rb").read())
+ok("it starts again", start(), c.log(0)[-2000:])
+# at once, or when a slow run here is forgotten
+ok("the short one is known", run(*SHORT)["expected"] is not None and stays(*SHORT) and stays(*SHORT, uid=USER),
+   seen[0][-1])
+again = run(*LONG)
+ok("so is the long one, and goes", left(again) and again["expected"]["runs"] >= 5, again)
+
+end()
+data = bytearray(open(COSTS, "rb").read())
+at = data.index(b"away") + 10
+data[at] = ord("1") if data[at] != ord("1") else ord("2")
+with open(COSTS, "wb") as f:
+    f.write(data)
+ok("it starts with a file that has one wrong figure", start(), c.log(0)[-2000:])
+ok("and says so", c.logged(0, r"costs beside .* is refused as a whole: line \d+: the checksum differs"), c.log(0)[-2000:])
+said = run(*LONG)
+ok("nothing of it is known", left(said) and said["expected"] is None, said)
+
+# ---- without ----
+
+ok("it is known again", stays(*SHORT), seen[0][-1])
+conf("false")
+c.ask(0, {"command": "reload"})
+said = run(*SHORT)
+ok("without learn, after a reload, the short one goes", left(said) and said["expected"] is None, said)
+conf("true")
+c.ask(0, {"command": "reload"})
+ok("with it again it stays", stays(*SHORT), seen[0][-1])
+end()
+ok("no report of a sanitizer", not c.reports(), c.reports())
+done()

@@ -1,0 +1,151 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the page of `ehctl metrics` reads, and who may read it: tasks are for the user who started it. The page itself is in ../page."""
+
+import json, os, re, signal, subprocess, sys, urllib.parse
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import BUILD, Cluster, address
+from ktap import done, ok
+from metrics import Metrics
+from wait import WAIT, until
+import users
+
+EHCTL = os.path.join(BUILD, "bin", "ehctl")
+ONE, TWO = users.ONE, users.TWO
+c = Cluster(2, 'heartbeat = 1000\nload-index = "tasks"\nthreshold-floor = 20.0\nguests = 50\n')
+ok("two agents", c.start_all(), c.log(0))
+os.chmod(c.dir, 0o755)
+
+
+def become(uid):
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
+
+
+def ehctl(*words, uid=0):
+    return subprocess.run(c.words(0, *become(uid), EHCTL, *words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT)
+
+
+class Page(Metrics):
+    """A process of this user."""
+
+    def __init__(self, uid, listen="127.0.0.1:0"):
+        super().__init__(c, 0, uid, listen)
+
+    def get(self, path, key=None, method="GET", at=0, **headers):
+        """Status and what came, as JSON if it is."""
+        status, self.headers, text = super().get(path, method, at=at, X_Ehsched_Key=self.key if key is None else key, **headers)
+        return status, json.loads(text) if self.headers["Content-Type"] == "application/json" and text else text
+
+
+tasks = []
+
+
+def start(uid, *words):
+    """A task away that runs until its input ends."""
+    p = subprocess.Popen(c.words(0, *become(uid), EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x", *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    p.stdout.readline()
+    tasks.append(p)
+
+
+one, two, root = Page(ONE), Page(TWO), Page(0)
+ok("each has a key of its own", len({one.key, two.key, root.key}) == 3 and all(re.fullmatch("[0-9a-f]{32}", x.key) for x in (one, two, root)))
+until(lambda: one.get("/api/events")[1]["version"] == 1)
+# Its watch has begun: it hears of something.
+
+
+def heard(page):
+    c.ask(0, {"command": "set", "length": 1100})
+    c.ask(0, {"command": "set", "length": 1000})
+    return page.get("/api/events")[1]["events"]
+
+
+ok("events that are no tasks, for all", all(until(lambda: heard(p)) for p in (one, two, root)))
+start(ONE, "wordofone")
+start(TWO, "wordoftwo")
+start(0, "wordofroot")
+
+# ---- what it says
+
+status, nodes = one.get("/api/status", key="")
+ok("the status, without a key", status == 200 and nodes.keys() == json.loads(ehctl("status", "--json").stdout).keys() and len(nodes["nodes"]) == 2, nodes)
+status, said = one.get("/api/tasks")
+ok("tasks", status == 200 and [(t["uid"], t["command"], t["home_host"], t["executor_host"]) for t in said["tasks"]] == [(ONE, "sh", "n0", "n1")], said)
+ID = said["tasks"][0]["id"]
+status, said = one.get(f"/api/why?id={urllib.parse.quote(ID)}")
+ok("why", status == 200 and said["id"] == ID and said["reason"] == "explicit" and said["steps"], said)
+status, said = one.get("/api/history?limit=5")
+ok("history", status == 200 and [t["id"] for t in said["tasks"]] == [ID] and "row" in said["tasks"][0] and not said["more"], said)
+r = ehctl("exec", "n1", "--", "sh", "-c", "exit 4", uid=ONE)
+ok("a task that fails", r.returncode == 4 and until(lambda: len(one.get("/api/history?failed=1")[1]["tasks"]) == 1), one.get("/api/history?failed=1"))
+page = one.get("/api/history?limit=1")[1]
+ok("in pages", len(page["tasks"]) == 1 and page["more"] and [t["id"] for t in one.get(f"/api/history?limit=1&before={page['tasks'][0]['row']}")[1]["tasks"]]
+   == [ID], page)
+
+
+def kinds(page, key=None, after=0):
+    return [(e["event"], e.get("uid")) for e in page.get(f"/api/events?after={after}", key)[1]["events"] if "uid" in e]
+
+
+ok("events of tasks", until(lambda: kinds(one) == [("place", ONE), ("place", ONE), ("finish", ONE)]), kinds(one))
+last = one.get("/api/events")[1]["last"]
+numbers = [e["n"] for e in one.get("/api/events")[1]["events"]]
+ok("numbered", numbers == sorted(set(numbers)) and numbers[-1] == last, numbers)
+ok("none after the last", one.get(f"/api/events?after={last}")[1]["events"] == [])
+ok("all, after a number that was never given", len(one.get(f"/api/events?after={last + 1000}")[1]["events"]) == len(numbers))
+for i in range(300):
+    c.ask(0, {"command": "set", "length": 1001 + i})
+    c.ask(0, {"command": "set", "length": 1000})
+ok("not without end", until(lambda: one.get("/api/events")[1]["last"] > last + 500 and len(one.get("/api/events")[1]["events"]) == 500), one.get("/api/events")[1]["last"])
+
+# ---- to whom
+
+for key in "", "0" * 32, one.key[:-1], one.key + "0", one.key.upper() + "x", two.key, "é" * 16:
+    got = [one.get(path, key.encode() if key.startswith("é") else key)[0] for path in ("/api/tasks", "/api/history", f"/api/why?id={ID}")]
+    ok(f"no tasks for {'another key' if key else 'no key'}", got == [403] * 3 and kinds(one, key.encode()) == [], got)
+for name, p, own in ("another user", two, "wordoftwo"), ("root, who became nobody", root, ""):
+    said = json.dumps([p.get(path) for path in ("/api/status", "/api/tasks", "/api/history", "/api/events", "/metrics", "/")])
+    ok(f"nothing of others for {name}", all(word not in said for word in {"wordofone", "wordoftwo", "wordofroot"} - {own}) and ID not in said, said[-3000:])
+    ok("nor why", p.get(f"/api/why?id={ID}")[0] == 503, p.get(f"/api/why?id={ID}"))
+ok("root's process is nobody's", root.get("/api/tasks")[1]["tasks"] == [])
+ok("the other user's has its own", [t["uid"] for t in two.get("/api/tasks")[1]["tasks"]] == [TWO])
+ok("and a key is for one process", two.get("/api/tasks", one.key)[0] == 403)
+for path in ("/api/why", "/api/why?id=", "/api/why?id=" + "x" * 200, "/api/why?x=1"):
+    ok(f"wrong: {path[:20]}", one.get(path)[0] == 400, one.get(path))
+for path in ("/api/history?limit=x&before=-1", "/api/history?limit=999999999999999999999", "/api/events?after=x", "/api/events?after=%00", "/api/events?%", "/api/history?a=b=c&&&"):
+    ok(f"numbers that are none: {path}", one.get(path)[0] == 200, one.get(path))
+ok("commands that change something are none", {one.get("/api/" + x)[0] for x in ("drain", "set", "cancel", "run", "reload", "leave", "invite", "watch", "")} == {404})
+ok("an ID is only an ID", one.get("/api/why?id=" + urllib.parse.quote('x","command":"leave'))[0] == 503)
+
+# ---- the page
+
+status, text = one.get("/")
+policy = one.headers["Content-Security-Policy"]
+nonce = re.search(r"script-src 'nonce-([0-9a-f]{32})'", policy)[1]
+ok("the page", status == 200 and text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>"), text[-200:])
+ok("only its own script and style", text.count(f'nonce="{nonce}"') == 2 and "@NONCE@" not in text and "default-src 'none'" in policy and "unsafe" not in policy
+   and "frame-ancestors 'none'" in policy, policy)
+one.get("/")
+ok("with another word each time", nonce not in one.headers["Content-Security-Policy"])
+ok("it has no key", one.key not in text)
+ok("nothing from elsewhere", not re.search(r"""(src|href)=["']?(https?:)?//|@import|innerHTML|insertAdjacentHTML|document\.write|eval\(|style=["']""", text))
+ok("headers", one.headers["X-Content-Type-Options"] == "nosniff" and one.headers["Cache-Control"] == "no-store" and one.headers["Referrer-Policy"] == "no-referrer", one.headers)
+ok("read only", {one.get(path, method=m)[0] for path in ("/", "/api/tasks") for m in ("POST", "PUT", "DELETE")} <= {400, 405, 501})
+
+# Other hosts may ask for metrics, if that is wished, and for nothing else.
+wide = Page(ONE, f"{address(0)}:0")
+ok("no page for other hosts", wide.said["page"] is None and {wide.get(path, one.key, at=1)[0] for path in ("/", "/api/status", "/api/tasks", "/api/events")} == {404})
+ok("but metrics, by any name", wide.get("/metrics", at=1)[0] == 200 and wide.get("/metrics", at=1, Host="n0.example:9411")[0] == 200)
+
+# ---- the agent ends and comes back
+
+c.end(0, signal.SIGKILL)
+ok("no agent", until(lambda: one.get("/api/status")[0] == 503) and "cannot connect" in one.get("/api/tasks")[1]["error"]["why"], one.get("/api/tasks"))
+ok("events are kept", len(one.get("/api/events")[1]["events"]) == 500)
+c.start(0)
+last = one.get("/api/events")[1]["last"]
+ok("it is back", until(lambda: one.get("/api/status")[0] == 200))
+ok("and tells events again", until(lambda: heard(one) and one.get("/api/events")[1]["last"] > last))
+for p in tasks:
+    p.communicate(b"\n")
+ok("all end", [p.end() for p in (one, two, root, wide)] == [0] * 4)
+done()

@@ -1,0 +1,147 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ehctl divide: a load on all hosts gives what it gives in one piece; a part that fails, and a node that dies."""
+
+import json, os, random, re, signal, subprocess, sys, tempfile
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import EHCTL, Cluster
+from ktap import done, ok
+from seed import new_seed
+from wait import WAIT, until
+
+seed = new_seed()
+r = random.Random(seed)
+c = Cluster(4)
+top = tempfile.mkdtemp(prefix="ehs-divide-", dir=c.dir)
+data = os.path.join(top, "data")
+LINES = 40000
+with open(data, "w") as f:
+    for i in range(LINES):
+        f.write(f"{i} {r.choice(('red', 'green', 'blue'))} {'x' * r.randrange(30)}\n")
+size = os.path.getsize(data)
+
+# Lines that begin within the units: a program that is divided by bytes.
+PART = os.path.join(top, "part.py")
+with open(PART, "w") as f:
+    f.write("""import sys
+first, following = int(sys.argv[2]), int(sys.argv[3])
+with open(sys.argv[1], "rb") as f:
+    if first:
+        f.seek(first - 1)
+        f.readline()
+    while f.tell() < following:
+        sys.stdout.buffer.write(f.readline())
+""")
+
+
+def start(*words):
+    """ehctl divide, not waited for."""
+    with c.net.enter(0):
+        return subprocess.Popen([EHCTL, "divide", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, cwd="/")
+
+
+def divide(*words):
+    p = start(*words)
+    out, err = p.communicate(timeout=4 * WAIT)
+    return p.returncode, out, err
+
+
+def here(script):
+    return subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+ok("agents", c.start_all(), c.log(0))
+
+# grep by ranges of bytes
+grep = f"python3 {PART} {data} {{first}} {{next}} | grep green || true"
+status, out, err = divide("--size", str(size), "--cmd", grep, "--slots", "1")
+ok("grep by ranges of bytes: as in one piece", (status, out) == (0, here(f"grep green {data}")), (status, len(out), err))
+ok("predicted and real times are told", f"{size} units in" in err and "PREDICTED" in err, err)
+
+# a checksum over parts, and JSON
+ADD = "awk '{s += $1} END {print s}'"
+answer = os.path.join(top, "answer")
+sums = f"python3 {PART} {data} {{first}} {{next}} | {ADD}"
+status, out, err = divide("--size", str(size), "--cmd", sums, "--slots", "1", "--combine", f"{ADD} >{answer}", "--json")
+told = json.loads(out) if out else {"parts": [], "workers": []}
+ok("sums of parts, combined: as in one piece", status == 0 and open(answer).read() == here(f"{ADD} {data}"), (status, err))
+parts = sorted(told["parts"], key=lambda p: p["first"])
+ok("each unit was done once", parts and parts[0]["first"] == 0 and sum(p["count"] for p in parts) == size and
+   all(a["first"] + a["count"] == b["first"] for a, b in zip(parts, parts[1:])), parts)
+ok("each host was measured by a part of its own", {p["host"] for p in parts if p["probe"]} == {f"n{i}" for i in range(4)} and
+   all(w["unit"] > 0 and w["startup"] > 0 and w["rate"] > 0 or w["host"] == "n0" for w in told["workers"]), told)
+ok("predicted and real seconds, of all and of each part", told.get("predicted", 0) > 0 and told.get("real", 0) > 0 and all(
+    p["predicted"]["finish"] > p["predicted"]["start"] and p["real"]["finish"] > p["real"]["start"]
+    for p in parts if not p["probe"]), told)
+
+# units and their numbers
+status, out, err = divide("--size", "7", "--from", "1", "--cmd", "seq {first} {last}; echo {count} >&2", "--quiet")
+ok("few units, and numbers from 1", (status, out) == (0, here("seq 7")), (status, out, err))
+status, out, err = divide("--size", "1", "--cmd", "echo {first} {last} {next} {count}", "--quiet")
+ok("one unit", (status, out, err) == (0, "0 0 1 1\n", ""), (status, out, err))
+
+# speeds: a host that is slower gets less; so much slower that what else this machine does is no matter
+slow = os.path.join(top, "slow")
+script = ("case $(ip -br addr show eth0) in *10.77.0.3/*) each=0.25;; *) each=0.01;; esac; "
+          "i={first}; while [ $i -lt {next} ]; do sleep $each; i=$((i + 1)); done; seq {first} {last}")
+status, out, err = divide("--size", "400", "--cmd", script, "--slots", "1", "--probe", "10", "--json",
+                          "--combine", f"cat >{slow}")
+told = json.loads(out) if out else {"parts": []}
+share = {p["host"]: p["count"] for p in told["parts"] if not p["probe"]}
+ok("a slow host gets less than each of the others, and all get some",
+   status == 0 and len(share) == 4 and share["n2"] < min(n for h, n in share.items() if h != "n2") and
+   open(slow).read() == here("seq 0 399"), (status, err, told))
+
+# failures
+status, out, err = divide("--size", "1000", "--cmd", "[ {last} -lt 900 ] || exit 5")
+failed = re.search(r"units \d+ to (\d+) failed on n\d: exit status 5", err)
+ok("a part that fails", status == 1 and out == "" and failed and int(failed[1]) >= 900, (status, out, err))
+status, out, err = divide("--size", "10", "--cmd", "echo {first}", "--combine", "exit 3")
+ok("results that cannot be combined", status == 1 and "--combine: exit status 3" in err, (status, err))
+for words in ([], ["--size", "5"], ["--cmd", "true"], ["--size", "0", "--cmd", "true"], ["--size", "5", "--cmd", "true", "x"]):
+    status, out, err = divide(*words)
+    ok(f"wrong usage: {' '.join(words)}", status == 2 and out == "" and err, (status, out, err))
+
+# a node that dies with its part under way
+gate = os.path.join(top, "gate")
+script = (f"case $(ip -br addr show eth0) in *10.77.0.4/*) "
+          f"if [ {{count}} -gt 10 ]; then touch {gate}; sleep 1000; fi;; esac; seq {{first}} {{last}}")
+both = os.path.join(top, "both")
+p = start("--size", "5000", "--cmd", script, "--slots", "1", "--probe", "10", "--grace", "0.5", "--json",
+          "--combine", f"cat >{both}", "--data", "0")
+ok("a part of the node is under way", until(lambda: os.path.exists(gate) or p.poll() is not None))
+c.end(3, signal.SIGKILL)
+out, err = p.communicate(timeout=4 * WAIT)
+told = json.loads(out) if out else {"parts": []}
+ok("a node dies: others have its units, the result is that of one piece",
+   p.returncode == 0 and open(both).read() == here("seq 0 4999"), (p.returncode, err))
+ok("and it is told", told.get("moved") and "n3" in err and
+   all(q["host"] != "n3" for q in told["parts"] if not q["probe"]), (err, told))
+
+# ^C
+p = start("--size", "100", "--cmd", f"echo $$ >>{top}/pids; if [ {{count}} -lt 5 ]; then sleep 0.2; else exec sleep 1000; fi", "--probe", "1", "--slots", "1")
+
+
+def pids():
+    try:
+        return [int(line) for line in open(f"{top}/pids").read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def alive(pid):
+    try:
+        return "sleep" in open(f"/proc/{pid}/cmdline").read()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+ok("parts run", until(lambda: sum(alive(pid) for pid in pids()[3:]) >= 2 or p.poll() is not None), pids())
+p.send_signal(signal.SIGINT)
+out, err = p.communicate(timeout=WAIT)
+ok("^C ends them all", p.returncode == 130 and until(lambda: not any(alive(pid) for pid in pids())), (p.returncode, err))
+ok("nothing is left in the directory for temporary files",
+   not [f for f in os.listdir(os.environ.get("TMPDIR", "/tmp")) if f.startswith(f"ehctl-divide-") and
+        os.stat(os.path.join(os.environ.get("TMPDIR", "/tmp"), f)).st_mtime > os.stat(data).st_mtime])
+done()

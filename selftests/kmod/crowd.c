@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Verbs of probe: many threads, processes and namespaces at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+static char **thread_args;
+
+static void *thread_exec(void *unused)
+{
+	(void)unused;
+	execvp(thread_args[0], thread_args);
+	die(thread_args[0]);
+}
+
+/* thread -- CMD: exec by a thread that is not the leader */
+static char **thread(char **args)
+{
+	pthread_t id;
+
+	thread_args = args + 1;
+	if (pthread_create(&id, NULL, thread_exec, NULL))
+		die("pthread_create");
+	pthread_join(id, NULL);
+	exit(125);
+}
+
+static pthread_barrier_t thread_start;
+
+static void *thread_race(void *unused)
+{
+	(void)unused;
+	pthread_barrier_wait(&thread_start);
+	execvp(thread_args[0], thread_args);
+	/* lost: the winner ends this thread, or is about to */
+	while (pause())
+		;
+	return NULL;
+}
+
+/* threads N -- CMD: exec by N threads at once */
+static char **threads(char **args)
+{
+	int i, n = atoi(args[0]);
+	pthread_t id;
+
+	thread_args = args + 2;
+	pthread_barrier_init(&thread_start, NULL, n);
+	for (i = 1; i < n; i++)
+		if (pthread_create(&id, NULL, thread_race, NULL))
+			die("pthread_create");
+	thread_race(NULL);
+	return args;
+}
+
+/* busy N: N processes that compute until the parent is gone */
+static char **busy(char **args)
+{
+	int n = atoi(args[0]);
+
+	while (n--) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			;
+	}
+	printf("busy\n");
+	fflush(stdout);
+	pause();
+	return args;
+}
+
+static void *sleep_on(void *unused)
+{
+	(void)unused;
+	while (pause())
+		;
+	return NULL;
+}
+
+/* sleepers N: N threads that sleep until they are killed */
+static char **sleepers(char **args)
+{
+	int i, n = atoi(args[0]), size = sysconf(_SC_THREAD_STACK_MIN);
+	char *stacks = mmap(NULL, (size_t)n * size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_attr_t attr;
+	pthread_t id;
+
+	if (stacks == MAP_FAILED)
+		die("mmap");
+	for (i = 0; i < n; i++) {
+		pthread_attr_init(&attr);
+		/* one mapping for all: the number of mappings has a limit */
+		pthread_attr_setstack(&attr, stacks + (size_t)i * size, size);
+		errno = pthread_create(&id, &attr, sleep_on, NULL);
+		if (errno)
+			die("pthread_create");
+	}
+	printf("asleep\n");
+	fflush(stdout);
+	sleep_on(NULL);
+	return args;
+}
+
+/* namespaces N: N more network namespaces, until it is killed */
+static char **namespaces(char **args)
+{
+	struct rlimit files = { 65536, 65536 };
+	int n = atoi(args[0]);
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("setrlimit");
+	while (n--) {
+		/* the descriptor keeps it */
+		if (unshare(CLONE_NEWNET) || open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) < 0)
+			die("network namespace");
+	}
+	printf("made\n");
+	fflush(stdout);
+	sleep_on(NULL);
+	return args;
+}
+
+/* The rest in a child that has this memory: the parent stands still until its exec is over. Apart, so that no frame is shared. */
+static __attribute__((noinline)) pid_t start_in_vfork(char **args)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execvp(args[0], args);
+		_exit(125);
+	}
+	return pid;
+}
+
+/* vfork -- CMD: prints the milliseconds for which the parent stood still, and ends as CMD */
+static char **vforked(char **args)
+{
+	struct timespec from;
+	int status;
+	pid_t pid;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	pid = start_in_vfork(args + 1);
+	fprintf(stderr, "%ld\n", ms_since(&from));
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		die("vfork");
+	exit(shell_status(status));
+}
+
+/* crowd N -- CMD: N processes, which run CMD when all of them are there; ends with 0 if all of them do */
+static char **crowd(char **args)
+{
+	int n = atoi(args[0]), status, failed = 0, start[2];
+	pid_t pid;
+	char none;
+
+	if (pipe2(start, O_CLOEXEC))
+		die("pipe");
+	while (n--) {
+		pid = fork();
+		if (pid < 0)
+			die("fork");
+		if (!pid) {
+			close(start[1]);
+			if (read(start[0], &none, 1))
+				_exit(125);
+			execvp(args[2], args + 2);
+			_exit(125);
+		}
+	}
+	close(start[1]);
+	while (wait(&status) > 0)
+		failed |= status;
+	exit(!!failed);
+}
+
+/* storm FILE N -- CMD: N processes that run CMD again and again while FILE is there; says on stderr how often */
+static char **storm(char **args)
+{
+	const char *file = args[0];
+	int n = atoi(args[1]), status, failed = 0;
+	unsigned long *runs = mmap(NULL, sizeof(*runs), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	if (runs == MAP_FAILED)
+		die("mmap");
+	args += 3;
+	while (n--) {
+		if (fork())
+			continue;
+		while (!access(file, F_OK)) {
+			pid = fork();
+			if (!pid) {
+				execvp(args[0], args);
+				_exit(125);
+			}
+			if (waitpid(pid, &status, 0) != pid || status)
+				_exit(1);
+			__atomic_add_fetch(runs, 1, __ATOMIC_RELAXED);
+		}
+		_exit(0);
+	}
+	while (wait(&status) > 0)
+		failed |= status;
+	fprintf(stderr, "%lu runs\n", *runs);
+	exit(!!failed);
+}
+
+const struct verb crowd_verbs[] = {
+	{ "thread", thread, 2 }, { "threads", threads, 3 }, { "busy", busy, 1 },
+	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 }, { "storm", storm, 4 },
+	{ "crowd", crowd, 3 }, { "vfork", vforked, 1 },
+	{ NULL, NULL, 0 },
+};

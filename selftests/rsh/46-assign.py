@@ -1,0 +1,37 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ehctl gang --profile and --assign with Open MPI: a stencil and a random graph whose ranks are placed by what they sent take less
+time for it than in the order of the hosts, as the costs said. Two switches, with late frames between them, have two hosts each."""
+
+import json, os, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from ktap import done, ok
+from placed import RANKS, Placed, dice, graph, stencil
+
+LATE, STEPS, WORK, BYTES = 60, 10, 1000, 1024
+by = dice()
+placed = Placed(LATE)
+c = placed.c
+for name, make in ("stencil", stencil), ("graph", graph):
+    edges = make(by)
+    got, told = placed.both(name, edges, STEPS, WORK, BYTES, times=5)
+    profile = json.load(open(f"{c.work}/{name}.comm"))
+    # both directions, in each step; and rank 0 gets a number from each at the end
+    sent = {(min(a, b), max(a, b)): 0 for a, b, _ in edges}
+    for a, b, n in edges:
+        sent[min(a, b), max(a, b)] += 2 * n * STEPS
+    counted = {(m["a"], m["b"]): m["count"] - (m["a"] == 0) for m in profile["messages"]}
+    ok(f"{name}: the profile has each message", {pair: n for pair, n in counted.items() if n} == sent, (counted, sent))
+    ok(f"{name}: and what each rank computed", len(profile["ranks"]) == RANKS and
+       all(STEPS * WORK / 1e6 <= r["work"] <= r["seconds"] for r in profile["ranks"]), profile["ranks"])
+    ranks = told["assign"]["ranks"]
+    ok(f"{name}: two ranks on each host", len(ranks) == RANKS and all(ranks.count(host) == 2 for host in ranks), ranks)
+    slow = {frozenset((link["a"], link["b"])): link["seconds"] for link in told["assign"]["links"]}
+    ok(f"{name}: links between the switches are as late as frames there", sum(s >= LATE / 2000 for s in slow.values()) >= 4, slow)
+    ratio = {what: after / before for what, (before, after) in got.items()}
+    print(f"# {name}: after / before: cost {ratio['cost']:.2f}, messages {ratio['messages']:.2f}, makespan {ratio['seconds']:.2f}; {got}")
+    ok(f"{name}: the plan costs no more", ratio["cost"] <= 1, got)
+    if ratio["cost"] < 0.7:
+        ok(f"{name}: less time with messages, and less altogether", ratio["messages"] < 1 and ratio["seconds"] < 1, got)
+    c.nothing_left(f"{name}: nothing is left")
+done()
