@@ -40,7 +40,8 @@ BASE	:= -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuapi -Ilib -Iagent -I.
 
 # Each is asked once, and not before packaging/deps has had its chance to install the packages.
 once	 = $(eval $(1) := $(2))$($(1))
-PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell $(PKG_CONFIG) --cflags $(PKGS))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
+	libraries are missing: `packaging/deps -n build` says which, and without -n installs them)))
 PKG_LIBS = $(call once,PKG_LIBS,$(shell $(PKG_CONFIG) --libs $(PKGS)) -lpthread -lm)
 cc-option = $(shell $(CC) -Werror $(1) -c -x c /dev/null -o /dev/null 2>/dev/null && echo '$(1)')
 
@@ -63,7 +64,7 @@ endif
 compile	 = $(CC) $(BASE) $(PKG_CFLAGS) $(HARDEN_CPPFLAGS) $(CPPFLAGS) $(HARDEN_CFLAGS) $(MODE) $(CFLAGS) \
 	   $(CFLAGS_$(1)) $(CFLAGS_$(patsubst %/,%,$(dir $(1))))
 # $(call link,LIBRARIES). Only what is used: loading libraries is most of the time that ehctl exec takes here.
-link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o %.a,$^) $(1)
+link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o,$^) $(filter %.a,$^) $(1)
 
 # ---- targets
 
@@ -74,26 +75,30 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles ehhist ehtop ehmetrics ehspawn.so)
 
-LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c lib/cert/*.c)
+LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c lib/cert/*.c lib/history/*.c lib/cost/*.c \
+	lib/site/*.c)
 SIM_SRC	  := $(wildcard lib/sim/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
 COMPANION := helpers/common/companion.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
 AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC)
+EHTOP_SRC := $(wildcard tools/ehtop/*.c) tools/ehctl/client.c $(COMMON_SRC)
+EHMETRICS_SRC := $(wildcard tools/ehmetrics/*.c) $(COMMON_SRC)
 EHRSH_SRC := $(wildcard tools/ehrsh/*.c) $(COMPANION)
-EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC)
+EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC) tools/ehctl/client.c tools/ehctl/launch.c
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 EHCERT_SRC := $(wildcard tools/ehcert/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(addprefix helpers/common/,control.c stream.c)
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(addprefix helpers/common/,control.c stream.c)
 LOOK_SRC  := $(wildcard helpers/ehlook/*.c)
+HIST_SRC  := $(wildcard helpers/ehhist/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
 	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION)
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) lib/site/who.c lib/site/map.c
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
@@ -123,7 +128,7 @@ $(O)/libeh.a: $(call objects,$(LIB_SRC))
 $(O)/libsim.a: $(call objects,$(SIM_SRC))
 $(O)/libplan.a: $(call objects,$(PLAN_SRC))
 
-$(O)/bin/ehagent: $(call objects,$(AGENT_SRC)) $(O)/libeh.a
+$(O)/bin/ehagent: $(call objects,$(AGENT_SRC)) $(O)/libplan.a $(O)/libeh.a
 $(O)/bin/ehagent: LIBS = $(PKG_LIBS)
 
 # Those that print it, see lib/version.h.
@@ -142,16 +147,31 @@ $(O)/bin/ehrsh: $(call objects,$(EHRSH_SRC)) $(O)/libeh.a
 $(O)/bin/ehplan: $(call objects,$(EHPLAN_SRC)) $(O)/libplan.a $(O)/libeh.a
 $(O)/bin/ehplan: LIBS = $(PLAN_LIBS)
 
+# Is loaded into ninja, which knows no sanitizer.
+$(O)/bin/ehspawn.so: tools/ehspawn/ehspawn.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE) $(HARDEN_CPPFLAGS) $(CPPFLAGS) $(HARDEN_CFLAGS) $(filter-out -fsanitize% --coverage,$(CFLAGS)) $(LDFLAGS) \
+		-Wl,-z,relro,-z,now -fPIC -shared -o $@ $<
+
 # Likewise: it needs the math library, and a start of ehctl should not load more than it uses.
 $(O)/bin/ehsim: $(call objects,$(EHSIM_SRC)) $(O)/libsim.a $(O)/libeh.a
 $(O)/bin/ehsim: LIBS = -lsmartcols -ljansson -lm
+
+# Likewise: it needs the terminal.
+$(O)/bin/ehtop: $(call objects,$(EHTOP_SRC)) $(O)/libeh.a
+$(O)/bin/ehtop: LIBS = $(shell $(PKG_CONFIG) --libs ncursesw jansson smartcols) -lm
+
+# Likewise: it speaks HTTP, and confines itself.
+$(O)/bin/ehmetrics: $(call objects,$(EHMETRICS_SRC)) $(O)/libeh.a
+$(O)/tools/ehmetrics/page.o: tools/ehmetrics/page.html
+$(O)/bin/ehmetrics: LIBS = $(shell $(PKG_CONFIG) --libs libevent jansson libseccomp smartcols)
 
 # Likewise: it makes keys and certificates.
 $(O)/bin/ehcert: $(call objects,$(EHCERT_SRC)) $(O)/libeh.a
 $(O)/bin/ehcert: LIBS = $(shell $(PKG_CONFIG) --libs libssl libcrypto smartcols jansson)
 
 # Is started again and again: its digests are inline, and it loads no library but libc.
-CFLAGS_helpers/ehlook := -DXXH_INLINE_ALL
 $(O)/bin/ehlook: $(call objects,$(LOOK_SRC)) $(O)/libeh.a
 
 # The two sides of a view.
@@ -160,6 +180,10 @@ $(O)/bin/ehview: $(call objects,$(VIEW_SRC)) $(O)/libeh.a
 $(O)/bin/ehview: LIBS = $(shell $(PKG_CONFIG) --libs fuse3 libevent_core)
 $(O)/bin/ehfiles: $(call objects,$(FILES_SRC)) $(O)/libeh.a
 $(O)/bin/ehfiles: LIBS = $(shell $(PKG_CONFIG) --libs libevent_core)
+
+# The only program that has a database: the agent has no need of its code.
+$(O)/bin/ehhist: $(call objects,$(HIST_SRC)) $(O)/libeh.a
+$(O)/bin/ehhist: LIBS = $(shell $(PKG_CONFIG) --libs sqlite3 jansson libseccomp)
 
 # Static and without glibc: it is in memory once for every task that is away. No sanitizer's library is
 # linked into it; errors that UBSan finds are traps.
@@ -193,7 +217,7 @@ comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
 entry	 = {"directory": "$(call json,$(CURDIR))", "file": "$(1)", "command": "$(call json,$(2)) -c -o $(O)/$(1:.c=.o) $(1)"}
-ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(UNIT_SRC) $(FUZZ_SRC))
+ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHTOP_SRC) $(EHMETRICS_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(HIST_SRC) tools/ehspawn/ehspawn.c $(UNIT_SRC) $(FUZZ_SRC))
 compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)
