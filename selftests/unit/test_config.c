@@ -15,6 +15,7 @@
 #include "base/config.h"
 #include "random.h"
 #include "site/who.h"
+#include "temp.h"
 
 /* /dev/null can be read, which is all the parser asks of a certificate. */
 #define GOOD                                                            \
@@ -30,7 +31,7 @@
 	"peer \"0.1\" { host = \"n1\" address = \"[fd00::2]:7412\" }\n"
 #define GOOD_LINES 10
 
-static char file[] = "/tmp/ehs-config-XXXXXX";
+static char file[TEMP_PATH];
 static const char *const *joins; /* as of the command line */
 
 static struct config *read_text(const char *text, char **errors)
@@ -442,7 +443,7 @@ int main(void)
 		cmocka_unit_test(test_adopt),	   cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_damaged),
 	};
-	int fd = mkstemp(file), status;
+	int fd = mkstemp(temp_path(file, "config-XXXXXX")), status;
 
 	if (fd < 0)
 		return 1;

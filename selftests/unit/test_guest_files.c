@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Open files of a program beside descriptors 0 to 2, and files that it has itself. */
 #include "guest_steps.h"
+#include "temp.h"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@
 static struct job_file files[JOB_FILES_MAX];
 static struct job_descriptor descriptors[JOB_DESCRIPTORS_MAX];
 static uint32_t nfiles, ndescriptors;
-static char place[128], path[64];
+static char place[128], path[TEMP_PATH];
 
 static void files_none(void)
 {
@@ -77,8 +78,7 @@ static int files_make(const char *text)
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "/tmp/files.XXXXXX");
-	fd = mkstemp(path);
+	fd = mkstemp(temp_path(path, "files.XXXXXX"));
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	assert_int_equal(read(boot, id, 36), 36);

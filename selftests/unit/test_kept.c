@@ -5,6 +5,7 @@
  * and it ends when it must. EHS_SEED=N repeats a run.
  */
 #include "kept_sides.h"
+#include "temp.h"
 
 static void path_of(char *path, const char *name)
 {
@@ -256,13 +257,13 @@ static void test_refused(void **state)
 
 static int begin(void **state)
 {
-	char name[] = "/tmp/ehs-kept-XXXXXX";
+	char name[TEMP_PATH];
 
 	signal(SIGPIPE, SIG_IGN);
 	/* Root, or a user in a user namespace of its own; alone with the agent's name. */
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		return -1;
-	if (!mkdtemp(name))
+	if (!mkdtemp(temp_path(name, "kept-XXXXXX")))
 		return -1;
 	strcpy(folder, name);
 	base = event_base_new();

@@ -20,12 +20,13 @@
 #include "helpers/end/names.h"
 #include "wire/frame.h"
 #include "wire/named.h"
+#include "temp.h"
 
-static char folder[] = "/tmp/ehs-named-XXXXXX";
+static char folder[TEMP_PATH];
 
 static const char *in_folder(const char *name)
 {
-	static char path[8][256];
+	static char path[8][TEMP_PATH + 64];
 	static unsigned int i;
 	char *at = path[i++ % 8];
 
@@ -233,7 +234,7 @@ static void test_malformed(void **state)
 
 static int begin(void **state)
 {
-	return mkdtemp(folder) ? 0 : -1;
+	return mkdtemp(temp_path(folder, "named-XXXXXX")) ? 0 : -1;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)

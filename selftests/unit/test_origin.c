@@ -15,6 +15,7 @@
 
 #include "helpers/ehlaunch/launch.h"
 #include "helpers/ehlaunch/origin.h"
+#include "temp.h"
 
 struct rules rules;
 
@@ -56,9 +57,9 @@ static void has(const char *path, const char *text)
 
 static int begin(void **state)
 {
-	char path[] = "/tmp/ehs-origin-XXXXXX";
+	char path[TEMP_PATH];
 
-	*state = strdup(mkdtemp(path));
+	*state = strdup(mkdtemp(temp_path(path, "origin-XXXXXX")));
 	top = open(path, O_RDONLY | O_DIRECTORY);
 	return top < 0;
 }

@@ -14,10 +14,11 @@
 #include <sys/stat.h>
 
 #include "stub_home.h"
+#include "temp.h"
 
 #define FIRST JOB_CHANNEL_FILES
 
-static char path[64];
+static char path[TEMP_PATH];
 
 static struct home *files_open(void)
 {
@@ -55,8 +56,7 @@ static int files_make(const char *text, int flags)
 {
 	int fd;
 
-	snprintf(path, sizeof(path), "/tmp/stub.XXXXXX");
-	fd = mkstemp(path);
+	fd = mkstemp(temp_path(path, "stub.XXXXXX"));
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
@@ -370,8 +370,7 @@ static void test_fifo(void **state)
 	uint32_t channel;
 	int maker;
 
-	snprintf(path, sizeof(path), "/tmp/stub.fifo.%d", (int)getpid());
-	unlink(path);
+	unlink(temp_path(path, "stub.fifo"));
 	assert_return_code(mkfifo(path, 0600), errno);
 	maker = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	assert_int_equal(write(maker, "++", 2), 2);

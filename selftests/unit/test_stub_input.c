@@ -14,6 +14,7 @@
 
 #include "random.h"
 #include "stub_home.h"
+#include "temp.h"
 
 static void test_on_demand(void **state)
 {
@@ -66,11 +67,11 @@ static void test_faster_reader(void **state)
 /* A FIFO without writers may have one again before the program reads: its end is asked for. */
 static void test_fifo_end(void **state)
 {
-	char path[] = "/tmp/ehs-stub-XXXXXX";
+	char path[TEMP_PATH];
 	struct home *h = home_open();
 	int write_end;
 
-	assert_non_null(mkdtemp(path));
+	assert_non_null(mkdtemp(temp_path(path, "stub-XXXXXX")));
 	assert_return_code(chdir(path), errno);
 	assert_return_code(mkfifo("fifo", 0600), errno);
 	home_null(h, 3);

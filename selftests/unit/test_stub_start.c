@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "stub_home.h"
+#include "temp.h"
 
 static void test_refused(void **state)
 {
@@ -56,11 +57,10 @@ static void test_refused_explicit(void **state)
 
 static const char *script(const char *text)
 {
-	static char path[64];
+	static char path[TEMP_PATH];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/tmp/ehs-stub-%d", (int)getpid());
-	f = fopen(path, "w");
+	f = fopen(temp_path(path, "stub"), "w");
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);

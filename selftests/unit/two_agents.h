@@ -25,6 +25,7 @@
 #include "net/peers.h"
 #include "net/tls.h"
 #include "rooms.h"
+#include "temp.h"
 
 #define LIMIT_S 60 /* for what takes well under a second */
 #ifndef TWO_TOPOLOGY
@@ -32,7 +33,7 @@
 #define TWO_NODE "0."
 #endif
 
-static char dir[32];
+static char dir[TEMP_PATH];
 static unsigned int ports[2];
 static struct versions speaks[2]; /* of the protocol; {0,0}: as this build does */
 
@@ -76,8 +77,7 @@ static int set_up(void **state)
 	char self[256] = "", command[1024];
 	int held[2];
 
-	strcpy(dir, "/tmp/ehs-two-XXXXXX");
-	if (!mkdtemp(dir))
+	if (!mkdtemp(temp_path(dir, "two-XXXXXX")))
 		return -1;
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return -1;
