@@ -228,6 +228,15 @@ check-faults:
 	EHS_BUILD=$(O) selftests/run unit/test_job_world faults/30 faults/40 faults/50 agent/64-lapse
 	EHS_BUILD=$(O) EHS_SEED=$(SEED) selftests/faults/20-campaign.py --faults $(FAULTS) --turns $(TURNS) --still $(STILL)
 
+# Each test program ROUNDS times beside two busy loops, those of guests a quarter as often; hours for all of them.
+ROUNDS ?= 20
+##  check-flakes    tests many times beside busy loops: which fail by chance; ROUNDS=20, T="agent/40 unit"
+.PHONY: check-flakes
+check-flakes:
+	@packaging/deps -n build module test
+	$(Q)$(MAKE) --no-print-directory $(JOBS) -C selftests O=$(O) T="$(T)" all
+	@EHS_BUILD=$(O) selftests/flakes -n $(ROUNDS) $(T)
+
 # All cases of the conformance suite, those of full length too, in both places; an hour when guests are emulated.
 ##  check-conformance
 ##                  all that docs/transparency.md promises

@@ -44,8 +44,9 @@ class Net:
             skip_all("only root can make network namespaces")
         if not shutil.which("ip"):
             skip_all("the ip tool is missing (apt-get install iproute2)")
-        # a test that was killed may have left namespaces of this process id
-        self.prefix = next(p for p in (f"ehs{os.getpid()}{more}-" for more in ("", *"abcdefgh"))
+        # selftests/run finds what is left by this name; by itself a test that was killed may have left its process id's
+        name = os.environ.get("EHS_NAME") or f"ehs{os.getpid()}"
+        self.prefix = next(p for p in (f"{name}{more}-" for more in ("", *"abcdefgh"))
                            if not os.path.exists(f"/run/netns/{p}br"))
         self.made = []
         atexit.register(self.remove)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where one program runs, and what it leaves there: processes, network namespaces, cgroups, mounts, files.
+
+What a test makes that has a name outside of it is named after EHS_NAME, and its files are in TMPDIR: so tests that run
+beside each other, and two runs, do not meet, and what is left is known to be its own. All processes that it starts are
+children of this one in the end (a subreaper)."""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
+DYING = 5           # seconds for what is about to end by itself
+NAMES = "ehs{}x"    # of the run with that process
+COMM = "ehs-run"    # what such a process is called
+CGROUPS = "/sys/fs/cgroup/unified", "/sys/fs/cgroup"
+NAMESPACES = "/run/netns"
+libc = ctypes.CDLL(None, use_errno=True)
+wake_up = None      # can be read when a child has ended
+
+
+def prctl(option, value):
+    """As prctl(2)."""
+    if libc.prctl(option, value, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def begin_run():
+    """This process is that of a run."""
+    prctl(PR_SET_NAME, ctypes.c_char_p(COMM.encode()))
+
+
+def begin():
+    """This process ends with its parent, and inherits the orphans of what it starts."""
+    global wake_up
+    wake_up, into = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(into, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def children(pid):
+    """Of all its threads."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as f:
+                found += map(int, f.read().split())
+    except OSError:
+        pass
+    return found
+
+
+def reap(child=None):
+    """Takes the status of orphans that are over: tests look whether their processes are gone. Returns that of `child` and what
+    it used, if that is over; else None."""
+    while True:
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return None
+        if not found:
+            return None
+        pid, status, usage = os.wait4(found.si_pid, 0)
+        if pid == child:
+            return status, usage
+
+
+def words(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return " ".join(f.read().decode(errors="replace").split("\0")).strip()
+    except OSError:
+        return ""
+
+
+def named(pattern):
+    """(cgroups, network namespaces) whose names begin so."""
+    cgroups = [os.path.join(m, n) for m in CGROUPS if os.path.exists(f"{m}/cgroup.procs")
+               for n in listed(m) if re.match(pattern, n)]
+    return cgroups, [n for n in listed(NAMESPACES) if re.match(pattern, n)]
+
+
+def mounts(pattern):
+    """Places of mounts that have such a name in their path, the last first."""
+    with open("/proc/self/mountinfo") as f:
+        return [line.split()[4] for line in f if re.search("/" + pattern, line.split()[4])][::-1]
+
+
+def remove(cgroups, namespaces, pattern):
+    """All that is so named. Returns the mounts."""
+    for path in cgroups:
+        end_cgroup(path)
+    for name in namespaces:
+        subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
+        if name in listed(NAMESPACES):
+            os.unlink(f"{NAMESPACES}/{name}")
+    left = mounts(pattern)
+    for place in left:
+        subprocess.run(["umount", "-l", place], check=False)
+    return left
+
+
+def listed(path):
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def end_cgroup(path):
+    """Ends what is in it, and removes it."""
+    for folder, _, _ in os.walk(path, topdown=False):
+        end = time.monotonic() + DYING
+        while time.monotonic() < end:
+            try:
+                with open(f"{folder}/cgroup.procs") as f:
+                    for pid in f.read().split():
+                        os.kill(int(pid), signal.SIGKILL)
+                reap()
+                os.rmdir(folder)
+                break
+            except ProcessLookupError:
+                continue
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
+class Scene:
+    """Of the run with process `run`; `number` tells programs apart. `keeps`: processes that may stay, by their words."""
+
+    def __init__(self, run, number, keeps=None):
+        self.name = f"{NAMES.format(run)}{number}"
+        self.keeps = re.compile(keeps) if keeps else None
+        self.folder = os.path.join(tempfile.gettempdir(), self.name)
+        os.mkdir(self.folder)
+        os.chmod(self.folder, 0o1777)       # other users of the test, too
+        self.environment = {**os.environ, "EHS_NAME": self.name, "TMPDIR": self.folder}
+
+    def clear(self):
+        """Ends and removes what is left. Returns what that was, a line each."""
+        left = self._processes()
+        pattern = self.name + r"(?!\d)"
+        cgroups, namespaces = named(pattern)
+        left += [f"cgroup {path}" for path in cgroups] + [f"network namespace {name}" for name in namespaces]
+        left += [f"mount {place}" for place in remove(cgroups, namespaces, pattern)]
+        left += [f"file {self.folder}/{name}" for name in listed(self.folder)]
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return left
+
+    def _children(self):
+        """[(pid, words)] of those that may not stay."""
+        reap()
+        found = [(pid, words(pid)) for pid in children(os.getpid())]
+        return [(pid, line) for pid, line in found if line and not (self.keeps and self.keeps.match(line))]
+
+    def _processes(self):
+        end = time.monotonic() + DYING
+        while self._children() and time.monotonic() < end:
+            time.sleep(0.02)
+        left = []
+        while found := self._children():
+            for pid, line in found:
+                left.append(f"process {pid}: {line}")
+                os.kill(pid, signal.SIGKILL)
+            for pid, _ in found:
+                os.waitpid(pid, 0)
+        return left
+
+
+def is_run(pid):
+    """Whether that is the process of a run, and not another one that has its number now."""
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read() == COMM + "\n"
+    except OSError:
+        return False
+
+
+def clear_earlier():
+    """What runs left that were killed in the middle."""
+    lost = set()
+    names = listed(tempfile.gettempdir()) + [os.path.basename(n) for kind in named("ehs") for n in kind]
+    for name in names:
+        run, x, _ = name.removeprefix("ehs").partition("x")
+        if name.startswith("ehs") and x and run.isdigit() and not is_run(run):
+            lost.add(run)
+    for run in lost:
+        prefix = NAMES.format(run)
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    if f"EHS_NAME={prefix}".encode() in f.read():
+                        os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass
+        remove(*named(prefix), prefix)
+        for name in listed(tempfile.gettempdir()):
+            if name.startswith(prefix):
+                shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
+    return sorted(lost)

@@ -1,0 +1,238 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The harness itself: what it makes of a program's output, second tries, guests, interrupts."""
+
+import os, re, shutil, signal, subprocess, sys, tempfile
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+sys.path.append(os.path.join(sys.path[0], "../runner"))
+from ktap import done, ok
+from results import Results
+from wait import until
+
+# ---- counting ----
+
+
+def counts(name, want, *lines, status=0, skips=None):
+    r = Results("dir/test")
+    for line in lines:
+        r.line(line)
+    got = (r.passed, r.failed, r.skipped, r.why(status))
+    ok(name, got == want, got)
+    if skips is not None:
+        ok("is named with its reason", r.skips == skips, r.skips)
+    return r
+
+
+counts("all well", (2, 0, 0, None), "KTAP version 1", "ok 1 - a", "ok 2 - b", "1..2")
+r = counts("a failure", (1, 1, 0, None), "1..2", "ok 1 a", "# more", "not ok 2 b", status=1)
+ok("its results are shown", r.shown == ["1..2", "ok 1 a", "not ok 2 b"], r.shown)
+counts("a skip", (1, 0, 1, None), "ok 1 - a # SKIP no root", "ok 2 - b", "1..2", skips=[("dir/test: a", "no root")])
+counts("all of a program", (0, 0, 1, None), "KTAP version 1", "1..0 # SKIP no machine", skips=[("dir/test", "no machine")])
+counts("no end", (1, 0, 0, "no plan"), "ok 1 - a")
+counts("too few", (1, 0, 0, "2 results planned, 1 seen"), "1..2", "ok 1 - a")
+counts("given up", (0, 1, 0, None), "KTAP version 1", "Bail out! no agent", status=1)
+counts("an exit status without a bad result", (1, 0, 0, "exit status 3"), "1..1", "ok 1 a", status=3)
+counts("nested results count once", (2, 0, 0, None), "1..1", "    # Subtest: x", "    1..2", "    ok 1 a", "    ok 2 b", "ok 1 x")
+counts("so does a nested failure", (1, 1, 0, None), "1..1", "    1..2", "    ok 1 a", "    not ok 2 b", "not ok 1 x", status=1)
+counts("a failure beside nested results is one more", (1, 1, 0, None), "1..1", "    1..1", "    ok 1 a", "not ok 1 x", status=1)
+counts("two levels", (2, 1, 1, None), "    # Subtest: dir/x", "        not ok 1 a", "        ok 2 b # SKIP why", "    not ok 1 x",
+       "not ok 1 y", "    ok 1 c", "ok 2 z", "ok 3 d", "1..3", status=1, skips=[("dir/x: b", "why")])
+counts("what only begins like a result", (1, 0, 0, None), "okay", "1..1", "ok 1 a")
+ok("a seed is seen", counts("with a seed", (1, 0, 0, None), "# EHS_SEED=17", "ok 1", "1..1").seed == "17")
+
+# ---- a tree of programs that pass and fail ----
+
+TOP = os.path.realpath(os.path.join(sys.path[0], "../.."))
+work = tempfile.mkdtemp(prefix="ehs-run-")
+os.makedirs(f"{work}/selftests/vm")
+shutil.copy(f"{TOP}/selftests/run", f"{work}/selftests/run")
+for name in "runner", "lib":
+    shutil.copytree(f"{TOP}/selftests/{name}", f"{work}/selftests/{name}")
+shutil.copy(f"{TOP}/selftests/lib.mk", f"{work}/selftests/lib.mk")
+
+
+def script(path, text):
+    os.makedirs(os.path.dirname(f"{work}/selftests/{path}"), exist_ok=True)
+    with open(f"{work}/selftests/{path}", "w") as f:
+        f.write("#!/bin/bash\n" + text)
+    os.chmod(f.name, 0o755)
+
+
+def write(path, text):
+    with open(f"{work}/selftests/{path}", "w") as f:
+        f.write(text)
+
+
+def directory(name, settings, **programs):
+    for program, text in programs.items():
+        script(f"{name}/{program}.sh", text)
+    write(f"{name}/Makefile", f"TEST_PROGS := {' '.join(p + '.sh' for p in programs)}\ninclude ../lib.mk\n")
+    write(f"{name}/settings", settings)
+
+
+ONCE = f'[ -e {work}/$0.tried ] || {{ mkdir -p {work}/$(dirname $0); touch {work}/$0.tried; '
+FLAKY = ONCE + 'echo "ok 1 a"; echo "not ok 2 b is there # got: 3"; echo 1..2; exit 1; }; echo "ok 1 a"; echo "ok 2 b is there"; echo 1..2\n'
+GOOD = 'echo "ok 1 a"; echo "ok 2 b"; echo 1..2\n'
+BAD = 'echo "ok 1 a"; echo "not ok 2 never"; echo 1..2; exit 1\n'
+
+
+def run(*words, **env):
+    """(exit status, lines)"""
+    for name in os.listdir(work):
+        if name == "build" or name.endswith("selftests.tried"):
+            shutil.rmtree(f"{work}/{name}")
+    subprocess.run(["find", work, "-name", "*.tried", "-delete"], check=True)
+    p = subprocess.run([f"{work}/selftests/run", *words], env=dict(os.environ, EHS_BUILD="build", **env), stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return p.returncode, p.stdout.splitlines()
+
+
+def has(lines, pattern):
+    return any(re.search(pattern, line) for line in lines)
+
+
+directory("good", "parallel=yes\n", good=GOOD, skips='echo "1..0 # SKIP no machine"; exit 4\n')
+status, lines = run("good")
+ok("all pass", status == 0 and lines[-1] == "2 passed, 0 failed, 1 skipped", lines)
+ok("what was skipped is said", "# skipped: good/skips.sh: no machine" in lines, lines)
+ok("the plan counts programs", "1..2" in lines and has(lines, r"^ok 2 - "), lines)
+ok("a part says that it begins", has(lines, r"^# \d+ s: good begins, 2 programs"), lines)
+ok("the slowest are named", has(lines, r"^# slow: .*good/good.sh"), lines)
+
+directory("flaky", "parallel=yes\n", flaky=FLAKY, good=GOOD)
+status, lines = run("flaky")
+ok("flaky: passes at the second try", status == 0 and lines[-1] == "4 passed, 0 failed, 0 skipped", lines)
+ok("it is named with its check", lines[-2] == "# flaky: flaky/flaky.sh: b is there # got: 3 (first output: build/flaky/flaky-flaky.sh)", lines)
+with open(f"{work}/build/flaky/flaky-flaky.sh") as f:
+    ok("its first output is kept", "not ok 2 b is there" in f.read())
+status, lines = run("flaky", EHS_STRICT="1")
+ok("EHS_STRICT: flaky is failed", status == 1 and lines[-1] == "4 passed, 1 failed, 0 skipped", lines)
+
+directory("bad", "timeout=1\n", bad=BAD, hangs=GOOD + "sleep 100\n", dies=GOOD + "kill -KILL $$\n", last=GOOD)
+status, lines = run("bad")
+ok("what fails twice is failed", status == 1 and lines[-1] == "7 passed, 3 failed, 0 skipped", lines)
+ok("with its check", "#   not ok 2 never" in lines, lines)
+ok("and how to repeat it", "#   again: make check T=bad/bad.sh" in lines, lines)
+ok("one that hangs is ended", has(lines, r"^# failed: bad/hangs.sh: not done after 1 s"), lines)
+ok("one that is killed has failed", has(lines, r"^# failed: bad/dies.sh: exit status"), lines)
+
+directory("seed", "", seed='s=${EHS_SEED:-$RANDOM}; echo "# EHS_SEED=$s"\n' + ONCE + f'echo $s >{work}/seed; ' + BAD.strip() + '; }\n' +
+          f'[ $s = $(cat {work}/seed) ]; echo "$([ $? = 0 ] || echo "not ")ok 1 the same seed"; echo 1..1\n')
+status, lines = run("seed")
+ok("the second try has the seed of the first", status == 0 and lines[-1].startswith("1 passed"), lines)
+
+# ---- guests ----
+
+script("vm/cluster", f'''until [ "$1" = -- ]; do shift; done; shift
+echo boots >>{work}/boots
+"$@"; s=$?
+if [ -e {work}/complains ]; then echo "cluster: kernel log of guest 0:"; echo BUG; exit 1; fi
+exit $s
+''')
+directory("kmod", "guest=--bare\n", good=GOOD, flaky=FLAKY, last=GOOD)
+
+
+def boots():
+    with open(f"{work}/boots") as f:
+        n = len(f.readlines())
+    os.unlink(f.name)
+    return n
+
+
+status, lines = run("kmod")
+ok("a guest's program has a second try in a fresh guest", status == 0 and lines[-1] == "6 passed, 0 failed, 0 skipped" and boots() == 2, lines)
+ok("and is named", has(lines, r"^# flaky: kmod/flaky.sh: b is there"), lines)
+ok("the guest has a result", has(lines, r"^ok \d - kmod \(guest\)"), lines)
+directory("kmod", "guest=--bare\n", good=GOOD, crash=ONCE + "kill -KILL $PPID $(ps -o ppid= $PPID); sleep 1; }\n" + GOOD, last=GOOD)
+status, lines = run("kmod")
+ok("what a guest that ended did not come to is run again", status == 0 and lines[-1] == "6 passed, 0 failed, 0 skipped" and boots() == 2, lines)
+ok("and said", has(lines, r"^# flaky: kmod/last.sh: the guest ended before it began"), lines)
+open(f"{work}/complains", "w").close()
+directory("kmod", "guest=--bare\n", good=GOOD)
+status, lines = run("kmod")
+ok("a kernel that complains gets no second try", status == 1 and lines[-1] == "2 passed, 1 failed, 0 skipped" and boots() == 1, lines)
+ok("it is said", has(lines, r"^# failed: kmod \(guest\): its kernel complained"), lines)
+os.unlink(f"{work}/complains")
+
+# ---- what is left ----
+
+LEAVES = {
+    "process": "setsid sleep 1000 </dev/null >/dev/null 2>&1 &",
+    "file": "echo x >$TMPDIR/a-file",
+    "soon": "(sleep 0.2) >/dev/null 2>&1 &",
+}
+if not os.geteuid():
+    LEAVES["namespace"] = "ip netns add $EHS_NAME-0"
+    LEAVES["mount"] = "mkdir $TMPDIR/m; mount -t tmpfs none $TMPDIR/m"
+    cgroups = next((m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")), None)
+    if cgroups:
+        LEAVES["cgroup"] = f"mkdir -p {cgroups}/$EHS_NAME-0/in; sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >{cgroups}/$EHS_NAME-0/in/cgroup.procs"
+directory("left", "parallel=yes\n", **{name: f"{text}\n{GOOD}" for name, text in LEAVES.items()})
+
+
+def remains():
+    """What has the name of a program of such a run."""
+    with open("/proc/self/mountinfo") as f:
+        found = re.findall(r"\S*/ehs\d+x\S*", f.read())
+    for folder in tempfile.gettempdir(), "/run/netns", "/sys/fs/cgroup", "/sys/fs/cgroup/unified":
+        if os.path.isdir(folder):
+            found += [n for n in os.listdir(folder) if re.match(r"ehs\d+x", n)]
+    return {n for n in found if not n.startswith(os.environ.get("EHS_NAME", " "))}
+
+
+before = remains()
+status, lines = run("left")
+for name in LEAVES:
+    if name == "soon":
+        ok("a process that is about to end is not left", has(lines, r"^ok \d+ - left/soon.sh"), lines)
+    else:
+        what = {"process": "process \\d+: sleep 1000", "namespace": "network namespace"}.get(name, name)
+        ok(f"{name}: the program has failed", has(lines, rf"^# failed: left/{name}.sh: left {what}|left/{name}.sh: left process"), lines)
+ok("and nothing is there any more", not remains() - before, remains() - before)
+
+# ---- interrupts ----
+
+directory("long", "", long=f'trap "touch {work}/ended; exit 1" TERM; echo $$ >{work}/pid; sleep 100 & wait\n')
+for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
+    p = subprocess.Popen([f"{work}/selftests/run", "long"], env=dict(os.environ, EHS_BUILD="build"), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    begun = until(lambda: os.path.exists(f"{work}/pid") and open(f"{work}/pid").read().endswith("\n"))
+    p.send_signal(number)
+    out, _ = p.communicate(timeout=60)
+    ok(f"{number.name}: what runs is ended", begun and until(lambda: os.path.exists(f"{work}/ended")), out)
+    ok(f"{number.name}: its status", p.returncode == (-number if number == signal.SIGKILL else 128 + number), p.returncode)
+    for name in "pid", "ended":
+        if os.path.exists(f"{work}/{name}"):
+            os.unlink(f"{work}/{name}")
+
+def named(run):
+    """Processes with the name of a program of that run."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if f"EHS_NAME=ehs{run}x".encode() in f.read():
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+# All of a run is killed, and the next removes what that has left.
+directory("killed", "", killed="\n".join(LEAVES.values()) + f"\necho $$ >{work}/pid; sleep 1000\n")
+p = subprocess.Popen([f"{work}/selftests/run", "killed"], env=dict(os.environ, EHS_BUILD="build"), stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+begun = until(lambda: os.path.exists(f"{work}/pid"))
+with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
+    for pid in [p.pid, *map(int, f.read().split())]:
+        os.kill(pid, signal.SIGKILL)
+p.wait()
+ok("a run that was killed has left something", begun and remains() - before and named(p.pid), named(p.pid))
+status, lines = run("good")
+ok("the next run passes", status == 0 and has(lines, rf"^# what an earlier run \(process {p.pid}\) left was removed"), lines)
+ok("and has removed that", not remains() - before, remains() - before)
+
+ok("with its processes", not named(p.pid), named(p.pid))
+
+shutil.rmtree(work)
+done()
