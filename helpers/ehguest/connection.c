@@ -204,7 +204,7 @@ void connection_write(struct guest *g)
 void connection_tick(struct guest *g)
 {
 	struct attach a = { .executor = true,
-			    .stopped = g->program.stopped || g->program.pause,
+			    .stopped = guest_stands(g),
 			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING
 					   ? guest_shown(g)
 					   : 0,

@@ -166,6 +166,8 @@ void guest_refuse(struct guest *g, int error, const char *what, bool exec);
 int64_t guest_look_after(const struct guest *g, int64_t ms);
 /** The program runs, or children of it do: data can be said. */
 bool guest_writes(const struct guest *g);
+/** The task is stopped, or its stub is, and more is to be said than the final acknowledgement. */
+bool guest_stands(const struct guest *g);
 
 /* ---- connection.c ---- */
 

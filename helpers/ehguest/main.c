@@ -48,6 +48,15 @@ bool guest_writes(const struct guest *g)
 	return g->begun && (g->end.state == JOB_RUNNING || g->end.state == JOB_ENDED);
 }
 
+/*
+ * A stopped task has a stopped stub, which can connect to a new agent only when it goes on. Once
+ * all is said, that stub may have gone on and ended, and its acknowledgement may be lost.
+ */
+bool guest_stands(const struct guest *g)
+{
+	return g->end.state != JOB_FINISHED && (g->program.stopped || g->program.pause);
+}
+
 void guest_refuse(struct guest *g, int error, const char *what, bool exec)
 {
 	struct job_message m = { .what = JOB_REFUSED };
@@ -291,11 +300,9 @@ static void main_poll(struct guest *g)
 	}
 }
 
-/* A stopped task has a stopped stub, which can connect to a new agent only when it goes on. */
 static void main_set_limit(struct guest *g)
 {
-	const bool stopped = g->program.stopped || g->program.pause;
-	const int64_t limit = stopped ? ATTACH_STOPPED_MS : g->attached.limit_ms;
+	const int64_t limit = guest_stands(g) ? ATTACH_STOPPED_MS : g->attached.limit_ms;
 
 	if (g->end.limit_ms != limit)
 		job_end_set_limit(&g->end, g->now, limit);

@@ -295,6 +295,29 @@ static void test_limit_of_stopped(void **state)
 	home_free(h);
 }
 
+/* Nor of one whose stub was stopped after its end: that one may have ended since, unheard. */
+static void test_limit_of_paused(void **state)
+{
+	struct home *h = home_new();
+	uint8_t stopped[4];
+	char name[32];
+	int status;
+
+	h->attached.limit_ms = 400;
+	home_run(h, PIPES, "read x");
+	home_until(h, home_has(h, "started"));
+	snprintf(name, sizeof(name), "/proc/%u", h->program);
+	kill(h->program, SIGKILL);
+	for (int64_t until = home_now() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
+		assert_true(home_now() < until);
+	frame_put_u32(stopped, 1);
+	home_send_frame(h, FRAME_PAUSED, stopped, sizeof(stopped));
+	agent_ends(h);
+	status = ends_by_itself(h);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	home_free(h);
+}
+
 /* An agent that accepts nobody does not hold it up. */
 static void test_stuck(void **state)
 {
@@ -349,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_ends_alone), cmocka_unit_test(test_window),
 		cmocka_unit_test(test_written_before_stop),
 		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_limit_of_stopped),
+		cmocka_unit_test(test_limit_of_paused),
 		cmocka_unit_test(test_stuck),	   cmocka_unit_test(test_unknown),
 	};
 
