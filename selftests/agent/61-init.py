@@ -4,6 +4,7 @@
 
 import json, os, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import users
 from cluster import AGENT, STUB, USER, Cluster
 from ktap import done, ok
 from netns import address
@@ -51,10 +52,7 @@ ok("and nothing is left", os.listdir(folder) == ["agent.conf"], os.listdir(folde
 os.rmdir(os.path.join(folder, "agent.conf"))
 
 # As the package has it: a user of the agent's own, of whose group the directory is.
-if os.stat("/etc/group").st_nlink:      # else it is what only this test sees (users.add())
-    raise RuntimeError("/etc/group is the machine's own")
-with open("/etc/group", "a") as f:
-    f.write(f"ehsched:x:{USER}:\n")
+users.add_group("ehsched", USER)
 r = ehctl(0, "init", "lab", "--dir", folder + "2", "--host", "n0", "--json")
 said = json.loads(r.stdout or "{}")
 ok("--json", r.returncode == 0 and said.get("cluster") == "lab" and said.get("node") == "0.0.0" and said.get("host") == "n0", r)

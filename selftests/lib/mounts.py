@@ -5,7 +5,7 @@ import ctypes, os
 
 from ktap import skip_all
 
-MS_BIND, MS_REC, MS_PRIVATE, CLONE_NEWNS = 4096, 16384, 1 << 18, 0x20000
+MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE, CLONE_NEWNS = 4096, 8192, 16384, 1 << 18, 0x20000
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -15,10 +15,10 @@ def own_mounts():
         skip_all("needs a mount namespace of its own")
 
 
-def bind(path, over):
-    """Shows the file at `path` in the place of another one."""
-    if libc.mount(path.encode(), over.encode(), None, MS_BIND, None):
-        skip_all(f"cannot mount {over}: {os.strerror(ctypes.get_errno())}")
+def mount(what, at, kind="", flags=0, options=""):
+    """Mounts it at a directory: a mount over a file goes when that file is replaced."""
+    if libc.mount(what.encode(), at.encode(), kind.encode(), flags, options.encode()):
+        skip_all(f"cannot mount {at}: {os.strerror(ctypes.get_errno())}")
 
 
 def mounted(work):

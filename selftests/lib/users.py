@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Users of this machine that only this process and its children see: files of its own in place of /etc/passwd and
-/etc/group, in a mount namespace of its own."""
+"""Users of this machine that only this process and its children see: for them a copy of /etc is
+mounted in its place."""
 
-import os, tempfile
+import os, subprocess, tempfile
 
-from mounts import bind, libc, own_mounts
+from mounts import MS_MOVE, mount, own_mounts
 
 ONE, TWO, THREE = 2001, 2002, 2003      # their user ids
 ONES_GROUPS = {2001, 2002, 5, 6, 40000, *range(3000, 4000)}
 TWOS_GROUPS = {2002, 5, 6}
-added = False
-shown = set()
+added = copied = False
 
 
 def as_user(uid):
@@ -42,20 +41,39 @@ def passwd():
     return "\n".join(lines) + "\n"
 
 
+def own_etc():
+    """From now on /etc is a copy of itself, which only this process and its children see. All of
+    it: a mount over one of its files goes when anybody on this machine replaces that file."""
+    global copied
+    if copied:
+        return
+    copied = True
+    own_mounts()
+    folder = tempfile.mkdtemp(prefix="ehs-etc-")
+    mount("etc", folder, "tmpfs", options="mode=755")
+    copy = ["cp", "-a", "/etc/.", folder]
+    if subprocess.run(copy, check=False).returncode:    # a file of it was renamed meanwhile
+        subprocess.run(copy, check=True)
+    mount(folder, "/etc", flags=MS_MOVE)
+    os.rmdir(folder)
+
+
 def put(path, text):
-    """Shows a file with this text at `path`, instead of one that was shown there before."""
-    if path in shown:
-        libc.umount2(path.encode(), 0)      # its file has no name any more, and nothing can be mounted over that
-    shown.add(path)
-    with tempfile.NamedTemporaryFile("w", prefix="ehs-users-") as f:
+    """Gives a file of /etc this text."""
+    own_etc()
+    with open(f"{path}.new", "w") as f:
         f.write(text)
-        f.flush()
-        os.chmod(f.name, 0o644)
-        bind(f.name, path)
+    os.rename(f.name, path)     # an agent that reads it meanwhile finds all of it
+
+
+def add_group(name, gid):
+    """Adds a group without members."""
+    with open("/etc/group") as f:
+        put("/etc/group", f"{f.read()}{name}:x:{gid}:\n")
 
 
 def add_names(**users):
-    """Adds users by name=UID, without a group, after own_mounts()."""
+    """Adds users by name=UID, without a group."""
     with open("/etc/passwd") as f:
         text = f.read()
     put("/etc/passwd", text + "".join(f"{who}:x:{uid}:{uid}::/:/bin/sh\n" for who, uid in users.items()))
@@ -67,6 +85,5 @@ def add():
     if added:
         return
     added = True
-    own_mounts()
     put("/etc/passwd", passwd())
     put("/etc/group", groups())
