@@ -31,6 +31,15 @@ FRAME = numbers("lib/wire/frame.h", "frame_type", "FRAME")
 JOB = numbers("lib/job/message.h", "job_what", "JOB")
 
 
+def removed(cgroup):
+    """Whether it is gone: it is busy until its last process is."""
+    try:
+        os.rmdir(cgroup)
+    except OSError:
+        pass
+    return not os.path.exists(cgroup)
+
+
 def shown_at(master):
     """What the terminal with this other side shows, and see(what), which waits until it has shown that."""
     shown = bytearray()
@@ -303,6 +312,7 @@ class Cluster:
             launcher.kill()
             launcher.wait()
         for i in range(self.n):
+            self.end_guests(i)
             for part in "managed", "all", "guest", "":
                 try:
                     os.rmdir(os.path.join(self.cgroup(i), part))
@@ -310,6 +320,18 @@ class Cluster:
                     pass
         shutil.rmtree(self.dir, ignore_errors=True)
         self.net.remove()
+
+    def end_guests(self, i):
+        """They outlive an agent. Only its next launcher would remove their cgroups."""
+        guests = os.path.join(self.cgroup(i), "guest")
+        for name in os.listdir(guests) if os.path.isdir(guests) else ():
+            try:
+                with open(os.path.join(guests, name, "cgroup.kill"), "w") as f:
+                    f.write("1")
+            except (FileNotFoundError, NotADirectoryError):     # it is a file, or has gone
+                continue
+            for folder, _, _ in os.walk(os.path.join(guests, name), topdown=False):
+                until(lambda folder=folder: removed(folder))
 
     # ---- the local socket ----
 
