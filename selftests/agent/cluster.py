@@ -301,7 +301,7 @@ class Cluster:
     def stop(self):
         for i in list(self.agents):
             self.end(i)
-        if failed():
+        if failed() or hasattr(sys, "last_type"):       # a bad result, or an exception
             for i in range(self.n):
                 print(*(f"# n{i}: {line}" for line in self.log(i).splitlines()[-60:]), sep="\n")
         if "EHS_REPORTS" in os.environ and self.reports():      # of selftests/sanitize

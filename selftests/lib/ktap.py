@@ -3,7 +3,7 @@
 
 import os, signal, sys, traceback
 
-import environment
+import condition, environment
 
 # before anything is started
 environment.settle()
@@ -24,9 +24,11 @@ def _begin():
 
 
 def ok(name, good, more=""):
-    """One result; `more` is shown when it is bad. Returns `good`."""
+    """One result. If it is bad, `more` is shown, or what its condition has seen. Returns `good`."""
     global _failed
     number = _begin()
+    if not good and more == "":
+        more = condition.seen(sys._getframe(1))
     short = "" if good else " ".join(str(more).split())[:SHORT]
     print(f"{'ok' if good else 'not ok'} {number} - {name}" + (f" # {short}" if short else ""))
     if not good:
@@ -34,6 +36,14 @@ def ok(name, good, more=""):
         for line in str(more).splitlines()[-LINES:]:
             print(f"#   {line}")
     sys.stdout.flush()
+    return good
+
+
+def must(name, good, more=""):
+    """For a wait on which the rest depends: only a bad one is a result, and ends the test."""
+    if not good:
+        ok(name, False, more or condition.seen(sys._getframe(1)))
+        done()
     return good
 
 

@@ -8,15 +8,19 @@ slow=${EHS_SLOW:-1}
 # A machine that has other work may stand still for long: nobody is waited for in vain before so many seconds.
 wait_least=60
 
-# wait_for SECONDS COMMAND…: until the command succeeds; 1 when the time is over. It is asked again at once
-# for a while, as most events are near, and in a guest to start sleep takes as long as to ask. What has not come by then
-# is asked for less often: it leaves the processor to others.
+# wait_for SECONDS COMMAND…: until the command succeeds; when the time is over it says so, and its
+# status is 1. It is asked again at once for a while, as most events are near, and in a guest to
+# start sleep takes as long as to ask. What has not come by then is asked for less often: it leaves
+# the processor to others.
 wait_for() {
 	local end=$((SECONDS + ($1 > wait_least ? $1 : wait_least) * slow)) asked=0
 
 	shift
 	until "$@" >/dev/null 2>&1; do
-		((SECONDS < end)) || return 1
+		if ((SECONDS >= end)); then
+			echo "# waited in vain: $*" >&2
+			return 1
+		fi
 		((++asked < 20)) || sleep $((asked < 50 ? 5 : 20))e-2
 	done
 }
