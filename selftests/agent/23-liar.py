@@ -64,14 +64,16 @@ def say(i, **message):
 # ---- numbers ----
 
 ok("it reports as any member does", say(0, **report) == 200 and until(lambda: "0.2" in c.up(0)))
-before = thresholds()
+seen = [thresholds()]
 for epoch in 1 << 20, EPOCH_MAX - 1, EPOCH_MAX, EPOCH_MAX + 1, (1 << 63) - 1:
     for rule in {"epoch": epoch, "load": 1 << 52, "capacity": 1}, {"epoch": epoch, "load": 1, "capacity": 1 << 52}:
-        say(1, type="order", rule=rule)
-        say(1, type="claim", rule=rule)
-        say(1, type="redirect", to="0.0", rule=rule)
-        say(1, **{**report, "rule": rule})
-ok("a node follows no rule of a member that is not its controller", thresholds() == before, [before, thresholds()])
+        redirect = {"type": "redirect", "to": "0.0"}
+        for message in {"type": "order"}, {"type": "claim"}, redirect, report:
+            say(1, **{**message, "rule": rule})
+            seen.append(thresholds())
+# Its own controller may have begun epochs meanwhile: small ones, with thresholds of real tasks.
+ok("a node follows no rule of a member that is not its controller",
+   all(e < 1 << 20 and t < 1000 for now in seen for e, t in now), seen)
 rule = {"epoch": EPOCH_MAX, "load": 1 << 52, "capacity": 1}
 say(0, **{**report, "rule": rule})
 ok("a controller that has started takes over what is in force", thresholds()[0][0] in (EPOCH_MAX, 1), thresholds())
@@ -119,7 +121,9 @@ for version in (1 << 20) + 1, 1 << 40:
     ok(f"a roster with version {version} is refused", code == 400 and b"ahead" in body, (code, body))
     code, body = ask(1, "POST", "/v1/roster", forged(version))
     ok("by the one whose place it takes, too", code == 400 and c.alive(1), (code, body))
-c.logged(0, r"0\.2 \(n2\) sent an unusable roster: it is too many changes ahead")
+ok("the log says so",
+   c.logged(0, r"0\.2 \(n2\) sent an unusable roster: it is too many changes ahead"),
+   c.log(0)[-2000:])
 h = http2.Client(http2.connect(c.net, 3, address(0), cert, "n3"))
 code, body = h.request("POST", "/v1/join", {"cluster": "test", "host": "n3", "address": f"{address(3)}:7500"})
 got = json.loads(body)
