@@ -7,7 +7,7 @@ import copy, json, os, random, socket, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from netns import address
 from seed import new_seed
 from wait import until
@@ -137,7 +137,8 @@ def bounds():
     return found
 
 
-until(lambda: seen(0) == seen(1) and len(seen(0)) == 2)
+must("both see the same two", until(lambda: seen(0) == seen(1) and len(seen(0)) == 2),
+     [seen(0), seen(1)])
 before = seen(0)
 wrong, bad = [], []
 seed = new_seed()

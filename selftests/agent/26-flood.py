@@ -6,7 +6,7 @@ import json, os, re, sys, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from netns import address
 from wait import until
 
@@ -114,7 +114,7 @@ def flood():
 threads = [threading.Thread(target=flood) for i in range(3)]
 for t in threads:
     t.start()
-until(lambda: count[0] > 50)
+must("bad reports are on their way", until(lambda: count[0] > 50), count)
 good = served(100)
 over.set()
 for t in threads:

@@ -6,7 +6,7 @@ import os, random, select, signal, socket, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import FRAME, Cluster, STUB, address, closed, frame
-from ktap import done, ok
+from ktap import done, must, ok
 from proc import state
 from wait import WAIT, until
 
@@ -72,7 +72,8 @@ def again(*nodes):
     for i in nodes:
         c.end(i, signal.SIGKILL)
         c.start(i)
-    until(lambda: all(c.answers(i) for i in nodes))
+    must("they answer", until(lambda: all(c.answers(i) for i in nodes)),
+         [c.log(i)[-1500:] for i in nodes])
 
 
 def idle(i, j):
@@ -148,8 +149,9 @@ log = len(c.log(0))
 with c.connect(0, uid=USER) as s:
     # NOTE_STAYS with the reason of a node that cannot be reached
     s.sendall(attach(0, "0.0:3000", "0.1") + frame("FRAME_NOTE", struct.pack("<BII", 7, 0, 3) + b"x\0"))
-    closed(s)
-ok("an agent is alive after a note about a job that never was", c.alive(0))
+    hung_up = closed(s)
+ok("a note about a job that never was: closed, and the agent is alive", hung_up and c.alive(0),
+   (hung_up, c.log(0)[log:]))
 with c.connect(0, uid=USER) as s:
     s.sendall(attach(0, "0.0:3001", "0.1") + struct.pack("<II", FRAME["FRAME_REPLY"], 16 << 20))
     ok("a huge frame of an end is refused when it is announced", closed(s))
@@ -173,6 +175,7 @@ ok("no stream is left of jobs that never were", until(lambda: idle(0, 1)), (c.lo
 
 p = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
 p.stdout.readline()
+must("it runs", until(lambda: [t["state"] for t in tasks(1)] == ["running"]), tasks(1))
 there = tasks(1)[0]["pid"]
 p.send_signal(signal.SIGSTOP)
 
@@ -191,7 +194,7 @@ def still():
     return before[0] == before[1]
 
 
-until(still)
+must("it is held up", until(still), before)
 p.kill()
 p.wait()
 ok("a stub is killed that had not read: its task ends", until(lambda: state(there) == "gone"), state(there))
@@ -203,11 +206,11 @@ end = parent(there)
 os.kill(end, signal.SIGSTOP)
 again(0, 1)
 ok("a stub has come back to a new agent", until(lambda: any(t["pid"] == p.pid for t in tasks(0))), tasks(0))
-c.all_up(range(2))
-ok("and home asks for it", until(lambda: not idle(0, 1)))
+ok("both are up", c.all_up(range(2)), c.log(0)[-1500:])
+ok("and home asks for it", until(lambda: not idle(0, 1)), c.log(0)[-1500:])
 p.kill()
 p.wait()
-until(lambda: tasks(0) == [])
+must("home has none left", until(lambda: tasks(0) == []), tasks(0))
 os.kill(end, signal.SIGCONT)
 ok("it was killed before the other end had come: the task ends", until(lambda: state(there) in ("gone", "Z"), 15), state(there))
 ok("and no stream is left of it", until(lambda: idle(0, 1)), (c.log(0)[-1500:], c.log(1)[-1500:]))

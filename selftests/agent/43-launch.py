@@ -6,7 +6,7 @@ asks for is reduced to what the site permits, and the next one is served."""
 import atexit, ctypes, errno, os, pwd, random, resource, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from ktap import done, ok, skip, skip_all
+from ktap import done, must, ok, skip, skip_all
 from launcher import FLAG, KIND, NONE, START, Launcher, head, kill, start, status
 from proc import descriptors
 from seed import new_seed
@@ -284,7 +284,8 @@ if mounts:
         for s, _ in l2.ends:
             s.close()
         l2.ends = []
-        until(lambda: guests() == [])
+        must(f"nothing is left of {i + 1} that end at once", until(lambda: guests() == []),
+             guests())
     ok("300 that end at once", until(lambda: guests() == []), guests())
 
     # of each guest it has a descriptor, which is nobody else's

@@ -6,7 +6,7 @@ import glob, os, pty, random, select, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from cluster import Cluster, STUB, shown_at
-from ktap import done, ok
+from ktap import done, must, ok
 from proc import state
 from seed import new_seed
 from wait import WAIT, until
@@ -69,16 +69,16 @@ class Busy:
 for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0, 1])):
     for sig in signal.SIGTERM, signal.SIGKILL:
         task = Busy()
-        until(lambda: task.some(4096))
+        must("it writes", until(lambda: task.some(4096)))
         c.again(dice.sample(nodes, len(nodes)), sig)
-        until(lambda: len(task.some(4096)) > 20000)
+        must("it goes on writing", until(lambda: len(task.some(4096)) > 20000), len(task.out))
         c.again(dice.sample(nodes, len(nodes)), sig)
         ok(f"{name} ended twice by {sig.name}: every line once", *task.right())
         ok("and they find each other", c.all_up(range(2)))
 
 # ehlaunch holds nothing: another one serves the same agents, and a task that the first one has started goes on.
 task = Busy()
-until(lambda: task.some(4096))
+must("it writes", until(lambda: task.some(4096)))
 for node in 0, 1:
     c.launch(node)
 ok("ehlaunch is killed on both: every line once", *task.right())
@@ -91,14 +91,14 @@ waits_there = int(waits.stdout.readline())
 stopped = start("/bin/sh", "-c", "echo $$; kill -STOP $$; echo on; exit 4", stdin=NULL, stdout=PIPE,
                 preexec_fn=lambda: os.setpgid(0, 0))
 stopped_there = int(stopped.stdout.readline())
-until(lambda: state(stopped.pid) == "T")
+must("it is stopped", until(lambda: state(stopped.pid) == "T"), state(stopped.pid))
 with c.net.enter(0):
     typed, master = pty.fork()
     if not typed:
         environment.default_signals()
         os.execv(STUB, [STUB, "@0.1", "/bin/sh", "sh", "-c", "stty -echo; echo up; read a; echo a=$a; read b; echo b=$b; exit 5"])
 shown, see = shown_at(master)
-see(b"up")
+must("it is up", see(b"up"), bytes(shown))
 files = open(os.path.join(c.dir, "lines"), "w+b")
 files.write(b"1\n2\n3\n")
 files.seek(0)
@@ -123,10 +123,10 @@ stopped.send_signal(signal.SIGCONT)
 out = stopped.communicate(timeout=WAIT)[0]
 ok(f"and goes on ({still})", (stopped.returncode, out) == (4, b"on\n"), (stopped.returncode, out))
 os.write(master, b"one\n")
-see(b"a=one")
+must("one at a terminal gets what is typed", see(b"a=one"), bytes(shown))
 c.again([0], signal.SIGTERM)
 os.write(master, b"two\n")
-see(b"b=two")
+ok("also after that", see(b"b=two"), bytes(shown))
 ok("one at a terminal gets what is typed", os.waitstatus_to_exitcode(os.waitpid(typed, 0)[1]) == 5 and b"b=two" in shown, bytes(shown))
 os.close(master)
 begun.terminate()
@@ -153,7 +153,7 @@ def freeze():
     p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
     there = int(p.stdout.readline())
     p.send_signal(signal.SIGSTOP)
-    until(lambda: state(there) == "T")
+    must("its task is stopped, too", until(lambda: state(there) == "T"), state(there))
     return p, there
 
 
@@ -193,17 +193,18 @@ for text in ("", "{", '{"boot":"x","stopped":[1,{"token":1}]}', '{"boot":1}'):
     ok(f"an agent starts with {text!r} there", c.all_up(range(2)), c.log(0))
     c.end(0)
 c.start(0)
-c.all_up(range(2))
+must("both are up", c.all_up(range(2)), c.log(0)[-2000:])
 
 # A stop and a SIGCONT that cross: home's agent holds up both.
 crossed = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, preexec_fn=lambda: os.setpgid(0, 0))
 crossed_there = int(crossed.stdout.readline())
 c.agents[0].send_signal(signal.SIGSTOP)
-until(lambda: state(c.agents[0].pid) == "T")
+must("the agent is stopped", until(lambda: state(c.agents[0].pid) == "T"), state(c.agents[0].pid))
 os.kill(crossed_there, signal.SIGSTOP)
-until(lambda: state(crossed_there) == "T")
+must("the task is stopped", until(lambda: state(crossed_there) == "T"), state(crossed_there))
 crossed.send_signal(signal.SIGCONT)
-until(lambda: not int(next(l for l in open(f"/proc/{crossed.pid}/status") if l.startswith("ShdPnd")).split()[1], 16))
+pending = lambda: open(f"/proc/{crossed.pid}/status").read().split("ShdPnd:")[1].split()[0]
+must("the stub has taken the signal", until(lambda: not int(pending(), 16)), pending())
 c.agents[0].send_signal(signal.SIGCONT)
 ok("it goes on", until(lambda: state(crossed_there) == "S", 20), state(crossed_there))
 crossed.terminate()
@@ -219,7 +220,8 @@ with open(os.path.join(c.dir, "errors"), "w+b") as errors:
     p = start("/bin/sh", "-c", "echo up; head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait", stdin=NULL, stdout=PIPE, stderr=errors)
     begin = os.read(p.stdout.fileno(), 3)
     p.send_signal(signal.SIGSTOP)
-    until(lambda: state(p.pid) == "T" and any(t["state"] == "stopped" for t in tasks(1).values()))
+    stands = lambda: state(p.pid) == "T" and "stopped" in [t["state"] for t in tasks(1).values()]
+    must("it stands still", until(stands), (state(p.pid), tasks(1)))
     p.send_signal(signal.SIGCONT)
     out = begin + p.communicate(timeout=WAIT)[0]
     got = p.returncode, len(out), os.fstat(errors.fileno()).st_size
@@ -227,7 +229,7 @@ ok("a stub that stood still gets the rest", got == (0, 4000003, 4000000), got)
 
 # A link that is cut for a while: the executor's agent stands still for longer than the heartbeats.
 task = Busy()
-until(lambda: task.some(4096))
+must("it writes", until(lambda: task.some(4096)))
 c.agents[1].send_signal(signal.SIGSTOP)
 cut = until(lambda: any(t["state"] == "reconnecting" for t in tasks().values()))
 ok("tasks: reconnecting", cut, tasks())

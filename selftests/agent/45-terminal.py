@@ -65,7 +65,8 @@ print("end of file")
 
 def hidden(sh):
     sh.start("$R bash -c 'read -s -p secret: x; echo; echo got $x'", "secret:")
-    until(lambda: not sh.modes()[3] & termios.ECHO)
+    if not until(lambda: not sh.modes()[3] & termios.ECHO):
+        return "what is typed would be shown"
     sh.type("hush\n")
     sh.wait("got hush\r\n")
     sh.wait(PROMPT)

@@ -23,7 +23,8 @@ def interrupt(sh):
     pid = sh.up("bash handler.sh")
     sh.wait("up\r\n")
     # bash looks for signals before it reads, and while it waits: not between
-    until(lambda: state(pid) == "S")
+    if not until(lambda: state(pid) == "S"):
+        return f"it does not read: {state(pid)}"
     sh.type("\x03")
     sh.wait("no\r\n")
     sh.type("after\n")

@@ -6,7 +6,7 @@ they cost."""
 import os, pty, re, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
-from ktap import done, ok
+from ktap import done, must, ok
 from terminal import AWAY, PROMPT, PYTHON, Shell, at_work, c, end, only, play, program, tasks, work
 from wait import until
 
@@ -14,7 +14,8 @@ def in_script(sh):
     sh.line(f"""script -qc "$R {PYTHON} what.py" /dev/null""")
     sh.start("""script -qc "$R sh up.sh cat" /dev/null""", "pid ")
     pid = int(sh.wait("\r\n"))
-    until(lambda: at_work(pid))
+    if not until(lambda: at_work(pid)):
+        return "it is not at work"
     sh.type("x\n")
     sh.wait("x\r\nx\r\n")
     sh.type("\x04")
@@ -56,7 +57,8 @@ if not only or "the terminal is hung up" in only:
         while b"up\r\n" not in text:
             text += os.read(master, 100)
         os.close(master)
-        until(lambda: "done" in open(f"{work}/hung-{name}").read())
+        said = lambda: open(f"{work}/hung-{name}").read()
+        must("it has said what it met", until(lambda: "done" in said()), said())
         hung[name] = sorted(open(f"{work}/hung-{name}").read().split("\n"))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -92,8 +94,9 @@ for lost in 1, 0:
     shell.wait(PROMPT)
     ok(f"agent {lost} is lost in raw mode: modes are as before", shell.line("stty -a") == before, bytes(shell.seen[-2000:]))
     c.start(lost)
-    ok("it is back", c.all_up(range(2)))
-    until(lambda: "well" in shell.line("$R echo well"))
+    ok("it is back", c.all_up(range(2)), c.log(lost)[-2000:])
+    ok("tasks run there again", until(lambda: "well" in shell.line("$R echo well")),
+       bytes(shell.seen[-2000:]))
 shell.close()
 
 end()

@@ -149,6 +149,7 @@ code, out, err = run(FIFO + "coproc $X python3 hold.py; read may <&${COPROC[0]};
 ok("a killed task gives back what it has not read", code == 0 and out == "left 2\n", (code, out, err))
 
 ok("agents are well", c.alive(0) and c.alive(1), c.log(0) + c.log(1))
-until(lambda: not c.ask(1, {"command": "tasks"})["tasks"])
+left = lambda: c.ask(1, {"command": "tasks"})["tasks"]
+ok("no guest is left", until(lambda: not left()), left())
 c.stop()
 done()

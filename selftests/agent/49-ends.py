@@ -6,7 +6,7 @@ no module."""
 import os, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
-from ktap import done, ok, skip
+from ktap import done, must, ok, skip
 from proc import state
 from tree import BUILD
 from wait import WAIT, until
@@ -94,7 +94,7 @@ for where, how in PLACES:
 
     p = start(how, "sh", "-c", "setsid sleep 1000 & echo $!; exec sleep 1000")
     child = int(p.stdout.readline())
-    until(lambda: os.getsid(child) == child)
+    must("it has left", until(lambda: os.getsid(child) == child), (os.getsid(child), child))
     os.killpg(p.pid, signal.SIGTERM)
     p.wait(WAIT)
     ok(f"{where}: a child that has left its group hears nothing", p.returncode == -signal.SIGTERM and until(lambda: state(child) == "S"), state(child))

@@ -5,7 +5,7 @@
 import json, os, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
-from ktap import done, ok, skip
+from ktap import done, must, ok, skip
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -46,13 +46,14 @@ def quiet(got):
 
 
 def over():
-    return until(lambda: not tasks(0) and not tasks(1))
+    must("no node knows it any more", until(lambda: not tasks(0) and not tasks(1)),
+         (tasks(0), tasks(1)))
 
 
 task, program = start("exec", "n1")
 got = cancel(0, tasks(0)[0]["short"])
 ok("at home, by the short id", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
-ok("no node knows it any more", over())
+over()
 task, program = start("exec", "n1")
 got = cancel(1, tasks(1)[0]["id"])
 ok("where it runs", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))

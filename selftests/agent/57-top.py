@@ -5,14 +5,13 @@
 import os, pty, re, signal, subprocess, sys, unicodedata
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster, shown_at
-from ktap import done, ok
+from ktap import done, must, ok
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 # What else this machine does makes nobody a sender.
 c = Cluster(3, 'heartbeat = 1000\nload-index = "tasks"\nthreshold-floor = 20.0\n')
 ok("three agents", c.start_all(), c.log(0))
-until(lambda: c.all_up(range(3)))
 
 
 def ehctl(*words, **env):
@@ -29,12 +28,14 @@ def width(line):
 
 
 subprocess.run(c.words(0, EHCTL, "drain", "n2", "--reason", "a new disk \x1b[31m\u202e"), check=True, stdin=subprocess.DEVNULL)
-until(lambda: drains(2) and c.ask(1, {"command": "status"})["nodes"][2]["draining"])
+must("n0 knows it", until(lambda: drains(2)))
+must("n1 knows it", until(lambda: c.ask(1, {"command": "status"})["nodes"][2]["draining"]))
 with c.net.enter(0):
     task = subprocess.Popen([EHCTL, "run", "-n", "build", "--all", "--", "sh", "-c", "echo; exec sleep 1000"], stdout=subprocess.PIPE,
                             stdin=subprocess.DEVNULL)
 task.stdout.readline()
-until(lambda: c.ask(0, {"command": "status"})["nodes"][1]["tasks"]["guest"] == 1)
+tasks = lambda: c.ask(0, {"command": "status"})["nodes"][1]["tasks"]
+must("n1 has a guest", until(lambda: tasks()["guest"] == 1), tasks())
 
 # ---- once ----
 

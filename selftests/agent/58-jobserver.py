@@ -8,7 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, users
 from build import Build, slots
 from cluster import EHCTL, Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from netns import address
 from wait import until
 
@@ -31,7 +31,7 @@ ok("as many jobs as the cluster has processors, and one that is ready", b.reache
 most = 0
 for _ in range(10):
     b.let_go()
-    b.reaches(ALL)
+    must("another job follows", b.reaches(ALL), b.running())
     most = max(most, b.running())
 ok("never more", most == ALL, most)
 
@@ -49,7 +49,7 @@ ok("it ends, and no token is missing", got == (0, "", "") and b.whole(), (got, b
 b = Build(c, work, 0, 8, scope="node")
 ok("of one node: its processors", b.reaches(slots(PROCESSORS)), b.running())
 b.let_go()
-b.reaches(slots(PROCESSORS))
+must("of one node: another job follows", b.reaches(slots(PROCESSORS)), b.running())
 got = b.ends()
 ok("of one node: never more", got == (0, "", "") and b.whole(), got)
 
@@ -61,7 +61,7 @@ two = Build(c, work, 1, 120, users.TWO)
 ok("another user comes: half", one.shrinks_to(ALL // 2), one.running())
 ok("the other half is for that one", two.reaches(ALL // 2), two.running())
 third = Build(c, work, 2, 120, users.TWO)
-until(third.running)
+must("the third build has a job", until(third.running), (two.running(), third.running()))
 ok("who has two builds has no more for it", two.shrinks_to(ALL // 2, third), (two.running(), third.running()))
 ok("and each of them has some", two.running() and third.running(), (two.running(), third.running()))
 ok("nor has the other less", one.shrinks_to(ALL // 2), one.running())
@@ -74,7 +74,7 @@ ok("and ends", got == (0, "", ""), got)
 # ---- controllers come and go ----
 
 b = Build(c, work, 1, 120, stay=True)
-b.reaches(ALL)
+must("it has all", b.reaches(ALL), b.running())
 c.end(0, signal.SIGKILL)
 ok("the top controller is killed: fewer, as its processors are gone", b.shrinks_to(slots((NODES - 1) * PROCESSORS)), b.running())
 c.start(0)
@@ -102,7 +102,7 @@ bad = [{}, {"users": 3}, {"users": [3]}, {"users": [good] * 257}] + \
 said = [(say(body)[0], body) for body in bad]
 ok("what is no message about slots is refused", all(s == 400 for s, _ in said), [b for s, b in said if s != 400][:3])
 one = Build(c, work, 0, 40, users.ONE, stay=True)
-one.reaches(ALL)
+must("it has all", one.reaches(ALL), one.running())
 status, answer = say({"users": [{"uid": 1 << 20 | u, "builds": 1, "used": 4 << 20, "wants": 4 << 20} for u in range(256)]})
 ok("a liar's users get their shares, and no more", status == 200 and all(u["slots"] <= 1 for u in answer["users"]), (status, answer))
 got = one.ends()

@@ -5,7 +5,7 @@
 import http.client, json, os, re, shutil, signal, socket, subprocess, sys, urllib.parse
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, address, closed
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from metrics import Metrics
 from tree import TOP
 from wait import WAIT, until
@@ -60,7 +60,8 @@ ok("it says where", said.pop("page").startswith(f"http://127.0.0.1:{PORT}/#") an
     "version": 1, "listen": f"127.0.0.1:{PORT}", "metrics": f"http://127.0.0.1:{PORT}/metrics"}, said)
 r = ehctl(0, "exec", "n1", "--", "true", "topsecretword")
 ok("a task away", r.returncode == 0, r)
-until(lambda: value(m.get("/metrics")[2], "ehsched_placed_tasks_total", executor="0.1") == 1)
+placed = lambda: value(m.get("/metrics")[2], "ehsched_placed_tasks_total", executor="0.1")
+must("it is counted", until(lambda: placed() == 1), placed())
 status, headers, text = m.get("/metrics")
 ok("text of Prometheus", status == 200 and headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8", (status, headers))
 ok("promtool has nothing to say", checked(text) == "", checked(text))

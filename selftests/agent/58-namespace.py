@@ -6,7 +6,7 @@ agents are restarted under both."""
 import os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from users import as_user
 from wait import WAIT, until
 
@@ -100,6 +100,7 @@ out, err = p.communicate("on\n", timeout=WAIT)
 ok("it goes on", (p.returncode, out) == (5, "on\n"), (p.returncode, out, err))
 p = begin("sh", "-c", "setsid sleep 1000 & echo up; read x", stdin=PIPE)
 p.stdout.readline()
+must("it runs", until(lambda: [g["state"] for g in guests()] == ["running"]), guests())
 inside = guests()[0]["pid"]
 
 

@@ -7,7 +7,7 @@ import json, os, re, shutil, socket, subprocess, sys, tempfile, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from build import Build
 from cluster import frame, read_frame
-from ktap import done, ok
+from ktap import done, must, ok
 from netns import Net
 from wait import until
 
@@ -99,7 +99,8 @@ def fifo():
         if running == FEW:
             break
         b.let_go()
-        until(lambda: agent.used == running - 1 or len(b.started()) > had)
+        must("a FIFO: a job has ended",
+             until(lambda: agent.used == running - 1 or len(b.started()) > had), agent.used)
     ok("a FIFO: some job ends more, and there are as few", b.running() == FEW, (len(b.started()), b.running(), agent.used))
     got = b.ends()
     ok("a FIFO: it ends, and no token is missing", got == (0, "", "") and b.whole(), got)

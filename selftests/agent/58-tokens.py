@@ -7,7 +7,7 @@ import os, re, shutil, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from build import Build, slots
 from cluster import EHCTL, Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from wait import WAIT, until
 
 NODES, PROCESSORS = 3, 2
@@ -147,21 +147,21 @@ def ended(pid):
 
 
 b = Build(c, work, 0, 60, style="pipe", stay=True)
-b.reaches(ALL)
+must("it has all", b.reaches(ALL), b.running())
 relay = behind(b)
 os.kill(relay, signal.SIGKILL)
 b.let_go(3)
 ok("what hands on the tokens is killed: it is started again", b.reaches(ALL) and behind(b) != relay, b.running())
 relay = behind(b)
 b.p.kill()
-until(lambda: ended(b.p.pid))
+must("the keeper has ended", until(lambda: ended(b.p.pid)))
 b.let_go(3)
 ok("the keeper is killed: the build goes on", b.reaches(ALL) and not ended(relay), b.running())
 b.ends()
 ok("as far as its end, with no process left", until(lambda: ended(relay)) and b.whole(), b.started())
 
 b = Build(c, work, 0, 60, style="pipe", stay=True, words=("sh", "-c", "setsid make \"$@\" >/dev/null 2>&1 & until [ -e $2/leave ]; do sleep 0.1; done; exit 3", "sh"))
-b.reaches(ALL)
+must("it has all", b.reaches(ALL), b.running())
 open(f"{b.folder}/leave", "w").close()
 b.p.communicate(timeout=WAIT)
 b.let_go(3)

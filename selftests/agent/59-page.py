@@ -5,7 +5,7 @@
 import json, os, re, signal, subprocess, sys, urllib.parse
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster, address
-from ktap import done, ok
+from ktap import done, must, ok
 from metrics import Metrics
 from wait import WAIT, until
 import users
@@ -49,7 +49,7 @@ def start(uid, *words):
 
 one, two, root = Page(ONE), Page(TWO), Page(0)
 ok("each has a key of its own", len({one.key, two.key, root.key}) == 3 and all(re.fullmatch("[0-9a-f]{32}", x.key) for x in (one, two, root)))
-until(lambda: one.get("/api/events")[1]["version"] == 1)
+must("it tells events", until(lambda: one.get("/api/events")[1]["version"] == 1))
 # Its watch has begun: it hears of something.
 
 

@@ -5,7 +5,7 @@
 import base64, hashlib, json, os, re, signal, socket, ssl, stat, subprocess, sys, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster, closed
-from ktap import done, ok
+from ktap import done, must, ok
 from netns import address, sh
 from wait import until
 
@@ -116,7 +116,7 @@ os.unlink(os.path.join(c.etc(3), "agent.conf"))
 short = invite(0, "--for", "1s")
 digest = hashlib.sha256(unpack(short)[:16]).hexdigest()
 end = next(o["until"] for o in invites()["open"] if o["digest"] == digest)
-until(lambda: time.time() >= end + 1)
+must("its time is over", until(lambda: time.time() >= end + 1), end)
 refused("a token whose time is over", join(3, short), 3, "the token is wrong, was used, or has expired")
 for wrong in "0", "8d", "-1", "1w", "", "1h30m":
     r = ehctl(0, "invite", "--for", wrong)
@@ -270,7 +270,7 @@ ok("the other is told that it was used", any("was used" in a.get("error", "") fo
 left = invite()
 c.end(0)
 c.start(0, os.path.join(c.etc(0), "agent.conf"))
-until(lambda: c.up(0))
+must("the agent is back", until(lambda: c.up(0)), c.log(0)[-2000:])
 r = ehctl(3, "join", "--token", again, "--dir", c.etc(3), "--host", "n3")
 refused("a used token after a restart of the agent", r, 3, "wrong, was used")
 r = join(3, left)

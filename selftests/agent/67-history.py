@@ -5,7 +5,7 @@
 import csv, datetime, glob, io, json, os, re, signal, sqlite3, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from proc import descriptors, state
 from wait import WAIT, until
 
@@ -43,7 +43,8 @@ def end():
     """Of node 0, with what writes: that may still have the file when its agent is gone."""
     of = writers()
     c.end(0)
-    until(lambda: all(p is None or state(p) in ("gone", "Z") for p in of))
+    must("what writes has ended",
+         until(lambda: all(p is None or state(p) in ("gone", "Z") for p in of)), of)
 
 
 r = ehctl(0, "history")
@@ -197,7 +198,7 @@ finally:
 # ---- its limits, and without it
 
 c.start(0, c.conf(0, settings="heartbeat = 1000\nhistory-rows = 3\n"))
-until(lambda: c.up(0) == {"0.0", "0.1"})
+must("it is back", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
 for k in range(6):
     ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {k}")
 ok("only so many rows are kept", [x["exit"] for x in history()] == [3, 4, 5], history())
@@ -209,7 +210,7 @@ ehctl(0, "exec", "n1", "--", "sh", "-c", "exit 9")
 ok("a reload changes that", r.returncode == 0 and [x["exit"] for x in history()] == [9], (r, history()))
 end()
 c.start(0, c.conf(0, settings="heartbeat = 1000\nhistory = false\n"))
-until(lambda: c.up(0) == {"0.0", "0.1"})
+must("it is back", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
 r = ehctl(0, "history")
 ok("without history it says so", r.returncode == 1 and "keeps none" in r.stderr and ehctl(0, "exec", "n1", "--", "true").returncode == 0, r)
 r = ehctl(0, "why", "0.0:99999999")

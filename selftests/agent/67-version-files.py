@@ -6,7 +6,7 @@ aside what a newer one wrote; and works with an ehlaunch of the other version, o
 import json, os, re, socket, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import USER
-from ktap import done, ok
+from ktap import done, must, ok
 from mixed import NEW, OLD, Mixed
 from wait import until
 
@@ -33,8 +33,10 @@ def start(i):
     """What node i logs from its start on."""
     size = len(c.log(i))
     c.start(i, ready=False)
-    until(lambda: "ready: node" in c.log(i)[size:] or c.agents[i].poll() is not None)
-    return c.log(i)[size:]
+    said = lambda: c.log(i)[size:]
+    must("it starts, or ends",
+         until(lambda: "ready: node" in said() or c.agents[i].poll() is not None), said())
+    return said()
 
 
 # ---- the roster ----

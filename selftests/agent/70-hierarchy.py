@@ -8,7 +8,7 @@ index `tasks` a node's load is a number of tasks, so that sums can be told to th
 import json, os, random, select, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from seed import new_seed
 from tree import BUILD
 from wait import until
@@ -216,7 +216,7 @@ def in_flight():
 def story(what, victims, heal_from):
     """Kills agents while 200 tasks are in flight."""
     tasks = burst(home, TASKS, 4)
-    until(in_flight, WAIT)
+    must("tasks are in flight", until(in_flight), c.log(home)[-2000:])
     for v in victims:
         c.end(v, signal.SIGKILL)
         live.discard(v)
@@ -253,9 +253,10 @@ if L > 1:
     c.net.switch("link", "add", "br1", "type", "bridge")
     c.net.switch("link", "set", "br1", "up")
     guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-    until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] >= LOADED, WAIT)
+    load = lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"]
+    must("they are known to load it", until(lambda: load() >= LOADED), load())
     tasks = burst(home, TASKS, 4)
-    until(in_flight, WAIT)
+    must("tasks are in flight", until(in_flight), c.log(home)[-2000:])
     for i in apart:
         c.net.switch("link", "set", c.net.port(i), "master", "br1")
     heals(apart[-1], "a partition: the small side", set(apart))

@@ -6,7 +6,7 @@ the view, at random, and both must show the same each time. EHS_SEED=N repeats a
 import errno, mmap, os, random, shutil, signal, stat, subprocess, sys, tempfile, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from joined import View
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from mounts import libc, own_mounts
 from seed import new_seed
 from wait import until
@@ -183,8 +183,10 @@ def under_way(home, at, view):
     os.kill(view.files.pid, signal.SIGSTOP)
     mover = threading.Thread(target=os.rename, args=(os.path.join(at, "sent"), os.path.join(at, "arrived")))
     mover.start()
-    until(lambda: open(f"/proc/self/task/{mover.native_id}/syscall").read().split()[0] in RENAMES)
-    until(lambda: open(f"/proc/self/task/{mover.native_id}/stat").read().split()[2] in "DS")
+    of = lambda name, word: open(f"/proc/self/task/{mover.native_id}/{name}").read().split()[word]
+    must("the request is on its way",
+         until(lambda: of("syscall", 0) in RENAMES and of("stat", 2) in "DS"),
+         (of("syscall", 0), of("stat", 2)))
     os.rename(os.path.join(home, "replacing"), os.path.join(home, "sent"))
     os.kill(view.files.pid, signal.SIGCONT)
     mover.join()
@@ -363,7 +365,8 @@ try:
     # One holds a directory's lock and waits for home, who is silent; then all ends.
     os.kill(view.files.pid, signal.SIGSTOP)
     waiting = [subprocess.Popen(["touch", os.path.join(at, f"big/w{i}")], stderr=subprocess.DEVNULL) for i in range(4)]
-    until(lambda: all(open(f"/proc/{p.pid}/stat").read().split()[2] in "DS" for p in waiting))
+    states = lambda: [open(f"/proc/{p.pid}/stat").read().split()[2] for p in waiting]
+    must("all wait", until(lambda: all(s in "DS" for s in states())), states())
     os.kill(view.view.pid, signal.SIGKILL)
     ok("without ehview what waits gets errors",
        until(lambda: all(p.poll() is not None for p in waiting)) and all(p.returncode for p in waiting))

@@ -7,7 +7,7 @@ import os, shutil, signal, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import AGENT, BUILD, Cluster, address
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
 from users import add_names, as_user
 from wait import WAIT, until
@@ -180,9 +180,10 @@ with open(conf) as f:
     text = f.read()
 with open(conf, "w") as f:
     f.write(text.replace(f'"{work}/own"', f'"{work}/own", "{work}/more"'))
-before = until(lambda: launcher(1))
+before = must("it has an ehlaunch", until(lambda: launcher(1)), c.log(1)[-2000:])
 c.agents[1].send_signal(signal.SIGHUP)
-until(lambda: launcher(1) != before)
+must("another ehlaunch is there", until(lambda: launcher(1) not in (None, before)),
+     (before, c.log(1)[-2000:]))
 got = there("cat /proc/self/mountinfo")
 ok("other directories after a reload", f" {work}/more " in got[1], (got, c.log(1)[-2000:]))
 

@@ -5,7 +5,7 @@ random packets, EHS_ROUNDS=N sends more."""
 
 import array, ctypes, errno, os, random, select, shutil, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from ktap import done, ok, skip, skip_all
+from ktap import done, must, ok, skip, skip_all
 from mounts import CLONE_NEWNS, libc, mounted, own_mounts
 from seed import new_seed
 from tree import BUILD, TOP
@@ -263,8 +263,8 @@ def enter(launcher, ns, uid=USER):
 
 
 foreign = subprocess.Popen(["unshare", "--mount", "sleep", "infinity"])
-until(lambda: os.path.exists(f"/proc/{foreign.pid}/ns/mnt") and
-      os.stat(f"/proc/{foreign.pid}/ns/mnt").st_ino != os.stat("/proc/self/ns/mnt").st_ino)
+must("it has mounts of its own", until(lambda: os.stat(f"/proc/{foreign.pid}/ns/mnt").st_ino !=
+                                       os.stat("/proc/self/ns/mnt").st_ino))
 others = {"this host's own": "/proc/self/ns/mnt", "another one": f"/proc/{foreign.pid}/ns/mnt",
           "a network namespace": "/proc/self/ns/net", "no namespace": "/dev/null"}
 ours, theirs = socket.socketpair()

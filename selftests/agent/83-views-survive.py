@@ -6,7 +6,7 @@ home goes on, once. EHS_SEED=N repeats a run."""
 import errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
 from seed import new_seed
 from users import add_names, as_user
@@ -199,7 +199,7 @@ for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0,
         task.seen(30)
         before = connected()
         c.again(dice.sample(nodes, len(nodes)), sig)
-        until(lambda: connected() > before)
+        must("the view is connected again", until(lambda: connected() > before), c.log(1)[-2000:])
         held += task.locks()
         ok(f"{name} ended twice by {sig.name}: its locks are held", all(held), held)
         got = there("/usr/bin/readlink", "/proc/self/ns/mnt")
@@ -219,7 +219,7 @@ with open(f"{tree}/dir/file", "w") as f:
     f.write("written meanwhile\n")
 for i in 0, 1:
     c.start(i)
-c.all_up(range(2))
+must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 out, err = p.communicate(b"\n", timeout=WAIT)
 ok("what home has made meanwhile is seen", b"file\nwritten meanwhile\n" in out and p.returncode == 0, (out, err))
 ok("and at home what the task has done at last", open(f"{tree}/dir/it").read() == "there\n")
@@ -243,7 +243,7 @@ for node in 0, 1:
 got = there("/bin/cat", f"{tree}/dir/it")
 ok("ehlaunch is killed on both: the next task sees home's files", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
 c.again(dice.sample([0, 1], 2), signal.SIGKILL)
-c.all_up(range(2))
+must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 got = there("/bin/cat", f"{tree}/dir/it")
 ok("and then both agents, too", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
 ok("the first task's files go on", *task.right())
@@ -266,7 +266,7 @@ for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0,
     ok("and nothing is left of the view on either side", until(nothing_left), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
     for i in nodes:
         c.start(i)
-    c.all_up(range(2))
+    must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
     ok("nor of its locks", not any(task.locks()), task.locks())
 task = Copy()
 space = task.space
@@ -293,7 +293,7 @@ for i in 0, 1:
 time.sleep(2 * SHORT)       # the old limit is over: nobody may have ended it by then
 for i in 0, 1:
     c.start(i)
-c.all_up(range(2))
+must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 ok("both agents killed for longer than the old one: the task goes on", *task.right())
 
 # The user stops ehview, and its agent ends: the keeper is not the user's.

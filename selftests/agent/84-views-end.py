@@ -58,8 +58,6 @@ for name, which in ("ehview", lambda: there("ehview")[0]), ("its ehkeep", keeper
     ok(f"{name} is killed: so is the task", until(lambda: not os.path.exists(f"/proc/{program}"), 20))
     for pid in still:
         os.kill(pid, signal.SIGCONT)
-    until(lambda: p.poll() is not None)
-    p.kill()
     out, err = p.communicate(timeout=WAIT)
     ok("and is reported as killed", p.returncode == -signal.SIGKILL and b"reported as killed" in err, (p.returncode, err))
     ok("it has seen no error", out == b"", out[:100])

@@ -7,7 +7,7 @@ import os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import EHCTL, Cluster
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from mounts import mounted
 from wait import WAIT, until
 
@@ -90,7 +90,7 @@ for times in 2, 4:
     send(guests, signal.SIGCONT)
     ok("and the task goes on", *task.right())
     ok("in its view", there("ehview") and set(there("ehview")) <= set(view), (view, there("ehview")))
-    c.all_up(range(2))
+    must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 
 # One guest of a view comes back at once, the other does not, and the first ends.
 task, late = Task(), Task()
@@ -100,7 +100,7 @@ send(both[1:], signal.SIGSTOP)
 found = [again() for _ in range(2)]
 send(both[1:], signal.SIGCONT)
 ok("one comes back late: both go on", all(found) and all([task.right()[0], late.right()[0]]), (found, c.log(1)[-2000:]))
-c.all_up(range(2))
+must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 
 # Nobody needs it: the next end of the agent is its end, though an earlier agent has made it.
 ok("all tasks have ended", there("ehview") and until(lambda: not there("ehguest")))

@@ -4,6 +4,7 @@ one story is told with the module and without. Agents were started by the virtua
 
 import os, signal, subprocess
 from cluster import Cluster
+from ktap import must
 from netns import Net, sh
 from wait import until
 
@@ -50,7 +51,7 @@ class Guest(Cluster):
     def end(self, i, sig=signal.SIGTERM):
         agent = self.agents.pop(i)
         os.kill(agent.pid, sig)
-        until(lambda: not agent.alive())
+        must(f"agent {i} ends", until(lambda: not agent.alive()))
 
     def log(self, i):
         return open(os.path.join(os.environ["EHS_SHARE"], ".agent", f"n{i}.log"), errors="replace").read()

@@ -5,7 +5,7 @@
 import os, random, signal, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from nodes import Nodes
-from ktap import done, ok
+from ktap import done, must, ok
 import work
 from seed import new_seed
 from wait import until
@@ -19,7 +19,7 @@ place = work.Place(c)
 
 def play(kind, home=0, away=1):
     task = kind(place, dice, home, away)
-    until(task.step)
+    must(f"{task.kind}: it ends", until(task.step), task.seen(place.runs()))
     return task
 
 
@@ -61,13 +61,13 @@ found("killed, with a cause", "told", "echo reported as killed >&2; kill -9 $$",
 found("killed with a cause, and a second run", "twice", "{note} echo reported as killed >&2; kill -9 $$", why="guest-kill")
 found("refused, though it has run", "status", "echo ehctl: refused >&2; exit 1")
 task = type("Found", (Story,), {"script": "exec sleep 1000"})(place, dice, 0, 1)
-until(lambda: place.runs()[task.id])
+must("it has begun", until(lambda: place.runs()[task.id]), place.runs())
 ok("one that does not end: stuck", verdict(task) == "stuck", task.seen(place.runs()))
 ok("and what it leaves is seen: processes at both ends, a task", until(
     lambda: all(any(word in line for line in c.left()) for word in ("n0: process", "n1: process", "ehstub", "ehguest", "sleep", "n0: task", "n1: task"))),
    c.left())
 os.kill(task.p.pid, signal.SIGTERM)
-until(task.step)
+must("it ends", until(task.step), task.seen(place.runs()))
 ok("nothing is left when it has ended", until(lambda: not c.left()), c.left())
 
 view = play(work.View)

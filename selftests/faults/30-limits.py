@@ -8,7 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from nodes import SETTINGS, Nodes
 from network import Network
-from ktap import done, ok
+from ktap import done, must, ok
 from work import AUTO, EHCTL, Place
 from wait import WAIT, until
 
@@ -43,7 +43,8 @@ class Told:
         self.p = start(f"echo $$ >{self.mark}; {script}", *words, **{"stderr": self.err, "stdout": NULL, **how})
         if self.master is not None:
             os.close(slave)
-        until(lambda: os.path.exists(self.mark) and open(self.mark).read().endswith("\n"))
+        at_work = lambda: os.path.exists(self.mark) and open(self.mark).read().endswith("\n")
+        must(f"{name}: it is at work", until(at_work), self.said())
         self.program = int(open(self.mark).read())
 
     def gone(self):
@@ -89,7 +90,8 @@ for what, begin, end, text in STORIES:
     tasks = [Told(*kind) for kind in KINDS]
     retry = start(f"echo run >>{place.path('retry')}; [ $(wc -l <{place.path('retry')}) = 2 ] || exec sleep 1000; echo again",
                   *AUTO, "--retry", stdout=PIPE)
-    until(lambda: os.path.exists(place.path("retry")))
+    must("--retry: it is at work", until(lambda: os.path.exists(place.path("retry"))),
+         c.log(0)[-2000:])
     begin()
     began = time.monotonic()
     named, auto = start("echo ran", "n1"), start("echo ran", *AUTO)

@@ -7,7 +7,7 @@ import json, os, re, signal, subprocess, sys
 sys.path += [os.path.join(sys.path[0], "../lib"), os.path.join(sys.path[0], "../agent")]
 from browser import CHROMIUM, Browser
 from cluster import BUILD, Cluster
-from ktap import done, ok, skip_all
+from ktap import done, must, ok, skip_all
 from metrics import Metrics
 from wait import WAIT, until
 import users
@@ -124,7 +124,7 @@ LIES = """{
         {code: "0.1.1", host: {}, agent: "up", state: "sender", load: 1e308, threshold: -5, tasks: {local: "<b>"}, drain: {reason: "<script>window.hit=1</script>"}, draining: true},
         {code: "0.1.1", host: "twice", agent: "up", state: "sender", load: 2, threshold: 3}, {code: 7}, null, 3],
     groups: [{code: "0.1", host: "<svg onload=window.hit=1>", state: [], load: "x"}, {code: "0.1"}, null]}"""
-b.see("$('live').textContent.startsWith('live')")
+must("it is live", b.see("$('live').textContent.startsWith('live')"))
 said = b.js(f"status = clean({LIES}); show(); [status.nodes.length, $('tree').textContent, document.querySelector('tr[data-node=\"0.0.0\"]').textContent]")
 ok("what they say is text, and spoils nothing else", said[0] == 3 and "<img src=x" in said[1] and "NaN" not in said[1] and "1.00 / 3.00" in said[2]
    and b.js("!window.hit && !document.querySelector('#main img') && !document.querySelector('#main script')"), said)

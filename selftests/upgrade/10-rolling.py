@@ -152,7 +152,8 @@ class Builds:
 
     def end(self):
         self.stopping = True
-        until(lambda: not self.look(), 5 * WAIT)
+        if not until(lambda: not self.look(), 5 * WAIT):
+            self.bad.append(f"build {self.count} of n{self.i} does not end")
         self.p.kill()
 
 
