@@ -7,7 +7,9 @@ from suite import case, sh
 
 
 sh("children that go on after it: their output", "(sleep 0.3; echo late) & echo now")
-sh("children that go on after it: their files", "(sleep 0.3; echo late >late) >/dev/null 2>&1 & echo now; sleep 1; cat late")
+sh("children that go on after it: their files",
+   "(sleep 0.3; echo late >late) >/dev/null 2>&1 & echo now; "
+   "until [ -s late ]; do sleep 0.1; done; cat late")
 sh("wait for all children", "for i in 1 2 3 4 5; do (exit $i) & done; for i in 1 2 3 4 5; do wait; done; echo $?")
 sh("a child's status", "(exit 9) & wait $!; echo $?; (kill -9 $(exec sh -c 'echo $PPID')) & wait $!; echo $?")
 sh("a tree of processes", "sh -c 'sh -c \"sh -c \\\"echo deep; exit 3\\\"\"'; echo $?")
