@@ -35,7 +35,7 @@ def ehctl(*words):
 
 
 ok("a good configuration passes -t", check(good) == (0, ""), check(good))
-ok("a missing file: exit 2", check("/nonexistent")[0] == 2)
+ok("a missing file: exit 2", (saw := check("/nonexistent")[0]) == 2, saw)
 bad = os.path.join(c.dir, "bad.conf")
 for line, what in ((3, 'topology = "x"'), (5, 'certificate = "/nonexistent"'), (10, "heartbeat = soon")):
     lines = text.splitlines()
@@ -51,7 +51,7 @@ code, errors = check(bad)
 ok("an area of the log that does not exist: exit 2",
    code == 2 and 'log: "nets" is not an area; areas are base, net, ' in errors, errors)
 open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
-ok("a certificate of another host: exit 2", check(bad)[0] == 2)
+ok("a certificate of another host: exit 2", (saw := check(bad)[0]) == 2, saw)
 r = subprocess.run([AGENT, "-x"], capture_output=True)
 ok("an unknown option: exit 2", r.returncode == 2)
 
@@ -103,8 +103,8 @@ ok("a peer can be taken out",
    reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1, c.log(0))
 ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]),
    f"{c.log(0)}--- the peer's:\n{c.log(1)}")
-ok(f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)", c.memory(0) <= 16384)
-ok("SIGTERM ends it with status 0", c.end(0) == 0)
+ok(f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)", (saw := c.memory(0)) <= 16384, saw)
+ok("SIGTERM ends it with status 0", (saw := c.end(0)) == 0, saw)
 
 # what a service manager is told
 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -122,14 +122,15 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
     c.start(0, good)
     for name in "NOTIFY_SOCKET", "WATCHDOG_USEC":
         del os.environ[name]
-    ok("the manager is told that it is ready", told(b"READY=1") == b"READY=1")
-    ok("and again and again that it goes round", [told(b"WATCHDOG") for _ in range(3)] == [b"WATCHDOG=1"] * 3)
+    ok("the manager is told that it is ready", (saw := told(b"READY=1")) == b"READY=1", saw)
+    ok("and again and again that it goes round",
+       (saw := [told(b"WATCHDOG") for _ in range(3)]) == [b"WATCHDOG=1"] * 3, saw)
     reload("cluster = nonsense {\n", "reload: rejected")
     status = told(b"STATUS=").decode()
     ok("that a reload was refused, in one line", status.startswith("STATUS=Reload refused: ") and good in status and "\n" not in status, status)
     reload(text, "is now in effect")
-    ok("that one was not", told(b"STATUS=").decode() == f"STATUS={good} is in effect")
-    ok("it ends as before", c.end(0) == 0)
+    ok("that one was not", (saw := told(b"STATUS=").decode()) == f"STATUS={good} is in effect", saw)
+    ok("it ends as before", (saw := c.end(0)) == 0, saw)
 
 # as a child does of an agent that was killed
 with c.net.enter(0):

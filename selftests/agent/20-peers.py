@@ -38,29 +38,30 @@ ok("a certificate of another authority: refused", refused(other, "n1"))
 ok("and logged with address, CN and reason",
    c.logged(0, r"refused 10\.77\.0\.2:\d+ \(CN n1\): certificate refused: "), c.log(0))
 stranger = http2.Client(http2.connect(c.net, 1, address(0), cert, "stranger"))
-ok("a CN that is not in the roster: 403", stranger.hello() == 403)
+ok("a CN that is not in the roster: 403", (saw := stranger.hello()) == 403, saw)
 ok("and logged", c.logged(0, r"refused 10\.77\.0\.2:\d+ \(CN stranger\): not in the roster"), c.log(0))
-ok("it is served nothing", stranger.request("GET", "/v1/nodes")[0] == 403)
+ok("it is served nothing", (saw := stranger.request("GET", "/v1/nodes")[0]) == 403, saw)
 ok("TLS 1.2: refused", refused(cert, "n1", maximum=ssl.TLSVersion.TLSv1_2))
 ok("HTTP/1.1: refused", refused(cert, "n1", alpn=["http/1.1"]))
 
-ok("before the hello: 403", client().request("GET", "/v1/nodes")[0] == 403)
-ok("another cluster's name: 403", client().hello(cluster="elsewhere") == 403)
+ok("before the hello: 403", (saw := client().request("GET", "/v1/nodes")[0]) == 403, saw)
+ok("another cluster's name: 403", (saw := client().hello(cluster="elsewhere")) == 403, saw)
 ok("and logged", c.logged(0, r"refused .*\(CN n1\): it is node 0\.1 of cluster elsewhere"), c.log(0))
-ok("a node code that is not the certificate's: 403", client().hello(node="0.2") == 403)
+ok("a node code that is not the certificate's: 403",
+   (saw := client().hello(node="0.2")) == 403, saw)
 h = client()
-ok("a good hello: 200", h.hello() == 200)
+ok("a good hello: 200", (saw := h.hello()) == 200, saw)
 status, body = h.request("GET", "/v1/nodes")
 ok("then requests are served", status == 200 and b'"code":"0.0"' in body, (status, body))
-ok("an unknown path: 404", h.request("GET", "/v1/nothing")[0] == 404)
-ok("a very long path: 404", h.request("GET", "/" + "x" * 3000)[0] == 404)
-ok("the wrong method: 405", h.request("POST", "/v1/nodes", {})[0] == 405)
+ok("an unknown path: 404", (saw := h.request("GET", "/v1/nothing")[0]) == 404, saw)
+ok("a very long path: 404", (saw := h.request("GET", "/" + "x" * 3000)[0]) == 404, saw)
+ok("the wrong method: 405", (saw := h.request("POST", "/v1/nodes", {})[0]) == 405, saw)
 for body in b"", b"{", b"[]", b'{"a":1,"a":2}', b"\xff\xfe", b"[" * 100000:
-    ok(f"body {body[:12]}: 400", h.request("POST", "/v1/control", body)[0] == 400)
+    ok(f"body {body[:12]}: 400", (saw := h.request("POST", "/v1/control", body)[0]) == 400, saw)
 good = {"type": "report", "level": 1, "load": 0, "threshold": 0, "length": 0, "floor": 0, "capacity": 1000, "nodes": 1,
         "rule": {"epoch": 0, "load": 0, "capacity": 0}, "best": [{"node": "0.1", "load": 0, "threshold": 0, "length": 0}],
         "seen": [7]}
-ok("a report: 200", h.request("POST", "/v1/control", good)[0] == 200)
+ok("a report: 200", (saw := h.request("POST", "/v1/control", good)[0]) == 200, saw)
 for name in good:
     for value in None, -1, "x", 1 << 62, [None], {"epoch": -1}:
         if name in ("best", "seen", "rule") and (value is None or type(value) != type(good[name])):
@@ -76,15 +77,16 @@ for bad in ({"type": "asks"}, {"level": 0}, {"level": 9}, {"id": "3"}, {"home": 
             {"type": "redirect"}, {"type": "answer"}, {"type": "failed", "to": "x"}):
     status = h.request("POST", "/v1/control", {**ask, **bad})[0]
     ok(f"an ask with {bad}: 400", status == 400, status)
-ok("drain with 3: 400", h.request("POST", "/v1/drain", {"draining": 3})[0] == 400)
-ok("a body above 1 MiB: 413", h.request("POST", "/v1/control", b" " * (1 << 20) + b"{}")[0] == 413)
+ok("drain with 3: 400", (saw := h.request("POST", "/v1/drain", {"draining": 3})[0]) == 400, saw)
+ok("a body above 1 MiB: 413",
+   (saw := h.request("POST", "/v1/control", b" " * (1 << 20) + b"{}")[0]) == 413, saw)
 big = [(f"x-{i}", "v" * 500) for i in range(30)]
 try:
     status = client().request("GET", "/v1/nodes", more=big)[0]
 except EOFError:
     status = 0
 ok("headers of 16 KiB: the stream is reset", status == 0)
-ok("the connection outlived all that", h.request("GET", "/v1/nodes")[0] == 200)
+ok("the connection outlived all that", (saw := h.request("GET", "/v1/nodes")[0]) == 200, saw)
 
 s = http2.connect(c.net, 1, address(0), cert, "n1")
 s.sendall(os.urandom(4096))
@@ -106,7 +108,7 @@ for i in range(300):
         s = socket.socket()
     s.connect((address(0), 7411))
     crowd.append(s)
-ok(f"300 silent connections cost little ({c.memory(0)} KiB)", c.memory(0) < 40960)
+ok(f"300 silent connections cost little ({c.memory(0)} KiB)", (saw := c.memory(0)) < 40960, saw)
 ok("most are closed", c.logged(0, "others came"), c.log(0)[-2000:])
 ok("and the agent answers", c.alive(0))
 for s in crowd:

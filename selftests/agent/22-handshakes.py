@@ -60,7 +60,7 @@ def answer(group, share):
 ok("X25519 is taken", answer(29, os.urandom(32)) == HANDSHAKE, c.log(0)[-500:])
 for name, group, size in ("ffdhe2048", 0x100, 256), ("ffdhe4096", 0x102, 512), ("ffdhe8192", 0x104, 1024):
     before = spent()
-    ok(f"{name} is refused", answer(group, os.urandom(size)) == ALERT)
+    ok(f"{name} is refused", (saw := answer(group, os.urandom(size))) == ALERT, saw)
     ok(f"{name}: it was not computed", spent() - before < TURN / 3, spent() - before)
 
 # ---- who keeps libssl reading ----
@@ -100,7 +100,7 @@ def all_push():
         t.join()
 
 
-ok("hellos in records of a byte: others have their turn", longest(all_push) < TURN)
+ok("hellos in records of a byte: others have their turn", (saw := longest(all_push)) < TURN, saw)
 for s in crowd:
     s.close()
 
@@ -159,7 +159,8 @@ for i in range(40000):
         updates.append(tls.written())
 last = tls.say(bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + b"last one")      # a PING
 took = []
-ok("new keys without an end: others have their turn", longest(lambda: took.append(push(tls.s, b"".join(updates) + last))) < TURN)
+ok("new keys without an end: others have their turn",
+   (saw := longest(lambda: took.append(push(tls.s, b"".join(updates) + last)))) < TURN, saw)
 ok("and all of them were taken", took == [True] and c.alive(0), c.log(0)[-500:])
-ok("the agent ends", c.end(0) == 0)
+ok("the agent ends", (saw := c.end(0)) == 0, saw)
 done()

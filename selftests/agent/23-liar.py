@@ -93,7 +93,8 @@ for name in "load", "threshold", "length", "floor", "capacity":
     else:
         ok(f"a report with {name} out of bounds is refused", True)
 for nodes in 0, 2, 1 << 31:
-    ok(f"a node that says it is {nodes} nodes is refused", say(0, **{**report, "nodes": nodes}) == 400)
+    ok(f"a node that says it is {nodes} nodes is refused",
+       (saw := say(0, **{**report, "nodes": nodes})) == 400, saw)
 say(0, **{**report, "load": NODE_MAX})
 ok("what it may say is shown", until(lambda: say(0, **{**report, "load": NODE_MAX}) == 200 and
                                       status(0)["groups"][0]["load"] > 1e6), status(0)["groups"])

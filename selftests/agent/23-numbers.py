@@ -183,6 +183,8 @@ h.hello(node="0.2")
 roster = json.loads(h.request("GET", "/v1/roster")[1])
 h.s.close()
 ok("no version of an entry was moved", roster["roster"] and all(e["version"] == 0 for e in roster["roster"]), roster)
-ok("slots of builds are shared out as before", c.ask(1, {"command": "slots", "build": 1, "used": 0, "wants": 2}).get("slots", 0) >= 1)
+ok("slots of builds are shared out as before",
+   (saw := c.ask(1, {"command": "slots", "build": 1, "used": 0, "wants": 2}).get("slots", 0)) >= 1,
+   saw)
 ok("the agents end", c.end(0) == 0 and c.end(1) == 0)
 done()

@@ -38,5 +38,5 @@ def over():
 ok("for its pings and questions nothing stays open", until(over), c.log(0))
 ok("which had been answered until then", heard.count(b"01234567") > 10, len(heard))
 ok("the agent serves others", c.alive(0))
-ok("the agent ends", c.end(0) == 0)
+ok("the agent ends", (saw := c.end(0)) == 0, saw)
 done()

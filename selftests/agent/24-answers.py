@@ -91,5 +91,5 @@ ok("a group, too", len(said["groups"]) <= 1 and much < 2 * plain + 0.1, (len(sai
 for p in away:
     p.kill()
     p.wait()
-ok("the agent ends", c.end(1) == 0)
+ok("the agent ends", (saw := c.end(1)) == 0, saw)
 done()

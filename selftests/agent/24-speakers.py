@@ -49,17 +49,20 @@ values = {"load": 0, "threshold": 2000, "length": 1000, "floor": 1000, "capacity
 rule = {"epoch": 99, "load": 1 << 40, "capacity": 1000}
 home = {"load": 90000, "threshold": 2000, "length": 1000, "floor": 1000, "capacity": 1000}
 
-ok("its own controller takes its report", say(2, "report", 1, **values) == 200)
-ok("a controller of another group does not", say(0, "report", 1, **values) == 403)
+ok("its own controller takes its report", (saw := say(2, "report", 1, **values)) == 200, saw)
+ok("a controller of another group does not", (saw := say(0, "report", 1, **values)) == 403, saw)
 ok("nor a report that names nodes of other groups",
    say(0, "report", 2, **values, best=[{"node": "0.0.1", "load": 0, "threshold": 2000, "length": 1000}]) == 403)
-ok("an order to another group", say(1, "order", 1, rule=rule) == 403)
-ok("a claim of another group", say(1, "claim", 1, rule=rule) == 403)
-ok("an ask for another home", say(2, "ask", 1, id=1, size=1000, home="0.1.0", at_home=home) == 403)
-ok("in another group, too", say(0, "ask", 2, id=1, size=1000, home="0.0.1", at_home=home, route=["0.1.1"]) == 403)
+ok("an order to another group", (saw := say(1, "order", 1, rule=rule)) == 403, saw)
+ok("a claim of another group", (saw := say(1, "claim", 1, rule=rule)) == 403, saw)
+ok("an ask for another home",
+   (saw := say(2, "ask", 1, id=1, size=1000, home="0.1.0", at_home=home)) == 403, saw)
+ok("in another group, too",
+   (saw := say(0, "ask", 2, id=1, size=1000, home="0.0.1", at_home=home, route=["0.1.1"])) == 403,
+   saw)
 ok("an ask whose answer goes to another", say(0, "ask", 2, id=1, size=1000, home="0.1.1", at_home=home,
                                                route=["0.0.1", "0.1.1"]) == 403)
-ok("a failure in another group", say(0, "failed", 1, id=1, to="0.0.1") == 403)
+ok("a failure in another group", (saw := say(0, "failed", 1, id=1, to="0.0.1")) == 403, saw)
 for i in 0, 1, 2:
     say(i, "redirect", 1, to=c.code(i), rule=rule)
     say(i, "redirect", 2, to="0.1.1", rule=rule)
@@ -84,9 +87,9 @@ for i in 0, 2:
     for hops in 1, 3:
         code = ask(i, "POST", "/v1/leave", {**leave, "hops": hops})[0]
         ok(f"a leave for another host, said to be passed on {hops} times", code == 403, code)
-    ok("and as if it were its own", ask(i, "POST", "/v1/leave", leave)[0] == 403)
-ok("a reservation for a placement of another home", ask(1, "POST", "/v1/reserve", {
+    ok("and as if it were its own", (saw := ask(i, "POST", "/v1/leave", leave)[0]) == 403, saw)
+ok("a reservation for a placement of another home", (saw := ask(1, "POST", "/v1/reserve", {
     "id": "0.0.0:1", "command": "true", "path": "/bin/true", "uid": 0, "user": "root", "size": 1000, "program": {},
-    "cwd": {"path": "/"}})[0] == 400)
+    "cwd": {"path": "/"}})[0]) == 400, saw)
 ok("all are still members, and up", until(settled) and all(c.alive(i) for i in range(3)))
 done()

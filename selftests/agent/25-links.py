@@ -59,7 +59,7 @@ ok("a request makes the link", until(lambda: reply_of(3).get("version") == 1 and
 ok("which is closed when it was idle for a while", until(lambda: is_idle(1, 3)), link(1, 3))
 ok("in an orderly way", c.logged(3, r"connection from 0\.0\.1 .* ended: closed by the peer \(GOAWAY\)"), c.log(2))
 ok("the link to the controller stays", is_up(1, 0))
-ok("and is made again", reply_of(3).get("version") == 1)
+ok("and is made again", (saw := reply_of(3).get("version")) == 1, saw)
 
 with c.net.enter(1):
     job = subprocess.Popen([STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -57,7 +57,7 @@ for k in range(2):
 ok("bodies beyond the budget are refused", c.logged(0, r"n2: 1 requests refused .*its unfinished bodies are too large"), c.log(0)[-1500:])
 grown = c.memory(0) - before
 ok(f"the agent has grown by less than twice the budget: {grown} KiB", grown < 2 * BYTES >> 10)
-ok("meanwhile all requests of an honest member are answered", served(100) == 100)
+ok("meanwhile all requests of an honest member are answered", (saw := served(100)) == 100, saw)
 
 
 def reset(h):
@@ -96,8 +96,9 @@ def refused(h):
             return h.status(payload)
 
 
-ok("requests beyond the quota of a host are refused, on all its connections together", refused(crowd[1]) == 503)
-ok("meanwhile all of an honest member are answered", served(100) == 100)
+ok("requests beyond the quota of a host are refused, on all its connections together",
+   (saw := refused(crowd[1])) == 503, saw)
+ok("meanwhile all of an honest member are answered", (saw := served(100)) == 100, saw)
 for h in crowd:
     h.s.close()
 
@@ -141,8 +142,8 @@ answers = [reserve(2, k) for k in range(3 * GUESTS)]
 ok("one member reserves all places, and no more", sum("token" in a for a in answers) == GUESTS, answers)
 got = [reserve(1, k) for k in range(GUESTS // 2)]
 ok("another still gets its share", all("token" in a for a in got), got)
-ok("more than a share it does not take from it", "token" not in reserve(1, 99))
+ok("more than a share it does not take from it", "token" not in (saw := reserve(1, 99)), saw)
 ok("nor the first one anything from it", not any("token" in reserve(2, 100 + k) for k in range(5)))
 ok("the log says who has lost places", c.logged(0, r"0\.2 \(n2\) holds \d+ places of 8: it loses one to 0\.1"))
-ok("the agent ends", c.end(0) == 0)
+ok("the agent ends", (saw := c.end(0)) == 0, saw)
 done()

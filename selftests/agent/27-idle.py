@@ -168,13 +168,16 @@ offer = {"type": "offer", "level": 1, "life": 1, "version": 1, "tiers": [[1, 2, 
 got = say(4, offer)
 ok("the liar's offer is answered as any node's", got[0] == 200 and got[1].get("type") == "taken", got)
 reign = got[1].get("reign", 0)
-ok("another group's controller does not hear it", say(0, offer)[0] == 403)
-ok("nor one of more processors than a node has", say(4, {**offer, "tiers": [[1, 60, 0], [1, 1, 0]]})[0] == 403)
-ok("an ask for another's exec is refused", ask(4, 5, 1)[0] == 403)
+ok("another group's controller does not hear it", (saw := say(0, offer)[0]) == 403, saw)
+ok("nor one of more processors than a node has",
+   (saw := say(4, {**offer, "tiers": [[1, 60, 0], [1, 1, 0]]})[0]) == 403, saw)
+ok("an ask for another's exec is refused", (saw := ask(4, 5, 1)[0]) == 403, saw)
 credit = {"tier": 0, "life": 1, "serial": 1}
 ok("a credit of another group is refused in an answer", say(5, {"type": "answer", "level": 0, "id": 1, "node": c.code(0),
                                                                "credit": credit})[0] == 403)
-ok("one of another node cannot be returned", say(5, {"type": "return", "level": 0, "node": c.code(6), "credit": credit})[0] == 403)
+ok("one of another node cannot be returned",
+   (saw := say(5, {"type": "return", "level": 0, "node": c.code(6), "credit": credit})[0]) == 403,
+   saw)
 for name, value in ("level", 9), ("level", -1), ("hops", 1 << 20), ("tier", 2), ("home", "0.9"), ("id", "x"):
     body = {"type": "ask", "level": 1, "id": 1, "home": c.code(LIAR), "hold_ms": 0, "tier": 0, "hops": 1, name: value}
     if say(4, body)[0] != 400:

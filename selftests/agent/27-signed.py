@@ -245,7 +245,8 @@ ok("the host itself does", "error" not in c.ask(1, {"command": "undrain", "node"
 # ---- what a terminal would do ----
 
 h = http2.Client(http2.connect(c.net, LIAR, address(0), cert, "n3"))
-ok("a host may say that its release is anything", h.hello(node="0.3", release="9\x1b[31m\x9b5m\x07") == 200)
+ok("a host may say that its release is anything",
+   (saw := h.hello(node="0.3", release="9\x1b[31m\x9b5m\x07")) == 200, saw)
 said = subprocess.run(c.words(0, EHCTL, "doctor"), capture_output=True, text=True)
 ok("ehctl doctor shows that without control characters", "9?[31m?5m?" in said.stdout and
    not any(ord(x) < 32 and x != "\n" or 127 <= ord(x) < 160 for x in said.stdout), said)

@@ -47,7 +47,7 @@ ok("the kernel is to kill it first", score == "900\n", score)
 go(p)
 out, err = p.communicate(timeout=WAIT)
 ok("it takes more than there is, and is killed", p.returncode == -signal.SIGKILL and not out, (p.returncode, out, err))
-ok("the owner's task goes on", owners.poll() is None)
+ok("the owner's task goes on", (saw := owners.poll()) is None, saw)
 ok("why says that memory was short", until(lambda: why(p)["reason"] == "starved"), (why(p), c.log(1)[-2000:]))
 said = why(p)
 ok("on which node", any(s["what"] == "killed because memory was short on n1" for s in said["steps"]) and

@@ -101,5 +101,5 @@ def again():
 
 
 ok("his tasks go away again", until(again), c.log(0)[-1000:])
-ok("the agents end", [c.end(i) for i in range(3)] == [0] * 3)
+ok("the agents end", (saw := [c.end(i) for i in range(3)]) == [0] * 3, saw)
 done()

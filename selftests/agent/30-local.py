@@ -25,17 +25,19 @@ members = {"code": str, "host": str, "state": str, "load": float, "threshold": f
            "module": bool, "agent": str}
 ok("status: members of each node",
    all(isinstance(n[m], t) for n in status["nodes"] for m, t in members.items()), json.dumps(status))
-ok("tasks", c.ask(0, {"command": "tasks"}) == {"version": 1, "tasks": []})
+ok("tasks", (saw := c.ask(0, {"command": "tasks"})) == {"version": 1, "tasks": []}, saw)
 doctor = c.ask(0, {"command": "doctor"})
 ok("doctor: each failed check suggests a fix",
    all(isinstance(d["ok"], bool) and d["what"] and (d["ok"] or d["fix"] == d["mend"] != "") for d in doctor["checks"]), json.dumps(doctor))
 ok("doctor: no module here", not next(d for d in doctor["checks"] if d["name"] == "module")["ok"])
 views = [d for d in doctor["checks"] if d["name"] == "views"]
 ok("doctor: how views would come", len(views) == 1 and views[0]["ok"] and "home files of guests" in views[0]["what"], views)
-ok("run without the module: not managed", c.ask(0, {"command": "run"})["managed"] is False)
+ok("run without the module: not managed",
+   (saw := c.ask(0, {"command": "run"})["managed"]) is False, saw)
 ok("why of an unknown id", error(c.ask(0, {"command": "why", "id": "0.0:1"}))["why"].startswith("not known"))
 
-ok("everybody may ask for the status", c.ask(0, {"command": "status"}, uid=2001)["version"] == 1)
+ok("everybody may ask for the status",
+   (saw := c.ask(0, {"command": "status"}, uid=2001)["version"]) == 1, saw)
 for command in "set", "drain", "undrain":
     reply = c.ask(0, {"command": command, "threshold": 1000, "node": "0.1"}, uid=2001)
     ok(f"only root may {command}", "root only" in error(reply).get("why", ""), reply)
@@ -129,9 +131,9 @@ rude("a malformed description of a job that runs", frame("FRAME_ATTACH", os.uran
 rude("silence", b"", "no first frame in time")
 with c.connect(0) as s:
     s.sendall(frame("FRAME_REQUEST", b"not JSON"))
-    ok("what is not JSON gets an error", error(read_frame(s)[1])["usage"] is True)
+    ok("what is not JSON gets an error", (saw := error(read_frame(s)[1])["usage"]) is True, saw)
     s.sendall(frame("FRAME_REQUEST", b'{"command":"tasks"}'))
-    ok("and the connection goes on", read_frame(s)[1]["version"] == 1)
+    ok("and the connection goes on", (saw := read_frame(s)[1]["version"]) == 1, saw)
     s.sendall(frame("FRAME_JOB", job))
     ok("a job after a request: closed", closed(s))
 
@@ -173,7 +175,7 @@ def one_of_many(uid):
 
 crowd = {uid: [one_of_many(uid) for i in range(700)] for uid in (2001, 2002)}
 ok("root gets in although users hold all connections they may have", c.alive(0))
-ok("another user, too", c.ask(0, {"command": "status"}, uid=2003)["version"] == 1)
+ok("another user, too", (saw := c.ask(0, {"command": "status"}, uid=2003)["version"]) == 1, saw)
 held = {uid: sum(map(hangs_on, all)) for uid, all in crowd.items()}
 ok("they share what there is", min(held.values()) > 400 and sum(held.values()) <= 960, held)
 for s in sum(crowd.values(), []):

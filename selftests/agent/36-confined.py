@@ -66,7 +66,7 @@ away.kill()
 away.wait(WAIT)
 
 # Somebody takes the name of the socket while there is no agent.
-ok("an agent ends", c.end(0) == 0)
+ok("an agent ends", (saw := c.end(0)) == 0, saw)
 with c.net.enter(0):
     taken = socket.socket(socket.AF_UNIX)
     os.seteuid(1000)
@@ -81,7 +81,7 @@ out, err = here.communicate(timeout=WAIT)
 ok("the stub of another user runs its program here", (here.returncode, out) == (0, b"here\n"), (here.returncode, out, err))
 said, _ = taken.accept()
 said.settimeout(WAIT)
-ok("and says nothing to that socket", said.recv(1) == b"")
+ok("and says nothing to that socket", (saw := said.recv(1)) == b"", saw)
 with c.net.enter(0):
     asked = subprocess.run([EHCTL, "status"], stdin=NULL, stdout=PIPE, stderr=PIPE, timeout=WAIT)
 ok("ehctl does not believe it either", asked.returncode == 1, asked)

@@ -249,7 +249,7 @@ l.process.kill()
 l.process.wait()
 l = Launcher("--cgroup", root)
 pid, s, came = client(users.ONE)
-ok("nor from the next ehlaunch", ask(s, came)[:2] == ("LAUNCH_CGROUP", errno.EUSERS))
+ok("nor from the next ehlaunch", (saw := ask(s, came)[:2]) == ("LAUNCH_CGROUP", errno.EUSERS), saw)
 end_child(crowd[0][0])
 ok("one that ends makes room", until(lambda: ask(s, came)[0] == "LAUNCH_READY") and moved(pid), where(pid))
 for pid, s, _ in [*crowd[1:], (pid, s, came)]:

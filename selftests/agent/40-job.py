@@ -59,7 +59,7 @@ with c.net.enter(1):
     there = os.readlink("/proc/self/ns/net")
 code, out, err = sh(HERE)
 ok("it runs on the other node", (code, out, err) == (0, there.encode() + b"\n", b""), (code, out, err))
-ok("arguments", run("/bin/echo", "one", "two words", "")[1] == b"one two words \n")
+ok("arguments", (saw := run("/bin/echo", "one", "two words", "")[1]) == b"one two words \n", saw)
 code, out, err = sh("echo out; echo err >&2; exit 3")
 ok("stdout, stderr, status", (code, out, err) == (3, b"out\n", b"err\n"), (code, out, err))
 
@@ -105,7 +105,8 @@ with open(name + ".out", "ab") as fout:
     fout.flush()
     sh("echo -n middle", stdout=fout)
     fout.write(b" after")
-ok("a file's offset is shared", open(name + ".out", "rb").read()[len(data):] == b"before middle after")
+ok("a file's offset is shared",
+   (saw := open(name + ".out", "rb").read()[len(data):]) == b"before middle after", saw)
 del data
 
 code, out, err = sh("i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done",
@@ -229,7 +230,8 @@ ok("exec itself fails there: said so", code == 127 and b"No such file" in err, (
 os.mkfifo(f"{work}/fifo")
 ok("a named pipe keeps it at home", run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
    and c.alive(0), c.log(0))
-ok("and at home: as an exec that found nothing", run(f"{work}/bad", node="x" * 8)[0] == 127)
+ok("and at home: as an exec that found nothing",
+   (saw := run(f"{work}/bad", node="x" * 8)[0]) == 127, saw)
 
 # ---- stop and continue ----
 
@@ -292,12 +294,13 @@ os.write(master, b"\x1a")
 os.write(master, b"another\n")
 ok("^Z does not stop an orphaned group, as at home", see(b"another$"))
 os.write(master, b"\x04")
-ok("^D ends its input", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
+ok("^D ends its input", (saw := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) == 0, saw)
 os.close(master)
 pid, master, see = terminal("/bin/sh", "-c", "echo up; exec sleep 60")
 must("it is up", see(b"up"))
 os.write(master, b"\x03")
-ok("^C interrupts it", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGINT)
+ok("^C interrupts it",
+   (saw := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) == -signal.SIGINT, saw)
 os.close(master)
 
 # ---- faults ----

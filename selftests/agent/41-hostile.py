@@ -96,7 +96,7 @@ made = crowd(1, 60, lambda i: attach(1, f"0.0:{1000 + i}", "0.0", stopped=1))
 ok("ends of jobs that never were: turned away", until(lambda: all(over(s) for s in made), 10),
    [over(s) for s in made].count(False))
 ok("and leave no task", tasks(1) == [], tasks(1)[:3])
-ok("and take nobody's place", run("/bin/echo", "there")[:2] == (0, b"there\n"))
+ok("and take nobody's place", (saw := run("/bin/echo", "there")[:2]) == (0, b"there\n"), saw)
 for s in made:
     s.close()
 
@@ -138,7 +138,7 @@ for name, task in ("another node's", "0.1:5"), ("no number", "0.0:x"), ("two lin
     with c.connect(0, uid=USER) as s:
         s.sendall(attach(0, task, "0.1"))
         ok(f"a job whose ID is {name}: turned away", closed(s))
-    ok("and not in the log", "\nfake" not in c.log(0))
+    ok("and not in the log", "\nfake" not in (saw := c.log(0)), saw)
 made = crowd(0, 100, lambda i: attach(0, f"0.0:{2000 + i}", "0.1"))
 ok("one process has a few jobs at most", until(lambda: sum(not over(s) for s in made) <= 8, 10), sum(not over(s) for s in made))
 for s in made:

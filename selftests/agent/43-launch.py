@@ -194,8 +194,8 @@ ok("but not who is not root", (got["nice"], got["policy"], got["oom"], got["file
    (0, os.SCHED_OTHER, 0, "5000", []), got)
 answer = l.ask(start(1, 1, daemon))
 ok("allow-user: a user of the system", answer[0] == "LAUNCH_READY" and status(answer[2])["Uid"].split() == ["1"] * 4, answer)
-ok("uid-min", l.ask(start(2001, 2001, "eht1"))[0] == "LAUNCH_RULES")
-ok("under that name no other", l.ask(start(2, 2, daemon))[0] == "LAUNCH_UNKNOWN")
+ok("uid-min", (saw := l.ask(start(2001, 2001, "eht1"))[0]) == "LAUNCH_RULES", saw)
+ok("under that name no other", (saw := l.ask(start(2, 2, daemon))[0]) == "LAUNCH_UNKNOWN", saw)
 l.drop()
 l.stop()
 
@@ -259,7 +259,7 @@ if mounts:
     ok("nothing is left of the others", until(lambda: guests() == []), guests())
     for n in range(3):
         l.ask(good(id=f"0.{n}:9"))
-    ok("to kill one", l.ask(kill("0.1:9"), end=False)[0] == "LAUNCH_READY")
+    ok("to kill one", (saw := l.ask(kill("0.1:9"), end=False)[0]) == "LAUNCH_READY", saw)
     ok("ends it, and no other", until(lambda: guests() == ["0.0:9", "0.2:9"]) and members("0.0:9") and members("0.2:9"), guests())
     again = l.ask(kill("0.1:9"), end=False)
     ok("to kill one that is not there", again[:2] == ("LAUNCH_CGROUP", 2), again)

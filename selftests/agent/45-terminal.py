@@ -22,7 +22,8 @@ with c.net.enter(0):
     here = os.readlink("/proc/self/ns/net")
 play("terminals, their size and modes", what, rows=33, columns=101)
 shell = Shell(AWAY)
-ok("it runs on the other node", here not in shell.line("$R readlink /proc/self/ns/net"))
+ok("it runs on the other node",
+   here not in (saw := shell.line("$R readlink /proc/self/ns/net")), saw)
 shell.close()
 
 # ---- lines ----

@@ -80,7 +80,8 @@ grown = [(c.memory(i) - memory[i]) / 20 for i in range(2)]
 with c.net.enter(0):
     stubs = subprocess.run(["pgrep", "-x", "ehstub", "-s", str(shell.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
 sizes = [int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{p}/status").read())[1]) for p in stubs]
-ok(f"{grown[0]:.1f} and {grown[1]:.1f} KiB of the agents for a task with a terminal (at most 32)", max(grown) <= 32)
+ok(f"{grown[0]:.1f} and {grown[1]:.1f} KiB of the agents for a task with a terminal (at most 32)",
+   (saw := max(grown)) <= 32, saw)
 ok(f"{max(sizes or [0])} KiB for its stub (at most 1024)", len(sizes) == 20 and max(sizes) <= 1024, sizes)
 shell.line("kill $(jobs -p); wait")
 ok("no guest is left", until(lambda: not tasks()), tasks())

@@ -99,7 +99,7 @@ for where, how in PLACES:
     p.wait(WAIT)
     ok(f"{where}: a child that has left its group hears nothing", p.returncode == -signal.SIGTERM and until(lambda: state(child) == "S"), state(child))
     os.kill(child, signal.SIGKILL)
-    ok(f"{where}: its output ends with that child", collect(p) == "")
+    ok(f"{where}: its output ends with that child", (saw := collect(p)) == "", saw)
 
     p = start(how, "sh", "-c", "echo up")
     out = collect(p)

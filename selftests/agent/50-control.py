@@ -78,7 +78,7 @@ class Pid:
 ok("three agents", c.start_all(), c.log(0))
 pids = {i: Pid(c.agents[i].pid) for i in range(3)}
 ok("all are receivers", is_so(2, state=["receiver"] * 3, load=[0.0] * 3), nodes(2))
-ok("from a node that is no sender, a task stays", auto(1) == [1])
+ok("from a node that is no sender, a task stays", (saw := auto(1)) == [1], saw)
 
 ok("it ends, and is no load any more", counted(0), nodes(1))
 fifo = os.path.join(c.dir, "fifo")
@@ -97,13 +97,13 @@ for name, words in (("one that stayed", ["sleep", "1000"]),
 load(1, 0, 4)
 ok("four guests make node 0 a sender", is_so(2, state=["sender", "receiver", "receiver"], load=[4.0, 0.0, 0.0]),
    nodes(2))
-ok("its tasks go elsewhere", auto(0)[0] in (1, 2))
+ok("its tasks go elsewhere", (saw := auto(0)[0]) in (1, 2), saw)
 load(0, 1, 4)
 ok("nodes 0 and 1 are senders", is_so(2, state=["sender", "sender", "receiver"]), nodes(2))
 ok("the receiver gets the tasks of both", auto(0) == [2] and auto(1) == [2])
 c.ask(0, {"command": "drain", "node": "0.2"})
 ok("node 2 is drained", until(lambda: nodes(0)[2]["draining"]), nodes(0))
-ok("then they stay", auto(0) == [0])
+ok("then they stay", (saw := auto(0)) == [0], saw)
 refused = ehctl(0, "exec", "0.2", "--", "true")
 text = refused.communicate()[0]
 ok("a drained node refuses, even those who name it", refused.returncode == 1 and "exec: " in text, text)

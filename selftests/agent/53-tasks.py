@@ -43,7 +43,8 @@ for id in (short, "n0:" + short[4:], home["id"], "n0:" + home["id"][4:]):
     r = c.ask(0, {"command": "why", "id": id})
     ok(f"why {id[:4]}… of {len(id)} letters", r.get("id") == home["id"], r)
 for id in ("0.0:" + home["id"][-3:], "0.1:" + short[4:]):
-    ok(f"but not {id}", "not known" in c.ask(0, {"command": "why", "id": id})["error"]["why"])
+    ok(f"but not {id}",
+       "not known" in (saw := c.ask(0, {"command": "why", "id": id})["error"]["why"]), saw)
 text = ehctl(0, "tasks").stdout
 ok("tasks", text.splitlines()[1].split()[:5] == [short, "root", "n0", "n1", "running"] and " linux-build  sh\n" in text, text)
 

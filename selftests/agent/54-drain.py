@@ -47,7 +47,8 @@ for i in 0, 1:
     node = c.ask(i, {"command": "status"})["nodes"][1]
     ok(f"n{i}: why and who", node["drain"]["reason"] == "kernel upgrade" and node["drain"]["by"].endswith("@n0") and
        node["drain"]["since"].endswith("Z"), node)
-    ok("and nothing about the other", c.ask(i, {"command": "status"})["nodes"][0]["drain"] is None)
+    ok("and nothing about the other",
+       (saw := c.ask(i, {"command": "status"})["nodes"][0]["drain"]) is None, saw)
     line = f"n1 drains: kernel upgrade ({node['drain']['by']})\n"
     for command in "status", "tree", "tasks":
         said = ehctl(i, command)
@@ -59,8 +60,9 @@ ok("who asks it for a place is told why not", said[0] == 1 and "node n1 is drain
 left = c.ask(0, {"command": "guests", "node": "n1"})
 ok("what is left", left["guests"] == 1 and left["oldest"]["command"] == "sh" and left["oldest"]["user"] == "root" and
    left["oldest"]["elapsed"] > 0 and left["draining"], left)
-ok("not for everybody", "error" in c.ask(0, {"command": "guests", "node": "n1"}, uid=2001))
-ok("--wait waits", wait.poll() is None)
+ok("not for everybody",
+   "error" in (saw := c.ask(0, {"command": "guests", "node": "n1"}, uid=2001)), saw)
+ok("--wait waits", (saw := wait.poll()) is None, saw)
 end(task)
 out, err = wait.communicate(timeout=WAIT)
 ok("until it is empty, and says nothing in a pipe", (wait.returncode, out, err) == (0, "", ""), (wait.returncode, out, err))
@@ -76,13 +78,13 @@ shown, see = shown_at(master)
 ok("a terminal sees what is left", see(b"n1: 1 guest left (oldest 0:") and see(b"root: sh)"), bytes(shown))
 end(task)
 ok("and that it is empty", see(b"n1: empty after 0:") and see(b"ehctl undrain n1"), bytes(shown))
-ok("done", wait.wait(WAIT) == 0)
+ok("done", (saw := wait.wait(WAIT)) == 0, saw)
 os.close(master)
 said = ehctl(1, "drain", "n1", "--wait", "--json", "--reason", "again")
 document = json.loads(said[1])
 ok("--json", said[0] == 0 and document["guests"] == 0 and document["host"] == "n1" and document["drain"]["reason"] == "again" and
    document["seconds"] >= 0, said)
-ok("a node of its own", ehctl(1, "undrain", "0.1")[0] == 0)
+ok("a node of its own", (saw := ehctl(1, "undrain", "0.1")[0]) == 0, saw)
 
 task = guest()
 wait = start(0, "drain", "n1", "--wait")

@@ -101,7 +101,7 @@ os.write(master, b"?")
 ok("help", see(b"A bar is the load"), shown)
 os.write(master, b" t")
 os.write(master, b"q")
-ok("quit", os.waitpid(pid, 0)[1] == 0)
+ok("quit", (saw := os.waitpid(pid, 0)[1]) == 0, saw)
 os.close(master)
 
 # Without an agent the last picture stays, and it says why.

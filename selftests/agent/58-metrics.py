@@ -65,7 +65,7 @@ must("it is counted", until(lambda: placed() == 1), placed())
 status, headers, text = m.get("/metrics")
 ok("text of Prometheus", status == 200 and headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8", (status, headers))
 ok("promtool has nothing to say", checked(text) == "", checked(text))
-ok("promtool would say it", checked(text + "ehsched_x{ 1\n") != "")
+ok("promtool would say it", (saw := checked(text + "ehsched_x{ 1\n")) != "", saw)
 now = json.loads(ehctl(0, "status", "--json").stdout)
 for node in now["nodes"]:
     labels = {"node": node["code"], "host": node["host"]}
@@ -151,8 +151,8 @@ finally:
 for host, wanted in ((f"127.0.0.1:{PORT}", 200), ("localhost", 200), ("[::1]:1", 200), (socket.gethostname(), 200), ("evil.example", 421),
                      (f"127.0.0.1.evil.example:{PORT}", 421), ("", 421), ("[::1", 421)):
     ok(f"called {host or 'by no name'}: {wanted}", m.get("/metrics", Host=host)[0] == wanted, m.get("/metrics", Host=host))
-ok("a page from elsewhere", m.get("/metrics", Sec_Fetch_Site="cross-site")[0] == 403)
-ok("no proxy", m.get("http://127.0.0.1/metrics")[0] == 400)
+ok("a page from elsewhere", (saw := m.get("/metrics", Sec_Fetch_Site="cross-site")[0]) == 403, saw)
+ok("no proxy", (saw := m.get("http://127.0.0.1/metrics")[0]) == 400, saw)
 ok("nothing else is there", {m.get(path)[0] for path in ("/x", "/metrics/", "/metricsx", "/../etc/passwd", "//metrics")} == {404})
 for method in "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE":
     ok(f"no {method}", m.get("/metrics", method)[0] in (400, 405, 501), method)
@@ -160,8 +160,8 @@ with m.connect() as s:      # which it does not close at once
     s.sendall(b"CONNECT /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     first = s.recv(12)
     ok("no CONNECT", first in (b"HTTP/1.1 400", b"HTTP/1.1 405", b"HTTP/1.1 501"), first)
-ok("HEAD", m.get("/metrics", "HEAD")[::2] == (200, ""))
-ok("no body", m.get("/metrics", "GET", "x" * 100)[0] in (400, 413))
+ok("HEAD", (saw := m.get("/metrics", "HEAD")[::2]) == (200, ""), saw)
+ok("no body", (saw := m.get("/metrics", "GET", "x" * 100)[0]) in (400, 413), saw)
 with m.connect() as s:
     try:
         s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + b"X: " + b"y" * 100000 + b"\r\n\r\n")
@@ -225,5 +225,5 @@ r = ehctl(0, "metrics", "--once")
 ok("not the agent", r.returncode == 1 and "not the agent" in r.stderr, r)
 ok("nor for Prometheus", until(lambda: up() == 0))
 s.close()
-ok("SIGTERM ends it", m.end() == 0)
+ok("SIGTERM ends it", (saw := m.end()) == 0, saw)
 done()

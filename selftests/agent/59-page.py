@@ -90,7 +90,7 @@ ok("events of tasks", until(lambda: kinds(one) == [("place", ONE), ("place", ONE
 last = one.get("/api/events")[1]["last"]
 numbers = [e["n"] for e in one.get("/api/events")[1]["events"]]
 ok("numbered", numbers == sorted(set(numbers)) and numbers[-1] == last, numbers)
-ok("none after the last", one.get(f"/api/events?after={last}")[1]["events"] == [])
+ok("none after the last", (saw := one.get(f"/api/events?after={last}")[1]["events"]) == [], saw)
 ok("all, after a number that was never given", len(one.get(f"/api/events?after={last + 1000}")[1]["events"]) == len(numbers))
 for i in range(300):
     c.ask(0, {"command": "set", "length": 1001 + i})
@@ -106,15 +106,17 @@ for name, p, own in ("another user", two, "wordoftwo"), ("root, who became nobod
     said = json.dumps([p.get(path) for path in ("/api/status", "/api/tasks", "/api/history", "/api/events", "/metrics", "/")])
     ok(f"nothing of others for {name}", all(word not in said for word in {"wordofone", "wordoftwo", "wordofroot"} - {own}) and ID not in said, said[-3000:])
     ok("nor why", p.get(f"/api/why?id={ID}")[0] == 503, p.get(f"/api/why?id={ID}"))
-ok("root's process is nobody's", root.get("/api/tasks")[1]["tasks"] == [])
-ok("the other user's has its own", [t["uid"] for t in two.get("/api/tasks")[1]["tasks"]] == [TWO])
-ok("and a key is for one process", two.get("/api/tasks", one.key)[0] == 403)
+ok("root's process is nobody's", (saw := root.get("/api/tasks")[1]["tasks"]) == [], saw)
+ok("the other user's has its own",
+   (saw := [t["uid"] for t in two.get("/api/tasks")[1]["tasks"]]) == [TWO], saw)
+ok("and a key is for one process", (saw := two.get("/api/tasks", one.key)[0]) == 403, saw)
 for path in ("/api/why", "/api/why?id=", "/api/why?id=" + "x" * 200, "/api/why?x=1"):
     ok(f"wrong: {path[:20]}", one.get(path)[0] == 400, one.get(path))
 for path in ("/api/history?limit=x&before=-1", "/api/history?limit=999999999999999999999", "/api/events?after=x", "/api/events?after=%00", "/api/events?%", "/api/history?a=b=c&&&"):
     ok(f"numbers that are none: {path}", one.get(path)[0] == 200, one.get(path))
 ok("commands that change something are none", {one.get("/api/" + x)[0] for x in ("drain", "set", "cancel", "run", "reload", "leave", "invite", "watch", "")} == {404})
-ok("an ID is only an ID", one.get("/api/why?id=" + urllib.parse.quote('x","command":"leave'))[0] == 503)
+ok("an ID is only an ID",
+   (saw := one.get("/api/why?id=" + urllib.parse.quote('x","command":"leave'))[0]) == 503, saw)
 
 # ---- the page
 
@@ -140,12 +142,12 @@ ok("but metrics, by any name", wide.get("/metrics", at=1)[0] == 200 and wide.get
 
 c.end(0, signal.SIGKILL)
 ok("no agent", until(lambda: one.get("/api/status")[0] == 503) and "cannot connect" in one.get("/api/tasks")[1]["error"]["why"], one.get("/api/tasks"))
-ok("events are kept", len(one.get("/api/events")[1]["events"]) == 500)
+ok("events are kept", (saw := len(one.get("/api/events")[1]["events"])) == 500, saw)
 c.start(0)
 last = one.get("/api/events")[1]["last"]
 ok("it is back", until(lambda: one.get("/api/status")[0] == 200))
 ok("and tells events again", until(lambda: heard(one) and one.get("/api/events")[1]["last"] > last))
 for p in tasks:
     p.communicate(b"\n")
-ok("all end", [p.end() for p in (one, two, root, wide)] == [0] * 4)
+ok("all end", (saw := [p.end() for p in (one, two, root, wide)]) == [0] * 4, saw)
 done()

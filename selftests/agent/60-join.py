@@ -173,7 +173,7 @@ ok("who comes back gets the code it had", agree(0, 1, 2, 3) and hosts(0)["n2"] =
 
 c.ask(0, {"command": "leave"})
 ok("the top controller leaves", ended(0) == 0 and agree(1, 2, 3), [hosts(i) for i in (1, 2, 3)])
-ok("0.1 follows", status(2)["controller"] == "0.1")
+ok("0.1 follows", (saw := status(2)["controller"]) == "0.1", saw)
 seed_conf = c.conf(0, peers=[0])
 with open(seed_conf, "a") as f:
     f.write(f'join = "{address(3)}"\n')
@@ -194,14 +194,17 @@ ok("another cluster: refused", until(lambda: "the cluster name differs" in why(5
 c.end(5)
 
 h = client("n6", 5)
-ok("a host of the authority may see the roster", h.request("GET", "/v1/roster")[0] == 200)
+ok("a host of the authority may see the roster",
+   (saw := h.request("GET", "/v1/roster")[0]) == 200, saw)
 for method, path in ("GET", "/v1/nodes"), ("POST", "/v1/report"), ("POST", "/v1/leave"), ("POST", "/v1/roster"), \
         ("POST", "/v1/job"):
     code = h.request(method, path, None if method == "GET" else {})[0]
     ok(f"but not {method} {path}", code == 403, code)
-ok("nor say that it is a node", h.hello(node="0.1") == 403)
-ok("nor speak for another host", h.request("POST", "/v1/join", question("n1", 5))[0] == 403)
-ok("nor as a member that passes it on", h.request("POST", "/v1/join", question("n1", 5, hops=1))[0] == 403)
+ok("nor say that it is a node", (saw := h.hello(node="0.1")) == 403, saw)
+ok("nor speak for another host",
+   (saw := h.request("POST", "/v1/join", question("n1", 5))[0]) == 403, saw)
+ok("nor as a member that passes it on",
+   (saw := h.request("POST", "/v1/join", question("n1", 5, hops=1))[0]) == 403, saw)
 for bad in ({}, {"cluster": "test"}, question("n6", 5, hops=-1), question("n6", 5, hops=99),
             {**question("n6", 5), "address": "here"}, question("n6", 5, code="0.9"), question("n6", 5, code="0"),
             question("x" * 65, 5)):
@@ -214,15 +217,16 @@ code, body = h.request("POST", "/v1/join", question("n6", 5, code=hosts(0)["n1"]
 got = json.loads(body)
 ok("a wish for another's code: the free one is given", code == 200 and got["code"] == codes["n2"], body)
 ok("the other keeps it", hosts(0)["n1"] == codes["n1"], hosts(0))
-ok("and cannot be taken by a hello", h.hello(node=codes["n1"]) == 403)
+ok("and cannot be taken by a hello", (saw := h.hello(node=codes["n1"])) == 403, saw)
 h = client("n6", 5)
 ok("nor does it have its own before it has signed for it", h.hello(node=got["code"]) == 403 and "n6" not in hosts(0))
 entry = signed(cert, got["entry"])
 h = client("n6", 5)
 ok("then it is let in", h.hello(node=got["code"], entry=entry) == 200 and hosts(0).get("n6") == got["code"], hosts(0))
 forged = {**got, "roster": [{"code": "0.1", "host": "n6", "address": "1.2.3.4:5", "version": -1}]}
-ok("a malformed roster: 400", h.request("POST", "/v1/roster", forged)[0] == 400)
-ok("a member removes no other", h.request("POST", "/v1/leave", {"cluster": "test", "host": "n1"})[0] == 403)
+ok("a malformed roster: 400", (saw := h.request("POST", "/v1/roster", forged)[0]) == 400, saw)
+ok("a member removes no other",
+   (saw := h.request("POST", "/v1/leave", {"cluster": "test", "host": "n1"})[0]) == 403, saw)
 going = {k: v for k, v in got["entry"].items() if k not in ("by", "grant")}
 going.update(version=going["version"] + 1, left=True)
 last = signed(cert, going)
@@ -235,7 +239,7 @@ ok("not even itself, without its signature",
    hosts(0).get("n6") == got["code"])
 ok("but with it",
    h.request("POST", "/v1/leave", {"cluster": "test", "host": "n6", "entry": last})[0] == 200 and until(lambda: len(hosts(0)) == 3), hosts(0))
-ok("then it is a stranger again", h.request("GET", "/v1/nodes")[0] == 403)
+ok("then it is a stranger again", (saw := h.request("GET", "/v1/nodes")[0]) == 403, saw)
 h = client("n7", 5)
 code, body = h.request("POST", "/v1/join", question("n7", 5, code=codes["n2"]))
 ok("a wish for a free code is granted", code == 200 and json.loads(body)["code"] == codes["n2"], body)

@@ -73,7 +73,7 @@ with open(conf, "a") as f:
     f.write(f'state = "{c.state(0)}"\ncgroup = "{c.cgroup(0)}"\nstub = "{STUB}"\nheartbeat = 300\n')
 c.start(0, conf)
 ok("an agent runs with it", "ready: node 0.0 of cluster lab" in c.log(0), c.log(0))
-ok("it ends", c.end(0) == 0)
+ok("it ends", (saw := c.end(0)) == 0, saw)
 
 c.net.ip(0, "addr", "add", "10.78.0.1/24", "dev", "eth0")
 words = refused("a host with two addresses", 1, "lab", "--dir", folder + "3", "--host", "n0")

@@ -73,7 +73,8 @@ ok("its key is its own", stat.S_IMODE(os.stat(c.etc(1) + "/n1.key").st_mode) in 
    sh("openssl", "verify", "-CAfile", c.etc(0) + "/ca.crt", c.etc(1) + "/n1.crt").returncode == 0)
 ok("its certificate names the cluster",
    "URI:urn:ehsched:lab" in sh("openssl", "x509", "-in", c.etc(1) + "/n1.crt", "-noout", "-ext", "subjectAltName").stdout)
-ok("it has the cluster's settings", "heartbeat     = 300" in open(c.etc(1) + "/agent.conf").read())
+ok("it has the cluster's settings",
+   "heartbeat     = 300" in (saw := open(c.etc(1) + "/agent.conf").read()), saw)
 ok("nothing of the token is left at home", not invites()["open"])
 c.start(1, c.finish(1))
 ok("it is a member", c.all_up([0, 1]), c.log(1)[-2000:])
@@ -211,7 +212,8 @@ def ask(text):
     return until(lambda: (lambda e: e and not e.startswith("too many") and e)(error(tell(stranger(), text))))
 
 
-ok("a request of a megabyte gets no answer", tell(stranger(), b"x" * (1 << 20)) == b"")
+ok("a request of a megabyte gets no answer",
+   (saw := tell(stranger(), b"x" * (1 << 20))) == b"", saw)
 ok("the log says why", c.logged(0, r"refused 10\.77\.0\.4:\d+ \(CN unknown\): its request to be admitted is too large"), c.log(0)[-1500:])
 slow = [stranger() for i in range(8)]
 for s in slow:
@@ -219,8 +221,10 @@ for s in slow:
 for what, text in ("no JSON", b"hello\n"), ("a list", b"[]\n"), ("nothing", b"{}\n"), ("a NUL", b'{"secret":"\0"}\n'), \
         ("a secret that is a number", b'{"secret":1}\n'), ("a deep one", b"[" * 4000 + b"\n"), \
         ("a secret that is too short", b'{"secret":"00"}\n'):
-    ok(f"{what}: it is told no more than that the token is wrong", "the token is wrong" in ask(text))
-ok("HTTP/2 still needs a certificate", tell(stranger("h2"), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == b"")
+    ok(f"{what}: it is told no more than that the token is wrong",
+       "the token is wrong" in (saw := ask(text)), saw)
+ok("HTTP/2 still needs a certificate",
+   (saw := tell(stranger("h2"), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")) == b"", saw)
 secret = unpack(again)[:16].hex()
 good = subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null",
                        "-subj", "/CN=n3"], capture_output=True, text=True).stdout

@@ -136,7 +136,7 @@ r = ehctl(3, "status")
 ok("and in status", r.returncode == 0 and r.stdout.startswith("This host was REVOKED, says n"), r)
 r = ehctl(3, "doctor")
 ok("and in doctor, as an error", r.returncode == 1 and "REVOKED, says n" in r.stdout and "ehctl invite --host" in r.stdout, r)
-ok("its agent goes on", c.agents[3].poll() is None)
+ok("its agent goes on", (saw := c.agents[3].poll()) is None, saw)
 c.end(3)
 c.start(3, os.path.join(c.etc(3), "agent.conf"))
 ok("and says it again after a restart", until(lambda: len(c.log(3).split("was revoked, says n")) > 2), c.log(3)[-1500:])
@@ -175,7 +175,7 @@ for name in os.listdir(c.etc(3)):
     os.rename(os.path.join(c.etc(3), name), os.path.join(c.dir, "old-" + name))
 c.start(3, admit(3))
 ok("with a new certificate the host is a member again", c.all_up(range(4)), c.log(3)[-2000:])
-ok("and does not call itself revoked", "REVOKED" not in ehctl(3, "status").stdout)
+ok("and does not call itself revoked", "REVOKED" not in (saw := ehctl(3, "status").stdout), saw)
 
 # ---- a certificate ----
 

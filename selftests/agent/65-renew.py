@@ -32,7 +32,7 @@ stranger = certify(named, os.path.join(c.dir, "strange"), "far", end, cluster="t
 c.start(2, c.conf(2, cert=short))
 ok("a member whose certificate ends soon is let in", c.all_up(range(3)), c.log(2)[-2000:])
 client = http2.Client(http2.connect(c.net, 2, address(1), short, "n2"))
-ok("so is a second connection of it", client.hello(node="0.2") == 200)
+ok("so is a second connection of it", (saw := client.hello(node="0.2")) == 200, saw)
 ok("and stays", client.request("GET", "/v1/nodes")[0] == 200 and "has expired" not in c.log(0) + c.log(1))
 clock.set(SOON + 1)
 
@@ -57,7 +57,7 @@ ok("and the log says why", c.logged(1, r"ended the connection with n2: its certi
 ok("the other agent's link ends, too", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-1500:])
 ok("the certificate is not accepted again", c.logged(0, r"refused \S+ \(CN n2\): certificate refused: certificate has expired"),
    c.log(0)[-1500:])
-ok("the others stay", c.up(1) == {"0.0", "0.1"})
+ok("the others stay", (saw := c.up(1)) == {"0.0", "0.1"}, saw)
 c.end(2)
 clock.set(0)
 
@@ -93,7 +93,7 @@ ok("connections of both", client.hello(node="0.1") == 200 and kept.hello(node="0
 ok("host 0 has a certificate of the new one, and trusts no other", trust(0, other, other + "/ca.crt"))
 ok("connections of the old authority end at once", closed(client.s))
 ok("and the log says why", c.logged(0, r"ended the connection with n1: "), c.log(0)[-1500:])
-ok("those of the new one stay", kept.request("GET", "/v1/nodes")[0] == 200)
+ok("those of the new one stay", (saw := kept.request("GET", "/v1/nodes")[0]) == 200, saw)
 ok("the host with the old one is out", until(lambda: c.up(0) == {"0.0", "0.2"}), c.up(0))
 ok("until it has one of the new", trust(1, other, other + "/ca.crt") and c.all_up(range(3)), c.log(1)[-1500:])
 ok("the agents end", all(c.end(i) == 0 for i in range(3)))
@@ -147,7 +147,9 @@ new = os.path.join(state(1), "certificate.pem")
 text = open(new).read()
 ok("it is kept beside the state, with a new key, for the agent alone", os.stat(new).st_mode & 0o777 == 0o600 and
    "PRIVATE KEY" in text and text not in configured and open(c.etc(1) + "/n1.key").read() not in text)
-ok("the configured files are as they were", open(c.etc(1) + "/n1.crt").read() + open(c.etc(1) + "/n1.key").read() == configured)
+ok("the configured files are as they were",
+   (saw := open(c.etc(1) + "/n1.crt").read() + open(c.etc(1) + "/n1.key").read()) == configured,
+   saw)
 ok("doctor finds nothing wrong with it", re.search(r"^ok +certificate +CN n1: valid for 36\d\d", ehctl(1, "doctor").stdout, re.M), ehctl(1, "doctor"))
 ok("links of the old certificate stay as long as it is good", "has expired" not in c.log(0)[begun:], c.log(0)[begun:][-1500:])
 clock.set(SOON + 1)
@@ -200,7 +202,8 @@ def ask(host, to, body):
     return client.request("POST", "/v1/renew", body)
 
 
-ok("a member gets a certificate of its name", ask("n1", 0, {"request": request("n1")})[0] == 200)
+ok("a member gets a certificate of its name",
+   (saw := ask("n1", 0, {"request": request("n1")})[0]) == 200, saw)
 for what, host, body in ("another's name", "n1", {"request": request("n0")}), ("none", "n1", {}), ("a number", "n1", {"request": 1}), \
         ("what is no request", "n1", {"request": "x"}), ("another kind of key", "n1", {"request": request("n1", "rsa")}):
     status, answer = ask(host, 0, body)
@@ -210,7 +213,8 @@ client.hello(cluster="lab", node="0.1")
 body = {"request": request("n1")}
 many = [client.request("POST", "/v1/renew", body)[0] for _ in range(25)]
 ok("who asks without end is told to wait", set(many) == {200, 429} and many[-1] == 429, many)
-ok("a host that is no member gets nothing", ask("stranger", 0, {"request": request("stranger")})[0] == 403)
+ok("a host that is no member gets nothing",
+   (saw := ask("stranger", 0, {"request": request("stranger")})[0]) == 403, saw)
 
 # ---- when it does not work ----
 
@@ -226,7 +230,8 @@ logged = fresh(2)
 c.start(0, os.path.join(c.etc(0), "agent.conf"), ready=False)
 ok("when that host is back, it is renewed", logged("the certificate of this host was renewed"), c.log(2)[-1500:])
 ok("and doctor is content", re.search(r"^ok +certificate +CN n2", ehctl(2, "doctor").stdout, re.M), ehctl(2, "doctor"))
-ok("a host without the authority's key signs nothing", ask("n1", 2, {"request": request("n1")})[0] == 409)
+ok("a host without the authority's key signs nothing",
+   (saw := ask("n1", 2, {"request": request("n1")})[0]) == 409, saw)
 kept = os.path.join(state(2), "certificate.pem")
 os.chmod(kept, 0o644)
 r = subprocess.run([AGENT, "-t", "-c", conf], capture_output=True, text=True)

@@ -79,7 +79,8 @@ told = entries(4)
 ok("the next entry says how many were lost", any(int(t.get("EHSCHED_ENTRIES_LOST", "0")) > 0 for t in told.values()), told)
 journal.close()
 os.unlink(JOURNAL)
-ok("without a journal tasks go on", ehctl("exec", "n1", "--", "sh", "-c", "exit 4").returncode == 4)
+ok("without a journal tasks go on",
+   (saw := ehctl("exec", "n1", "--", "sh", "-c", "exit 4").returncode) == 4, saw)
 
 journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 journal.bind(JOURNAL)

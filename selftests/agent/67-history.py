@@ -65,7 +65,8 @@ ok("how it ended, and what it used", t["exit"] == 3 and t["signal"] is None and 
 started, ended = (datetime.datetime.fromisoformat(t[when].replace("Z", "+00:00")) for when in ("started", "ended"))
 ok("when", began - datetime.timedelta(seconds=1) <= started <= ended <= datetime.datetime.now(datetime.timezone.utc), t)
 ok("arguments are cut as configured", t["arguments"] == "-c 'i=0; while [ $i "[:20], t)
-ok("the other node's history has nothing of it", json.loads(ehctl(1, "history", "--json").stdout)["tasks"] == [])
+ok("the other node's history has nothing of it",
+   (saw := json.loads(ehctl(1, "history", "--json").stdout)["tasks"]) == [], saw)
 r = ehctl(0, "exec", "n1", "--", "sh", "-c", "kill -TERM $$")
 ok("one that a signal killed", r.returncode in (143, -signal.SIGTERM) and history()[-1]["signal"] == 15 and history()[-1]["exit"] is None, history())
 with c.net.enter(0):
@@ -118,7 +119,7 @@ ok("its user sees it, and nothing else", history(uid=1000) == [mine], history(ui
 ok("another one sees nothing", history(uid=1001) == [], history(uid=1001))
 ok("and may not ask for it", "history-group" in history("--user", "1000", uid=1001), history("--user", "1000", uid=1001))
 ok("a member of the group sees all", len(history(uid=1001, gid=60)) == 6, history(uid=1001, gid=60))
-ok("root sees all", history("--user", "1000") == [mine])
+ok("root sees all", (saw := history("--user", "1000")) == [mine], saw)
 ok("nobody reads the file", os.stat(FILE).st_mode & 0o777 == 0o600, oct(os.stat(FILE).st_mode))
 
 # ---- what lasts
@@ -152,7 +153,8 @@ os.kill(writer, signal.SIGKILL)
 ok("what writes is killed", until(lambda: writers()[1] not in (writer, None)), c.log(0))
 ehctl(0, "exec", "n1", "--", "false")
 ok("another one goes on", len(history()) == 8 and history()[-1]["exit"] == 1 and "killed by signal 9" in c.log(0), history()[-1:])
-ok("the file is whole", sqlite3.connect(FILE).execute("PRAGMA integrity_check").fetchone() == ("ok",))
+ok("the file is whole",
+   (saw := sqlite3.connect(FILE).execute("PRAGMA integrity_check").fetchone()) == ("ok",), saw)
 status = dict(line.split(":\t", 1) for line in open(f"/proc/{writers()[1]}/status").read().splitlines() if ":\t" in line)
 ok("what writes filters its system calls", status["Seccomp"] == "2" and status["NoNewPrivs"] == "1", status)
 has = {what.replace(FILE, "history.db") for what in descriptors(writers()[1]).values()}

@@ -176,7 +176,8 @@ if not IN_GUEST:
         c.start(i, ready=False)
 heals(SIZE - 1, f"{SIZE} agents started in any order")
 memory = [c.memory(i) for i in range(SIZE)]
-ok(f"resident memory of an agent: {min(memory)} to {max(memory)} KiB", max(memory) <= 16384)
+ok(f"resident memory of an agent: {min(memory)} to {max(memory)} KiB",
+   (saw := max(memory)) <= 16384, saw)
 
 # a node with guests is a sender; its own tasks go over the whole tree
 home = SIZE - 1
@@ -185,7 +186,8 @@ ok("the last node is loaded", until(lambda: {n["code"]: n for n in state(0)["nod
 at, wrong = verdicts(burst(home, 3 * SIZE // 2, 3))
 groups = {group(i, 1) for i in at if isinstance(i, int)}
 ok(f"all {3 * SIZE // 2} tasks of a burst end as they should", not wrong, wrong[:5])
-ok(f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes", len(groups) > (SIZE >> N) // 2)
+ok(f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes",
+   (saw := len(groups)) > (SIZE >> N) // 2, saw)
 
 events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=subprocess.PIPE, text=True)
 

@@ -160,7 +160,7 @@ ok("nor does it", made == ["last.txt"] and again[1].get("done") == 1 and notes =
    (made, again[1].get("done"), notes, again, left))
 ok("as make", make(other).returncode == 0 and (ran(other) == [] or set_back))
 ok("it changes nothing", tree(mine) == tree(other), (tree(mine), tree(other)))
-ok("and make has nothing to add", "up to date" in make(mine, "prog.txt").stdout)
+ok("and make has nothing to add", "up to date" in (saw := make(mine, "prog.txt").stdout), saw)
 for path in mine, other:
     put(path, "src/3.c", "changed\n")
     put(path, "src/gen", "generated again\n")

@@ -39,9 +39,11 @@ def say(i, body):
 
 
 request = {"type": "request", "gang": 5, "threshold": 2, "level": 1, "home": c.code(LIAR)}
-ok("a request in another's name is refused", say(0, {**request, "home": c.code(1)})[0] == 403)
-ok("one to who is not the top", say(1, request)[0] == 409)
-ok("one that only the controller above may send", say(1, {**request, "level": 0})[0] == 403)
+ok("a request in another's name is refused",
+   (saw := say(0, {**request, "home": c.code(1)})[0]) == 403, saw)
+ok("one to who is not the top", (saw := say(1, request)[0]) == 409, saw)
+ok("one that only the controller above may send",
+   (saw := say(1, {**request, "level": 0})[0]) == 403, saw)
 for name, value in ("level", 9), ("level", -1), ("gang", 0), ("gang", 1 << 60), ("gang", "x"), ("threshold", -1), ("threshold", 1e300), \
         ("threshold", None), ("home", "0.9"), ("home", "0"), ("type", "x"):
     got = say(0, {**request, name: value})
@@ -58,7 +60,8 @@ for name, value in ("stamp", 0), ("stamp", -1), ("lease", -1), ("lease", 1 << 40
         break
 else:
     ok("the same of an occupation", True)
-ok("what was never offered cannot be occupied", say(0, {**occupy, "offer": 1 << 52})[0] == 409)
+ok("what was never offered cannot be occupied",
+   (saw := say(0, {**occupy, "offer": 1 << 52})[0]) == 409, saw)
 
 p = c.begun("robbed", 2)
 mine = c.own(1)["gangs"][0]["id"]
@@ -77,7 +80,9 @@ ok("the liar's own request: every host offers itself", got[0] == 200 and len(got
 number = next(o["offer"] for o in got[1]["offers"] if o["node"] == c.code(0))
 taken = say(0, {**occupy, "offer": number, "stamp": 1, "lease": 1 << 31})
 ok("a lease is no longer than the host's bound", taken[0] == 200 and taken[1]["lease"] == LEASE, taken)
-ok("an older stamp does not renew it", say(0, {**occupy, "offer": number, "stamp": 1, "lease": 1000})[1].get("stamp") == 1)
+ok("an older stamp does not renew it",
+   (saw := say(0, {**occupy, "offer": number, "stamp": 1, "lease": 1000})[1].get("stamp")) == 1,
+   saw)
 c.free("what it does not renew or take is free again", rest, LONG)
 got = say(0, {**request, "gang": 6})
 ok("who lets offers end gets none for a while", got[0] == 200 and len(got[1].get("offers", [])) <= 1, got)

@@ -372,7 +372,7 @@ try:
        until(lambda: all(p.poll() is not None for p in waiting)) and all(p.returncode for p in waiting))
     view.view.wait()
     view.files.kill()
-    ok("and nothing holds it", libc.umount2(at.encode(), 0) == 0)
+    ok("and nothing holds it", (saw := libc.umount2(at.encode(), 0)) == 0, saw)
 finally:
     for p in (view.view, view.files):
         p.kill()

@@ -148,11 +148,11 @@ ok("a task that goes on", r.look() == "one", c.log(1))
 old = until(lambda: launcher(1))
 os.kill(old, signal.SIGKILL)
 write("three")
-ok("ehlaunch is killed: its view goes on", r.look() == "three")
+ok("ehlaunch is killed: its view goes on", (saw := r.look()) == "three", saw)
 got = there(f"cat {work}/tree/file")
 ok("the next task gets a new one", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
-ok("of another ehlaunch", launcher(1) not in (0, old))
-ok("the task ends well", r.end() == 0)
+ok("of another ehlaunch", (saw := launcher(1)) not in (0, old), saw)
+ok("the task ends well", (saw := r.end()) == 0, saw)
 
 # 83-views-survive.py has the rest; here each agent has an ehlaunch of its own, which ends with it.
 for what, i in ("the executor's agent", 1), ("home's agent", 0):
@@ -166,7 +166,7 @@ for what, i in ("the executor's agent", 1), ("home's agent", 0):
     ok("the task sees home's files again", r.look() == "three", (c.log(0)[-2000:], c.log(1)[-2000:]))
     got = there(f"cat {work}/tree/file")
     ok("and so does the next one", got[:2] == (0, "three\n"), (got, c.log(1)[-2000:]))
-    ok("the task ends well", r.end() == 0)
+    ok("the task ends well", (saw := r.end()) == 0, saw)
     ok("and nobody is in its namespace", until(lambda: mounted(work) == []), mounted(work))
 
 # ---- a reload ----

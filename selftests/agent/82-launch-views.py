@@ -251,7 +251,7 @@ ok("ehview is the user's, and cannot be traced by the user",
    os.stat(f"/proc/{v.view[0]}/mem").st_uid == 0, open(f"/proc/{v.view[0]}/status").read())
 ok("no process but its tasks is in it", mounted(work) == [], mounted(work))
 os.write(v.fds[1], struct.pack("II", 7, 0))
-ok("ehview answers", struct.unpack("I", os.read(v.fds[1], 4)) == (7,))
+ok("ehview answers", (saw := struct.unpack("I", os.read(v.fds[1], 4))) == (7,), saw)
 
 # ---- who may enter ----
 
@@ -350,7 +350,7 @@ def serve(request, *more):
 
 
 s, news = serve(files("/"))
-ok("a server of home's files", answer(news)[:2] == (READY, 0))
+ok("a server of home's files", (saw := answer(news)[:2]) == (READY, 0), saw)
 server = below(l, "ehfiles")
 ok("is the user's, without other rights, and cannot be traced by the user",
    len(server) == 1 and until(lambda: os.stat(f"/proc/{server[0]}/mem").st_uid == 0) and
@@ -400,7 +400,7 @@ if shutil.which("diod", path="/usr/sbin:/usr/bin:/usr/local/sbin"):
     ours, theirs = socket.socketpair()
     news = l.send(files("/", carrier=1), theirs.fileno(), ours.fileno())
     theirs.close()
-    ok("diod serves home's files by 9p", answer(news)[:2] == (READY, 0))
+    ok("diod serves home's files by 9p", (saw := answer(news)[:2]) == (READY, 0), saw)
     server = below(l, "diod")
     seen = {path: os.listdir(f"/proc/{server[0]}/root{path}") for path in ("/proc", "/sys", "/dev")}
     ok("and sees nothing in /proc, /sys and /dev", seen == {"/proc": [], "/sys": [], "/dev": ["null"]}, seen)
@@ -509,11 +509,11 @@ got = p.ask(mount(["/"]), null)
 ok("and says so of a view", got[1] == errno.EPERM, got)
 l = p
 s, news = serve(files("/"))
-ok("it serves the user's own files", answer(news)[:2] == (READY, 0))
+ok("it serves the user's own files", (saw := answer(news)[:2]) == (READY, 0), saw)
 s.close()
 news.close()
 s, news = serve(files("/", OTHER, "ehb"))
-ok("but no other's", answer(news)[0] == N["LAUNCH_ACCOUNT"])
+ok("but no other's", (saw := answer(news)[0]) == N["LAUNCH_ACCOUNT"], saw)
 s.close()
 news.close()
 p.end()

@@ -222,7 +222,8 @@ for i in 0, 1:
 must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 out, err = p.communicate(b"\n", timeout=WAIT)
 ok("what home has made meanwhile is seen", b"file\nwritten meanwhile\n" in out and p.returncode == 0, (out, err))
-ok("and at home what the task has done at last", open(f"{tree}/dir/it").read() == "there\n")
+ok("and at home what the task has done at last",
+   (saw := open(f"{tree}/dir/it").read()) == "there\n", saw)
 
 # A link that is cut for a while.
 task = Copy()
@@ -280,7 +281,8 @@ def limit(ms):
     c.settings = SETTINGS.format(ms)
     for i in 0, 1:
         c.conf(i)
-        ok(f"n{i} has another limit: {ms} ms", "error" not in c.ask(i, {"command": "reload"}))
+        ok(f"n{i} has another limit: {ms} ms",
+           "error" not in (saw := c.ask(i, {"command": "reload"})), saw)
 
 
 limit(30000)

@@ -61,7 +61,7 @@ with c.net.enter(0):
     near = os.readlink("/proc/self/ns/net").encode() + b"\n"
 with c.net.enter(1):
     far = os.readlink("/proc/self/ns/net").encode() + b"\n"
-ok("a user's task goes away", run("/bin/sh", "-c", WHERE)[:2] == (0, far))
+ok("a user's task goes away", (saw := run("/bin/sh", "-c", WHERE)[:2]) == (0, far), saw)
 
 # Placed by the hierarchy: node 0 is made a sender by a task that stays.
 for i in range(2):

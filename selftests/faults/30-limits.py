@@ -107,7 +107,8 @@ for what, begin, end, text in STORIES:
            text in t.said()[-1000:] and b"reported as killed" in t.said()[-1000:], (t.p.poll(), t.said()[-400:], t.program))
         print(f"# {t.name}: told after {t.took or 0:.1f} s, its program ended after {t.ended:.1f} s, job-limit {LIMIT} s")
         if t.master is not None:
-            ok("the terminal has its modes again", termios.tcgetattr(t.master) == t.before)
+            ok("the terminal has its modes again",
+               (saw := termios.tcgetattr(t.master)) == t.before, saw)
             os.close(t.master)
         t.p.kill()
     out, err = retry.communicate(timeout=WAIT)

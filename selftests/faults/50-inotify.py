@@ -29,7 +29,7 @@ for fd in taken:
     os.close(fd)
 ok("two agents", started, c.log(0) + c.log(1))
 p = subprocess.Popen(c.words(0, EHCTL, "exec", "0.1", "--", "sh", "-c", "echo begun; read a; echo $a"), stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
-ok("a task runs there", p.stdout.readline() == "begun\n")
+ok("a task runs there", (saw := p.stdout.readline()) == "begun\n", saw)
 c.end(1)
 c.start(1)
 ok("its agent is started again", c.all_up(range(2)), c.log(1))

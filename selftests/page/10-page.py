@@ -136,7 +136,8 @@ c.end(0, signal.SIGKILL)
 ok("it says that the agent is gone", b.see("!$('trouble').hidden && /cannot connect to the agent/.test($('trouble').textContent) && $('main').className === 'stale'"),
    b.js("$('trouble').textContent"))
 b.picture(f"{PICTURES}/stale.png", whole=False)
-ok("and keeps what it had", b.js("document.querySelectorAll('#tree tr[data-node]').length") == 6)
+ok("and keeps what it had",
+   (saw := b.js("document.querySelectorAll('#tree tr[data-node]').length")) == 6, saw)
 c.start(0)
 ok("one that is back", b.see("$('trouble').hidden && $('main').className === ''"), b.js("$('trouble').textContent"))
 ok("its events, too", until(lambda: ehctl(0, "set", "threshold=3.5").returncode == 0 and ehctl(0, "set", "threshold=3").returncode == 0

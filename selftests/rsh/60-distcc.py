@@ -45,7 +45,7 @@ log = open(f"{c.work}/log").read()
 hosts = re.findall(r"compile f\d\.c on (\S+) completed ok", log)
 ok("compiled on the nodes, by make -j", status == 0 and len(hosts) == FILES and {h.strip("@").split("/")[0] for h in hosts} == {"n1", "n2"},
    (status, out, err, hosts, log))
-ok("the same, byte for byte", contents() == want)
+ok("the same, byte for byte", (saw := contents()) == want, saw)
 status, out, err = c.run(*DISTCC, "distcc", "gcc", "-c", "bad.c")
 ok("an error of the compiler: its status and message", status == 1 and "bad.c:3" in err, (status, out, err))
 status, out, err = c.run(*DISTCC, "DISTCC_HOSTS=@n9", "distcc", "gcc", "-c", "f0.c")

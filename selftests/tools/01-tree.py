@@ -46,9 +46,11 @@ used, bare = licences([f for f in FILES if not DATA.search(f)], text)
 texts = {f.split("/")[1].removesuffix(".txt") for f in FILES if f.startswith("LICENSES/")}
 ok("every file of code has an SPDX line", not bare, bare)
 ok("LICENSES has the text of each licence that is used, and no other", set(used) == texts, f"{used} {texts}")
-ok("a file without an SPDX line is found", licences(["a.c"], lambda f: "int x;\n")[1] == ["a.c"])
+ok("a file without an SPDX line is found",
+   (saw := licences(["a.c"], lambda f: "int x;\n")[1]) == ["a.c"], saw)
 ok("a licence without a text would be found",
-   set(licences(["a.c"], lambda f: "// SPDX-License-Identifier: MIT\n")[0]) == {"MIT"})
+   (saw := set(licences(["a.c"], lambda f: "// SPDX-License-Identifier: MIT\n")[0])) == {"MIT"},
+   saw)
 ok("of a choice of licences, each is found",
    set(licences(["a.h"], lambda f: "/* SPDX-License-Identifier: ((GPL-2.0 WITH N) OR MIT) */\n")[0]) == {"GPL-2.0-only", "N", "MIT"})
 for name in sorted(texts):
@@ -105,7 +107,8 @@ ok("MAINTAINERS: each pattern matches, each file belongs to a part", not faults(
 ok("its parts are in the order of the alphabet, the rest last", order == sorted(order[:-1]) + ["THE REST"], order)
 ok("a pattern that matches nothing is found",
    any("nothing matches gone/" in f for f in faults(maintained + "F:\tgone/\n", FILES)))
-ok("a file that belongs to no part is found", faults(maintained, FILES + ["new/file.c"]) == ["new/file.c belongs to no part"])
+ok("a file that belongs to no part is found",
+   (saw := faults(maintained, FILES + ["new/file.c"])) == ["new/file.c belongs to no part"], saw)
 known = run("git", "-C", TOP, "log", "--format=%an <%ae>").stdout.decode().splitlines()
 named = {m for part in parts(maintained).values() for m in part["M"]}
 ok("it names nobody who has no commit", named <= set(known), named - set(known))
@@ -122,7 +125,8 @@ def broken(name, body):
 
 dead = [f"{f}: {link}" for f in FILES if f.endswith(".md") for link in broken(f, text(f))]
 ok("links of all documents lead somewhere", not dead, "\n".join(dead))
-ok("a link that leads nowhere is found", broken("README.md", "[a](gone.md) [b](NEWS)") == ["gone.md"])
+ok("a link that leads nowhere is found",
+   (saw := broken("README.md", "[a](gone.md) [b](NEWS)")) == ["gone.md"], saw)
 
 pages = sorted(f.split("/")[-1] for f in FILES if re.match(r"docs/decisions/\d{4}-", f))
 index = re.findall(r"^\| \[(\d{4})\]\((\S+)\)", text("docs/decisions/README.md"), flags=re.M)

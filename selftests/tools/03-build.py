@@ -38,13 +38,16 @@ with open(f"{TOP}/VERSION", encoding="ascii") as f:
     VERSION = f.read().strip()
 ok("ehctl says VERSION", here(f"{BUILD}/bin/ehctl", "version") == f"ehctl {VERSION}" == here(f"{BUILD}/bin/ehctl", "--version"))
 ok("so does ehrsh", here(f"{BUILD}/bin/ehrsh", "--version") == f"ehrsh {VERSION}" == here(f"{BUILD}/bin/ehrsh", "-V"))
-ok("so does ehagent", here(f"{BUILD}/bin/ehagent", "--version") == f"ehagent {VERSION}")
+ok("so does ehagent",
+   (saw := here(f"{BUILD}/bin/ehagent", "--version")) == f"ehagent {VERSION}", saw)
 if os.path.exists(f"{BUILD}/ehsched.ko"):
-    ok("so does the module", here("/sbin/modinfo", "-F", "version", f"{BUILD}/ehsched.ko") == VERSION)
+    ok("so does the module",
+       (saw := here("/sbin/modinfo", "-F", "version", f"{BUILD}/ehsched.ko")) == VERSION, saw)
 else:
     skip("so does the module", "it is not built")
 with open(f"{TOP}/NEWS", encoding="utf-8") as f:
-    ok("NEWS begins with it", re.search(r"^\d[\w.~]*", f.read(), flags=re.M)[0] == VERSION)
+    ok("NEWS begins with it",
+       (saw := re.search(r"^\d[\w.~]*", f.read(), flags=re.M)[0]) == VERSION, saw)
 with open((glob.glob(f"{TOP}/dkms.conf") + glob.glob(f"{TOP}/packaging/dkms/dkms.conf"))[0], encoding="utf-8") as f:
     said = re.search(r'^PACKAGE_VERSION="(.*)"', f.read(), flags=re.M)[1]
 ok("dkms.conf has it", said == VERSION or "VERSION" in said, said)
@@ -54,7 +57,7 @@ ok("dkms.conf has it", said == VERSION or "VERSION" in said, said)
 OBJECT = f"{OUT}/lib/eh/topology.o"
 status, quiet, err = make(f"O={OUT}", OBJECT)
 ok("a line is `CC file`", status == 0 and quiet == "  CC      lib/eh/topology.o\n", quiet + err)
-ok("what is there is not compiled again", make(f"O={OUT}", OBJECT) == (0, "", ""))
+ok("what is there is not compiled again", (saw := make(f"O={OUT}", OBJECT)) == (0, "", ""), saw)
 status, loud, err = make(f"O={OUT}", "V=1", "CPPFLAGS=-DMARK", OBJECT)
 ok("V=1 shows commands, and other flags compile again",
    status == 0 and re.match(r"gcc .* -DMARK .*-c -o \S+topology\.o lib/eh/topology\.c\n$", loud.splitlines(True)[-1]), loud + err)
@@ -99,7 +102,7 @@ ok("SAN=1 builds into build-san", "build-san/bin/ehagent" in lines and " build/"
 sanitized = f"{work}/san/lib/eh/topology.o"
 status, _, err = make("SAN=1", f"O={work}/san", sanitized)
 ok("with AddressSanitizer and UBSan", status == 0 and "__asan_" in here("nm", sanitized) and "__ubsan_" in here("nm", sanitized), err)
-ok("without, objects have neither", "__asan_" not in here("nm", OBJECT))
+ok("without, objects have neither", "__asan_" not in (saw := here("nm", OBJECT)), saw)
 status, _, err = make("COV=1", f"O={work}/cov", f"{work}/cov/lib/eh/topology.o")
 ok("COV=1 counts lines", status == 0 and os.path.exists(f"{work}/cov/lib/eh/topology.gcno"), err)
 

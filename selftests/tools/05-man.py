@@ -132,7 +132,8 @@ def dangling(said):
 for name in sorted(pages):
     lost = dangling(re.sub(r'"? ?\((\d)\)', r"(\1)", plain(text(f"tools/man/{name}"))))
     ok(f"{name}: what it refers to is there", not lost, lost)
-ok("a reference to no page is found", dangling("see ehctl-frob(1) and frob(8)") == {"ehctl-frob(1)", "frob(8)"})
+ok("a reference to no page is found",
+   (saw := dangling("see ehctl-frob(1) and frob(8)")) == {"ehctl-frob(1)", "frob(8)"}, saw)
 lost = {}
 for pattern in "tools/*/*.c", "helpers/*/*.c", "agent/*/*.c", "docs/*.md", "*.md", "packaging/**/*", "debian/*":
     for path in glob.glob(f"{TOP}/{pattern}", recursive=True):

@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as folder:
     # A cluster with a name: all certificates have it.
     r = run(*CERT, "init", "--cluster", "lab_1", "named")
     ok("an authority of a cluster", r.returncode == 0 and not r.stderr and b"lab_1" in r.stdout, r.stderr)
-    ok("a host of it", run(*CERT, "node", "named", "n7").returncode == 0)
+    ok("a host of it", (saw := run(*CERT, "node", "named", "n7").returncode) == 0, saw)
     for name in "ca", "n7":
         r = run("openssl", "x509", "-in", f"named/{name}.crt", "-noout", "-ext", "subjectAltName")
         ok(f"{name}.crt names the cluster", b"URI:urn:ehsched:lab_1" in r.stdout, r.stdout)

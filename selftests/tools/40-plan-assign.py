@@ -79,7 +79,7 @@ ok("the document's shape", set(d) == {
     "version", "planner", "algorithm", "seconds_to_plan", "time_limit_hit", "cost", "lower_bound", "optimal",
     "assignment", "processors", "trace"} and d["version"] == 1 and d["planner"] == "assign" and d["trace"] == [] and
    all(set(p) == {"id", "work", "comm", "cost"} for p in d["processors"]) and len(d["processors"]) == 4, d)
-ok("best is the default", plan(EXAMPLE).get("algorithm") == "best")
+ok("best is the default", (saw := plan(EXAMPLE).get("algorithm")) == "best", saw)
 got = [plan(EXAMPLE, "--algorithm", "exact", "--processors", str(p)).get("cost") for p in range(1, 10)]
 ok("1 to 9 processors", got == [64, 64, 54, 48, 42, 38, 38, 38, 38], got)
 r = assign(write(EXAMPLE), "--algorithm", "paper", "--trace")

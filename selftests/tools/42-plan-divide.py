@@ -49,7 +49,8 @@ ok("speed-up and efficiency", abs(d["speedup"] - 100 / d["seconds"]) < 1e-9 and
 ok("what is sent", [(m["from"], m["to"], m["kind"]) for m in d["messages"]] == [
     ("P1", "P2", "data"), ("P2", "P3", "data"), ("P3", "P4", "data"),
     ("P2", "P3", "result"), ("P3", "P4", "result"), ("P4", "P1", "result")], d["messages"])
-ok("the last results are the end", abs(d["messages"][-1]["finish"] - d["seconds"]) < 1e-9)
+ok("the last results are the end",
+   (saw := abs(d["messages"][-1]["finish"] - d["seconds"])) < 1e-9, saw)
 path = os.path.join(DATA, "anchors", "seed002.json")
 if os.path.exists(path):
     with open(path, encoding="utf-8") as f:

@@ -163,7 +163,7 @@ e"]; node [shape=box] edge [color=red];
 d = plan(put("a.dot", DOT))
 ok("DOT: chains, ports, subgraphs, comments, processors", d["makespan"] == 9.5 and d["processors"] == 2 and
    {s["task"] for s in d["schedule"]} == set("abcd"), d)
-ok("an option says otherwise", plan("a.dot", "--processors", "3")["processors"] == 3)
+ok("an option says otherwise", (saw := plan("a.dot", "--processors", "3")["processors"]) == 3, saw)
 WF = {"schemaVersion": "1.5", "workflow": {
     "specification": {"tasks": [
         {"id": "p", "children": ["q", "r"], "parents": [], "outputFiles": ["f", "g"], "inputFiles": ["e"]},
@@ -175,7 +175,8 @@ WF = {"schemaVersion": "1.5", "workflow": {
 d = plan(WF, "--processors", "2", "--rate", "100")
 ok("WfFormat: bytes of the files that go from one to the other", d["makespan"] == 7 and
    [m["finish"] - m["start"] for m in d["messages"]] == [1], d)
-ok("bytes go at 125e6 a second unless said", plan(WF, "--processors", "2")["rate"] == 125e6)
+ok("bytes go at 125e6 a second unless said",
+   (saw := plan(WF, "--processors", "2")["rate"]) == 125e6, saw)
 DAX = """<?xml version="1.0"?><adag xmlns="x">
 <job id="p" runtime="1"><uses file="f" link="output" size="100"/><uses file="g" link="output" size="50"/></job>
 <job id="q" runtime="5"><uses name="f" link="input" size="100"/></job>
