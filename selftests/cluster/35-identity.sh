@@ -40,8 +40,10 @@ is "a task with no_new_privs stays" "$host, $(reason_of "$pid")" \
 end
 cp $conf $conf.before
 printf "\nno-new-privs = true\n" >>$conf
+log=$EHS_SHARE/.agent/n0.log
+seen=$(grep -c 'is now in effect' "$log")
 kill -HUP "$(cat /run/ehsched/node0/pid)"
-wait_for 20 grep -q 'reload: .* is now in effect' "$EHS_SHARE/.agent/n0.log"
+wait_for 20 reloaded_since "$seen"
 begin setpriv --no-new-privs
 is "the site may let it go" "$([ "$host" != "$(hostname)" ]; echo $?)" 0
 is "and it has no_new_privs there" "$(on "${host#n}" grep NoNewPrivs "/proc/$pid/status" | tr -d '[:space:]')" NoNewPrivs:1
