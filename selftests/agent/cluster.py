@@ -7,6 +7,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import netns, users
 from ktap import failed
 from netns import Net, address, sh
+from proc import words
 from tree import BUILD, TOP
 from wait import WAIT, until
 
@@ -312,6 +313,7 @@ class Cluster:
             launcher.kill()
             launcher.wait()
         for i in range(self.n):
+            self.end_keepers(i)
             self.end_guests(i)
             for part in "managed", "all", "guest", "":
                 try:
@@ -320,6 +322,14 @@ class Cluster:
                     pass
         shutil.rmtree(self.dir, ignore_errors=True)
         self.net.remove()
+
+    def end_keepers(self, i):
+        """ehlaunch of agents that have gone: each keeps a view for the next agent."""
+        def there():
+            return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if self.cgroup(i) in words(pid)]
+        for pid in there():
+            os.kill(int(pid), signal.SIGKILL)
+        until(lambda: not there())
 
     def end_guests(self, i):
         """They outlive an agent. Only its next launcher would remove their cgroups."""

@@ -20,6 +20,15 @@ def children(pid):
         return []
 
 
+def words(pid):
+    """Its command line, words with spaces between them; empty if there is none."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().decode(errors="replace").replace("\0", " ").strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def descriptors(pid):
     """What each of its descriptors is, without the number of a socket or pipe."""
     found = {}

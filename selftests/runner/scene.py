@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import time
 
+from proc import children, words
+
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 DYING = 5           # seconds for what is about to end by itself
 NAMES = "ehs{}x"    # of the run with that process
@@ -45,18 +47,6 @@ def begin():
     prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def children(pid):
-    """Of all its threads."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as f:
-                found += map(int, f.read().split())
-    except OSError:
-        pass
-    return found
-
-
 def reap(child=None):
     """Takes the status of orphans that are over: tests look whether their processes are gone. Returns that of `child` and what
     it used, if that is over; else None."""
@@ -70,14 +60,6 @@ def reap(child=None):
         pid, status, usage = os.wait4(found.si_pid, 0)
         if pid == child:
             return status, usage
-
-
-def words(pid):
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            return " ".join(f.read().decode(errors="replace").split("\0")).strip()
-    except OSError:
-        return ""
 
 
 def named(pattern):
