@@ -55,6 +55,7 @@ refused "a guest descriptor that none can have" ERANGE "integer out of range" "$
 refused "no such descriptor" EBADF "cgroup v2 directory" "$nl" set managed-fd=999
 refused "a descriptor of no cgroup" EBADF "cgroup v2 directory" "$nl" set managed=/tmp
 refused "a guest cgroup that is none" EBADF "cgroup v2 directory" "$nl" set guest=/tmp
+# shellcheck disable=SC2046	# nine words
 refused "nine managed cgroups" E2BIG "8 managed" "$nl" set $(printf "managed=$cg/m %.0s" 1 2 3 4 5 6 7 8 9)
 refused "an empty change" EINVAL "ehsched: nothing to change" "$nl" set
 refused "an attribute of the future" EINVAL "[Uu]nknown attribute" "$nl" set raw.99=1

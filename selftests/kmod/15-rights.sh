@@ -12,6 +12,7 @@ sitter $cg/m
 wait_for 20 field_is local 2
 
 # Who: each a command prefix. All but `own` and `delegated` are in the host's network namespace.
+# shellcheck disable=SC2034	# read as ${!who}
 root=
 net_admin="setpriv --bounding-set=-all,+net_admin,+net_raw"
 sys_admin="setpriv --bounding-set=-all,+sys_admin,+net_admin"

@@ -52,6 +52,7 @@ sitter_end $sitter
 sitter $cg/m
 $nl set threshold=1000 length=0 weight=1001 dwell=60000
 is "before the dwell: sender" "$(field state)" sender
+# shellcheck disable=SC2034	# read by holds
 begin=${EPOCHREALTIME/./}
 $nl set weight=999
 is "low, but not for long enough: ok" "$(field state)" ok

@@ -77,10 +77,12 @@ agent_end
 agent "$stub" remote sender fallback
 before=$(counter sender)
 counted_twice() { $nl get | awk '$1 == "n.sender" || $1 == "n.placed" { print $2 }' | xargs; }
+# shellcheck disable=SC2046	# two words
 set -- $(counted_twice)
 is "a fallback runs the program here" "$($in -- sh -c 'exit 9'; echo $?)" 9
 is "it is counted as placed" "$(counted_twice)" "$(($1 + 1)) $(($2 + 1))"
 # and all later execs of that task too
+# shellcheck disable=SC2046	# two words
 set -- $(counted_twice)
 $in -- sh -c 'exec sh -c "exec true"'
 is "no later exec of the task is asked about" "$(counted_twice)" "$(($1 + 3)) $(($2 + 1))"

@@ -107,7 +107,7 @@ agent "$stub" remote sender exit-42
 $nl set limit=50
 kill -STOP $agent
 before=$(counter time-out)
-for i in 1 2 3; do $in -- true; done
+for _ in 1 2 3; do $in -- true; done
 is "execs do not wait longer for a stopped agent" "$(($(counter time-out) - before)) $(field pending)" "3 0"
 kill -CONT $agent
 wait_for 20 eval '[ "$(grep -c "ENOENT: ehsched: nobody waits" "$log")" = 3 ]'
@@ -127,6 +127,7 @@ $nl watch narrow >"$out" 2>&1 &
 watch=$!
 wait_for 20 file_has "$out" ^watching
 kill -STOP $watch
+# shellcheck disable=SC2034	# read by eval
 flips=0
 # libnl's port: the process in its lower 22 bits
 dropped() { awk -v p="$watch" '$3 % 4194304 == p && $9 > 0 { n++ } END { exit !n }' /proc/net/netlink; }

@@ -19,6 +19,7 @@ built=${EHS_BUILD:-$top/build}/selftests/kmod
 # Programs are put on the guest's own file system: it knows set-user-id bits and file capabilities.
 programs=/tmp/kmod
 [ -d $programs ] || { mkdir $programs && cp "$built"/{nl,probe,stub} $programs; } || exit 1
+# shellcheck disable=SC2034	# stub is for the tests
 nl=$programs/nl probe=$programs/probe stub=$programs/stub
 work=$(mktemp -d /tmp/kmod.XXXXXX)
 chmod 755 "$work"
@@ -102,6 +103,7 @@ sitter() {
 	local before
 	before=$(field local)
 	"$probe" in "$1" -- sleep infinity &
+	# shellcheck disable=SC2034	# for the tests
 	sitter=$!
 	wait_for 20 field_is local $((before + 1))
 }
