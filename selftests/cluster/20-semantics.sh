@@ -112,7 +112,7 @@ for user in root eha ehb; do
 		export LINES_OF='one
 two' EMPTY= BYTES=\$'\\xff\\xfe'
 		nice -n 3 env -u SHLVL -u _ -u EHS_WHERE \$LATE $PROBE env"
-	LATE= "${as[@]}" bash -c "$script" >local.env
+	LATE='' "${as[@]}" bash -c "$script" >local.env
 	LATE=EHS_WHERE=$PWD/where "${as[@]}" ehctl run -- bash -c "$script" >away.env
 	diff <(grep -av '^env LATE\|^env EHS_WHERE' local.env) \
 		<(grep -av '^env LATE\|^env EHS_WHERE' away.env) >differ

@@ -53,7 +53,7 @@ cp "$PROBE" /usr/local/bin/differs
 on 1 cp /bin/true /usr/local/bin/differs
 refused "a program of other content" files-differ 0.1 /usr/local/bin/differs exit 0
 mkdir -p /tmp/folder
-cd /tmp/folder	# not in a subshell: the result is to be counted
+cd /tmp/folder || exit 1	# not in a subshell: the result is to be counted
 refused "a directory that is not there" files-differ 0.1 "$PROBE" exit 0
 cd "$EHS_SHARE" || exit 1
 ehctl drain 0.1

@@ -23,7 +23,7 @@ chmod 777 $view $view/sub $view/small
 echo one >$view/file
 echo secret >/srv/secret
 chmod 600 /srv/secret
-cd $view
+cd $view || exit 1
 
 there shared 'cat file' >"$share/got" 2>&1
 [ $? -eq 1 ] && grep -q files-differ "$share/got"
@@ -89,7 +89,7 @@ ok "another word is wrong usage"
 
 # A build: make and the sources are here, compilers leave.
 overload
-mkdir build && chown 2001 build && cd build
+mkdir build && chown 2001 build && cd build || exit 1
 for i in 1 2 3 4; do printf '#include "all.h"\nint f%d(void) { return %d; }\n' $i $i; done | split -l 2 --additional-suffix=.c - f
 printf 'int f1(void), f2(void), f3(void), f4(void);\n' >all.h
 printf '#include <stdio.h>\n#include "all.h"\nint main(void) { printf("%%d\\n", f1() + f2() + f3() + f4()); }\n' >main.c
@@ -101,7 +101,7 @@ ok "a build in a session with --view home is right" 'cat "$share/got"; ls -la'
 ok "and its compilers were away"
 [ -z "$(as_eha ehctl run --view home -- make -q 2>&1)" ]
 ok "make finds nothing to do after it"
-cd $view
+cd $view || exit 1
 relax
 
 # Home goes away in the middle of a write.
@@ -174,7 +174,7 @@ ok "by 9p as well" 'there home "cat nine file; cat /proc/self/mountinfo"'
 wait_for 20 nothing_left && wait_for 20 no_server
 ok "and unmounted" 'left_over; ps -C diod -o pid,stat,args'
 on 1 sh -c 'cd /run/ehsched/node1 && mv kept agent.conf && kill -HUP "$(cat pid)"'
-cd "$share"
+cd "$share" || exit 1
 umount $view/small
 set_limit 60000
 finish
