@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for ehrsh: options, then a host of the cluster, then a command
 
+# shellcheck disable=SC2207	# they are words: commands, users, options, hosts
 _ehrsh()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} i
