@@ -83,7 +83,7 @@ static struct kunit_case ehs_usage_cases[] = {
 	KUNIT_CASE(ehs_usage_bounds),
 	KUNIT_CASE(ehs_usage_adds),
 	KUNIT_CASE(ehs_usage_max_rss),
-	{}
+	{},
 };
 
 struct kunit_suite ehs_account_suite = {

@@ -108,7 +108,7 @@ static struct kunit_case ehs_breaker_cases[] = {
 	KUNIT_CASE(ehs_breaker_closes),
 	KUNIT_CASE(ehs_breaker_late_answers),
 	KUNIT_CASE(ehs_breaker_pause_is_bounded),
-	{}
+	{},
 };
 
 struct kunit_suite ehs_breaker_suite = {

@@ -247,7 +247,7 @@ static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_spends),
 	KUNIT_CASE(ehs_load_waits),
 	KUNIT_CASE(ehs_load_keeps_to_its_part),
-	{}
+	{},
 };
 
 struct kunit_suite ehs_load_suite = {

@@ -65,7 +65,7 @@ static struct kunit_case ehs_state_cases[] = {
 	KUNIT_CASE(ehs_state_no_wrap),
 	KUNIT_CASE(ehs_state_time_left),
 	KUNIT_CASE(ehs_state_time_is_long),
-	{}
+	{},
 };
 
 struct kunit_suite ehs_state_suite = {
