@@ -32,6 +32,7 @@
  * What systemd's filters keep from services (@privileged, @mount, @module, @debug, ...), and besides
  * that whatever starts a program. Unknown to an old libseccomp or kernel: left out.
  */
+/* clang-format off */
 static const char *const confine_calls[] = {
 	"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev",
 	"process_madvise", "pidfd_getfd", "kcmp",
@@ -47,6 +48,7 @@ static const char *const confine_calls[] = {
 	"mknodat", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "sethostname",
 	"setdomainname", "memfd_secret", "shmat", "shmget", "semget", "msgget",
 };
+/* clang-format on */
 
 /* A thread may be started, a process not. */
 static int confine_clone(scmp_filter_ctx filter)

@@ -20,6 +20,8 @@
 #include "node.h"
 #include "task.h"
 
+/* laid out as in the whole kernel */
+/* clang-format off */
 TRACE_EVENT(ehs_arrival,
 	TP_PROTO(const struct ehs_node *node, const struct ehs_arrival *arrival),
 	TP_ARGS(node, arrival),
@@ -124,6 +126,7 @@ TRACE_EVENT(ehs_sample,
 		  __entry->index, __entry->nodes, __entry->threads, __entry->counted,
 		  __entry->whole, __entry->cost)
 );
+/* clang-format on */
 
 #endif /* _EHS_TRACE_H */
 

@@ -46,6 +46,7 @@
 /* Parsers of JSON and SQL, fed by what users named. Both come from a peer that is trusted with as much. */
 static int hist_confine(void)
 {
+	/* clang-format off */
 	static const int calls[] = {
 		SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork),
 		SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(socket), SCMP_SYS(socketpair),
@@ -54,6 +55,7 @@ static int hist_confine(void)
 		SCMP_SYS(setns), SCMP_SYS(bpf), SCMP_SYS(io_uring_setup), SCMP_SYS(userfaultfd),
 		SCMP_SYS(keyctl), SCMP_SYS(perf_event_open),
 	};
+	/* clang-format on */
 	scmp_filter_ctx filter;
 	int err = 0;
 
