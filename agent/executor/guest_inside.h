@@ -48,8 +48,10 @@ struct guest {
 	struct launch launch;
 	struct view_use view;
 	struct event *later; /* checks for the end, from the event loop */
-	struct event *control, *timer; /* of launch.news; for the job, or until both ends are here */
-	uint8_t *job, *named; /* payloads of FRAME_JOB and FRAME_NAMED until the start; NULL: none */
+	/* of launch.news; for the job, or until both ends are here */
+	struct event *control, *timer;
+	/* payloads of FRAME_JOB and FRAME_NAMED until the start; NULL: none */
+	uint8_t *job, *named;
 	uint32_t job_length, named_length;
 	int64_t started; /* wall clock, ms */
 	pid_t pid; /* of ehguest; its own as long as its socket is open. 0: not known */
@@ -58,7 +60,8 @@ struct guest {
 	bool comparing; /* its end has not said yet whether the named files are the same */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
 	bool stopped, paused; /* the task is; with its stub */
-	uint64_t view_ino; /* of an earlier agent: its view is not here yet. GUEST_ANY_VIEW: if it has one */
+	/* of an earlier agent: its view is not here yet. GUEST_ANY_VIEW: if it has one */
+	uint64_t view_ino;
 	bool settling; /* its changes to home's files are still on their way */
 	char token[ATTACH_TOKEN];
 };

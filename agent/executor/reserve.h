@@ -45,7 +45,8 @@ struct reservation {
 	struct eh_credit credit;
 	uid_t uid; /**< at home */
 	uid_t here; /**< on this node, if the site maps users */
-	char user[LAUNCH_USER_MAX]; /**< its name at home; "": of a guest that runs already, or it has none */
+	/** its name at home; "": of a guest that runs already, or it has none */
+	char user[LAUNCH_USER_MAX];
 	char id[RESERVE_ID_MAX], token[EHS_TOKEN_MAX + 1];
 	char *command;
 	struct memory_claim claim;

@@ -43,8 +43,10 @@ const char *placement_id(const struct placement *p); /* "0.1:42" */
 void placement_started(struct placement *p, pid_t stub, pid_t remote);
 void placement_failed(struct placement *p, enum ehs_reason reason); /* it runs at home */
 void placement_ended(struct placement *p, int status); /* as from waitpid() */
-void placement_used(struct placement *p, const struct frame_exit *use); /* before placement_ended() */
-void placement_moved(struct placement *p, uint64_t bytes); /* between the nodes, before it is over */
+/* before placement_ended() */
+void placement_used(struct placement *p, const struct frame_exit *use);
+/* between the nodes, before it is over */
+void placement_moved(struct placement *p, uint64_t bytes);
 /** It was killed because memory was short: known after placement_ended(). */
 void placement_starved(struct placement *p);
 void placement_lost(struct placement *p);

@@ -66,7 +66,8 @@ void forget_agents(void);
 /** What ehlaunch found on this host when it was started. */
 extern struct site {
 	int namespace; /**< the mount namespace of this host */
-	char stub[EHS_PATH_MAX + 1], ehlook[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1]; /**< "": none */
+	/** "": none */
+	char stub[EHS_PATH_MAX + 1], ehlook[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1];
 } site;
 void site_look(void);
 

@@ -21,7 +21,8 @@ struct rules {
 	uid_t uid_min; /**< users below it are of the system */
 	char *const *users; /**< taken although their number is not, by name; `nusers` of them */
 	int nusers;
-	const char *own[RULES_OWN_MAX]; /**< directories of this host in each view of another's files */
+	/** directories of this host in each view of another's files */
+	const char *own[RULES_OWN_MAX];
 	unsigned int owned;
 	const char *stub; /**< registered with the module; NULL: the one beside ehlaunch */
 	const char *cgroup; /**< managed/, all/ and guest/ are below it; NULL: no cgroups */

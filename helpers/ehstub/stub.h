@@ -156,7 +156,8 @@ struct witness {
 	pid_t pid; /**< 0 or less: none */
 	struct witness_page *page;
 	unsigned int asked; /**< number of the last question */
-	unsigned int used[CALLS_SIGNALS + 1]; /**< by signal: of those that it saw, told to the task */
+	/** by signal: of those that it saw, told to the task */
+	unsigned int used[CALLS_SIGNALS + 1];
 };
 
 struct stub {

@@ -15,7 +15,8 @@
 #include "wire/attach.h"
 #include "wire/frame.h"
 
-#define HOP_ROOM (4 * (FRAME_HEADER + FRAME_LINK_MAX)) /**< bytes that are read or written at once */
+/** bytes that are read or written at once */
+#define HOP_ROOM (4 * (FRAME_HEADER + FRAME_LINK_MAX))
 
 struct hop {
 	int socket; /**< -1: none */

@@ -34,7 +34,8 @@ struct eh_idle_options {
 	uint32_t self; /**< number of this node in level 0 */
 	uint64_t life; /**< greater at each start, such as the time of it */
 	unsigned int processors;
-	uint32_t heartbeat_ms; /**< all is told again; a node that is silent for three has no credits */
+	/** all is told again; a node that is silent for three has no credits */
+	uint32_t heartbeat_ms;
 	uint32_t lease_ms; /**< a credit that was taken must be used within it */
 	unsigned int held; /**< asks that may wait at the top, at most EH_IDLE_HELD_MAX */
 	uint64_t seed;

@@ -35,7 +35,8 @@ struct eh_member;
 struct eh_member_options {
 	struct eh_topology topology;
 	uint32_t self;			/**< number of this node in level 0 */
-	uint32_t heartbeat_ms;		/**< reports at least this often; after three without, a peer is gone */
+	/** reports at least this often; after three without, a peer is gone */
+	uint32_t heartbeat_ms;
 	uint32_t grant_ms, calm_ms;	/**< as in struct eh_group_options */
 	bool least;
 	/** A new rule goes only with other messages; else, as in the paper, it is also sent to all at once. */

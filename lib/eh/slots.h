@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EH_SLOTS_MAX 4096 /**< of one build, and so of its pipe, which takes as many bytes at once */
+/** of one build, and so of its pipe, which takes as many bytes at once */
+#define EH_SLOTS_MAX 4096
 #define EH_SLOTS_DAMP_MS 1000 /**< work of others counts as its mean over about this time */
 
 /** What a build, or all builds of a user on a node, have and want. */

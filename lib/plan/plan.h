@@ -32,7 +32,8 @@ struct plan_watch {
 	void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t all);
 	void *ctx;
 	double until; /**< of that clock; 0: no limit */
-	bool ended;   /**< out: the limit ended a search, so another run may find a different plan */
+	/** out: the limit ended a search, so another run may find a different plan */
+	bool ended;
 };
 
 /** True once the limit is reached, and from then on. Reads the clock at each call. */

@@ -24,7 +24,8 @@ struct source {
 	uint64_t when, where, work;
 	double between; /* mean time between arrivals */
 	double scale; /* of a trace */
-	uint32_t homes, apart; /* the number of nodes at which tasks arrive, and how far apart these are */
+	/* the number of nodes at which tasks arrive, and how far apart these are */
+	uint32_t homes, apart;
 	uint32_t home; /* of the next one */
 };
 

@@ -28,7 +28,8 @@ struct attach {
 	bool executor; /**< the executor's end */
 	bool stopped; /**< the task is: then its stub is, too, and can connect only when it goes on */
 	uint32_t pid; /**< of the program on the executor; 0: not started */
-	uint32_t uid; /**< of the job, from home's agent; an end says 0, and is asked by its socket */
+	/** of the job, from home's agent; an end says 0, and is asked by its socket */
+	uint32_t uid;
 	uint64_t started_ms; /**< since 1970 */
 	char token[ATTACH_TOKEN], id[ATTACH_ID];
 	char other[ATTACH_CODE]; /**< the node of the other end */

@@ -65,7 +65,8 @@ struct launch_start {
 	struct launch_head head;
 	uint32_t flags;
 	uint32_t uid, gid;
-	char user[LAUNCH_USER_MAX]; /**< the name of `uid`: the same here, unless the site has a map */
+	/** the name of `uid`: the same here, unless the site has a map */
+	char user[LAUNCH_USER_MAX];
 	char id[LAUNCH_ID_MAX]; /**< of the guest: the name of its cgroup */
 	uint32_t ngroups; /**< of uint32_t, behind this struct; at most JOB_GROUPS_MAX */
 	uint32_t loginuid; /**< or JOB_LOGINUID_UNSET */

@@ -103,7 +103,8 @@ enum build_word {
 	BUILD_STARTED = 'S', /**< a pid_t */
 	BUILD_STATUS = 'E', /**< a struct build_status */
 	BUILD_HERE = 'H', /**< run it here, as if nobody had asked */
-	BUILD_GO = 'G', /**< '1' if the host is this one, else '0'; host, view; end with a null byte */
+	/** '1' if the host is this one, else '0'; host, view; end with a null byte */
+	BUILD_GO = 'G',
 	BUILD_OVER = 'F', /**< exit as the command did */
 };
 #define BUILD_MESSAGE_MOST (160 << 10) /**< one argument has 128 KiB at most */
@@ -113,7 +114,8 @@ struct build_status {
 	double start, finish;
 };
 
-#define BUILD_FOLDER "EHSCHED_BUILD" /**< in the environment of the tool: directory, lock, shell, flags */
+/** in the environment of the tool: directory, lock, shell, flags */
+#define BUILD_FOLDER "EHSCHED_BUILD"
 #define BUILD_LOCK "EHSCHED_BUILD_LOCK"
 #define BUILD_SHELL "EHSCHED_BUILD_SHELL"
 #define BUILD_FLAGS "EHSCHED_BUILD_FLAGS"

@@ -33,7 +33,8 @@ struct gang_run {
 	double *times;
 	int agent; /**< the connection that keeps the hosts; -1: none */
 	int signals; /**< signalfd */
-	const struct gang_place *place; /**< where each rank runs; NULL: in the order of the hosts */
+	/** where each rank runs; NULL: in the order of the hosts */
+	const struct gang_place *place;
 	FILE *files[GANG_FILES]; /**< for launchers; NULL: not written */
 	bool lost;
 	int code; /**< exit code of the command */

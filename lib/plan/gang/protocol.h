@@ -99,7 +99,8 @@ struct gang_job_options {
 	double threshold;
 	uint32_t collect; /**< ms to wait for replies, and then for confirmations */
 	uint32_t repeat; /**< ms after which what was not answered is sent again */
-	uint32_t lease; /**< wished; renewed after a third of it, or of the shortest that was given */
+	/** wished; renewed after a third of it, or of the shortest that was given */
+	uint32_t lease;
 	uint32_t margin; /**< ms before its end from which a lease is not trusted */
 };
 
