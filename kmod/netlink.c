@@ -166,8 +166,11 @@ int ehs_nl_pre_owner(const struct genl_split_ops *ops, struct sk_buff *skb, stru
 	if (ehs_agent_is_socket(ehs_nl_node(info), ehs_nl_sender(skb)) ||
 	    ehs_nl_is_admin(skb, info))
 		return 0;
+	/* longer than a line wherever it begins */
+	/* clang-format off */
 	NL_SET_ERR_MSG_MOD(info->extack,
 			   "this takes the agent's socket, or CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
+	/* clang-format on */
 	return -EPERM;
 }
 
@@ -380,8 +383,11 @@ int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	swap = ehs_nl_names_cgroups(info);
 	if (swap && !ehs_nl_is_admin(skb, info)) {
+		/* likewise */
+		/* clang-format off */
 		NL_SET_ERR_MSG_MOD(info->extack,
 				   "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
+		/* clang-format on */
 		return -EPERM;
 	}
 	mutex_lock(&node->config);

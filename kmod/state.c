@@ -88,11 +88,13 @@ void ehs_state_update(struct ehs_node *node)
 	node->low = low;
 
 	now = ehs_state_now(node);
-	if (!ehs_state_is_told(node, &now))
-		ehs_state_look_in(node, ehs_state_left(node->told_at, EHS_STATE_TELL_MS,
-						       get_jiffies_64()));
-	else if (low && now.state != EHS_STATE_RECEIVER)
+	if (!ehs_state_is_told(node, &now)) {
+		u64 at = get_jiffies_64();
+
+		ehs_state_look_in(node, ehs_state_left(node->told_at, EHS_STATE_TELL_MS, at));
+	} else if (low && now.state != EHS_STATE_RECEIVER) {
 		ehs_state_look_in(node, ehs_state_dwell_of(node));
+	}
 }
 
 static void ehs_state_tell(struct work_struct *work)
