@@ -19,7 +19,7 @@
 #include "base/log.h"
 
 /* All that a version of Landlock knows; reading stays free, as any program may have to be digested. */
-#define CONFINE_NEVER                                                                            \
+#define CONFINE_NEVER                                                                              \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
 	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                             \
 	 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |                             \

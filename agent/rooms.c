@@ -196,7 +196,8 @@ static int rooms_start_first(struct agent *agent)
 	history_init(agent, sessions_of);
 	err = launcher_is_apart(agent) ? confine(agent) : 0;
 	if (err) {
-		log_error("cannot drop the rights that this process does not need: %s", strerror(-err));
+		log_error("cannot drop the rights that this process does not need: %s",
+			  strerror(-err));
 		return err;
 	}
 	err = cgroup_init(agent, agent->config->cgroup);
@@ -208,8 +209,8 @@ static int rooms_start_first(struct agent *agent)
 	if (!agent->cgroup || looks_init(agent) || client_init(agent) || recheck_init(agent) ||
 	    revoked_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
 	    guest_init(agent) || view_init(agent) || counters_init(agent) || record_init(agent) ||
-	    memory_init(agent) || learn_init(agent) ||
-	    serve_init(agent, away_shows_home) || away_init(agent))
+	    memory_init(agent) || learn_init(agent) || serve_init(agent, away_shows_home) ||
+	    away_init(agent))
 		return -ENOMEM;
 	view_on_adopted(agent, guest_join_views);
 	err = ctl_init(agent, commands_request);

@@ -245,14 +245,14 @@ int MPI_Finalize(void)
 
 /* ---- what is counted ---- */
 
-#define SEND(name)                                                                                 \
-	int MPI_##name(const void *buf, int number, MPI_Datatype type, int to, int tag,            \
-		       MPI_Comm comm)                                                              \
-	{                                                                                          \
-		double since = enter();                                                            \
-                                                                                                   \
-		count(number, type, to, comm);                                                     \
-		return leave(since, PMPI_##name(buf, number, type, to, tag, comm));                \
+#define SEND(name)                                                                      \
+	int MPI_##name(const void *buf, int number, MPI_Datatype type, int to, int tag, \
+		       MPI_Comm comm)                                                   \
+	{                                                                               \
+		double since = enter();                                                 \
+                                                                                        \
+		count(number, type, to, comm);                                          \
+		return leave(since, PMPI_##name(buf, number, type, to, tag, comm));     \
 	}
 
 SEND(Send)
@@ -260,14 +260,14 @@ SEND(Ssend)
 SEND(Rsend)
 SEND(Bsend)
 
-#define ISEND(name)                                                                                \
-	int MPI_##name(const void *buf, int number, MPI_Datatype type, int to, int tag,            \
-		       MPI_Comm comm, MPI_Request *request)                                        \
-	{                                                                                          \
-		double since = enter();                                                            \
-                                                                                                   \
-		count(number, type, to, comm);                                                     \
-		return leave(since, PMPI_##name(buf, number, type, to, tag, comm, request));       \
+#define ISEND(name)                                                                          \
+	int MPI_##name(const void *buf, int number, MPI_Datatype type, int to, int tag,      \
+		       MPI_Comm comm, MPI_Request *request)                                  \
+	{                                                                                    \
+		double since = enter();                                                      \
+                                                                                             \
+		count(number, type, to, comm);                                               \
+		return leave(since, PMPI_##name(buf, number, type, to, tag, comm, request)); \
 	}
 
 ISEND(Isend)
@@ -292,8 +292,8 @@ int MPI_Sendrecv_replace(void *buf, int number, MPI_Datatype type, int to, int t
 	double since = enter();
 
 	count(number, type, to, comm);
-	return leave(since, PMPI_Sendrecv_replace(buf, number, type, to, tag, from, in_tag, comm,
-						  status));
+	return leave(since,
+		     PMPI_Sendrecv_replace(buf, number, type, to, tag, from, in_tag, comm, status));
 }
 
 int MPI_Bcast(void *buf, int number, MPI_Datatype type, int root, MPI_Comm comm)
@@ -348,25 +348,25 @@ int MPI_Alltoall(const void *out, int number, MPI_Datatype type, void *in, int m
 
 /* ---- what only takes time ---- */
 
-#define TIMED(name, arguments, call)                                                               \
-	int MPI_##name arguments                                                                   \
-	{                                                                                          \
-		double since = enter();                                                            \
-                                                                                                   \
-		return leave(since, PMPI_##name call);                                             \
+#define TIMED(name, arguments, call)                   \
+	int MPI_##name arguments                       \
+	{                                              \
+		double since = enter();                \
+                                                       \
+		return leave(since, PMPI_##name call); \
 	}
 
 TIMED(Recv,
       (void *buf, int most, MPI_Datatype type, int from, int tag, MPI_Comm comm,
        MPI_Status *status),
       (buf, most, type, from, tag, comm, status))
-TIMED(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
+TIMED(Wait, (MPI_Request * request, MPI_Status *status), (request, status))
 TIMED(Waitall, (int n, MPI_Request *requests, MPI_Status *statuses), (n, requests, statuses))
 TIMED(Waitany, (int n, MPI_Request *requests, int *which, MPI_Status *status),
       (n, requests, which, status))
 TIMED(Waitsome, (int n, MPI_Request *requests, int *done, int *which, MPI_Status *statuses),
       (n, requests, done, which, statuses))
-TIMED(Test, (MPI_Request *request, int *done, MPI_Status *status), (request, done, status))
+TIMED(Test, (MPI_Request * request, int *done, MPI_Status *status), (request, done, status))
 TIMED(Testall, (int n, MPI_Request *requests, int *done, MPI_Status *statuses),
       (n, requests, done, statuses))
 TIMED(Testany, (int n, MPI_Request *requests, int *which, int *done, MPI_Status *status),

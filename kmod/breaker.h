@@ -85,8 +85,8 @@ static inline bool ehs_breaker_missed(struct ehs_breaker *breaker, u64 now_ns, u
 	/* those that began to wait before it opened change nothing any more */
 	if (breaker->misses < EHS_BREAKER_MISSES || (breaker->pause_ns && !try))
 		return false;
-	breaker->pause_ns = breaker->pause_ns ? breaker->pause_ns * 2 :
-						limit_ns * EHS_BREAKER_LIMITS;
+	breaker->pause_ns =
+		breaker->pause_ns ? breaker->pause_ns * 2 : limit_ns * EHS_BREAKER_LIMITS;
 	breaker->pause_ns = clamp_t(u64, breaker->pause_ns, EHS_BREAKER_MIN_NS, EHS_BREAKER_MAX_NS);
 	breaker->until_ns = now_ns + breaker->pause_ns;
 	breaker->trying = false;

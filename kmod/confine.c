@@ -59,8 +59,8 @@ static bool ehs_confine_has_caps(const struct cred *agent)
 {
 	const struct cred *cred = current_cred();
 
-	return !cap_issubset(agent->cap_bset, cred->cap_bset) ||
-	       !cap_isclear(cred->cap_ambient) || cred->securebits != SECUREBITS_DEFAULT ||
+	return !cap_issubset(agent->cap_bset, cred->cap_bset) || !cap_isclear(cred->cap_ambient) ||
+	       cred->securebits != SECUREBITS_DEFAULT ||
 	       (uid_eq(cred->uid, make_kuid(cred->user_ns, 0)) &&
 		!cap_issubset(cred->cap_bset, cred->cap_permitted));
 }
@@ -160,8 +160,8 @@ static bool ehs_confine_has_bpf(const struct ehs_agent *agent)
 
 	rcu_read_lock();
 	cgroups = rcu_dereference(node->cgroups);
-	has = ehs_confine_has_more_bpf(cgroups && cgroups->guest ? cgroups->guest :
-								   agent->view.cgroup);
+	has = ehs_confine_has_more_bpf(cgroups && cgroups->guest ? cgroups->guest
+								 : agent->view.cgroup);
 	rcu_read_unlock();
 	return has;
 }

@@ -94,8 +94,7 @@ static enum ehs_reason ehs_format_linker(const struct linux_binprm *bprm, const 
 	char name[BINPRM_BUF_SIZE];
 
 	if (ph->p_filesz < 2 || ph->p_filesz > sizeof(name) ||
-	    !ehs_format_read(bprm, name, ph->p_filesz, ph->p_offset) ||
-	    name[ph->p_filesz - 1])
+	    !ehs_format_read(bprm, name, ph->p_filesz, ph->p_offset) || name[ph->p_filesz - 1])
 		return EHS_REASON_REDIRECT;
 	return ehs_format_interpreter(name, false);
 }
@@ -115,8 +114,7 @@ static enum ehs_reason ehs_format_elf(const struct linux_binprm *bprm)
 	BUILD_BUG_ON(sizeof(*elf) > BINPRM_BUF_SIZE);
 	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_ident[EI_CLASS] != ELF_CLASS ||
 	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN) || !elf_check_arch(elf) ||
-	    elf->e_phentsize != sizeof(ph) || !elf->e_phnum ||
-	    elf->e_phnum > SZ_64K / sizeof(ph))
+	    elf->e_phentsize != sizeof(ph) || !elf->e_phnum || elf->e_phnum > SZ_64K / sizeof(ph))
 		return EHS_REASON_REDIRECT;
 	for (i = 0; i < elf->e_phnum; i++) {
 		if (!ehs_format_read(bprm, &ph, sizeof(ph), elf->e_phoff + i * sizeof(ph)))

@@ -107,8 +107,7 @@ u32 ehs_load_boost(struct ehs_node *node)
 void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
 {
 	lockdep_assert_held(&node->lock);
-	node->smoothed =
-		max(node->smoothed - ehs_load_left(node->samples - boosted_at), 0LL);
+	node->smoothed = max(node->smoothed - ehs_load_left(node->samples - boosted_at), 0LL);
 }
 
 /* Return: NULL if the node's load is exact without samples. */
@@ -179,8 +178,8 @@ static void ehs_load_follow(const struct ehs_sampler *sampler, struct ehs_node *
 	samples = node->sampled_at ? ehs_load_samples(now - node->sampled_at) : EHS_LOAD_FADED;
 	/* the index may just have changed: ehs_load_wake() is about to follow */
 	if (samples && node->set.index == sampler->index) {
-		node->smoothed = ehs_load_smooth(node->smoothed, target << EHS_LOAD_FRACTION,
-						 samples);
+		node->smoothed =
+			ehs_load_smooth(node->smoothed, target << EHS_LOAD_FRACTION, samples);
 		node->samples += samples;
 		node->sampled_at = now;
 		ehs_state_update(node);
@@ -216,8 +215,7 @@ static void ehs_load_sampled(struct ehs_sampler *sampler, struct ehs_seen *seen)
 
 static void ehs_load_work(struct work_struct *work)
 {
-	struct ehs_sampler *sampler =
-		container_of(to_delayed_work(work), struct ehs_sampler, work);
+	struct ehs_sampler *sampler = container_of(to_delayed_work(work), struct ehs_sampler, work);
 	struct ehs_seen seen = {};
 
 	mutex_lock(&ehs_load_lock);

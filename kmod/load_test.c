@@ -220,8 +220,9 @@ static void ehs_load_keeps_to_its_part(struct kunit *test)
 			cost = (u64)threads[i] * each_ns[j];
 			spent = ehs_load_hour(cost, 0, &longest);
 			KUNIT_EXPECT_LE(test, spent, part + EHS_LOAD_CREDIT_NS + cost);
-			KUNIT_EXPECT_LE(test, longest, max_t(u64, cost * EHS_LOAD_PART,
-							     EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC));
+			KUNIT_EXPECT_LE(test, longest,
+					max_t(u64, cost * EHS_LOAD_PART,
+					      EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC));
 			/* all of the part is used when samples are wanted that often */
 			if (cost * EHS_LOAD_PART > EHS_LOAD_SAMPLE_MS * NSEC_PER_MSEC)
 				KUNIT_EXPECT_GE(test, spent + cost, part);

@@ -227,8 +227,8 @@ int ehs_nl_node_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
 		node = ehs_node_next(&serial);
 	else
 		node = serial ? NULL : ehs_node_of(sock_net(cb->skb->sk));
-	while (node && !ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid,
-					cb->nlh->nlmsg_seq, NLM_F_MULTI, EHS_CMD_NODE_GET)) {
+	while (node && !ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+					NLM_F_MULTI, EHS_CMD_NODE_GET)) {
 		dump->serial = node->serial;
 		node = dump->all ? ehs_node_next(&serial) : NULL;
 	}
@@ -559,8 +559,7 @@ void ehs_nl_node_notify(struct ehs_node *node)
 		genl_set_err(&ehs_nl_family, node->net, 0, EHSCHED_NLGRP_NODE, -ENOBUFS);
 		goto unlock;
 	}
-	genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, EHSCHED_NLGRP_NODE,
-				GFP_KERNEL);
+	genlmsg_multicast_netns(&ehs_nl_family, node->net, msg, 0, EHSCHED_NLGRP_NODE, GFP_KERNEL);
 unlock:
 	up_read(&ehs_nl_notify_lock);
 }

@@ -115,8 +115,8 @@ int ehs_nl_task_get_start(struct netlink_callback *cb)
  */
 static bool ehs_nl_shows(struct netlink_callback *cb, const struct ehs_task_info *task)
 {
-	return pid_vnr(task->tgid) && (ehs_nl_dump_of(cb)->all ||
-				       uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
+	return pid_vnr(task->tgid) &&
+	       (ehs_nl_dump_of(cb)->all || uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
 }
 
 int ehs_nl_task_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)

@@ -78,8 +78,7 @@ static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
 	raw_spin_lock(&node->lock);
 	if (!req->over) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
-		if (!req->handed &&
-		    ehs_breaker_missed(&req->agent->breaker, now, waited, req->try))
+		if (!req->handed && ehs_breaker_missed(&req->agent->breaker, now, waited, req->try))
 			ehs_request_release(node, EHS_REASON_AGENT_SLOW);
 	}
 	raw_spin_unlock(&node->lock);
@@ -95,8 +94,8 @@ static long ehs_request_left(const struct ehs_request *req)
  * milliseconds that it will wait in *limit; false if it is decided, or another
  * agent is to be asked.
  */
-static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent,
-			    struct ehs_request *req, u32 *limit)
+static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req,
+			    u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
 	bool asks = false, waits;
@@ -305,7 +304,8 @@ void ehs_request_hand_over(struct ehs_node *node)
 	int bucket;
 
 	lockdep_assert_held(&node->lock);
-	hash_for_each(node->requests, bucket, req, hash) {
+	hash_for_each(node->requests, bucket, req, hash)
+	{
 		req->agent = NULL;
 		req->try = false;
 		req->handed = true;

@@ -60,12 +60,9 @@ static void ehs_state_time_is_long(struct kunit *test)
 }
 
 static struct kunit_case ehs_state_cases[] = {
-	KUNIT_CASE(ehs_state_bounds),
-	KUNIT_CASE(ehs_state_no_length),
-	KUNIT_CASE(ehs_state_no_wrap),
-	KUNIT_CASE(ehs_state_time_left),
-	KUNIT_CASE(ehs_state_time_is_long),
-	{},
+	KUNIT_CASE(ehs_state_bounds),	    KUNIT_CASE(ehs_state_no_length),
+	KUNIT_CASE(ehs_state_no_wrap),	    KUNIT_CASE(ehs_state_time_left),
+	KUNIT_CASE(ehs_state_time_is_long), {},
 };
 
 struct kunit_suite ehs_state_suite = {

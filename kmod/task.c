@@ -143,8 +143,7 @@ static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 	lockdep_assert_held(&node->lock);
 	node->counts[rec->state]--;
 	node->counts[state]++;
-	atomic_add((state == EHS_TASK_AWAY) - (rec->state == EHS_TASK_AWAY),
-		   &ehs_task_number_away);
+	atomic_add((state == EHS_TASK_AWAY) - (rec->state == EHS_TASK_AWAY), &ehs_task_number_away);
 	WRITE_ONCE(rec->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (rec->running)
@@ -327,9 +326,9 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arriv
 		/* somebody may have just moved the task from cgroup to cgroup */
 		gone = rec && rec->gone;
 		if (rec && !gone) {
-			arrival->reason = rec->bypass ? EHS_REASON_BYPASS :
-					  rec->placed ? EHS_REASON_PLACED :
-							EHS_REASON_NONE;
+			arrival->reason = rec->bypass	? EHS_REASON_BYPASS
+					  : rec->placed ? EHS_REASON_PLACED
+							: EHS_REASON_NONE;
 			ehs_task_note(rec, arrival);
 		}
 		raw_spin_unlock(&node->lock);

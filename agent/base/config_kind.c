@@ -193,8 +193,10 @@ static int kind_check_user_map(cfg_t *cfg, const struct config_option *o, cfg_op
 		return -1;
 	if (site_map_is_good(kind_latest(given)))
 		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not \"*\" or THERE=HERE, the names of two users, the second not root",
-		  o->name, kind_latest(given));
+	cfg_error(
+		cfg,
+		"%s: \"%s\" is not \"*\" or THERE=HERE, the names of two users, the second not root",
+		o->name, kind_latest(given));
 	return -1;
 }
 
@@ -215,7 +217,8 @@ static int kind_check_label(cfg_t *cfg, const struct config_option *o, cfg_opt_t
 		return -1;
 	if (site_label_is_good(kind_latest(given)))
 		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not a label: at most %d letters, digits, \".\", \"_\" and \"-\"",
+	cfg_error(cfg,
+		  "%s: \"%s\" is not a label: at most %d letters, digits, \".\", \"_\" and \"-\"",
 		  o->name, kind_latest(given), SITE_LABEL_MAX);
 	return -1;
 }
@@ -226,8 +229,10 @@ static int kind_check_label_rule(cfg_t *cfg, const struct config_option *o, cfg_
 		return -1;
 	if (site_label_rule_is_good(kind_latest(given)))
 		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not LABEL:PATH with an absolute path without \".\", \"..\" and \"//\"",
-		  o->name, kind_latest(given));
+	cfg_error(
+		cfg,
+		"%s: \"%s\" is not LABEL:PATH with an absolute path without \".\", \"..\" and \"//\"",
+		o->name, kind_latest(given));
 	return -1;
 }
 
@@ -237,7 +242,8 @@ static int kind_check_node(cfg_t *cfg, const struct config_option *o, cfg_opt_t 
 		return -1;
 	if (cert_is_host(kind_latest(given)))
 		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not a name that a host can have", o->name, kind_latest(given));
+	cfg_error(cfg, "%s: \"%s\" is not a name that a host can have", o->name,
+		  kind_latest(given));
 	return -1;
 }
 

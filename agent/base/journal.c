@@ -69,8 +69,8 @@ static int journal_send(const struct journal_entry *e)
 
 	if (fd < 0)
 		return -errno;
-	if (sendto(fd, e->text, e->length, MSG_NOSIGNAL, (const struct sockaddr *)&to,
-		   sizeof(to)) < 0)
+	if (sendto(fd, e->text, e->length, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to)) <
+	    0)
 		err = -errno;
 	close(fd);
 	return err;
@@ -86,8 +86,8 @@ void journal_task(const struct agent *agent, enum journal_what what, const struc
 		return;
 	journal_add(&e, "MESSAGE=task %s (%s) of user %u %s %s", t->id, t->program ?: "?",
 		    (unsigned int)t->uid, journal_whats[what].says,
-		    what == JOURNAL_GUEST || what == JOURNAL_GUEST_ENDED ? agent->code :
-									   t->executor);
+		    what == JOURNAL_GUEST || what == JOURNAL_GUEST_ENDED ? agent->code
+									 : t->executor);
 	journal_add(&e, "MESSAGE_ID=%s", journal_whats[what].id);
 	journal_add(&e, "PRIORITY=6");
 	journal_add(&e, "SYSLOG_IDENTIFIER=ehagent");

@@ -71,10 +71,10 @@ static void launcher_fill(struct launcher_arguments *a, const struct config *c)
 	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory, c->guest_cpu };
 
 	a->n = 0;
-	a->argv =
-		calloc(2 * (c->nallow_users + c->nview_own + c->nguest_allow + c->nguest_deny +
-			    c->nuser_map) + 16,
-		       sizeof(*a->argv));
+	a->argv = calloc(2 * (c->nallow_users + c->nview_own + c->nguest_allow + c->nguest_deny +
+			      c->nuser_map) +
+				 16,
+			 sizeof(*a->argv));
 	if (!a->argv)
 		return;
 	a->argv[a->n++] = (char *)"ehlaunch";
@@ -268,10 +268,10 @@ static bool launcher_same_list(char *const *a, size_t na, char *const *b, size_t
 
 static bool launcher_same(const struct config *a, const struct config *b)
 {
-	return a->allow_root == b->allow_root &&
-	       a->guest_pid_namespace == b->guest_pid_namespace && a->uid_min == b->uid_min &&
-	       a->guest_pids == b->guest_pids && a->guest_memory == b->guest_memory &&
-	       a->guest_cpu == b->guest_cpu && !strcmp(a->stub, b->stub) &&
+	return a->allow_root == b->allow_root && a->guest_pid_namespace == b->guest_pid_namespace &&
+	       a->uid_min == b->uid_min && a->guest_pids == b->guest_pids &&
+	       a->guest_memory == b->guest_memory && a->guest_cpu == b->guest_cpu &&
+	       !strcmp(a->stub, b->stub) &&
 	       launcher_same_list(a->allow_users, a->nallow_users, b->allow_users,
 				  b->nallow_users) &&
 	       launcher_same_list(a->guest_allow, a->nguest_allow, b->guest_allow,

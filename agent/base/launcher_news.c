@@ -16,8 +16,10 @@ static const char *const launcher_stages[LAUNCH_STAGES] = {
 	[LAUNCH_LIMITS] = "cannot set its limits",
 	[LAUNCH_ENTER] = "cannot enter the mount namespace of home's files",
 	[LAUNCH_USER] = "cannot change to its user",
-	[LAUNCH_RULES] = "ehlaunch may not run tasks of its user (allow-root, uid-min, allow-users)",
-	[LAUNCH_DENIED] = "ehlaunch may not run tasks of its user (guest-allow-users, guest-deny-users)",
+	[LAUNCH_RULES] =
+		"ehlaunch may not run tasks of its user (allow-root, uid-min, allow-users)",
+	[LAUNCH_DENIED] =
+		"ehlaunch may not run tasks of its user (guest-allow-users, guest-deny-users)",
 	[LAUNCH_LOOKUP] = "getent(1) does not say who its user is",
 	[LAUNCH_UNKNOWN] = "its user is not known here, or has another number",
 	[LAUNCH_CGROUP] = "cannot make its cgroup",

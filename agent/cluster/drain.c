@@ -118,10 +118,11 @@ static json_t *drain_refusal(struct agent *agent)
 	const char *host = agent->config->host;
 
 	if (top && !top->self)
-		return json_pack("{s:o}", "error",
-				 json_sprintf("only its own host and that of the top controller may "
-					      "do this: run the command on %s or on %s",
-					      host, top->host));
+		return json_pack(
+			"{s:o}", "error",
+			json_sprintf("only its own host and that of the top controller may "
+				     "do this: run the command on %s or on %s",
+				     host, top->host));
 	return json_pack("{s:o}", "error",
 			 json_sprintf("it takes this from its own host%s only: run the command on "
 				      "%s",

@@ -541,10 +541,9 @@ int enrol_init(struct agent *agent, const struct enrol_ops *ops, struct roster *
 	if (!enrol_is_ours(agent))
 		return -EEXIST;
 	if (vouch_own(agent, e->roster) < 0)
-		log_error(
-			"cannot sign this host's entry with the key %s: others will not believe "
-			"it",
-			agent->config->key);
+		log_error("cannot sign this host's entry with the key %s: others will not believe "
+			  "it",
+			  agent->config->key);
 	if (enrol_version(agent))
 		enrol_on_save(-1, 0, agent);
 	return 0;

@@ -414,8 +414,8 @@ void hierarchy_peer_changed(struct peer *p)
 	struct agent *agent = p->agent;
 	if (p->self || p->up || p->down == PEER_UNLINKED)
 		return;
-	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_GONE,
-							 .node = p->code.index });
+	hierarchy_step(agent,
+		       &(struct eh_member_event){ .type = EH_ME_GONE, .node = p->code.index });
 	credits_gone(p);
 }
 

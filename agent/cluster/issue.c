@@ -72,7 +72,7 @@ bool issue_can(struct agent *agent, const char *command, char why[ISSUE_WHY])
 }
 
 char *issue_certificate(struct agent *agent, const char *host, const char *text, unsigned int days,
-		   const char **why)
+			const char **why)
 {
 	int64_t now = clock_wall_ms() / 1000, at = revoke_of_host(agent->revoke_list, host);
 	X509_REQ *request = cert_request_from_pem(text, strlen(text));

@@ -23,7 +23,7 @@ EVP_PKEY *issue_key(struct agent *agent, X509 *authority);
  * The certificate for a signing request of this host, as PEM, allocated; it begins after the host was
  * revoked. NULL with the reason in *why.
  */
-char *issue_certificate(struct agent *agent, const char *host, const char *request, unsigned int days,
-		   const char **why);
+char *issue_certificate(struct agent *agent, const char *host, const char *request,
+			unsigned int days, const char **why);
 
 #endif

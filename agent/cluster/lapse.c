@@ -175,9 +175,10 @@ static void lapse_begin(struct agent *agent)
 	struct peer *p;
 
 	if (l->watched && (gap < 0 || gap > LAPSE_GAP_S))
-		log_info("as the top controller: nobody has checked for %lld s which hosts are dead: "
-			 "their days are counted from zero again",
-			 (long long)gap);
+		log_info(
+			"as the top controller: nobody has checked for %lld s which hosts are dead: "
+			"their days are counted from zero again",
+			(long long)gap);
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (gap < 0 || gap > LAPSE_GAP_S)
 			p->unseen_ms = 0;
@@ -231,8 +232,7 @@ static void lapse_on_timer(evutil_socket_t fd, short what, void *arg)
 static bool lapse_is_over(const struct peer *p)
 {
 	return !p->self && p->vain >= LAPSE_VAIN && !lapse_sees(p) &&
-	       clock_ms() - p->watched_at < LAPSE_STEP_MS &&
-	       p->unseen_ms >= lapse_limit(p->agent);
+	       clock_ms() - p->watched_at < LAPSE_STEP_MS && p->unseen_ms >= lapse_limit(p->agent);
 }
 
 struct peer *lapse_find(const struct agent *agent, const struct roster *held, const char *host)

@@ -210,7 +210,8 @@ static void renew_ask(struct agent *agent, struct peer *to, const char *request)
 static void renew_sign(struct agent *agent, const char *request)
 {
 	const char *why;
-	char *cert = issue_certificate(agent, agent->config->host, request, renew_days(agent), &why);
+	char *cert =
+		issue_certificate(agent, agent->config->host, request, renew_days(agent), &why);
 
 	if (cert)
 		renew_install(agent, cert);

@@ -63,17 +63,17 @@ json_t *report_node(const struct report *r, const char *code, const char *host, 
 {
 	if (!r)
 		return json_pack(
-			"{s:s,s:s,s:s,s:n,s:n,s:n,s:n,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:n,s:[],s:s}", "code",
-			code, "host", host, "state", "unknown", "load", "threshold",
+			"{s:s,s:s,s:s,s:n,s:n,s:n,s:n,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:n,s:[],s:s}",
+			"code", code, "host", host, "state", "unknown", "load", "threshold",
 			"threshold_length", "capacity", "tasks", "local", 0, "guest", 0, "away", 0,
 			"controller_of", of, "module", 0, "draining", 0, "drain", "labels", "agent",
 			"down");
-	return json_pack(
-		"{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:n,s:[],s:s}", "code", code,
-		"host", host, "state", report_state_name(eh_report_state(&r->own)), "load",
-		r->own.load / 1000.0, "threshold", r->own.threshold / 1000.0, "threshold_length",
-		r->own.length / 1000.0, "capacity", r->own.capacity / 1000.0, "tasks", "local",
-		(int)r->local, "guest", (int)r->guest, "away", (int)r->away, "controller_of", of,
-		"module", (int)r->module, "draining", (int)r->own.draining, "drain", "labels", "agent",
-		"up");
+	return json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:{s:i,s:i,s:i},s:o,s:b,s:b,s:n,s:[],s:s}",
+			 "code", code, "host", host, "state",
+			 report_state_name(eh_report_state(&r->own)), "load", r->own.load / 1000.0,
+			 "threshold", r->own.threshold / 1000.0, "threshold_length",
+			 r->own.length / 1000.0, "capacity", r->own.capacity / 1000.0, "tasks",
+			 "local", (int)r->local, "guest", (int)r->guest, "away", (int)r->away,
+			 "controller_of", of, "module", (int)r->module, "draining",
+			 (int)r->own.draining, "drain", "labels", "agent", "up");
 }

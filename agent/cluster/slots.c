@@ -92,8 +92,8 @@ static struct slots_build *slots_find(struct slots *s, uid_t uid, uint64_t build
 	struct slots_build *b;
 
 	LIST_FOREACH(b, &s->builds, link)
-	if (b->said.uid == uid && b->said.build == build)
-		return b;
+		if (b->said.uid == uid && b->said.build == build)
+			return b;
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ static struct slots_build *slots_build(struct slots *s, const struct slots_wish 
 	if (b)
 		return b;
 	LIST_FOREACH(other, &s->builds, link)
-	same += other->said.uid == wish->uid;
+		same += other->said.uid == wish->uid;
 	if (s->nbuilds >= SLOTS_BUILDS || same >= SLOTS_BUILDS_A_USER)
 		return NULL;
 	b = calloc(1, sizeof(*b));
@@ -125,7 +125,7 @@ static unsigned int slots_here(struct agent *agent)
 	uint64_t used = 0;
 
 	LIST_FOREACH(b, &agent->slots->builds, link)
-	used += b->said.used;
+		used += b->said.used;
 	return eh_slots_offer(eh_slots_free(&agent->slots->here, agent->config->capacity,
 					    node_load(agent), used > away ? used - away : 0,
 					    clock_ms()));
@@ -141,8 +141,7 @@ static void slots_divide(struct agent *agent, unsigned int slots, bool all, uid_
 
 	if (!claims)
 		return;
-	LIST_FOREACH(b, &s->builds, link)
-	{
+	LIST_FOREACH(b, &s->builds, link) {
 		if ((!all && b->said.uid != uid) || (here && !b->said.here))
 			continue;
 		/* A user is one here: the place in the list finds the build again. */
@@ -169,8 +168,7 @@ static size_t slots_claims(struct agent *agent, struct eh_slots_claim claims[SLO
 	const struct slots_build *b;
 	size_t n = 0, i;
 
-	LIST_FOREACH(b, &agent->slots->builds, link)
-	{
+	LIST_FOREACH(b, &agent->slots->builds, link) {
 		unsigned int wants = b->said.wants;
 
 		if (b->said.here && wants > processors)
@@ -214,8 +212,7 @@ static void slots_answer(struct agent *agent, bool of_cluster)
 	while ((c = STAILQ_FIRST(&asked))) {
 		STAILQ_REMOVE_HEAD(&asked, link);
 		b = slots_find(s, c->uid, c->build);
-		c->done(c->ctx, b && b->granted ? b->granted : 1,
-			of_cluster && b && !b->said.here);
+		c->done(c->ctx, b && b->granted ? b->granted : 1, of_cluster && b && !b->said.here);
 		free(c);
 	}
 }
@@ -286,18 +283,19 @@ static int slots_decide(struct agent *agent, struct slots_teller *to)
 	if (eh_member_sums(hierarchy_member(agent), agent->config->topology.l, &sums))
 		return -ENOENT;
 	LIST_FOREACH(t, &s->tellers, link)
-	n += t->n;
+		n += t->n;
 	all = calloc(n + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	n = 0;
 	LIST_FOREACH(t, &s->tellers, link)
-	for (i = 0; i < t->n; i++) {
-		all[n] = t->claims[i];
-		all[n++].build = t == to ? &t->claims[i] : NULL;
-		used += t->claims[i].used;
-	}
-	free_now = eh_slots_free(&s->all, slots_capacity(agent, &sums), sums.load, used, clock_ms());
+		for (i = 0; i < t->n; i++) {
+			all[n] = t->claims[i];
+			all[n++].build = t == to ? &t->claims[i] : NULL;
+			used += t->claims[i].used;
+		}
+	free_now =
+		eh_slots_free(&s->all, slots_capacity(agent, &sums), sums.load, used, clock_ms());
 	if (eh_slots_share(eh_slots_offer(free_now), all, n)) {
 		for (i = 0; i < n; i++)
 			if (all[i].build)
@@ -342,11 +340,10 @@ static json_t *slots_question(const struct eh_slots_claim *claims, size_t n)
 	json_t *users = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(users,
-				      json_pack("{s:I,s:i,s:i,s:i}", "uid",
-						(json_int_t)claims[i].user, "builds",
-						(int)claims[i].builds, "used", (int)claims[i].used,
-						"wants", (int)claims[i].wants));
+		json_array_append_new(
+			users, json_pack("{s:I,s:i,s:i,s:i}", "uid", (json_int_t)claims[i].user,
+					 "builds", (int)claims[i].builds, "used",
+					 (int)claims[i].used, "wants", (int)claims[i].wants));
 	return json_pack("{s:o}", "users", users);
 }
 
@@ -365,7 +362,7 @@ static void slots_go(struct agent *agent)
 		return;
 	s->ended = false;
 	STAILQ_FOREACH(c, &s->callers, link)
-	c->asked = true;
+		c->asked = true;
 	n = slots_claims(agent, claims);
 	if (slots_is_top(agent)) {
 		own = slots_tell(s, agent->self.index, claims, n);
@@ -463,7 +460,8 @@ void slots_on_message(struct agent *agent, struct peer *from, const json_t *body
 		if (log_allowed(&slots_log))
 			log_warning("%s (%s) sent a message about slots that is invalid",
 				    peer_code(from), peer_host(from));
-		server_answer(answer, 400, json_pack("{s:s}", "error", "not a message about slots"));
+		server_answer(answer, 400,
+			      json_pack("{s:s}", "error", "not a message about slots"));
 		return;
 	}
 	if (!slots_is_top(agent)) {
@@ -478,9 +476,9 @@ void slots_on_message(struct agent *agent, struct peer *from, const json_t *body
 	}
 	users = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(users, json_pack("{s:I,s:i}", "uid",
-						       (json_int_t)t->claims[i].user, "slots",
-						       (int)t->claims[i].granted));
+		json_array_append_new(users,
+				      json_pack("{s:I,s:i}", "uid", (json_int_t)t->claims[i].user,
+						"slots", (int)t->claims[i].granted));
 	server_answer(answer, 200, json_pack("{s:o}", "users", users));
 }
 

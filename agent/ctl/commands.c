@@ -415,9 +415,8 @@ static const struct commands_command {
 	{ "history", ANYBODY, past_request },	   { "owner", ANYBODY, owner_request },
 	{ "reload", ADMINS, commands_do_reload },  { "invite", ADMINS, commands_do_invite },
 	{ "revoke", ADMINS, commands_do_revoke },  { "revoked", ANYBODY, commands_do_revoked },
-	{ "slots", ANYBODY, share_request },
-	{ "gang", ANYBODY, gangs_ask },		   { "occupy", ANYBODY, gangs_occupy },
-	{ "release", ANYBODY, gangs_release },
+	{ "slots", ANYBODY, share_request },	   { "gang", ANYBODY, gangs_ask },
+	{ "occupy", ANYBODY, gangs_occupy },	   { "release", ANYBODY, gangs_release },
 };
 
 static bool commands_may(const struct ctl_conn *c, unsigned int who)

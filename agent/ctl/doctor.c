@@ -210,8 +210,8 @@ static void doctor_roster(const struct peer *p, json_t *checks)
 		checks, name, DOCTOR_WARNING,
 		"the log of this agent has the first one; check who uses that host, and revoke its "
 		"certificate if it is not to be trusted (`ehctl revoke`)",
-		"%s (%s) has sent %u invalid entries of the roster; they were ignored",
-		p->host, p->address.text, p->unproven);
+		"%s (%s) has sent %u invalid entries of the roster; they were ignored", p->host,
+		p->address.text, p->unproven);
 }
 
 static void doctor_peer(struct peer *p, const char *users, json_t *checks)
@@ -422,8 +422,8 @@ static void doctor_launcher(struct agent *agent, json_t *checks)
 	doctor_add(checks, "settings", DOCTOR_WARNING,
 		   "set them in EHLAUNCH_OPTIONS (ehlaunch(8)), and remove them from agent.conf",
 		   "these have no effect in agent.conf, as ehlaunch is a service:%s%s%s%s",
-		   own ? " view-own" : "", pids ? " guest-pids" : "",
-		   memory ? " guest-memory" : "", cpu ? " guest-cpu" : "");
+		   own ? " view-own" : "", pids ? " guest-pids" : "", memory ? " guest-memory" : "",
+		   cpu ? " guest-cpu" : "");
 }
 
 static void doctor_unknown(void *checks, const char *setting, const char *item, bool denies)

@@ -42,8 +42,8 @@ static const struct {
 	const char *name;
 	json_type type;
 } past_members[] = {
-	{ "since", JSON_INTEGER },  { "until", JSON_INTEGER },	{ "uid", JSON_INTEGER },
-	{ "before", JSON_INTEGER }, { "limit", JSON_INTEGER },	{ "reason", JSON_STRING },
+	{ "since", JSON_INTEGER },  { "until", JSON_INTEGER },	 { "uid", JSON_INTEGER },
+	{ "before", JSON_INTEGER }, { "limit", JSON_INTEGER },	 { "reason", JSON_STRING },
 	{ "session", JSON_STRING }, { "executor", JSON_STRING }, { "program", JSON_STRING },
 	{ "failed", JSON_TRUE },
 };
@@ -69,9 +69,9 @@ void past_request(struct ctl_conn *c, const json_t *request)
 			continue;
 		if (json_typeof(value) != past_members[i].type) {
 			snprintf(why, sizeof(why), "must be a %s",
-				 past_members[i].type == JSON_INTEGER ? "number" :
-				 past_members[i].type == JSON_STRING  ? "text" :
-									"true or false");
+				 past_members[i].type == JSON_INTEGER  ? "number"
+				 : past_members[i].type == JSON_STRING ? "text"
+								       : "true or false");
 			ctl_reply(c, ctl_error(past_members[i].name, why, true));
 			json_decref(ask);
 			return;
@@ -116,7 +116,7 @@ static void past_tell(struct past_why *w, const json_t *row)
 	const json_t *said = json_object_get(row, "text");
 	enum ehs_reason reason = EHS_REASON_NONE;
 	json_t *reply = json_object();
-	const char *const members[] = { "id",	    "command",	     "home",   "home_host",
+	const char *const members[] = { "id",	    "command",	     "home",	"home_host",
 					"executor", "executor_host", "started", "ended",
 					"exit",	    "signal",	     "state" };
 
@@ -126,7 +126,8 @@ static void past_tell(struct past_why *w, const json_t *row)
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
 		json_object_set(reply, members[i], json_object_get(row, members[i]));
 	json_object_set_new(reply, "reason", json_string(name ?: "none"));
-	json_object_set_new(reply, "text", json_string(json_string_value(said) ?: reason_text(reason)));
+	json_object_set_new(reply, "text",
+			    json_string(json_string_value(said) ?: reason_text(reason)));
 	json_object_set(reply, "steps", json_object_get(row, "steps"));
 	/* The steps say it; the figures are not kept. */
 	json_object_set_new(reply, "expected", json_null());

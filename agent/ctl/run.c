@@ -53,9 +53,9 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 
 	n = recv(fd, &made, sizeof(made), MSG_DONTWAIT);
 	if (n != sizeof(made)) {
-		run_fail(r, "session", n < (ssize_t)sizeof(made.news) ?
-					       "ehlaunch has ended, or does not answer" :
-					       launcher_trouble(&made.news));
+		run_fail(r, "session",
+			 n < (ssize_t)sizeof(made.news) ? "ehlaunch has ended, or does not answer"
+							: launcher_trouble(&made.news));
 		return;
 	}
 	made.name[sizeof(made.name) - 1] = '\0';

@@ -111,8 +111,7 @@ bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME])
 		return true;
 	if (!agent->sessions)
 		return false;
-	LIST_FOREACH(s, &agent->sessions->all, link)
-	{
+	LIST_FOREACH(s, &agent->sessions->all, link) {
 		if (s->pid != pid || !sessions_lives(s))
 			continue;
 		strcpy(name, s->name);
@@ -134,8 +133,8 @@ void sessions_list(struct agent *agent, json_t *names)
 	if (!agent->sessions)
 		return;
 	LIST_FOREACH(s, &agent->sessions->all, link)
-	if (sessions_lives(s))
-		json_array_append_new(names, json_string(s->name));
+		if (sessions_lives(s))
+			json_array_append_new(names, json_string(s->name));
 }
 
 static void sessions_add_pid(void *ctx, pid_t pid)
@@ -151,8 +150,8 @@ void sessions_processes(struct agent *agent, const char *name, json_t *pids)
 	if (!agent->sessions)
 		return;
 	LIST_FOREACH(s, &agent->sessions->all, link)
-	if (!strcmp(s->name, name) && sessions_lives(s))
-		json_array_append_new(pids, json_integer(s->pid));
+		if (!strcmp(s->name, name) && sessions_lives(s))
+			json_array_append_new(pids, json_integer(s->pid));
 }
 
 void sessions_exit(struct agent *agent)

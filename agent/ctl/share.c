@@ -26,8 +26,8 @@ void share_request(struct ctl_conn *c, const json_t *request)
 	if (report_number(request, "build", INT64_MAX, &wish.build) ||
 	    report_number(request, "used", EH_SLOTS_MAX, &used) ||
 	    report_number(request, "wants", EH_SLOTS_MAX, &wants)) {
-		ctl_reply(c, ctl_error("slots", "build, used or wants is missing or too large",
-				       true));
+		ctl_reply(c,
+			  ctl_error("slots", "build, used or wants is missing or too large", true));
 		return;
 	}
 	if (json_is_true(json_object_get(request, "ended"))) {

@@ -58,10 +58,11 @@ static bool admit_mapped(const struct agent *agent, const char *user, const char
 		return false;
 	}
 	if (admit_is_low(config, *uid)) {
-		admit_refuse(no, EHS_REASON_REFUSED,
-			     "user %s is %s on node %s (user-map), whose number is %u: a map must not "
-			     "lead to a user below uid-min",
-			     user, name, config->host, *uid);
+		admit_refuse(
+			no, EHS_REASON_REFUSED,
+			"user %s is %s on node %s (user-map), whose number is %u: a map must not "
+			"lead to a user below uid-min",
+			user, name, config->host, *uid);
 		return false;
 	}
 	if (rule_takes_user(config, *uid, why))
@@ -144,7 +145,8 @@ bool admit_memory(struct agent *agent, uint64_t wanted, struct admit_refusal *no
 	}
 	if (now.left < keep) {
 		admit_refuse(no, EHS_REASON_NO_HEADROOM,
-			     "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64 " free",
+			     "node %s has %" PRIu64 " MiB of memory left and keeps %" PRIu64
+			     " free",
 			     config->host, now.left >> 20, config->headroom);
 		return false;
 	}

@@ -99,8 +99,7 @@ static void guest_wait(struct guest *g, unsigned int limit_ms)
 
 static void guest_wait_home(struct guest *g)
 {
-	guest_wait(g, g->stopped || g->paused ? ATTACH_STOPPED_MS
-					      : g->agent->config->job_limit);
+	guest_wait(g, g->stopped || g->paused ? ATTACH_STOPPED_MS : g->agent->config->job_limit);
 }
 
 void guest_broken(struct guest *g)
@@ -392,8 +391,8 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	g->started = clock_wall_ms();
 	g->state = GUEST_STARTING;
 	evtimer_del(g->timer);
-	g->control = event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST,
-			       guest_on_control, g);
+	g->control =
+		event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST, guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL) || (g->named && guest_compare(g)) ||
 	    route_tell_end(&g->route, FRAME_JOB, g->job, g->job_length))
 		err = -ENOMEM;

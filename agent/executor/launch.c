@@ -80,10 +80,10 @@ int launch_read(struct launch *l, struct launch_result *result)
 		*result = (struct launch_result){
 			.what = launcher_trouble(&m),
 			.error = m.error,
-			.reason = m.stage == LAUNCH_RULES    ? EHS_REASON_REFUSED :
-				  m.stage == LAUNCH_DENIED  ? REASON_GUEST_USER :
-				  m.stage == LAUNCH_UNKNOWN ? EHS_REASON_UNKNOWN_USER :
-							      EHS_REASON_START_FAILED,
+			.reason = m.stage == LAUNCH_RULES     ? EHS_REASON_REFUSED
+				  : m.stage == LAUNCH_DENIED  ? REASON_GUEST_USER
+				  : m.stage == LAUNCH_UNKNOWN ? EHS_REASON_UNKNOWN_USER
+							      : EHS_REASON_START_FAILED,
 			.view_unknown = m.stage == LAUNCH_FOREIGN,
 		};
 	return 1;

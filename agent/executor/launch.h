@@ -32,8 +32,8 @@ struct launch_result {
  * its name; view: mount namespace to enter, -1:
  * none; socket: of its end. The caller keeps all these descriptors. 0 or -errno.
  */
-int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec,
-		 const char *id, const char *user, int view, int socket);
+int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, const char *id,
+		 const char *user, int view, int socket);
 /** Returns 1 with *result, or 0: not known yet. */
 int launch_read(struct launch *l, struct launch_result *result);
 /** Closes the descriptor and leaves the process alone. */

@@ -232,11 +232,11 @@ static void reserve_answer_refusal(struct server_answer *to, const struct admit_
 				   json_t *labels)
 {
 	log_debug("refuses a task: %s", no->text);
-	server_answer(to, 200,
-		      json_pack("{s:s,s:s,s:o*,s:o*}", "reason", reason_name(no->reason), "text",
-				no->text, "labels", labels, "memory_left",
-				no->memory_left ? json_integer((json_int_t)no->memory_left)
-						: NULL));
+	server_answer(
+		to, 200,
+		json_pack("{s:s,s:s,s:o*,s:o*}", "reason", reason_name(no->reason), "text",
+			  no->text, "labels", labels, "memory_left",
+			  no->memory_left ? json_integer((json_int_t)no->memory_left) : NULL));
 }
 
 static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
@@ -325,9 +325,10 @@ static bool reserve_settle_view(struct reserve_ask *ask, enum files_result resul
 			admit_refuse(no, EHS_REASON_FILES_DIFFER, "%s: %s, on node %s", ask->path,
 				     trouble, here);
 		else if (result == FILES_FOLDER_DIFFERS)
-			admit_refuse(no, EHS_REASON_FILES_DIFFER,
-				     "the directory %s is missing or not the same on node %s; "
-				     RESERVE_HINT, ask->folder, here);
+			admit_refuse(
+				no, EHS_REASON_FILES_DIFFER,
+				"the directory %s is missing or not the same on node %s; " RESERVE_HINT,
+				ask->folder, here);
 		else
 			admit_refuse(no, EHS_REASON_FILES_DIFFER,
 				     "%s is missing or not the same on node %s; " RESERVE_HINT,
@@ -389,8 +390,7 @@ static void reserve_decide(struct reserve_ask *ask, enum files_result result, co
 	server_answer_watch(ask->answer, NULL, NULL);
 	/* Others of the user may have got a place while files were compared. */
 	if (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no) ||
-	    !reserve_settle_view(ask, result, trouble, &no) ||
-	    !reserve_takes_credit(ask->r, &no)) {
+	    !reserve_settle_view(ask, result, trouble, &no) || !reserve_takes_credit(ask->r, &no)) {
 		reserve_answer_refusal(ask->answer, &no,
 				       reserve_labels(ask->r->from->agent, ask->labels));
 		reserve_free(ask->r);

@@ -277,8 +277,8 @@ static void away_stream_refused(void *ctx, int status)
 }
 
 static const struct route_ops away_route_ops = {
-	.peer_types = ROUTE_TAKES(FRAME_REFUSED) | ROUTE_TAKES(FRAME_ATTACHED) |
-		      ROUTE_TAKES(FRAME_GONE),
+	.peer_types =
+		ROUTE_TAKES(FRAME_REFUSED) | ROUTE_TAKES(FRAME_ATTACHED) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = away_from_end,
 	.from_peer = away_from_peer,
 	.end_gone = away_end_gone,
@@ -449,8 +449,8 @@ struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
 	a = away_welcome(agent, pid, uid) ? calloc(1, sizeof(*a)) : NULL;
 	if (!a) {
 		if (log_allowed(&limit))
-			log_warning("process %d of user %u has too many tasks away",
-				    (int)pid, (unsigned int)uid);
+			log_warning("process %d of user %u has too many tasks away", (int)pid,
+				    (unsigned int)uid);
 		close(socket);
 		return NULL;
 	}

@@ -35,8 +35,9 @@ static void away_stays(struct away *a, const struct note *n)
 	if (*n->text)
 		record_step(a->placement, "%s: %s", peer_host(a->to), n->text);
 	/* A user says so: he may name what he has open as the reason, and none for which a node is avoided. */
-	placement_failed(a->placement, n->reason == EHS_REASON_FILES_DIFFER ? EHS_REASON_FILES_DIFFER :
-									      EHS_REASON_START_FAILED);
+	placement_failed(a->placement, n->reason == EHS_REASON_FILES_DIFFER
+					       ? EHS_REASON_FILES_DIFFER
+					       : EHS_REASON_START_FAILED);
 	a->placement = NULL;
 }
 

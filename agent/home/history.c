@@ -118,8 +118,8 @@ static int history_fork(struct history *h)
 {
 	const struct config *c = h->agent->config;
 	char path[4096], file[4096], rows[24], bytes[24], age[24];
-	const char *argv[] = { "ehhist",  "--file", file,    "--rows", rows,
-			       "--bytes", bytes,    "--age", age,      "--boot",
+	const char *argv[] = { "ehhist",	"--file", file,	   "--rows", rows,
+			       "--bytes",	bytes,	  "--age", age,	     "--boot",
 			       clock_boot_id(), NULL };
 	const int room = HISTORY_ROOM;
 	int pair[2], err;
@@ -459,13 +459,12 @@ static struct history_question *history_turn(struct history *h)
 {
 	struct history_question *q, *other;
 
-	TAILQ_FOREACH(q, &h->questions, link)
-	{
+	TAILQ_FOREACH(q, &h->questions, link) {
 		if (q->fd >= 0)
 			continue;
 		TAILQ_FOREACH(other, &h->questions, link)
-		if (other->fd >= 0 && other->uid == q->uid)
-			break;
+			if (other->fd >= 0 && other->uid == q->uid)
+				break;
 		if (!other)
 			return q;
 	}
@@ -540,8 +539,9 @@ void history_ask(struct agent *agent, uid_t uid, json_t *ask, history_fn call, v
 	if (!h || h->socket < 0) {
 		json_decref(message);
 		call(ctx, NULL,
-		     agent->config->history ? "ehhist does not run; see the log of the agent" :
-					      "this node keeps none (`history` in ehagent.conf(5))");
+		     agent->config->history
+			     ? "ehhist does not run; see the log of the agent"
+			     : "this node keeps none (`history` in ehagent.conf(5))");
 		return;
 	}
 	q = history_question_new(h, message, uid);

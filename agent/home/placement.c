@@ -483,15 +483,17 @@ void placement_rerun(struct placement *p)
 		return;
 	if (p->reason == REASON_STARVED) {
 		record_step(p, "running it again at home");
-		snprintf(p->text, sizeof(p->text),
-			 "Memory was short on the node that ran the task, and it was killed there; it "
-			 "was run again at home, as --retry allows.");
+		snprintf(
+			p->text, sizeof(p->text),
+			"Memory was short on the node that ran the task, and it was killed there; it "
+			"was run again at home, as --retry allows.");
 	} else {
 		record_step(p, "%s was lost: running it again at home", peer_host(p->to));
 		p->reason = EHS_REASON_LOST;
-		snprintf(p->text, sizeof(p->text),
-			 "The connection to the node that ran the task broke after it had started; the "
-			 "task was run again at home, as --retry allows.");
+		snprintf(
+			p->text, sizeof(p->text),
+			"The connection to the node that ran the task broke after it had started; the "
+			"task was run again at home, as --retry allows.");
 	}
 	p->to = NULL;
 	placement_event(p);

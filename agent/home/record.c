@@ -291,7 +291,8 @@ static json_t *record_expected(const struct placement *p)
 		return json_null();
 	j = json_pack("{s:s,s:i,s:f,s:f,s:o}", "place", e->place == COST_AWAY ? "away" : "here",
 		      "runs", (int)e->runs, "ms", e->time_us / 1e3, "most_ms", e->most_us / 1e3,
-		      "transfer_ms", e->transfer_us ? json_real(e->transfer_us / 1e3) : json_null());
+		      "transfer_ms",
+		      e->transfer_us ? json_real(e->transfer_us / 1e3) : json_null());
 	json_object_set_new(j, "cpu_ms", e->used ? json_real(e->cpu_us / 1e3) : json_null());
 	json_object_set_new(j, "memory", e->used ? json_integer(e->memory_kib << 10) : json_null());
 	json_object_set_new(j, "bytes", e->used ? json_integer(e->bytes) : json_null());
@@ -307,8 +308,8 @@ json_t *record_why(const struct placement *p)
 		json_array_append_new(steps,
 				      json_pack("{s:f,s:s}", "at_ms", p->steps[i].us / 1000.0,
 						"what", p->steps[i].what));
-	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o}", "version", 1, "id", p->id, "command",
-			 p->command, "home", agent->code, "executor",
+	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o}", "version", 1, "id", p->id,
+			 "command", p->command, "home", agent->code, "executor",
 			 p->to ? peer_code(p->to) : agent->code, "reason", reason_name(p->reason),
 			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
 			 steps, "expected", record_expected(p));

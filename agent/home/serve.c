@@ -256,8 +256,8 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 	bool unused = !v->agent->serves->shown(v->to, v->uid);
 
 	/* Without a connection there are no tasks, or a stub that is stopped has not come to this agent. */
-	if (v->control >= 0 && (v->pipe.fd < 0 || (v->adopted && clock_ms() - v->adopted <
-								 ATTACH_STOPPED_MS)))
+	if (v->control >= 0 &&
+	    (v->pipe.fd < 0 || (v->adopted && clock_ms() - v->adopted < ATTACH_STOPPED_MS)))
 		unused = false;
 	if (unused && v->unused) {
 		log_info("node %s kept the files of user %u open without a task that needs them: "

@@ -72,16 +72,16 @@ static char *stops_text(const struct agent *agent)
 	int err = 0;
 
 	for (const struct away *a = agent->aways->list; a && !err; a = a->next)
-		if (a->was_stopped && (a->state == AWAY_LINKED || a->state == AWAY_BROKEN ||
-				       a->state == AWAY_TOLD))
-			err = json_array_append_new(list, stops_entry(a->token, a->id,
-								      peer_code(a->to), a->pid,
-								      a->uid, a->stub_start,
-								      a->began_ms));
+		if (a->was_stopped &&
+		    (a->state == AWAY_LINKED || a->state == AWAY_BROKEN || a->state == AWAY_TOLD))
+			err = json_array_append_new(
+				list, stops_entry(a->token, a->id, peer_code(a->to), a->pid, a->uid,
+						  a->stub_start, a->began_ms));
 	LIST_FOREACH(s, &agent->aways->stops->left, link)
-		err = err ?: json_array_append_new(list, stops_entry(s->token, s->id, s->node,
-								     s->pid, s->uid, s->start,
-								     s->began_ms));
+		err = err
+			      ?: json_array_append_new(list,
+						       stops_entry(s->token, s->id, s->node, s->pid,
+								   s->uid, s->start, s->began_ms));
 	if (!err && !json_object_set_new(file, "boot", json_string(clock_boot_id())) &&
 	    !json_object_set(file, "stopped", list))
 		text = json_dumps(file, JSON_COMPACT);

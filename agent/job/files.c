@@ -196,7 +196,8 @@ static void files_fail(struct files_question *q, const char *trouble)
 
 static void files_on_digest_known(struct files_question *q, const char *digest)
 {
-	struct files_identity identity = { .folder = q->folder, .real = q->real,
+	struct files_identity identity = { .folder = q->folder,
+					   .real = q->real,
 					   .folder_path = q->folder_path };
 	const char *there;
 	bool surely;
@@ -306,8 +307,7 @@ static bool files_compare_found(struct files_question *q, const struct look_answ
 
 	if (a->folder_error || !files_same_folder(q->folder, &a->folder))
 		files_answer(q, NULL, FILES_FOLDER_DIFFERS, NULL);
-	else if (a->program_error ||
-		 !files_may_be_same(q->program, &a->program, &digest, &surely))
+	else if (a->program_error || !files_may_be_same(q->program, &a->program, &digest, &surely))
 		files_answer(q, NULL, FILES_PROGRAM_DIFFERS, NULL);
 	else if (surely)
 		files_answer(q, NULL, FILES_SAME, NULL);

@@ -185,7 +185,8 @@ static struct looker *looker_new(struct agent *agent)
 	q.fds = &pair[1];
 	k->news = launcher_ask(agent, &q);
 	close(pair[1]);
-	k->readable = event_new(agent->base, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);
+	k->readable =
+		event_new(agent->base, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);
 	k->timer = evtimer_new(agent->base, looker_on_timer, k);
 	if (k->news >= 0 && k->readable && k->timer && !event_add(k->readable, NULL))
 		return k;
@@ -201,8 +202,7 @@ static int looker_ask(struct looker *k, struct look *l, enum look_what what)
 	const struct timeval limit = { s, 0 };
 
 	l->ask.what = what;
-	if (send(k->socket, &l->ask, sizeof(l->ask), MSG_DONTWAIT | MSG_NOSIGNAL) !=
-	    sizeof(l->ask))
+	if (send(k->socket, &l->ask, sizeof(l->ask), MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof(l->ask))
 		return -EPIPE;
 	if (what == LOOK_DROP)
 		return 0;
@@ -221,7 +221,8 @@ static unsigned int looks_of_user(const struct looks *all, uid_t uid, bool stuck
 	unsigned int n = 0;
 
 	for (const struct looker *k = all->lookers; k; k = k->next)
-		n += k->uid == uid && (k->stuck || (!stuck_only && (k->busy || k->killed || k->of)));
+		n += k->uid == uid &&
+		     (k->stuck || (!stuck_only && (k->busy || k->killed || k->of)));
 	return n;
 }
 
@@ -250,8 +251,9 @@ static struct looker *looks_idle(struct agent *agent, bool *failed)
 	k = looker_new(agent);
 	*failed = !k;
 	if (!k && log_allowed(&agent->looks->limit))
-		log_warning("cannot start ehlook, which is installed beside this program: no task can "
-			    "come or go");
+		log_warning(
+			"cannot start ehlook, which is installed beside this program: no task can "
+			"come or go");
 	return k;
 }
 
@@ -341,9 +343,9 @@ static const char *looks_full(const struct looks *all, uid_t uid)
 		n++;
 		same += l->ask.uid == uid;
 	}
-	return n >= LOOKS_QUEUE_MAX || same >= LOOKS_QUEUE_A_USER ?
-		       "too many programs are looked at" :
-		       looks_refuse(all, uid);
+	return n >= LOOKS_QUEUE_MAX || same >= LOOKS_QUEUE_A_USER
+		       ? "too many programs are looked at"
+		       : looks_refuse(all, uid);
 }
 
 struct look *look_start(struct agent *agent, const struct look_question *q, look_fn done, void *ctx,

@@ -131,8 +131,7 @@ static int route_move(struct evbuffer *in, struct evbuffer *out, size_t n)
 	if (evbuffer_reserve_space(out, n, &room, 1) != 1)
 		return -ENOMEM;
 	room.iov_len = n;
-	if (evbuffer_remove(in, room.iov_base, n) != (int)n ||
-	    evbuffer_commit_space(out, &room, 1))
+	if (evbuffer_remove(in, room.iov_base, n) != (int)n || evbuffer_commit_space(out, &room, 1))
 		return -EIO;
 	return 0;
 }
@@ -142,10 +141,9 @@ static int route_move(struct evbuffer *in, struct evbuffer *out, size_t n)
  * -errno: the sender broke the protocol; -ENOMEM: what is left in `in` can be taken later. A frame
  * that is not one of `types` is not waited for, as the longest ones have megabytes.
  */
-static int route_parse(struct route *r, struct evbuffer *in, struct evbuffer *out,
-		       unsigned int types,
-		       int (*take)(void *ctx, enum frame_type type, const uint8_t *payload,
-				   uint32_t length))
+static int
+route_parse(struct route *r, struct evbuffer *in, struct evbuffer *out, unsigned int types,
+	    int (*take)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length))
 {
 	uint8_t head[FRAME_HEADER];
 	enum frame_type type;

@@ -65,8 +65,7 @@ static void h2_conn_bye(struct h2_conn *conn)
 	if (conn->dead || !conn->session)
 		return;
 	bytes = n ? evbuffer_pullup(waiting, -1) : NULL;
-	if ((!n || (bytes && SSL_write(ssl, bytes, n) == (int)n)) &&
-	    h2_conn_push(conn, ssl)) {
+	if ((!n || (bytes && SSL_write(ssl, bytes, n) == (int)n)) && h2_conn_push(conn, ssl)) {
 		nghttp2_session_terminate_session(conn->session, NGHTTP2_NO_ERROR);
 		if (h2_conn_push(conn, ssl))
 			SSL_shutdown(ssl);

@@ -13,14 +13,14 @@
 
 json_t *hello_new(struct agent *agent)
 {
-	json_t *o = json_pack(
-		"{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I,s:I,s:o*,s:s*}", "cluster", agent->config->cluster,
-		"node", agent->code, "address", agent->config->address.text, "version", 1,
-		"boot_id", clock_boot_id(), "capacity", (json_int_t)agent->config->capacity, "time",
-		(json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
-		(json_int_t)agent->net_ops->version(agent), "revoked",
-		(json_int_t)revoked_number(agent), "entry", agent->net_ops->entry(agent),
-		"release", agent->release);
+	json_t *o = json_pack("{s:s,s:s,s:s,s:i,s:s,s:I,s:I,s:s,s:I,s:I,s:o*,s:s*}", "cluster",
+			      agent->config->cluster, "node", agent->code, "address",
+			      agent->config->address.text, "version", 1, "boot_id", clock_boot_id(),
+			      "capacity", (json_int_t)agent->config->capacity, "time",
+			      (json_int_t)clock_wall_ms(), "users", user_digest(), "roster",
+			      (json_int_t)agent->net_ops->version(agent), "revoked",
+			      (json_int_t)revoked_number(agent), "entry",
+			      agent->net_ops->entry(agent), "release", agent->release);
 
 	if (!o || !versions_put(o, &agent->protocol))
 		return o;

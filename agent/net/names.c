@@ -21,8 +21,8 @@ static unsigned int names_count(const struct agent *agent, const char *text, str
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		int n;
 
-		if (naming_of(p->host, text) == NAMING_NOT &&
-		    strcmp(p->address.text, text) && !address_is(&p->address, text))
+		if (naming_of(p->host, text) == NAMING_NOT && strcmp(p->address.text, text) &&
+		    !address_is(&p->address, text))
 			continue;
 		*found = p;
 		n = snprintf(list + used, size - used, "%s%s (%s)", count++ ? ", " : "", p->host,

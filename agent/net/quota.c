@@ -156,8 +156,9 @@ static json_t *quota_host_json(const struct quota_host *host)
 			(int)host->streams, "memory", (json_int_t)host->held, "requests",
 			(int)host->requests, "bodies", (json_int_t)host->bytes, "refused", refused);
 	if (one && host->refused_at)
-		json_object_set_new(one, "refused_seconds",
-				    json_integer((json_int_t)(clock_ms() - host->refused_at) / 1000));
+		json_object_set_new(
+			one, "refused_seconds",
+			json_integer((json_int_t)(clock_ms() - host->refused_at) / 1000));
 	return one;
 }
 

@@ -144,7 +144,8 @@ static void answer_end(void *ctx)
 	free(a->body);
 	a->body = NULL;
 	intake_read(&a->intake);
-	if (!json_is_object(body) && (a->length || !a->call.route || strcmp(a->call.route->method, "GET"))) {
+	if (!json_is_object(body) &&
+	    (a->length || !a->call.route || strcmp(a->call.route->method, "GET"))) {
 		a->called = true;
 		server_answer(a, 400, server_answer_error("the body is not a JSON object"));
 	} else {

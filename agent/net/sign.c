@@ -182,9 +182,9 @@ static bool sign_is_good(X509 *cert, const char *sign, const void *text, size_t 
 	return good;
 }
 
-const char *sign_check(const struct tls *tls, const struct revoke_list *revoked, const char *cluster,
-		       const char *host, const char *cert, const char *sign, const void *text,
-		       size_t length)
+const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
+		       const char *cluster, const char *host, const char *cert, const char *sign,
+		       const void *text, size_t length)
 {
 	STACK_OF(X509) *certs = sign_parse(cert);
 	const char *why;

@@ -24,8 +24,9 @@ char *sign_make(const struct tls *tls, const void *text, size_t length);
  * said stays said. NULL, or what is wrong. Costs about as much as two signatures: a key that the
  * authority has not signed is never used, as its owner may have made one that costs much more.
  */
-const char *sign_check(const struct tls *tls, const struct revoke_list *revoked, const char *cluster, const char *host,
-		       const char *cert, const char *sign, const void *text, size_t length);
+const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
+		       const char *cluster, const char *host, const char *cert, const char *sign,
+		       const void *text, size_t length);
 
 /** Whether this list (NULL: none) revokes the certificate, as text of sign_certificate(). */
 bool sign_is_revoked(const struct revoke_list *revoked, const char *cert);

@@ -330,7 +330,7 @@ const char *tls_peer_refusal(struct agent *agent, SSL *ssl)
 	X509 *leaf = SSL_get0_peer_certificate(ssl);
 	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
 	const char *why = "out of memory";
-	STACK_OF(X509) *chain;
+	STACK_OF(X509) * chain;
 
 	if (!ctx || !leaf || !X509_STORE_CTX_init(ctx, store, leaf, SSL_get_peer_cert_chain(ssl)) ||
 	    !X509_STORE_CTX_set_default(ctx, SSL_is_server(ssl) ? "ssl_client" : "ssl_server"))

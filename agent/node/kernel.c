@@ -82,8 +82,8 @@ int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160])
 	return -ENOTCONN;
 }
 
-int kernel_all(struct agent *agent, struct nl_msg *msg,
-	       void (*each)(void *ctx, struct nlmsghdr *h), void *ctx)
+int kernel_all(struct agent *agent, struct nl_msg *msg, void (*each)(void *ctx, struct nlmsghdr *h),
+	       void *ctx)
 {
 	struct kernel *k = agent->kernel;
 	int err = -ENOTCONN;
@@ -253,8 +253,9 @@ static void kernel_failed(struct agent *agent, const char *why)
 	struct kernel *k = agent->kernel;
 
 	if (strcmp(why, k->why))
-		log_warning("the module is loaded but this agent is not registered: %s; trying again",
-			    why);
+		log_warning(
+			"the module is loaded but this agent is not registered: %s; trying again",
+			why);
 	snprintf(k->why, sizeof(k->why), "%s", why);
 	evtimer_add(k->retry, &retry);
 }

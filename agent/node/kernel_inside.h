@@ -40,8 +40,8 @@ struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
  */
 int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160]);
 /** The same for a list; each() gets its messages. */
-int kernel_all(struct agent *agent, struct nl_msg *msg,
-	       void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
+int kernel_all(struct agent *agent, struct nl_msg *msg, void (*each)(void *ctx, struct nlmsghdr *h),
+	       void *ctx);
 /** After a call on the agent socket: what was put off meanwhile is not on it, and would not wake us. */
 void kernel_wake(struct agent *agent);
 /** The agent socket is readable: requests, and verdicts that the kernel refused. */

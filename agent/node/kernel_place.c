@@ -81,14 +81,14 @@ static void kernel_on_verdict_error(struct agent *agent, const struct nlmsghdr *
 	struct nlattr *a[EHS_A_PLACE_MAX + 1];
 	char text[160];
 
-	if (h->nlmsg_len < NLMSG_HDRLEN + sizeof(*e) || e->msg.nlmsg_type != agent->kernel->family ||
+	if (h->nlmsg_len < NLMSG_HDRLEN + sizeof(*e) ||
+	    e->msg.nlmsg_type != agent->kernel->family ||
 	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(e->error) + e->msg.nlmsg_len ||
 	    genlmsg_parse(&e->msg, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE])
 		return;
 	netlink_refusal_text(e, text);
 	if (e->error != -ENOENT)
-		log_warning("the kernel refused a verdict: %s",
-			    *text ? text : strerror(-e->error));
+		log_warning("the kernel refused a verdict: %s", *text ? text : strerror(-e->error));
 	agent->kernel->ops->too_late(agent, nla_get_u64(a[EHS_A_PLACE_COOKIE]));
 }
 

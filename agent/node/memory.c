@@ -169,8 +169,7 @@ uint64_t memory_expected(struct agent *agent)
 	uint64_t sum = 0;
 
 	/* Each is below 2^60, so this many of them are no overflow. */
-	LIST_FOREACH(c, &agent->memory->claims, link)
-	{
+	LIST_FOREACH(c, &agent->memory->claims, link) {
 		sum += memory_claimed(agent, c);
 		if (sum > UINT64_MAX / 4)
 			return UINT64_MAX / 4;

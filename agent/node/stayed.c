@@ -80,7 +80,7 @@ void stayed_each(struct agent *agent, void (*call)(void *ctx, pid_t pid), void *
 	const struct stayed *s;
 
 	LIST_FOREACH(s, &agent->stayed->all, link)
-	call(ctx, s->pid);
+		call(ctx, s->pid);
 }
 
 unsigned int stayed_count(struct agent *agent)

@@ -18,9 +18,10 @@ static inline uid_t trust_owner(void)
 {
 	struct stat st;
 
-	return !lstat(TRUST_FOLDER, &st) && S_ISDIR(st.st_mode) && !(st.st_mode & (S_IWGRP | S_IWOTH)) ?
-		       st.st_uid :
-		       (uid_t)-1;
+	return !lstat(TRUST_FOLDER, &st) && S_ISDIR(st.st_mode) &&
+			       !(st.st_mode & (S_IWGRP | S_IWOTH))
+		       ? st.st_uid
+		       : (uid_t)-1;
 }
 
 /** Whether we listen to a process of this user. */

@@ -182,8 +182,7 @@ static int flow_open_files(struct guest *g, const struct job_spec *spec, struct 
 		err = of[channel] < 0 ? of[channel] : 0;
 	}
 	for (uint32_t i = 0; i < spec->ndescriptors && !err; i++)
-		err = flow_hand(its,
-				fcntl(of[spec->descriptors[i].channel], F_DUPFD_CLOEXEC, 3),
+		err = flow_hand(its, fcntl(of[spec->descriptors[i].channel], F_DUPFD_CLOEXEC, 3),
 				spec->descriptors[i].number);
 	for (uint32_t i = JOB_CHANNEL_FILES; i < JOB_CHANNELS; i++)
 		if (of[i] >= 0)

@@ -112,8 +112,7 @@ close_path:
 void real_say(struct guest *g)
 {
 	for (unsigned int i = 0; i < g->nreals; i++) {
-		const struct job_message m = { .what = JOB_OPENED,
-					       .channel = g->reals[i].channel };
+		const struct job_message m = { .what = JOB_OPENED, .channel = g->reals[i].channel };
 
 		if (!g->reals[i].told)
 			guest_say(g, &m);

@@ -181,7 +181,8 @@ static int hist_child(struct store *s, const char *boot)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	err = hist_confine();
 	if (err) {
-		say(SAY_ERROR, "history: cannot drop the rights that this process does not need: %s",
+		say(SAY_ERROR,
+		    "history: cannot drop the rights that this process does not need: %s",
 		    strerror(-err));
 		return EXIT_FAILURE;
 	}
@@ -195,7 +196,7 @@ static int hist_child(struct store *s, const char *boot)
 static int hist_arguments(int argc, char **argv, struct store *s, const char **boot)
 {
 	static const struct option options[] = {
-		{ "file", required_argument, NULL, 'f' }, { "rows", required_argument, NULL, 'r' },
+		{ "file", required_argument, NULL, 'f' },  { "rows", required_argument, NULL, 'r' },
 		{ "bytes", required_argument, NULL, 'b' }, { "age", required_argument, NULL, 'a' },
 		{ "boot", required_argument, NULL, 'o' },  { 0 },
 	};
@@ -254,8 +255,9 @@ int main(int argc, char **argv)
 			;
 		if (WIFEXITED(status))
 			return WEXITSTATUS(status);
-		say(SAY_WARNING, "history: the process that writes was killed by signal %d: "
-				 "starting another one",
+		say(SAY_WARNING,
+		    "history: the process that writes was killed by signal %d: "
+		    "starting another one",
 		    WTERMSIG(status));
 		sleep(HIST_AGAIN_S);
 	}

@@ -60,29 +60,33 @@ static json_t *query_time(const json_t *ms)
 /* Says some members in the words of `tasks`, and what follows from them. */
 static void query_explain(json_t *row)
 {
-	const json_t *started = json_object_get(row, "started"), *ended = json_object_get(row, "ended");
+	const json_t *started = json_object_get(row, "started"),
+		     *ended = json_object_get(row, "ended");
 	const json_t *status = json_object_get(row, "status");
 	const int code = (int)json_integer_value(status);
-	json_t *steps = json_loads(json_string_value(json_object_get(row, "steps")) ?: "[]", 0, NULL);
+	json_t *steps =
+		json_loads(json_string_value(json_object_get(row, "steps")) ?: "[]", 0, NULL);
 
 	json_object_set_new(row, "elapsed",
-			    json_is_integer(ended) ? json_real(((double)json_integer_value(ended) -
-								(double)json_integer_value(started)) /
-							       1000) :
-						     json_null());
+			    json_is_integer(ended)
+				    ? json_real(((double)json_integer_value(ended) -
+						 (double)json_integer_value(started)) /
+						1000)
+				    : json_null());
 	json_object_set_new(row, "exit",
-			    json_is_integer(status) && WIFEXITED(code) ?
-				    json_integer(WEXITSTATUS(code)) :
-				    json_null());
+			    json_is_integer(status) && WIFEXITED(code)
+				    ? json_integer(WEXITSTATUS(code))
+				    : json_null());
 	json_object_set_new(row, "signal",
-			    json_is_integer(status) && WIFSIGNALED(code) ?
-				    json_integer(WTERMSIG(code)) :
-				    json_null());
+			    json_is_integer(status) && WIFSIGNALED(code)
+				    ? json_integer(WTERMSIG(code))
+				    : json_null());
 	json_object_set_new(row, "started", query_time(started));
 	json_object_set_new(row, "ended", query_time(ended));
 	json_object_del(row, "status");
 	if (json_object_get(row, "steps"))
-		json_object_set_new(row, "steps", json_is_array(steps) ? json_incref(steps) : json_array());
+		json_object_set_new(row, "steps",
+				    json_is_array(steps) ? json_incref(steps) : json_array());
 	json_decref(steps);
 }
 
@@ -114,7 +118,8 @@ static void query_sql(const json_t *ask, char *sql, size_t size)
 		and = " AND ";
 	}
 	if (json_is_true(json_object_get(ask, "failed")))
-		n += snprintf(sql + n, size - n, "%s(status<>0 OR state IN('lost','refused'))", and);
+		n += snprintf(sql + n, size - n, "%s(status<>0 OR state IN('lost','refused'))",
+			      and);
 	snprintf(sql + n, size - n, " ORDER BY rowid DESC LIMIT ?12");
 }
 
@@ -134,8 +139,10 @@ static void query_bind(sqlite3_stmt *to, const json_t *ask, int limit)
 
 static json_t *query_error(struct store *s)
 {
-	return json_pack("{s:s}", "error", s->db ? sqlite3_errmsg(s->db) : "cannot be opened; see the "
-										 "log of the agent");
+	return json_pack("{s:s}", "error",
+			 s->db ? sqlite3_errmsg(s->db)
+			       : "cannot be opened; see the "
+				 "log of the agent");
 }
 
 json_t *query_answer(struct store *s, const json_t *ask)

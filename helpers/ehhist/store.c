@@ -15,17 +15,17 @@
 
 /* Times are in milliseconds since 1970, durations in seconds, memory and bytes in bytes. */
 const struct store_column store_columns[STORE_COLUMNS] = {
-	{ "id", "TEXT", false },	 { "session", "TEXT", false },
-	{ "pid", "INTEGER", false },	 { "uid", "INTEGER", false },
-	{ "program", "TEXT", false },	 { "command", "TEXT", false },
-	{ "arguments", "TEXT", false },	 { "home", "TEXT", false },
-	{ "home_host", "TEXT", false },	 { "executor", "TEXT", true },
+	{ "id", "TEXT", false },	   { "session", "TEXT", false },
+	{ "pid", "INTEGER", false },	   { "uid", "INTEGER", false },
+	{ "program", "TEXT", false },	   { "command", "TEXT", false },
+	{ "arguments", "TEXT", false },	   { "home", "TEXT", false },
+	{ "home_host", "TEXT", false },	   { "executor", "TEXT", true },
 	{ "executor_host", "TEXT", true }, { "reason", "TEXT", true },
-	{ "text", "TEXT", true },	 { "steps", "TEXT", true },
-	{ "state", "TEXT", true },	 { "started", "INTEGER", false },
-	{ "ended", "INTEGER", true },	 { "status", "INTEGER", true },
-	{ "cpu_user", "REAL", true },	 { "cpu_system", "REAL", true },
-	{ "memory", "INTEGER", true },	 { "bytes", "INTEGER", true },
+	{ "text", "TEXT", true },	   { "steps", "TEXT", true },
+	{ "state", "TEXT", true },	   { "started", "INTEGER", false },
+	{ "ended", "INTEGER", true },	   { "status", "INTEGER", true },
+	{ "cpu_user", "REAL", true },	   { "cpu_system", "REAL", true },
+	{ "memory", "INTEGER", true },	   { "bytes", "INTEGER", true },
 };
 
 static int64_t store_now(void)
@@ -151,8 +151,9 @@ static int store_begin_again(struct store *s)
 	snprintf(broken, sizeof(broken), "%s.broken", s->file);
 	if (rename(s->file, broken))
 		return SQLITE_CORRUPT;
-	say(SAY_WARNING, "history: %s is not a valid SQLite database: renamed to %s, and a new "
-			 "one is created",
+	say(SAY_WARNING,
+	    "history: %s is not a valid SQLite database: renamed to %s, and a new "
+	    "one is created",
 	    s->file, broken);
 	snprintf(broken, sizeof(broken), "%s-wal", s->file);
 	remove(broken);
@@ -293,8 +294,8 @@ void store_commit(struct store *s)
 		return;
 	}
 	if (s->failed)
-		say(SAY_INFO, "history: %s can be written again; %llu records were not kept", s->file,
-		    (unsigned long long)s->dropped);
+		say(SAY_INFO, "history: %s can be written again; %llu records were not kept",
+		    s->file, (unsigned long long)s->dropped);
 	s->failed = false;
 	s->put = s->dropped = 0;
 }

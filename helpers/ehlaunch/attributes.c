@@ -163,8 +163,7 @@ int attributes_take_bounding(const struct launch_start *q)
 	if (!q->traits[JOB_TRAITS_KNOWN])
 		return 0;
 	for (unsigned long cap = 0; cap < ATTRIBUTES_CAPS; cap++) {
-		if (q->traits[JOB_CAP_BOUNDING] >> cap & 1 ||
-		    !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+		if (q->traits[JOB_CAP_BOUNDING] >> cap & 1 || !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
 			continue;
 		if (errno == EINVAL)
 			break; /* this kernel does not have that many */

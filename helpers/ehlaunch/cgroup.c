@@ -234,9 +234,9 @@ static int cgroup_note_user(int fd, uid_t uid)
 
 	return fsetxattr(fd, LAUNCH_NOTE_USER, text,
 			 snprintf(text, sizeof(text), "%u", (unsigned int)uid), 0) &&
-			       errno != EOPNOTSUPP ?
-		       -errno :
-		       0;
+			       errno != EOPNOTSUPP
+		       ? -errno
+		       : 0;
 }
 
 static bool cgroup_is_of(int fd, uid_t uid)
@@ -368,7 +368,8 @@ static bool cgroup_is_guest(int folder)
 	bool is = fd < 0 || fstat(cgroup_guests, &guests);
 
 	for (; fd >= 0; fd = above) {
-		is = is || fstat(fd, &it) || (it.st_ino == guests.st_ino && it.st_dev == guests.st_dev);
+		is = is || fstat(fd, &it) ||
+		     (it.st_ino == guests.st_ino && it.st_dev == guests.st_dev);
 		above = cgroup_above(fd);
 		close(fd);
 	}

@@ -122,7 +122,8 @@ static int end_user(const struct launch_start *q, const struct identity *who)
 	     attributes_take_capabilities(q)))
 		return -1;
 	/* What a view shows is its user's, or of a host that is not trusted. */
-	if (q->flags & (LAUNCH_NO_NEW_PRIVS | LAUNCH_VIEW) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (q->flags & (LAUNCH_NO_NEW_PRIVS | LAUNCH_VIEW) &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
 	return 0;
 }
@@ -215,8 +216,8 @@ bool end_is_good(const struct request *r)
 	const struct launch_start *q = &r->start.q;
 
 	return r->length >= sizeof(*q) && q->ngroups <= JOB_GROUPS_MAX &&
-	       !(q->flags & ~LAUNCH_FLAGS) && user_is_named(q->user, q->uid) && names_is_id(q->id) &&
-	       r->length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
+	       !(q->flags & ~LAUNCH_FLAGS) && user_is_named(q->user, q->uid) &&
+	       names_is_id(q->id) && r->length == sizeof(*q) + q->ngroups * sizeof(gid_t) &&
 	       r->nfds == LAUNCH_FD_FIRST_OPTION + !!(q->flags & LAUNCH_VIEW);
 }
 

@@ -60,8 +60,7 @@ static int files_descriptors(const struct request *r, int control, int *news)
 		if (fds[i] < 0)
 			return -errno;
 	}
-	if (control >= 0 &&
-	    (fds[FILES_FD_OTHER] = fcntl(control, F_DUPFD_CLOEXEC, FILES_HIGH)) < 0)
+	if (control >= 0 && (fds[FILES_FD_OTHER] = fcntl(control, F_DUPFD_CLOEXEC, FILES_HIGH)) < 0)
 		return -errno;
 	*news = fds[LAUNCH_FD_NEWS];
 	if (null < 0 || dup2(fds[FILES_FD_SOCKET], 0) < 0 || dup2(null, 1) < 0 ||

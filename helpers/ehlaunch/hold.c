@@ -38,8 +38,8 @@ static void hold_only(int *fds, unsigned int n)
 	syscall(SYS_close_range, from, ~0u, 0u);
 }
 
-static void __attribute__((noreturn)) hold_run(const int *devices, unsigned int n, ino_t space,
-					       pid_t keeper, pid_t server)
+static void __attribute__((noreturn))
+hold_run(const int *devices, unsigned int n, ino_t space, pid_t keeper, pid_t server)
 {
 	int ends[] = { syscall(SYS_pidfd_open, keeper, 0), syscall(SYS_pidfd_open, server, 0) };
 	struct pollfd p[] = { { ends[0], POLLIN, 0 }, { ends[1], POLLIN, 0 } };

@@ -29,7 +29,8 @@ struct kernel_message {
 	};
 };
 
-static void kernel_begin(struct kernel_message *m, uint16_t family, uint8_t command, uint8_t version)
+static void kernel_begin(struct kernel_message *m, uint16_t family, uint8_t command,
+			 uint8_t version)
 {
 	struct genlmsghdr *genl = NLMSG_DATA(&m->head);
 
@@ -97,9 +98,9 @@ static int kernel_ask(int socket, struct kernel_message *m, char text[LAUNCH_TEX
 		if (answer.head.nlmsg_len < NLMSG_LENGTH(sizeof(*e)))
 			return -EBADMSG;
 		end = answer.bytes + answer.head.nlmsg_len;
-		why = answer.head.nlmsg_flags & NLM_F_ACK_TLVS ?
-			      kernel_attribute((const char *)(e + 1), end, NLMSGERR_ATTR_MSG, 1) :
-			      NULL;
+		why = answer.head.nlmsg_flags & NLM_F_ACK_TLVS
+			      ? kernel_attribute((const char *)(e + 1), end, NLMSGERR_ATTR_MSG, 1)
+			      : NULL;
 		if (e->error && why)
 			snprintf(text, LAUNCH_TEXT, "%.*s", (int)(end - why), why);
 		return e->error;
@@ -118,8 +119,8 @@ static int kernel_family(int socket, char text[LAUNCH_TEXT])
 	err = kernel_ask(socket, &m, text);
 	if (err)
 		return err;
-	id = kernel_attribute((char *)NLMSG_DATA(&m.head) + GENL_HDRLEN,
-			      m.bytes + m.head.nlmsg_len, CTRL_ATTR_FAMILY_ID, sizeof(*id));
+	id = kernel_attribute((char *)NLMSG_DATA(&m.head) + GENL_HDRLEN, m.bytes + m.head.nlmsg_len,
+			      CTRL_ATTR_FAMILY_ID, sizeof(*id));
 	return id ? *id : -EBADMSG;
 }
 
@@ -175,8 +176,9 @@ static int kernel_register_agent(int socket, int family, char text[LAUNCH_TEXT])
 
 	if (stub < 0) {
 		err = -errno;
-		snprintf(text, LAUNCH_TEXT, "cannot open the stub %.80s: %s; correct `stub` or install it",
-			 path, strerror(errno));
+		snprintf(text, LAUNCH_TEXT,
+			 "cannot open the stub %.80s: %s; correct `stub` or install it", path,
+			 strerror(errno));
 		return err;
 	}
 	kernel_begin(&m, family, EHS_CMD_AGENT_REGISTER, EHS_FAMILY_VERSION);

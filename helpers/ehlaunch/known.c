@@ -66,7 +66,9 @@ void known_take(void)
 
 void known_tell(const char *name, const struct user *user, bool guest)
 {
-	struct known k = { .guest = guest, .uid = user->uid, .gid = user->gid, .ngroups = user->ngroups };
+	struct known k = {
+		.guest = guest, .uid = user->uid, .gid = user->gid, .ngroups = user->ngroups
+	};
 
 	if (user->ngroups > KNOWN_GROUPS)
 		return;
@@ -80,7 +82,8 @@ bool known_find(const char *name, uid_t uid, bool guest, struct user *out)
 {
 	struct known *k = known_entry(name);
 
-	if (!k || (uid != (uid_t)-1 && k->uid != uid) || (guest && !k->guest) || calls_now() >= k->until)
+	if (!k || (uid != (uid_t)-1 && k->uid != uid) || (guest && !k->guest) ||
+	    calls_now() >= k->until)
 		return false;
 	*out = (struct user){ k->uid, k->gid, k->ngroups, k->groups };
 	return true;

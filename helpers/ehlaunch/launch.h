@@ -67,7 +67,8 @@ void forget_agents(void);
 extern struct site {
 	int namespace; /**< the mount namespace of this host */
 	/** "": none */
-	char stub[EHS_PATH_MAX + 1], ehlook[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1], ehfiles[EHS_PATH_MAX + 1];
+	char stub[EHS_PATH_MAX + 1], ehlook[EHS_PATH_MAX + 1], ehview[EHS_PATH_MAX + 1],
+		ehfiles[EHS_PATH_MAX + 1];
 } site;
 void site_look(void);
 

@@ -245,7 +245,8 @@ int main(int argc, char **argv)
 	if (r == MAP_FAILED)
 		return 1;
 	if (rules.cgroup && cgroup_open(rules.cgroup, &changes)) {
-		fprintf(stderr, "ehlaunch: %s cannot be watched: %s\n", rules.cgroup, strerror(errno));
+		fprintf(stderr, "ehlaunch: %s cannot be watched: %s\n", rules.cgroup,
+			strerror(errno));
 		return 1;
 	}
 	main_loop(r, known, changes);

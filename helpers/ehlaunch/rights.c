@@ -10,7 +10,7 @@
 
 /* What ehlaunch keeps, and what for. Programs that its ends execute get theirs from the kernel. */
 static const uint8_t rights_kept[] = {
-	CAP_SETUID, CAP_SETGID, /* an end becomes its user */
+	CAP_SETUID,	   CAP_SETGID, /* an end becomes its user */
 	CAP_SETPCAP, /* and drops from its bounding set what the task had not at home */
 	CAP_SYS_ADMIN, /* mounts and mount namespaces of views; tracing of an end's input by its user */
 	CAP_SYS_CHROOT, /* entering a mount namespace changes the root */

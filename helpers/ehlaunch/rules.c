@@ -83,8 +83,8 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 						 site_who_is_good)) ||
 			 (c == 'd' && rules_item(rules->guest_deny, &rules->nguest_deny, optarg,
 						 site_who_is_good)) ||
-			 (c == 'U' && rules_item(rules->user_map, &rules->nuser_map, optarg,
-						 site_map_is_good)))
+			 (c == 'U' &&
+			  rules_item(rules->user_map, &rules->nuser_map, optarg, site_map_is_good)))
 			continue;
 		else if (!number || rules_number(optarg, number))
 			goto usage;

@@ -54,8 +54,8 @@ static int user_may(const char *name, struct user *here)
 {
 	const struct site_who rule = rules_guests(&rules);
 
-	return site_who(&rule, name, here->uid, user_in_group, here, NULL) == SITE_MAY ? 0 :
-										    -EACCES;
+	return site_who(&rule, name, here->uid, user_in_group, here, NULL) == SITE_MAY ? 0
+										       : -EACCES;
 }
 
 /* root is in its own group, and is not looked up. */

@@ -47,7 +47,7 @@ static bool copies_open_pipe(struct source *from)
 	from->size = size;
 	from->least = PIPE_BUF;
 	more = from->used && size < (int)JOB_WINDOW ? fcntl(from->fd, F_SETPIPE_SZ, JOB_WINDOW)
-							 : size;
+						    : size;
 	size = more > size ? more : size;
 	return fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
 }
@@ -61,7 +61,8 @@ bool copies_open(struct source *from)
 	if (from->kind == KIND_FILE)
 		return true;
 	if (from->kind == KIND_SOCKET)
-		able = !getsockopt(from->fd, SOL_SOCKET, SO_TYPE, &type, &length) && type == SOCK_STREAM;
+		able = !getsockopt(from->fd, SOL_SOCKET, SO_TYPE, &type, &length) &&
+		       type == SOCK_STREAM;
 	else
 		able = copies_open_pipe(from);
 	if (able && copies_watch(from))

@@ -135,9 +135,10 @@ static void exit_drained(struct stub *s, int64_t now)
 	typed_give_back(s);
 	end_note(s, NOTE_ENDED);
 	end_write(s);
-	exit_enter(s, PHASE_NOTES, s->again	     ? now + EXIT_KILLER_MS
-				   : s->attached.wait ? now + EXIT_NOTED_MS
-						      : 0);
+	exit_enter(s, PHASE_NOTES,
+		   s->again	      ? now + EXIT_KILLER_MS
+		   : s->attached.wait ? now + EXIT_NOTED_MS
+				      : 0);
 }
 
 /* More time as long as something is written. */

@@ -151,8 +151,8 @@ static int loop_timeout(const struct stub *s, int64_t now)
 		if (s->sinks[i].end_at)
 			loop_sooner(&at, s->sinks[i].end_at);
 	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
-		loop_sooner(&at, now + (s->flags & JOB_TTYS ? LOOP_BACKGROUND_MS
-							    : LOOP_REDIRECTED_MS));
+		loop_sooner(&at,
+			    now + (s->flags & JOB_TTYS ? LOOP_BACKGROUND_MS : LOOP_REDIRECTED_MS));
 	return at > now ? at - now : 0;
 }
 

@@ -35,7 +35,7 @@ static const char *lost_prepare(struct stub *s)
 	if (err == -EPIPE)
 		return "its standard input was closed";
 	return s->tty.sent ? "terminal input was lost with it"
-				     : "its standard input cannot be rewound";
+			   : "its standard input cannot be rewound";
 }
 
 void lost_report(struct stub *s)

@@ -173,8 +173,9 @@ void refused(struct stub *s, uint32_t reason, int error, const char *text)
 static void __attribute__((noreturn)) stay(struct stub *s)
 {
 	char number[16];
-	const char *parts[] = { stub_caller(s), "descriptor ", number, " ", s->opens.trouble,
-				": it cannot be carried to another node\n" };
+	const char *parts[] = { stub_caller(s),	  "descriptor ",
+				number,		  " ",
+				s->opens.trouble, ": it cannot be carried to another node\n" };
 
 	s->sigmask = calls_mask(~0ull);
 	if (!s->explicit)
@@ -192,7 +193,8 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	if (!main_raise_files(s, main_need(s)))
 		give_up(s, "", EMFILE);
 	/* Signals that are not read stay pending, for the program if it runs here after all. */
-	s->ending = descriptor_above_2(calls_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
+	s->ending =
+		descriptor_above_2(calls_signalfd(STUB_ENDING & ~(stub_ignored() | s->sigmask)));
 	s->signals = descriptor_above_2(calls_signalfd(~0ull));
 	if (s->ending < 0 || s->signals < 0)
 		give_up(s, "signalfd", errno);

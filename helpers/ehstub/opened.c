@@ -81,8 +81,8 @@ void opens_closed(struct stub *s, uint32_t channel)
 /* The program has left this offset; ours is that of the open file that the parent has, too. */
 static void opens_seek(const struct opens *o, uint32_t i, off_t offset)
 {
-	const bool shared = o->files[i].flags & JOB_OPEN_APPEND &&
-			    !(fcntl(o->fds[i], F_GETFL) & O_APPEND);
+	const bool shared =
+		o->files[i].flags & JOB_OPEN_APPEND && !(fcntl(o->fds[i], F_GETFL) & O_APPEND);
 
 	/* It was empty, and others may have written more. */
 	if (shared && lseek(o->fds[i], 0, SEEK_CUR) > offset)

@@ -191,8 +191,8 @@ static uint32_t opens_flags(int fd)
 		int theirs;
 		uint32_t ours;
 	} flags[] = {
-		{ O_APPEND, JOB_OPEN_APPEND },	   { O_NONBLOCK, JOB_OPEN_NONBLOCK },
-		{ O_SYNC, JOB_OPEN_SYNC },	   { O_DSYNC, JOB_OPEN_DSYNC },
+		{ O_APPEND, JOB_OPEN_APPEND },	 { O_NONBLOCK, JOB_OPEN_NONBLOCK },
+		{ O_SYNC, JOB_OPEN_SYNC },	 { O_DSYNC, JOB_OPEN_DSYNC },
 		{ O_NOATIME, JOB_OPEN_NOATIME },
 	};
 	int mode = fcntl(fd, F_GETFL);

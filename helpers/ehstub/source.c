@@ -99,7 +99,9 @@ static void source_offer(struct stub *s, struct source *from)
 
 	if (source_is_large(from)) {
 		from->looked = true;
-		from->able = (from->kind == KIND_FILE || !readers_other(from->fd, s->witness.pid)) && copies_open(from);
+		from->able =
+			(from->kind == KIND_FILE || !readers_other(from->fd, s->witness.pid)) &&
+			copies_open(from);
 	}
 	m.ahead = from->able;
 	/* The same again says nothing. */

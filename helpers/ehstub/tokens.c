@@ -65,8 +65,8 @@ static bool tokens_open(struct opens *o, const char *path, int mode, uint32_t fl
 static void tokens_sort(struct opens *o)
 {
 	for (uint32_t i = 1; i < o->ndescriptors; i++)
-		for (uint32_t j = i;
-		     j && o->descriptors[j].number < o->descriptors[j - 1].number; j--) {
+		for (uint32_t j = i; j && o->descriptors[j].number < o->descriptors[j - 1].number;
+		     j--) {
 			struct job_descriptor last = o->descriptors[j];
 
 			o->descriptors[j] = o->descriptors[j - 1];

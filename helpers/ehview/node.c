@@ -145,8 +145,8 @@ struct node *node_get(struct entry *at, const struct files_attr *attr)
 	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the key's bytes, one by one */
 	HASH_FIND(hh, t->nodes, &key, sizeof(key), n);
 	/* an inode number that was used again, or a move at home that would make a loop here */
-	if (n && ((n->attr.mode & S_IFMT) != (attr->mode & S_IFMT) ||
-		  node_is_above(n, at->folder))) {
+	if (n &&
+	    ((n->attr.mode & S_IFMT) != (attr->mode & S_IFMT) || node_is_above(n, at->folder))) {
 		node_detach(n);
 		n = NULL;
 	}

@@ -7,7 +7,7 @@
 
 #include "genl.h"
 
-#define EHS_GENL_MAX	32
+#define EHS_GENL_MAX 32
 
 #ifdef EHS_HAVE_GENL_SPLIT_OPS
 
@@ -55,8 +55,7 @@ static struct genl_ops ehs_genl_ops[EHS_GENL_MAX] __ro_after_init;
 static const struct genl_split_ops *ehs_genl_split __ro_after_init;
 
 /* The number of the do is in the internal flags of its operation. */
-static int ehs_genl_pre_doit(const struct genl_ops *op, struct sk_buff *skb,
-			     struct genl_info *info)
+static int ehs_genl_pre_doit(const struct genl_ops *op, struct sk_buff *skb, struct genl_info *info)
 {
 	const struct genl_split_ops *split = &ehs_genl_split[op->internal_flags];
 

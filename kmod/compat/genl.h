@@ -12,11 +12,12 @@
 #ifndef EHS_HAVE_CONST_RANGE
 /* Only ever read. */
 #undef NLA_POLICY_FULL_RANGE
-#define NLA_POLICY_FULL_RANGE(tp, _range) {				\
-	.type = NLA_ENSURE_UINT_OR_BINARY_TYPE(tp),			\
-	.validation_type = NLA_VALIDATE_RANGE_PTR,			\
-	.range = (struct netlink_range_validation *)(_range),		\
-}
+#define NLA_POLICY_FULL_RANGE(tp, _range)                             \
+	{                                                             \
+		.type = NLA_ENSURE_UINT_OR_BINARY_TYPE(tp),           \
+		.validation_type = NLA_VALIDATE_RANGE_PTR,            \
+		.range = (struct netlink_range_validation *)(_range), \
+	}
 #endif
 
 #ifndef EHS_HAVE_GENL_SPLIT_OPS

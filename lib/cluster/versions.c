@@ -82,8 +82,8 @@ const char *versions_say(char out[VERSIONS_TEXT], const char *what, const char *
 		old = our_name;
 		break;
 	case VERSIONS_UNKNOWN:
-		snprintf(out, VERSIONS_TEXT, "%s does not tell valid versions of the %s", their_name,
-			 what);
+		snprintf(out, VERSIONS_TEXT, "%s does not tell valid versions of the %s",
+			 their_name, what);
 		return out;
 	}
 	/* What to do comes first: names may be long, and the end be cut. */

@@ -60,8 +60,7 @@ void eh_pool_offer(struct eh_pool *pool, unsigned int child, uint32_t node,
 	bool same = c->node == node && c->offer.life == offer->life;
 
 	/* A node that was gone may be back with its clock set back. */
-	if (!is_sound(offer) ||
-	    (c->present && c->node == node && c->offer.life > offer->life) ||
+	if (!is_sound(offer) || (c->present && c->node == node && c->offer.life > offer->life) ||
 	    (same && c->offer.version > offer->version))
 		return;
 	/* `next` outlives silence: what was taken is never to be taken again */

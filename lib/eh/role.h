@@ -13,8 +13,8 @@
 /* A node that is known to be in the cluster, up or not. */
 struct known {
 	uint32_t node;
-	uint32_t backoff;	/* ms; doubles while it does not answer */
-	uint64_t suspect_until;	/* is not contacted before */
+	uint32_t backoff; /* ms; doubles while it does not answer */
+	uint64_t suspect_until; /* is not contacted before */
 	/* of the search for a parent that is under way */
 	bool asked, failed;
 	uint64_t asked_at, again_at; /* again_at 0: not to be asked again */
@@ -22,15 +22,15 @@ struct known {
 
 /* A child of a group this node leads. */
 struct slot {
-	uint32_t node;		/* the one that reports for it; EH_NO_NODE: none */
+	uint32_t node; /* the one that reports for it; EH_NO_NODE: none */
 	uint64_t heard;
-	uint32_t claimed;	/* the node of it that was claimed last */
+	uint32_t claimed; /* the node of it that was claimed last */
 };
 
 struct lead {
 	struct eh_group *group;
 	struct slot *slots;
-	unsigned int claim;	/* the slot to be looked at first */
+	unsigned int claim; /* the slot to be looked at first */
 };
 
 struct eh_member {
@@ -41,22 +41,22 @@ struct eh_member {
 	struct lead lead[EH_LEVELS_MAX + 1]; /* 1..rank */
 
 	uint32_t parent;
-	uint32_t former;	/* the parent before, EH_NO_NODE: none; what it was asked it may answer */
+	uint32_t former; /* the parent before, EH_NO_NODE: none; what it was asked it may answer */
 	uint64_t parted_at;
-	bool attached;		/* the parent has taken a report */
-	bool behind;		/* it has said an older rule than ours, since: */
+	bool attached; /* the parent has taken a report */
+	bool behind; /* it has said an older rule than ours, since: */
 	uint64_t behind_since;
-	uint64_t heard;		/* from the parent */
-	struct eh_report told;	/* what the parent was told last */
+	uint64_t heard; /* from the parent */
+	struct eh_report told; /* what the parent was told last */
 	uint64_t told_at;
-	bool due, under_way;	/* a report is to be sent; one was sent and not answered */
+	bool due, under_way; /* a report is to be sent; one was sent and not answered */
 	uint64_t seen[EH_SEEN_MAX];
-	size_t nseen;		/* for the next report */
+	size_t nseen; /* for the next report */
 
 	uint64_t seek_at, claim_at;
 	unsigned int seek_round;
 
-	struct known *known;	/* by number */
+	struct known *known; /* by number */
 	size_t nknown;
 
 	/* of the step under way */

@@ -103,8 +103,8 @@ bool eh_slots_share(unsigned int slots, struct eh_slots_claim *claims, size_t n)
 		u->weight = 1;
 		for (j = i; j < i + k; j++) {
 			u->least += claims[j].builds;
-			u->most += claims[j].wants > claims[j].builds ? claims[j].wants :
-									claims[j].builds;
+			u->most += claims[j].wants > claims[j].builds ? claims[j].wants
+								      : claims[j].builds;
 		}
 	}
 	parts_share(users, nusers, slots);

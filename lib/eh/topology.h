@@ -13,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EH_N_MAX	10	/**< largest n: 1024 children */
-#define EH_LEVELS_MAX	20	/**< largest l */
-#define EH_BITS_MAX	30	/**< largest n*l: a node's number fits 32 bits */
-#define EH_CODE_TEXT	(EH_LEVELS_MAX * 5 + 2) /**< bytes of a code as text, with its NUL */
+#define EH_N_MAX 10 /**< largest n: 1024 children */
+#define EH_LEVELS_MAX 20 /**< largest l */
+#define EH_BITS_MAX 30 /**< largest n*l: a node's number fits 32 bits */
+#define EH_CODE_TEXT (EH_LEVELS_MAX * 5 + 2) /**< bytes of a code as text, with its NUL */
 
 /** EH(n,l): l levels of controllers, each with 2^n children. */
 struct eh_topology {
-	unsigned int n, l;	/**< n*l <= EH_BITS_MAX */
+	unsigned int n, l; /**< n*l <= EH_BITS_MAX */
 };
 
 /** A node or controller: its level, and its number 0..2^(n(l-level))-1 in that level. */
@@ -37,7 +37,8 @@ int eh_code_parse(const struct eh_topology *t, const char *text, struct eh_code 
 /** With dots. Returns `out`. */
 char *eh_code_format(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
 /** In octal ("037") for n=3, with dots otherwise. Returns `out`. */
-char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT]);
+char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code,
+			   char out[EH_CODE_TEXT]);
 
 /** The top is its own parent. */
 struct eh_code eh_code_parent(const struct eh_topology *t, struct eh_code code);

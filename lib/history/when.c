@@ -70,8 +70,9 @@ static bool when_exists(const struct tm *given, const struct tm *made)
 
 static int when_date(const char *text, time_t now, time_t *out)
 {
-	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S",
-					     "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%H:%M",
+	static const char *const forms[] = { "%Y-%m-%d",	  "%Y-%m-%d %H:%M",
+					     "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
+					     "%Y-%m-%dT%H:%M:%S", "%H:%M",
 					     "%H:%M:%S" };
 	const char *end;
 

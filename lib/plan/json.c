@@ -63,8 +63,8 @@ int plan_json_known(const json_t *object, const struct plan_path *path, const ch
 		while (names[i] && strcmp(names[i], key))
 			i++;
 		if (!names[i])
-			return plan_json_refuse(path, NULL, refusal, "no member \"%.60s\" is known here",
-						key);
+			return plan_json_refuse(path, NULL, refusal,
+						"no member \"%.60s\" is known here", key);
 	}
 	return 0;
 }
@@ -150,8 +150,7 @@ int plan_json_text(const json_t *object, const struct plan_path *path, const cha
 }
 
 int plan_json_word(const json_t *object, const struct plan_path *path, const char *name,
-		   bool needed, const char *const *words, size_t *out,
-		   struct plan_refusal *refusal)
+		   bool needed, const char *const *words, size_t *out, struct plan_refusal *refusal)
 {
 	char list[sizeof(refusal->what)] = "";
 	const char *text;

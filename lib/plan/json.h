@@ -16,7 +16,7 @@
 /** "$" is { 0 }; a member has a name, an element an index. */
 struct plan_path {
 	const struct plan_path *up; /**< NULL: the document */
-	const char *name;	    /**< NULL: an element */
+	const char *name; /**< NULL: an element */
 	size_t index;
 };
 

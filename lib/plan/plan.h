@@ -15,9 +15,9 @@
 
 /** Why an input was refused. */
 struct plan_refusal {
-	size_t line;	 /**< from 1; 0: see `where`, or the whole input is meant */
+	size_t line; /**< from 1; 0: see `where`, or the whole input is meant */
 	char where[128]; /**< JSON path such as "$.tasks[3].work", or "" */
-	char what[256];	 /**< a sentence without a full stop */
+	char what[256]; /**< a sentence without a full stop */
 };
 
 /** Fills in the refusal; `line` is 0 or `where` is NULL if the other is given. Returns -EINVAL. */

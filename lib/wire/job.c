@@ -76,9 +76,9 @@ static void job_put_files(const struct job_spec *spec, struct cursor_out *o)
 void job_encode(const struct job_spec *spec, uint8_t *out)
 {
 	const uint32_t version = job_has_files(spec) ? JOB_VERSION_FILES : JOB_VERSION;
-	const uint32_t words[JOB_WORDS] = { version,	 spec->flags,	spec->umask,   spec->nice,
-					    spec->uid,	 spec->gid,	spec->ngroups, spec->argc,
-					    spec->envc,	 spec->loginuid };
+	const uint32_t words[JOB_WORDS] = { version,	spec->flags,   spec->umask,   spec->nice,
+					    spec->uid,	spec->gid,     spec->ngroups, spec->argc,
+					    spec->envc, spec->loginuid };
 	struct cursor_out o = { out };
 
 	for (int i = 0; i < JOB_WORDS; i++)

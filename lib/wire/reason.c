@@ -164,9 +164,8 @@ static const struct reason reasons_own[] = {
 	{ "away-node",
 	  "It runs at home because this node sends no tasks to those that could take it: "
 	  "`away-allow-nodes` and `away-deny-nodes` in its configuration." },
-	{ "guest-node",
-	  "It runs at home because the chosen node takes no tasks of this home: "
-	  "`guest-allow-nodes` and `guest-deny-nodes` in its configuration." },
+	{ "guest-node", "It runs at home because the chosen node takes no tasks of this home: "
+			"`guest-allow-nodes` and `guest-deny-nodes` in its configuration." },
 	{ "short",
 	  "It runs at home because such tasks of its user end before a transfer would be worth it; "
 	  "the steps say what was expected. `learn` in the agent's configuration switches this." },

@@ -81,7 +81,8 @@ static void check(const struct build *b, const struct workflow *w)
 	/* Each command is found by its place, once. */
 	for (uint32_t p = 0; b->places && p < plan_names_count(b->places); p++)
 		for (uint32_t t = b->first[p]; t != BUILD_NO_TASK; t = b->lines[t].next) {
-			if (strcmp(b->lines[t].where, plan_names_text(b->places, p)) || n++ > b->nlines)
+			if (strcmp(b->lines[t].where, plan_names_text(b->places, p)) ||
+			    n++ > b->nlines)
 				abort();
 		}
 	if (n != b->nlines)

@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fclose(messages);
 	if (!config != !!length || (!config && strncmp(errors, name, strlen(name))))
 		abort();
-	if (config && (!config->address.length || !config->capacity || (!config->njoin && !config->npeers)))
+	if (config &&
+	    (!config->address.length || !config->capacity || (!config->njoin && !config->npeers)))
 		abort();
 	config_free(config);
 	free(errors);

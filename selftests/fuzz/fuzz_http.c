@@ -179,9 +179,10 @@ static void say(int i, const void *bytes, size_t n)
 /* A request in the right form. */
 static void request(struct input *in, int i)
 {
-	static const char *const paths[] = { "/metrics", "/", "/api/status", "/api/events?after=",
-					     "/api/tasks", "/api/history?before=", "/api/why?id=",
-					     "/none" };
+	static const char *const paths[] = { "/metrics",     "/",
+					     "/api/status",  "/api/events?after=",
+					     "/api/tasks",   "/api/history?before=",
+					     "/api/why?id=", "/none" };
 	const uint8_t how = input_byte(in);
 	char more[33] = "", text[512];
 	size_t n;
@@ -189,8 +190,10 @@ static void request(struct input *in, int i)
 
 	snprintf(more, sizeof(more), "%.*s", (int)(n < 32 ? n : 32), (const char *)bytes);
 	n = snprintf(text, sizeof(text), "%s %s%s HTTP/1.%u\r\nHost: %s\r\n%s\r\n",
-		     how & 8 ? "HEAD" : "GET", paths[how & 7], how & 2 ? more : "",
-		     !(how & 16), how & 32 ? "127.0.0.1:1" : more[0] ? more : "localhost",
+		     how & 8 ? "HEAD" : "GET", paths[how & 7], how & 2 ? more : "", !(how & 16),
+		     how & 32  ? "127.0.0.1:1"
+		     : more[0] ? more
+			       : "localhost",
 		     i & 1 ? "X-Ehsched-Key: " KEY "\r\n" : "");
 	say(i, text, n);
 }

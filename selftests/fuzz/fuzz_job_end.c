@@ -136,7 +136,8 @@ static void take(struct input *in, struct seen *s, bool raw)
 
 static void say(struct input *in, struct seen *s)
 {
-	struct job_message m = { .what = 1 + input_byte(in) % (JOB_WHATS - 1), .channel = input_byte(in) & 7 };
+	struct job_message m = { .what = 1 + input_byte(in) % (JOB_WHATS - 1),
+				 .channel = input_byte(in) & 7 };
 	enum job_state before = s->e.state;
 	int err;
 
@@ -220,8 +221,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(memory, 0xa5, GUARD);
 	memset(memory + GUARD + JOB_MEMORY, 0xa5, GUARD);
-	job_end_init(&s.e, input_byte(&in) & 1 ? JOB_HOME : JOB_EXECUTOR, memory + GUARD, now, 100, 1000,
-		     &ops, &s);
+	job_end_init(&s.e, input_byte(&in) & 1 ? JOB_HOME : JOB_EXECUTOR, memory + GUARD, now, 100,
+		     1000, &ops, &s);
 	/* some have two channels more, and none has the last ones */
 	if (size & 1)
 		job_end_channels(&s.e, JOB_CHANNELS_USUAL + 2);

@@ -159,7 +159,9 @@ static void step(struct input *in, struct eh_member *m, struct seen *s)
 		EH_ME_MESSAGE, EH_ME_LOAD,    EH_ME_ASK,     EH_ME_FAILED,
 		EH_ME_LEAVE,   EH_ME_MESSAGE, EH_ME_MESSAGE, EH_ME_MESSAGE,
 	};
-	struct eh_member_event e = { .type = types[input_byte(in) % (sizeof(types) / sizeof(types[0]))] };
+	struct eh_member_event e = {
+		.type = types[input_byte(in) % (sizeof(types) / sizeof(types[0]))]
+	};
 	uint32_t tried[EH_TRIED_MAX + 2];
 	struct eh_message msg;
 	uint64_t seen[8];
@@ -190,7 +192,8 @@ static void step(struct input *in, struct eh_member *m, struct seen *s)
 	case EH_ME_FAILED:
 		e.failed.id = input_byte(in);
 		e.failed.to = node(in);
-		e.failed.decider = (struct eh_probe){ input_byte(in) & 3, node(in), input_byte(in) % 3 };
+		e.failed.decider =
+			(struct eh_probe){ input_byte(in) & 3, node(in), input_byte(in) % 3 };
 		break;
 	default:
 		break;

@@ -7,7 +7,6 @@
 #include "base/agent.h"
 #include "cluster/roster_json.h"
 
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct roster *read_one(const char *text, size_t length)
@@ -59,7 +58,8 @@ static void merge(struct roster *a, struct roster *b)
 	int one = roster_merge(left, b), two = roster_merge(right, a);
 
 	/* One that is too far ahead of the other is refused by that one only. */
-	if (((one < 0) != (two < 0) && one != -ERANGE && two != -ERANGE) || roster_stamp(left) < was)
+	if (((one < 0) != (two < 0) && one != -ERANGE && two != -ERANGE) ||
+	    roster_stamp(left) < was)
 		abort();
 	if (one >= 0 && two >= 0) {
 		compare(left, right);
@@ -67,11 +67,11 @@ static void merge(struct roster *a, struct roster *b)
 			abort();
 	}
 	was = roster_stamp(left);
-	if (!roster_enter(left, NULL, "newcomer", &(struct address){ .text = "1.2.3.4:5" }, NULL, false,
-			  &index) &&
+	if (!roster_enter(left, NULL, "newcomer", &(struct address){ .text = "1.2.3.4:5" }, NULL,
+			  false, &index) &&
 	    (strcmp(roster_by_code(left, index)->host, "newcomer") ||
-	     roster_leaving(left, "newcomer", &e) || roster_add(left, &e) != 1 || roster_by_code(left, index) ||
-	     roster_stamp(left) <= was))
+	     roster_leaving(left, "newcomer", &e) || roster_add(left, &e) != 1 ||
+	     roster_by_code(left, index) || roster_stamp(left) <= was))
 		abort();
 	roster_free(left);
 	roster_free(right);

@@ -111,7 +111,8 @@ int fuse_reply_entry(fuse_req_t req, const struct fuse_entry_param *e)
 	return 0;
 }
 
-int fuse_reply_create(fuse_req_t req, const struct fuse_entry_param *e, const struct fuse_file_info *fi)
+int fuse_reply_create(fuse_req_t req, const struct fuse_entry_param *e,
+		      const struct fuse_file_info *fi)
 {
 	const bool gone = req->interrupted;
 
@@ -179,8 +180,8 @@ int fuse_reply_lock(fuse_req_t req, const struct flock *lock)
 	return 0;
 }
 
-size_t fuse_add_direntry(fuse_req_t req, char *to, size_t size, const char *name, const struct stat *st,
-			 off_t off)
+size_t fuse_add_direntry(fuse_req_t req, char *to, size_t size, const char *name,
+			 const struct stat *st, off_t off)
 {
 	const size_t n = (24 + strlen(name) + 7) & ~7ul;
 
@@ -189,7 +190,8 @@ size_t fuse_add_direntry(fuse_req_t req, char *to, size_t size, const char *name
 	return n;
 }
 
-int fuse_lowlevel_notify_inval_inode(struct fuse_session *session, fuse_ino_t ino, off_t off, off_t n)
+int fuse_lowlevel_notify_inval_inode(struct fuse_session *session, fuse_ino_t ino, off_t off,
+				     off_t n)
 {
 	return 0;
 }
@@ -204,7 +206,8 @@ void forget_name(struct tree *t, const struct node *folder, const char *name)
 int stream_put(struct stream *s, const struct files_message *m)
 {
 	must(strlen(m->name) <= FILES_NAME_MAX && strlen(m->text) <= FILES_TEXT_MAX);
-	if (m->op == FILES_KNOW || m->op == FILES_FORGET || m->op == FILES_WRITE || m->op == FILES_CLOSE)
+	if (m->op == FILES_KNOW || m->op == FILES_FORGET || m->op == FILES_WRITE ||
+	    m->op == FILES_CLOSE)
 		return 0;
 	must(play.ncalls < CALLS);
 	play.calls[play.ncalls].op = m->op;
@@ -245,7 +248,8 @@ static void ask(struct input *in)
 	const uint8_t what = input_byte(in);
 	const struct fuse_lowlevel_ops *o = &play.ops;
 	struct fuse_file_info fi = { .flags = input_byte(in) & 3 ? O_RDWR : O_RDONLY };
-	struct fuse_file_info *file = play.nfiles ? &play.files[input_byte(in) % play.nfiles] : NULL;
+	struct fuse_file_info *file =
+		play.nfiles ? &play.files[input_byte(in) % play.nfiles] : NULL;
 	struct flock lock = { .l_type = F_WRLCK };
 	struct stat st = { .st_mode = S_IFREG };
 	fuse_ino_t ino = inode(in), at = folder(in), to;
@@ -266,7 +270,8 @@ static void ask(struct input *in)
 		o->getattr(req, ino, NULL);
 		return;
 	case 3:
-		o->setattr(req, ino, &st, input_byte(in), file && file->flags & O_RDWR ? file : NULL);
+		o->setattr(req, ino, &st, input_byte(in),
+			   file && file->flags & O_RDWR ? file : NULL);
 		return;
 	case 4:
 		o->readlink(req, ino);
@@ -484,8 +489,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/* a doubt asks for each directory */
 		const size_t room = NAMES * (play.ninodes + 2);
 
-		if ((what & 3) == 0 && play.ncalls + 2 < CALLS && play.ninodes + play.asked + 1 < INODES &&
-		    play.nfiles + play.asked + 1 < FILES)
+		if ((what & 3) == 0 && play.ncalls + 2 < CALLS &&
+		    play.ninodes + play.asked + 1 < INODES && play.nfiles + play.asked + 1 < FILES)
 			ask(&in);
 		else if ((what & 3) <= 1 && play.ncalls)
 			answer(&in, which % play.ncalls, false);

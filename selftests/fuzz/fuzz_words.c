@@ -54,7 +54,8 @@ static void shown(const char *text, const char *const *words)
 		must(!room || strlen(out) < room);
 	}
 	if (csv_field(field, sizeof(field), text) < sizeof(field))
-		must(!strpbrk(text, ",\"\r\n") || (*field == '"' && field[strlen(field) - 1] == '"'));
+		must(!strpbrk(text, ",\"\r\n") ||
+		     (*field == '"' && field[strlen(field) - 1] == '"'));
 	csv_is_formula(text);
 }
 
@@ -69,7 +70,8 @@ static void ids(const char *const *words, size_t n)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *whole = json_string_value(json_array_get(list, i));
 		json_t *made = shortid_make(list, whole);
-		const char *text = json_string_value(made), *colon = text ? strrchr(text, ':') : NULL;
+		const char *text = json_string_value(made),
+			   *colon = text ? strrchr(text, ':') : NULL;
 		const char *id = NULL;
 		int err;
 
@@ -167,7 +169,8 @@ static void site(char *const *words, size_t n)
 	must(node.n <= SITE_LABELS_MAX);
 	answer = site_what(&(struct site_what){ .deny = items, .ndeny = good }, given, real, &item);
 	must(answer == SITE_MAY || (answer == SITE_DENIED && item));
-	answer = site_what(&(struct site_what){ .allow = items, .nallow = good }, given, real, &item);
+	answer = site_what(&(struct site_what){ .allow = items, .nallow = good }, given, real,
+			   &item);
 	/* It is allowed only by an item that it, or what it really is, is below. */
 	if (real && good && answer == SITE_MAY)
 		must(site_path_is_below(item, real) || site_path_is_below(item, given));
@@ -178,8 +181,8 @@ static void site(char *const *words, size_t n)
 	answer = site_who(&(struct site_who){ .deny = items, .ndeny = good }, given, 1000, group,
 			  NULL, &item);
 	must((answer == SITE_MAY) == !item);
-	must(site_who(&(struct site_who){ .allow = items, .nallow = good }, given, 1000, group, NULL,
-		      NULL) != SITE_DENIED);
+	must(site_who(&(struct site_who){ .allow = items, .nallow = good }, given, 1000, group,
+		      NULL, NULL) != SITE_DENIED);
 	site_node(&(struct site_node){ words, words, n, n }, given);
 	if (site_labels_of((char *const *)words, n, given, real, &only)) {
 		must(only.n <= SITE_LABELS_MAX);

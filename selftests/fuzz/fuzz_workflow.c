@@ -151,7 +151,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put(journal, text, n);
 	before = read_journal(true);
 	after = read_journal(false);
-	if (after.n != before.n + 1 || after.key != 42 || after.code != -7 || strcmp(after.last, "\"\n\\"))
+	if (after.n != before.n + 1 || after.key != 42 || after.code != -7 ||
+	    strcmp(after.last, "\"\n\\"))
 		abort();
 	text = part(&at, &size, &n);
 	put(durations, text, n);

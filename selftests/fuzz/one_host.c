@@ -90,11 +90,12 @@ char *sign_make(const struct tls *tls, const void *text, size_t length)
 	return strdup("n1");
 }
 
-const char *sign_check(const struct tls *tls, const struct revoke_list *revoked, const char *cluster,
-		       const char *host, const char *cert, const char *sign, const void *text,
-		       size_t length)
+const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
+		       const char *cluster, const char *host, const char *cert, const char *sign,
+		       const void *text, size_t length)
 {
-	return strcmp(host, cert) || strcmp(host, sign) ? "the signature was not made by its host" : NULL;
+	return strcmp(host, cert) || strcmp(host, sign) ? "the signature was not made by its host"
+							: NULL;
 }
 
 int64_t sign_begins(const char *cert)
@@ -200,13 +201,28 @@ int connect(int fd, const struct sockaddr *to, socklen_t length)
 /* ---- HTTP/2 ---- */
 
 static const char *const one_routes[] = {
-	"/v1/hello", "/v1/control", "/v1/drain",  "/v1/nodes", "/v1/reserve",
-	"/v1/job",   "/v1/resume",  "/v1/mounts", "/v1/files", "/v1/9p",
-	"/v1/join",  "/v1/leave",   "/v1/roster", "/v1/guests",
+	"/v1/hello",
+	"/v1/control",
+	"/v1/drain",
+	"/v1/nodes",
+	"/v1/reserve",
+	"/v1/job",
+	"/v1/resume",
+	"/v1/mounts",
+	"/v1/files",
+	"/v1/9p",
+	"/v1/join",
+	"/v1/leave",
+	"/v1/roster",
+	"/v1/guests",
 	"/v1/none",
 	/* inputs that are kept know those above by their number */
-	"/v1/gang",  "/v1/slots",   "/v1/credit", "/v1/roster/parts",
-	"/v1/renew", "/v1/revoked",
+	"/v1/gang",
+	"/v1/slots",
+	"/v1/credit",
+	"/v1/roster/parts",
+	"/v1/renew",
+	"/v1/revoked",
 };
 
 static void one_h2(const struct end *e, uint8_t type, uint8_t flags, uint32_t stream,

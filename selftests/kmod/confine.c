@@ -161,7 +161,7 @@ static int load_bpf(size_t kind)
 		.expected_attach_type = kinds[kind].attach,
 		.insn_cnt = sizeof(yes) / sizeof(*yes),
 		.insns = (uintptr_t)yes,
-		.license = (uintptr_t)"GPL",
+		.license = (uintptr_t) "GPL",
 	};
 	int fd = call_bpf(BPF_PROG_LOAD, &attr);
 

@@ -223,8 +223,7 @@ static char **storm(char **args)
 }
 
 const struct verb crowd_verbs[] = {
-	{ "thread", thread, 2 }, { "threads", threads, 3 }, { "busy", busy, 1 },
+	{ "thread", thread, 2 },     { "threads", threads, 3 },	      { "busy", busy, 1 },
 	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 }, { "storm", storm, 4 },
-	{ "crowd", crowd, 3 }, { "vfork", vforked, 1 },
-	{ NULL, NULL, 0 },
+	{ "crowd", crowd, 3 },	     { "vfork", vforked, 1 },	      { NULL, NULL, 0 },
 };

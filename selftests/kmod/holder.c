@@ -68,7 +68,9 @@ static void send_socket(int to)
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct iovec byte = { .iov_base = "s", .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr msg = { .msg_iov = &byte,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
 
@@ -88,7 +90,9 @@ static void take_socket(int from)
 	} control;
 	char byte;
 	struct iovec into = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &into, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr msg = { .msg_iov = &into,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
 	struct cmsghdr *cmsg;
 	int fd;

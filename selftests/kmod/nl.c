@@ -420,17 +420,12 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "get", cmd_get },	  { "dump", cmd_dump },
-	{ "set", cmd_set },	  { "tasks", cmd_tasks },
-	{ "bypass", cmd_bypass },
-	{ "account", cmd_account },
-	{ "verdict", cmd_verdict },
-	{ "agent", cmd_agent },	  { "watch", cmd_watch },
-	{ "load", cmd_load },	  { "flip", cmd_flip },
-	  { "register", cmd_try_register },
-	{ "serve", cmd_serve },
-	{ "as", cmd_as },	  { "reuse", cmd_reuse },
-	{ "flood", cmd_flood },  { "again", cmd_again },
+	{ "get", cmd_get },	    { "dump", cmd_dump },     { "set", cmd_set },
+	{ "tasks", cmd_tasks },	    { "bypass", cmd_bypass }, { "account", cmd_account },
+	{ "verdict", cmd_verdict }, { "agent", cmd_agent },   { "watch", cmd_watch },
+	{ "load", cmd_load },	    { "flip", cmd_flip },     { "register", cmd_try_register },
+	{ "serve", cmd_serve },	    { "as", cmd_as },	      { "reuse", cmd_reuse },
+	{ "flood", cmd_flood },	    { "again", cmd_again },
 };
 
 static void __attribute__((noreturn)) usage(void)

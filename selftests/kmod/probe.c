@@ -89,8 +89,7 @@ static char **listen_fd(char **args)
 	struct sockaddr name = { .sa_family = AF_UNIX };
 
 	/* a name that the kernel chooses */
-	if (bind(fd, &name, sizeof(name.sa_family)) || listen(fd, 1) ||
-	    dup2(fd, atoi(args[0])) < 0)
+	if (bind(fd, &name, sizeof(name.sa_family)) || listen(fd, 1) || dup2(fd, atoi(args[0])) < 0)
 		die("listen");
 	return args + 1;
 }
@@ -279,14 +278,10 @@ static char **new_namespace(char **args)
 		const char *name;
 		int flag;
 	} kinds[] = {
-		{ "mnt", CLONE_NEWNS },
-		{ "pid", CLONE_NEWPID },
-		{ "user", CLONE_NEWUSER },
-		{ "net", CLONE_NEWNET },
-		{ "uts", CLONE_NEWUTS },
-		{ "ipc", CLONE_NEWIPC },
-		{ "cgroup", CLONE_NEWCGROUP },
-		{ "time", CLONE_NEWTIME },
+		{ "mnt", CLONE_NEWNS },		  { "pid", CLONE_NEWPID },
+		{ "user", CLONE_NEWUSER },	  { "net", CLONE_NEWNET },
+		{ "uts", CLONE_NEWUTS },	  { "ipc", CLONE_NEWIPC },
+		{ "cgroup", CLONE_NEWCGROUP },	  { "time", CLONE_NEWTIME },
 		{ "pid-children", CLONE_NEWPID },
 	};
 	size_t i;
@@ -423,14 +418,13 @@ static char **timed(char **args)
 }
 
 static const struct verb verbs[] = {
-	{ "in", in, 1 }, { "open", open_fd, 2 }, { "nnp", nnp, 0 },
-	{ "event", event_fd, 1 }, { "listen", listen_fd, 1 }, { "pipe", pipe_fd, 1 },
-	{ "seccomp", seccomp, 0 }, { "every", every, 0 }, { "left", left, 0 },
-	{ "traced", traced, 0 }, { "new", new_namespace, 1 }, { "root", root, 1 },
-	{ "caps", caps, 1 }, { "fork", fork_rest, 0 }, { "fexec", fexec, 2 },
-	{ "writing", writing, 1 }, { "seize", seize, 1 }, { "fail", fail, 0 },
-	{ "timed", timed, 0 }, { "user", user, 1 },
-	{ NULL, NULL, 0 },
+	{ "in", in, 1 },	   { "open", open_fd, 2 },	{ "nnp", nnp, 0 },
+	{ "event", event_fd, 1 },  { "listen", listen_fd, 1 },	{ "pipe", pipe_fd, 1 },
+	{ "seccomp", seccomp, 0 }, { "every", every, 0 },	{ "left", left, 0 },
+	{ "traced", traced, 0 },   { "new", new_namespace, 1 }, { "root", root, 1 },
+	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "fexec", fexec, 2 },
+	{ "writing", writing, 1 }, { "seize", seize, 1 },	{ "fail", fail, 0 },
+	{ "timed", timed, 0 },	   { "user", user, 1 },		{ NULL, NULL, 0 },
 };
 
 static const struct verb *find(const struct verb *verb, const char *name)

@@ -63,7 +63,9 @@ static int serve_one(void)
 {
 	static _Alignas(8) char buffer[1 << 17];
 	const struct fuse_in_header *in = (void *)buffer;
-	struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 4096,
+	struct fuse_init_out init = { .major = 7,
+				      .minor = 31,
+				      .max_write = 4096,
 				      .flags = dirty ? FUSE_WRITEBACK_CACHE : 0 };
 	struct fuse_entry_out entry = { .nodeid = STUB, .attr = attr_of(STUB) };
 	struct fuse_attr_out attr;

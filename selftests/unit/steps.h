@@ -42,8 +42,11 @@ static inline const struct eh_update *update_of(enum eh_update_type type)
 
 static inline struct eh_group *group_new(unsigned int n, uint32_t grant_ms, bool least)
 {
-	struct eh_group *group = eh_group_new(&(struct eh_group_options){
-		.n = n, .least = least, .grant_ms = grant_ms, .calm_ms = grant_ms, .seed = random_64() });
+	struct eh_group *group = eh_group_new(&(struct eh_group_options){ .n = n,
+									  .least = least,
+									  .grant_ms = grant_ms,
+									  .calm_ms = grant_ms,
+									  .seed = random_64() });
 
 	assert_non_null(group);
 	return group;

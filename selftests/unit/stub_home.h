@@ -240,7 +240,8 @@ static inline void home_on_frame(struct home *h, enum frame_type type, uint8_t *
 			h->descriptors[i] = spec.descriptors[i];
 		for (uint32_t i = 0; i < spec.envc; i++)
 			if (!strncmp(spec.envp[i], "MAKEFLAGS=", 10))
-				snprintf(h->makeflags, sizeof(h->makeflags), "%s", spec.envp[i] + 10);
+				snprintf(h->makeflags, sizeof(h->makeflags), "%s",
+					 spec.envp[i] + 10);
 		job_free(&spec);
 		job_end_init(&h->far, JOB_EXECUTOR, h->memory, home_now(), HOME_LIMIT_MS,
 			     HOME_LIMIT_MS, &home_ops, h);

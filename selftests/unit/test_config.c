@@ -67,15 +67,15 @@ static struct config *read_good(const char *more)
 
 static void test_values(void **state)
 {
-	struct config *c =
-		read_good("threshold = 2.5\nthreshold-floor = 1.001\n"
-			  "threshold-length = 0\ncapacity = 3\nload-index = \"cpu\"\n"
-			  "dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
-			  "guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
-			  "no-new-privs = true\n"
-			  "guest-pids = 0\nguest-memory = 512\nuid-min = 500\nallow-users = { \"backup\", \"www-data\" }\n"
-			  "exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
-			  "cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
+	struct config *c = read_good(
+		"threshold = 2.5\nthreshold-floor = 1.001\n"
+		"threshold-length = 0\ncapacity = 3\nload-index = \"cpu\"\n"
+		"dwell = 0\ntime-limit = 10000\nlease = 100\nheartbeat = 250\n"
+		"guests = 0\nheadroom = 7\nallow-root = true\nlog = \"error\"\n"
+		"no-new-privs = true\n"
+		"guest-pids = 0\nguest-memory = 512\nuid-min = 500\nallow-users = { \"backup\", \"www-data\" }\n"
+		"exclude = { \"/usr/bin/sudo\", \"/opt/*\" }\n"
+		"cgroup = \"/sys/fs/cgroup/x\"\nstub = \"/x/stub\"\n");
 
 	assert_string_equal(c->cluster, "lab # no comment");
 	assert_int_equal(c->node.index, 1);
@@ -436,12 +436,11 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),	   cmocka_unit_test(test_many),
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_join),
-		cmocka_unit_test(test_adopt),	   cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_values),	 cmocka_unit_test(test_many),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_missing),	 cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_join),	 cmocka_unit_test(test_adopt),
+		cmocka_unit_test(test_replace),	 cmocka_unit_test(test_damaged),
 	};
 	int fd = mkstemp(temp_path(file, "config-XXXXXX")), status;
 

@@ -235,8 +235,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_document), cmocka_unit_test(test_manual),
-		cmocka_unit_test(test_values), cmocka_unit_test(test_peer),	 cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_values),	 cmocka_unit_test(test_peer),
+		cmocka_unit_test(test_fixed),	 cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests_name("config_option", tests, NULL, NULL);

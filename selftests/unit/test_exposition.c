@@ -132,8 +132,7 @@ static void test_quotas(void **state)
 		"\"refused\":{\"streams\":12,\"late\":null}}]}}",
 		true, EXPOSITION_OPENMETRICS);
 
-	assert_non_null(
-		strstr(text, "\nehsched_peer_limit_streams{node=\"0.0\",host=\"a\"} 64\n"));
+	assert_non_null(strstr(text, "\nehsched_peer_limit_streams{node=\"0.0\",host=\"a\"} 64\n"));
 	assert_non_null(
 		strstr(text, "\nehsched_peer_limit_bytes{node=\"0.0\",host=\"a\"} 2097152\n"));
 	assert_non_null(strstr(text, "\nehsched_peer_open_streams{node=\"0.0\",host=\"a\","

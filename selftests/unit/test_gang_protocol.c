@@ -477,10 +477,8 @@ static void test_network(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_host),
-		cmocka_unit_test(test_adopts),
-		cmocka_unit_test(test_enough),
-		cmocka_unit_test(test_initiator),
+		cmocka_unit_test(test_host),	cmocka_unit_test(test_adopts),
+		cmocka_unit_test(test_enough),	cmocka_unit_test(test_initiator),
 		cmocka_unit_test(test_network),
 	};
 

@@ -409,9 +409,9 @@ static void test_queued(void **state)
 	home_run_spec(h, &spec);
 	home_until(h, !strcmp(home_got(h, 1), "up\n"));
 	for (int i = 0; i < 3; i++)
-		home_say(h, (struct job_message){ .what = JOB_SIGNAL,
-						  .sent = { 40, JOB_TO_TASK, true, 4711, 1234,
-							    100 + i } });
+		home_say(h, (struct job_message){
+				    .what = JOB_SIGNAL,
+				    .sent = { 40, JOB_TO_TASK, true, 4711, 1234, 100 + i } });
 	assert_int_equal(home_end(h), 0);
 	assert_string_equal(home_got(h, 1), "up\n40 -1 4711 1234\n40 -1 4711 1234\n"
 					    "40 -1 4711 1234\n");
@@ -552,19 +552,18 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_prepared), cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_names),	 cmocka_unit_test(test_files),
-		cmocka_unit_test(test_merged),	 cmocka_unit_test(test_volume),
-		cmocka_unit_test(test_held_up),	 cmocka_unit_test(test_sigpipe),
-		cmocka_unit_test(test_signals),	 cmocka_unit_test(test_stops),
-		cmocka_unit_test(test_paused),	     cmocka_unit_test(test_paused_early),
-		cmocka_unit_test(test_paused_children),
-		cmocka_unit_test(test_children),
-		cmocka_unit_test(test_group),
-		cmocka_unit_test(test_queued), cmocka_unit_test(test_noted),
-		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_killed),	 cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_status),		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_prepared),	cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_names),		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_merged),		cmocka_unit_test(test_volume),
+		cmocka_unit_test(test_held_up),		cmocka_unit_test(test_sigpipe),
+		cmocka_unit_test(test_signals),		cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_paused),		cmocka_unit_test(test_paused_early),
+		cmocka_unit_test(test_paused_children), cmocka_unit_test(test_children),
+		cmocka_unit_test(test_group),		cmocka_unit_test(test_queued),
+		cmocka_unit_test(test_noted),		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_limit),		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

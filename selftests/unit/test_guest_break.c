@@ -368,12 +368,16 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_each_step),
-		cmocka_unit_test(test_ends_alone), cmocka_unit_test(test_window),
+		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_each_step),
+		cmocka_unit_test(test_ends_alone),
+		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_written_before_stop),
-		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_limit_of_stopped),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_limit_of_stopped),
 		cmocka_unit_test(test_limit_of_paused),
-		cmocka_unit_test(test_stuck),	   cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_unknown),
 	};
 
 	random_begin();

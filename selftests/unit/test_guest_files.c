@@ -127,9 +127,10 @@ static void test_pipes(void **state)
 	files_descriptor(6, 1);
 	files_descriptor(9, in);
 	files_descriptor(63, in);
-	h = files_run(PIPES, "read a <&9; read b </dev/fd/63; cat /proc/self/fd/9;"
-			     "echo $a$b >&3; echo six >&6; echo name >/dev/fd/3;"
-			     "ls -v /proc/$$/fd; true"); /* no pipeline: its shell may have the pipe */
+	h = files_run(PIPES,
+		      "read a <&9; read b </dev/fd/63; cat /proc/self/fd/9;"
+		      "echo $a$b >&3; echo six >&6; echo name >/dev/fd/3;"
+		      "ls -v /proc/$$/fd; true"); /* no pipeline: its shell may have the pipe */
 	home_until(h, home_has(h, "started"));
 	files_give(h, in, "one\ntwo\nthree\n");
 	assert_int_equal(home_end(h), 0);
@@ -211,7 +212,8 @@ static void test_socket(void **state)
 		files_none();
 		both = files_add(cases[i].kind, JOB_OPEN_READ | JOB_OPEN_WRITE);
 		files_descriptor(8, both);
-		h = files_run(PIPES, "echo question >&8; read answer <&8; cat <&8; echo \"$answer\" >&8");
+		h = files_run(PIPES,
+			      "echo question >&8; read answer <&8; cat <&8; echo \"$answer\" >&8");
 		home_until(h, !strcmp(home_got(h, both), "question\n"));
 		files_give(h, both, "the answer\n");
 		files_end(h);
@@ -416,12 +418,12 @@ static void test_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipes),	    cmocka_unit_test(test_many),
-		cmocka_unit_test(test_closed),	    cmocka_unit_test(test_nonblocking),
-		cmocka_unit_test(test_socket),	    cmocka_unit_test(test_socket_bytes),
-		cmocka_unit_test(test_tokens),	    cmocka_unit_test(test_offset),
-		cmocka_unit_test(test_append),	    cmocka_unit_test(test_another),
-		cmocka_unit_test(test_lock),	    cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_pipes),  cmocka_unit_test(test_many),
+		cmocka_unit_test(test_closed), cmocka_unit_test(test_nonblocking),
+		cmocka_unit_test(test_socket), cmocka_unit_test(test_socket_bytes),
+		cmocka_unit_test(test_tokens), cmocka_unit_test(test_offset),
+		cmocka_unit_test(test_append), cmocka_unit_test(test_another),
+		cmocka_unit_test(test_lock),   cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_folder),
 	};
 

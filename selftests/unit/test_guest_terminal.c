@@ -269,20 +269,19 @@ static void test_size(void **state)
 /* A line editor ends a line and sets modes: home has these before it shows the end. */
 static void test_entered(void **state)
 {
-	static const char text[] =
-		"import os, termios\n"
-		"line = termios.tcgetattr(0)\n"
-		"raw = termios.tcgetattr(0)\n"
-		"raw[3] &= ~(termios.ICANON | termios.ECHO)\n"
-		"termios.tcsetattr(0, termios.TCSANOW, raw)\n"
-		"os.write(1, b'go')\n"
-		"for i in range(10):\n"
-		" os.read(0, 1)\n"
-		" os.write(1, b'<%d>\\r\\n' % i)\n"
-		" termios.tcsetattr(0, termios.TCSANOW, line)\n"
-		" os.read(0, 1)\n"
-		" termios.tcsetattr(0, termios.TCSANOW, raw)\n"
-		" os.write(1, b'(%d)' % i)\n";
+	static const char text[] = "import os, termios\n"
+				   "line = termios.tcgetattr(0)\n"
+				   "raw = termios.tcgetattr(0)\n"
+				   "raw[3] &= ~(termios.ICANON | termios.ECHO)\n"
+				   "termios.tcsetattr(0, termios.TCSANOW, raw)\n"
+				   "os.write(1, b'go')\n"
+				   "for i in range(10):\n"
+				   " os.read(0, 1)\n"
+				   " os.write(1, b'<%d>\\r\\n' % i)\n"
+				   " termios.tcsetattr(0, termios.TCSANOW, line)\n"
+				   " os.read(0, 1)\n"
+				   " termios.tcsetattr(0, termios.TCSANOW, raw)\n"
+				   " os.write(1, b'(%d)' % i)\n";
 	const char *argv[] = { "/usr/bin/python3", "-c", text, NULL };
 	const struct job_spec spec = home_spec(TTYS, argv);
 	struct home *h = home_new();

@@ -66,7 +66,9 @@ static void test_clean(void **state)
 	cleaned("a\tb\n\x7f", "a?b??");
 	cleaned("na\xc3\xafve", "na\xc3\xafve");
 	cleaned("\xe2\x82\xac \xf0\x9f\x99\x82", "\xe2\x82\xac \xf0\x9f\x99\x82");
-	cleaned("\xc2\x9b" "31m", "??31m"); /* C1's CSI */
+	cleaned("\xc2\x9b"
+		"31m",
+		"??31m"); /* C1's CSI */
 	cleaned("\xe2\x80\xae", "???"); /* turns the direction of what follows */
 	cleaned("\xff\xfe", "??");
 	cleaned("\xc0\xaf", "??"); /* overlong */

@@ -28,7 +28,8 @@ static void give(uid_t owner, mode_t mode)
 {
 	if (rmdir(TRUST_FOLDER) && errno != ENOENT)
 		_exit(CASE_FAILED);
-	if (mkdir(TRUST_FOLDER, 0755) || chmod(TRUST_FOLDER, mode) || chown(TRUST_FOLDER, owner, owner))
+	if (mkdir(TRUST_FOLDER, 0755) || chmod(TRUST_FOLDER, mode) ||
+	    chown(TRUST_FOLDER, owner, owner))
 		_exit(CASE_FAILED);
 }
 
@@ -46,7 +47,8 @@ static pid_t listen_there(void)
 	pid = fork();
 	if (!pid) {
 		if (setuid(LISTENER) ||
-		    bind(fd, (struct sockaddr *)&a, offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
+		    bind(fd, (struct sockaddr *)&a,
+			 offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
 		    listen(fd, 8) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		pause();
@@ -69,7 +71,8 @@ static int played(void (*play)(void))
 		int fd;
 
 		if (unshare(CLONE_NEWNS | CLONE_NEWNET) ||
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("tmpfs", "/run", "tmpfs", 0, NULL))
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("tmpfs", "/run", "tmpfs", 0, NULL))
 			_exit(CASE_FAILED);
 		listener = listen_there();
 		play();
@@ -173,7 +176,8 @@ static void test_frames(void **state)
 	hop_open(&h, pair[0]);
 	at = 0;
 	for (uint32_t i = 0; i < FRAMES;) {
-		ssize_t n = send(pair[1], all + at, size - at < 50001 ? size - at : 50001, MSG_DONTWAIT);
+		ssize_t n = send(pair[1], all + at, size - at < 50001 ? size - at : 50001,
+				 MSG_DONTWAIT);
 
 		at += n > 0 ? n : 0;
 		while (hop_read(&h, &type, &payload, &length) > 0) {

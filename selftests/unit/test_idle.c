@@ -332,7 +332,8 @@ static void test_clock_set_back(void **state)
 		eh_idle_free(nodes[back].idle);
 		for (uint32_t i = 0; i < size; i++)
 			if (i != back)
-				step(i, (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = back });
+				step(i,
+				     (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = back });
 		nodes[back].life = 10;
 		start(back);
 		set_roles();

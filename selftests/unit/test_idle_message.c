@@ -134,8 +134,7 @@ static void test_bad(void **state)
 
 		fill(&m);
 		body = idle_message_to_json(&topology, &m);
-		json_object_foreach_safe(body, next, name, value)
-		{
+		json_object_foreach_safe(body, next, name, value) {
 			json_t *bad = json_deep_copy(body);
 			bool may_lack = false;
 

@@ -447,7 +447,7 @@ int main(void)
 		cmocka_unit_test(test_ahead),	  cmocka_unit_test(test_ahead_refused),
 		cmocka_unit_test(test_closed),	  cmocka_unit_test(test_output_credit),
 		cmocka_unit_test(test_full),	  cmocka_unit_test(test_small_room),
-		cmocka_unit_test(test_messages),	  cmocka_unit_test(test_more),
+		cmocka_unit_test(test_messages),  cmocka_unit_test(test_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

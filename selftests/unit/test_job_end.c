@@ -426,7 +426,8 @@ static void test_first_hello(void **state)
 	detach(1);
 	assert_int_equal(say(&executor, JOB_STARTED), 0);
 	attach();
-	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), FRAME_HEADER + LINK_HEADER);
+	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)),
+			 FRAME_HEADER + LINK_HEADER);
 	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
 }
 

@@ -88,9 +88,10 @@ static void test_cpu(void **state)
 
 static void test_guests(void **state)
 {
-	static const char *const argv[] = { "ehlaunch", "--guest-deny-user", "eve",
-					    "--guest-allow-user", "@staff", "--guest-allow-user",
-					    "1001", NULL };
+	static const char *const argv[] = { "ehlaunch", "--guest-deny-user",
+					    "eve",	"--guest-allow-user",
+					    "@staff",	"--guest-allow-user",
+					    "1001",	NULL };
 	static const char *const bad[] = { "a b", "@", "", "/opt", "4294967295" };
 	char *users[SITE_ITEMS_MAX * 2 + 4];
 	char *many[SITE_ITEMS_MAX * 2 + 4] = { (char *)"ehlaunch" };
@@ -224,9 +225,18 @@ static void test_passwd(void **state)
 static void test_group(void **state)
 {
 	static const char *const bad[] = {
-		"",	     "staff:x:50:",	"staff:x\n",	     "staff:x:50\n",
-		"staff:x::\n", "staffs:x:50:\n", "adm:x:50:\n",	     "staff:x:-1:a\n",
-		"staff:50\n", "staff:x:0x5:\n", "staff:x:4294967295:\n", "staff:x:50:a\nadm:x:4:\n",
+		"",
+		"staff:x:50:",
+		"staff:x\n",
+		"staff:x:50\n",
+		"staff:x::\n",
+		"staffs:x:50:\n",
+		"adm:x:50:\n",
+		"staff:x:-1:a\n",
+		"staff:50\n",
+		"staff:x:0x5:\n",
+		"staff:x:4294967295:\n",
+		"staff:x:50:a\nadm:x:4:\n",
 	};
 	gid_t gid = 7;
 
@@ -404,15 +414,14 @@ static void test_view(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_admit),	  cmocka_unit_test(test_root),
-		cmocka_unit_test(test_cpu),
-		cmocka_unit_test(test_guests),	  cmocka_unit_test(test_group),
-		cmocka_unit_test(test_arguments), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_passwd),	  cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_keep),	  cmocka_unit_test(test_id),
-		cmocka_unit_test(test_reduce),	  cmocka_unit_test(test_modest),
-		cmocka_unit_test(test_wide),	  cmocka_unit_test(test_allow_root),
-		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_admit),	   cmocka_unit_test(test_root),
+		cmocka_unit_test(test_cpu),	   cmocka_unit_test(test_guests),
+		cmocka_unit_test(test_group),	   cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_names),	   cmocka_unit_test(test_passwd),
+		cmocka_unit_test(test_groups),	   cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_id),	   cmocka_unit_test(test_reduce),
+		cmocka_unit_test(test_modest),	   cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_allow_root), cmocka_unit_test(test_view),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

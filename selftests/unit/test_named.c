@@ -194,8 +194,7 @@ static void test_bounds(void **state)
 		argv[i] = argument;
 	make(&l, argv);
 	assert_true(l.length <= frame_limit(FRAME_NAMED));
-	assert_int_equal(entries(&l, argument),
-			 frame_limit(FRAME_NAMED) / (20 + 4096));
+	assert_int_equal(entries(&l, argument), frame_limit(FRAME_NAMED) / (20 + 4096));
 	assert_int_equal(check(&l), 0);
 	free(l.payload);
 	/* and longer than that: nobody can open it */

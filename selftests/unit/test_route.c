@@ -141,7 +141,8 @@ static struct both *both_new(void)
 
 	assert_non_null(b);
 	b->agent.base = event_base_new();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair),
+			 0);
 	b->end = pair[1];
 	assert_int_equal(route_open(&b->route, &b->agent, pair[0], &both_ops, b), 0);
 	route_use(&b->route, &b->stream);
@@ -245,7 +246,8 @@ static void test_out(void **state)
 			most = evbuffer_get_length(b->route.to_peer);
 		/* The peer takes some now and then. */
 		if (random_below(3) || at == size) {
-			n = tested_stream_ops.produce(&b->route, out, 1 + random_below(sizeof(out)));
+			n = tested_stream_ops.produce(&b->route, out,
+						      1 + random_below(sizeof(out)));
 			if (n > 0)
 				taker_take(&t, out, n);
 		}
@@ -424,7 +426,8 @@ static void test_deaf(void **state)
 	size_t n = other_make(note, FRAME_NOTE);
 
 	while (evbuffer_get_length(b->route.to_end) <= 2 * ROUTE_HELD)
-		assert_int_equal(route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
+		assert_int_equal(
+			route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
 	assert_int_equal(send(b->end, note, n, 0), n);
 	turn(b);
 	assert_int_equal(b->ends_gone, 1);
@@ -493,8 +496,8 @@ static void test_scarce_in(void **state)
 		ssize_t n;
 
 		scarce = 1 + random_below(5);
-		err = tested_stream_ops.data(&b->route, frame, cut) ?:
-			      tested_stream_ops.data(&b->route, frame + cut, size - cut);
+		err = tested_stream_ops.data(&b->route, frame, cut)
+			      ?: tested_stream_ops.data(&b->route, frame + cut, size - cut);
 		if (!random_below(10))
 			err = err ?: route_tell_end(&b->route, FRAME_LINK, frame + FRAME_HEADER, 4);
 		scarce = 0;
@@ -511,10 +514,12 @@ static void test_scarce_in(void **state)
 
 				assert_int_equal(frame_get_u32(in + at), FRAME_LINK);
 				assert_true(at + FRAME_HEADER + (ssize_t)length <= n);
-				assert_in_range(frame_get_u32(in + at + FRAME_HEADER), t.next, next);
+				assert_in_range(frame_get_u32(in + at + FRAME_HEADER), t.next,
+						next);
 				t.next = frame_get_u32(in + at + FRAME_HEADER);
 				if (length > 4)
-					assert_int_equal(frame_make(frame, t.next), FRAME_HEADER + length);
+					assert_int_equal(frame_make(frame, t.next),
+							 FRAME_HEADER + length);
 				if (length > 4)
 					assert_memory_equal(in + at, frame, FRAME_HEADER + length);
 				at += FRAME_HEADER + length;
@@ -530,12 +535,11 @@ static void test_scarce_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_out),	  cmocka_unit_test(test_in),
-		cmocka_unit_test(test_long),	  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_hand_over), cmocka_unit_test(test_end_gone),
-		cmocka_unit_test(test_deaf),	  cmocka_unit_test(test_scarce_out),
-		cmocka_unit_test(test_scarce_in),
+		cmocka_unit_test(test_out),	   cmocka_unit_test(test_in),
+		cmocka_unit_test(test_long),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_broken),	   cmocka_unit_test(test_hand_over),
+		cmocka_unit_test(test_end_gone),   cmocka_unit_test(test_deaf),
+		cmocka_unit_test(test_scarce_out), cmocka_unit_test(test_scarce_in),
 	};
 
 	random_begin();

@@ -20,10 +20,10 @@
 static void test_map(void **state)
 {
 	static const char *const good[] = { "*", "ann=asmith", "a1=b2", "root=ann", "ann=ann" };
-	static const char *const bad[] = { "",	    "ann",   "=",    "ann=",  "=ann",	"a=b=c",
-					   "**",    "*=",    "=*",   "1=ann", "ann=1",	"@a=b",
-					   "a=@b",  "a b=c", "a=b:c", "a\n=b", "-a=b",	"a=-b",
-					   "ann=root" };
+	static const char *const bad[] = { "",	    "ann",  "=",    "ann=",    "=ann",
+					   "a=b=c", "**",   "*=",   "=*",      "1=ann",
+					   "ann=1", "@a=b", "a=@b", "a b=c",   "a=b:c",
+					   "a\n=b", "-a=b", "a=-b", "ann=root" };
 	char *const items[] = { (char *)"ann=asmith", (char *)"ann=other", (char *)"*",
 				(char *)"bob=b" };
 	char lengthy[SITE_WHO_MAX + 4];
@@ -130,11 +130,13 @@ static void test_groups(void **state)
 
 static void test_who_items(void **state)
 {
-	static const char *const good[] = { "ann", "@staff", "1001", "@50", "a.b-c_d$", "0",
-					    "DOM\\ann", "4294967294" };
-	static const char *const bad[] = { "",	      "@",	    "@@x",   "-x",  "@-x", "a b",
-					   "a:b",     "a/b",	    "/opt",  "+x",  "a\n", "\177",
-					   "4294967295", "99999999999999999999999", "@4294967295" };
+	static const char *const good[] = { "ann",	"@staff", "1001",     "@50",
+					    "a.b-c_d$", "0",	  "DOM\\ann", "4294967294" };
+	static const char *const bad[] = {
+		"",	      "@",    "@@x", "-x",  "@-x",  "a b",	  "a:b",
+		"a/b",	      "/opt", "+x",  "a\n", "\177", "4294967295", "99999999999999999999999",
+		"@4294967295"
+	};
 	char text[SITE_WHO_MAX + 3];
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -209,8 +211,9 @@ static void test_what(void **state)
 static void test_what_items(void **state)
 {
 	static const char *const good[] = { "/", "/opt", "/opt/", "/usr/bin/g++", "/a/..b/.c/d." };
-	static const char *const bad[] = { "",	      "opt",   "./x",	   "//",   "/opt//x", "/opt//",
-					   "/opt/..", "/../x", "/opt/./x", "/.",   "/a\nb",   "@x" };
+	static const char *const bad[] = { "",	       "opt",	 "./x",	    "//",
+					   "/opt//x",  "/opt//", "/opt/..", "/../x",
+					   "/opt/./x", "/.",	 "/a\nb",   "@x" };
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		if (!site_path_is_good(good[i]))
@@ -256,8 +259,9 @@ static struct site_labels labels(char *const *from)
 
 static void test_labels(void **state)
 {
-	static const char *const bad[] = { "", "a b", "a:b", "a/b", "\303\244", "a\n",
-					   "123456789012345678901234567890123" };
+	static const char *const bad[] = {
+		"", "a b", "a:b", "a/b", "\303\244", "a\n", "123456789012345678901234567890123"
+	};
 	struct site_labels l = { 0 };
 	char name[8];
 
@@ -278,7 +282,12 @@ static void test_labels(void **state)
 static void test_label_items(void **state)
 {
 	static const char *const good[] = { "gpu:/", "a.b-c_D9:/opt/x", "gpu:/opt:x/" };
-	static const char *const bad[] = { "gpu", "gpu:", ":/opt", "gpu:opt", "g pu:/opt", "gpu:/..",
+	static const char *const bad[] = { "gpu",
+					   "gpu:",
+					   ":/opt",
+					   "gpu:opt",
+					   "g pu:/opt",
+					   "gpu:/..",
 					   "123456789012345678901234567890123:/" };
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -331,12 +340,11 @@ static void test_labels_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map),
-		cmocka_unit_test(test_who),	   cmocka_unit_test(test_deny_wins),
-		cmocka_unit_test(test_groups),	   cmocka_unit_test(test_who_items),
-		cmocka_unit_test(test_below),	   cmocka_unit_test(test_what),
-		cmocka_unit_test(test_what_items), cmocka_unit_test(test_node),
-		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_map),	    cmocka_unit_test(test_who),
+		cmocka_unit_test(test_deny_wins),   cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_who_items),   cmocka_unit_test(test_below),
+		cmocka_unit_test(test_what),	    cmocka_unit_test(test_what_items),
+		cmocka_unit_test(test_node),	    cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_label_items), cmocka_unit_test(test_labels_of),
 		cmocka_unit_test(test_labels_fit),
 	};

@@ -12,8 +12,10 @@
 
 #define CLAIMS 12
 #define USERS 4
-#define CLAIM(u, b, has, want) \
-	{ .user = (u), .builds = (b), .used = (has), .wants = (want) }
+#define CLAIM(u, b, has, want)                                             \
+	{                                                                  \
+		.user = (u), .builds = (b), .used = (has), .wants = (want) \
+	}
 
 static unsigned int granted(const struct eh_slots_claim *c, size_t n, uint32_t user)
 {
@@ -27,7 +29,8 @@ static unsigned int granted(const struct eh_slots_claim *c, size_t n, uint32_t u
 static void test_two_users(void **state)
 {
 	/* The second user's two builds get together what the first user's one gets. */
-	struct eh_slots_claim c[] = { CLAIM(1, 1, 4, 100), CLAIM(2, 1, 4, 100), CLAIM(2, 1, 4, 100) };
+	struct eh_slots_claim c[] = { CLAIM(1, 1, 4, 100), CLAIM(2, 1, 4, 100),
+				      CLAIM(2, 1, 4, 100) };
 
 	assert_true(eh_slots_share(12, c, 3));
 	assert_int_equal(granted(c, 3, 1), 6);
@@ -168,8 +171,8 @@ static void test_beside_liars(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_users), cmocka_unit_test(test_what_nobody_wants),
-		cmocka_unit_test(test_too_few),	  cmocka_unit_test(test_random),
+		cmocka_unit_test(test_two_users),     cmocka_unit_test(test_what_nobody_wants),
+		cmocka_unit_test(test_too_few),	      cmocka_unit_test(test_random),
 		cmocka_unit_test(test_beside_others), cmocka_unit_test(test_beside_liars),
 	};
 

@@ -331,16 +331,11 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_file_offset),
-		cmocka_unit_test(test_closed_input),
-		cmocka_unit_test(test_no_reader),
-		cmocka_unit_test(test_closed_output),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_slow_reader),
-		cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_stops),
-		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_flags),	      cmocka_unit_test(test_file_offset),
+		cmocka_unit_test(test_closed_input),  cmocka_unit_test(test_no_reader),
+		cmocka_unit_test(test_closed_output), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_slow_reader),   cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_stops),	      cmocka_unit_test(test_children),
 		cmocka_unit_test(test_memory),
 	};
 

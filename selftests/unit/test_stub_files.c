@@ -580,15 +580,14 @@ static void test_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),	  cmocka_unit_test(test_list),
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_streams),	  cmocka_unit_test(test_closed),
-		cmocka_unit_test(test_socket),
-		cmocka_unit_test(test_few),	  cmocka_unit_test(test_tokens),
-		cmocka_unit_test(test_fifo),	  cmocka_unit_test(test_real),
-		cmocka_unit_test(test_not_there), cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_lock),	  cmocka_unit_test(test_locked),
-		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_none),	cmocka_unit_test(test_list),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_streams), cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_socket),	cmocka_unit_test(test_few),
+		cmocka_unit_test(test_tokens),	cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_real),	cmocka_unit_test(test_not_there),
+		cmocka_unit_test(test_shared),	cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_locked),	cmocka_unit_test(test_again),
 	};
 
 	return cmocka_run_group_tests(tests, home_group, NULL);

@@ -509,20 +509,13 @@ static void test_copies_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_on_demand),
-		cmocka_unit_test(test_faster_reader),
-		cmocka_unit_test(test_fifo_end),
-		cmocka_unit_test(test_copies_pipe),
-		cmocka_unit_test(test_copies_socket),
-		cmocka_unit_test(test_copies_two_readers),
-		cmocka_unit_test(test_copies_full),
-		cmocka_unit_test(test_copies_long_write),
-		cmocka_unit_test(test_copies_bytes),
-		cmocka_unit_test(test_copies_unseen),
-		cmocka_unit_test(test_copies_end),
-		cmocka_unit_test(test_copies_unread),
-		cmocka_unit_test(test_copies_larger),
-		cmocka_unit_test(test_copies_packets),
+		cmocka_unit_test(test_on_demand),     cmocka_unit_test(test_faster_reader),
+		cmocka_unit_test(test_fifo_end),      cmocka_unit_test(test_copies_pipe),
+		cmocka_unit_test(test_copies_socket), cmocka_unit_test(test_copies_two_readers),
+		cmocka_unit_test(test_copies_full),   cmocka_unit_test(test_copies_long_write),
+		cmocka_unit_test(test_copies_bytes),  cmocka_unit_test(test_copies_unseen),
+		cmocka_unit_test(test_copies_end),    cmocka_unit_test(test_copies_unread),
+		cmocka_unit_test(test_copies_larger), cmocka_unit_test(test_copies_packets),
 		cmocka_unit_test(test_copies_reset),
 	};
 

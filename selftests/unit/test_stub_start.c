@@ -75,8 +75,10 @@ static void test_not_executed(void **state)
 		const char *text, *said;
 		int error, status;
 	} all[] = {
-		{ "#!/no/such/sh\n", "/no/such/sh: bad interpreter: No such file or directory", ENOENT, 127 },
-		{ "#! /etc/passwd -x\n", "/etc/passwd: bad interpreter: Permission denied", EACCES, 126 },
+		{ "#!/no/such/sh\n", "/no/such/sh: bad interpreter: No such file or directory",
+		  ENOENT, 127 },
+		{ "#! /etc/passwd -x\n", "/etc/passwd: bad interpreter: Permission denied", EACCES,
+		  126 },
 		{ "binary", "cannot execute: required file not found", ENOENT, 127 },
 		{ "binary", "Text file busy", ETXTBSY, 126 },
 		{ "binary", "Permission denied", EACCES, 126 },
@@ -247,14 +249,10 @@ static void test_told_to_end_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_refused_explicit),
-		cmocka_unit_test(test_not_executed),
-		cmocka_unit_test(test_by_shell),
-		cmocka_unit_test(test_few_files),
-		cmocka_unit_test(test_lost_before),
-		cmocka_unit_test(test_no_agent),
-		cmocka_unit_test(test_told_to_end_before),
+		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_refused_explicit),
+		cmocka_unit_test(test_not_executed), cmocka_unit_test(test_by_shell),
+		cmocka_unit_test(test_few_files),    cmocka_unit_test(test_lost_before),
+		cmocka_unit_test(test_no_agent),     cmocka_unit_test(test_told_to_end_before),
 	};
 
 	return cmocka_run_group_tests(tests, home_group, NULL);

@@ -42,10 +42,14 @@ static void shell_serve(struct home *h, int control)
 
 static void shell_main(struct home *h, const char *option, int control)
 {
-	char *argv[] = { (char *)"ehstub",  (char *)(option ? option : "7"),
-			 (char *)(option ? "@auto" : "7"), (char *)"/bin/sh",
-			 (char *)"/bin/sh", (char *)"-c",
-			 (char *)"exit 3",  NULL };
+	char *argv[] = { (char *)"ehstub",
+			 (char *)(option ? option : "7"),
+			 (char *)(option ? "@auto" : "7"),
+			 (char *)"/bin/sh",
+			 (char *)"/bin/sh",
+			 (char *)"-c",
+			 (char *)"exit 3",
+			 NULL };
 
 	if (!option)
 		memmove(argv + 1, argv + 2, 6 * sizeof(*argv));
@@ -475,9 +479,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_typed),	     cmocka_unit_test(test_typed_end),
 		cmocka_unit_test(test_typed_beside), cmocka_unit_test(test_typed_beside_all),
-		cmocka_unit_test(test_typed_faster),
-		cmocka_unit_test(test_give_back),    cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_modes_in_order),
+		cmocka_unit_test(test_typed_faster), cmocka_unit_test(test_give_back),
+		cmocka_unit_test(test_shown),	     cmocka_unit_test(test_modes_in_order),
 		cmocka_unit_test(test_modes_stay),   cmocka_unit_test(test_modes_of_a_loss),
 		cmocka_unit_test(test_foreground),   cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_hangup),	     cmocka_unit_test(test_held),

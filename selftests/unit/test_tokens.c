@@ -231,10 +231,8 @@ static void test_wants(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kills),
-		cmocka_unit_test(test_owed),
-		cmocka_unit_test(test_doubled),
-		cmocka_unit_test(test_shrinks),
+		cmocka_unit_test(test_kills),	cmocka_unit_test(test_owed),
+		cmocka_unit_test(test_doubled), cmocka_unit_test(test_shrinks),
 		cmocka_unit_test(test_wants),
 	};
 

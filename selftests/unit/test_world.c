@@ -322,12 +322,9 @@ static void test_top(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_start),
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_spread),
-		cmocka_unit_test(test_dwell),
-		cmocka_unit_test(test_dwell_of_home),
-		cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_start),	      cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_spread),	      cmocka_unit_test(test_dwell),
+		cmocka_unit_test(test_dwell_of_home), cmocka_unit_test(test_leaves),
 		cmocka_unit_test(test_top),
 	};
 

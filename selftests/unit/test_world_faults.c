@@ -68,7 +68,8 @@ static bool is_right(const struct eh_world *w, unsigned int n, unsigned int l)
 		tops = eh_member_rule(eh_world_member(w, lowest(w, n, i, l)));
 		if (eh_member_rank(m) != rank ||
 		    eh_member_parent(m) != (rank == l ? EH_NO_NODE : lowest(w, n, i, rank + 1)) ||
-		    own.epoch != tops.epoch || own.load != tops.load || own.capacity != tops.capacity)
+		    own.epoch != tops.epoch || own.load != tops.load ||
+		    own.capacity != tops.capacity)
 			return false;
 		for (unsigned int level = 1; level <= rank; level++) {
 			uint32_t first = i >> (n * level) << (n * level), nodes = 0;
@@ -78,10 +79,11 @@ static bool is_right(const struct eh_world *w, unsigned int n, unsigned int l)
 			for (uint32_t j = first; j < first + (1u << n * level); j++) {
 				nodes += eh_world_alive(w, j);
 				load += eh_world_alive(w, j) ? eh_world_node(w, j)->load : 0;
-				threshold += eh_world_alive(w, j) ? eh_world_node(w, j)->threshold : 0;
+				threshold +=
+					eh_world_alive(w, j) ? eh_world_node(w, j)->threshold : 0;
 			}
-			if (eh_member_sums(m, level, &sums) || sums.nodes != nodes || sums.load != load ||
-			    sums.threshold != threshold)
+			if (eh_member_sums(m, level, &sums) || sums.nodes != nodes ||
+			    sums.load != load || sums.threshold != threshold)
 				return false;
 		}
 	}

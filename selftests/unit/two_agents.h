@@ -67,8 +67,9 @@ static void write_config(int i)
 		"heartbeat = 2000\nallow-root = true\nlog = \"error\"\nheadroom = 0\n",
 		i, dir, i, dir, i, dir, dir, i, dir, i);
 	for (int j = 0; j < 2; j++)
-		fprintf(f, "peer \"" TWO_NODE "%d\" { host = \"n%d\" address = \"127.0.0.1:%u\" }\n", j, j,
-			ports[j]);
+		fprintf(f,
+			"peer \"" TWO_NODE "%d\" { host = \"n%d\" address = \"127.0.0.1:%u\" }\n",
+			j, j, ports[j]);
 	assert_int_equal(fclose(f), 0);
 }
 

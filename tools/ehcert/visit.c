@@ -140,7 +140,8 @@ static SSL *visit_greet(SSL_CTX *ctx, int fd, struct visit *v)
 	if (SSL_connect(ssl) == 1) {
 		if (visit_is_host(ssl, v->token->host))
 			return ssl;
-		fail(0, "the host that answers is not %s, which sent the invitation", v->token->host);
+		fail(0, "the host that answers is not %s, which sent the invitation",
+		     v->token->host);
 		goto free_ssl;
 	}
 	code = ERR_get_error();

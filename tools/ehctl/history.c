@@ -32,8 +32,9 @@ static int take_time(struct arguments *a, const char *name, const char *text)
 	time_t at;
 
 	if (when_parse(text, time(NULL), &at))
-		return bad_usage("--%s %s: no such time; use 2h, today, 14:30 or \"2026-11-23 14:30\"",
-				 name, text);
+		return bad_usage(
+			"--%s %s: no such time; use 2h, today, 14:30 or \"2026-11-23 14:30\"", name,
+			text);
 	json_object_set_new(a->ask, name, json_integer((json_int_t)at * 1000));
 	return 0;
 }
@@ -54,7 +55,8 @@ static int take_reason(struct arguments *a, const char *text)
 	enum ehs_reason reason;
 
 	if (reason_parse(text, &reason))
-		return bad_usage("--reason %s: no such reason; `ehctl status --json` names them", text);
+		return bad_usage("--reason %s: no such reason; `ehctl status --json` names them",
+				 text);
 	json_object_set_new(a->ask, "reason", json_string(text));
 	return 0;
 }
@@ -95,9 +97,9 @@ static int take(void *ctx, int option, const char *text)
 		a->csv = true;
 		return 0;
 	case 'n':
-		return parse_count(text, UINT32_MAX, &a->most) ?
-			       bad_usage("-n %s: must be a number; 0: all", text) :
-			       0;
+		return parse_count(text, UINT32_MAX, &a->most)
+			       ? bad_usage("-n %s: must be a number; 0: all", text)
+			       : 0;
 	default:
 		return EXIT_USAGE;
 	}
@@ -115,15 +117,19 @@ static const char *start_of(const json_t *task, char out[24])
 	if (sscanf(text_of(task, "started"), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour,
 		   &minute, &second) != 6)
 		return "-";
-	tm = (struct tm){ .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day,
-			  .tm_hour = hour, .tm_min = minute, .tm_sec = second };
+	tm = (struct tm){ .tm_year = year - 1900,
+			  .tm_mon = month - 1,
+			  .tm_mday = day,
+			  .tm_hour = hour,
+			  .tm_min = minute,
+			  .tm_sec = second };
 	at = timegm(&tm);
 	localtime_r(&at, &tm);
 	localtime_r(&now, &today);
 	strftime(out, 24,
-		 tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M:%S" :
-		 tm.tm_year == today.tm_year				    ? "%m-%d %H:%M" :
-									      "%Y-%m-%d",
+		 tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M:%S"
+		 : tm.tm_year == today.tm_year				    ? "%m-%d %H:%M"
+									    : "%Y-%m-%d",
 		 &tm);
 	return out;
 }
@@ -149,9 +155,9 @@ static void add_cpu(json_t *task)
 	const json_t *system = json_object_get(task, "cpu_system");
 
 	json_object_set_new(task, "cpu",
-			    json_is_number(user) && json_is_number(system) ?
-				    json_real(json_number_value(user) + json_number_value(system)) :
-				    json_null());
+			    json_is_number(user) && json_is_number(system)
+				    ? json_real(json_number_value(user) + json_number_value(system))
+				    : json_null());
 }
 
 static void add_short(json_t *tasks)
@@ -164,15 +170,14 @@ static void add_short(json_t *tasks)
 	/* Each is compared with all. */
 	if (i <= HISTORY_TASKS)
 		json_array_foreach(tasks, i, task)
-			json_object_set_new(task, "short",
-					    shortid_make(ids, text_of(task, "id")));
+			json_object_set_new(task, "short", shortid_make(ids, text_of(task, "id")));
 	json_decref(ids);
 }
 
 static void print_table(json_t *tasks)
 {
-	struct table *t = table_new("ID", "START", "ELAPSED", "USER", "EXECUTOR", "EXIT", "CPU", "MEM",
-				    "REASON", "SESSION", "COMMAND", NULL);
+	struct table *t = table_new("ID", "START", "ELAPSED", "USER", "EXECUTOR", "EXIT", "CPU",
+				    "MEM", "REASON", "SESSION", "COMMAND", NULL);
 	static const unsigned int is[] = { 0,
 					   TABLE_SPARE,
 					   TABLE_RIGHT,
@@ -195,8 +200,9 @@ static void print_table(json_t *tasks)
 		add_cpu(task);
 		table_row(t, id_of(task), start_of(task, start), duration_of(task, "elapsed"),
 			  text_of(task, "user"), client_host(task, "executor"), end_of(task, end),
-			  duration_of(task, "cpu"), size_of(task, "memory"), text_of(task, "reason"),
-			  client_session(task, session), text_of(task, "command"), NULL);
+			  duration_of(task, "cpu"), size_of(task, "memory"),
+			  text_of(task, "reason"), client_session(task, session),
+			  text_of(task, "command"), NULL);
 	}
 	table_print(t);
 }
@@ -204,10 +210,10 @@ static void print_table(json_t *tasks)
 /* ---- CSV ---- */
 
 static const char *const csv_columns[] = {
-	"id",	   "session",  "user",	     "uid",	   "pid",    "program", "arguments",
-	"home",	   "home_host", "executor",   "executor_host", "reason", "state", "started",
-	"ended",   "elapsed",  "exit",	     "signal",	   "cpu_user", "cpu_system", "memory",
-	"bytes",
+	"id",	     "session",	   "user",	"uid",	    "pid",	     "program",
+	"arguments", "home",	   "home_host", "executor", "executor_host", "reason",
+	"state",     "started",	   "ended",	"elapsed",  "exit",	     "signal",
+	"cpu_user",  "cpu_system", "memory",	"bytes",
 };
 #define CSV_COLUMNS (sizeof(csv_columns) / sizeof(*csv_columns))
 
@@ -245,7 +251,8 @@ static int print_value(const json_t *value, bool last)
 	if (json_is_string(value))
 		return print_text(json_string_value(value), last);
 	if (json_is_integer(value))
-		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(value));
 	else if (json_is_real(value))
 		snprintf(number, sizeof(number), "%.6g", json_real_value(value));
 	return print_field(number, last);
@@ -270,7 +277,8 @@ static int print_csv(const json_t *tasks)
 
 static int print_json(json_t *tasks, bool more)
 {
-	json_t *document = json_pack("{s:i,s:O,s:b}", "version", 1, "tasks", tasks, "more", (int)more);
+	json_t *document =
+		json_pack("{s:i,s:O,s:b}", "version", 1, "tasks", tasks, "more", (int)more);
 	int code = json_print(document);
 
 	json_decref(document);
@@ -280,11 +288,16 @@ static int print_json(json_t *tasks, bool more)
 static int run(int argc, char **argv, bool json)
 {
 	static const struct option options[] = {
-		{ "since", required_argument, NULL, 's' },   { "until", required_argument, NULL, 'u' },
-		{ "user", required_argument, NULL, 'U' },    { "node", required_argument, NULL, 'N' },
-		{ "program", required_argument, NULL, 'p' }, { "reason", required_argument, NULL, 'r' },
-		{ "session", required_argument, NULL, 'S' }, { "failed", no_argument, NULL, 'f' },
-		{ "csv", no_argument, NULL, 'c' },	     { "number", required_argument, NULL, 'n' },
+		{ "since", required_argument, NULL, 's' },
+		{ "until", required_argument, NULL, 'u' },
+		{ "user", required_argument, NULL, 'U' },
+		{ "node", required_argument, NULL, 'N' },
+		{ "program", required_argument, NULL, 'p' },
+		{ "reason", required_argument, NULL, 'r' },
+		{ "session", required_argument, NULL, 'S' },
+		{ "failed", no_argument, NULL, 'f' },
+		{ "csv", no_argument, NULL, 'c' },
+		{ "number", required_argument, NULL, 'n' },
 		{ 0 },
 	};
 	struct arguments a = { .ask = json_object(), .most = HISTORY_TASKS };

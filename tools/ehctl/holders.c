@@ -79,8 +79,9 @@ static bool look_at(pid_t pid, struct holder *h)
 	if (read_of(pid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	at = strrchr(text, ')');
-	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
-			  &h->state, &h->threads) != 2)
+	if (!at ||
+	    sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
+		   &h->state, &h->threads) != 2)
 		return false;
 	*at = '\0';
 	at = strchr(text, '(');
@@ -101,8 +102,7 @@ static int has_open(pid_t pid, const struct pipes *pipes)
 	if (!dir)
 		return errno == ENOENT || errno == ESRCH ? 0 : -1;
 	while (!found && (entry = readdir(dir))) {
-		const ssize_t n =
-			readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		const ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 
 		if (n < 0)
 			continue;

@@ -98,7 +98,8 @@ static void ask_begin(struct keeper *k, enum when when)
 	if (k->agent < 0)
 		return;
 	request = question(k, when);
-	n = request ? json_dumpb(request, (char *)frame + FRAME_HEADER, REPLY_MAX, JSON_COMPACT) : 0;
+	n = request ? json_dumpb(request, (char *)frame + FRAME_HEADER, REPLY_MAX, JSON_COMPACT)
+		    : 0;
 	json_decref(request);
 	frame_header(frame, FRAME_REQUEST, n);
 	if (!n || n > REPLY_MAX ||
@@ -197,7 +198,8 @@ static void keep(struct keeper *k, int command)
 		on[0] = (struct pollfd){ .fd = command, .events = POLLIN };
 		on[1] = (struct pollfd){ .fd = k->agent, .events = POLLIN };
 		now = now_ms();
-		if (poll(on, 2, k->agent < 0 ? until_ms(k->next, now) : LOOK_MS) < 0 && errno != EINTR)
+		if (poll(on, 2, k->agent < 0 ? until_ms(k->next, now) : LOOK_MS) < 0 &&
+		    errno != EINTR)
 			return;
 		if (on[0].revents)
 			return;
@@ -224,15 +226,17 @@ static void account_print(struct keeper *k)
 	free = tokens_free(&k->tokens);
 	missing = k->account.made > free ? k->account.made - free : 0;
 	if (missing)
-		fail(0, "jobserver: %u of %u tokens were not put back: a process that had some was "
-			"killed, or still runs",
+		fail(0,
+		     "jobserver: %u of %u tokens were not put back: a process that had some was "
+		     "killed, or still runs",
 		     missing, k->account.made);
 	if (k->account.doubled)
 		fail(0, "jobserver: %llu surplus tokens were put back, and removed",
 		     (unsigned long long)k->account.doubled);
 	if (k->account.lost)
-		fail(0, "jobserver: %llu tokens were lost with processes that were killed, and made "
-			"again",
+		fail(0,
+		     "jobserver: %llu tokens were lost with processes that were killed, and made "
+		     "again",
 		     (unsigned long long)k->account.lost);
 }
 

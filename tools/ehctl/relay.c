@@ -139,7 +139,9 @@ static _Noreturn void relay_run(struct relay_shared *s, bool fifo)
 static _Noreturn void relay_process(struct relay_shared *s, const struct tokens *t, int control)
 {
 	/* It ends when the makes have ended; until then these put back tokens, whatever they are told. */
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE };
+	static const int ignored[] = {
+		SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE
+	};
 
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
@@ -231,7 +233,8 @@ void relay_settle(struct relay *r, const struct tokens *t)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
-	for (int i = 0; i < RELAY_SETTLE_MS && (tokens_back(t) || atomic_load(&r->shared->busy)); i++) {
+	for (int i = 0; i < RELAY_SETTLE_MS && (tokens_back(t) || atomic_load(&r->shared->busy));
+	     i++) {
 		relay_check(r, t);
 		nanosleep(&moment, NULL);
 	}

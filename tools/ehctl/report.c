@@ -117,14 +117,16 @@ static void report_print(const struct report_told *told, const char *what, doubl
 	/* text_of() has them in the tasks, which are still there. */
 	if (told->managed)
 		here -= elsewhere;
-	fprintf(stderr, "ehsched: %s: ended after %s; of %zu tasks that were to be placed %u ran elsewhere",
+	fprintf(stderr,
+		"ehsched: %s: ended after %s; of %zu tasks that were to be placed %u ran elsewhere",
 		what, clock_of(elapsed), json_array_size(tasks), away);
 	if (away) {
 		fprintf(stderr, " (");
 		tally_print(&nodes);
 		fprintf(stderr, ")");
 	}
-	fprintf(stderr, "\n         CPU here %s, elsewhere %s", clock_of(here), clock_of(elsewhere));
+	fprintf(stderr, "\n         CPU here %s, elsewhere %s", clock_of(here),
+		clock_of(elsewhere));
 	if (lost)
 		fprintf(stderr, "; %u lost", lost);
 	if (reasons.kinds) {
@@ -145,9 +147,9 @@ static void report_make(const struct report_told *told, const char *what, double
 		fprintf(stderr, "ehsched: %s: no report: there was no session\n", what);
 		return;
 	}
-	tasks = past_ask(json_pack("{s:s,s:I}", "session", told->session, "since",
-				   (json_int_t)began * 1000),
-			 0, &more, &code);
+	tasks = past_ask(
+		json_pack("{s:s,s:I}", "session", told->session, "since", (json_int_t)began * 1000),
+		0, &more, &code);
 	if (!tasks)
 		return;
 	report_print(told, what, elapsed, tasks);
@@ -173,7 +175,8 @@ static int report_wait(pid_t child, int from, const char *command)
 		told.session[0] = '\0';
 	close(from);
 	report_make(&told, what,
-		    (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9,
+		    (double)(end.tv_sec - start.tv_sec) +
+			    (double)(end.tv_nsec - start.tv_nsec) / 1e9,
 		    began);
 	return attend_die(status);
 }

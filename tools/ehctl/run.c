@@ -118,9 +118,9 @@ static int run(int argc, char **argv, bool json)
 	json_decref(reply);
 	/* Without the module later execs are not intercepted, so CMD itself is placed. */
 	/* With a jobserver it stays, because its jobs have slots here. */
-	return managed || jobserver.wanted ?
-		       become(command) :
-		       launch_stub(all ? "@all" : "@auto", retry, view, command);
+	return managed || jobserver.wanted
+		       ? become(command)
+		       : launch_stub(all ? "@all" : "@auto", retry, view, command);
 }
 
 const struct command run_command = {

@@ -13,7 +13,8 @@ static int run(int argc, char **argv, bool json)
 
 	if (argc != 2)
 		return bad_usage(argc < 2 ? "an ID is required" : "one ID at a time");
-	reply = client_ask_text(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), json, &code);
+	reply = client_ask_text(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), json,
+				&code);
 	if (!reply)
 		return code;
 	printf("%s (%s)\n  home %s, executor %s\n  %s: %s\n", text_of(reply, "id"),

@@ -288,7 +288,8 @@ static int check_host(const struct assign_problem *p, uint32_t k)
 
 	if (host[strcspn(host, " =#,:\"")])
 		return fail(EXIT_USAGE,
-			    "$.processors[%u].id: \"%.80s\" is not a host name for Open MPI", k, host);
+			    "$.processors[%u].id: \"%.80s\" is not a host name for Open MPI", k,
+			    host);
 	return 0;
 }
 

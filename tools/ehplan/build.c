@@ -68,8 +68,8 @@ int build_environment(const struct build *b, int lock)
 	}
 	/* Without SHELL there, make would export its own, which is ours. */
 	err = (!b->ninja && setenv("SHELL", "", 0)) || setenv(BUILD_FOLDER, b->folder, 1) ||
-		  setenv(BUILD_SHELL, b->shell ? b->shell : "/bin/sh", 1) ||
-		  setenv(BUILD_FLAGS, b->flags ? b->flags : "-c", 1);
+	      setenv(BUILD_SHELL, b->shell ? b->shell : "/bin/sh", 1) ||
+	      setenv(BUILD_FLAGS, b->flags ? b->flags : "-c", 1);
 
 	if (lock < 0)
 		return err ? -1 : 0;
@@ -165,8 +165,9 @@ static int preload(void)
 	int err;
 
 	if (!companion("ehspawn.so", path, sizeof(path)))
-		return fail(EXIT_REFUSED,
-			    "ehspawn.so is installed neither next to ehplan nor in ../libexec/ehsched");
+		return fail(
+			EXIT_REFUSED,
+			"ehspawn.so is installed neither next to ehplan nor in ../libexec/ehsched");
 	if (asprintf(&all, "%s:%s", path, already ? already : "") < 0)
 		return fail(EXIT_REFUSED, "no memory for a command");
 	err = setenv("LD_PRELOAD", all, 1);

@@ -51,8 +51,8 @@ char *build_ask(const struct build *b, char *const *argv, int *status, size_t *l
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 		if (build_environment(b, -1) || setenv("NINJA_STATUS", "\036%s/%t ", 1) ||
-		    dup2(out[1], STDOUT_FILENO) < 0 ||
-		    dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+		    dup2(out[1], STDOUT_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 ||
+		    dup2(null, STDERR_FILENO) < 0)
 			_exit(EXIT_REFUSED);
 		execvp(argv[0], argv);
 		_exit(127);

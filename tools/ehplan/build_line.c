@@ -58,7 +58,8 @@ static int fill_words(struct line *l)
  * below needs it. */
 static void restore_shell(bool make_below)
 {
-	const char *shell = getenv("SHELL"), *folder = getenv(BUILD_FOLDER), *own = getenv(BUILD_SHELL);
+	const char *shell = getenv("SHELL"), *folder = getenv(BUILD_FOLDER),
+		   *own = getenv(BUILD_SHELL);
 	size_t n = folder ? strlen(folder) : 0;
 
 	if (shell && n && own && !strncmp(shell, folder, n) && !strcmp(shell + n, "/sh"))
@@ -160,8 +161,8 @@ static int ask(int fd, const struct line *l)
 {
 	static char message[BUILD_MESSAGE_MOST];
 	char *where = getcwd(NULL, 0);
-	int n = where ? snprintf(message, sizeof(message), "%c%s%c%s%c%s%c%s", BUILD_ASKS,
-				 l->level, '\0', where, '\0', l->target, '\0', l->text)
+	int n = where ? snprintf(message, sizeof(message), "%c%s%c%s%c%s%c%s", BUILD_ASKS, l->level,
+				 '\0', where, '\0', l->target, '\0', l->text)
 		      : -1;
 
 	free(where);

@@ -59,10 +59,9 @@ static int take_mark(struct reader *r, char *line)
 			return -ENOMEM;
 		r->entries = more;
 	}
-	r->entries[r->nentries++] = (struct entry){ .level = strtoul(level, NULL, 10),
-						    .where = where,
-						    .target = target,
-						    .make = NONE };
+	r->entries[r->nentries++] = (struct entry){
+		.level = strtoul(level, NULL, 10), .where = where, .target = target, .make = NONE
+	};
 	return 0;
 }
 
@@ -92,8 +91,8 @@ static int add_needs(struct reader *r, uint32_t make, int64_t node, const char *
 			if (other == -ENOMEM)
 				return -ENOMEM;
 			if (other >= 0)
-				err = back ? walk_need(&r->walk, other, node) :
-					     walk_need(&r->walk, node, other);
+				err = back ? walk_need(&r->walk, other, node)
+					   : walk_need(&r->walk, node, other);
 		}
 		text += n;
 		text += strspn(text, " ");
@@ -150,7 +149,8 @@ struct base {
 /* A line of a data base. */
 static int take_base(struct reader *r, struct base *base, char *line)
 {
-	static const char level[] = "MAKELEVEL := ", where[] = "CURDIR := ", also[] = "#  Also makes: ";
+	static const char level[] = "MAKELEVEL := ", where[] = "CURDIR := ",
+			  also[] = "#  Also makes: ";
 	int err = 0;
 
 	if (!strncmp(line, level, strlen(level)))
@@ -305,8 +305,8 @@ static int make_lines(struct reader *r)
 
 	for (uint32_t i = 0; i < r->nentries && !err; i++) {
 		const struct entry *e = &r->entries[i];
-		int64_t node = e->make == NONE ? -1 :
-						 node_of(r, e->make, e->target, strlen(e->target));
+		int64_t node =
+			e->make == NONE ? -1 : node_of(r, e->make, e->target, strlen(e->target));
 
 		/* without text it expands to nothing, or was $(shell …) */
 		if (node < 0 || !*e->text)
@@ -339,9 +339,12 @@ static char **make_words(const struct build *b, const char *const *first)
 static int ask_shell(struct build *b)
 {
 	static const char *const first[] = {
-		"make", "-n", "--no-print-directory",
+		"make",
+		"-n",
+		"--no-print-directory",
 		"--eval=.ehsched-shell:;$(info \036$(SHELL)\037$(.SHELLFLAGS)\036)$(error )",
-		".ehsched-shell", NULL
+		".ehsched-shell",
+		NULL
 	};
 	char **argv = make_words(b, first), *text = NULL, *shell, *flags = NULL, *end = NULL;
 	size_t length;
@@ -371,12 +374,14 @@ static char *ask_all(struct build *b, int *status)
 {
 	char shell[sizeof(b->folder) + 16];
 	/* The mark is not in SHELL, which make expands once more where it exports it. */
-	const char *const first[] = {
-		"make", "-npk", "-j1", "--no-print-directory", shell,
-		(".SHELLFLAGS=$(info \036$(MAKELEVEL)\037$(CURDIR)\037$@)"
-		 "--dry-line '$(MAKELEVEL)' " BUILD_TARGET " -c"),
-		NULL
-	};
+	const char *const first[] = { "make",
+				      "-npk",
+				      "-j1",
+				      "--no-print-directory",
+				      shell,
+				      (".SHELLFLAGS=$(info \036$(MAKELEVEL)\037$(CURDIR)\037$@)"
+				       "--dry-line '$(MAKELEVEL)' " BUILD_TARGET " -c"),
+				      NULL };
 	char **argv = make_words(b, first), *text;
 	size_t length;
 

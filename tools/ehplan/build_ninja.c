@@ -267,7 +267,9 @@ static void close_reader(struct reader *r)
 
 int build_ninja_read(struct build *b, struct workflow *w)
 {
-	struct reader r = { .b = b, .commands = plan_names_new(), .paths = plan_names_new(),
+	struct reader r = { .b = b,
+			    .commands = plan_names_new(),
+			    .paths = plan_names_new(),
 			    .rules = plan_names_new() };
 	int err = walk_open(&r.walk), code;
 

@@ -299,8 +299,8 @@ static int make_graph(struct build *b, struct workflow *w, struct dag_draft *dra
 		*l = *from;
 		*from = (struct build_line){ 0 };
 		l->fd = -1;
-		w->key[t] = XXH3_64bits_withSeed(
-			l->text, strlen(l->text), XXH3_64bits(l->where, strlen(l->where)));
+		w->key[t] = XXH3_64bits_withSeed(l->text, strlen(l->text),
+						 XXH3_64bits(l->where, strlen(l->where)));
 	}
 	err = add_places(b);
 	return err ? fail(EXIT_REFUSED, "no memory for %u commands", nlines) : 0;
@@ -311,6 +311,7 @@ int walk_finish(struct build_walk *walk, struct build *b, struct workflow *w)
 	int err = make_edges(walk);
 
 	if (err)
-		return fail(EXIT_REFUSED, "a graph of %u commands: %s", walk->nlines, strerror(-err));
+		return fail(EXIT_REFUSED, "a graph of %u commands: %s", walk->nlines,
+			    strerror(-err));
 	return make_graph(b, w, &walk->draft, walk->lines, walk->nlines);
 }

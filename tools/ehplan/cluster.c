@@ -109,7 +109,8 @@ int cluster_open(struct cluster *c, const struct cluster_wish *wish)
 		if (host->self)
 			c->self = c->n;
 		c->n++;
-		if (!host->up || host->draining || (wish->only && !cluster_is_listed(wish->only, name)))
+		if (!host->up || host->draining ||
+		    (wish->only && !cluster_is_listed(wish->only, name)))
 			continue;
 		host->slots = slots_of(host, wish->slots);
 		usable++;

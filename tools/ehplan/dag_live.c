@@ -25,7 +25,8 @@ static struct settings {
 static const struct option_row options[] = {
 	{ "make", OPTION_FLAG, offsetof(struct settings, make), NULL,
 	  .help = "what make would run; make's own arguments follow, behind -- if they begin with -" },
-	{ "ninja", OPTION_FLAG, offsetof(struct settings, ninja), NULL, .help = "the same of ninja" },
+	{ "ninja", OPTION_FLAG, offsetof(struct settings, ninja), NULL,
+	  .help = "the same of ninja" },
 	{ "hosts", OPTION_TEXT, offsetof(struct settings, wish.only), "A,B,…",
 	  .help = "use these hosts only" },
 	{ "slots", OPTION_COUNT, offsetof(struct settings, slots), "N", .count = { 1, 1024 },

@@ -537,7 +537,9 @@ int dag_run_all(struct dag_run *run)
 	if (worst)
 		goto close_signals;
 	if (run->build)
-		worst = build_start(run->build, run->build->nlines ? BUILD_JOBS * (run->nslots + 1) : run->nslots,
+		worst = build_start(run->build,
+				    run->build->nlines ? BUILD_JOBS * (run->nslots + 1)
+						       : run->nslots,
 				    run->quiet ? STDERR_FILENO : STDOUT_FILENO, run->journal);
 	l.look_at = dag_run_now(run) + LOOK_SECONDS;
 	while (!is_over(run)) {

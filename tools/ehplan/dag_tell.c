@@ -66,7 +66,8 @@ void dag_tell_failures(const struct dag_run *run)
 	if (run->stopped)
 		fail(0, "%s: %u of %u tasks are done; %s", run->stopped, run->done, tasks, again);
 	else if (run->failed)
-		fail(0, "%u of %u tasks are done, %u failed, %u that depend on them were not run; %s",
+		fail(0,
+		     "%u of %u tasks are done, %u failed, %u that depend on them were not run; %s",
 		     run->done, tasks, run->failed, run->left, again);
 	if (run->build && !run->stopped && run->build->status && !run->failed)
 		fail(0, "%s has failed, and says above why", run->build->ninja ? "ninja" : "make");

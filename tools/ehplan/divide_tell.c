@@ -17,10 +17,10 @@ static json_t *part_json(const struct divide_run *run, const struct divide_part 
 				     "finish", p->predicted_finish - run->planned_at);
 
 	return json_pack("{s:s, s:I, s:I, s:b, s:o, s:{s:f, s:f}, s:f}", "host", name_of(run, p),
-			 "first", (json_int_t)run->from + (json_int_t)p->first, "count", (json_int_t)p->count,
-			 "probe", (int)p->probe, "predicted", predicted, "real", "start",
-			 p->start - run->planned_at, "finish", p->finish - run->planned_at, "bytes",
-			 p->bytes);
+			 "first", (json_int_t)run->from + (json_int_t)p->first, "count",
+			 (json_int_t)p->count, "probe", (int)p->probe, "predicted", predicted,
+			 "real", "start", p->start - run->planned_at, "finish",
+			 p->finish - run->planned_at, "bytes", p->bytes);
 }
 
 static json_t *hosts_json(const struct divide_run *run)

@@ -141,12 +141,13 @@ static void forget(struct durations *d)
 	qsort(times, count, sizeof(*times), by_time);
 	least = times[count - MOST];
 	free(times);
-	json_object_foreach_safe(d->commands, next, key, entry) if (ran_at(entry) < least)
-		json_object_del(d->commands, key);
+	json_object_foreach_safe(d->commands, next, key, entry)
+		if (ran_at(entry) < least)
+			json_object_del(d->commands, key);
 	/* many of the same second */
-	json_object_foreach_safe(d->commands, next, key,
-				 entry) if (json_object_size(d->commands) > MOST)
-		json_object_del(d->commands, key);
+	json_object_foreach_safe(d->commands, next, key, entry)
+		if (json_object_size(d->commands) > MOST)
+			json_object_del(d->commands, key);
 }
 
 static int write_file(const json_t *commands)

@@ -11,16 +11,16 @@
 /** One call, with its input and its options. */
 struct plan_call {
 	const char *name; /**< of the input, for messages */
-	char *text;	  /**< the input, with a null byte behind it */
+	char *text; /**< the input, with a null byte behind it */
 	size_t length;
 	const char *algorithm; /**< NULL: the planner's default */
-	const char *gantt;     /**< file for the diagram, or NULL */
-	const char *format;    /**< rankfile, hostfile, or NULL */
+	const char *gantt; /**< file for the diagram, or NULL */
+	const char *format; /**< rankfile, hostfile, or NULL */
 	uint64_t seed;
 	bool json;
 	void *settings; /**< the planner's own options, a struct of its own */
 	struct plan_watch watch;
-	double began;	/**< of the clock of `watch`, set by call_begin() */
+	double began; /**< of the clock of `watch`, set by call_begin() */
 	double seconds; /**< from call_begin() to call_end() */
 };
 
@@ -29,10 +29,10 @@ struct planner {
 	const char *arguments; /**< options of its own, for the usage line */
 	const char *help;
 	const char *const *algorithms; /**< NULL-terminated, the default first */
-	const char *const *formats;    /**< of --format, NULL-terminated; NULL: it has none */
+	const char *const *formats; /**< of --format, NULL-terminated; NULL: it has none */
 	bool gantt;
 	const struct option *options; /**< of its own, values from 256 on; NULL: none */
-	const void *defaults;	      /**< settings when no option is given; NULL without options */
+	const void *defaults; /**< settings when no option is given; NULL without options */
 	size_t settings_size;
 	/** Puts one of them into the settings; NULL, or what is wanted instead ("a number from 1 to
 	 *  64 is needed"). */
@@ -67,15 +67,15 @@ json_t *call_document(const struct plan_call *call, const char *planner, const c
 struct gantt_bar {
 	uint32_t row;
 	double start, finish; /**< seconds or units of the input */
-	const char *label;    /**< drawn when there is room; NULL: none */
-	unsigned int kind;    /**< index into `kinds`, which has the colour's name in the legend */
+	const char *label; /**< drawn when there is room; NULL: none */
+	unsigned int kind; /**< index into `kinds`, which has the colour's name in the legend */
 };
 
 struct gantt {
-	const char *title, *unit;	   /**< of the time axis */
-	const char *const *rows;	   /**< processors or links, from the top */
+	const char *title, *unit; /**< of the time axis */
+	const char *const *rows; /**< processors or links, from the top */
 	uint32_t nrows;
-	const char *const *kinds;	   /**< NULL-terminated, at most 8 */
+	const char *const *kinds; /**< NULL-terminated, at most 8 */
 	const struct gantt_bar *bars;
 	size_t nbars;
 };

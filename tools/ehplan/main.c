@@ -32,7 +32,8 @@ static int usage_all(FILE *to, int code)
 	for (size_t i = 0; planners[i]; i++)
 		fprintf(to, "  %-7s %.*s\n", planners[i]->name,
 			(int)strcspn(planners[i]->help, "\n"), planners[i]->help);
-	fprintf(to, "\nWith the FILE `-`, the standard input is read. `ehctl plan PLANNER --help` lists its options.\n");
+	fprintf(to,
+		"\nWith the FILE `-`, the standard input is read. `ehctl plan PLANNER --help` lists its options.\n");
 	return code;
 }
 

@@ -36,8 +36,8 @@ int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *
 	if (!next)
 		return ENOSYS;
 	/* ninja's own form: sh -c COMMAND */
-	if (!folder || strcmp(path, "/bin/sh") || !argv[0] || !argv[1] || strcmp(argv[1], "-c") || !argv[2] ||
-	    snprintf(shell, sizeof(shell), "%s/sh", folder) >= (int)sizeof(shell))
+	if (!folder || strcmp(path, "/bin/sh") || !argv[0] || !argv[1] || strcmp(argv[1], "-c") ||
+	    !argv[2] || snprintf(shell, sizeof(shell), "%s/sh", folder) >= (int)sizeof(shell))
 		return next(pid, path, actions, attributes, argv, envp);
 	return next(pid, shell, actions, attributes,
 		    (char *const[]){ (char *)"sh", (char *)"--line", (char *)"", (char *)"",

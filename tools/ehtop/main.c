@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 	/* Names may be UTF-8, whatever the locale of this user is; a terminal is as its locale. */
 	setlocale(LC_CTYPE, "");
 	if (!a.once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
-		return fail(EXIT_REFUSED, "standard input and output are not a terminal: use --once");
+		return fail(EXIT_REFUSED,
+			    "standard input and output are not a terminal: use --once");
 	return command_finish(a.once ? main_once() : screen_run(a.delay));
 }

@@ -88,7 +88,8 @@ static int read_edge(const json_t *entry, const struct plan_path *path, size_t i
 	int err = plan_json_known(entry, path, edge_members, refusal);
 
 	if (!err)
-		err = plan_json_reference(entry, path, "from", draft->names, "task", &from, refusal);
+		err = plan_json_reference(entry, path, "from", draft->names, "task", &from,
+					  refusal);
 	if (!err)
 		err = plan_json_reference(entry, path, "to", draft->names, "task", &to, refusal);
 	if (!err)

@@ -69,7 +69,7 @@ static void bounds(void)
 {
 	static volatile int a[4];
 
-	shared = a[many / 8];	/* a write would hit its neighbour */
+	shared = a[many / 8]; /* a write would hit its neighbour */
 }
 
 static void list(void)
@@ -150,7 +150,7 @@ static int count(void *unused)
 
 	for (i = 0; i < 1000000; i++) {
 		shared++;
-		barrier();	/* an access each time */
+		barrier(); /* an access each time */
 	}
 	while (!kthread_should_stop())
 		msleep(1);

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define ON_PORT 514
-#define ON_NET	0x0a4e0001u /* 10.78.0.1: the control network, not the one tests cut */
+#define ON_NET 0x0a4e0001u /* 10.78.0.1: the control network, not the one tests cut */
 
 static struct termios cooked;
 static volatile sig_atomic_t resized;

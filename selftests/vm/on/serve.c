@@ -23,7 +23,7 @@
 struct command {
 	int conn;
 	pid_t pid;
-	int in;	 /* -1: closed */
+	int in; /* -1: closed */
 	int out; /* the terminal's master when there is one */
 	int err;
 	bool tty;
@@ -128,8 +128,8 @@ static int start(struct command *c, struct wire_run *run)
 
 	if (pipe2(report, O_CLOEXEC))
 		return -errno;
-	err = run->flags & WIRE_TTY_FLAG ? start_tty(c, run, report[1]) :
-					   start_pipes(c, run, report[1]);
+	err = run->flags & WIRE_TTY_FLAG ? start_tty(c, run, report[1])
+					 : start_pipes(c, run, report[1]);
 	close(report[1]);
 	if (!err && read(report[0], &why, sizeof(why)) == sizeof(why))
 		err = -why;

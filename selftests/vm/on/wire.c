@@ -74,7 +74,8 @@ bool wire_next(struct wire_in *in, unsigned char *type, unsigned char **data, si
 		return false;
 	*len = frame_length(in);
 	if (*len > WIRE_MAX) {
-		fprintf(stderr, "on: control channel: frame of %zu bytes: not our protocol\n", *len);
+		fprintf(stderr, "on: control channel: frame of %zu bytes: not our protocol\n",
+			*len);
 		exit(ON_FAILED);
 	}
 	if (in->have < WIRE_HEADER + *len)

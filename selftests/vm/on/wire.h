@@ -14,21 +14,21 @@
 #include <stdint.h>
 
 enum wire_type {
-	WIRE_RUN = 'R',	   /* client: struct wire_run, then its strings */
-	WIRE_STDIN = 'I',  /* client: bytes; empty: end of file */
-	WIRE_SIZE = 'W',   /* client: rows and columns, 16 bits each */
+	WIRE_RUN = 'R', /* client: struct wire_run, then its strings */
+	WIRE_STDIN = 'I', /* client: bytes; empty: end of file */
+	WIRE_SIZE = 'W', /* client: rows and columns, 16 bits each */
 	WIRE_STDOUT = 'O', /* server: bytes */
 	WIRE_STDERR = 'E', /* server: bytes */
-	WIRE_FAIL = 'F',   /* server: why the command was not started */
-	WIRE_EXIT = 'X',   /* server: one byte, 128 + signal when killed */
+	WIRE_FAIL = 'F', /* server: why the command was not started */
+	WIRE_EXIT = 'X', /* server: one byte, 128 + signal when killed */
 };
 
-#define WIRE_CHUNK	32768	  /* most bytes of output in one frame */
-#define WIRE_MAX	(1 << 20) /* longest frame that is taken */
-#define WIRE_HEADER	5
+#define WIRE_CHUNK 32768 /* most bytes of output in one frame */
+#define WIRE_MAX (1 << 20) /* longest frame that is taken */
+#define WIRE_HEADER 5
 #define WIRE_STDIN_FLAG 1
-#define WIRE_TTY_FLAG	2
-#define ON_FAILED	125 /* exit status for failures that are not the command's */
+#define WIRE_TTY_FLAG 2
+#define ON_FAILED 125 /* exit status for failures that are not the command's */
 
 /* A frame being received; filled piecewise by wire_fill(). */
 struct wire_in {
