@@ -8,7 +8,8 @@ python=$(yaml_python) || bail_out "no python3 with yaml: run packaging/deps test
 
 # ynl OPTION…: answers as JSON, a line each; -u, so that each is in the file when it is there. What python compiles is kept,
 # in this guest only: it takes longer than the rest.
-ynl() { $python -u "$built/ynl/cli.py" --spec "$top/uapi/ehsched.yaml" --no-schema --output-json "$@"; }
+ynl=("$python" -u "$built/ynl/cli.py" --spec "$top/uapi/ehsched.yaml" --no-schema --output-json)
+ynl() { "${ynl[@]}" "$@"; }
 # json EXPRESSION: of the answer x that was kept in $out
 json() { $python -c 'import json, sys; x = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$out" "$1" 2>&1 || cat "$out"; }
 
@@ -52,7 +53,8 @@ is "task-get" "$(json '[(t["pid"], t["uid"], t["state"], t["reason"], t["command
 sitter_end $sitter
 
 # Each try is a change of its own: whether the client listens already, only an answer says.
-ynl --subscribe node --duration $((60 * slow)) >"$out" 2>&1 &
+# Not the function: its shell would be ended in the place of the client.
+"${ynl[@]}" --subscribe node --duration $((60 * slow)) >"$out" 2>&1 &
 client=$!
 threshold=5000
 notified() {
