@@ -15,7 +15,8 @@ NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 
 def start(*words, node="@0.1", **more):
     with c.net.enter(0):
-        return subprocess.Popen([STUB, node, words[0], *words], **more)
+        # a group of its own: the kernel does not stop one whose parents are of another session
+        return subprocess.Popen([STUB, node, words[0], *words], process_group=0, **more)
 
 
 def state(p):
@@ -48,6 +49,7 @@ class Work:
         c.agents[2].send_signal(signal.SIGSTOP)
         self.connecting = [start("/bin/true", node="@0.2", stdin=NULL, stdout=PIPE, stderr=PIPE) for _ in range(3)]
         waiting = until(lambda: all(os.path.exists(f"/proc/{p.pid}") for p in self.connecting))
+        self.seen = begun, there, halted, waiting
         self.right = begun == [b"first\n", b"begun\n", b"begun\n"] and there and halted and waiting
 
     def end(self):
@@ -65,7 +67,8 @@ for apart, parts in (True, [("home", [0]), ("the executor", [1])]), (False, [("b
     ok("three agents", c.start_all(), c.log(0) + c.log(1))
     for what, nodes in parts:
         work = Work()
-        ok(f"{what}: tasks run, read, write, are stopped, and one is on its way", work.right)
+        ok(f"{what}: tasks run, read, write, are stopped, and one is on its way", work.right,
+           work.seen)
         for i in nodes:
             c.agents[i].send_signal(signal.SIGTERM)
         # one signal each: a second one ends a process that is about to exit
