@@ -177,4 +177,5 @@ on 1 sh -c 'cd /run/ehsched/node1 && mv kept agent.conf && kill -HUP "$(cat pid)
 cd "$share" || exit 1
 umount $view/small
 set_limit 60000
+rm "$go"
 finish
