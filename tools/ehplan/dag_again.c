@@ -121,6 +121,14 @@ static void fill_row(const struct again *p, uint32_t task, double far, double *r
 			row[c] = dag_again_expect(run, task, run->slots[p->column[c]].host);
 }
 
+static bool any_open(const struct dag_run *run)
+{
+	for (uint32_t t = 0; t < run->work.graph->tasks; t++)
+		if (is_open(run, &run->tasks[t]))
+			return true;
+	return false;
+}
+
 static int add_tasks(struct again *p)
 {
 	const struct dag_graph *g = p->run->work.graph;
@@ -287,6 +295,10 @@ int dag_again_plan(struct dag_run *run, const char *why)
 	p.number = calloc(run->work.graph->tasks, sizeof(*p.number));
 	if (!p.column || !p.number)
 		err = -ENOMEM;
+	/* All that is left runs on hosts that take no more: what fails there waits, and is planned
+	 * then. */
+	if (!err && why && !any_open(run))
+		goto out;
 	if (!err)
 		choose_columns(&p);
 	if (!err && !p.ncolumns) {

@@ -96,7 +96,8 @@ struct dag_run {
 /* ---- dag_again.c ---- */
 
 /** Plans all tasks that have not ended, on the hosts that can be used now, and fills in the queues.
- *  `why` NULL: the first plan. 0, an exit code after a message, or -EAGAIN: no host can be used. */
+ *  `why` NULL: the first plan. 0 (also when there is nothing to plan any more), an exit code after a
+ *  message, or -EAGAIN: no host can be used. */
 int dag_again_plan(struct dag_run *run, const char *why);
 /** Seconds that a task takes on a host, with its start. */
 double dag_again_expect(const struct dag_run *run, uint32_t task, uint32_t host);
