@@ -5,6 +5,7 @@ import re
 
 RESULT = re.compile(r"( *)(not )?ok(?= |$)(?: +\d+)? *(?:- *)?(.*)")
 PLAN = re.compile(r"( *)1\.\.(\d+) *(?:# *SKIP *(.*))?$", re.I)
+VAIN = "# waited in vain"       # lib/wait.sh: a minute that is lost, or a failure that is near
 VERSION = re.compile(r" *K?TAP version")
 SUBTEST = re.compile(r" *# Subtest: (.*)")
 SKIP = re.compile(r"(.*?) *# *SKIP *(.*)", re.I)
@@ -43,7 +44,7 @@ class Results:
             self._bailed = True
         elif m := RESULT.match(line):
             self._result(len(m[1]), bool(m[2]), m[3], line)
-        elif not VERSION.match(line):
+        elif not VERSION.match(line) and not line.startswith(VAIN):
             return
         self.shown.append(line)
 
