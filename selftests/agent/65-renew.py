@@ -98,7 +98,7 @@ ok("the host with the old one is out", until(lambda: c.up(0) == {"0.0", "0.2"}),
 ok("until it has one of the new", trust(1, other, other + "/ca.crt") and c.all_up(range(3)), c.log(1)[-1500:])
 ok("the agents end", all(c.end(i) == 0 for i in range(3)))
 
-# ---- a certificate that is made anew ----
+# ---- a certificate that is renewed ----
 
 
 def state(i):
