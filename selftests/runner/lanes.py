@@ -28,14 +28,15 @@ class InGuest(Attempt):
 
 class OfGuest(Attempt):
     """The run of a guest: what its programs do is theirs."""
-    excused = False     # one of them failed, so its exit status says nothing more
+    excused = False     # one of them failed, and so did the command that it was told to run
 
     def why(self):
         """It has not carried all through, or its kernel has complained."""
         if self.complained():
             return "its kernel complained"
-        if self.late or self.status and not self.excused:
-            return f"exit status {self.status}"
+        said = next((line for line in self.lines if line.startswith("cluster: ")), None)
+        if self.status and (said or not self.excused):
+            return said or f"exit status {self.status}"
         return f"left {self.left[0]}" if self.left else None
 
     def complained(self):

@@ -11,15 +11,18 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 from proc import children, words
+from programs import TOP
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 DYING = 5           # seconds for what is about to end by itself
 NAMES = "ehs{}x"    # of the run with that process
 COMM = "ehs-run"    # what such a process is called
+ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 CGROUPS = "/sys/fs/cgroup/unified", "/sys/fs/cgroup"
 NAMESPACES = "/run/netns"
 libc = ctypes.CDLL(None, use_errno=True)
@@ -32,9 +35,21 @@ def prctl(option, value):
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def ended(number, frame):
+    """What runs is ended on the way out."""
+    for other in ENDS:
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def begin_run():
-    """This process is that of a run."""
+    """This process is that of a run, in the top directory. What it is told to end by ends all that it has started."""
+    os.chdir(TOP)
+    os.environ.setdefault("EHS_BUILD", "build")
+    os.environ["CMOCKA_MESSAGE_OUTPUT"] = "TAP"
     prctl(PR_SET_NAME, ctypes.c_char_p(COMM.encode()))
+    for number in ENDS:
+        signal.signal(number, ended)
 
 
 def begin():

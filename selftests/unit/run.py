@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The harness itself: what it makes of a program's output, second tries, guests, interrupts."""
 
-import os, re, shutil, signal, subprocess, sys, tempfile
+import contextlib, io, os, re, shutil, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 sys.path.append(os.path.join(sys.path[0], "../runner"))
 from ktap import done, ok
+from proc import children
+from programs import Program
+from report import Report
 from results import Results
 from wait import until
 
@@ -39,6 +42,10 @@ counts("two levels", (2, 1, 1, None), "    # Subtest: dir/x", "        not ok 1 
        "not ok 1 y", "    ok 1 c", "ok 2 z", "ok 3 d", "1..3", status=1, skips=[("dir/x: b", "why")])
 counts("what only begins like a result", (1, 0, 0, None), "okay", "1..1", "ok 1 a")
 ok("a seed is seen", counts("with a seed", (1, 0, 0, None), "# EHS_SEED=17", "ok 1", "1..1").seed == "17")
+
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    failed = Report([Program("dir/test", 1, "serial")]).close()
+ok("a program without a result has failed", failed and "0 passed, 1 failed, 0 skipped" in out.getvalue(), out.getvalue())
 
 # ---- a tree of programs that pass and fail ----
 
@@ -76,15 +83,25 @@ GOOD = 'echo "ok 1 a"; echo "ok 2 b"; echo 1..2\n'
 BAD = 'echo "ok 1 a"; echo "not ok 2 never"; echo 1..2; exit 1\n'
 
 
+pids = []       # of runs
+
+
+def start(*words, **env):
+    p = subprocess.Popen([f"{work}/selftests/run", *words], env=dict(os.environ, EHS_BUILD="build", **env),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    pids.append(p.pid)
+    return p
+
+
 def run(*words, **env):
     """(exit status, lines)"""
     for name in os.listdir(work):
         if name == "build" or name.endswith("selftests.tried"):
             shutil.rmtree(f"{work}/{name}")
     subprocess.run(["find", work, "-name", "*.tried", "-delete"], check=True)
-    p = subprocess.run([f"{work}/selftests/run", *words], env=dict(os.environ, EHS_BUILD="build", **env), stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return p.returncode, p.stdout.splitlines()
+    p = start(*words, **env)
+    out, _ = p.communicate()
+    return p.returncode, out.splitlines()
 
 
 def has(lines, pattern):
@@ -127,6 +144,7 @@ script("vm/cluster", f'''until [ "$1" = -- ]; do shift; done; shift
 echo boots >>{work}/boots
 "$@"; s=$?
 if [ -e {work}/complains ]; then echo "cluster: kernel log of guest 0:"; echo BUG; exit 1; fi
+if [ -e {work}/dies ]; then echo "cluster: no end in its console"; exit 1; fi
 exit $s
 ''')
 directory("kmod", "guest=--bare\n", good=GOOD, flaky=FLAKY, last=GOOD)
@@ -147,6 +165,13 @@ directory("kmod", "guest=--bare\n", good=GOOD, crash=ONCE + "kill -KILL $PPID $(
 status, lines = run("kmod")
 ok("what a guest that ended did not come to is run again", status == 0 and lines[-1] == "6 passed, 0 failed, 0 skipped" and boots() == 2, lines)
 ok("and said", has(lines, r"^# flaky: kmod/last.sh: the guest ended before it began"), lines)
+directory("kmod", "guest=--bare\n", good=GOOD, bad=BAD)
+open(f"{work}/dies", "w").close()
+status, lines = run("kmod")
+ok("a guest that fails besides its programs has failed", status == 1 and lines[-1] == "3 passed, 2 failed, 0 skipped" and
+   has(lines, r"^# failed: kmod \(guest\): cluster: no end"), lines)
+os.unlink(f"{work}/dies")
+boots()
 open(f"{work}/complains", "w").close()
 directory("kmod", "guest=--bare\n", good=GOOD)
 status, lines = run("kmod")
@@ -171,16 +196,14 @@ directory("left", "parallel=yes\n", **{name: f"{text}\n{GOOD}" for name, text in
 
 
 def remains():
-    """What has the name of a program of such a run."""
+    """What has the name of a program of these runs; others run beside this test."""
     with open("/proc/self/mountinfo") as f:
-        found = re.findall(r"\S*/ehs\d+x\S*", f.read())
+        found = re.findall(r"/(ehs\d+x[^/ ]*)", f.read())
     for folder in tempfile.gettempdir(), "/run/netns", "/sys/fs/cgroup", "/sys/fs/cgroup/unified":
-        if os.path.isdir(folder):
-            found += [n for n in os.listdir(folder) if re.match(r"ehs\d+x", n)]
-    return {n for n in found if not n.startswith(os.environ.get("EHS_NAME", " "))}
+        found += os.listdir(folder) if os.path.isdir(folder) else []
+    return {n for n in found if any(n.startswith(f"ehs{pid}x") for pid in pids)}
 
 
-before = remains()
 status, lines = run("left")
 for name in LEAVES:
     if name == "soon":
@@ -188,14 +211,13 @@ for name in LEAVES:
     else:
         what = {"process": "process \\d+: sleep 1000", "namespace": "network namespace"}.get(name, name)
         ok(f"{name}: the program has failed", has(lines, rf"^# failed: left/{name}.sh: left {what}|left/{name}.sh: left process"), lines)
-ok("and nothing is there any more", not remains() - before, remains() - before)
+ok("and nothing is there any more", not remains(), remains())
 
 # ---- interrupts ----
 
 directory("long", "", long=f'trap "touch {work}/ended; exit 1" TERM; echo $$ >{work}/pid; sleep 100 & wait\n')
 for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
-    p = subprocess.Popen([f"{work}/selftests/run", "long"], env=dict(os.environ, EHS_BUILD="build"), stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    p = start("long")
     begun = until(lambda: os.path.exists(f"{work}/pid") and open(f"{work}/pid").read().endswith("\n"))
     p.send_signal(number)
     out, _ = p.communicate(timeout=60)
@@ -220,18 +242,17 @@ def named(run):
 
 # All of a run is killed, and the next removes what that has left.
 directory("killed", "", killed="\n".join(LEAVES.values()) + f"\necho $$ >{work}/pid; sleep 1000\n")
-p = subprocess.Popen([f"{work}/selftests/run", "killed"], env=dict(os.environ, EHS_BUILD="build"), stdin=subprocess.DEVNULL,
-                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+p = start("killed")
 begun = until(lambda: os.path.exists(f"{work}/pid"))
-with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
-    for pid in [p.pid, *map(int, f.read().split())]:
-        os.kill(pid, signal.SIGKILL)
+p.send_signal(signal.SIGSTOP)      # its lanes first: they would clear what there is
+for pid in children(p.pid):
+    os.kill(pid, signal.SIGKILL)
+p.kill()
 p.wait()
-ok("a run that was killed has left something", begun and remains() - before and named(p.pid), named(p.pid))
+ok("a run that was killed has left something", begun and remains() and named(p.pid), named(p.pid))
 status, lines = run("good")
 ok("the next run passes", status == 0 and has(lines, rf"^# what an earlier run \(process {p.pid}\) left was removed"), lines)
-ok("and has removed that", not remains() - before, remains() - before)
-
+ok("and has removed that", not remains(), remains())
 ok("with its processes", not named(p.pid), named(p.pid))
 
 shutil.rmtree(work)
