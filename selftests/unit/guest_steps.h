@@ -419,15 +419,17 @@ static inline void home_attach(struct home *h)
 /* How most jobs are. */
 static inline struct job_spec home_spec(uint32_t flags, const char **argv)
 {
-	static const char *envp[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "LC_ALL=C", NULL };
+	static char tmpdir[PATH_MAX];
+	static const char *envp[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "LC_ALL=C", tmpdir, NULL };
 	struct job_spec spec = { .flags = flags, .umask = 022, .token = "1", .cwd = "/" };
 
+	snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%s", getenv("TMPDIR") ?: "/tmp");
 	spec.path = argv[0];
 	spec.argv = argv;
 	while (argv[spec.argc])
 		spec.argc++;
 	spec.envp = envp;
-	spec.envc = 3;
+	spec.envc = 4;
 	for (int i = 0; i < JOB_RLIMITS; i++)
 		spec.rlimit[i][0] = spec.rlimit[i][1] = ~0ull;
 	spec.terminal = (struct terminal){ .iflag = ICRNL | IXON,

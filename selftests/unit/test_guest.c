@@ -456,8 +456,8 @@ static bool all_dead(const struct home *h)
 
 #define FAMILY                                                                                 \
 	"sleep 1000 & a=$!; setsid bash -c 'trap \"\" TERM HUP INT; echo $$ >&3; sleep 1000' " \
-	"3>/tmp/guest.$$ & until read b 2>/dev/null </tmp/guest.$$; do sleep .1; done; "       \
-	"rm /tmp/guest.$$; echo $$ $a $b; wait"
+	"3>$TMPDIR/guest.$$ & until read b 2>/dev/null <$TMPDIR/guest.$$; do sleep .1; done; " \
+	"rm $TMPDIR/guest.$$; echo $$ $a $b; wait"
 
 /* Home has gone for ever: nothing runs on. */
 static void test_gone(void **state)

@@ -66,10 +66,10 @@ static void test_count(void **state)
 /* Nobody reads, though children have the pipe and wait for something else. */
 static void test_none(void **state)
 {
-	struct home *h =
-		input_new("mkfifo /tmp/guest.$$; sleep 1000 <&0 & s=$!; exec 3<>/tmp/guest.$$;"
-			  "rm /tmp/guest.$$; exec 4<&0; read -t .3 x <&3; kill $s",
-			  "1\n2\n", false);
+	struct home *h = input_new(
+		"mkfifo $TMPDIR/guest.$$; sleep 1000 <&0 & s=$!; exec 3<>$TMPDIR/guest.$$;"
+		"rm $TMPDIR/guest.$$; exec 4<&0; read -t .3 x <&3; kill $s",
+		"1\n2\n", false);
 
 	home_until(h, home_has(h, "exit"));
 	assert_int_equal(h->at, 0);
