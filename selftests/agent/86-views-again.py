@@ -9,6 +9,7 @@ import users
 from cluster import EHCTL, Cluster
 from ktap import done, must, ok, skip_all
 from mounts import mounted
+from proc import send
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
@@ -39,9 +40,9 @@ def there(name, node=1):
     return sorted(found)
 
 
-def send(pids, sig):
+def send_all(pids, sig):
     for pid in pids:
-        os.kill(pid, sig)
+        send(pid, sig)
 
 
 def nothing_left():
@@ -83,11 +84,11 @@ for times in 2, 4:
     task = Task()
     guests = there("ehguest")
     view = there("ehview")
-    send(guests, signal.SIGSTOP)
+    send_all(guests, signal.SIGSTOP)
     found = [again() for _ in range(times)]
     ok(f"the executor's agent ends {times} times, and its guest does not come back yet: each next one finds the view", all(found),
        (found, c.log(1)[-2000:]))
-    send(guests, signal.SIGCONT)
+    send_all(guests, signal.SIGCONT)
     ok("and the task goes on", *task.right())
     ok("in its view", there("ehview") and set(there("ehview")) <= set(view), (view, there("ehview")))
     must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
@@ -96,9 +97,9 @@ for times in 2, 4:
 task, late = Task(), Task()
 both = there("ehguest")
 ok("two tasks", len(both) == 2, both)
-send(both[1:], signal.SIGSTOP)
+send_all(both[1:], signal.SIGSTOP)
 found = [again() for _ in range(2)]
-send(both[1:], signal.SIGCONT)
+send_all(both[1:], signal.SIGCONT)
 ok("one comes back late: both go on", all(found) and all([task.right()[0], late.right()[0]]), (found, c.log(1)[-2000:]))
 must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 
@@ -114,10 +115,10 @@ c.end(0)
 c.start_all()
 task = Task()
 guests = there("ehguest")
-send(guests, signal.SIGSTOP)
+send_all(guests, signal.SIGSTOP)
 found = again() and c.all_up(range(2))
 ok("another task meanwhile, without a view", *Task("shared").right())
-send(guests, signal.SIGCONT)
+send_all(guests, signal.SIGCONT)
 ok("a guest finds its view after link-idle", *task.right())
 
 ok("and then the view is no longer needed", until(lambda: not there("ehview")))

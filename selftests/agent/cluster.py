@@ -7,7 +7,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import netns, users
 from ktap import failed
 from netns import Net, address, sh
-from proc import words
+from proc import send, words
 from tree import BUILD, TOP
 from wait import WAIT, until
 
@@ -328,7 +328,7 @@ class Cluster:
         def there():
             return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if self.cgroup(i) in words(pid)]
         for pid in there():
-            os.kill(int(pid), signal.SIGKILL)
+            send(int(pid), signal.SIGKILL)
         until(lambda: not there())
 
     def end_guests(self, i):

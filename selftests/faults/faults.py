@@ -4,20 +4,13 @@ and have no task that waits for a connection. All but the choice is done by a th
 
 import os, resource, signal, subprocess, time
 from nodes import HEARTBEAT, JOB_LIMIT, USER
+from proc import send
 from wait import WAIT, until
 
 SHORT = 0.1, 1.0                                # seconds
 LONG = 3.2 * HEARTBEAT, 6 * HEARTBEAT           # longer than what makes a peer down
 RESTART = 0.1, 1.5                              # until the service manager has started it again
 BOUND = JOB_LIMIT + WAIT     # seconds: a fault that is not over then is a defect
-
-
-def send(pid, sig):
-    try:
-        os.kill(pid, sig)
-        return True
-    except ProcessLookupError:
-        return False
 
 
 class Fault:

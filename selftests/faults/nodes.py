@@ -9,6 +9,7 @@ import users
 from clock import Clock
 from cluster import LAUNCH, STUB, USER, Cluster, frame, read_frame
 from mounts import mounted
+from proc import send
 
 HEARTBEAT = 1.0     # seconds
 JOB_LIMIT = 20.0
@@ -125,10 +126,7 @@ class Nodes(Cluster):
         if self.agents or self.launchers:
             for pid, (_, name) in self.processes().items():
                 if pid not in {p.pid for p in [*self.agents.values(), *self.launchers.values()]}:
-                    try:
-                        os.kill(pid, signal.SIGKILL)
-                    except OSError:
-                        pass
+                    send(pid, signal.SIGKILL)
         for i in list(self.agents):
             self.end(i, signal.SIGKILL)
         for s in self.sockets.values():

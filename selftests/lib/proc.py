@@ -12,6 +12,15 @@ def state(pid):
         return "gone"
 
 
+def send(pid, sig):
+    """A signal to it. Returns whether it was there."""
+    try:
+        os.kill(pid, sig)
+        return True
+    except ProcessLookupError:
+        return False
+
+
 def children(pid):
     """Those of its first thread."""
     try:

@@ -9,6 +9,7 @@ import environment, users
 from cluster import AGENT, Cluster
 from ktap import ok
 from netns import address
+from proc import send
 from tree import BUILD
 from wait import WAIT, until
 
@@ -103,8 +104,5 @@ class Nodes(Cluster):
         """Whatever a test has left on its nodes ends with them."""
         for i in range(self.n):
             for pid in self.processes(i):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                send(pid, signal.SIGKILL)
         self.stop()

@@ -8,6 +8,7 @@ sys.path[1:1] = [os.path.join(SELFTESTS, "lib"), os.path.join(SELFTESTS, "agent"
 import users
 import cluster
 from mounts import MS_BIND, libc
+from proc import send
 from tree import BUILD
 from wait import until
 
@@ -121,10 +122,7 @@ class Agents:
         for _ in range(100):
             found = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self.is_left(pid, session, uid)]
             for pid in found:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                send(pid, signal.SIGKILL)
             if not found:
                 return
             time.sleep(0.05)
