@@ -49,6 +49,7 @@ struct away {
 	bool was_stopped; /* once: stops.c keeps it in a file */
 	uint64_t stub_start; /* of the stub, then: struct process */
 	bool told_stopped; /* the executor's end knows stopped_by_us */
+	bool tells_stopped; /* it is told when the file has it: stops.c */
 	uint64_t broken_at; /* clock_ms() */
 	int64_t began_ms; /* wall clock: when the job was sent */
 	unsigned int wait_ms; /* before the next try */

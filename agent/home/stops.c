@@ -254,35 +254,54 @@ void stops_changed(struct away *a)
 	a->agent->aways->stops->changed = true;
 }
 
+/* Also before the stub has told that the task runs: perhaps it was stopped just then. */
+static void stops_look(struct away *a)
+{
+	struct process stub;
+	bool stopped;
+
+	if (a->state != AWAY_LINKED)
+		return;
+	stopped = !process_look(a->pid, &stub) && stub.state == 'T';
+	/* Stopped there, the stub has stopped itself. */
+	if ((stopped == a->stopped_by_us && a->told_stopped) || (stopped && a->stopped_there))
+		return;
+	a->stopped_by_us = stopped;
+	a->told_stopped = false;
+	a->tells_stopped = true;
+	stops_changed(a);
+}
+
+static void stops_tell(struct away *a)
+{
+	uint8_t payload[4];
+
+	a->tells_stopped = false;
+	if (a->state != AWAY_LINKED)
+		return;
+	a->told_stopped = true;
+	frame_put_u32(payload, a->stopped_by_us);
+	route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
+}
+
 /*
  * SIGSTOP cannot be caught, and no descriptor reports a stop. So one timer checks the states of all
- * stubs while a task is away.
+ * stubs while a task is away. The executor waits for a stopped one for a day: so the file has it
+ * before the executor is told, for the case that this agent and the stub are killed then.
  */
 static void stops_on_watch(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
+	struct stops *all = agent->aways->stops;
+	bool later = clock_us() < all->save_after;
 
-	for (struct away *a = agent->aways->list; a; a = a->next) {
-		struct process stub;
-		uint8_t payload[4];
-		bool stopped;
-
-		/* Also before it has told that the task runs: perhaps it was stopped just then. */
-		if (a->state != AWAY_LINKED)
-			continue;
-		stopped = !process_look(a->pid, &stub) && stub.state == 'T';
-		/* Stopped there, the stub has stopped itself. */
-		if ((stopped == a->stopped_by_us && a->told_stopped) ||
-		    (stopped && a->stopped_there))
-			continue;
-		a->stopped_by_us = stopped;
-		a->told_stopped = true;
-		stops_changed(a);
-		frame_put_u32(payload, stopped);
-		route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
-	}
-	if (clock_us() >= agent->aways->stops->save_after)
+	for (struct away *a = agent->aways->list; a; a = a->next)
+		stops_look(a);
+	if (!later)
 		stops_save(agent);
+	for (struct away *a = agent->aways->list; a; a = a->next)
+		if (a->tells_stopped && !(a->stopped_by_us && later && all->changed))
+			stops_tell(a);
 }
 
 int stops_watch(struct agent *agent, bool any)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tasks away outlive agents that end, are killed, or stand still, on either node, and on both at once."""
 
-import glob, os, pty, random, select, signal, subprocess, sys
+import glob, os, pty, random, re, select, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from cluster import Cluster, STUB, shown_at
@@ -156,6 +156,25 @@ def freeze():
     must("its task is stopped, too", until(lambda: state(there) == "T"), state(there))
     return p, there
 
+
+# The executor waits for a stopped one for a day: the file has it before that is told. Here it is written to a pipe first, which
+# nobody reads for a while: then the file is written less often.
+file = os.path.join(os.path.dirname(c.state(0)), "stopped.json")
+os.mkfifo(file + ".new")
+os.chmod(file + ".new", 0o666)
+early = start("/bin/sh", "-c", "echo; exec sleep 1000", stdin=NULL, stdout=PIPE)
+early.stdout.readline()
+early.send_signal(signal.SIGSTOP)
+writes = lambda: open(f"/proc/{c.agents[0].pid}/wchan").read()
+must("the agent writes the file", until(lambda: re.search("partner|fifo", writes())), writes())
+time.sleep(0.2)     # the longer it takes the less often
+with open(file + ".new") as pipe:
+    must("it has", str(early.pid) in pipe.read())
+late, late_there = freeze()
+ok("a stopped one is in the file before its task is stopped", str(late.pid) in open(file).read(), (late.pid, open(file).read()))
+for p in early, late:
+    p.kill()
+    p.wait()
 
 # It is killed while no agent is here; another one stays stopped.
 for which, agents in ("home's agent", [0]), ("both agents", [0, 1]):
