@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The history: what is kept of tasks, who sees it, over restarts, kills and a full disk; `ehctl history`, `ehctl why`."""
 
-import csv, datetime, glob, io, json, os, re, signal, sqlite3, subprocess, sys
+import contextlib, csv, datetime, glob, io, json, os, re, signal, sqlite3, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, must, ok
@@ -39,12 +39,17 @@ def writers(i=0):
     return of[0], (children(of[0]) + [None])[0]
 
 
-def end():
-    """Of node 0, with what writes: that may still have the file when its agent is gone."""
-    of = writers()
-    c.end(0)
+def have_ended(of):
+    """What wrote may still have the file when its agent is gone, and write into it."""
     must("what writes has ended",
          until(lambda: all(p is None or state(p) in ("gone", "Z") for p in of)), of)
+
+
+def end():
+    """Of node 0, with what writes."""
+    of = writers()
+    c.end(0)
+    have_ended(of)
 
 
 r = ehctl(0, "history")
@@ -141,7 +146,9 @@ with c.net.enter(0):
     task = subprocess.Popen([EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x; exit 5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 task.stdout.readline()
 ok("one is away", history()[-1]["state"] == "away", history()[-1:])
+of = writers()
 c.again([0], signal.SIGKILL)
+have_ended(of)
 ok("the agent is killed, and another one has its history", until(lambda: states() == ["ended", "ended", "ended", "refused", "ended", "ended", "away"]), history())
 ok("and the task", until(lambda: [x["state"] for x in c.ask(0, {"command": "tasks"})["tasks"]] == ["running"]))
 task.communicate(b"\n")
@@ -153,8 +160,10 @@ os.kill(writer, signal.SIGKILL)
 ok("what writes is killed", until(lambda: writers()[1] not in (writer, None)), c.log(0))
 ehctl(0, "exec", "n1", "--", "false")
 ok("another one goes on", len(history()) == 8 and history()[-1]["exit"] == 1 and "killed by signal 9" in c.log(0), history()[-1:])
-ok("the file is whole",
-   (saw := sqlite3.connect(FILE).execute("PRAGMA integrity_check").fetchone()) == ("ok",), saw)
+# Closed at once: the last to close it writes what it has not yet, however long the file has been another one.
+with contextlib.closing(sqlite3.connect(FILE)) as db:
+    saw = db.execute("PRAGMA integrity_check").fetchone()
+ok("the file is whole", saw == ("ok",), saw)
 status = dict(line.split(":\t", 1) for line in open(f"/proc/{writers()[1]}/status").read().splitlines() if ":\t" in line)
 ok("what writes filters its system calls", status["Seccomp"] == "2" and status["NoNewPrivs"] == "1", status)
 has = {what.replace(FILE, "history.db") for what in descriptors(writers()[1]).values()}

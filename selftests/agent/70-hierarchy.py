@@ -5,7 +5,7 @@ index `tasks` a node's load is a number of tasks, so that sums can be told to th
     70-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
     selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.py 3,2      with it"""
 
-import json, os, random, select, signal, subprocess, sys, time
+import json, os, random, signal, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, must, ok
@@ -128,6 +128,10 @@ class Session:
         self.process = run(i, "run", "--", sys.executable, "-c",
                            "import subprocess; subprocess._USE_VFORK = subprocess._USE_POSIX_SPAWN = False\n" + self.PARENT, file)
 
+    def is_lost(self, k):
+        """Its process is not known here."""
+        return False
+
     def results(self):
         out, err = self.process.communicate(timeout=10 * WAIT)
         return [json.loads(line) for line in out.splitlines()], err
@@ -142,6 +146,11 @@ class Apart:
     def results(self):
         ended = [(p.communicate(timeout=WAIT), p.returncode) for p in self.processes]
         return [(status, out, err) for (out, err), status in ended], ""
+
+    def is_lost(self, k):
+        """Whether its home says so. A task whose last descriptors were closed when it was cut off can say nothing itself."""
+        ids = [e["id"] for e in heard() if e["event"] == "place" and e["pid"] == self.processes[k].pid]
+        return bool(ids) and until(lambda: any(e["event"] == "finish" and e["id"] == ids[-1] and e["lost"] for e in heard()))
 
 
 def burst(i, n, seconds):
@@ -158,7 +167,7 @@ def verdicts(tasks, dead=()):
         wrong.append(trouble)
     for k, (status, out, err) in enumerate(results):
         lines = out.split()
-        lost = "reported as killed" in err
+        lost = "reported as killed" in err or (dead and not err and status == -signal.SIGKILL and tasks.is_lost(k))
         if lost and len(lines) <= 1 and dead:
             at["lost"] = at.get("lost", 0) + 1
         elif status != k % 200 or len(lines) != 1:
@@ -189,21 +198,24 @@ ok(f"all {3 * SIZE // 2} tasks of a burst end as they should", not wrong, wrong[
 ok(f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes",
    (saw := len(groups)) > (SIZE >> N) // 2, saw)
 
-events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=subprocess.PIPE, text=True)
+events_in = tempfile.TemporaryFile("w+")
+events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=os.open(f"/proc/self/fd/{events_in.fileno()}", os.O_WRONLY))
+
+
+def heard():
+    """The events of home."""
+    events_in.seek(0)
+    return [json.loads(line) for line in events_in if line.endswith("\n")]
 
 
 def next_placed():
     """The event of a placement; asked for again while `watch` may not yet be heard."""
-    while True:
-        if not select.select([events.stdout], [], [], 0)[0]:
-            run(home, "exec", "--auto", "--", "true").communicate()
-        elif (event := json.loads(events.stdout.readline()))["event"] == "place":
-            return event
+    while not (placed := [e for e in heard() if e["event"] == "place"]):
+        run(home, "exec", "--auto", "--", "true").communicate()
+    return placed[0]
 
 
 place = next_placed()
-events.terminate()
-events.wait()
 steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
 ok("why names the controllers that were asked, and the way",
    any("led by" in s["what"] for s in steps) and any(f"path: {c.code(home)} " in s["what"] for s in steps),
@@ -272,4 +284,6 @@ if L > 1:
     for g in guests:
         g.terminate()
         g.wait()
+events.terminate()
+events.wait()
 done()
