@@ -35,6 +35,7 @@ class Report:
         self.skips = []
         self.failures = []          # lines
         self.flaky = []             # lines
+        self.notes = []             # lines
         self.times = []             # (seconds, of processors, name)
         self.running = {}           # by name
         self.parts = set()
@@ -124,6 +125,6 @@ class Report:
         self.say(*(f"# slow: {took:.1f} s, {busy:.1f} s of processor time: {name}"
                    for took, busy, name in sorted(self.times, reverse=True)[:SLOWEST]),
                  f"# {self.seconds():.0f} s in all",
-                 *(f"# skipped: {what}: {reason}" for what, reason in self.skips), *self.failures, *self.flaky,
+                 *self.notes, *(f"# skipped: {what}: {reason}" for what, reason in self.skips), *self.failures, *self.flaky,
                  f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped")
         return self.failed > 0

@@ -25,6 +25,9 @@ COMM = "ehs-run"    # what such a process is called
 ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 CGROUPS = "/sys/fs/cgroup/unified", "/sys/fs/cgroup"
 NAMESPACES = "/run/netns"
+SHARED = "/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock"
+USERS = "/etc/passwd", "/etc/group"
+OF_RUN = NAMES.format(r"\d+")
 libc = ctypes.CDLL(None, use_errno=True)
 wake_up = None      # can be read when a child has ended
 
@@ -109,6 +112,18 @@ def listed(path):
         return os.listdir(path)
     except OSError:
         return []
+
+
+def surroundings():
+    """What a run must leave as it is: names of files in places that all use, mounts, cgroups, and the lists of users. What is
+    named after a run is not looked at: that is told by its name, and others run beside this one."""
+    found = {f"mount {place}" for place in mounts("") if not re.search("/" + OF_RUN, place)}
+    for folder in {tempfile.gettempdir(), *SHARED, NAMESPACES, *CGROUPS}:
+        found |= {f"file {folder}/{name}" for name in listed(folder) if not re.match(OF_RUN, name)}
+    for path in USERS:
+        with open(path) as f:
+            found |= {f"line of {path}: {line.rstrip()}" for line in f}
+    return found
 
 
 def end_cgroup(path):
