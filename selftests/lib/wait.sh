@@ -8,10 +8,15 @@ slow=${EHS_SLOW:-1}
 # A machine that has other work may stand still for long: nobody is waited for in vain before so many seconds.
 wait_least=60
 
+# nap SECONDS: a terminal that nobody writes to is read, as to start sleep(1) takes an emulated guest as long as to ask
+nap() {
+	read -rt "$1" <>/dev/ptmx
+	(($? > 128)) || sleep "$1"
+}
+
 # wait_for SECONDS COMMAND…: until the command succeeds; when the time is over it says so, and its
-# status is 1. It is asked again at once for a while, as most events are near, and in a guest to
-# start sleep takes as long as to ask. What has not come by then is asked for less often: it leaves
-# the processor to others.
+# status is 1. It is asked again at once for a while, as most events are near. What has not come by
+# then is asked for less often: it leaves the processor to others.
 wait_for() {
 	local end=$((SECONDS + ($1 > wait_least ? $1 : wait_least) * slow)) asked=0
 
@@ -21,6 +26,6 @@ wait_for() {
 			echo "# waited in vain: $*" >&2
 			return 1
 		fi
-		((++asked < 20)) || sleep $((asked < 50 ? 5 : 20))e-2
+		if ((++asked >= 50)); then nap 0.2; elif ((asked >= 20)); then nap 0.05; fi
 	done
 }
