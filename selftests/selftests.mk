@@ -24,7 +24,7 @@ $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) -O1 -static -pthread -Wl,--no-warnings -o $@ $(filter %.c,$^) $(KMOD_TEST_LIBS)
-$(O)/selftests/kmod/nl: $(addprefix selftests/kmod/,agent.c flood.c holder.c show.c nl.h) uapi/linux/ehsched.h
+$(O)/selftests/kmod/nl: $(addprefix selftests/kmod/,agent.c flood.c holder.c show.c wait.c nl.h) uapi/linux/ehsched.h
 $(O)/selftests/kmod/nl: KMOD_TEST_LIBS = $(shell $(PKG_CONFIG) --static --cflags --libs libnl-genl-3.0)
 $(O)/selftests/kmod/probe: $(addprefix selftests/kmod/,confine.c crowd.c probe.h)
 

@@ -27,7 +27,7 @@ ynl --dump node-get >"$out" 2>&1
 is "node-get as a dump" "$(json '[n["netns"] for n in x]')" "[$netns]"
 
 ynl --do node-set --json '{"threshold": 4242, "load-index": "cpu"}' >"$out" 2>&1
-is "node-set" "$(field threshold) $(field index)" "4242 cpu"
+is "node-set" "$(field threshold index)" "4242 cpu"
 exec 9<"$cg/m"
 ynl --do node-set --json '{"clear-cgroups": true, "managed-cgroup-fd": [9]}' >"$out" 2>&1
 is "node-set: descriptors" "$(field managed)$(field guest-cgroup)" "$(stat -c %i "$cg/m")"
@@ -44,7 +44,7 @@ refuses() {	# refuses NAME JSON TEXT…
 refuses "an empty change" '{}' "ehsched: nothing to change" "Invalid argument"
 refuses "a weight of 0" '{"weight": 0}' "integer out of range" "'bad-attr': '.weight'" "'min-value': 1" "'max-value': 1000000"
 refuses "a descriptor of nothing" '{"guest-cgroup-fd": 999}' "not a file descriptor of a cgroup" "'bad-attr': '.guest-cgroup-fd'"
-is "nothing of it has changed the node" "$(field threshold) $(field weight) $(field index)" "4242 1000 cpu"
+is "nothing of it has changed the node" "$(field threshold weight index)" "4242 1000 cpu"
 
 "$nl" set index=tasks
 sitter $cg/m

@@ -9,7 +9,7 @@ chmod 755 $cg $cg/m
 $probe in $cg/m user 1000 -- sleep infinity &
 theirs=$!
 sitter $cg/m
-wait_for 20 field_is local 2
+becomes local 2
 
 # Who: each a command prefix. All but `own` and `delegated` are in the host's network namespace.
 # shellcheck disable=SC2034	# read as ${!who}
@@ -27,10 +27,13 @@ chown 65534:65534 $cg/his
 
 # may NAME WHO COMMAND…, may_not NAME WHO COMMAND…
 may() {
-	local name=$1 who=$2
+	local name=$1 who=$2 status line
 	shift 2
 	$who "$nl" "$@" >"$out" 2>&1
-	is "$name" "$? $(head -n 1 "$out" | grep -o '^E[A-Z]*:.*')" "0 "
+	status=$?
+	read -r line <"$out"
+	[[ $line =~ ^E[A-Z]*: ]] || line=
+	is "$name" "$status $line" "0 "
 }
 may_not() {
 	local name=$1 who=$2 errno=$3
@@ -52,7 +55,7 @@ is "task-get: another user sees none" "$(listed "$nobody")" 0
 is "task-get: root of a user namespace sees none of the host's" "$(listed "$mapped")" 0
 is "task-get: root in another pid namespace sees none" "$($pidns "$nl" tasks | wc -l)" 0
 unshare --net sleep infinity & aside=$!
-wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 2 ]'
+nodes_are 2
 is "dump of all nodes: root" "$($nl dump | grep -c ^netns)" 2
 is "dump of all nodes: CAP_NET_ADMIN" "$($net_admin "$nl" dump | grep -c ^netns)" 2
 for who in nobody mapped own; do
@@ -104,7 +107,7 @@ may_not "task-bypass: root in another pid namespace" "$pidns" ESRCH bypass $sitt
 agent "$stub" remote sender sleep
 $nl set limit=10000
 $probe in $cg/m user 1000 -- true & stub_pid=$!
-wait_for 20 field_is away 1
+becomes away 1
 may "task-account: root" "" account $stub_pid 10=1000
 may_not "task-account: CAP_NET_ADMIN" "$net_admin" EPERM account $stub_pid 10=1000
 may_not "task-account: the stub's user" "$user" EPERM account $stub_pid 10=1000
@@ -135,7 +138,7 @@ for what in "set threshold=77" "bypass $sitter" "account $stub_pid 10=1000"; do
 	refused "$what over a socket of his own" EPERM "this takes the agent's socket, or CAP_NET_ADMIN and CAP_SYS_ADMIN" \
 		$nobody "$nl" $what
 done
-is "nothing of it has changed the node" "$(field threshold) $(field agent)" "0 $(awk '{ print $2 }' "$log")"
+is "nothing of it has changed the node" "$(field threshold agent)" "0 $(awk '{ print $2 }' "$log")"
 agent_end
 for holder in $holders; do
 	refused "place-verdict: the agent's socket, $holder" ENOENT "nobody waits" "$nl" as $holder "$stub" verdict 1 local - -
@@ -150,7 +153,7 @@ is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" du
 for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -"; do
 	refused "$what from the port that the agent had" EPERM "agent" "$nl" reuse "$stub" $what
 done
-is "nothing of it has changed the node" "$(field threshold) $(field agent)" "0 "
+is "nothing of it has changed the node" "$(field threshold agent)" "0 "
 
 kill $theirs $sitter
 wait $theirs $sitter 2>/dev/null

@@ -58,7 +58,7 @@ is "it ran here" "$($in -- "$work/script"; echo $?)" 7
 is "the agent was asked for the script" "$(grep -c "path=$work/script " "$log")" 2
 # an exec that fails leaves no wrong record; the next one is a new arrival
 counted excluded "a failed exec and a good one" $in fail -- true
-is "no record stays behind" "$(field local) $(field away) $(field pending)" "1 0 0"
+is "no record stays behind" "$(field local away pending)" "1 0 0"
 
 # bypass
 agent_end
@@ -122,15 +122,15 @@ like "an away task is listed" "$($nl tasks | grep "pid=$task ")" "* uid=0 away s
 is "its id is the cookie" "$($nl tasks | awk -v p="pid=$task" '$2 == p { print $1 }')" \
 	"$(awk '/^request/ { print $2; exit }' "$log")"
 is "its name is the program's" "$(cat /proc/$task/comm)" sleep
-is "it is counted away, and is no load" "$(field away) $(field local) $(field load)" "1 1 1000"
+is "it is counted away, and is no load" "$(field away local load)" "1 1 1000"
 kill $task; wait $task 2>/dev/null
-wait_for 20 field_is away 0
+becomes away 0
 is "and its end is seen" $? 0
 word=guest sleep_in $probe in $cg/g -- sleep infinity
 like "a guest is listed" "$($nl tasks | grep "pid=$task ")" "* guest guest sleep *"
-is "it is counted as guest, and is load" "$(field guest) $(field load)" "1 2000"
+is "it is counted as guest, and is load" "$(field guest load)" "1 2000"
 kill $task; wait $task 2>/dev/null
 agent_end
 sitter_end $sitter
-is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load) $($nl tasks)" "0 0 0 0 0 "
+is "all counts are back at zero" "$(field local guest away pending load) $($nl tasks)" "0 0 0 0 0 "
 finish

@@ -59,7 +59,7 @@ is "a program being written cannot be run" \
 	"$($in writing "$work/program" -- "$work/program" 2>&1) $(($(arrivals) - before))" "probe: $work/program: Text file busy 0"
 $in -- "$work/program" &
 pid=$!
-wait_for 20 field_is pending 1
+becomes pending 1
 like "one that waits for a verdict cannot be written" "$( { : >>"$work/program"; } 2>&1)" "*Text file busy"
 rm "$work/program"
 say "$(cookie) local no-receiver -"
@@ -68,7 +68,7 @@ is "one that was removed meanwhile runs" $? 0
 cp /bin/true "$work/program"
 $in -- "$work/program" &
 pid=$!
-wait_for 20 field_is pending 1
+becomes pending 1
 mv "$work/program" "$work/moved"
 say "$(cookie) remote sender exit-41"
 wait $pid
@@ -78,7 +78,8 @@ is "then it can be written" "$( { : >>"$work/moved"; } 2>&1)" ""
 # a tracer waits until the exec is over: it finds the stub, not a traced task on its way out
 $in -- true &
 pid=$!
-wait_for 20 field_is pending 1
+becomes pending 1
+: >"$out"
 $probe seize $pid >"$out" 2>&1 &
 tracer=$!
 wait_for 20 eval '[ "$(cat /proc/$tracer/comm)" = probe ] && grep -q ^State:.S /proc/$tracer/status'

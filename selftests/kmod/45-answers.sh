@@ -21,7 +21,7 @@ answer() {
 waiting() {
 	rm -f "$work/end"
 	{ $in -- false; echo $? >"$work/end.new"; mv "$work/end.new" "$work/end"; } &
-	wait_for 20 field_is pending 1
+	becomes pending 1
 }
 end() { wait_for 20 test -e "$work/end"; cat "$work/end"; }
 
@@ -43,6 +43,7 @@ like "once" "$(answer "$first" remote sender exit-42)" "ENOENT: ehsched: nobody 
 
 # an agent, but of another namespace
 mkfifo "$work/say2"
+: >"$out"
 unshare --net $nl agent "$stub" manual "$work/say2" >"$out" 2>&1 &
 other=$!
 wait_for 20 file_has "$out" ^registered
@@ -122,7 +123,8 @@ is "one that is killed while it is stopped lets them go" "$(end) $(field agent)"
 
 # subscribers whose buffer is full hear that they have missed something, and look
 $nl set threshold=1000 length=0 weight=999 dwell=0
-wait_for 20 field_is state receiver
+becomes state receiver
+: >"$out"
 $nl watch narrow >"$out" 2>&1 &
 watch=$!
 wait_for 20 file_has "$out" ^watching
@@ -134,7 +136,7 @@ dropped() { awk -v p="$watch" '$3 % 4194304 == p && $9 > 0 { n++ } END { exit !n
 wait_for 60 eval '$nl set weight=$((999 + 2 * (++flips % 2))); dropped'
 is "news are dropped when nobody reads them" $? 0
 $nl set weight=1001
-wait_for 20 field_is state sender
+becomes state sender
 kill -CONT $watch
 wait_for 20 file_has "$out" ^overrun
 is "the subscriber is told so" $? 0

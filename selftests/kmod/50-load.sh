@@ -3,12 +3,14 @@
 # Sampled load, in a node of its own, as this shell computes too.
 . "$(dirname "$0")/lib.sh"
 
+: >"$out"
 sleep infinity | unshare --net sh -c 'echo $$; read x' >"$out" &
 wait_for 20 file_has "$out" '^[0-9]+$'
 home=$(cat "$out")
 there="nsenter --net=/proc/$home/ns/net"
 $there $nl set threshold=9000 managed=$cg/m
 for k in 1 4; do
+	: >"$out"
 	$there $probe busy $k >"$out" &
 	busy=$!
 	wait_for 20 file_has "$out" busy
@@ -19,6 +21,7 @@ for k in 1 4; do
 	got=$($there $nl load 0 $((20 * slow)))
 	is "and their end is seen ($got)" $? 0
 done
+: >"$out"
 $probe busy 3 >"$out" &
 busy=$!
 wait_for 20 file_has "$out" busy
@@ -29,6 +32,7 @@ kill $busy
 wait $busy 2>/dev/null
 
 $nl set clear index=cpu
+: >"$out"
 $probe busy 1 >"$out" &
 busy=$!
 wait_for 20 file_has "$out" busy

@@ -21,11 +21,13 @@ watch_begin() { samples_begin; begin=${EPOCHREALTIME/./}; }
 threads=${EHS_ROUNDS:-$(many 10000 20000)}
 echo $((threads * 2 + 10000)) >/proc/sys/kernel/threads-max
 (($(cat /proc/sys/kernel/pid_max) > threads * 2)) || echo $((threads * 2 + 10000)) >/proc/sys/kernel/pid_max
+: >"$out"
 "$probe" sleepers "$threads" >"$out" &
 crowd=$!
 wait_for 100 file_has "$out" asleep
 is "$threads threads sleep" $? 0
 
+: >"$out"
 sleep infinity | unshare --user --map-root-user --net sh -c 'echo $$; read x' >"$out" &
 wait_for 20 file_has "$out" '^[0-9]+$'
 home=$(cat "$out")
@@ -50,6 +52,7 @@ wait_for 120 samples_are 0 6
 is "a managed node is sampled" $? 0
 within "sampling keeps to its part"
 holds "each walk sees all threads" "$(samples 0 threads | sort -k2n | awk 'NR == 1 { print $2 }') >= threads"
+: >"$out"
 "$probe" busy 1 >"$out" &
 busy=$!
 wait_for 20 file_has "$out" busy

@@ -14,6 +14,7 @@ node_reset
 "$nl" set index=cpu
 before=$(cost_of_sample)
 number=${EHS_ROUNDS:-$(many 1000 2000)}
+: >"$out"
 "$probe" namespaces "$number" >"$out" &
 maker=$!
 wait_for 200 file_has "$out" made

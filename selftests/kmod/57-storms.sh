@@ -43,7 +43,7 @@ wait_for 300 eval '[ "$(wc -l <"$work/up")" = $nets ]'
 is "$nets namespaces are nodes" "$? $($nl dump | grep -c ^netns)" "0 $((nets + 1))"
 touch "$work/go"
 wait $pids
-wait_for 120 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+nodes_are 1
 is "all of them end" $? 0
 is "no exec failed in them" "$(sort "$work/failures" | uniq -c)" ""
 at_zero "and nothing of them is counted here"
@@ -72,7 +72,7 @@ for ((i = 0; i < rounds; i++)); do
 	agent "$stub" $kind
 	case $((RANDOM % 4)) in
 	0)	kill -STOP $agent
-		wait_for 20 eval '[ "$(field pending)" -gt 0 ]'
+		becomes pending 1+
 		kill -CONT $agent ;;
 	1)	kill -STOP $agent ;;
 	# one that is deaf hears of none
@@ -109,7 +109,7 @@ for ((i = 0; i < rounds; i++)); do
 	guest=$!
 	$probe in $where -- false &
 	pid=$!
-	wait_for 20 field_is pending 1
+	becomes pending 1
 	rmdir $where 2>/dev/null && failures=$((failures + 1))
 	# the one that waits is moved away, and the cgroup of its arrival removed
 	case $((RANDOM % 3)) in
@@ -131,7 +131,7 @@ for ((i = 0; i < rounds; i++)); do
 	wait $pid 2>/dev/null
 	[ -d $cg/short ] && rmdir $cg/short
 	[ -d $cg/m/short ] && rmdir $cg/m/short
-	[ "$(field local) $(field guest) $(field pending) $(field load)" = "0 0 0 0" ] || failures=$((failures + 1))
+	[ "$(field local guest pending load)" = "0 0 0 0" ] || failures=$((failures + 1))
 done
 is "cgroups with tasks of all kinds are removed ($rounds times)" $failures 0
 agent_end

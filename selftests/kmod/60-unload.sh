@@ -11,7 +11,7 @@ $nl set limit=10000
 in="$probe in $cg/m"
 pids=
 for _ in 1 2 3; do $in -- true & pids+=" $!"; done
-wait_for 20 field_is pending 3
+becomes pending 3
 is "rmmod is refused while requests wait" "$(rmmod ehsched 2>/dev/null; echo $?)" 1
 is "and nothing is harmed" "$(field pending)" 3
 before=$(counter unloading)
@@ -34,7 +34,7 @@ $probe storm "$work/storm" 4 -- $in -- true &
 storm=$!
 $probe storm "$work/storm" 2 -- true &
 storm2=$!
-wait_for 20 eval '[ "$(field pending)" -gt 0 ]'
+becomes pending 1+
 rounds=0
 while ((rounds < 5)); do
 	echo N >$intercept
@@ -61,8 +61,8 @@ $nl set limit=10000
 agent "$stub" remote sender sleep
 $in -- true &
 away=$!
-wait_for 20 field_is away 1
-is "a task is here and one is away" "$(field local) $(field away)" "1 1"
+becomes away 1
+is "a task is here and one is away" "$(field local away)" "1 1"
 kill $agent; wait $agent 2>/dev/null
 is "rmmod with local and away tasks" "$(rmmod ehsched; echo $?)" 0
 is "they still run" "$(kill -0 $sitter; echo $?) $(kill -0 $away; echo $?)" "0 0"
@@ -74,7 +74,7 @@ insmod "$module"
 for _ in 1 2 3 4 5; do
 	unshare --net sh -c "$nl set managed=$cg/m index=tasks && $probe in $cg/m -- true && $nl get" >"$out" 2>&1 || cat "$out"
 done
-wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+nodes_are 1
 is "nodes go with their namespaces" $? 0
 
 # tracepoints
@@ -86,7 +86,7 @@ if [ -d $trace/events/ehsched ]; then
 	agent "$stub" local no-receiver -
 	echo 1 >$trace/events/ehsched/enable
 	$in -- true
-	wait_for 20 file_has $trace/trace 'ehs_finish: '
+	wait_for 20 grep -q 'ehs_finish: ' $trace/trace
 	echo 0 >$trace/events/ehsched/enable
 	is "an exec is traced from arrival to finish" \
 		"$(grep -oE 'ehs_(arrival|verdict|decision|finish): ' $trace/trace | xargs)" \

@@ -24,7 +24,7 @@ for ((i = 0; i < rounds; i++)); do
 		sitter $cg/m
 		since=$SECONDS
 		agent "$stub" silent
-		wait_for 60 eval '[ "$(field pending)" -gt 0 ]' || break
+		becomes pending 1+ || break
 		if ! rmmod ehsched 2>/dev/null; then
 			busy=$((busy + 1))
 		elif ((SECONDS - since < 9)); then
@@ -50,6 +50,6 @@ done
 is "loaded and removed $rounds times, $busy of them in use" $i $rounds
 storm_end "no exec failed"
 at_zero "all counts are back at zero"
-wait_for 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+nodes_are 1
 is "no namespace is kept" $? 0
 finish

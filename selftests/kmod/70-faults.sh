@@ -93,13 +93,13 @@ else
 	agent_end
 
 	faults "a new namespace" 20 env EHS_STRIDE="$(many 20 0)" EHS_SEED="$seed" $probe every new net
-	wait_for 60 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+	nodes_are 1
 	is "leaves no node" $? 0
 
 	# a change that cannot be told: subscribers hear that there was one. In a worker, so by place and not by number.
 	if [ -e $debugfs/failslab/require-start ]; then
 		$nl set threshold=1000 length=0 weight=999 dwell=0
-		wait_for 20 field_is state receiver
+		becomes state receiver
 		$nl watch >"$work/news" 2>&1 &
 		watch=$!
 		wait_for 20 file_has "$work/news" ^watching

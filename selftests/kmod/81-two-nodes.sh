@@ -9,9 +9,10 @@ sitter $cg/m
 agent "$stub" silent
 $nl set limit=10000
 mkfifo "$work/go"
+: >"$out"
 "$two_nodes" $cg/m "$work/go" $nl /bin/sleep infinity 2>"$out" &
 pid=$!
-wait_for 20 field_is pending 1
+becomes pending 1
 echo >"$work/go"
 wait_for 20 file_has "$out" ^bypass
 is "the bypass is accepted in the other namespace" "$(cat "$out")" "bypass 0"
@@ -38,6 +39,7 @@ sitter_end $sitter
 at_zero "all counts are back at zero again"
 
 # in as many as he likes: each costs the others of its chain, so there is a bound
+: >"$out"
 "$two_nodes" many 20 $nl >"$out" 2>"$log" &
 pid=$!
 wait_for 60 file_has "$out" .

@@ -8,8 +8,8 @@ sitter $cg/m
 echo $sitter >$cg/m/below/cgroup.procs
 is "a move below the managed cgroup changes nothing" "$(field local)" 1
 echo $sitter >$cg/other/cgroup.procs
-wait_for 20 field_is local 0
-is "a task that is moved out is not counted" "$(field local) $(field load) $($nl tasks | wc -l)" "0 0 0"
+becomes local 0
+is "a task that is moved out is not counted" "$(field local load) $($nl tasks | wc -l)" "0 0 0"
 echo $sitter >$cg/m/cgroup.procs
 is "back in it counts with its next exec only" "$(field local)" 0
 sitter_end $sitter
@@ -23,9 +23,9 @@ sitter_end $container
 
 # a guest
 $probe in $cg/g -- sleep infinity & guest=$!
-wait_for 20 field_is guest 1
+becomes guest 1
 echo $guest >$cg/other/cgroup.procs
-wait_for 20 field_is guest 0
+becomes guest 0
 is "a guest that is moved out is not counted" "$(field guest)" 0
 sitter_end $guest
 
@@ -34,10 +34,10 @@ agent "$stub" remote sender sleep
 sitter $cg/m
 $nl set limit=10000
 $probe in $cg/m -- true & away=$!
-wait_for 20 field_is away 1
+becomes away 1
 echo $away >$cg/other/cgroup.procs
 echo $sitter >$cg/other/cgroup.procs
-wait_for 20 field_is local 0
+becomes local 0
 is "a stub that is moved out stays one" "$(field away)" 1
 sitter_end $away
 sitter_end $sitter
@@ -47,18 +47,18 @@ agent_end
 agent "$stub" silent
 sitter $cg/m
 $probe in $cg/m -- sleep infinity & waiting=$!
-wait_for 20 field_is pending 1
+becomes pending 1
 echo $waiting >$cg/other/cgroup.procs
 is "a task that is moved while it waits, waits on" "$(field pending)" 1
 agent_end
-wait_for 20 field_is pending 0
-wait_for 20 field_is local 1
+becomes pending 0
+becomes local 1
 is "and is not counted when it runs" "$($nl tasks | grep -c "pid=$waiting ")" 0
 sitter_end $waiting
 
 # the node's cgroups change
 $nl set managed=$cg/other
-wait_for 20 field_is local 0
+becomes local 0
 is "a task whose cgroup is not managed any more is not counted" "$(field local)" 0
 sitter_end $sitter
 node_reset

@@ -38,8 +38,9 @@ static void __attribute__((noreturn)) change_on(const char *file, int cgroup)
 /* flood N FILE CGROUP|-: N processes that set the node's managed cgroup, or ask for the node, while FILE is there */
 int cmd_flood(int argc, char **argv)
 {
-	int i, cgroup = -1, status, failed = 0;
+	int i, cgroup = -1, status, failed = 0, start[2];
 	pid_t pid;
+	char none;
 
 	if (argc != 3)
 		die("flood N FILE CGROUP|-");
@@ -47,18 +48,38 @@ int cmd_flood(int argc, char **argv)
 		cgroup = open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (cgroup < 0 && strcmp(argv[2], "-"))
 		die("%s: %s", argv[2], strerror(errno));
+	/* they begin when all are there: the first would leave little of the processor to who starts the rest */
+	if (pipe2(start, O_CLOEXEC))
+		die("pipe: %s", strerror(errno));
 	for (i = 0; i < atoi(argv[0]); i++) {
 		pid = fork();
 		if (pid < 0)
 			die("fork: %s", strerror(errno));
-		if (!pid)
-			change_on(argv[1], cgroup);
+		if (pid)
+			continue;
+		close(start[1]);
+		if (read(start[0], &none, 1))
+			_exit(125);
+		change_on(argv[1], cgroup);
 	}
+	close(start[1]);
 	printf("flooding\n");
 	fflush(stdout);
 	while (wait(&status) > 0)
 		failed |= status;
 	return !!failed;
+}
+
+/* while FILE COMMAND…: a command, again and again while FILE is there */
+int cmd_while(int argc, char **argv)
+{
+	int err = 0;
+
+	if (argc < 2)
+		die("while FILE COMMAND…");
+	while (!err && !access(argv[0], F_OK))
+		err = run(argc - 1, argv + 1);
+	return err;
 }
 
 /* again STUB FILE: an agent that registers again and again while FILE is there, and never answers */

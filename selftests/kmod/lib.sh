@@ -42,7 +42,7 @@ trap leave EXIT
 insmod "$module" || bail_out "the module does not load"
 
 # Random choices repeat with the same seed. EHS_LONG=1: storms of full size, see many().
-seed=${EHS_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+seed=${EHS_SEED:-$((SRANDOM % 65536))}
 RANDOM=$seed
 echo "# EHS_SEED=$seed"
 
@@ -55,8 +55,16 @@ yaml_python() {
 	return 1
 }
 
-# file_has FILE PATTERN
-file_has() { grep -qE -- "$2" "$1"; }
+# file_has FILE PATTERN: of a line, in a file that is short. Empty it before you start who writes it: a shell in the background may
+# be later than the first look.
+file_has() {
+	local line lines
+	mapfile -t lines <"$1"
+	for line in "${lines[@]}"; do
+		[[ ! $line =~ $2 ]] || return 0
+	done
+	return 1
+}
 
 # many SHORT LONG: the size of a storm; the long one with EHS_LONG=1, any other with EHS_ROUNDS
 many() { echo "${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo "$1" || echo "$2")}"; }
@@ -64,16 +72,18 @@ many() { echo "${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo "$1" || echo "$2
 # progress I N: a line for each tenth of a storm of full size
 progress() { [ "${EHS_LONG:-0}" = 0 ] || (($1 % (($2 + 9) / 10))) || echo "# $1 of $2"; }
 
-# field NAME: of the node. No awk: it is asked thousands of times, and to start one takes an emulated guest as long as to ask.
-field() {
-	local IFS=$'\n' line
-
-	for line in $($nl get); do
-		[[ $line != "$1 "* ]] || { line=${line#* }; echo "${line%% *}"; }
-	done
-}
-field_is() { [ "$(field "$1")" = "$2" ]; }
-counter() { field "n.$1"; }
+# field NAME…: of the node
+field() { $nl field "$@"; }
+field_is() { [ "$($nl field "$1")" = "$2" ]; }
+counter() { $nl field "n.$1"; }
+# The waiting is done by nl, as wait_for() starts two processes for each question of this kind.
+wait_by_nl() { $nl wait $((wait_least * slow)) "$@" || { echo "# waited in vain: $* (now $($nl field "$2" 2>&1))" >&2; return 1; }; }
+# becomes NAME VALUE|N+: waits until the field of the node is this, or N at least
+becomes() { wait_by_nl field "$@"; }
+# listed_as PATTERN: waits until a line of nl tasks is like this
+listed_as() { wait_by_nl task "$1"; }
+# nodes_are N: waits until there are so many; those of network namespaces that have ended go later
+nodes_are() { wait_by_nl nodes "$1"; }
 # refused NAME ERRNO TEXT COMMAND…: the command fails with this error and a text that has TEXT in it
 refused() {
 	local name=$1 errno=$2 text=$3 got
@@ -95,7 +105,7 @@ agent() {
 agent_end() {
 	kill "$agent" 2>/dev/null
 	wait "$agent" 2>/dev/null
-	wait_for 20 field_is agent ''
+	becomes agent ''
 }
 
 # sitter CGROUP: a task that is counted and sleeps; its pid in $sitter
@@ -105,7 +115,7 @@ sitter() {
 	"$probe" in "$1" -- sleep infinity &
 	# shellcheck disable=SC2034	# for the tests
 	sitter=$!
-	wait_for 20 field_is local $((before + 1))
+	becomes local $((before + 1))
 }
 sitter_end() {
 	kill "$1" 2>/dev/null
@@ -121,8 +131,8 @@ node_reset() {
 
 # at_zero NAME: no task is counted, listed or load
 at_zero() {
-	is "$1" "$($nl get | awk '/^(load|local|guest|away|pending) / { print $1, $2 }' | xargs) $($nl tasks)" \
-		"load 0 local 0 guest 0 away 0 pending 0 "
+	is "$1" "load, local, guest, away, pending: $(field load local guest away pending) $($nl tasks)" \
+		"load, local, guest, away, pending: 0 0 0 0 0 "
 }
 # arrivals: all execs the node has counted
 arrivals() { $nl get | awk '/^n\./ { n += $2 } END { print n }'; }
@@ -162,10 +172,7 @@ faults_ready() {
 counted() {
 	local reason=$1 name=$2 before
 	shift 2
-	before=$($nl get)
+	before=$($nl counts)
 	"$@" >"$out" 2>&1
-	is "$name" "$({ echo "$before"; $nl get; } | awk '/^n\./ {
-		if ($1 in old) { if ($2 != old[$1]) printf "%s%s+%d", n++ ? " " : "", substr($1, 3), $2 - old[$1] }
-		else old[$1] = $2
-	}')" "$reason+1"
+	is "$name" "$($nl counts "$before")" "$reason+1"
 }

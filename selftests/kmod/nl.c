@@ -425,12 +425,13 @@ static const struct {
 	{ "verdict", cmd_verdict }, { "agent", cmd_agent },   { "watch", cmd_watch },
 	{ "load", cmd_load },	    { "flip", cmd_flip },     { "register", cmd_try_register },
 	{ "serve", cmd_serve },	    { "as", cmd_as },	      { "reuse", cmd_reuse },
-	{ "flood", cmd_flood },	    { "again", cmd_again },
+	{ "flood", cmd_flood },	    { "again", cmd_again },   { "field", cmd_field },
+	{ "wait", cmd_wait },	    { "counts", cmd_counts }, { "while", cmd_while },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while, or every and one of them");
 }
 
 int run(int argc, char **argv)

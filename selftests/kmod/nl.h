@@ -53,5 +53,11 @@ int cmd_reuse(int argc, char **argv);
 /* flood.c */
 int cmd_flood(int argc, char **argv);
 int cmd_again(int argc, char **argv);
+int cmd_while(int argc, char **argv);
+
+/* wait.c */
+int cmd_field(int argc, char **argv);
+int cmd_counts(int argc, char **argv);
+int cmd_wait(int argc, char **argv);
 
 #endif /* NL_H */
