@@ -108,14 +108,12 @@ agent_end() {
 	becomes agent ''
 }
 
-# sitter CGROUP: a task that is counted and sleeps; its pid in $sitter
+# sitter CGROUP: a task that is counted and sleeps; its pid in $sitter. It is waited for by its pid: the number of all tasks may
+# still fall, by those of an earlier check that end.
 sitter() {
-	local before
-	before=$(field local)
 	"$probe" in "$1" -- sleep infinity &
-	# shellcheck disable=SC2034	# for the tests
 	sitter=$!
-	becomes local $((before + 1))
+	listed_as "* pid=$sitter * local *"
 }
 sitter_end() {
 	kill "$1" 2>/dev/null
