@@ -6,12 +6,8 @@
 node_reset
 nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 n=$(many 600 3000)
-before=$(field local)
-for _ in $(seq "$n"); do
-	$probe in $cg/m user 1000 -- sleep infinity &
-done
-all_there() { [ "$(field local)" = $((before + n)) ]; }
-wait_for 120 all_there
+$probe in $cg/m user 1000 crowd "$n" -- "$probe" idle & crowd=$!
+becomes local "$n"
 is "tasks of one user" "$($nl tasks | grep -c ' uid=1000 ')" "$n"
 is "a whole list has each once" "$($nl tasks | awk '{ print $2 }' | sort -u | wc -l)" "$n"
 is "another user sees none of them" "$($nobody "$nl" tasks | wc -l)" 0
@@ -19,12 +15,10 @@ is "their user sees them all" "$(setpriv --reuid=1000 --regid=1000 --clear-group
 
 # The time of an exec beside readers that loop, against readers of something that is none of ours: a ratio of one run. In turn,
 # as the machine may have other work for a while.
-fastest() { for _ in $(seq 10); do $probe timed in $cg/m -- true; done | sort -n | head -n 1; }
-reader() { while [ -e "$work/loop" ]; do "$@" >/dev/null 2>&1; done; }
 beside_reader() {	# the fastest exec beside one who asks for this
 	touch "$work/loop"
-	reader $nobody "$nl" "$1" & reader=$!
-	fastest
+	$nobody "$nl" while "$work/loop" "$1" >/dev/null & reader=$!
+	$probe fastest 10 in $cg/m -- true
 	rm "$work/loop"
 	wait $reader
 }
@@ -52,7 +46,7 @@ if [ -d $trace/events/workqueue ]; then
 	look() {
 		echo >$trace/trace
 		"$@"
-		wait_for 20 file_has $trace/trace 'execute_end.*ehs_(leave|node)_check'
+		wait_for 20 grep -qE 'execute_end.*ehs_(leave|node)_check' $trace/trace
 		awk '{ sub(":", "", $4); us = $4 * 1e6 } /execute_start.*ehs_(leave|node)_check/ { from[$1] = us; at[$1] = 1 }
 			/execute_end.*ehs_(leave|node)_check/ && at[$1] { print us - from[$1] }' $trace/trace | sort -n | head -n 1
 	}
@@ -70,7 +64,7 @@ if [ -d $trace/events/workqueue ]; then
 else
 	skip "a move of one task" "no tracefs in this kernel"
 fi
-pkill -KILL -U 1000 sleep
+pkill -KILL -P $crowd
 wait
 at_zero "all counts are back at zero"
 finish
