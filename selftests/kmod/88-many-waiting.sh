@@ -10,9 +10,9 @@ chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
 cat >"$work/attack" <<ATTACK
 "$nl" set managed=$cg/his/t threshold=0 length=0 index=tasks dwell=0 limit=10000
 "$nl" agent "$stub" silent >/dev/null &
-until "$nl" get | grep -q ^agent; do :; done
+"$nl" wait $((wait_least * slow)) field agent 1+
 "$probe" in $cg/his/t -- sleep infinity & first=\$!
-until "$nl" get | grep -q "^local 1" || ! kill -0 \$first; do :; done
+"$nl" wait $((wait_least * slow)) field local 1
 for _ in \$(seq "\$1"); do "$probe" in $cg/his/t -- true & pids+=" \$!"; done
 failures=0
 for pid in \$pids; do wait \$pid || failures=\$((failures + 1)); done
@@ -34,9 +34,8 @@ sitter $cg/m
 agent "$stub" silent
 before=$(counter queue-full)
 n=1100
-$probe in $cg/m crowd $n -- /bin/true & crowd=$!
-full() { (($(counter queue-full) - before == n - 1024)); }
-wait_for 60 full
+$probe in $cg/m crowd $n -- $probe & crowd=$!
+becomes n.queue-full $((before + n - 1024))
 is "of $n 1024 wait" "$(field pending) $(($(counter queue-full) - before))" "1024 $((n - 1024))"
 agent_end
 wait $crowd
