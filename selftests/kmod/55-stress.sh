@@ -42,10 +42,12 @@ for i in 1 2 3 4 5 6; do
 		$nl set index=$index threshold=0 length=0 dwell=$i
 		$nl set clear managed=$cg/m guest=$cg/g limit=20
 	done
+	sent=$(counter sender)
 	agent "$stub" remote sender exit-0
+	becomes n.sender $((sent + 1))+
 	kill -KILL $agent
 	wait $agent 2>/dev/null
-	wait_for 20 field_is agent ''
+	becomes agent ''
 done
 wait $workers
 rm "$work/storm"
@@ -59,8 +61,8 @@ for reason in sender guest no-agent bypass; do
 	holds "with execs of reason $reason" "$(counter $reason) > 0"
 done
 $nl set index=tasks
-is "all counts are back at zero" "$(field local) $(field guest) $(field away) $(field pending) $(field load) $($nl tasks)" "0 0 0 0 0 "
-wait_for 20 eval '[ "$($nl dump | grep -c ^netns)" = 1 ]'
+is "all counts are back at zero" "$(field local guest away pending load) $($nl tasks)" "0 0 0 0 0 "
+nodes_are 1
 is "and all nodes are gone" $? 0
 
 # a managed cgroup can be removed; the node then manages nothing
