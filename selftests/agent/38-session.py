@@ -6,6 +6,7 @@ no other, and none that would be freed from what confines it."""
 import atexit, ctypes, errno, os, signal, socket, struct, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
+from environment import own_name
 from ktap import done, ok, skip, skip_all
 from launcher import Launcher, session
 from wait import WAIT, until
@@ -15,7 +16,7 @@ if os.geteuid() or not mounts:
     skip_all("only root can move processes, and only where cgroup 2 is mounted")
 users.add()
 libc = ctypes.CDLL(None, use_errno=True)
-root = f"{mounts[0]}/ehs-session-{os.getpid()}"
+root = f"{mounts[0]}/{own_name()}-session"
 LATER = 1 << 62     # the agent says that everybody has come now
 NAME = f"\0ehs-session-{os.getpid()}"
 agent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -6,6 +6,7 @@ asks for is reduced to what the site permits, and the next one is served."""
 import atexit, ctypes, errno, os, pwd, random, resource, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
+from environment import own_name
 from ktap import done, must, ok, skip, skip_all
 from launcher import FLAG, KIND, NONE, START, Launcher, head, kill, start, status
 from proc import descriptors
@@ -229,7 +230,7 @@ ok("and end with their agent", until(lambda: not any(os.path.exists(f"/proc/{pid
 # ---- cgroups ----
 
 mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
-root = f"{mounts[0]}/ehs-launch-{os.getpid()}" if mounts else ""
+root = f"{mounts[0]}/{own_name()}-launch" if mounts else ""
 if mounts:
     os.mkdir(root)      # fails where this is read-only: no test that cannot fail
     guest = f"{root}/guest"

@@ -365,10 +365,10 @@ for how in "says so", "has gone for the limit":
     server = below(l, "ehfiles")
     ok("one that stays: its control comes with the answer", got[:2] == (READY, 0) and len(got[2]) == 1 and len(server) == 1,
        got)
+    os.kill(server[0], signal.SIGSTOP)
     s.close()
     if how == "says so":
         news.send(struct.pack("I", N["LAUNCH_OVER"]))
-    os.kill(server[0], signal.SIGSTOP)
     news.close()
     ok(f"it ends when its agent {how}, also if it was stopped", until(lambda: gone(server[0])))
     os.close(got[2][0])

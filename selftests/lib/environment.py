@@ -20,6 +20,12 @@ NOFILE = 1024       # descriptors, as most systems have it; some tests count on 
 UNLIMITED = "RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE"
 
 
+def own_name():
+    """How the name of what is seen outside of this test begins: selftests/run knows by it what is left. By itself a test that was
+    killed may have left its process id's."""
+    return os.environ.get("EHS_NAME") or f"ehs{os.getpid()}"
+
+
 def default_signals():
     """None ignored, none blocked. A shell's background job ignores SIGINT, nohup's SIGHUP, Python's child SIGPIPE."""
     for number in signal.valid_signals():

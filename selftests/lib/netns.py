@@ -3,6 +3,7 @@
 
 import atexit, ctypes, os, shutil, subprocess
 
+from environment import own_name
 from ktap import skip_all
 
 
@@ -44,8 +45,7 @@ class Net:
             skip_all("only root can make network namespaces")
         if not shutil.which("ip"):
             skip_all("the ip tool is missing (apt-get install iproute2)")
-        # selftests/run finds what is left by this name; by itself a test that was killed may have left its process id's
-        name = os.environ.get("EHS_NAME") or f"ehs{os.getpid()}"
+        name = own_name()
         self.prefix = next(p for p in (f"{name}{more}-" for more in ("", *"abcdefgh"))
                            if not os.path.exists(f"/run/netns/{p}br"))
         self.made = []
