@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One run of a program: its output, status and time."""
 
+import contextlib
 import os
 import re
 import select
+import signal
 import subprocess
 import tempfile
 import time
 
 import scene
+from proc import send, state
 from programs import TOP
-from results import Results
+from results import KSFT_SKIP, Results
 
-KSFT_SKIP = 4
-LATE = 124          # of timeout(1)
+LATE = 124, 137, -signal.SIGKILL    # exit statuses of timeout(1) at the limit
 POLL = 0.1          # seconds
+KILL_AFTER = 20     # seconds from SIGTERM to SIGKILL
+GRACE = 2           # seconds after which timeout(1) is late itself
+MIB = 64            # of output, at most
+LONGEST = 1 << 16   # bytes of a line that are kept, about
 # A guest comes before all else: one that has to wait spins, hears nothing of others for seconds, and its tests are about the
 # kernel. Where each session is scheduled as a group, nice counts within it only.
 FIRST = "setsid", "sh", "-c", '{ renice -n -10 $$; echo -10 >/proc/self/autogroup; } >/dev/null 2>&1; exec "$@"', "sh"
@@ -28,7 +34,7 @@ class Attempt:
         self.lines = []
         self.status = self.took = self.busy = None
         self.results = Results(name)
-        self.late = None        # the limit that it exceeded
+        self.cut = None         # why it was ended
         self.left = []          # what it has left
 
     def take(self, line):
@@ -39,62 +45,70 @@ class Attempt:
         """Of a Program or Guest, in a Scene, which is cleared then. Its output comes in lines, as it is written; a file and
         not a pipe, as what a program leaves running must not hold up its end."""
         limit = what.limit * factor
-        argv = ["timeout", "-k", "20", str(limit), *what.argv()]
+        argv = ["timeout", "-k", str(KILL_AFTER), str(limit), *what.argv()]
         if what.kind == "guest":
             argv = [*FIRST, *argv]
         # ends with this process, however that ends
         argv = ["setpriv", "--pdeathsig", "TERM", *argv]
         began = time.monotonic()
         try:
-            self._run(argv, where, take or self.take)
+            # a guest has the output of all its programs
+            most = (MIB << 20) * (1 + len(getattr(what, "programs", ())))
+            self._run(argv, where, take or self.take, began + limit, most)
+            if not self.cut and self.status in LATE and time.monotonic() >= began + limit:
+                self.cut = f"not done after {limit} s"
         finally:
             self.left = where.clear()
         self.took = time.monotonic() - began
         self.lines += [f"# left: {line}" for line in self.left]
-        if self.status == LATE:
-            self.late = limit
 
-    def _run(self, argv, where, take):
+    def _run(self, argv, where, take, limit, most):
         with tempfile.TemporaryFile() as out:
             child = subprocess.Popen(argv, cwd=TOP, env=where.environment, stdin=subprocess.DEVNULL, stdout=out,
                                      stderr=subprocess.STDOUT)
-            self._follow(child, out.fileno(), take)
+            self._follow(child, out.fileno(), take, limit, most)
 
-    def _follow(self, child, out, take):
+    def _follow(self, child, out, take, limit, most):
+        """timeout(1) keeps the limit; what it runs may have stopped that, and is ended all the same."""
         at, rest, over = 0, b"", None
+        last = limit + KILL_AFTER + GRACE
         try:
-            while not over:
+            while not over and time.monotonic() < last + scene.DYING:
                 over = scene.reap(child.pid)
-                while block := os.pread(out, 1 << 16, at):
+                while at <= most and (block := os.pread(out, 1 << 16, at)):
                     at += len(block)
                     *lines, rest = (rest + block).split(b"\n")
                     for line in lines:
                         take(text(line))
+                    rest = rest[:LONGEST]
+                if at > most:
+                    self.cut = f"more than {most >> 20} MiB of output"
+                if not over and (self.cut or time.monotonic() > last):
+                    kill(child.pid)
+                elif not over and time.monotonic() > limit + GRACE:
+                    send(child.pid, signal.SIGCONT)
                 if not over and select.select([scene.wake_up], [], [], POLL)[0]:
                     os.read(scene.wake_up, 4096)
         finally:
-            if not over:    # an exception: of a signal
-                child.terminate()
-                child.wait()
+            if not over:    # an exception, of a signal; or it cannot be killed
+                end(child.pid)
         if rest:
             take(text(rest))
-        status, usage = over
+        status, usage = over or (signal.SIGKILL, None)
         child.returncode = self.status = os.waitstatus_to_exitcode(status)
-        self.busy = usage.ru_utime + usage.ru_stime
+        self.busy = usage.ru_utime + usage.ru_stime if usage else 0.0
 
     def why(self):
         """Why it failed, besides bad results; or None."""
-        if self.late:
-            return f"not done after {self.late} s"
+        if self.cut:
+            return self.cut
         if self.left:
             return f"left {self.left[0]}"
-        return None if self.skipped() else self.results.why(self.status)
+        return self.results.why(self.status)
 
     def skipped(self):
         """Why all of it was; or None."""
-        if self.status != KSFT_SKIP or self.results.failed:
-            return None
-        return self.results.reason or (self.lines[-1] if self.lines else "no reason given")
+        return self.results.reason if self.status == KSFT_SKIP and not self.failed() else None
 
     def failed(self):
         """How many of its results, counting what is wrong with the whole as one."""
@@ -103,6 +117,31 @@ class Attempt:
     def first_bad(self):
         """The first failing check, or what is wrong with the whole."""
         return re.sub(r"^not ok \d* *-? *", "", self.results.bad[0])[:300] if self.results.bad else self.why()
+
+
+def kill(child):
+    """With its process group, which timeout(1) or setsid(1) has made."""
+    for how in os.killpg, os.kill:
+        with contextlib.suppress(ProcessLookupError):
+            how(child, signal.SIGKILL)
+
+
+def end(child):
+    """By timeout(1), which may have been stopped; by force if it does not."""
+    send(child, signal.SIGTERM)
+    send(child, signal.SIGCONT)
+    if not gone(child, KILL_AFTER + GRACE):
+        kill(child)
+        gone(child, scene.DYING)
+
+
+def gone(child, seconds):
+    """Whether it is within so many seconds."""
+    until = time.monotonic() + seconds
+    while state(child) != "gone" and time.monotonic() < until:
+        scene.reap()
+        time.sleep(0.02)
+    return state(child) == "gone"
 
 
 def text(line):

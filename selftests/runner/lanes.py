@@ -34,6 +34,8 @@ class OfGuest(Attempt):
         """It has not carried all through, or its kernel has complained."""
         if self.complained():
             return "its kernel complained"
+        if self.cut:
+            return self.cut
         said = next((line for line in self.lines if line.startswith("cluster: ")), None)
         if self.status and (said or not self.excused):
             return said or f"exit status {self.status}"

@@ -3,6 +3,7 @@
 
 import re
 
+KSFT_SKIP = 4
 RESULT = re.compile(r"( *)(not )?ok(?= |$)(?: +\d+)? *(?:- *)?(.*)")
 PLAN = re.compile(r"( *)1\.\.(\d+) *(?:# *SKIP *(.*))?$", re.I)
 VAIN = "# waited in vain"       # lib/wait.sh: a minute that is lost, or a failure that is near
@@ -54,8 +55,8 @@ class Results:
         self._plans += 1
         self._planned += planned
         if reason is not None and not planned:
-            self.reason = reason
-            self._skip(self.name, reason)
+            self.reason = reason or "no reason given"
+            self._skip(self.name, self.reason)
 
     def _skip(self, what, reason):
         self.skipped += 1
@@ -87,8 +88,12 @@ class Results:
             what = "no plan"
         elif self._seen != self._planned:
             what = f"{self._planned} results planned, {self._seen} seen"
+        elif not self._seen and not self.reason:
+            what = "no result"
         else:
             what = None
+        if status == KSFT_SKIP and self.reason and not self._seen + self.passed:
+            return what
         if status and not self.failed:
             return f"exit status {status}" + (f", {what}" if what else "")
         return what

@@ -40,6 +40,9 @@ counts("so does a nested failure", (1, 1, 0, None), "1..1", "    1..2", "    ok 
 counts("a failure beside nested results is one more", (1, 1, 0, None), "1..1", "    1..1", "    ok 1 a", "not ok 1 x", status=1)
 counts("two levels", (2, 1, 1, None), "    # Subtest: dir/x", "        not ok 1 a", "        ok 2 b # SKIP why", "    not ok 1 x",
        "not ok 1 y", "    ok 1 c", "ok 2 z", "ok 3 d", "1..3", status=1, skips=[("dir/x: b", "why")])
+counts("exit status 4 without a plan that says so", (0, 0, 0, "exit status 4, no plan"), "gone", status=4)
+counts("or with a result", (1, 0, 1, "exit status 4, 0 results planned, 1 seen"), "ok 1 a", "1..0 # SKIP b", status=4)
+counts("a plan of none", (0, 0, 0, "no result"), "1..0")
 counts("what only begins like a result", (1, 0, 0, None), "okay", "1..1", "ok 1 a")
 ok("a seed is seen", counts("with a seed", (1, 0, 0, None), "# EHS_SEED=17", "ok 1", "1..1").seed == "17")
 
@@ -56,6 +59,15 @@ shutil.copy(f"{TOP}/selftests/run", f"{work}/selftests/run")
 for name in "runner", "lib":
     shutil.copytree(f"{TOP}/selftests/{name}", f"{work}/selftests/{name}")
 shutil.copy(f"{TOP}/selftests/lib.mk", f"{work}/selftests/lib.mk")
+
+# nobody waits for the real limits
+with open(f"{work}/selftests/runner/attempt.py", "r+") as f:
+    text = f.read()
+    for name, value in ("KILL_AFTER", "1"), ("GRACE", "0.5"), ("MIB", "1"):
+        text = re.sub(rf"(?m)^{name} = \S+", f"{name} = {value}", text)
+    f.seek(0)
+    f.write(text)
+    f.truncate()
 
 
 def script(path, text):
@@ -226,6 +238,16 @@ for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
     for name in "pid", "ended":
         if os.path.exists(f"{work}/{name}"):
             os.unlink(f"{work}/{name}")
+
+# A run does not wait for timeout(1) that is stopped.
+directory("stopped", "", stopped=f"kill -STOP $PPID; touch {work}/pid; sleep 100\n")
+p = start("stopped")
+begun = until(lambda: os.path.exists(f"{work}/pid"))
+p.send_signal(signal.SIGTERM)
+out, _ = p.communicate(timeout=20)
+ok("a test that stops its timeout is ended", begun and p.returncode == 128 + signal.SIGTERM, out)
+os.unlink(f"{work}/pid")
+
 
 def named(run):
     """Processes with the name of a program of that run."""
