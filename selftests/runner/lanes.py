@@ -5,14 +5,23 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import re
+import signal
+import time
 
 import scene
 from attempt import Attempt
+from proc import send
+from programs import Unknown
 
 ENDED = re.compile(r"(not )?ok \d+ - (\S+) # ([\d.]+) s, ([\d.]+) s of processor time(?:: (.*))?$")
 BEGUN = re.compile(r" {4}# Subtest: (\S+/\S+)$")
 COMPLAINT = re.compile(r"(--- |cluster: )kernel log of guest")
 SKIPPED = re.compile(r"ok \d+ - (\S+) # SKIP (.*)$")
+LEAVING = 90        # seconds for a lane to end what it runs
+
+
+class Lost(Exception):
+    """A lane has ended before its work; says what it ran."""
 
 
 class InGuest(Attempt):
@@ -92,13 +101,18 @@ def count():
     """How many lanes. Guests compute, and tests of agents mostly wait: so there are more than processors. Six at most: there
     are 128 inotify instances for all agents together (agent/cluster.py)."""
     processors = len(os.sched_getaffinity(0))
-    return int(os.environ.get("EHS_LANES") or (processors + 1 if processors < 4 else 6))
+    given = os.environ.get("EHS_LANES") or str(processors + 1 if processors < 4 else 6)
+    if not given.isdecimal():
+        raise Unknown(f"EHS_LANES={given}: not a number of lanes")
+    return int(given)
 
 
 def orders(chosen):
     """For each lane the order in which it takes what no other has taken. Two have guests at most, for the memory; where
     processors are few the second only when it has nothing else: several emulated guests at once have each other's caches, take
     twice the time of a processor, and leave none to tests that count on some. Tests that are serial never meet each other."""
+    if count() < 2:
+        return [chosen]
     guests, serial, parallel = ([w for w in chosen if w.kind == kind] for kind in ("guest", "serial", "parallel"))
     second = [*serial, *parallel, *guests] if len(os.sched_getaffinity(0)) < 4 else [*serial, *guests, *parallel]
     more = min(count() - 2, len(parallel))
@@ -131,7 +145,7 @@ def run_all(chosen, tell, one_by_one=False, first=0):
     `first` on. The lanes end with this process."""
     numbers = {id(what): number for number, what in enumerate(chosen)}
     claims = Claims(len(chosen))
-    lanes, outs = [], []
+    lanes, outs, now = [], [], {}
     try:
         for order in [chosen] if one_by_one else orders(chosen):
             out, into = multiprocessing.Pipe(duplex=False)
@@ -145,11 +159,12 @@ def run_all(chosen, tell, one_by_one=False, first=0):
             for out in ready:
                 try:
                     event = out.recv()
-                except EOFError:
-                    raise RuntimeError("a lane has ended before its work") from None
+                except (EOFError, ConnectionResetError):
+                    raise Lost(now.get(out, "nothing")) from None
                 if event[0] == "over":
                     outs.remove(out)
                 else:
+                    now[out] = event[1].name
                     tell(*event)
             if not ready:
                 tell("waits")
@@ -157,4 +172,8 @@ def run_all(chosen, tell, one_by_one=False, first=0):
         for process in lanes:
             if outs:
                 process.terminate()
-            process.join()
+                send(process.pid, signal.SIGCONT)
+        until = time.monotonic() + LEAVING
+        for process in lanes:
+            process.join(max(0, until - time.monotonic()))
+            process.kill()

@@ -16,7 +16,7 @@ GUEST_SECONDS = 36000       # vm/cluster has a limit of its own
 
 
 class Unknown(Exception):
-    """There is no such test."""
+    """There is no such test, or no such number."""
 
 
 @dataclass

@@ -2,6 +2,7 @@
 """What a run prints: KTAP with a result for each program, and at the end what failed, was flaky, was skipped, and took long."""
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -10,6 +11,12 @@ from programs import Guest
 
 BAD_LINES = 9       # of a program that failed, in the closing lines
 SLOWEST = 10
+CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def plain(line):
+    """Without what a terminal would obey, and bytes of names that are no text."""
+    return CONTROL.sub(lambda m: f"\\x{ord(m[0]) & 0xff:02x}", line)
 
 
 def kept(folder, name):
@@ -17,11 +24,14 @@ def kept(folder, name):
 
 
 def keep(folder, name, attempt):
-    """Writes the output into a file of that folder of the build directory. Returns its path."""
+    """Writes the output into a file of that folder of the build directory. Returns where it is."""
     path = kept(folder, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as f:
-        f.write("\n".join(attempt.lines) + "\n")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as f:
+            f.write("\n".join(attempt.lines) + "\n")
+    except OSError as error:
+        return f"not kept: {error.filename}: {error.strerror}"
     return path
 
 
@@ -35,6 +45,7 @@ class Report:
         self.skips = []
         self.failures = []          # lines
         self.flaky = []             # lines
+        self.again_at_end = {}      # (the check that failed at first, where the output is), by name
         self.notes = []             # lines
         self.times = []             # (seconds, of processors, name)
         self.running = {}           # by name
@@ -44,7 +55,7 @@ class Report:
 
     def say(self, *lines):
         self._progress("")
-        print(*lines, sep="\n", flush=True)
+        print(*map(plain, lines), sep="\n", flush=True)
 
     def _progress(self, text):
         if self.live:
@@ -71,23 +82,25 @@ class Report:
         """It failed, and gets a second try. Its output is kept."""
         self.running.pop(what.name, None)
         self._show(what, attempt)
-        keep("flaky", what.name, attempt)
-        self.say(f"# failed at first: {what.name}: {attempt.first_bad()}: it is run again at the end, alone")
+        where = keep("flaky", what.name, attempt)
+        self.again_at_end[what.name] = attempt.first_bad(), where
+        self.say(f"# failed at first: {what.name}: {attempt.first_bad()}: it is run again at the end, alone ({where})")
 
     def result(self, what, attempt, first=None, strict=False):
         """The last word on it. `first` is its first try, if that failed and this is the second."""
         self.running.pop(what.name, None)
         self._show(what, attempt)
         why, skipped, failed = attempt.why(), attempt.skipped(), attempt.failed()
+        check, where = self.again_at_end.pop(what.name, (None, None))
         self.number += 1
         if not isinstance(what, Guest):
             self.times.append((attempt.took, attempt.busy, what.name))
         if first and not failed:
-            self._is_flaky(what, first)
+            self.flaky.append(f"# flaky: {what.name}: {check} (first output: {where})")
             failed += strict
-            why = "flaky" if strict else None
+            why = f"flaky: {check}" if strict else None
         line = f"{'not ' if failed else ''}ok {self.number} - {what.name} # "
-        if skipped:
+        if skipped and not failed:
             self.say(f"{line}SKIP {skipped}")
             self.skips += attempt.results.skips or [(what.name, skipped)]
             return
@@ -106,9 +119,6 @@ class Report:
         if attempt.failed():
             self.say(*("#   " + line for line in attempt.lines))
 
-    def _is_flaky(self, what, first):
-        self.flaky.append(f"# flaky: {what.name}: {first.first_bad()} (first output: {kept('flaky', what.name)})")
-
     def _has_failed(self, what, attempt, why):
         self.failures.append(f"# failed: {what.name}" + (f": {why}" if why else ""))
         self.failures += ["#   " + line[:300] for line in attempt.results.bad[:BAD_LINES]]
@@ -116,15 +126,18 @@ class Report:
         seed = f" EHS_SEED={attempt.results.seed}" if attempt.results.seed else ""
         self.failures.append(f"#   again: make check T={name}{seed}")
 
-    def close(self):
-        """The closing lines. Returns whether any has failed."""
+    def close(self, early=None):
+        """The closing lines; `early` says why they come before the end. Returns whether any has failed."""
         lost = self.planned - self.number
-        if lost > 0:        # a defect of the runner: not knowing is no pass
+        self.failures += [f"# failed at first: {name}: {check}" for name, (check, _) in self.again_at_end.items()]
+        if lost > 0 and early:
+            self.failures.append(f"# not done: {lost} programs")
+        elif lost > 0:      # a defect of the runner: not knowing is no pass
             self.failed += lost
             self.failures.append(f"# failed: {lost} programs have no result")
         self.say(*(f"# slow: {took:.1f} s, {busy:.1f} s of processor time: {name}"
                    for took, busy, name in sorted(self.times, reverse=True)[:SLOWEST]),
                  f"# {self.seconds():.0f} s in all",
                  *self.notes, *(f"# skipped: {what}: {reason}" for what, reason in self.skips), *self.failures, *self.flaky,
-                 f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped")
+                 f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped", *([early] if early else []))
         return self.failed > 0

@@ -8,7 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../runner"))
 from ktap import done, ok
 from proc import children
 from programs import Program
-from report import Report
+from report import Report, plain
 from results import Results
 from wait import until
 
@@ -49,6 +49,8 @@ ok("a seed is seen", counts("with a seed", (1, 0, 0, None), "# EHS_SEED=17", "ok
 with contextlib.redirect_stdout(io.StringIO()) as out:
     failed = Report([Program("dir/test", 1, "serial")]).close()
 ok("a program without a result has failed", failed and "0 passed, 1 failed, 0 skipped" in out.getvalue(), out.getvalue())
+
+ok("control characters are shown", plain("a\0\33[2J\tb\x9b\udcff") == r"a\x00\x1b[2J" + "\t" + r"b\x9b\xff")
 
 # ---- a tree of programs that pass and fail ----
 
@@ -99,7 +101,7 @@ pids = []       # of runs
 
 
 def start(*words, **env):
-    p = subprocess.Popen([f"{work}/selftests/run", *words], env=dict(os.environ, EHS_BUILD="build", **env),
+    p = subprocess.Popen([f"{work}/selftests/run", *words], env={**os.environ, "EHS_BUILD": "build", **env},
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     pids.append(p.pid)
     return p
@@ -127,6 +129,15 @@ ok("what was skipped is said", "# skipped: good/skips.sh: no machine" in lines, 
 ok("the plan counts programs", "1..2" in lines and has(lines, r"^ok 2 - "), lines)
 ok("a part says that it begins", has(lines, r"^# \d+ s: good begins, 2 programs"), lines)
 ok("the slowest are named", has(lines, r"^# slow: .*good/good.sh"), lines)
+status, lines = run("--list", "good")
+ok("names can be asked for", status == 0 and lines == ["good/good.sh", "good/skips.sh"], lines)
+for words, env, said in ((["gone"], {}, "run: gone: no directory of tests"),
+                         (["--list", "good/x"], {}, "run: good/x: no test has a name that begins so"),
+                         (["good"], {"EHS_LANES": "x"}, "run: EHS_LANES=x: not a number of lanes")):
+    status, lines = run(*words, **env)
+    ok(f"refused: {said}", status == 2 and lines == [said], lines)
+p = subprocess.run([f"{TOP}/selftests/flakes", "-n", "0", "unit"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+ok("no rounds are refused", p.returncode == 2 and "one at least" in p.stderr, p.stderr)
 
 directory("flaky", "parallel=yes\n", flaky=FLAKY, good=GOOD)
 status, lines = run("flaky")
@@ -136,6 +147,40 @@ with open(f"{work}/build/flaky/flaky-flaky.sh") as f:
     ok("its first output is kept", "not ok 2 b is there" in f.read())
 status, lines = run("flaky", EHS_STRICT="1")
 ok("EHS_STRICT: flaky is failed", status == 1 and lines[-1] == "4 passed, 1 failed, 0 skipped", lines)
+
+directory("again", "parallel=yes\n", late=ONCE + "exit 124; }\n" + GOOD, four=ONCE + "echo gone; exit 4; }\n" + GOOD,
+          skips=ONCE + 'echo "not ok 1 a is there"; echo 1..1; exit 1; }\necho "1..0 # SKIP b"; exit 4\n')
+status, lines = run("again", EHS_STRICT="1")
+ok("EHS_STRICT: so is one that skips then", status == 1 and lines[-1] == "4 passed, 3 failed, 1 skipped", lines)
+ok("exit status 4 alone is no skip", has(lines, "^# failed: again/four.sh: flaky: exit status 4, no plan$"), lines)
+ok("a program with the status of timeout(1) was not late", has(lines, "^# failed: again/late.sh: flaky: exit status 124, no plan$"), lines)
+ok("with the check that failed first", has(lines, "^# failed: again/skips.sh: flaky: a is there$"), lines)
+build = f"{work}/build-file"
+open(build, "w").close()
+status, lines = run("flaky", EHS_BUILD=build)
+ok("output that cannot be kept: one line says so", status == 0 and has(lines, r"^# flaky: .*\(first output: not kept: .*: Not a directory\)") and
+   not has(lines, "Traceback"), lines)
+
+# Each ends itself, or is ended, at the first try.
+directory("ends", "timeout=1\nparallel=yes\n", **{name: ONCE + text + "; }\n" + GOOD for name, text in {
+    "ignores": "trap '' TERM; while :; do sleep 0.1; done",
+    "stops": "kill -STOP $PPID; sleep 100",
+    "much": "yes",
+    "line": "head -c 900000 /dev/zero | tr '\\0' x; exit 1",
+}.items()})
+status, lines = run("ends")
+for name, why in (("ignores", "not done after 1 s"), ("stops", "not done after 1 s"), ("much", "more than 1 MiB of output"),
+                  ("line", "exit status 1, no plan")):
+    ok(f"why it failed: {name}", has(lines, f"^# flaky: ends/{name}.sh: {why} "), lines)
+ok("a line is cut", os.path.getsize(f"{work}/build/flaky/ends-line.sh") < 200000, os.path.getsize(f"{work}/build/flaky/ends-line.sh"))
+
+directory("lanes", "parallel=yes\n", **{f"t{n}": f"mkdir {work}/alone || exit 1; sleep 0.2; rmdir {work}/alone\n{GOOD}" for n in range(3)})
+status, lines = run("lanes", EHS_LANES="1")
+ok("one lane has one program after another", status == 0 and not has(lines, "failed at first"), lines)
+directory("lost", "", killed="kill -KILL $(ps -o ppid= $PPID); sleep 100\n", last=GOOD)
+status, lines = run("lost")
+ok("a lane that ends is said, with its program", status == 1 and lines[-1] == "a lane has ended while it ran lost/killed.sh" and
+   lines[-2] == "0 passed, 0 failed, 0 skipped" and not has(lines, "Traceback"), lines)
 
 directory("bad", "timeout=1\n", bad=BAD, hangs=GOOD + "sleep 100\n", dies=GOOD + "kill -KILL $$\n", last=GOOD)
 status, lines = run("bad")
@@ -227,14 +272,21 @@ ok("and nothing is there any more", not remains(), remains())
 
 # ---- interrupts ----
 
-directory("long", "", long=f'trap "touch {work}/ended; exit 1" TERM; echo $$ >{work}/pid; sleep 100 & wait\n')
+directory("long", "parallel=yes\n", bad=BAD, long=f'trap "touch {work}/ended; exit 1" TERM; echo $$ >{work}/pid; sleep 100 & wait\n')
 for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
     p = start("long")
     begun = until(lambda: os.path.exists(f"{work}/pid") and open(f"{work}/pid").read().endswith("\n"))
+    for line in p.stdout:
+        if line.startswith("# failed at first"):
+            break
     p.send_signal(number)
     out, _ = p.communicate(timeout=60)
     ok(f"{number.name}: what runs is ended", begun and until(lambda: os.path.exists(f"{work}/ended")), out)
     ok(f"{number.name}: its status", p.returncode == (-number if number == signal.SIGKILL else 128 + number), p.returncode)
+    lines = out.splitlines()
+    if number != signal.SIGKILL:
+        ok(f"{number.name}: what has failed is said", lines[-4:-1] == ["# failed at first: long/bad.sh: never", "# not done: 2 programs",
+           "0 passed, 0 failed, 0 skipped"] and lines[-1] == "interrupted", lines)
     for name in "pid", "ended":
         if os.path.exists(f"{work}/{name}"):
             os.unlink(f"{work}/{name}")
