@@ -6,6 +6,7 @@ beside each other, and two runs, do not meet, and what is left is known to be it
 children of this one in the end (a subreaper)."""
 
 import ctypes
+import fcntl
 import os
 import re
 import shutil
@@ -15,11 +16,12 @@ import sys
 import tempfile
 import time
 
-from proc import children, words
+from proc import children, send, words
 from programs import TOP
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 DYING = 5           # seconds for what is about to end by itself
+KILLED = 30         # seconds for all that is killed to be gone
 NAMES = "ehs{}x"    # of the run with that process
 COMM = "ehs-run"    # what such a process is called
 ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -89,21 +91,31 @@ def named(pattern):
 
 def mounts(pattern):
     """Places of mounts that have such a name in their path, the last first."""
-    with open("/proc/self/mountinfo") as f:
-        return [line.split()[4] for line in f if re.search("/" + pattern, line.split()[4])][::-1]
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as f:
+        # the kernel writes blanks as \040
+        places = [re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split(" ")[4]) for line in f]
+    return [place for place in places if re.search("/" + pattern, place)][::-1]
 
 
-def remove(cgroups, namespaces, pattern):
-    """All that is so named. Returns the mounts."""
+def remove(cgroups, namespaces, pattern, folders):
+    """All that is so named, and these folders; not the files below a mount that stays. Returns a line for each mount, and for
+    each folder that stays."""
     for path in cgroups:
         end_cgroup(path)
     for name in namespaces:
         subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
         if name in listed(NAMESPACES):
             os.unlink(f"{NAMESPACES}/{name}")
-    left = mounts(pattern)
-    for place in left:
-        subprocess.run(["umount", "-l", place], check=False)
+    there = mounts(pattern)
+    for place in there:
+        subprocess.run(["umount", "-l", place], stderr=subprocess.DEVNULL, check=False)
+    stay = mounts(pattern)
+    left = [f"mount {place}" + (", which cannot be unmounted" if place in stay else "") for place in there]
+    for folder in folders:
+        if not stay:
+            shutil.rmtree(folder, ignore_errors=True)
+        if os.path.lexists(folder):
+            left.append(f"folder {folder}, which cannot be removed")
     return left
 
 
@@ -134,7 +146,8 @@ def end_cgroup(path):
             try:
                 with open(f"{folder}/cgroup.procs") as f:
                     for pid in f.read().split():
-                        os.kill(int(pid), signal.SIGKILL)
+                        if pid != "0":      # of another PID namespace
+                            os.kill(int(pid), signal.SIGKILL)
                 reap()
                 os.rmdir(folder)
                 break
@@ -146,6 +159,14 @@ def end_cgroup(path):
                 time.sleep(0.05)
 
 
+def over(pid):
+    """Whether that child has ended, with all its threads: a zombie's first thread may have ended alone."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
 class Scene:
     """Of the run with process `run`; `number` tells programs apart. `keeps`: processes that may stay, by their words."""
 
@@ -155,6 +176,9 @@ class Scene:
         self.folder = os.path.join(tempfile.gettempdir(), self.name)
         os.mkdir(self.folder)
         os.chmod(self.folder, 0o1777)       # other users of the test, too
+        # to other runs this one lives, also to those that do not see its process
+        self.lock = os.open(self.folder, os.O_RDONLY)
+        fcntl.flock(self.lock, fcntl.LOCK_SH)
         self.environment = {**os.environ, "EHS_NAME": self.name, "TMPDIR": self.folder}
 
     def clear(self):
@@ -163,29 +187,29 @@ class Scene:
         pattern = self.name + r"(?!\d)"
         cgroups, namespaces = named(pattern)
         left += [f"cgroup {path}" for path in cgroups] + [f"network namespace {name}" for name in namespaces]
-        left += [f"mount {place}" for place in remove(cgroups, namespaces, pattern)]
-        left += [f"file {self.folder}/{name}" for name in listed(self.folder)]
-        shutil.rmtree(self.folder, ignore_errors=True)
+        files = [f"file {self.folder}/{name}" for name in listed(self.folder)]
+        left += remove(cgroups, namespaces, pattern, [self.folder]) + files
+        os.close(self.lock)
         return left
 
     def _children(self):
         """[(pid, words)] of those that may not stay."""
         reap()
-        found = [(pid, words(pid)) for pid in children(os.getpid())]
-        return [(pid, line) for pid, line in found if line and not (self.keeps and self.keeps.match(line))]
+        found = [(pid, words(pid) or "(no command line)") for pid in children(os.getpid()) if not over(pid)]
+        return [(pid, line) for pid, line in found if not (self.keeps and self.keeps.match(line))]
 
     def _processes(self):
         end = time.monotonic() + DYING
         while self._children() and time.monotonic() < end:
             time.sleep(0.02)
-        left = []
-        while found := self._children():
+        left = {}
+        end = time.monotonic() + KILLED
+        while (found := self._children()) and time.monotonic() < end:
             for pid, line in found:
-                left.append(f"process {pid}: {line}")
-                os.kill(pid, signal.SIGKILL)
-            for pid, _ in found:
-                os.waitpid(pid, 0)
-        return left
+                left.setdefault(pid, f"process {pid}: {line}")
+                send(pid, signal.SIGKILL)
+            time.sleep(0.02)
+        return list(left.values())
 
 
 def is_run(pid):
@@ -197,15 +221,34 @@ def is_run(pid):
         return False
 
 
+def is_lost(path):
+    """Whether it is this user's, and no run that lives has locked it."""
+    try:
+        if os.lstat(path).st_uid != os.geteuid():
+            return False
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
 def clear_earlier():
-    """What runs left that were killed in the middle."""
-    lost = set()
-    names = listed(tempfile.gettempdir()) + [os.path.basename(n) for kind in named("ehs") for n in kind]
-    for name in names:
-        run, x, _ = name.removeprefix("ehs").partition("x")
-        if name.startswith("ehs") and x and run.isdigit() and not is_run(run):
-            lost.add(run)
-    for run in lost:
+    """What runs left that were killed in the middle. Returns lines that say so."""
+    top, runs, said = tempfile.gettempdir(), {}, []
+    cgroups, namespaces = named(OF_RUN)
+    for path in [*(f"{top}/{name}" for name in listed(top)), *cgroups, *(f"{NAMESPACES}/{name}" for name in namespaces)]:
+        if m := re.match(r"ehs(\d+)x", os.path.basename(path)):
+            runs.setdefault(m[1], []).append(path)
+    for run, paths in sorted(runs.items()):
+        # this one has made nothing yet
+        if is_run(run) and int(run) != os.getpid() or not all(map(is_lost, paths)):
+            continue
         prefix = NAMES.format(run)
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -214,8 +257,7 @@ def clear_earlier():
                         os.kill(int(pid), signal.SIGKILL)
             except OSError:
                 pass
-        remove(*named(prefix), prefix)
-        for name in listed(tempfile.gettempdir()):
-            if name.startswith(prefix):
-                shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
-    return sorted(lost)
+        left = remove(*named(prefix), prefix, [path for path in paths if os.path.dirname(path) == top])
+        stays = [line for line in left if ", which cannot " in line]
+        said.append(f"what an earlier run (process {run}) left was removed" + "".join(f", but not {line}" for line in stays))
+    return said

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The harness itself: what it makes of a program's output, second tries, guests, interrupts."""
 
-import contextlib, io, os, re, shutil, signal, subprocess, sys, tempfile
+import contextlib, fcntl, io, os, re, shutil, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 sys.path.append(os.path.join(sys.path[0], "../runner"))
 from ktap import done, ok
@@ -239,17 +239,22 @@ os.unlink(f"{work}/complains")
 # ---- what is left ----
 
 LEAVES = {
-    "process": "setsid sleep 1000 </dev/null >/dev/null 2>&1 &",
+    "process": """setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+mkfifo $TMPDIR/p; exec 5<>$TMPDIR/p; (exec -a "" cat <&5 >/dev/null 2>&1) &""",
     "file": "echo x >$TMPDIR/a-file",
     "soon": "(sleep 0.2) >/dev/null 2>&1 &",
 }
 if not os.geteuid():
     LEAVES["namespace"] = "ip netns add $EHS_NAME-0"
     LEAVES["mount"] = "mkdir $TMPDIR/m; mount -t tmpfs none $TMPDIR/m"
+    LEAVES["bind"] = f'mkdir "$TMPDIR/a b"; mount --bind {work}/source "$TMPDIR/a b"'
+os.mkdir(f"{work}/source")
+open(f"{work}/source/file", "w").close()
+if not os.geteuid():
     cgroups = next((m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")), None)
     if cgroups:
         LEAVES["cgroup"] = f"mkdir -p {cgroups}/$EHS_NAME-0/in; sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >{cgroups}/$EHS_NAME-0/in/cgroup.procs"
-directory("left", "parallel=yes\n", **{name: f"{text}\n{GOOD}" for name, text in LEAVES.items()})
+directory("left", "parallel=yes\n", skips="echo x >$TMPDIR/a-file; echo '1..0 # SKIP no machine'; exit 4\n", **{name: f"{text}\n{GOOD}" for name, text in LEAVES.items()})
 
 
 def remains():
@@ -266,8 +271,13 @@ for name in LEAVES:
     if name == "soon":
         ok("a process that is about to end is not left", has(lines, r"^ok \d+ - left/soon.sh"), lines)
     else:
-        what = {"process": "process \\d+: sleep 1000", "namespace": "network namespace"}.get(name, name)
+        what = {"process": "process \\d+: sleep 1000", "namespace": "network namespace", "bind": "mount .*/a b$"}.get(name, name)
         ok(f"{name}: the program has failed", has(lines, rf"^# failed: left/{name}.sh: left {what}|left/{name}.sh: left process"), lines)
+ok("a process without a command line is seen", has(lines, r"^#   # left: process \d+: \(no command line\)$"), lines)
+ok("a program that skips and leaves something has failed", has(lines, "^# failed: left/skips.sh: left file"), lines)
+status, there = run("--here", "left/skips.sh")
+ok("in a guest, too", status == 1 and has(there, "^not ok 1 - left/skips.sh # .* s of processor time: left file"), there)
+ok("the files of a mount's source stay", os.path.exists(f"{work}/source/file"))
 ok("and nothing is there any more", not remains(), remains())
 
 # ---- interrupts ----
@@ -313,6 +323,36 @@ def named(run):
             pass
     return found
 
+
+# A run whose process is not seen, as in another PID namespace, holds a lock; nobody else's files are touched.
+# in a folder of their own: others run beside this test
+top = f"{work}/tmp"
+os.mkdir(top)
+gone = subprocess.Popen("true")
+gone.wait()
+for kind in "x0", "1x0", "2x0":
+    os.mkdir(f"{top}/ehs{gone.pid}{kind}")
+lock = os.open(f"{top}/ehs{gone.pid}x0", os.O_RDONLY)
+fcntl.flock(lock, fcntl.LOCK_SH)
+if not os.geteuid():
+    os.chown(f"{top}/ehs{gone.pid}1x0", 1, 1)
+    # it goes below a mount that stays, and its source keeps its files
+    subprocess.run(["mount", "--bind", f"{work}/source", f"{top}/ehs{gone.pid}2x0"], check=True)
+    script("../bin/umount", "exit 32\n")
+    status, lines = run("good", TMPDIR=top, PATH=f"{work}/bin:{os.environ['PATH']}")
+    ok("a mount that stays is said, with its folder", status == 0 and
+       has(lines, rf"^# what .*process {gone.pid}2\) left was removed, but not mount .*unmounted, but not folder"), lines)
+    ok("and what is below it stays", os.path.exists(f"{work}/source/file"))
+    os.unlink(f"{work}/bin/umount")
+status, lines = run("good", TMPDIR=top)
+ok("a run that holds its lock is let alone", status == 0 and os.path.isdir(f"{top}/ehs{gone.pid}x0"), lines)
+ok("so is another user's", os.geteuid() or os.path.isdir(f"{top}/ehs{gone.pid}1x0"), lines)
+ok("what nobody holds is removed", not os.path.exists(f"{top}/ehs{gone.pid}2x0") and os.path.exists(f"{work}/source/file"), lines)
+os.close(lock)
+# a process may have the number of an earlier run
+p = subprocess.run(["sh", "-c", f'mkdir "{top}/ehs$$x0" && exec {work}/selftests/run good'], stdin=subprocess.DEVNULL,
+                   env={**os.environ, "EHS_BUILD": "build", "TMPDIR": top}, capture_output=True, text=True)
+ok("also that of a run with this one's number", p.returncode == 0 and "left was removed" in p.stdout, p.stdout + p.stderr)
 
 # All of a run is killed, and the next removes what that has left.
 directory("killed", "", killed="\n".join(LEAVES.values()) + f"\necho $$ >{work}/pid; sleep 1000\n")
