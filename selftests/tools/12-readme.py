@@ -111,7 +111,7 @@ class Look:
     def exists(self, words, where):
         """Whether a command is there: a target, a file that can be executed, a group."""
         if words[0] == "make":
-            below, _, targets = made(words)
+            below, settings, targets = made(words)
             if os.path.isabs(below):
                 return      # kbuild's
             if not os.path.isdir(f"{self.top}/{below}"):
@@ -119,6 +119,10 @@ class Look:
                 return
             for t in set(targets) - self.targets(below):
                 self.faults.append(f"{where}: make has no target {t}")
+            names = [n for s in settings if s.startswith("T=") for n in s[2:].split()]
+            p = run(f"{self.top}/selftests/run", "--list", *names) if names else None
+            if p and p.returncode:
+                self.faults.append(f"{where}: {p.stderr.decode().strip()}")
         elif OURS.fullmatch(words[0]):
             if not os.path.isfile(f"{self.top}/{words[0]}"):
                 self.faults.append(f"{where}: {words[0]} is not there")
@@ -231,6 +235,9 @@ for name in DOCUMENTS:
     faults = named(text(name))
     ok(f"{name} names only targets, programs and packages that are there", not faults,
        "\n".join(faults))
+faults = named('`make check T="unit tools/gone"`')
+ok("a test that is not there is found", len(faults) == 1 and "tools/gone: no test" in faults[0],
+   "\n".join(faults))
 told = re.findall(r"^T:\t(.+)", text("MAINTAINERS"), flags=re.M)
 faults = named("\n".join(f"`{t}`" for t in told))
 ok("so does MAINTAINERS", told and not faults, "\n".join(faults))
