@@ -98,10 +98,9 @@ def run(what, where, tell):
 
 
 def count():
-    """How many lanes. Guests compute, and tests of agents mostly wait: so there are more than processors. Six at most: there
-    are 128 inotify instances for all agents together (agent/cluster.py)."""
-    processors = len(os.sched_getaffinity(0))
-    given = os.environ.get("EHS_LANES") or str(processors + 1 if processors < 4 else 6)
+    """How many lanes. Guests compute, and tests of agents mostly wait: so there are two more than processors. Six at most:
+    there are 128 inotify instances for all agents together (agent/cluster.py)."""
+    given = os.environ.get("EHS_LANES") or str(min(len(os.sched_getaffinity(0)) + 2, 6))
     if not given.isdecimal():
         raise Unknown(f"EHS_LANES={given}: not a number of lanes")
     return int(given)
