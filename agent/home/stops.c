@@ -263,12 +263,13 @@ static void stops_look(struct away *a)
 	if (a->state != AWAY_LINKED)
 		return;
 	stopped = !process_look(a->pid, &stub) && stub.state == 'T';
-	/* Stopped there, the stub has stopped itself. */
-	if ((stopped == a->stopped_by_us && a->told_stopped) || (stopped && a->stopped_there))
+	/* Stopped there, the stub has stopped itself: also if it did so while the file was waited for. */
+	a->tells_stopped =
+		(stopped != a->stopped_by_us || !a->told_stopped) && !(stopped && a->stopped_there);
+	if (!a->tells_stopped)
 		return;
 	a->stopped_by_us = stopped;
 	a->told_stopped = false;
-	a->tells_stopped = true;
 	stops_changed(a);
 }
 
