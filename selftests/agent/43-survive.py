@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tasks away outlive agents that end, are killed, or stand still, on either node, and on both at once."""
 
-import glob, os, pty, random, re, select, signal, subprocess, sys, time
+import glob, json, os, pty, random, re, select, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from cluster import Cluster, STUB, shown_at
@@ -160,8 +160,11 @@ def freeze():
 # The executor waits for a stopped one for a day: the file has it before that is told. Here it is written to a pipe first (for
 # this task, or for one that has just ended), which nobody reads for a while: then the file is written less often.
 file = os.path.join(os.path.dirname(c.state(0)), "stopped.json")
-os.mkfifo(file + ".new")
-os.chmod(file + ".new", 0o666)
+listed = lambda: json.load(open(file))["stopped"]
+must("no save of it is due", until(lambda: listed() == []), listed())
+os.mkfifo(file + ".pipe")
+os.chmod(file + ".pipe", 0o666)
+os.rename(file + ".pipe", file + ".new")    # at once, with its mode: the agent removes what it cannot open
 early = start("/bin/sh", "-c", "echo; exec sleep 1000", stdin=NULL, stdout=PIPE)
 early.stdout.readline()
 early.send_signal(signal.SIGSTOP)

@@ -191,7 +191,8 @@ ok(f"resident memory of an agent: {min(memory)} to {max(memory)} KiB",
 # a node with guests is a sender; its own tasks go over the whole tree
 home = SIZE - 1
 guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-ok("the last node is loaded", until(lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"] == LOADED, WAIT))
+loads = lambda: {n["code"]: n["load"] for n in state(0)["nodes"]}      # those that it sees: on a busy machine not always all
+must("the last node is loaded", until(lambda: loads().get(c.code(home)) == LOADED, WAIT), loads())
 at, wrong = verdicts(burst(home, 3 * SIZE // 2, 3))
 groups = {group(i, 1) for i in at if isinstance(i, int)}
 ok(f"all {3 * SIZE // 2} tasks of a burst end as they should", not wrong, wrong[:5])
@@ -267,8 +268,7 @@ if L > 1:
     c.net.switch("link", "add", "br1", "type", "bridge")
     c.net.switch("link", "set", "br1", "up")
     guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-    load = lambda: {n["code"]: n for n in state(0)["nodes"]}[c.code(home)]["load"]
-    must("they are known to load it", until(lambda: load() >= LOADED), load())
+    must("they are known to load it", until(lambda: loads().get(c.code(home), 0) >= LOADED), loads())
     tasks = burst(home, TASKS, 4)
     must("tasks are in flight", until(in_flight), c.log(home)[-2000:])
     for i in apart:

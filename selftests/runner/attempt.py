@@ -21,9 +21,12 @@ KILL_AFTER = 20     # seconds from SIGTERM to SIGKILL
 GRACE = 2           # seconds after which timeout(1) is late itself
 MIB = 64            # of output, at most
 LONGEST = 1 << 16   # bytes of a line that are kept, about
+# Where each session is scheduled as a group, a program with many processes takes no more than the others, and nice counts
+# within the session only.
+APART = "setsid",
 # A guest comes before all else: one that has to wait spins, hears nothing of others for seconds, and its tests are about the
-# kernel. Where each session is scheduled as a group, nice counts within it only.
-FIRST = "setsid", "sh", "-c", '{ renice -n -10 $$; echo -10 >/proc/self/autogroup; } >/dev/null 2>&1; exec "$@"', "sh"
+# kernel.
+FIRST = "sh", "-c", '{ renice -n -10 $$; echo -10 >/proc/self/autogroup; } >/dev/null 2>&1; exec "$@"', "sh"
 
 
 class Attempt:
@@ -49,7 +52,7 @@ class Attempt:
         if what.kind == "guest":
             argv = [*FIRST, *argv]
         # ends with this process, however that ends
-        argv = ["setpriv", "--pdeathsig", "TERM", *argv]
+        argv = ["setpriv", "--pdeathsig", "TERM", *APART, *argv]
         began = time.monotonic()
         try:
             # a guest has the output of all its programs
