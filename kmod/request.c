@@ -98,16 +98,21 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 			    u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
-	bool asks = false, waits;
+	bool asks = false, first, waits;
 
 	raw_spin_lock(&node->lock);
 	waits = !hlist_unhashed(&req->hash);
 	if (req->over)
 		goto unlock;
-	/* agents may come faster than it can wait for one */
-	if (waits && fatal_signal_pending(current))
+	first = !req->limit;
+	if (first) {
+		req->limit = node->set.time_limit;
+		req->deadline = jiffies + msecs_to_jiffies(req->limit);
+	}
+	/* agents may come faster than it can wait for one, or find out whether it may ask one */
+	if (fatal_signal_pending(current))
 		reason = EHS_REASON_KILLED;
-	else if (waits && !ehs_request_left(req))
+	else if (!ehs_request_left(req))
 		reason = EHS_REASON_TIME_OUT;
 	else if (READ_ONCE(ehs_request_stopped))
 		reason = EHS_REASON_UNLOADING;
@@ -126,12 +131,10 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 	asks = true;
 	req->agent = agent;
 	if (!waits) {
-		req->limit = node->set.time_limit;
-		req->deadline = jiffies + msecs_to_jiffies(req->limit);
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
 	}
-	*limit = waits ? max(jiffies_to_msecs(ehs_request_left(req)), 1U) : req->limit;
+	*limit = first ? req->limit : max(jiffies_to_msecs(ehs_request_left(req)), 1U);
 unlock:
 	raw_spin_unlock(&node->lock);
 	return asks;

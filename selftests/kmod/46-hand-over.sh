@@ -38,6 +38,7 @@ begin() {
 	begun=$!
 	wait_for 20 file_has "$to" '^registered' || bail_out "no agent: $(cat "$to")"
 }
+ended() { ! kill -0 "$1" 2>/dev/null; }
 finish_agent() { kill -KILL "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
 
 # The process that registered dies; an ordinary user has its socket.
@@ -169,9 +170,33 @@ wait_for 20 field_is pending 1
 kill -KILL $pid
 wait $pid 2>/dev/null
 is "one that is killed meanwhile is gone" "$? $(field pending)" "137 0"
+
+# Agents that come faster than an exec can ask one, as it takes long to find its program.
+if modprobe fuse && [ -e /dev/fuse ]; then
+	mkdir "$work/slow"
+	"$built/silent-fuse" slow "$(type -P true)" "$work/slow" &
+	fuse=$!
+	wait_for 20 test -L "$work/slow/stub" || bail_out "no FUSE"
+	before=$(counter time-out)
+	$nl set limit=500
+	$in -- "$work/slow/stub" &
+	wait_for 60 ended $! || bail_out "one that cannot ask any agent has no end"
+	is "one that cannot ask any agent has an end, too" $(($(counter time-out) - before)) 1
+	$nl set limit=10000
+	$in -- "$work/slow/stub" &
+	pid=$!
+	listed_as "* pid=$pid * pending *"
+	kill -KILL $pid
+	wait_for 60 ended $pid
+	is "and can be killed" $? 0
+else
+	skip "one that cannot ask any agent has an end, too" "this kernel has no FUSE"
+	skip "and can be killed" "this kernel has no FUSE"
+fi
 rm "$work/again"
 wait $b
 holds "$(tail -n 1 "$log_b")" "$(tail -n 1 "$log_b" | cut -d' ' -f1) > 100"
+[ -z "${fuse:-}" ] || { kill $fuse; wait $fuse; umount "$work/slow"; }
 
 # Many at once, while agents come one after another: each exec is placed.
 begin "$log_a" "$nl" agent "$stub" remote sender exit-0

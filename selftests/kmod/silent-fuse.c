@@ -9,6 +9,9 @@
  * silent-fuse dirty MOUNT CMD…: answers to all but what is written. CMD has no
  * descriptor of it. On SIGUSR1 the file gets a page that is never written, so that
  * who closes it has to write it, and CMD is killed at once.
+ *
+ * silent-fuse slow TARGET MOUNT: "stub" is a symbolic link to TARGET, and each
+ * look-up of it takes a while.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +30,11 @@
 
 #define ROOT 1
 #define STUB 2
+#define LOOKUP_US 20000
 
 static int dev;
 static bool dirty;
+static const char *target; /* of the link */
 
 static void __attribute__((noreturn)) die(const char *what)
 {
@@ -50,7 +55,7 @@ static struct fuse_attr attr_of(uint64_t node)
 {
 	return (struct fuse_attr){
 		.ino = node,
-		.mode = node == ROOT ? S_IFDIR | 0755 : S_IFREG | 0755,
+		.mode = node == ROOT ? S_IFDIR | 0755 : (target ? S_IFLNK : S_IFREG) | 0755,
 		.nlink = 1,
 		.size = 4096,
 		.uid = getuid(),
@@ -80,8 +85,11 @@ static int serve_one(void)
 	case FUSE_LOOKUP:
 		if (strcmp((char *)(in + 1), "stub"))
 			answer(in->unique, ENOENT, NULL, 0);
-		else
+		else if (!target || !usleep(LOOKUP_US))
 			answer(in->unique, 0, &entry, sizeof(entry));
+		return 0;
+	case FUSE_READLINK:
+		answer(in->unique, 0, target, strlen(target));
 		return 0;
 	case FUSE_GETATTR:
 		attr = (struct fuse_attr_out){ .attr = attr_of(in->nodeid) };
@@ -122,8 +130,13 @@ int main(int argc, char **argv)
 		argv++;
 		argc--;
 	}
-	if (argc < 3)
+	if (argc == 4 && !strcmp(argv[1], "slow")) {
+		target = argv[2];
+		argv += 2;
+		argc -= 2;
+	} else if (argc < 3) {
 		return 2;
+	}
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigaddset(&term, SIGUSR1);
@@ -147,6 +160,8 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/stub", argv[1]);
 	child = fork();
 	if (!child) {
+		if (target)
+			pause();
 		fd = dirty ? 3 : open(path, O_RDONLY);
 		if (fd < 0 || (fd != 3 && dup2(fd, 3) < 0))
 			die(path);
