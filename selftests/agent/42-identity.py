@@ -170,8 +170,8 @@ def launchers():
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            words = open(f"/proc/{pid}/cmdline").read().split("\0")
-            if words[0] == "ehlaunch" and int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1]) == c.agents[1].pid:
+            words = open(f"/proc/{pid}/cmdline", errors="replace").read().split("\0")
+            if words[0] == "ehlaunch" and int(open(f"/proc/{pid}/stat", errors="replace").read().rsplit(")", 1)[1].split()[1]) == c.agents[1].pid:
                 found.append(words[1:-1])
         except (FileNotFoundError, ProcessLookupError):
             pass

@@ -104,7 +104,7 @@ def asleep(command):
     """That program waits, for a key."""
     for name in glob.glob("/proc/[0-9]*/cmdline"):
         try:
-            with open(name) as f, open(name.replace("cmdline", "stat")) as stat:
+            with open(name, errors="replace") as f, open(name.replace("cmdline", "stat"), errors="replace") as stat:
                 if f.read().split("\0")[:-1] == command and stat.read().rsplit(") ")[1][0] == "S":
                     return True
         except OSError:

@@ -109,7 +109,7 @@ def sleeps():
     """The process that is left, as the host sees it."""
     for d in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if open(f"/proc/{d}/cmdline").read() == "sleep\0001000\0" and namespace(d) == space:
+            if open(f"/proc/{d}/cmdline", errors="replace").read() == "sleep\0001000\0" and namespace(d) == space:
                 return int(d)
         except OSError:
             pass    # it has ended meanwhile

@@ -56,7 +56,7 @@ def processes(*names):
     found = []
     for entry in os.listdir("/proc"):
         try:
-            name = open(f"/proc/{entry}/comm").read().strip() if entry.isdigit() else ""
+            name = open(f"/proc/{entry}/comm", errors="replace").read().strip() if entry.isdigit() else ""
             if name in names and os.readlink(f"/proc/{entry}/exe").startswith(BUILD):
                 found.append(int(entry))
         except OSError:
@@ -76,7 +76,7 @@ def launcher(i):
     """ehlaunch of node i's agent."""
     for entry in os.listdir("/proc"):
         try:
-            text = open(f"/proc/{entry}/stat").read() if entry.isdigit() else ""
+            text = open(f"/proc/{entry}/stat", errors="replace").read() if entry.isdigit() else ""
         except OSError:
             continue
         if "(ehlaunch)" in text and int(text.rsplit(")", 1)[1].split()[1]) == c.agents[i].pid:

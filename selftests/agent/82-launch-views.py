@@ -132,7 +132,7 @@ def start(uid=USER, guest=None, view=True):
 def stat_of(pid):
     """Name, state, parent."""
     try:
-        text = open(f"/proc/{pid}/stat").read()
+        text = open(f"/proc/{pid}/stat", errors="replace").read()
     except (FileNotFoundError, ProcessLookupError):
         return None
     return (text[text.index("(") + 1:text.rindex(")")], *text[text.rindex(")") + 2:].split()[:2])

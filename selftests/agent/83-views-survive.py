@@ -52,8 +52,8 @@ def processes(*names):
     mine = os.readlink("/proc/self/ns/mnt")
     for entry in os.listdir("/proc"):
         try:
-            if entry.isdigit() and open(f"/proc/{entry}/comm").read().strip() in names and \
-                    open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[0] != "Z" and \
+            if entry.isdigit() and open(f"/proc/{entry}/comm", errors="replace").read().strip() in names and \
+                    open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0] != "Z" and \
                     os.readlink(f"/proc/{entry}/ns/mnt") == mine:
                 found.append(int(entry))
         except OSError:

@@ -29,8 +29,8 @@ def there(name):
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.stat(f"/proc/{entry}/ns/net").st_ino == space and open(f"/proc/{entry}/comm").read().strip() == name and \
-                    open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX":
+            if os.stat(f"/proc/{entry}/ns/net").st_ino == space and open(f"/proc/{entry}/comm", errors="replace").read().strip() == name and \
+                    open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0] not in "ZX":
                 found.append(int(entry))
         except OSError:
             pass
@@ -39,7 +39,7 @@ def there(name):
 
 def keeper():
     """That of ehview."""
-    return int(open(f"/proc/{there('ehview')[0]}/stat").read().rsplit(")", 1)[1].split()[1])
+    return int(open(f"/proc/{there('ehview')[0]}/stat", errors="replace").read().rsplit(")", 1)[1].split()[1])
 
 
 for name, which in ("ehview", lambda: there("ehview")[0]), ("its ehkeep", keeper):

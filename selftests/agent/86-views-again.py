@@ -32,8 +32,8 @@ def there(name, node=1):
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.stat(f"/proc/{entry}/ns/net").st_ino == spaces[node] and open(f"/proc/{entry}/comm").read().strip() == name and \
-                    open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX":
+            if os.stat(f"/proc/{entry}/ns/net").st_ino == spaces[node] and open(f"/proc/{entry}/comm", errors="replace").read().strip() == name and \
+                    open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0] not in "ZX":
                 found.append(int(entry))
         except OSError:
             pass

@@ -93,7 +93,7 @@ class Nodes(Cluster):
                 node = self.spaces.get(os.stat(f"/proc/{entry}/ns/net").st_ino)
                 if node is None:
                     continue
-                text = open(f"/proc/{entry}/stat").read()
+                text = open(f"/proc/{entry}/stat", errors="replace").read()
             except OSError:
                 continue
             if text.rsplit(")", 1)[1].split()[0] not in "ZX" and int(entry) != os.getpid():

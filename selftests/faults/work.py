@@ -110,7 +110,7 @@ class Task:
             try:
                 if int(folder[6:]) != os.getpid() and any(os.readlink(fd) in pipes for fd in glob.glob(folder + "/fd/*")):
                     state = open(folder + "/stat").read().rsplit(") ", 1)[1][0]
-                    words = open(folder + "/cmdline").read().split("\0")
+                    words = open(folder + "/cmdline", errors="replace").read().split("\0")
                     found.append(f"{folder[6:]} {state} {words} {open(folder + '/wchan').read()} {open(folder + '/syscall').read()}")
             except OSError:
                 pass

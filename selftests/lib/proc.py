@@ -7,7 +7,7 @@ import os
 def state(pid):
     """The letter of its state, "gone" if there is none."""
     try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+        return open(f"/proc/{pid}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return "gone"
 

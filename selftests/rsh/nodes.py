@@ -80,8 +80,8 @@ class Nodes(Cluster):
             try:
                 net = os.stat(f"/proc/{pid}/ns/net")
                 words = open(f"/proc/{pid}/cmdline", "rb").read().replace(b"\0", b" ").decode(errors="replace").strip()
-                comm = open(f"/proc/{pid}/comm").read().strip()
-                state = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+                comm = open(f"/proc/{pid}/comm", errors="replace").read().strip()
+                state = open(f"/proc/{pid}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0]
             except OSError:
                 continue
             if (net.st_dev, net.st_ino) == (space.st_dev, space.st_ino) and state != "Z" and (

@@ -215,7 +215,7 @@ class Scene:
 def is_run(pid):
     """Whether that is the process of a run, and not another one that has its number now."""
     try:
-        with open(f"/proc/{pid}/comm") as f:
+        with open(f"/proc/{pid}/comm", errors="replace") as f:
             return f.read() == COMM + "\n"
     except OSError:
         return False

@@ -129,7 +129,7 @@ class Agents:
 
     def is_left(self, pid, session, uid):
         try:
-            with open(f"/proc/{pid}/stat") as f:
+            with open(f"/proc/{pid}/stat", errors="replace") as f:
                 fields = f.read().rsplit(")", 1)[1].split()
             if fields[0] in "ZX":
                 return False
