@@ -8,6 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import cluster
 from cluster import FRAME, JOB, STUB, Cluster, frame
 from ktap import done, ok, skip_all
+from proc import parent
 from wait import WAIT, until
 
 UNSET = 4294967295
@@ -171,7 +172,7 @@ def launchers():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = open(f"/proc/{pid}/cmdline", errors="replace").read().split("\0")
-            if words[0] == "ehlaunch" and int(open(f"/proc/{pid}/stat", errors="replace").read().rsplit(")", 1)[1].split()[1]) == c.agents[1].pid:
+            if words[0] == "ehlaunch" and parent(pid) == c.agents[1].pid:
                 found.append(words[1:-1])
         except (FileNotFoundError, ProcessLookupError):
             pass

@@ -9,6 +9,7 @@ import http2
 from cluster import AGENT, BUILD, Cluster, address
 from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
+from proc import running
 from users import add_names, as_user
 from wait import WAIT, until
 
@@ -54,11 +55,10 @@ def there(script, **more):
 def processes(*names):
     """Those of these names that are below one of the agents, or were."""
     found = []
-    for entry in os.listdir("/proc"):
+    for pid, (name, *_) in running():
         try:
-            name = open(f"/proc/{entry}/comm", errors="replace").read().strip() if entry.isdigit() else ""
-            if name in names and os.readlink(f"/proc/{entry}/exe").startswith(BUILD):
-                found.append(int(entry))
+            if name in names and os.readlink(f"/proc/{pid}/exe").startswith(BUILD):
+                found.append(pid)
         except OSError:
             pass
     return found
@@ -74,14 +74,7 @@ def sees(pid):
 
 def launcher(i):
     """ehlaunch of node i's agent."""
-    for entry in os.listdir("/proc"):
-        try:
-            text = open(f"/proc/{entry}/stat", errors="replace").read() if entry.isdigit() else ""
-        except OSError:
-            continue
-        if "(ehlaunch)" in text and int(text.rsplit(")", 1)[1].split()[1]) == c.agents[i].pid:
-            return int(entry)
-    return 0
+    return next((pid for pid, (name, _, parent, *_) in running() if name == "ehlaunch" and int(parent) == c.agents[i].pid), 0)
 
 
 class Reader:

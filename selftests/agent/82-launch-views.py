@@ -7,6 +7,7 @@ import array, ctypes, errno, os, random, select, shutil, signal, socket, struct,
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, must, ok, skip, skip_all
 from mounts import CLONE_NEWNS, libc, mounted, own_mounts
+from proc import running, stat
 from seed import new_seed
 from tree import BUILD, TOP
 from users import add_names
@@ -129,22 +130,8 @@ def start(uid=USER, guest=None, view=True):
     return bytes(q)
 
 
-def stat_of(pid):
-    """Name, state, parent."""
-    try:
-        text = open(f"/proc/{pid}/stat", errors="replace").read()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return (text[text.index("(") + 1:text.rindex(")")], *text[text.rindex(")") + 2:].split()[:2])
-
-
 def children(pid, name):
-    found = []
-    for entry in os.listdir("/proc"):
-        s = stat_of(entry) if entry.isdigit() else None
-        if s and s[0] == name and s[1] != "Z" and int(s[2]) == pid:
-            found.append(int(entry))
-    return found
+    return [child for child, (its, _, parent, *_) in running() if its == name and int(parent) == pid]
 
 
 def below(launcher, name):
@@ -153,7 +140,7 @@ def below(launcher, name):
 
 
 def gone(pid):
-    s = stat_of(pid)
+    s = stat(pid)
     return not s or s[1] == "Z"
 
 
@@ -320,9 +307,9 @@ ok("the agent closes a view: it has ended", v.ended())
 as_user = subprocess.run(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "kill", "-STOP",
                           str(other.view[0])])
 ok("its user stops an ehview", as_user.returncode == 0 and
-   until(lambda: stat_of(other.view[0])[1] == "T"), stat_of(other.view[0]))
+   until(lambda: stat(other.view[0])[1] == "T"), stat(other.view[0]))
 other.close()
-ok("the agent closes that view: it has ended, too", other.ended(), stat_of(other.view[0]))
+ok("the agent closes that view: it has ended, too", other.ended(), stat(other.view[0]))
 
 stuck, server = socket.socketpair()
 news = l.send(mount(["/"]), stuck.fileno())
@@ -331,7 +318,7 @@ ok("a server that never answers: the view waits", until(lambda: below(l, "ehview
 keeper = children(l.process.pid, "ehkeep")[0]
 waiting = below(l, "ehview")[0]
 news.close()
-ok("and ends when the agent gives up", until(lambda: gone(keeper) and gone(waiting)), stat_of(keeper))
+ok("and ends when the agent gives up", until(lambda: gone(keeper) and gone(waiting)), stat(keeper))
 server.close()
 v = View(l, ["/"])
 os.kill(v.view[0], signal.SIGKILL)

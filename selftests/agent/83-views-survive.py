@@ -8,6 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
+from proc import running
 from seed import new_seed
 from users import add_names, as_user
 from wait import WAIT, until
@@ -50,12 +51,10 @@ def processes(*names):
     """Those of these names that this test's launchers have started: only they see its mounts."""
     found = []
     mine = os.readlink("/proc/self/ns/mnt")
-    for entry in os.listdir("/proc"):
+    for pid, (name, *_) in running():
         try:
-            if entry.isdigit() and open(f"/proc/{entry}/comm", errors="replace").read().strip() in names and \
-                    open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0] != "Z" and \
-                    os.readlink(f"/proc/{entry}/ns/mnt") == mine:
-                found.append(int(entry))
+            if name in names and os.readlink(f"/proc/{pid}/ns/mnt") == mine:
+                found.append(pid)
         except OSError:
             pass
     return found

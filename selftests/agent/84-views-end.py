@@ -9,6 +9,7 @@ import users
 from cluster import EHCTL, Cluster
 from ktap import done, ok, skip_all
 from mounts import mounted
+from proc import parent, running
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
@@ -27,11 +28,10 @@ SCRIPT = f"echo $$ >{work}/pid; while :; do cat {work}/file >/dev/null 2>&1 || e
 def there(name):
     """Processes of this name on the executor."""
     found = []
-    for entry in filter(str.isdigit, os.listdir("/proc")):
+    for pid, (its, *_) in running():
         try:
-            if os.stat(f"/proc/{entry}/ns/net").st_ino == space and open(f"/proc/{entry}/comm", errors="replace").read().strip() == name and \
-                    open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0] not in "ZX":
-                found.append(int(entry))
+            if its == name and os.stat(f"/proc/{pid}/ns/net").st_ino == space:
+                found.append(pid)
         except OSError:
             pass
     return sorted(found)
@@ -39,7 +39,7 @@ def there(name):
 
 def keeper():
     """That of ehview."""
-    return int(open(f"/proc/{there('ehview')[0]}/stat", errors="replace").read().rsplit(")", 1)[1].split()[1])
+    return parent(there("ehview")[0])
 
 
 for name, which in ("ehview", lambda: there("ehview")[0]), ("its ehkeep", keeper):

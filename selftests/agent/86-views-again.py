@@ -9,7 +9,7 @@ import users
 from cluster import EHCTL, Cluster
 from ktap import done, must, ok, skip_all
 from mounts import mounted
-from proc import send
+from proc import running, send
 from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
@@ -30,11 +30,10 @@ spaces = [os.stat(f"/run/netns/{c.net.name(i)}").st_ino for i in range(2)]
 def there(name, node=1):
     """Processes of this name on a node."""
     found = []
-    for entry in filter(str.isdigit, os.listdir("/proc")):
+    for pid, (its, *_) in running():
         try:
-            if os.stat(f"/proc/{entry}/ns/net").st_ino == spaces[node] and open(f"/proc/{entry}/comm", errors="replace").read().strip() == name and \
-                    open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0] not in "ZX":
-                found.append(int(entry))
+            if its == name and os.stat(f"/proc/{pid}/ns/net").st_ino == spaces[node]:
+                found.append(pid)
         except OSError:
             pass
     return sorted(found)

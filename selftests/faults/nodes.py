@@ -9,7 +9,7 @@ import users
 from clock import Clock
 from cluster import LAUNCH, STUB, USER, Cluster, frame, read_frame
 from mounts import mounted
-from proc import send
+from proc import running, send
 
 HEARTBEAT = 1.0     # seconds
 JOB_LIMIT = 20.0
@@ -86,18 +86,13 @@ class Nodes(Cluster):
     def processes(self):
         """{pid: (node, name)} of all that runs in the nodes' network namespaces, but what has ended."""
         found = {}
-        for entry in os.listdir("/proc"):
-            if not entry.isdigit():
-                continue
+        for pid, (name, *_) in running():
             try:
-                node = self.spaces.get(os.stat(f"/proc/{entry}/ns/net").st_ino)
-                if node is None:
-                    continue
-                text = open(f"/proc/{entry}/stat", errors="replace").read()
+                node = self.spaces.get(os.stat(f"/proc/{pid}/ns/net").st_ino)
             except OSError:
                 continue
-            if text.rsplit(")", 1)[1].split()[0] not in "ZX" and int(entry) != os.getpid():
-                found[int(entry)] = node, text[text.index("(") + 1:text.rindex(")")]
+            if node is not None and pid != os.getpid():
+                found[pid] = node, name
         return found
 
     def left(self):

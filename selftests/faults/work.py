@@ -5,6 +5,7 @@ the manual says it may end by), `refused` (it did not begin, and said so), or wh
 
 import collections, glob, hashlib, os, pty, re, select, signal, subprocess, tempfile, threading, time
 import users
+from proc import state, words
 from tree import BUILD
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -109,9 +110,8 @@ class Task:
         for folder in glob.glob("/proc/[0-9]*"):
             try:
                 if int(folder[6:]) != os.getpid() and any(os.readlink(fd) in pipes for fd in glob.glob(folder + "/fd/*")):
-                    state = open(folder + "/stat").read().rsplit(") ", 1)[1][0]
-                    words = open(folder + "/cmdline", errors="replace").read().split("\0")
-                    found.append(f"{folder[6:]} {state} {words} {open(folder + '/wchan').read()} {open(folder + '/syscall').read()}")
+                    pid = folder[6:]
+                    found.append(f"{pid} {state(pid)} {words(pid)} {open(folder + '/wchan').read()} {open(folder + '/syscall').read()}")
             except OSError:
                 pass
         return found

@@ -38,7 +38,6 @@ begin() {
 	begun=$!
 	wait_for 20 file_has "$to" '^registered' || bail_out "no agent: $(cat "$to")"
 }
-ended() { ! kill -0 "$1" 2>/dev/null; }
 finish_agent() { kill -KILL "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
 
 # The process that registered dies; an ordinary user has its socket.

@@ -84,6 +84,8 @@ becomes() { wait_by_nl field "$@"; }
 listed_as() { wait_by_nl task "$1"; }
 # nodes_are N: waits until there are so many; those of network namespaces that have ended go later
 nodes_are() { wait_by_nl nodes "$1"; }
+# ended PID: of a child
+ended() { ! kill -0 "$1" 2>/dev/null; }
 # refused NAME ERRNO TEXT COMMAND…: the command fails with this error and a text that has TEXT in it
 refused() {
 	local name=$1 errno=$2 text=$3 got

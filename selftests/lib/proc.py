@@ -4,12 +4,34 @@
 import os
 
 
+def stat(pid):
+    """[name, state, parent, group, session, …]; None if there is none. Names of others need not be UTF-8."""
+    try:
+        with open(f"/proc/{pid}/stat", errors="replace") as f:
+            text = f.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return [text[text.index("(") + 1:text.rindex(")")], *text[text.rindex(")") + 2:].split()]
+
+
+def running():
+    """(pid, what stat() says) of all that have not ended."""
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        s = stat(entry)
+        if s and s[1] not in "ZX":
+            yield int(entry), s
+
+
 def state(pid):
     """The letter of its state, "gone" if there is none."""
-    try:
-        return open(f"/proc/{pid}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "gone"
+    s = stat(pid)
+    return s[1] if s else "gone"
+
+
+def parent(pid):
+    """0 if there is none."""
+    s = stat(pid)
+    return int(s[2]) if s else 0
 
 
 def send(pid, sig):

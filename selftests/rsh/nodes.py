@@ -9,7 +9,7 @@ import environment, users
 from cluster import AGENT, Cluster
 from ktap import ok
 from netns import address
-from proc import send
+from proc import running, send, words
 from tree import BUILD
 from wait import WAIT, until
 
@@ -76,17 +76,13 @@ class Nodes(Cluster):
         """What runs on a node beside its agent: {pid: command line}."""
         found = {}
         space = os.stat(f"/run/netns/{self.net.name(node)}")
-        for pid in filter(str.isdigit, os.listdir("/proc")):
+        for pid, (name, *_) in running():
             try:
                 net = os.stat(f"/proc/{pid}/ns/net")
-                words = open(f"/proc/{pid}/cmdline", "rb").read().replace(b"\0", b" ").decode(errors="replace").strip()
-                comm = open(f"/proc/{pid}/comm", errors="replace").read().strip()
-                state = open(f"/proc/{pid}/stat", errors="replace").read().rsplit(")", 1)[1].split()[0]
             except OSError:
                 continue
-            if (net.st_dev, net.st_ino) == (space.st_dev, space.st_ino) and state != "Z" and (
-                    links(pid, "exe") not in OURS or comm == "ehguest"):
-                found[int(pid)] = words
+            if (net.st_dev, net.st_ino) == (space.st_dev, space.st_ino) and (links(pid, "exe") not in OURS or name == "ehguest"):
+                found[pid] = words(pid)
         return found
 
     def shown(self):

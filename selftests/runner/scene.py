@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from proc import children, send, words
+from proc import children, send, stat, words
 from programs import TOP
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
@@ -214,11 +214,8 @@ class Scene:
 
 def is_run(pid):
     """Whether that is the process of a run, and not another one that has its number now."""
-    try:
-        with open(f"/proc/{pid}/comm", errors="replace") as f:
-            return f.read() == COMM + "\n"
-    except OSError:
-        return False
+    its = stat(pid)
+    return its is not None and its[0] == COMM
 
 
 def is_lost(path):

@@ -8,7 +8,7 @@ sys.path[1:1] = [os.path.join(SELFTESTS, "lib"), os.path.join(SELFTESTS, "agent"
 import users
 import cluster
 from mounts import MS_BIND, libc
-from proc import send
+from proc import send, stat
 from tree import BUILD
 from wait import until
 
@@ -129,13 +129,12 @@ class Agents:
 
     def is_left(self, pid, session, uid):
         try:
-            with open(f"/proc/{pid}/stat", errors="replace") as f:
-                fields = f.read().rsplit(")", 1)[1].split()
-            if fields[0] in "ZX":
+            its = stat(pid)
+            if not its or its[1] in "ZX":
                 return False
-            return int(fields[3]) == session or (
+            return int(its[4]) == session or (
                 uid and os.stat(f"/proc/{pid}").st_uid == uid and os.readlink(f"/proc/{pid}/ns/mnt") == self.mounts)
-        except (OSError, IndexError):
+        except OSError:
             return False
 
     def end(self):
