@@ -91,19 +91,20 @@ static long ehs_request_left(const struct ehs_request *req)
 
 /*
  * Return: true when @req is in the table as one that @agent is asked, with the
- * milliseconds that it will wait in *limit; false if it is decided, or another
- * agent is to be asked.
+ * milliseconds that it will wait in *limit; false if it is decided, or in the
+ * table but another agent is to be asked.
  */
 static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req,
 			    u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
-	bool asks = false, first, waits;
+	bool asks = false, first, waits, replaced;
 
 	raw_spin_lock(&node->lock);
-	waits = !hlist_unhashed(&req->hash);
 	if (req->over)
 		goto unlock;
+	waits = !hlist_unhashed(&req->hash);
+	replaced = rcu_access_pointer(node->agent) != agent;
 	first = !req->limit;
 	if (first) {
 		req->limit = node->set.time_limit;
@@ -118,22 +119,26 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 		reason = EHS_REASON_UNLOADING;
 	else if (!rcu_access_pointer(node->agent))
 		reason = EHS_REASON_AGENT_GONE;
-	else if (rcu_access_pointer(node->agent) != agent)
-		goto unlock;
 	else if (!waits && node->nr_requests >= EHS_REQUEST_MAX)
 		reason = EHS_REASON_QUEUE_FULL;
-	else if (!ehs_breaker_admits(&agent->breaker, ktime_get_ns(), &req->try))
+	else if (!replaced && !ehs_breaker_admits(&agent->breaker, ktime_get_ns(), &req->try))
 		reason = EHS_REASON_AGENT_SLOW;
 	if (reason) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
 		goto unlock;
 	}
-	asks = true;
-	req->agent = agent;
 	if (!waits) {
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
 	}
+	if (replaced) {
+		req->handed = true;
+		goto unlock;
+	}
+	asks = true;
+	req->agent = agent;
+	/* of the agents before */
+	reinit_completion(&req->decided);
 	*limit = first ? req->limit : max(jiffies_to_msecs(ehs_request_left(req)), 1U);
 unlock:
 	raw_spin_unlock(&node->lock);

@@ -19,7 +19,7 @@ struct sock;
  *	another agent takes its place until the exec has asked that one. It and all
  *	below, but for @decided, are guarded by the node's lock
  * @try: it finds out whether a slow agent answers again, see breaker.h
- * @handed: another agent has taken the place of one that was asked
+ * @handed: another agent has taken the place of the first one
  * @over: decided; what was decided is below
  * @started_at: when an agent was asked first, monotonic, ns; 0 if none was. The
  *	exec's own, as the next two
