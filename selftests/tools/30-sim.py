@@ -175,6 +175,8 @@ ok("the fourth goes to a sibling, after one probe", x["to"] != "0.0.2" and x["to
 ok("loads at the end", d["load"] == {"min": 0, "max": 2.001, "total": 3.501}, d["load"])
 d = figures("--trace", "-", "--decisions", stdin=open("trace", "rb"))
 ok("from standard input", len(d.get("decisions", [])) == 5, d)
+d = figures("--trace", trace(b"\xef\xbb\xbf" + TRACE.replace("# a story\n", "").encode()), "--decisions")
+ok("with a byte order mark", len(d.get("decisions", [])) == 5, d)
 d = figures("--trace", trace(""), "--decisions")
 ok("an empty trace", d["decisions"] == [] and d["arrivals"] == 0 and d["mpn"]["mean"] == 0, d)
 d = figures("--trace", trace("arrive 0 1 a\n" * 1 + "arrive 0 1 b\narrive 1 1 c\nfinish c\nfinish b\n"),

@@ -63,6 +63,8 @@ EXAMPLE = {"tasks": [{"id": str(i + 1), "work": w} for i, w in enumerate(WORK)],
 
 # ---- the paper's example ----
 
+d = plan(b"\xef\xbb\xbf" + json.dumps(EXAMPLE).encode())
+ok("a byte order mark", "assignment" in d, d)
 d = plan(EXAMPLE, "--algorithm", "paper", "--trace")
 ok("paper: 54, as printed", d.get("cost") == 54 and d["assignment"] == {
     "1": "P1", "2": "P2", "3": "P3", "4": "P4", "5": "P4", "6": "P3", "7": "P2", "8": "P3"}, d)

@@ -40,6 +40,8 @@ put, plan, refused = planner.put, planner.plan, planner.refused
 
 # ---- Table 2 ----
 
+d = plan(b"\xef\xbb\xbf" + json.dumps(job(LOADS[0], WAVE)).encode())
+ok("a byte order mark", "hosts" in d, d)
 for i, loads in enumerate(LOADS):
     d = plan(job(loads, WAVE))
     ok(f"run {i + 1}: {7 - i} hosts", d["hosts"] == [f"W{k + 1}" for k in range(7 - i)] and

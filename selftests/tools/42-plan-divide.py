@@ -36,6 +36,8 @@ POWER = {"kind": "power", "k": 0.5, "e": 0.5}
 
 # ---- the paper's cases ----
 
+d = plan(b"\xef\xbb\xbf" + json.dumps(ring()).encode())
+ok("a byte order mark", "shares" in d, d)
 for send, result, seconds in (("parallel", None, 33.265165), ("serial", None, 37.592045),
                               ("parallel", LINEAR, 35.393977), ("serial", LINEAR, 39.676149)):
     d = plan(ring(send=send, result=result))

@@ -164,6 +164,12 @@ d = plan(put("a.dot", DOT))
 ok("DOT: chains, ports, subgraphs, comments, processors", d["makespan"] == 9.5 and d["processors"] == 2 and
    {s["task"] for s in d["schedule"]} == set("abcd"), d)
 ok("an option says otherwise", (saw := plan("a.dot", "--processors", "3")["processors"]) == 3, saw)
+d = plan(put("b.dot", """digraph { "a\\\\" [Weight=1, label="C:\\dir\\\\"]; "\\"b\\\\\\"c" [Weight=2] "a\\\\" -> "\\"b\\\\\\"c" }"""), "--processors", "2")
+ok("DOT: backslashes in strings, also at their end", sorted(s["task"] for s in d["schedule"]) == ['"b\\\\"c', "a\\\\"], d)
+d = plan(put("c.dot", "strict digraph { a [Weight=1]; node [Weight=100] edge [Weight=7] a -> b; a -> c; a -> b [Weight=3]; a -> c [Weight=3]\n"
+             "edge [Weight=9] a -> b; a -> c }"), "--processors", "2", "--rate", "1")
+ok("DOT: an edge of a strict graph that is named again is the same one, with what is said of it there",
+   [m["finish"] - m["start"] for m in d["messages"]] == [3], d)
 WF = {"schemaVersion": "1.5", "workflow": {
     "specification": {"tasks": [
         {"id": "p", "children": ["q", "r"], "parents": [], "outputFiles": ["f", "g"], "inputFiles": ["e"]},
@@ -184,6 +190,10 @@ DAX = """<?xml version="1.0"?><adag xmlns="x">
 <child ref="q"><parent ref="p"/></child><child ref="r"><parent ref="p"/></child></adag>"""
 d = plan(put("a.dax", DAX), "--processors", "2", "--rate", "100")
 ok("DAX: the same", d["makespan"] == 7 and [m["finish"] - m["start"] for m in d["messages"]] == [1], d)
+MARK = b"\xef\xbb\xbf"
+for name, text in ("STG", STG), ("DOT", DOT), ("WfFormat", json.dumps(WF)), ("DAX", DAX):
+    d = plan(put("mark", MARK + text.encode()), "--processors", "2")
+    ok(f"{name} with a byte order mark", d["schedule"] != [], d)
 PLATFORM = """<?xml version='1.0'?><!DOCTYPE platform SYSTEM "x"><platform version="4.1"><zone id="z" routing="Full">
 <host id="h1" speed="4.2Gf"/><host id="h2" speed="8.4Gf"/><link id="l" bandwidth="100Bps" latency="0us"/>
 <route src="h1" dst="h2"><link_ctn id="l"/></route></zone></platform>"""
@@ -304,6 +314,10 @@ for says, change in (
     wrong = json.loads(json.dumps(WF))
     change(wrong["workflow"])
     refused(f"WfFormat refused: {says}", says, wrong, "--processors", "2")
+for version in "1.3", "", None:
+    wrong = {"schemaVersion": version, "workflow": {"tasks": []}}
+    refused(f"WfFormat of another version: {version}", "WfFormat 1.5 is read, and this " + ("names no version" if version is None else f"is of {version}"),
+            wrong, "--processors", "2")
 for says, text in (
         ("m.bad: $.processors: from 1 to", '{"processors":[]}'), ("m.bad:1: no JSON", "{"), ("is listed twice", '{"processors":'
          '[{"id":"a"},{"id":"a"}]}'), ("$.processors[0].speed: 0 is not", '{"processors":[{"id":"a","speed":0}]}'),
@@ -317,6 +331,8 @@ for says, text in (
         ("no hosts", "<platform/>"), ("is not a value", '<platform><zone><host id="a" speed="3Gx"/></zone></platform>'),
         ("no link has the id", PLATFORM.replace('link_ctn id="l"', 'link_ctn id="k"'))):
     refused(f"machine refused: {says}", says, PAPER, "--machine", put("m.bad", text))
+d = plan(PAPER, "--machine", put("mark.json", MARK + b'{"processors":[{"id":"a"}]}'))
+ok("a machine with a byte order mark", d["schedule"] != [], d)
 refused("no machine", "--processors P or --machine FILE", PAPER)
 refused("two machines", "--processors is not allowed", PAPER, "--machine", "m.json", "--processors", "2")
 refused("no such machine", "No such file", PAPER, "--machine", "absent.json")

@@ -33,3 +33,10 @@ int parse_real(const char *text, double max, double *out)
 	*out = strtod(text, &end);
 	return *end || !(*out >= 0 && *out <= max) ? -EINVAL : 0;
 }
+
+size_t parse_mark(const char *text)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return strncmp(text, mark, sizeof(mark) - 1) ? 0 : sizeof(mark) - 1;
+}

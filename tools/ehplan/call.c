@@ -13,7 +13,7 @@
 
 static int read_all(int fd, const char *name, char **text, size_t *length)
 {
-	size_t room = 1 << 16, at = 0;
+	size_t room = 1 << 16, at = 0, skip;
 	char *buffer = NULL, *bigger;
 	int code;
 	ssize_t n;
@@ -43,6 +43,9 @@ static int read_all(int fd, const char *name, char **text, size_t *length)
 			room *= 2;
 	}
 	buffer[at] = '\0';
+	skip = parse_mark(buffer);
+	at -= skip;
+	memmove(buffer, buffer + skip, at + 1);
 	*text = buffer;
 	*length = at;
 	return 0;

@@ -51,6 +51,8 @@ static int read_line(struct load_options *o, char *line, unsigned long number)
 	double time;
 	char *word, *save;
 
+	if (number == 1)
+		line += parse_mark(line);
 	line[strcspn(line, "#\r\n")] = '\0';
 	word = strtok_r(line, " \t", &save);
 	if (!word)

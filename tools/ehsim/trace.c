@@ -141,6 +141,8 @@ static int read_line(struct reader *r, char *line)
 	char *words[5] = { NULL }, *save = NULL;
 	size_t n = 0;
 
+	if (r->line == 1)
+		line += parse_mark(line);
 	line[strcspn(line, "#\r\n")] = '\0';
 	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
 		if (n == 5)

@@ -61,23 +61,21 @@ static const char *beginning(const char *text)
 
 int dag_read(const char *text, size_t length, struct dag_draft *draft, struct plan_refusal *refusal)
 {
-	const char *skip = !strncmp(text, "\xef\xbb\xbf", 3) ? text + 3 : text;
-	const char *first = beginning(skip);
+	const char *first = beginning(text);
 	int err;
 
-	length -= skip - text;
 	if (*first == '{')
-		return dag_read_json(skip, length, draft, refusal);
+		return dag_read_json(text, length, draft, refusal);
 	if (*first == '<')
-		return dag_read_dax(skip, length, draft, refusal);
-	err = check_text(skip, length, refusal);
+		return dag_read_dax(text, length, draft, refusal);
+	err = check_text(text, length, refusal);
 	if (err)
 		return err;
 	if (*first >= '0' && *first <= '9')
-		return dag_read_stg(skip, length, draft, refusal);
+		return dag_read_stg(text, length, draft, refusal);
 	if (!strncasecmp(first, "digraph", 7) || !strncasecmp(first, "strict", 6) ||
 	    !strncasecmp(first, "graph", 5))
-		return dag_read_dot(skip, length, draft, refusal);
+		return dag_read_dot(text, length, draft, refusal);
 	if (!*first)
 		return plan_refuse(refusal, 1, NULL, "the input is empty");
 	return plan_refuse(refusal, 1, NULL,

@@ -32,6 +32,13 @@ struct dot {
 	uint32_t *line_of, weighed_room;
 	double node_weight, edge_weight; /* defaults; negative: none */
 	unsigned int depth;
+
+	bool strict; /* an edge that is named again is the same one */
+	struct plan_names *pairs; /* of a strict graph: "FROM TO" of each edge, in their order */
+	struct dot_end {
+		uint32_t task, line;
+	} * chain; /* of the edges that are being read */
+	uint32_t chain_room;
 };
 
 static int refuse(struct dot *d, const char *format, ...)
@@ -89,15 +96,21 @@ static int take_quoted(struct dot *d)
 	int err = 0;
 
 	for (; d->at < d->end && *d->at != '"' && !err; d->at++) {
-		if (d->at[0] == '\\' && d->at[1] == '"')
-			d->at++;
-		if (d->at[0] == '\\' && d->at[1] == '\n') {
+		const char escaped = *d->at == '\\' ? d->at[1] : '\0';
+
+		if (escaped == '\n') {
 			d->at++;
 			d->line++;
 			continue;
 		}
+		/* It goes before a quote, else it stays; the second of two is before nothing. */
+		if (escaped == '\\')
+			err = add_character(d, *d->at++);
+		else if (escaped == '"')
+			d->at++;
 		d->line += *d->at == '\n';
-		err = add_character(d, *d->at);
+		if (!err)
+			err = add_character(d, *d->at);
 	}
 	if (!err && d->at == d->end)
 		err = refuse(d, "a string has no end");
@@ -340,11 +353,61 @@ static int64_t take_end(struct dot *d)
 	return err ? err : number;
 }
 
+static int add_to_chain(struct dot *d, uint32_t n, uint32_t task)
+{
+	if (n >= d->chain_room) {
+		uint32_t room = d->chain_room ? 2 * d->chain_room : 64;
+		struct dot_end *chain = realloc(d->chain, room * sizeof(*chain));
+
+		if (!chain)
+			return -ENOMEM;
+		d->chain = chain;
+		d->chain_room = room;
+	}
+	d->chain[n] = (struct dot_end){ task, d->line };
+	return 0;
+}
+
+/* The edge, if a strict graph has it already; else -ENOENT, and it is the next one. Or -ENOMEM. */
+static int64_t find_edge(struct dot *d, uint32_t from, uint32_t to)
+{
+	char pair[24];
+	int64_t number;
+
+	if (!d->strict)
+		return -ENOENT;
+	snprintf(pair, sizeof(pair), "%u %u", from, to);
+	number = plan_names_find(d->pairs, pair);
+	if (number >= 0)
+		return number;
+	number = plan_names_add(d->pairs, pair);
+	return number < 0 ? number : -ENOENT;
+}
+
+/* As in Graphviz: an edge of a strict graph that is named again gets what is said of it there. */
+static int add_edge(struct dot *d, uint32_t from, const struct dot_end *to, double weight)
+{
+	int64_t same = find_edge(d, from, to->task);
+	int err;
+
+	if (same >= 0) {
+		if (weight >= 0)
+			d->draft->edges[same].data = weight;
+		return 0;
+	}
+	if (same != -ENOENT)
+		return same;
+	if (weight < 0)
+		weight = d->edge_weight < 0 ? 0 : d->edge_weight;
+	err = dag_draft_edge(d->draft, from, to->task, weight, to->line);
+	return err == -E2BIG ? refuse(d, "more than %u edges", DAG_EDGES_MAX) : err;
+}
+
 static int take_edges(struct dot *d, int64_t from)
 {
-	uint32_t first = d->draft->nedges;
-	double weight = d->edge_weight < 0 ? 0 : d->edge_weight;
-	int err = 0;
+	double weight = -1;
+	uint32_t n = 0;
+	int err = add_to_chain(d, n++, from);
 
 	while (d->token == T_ARROW && !err) {
 		int64_t to;
@@ -353,15 +416,12 @@ static int take_edges(struct dot *d, int64_t from)
 		to = err ? err : take_end(d);
 		if (to < 0)
 			return to;
-		err = dag_draft_edge(d->draft, from, to, 0, d->line);
-		if (err == -E2BIG)
-			err = refuse(d, "more than %u edges", DAG_EDGES_MAX);
-		from = to;
+		err = add_to_chain(d, n++, to);
 	}
 	if (!err)
 		err = take_attributes(d, false, &weight);
-	for (uint32_t i = first; i < d->draft->nedges; i++)
-		d->draft->edges[i].data = weight;
+	for (uint32_t i = 1; i < n && !err; i++)
+		err = add_edge(d, d->chain[i - 1].task, &d->chain[i], weight);
 	return err;
 }
 
@@ -462,8 +522,11 @@ static int take_graph(struct dot *d)
 {
 	int err = next(d);
 
-	if (!err && is_word(d, "strict"))
-		err = next(d);
+	if (!err && is_word(d, "strict")) {
+		d->strict = true;
+		d->pairs = plan_names_new();
+		err = d->pairs ? next(d) : -ENOMEM;
+	}
 	if (!err && is_word(d, "graph"))
 		return refuse(d, "a graph without directions; a digraph is needed");
 	if (!err && !is_word(d, "digraph"))
@@ -498,6 +561,8 @@ int dag_read_dot(const char *text, size_t length, struct dag_draft *draft,
 					  "task %.60s has no Weight; \"node [Weight=1]\" would be "
 					  "for all",
 					  plan_names_text(draft->names, t));
+	plan_names_free(d.pairs);
+	free(d.chain);
 	free(d.text);
 	free(d.weighed);
 	free(d.line_of);

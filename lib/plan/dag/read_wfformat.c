@@ -2,10 +2,14 @@
 #include "read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "files.h"
 #include "plan/json.h"
+
+#define VERSION "1.5"
 
 struct workflow {
 	struct dag_draft *draft;
@@ -183,6 +187,19 @@ static int read_execution(struct workflow *w, const json_t *execution, const str
 	return 0;
 }
 
+/* Which version it is of: others have other members, which are missed here. */
+static void say_version(const json_t *document, struct plan_refusal *refusal)
+{
+	const char *version = json_string_value(json_object_get(document, "schemaVersion"));
+	size_t length = strlen(refusal->what);
+
+	if (version && !strcmp(version, VERSION))
+		return;
+	snprintf(refusal->what + length, sizeof(refusal->what) - length,
+		 "; WfFormat " VERSION " is read, and this %s%.20s",
+		 version ? "is of " : "names no version", version ? version : "");
+}
+
 int dag_read_wfformat(const void *document, struct dag_draft *draft, struct plan_refusal *refusal)
 {
 	struct plan_path top = { 0 }, path = { &top, "workflow", 0 };
@@ -211,6 +228,8 @@ int dag_read_wfformat(const void *document, struct dag_draft *draft, struct plan
 		dag_draft_unite(draft);
 		err = dag_files_weigh(&w.files, draft);
 	}
+	if (err == -EINVAL)
+		say_version(document, refusal);
 	dag_files_end(&w.files);
 	plan_names_free(w.sizes);
 	free(w.bytes);
