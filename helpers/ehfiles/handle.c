@@ -155,18 +155,22 @@ close_ref:
 int handle_create(const message *m, message *a)
 {
 	int dir = folder_fd_of(m->dir), fd, err;
+	uint32_t mask, mode = files_mode_asked(m->mode, &mask);
 	struct handle *h;
 
 	if (!m->handle2 || handle_find(m->handle2) || !m->name[0])
 		return EBADF;
 	if (dir < 0)
 		return -dir;
+	umask(mask);
 	fd = folder_openat(dir, m->name,
 			   (m->flags & (HANDLE_FLAGS | O_EXCL)) | O_CREAT | O_NOFOLLOW |
 				   O_NONBLOCK | O_NOCTTY,
-			   m->mode & 07777);
+			   mode & 07777);
+	err = errno;
+	umask(0);
 	if (fd < 0)
-		return errno == ELOOP || errno == ENXIO ? ESTALE : errno;
+		return err == ELOOP || err == ENXIO ? ESTALE : err;
 	watch_own(m->dir, m->name, FILES_NEWS_NAME);
 	watch_look();
 	err = files_stat(fd, &a->attr);

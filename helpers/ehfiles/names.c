@@ -278,17 +278,22 @@ int names_readlink(const message *m, message *a)
 int names_make(const message *m, message *a)
 {
 	int dir = folder_fd_of(m->dir), err;
+	uint32_t mask, mode = files_mode_asked(m->mode, &mask);
 
 	if (dir < 0 || !m->name[0])
 		return dir < 0 ? -dir : EINVAL;
+	umask(mask);
 	if (m->op == FILES_MKDIR)
-		err = mkdirat(dir, m->name, m->mode & 07777);
+		err = mkdirat(dir, m->name, mode & 07777);
 	else if (m->op == FILES_MKNOD)
-		err = mknodat(dir, m->name, m->mode, m->size);
+		err = mknodat(dir, m->name, mode, m->size);
 	else
 		err = symlinkat(m->text, dir, m->name);
 	if (err)
-		return errno;
+		err = errno;
+	umask(0);
+	if (err)
+		return err;
 	watch_own(m->dir, m->name, FILES_NEWS_NAME);
 	watch_look();
 	return names_look(m, a);

@@ -121,7 +121,7 @@ static void __attribute__((noreturn)) files_run(const struct request *r, int con
 	err = is_9p && !geteuid() ? files_hide() : 0;
 	if (err)
 		goto tell;
-	umask(0); /* the peer sends final modes */
+	umask(0); /* requests say under which one they make files */
 	stage = LAUNCH_USER;
 	err = user_become(&who);
 	if (err)

@@ -64,8 +64,6 @@ static void data_add(struct file *f, struct node *n, struct fuse_file_info *fi, 
 	n->files = f;
 	fi->flags = flags;
 	fi->fh = (uintptr_t)f;
-	/* a reader has no error to report at close(); its locks go with its last descriptor */
-	fi->noflush = !f->writes;
 	/* with O_APPEND the kernel would write where it believes the end to be */
 	fi->direct_io = f->writes && flags & O_APPEND;
 	/* home has it open so, too; for such a file the kernel does not ask for an fsync() */
@@ -202,7 +200,7 @@ static void data_create(fuse_req_t req, fuse_ino_t parent, const char *name, mod
 	c = data_open_call(req, folder, fi, m);
 	if (!c)
 		return;
-	m->mode = mode;
+	m->mode = files_mode(mode, fuse_req_ctx(req)->umask);
 	strcpy(m->name, name);
 	strcpy(c->name, name);
 	call_send(c, m, data_on_created);
@@ -342,12 +340,20 @@ static void data_on_done(struct call *c, const message *a)
 
 static void data_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct call *c = call_new(tree_of(req), req, NULL, NULL);
-	message *m = call_message(FILES_FLUSH);
+	const struct file *f = data_of(fi);
+	message *m;
+	struct call *c;
 
+	/* A reader has no error to report, and locks go when any descriptor of the file is closed. */
+	if (!f->writes && !f->node->locked) {
+		fuse_reply_err(req, 0);
+		return;
+	}
+	c = call_new(tree_of(req), req, NULL, NULL);
+	m = call_message(FILES_FLUSH);
 	if (!c)
 		return;
-	m->handle = data_of(fi)->handle;
+	m->handle = f->handle;
 	m->owner = fi->lock_owner;
 	call_send(c, m, data_on_done);
 }
@@ -454,6 +460,7 @@ static void lock_posix(fuse_req_t req, struct fuse_file_info *fi, const struct f
 {
 	message *m = call_message(FILES_LOCK);
 
+	data_of(fi)->node->locked |= !ask;
 	m->handle = data_of(fi)->handle;
 	m->owner = fi->lock_owner;
 	m->mode = lock->l_type;

@@ -87,6 +87,7 @@ struct node {
 	struct call *waiting; /**< lookups that wait for its list */
 	/* a file */
 	struct file *files;
+	bool locked; /**< by fcntl(), perhaps not any more */
 	struct { /* size and times of the content in the kernel's cache */
 		bool valid;
 		uint64_t size;

@@ -73,7 +73,8 @@ static void view_init(void *arg, struct fuse_conn_info *conn)
 	/* writes go to home at once; cached content is dropped when home says so, not when times differ */
 	conn->want &= ~(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 			FUSE_CAP_SPLICE_MOVE | FUSE_CAP_WRITEBACK_CACHE);
-	conn->want |= conn->capable & (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS);
+	conn->want |= conn->capable &
+		      (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_DONT_MASK);
 	conn->max_write = FILES_DATA_MAX;
 	conn->max_background = 64;
 	conn->congestion_threshold = 48;

@@ -222,7 +222,7 @@ static void names_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mod
 
 	if (!c)
 		return;
-	m->mode = mode;
+	m->mode = files_mode(mode, fuse_req_ctx(req)->umask);
 	call_send(c, m, names_on_made);
 }
 
@@ -234,7 +234,7 @@ static void names_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mod
 
 	if (!c)
 		return;
-	m->mode = mode;
+	m->mode = files_mode(mode, fuse_req_ctx(req)->umask);
 	m->size = device;
 	call_send(c, m, names_on_made);
 }

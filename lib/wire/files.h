@@ -44,7 +44,7 @@ enum files_op {
 	FILES_READLINK,
 	FILES_OPEN, /**< as HANDLE2; with data if it is small, unless SIZE and TIMES (mtime, ctime)
 		     *   match */
-	FILES_CREATE, /**< NAME in DIR, as HANDLE2 */
+	FILES_CREATE, /**< NAME in DIR, as HANDLE2. MODE is files_mode(), also of the next that make files */
 	FILES_READ,
 	FILES_WRITE, /**< not answered: the next two report errors */
 	FILES_FLUSH, /**< release the locks of OWNER. OWNER 0: no locks, and as after FILES_FSYNC
@@ -110,6 +110,29 @@ enum files_field {
 #define FILES_SET_SIZE 8
 #define FILES_SET_ATIME 16 /**< nsec may be UTIME_NOW; also below */
 #define FILES_SET_MTIME 32
+
+#define FILES_MODE_ASKED (1u << 31)
+
+/** MODE of a new file: that under the umask and, above it, the permissions that were asked for, as the
+ *  umask does not count in a directory with a default access list. An earlier version looks at the
+ *  former only. */
+static inline uint32_t files_mode(uint32_t mode, uint32_t umask)
+{
+	return (mode & ~umask) | (mode & 0777) << 16 | FILES_MODE_ASKED;
+}
+
+/** What was asked for; *umask: under which umask. */
+static inline uint32_t files_mode_asked(uint32_t mode, uint32_t *umask)
+{
+	const uint32_t asked = mode >> 16 & 0777;
+
+	if (!(mode & FILES_MODE_ASKED)) {
+		*umask = 0;
+		return mode & 0177777;
+	}
+	*umask = asked & ~mode;
+	return (mode & 0177000) | asked;
+}
 
 struct files_time {
 	int64_t sec;
