@@ -228,6 +228,15 @@ check-faults:
 	EHS_BUILD=$(O) selftests/run unit/test_job_world faults/30 faults/40 faults/50 agent/64-lapse
 	EHS_BUILD=$(O) EHS_SEED=$(SEED) selftests/faults/20-campaign.py --faults $(FAULTS) --turns $(TURNS) --still $(STILL)
 
+# Half an hour.
+TASKS ?= 20000
+##  check-volume    tasks of all kinds, 16 at a time, beside two busy loops; TASKS=20000
+.PHONY: check-volume
+check-volume:
+	@packaging/deps -n build test
+	$(Q)$(MAKE) --no-print-directory tools
+	EHS_BUILD=$(O) EHS_SEED=$(SEED) selftests/faults/60-volume.py --tasks $(TASKS)
+
 # Each test program ROUNDS times beside two busy loops, those of guests a quarter as often; hours for all of them.
 ROUNDS ?= 20
 ##  check-flakes    tests many times beside busy loops: which fail by chance; ROUNDS=20, T="agent/40 unit"

@@ -131,7 +131,7 @@ for word, name in (("lost", "no task is lost in silence"), ("twice", "none runs 
     ok(name, not wrong, "\n".join(wrong[:20]))
 ok("most tasks are right", c.words["right"] > len(c.tasks) / 2, c.sums())
 ok("agents and launchers go on, and each fault is over in time", not c.problems, "\n".join(c.problems))
-left = c.leftovers()
+left = n.leftovers()
 ok("nothing is left behind", not left, "\n".join(left))
 print(f"# {time.monotonic() - c.began:.0f} s")
 done()

@@ -6,7 +6,7 @@ import collections, random, threading, time
 import faults, work
 from network import Network
 from nodes import JOB_LIMIT, Nodes
-from wait import WAIT, until
+from wait import WAIT
 
 NODES = 8
 TASKS = 10                      # at once
@@ -164,19 +164,6 @@ class Campaign:
         if strangers:
             self.problems.append(f"in the ledger and nobody's: {strangers}")
         self.problems += [f"{f}: {f.problem}" for f in self.faults if f.problem]
-
-    def leftovers(self):
-        """What is left behind when all is over; [] is right."""
-        left = self.nodes.left
-        found = [] if until(lambda: not left(), JOB_LIMIT + WAIT) else left()
-        many = lambda: [f"n{i}: {n} descriptors" for i, n in ((i, self.nodes.descriptors(i)) for i in self.nodes.agents) if n > 60]
-        found += [] if until(lambda: not many(), WAIT) else many()
-        for i in list(self.nodes.agents):
-            status = self.nodes.end(i)
-            if status:
-                found.append(f"n{i}: its agent ended with {status}: {self.nodes.log(i)[-1500:]}")
-        found += [] if until(lambda: not left(), WAIT) else left()
-        return found
 
     def table(self):
         """Lines of the faults' table: kind, how many, and seconds from its end until all was well."""

@@ -10,6 +10,7 @@ from clock import Clock
 from cluster import LAUNCH, STUB, USER, Cluster, frame, read_frame
 from mounts import mounted
 from proc import running, send
+from wait import WAIT, until
 
 HEARTBEAT = 1.0     # seconds
 JOB_LIMIT = 20.0
@@ -110,6 +111,19 @@ class Nodes(Cluster):
                 found.append(f"n{i}: no answer")
             else:
                 found += [f"n{i}: task {t['id']} {t['state']}" for t in tasks["tasks"]]
+        return found
+
+    def leftovers(self):
+        """What is left behind when all is over; [] is right. Ends the agents."""
+        left = self.left
+        found = [] if until(lambda: not left(), JOB_LIMIT + WAIT) else left()
+        many = lambda: [f"n{i}: {n} descriptors" for i, n in ((i, self.descriptors(i)) for i in self.agents) if n > 60]
+        found += [] if until(lambda: not many(), WAIT) else many()
+        for i in list(self.agents):
+            status = self.end(i)
+            if status:
+                found.append(f"n{i}: its agent ended with {status}: {self.log(i)[-1500:]}")
+        found += [] if until(lambda: not left(), WAIT) else left()
         return found
 
     def descriptors(self, i):

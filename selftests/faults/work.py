@@ -3,7 +3,7 @@
 return is known. A verdict is one word: `right`, `told` (it ended as killed, and said so, and something was done to it that
 the manual says it may end by), `refused` (it did not begin, and said so), or what is wrong."""
 
-import collections, glob, hashlib, os, pty, re, select, signal, subprocess, tempfile, threading, time
+import collections, glob, hashlib, os, pty, re, select, shutil, signal, subprocess, tempfile, threading, time
 import users
 from proc import state, words
 from tree import BUILD
@@ -16,13 +16,14 @@ FILES = 2       # that a build compiles
 
 
 class Place:
-    """Where tasks work: the ledger, and what they are compared with."""
+    """Where tasks work: the ledger, and what they are compared with. `pace`: of their pauses, which are some seconds."""
 
-    def __init__(self, nodes):
-        self.nodes = nodes
+    def __init__(self, nodes, pace=1):
+        self.nodes, self.pace = nodes, pace
+        self.counts, self.counted = collections.Counter(), 0
         self.ledger = self.make("ledger", b"")
         self.large = self.make("large", b"".join(b"%d\n" % i for i in range(30000)))
-        self.compile = self.make("cc.sh", f'#!/bin/sh\necho "$EHT.$1" >>{self.ledger}\nsleep 0.$3\nexec gcc -O1 -c -o "$1.o" "$2"\n'.encode(), 0o755)
+        self.compile = self.make("cc.sh", f'#!/bin/sh\necho "$EHT.$1" >>{self.ledger}\nsleep $3\nexec gcc -pipe -O1 -c -o "$1.o" "$2"\n'.encode(), 0o755)
         for i in range(FILES):
             self.make(f"f{i}.c", b"".join(b"int f%d_%d(int a)\n{\n\treturn a * %d;\n}\n" % (i, j, i + j) for j in range(20)))
         self.objects = []
@@ -44,7 +45,13 @@ class Place:
 
     def runs(self):
         """How often each has run."""
-        return collections.Counter(open(self.ledger).read().split())
+        with open(self.ledger, "rb") as f:
+            f.seek(self.counted)
+            text = f.read()
+        whole = text[:text.rfind(b"\n") + 1]
+        self.counted += len(whole)
+        self.counts.update(whole.decode().split())
+        return self.counts
 
 
 class Task:
@@ -62,17 +69,38 @@ class Task:
         self.auto = dice.randrange(3) == 0
         self.where = AUTO if self.auto else [f"n{away}"]
         self.away = away
-        self.open = []
+        self.open, self.fed = [], None
         self.make(dice)
 
     def note(self, name=None):
         return f"echo {name or self.id} >>{self.place.ledger}; "
+
+    def pause(self, ms):
+        """So long, at this place's pace, as a word of a shell."""
+        return f"{ms * self.place.pace / 1000:.4f}"
+
+    def feed(self, words):
+        """A pipe that this command writes into; to be closed by who has handed it on."""
+        source = subprocess.Popen(words, stdout=subprocess.PIPE)
+        threading.Thread(target=source.wait, daemon=True).start()
+        self.fed = source.stdout
+        return source.stdout
+
+    def forget(self):
+        """Removes what it has made."""
+        for path in glob.glob(self.place.path(self.id) + "[.]*") + glob.glob(self.place.path(self.id) + "_*"):
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
 
     def start(self, words, stdin=subprocess.DEVNULL, **more):
         self.p = subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.nodes.net.name(self.home)}", "-S", str(users.ONE), "-G", str(users.ONE), *words],
             stdin=stdin, cwd=self.nodes.work, env={**os.environ, "EHT": self.id},
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True, **more})
+        if self.fed:
+            self.fed.close()
         self.open = [f for f in (self.p.stdout, self.p.stderr) if f]
         for f in self.open:
             os.set_blocking(f.fileno(), False)
@@ -157,7 +185,7 @@ class Sleeper(Task):
     kind = "sleep"
 
     def make(self, dice):
-        ms = dice.randrange(1000, 8000) / 1000
+        ms = self.pause(dice.randrange(1000, 8000))
         self.want = b"a\nb\n"
         self.start(self.away_words(f"{self.note()}echo a; sleep {ms}; echo b; exit {self.status}"))
 
@@ -167,7 +195,7 @@ class Children(Task):
     kind = "children"
 
     def make(self, dice):
-        ms = dice.randrange(1000, 4000) / 1000
+        ms = self.pause(dice.randrange(1000, 4000))
         self.want = b"now\nlate\n"
         self.start(self.away_words(f"{self.note()}(sleep {ms}; echo late) & echo now; exit {self.status}"))
 
@@ -188,16 +216,13 @@ class Both(Task):
         data = dice.randbytes(dice.randrange(20000, 400000))
         path = self.place.make(f"{self.id}.in", data)
         self.want = data + hashlib.sha256(data).hexdigest().encode() + b"\n"
-        pause = dice.randrange(500, 4000) / 1000
+        pause = self.pause(dice.randrange(500, 4000))
         script = f"{self.note()}head -c {dice.randrange(len(data))}; sleep {pause}; cat; sha256sum {path} | cut -c1-64; exit {self.status}"
         if dice.randrange(2):
             with open(path, "rb") as f:
                 self.start(self.away_words(script), stdin=f)
         else:
-            source = subprocess.Popen(["cat", path], stdout=subprocess.PIPE)
-            self.start(self.away_words(script), stdin=source.stdout)
-            source.stdout.close()
-            threading.Thread(target=source.wait, daemon=True).start()
+            self.start(self.away_words(script), stdin=self.feed(["cat", path]))
 
 
 class Pipeline(Task):
@@ -211,9 +236,9 @@ class Pipeline(Task):
         lines = sorted((str(i) for i in range(1, n + 1)), reverse=True)
         text = "".join(line + "\n" for line in lines).replace("1", "x").encode()
         self.want = text + b"%d\n" % len(text)
-        stages = ["LC_ALL=C sort -r", "tr 1 x", f"tee {self.place.path(self.id)}.tee; sleep 0.{dice.randrange(10)}; wc -c <{self.place.path(self.id)}.tee"]
+        stages = ["LC_ALL=C sort -r", "tr 1 x", f"tee {self.place.path(self.id)}.tee; sleep {self.pause(dice.randrange(1000))}; wc -c <{self.place.path(self.id)}.tee"]
         to = [" ".join(self.where), f"n{dice.choice([i for i in range(self.nodes.n) if i != self.home])}", " ".join(AUTO)]
-        text = f"(seq {n // 2}; sleep {dice.randrange(3000) / 1000}; seq {n // 2 + 1} {n})"
+        text = f"(seq {n // 2}; sleep {self.pause(dice.randrange(3000))}; seq {n // 2 + 1} {n})"
         for stage, where, name in zip(stages, to, self.names):
             text += f" | {EHCTL} exec {where} -- /bin/sh -c '{self.note(name)}{stage}'"
         self.start(["/bin/bash", "-o", "pipefail", "-c", text])
@@ -236,12 +261,12 @@ class Build(Task):
     kind = "build"
 
     def make(self, dice):
-        folder = self.folder = tempfile.mkdtemp(prefix=self.id, dir=self.nodes.work)
+        folder = self.folder = tempfile.mkdtemp(prefix=self.id + "_", dir=self.nodes.work)
         self.names = [f"{self.id}.f{i}" for i in range(FILES)]
         self.status, self.auto = 0, True
         with open(f"{folder}/Makefile", "w") as f:
             f.write(f"all: {' '.join(f'f{i}.o' for i in range(FILES))}\n%.o: ../%.c\n"
-                    f"\t@{EHCTL} exec {' '.join(AUTO)} -- {self.place.compile} $* $< {dice.randrange(10)}\n")
+                    f"\t@{EHCTL} exec {' '.join(AUTO)} -- {self.place.compile} $* $< {self.pause(dice.randrange(1000))}\n")
         os.chown(folder, users.ONE, users.ONE)
         os.chmod(folder, 0o755)
         self.start(["make", "-s", f"-j{FILES}", "-C", folder])
@@ -266,7 +291,7 @@ class View(Task):
         count = f"while [ $i -lt %d ]; do echo line $i >>{self.path}; i=$((i + 1)); done; "
         self.want = hashlib.sha256(open(self.place.large, "rb").read()).hexdigest().encode() + b"\n" + self.made_of
         self.start(self.away_words(f"{self.note()}i=0; {count % half} sha256sum {self.place.large} | cut -c1-64; "
-                                   f"sleep {dice.randrange(3000) / 1000}; {count % lines} cat {self.path}; exit {self.status}", "--view", "home"))
+                                   f"sleep {self.pause(dice.randrange(3000))}; {count % lines} cat {self.path}; exit {self.status}", "--view", "home"))
 
     def made(self):
         return open(self.path, "rb").read() == self.made_of
@@ -284,7 +309,7 @@ class Terminal(Task):
     kind = "terminal"
 
     def make(self, dice):
-        self.pauses = [dice.random() * 3 for _ in range(2)]
+        self.pauses = [dice.random() * 3 * self.place.pace for _ in range(2)]
         self.waits, self.due = [(b"up\r\n", b"one\n"), (b"a=one\r\n", b"two\n")], None
         self.want = b"up\r\na=one\r\nb=two\r\n"
         self.master, slave = pty.openpty()
