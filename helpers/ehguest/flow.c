@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -119,6 +120,7 @@ static int flow_pair(const struct job_file *f, int pair[2])
 int flow_stream(struct guest *g, const struct job_file *f, uint32_t channel)
 {
 	const bool reads = f->flags & JOB_OPEN_READ, writes = f->flags & JOB_OPEN_WRITE;
+	struct stat st;
 	int pair[2], err;
 
 	err = flow_pair(f, pair);
@@ -131,13 +133,14 @@ int flow_stream(struct guest *g, const struct job_file *f, uint32_t channel)
 		flow_add_outlet(g, channel);
 		g->out[g->nouts - 1].fd = pair[0];
 		g->out[g->nouts - 1].socket = reads;
+		if (!fstat(pair[1], &st))
+			g->out[g->nouts - 1].inode = st.st_ino;
 	}
 	if (reads) {
 		int ours = writes ? fcntl(pair[0], F_DUPFD_CLOEXEC, 3) : pair[0];
 
 		flow_add_intake(g, channel);
 		g->in[g->nins - 1].socket = writes;
-		g->in[g->nins - 1].tokens = f->flags & JOB_OPEN_TOKENS;
 		err = ours < 0 ? -errno : flow_take(&g->in[g->nins - 1], ours, pair[1]);
 	}
 	if (!err)
@@ -252,9 +255,27 @@ void outlet_exited(struct outlet *o)
 	o->ready = true; /* it may have an end, of which poll() has not told yet */
 }
 
+bool pair_is_shut(ino_t inode)
+{
+	/* The other end of a pair tells both alike, if it is shut down itself. */
+	FILE *f = fopen("/proc/net/unix", "re");
+	unsigned long number;
+	char line[256];
+	bool found = false;
+
+	if (!f)
+		return false;
+	/* "NUM: REFS PROTOCOL FLAGS TYPE STATE INODE"; it goes from there before the other end is told. */
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &number) == 1 &&
+			number == inode;
+	fclose(f);
+	return found;
+}
+
 void outlet_step(struct guest *g, struct outlet *o)
 {
-	const struct job_message end = { .what = JOB_END, .channel = o->channel };
+	struct job_message end = { .what = JOB_END, .channel = o->channel };
 	uint8_t bytes[JOB_DATA_MAX];
 	size_t room;
 	ssize_t n;
@@ -272,6 +293,7 @@ void outlet_step(struct guest *g, struct outlet *o)
 		o->ready = false;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
+		end.shut = o->socket && pair_is_shut(o->inode);
 		outlet_close(o);
 		guest_say(g, &end);
 	}

@@ -50,6 +50,7 @@ struct program {
 struct outlet {
 	int fd; /**< -1: none, or closed */
 	bool socket; /**< of a pair: an intake has our end, too */
+	ino_t inode; /**< of the program's socket then */
 	uint32_t channel;
 	bool ready; /**< poll() said so */
 	uint64_t sent, owed; /**< bytes; `sent` when all from before the exit is sent */
@@ -59,7 +60,6 @@ struct outlet {
 struct intake {
 	uint32_t channel;
 	bool socket; /**< of a pair: also an outlet has our end, as a duplicate */
-	bool tokens; /**< of make's jobserver: to whom it is not known how many he reads, one is given */
 	int fd; /**< the pipe's write end; -1: none, or closed */
 	int probe; /**< tells what is unread when `fd` is closed; -1: nothing was unread */
 	ino_t inode; /**< of the pipe, or of the program's socket */
@@ -67,6 +67,7 @@ struct intake {
 	bool ahead; /**< home sends copies within a window */
 	bool end; /**< home has no more */
 	bool broken; /**< the program has closed it, and home was not told yet */
+	bool shut; /**< by shutdown() only */
 	bool ready; /**< poll() said that it can be written */
 	uint64_t written; /**< bytes, into the pipe */
 	uint64_t granted; /**< bytes that were read when credit was given */
@@ -223,6 +224,8 @@ struct pollfd outlet_poll(const struct guest *g, const struct outlet *o);
 
 /** Sends home what the program has written. */
 void outlet_step(struct guest *g, struct outlet *o);
+/** Whether the program's socket is there, though a direction of it is at its end. */
+bool pair_is_shut(ino_t inode);
 struct outlet *outlet_of(struct guest *g, uint32_t channel); /**< NULL: none */
 /** Closes it; the program's next write raises SIGPIPE. */
 void outlet_close(struct outlet *o);

@@ -11,23 +11,30 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/** Mostly given to a reader of which it is not known how much it reads. */
-#define INPUT_UNKNOWN 4096
-
 /** What is read. */
 struct input_source {
 	bool terminal, socket; /**< else a pipe */
 	dev_t device; /**< of the terminal */
 	ino_t inode; /**< of the pipe or socket */
-	size_t unknown; /**< given to a reader of which it is not known how much it reads */
 };
 
-/** Returns how many bytes a descendant of this process waits for, 0: none waits. */
-size_t input_wanted(const struct input_source *source);
+/**
+ * What processes wait for. Bytes that were taken and are not read are lost to the next reader: what is
+ * not known is never a wish.
+ */
+struct input_wish {
+	size_t bytes; /**< as much as one of them reads now; 0: none is seen to wait */
+	/** There may be readers that want more: those that wait until it can be read, for which
+	 *  `bytes` is 1, and those that cannot be looked at, for which it is 0. */
+	bool unsure;
+};
+
+/** What descendants of this process wait for. */
+struct input_wish input_wanted(const struct input_source *source);
 
 /* ---- input_call.c ---- */
 
 /** The same for one thread. */
-size_t input_thread(const struct input_source *source, long pid, long tid);
+struct input_wish input_thread(const struct input_source *source, long pid, long tid);
 
 #endif

@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -18,6 +20,7 @@
 
 #define INPUT_POLLS 64 /* entries of poll() that are looked at at once */
 #define INPUT_SELECTS 1024 /* descriptors that select() is asked about */
+#define INPUT_VECTORS 64 /* parts of a readv() that are counted */
 
 struct input_call {
 	const struct input_source *source;
@@ -96,7 +99,7 @@ static bool call_has_it(const struct input_call *c)
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/fd", c->pid, c->tid);
 	dir = opendir(name);
 	if (!dir)
-		return errno != ENOENT && !input_is_over(c->pid, c->tid); /* may not be seen */
+		return errno != ENOENT && !input_is_over(c->pid, c->tid); /* it may have it */
 	while (!has && (entry = readdir(dir)))
 		has = entry->d_name[0] != '.' && call_is_it(c, entry->d_name);
 	closedir(dir);
@@ -110,7 +113,24 @@ static bool call_memory(const struct input_call *c, unsigned long long at, void 
 	return process_vm_readv(c->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
 }
 
-static bool call_polls(const struct input_call *c)
+/* ---- what it waits in ---- */
+
+static const struct input_wish nothing = { 0 };
+/* It is to become readable: what is then read is asked for. */
+static const struct input_wish readable = { .bytes = 1, .unsure = true };
+
+static struct input_wish call_bytes(size_t n)
+{
+	return (struct input_wish){ .bytes = n };
+}
+
+/* It may wait for our source, if it has that at all. */
+static struct input_wish call_unknown(const struct input_call *c)
+{
+	return (struct input_wish){ .unsure = call_has_it(c) };
+}
+
+static struct input_wish call_polls(const struct input_call *c)
 {
 	unsigned long long count = c->argument[1];
 	struct pollfd fds[INPUT_POLLS];
@@ -119,33 +139,33 @@ static bool call_polls(const struct input_call *c)
 		size_t n = count - from < INPUT_POLLS ? count - from : INPUT_POLLS;
 
 		if (!call_memory(c, c->argument[0] + from * sizeof(*fds), fds, n * sizeof(*fds)))
-			return call_has_it(c);
+			return call_unknown(c);
 		for (size_t i = 0; i < n; i++)
 			if (fds[i].events & (POLLIN | POLLRDNORM) && call_is_fd(c, fds[i].fd))
-				return true;
+				return readable;
 	}
-	return false;
+	return nothing;
 }
 
-static bool call_selects(const struct input_call *c)
+static struct input_wish call_selects(const struct input_call *c)
 {
 	unsigned long words[INPUT_SELECTS / 8 / sizeof(long)];
 	unsigned int bits = 8 * sizeof(long), n = c->argument[0];
 
 	if (!c->argument[1])
-		return false;
+		return nothing;
 	if (n > INPUT_SELECTS)
 		n = INPUT_SELECTS;
 	if (!call_memory(c, c->argument[1], words, (n + bits - 1) / bits * sizeof(long)))
-		return call_has_it(c);
+		return call_unknown(c);
 	for (unsigned int fd = 0; fd < n; fd++)
 		if (words[fd / bits] >> fd % bits & 1 && call_is_fd(c, fd))
-			return true;
-	return false;
+			return readable;
+	return nothing;
 }
 
 /* The lines of what an epoll descriptor watches are "tfd: N events: HEX …". */
-static bool call_watches(const struct input_call *c)
+static struct input_wish call_watches(const struct input_call *c)
 {
 	char name[96], line[256];
 	bool found = false;
@@ -155,7 +175,7 @@ static bool call_watches(const struct input_call *c)
 		 (int)c->argument[0]);
 	f = fopen(name, "re");
 	if (!f)
-		return call_has_it(c);
+		return call_unknown(c);
 	while (!found && fgets(line, sizeof(line), f)) {
 		unsigned int events;
 		int fd;
@@ -164,24 +184,100 @@ static bool call_watches(const struct input_call *c)
 			found = events & POLLIN && call_is_fd(c, fd);
 	}
 	fclose(f);
-	return found;
+	return found ? readable : nothing;
 }
 
-static size_t call_wants(const struct input_call *c)
+/* The room in `count` vectors; of more than INPUT_VECTORS less, and it reads again. */
+static struct input_wish call_vectors(const struct input_call *c, unsigned long long at,
+				      unsigned long long count)
 {
-	const size_t unknown = c->source->unknown;
+	struct iovec all[INPUT_VECTORS];
+	size_t n = count < INPUT_VECTORS ? count : INPUT_VECTORS, bytes = 0;
 
-	/* 32-bit programs use other call numbers; their stack is below 4 GiB. */
-	if (c->sp <= UINT32_MAX)
-		return call_has_it(c) ? unknown : 0;
+	if (!n)
+		return nothing;
+	if (!call_memory(c, at, all, n * sizeof(*all)))
+		return call_unknown(c);
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].iov_len > SSIZE_MAX - bytes)
+			return nothing; /* no call takes so much */
+		bytes += all[i].iov_len;
+	}
+	return call_bytes(bytes);
+}
+
+/* Of several messages the first, as a stream fills it before the next. */
+static struct input_wish call_message(const struct input_call *c)
+{
+	struct msghdr m;
+
+	if (!call_memory(c, c->argument[1], &m, sizeof(m)))
+		return call_unknown(c);
+	return call_vectors(c, (uintptr_t)m.msg_iov, m.msg_iovlen);
+}
+
+/* Whether what it reads stays there, or it has some of it already. */
+static bool call_leaves(const struct input_call *c)
+{
+	switch (c->number) {
+	case SYS_tee:
+		return true;
+	case SYS_recvfrom:
+	case SYS_recvmmsg:
+		return c->argument[3] & (MSG_PEEK | MSG_WAITALL);
+	case SYS_recvmsg:
+		return c->argument[2] & (MSG_PEEK | MSG_WAITALL);
+	default:
+		return false;
+	}
+}
+
+/* How much one waits for that reads. */
+static struct input_wish call_room(const struct input_call *c)
+{
+	const unsigned long long *a = c->argument;
+
 	switch (c->number) {
 	case SYS_read:
-		return call_is_fd(c, c->argument[0]) ? c->argument[2] : 0;
 	case SYS_recvfrom:
-		return c->source->socket && call_is_fd(c, c->argument[0]) ? c->argument[2] : 0;
+		return call_bytes(a[2]);
+	case SYS_sendfile:
+		return call_bytes(a[3]);
+	case SYS_splice:
+		return call_bytes(a[4]);
 	case SYS_recvmsg:
 	case SYS_recvmmsg:
-		return c->source->socket && call_is_fd(c, c->argument[0]) ? unknown : 0;
+		return call_message(c);
+	default:
+		return call_vectors(c, a[1], a[2]);
+	}
+}
+
+/* Of one that reads from this descriptor. */
+static struct input_wish call_reads(const struct input_call *c, int fd)
+{
+	struct input_wish wish;
+
+	if (!call_is_fd(c, fd))
+		return nothing;
+	if (call_leaves(c))
+		return readable;
+	wish = call_room(c);
+	/* Without room it waits all the same. */
+	return wish.bytes || wish.unsure ? wish : readable;
+}
+
+static struct input_wish call_wants(const struct input_call *c)
+{
+	/* 32-bit programs use other call numbers; their stack is below 4 GiB. */
+	if (c->sp <= UINT32_MAX)
+		return call_unknown(c);
+	switch (c->number) {
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return c->source->socket ? call_reads(c, c->argument[0]) : nothing;
+	case SYS_read:
 	case SYS_readv:
 	case SYS_preadv:
 #ifdef SYS_preadv2
@@ -190,19 +286,19 @@ static size_t call_wants(const struct input_call *c)
 	case SYS_splice:
 	case SYS_tee:
 	case SYS_vmsplice:
-		return call_is_fd(c, c->argument[0]) ? unknown : 0;
+		return call_reads(c, c->argument[0]);
 	case SYS_sendfile:
-		return call_is_fd(c, c->argument[1]) ? unknown : 0;
+		return call_reads(c, c->argument[1]);
 #ifdef SYS_poll
 	case SYS_poll:
 #endif
 	case SYS_ppoll:
-		return call_polls(c) ? unknown : 0;
+		return call_polls(c);
 #ifdef SYS_select
 	case SYS_select:
 #endif
 	case SYS_pselect6:
-		return call_selects(c) ? unknown : 0;
+		return call_selects(c);
 #ifdef SYS_epoll_wait
 	case SYS_epoll_wait:
 #endif
@@ -210,18 +306,20 @@ static size_t call_wants(const struct input_call *c)
 	case SYS_epoll_pwait2:
 #endif
 	case SYS_epoll_pwait:
-		return call_watches(c) ? unknown : 0;
+		return call_watches(c);
 	case SYS_io_uring_enter:
-		return call_has_it(c) ? unknown : 0;
+	case SYS_restart_syscall: /* of poll(), after a stop: its arguments are not there any more */
+		return call_unknown(c);
 	default:
-		return 0;
+		return nothing;
 	}
 }
 
 /* The line is "NUMBER ARGUMENTS… SP PC", "running", or "-1 SP PC" outside system calls. */
-size_t input_thread(const struct input_source *source, long pid, long tid)
+struct input_wish input_thread(const struct input_source *source, long pid, long tid)
 {
 	struct input_call c = { .source = source, .pid = pid, .tid = tid };
+	struct input_wish hidden = { 0 };
 	char name[80], text[256], *at = text;
 	ssize_t n;
 	int fd;
@@ -229,17 +327,17 @@ size_t input_thread(const struct input_source *source, long pid, long tid)
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/syscall", pid, tid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	/* One that may not be seen, such as sudo, may wait. */
+	/* Such as sudo, or one in the middle of its exec: nothing shows whether it waits. */
 	if (n < 0)
-		n = (errno == EACCES || errno == EPERM) && !input_is_over(pid, tid) ? 0 : -1;
+		hidden.unsure = (errno == EACCES || errno == EPERM) && !input_is_over(pid, tid);
 	if (fd >= 0)
 		close(fd);
 	if (n <= 0)
-		return n ? 0 : source->unknown;
+		return hidden;
 	text[n] = '\0';
 	c.number = strtol(at, &at, 10);
 	if (at == text || c.number < 0)
-		return 0;
+		return nothing;
 	for (int i = 0; i < 6; i++)
 		c.argument[i] = strtoull(at, &at, 16);
 	c.sp = strtoull(at, &at, 16);

@@ -123,6 +123,7 @@ static void intake_look_in(struct guest *g, struct intake *in, int64_t ms)
 static void intake_broken(struct guest *g, struct intake *in)
 {
 	intake_tell(g, in);
+	in->shut = in->socket && pair_is_shut(in->inode);
 	intake_close(in);
 	in->broken = true;
 }
@@ -243,10 +244,8 @@ void intake_exited(struct guest *g, struct intake *in)
 /* Asks for as much as a process waits for. What was given before is gone from the pipe then. */
 static bool intake_ask(struct guest *g, struct intake *in)
 {
-	const struct input_source source = { .inode = in->inode,
-					     .socket = in->socket,
-					     .unknown = in->tokens ? 1 : INPUT_UNKNOWN };
-	size_t wanted;
+	const struct input_source source = { .inode = in->inode, .socket = in->socket };
+	struct input_wish wish;
 
 	/* Asked for already: the answer is on its way. */
 	if (job_end_granted(&g->end, in->channel)) {
@@ -255,10 +254,12 @@ static bool intake_ask(struct guest *g, struct intake *in)
 	}
 	if (in->read < in->written || intake_held(in))
 		return false;
-	wanted = input_wanted(&source);
-	if (!wanted)
+	wish = input_wanted(&source);
+	if (wish.unsure)
+		job_end_unsure(&g->end, in->channel);
+	if (!wish.bytes)
 		return false;
-	job_end_grant(&g->end, in->channel, wanted < JOB_WINDOW ? wanted : JOB_WINDOW);
+	job_end_grant(&g->end, in->channel, wish.bytes < JOB_WINDOW ? wish.bytes : JOB_WINDOW);
 	in->offered = false;
 	return true;
 }
@@ -288,7 +289,7 @@ struct pollfd intake_poll(const struct guest *g, const struct intake *in)
 
 void intake_step(struct guest *g, struct intake *in)
 {
-	const struct job_message closed = { .what = JOB_CLOSED, .channel = in->channel };
+	struct job_message closed = { .what = JOB_CLOSED, .channel = in->channel };
 	const short gone = in->socket ? POLLERR | POLLHUP : POLLERR;
 
 	if (!guest_writes(g))
@@ -307,6 +308,7 @@ void intake_step(struct guest *g, struct intake *in)
 		intake_look(g, in);
 	if (in->broken && guest_can_say(g)) {
 		in->broken = false;
+		closed.shut = in->shut;
 		guest_say(g, &closed);
 	}
 }

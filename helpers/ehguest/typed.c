@@ -34,13 +34,13 @@ static uint32_t typed_unread(const struct pty *p)
 
 static bool typed_is_read(const struct pty *p)
 {
-	struct input_source source = { .terminal = true, .unknown = INPUT_UNKNOWN };
+	struct input_source source = { .terminal = true };
 	struct stat st;
 
 	if (fstat(p->slave, &st))
 		return true;
 	source.device = st.st_rdev;
-	return input_wanted(&source);
+	return input_wanted(&source).bytes;
 }
 
 /* Asks for one line when a process waits for it, so that a read() gets one line, as at home. */

@@ -29,9 +29,21 @@ static bool copies_watch(struct source *from)
 	return from->events >= 0 && !epoll_ctl(from->events, EPOLL_CTL_ADD, from->fd, &event);
 }
 
+/*
+ * Copies that the program has not read yet stay in the source: with more room more are on the way. If
+ * it reads nothing, its writer is held up as at home. Ours first, as it takes all that is there.
+ */
+void copies_widen(struct source *from)
+{
+	if (from->size && from->size < (int)JOB_WINDOW &&
+	    fcntl(from->fd, F_GETPIPE_SZ) == from->size &&
+	    fcntl(from->pipe[1], F_SETPIPE_SZ, JOB_WINDOW) >= (int)JOB_WINDOW)
+		fcntl(from->fd, F_SETPIPE_SZ, JOB_WINDOW);
+}
+
 static bool copies_open_pipe(struct source *from)
 {
-	int size = fcntl(from->fd, F_GETPIPE_SZ), more;
+	int size = fcntl(from->fd, F_GETPIPE_SZ);
 
 	if (size < COPIES_PIPE || pipe2(from->pipe, O_NONBLOCK | O_CLOEXEC))
 		return false;
@@ -40,16 +52,13 @@ static bool copies_open_pipe(struct source *from)
 	from->null = descriptor_above_2(open("/dev/null", O_WRONLY | O_CLOEXEC));
 	if (from->pipe[0] < 0 || from->null < 0)
 		return false;
-	/*
-	 * Copies that the program has not read yet stay in it: with more room more are on the way. If
-	 * it reads nothing, its writer is held up as at home.
-	 */
 	from->size = size;
 	from->least = PIPE_BUF;
-	more = from->used && size < (int)JOB_WINDOW ? fcntl(from->fd, F_SETPIPE_SZ, JOB_WINDOW)
-						    : size;
-	size = more > size ? more : size;
-	return fcntl(from->pipe[1], F_SETPIPE_SZ, size) >= size;
+	if (fcntl(from->pipe[1], F_SETPIPE_SZ, size) < size)
+		return false;
+	if (from->used)
+		copies_widen(from);
+	return true;
 }
 
 bool copies_open(struct source *from)

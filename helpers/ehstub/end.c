@@ -68,9 +68,11 @@ static int end_on_channel(struct stub *s, const struct job_message *m)
 	case JOB_END:
 		if (!k)
 			return -EPROTO;
-		sink_end(s, k);
+		sink_end(s, k, m->shut);
 		return 0;
 	case JOB_CLOSED:
+		if (from && m->shut)
+			source_shut(from);
 		if (from)
 			source_close(s, from);
 		return 0;

@@ -30,6 +30,7 @@ static void opens_use(struct stub *s, uint32_t i)
 		from = &s->sources[s->nsources++];
 		source_init(from, channel);
 		from->tokens = f->flags & JOB_OPEN_TOKENS;
+		from->pair = writes;
 		source_use(from, in);
 		/* No descriptor is left for it. */
 		from->ended = in < 0;

@@ -328,8 +328,8 @@ static bool opens_add(struct opens *o, int fd, const struct stat *st)
 	return opens_put(o, fd, JOB_CHANNEL_FILES + o->nfiles++);
 }
 
-/* Descriptors 0 to 2 that are not just read (0) or written (1, 2), or that the executor can open. */
-static void opens_look_low(struct opens *o)
+/* Descriptors 0 to 2 that are not just read (0) or written (1, 2), sockets, or what the executor can open. */
+static bool opens_look_low(struct opens *o)
 {
 	for (int fd = 0; fd < 3; fd++) {
 		const uint32_t way = fd ? JOB_OPEN_WRITE : JOB_OPEN_READ;
@@ -348,16 +348,22 @@ static void opens_look_low(struct opens *o)
 			break;
 		case S_IFREG:
 		case S_IFDIR:
+		case S_IFSOCK:
 			odd = true;
 			break;
 		default:
 			odd = false;
 		}
+		if (odd && opens_add(o, fd, &st))
+			continue;
+		/* One that listens, or has packets, is of no use as anything else. */
+		if (S_ISSOCK(st.st_mode))
+			return false;
 		/* What cannot be carried as it is goes as it always did. */
-		if (!odd || !opens_add(o, fd, &st))
-			o->usual |= 1u << fd;
+		o->usual |= 1u << fd;
 		o->trouble = NULL;
 	}
+	return true;
 }
 
 static bool opens_try(struct opens *o, int fd)
@@ -389,6 +395,5 @@ static bool opens_look_high(struct opens *o)
 
 bool opens_look(struct opens *o)
 {
-	opens_look_low(o);
-	return opens_look_high(o) && tokens_look(o);
+	return opens_look_low(o) && opens_look_high(o) && tokens_look(o);
 }

@@ -3,6 +3,7 @@
 #include "stub.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,68 +11,124 @@
 #include <unistd.h>
 
 #define READERS_ANCESTORS 64
+#define READERS_EXITING 4u /* PF_EXITING of the kernel's linux/sched.h */
 
-static pid_t readers_parent(int proc, const char *pid)
+/* Of /proc/PID/stat. */
+struct reader {
+	pid_t pid, parent;
+	pid_t session; /* of our own: 0 if it cannot be looked at */
+	bool exiting; /* it reads no more */
+};
+
+static bool readers_stat(int process, struct reader *r)
 {
+	int fd = openat(process, "stat", O_RDONLY | O_CLOEXEC);
 	char text[512], *at;
-	int dir, fd;
 	ssize_t n;
 
-	dir = openat(proc, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = dir < 0 ? -1 : openat(dir, "stat", O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
-	if (dir >= 0)
-		close(dir);
 	if (n <= 0)
-		return 0;
+		return false;
 	text[n] = '\0';
-	/* "PID (NAME) STATE PARENT"; the name may have any character. */
+	/* "PID (NAME) STATE PARENT GROUP SESSION TTY ITS-GROUP FLAGS"; the name may have any character. */
 	at = strrchr(text, ')');
-	return at && strlen(at) > 4 ? atoi(at + 4) : 0;
+	if (!at || strlen(at) <= 4)
+		return false;
+	r->parent = strtol(at + 4, &at, 10);
+	strtol(at, &at, 10);
+	r->session = strtol(at, &at, 10);
+	strtol(at, &at, 10);
+	strtol(at, &at, 10);
+	r->exiting = strtoul(at, NULL, 10) & READERS_EXITING;
+	return true;
 }
 
-static int readers_ancestors(int proc, pid_t all[READERS_ANCESTORS])
+static int readers_process(int proc, const char *pid)
 {
-	char name[16];
+	return openat(proc, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* This process and all above it. Their number; 0: not all may be seen, so others hide, too (hidepid). */
+static int readers_ancestors(int proc, struct reader all[READERS_ANCESTORS])
+{
 	pid_t at = getpid();
+	char name[16];
 	int n = 0;
 
-	while (at > 0 && n < READERS_ANCESTORS) {
-		all[n++] = at;
+	while (at > 0) {
+		int process;
+		bool seen;
+
+		if (n == READERS_ANCESTORS)
+			return 0;
 		descriptor_number(at, name);
-		at = readers_parent(proc, name);
+		process = readers_process(proc, name);
+		seen = process >= 0 && readers_stat(process, &all[n]);
+		if (seen && faccessat(process, "fd", R_OK | X_OK, AT_EACCESS))
+			all[n].session = 0;
+		if (process >= 0)
+			close(process);
+		if (!seen)
+			return 0;
+		all[n].pid = at;
+		at = all[n++].parent;
 	}
 	return n;
 }
 
-/* Whether one of the descriptors in this directory reads it. The link's mode says what they may. */
-static bool readers_has(int process, const struct stat *it)
+/*
+ * Whether a process that cannot be looked at may have the source. That was opened in a session of ours,
+ * or handed down in it: only one that was started there has got it, such as sudo in the same pipeline.
+ */
+static bool readers_hides(int process, const struct reader *mine, int n)
 {
-	int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct reader it;
+
+	/* It has ended, or all but the user's own hide (hidepid). */
+	if (!readers_stat(process, &it))
+		return errno != ESRCH && errno != ENOENT;
+	for (int i = 0; i < n && !it.exiting; i++)
+		if (it.session && mine[i].session == it.session)
+			return true;
+	return false;
+}
+
+/* Whether one of the descriptors in this directory reads it. The link's mode says what they may. */
+static bool readers_lists(DIR *dir, const struct stat *it)
+{
 	struct dirent *entry;
 	struct stat st;
 	bool has = false;
-	DIR *dir;
 
-	dir = fds < 0 ? NULL : fdopendir(fds);
+	while (!has && (entry = readdir(dir)))
+		has = entry->d_name[0] != '.' && !fstatat(dirfd(dir), entry->d_name, &st, 0) &&
+		      st.st_dev == it->st_dev && st.st_ino == it->st_ino &&
+		      !fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		      st.st_mode & 0400;
+	return has;
+}
+
+static bool readers_has(int process, const struct stat *it, const struct reader *mine, int n)
+{
+	int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fds < 0 ? NULL : fdopendir(fds);
+	bool has;
+
 	if (!dir) {
 		if (fds >= 0)
 			close(fds);
-		return false; /* of another user */
+		return readers_hides(process, mine, n);
 	}
-	while (!has && (entry = readdir(dir)))
-		has = entry->d_name[0] != '.' && !fstatat(fds, entry->d_name, &st, 0) &&
-		      st.st_dev == it->st_dev && st.st_ino == it->st_ino &&
-		      !fstatat(fds, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) && st.st_mode & 0400;
+	has = readers_lists(dir, it);
 	closedir(dir);
 	return has;
 }
 
-bool readers_other(int fd, pid_t witness)
+bool readers_other(int fd, pid_t witness, bool all)
 {
-	pid_t mine[READERS_ANCESTORS + 1];
+	struct reader mine[READERS_ANCESTORS];
 	struct dirent *entry;
 	struct stat it;
 	bool found = false;
@@ -82,20 +139,20 @@ bool readers_other(int fd, pid_t witness)
 	if (!dir)
 		return true;
 	n = readers_ancestors(dirfd(dir), mine);
-	/* It closes all, and may not have come to it yet. */
-	mine[n++] = witness;
+	found = !n;
 	while (!found && (entry = readdir(dir))) {
 		pid_t pid = atoi(entry->d_name);
 		int process, i = 0;
 
-		while (i < n && mine[i] != pid)
+		while (i < n && mine[i].pid != pid)
 			i++;
-		if (pid <= 0 || i < n)
+		/* The first is this one. Its witness closes all, and may not have come to it yet. */
+		if (pid <= 0 || !i || (i < n && !all) || pid == witness)
 			continue;
-		process = openat(dirfd(dir), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		process = readers_process(dirfd(dir), entry->d_name);
 		if (process < 0)
 			continue;
-		found = readers_has(process, &it);
+		found = readers_has(process, &it, mine, n);
 		close(process);
 	}
 	closedir(dir);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define SINK_LATE_MS 250 /* a task that may be run again: from the end of its output to its own */
@@ -62,6 +63,8 @@ void sink_drop(struct stub *s, struct sink *k)
 
 	/* The terminal's descriptor has other uses. */
 	if (k->fd >= 0 && k->channel != JOB_CHANNEL_TERMINAL) {
+		if (k->shut && k->kind == KIND_SOCKET)
+			shutdown(k->fd, SHUT_WR);
 		close(k->fd);
 		k->fd = -1;
 		opens_closed(s, k->channel);
@@ -162,12 +165,13 @@ void sink_put(struct stub *s, struct sink *k, const uint8_t *data, size_t n)
 		sink_did(s, k, n);
 }
 
-void sink_end(struct stub *s, struct sink *k)
+void sink_end(struct stub *s, struct sink *k, bool shut)
 {
 	/* Unread input must go back to a terminal, after the task has closed it, too. */
 	if (k->channel == JOB_CHANNEL_TERMINAL)
 		return;
 	k->end = true;
+	k->shut = shut;
 	/* A task that is killed closes all just before its end is told. */
 	if (s->again)
 		k->end_at = STUB_NEVER;
@@ -177,7 +181,7 @@ void sink_end(struct stub *s, struct sink *k)
 		sink_drop(s, k);
 	/* One open file, and over there one pipe. */
 	if (k->channel == 1 && s->flags & JOB_MERGED && !sink_of(s, 2)->end)
-		sink_end(s, sink_of(s, 2));
+		sink_end(s, sink_of(s, 2), shut);
 }
 
 /* Without POLLOUT in `events` it was only looked whether there is a reader. */

@@ -7,6 +7,7 @@
 #include "stub.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -86,10 +87,28 @@ void source_close(struct stub *s, struct source *from)
 	opens_closed(s, from->channel);
 }
 
+void source_shut(const struct source *from)
+{
+	if (from->fd >= 0 && from->kind == KIND_SOCKET)
+		shutdown(from->fd, SHUT_RD);
+}
+
 /* Whether it must be seen if it can be copied. */
 static bool source_is_large(const struct source *from)
 {
-	return !from->looked && from->asked >= SOURCE_AHEAD_AFTER;
+	return !from->looked && from->asked >= SOURCE_AHEAD_AFTER && calls_now() >= from->again_at;
+}
+
+/* Others may have it for a moment only: a child that is about to execute another program. */
+static void source_see(struct stub *s, struct source *from)
+{
+	from->looked =
+		from->kind == KIND_FILE || !readers_other(from->fd, s->witness.pid, from->pair);
+	from->able = from->looked && copies_open(from);
+	if (from->looked)
+		return;
+	from->asked = 0;
+	from->again_at = calls_now() + SOURCE_UNSEEN_MS;
 }
 
 /* Says that more of it may be had. */
@@ -97,16 +116,14 @@ static void source_offer(struct stub *s, struct source *from)
 {
 	struct job_message m = { .what = JOB_OFFER, .channel = from->channel };
 
-	if (source_is_large(from)) {
-		from->looked = true;
-		from->able =
-			(from->kind == KIND_FILE || !readers_other(from->fd, s->witness.pid)) &&
-			copies_open(from);
-	}
+	if (source_is_large(from))
+		source_see(s, from);
 	m.ahead = from->able;
 	/* The same again says nothing. */
-	if (from->feed == FEED_OFFERED && !m.ahead)
+	if (from->feed == FEED_OFFERED && !m.ahead) {
+		from->look_at = from->looked ? STUB_NEVER : from->again_at;
 		return;
+	}
 	if (!end_say(s, &m))
 		return;
 	from->feed = from->able ? FEED_AHEAD : FEED_OFFERED;
@@ -206,11 +223,17 @@ void source_step(struct stub *s, struct source *from)
 	if (from->feed == FEED_AHEAD) {
 		source_copy(s, from);
 	} else if (!from->ended) {
+		/* Copies are for any reader, and take nothing from others. */
+		if (s->end.channels[from->channel].unsure)
+			from->asked = SOURCE_AHEAD_AFTER;
+		if (from->feed == FEED_OFFERED && (from->able || source_is_large(from)))
+			source_offer(s, from);
 		room = job_end_room(&s->end, from->channel);
 		/* What is wanted before it is offered is answered, too. */
 		if (from->ready && from->feed == FEED_IDLE && (!room || source_is_large(from)))
 			source_offer(s, from);
-		else if (room && (from->feed == FEED_OFFERED || from->ready))
+		else if (room && from->feed != FEED_AHEAD &&
+			 (from->feed == FEED_OFFERED || from->ready))
 			source_answer(s, from, room);
 		if (from->feed == FEED_AHEAD)
 			source_copy(s, from);
@@ -257,8 +280,10 @@ void source_read(struct stub *s, struct source *from, uint64_t total)
 	/* A writer that waits in the middle of a write goes on, and epoll reports only its end. */
 	from->ready = true;
 	from->look_ms = 1;
-	if (from->kind != KIND_FILE)
-		from->used = true;
+	if (from->kind == KIND_FILE)
+		return;
+	from->used = true;
+	copies_widen(from);
 }
 
 int source_again(struct source *from)

@@ -65,6 +65,7 @@ struct sink {
 	enum kind kind;
 	uint32_t channel;
 	bool end; /**< close it when all is written */
+	bool shut; /**< and shut this direction down before, as others may have the socket */
 	int64_t end_at; /**< not before; 0: at once */
 	bool broken; /**< nobody reads it any more: JOB_CLOSED must be said */
 	uint8_t *held; /**< ring of JOB_WINDOW bytes; NULL: none, and nothing waits */
@@ -96,7 +97,9 @@ struct source {
 	bool ready; /**< poll() has seen something since the last read */
 	bool ended; /**< JOB_END must be said, or was */
 	bool told; /**< it was */
-	bool looked, able; /**< for other readers; it can be copied ahead */
+	bool looked, able; /**< for other readers, and there were none; it can be copied ahead */
+	int64_t again_at; /**< look for them again, if there were some */
+	bool pair; /**< a pair of sockets is there, which does not show how much of a part was read */
 	uint32_t asked; /**< bytes in answers, and what a question is worth */
 	int64_t look_at; /**< look for more then; STUB_NEVER */
 	int look_ms; /**< and after that; 0: wait for events */
@@ -280,7 +283,7 @@ int descriptor_above_2(int fd); /**< moves it above 2; -1 stays -1 */
 void sink_open(struct stub *s);
 struct sink *sink_of(struct stub *s, uint32_t channel); /**< NULL: none */
 void sink_put(struct stub *s, struct sink *k, const uint8_t *data, size_t n);
-void sink_end(struct stub *s, struct sink *k);
+void sink_end(struct stub *s, struct sink *k, bool shut);
 void sink_on_poll(struct stub *s, struct sink *k, short events);
 void sink_step(struct stub *s, int64_t now); /**< says what must be said */
 enum sink_ends {
@@ -305,6 +308,7 @@ void source_on_poll(struct source *from, short events);
 /** The program has read so much of the copies. */
 void source_read(struct stub *s, struct source *from, uint64_t total);
 void source_close(struct stub *s, struct source *from);
+void source_shut(const struct source *from); /**< this direction of a socket */
 int source_rewind(struct stub *s); /**< 0, for a second run. 0; -errno: not possible */
 int source_again(struct source *from); /**< the same for another one */
 
@@ -314,12 +318,14 @@ bool copies_open(struct source *from);
 /** Copies what follows the copies that were made. Bytes, 0: end, or -errno. */
 ssize_t copies_make(struct source *from, uint8_t *to, size_t room);
 void copies_take(struct source *from, uint64_t n); /**< takes bytes out of the source */
+/** More of a pipe may be on the way, as the program reads it. */
+void copies_widen(struct source *from);
 void copies_close(struct source *from);
 
 /* readers.c */
-/** Whether a process of this user, other than this one, its ancestors and its witness (0: none), can
- *  read what this descriptor reads. */
-bool readers_other(int fd, pid_t witness);
+/** Whether a process, other than this one and its witness (0: none), reads what this descriptor reads, or
+ *  may do so and cannot be looked at. Ancestors count if `all`. */
+bool readers_other(int fd, pid_t witness, bool all);
 
 /* opens.c */
 /** Looks at all descriptors, before we have any of our own. False: `trouble` says what cannot be

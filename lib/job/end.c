@@ -130,11 +130,16 @@ static void end_tell_credit(struct job_end *e)
 {
 	for (uint32_t i = 0; i < e->nchannels; i++) {
 		struct job_channel *c = &e->channels[i];
-		const struct job_message m = { .what = JOB_WANT,
-					       .channel = i,
-					       .total = c->granted };
+		struct job_message m = { .what = JOB_WANT, .channel = i, .total = c->told };
 
-		if (c->over || c->granted == c->told || c->granted - c->told < c->step)
+		if (c->over)
+			continue;
+		if (c->unsure && e->role == JOB_EXECUTOR && end_put(e, &m)) {
+			c->unsure = false;
+			c->unsure_told = true;
+		}
+		m.total = c->granted;
+		if (c->granted == c->told || c->granted - c->told < c->step)
 			continue;
 		if (end_tell_read(e, i) && end_put(e, &m))
 			c->told = c->granted;
@@ -180,6 +185,9 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 {
 	const struct end_rule *rule = &end_rules[m->what];
 	struct job_channel *c = &e->channels[m->channel];
+	const struct job_message shut = { .what = JOB_READ,
+					  .channel = m->channel,
+					  .total = c->read_told };
 
 	if (e->state == JOB_LOST)
 		return -EPIPE;
@@ -190,10 +198,14 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 	     m->what == JOB_OVER) &&
 	    !end_tell_all_read(e))
 		return -EAGAIN;
+	if ((m->what == JOB_END || m->what == JOB_CLOSED) && m->shut && !end_put(e, &shut))
+		return -EAGAIN;
 	if (!end_put(e, m))
 		return -EAGAIN;
-	if (m->what == JOB_NONE)
+	if (m->what == JOB_NONE) {
 		c->may = c->sent;
+		c->unsure = false;
+	}
 	if (m->what == JOB_END)
 		c->ended = true;
 	if (m->what == JOB_OFFER && m->ahead)
@@ -234,8 +246,10 @@ void job_end_send(struct job_end *e, uint32_t channel, const uint8_t *bytes, siz
 	if (!job_link_put(&e->link, JOB_DATA, body, job_message_encode(&m, body)))
 		return;
 	c->sent += end_bytes(n);
-	if (e->role == JOB_HOME && !copy)
-		c->may = c->sent; /* this was the answer */
+	if (e->role != JOB_HOME || copy)
+		return;
+	c->may = c->sent; /* this was the answer */
+	c->unsure = false;
 }
 
 void job_end_grant(struct job_end *e, uint32_t channel, size_t n)
@@ -247,6 +261,13 @@ void job_end_grant(struct job_end *e, uint32_t channel, size_t n)
 	if (e->role == JOB_EXECUTOR && !c->ahead && c->told != c->got)
 		return;
 	c->granted += n < left ? n : left;
+}
+
+void job_end_unsure(struct job_end *e, uint32_t channel)
+{
+	struct job_channel *c = &e->channels[channel];
+
+	c->unsure = !c->ahead && !c->unsure_told;
 }
 
 void job_end_read(struct job_end *e, uint32_t channel, uint64_t total)
@@ -316,6 +337,7 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 		end_answered(c);
 		return 0;
 	case JOB_OFFER:
+		c->unsure = c->unsure_told = false;
 		if (m->ahead && !c->ahead) {
 			c->ahead = true;
 			c->step = JOB_STEP;
@@ -329,11 +351,13 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 		/* No more than a window beyond what is used: nothing can make us keep more. */
 		if (m->total < c->may || m->total - c->sent > JOB_WINDOW)
 			return -EPROTO;
+		c->unsure |= m->total == c->may && e->role == JOB_HOME;
 		c->may = m->total;
 		return 0;
 	case JOB_READ:
 		if (m->total < c->read || m->total > c->sent)
 			return -EPROTO;
+		c->shut = m->total == c->read;
 		c->read = c->read_told = m->total;
 		return 0;
 	case JOB_OPENED:
@@ -369,6 +393,8 @@ static int end_take_message(struct job_end *e, const struct job_link_frame *f)
 	err = end_take_channel(e, &m);
 	if (err)
 		return err;
+	if (m.what == JOB_END || m.what == JOB_CLOSED)
+		m.shut = e->channels[m.channel].shut;
 	end_enter(e, &m);
 	if (e->state == JOB_FINISHED)
 		job_link_acknowledge(&e->link);

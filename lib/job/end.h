@@ -53,6 +53,9 @@ struct job_channel {
 	uint64_t granted, told, got; /**< our credit; as it knows it; what came */
 	uint64_t read, read_told; /**< of what came, what the program has read; as it knows it */
 	uint64_t step; /**< our credit is told in steps of this; 0: at once */
+	bool unsure; /**< at home: the executor is. There: home is to be told so */
+	bool unsure_told; /**< it was, of this offer */
+	bool shut; /**< the next JOB_END or JOB_CLOSED is by shutdown() */
 	bool ahead; /**< home has offered to read ahead */
 	bool ended; /**< we have said JOB_END */
 	bool over; /**< the other end has */
@@ -137,6 +140,9 @@ void job_end_send(struct job_end *e, uint32_t channel, const uint8_t *bytes, siz
 /** The other end may send `n` more bytes of this channel, up to JOB_WINDOW in all. At the executor's
  *  end nothing changes before it has answered what was asked for. */
 void job_end_grant(struct job_end *e, uint32_t channel, size_t n);
+/** Tells home that there may be readers of which it is not seen how much they wait for, with or without
+ *  credit; once for each offer. At the executor's end. */
+void job_end_unsure(struct job_end *e, uint32_t channel);
 /** Bytes that were granted and have not come; 0: what was asked for has been answered. */
 uint64_t job_end_granted(const struct job_end *e, uint32_t channel);
 /** The executor's program has read `total` bytes of this channel. Told with more credit, and before

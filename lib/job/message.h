@@ -48,7 +48,9 @@ enum job_what {
 		   *   file was typed at the terminal, which counts as one byte */
 	JOB_END, /**< no more data of this channel: end of file, or the task has closed it */
 	JOB_CLOSED, /**< nobody reads this channel any more: the writer gets SIGPIPE or EPIPE */
-	JOB_WANT, /**< credit: bytes that may be sent on this channel in all, from its beginning */
+	JOB_WANT, /**< credit: bytes that may be sent on this channel in all, from its beginning. From the
+		   *   executor also as many as before: there may be readers of which it is not seen
+		   *   how much they wait for, and copies serve them, as they take nothing */
 	JOB_OFFER, /**< from home: there is input, which was not taken from its source yet; answered by
 		    *   JOB_WANT when the program wants to read */
 	JOB_NONE, /**< from home: answers JOB_WANT. Another process has taken what was offered */
@@ -100,6 +102,10 @@ struct job_message {
 			/** Read ahead: the source still has them, JOB_READ tells it what to take. */
 			bool copy;
 		} data;
+		/** JOB_END, JOB_CLOSED, of a socket: the program has shut down this direction, and has the
+		 *  socket open. Said by a JOB_READ of the same total just before, which says nothing
+		 *  else, and nothing to older ends. */
+		bool shut;
 		bool ahead; /**< JOB_OFFER: copies follow within a window, not one answer */
 		uint64_t total; /**< JOB_WANT, JOB_READ: bytes, never less than before */
 		uint64_t offset; /**< JOB_SEEK */

@@ -197,6 +197,9 @@ static inline int home_message(void *ctx, const struct job_message *m)
 		h->closed[m->channel] = true;
 		break;
 	case JOB_WANT:
+		/* One in the middle of its exec cannot be looked at: that is no wish. */
+		if (h->end.channels[m->channel].unsure && !job_end_room(&h->end, m->channel))
+			break;
 		h->wants[m->channel]++;
 		if (m->channel == 0 && h->input && !h->ahead && !h->manual)
 			home_answer(h);

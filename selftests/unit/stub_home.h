@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
@@ -78,6 +79,7 @@ struct home {
 	char path[256], line[512]; /* of the program; its arguments, a blank behind each */
 	const struct rlimit *few; /* descriptors that the stub may have; NULL: as many as we */
 	bool no_more; /* and it may not raise that */
+	uid_t user; /* that it is; 0: as we are */
 	uint64_t nofile; /* RLIMIT_NOFILE, the hard one */
 	int foreground; /* -1: not said */
 	struct terminal modes;
@@ -394,6 +396,8 @@ static inline void home_child(struct home *h, char **argv)
 		prctl(PR_CAPBSET_DROP, HOME_CAP_RESOURCE, 0, 0, 0);
 	if (h->few)
 		setrlimit(RLIMIT_NOFILE, h->few);
+	if (h->user && (setgroups(0, NULL) || setgid(h->user) || setuid(h->user)))
+		_exit(97);
 	execv(home_stub(), argv);
 	_exit(99);
 }
@@ -547,6 +551,15 @@ static inline void home_over(struct home *h, int status)
 {
 	home_ends(h, status);
 	home_close(h);
+}
+
+/* Of this descriptor of the task: its number, if it is one of 0-2 as they usually are. */
+static inline uint32_t home_channel(const struct home *h, uint32_t number)
+{
+	for (uint32_t i = 0; i < h->ndescriptors; i++)
+		if (h->descriptors[i].number == number)
+			return h->descriptors[i].channel;
+	return number;
 }
 
 /* Its first descriptors are /dev/null. */

@@ -78,6 +78,72 @@ static void test_want_much(void **state)
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
+/* That it is not sure is told once for each offer, with or without credit, and gives none. */
+static void test_unsure(void **state)
+{
+	unsigned int before;
+
+	run_to(JOB_RUNNING);
+	offer(false);
+	job_end_unsure(&executor.e, 0);
+	pump();
+	assert_int_equal(last(&home)->what, JOB_WANT);
+	assert_int_equal(last(&home)->total, 0);
+	assert_true(home.e.channels[0].unsure);
+	assert_int_equal(job_end_room(&home.e, 0), 0);
+	before = home.nseen;
+	job_end_unsure(&executor.e, 0);
+	pump();
+	assert_int_equal(home.nseen, before);
+	/* one that is sure comes after it */
+	want(7);
+	assert_int_equal(job_end_room(&home.e, 0), 7);
+	job_end_send(&home.e, 0, bytes, 7, false);
+	assert_false(home.e.channels[0].unsure);
+	pump();
+	offer(false);
+	job_end_unsure(&executor.e, 0);
+	want(1);
+	assert_true(home.e.channels[0].unsure);
+	assert_int_equal(last(&home)->total, 8);
+	assert_int_equal(job_end_room(&home.e, 0), 1);
+	/* copies are an answer to it */
+	offer(true);
+	before = home.nseen;
+	job_end_unsure(&executor.e, 0);
+	pump();
+	assert_int_equal(home.nseen, before);
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
+/* An end by shutdown() is told apart, and the others are not. */
+static void test_shut(void **state)
+{
+	struct job_message m = { .what = JOB_END, .channel = 1, .shut = true };
+
+	run_to(JOB_RUNNING);
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	pump();
+	assert_int_equal(last(&home)->what, JOB_END);
+	assert_true(last(&home)->shut);
+	m = (struct job_message){ .what = JOB_END, .channel = 2 };
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	pump();
+	assert_false(last(&home)->shut);
+	/* what was read just before does not look like it */
+	offer(false);
+	want(3);
+	job_end_send(&home.e, 0, bytes, 3, false);
+	pump();
+	job_end_read(&executor.e, 0, 3);
+	m = (struct job_message){ .what = JOB_CLOSED };
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	pump();
+	assert_int_equal(last(&home)->what, JOB_CLOSED);
+	assert_false(last(&home)->shut);
+	assert_int_equal(home.lost + executor.lost, 0);
+}
+
 /* An empty line's end of file counts as a byte. */
 static void test_typed_end(void **state)
 {
@@ -443,7 +509,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_want),	  cmocka_unit_test(test_want_twice),
-		cmocka_unit_test(test_want_much), cmocka_unit_test(test_typed_end),
+		cmocka_unit_test(test_want_much), cmocka_unit_test(test_unsure),
+		cmocka_unit_test(test_shut),	  cmocka_unit_test(test_typed_end),
 		cmocka_unit_test(test_ahead),	  cmocka_unit_test(test_ahead_refused),
 		cmocka_unit_test(test_closed),	  cmocka_unit_test(test_output_credit),
 		cmocka_unit_test(test_full),	  cmocka_unit_test(test_small_room),

@@ -98,7 +98,7 @@ static void test_no_reader(void **state)
 	close(out[0]);
 	UNTIL(h, h->closed[1] == 1);
 	close(sockets[0]);
-	UNTIL(h, h->closed[2] == 1);
+	UNTIL(h, h->closed[home_channel(h, 2)] == 1);
 	assert_int_equal(h->signals[SIGPIPE], 0);
 	home_over(h, SIGPIPE);
 }

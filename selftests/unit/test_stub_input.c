@@ -104,15 +104,18 @@ static void ask_much(struct home *h, int in, const uint8_t *bytes)
 {
 	for (size_t at = 0; at < 65536; at += 16384) {
 		assert_int_equal(write(in, bytes + at, 16384), 16384);
-		while (h->length < at + 16384) {
-			if (!job_end_granted(&h->far, 0))
-				job_end_grant(&h->far, 0, 8192);
-			home_step(h);
-		}
+		UNTIL(h, ({
+			      if (!job_end_granted(&h->far, home_channel(h, 0)))
+				      job_end_grant(&h->far, home_channel(h, 0), 8192);
+			      h->length >= at + 16384;
+		      }));
 	}
 }
 
-static void copies(int in[2], bool other)
+enum other { NOBODY, ANOTHER, HIDDEN };
+
+/* Beside another reader; HIDDEN: root's, which an ordinary user's stub cannot look at. */
+static void copies(int in[2], enum other other)
 {
 	static uint8_t much[65536 + 100];
 	struct home *h = home_open();
@@ -124,7 +127,8 @@ static void copies(int in[2], bool other)
 		much[i] = random_64();
 	home_null(h, 3);
 	h->fds[0] = dup(in[0]);
-	if (other) {
+	h->user = other == HIDDEN ? 65534 : 0;
+	if (other != NOBODY) {
 		reader = fork();
 		if (!reader) {
 			pause();
@@ -173,15 +177,39 @@ static void test_copies_pipe(void **state)
 	int in[2];
 
 	home_pipe(in);
-	copies(in, false);
+	copies(in, NOBODY);
 }
 
+/* A socket does not show how much of a part was read: only what nobody else can read is copied. */
 static void test_copies_socket(void **state)
 {
-	int in[2];
+	static uint8_t much[65536 + 100];
 
-	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), errno);
-	copies(in, false);
+	for (int shared = 0; shared < 2; shared++) {
+		struct home *h = home_open();
+		int in[2], ours;
+
+		for (size_t i = 0; i < sizeof(much); i++)
+			much[i] = random_64();
+		assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), errno);
+		ours = shared ? fcntl(in[0], F_DUPFD_CLOEXEC, 3) : -1;
+		home_null(h, 3);
+		h->fds[0] = in[0];
+		home_run(h, NULL, "7");
+		ask_much(h, in[1], much);
+		assert_int_equal(write(in[1], much + 65536, 100), 100);
+		UNTIL(h, ({
+			      if (shared && !job_end_granted(&h->far, home_channel(h, 0)))
+				      job_end_grant(&h->far, home_channel(h, 0), 100);
+			      h->length == sizeof(much);
+		      }));
+		assert_int_equal(h->ahead, !shared);
+		assert_memory_equal(h->data, much, sizeof(much));
+		home_over(h, 0);
+		close(in[1]);
+		if (ours >= 0)
+			close(ours);
+	}
 }
 
 static void test_copies_two_readers(void **state)
@@ -189,7 +217,17 @@ static void test_copies_two_readers(void **state)
 	int in[2];
 
 	home_pipe(in);
-	copies(in, true);
+	copies(in, ANOTHER);
+}
+
+static void test_copies_hidden_reader(void **state)
+{
+	int in[2];
+
+	if (getuid())
+		skip(); /* only root can be two users */
+	home_pipe(in);
+	copies(in, HIDDEN);
 }
 
 /* All that is copied is read, but less than half a window: the writer is not held up. */
@@ -214,8 +252,8 @@ static void test_copies_full(void **state)
 	assert_true(h->ahead);
 	taken = sizeof(much);
 	while (small < 100) {
-		job_end_read(&h->far, 0, h->length);
-		job_end_grant(&h->far, 0, h->length - taken);
+		job_end_read(&h->far, home_channel(h, 0), h->length);
+		job_end_grant(&h->far, home_channel(h, 0), h->length - taken);
 		taken = h->length;
 		UNTIL(h, write(in[1], "x", 1) == 1);
 		small++;
@@ -323,6 +361,62 @@ static void test_copies_unseen(void **state)
 }
 
 /* The end of a pipe is told when all of it was copied. */
+/* It is not known how much its readers want: they get copies at once, which take nothing. */
+static void test_copies_unsure(void **state)
+{
+	struct home *h = home_open();
+	int in[2], queued;
+
+	home_pipe(in);
+	home_null(h, 3);
+	h->fds[0] = dup(in[0]);
+	assert_int_equal(write(in[1], "text", 4), 4);
+	home_run(h, NULL, "7");
+	UNTIL(h, h->offers[0]);
+	job_end_unsure(&h->far, 0);
+	job_end_grant(&h->far, 0, 1);
+	UNTIL(h, h->length == 4);
+	assert_true(h->ahead);
+	assert_int_equal(h->answered, 0);
+	assert_return_code(ioctl(in[0], FIONREAD, &queued), errno);
+	assert_int_equal(queued, 4);
+	home_over(h, 0);
+	assert_string_equal(home_content(in[0]), "text");
+	close(in[0]);
+	close(in[1]);
+}
+
+/* If it cannot be copied, no more is taken than what is known. */
+static void test_unsure_of_two(void **state)
+{
+	struct home *h = home_open();
+	pid_t reader;
+	int in[2];
+
+	home_pipe(in);
+	home_null(h, 3);
+	h->fds[0] = dup(in[0]);
+	reader = fork();
+	if (!reader) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(write(in[1], "text", 4), 4);
+	home_run(h, NULL, "7");
+	UNTIL(h, h->offers[0]);
+	job_end_unsure(&h->far, 0);
+	job_end_grant(&h->far, 0, 1);
+	UNTIL(h, h->length);
+	assert_false(h->ahead);
+	assert_int_equal(h->length, 1);
+	home_over(h, 0);
+	assert_string_equal(home_content(in[0]), "ext");
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
+	close(in[0]);
+	close(in[1]);
+}
+
 static void test_copies_end(void **state)
 {
 	static uint8_t much[65536];
@@ -372,7 +466,7 @@ static void test_copies_unread(void **state)
 	taken = sizeof(much);
 	/* More than the other end may ask for, if it keeps to the rules. */
 	for (int quiet = 0; quiet < 10; quiet += h->length >= sizeof(much) + JOB_WINDOW) {
-		job_end_grant(&h->far, 0, h->length - taken);
+		job_end_grant(&h->far, home_channel(h, 0), h->length - taken);
 		taken = h->length;
 		assert_true(home_now() < end);
 		home_step(h);
@@ -381,8 +475,8 @@ static void test_copies_unread(void **state)
 	assert_in_range(h->length, sizeof(much) + JOB_WINDOW,
 			sizeof(much) + JOB_WINDOW + JOB_DATA_MAX);
 	UNTIL(h, ({
-		      job_end_read(&h->far, 0, h->length);
-		      job_end_grant(&h->far, 0, h->length - taken);
+		      job_end_read(&h->far, home_channel(h, 0), h->length);
+		      job_end_grant(&h->far, home_channel(h, 0), h->length - taken);
 		      taken = h->length;
 		      h->length == sizeof(much) + sent;
 	      }));
@@ -480,10 +574,9 @@ static void test_copies_reset(void **state)
 {
 	static uint8_t much[65536];
 	struct home *h = home_open();
-	int in[2], ours;
+	int in[2], left = 1;
 
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), errno);
-	ours = fcntl(in[0], F_DUPFD_CLOEXEC, 3);
 	home_null(h, 3);
 	h->fds[0] = in[0];
 	home_run(h, NULL, "7");
@@ -491,19 +584,19 @@ static void test_copies_reset(void **state)
 	assert_int_equal(write(in[1], "x", 1), 1);
 	UNTIL(h, h->length == sizeof(much) + 1);
 	assert_true(h->ahead);
-	job_end_read(&h->far, 0, h->length);
-	job_end_grant(&h->far, 0, JOB_STEP);
+	job_end_read(&h->far, home_channel(h, 0), h->length);
+	job_end_grant(&h->far, home_channel(h, 0), JOB_STEP);
 	/* Whether it was taken out. */
-	UNTIL(h, !home_poll(ours, POLLIN));
+	UNTIL(h, !ioctl(in[1], TIOCOUTQ, &left) && !left);
 	/* The stub does not look any more, and waits for an event. */
 	for (int i = 0; i < 10; i++)
 		home_step(h);
-	assert_int_equal(write(ours, "unread", 6), 6);
+	home_print(h, home_channel(h, 0), "unread", 6);
+	UNTIL(h, home_poll(in[1], POLLIN));
 	close(in[1]);
-	UNTIL(h, h->ends[0] == 1);
+	UNTIL(h, h->ends[home_channel(h, 0)] == 1);
 	assert_int_equal(h->length, sizeof(much) + 1);
 	home_over(h, 0);
-	close(ours);
 }
 
 int main(void)
@@ -516,7 +609,8 @@ int main(void)
 		cmocka_unit_test(test_copies_bytes),  cmocka_unit_test(test_copies_unseen),
 		cmocka_unit_test(test_copies_end),    cmocka_unit_test(test_copies_unread),
 		cmocka_unit_test(test_copies_larger), cmocka_unit_test(test_copies_packets),
-		cmocka_unit_test(test_copies_reset),
+		cmocka_unit_test(test_copies_reset),  cmocka_unit_test(test_copies_hidden_reader),
+		cmocka_unit_test(test_copies_unsure), cmocka_unit_test(test_unsure_of_two),
 	};
 
 	random_begin();
