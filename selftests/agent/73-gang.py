@@ -78,7 +78,7 @@ second = c.begin(6, *three, "--", c.launch, c.held("second"))
 both = until(lambda: c.lines("first") == 3 and c.lines("second") == 3 or first.poll() is not None or second.poll() is not None, LONG)
 wanted = sorted([(c.code(0), False)] * 3 + [(c.code(6), False)] * 3)
 if not ok("two gangs at the same time", both and first.poll() is None and second.poll() is None and
-          until(lambda: sorted(c.leases().values()) == wanted), (c.leases(), [p.communicate() for p in (first, second) if p.poll() is not None])):
+          until(lambda: sorted(c.leases().values()) == wanted), (c.lines("first"), c.lines("second"), c.parts(), c.leases(), [p.communicate() for p in (first, second) if p.poll() is not None])):
     done()      # what follows needs them
 status, out, err = c.gang(2, "--model", c.three, "--slowdown", "fair", "--least", "2", "--wait", "0", "--", "true")
 ok("a third finds one host, which is too few", status == 1 and "1 hosts are free" in err, (status, err))

@@ -6,7 +6,7 @@
 
 rounds=${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo 4 || echo 400)}
 at_once=4
-overload
+ehctl set time-limit=10000
 busy=()
 for _ in 1 2 3 4; do while :; do :; done & busy+=($!); done
 
@@ -17,7 +17,7 @@ repeated() {
 
 	rm -f printed.* where.*
 	for k in $(seq $at_once); do
-		EHS_WHERE=$PWD/where.$k ehctl run -- bash -c "for i in \$(seq $(((rounds + at_once - 1) / at_once))); do echo \$($4); done" >printed.$k 2>&1 &
+		EHS_WHERE=$PWD/where.$k ehctl run --all -- bash -c "for i in \$(seq $(((rounds + at_once - 1) / at_once))); do echo \$($4); done" >printed.$k 2>&1 &
 		shells+=($!)
 	done
 	wait "${shells[@]}"
@@ -33,5 +33,4 @@ repeated "one that starts others" 1 "1 2" "printf '1\n2\n3\n' | { read p; sh -c 
 repeated "what it leaves of what it reads" 1 headerBODY "printf headerBODY | { sh -c '$PROBE exit 0; exec dd bs=6 count=1' 2>/dev/null; cat; }"
 kill "${busy[@]}"
 wait "${busy[@]}" 2>/dev/null
-relax
 finish
