@@ -318,6 +318,12 @@ fuzz: fuzz-cc $(addprefix $(O)/selftests/fuzz/fuzz_,$(FUZZ_TARGETS))
 			$$found $$(ls -d selftests/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
 	done
 
+# What the demo's build is compared with.
+.PHONY: demo-reference
+demo-reference:
+	$(call say,DEMO,$(O)/demo)
+	$(Q)selftests/demo/prepare $(O)/demo
+
 # The netlink fuzzer's grammar is the specification.
 $(O)/selftests/fuzz/netlink/grammar.c: selftests/fuzz/netlink/grammar.py selftests/kmod/spec.py uapi/ehsched.yaml
 	@mkdir -p $(@D)

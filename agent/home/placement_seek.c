@@ -221,7 +221,9 @@ static bool seek_is_rule(enum ehs_reason reason)
 {
 	return reason == REASON_GUEST_USER || reason == REASON_GUEST_NODE ||
 	       reason == REASON_AWAY_NODE || reason == REASON_LABELS ||
-	       reason == REASON_USER_LIMIT || reason == EHS_REASON_NO_HEADROOM;
+	       reason == REASON_USER_LIMIT || reason == EHS_REASON_NO_HEADROOM ||
+	       reason == EHS_REASON_FILES_DIFFER || reason == EHS_REASON_ROOT_REFUSED ||
+	       reason == EHS_REASON_UNKNOWN_USER;
 }
 
 bool placement_seek_again(struct placement *p, enum ehs_reason reason)

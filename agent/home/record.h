@@ -64,7 +64,7 @@ struct placement {
 	bool by_credit; /* `to` was found by `credit` */
 	struct label_wish *wish; /* of the labels of its executor; NULL: none */
 	unsigned int nunfit; /* nodes that had others */
-	enum ehs_reason refusal; /* by a rule of an executor, which says more than no-receiver */
+	enum ehs_reason refusal; /* of an executor, which says more than no-receiver */
 	unsigned int ncredits; /* that were asked for */
 	struct eh_credit credit;
 	enum ehs_reason reason;

@@ -393,8 +393,10 @@ static int end_take_message(struct job_end *e, const struct job_link_frame *f)
 	err = end_take_channel(e, &m);
 	if (err)
 		return err;
-	if (m.what == JOB_END || m.what == JOB_CLOSED)
+	if (m.what == JOB_END || m.what == JOB_CLOSED) {
 		m.shut = e->channels[m.channel].shut;
+		e->channels[m.channel].shut = false;
+	}
 	end_enter(e, &m);
 	if (e->state == JOB_FINISHED)
 		job_link_acknowledge(&e->link);

@@ -68,9 +68,13 @@ ok "a node that cannot be is refused by name" 'cat err'
 
 # Refused when the hierarchy chose it: the task runs at home, its output once.
 rm -f got
+counted() { ehctl status --json | grep -o "\"reason\":\"$1\",\"tasks\":[0-9]*" | grep -o '[0-9]*$' || echo 0; }
+before=$(counted files-differ)
 ehctl run -- bash -c 'EHS_WHERE=$PWD/got /tmp/only-here exit 3; echo $?' >out 2>&1
 [ "$(cat out)" = 3 ] && [ "$(cat got)" = "$(hostname)" ]
 ok "a refused task runs at home, once" 'cat out got'
+[ "$(counted files-differ)" -gt "$before" ]
+ok "and is counted with why it was refused, not with those that nobody had room for" 'ehctl status --json'
 
 # Files in the arguments are looked at, too: a compiler's parts hand each other some in /tmp.
 echo "only here" >/tmp/input

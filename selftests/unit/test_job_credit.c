@@ -130,6 +130,12 @@ static void test_shut(void **state)
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
 	pump();
 	assert_false(last(&home)->shut);
+	/* nor was the first one's close */
+	m = (struct job_message){ .what = JOB_CLOSED, .channel = 1 };
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	pump();
+	assert_int_equal(last(&home)->what, JOB_CLOSED);
+	assert_false(last(&home)->shut);
 	/* what was read just before does not look like it */
 	offer(false);
 	want(3);
