@@ -12,6 +12,10 @@ static int connection_data(struct guest *g, const struct job_message *m)
 {
 	struct intake *in = intake_of(g, m->channel);
 
+	if (tokens_has(g, m->channel)) {
+		tokens_data(g, m->data.bytes, m->data.length);
+		return 0;
+	}
 	if (in)
 		return intake_data(g, in, m->data.bytes, m->data.length);
 	if (m->channel != JOB_CHANNEL_TERMINAL || m->data.copy)
@@ -29,6 +33,8 @@ static void connection_closed(struct guest *g, uint32_t channel)
 		pty_close(g);
 	else if (o)
 		outlet_close(o);
+	else if (tokens_has(g, channel))
+		tokens_over(g, channel);
 }
 
 static int connection_message(void *ctx, const struct job_message *m)
@@ -54,6 +60,8 @@ static int connection_message(void *ctx, const struct job_message *m)
 	case JOB_END:
 		if (in)
 			intake_end(g, in);
+		else if (tokens_has(g, m->channel))
+			tokens_over(g, m->channel);
 		break;
 	case JOB_CLOSED:
 		connection_closed(g, m->channel);
@@ -61,6 +69,8 @@ static int connection_message(void *ctx, const struct job_message *m)
 	case JOB_OFFER:
 		if (in)
 			intake_offer(g, in, m->ahead);
+		else if (tokens_has(g, m->channel))
+			tokens_offer(g);
 		else if (m->channel == JOB_CHANNEL_TERMINAL)
 			typed_offer(g);
 		break;

@@ -14,6 +14,7 @@ void ending_begin(struct guest *g)
 		outlet_exited(&g->out[i]);
 	for (unsigned int i = 0; i < g->nins; i++)
 		intake_exited(g, &g->in[i]);
+	tokens_exited(g);
 	real_exited(g);
 	pty_exited(g);
 	connection_note(g, NOTE_ENDED);
@@ -25,7 +26,7 @@ static bool ending_owes(const struct guest *g)
 	for (unsigned int i = 0; i < g->nouts; i++)
 		if (g->out[i].fd >= 0 && g->out[i].sent < g->out[i].owed)
 			return true;
-	return g->pty.master >= 0 && !g->pty.dry;
+	return tokens_owes(g) || (g->pty.master >= 0 && !g->pty.dry);
 }
 
 static bool ending_waits(const struct guest *g)
@@ -50,7 +51,7 @@ void ending_step(struct guest *g)
 	if (!g->ended || !guest_writes(g) || !guest_can_say(g))
 		return;
 	if (g->end.state == JOB_ENDED) {
-		if (ending_more(g))
+		if (ending_more(g) || tokens_owes(g))
 			return;
 		real_tell(g);
 		guest_say(g, &over);

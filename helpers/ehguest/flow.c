@@ -87,6 +87,7 @@ void flow_init(struct guest *g)
 	flow_add_intake(g, 0);
 	flow_add_outlet(g, 1);
 	flow_add_outlet(g, 2);
+	tokens_init(g);
 	g->channels = JOB_CHANNELS_USUAL;
 }
 
@@ -154,6 +155,8 @@ static int flow_file(struct guest *g, const struct job_file *f, uint32_t channel
 {
 	int fd = -EXDEV;
 
+	if (tokens_has(g, channel))
+		return tokens_end(g, channel);
 	if (f->kind == JOB_DEVICE)
 		return real_device(f);
 	if (f->kind == JOB_REAL)
@@ -171,7 +174,7 @@ static int flow_file(struct guest *g, const struct job_file *f, uint32_t channel
 
 static int flow_open_files(struct guest *g, const struct job_spec *spec, struct handed *its)
 {
-	int of[JOB_CHANNELS], err = 0;
+	int of[JOB_CHANNELS], err = tokens_open(g, spec);
 
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
 		of[i] = -1;

@@ -105,6 +105,25 @@ struct pty {
 	uint32_t last; /**< bytes of the last that was typed; 0: all gone */
 };
 
+/** The pipe of all processes of the program for tokens of make's jobserver. */
+struct tokens {
+	int fd; /**< ours, of both ends; -1: there are none */
+	int its[2]; /**< until the program has them */
+	ino_t inode;
+	uint32_t from, to; /**< channels: tokens come, and go back */
+	bool path; /**< the program has a path to it */
+	bool offered; /**< home has some, and none was asked for */
+	bool closed; /**< home takes none */
+	bool waits; /**< a process was seen to wait for one */
+	bool ahead; /**< one was asked for that nobody waited for */
+	bool ready; /**< poll() said that some lie there */
+	uint64_t got; /**< from home */
+	int owed; /**< that were there when the program ended */
+	int64_t look_at, wait_ms; /**< for one that waits */
+	int64_t since, lie_at; /**< some lie there; look for them; GUEST_NEVER: none were seen */
+	int64_t ahead_at, back_ms; /**< not before: one that nobody waits for */
+};
+
 /** A file that the program has itself, as the same open file. */
 struct real {
 	int fd;
@@ -131,6 +150,7 @@ struct guest {
 	struct intake in[GUEST_INS]; /**< the first: descriptor 0, if it is a pipe */
 	struct outlet out[GUEST_OUTS]; /**< the first two: descriptors 1 and 2, if they are pipes */
 	struct real reals[JOB_FILES_MAX];
+	struct tokens tokens;
 	uint32_t channels; /**< of the job */
 	struct pty pty;
 
@@ -247,6 +267,25 @@ void intake_tell(struct guest *g, struct intake *in);
 void intake_spare(struct intake *in); /**< gives memory back that holds nothing */
 /** The program has ended. */
 void intake_exited(struct guest *g, struct intake *in);
+
+/* ---- tokens.c ---- */
+
+void tokens_init(struct guest *g);
+/** Opens the pipe, if the job has a descriptor to take from and one to put back to. 0 or -errno. */
+int tokens_open(struct guest *g, const struct job_spec *spec);
+bool tokens_has(const struct guest *g, uint32_t channel); /**< whether it is of one of these */
+int tokens_end(const struct guest *g, uint32_t channel); /**< the program's end */
+/** In the child of the process `guest`: names the path, if home names one. */
+void tokens_name(const struct tokens *t, pid_t guest, const struct job_spec *spec);
+void tokens_offer(struct guest *g);
+void tokens_data(struct guest *g, const uint8_t *bytes, size_t n);
+void tokens_over(struct guest *g,
+		 uint32_t channel); /**< home gives none, or takes none, any more */
+struct pollfd tokens_poll(const struct guest *g);
+int64_t tokens_look_at(const struct guest *g); /**< when tokens_step() must be called */
+void tokens_step(struct guest *g);
+void tokens_exited(struct guest *g); /**< the program has ended */
+bool tokens_owes(const struct guest *g); /**< some must go home before that is said */
 
 /* ---- pty.c ---- */
 

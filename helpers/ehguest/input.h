@@ -14,6 +14,7 @@
 /** What is read. */
 struct input_source {
 	bool terminal, socket; /**< else a pipe */
+	bool opened; /**< looks for those that have opened it to read without waiting, instead */
 	dev_t device; /**< of the terminal */
 	ino_t inode; /**< of the pipe or socket */
 };

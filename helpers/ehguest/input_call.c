@@ -315,6 +315,34 @@ static struct input_wish call_wants(const struct input_call *c)
 	}
 }
 
+/* Whether a process has it open by a descriptor that does not wait. Its threads have the same ones. */
+static struct input_wish call_opened(const struct input_call *c)
+{
+	struct dirent *entry;
+	char name[96];
+	unsigned int flags;
+	bool found = false;
+	FILE *f;
+	DIR *dir;
+
+	snprintf(name, sizeof(name), "/proc/%ld/fd", c->pid);
+	dir = c->pid == c->tid ? opendir(name) : NULL;
+	while (dir && !found && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || !call_is_it(c, entry->d_name))
+			continue;
+		snprintf(name, sizeof(name), "/proc/%ld/fdinfo/%.20s", c->pid, entry->d_name);
+		f = fopen(name, "re");
+		if (!f)
+			continue;
+		found = fscanf(f, "pos: %*d flags: %o", &flags) == 1 && flags & O_NONBLOCK &&
+			(flags & O_ACCMODE) != O_WRONLY;
+		fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return call_bytes(found);
+}
+
 /* The line is "NUMBER ARGUMENTS… SP PC", "running", or "-1 SP PC" outside system calls. */
 struct input_wish input_thread(const struct input_source *source, long pid, long tid)
 {
@@ -324,6 +352,8 @@ struct input_wish input_thread(const struct input_source *source, long pid, long
 	ssize_t n;
 	int fd;
 
+	if (source->opened)
+		return call_opened(&c);
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/syscall", pid, tid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);

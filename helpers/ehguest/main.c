@@ -240,7 +240,7 @@ static int main_wait_ms(const struct guest *g)
 
 	for (unsigned int i = 0; i < g->nins; i++)
 		at = earlier(at, g->in[i].look_at);
-
+	at = earlier(at, tokens_look_at(g));
 	if (g->pty.held_until)
 		at = earlier(at, g->pty.held_until);
 	if (g->begun) {
@@ -268,12 +268,13 @@ static void main_spare(struct guest *g)
 
 static void main_poll(struct guest *g)
 {
-	enum { SOCKET, SIGNALS, CONTROL, PTY, FLOWS };
+	enum { SOCKET, SIGNALS, CONTROL, PTY, TOKENS, FLOWS };
 	struct pollfd fds[FLOWS + GUEST_INS + GUEST_OUTS] = {
 		[SOCKET] = { .fd = g->hop.socket, .events = POLLIN | (g->blocked ? POLLOUT : 0) },
 		[SIGNALS] = { .fd = g->signals, .events = POLLIN },
 		[CONTROL] = { .fd = g->program.control, .events = POLLIN },
 		[PTY] = pty_poll(g),
+		[TOKENS] = tokens_poll(g),
 	};
 	struct pollfd *in = fds + FLOWS, *out = in + g->nins;
 	struct signalfd_siginfo info;
@@ -294,6 +295,7 @@ static void main_poll(struct guest *g)
 	for (unsigned int i = 0; i < g->nouts; i++)
 		g->out[i].ready |= out[i].revents;
 	g->pty.ready |= fds[PTY].revents;
+	g->tokens.ready |= fds[TOKENS].revents;
 	if (fds[SOCKET].revents) {
 		g->spare_at = g->now + SPARE_MS;
 		connection_read(g);
@@ -316,6 +318,7 @@ static void main_step(struct guest *g)
 		intake_step(g, &g->in[i]);
 	for (unsigned int i = 0; i < g->nouts; i++)
 		outlet_step(g, &g->out[i]);
+	tokens_step(g);
 	pty_step(g);
 	ending_step(g);
 	if (g->now >= g->spare_at)

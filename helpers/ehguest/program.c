@@ -119,7 +119,8 @@ static void child_reset_on_fork(void)
 }
 
 static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const struct handed *handed, int control, pid_t parent)
+child_run(const struct job_spec *spec, const struct handed *handed, const struct tokens *tokens,
+	  int control, pid_t parent)
 {
 	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
 	struct handed its = *handed;
@@ -151,6 +152,7 @@ child_run(const struct job_spec *spec, const struct handed *handed, int control,
 		_exit(0); /* it was dropped */
 	news.stage = PROGRAM_EXEC;
 	calls_mask(spec->sigmask);
+	tokens_name(tokens, parent, spec);
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
 tell:
 	news.error = errno;
@@ -175,7 +177,7 @@ int program_start(struct guest *g, const struct job_spec *spec, const struct han
 		return -errno;
 	p->pid = fork();
 	if (!p->pid)
-		child_run(spec, its, pair[1], parent);
+		child_run(spec, its, &g->tokens, pair[1], parent);
 	err = -errno;
 	close(pair[1]);
 	if (p->pid < 0) {

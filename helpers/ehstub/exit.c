@@ -53,6 +53,7 @@ static void exit_give_back(struct stub *s)
 void exit_lose(struct stub *s)
 {
 	exit_give_back(s);
+	tokens_make_up(s);
 	sink_settle_ends(s, SINK_ENDS_NOT);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
 	for (uint32_t i = 0; i < s->nsinks; i++)
@@ -132,6 +133,9 @@ static void exit_drained(struct stub *s, int64_t now)
 	terminal_settle(s);
 	if (s->use.status & 0x7f)
 		terminal_restore(s);
+	/* Children of it may still have some. */
+	if (s->use.status & 0x7f && !s->more)
+		tokens_make_up(s);
 	typed_give_back(s);
 	end_note(s, NOTE_ENDED);
 	end_write(s);
@@ -160,8 +164,11 @@ void exit_step(struct stub *s, int64_t now)
 		exit_drained(s, now);
 	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->routed || now >= s->until))
 		exit_noted(s, now);
-	if (s->phase == PHASE_STAYS && s->over && !exit_held(s))
+	if (s->phase == PHASE_STAYS && s->over && !exit_held(s)) {
+		if (s->use.status & 0x7f)
+			tokens_make_up(s);
 		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
+	}
 	if (s->phase == PHASE_SETTLES) {
 		end_settled(s, now);
 		if (!s->until)

@@ -147,6 +147,7 @@ struct opens {
 	uint8_t locks[JOB_FILES_MAX]; /**< LOCK_SH or LOCK_EX, which the task has left; 0: none */
 	struct job_descriptor descriptors[JOB_DESCRIPTORS_MAX];
 	char **environment; /**< of the program there; NULL: ours */
+	bool made_up; /**< tokens that the task has kept */
 	const char *trouble; /**< why the task cannot be carried, and the descriptor */
 	int culprit;
 	int64_t lock_at; /**< try again then */
@@ -346,6 +347,8 @@ const char *opens_again(struct stub *s); /**< for a second run. NULL; or why it 
 bool tokens_look(struct opens *o); /**< finds those of make's jobserver */
 void tokens_given(struct source *from, const uint8_t *bytes, size_t n);
 void tokens_give_back(struct stub *s, struct source *from); /**< what was given and not read */
+/** The task was killed, or is lost: what it had taken and not put back is put back for it. */
+void tokens_make_up(struct stub *s);
 
 /* terminal.c */
 int terminal_get(int fd, struct terminal *t); /**< 0 or -errno */

@@ -74,65 +74,91 @@ static void tokens_sort(struct opens *o)
 		}
 }
 
-/* The environment with another text for one variable. NULL: no memory. */
-static char **tokens_environment(const char *old, char *text)
+/* The environment with another text for one variable. False: no memory. */
+static bool tokens_environment(struct opens *o, const char *old, char *text)
 {
+	char **base = o->environment ? o->environment : environ, **all;
 	uint32_t n = 0;
-	char **all;
 
-	while (environ[n])
+	while (base[n])
 		n++;
 	all = malloc((n + 1) * sizeof(*all));
 	for (uint32_t i = 0; all && i <= n; i++)
-		all[i] = environ[i] == old ? text : environ[i];
+		all[i] = base[i] == old ? text : base[i];
+	free(o->environment);
+	o->environment = all;
 	return all;
 }
 
-static bool tokens_fifo(struct opens *o, char *variable, const char *option, const char *auth)
+/* A FIFO that the task gets two descriptors of. */
+struct fifo {
+	const char *path; /* NULL: none yet */
+	size_t length;
+	int in, out;
+};
+
+static bool tokens_fifo_open(struct opens *o, struct fifo *f, const char *text, size_t length)
 {
-	const size_t length = strcspn(auth, " "), room = strlen(variable) + 64;
-	char path[PATH_MAX], *text = malloc(room), *at;
+	char path[PATH_MAX];
 	struct stat st;
 
-	if (!text || length - strlen(TOKENS_FIFO) >= sizeof(path) ||
-	    o->nfiles + 2 > JOB_FILES_MAX || o->ndescriptors + 2 > JOB_DESCRIPTORS_MAX)
-		goto free_text;
-	memcpy(path, auth + strlen(TOKENS_FIFO), length - strlen(TOKENS_FIFO));
-	path[length - strlen(TOKENS_FIFO)] = '\0';
+	if (f->path)
+		return length == f->length && !memcmp(f->path, text, length);
+	if (length >= sizeof(path) || o->nfiles + 2 > JOB_FILES_MAX ||
+	    o->ndescriptors + 2 > JOB_DESCRIPTORS_MAX)
+		return false;
+	memcpy(path, text, length);
+	path[length] = '\0';
 	/* It is of no use without a maker, and then make itself says so. */
 	if (stat(path, &st) || !S_ISFIFO(st.st_mode) ||
 	    !tokens_open(o, path, O_RDONLY, JOB_OPEN_READ | JOB_OPEN_TOKENS))
-		goto free_text;
+		return false;
 	if (!tokens_open(o, path, O_WRONLY, JOB_OPEN_WRITE | JOB_OPEN_TOKENS)) {
 		close(o->fds[--o->nfiles]);
 		o->ndescriptors--;
-		goto free_text;
+		return false;
 	}
-	memcpy(text, variable, option - variable);
-	strcpy(text + (option - variable), "--jobserver-auth=");
-	at = text + strlen(text);
-	at = descriptor_number(o->fds[o->nfiles - 2], at);
-	*at++ = ',';
-	at = descriptor_number(o->fds[o->nfiles - 1], at);
-	strcpy(at, auth + length);
+	*f = (struct fifo){ text, length, o->fds[o->nfiles - 2], o->fds[o->nfiles - 1] };
 	tokens_sort(o);
-	o->environment = tokens_environment(variable, text);
-	return o->environment;
-free_text:
-	free(text);
 	return true;
 }
 
-bool tokens_look(struct opens *o)
+/*
+ * What follows `option` in the variable, at `auth`, is a FIFO of home. Clients look for the last one; those that know only
+ * descriptors find these. False: no memory.
+ */
+static bool tokens_fifo(struct opens *o, struct fifo *f, char *variable, const char *option,
+			const char *auth)
 {
-	char *variable = getenv("MAKEFLAGS"), *auth, *option, *end;
+	const size_t length = strcspn(auth, " "), room = strlen(variable) + 128;
+	char *text, *at;
+
+	if (!tokens_fifo_open(o, f, auth + strlen(TOKENS_FIFO), length - strlen(TOKENS_FIFO)))
+		return true;
+	text = malloc(room);
+	if (!text)
+		return false;
+	memcpy(text, variable, option - variable);
+	strcpy(text + (option - variable), "--jobserver-auth=");
+	at = descriptor_number(f->in, text + strlen(text));
+	*at++ = ',';
+	at = descriptor_number(f->out, at);
+	strcpy(at, " " JOB_TOKENS_PATH);
+	at = descriptor_number(f->in, at + strlen(at));
+	strcpy(at, auth + length);
+	return tokens_environment(o, variable, text);
+}
+
+static bool tokens_look_in(struct opens *o, struct fifo *f, const char *name)
+{
+	char *variable = getenv(name), *auth, *option, *end;
 	unsigned long read, write;
 
 	auth = variable ? tokens_find(variable, &option) : NULL;
 	if (!auth)
 		return true;
 	if (!strncmp(auth, TOKENS_FIFO, strlen(TOKENS_FIFO)))
-		return tokens_fifo(o, variable - strlen("MAKEFLAGS="), option, auth);
+		return tokens_fifo(o, f, variable - strlen(name) - 1, option, auth);
 	read = strtoul(auth, &end, 10);
 	if (end == auth || *end != ',')
 		return true;
@@ -143,6 +169,15 @@ bool tokens_look(struct opens *o)
 	tokens_mark(o, read);
 	tokens_mark(o, write);
 	return true;
+}
+
+bool tokens_look(struct opens *o)
+{
+	struct fifo f = { 0 };
+
+	/* What cargo tells compilers and scripts comes before what it was told itself. */
+	return tokens_look_in(o, &f, "CARGO_MAKEFLAGS") && tokens_look_in(o, &f, "MAKEFLAGS") &&
+	       tokens_look_in(o, &f, "MFLAGS");
 }
 
 /* ---- while the task runs ---- */
@@ -176,4 +211,43 @@ void tokens_give_back(struct stub *s, struct source *from)
 	if (write(fd, from->given + SOURCE_GIVEN - left, left) < 0)
 		signals_drop(SIGPIPE); /* the maker has ended */
 	close(fd);
+}
+
+/* Of the files of tokens the one that is read, or written; 0: there is none, or more than one. */
+static uint32_t tokens_channel(const struct opens *o, uint32_t way)
+{
+	uint32_t channel = 0;
+
+	for (uint32_t i = 0; i < o->nfiles; i++) {
+		if (!(o->files[i].flags & JOB_OPEN_TOKENS) || !(o->files[i].flags & way))
+			continue;
+		if (channel)
+			return 0;
+		channel = JOB_CHANNEL_FILES + i;
+	}
+	return channel;
+}
+
+void tokens_make_up(struct stub *s)
+{
+	const uint32_t in = tokens_channel(&s->opens, JOB_OPEN_READ);
+	const uint32_t out = tokens_channel(&s->opens, JOB_OPEN_WRITE);
+	struct source *from = in && out && in != out ? source_of(s, in) : NULL;
+	struct sink *to = from ? sink_of(s, out) : NULL;
+	const struct job_channel *c;
+	uint64_t kept, unread;
+
+	if (!to || to->fd < 0 || s->opens.made_up)
+		return;
+	s->opens.made_up = true;
+	c = &s->end.channels[in];
+	unread = c->sent - c->read;
+	if (c->read <= to->done + to->length || unread >= SOURCE_GIVEN)
+		return;
+	kept = c->read - to->done - to->length;
+	if (kept > SOURCE_GIVEN - unread)
+		kept = SOURCE_GIVEN - unread;
+	/* Which of them does not matter to make: all are alike. */
+	descriptor_write(to->fd, to->kind, from->given + SOURCE_GIVEN - unread - kept, kept);
+	from->used = false;
 }

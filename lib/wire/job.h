@@ -95,6 +95,10 @@ enum job_file_kind {
 #define JOB_OPEN_DIRECT 64u
 #define JOB_OPEN_NOATIME 128u
 #define JOB_OPEN_TOKENS 256u /**< of make's jobserver: taken one by one */
+/** In MAKEFLAGS of the job, with the number of a descriptor behind it: tokens are in a FIFO at home. The executor's end names
+ *  one of its own. To one that does not know this it is a path, too. */
+#define JOB_TOKENS_FIFO "--jobserver-auth=fifo:"
+#define JOB_TOKENS_PATH JOB_TOKENS_FIFO "/proc/self/fd/"
 #define JOB_OPEN_OR_STREAM 512u /**< JOB_REAL: if it is not the same there, its bytes are carried */
 #define JOB_OPEN_HERE 1024u /**< JOB_REAL: nor if the two hosts only share a file system */
 #define JOB_OPEN_FLAGS 2047u

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What shells and make give to tasks beside descriptors 0 to 2, by `ehctl exec`; two agents, no module."""
 
-import os, shutil, signal, subprocess, sys, tempfile
+import os, shutil, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import Cluster
 from ktap import done, ok
 from tree import BUILD
-from wait import WAIT, until
+from wait import WAIT, outcome, until
 
 c = Cluster(2, "heartbeat = 3000\njob-limit = 3000")
 work = tempfile.mkdtemp(prefix="ehs-descriptors-", dir=c.dir)
@@ -26,14 +26,7 @@ def start(script, **more):
 
 
 def run(script, limit=WAIT, **more):
-    p = start(script, **more)
-    try:
-        out, err = p.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(p.pid, signal.SIGKILL)
-        out, err = p.communicate()
-        err += b"(time-out)"
-    return p.returncode, out.decode(), err.decode()
+    return outcome(start(script, **more), limit)
 
 
 def is_same(name, script):
@@ -139,10 +132,6 @@ FIFO = "mkfifo fifo; (sleep 1000 <>fifo) & keep=$!; until [ -e /proc/$keep/fd/0 
 LEFT = "exec 8<>fifo; kill $keep; rm fifo; n=0; while read -t 0 -u 8 && read -r -N 1 -u 8 t; do n=$((n+1)); done; echo left $n"
 code, out, err = run(FIFO + "$X python3 take.py; " + LEFT)
 ok("a FIFO of tokens: home's", (code, out, err) == (0, "b'+'\nleft 2\n", ""), (code, out, err))
-code, out, err = run(FIFO + "$X make --no-print-directory -f sub.mk; " + LEFT)
-ok("make uses it", code == 0 and out.endswith("left 2\n") and "jobserver" not in err, (code, out, err))
-top = most()
-ok("with all tokens", 1 < top <= 3, top)
 code, out, err = run(FIFO + "coproc $X python3 hold.py; read may <&${COPROC[0]}; kill -9 $!; wait $!; " + LEFT)
 ok("a token that was given to a killed stub is at most one", code == 0 and out in ("left 1\n", "left 2\n"), (code, out, err))
 code, out, err = run(FIFO + "coproc $X python3 hold.py; read may <&${COPROC[0]}; kill $!; wait $!; " + LEFT)

@@ -9,7 +9,7 @@ from cluster import Cluster
 from ktap import done, must, ok, skip
 from proc import state
 from tree import BUILD
-from wait import WAIT, until
+from wait import WAIT, outcome, until
 
 c = Cluster(2, "heartbeat = 3000\njob-limit = 3000", apart=True)
 work = tempfile.mkdtemp(prefix="ehs-ends-", dir=c.dir)
@@ -139,14 +139,7 @@ def script(name, text, mode=0o755):
 
 def run(how, *words, **more):
     """(status, output, errors)"""
-    p = start(how, *words, stderr=PIPE, **more)
-    try:
-        out, err = p.communicate(timeout=WAIT)
-    except subprocess.TimeoutExpired:
-        os.killpg(p.pid, signal.SIGKILL)
-        out, err = p.communicate()
-        err += b" (it does not end)"
-    return p.returncode, out.decode(), err.decode()
+    return outcome(start(how, *words, stderr=PIPE, **more))
 
 
 def shell(text):

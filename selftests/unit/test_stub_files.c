@@ -317,20 +317,29 @@ static void test_few(void **state)
 
 /* ---- tokens of make ---- */
 
+/* A pipe of tokens, as descriptors 3 and 4 of the task. Returns one to read it. */
+static int tokens_give(struct home *h, const char *text)
+{
+	int tokens[2], keep;
+
+	home_pipe(tokens);
+	keep = fcntl(tokens[0], F_DUPFD_CLOEXEC, 10);
+	assert_int_equal(write(tokens[1], text, strlen(text)), strlen(text));
+	files_give(h, 3, tokens[0]);
+	files_give(h, 4, tokens[1]);
+	return keep;
+}
+
 /* What was given and not read goes back, whatever becomes of the task. */
 static void test_tokens(void **state)
 {
 	for (int how = 0; how < 3; how++) {
 		struct job_message closed = { .what = JOB_CLOSED };
 		struct home *h = files_open();
-		int tokens[2], keep;
+		int keep;
 		uint32_t channel;
 
-		home_pipe(tokens);
-		keep = fcntl(tokens[0], F_DUPFD_CLOEXEC, 10);
-		assert_int_equal(write(tokens[1], "abcd", 4), 4);
-		files_give(h, 3, tokens[0]);
-		files_give(h, 4, tokens[1]);
+		keep = tokens_give(h, "abcd");
 		setenv("MAKEFLAGS", "rR -j4 --jobserver-auth=9,8 --jobserver-auth=3,4", 1);
 		home_run(h, NULL, "7");
 		unsetenv("MAKEFLAGS");
@@ -356,7 +365,41 @@ static void test_tokens(void **state)
 		} else {
 			home_over(h, 0);
 		}
-		assert_string_equal(home_content(keep), "dbc");
+		/* Nor was the first put back. */
+		assert_string_equal(home_content(keep), how == 1 ? "dbca" : "dbc");
+		close(keep);
+	}
+}
+
+/* What a task that was killed or lost had taken is put back for it; one that ends keeps what it keeps at home, too. */
+static void test_tokens_kept(void **state)
+{
+	for (int how = 0; how < 4; how++) {
+		struct home *h = files_open();
+		int keep;
+		uint32_t in, out;
+
+		keep = tokens_give(h, "abc");
+		setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=3,4 --jobserver-auth=3,4", 1);
+		home_run(h, NULL, "7");
+		unsetenv("CARGO_MAKEFLAGS");
+		in = files_channel(h, 3);
+		out = files_channel(h, 4);
+		for (unsigned int i = 1; i <= 3; i++) {
+			UNTIL(h, h->offers[in] == i);
+			job_end_grant(&h->far, in, 1);
+			UNTIL(h, h->length == i);
+		}
+		job_end_read(&h->far, in, 3);
+		home_print(h, out, how == 3 ? "abcd" : "a", how == 3 ? 4 : 1);
+		if (how == 1) {
+			home_frame(h, FRAME_GONE, "", 0);
+			UNTIL(h, h->ended);
+			home_close(h);
+		} else {
+			home_over(h, how == 2 ? 0x100 : SIGKILL);
+		}
+		assert_string_equal(home_content(keep), how == 2 ? "a" : how == 3 ? "abcd" : "abc");
 		close(keep);
 	}
 }
@@ -366,9 +409,9 @@ static void test_fifo(void **state)
 {
 	struct home *h = files_open();
 	char flags[128];
-	unsigned int in, out;
+	unsigned int in, out, again;
 	uint32_t channel;
-	int maker;
+	int maker, end = 0;
 
 	unlink(temp_path(path, "stub.fifo"));
 	assert_return_code(mkfifo(path, 0600), errno);
@@ -378,7 +421,13 @@ static void test_fifo(void **state)
 	setenv("MAKEFLAGS", flags, 1);
 	home_run(h, NULL, "7");
 	unsetenv("MAKEFLAGS");
-	assert_int_equal(sscanf(h->makeflags, " -j3 --jobserver-auth=%u,%u -- X=1", &in, &out), 2);
+	assert_int_equal(
+		sscanf(h->makeflags,
+		       " -j3 --jobserver-auth=%u,%u --jobserver-auth=fifo:/proc/self/fd/%u -- X=1%n",
+		       &in, &out, &again, &end),
+		3);
+	assert_int_equal(h->makeflags[end], '\0');
+	assert_int_equal(again, in);
 	assert_int_equal(h->nfiles, 2);
 	assert_int_equal(files_of(h, in)->flags, JOB_OPEN_READ | JOB_OPEN_TOKENS);
 	assert_int_equal(files_of(h, out)->flags, JOB_OPEN_WRITE | JOB_OPEN_TOKENS);
@@ -580,14 +629,15 @@ static void test_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),	cmocka_unit_test(test_list),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_streams), cmocka_unit_test(test_closed),
-		cmocka_unit_test(test_socket),	cmocka_unit_test(test_few),
-		cmocka_unit_test(test_tokens),	cmocka_unit_test(test_fifo),
-		cmocka_unit_test(test_real),	cmocka_unit_test(test_not_there),
-		cmocka_unit_test(test_shared),	cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_locked),	cmocka_unit_test(test_again),
+		cmocka_unit_test(test_none),	  cmocka_unit_test(test_list),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_streams),	  cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_socket),	  cmocka_unit_test(test_few),
+		cmocka_unit_test(test_tokens),	  cmocka_unit_test(test_tokens_kept),
+		cmocka_unit_test(test_fifo),	  cmocka_unit_test(test_real),
+		cmocka_unit_test(test_not_there), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_lock),	  cmocka_unit_test(test_locked),
+		cmocka_unit_test(test_again),
 	};
 
 	return cmocka_run_group_tests(tests, home_group, NULL);

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tokens of make's jobserver. All processes of the task have one pipe here, as at home: what one puts back another
+ * takes at once, and descriptors and a path lead to the same. Home gives one token when a process waits for it, and
+ * gets back what lies in the pipe.
+ */
+
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+
+#define TOKENS_LIE_MS 10 /* in the pipe; a make that puts one back and takes another needs less */
+#define TOKENS_KEPT_MS 1000 /* there, for a process that is about to take it */
+#define TOKENS_AGAIN_MS 50 /* at most, between two looks */
+#define TOKENS_BACK_MAX \
+	16000 /* until one that was not taken is had again for programs that only look */
+
+void tokens_init(struct guest *g)
+{
+	g->tokens = (struct tokens){ .fd = -1, .lie_at = GUEST_NEVER, .back_ms = TOKENS_KEPT_MS };
+}
+
+/* ---- the start ---- */
+
+/* Which of the job's files: one to take from, and one to put back into. */
+static bool tokens_find(struct tokens *t, const struct job_spec *spec)
+{
+	unsigned int from = 0, to = 0;
+
+	for (uint32_t i = 0; i < spec->nfiles; i++) {
+		const uint32_t flags = spec->files[i].flags;
+
+		if (!(flags & JOB_OPEN_TOKENS) || spec->files[i].kind != JOB_STREAM)
+			continue;
+		if (flags & JOB_OPEN_READ) {
+			t->from = JOB_CHANNEL_FILES + i;
+			from++;
+		}
+		if (flags & JOB_OPEN_WRITE) {
+			t->to = JOB_CHANNEL_FILES + i;
+			to++;
+		}
+	}
+	return from == 1 && to == 1 && t->from != t->to;
+}
+
+static bool tokens_is_nonblocking(const struct job_spec *spec, uint32_t channel)
+{
+	return spec->files[channel - JOB_CHANNEL_FILES].flags & JOB_OPEN_NONBLOCK;
+}
+
+/* Where a variable names the path that home's end has put there for ours; NULL: it does not. */
+static const char *tokens_mark(const char *variable)
+{
+	return strstr(variable, JOB_TOKENS_PATH);
+}
+
+int tokens_open(struct guest *g, const struct job_spec *spec)
+{
+	struct tokens *t = &g->tokens;
+	struct stat st;
+	char name[40];
+	int err;
+
+	if (!tokens_find(t, spec))
+		return 0;
+	if (pipe2(t->its, O_CLOEXEC))
+		return -errno;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", t->its[0]);
+	t->fd = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (t->fd < 0 || fstat(t->fd, &st)) {
+		err = -errno;
+		goto close_pipe;
+	}
+	t->inode = st.st_ino;
+	for (const char **v = spec->envp; *v; v++)
+		t->path |= tokens_mark(*v) != NULL;
+	if (tokens_is_nonblocking(spec, t->from))
+		fcntl(t->its[0], F_SETFL, O_NONBLOCK);
+	if (tokens_is_nonblocking(spec, t->to))
+		fcntl(t->its[1], F_SETFL, O_NONBLOCK);
+	return 0;
+close_pipe:
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+	close(t->its[0]);
+	close(t->its[1]);
+	return err;
+}
+
+bool tokens_has(const struct guest *g, uint32_t channel)
+{
+	return g->tokens.fd >= 0 && (channel == g->tokens.from || channel == g->tokens.to);
+}
+
+int tokens_end(const struct guest *g, uint32_t channel)
+{
+	return g->tokens.its[channel == g->tokens.to];
+}
+
+/* In the child: the path is that of our descriptor, which is there as long as any process of the task. */
+void tokens_name(const struct tokens *t, pid_t guest, const struct job_spec *spec)
+{
+	for (const char **v = spec->envp; t->path && *v; v++) {
+		const char *at = tokens_mark(*v), *rest;
+		size_t room = strlen(*v) + 40;
+		char *text = at ? malloc(room) : NULL;
+
+		if (!text)
+			continue;
+		rest = at + strlen(JOB_TOKENS_PATH);
+		rest += strspn(rest, "0123456789");
+		snprintf(text, room, "%.*s" JOB_TOKENS_FIFO "/proc/%d/fd/%d%s", (int)(at - *v), *v,
+			 (int)guest, t->fd, rest);
+		*v = text;
+	}
+}
+
+/* ---- while the task runs ---- */
+
+static int tokens_lying(const struct tokens *t)
+{
+	int n;
+
+	return ioctl(t->fd, FIONREAD, &n) ? 0 : n;
+}
+
+/* Whether a process waits for one; or has opened the pipe to look for one without waiting. */
+static bool tokens_wanted(const struct tokens *t, bool looks)
+{
+	const struct input_source source = { .inode = t->inode, .opened = looks };
+
+	return input_wanted(&source).bytes;
+}
+
+void tokens_offer(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+
+	if (g->ended)
+		return;
+	t->offered = true;
+	t->wait_ms = 1;
+	t->look_at = g->now;
+}
+
+/* What was lying there has gone, to a process or home. */
+static void tokens_gone(struct guest *g, bool taken)
+{
+	struct tokens *t = &g->tokens;
+
+	t->lie_at = GUEST_NEVER;
+	if (!t->ahead)
+		return;
+	t->ahead = false;
+	t->back_ms = taken ? TOKENS_KEPT_MS : 2 * t->back_ms;
+	if (t->back_ms > TOKENS_BACK_MAX)
+		t->back_ms = TOKENS_BACK_MAX;
+	t->ahead_at = taken ? g->now : g->now + t->back_ms;
+}
+
+static void tokens_lie(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+
+	t->since = g->now;
+	t->lie_at = g->now + TOKENS_LIE_MS;
+}
+
+void tokens_data(struct guest *g, const uint8_t *bytes, size_t n)
+{
+	struct tokens *t = &g->tokens;
+	ssize_t wrote;
+
+	/* What is not said to be read goes back at home. */
+	if (g->ended)
+		return;
+	wrote = write(t->fd, bytes, n);
+	if (wrote > 0)
+		t->got += wrote;
+	job_end_read(&g->end, t->from, t->got);
+	tokens_lie(g);
+}
+
+void tokens_over(struct guest *g, uint32_t channel)
+{
+	struct tokens *t = &g->tokens;
+
+	if (channel == t->to)
+		t->closed = true;
+	else
+		t->offered = false;
+}
+
+static void tokens_ask(struct guest *g)
+{
+	job_end_grant(&g->end, g->tokens.from, 1);
+	g->tokens.offered = false;
+}
+
+/* Home has some. */
+static void tokens_look(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+
+	if (job_end_granted(&g->end, t->from)) {
+		t->offered = false;
+		return;
+	}
+	if (!tokens_lying(t)) {
+		if (tokens_wanted(t, false)) {
+			t->waits = true;
+			tokens_ask(g);
+			return;
+		}
+		/* Those that never wait, as ninja: they find one, or it goes back. */
+		if (t->path && !t->waits && g->now >= t->ahead_at && tokens_wanted(t, true)) {
+			t->ahead = true;
+			tokens_ask(g);
+			return;
+		}
+	}
+	t->wait_ms = 2 * t->wait_ms < TOKENS_AGAIN_MS ? 2 * t->wait_ms : TOKENS_AGAIN_MS;
+	t->look_at = guest_look_after(g, t->wait_ms);
+}
+
+/* Sends home what lies there. */
+static void tokens_return(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+	uint8_t bytes[256];
+	size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->end, t->to);
+	ssize_t n;
+
+	if (room > sizeof(bytes))
+		room = sizeof(bytes);
+	n = room && guest_can_say(g) ? read(t->fd, bytes, room) : 0;
+	if (n > 0 && !t->closed)
+		job_end_send(&g->end, t->to, bytes, n, false);
+	if (n > 0)
+		t->owed -= n < t->owed ? n : t->owed;
+	/* The rest, as soon as there is room; if it was all, then poll() tells of more. */
+	if (tokens_lying(t))
+		t->lie_at = g->now + TOKENS_LIE_MS;
+	else
+		tokens_gone(g, n <= 0);
+}
+
+static void tokens_look_lying(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+	const bool may_stay = !g->ended && g->now < t->since + TOKENS_KEPT_MS;
+
+	if (!tokens_lying(t))
+		tokens_gone(g, true);
+	else if (may_stay && (t->ahead || tokens_wanted(t, false)))
+		t->lie_at = guest_look_after(g, TOKENS_AGAIN_MS);
+	else
+		tokens_return(g);
+}
+
+int64_t tokens_look_at(const struct guest *g)
+{
+	const struct tokens *t = &g->tokens;
+
+	return t->offered && t->look_at < t->lie_at ? t->look_at : t->lie_at;
+}
+
+struct pollfd tokens_poll(const struct guest *g)
+{
+	const struct tokens *t = &g->tokens;
+
+	return (struct pollfd){ .fd = guest_writes(g) && t->lie_at == GUEST_NEVER ? t->fd : -1,
+				.events = POLLIN };
+}
+
+void tokens_step(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+
+	if (t->fd < 0 || !guest_writes(g))
+		return;
+	if (t->ready && t->lie_at == GUEST_NEVER)
+		tokens_lie(g);
+	t->ready = false;
+	if (g->now >= t->lie_at)
+		tokens_look_lying(g);
+	if (t->offered && g->now >= t->look_at)
+		tokens_look(g);
+}
+
+void tokens_exited(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+
+	if (t->fd < 0)
+		return;
+	t->offered = false;
+	t->owed = tokens_lying(t);
+	t->lie_at = g->now;
+}
+
+bool tokens_owes(const struct guest *g)
+{
+	const struct tokens *t = &g->tokens;
+
+	if (t->fd < 0 || t->closed)
+		return false;
+	/* What children put there later does not hold up the exit. */
+	return tokens_lying(t) && (t->owed || g->program.childless);
+}
