@@ -114,11 +114,12 @@ struct tokens {
 	bool path; /**< the program has a path to it */
 	bool offered; /**< home has some, and none was asked for */
 	bool closed; /**< home takes none */
-	bool waits; /**< a process was seen to wait for one */
 	bool ahead; /**< one was asked for that nobody waited for */
 	bool ready; /**< poll() said that some lie there */
 	uint64_t got; /**< from home */
-	int owed; /**< that were there when the program ended */
+	int owed; /**< of those that were there when the program ended */
+	struct timespec put; /**< the last one that was seen to be put there */
+	int64_t waits_until; /**< a process was seen to wait for one */
 	int64_t look_at, wait_ms; /**< for one that waits */
 	int64_t since, lie_at; /**< some lie there; look for them; GUEST_NEVER: none were seen */
 	int64_t ahead_at, back_ms; /**< not before: one that nobody waits for */

@@ -18,9 +18,12 @@
 
 #include "input.h"
 
-#define TOKENS_LIE_MS 10 /* in the pipe; a make that puts one back and takes another needs less */
+#define TOKENS_LIE_MS \
+	10 /* in the pipe since the last came; a make that puts one back and takes another needs less */
 #define TOKENS_KEPT_MS 1000 /* there, for a process that is about to take it */
 #define TOKENS_AGAIN_MS 50 /* at most, between two looks */
+#define TOKENS_WAITS_MS 5000 /* after one that waits: the others wait, too */
+#define TOKENS_PARTS 16 /* are sent home at once */
 #define TOKENS_BACK_MAX \
 	16000 /* until one that was not taken is had again for programs that only look */
 
@@ -169,12 +172,49 @@ static void tokens_gone(struct guest *g, bool taken)
 	t->ahead_at = taken ? g->now : g->now + t->back_ms;
 }
 
+/* Whether one was put there since the last look. */
+static bool tokens_moved(struct tokens *t)
+{
+	const struct timespec before = t->put;
+	struct stat st;
+
+	if (!fstat(t->fd, &st))
+		t->put = st.st_mtim;
+	return t->put.tv_sec != before.tv_sec || t->put.tv_nsec != before.tv_nsec;
+}
+
 static void tokens_lie(struct guest *g)
 {
 	struct tokens *t = &g->tokens;
 
 	t->since = g->now;
 	t->lie_at = g->now + TOKENS_LIE_MS;
+	tokens_moved(t);
+}
+
+/* Sends home what lies there. */
+static void tokens_return(struct guest *g)
+{
+	struct tokens *t = &g->tokens;
+	uint8_t bytes[256];
+	ssize_t n = 1;
+
+	/* A program that puts more and more there does not hold up the rest. */
+	for (int i = 0; i < TOKENS_PARTS && n > 0 && tokens_lying(t); i++) {
+		size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->end, t->to);
+
+		if (!room || !guest_can_say(g)) {
+			t->lie_at = g->now + TOKENS_AGAIN_MS;
+			return;
+		}
+		n = read(t->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
+		if (n > 0 && !t->closed)
+			job_end_send(&g->end, t->to, bytes, n, false);
+		if (n > 0)
+			t->owed -= n < t->owed ? n : t->owed;
+	}
+	/* If there is more, poll() tells. */
+	tokens_gone(g, n <= 0);
 }
 
 void tokens_data(struct guest *g, const uint8_t *bytes, size_t n)
@@ -208,7 +248,7 @@ static void tokens_ask(struct guest *g)
 	g->tokens.offered = false;
 }
 
-/* Home has some. */
+/* Home has some: asks for one if it is wanted. */
 static void tokens_look(struct guest *g)
 {
 	struct tokens *t = &g->tokens;
@@ -219,12 +259,13 @@ static void tokens_look(struct guest *g)
 	}
 	if (!tokens_lying(t)) {
 		if (tokens_wanted(t, false)) {
-			t->waits = true;
+			t->waits_until = g->now + TOKENS_WAITS_MS;
 			tokens_ask(g);
 			return;
 		}
 		/* Those that never wait, as ninja: they find one, or it goes back. */
-		if (t->path && !t->waits && g->now >= t->ahead_at && tokens_wanted(t, true)) {
+		if (t->path && g->now >= t->waits_until && g->now >= t->ahead_at &&
+		    tokens_wanted(t, true)) {
 			t->ahead = true;
 			tokens_ask(g);
 			return;
@@ -232,28 +273,6 @@ static void tokens_look(struct guest *g)
 	}
 	t->wait_ms = 2 * t->wait_ms < TOKENS_AGAIN_MS ? 2 * t->wait_ms : TOKENS_AGAIN_MS;
 	t->look_at = guest_look_after(g, t->wait_ms);
-}
-
-/* Sends home what lies there. */
-static void tokens_return(struct guest *g)
-{
-	struct tokens *t = &g->tokens;
-	uint8_t bytes[256];
-	size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->end, t->to);
-	ssize_t n;
-
-	if (room > sizeof(bytes))
-		room = sizeof(bytes);
-	n = room && guest_can_say(g) ? read(t->fd, bytes, room) : 0;
-	if (n > 0 && !t->closed)
-		job_end_send(&g->end, t->to, bytes, n, false);
-	if (n > 0)
-		t->owed -= n < t->owed ? n : t->owed;
-	/* The rest, as soon as there is room; if it was all, then poll() tells of more. */
-	if (tokens_lying(t))
-		t->lie_at = g->now + TOKENS_LIE_MS;
-	else
-		tokens_gone(g, n <= 0);
 }
 
 static void tokens_look_lying(struct guest *g)
@@ -265,6 +284,8 @@ static void tokens_look_lying(struct guest *g)
 		tokens_gone(g, true);
 	else if (may_stay && (t->ahead || tokens_wanted(t, false)))
 		t->lie_at = guest_look_after(g, TOKENS_AGAIN_MS);
+	else if (may_stay && tokens_moved(t))
+		t->lie_at = g->now + TOKENS_LIE_MS;
 	else
 		tokens_return(g);
 }
@@ -273,6 +294,8 @@ int64_t tokens_look_at(const struct guest *g)
 {
 	const struct tokens *t = &g->tokens;
 
+	if (!guest_writes(g))
+		return GUEST_NEVER;
 	return t->offered && t->look_at < t->lie_at ? t->look_at : t->lie_at;
 }
 

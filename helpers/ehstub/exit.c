@@ -52,8 +52,8 @@ static void exit_give_back(struct stub *s)
 
 void exit_lose(struct stub *s)
 {
-	exit_give_back(s);
 	tokens_make_up(s);
+	exit_give_back(s);
 	sink_settle_ends(s, SINK_ENDS_NOT);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
 	for (uint32_t i = 0; i < s->nsinks; i++)
@@ -85,8 +85,10 @@ static void exit_leave(struct stub *s)
 	pid_t pid;
 
 	/* Of ehrsh that was told to end they end, too: without a stub nothing of a task runs on. */
-	if (s->rsh && s->told_to_end)
+	if (s->rsh && s->told_to_end) {
+		tokens_make_up(s);
 		exit_as_task(s);
+	}
 	pid = fork();
 	if (pid > 0)
 		exit_as_task(s);
@@ -165,7 +167,7 @@ void exit_step(struct stub *s, int64_t now)
 	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->routed || now >= s->until))
 		exit_noted(s, now);
 	if (s->phase == PHASE_STAYS && s->over && !exit_held(s)) {
-		if (s->use.status & 0x7f)
+		if (s->use.status & 0x7f || s->loss != LOSS_NONE)
 			tokens_make_up(s);
 		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
 	}

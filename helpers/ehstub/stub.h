@@ -147,7 +147,8 @@ struct opens {
 	uint8_t locks[JOB_FILES_MAX]; /**< LOCK_SH or LOCK_EX, which the task has left; 0: none */
 	struct job_descriptor descriptors[JOB_DESCRIPTORS_MAX];
 	char **environment; /**< of the program there; NULL: ours */
-	bool made_up; /**< tokens that the task has kept */
+	bool tokens; /**< there are some of make's jobserver */
+	bool made_up; /**< those that the task has kept */
 	const char *trouble; /**< why the task cannot be carried, and the descriptor */
 	int culprit;
 	int64_t lock_at; /**< try again then */

@@ -39,12 +39,22 @@ static struct job_file *tokens_file(struct opens *o, unsigned long number)
 	return NULL;
 }
 
-static void tokens_mark(struct opens *o, unsigned long number)
+/*
+ * Marks what these descriptors lead to, if that is one pipe. In a task that make does not know to be another make
+ * they may lead anywhere, though MAKEFLAGS names them.
+ */
+static void tokens_mark(struct opens *o, unsigned long read, unsigned long write)
 {
-	struct job_file *f = tokens_file(o, number);
+	struct job_file *from = tokens_file(o, read), *to = tokens_file(o, write);
+	struct stat a, b;
 
-	if (f && f->kind == JOB_STREAM)
-		f->flags |= JOB_OPEN_TOKENS;
+	if (!from || !to || fstat(read, &a) || fstat(write, &b) || !S_ISFIFO(a.st_mode) ||
+	    a.st_dev != b.st_dev || a.st_ino != b.st_ino || !(from->flags & JOB_OPEN_READ) ||
+	    !(to->flags & JOB_OPEN_WRITE))
+		return;
+	from->flags |= JOB_OPEN_TOKENS;
+	to->flags |= JOB_OPEN_TOKENS;
+	o->tokens = true;
 }
 
 static bool tokens_open(struct opens *o, const char *path, int mode, uint32_t flags)
@@ -102,8 +112,8 @@ static bool tokens_fifo_open(struct opens *o, struct fifo *f, const char *text, 
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (f->path)
-		return length == f->length && !memcmp(f->path, text, length);
+	if (o->tokens)
+		return f->path && length == f->length && !memcmp(f->path, text, length);
 	if (length >= sizeof(path) || o->nfiles + 2 > JOB_FILES_MAX ||
 	    o->ndescriptors + 2 > JOB_DESCRIPTORS_MAX)
 		return false;
@@ -118,6 +128,7 @@ static bool tokens_fifo_open(struct opens *o, struct fifo *f, const char *text, 
 		o->ndescriptors--;
 		return false;
 	}
+	o->tokens = true;
 	*f = (struct fifo){ text, length, o->fds[o->nfiles - 2], o->fds[o->nfiles - 1] };
 	tokens_sort(o);
 	return true;
@@ -166,8 +177,9 @@ static bool tokens_look_in(struct opens *o, struct fifo *f, const char *name)
 	write = strtoul(auth, &end, 10);
 	if (end == auth)
 		return true;
-	tokens_mark(o, read);
-	tokens_mark(o, write);
+	/* Those of one pipe only: another may be a make's above that one. */
+	if (!o->tokens)
+		tokens_mark(o, read, write);
 	return true;
 }
 
@@ -234,20 +246,21 @@ void tokens_make_up(struct stub *s)
 	const uint32_t out = tokens_channel(&s->opens, JOB_OPEN_WRITE);
 	struct source *from = in && out && in != out ? source_of(s, in) : NULL;
 	struct sink *to = from ? sink_of(s, out) : NULL;
-	const struct job_channel *c;
-	uint64_t kept, unread;
+	uint64_t kept, back;
 
 	if (!to || to->fd < 0 || s->opens.made_up)
 		return;
 	s->opens.made_up = true;
-	c = &s->end.channels[in];
-	unread = c->sent - c->read;
-	if (c->read <= to->done + to->length || unread >= SOURCE_GIVEN)
-		return;
-	kept = c->read - to->done - to->length;
-	if (kept > SOURCE_GIVEN - unread)
-		kept = SOURCE_GIVEN - unread;
-	/* Which of them does not matter to make: all are alike. */
-	descriptor_write(to->fd, to->kind, from->given + SOURCE_GIVEN - unread - kept, kept);
-	from->used = false;
+	/* It is not always known what was read; unless that has gone back, it does not matter. */
+	kept = from->tokens ? s->end.channels[in].sent : s->end.channels[in].read;
+	back = to->done + to->length;
+	from->tokens = from->used = false;
+	/* Which of them they are does not matter to make: all are alike. */
+	while (kept > back) {
+		size_t n = kept - back < SOURCE_GIVEN ? kept - back : SOURCE_GIVEN;
+
+		if (descriptor_write(to->fd, to->kind, from->given + SOURCE_GIVEN - n, n) <= 0)
+			return;
+		kept -= n;
+	}
 }

@@ -185,9 +185,7 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 {
 	const struct end_rule *rule = &end_rules[m->what];
 	struct job_channel *c = &e->channels[m->channel];
-	const struct job_message shut = { .what = JOB_READ,
-					  .channel = m->channel,
-					  .total = c->read_told };
+	struct job_message shut = { .what = JOB_READ, .channel = m->channel };
 
 	if (e->state == JOB_LOST)
 		return -EPIPE;
@@ -198,6 +196,7 @@ int job_end_say(struct job_end *e, const struct job_message *m)
 	     m->what == JOB_OVER) &&
 	    !end_tell_all_read(e))
 		return -EAGAIN;
+	shut.total = c->read_told;
 	if ((m->what == JOB_END || m->what == JOB_CLOSED) && m->shut && !end_put(e, &shut))
 		return -EAGAIN;
 	if (!end_put(e, m))

@@ -150,6 +150,25 @@ static void test_shut(void **state)
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
+/* What was read and not told yet comes before it. */
+static void test_shut_after_read(void **state)
+{
+	struct job_message m = { .what = JOB_CLOSED, .shut = true };
+
+	run_to(JOB_RUNNING);
+	offer(false);
+	want(3);
+	job_end_send(&home.e, 0, bytes, 3, false);
+	pump();
+	job_end_read(&executor.e, 0, 2);
+	assert_int_equal(job_end_say(&executor.e, &m), 0);
+	pump();
+	assert_int_equal(home.lost + executor.lost, 0);
+	assert_int_equal(last(&home)->what, JOB_CLOSED);
+	assert_true(last(&home)->shut);
+	assert_int_equal(home.e.channels[0].read, 2);
+}
+
 /* An empty line's end of file counts as a byte. */
 static void test_typed_end(void **state)
 {
@@ -514,13 +533,14 @@ static void test_messages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_want),	  cmocka_unit_test(test_want_twice),
-		cmocka_unit_test(test_want_much), cmocka_unit_test(test_unsure),
-		cmocka_unit_test(test_shut),	  cmocka_unit_test(test_typed_end),
-		cmocka_unit_test(test_ahead),	  cmocka_unit_test(test_ahead_refused),
-		cmocka_unit_test(test_closed),	  cmocka_unit_test(test_output_credit),
-		cmocka_unit_test(test_full),	  cmocka_unit_test(test_small_room),
-		cmocka_unit_test(test_messages),  cmocka_unit_test(test_more),
+		cmocka_unit_test(test_want),	      cmocka_unit_test(test_want_twice),
+		cmocka_unit_test(test_want_much),     cmocka_unit_test(test_unsure),
+		cmocka_unit_test(test_shut),	      cmocka_unit_test(test_shut_after_read),
+		cmocka_unit_test(test_typed_end),     cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_ahead_refused), cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_output_credit), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_small_room),    cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
