@@ -126,6 +126,31 @@ static bool readers_has(int process, const struct stat *it, const struct reader 
 	return has;
 }
 
+/*
+ * Whether one above this process reads it, or may. What may not be looked at has got it only if the ones below it have:
+ * it came from there. So it need not be feared above one that has not, such as a shell's sudo above rsync.
+ */
+static bool readers_above(int proc, const struct stat *it, const struct reader *mine, int n)
+{
+	bool apart = false, found = false;
+	char name[16];
+
+	for (int i = 1; i < n && !found; i++) {
+		int process;
+
+		if (apart && !mine[i].session)
+			continue;
+		descriptor_number(mine[i].pid, name);
+		process = readers_process(proc, name);
+		if (process < 0)
+			continue;
+		found = readers_has(process, it, mine, n);
+		close(process);
+		apart |= mine[i].session != 0;
+	}
+	return found;
+}
+
 bool readers_other(int fd, pid_t witness, bool all)
 {
 	struct reader mine[READERS_ANCESTORS];
@@ -139,15 +164,15 @@ bool readers_other(int fd, pid_t witness, bool all)
 	if (!dir)
 		return true;
 	n = readers_ancestors(dirfd(dir), mine);
-	found = !n;
+	found = !n || (all && readers_above(dirfd(dir), &it, mine, n));
 	while (!found && (entry = readdir(dir))) {
 		pid_t pid = atoi(entry->d_name);
 		int process, i = 0;
 
 		while (i < n && mine[i].pid != pid)
 			i++;
-		/* The first is this one. Its witness closes all, and may not have come to it yet. */
-		if (pid <= 0 || !i || (i < n && !all) || pid == witness)
+		/* Its witness closes all, and may not have come to it yet. */
+		if (pid <= 0 || i < n || pid == witness)
 			continue;
 		process = readers_process(dirfd(dir), entry->d_name);
 		if (process < 0)

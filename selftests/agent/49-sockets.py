@@ -4,10 +4,11 @@
 
 import os, random, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import users
 from cluster import Cluster, EHCTL
 from ktap import done, must, ok
 from seed import new_seed
-from wait import WAIT
+from wait import WAIT, outcome
 
 choose = random.Random(new_seed())
 c = Cluster(2, "heartbeat = 3000\njob-limit = 60000")
@@ -176,4 +177,32 @@ with c.net.enter(0), socket.create_server(("127.0.0.1", 0)) as server:
     with socket.create_connection(server.getsockname(), timeout=WAIT) as s:
         said = read_all(s)
     ok("or stays here, and accepts", (said, p.wait(WAIT)) == (b"hello", 0), (said, p.stderr.read()))
+
+# ---- much of it, below a sudo ----
+
+MANY = 1 << 20
+GIVES = f"""import socket, subprocess, sys
+ours, its = socket.socketpair()
+p = subprocess.Popen(sys.argv[1:], stdin=its)
+its.close()
+ours.sendall(b"x" * {MANY})
+ours.close()
+sys.exit(p.wait())"""
+SELECTS = """import os, select
+n = 0
+while True:
+    select.select([0], [], [])
+    part = os.read(0, 65536)
+    if not part:
+        break
+    n += len(part)
+print(n)"""
+os.chmod(c.dir, 0o755)
+with c.net.enter(0):
+    # root's shell cannot be looked at, and leads the session
+    p = subprocess.Popen(["sh", "-c", f'setpriv --reuid={users.ONE} --regid={users.ONE} --clear-groups -- "$@"; exit $?', "sh", "python3", "-c",
+                          GIVES, *AWAY, "python3", "-c", SELECTS], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, start_new_session=True)
+said = outcome(p)
+ok("a program that waits in select() has it in large parts, though an ancestor hides", said == (0, f"{MANY}\n", ""), said)
 done()

@@ -221,10 +221,10 @@ class Cluster:
         env = {**os.environ, **self.environment(i)}
         if self.apart:      # LeakSanitizer traces its own process, which is one of the things that this agent gives up
             env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        # before others on its machine, as in ehagent.service
+        # before others on its machine, and in a session of its own, as in ehagent.service
         agent = subprocess.Popen(["nice", "-n", "-10", "nsenter", f"--net=/run/netns/{self.net.name(i)}", *user,
                                   self.program(i, "ehagent"), "-c", conf],
-                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
+                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True)
         self.agents[i] = agent
         if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
             raise RuntimeError(self.log(i))

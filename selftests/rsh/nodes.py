@@ -46,7 +46,7 @@ class Nodes(Cluster):
         with open(os.path.join(self.dir, f"n{i}.log"), "a") as log:
             self.agents[i] = agent = subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"',
-                 f"n{i}", AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log)
+                 f"n{i}", AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, start_new_session=True)
         if not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
             raise RuntimeError(self.log(i))
         return agent
