@@ -118,7 +118,7 @@ struct tokens {
 	bool ready; /**< poll() said that some lie there */
 	uint64_t got; /**< from home */
 	int owed; /**< of those that were there when the program ended */
-	struct timespec put; /**< the last one that was seen to be put there */
+	struct timespec put; /**< when the last was put there, at the last look */
 	int64_t waits_until; /**< a process was seen to wait for one */
 	int64_t look_at, wait_ms; /**< for one that waits */
 	int64_t since, lie_at; /**< some lie there; look for them; GUEST_NEVER: none were seen */

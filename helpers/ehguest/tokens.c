@@ -260,6 +260,7 @@ static void tokens_look(struct guest *g)
 	if (!tokens_lying(t)) {
 		if (tokens_wanted(t, false)) {
 			t->waits_until = g->now + TOKENS_WAITS_MS;
+			t->ahead = false;
 			tokens_ask(g);
 			return;
 		}

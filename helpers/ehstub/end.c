@@ -138,7 +138,7 @@ static void end_on_lost(void *ctx, enum job_state before)
 
 	/* The task has ended before: only output of its children is lost. */
 	if (before == JOB_ENDED) {
-		s->over = true;
+		s->over = s->cut = true;
 		return;
 	}
 	s->before = before;

@@ -50,6 +50,15 @@ static void exit_give_back(struct stub *s)
 		tokens_give_back(s, &s->sources[i]);
 }
 
+/* A task that was killed has put nothing back, but as long as children of it run they may. */
+static void exit_make_up(struct stub *s)
+{
+	const bool killed = s->use.status & 0x7f;
+
+	if ((killed || s->cut) && (!s->more || s->over))
+		tokens_make_up(s);
+}
+
 void exit_lose(struct stub *s)
 {
 	tokens_make_up(s);
@@ -113,6 +122,7 @@ static bool exit_known(const struct stub *s)
 
 static void exit_noted(struct stub *s, int64_t now)
 {
+	exit_make_up(s);
 	if (s->again) {
 		exit_give_back(s);
 		if (s->starved && (!s->more || s->over)) {
@@ -135,9 +145,7 @@ static void exit_drained(struct stub *s, int64_t now)
 	terminal_settle(s);
 	if (s->use.status & 0x7f)
 		terminal_restore(s);
-	/* Children of it may still have some. */
-	if (s->use.status & 0x7f && !s->more)
-		tokens_make_up(s);
+	exit_make_up(s);
 	typed_give_back(s);
 	end_note(s, NOTE_ENDED);
 	end_write(s);
@@ -167,8 +175,7 @@ void exit_step(struct stub *s, int64_t now)
 	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->routed || now >= s->until))
 		exit_noted(s, now);
 	if (s->phase == PHASE_STAYS && s->over && !exit_held(s)) {
-		if (s->use.status & 0x7f || s->loss != LOSS_NONE)
-			tokens_make_up(s);
+		exit_make_up(s);
 		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
 	}
 	if (s->phase == PHASE_SETTLES) {

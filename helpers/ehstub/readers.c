@@ -127,8 +127,8 @@ static bool readers_has(int process, const struct stat *it, const struct reader 
 }
 
 /*
- * Whether one above this process reads it, or may. What may not be looked at has got it only if the ones below it have:
- * it came from there. So it need not be feared above one that has not, such as a shell's sudo above rsync.
+ * Whether an ancestor reads it, or may. One that may not be looked at, such as a sudo, is taken to have only what those
+ * below it have, because they got it from there. A process between that has closed its own is not seen to have had it.
  */
 static bool readers_above(int proc, const struct stat *it, const struct reader *mine, int n)
 {

@@ -213,6 +213,7 @@ struct stub {
 	struct frame_exit use;
 	bool more; /**< its children still write */
 	bool over; /**< they do not any more */
+	bool cut; /**< because they are lost */
 	bool copy; /**< of the stub, which itself has ended */
 	uint32_t nsources, nsinks;
 	struct source sources[STUB_SOURCES_MAX]; /**< the first is of descriptor 0 */

@@ -251,7 +251,7 @@ void tokens_make_up(struct stub *s)
 	if (!to || to->fd < 0 || s->opens.made_up)
 		return;
 	s->opens.made_up = true;
-	/* It is not always known what was read; unless that has gone back, it does not matter. */
+	/* Until those that were not read are put back, all that were sent count as kept. */
 	kept = from->tokens ? s->end.channels[in].sent : s->end.channels[in].read;
 	back = to->done + to->length;
 	from->tokens = from->used = false;

@@ -379,38 +379,87 @@ static void test_tokens(void **state)
 	}
 }
 
+/* How a task ends that has taken three tokens. */
+static const struct holder {
+	const char *puts; /* back, itself */
+	int status; /* -1: it is lost */
+	bool more, cut; /* children outlive it; they are lost */
+	const char *left; /* at home in the end */
+} holders[] = {
+	{ "a", SIGKILL, false, false, "abc" }, { "a", -1, false, false, "abc" },
+	{ "a", 0x100, false, false, "a" },     { "abcd", SIGKILL, false, false, "abcd" },
+	{ "a", SIGKILL, true, false, "abc" },  { "a", SIGKILL, true, true, "abc" },
+	{ "a", 0, true, false, "a" },	       { "a", 0, true, true, "abc" },
+};
+
+static void tokens_end(struct home *h, const struct holder *k)
+{
+	const struct job_message over = { .what = JOB_OVER };
+
+	if (k->status < 0) {
+		home_frame(h, FRAME_GONE, "", 0);
+	} else {
+		home_exit(h, k->status, k->more);
+		if (k->cut)
+			home_frame(h, FRAME_GONE, "", 0);
+		else if (k->more)
+			home_say(h, &over);
+	}
+	UNTIL(h, h->ended);
+}
+
 /* What a task that was killed or lost had taken is put back for it; one that ends keeps what it keeps at home, too. */
 static void test_tokens_kept(void **state)
 {
-	for (int how = 0; how < 4; how++) {
+	for (size_t i = 0; i < sizeof(holders) / sizeof(*holders); i++) {
+		const struct holder *k = &holders[i];
 		struct home *h = files_open();
-		int keep;
+		int keep = tokens_give(h, "abc");
 		uint32_t in, out;
 
-		keep = tokens_give(h, "abc");
 		setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=3,4 --jobserver-auth=3,4", 1);
 		home_run(h, NULL, "7");
 		unsetenv("CARGO_MAKEFLAGS");
 		in = files_channel(h, 3);
 		out = files_channel(h, 4);
-		for (unsigned int i = 1; i <= 3; i++) {
-			UNTIL(h, h->offers[in] == i);
+		for (unsigned int n = 1; n <= 3; n++) {
+			UNTIL(h, h->offers[in] == n);
 			job_end_grant(&h->far, in, 1);
-			UNTIL(h, h->length == i);
+			UNTIL(h, h->length == n);
 		}
 		job_end_read(&h->far, in, 3);
-		home_print(h, out, how == 3 ? "abcd" : "a", how == 3 ? 4 : 1);
-		UNTIL(h, tokens_lie(keep) == (how == 3 ? 4 : 1));
-		if (how == 1) {
-			home_frame(h, FRAME_GONE, "", 0);
-			UNTIL(h, h->ended);
-			home_close(h);
-		} else {
-			home_over(h, how == 2 ? 0x100 : SIGKILL);
-		}
-		assert_string_equal(home_content(keep), how == 2 ? "a" : how == 3 ? "abcd" : "abc");
+		home_print(h, out, k->puts, strlen(k->puts));
+		UNTIL(h, tokens_lie(keep) == (int)strlen(k->puts));
+		tokens_end(h, k);
+		/* A copy of the stub may put them back. */
+		UNTIL(h, tokens_lie(keep) == (int)strlen(k->left));
+		home_close(h);
+		assert_string_equal(home_content(keep), k->left);
 		close(keep);
 	}
+}
+
+/* However many. */
+static void test_tokens_many(void **state)
+{
+	static char many[201];
+	struct home *h = files_open();
+	int keep;
+	uint32_t in;
+
+	memset(many, 'x', sizeof(many) - 1);
+	keep = tokens_give(h, many);
+	setenv("MAKEFLAGS", " -j201 --jobserver-auth=3,4", 1);
+	home_run(h, NULL, "7");
+	unsetenv("MAKEFLAGS");
+	in = files_channel(h, 3);
+	UNTIL(h, h->offers[in]);
+	job_end_grant(&h->far, in, 200);
+	UNTIL(h, h->length == 200);
+	job_end_read(&h->far, in, 200);
+	home_over(h, SIGKILL);
+	assert_string_equal(home_content(keep), many);
+	close(keep);
 }
 
 /* What MAKEFLAGS names may be anything in a task that is no make: two pipes stay two. */
@@ -663,10 +712,11 @@ int main(void)
 		cmocka_unit_test(test_streams),	    cmocka_unit_test(test_closed),
 		cmocka_unit_test(test_socket),	    cmocka_unit_test(test_few),
 		cmocka_unit_test(test_tokens),	    cmocka_unit_test(test_tokens_kept),
-		cmocka_unit_test(test_tokens_none), cmocka_unit_test(test_fifo),
-		cmocka_unit_test(test_real),	    cmocka_unit_test(test_not_there),
-		cmocka_unit_test(test_shared),	    cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_locked),	    cmocka_unit_test(test_again),
+		cmocka_unit_test(test_tokens_many), cmocka_unit_test(test_tokens_none),
+		cmocka_unit_test(test_fifo),	    cmocka_unit_test(test_real),
+		cmocka_unit_test(test_not_there),   cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_lock),	    cmocka_unit_test(test_locked),
+		cmocka_unit_test(test_again),
 	};
 
 	return cmocka_run_group_tests(tests, home_group, NULL);
