@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/config_data.h"
@@ -24,14 +25,20 @@
 #include "wire/descriptors.h"
 
 #define LAUNCHER_MS 10000 /* for its start */
+#define LAUNCHER_END_MS 1000 /* for its end */
+#define LAUNCHER_AGAIN_S \
+	1 /* until another one is started in place of one that has ended by itself */
 #define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 struct launcher {
+	struct agent *agent;
 	char path[sizeof(
 		((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
 	pid_t pid; /* of one that was started here; 0: none */
 	int socket;
+	struct event *gone; /* its socket: it has ended */
+	struct event *again; /* starts another one */
 	unsigned int starts;
 	uint32_t version; /* of requests, which both speak */
 };
@@ -133,14 +140,31 @@ static int launcher_wait(struct launcher *l)
 	return launcher_agree(l, &said);
 }
 
+/* It ends as soon as its socket is closed, unless it stands still. What it has made is there all the same. */
+static void launcher_reap(pid_t pid)
+{
+	struct pollfd p = { .fd = syscall(SYS_pidfd_open, pid, 0u), .events = POLLIN };
+
+	if (p.fd >= 0 && poll(&p, 1, LAUNCHER_END_MS) != 1) {
+		log_warning("ehlaunch (process %d) does not end: killing it", (int)pid);
+		kill(pid, SIGKILL);
+		poll(&p, 1, LAUNCHER_END_MS);
+	}
+	if (p.fd >= 0)
+		close(p.fd);
+	waitpid(pid, NULL, WNOHANG);
+}
+
 static void launcher_end(struct launcher *l)
 {
+	if (l->gone)
+		event_free(l->gone);
+	l->gone = NULL;
 	if (l->socket >= 0)
 		close(l->socket);
 	l->socket = -1;
-	/* It ends as soon as it sees that. */
 	if (l->pid > 0)
-		waitpid(l->pid, NULL, 0);
+		launcher_reap(l->pid);
 	l->pid = 0;
 }
 
@@ -189,15 +213,36 @@ static int launcher_connect(struct launcher *l)
 	return err;
 }
 
-static int launcher_start(struct launcher *l, const struct config *config)
+/* Empty cgroups and guests without an end are its work, also when nothing is asked of it. */
+static void launcher_on_gone(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval soon = { LAUNCHER_AGAIN_S, 0 };
+	struct launcher *l = arg;
+
+	/* After its start it never says anything here. */
+	log_warning("ehlaunch has ended, or closed the connection: %s",
+		    *l->path ? "connecting again" : "starting another one");
+	launcher_end(l);
+	evtimer_add(l->again, &soon);
+}
+
+static int launcher_watch(struct launcher *l)
+{
+	l->gone = event_new(l->agent->base, l->socket, EV_READ, launcher_on_gone, l);
+	return !l->gone || event_add(l->gone, NULL) ? -ENOMEM : 0;
+}
+
+static int launcher_start(struct launcher *l)
 {
 	const int room = LAUNCHER_ROOM;
-	int err = *l->path ? launcher_connect(l) : launcher_fork(l, config);
+	int err = *l->path ? launcher_connect(l) : launcher_fork(l, l->agent->config);
 
 	if (err)
 		return err;
 	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	err = launcher_wait(l);
+	if (!err)
+		err = launcher_watch(l);
 	if (err)
 		launcher_end(l);
 	else
@@ -205,10 +250,9 @@ static int launcher_start(struct launcher *l, const struct config *config)
 	return err;
 }
 
-static void launcher_try(struct agent *agent)
+static void launcher_try(struct launcher *l)
 {
-	const struct launcher *l = agent->launcher;
-	int err = launcher_start(agent->launcher, agent->config);
+	int err = launcher_start(l);
 
 	if (err && *l->path)
 		log_warning(
@@ -221,6 +265,15 @@ static void launcher_try(struct agent *agent)
 			    strerror(-err));
 }
 
+/* If it fails, what is asked of it next tries again. */
+static void launcher_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct launcher *l = arg;
+
+	if (l->socket < 0)
+		launcher_try(l);
+}
+
 int launcher_init(struct agent *agent)
 {
 	const char *given = agent->config->launcher, *path = given;
@@ -229,6 +282,12 @@ int launcher_init(struct agent *agent)
 	if (!l)
 		return -ENOMEM;
 	l->socket = -1;
+	l->agent = agent;
+	l->again = evtimer_new(agent->base, launcher_on_again, l);
+	if (!l->again) {
+		free(l);
+		return -ENOMEM;
+	}
 	agent->launcher = l;
 	if (!*given && geteuid())
 		path = LAUNCH_PATH;
@@ -240,7 +299,7 @@ int launcher_init(struct agent *agent)
 	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
 	if (!*given && *l->path && access(l->path, W_OK))
 		*l->path = '\0';
-	launcher_try(agent);
+	launcher_try(l);
 	return 0;
 }
 
@@ -254,6 +313,7 @@ void launcher_exit(struct agent *agent)
 	if (!agent->launcher)
 		return;
 	launcher_end(agent->launcher);
+	event_free(agent->launcher->again);
 	free(agent->launcher);
 	agent->launcher = NULL;
 }
@@ -286,7 +346,7 @@ void launcher_reload(struct agent *agent, const struct config *old)
 	if (launcher_is_apart(agent) || launcher_same(agent->config, old))
 		return;
 	launcher_end(agent->launcher);
-	launcher_try(agent);
+	launcher_try(agent->launcher);
 }
 
 unsigned int launcher_starts(const struct agent *agent)
@@ -335,7 +395,7 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 	/* It has ended: it holds nothing, so another one does. */
 	if (launcher_is_gone(err)) {
 		launcher_end(l);
-		err = launcher_start(l, agent->config);
+		err = launcher_start(l);
 		if (!err)
 			err = launcher_send(l, q, pair[1]);
 	}

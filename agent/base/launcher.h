@@ -23,7 +23,7 @@ struct launcher_request {
 	unsigned int nfds;
 };
 
-/** Starts ehlaunch, or connects to it (setting `launcher`). 0 or -ENOMEM; what else is missing shows when something is asked of it. */
+/** Starts ehlaunch, or connects to it (setting `launcher`); again when it has ended. 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
 /** The configuration has changed, and was `old`: an ehlaunch that was started here gets what the new
  *  one says. */

@@ -38,6 +38,7 @@
 
 /* ehguest kills what it has started for five seconds; the rest is killed with its cgroup. */
 #define GUEST_ENDS_MS 8000
+#define GUEST_ORPHANS_S 10 /* between two looks for processes of guests that are not in the list */
 
 void guest_kill(struct guest *g)
 {
@@ -495,15 +496,22 @@ struct guest *guest_new(struct peer *from)
 /* ehlaunch removes a directory when it is empty, so there is somebody in it. */
 static void guest_end_orphan(struct agent *agent, const char *id)
 {
+	static struct log_limit limit;
+
 	for (const struct guest *g = agent->guests->list; g; g = g->next)
 		if (g->place && !strcmp(g->place->id, id))
 			return;
-	log_info("guest %s of an earlier agent did not come back: killing it", id);
+	if (log_allowed(&limit))
+		log_info("guest %s did not come back to this agent, or is over: killing what is "
+			 "left of it",
+			 id);
 	cgroup_guest_kill(agent, id);
 }
 
+/* Again and again: ehlaunch may have ended before it did what it was asked for. */
 static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 {
+	const struct timeval again = { GUEST_ORPHANS_S, 0 };
 	struct agent *agent = arg;
 
 	cgroup_guest_each(agent, guest_end_orphan);
@@ -515,6 +523,7 @@ static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 		g->view_ino = 0;
 		guest_kill(g);
 	}
+	evtimer_add(agent->guests->orphans, &again);
 }
 
 static void guest_free_all(struct guests *guests)

@@ -61,18 +61,25 @@ static int caller_read(int folder, const char *name, char *text, size_t size)
 	return 0;
 }
 
-/* It was started before it came: not one that has got the number since. */
-static bool caller_is_old(int folder, uint64_t came)
+uint64_t caller_start(int folder)
 {
 	char line[1024], *at;
 
 	if (caller_read(folder, "stat", line, sizeof(line)))
-		return false;
+		return 0;
 	/* The name in brackets may have anything in it. The 20th field after it. */
 	at = strrchr(line, ')');
 	for (int i = 0; at && i < 20; i++)
 		at = strchr(at + 1, ' ');
-	return at && strtoull(at, NULL, 10) <= came;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* It was started before it came: not one that has got the number since. */
+static bool caller_is_old(int folder, uint64_t came)
+{
+	const uint64_t start = caller_start(folder);
+
+	return start && start <= came;
 }
 
 /* Its user has not changed: it may execute a set-user-ID program. */

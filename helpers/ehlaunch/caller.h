@@ -26,5 +26,7 @@ int caller_find(int socket, uint64_t came, struct caller *out);
 /** Its number is not another's. */
 bool caller_lives(const struct caller *caller);
 void caller_drop(struct caller *caller);
+/** When a process was started, in clock ticks since boot; 0: not known. `folder`: its /proc/PID. */
+uint64_t caller_start(int folder);
 
 #endif

@@ -15,31 +15,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "folder.h"
+
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
 /* Each takes a descriptor here, and memory of the kernel: one user must not have them all. root may. */
 #define CGROUP_SESSIONS_A_USER 512
-#define CGROUP_NOBODY ((uid_t)-1)
-
-/* The directory of a session or guest. */
-struct cgroup_folder {
-	struct cgroup_folder *next;
-	int above; /* descriptor of managed/, all/ or guest/ */
-	int events; /* descriptor of its cgroup.events */
-	uid_t uid; /* whose session it is; CGROUP_NOBODY: a guest, or not known */
-	char id[LAUNCH_ID_MAX];
-};
 
 /* managed/ and all/, and guest/; -1: there are no cgroups */
 static int cgroup_sessions[] = { -1, -1 }, cgroup_guests = -1;
-static int cgroup_changes = -1; /* epoll: directories whose cgroup.events have changed */
-static struct cgroup_folder *cgroup_folders;
 
 int cgroup_write(int folder, const char *name, const char *text)
 {
@@ -134,82 +123,6 @@ static int cgroup_make(const char *root, const char *name, const char *weight)
 
 /* ---- guests ---- */
 
-/* Reading it, too, takes note of the last change: the next one is another event. */
-static bool cgroup_is_empty(const struct cgroup_folder *f)
-{
-	char text[128];
-	ssize_t n = pread(f->events, text, sizeof(text) - 1, 0);
-
-	if (n < 0) /* another has removed it */
-		return true;
-	text[n] = '\0';
-	return !strstr(text, "populated 1");
-}
-
-/*
- * The file is polled, as inotify has few instances for all processes of a user. It must have been
- * read before, or its first event is one that nobody has made.
- */
-static struct cgroup_folder *cgroup_watch(int above, const char *id, uid_t uid)
-{
-	struct cgroup_folder *f = malloc(sizeof(*f));
-	struct epoll_event change = { .events = EPOLLPRI, .data.ptr = f };
-	char name[LAUNCH_ID_MAX + 16];
-
-	if (!f)
-		return NULL;
-	f->above = above;
-	f->uid = uid;
-	strcpy(f->id, id);
-	snprintf(name, sizeof(name), "%s/cgroup.events", id);
-	f->events = openat(above, name, O_RDONLY | O_CLOEXEC);
-	if (f->events >= 0)
-		cgroup_is_empty(f);
-	if (f->events < 0 || epoll_ctl(cgroup_changes, EPOLL_CTL_ADD, f->events, &change)) {
-		if (f->events >= 0)
-			close(f->events);
-		free(f);
-		return NULL;
-	}
-	f->next = cgroup_folders;
-	cgroup_folders = f;
-	return f;
-}
-
-static void cgroup_forget(struct cgroup_folder *f)
-{
-	struct cgroup_folder **at;
-
-	for (at = &cgroup_folders; *at != f; at = &(*at)->next)
-		;
-	*at = f->next;
-	/* A child that has not executed anything yet has it open, too, so that close() would not do. */
-	epoll_ctl(cgroup_changes, EPOLL_CTL_DEL, f->events, NULL);
-	close(f->events);
-	free(f);
-}
-
-/* Removes it if it is empty; otherwise the next event tries again. */
-static void cgroup_try_remove(struct cgroup_folder *f)
-{
-	if (!cgroup_is_empty(f))
-		return;
-	/* Busy: one has been moved there. Not empty: a guest of root has made directories there. */
-	if (unlinkat(f->above, f->id, AT_REMOVEDIR) && errno == EBUSY)
-		return;
-	cgroup_forget(f);
-}
-
-/* Of those that are left over the descriptor stays readable. */
-void cgroup_take(void)
-{
-	struct epoll_event changes[32];
-	int n = epoll_wait(cgroup_changes, changes, 32, 0);
-
-	for (int i = 0; i < n; i++)
-		cgroup_try_remove(changes[i].data.ptr);
-}
-
 static void cgroup_limit(int folder)
 {
 	char text[LIMITS_CPU_TEXT] = "max";
@@ -264,7 +177,7 @@ int cgroup_begin(const char *id, uid_t uid, bool again, int *out)
 	err = fd < 0 ? -errno : 0;
 	if (!err)
 		err = made ? cgroup_note_user(fd, uid) : cgroup_is_of(fd, uid) ? 0 : -EEXIST;
-	if (!err && made && !cgroup_watch(cgroup_guests, id, CGROUP_NOBODY))
+	if (!err && made && !folder_watch(cgroup_guests, id, FOLDER_NOBODY))
 		err = -ENOMEM;
 	if (err) {
 		if (fd >= 0)
@@ -279,33 +192,33 @@ int cgroup_begin(const char *id, uid_t uid, bool again, int *out)
 	return 0;
 }
 
-/* There may be no process in it, or none any more. */
-static void cgroup_look(int above, const char *id)
+void cgroup_begun(const char *id, int fd, pid_t pid, int pidfd)
 {
-	for (struct cgroup_folder *f = cgroup_folders; f; f = f->next)
-		if (f->above == above && !strcmp(f->id, id)) {
-			cgroup_try_remove(f);
-			return;
-		}
+	struct folder *f = fd < 0 ? NULL : folder_find(cgroup_guests, id);
+
+	if (fd >= 0)
+		close(fd);
+	if (f && pidfd >= 0)
+		folder_end(f, pid, pidfd);
+	else if (pidfd >= 0)
+		close(pidfd);
+	/* There may be no process in it, or none any more. */
+	if (f)
+		folder_look(f);
 }
 
-void cgroup_begun(const char *id, int fd)
+bool cgroup_has_guests(void)
 {
-	if (fd < 0)
-		return;
-	close(fd);
-	cgroup_look(cgroup_guests, id);
+	return folders_count(cgroup_guests, FOLDER_NOBODY);
 }
 
 /* ---- sessions ---- */
 
 static bool cgroup_may_have_more(uid_t uid)
 {
-	unsigned int n = 0;
-
-	for (const struct cgroup_folder *f = cgroup_folders; f; f = f->next)
-		n += f->uid == uid;
-	return !uid || n < CGROUP_SESSIONS_A_USER;
+	return !uid || folders_count(cgroup_sessions[false], uid) +
+				       folders_count(cgroup_sessions[true], uid) <
+			       CGROUP_SESSIONS_A_USER;
 }
 
 int cgroup_session(const char *name, bool leaves, uid_t uid)
@@ -320,7 +233,7 @@ int cgroup_session(const char *name, bool leaves, uid_t uid)
 	if (mkdirat(above, name, 0755))
 		return -errno;
 	fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || cgroup_note_user(fd, uid) || !cgroup_watch(above, name, uid)) {
+	if (fd < 0 || cgroup_note_user(fd, uid) || !folder_watch(above, name, uid)) {
 		unlinkat(above, name, AT_REMOVEDIR);
 		if (fd >= 0)
 			close(fd);
@@ -331,8 +244,11 @@ int cgroup_session(const char *name, bool leaves, uid_t uid)
 
 void cgroup_session_made(const char *name, bool leaves, int fd)
 {
+	struct folder *f = folder_find(cgroup_sessions[leaves], name);
+
 	close(fd);
-	cgroup_look(cgroup_sessions[leaves], name);
+	if (f)
+		folder_look(f);
 }
 
 int cgroup_above(int fd)
@@ -493,7 +409,7 @@ static uid_t cgroup_user(int above, const char *id)
 	int fd = above == cgroup_guests
 			 ? -1
 			 : openat(above, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	uid_t uid = CGROUP_NOBODY;
+	uid_t uid = FOLDER_NOBODY;
 	char text[24] = "";
 
 	if (fd < 0)
@@ -504,13 +420,16 @@ static uid_t cgroup_user(int above, const char *id)
 	return uid;
 }
 
-/* Cgroups that an earlier launcher has left are watched again, and removed when they are empty. */
+/*
+ * Cgroups that an earlier launcher has left are watched again, and removed when they are empty. What has
+ * lost its end meanwhile is killed.
+ */
 static void cgroup_take_over(int above)
 {
 	int fd = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct cgroup_folder *f;
 	struct dirent *d;
+	struct folder *f;
 
 	if (!dir) {
 		if (fd >= 0)
@@ -520,9 +439,12 @@ static void cgroup_take_over(int above)
 	while ((d = readdir(dir))) {
 		if (d->d_type != DT_DIR || *d->d_name == '.' || strlen(d->d_name) >= LAUNCH_ID_MAX)
 			continue;
-		f = cgroup_watch(above, d->d_name, cgroup_user(above, d->d_name));
-		if (f)
-			cgroup_try_remove(f);
+		f = folder_watch(above, d->d_name, cgroup_user(above, d->d_name));
+		if (!f)
+			continue;
+		if (above == cgroup_guests)
+			folder_end_again(f);
+		folder_look(f);
 	}
 	closedir(dir);
 }
@@ -542,15 +464,14 @@ int cgroup_open(const char *root, int *changes)
 		cgroup_sessions[false] = cgroup_sessions[true] = cgroup_guests = -1;
 		return 0;
 	}
-	cgroup_changes = epoll_create1(EPOLL_CLOEXEC);
-	if (cgroup_changes < 0)
-		return -errno;
+	*changes = folders_open();
+	if (*changes < 0)
+		return *changes;
 	cgroup_enable(cgroup_guests);
 	cgroup_enable(cgroup_sessions[false]);
 	cgroup_enable(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_sessions[false]);
 	cgroup_take_over(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_guests);
-	*changes = cgroup_changes;
 	return 0;
 }

@@ -227,8 +227,10 @@ int end_start(const struct request *r)
 	struct end_files f = { .news = r->fds[LAUNCH_FD_NEWS],
 			       .view = -1,
 			       .alone = rules.guest_pid_namespace && !geteuid() };
-	struct clone_args args = { .exit_signal = SIGCHLD };
-	int cgroup, err;
+	int cgroup, err, pidfd = -1;
+	struct clone_args args = { .flags = CLONE_PIDFD,
+				   .pidfd = (uintptr_t)&pidfd,
+				   .exit_signal = SIGCHLD };
 	pid_t pid;
 
 	if (!geteuid() && !rules_admit(&rules, q->user, q->uid) &&
@@ -251,7 +253,7 @@ int end_start(const struct request *r)
 	end_note_view(cgroup, f.view);
 	/* In the guest's cgroup from the start, so that all it does is counted there. */
 	if (f.alone)
-		args.flags = CLONE_NEWPID;
+		args.flags |= CLONE_NEWPID;
 	if (cgroup >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = cgroup;
@@ -260,6 +262,6 @@ int end_start(const struct request *r)
 	if (!pid)
 		end_run(r, f);
 	err = pid < 0 ? -errno : 0;
-	cgroup_begun(q->id, cgroup);
+	cgroup_begun(q->id, cgroup, pid, pidfd);
 	return err;
 }

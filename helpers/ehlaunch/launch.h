@@ -167,18 +167,19 @@ int lookup_group(const char *name, gid_t *gid);
 /* cgroup.c */
 /**
  * Makes managed/, all/ and guest/ below `root`, and takes over what is there. When *changes is readable
- * call cgroup_take(). -1: there are no cgroups, and guests start without. 0, or -errno: they are there, and
+ * call folders_take(). -1: there are no cgroups, and guests start without. 0, or -errno: they are there, and
  * cannot be used. Agents would take guests that are in none for strangers.
  */
 int cgroup_open(const char *root, int *changes);
-void cgroup_take(void);
 /**
  * Makes the cgroup of a guest of this user, or, for one that begins again, finds it; *fd is a descriptor
  * of it, or -1: there are none. 0, -EEXIST (it is there, or another user's), or another -errno.
  */
 int cgroup_begin(const char *id, uid_t uid, bool again, int *fd);
-/** Its process has been started, or not: closes the descriptor. */
-void cgroup_begun(const char *id, int fd);
+/** Its process has been started, or not (`pidfd` -1): takes over the descriptors. */
+void cgroup_begun(const char *id, int fd, pid_t pid, int pidfd);
+/** Whether there are guests that this ehlaunch knows of. */
+bool cgroup_has_guests(void);
 /**
  * Makes the cgroup of a session of this user, whose tasks leave whatever the load, or do not. Returns a
  * descriptor of it, or -errno (-EUSERS: the user has as many as one may have); cgroup_session_made()

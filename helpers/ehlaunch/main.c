@@ -14,11 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "helpers/ehguest/guest.h"
 #include "launch.h"
 
@@ -182,21 +184,22 @@ static void main_loop(struct request *r, int known, int cgroup)
 	main_fds[FIRST].fd = LAUNCH_SOCKET;
 	main_fds[KNOWN] = (struct pollfd){ .fd = known, .events = POLLIN };
 	main_fds[CGROUP] = (struct pollfd){ .fd = cgroup, .events = POLLIN };
-	/* The directories of cgroups are there. */
-	if (!listens)
+	/* The directories of cgroups are there. The agent's terminal is not ours: guests are to outlive it. */
+	if (!listens) {
+		setsid();
 		main_begin(LAUNCH_SOCKET);
+	}
 	for (;;) {
 		/* Full: whoever is next waits. */
 		main_fds[FIRST].events = listens && main_nfds == FIXED + AGENTS ? 0 : POLLIN;
-		if (poll(main_fds, main_nfds, -1) < 0) {
+		if (poll(main_fds, main_nfds, folders_wait_ms()) < 0) {
 			if (errno != EINTR)
 				return;
 			continue;
 		}
 		if (main_fds[KNOWN].revents)
 			known_take();
-		if (main_fds[CGROUP].revents)
-			cgroup_take();
+		folders_take();
 		for (int i = main_nfds - 1; i >= FIXED; i--)
 			if (main_fds[i].revents && !main_serve(main_fds[i].fd, r)) {
 				close(main_fds[i].fd);
@@ -209,7 +212,29 @@ static void main_loop(struct request *r, int known, int cgroup)
 	}
 }
 
-/* One for each cgroup of a guest. */
+/*
+ * Guests outlive their agent, and so what ends them: a process that is nobody's parent, as keepers tell by
+ * theirs whether a launcher of theirs still serves.
+ */
+static void main_stay(int changes)
+{
+	struct pollfd p = { .fd = changes, .events = POLLIN };
+
+	if (!cgroup_has_guests() || fork())
+		return;
+	prctl(PR_SET_NAME, "ehkeep-guests");
+	/* Others may wait for the end of what was the agent's. */
+	for (int fd = 0; fd <= LAUNCH_SOCKET; fd++)
+		close(fd);
+	known_close();
+	close(site.namespace);
+	while (cgroup_has_guests()) {
+		poll(&p, 1, folders_wait_ms());
+		folders_take();
+	}
+}
+
+/* Two for each cgroup of a guest. */
 static void main_raise_files(void)
 {
 	struct rlimit files;
@@ -250,5 +275,6 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	main_loop(r, known, changes);
+	main_stay(changes);
 	return 0;
 }

@@ -167,6 +167,9 @@ struct launch_session {
 #define LAUNCH_NOTE_NAMESPACE "user.ehsched.namespace"
 /* On the directory of a guest, or a session: its user, decimal. */
 #define LAUNCH_NOTE_USER "user.ehsched.user"
+/* On the directory of a guest: the process of its ehguest, and when that was started (proc(5)), decimal. */
+#define LAUNCH_NOTE_END "user.ehsched.end"
+#define LAUNCH_NOTE_END_MAX 36
 
 /** LAUNCH_KILL. */
 struct launch_kill {

@@ -68,7 +68,7 @@ class Launcher:
     def __init__(self, *arguments, before=None):
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # it is to be descriptor 3, whatever number it has here (dash takes those of one digit only)
-        self.process = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{its.fileno()}', "bash", LAUNCH, *arguments],
+        self.process = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{its.fileno()} {its.fileno()}<&-', "bash", LAUNCH, *arguments],
                                         pass_fds=[its.fileno()], preexec_fn=before)
         its.close()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
