@@ -92,14 +92,13 @@ static void nodes_ask(struct ctl_conn *c, struct peer *peer, const char *path, j
 json_t *nodes_caller(const struct ctl_conn *c)
 {
 	const char *host = peer_host(peers_self(ctl_agent(c)));
-	uint32_t login = (uint32_t)-1;
-	bool no_new_privs;
+	struct attributes_who who;
 	const char *name;
 	uid_t uid = ctl_uid(c);
 
-	if (ctl_pid(c) > 0 && !attributes_identify(ctl_pid(c), uid, &login, &no_new_privs) &&
-	    login != (uint32_t)-1)
-		uid = login;
+	if (ctl_pid(c) > 0 && !attributes_identify(ctl_pid(c), uid, &who) &&
+	    who.loginuid != (uint32_t)-1)
+		uid = who.loginuid;
 	name = user_name(uid);
 	return name ? json_sprintf("%s@%s", name, host) : json_sprintf("%u@%s", uid, host);
 }

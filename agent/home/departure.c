@@ -120,9 +120,11 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		away_refuse(a, EHS_REASON_NONE, 0, "this node");
 		return;
 	}
-	/* As with the module. Who names a node wants that one. */
-	if (automatic && cgroup_is_guest(a->agent, a->pid)) {
-		away_refuse(a, EHS_REASON_GUEST, 0, reason_text(EHS_REASON_GUEST));
+	/* As with the module. A user who names a node wants that one. */
+	if (automatic && (a->traced || cgroup_is_guest(a->agent, a->pid))) {
+		const enum ehs_reason reason = a->traced ? EHS_REASON_TRACED : EHS_REASON_GUEST;
+
+		away_refuse(a, reason, 0, reason_text(reason));
 		return;
 	}
 	a->state = AWAY_ASKING;
@@ -158,12 +160,14 @@ static gid_t *departure_groups(int socket, uint32_t *n)
  */
 static int departure_identify(struct away *a, struct job_spec *spec, uid_t uid)
 {
-	bool no_new_privs = false;
-	int err = attributes_identify(a->pid, uid, &spec->loginuid, &no_new_privs);
+	struct attributes_who who = { 0 };
+	int err = attributes_identify(a->pid, uid, &who);
 
+	spec->loginuid = who.loginuid;
 	spec->flags &= ~JOB_NO_NEW_PRIVS;
-	if (no_new_privs)
+	if (who.no_new_privs)
 		spec->flags |= JOB_NO_NEW_PRIVS;
+	a->traced = who.traced;
 	return err;
 }
 

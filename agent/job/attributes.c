@@ -106,10 +106,10 @@ static int attributes_login_of(int folder, uint32_t *loginuid)
 	return err == -ENOENT ? 0 : err; /* a kernel without audit */
 }
 
-int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_privs)
+int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out)
 {
 	char path[32], *status = NULL, *line;
-	uint64_t flag = 0;
+	uint64_t flag = 0, tracer = 0;
 	unsigned int user;
 	int folder, err;
 
@@ -118,7 +118,7 @@ int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_p
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return -errno;
-	err = attributes_login_of(folder, loginuid);
+	err = attributes_login_of(folder, &out->loginuid);
 	if (!err) {
 		status = attributes_status(pid, folder);
 		if (!status)
@@ -131,9 +131,11 @@ int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_p
 	if (!line || sscanf(line, "\nUid:\t%*u %u", &user) != 1 || user != uid)
 		err = -ESRCH;
 	else
-		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag);
+		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag)
+			      ?: attributes_line(status, "\nTracerPid:\t", 10, &tracer);
 	free(status);
-	*no_new_privs = flag;
+	out->no_new_privs = flag;
+	out->traced = tracer;
 	return err;
 }
 

@@ -17,10 +17,14 @@
  */
 void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
 
-/**
- * Reads audit's login user id and no_new_privs of the process that `pid` names now. 0, or -errno:
- * it has ended, or is not `uid`'s.
- */
-int attributes_identify(pid_t pid, uid_t uid, uint32_t *loginuid, bool *no_new_privs);
+/** What a job must be right in, or it does not go. */
+struct attributes_who {
+	uint32_t loginuid; /**< of audit */
+	bool no_new_privs;
+	bool traced; /**< a debugger or tracer is attached to it */
+};
+
+/** Reads it of the process that `pid` names now. 0, or -errno: it has ended, or is not `uid`'s. */
+int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out);
 
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl run --all, exec --auto --all: what may go does, though home is idle; what stays has a reason."""
 
-import os, signal, subprocess, sys, time
+import ctypes, os, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, ok, skip
@@ -89,6 +89,37 @@ else:
     skip("a guest's own tasks stay with it", "no cgroup 2: an agent does not know its guests")
 
 # what stays has a reason
+libc = ctypes.CDLL(None, use_errno=True)
+TRACEME, CONT = 0, 7
+
+
+def traced(*words):
+    """The output of a command of ehctl with a tracer, which lets it go on at each exec."""
+    r, w = os.pipe()
+    with c.net.enter(0):
+        pid = os.fork()
+        if not pid:
+            try:
+                os.dup2(w, 1)
+                libc.ptrace(TRACEME, 0, None, None)
+                os.execv(EHCTL, [EHCTL, *words])
+            finally:
+                os._exit(126)
+    os.close(w)
+    while True:
+        _, status = os.waitpid(pid, 0)
+        if not os.WIFSTOPPED(status):
+            break
+        sig = os.WSTOPSIG(status)
+        libc.ptrace(CONT, pid, None, ctypes.c_long(0 if sig == signal.SIGTRAP else sig))
+    with os.fdopen(r) as out:
+        return os.waitstatus_to_exitcode(status), out.read()
+
+
+got = traced("exec", "--auto", "--all", "--", "readlink", "/proc/self/ns/net")
+ok("a task that is traced stays", got == (0, near + "\n"), got)
+got = traced("exec", "0.1", "--", "readlink", "/proc/self/ns/net")
+ok("unless its user names a node", got == (0, far + "\n"), got)
 got = run("exec", "--auto", "--all", "--", "sha1sum", "/dev/null")
 ok("an excluded program stays", got[0] == 0 and why(got[3])["reason"] == "excluded", (got, why(got[3])))
 got = run("exec", "--auto", "--all", "--", "/nonexistent")
