@@ -66,7 +66,7 @@ $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)
 
 # These start home's end of a job.
-$(patsubst %.c,$(O)/%,$(shell grep -l '"stub_home.h"' $(UNIT_SRC))): | $(O)/bin/ehstub
+$(patsubst %.c,$(O)/%,$(shell grep -lE '"stub_(home|files)\.h"' $(UNIT_SRC))): | $(O)/bin/ehstub
 
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc

@@ -13,44 +13,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "stub_home.h"
+#include "stub_files.h"
 #include "temp.h"
 
-#define FIRST JOB_CHANNEL_FILES
-
 static char path[TEMP_PATH];
-
-static struct home *files_open(void)
-{
-	struct home *h = home_open();
-
-	for (int i = 0; i < 3; i++)
-		h->fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
-	return h;
-}
-
-static void files_give(struct home *h, int number, int fd)
-{
-	h->more[h->nmore].fd = fd;
-	h->more[h->nmore++].number = number;
-}
-
-/* The channel of a descriptor, 0: none. */
-static uint32_t files_channel(const struct home *h, uint32_t number)
-{
-	for (uint32_t i = 0; i < h->ndescriptors; i++)
-		if (h->descriptors[i].number == number)
-			return h->descriptors[i].channel;
-	return 0;
-}
-
-static const struct job_file *files_of(const struct home *h, uint32_t number)
-{
-	uint32_t channel = files_channel(h, number);
-
-	assert_true(channel >= FIRST);
-	return &h->files[channel - FIRST];
-}
 
 static int files_make(const char *text, int flags)
 {
@@ -315,212 +281,6 @@ static void test_few(void **state)
 	}
 }
 
-/* ---- tokens of make ---- */
-
-static int tokens_lie(int fd)
-{
-	int n;
-
-	assert_return_code(ioctl(fd, FIONREAD, &n), errno);
-	return n;
-}
-
-/* A pipe of tokens, as descriptors 3 and 4 of the task. Returns one to read it. */
-static int tokens_give(struct home *h, const char *text)
-{
-	int tokens[2], keep;
-
-	home_pipe(tokens);
-	keep = fcntl(tokens[0], F_DUPFD_CLOEXEC, 10);
-	assert_int_equal(write(tokens[1], text, strlen(text)), strlen(text));
-	files_give(h, 3, tokens[0]);
-	files_give(h, 4, tokens[1]);
-	return keep;
-}
-
-/* What was given and not read goes back, whatever becomes of the task. */
-static void test_tokens(void **state)
-{
-	for (int how = 0; how < 3; how++) {
-		struct job_message closed = { .what = JOB_CLOSED };
-		struct home *h = files_open();
-		int keep;
-		uint32_t channel;
-
-		keep = tokens_give(h, "abcd");
-		setenv("MAKEFLAGS", "rR -j4 --jobserver-auth=9,8 --jobserver-auth=3,4", 1);
-		home_run(h, NULL, "7");
-		unsetenv("MAKEFLAGS");
-		channel = files_channel(h, 3);
-		assert_true(files_of(h, 3)->flags & JOB_OPEN_TOKENS);
-		assert_true(files_of(h, 4)->flags & JOB_OPEN_TOKENS);
-		UNTIL(h, h->offers[channel]);
-		job_end_grant(&h->far, channel, 1);
-		UNTIL(h, h->length == 1);
-		UNTIL(h, h->offers[channel] == 2);
-		job_end_read(&h->far, channel, 1);
-		job_end_grant(&h->far, channel, 2);
-		UNTIL(h, h->length == 3);
-		assert_int_equal(h->data[0], 'a');
-		/* It has died: its end of the pipe is seen first. */
-		closed.channel = channel;
-		if (how == 2)
-			home_say(h, &closed);
-		if (how == 1) {
-			home_frame(h, FRAME_GONE, "", 0);
-			UNTIL(h, h->ended);
-			home_close(h);
-		} else {
-			home_over(h, 0);
-		}
-		/* Nor was the first put back. */
-		assert_string_equal(home_content(keep), how == 1 ? "dabc" : "dbc");
-		close(keep);
-	}
-}
-
-/* How a task ends that has taken three tokens. */
-static const struct holder {
-	const char *puts; /* back, itself */
-	int status; /* -1: it is lost */
-	bool more, cut; /* children outlive it; they are lost */
-	const char *left; /* at home in the end */
-} holders[] = {
-	{ "a", SIGKILL, false, false, "abc" }, { "a", -1, false, false, "abc" },
-	{ "a", 0x100, false, false, "a" },     { "abcd", SIGKILL, false, false, "abcd" },
-	{ "a", SIGKILL, true, false, "abc" },  { "a", SIGKILL, true, true, "abc" },
-	{ "a", 0, true, false, "a" },	       { "a", 0, true, true, "abc" },
-};
-
-static void tokens_end(struct home *h, const struct holder *k)
-{
-	const struct job_message over = { .what = JOB_OVER };
-
-	if (k->status < 0) {
-		home_frame(h, FRAME_GONE, "", 0);
-	} else {
-		home_exit(h, k->status, k->more);
-		if (k->cut)
-			home_frame(h, FRAME_GONE, "", 0);
-		else if (k->more)
-			home_say(h, &over);
-	}
-	UNTIL(h, h->ended);
-}
-
-/* What a task that was killed or lost had taken is put back for it; one that ends keeps what it keeps at home, too. */
-static void test_tokens_kept(void **state)
-{
-	for (size_t i = 0; i < sizeof(holders) / sizeof(*holders); i++) {
-		const struct holder *k = &holders[i];
-		struct home *h = files_open();
-		int keep = tokens_give(h, "abc");
-		uint32_t in, out;
-
-		setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=3,4 --jobserver-auth=3,4", 1);
-		home_run(h, NULL, "7");
-		unsetenv("CARGO_MAKEFLAGS");
-		in = files_channel(h, 3);
-		out = files_channel(h, 4);
-		for (unsigned int n = 1; n <= 3; n++) {
-			UNTIL(h, h->offers[in] == n);
-			job_end_grant(&h->far, in, 1);
-			UNTIL(h, h->length == n);
-		}
-		job_end_read(&h->far, in, 3);
-		home_print(h, out, k->puts, strlen(k->puts));
-		UNTIL(h, tokens_lie(keep) == (int)strlen(k->puts));
-		tokens_end(h, k);
-		/* A copy of the stub may put them back. */
-		UNTIL(h, tokens_lie(keep) == (int)strlen(k->left));
-		home_close(h);
-		assert_string_equal(home_content(keep), k->left);
-		close(keep);
-	}
-}
-
-/* However many. */
-static void test_tokens_many(void **state)
-{
-	static char many[201];
-	struct home *h = files_open();
-	int keep;
-	uint32_t in;
-
-	memset(many, 'x', sizeof(many) - 1);
-	keep = tokens_give(h, many);
-	setenv("MAKEFLAGS", " -j201 --jobserver-auth=3,4", 1);
-	home_run(h, NULL, "7");
-	unsetenv("MAKEFLAGS");
-	in = files_channel(h, 3);
-	UNTIL(h, h->offers[in]);
-	job_end_grant(&h->far, in, 200);
-	UNTIL(h, h->length == 200);
-	job_end_read(&h->far, in, 200);
-	home_over(h, SIGKILL);
-	assert_string_equal(home_content(keep), many);
-	close(keep);
-}
-
-/* What MAKEFLAGS names may be anything in a task that is no make: two pipes stay two. */
-static void test_tokens_none(void **state)
-{
-	struct home *h = files_open();
-	int one[2], two[2];
-
-	home_pipe(one);
-	home_pipe(two);
-	files_give(h, 3, one[0]);
-	files_give(h, 4, two[1]);
-	setenv("MAKEFLAGS", " -j4 --jobserver-auth=3,4", 1);
-	home_run(h, NULL, "7");
-	unsetenv("MAKEFLAGS");
-	assert_false(files_of(h, 3)->flags & JOB_OPEN_TOKENS);
-	assert_false(files_of(h, 4)->flags & JOB_OPEN_TOKENS);
-	home_over(h, 0);
-	close(one[1]);
-	close(two[0]);
-}
-
-/* The path of a FIFO leads elsewhere on the executor, so it becomes two descriptors. */
-static void test_fifo(void **state)
-{
-	struct home *h = files_open();
-	char flags[128];
-	unsigned int in, out, again;
-	uint32_t channel;
-	int maker, end = 0;
-
-	unlink(temp_path(path, "stub.fifo"));
-	assert_return_code(mkfifo(path, 0600), errno);
-	maker = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	assert_int_equal(write(maker, "++", 2), 2);
-	snprintf(flags, sizeof(flags), " -j3 --jobserver-auth=fifo:%s -- X=1", path);
-	setenv("MAKEFLAGS", flags, 1);
-	home_run(h, NULL, "7");
-	unsetenv("MAKEFLAGS");
-	assert_int_equal(
-		sscanf(h->makeflags,
-		       " -j3 --jobserver-auth=%u,%u --jobserver-auth=fifo:/proc/self/fd/%u -- X=1%n",
-		       &in, &out, &again, &end),
-		3);
-	assert_int_equal(h->makeflags[end], '\0');
-	assert_int_equal(again, in);
-	assert_int_equal(h->nfiles, 2);
-	assert_int_equal(files_of(h, in)->flags, JOB_OPEN_READ | JOB_OPEN_TOKENS);
-	assert_int_equal(files_of(h, out)->flags, JOB_OPEN_WRITE | JOB_OPEN_TOKENS);
-	channel = files_channel(h, in);
-	UNTIL(h, h->offers[channel]);
-	job_end_grant(&h->far, channel, 1);
-	UNTIL(h, h->length == 1);
-	job_end_read(&h->far, channel, 1);
-	home_print(h, files_channel(h, out), "+", 1);
-	home_over(h, 0);
-	assert_string_equal(home_content(maker), "++");
-	close(maker);
-	unlink(path);
-}
-
 /* ---- files ---- */
 
 static void test_real(void **state)
@@ -707,16 +467,13 @@ static void test_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),	    cmocka_unit_test(test_list),
-		cmocka_unit_test(test_refused),	    cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_streams),	    cmocka_unit_test(test_closed),
-		cmocka_unit_test(test_socket),	    cmocka_unit_test(test_few),
-		cmocka_unit_test(test_tokens),	    cmocka_unit_test(test_tokens_kept),
-		cmocka_unit_test(test_tokens_many), cmocka_unit_test(test_tokens_none),
-		cmocka_unit_test(test_fifo),	    cmocka_unit_test(test_real),
-		cmocka_unit_test(test_not_there),   cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_lock),	    cmocka_unit_test(test_locked),
-		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_none),	cmocka_unit_test(test_list),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_streams), cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_socket),	cmocka_unit_test(test_few),
+		cmocka_unit_test(test_real),	cmocka_unit_test(test_not_there),
+		cmocka_unit_test(test_shared),	cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_locked),	cmocka_unit_test(test_again),
 	};
 
 	return cmocka_run_group_tests(tests, home_group, NULL);
