@@ -7,6 +7,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import Cluster
 from ktap import done, ok
+from steps import at_once, step
 from tree import BUILD
 from wait import WAIT, outcome, until
 
@@ -99,27 +100,16 @@ ok("a file that the caller has locked", code == 1 and "locked" in err, (code, er
 
 # ---- make ----
 
+STEP = step("running", 0.2)
 with open(f"{work}/sub.mk", "w") as f:
-    f.write("all: a1 a2 a3 a4 a5 a6\na%:\n\t@echo start >>running; sleep 0.2; echo stop >>running\n")
+    f.write(f"all: a1 a2 a3 a4 a5 a6\na%:\n\t@{STEP}\n")
 with open(f"{work}/top.mk", "w") as f:
     f.write("all: far near\nfar:\n\t+$(X) make --no-print-directory -f sub.mk\n"
-            "near: b1 b2 b3\nb%:\n\t@echo start >>running; sleep 0.2; echo stop >>running\n")
-
-
-def most():
-    """How many ran at once."""
-    now = top = 0
-    with open(f"{work}/running") as f:
-        for line in f:
-            now += 1 if line == "start\n" else -1
-            top = max(top, now)
-    os.unlink(f"{work}/running")
-    return top
-
+            f"near: b1 b2 b3\nb%:\n\t@{STEP}\n")
 
 code, out, err = run("make -f top.mk -j3")
 ok("tokens of make: no error", code == 0 and "jobserver" not in err, (code, out, err))
-top = most()
+top = at_once(f"{work}/running")
 ok("never more than -j", 1 < top <= 3, top)
 
 TAKE = "import os, re; r, w = map(int, re.findall(r'auth=(\\d+),(\\d+)', os.environ['MAKEFLAGS'])[-1])\n"

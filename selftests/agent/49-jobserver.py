@@ -7,6 +7,7 @@ import os, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, must, ok
+from steps import at_once, step
 from tree import BUILD
 from wait import outcome, until
 
@@ -72,7 +73,7 @@ for what in sys.argv[1]:
 ''')
 
 
-def start(make, recipes, view, jobs=JOBS):
+def start(make, recipes, view):
     """A make of this kind at home with these recipes, each a target, beside each other."""
     folder = tempfile.mkdtemp(dir=work)
     with open(f"{folder}/Makefile", "w") as f:
@@ -80,7 +81,7 @@ def start(make, recipes, view, jobs=JOBS):
                 f"all: {' '.join(f't{i}' for i in range(len(recipes)))}\n" +
                 "".join(f"t{i}:\n\t{recipe}\n" for i, recipe in enumerate(recipes)))
     with c.net.enter(0):
-        return subprocess.Popen([make, f"-j{jobs}", "--no-print-directory", "-C", folder], stdin=subprocess.DEVNULL,
+        return subprocess.Popen([make, f"-j{JOBS}", "--no-print-directory", "-C", folder], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                                 env={"PATH": os.environ["PATH"], "LC_ALL": "C", "TMPDIR": os.environ.get("TMPDIR", "/tmp")})
 
@@ -89,22 +90,9 @@ def run(*arguments):
     return outcome(start(*arguments))
 
 
-def whole(got, status=0):
-    """The make has ended so, and says nothing of missing tokens: it counts them at its end."""
-    return got[0] == status and "observer" not in got[2]
-
-
-def at_once(folder):
-    """How many ran at the same time, of those that write `start` and `stop`."""
-    now = most = 0
-    if not os.path.exists(f"{folder}/running"):
-        return 0
-    with open(f"{folder}/running") as f:
-        for line in f:
-            now += 1 if line == "start\n" else -1
-            most = max(most, now)
-    os.unlink(f"{folder}/running")
-    return most
+def whole(got):
+    """The make has succeeded, and says nothing of missing tokens: it counts them at its end."""
+    return got[0] == 0 and "observer" not in got[2]
 
 
 def parent(pid):
@@ -112,7 +100,7 @@ def parent(pid):
         return int(f.read().rpartition(")")[2].split()[1])
 
 
-STEP = f"echo start >>{work}/running; sleep 0.3; echo stop >>{work}/running"
+STEP = step(f"{work}/running", 0.3)
 with open(f"{work}/sub.mk", "w") as f:
     f.write(f"all: a1 a2 a3 a4 a5 a6 a7 a8\na%:\n\t@{STEP}\n")
 with open(f"{work}/build.ninja", "w") as f:
@@ -126,9 +114,9 @@ for style, make in STYLES.items():
     for view in "", "--view home":
         name = f"{style}{view and ', view home'}"
 
-        def is_whole(what, recipes, status=0):
+        def is_whole(what, recipes):
             got = run(make, recipes, view)
-            ok(f"{name}: {what}", whole(got, status), got)
+            ok(f"{name}: {what}", whole(got), got)
         is_whole("tokens are taken and put back", ["+@$(CLIENT) tgtg"] * 3)
         is_whole("one that is put back is there at once", ["+@$(CLIENT) t?g"])
         is_whole("one is put back that another has taken", ["+@$(CLIENT) t; $(CLIENT) +"])
@@ -149,9 +137,9 @@ for style, make in STYLES.items():
             del far["ninja"]
         for client, recipe in far.items():
             alone = run(make, [f"+@$(X) {recipe}"], view)
-            most = at_once(work)
+            most = at_once(f"{work}/running")
             beside = run(make, [f"+@$(X) {recipe}", f"@{STEP}", f"@{STEP}"], view)
-            more = at_once(work)
+            more = at_once(f"{work}/running")
             ok(f"{name}: {client} has several jobs there, and never too many",
                whole(alone) and whole(beside) and 2 <= most <= JOBS and more <= JOBS, (most, alone, more, beside))
         got = run(make, ["+@cd .. && MAKE=$(MAKE) $(X) gcc -O1 -flto=jobserver part*.c -o linked && ./linked"], view)
