@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """KTAP for test programs in Python. The plan comes last, so that it also proves that the end was reached."""
 
-import os, signal, sys, traceback
+import atexit, os, signal, sys, traceback
 
 import condition, environment
 
@@ -12,6 +12,7 @@ KSFT_SKIP = 4
 LINES = 40      # of what a failure shows, at most
 SHORT = 300     # characters of it on the line of the result, for those who see no more than that
 _tests = _failed = 0
+_done = _cut = False
 
 
 def _begin():
@@ -43,7 +44,7 @@ def must(name, good, more=""):
     """For a wait on which the rest depends: only a bad one is a result, and ends the test."""
     if not good:
         ok(name, False, more or condition.seen(sys._getframe(1)))
-        done()
+        _cut_short()
     return good
 
 
@@ -69,13 +70,41 @@ def within(seconds=240):
 
     def late(number, frame):
         ok(f"the test ends within {seconds} s", False, "it is still at\n" + "".join(traceback.format_stack(frame)))
-        done()
+        _cut_short()
     signal.signal(signal.SIGALRM, late)
     signal.alarm(seconds)
 
 
+def is_used():
+    """Whether this program gives results at all."""
+    return _tests > 0 or _done
+
+
+def is_done():
+    """Whether the end of the test was reached, not cut short by a bad result."""
+    return _done and not _cut
+
+
+def _cut_short():
+    global _cut
+    _cut = True
+    done()
+
+
 def done():
-    """The plan, and the exit status."""
+    """The end. What is to be done at exit may still give results; then come the plan and the exit status."""
+    global _done
     signal.alarm(0)     # of within()
+    _done = True
+    sys.exit(0)
+
+
+# The first one that is registered is the last that runs.
+@atexit.register
+def _plan():
+    if not _done:
+        return
     print(f"1..{_tests}", flush=True)
-    sys.exit(_failed > 0)
+    if _failed:
+        sys.stderr.flush()
+        os._exit(1)
