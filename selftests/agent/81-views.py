@@ -31,7 +31,7 @@ os.chmod(f"{work}/tree", 0o777)
 shutil.copy(shutil.which("id"), f"{work}/own/id")
 os.chmod(f"{work}/own/id", 0o4755)
 
-c = Cluster(2, f'heartbeat = 1000\nlink-idle = 60000\nview-own = {{ "{work}/own" }}')
+c = Cluster(2, f'heartbeat = 1000\njob-limit = 3000\nlink-idle = 60000\nview-own = {{ "{work}/own" }}')
 os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
@@ -228,8 +228,7 @@ ok("has its user's files seen elsewhere", got[:2] == (0, f"three\n{USER}\n"), (g
 got = there("true", home=1)
 ok("and says that it cannot show those of others", got[0] == 1 and "cannot mount" in got[2] and "not permitted" in got[2], got)
 
-for i in range(2):
-    c.end(i)
+c.stop()
 libc.umount2(f"{work}/tree".encode(), 2)
 shutil.rmtree(work, ignore_errors=True)
 done()

@@ -16,7 +16,7 @@ if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
 own_mounts()
 
-c = Cluster(2, "heartbeat = 1000")
+c = Cluster(2, "heartbeat = 1000\njob-limit = 3000")
 os.chmod(c.dir, 0o755)
 image, host, disks = (os.path.join(c.dir, name) for name in ("image", "host", "disks"))
 for name in "work", "theirs", "roots", "marks":

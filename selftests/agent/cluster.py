@@ -2,12 +2,12 @@
 """Agents on this machine, each in a network namespace of its own, for tests that need no module.
 Everything made here is ended by the process that made it."""
 
-import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struct, subprocess, sys, tempfile
+import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struct, subprocess, sys, tempfile, traceback
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import netns, users
-from ktap import failed
+import ktap, left, netns, users
+from ktap import failed, ok
 from netns import Net, address, sh
-from proc import send, words
+from proc import send
 from tree import BUILD, TOP
 from wait import WAIT, until
 
@@ -70,6 +70,8 @@ class Cluster:
     """Configurations and certificates for n nodes, and the agents that were started."""
 
     managed = False     # execs are intercepted
+    bound = 20          # seconds for what ends by itself when its task or agent has ended
+    stopped = False     # all has been removed
 
     def __init__(self, n, settings="", topology="2,1", apart=os.environ.get("EHS_APART") == "1"):
         """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when installed."""
@@ -87,7 +89,9 @@ class Cluster:
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings
         self.agents = {}
-        atexit.register(self.stop)
+        self.confs = {}         # of those that have been started
+        self.late = []          # nodes whose agents did not end when they were told to
+        atexit.register(self.at_exit)
         self.certificates("cert", *[f"n{i}" for i in range(n)])
         if apart:
             os.chmod(self.dir, 0o755)
@@ -214,7 +218,7 @@ class Cluster:
         return f"/sys/fs/cgroup/{self.net.prefix}{i}"
 
     def start(self, i, conf=None, ready=True):
-        conf = conf or self.conf(i)
+        self.confs[i] = conf = conf or self.conf(i)
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
         user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
@@ -270,6 +274,7 @@ class Cluster:
         except subprocess.TimeoutExpired:
             agent.kill()
             agent.wait()
+            self.late.append(i)
             return "did not end"
 
     def again(self, nodes, sig):
@@ -300,7 +305,30 @@ class Cluster:
         return [line for i in range(self.n) for line in self.log(i).splitlines()
                 if re.search(r"Sanitizer|runtime error:", line)]
 
+    def at_exit(self):
+        """A test that has not come to its end has tasks that run, and says nothing of them."""
+        if ktap.is_done():
+            self.stop()
+        elif not self.stopped:
+            self.clear()
+
     def stop(self):
+        """Ends tasks and agents. It is a result whether anything is left, which is removed then."""
+        if self.stopped:
+            return
+        try:
+            found = left.end(self)
+        except Exception:
+            found = [traceback.format_exc()]
+        if ktap.is_used():
+            ok("nothing is left", not found, "\n".join(found))
+        self.clear()
+        if found and not ktap.is_used():
+            raise RuntimeError("left behind:\n" + "\n".join(found))
+
+    def clear(self):
+        """Ends and removes all, in whatever state it is."""
+        self.stopped = True
         for i in list(self.agents):
             self.end(i)
         if failed() or hasattr(sys, "last_type"):       # a bad result, or an exception
@@ -327,9 +355,9 @@ class Cluster:
     def end_keepers(self, i):
         """ehlaunch of agents that have gone: each keeps a view for the next agent."""
         def there():
-            return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if self.cgroup(i) in words(pid)]
+            return left.named(self.cgroup(i))
         for pid in there():
-            send(int(pid), signal.SIGKILL)
+            send(pid, signal.SIGKILL)
         until(lambda: not there())
 
     def end_guests(self, i):

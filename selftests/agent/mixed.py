@@ -23,6 +23,8 @@ def previous():
 
 
 class Mixed(Cluster):
+    bound = 90      # the previous version keeps views for all of job-limit, whatever a reload says
+
     def __init__(self, which, settings="", **more):
         """`which`: NEW or OLD for each node."""
         self.which = list(which)

@@ -2,7 +2,7 @@
 """Agents that have little memory: each in a cgroup of the memory controller, with what it starts, whose kernel really kills.
 And a program that takes memory."""
 
-import atexit, os, select, sys
+import os, select, sys
 from cluster import Cluster
 from wait import WAIT, until
 
@@ -52,7 +52,6 @@ class Small(Cluster):
     def __init__(self, n, settings, small, mib):
         super().__init__(n, settings)
         self.small = {i: make(f"{self.net.prefix}{i}-memory", mib) for i in small}
-        atexit.register(self.leave)
 
     def start(self, i, conf=None, ready=True):
         if i not in self.small:
@@ -72,11 +71,9 @@ class Small(Cluster):
         with open(os.path.join(folder, "cgroup.procs"), "w") as f:
             f.write(str(os.getpid()))
 
-    def leave(self):
-        """Ends agents, and removes the cgroups when they are empty."""
-        for i in list(self.agents):
-            self.end(i)
+    def clear(self):
+        super().clear()
         for path in filter(None, self.small.values()):
-            until(lambda: not open(os.path.join(path, "cgroup.procs")).read())
+            until(lambda path=path: not open(os.path.join(path, "cgroup.procs")).read())
             os.rmdir(path)
         self.small = {}

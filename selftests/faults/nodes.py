@@ -129,7 +129,7 @@ class Nodes(Cluster):
     def descriptors(self, i):
         return len(os.listdir(f"/proc/{self.agents[i].pid}/fd"))
 
-    def stop(self):
+    def clear(self):
         for i in list(self.agents):
             self.agents[i].send_signal(signal.SIGCONT)
         if self.agents or self.launchers:
@@ -145,5 +145,5 @@ class Nodes(Cluster):
             folder = os.path.join(self.dir, f"n{i}.d")
             if os.path.ismount(folder):
                 subprocess.run(["umount", "-l", folder])
-        super().stop()
+        super().clear()
         self.launchers = {}

@@ -2,7 +2,7 @@
 """Agents as in selftests/agent, on hosts that look like hosts to programs of others: each has a name of its own (UTS
 namespace), /etc/hosts knows all, and an ordinary user starts what runs."""
 
-import atexit, os, re, signal, subprocess, sys, tempfile
+import os, re, signal, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 import environment, users
@@ -37,8 +37,6 @@ class Nodes(Cluster):
         os.chown(self.work, USER, USER)
         names = "".join(f"{address(i)} n{i}\n" for i in range(n))
         users.put("/etc/hosts", f"127.0.0.1 localhost\n{names}")
-        atexit.unregister(self.stop)
-        atexit.register(self.finish)
         ok(f"{n} agents", self.start_all(), "".join(map(self.log, range(n))))
 
     def start(self, i, conf=None, ready=True):
@@ -96,9 +94,9 @@ class Nodes(Cluster):
         """Processes of a node whose command line has this."""
         return [pid for pid, words in self.processes(node).items() if re.search(pattern, words)]
 
-    def finish(self):
+    def clear(self):
         """Whatever a test has left on its nodes ends with them."""
         for i in range(self.n):
             for pid in self.processes(i):
                 send(pid, signal.SIGKILL)
-        self.stop()
+        super().clear()
