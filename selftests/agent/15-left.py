@@ -100,7 +100,7 @@ os.makedirs(c.cgroup(0) + "/guest/0.0:1")
 print(c.cgroup(0))
 """
 for name, end, status, last in (
-        ("at its end", "ok('x', True); done()", 1, ["ok 1 - x", "not ok 2 - nothing is left", "1..2"]),
+        ("at its end", "ok('x', True); done()", 1, ["ok 1 - x", "not ok 2 - nothing is left when agents end", "1..2"]),
         ("when it ends the agents", "c.stop(); ok('x', True); done()", 1, None),
         ("without results", "c.stop()", 1, None),
         ("not one that was cut short", "must('x', False); done()", 1, ["not ok 1 - x", "1..1"]),

@@ -321,7 +321,7 @@ class Cluster:
         except Exception:
             found = [traceback.format_exc()]
         if ktap.is_used():
-            ok("nothing is left", not found, "\n".join(found))
+            ok("nothing is left when agents end", not found, "\n".join(found))
         self.clear()
         if found and not ktap.is_used():
             raise RuntimeError("left behind:\n" + "\n".join(found))
