@@ -2,6 +2,7 @@
 /* The end of the task: its output is written, its use accounted for, and the stub ends as it did. */
 #include "stub.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -167,11 +168,23 @@ static bool exit_progress(struct stub *s)
 	return any;
 }
 
+/* Whoever is told of its end relies on a lock that it has left. */
+static void exit_drain(struct stub *s, int64_t now)
+{
+	const int locked = exit_written(s) ? opens_lock(s, now) : -EAGAIN;
+
+	if (!locked || now >= s->until) {
+		exit_drained(s, now);
+	} else if (locked == -ETIMEDOUT) {
+		s->loss = LOSS_LOCK;
+		exit_lose(s);
+	}
+}
+
 void exit_step(struct stub *s, int64_t now)
 {
-	if (s->phase == PHASE_DRAINS &&
-	    ((exit_written(s) && opens_lock(s, now)) || now >= s->until))
-		exit_drained(s, now);
+	if (s->phase == PHASE_DRAINS)
+		exit_drain(s, now);
 	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->routed || now >= s->until))
 		exit_noted(s, now);
 	if (s->phase == PHASE_STAYS && s->over && !exit_held(s)) {

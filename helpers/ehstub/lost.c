@@ -48,6 +48,7 @@ void lost_report(struct stub *s)
 				 " ran" },
 		[LOSS_PROTOCOL] = { "ehsched: not understood what came from ", " while it ran" },
 		[LOSS_STARVED] = { "ehsched: ", " had too little memory for" },
+		[LOSS_LOCK] = { "ehsched: another process here has the lock that ", " had for" },
 	};
 	const char *parts[] = { what[s->loss][0],
 				s->attached.host,

@@ -111,13 +111,15 @@ int opens_on_message(struct stub *s, const struct job_message *m)
 	return 0;
 }
 
-bool opens_lock(struct stub *s, int64_t now)
+int opens_lock(struct stub *s, int64_t now)
 {
 	struct opens *o = &s->opens;
 	bool all = true;
 
 	if (now < o->lock_at)
-		return false;
+		return -EAGAIN;
+	if (!o->lock_until)
+		o->lock_until = now + s->end.limit_ms;
 	for (uint32_t i = 0; i < o->nfiles; i++) {
 		/* A task that cannot be given it, as on a read-only mount of NFS, goes without. */
 		if (o->locks[i] && flock(o->fds[i], o->locks[i] | LOCK_NB) && errno == EWOULDBLOCK)
@@ -126,7 +128,9 @@ bool opens_lock(struct stub *s, int64_t now)
 			o->locks[i] = 0;
 	}
 	o->lock_at = all ? 0 : now + OPENED_LOCK_MS;
-	return all;
+	if (all)
+		return 0;
+	return now < o->lock_until ? -EAGAIN : -ETIMEDOUT;
 }
 
 /* ---- the end ---- */

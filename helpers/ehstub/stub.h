@@ -49,6 +49,7 @@ enum loss {
 	LOSS_AGENT, /**< the same, and it was this node's agent that did not answer */
 	LOSS_PROTOCOL,
 	LOSS_STARVED, /**< killed because memory was short there, and its connection is fine */
+	LOSS_LOCK, /**< it has ended, and a lock that it has left is another process's by now */
 };
 
 /** How a descriptor is used without waiting, and without a change for others that share it. */
@@ -152,6 +153,7 @@ struct opens {
 	const char *trouble; /**< why the task cannot be carried, and the descriptor */
 	int culprit;
 	int64_t lock_at; /**< try again then */
+	int64_t lock_until; /**< 0: not tried yet */
 };
 
 struct witness_page;
@@ -342,7 +344,8 @@ int opens_on_message(struct stub *s, const struct job_message *m); /**< 0 or -EP
 /** What was used of this channel is closed; then its other descriptors are, too. */
 void opens_closed(struct stub *s, uint32_t channel);
 void opens_end(struct stub *s); /**< the task has ended: it reads no more */
-bool opens_lock(struct stub *s, int64_t now); /**< whether no lock is left to be taken */
+/** Takes the locks that the task has left. 0, -EAGAIN or, after the limit of the job, -ETIMEDOUT. */
+int opens_lock(struct stub *s, int64_t now);
 const char *opens_again(struct stub *s); /**< for a second run. NULL; or why it is not possible */
 
 /* tokens.c */
