@@ -100,7 +100,9 @@ static void guest_wait(struct guest *g, unsigned int limit_ms)
 
 static void guest_wait_home(struct guest *g)
 {
-	guest_wait(g, g->stopped || g->paused ? ATTACH_STOPPED_MS : g->agent->config->job_limit);
+	const bool stands = (g->stopped || g->paused) && g->place->state != RESERVE_ENDED;
+
+	guest_wait(g, stands ? ATTACH_STOPPED_MS : g->agent->config->job_limit);
 }
 
 void guest_broken(struct guest *g)
@@ -181,7 +183,6 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 		memory_unclaim(&g->place->claim);
 		guest_starved_look(g, (int)n.use.status);
 		guest_audit(g, JOURNAL_GUEST_ENDED, (int)n.use.status);
-		g->stopped = false;
 		guest_settle(g);
 		break;
 	default:

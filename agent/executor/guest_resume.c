@@ -291,7 +291,8 @@ void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_
 	g->pid = pid;
 	g->program = who.pid;
 	g->started = who.started_ms;
-	g->stopped = who.stopped;
+	/* ehguest tells of a stop by itself, and of its end; of one with its stub only home does. */
+	g->paused = who.stopped;
 	memcpy(g->token, who.token, sizeof(g->token));
 	g->grouped = cgroup_guest_fd(agent) >= 0;
 	/* Without cgroups nobody has noted whether it sees home's files. */
