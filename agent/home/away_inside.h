@@ -47,8 +47,10 @@ struct away {
 	bool retry; /* the user allows it to be run again */
 	bool started, stopped_there, stopped_by_us;
 	bool killed; /* the executor is asked by whom, and the stub waits for that */
-	bool was_stopped; /* once: stops.c keeps it in a file */
+	bool was_stopped; /* the executor may take it for stopped: stops.c keeps it in a file */
 	uint64_t stub_start; /* of the stub, then: struct process */
+	unsigned int
+		runs; /* at so many looks of stops.c in a row the executor was told that it goes on */
 	bool told_stopped; /* the executor's end knows stopped_by_us */
 	bool tells_stopped; /* it is told when the file has it: stops.c */
 	uint64_t broken_at; /* clock_ms() */

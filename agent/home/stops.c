@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <jansson.h>
+#include <event2/buffer.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
@@ -60,10 +61,6 @@ static json_t *stops_entry(const char *token, const char *id, const char *node, 
 			 "began", (json_int_t)began_ms);
 }
 
-/*
- * Once it has been stopped it is kept until it is over: that it goes on may not have come to the
- * executor when this agent is killed.
- */
 static char *stops_text(const struct agent *agent)
 {
 	json_t *list = json_array(), *file = json_object();
@@ -217,10 +214,17 @@ static void stops_on_check(evutil_socket_t fd, short what, void *arg)
 		event_del(all->check);
 }
 
+static void stops_set(struct away *a, bool stopped)
+{
+	if (a->was_stopped != stopped)
+		a->agent->aways->stops->changed = true;
+	a->was_stopped = stopped;
+	a->runs = 0;
+}
+
 void stops_over(struct away *a)
 {
-	if (a->was_stopped)
-		a->agent->aways->stops->changed = true;
+	stops_set(a, false);
 }
 
 void stops_come(struct away *a)
@@ -249,9 +253,8 @@ void stops_changed(struct away *a)
 	if (a->was_stopped || !(a->stopped_there || a->stopped_by_us) ||
 	    process_look(a->pid, &stub))
 		return;
-	a->was_stopped = true;
 	a->stub_start = stub.start;
-	a->agent->aways->stops->changed = true;
+	stops_set(a, true);
 }
 
 /* Also before the stub has told that the task runs: perhaps it was stopped just then. */
@@ -271,6 +274,22 @@ static void stops_look(struct away *a)
 	a->stopped_by_us = stopped;
 	a->told_stopped = false;
 	stops_changed(a);
+}
+
+/*
+ * That it goes on may not have come to the executor when this agent is killed. It has come if the
+ * connection holds: a node that hears nothing closes it after three heartbeats, and the other one
+ * hears that, or nothing, for three more. Looks are counted, as this agent may have stood still.
+ */
+static void stops_forget(struct away *a)
+{
+	const unsigned int enough = 6 * a->agent->config->heartbeat / STOPS_WATCH_MS + 1;
+
+	if (a->state != AWAY_LINKED || !a->told_stopped || a->stopped_by_us || a->stopped_there ||
+	    evbuffer_get_length(a->route.to_peer))
+		a->runs = 0;
+	else if (a->runs++ >= enough)
+		stops_set(a, false);
 }
 
 static void stops_tell(struct away *a)
@@ -296,8 +315,10 @@ static void stops_on_watch(evutil_socket_t fd, short what, void *arg)
 	struct stops *all = agent->aways->stops;
 	bool later = clock_us() < all->save_after;
 
-	for (struct away *a = agent->aways->list; a; a = a->next)
+	for (struct away *a = agent->aways->list; a; a = a->next) {
 		stops_look(a);
+		stops_forget(a);
+	}
 	if (!later)
 		stops_save(agent);
 	for (struct away *a = agent->aways->list; a; a = a->next)
