@@ -38,6 +38,7 @@ struct stop {
 	uid_t uid;
 	uint64_t start; /* of the stub, as in struct process; 0: of an earlier boot */
 	int64_t began_ms;
+	uint64_t broken_at; /* clock_ms(), perhaps before the boot: wraps */
 };
 
 struct stops {
@@ -46,7 +47,6 @@ struct stops {
 	LIST_HEAD(, stop) left;
 	bool changed; /* the file is older */
 	bool kept; /* this agent ends, and the file is for the next one */
-	uint64_t began; /* clock_ms() */
 	uint64_t save_after; /* clock_us() */
 	struct log_limit limit;
 };
@@ -61,25 +61,45 @@ static json_t *stops_entry(const char *token, const char *id, const char *node, 
 			 "began", (json_int_t)began_ms);
 }
 
+/* Since when its executor waits: its day does not begin again with each agent. */
+static int stops_put_left(json_t *entry, uint64_t broken_at)
+{
+	return json_object_set_new(
+		entry, "left", json_integer(clock_wall_ms() - (int64_t)(clock_ms() - broken_at)));
+}
+
+static int stops_list(const struct agent *agent, json_t *list)
+{
+	const struct stop *s;
+	json_t *entry;
+
+	for (const struct away *a = agent->aways->list; a; a = a->next) {
+		if (!a->was_stopped ||
+		    (a->state != AWAY_LINKED && a->state != AWAY_BROKEN && a->state != AWAY_TOLD))
+			continue;
+		entry = stops_entry(a->token, a->id, peer_code(a->to), a->pid, a->uid,
+				    a->stub_start, a->began_ms);
+		if (json_array_append_new(list, entry) ||
+		    (a->state == AWAY_BROKEN && a->route.socket < 0 &&
+		     stops_put_left(entry, a->broken_at)))
+			return -ENOMEM;
+	}
+	LIST_FOREACH(s, &agent->aways->stops->left, link) {
+		entry = stops_entry(s->token, s->id, s->node, s->pid, s->uid, s->start,
+				    s->began_ms);
+		if (json_array_append_new(list, entry) || stops_put_left(entry, s->broken_at))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static char *stops_text(const struct agent *agent)
 {
 	json_t *list = json_array(), *file = json_object();
 	char *text = NULL;
-	struct stop *s;
-	int err = 0;
 
-	for (const struct away *a = agent->aways->list; a && !err; a = a->next)
-		if (a->was_stopped &&
-		    (a->state == AWAY_LINKED || a->state == AWAY_BROKEN || a->state == AWAY_TOLD))
-			err = json_array_append_new(
-				list, stops_entry(a->token, a->id, peer_code(a->to), a->pid, a->uid,
-						  a->stub_start, a->began_ms));
-	LIST_FOREACH(s, &agent->aways->stops->left, link)
-		err = err
-			      ?: json_array_append_new(list,
-						       stops_entry(s->token, s->id, s->node, s->pid,
-								   s->uid, s->start, s->began_ms));
-	if (!err && !json_object_set_new(file, "boot", json_string(clock_boot_id())) &&
+	if (!stops_list(agent, list) &&
+	    !json_object_set_new(file, "boot", json_string(clock_boot_id())) &&
 	    !json_object_set(file, "stopped", list))
 		text = json_dumps(file, JSON_COMPACT);
 	json_decref(list);
@@ -110,7 +130,8 @@ static void stops_save(struct agent *agent)
 static struct stop *stops_read_entry(const json_t *entry, bool same_boot)
 {
 	const char *token, *id, *node;
-	json_int_t uid, start, began;
+	const json_int_t left = json_integer_value(json_object_get(entry, "left"));
+	json_int_t uid, start, began, waited;
 	struct stop *s;
 	int pid;
 
@@ -129,6 +150,9 @@ static struct stop *stops_read_entry(const json_t *entry, bool same_boot)
 	s->uid = (uid_t)uid;
 	s->start = same_boot ? (uint64_t)start : 0;
 	s->began_ms = began;
+	/* An earlier version does not say it, nor an agent that was killed. A clock may be wrong. */
+	waited = left > 0 ? clock_wall_ms() - left : 0;
+	s->broken_at = clock_ms() - (waited > 0 ? (uint64_t)waited : 0);
 	return s;
 }
 
@@ -149,8 +173,10 @@ static void stops_load(struct agent *agent)
 			    agent->config->state, err ? strerror(err) : "malformed");
 	json_array_foreach(json_object_get(file, "stopped"), i, entry) {
 		s = stops_read_entry(entry, same);
-		if (s)
+		if (s) {
 			LIST_INSERT_HEAD(&all->left, s, link);
+			all->changed = true;
+		}
 	}
 	json_decref(file);
 	free(text);
@@ -186,7 +212,7 @@ static void stop_tell(struct agent *agent, struct stop *s)
 	a->began_ms = s->began_ms;
 	a->stub_start = s->start;
 	a->started = a->was_stopped = true;
-	a->broken_at = clock_ms();
+	a->broken_at = s->broken_at;
 	memcpy(a->token, s->token, sizeof(a->token));
 	memcpy(a->id, s->id, sizeof(a->id));
 	a->state = AWAY_BROKEN;
@@ -199,17 +225,18 @@ static void stops_on_check(evutil_socket_t fd, short what, void *arg)
 	struct agent *agent = arg;
 	struct stops *all = agent->aways->stops;
 	struct stop *s, *next;
-	bool over;
 
-	/* Later no executor waits. */
-	over = clock_ms() - all->began > ATTACH_STOPPED_MS;
 	for (s = LIST_FIRST(&all->left); s; s = next) {
 		next = LIST_NEXT(s, link);
-		if (over)
+		/* Later no executor waits. */
+		if (clock_ms() - s->broken_at > ATTACH_STOPPED_MS) {
 			stop_free(s);
-		else if (!stop_lives(s))
+			all->changed = true;
+		} else if (!stop_lives(s)) {
 			stop_tell(agent, s);
+		}
 	}
+	stops_save(agent);
 	if (LIST_EMPTY(&all->left))
 		event_del(all->check);
 }
@@ -236,7 +263,7 @@ void stops_come(struct away *a)
 			break;
 	if (!s)
 		return;
-	a->was_stopped = true;
+	stops_set(a, true);
 	a->stub_start = s->start;
 	stop_free(s);
 }
@@ -343,12 +370,12 @@ int stops_init(struct agent *agent)
 	if (!all)
 		return -ENOMEM;
 	agent->aways->stops = all;
-	all->began = clock_ms();
 	all->watch = event_new(agent->base, -1, EV_PERSIST, stops_on_watch, agent);
 	all->check = event_new(agent->base, -1, EV_PERSIST, stops_on_check, agent);
 	if (!all->watch || !all->check)
 		return -ENOMEM; /* stops_exit() has the rest */
 	stops_load(agent);
+	stops_save(agent);
 	return LIST_EMPTY(&all->left) || !event_add(all->check, &often) ? 0 : -ENOMEM;
 }
 

@@ -74,4 +74,28 @@ away = lambda: next(n["tasks"]["away"] for n in c.ask(0, {"command": "status"})[
 ok("home gives up one that ran, and not the stopped one", until(lambda: away() < 2) and away() == 1, away())
 c.agents[1].send_signal(signal.SIGCONT)
 ok("whose executor is told when it is back", until(lambda: state(stays_there) == "gone" and away() == 0), (state(stays_there), away()))
+
+# The day of one whose stub does not come begins once, however often the agent does.
+p, there = freeze()
+must("it is kept", until(lambda: [e["pid"] for e in kept()] == [p.pid]), kept())
+first = kept()[0]
+c.again([0], signal.SIGKILL)
+ok("the next agent keeps since when it is waited for", until(lambda: kept()[0].get("left", 0) > first["began"]), kept())
+second = kept()
+c.again([0], signal.SIGKILL)
+c.again([0], signal.SIGTERM)
+ok("and so does the one after that", kept() == second, (kept(), second))
+for name, change, want in (("of a time to come", 3600, 1), ("of a day ago", -25 * 3600, 0)):
+    c.end(0)
+    with open(file) as f:
+        text = json.load(f)
+    text["stopped"] = [{**second[0], "left": second[0]["left"] + change * 1000}]
+    with open(file, "w") as f:
+        json.dump(text, f)
+    c.start(0)
+    ok(f"one {name}: {want}", until(lambda: len(kept()) == want) and len(kept()) == want, kept())
+must("both are up", c.all_up(range(2)), c.log(0)[-2000:])
+p.send_signal(signal.SIGCONT)
+ok("a stub that comes later goes on all the same", until(lambda: states(0) == ["running"]), states(0))
+end(p)
 done()
