@@ -46,6 +46,7 @@
 #include "home/learn.h"
 #include "home/record.h"
 #include "home/serve.h"
+#include "home/stops.h"
 #include "job/files.h"
 #include "job/looks.h"
 #include "net/client.h"
@@ -209,8 +210,8 @@ static int rooms_start_first(struct agent *agent)
 	if (!agent->cgroup || looks_init(agent) || client_init(agent) || recheck_init(agent) ||
 	    revoked_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
 	    guest_init(agent) || view_init(agent) || counters_init(agent) || record_init(agent) ||
-	    memory_init(agent) || learn_init(agent) || serve_init(agent, away_shows_home) ||
-	    away_init(agent))
+	    memory_init(agent) || learn_init(agent) ||
+	    serve_init(agent, away_shows_home, stops_waits) || away_init(agent))
 		return -ENOMEM;
 	view_on_adopted(agent, guest_join_views);
 	err = ctl_init(agent, commands_request);

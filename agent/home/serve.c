@@ -60,7 +60,7 @@ struct serve {
 struct serves {
 	struct serve *list;
 	uint64_t began; /* clock_ms() */
-	serve_shown_fn shown;
+	serve_shown_fn shown, waited;
 };
 
 const char *serve_trouble(void)
@@ -249,15 +249,22 @@ static int serve_again(struct serve *v, const uint8_t *data, size_t length)
 
 /* ---- its server ---- */
 
+/* One that is stopped comes when it goes on. */
+static bool serve_is_waited_for(const struct serve *v)
+{
+	return clock_ms() - v->adopted < v->agent->config->job_limit ||
+	       v->agent->serves->waited(v->to, v->uid);
+}
+
 /* Closes servers that no task needs, in case the executor keeps them open. */
 static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
-	bool unused = !v->agent->serves->shown(v->to, v->uid);
+	const struct serves *all = v->agent->serves;
+	bool unused = !all->shown(v->to, v->uid);
 
-	/* Without a connection there are no tasks, or a stub that is stopped has not come to this agent. */
-	if (v->control >= 0 &&
-	    (v->pipe.fd < 0 || (v->adopted && clock_ms() - v->adopted < ATTACH_STOPPED_MS)))
+	/* It waits for a connection, or a stub may still come to this agent. */
+	if (v->control >= 0 && (v->pipe.fd < 0 || (v->adopted && serve_is_waited_for(v))))
 		unused = false;
 	if (unused && v->unused) {
 		log_info("node %s kept the files of user %u open without a task that needs them: "
@@ -531,12 +538,13 @@ int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
 	return serve_open(from, s, true, ops, ctx);
 }
 
-int serve_init(struct agent *agent, serve_shown_fn shown)
+int serve_init(struct agent *agent, serve_shown_fn shown, serve_shown_fn waited)
 {
 	agent->serves = calloc(1, sizeof(*agent->serves));
 	if (!agent->serves)
 		return -ENOMEM;
 	agent->serves->shown = shown;
+	agent->serves->waited = waited;
 	agent->serves->began = clock_ms();
 	return 0;
 }

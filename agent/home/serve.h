@@ -27,7 +27,8 @@ int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
 void serve_adopt(struct agent *agent, int socket, const struct kept *k);
 /** Whether this peer runs a task of this user that sees home's files. */
 typedef bool (*serve_shown_fn)(const struct peer *to, uid_t uid);
-int serve_init(struct agent *agent, serve_shown_fn shown); /**< 0 or -ENOMEM */
+/** `waited`: or may run one whose stub has not come to this agent. 0 or -ENOMEM. */
+int serve_init(struct agent *agent, serve_shown_fn shown, serve_shown_fn waited);
 /** Another job-limit is for servers that are here, too. */
 void serve_reload(struct agent *agent, const struct config *old);
 void serve_exit(struct agent *agent);

@@ -268,6 +268,16 @@ void stops_come(struct away *a)
 	stop_free(s);
 }
 
+bool stops_waits(const struct peer *to, uid_t uid)
+{
+	const struct stop *s;
+
+	LIST_FOREACH(s, &to->agent->aways->stops->left, link)
+		if (s->uid == uid && !strcmp(s->node, peer_code(to)))
+			return true;
+	return false;
+}
+
 /* ---- those of this one ---- */
 
 void stops_changed(struct away *a)
@@ -282,6 +292,9 @@ void stops_changed(struct away *a)
 		return;
 	a->stub_start = stub.start;
 	stops_set(a, true);
+	/* The executor may have heard of it already. */
+	if (clock_us() >= a->agent->aways->stops->save_after)
+		stops_save(a->agent);
 }
 
 /* Also before the stub has told that the task runs: perhaps it was stopped just then. */

@@ -9,9 +9,11 @@
 #define AGENT_HOME_STOPS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct agent;
 struct away;
+struct peer;
 
 int stops_init(struct agent *agent); /**< 0 or -ENOMEM; agent->aways is there */
 /** This agent ends: what is stopped now is for the next one. */
@@ -25,5 +27,7 @@ void stops_changed(struct away *a);
 void stops_over(struct away *a);
 /** The stub of a task of an earlier agent has connected. */
 void stops_come(struct away *a);
+/** Whether a stub of this user whose task this peer runs is stopped, and has not connected yet. */
+bool stops_waits(const struct peer *to, uid_t uid);
 
 #endif
