@@ -56,7 +56,8 @@ static int lookup_drop(uid_t id)
 		       : 0;
 }
 
-static void __attribute__((noreturn)) lookup_run(const char *table, const char *name, int out)
+static void __attribute__((noreturn))
+lookup_run(const char *table, const char *name, int out, pid_t parent)
 {
 	char *argv[] = { (char *)"getent", (char *)table, (char *)name, NULL }, *none[] = { NULL };
 	int null = open("/dev/null", O_RDWR);
@@ -67,7 +68,8 @@ static void __attribute__((noreturn)) lookup_run(const char *table, const char *
 		_exit(127);
 	/* A user namespace may not have that number. */
 	if ((lookup_drop(LOOKUP_ID) && (errno != EINVAL || lookup_drop(RULES_NOBODY))) ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    getppid() != parent)
 		_exit(127);
 	calls_mask(0);
 	execve(LOOKUP_GETENT, argv, none);
@@ -76,13 +78,14 @@ static void __attribute__((noreturn)) lookup_run(const char *table, const char *
 
 static int lookup_start(struct lookup_child *c, const char *table, const char *name)
 {
+	const pid_t self = getpid();
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	c->pid = fork();
 	if (!c->pid)
-		lookup_run(table, name, ends[1]);
+		lookup_run(table, name, ends[1], self);
 	close(ends[1]);
 	if (c->pid < 0) {
 		close(ends[0]);

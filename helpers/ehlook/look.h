@@ -12,6 +12,8 @@
 #include "wire/look.h"
 
 /* rights.c */
+/** From now on it ends with whoever has started it, also while a file system does not answer. */
+void rights_begin(void);
 /** Descriptor of the process's directory in /proc, which is of this user; or -errno. */
 int rights_open_process(const struct look_request *q);
 /** Finds out the user's groups: those of `process`, or -1: of the user. 0 or -errno. */

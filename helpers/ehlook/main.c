@@ -168,6 +168,7 @@ int main(void)
 	static struct look_answer a;
 
 	umask(077);
+	rights_begin();
 	while (main_serve(&q, &a))
 		;
 	return 0;

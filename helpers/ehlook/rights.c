@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,21 @@ static struct rights {
 	time_t until; /* of CLOCK_MONOTONIC: these are the user's, from the databases; 0: they are not */
 } rights;
 static bool rights_taken;
+
+static pid_t rights_parent;
+
+/* A change of ids takes it away. */
+static void rights_end_with_parent(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != rights_parent)
+		_exit(1);
+}
+
+void rights_begin(void)
+{
+	rights_parent = getppid();
+	rights_end_with_parent();
+}
 
 int rights_open_process(const struct look_request *q)
 {
@@ -121,6 +138,7 @@ int rights_take(void)
 	/* The effective ones: so that it can go back, and no process of the user may touch it. */
 	if (setgroups(rights.ngroups, rights.groups) || setegid(rights.gid) || seteuid(rights.uid))
 		return -errno;
+	rights_end_with_parent();
 	return 0;
 }
 
@@ -131,4 +149,5 @@ void rights_drop(void)
 	if (seteuid(0) || setegid(0) || setgroups(0, NULL))
 		_exit(1);
 	rights_taken = false;
+	rights_end_with_parent();
 }

@@ -8,6 +8,7 @@ import users
 from fuse import CLONE_NEWNS, Silent
 from ktap import done, ok, skip_all
 from launcher import FLAG, Launcher, start, status
+from proc import children, send, state
 from tree import BUILD
 from wait import WAIT, until
 
@@ -77,14 +78,23 @@ l.stop()
 
 # ---- ehlook: what a user may do to it while it has his rights ----
 
-ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-look = subprocess.Popen([os.path.join(BUILD, "bin", "ehlook")], close_fds=False, preexec_fn=lambda: os.dup2(its.fileno(), 3))
-its.close()
-ours.settimeout(WAIT)
+LOOK = os.path.join(BUILD, "bin", "ehlook")
 
 
-def ask(path, uid=users.TWO):
-    ours.send(struct.pack("@IIIiQ4096s4096s", 1, 0, uid, 0, 1 << 30, b"/", path.encode()))
+def looker(*words):
+    """It, or what starts it, and a socket to it."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    p = subprocess.Popen(words, close_fds=False, preexec_fn=lambda: os.dup2(its.fileno(), 3))
+    its.close()
+    ours.settimeout(WAIT)
+    return p, ours
+
+
+look, ours = looker(LOOK)
+
+
+def ask(path, uid=users.TWO, socket=ours):
+    socket.send(struct.pack("@IIIiQ4096s4096s", 1, 0, uid, 0, 1 << 30, b"/", path.encode()))
 
 
 def answer():
@@ -128,6 +138,26 @@ ok("nor what only its capabilities would let him see", found("/proc/1/exe") == (
 ok("nor, for root, what is no program", found(f"{work}/root/file", 0) == (0, 13), found(f"{work}/root/file", 0))
 os.chmod(f"{work}/root/file", 0o744)
 ok("it is root again", (saw := found(f"{work}/root/file", 0)) == (0, 0), saw)
+
+# It has changed its ids, waits for a request or in a directory, and its socket stays: it ends with whoever has started it.
+os.mkdir(f"{work}/quiet")
+quiet = Silent(f"{work}/quiet")
+for at in "mine/file", "quiet/prog":
+    keeper, to = looker("/bin/sh", "-c", f"{LOOK} & wait")
+    ask(f"{work}/mine/file", socket=to)
+    to.recv(1 << 16)
+    kept = children(keeper.pid)[0]
+    if at.startswith("quiet"):
+        quiet.silence()
+        ask(f"{work}/{at}", socket=to)
+        ok("one waits in a directory", quiet.asked(), status(kept)["State"])
+    keeper.kill()
+    keeper.wait(WAIT)
+    if at.startswith("quiet"):
+        quiet.end()     # the kernel waits for an answer to what was asked
+    ok(f"it ends with its keeper ({at})", until(lambda kept=kept: state(kept) == "gone"), state(kept))
+    send(kept, signal.SIGKILL)
+    to.close()
 
 os.mkdir(f"{work}/silent")
 fs = Silent(f"{work}/silent")
