@@ -65,15 +65,27 @@ static void route_consume(struct route *r)
 	r->owed = held;
 }
 
+/* One that has gone sends no more than its socket holds: so that is taken, and its end noticed. */
 static void route_pause(struct route *r, bool pause)
 {
-	if (r->paused == pause || r->socket < 0)
+	if (r->paused == pause || r->socket < 0 || (pause && r->hung))
 		return;
 	r->paused = pause;
-	if (pause)
+	if (pause) {
 		event_del(r->readable);
-	else
+		event_add(r->hangup, NULL);
+	} else {
+		event_del(r->hangup);
 		event_add(r->readable, NULL);
+	}
+}
+
+static void route_on_hangup(evutil_socket_t fd, short what, void *arg)
+{
+	struct route *r = arg;
+
+	r->hung = true;
+	route_pause(r, false);
 }
 
 void route_close_end(struct route *r)
@@ -86,9 +98,11 @@ void route_close_end(struct route *r)
 		event_free(r->readable);
 	if (r->writable)
 		event_free(r->writable);
+	if (r->hangup)
+		event_free(r->hangup);
 	if (r->again)
 		event_free(r->again);
-	r->readable = r->writable = r->again = NULL;
+	r->readable = r->writable = r->hangup = r->again = NULL;
 	close(r->socket);
 	r->socket = -1;
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
@@ -261,12 +275,13 @@ int route_set_end(struct route *r, int socket)
 
 	route_close_end(r);
 	r->socket = socket;
-	r->paused = false;
+	r->paused = r->hung = false;
 	evutil_make_socket_nonblocking(socket);
 	r->readable = event_new(base, socket, EV_READ | EV_PERSIST, route_on_readable, r);
 	r->writable = event_new(base, socket, EV_WRITE, route_on_writable, r);
+	r->hangup = event_new(base, socket, EV_CLOSED, route_on_hangup, r);
 	r->again = evtimer_new(base, route_on_again, r);
-	if (r->readable && r->writable && r->again && !event_add(r->readable, NULL))
+	if (r->readable && r->writable && r->hangup && r->again && !event_add(r->readable, NULL))
 		return 0;
 	route_close_end(r);
 	return -ENOMEM;

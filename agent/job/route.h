@@ -7,7 +7,7 @@
  *
  * The stream may break and be replaced while the end stays; what is held then is dropped, as the
  * ends send it again. ROUTE_HELD bytes are held in each direction, and what
- * one read brings beyond them. If memory is short the end's bytes wait in its socket, and the stream
+ * one read brings beyond them, or an end that has gone has left in its socket. If memory is short the end's bytes wait in its socket, and the stream
  * is reset: no frame is lost or cut.
  */
 #ifndef AGENT_JOB_ROUTE_H
@@ -53,6 +53,7 @@ struct route {
 	void *ctx;
 	int socket; /**< of the end; -1: closed */
 	struct event *readable, *writable;
+	struct event *hangup; /**< while it is not read */
 	struct event *again; /**< reads, when there was no memory before */
 	struct evbuffer *to_end, *to_peer; /**< whole frames */
 	struct evbuffer *from_end, *from_peer; /**< perhaps part of a frame */
@@ -61,6 +62,7 @@ struct route {
 	size_t part; /**< bytes of an unfinished frame that were consumed, and count for the peer */
 	size_t owed; /**< bytes of the stream to be consumed when to_end is written */
 	bool paused; /**< the end is not read, as to_peer is full */
+	bool hung; /**< the end has closed its socket */
 	bool finish; /**< the stream ends when to_peer is sent */
 };
 

@@ -418,6 +418,36 @@ static void test_end_gone(void **state)
 	both_free(b);
 }
 
+/* It is noticed also while the end is not read, because the peer takes nothing; and what it has said is taken. */
+static void test_end_gone_full(void **state)
+{
+	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], out[5000];
+	struct taker t = { .have = 0 };
+	struct both *b = both_new();
+	uint32_t sent = 0;
+	ssize_t n;
+
+	while ((n = send(b->end, frame, frame_make(frame, sent), MSG_DONTWAIT)) > 0) {
+		if (n < (ssize_t)frame_make(frame, sent))
+			break;
+		sent++;
+		turn(b);
+	}
+	assert_true(b->route.paused);
+	for (int i = 0; i < 10; i++)
+		turn(b);
+	assert_int_equal(b->ends_gone, 0);
+	close(b->end);
+	b->end = -1;
+	for (int i = 0; i < 100 && !b->ends_gone; i++)
+		turn(b);
+	assert_int_equal(b->ends_gone, 1);
+	while ((n = tested_stream_ops.produce(&b->route, out, sizeof(out))) > 0)
+		taker_take(&t, out, n);
+	assert_int_equal(t.next, sent);
+	both_free(b);
+}
+
 /* An end that asks and never reads is cut off. */
 static void test_deaf(void **state)
 {
@@ -535,11 +565,12 @@ static void test_scarce_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_out),	   cmocka_unit_test(test_in),
-		cmocka_unit_test(test_long),	   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_broken),	   cmocka_unit_test(test_hand_over),
-		cmocka_unit_test(test_end_gone),   cmocka_unit_test(test_deaf),
-		cmocka_unit_test(test_scarce_out), cmocka_unit_test(test_scarce_in),
+		cmocka_unit_test(test_out),	      cmocka_unit_test(test_in),
+		cmocka_unit_test(test_long),	      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_broken),	      cmocka_unit_test(test_hand_over),
+		cmocka_unit_test(test_end_gone),      cmocka_unit_test(test_deaf),
+		cmocka_unit_test(test_scarce_out),    cmocka_unit_test(test_scarce_in),
+		cmocka_unit_test(test_end_gone_full),
 	};
 
 	random_begin();
