@@ -127,6 +127,7 @@ static void away_tell_gone(struct away *a)
 	}
 	route_finish(&a->route);
 	a->state = AWAY_TOLD;
+	away_wait(a, 3 * a->agent->config->heartbeat);
 }
 
 /* The stub has ended, or was killed: the executor must end its task. */
@@ -381,6 +382,11 @@ static void away_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	if (a->state == AWAY_SENT) {
 		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "the node did not answer in time");
+		return;
+	}
+	/* It is behind what an end that stands still does not take: on another stream, then. */
+	if (a->state == AWAY_TOLD) {
+		away_unsaid(a);
 		return;
 	}
 	if (a->state != AWAY_BROKEN || a->route.stream)

@@ -1,12 +1,12 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long home and executor wait for tasks that are, or were, stopped: a day, or job-limit."""
+"""How long home and executor wait for tasks that are, or were, stopped: a day, or job-limit; and for ends that are."""
 
 import json, os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, STUB
 from ktap import done, must, ok
-from proc import state
+from proc import parent, state
 from wait import WAIT, until
 
 c = Cluster(2, "heartbeat = 1000\njob-limit = 10000", apart=True)
@@ -98,4 +98,34 @@ must("both are up", c.all_up(range(2)), c.log(0)[-2000:])
 p.send_signal(signal.SIGCONT)
 ok("a stub that comes later goes on all the same", until(lambda: states(0) == ["running"]), states(0))
 end(p)
+
+# ehguest stands still and takes nothing, all windows are full, and the stub is killed: that is told beside what waits.
+feeds = [subprocess.Popen(["cat", "/dev/zero"], stdout=PIPE) for _ in range(2)]
+with c.net.enter(0):
+    p = subprocess.Popen([STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; cat <&9 >/dev/null & cat >/dev/null; wait"],
+                         stdin=feeds[0].stdout, stdout=PIPE, close_fds=False, preexec_fn=lambda: os.dup2(feeds[1].stdout.fileno(), 9))
+for f in feeds:
+    f.stdout.close()
+there = int(p.stdout.readline())
+
+
+def moved():
+    return sum(int(open(f"/proc/{f.pid}/io").read().split("wchar: ")[1].split()[0]) for f in feeds)
+
+
+def stands():
+    """Whether nothing has moved since the last looks."""
+    seen.append(moved())
+    return len(seen) > 10 and len(set(seen[-10:])) == 1
+
+
+seen = []
+must("it reads", until(lambda: moved() > 10 << 20), moved())
+os.kill(parent(there), signal.SIGSTOP)
+must("until it stands still", until(stands), seen[-10:])
+end(p)
+for f in feeds:
+    end(f)
+ok("a stub is killed whose ehguest stands still: its task ends", until(lambda: state(there) == "gone"), (state(there), c.log(0)[-2000:]))
+ok("and home is done with it", until(lambda: away() == 0), away())
 done()
