@@ -7,6 +7,7 @@ import os, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, must, ok
+from proc import parent, stat
 from steps import at_once, step
 from tree import BUILD
 from wait import outcome, until
@@ -95,11 +96,6 @@ def whole(got):
     return got[0] == 0 and "observer" not in got[2]
 
 
-def parent(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        return int(f.read().rpartition(")")[2].split()[1])
-
-
 STEP = step(f"{work}/running", 0.3)
 with open(f"{work}/sub.mk", "w") as f:
     f.write(f"all: a1 a2 a3 a4 a5 a6 a7 a8\na%:\n\t@{STEP}\n")
@@ -127,10 +123,13 @@ for style, make in STYLES.items():
             p = start(make, ["+@$(CLIENT) tts; :"], view)
             here = p.stdout.readline()
             guests = [t["pid"] for t in c.ask(1, {"command": "tasks"})["tasks"]]
-            for pid in guests:
-                os.kill(pid if what == "killed" else parent(pid), signal.SIGKILL)
+            ends = [pid if what == "killed" else parent(pid) for pid in guests]
+            names = [stat(pid)[0] for pid in ends]
+            for pid in ends:
+                os.kill(pid, signal.SIGKILL)
             got = outcome(p)
-            ok(f"{name}: a task is {what} there", here == b"here\n" and len(guests) == 1 and whole(got), (here, guests, got))
+            ok(f"{name}: a task is {what} there", here == b"here\n" and [n == "ehguest" for n in names] == [what == "lost"] and whole(got),
+               (here, names, got))
 
         far = {"make": "$(MAKE) -f ../sub.mk", "ninja": f"{NEWER}/ninja -C .. && rm ../.ninja_log"}
         if style != "FIFO":
