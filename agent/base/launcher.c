@@ -18,16 +18,18 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config_data.h"
 #include "base/log.h"
 #include "cluster/versions.h"
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
 
-#define LAUNCHER_MS 10000 /* for its start */
+#define LAUNCHER_MS 10000 /* for its start, before this agent does anything */
+#define LAUNCHER_HELD_MS 1000 /* for another one, once: the agent stands still meanwhile */
 #define LAUNCHER_END_MS 1000 /* for its end */
-#define LAUNCHER_AGAIN_S \
-	1 /* until another one is started in place of one that has ended by itself */
+#define LAUNCHER_AGAIN_S 1 /* from its end to another one */
+#define LAUNCHER_LATER_S 10 /* if that fails */
 #define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
@@ -37,8 +39,10 @@ struct launcher {
 		((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
 	pid_t pid; /* of one that was started here; 0: none */
 	int socket;
-	struct event *gone; /* its socket: it has ended */
+	struct event *said; /* its socket: that it has begun, and later its end */
 	struct event *again; /* starts another one */
+	bool begun; /* and takes requests */
+	bool waited; /* for that, once */
 	unsigned int starts;
 	uint32_t version; /* of requests, which both speak */
 };
@@ -121,45 +125,60 @@ static int launcher_agree(struct launcher *l, const struct launch_begun *said)
 	return -EPROTONOSUPPORT;
 }
 
-/* Waits until it has begun: the directories of cgroups are there then. */
-static int launcher_wait(struct launcher *l)
+/* poll() of one descriptor, until that time. */
+static int launcher_poll(int fd, int ms)
 {
-	struct pollfd p = { .fd = l->socket, .events = POLLIN };
-	/* What one of before says is shorter. */
-	struct launch_begun said = { .oldest = LAUNCHER_FIRST, .newest = LAUNCHER_FIRST };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	const uint64_t until = clock_ms() + ms;
 	int n;
 
-	do
-		n = poll(&p, 1, LAUNCHER_MS);
-	while (n < 0 && errno == EINTR);
+	while ((n = poll(&p, 1, ms)) < 0 && errno == EINTR)
+		ms = clock_ms() < until ? (int)(until - clock_ms()) : 0;
+	return n;
+}
+
+/* Waits until it has begun: the directories of cgroups are there then. -ETIMEDOUT: it may still come. */
+static int launcher_hear(struct launcher *l, int ms)
+{
+	/* What one of before says is shorter. */
+	struct launch_begun said = { .oldest = LAUNCHER_FIRST, .newest = LAUNCHER_FIRST };
+	int n = launcher_poll(l->socket, ms), err;
+
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
 	n = recv(l->socket, &said, sizeof(said), MSG_DONTWAIT);
 	if ((n != sizeof(said.news) && n != sizeof(said)) || said.news.stage != LAUNCH_READY)
 		return -EPROTO;
-	return launcher_agree(l, &said);
+	err = launcher_agree(l, &said);
+	if (err)
+		return err;
+	l->begun = true;
+	l->starts++;
+	return 0;
 }
 
 /* It ends as soon as its socket is closed, unless it stands still. What it has made is there all the same. */
 static void launcher_reap(pid_t pid)
 {
-	struct pollfd p = { .fd = syscall(SYS_pidfd_open, pid, 0u), .events = POLLIN };
+	const int fd = syscall(SYS_pidfd_open, pid, 0u);
 
-	if (p.fd >= 0 && poll(&p, 1, LAUNCHER_END_MS) != 1) {
+	if (fd < 0 || launcher_poll(fd, LAUNCHER_END_MS) != 1) {
 		log_warning("ehlaunch (process %d) does not end: killing it", (int)pid);
 		kill(pid, SIGKILL);
-		poll(&p, 1, LAUNCHER_END_MS);
+		if (fd >= 0)
+			launcher_poll(fd, LAUNCHER_END_MS);
 	}
-	if (p.fd >= 0)
-		close(p.fd);
+	if (fd >= 0)
+		close(fd);
 	waitpid(pid, NULL, WNOHANG);
 }
 
 static void launcher_end(struct launcher *l)
 {
-	if (l->gone)
-		event_free(l->gone);
-	l->gone = NULL;
+	if (l->said)
+		event_free(l->said);
+	l->said = NULL;
+	l->begun = l->waited = false;
 	if (l->socket >= 0)
 		close(l->socket);
 	l->socket = -1;
@@ -213,26 +232,10 @@ static int launcher_connect(struct launcher *l)
 	return err;
 }
 
-/* Empty cgroups and guests without an end are its work, also when nothing is asked of it. */
-static void launcher_on_gone(evutil_socket_t fd, short what, void *arg)
-{
-	const struct timeval soon = { LAUNCHER_AGAIN_S, 0 };
-	struct launcher *l = arg;
+static void launcher_on_said(evutil_socket_t fd, short what, void *arg);
 
-	/* After its start it never says anything here. */
-	log_warning("ehlaunch has ended, or closed the connection: %s",
-		    *l->path ? "connecting again" : "starting another one");
-	launcher_end(l);
-	evtimer_add(l->again, &soon);
-}
-
-static int launcher_watch(struct launcher *l)
-{
-	l->gone = event_new(l->agent->base, l->socket, EV_READ, launcher_on_gone, l);
-	return !l->gone || event_add(l->gone, NULL) ? -ENOMEM : 0;
-}
-
-static int launcher_start(struct launcher *l)
+/* launcher_hear() follows. */
+static int launcher_begin(struct launcher *l)
 {
 	const int room = LAUNCHER_ROOM;
 	int err = *l->path ? launcher_connect(l) : launcher_fork(l, l->agent->config);
@@ -240,38 +243,90 @@ static int launcher_start(struct launcher *l)
 	if (err)
 		return err;
 	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	err = launcher_wait(l);
-	if (!err)
-		err = launcher_watch(l);
-	if (err)
+	l->said = event_new(l->agent->base, l->socket, EV_READ | EV_PERSIST, launcher_on_said, l);
+	if (l->said && !event_add(l->said, NULL))
+		return 0;
+	launcher_end(l);
+	return -ENOMEM;
+}
+
+/* 0 if it takes requests now, or begins to within this time. */
+static int launcher_start(struct launcher *l, int ms)
+{
+	int err = l->socket < 0 ? launcher_begin(l) : 0;
+
+	if (err || l->begun)
+		return err;
+	err = launcher_hear(l, l->waited ? 0 : ms);
+	l->waited = true;
+	if (err && err != -ETIMEDOUT)
 		launcher_end(l);
-	else
-		l->starts++;
 	return err;
 }
 
-static void launcher_try(struct launcher *l)
+static void launcher_warn(const struct launcher *l, int err)
 {
-	int err = launcher_start(l);
+	static struct log_limit limit;
 
-	if (err && *l->path)
+	if (!log_allowed(&limit))
+		return;
+	if (*l->path)
 		log_warning(
 			"cannot connect to ehlaunch at %s: %s; until it listens there, tasks of "
 			"other nodes cannot run here",
 			l->path, strerror(-err));
-	else if (err)
+	else
 		log_warning("cannot start ehlaunch, which is installed beside this program: %s; "
 			    "tasks of other nodes cannot run here",
 			    strerror(-err));
 }
 
-/* If it fails, what is asked of it next tries again. */
+static void launcher_again(struct launcher *l, int seconds)
+{
+	const struct timeval wait = { seconds, 0 };
+
+	evtimer_add(l->again, &wait);
+}
+
+/* Empty cgroups and guests without an end are its work, also when nothing is asked of it. */
 static void launcher_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct launcher *l = arg;
+	int err = l->socket < 0 ? launcher_begin(l) : 0;
 
-	if (l->socket < 0)
-		launcher_try(l);
+	if (!err)
+		return;
+	launcher_warn(l, err);
+	launcher_again(l, LAUNCHER_LATER_S);
+}
+
+static void launcher_on_said(evutil_socket_t fd, short what, void *arg)
+{
+	static struct log_limit limit;
+	struct launcher *l = arg;
+	const bool begun = l->begun;
+	int err = begun ? 0 : launcher_hear(l, 0);
+
+	if (!begun && (!err || err == -ETIMEDOUT))
+		return;
+	/* After its start it never says anything. */
+	if (!begun)
+		launcher_warn(l, err);
+	else if (log_allowed(&limit))
+		log_warning("ehlaunch has ended, or closed the connection: %s",
+			    *l->path ? "connecting again" : "starting another one");
+	launcher_end(l);
+	/* Of a version that does not fit: another one is tried when something is asked. */
+	if (err != -EPROTONOSUPPORT)
+		launcher_again(l, begun ? LAUNCHER_AGAIN_S : LAUNCHER_LATER_S);
+}
+
+static void launcher_try(struct launcher *l, int ms)
+{
+	int err = launcher_start(l, ms);
+
+	if (err)
+		launcher_warn(l, err);
 }
 
 int launcher_init(struct agent *agent)
@@ -299,7 +354,7 @@ int launcher_init(struct agent *agent)
 	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
 	if (!*given && *l->path && access(l->path, W_OK))
 		*l->path = '\0';
-	launcher_try(l);
+	launcher_try(l, LAUNCHER_MS);
 	return 0;
 }
 
@@ -346,7 +401,7 @@ void launcher_reload(struct agent *agent, const struct config *old)
 	if (launcher_is_apart(agent) || launcher_same(agent->config, old))
 		return;
 	launcher_end(agent->launcher);
-	launcher_try(agent->launcher);
+	launcher_try(agent->launcher, LAUNCHER_HELD_MS);
 }
 
 unsigned int launcher_starts(const struct agent *agent)
@@ -355,7 +410,7 @@ unsigned int launcher_starts(const struct agent *agent)
 	char none;
 
 	/* After its start it never says anything here. */
-	return l->socket >= 0 && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
+	return l->begun && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
 }
 
 static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)
@@ -368,8 +423,6 @@ static int launcher_send(const struct launcher *l, const struct launcher_request
 	int fds[DESCRIPTORS_MAX] = { [LAUNCH_FD_NEWS] = news };
 	union descriptors room;
 
-	if (l->socket < 0)
-		return -ENOTCONN;
 	if (q->nfds >= DESCRIPTORS_MAX)
 		return -E2BIG;
 	for (unsigned int i = 0; i < q->nfds; i++)
@@ -381,7 +434,7 @@ static int launcher_send(const struct launcher *l, const struct launcher_request
 
 static bool launcher_is_gone(int err)
 {
-	return err == -EPIPE || err == -ENOTCONN || err == -ECONNREFUSED || err == -ECONNRESET;
+	return err == -EPIPE || err == -ECONNREFUSED || err == -ECONNRESET;
 }
 
 int launcher_ask(struct agent *agent, const struct launcher_request *q)
@@ -391,11 +444,13 @@ int launcher_ask(struct agent *agent, const struct launcher_request *q)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		return -errno;
-	err = launcher_send(l, q, pair[1]);
+	err = launcher_start(l, LAUNCHER_HELD_MS);
+	if (!err)
+		err = launcher_send(l, q, pair[1]);
 	/* It has ended: it holds nothing, so another one does. */
 	if (launcher_is_gone(err)) {
 		launcher_end(l);
-		err = launcher_start(l);
+		err = launcher_start(l, LAUNCHER_HELD_MS);
 		if (!err)
 			err = launcher_send(l, q, pair[1]);
 	}

@@ -61,7 +61,7 @@ static int caller_read(int folder, const char *name, char *text, size_t size)
 	return 0;
 }
 
-uint64_t caller_start(int folder)
+static uint64_t caller_start(int folder)
 {
 	char line[1024], *at;
 
@@ -72,6 +72,27 @@ uint64_t caller_start(int folder)
 	for (int i = 0; at && i < 20; i++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t caller_start_of(pid_t pid)
+{
+	char path[32];
+	uint64_t start;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	start = caller_start(fd);
+	close(fd);
+	return start;
+}
+
+void caller_say(pid_t pid, char text[LAUNCH_NOTE_PROCESS])
+{
+	snprintf(text, LAUNCH_NOTE_PROCESS, "%d %llu", (int)pid,
+		 (unsigned long long)caller_start_of(pid));
 }
 
 /* It was started before it came: not one that has got the number since. */
@@ -123,11 +144,16 @@ int caller_find(int socket, uint64_t came, struct caller *out)
 	return err;
 }
 
+bool caller_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0);
+}
+
 bool caller_lives(const struct caller *caller)
 {
-	struct pollfd p = { .fd = caller->pidfd, .events = POLLIN };
-
-	return !poll(&p, 1, 0);
+	return !caller_ended(caller->pidfd);
 }
 
 void caller_drop(struct caller *caller)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/launch.h"
+
 struct caller {
 	pid_t pid;
 	uid_t uid;
@@ -26,7 +28,11 @@ int caller_find(int socket, uint64_t came, struct caller *out);
 /** Its number is not another's. */
 bool caller_lives(const struct caller *caller);
 void caller_drop(struct caller *caller);
-/** When a process was started, in clock ticks since boot; 0: not known. `folder`: its /proc/PID. */
-uint64_t caller_start(int folder);
+/** Whether this process has ended. */
+bool caller_ended(int pidfd);
+/** When a process was started, in clock ticks since boot; 0: not known. */
+uint64_t caller_start_of(pid_t pid);
+/** Its number, and when it was started: no other process has both. */
+void caller_say(pid_t pid, char text[LAUNCH_NOTE_PROCESS]);
 
 #endif

@@ -20,6 +20,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "caller.h"
 #include "folder.h"
 
 #define CGROUP_WEIGHT_MANAGED "100"
@@ -29,6 +30,7 @@
 
 /* managed/ and all/, and guest/; -1: there are no cgroups */
 static int cgroup_sessions[] = { -1, -1 }, cgroup_guests = -1;
+static char cgroup_launcher[LAUNCH_NOTE_PROCESS]; /* this one, as caller_say() says it */
 
 int cgroup_write(int folder, const char *name, const char *text)
 {
@@ -209,6 +211,12 @@ void cgroup_begun(const char *id, int fd, pid_t pid, int pidfd)
 
 bool cgroup_has_guests(void)
 {
+	char text[LAUNCH_NOTE_PROCESS] = "";
+
+	/* Kernels before 5.7 have no such attributes: there each stays for its own. */
+	if (fgetxattr(cgroup_guests, LAUNCH_NOTE_LAUNCHER, text, sizeof(text) - 1) > 0 &&
+	    strcmp(text, cgroup_launcher))
+		return false;
 	return folders_count(cgroup_guests, FOLDER_NOBODY);
 }
 
@@ -348,14 +356,18 @@ bool cgroup_kill_is_good(const struct request *r)
 	       names_is_id(r->kill.id);
 }
 
-int cgroup_kill(const struct request *r)
+int cgroup_kill_guest(const char *id)
 {
 	char name[LAUNCH_ID_MAX + 16];
-	int err = -ENOENT;
 
-	snprintf(name, sizeof(name), "%s/cgroup.kill", r->kill.id);
-	if (cgroup_guests >= 0)
-		err = cgroup_write(cgroup_guests, name, "1");
+	snprintf(name, sizeof(name), "%s/cgroup.kill", id);
+	return cgroup_guests < 0 ? -ENOENT : cgroup_write(cgroup_guests, name, "1");
+}
+
+int cgroup_kill(const struct request *r)
+{
+	int err = cgroup_kill_guest(r->kill.id);
+
 	tell(r->fds[LAUNCH_FD_NEWS], err ? LAUNCH_CGROUP : LAUNCH_READY, -err);
 	return 0;
 }
@@ -421,8 +433,8 @@ static uid_t cgroup_user(int above, const char *id)
 }
 
 /*
- * Cgroups that an earlier launcher has left are watched again, and removed when they are empty. What has
- * lost its end meanwhile is killed.
+ * Cgroups that an earlier launcher has left are watched again, and removed when they are empty. A guest whose
+ * end has gone meanwhile is killed.
  */
 static void cgroup_take_over(int above)
 {
@@ -473,5 +485,7 @@ int cgroup_open(const char *root, int *changes)
 	cgroup_take_over(cgroup_sessions[false]);
 	cgroup_take_over(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_guests);
+	caller_say(getpid(), cgroup_launcher);
+	fsetxattr(cgroup_guests, LAUNCH_NOTE_LAUNCHER, cgroup_launcher, strlen(cgroup_launcher), 0);
 	return 0;
 }

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "caller.h"
 #include "launch.h"
 
-#define FOLDER_DEPTH 32 /* of cgroups that a guest has made below its own */
+#define FOLDER_DEPTH 100 /* of cgroups that a guest has made below its own */
 #define FOLDER_AGAIN_MS 1000 /* one that is empty could not be removed */
 #define FOLDER_PATH (LAUNCH_ID_MAX + 16)
 
@@ -27,6 +26,7 @@ struct folder {
 	int events; /* descriptor of its cgroup.events */
 	int end; /* of a guest: pidfd of its ehguest; -1: not known, or it has gone */
 	bool busy; /* it was empty, and could not be removed */
+	bool kill; /* its end has gone, and the rest could not be killed */
 	uid_t uid;
 	char id[LAUNCH_ID_MAX];
 };
@@ -148,7 +148,7 @@ static int folder_remove(int above, const char *name, int depth)
 	if (!dir)
 		return -EBUSY;
 	while ((d = readdir(dir)))
-		if (d->d_type == DT_DIR && *d->d_name != '.')
+		if (d->d_type == DT_DIR && strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
 			folder_remove(dirfd(dir), d->d_name, depth - 1);
 	closedir(dir);
 	return unlinkat(above, name, AT_REMOVEDIR) && errno == EBUSY ? -EBUSY : 0;
@@ -166,20 +166,13 @@ void folder_look(struct folder *f)
 
 /* ---- its end ---- */
 
-static bool folder_has_gone(int pidfd)
-{
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0) > 0;
-}
-
 /* It cannot kill what it has started, and perhaps nobody else is there who knows of it. */
-static void folder_kill(const struct folder *f)
+static void folder_kill(struct folder *f)
 {
-	char name[FOLDER_PATH];
+	int err = cgroup_kill_guest(f->id);
 
-	snprintf(name, sizeof(name), "%s/cgroup.kill", f->id);
-	cgroup_write(f->above, name, "1");
+	/* -ENOENT: it has been removed, or this kernel has no cgroup.kill. */
+	f->kill = err && err != -ENOENT;
 }
 
 /* Without a watch its agent is asked for the kill, as long as there is one. */
@@ -197,32 +190,14 @@ static void folder_follow(struct folder *f, int pidfd)
 	f->end = pidfd;
 }
 
-/* When this process was started; 0: not known. */
-static uint64_t folder_start_of(pid_t pid)
-{
-	char path[32];
-	uint64_t start;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	start = caller_start(fd);
-	close(fd);
-	return start;
-}
-
 void folder_end(struct folder *f, pid_t pid, int pidfd)
 {
 	int fd = openat(f->above, f->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char text[LAUNCH_NOTE_END_MAX];
+	char text[LAUNCH_NOTE_PROCESS];
 
 	if (fd >= 0) {
-		fsetxattr(fd, LAUNCH_NOTE_END, text,
-			  snprintf(text, sizeof(text), "%d %llu", (int)pid,
-				   (unsigned long long)folder_start_of(pid)),
-			  0);
+		caller_say(pid, text);
+		fsetxattr(fd, LAUNCH_NOTE_END, text, strlen(text), 0);
 		close(fd);
 	}
 	folder_follow(f, pidfd);
@@ -231,7 +206,7 @@ void folder_end(struct folder *f, pid_t pid, int pidfd)
 void folder_end_again(struct folder *f)
 {
 	int fd = openat(f->above, f->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char text[LAUNCH_NOTE_END_MAX] = "";
+	char text[LAUNCH_NOTE_PROCESS] = "";
 	unsigned long long start, now;
 	int pid, pidfd, err;
 
@@ -245,7 +220,7 @@ void folder_end_again(struct folder *f)
 		return;
 	pidfd = syscall(SYS_pidfd_open, pid, 0u);
 	err = pidfd < 0 ? errno : 0;
-	now = folder_start_of(pid);
+	now = caller_start_of(pid);
 	/* Its number is another's now. If the host does not say, it is taken for the same. */
 	if (!err && (!start || !now || start == now)) {
 		folder_follow(f, pidfd);
@@ -261,10 +236,12 @@ void folder_end_again(struct folder *f)
 
 static void folder_take(struct folder *f)
 {
-	if (f->end >= 0 && folder_has_gone(f->end)) {
+	if (f->end >= 0 && caller_ended(f->end)) {
 		folder_close(&f->end);
-		folder_kill(f);
+		f->kill = true;
 	}
+	if (f->kill)
+		folder_kill(f);
 	folder_look(f);
 }
 
@@ -278,15 +255,15 @@ void folders_take(void)
 		folder_take(change.data.ptr);
 	for (f = folders; f; f = next) {
 		next = f->next;
-		if (f->busy)
-			folder_look(f);
+		if (f->busy || f->kill)
+			folder_take(f);
 	}
 }
 
 int folders_wait_ms(void)
 {
 	for (const struct folder *f = folders; f; f = f->next)
-		if (f->busy)
+		if (f->busy || f->kill)
 			return FOLDER_AGAIN_MS;
 	return -1;
 }

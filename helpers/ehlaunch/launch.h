@@ -178,7 +178,7 @@ int cgroup_open(const char *root, int *changes);
 int cgroup_begin(const char *id, uid_t uid, bool again, int *fd);
 /** Its process has been started, or not (`pidfd` -1): takes over the descriptors. */
 void cgroup_begun(const char *id, int fd, pid_t pid, int pidfd);
-/** Whether there are guests that this ehlaunch knows of. */
+/** Whether there are guests of this ehlaunch that no other one has taken over. */
 bool cgroup_has_guests(void);
 /**
  * Makes the cgroup of a session of this user, whose tasks leave whatever the load, or do not. Returns a
@@ -197,6 +197,8 @@ int cgroup_write(int folder, const char *name, const char *text);
 /** A request LAUNCH_KILL. */
 bool cgroup_kill_is_good(const struct request *r);
 int cgroup_kill(const struct request *r);
+/** Kills all that is in a guest's cgroup. 0, -ENOENT: there is none, or not with this kernel, or another -errno. */
+int cgroup_kill_guest(const char *id);
 /** A descriptor of guest/, or -1: there are no cgroups. */
 int cgroup_guests_folder(void);
 /** Kills all guests that are in the mount namespace of this number. */

@@ -133,6 +133,8 @@ static bool main_serve(int agent, struct request *r)
 	return true;
 }
 
+#define MAIN_STAY_MS 1000 /* between two looks for another ehlaunch */
+
 /* What is waited for: one agent, or who else may come; then agents that have come. */
 enum { FIRST, KNOWN, CGROUP, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
 static struct pollfd main_fds[FIXED + AGENTS];
@@ -214,7 +216,7 @@ static void main_loop(struct request *r, int known, int cgroup)
 
 /*
  * Guests outlive their agent, and so what ends them: a process that is nobody's parent, as keepers tell by
- * theirs whether a launcher of theirs still serves.
+ * theirs whether a launcher of theirs still serves. It goes on until the next ehlaunch is here.
  */
 static void main_stay(int changes)
 {
@@ -224,12 +226,13 @@ static void main_stay(int changes)
 		return;
 	prctl(PR_SET_NAME, "ehkeep-guests");
 	/* Others may wait for the end of what was the agent's. */
-	for (int fd = 0; fd <= LAUNCH_SOCKET; fd++)
+	forget_agents();
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	known_close();
 	close(site.namespace);
 	while (cgroup_has_guests()) {
-		poll(&p, 1, folders_wait_ms());
+		poll(&p, 1, MAIN_STAY_MS);
 		folders_take();
 	}
 }

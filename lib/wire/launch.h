@@ -169,7 +169,9 @@ struct launch_session {
 #define LAUNCH_NOTE_USER "user.ehsched.user"
 /* On the directory of a guest: the process of its ehguest, and when that was started (proc(5)), decimal. */
 #define LAUNCH_NOTE_END "user.ehsched.end"
-#define LAUNCH_NOTE_END_MAX 36
+/* The same on guest/: the ehlaunch that has taken over the tree. */
+#define LAUNCH_NOTE_LAUNCHER "user.ehsched.launcher"
+#define LAUNCH_NOTE_PROCESS 36 /* bytes of these two, at most */
 
 /** LAUNCH_KILL. */
 struct launch_kill {

@@ -3,10 +3,10 @@
 """Nothing of a guest is left when its end has gone, whoever is there to see to it: ehlaunch, the next one, one without an
 agent, or the agent alone; and none of them is held up by another."""
 
-import atexit, os, re, signal, subprocess, sys
+import atexit, os, re, signal, socket, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import Cluster
+from cluster import USER, Cluster
 from environment import own_name
 from ktap import done, must, ok, skip_all
 from launcher import Launcher, start
@@ -42,9 +42,9 @@ def sleeper(folder):
 
 def below(folder):
     """A cgroup that a guest of root has made in its own."""
-    os.makedirs(f"{folder}/a/b")
+    os.makedirs(f"{folder}/a/.b")
     os.mkdir(f"{folder}/c")
-    return f"{folder}/a/b"
+    return f"{folder}/a/.b"
 
 
 class Guest:
@@ -121,7 +121,7 @@ def keepers():
     return [pid for pid, (name, *_) in running() if name == "ehkeep-guests" and int(stat(pid)[4]) == session]
 
 
-g, other = Guest(l, "0.1:9"), Guest(l, "0.1:10")
+g, third, other = Guest(l, "0.1:9"), Guest(l, "0.1:10"), Guest(l, "0.1:11")
 session = l.process.pid
 l.socket.close()
 ok("the agent has gone: ehlaunch ends", l.process.wait(WAIT) == 0)
@@ -131,7 +131,16 @@ held = [os.readlink(f"/proc/{keeper[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{
 ok("which has nothing open but cgroups and what it waits for", held and all(name.startswith((f"{root}/", "anon_inode:")) for name in held), held)
 os.kill(g.end, signal.SIGKILL)
 ok("an end is killed: its rest is", g.over(), g.left())
-ok("the other guest goes on", other.lives() and keepers() == keeper, (other.left(), keepers()))
+ok("the others go on", third.lives() and other.lives() and keepers() == keeper, (other.left(), keepers()))
+taker = Launcher("--cgroup", root)
+ok("another ehlaunch is there: that process ends", until(lambda: not keepers()), keepers())
+ok("and the guests go on", third.lives() and other.lives(), (third.left(), other.left()))
+os.kill(third.end, signal.SIGKILL)
+ok("the end of one of them is killed: its rest is", third.over(), third.left())
+session = taker.process.pid
+taker.socket.close()
+ok("the agent of this one has gone: ehlaunch ends", taker.process.wait(WAIT) == 0)
+ok("and one process is left again", until(lambda: len(keepers()) == 1), keepers())
 former.drop()
 l.drop()
 ok("the last one ends: so does the process", other.over() and until(lambda: not keepers()), (other.left(), keepers()))
@@ -162,4 +171,34 @@ must("it stands still", until(lambda: state(stands[0]) == "T"))
 ok("the agent ends all the same", c.end(1) == 0, c.log(1)[-1000:])
 ok("and that ehlaunch with it", until(lambda: state(stands[0]) == "gone"), state(stands[0]))
 ok("the agent says so", re.search(rf"ehlaunch \(process {stands[0]}\) does not end: killing it", c.log(1)), c.log(1)[-1000:])
+
+# ---- an ehlaunch that is there, and never begins ----
+
+c.stop()
+c = Cluster(1, "job-limit = 1000", apart=True)
+must("an agent", c.start(0) and until(lambda: c.answers(0)), c.log(0))
+must("with an ehlaunch", os.path.isdir(f"{c.cgroup(0)}/guest"))
+folders = [f"{c.cgroup(0)}/guest/0.0:{n}" for n in range(3)]
+c.launchers.pop(0).kill()
+os.unlink(c.launcher(0))
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+    s.bind(c.launcher(0))
+    os.chown(c.launcher(0), 0, USER)
+    os.chmod(c.launcher(0), 0o660)
+    s.listen()
+    for folder in folders:
+        os.mkdir(folder)
+    left = [sleeper(folder) for folder in folders]
+    slowest, tries = 0, 0
+    while tries < len(folders):
+        began = time.monotonic()
+        c.ask(0, {"command": "status"})
+        slowest = max(slowest, time.monotonic() - began)
+        tries = c.log(0).count("cannot have it killed by ehlaunch")
+    ok("what is to be killed cannot be: the agent says so", tries >= len(folders), tries)
+    ok("and stands still for a second at most", slowest < 3, slowest)
+os.unlink(c.launcher(0))
+c.launch(0)
+ok("it begins: all is killed", until(lambda: [p.poll() for p in left] == [-signal.SIGKILL] * len(left)), c.log(0)[-1000:])
+ok("and the cgroups are removed", until(lambda: not any(map(os.path.exists, folders))), folders)
 done()
