@@ -27,7 +27,7 @@
 
 #define LAUNCHER_MS 10000 /* for its start, before this agent does anything */
 #define LAUNCHER_HELD_MS 1000 /* for another one, once: the agent stands still meanwhile */
-#define LAUNCHER_END_MS 1000 /* for its end */
+#define LAUNCHER_END_MS 5000 /* for its end, or it is killed */
 #define LAUNCHER_AGAIN_S 1 /* from its end to another one */
 #define LAUNCHER_LATER_S 10 /* if that fails */
 #define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */

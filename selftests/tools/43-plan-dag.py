@@ -292,7 +292,7 @@ for says, text in (
         ("not a number from 0", "digraph { a [Weight=-3] }"), ("a string has no end", 'digraph { "a'),
         ("HTML has no end", "digraph { a [label=<b] }"), ("Homogeneous-P", 'digraph { TargetSystem="Ring-3" a [Weight=1] }'),
         ("nested deeper", "digraph " + "{" * 100), ("a cycle", "digraph { node [Weight=1] a -> b -> c -> a }"),
-        ("is listed twice", "digraph { node [Weight=1] a -> b; a -> b }"), ("ends at a subgraph", "digraph { a -> subgraph { b } }"),
+        ("is listed twice", "digraph { node [Weight=1] a -> b; a -> b }"), ("ends at a subgraph", "digraph { a -> subgraph { b } }"), ("ends at a subgraph", "digraph { a -> { b c } }"),
         ("in.bad:1: no XML", "<adag>"), ("a DAX file begins", "<foo/>"), ("in.bad:2: the attribute runtime is missing",
                                                                      '<adag>\n<job id="a"/></adag>'),
         ("the job a is listed twice", '<adag><job id="a" runtime="1"/><job id="a" runtime="1"/></adag>'),

@@ -336,10 +336,10 @@ static int64_t take_end(struct dot *d)
 	int64_t number;
 	int err = 0;
 
+	if (is(d, '{') || is_word(d, "subgraph"))
+		return refuse(d, "an edge ends at a subgraph");
 	if (d->token != T_ID)
 		return unexpected(d, "a task");
-	if (is_word(d, "subgraph"))
-		return refuse(d, "an edge ends at a subgraph");
 	number = take_task(d);
 	if (number < 0)
 		return number;
