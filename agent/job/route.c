@@ -2,6 +2,7 @@
 #include "job/route.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
  * on malloc() maps and unmaps it each time. */
 #define ROUTE_READ (65536 - 256)
 #define ROUTE_AGAIN_MS 50 /* until it is tried again, when there was no memory */
+#define ROUTE_LOOK_MS 250 /* between two looks whether an end has gone that is not read */
 
 /* ---- the end's socket ---- */
 
@@ -68,22 +70,31 @@ static void route_consume(struct route *r)
 /* One that has gone sends no more than its socket holds: so that is taken, and its end noticed. */
 static void route_pause(struct route *r, bool pause)
 {
+	const struct timeval look = { 0, ROUTE_LOOK_MS * 1000 };
+
 	if (r->paused == pause || r->socket < 0 || (pause && r->hung))
 		return;
 	r->paused = pause;
 	if (pause) {
 		event_del(r->readable);
-		event_add(r->hangup, NULL);
+		event_add(r->look, &look);
 	} else {
-		event_del(r->hangup);
+		event_del(r->look);
 		event_add(r->readable, NULL);
 	}
 }
 
-static void route_on_hangup(evutil_socket_t fd, short what, void *arg)
+/*
+ * libevent has no event for this: its EV_CLOSED is not told of an error, which an end leaves that had
+ * not read all, and epoll reports that again and again.
+ */
+static void route_on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct route *r = arg;
+	struct pollfd end = { .fd = r->socket, .events = POLLRDHUP };
 
+	if (poll(&end, 1, 0) <= 0)
+		return;
 	r->hung = true;
 	route_pause(r, false);
 }
@@ -98,11 +109,11 @@ void route_close_end(struct route *r)
 		event_free(r->readable);
 	if (r->writable)
 		event_free(r->writable);
-	if (r->hangup)
-		event_free(r->hangup);
+	if (r->look)
+		event_free(r->look);
 	if (r->again)
 		event_free(r->again);
-	r->readable = r->writable = r->hangup = r->again = NULL;
+	r->readable = r->writable = r->look = r->again = NULL;
 	close(r->socket);
 	r->socket = -1;
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
@@ -279,9 +290,9 @@ int route_set_end(struct route *r, int socket)
 	evutil_make_socket_nonblocking(socket);
 	r->readable = event_new(base, socket, EV_READ | EV_PERSIST, route_on_readable, r);
 	r->writable = event_new(base, socket, EV_WRITE, route_on_writable, r);
-	r->hangup = event_new(base, socket, EV_CLOSED, route_on_hangup, r);
+	r->look = event_new(base, -1, EV_PERSIST, route_on_look, r);
 	r->again = evtimer_new(base, route_on_again, r);
-	if (r->readable && r->writable && r->hangup && r->again && !event_add(r->readable, NULL))
+	if (r->readable && r->writable && r->look && r->again && !event_add(r->readable, NULL))
 		return 0;
 	route_close_end(r);
 	return -ENOMEM;

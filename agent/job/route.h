@@ -53,7 +53,7 @@ struct route {
 	void *ctx;
 	int socket; /**< of the end; -1: closed */
 	struct event *readable, *writable;
-	struct event *hangup; /**< while it is not read */
+	struct event *look; /**< whether it has gone, while it is not read */
 	struct event *again; /**< reads, when there was no memory before */
 	struct evbuffer *to_end, *to_peer; /**< whole frames */
 	struct evbuffer *from_end, *from_peer; /**< perhaps part of a frame */
