@@ -59,10 +59,12 @@ void lost_report(struct stub *s)
 				"reported as killed",
 				"",
 				"\n" };
+	/* One that has ended has done its work, unless it was killed for memory. */
+	const bool again = s->retry && (s->before != JOB_ENDED || s->loss == LOSS_STARVED);
 	const char *why;
 
 	terminal_restore(s);
-	why = s->retry ? lost_prepare(s) : "";
+	why = again ? lost_prepare(s) : "";
 	if (!why) {
 		end_note(s, NOTE_RERUN);
 		end_flush(s, LOST_FLUSH_MS);

@@ -309,43 +309,49 @@ static void test_rerun_told_to_end(void **state)
 
 /* ---- what the task has left ---- */
 
-/* Another process has locked the file in between, and keeps it. */
+/* Another process has locked the file in between, and keeps it. The task has ended: it does not run again. */
 static void test_lock_kept(void **state)
 {
 	struct job_message m = { .what = JOB_LOCK, .exclusive = true };
-	char path[TEMP_PATH];
-	struct home *h = home_open();
-	int out[2], fd = mkstemp(temp_path(path, "stub.XXXXXX")), other;
-	const int64_t began = home_now();
 
-	assert_return_code(fd, errno);
-	other = open(path, O_RDONLY | O_CLOEXEC);
-	assert_return_code(flock(other, LOCK_EX), errno);
-	close(fd);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	home_null(h, 3);
-	home_pipe(out);
-	h->fds[1] = h->fds[2] = out[1];
-	h->more[h->nmore].fd = fd;
-	h->more[h->nmore++].number = 9;
-	h->opens = true;
-	h->attached.limit_ms = 200;
-	home_run(h, NULL, "7");
-	m.channel = home_channel(h, 9);
-	home_say(h, &m);
-	home_exit(h, 0, false);
-	UNTIL(h, h->ended && h->notes[NOTE_LOST]);
-	/* It must not say that the lock is its parent's. */
-	assert_int_equal(h->status, SIGKILL);
-	assert_true(home_now() - began >= 200);
-	assert_int_equal(h->notes[NOTE_ENDED], 0);
-	assert_string_equal(home_content(out[0]),
-			    "ehsched: another process here has the lock that there had for this "
-			    "task (0.0-1); it is reported as killed\n");
-	home_close(h);
-	close(out[0]);
-	close(other);
-	unlink(path);
+	for (int retry = 0; retry < 2; retry++) {
+		char path[TEMP_PATH];
+		struct home *h = home_open();
+		int out[2], fd = mkstemp(temp_path(path, "stub.XXXXXX")), other;
+		const int64_t began = home_now();
+
+		assert_return_code(fd, errno);
+		other = open(path, O_RDONLY | O_CLOEXEC);
+		assert_return_code(flock(other, LOCK_EX), errno);
+		close(fd);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		home_null(h, 3);
+		home_pipe(out);
+		h->fds[1] = h->fds[2] = out[1];
+		h->more[h->nmore].fd = fd;
+		h->more[h->nmore++].number = 9;
+		h->opens = true;
+		h->attached.limit_ms = 200;
+		h->attached.retry = retry;
+		home_run(h, NULL, "7");
+		m.channel = home_channel(h, 9);
+		home_say(h, &m);
+		home_exit(h, 0, false);
+		UNTIL(h, h->ended && (h->notes[NOTE_LOST] || h->notes[NOTE_RERUN]));
+		/* It must not say that the lock is its parent's. */
+		assert_int_equal(h->notes[NOTE_RERUN], 0);
+		assert_int_equal(h->status, SIGKILL);
+		assert_true(home_now() - began >= 200);
+		assert_int_equal(h->notes[NOTE_ENDED], 0);
+		assert_string_equal(
+			home_content(out[0]),
+			"ehsched: another process here has the lock that there had for this "
+			"task (0.0-1); it is reported as killed\n");
+		home_close(h);
+		close(out[0]);
+		close(other);
+		unlink(path);
+	}
 }
 
 int main(void)
