@@ -79,7 +79,9 @@ void guest_linked(struct guest *g)
 		.wait = g->view.of || g->view_ino,
 	};
 
-	evtimer_del(g->timer);
+	/* It still has to end in time. */
+	if (!g->home_gone)
+		evtimer_del(g->timer);
 	g->state = GUEST_LINKED;
 	if (!route_tell_attached(&g->route, g->from, g->token, g->place->id, &told) &&
 	    !route_tell_peer(&g->route, FRAME_ATTACHED, NULL, 0))
@@ -112,7 +114,7 @@ void guest_broken(struct guest *g)
 			 g->place->id, peer_code(g->from));
 		route_tell_end(&g->route, FRAME_DETACHED, NULL, 0);
 	}
-	if (g->state != GUEST_BROKEN)
+	if (g->state != GUEST_BROKEN && !g->home_gone)
 		guest_wait_home(g);
 	g->state = GUEST_BROKEN;
 }
@@ -259,6 +261,8 @@ int guest_cancel(struct agent *agent, const char *id)
 
 void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 {
+	const bool again = g->home_gone;
+
 	g->home_gone = true;
 	route_tell_end(&g->route, FRAME_GONE, payload, length);
 	route_finish(&g->route);
@@ -270,7 +274,7 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 		return;
 	}
 	/* Its user may have stopped it, or it waits for a device. */
-	if (g->state != GUEST_OVER)
+	if (g->state != GUEST_OVER && !again)
 		guest_wait(g, 0);
 }
 

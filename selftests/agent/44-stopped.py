@@ -128,4 +128,27 @@ for f in feeds:
     end(f)
 ok("a stub is killed whose ehguest stands still: its task ends", until(lambda: state(there) == "gone"), (state(there), c.log(0)[-2000:]))
 ok("and home is done with it", until(lambda: away() == 0), away())
+
+# It is killed a bounded time after that was told first, however often agents of home tell it again.
+p, there = freeze()
+must("it is kept", until(lambda: [e["pid"] for e in kept()] == [p.pid]), kept())
+with open(file) as f:
+    text = f.read()
+os.kill(parent(there), signal.SIGSTOP)
+c.end(0, signal.SIGKILL)
+end(p)
+
+
+def tell():
+    """An agent of home tells that the stub has gone. Whether the task has ended."""
+    if 0 in c.agents:
+        c.end(0)
+    with open(file, "w") as f:
+        f.write(text)
+    c.start(0)
+    until(lambda: kept() == [] or state(there) == "gone")
+    return state(there) == "gone"
+
+
+ok("it is told again, and its task ends all the same", until(tell), (state(there), c.log(1)[-2000:]))
 done()
