@@ -100,9 +100,10 @@ static void guest_wait(struct guest *g, unsigned int limit_ms)
 	evtimer_add(g->timer, &limit);
 }
 
+/* As ehguest does: of one whose stub is stopped output may be left after its end. */
 static void guest_wait_home(struct guest *g)
 {
-	const bool stands = (g->stopped || g->paused) && g->place->state != RESERVE_ENDED;
+	const bool stands = g->paused || (g->stopped && g->place->state != RESERVE_ENDED);
 
 	guest_wait(g, stands ? ATTACH_STOPPED_MS : g->agent->config->job_limit);
 }

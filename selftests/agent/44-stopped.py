@@ -151,4 +151,27 @@ def tell():
 
 
 ok("it is told again, and its task ends all the same", until(tell), (state(there), c.log(1)[-2000:]))
+
+# A task ends when its stub takes no output, which is then stopped: the executor keeps what is left for longer than job-limit.
+with open(c.confs[1]) as f:
+    text = f.read()
+with open(c.confs[1], "w") as f:
+    f.write(text.replace("job-limit = 10000", "job-limit = 1000"))
+c.ask(1, {"command": "reload"})
+LEFT = 344 << 10        # 320 KiB are on their way: a window, and the pipe of the stub. 64 KiB more are in the pipe of the task.
+with c.net.enter(0):
+    p = subprocess.Popen([STUB, "@0.1", "/bin/sh", "sh", "-c", f"echo $$; exec head -c {LEFT} /dev/zero"], stdin=NULL, stdout=PIPE, bufsize=0)
+there = int(p.stdout.readline())
+must("it ends, and not its stub", until(lambda: state(there) == "gone") and p.poll() is None, (state(there), p.poll()))
+p.send_signal(signal.SIGSTOP)
+must("and is kept", until(lambda: [e["pid"] for e in kept()] == [p.pid]), kept())
+other, other_there = start()    # the executor has heard by then
+os.kill(parent(other_there), signal.SIGSTOP)
+c.end(0, signal.SIGKILL)
+ok("one that runs is killed when home does not come", until(lambda: state(other_there) == "gone"), c.log(1)[-2000:])
+c.start(0)
+p.send_signal(signal.SIGCONT)
+out, _ = p.communicate(timeout=WAIT)
+ok("all output of the other comes, and how it ended", (p.returncode, len(out)) == (0, LEFT), (p.returncode, len(out), c.log(1)[-2000:]))
+end(other)
 done()
