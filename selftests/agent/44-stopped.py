@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How long home and executor wait for tasks that are, or were, stopped: a day, or job-limit; and for ends that are."""
 
-import json, os, signal, subprocess, sys
+import json, os, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, STUB
 from ktap import done, must, ok
@@ -87,15 +87,25 @@ c.again([0], signal.SIGTERM)
 third = kept()      # `left` is of two clocks in ms, of which each agent takes the difference
 ok("and so does the one after that", [{**e, "left": 0} for e in third] == [{**e, "left": 0} for e in second] and
    abs(third[0]["left"] - second[0]["left"]) < 50, (third, second))
-for name, change, want in (("of a time to come", 3600, 1), ("of a day ago", -25 * 3600, 0)):
+
+
+def begin(*entries):
+    """An agent of home finds these."""
     c.end(0)
     with open(file) as f:
         text = json.load(f)
-    text["stopped"] = [{**second[0], "left": second[0]["left"] + change * 1000}]
+    text["stopped"] = entries
     with open(file, "w") as f:
         json.dump(text, f)
     c.start(0)
-    ok(f"one {name}: {want}", until(lambda: len(kept()) == want) and len(kept()) == want, kept())
+
+
+later, old = ({**second[0], "left": second[0]["left"] + hours * 3600 * 1000} for hours in (1, -25))
+begin(later, {**old, "token": "another"})
+ok("one of a time to come begins now, and stays when the agent has dropped one of a day ago",
+   until(lambda: [e["token"] for e in kept()] == [later["token"]]) and kept()[0]["left"] <= time.time() * 1000, kept())
+begin(old)
+ok("also if its stub is there", until(lambda: kept() == []), kept())
 must("both are up", c.all_up(range(2)), c.log(0)[-2000:])
 p.send_signal(signal.SIGCONT)
 ok("a stub that comes later goes on all the same", until(lambda: states(0) == ["running"]), states(0))
