@@ -91,8 +91,10 @@ os.unlink(note)
 TEST = f"""
 import os, sys
 sys.path[:0] = [{sys.path[0]!r}, {os.path.join(sys.path[0], "../lib")!r}]
+import left
 from cluster import Cluster
-from ktap import done, must, ok
+from ktap import done, must, ok, within
+from wait import until
 c = Cluster(1)
 c.bound = 0.5
 c.start(0)
@@ -103,6 +105,10 @@ for name, end, status, last in (
         ("at its end", "ok('x', True); done()", 1, ["ok 1 - x", "not ok 2 - nothing is left when agents end", "1..2"]),
         ("when it ends the agents", "c.stop(); ok('x', True); done()", 1, None),
         ("without results", "c.stop()", 1, None),
+        ("when something cannot be removed", "c.net.remove = lambda remove=c.net.remove: [remove(), 1 / 0]; ok('x', True); done()", 1,
+         ["ok 1 - x", "not ok 2 - nothing is left when agents end", "not ok 3 - all is done at exit", "1..3"]),
+        ("when that takes too long", "left.end = lambda c: [within(1), until(lambda: False)]; ok('x', True); done()", 1,
+         ["ok 1 - x", f"not ok 2 - the test ends within {int(os.environ.get('EHS_SLOW', 1))} s", "1..2"]),
         ("not one that was cut short", "must('x', False); done()", 1, ["not ok 1 - x", "1..1"]),
         ("not one that was interrupted", "raise SystemExit(3)", 3, [])):
     p = subprocess.run([sys.executable, "-B", "-c", TEST + end], stdin=NULL, capture_output=True, text=True, check=False)

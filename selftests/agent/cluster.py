@@ -307,10 +307,12 @@ class Cluster:
 
     def at_exit(self):
         """A test that has not come to its end has tasks that run, and says nothing of them."""
-        if ktap.is_done():
-            self.stop()
-        elif not self.stopped:
-            self.clear()
+        try:
+            if ktap.is_done():
+                self.stop()
+        finally:        # within() may have cut it short
+            if not self.stopped:
+                self.clear()
 
     def stop(self):
         """Ends tasks and agents. It is a result whether anything is left, which is removed then."""

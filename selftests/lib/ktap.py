@@ -94,14 +94,26 @@ def _cut_short():
 def done():
     """The end. What is to be done at exit may still give results; then come the plan and the exit status."""
     global _done
-    signal.alarm(0)     # of within()
     _done = True
     sys.exit(0)
+
+
+def _unraisable(unraisable):
+    """Python only prints exceptions of what is done at exit. One to exit comes from a result that is bad already."""
+    if _done and "atexit" in (unraisable.err_msg or ""):
+        if unraisable.exc_type is not SystemExit:
+            ok("all is done at exit", False, "".join(traceback.format_exception(unraisable.exc_value)))
+    else:
+        sys.__unraisablehook__(unraisable)
+
+
+sys.unraisablehook = _unraisable
 
 
 # The first one that is registered is the last that runs.
 @atexit.register
 def _plan():
+    signal.alarm(0)     # of within()
     if not _done:
         return
     print(f"1..{_tests}", flush=True)
