@@ -17,7 +17,7 @@
  */
 void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
 
-/** What a job must be right in, or it does not go. */
+/** A task stays at home if the agent cannot read these of its process. */
 struct attributes_who {
 	uint32_t loginuid; /**< of audit */
 	bool no_new_privs;

@@ -168,7 +168,7 @@ static bool exit_progress(struct stub *s)
 	return any;
 }
 
-/* Whoever is told of its end relies on a lock that it has left. */
+/* The stub locks again what the task has locked before it tells of the end: its parent relies on that. */
 static void exit_drain(struct stub *s, int64_t now)
 {
 	const int locked = exit_written(s) ? opens_lock(s, now) : -EAGAIN;

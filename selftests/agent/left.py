@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the agents of a Cluster leave behind: processes, cgroups, mounts of views, notes of stopped tasks. While agents run, it is
-what belongs to no task that one of them lists; when tasks and then agents have ended, it is all that is there."""
+"""Finds processes, cgroups, mounts of views and notes of stopped tasks that the agents of a Cluster leave behind. While agents run,
+these are the ones of no task that an agent lists; when tasks and then agents have ended, all that are there."""
 
 import json, os, re, signal
 from proc import running, send, stat, words
@@ -71,7 +71,7 @@ def folders(c, i):
 
 
 def all_folders(c):
-    """What they are like."""
+    """Lines that describe them and what is in them."""
     found = []
     for path in (path for i in range(c.n) for path in folders(c, i)):
         events, inside = (" ".join(read(f"{path}/cgroup.{name}").split()) for name in ("events", "procs"))
@@ -132,12 +132,12 @@ def end_homes(c):
 
 
 def ends(c):
-    """What is there of tasks."""
+    """Lines for the cgroups and processes that tasks have."""
     return all_folders(c) + [shown(pid) for pid, name in processes(c).items() if name in HOMES | {"ehguest"}]
 
 
 def hurry(c):
-    """What keeps a view for the next agent does so for a second."""
+    """Tells agents to keep views for a second only, so that the keepers end."""
     if not KEEPERS & set(processes(c).values()):
         return
     for i in tasks(c):
