@@ -98,7 +98,7 @@ ok("what differs, also by absence", set(c.differ) == {"bad", "only here", "only 
 ok("a known one does not count", set(c.known) == {"listed"} and c.same == 1)
 ok("a known one that is the same now, or not run, does", set(c.gone) == {"well", "nowhere"} and not c.good(), c.gone)
 again = {**here, "changes": "FAIL"}
-c = Comparison(here, away, {}, again)
+c = Comparison(here, away, {}, [{**here}, again])
 ok("a test that is not the same here twice says nothing", set(c.unsteady) == {"changes"} and "bad" in c.differ, c.unsteady)
 ok("all the same", Comparison(here, here, {}).good() and Comparison(here, {**here, "bad": "FAIL"}, {"bad": "why"}).good())
 

@@ -35,10 +35,10 @@ class Known:
 
 
 class Comparison:
-    """same, and what is not: differ {test: (here, away)}, unsteady (here alone it gave both), known, gone (known ones that
-    do not differ)."""
+    """same, and what is not: differ {test: (here, away)}, unsteady {test: (here, away, another result here)}, known, gone (known
+    ones that do not differ). `again`: more runs here."""
 
-    def __init__(self, here, away, known, again=None):
+    def __init__(self, here, away, known, again=()):
         self.differ, self.unsteady, self.known, self.gone, self.same = {}, {}, {}, {}, 0
         for test in sorted(set(here) | set(away)):
             pair = here.get(test, ABSENT), away.get(test, ABSENT)
@@ -48,10 +48,12 @@ class Comparison:
                 self.same += 1
             elif test in known:
                 self.known[test] = pair
-            elif again is not None and again.get(test, ABSENT) != pair[0]:
-                self.unsteady[test] = *pair, again.get(test, ABSENT)
             else:
-                self.differ[test] = pair
+                others = [r for r in (run.get(test, ABSENT) for run in again) if r != pair[0]]
+                if others:
+                    self.unsteady[test] = *pair, others[0]
+                else:
+                    self.differ[test] = pair
         for test in set(known) - set(here) - set(away):
             self.gone[test] = "was not run"
 
