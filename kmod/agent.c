@@ -132,7 +132,7 @@ int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
 	raw_spin_unlock(&node->lock);
 	if (old)
 		ehs_agent_put(old);
-	ehs_load_wake(node, false);
+	ehs_load_wake(node);
 	return 0;
 
 free_agent:

@@ -23,12 +23,15 @@
  */
 #define EHS_LEAVE_EXITED_MAX 128
 /*
- * A user can change the cgroups of his own node as often as he likes, and each change
- * takes a look at all its records: that has this part of a processor's time, until
+ * A user can change the cgroups of his own nodes as often as he likes, and each change
+ * takes a look at all records of one: that has this part of a processor's time, until
  * one takes so long that it would be put off for more than a second.
  */
 #define EHS_LEAVE_PART 100
 #define EHS_LEAVE_PAUSE_NS (1ULL * NSEC_PER_SEC)
+
+/* When the next such look may begin, ns: of the host's node, and of all others together. */
+static u64 ehs_leave_from_host, ehs_leave_from_others;
 
 /**
  * ehs_leave_exec - the current task calls exec, and has left nodes
@@ -77,8 +80,7 @@ static bool ehs_leave_is_outside(const struct ehs_task *rec)
  *
  * A stub's record stays: its work is still away. So does one with a bypass, for
  * an exec that may come when the task is back. An exec that is under way calls
- * ehs_leave_settled(). Either that sees the change of the cgroup, or this sees
- * the exec settled: both hold the node's lock after their own change.
+ * ehs_leave_settled().
  */
 static void ehs_leave_check(struct ehs_task *rec)
 {
@@ -102,6 +104,12 @@ static void ehs_leave_check(struct ehs_task *rec)
  */
 void ehs_leave_settled(struct ehs_task *rec)
 {
+	/*
+	 * The record was settled, then the cgroup is read; a move writes the cgroup,
+	 * then reads whether the record is settled. Pairs with the barrier of
+	 * ehs_leave_moved(): one of the two sees the other.
+	 */
+	smp_mb();
 	if (ehs_node_kind(rec->node, current) == EHS_KIND_OTHER)
 		ehs_leave_check(rec);
 }
@@ -118,6 +126,8 @@ void ehs_leave_moved(const struct pid *tgid)
 {
 	struct ehs_task *rec;
 
+	/* the cgroup was written, then the records are read: see ehs_leave_settled() */
+	smp_mb();
 	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
 		/* as ehs_leave_check() will find, but without the lock */
 		if (rec->tgid != tgid || READ_ONCE(rec->in_exec) ||
@@ -130,7 +140,7 @@ void ehs_leave_moved(const struct pid *tgid)
 		if (!refcount_inc_not_zero(&rec->refs))
 			continue;
 		llist_add(&rec->moved, &rec->node->moved);
-		queue_work(ehs_node_wq, &rec->node->check_moved);
+		queue_work(ehs_node_queue(rec->node), &rec->node->check_moved);
 	}
 }
 
@@ -152,14 +162,24 @@ static void ehs_leave_check_moved(struct work_struct *work)
 	}
 }
 
+static u64 *ehs_leave_from(const struct ehs_node *node)
+{
+	return ehs_node_is_host(node) ? &ehs_leave_from_host : &ehs_leave_from_others;
+}
+
+static void ehs_leave_queue(struct ehs_node *node, unsigned long delay)
+{
+	queue_delayed_work(ehs_node_is_host(node) ? ehs_wq : ehs_check_wq, &node->check, delay);
+}
+
 /* Return: whether the last look at all records is not paid for yet; then it is queued. */
 static bool ehs_leave_put_off(struct ehs_node *node)
 {
-	u64 now = ktime_get_ns(), from = READ_ONCE(node->check_from);
+	u64 now = ktime_get_ns(), from = READ_ONCE(*ehs_leave_from(node));
 
 	if (from <= now)
 		return false;
-	queue_delayed_work(ehs_node_wq, &node->check, nsecs_to_jiffies(from - now) + 1);
+	ehs_leave_queue(node, nsecs_to_jiffies(from - now) + 1);
 	return true;
 }
 
@@ -179,7 +199,8 @@ static void ehs_leave_check_all(struct work_struct *work)
 	}
 	end = ktime_get_ns();
 	pause = min((end - begin) * EHS_LEAVE_PART, EHS_LEAVE_PAUSE_NS);
-	WRITE_ONCE(node->check_from, end + pause);
+	/* the only one that runs: the others' checks have an ordered queue */
+	WRITE_ONCE(*ehs_leave_from(node), end + pause);
 }
 
 /**
@@ -191,7 +212,7 @@ static void ehs_leave_check_all(struct work_struct *work)
 void ehs_leave_regrouped(struct ehs_node *node)
 {
 	if (!ehs_leave_put_off(node))
-		queue_delayed_work(ehs_node_wq, &node->check, 0);
+		ehs_leave_queue(node, 0);
 }
 
 /**

@@ -2,8 +2,9 @@
 /*
  * Load of a node, in thousandths of a task. It is one of three load indexes:
  *
- * runnable  threads of the node that run or wait for a processor, of all users
- *           and cgroups; sampled every EHS_LOAD_SAMPLE_MS, less often on a host
+ * runnable  threads that run or wait for a processor, of all users and cgroups:
+ *           of the node's network namespace, or of the whole host if that is the
+ *           initial one; sampled every EHS_LOAD_SAMPLE_MS, less often on a host
  *           with many threads, and smoothed
  * cpu       busy processors of the host, sampled and smoothed in the same way
  * tasks     number of live managed and guest tasks times a weight; exact and
@@ -22,9 +23,11 @@
 
 #include <linux/ktime.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <net/net_namespace.h>
 
 #include "busy.h"
 #include "load_math.h"
@@ -37,8 +40,10 @@
  * struct ehs_sampler - takes the samples of all nodes with one load index
  * @index: enum ehs_load_index
  * @work: takes a sample, and queues itself again while a node wants samples
- * @nodes: the nodes that want them: no other is looked at
+ * @nodes: the nodes that want them: no other is looked at. The first has waited longest
+ * @nr_nodes: number of @nodes
  * @load: busy processors in the last sample, thousandths; index cpu only
+ * @looked_at: when the last whole look at the host ended, ns; 0 if there was none
  * @began_at: when the last sample began, ns
  * @credit: time that samples may take, saved since the last; negative: debt, ns
  * @earned_at: when @credit was counted last, ns
@@ -49,17 +54,26 @@ struct ehs_sampler {
 	u32 index;
 	struct delayed_work work;
 	struct list_head nodes;
+	u32 nr_nodes;
 	u32 load;
+	u64 looked_at;
 	u64 began_at;
 	s64 credit;
 	u64 earned_at;
 };
 
 /*
- * Guards the samplers, and what nodes keep for them. Not held over a look at
- * the host, so that nobody waits for another's walk.
+ * Users can make as many nodes as they can make namespaces. A sample moves the
+ * values of so many of them, in turn; a value that had to wait has followed all
+ * the same, as late samples count for several. The host's own node does not wait.
  */
-static DEFINE_MUTEX(ehs_load_lock);
+#define EHS_LOAD_NODES 64
+
+/*
+ * Guards the samplers, and what nodes keep for them. Netlink's callers take it, so it
+ * is held for one node at a time, and not over a look at the host.
+ */
+static DEFINE_SPINLOCK(ehs_load_lock);
 
 static struct ehs_sampler ehs_load_runnable = {
 	.index = EHS_INDEX_RUNNABLE,
@@ -161,12 +175,14 @@ static void ehs_load_queue(struct ehs_sampler *sampler, u64 wait)
  */
 static void ehs_load_follow(const struct ehs_sampler *sampler, struct ehs_node *node)
 {
-	u64 now = ktime_get_ns();
+	u64 looked_at = sampler->looked_at;
 	unsigned int samples;
 	u32 runnable;
 	s64 target;
 
 	lockdep_assert_held(&ehs_load_lock);
+	if (!looked_at)
+		return;
 	if (sampler == &ehs_load_cpu)
 		target = sampler->load;
 	else if (ehs_walk_runnable(node, &runnable))
@@ -175,119 +191,168 @@ static void ehs_load_follow(const struct ehs_sampler *sampler, struct ehs_node *
 		return;
 
 	raw_spin_lock(&node->lock);
-	samples = node->sampled_at ? ehs_load_samples(now - node->sampled_at) : EHS_LOAD_FADED;
-	/* the index may just have changed: ehs_load_wake() is about to follow */
+	samples = EHS_LOAD_FADED;
+	if (node->sampled_at)
+		samples = ehs_load_samples(max(looked_at, node->sampled_at) - node->sampled_at);
+	/* the index may just have changed: ehs_load_wake() is about to be called */
 	if (samples && node->set.index == sampler->index) {
 		node->smoothed =
 			ehs_load_smooth(node->smoothed, target << EHS_LOAD_FRACTION, samples);
 		node->samples += samples;
-		node->sampled_at = now;
+		node->sampled_at = looked_at;
 		ehs_state_update(node);
 	}
 	raw_spin_unlock(&node->lock);
 }
 
-/* What follows a look at the host; all of it is charged to the sampler. */
-static void ehs_load_sampled(struct ehs_sampler *sampler, struct ehs_seen *seen)
+static void ehs_load_unlist(struct ehs_node *node)
 {
-	struct ehs_node *node, *next;
-	u64 start = ktime_get_ns();
-	u32 nodes = 0;
+	lockdep_assert_held(&ehs_load_lock);
+	if (!node->sampler)
+		return;
+	list_del_init(&node->active);
+	node->sampler->nr_nodes--;
+	node->sampler = NULL;
+}
+
+/* The node's turn: it follows the sample, or is not sampled any more. */
+static void ehs_load_turn(struct ehs_node *node, bool whole)
+{
+	struct ehs_sampler *sampler = node->sampler;
 
 	lockdep_assert_held(&ehs_load_lock);
-	if (sampler == &ehs_load_cpu)
-		sampler->load = seen->load;
-	else if (seen->whole)
-		ehs_walk_publish();
-	list_for_each_entry_safe(node, next, &sampler->nodes, active) {
-		nodes++;
-		if (!ehs_load_wanted(node))
-			list_del_init(&node->active);
-		else if (seen->whole)
-			ehs_load_follow(sampler, node);
+	if (!ehs_load_wanted(node)) {
+		ehs_load_unlist(node);
+		return;
+	}
+	list_move_tail(&node->active, &sampler->nodes);
+	if (whole)
+		ehs_load_follow(sampler, node);
+}
+
+/* Return: the number of nodes that had their turn. */
+static u32 ehs_load_turns(struct ehs_sampler *sampler, bool whole)
+{
+	struct ehs_node *node = ehs_node_of(&init_net);
+	u32 most, n = 0;
+
+	spin_lock(&ehs_load_lock);
+	most = min_t(u32, sampler->nr_nodes, EHS_LOAD_NODES);
+	if (node->sampler == sampler) {
+		ehs_load_turn(node, whole);
+		n++;
+	}
+	spin_unlock(&ehs_load_lock);
+	for (; n < most; n++) {
+		spin_lock(&ehs_load_lock);
+		node = list_first_entry_or_null(&sampler->nodes, struct ehs_node, active);
+		if (node)
+			ehs_load_turn(node, whole);
+		spin_unlock(&ehs_load_lock);
 		cond_resched();
 	}
-	seen->cost += ktime_get_ns() - start;
-	sampler->credit = ehs_load_spend(sampler->credit, seen->cost);
-	trace_ehs_sample(sampler->index, nodes, seen->threads, seen->counted, seen->whole,
-			 seen->cost);
+	return n;
+}
+
+/* A look at the host and what follows from it; all of it is charged to the sampler. */
+static void ehs_load_sample(struct ehs_sampler *sampler)
+{
+	struct ehs_seen seen = {};
+	u64 start;
+	u32 nodes;
+
+	/* the work is the only one that looks, and does not run beside itself */
+	if (sampler == &ehs_load_cpu)
+		ehs_busy(&seen);
+	else
+		ehs_walk(&seen);
+	start = ktime_get_ns();
+	spin_lock(&ehs_load_lock);
+	if (sampler == &ehs_load_cpu)
+		sampler->load = seen.load;
+	else if (seen.whole)
+		ehs_walk_publish(&seen);
+	if (seen.whole)
+		sampler->looked_at = start;
+	spin_unlock(&ehs_load_lock);
+	nodes = ehs_load_turns(sampler, seen.whole);
+	seen.cost += ktime_get_ns() - start;
+	spin_lock(&ehs_load_lock);
+	sampler->credit = ehs_load_spend(sampler->credit, seen.cost);
+	spin_unlock(&ehs_load_lock);
+	trace_ehs_sample(sampler->index, nodes, seen.threads, seen.counted, seen.whole, seen.cost);
+}
+
+/* Return: whether a sample may begin now; then it has begun. */
+static bool ehs_load_begin(struct ehs_sampler *sampler)
+{
+	bool now;
+
+	spin_lock(&ehs_load_lock);
+	now = sampler->nr_nodes && !ehs_load_due_in(sampler);
+	if (now)
+		sampler->began_at = ktime_get_ns();
+	spin_unlock(&ehs_load_lock);
+	return now;
 }
 
 static void ehs_load_work(struct work_struct *work)
 {
 	struct ehs_sampler *sampler = container_of(to_delayed_work(work), struct ehs_sampler, work);
-	struct ehs_seen seen = {};
 
-	mutex_lock(&ehs_load_lock);
-	if (list_empty(&sampler->nodes))
-		goto unlock;
-	if (!ehs_load_due_in(sampler)) {
-		sampler->began_at = ktime_get_ns();
-		mutex_unlock(&ehs_load_lock);
-		/* the work is the only one that looks, and does not run beside itself */
-		if (sampler == &ehs_load_cpu)
-			ehs_busy(&seen);
-		else
-			ehs_walk(&seen);
-		mutex_lock(&ehs_load_lock);
-		ehs_load_sampled(sampler, &seen);
-	}
-	if (!list_empty(&sampler->nodes))
+	if (ehs_load_begin(sampler))
+		ehs_load_sample(sampler);
+	spin_lock(&ehs_load_lock);
+	if (sampler->nr_nodes)
 		ehs_load_queue(sampler, ehs_load_due_in(sampler));
-unlock:
-	mutex_unlock(&ehs_load_lock);
+	spin_unlock(&ehs_load_lock);
 }
 
 /**
- * ehs_load_wake - the load of a node is about to be read
+ * ehs_load_wake - the load of a node is wanted, or its load index has changed
  * @node: node
- * @resample: its load index has changed, so forget the smoothed value
  *
- * Sees to it that the node is sampled. If it was not, it gets a new sample now,
- * but only if the budget allows one. If not, the last look at the host is not
- * older than the budget demands, and has an answer for this node, too. Sleeps.
+ * Sees to it that the node is sampled. If it was not, it follows the last look at the
+ * host, which has an answer for this node, too; and if the budget allows a sample
+ * now, that begins at once. Nobody waits for it: the load has an age. Does not sleep.
  */
-void ehs_load_wake(struct ehs_node *node, bool resample)
+void ehs_load_wake(struct ehs_node *node)
 {
-	struct ehs_sampler *sampler = NULL;
-	u64 wait = 1;
+	struct ehs_sampler *sampler;
+	u64 wait;
 
-	mutex_lock(&ehs_load_lock);
+	spin_lock(&ehs_load_lock);
 	node->read_at = get_jiffies_64();
-	if (resample) {
-		list_del_init(&node->active);
-		node->sampled_at = 0;
-	}
-	if (!list_empty(&node->active))
-		goto unlock;
 	sampler = ehs_load_sampler(node);
+	if (sampler == node->sampler)
+		goto unlock;
+	ehs_load_unlist(node);
 	if (!sampler)
 		goto unlock;
 	list_add_tail(&node->active, &sampler->nodes);
+	sampler->nr_nodes++;
+	node->sampler = sampler;
+	ehs_load_follow(sampler, node);
 	wait = ehs_load_due_in(sampler);
-	if (wait) {
-		ehs_load_follow(sampler, node);
+	if (wait)
 		ehs_load_queue(sampler, wait);
-	} else {
+	else
 		mod_delayed_work(ehs_wq, &sampler->work, 0);
-	}
 unlock:
-	mutex_unlock(&ehs_load_lock);
-	if (!wait)
-		flush_work(&sampler->work.work);
+	spin_unlock(&ehs_load_lock);
 }
 
 /**
  * ehs_load_leave - the node ends: no sample for it any more
  * @node: node
  *
- * Sleeps, but not for a walk.
+ * Does not sleep.
  */
 void ehs_load_leave(struct ehs_node *node)
 {
-	mutex_lock(&ehs_load_lock);
-	list_del_init(&node->active);
-	mutex_unlock(&ehs_load_lock);
+	spin_lock(&ehs_load_lock);
+	ehs_load_unlist(node);
+	spin_unlock(&ehs_load_lock);
 }
 
 void ehs_load_init(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The generic netlink family, as uapi/ehsched.yaml specifies it: netlink_gen.c has
- * the operations and their policies. Everybody may read. What else there is takes
+ * the operations and their policies. Here are the rights, the agent and its verdicts;
+ * netlink_node.c and netlink_task.c have the other operations. Everybody may read. What else there is takes
  * the agent's socket, or capabilities over the user namespace of the network
  * namespace: docs/kernel.md of the project has a table. Every refusal by this
  * file has an extack text.
@@ -38,92 +39,6 @@
 static DECLARE_RWSEM(ehs_nl_notify_lock);
 static bool ehs_nl_notify_on;
 
-static int ehs_nl_put_counters(struct sk_buff *msg, const struct ehs_node *node)
-{
-	struct nlattr *nest;
-	u32 reason;
-
-	for (reason = 0; reason <= EHS_REASON_MAX; reason++) {
-		nest = nla_nest_start(msg, EHS_A_NODE_COUNTER);
-		if (!nest || nla_put_u32(msg, EHS_A_COUNTER_REASON, reason) ||
-		    nla_put_u64_64bit(msg, EHS_A_COUNTER_COUNT,
-				      atomic64_read(&node->counters[reason]), EHS_A_COUNTER_PAD))
-			return -EMSGSIZE;
-		nla_nest_end(msg, nest);
-	}
-	return 0;
-}
-
-static int ehs_nl_put_cgroups(struct sk_buff *msg, const struct ehs_node *node)
-{
-	const struct ehs_cgroups *cgroups;
-	int err = 0;
-	unsigned int i;
-
-	rcu_read_lock();
-	cgroups = rcu_dereference(node->cgroups);
-	for (i = 0; cgroups && i < cgroups->n && !err; i++)
-		err = nla_put_u64_64bit(msg, EHS_A_NODE_MANAGED_CGROUP_ID,
-					cgroup_id(cgroups->managed[i]), EHS_A_NODE_PAD);
-	if (cgroups && cgroups->guest && !err)
-		err = nla_put_u64_64bit(msg, EHS_A_NODE_GUEST_CGROUP_ID, cgroup_id(cgroups->guest),
-					EHS_A_NODE_PAD);
-	if (cgroups && cgroups->always && !err)
-		err = nla_put_u64_64bit(msg, EHS_A_NODE_ALWAYS_CGROUP_ID,
-					cgroup_id(cgroups->always), EHS_A_NODE_PAD);
-	rcu_read_unlock();
-	return err;
-}
-
-static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *node)
-{
-	const struct ehs_agent *agent;
-
-	lockdep_assert_held(&node->lock);
-	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
-	if (nla_put_u32(msg, EHS_A_NODE_LOAD, ehs_load_get(node)) ||
-	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD, node->set.threshold) ||
-	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, node->set.length) ||
-	    nla_put_u32(msg, EHS_A_NODE_STATE, ehs_state_get(node)) ||
-	    nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, node->set.index) ||
-	    nla_put_u32(msg, EHS_A_NODE_WEIGHT, node->set.weight) ||
-	    nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, node->set.time_limit) ||
-	    nla_put_u32(msg, EHS_A_NODE_DWELL, node->set.dwell) ||
-	    nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, node->set.no_new_privs) ||
-	    nla_put_u32(msg, EHS_A_NODE_NETNS, node->net->ns.inum) ||
-	    (agent && nla_put_u32(msg, EHS_A_NODE_AGENT_PORT, agent->port)) ||
-	    nla_put_u32(msg, EHS_A_NODE_TASKS_LOCAL, node->counts[EHS_TASK_LOCAL]) ||
-	    nla_put_u32(msg, EHS_A_NODE_TASKS_GUEST, node->counts[EHS_TASK_GUEST]) ||
-	    nla_put_u32(msg, EHS_A_NODE_TASKS_AWAY, node->counts[EHS_TASK_AWAY]) ||
-	    nla_put_u32(msg, EHS_A_NODE_PENDING, node->nr_requests))
-		return -EMSGSIZE;
-	return 0;
-}
-
-/* One message about the node; does not sleep. */
-static int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 seq, int flags,
-			   u8 cmd)
-{
-	void *hdr = genlmsg_put(msg, port, seq, &ehs_nl_family, flags, cmd);
-	int err;
-
-	if (!hdr)
-		return -EMSGSIZE;
-	raw_spin_lock(&node->lock);
-	err = ehs_nl_put_node_locked(msg, node);
-	raw_spin_unlock(&node->lock);
-	if (!err)
-		err = ehs_nl_put_cgroups(msg, node);
-	if (!err)
-		err = ehs_nl_put_counters(msg, node);
-	if (err) {
-		genlmsg_cancel(msg, hdr);
-		return err;
-	}
-	genlmsg_end(msg, hdr);
-	return 0;
-}
-
 /*
  * Before each operation that is not a dump: its node. There is nothing to
  * release after it, for the socket of the caller holds the namespace, and the
@@ -141,13 +56,17 @@ static const struct sock *ehs_nl_sender(const struct sk_buff *skb)
 	return NETLINK_CB(skb).sk;
 }
 
-/*
- * Whether the caller is an administrator of the namespace. All tasks there obey
- * what is changed here, so it takes CAP_SYS_ADMIN, too: CAP_NET_ADMIN alone is
- * given to containers that share the host's network. Netlink asks both the caller
- * and, of a socket that is not told where to send to, its opener.
+/**
+ * ehs_nl_is_admin - whether the caller is an administrator of the namespace
+ * @skb: the request
+ * @info: the same
+ *
+ * All tasks there obey what is changed, so it takes CAP_SYS_ADMIN, too:
+ * CAP_NET_ADMIN alone is given to containers that share the host's network. Netlink
+ * asks both the caller and, of a socket that is not told where to send to, its
+ * opener.
  */
-static bool ehs_nl_is_admin(struct sk_buff *skb, struct genl_info *info)
+bool ehs_nl_is_admin(struct sk_buff *skb, struct genl_info *info)
 {
 	struct user_namespace *user_ns = genl_info_net(info)->user_ns;
 
@@ -185,239 +104,6 @@ int ehs_nl_pre_agent(const struct genl_split_ops *ops, struct sk_buff *skb, stru
 		return 0;
 	NL_SET_ERR_MSG_MOD(info->extack, "only the socket registered as agent may send verdicts");
 	return -EPERM;
-}
-
-/* Anybody may call it. */
-int ehs_nl_node_get_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct ehs_node *node = ehs_nl_node(info);
-	struct sk_buff *msg;
-	int err;
-
-	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
-	if (!msg)
-		return -ENOMEM;
-	ehs_load_wake(node, false);
-	err = ehs_nl_put_node(msg, node, info->snd_portid, info->snd_seq, 0, EHS_CMD_NODE_GET);
-	if (err) {
-		nlmsg_free(msg);
-		return err;
-	}
-	return genlmsg_reply(msg, info);
-}
-
-/* Anybody may call it; only the administrator of the host sees other nodes. */
-int ehs_nl_node_get_start(struct netlink_callback *cb)
-{
-	struct net *net = sock_net(cb->skb->sk);
-
-	ehs_nl_dump_of(cb)->all = net == &init_net && netlink_capable(cb->skb, CAP_NET_ADMIN);
-	ehs_load_wake(ehs_node_of(net), false);
-	return 0;
-}
-
-int ehs_nl_node_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
-{
-	struct ehs_nl_dump *dump = ehs_nl_dump_of(cb);
-	u64 serial = dump->serial;
-	struct ehs_node *node;
-
-	rcu_read_lock();
-	if (dump->all)
-		node = ehs_node_next(&serial);
-	else
-		node = serial ? NULL : ehs_node_of(sock_net(cb->skb->sk));
-	while (node && !ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-					NLM_F_MULTI, EHS_CMD_NODE_GET)) {
-		dump->serial = node->serial;
-		node = dump->all ? ehs_node_next(&serial) : NULL;
-	}
-	rcu_read_unlock();
-	return msg->len;
-}
-
-/*
- * Whether the caller may write to the cgroup, as cgroups themselves ask of those
- * who move tasks. Another thread may put another file behind the descriptor at
- * any time, so the file is compared with the cgroup that was found. Nothing here
- * waits for a file system of user space: the file is known to be a cgroup's when
- * its permissions are asked for.
- */
-static int ehs_nl_may_write(u32 fd, const struct cgroup *cgroup)
-{
-	struct file *file = fget(fd);
-	const struct inode *inode;
-	int err = -EBADF;
-
-	if (!file)
-		return err;
-	inode = file_inode(file);
-	if (inode->i_sb->s_magic == CGROUP2_SUPER_MAGIC && inode->i_ino == cgroup_id(cgroup))
-		err = file_permission(file, MAY_WRITE);
-	fput(file);
-	return err;
-}
-
-static int ehs_nl_cgroup(const struct nlattr *attr, struct cgroup **cgroup,
-			 struct netlink_ext_ack *extack)
-{
-	struct cgroup *found = cgroup_get_from_fd(nla_get_u32(attr));
-	int err;
-
-	if (IS_ERR(found)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "not a file descriptor of a cgroup v2 directory");
-		return PTR_ERR(found);
-	}
-	err = ehs_nl_may_write(nla_get_u32(attr), found);
-	if (err) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "the caller may not write to this cgroup");
-		cgroup_put(found);
-		return err;
-	}
-	*cgroup = found;
-	return 0;
-}
-
-static bool ehs_nl_names_cgroups(const struct genl_info *info)
-{
-	return info->attrs[EHS_A_NODE_MANAGED_CGROUP_FD] ||
-	       info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] ||
-	       info->attrs[EHS_A_NODE_ALWAYS_CGROUP_FD] || info->attrs[EHS_A_NODE_CLEAR_CGROUPS];
-}
-
-/* Copies what the message does not replace. */
-static void ehs_nl_keep_cgroups(const struct genl_info *info, struct ehs_cgroups *to,
-				const struct ehs_cgroups *from)
-{
-	if (!from || info->attrs[EHS_A_NODE_CLEAR_CGROUPS])
-		return;
-	if (!info->attrs[EHS_A_NODE_MANAGED_CGROUP_FD]) {
-		for (; to->n < from->n; to->n++) {
-			to->managed[to->n] = from->managed[to->n];
-			cgroup_get(to->managed[to->n]);
-		}
-	}
-	if (!info->attrs[EHS_A_NODE_GUEST_CGROUP_FD] && from->guest) {
-		to->guest = from->guest;
-		cgroup_get(to->guest);
-	}
-	if (!info->attrs[EHS_A_NODE_ALWAYS_CGROUP_FD] && from->always) {
-		to->always = from->always;
-		cgroup_get(to->always);
-	}
-}
-
-/*
- * The set of cgroups after the message, referenced; NULL if it is empty.
- * The node's config mutex is held.
- */
-static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info, const struct ehs_node *node)
-{
-	struct netlink_ext_ack *extack = info->extack;
-	const struct ehs_cgroups *old;
-	struct ehs_cgroups *cgroups;
-	const struct nlattr *attr;
-	int err, rem;
-
-	cgroups = kzalloc(sizeof(*cgroups), GFP_KERNEL_ACCOUNT);
-	if (!cgroups)
-		return ERR_PTR(-ENOMEM);
-	old = rcu_dereference_protected(node->cgroups, lockdep_is_held(&node->config));
-	ehs_nl_keep_cgroups(info, cgroups, old);
-	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
-		if (nla_type(attr) != EHS_A_NODE_MANAGED_CGROUP_FD)
-			continue;
-		if (cgroups->n == EHS_MAX_CGROUPS) {
-			NL_SET_ERR_MSG_ATTR(extack, attr, "at most 8 managed cgroups per node");
-			err = -E2BIG;
-			goto free_cgroups;
-		}
-		err = ehs_nl_cgroup(attr, &cgroups->managed[cgroups->n], extack);
-		if (err)
-			goto free_cgroups;
-		cgroups->n++;
-	}
-	attr = info->attrs[EHS_A_NODE_GUEST_CGROUP_FD];
-	if (attr) {
-		err = ehs_nl_cgroup(attr, &cgroups->guest, extack);
-		if (err)
-			goto free_cgroups;
-	}
-	attr = info->attrs[EHS_A_NODE_ALWAYS_CGROUP_FD];
-	if (attr) {
-		err = ehs_nl_cgroup(attr, &cgroups->always, extack);
-		if (err)
-			goto free_cgroups;
-	}
-	if (!cgroups->n && !cgroups->guest && !cgroups->always) {
-		kfree(cgroups);
-		return NULL;
-	}
-	return cgroups;
-
-free_cgroups:
-	ehs_cgroups_free(cgroups);
-	return ERR_PTR(err);
-}
-
-static bool ehs_nl_take_u32(const struct genl_info *info, int type, u32 *value)
-{
-	const struct nlattr *attr = info->attrs[type];
-
-	if (attr)
-		*value = nla_get_u32(attr);
-	return attr;
-}
-
-/*
- * Everything is checked before anything is changed. The agent's socket may change
- * settings; which tasks are transferred at all is the administrator's.
- */
-int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct ehs_node *node = ehs_nl_node(info);
-	struct ehs_cgroups *cgroups = NULL;
-	struct ehs_settings set;
-	bool swap, any;
-	int err = 0;
-
-	swap = ehs_nl_names_cgroups(info);
-	if (swap && !ehs_nl_is_admin(skb, info)) {
-		/* likewise */
-		/* clang-format off */
-		NL_SET_ERR_MSG_MOD(info->extack,
-				   "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
-		/* clang-format on */
-		return -EPERM;
-	}
-	mutex_lock(&node->config);
-	/* only written under the mutex */
-	set = node->set;
-	any = swap;
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_THRESHOLD, &set.threshold);
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_THRESHOLD_LENGTH, &set.length);
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_LOAD_INDEX, &set.index);
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_WEIGHT, &set.weight);
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_TIME_LIMIT, &set.time_limit);
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_DWELL, &set.dwell);
-	any |= ehs_nl_take_u32(info, EHS_A_NODE_NO_NEW_PRIVS, &set.no_new_privs);
-	if (!any) {
-		NL_SET_ERR_MSG_MOD(info->extack,
-				   "nothing to change: at least one attribute is needed");
-		err = -EINVAL;
-		goto unlock;
-	}
-	if (swap) {
-		cgroups = ehs_nl_cgroups(info, node);
-		if (IS_ERR(cgroups)) {
-			err = PTR_ERR(cgroups);
-			goto unlock;
-		}
-	}
-	ehs_node_set(node, &set, cgroups, swap);
-unlock:
-	mutex_unlock(&node->config);
-	return err;
 }
 
 /*

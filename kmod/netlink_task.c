@@ -4,7 +4,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/pid.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
 #include <net/sock.h>
@@ -15,6 +15,9 @@
 #include "netlink.h"
 #include "task.h"
 #include "usage.h"
+
+/* Records that are looked at for one part of a dump. */
+#define EHS_NL_LOOKS 1024
 
 /* The task that the message names, referenced, or NULL with *err set. */
 static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
@@ -119,21 +122,43 @@ static bool ehs_nl_shows(struct netlink_callback *cb, const struct ehs_task_info
 	       (ehs_nl_dump_of(cb)->all || uid_eq(task->uid, NETLINK_CREDS(cb->skb)->uid));
 }
 
+/*
+ * A part of a dump without a task, because an empty one would be its end: a message
+ * that netlink lets receivers pass over.
+ */
+static int ehs_nl_put_none(struct sk_buff *msg, struct netlink_callback *cb)
+{
+	if (!nlmsg_put(msg, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, NLMSG_NOOP, 0,
+		       NLM_F_MULTI))
+		return -EMSGSIZE;
+	return msg->len;
+}
+
+/*
+ * The first part is made with netlink's lock of all families held, so a part ends after
+ * EHS_NL_LOOKS records, whether the caller may see any of them or not.
+ */
 int ehs_nl_task_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
 {
 	struct ehs_node *node = ehs_node_of(sock_net(cb->skb->sk));
 	u64 *serial = &ehs_nl_dump_of(cb)->serial;
 	struct ehs_task_info task;
+	unsigned int looks;
 	int err = 0;
 
-	while (!err && ehs_task_next(node, *serial, &task)) {
+	for (looks = 0; looks < EHS_NL_LOOKS; looks++) {
+		if (!ehs_task_next(node, *serial, &task))
+			return msg->len;
 		if (ehs_nl_shows(cb, &task))
 			err = ehs_nl_put_task(msg, cb, &task);
 		put_pid(task.tgid);
 		/* a full message is not an error: the next call goes on after the last record */
-		if (!err)
-			*serial = task.serial;
+		if (err)
+			return msg->len;
+		*serial = task.serial;
 		cond_resched();
 	}
-	return msg->len;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	return msg->len ?: ehs_nl_put_none(msg, cb);
 }

@@ -14,11 +14,10 @@
 #include "agent.h"
 #include "leave.h"
 #include "load.h"
-#include "place.h"
 #include "state.h"
 #include "task.h"
 
-struct workqueue_struct *ehs_wq, *ehs_node_wq;
+struct workqueue_struct *ehs_wq, *ehs_node_wq, *ehs_check_wq;
 
 static unsigned int ehs_net_id __read_mostly;
 /* All nodes by serial, which begins at 1. */
@@ -122,40 +121,22 @@ static void ehs_cgroups_free_rcu(struct rcu_head *rcu)
 }
 
 /**
- * ehs_node_set - change settings that have been checked; cannot fail
- * @node: the node, its config mutex held
- * @set: all settings
- * @cgroups: new set of cgroups or NULL; the node owns it from now on
- * @swap: whether @cgroups replaces the old set
+ * ehs_node_changed - settings or cgroups of a node have been changed
+ * @node: node
+ * @old: the set of cgroups that was replaced, or NULL; freed
+ * @regrouped: whether the cgroups are others now
  *
  * Execs under way may still compare with the old set, which is freed after a grace
  * period. That is not waited for here: locks of netlink are held, and many callers
  * would wait for as many grace periods, one after the other.
  */
-void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
-		  struct ehs_cgroups *cgroups, bool swap)
+void ehs_node_changed(struct ehs_node *node, struct ehs_cgroups *old, bool regrouped)
 {
-	bool resample;
-
-	lockdep_assert_held(&node->config);
-
-	raw_spin_lock(&node->lock);
-	resample = node->set.index != set->index;
-	node->set = *set;
-	raw_spin_unlock(&node->lock);
-
-	if (cgroups)
-		ehs_place_watch();
-	if (swap) {
-		cgroups =
-			rcu_replace_pointer(node->cgroups, cgroups, lockdep_is_held(&node->config));
-		if (cgroups)
-			call_rcu(&cgroups->rcu, ehs_cgroups_free_rcu);
-	}
-
-	if (swap)
+	if (old)
+		call_rcu(&old->rcu, ehs_cgroups_free_rcu);
+	if (regrouped)
 		ehs_leave_regrouped(node);
-	ehs_load_wake(node, resample);
+	ehs_load_wake(node);
 	raw_spin_lock(&node->lock);
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
@@ -168,7 +149,6 @@ static int __net_init ehs_node_net_init(struct net *net)
 
 	/* allocated zeroed */
 	node->net = net;
-	mutex_init(&node->config);
 	raw_spin_lock_init(&node->lock);
 	node->tasks = RB_ROOT;
 	ehs_leave_init(node);
@@ -235,11 +215,16 @@ int ehs_node_init(void)
 	ehs_node_wq = alloc_workqueue("ehsched-nodes", WQ_UNBOUND, 0);
 	if (!ehs_node_wq)
 		goto destroy_wq;
+	ehs_check_wq = alloc_ordered_workqueue("ehsched-checks", 0);
+	if (!ehs_check_wq)
+		goto destroy_node_wq;
 	err = register_pernet_subsys(&ehs_node_net_ops);
 	if (err)
-		goto destroy_node_wq;
+		goto destroy_check_wq;
 	return 0;
 
+destroy_check_wq:
+	destroy_workqueue(ehs_check_wq);
 destroy_node_wq:
 	destroy_workqueue(ehs_node_wq);
 destroy_wq:
@@ -250,6 +235,7 @@ destroy_wq:
 void ehs_node_exit(void)
 {
 	unregister_pernet_subsys(&ehs_node_net_ops);
+	destroy_workqueue(ehs_check_wq);
 	destroy_workqueue(ehs_node_wq);
 	destroy_workqueue(ehs_wq);
 }

@@ -6,15 +6,16 @@
 #include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/llist.h>
-#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <net/net_namespace.h>
 #include <linux/ehsched.h>
 
 struct cgroup;
 struct ehs_agent;
+struct ehs_sampler;
 struct task_struct;
 
 /**
@@ -86,11 +87,10 @@ struct ehs_walked {
  *
  * @net: the namespace; it owns the node, so no reference is held
  * @serial: number among the nodes that there are, see ehs_node_next()
- * @config: held over a NODE_SET, which may sleep for memory and for one sample
- * @cgroups: RCU, replaced under @config; NULL while nothing is managed
  * @lock: guards all below, unless said otherwise; raw, because the probe of exits
  *	takes it with preemption off
  * @set: settings
+ * @cgroups: RCU, replaced under @lock; NULL while nothing is managed
  * @agent: RCU, replaced under @lock
  * @counts: records by enum ehs_task_state
  * @tasks: records, by serial
@@ -98,12 +98,11 @@ struct ehs_walked {
  * @moved: records whose tasks were moved to another cgroup; no lock
  * @check_moved: removes those of them whose tasks have left the cgroups
  * @check: the same for all records, after the cgroups have changed
- * @check_from: when @check may run again, ns; written by itself only
  * @requests: execs that wait for a verdict, by cookie
  * @nr_requests: number of @requests
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
  * @samples: samples that @smoothed has followed, in periods of EHS_LOAD_SAMPLE_MS
- * @sampled_at: when it did last, ns; 0 when the next one is to replace it
+ * @sampled_at: when the last of them was taken, ns; 0 when the next one is to replace it
  * @low: load is below threshold - length
  * @low_since: 64-bit jiffies when it became so
  * @told: what subscribers were told last
@@ -111,18 +110,18 @@ struct ehs_walked {
  * @tell: tells them, and ends the dwell time
  * @tell_due: 64-bit jiffies when @tell runs, if it is pending
  * @counters: execs by enum ehs_reason
- * @active: in the nodes of a sampler, while it is sampled; guarded by their lock
+ * @sampler: the sampler that samples it, or NULL; guarded by the samplers' lock
+ * @active: in the nodes of @sampler; guarded by the same
  * @read_at: 64-bit jiffies when the load was last asked for; guarded by the same
  * @walked: used by the walk only (walk.c)
  */
 struct ehs_node {
 	struct net *net;
 	u32 serial;
-	struct mutex config;
-	struct ehs_cgroups __rcu *cgroups;
 
 	raw_spinlock_t lock;
 	struct ehs_settings set;
+	struct ehs_cgroups __rcu *cgroups;
 	struct ehs_agent __rcu *agent;
 	u32 counts[EHS_TASK_MAX + 1];
 	struct rb_root tasks;
@@ -130,7 +129,6 @@ struct ehs_node {
 	struct llist_head moved;
 	struct work_struct check_moved;
 	struct delayed_work check;
-	u64 check_from;
 	DECLARE_HASHTABLE(requests, 6);
 	u32 nr_requests;
 	s64 smoothed;
@@ -144,6 +142,7 @@ struct ehs_node {
 	u64 tell_due;
 	atomic64_t counters[EHS_REASON_MAX + 1];
 
+	struct ehs_sampler *sampler;
 	struct list_head active;
 	u64 read_at;
 	struct ehs_walked walked[2];
@@ -164,16 +163,28 @@ enum ehs_kind {
 };
 
 /*
- * For the samplers; and for the work of nodes, of which users can make as many as
- * they can make namespaces: samples do not wait for it.
+ * Users can make as many nodes as they can make namespaces. So the samplers and the
+ * host's own node have a queue to themselves, and the others' checks of all their
+ * records run one after the other.
  */
-extern struct workqueue_struct *ehs_wq, *ehs_node_wq;
+extern struct workqueue_struct *ehs_wq, *ehs_node_wq, *ehs_check_wq;
+
+/* Whether it is the node of the initial namespace, which stands for the host. */
+static inline bool ehs_node_is_host(const struct ehs_node *node)
+{
+	return net_eq(node->net, &init_net);
+}
+
+/* For the node's announcements, and the records of tasks that were moved. */
+static inline struct workqueue_struct *ehs_node_queue(const struct ehs_node *node)
+{
+	return ehs_node_is_host(node) ? ehs_wq : ehs_node_wq;
+}
 
 struct ehs_node *ehs_node_of(const struct net *net);
 struct ehs_node *ehs_node_next(u64 *serial);
 enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *task);
-void ehs_node_set(struct ehs_node *node, const struct ehs_settings *set,
-		  struct ehs_cgroups *cgroups, bool swap);
+void ehs_node_changed(struct ehs_node *node, struct ehs_cgroups *old, bool regrouped);
 void ehs_cgroups_free(struct ehs_cgroups *cgroups);
 
 int ehs_node_init(void);

@@ -11,10 +11,10 @@
 #include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "agent.h"
 #include "eligible.h"
@@ -25,8 +25,8 @@
 
 static atomic64_t ehs_place_cookie;
 static bool ehs_place_intercept = true;
-static DEFINE_MUTEX(ehs_place_watch_lock);
-static bool ehs_place_watches; /* our format is in the list */
+static DEFINE_SPINLOCK(ehs_place_watch_lock);
+static bool ehs_place_watches; /* our format is in the list, for good */
 
 /*
  * Puts the stub in place of the program, as binfmt_script does with the
@@ -251,15 +251,21 @@ void ehs_place_init(void)
  * ehs_place_watch - a node is about to have managed or guest cgroups
  *
  * Only from the first such node on does the module see execs: each entry of the
- * list of formats costs every exec of the host a reference to its module.
+ * list of formats costs every exec of the host a reference to its module. Every
+ * user can get here, for a node of his own: once there is such a node, none takes the
+ * lock. Does not sleep.
  */
 void ehs_place_watch(void)
 {
-	mutex_lock(&ehs_place_watch_lock);
-	if (!ehs_place_watches)
+	/* pairs with the release below: the format is in the list */
+	if (smp_load_acquire(&ehs_place_watches))
+		return;
+	spin_lock(&ehs_place_watch_lock);
+	if (!ehs_place_watches) {
 		insert_binfmt(&ehs_place_format);
-	ehs_place_watches = true;
-	mutex_unlock(&ehs_place_watch_lock);
+		smp_store_release(&ehs_place_watches, true);
+	}
+	spin_unlock(&ehs_place_watch_lock);
 }
 
 /*

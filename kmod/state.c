@@ -66,7 +66,7 @@ static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
 	if (delayed_work_pending(&node->tell) && node->tell_due <= due)
 		return;
 	node->tell_due = due;
-	mod_delayed_work(ehs_node_wq, &node->tell, delay);
+	mod_delayed_work(ehs_node_queue(node), &node->tell, delay);
 }
 
 /**

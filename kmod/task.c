@@ -143,7 +143,10 @@ static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 	lockdep_assert_held(&node->lock);
 	node->counts[rec->state]--;
 	node->counts[state]++;
-	atomic_add((state == EHS_TASK_AWAY) - (rec->state == EHS_TASK_AWAY), &ehs_task_number_away);
+	if (state == EHS_TASK_AWAY && rec->state != EHS_TASK_AWAY)
+		atomic_inc(&ehs_task_number_away);
+	if (state != EHS_TASK_AWAY && rec->state == EHS_TASK_AWAY)
+		atomic_dec(&ehs_task_number_away);
 	WRITE_ONCE(rec->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (rec->running)
@@ -195,7 +198,8 @@ void ehs_task_remove_locked(struct ehs_task *rec)
 	rec->gone = true;
 	rb_erase(&rec->tree, &node->tasks);
 	node->counts[rec->state]--;
-	atomic_sub(rec->state == EHS_TASK_AWAY, &ehs_task_number_away);
+	if (rec->state == EHS_TASK_AWAY)
+		atomic_dec(&ehs_task_number_away);
 	if (rec->running)
 		ehs_load_unboost(node, rec->boosted_at);
 	ehs_state_update(node);

@@ -4,6 +4,9 @@
  * node, of all nodes at once: so the last walk has an answer also for a node
  * that is asked for later. A node has room for two walks: the last whole one,
  * and the one under way, which becomes the last whole one, or is discarded.
+ *
+ * The node of the initial namespace stands for the host: it has the threads of all
+ * namespaces, because they use its processors, and any user can make a namespace.
  */
 
 #include "walk.h"
@@ -25,6 +28,7 @@
 static u64 ehs_walk_begun;
 static u64 ehs_walk_whole; /* number of the last whole walk; 0 if there was none */
 static unsigned int ehs_walk_slot; /* where the nodes keep its counts */
+static u32 ehs_walk_all; /* runnable threads of the host, as it saw them */
 
 /* Adds a runnable thread of the node to the walk under way. */
 static void ehs_walk_count(struct ehs_node *node)
@@ -114,13 +118,15 @@ unlock:
 
 /**
  * ehs_walk_publish - the walk that has just ended was whole: its counts are the last
+ * @seen: what it has seen
  *
  * The caller holds the lock that ehs_walk_runnable() is called under.
  */
-void ehs_walk_publish(void)
+void ehs_walk_publish(const struct ehs_seen *seen)
 {
 	ehs_walk_whole = ehs_walk_begun;
 	ehs_walk_slot = !ehs_walk_slot;
+	ehs_walk_all = seen->counted;
 }
 
 /**
@@ -134,7 +140,12 @@ bool ehs_walk_runnable(const struct ehs_node *node, u32 *runnable)
 {
 	const struct ehs_walked *walked = &node->walked[ehs_walk_slot];
 
-	/* a node that the walk did not come across had none */
-	*runnable = walked->walk == ehs_walk_whole ? walked->runnable : 0;
+	if (ehs_node_is_host(node))
+		*runnable = ehs_walk_all;
+	else if (walked->walk == ehs_walk_whole)
+		*runnable = walked->runnable;
+	else
+		/* a node that the walk did not come across had none */
+		*runnable = 0;
 	return ehs_walk_whole;
 }

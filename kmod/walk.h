@@ -8,7 +8,7 @@ struct ehs_node;
 struct ehs_seen;
 
 void ehs_walk(struct ehs_seen *seen);
-void ehs_walk_publish(void);
+void ehs_walk_publish(const struct ehs_seen *seen);
 bool ehs_walk_runnable(const struct ehs_node *node, u32 *runnable);
 
 #endif /* _EHS_WALK_H */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sampled load, in a node of its own, as this shell computes too.
 . "$(dirname "$0")/lib.sh"
+. "$here/samples.sh"
 
 : >"$out"
 sleep infinity | unshare --net sh -c 'echo $$; read x' >"$out" &
@@ -31,6 +32,30 @@ is "computing tasks of another network namespace are not ours ($got)" $? 1
 kill $busy
 wait $busy 2>/dev/null
 
+# The host's node stands for the host: any user can make a namespace, and what computes there uses its processors, too.
+$nl set managed=$cg/m
+: >"$out"
+setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net $probe busy 3 >"$out" &
+busy=$!
+wait_for 20 file_has "$out" busy
+got=$($nl load 3000 $((20 * slow)))
+is "computing tasks of a namespace that a user made are the host's ($got)" $? 0
+holds "its load is shown with its age" "$(field load-age) < 20000 * slow"
+# nobody asks: it is not sampled any more. What is shown first after that is old, and said to be.
+$nl set clear
+$there $nl set clear
+not_sampled() { local t=$traces/trace; echo >$t; read -rt 1 <>/dev/ptmx; ! grep -q ehs_sample: $t; }
+samples_begin
+wait_for 60 not_sampled
+is "a node that nobody asks for is not sampled" $? 0
+samples_end
+kill $busy
+wait $busy 2>/dev/null
+read -r load age < <(field load load-age)
+holds "a load of before is shown as old ($load, $age ms)" "load < 1000 || age >= 500"
+got=$($nl load 0 $((20 * slow)))
+is "and followed from then on ($got)" $? 0
+
 $nl set clear index=cpu
 : >"$out"
 $probe busy 1 >"$out" &
@@ -43,6 +68,6 @@ wait $busy 2>/dev/null
 got=$($nl load 0 $((20 * slow)))
 is "index cpu: idle ($got)" $? 0
 $nl set index=tasks
-is "index tasks: exact at once" "$(field load)" 0
+is "index tasks: exact at once, without an age" "$(field load load-age)" "0 "
 kill $home
 finish

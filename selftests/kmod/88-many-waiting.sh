@@ -37,6 +37,10 @@ n=1100
 $probe in $cg/m crowd $n -- $probe & crowd=$!
 becomes n.queue-full $((before + n - 1024))
 is "of $n 1024 wait" "$(field pending) $(($(counter queue-full) - before))" "1024 $((n - 1024))"
+# a dump that shows nothing of many tasks is made in parts all the same
+is "root sees those that wait" "$("$nl" tasks | grep -c ' pending ')" 1024
+is "another user none of them, in parts" \
+	"$(setpriv --reuid=65534 --regid=65534 --clear-groups "$nl" tasks parts)" "1 parts without a task"
 agent_end
 wait $crowd
 is "all of them run when the agent ends" "$? $(field pending)" "0 0"

@@ -1,35 +1,79 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A user who changes the cgroups of his own node, hundreds of times at once: what waits for all calls of generic netlink, as a
-# family that comes, waits for no queue of his.
+# A user who floods the nodes of his own namespaces: no caller of netlink sleeps in the module, so no call of others waits for his,
+# and the host's own node is sampled.
 . "$(dirname "$0")/lib.sh"
+. "$here/samples.sh"
 
 has_other_family || skip_all "this kernel has no module psample"
+number=${EHS_ROUNDS:-$(many 200 500)}
 mkdir -p $cg/his && chown 65534:65534 $cg/his
-# flood CGROUP|-: what a family takes to come, in ms, while his 300 processes set this cgroup, or (-) only ask for the node: the
-# shortest of three, as the machine may be busy
-flood() {
-	local attack from t best=1000000
-	touch "$work/loop"
-	: >"$out"
-	setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net nice -n 19 \
-		"$nl" flood 300 "$work/loop" "$1" >"$out" 2>&1 &
-	attack=$!
-	wait_for 60 file_has "$out" ^flooding
-	for _ in 1 2 3; do
+own="setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net nice -n 19"
+another="setpriv --reuid=1000 --regid=1000 --clear-groups"
+
+# Where processes of the flood go to sleep, as the scheduler sees it.
+naps=$traces/instances/naps
+mkdir -p $naps
+echo 16384 >$naps/buffer_size_kb
+asleep='prev_comm == "nl" && prev_state > 0 && prev_state < 256'
+naps_begin() {
+	echo >$naps/trace
+	echo "stacktrace if $asleep" >$naps/events/sched/sched_switch/trigger
+	echo "$asleep" >$naps/events/sched/sched_switch/filter
+	echo 1 >$naps/events/sched/sched_switch/enable
+}
+naps_end() {
+	echo 0 >$naps/events/sched/sched_switch/enable
+	echo '!stacktrace' >$naps/events/sched/sched_switch/trigger
+	cp $naps/trace "$work/naps"
+}
+# comings: a family comes and goes while the file is there; how long the slowest took to come, ms
+comings() {
+	local from t most=0
+	while [ -e "$work/loop" ]; do
 		from=${EPOCHREALTIME/./}
 		modprobe psample
 		t=$(((${EPOCHREALTIME/./} - from) / 1000))
 		modprobe -r psample
-		best=$((t < best ? t : best))
+		most=$((t > most ? t : most))
 	done
+	echo $most
+}
+
+# flood family|node|CGROUP: what his processes do; what others see of it is in $slowest and $came, ms
+flood() {
+	local attack family
+	touch "$work/loop"
+	: >"$out"
+	$own "$nl" flood "$number" "$work/loop" "$1" >"$out" 2>&1 &
+	attack=$!
+	wait_for 200 file_has "$out" ^flooding || bail_out "no flood: $(cat "$out")"
+	naps_begin
+	comings >"$work/came" &
+	family=$!
+	slowest=$($another "$nl" slowest "$(many 200 1000)")
+	[ "$1" != node ] || age=$(field load-age)
 	rm "$work/loop"
+	wait $family
+	naps_end
 	wait $attack
 	is "all that he asked for was done ($1)" $? 0
-	took=$best
+	came=$(cat "$work/came")
+	holds "he sleeps where the scheduler is seen ($1)" "$(grep -c "=> __schedule\|=> schedule" "$work/naps") > number"
+	is "but not in the module ($1)" "$(grep -o "=> ehs_[a-z_]*" "$work/naps" | sort | uniq -c | xargs)" ""
 }
-flood -
-asked=$took
+node_reset
+$nl set index=runnable
+flood family
+before=$slowest came_before=$came
+samples_begin
+flood node
+samples_end
+holds "the host's own node is sampled meanwhile ($age ms ago)" "age < 1000 * slow"
+holds "a sample has some of his nodes, not all" "$(samples 0 nodes | awk '$2 > m { m = $2 } END { print m + 0 }') == 64"
+holds "another user's question takes $slowest ms at most, $before ms beside one that is not ours" "slowest <= 3 * before + 1000 * slow"
 flood $cg/his
-holds "a family comes in $took ms beside changes, in $asked ms beside questions" "took <= 3 * asked + 200 * slow"
+holds "and beside changes $slowest ms" "slowest <= 3 * before + 1000 * slow"
+holds "a family comes in $came ms, in $came_before ms beside what is not ours" "came <= 3 * came_before + 1000 * slow"
+rmdir $naps
 finish

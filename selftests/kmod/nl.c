@@ -26,6 +26,8 @@ struct nl_sock *sock;
 static int family;
 char error_text[512];
 static bool done;
+/* messages without content */
+static int passed_over;
 int nth;
 bool not_reached;
 
@@ -110,6 +112,14 @@ static int any_order(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
+static int on_none(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	(void)arg;
+	passed_over++;
+	return NL_OK;
+}
+
 struct nl_cb *callbacks(void)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
@@ -117,6 +127,7 @@ struct nl_cb *callbacks(void)
 	if (!cb)
 		die("no memory");
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, show, NULL);
+	nl_cb_set(cb, NL_CB_SKIPPED, NL_CB_CUSTOM, on_none, NULL);
 	/* events come between the answers */
 	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, any_order, NULL);
 	return cb;
@@ -302,11 +313,17 @@ static int cmd_dump(int argc, char **argv)
 	return report(talk(request(EHS_CMD_NODE_GET, NLM_F_DUMP)));
 }
 
+/* tasks [parts]: also how many parts of the dump had no task in them */
 static int cmd_tasks(int argc, char **argv)
 {
-	(void)argc;
+	int err;
+
 	(void)argv;
-	return report(talk(request(EHS_CMD_TASK_GET, NLM_F_DUMP)));
+	passed_over = 0;
+	err = talk(request(EHS_CMD_TASK_GET, NLM_F_DUMP));
+	if (argc)
+		printf("%d parts without a task\n", passed_over);
+	return report(err);
 }
 
 static int cmd_set(int argc, char **argv)
@@ -427,11 +444,12 @@ static const struct {
 	{ "serve", cmd_serve },	    { "as", cmd_as },	      { "reuse", cmd_reuse },
 	{ "flood", cmd_flood },	    { "again", cmd_again },   { "field", cmd_field },
 	{ "wait", cmd_wait },	    { "counts", cmd_counts }, { "while", cmd_while },
+	{ "slowest", cmd_slowest },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest, or every and one of them");
 }
 
 int run(int argc, char **argv)

@@ -52,6 +52,7 @@ int cmd_reuse(int argc, char **argv);
 
 /* flood.c */
 int cmd_flood(int argc, char **argv);
+int cmd_slowest(int argc, char **argv);
 int cmd_again(int argc, char **argv);
 int cmd_while(int argc, char **argv);
 

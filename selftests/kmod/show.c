@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <linux/ehsched.h>
+#include <linux/genetlink.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include "nl.h"
@@ -133,6 +134,9 @@ static void show_node(struct nlmsghdr *nlh)
 			       NAME(reasons, nla_get_u32(tb[EHS_A_COUNTER_REASON])),
 			       nla_get_u64(tb[EHS_A_COUNTER_COUNT]));
 			break;
+		case EHS_A_NODE_LOAD_AGE:
+			printf("load-age %u\n", nla_get_u32(attr));
+			break;
 		case EHS_A_NODE_PAD:
 			break;
 		default:
@@ -159,6 +163,9 @@ int show(struct nl_msg *msg, void *arg)
 	int i;
 
 	(void)arg;
+	/* of another family: flood asks netlink itself */
+	if (nlh->nlmsg_type == GENL_ID_CTRL)
+		return NL_OK;
 	switch (genlmsg_hdr(nlh)->cmd) {
 	case EHS_CMD_NODE_NTF:
 		printf("notification\n");
