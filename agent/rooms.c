@@ -116,8 +116,15 @@ static const struct node_ops rooms_node_ops = {
 	.threshold = hierarchy_threshold_set,
 };
 
+static void rooms_module_changed(struct agent *agent)
+{
+	/* First what is load and what is not. */
+	away_module_changed(agent);
+	node_module_changed(agent);
+}
+
 static const struct kernel_ops rooms_kernel_ops = {
-	.changed = node_module_changed,
+	.changed = rooms_module_changed,
 	.seen = node_seen,
 	.loaded = node_loaded,
 	.refresh = node_refresh,

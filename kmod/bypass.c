@@ -5,21 +5,10 @@
 
 #include <linux/err.h>
 #include <linux/netlink.h>
-#include <linux/nsproxy.h>
 #include <linux/pid.h>
 #include <linux/sched/task.h>
 
 #include "task.h"
-
-static bool ehs_bypass_is_in(struct task_struct *task, const struct ehs_node *node)
-{
-	bool is;
-
-	task_lock(task);
-	is = task->nsproxy && task->nsproxy->net_ns == node->net;
-	task_unlock(task);
-	return is;
-}
 
 /* Return: 0; 1 if the record was removed meanwhile; an error of ehs_task_make(). */
 static int ehs_bypass_try(struct ehs_node *node, struct task_struct *task, struct pid *tgid)
@@ -53,7 +42,7 @@ int ehs_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *e
 	struct pid *tgid = task ? get_task_pid(task, PIDTYPE_TGID) : NULL;
 	int err;
 
-	if (!tgid || !ehs_bypass_is_in(task, node)) {
+	if (!tgid || !ehs_task_is_in(task, node)) {
 		NL_SET_ERR_MSG_MOD(extack, "no such task in this network namespace");
 		err = -ESRCH;
 		goto put_task;

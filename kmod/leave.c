@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/time64.h>
 
+#include "away.h"
 #include "task.h"
 
 /*
@@ -32,20 +33,6 @@
 
 /* When the next such look may begin, ns: of the host's node, and of all others together. */
 static u64 ehs_leave_from_host, ehs_leave_from_others;
-
-/**
- * ehs_leave_exec - the current task calls exec, and has left nodes
- * @node: node of its namespace if it is in one of its cgroups: it stays there;
- *	else NULL
- *
- * A group with more than one thread may be in several namespaces and cgroups, and
- * keeps its records until it ends.
- */
-void ehs_leave_exec(const struct ehs_node *node)
-{
-	if (get_nr_threads(current) == 1)
-		ehs_task_remove_group(task_tgid(current), node);
-}
 
 /*
  * Whether the group is in none of the node's cgroups any more. It is where its
@@ -94,6 +81,30 @@ static void ehs_leave_check(struct ehs_task *rec)
 		ehs_task_remove_locked(rec);
 	raw_spin_unlock(&node->lock);
 	raw_spin_unlock(&chain->lock);
+}
+
+/**
+ * ehs_leave_exec - the current task calls exec, and has left nodes
+ * @node: node of its namespace if it is in one of its cgroups: it stays there;
+ *	else NULL
+ *
+ * A group with more than one thread may be in several namespaces and cgroups, and
+ * keeps its records until it ends. But it is no stub any more: another program is.
+ */
+void ehs_leave_exec(const struct ehs_node *node)
+{
+	const struct pid *tgid = task_tgid(current);
+	struct ehs_task *rec;
+
+	if (get_nr_threads(current) == 1) {
+		ehs_task_remove_group(tgid, node);
+		return;
+	}
+	while ((rec = ehs_away_get(tgid, node))) {
+		ehs_task_settle(rec, EHS_TASK_LOCAL, EHS_REASON_NONE);
+		ehs_leave_check(rec);
+		ehs_task_put(rec);
+	}
 }
 
 /**

@@ -102,7 +102,7 @@ int ehs_nl_pre_agent(const struct genl_split_ops *ops, struct sk_buff *skb, stru
 	ehs_nl_pre_doit(ops, skb, info);
 	if (ehs_agent_is_socket(ehs_nl_node(info), ehs_nl_sender(skb)))
 		return 0;
-	NL_SET_ERR_MSG_MOD(info->extack, "only the socket registered as agent may send verdicts");
+	NL_SET_ERR_MSG_MOD(info->extack, "only the socket registered as agent may say this");
 	return -EPERM;
 }
 

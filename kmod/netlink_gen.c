@@ -123,8 +123,13 @@ static const struct nla_policy ehsched_task_account_nl_policy[EHS_A_TASK_INVOLUN
 	[EHS_A_TASK_INVOLUNTARY_SWITCHES] = NLA_POLICY_FULL_RANGE(NLA_U64, &ehs_a_task_involuntary_switches_range),
 };
 
+/* EHS_CMD_TASK_AWAY - do */
+static const struct nla_policy ehsched_task_away_nl_policy[EHS_A_TASK_PID + 1] = {
+	[EHS_A_TASK_PID] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_task_pid_range),
+};
+
 /* Ops table for ehsched */
-const struct genl_split_ops ehsched_nl_ops[8] = {
+const struct genl_split_ops ehsched_nl_ops[9] = {
 	{
 		.cmd		= EHS_CMD_NODE_GET,
 		.pre_doit	= ehs_nl_pre_doit,
@@ -181,6 +186,14 @@ const struct genl_split_ops ehsched_nl_ops[8] = {
 		.doit		= ehs_nl_task_account_doit,
 		.policy		= ehsched_task_account_nl_policy,
 		.maxattr	= EHS_A_TASK_INVOLUNTARY_SWITCHES,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= EHS_CMD_TASK_AWAY,
+		.pre_doit	= ehs_nl_pre_agent,
+		.doit		= ehs_nl_task_away_doit,
+		.policy		= ehsched_task_away_nl_policy,
+		.maxattr	= EHS_A_TASK_PID,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 };

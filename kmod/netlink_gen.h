@@ -14,7 +14,7 @@
 #include <uapi/linux/ehsched.h>
 
 /* Ops table for ehsched */
-extern const struct genl_split_ops ehsched_nl_ops[8];
+extern const struct genl_split_ops ehsched_nl_ops[9];
 
 int ehs_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		    struct genl_info *info);
@@ -33,6 +33,7 @@ int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info);
+int ehs_nl_task_away_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	EHSCHED_NLGRP_NODE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The family's operations on tasks: list them, bypass one, account for one. */
+/* The family's operations on tasks: list them, bypass one, say that one is away, account for one. */
 
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -11,6 +11,7 @@
 
 #include "account.h"
 #include "agent.h"
+#include "away.h"
 #include "bypass.h"
 #include "netlink.h"
 #include "task.h"
@@ -46,6 +47,19 @@ int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!pid)
 		return err;
 	err = ehs_bypass(ehs_nl_node(info), pid, info->extack);
+	put_pid(pid);
+	return err;
+}
+
+int ehs_nl_task_away_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pid *pid;
+	int err;
+
+	pid = ehs_nl_get_pid(info, &err);
+	if (!pid)
+		return err;
+	err = ehs_away(ehs_nl_node(info), pid, info->extack);
 	put_pid(pid);
 	return err;
 }

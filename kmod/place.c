@@ -141,9 +141,8 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 	if (kind == EHS_KIND_GUEST) {
 		where = EHS_TASK_GUEST;
 		reason = EHS_REASON_GUEST;
-	} else if (rec && ehs_agent_is_stub(node, bprm->file)) {
-		/* started by hand: its work is not here either */
-		where = EHS_TASK_AWAY;
+	} else if (ehs_agent_is_stub(node, bprm->file)) {
+		/* started by hand: here until the agent says that its work is elsewhere */
 		reason = EHS_REASON_STUB;
 	} else if (reason == EHS_REASON_NONE) {
 		/* first, because the other checks cost more */

@@ -21,6 +21,7 @@
 #include <linux/cgroup.h>
 #include <linux/hash.h>
 #include <linux/ktime.h>
+#include <linux/nsproxy.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -53,6 +54,31 @@ struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid)
 	return &ehs_task_chains[hash_ptr(tgid, EHS_TASK_CHAIN_BITS)];
 }
 
+/**
+ * ehs_task_any_away - are there stubs?
+ *
+ * For those that are called for every runnable thread of the host.
+ */
+bool ehs_task_any_away(void)
+{
+	return atomic_read(&ehs_task_number_away);
+}
+
+/**
+ * ehs_task_is_in - is a task in the network namespace of a node?
+ * @task: a task that cannot go away
+ * @node: node
+ */
+bool ehs_task_is_in(struct task_struct *task, const struct ehs_node *node)
+{
+	bool is;
+
+	task_lock(task);
+	is = task->nsproxy && task->nsproxy->net_ns == node->net;
+	task_unlock(task);
+	return is;
+}
+
 /* The caller is in an RCU read section or holds the chain's lock. */
 static struct ehs_task *ehs_task_find(const struct ehs_node *node, const struct pid *tgid)
 {
@@ -74,24 +100,6 @@ static struct ehs_task *ehs_task_find(const struct ehs_node *node, const struct 
 bool ehs_task_any(void)
 {
 	return atomic_read(&ehs_task_number);
-}
-
-/**
- * ehs_task_is_away - is this a stub, whose work is on another node?
- * @tgid: thread group; the caller is in an RCU read section
- */
-bool ehs_task_is_away(const struct pid *tgid)
-{
-	const struct ehs_task *rec;
-
-	/* called for every runnable thread of the host */
-	if (!atomic_read(&ehs_task_number_away))
-		return false;
-	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
-		if (rec->tgid == tgid && READ_ONCE(rec->state) == EHS_TASK_AWAY)
-			return true;
-	}
-	return false;
 }
 
 /**
@@ -135,8 +143,12 @@ void ehs_task_put(struct ehs_task *rec)
 		call_rcu(&rec->rcu, ehs_task_free);
 }
 
-/* Keeps the counts of states true, and the load of what runs here. */
-static void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
+/**
+ * ehs_task_set_state - keep the counts of states true, and the load of what runs here
+ * @rec: record that was not removed, its node locked
+ * @state: its new state
+ */
+void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 {
 	struct ehs_node *node = rec->node;
 
@@ -355,6 +367,21 @@ void ehs_task_wait(struct ehs_task *rec)
 }
 
 /**
+ * ehs_task_note_away - the work of a task goes to another node
+ * @rec: its record, before its state says so; the node is locked
+ * @leader: the group's first thread, or the one that will be its only one
+ */
+void ehs_task_note_away(struct ehs_task *rec, const struct task_struct *leader)
+{
+	lockdep_assert_held(&rec->node->lock);
+	rec->placed = true;
+	WRITE_ONCE(rec->away_at, ktime_get_ns());
+	WRITE_ONCE(rec->away_ran, READ_ONCE(leader->se.sum_exec_runtime));
+	/* pairs with the barrier of ehs_away_is_stub() */
+	smp_wmb();
+}
+
+/**
  * ehs_task_settle - record where the task is to run
  * @rec: record of current
  * @state: local, away or guest
@@ -366,7 +393,7 @@ void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_r
 	WRITE_ONCE(rec->in_exec, false);
 	rec->reason = reason;
 	if (state == EHS_TASK_AWAY)
-		rec->placed = true;
+		ehs_task_note_away(rec, current);
 	if (!rec->gone)
 		ehs_task_set_state(rec, state);
 	raw_spin_unlock(&rec->node->lock);

@@ -17,9 +17,9 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "away.h"
 #include "node.h"
 #include "seen.h"
-#include "task.h"
 
 /* Threads that are looked at without a break: some 100 us. */
 #define EHS_WALK_CHUNK 1024
@@ -43,14 +43,14 @@ static void ehs_walk_count(struct ehs_node *node)
 }
 
 /*
- * Stubs are not counted: their work is short, and in a burst of transfers it
- * would look as if the tasks that left were still here, and send too many after
- * them. The caller is in an RCU read section.
+ * Stubs are not counted as long as they do little: in a burst of transfers it would
+ * look as if the tasks that left were still here, and send too many after them. The
+ * caller is in an RCU read section.
  */
 static void ehs_walk_look_at(struct task_struct *thread, struct ehs_seen *seen)
 {
 	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD ||
-	    ehs_task_is_away(task_tgid(thread)))
+	    ehs_away_is_stub(thread))
 		return;
 	/* keeps the namespaces alive; few threads get this far */
 	task_lock(thread);

@@ -526,9 +526,20 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 	a->placement = record_adopt(agent, &who, to, pid, uid);
 	a->state = AWAY_BROKEN;
 	stops_come(a);
+	if (a->started)
+		away_tell_module(a);
 	/* There is an agent again: what is missing now is the executor. */
 	route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
 	away_resume(a);
+}
+
+void away_module_changed(struct agent *agent)
+{
+	if (!agent->aways)
+		return;
+	for (const struct away *a = agent->aways->list; a; a = a->next)
+		if (a->started && a->route.socket >= 0)
+			away_tell_module(a);
 }
 
 int away_init(struct agent *agent)

@@ -27,6 +27,8 @@ unsigned int away_count(const struct agent *agent);
 size_t away_waiting(const struct agent *agent, uid_t uid, size_t *same);
 /** Whether this peer runs a task of this user that sees home's files. */
 bool away_shows_home(const struct peer *to, uid_t uid);
+/** The module was loaded, or removed: one that is new knows of no stub. */
+void away_module_changed(struct agent *agent);
 /** A stub whose task is away has connected to this agent: FRAME_ATTACH. Takes over the socket. */
 void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
 		 uid_t uid);

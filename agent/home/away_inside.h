@@ -76,6 +76,8 @@ struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid);
 void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text);
 /** away_note.c: the stub tells what has become of its task. 0 or -errno: not allowed now. */
 int away_on_note(struct away *a, const uint8_t *payload, uint32_t length);
+/** away_note.c: tells the module that this stub is one, if it has not made it one itself. */
+void away_tell_module(const struct away *a);
 /** away.c: asks its executor to go on with it. */
 void away_resume(struct away *a);
 /** away.c: opens the stream of the job to this peer and sends it. */

@@ -109,6 +109,16 @@ static bool away_ended(struct away *a, const struct note *n)
 	return false;
 }
 
+void away_tell_module(const struct away *a)
+{
+	int err = a->agent->module ? kernel_away(a->agent, a->pid) : 0;
+
+	/* It is in no managed cgroup, has gone or runs another program by now, or the module is older. */
+	if (err && err != -ESRCH && err != -EBUSY && err != -EOPNOTSUPP && err != -ENOTCONN)
+		log_warning("cannot tell the module that process %d is away: %s", (int)a->pid,
+			    strerror(-err));
+}
+
 int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 {
 	struct note n;
@@ -120,6 +130,8 @@ int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 		if (a->placement && !a->started) {
 			placement_started(a->placement, a->pid, n.pid);
 			learn_started(a->placement);
+			if (!a->placement->kernel)
+				away_tell_module(a);
 		}
 		a->started = true;
 		break;

@@ -58,6 +58,12 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, bool remote, enum ehs_
 int kernel_get(struct agent *agent, struct node_view *view);
 int kernel_bypass(struct agent *agent, pid_t pid);
 /**
+ * Says that the work of this stub is on another node, which the module knows by itself only of those
+ * that it has started since it was loaded. 0; -ESRCH: the stub is not in a managed cgroup;
+ * -EOPNOTSUPP: a module of an earlier version; or another -errno.
+ */
+int kernel_away(struct agent *agent, pid_t pid);
+/**
  * Adds what a task used elsewhere to the account of its stub. 0; -ESRCH: the module does not
  * know this stub; or another -errno.
  */

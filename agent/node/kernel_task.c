@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Requests about tasks: list them, leave one alone, account for one. */
+/* Requests about tasks: list them, leave one alone, say that one is away, account for one. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,6 +27,11 @@ static struct nl_msg *kernel_about(struct agent *agent, uint8_t cmd, pid_t pid)
 int kernel_bypass(struct agent *agent, pid_t pid)
 {
 	return kernel_order(agent, kernel_about(agent, EHS_CMD_TASK_BYPASS, pid), NULL);
+}
+
+int kernel_away(struct agent *agent, pid_t pid)
+{
+	return kernel_order(agent, kernel_about(agent, EHS_CMD_TASK_AWAY, pid), NULL);
 }
 
 int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used)

@@ -95,6 +95,10 @@ relax
 
 # Module removed under load, then loaded again: the agent goes on through both.
 overload
+rm -f began stop used
+ehctl run -- bash -c 'sh -c "uname -n >began; until [ -e stop ]; do sleep 0.1; done; exec '"$PROBE"' burn 500"; times' >used &
+worker=$!
+wait_for 30 test -s began
 ehctl run -- bash -c 'for i in $(seq 40); do '"$PROBE"' burn 20 & done; wait; echo end' >got 2>&1 &
 load=$!
 wait_for 20 rmmod ehsched
@@ -116,6 +120,10 @@ ok "ehctl run places the command itself" 'cat where'
 insmod "$EHS_MODULE"
 wait_for 20 has_module
 ok "and takes the module back"
+touch stop
+wait $worker
+[ "$(cat began)" != "$(hostname)" ] && [[ "$(sed -n 2p used)" =~ ^0m([0-9]+)\.([0-9]+)s ]] && ((10#${BASH_REMATCH[1]} * 1000 + 10#${BASH_REMATCH[2]} > 200))
+ok "what a task used that was away meanwhile is its parent's" 'cat began used'
 relax
 overload
 rm -f where

@@ -132,6 +132,7 @@ may_not "agent-register: root of a user namespace" "$mapped" EPERM register "$st
 agent "$stub" silent
 for who in root net_admin sys_admin nobody mapped pidns own; do
 	refused "place-verdict: $who" EPERM "only the socket registered as agent" ${!who} "$nl" verdict 1 local - -
+	refused "task-away: $who" EPERM "only the socket registered as agent" ${!who} "$nl" away $sitter
 done
 # the agent's socket is somebody else's, and stays so
 for what in "set threshold=77" "bypass $sitter" "account $stub_pid 10=1000"; do
@@ -142,6 +143,7 @@ is "nothing of it has changed the node" "$(field threshold agent)" "0 $(awk '{ p
 agent_end
 for holder in $holders; do
 	refused "place-verdict: the agent's socket, $holder" ENOENT "nobody waits" "$nl" as $holder "$stub" verdict 1 local - -
+	refused "task-away: the agent's socket, $holder" ESRCH "no such task" "$nl" as $holder "$stub" away 4000000
 	may_not "agent-register: the agent's socket, $holder" "" EPERM as $holder "$stub" register "$stub"
 done
 
@@ -150,7 +152,7 @@ is "task-get: the agent's socket, another, sees all" "$($nl as another "$stub" t
 is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" dump | grep -c ^netns)" 1
 
 # A port alone is not a right: not when the agent is gone, and not when its port is another's.
-for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -"; do
+for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -" "away $sitter"; do
 	refused "$what from the port that the agent had" EPERM "agent" "$nl" reuse "$stub" $what
 done
 is "nothing of it has changed the node" "$(field threshold agent)" "0 "

@@ -360,6 +360,15 @@ static int cmd_bypass(int argc, char **argv)
 	return report(talk(msg));
 }
 
+static int cmd_away(int argc, char **argv)
+{
+	struct nl_msg *msg = request(EHS_CMD_TASK_AWAY, NLM_F_ACK);
+
+	if (argc)
+		nla_put_u32(msg, EHS_A_TASK_PID, strtoul(argv[0], NULL, 0));
+	return report(talk(msg));
+}
+
 /* account PID [NUMBER=VALUE]…: attributes by number */
 static int cmd_account(int argc, char **argv)
 {
@@ -444,12 +453,12 @@ static const struct {
 	{ "serve", cmd_serve },	    { "as", cmd_as },	      { "reuse", cmd_reuse },
 	{ "flood", cmd_flood },	    { "again", cmd_again },   { "field", cmd_field },
 	{ "wait", cmd_wait },	    { "counts", cmd_counts }, { "while", cmd_while },
-	{ "slowest", cmd_slowest },
+	{ "slowest", cmd_slowest }, { "away", cmd_away },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest | away, or every and one of them");
 }
 
 int run(int argc, char **argv)

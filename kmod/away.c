@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stubs: tasks whose work is on another node. They are no load as long as they do what
+ * stubs do. To execute the stub alone makes none, because anybody can. A verdict does;
+ * and of those that were started by hand, or before the module was loaded, the agent
+ * says that their work has begun elsewhere.
+ */
+
+#include "away.h"
+
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/netlink.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "load_math.h"
+#include "task.h"
+
+/**
+ * ehs_away_is_stub - is this a stub that does no more than stubs do?
+ * @thread: a thread; the caller is in an RCU read section
+ *
+ * Only the first thread of a group may be, and only as long as it has hardly run since
+ * the task's work went to another node: a user can make his stub run what he likes.
+ */
+bool ehs_away_is_stub(struct task_struct *thread)
+{
+	struct pid *tgid = task_tgid(thread);
+	const struct ehs_task *rec;
+	u64 ran, since;
+
+	if (!ehs_task_any_away() || !thread_group_leader(thread))
+		return false;
+	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
+		if (rec->tgid != tgid || READ_ONCE(rec->state) != EHS_TASK_AWAY)
+			continue;
+		/* pairs with the barrier of ehs_task_note_away() */
+		smp_rmb();
+		ran = READ_ONCE(thread->se.sum_exec_runtime) - READ_ONCE(rec->away_ran);
+		since = ktime_get_ns() - READ_ONCE(rec->away_at);
+		if (ehs_load_is_little(ran, since))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * ehs_away_get - take a reference to a record of a stub
+ * @tgid: thread group
+ * @except: not the one of this node; or NULL
+ *
+ * Return: the record or NULL. It may be removed while the reference is held.
+ */
+struct ehs_task *ehs_away_get(const struct pid *tgid, const struct ehs_node *except)
+{
+	struct ehs_task *rec, *found = NULL;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
+		if (rec->tgid != tgid || rec->node == except ||
+		    READ_ONCE(rec->state) != EHS_TASK_AWAY || !refcount_inc_not_zero(&rec->refs))
+			continue;
+		found = rec;
+		break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * Return: whether it is recorded; not if the record was removed, or an exec is under
+ * way, which says more.
+ */
+static bool ehs_away_record(struct ehs_task *rec, const struct task_struct *leader)
+{
+	bool is;
+
+	raw_spin_lock(&rec->node->lock);
+	is = !rec->gone && !rec->in_exec;
+	if (is && rec->state != EHS_TASK_AWAY) {
+		rec->reason = EHS_REASON_STUB;
+		ehs_task_note_away(rec, leader);
+		ehs_task_set_state(rec, EHS_TASK_AWAY);
+	}
+	raw_spin_unlock(&rec->node->lock);
+	return is;
+}
+
+static bool ehs_away_is_managed(const struct ehs_node *node, struct task_struct *task)
+{
+	enum ehs_kind kind = ehs_node_kind(node, task);
+
+	return kind == EHS_KIND_MANAGED || kind == EHS_KIND_ALWAYS;
+}
+
+/**
+ * ehs_away - the work of a task has begun on another node
+ * @node: node of the caller
+ * @pid: process id of the task, which is its stub
+ * @extack: for the text of a refusal
+ *
+ * It may be known already.
+ *
+ * Return: 0, -ESRCH if there is no such task in the node's managed cgroups, -EBUSY if
+ * it is calling exec, -EUSERS if it has records in too many other nodes, -ENOMEM.
+ */
+int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack)
+{
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
+	struct ehs_task *rec;
+	int err = -ESRCH;
+
+	if (!task || task->flags & PF_KTHREAD || !ehs_task_is_in(task, node) ||
+	    !ehs_away_is_managed(node, task)) {
+		NL_SET_ERR_MSG_MOD(extack, "no such task in the node's managed cgroups");
+		goto put_task;
+	}
+	rec = ehs_task_make(node, task, pid);
+	if (IS_ERR(rec)) {
+		err = PTR_ERR(rec);
+		if (err == -ESRCH)
+			NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
+		else if (err == -EUSERS)
+			NL_SET_ERR_MSG_MOD(extack, "the task is in too many network namespaces");
+		goto put_task;
+	}
+	err = 0;
+	if (!ehs_away_record(rec, task)) {
+		NL_SET_ERR_MSG_MOD(extack, "the task is calling exec, or has just ended");
+		err = -EBUSY;
+	}
+	ehs_task_put(rec);
+put_task:
+	if (task)
+		put_task_struct(task);
+	return err;
+}

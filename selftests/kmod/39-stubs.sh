@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A stub is what a verdict has made one, or the agent says is one; and it is no load as long as it does what stubs do.
+. "$(dirname "$0")/lib.sh"
+
+mkdir -p $cg/all
+# by_hand TOKEN: a stub that was started by hand; its pid in $by_hand
+by_hand() {
+	$probe in $cg/m -- "$stub" "$1" x x &
+	by_hand=$!
+	listed_as "* pid=$by_hand * stub *"
+}
+# as_agent COMMAND…: over the socket of an agent of its own
+as_agent() { "$nl" as another "$stub" "$@"; }
+# state_of PID: as the module lists it
+state_of() { $nl tasks | awk -v pid="pid=$1" '$2 == pid { print $4, $5 }'; }
+end() {
+	kill "$@" 2>/dev/null
+	wait "$@" 2>/dev/null
+}
+
+node_reset
+$nl set threshold=100000
+agent "$stub" local excluded -
+by_hand sleep
+first=$by_hand
+is "a stub by hand is a task that is here" "$(state_of $first)" "local stub"
+refused "nothing is accounted to it" ESRCH "not a stub of this node" "$nl" account $first 10=1
+refused "root does not say that it is away" EPERM "only the socket registered as agent" "$nl" away $first
+agent_end
+as_agent away $first; is "the agent does" $? 0
+is "it is away" "$(state_of $first) $(field away)" "away stub 1"
+as_agent account $first 10=1; is "and is accounted for" $? 0
+as_agent away $first; is "it may be said again" $? 0
+$probe in $cg/other -- sleep infinity &
+outside=$!
+in_other() { [ "$(cat /proc/$outside/comm)" = sleep ]; }
+wait_for 20 in_other
+refused "not of what nobody manages" ESRCH "no such task in the node's managed cgroups" as_agent away $outside
+$probe in $cg/g -- sleep infinity &
+guest=$!
+listed_as "* pid=$guest * guest *"
+refused "nor of a guest" ESRCH "no such task in the node's managed cgroups" as_agent away $guest
+refused "nor of a kernel thread" ESRCH "no such task" as_agent away 2
+refused "nor of nobody" ESRCH "no such task" as_agent away 4000000
+end $first $outside $guest
+
+# load: what runs is counted, whatever it calls itself
+$nl set index=runnable
+agent "$stub" remote sender busy
+stubs=
+for token in busy busy busy; do by_hand $token; stubs+=" $by_hand"; done
+got=$($nl load 3000 $((20 * slow)))
+is "stubs by hand that compute are load ($got)" $? 0
+end $stubs
+got=$($nl load 0 $((20 * slow)))
+# by verdict
+$nl set always=$cg/all threshold=100000
+agent_end
+for token in busy busier; do
+	agent "$stub" remote auto $token
+	$probe in $cg/all -- true &
+	away=$!
+	listed_as "* pid=$away * away *"
+	got=$($nl load 1000 $((20 * slow)))
+	is "a stub by verdict that computes is load: $token ($got)" $? 0
+	end $away
+	agent_end
+	got=$($nl load 0 $((20 * slow)))
+	is "and none when it has ended ($got)" $? 0
+done
+node_reset
+
+# A stub with two threads executes another program, outside of the cgroups: it is none any more.
+sitter $cg/m
+agent "$stub" remote sender leaves
+$probe in $cg/m -- true $cg/other &
+leaver=$!
+left() { [ "$(cat /proc/$leaver/comm)" = sleep ] && [ "$(field away)" = 0 ]; }
+wait_for 20 left
+is "a stub of two threads that leaves by an exec is away no more" "$? $(state_of $leaver)" "0 "
+end $leaver
+agent_end
+
+# The module is loaded again under stubs: the agent says so, and none is sent away again.
+agent "$stub" remote sender sleep
+$probe in $cg/m -- sleep infinity &
+stayed=$!
+listed_as "* pid=$stayed * away *"
+agent_end
+sitter_end $sitter
+rmmod ehsched; is "the module is removed under a stub" $? 0
+insmod "$module"
+node_reset
+is "one that is loaded again does not know it" "$(state_of $stayed)" ""
+as_agent away $stayed; is "the agent says that it is one" $? 0
+is "and it is" "$(state_of $stayed) $(field away load)" "away stub 1 0"
+sitter $cg/m
+agent "$stub" remote sender exit-42
+kill -USR1 $stayed
+listed_as "* pid=$stayed * local placed *"
+is "its own program, when it falls back to that, is not sent again" $? 0
+agent_end
+end $stayed
+sitter_end $sitter
+at_zero "all counts are back at zero"
+finish
