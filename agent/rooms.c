@@ -284,6 +284,8 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 	serve_reload(agent, old);
 	history_reload(agent);
 	enrol_reload(agent, old);
+	if (agent->kernel)
+		kernel_reload(agent, old);
 	node_reload(agent, old);
 	owner_reload(agent);
 	if (agent->hierarchy)

@@ -21,7 +21,8 @@ struct sock;
  * @port: its netlink port in the node's namespace
  * @view: what the process that registered saw and was then: tasks that see the
  *	same, and are no less, may be placed. It and @stub are for who has a reference
- * @breaker: whether it answers; guarded by the node's lock
+ * @breakers: whether it answers those of a bucket, see ehs_node_bucket(); guarded by
+ *	the node's lock
  * @stub: the program that stands in for a task that runs on another node, open
  * @stub_inode: its inode, to compare with
  * @stub_path: its path when it was registered; only a name
@@ -32,7 +33,7 @@ struct ehs_agent {
 	const struct sock *sock;
 	u32 port;
 	struct ehs_view view;
-	struct ehs_breaker breaker;
+	struct ehs_breaker breakers[EHS_NODE_BUCKETS];
 	struct file *stub;
 	const struct inode *stub_inode;
 	char *stub_path;

@@ -79,7 +79,7 @@ static const struct netlink_range_validation ehs_a_task_involuntary_switches_ran
 };
 
 /* EHS_CMD_NODE_SET - do */
-static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_ALWAYS_CGROUP_FD + 1] = {
+static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_MAX_REQUESTS + 1] = {
 	[EHS_A_NODE_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_threshold_range),
 	[EHS_A_NODE_THRESHOLD_LENGTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_threshold_length_range),
 	[EHS_A_NODE_LOAD_INDEX] = NLA_POLICY_MAX(NLA_U32, 2),
@@ -91,6 +91,8 @@ static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_ALWAYS_CGRO
 	[EHS_A_NODE_CLEAR_CGROUPS] = { .type = NLA_FLAG, },
 	[EHS_A_NODE_NO_NEW_PRIVS] = NLA_POLICY_MAX(NLA_U32, 1),
 	[EHS_A_NODE_ALWAYS_CGROUP_FD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_always_cgroup_fd_range),
+	[EHS_A_NODE_MAX_TIME_LIMIT] = NLA_POLICY_RANGE(NLA_U32, 1, 10000),
+	[EHS_A_NODE_MAX_REQUESTS] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
 };
 
 /* EHS_CMD_AGENT_REGISTER - do */
@@ -147,7 +149,7 @@ const struct genl_split_ops ehsched_nl_ops[9] = {
 		.pre_doit	= ehs_nl_pre_owner,
 		.doit		= ehs_nl_node_set_doit,
 		.policy		= ehsched_node_set_nl_policy,
-		.maxattr	= EHS_A_NODE_ALWAYS_CGROUP_FD,
+		.maxattr	= EHS_A_NODE_MAX_REQUESTS,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -87,6 +87,8 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
 	    nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, node->set.time_limit) ||
 	    nla_put_u32(msg, EHS_A_NODE_DWELL, node->set.dwell) ||
 	    nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, node->set.no_new_privs) ||
+	    nla_put_u32(msg, EHS_A_NODE_MAX_TIME_LIMIT, node->set.max_time_limit) ||
+	    nla_put_u32(msg, EHS_A_NODE_MAX_REQUESTS, node->set.max_requests) ||
 	    nla_put_u32(msg, EHS_A_NODE_NETNS, node->net->ns.inum) ||
 	    (agent && nla_put_u32(msg, EHS_A_NODE_AGENT_PORT, agent->port)) ||
 	    ehs_nl_put_load_age(msg, node) ||
@@ -311,6 +313,8 @@ static const struct {
 	{ EHS_A_NODE_TIME_LIMIT, offsetof(struct ehs_settings, time_limit) },
 	{ EHS_A_NODE_DWELL, offsetof(struct ehs_settings, dwell) },
 	{ EHS_A_NODE_NO_NEW_PRIVS, offsetof(struct ehs_settings, no_new_privs) },
+	{ EHS_A_NODE_MAX_TIME_LIMIT, offsetof(struct ehs_settings, max_time_limit) },
+	{ EHS_A_NODE_MAX_REQUESTS, offsetof(struct ehs_settings, max_requests) },
 };
 
 static bool ehs_nl_names_settings(const struct genl_info *info)
@@ -336,53 +340,82 @@ static void ehs_nl_take_settings(const struct genl_info *info, struct ehs_settin
 	}
 }
 
+/* Whether the message sets what bounds the agent, too. To keep more tasks at home is none of it. */
+static bool ehs_nl_names_bounds(const struct genl_info *info)
+{
+	const struct nlattr *no_new_privs = info->attrs[EHS_A_NODE_NO_NEW_PRIVS];
+
+	return info->attrs[EHS_A_NODE_MAX_TIME_LIMIT] || info->attrs[EHS_A_NODE_MAX_REQUESTS] ||
+	       (no_new_privs && nla_get_u32(no_new_privs));
+}
+
+/* The settings after the message. A limit that was set before is lowered with its bound. */
+static int ehs_nl_settings_after(const struct genl_info *info, struct ehs_settings *set)
+{
+	const struct nlattr *limit = info->attrs[EHS_A_NODE_TIME_LIMIT];
+
+	ehs_nl_take_settings(info, set);
+	if (limit && set->time_limit > set->max_time_limit) {
+		NL_SET_ERR_MSG_ATTR(info->extack, limit, "time limit above max-time-limit");
+		return -ERANGE;
+	}
+	set->time_limit = min(set->time_limit, set->max_time_limit);
+	return 0;
+}
+
 /*
  * Changes what the message names and nothing else, because others may change the
  * rest at the same time. @cgroups is from ehs_nl_cgroups(), or NULL if the node
- * keeps its own. Return: the set that was replaced, which execs may still look at.
+ * keeps its own; it is the node's after success. *old becomes the set that was
+ * replaced, which execs may still look at.
  */
-static struct ehs_cgroups *ehs_nl_change(const struct genl_info *info, struct ehs_node *node,
-					 struct ehs_cgroups *cgroups)
+static int ehs_nl_change(const struct genl_info *info, struct ehs_node *node,
+			 struct ehs_cgroups *cgroups, struct ehs_cgroups **old)
 {
-	struct ehs_cgroups *old = NULL;
+	struct ehs_settings set;
 	bool empty = false;
-	u32 index;
+	int err;
 
 	raw_spin_lock(&node->lock);
-	index = node->set.index;
-	ehs_nl_take_settings(info, &node->set);
+	set = node->set;
+	err = ehs_nl_settings_after(info, &set);
+	if (err)
+		goto unlock;
 	/* what was smoothed of another index says nothing */
-	if (index != node->set.index)
+	if (node->set.index != set.index)
 		node->sampled_at = 0;
+	node->set = set;
 	if (cgroups) {
-		old = rcu_dereference_protected(node->cgroups, lockdep_is_held(&node->lock));
-		ehs_nl_keep_cgroups(info, cgroups, old);
+		*old = rcu_dereference_protected(node->cgroups, lockdep_is_held(&node->lock));
+		ehs_nl_keep_cgroups(info, cgroups, *old);
 		empty = !cgroups->n && !cgroups->guest && !cgroups->always;
 		rcu_assign_pointer(node->cgroups, empty ? NULL : cgroups);
 	}
+unlock:
 	raw_spin_unlock(&node->lock);
 	/* nobody has seen it, and it holds nothing */
 	if (empty)
 		kfree(cgroups);
-	return old;
+	return err;
 }
 
 /*
  * Everything is checked before anything is changed. The agent's socket may change
- * settings; which tasks are transferred at all is the administrator's.
+ * settings; which tasks are transferred at all, and what bounds the agent, is the
+ * administrator's.
  */
 int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct ehs_cgroups *cgroups = NULL, *old = NULL;
 	struct ehs_node *node = ehs_nl_node(info);
-	struct ehs_cgroups *cgroups = NULL, *old;
-	bool swap;
+	bool swap = ehs_nl_names_cgroups(info);
+	int err;
 
-	swap = ehs_nl_names_cgroups(info);
-	if (swap && !ehs_nl_is_admin(skb, info)) {
+	if ((swap || ehs_nl_names_bounds(info)) && !ehs_nl_is_admin(skb, info)) {
 		/* longer than a line wherever it begins */
 		/* clang-format off */
 		NL_SET_ERR_MSG_MOD(info->extack,
-				   "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
+				   "cgroups, bounds and no-new-privs take CAP_NET_ADMIN and CAP_SYS_ADMIN over the network namespace");
 		/* clang-format on */
 		return -EPERM;
 	}
@@ -398,7 +431,11 @@ int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 		/* first, so that no exec after the change is missed */
 		ehs_place_watch();
 	}
-	old = ehs_nl_change(info, node, cgroups);
+	err = ehs_nl_change(info, node, cgroups, &old);
+	if (err) {
+		ehs_cgroups_free(cgroups);
+		return err;
+	}
 	ehs_node_changed(node, old, swap);
 	return 0;
 }

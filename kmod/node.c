@@ -5,6 +5,7 @@
 
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -161,7 +162,10 @@ static int __net_init ehs_node_net_init(struct net *net)
 		.weight = 1000,
 		.time_limit = 100,
 		.dwell = 1000,
+		.max_time_limit = EHS_MAX_TIME_LIMIT,
+		.max_requests = EHS_MAX_REQUESTS,
 	};
+	node->salt = get_random_u32();
 	ehs_state_init(node);
 	/* last: others find it from here on; they need no serial */
 	err = xa_alloc_cyclic(&ehs_nodes, &node->serial, node, xa_limit_31b, &ehs_node_serial,

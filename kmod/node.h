@@ -3,12 +3,14 @@
 #define _EHS_NODE_H
 
 #include <linux/atomic.h>
+#include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/netdevice.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <linux/ehsched.h>
@@ -43,6 +45,8 @@ struct ehs_cgroups {
  * @time_limit: milliseconds an exec waits for a verdict
  * @dwell: milliseconds of low load before the node is a receiver
  * @no_new_privs: 1 if tasks with no_new_privs may be transferred
+ * @max_time_limit: the largest @time_limit that may be set
+ * @max_requests: execs that may wait at once
  */
 struct ehs_settings {
 	u32 threshold;
@@ -52,6 +56,8 @@ struct ehs_settings {
 	u32 time_limit;
 	u32 dwell;
 	u32 no_new_privs;
+	u32 max_time_limit;
+	u32 max_requests;
 };
 
 /**
@@ -78,6 +84,13 @@ struct ehs_walked {
 	u32 runnable;
 };
 
+/*
+ * Users share what a node has of a kind by the hash of their number: each has a part,
+ * and those that are in the same bucket share one.
+ */
+#define EHS_NODE_BUCKET_BITS 6
+#define EHS_NODE_BUCKETS (1 << EHS_NODE_BUCKET_BITS)
+
 /**
  * struct ehs_node - one network namespace, as a unit that has load and takes part
  * in load sharing; usually the initial namespace of a host
@@ -100,6 +113,8 @@ struct ehs_walked {
  * @check: the same for all records, after the cgroups have changed
  * @requests: execs that wait for a verdict, by cookie
  * @nr_requests: number of @requests
+ * @nr_requests_of: the same of the users whose hash it is, see ehs_node_bucket()
+ * @salt: of these hashes; never changed
  * @smoothed: load of the indexes runnable and cpu, 1/1024 of a thousandth
  * @samples: samples that @smoothed has followed, in periods of EHS_LOAD_SAMPLE_MS
  * @sampled_at: when the last of them was taken, ns; 0 when the next one is to replace it
@@ -131,6 +146,8 @@ struct ehs_node {
 	struct delayed_work check;
 	DECLARE_HASHTABLE(requests, 6);
 	u32 nr_requests;
+	u16 nr_requests_of[EHS_NODE_BUCKETS];
+	u32 salt;
 	s64 smoothed;
 	u32 samples;
 	u64 sampled_at;
@@ -173,6 +190,12 @@ extern struct workqueue_struct *ehs_wq, *ehs_node_wq, *ehs_check_wq;
 static inline bool ehs_node_is_host(const struct ehs_node *node)
 {
 	return net_eq(node->net, &init_net);
+}
+
+/* Which users are in one bucket is not known to them. */
+static inline u32 ehs_node_bucket(const struct ehs_node *node, kuid_t uid)
+{
+	return hash_32(__kuid_val(uid) ^ node->salt, EHS_NODE_BUCKET_BITS);
 }
 
 /* For the node's announcements, and the records of tasks that were moved. */

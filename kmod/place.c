@@ -85,7 +85,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 	bool remote = false;
 	bool over;
 
-	ehs_request_init(&req, cookie, bprm->filename);
+	ehs_request_init(node, &req, cookie, bprm->filename);
 	do {
 		agent = ehs_agent_get(node);
 		/* nothing refers to the one before: it has gone, or the request is over */

@@ -17,6 +17,7 @@
 
 #include "request.h"
 
+#include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -26,8 +27,11 @@
 #include "agent.h"
 #include "netlink.h"
 
-/* Limit of sleeping execs of a node, and so of what an agent has to keep. */
-#define EHS_REQUEST_MAX 1024
+/*
+ * The administrator bounds the execs of a node that sleep, and so what an agent has to
+ * keep. A user has this part of them, so that none uses up the places of all.
+ */
+#define EHS_REQUEST_PART 8
 
 /* Written under every node's lock once, see ehs_request_stop(). */
 static bool ehs_request_stopped;
@@ -40,16 +44,45 @@ static struct ehs_agent *ehs_request_agent(const struct ehs_node *node)
 static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u32 verdict,
 			       u32 reason)
 {
+	struct ehs_agent *agent = ehs_request_agent(node);
+
 	lockdep_assert_held(&node->lock);
 	if (!hlist_unhashed(&req->hash)) {
 		hash_del(&req->hash);
 		node->nr_requests--;
+		node->nr_requests_of[req->bucket]--;
 	}
 	req->over = true;
 	req->verdict = verdict;
 	req->reason = reason;
-	if (req->agent)
-		ehs_breaker_left(&req->agent->breaker, req->try);
+	/* the present agent is of the socket for which it tries, see ehs_request_hand_over() */
+	if (agent)
+		ehs_breaker_left(&agent->breakers[req->bucket], req->try);
+}
+
+/* Whether there is no place for one more exec of this user. */
+static bool ehs_request_is_full(const struct ehs_node *node, const struct ehs_request *req)
+{
+	lockdep_assert_held(&node->lock);
+	return node->nr_requests >= node->set.max_requests ||
+	       node->nr_requests_of[req->bucket] >=
+		       max(node->set.max_requests / EHS_REQUEST_PART, 1U);
+}
+
+/* Decides that execs that wait run here: all, or those of one bucket. */
+static void ehs_request_release_of(struct ehs_node *node, u32 bucket, enum ehs_reason reason)
+{
+	struct ehs_request *req;
+	struct hlist_node *tmp;
+	int i;
+
+	lockdep_assert_held(&node->lock);
+	hash_for_each_safe(node->requests, i, tmp, req, hash) {
+		if (bucket != EHS_NODE_BUCKETS && bucket != req->bucket)
+			continue;
+		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+		complete(&req->decided);
+	}
 }
 
 /**
@@ -67,20 +100,27 @@ void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum eh
 }
 
 /*
- * The time is over. When the agent has let several wait, the others that wait
- * for it now go on, too. One that came later had less than the whole time, so
- * that says nothing about it.
+ * The time is over. When the agent has let several of a user wait, the others of his
+ * that wait for it now go on, too. A socket that came later had less than the whole
+ * time, so that says nothing about it.
  */
-static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
+static void ehs_request_miss(struct ehs_node *node, struct ehs_request *req)
 {
 	u64 now = ktime_get_ns(), waited = req->limit * (u64)NSEC_PER_MSEC;
+	struct ehs_agent *agent = ehs_request_agent(node);
 
+	lockdep_assert_held(&node->lock);
+	ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
+	if (agent && !req->handed &&
+	    ehs_breaker_missed(&agent->breakers[req->bucket], now, waited, req->try))
+		ehs_request_release_of(node, req->bucket, EHS_REASON_AGENT_SLOW);
+}
+
+static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
+{
 	raw_spin_lock(&node->lock);
-	if (!req->over) {
-		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
-		if (!req->handed && ehs_breaker_missed(&req->agent->breaker, now, waited, req->try))
-			ehs_request_release(node, EHS_REASON_AGENT_SLOW);
-	}
+	if (!req->over)
+		ehs_request_miss(node, req);
 	raw_spin_unlock(&node->lock);
 }
 
@@ -98,13 +138,14 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 			    u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
-	bool asks = false, first, waits, replaced;
+	bool asks = false, first, waits;
+	struct ehs_agent *present;
 
 	raw_spin_lock(&node->lock);
 	if (req->over)
 		goto unlock;
 	waits = !hlist_unhashed(&req->hash);
-	replaced = rcu_access_pointer(node->agent) != agent;
+	present = ehs_request_agent(node);
 	first = !req->limit;
 	if (first) {
 		req->limit = node->set.time_limit;
@@ -117,12 +158,17 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 		reason = EHS_REASON_TIME_OUT;
 	else if (READ_ONCE(ehs_request_stopped))
 		reason = EHS_REASON_UNLOADING;
-	else if (!rcu_access_pointer(node->agent))
+	else if (!present)
 		reason = EHS_REASON_AGENT_GONE;
-	else if (!waits && node->nr_requests >= EHS_REQUEST_MAX)
+	else if (!waits && ehs_request_is_full(node, req))
 		reason = EHS_REASON_QUEUE_FULL;
-	else if (!replaced && !ehs_breaker_admits(&agent->breaker, ktime_get_ns(), &req->try))
+	else if (!req->try &&
+		 !ehs_breaker_admits(&present->breakers[req->bucket], ktime_get_ns(), &req->try))
 		reason = EHS_REASON_AGENT_SLOW;
+	if (reason == EHS_REASON_TIME_OUT) {
+		ehs_request_miss(node, req);
+		goto unlock;
+	}
 	if (reason) {
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
 		goto unlock;
@@ -130,11 +176,11 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 	if (!waits) {
 		hash_add(node->requests, &req->hash, req->cookie);
 		node->nr_requests++;
+		node->nr_requests_of[req->bucket]++;
 	}
-	if (replaced) {
-		req->handed = true;
+	/* another has come since: that one is to be asked */
+	if (present != agent)
 		goto unlock;
-	}
 	asks = true;
 	req->agent = agent;
 	/* of the agents before */
@@ -190,14 +236,20 @@ static void ehs_request_send_failed(struct ehs_node *node, struct ehs_request *r
 }
 
 /**
- * ehs_request_init - begin a request, which no agent has been asked yet
+ * ehs_request_init - begin a request of the current task, which no agent was asked yet
+ * @node: its node
  * @req: on the stack of the exec
  * @cookie: number of the placement
  * @path: program as given to exec
  */
-void ehs_request_init(struct ehs_request *req, u64 cookie, const char *path)
+void ehs_request_init(const struct ehs_node *node, struct ehs_request *req, u64 cookie,
+		      const char *path)
 {
-	*req = (struct ehs_request){ .cookie = cookie, .path = path };
+	*req = (struct ehs_request){
+		.cookie = cookie,
+		.path = path,
+		.bucket = ehs_node_bucket(node, current_uid()),
+	};
 	init_completion(&req->decided);
 }
 
@@ -253,7 +305,9 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 {
 	struct ehs_request *req;
 	struct ehs_agent *agent;
+	u64 now = ktime_get_ns();
 	int err = -ENOENT;
+	u32 bucket;
 
 	raw_spin_lock(&node->lock);
 	agent = ehs_request_agent(node);
@@ -262,13 +316,14 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 		err = -EPERM;
 		goto unlock;
 	}
-	ehs_breaker_lives(&agent->breaker, ktime_get_ns());
+	for (bucket = 0; bucket < EHS_NODE_BUCKETS; bucket++)
+		ehs_breaker_lives(&agent->breakers[bucket], now);
 	hash_for_each_possible(node->requests, req, hash, answer->cookie) {
 		/* one that has not asked this agent yet will */
 		if (req->cookie != answer->cookie || req->agent != agent)
 			continue;
 		strscpy(req->token, answer->token, sizeof(req->token));
-		ehs_breaker_answered(&agent->breaker);
+		ehs_breaker_answered(&agent->breakers[req->bucket]);
 		ehs_request_decide(node, req, answer->verdict, answer->reason);
 		/* last: after it the request may be gone, with its stack */
 		complete(&req->decided);
@@ -289,24 +344,19 @@ unlock:
  */
 void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 {
-	struct ehs_request *req;
-	struct hlist_node *tmp;
-	int bucket;
-
-	lockdep_assert_held(&node->lock);
-	hash_for_each_safe(node->requests, bucket, tmp, req, hash) {
-		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
-		complete(&req->decided);
-	}
+	ehs_request_release_of(node, EHS_NODE_BUCKETS, reason);
 }
 
 /**
  * ehs_request_hand_over - let all execs that wait ask the agent that has just come
  * @node: node, locked; its agent is the new one
+ * @other: it is another socket
  *
- * The execs hold their references to the old one until they have seen this.
+ * The execs hold their references to the old one until they have seen this. The same
+ * socket, registered again, has had part of the time already: if that ends, it has
+ * let them wait, and the exec that tries is the same.
  */
-void ehs_request_hand_over(struct ehs_node *node)
+void ehs_request_hand_over(struct ehs_node *node, bool other)
 {
 	struct ehs_request *req;
 	int bucket;
@@ -315,8 +365,8 @@ void ehs_request_hand_over(struct ehs_node *node)
 	hash_for_each(node->requests, bucket, req, hash)
 	{
 		req->agent = NULL;
-		req->try = false;
-		req->handed = true;
+		req->try &= !other;
+		req->handed |= other;
 		complete(&req->decided);
 	}
 }

@@ -18,8 +18,9 @@ struct sock;
  * @agent: who is asked, referenced by the exec; NULL before, and from the moment
  *	another agent takes its place until the exec has asked that one. It and all
  *	below, but for @decided, are guarded by the node's lock
+ * @bucket: of its user, see ehs_node_bucket(); never changed
  * @try: it finds out whether a slow agent answers again, see breaker.h
- * @handed: another agent has taken the place of the first one
+ * @handed: another socket has taken the place of the first one
  * @over: decided; what was decided is below
  * @started_at: when an agent was asked first, monotonic, ns; 0 if none was. The
  *	exec's own, as the next two
@@ -35,6 +36,7 @@ struct ehs_request {
 	u64 cookie;
 	const char *path;
 	struct ehs_agent *agent;
+	u32 bucket;
 	bool try;
 	bool handed;
 	bool over;
@@ -47,12 +49,13 @@ struct ehs_request {
 	char token[EHS_TOKEN_MAX + 1];
 };
 
-void ehs_request_init(struct ehs_request *req, u64 cookie, const char *path);
+void ehs_request_init(const struct ehs_node *node, struct ehs_request *req, u64 cookie,
+		      const char *path);
 bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req);
 void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum ehs_reason reason);
 int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 		       const struct ehs_request *answer, struct netlink_ext_ack *extack);
-void ehs_request_hand_over(struct ehs_node *node);
+void ehs_request_hand_over(struct ehs_node *node, bool other);
 void ehs_request_release(struct ehs_node *node, enum ehs_reason reason);
 void ehs_request_stop(void);
 void ehs_request_start(void);

@@ -46,7 +46,7 @@ struct config {
 	size_t njoin;
 	unsigned int load_index; /**< enum ehs_load_index */
 	uint32_t threshold, threshold_floor, threshold_length, capacity;
-	unsigned int dwell, time_limit, lease, heartbeat;
+	unsigned int dwell, time_limit, time_limit_max, lease, heartbeat;
 	unsigned int job_limit; /**< a job whose ends are not connected for this long is lost */
 	unsigned int link_idle; /**< an unused link closes after it, unless it is pinned */
 	unsigned int guests; /**< maximum number */

@@ -31,6 +31,7 @@
 #define LAUNCHER_AGAIN_S 1 /* from its end to another one */
 #define LAUNCHER_LATER_S 10 /* if that fails */
 #define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
+#define LAUNCHER_NUMBERS 5 /* of its arguments */
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 struct launcher {
@@ -66,7 +67,7 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 struct launcher_arguments {
 	char **argv; /* to be freed; NULL: out of memory */
 	size_t n;
-	char numbers[4][12];
+	char numbers[LAUNCHER_NUMBERS][12];
 };
 
 static void launcher_argument(struct launcher_arguments *a, const char *name, const char *value)
@@ -75,23 +76,30 @@ static void launcher_argument(struct launcher_arguments *a, const char *name, co
 	a->argv[a->n++] = (char *)value;
 }
 
+/* What the module allows at most. The file that says it is the administrator's, as time-limit-max is. */
+static unsigned int launcher_time_limit(const struct config *c)
+{
+	return c->time_limit > c->time_limit_max ? c->time_limit : c->time_limit_max;
+}
+
 static void launcher_fill(struct launcher_arguments *a, const struct config *c)
 {
-	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory",
-				      "--guest-cpu" };
-	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory, c->guest_cpu };
+	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory", "--guest-cpu",
+				      "--time-limit-max" };
+	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory, c->guest_cpu,
+					launcher_time_limit(c) };
 
 	a->n = 0;
 	a->argv = calloc(2 * (c->nallow_users + c->nview_own + c->nguest_allow + c->nguest_deny +
 			      c->nuser_map) +
-				 16,
+				 20,
 			 sizeof(*a->argv));
 	if (!a->argv)
 		return;
 	a->argv[a->n++] = (char *)"ehlaunch";
 	launcher_argument(a, "--cgroup", c->cgroup);
 	launcher_argument(a, "--stub", c->stub);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < LAUNCHER_NUMBERS; i++) {
 		snprintf(a->numbers[i], sizeof(a->numbers[i]), "%u", values[i]);
 		launcher_argument(a, names[i], a->numbers[i]);
 	}
@@ -109,6 +117,8 @@ static void launcher_fill(struct launcher_arguments *a, const struct config *c)
 		a->argv[a->n++] = (char *)"--guest-pid-namespace";
 	if (c->allow_root)
 		a->argv[a->n++] = (char *)"--allow-root";
+	if (c->no_new_privs)
+		a->argv[a->n++] = (char *)"--no-new-privs";
 }
 
 /* The highest version of requests that both speak. 0, or -EPROTONOSUPPORT and why not. */
@@ -386,7 +396,8 @@ static bool launcher_same(const struct config *a, const struct config *b)
 	return a->allow_root == b->allow_root && a->guest_pid_namespace == b->guest_pid_namespace &&
 	       a->uid_min == b->uid_min && a->guest_pids == b->guest_pids &&
 	       a->guest_memory == b->guest_memory && a->guest_cpu == b->guest_cpu &&
-	       !strcmp(a->stub, b->stub) &&
+	       a->no_new_privs == b->no_new_privs &&
+	       launcher_time_limit(a) == launcher_time_limit(b) && !strcmp(a->stub, b->stub) &&
 	       launcher_same_list(a->allow_users, a->nallow_users, b->allow_users,
 				  b->nallow_users) &&
 	       launcher_same_list(a->guest_allow, a->nguest_allow, b->guest_allow,

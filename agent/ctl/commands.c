@@ -305,6 +305,12 @@ static void commands_do_set(struct ctl_conn *c, const json_t *request)
 	}
 	if (!error && !n)
 		error = ctl_error("set", "nothing to set", true);
+	if (!error && set.time_limit != node_settings(agent)->time_limit &&
+	    set.time_limit > kernel_time_limit_max(agent)) {
+		snprintf(why, sizeof(why), "must be at most %u ms: ehlaunch allows no more",
+			 kernel_time_limit_max(agent));
+		error = ctl_error("time-limit", why, true);
+	}
 	if (!error && node_set(agent, &set, why))
 		error = ctl_error("set", why, false);
 	if (error) {

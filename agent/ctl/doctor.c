@@ -415,15 +415,17 @@ static void doctor_launcher(struct agent *agent, json_t *checks)
 	const struct config *c = agent->config;
 	bool own = c->nview_own, pids = doctor_is_set("guest-pids", c->guest_pids),
 	     memory = doctor_is_set("guest-memory", c->guest_memory),
-	     cpu = doctor_is_set("guest-cpu", c->guest_cpu);
+	     cpu = doctor_is_set("guest-cpu", c->guest_cpu),
+	     limit = doctor_is_set("time-limit-max", c->time_limit_max), nnp = c->no_new_privs;
 
-	if (!launcher_is_apart(agent) || !(own || pids || memory || cpu))
+	if (!launcher_is_apart(agent) || !(own || pids || memory || cpu || limit || nnp))
 		return;
 	doctor_add(checks, "settings", DOCTOR_WARNING,
 		   "set them in EHLAUNCH_OPTIONS (ehlaunch(8)), and remove them from agent.conf",
-		   "these have no effect in agent.conf, as ehlaunch is a service:%s%s%s%s",
+		   "these have no effect in agent.conf, as ehlaunch is a service:%s%s%s%s%s%s",
 		   own ? " view-own" : "", pids ? " guest-pids" : "", memory ? " guest-memory" : "",
-		   cpu ? " guest-cpu" : "");
+		   cpu ? " guest-cpu" : "", limit ? " time-limit-max" : "",
+		   nnp ? " no-new-privs" : "");
 }
 
 static void doctor_unknown(void *checks, const char *setting, const char *item, bool denies)

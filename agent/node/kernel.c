@@ -27,6 +27,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/config_data.h"
 #include "base/log.h"
 #include "base/launcher.h"
 #include "cluster/versions.h"
@@ -123,15 +124,19 @@ int kernel_get(struct agent *agent, struct node_view *view)
 			  kernel_on_node, view);
 }
 
-static int kernel_put_settings(struct nl_msg *msg, const struct node_settings *set)
+static int kernel_put_settings(const struct kernel *k, struct nl_msg *msg,
+			       const struct node_settings *set)
 {
+	uint32_t limit = k->time_limit_max && set->time_limit > k->time_limit_max
+				 ? k->time_limit_max
+				 : set->time_limit;
+
 	return nla_put_u32(msg, EHS_A_NODE_THRESHOLD, set->threshold) ||
 			       nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, set->length) ||
 			       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
 			       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
-			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, set->time_limit) ||
-			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ||
-			       nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, set->no_new_privs)
+			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, limit) ||
+			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -142,9 +147,10 @@ int kernel_set(struct agent *agent, const struct node_settings *set, char why[16
 	int err;
 
 	why[0] = '\0';
-	if (agent->module) {
+	/* Another socket that is about to be registered brings them, and first what they are bound by. */
+	if (agent->module && agent->kernel->asked < 0) {
 		msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-		if (msg && kernel_put_settings(msg, set)) {
+		if (msg && kernel_put_settings(agent->kernel, msg, set)) {
 			nlmsg_free(msg);
 			msg = NULL;
 		}
@@ -214,13 +220,36 @@ static void kernel_close_asked(struct agent *agent)
 	k->asked = -1;
 }
 
-/* This socket is registered. Takes it over. 0 or -errno. */
+/* What the administrator has allowed is ehlaunch's to say, which may have been started by somebody else. */
+static int kernel_on_bounds(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *attrs[EHS_A_NODE_MAX + 1];
+	struct agent *agent = arg;
+	struct kernel *k = agent->kernel;
+
+	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, EHS_A_NODE_MAX, NULL))
+		return NL_SKIP;
+	if (attrs[EHS_A_NODE_MAX_TIME_LIMIT])
+		k->time_limit_max = nla_get_u32(attrs[EHS_A_NODE_MAX_TIME_LIMIT]);
+	if (k->time_limit_max && k->settings.time_limit > k->time_limit_max)
+		log_warning(
+			"time-limit = %u is more than ehlaunch allows (--time-limit-max): execs wait for %u ms",
+			k->settings.time_limit, k->time_limit_max);
+	if (agent->config->no_new_privs && attrs[EHS_A_NODE_NO_NEW_PRIVS] &&
+	    !nla_get_u32(attrs[EHS_A_NODE_NO_NEW_PRIVS]))
+		log_warning(
+			"no-new-privs = true has no effect: ehlaunch was started without --no-new-privs");
+	return NL_OK;
+}
+
+/* This socket is registered. Takes it over, in the place of one that was before. 0 or -errno. */
 static int kernel_use(struct agent *agent, int fd, char why[160])
 {
 	struct kernel *k = agent->kernel;
 	struct nl_msg *msg;
 	int err = -ENOMEM;
 
+	kernel_close_agent(agent);
 	snprintf(why, 160, "out of memory");
 	k->agent = netlink_adopt(fd);
 	if (!k->agent) {
@@ -233,8 +262,11 @@ static int kernel_use(struct agent *agent, int fd, char why[160])
 	k->agent_event = event_new(agent->base, fd, EV_READ | EV_PERSIST, kernel_on_agent, agent);
 	if (!k->agent_event || event_add(k->agent_event, NULL))
 		goto close_agent;
+	k->time_limit_max = 0;
+	kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_bounds,
+		   agent);
 	msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && kernel_put_settings(msg, &k->settings)) {
+	if (msg && kernel_put_settings(k, msg, &k->settings)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
@@ -369,10 +401,30 @@ static void kernel_attach(struct agent *agent)
 	kernel_register(agent);
 }
 
+uint32_t kernel_time_limit_max(const struct agent *agent)
+{
+	return agent->module && agent->kernel->time_limit_max ? agent->kernel->time_limit_max
+							      : EHS_MAX_TIME_LIMIT;
+}
+
+void kernel_reload(struct agent *agent, const struct config *old)
+{
+	const struct config *now = agent->config;
+
+	if (agent->module && !launcher_is_apart(agent) &&
+	    (now->no_new_privs != old->no_new_privs || now->time_limit != old->time_limit ||
+	     now->time_limit_max != old->time_limit_max || strcmp(now->stub, old->stub)))
+		kernel_register(agent);
+}
+
 static void kernel_on_retry(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
-	if (!agent->module)
+
+	/* The rules of the site have changed, and could not be told. */
+	if (agent->module)
+		kernel_register(agent);
+	else
 		kernel_attach(agent);
 }
 

@@ -15,6 +15,7 @@
 #include "node/node_settings.h"
 
 struct agent;
+struct config;
 struct frame_exit;
 
 /** An exec that waits for a verdict. Strings are borrowed. */
@@ -45,6 +46,10 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 		const struct node_settings *settings);
 void kernel_exit(struct agent *agent);
 
+/** What the administrator lets time-limit be at most, ms: more has no effect. */
+uint32_t kernel_time_limit_max(const struct agent *agent);
+/** Registers again if the site's rules for the module have changed: ehlaunch brings them. */
+void kernel_reload(struct agent *agent, const struct config *old);
 /**
  * Sets these in the module, if it is loaded, and keeps them for a module that is loaded later.
  * 0, or the kernel's -errno with a text in why[]; then nothing has changed.

@@ -147,7 +147,6 @@ int node_init(struct agent *agent, const struct node_ops *ops)
 		.weight = 1000,
 		.time_limit = agent->config->time_limit,
 		.dwell = agent->config->dwell,
-		.no_new_privs = agent->config->no_new_privs,
 	};
 	err = procload_init(agent);
 	if (err) {
@@ -192,7 +191,6 @@ void node_reload(struct agent *agent, const struct config *old)
 		set.time_limit = now->time_limit;
 	if (now->dwell != old->dwell)
 		set.dwell = now->dwell;
-	set.no_new_privs = now->no_new_privs;
 	if ((memcmp(&set, &agent->node->now, sizeof(set)) || now->policy != old->policy ||
 	     now->capacity != old->capacity) &&
 	    node_set(agent, &set, why))

@@ -8,10 +8,10 @@
 
 /**
  * Threshold, length and weight in thousandths of a task, time limit and dwell in ms; the index is
- * an enum ehs_load_index. no_new_privs, 0 or 1: whether tasks that have it may go.
+ * an enum ehs_load_index.
  */
 struct node_settings {
-	uint32_t threshold, length, index, weight, time_limit, dwell, no_new_privs;
+	uint32_t threshold, length, index, weight, time_limit, dwell;
 };
 
 struct node_view {

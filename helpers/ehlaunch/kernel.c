@@ -198,6 +198,24 @@ static int kernel_folder(const char *name)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* What the site allows, which the agent cannot change. A module of an earlier version knows no bound. */
+static int kernel_set_bounds(int socket, int family, char text[LAUNCH_TEXT])
+{
+	const uint32_t no_new_privs = rules.no_new_privs, limit = rules.time_limit_max;
+	struct kernel_message m;
+	int err;
+
+	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
+	kernel_put(&m, EHS_A_NODE_NO_NEW_PRIVS, &no_new_privs, sizeof(no_new_privs));
+	err = kernel_ask(socket, &m, text);
+	if (err)
+		return err;
+	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
+	kernel_put(&m, EHS_A_NODE_MAX_TIME_LIMIT, &limit, sizeof(limit));
+	err = kernel_ask(socket, &m, text);
+	return err == -EINVAL || err == -EOPNOTSUPP ? 0 : err;
+}
+
 static int kernel_set_cgroups(int socket, int family, char text[LAUNCH_TEXT])
 {
 	static const struct {
@@ -243,6 +261,8 @@ int kernel_register(const struct request *r)
 		family = kernel_family(fd, told.text);
 		err = family < 0 ? family : kernel_register_agent(fd, family, told.text);
 	}
+	if (!err)
+		err = kernel_set_bounds(fd, family, told.text);
 	if (!err)
 		err = kernel_set_cgroups(fd, family, told.text);
 	if (!err) {

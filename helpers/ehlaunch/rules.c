@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/ehsched.h>
 
 #define RULES_UID_MIN 1000
 #define RULES_GUEST_PIDS 4096
+#define RULES_TIME_LIMIT_MAX 1000
 
 static int rules_number(const char *text, unsigned int *out)
 {
@@ -45,6 +47,8 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		{ "stub", required_argument, NULL, 's' },
 		{ "cgroup", required_argument, NULL, 'c' },
 		{ "guest-pid-namespace", no_argument, NULL, 'n' },
+		{ "no-new-privs", no_argument, NULL, 'N' },
+		{ "time-limit-max", required_argument, NULL, 't' },
 		{ "guest-pids", required_argument, NULL, 'p' },
 		{ "guest-memory", required_argument, NULL, 'M' },
 		{ "guest-cpu", required_argument, NULL, 'C' },
@@ -57,6 +61,7 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		.uid_min = RULES_UID_MIN,
 		.users = users,
 		.guest_pids = RULES_GUEST_PIDS,
+		.time_limit_max = RULES_TIME_LIMIT_MAX,
 		.own = { "/proc", "/sys", "/dev" },
 		.owned = 3,
 	};
@@ -66,11 +71,14 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 			 : c == 'p' ? &rules->guest_pids
 			 : c == 'M' ? &rules->guest_memory
 			 : c == 'C' ? &rules->guest_cpu
+			 : c == 't' ? &rules->time_limit_max
 				    : NULL;
 		if (c == 'r')
 			rules->allow_root = true;
 		else if (c == 'n')
 			rules->guest_pid_namespace = true;
+		else if (c == 'N')
+			rules->no_new_privs = true;
 		else if (c == 'u')
 			users[rules->nusers++] = optarg;
 		else if (c == 'o' && *optarg == '/' && rules->owned < RULES_OWN_MAX)
@@ -89,7 +97,8 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		else if (!number || rules_number(optarg, number))
 			goto usage;
 	}
-	if (optind == argc)
+	if (optind == argc && rules->time_limit_max >= 1 &&
+	    rules->time_limit_max <= EHS_MAX_TIME_LIMIT)
 		return 0;
 usage:
 	fprintf(stderr, "usage: ehlaunch [--allow-root] [--uid-min UID] [--allow-user NAME]...\n"
@@ -99,6 +108,7 @@ usage:
 			"                [--view-own DIRECTORY]... [--stub FILE]\n"
 			"                [--cgroup PATH] [--guest-pids N] [--guest-memory MIB]\n"
 			"                [--guest-cpu PERCENT] [--guest-pid-namespace]\n"
+			"                [--no-new-privs] [--time-limit-max MS]\n"
 			"See ehlaunch(8).\n");
 	return -EINVAL;
 }

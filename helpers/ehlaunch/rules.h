@@ -26,6 +26,8 @@ struct rules {
 	unsigned int owned;
 	const char *stub; /**< registered with the module; NULL: the one beside ehlaunch */
 	const char *cgroup; /**< managed/, all/ and guest/ are below it; NULL: no cgroups */
+	bool no_new_privs; /**< tasks that have it may leave */
+	unsigned int time_limit_max; /**< ms that the agent may let an exec wait at most */
 	char *guest_allow[SITE_ITEMS_MAX], *guest_deny[SITE_ITEMS_MAX]; /**< see rules_guests() */
 	size_t nguest_allow, nguest_deny;
 	char *user_map[SITE_ITEMS_MAX]; /**< see rules_mapped() */

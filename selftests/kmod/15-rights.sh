@@ -65,7 +65,8 @@ kill $aside; wait $aside 2>/dev/null
 
 # settings, cgroups
 mkdir -p $cg/all
-for what in "threshold=0" "limit=100" "managed=$cg/m" "guest=$cg/g" "always=$cg/all"; do
+for what in "threshold=0" "limit=100" "max-limit=10000" "max-requests=1024" "no-new-privs=0" "managed=$cg/m" "guest=$cg/g" \
+	"always=$cg/all"; do
 	may "node-set $what: root" "" set "$what"
 	may "node-set $what: CAP_SYS_ADMIN and CAP_NET_ADMIN" "$sys_admin" set "$what"
 	may_not "node-set $what: CAP_NET_ADMIN" "$net_admin" EPERM set "$what"
@@ -79,14 +80,26 @@ for holder in $holders; do
 	for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 no-new-privs=0; do
 		may "node-set $what: the agent's socket, $holder" "" as $holder "$stub" set "$what"
 	done
-	for what in "managed=$cg/m" "guest=$cg/g" "always=$cg/all" clear; do
-		refused "node-set $what: the agent's socket, $holder" EPERM "cgroups take CAP_NET_ADMIN and CAP_SYS_ADMIN" \
+	for what in "managed=$cg/m" "guest=$cg/g" "always=$cg/all" clear max-limit=10000 max-requests=1024 no-new-privs=1; do
+		refused "node-set $what: the agent's socket, $holder" EPERM "cgroups, bounds and no-new-privs take CAP_NET_ADMIN and CAP_SYS_ADMIN" \
 			"$nl" as $holder "$stub" set "$what"
-		refused "nor with a setting beside it: $holder" EPERM "cgroups take" "$nl" as $holder "$stub" set threshold=77 "$what"
+		refused "nor with a setting beside it: $holder" EPERM "cgroups, bounds" "$nl" as $holder "$stub" set threshold=77 "$what"
 	done
 	may "node-get: the agent's socket, $holder" "" as $holder "$stub" get
 done
 is "nothing of it has changed the node" "$(field threshold) $($nl get | grep -cE '^(managed|guest-cgroup) ')" "0 2"
+# the administrator's bound
+$nl set max-limit=200 max-requests=50
+is "a limit that was set is lowered with its bound" "$($nl set max-limit=50; field limit max-limit max-requests)" "50 50 50"
+$nl set max-limit=200
+for holder in $holders; do
+	refused "a limit above it: the agent's socket, $holder" ERANGE "time limit above max-time-limit" "$nl" as $holder "$stub" set limit=201
+	may "up to it: the agent's socket, $holder" "" as $holder "$stub" set limit=200
+done
+refused "root neither, without another bound" ERANGE "time limit above max-time-limit" "$nl" set limit=201
+may "root with it" "" set limit=1000 max-limit=1000
+refused "a bound has a bound" ERANGE "integer out of range" "$nl" set max-limit=10001
+$nl set max-limit=10000 max-requests=1024
 may "node-set of his own namespace: root of a user namespace" "$own" set threshold=0
 refused "a cgroup that he may not write to" EACCES "may not write to this cgroup" $own "$nl" set managed=$cg/m
 refused "the guest cgroup neither" EACCES "may not write to this cgroup" $own "$nl" set guest=$cg/g

@@ -42,6 +42,34 @@ is "30 at once all run" "$failures $(field pending)" "0 0"
 is "each either waited in vain or was released" $(($(counter agent-slow) - released + $(counter time-out) - waited)) 30
 holds "most were released ($(($(counter agent-slow) - released)) of 30)" "$(counter agent-slow) - released >= 15"
 agent_end
+# one user's execs that wait in vain are his: another's are asked for
+agent "$stub" manual "$work/orders"
+$nl set limit=$((1000 * slow))
+for _ in 1 2 3; do $probe in $cg/m user 1000 -- true; done
+counted agent-slow "a user whose execs waited in vain does not wait" $probe in $cg/m user 1000 -- true
+$nl set limit=10000
+asked=$(grep -c ^request "$log")
+$in -- true & pid=$!
+more() { [ "$(grep -c ^request "$log")" = $((asked + 1)) ]; }
+wait_for 20 more
+is "another user's exec is asked for" "$(field pending)" 1
+answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local no-receiver -"
+wait $pid
+agent_end
+# to be registered again is no new beginning
+$nl set limit=$((500 * slow))
+touch "$work/loop"
+: >"$log"
+"$nl" again "$stub" "$work/loop" >"$log" 2>&1 & agent=$!
+wait_for 20 file_has "$log" '^registered'
+before=$(counter time-out) slow_before=$(counter agent-slow)
+for _ in $(seq 8); do $in -- true; done
+is "a socket that is registered again and again lets three wait" \
+	"$(($(counter time-out) - before)) $(($(counter agent-slow) - slow_before))" "3 5"
+rm "$work/loop"
+wait $agent
+becomes agent ''
+$nl set limit=$((1000 * slow))
 # another agent starts without a past
 agent "$stub" local no-receiver -
 counted no-receiver "the next agent is asked" $in -- true

@@ -28,22 +28,40 @@ total=$(echo "$line" | awk '{ for (i = 1; i < NF; i++) if ($i ~ /^n\./) n += $(i
 is "each waited its time, was released, or found the table full" "$total" "$n"
 holds "few waited in vain ($line)" "$(echo "$line" | grep -o 'n.time-out [0-9]*' | cut -d' ' -f2) <= 3 + $n / 2"
 
-# As many as one node can have wait, the others go on at once: in the host's node, as its limit is as long as it can be.
+# As many of one user as an eighth of the places wait, the others go on at once: in the host's node, as its limit is as long as
+# it can be. Another user has a place.
 node_reset
+chmod 755 $cg $cg/m
 sitter $cg/m
 agent "$stub" silent
 before=$(counter queue-full)
 n=1100
-$probe in $cg/m crowd $n -- $probe & crowd=$!
-becomes n.queue-full $((before + n - 1024))
-is "of $n 1024 wait" "$(field pending) $(($(counter queue-full) - before))" "1024 $((n - 1024))"
+$probe in $cg/m user 1000 crowd $n -- $probe & crowd=$!
+becomes n.queue-full $((before + n - 128))
+is "of $n of one user 128 wait" "$(field pending) $(($(counter queue-full) - before))" "128 $((n - 128))"
+$probe in $cg/m -- true & other=$!
+becomes pending 129
+is "one of another user waits, too" $? 0
 # a dump that shows nothing of many tasks is made in parts all the same
-is "root sees those that wait" "$("$nl" tasks | grep -c ' pending ')" 1024
+is "root sees all" "$("$nl" tasks | wc -l)" $((n + 2))
 is "another user none of them, in parts" \
 	"$(setpriv --reuid=65534 --regid=65534 --clear-groups "$nl" tasks parts)" "1 parts without a task"
 agent_end
 wait $crowd
 is "all of them run when the agent ends" "$? $(field pending)" "0 0"
+wait $other
+# All of them together have the places that there are. Users may share one of 64 parts.
+$nl set max-requests=64
+agent "$stub" silent
+before=$(counter queue-full)
+crowds=
+for u in $(seq 1001 1020); do $probe in $cg/m user "$u" crowd 9 -- $probe & crowds+=" $!"; done
+becomes n.queue-full $((before + 20 * 9 - 64))
+is "of 180 of 20 users 64 wait" "$(field pending)" 64
+agent_end
+failures=0
+for crowd in $crowds; do wait "$crowd" || failures=$((failures + 1)); done
+is "all of them run when the agent ends" "$failures $(field pending)" "0 0"
 sitter_end $sitter
 at_zero "all counts are back at zero"
 finish

@@ -33,9 +33,8 @@ static struct nl_msg *flood_request(enum flood_what what, int cgroup, bool set)
 
 	if (what == FLOOD_FAMILY) {
 		msg = nlmsg_alloc();
-		if (!msg ||
-		    !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, GENL_ID_CTRL, 0, NLM_F_ACK,
-				 CTRL_CMD_GETFAMILY, 1))
+		if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, GENL_ID_CTRL, 0, NLM_F_ACK,
+					 CTRL_CMD_GETFAMILY, 1))
 			die("no memory");
 		nla_put_string(msg, CTRL_ATTR_FAMILY_NAME, EHS_FAMILY_NAME);
 		return msg;

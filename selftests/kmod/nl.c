@@ -235,6 +235,8 @@ static void put_setting(struct nl_msg *msg, char *word)
 		{ "limit", EHS_A_NODE_TIME_LIMIT },
 		{ "dwell", EHS_A_NODE_DWELL },
 		{ "no-new-privs", EHS_A_NODE_NO_NEW_PRIVS },
+		{ "max-limit", EHS_A_NODE_MAX_TIME_LIMIT },
+		{ "max-requests", EHS_A_NODE_MAX_REQUESTS },
 		{ "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
 	};
 	char *value = strchr(word, '=');

@@ -134,6 +134,12 @@ static void show_node(struct nlmsghdr *nlh)
 			       NAME(reasons, nla_get_u32(tb[EHS_A_COUNTER_REASON])),
 			       nla_get_u64(tb[EHS_A_COUNTER_COUNT]));
 			break;
+		case EHS_A_NODE_MAX_TIME_LIMIT:
+			printf("max-limit %u\n", nla_get_u32(attr));
+			break;
+		case EHS_A_NODE_MAX_REQUESTS:
+			printf("max-requests %u\n", nla_get_u32(attr));
+			break;
 		case EHS_A_NODE_LOAD_AGE:
 			printf("load-age %u\n", nla_get_u32(attr));
 			break;
