@@ -307,14 +307,17 @@ struct file *ehs_agent_open_stub(const struct ehs_agent *agent)
 	err = file_permission(file, MAY_EXEC);
 	if (err)
 		goto put_file;
-	err = ehs_agent_check_head(file);
-	if (err)
-		goto put_file;
+	/* first, so that nobody writes another head after it was read */
 	err = ehs_exe_deny_write(file);
 	if (err)
 		goto put_file;
+	err = ehs_agent_check_head(file);
+	if (err)
+		goto allow_write;
 	return file;
 
+allow_write:
+	ehs_exe_allow_write(file);
 put_file:
 	fput(file);
 	return ERR_PTR(err);

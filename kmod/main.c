@@ -19,7 +19,12 @@
 #include "task.h"
 #include "watch.h"
 
-/* First what the others use; last what brings work in: netlink and execs. */
+/* ids of cgroups and times are words */
+#ifndef CONFIG_64BIT
+#error "ehsched needs a kernel of 64 bits"
+#endif
+
+/* First what the others use; last what brings work in: netlink, and by it execs. */
 static int __init ehs_init(void)
 {
 	int err;
@@ -35,10 +40,11 @@ static int __init ehs_init(void)
 	err = ehs_watch_init();
 	if (err)
 		goto exit_agent;
+	/* before a node can have cgroups, and so an exec a cookie */
+	ehs_place_init();
 	err = ehs_nl_init();
 	if (err)
 		goto exit_watch;
-	ehs_place_init();
 	return 0;
 
 exit_watch:
@@ -53,8 +59,9 @@ exit_node:
 
 /*
  * Runs only when no exec is in the handler and no dump is half done: both hold
- * the module. Managed tasks run on. Their records are freed with the nodes, when
- * nothing is left that could look them up.
+ * the module. Managed tasks and stubs run on. Their records are freed with the
+ * nodes, when nothing is left that could look them up; of stubs the agent tells a
+ * module that is loaded later.
  */
 static void __exit ehs_exit(void)
 {
