@@ -14,8 +14,8 @@
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
-#include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <linux/security.h>
@@ -24,11 +24,11 @@
 #include "agent.h"
 #include "compat/compat.h"
 #include "node.h"
+#include "subject.h"
 
 /* Whether the node lets tasks with no_new_privs go. */
-static bool ehs_confine_nnp_may_go(void)
+static bool ehs_confine_nnp_may_go(struct ehs_node *node)
 {
-	struct ehs_node *node = ehs_node_of(current->nsproxy->net_ns);
 	bool may;
 
 	raw_spin_lock(&node->lock);
@@ -37,28 +37,29 @@ static bool ehs_confine_nnp_may_go(void)
 	return may;
 }
 
-/*
- * Whether the program starts in secure mode (AT_SECURE). A security module has
- * asked for it by now; for the ids the kernel does it later, for whatever
- * program is executed then, which would be the stub.
- */
-static bool ehs_confine_is_secure(const struct linux_binprm *bprm)
+/* Whether the task is under seccomp, which another thread may set for all of them. */
+static bool ehs_confine_is_limited(struct task_struct *task)
 {
-	const struct cred *cred = current_cred();
+#ifdef CONFIG_SECCOMP
+	return READ_ONCE(task->seccomp.mode);
+#else
+	return false;
+#endif
+}
 
-	return bprm->secureexec || !uid_eq(cred->uid, cred->euid) ||
-	       !gid_eq(cred->gid, cred->egid) || !uid_eq(cred->euid, cred->fsuid) ||
-	       !gid_eq(cred->egid, cred->fsgid);
+/* Whether the kernel would start a program with these ids in secure mode (AT_SECURE). */
+static bool ehs_confine_is_secure(const struct cred *cred)
+{
+	return !uid_eq(cred->uid, cred->euid) || !gid_eq(cred->gid, cred->egid) ||
+	       !uid_eq(cred->euid, cred->fsuid) || !gid_eq(cred->egid, cred->fsgid);
 }
 
 /*
  * Whether the task has other capabilities than its user has by default. Root
  * that has put some down gets them back by an exec only without no_new_privs.
  */
-static bool ehs_confine_has_caps(const struct cred *agent)
+static bool ehs_confine_has_caps(const struct cred *cred, const struct cred *agent)
 {
-	const struct cred *cred = current_cred();
-
 	return !cap_issubset(agent->cap_bset, cred->cap_bset) || !cap_isclear(cred->cap_ambient) ||
 	       cred->securebits != SECUREBITS_DEFAULT ||
 	       (uid_eq(cred->uid, make_kuid(cred->user_ns, 0)) &&
@@ -78,35 +79,36 @@ static void ehs_confine_lsm_id(const struct cred *cred, struct ehs_lsm_id *id)
 	revert_creds(own);
 }
 
-/*
- * Whether a security module has another domain for the task than for the agent,
- * or for the program than for the task: bprm->cred is what the task is to
- * become. The stub would run in the program's domain, without the program, and
- * guests in that of the agents.
- */
-static bool ehs_confine_has_domain(const struct linux_binprm *bprm, const struct cred *agent)
+/* Whether the security modules take the two for different. */
+static bool ehs_confine_other_domain(const struct cred *a, const struct cred *b)
 {
-	struct ehs_lsm_id its, mine, next;
+	struct ehs_lsm_id its, mine;
 
-	ehs_confine_lsm_id(agent, &its);
-	ehs_lsm_current_id(&mine);
-	ehs_confine_lsm_id(bprm->cred, &next);
-	return memcmp(&its, &mine, sizeof(its)) || memcmp(&mine, &next, sizeof(mine));
+	ehs_confine_lsm_id(a, &its);
+	ehs_confine_lsm_id(b, &mine);
+	return memcmp(&its, &mine, sizeof(its));
 }
 
 /*
- * Whether the task is in a Landlock domain. No exported function says so, but
- * Landlock refuses every remount in a domain that handles the file system, and
+ * Whether the credentials are of a Landlock domain. No exported function says so,
+ * but Landlock refuses every remount in a domain that handles the file system, and
  * of the kernel's other security modules only SELinux looks at remounts, of
  * which it does nothing without options. Nothing is remounted. SELinux and the
- * audit record of newer kernels, which log the refusal, want a real file system.
+ * audit record of newer kernels, which log the refusal, want a real file system:
+ * that of the agent's root directory, which the agent holds. The record is made
+ * without waiting for memory or for the audit daemon.
  *
- * Not seen: a domain that has rules for the network or scopes only, made with
- * CAP_SYS_ADMIN and without no_new_privs, which is looked at before.
+ * Not seen: a domain that has rules for the network or scopes only. Its task has
+ * no_new_privs, which is looked at before, or had CAP_SYS_ADMIN when it made it.
  */
-static bool ehs_confine_has_landlock(const struct linux_binprm *bprm)
+static bool ehs_confine_has_landlock(const struct cred *cred, const struct ehs_agent *agent)
 {
-	return security_sb_remount(file_inode(bprm->file)->i_sb, NULL);
+	const struct cred *own = override_creds(cred);
+	bool has;
+
+	has = security_sb_remount(file_inode(agent->view.root)->i_sb, NULL);
+	revert_creds(own);
+	return has;
 }
 
 #ifdef CONFIG_CGROUP_BPF
@@ -124,14 +126,15 @@ static bool ehs_confine_runs(const struct cgroup *cgrp, unsigned int type,
 }
 
 /*
- * Whether all programs of the current task's cgroup are programs of @than, too.
- * Under RCU. The arrays of a cgroup are freed, a grace period later, after it
- * goes offline, and the pointers to them stay: so that is looked at in the same
- * read section. The task's own cgroup cannot go.
+ * Whether all programs of the task's cgroup are programs of @than, too. Under RCU.
+ * The arrays of a cgroup are freed, a grace period later, after it goes offline,
+ * and the pointers to them stay: so that is looked at in the same read section. A
+ * living task's own cgroup cannot go, but another task may be moved out of it, or
+ * end, while this looks at it: then the programs cannot be seen.
  */
-static bool ehs_confine_has_more_bpf(const struct cgroup *than)
+static bool ehs_confine_has_more_bpf(struct task_struct *task, const struct cgroup *than)
 {
-	const struct cgroup *mine = task_dfl_cgroup(current);
+	const struct cgroup *mine = task_dfl_cgroup(task);
 	bool online = READ_ONCE(than->self.flags) & CSS_ONLINE;
 	const struct bpf_prog_array_item *item;
 	const struct bpf_prog *prog;
@@ -139,6 +142,8 @@ static bool ehs_confine_has_more_bpf(const struct cgroup *than)
 
 	if (mine == than)
 		return false;
+	if (!(READ_ONCE(mine->self.flags) & CSS_ONLINE))
+		return true;
 	for (type = 0; type < ARRAY_SIZE(mine->bpf.effective); type++) {
 		item = rcu_dereference(mine->bpf.effective[type])->items;
 		for (; (prog = READ_ONCE(item->prog)); item++)
@@ -152,55 +157,79 @@ static bool ehs_confine_has_more_bpf(const struct cgroup *than)
  * Guests have the BPF programs of their guest cgroup. What those here have is
  * taken to be what others give to theirs.
  */
-static bool ehs_confine_has_bpf(const struct ehs_agent *agent)
+static bool ehs_confine_has_bpf(const struct ehs_node *node, const struct ehs_agent *agent,
+				struct task_struct *task)
 {
-	const struct ehs_node *node = ehs_node_of(current->nsproxy->net_ns);
 	const struct ehs_cgroups *cgroups;
 	bool has;
 
 	rcu_read_lock();
 	cgroups = rcu_dereference(node->cgroups);
-	has = ehs_confine_has_more_bpf(cgroups && cgroups->guest ? cgroups->guest
-								 : agent->view.cgroup);
+	has = ehs_confine_has_more_bpf(task, cgroups && cgroups->guest ? cgroups->guest
+								       : agent->view.cgroup);
 	rcu_read_unlock();
 	return has;
 }
 #else
-static bool ehs_confine_has_bpf(const struct ehs_agent *agent)
+static bool ehs_confine_has_bpf(const struct ehs_node *node, const struct ehs_agent *agent,
+				struct task_struct *task)
 {
 	return false;
 }
 #endif /* CONFIG_CGROUP_BPF */
 
 /**
- * ehs_confine - whether something confines the task that would not on another node
- * @bprm: the exec, in its first round
+ * ehs_confine - whether something confines a task that would not on another node
+ * @node: its node
  * @agent: agent of the node, which has the same user namespace as the task
+ * @subject: the task
  *
- * May sleep.
+ * Does not sleep, and waits for nothing but spinlocks.
  *
  * Return: EHS_REASON_NONE if nothing does, else what.
  */
-enum ehs_reason ehs_confine(const struct linux_binprm *bprm, const struct ehs_agent *agent)
+enum ehs_reason ehs_confine(struct ehs_node *node, const struct ehs_agent *agent,
+			    const struct ehs_subject *subject)
 {
-	const struct cred *cred = agent->view.cred;
+	const struct cred *its = agent->view.cred, *cred = subject->cred;
+	struct task_struct *task = subject->task;
 
-#ifdef CONFIG_SECCOMP
-	/* another thread may set it for all of them */
-	if (READ_ONCE(current->seccomp.mode))
+	if (ehs_confine_is_limited(task))
 		return EHS_REASON_CONFINED;
-#endif
-	if (task_no_new_privs(current) && !ehs_confine_nnp_may_go())
+	if (task_no_new_privs(task) && !ehs_confine_nnp_may_go(node))
 		return EHS_REASON_NO_NEW_PRIVS;
-	if (ehs_confine_is_secure(bprm))
+	if (ehs_confine_is_secure(cred))
 		return EHS_REASON_SECUREEXEC;
-	if (ehs_confine_has_caps(cred))
+	if (ehs_confine_has_caps(cred, its))
 		return EHS_REASON_CAPABILITIES;
-	if (ehs_confine_has_domain(bprm, cred))
+	/* guests are in the domain of the agents */
+	if (ehs_confine_other_domain(its, cred))
 		return EHS_REASON_LSM;
-	if (ehs_confine_has_landlock(bprm))
+	if (ehs_confine_has_landlock(cred, agent))
 		return EHS_REASON_LANDLOCK;
-	if (ehs_confine_has_bpf(agent))
+	if (ehs_confine_has_bpf(node, agent, task))
 		return EHS_REASON_CGROUP_BPF;
+	return EHS_REASON_NONE;
+}
+
+/**
+ * ehs_confine_program - whether a program is confined otherwise than its task
+ * @bprm: the exec, in its first round
+ * @subject: the task, which is current
+ *
+ * A security module has asked for a start in secure mode by now; for the ids the
+ * kernel does it later, for whatever program is executed then, which would be the
+ * stub. bprm->cred is what the task is to become: the stub would run in the program's
+ * domain, without the program.
+ *
+ * Return: EHS_REASON_NONE if it is not, else how.
+ */
+enum ehs_reason ehs_confine_program(const struct linux_binprm *bprm,
+				    const struct ehs_subject *subject)
+{
+	if (bprm->secureexec)
+		return EHS_REASON_SECUREEXEC;
+	if (ehs_confine_other_domain(subject->cred, bprm->cred))
+		return EHS_REASON_LSM;
 	return EHS_REASON_NONE;
 }

@@ -5,8 +5,13 @@
 #include <linux/ehsched.h>
 
 struct ehs_agent;
+struct ehs_node;
+struct ehs_subject;
 struct linux_binprm;
 
-enum ehs_reason ehs_confine(const struct linux_binprm *bprm, const struct ehs_agent *agent);
+enum ehs_reason ehs_confine(struct ehs_node *node, const struct ehs_agent *agent,
+			    const struct ehs_subject *subject);
+enum ehs_reason ehs_confine_program(const struct linux_binprm *bprm,
+				    const struct ehs_subject *subject);
 
 #endif /* _EHS_CONFINE_H */

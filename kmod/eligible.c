@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which execs may be transferred: those that another node would run the same way. */
+/*
+ * Which tasks may leave, and which execs may be transferred: those that another node
+ * would run the same way.
+ */
 
 #include "eligible.h"
 
@@ -9,6 +12,7 @@
 #include <linux/major.h>
 #include <linux/namei.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/security.h>
 #include <linux/tty.h>
 #include <net/sock.h>
@@ -17,6 +21,7 @@
 #include "agent.h"
 #include "confine.h"
 #include "format.h"
+#include "subject.h"
 #include "view.h"
 
 /* Descriptors 0 to 2 are always handed over. */
@@ -69,10 +74,9 @@ static bool ehs_eligible_carries(struct file *file)
 	}
 }
 
-/* Whether an open file stays that cannot be carried, or there are too many. */
-static bool ehs_eligible_keeps_files(void)
+/* Whether one of these stays open that cannot be carried, or too many do. */
+static bool ehs_eligible_table_keeps(struct files_struct *files)
 {
-	struct files_struct *files = current->files;
 	unsigned int i, fd, n = 0;
 	struct fdtable *fdt;
 	struct file *file;
@@ -98,6 +102,22 @@ static bool ehs_eligible_keeps_files(void)
 }
 
 /*
+ * The same for the files of a task. Those of a task that has ended cannot be seen.
+ * task_lock() keeps the table of another task, and is outside of the lock of the
+ * table, as in the kernel. Both are spinlocks, and no file is put: to put the last
+ * reference to one would close it.
+ */
+static bool ehs_eligible_keeps_files(struct task_struct *task)
+{
+	bool keeps;
+
+	task_lock(task);
+	keeps = !task->files || ehs_eligible_table_keeps(task->files);
+	task_unlock(task);
+	return keeps;
+}
+
+/*
  * Whether the path leads every process to this file. A magic link of /proc does
  * not: /proc/self/exe is another file in each process, and a link of /proc/self/fd
  * may be the only way to a file in memory or one that was removed.
@@ -115,18 +135,45 @@ static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 }
 
 /**
- * ehs_eligible - whether the exec under way may be transferred
- * @bprm: the exec, in its first round
+ * ehs_eligible_task - whether a task may leave its node, whatever program it is to be
+ * @node: its node
  * @agent: agent of the node
+ * @subject: the task, current or another one
  *
- * May sleep. Nothing can begin to trace the task until the exec is over, because
- * it holds its cred_guard_mutex. What other threads of the task change meanwhile
- * is not guarded against.
+ * Does not sleep, and waits for nothing but spinlocks: the locks of netlink may be
+ * held. A task that ends meanwhile may not leave, for whatever reason.
  *
  * Return: EHS_REASON_NONE if it may, else why not.
  */
-enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_agent *agent)
+enum ehs_reason ehs_eligible_task(struct ehs_node *node, const struct ehs_agent *agent,
+				  const struct ehs_subject *subject)
 {
+	if (READ_ONCE(subject->task->ptrace))
+		return EHS_REASON_TRACED;
+	if (ehs_eligible_keeps_files(subject->task))
+		return EHS_REASON_OPEN_FILES;
+	if (!ehs_view_is_of(&agent->view, subject))
+		return EHS_REASON_NAMESPACE;
+	return ehs_confine(node, agent, subject);
+}
+
+/**
+ * ehs_eligible - whether the exec under way may be transferred
+ * @node: node of the current task
+ * @agent: agent of the node
+ * @bprm: the exec, in its first round
+ *
+ * May sleep, for the file systems of the program and its interpreter. Nothing can
+ * begin to trace the task until the exec is over, because it holds its
+ * cred_guard_mutex. What other threads of the task change meanwhile is not guarded
+ * against.
+ *
+ * Return: EHS_REASON_NONE if it may, else why not.
+ */
+enum ehs_reason ehs_eligible(struct ehs_node *node, const struct ehs_agent *agent,
+			     const struct linux_binprm *bprm)
+{
+	struct ehs_subject subject = ehs_subject_current();
 	enum ehs_reason reason;
 
 	/*
@@ -140,11 +187,10 @@ enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_a
 	reason = ehs_format_rights(&bprm->file->f_path);
 	if (reason != EHS_REASON_NONE)
 		return reason;
-	if (ehs_eligible_keeps_files())
-		return EHS_REASON_OPEN_FILES;
-	if (!ehs_view_is_mine(&agent->view))
-		return EHS_REASON_NAMESPACE;
-	reason = ehs_confine(bprm, agent);
+	reason = ehs_eligible_task(node, agent, &subject);
+	if (reason != EHS_REASON_NONE)
+		return reason;
+	reason = ehs_confine_program(bprm, &subject);
 	if (reason != EHS_REASON_NONE)
 		return reason;
 	/* last, because they cost most */

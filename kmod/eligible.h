@@ -5,8 +5,13 @@
 #include <linux/ehsched.h>
 
 struct ehs_agent;
+struct ehs_node;
+struct ehs_subject;
 struct linux_binprm;
 
-enum ehs_reason ehs_eligible(const struct linux_binprm *bprm, const struct ehs_agent *agent);
+enum ehs_reason ehs_eligible_task(struct ehs_node *node, const struct ehs_agent *agent,
+				  const struct ehs_subject *subject);
+enum ehs_reason ehs_eligible(struct ehs_node *node, const struct ehs_agent *agent,
+			     const struct linux_binprm *bprm);
 
 #endif /* _EHS_ELIGIBLE_H */

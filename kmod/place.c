@@ -97,7 +97,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 			ehs_request_give_up(node, &req, EHS_REASON_NO_AGENT);
 			break;
 		}
-		*reason = ehs_eligible(bprm, agent);
+		*reason = ehs_eligible(node, agent, bprm);
 		if (*reason == EHS_REASON_NONE) {
 			ehs_task_wait(rec);
 			over = ehs_request_ask(node, agent, &req);

@@ -14,6 +14,10 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "compat/compat.h"
+#include "subject.h"
 
 /**
  * ehs_view_take - note what the current process sees and is
@@ -86,8 +90,9 @@ static bool ehs_view_same_namespaces(const struct nsproxy *a, const struct nspro
 }
 
 /**
- * ehs_view_is_mine - whether the current task sees the same system
+ * ehs_view_is_of - whether a task sees the same system
  * @view: what to compare with
+ * @subject: the task
  *
  * Only then do a path, a pid, a uid and a host name mean the same to both. The
  * network namespace is the node's, whatever that of @view was.
@@ -96,16 +101,25 @@ static bool ehs_view_same_namespaces(const struct nsproxy *a, const struct nspro
  * below the same mount paths lead to the same files. The others cannot be held
  * by a module. If one of them ends while @view is kept, another may get its
  * address; a task that is in that one, and in all that are held, is taken for an equal.
+ *
+ * Does not sleep, and takes no reference to the task's root: to put the last one
+ * could wait for its file system. task_lock() keeps the namespaces and the root of
+ * another task where they are. One that has ended has none, and sees nothing.
  */
-bool ehs_view_is_mine(const struct ehs_view *view)
+bool ehs_view_is_of(const struct ehs_view *view, const struct ehs_subject *subject)
 {
-	struct path root;
+	struct task_struct *task = subject->task;
 	bool same;
 
-	get_fs_root(current->fs, &root);
-	same = ehs_view_same_namespaces(&view->ns, current->nsproxy) &&
-	       ns_of_pid(view->tgid) == task_active_pid_ns(current) &&
-	       view->cred->user_ns == current_user_ns() && path_equal(&view->root->f_path, &root);
-	path_put(&root);
+	/* its pid goes when it is reaped, and then it has no pid namespace */
+	rcu_read_lock();
+	same = ns_of_pid(view->tgid) == task_active_pid_ns(task);
+	rcu_read_unlock();
+	if (!same || view->cred->user_ns != subject->cred->user_ns)
+		return false;
+	task_lock(task);
+	same = task->nsproxy && ehs_view_same_namespaces(&view->ns, task->nsproxy) && task->fs &&
+	       ehs_fs_root_is(task->fs, &view->root->f_path);
+	task_unlock(task);
 	return same;
 }

@@ -7,6 +7,7 @@
 
 struct cgroup;
 struct cred;
+struct ehs_subject;
 struct file;
 struct pid;
 
@@ -30,6 +31,6 @@ struct ehs_view {
 
 int ehs_view_take(struct ehs_view *view);
 void ehs_view_drop(struct ehs_view *view);
-bool ehs_view_is_mine(const struct ehs_view *view);
+bool ehs_view_is_of(const struct ehs_view *view, const struct ehs_subject *subject);
 
 #endif /* _EHS_VIEW_H */

@@ -7,6 +7,8 @@
 #define _EHS_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/fs_struct.h>
+#include <linux/path.h>
 #include <linux/security.h>
 
 struct task_struct;
@@ -53,6 +55,23 @@ static inline void ehs_lsm_current_id(struct ehs_lsm_id *id)
 #else
 	security_current_getsecid_subj(&id->secid);
 #endif
+}
+
+/* Whether @root is the root directory of tasks: its lock is part of a seqlock since 6.17. */
+static inline bool ehs_fs_root_is(struct fs_struct *fs, const struct path *root)
+{
+	bool is;
+
+#ifdef EHS_HAVE_FS_SEQLOCK
+	read_seqlock_excl(&fs->seq);
+	is = path_equal(&fs->root, root);
+	read_sequnlock_excl(&fs->seq);
+#else
+	spin_lock(&fs->lock);
+	is = path_equal(&fs->root, root);
+	spin_unlock(&fs->lock);
+#endif
+	return is;
 }
 
 #endif /* _EHS_COMPAT_H */
