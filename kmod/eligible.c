@@ -60,8 +60,14 @@ static bool ehs_eligible_carries(struct file *file)
 	case S_IFDIR:
 		return true;
 	case S_IFREG:
-		/* memory, namespaces: nothing but this descriptor leads there */
-		return inode->i_nlink || !(file->f_mode & FMODE_WRITE);
+		/* without a name, as memory and here-documents: the bytes can be read */
+		if (!inode->i_nlink)
+			return !(file->f_mode & FMODE_WRITE);
+		/*
+		 * a namespace, a process, a message queue: they look like files that have
+		 * a name, of a file system that the kernel made for itself
+		 */
+		return !(inode->i_sb->s_flags & SB_KERNMOUNT);
 	case S_IFCHR:
 		return (imajor(inode) == MEM_MAJOR && ehs_eligible_is_same_device(iminor(inode))) ||
 		       ehs_eligible_is_terminal(imajor(inode));

@@ -27,6 +27,17 @@ counted traced "traced" $in traced -- true
 counted open-files "a descriptor of an event" $in event 3 -- true
 counted open-files "a high one" $in event 1000 -- true
 counted open-files "a socket that listens" $in listen 3 -- true
+counted open-files "a namespace" $in -- true 9</proc/self/ns/net
+counted open-files "a process" $in pidfd 3 -- true
+if mkdir "$work/mq" && mount -t mqueue none "$work/mq" 2>/dev/null; then
+	: >"$work/mq/queue"
+	counted open-files "a message queue" $in -- true 9<"$work/mq/queue"
+	umount "$work/mq"
+else
+	skip "a message queue" "this kernel has none"
+fi
+counted open-files "a file in memory that can be written" $in memory 3 0 -- true
+counted sender "one that can be read only: its bytes are carried" $in memory 3 1 -- true
 counted sender "/dev/null" $in open 3 0 -- true
 counted sender "pipes and a socket" $in pipe 100 -- true
 counted sender "a file" $in -- true 9<"$0"

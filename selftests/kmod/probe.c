@@ -21,6 +21,7 @@
 #include <sys/ptrace.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -29,6 +30,7 @@
 #include <unistd.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 
 #include "probe.h"
@@ -80,6 +82,14 @@ static char **event_fd(char **args)
 {
 	if (dup2(eventfd(0, EFD_CLOEXEC), atoi(args[0])) < 0)
 		die("eventfd");
+	return args + 1;
+}
+
+/* pidfd FD: have a descriptor of a process */
+static char **pidfd(char **args)
+{
+	if (dup2(syscall(SYS_pidfd_open, getpid(), 0), atoi(args[0])) < 0)
+		die("pidfd");
 	return args + 1;
 }
 
@@ -355,6 +365,16 @@ static int memory_file(const char *file)
 	return from;
 }
 
+/* memory FD READ-ONLY: have a file in memory */
+static char **memory(char **args)
+{
+	int fd = atoi(args[1]) ? memory_file("/dev/null") : memfd_create("probe", MFD_CLOEXEC);
+
+	if (dup2(fd, atoi(args[0])) < 0)
+		die("memory");
+	return args + 2;
+}
+
 /* fexec KIND FILE: run it by a descriptor of a kind: file, o-path, memory; or by that one's path in /proc */
 static char **fexec(char **args)
 {
@@ -441,7 +461,7 @@ static const struct verb verbs[] = {
 	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "fexec", fexec, 2 },
 	{ "writing", writing, 1 }, { "seize", seize, 1 },	{ "fail", fail, 0 },
 	{ "fastest", fastest, 1 }, { "user", user, 1 },		{ "idle", idle, 0 },
-	{ NULL, NULL, 0 },
+	{ "pidfd", pidfd, 1 },	   { "memory", memory, 2 },	{ NULL, NULL, 0 },
 };
 
 static const struct verb *find(const struct verb *verb, const char *name)
