@@ -37,14 +37,31 @@ static bool ehs_confine_nnp_may_go(struct ehs_node *node)
 	return may;
 }
 
-/* Whether the task is under seccomp, which another thread may set for all of them. */
+/*
+ * Whether the task is under what it cannot leave again, and what it starts inherits:
+ * seccomp, no memory that was written and is executed (PR_SET_MDWE), processor cores
+ * that it shares with few others (PR_SCHED_CORE), speculation that is off for good
+ * (PR_SPEC_FORCE_DISABLE). PR_SPEC_DISABLE is no limit, because the task can undo it,
+ * and PR_SPEC_DISABLE_NOEXEC ends with the exec. Another thread may set seccomp for
+ * all of them.
+ *
+ * task_lock() keeps the memory of another task; it goes when the task ends.
+ */
 static bool ehs_confine_is_limited(struct task_struct *task)
 {
+	bool mdwe;
+
 #ifdef CONFIG_SECCOMP
-	return READ_ONCE(task->seccomp.mode);
-#else
-	return false;
+	if (READ_ONCE(task->seccomp.mode))
+		return true;
 #endif
+	if (ehs_task_has_core_cookie(task) || task_spec_ssb_force_disable(task) ||
+	    task_spec_ib_force_disable(task))
+		return true;
+	task_lock(task);
+	mdwe = !task->mm || ehs_mm_has_mdwe(task->mm);
+	task_unlock(task);
+	return mdwe;
 }
 
 /* Whether the kernel would start a program with these ids in secure mode (AT_SECURE). */

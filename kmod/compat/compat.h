@@ -8,7 +8,9 @@
 
 #include <linux/fs.h>
 #include <linux/fs_struct.h>
+#include <linux/mm.h>
 #include <linux/path.h>
+#include <linux/sched/coredump.h>
 #include <linux/security.h>
 
 struct task_struct;
@@ -72,6 +74,28 @@ static inline bool ehs_fs_root_is(struct fs_struct *fs, const struct path *root)
 	spin_unlock(&fs->lock);
 #endif
 	return is;
+}
+
+/* PR_SET_MDWE: nothing that was written becomes executable. Since 6.3; the flags have functions since 6.18. */
+static inline bool ehs_mm_has_mdwe(struct mm_struct *mm)
+{
+#ifdef EHS_HAVE_MM_FLAGS_TEST
+	return mm_flags_test(MMF_HAS_MDWE, mm);
+#elif defined(EHS_HAVE_MDWE)
+	return test_bit(MMF_HAS_MDWE, &mm->flags);
+#else
+	return false;
+#endif
+}
+
+/* PR_SCHED_CORE: not a difference of versions, but the field is there only if it is configured. */
+static inline bool ehs_task_has_core_cookie(struct task_struct *task)
+{
+#ifdef CONFIG_SCHED_CORE
+	return READ_ONCE(task->core_cookie);
+#else
+	return false;
+#endif
 }
 
 #endif /* _EHS_COMPAT_H */

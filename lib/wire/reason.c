@@ -31,8 +31,8 @@ static const struct reason reasons[] = {
 		"It runs at home because one of its namespaces (other than the network's) or its "
 		"root directory is not that of the agent." },
 	[EHS_REASON_CONFINED] = { "confined",
-		"It runs at home because it is under a seccomp filter, which cannot be carried to "
-		"another node." },
+		"It runs at home because it is under a seccomp filter or another limit that it cannot "
+		"undo, which cannot be carried to another node." },
 	[EHS_REASON_STUB] = { "stub",
 		"It runs at home because it is the stub of a task that is away." },
 	[EHS_REASON_PLACED] = { "placed",

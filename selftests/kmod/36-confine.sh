@@ -39,6 +39,35 @@ $nl set no-new-privs=0
 stays no-new-privs "Landlock and no_new_privs, where that stays" nnp landlock
 stays landlock "Landlock of root, without no_new_privs" landlock
 
+# limits that the task cannot undo; what there is depends on the kernel and the processor
+if $probe mdwe 2>/dev/null; then
+	stays confined "memory that never becomes executable" mdwe
+else
+	skip "memory that never becomes executable" "this kernel has no PR_SET_MDWE"
+fi
+if $probe core 2>/dev/null; then
+	stays confined "processor cores of its own" core
+else
+	skip "processor cores of its own" "this kernel has no core scheduling, or the processor no threads"
+fi
+for kind in store branch; do
+	if $probe speculation $kind force 2>/dev/null; then
+		stays confined "no speculation ($kind), for good" speculation $kind force
+	else
+		skip "no speculation ($kind), for good" "neither the kernel nor the processor controls it"
+	fi
+	if $probe speculation $kind disable 2>/dev/null; then
+		goes "no speculation ($kind), as long as it likes" speculation $kind disable
+	else
+		skip "no speculation ($kind), as long as it likes" "neither the kernel nor the processor controls it"
+	fi
+done
+if $probe speculation store noexec 2>/dev/null; then
+	goes "no speculation until the next exec" speculation store noexec
+else
+	skip "no speculation until the next exec" "neither the kernel nor the processor controls it"
+fi
+
 # ids that begin_new_exec() would make a secure start of
 stays secureexec "another real user" ids 65534 0
 stays secureexec "another effective user" ids 0 65534

@@ -19,6 +19,12 @@
 
 #define NOBODY 65534
 
+/* Newer than the C library. */
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
 /* landlock: a domain that forbids device files; needs no_new_privs or CAP_SYS_ADMIN */
 static char **landlock(char **args)
 {
@@ -124,6 +130,38 @@ static char **securebits(char **args)
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0))
 		die("securebits");
 	return args;
+}
+
+/* mdwe: nothing that was written becomes executable */
+static char **mdwe(char **args)
+{
+	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0))
+		die("mdwe");
+	return args;
+}
+
+/* core: share no processor core with others; there have to be threads of one */
+static char **core(char **args)
+{
+	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0))
+		die("core");
+	return args;
+}
+
+/* speculation store|branch SETTING: force for good, disable until it is enabled, noexec until the next exec */
+static char **speculation(char **args)
+{
+	unsigned long kind =
+		strcmp(args[0], "store") ? PR_SPEC_INDIRECT_BRANCH : PR_SPEC_STORE_BYPASS;
+	unsigned long setting = PR_SPEC_FORCE_DISABLE;
+
+	if (!strcmp(args[1], "disable"))
+		setting = PR_SPEC_DISABLE;
+	else if (!strcmp(args[1], "noexec"))
+		setting = PR_SPEC_DISABLE_NOEXEC;
+	if (prctl(PR_SET_SPECULATION_CTRL, kind, setting, 0, 0))
+		die("speculation");
+	return args + 2;
 }
 
 static int call_bpf(int command, union bpf_attr *attr)
@@ -289,6 +327,9 @@ static char **apparmor_exec(char **args)
 
 const struct verb confine_verbs[] = {
 	{ "landlock", landlock, 0 },
+	{ "mdwe", mdwe, 0 },
+	{ "core", core, 0 },
+	{ "speculation", speculation, 2 },
 	{ "ids", ids, 2 },
 	{ "gids", gids, 2 },
 	{ "fsuid", fsuid, 1 },

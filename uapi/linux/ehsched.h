@@ -91,7 +91,8 @@ enum ehs_task_state {
  *   cannot be carried
  * @EHS_REASON_NAMESPACE: who registered the agent had another namespace, other
  *   than the network's, or another root directory
- * @EHS_REASON_CONFINED: the task runs under a seccomp filter
+ * @EHS_REASON_CONFINED: the task runs under a seccomp filter, or another limit
+ *   that it cannot undo
  * @EHS_REASON_STUB: the program is the stub
  * @EHS_REASON_PLACED: the task was placed before, and is not placed again
  * @EHS_REASON_BYPASS: the agent has asked not to place this exec
