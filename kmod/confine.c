@@ -26,11 +26,17 @@
 #include "node.h"
 #include "subject.h"
 
-/* Whether the node lets tasks with no_new_privs go. */
+/*
+ * Whether the node lets tasks with no_new_privs go. Where Landlock has rules for the
+ * network and scopes, none does: no_new_privs is how a process without CAP_SYS_ADMIN
+ * gets into a domain, and a domain without rules for files is not seen.
+ */
 static bool ehs_confine_nnp_may_go(struct ehs_node *node)
 {
 	bool may;
 
+	if (EHS_LANDLOCK_HIDES)
+		return false;
 	raw_spin_lock(&node->lock);
 	may = node->set.no_new_privs;
 	raw_spin_unlock(&node->lock);

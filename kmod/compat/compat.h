@@ -98,4 +98,11 @@ static inline bool ehs_task_has_core_cookie(struct task_struct *task)
 #endif
 }
 
+/* Landlock domains may have no rules for files since 6.7, and then no exported function tells of them. */
+#if defined(EHS_HAVE_LANDLOCK_NET) && IS_ENABLED(CONFIG_SECURITY_LANDLOCK)
+#define EHS_LANDLOCK_HIDES true
+#else
+#define EHS_LANDLOCK_HIDES false
+#endif
+
 #endif /* _EHS_COMPAT_H */

@@ -45,8 +45,13 @@ seen=$(grep -c 'is now in effect' "$log")
 kill -HUP "$(cat /run/ehsched/node0/pid)"
 wait_for 20 reloaded_since "$seen"
 begin setpriv --no-new-privs
-is "the site may let it go" "$([ "$host" != "$(hostname)" ]; echo $?)" 0
-is "and it has no_new_privs there" "$(on "${host#n}" grep NoNewPrivs "/proc/$pid/status" | tr -d '[:space:]')" NoNewPrivs:1
+# Landlock with rules for the network is not seen by the module, which keeps no_new_privs at home then
+if [ "$(python3 -c 'import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))')" -ge 4 ]; then
+	is "with this kernel's Landlock it stays all the same" "$host" "$(hostname)"
+else
+	is "the site may let it go" "$([ "$host" != "$(hostname)" ]; echo $?)" 0
+	is "and it has no_new_privs there" "$(on "${host#n}" grep NoNewPrivs "/proc/$pid/status" | tr -d '[:space:]')" NoNewPrivs:1
+fi
 end
 mv $conf.before $conf
 kill -HUP "$(cat /run/ehsched/node0/pid)"

@@ -30,11 +30,18 @@ stays no-new-privs "no_new_privs" nnp
 refused "no-new-privs is 0 or 1" ERANGE "integer out of range" "$nl" set no-new-privs=2
 $nl set no-new-privs=1
 is "the node says that they may go" "$(field no-new-privs)" 1
-goes "no_new_privs, where that may go" nnp
+# Landlock of this kernel may have rules for the network only, which the module does not see
+hides() { [ "$($probe landlock-abi)" -ge 4 ]; }
+if hides; then
+	stays no-new-privs "no_new_privs, whatever the node says" nnp
+	stays no-new-privs "Landlock with rules for the network only" nnp landlock-net
+else
+	goes "no_new_privs, where that may go" nnp
+fi
 stays confined "a seccomp filter all the same" seccomp
 
 # Landlock
-stays landlock "Landlock and no_new_privs, where that may go" nnp landlock
+hides || stays landlock "Landlock and no_new_privs, where that may go" nnp landlock
 $nl set no-new-privs=0
 stays no-new-privs "Landlock and no_new_privs, where that stays" nnp landlock
 stays landlock "Landlock of root, without no_new_privs" landlock

@@ -39,6 +39,19 @@ static char **landlock(char **args)
 	return args;
 }
 
+/* landlock-net: a domain with rules for the network only, since 6.7 */
+static char **landlock_net(char **args)
+{
+	/* handled_access_fs, handled_access_net: bind() of TCP */
+	uint64_t rules[2] = { 0, 1 };
+	int fd = syscall(SYS_landlock_create_ruleset, rules, sizeof(rules), 0);
+
+	if (fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0))
+		die("landlock-net");
+	close(fd);
+	return args;
+}
+
 /* ids REAL EFFECTIVE: of the user */
 static char **ids(char **args)
 {
@@ -162,6 +175,15 @@ static char **speculation(char **args)
 	if (prctl(PR_SET_SPECULATION_CTRL, kind, setting, 0, 0))
 		die("speculation");
 	return args + 2;
+}
+
+/* landlock-abi: print its version, 0 if there is none */
+static char **landlock_abi(char **args)
+{
+	int abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	printf("%d\n", abi < 0 ? 0 : abi);
+	return args;
 }
 
 static int call_bpf(int command, union bpf_attr *attr)
@@ -327,6 +349,8 @@ static char **apparmor_exec(char **args)
 
 const struct verb confine_verbs[] = {
 	{ "landlock", landlock, 0 },
+	{ "landlock-abi", landlock_abi, 0 },
+	{ "landlock-net", landlock_net, 0 },
 	{ "mdwe", mdwe, 0 },
 	{ "core", core, 0 },
 	{ "speculation", speculation, 2 },
