@@ -190,6 +190,9 @@ enum ehs_reason ehs_eligible(struct ehs_node *node, const struct ehs_agent *agen
 		return EHS_REASON_REDIRECT;
 	if (bprm->unsafe & LSM_UNSAFE_PTRACE)
 		return EHS_REASON_TRACED;
+	/* that process may change both at any time, also when the last look is over */
+	if (bprm->unsafe & LSM_UNSAFE_SHARE)
+		return EHS_REASON_SHARED;
 	reason = ehs_format_rights(&bprm->file->f_path);
 	if (reason != EHS_REASON_NONE)
 		return reason;

@@ -73,6 +73,22 @@ pop_strings:
 }
 
 /*
+ * Whether the exec may still be transferred: while it waited, the task may have been
+ * moved to another cgroup, another thread may have changed its root directory or
+ * its files, and the path may have become that of another program. The stub is
+ * asked for nothing of this later. Return: EHS_REASON_NONE, or why not.
+ */
+static enum ehs_reason ehs_place_look_again(struct ehs_node *node, const struct ehs_agent *agent,
+					    const struct linux_binprm *bprm)
+{
+	enum ehs_kind kind = ehs_node_kind(node, current);
+
+	if (kind != EHS_KIND_MANAGED && kind != EHS_KIND_ALWAYS)
+		return EHS_REASON_MOVED;
+	return ehs_eligible(node, agent, bprm);
+}
+
+/*
  * Asks the agent, and each that takes its place meanwhile: another one may see
  * the system otherwise, and has a stub of its own. Return: true if the stub is in
  * place, false if the program is to run here; *reason is set in both cases.
@@ -81,6 +97,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 			  u64 cookie, enum ehs_reason *reason)
 {
 	struct ehs_agent *agent, *last = NULL;
+	enum ehs_reason changed;
 	struct ehs_request req;
 	bool remote = false;
 	bool over;
@@ -110,9 +127,10 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 	if (req.started_at)
 		trace_ehs_verdict(cookie, req.verdict, req.reason, ktime_get_ns() - req.started_at);
 	if (agent && req.verdict == EHS_VERDICT_REMOTE) {
-		remote = !ehs_place_redirect(bprm, agent, req.token);
+		changed = ehs_place_look_again(node, agent, bprm);
+		remote = changed == EHS_REASON_NONE && !ehs_place_redirect(bprm, agent, req.token);
 		if (!remote)
-			*reason = EHS_REASON_REDIRECT;
+			*reason = changed != EHS_REASON_NONE ? changed : EHS_REASON_REDIRECT;
 	}
 	if (agent)
 		ehs_agent_put(agent);
@@ -150,6 +168,9 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 			reason = EHS_REASON_NOT_SENDER;
 		else
 			remote = ehs_place_ask(node, rec, bprm, arrival.cookie, &reason);
+		/* moved while it waited */
+		if (ehs_node_kind(node, current) == EHS_KIND_GUEST)
+			where = EHS_TASK_GUEST;
 	}
 	if (remote)
 		where = EHS_TASK_AWAY;

@@ -129,6 +129,12 @@ static const struct reason reasons[] = {
 	[EHS_REASON_AGENT_SLOW] = { "agent-slow",
 		"It runs at home because the agent did not answer several requests in time, and is "
 		"not asked for a while; see the agent's log and the load of this node." },
+	[EHS_REASON_SHARED] = { "shared",
+		"It runs at home because another process shares its root and working directory "
+		"(CLONE_FS) and could change them at any time." },
+	[EHS_REASON_MOVED] = { "moved",
+		"It runs at home because it was moved out of the managed cgroups while it waited "
+		"for a placement." },
 };
 /* clang-format on */
 

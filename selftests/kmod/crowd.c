@@ -83,6 +83,27 @@ static char **busy(char **args)
 	return args;
 }
 
+static void *root_on_order(void *words)
+{
+	char **args = words;
+	int fifo = open(args[0], O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (fifo < 0 || read(fifo, &byte, 1) != 1 || chroot(args[1]))
+		die(args[0]);
+	return NULL;
+}
+
+/* later-root FIFO DIRECTORY: another thread changes the root directory when something comes through the fifo */
+static char **later_root(char **args)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, root_on_order, args))
+		die("pthread_create");
+	return args + 2;
+}
+
 static void *sleep_on(void *unused)
 {
 	(void)unused;
@@ -223,7 +244,14 @@ static char **storm(char **args)
 }
 
 const struct verb crowd_verbs[] = {
-	{ "thread", thread, 2 },     { "threads", threads, 3 },	      { "busy", busy, 1 },
-	{ "sleepers", sleepers, 1 }, { "namespaces", namespaces, 1 }, { "storm", storm, 4 },
-	{ "crowd", crowd, 3 },	     { "vfork", vforked, 1 },	      { NULL, NULL, 0 },
+	{ "thread", thread, 2 },
+	{ "threads", threads, 3 },
+	{ "busy", busy, 1 },
+	{ "sleepers", sleepers, 1 },
+	{ "namespaces", namespaces, 1 },
+	{ "storm", storm, 4 },
+	{ "crowd", crowd, 3 },
+	{ "vfork", vforked, 1 },
+	{ "later-root", later_root, 2 },
+	{ NULL, NULL, 0 },
 };

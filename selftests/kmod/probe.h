@@ -12,7 +12,7 @@ struct verb {
 	int operands;
 };
 
-/* What confines a task (confine.c), and what there are many of (crowd.c); the last one has no name. */
+/* Verbs that confine a task (confine.c), and verbs of many at once (crowd.c); the last one has no name. */
 extern const struct verb confine_verbs[], crowd_verbs[];
 
 void __attribute__((noreturn)) die(const char *what);

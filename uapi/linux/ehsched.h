@@ -139,6 +139,10 @@ enum ehs_task_state {
  *   has by default
  * @EHS_REASON_AGENT_SLOW: the agent has let several execs wait in vain; it is
  *   not asked for a while
+ * @EHS_REASON_SHARED: another process shares the root and the working
+ *   directory of the task (CLONE_FS)
+ * @EHS_REASON_MOVED: the task was moved out of the managed cgroups while it
+ *   waited for the verdict
  */
 enum ehs_reason {
 	EHS_REASON_NONE,
@@ -186,6 +190,8 @@ enum ehs_reason {
 	EHS_REASON_CGROUP_BPF,
 	EHS_REASON_CAPABILITIES,
 	EHS_REASON_AGENT_SLOW,
+	EHS_REASON_SHARED,
+	EHS_REASON_MOVED,
 
 	/* private: */
 	__EHS_REASON_MAX,
