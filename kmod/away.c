@@ -112,7 +112,7 @@ int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *ext
 	struct ehs_task *rec;
 	int err = -ESRCH;
 
-	if (!task || task->flags & PF_KTHREAD || !ehs_task_is_in(task, node) ||
+	if (!task || task->flags & PF_KTHREAD || !ehs_node_has(node, task) ||
 	    !ehs_away_is_managed(node, task)) {
 		NL_SET_ERR_MSG_MOD(extack, "no such task in the node's managed cgroups");
 		goto put_task;

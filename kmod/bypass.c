@@ -42,7 +42,7 @@ int ehs_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *e
 	struct pid *tgid = task ? get_task_pid(task, PIDTYPE_TGID) : NULL;
 	int err;
 
-	if (!tgid || !ehs_task_is_in(task, node)) {
+	if (!tgid || !ehs_node_has(node, task)) {
 		NL_SET_ERR_MSG_MOD(extack, "no such task in this network namespace");
 		err = -ESRCH;
 		goto put_task;

@@ -94,15 +94,16 @@ int ehs_nl_pre_owner(const struct genl_split_ops *ops, struct sk_buff *skb, stru
 }
 
 /*
- * Before what only the agent may do, whatever the caller's rights. It is looked
- * at again under the node's lock: another agent may come meanwhile.
+ * Before what only the agent may do, whatever the caller's rights. Where an answer is
+ * the present agent's only, the operation looks again, at an agent that is locked or
+ * referenced: another may come meanwhile.
  */
 int ehs_nl_pre_agent(const struct genl_split_ops *ops, struct sk_buff *skb, struct genl_info *info)
 {
 	ehs_nl_pre_doit(ops, skb, info);
 	if (ehs_agent_is_socket(ehs_nl_node(info), ehs_nl_sender(skb)))
 		return 0;
-	NL_SET_ERR_MSG_MOD(info->extack, "only the socket registered as agent may say this");
+	NL_SET_ERR_MSG_MOD(info->extack, "only the socket registered as agent may do this");
 	return -EPERM;
 }
 

@@ -130,8 +130,13 @@ static const struct nla_policy ehsched_task_away_nl_policy[EHS_A_TASK_PID + 1] =
 	[EHS_A_TASK_PID] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_task_pid_range),
 };
 
+/* EHS_CMD_TASK_ELIGIBLE - do */
+static const struct nla_policy ehsched_task_eligible_nl_policy[EHS_A_TASK_PID + 1] = {
+	[EHS_A_TASK_PID] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_task_pid_range),
+};
+
 /* Ops table for ehsched */
-const struct genl_split_ops ehsched_nl_ops[9] = {
+const struct genl_split_ops ehsched_nl_ops[10] = {
 	{
 		.cmd		= EHS_CMD_NODE_GET,
 		.pre_doit	= ehs_nl_pre_doit,
@@ -195,6 +200,14 @@ const struct genl_split_ops ehsched_nl_ops[9] = {
 		.pre_doit	= ehs_nl_pre_agent,
 		.doit		= ehs_nl_task_away_doit,
 		.policy		= ehsched_task_away_nl_policy,
+		.maxattr	= EHS_A_TASK_PID,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= EHS_CMD_TASK_ELIGIBLE,
+		.pre_doit	= ehs_nl_pre_agent,
+		.doit		= ehs_nl_task_eligible_doit,
+		.policy		= ehsched_task_eligible_nl_policy,
 		.maxattr	= EHS_A_TASK_PID,
 		.flags		= GENL_CMD_CAP_DO,
 	},

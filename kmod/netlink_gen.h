@@ -14,7 +14,7 @@
 #include <uapi/linux/ehsched.h>
 
 /* Ops table for ehsched */
-extern const struct genl_split_ops ehsched_nl_ops[9];
+extern const struct genl_split_ops ehsched_nl_ops[10];
 
 int ehs_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		    struct genl_info *info);
@@ -34,6 +34,7 @@ int ehs_nl_task_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_away_doit(struct sk_buff *skb, struct genl_info *info);
+int ehs_nl_task_eligible_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	EHSCHED_NLGRP_NODE,

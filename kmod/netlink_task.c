@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The family's operations on tasks: list them, bypass one, say that one is away, account for one. */
+/*
+ * The family's operations on tasks: list them, bypass one, say that one is away, account
+ * for one, ask about one.
+ */
 
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
+#include <linux/time_namespace.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
 #include <net/sock.h>
@@ -13,6 +17,7 @@
 #include "agent.h"
 #include "away.h"
 #include "bypass.h"
+#include "inquiry.h"
 #include "netlink.h"
 #include "task.h"
 #include "usage.h"
@@ -87,6 +92,54 @@ int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!pid)
 		return err;
 	err = ehs_account(ehs_nl_node(info), pid, &usage, info->extack);
+	put_pid(pid);
+	return err;
+}
+
+static int ehs_nl_put_inquiry(struct sk_buff *msg, struct genl_info *info, struct pid *pid,
+			      const struct ehs_inquiry *found)
+{
+	void *hdr;
+
+	hdr = genlmsg_put_reply(msg, info, &ehs_nl_family, 0, EHS_CMD_TASK_ELIGIBLE);
+	/* the time as the caller's /proc has it, which may be that of a time namespace */
+	if (!hdr || nla_put_u32(msg, EHS_A_TASK_PID, pid_vnr(pid)) ||
+	    nla_put_u32(msg, EHS_A_TASK_REASON, found->reason) ||
+	    nla_put_u64_64bit(msg, EHS_A_TASK_START_TIME, timens_add_boottime_ns(found->started),
+			      EHS_A_TASK_PAD))
+		return -EMSGSIZE;
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+/*
+ * For the agent only, whatever the caller's rights: the process is compared with the
+ * one that registered, and nobody else acts upon the answer.
+ */
+int ehs_nl_task_eligible_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ehs_inquiry found;
+	struct sk_buff *msg;
+	struct pid *pid;
+	int err;
+
+	pid = ehs_nl_get_pid(info, &err);
+	if (!pid)
+		return err;
+	err = ehs_inquiry(ehs_nl_node(info), NETLINK_CB(skb).sk, pid, &found, info->extack);
+	if (err)
+		goto put_pid;
+	err = -ENOMEM;
+	/* three small attributes */
+	msg = genlmsg_new(64, GFP_KERNEL);
+	if (!msg)
+		goto put_pid;
+	err = ehs_nl_put_inquiry(msg, info, pid, &found);
+	if (err)
+		nlmsg_free(msg);
+	else
+		err = genlmsg_reply(msg, info);
+put_pid:
 	put_pid(pid);
 	return err;
 }

@@ -5,8 +5,10 @@
 
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
+#include <linux/nsproxy.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
@@ -95,6 +97,21 @@ enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *tas
 unlock:
 	rcu_read_unlock();
 	return kind;
+}
+
+/**
+ * ehs_node_has - whether a task is in the network namespace of a node
+ * @node: node
+ * @task: a task that is referenced; one that has ended is in none
+ */
+bool ehs_node_has(const struct ehs_node *node, struct task_struct *task)
+{
+	bool has;
+
+	task_lock(task);
+	has = task->nsproxy && task->nsproxy->net_ns == node->net;
+	task_unlock(task);
+	return has;
 }
 
 /**

@@ -206,6 +206,7 @@ static inline struct workqueue_struct *ehs_node_queue(const struct ehs_node *nod
 
 struct ehs_node *ehs_node_of(const struct net *net);
 struct ehs_node *ehs_node_next(u64 *serial);
+bool ehs_node_has(const struct ehs_node *node, struct task_struct *task);
 enum ehs_kind ehs_node_kind(const struct ehs_node *node, struct task_struct *task);
 void ehs_node_changed(struct ehs_node *node, struct ehs_cgroups *old, bool regrouped);
 void ehs_cgroups_free(struct ehs_cgroups *cgroups);

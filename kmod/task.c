@@ -21,7 +21,6 @@
 #include <linux/cgroup.h>
 #include <linux/hash.h>
 #include <linux/ktime.h>
-#include <linux/nsproxy.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -62,21 +61,6 @@ struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid)
 bool ehs_task_any_away(void)
 {
 	return atomic_read(&ehs_task_number_away);
-}
-
-/**
- * ehs_task_is_in - is a task in the network namespace of a node?
- * @task: a task that cannot go away
- * @node: node
- */
-bool ehs_task_is_in(struct task_struct *task, const struct ehs_node *node)
-{
-	bool is;
-
-	task_lock(task);
-	is = task->nsproxy && task->nsproxy->net_ns == node->net;
-	task_unlock(task);
-	return is;
 }
 
 /* The caller is in an RCU read section or holds the chain's lock. */

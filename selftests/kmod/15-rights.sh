@@ -153,8 +153,12 @@ for what in "set threshold=77" "bypass $sitter" "account $stub_pid 10=1000"; do
 		$nobody "$nl" $what
 done
 is "nothing of it has changed the node" "$(field threshold agent)" "0 $(awk '{ print $2 }' "$log")"
+for who in root net_admin sys_admin nobody mapped pidns own; do
+	refused "task-eligible: $who" EPERM "only the socket registered as agent" ${!who} "$nl" eligible $sitter
+done
 agent_end
 for holder in $holders; do
+	may "task-eligible: the agent's socket, $holder" "" as $holder "$stub" eligible $sitter
 	refused "place-verdict: the agent's socket, $holder" ENOENT "nobody waits" "$nl" as $holder "$stub" verdict 1 local - -
 	refused "task-away: the agent's socket, $holder" ESRCH "no such task" "$nl" as $holder "$stub" away 4000000
 	may_not "agent-register: the agent's socket, $holder" "" EPERM as $holder "$stub" register "$stub"
@@ -164,8 +168,16 @@ done
 is "task-get: the agent's socket, another, sees all" "$($nl as another "$stub" tasks | wc -l)" "$($nl tasks | wc -l)"
 is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" dump | grep -c ^netns)" 1
 
+# only of the node's own processes, and not of those of which his pid namespace knows nothing; the process asks of itself
+# shellcheck disable=SC2016	# of the inner shell
+is "task-eligible of his own namespace: his agent's socket" \
+	"$($own sh -c 'exec "$0" as net-admin "$1" eligible $$' "$nl" "$stub" | cut -d' ' -f1)" capabilities
+refused "task-eligible of the host's: his agent's socket" ESRCH "no such process in this network namespace" \
+	$own "$nl" as net-admin "$stub" eligible $sitter
+refused "task-eligible: the agent's socket, in another pid namespace" ESRCH "" $pidns "$nl" as net-admin "$stub" eligible $sitter
+
 # A port alone is not a right: not when the agent is gone, and not when its port is another's.
-for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -" "away $sitter"; do
+for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -" "away $sitter" "eligible $sitter"; do
 	refused "$what from the port that the agent had" EPERM "agent" "$nl" reuse "$stub" $what
 done
 is "nothing of it has changed the node" "$(field threshold agent)" "0 "

@@ -112,6 +112,28 @@ static void *sleep_on(void *unused)
 	return NULL;
 }
 
+static void *be_aside(void *arrived)
+{
+	/* of this thread only */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		die("no_new_privs");
+	pthread_barrier_wait(arrived);
+	return sleep_on(NULL);
+}
+
+/* aside: another thread, and only that, has no_new_privs */
+static char **aside(char **args)
+{
+	static pthread_barrier_t arrived;
+	pthread_t id;
+
+	pthread_barrier_init(&arrived, NULL, 2);
+	if (pthread_create(&id, NULL, be_aside, &arrived))
+		die("pthread_create");
+	pthread_barrier_wait(&arrived);
+	return args;
+}
+
 /* sleepers N: N threads that sleep until they are killed */
 static char **sleepers(char **args)
 {
@@ -252,6 +274,7 @@ const struct verb crowd_verbs[] = {
 	{ "storm", storm, 4 },
 	{ "crowd", crowd, 3 },
 	{ "vfork", vforked, 1 },
+	{ "aside", aside, 0 },
 	{ "later-root", later_root, 2 },
 	{ NULL, NULL, 0 },
 };

@@ -386,6 +386,23 @@ static int cmd_account(int argc, char **argv)
 	return report(talk(msg));
 }
 
+/* eligible [PID…]: what is said of each; with several also what is refused, and then it is no failure */
+static int cmd_eligible(int argc, char **argv)
+{
+	struct nl_msg *msg;
+	int i, err = 0;
+
+	for (i = 0; i < argc || !i; i++) {
+		msg = request(EHS_CMD_TASK_ELIGIBLE, NLM_F_ACK);
+		if (argc)
+			nla_put_u32(msg, EHS_A_TASK_PID, strtoul(argv[i], NULL, 0));
+		err = talk(msg);
+		if (err && argc > 1)
+			printf("%s %s\n", argv[i], error_text);
+	}
+	return argc > 1 ? 0 : report(err);
+}
+
 /* verdict COOKIE|- VERDICT|- REASON|- TOKEN|- */
 struct nl_msg *verdict(const char *cookie, const char *verdict, const char *reason,
 		       const char *token)
@@ -448,19 +465,19 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "get", cmd_get },	    { "dump", cmd_dump },     { "set", cmd_set },
-	{ "tasks", cmd_tasks },	    { "bypass", cmd_bypass }, { "account", cmd_account },
-	{ "verdict", cmd_verdict }, { "agent", cmd_agent },   { "watch", cmd_watch },
-	{ "load", cmd_load },	    { "flip", cmd_flip },     { "register", cmd_try_register },
-	{ "serve", cmd_serve },	    { "as", cmd_as },	      { "reuse", cmd_reuse },
-	{ "flood", cmd_flood },	    { "again", cmd_again },   { "field", cmd_field },
-	{ "wait", cmd_wait },	    { "counts", cmd_counts }, { "while", cmd_while },
-	{ "slowest", cmd_slowest }, { "away", cmd_away },
+	{ "get", cmd_get },	      { "dump", cmd_dump },	  { "set", cmd_set },
+	{ "tasks", cmd_tasks },	      { "bypass", cmd_bypass },	  { "account", cmd_account },
+	{ "verdict", cmd_verdict },   { "agent", cmd_agent },	  { "watch", cmd_watch },
+	{ "load", cmd_load },	      { "flip", cmd_flip },	  { "register", cmd_try_register },
+	{ "serve", cmd_serve },	      { "as", cmd_as },		  { "reuse", cmd_reuse },
+	{ "flood", cmd_flood },	      { "again", cmd_again },	  { "field", cmd_field },
+	{ "wait", cmd_wait },	      { "counts", cmd_counts },	  { "while", cmd_while },
+	{ "eligible", cmd_eligible }, { "slowest", cmd_slowest }, { "away", cmd_away },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest | away, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | eligible | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest | away, or every and one of them");
 }
 
 int run(int argc, char **argv)

@@ -453,6 +453,26 @@ static char **idle(char **args)
 	return args;
 }
 
+/*
+ * settled FILE: it is in its condition now. Writes its pid to the file, as /proc calls
+ * it if that is there, which may be of another pid namespace; then sleeps until it is
+ * killed.
+ */
+static char **settled(char **args)
+{
+	char pid[32] = "";
+	int fd = open(args[0], O_WRONLY | O_CLOEXEC);
+	struct statfs proc;
+
+	if (statfs("/proc", &proc) || proc.f_type != PROC_SUPER_MAGIC ||
+	    readlink("/proc/self", pid, sizeof(pid) - 1) < 0)
+		snprintf(pid, sizeof(pid), "%d", getpid());
+	if (fd < 0 || write(fd, pid, strlen(pid)) != (ssize_t)strlen(pid))
+		die(args[0]);
+	close(fd);
+	return idle(args + 1);
+}
+
 /* share: another process has the same root and working directory, until this one ends */
 static char **share(char **args)
 {
@@ -476,8 +496,8 @@ static const struct verb verbs[] = {
 	{ "caps", caps, 1 },	   { "fork", fork_rest, 0 },	{ "fexec", fexec, 2 },
 	{ "writing", writing, 1 }, { "seize", seize, 1 },	{ "fail", fail, 0 },
 	{ "fastest", fastest, 1 }, { "user", user, 1 },		{ "idle", idle, 0 },
-	{ "share", share, 0 },	   { "pidfd", pidfd, 1 },	{ "memory", memory, 2 },
-	{ NULL, NULL, 0 },
+	{ "settled", settled, 1 }, { "share", share, 0 },	{ "pidfd", pidfd, 1 },
+	{ "memory", memory, 2 },   { NULL, NULL, 0 },
 };
 
 static const struct verb *find(const struct verb *verb, const char *name)

@@ -163,6 +163,14 @@ static void show_task(struct nlattr **tb)
 	       time(NULL) - nla_get_u64(tb[EHS_A_TASK_STARTED]) / 1000000000);
 }
 
+static void show_eligible(struct nlattr **tb)
+{
+	if (!tb[EHS_A_TASK_PID] || !tb[EHS_A_TASK_REASON] || !tb[EHS_A_TASK_START_TIME])
+		die("an answer without pid, reason or start time");
+	printf("%s pid=%u started=%" PRIu64 "\n", NAME(reasons, nla_get_u32(tb[EHS_A_TASK_REASON])),
+	       nla_get_u32(tb[EHS_A_TASK_PID]), nla_get_u64(tb[EHS_A_TASK_START_TIME]));
+}
+
 int show(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *nlh = nlmsg_hdr(msg);
@@ -187,6 +195,11 @@ int show(struct nl_msg *msg, void *arg)
 			if (!tb[i])
 				die("a task without attribute %d", i);
 		show_task(tb);
+		break;
+	case EHS_CMD_TASK_ELIGIBLE:
+		if (genlmsg_parse(nlh, 0, tb, EHS_A_TASK_MAX, NULL))
+			die("unreadable answer");
+		show_eligible(tb);
 		break;
 	case EHS_CMD_PLACE_REQUEST:
 		take_request(nlh);
