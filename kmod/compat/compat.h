@@ -76,12 +76,15 @@ static inline bool ehs_fs_root_is(struct fs_struct *fs, const struct path *root)
 	return is;
 }
 
-/* PR_SET_MDWE: nothing that was written becomes executable. Since 6.3; the flags have functions since 6.18. */
+/*
+ * PR_SET_MDWE, since 6.3: nothing that was written becomes executable. The flags
+ * have functions since 6.18.
+ */
 static inline bool ehs_mm_has_mdwe(struct mm_struct *mm)
 {
 #ifdef EHS_HAVE_MM_FLAGS_TEST
 	return mm_flags_test(MMF_HAS_MDWE, mm);
-#elif defined(EHS_HAVE_MDWE)
+#elif defined(MMF_HAS_MDWE)
 	return test_bit(MMF_HAS_MDWE, &mm->flags);
 #else
 	return false;
@@ -98,7 +101,10 @@ static inline bool ehs_task_has_core_cookie(struct task_struct *task)
 #endif
 }
 
-/* Landlock domains may have no rules for files since 6.7, and then no exported function tells of them. */
+/*
+ * Since 6.7 a Landlock domain may have no rules for files, and then no exported
+ * function tells of it.
+ */
 #if defined(EHS_HAVE_LANDLOCK_NET) && IS_ENABLED(CONFIG_SECURITY_LANDLOCK)
 #define EHS_LANDLOCK_HIDES true
 #else
