@@ -140,7 +140,7 @@ becomes state sender
 kill -CONT $watch
 wait_for 20 file_has "$out" ^overrun
 is "the subscriber is told so" $? 0
-wait_for 20 eval 'tail -n 60 "$out" | grep "^state" | tail -n 1 | grep -q sender'
+wait_for 20 eval 'grep "^state" "$out" | tail -n 1 | grep -q sender'
 is "and finds the state of now" $? 0
 kill $watch
 wait $watch 2>/dev/null

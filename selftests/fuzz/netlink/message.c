@@ -366,7 +366,7 @@ void message_send_controller(struct scene *scene, struct tape *tape)
 static void overload(struct scene *scene, unsigned int i, uint32_t limit)
 {
 	uint32_t zero = 0, index = EHS_INDEX_TASKS, managed = scene->cgroups[0],
-		 guest = scene->cgroups[2], stub = scene->stub_fd;
+		 guest = scene->cgroups[2], stub = scene->stub_fd, bound = EHS_MAX_TIME_LIMIT;
 	struct nlmsghdr *nlh;
 
 	message.len = 0;
@@ -374,6 +374,7 @@ static void overload(struct scene *scene, unsigned int i, uint32_t limit)
 	attr_put(EHS_A_NODE_THRESHOLD, &zero, sizeof(zero));
 	attr_put(EHS_A_NODE_THRESHOLD_LENGTH, &zero, sizeof(zero));
 	attr_put(EHS_A_NODE_LOAD_INDEX, &index, sizeof(index));
+	attr_put(EHS_A_NODE_MAX_TIME_LIMIT, &bound, sizeof(bound));
 	attr_put(EHS_A_NODE_TIME_LIMIT, &limit, sizeof(limit));
 	attr_put(EHS_A_NODE_MANAGED_CGROUP_FD, &managed, sizeof(managed));
 	attr_put(EHS_A_NODE_GUEST_CGROUP_FD, &guest, sizeof(guest));

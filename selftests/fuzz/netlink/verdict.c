@@ -117,6 +117,9 @@ bool verdict_set_back(struct nl_sock *sock, int family)
 	nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, 1000);
 	nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, EHS_INDEX_RUNNABLE);
 	nla_put_u32(msg, EHS_A_NODE_WEIGHT, 1000);
+	nla_put_u32(msg, EHS_A_NODE_MAX_TIME_LIMIT, EHS_MAX_TIME_LIMIT);
+	nla_put_u32(msg, EHS_A_NODE_MAX_REQUESTS, EHS_MAX_REQUESTS);
+	nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, 0);
 	nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, 100);
 	nla_put_u32(msg, EHS_A_NODE_DWELL, 1000);
 	err = nl_send_sync(sock, msg);
