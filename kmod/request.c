@@ -11,9 +11,11 @@
  * whether they may be placed by it, and can sleep for the message.
  *
  * A request is on the stack of its exec. Others use it under the node's lock
- * only, complete() included, so the exec leaves after it has had that lock and
- * found the request decided.
+ * only, and wake the exec there, so it leaves after it has had that lock and found
+ * the request decided.
  */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "request.h"
 
@@ -21,6 +23,8 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
@@ -32,6 +36,12 @@
  * keep. A user has this part of them, so that none uses up the places of all.
  */
 #define EHS_REQUEST_PART 8
+
+/*
+ * How an exec waits: a fatal signal wakes it, nothing else does, and it is no load. It
+ * wants no processor, and an agent that is slow must not look like a host that is busy.
+ */
+#define EHS_REQUEST_SLEEP (TASK_KILLABLE | TASK_NOLOAD)
 
 /* Written under every node's lock once, see ehs_request_stop(). */
 static bool ehs_request_stopped;
@@ -81,7 +91,7 @@ static void ehs_request_release_of(struct ehs_node *node, u32 bucket, enum ehs_r
 		if (bucket != EHS_NODE_BUCKETS && bucket != req->bucket)
 			continue;
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
-		complete(&req->decided);
+		wake_up_process(req->task);
 	}
 }
 
@@ -101,27 +111,43 @@ void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum eh
 
 /*
  * The time is over. When the agent has let several of a user wait, the others of his
- * that wait for it now go on, too. A socket that came later had less than the whole
- * time, so that says nothing about it.
+ * that wait for it now go on, too. One that came later had less than the whole time,
+ * or was not asked at all, so that says nothing about it; but one that is registered
+ * again and again has itself to blame. Return: whether it is not asked for a while from
+ * now on.
  */
-static void ehs_request_miss(struct ehs_node *node, struct ehs_request *req)
+static bool ehs_request_miss(struct ehs_node *node, struct ehs_request *req)
 {
 	u64 now = ktime_get_ns(), waited = req->limit * (u64)NSEC_PER_MSEC;
 	struct ehs_agent *agent = ehs_request_agent(node);
 
 	lockdep_assert_held(&node->lock);
 	ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
-	if (agent && !req->handed &&
-	    ehs_breaker_missed(&agent->breakers[req->bucket], now, waited, req->try))
-		ehs_request_release_of(node, req->bucket, EHS_REASON_AGENT_SLOW);
+	if (!agent || !req->counts ||
+	    !ehs_breaker_missed(&agent->breakers[req->bucket], now, waited, req->try))
+		return false;
+	ehs_request_release_of(node, req->bucket, EHS_REASON_AGENT_SLOW);
+	return true;
+}
+
+/* Users can make nodes of their own: only of the host's the log is told. */
+static void ehs_request_log_slow(const struct ehs_node *node, const struct ehs_request *req)
+{
+	if (ehs_node_is_host(node))
+		pr_notice_ratelimited(
+			"the agent has let execs of user %u wait in vain, %u ms the last one; it is not asked about that user's for a while\n",
+			from_kuid(&init_user_ns, current_uid()), req->limit);
 }
 
 static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
 {
+	bool slow;
+
 	raw_spin_lock(&node->lock);
-	if (!req->over)
-		ehs_request_miss(node, req);
+	slow = !req->over && ehs_request_miss(node, req);
 	raw_spin_unlock(&node->lock);
+	if (slow)
+		ehs_request_log_slow(node, req);
 }
 
 static long ehs_request_left(const struct ehs_request *req)
@@ -138,7 +164,7 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 			    u32 *limit)
 {
 	enum ehs_reason reason = EHS_REASON_NONE;
-	bool asks = false, first, waits;
+	bool asks = false, slow = false, first, waits;
 	struct ehs_agent *present;
 
 	raw_spin_lock(&node->lock);
@@ -166,7 +192,7 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 		 !ehs_breaker_admits(&present->breakers[req->bucket], ktime_get_ns(), &req->try))
 		reason = EHS_REASON_AGENT_SLOW;
 	if (reason == EHS_REASON_TIME_OUT) {
-		ehs_request_miss(node, req);
+		slow = ehs_request_miss(node, req);
 		goto unlock;
 	}
 	if (reason) {
@@ -183,11 +209,12 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 		goto unlock;
 	asks = true;
 	req->agent = agent;
-	/* of the agents before */
-	reinit_completion(&req->decided);
+	req->counts |= first;
 	*limit = first ? req->limit : max(jiffies_to_msecs(ehs_request_left(req)), 1U);
 unlock:
 	raw_spin_unlock(&node->lock);
+	if (slow)
+		ehs_request_log_slow(node, req);
 	return asks;
 }
 
@@ -211,6 +238,35 @@ static bool ehs_request_waits(struct ehs_node *node, const struct ehs_request *r
 	waits = !req->over && req->agent;
 	raw_spin_unlock(&node->lock);
 	return waits;
+}
+
+/*
+ * Sleeps until the request is decided, or another agent is to be asked. The state is
+ * set before each look: a waker that came before it is seen by it, and one that comes
+ * later ends the sleep. The node's lock, which is raw, may be taken in any state.
+ */
+static void ehs_request_sleep(struct ehs_node *node, struct ehs_request *req)
+{
+	bool killed;
+	long left;
+
+	for (;;) {
+		set_current_state(EHS_REQUEST_SLEEP);
+		if (!ehs_request_waits(node, req))
+			break;
+		killed = fatal_signal_pending(current);
+		left = ehs_request_left(req);
+		if (!killed && left) {
+			schedule_timeout(left);
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
+		if (killed)
+			ehs_request_give_up(node, req, EHS_REASON_KILLED);
+		else
+			ehs_request_time_out(node, req);
+	}
+	__set_current_state(TASK_RUNNING);
 }
 
 static enum ehs_reason ehs_request_send_reason(int err)
@@ -248,9 +304,9 @@ void ehs_request_init(const struct ehs_node *node, struct ehs_request *req, u64 
 	*req = (struct ehs_request){
 		.cookie = cookie,
 		.path = path,
+		.task = current,
 		.bucket = ehs_node_bucket(node, current_uid()),
 	};
-	init_completion(&req->decided);
 }
 
 /**
@@ -269,7 +325,6 @@ void ehs_request_init(const struct ehs_node *node, struct ehs_request *req, u64 
 bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req)
 {
 	u32 limit;
-	long left;
 	int err;
 
 	if (!req->started_at)
@@ -280,13 +335,7 @@ bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_
 	err = ehs_nl_place_request(node, agent, req, limit);
 	if (err)
 		ehs_request_send_failed(node, req, err);
-	while (ehs_request_waits(node, req)) {
-		left = wait_for_completion_killable_timeout(&req->decided, ehs_request_left(req));
-		if (left < 0)
-			ehs_request_give_up(node, req, EHS_REASON_KILLED);
-		else if (!left)
-			ehs_request_time_out(node, req);
-	}
+	ehs_request_sleep(node, req);
 	return ehs_request_is_over(node, req);
 }
 
@@ -325,8 +374,7 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 		strscpy(req->token, answer->token, sizeof(req->token));
 		ehs_breaker_answered(&agent->breakers[req->bucket]);
 		ehs_request_decide(node, req, answer->verdict, answer->reason);
-		/* last: after it the request may be gone, with its stack */
-		complete(&req->decided);
+		wake_up_process(req->task);
 		err = 0;
 		goto unlock;
 	}
@@ -366,8 +414,8 @@ void ehs_request_hand_over(struct ehs_node *node, bool other)
 	{
 		req->agent = NULL;
 		req->try &= !other;
-		req->handed |= other;
-		complete(&req->decided);
+		req->counts = !other;
+		wake_up_process(req->task);
 	}
 }
 

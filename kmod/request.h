@@ -2,31 +2,33 @@
 #ifndef _EHS_REQUEST_H
 #define _EHS_REQUEST_H
 
-#include <linux/completion.h>
 #include <linux/netlink.h>
 
 #include "node.h"
 
 struct ehs_agent;
 struct sock;
+struct task_struct;
 
 /**
  * struct ehs_request - an exec that waits for a verdict; on its task's stack
  * @hash: in the node's table until it is decided
  * @cookie: number of the placement
  * @path: program as given to exec
+ * @task: the task that calls exec; woken, under the node's lock, by whoever removes the
+ *	request from the table, or takes its agent away
  * @agent: who is asked, referenced by the exec; NULL before, and from the moment
  *	another agent takes its place until the exec has asked that one. It and all
- *	below, but for @decided, are guarded by the node's lock
+ *	below are guarded by the node's lock
  * @bucket: of its user, see ehs_node_bucket(); never changed
  * @try: it finds out whether a slow agent answers again, see breaker.h
- * @handed: another socket has taken the place of the first one
+ * @counts: to wait in vain is a miss of the agent: its socket was asked when the time
+ *	began, or has been registered again since
  * @over: decided; what was decided is below
  * @started_at: when an agent was asked first, monotonic, ns; 0 if none was. The
  *	exec's own, as the next two
  * @limit: its time limit, ms
  * @deadline: jiffies when that is over
- * @decided: completed by whoever removes it from the table, or takes its agent away
  * @verdict: enum ehs_verdict
  * @reason: enum ehs_reason
  * @token: for the stub, if the verdict is remote
@@ -35,15 +37,15 @@ struct ehs_request {
 	struct hlist_node hash;
 	u64 cookie;
 	const char *path;
+	struct task_struct *task;
 	struct ehs_agent *agent;
 	u32 bucket;
 	bool try;
-	bool handed;
+	bool counts;
 	bool over;
 	u64 started_at;
 	u32 limit;
 	unsigned long deadline;
-	struct completion decided;
 	u32 verdict;
 	u32 reason;
 	char token[EHS_TOKEN_MAX + 1];

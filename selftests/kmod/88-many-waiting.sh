@@ -39,6 +39,13 @@ n=1100
 $probe in $cg/m user 1000 crowd $n -- $probe & crowd=$!
 becomes n.queue-full $((before + n - 128))
 is "of $n of one user 128 wait" "$(field pending) $(($(counter queue-full) - before))" "128 $((n - 128))"
+# Those that wait would be uninterruptible for seconds; those that end, and threads of the kernel, are for a moment.
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+few_wait_uninterruptibly() {
+	awk '$1 == ".nr_uninterruptible" { n += $3; found = 1 } END { exit !found || n >= 64 }' /sys/kernel/debug/sched/debug
+}
+wait_for 5 few_wait_uninterruptibly
+is "those that wait are not in the load average" "$? $(field pending)" "0 128"
 $probe in $cg/m -- true & other=$!
 becomes pending 129
 is "one of another user waits, too" $? 0
