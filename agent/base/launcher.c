@@ -76,8 +76,7 @@ static void launcher_argument(struct launcher_arguments *a, const char *name, co
 	a->argv[a->n++] = (char *)value;
 }
 
-/* What the module allows at most. The file that says it is the administrator's, as time-limit-max is. */
-static unsigned int launcher_time_limit(const struct config *c)
+unsigned int launcher_time_limit(const struct config *c)
 {
 	return c->time_limit > c->time_limit_max ? c->time_limit : c->time_limit_max;
 }

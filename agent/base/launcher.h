@@ -32,6 +32,8 @@ void launcher_reload(struct agent *agent, const struct config *old);
 unsigned int launcher_starts(const struct agent *agent);
 /** What failed, in words. */
 const char *launcher_trouble(const struct launch_news *news);
+/** What ehlaunch lets the module allow at most, in ms. The administrator writes `c`, as time-limit-max. */
+unsigned int launcher_time_limit(const struct config *c);
 /** Whether it was started by somebody else, so that this process need not start programs. */
 bool launcher_is_apart(const struct agent *agent);
 /** Ends ehlaunch if it was started here; what it has started goes on. */

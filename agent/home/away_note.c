@@ -113,7 +113,11 @@ void away_tell_module(const struct away *a)
 {
 	int err = a->agent->module ? kernel_away(a->agent, a->pid) : 0;
 
-	/* It is in no managed cgroup, has gone or runs another program by now, or the module is older. */
+	/*
+	 * It is in no managed cgroup, has gone or calls exec, or the module is older. The module does
+	 * not look at what the process runs: it takes the word of the agent that the stub is
+	 * connected to.
+	 */
 	if (err && err != -ESRCH && err != -EBUSY && err != -EOPNOTSUPP && err != -ENOTCONN)
 		log_warning("cannot tell the module that process %d is away: %s", (int)a->pid,
 			    strerror(-err));

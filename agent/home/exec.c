@@ -18,6 +18,30 @@ static void exec_decided(void *ctx, struct placement *p, struct peer *to, const 
 	kernel_verdict(ctx, placement_cookie(p), to, reason);
 }
 
+/*
+ * An exec that waits asks again when another socket has been registered: this agent after a reload. Its
+ * task is placed already, or will be: the answer goes to the present socket, and a verdict that the
+ * module did not take from the last one is given once more. True: it was asked before.
+ */
+static bool exec_asks_again(struct agent *agent, const struct kernel_request *request)
+{
+	struct placement *p = record_by_cookie(agent, request->cookie);
+
+	/* A module that was loaded again may give the numbers of another one to other tasks. */
+	if (!p || !p->kernel || p->pid != (pid_t)request->pid)
+		return false;
+	switch (p->phase) {
+	case PLACEMENT_OPEN:
+		return true;
+	case PLACEMENT_RESERVED:
+	case PLACEMENT_OVER:
+		kernel_verdict(agent, p->cookie, p->phase == PLACEMENT_RESERVED, p->reason);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void exec_place(struct agent *agent, const struct kernel_request *request)
 {
 	const struct placement_task task = {
@@ -29,6 +53,8 @@ void exec_place(struct agent *agent, const struct kernel_request *request)
 		.time_ms = request->time_ms,
 	};
 
+	if (exec_asks_again(agent, request))
+		return;
 	if (placement_start(agent, &task, exec_decided, agent))
 		kernel_verdict(agent, request->cookie, false, EHS_REASON_NONE);
 }

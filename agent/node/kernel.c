@@ -169,13 +169,15 @@ struct kernel_counting {
 	void *ctx;
 };
 
-static int kernel_on_counters(struct nl_msg *msg, void *arg)
+static void kernel_on_counters(void *arg, struct nlmsghdr *h)
 {
 	struct nlattr *a[EHS_A_COUNTER_MAX + 1], *pos;
 	struct kernel_counting *counting = arg;
 	int left;
 
-	nlmsg_for_each_attr(pos, nlmsg_hdr(msg), GENL_HDRLEN, left) {
+	if (h->nlmsg_len < (unsigned int)NLMSG_LENGTH(GENL_HDRLEN))
+		return;
+	nlmsg_for_each_attr(pos, h, GENL_HDRLEN, left) {
 		if (nla_type(pos) != EHS_A_NODE_COUNTER ||
 		    nla_parse_nested(a, EHS_A_COUNTER_MAX, pos, NULL) || !a[EHS_A_COUNTER_REASON] ||
 		    !a[EHS_A_COUNTER_COUNT])
@@ -183,7 +185,6 @@ static int kernel_on_counters(struct nl_msg *msg, void *arg)
 		counting->each(counting->ctx, nla_get_u32(a[EHS_A_COUNTER_REASON]),
 			       nla_get_u64(a[EHS_A_COUNTER_COUNT]));
 	}
-	return NL_OK;
 }
 
 int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason, uint64_t count),
@@ -191,7 +192,8 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 {
 	struct kernel_counting counting = { each, ctx };
 
-	return kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST),
+	/* They are for those who may see the tasks of all users, as the agent's socket may. */
+	return kernel_all(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST | NLM_F_ACK),
 			  kernel_on_counters, &counting);
 }
 
@@ -412,8 +414,8 @@ void kernel_reload(struct agent *agent, const struct config *old)
 	const struct config *now = agent->config;
 
 	if (agent->module && !launcher_is_apart(agent) &&
-	    (now->no_new_privs != old->no_new_privs || now->time_limit != old->time_limit ||
-	     now->time_limit_max != old->time_limit_max || strcmp(now->stub, old->stub)))
+	    (now->no_new_privs != old->no_new_privs ||
+	     launcher_time_limit(now) != launcher_time_limit(old) || strcmp(now->stub, old->stub)))
 		kernel_register(agent);
 }
 

@@ -39,7 +39,7 @@ struct netlink_backlog {
  */
 int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
 		 char why[160]);
-/** The same for a list (NLM_F_DUMP): each() gets its messages. */
+/** The same for a list (NLM_F_DUMP), or an answer before the ACK: each() gets the messages. */
 int netlink_list(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
 		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
 /**

@@ -198,22 +198,35 @@ static int kernel_folder(const char *name)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* What the site allows, which the agent cannot change. A module of an earlier version knows no bound. */
-static int kernel_set_bounds(int socket, int family, char text[LAUNCH_TEXT])
+/* Whether the module bounds what an agent may set. One of an earlier version does not. 0 or 1, or -errno. */
+static int kernel_has_bounds(int socket, int family, char text[LAUNCH_TEXT])
 {
-	const uint32_t no_new_privs = rules.no_new_privs, limit = rules.time_limit_max;
 	struct kernel_message m;
 	int err;
 
-	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
-	kernel_put(&m, EHS_A_NODE_NO_NEW_PRIVS, &no_new_privs, sizeof(no_new_privs));
+	kernel_begin(&m, family, EHS_CMD_NODE_GET, EHS_FAMILY_VERSION);
 	err = kernel_ask(socket, &m, text);
 	if (err)
 		return err;
+	return !!kernel_attribute((char *)NLMSG_DATA(&m.head) + GENL_HDRLEN,
+				  m.bytes + m.head.nlmsg_len, EHS_A_NODE_MAX_TIME_LIMIT,
+				  sizeof(uint32_t));
+}
+
+/* What the site allows, which the agent cannot change. */
+static int kernel_set_bounds(int socket, int family, char text[LAUNCH_TEXT])
+{
+	const uint32_t no_new_privs = rules.no_new_privs, limit = rules.time_limit_max;
+	const int bounded = kernel_has_bounds(socket, family, text);
+	struct kernel_message m;
+
+	if (bounded < 0)
+		return bounded;
 	kernel_begin(&m, family, EHS_CMD_NODE_SET, EHS_FAMILY_VERSION);
-	kernel_put(&m, EHS_A_NODE_MAX_TIME_LIMIT, &limit, sizeof(limit));
-	err = kernel_ask(socket, &m, text);
-	return err == -EINVAL || err == -EOPNOTSUPP ? 0 : err;
+	kernel_put(&m, EHS_A_NODE_NO_NEW_PRIVS, &no_new_privs, sizeof(no_new_privs));
+	if (bounded)
+		kernel_put(&m, EHS_A_NODE_MAX_TIME_LIMIT, &limit, sizeof(limit));
+	return kernel_ask(socket, &m, text);
 }
 
 static int kernel_set_cgroups(int socket, int family, char text[LAUNCH_TEXT])
