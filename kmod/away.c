@@ -88,13 +88,6 @@ static bool ehs_away_record(struct ehs_task *rec, const struct task_struct *lead
 	return is;
 }
 
-static bool ehs_away_is_managed(const struct ehs_node *node, struct task_struct *task)
-{
-	enum ehs_kind kind = ehs_node_kind(node, task);
-
-	return kind == EHS_KIND_MANAGED || kind == EHS_KIND_ALWAYS;
-}
-
 /**
  * ehs_away - the work of a task has begun on another node
  * @node: node of the caller
@@ -113,17 +106,13 @@ int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *ext
 	int err = -ESRCH;
 
 	if (!task || task->flags & PF_KTHREAD || !ehs_node_has(node, task) ||
-	    !ehs_away_is_managed(node, task)) {
+	    !ehs_kind_is_managed(ehs_node_kind(node, task))) {
 		NL_SET_ERR_MSG_MOD(extack, "no such task in the node's managed cgroups");
 		goto put_task;
 	}
-	rec = ehs_task_make(node, task, pid);
+	rec = ehs_task_make(node, task, pid, extack);
 	if (IS_ERR(rec)) {
 		err = PTR_ERR(rec);
-		if (err == -ESRCH)
-			NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
-		else if (err == -EUSERS)
-			NL_SET_ERR_MSG_MOD(extack, "the task is in too many network namespaces");
 		goto put_task;
 	}
 	err = 0;

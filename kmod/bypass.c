@@ -11,9 +11,10 @@
 #include "task.h"
 
 /* Return: 0; 1 if the record was removed meanwhile; an error of ehs_task_make(). */
-static int ehs_bypass_try(struct ehs_node *node, struct task_struct *task, struct pid *tgid)
+static int ehs_bypass_try(struct ehs_node *node, struct task_struct *task, struct pid *tgid,
+			  struct netlink_ext_ack *extack)
 {
-	struct ehs_task *rec = ehs_task_make(node, task, tgid);
+	struct ehs_task *rec = ehs_task_make(node, task, tgid, extack);
 	bool gone;
 
 	if (IS_ERR(rec))
@@ -55,12 +56,8 @@ int ehs_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *e
 	}
 	/* a task that has ended ends this, too */
 	do
-		err = ehs_bypass_try(node, task, tgid);
+		err = ehs_bypass_try(node, task, tgid, extack);
 	while (err > 0);
-	if (err == -EUSERS)
-		NL_SET_ERR_MSG_MOD(extack, "the task is in too many network namespaces");
-	else if (err == -ESRCH)
-		NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
 put_task:
 	put_pid(tgid);
 	if (task)

@@ -2,10 +2,10 @@
 /*
  * The generic netlink family, as uapi/ehsched.yaml specifies it: netlink_gen.c has
  * the operations and their policies. Here are the rights, the agent and its verdicts;
- * netlink_node.c and netlink_task.c have the other operations. Everybody may read. What else there is takes
- * the agent's socket, or capabilities over the user namespace of the network
- * namespace: docs/kernel.md of the project has a table. Every refusal by this
- * file has an extack text.
+ * netlink_node.c and netlink_task.c have the other operations. Everybody may read
+ * what is of no user. What else there is takes the agent's socket, or capabilities
+ * over the user namespace of the network namespace: docs/kernel.md of the project has
+ * a table. Every refusal by this file has an extack text.
  */
 
 #include "netlink.h"
@@ -72,6 +72,17 @@ bool ehs_nl_is_admin(struct sk_buff *skb, struct genl_info *info)
 
 	return netlink_ns_capable(skb, user_ns, CAP_NET_ADMIN) &&
 	       netlink_ns_capable(skb, user_ns, CAP_SYS_ADMIN);
+}
+
+/**
+ * ehs_nl_sees_all - whether the caller may see what all users of the namespace do
+ * @skb: the request
+ * @node: node of the caller
+ */
+bool ehs_nl_sees_all(const struct sk_buff *skb, const struct ehs_node *node)
+{
+	return ehs_agent_is_socket(node, ehs_nl_sender(skb)) ||
+	       netlink_ns_capable(skb, node->net->user_ns, CAP_NET_ADMIN);
 }
 
 /*
@@ -240,7 +251,7 @@ void ehs_nl_node_notify(struct ehs_node *node)
 	if (!ehs_nl_notify_on || !genl_has_listeners(&ehs_nl_family, node->net, EHSCHED_NLGRP_NODE))
 		goto unlock;
 	msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
-	if (!msg || ehs_nl_put_node(msg, node, 0, 0, 0, EHS_CMD_NODE_NTF)) {
+	if (!msg || ehs_nl_put_node(msg, node, false, 0, 0, 0, EHS_CMD_NODE_NTF)) {
 		/* as if their buffers were full: then they know that they must ask */
 		nlmsg_free(msg);
 		genl_set_err(&ehs_nl_family, node->net, 0, EHSCHED_NLGRP_NODE, -ENOBUFS);

@@ -23,16 +23,19 @@ void ehs_nl_exit(void);
 extern struct genl_family ehs_nl_family;
 
 bool ehs_nl_is_admin(struct sk_buff *skb, struct genl_info *info);
-int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 seq, int flags,
-		    u8 cmd);
+bool ehs_nl_sees_all(const struct sk_buff *skb, const struct ehs_node *node);
+int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, bool counters, u32 port, u32 seq,
+		    int flags, u8 cmd);
 
 /**
  * struct ehs_nl_dump - position of a dump
  * @all: all nodes, not only the caller's; or the tasks of all users
+ * @counters: the counters of nodes, too
  * @serial: serial of the last node or record that was sent
  */
 struct ehs_nl_dump {
 	bool all;
+	bool counters;
 	u64 serial;
 };
 

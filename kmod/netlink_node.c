@@ -79,7 +79,7 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
 	lockdep_assert_held(&node->lock);
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
 	if (nla_put_u32(msg, EHS_A_NODE_LOAD, ehs_load_get(node)) ||
-	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD, node->set.threshold) ||
+	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD, ehs_node_threshold(node)) ||
 	    nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, node->set.length) ||
 	    nla_put_u32(msg, EHS_A_NODE_STATE, ehs_state_get(node)) ||
 	    nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, node->set.index) ||
@@ -104,6 +104,7 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
  * ehs_nl_put_node - put one message about a node
  * @msg: where to
  * @node: node
+ * @counters: its counters of reasons, too: they tell what others do
  * @port: port of the receiver, 0 for a notification
  * @seq: sequence number of the request, 0 for a notification
  * @flags: of netlink
@@ -113,8 +114,8 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
  *
  * Return: 0, -EMSGSIZE if there is no room.
  */
-int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 seq, int flags,
-		    u8 cmd)
+int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, bool counters, u32 port, u32 seq,
+		    int flags, u8 cmd)
 {
 	void *hdr = genlmsg_put(msg, port, seq, &ehs_nl_family, flags, cmd);
 	int err;
@@ -126,7 +127,7 @@ int ehs_nl_put_node(struct sk_buff *msg, struct ehs_node *node, u32 port, u32 se
 	raw_spin_unlock(&node->lock);
 	if (!err)
 		err = ehs_nl_put_cgroups(msg, node);
-	if (!err)
+	if (!err && counters)
 		err = ehs_nl_put_counters(msg, node);
 	if (err) {
 		genlmsg_cancel(msg, hdr);
@@ -147,7 +148,8 @@ int ehs_nl_node_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!msg)
 		return -ENOMEM;
 	ehs_load_wake(node);
-	err = ehs_nl_put_node(msg, node, info->snd_portid, info->snd_seq, 0, EHS_CMD_NODE_GET);
+	err = ehs_nl_put_node(msg, node, ehs_nl_sees_all(skb, node), info->snd_portid,
+			      info->snd_seq, 0, EHS_CMD_NODE_GET);
 	if (err) {
 		nlmsg_free(msg);
 		return err;
@@ -159,9 +161,11 @@ int ehs_nl_node_get_doit(struct sk_buff *skb, struct genl_info *info)
 int ehs_nl_node_get_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
+	struct ehs_node *node = ehs_node_of(net);
 
 	ehs_nl_dump_of(cb)->all = net == &init_net && netlink_capable(cb->skb, CAP_NET_ADMIN);
-	ehs_load_wake(ehs_node_of(net));
+	ehs_nl_dump_of(cb)->counters = ehs_nl_sees_all(cb->skb, node);
+	ehs_load_wake(node);
 	return 0;
 }
 
@@ -176,8 +180,8 @@ int ehs_nl_node_get_dumpit(struct sk_buff *msg, struct netlink_callback *cb)
 		node = ehs_node_next(&serial);
 	else
 		node = serial ? NULL : ehs_node_of(sock_net(cb->skb->sk));
-	while (node && !ehs_nl_put_node(msg, node, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-					NLM_F_MULTI, EHS_CMD_NODE_GET)) {
+	while (node && !ehs_nl_put_node(msg, node, dump->counters, NETLINK_CB(cb->skb).portid,
+					cb->nlh->nlmsg_seq, NLM_F_MULTI, EHS_CMD_NODE_GET)) {
 		dump->serial = node->serial;
 		node = dump->all ? ehs_node_next(&serial) : NULL;
 	}

@@ -43,7 +43,9 @@ static struct pid *ehs_nl_get_pid(struct genl_info *info, int *err)
 	return pid;
 }
 
-int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
+static int ehs_nl_do_task(struct genl_info *info,
+			  int (*what)(struct ehs_node *node, struct pid *pid,
+				      struct netlink_ext_ack *extack))
 {
 	struct pid *pid;
 	int err;
@@ -51,22 +53,19 @@ int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
 	pid = ehs_nl_get_pid(info, &err);
 	if (!pid)
 		return err;
-	err = ehs_bypass(ehs_nl_node(info), pid, info->extack);
+	err = what(ehs_nl_node(info), pid, info->extack);
 	put_pid(pid);
 	return err;
 }
 
+int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ehs_nl_do_task(info, ehs_bypass);
+}
+
 int ehs_nl_task_away_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct pid *pid;
-	int err;
-
-	pid = ehs_nl_get_pid(info, &err);
-	if (!pid)
-		return err;
-	err = ehs_away(ehs_nl_node(info), pid, info->extack);
-	put_pid(pid);
-	return err;
+	return ehs_nl_do_task(info, ehs_away);
 }
 
 static u64 ehs_nl_u64(const struct genl_info *info, int type)
@@ -173,8 +172,7 @@ int ehs_nl_task_get_start(struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
 
-	ehs_nl_dump_of(cb)->all = ehs_agent_is_socket(ehs_node_of(net), NETLINK_CB(cb->skb).sk) ||
-				  netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
+	ehs_nl_dump_of(cb)->all = ehs_nl_sees_all(cb->skb, ehs_node_of(net));
 	return 0;
 }
 

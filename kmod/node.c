@@ -173,7 +173,7 @@ static int __net_init ehs_node_net_init(struct net *net)
 	INIT_LIST_HEAD(&node->active);
 	hash_init(node->requests);
 	node->set = (struct ehs_settings){
-		.threshold = num_online_cpus() * 1000,
+		.threshold = EHS_THRESHOLD_UNSET,
 		.length = 1000,
 		.index = EHS_INDEX_RUNNABLE,
 		.weight = 1000,

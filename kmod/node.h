@@ -3,6 +3,7 @@
 #define _EHS_NODE_H
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
@@ -14,6 +15,9 @@
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <linux/ehsched.h>
+
+/* No threshold was set: it is the number of processors, which come and go. */
+#define EHS_THRESHOLD_UNSET U32_MAX
 
 struct cgroup;
 struct ehs_agent;
@@ -38,7 +42,8 @@ struct ehs_cgroups {
 
 /**
  * struct ehs_settings - what NODE_SET changes; units as in uapi/ehsched.yaml
- * @threshold: the load that the node should have, thousandths of a task
+ * @threshold: the load that the node should have, thousandths of a task; or
+ *	EHS_THRESHOLD_UNSET
  * @length: threshold length: how far from @threshold the load may be
  * @index: enum ehs_load_index
  * @weight: load of one task with EHS_INDEX_TASKS, thousandths
@@ -63,7 +68,7 @@ struct ehs_settings {
 /**
  * struct ehs_told - what subscribers of the multicast group were told last
  * @state: enum ehs_state
- * @threshold: as in struct ehs_settings
+ * @threshold: from ehs_node_threshold()
  * @length: as in struct ehs_settings
  * @port: netlink port of the agent, 0 for none
  */
@@ -179,6 +184,11 @@ enum ehs_kind {
 	EHS_KIND_ALWAYS,
 };
 
+static inline bool ehs_kind_is_managed(enum ehs_kind kind)
+{
+	return kind == EHS_KIND_MANAGED || kind == EHS_KIND_ALWAYS;
+}
+
 /*
  * Users can make as many nodes as they can make namespaces. So the samplers and the
  * host's own node have a queue to themselves, and the others' checks of all their
@@ -190,6 +200,13 @@ extern struct workqueue_struct *ehs_wq, *ehs_node_wq, *ehs_check_wq;
 static inline bool ehs_node_is_host(const struct ehs_node *node)
 {
 	return net_eq(node->net, &init_net);
+}
+
+static inline u32 ehs_node_threshold(const struct ehs_node *node)
+{
+	u32 threshold = node->set.threshold;
+
+	return threshold == EHS_THRESHOLD_UNSET ? num_online_cpus() * 1000 : threshold;
 }
 
 /* Which users are in one bucket is not known to them. */

@@ -81,9 +81,7 @@ pop_strings:
 static enum ehs_reason ehs_place_look_again(struct ehs_node *node, const struct ehs_agent *agent,
 					    const struct linux_binprm *bprm)
 {
-	enum ehs_kind kind = ehs_node_kind(node, current);
-
-	if (kind != EHS_KIND_MANAGED && kind != EHS_KIND_ALWAYS)
+	if (!ehs_kind_is_managed(ehs_node_kind(node, current)))
 		return EHS_REASON_MOVED;
 	return ehs_eligible(node, agent, bprm);
 }

@@ -30,7 +30,7 @@ enum ehs_state ehs_state_get(const struct ehs_node *node)
 	enum ehs_state state;
 
 	lockdep_assert_held(&node->lock);
-	state = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length);
+	state = ehs_state_of(ehs_load_get(node), ehs_node_threshold(node), node->set.length);
 	if (state == EHS_STATE_RECEIVER && (!node->low || ehs_state_dwell_of(node)))
 		state = EHS_STATE_OK;
 	return state;
@@ -43,7 +43,7 @@ static struct ehs_told ehs_state_now(const struct ehs_node *node)
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
 	return (struct ehs_told){
 		.state = ehs_state_get(node),
-		.threshold = node->set.threshold,
+		.threshold = ehs_node_threshold(node),
 		.length = node->set.length,
 		.port = agent ? agent->port : 0,
 	};
@@ -81,7 +81,7 @@ void ehs_state_update(struct ehs_node *node)
 	bool low;
 
 	lockdep_assert_held(&node->lock);
-	low = ehs_state_of(ehs_load_get(node), node->set.threshold, node->set.length) ==
+	low = ehs_state_of(ehs_load_get(node), ehs_node_threshold(node), node->set.length) ==
 	      EHS_STATE_RECEIVER;
 	if (low && !node->low)
 		node->low_since = get_jiffies_64();

@@ -21,6 +21,7 @@
 #include <linux/cgroup.h>
 #include <linux/hash.h>
 #include <linux/ktime.h>
+#include <linux/netlink.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -435,11 +436,13 @@ static int ehs_task_start_other(struct ehs_task *rec, const struct task_struct *
  * @task: a thread of it, referenced
  * @tgid: its thread group, referenced; the task may be reaped at any time and then
  *	does not know it any more
+ * @extack: for the text of a refusal
  *
  * Return: the record, referenced, which may be removed at any time; -ESRCH if the
  * task has ended, -EUSERS if it has too many records, -ENOMEM.
  */
-struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid)
+struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid,
+			       struct netlink_ext_ack *extack)
 {
 	struct ehs_task_chain *chain = ehs_task_chain_of(tgid);
 	struct ehs_task *rec, *spare = ehs_task_alloc();
@@ -456,6 +459,10 @@ struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, 
 	else if (!spare)
 		err = ehs_task_start_other(rec, task);
 	raw_spin_unlock(&chain->lock);
+	if (err == -EUSERS)
+		NL_SET_ERR_MSG_MOD(extack, "the task is in too many network namespaces");
+	else if (err)
+		NL_SET_ERR_MSG_MOD(extack, "the task has just ended");
 	kfree(spare);
 	if (err && rec)
 		ehs_task_put(rec);

@@ -11,6 +11,8 @@
 #include "node.h"
 #include "usage.h"
 
+struct netlink_ext_ack;
+
 /**
  * struct ehs_arrival - an exec in a managed or guest cgroup, as its node sees it
  * @cookie: number of the placement
@@ -135,7 +137,8 @@ void ehs_task_note_away(struct ehs_task *rec, const struct task_struct *leader);
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason);
 struct ehs_task *ehs_task_get(const struct ehs_node *node, const struct pid *tgid);
 void ehs_task_put(struct ehs_task *rec);
-struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid);
+struct ehs_task *ehs_task_make(struct ehs_node *node, struct task_struct *task, struct pid *tgid,
+			       struct netlink_ext_ack *extack);
 bool ehs_task_next(struct ehs_node *node, u64 serial, struct ehs_task_info *info);
 void ehs_task_forget_node(struct ehs_node *node);
 

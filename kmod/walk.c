@@ -43,14 +43,16 @@ static void ehs_walk_count(struct ehs_node *node)
 }
 
 /*
- * Stubs are not counted as long as they do little: in a burst of transfers it would
- * look as if the tasks that left were still here, and send too many after them. The
- * caller is in an RCU read section.
+ * Threads of SCHED_IDLE are not counted: they have a processor only while nobody else
+ * wants it. Nice ones are, because work that is to be shared is often nice. Stubs are
+ * not as long as they do little: in a burst of transfers it would look as if the tasks
+ * that left were still here, and send too many after them. The caller is in an RCU
+ * read section.
  */
 static void ehs_walk_look_at(struct task_struct *thread, struct ehs_seen *seen)
 {
 	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD ||
-	    ehs_away_is_stub(thread))
+	    READ_ONCE(thread->policy) == SCHED_IDLE || ehs_away_is_stub(thread))
 		return;
 	/* keeps the namespaces alive; few threads get this far */
 	task_lock(thread);

@@ -22,6 +22,7 @@ is "all reasons have a counter" "$($nl get | grep -c '^n\.')" "$(grep -cE "^	EHS
 # rights
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 is "anybody may read the node" "$(nobody $nl get | grep -c '^threshold ')" 1
+is "but not what others do" "$(nobody $nl get | grep -c '^n\.') $($nl get | grep -c '^n.guest ')" "0 1"
 is "anybody may list tasks" "$(nobody $nl tasks; echo $?)" 0
 refused "not everybody may change it" EPERM "" nobody "$nl" set threshold=1
 refused "not everybody may be agent" EPERM "" nobody "$nl" register "$stub"

@@ -32,6 +32,18 @@ begin() {
 	echo >$traces/trace
 }
 
+# a node of which no threshold was set
+: >"$out"
+sleep infinity | unshare --net sh -c 'echo $$; read x' >"$out" &
+wait_for 20 file_has "$out" '^[0-9]+$'
+unset_node="nsenter --net=/proc/$(cat "$out")/ns/net $nl"
+n=$(nproc)
+echo 0 >$switch
+is "without a setting the threshold is the processors that there are" "$($unset_node field threshold)" $(((n - 1) * 1000))
+echo 1 >$switch
+is "and follows them" "$($unset_node field threshold)" $((n * 1000))
+kill "$(cat "$out")"
+
 # a past of some seconds
 : >"$out"
 taskset -c 1 "$probe" busy 1 >"$out" &
