@@ -8,6 +8,8 @@
  * last holder.
  */
 
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "agent.h"
 
 #include <linux/cred.h>
@@ -133,6 +135,10 @@ int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
 	ehs_request_hand_over(node, !old || old->sock != sock);
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
+	if (old && old->sock != sock && ehs_node_is_host(node))
+		pr_info_ratelimited(
+			"another agent is registered (process %d, port %u), in the place of port %u\n",
+			task_tgid_nr(current), port, old->port);
 	if (old)
 		ehs_agent_put(old);
 	ehs_load_wake(node);

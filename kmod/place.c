@@ -5,6 +5,8 @@
  * binfmt_script does. It never loads a program itself.
  */
 
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "place.h"
 
 #include <linux/binfmts.h>
@@ -73,6 +75,22 @@ pop_strings:
 }
 
 /*
+ * The same, and the log is told of the host's node why it failed: a stub that does not
+ * start keeps every task at home. Return: whether the stub is in place.
+ */
+static bool ehs_place_stub(const struct ehs_node *node, struct linux_binprm *bprm,
+			   const struct ehs_agent *agent, const char *token)
+{
+	int err = ehs_place_redirect(bprm, agent, token);
+
+	if (err && ehs_node_is_host(node))
+		pr_notice_ratelimited(
+			"cannot put the stub %s in the place of a program: error %d\n",
+			agent->stub_path, err);
+	return !err;
+}
+
+/*
  * Whether the exec may still be transferred: while it waited, the task may have been
  * moved to another cgroup, another thread may have changed its root directory or
  * its files, and the path may have become that of another program. The stub is
@@ -126,7 +144,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 		trace_ehs_verdict(cookie, req.verdict, req.reason, ktime_get_ns() - req.started_at);
 	if (agent && req.verdict == EHS_VERDICT_REMOTE) {
 		changed = ehs_place_look_again(node, agent, bprm);
-		remote = changed == EHS_REASON_NONE && !ehs_place_redirect(bprm, agent, req.token);
+		remote = changed == EHS_REASON_NONE && ehs_place_stub(node, bprm, agent, req.token);
 		if (!remote)
 			*reason = changed != EHS_REASON_NONE ? changed : EHS_REASON_REDIRECT;
 	}

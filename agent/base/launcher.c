@@ -76,11 +76,6 @@ static void launcher_argument(struct launcher_arguments *a, const char *name, co
 	a->argv[a->n++] = (char *)value;
 }
 
-unsigned int launcher_time_limit(const struct config *c)
-{
-	return c->time_limit > c->time_limit_max ? c->time_limit : c->time_limit_max;
-}
-
 static void launcher_fill(struct launcher_arguments *a, const struct config *c)
 {
 	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory", "--guest-cpu",

@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/config_data.h"
 #include "wire/launch.h"
 
 struct agent;
-struct config;
 
 /** A request, and what goes with it. */
 struct launcher_request {
@@ -33,7 +33,10 @@ unsigned int launcher_starts(const struct agent *agent);
 /** What failed, in words. */
 const char *launcher_trouble(const struct launch_news *news);
 /** What ehlaunch lets the module allow at most, in ms. The administrator writes `c`, as time-limit-max. */
-unsigned int launcher_time_limit(const struct config *c);
+static inline unsigned int launcher_time_limit(const struct config *c)
+{
+	return c->time_limit > c->time_limit_max ? c->time_limit : c->time_limit_max;
+}
 /** Whether it was started by somebody else, so that this process need not start programs. */
 bool launcher_is_apart(const struct agent *agent);
 /** Ends ehlaunch if it was started here; what it has started goes on. */
