@@ -11,7 +11,10 @@
 #include <linux/fs.h>
 #include <linux/major.h>
 #include <linux/namei.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/security.h>
 #include <linux/tty.h>
@@ -28,6 +31,8 @@
 #define EHS_STDIO 3
 /* As many others a job can have: JOB_DESCRIPTORS_MAX of lib/wire/job.h. */
 #define EHS_DESCRIPTORS 128
+/* Parents that wait for one another in vfork() are followed so far. */
+#define EHS_VFORKS 8
 
 /* null, zero, full, random, urandom: the other node has the same */
 static bool ehs_eligible_is_same_device(unsigned int minor)
@@ -140,6 +145,35 @@ static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 	return same;
 }
 
+/*
+ * Whether the init process of a pid namespace, be it the host's, stands still until
+ * this exec is over: it has called vfork(), or its child has, and so on. While it
+ * does, it takes care of no other process.
+ *
+ * A parent stops waiting before the exec is over only when it is killed: it clears
+ * vfork_done and ends after that, so an init process that is the next parent is not
+ * taken to wait. If all of that comes between the two reads here, one exec more
+ * stays. The field is compared and not followed, so it takes no task_lock(); RCU
+ * keeps the parents. Does not sleep.
+ */
+static bool ehs_eligible_holds_init(void)
+{
+	struct task_struct *task = current;
+	bool holds = false;
+	struct pid *tgid;
+	int i;
+
+	rcu_read_lock();
+	for (i = 0; READ_ONCE(task->vfork_done) && !holds; i++) {
+		task = rcu_dereference(task->real_parent);
+		/* any thread of it; NULL if it was killed and is gone */
+		tgid = READ_ONCE(task->signal->pids[PIDTYPE_TGID]);
+		holds = (tgid && is_child_reaper(tgid)) || i == EHS_VFORKS;
+	}
+	rcu_read_unlock();
+	return holds;
+}
+
 /**
  * ehs_eligible_task - whether a task may leave its node, whatever program it is to be
  * @node: its node
@@ -193,6 +227,8 @@ enum ehs_reason ehs_eligible(struct ehs_node *node, const struct ehs_agent *agen
 	/* that process may change both at any time, also when the last look is over */
 	if (bprm->unsafe & LSM_UNSAFE_SHARE)
 		return EHS_REASON_SHARED;
+	if (ehs_eligible_holds_init())
+		return EHS_REASON_INIT;
 	reason = ehs_format_rights(&bprm->file->f_path);
 	if (reason != EHS_REASON_NONE)
 		return reason;

@@ -104,7 +104,7 @@ static const struct nla_policy ehsched_agent_register_nl_policy[EHS_A_AGENT_STUB
 static const struct nla_policy ehsched_place_verdict_nl_policy[EHS_A_PLACE_TOKEN + 1] = {
 	[EHS_A_PLACE_COOKIE] = { .type = NLA_U64, },
 	[EHS_A_PLACE_VERDICT] = NLA_POLICY_MAX(NLA_U32, 1),
-	[EHS_A_PLACE_REASON] = NLA_POLICY_MAX(NLA_U32, 46),
+	[EHS_A_PLACE_REASON] = NLA_POLICY_MAX(NLA_U32, 47),
 	[EHS_A_PLACE_TOKEN] = { .type = NLA_NUL_STRING, .len = 63, },
 };
 

@@ -135,6 +135,9 @@ static const struct reason reasons[] = {
 	[EHS_REASON_MOVED] = { "moved",
 		"It runs at home because it was moved out of the managed cgroups while it waited "
 		"for a placement." },
+	[EHS_REASON_INIT] = { "init",
+		"It runs at home because the init process (PID 1) stood still until its exec was "
+		"over (vfork); programs that it starts may be transferred." },
 };
 /* clang-format on */
 

@@ -21,7 +21,7 @@ ynl --do node-get >"$out" 2>&1
 is "node-get: numbers" "$(json 'x["threshold"], x["threshold-length"], x["netns"]')" "(3000, 500, $netns)"
 is "node-get: names of the enums" "$(json 'x["state"], x["load-index"]')" "('receiver', 'tasks')"
 is "node-get: a counter for each reason, by name" "$(json 'len(x["counter"]), x["counter"][0]["reason"], x["counter"][-1]["reason"]')" \
-	"($(grep -cE "^	EHS_REASON_[A-Z_]+,$" "$top/uapi/linux/ehsched.h"), 'none', 'moved')"
+	"($(grep -cE "^	EHS_REASON_[A-Z_]+,$" "$top/uapi/linux/ehsched.h"), 'none', 'init')"
 is "node-get: the managed cgroup" "$(json 'x["managed-cgroup-id"]')" "[$(field managed)]"
 ynl --dump node-get >"$out" 2>&1
 is "node-get as a dump" "$(json '[n["netns"] for n in x]')" "[$netns]"

@@ -190,19 +190,60 @@ static __attribute__((noinline)) pid_t start_in_vfork(char **args)
 	return pid;
 }
 
-/* vfork -- CMD: prints the milliseconds for which the parent stood still, and ends as CMD */
-static char **vforked(char **args)
+/* The same in a child of the child: both stand still. */
+static __attribute__((noinline)) pid_t start_in_two_vforks(char **args)
+{
+	pid_t pid = vfork();
+	int status;
+
+	if (!pid) {
+		pid = start_in_vfork(args);
+		_exit(pid < 0 || waitpid(pid, &status, 0) != pid ? 125 : shell_status(status));
+	}
+	return pid;
+}
+
+/* Says for how long this process stood still, and ends as the child does. */
+static void __attribute__((noreturn)) end_vfork(pid_t (*start)(char **args), char **args)
 {
 	struct timespec from;
 	int status;
 	pid_t pid;
 
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	pid = start_in_vfork(args + 1);
+	pid = start(args);
 	fprintf(stderr, "%ld\n", ms_since(&from));
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		die("vfork");
 	exit(shell_status(status));
+}
+
+/* vfork -- CMD: prints the milliseconds for which the parent stood still, and ends as CMD */
+static char **vforked(char **args)
+{
+	end_vfork(start_in_vfork, args + 1);
+}
+
+/* vfork-twice -- CMD: the same with a child of the child */
+static char **vforked_twice(char **args)
+{
+	end_vfork(start_in_two_vforks, args + 1);
+}
+
+static void *thread_vfork(void *args)
+{
+	end_vfork(start_in_vfork, args);
+}
+
+/* vfork-thread -- CMD: the same by a thread that is not the leader */
+static char **vforked_by_thread(char **args)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, thread_vfork, args + 1))
+		die("pthread_create");
+	pthread_join(id, NULL);
+	exit(125);
 }
 
 /* crowd N -- CMD: N processes, which run CMD when all of them are there; ends with 0 if all of them do */
@@ -273,7 +314,9 @@ const struct verb crowd_verbs[] = {
 	{ "namespaces", namespaces, 1 },
 	{ "storm", storm, 4 },
 	{ "crowd", crowd, 3 },
-	{ "vfork", vforked, 1 },
+	{ "vfork", vforked, 2 },
+	{ "vfork-twice", vforked_twice, 2 },
+	{ "vfork-thread", vforked_by_thread, 2 },
 	{ "aside", aside, 0 },
 	{ "later-root", later_root, 2 },
 	{ NULL, NULL, 0 },

@@ -143,6 +143,8 @@ enum ehs_task_state {
  *   directory of the task (CLONE_FS)
  * @EHS_REASON_MOVED: the task was moved out of the managed cgroups while it
  *   waited for the verdict
+ * @EHS_REASON_INIT: the init process of a pid namespace waits in vfork() until
+ *   the exec is over
  */
 enum ehs_reason {
 	EHS_REASON_NONE,
@@ -192,6 +194,7 @@ enum ehs_reason {
 	EHS_REASON_AGENT_SLOW,
 	EHS_REASON_SHARED,
 	EHS_REASON_MOVED,
+	EHS_REASON_INIT,
 
 	/* private: */
 	__EHS_REASON_MAX,
