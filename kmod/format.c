@@ -14,6 +14,8 @@
 #include <linux/sizes.h>
 #include <linux/xattr.h>
 
+#include "script.h"
+
 /**
  * ehs_format_rights - whether a file gives rights to those who execute it
  * @path: the file
@@ -55,31 +57,16 @@ static enum ehs_reason ehs_format_interpreter(const char *name, bool rights)
 	return reason;
 }
 
-static bool ehs_format_is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /*
- * Reads the line as binfmt_script does; what that refuses for other reasons, it
- * refuses at home as well. An interpreter that is a script itself is judged by
- * its own file only.
+ * What binfmt_script refuses for other reasons, it refuses at home as well. An
+ * interpreter that is a script itself is judged by its own file only.
  */
 static enum ehs_reason ehs_format_script(const struct linux_binprm *bprm)
 {
-	char name[BINPRM_BUF_SIZE - 1];
-	size_t from = 2, n;
+	char name[BINPRM_BUF_SIZE];
 
-	while (from < BINPRM_BUF_SIZE && ehs_format_is_blank(bprm->buf[from]))
-		from++;
-	for (n = from; n < BINPRM_BUF_SIZE && bprm->buf[n] && bprm->buf[n] != '\n'; n++) {
-		if (ehs_format_is_blank(bprm->buf[n]))
-			break;
-		name[n - from] = bprm->buf[n];
-	}
-	if (n == from || n == BINPRM_BUF_SIZE)
+	if (!ehs_script_interpreter(bprm->buf, name))
 		return EHS_REASON_REDIRECT;
-	name[n - from] = '\0';
 	return ehs_format_interpreter(name, true);
 }
 

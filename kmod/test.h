@@ -2,10 +2,12 @@
 #ifndef _EHS_TEST_H
 #define _EHS_TEST_H
 
-/* KUnit tests of what in the module is pure: ehsched_test.ko, which test.c lists. */
+/* KUnit tests of what in the module is pure, and of requests: ehsched_test.ko, by test.c. */
 extern struct kunit_suite ehs_account_suite;
 extern struct kunit_suite ehs_breaker_suite;
 extern struct kunit_suite ehs_load_suite;
+extern struct kunit_suite ehs_request_suite;
+extern struct kunit_suite ehs_script_suite;
 extern struct kunit_suite ehs_state_suite;
 
 #endif /* _EHS_TEST_H */

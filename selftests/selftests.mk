@@ -41,7 +41,7 @@ $(PROBES): $(O)/%: %.c
 	$(Q)$(CC) $(BASE) -O1 -o $@ $<
 
 # KUnit and its tests, for the guest kernel that has no KUnit.
-$(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch]) uapi/linux/ehsched.h $(wildcard selftests/kmod/kunit/*)
+$(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch] kmod/compat/*) uapi/linux/ehsched.h $(wildcard selftests/kmod/kunit/*)
 	selftests/kmod/kunit/build $(O) $(KDIR)
 	@touch $@
 
