@@ -3,27 +3,31 @@
 # Who may do what: the table of docs/kernel.md, "Rights", cell by cell.
 . "$(dirname "$0")/lib.sh"
 
-# The host's node manages $cg/m; a task of root and one of another user are recorded in it.
+# The host's node manages $cg/m; a task of root and those of two users are recorded in it.
 node_reset
 chmod 755 $cg $cg/m
 $probe in $cg/m user 1000 -- sleep infinity &
 theirs=$!
+$probe in $cg/m user 65534 -- sleep infinity &
+nobodys=$!
 sitter $cg/m
-becomes local 2
+becomes local 3
 
 # Who: each a command prefix. All but `own` and `delegated` are in the host's network namespace.
 # shellcheck disable=SC2034	# read as ${!who}
 root=
 net_admin="setpriv --bounding-set=-all,+net_admin,+net_raw"
+# shellcheck disable=SC2034	# likewise
 sys_admin="setpriv --bounding-set=-all,+sys_admin,+net_admin"
 nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 user="setpriv --reuid=1000 --regid=1000 --clear-groups"
+third="setpriv --reuid=1001 --regid=1001 --clear-groups"
 # root of a user namespace, in the host's network namespace and in one of his own
 mapped="$nobody unshare --user --map-root-user"
 own="$mapped --net"
 pidns="unshare --pid --fork --mount-proc"
-mkdir -p $cg/his
-chown 65534:65534 $cg/his
+mkdir -p $cg/his/c $cg/his/t
+chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
 
 # may NAME WHO COMMAND…, may_not NAME WHO COMMAND…
 may() {
@@ -40,38 +44,44 @@ may_not() {
 	shift 3
 	refused "$name" "$errno" "" $who "$nl" "$@"
 }
-# listed WHO: how many of the two tasks he sees
-listed() { $1 "$nl" tasks | awk -v a="pid=$theirs" -v b="pid=$sitter" '$2 == a || $2 == b' | wc -l; }
+# listed WHO COMMAND…: how many of the three tasks he sees
+listed() { local who=$1; shift; $who "$nl" "$@" tasks | grep -cE " pid=($theirs|$nobodys|$sitter) "; }
+# shown WHO COMMAND…: how many nodes he sees in a dump of all
+shown() { local who=$1; shift; $who "$nl" "$@" dump | grep -c ^netns; }
 
 # reading
-for who in root net_admin nobody mapped pidns; do
+for who in root sys_admin net_admin nobody mapped pidns; do
 	may "node-get: $who" "${!who}" get
 done
 may "node-get of his own namespace: root of a user namespace" "$own" get
-is "task-get: root sees all" "$(listed "")" 2
-is "task-get: CAP_NET_ADMIN sees all" "$(listed "$net_admin")" 2
-is "task-get: a user sees his own" "$(listed "$user")" 1
-is "task-get: another user sees none" "$(listed "$nobody")" 0
-is "task-get: root of a user namespace sees none of the host's" "$(listed "$mapped")" 0
-is "task-get: root in another pid namespace sees none" "$($pidns "$nl" tasks | wc -l)" 0
+for who in root sys_admin net_admin; do
+	is "task-get: $who sees all" "$(listed "${!who}")" 3
+done
+for who in user nobody mapped; do
+	is "task-get: $who sees his own" "$(listed "${!who}")" 1
+done
+is "task-get: a user without tasks sees none" "$(listed "$third")" 0
+is "task-get: root in another pid namespace sees none that it does not have" "$($pidns "$nl" tasks | wc -l)" 0
 unshare --net sleep infinity & aside=$!
 nodes_are 2
-is "dump of all nodes: root" "$($nl dump | grep -c ^netns)" 2
-is "dump of all nodes: CAP_NET_ADMIN" "$($net_admin "$nl" dump | grep -c ^netns)" 2
+for who in root sys_admin net_admin pidns; do
+	is "dump of all nodes: $who" "$(shown "${!who}")" 2
+done
 for who in nobody mapped own; do
-	is "dump: $who has one" "$(${!who} "$nl" dump | grep -c ^netns)" 1
+	is "dump: $who has one" "$(shown "${!who}")" 1
 done
 kill $aside; wait $aside 2>/dev/null
 
 # settings, cgroups
 mkdir -p $cg/all
-for what in "threshold=0" "limit=100" "max-limit=10000" "max-requests=1024" "no-new-privs=0" "managed=$cg/m" "guest=$cg/g" \
-	"always=$cg/all"; do
-	may "node-set $what: root" "" set "$what"
-	may "node-set $what: CAP_SYS_ADMIN and CAP_NET_ADMIN" "$sys_admin" set "$what"
-	may_not "node-set $what: CAP_NET_ADMIN" "$net_admin" EPERM set "$what"
-	may_not "node-set $what: another user" "$nobody" EPERM set "$what"
-	may_not "node-set $what: root of a user namespace" "$mapped" EPERM set "$what"
+for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 max-limit=10000 max-requests=1024 no-new-privs=1 \
+	no-new-privs=0 managed=$cg/m guest=$cg/g always=$cg/all "clear managed=$cg/m guest=$cg/g always=$cg/all"; do
+	for who in root sys_admin pidns; do
+		may "node-set $what: $who" "${!who}" set $what
+	done
+	for who in net_admin nobody mapped; do
+		may_not "node-set $what: $who" "${!who}" EPERM set $what
+	done
 done
 # Who holds the agent's socket, one after another: root that registered it and has put down all but CAP_NET_ADMIN; the same as
 # an ordinary user; one that never was more and got the descriptor; one like that who is root of a user namespace
@@ -100,20 +110,25 @@ refused "root neither, without another bound" ERANGE "time limit above max-time-
 may "root with it" "" set limit=1000 max-limit=1000
 refused "a bound has a bound" ERANGE "integer out of range" "$nl" set max-limit=10001
 $nl set max-limit=10000 max-requests=1024
-may "node-set of his own namespace: root of a user namespace" "$own" set threshold=0
+for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 max-limit=10000 max-requests=1024 no-new-privs=1 \
+	no-new-privs=0 managed=$cg/his guest=$cg/his always=$cg/his clear; do
+	may "node-set $what of his own namespace: root of a user namespace" "$own" set $what
+done
 refused "a cgroup that he may not write to" EACCES "may not write to this cgroup" $own "$nl" set managed=$cg/m
 refused "the guest cgroup neither" EACCES "may not write to this cgroup" $own "$nl" set guest=$cg/g
 refused "nor the one whose execs are all placed" EACCES "may not write to this cgroup" $own "$nl" set always=$cg/all
 refused "nor the root cgroup" EACCES "may not write to this cgroup" $own "$nl" set managed=/sys/fs/cgroup
-may "a cgroup that was delegated to him" "$own" set managed=$cg/his
 
 # bypass, account
-may "task-bypass: root" "" bypass $sitter
+for who in root sys_admin; do
+	may "task-bypass: $who" "${!who}" bypass $sitter
+done
 for holder in $holders; do
 	may "task-bypass: the agent's socket, $holder" "" as $holder "$stub" bypass $sitter
 done
 may_not "task-bypass: CAP_NET_ADMIN" "$net_admin" EPERM bypass $sitter
 may_not "task-bypass: the task's user" "$user" EPERM bypass $theirs
+may_not "task-bypass: another user" "$nobody" EPERM bypass $theirs
 may_not "task-bypass: root of a user namespace" "$mapped" EPERM bypass $sitter
 refused "task-bypass: root of a user namespace, in his own" ESRCH "no such task in this network namespace" $own "$nl" bypass $sitter
 may_not "task-bypass: root in another pid namespace" "$pidns" ESRCH bypass $sitter
@@ -121,9 +136,13 @@ agent "$stub" remote sender sleep
 $nl set limit=10000
 $probe in $cg/m user 1000 -- true & stub_pid=$!
 becomes away 1
-may "task-account: root" "" account $stub_pid 10=1000
+for who in root sys_admin; do
+	may "task-account: $who" "${!who}" account $stub_pid 10=1000
+done
 may_not "task-account: CAP_NET_ADMIN" "$net_admin" EPERM account $stub_pid 10=1000
 may_not "task-account: the stub's user" "$user" EPERM account $stub_pid 10=1000
+may_not "task-account: another user" "$nobody" EPERM account $stub_pid 10=1000
+may_not "task-account: root in another pid namespace" "$pidns" ESRCH account $stub_pid 10=1000
 may_not "task-account: root of a user namespace" "$mapped" EPERM account $stub_pid 10=1000
 may_not "task-account: root of a user namespace, in his own" "$own" ESRCH account $stub_pid 10=1000
 for holder in $holders; do
@@ -137,7 +156,9 @@ kill $stub_pid; wait $stub_pid 2>/dev/null
 agent_end
 
 # agent, verdict
-may "agent-register: root" "" register "$stub"
+for who in root sys_admin pidns; do
+	may "agent-register: $who" "${!who}" register "$stub"
+done
 may "agent-register of his own namespace: root of a user namespace" "$own" register "$stub"
 may_not "agent-register: CAP_NET_ADMIN" "$net_admin" EPERM register "$stub"
 may_not "agent-register: another user" "$nobody" EPERM register "$stub"
@@ -165,8 +186,12 @@ for holder in $holders; do
 done
 
 # tasks are the agent's business; other nodes are shown by the rights of who writes
-is "task-get: the agent's socket, another, sees all" "$($nl as another "$stub" tasks | wc -l)" "$($nl tasks | wc -l)"
-is "dump of all nodes: the agent's socket, another" "$($nl as another "$stub" dump | grep -c ^netns)" 1
+unshare --net sleep infinity & aside=$!
+nodes_are 2
+for holder in $holders; do
+	is "task-get: the agent's socket, $holder, sees all" "$(listed "" as $holder "$stub")" 3
+	is "dump of all nodes: the agent's socket, $holder" "$(shown "" as $holder "$stub")" $(($([ $holder = net-admin ]; echo $?) ? 1 : 2))
+done
 
 # only of the node's own processes, and not of those of which his pid namespace knows nothing; the process asks of itself
 # shellcheck disable=SC2016	# of the inner shell
@@ -176,13 +201,49 @@ refused "task-eligible of the host's: his agent's socket" ESRCH "no such process
 	$own "$nl" as net-admin "$stub" eligible $sitter
 refused "task-eligible: the agent's socket, in another pid namespace" ESRCH "" $pidns "$nl" as net-admin "$stub" eligible $sitter
 
-# A port alone is not a right: not when the agent is gone, and not when its port is another's.
-for what in "set threshold=77" "bypass $sitter" "verdict 1 local - -" "away $sitter" "eligible $sitter"; do
-	refused "$what from the port that the agent had" EPERM "agent" "$nl" reuse "$stub" $what
-done
-is "nothing of it has changed the node" "$(field threshold agent)" "0 "
+# Root of a network namespace, or in a pid namespace, and the tasks that are there: a node's agent and its tasks see the same, so
+# these have one of their own.
+cat >"$work/inside" <<END
+# inside CGROUP SETTING…: what may be done to a task and to a stub there; a word for each
+cgroup=\$1
+shift
+"$nl" set "\$@"
+"$probe" in \$cgroup -- sleep infinity & here=\$!
+"$nl" wait $((wait_least * slow)) task "* pid=\$here * local *"
+"$nl" agent "$stub" remote sender sleep >/dev/null & agent=\$!
+"$nl" wait $((wait_least * slow)) field agent 1+
+"$probe" in \$cgroup -- true & there=\$!
+"$nl" wait $((wait_least * slow)) task "* pid=\$there * away *"
+"$nl" tasks | awk -v here=pid=\$here -v there=pid=\$there '{ n[\$2]++ } END { if (NR == 2 && n[here] && n[there]) print "tasks" }'
+"$nl" bypass \$here && echo bypass
+"$nl" account \$there 10=1000 && echo account
+kill \$agent
+wait \$agent
+"$nl" wait $((wait_least * slow)) field agent ""
+"$nl" as net-admin "$stub" verdict 1 local - - 2>&1 | cut -d: -f1
+"$nl" as net-admin "$stub" away 4000000 2>&1 | cut -d: -f1
+"$nl" as net-admin "$stub" eligible \$here 2>&1 | cut -d' ' -f1
+kill -KILL \$here \$there
+END
+# what is seen and done, then a verdict for nobody, the stub of nobody, and a task that may leave
+all="tasks bypass account ENOENT ESRCH none"
+is "in his own namespace: root of a user namespace" \
+	"$($probe in $cg/his/c -- $own bash "$work/inside" $cg/his/t managed=$cg/his/t index=tasks threshold=0 length=0 dwell=0 limit=10000 2>"$log" | xargs)" "$all"
+is "with tasks that it has: root in another pid namespace" "$($pidns bash "$work/inside" $cg/m limit=10000 2>"$log" | xargs)" "$all"
+becomes away 0
 
-kill $theirs $sitter
-wait $theirs $sitter 2>/dev/null
+# A port alone is not a right: not when the agent is gone, and not when its port is another's.
+for what in "set threshold=77" "set managed=$cg/m" "set max-requests=77" "bypass $sitter" "account $sitter 10=1000" "register $stub" \
+	"verdict 1 local - -" "away $sitter" "eligible $sitter"; do
+	refused "$what from the port that the agent had" EPERM "" "$nl" reuse "$stub" $what
+done
+is "nothing of it has changed the node" "$(field threshold max-requests agent)" "0 1024 "
+may "node-get from that port" "" reuse "$stub" get
+is "task-get from that port: his own" "$(listed "" reuse "$stub")" 1
+is "dump of all nodes from that port: his own" "$(shown "" reuse "$stub")" 1
+kill $aside; wait $aside 2>/dev/null
+
+kill $theirs $nobodys $sitter
+wait $theirs $nobodys $sitter 2>/dev/null
 at_zero "all counts are back at zero"
 finish
