@@ -26,6 +26,7 @@
 
 #include "compat/compat.h"
 #include "load.h"
+#include "program.h"
 #include "request.h"
 #include "state.h"
 
@@ -78,6 +79,8 @@ static void ehs_agent_free(struct rcu_head *rcu)
 {
 	struct ehs_agent *agent = container_of(rcu, struct ehs_agent, rcu);
 
+	/* execs look at it under RCU, and find it by the agent only */
+	kfree(rcu_dereference_raw(agent->programs));
 	kfree(agent->stub_path);
 	kfree(agent);
 }

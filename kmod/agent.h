@@ -10,6 +10,7 @@
 #include "node.h"
 #include "view.h"
 
+struct ehs_program_set;
 struct sock;
 
 /**
@@ -23,6 +24,8 @@ struct sock;
  *	same, and are no less, may be placed. It and @stub are for who has a reference
  * @breakers: whether it answers those of a bucket, see ehs_node_bucket(); guarded by
  *	the node's lock
+ * @programs: those whose execs stay, see programs.c, or NULL; RCU, replaced under the
+ *	node's lock
  * @stub: the program that stands in for a task that runs on another node, open
  * @stub_inode: its inode, to compare with
  * @stub_path: its path when it was registered; only a name
@@ -34,6 +37,7 @@ struct ehs_agent {
 	u32 port;
 	struct ehs_view view;
 	struct ehs_breaker breakers[EHS_NODE_BUCKETS];
+	struct ehs_program_set __rcu *programs;
 	struct file *stub;
 	const struct inode *stub_inode;
 	char *stub_path;

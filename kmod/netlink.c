@@ -27,6 +27,7 @@
 
 #include "agent.h"
 #include "load.h"
+#include "programs.h"
 #include "request.h"
 #include "state.h"
 #include "task.h"
@@ -190,6 +191,11 @@ int ehs_nl_place_verdict_doit(struct sk_buff *skb, struct genl_info *info)
 		}
 	}
 	return ehs_request_answer(ehs_nl_node(info), ehs_nl_sender(skb), &answer, extack);
+}
+
+int ehs_nl_programs_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ehs_programs_set(ehs_nl_node(info), ehs_nl_sender(skb), info->nlhdr, info->extack);
 }
 
 /**

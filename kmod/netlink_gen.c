@@ -46,6 +46,10 @@ static const struct netlink_range_validation ehs_a_agent_stub_fd_range = {
 	.max	= S32_MAX,
 };
 
+static const struct netlink_range_validation ehs_a_agent_program_fd_range = {
+	.max	= S32_MAX,
+};
+
 static const struct netlink_range_validation ehs_a_task_pid_range = {
 	.max	= S32_MAX,
 };
@@ -104,7 +108,7 @@ static const struct nla_policy ehsched_agent_register_nl_policy[EHS_A_AGENT_STUB
 static const struct nla_policy ehsched_place_verdict_nl_policy[EHS_A_PLACE_TOKEN + 1] = {
 	[EHS_A_PLACE_COOKIE] = { .type = NLA_U64, },
 	[EHS_A_PLACE_VERDICT] = NLA_POLICY_MAX(NLA_U32, 1),
-	[EHS_A_PLACE_REASON] = NLA_POLICY_MAX(NLA_U32, 47),
+	[EHS_A_PLACE_REASON] = NLA_POLICY_MAX(NLA_U32, 48),
 	[EHS_A_PLACE_TOKEN] = { .type = NLA_NUL_STRING, .len = 63, },
 };
 
@@ -135,8 +139,13 @@ static const struct nla_policy ehsched_task_eligible_nl_policy[EHS_A_TASK_PID + 
 	[EHS_A_TASK_PID] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_task_pid_range),
 };
 
+/* EHS_CMD_PROGRAMS_SET - do */
+static const struct nla_policy ehsched_programs_set_nl_policy[EHS_A_AGENT_PROGRAM_FD + 1] = {
+	[EHS_A_AGENT_PROGRAM_FD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_agent_program_fd_range),
+};
+
 /* Ops table for ehsched */
-const struct genl_split_ops ehsched_nl_ops[10] = {
+const struct genl_split_ops ehsched_nl_ops[11] = {
 	{
 		.cmd		= EHS_CMD_NODE_GET,
 		.pre_doit	= ehs_nl_pre_doit,
@@ -209,6 +218,14 @@ const struct genl_split_ops ehsched_nl_ops[10] = {
 		.doit		= ehs_nl_task_eligible_doit,
 		.policy		= ehsched_task_eligible_nl_policy,
 		.maxattr	= EHS_A_TASK_PID,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= EHS_CMD_PROGRAMS_SET,
+		.pre_doit	= ehs_nl_pre_agent,
+		.doit		= ehs_nl_programs_set_doit,
+		.policy		= ehsched_programs_set_nl_policy,
+		.maxattr	= EHS_A_AGENT_PROGRAM_FD,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 };

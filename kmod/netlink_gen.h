@@ -14,7 +14,7 @@
 #include <uapi/linux/ehsched.h>
 
 /* Ops table for ehsched */
-extern const struct genl_split_ops ehsched_nl_ops[10];
+extern const struct genl_split_ops ehsched_nl_ops[11];
 
 int ehs_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		    struct genl_info *info);
@@ -35,6 +35,7 @@ int ehs_nl_task_bypass_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_account_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_away_doit(struct sk_buff *skb, struct genl_info *info);
 int ehs_nl_task_eligible_doit(struct sk_buff *skb, struct genl_info *info);
+int ehs_nl_programs_set_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	EHSCHED_NLGRP_NODE,

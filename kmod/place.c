@@ -21,6 +21,7 @@
 #include "agent.h"
 #include "eligible.h"
 #include "leave.h"
+#include "programs.h"
 #include "request.h"
 #include "task.h"
 #include "trace.h"
@@ -182,6 +183,8 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 		/* first, because the other checks cost more */
 		if (kind != EHS_KIND_ALWAYS && arrival.state != EHS_STATE_SENDER)
 			reason = EHS_REASON_NOT_SENDER;
+		else if (ehs_programs_has(node, bprm->file))
+			reason = EHS_REASON_STAYS;
 		else
 			remote = ehs_place_ask(node, rec, bprm, arrival.cookie, &reason);
 		/* moved while it waited */

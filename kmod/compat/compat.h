@@ -91,6 +91,16 @@ static inline bool ehs_mm_has_mdwe(struct mm_struct *mm)
 #endif
 }
 
+/* When the inode was changed last: a function since 6.6, and in stable kernels of before. */
+static inline struct timespec64 ehs_inode_ctime(const struct inode *inode)
+{
+#ifdef EHS_HAVE_INODE_GET_CTIME
+	return inode_get_ctime(inode);
+#else
+	return inode->i_ctime;
+#endif
+}
+
 /* PR_SCHED_CORE: not a difference of versions, but the field is there only if it is configured. */
 static inline bool ehs_task_has_core_cookie(struct task_struct *task)
 {

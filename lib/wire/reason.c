@@ -138,6 +138,9 @@ static const struct reason reasons[] = {
 	[EHS_REASON_INIT] = { "init",
 		"It runs at home because the init process (PID 1) stood still until its exec was "
 		"over (vfork); programs that it starts may be transferred." },
+	[EHS_REASON_STAYS] = { "stays",
+		"It runs at home because the agent has named its program as one that stays: such "
+		"tasks are too short to be sent." },
 };
 /* clang-format on */
 

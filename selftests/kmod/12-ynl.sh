@@ -21,7 +21,7 @@ ynl --do node-get >"$out" 2>&1
 is "node-get: numbers" "$(json 'x["threshold"], x["threshold-length"], x["netns"]')" "(3000, 500, $netns)"
 is "node-get: names of the enums" "$(json 'x["state"], x["load-index"]')" "('receiver', 'tasks')"
 is "node-get: a counter for each reason, by name" "$(json 'len(x["counter"]), x["counter"][0]["reason"], x["counter"][-1]["reason"]')" \
-	"($(grep -cE "^	EHS_REASON_[A-Z_]+,$" "$top/uapi/linux/ehsched.h"), 'none', 'init')"
+	"($(grep -cE "^	EHS_REASON_[A-Z_]+,$" "$top/uapi/linux/ehsched.h"), 'none', 'stays')"
 is "node-get: the managed cgroup" "$(json 'x["managed-cgroup-id"]')" "[$(field managed)]"
 ynl --dump node-get >"$out" 2>&1
 is "node-get as a dump" "$(json '[n["netns"] for n in x]')" "[$netns]"
@@ -43,6 +43,10 @@ refuses() {	# refuses NAME JSON TEXT…
 }
 refuses "an empty change" '{}' "ehsched: nothing to change" "Invalid argument"
 refuses "a weight of 0" '{"weight": 0}' "integer out of range" "'bad-attr': '.weight'" "'min-value': 1" "'max-value': 1000000"
+exec 9<"$cg/m"
+ynl --do programs-set --json '{"program-fd": [9]}' >"$out" 2>&1
+like "programs-set: not by who is no agent" "$(cat "$out")" "*only the socket registered as agent*"
+exec 9<&-
 refuses "a descriptor of nothing" '{"guest-cgroup-fd": 999}' "not a file descriptor of a cgroup" "'bad-attr': '.guest-cgroup-fd'"
 is "nothing of it has changed the node" "$(field threshold weight index)" "4242 1000 cpu"
 

@@ -176,10 +176,12 @@ done
 is "nothing of it has changed the node" "$(field threshold agent)" "0 $(awk '{ print $2 }' "$log")"
 for who in root net_admin sys_admin nobody mapped pidns own; do
 	refused "task-eligible: $who" EPERM "only the socket registered as agent" ${!who} "$nl" eligible $sitter
+	refused "programs-set: $who" EPERM "only the socket registered as agent" ${!who} "$nl" programs "$stub"
 done
 agent_end
 for holder in $holders; do
 	may "task-eligible: the agent's socket, $holder" "" as $holder "$stub" eligible $sitter
+	may "programs-set: the agent's socket, $holder" "" as $holder "$stub" programs "$stub"
 	refused "place-verdict: the agent's socket, $holder" ENOENT "nobody waits" "$nl" as $holder "$stub" verdict 1 local - -
 	refused "task-away: the agent's socket, $holder" ESRCH "no such task" "$nl" as $holder "$stub" away 4000000
 	may_not "agent-register: the agent's socket, $holder" "" EPERM as $holder "$stub" register "$stub"
@@ -229,12 +231,13 @@ END
 all="tasks bypass account ENOENT ESRCH none"
 is "in his own namespace: root of a user namespace" \
 	"$($probe in $cg/his/c -- $own bash "$work/inside" $cg/his/t managed=$cg/his/t index=tasks threshold=0 length=0 dwell=0 limit=10000 2>"$log" | xargs)" "$all"
+may "programs-set of his own namespace: his agent's socket" "$own" as net-admin "$stub" programs "$stub"
 is "with tasks that it has: root in another pid namespace" "$($pidns bash "$work/inside" $cg/m limit=10000 2>"$log" | xargs)" "$all"
 becomes away 0
 
 # A port alone is not a right: not when the agent is gone, and not when its port is another's.
 for what in "set threshold=77" "set managed=$cg/m" "set max-requests=77" "bypass $sitter" "account $sitter 10=1000" "register $stub" \
-	"verdict 1 local - -" "away $sitter" "eligible $sitter"; do
+	"verdict 1 local - -" "away $sitter" "eligible $sitter" "programs $stub"; do
 	refused "$what from the port that the agent had" EPERM "" "$nl" reuse "$stub" $what
 done
 is "nothing of it has changed the node" "$(field threshold max-requests agent)" "0 1024 "

@@ -64,6 +64,8 @@ else
 	# the sitter has used up nothing of it, as it does not exec
 	faults "agent-register" 3 $nl every register "$stub"
 
+	faults "programs-set" 2 $nl every as root "$stub" programs "$stub" /bin/true
+
 	exec_faults "an exec without agent" every_exec $cg/m "$probe" left
 	exec_faults "an exec of a guest" every_exec $cg/g "$probe" left
 	printf '#!%s left\n' "$probe" >"$work/left"

@@ -30,6 +30,22 @@ timeout $((30 * slow)) "$nl" get >/dev/null; is "generic netlink answers others"
 kill $attack 2>/dev/null
 wait $attack 2>/dev/null
 
+# the same file as a program that stays
+cat >"$work/attack" <<ATTACK
+mount -t tmpfs none "$work/mnt" && mkdir "$work/mnt/f"
+exec "$silent_fuse" "$work/mnt/f" "$nl" as net-admin fd:3 programs fd:3
+ATTACK
+: >"$log"
+setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net --mount \
+	bash "$work/attack" >"$log" 2>&1 &
+attack=$!
+settled() { file_has "$log" '^1 programs' || ended $attack; }
+wait_for 60 settled
+is "a program that stays is named, and nothing was asked of its file system" "$(head -n 1 "$log")" "1 programs"
+kill $attack 2>/dev/null
+wait $attack 2>/dev/null
+settled() { file_has "$log" '^registered' || ended $attack; }
+
 # A stub that has to be written by who closes it: not by the system's worker that closes files for others.
 cat >"$work/attack" <<ATTACK
 mount -t tmpfs none "$work/mnt" && mkdir "$work/mnt/f"

@@ -16,6 +16,9 @@
 #include <netlink/netlink.h>
 #include "nl.h"
 
+/* more than the largest number of programs that stay */
+#define WORDS_MAX 300
+
 /* Requests not answered yet: they also come in while a verdict is sent. */
 static struct {
 	uint64_t cookies[2048];
@@ -66,6 +69,42 @@ int register_stub(const char *stub)
 	return err;
 }
 
+/* A word is the path of a program, or "fd:N" for the number N, open or not. */
+static int name_programs(int argc, char **argv)
+{
+	struct nl_msg *msg = request(EHS_CMD_PROGRAMS_SET, NLM_F_ACK);
+	int fds[WORDS_MAX], i, err;
+
+	for (i = 0; i < argc && i < WORDS_MAX; i++) {
+		fds[i] = -1;
+		if (!strncmp(argv[i], "fd:", 3)) {
+			nla_put_u32(msg, EHS_A_AGENT_PROGRAM_FD, strtoul(argv[i] + 3, NULL, 0));
+			continue;
+		}
+		fds[i] = open(argv[i], O_PATH | O_CLOEXEC);
+		if (fds[i] < 0)
+			die("%s: %s", argv[i], strerror(errno));
+		nla_put_u32(msg, EHS_A_AGENT_PROGRAM_FD, fds[i]);
+	}
+	err = talk(msg);
+	while (i--)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return err;
+}
+
+/* programs [PATH|fd:N]…: those that stay, of the agent that has this socket */
+int cmd_programs(int argc, char **argv)
+{
+	int err = name_programs(argc, argv);
+
+	if (!err) {
+		printf("%d programs\n", argc);
+		fflush(stdout);
+	}
+	return report(err);
+}
+
 /* In each verdict one more allocation of the kernel works, and the next one fails. */
 static bool faulty;
 
@@ -99,18 +138,40 @@ static void __attribute__((noreturn)) deaf_agent(void)
 		pause();
 }
 
-/*
- * Gives the verdicts that come as lines "COOKIE VERDICT REASON TOKEN" through a
- * fifo, whether somebody waits for them or not.
- */
-static void __attribute__((noreturn)) manual_agent(const char *fifo)
+/* A line that came through the fifo. */
+static void obey(char *line)
 {
+	char *words[WORDS_MAX], *word = strtok(line, " \n");
+	int n, err;
+
+	for (n = 0; word && n < WORDS_MAX; word = strtok(NULL, " \n"))
+		words[n++] = word;
+	if (n == 4 && strspn(words[0], "0123456789")) {
+		answer(strtoull(words[0], NULL, 0), words + 1);
+		return;
+	}
+	if (n && !strcmp(words[0], "programs"))
+		err = name_programs(n - 1, words + 1);
+	else if (n == 2 && !strcmp(words[0], "register"))
+		err = register_stub(words[1]);
+	else
+		die("COOKIE VERDICT REASON TOKEN | programs [PATH|fd:N]… | register STUB");
+	printf("%s %s\n", words[0], err ? error_text : "accepted");
+	fflush(stdout);
+}
+
+/*
+ * Does what comes as lines through a fifo: "COOKIE VERDICT REASON TOKEN" is a verdict,
+ * given whether somebody waits for it or not; "programs [PATH|fd:N]…"; "register STUB".
+ * Each request gets the usual verdict, if there is one.
+ */
+static void __attribute__((noreturn)) manual_agent(const char *fifo, char **usual)
+{
+	static char line[32768];
 	struct pollfd polled[2] = { { .fd = nl_socket_get_fd(sock), .events = POLLIN } };
 	struct nl_cb *cb = callbacks();
-	char line[256], *words[4];
 	/* for writing too, so that it has no end */
 	FILE *orders = fopen(fifo, "r+");
-	int i;
 
 	if (!orders)
 		die("%s: %s", fifo, strerror(errno));
@@ -120,22 +181,21 @@ static void __attribute__((noreturn)) manual_agent(const char *fifo)
 	printf("registered %u\n", nl_socket_get_local_port(sock));
 	fflush(stdout);
 	for (;;) {
+		/* those that came while another message was answered, too */
+		while (usual && asked.first != asked.next)
+			answer(asked.cookies[asked.first++ % 2048], usual);
 		poll(polled, 2, -1);
 		if (polled[0].revents && nl_recvmsgs(sock, cb) < 0)
 			die("receive failed");
 		if (!polled[1].revents || !fgets(line, sizeof(line), orders))
 			continue;
-		for (i = 0; i < 4; i++)
-			words[i] = strtok(i ? NULL : line, " \n");
-		if (!words[3])
-			die("COOKIE VERDICT REASON TOKEN");
-		answer(strtoull(words[0], NULL, 0), words + 1);
+		obey(line);
 	}
 }
 
 /*
- * serve silent|deaf, serve manual FIFO, or serve [faulty] [twice] [late MS] VERDICT REASON TOKEN: what an
- * agent does that is registered
+ * serve silent|deaf, serve manual FIFO [VERDICT REASON TOKEN], or serve [faulty] [twice] [late MS]
+ * VERDICT REASON TOKEN: what an agent does that is registered
  */
 int cmd_serve(int argc, char **argv)
 {
@@ -149,7 +209,7 @@ int cmd_serve(int argc, char **argv)
 	if (!strcmp(argv[0], "deaf"))
 		deaf_agent();
 	if (!strcmp(argv[0], "manual") && argc > 1)
-		manual_agent(argv[1]);
+		manual_agent(argv[1], argc == 5 ? argv + 2 : NULL);
 	silent = !strcmp(argv[0], "silent");
 	if (!strcmp(argv[0], "faulty")) {
 		faulty = true;

@@ -473,11 +473,12 @@ static const struct {
 	{ "flood", cmd_flood },	      { "again", cmd_again },	  { "field", cmd_field },
 	{ "wait", cmd_wait },	      { "counts", cmd_counts },	  { "while", cmd_while },
 	{ "eligible", cmd_eligible }, { "slowest", cmd_slowest }, { "away", cmd_away },
+	{ "programs", cmd_programs },
 };
 
 static void __attribute__((noreturn)) usage(void)
 {
-	die("get | load | dump | set | flip | tasks | bypass | account | eligible | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest | away, or every and one of them");
+	die("get | load | dump | set | flip | tasks | bypass | account | eligible | verdict | agent | watch | register | serve | as | reuse | flood | again | field | counts | wait | while | slowest | away | programs, or every and one of them");
 }
 
 int run(int argc, char **argv)

@@ -45,6 +45,7 @@ int cmd_agent(int argc, char **argv);
 int cmd_try_register(int argc, char **argv);
 int register_stub(const char *stub);
 int cmd_serve(int argc, char **argv);
+int cmd_programs(int argc, char **argv);
 
 /* holder.c */
 int cmd_as(int argc, char **argv);

@@ -13,6 +13,7 @@
 #define EHS_MAX_CGROUPS		8
 #define EHS_MAX_TIME_LIMIT	10000
 #define EHS_MAX_REQUESTS	1024
+#define EHS_MAX_PROGRAMS	256
 #define EHS_MAX_LOAD		1000000000
 #define EHS_TOKEN_MAX		63
 #define EHS_PATH_MAX		4095
@@ -145,6 +146,8 @@ enum ehs_task_state {
  *   waited for the verdict
  * @EHS_REASON_INIT: the init process of a pid namespace waits in vfork() until
  *   the exec is over
+ * @EHS_REASON_STAYS: the agent has named the program as one that stays, and
+ *   was not asked
  */
 enum ehs_reason {
 	EHS_REASON_NONE,
@@ -195,6 +198,7 @@ enum ehs_reason {
 	EHS_REASON_SHARED,
 	EHS_REASON_MOVED,
 	EHS_REASON_INIT,
+	EHS_REASON_STAYS,
 
 	/* private: */
 	__EHS_REASON_MAX,
@@ -246,6 +250,7 @@ enum {
 enum {
 	EHS_A_AGENT_STUB = 1,
 	EHS_A_AGENT_STUB_FD,
+	EHS_A_AGENT_PROGRAM_FD,
 
 	__EHS_A_AGENT_MAX,
 	EHS_A_AGENT_MAX = (__EHS_A_AGENT_MAX - 1)
@@ -303,6 +308,7 @@ enum {
 	EHS_CMD_TASK_ACCOUNT,
 	EHS_CMD_TASK_AWAY,
 	EHS_CMD_TASK_ELIGIBLE,
+	EHS_CMD_PROGRAMS_SET,
 
 	__EHS_CMD_MAX,
 	EHS_CMD_MAX = (__EHS_CMD_MAX - 1)

@@ -10,7 +10,7 @@ from spec import attribute_set, limits, load, request, upper      # noqa: E402
 
 # What a number stands for is not in its type: the fuzzer has live ones of these.
 KINDS = {"cookie": "COOKIE", "pid": "PID", "stub": "PATH", "stub-fd": "STUB", "managed-cgroup-fd": "FD", "guest-cgroup-fd": "FD",
-         "always-cgroup-fd": "FD"}
+         "always-cgroup-fd": "FD", "program-fd": "STUB"}
 
 
 def kind(attr):
