@@ -23,6 +23,7 @@
 
 #include "agent.h"
 #include "compat/compat.h"
+#include "legacy.h"
 #include "node.h"
 #include "subject.h"
 
@@ -68,6 +69,18 @@ static bool ehs_confine_is_limited(struct task_struct *task)
 	mdwe = !task->mm || ehs_mm_has_mdwe(task->mm);
 	task_unlock(task);
 	return mdwe;
+}
+
+/*
+ * Whether a cgroup of version 1 forbids devices to the task or classes its packets. It
+ * is not known which: its rules are the controller's own. What the agent was under when
+ * it registered guests are under, too.
+ */
+static bool ehs_confine_has_legacy(struct task_struct *task, const struct ehs_agent *agent)
+{
+	const struct ehs_legacy legacy = ehs_legacy_of(task);
+
+	return ehs_legacy_has_more(&legacy, &agent->view.legacy);
 }
 
 /* Whether the kernel would start a program with these ids in secure mode (AT_SECURE). */
@@ -217,7 +230,7 @@ enum ehs_reason ehs_confine(struct ehs_node *node, const struct ehs_agent *agent
 	const struct cred *its = agent->view.cred, *cred = subject->cred;
 	struct task_struct *task = subject->task;
 
-	if (ehs_confine_is_limited(task))
+	if (ehs_confine_is_limited(task) || ehs_confine_has_legacy(task, agent))
 		return EHS_REASON_CONFINED;
 	if (task_no_new_privs(task) && !ehs_confine_nnp_may_go(node))
 		return EHS_REASON_NO_NEW_PRIVS;

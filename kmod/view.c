@@ -55,6 +55,7 @@ int ehs_view_take(struct ehs_view *view)
 		.root = file,
 		.tgid = get_task_pid(current, PIDTYPE_TGID),
 		.cred = get_current_cred(),
+		.legacy = ehs_legacy_of(current),
 	};
 	/* it fails only for a cgroup that the task has just left */
 	rcu_read_lock();

@@ -5,6 +5,8 @@
 #include <linux/nsproxy.h>
 #include <linux/types.h>
 
+#include "legacy.h"
+
 struct cgroup;
 struct cred;
 struct ehs_subject;
@@ -18,6 +20,7 @@ struct pid;
  * @tgid: the process, referenced, and with it its pid namespace
  * @cred: its credentials, referenced, and with them its user namespace
  * @cgroup: its cgroup, referenced
+ * @legacy: its cgroups of version 1, to compare with
  *
  * It outlives the process: others may hold the agent's socket.
  */
@@ -27,6 +30,7 @@ struct ehs_view {
 	struct pid *tgid;
 	const struct cred *cred;
 	struct cgroup *cgroup;
+	struct ehs_legacy legacy;
 };
 
 int ehs_view_take(struct ehs_view *view);

@@ -109,6 +109,35 @@ mkdir -p "$work/root" && mount --bind / "$work/root"
 stays namespace "another root directory" root "$work/root"
 umount "$work/root"
 
+# cgroups of version 1, which forbid devices and class packets without a BPF program
+v1=$work/v1
+mkdir -p "$v1"
+for controller in devices net_cls net_prio; do
+	if ! mount -t cgroup -o $controller none "$v1" 2>"$out"; then
+		skip "a cgroup of version 1 ($controller)" "not in this kernel: $(cat "$out")"
+		continue
+	fi
+	mkdir "$v1/own" "$v1/other"
+	goes "the root cgroup of $controller" in "$v1"
+	stays confined "a cgroup of $controller" in "$v1/own"
+	agent_end
+	printf '#!/bin/sh\nexec %s in %s -- %s "$@"\n' "$probe" "$v1/own" "$nl" >"$work/classed"
+	chmod +x "$work/classed"
+	nl=$work/classed agent "$stub" remote sender exit-42
+	goes "the agent's cgroup of $controller" in "$v1/own"
+	stays confined "another one than the agent's" in "$v1/other"
+	goes "the root, in which the agent is not" in "$v1"
+	# it is what the agent was in when it registered
+	echo "$agent" >"$v1/cgroup.procs"
+	goes "the cgroup of $controller that the agent has left" in "$v1/own"
+	rmdir "$v1/own" && mkdir "$v1/own"
+	stays confined "a later cgroup of the same name" in "$v1/own"
+	agent_end
+	rmdir "$v1/own" "$v1/other"
+	umount "$v1"
+	agent "$stub" remote sender exit-42
+done
+
 # BPF programs of cgroups
 for kind in device egress; do
 	$probe bpf $kind 1 $cg/m

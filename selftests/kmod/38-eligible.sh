@@ -102,6 +102,16 @@ says cgroup-bpf "a BPF program of its cgroup" in $cg/m
 says none "a process in another cgroup" in $cg/other
 "$probe" unbpf device $cg/m
 says none "no BPF program of its cgroup any more" in $cg/m
+mkdir "$work/v1"
+if mount -t cgroup -o net_prio none "$work/v1"; then
+	mkdir "$work/v1/own"
+	says confined "a cgroup of version 1" in "$work/v1/own"
+	says none "the root cgroup of version 1" in "$work/v1"
+	rmdir "$work/v1/own"
+	umount "$work/v1"
+else
+	skip "a cgroup of version 1" "not in this kernel"
+fi
 
 # what is no process of the node, or cannot be seen
 refused "no pid" EINVAL "pid is missing" "$nl" as nobody "$stub" eligible
@@ -119,11 +129,13 @@ echo >"$work/end"
 wait_for 20 grep -q "^State:	Z" "/proc/$(cat "$work/zombie")/status"
 no ESRCH "no such process in this network namespace" "a process that has ended" "$(cat "$work/zombie")"
 kill $job
+: >"$out"
 "$probe" sleepers 8 >"$out" & job=$!
 wait_for 20 file_has "$out" asleep
 is "a process with some threads" "$(asked $job)" none
 no ESRCH "no such process" "another thread of it" "$(find /proc/$job/task -mindepth 1 -maxdepth 1 -not -name $job -printf '%f\n' | head -n 1)"
 kill $job
+: >"$out"
 "$probe" sleepers 40 >"$out" & job=$!
 wait_for 20 file_has "$out" asleep
 no E2BIG "more threads" "a process with many threads" $job
