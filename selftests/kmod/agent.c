@@ -199,9 +199,9 @@ static void __attribute__((noreturn)) manual_agent(const char *fifo, char **usua
  */
 int cmd_serve(int argc, char **argv)
 {
+	int err, late = 0, room = 4 << 20;
 	struct nl_cb *cb = callbacks();
 	bool silent, twice = false;
-	int err, late = 0;
 	uint64_t cookie;
 
 	if (argc < 1)
@@ -210,6 +210,9 @@ int cmd_serve(int argc, char **argv)
 		deaf_agent();
 	if (!strcmp(argv[0], "manual") && argc > 1)
 		manual_agent(argv[1], argc == 5 ? argv + 2 : NULL);
+	/* for as many requests as a node may have; in a user namespace, for those of a user */
+	setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	silent = !strcmp(argv[0], "silent");
 	if (!strcmp(argv[0], "faulty")) {
 		faulty = true;

@@ -246,10 +246,19 @@ static char **vforked_by_thread(char **args)
 	exit(125);
 }
 
-/* crowd N -- CMD: N processes, which run CMD when all of them are there; ends with 0 if all of them do */
+static int crowd_users;
+
+/* users M: the crowd that comes next is of as many users, 1000 and those after */
+static char **users(char **args)
+{
+	crowd_users = atoi(args[0]);
+	return args + 1;
+}
+
+/* crowd N -- CMD: N processes of each user, which run CMD when all of them are there; ends with 0 if all of them do */
 static char **crowd(char **args)
 {
-	int n = atoi(args[0]), status, failed = 0, start[2];
+	int n = atoi(args[0]) * (crowd_users ?: 1), status, failed = 0, start[2];
 	pid_t pid;
 	char none;
 
@@ -261,6 +270,8 @@ static char **crowd(char **args)
 			die("fork");
 		if (!pid) {
 			close(start[1]);
+			if (crowd_users)
+				be_user(1000 + n % crowd_users);
 			if (read(start[0], &none, 1))
 				_exit(125);
 			execvp(args[2], args + 2);
@@ -314,6 +325,7 @@ const struct verb crowd_verbs[] = {
 	{ "namespaces", namespaces, 1 },
 	{ "storm", storm, 4 },
 	{ "crowd", crowd, 3 },
+	{ "users", users, 4 },
 	{ "vfork", vforked, 2 },
 	{ "vfork-twice", vforked_twice, 2 },
 	{ "vfork-thread", vforked_by_thread, 2 },

@@ -116,13 +116,16 @@ static char **pipe_fd(char **args)
 	return args + 1;
 }
 
+void be_user(uid_t uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		die("user");
+}
+
 /* user UID: be an ordinary user */
 static char **user(char **args)
 {
-	uid_t uid = atoi(args[0]);
-
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		die("user");
+	be_user(atoi(args[0]));
 	return args + 1;
 }
 

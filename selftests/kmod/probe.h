@@ -3,6 +3,7 @@
 #ifndef PROBE_H
 #define PROBE_H
 
+#include <sys/types.h>
 #include <time.h>
 
 struct verb {
@@ -16,6 +17,8 @@ struct verb {
 extern const struct verb confine_verbs[], crowd_verbs[];
 
 void __attribute__((noreturn)) die(const char *what);
+/* An ordinary user, and nothing else. */
+void be_user(uid_t uid);
 /* Milliseconds by CLOCK_MONOTONIC. */
 long ms_since(const struct timespec *from);
 /* As a shell has the status of a child. */
