@@ -179,6 +179,17 @@ check-stress:
 	selftests/vm/module $(KERNEL) $(O)
 	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_LONG=1 EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run kmod
 
+# The kernel tests in which execs, agents and moves race, in a guest with SMP processors, emulated at the same time. More than
+# the machine has: then one of them stands still anywhere, also with a lock. T="kmod/57" chooses, EHS_LONG=1 has storms of full size.
+SMP ?= 8
+##  check-smp       the kernel tests of races with eight processors; SMP=16
+.PHONY: check-smp
+check-smp:
+	@packaging/deps -n build module test $(KERNEL_DEPS)
+	$(Q)$(MAKE) --no-print-directory kmod-tests
+	selftests/vm/module $(KERNEL) $(O)
+	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_SMP=$(SMP) selftests/run $(or $(T),kmod/46 kmod/55 kmod/57 kmod/85)
+
 # What docs/security.md says of attacks, each by the test that selftests/attacks.list names: those against agents on this
 # machine, those against the module (kmod/81 to 88) in a guest. With KERNEL=debug errors of memory and locks are looked for,
 # too. ATTACKS="kmod agent/43" chooses.

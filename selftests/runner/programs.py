@@ -54,9 +54,13 @@ class Guest:
         words = ["selftests/vm/cluster"]
         if kernel := os.environ.get("EHS_KERNEL"):
             words += ["--kernel", kernel]
-        if LONG:
+        smp = os.environ.get("EHS_SMP")
+        if LONG or smp:
             words.append("--at-once")
         words += self.options
+        # the last one counts
+        if smp:
+            words += ["--smp", smp]
         if limit := os.environ.get("EHS_TIMEOUT"):
             words += ["--timeout", limit]
         words += ["--", "env", *(f"{v}={os.environ[v]}" for v in PASSED_ON if os.environ.get(v))]
