@@ -12,6 +12,7 @@
 #include <net/genetlink.h>
 
 #include "agent.h"
+#include "compat/bad.h"
 #include "load.h"
 #include "netlink.h"
 #include "node.h"
@@ -29,6 +30,9 @@ static int __init ehs_init(void)
 {
 	int err;
 
+	err = ehs_bad_check();
+	if (err)
+		return err;
 	ehs_load_init();
 	ehs_task_init();
 	err = ehs_node_init();

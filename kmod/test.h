@@ -7,6 +7,7 @@ extern struct kunit_suite ehs_account_suite;
 extern struct kunit_suite ehs_breaker_suite;
 extern struct kunit_suite ehs_load_suite;
 extern struct kunit_suite ehs_program_suite;
+extern struct kunit_suite ehs_release_suite;
 extern struct kunit_suite ehs_request_suite;
 extern struct kunit_suite ehs_script_suite;
 extern struct kunit_suite ehs_state_suite;

@@ -19,7 +19,7 @@ replay: $(REPLAY)
 unit-tests: $(UNIT)
 
 # The programs of selftests/kmod. Static: they are started thousands of times, and in an exec of them nothing else fails.
-kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub two-nodes silent-fuse ynl/cli.py) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
+kmod-tests: $(addprefix $(O)/selftests/kmod/,nl probe stub two-nodes silent-fuse ynl/cli.py bad/ehsched.ko) $(O)/selftests/fuzz/netlink/fuzz $(O)/kunit/ehsched_test.ko
 $(O)/selftests/kmod/%: selftests/kmod/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
@@ -39,6 +39,12 @@ $(PROBES): $(O)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) -O1 -o $@ $<
+
+# The module with a table of bad kernels that has all.
+$(O)/selftests/kmod/bad/ehsched.ko: $(wildcard kmod/*.[ch] kmod/compat/*) kmod/Kbuild uapi/linux/ehsched.h
+	@mkdir -p $(@D)
+	$(Q)+$(MAKE) -s --no-print-directory -f kmod/module.mk O=$(@D) KVER=$(KVER) KDIR=$(KDIR) KCFLAGS=-DEHS_BAD_TEST module
+	@touch $@
 
 # KUnit and its tests, for the guest kernel that has no KUnit.
 $(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch] kmod/compat/*) uapi/linux/ehsched.h $(wildcard selftests/kmod/kunit/*)
