@@ -86,6 +86,9 @@ static void kernel_on_verdict_error(struct agent *agent, const struct nlmsghdr *
 	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(e->error) + e->msg.nlmsg_len ||
 	    genlmsg_parse(&e->msg, 0, a, EHS_A_PLACE_MAX, NULL) || !a[EHS_A_PLACE_COOKIE])
 		return;
+	/* Another socket has been registered since, ours or another agent's: the exec asks there. */
+	if (e->error == -EPERM)
+		return;
 	netlink_refusal_text(e, text);
 	if (e->error != -ENOENT)
 		log_warning("the kernel refused a verdict: %s", *text ? text : strerror(-e->error));
