@@ -146,6 +146,15 @@ static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 }
 
 /*
+ * Whether a parent waits in vfork() for this task, or for the leader of its group: if
+ * another thread calls exec, the leader ends only when that is nearly over.
+ */
+static bool ehs_eligible_is_waited_for(struct task_struct *task)
+{
+	return READ_ONCE(task->vfork_done) || READ_ONCE(task->group_leader->vfork_done);
+}
+
+/*
  * Whether the init process of a pid namespace, be it the host's, stands still until
  * this exec is over: it has called vfork(), or its child has, and so on. While it
  * does, it takes care of no other process.
@@ -164,7 +173,7 @@ static bool ehs_eligible_holds_init(void)
 	int i;
 
 	rcu_read_lock();
-	for (i = 0; READ_ONCE(task->vfork_done) && !holds; i++) {
+	for (i = 0; ehs_eligible_is_waited_for(task) && !holds; i++) {
 		task = rcu_dereference(task->real_parent);
 		/* any thread of it; NULL if it was killed and is gone */
 		tgid = READ_ONCE(task->signal->pids[PIDTYPE_TGID]);

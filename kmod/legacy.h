@@ -29,7 +29,7 @@ static inline u64 ehs_legacy_serial(const struct cgroup_subsys_state *css)
 	return css->parent ? css->serial_nr : 0;
 }
 
-/* Does not sleep. A task that has ended is in the roots. */
+/* Does not sleep. */
 static inline struct ehs_legacy ehs_legacy_of(struct task_struct *task)
 {
 	struct ehs_legacy legacy = {};
@@ -48,12 +48,14 @@ static inline struct ehs_legacy ehs_legacy_of(struct task_struct *task)
 	return legacy;
 }
 
-/* Whether a task of @mine is in a cgroup in which one of @its is not. A root adds nothing. */
+/*
+ * Whether the cgroups of @mine do to a task what those of @its do not. The root forbids
+ * nothing that its children allow, but it may have a class that older children have not.
+ */
 static inline bool ehs_legacy_has_more(const struct ehs_legacy *mine, const struct ehs_legacy *its)
 {
-	return (mine->devices && mine->devices != its->devices) ||
-	       (mine->net_cls && mine->net_cls != its->net_cls) ||
-	       (mine->net_prio && mine->net_prio != its->net_prio);
+	return (mine->devices && mine->devices != its->devices) || mine->net_cls != its->net_cls ||
+	       mine->net_prio != its->net_prio;
 }
 
 #endif /* _EHS_LEGACY_H */

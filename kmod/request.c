@@ -70,6 +70,17 @@ static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u
 		ehs_breaker_left(&agent->breakers[req->bucket], req->try);
 }
 
+/*
+ * Lets the exec see what has become of its request. One that has asked nobody does not
+ * sleep here, but perhaps for a file system, where it is not to be disturbed; it looks
+ * under the lock before it sleeps.
+ */
+static void ehs_request_wake(const struct ehs_request *req)
+{
+	if (req->agent)
+		wake_up_process(req->task);
+}
+
 /* Whether there is no place for one more exec of this user. */
 static bool ehs_request_is_full(const struct ehs_node *node, const struct ehs_request *req)
 {
@@ -91,7 +102,7 @@ static void ehs_request_release_of(struct ehs_node *node, u32 bucket, enum ehs_r
 		if (bucket != EHS_NODE_BUCKETS && bucket != req->bucket)
 			continue;
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
-		wake_up_process(req->task);
+		ehs_request_wake(req);
 	}
 }
 
@@ -374,7 +385,7 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 		strscpy(req->token, answer->token, sizeof(req->token));
 		ehs_breaker_answered(&agent->breakers[req->bucket]);
 		ehs_request_decide(node, req, answer->verdict, answer->reason);
-		wake_up_process(req->task);
+		ehs_request_wake(req);
 		err = 0;
 		goto unlock;
 	}
@@ -412,10 +423,10 @@ void ehs_request_hand_over(struct ehs_node *node, bool other)
 	lockdep_assert_held(&node->lock);
 	hash_for_each(node->requests, bucket, req, hash)
 	{
+		ehs_request_wake(req);
 		req->agent = NULL;
 		req->try &= !other;
 		req->counts = !other;
-		wake_up_process(req->task);
 	}
 }
 

@@ -43,16 +43,15 @@ static void ehs_walk_count(struct ehs_node *node)
 }
 
 /*
- * Threads of SCHED_IDLE are not counted: they have a processor only while nobody else
- * wants it. Nice ones are, because work that is to be shared is often nice. Stubs are
- * not as long as they do little: in a burst of transfers it would look as if the tasks
- * that left were still here, and send too many after them. The caller is in an RCU
- * read section.
+ * Nice threads and those of SCHED_IDLE count as any: they have less of the part of
+ * their group only, and every user can make a group. Stubs do not as long as they do
+ * little: in a burst of transfers it would look as if the tasks that left were still
+ * here, and send too many after them. The caller is in an RCU read section.
  */
 static void ehs_walk_look_at(struct task_struct *thread, struct ehs_seen *seen)
 {
 	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD ||
-	    READ_ONCE(thread->policy) == SCHED_IDLE || ehs_away_is_stub(thread))
+	    ehs_away_is_stub(thread))
 		return;
 	/* keeps the namespaces alive; few threads get this far */
 	task_lock(thread);

@@ -33,11 +33,13 @@ struct ehs_bad {
 
 /*
  * Whether writes to the program of this process are denied, which is what the kernels of
- * this row do not do. The process is the one that loads the module, and holds the file;
- * RCU keeps its memory if another thread of it changes /proc/self/exe meanwhile.
+ * this row do not do. The process is the one that loads the module, and holds the file.
+ * Another thread of it, with CAP_SYS_RESOURCE, may change /proc/self/exe meanwhile: then
+ * RCU keeps memory that may be another file's, or one's that has no inode yet.
  */
 static bool __init ehs_bad_denies_write(void)
 {
+	const struct inode *inode = NULL;
 	const struct file *file;
 	bool denies = false;
 
@@ -46,7 +48,9 @@ static bool __init ehs_bad_denies_write(void)
 	rcu_read_lock();
 	file = rcu_dereference(current->mm->exe_file);
 	if (file)
-		denies = atomic_read(&file_inode(file)->i_writecount) < 0;
+		inode = READ_ONCE(file->f_inode);
+	if (inode)
+		denies = atomic_read(&inode->i_writecount) < 0;
 	rcu_read_unlock();
 	return denies;
 }

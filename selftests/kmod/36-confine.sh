@@ -126,7 +126,11 @@ for controller in devices net_cls net_prio; do
 	nl=$work/classed agent "$stub" remote sender exit-42
 	goes "the agent's cgroup of $controller" in "$v1/own"
 	stays confined "another one than the agent's" in "$v1/other"
-	goes "the root, in which the agent is not" in "$v1"
+	# it forbids no device that its children allow, but may have a class of its own
+	case $controller in
+	devices) goes "the root, in which the agent is not" in "$v1" ;;
+	*) stays confined "the root of $controller, in which the agent is not" in "$v1" ;;
+	esac
 	# it is what the agent was in when it registered
 	echo "$agent" >"$v1/cgroup.procs"
 	goes "the cgroup of $controller that the agent has left" in "$v1/own"

@@ -31,19 +31,15 @@ is "computing tasks of another network namespace are not ours ($got)" $? 1
 
 kill $busy
 wait $busy 2>/dev/null
-# What has a processor only while nobody else wants it is no load.
+# A group of its own (a cgroup, or a session) has its whole part of the processors: within it these have less, and are load.
 : >"$out"
-$there chrt --idle 0 $probe busy 4 >"$out" &
-idle=$!
-wait_for 20 file_has "$out" busy
-: >"$out"
-$there $probe busy 1 >"$out" &
+$there setsid chrt --idle 0 $probe busy 4 >"$out" &
 busy=$!
 wait_for 20 file_has "$out" busy
-got=$($there $nl load 1000 $((20 * slow)))
-is "of 4 computing tasks of SCHED_IDLE and one other, one is load ($got)" $? 0
-kill $idle $busy
-wait $idle $busy 2>/dev/null
+got=$($there $nl load 4000 $((20 * slow)))
+is "4 computing tasks of SCHED_IDLE are load 4 ($got)" $? 0
+kill $busy
+wait $busy 2>/dev/null
 
 # The host's node stands for the host: any user can make a namespace, and what computes there uses its processors, too.
 $nl set managed=$cg/m

@@ -203,6 +203,29 @@ static __attribute__((noinline)) pid_t start_in_two_vforks(char **args)
 	return pid;
 }
 
+static int execute(void *args)
+{
+	execvp(*(char **)args, args);
+	_exit(125);
+}
+
+/* A thread of the child calls exec, and ends the others with that. */
+static __attribute__((noinline)) pid_t start_in_thread_of_vfork(char **args)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t pid = vfork();
+
+	if (!pid) {
+		if (clone(execute, stack + sizeof(stack),
+			  CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD,
+			  args) < 0)
+			_exit(125);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
 /* Says for how long this process stood still, and ends as the child does. */
 static void __attribute__((noreturn)) end_vfork(pid_t (*start)(char **args), char **args)
 {
@@ -228,6 +251,12 @@ static char **vforked(char **args)
 static char **vforked_twice(char **args)
 {
 	end_vfork(start_in_two_vforks, args + 1);
+}
+
+/* vfork-and-thread -- CMD: the same, and the child's second thread runs CMD */
+static char **vforked_with_thread(char **args)
+{
+	end_vfork(start_in_thread_of_vfork, args + 1);
 }
 
 static void *thread_vfork(void *args)
@@ -328,6 +357,7 @@ const struct verb crowd_verbs[] = {
 	{ "users", users, 4 },
 	{ "vfork", vforked, 2 },
 	{ "vfork-twice", vforked_twice, 2 },
+	{ "vfork-and-thread", vforked_with_thread, 2 },
 	{ "vfork-thread", vforked_by_thread, 2 },
 	{ "aside", aside, 0 },
 	{ "later-root", later_root, 2 },
