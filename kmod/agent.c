@@ -139,9 +139,8 @@ int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
 	if (old && old->sock != sock && ehs_node_is_host(node))
-		pr_info_ratelimited(
-			"another agent is registered (process %d, port %u), in the place of port %u\n",
-			task_tgid_nr(current), port, old->port);
+		pr_info_ratelimited("agent of port %u replaced by port %u, process %d\n", old->port,
+				    port, task_tgid_nr(current));
 	if (old)
 		ehs_agent_put(old);
 	ehs_load_wake(node);

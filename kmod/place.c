@@ -86,9 +86,7 @@ static bool ehs_place_stub(const struct ehs_node *node, struct linux_binprm *bpr
 
 	/* a user can have as many arguments, or as little memory, that there is no room */
 	if (err && err != -E2BIG && err != -ENOMEM && ehs_node_is_host(node))
-		pr_notice_ratelimited(
-			"cannot put the stub %s in the place of a program: error %d\n",
-			agent->stub_path, err);
+		pr_notice_ratelimited("cannot use the stub %s: error %d\n", agent->stub_path, err);
 	return !err;
 }
 

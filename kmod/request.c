@@ -142,12 +142,11 @@ static bool ehs_request_miss(struct ehs_node *node, struct ehs_request *req)
 }
 
 /* Users can make nodes of their own: only of the host's the log is told. */
-static void ehs_request_log_slow(const struct ehs_node *node, const struct ehs_request *req)
+static void ehs_request_log_slow(const struct ehs_node *node)
 {
 	if (ehs_node_is_host(node))
-		pr_notice_ratelimited(
-			"the agent has let execs of user %u wait in vain, %u ms the last one; it is not asked about that user's for a while\n",
-			from_kuid(&init_user_ns, current_uid()), req->limit);
+		pr_notice_ratelimited("agent let execs of user %u wait: not asked for a while\n",
+				      from_kuid(&init_user_ns, current_uid()));
 }
 
 static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
@@ -158,7 +157,7 @@ static void ehs_request_time_out(struct ehs_node *node, struct ehs_request *req)
 	slow = !req->over && ehs_request_miss(node, req);
 	raw_spin_unlock(&node->lock);
 	if (slow)
-		ehs_request_log_slow(node, req);
+		ehs_request_log_slow(node);
 }
 
 static long ehs_request_left(const struct ehs_request *req)
@@ -225,7 +224,7 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 unlock:
 	raw_spin_unlock(&node->lock);
 	if (slow)
-		ehs_request_log_slow(node, req);
+		ehs_request_log_slow(node);
 	return asks;
 }
 

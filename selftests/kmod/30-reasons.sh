@@ -111,7 +111,7 @@ cp "$stub" "$work/stub3"
 agent "$work/stub3" remote sender exit-42
 chmod 644 "$work/stub3"
 counted redirect "a stub that may not be executed any more" $in -- true
-dmesg | grep -q "ehsched: cannot put the stub $work/stub3 in the place of a program: error -13"
+dmesg | grep -q "ehsched: cannot use the stub $work/stub3: error -13"
 ok "and the kernel's log says so" 'dmesg | tail -n 3'
 is "the program runs here with its own arguments" "$($in -- sh -c 'echo "$0 $1"' zero one)" "zero one"
 chmod 700 "$work/stub3"

@@ -14,7 +14,7 @@ in="$probe in $cg/m"
 before=$(counter time-out) slow_before=$(counter agent-slow)
 for _ in $(seq 20); do $in -- true; done
 is "of 20 execs one after another three wait" "$(($(counter time-out) - before)) $(($(counter agent-slow) - slow_before))" "3 17"
-dmesg | grep -q 'ehsched: the agent has let execs of user 0 wait in vain'
+dmesg | grep -q 'ehsched: agent let execs of user 0 wait: not asked'
 ok "and the kernel's log says so" 'dmesg | tail -n 3'
 # after a while one more tries
 tries() { $in -- true; [ "$(counter time-out)" = $((before + 4)) ]; }

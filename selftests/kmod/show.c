@@ -24,7 +24,7 @@ static const char *const reasons[] = {
 	"guest-limit",	"root-refused", "unknown-user", "draining",	"lease-over",
 	"start-failed", "lost",		"no-module",	"no-new-privs", "secureexec",
 	"landlock",	"lsm",		"cgroup-bpf",	"capabilities", "agent-slow",
-	"shared",	"moved",	"init",	"stays",
+	"shared",	"moved",	"init",		"stays",
 };
 _Static_assert(sizeof(reasons) / sizeof(*reasons) == EHS_REASON_MAX + 1, "a name per reason");
 

@@ -66,10 +66,9 @@ static void test_unknown(void **state)
 /* The module refuses these in verdicts. */
 static void test_kernels(void **state)
 {
-	static const enum ehs_reason yes[] = { EHS_REASON_NOT_SENDER, EHS_REASON_REDIRECT,
+	static const enum ehs_reason yes[] = { EHS_REASON_NOT_SENDER,	EHS_REASON_REDIRECT,
 					       EHS_REASON_NO_NEW_PRIVS, EHS_REASON_MOVED,
-					       EHS_REASON_INIT,
-					       EHS_REASON_STAYS };
+					       EHS_REASON_INIT,		EHS_REASON_STAYS };
 	static const enum ehs_reason no[] = { EHS_REASON_NONE, EHS_REASON_SENDER,
 					      EHS_REASON_NO_MODULE };
 
