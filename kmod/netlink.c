@@ -14,9 +14,6 @@
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/ctype.h>
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
 #include <linux/nsproxy.h>
 #include <linux/pid_namespace.h>
 #include <linux/rwsem.h>

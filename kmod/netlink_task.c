@@ -4,7 +4,6 @@
  * for one, ask about one.
  */
 
-#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -14,7 +13,6 @@
 #include <net/sock.h>
 
 #include "account.h"
-#include "agent.h"
 #include "away.h"
 #include "bypass.h"
 #include "inquiry.h"

@@ -32,7 +32,7 @@ void launcher_reload(struct agent *agent, const struct config *old);
 unsigned int launcher_starts(const struct agent *agent);
 /** What failed, in words. */
 const char *launcher_trouble(const struct launch_news *news);
-/** What ehlaunch lets the module allow at most, in ms. The administrator writes `c`, as time-limit-max. */
+/** What ehlaunch lets the module allow at most, in ms; time-limit is the administrator's, too. */
 static inline unsigned int launcher_time_limit(const struct config *c)
 {
 	return c->time_limit > c->time_limit_max ? c->time_limit : c->time_limit_max;

@@ -8,6 +8,15 @@ sitter $cg/m
 mkfifo "$work/orders"
 agent "$stub" manual "$work/orders"
 answer() { echo "$1" >"$work/orders"; }
+# cookie: of the last request
+cookie() { awk '/^request/ { c = $2 } END { print c }' "$log"; }
+# begin_exec: an exec, $pid, that the agent is asked about
+begin_exec() {
+	asked=$(grep -c ^request "$log")
+	$in -- true & pid=$!
+	wait_for 20 more
+}
+more() { [ "$(grep -c ^request "$log")" = $((asked + 1)) ]; }
 # ten limits, the pause, are longer than 17 execs take
 $nl set limit=$((1000 * slow))
 in="$probe in $cg/m"
@@ -22,15 +31,12 @@ wait_for 120 tries
 is "later one tries again, and the pause is longer" "$(counter time-out)" $((before + 4))
 counted agent-slow "the next one does not wait" $in -- true
 # a late answer shows that it lives
-answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local - -"
+answer "$(cookie) local - -"
 wait_for 20 file_has "$log" '^answer .*ENOENT'
 $nl set limit=10000
-asked=$(grep -c ^request "$log")
-$in -- true & pid=$!
-more() { [ "$(grep -c ^request "$log")" = $((asked + 1)) ]; }
-wait_for 20 more
+begin_exec
 is "after a late answer it is asked again" "$(field pending)" 1
-answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local no-receiver -"
+answer "$(cookie) local no-receiver -"
 wait $pid; is "and its verdict counts" $? 0
 
 # many at once: those that wait when the third has waited in vain go on with it
@@ -50,12 +56,9 @@ $nl set limit=$((1000 * slow))
 for _ in 1 2 3; do $probe in $cg/m user 1000 -- true; done
 counted agent-slow "a user whose execs waited in vain does not wait" $probe in $cg/m user 1000 -- true
 $nl set limit=10000
-asked=$(grep -c ^request "$log")
-$in -- true & pid=$!
-more() { [ "$(grep -c ^request "$log")" = $((asked + 1)) ]; }
-wait_for 20 more
+begin_exec
 is "another user's exec is asked for" "$(field pending)" 1
-answer "$(awk '/^request/ { c = $2 } END { print c }' "$log") local no-receiver -"
+answer "$(cookie) local no-receiver -"
 wait $pid
 agent_end
 # to be registered again is no new beginning
