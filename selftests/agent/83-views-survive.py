@@ -262,7 +262,8 @@ for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0,
         c.end(i, signal.SIGKILL)
     out, err = task.p.communicate(timeout=WAIT)
     ok(f"{name} killed for longer than that: the task is reported as killed",
-       task.p.returncode == -signal.SIGKILL and b"reported as killed" in err, (task.p.returncode, err))
+       task.p.returncode == -signal.SIGKILL and b"reported as killed" in err,
+       (task.p.returncode, err, c.log(0)[-3000:], c.log(1)[-3000:]))
     ok("and nothing is left of the view on either side", until(nothing_left), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
     for i in nodes:
         c.start(i)

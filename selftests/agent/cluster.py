@@ -220,6 +220,7 @@ class Cluster:
     def start(self, i, conf=None, ready=True):
         self.confs[i] = conf = conf or self.conf(i)
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
+        earlier = len(self.log(i))     # what an agent before this one has said
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
         user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
         env = {**os.environ, **self.environment(i)}
@@ -230,7 +231,7 @@ class Cluster:
                                   self.program(i, "ehagent"), "-c", conf],
                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True)
         self.agents[i] = agent
-        if ready and not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
+        if ready and not until(lambda: "ready: node" in self.log(i)[earlier:] or agent.poll() is not None):
             raise RuntimeError(self.log(i))
         return agent
 

@@ -54,10 +54,7 @@ class Mixed(Cluster):
         status = self.end(i)
         self.which[i] = which
         self.launch(i)
-        size = len(self.log(i))
-        self.start(i, ready=False)
-        if not until(lambda: "ready: node" in self.log(i)[size:] or self.agents[i].poll() is not None):
-            raise RuntimeError(self.log(i))
+        self.start(i)
         return status
 
     def ctl(self, i, *words, uid=0, **more):

@@ -22,6 +22,25 @@ set_bound 10000
 wait_for 20 bound_is 10000
 ok "and a higher one" '$nl get | grep limit'
 
+# Without its stub an agent cannot be registered; it has kept the place that it had, and tries again.
+stub=$(sed -n 's/^stub *= *"\(.*\)"/\1/p' /run/ehsched/node0/agent.conf)
+log=$EHS_SHARE/.agent/n0.log
+vain() { grep -c "this agent is not registered: .*; trying again" "$log"; }
+tried() { [ "$(vain)" -gt "$before" ]; }
+before=$(vain)
+put_back() { [ ! -e "$stub.away" ] || mv "$stub.away" "$stub"; }
+trap '[ $BASHPID != $$ ] || put_back' EXIT
+mv "$stub" "$stub.away"
+set_bound 8000
+wait_for 20 tried
+is "a bound that cannot be told is not in force" "$? $($nl field max-limit)" "0 10000"
+put_back
+wait_for 20 bound_is 8000
+ok "until the cause has gone: it is tried again" 'tail -n 5 "$log"; $nl get | grep limit'
+set_bound 10000
+wait_for 20 bound_is 10000
+ok "and the next one at once" '$nl get | grep limit'
+
 # The others stand still, so that it is undecided when another socket is registered.
 ehctl set time-limit=10000
 ehctl watch --json >events &

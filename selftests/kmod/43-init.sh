@@ -9,7 +9,9 @@ $nl set always=$cg/m
 agent "$stub" remote sender exit-42
 counted sender "vfork() by another process" $probe in $cg/m vfork -- true
 counted sender "by a thread of it" $probe in $cg/m vfork-thread -- true
-counted sender "by its child" $probe in $cg/m vfork-twice -- true
+counted sender "by its child" $probe in $cg/m vforks 2 -- true
+counted sender "by eight of them, each the child of one that waits" $probe in $cg/m vforks 8 -- true
+counted init "nine are not followed" $probe in $cg/m vforks 9 -- true
 counted sender "and a thread of the child calls exec" $probe in $cg/m vfork-and-thread -- true
 is "the stub ran in its place" "$($probe in $cg/m vfork -- true 2>/dev/null; echo $?)" 42
 agent_end
@@ -43,7 +45,8 @@ stays() {
 stays "PID 1 has called vfork()" vfork
 stays "a thread of it" vfork-thread
 stays "and a thread of its child calls exec" vfork-and-thread
-stays "it, and its child, too" vfork-twice
+stays "it, and its child, too" vforks 2
+stays "and seven below it" vforks 8
 
 # what starts later is placed: the child's own programs, and those of PID 1 that it does not wait for
 $nl set limit=50

@@ -190,14 +190,19 @@ static __attribute__((noinline)) pid_t start_in_vfork(char **args)
 	return pid;
 }
 
-/* The same in a child of the child: both stand still. */
-static __attribute__((noinline)) pid_t start_in_two_vforks(char **args)
-{
-	pid_t pid = vfork();
-	int status;
+static int vforks; /* still to be called; children have this memory, too */
 
+/* The same in a child of the child, and so on: all of them stand still. */
+static __attribute__((noinline)) pid_t start_in_vforks(char **args)
+{
+	int status;
+	pid_t pid;
+
+	if (--vforks <= 0)
+		return start_in_vfork(args);
+	pid = vfork();
 	if (!pid) {
-		pid = start_in_vfork(args);
+		pid = start_in_vforks(args);
 		_exit(pid < 0 || waitpid(pid, &status, 0) != pid ? 125 : shell_status(status));
 	}
 	return pid;
@@ -247,10 +252,11 @@ static char **vforked(char **args)
 	end_vfork(start_in_vfork, args + 1);
 }
 
-/* vfork-twice -- CMD: the same with a child of the child */
-static char **vforked_twice(char **args)
+/* vforks N -- CMD: the same with N processes that stand still, of which each is a child of the one before */
+static char **vforked_deep(char **args)
 {
-	end_vfork(start_in_two_vforks, args + 1);
+	vforks = atoi(args[0]);
+	end_vfork(start_in_vforks, args + 2);
 }
 
 /* vfork-and-thread -- CMD: the same, and the child's second thread runs CMD */
@@ -356,7 +362,7 @@ const struct verb crowd_verbs[] = {
 	{ "crowd", crowd, 3 },
 	{ "users", users, 4 },
 	{ "vfork", vforked, 2 },
-	{ "vfork-twice", vforked_twice, 2 },
+	{ "vforks", vforked_deep, 3 },
 	{ "vfork-and-thread", vforked_with_thread, 2 },
 	{ "vfork-thread", vforked_by_thread, 2 },
 	{ "aside", aside, 0 },

@@ -6,7 +6,7 @@ import os, re, signal, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 import environment, users
-from cluster import AGENT, Cluster
+from cluster import Cluster
 from ktap import ok
 from netns import address
 from proc import running, send, words
@@ -37,17 +37,9 @@ class Nodes(Cluster):
         os.chown(self.work, USER, USER)
         names = "".join(f"{address(i)} n{i}\n" for i in range(n))
         users.put("/etc/hosts", f"127.0.0.1 localhost\n{names}")
+        for i in range(n):
+            self.wrap(i, by=f"unshare --uts sh -c 'hostname n{i} && exec \"$@\"' sh")
         ok(f"{n} agents", self.start_all(), "".join(map(self.log, range(n))))
-
-    def start(self, i, conf=None, ready=True):
-        conf = conf or self.conf(i)
-        with open(os.path.join(self.dir, f"n{i}.log"), "a") as log:
-            self.agents[i] = agent = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"',
-                 f"n{i}", AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, start_new_session=True)
-        if not until(lambda: "ready: node" in self.log(i) or agent.poll() is not None):
-            raise RuntimeError(self.log(i))
-        return agent
 
     def spawn(self, *words, node=0, **more):
         """A command of the user on a node, in a process group of its own as in a shell."""
