@@ -74,6 +74,11 @@ change() {
 }
 meanwhile namespace "another thread changes its root directory" change later-root "$work/order" "$work/root" -- "${seven[@]}"
 umount -l "$work/root"
+change() {
+	echo >"$work/order"
+	wait_for 20 eval 'readlink /proc/$pid/fd/* | grep -q eventfd'
+}
+meanwhile open-files "another thread opens what cannot be carried" change later-event "$work/order" -- "${seven[@]}"
 n=$(asked)
 counted shared "another process shares its root and working directory" $probe in $cg/m share -- "${seven[@]}"
 is "for that no agent is asked" "$(asked)" "$n"

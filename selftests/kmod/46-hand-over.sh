@@ -71,9 +71,12 @@ is "which answers" "$(answer "$log_a" "$work/a" "$(cookie "$log_a")" remote send
 cp "$stub" "$work/stub2"
 waiting 1
 wait_for 20 asks "$log_a" 2
+log_mark
 begin "$log_b" "$nl" agent "$work/stub2" manual "$work/b"
 b=$begun
 wait_for 20 asks "$log_b" 1
+wait_for 20 eval 'logged | grep -q "^ehsched: agent of port .* replaced by port $(field agent), process $b\$"'
+ok "the kernel's log says by whom" 'logged; field agent; echo $b'
 is "the new one is asked, and its verdict counts" "$(answer "$log_b" "$work/b" "$(cookie "$log_a")" remote sender exit-44) $(end 1)" "accepted 44"
 is "once, as of the same task" "$(grep ^request "$log_b" | sed 's/ limit=.*//')" "$(grep ^request "$log_a" | tail -n 1 | sed 's/ limit=.*//')"
 left=$(grep -o 'limit=[0-9]*' "$log_b" | cut -d= -f2)

@@ -8,10 +8,9 @@ bad=$built/bad/ehsched.ko
 if [ "$(modinfo -F vermagic "$bad" 2>/dev/null | cut -d' ' -f1)" = "$(uname -r)" ]; then
 	is "this kernel is not bad" "$(cat /sys/module/ehsched/initstate)" live
 	rmmod ehsched
-	mark="bad kernels, $$"
-	echo "$mark" >/dev/kmsg
+	log_mark
 	like "a bad kernel: the module is refused" "$(insmod "$bad" 2>&1)" "*: Operation not supported"
-	is "and the log says why" "$(dmesg -t | sed "1,/$mark/d" | grep '^ehsched: ')" \
+	is "and the log says why" "$(logged | grep '^ehsched: ')" \
 		"ehsched: refuses to run on Linux $(uname -r): test of a row"
 	check "nothing of it is left" test ! -e /sys/module/ehsched
 	check "the one without this row loads" insmod "$module"

@@ -59,6 +59,23 @@ if [ -d $trace/events/workqueue ]; then
 	done
 	all=$(look $nl set managed=$cg/m)
 	holds "a move of one of $n takes a look of $one us, a change of the cgroups one of ${all%.*} us" "one * 5 < ${all%.*}"
+	# However often the cgroups of a node are changed, all looks together have a part of a processor's time, and a pause of a
+	# second at most.
+	touch "$work/loop"
+	echo >$trace/trace
+	from=${EPOCHREALTIME/./}
+	"$nl" while "$work/loop" set managed-fd=9 9<$cg/m & changes=$!
+	sleep 3
+	rm "$work/loop"
+	wait $changes
+	is "he may change them" $? 0
+	elapsed=$((${EPOCHREALTIME/./} - from))
+	read -r looks sum longest < <(awk '{ sub(":", "", $4); us = $4 * 1e6 }
+		/execute_start.*ehs_leave_check_all/ { from[$1] = us; at[$1] = 1 }
+		/execute_end.*ehs_leave_check_all/ && at[$1] { t = us - from[$1]; sum += t; if (t > most) most = t; n++ }
+		END { printf "%d %d %d\n", n, sum, most }' $trace/trace)
+	holds "$looks looks beside changes of the cgroups take $sum us of $elapsed, the longest $longest us" \
+		"looks >= 2 && sum <= elapsed / 50 + (elapsed / 1000000 + 2) * longest"
 	echo 0 >$trace/events/workqueue/enable
 	kill $moved
 else

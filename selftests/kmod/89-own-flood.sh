@@ -42,7 +42,7 @@ comings() {
 	echo $most
 }
 
-# flood family|node|CGROUP: what his processes do; what others see of it is in $slowest and $came, ms
+# flood family|node|CGROUP|STUB: what his processes do; what others see of it is in $slowest and $came, ms
 flood() {
 	local attack family
 	touch "$work/loop"
@@ -76,6 +76,8 @@ holds "a sample has some of his nodes, not all" "$(samples 0 nodes | awk '$2 > m
 holds "another user's question takes $slowest ms at most, $before ms beside one that is not ours" "slowest <= 3 * before + 1000 * slow"
 flood $cg/his
 holds "and beside changes $slowest ms" "slowest <= 3 * before + 1000 * slow"
+flood "$stub"
+holds "and beside agents that replace one another $slowest ms" "slowest <= 3 * before + 1000 * slow"
 holds "a family comes in $came ms, in $came_before ms beside what is not ours" "came <= 3 * came_before + 1000 * slow"
 rmdir $naps
 finish

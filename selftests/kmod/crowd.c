@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -83,14 +84,24 @@ static char **busy(char **args)
 	return args;
 }
 
+/* Waits until something comes through the fifo. */
+static void wait_for_order(const char *path)
+{
+	int fifo = open(path, O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (fifo < 0 || read(fifo, &byte, 1) != 1)
+		die(path);
+	close(fifo);
+}
+
 static void *root_on_order(void *words)
 {
 	char **args = words;
-	int fifo = open(args[0], O_RDONLY | O_CLOEXEC);
-	char byte;
 
-	if (fifo < 0 || read(fifo, &byte, 1) != 1 || chroot(args[1]))
-		die(args[0]);
+	wait_for_order(args[0]);
+	if (chroot(args[1]))
+		die(args[1]);
 	return NULL;
 }
 
@@ -102,6 +113,24 @@ static char **later_root(char **args)
 	if (pthread_create(&id, NULL, root_on_order, args))
 		die("pthread_create");
 	return args + 2;
+}
+
+static void *event_on_order(void *fifo)
+{
+	wait_for_order(fifo);
+	if (eventfd(0, 0) < 0)
+		die("eventfd");
+	return NULL;
+}
+
+/* later-event FIFO: another thread opens a descriptor of an event then */
+static char **later_event(char **args)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, event_on_order, args[0]))
+		die("pthread_create");
+	return args + 1;
 }
 
 static void *sleep_on(void *unused)
@@ -367,5 +396,6 @@ const struct verb crowd_verbs[] = {
 	{ "vfork-thread", vforked_by_thread, 2 },
 	{ "aside", aside, 0 },
 	{ "later-root", later_root, 2 },
+	{ "later-event", later_event, 1 },
 	{ NULL, NULL, 0 },
 };

@@ -25,6 +25,7 @@ enum flood_what {
 	FLOOD_FAMILY, /* asks netlink for the family */
 	FLOOD_NODE, /* asks for the node of a network namespace of its own */
 	FLOOD_CGROUP, /* sets a managed cgroup of the node, and clears it */
+	FLOOD_AGENT, /* registers as the agent of the node */
 };
 
 static struct nl_msg *flood_request(enum flood_what what, int cgroup, bool set)
@@ -47,7 +48,8 @@ static struct nl_msg *flood_request(enum flood_what what, int cgroup, bool set)
 	return msg;
 }
 
-static void __attribute__((noreturn)) flood_on(const char *file, enum flood_what what, int cgroup)
+static void __attribute__((noreturn))
+flood_on(const char *file, enum flood_what what, const char *path, int cgroup)
 {
 	bool set = false;
 	int err = 0;
@@ -57,13 +59,14 @@ static void __attribute__((noreturn)) flood_on(const char *file, enum flood_what
 	show_nothing = true;
 	while (!err && !access(file, F_OK)) {
 		set = !set;
-		err = talk(flood_request(what, cgroup, set));
+		err = what == FLOOD_AGENT ? register_stub(path)
+					  : talk(flood_request(what, cgroup, set));
 		poll(NULL, 0, PAUSE_MS);
 	}
 	_exit(report(err));
 }
 
-/* flood N FILE family|node|CGROUP: N processes that do this while FILE is there */
+/* flood N FILE family|node|CGROUP|STUB: N processes that do this while FILE is there */
 int cmd_flood(int argc, char **argv)
 {
 	enum flood_what what = FLOOD_CGROUP;
@@ -72,13 +75,15 @@ int cmd_flood(int argc, char **argv)
 	char none;
 
 	if (argc != 3)
-		die("flood N FILE family|node|CGROUP");
+		die("flood N FILE family|node|CGROUP|STUB");
 	if (!strcmp(argv[2], "family"))
 		what = FLOOD_FAMILY;
 	else if (!strcmp(argv[2], "node"))
 		what = FLOOD_NODE;
 	else
-		cgroup = open(argv[2], O_RDONLY | O_CLOEXEC);
+		cgroup = open(argv[2], O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	if (what == FLOOD_CGROUP && cgroup < 0 && errno == ENOTDIR)
+		what = FLOOD_AGENT;
 	if (what == FLOOD_CGROUP && cgroup < 0)
 		die("%s: %s", argv[2], strerror(errno));
 	/* they begin when all are there: the first would leave little of the processor to who starts the rest */
@@ -97,7 +102,7 @@ int cmd_flood(int argc, char **argv)
 		close(ready[1]);
 		if (read(start[0], &none, 1))
 			_exit(125);
-		flood_on(argv[1], what, cgroup);
+		flood_on(argv[1], what, argv[2], cgroup);
 	}
 	close(ready[1]);
 	if (read(ready[0], &none, 1))

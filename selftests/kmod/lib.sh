@@ -72,6 +72,10 @@ many() { echo "${EHS_ROUNDS:-$([ "${EHS_LONG:-0}" = 0 ] && echo "$1" || echo "$2
 # progress I N: a line for each tenth of a storm of full size
 progress() { [ "${EHS_LONG:-0}" = 0 ] || (($1 % (($2 + 9) / 10))) || echo "# $1 of $2"; }
 
+# log_mark; logged: what the kernel has said since then
+log_mark() { kernel_mark="mark $EPOCHREALTIME"; echo "$kernel_mark" >/dev/kmsg; }
+logged() { dmesg -t | sed "1,/$kernel_mark/d"; }
+
 # field NAME…: of the node
 field() { $nl field "$@"; }
 field_is() { [ "$($nl field "$1")" = "$2" ]; }

@@ -223,7 +223,7 @@ static int open_folder(const char *path)
 }
 
 /* KEY=VALUE of node-set; "raw.N=V" puts attribute N with four bytes. */
-static void put_setting(struct nl_msg *msg, char *word)
+static void put_setting(struct nl_msg *msg, const char *setting)
 {
 	static const struct {
 		const char *name;
@@ -239,7 +239,8 @@ static void put_setting(struct nl_msg *msg, char *word)
 		{ "max-requests", EHS_A_NODE_MAX_REQUESTS },
 		{ "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
 	};
-	char *value = strchr(word, '=');
+	/* what it is given may be put again */
+	char *word = strdupa(setting), *value = strchr(word, '=');
 	size_t i;
 
 	if (!strcmp(word, "clear")) {
