@@ -1,50 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stubs: tasks whose work is on another node. They are no load as long as they do what
- * stubs do. To execute the stub alone makes none, because anybody can. A verdict does;
- * and of those that were started by hand, or before the module was loaded, the agent
- * says that their work has begun elsewhere.
+ * Stubs: tasks whose work is on another node. To execute the stub alone makes none,
+ * because anybody can. A verdict does; and of those that were started by hand, or
+ * before the module was loaded, the agent says that their work has begun elsewhere.
  */
 
 #include "away.h"
 
 #include <linux/err.h>
-#include <linux/ktime.h>
 #include <linux/netlink.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "load_math.h"
 #include "task.h"
-
-/**
- * ehs_away_is_stub - is this a stub that does no more than stubs do?
- * @thread: a thread; the caller is in an RCU read section
- *
- * Only the first thread of a group may be, and only as long as it has hardly run since
- * the task's work went to another node: a user can make his stub run what he likes.
- */
-bool ehs_away_is_stub(struct task_struct *thread)
-{
-	struct pid *tgid = task_tgid(thread);
-	const struct ehs_task *rec;
-	u64 ran, since;
-
-	if (!ehs_task_any_away() || !thread_group_leader(thread))
-		return false;
-	hlist_for_each_entry_rcu(rec, &ehs_task_chain_of(tgid)->head, hash) {
-		if (rec->tgid != tgid || READ_ONCE(rec->state) != EHS_TASK_AWAY)
-			continue;
-		/* pairs with the barrier of ehs_task_note_away() */
-		smp_rmb();
-		ran = READ_ONCE(thread->se.sum_exec_runtime) - READ_ONCE(rec->away_ran);
-		since = ktime_get_ns() - READ_ONCE(rec->away_at);
-		if (ehs_load_is_little(ran, since))
-			return true;
-	}
-	return false;
-}
 
 /**
  * ehs_away_get - take a reference to a record of a stub
@@ -73,7 +42,7 @@ struct ehs_task *ehs_away_get(const struct pid *tgid, const struct ehs_node *exc
  * Return: whether it is recorded; not if the record was removed, or an exec is under
  * way, which says more.
  */
-static bool ehs_away_record(struct ehs_task *rec, const struct task_struct *leader)
+static bool ehs_away_record(struct ehs_task *rec)
 {
 	bool is;
 
@@ -81,7 +50,7 @@ static bool ehs_away_record(struct ehs_task *rec, const struct task_struct *lead
 	is = !rec->gone && !rec->in_exec;
 	if (is && rec->state != EHS_TASK_AWAY) {
 		rec->reason = EHS_REASON_STUB;
-		ehs_task_note_away(rec, leader);
+		rec->placed = true;
 		ehs_task_set_state(rec, EHS_TASK_AWAY);
 	}
 	raw_spin_unlock(&rec->node->lock);
@@ -116,7 +85,7 @@ int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *ext
 		goto put_task;
 	}
 	err = 0;
-	if (!ehs_away_record(rec, task)) {
+	if (!ehs_away_record(rec)) {
 		NL_SET_ERR_MSG_MOD(extack, "the task is calling exec, or has just ended");
 		err = -EBUSY;
 	}

@@ -10,7 +10,6 @@ struct netlink_ext_ack;
 struct pid;
 struct task_struct;
 
-bool ehs_away_is_stub(struct task_struct *thread);
 struct ehs_task *ehs_away_get(const struct pid *tgid, const struct ehs_node *except);
 int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack);
 

@@ -42,19 +42,6 @@
  */
 #define EHS_LOAD_PAUSE_NS (60LL * NSEC_PER_SEC)
 
-/*
- * What a stub may run and not be load: to be loaded and to send its job, and then this
- * part of the time since.
- */
-#define EHS_LOAD_STUB_NS (50ULL * NSEC_PER_MSEC)
-#define EHS_LOAD_STUB_PART 20
-
-/* Whether a stub that has run for @ran_ns in @since_ns has done no more. */
-static inline bool ehs_load_is_little(u64 ran_ns, u64 since_ns)
-{
-	return ran_ns <= EHS_LOAD_STUB_NS + div_u64(since_ns, EHS_LOAD_STUB_PART);
-}
-
 /* Thousandths of a task from a smoothed value, rounded. */
 static inline u32 ehs_load_round(s64 smoothed)
 {

@@ -233,23 +233,6 @@ static void ehs_load_keeps_to_its_part(struct kunit *test)
 	}
 }
 
-/* "to be loaded and to send its job, and then this part of the time since" */
-static void ehs_load_stub_does_little(struct kunit *test)
-{
-	const u64 ms = NSEC_PER_MSEC, day = 86400ULL * NSEC_PER_SEC;
-
-	KUNIT_EXPECT_TRUE(test, ehs_load_is_little(0, 0));
-	KUNIT_EXPECT_TRUE(test, ehs_load_is_little(50 * ms, 50 * ms));
-	KUNIT_EXPECT_FALSE(test, ehs_load_is_little(60 * ms, 60 * ms));
-	KUNIT_EXPECT_TRUE(test, ehs_load_is_little(100 * ms, 1000 * ms));
-	KUNIT_EXPECT_FALSE(test, ehs_load_is_little(101 * ms, 1000 * ms));
-	/* what it has not used it may use later */
-	KUNIT_EXPECT_TRUE(test, ehs_load_is_little(day / 20, day));
-	KUNIT_EXPECT_FALSE(test, ehs_load_is_little(day / 19, day));
-	/* another thread has become the first: its time says nothing */
-	KUNIT_EXPECT_FALSE(test, ehs_load_is_little((u64)-1, 0));
-}
-
 static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_rounds),
 	KUNIT_CASE(ehs_load_weighs),
@@ -265,7 +248,6 @@ static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_spends),
 	KUNIT_CASE(ehs_load_waits),
 	KUNIT_CASE(ehs_load_keeps_to_its_part),
-	KUNIT_CASE(ehs_load_stub_does_little),
 	{},
 };
 

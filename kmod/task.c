@@ -43,7 +43,6 @@
 static struct ehs_task_chain ehs_task_chains[1 << EHS_TASK_CHAIN_BITS];
 
 static atomic_t ehs_task_number = ATOMIC_INIT(0);
-static atomic_t ehs_task_number_away = ATOMIC_INIT(0);
 
 /**
  * ehs_task_chain_of - the chain with the records of a thread group
@@ -52,16 +51,6 @@ static atomic_t ehs_task_number_away = ATOMIC_INIT(0);
 struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid)
 {
 	return &ehs_task_chains[hash_ptr(tgid, EHS_TASK_CHAIN_BITS)];
-}
-
-/**
- * ehs_task_any_away - are there stubs?
- *
- * For those that are called for every runnable thread of the host.
- */
-bool ehs_task_any_away(void)
-{
-	return atomic_read(&ehs_task_number_away);
 }
 
 /* The caller is in an RCU read section or holds the chain's lock. */
@@ -140,10 +129,6 @@ void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 	lockdep_assert_held(&node->lock);
 	node->counts[rec->state]--;
 	node->counts[state]++;
-	if (state == EHS_TASK_AWAY && rec->state != EHS_TASK_AWAY)
-		atomic_inc(&ehs_task_number_away);
-	if (state != EHS_TASK_AWAY && rec->state == EHS_TASK_AWAY)
-		atomic_dec(&ehs_task_number_away);
 	WRITE_ONCE(rec->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (rec->running)
@@ -195,8 +180,6 @@ void ehs_task_remove_locked(struct ehs_task *rec)
 	rec->gone = true;
 	rb_erase(&rec->tree, &node->tasks);
 	node->counts[rec->state]--;
-	if (rec->state == EHS_TASK_AWAY)
-		atomic_dec(&ehs_task_number_away);
 	if (rec->running)
 		ehs_load_unboost(node, rec->boosted_at);
 	ehs_state_update(node);
@@ -352,21 +335,6 @@ void ehs_task_wait(struct ehs_task *rec)
 }
 
 /**
- * ehs_task_note_away - the work of a task goes to another node
- * @rec: its record, before its state says so; the node is locked
- * @leader: the group's first thread, or the one that will be its only one
- */
-void ehs_task_note_away(struct ehs_task *rec, const struct task_struct *leader)
-{
-	lockdep_assert_held(&rec->node->lock);
-	rec->placed = true;
-	WRITE_ONCE(rec->away_at, ktime_get_ns());
-	WRITE_ONCE(rec->away_ran, READ_ONCE(leader->se.sum_exec_runtime));
-	/* pairs with the barrier of ehs_away_is_stub() */
-	smp_wmb();
-}
-
-/**
  * ehs_task_settle - record where the task is to run
  * @rec: record of current
  * @state: local, away or guest
@@ -378,7 +346,7 @@ void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_r
 	WRITE_ONCE(rec->in_exec, false);
 	rec->reason = reason;
 	if (state == EHS_TASK_AWAY)
-		ehs_task_note_away(rec, current);
+		rec->placed = true;
 	if (!rec->gone)
 		ehs_task_set_state(rec, state);
 	raw_spin_unlock(&rec->node->lock);

@@ -56,8 +56,6 @@ struct ehs_arrival {
  * @cgroup: id of its cgroup at the last exec
  * @uid: its user at the last exec
  * @accounted: what TASK_ACCOUNT has added since then, see ehs_usage_is_possible()
- * @away_at: monotonic clock when its work went to another node, ns; also read under RCU
- * @away_ran: how long its first thread had run then, ns; also read under RCU
  * @boosted_at: see ehs_load_boost()
  * @gone: removed from table and tree; nothing counts it any more
  * @in_exec: an exec of it is under way, which will settle it; also read under RCU
@@ -84,8 +82,6 @@ struct ehs_task {
 	u64 cgroup;
 	kuid_t uid;
 	struct ehs_usage accounted;
-	u64 away_at;
-	u64 away_ran;
 	u32 boosted_at;
 	bool gone;
 	bool in_exec;
@@ -133,7 +129,6 @@ struct ehs_task_chain {
 
 struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arrival);
 void ehs_task_wait(struct ehs_task *rec);
-void ehs_task_note_away(struct ehs_task *rec, const struct task_struct *leader);
 void ehs_task_settle(struct ehs_task *rec, enum ehs_task_state state, enum ehs_reason reason);
 struct ehs_task *ehs_task_get(const struct ehs_node *node, const struct pid *tgid);
 void ehs_task_put(struct ehs_task *rec);
@@ -143,7 +138,6 @@ bool ehs_task_next(struct ehs_node *node, u64 serial, struct ehs_task_info *info
 void ehs_task_forget_node(struct ehs_node *node);
 
 bool ehs_task_any(void);
-bool ehs_task_any_away(void);
 void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state);
 struct ehs_task_chain *ehs_task_chain_of(const struct pid *tgid);
 struct ehs_task *ehs_task_get_after(struct ehs_node *node, u64 serial);

@@ -17,7 +17,6 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "away.h"
 #include "node.h"
 #include "seen.h"
 
@@ -44,14 +43,12 @@ static void ehs_walk_count(struct ehs_node *node)
 
 /*
  * Nice threads and those of SCHED_IDLE count as any: they have less of the part of
- * their group only, and every user can make a group. Stubs do not as long as they do
- * little: in a burst of transfers it would look as if the tasks that left were still
- * here, and send too many after them. The caller is in an RCU read section.
+ * their group only, and every user can make a group. So do stubs: one sleeps while its task
+ * runs elsewhere, unless its user makes it compute. The caller is in an RCU read section.
  */
 static void ehs_walk_look_at(struct task_struct *thread, struct ehs_seen *seen)
 {
-	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD ||
-	    ehs_away_is_stub(thread))
+	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD)
 		return;
 	/* keeps the namespaces alive; few threads get this far */
 	task_lock(thread);

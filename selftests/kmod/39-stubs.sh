@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A stub is what a verdict has made one, or the agent says is one; and it is no load as long as it does what stubs do.
+# A stub is what a verdict has made one, or the agent says is one; and what it computes is load.
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p $cg/all
@@ -69,6 +69,42 @@ for token in busy busier; do
 	got=$($nl load 0 $((20 * slow)))
 	is "and none when it has ended ($got)" $? 0
 done
+# So many that each has hardly any time: of this node, and of one that a user has made for himself.
+n=40
+agent "$stub" remote auto busy
+for _ in $(seq $n); do $probe in $cg/all -- true & done
+becomes away $n
+loads() { [ "$(field load)" -ge $((n * 900)) ]; }
+wait_for 60 loads
+ok "$n stubs by verdict are load" '$nl get | grep -E "^(load|away)"'
+echo 1 >$cg/all/cgroup.kill
+becomes away 0
+agent_end
+got=$($nl load 0 $((60 * slow)))
+is "and none when they have ended ($got)" $? 0
+mkdir -p $cg/his/c $cg/his/t
+chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
+cat >"$work/his" <<HIS
+"$nl" set managed=$cg/his/t threshold=0 length=0 index=tasks dwell=0 limit=10000
+"$nl" agent "$stub" remote sender busy >/dev/null &
+"$nl" wait $((wait_least * slow)) field agent 1+
+"$probe" in $cg/his/t -- sleep infinity &
+"$nl" wait $((wait_least * slow)) field local 1
+for _ in \$(seq $n); do "$probe" in $cg/his/t -- true & done
+"$nl" wait $((wait_least * slow)) field away $n && touch "$work/his.away"
+sleep infinity
+HIS
+chmod 755 "$work/his"
+chmod 1777 "$work"
+$probe in $cg/his/c -- setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net bash "$work/his" 2>"$log" &
+his=$!
+wait_for 120 test -e "$work/his.away" || bail_out "no stubs in his node: $(cat "$log")"
+wait_for 60 loads
+ok "$n stubs of a user's own node are load here" '$nl get | grep -E "^(load|away)"'
+echo 1 >$cg/his/cgroup.kill
+wait $his 2>/dev/null
+got=$($nl load 0 $((60 * slow)))
+is "and none when they have ended, too ($got)" $? 0
 node_reset
 
 # A stub with two threads executes another program, outside of the cgroups: it is none any more.
