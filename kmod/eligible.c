@@ -9,6 +9,7 @@
 #include <linux/binfmts.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/major.h>
 #include <linux/namei.h>
 #include <linux/pid.h>
@@ -65,14 +66,14 @@ static bool ehs_eligible_carries(struct file *file)
 	case S_IFDIR:
 		return true;
 	case S_IFREG:
-		/* without a name, as memory and here-documents: the bytes can be read */
-		if (!inode->i_nlink)
-			return !(file->f_mode & FMODE_WRITE);
 		/*
-		 * a namespace, a process, a message queue: they look like files that have
-		 * a name, of a file system that the kernel made for itself
+		 * a namespace, a process, a message queue: they look like files, of a file
+		 * system that the kernel made for itself, as it has one for memory
 		 */
-		return !(inode->i_sb->s_flags & SB_KERNMOUNT);
+		if (inode->i_sb->s_flags & SB_KERNMOUNT && inode->i_sb->s_magic != TMPFS_MAGIC)
+			return false;
+		/* without a name, as memory and here-documents: the bytes can be read */
+		return inode->i_nlink || !(file->f_mode & FMODE_WRITE);
 	case S_IFCHR:
 		return (imajor(inode) == MEM_MAJOR && ehs_eligible_is_same_device(iminor(inode))) ||
 		       ehs_eligible_is_terminal(imajor(inode));

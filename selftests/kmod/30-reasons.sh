@@ -32,6 +32,7 @@ counted open-files "a process" $in pidfd 3 -- true
 if mkdir "$work/mq" && mount -t mqueue none "$work/mq" 2>/dev/null; then
 	: >"$work/mq/queue"
 	counted open-files "a message queue" $in -- true 9<"$work/mq/queue"
+	counted open-files "one that has no name any more" eval '(exec 9<"$work/mq/queue"; rm "$work/mq/queue"; $in -- true)'
 	umount "$work/mq"
 else
 	skip "a message queue" "this kernel has none"
