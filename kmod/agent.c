@@ -131,9 +131,11 @@ int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
 
 	raw_spin_lock(&node->lock);
 	old = rcu_replace_pointer(node->agent, agent, lockdep_is_held(&node->lock));
-	if (old && old->sock == sock)
-		/* a socket that is registered again does not begin without a past */
+	/* a socket that is registered again does not begin without a past */
+	if (old && old->sock == sock) {
 		memcpy(agent->breakers, old->breakers, sizeof(agent->breakers));
+		agent->unread = old->unread;
+	}
 	/* under the same lock, so that none is asked by two */
 	ehs_request_hand_over(node, !old || old->sock != sock);
 	ehs_state_update(node);

@@ -8,6 +8,7 @@
 
 #include "breaker.h"
 #include "node.h"
+#include "unread.h"
 #include "view.h"
 
 struct ehs_program_set;
@@ -24,6 +25,7 @@ struct sock;
  *	same, and are no less, may be placed. It and @stub are for who has a reference
  * @breakers: whether it answers those of a bucket, see ehs_node_bucket(); guarded by
  *	the node's lock
+ * @unread: requests that it has not answered, of execs that wait no more; as above
  * @programs: those whose execs stay, see programs.c, or NULL; RCU, replaced under the
  *	node's lock
  * @stub: the program that stands in for a task that runs on another node, open
@@ -36,7 +38,8 @@ struct ehs_agent {
 	const struct sock *sock;
 	u32 port;
 	struct ehs_view view;
-	struct ehs_breaker breakers[EHS_NODE_BUCKETS];
+	struct ehs_breaker breakers[EHS_BUCKETS];
+	struct ehs_unread unread;
 	struct ehs_program_set __rcu *programs;
 	struct file *stub;
 	const struct inode *stub_inode;

@@ -17,6 +17,7 @@
 #include "netlink.h"
 #include "node.h"
 #include "place.h"
+#include "request.h"
 #include "task.h"
 #include "watch.h"
 
@@ -45,7 +46,7 @@ static int __init ehs_init(void)
 	if (err)
 		goto exit_agent;
 	/* before a node can have cgroups, and so an exec a cookie */
-	ehs_place_init();
+	ehs_request_setup();
 	err = ehs_nl_init();
 	if (err)
 		goto exit_watch;

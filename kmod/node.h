@@ -16,6 +16,8 @@
 #include <net/net_namespace.h>
 #include <linux/ehsched.h>
 
+#include "bucket.h"
+
 /* No threshold was set: it is the number of processors, which come and go. */
 #define EHS_THRESHOLD_UNSET U32_MAX
 
@@ -89,13 +91,6 @@ struct ehs_walked {
 	u32 runnable;
 };
 
-/*
- * Users share what a node has of a kind by the hash of their number: each has a part,
- * and those that are in the same bucket share one.
- */
-#define EHS_NODE_BUCKET_BITS 6
-#define EHS_NODE_BUCKETS (1 << EHS_NODE_BUCKET_BITS)
-
 /**
  * struct ehs_node - one network namespace, as a unit that has load and takes part
  * in load sharing; usually the initial namespace of a host
@@ -151,7 +146,7 @@ struct ehs_node {
 	struct delayed_work check;
 	DECLARE_HASHTABLE(requests, 6);
 	u32 nr_requests;
-	u16 nr_requests_of[EHS_NODE_BUCKETS];
+	u16 nr_requests_of[EHS_BUCKETS];
 	u32 salt;
 	s64 smoothed;
 	u32 samples;
@@ -212,7 +207,7 @@ static inline u32 ehs_node_threshold(const struct ehs_node *node)
 /* Which users are in one bucket is not known to them. */
 static inline u32 ehs_node_bucket(const struct ehs_node *node, kuid_t uid)
 {
-	return hash_32(__kuid_val(uid) ^ node->salt, EHS_NODE_BUCKET_BITS);
+	return hash_32(__kuid_val(uid) ^ node->salt, EHS_BUCKET_BITS);
 }
 
 /* For the node's announcements, and the records of tasks that were moved. */

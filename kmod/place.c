@@ -26,7 +26,6 @@
 #include "task.h"
 #include "trace.h"
 
-static atomic64_t ehs_place_cookie;
 static bool ehs_place_intercept = true;
 static DEFINE_SPINLOCK(ehs_place_watch_lock);
 static bool ehs_place_watches; /* our format is in the list, for good */
@@ -118,7 +117,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 	bool remote = false;
 	bool over;
 
-	ehs_request_init(node, &req, cookie, bprm->filename);
+	ehs_request_init(&req, cookie, bprm->filename);
 	do {
 		agent = ehs_agent_get(node);
 		/* nothing refers to the one before: it has gone, or the request is over */
@@ -160,7 +159,7 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, enum ehs_kind kind)
 {
 	struct ehs_arrival arrival = {
-		.cookie = atomic64_inc_return(&ehs_place_cookie),
+		.cookie = ehs_request_cookie(node),
 		.path = bprm->filename,
 	};
 	enum ehs_task_state where = EHS_TASK_LOCAL;
@@ -273,17 +272,6 @@ static const struct kernel_param_ops ehs_place_intercept_ops = {
  */
 module_param_cb(intercept, &ehs_place_intercept_ops, &ehs_place_intercept, 0644);
 MODULE_PARM_DESC(intercept, "look at execs in managed cgroups; N before removing a busy module");
-
-void ehs_place_init(void)
-{
-	/*
-	 * Does not begin at 1 each time the module is loaded: an agent may still
-	 * have a verdict for a cookie from before the module was removed, and
-	 * would list two tasks as one. Milliseconds since boot are ahead of the
-	 * last cookie unless there was more than one exec per millisecond.
-	 */
-	atomic64_set(&ehs_place_cookie, ktime_to_ms(ktime_get_boottime()));
-}
 
 /**
  * ehs_place_watch - a node is about to have managed or guest cgroups

@@ -3,8 +3,6 @@
 #define _EHS_PLACE_H
 
 void ehs_place_watch(void);
-
-void ehs_place_init(void);
 void ehs_place_exit(void);
 
 #endif /* _EHS_PLACE_H */

@@ -24,6 +24,7 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/printk.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -45,6 +46,9 @@
 
 /* Written under every node's lock once, see ehs_request_stop(). */
 static bool ehs_request_stopped;
+
+static atomic64_t ehs_request_number; /* of the last placement */
+static siphash_aligned_key_t ehs_request_key; /* of cookies */
 
 static struct ehs_agent *ehs_request_agent(const struct ehs_node *node)
 {
@@ -70,6 +74,18 @@ static void ehs_request_decide(struct ehs_node *node, struct ehs_request *req, u
 		ehs_breaker_left(&agent->breakers[req->bucket], req->try);
 }
 
+/* The same, that it runs here, for all but an answer of the agent that was asked. */
+static void ehs_request_abandon(struct ehs_node *node, struct ehs_request *req,
+				enum ehs_reason reason)
+{
+	struct ehs_agent *agent = ehs_request_agent(node);
+
+	/* its message may still be in the socket */
+	if (agent && req->agent == agent)
+		ehs_unread_add(&agent->unread, req->bucket, ktime_get_ns());
+	ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+}
+
 /*
  * Lets the exec see what has become of its request. One that has asked nobody does not
  * sleep here, but perhaps for a file system, where it is not to be disturbed; it looks
@@ -81,13 +97,17 @@ static void ehs_request_wake(const struct ehs_request *req)
 		wake_up_process(req->task);
 }
 
-/* Whether there is no place for one more exec of this user. */
-static bool ehs_request_is_full(const struct ehs_node *node, const struct ehs_request *req)
+/* Whether there is no place for one more exec of this user, with the agent as it is. */
+static bool ehs_request_is_full(const struct ehs_node *node, struct ehs_agent *agent,
+				const struct ehs_request *req, u64 now)
 {
+	const u32 all = node->nr_requests + ehs_unread_all(&agent->unread, now);
+	const u32 his =
+		node->nr_requests_of[req->bucket] + ehs_unread_of(&agent->unread, req->bucket, now);
+
 	lockdep_assert_held(&node->lock);
-	return node->nr_requests >= node->set.max_requests ||
-	       node->nr_requests_of[req->bucket] >=
-		       max(node->set.max_requests / EHS_REQUEST_PART, 1U);
+	return all >= node->set.max_requests ||
+	       his >= max(node->set.max_requests / EHS_REQUEST_PART, 1U);
 }
 
 /* Decides that execs that wait run here: all, or those of one bucket. */
@@ -99,9 +119,9 @@ static void ehs_request_release_of(struct ehs_node *node, u32 bucket, enum ehs_r
 
 	lockdep_assert_held(&node->lock);
 	hash_for_each_safe(node->requests, i, tmp, req, hash) {
-		if (bucket != EHS_NODE_BUCKETS && bucket != req->bucket)
+		if (bucket != EHS_BUCKETS && bucket != req->bucket)
 			continue;
-		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+		ehs_request_abandon(node, req, reason);
 		ehs_request_wake(req);
 	}
 }
@@ -116,7 +136,7 @@ void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum eh
 {
 	raw_spin_lock(&node->lock);
 	if (!req->over)
-		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, reason);
+		ehs_request_abandon(node, req, reason);
 	raw_spin_unlock(&node->lock);
 }
 
@@ -133,7 +153,7 @@ static bool ehs_request_miss(struct ehs_node *node, struct ehs_request *req)
 	struct ehs_agent *agent = ehs_request_agent(node);
 
 	lockdep_assert_held(&node->lock);
-	ehs_request_decide(node, req, EHS_VERDICT_LOCAL, EHS_REASON_TIME_OUT);
+	ehs_request_abandon(node, req, EHS_REASON_TIME_OUT);
 	if (!agent || !req->counts ||
 	    !ehs_breaker_missed(&agent->breakers[req->bucket], now, waited, req->try))
 		return false;
@@ -176,8 +196,10 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 	enum ehs_reason reason = EHS_REASON_NONE;
 	bool asks = false, slow = false, first, waits;
 	struct ehs_agent *present;
+	u64 now;
 
 	raw_spin_lock(&node->lock);
+	now = ktime_get_ns();
 	if (req->over)
 		goto unlock;
 	waits = !hlist_unhashed(&req->hash);
@@ -196,10 +218,10 @@ static bool ehs_request_add(struct ehs_node *node, struct ehs_agent *agent, stru
 		reason = EHS_REASON_UNLOADING;
 	else if (!present)
 		reason = EHS_REASON_AGENT_GONE;
-	else if (!waits && ehs_request_is_full(node, req))
+	else if (!waits && ehs_request_is_full(node, present, req, now))
 		reason = EHS_REASON_QUEUE_FULL;
-	else if (!req->try &&
-		 !ehs_breaker_admits(&present->breakers[req->bucket], ktime_get_ns(), &req->try))
+	else if (!req->try && !ehs_breaker_admits(&present->breakers[req->bucket], now,
+						  req->limit * (u64)NSEC_PER_MSEC, &req->try))
 		reason = EHS_REASON_AGENT_SLOW;
 	if (reason == EHS_REASON_TIME_OUT) {
 		slow = ehs_request_miss(node, req);
@@ -292,30 +314,57 @@ static enum ehs_reason ehs_request_send_reason(int err)
 	}
 }
 
-/* The agent did not get it. If another has taken its place meanwhile, that one is asked. */
+/*
+ * The agent did not get it, so there is nothing to answer. If another has taken its
+ * place meanwhile, that one is asked.
+ */
 static void ehs_request_send_failed(struct ehs_node *node, struct ehs_request *req, int err)
 {
 	raw_spin_lock(&node->lock);
 	if (!req->over && req->agent)
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, ehs_request_send_reason(err));
+	else if (req->agent && req->agent == ehs_request_agent(node))
+		ehs_unread_answered(&ehs_request_agent(node)->unread, req->bucket);
 	raw_spin_unlock(&node->lock);
 }
 
 /**
+ * ehs_request_setup - when the module is loaded
+ *
+ * Numbers do not begin at 1 each time: an agent may still have a verdict for a cookie
+ * from before the module was removed, and would list two tasks as one. Milliseconds
+ * since boot are ahead of the last number unless there was more than one exec per
+ * millisecond.
+ */
+void ehs_request_setup(void)
+{
+	get_random_bytes(&ehs_request_key, sizeof(ehs_request_key));
+	atomic64_set(&ehs_request_number, ktime_to_ms(ktime_get_boottime()));
+}
+
+/**
+ * ehs_request_cookie - a new cookie
+ * @node: node of the current task, whose placement it names
+ */
+u64 ehs_request_cookie(const struct ehs_node *node)
+{
+	return ehs_bucket_cookie(atomic64_inc_return(&ehs_request_number),
+				 ehs_node_bucket(node, current_uid()), &ehs_request_key);
+}
+
+/**
  * ehs_request_init - begin a request of the current task, which no agent was asked yet
- * @node: its node
  * @req: on the stack of the exec
  * @cookie: number of the placement
  * @path: program as given to exec
  */
-void ehs_request_init(const struct ehs_node *node, struct ehs_request *req, u64 cookie,
-		      const char *path)
+void ehs_request_init(struct ehs_request *req, u64 cookie, const char *path)
 {
 	*req = (struct ehs_request){
 		.cookie = cookie,
 		.path = path,
 		.task = current,
-		.bucket = ehs_node_bucket(node, current_uid()),
+		.bucket = ehs_bucket_of(cookie, &ehs_request_key),
 	};
 }
 
@@ -364,9 +413,8 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 {
 	struct ehs_request *req;
 	struct ehs_agent *agent;
-	u64 now = ktime_get_ns();
+	u32 bucket = ehs_bucket_of(answer->cookie, &ehs_request_key);
 	int err = -ENOENT;
-	u32 bucket;
 
 	raw_spin_lock(&node->lock);
 	agent = ehs_request_agent(node);
@@ -375,8 +423,6 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 		err = -EPERM;
 		goto unlock;
 	}
-	for (bucket = 0; bucket < EHS_NODE_BUCKETS; bucket++)
-		ehs_breaker_lives(&agent->breakers[bucket], now);
 	hash_for_each_possible(node->requests, req, hash, answer->cookie) {
 		/* one that has not asked this agent yet will */
 		if (req->cookie != answer->cookie || req->agent != agent)
@@ -388,6 +434,8 @@ int ehs_request_answer(struct ehs_node *node, const struct sock *sock,
 		err = 0;
 		goto unlock;
 	}
+	ehs_unread_answered(&agent->unread, bucket);
+	ehs_breaker_lives(&agent->breakers[bucket], ktime_get_ns());
 	NL_SET_ERR_MSG_MOD(extack,
 			   "nobody waits for this verdict: it is late, or was given before");
 unlock:
@@ -402,7 +450,7 @@ unlock:
  */
 void ehs_request_release(struct ehs_node *node, enum ehs_reason reason)
 {
-	ehs_request_release_of(node, EHS_NODE_BUCKETS, reason);
+	ehs_request_release_of(node, EHS_BUCKETS, reason);
 }
 
 /**

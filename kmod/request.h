@@ -20,7 +20,7 @@ struct task_struct;
  * @agent: who is asked, referenced by the exec; NULL before, and from the moment
  *	another agent takes its place until the exec has asked that one. It and all
  *	below are guarded by the node's lock
- * @bucket: of its user, see ehs_node_bucket(); never changed
+ * @bucket: of its user, as @cookie says; never changed
  * @try: it finds out whether a slow agent answers again, see breaker.h
  * @counts: to wait in vain is a miss of the agent: its socket was asked when the time
  *	began, or has been registered again since
@@ -51,8 +51,9 @@ struct ehs_request {
 	char token[EHS_TOKEN_MAX + 1];
 };
 
-void ehs_request_init(const struct ehs_node *node, struct ehs_request *req, u64 cookie,
-		      const char *path);
+void ehs_request_setup(void);
+u64 ehs_request_cookie(const struct ehs_node *node);
+void ehs_request_init(struct ehs_request *req, u64 cookie, const char *path);
 bool ehs_request_ask(struct ehs_node *node, struct ehs_agent *agent, struct ehs_request *req);
 void ehs_request_give_up(struct ehs_node *node, struct ehs_request *req, enum ehs_reason reason);
 int ehs_request_answer(struct ehs_node *node, const struct sock *sock,

@@ -137,8 +137,8 @@ struct ehs_node *ehs_node_next(u64 *serial)
 
 static void ehs_request_begin(struct ehs_request_scene *s)
 {
-	ehs_request_init(&s->node, &s->req, COOKIE, "/bin/true");
-	KUNIT_EXPECT_EQ(s->test, s->req.bucket, ehs_node_bucket(&s->node, current_uid()));
+	ehs_request_init(&s->req, COOKIE, "/bin/true");
+	KUNIT_EXPECT_EQ(s->test, s->req.bucket, ehs_bucket_of(COOKIE, &ehs_request_key));
 	s->sent = 0;
 	s->waits = 0;
 }
@@ -172,7 +172,7 @@ static void ehs_request_scene_exit(struct kunit *test)
 
 	ehs_request_start();
 	KUNIT_EXPECT_EQ(test, s->node.nr_requests, 0);
-	for (bucket = 0; bucket < EHS_NODE_BUCKETS; bucket++)
+	for (bucket = 0; bucket < EHS_BUCKETS; bucket++)
 		KUNIT_EXPECT_EQ(test, s->node.nr_requests_of[bucket], 0);
 	KUNIT_EXPECT_TRUE(test, hash_empty(s->node.requests));
 }
@@ -526,9 +526,9 @@ static struct ehs_request *ehs_request_crowd(struct ehs_request_scene *s, u32 bu
 	KUNIT_ASSERT_NOT_NULL(s->test, reqs);
 	KUNIT_ASSERT_NOT_NULL(s->test, woken);
 	for (i = 0; i < n; i++) {
-		ehs_request_init(&s->node, &reqs[i], (u64)bucket << 32 | i, "/bin/true");
+		ehs_request_init(&reqs[i], ehs_bucket_cookie(i, bucket, &ehs_request_key),
+				 "/bin/true");
 		reqs[i].task = (struct task_struct *)&woken[i];
-		reqs[i].bucket = bucket;
 		KUNIT_EXPECT_TRUE(s->test, ehs_request_add(&s->node, &s->first, &reqs[i], &limit));
 	}
 	return reqs;
@@ -557,7 +557,8 @@ static void ehs_request_a_place(struct ehs_request_scene *s, u32 bucket)
 	ehs_request_begin(s);
 	s->req.bucket = bucket;
 	KUNIT_EXPECT_TRUE(s->test, ehs_request_add(&s->node, &s->first, &s->req, &s->limit));
-	ehs_request_give_up(&s->node, &s->req, EHS_REASON_KILLED);
+	/* gives it back at once */
+	ehs_request_send_failed(&s->node, &s->req, -ENOMEM);
 }
 
 /* An eighth of the places for a user, and all of them for all. */
@@ -592,6 +593,57 @@ static void ehs_request_places(struct kunit *test)
 	for (i = 0; i < 8; i++)
 		KUNIT_EXPECT_EQ(test, ehs_request_ended(reqs[i], 127, EHS_REASON_AGENT_GONE),
 				i == 3 ? 126 : 127);
+}
+
+/*
+ * Execs that are killed while they wait have a place until the agent has read their
+ * requests, or time has passed.
+ */
+static void ehs_request_unread(struct kunit *test)
+{
+	struct ehs_request_scene *s = test->priv;
+	const u32 bucket = 3;
+	struct ehs_request *reqs = ehs_request_crowd(s, bucket, 128);
+	int i;
+
+	for (i = 0; i < 128; i++)
+		ehs_request_give_up(&s->node, &reqs[i], EHS_REASON_KILLED);
+	KUNIT_EXPECT_EQ(test, s->node.nr_requests, 0);
+	ehs_request_no_place(s, bucket);
+	ehs_request_a_place(s, bucket + 1);
+	/* read: so late that nobody waits; for the second time it is another's at most */
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test,
+				ehs_request_reply(s, &s->first, reqs[5].cookie, EHS_VERDICT_LOCAL,
+						  EHS_REASON_NO_RECEIVER),
+				-ENOENT);
+	ehs_request_crowd(s, bucket, 2);
+	ehs_request_no_place(s, bucket);
+	/* never read */
+	s->now += 2 * EHS_UNREAD_NS;
+	ehs_request_a_place(s, bucket);
+	ehs_request_end_agent(s);
+}
+
+/* All users together have the places that there are, read or not. */
+static void ehs_request_unread_of_all(struct kunit *test)
+{
+	struct ehs_request_scene *s = test->priv;
+	struct ehs_request *reqs;
+	u32 bucket;
+	int i;
+
+	for (bucket = 0; bucket < 8; bucket++) {
+		reqs = ehs_request_crowd(s, bucket, 128);
+		for (i = 0; i < 128; i++)
+			ehs_request_give_up(&s->node, &reqs[i], EHS_REASON_KILLED);
+	}
+	ehs_request_no_place(s, 8);
+	/* another agent has read nothing yet, and has nothing to read */
+	RCU_INIT_POINTER(s->node.agent, &s->second);
+	ehs_request_begin(s);
+	KUNIT_EXPECT_TRUE(test, ehs_request_add(&s->node, &s->second, &s->req, &s->limit));
+	ehs_request_end_agent(s);
 }
 
 /* A user has one place at least; a bound that was lowered ends nothing. */
@@ -648,7 +700,7 @@ static void ehs_request_slow(struct ehs_request_scene *s)
 static void ehs_request_breaker(struct kunit *test)
 {
 	struct ehs_request_scene *s = test->priv;
-	u32 bucket = s->req.bucket, other = (bucket + 1) % EHS_NODE_BUCKETS;
+	u32 bucket = s->req.bucket, other = (bucket + 1) % EHS_BUCKETS;
 	struct ehs_request *his = ehs_request_crowd(s, bucket, 5);
 	struct ehs_request *theirs = ehs_request_crowd(s, other, 5);
 
@@ -669,7 +721,7 @@ static void ehs_request_during_try(struct ehs_request_scene *s)
 
 	KUNIT_ASSERT_NOT_NULL(s->test, other);
 	KUNIT_EXPECT_TRUE(s->test, s->req.try);
-	ehs_request_init(&s->node, other, COOKIE, "/bin/true");
+	ehs_request_init(other, COOKIE, "/bin/true");
 	KUNIT_EXPECT_FALSE(s->test, ehs_request_add(&s->node, &s->first, other, &limit));
 	KUNIT_EXPECT_EQ(s->test, other->reason, EHS_REASON_AGENT_SLOW);
 }
@@ -684,6 +736,28 @@ static void ehs_request_during_try_answered(struct ehs_request_scene *s)
 {
 	ehs_request_during_try(s);
 	KUNIT_EXPECT_EQ(s->test, ehs_request_reply_local(s, &s->first), 0);
+}
+
+/* The next exec of the user tries after a late answer; but once only. */
+static void ehs_request_late(struct kunit *test)
+{
+	struct ehs_request_scene *s = test->priv;
+	u32 other = (ehs_bucket_of(COOKIE, &ehs_request_key) + 1) % EHS_BUCKETS;
+
+	ehs_request_open_breaker(s);
+	KUNIT_EXPECT_EQ(test,
+			ehs_request_reply(s, &s->first,
+					  ehs_bucket_cookie(7, other, &ehs_request_key),
+					  EHS_VERDICT_LOCAL, EHS_REASON_NO_RECEIVER),
+			-ENOENT);
+	ehs_request_slow(s);
+	KUNIT_EXPECT_EQ(test, ehs_request_reply_local(s, &s->first), -ENOENT);
+	ehs_request_begin(s);
+	s->during = ehs_request_during_try;
+	ehs_request_stays(s, &s->first, EHS_REASON_TIME_OUT);
+	s->during = NULL;
+	KUNIT_EXPECT_EQ(test, ehs_request_reply_local(s, &s->first), -ENOENT);
+	ehs_request_slow(s);
 }
 
 /* After the pause one exec tries; the others go on at once until it has an answer. */
@@ -771,9 +845,12 @@ static struct kunit_case ehs_request_cases[] = {
 	KUNIT_CASE(ehs_request_never_asked),
 	KUNIT_CASE(ehs_request_handed_on),
 	KUNIT_CASE(ehs_request_places),
+	KUNIT_CASE(ehs_request_unread),
+	KUNIT_CASE(ehs_request_unread_of_all),
 	KUNIT_CASE(ehs_request_few_places),
 	KUNIT_CASE(ehs_request_handed_when_full),
 	KUNIT_CASE(ehs_request_breaker),
+	KUNIT_CASE(ehs_request_late),
 	KUNIT_CASE(ehs_request_one_tries),
 	KUNIT_CASE(ehs_request_try_is_handed),
 	KUNIT_CASE(ehs_request_unloading),

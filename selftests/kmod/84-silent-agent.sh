@@ -64,6 +64,18 @@ becomes pending 1+
 is "another user's exec is asked for" $? 0
 agent_end
 wait $pids
+# always a little late: an answer that comes too late lets one more exec try, and no more do
+limit=$((200 * slow))
+$nl set limit=$limit
+agent "$stub" late $((limit + limit / 2)) local no-receiver -
+before=$(counter time-out) slow_before=$(counter agent-slow)
+for i in $(seq 12); do
+	$in -- true
+	[ $i != 4 ] || wait_for 20 eval '[ "$(grep -c ^answer "$log")" -ge 3 ]'
+done
+is "of 12 execs four wait for an agent that is late" \
+	"$(($(counter time-out) - before)) $(($(counter agent-slow) - slow_before))" "4 8"
+agent_end
 # to be registered again is no new beginning
 $nl set limit=$((500 * slow))
 touch "$work/loop"
