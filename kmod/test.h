@@ -2,9 +2,13 @@
 #ifndef _EHS_TEST_H
 #define _EHS_TEST_H
 
-/* KUnit tests of what in the module is pure, and of requests: ehsched_test.ko, by test.c. */
+/*
+ * KUnit tests of what in the module is pure, and of files that see a world made for
+ * the test: ehsched_test.ko, by test.c.
+ */
 extern struct kunit_suite ehs_account_suite;
 extern struct kunit_suite ehs_breaker_suite;
+extern struct kunit_suite ehs_format_suite;
 extern struct kunit_suite ehs_load_suite;
 extern struct kunit_suite ehs_program_suite;
 extern struct kunit_suite ehs_release_suite;
