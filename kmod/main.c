@@ -21,11 +21,6 @@
 #include "task.h"
 #include "watch.h"
 
-/* ids of cgroups and times are words */
-#ifndef CONFIG_64BIT
-#error "ehsched needs a kernel of 64 bits"
-#endif
-
 /* First what the others use; last what brings work in: netlink, and by it execs. */
 static int __init ehs_init(void)
 {

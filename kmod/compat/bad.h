@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kernels that the module must not run on, though it compiles: what no header shows. The
- * headers say which kernel it is built for, and the build stops. bad.c looks again when
- * the module is loaded, because a kernel takes modules of another point release.
+ * headers say which kernel it is built for, and the build stops, as it does for one of 32
+ * bits. bad.c looks again when the module is loaded, because a kernel takes modules of
+ * another point release.
  */
 #ifndef _EHS_COMPAT_BAD_H
 #define _EHS_COMPAT_BAD_H
 
 #include <linux/version.h>
+
+/* Ids of cgroups, and times, are words. */
+#ifndef CONFIG_64BIT
+#error "ehsched: this kernel is one of 32 bits: use one of 64 bits"
+#endif
 
 /* Nothing before this has been tested. */
 #define EHS_BAD_OLD_UNTIL KERNEL_VERSION(6, 1, 0)
