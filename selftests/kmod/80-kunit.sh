@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# KUnit: the module's arithmetic. The suites are in ehsched_test.ko. Debian's kernels have no KUnit; for 6.1,
-# selftests/kmod/kunit/build makes a module of it. The results are KTAP in the kernel log.
+# KUnit: the arithmetic of the module's headers, requests, scripts and formats, programs that stay, releases, and confinement.
+# The suites are in ehsched_test.ko. Debian's kernels have no KUnit; for 6.1, selftests/kmod/kunit/build makes a module of
+# it. The results are KTAP in the kernel log.
 . "$(dirname "$0")/lib.sh"
 
 kunit_line() {	# kunit_line LINE: of the log, as a result of ours or a comment
