@@ -51,7 +51,8 @@ struct ehs_cgroups {
  * @weight: load of one task with EHS_INDEX_TASKS, thousandths
  * @time_limit: milliseconds an exec waits for a verdict
  * @dwell: milliseconds of low load before the node is a receiver
- * @no_new_privs: 1 if tasks with no_new_privs may be transferred
+ * @no_new_privs: 1 if tasks with no_new_privs may be transferred, unless
+ *	EHS_LANDLOCK_HIDES
  * @max_time_limit: the largest @time_limit that may be set
  * @max_requests: execs that may wait at once
  */
