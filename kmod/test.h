@@ -16,5 +16,6 @@ extern struct kunit_suite ehs_release_suite;
 extern struct kunit_suite ehs_request_suite;
 extern struct kunit_suite ehs_script_suite;
 extern struct kunit_suite ehs_state_suite;
+extern struct kunit_suite ehs_unread_suite;
 
 #endif /* _EHS_TEST_H */
