@@ -9,6 +9,7 @@
 extern struct kunit_suite ehs_account_suite;
 extern struct kunit_suite ehs_breaker_suite;
 extern struct kunit_suite ehs_confine_suite;
+extern struct kunit_suite ehs_crowd_suite;
 extern struct kunit_suite ehs_format_suite;
 extern struct kunit_suite ehs_load_suite;
 extern struct kunit_suite ehs_program_suite;
