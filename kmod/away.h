@@ -8,7 +8,6 @@ struct ehs_node;
 struct ehs_task;
 struct netlink_ext_ack;
 struct pid;
-struct task_struct;
 
 struct ehs_task *ehs_away_get(const struct pid *tgid, const struct ehs_node *except);
 int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *extack);

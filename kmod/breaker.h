@@ -3,8 +3,8 @@
  * Circuit breaker: whether it is worth asking an agent. Each exec that waits in
  * vain costs its caller the whole time limit, so after a few in a row the agent
  * is not asked for a while. Then one exec tries; the others go on at once until
- * it has an answer, or should have had one. Nothing here has a lock or a clock, so that breaker_test.c
- * can call it.
+ * it has an answer, or should have had one. Nothing here has a lock or a clock, so
+ * that breaker_test.c can call it.
  */
 #ifndef _EHS_BREAKER_H
 #define _EHS_BREAKER_H

@@ -320,11 +320,14 @@ static enum ehs_reason ehs_request_send_reason(int err)
  */
 static void ehs_request_send_failed(struct ehs_node *node, struct ehs_request *req, int err)
 {
+	struct ehs_agent *agent;
+
 	raw_spin_lock(&node->lock);
+	agent = ehs_request_agent(node);
 	if (!req->over && req->agent)
 		ehs_request_decide(node, req, EHS_VERDICT_LOCAL, ehs_request_send_reason(err));
-	else if (req->agent && req->agent == ehs_request_agent(node))
-		ehs_unread_answered(&ehs_request_agent(node)->unread, req->bucket);
+	else if (agent && req->agent == agent)
+		ehs_unread_answered(&agent->unread, req->bucket);
 	raw_spin_unlock(&node->lock);
 }
 

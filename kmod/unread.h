@@ -4,7 +4,8 @@
  * answered. The messages may still be in its socket, where they use up room and its
  * time, so their places are not free: else an exec that is killed as soon as it waits
  * would cost its user nothing. An agent that never answers has them back after a while.
- * Not counted: what a socket that is registered again was sent twice. Nothing here has a lock or a clock, so that unread_test.c can call it.
+ * Not counted: what a socket that is registered again was sent twice. Nothing here has
+ * a lock or a clock, so that unread_test.c can call it.
  */
 #ifndef _EHS_UNREAD_H
 #define _EHS_UNREAD_H
@@ -67,18 +68,15 @@ static inline void ehs_unread_add(struct ehs_unread *unread, u32 bucket, u64 now
  * ehs_unread_answered - the agent answers a request for which no exec waits
  * @unread: of the agent
  * @bucket: that it is of, as its cookie says
- *
- * Return: whether it can be one of those.
  */
-static inline bool ehs_unread_answered(struct ehs_unread *unread, u32 bucket)
+static inline void ehs_unread_answered(struct ehs_unread *unread, u32 bucket)
 {
 	const unsigned int i = unread->of[1][bucket] ? 1 : 0;
 
 	if (!unread->of[i][bucket])
-		return false;
+		return;
 	unread->of[i][bucket]--;
 	unread->all[i]--;
-	return true;
 }
 
 /* How many there are of a bucket. */
