@@ -453,21 +453,32 @@ static int kernel_on_news(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
+/* News were lost: reads what is now. */
+static void kernel_look(struct agent *agent)
+{
+	if (genl_ctrl_resolve(agent->kernel->call, EHS_FAMILY_NAME) < 0)
+		kernel_detach(agent);
+	else if (!agent->module)
+		kernel_attach(agent);
+	else
+		agent->kernel->ops->refresh(agent);
+}
+
 static void kernel_on_news_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
+	struct kernel *k = agent->kernel;
+
 	for (int i = 0; i < 32; i++) {
-		int err = nl_recvmsgs_default(agent->kernel->news);
+		int err = nl_recvmsgs_default(k->news);
 
 		if (err == -NLE_NOMEM) {
-			/* Notifications were lost: read the current state. */
-			if (genl_ctrl_resolve(agent->kernel->call, EHS_FAMILY_NAME) < 0)
-				kernel_detach(agent);
-			else if (!agent->module)
-				kernel_attach(agent);
-			else
-				agent->kernel->ops->refresh(agent);
+			k->missed = true;
 		} else if (err < 0) {
+			/* Not before: what was queued is older than what is now. */
+			if (k->missed)
+				kernel_look(agent);
+			k->missed = false;
 			return;
 		}
 	}

@@ -7,6 +7,7 @@
 #ifndef AGENT_NODE_KERNEL_INSIDE_H
 #define AGENT_NODE_KERNEL_INSIDE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <event2/util.h>
 #include "node/netlink.h"
@@ -23,6 +24,7 @@ struct kernel {
 	struct nl_sock *call, *news, *agent;
 	struct netlink_backlog late; /* of the agent socket */
 	struct event *news_event, *agent_event, *retry;
+	bool missed; /* some of the news */
 	int asked; /* readable with the answer of ehlaunch; -1: not asked */
 	struct event *asked_event;
 	int family;

@@ -441,6 +441,7 @@ static int cmd_watch(int argc, char **argv)
 	int group = genl_ctrl_resolve_grp(sock, EHS_FAMILY_NAME, EHS_MCGRP_NODE);
 	struct nl_sock *news = sock;
 	struct nl_cb *cb = callbacks();
+	bool missed = false;
 	int err, small = 1;
 
 	if (argc && !strcmp(argv[0], "narrow"))
@@ -455,7 +456,13 @@ static int cmd_watch(int argc, char **argv)
 		err = nl_recvmsgs(news, cb);
 		if (err == -NLE_NOMEM) {
 			printf("overrun\n");
+			missed = true;
+			nl_socket_set_nonblocking(news);
+		} else if (err == -NLE_AGAIN && missed) {
+			/* not before: what was queued is older than what is now */
 			talk(request(EHS_CMD_NODE_GET, NLM_F_ACK));
+			missed = false;
+			fcntl(nl_socket_get_fd(news), F_SETFL, 0);
 		} else if (err < 0) {
 			die("receive: %s", nl_geterror(err));
 		}
