@@ -26,8 +26,7 @@ third="setpriv --reuid=1001 --regid=1001 --clear-groups"
 mapped="$nobody unshare --user --map-root-user"
 own="$mapped --net"
 pidns="unshare --pid --fork --mount-proc"
-mkdir -p $cg/his/c $cg/his/t
-chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
+his_cgroups
 
 # may NAME WHO COMMAND…, may_not NAME WHO COMMAND…
 may() {
@@ -230,7 +229,7 @@ END
 # what is seen and done, then a verdict for nobody, the stub of nobody, and a task that may leave
 all="tasks bypass account ENOENT ESRCH none"
 is "in his own namespace: root of a user namespace" \
-	"$($probe in $cg/his/c -- $own bash "$work/inside" $cg/his/t managed=$cg/his/t index=tasks threshold=0 length=0 dwell=0 limit=10000 2>"$log" | xargs)" "$all"
+	"$($him bash "$work/inside" $cg/his/t managed=$cg/his/t index=tasks threshold=0 length=0 dwell=0 limit=10000 2>"$log" | xargs)" "$all"
 may "programs-set of his own namespace: his agent's socket" "$own" as net-admin "$stub" programs "$stub"
 is "with tasks that it has: root in another pid namespace" "$($pidns bash "$work/inside" $cg/m limit=10000 2>"$log" | xargs)" "$all"
 becomes away 0

@@ -82,21 +82,13 @@ becomes away 0
 agent_end
 got=$($nl load 0 $((60 * slow)))
 is "and none when they have ended ($got)" $? 0
-mkdir -p $cg/his/c $cg/his/t
-chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
-cat >"$work/his" <<HIS
-"$nl" set managed=$cg/his/t threshold=0 length=0 index=tasks dwell=0 limit=10000
-"$nl" agent "$stub" remote sender busy >/dev/null &
-"$nl" wait $((wait_least * slow)) field agent 1+
-"$probe" in $cg/his/t -- sleep infinity &
-"$nl" wait $((wait_least * slow)) field local 1
+his_script "$work/his" "$stub" remote sender busy <<HIS
 for _ in \$(seq $n); do "$probe" in $cg/his/t -- true & done
 "$nl" wait $((wait_least * slow)) field away $n && touch "$work/his.away"
 sleep infinity
 HIS
-chmod 755 "$work/his"
 chmod 1777 "$work"
-$probe in $cg/his/c -- setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net bash "$work/his" 2>"$log" &
+$him bash "$work/his" 2>"$log" &
 his=$!
 wait_for 120 test -e "$work/his.away" || bail_out "no stubs in his node: $(cat "$log")"
 wait_for 60 loads

@@ -4,23 +4,14 @@
 # its limit.
 . "$(dirname "$0")/lib.sh"
 
-# his part of the cgroups: he starts in c, his tasks are managed in t
-mkdir -p $cg/his/c $cg/his/t
-chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
-cat >"$work/attack" <<ATTACK
-"$nl" set managed=$cg/his/t threshold=0 length=0 index=tasks dwell=0 limit=10000
-"$nl" agent "$stub" silent >/dev/null &
-"$nl" wait $((wait_least * slow)) field agent 1+
-"$probe" in $cg/his/t -- sleep infinity & first=\$!
-"$nl" wait $((wait_least * slow)) field local 1
+his_script "$work/attack" "$stub" silent <<ATTACK
 "$probe" in $cg/his/t crowd \$1 -- "$probe"
 failures=\$?
 "$nl" get | grep -E "^(pending|n.time-out|n.agent-slow|n.queue-full) " | xargs echo failures \$failures
-kill \$first %1
+kill %1 %2
 ATTACK
-chmod 755 "$work/attack"
 n=300
-line=$($probe in $cg/his/c -- setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net bash "$work/attack" $n 2>"$log")
+line=$($him bash "$work/attack" $n 2>"$log")
 # three time-outs in a row are enough to be asked no more, and then the others that wait go on
 is "of $n of his 128 wait, three of them in vain" "$line" \
 	"failures 0 pending 0 n.time-out 3 n.queue-full $((n - 128)) n.agent-slow 125"

@@ -133,6 +133,30 @@ node_reset() {
 		threshold=0 length=0 dwell=0 limit=10000
 }
 
+# A user has made a network namespace of his own, with a node: he starts in $cg/his/c, and it manages $cg/his/t.
+his_cgroups() {
+	mkdir -p $cg/his/c $cg/his/t
+	chown 65534:65534 $cg/his $cg/his/cgroup.procs $cg/his/t $cg/his/t/cgroup.procs
+}
+# shellcheck disable=SC2034	# for the tests
+him="$probe in $cg/his/c -- setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --net"
+# his_script FILE AGENT…: for $him bash FILE: it begins with this agent and one task, and goes on with standard input
+his_script() {
+	local script=$1
+	shift
+	his_cgroups
+	{
+		cat <<-HIS
+			"$nl" set managed=$cg/his/t threshold=0 length=0 index=tasks dwell=0 limit=10000
+			"$nl" agent $* >/dev/null &
+			"$nl" wait $((wait_least * slow)) field agent 1+
+			"$probe" in $cg/his/t -- sleep infinity &
+			"$nl" wait $((wait_least * slow)) field local 1
+		HIS
+		cat
+	} >"$script"
+}
+
 # at_zero NAME: no task is counted, listed or load
 at_zero() {
 	is "$1" "load, local, guest, away, pending: $(field load local guest away pending) $($nl tasks)" \
