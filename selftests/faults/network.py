@@ -2,7 +2,7 @@
 """Faults of the wires between nodes and switch. Frames are dropped by a filter of the kernel (classic BPF) where a node's wire
 comes into the switch, so a fault has a direction. Late frames go through wire.py."""
 
-import atexit, os, socket, struct, subprocess
+import atexit, os, socket, struct, subprocess, threading
 from netns import address
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,6 +34,7 @@ class Network:
         self.nodes = nodes
         self.walls = {i: set() for i in range(nodes.n)}      # whom what it sends does not reach
         self.share = {i: 0 for i in range(nodes.n)}
+        self.lock = threading.Lock()    # of faults that begin and end at the same time, or an older filter is the last
         for i in range(nodes.n):
             self.tc("qdisc", "add", "dev", nodes.net.port(i), "clsact")
 
@@ -46,14 +47,16 @@ class Network:
 
     def wall(self, pairs, up):
         """From the first of each pair to the second nothing passes; or all does again."""
-        for a, b in pairs:
-            (self.walls[a].add if up else self.walls[a].discard)(b)
-        for a in {a for a, _ in pairs}:
-            self.apply(a)
+        with self.lock:
+            for a, b in pairs:
+                (self.walls[a].add if up else self.walls[a].discard)(b)
+            for a in {a for a, _ in pairs}:
+                self.apply(a)
 
     def lose(self, i, share):
-        self.share[i] = share
-        self.apply(i)
+        with self.lock:
+            self.share[i] = share
+            self.apply(i)
 
     def narrow(self, i, kbit):
         """So much a second goes to node i; 0: as before."""
