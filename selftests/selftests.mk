@@ -170,7 +170,7 @@ KERNELS ?= 6.1 6.12 7.2
 .PHONY: check-kernels
 check-kernels:
 	@packaging/deps -n build module test kernels
-	$(Q)$(MAKE) --no-print-directory tools tests kmod-tests
+	$(Q)$(MAKE) --no-print-directory tools tests kmod-tests demo-reference
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
