@@ -209,7 +209,8 @@ struct cost_table *cost_read(const char *text, char why[COST_WHY])
 		if (wrong)
 			goto refuse;
 	}
-	if (!text_number(&at, 16, UINT64_MAX, '\n', &sum) || *at)
+	/* all of its figures: one 0 less would be the same number */
+	if (strlen(at) != 17 || !text_number(&at, 16, UINT64_MAX, '\n', &sum) || *at)
 		wrong = "not the end";
 	else if (sum != text_sum(text, line - text))
 		wrong = "the checksum differs";

@@ -461,6 +461,28 @@ static void test_corrupt(void **state)
 	cost_free(NULL);
 }
 
+/* A checksum that begins with 0, and has lost it: the number is the same, the text is not. */
+static void test_short_sum(void **state)
+{
+	struct cost_table *t = cost_new();
+	char *text = NULL, *end, why[COST_WHY];
+
+	for (int i = 0; i < 10000; i++) {
+		ran(t, 1, 1, COST_HERE, random_below(9999), NOW);
+		free(text);
+		text = cost_write(t);
+		end = strstr(text, "\nend 0");
+		if (end)
+			break;
+	}
+	assert_non_null(end);
+	memmove(end + 5, end + 6, strlen(end + 5));
+	assert_null(cost_read(text, why));
+	assert_non_null(strstr(why, "not the end"));
+	free(text);
+	cost_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,7 +490,8 @@ int main(void)
 		cmocka_unit_test(test_transfer), cmocka_unit_test(test_decay),
 		cmocka_unit_test(test_hostile),	 cmocka_unit_test(test_full),
 		cmocka_unit_test(test_share),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_corrupt),	 cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_corrupt),	 cmocka_unit_test(test_short_sum),
+		cmocka_unit_test(test_memory),
 	};
 
 	random_begin();
