@@ -29,6 +29,7 @@ c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'load-index = "tasks"\nthresh
                   'dwell = 0\nheartbeat = 500\njob-limit = 5000\nguests = 4000\nlog = "info"\n', topology=topology)
 live = set(range(SIZE))
 sides = None    # of a partition: node → side
+words = tempfile.TemporaryDirectory()
 
 
 def group(i, level):
@@ -104,8 +105,10 @@ def where():
     return {os.readlink(f"/proc/{a.pid}/ns/net"): k for k, a in c.agents.items()}
 
 
-def script(k, seconds):
-    return f"readlink /proc/self/ns/net; sleep {seconds * random.random():.2f}; exit {k % 200}"
+def script(k, seconds, word):
+    """Task k: says where it runs, waits for the word, which is a file, and ends within so many seconds."""
+    wait = f"until [ -e {word} ]; do sleep 1; done; " if word else ""
+    return f"readlink /proc/self/ns/net; {wait}sleep {seconds * random.random():.2f}; exit {k % 200}"
 
 
 class Session:
@@ -153,9 +156,19 @@ class Apart:
         return bool(ids) and until(lambda: any(e["event"] == "finish" and e["id"] == ids[-1] and e["lost"] for e in heard()))
 
 
-def burst(i, n, seconds):
+def burst(i, n, seconds, word=None):
     """n tasks on node i; each prints where it runs and exits with its own status."""
-    return (Session if c.managed else Apart)(i, [script(k, seconds) for k in range(n)])
+    return (Session if c.managed else Apart)(i, [script(k, seconds, word) for k in range(n)])
+
+
+def in_flight(word):
+    """A burst of which a good part runs elsewhere, while the rest is on its way. However slow this machine is, so many are there
+    at the same time, as none ends before the word."""
+    tasks = burst(home, TASKS, 4, word)
+    must("tasks are in flight", until(lambda: sum(
+        t["executor"] != c.code(home) for t in c.ask(home, {"command": "tasks"})["tasks"] if t["home"] == c.code(home)) >= TASKS // 8),
+        c.log(home)[-2000:])
+    return tasks
 
 
 def verdicts(tasks, dead=()):
@@ -223,18 +236,14 @@ ok("why names the controllers that were asked, and the way",
    "\n".join(s["what"] for s in steps))
 
 
-def in_flight():
-    """Whether a good part of a burst runs elsewhere, while the rest is on its way."""
-    return sum(t["executor"] != c.code(home) for t in c.ask(home, {"command": "tasks"})["tasks"] if t["home"] == c.code(home)) >= TASKS // 8
-
-
 def story(what, victims, heal_from):
     """Kills agents while 200 tasks are in flight."""
-    tasks = burst(home, TASKS, 4)
-    must("tasks are in flight", until(in_flight), c.log(home)[-2000:])
+    word = os.path.join(words.name, what.replace(" ", "-"))
+    tasks = in_flight(word)
     for v in victims:
         c.end(v, signal.SIGKILL)
         live.discard(v)
+    open(word, "x").close()
     began = time.monotonic()
     probe = None
     while time.monotonic() - began < WAIT and not probe:
@@ -269,10 +278,11 @@ if L > 1:
     c.net.switch("link", "set", "br1", "up")
     guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
     must("they are known to load it", until(lambda: loads().get(c.code(home), 0) >= LOADED), loads())
-    tasks = burst(home, TASKS, 4)
-    must("tasks are in flight", until(in_flight), c.log(home)[-2000:])
+    word = os.path.join(words.name, "a-partition")
+    tasks = in_flight(word)
     for i in apart:
         c.net.switch("link", "set", c.net.port(i), "master", "br1")
+    open(word, "x").close()
     heals(apart[-1], "a partition: the small side", set(apart))
     heals(home, "the large side", set(rest))
     at, wrong = verdicts(tasks, apart)
