@@ -12,7 +12,8 @@ from wait import WAIT, until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
-COMMON = 'heartbeat = 1000\njob-limit = 10000\nview-own = { "/usr" }\nlink-idle = '
+# Nodes do not lose one another on a busy machine: then files are closed for that.
+COMMON = 'heartbeat = 10000\njob-limit = 10000\nview-own = { "/usr" }\nlink-idle = '
 
 
 class Idle(Cluster):
@@ -50,8 +51,7 @@ ok("files for a node without tasks are closed", c.logged(0, "node 0.2 kept the f
 more, _ = start(2, users.TWO)
 more.kill()
 more.wait(WAIT)
-# On a machine so busy that the nodes lose one another home may do so for that.
-must("others are closed later", c.logged(0, f"node 0.2 (kept|did not come back for) the files of user {users.TWO}.* closed"), c.log(0)[-3000:])
+must("others are closed later", c.logged(0, f"node 0.2 kept the files of user {users.TWO}.* closed"), c.log(0)[-3000:])
 ok("those for a task that is stopped are not", "node 0.1 kept" not in c.log(0), c.log(0)[-3000:])
 stays.send_signal(signal.SIGCONT)
 out, _ = stays.communicate(b"go\n", timeout=WAIT)
