@@ -278,7 +278,7 @@ static void ehs_load_sample(struct ehs_sampler *sampler)
 	nodes = ehs_load_turns(sampler, seen.whole);
 	seen.cost += ktime_get_ns() - start;
 	spin_lock(&ehs_load_lock);
-	sampler->credit = ehs_load_spend(sampler->credit, seen.cost);
+	sampler->credit = ehs_load_spend(sampler->credit, ehs_load_charge(seen.cost, seen.threads));
 	spin_unlock(&ehs_load_lock);
 	trace_ehs_sample(sampler->index, nodes, seen.threads, seen.counted, seen.whole, seen.cost);
 }

@@ -37,6 +37,14 @@
  */
 #define EHS_LOAD_CREDIT_NS (5LL * NSEC_PER_MSEC)
 /*
+ * A sample is charged with no more than this, and this for each of its threads, which is
+ * several times what they take. Beyond that the clock has what others took: a hypervisor, an
+ * interrupt, or with PREEMPT_RT tasks that run while they hold a lock, and by these a user
+ * could keep the host's load from being sampled for long.
+ */
+#define EHS_LOAD_MOST_NS (2ULL * NSEC_PER_MSEC)
+#define EHS_LOAD_MOST_THREAD_NS 1000ULL
+/*
  * A sample is paid after this at the latest. A sample that takes more than the
  * EHS_LOAD_PART of it, 300 ms, takes a larger part.
  */
@@ -112,7 +120,13 @@ static inline s64 ehs_load_earn(s64 credit, u64 elapsed_ns)
 	return min_t(s64, credit + (s64)div_u64(elapsed_ns, EHS_LOAD_PART), EHS_LOAD_CREDIT_NS);
 }
 
-/* The credit after a sample that took @cost_ns. */
+/* What a sample of @threads is charged that took @took_ns by the clock. */
+static inline u64 ehs_load_charge(u64 took_ns, u32 threads)
+{
+	return min(took_ns, EHS_LOAD_MOST_NS + threads * EHS_LOAD_MOST_THREAD_NS);
+}
+
+/* The credit after a sample that is charged @cost_ns. */
 static inline s64 ehs_load_spend(s64 credit, u64 cost_ns)
 {
 	return max_t(s64, credit - (s64)min_t(u64, cost_ns, EHS_LOAD_PAUSE_NS),

@@ -181,6 +181,24 @@ static void ehs_load_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ehs_load_wait(ehs_load_spend(0, U64_MAX), 0), 60000 * ms);
 }
 
+/* Something was in the way of a sample: the next does not begin long after it would have. */
+static void ehs_load_charges(struct kunit *test)
+{
+	static const u32 threads[] = { 0, 100, 300, 1000, 10000 };
+	const u64 ms = NSEC_PER_MSEC;
+	u64 usual, disturbed;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(threads); i++) {
+		usual = 100000 + threads[i] * 300ULL;
+		KUNIT_EXPECT_EQ(test, ehs_load_charge(usual, threads[i]), usual);
+		disturbed = ehs_load_charge(usual + 100 * ms, threads[i]);
+		KUNIT_EXPECT_LE(test, ehs_load_wait(ehs_load_spend(0, disturbed), 0),
+				400 * ms + threads[i] * 200000ULL);
+	}
+	KUNIT_EXPECT_EQ(test, ehs_load_charge(U64_MAX, U32_MAX), 2 * ms + U32_MAX * 1000ULL);
+}
+
 /*
  * An hour of samples of @cost_ns, each of them @late_ns later than it might be.
  * Return: what they took.
@@ -218,6 +236,7 @@ static void ehs_load_keeps_to_its_part(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(threads); i++) {
 		for (j = 0; j < ARRAY_SIZE(each_ns); j++) {
 			cost = (u64)threads[i] * each_ns[j];
+			KUNIT_EXPECT_EQ(test, ehs_load_charge(cost, threads[i]), cost);
 			spent = ehs_load_hour(cost, 0, &longest);
 			KUNIT_EXPECT_LE(test, spent, part + EHS_LOAD_CREDIT_NS + cost);
 			KUNIT_EXPECT_LE(test, longest,
@@ -247,6 +266,7 @@ static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_earns),
 	KUNIT_CASE(ehs_load_spends),
 	KUNIT_CASE(ehs_load_waits),
+	KUNIT_CASE(ehs_load_charges),
 	KUNIT_CASE(ehs_load_keeps_to_its_part),
 	{},
 };

@@ -9,7 +9,7 @@
  * @threads: threads looked at
  * @load: busy processors, thousandths
  * @counted: runnable threads, or nanoseconds that processors worked
- * @cost: time it took, ns
+ * @cost: time it took by the clock, ns
  * @whole: it was not given up
  */
 struct ehs_seen {

@@ -4,13 +4,18 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/samples.sh"
 
-# As load_math.h: one part in so many, and what was saved before may be spent at once, ns.
-part=200 credit=5000000
+# As load_math.h: one part in so many; what was saved before may be spent at once; and a sample is charged no more than this and
+# this for each thread, ns.
+part=200 credit=5000000 most=2000000 most_thread=1000
+charged() {
+	paste -d ' ' <(samples 0 cost) <(samples 0 threads) |
+		awk -v most=$most -v thread=$most_thread '{ m = most + thread * $4; print $1, $2 < m ? $2 : m }'
+}
 # within NAME: the walks since samples_begin cost no more than their part of the time; the last is not yet paid
 within() {
 	local took cost last n
 	took=$((${EPOCHREALTIME/./} - begin))
-	read -r cost last n < <(samples 0 cost | awk '{ c += $2; l = $2 } END { print c + 0, l + 0, NR }')
+	read -r cost last n < <(charged | awk '{ c += $2; l = $2 } END { print c + 0, l + 0, NR }')
 	echo "# $n walks of $(samples 0 threads | median) threads, $(samples 0 cost | median) ns each, in $took us:" \
 		"1/$((took * 1000 / (cost + 1))) of a processor"
 	holds "$1 (of $((took * 1000 / part)) + $credit ns took $cost, $last of them last)" \
