@@ -3,6 +3,7 @@
 
 #include "busy.h"
 
+#include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/kernel_stat.h>
 #include <linux/ktime.h>
@@ -26,12 +27,18 @@ static DEFINE_PER_CPU(struct ehs_busy_cpu, ehs_busy_cpus);
 static u64 ehs_busy_look;
 static u64 ehs_busy_at;
 
-/* The fetch knows what a processor without ticks (NO_HZ_FULL) has not yet written down. */
+/*
+ * The fetch knows what a processor without ticks (NO_HZ_FULL) has not yet written down. It
+ * reads what that processor may be writing: words, of which each is old or new.
+ */
 static u64 ehs_busy_of(int cpu)
 {
 	struct kernel_cpustat stat;
 
-	kcpustat_cpu_fetch(&stat, cpu);
+	data_race(({
+		kcpustat_cpu_fetch(&stat, cpu);
+		0;
+	}));
 	return stat.cpustat[CPUTIME_USER] + stat.cpustat[CPUTIME_NICE] +
 	       stat.cpustat[CPUTIME_SYSTEM] + stat.cpustat[CPUTIME_IRQ] +
 	       stat.cpustat[CPUTIME_SOFTIRQ];
