@@ -174,16 +174,16 @@ check-kernels:
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
-# allocation fails in turn too. EHS_SEED=N repeats random choices.
+# allocation fails in turn too. EHS_SEED=N repeats random choices; T="kmod/57" chooses.
 KERNEL ?= 6.1
 KERNEL_DEPS = $(if $(filter debug kcsan,$(KERNEL)),debug,$(if $(filter-out 6.1,$(KERNEL)),kernels))
-##  check-stress    the kernel tests with storms of full size
+##  check-stress    the kernel tests with storms of full size; T="kmod/57"
 .PHONY: check-stress
 check-stress:
 	@packaging/deps -n build module test $(KERNEL_DEPS)
 	$(Q)$(MAKE) --no-print-directory kmod-tests
 	selftests/vm/module $(KERNEL) $(O)
-	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_LONG=1 EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run kmod
+	EHS_BUILD=$(O) EHS_KERNEL=$(KERNEL) EHS_LONG=1 EHS_TIMEOUT=3600 EHS_SEED=$(EHS_SEED) selftests/run $(or $(T),kmod)
 
 # The kernel tests in which execs, agents and moves race, in a guest with SMP processors, emulated at the same time. More than
 # the machine has: then one of them stands still anywhere, also with a lock. T="kmod/57" chooses, EHS_LONG=1 has storms of full size.
