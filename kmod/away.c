@@ -74,7 +74,7 @@ int ehs_away(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *ext
 	struct ehs_task *rec;
 	int err = -ESRCH;
 
-	if (!task || task->flags & PF_KTHREAD || !ehs_node_has(node, task) ||
+	if (!task || READ_ONCE(task->flags) & PF_KTHREAD || !ehs_node_has(node, task) ||
 	    !ehs_kind_is_managed(ehs_node_kind(node, task))) {
 		NL_SET_ERR_MSG_MOD(extack, "no such task in the node's managed cgroups");
 		goto put_task;

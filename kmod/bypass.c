@@ -49,7 +49,7 @@ int ehs_bypass(struct ehs_node *node, struct pid *pid, struct netlink_ext_ack *e
 		goto put_task;
 	}
 	/* it will never call exec, and its record would be counted for good */
-	if (task->flags & PF_KTHREAD) {
+	if (READ_ONCE(task->flags) & PF_KTHREAD) {
 		NL_SET_ERR_MSG_MOD(extack, "a kernel thread never calls exec");
 		err = -EINVAL;
 		goto put_task;

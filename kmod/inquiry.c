@@ -97,7 +97,7 @@ static int ehs_inquiry_leader(struct ehs_node *node, const struct ehs_agent *age
 {
 	int err;
 
-	if (leader->flags & PF_KTHREAD) {
+	if (READ_ONCE(leader->flags) & PF_KTHREAD) {
 		NL_SET_ERR_MSG_MOD(extack, "a kernel thread never leaves");
 		return -EINVAL;
 	}
