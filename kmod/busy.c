@@ -70,6 +70,7 @@ void ehs_busy(struct ehs_seen *seen)
 	}
 	ehs_busy_look++;
 	ehs_busy_at = now;
+	seen->threads = cpus;
 	seen->load = ehs_load_busy(seen->counted, elapsed, cpus);
 	seen->whole = true;
 	seen->cost = ktime_get_ns() - now;

@@ -71,9 +71,10 @@ struct ehs_sampler {
 
 /*
  * Guards the samplers, and what nodes keep for them. Netlink's callers take it, so it
- * is held for one node at a time, and not over a look at the host.
+ * is held for one node at a time, and not over a look at the host. Raw, because with
+ * PREEMPT_RT a user's process could be off its processor with it for as long as he likes.
  */
-static DEFINE_SPINLOCK(ehs_load_lock);
+static DEFINE_RAW_SPINLOCK(ehs_load_lock);
 
 static struct ehs_sampler ehs_load_runnable = {
 	.index = EHS_INDEX_RUNNABLE,
@@ -236,25 +237,24 @@ static u32 ehs_load_turns(struct ehs_sampler *sampler, bool whole)
 	struct ehs_node *node = ehs_node_of(&init_net);
 	u32 most, n = 0;
 
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	most = min_t(u32, sampler->nr_nodes, EHS_LOAD_NODES);
 	if (node->sampler == sampler) {
 		ehs_load_turn(node, whole);
 		n++;
 	}
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 	for (; n < most; n++) {
-		spin_lock(&ehs_load_lock);
+		raw_spin_lock(&ehs_load_lock);
 		node = list_first_entry_or_null(&sampler->nodes, struct ehs_node, active);
 		if (node)
 			ehs_load_turn(node, whole);
-		spin_unlock(&ehs_load_lock);
-		cond_resched();
+		raw_spin_unlock(&ehs_load_lock);
 	}
 	return n;
 }
 
-/* A look at the host and what follows from it; all of it is charged to the sampler. */
+/* A look at the host and what follows from it; the sampler is charged for all of it. */
 static void ehs_load_sample(struct ehs_sampler *sampler)
 {
 	struct ehs_seen seen = {};
@@ -267,19 +267,19 @@ static void ehs_load_sample(struct ehs_sampler *sampler)
 	else
 		ehs_walk(&seen);
 	start = ktime_get_ns();
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	if (sampler == &ehs_load_cpu)
 		sampler->load = seen.load;
 	else if (seen.whole)
 		ehs_walk_publish(&seen);
 	if (seen.whole)
 		sampler->looked_at = start;
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 	nodes = ehs_load_turns(sampler, seen.whole);
 	seen.cost += ktime_get_ns() - start;
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	sampler->credit = ehs_load_spend(sampler->credit, ehs_load_charge(seen.cost, seen.threads));
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 	trace_ehs_sample(sampler->index, nodes, seen.threads, seen.counted, seen.whole, seen.cost);
 }
 
@@ -288,11 +288,11 @@ static bool ehs_load_begin(struct ehs_sampler *sampler)
 {
 	bool now;
 
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	now = sampler->nr_nodes && !ehs_load_due_in(sampler);
 	if (now)
 		sampler->began_at = ktime_get_ns();
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 	return now;
 }
 
@@ -302,10 +302,10 @@ static void ehs_load_work(struct work_struct *work)
 
 	if (ehs_load_begin(sampler))
 		ehs_load_sample(sampler);
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	if (sampler->nr_nodes)
 		ehs_load_queue(sampler, ehs_load_due_in(sampler));
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 }
 
 /**
@@ -321,7 +321,7 @@ void ehs_load_wake(struct ehs_node *node)
 	struct ehs_sampler *sampler;
 	u64 wait;
 
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	node->read_at = get_jiffies_64();
 	sampler = ehs_load_sampler(node);
 	if (sampler == node->sampler)
@@ -339,7 +339,7 @@ void ehs_load_wake(struct ehs_node *node)
 	else
 		mod_delayed_work(ehs_wq, &sampler->work, 0);
 unlock:
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 }
 
 /**
@@ -350,9 +350,9 @@ unlock:
  */
 void ehs_load_leave(struct ehs_node *node)
 {
-	spin_lock(&ehs_load_lock);
+	raw_spin_lock(&ehs_load_lock);
 	ehs_load_unlist(node);
-	spin_unlock(&ehs_load_lock);
+	raw_spin_unlock(&ehs_load_lock);
 }
 
 void ehs_load_init(void)

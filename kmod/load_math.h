@@ -38,9 +38,8 @@
 #define EHS_LOAD_CREDIT_NS (5LL * NSEC_PER_MSEC)
 /*
  * A sample is charged with no more than this, and this for each of its threads, which is
- * several times what they take. Beyond that the clock has what others took: a hypervisor, an
- * interrupt, or with PREEMPT_RT tasks that run while they hold a lock, and by these a user
- * could keep the host's load from being sampled for long.
+ * several times what they take. Beyond that the clock has what others took: a hypervisor,
+ * interrupts, or tasks of a higher priority.
  */
 #define EHS_LOAD_MOST_NS (2ULL * NSEC_PER_MSEC)
 #define EHS_LOAD_MOST_THREAD_NS 1000ULL

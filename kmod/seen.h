@@ -6,7 +6,7 @@
 
 /**
  * struct ehs_seen - what one look at the host has seen
- * @threads: threads looked at
+ * @threads: threads looked at, or processors
  * @load: busy processors, thousandths
  * @counted: runnable threads, or nanoseconds that processors worked
  * @cost: time it took by the clock, ns

@@ -3,8 +3,8 @@
  * Tracepoints of the module, in events/ehsched. States, reasons and verdicts are
  * numbers of uapi/linux/ehsched.h; loads are thousandths of a task; times are
  * nanoseconds; node is the inode number of the network namespace. A sample says
- * how many nodes and threads it looked at, what it counted (runnable threads, or
- * nanoseconds that processors worked) and what it took.
+ * how many nodes and threads or processors it looked at, what it counted (runnable
+ * threads, or nanoseconds that processors worked) and what it took by the clock.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM ehsched

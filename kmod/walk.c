@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/spinlock.h>
 
 #include "node.h"
 #include "seen.h"
@@ -29,7 +30,7 @@ static u64 ehs_walk_whole; /* number of the last whole walk; 0 if there was none
 static unsigned int ehs_walk_slot; /* where the nodes keep its counts */
 static u32 ehs_walk_all; /* runnable threads of the host, as it saw them */
 
-/* Adds a runnable thread of the node to the walk under way. */
+/* Adds a runnable thread in the node's namespace to the walk under way. */
 static void ehs_walk_count(struct ehs_node *node)
 {
 	struct ehs_walked *walked = &node->walked[!ehs_walk_slot];
@@ -48,15 +49,21 @@ static void ehs_walk_count(struct ehs_node *node)
  */
 static void ehs_walk_look_at(struct task_struct *thread, struct ehs_seen *seen)
 {
-	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD)
+	if (READ_ONCE(thread->__state) != TASK_RUNNING || READ_ONCE(thread->flags) & PF_KTHREAD ||
+	    !READ_ONCE(thread->nsproxy))
 		return;
-	/* keeps the namespaces alive; few threads get this far */
-	task_lock(thread);
-	if (thread->nsproxy) {
+	/* of the host, for which it does not matter in which namespaces */
+	seen->counted++;
+	/*
+	 * The lock keeps the namespaces alive. A thread that holds its own just now, for a call
+	 * about itself, is missing in its node, because with PREEMPT_RT it could be off its
+	 * processor with the lock for as long as its user likes.
+	 */
+	if (!spin_trylock(&thread->alloc_lock))
+		return;
+	if (thread->nsproxy)
 		ehs_walk_count(ehs_node_of(thread->nsproxy->net_ns));
-		seen->counted++;
-	}
-	task_unlock(thread);
+	spin_unlock(&thread->alloc_lock);
 }
 
 /*
@@ -81,7 +88,7 @@ static bool ehs_walk_goes_on(struct task_struct *process, const struct task_stru
  * the exit of one certain task in one of the moments between chunks; and the
  * next walk, when the budget allows it, has other tasks there.
  *
- * Sleeps. Time in which others run is not part of what it took.
+ * Sleeps. Time in which it lets others run is not part of what it took.
  */
 void ehs_walk(struct ehs_seen *seen)
 {
