@@ -42,7 +42,7 @@
  * interrupts, or tasks of a higher priority.
  */
 #define EHS_LOAD_MOST_NS (2ULL * NSEC_PER_MSEC)
-#define EHS_LOAD_MOST_THREAD_NS 1000ULL
+#define EHS_LOAD_MOST_THREAD_NS 3000ULL
 /*
  * A sample is paid after this at the latest. A sample that takes more than the
  * EHS_LOAD_PART of it, 300 ms, takes a larger part.

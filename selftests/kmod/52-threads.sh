@@ -6,7 +6,7 @@
 
 # As load_math.h: one part in so many; what was saved before may be spent at once; and a sample is charged no more than this and
 # this for each thread, ns.
-part=200 credit=5000000 most=2000000 most_thread=1000
+part=200 credit=5000000 most=2000000 most_thread=3000
 charged() {
 	paste -d ' ' <(samples 0 cost) <(samples 0 threads) |
 		awk -v most=$most -v thread=$most_thread '{ m = most + thread * $4; print $1, $2 < m ? $2 : m }'
@@ -14,6 +14,7 @@ charged() {
 # within NAME: the walks since samples_begin cost no more than their part of the time; the last is not yet paid
 within() {
 	local took cost last n
+	samples_end	# to read them takes time, too
 	took=$((${EPOCHREALTIME/./} - begin))
 	read -r cost last n < <(charged | awk '{ c += $2; l = $2 } END { print c + 0, l + 0, NR }')
 	echo "# $n walks of $(samples 0 threads | median) threads, $(samples 0 cost | median) ns each, in $took us:" \
