@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 nl=$EHS_BUILD/selftests/kmod/nl
 
-agent_pid() { on "$1" cat "/run/ehsched/node$1/pid"; }
 bound_is() { [ "$($nl field max-limit)" = "$1" ]; }
 pending_is() { [ "$($nl field pending)" = "$1" ]; }
 # set_bound MS: in the configuration

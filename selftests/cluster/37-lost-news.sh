@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An agent that stood still has lost the news that the module has come, and still has older ones: that it went.
 . "$(dirname "$0")/lib.sh"
-agent=$(cat /run/ehsched/node0/pid)
+agent=$(agent_pid 0)
 
 # drops: messages that did not fit into the queue of the agent's subscription, the one of its netlink sockets with groups
 drops() {
@@ -10,7 +10,6 @@ drops() {
 	sockets=$(readlink /proc/"$agent"/fd/* | sed -n 's/^socket:\[\(.*\)\]$/ \1 /p')
 	awk -v sockets="$sockets" '$2 == 16 && $4 != "00000000" && index(sockets, " " $10 " ") { print $9 }' /proc/net/netlink
 }
-has_module() { [ "$(status_of 0.0 module)" = true ]; }
 
 is "the agent has one subscription" "$(drops | wc -l)" 1
 kill -STOP "$agent"
@@ -32,5 +31,4 @@ wait_for 30 gone
 ok "it hears that the module went" 'cat "$EHS_SHARE/.agent/n0.log"'
 wait_for 30 has_module
 ok "and has the module that is loaded" 'ehctl status; tail -n 20 "$EHS_SHARE/.agent/n0.log"'
-ehctl set load-index=runnable
 finish

@@ -3,7 +3,6 @@
 # Agents, links and the module go away; a task runs once or is reported lost.
 . "$(dirname "$0")/lib.sh"
 
-agent_pid() { on "$1" cat "/run/ehsched/node$1/pid"; }
 agent_up() { [ "$(status_of "0.$1" agent)" = up ]; }
 agent_not_up() { ! agent_up "$1"; }
 
@@ -107,7 +106,6 @@ wait $load
 [ "$(cat got)" = end ]
 ok "the tasks went on" 'cat got'
 no_module() { [ "$(status_of 0.0 module)" = false ]; }
-has_module() { [ "$(status_of 0.0 module)" = true ]; }
 wait_for 20 no_module
 ok "the agent sees that it is gone"
 ehctl exec 0.1 -- "$PROBE" exit 9

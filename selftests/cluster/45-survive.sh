@@ -3,7 +3,6 @@
 # Tasks that the module has sent away outlive their agents.
 . "$(dirname "$0")/lib.sh"
 
-agent_pid() { on "$1" cat "/run/ehsched/node$1/pid"; }
 all_up() { for n in 0 1 2; do [ "$(status_of 0.$n agent)" = up ] || return 1; done; }
 # kill_agents NODE…: at once; then others take their place
 kill_agents() {

@@ -38,6 +38,8 @@ status_of() {
 	all=$(ehctl status --json) && [[ $all == *"$of"* ]] && value "${all#*"$of"}" "${@:2}"
 }
 reason_of() { value "$(ehctl why "$1" --json)" reason; }
+has_module() { [ "$(status_of 0.0 module)" = true ]; }
+agent_pid() { on "$1" cat "/run/ehsched/node$1/pid"; }
 state_is() { [ "$(status_of "$1" state)" = "$2" ]; }
 no_guests() { [ "$(status_of "$1" tasks guest)" = 0 ]; }
 

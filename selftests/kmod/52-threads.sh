@@ -85,6 +85,5 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 	$there "$nl" load 0 $((60 * slow)) >"$out"
 done
 holds "a task counts as soon as it starts (seen $seen)" "seen >= 1000 && seen < 2000"
-samples_end
 kill $crowd $home
 finish
