@@ -29,6 +29,7 @@
 #define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while this much waits for the socket */
 #define H2_RECORD 16384 /* of TLS */
+#define H2_QUIET_MAX 4 /* parts of the time after which a peer is silent */
 #define H2_FRAMES_MAX 4096 /* that wait for a client which does not read */
 
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
@@ -344,6 +345,7 @@ static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 	struct evbuffer_iovec piece;
 	ssize_t n;
 
+	conn->quiet = 0;
 	if (conn->verdict.visitor) {
 		if (!conn->dead)
 			conn->ops->visited(conn->ctx, in);
@@ -429,8 +431,7 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 		h2_conn_close(conn, H2_END_REFUSED, why);
 		return;
 	}
-	/* heartbeats are more frequent than this timeout */
-	bufferevent_set_timeouts(conn->bev, &conn->silence, NULL);
+	bufferevent_set_timeouts(conn->bev, &conn->quiet_time, NULL);
 	if (h2_conn_session_start(conn))
 		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
 	else if (conn->ops->ready)
@@ -450,6 +451,17 @@ static bool h2_conn_is_cast_out(const struct h2_conn *conn, unsigned long code)
 	return true;
 }
 
+/*
+ * Silence is counted in parts that this agent lived through, none of which brought a byte. A timer
+ * that is late tells of a stall here, not of a silent peer: if the whole machine stood still, or a
+ * switch between, what the peer had to say is yet to come. A stall of any length is one part or two,
+ * and the parts that are left are longer than a heartbeat takes.
+ */
+static bool h2_conn_is_silent(struct h2_conn *conn)
+{
+	return ++conn->quiet >= H2_QUIET_MAX;
+}
+
 static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct h2_conn *conn = arg;
@@ -460,6 +472,11 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 
 	if (what & BEV_EVENT_CONNECTED) {
 		h2_conn_on_connected(conn);
+		return;
+	}
+	if (conn->session && what == (BEV_EVENT_TIMEOUT | BEV_EVENT_READING) &&
+	    !h2_conn_is_silent(conn)) {
+		bufferevent_enable(bev, EV_READ);
 		return;
 	}
 	error = EVUTIL_SOCKET_ERROR();
@@ -507,8 +524,8 @@ static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool
 	conn->verdict.agent = agent;
 	conn->ops = ops;
 	conn->ctx = ctx;
-	conn->silence.tv_sec = silence_ms / 1000;
-	conn->silence.tv_usec = silence_ms % 1000 * 1000;
+	conn->quiet_time.tv_sec = silence_ms / H2_QUIET_MAX / 1000;
+	conn->quiet_time.tv_usec = silence_ms / H2_QUIET_MAX % 1000 * 1000;
 	conn->later = event_new(agent->base, -1, 0, h2_conn_on_later, conn);
 	conn->framed = evbuffer_new();
 	ssl = conn->later && conn->framed ? tls_side(agent->tls, server, &conn->verdict) : NULL;

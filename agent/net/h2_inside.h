@@ -43,7 +43,8 @@ struct h2_conn {
 	struct tls_verdict verdict;
 	struct recheck_one recheck;
 	struct quota_host *quota; /* NULL: not identified, or a connection of ours */
-	struct timeval silence;
+	struct timeval quiet_time;
+	unsigned int quiet; /* how often in a row that time brought nothing */
 	bool server, dead;
 	bool answered; /* a visitor: nothing follows */
 	enum h2_end end;
