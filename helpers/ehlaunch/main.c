@@ -237,7 +237,7 @@ static void main_stay(int changes)
 	}
 }
 
-/* Two for each cgroup of a guest. */
+/* Two for each cgroup of a guest. First of all: with few, nothing else can be opened. */
 static void main_raise_files(void)
 {
 	struct rlimit files;
@@ -251,7 +251,7 @@ static void main_raise_files(void)
 int main(int argc, char **argv)
 {
 	char *users[argc + 1];
-	int known, changes = -1;
+	int known, changes = -1, err;
 	struct request *r;
 
 	/* An end leads its session. */
@@ -259,19 +259,26 @@ int main(int argc, char **argv)
 		return setsid() < 0 ? 1 : guest_main();
 	if (rules_parse(&rules, users, argc, argv))
 		return 2;
+	main_raise_files();
 	site_look();
 	known = known_open();
-	if (known < 0)
+	if (known < 0) {
+		fprintf(stderr, "ehlaunch: no socket for its children: %s\n", strerror(errno));
 		return 1;
+	}
 	/* Tasks of root would have less than root. */
-	if (!rules.allow_root && rights_drop())
+	err = rules.allow_root ? 0 : rights_drop();
+	if (err) {
+		fprintf(stderr, "ehlaunch: rights cannot be dropped: %s\n", strerror(-err));
 		return 1;
-	main_raise_files();
+	}
 	/* Ends are reaped by the kernel; they set this back for children of their own. */
 	signal(SIGCHLD, SIG_IGN);
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (r == MAP_FAILED)
+	if (r == MAP_FAILED) {
+		fprintf(stderr, "ehlaunch: no room for a request: %s\n", strerror(errno));
 		return 1;
+	}
 	if (rules.cgroup && cgroup_open(rules.cgroup, &changes)) {
 		fprintf(stderr, "ehlaunch: %s cannot be watched: %s\n", rules.cgroup,
 			strerror(errno));

@@ -26,6 +26,11 @@ def lower():
     resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 5000))
 
 
+def lowest():
+    """Just one more than those that it begins with, until it raises the limit itself."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (5, 5000))
+
+
 l = Launcher(before=lower)
 
 
@@ -179,6 +184,10 @@ ok(f"1000 good packets with changed bytes, of which {started} start: none has mo
 ok("and it serves", *served())
 l.stop()
 ok("it ends with its agent", l.process.returncode == 0, l.process.returncode)
+
+l = Launcher(before=lowest)
+ok("it begins with few descriptors, and serves", *served())
+l.stop()
 
 # ---- a site that permits more ----
 

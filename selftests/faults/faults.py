@@ -189,6 +189,9 @@ class LaunchKill(Fault):
     def end(self):
         self.n.launch(self.i)
 
+    def recovered(self):
+        return self.n.launches(self.i) and super().recovered()
+
 
 class LaunchStop(Fault):
     name, hold = "ehlaunch: stopped", (0.1, LONG[1])

@@ -66,6 +66,16 @@ class Nodes(Cluster):
             ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "bash", "-c", f'exec "$@" 3<&{fd}', "bash", LAUNCH,
              "--cgroup", self.cgroup(i), "--stub", STUB, "--view-own", "/usr"], stdin=subprocess.DEVNULL, pass_fds=[fd])
 
+    def launches(self, i):
+        """Whether node i's ehlaunch serves: it says so to each that connects. The socket listens before it does."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.settimeout(3)
+                s.connect(self.launcher(i))
+                return bool(s.recv(64))
+        except OSError:
+            return False
+
     def tell(self, i, command, limit=3):
         """What node i's agent answers; None: nothing in time."""
         try:
