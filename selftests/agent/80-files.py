@@ -47,8 +47,8 @@ def glance_at(fd):
 class Walk:
     """Random changes of a small tree, so that they meet."""
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
+    def __init__(self, seed, at, view):
+        self.random, self.at, self.view = random.Random(seed), at, view
         self.pick = self.random.choice
 
     def path(self):
@@ -58,6 +58,7 @@ class Walk:
         return bytes([self.random.randint(0, 255)]) * self.pick([1, 10, 4096, 5000, 70000, 200000])
 
     def step(self, top):
+        self.top = top
         path, other = os.path.join(top, self.path()), os.path.join(top, self.path())
         do = self.pick(["write"] * 4 + ["append", "patch", "truncate", "map", "mkdir", "mkdir", "rename", "rename", "link", "symlink",
                         "unlink", "rmdir", "chmod", "times", "replace"])
@@ -107,6 +108,9 @@ class Walk:
         os.rename(path, other)
 
     def link(self, path, other):
+        # home tells of a second name in a directory that it watches, as the view has looked into it: docs/transparency.md
+        self.view.sync()
+        os.path.lexists(self.at + other[len(self.top):])
         os.link(path, other, follow_symlinks=False)
 
     def symlink(self, path, other):
@@ -146,7 +150,7 @@ def compare(home, at, history):
 
 
 def walk(home, at, view, rounds, seed):
-    w, history = Walk(seed), []
+    w, history = Walk(seed, at, view), []
     for i in range(rounds):
         for _ in range(w.random.randint(1, 4)):
             there = w.random.random() < 0.5
