@@ -147,6 +147,18 @@ static bool ehs_eligible_has_path(const struct linux_binprm *bprm)
 }
 
 /*
+ * Whether the task is the init process of a pid namespace, be it the host's, or a
+ * thread of it. The caller is in an RCU section.
+ */
+static bool ehs_eligible_is_init(struct task_struct *task)
+{
+	/* any thread of it; NULL if it was killed and is gone */
+	struct pid *tgid = READ_ONCE(task->signal->pids[PIDTYPE_TGID]);
+
+	return tgid && is_child_reaper(tgid);
+}
+
+/*
  * Whether a parent waits in vfork() for this task, or for the leader of its group: if
  * another thread calls exec, the leader ends only when that is nearly over.
  */
@@ -170,15 +182,12 @@ static bool ehs_eligible_holds_init(void)
 {
 	struct task_struct *task = current;
 	bool holds = false;
-	struct pid *tgid;
 	int i;
 
 	rcu_read_lock();
 	for (i = 0; ehs_eligible_is_waited_for(task) && !holds; i++) {
 		task = rcu_dereference(task->real_parent);
-		/* any thread of it; NULL if it was killed and is gone */
-		tgid = READ_ONCE(task->signal->pids[PIDTYPE_TGID]);
-		holds = (tgid && is_child_reaper(tgid)) || i == EHS_VFORKS;
+		holds = ehs_eligible_is_init(task) || i == EHS_VFORKS;
 	}
 	rcu_read_unlock();
 	return holds;
@@ -198,12 +207,20 @@ static bool ehs_eligible_holds_init(void)
 enum ehs_reason ehs_eligible_task(struct ehs_node *node, const struct ehs_agent *agent,
 				  const struct ehs_subject *subject)
 {
+	bool init;
+
 	if (READ_ONCE(subject->task->ptrace))
 		return EHS_REASON_TRACED;
 	if (ehs_eligible_keeps_files(subject->task))
 		return EHS_REASON_OPEN_FILES;
 	if (!ehs_view_is_of(&agent->view, subject))
 		return EHS_REASON_NAMESPACE;
+	/* a stub would reap no child of others, and while its exec waits nobody does */
+	rcu_read_lock();
+	init = ehs_eligible_is_init(subject->task);
+	rcu_read_unlock();
+	if (init)
+		return EHS_REASON_INIT;
 	return ehs_confine(node, agent, subject);
 }
 

@@ -136,8 +136,8 @@ static const struct reason reasons[] = {
 		"It runs at home because it was moved out of the managed cgroups while it waited "
 		"for a placement." },
 	[EHS_REASON_INIT] = { "init",
-		"It runs at home because the init process (PID 1) stood still until its exec was "
-		"over (vfork); programs that it starts may be transferred." },
+		"It runs at home because it is the init process (PID 1), or that stood still until "
+		"its exec was over (vfork); programs that it starts may be transferred." },
 	[EHS_REASON_STAYS] = { "stays",
 		"It runs at home because the agent has named its program as one that stays: such "
 		"tasks are too short to be sent." },

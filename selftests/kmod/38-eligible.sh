@@ -54,6 +54,7 @@ says open-files "a descriptor of an event" event 5
 says open-files "a descriptor of a namespace" open 5 0 9</proc/self/ns/net
 says none "a descriptor that exec closes" open 5 1
 says none "pipes and a socket" pipe 100
+is "the init process: init" "$(asked 1)" init
 for kind in mnt pid user uts ipc cgroup pid-children; do
 	says namespace "another $kind namespace" new $kind
 done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An init process that starts a managed program by vfork(), as systemd starts a unit: it never stands still for a verdict.
+# An init process that starts a managed program by vfork(), as systemd starts a unit, or becomes one: it never stands still for a
+# verdict, and no stub takes its place.
 . "$(dirname "$0")/lib.sh"
 
 node_reset
@@ -47,6 +48,11 @@ stays "a thread of it" vfork-thread
 stays "and a thread of its child calls exec" vfork-and-thread
 stays "it, and its child, too" vforks 2
 stays "and seven below it" vforks 8
+
+before=$($nl counts)
+first "$probe" in $cg/m -- sh -c 'exit 7'
+is "PID 1 itself" "$? $($nl counts "$before")" "7 init+1"
+is "its agent hears nothing" "$(grep -c ^request "$log")" 0
 
 # what starts later is placed: the child's own programs, and those of PID 1 that it does not wait for
 $nl set limit=50

@@ -144,8 +144,8 @@ enum ehs_task_state {
  *   directory of the task (CLONE_FS)
  * @EHS_REASON_MOVED: the task was moved out of the managed cgroups while it
  *   waited for the verdict
- * @EHS_REASON_INIT: the init process of a pid namespace waits in vfork() until
- *   the exec is over
+ * @EHS_REASON_INIT: it is the init process of a pid namespace, or one waits in
+ *   vfork() until the exec is over
  * @EHS_REASON_STAYS: the agent has named the program as one that stays, and
  *   was not asked
  */
