@@ -67,7 +67,7 @@ static int ehs_agent_take_stub(struct ehs_agent *agent, const struct nlattr *fd,
 		err = PTR_ERR(path);
 		goto free_room;
 	}
-	agent->stub_path = kstrdup(path, GFP_KERNEL_ACCOUNT);
+	agent->stub_path = kstrdup(path, EHS_GFP);
 	if (!agent->stub_path)
 		err = -ENOMEM;
 free_room:
@@ -116,7 +116,7 @@ int ehs_agent_register(struct ehs_node *node, const struct sock *sock, u32 port,
 	struct ehs_agent *agent, *old;
 	int err;
 
-	agent = kzalloc(sizeof(*agent), GFP_KERNEL_ACCOUNT);
+	agent = kzalloc(sizeof(*agent), EHS_GFP);
 	if (!agent)
 		return -ENOMEM;
 	refcount_set(&agent->refs, 1);

@@ -249,7 +249,7 @@ static struct ehs_cgroups *ehs_nl_cgroups(const struct genl_info *info)
 	const struct nlattr *attr;
 	int err, rem;
 
-	cgroups = kzalloc(sizeof(*cgroups), GFP_KERNEL_ACCOUNT);
+	cgroups = kzalloc(sizeof(*cgroups), EHS_GFP);
 	if (!cgroups)
 		return ERR_PTR(-ENOMEM);
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
@@ -433,7 +433,8 @@ int ehs_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 		if (IS_ERR(cgroups))
 			return PTR_ERR(cgroups);
 		/* first, so that no exec after the change is missed */
-		ehs_place_watch();
+		if (cgroups->n || cgroups->guest || cgroups->always)
+			ehs_place_watch();
 	}
 	err = ehs_nl_change(info, node, cgroups, &old);
 	if (err) {

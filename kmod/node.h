@@ -187,10 +187,18 @@ static inline bool ehs_kind_is_managed(enum ehs_kind kind)
 
 /*
  * Users can make as many nodes as they can make namespaces. So the samplers and the
- * host's own node have a queue to themselves, and the others' checks of all their
- * records run one after the other.
+ * host's own node have a queue to themselves. What the others cause runs in two that
+ * are ordered, their checks of all their records apart from what is short: no more
+ * than one processor has to do with either.
  */
 extern struct workqueue_struct *ehs_wq, *ehs_node_wq, *ehs_check_wq;
+
+/*
+ * For memory that a message asks for, charged to the caller. If his memory cgroup is
+ * full, what can be taken back at once is, and then the call fails: netlink's locks
+ * are held, and under them nobody is killed, nor waited for to die.
+ */
+#define EHS_GFP (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /* Whether it is the node of the initial namespace, which stands for the host. */
 static inline bool ehs_node_is_host(const struct ehs_node *node)

@@ -98,7 +98,7 @@ static struct ehs_program_set *ehs_programs_read(const struct nlmsghdr *nlh,
 	if (n <= 0)
 		return ERR_PTR(n);
 	bits = ehs_program_bits(n);
-	set = kzalloc(struct_size(set, slots, 1UL << bits), GFP_KERNEL_ACCOUNT);
+	set = kzalloc(struct_size(set, slots, 1UL << bits), EHS_GFP);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	set->bits = bits;
