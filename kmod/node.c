@@ -233,7 +233,7 @@ int ehs_node_init(void)
 	if (!ehs_wq)
 		return -ENOMEM;
 	err = -ENOMEM;
-	ehs_node_wq = alloc_workqueue("ehsched-nodes", WQ_UNBOUND, 0);
+	ehs_node_wq = alloc_ordered_workqueue("ehsched-nodes", 0);
 	if (!ehs_node_wq)
 		goto destroy_wq;
 	ehs_check_wq = alloc_ordered_workqueue("ehsched-checks", 0);
