@@ -61,12 +61,12 @@ first=$(cookie)
 like "none with a reason of the kernel's" "$(answer "$first" local time-out -)" "EINVAL: *only the kernel may give*"
 like "none without a token" "$(answer "$first" remote sender -)" "EINVAL: *needs a token*"
 still "after malformed ones"
-waiting
-first=$(cookie)
 for token in --retry --view @auto @0.1 /bin/sh =x; do
+	waiting
+	first=$(cookie)
 	like "none with the token $token" "$(answer "$first" remote sender "$token")" "EINVAL: *begins with*"
+	still "after the token $token"
 done
-still "after tokens that are none"
 
 # too late; and the number is never another's
 $nl set limit=50

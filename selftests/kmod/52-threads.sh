@@ -57,7 +57,12 @@ watch_begin
 wait_for 120 samples_are 0 6
 is "a managed node is sampled" $? 0
 within "sampling keeps to its part"
-holds "most samples take no more than they are charged" "$(samples 0 cost | median) <= most + most_thread * threads"
+# KCSAN stops any thread at random, for as long as it likes
+if [ "${EHS_KERNEL-}" = kcsan ]; then
+	skip "most samples take no more than they are charged" "KCSAN delays what it watches"
+else
+	holds "most samples take no more than they are charged" "$(samples 0 cost | median) <= most + most_thread * threads"
+fi
 holds "each walk sees all threads" "$(samples 0 threads | sort -k2n | awk 'NR == 1 { print $2 }') >= threads"
 : >"$out"
 "$probe" busy 1 >"$out" &

@@ -254,16 +254,32 @@ static void show(const struct worker *workers, double began)
 		cover_seen());
 }
 
-/* Where in the kernel a process is. */
-static void print_stack(pid_t pid)
+static void print_file(pid_t pid, const char *name)
 {
-	char path[64], line[256];
+	char path[64], line[1024];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	file = fopen(path, "r");
 	while (file && fgets(line, sizeof(line), file))
 		printf("#   %s", line);
+	if (file)
+		fclose(file);
+}
+
+/* Where in the kernel a process and its children are; one that runs is nowhere, and its times say more. */
+static void print_stack(pid_t pid)
+{
+	char path[64];
+	FILE *file;
+	int child;
+
+	print_file(pid, "stat");
+	print_file(pid, "stack");
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	file = fopen(path, "r");
+	while (file && fscanf(file, "%d", &child) == 1)
+		print_stack(child);
 	if (file)
 		fclose(file);
 }
