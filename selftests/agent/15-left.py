@@ -10,7 +10,7 @@ from ktap import done, must, ok
 from wait import until
 
 NULL = subprocess.DEVNULL
-c = Cluster(1, "heartbeat = 1000")
+c = Cluster(1, "heartbeat = 1000\njob-limit = 100")
 c.bound = 0.5
 c.start(0)
 ok("an agent", until(lambda: c.answers(0)), c.log(0))
@@ -95,7 +95,7 @@ import left
 from cluster import Cluster
 from ktap import done, must, ok, within
 from wait import until
-c = Cluster(1)
+c = Cluster(1, "job-limit = 100")
 c.bound = 0.5
 c.start(0)
 os.makedirs(c.cgroup(0) + "/guest/0.0:1")

@@ -153,14 +153,21 @@ def anything(c):
     return all_folders(c) + [shown(pid) for pid in processes(c)] + notes(c)
 
 
-def settled(what, c):
-    """Waits until it finds nothing; returns what it has found last."""
+def job_limit(c):
+    """The longest of the agents', in seconds."""
+    texts = (read(path) for path in (*c.confs.values(), *(os.path.join(c.dir, f"n{i}.conf") for i in range(c.n))))
+    given = [re.findall(r"(?m)^job-limit *= *(\d+)", text) for text in texts if text]
+    return max((int(values[-1]) / 1000 if values else 60 for values in given), default=0)
+
+
+def settled(what, c, more=0):
+    """Waits until it finds nothing; returns what it has found last. `more`: seconds beyond c.bound."""
     found = []
 
     def look():
         found[:] = what(c)
         return not found
-    until(look, c.bound)
+    until(look, c.bound + more)
     return found
 
 
@@ -169,7 +176,7 @@ def end(c):
     for agent in c.agents.values():
         if agent.poll() is None:
             agent.send_signal(signal.SIGCONT)
-    found = settled(strangers, c)
+    found = settled(strangers, c, job_limit(c))     # so long a guest waits for a home that has ended
     end_homes(c)
     found += [f"all its home has is killed: {line}" for line in settled(ends, c)]
     hurry(c)
