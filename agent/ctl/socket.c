@@ -24,6 +24,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/pause.h"
 #include "ctl/callers.h"
 #include "ctl/ends.h"
 #include "home/away.h"
@@ -63,6 +64,7 @@ struct ctl_conn {
 
 struct ctl {
 	struct event *listener;
+	struct pause pause;
 	int socket;
 	struct ctl_conn *conns; /* the latest first */
 	struct callers callers;
@@ -460,6 +462,11 @@ static bool ctl_make_room(struct ctl *ctl, uid_t uid)
 	return true;
 }
 
+static void ctl_go_on(void *ctx)
+{
+	event_add(((struct ctl *)ctx)->listener, NULL);
+}
+
 static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 {
 	struct agent *agent = arg;
@@ -470,8 +477,12 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 	socklen_t length = sizeof(who);
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (pause_begin(&ctl->pause, errno, "local socket"))
+			event_del(ctl->listener);
 		return;
+	}
+	pause_over(&ctl->pause);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) ||
 	    !ctl_make_room(ctl, who.uid)) {
 		if (log_allowed(&ctl_log))
@@ -547,7 +558,7 @@ int ctl_init(struct agent *agent, ctl_request_fn request)
 		goto fail;
 	ctl->listener =
 		event_new(agent->base, ctl->socket, EV_READ | EV_PERSIST, ctl_on_caller, agent);
-	if (!ctl->listener) {
+	if (!ctl->listener || pause_init(&ctl->pause, agent->base, ctl_go_on, ctl)) {
 		errno = ENOMEM;
 		goto fail;
 	}
@@ -561,6 +572,8 @@ fail:
 		  err == -EADDRINUSE ? "; another agent runs in this network namespace" : "");
 	if (ctl->socket >= 0)
 		close(ctl->socket);
+	if (ctl->listener)
+		event_free(ctl->listener);
 	free(ctl);
 	return err;
 }
@@ -571,6 +584,7 @@ void ctl_exit(struct agent *agent)
 
 	if (!ctl)
 		return;
+	pause_exit(&ctl->pause);
 	event_free(ctl->listener);
 	close(ctl->socket);
 	while (ctl->conns)

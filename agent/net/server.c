@@ -12,6 +12,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/pause.h"
 #include "cert/token.h"
 #include "cluster/address.h"
 #include "net/h2_conn.h"
@@ -44,6 +45,7 @@ struct server_conn {
 
 struct server {
 	struct evconnlistener *listener;
+	struct pause pause;
 	const struct server_route *routes;
 	struct server_conn *conns;
 	struct strangers strangers;
@@ -308,6 +310,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 	struct server *server = agent->server;
 	struct server_conn *conn;
 
+	pause_over(&server->pause);
 	if (server->count >= SERVER_CONNS_MAX) {
 		if (log_allowed(&server->refusals))
 			log_warning("closed a connection: too many are open");
@@ -339,29 +342,33 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 	server->count++;
 }
 
+static void server_go_on(void *ctx)
+{
+	evconnlistener_enable(((struct server *)ctx)->listener);
+}
+
 static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 {
 	struct agent *agent = arg;
 
-	/* probably out of descriptors; connections that close free some */
-	if (log_allowed(&agent->server->refusals))
-		log_error("cannot accept a connection: %s", strerror(errno));
+	if (pause_begin(&agent->server->pause, errno, agent->config->address.text))
+		evconnlistener_disable(listener);
 }
 
 int server_init(struct agent *agent, const struct server_route *routes)
 {
 	const struct address *own = &agent->config->address;
 	struct server *server = calloc(1, sizeof(*server));
-	int err;
+	int err = -ENOMEM;
 
 	if (!server)
 		return -ENOMEM;
 	server->routes = routes;
 	server->quota.agent = agent;
-	if (intake_init(&server->intake, agent->base)) {
-		free(server);
-		return -ENOMEM;
-	}
+	if (pause_init(&server->pause, agent->base, server_go_on, server))
+		goto free_server;
+	if (intake_init(&server->intake, agent->base))
+		goto exit_pause;
 	server->listener = evconnlistener_new_bind(
 		agent->base, server_on_accept, agent,
 		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
@@ -371,13 +378,19 @@ int server_init(struct agent *agent, const struct server_route *routes)
 		log_error("cannot listen on %s: %s; check that no other agent runs and that the "
 			  "address belongs to this node",
 			  own->text, strerror(-err));
-		intake_exit(&server->intake);
-		free(server);
-		return err;
+		goto exit_intake;
 	}
 	evconnlistener_set_error_cb(server->listener, server_on_accept_error);
 	agent->server = server;
 	return 0;
+
+exit_intake:
+	intake_exit(&server->intake);
+exit_pause:
+	pause_exit(&server->pause);
+free_server:
+	free(server);
+	return err;
 }
 
 void server_reload(struct agent *agent)
@@ -425,6 +438,7 @@ void server_exit(struct agent *agent)
 
 	if (!server)
 		return;
+	pause_exit(&server->pause);
 	evconnlistener_free(server->listener);
 	while (server->conns) {
 		struct server_conn *conn = server->conns;

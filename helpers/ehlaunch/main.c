@@ -134,6 +134,7 @@ static bool main_serve(int agent, struct request *r)
 }
 
 #define MAIN_STAY_MS 1000 /* between two looks for another ehlaunch */
+#define MAIN_REST_MS 100 /* without descriptors or memory for one more */
 
 /* What is waited for: one agent, or who else may come; then agents that have come. */
 enum { FIRST, KNOWN, CGROUP, FIXED, AGENTS = 8 }; /* of one host: one, or the last and the next */
@@ -166,22 +167,42 @@ static bool main_listens(void)
 	return !getsockopt(LAUNCH_SOCKET, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens;
 }
 
-static void main_accept(void)
+/* false: the next one would not get further. */
+static bool main_accept(void)
 {
+	static bool told;
 	struct pollfd *next = &main_fds[main_nfds];
 
 	*next = (struct pollfd){ .fd = accept4(LAUNCH_SOCKET, NULL, NULL, SOCK_CLOEXEC),
 				 .events = POLLIN };
-	if (next->fd < 0)
-		return;
+	if (next->fd < 0) {
+		if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+			return true;
+		if (!told)
+			fprintf(stderr, "ehlaunch: cannot accept a connection: %s\n",
+				strerror(errno));
+		told = true;
+		return false;
+	}
+	told = false;
 	main_nfds++;
 	main_begin(next->fd);
+	return true;
+}
+
+/* How long to wait for an event. */
+static int main_wait_ms(bool rests)
+{
+	int ms = folders_wait_ms();
+
+	return rests && (ms < 0 || ms > MAIN_REST_MS) ? MAIN_REST_MS : ms;
 }
 
 /* Serves agents until the only one has gone; where others may come, forever. */
 static void main_loop(struct request *r, int known, int cgroup)
 {
 	const bool listens = main_listens();
+	bool rests = false; /* from those who come */
 
 	main_fds[FIRST].fd = LAUNCH_SOCKET;
 	main_fds[KNOWN] = (struct pollfd){ .fd = known, .events = POLLIN };
@@ -193,8 +214,9 @@ static void main_loop(struct request *r, int known, int cgroup)
 	}
 	for (;;) {
 		/* Full: whoever is next waits. */
-		main_fds[FIRST].events = listens && main_nfds == FIXED + AGENTS ? 0 : POLLIN;
-		if (poll(main_fds, main_nfds, folders_wait_ms()) < 0) {
+		main_fds[FIRST].events =
+			rests || (listens && main_nfds == FIXED + AGENTS) ? 0 : POLLIN;
+		if (poll(main_fds, main_nfds, main_wait_ms(rests)) < 0) {
 			if (errno != EINTR)
 				return;
 			continue;
@@ -207,8 +229,9 @@ static void main_loop(struct request *r, int known, int cgroup)
 				close(main_fds[i].fd);
 				main_fds[i] = main_fds[--main_nfds];
 			}
+		rests = false;
 		if (main_fds[FIRST].revents && listens)
-			main_accept();
+			rests = !main_accept();
 		else if (main_fds[FIRST].revents && !main_serve(LAUNCH_SOCKET, r))
 			return;
 	}

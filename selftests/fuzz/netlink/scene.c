@@ -297,8 +297,8 @@ static void __attribute__((noreturn)) child(const struct scene *scene, const str
 	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	dup2(fd, 1);
 	dup2(fd, 2);
-	if (plan->keep_file)
-		dup(fd);
+	if (plan->keep_file && dup(fd) < 0)
+		_exit(125);
 	if (plan->nobody && (setgid(NOBODY) || setuid(NOBODY)))
 		_exit(125);
 	/* after that change, which undoes it */
@@ -307,8 +307,9 @@ static void __attribute__((noreturn)) child(const struct scene *scene, const str
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (plan->user_namespace)
 		unshare(CLONE_NEWUSER);
-	if (plan->chrooted)
-		chroot("/proc");
+	/* fails for nobody */
+	if (plan->chrooted && chroot("/proc"))
+		errno = 0;
 	if (plan->confined && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &allow);
 	if (plan->left)
