@@ -98,7 +98,7 @@ HIST_SRC  := $(wildcard helpers/ehhist/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
 	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) lib/site/who.c lib/site/map.c
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))

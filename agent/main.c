@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,12 +14,16 @@
 
 #include "base/agent.h"
 #include "base/config.h"
+#include "base/config_file.h"
 #include "base/config_kind.h"
+#include "base/config_rules.h"
+#include "base/launch_options.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "cluster/address.h"
 #include "cluster/roster.h"
 #include "eh/topology.h"
+#include "helpers/common/companion.h"
 #include "net/tls.h"
 #include "rooms.h"
 #include "version.h"
@@ -178,10 +183,11 @@ free_base:
 
 static int main_usage(FILE *to)
 {
-	fprintf(to, "usage: ehagent [-c FILE] [-t] [--join ADDRESS[:PORT]]…\n"
+	fprintf(to, "usage: ehagent [-c FILE] [-t | --launch] [--join ADDRESS[:PORT]]…\n"
 		    "       ehagent --version\n"
 		    "  -c FILE         configuration file (default " MAIN_CONFIG ")\n"
-		    "  -t              check the configuration and exit\n"
+		    "  -t              check the configuration, print its rules and exit\n"
+		    "  --launch        become ehlaunch, with these rules\n"
 		    "  --join ADDRESS  join the cluster through the member at ADDRESS; if given\n"
 		    "                  more than once, the members are asked in turn\n"
 		    "See ehagent(8) for details.\n");
@@ -192,6 +198,28 @@ static int main_version(void)
 {
 	printf("ehagent %s\n", VERSION);
 	return fflush(stdout) ? 1 : 0;
+}
+
+/* Returns only if that fails. */
+static int main_launch(const struct config *config)
+{
+	char path[PATH_MAX], self[PATH_MAX], *none[] = { NULL }, **argv;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	/* Rules that another user can change are not root's. */
+	if (!geteuid() && !config_file_is_roots(config->file, stderr))
+		return 2;
+	if (n < 0 || !companion("ehlaunch", path, sizeof(path))) {
+		fprintf(stderr, "ehagent: ehlaunch is not installed beside this program\n");
+		return 1;
+	}
+	self[n] = '\0';
+	argv = launch_options(config, self);
+	if (argv)
+		execve(path, argv, none);
+	fprintf(stderr, "ehagent: %s: %s\n", path, strerror(errno));
+	free(argv);
+	return 1;
 }
 
 static int main_bad_join(const char *text)
@@ -206,13 +234,14 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "join", required_argument, NULL, 'j' },
+		{ "launch", no_argument, NULL, 'l' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
 	const char *file = MAIN_CONFIG;
 	struct agent agent = { .release = VERSION };
 	struct address address;
-	bool check = false;
+	bool check = false, launch = false;
 	size_t njoin = 0;
 	struct tls *tls;
 	int c;
@@ -225,6 +254,8 @@ int main(int argc, char **argv)
 			file = optarg;
 		else if (c == 't')
 			check = true;
+		else if (c == 'l')
+			launch = true;
 		else if (c == 'V')
 			return main_version();
 		else if (c != 'j')
@@ -234,18 +265,21 @@ int main(int argc, char **argv)
 		else
 			return main_bad_join(optarg);
 	}
-	if (optind != argc)
+	if (optind != argc || (check && launch))
 		return main_usage(stderr);
 	agent.config = config_read(file, main_joins, stderr);
 	if (!agent.config)
 		return 2;
+	if (launch)
+		return main_launch(agent.config);
 	tls = tls_new(agent.config, stderr);
 	if (!tls)
 		return 2;
 	if (check) {
+		config_rules_print(agent.config, stdout);
 		tls_free(tls);
 		config_free(agent.config);
-		return 0;
+		return fflush(stdout) ? 1 : 0;
 	}
 	log_set_levels(&agent.config->log);
 	return main_run(&agent, tls);

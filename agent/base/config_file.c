@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,4 +66,44 @@ close_file:
 	if (fd >= 0)
 		close(fd);
 	return text;
+}
+
+static bool config_file_is_safe(const char *path, FILE *errors)
+{
+	struct stat st;
+
+	if (stat(path, &st)) {
+		fprintf(errors, "%s:1: cannot read: %s\n", path, strerror(errno));
+		return false;
+	}
+	if (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return true;
+	fprintf(errors,
+		"%s:1: others than root can change it, and with it who may be what on this "
+		"host: chown root, chmod go-w\n",
+		path);
+	return false;
+}
+
+bool config_file_is_roots(const char *file, FILE *errors)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(file, real)) {
+		fprintf(errors, "%s:1: cannot read: %s\n", file, strerror(errno));
+		return false;
+	}
+	if (!config_file_is_safe(real, errors))
+		return false;
+	/* Each directory above, the last of which is "/". */
+	for (char *folder = dirname(real);; folder = dirname(folder)) {
+		struct stat st;
+
+		/* In one that all may write to, as /tmp, nobody can move what is root's. */
+		if (stat(folder, &st) || !(st.st_mode & S_ISVTX))
+			if (!config_file_is_safe(folder, errors))
+				return false;
+		if (!folder[1])
+			return true;
+	}
 }

@@ -13,6 +13,9 @@
 
 struct config_kind;
 
+/** Who enforces a rule of the site. */
+enum config_rule { CONFIG_NO_RULE, CONFIG_BY_EHLAUNCH, CONFIG_BY_MODULE, CONFIG_BY_EHAGENT };
+
 struct config_option {
 	const char *name;
 	const struct config_kind *kind;
@@ -28,6 +31,7 @@ struct config_option {
 	unsigned int first_word; /**< value of the first word */
 	bool required;
 	bool fixed; /**< a reload cannot change it */
+	enum config_rule rule;
 };
 
 /** A record is a struct config or config_peer. Functions that a kind does not need are NULL. */

@@ -20,6 +20,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config_data.h"
+#include "base/launch_options.h"
 #include "base/log.h"
 #include "cluster/versions.h"
 #include "helpers/common/companion.h"
@@ -31,7 +32,6 @@
 #define LAUNCHER_AGAIN_S 1 /* from its end to another one */
 #define LAUNCHER_LATER_S 10 /* if that fails */
 #define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
-#define LAUNCHER_NUMBERS 5 /* of its arguments */
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
 struct launcher {
@@ -46,6 +46,7 @@ struct launcher {
 	bool waited; /* for that, once */
 	unsigned int starts;
 	uint32_t version; /* of requests, which both speak */
+	uint64_t rules; /* launch_digest() of its options; 0: it does not say */
 };
 
 /* System calls only: threads of the agent may have held locks at the fork. */
@@ -61,58 +62,6 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 		_exit(127);
 	execve(path, argv, none);
 	_exit(127);
-}
-
-/* What the site permits, which a request cannot change. */
-struct launcher_arguments {
-	char **argv; /* to be freed; NULL: out of memory */
-	size_t n;
-	char numbers[LAUNCHER_NUMBERS][12];
-};
-
-static void launcher_argument(struct launcher_arguments *a, const char *name, const char *value)
-{
-	a->argv[a->n++] = (char *)name;
-	a->argv[a->n++] = (char *)value;
-}
-
-static void launcher_fill(struct launcher_arguments *a, const struct config *c)
-{
-	const char *const names[] = { "--uid-min", "--guest-pids", "--guest-memory", "--guest-cpu",
-				      "--time-limit-max" };
-	const unsigned int values[] = { c->uid_min, c->guest_pids, c->guest_memory, c->guest_cpu,
-					launcher_time_limit(c) };
-
-	a->n = 0;
-	a->argv = calloc(2 * (c->nallow_users + c->nview_own + c->nguest_allow + c->nguest_deny +
-			      c->nuser_map) +
-				 20,
-			 sizeof(*a->argv));
-	if (!a->argv)
-		return;
-	a->argv[a->n++] = (char *)"ehlaunch";
-	launcher_argument(a, "--cgroup", c->cgroup);
-	launcher_argument(a, "--stub", c->stub);
-	for (int i = 0; i < LAUNCHER_NUMBERS; i++) {
-		snprintf(a->numbers[i], sizeof(a->numbers[i]), "%u", values[i]);
-		launcher_argument(a, names[i], a->numbers[i]);
-	}
-	for (size_t i = 0; i < c->nallow_users; i++)
-		launcher_argument(a, "--allow-user", c->allow_users[i]);
-	for (size_t i = 0; i < c->nguest_allow; i++)
-		launcher_argument(a, "--guest-allow-user", c->guest_allow[i]);
-	for (size_t i = 0; i < c->nguest_deny; i++)
-		launcher_argument(a, "--guest-deny-user", c->guest_deny[i]);
-	for (size_t i = 0; i < c->nuser_map; i++)
-		launcher_argument(a, "--user-map", c->user_map[i]);
-	for (size_t i = 0; i < c->nview_own; i++)
-		launcher_argument(a, "--view-own", c->view_own[i]);
-	if (c->guest_pid_namespace)
-		a->argv[a->n++] = (char *)"--guest-pid-namespace";
-	if (c->allow_root)
-		a->argv[a->n++] = (char *)"--allow-root";
-	if (c->no_new_privs)
-		a->argv[a->n++] = (char *)"--no-new-privs";
 }
 
 /* The highest version of requests that both speak. 0, or -EPROTONOSUPPORT and why not. */
@@ -151,13 +100,14 @@ static int launcher_hear(struct launcher *l, int ms)
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
 	n = recv(l->socket, &said, sizeof(said), MSG_DONTWAIT);
-	if ((n != sizeof(said.news) && n != sizeof(said)) || said.news.stage != LAUNCH_READY)
+	if (n < (int)sizeof(said.news) || said.news.stage != LAUNCH_READY)
 		return -EPROTO;
 	err = launcher_agree(l, &said);
 	if (err)
 		return err;
 	l->begun = true;
 	l->starts++;
+	l->rules = said.rules;
 	return 0;
 }
 
@@ -193,29 +143,28 @@ static void launcher_end(struct launcher *l)
 
 static int launcher_fork(struct launcher *l, const struct config *config)
 {
-	struct launcher_arguments arguments;
-	char path[4096];
+	char path[4096], **argv;
 	int pair[2], err;
 
 	if (!companion("ehlaunch", path, sizeof(path)))
 		return -ENOENT;
-	launcher_fill(&arguments, config);
-	if (!arguments.argv)
+	argv = launch_options(config, NULL);
+	if (!argv)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		err = -errno;
-		goto free_arguments;
+		goto free_argv;
 	}
 	l->pid = fork();
 	if (!l->pid)
-		launcher_become(path, arguments.argv, pair[1]);
+		launcher_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	l->socket = pair[0];
 	if (err)
 		launcher_end(l);
-free_arguments:
-	free(arguments.argv);
+free_argv:
+	free(argv);
 	return err;
 }
 
@@ -237,6 +186,7 @@ static int launcher_connect(struct launcher *l)
 }
 
 static void launcher_on_said(evutil_socket_t fd, short what, void *arg);
+static void launcher_adjust(struct launcher *l);
 
 /* launcher_hear() follows. */
 static int launcher_begin(struct launcher *l)
@@ -359,6 +309,7 @@ int launcher_init(struct agent *agent)
 	if (!*given && *l->path && access(l->path, W_OK))
 		*l->path = '\0';
 	launcher_try(l, LAUNCHER_MS);
+	launcher_adjust(l);
 	return 0;
 }
 
@@ -377,36 +328,67 @@ void launcher_exit(struct agent *agent)
 	agent->launcher = NULL;
 }
 
-static bool launcher_same_list(char *const *a, size_t na, char *const *b, size_t nb)
+/* Whether it begins again: the answer is that the socket closes. 0 or -errno. */
+static int launcher_send_reload(struct launcher *l)
 {
-	for (size_t i = 0; i < na && na == nb; i++)
-		if (strcmp(a[i], b[i]))
-			return false;
-	return na == nb;
+	const struct launch_head head = { .kind = LAUNCH_RELOAD };
+	const struct launcher_request q = { .head = &head, .size = sizeof(head) };
+	struct launch_news told = { 0 };
+	const int news = launcher_ask(l->agent, &q);
+	int err = 0;
+
+	if (news < 0)
+		return news;
+	if (launcher_poll(news, LAUNCHER_HELD_MS) != 1)
+		err = -ETIMEDOUT;
+	else if (recv(news, &told, sizeof(told), MSG_DONTWAIT) > 0)
+		err = -told.error;
+	close(news);
+	return err;
 }
 
-static bool launcher_same(const struct config *a, const struct config *b)
+/* Has it take the rules that the file has now, if it has others. */
+static void launcher_adjust(struct launcher *l)
 {
-	return a->allow_root == b->allow_root && a->guest_pid_namespace == b->guest_pid_namespace &&
-	       a->uid_min == b->uid_min && a->guest_pids == b->guest_pids &&
-	       a->guest_memory == b->guest_memory && a->guest_cpu == b->guest_cpu &&
-	       a->no_new_privs == b->no_new_privs &&
-	       launcher_time_limit(a) == launcher_time_limit(b) && !strcmp(a->stub, b->stub) &&
-	       launcher_same_list(a->allow_users, a->nallow_users, b->allow_users,
-				  b->nallow_users) &&
-	       launcher_same_list(a->guest_allow, a->nguest_allow, b->guest_allow,
-				  b->nguest_allow) &&
-	       launcher_same_list(a->guest_deny, a->nguest_deny, b->guest_deny, b->nguest_deny) &&
-	       launcher_same_list(a->user_map, a->nuser_map, b->user_map, b->nuser_map) &&
-	       launcher_same_list(a->view_own, a->nview_own, b->view_own, b->nview_own);
+	const char *file = l->agent->config->file;
+	int err;
+
+	if (launcher_rules(l->agent) != LAUNCHER_OTHERS)
+		return;
+	err = launcher_send_reload(l);
+	if (!err) {
+		launcher_end(l);
+		launcher_try(l, LAUNCHER_HELD_MS);
+	}
+	if (launcher_rules(l->agent) == LAUNCHER_OTHERS)
+		log_warning("ehlaunch at %s enforces other rules than those of %s: %s; restart it",
+			    l->path, file,
+			    err == -EOPNOTSUPP ? "it was started with options of its own"
+			    : err	       ? strerror(-err)
+					       : "it has read another file");
+}
+
+enum launcher_rules launcher_rules(const struct agent *agent)
+{
+	const struct launcher *l = agent->launcher;
+
+	if (!launcher_is_apart(agent))
+		return LAUNCHER_SAME;
+	if (!l->begun || !l->rules)
+		return LAUNCHER_UNKNOWN;
+	return l->rules == launch_options_digest(agent->config) ? LAUNCHER_SAME : LAUNCHER_OTHERS;
 }
 
 void launcher_reload(struct agent *agent, const struct config *old)
 {
-	if (launcher_is_apart(agent) || launcher_same(agent->config, old))
-		return;
-	launcher_end(agent->launcher);
-	launcher_try(agent->launcher, LAUNCHER_HELD_MS);
+	struct launcher *l = agent->launcher;
+
+	if (launcher_is_apart(agent)) {
+		launcher_adjust(l);
+	} else if (!launch_options_same(agent->config, old)) {
+		launcher_end(l);
+		launcher_try(l, LAUNCHER_HELD_MS);
+	}
 }
 
 unsigned int launcher_starts(const struct agent *agent)

@@ -25,18 +25,15 @@ struct launcher_request {
 
 /** Starts ehlaunch, or connects to it (setting `launcher`); again when it has ended. 0 or -ENOMEM; what else is missing shows when something is asked of it. */
 int launcher_init(struct agent *agent);
-/** The configuration has changed, and was `old`: an ehlaunch that was started here gets what the new
- *  one says. */
+/** The configuration has changed, and was `old`: ehlaunch enforces what the new one says. */
 void launcher_reload(struct agent *agent, const struct config *old);
+/** Whose rules ehlaunch enforces: those of this agent's configuration, others; or it does not say. */
+enum launcher_rules { LAUNCHER_SAME, LAUNCHER_OTHERS, LAUNCHER_UNKNOWN };
+enum launcher_rules launcher_rules(const struct agent *agent);
 /** Which ehlaunch it is; 0: it has ended. What it has made is unknown to another one. */
 unsigned int launcher_starts(const struct agent *agent);
 /** What failed, in words. */
 const char *launcher_trouble(const struct launch_news *news);
-/** What ehlaunch lets the module allow at most, in ms; time-limit is the administrator's, too. */
-static inline unsigned int launcher_time_limit(const struct config *c)
-{
-	return c->time_limit > c->time_limit_max ? c->time_limit : c->time_limit_max;
-}
 /** Whether it was started by somebody else, so that this process need not start programs. */
 bool launcher_is_apart(const struct agent *agent);
 /** Ends ehlaunch if it was started here; what it has started goes on. */

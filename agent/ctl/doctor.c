@@ -17,7 +17,6 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config.h"
-#include "base/config_option.h"
 #include "base/launcher.h"
 #include "base/rule.h"
 #include "base/user.h"
@@ -403,29 +402,27 @@ static void doctor_views(struct agent *agent, json_t *checks)
 			   fuse ? fuse : "");
 }
 
-/* Whether a setting that is a number is not its default. */
-static bool doctor_is_set(const char *name, unsigned int value)
-{
-	return value != strtoul(config_option_find(config_options, name)->preset, NULL, 10);
-}
-
-/* Settings that only an ehlaunch of this agent's own is told. */
+/* Who may be what on this host is decided by ehlaunch, by what it has read. */
 static void doctor_launcher(struct agent *agent, json_t *checks)
 {
-	const struct config *c = agent->config;
-	bool own = c->nview_own, pids = doctor_is_set("guest-pids", c->guest_pids),
-	     memory = doctor_is_set("guest-memory", c->guest_memory),
-	     cpu = doctor_is_set("guest-cpu", c->guest_cpu),
-	     limit = doctor_is_set("time-limit-max", c->time_limit_max), nnp = c->no_new_privs;
-
-	if (!launcher_is_apart(agent) || !(own || pids || memory || cpu || limit || nnp))
-		return;
-	doctor_add(checks, "settings", DOCTOR_WARNING,
-		   "set them in EHLAUNCH_OPTIONS (ehlaunch(8)), and remove them from agent.conf",
-		   "these have no effect in agent.conf, as ehlaunch is a service:%s%s%s%s%s%s",
-		   own ? " view-own" : "", pids ? " guest-pids" : "", memory ? " guest-memory" : "",
-		   cpu ? " guest-cpu" : "", limit ? " time-limit-max" : "",
-		   nnp ? " no-new-privs" : "");
+	switch (launcher_rules(agent)) {
+	case LAUNCHER_SAME:
+		doctor_add(checks, "ehlaunch", DOCTOR_OK, "", "it enforces the rules of %s",
+			   agent->config->file);
+		break;
+	case LAUNCHER_OTHERS:
+		doctor_add(checks, "ehlaunch", DOCTOR_ERROR,
+			   "`systemctl restart ehlaunch`; it must be started by `ehagent --launch "
+			   "-c` with the same file",
+			   "it enforces other rules than those of %s (ehagent -t)",
+			   agent->config->file);
+		break;
+	case LAUNCHER_UNKNOWN:
+		doctor_add(checks, "ehlaunch", DOCTOR_WARNING, "`systemctl restart ehlaunch`",
+			   "it does not say which rules it enforces: it is not there, or of an "
+			   "earlier version");
+		break;
+	}
 }
 
 static void doctor_unknown(void *checks, const char *setting, const char *item, bool denies)

@@ -29,6 +29,7 @@
 #include "base/agent.h"
 #include "base/config_data.h"
 #include "base/log.h"
+#include "base/launch_options.h"
 #include "base/launcher.h"
 #include "cluster/versions.h"
 #include "node/kernel_inside.h"
@@ -413,9 +414,9 @@ void kernel_reload(struct agent *agent, const struct config *old)
 {
 	const struct config *now = agent->config;
 
-	if (agent->module && !launcher_is_apart(agent) &&
+	if (agent->module &&
 	    (now->no_new_privs != old->no_new_privs ||
-	     launcher_time_limit(now) != launcher_time_limit(old) || strcmp(now->stub, old->stub)))
+	     launch_time_limit(now) != launch_time_limit(old) || strcmp(now->stub, old->stub)))
 		kernel_register(agent);
 }
 

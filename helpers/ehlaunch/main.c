@@ -23,8 +23,28 @@
 #include "folder.h"
 #include "helpers/ehguest/guest.h"
 #include "launch.h"
+#include "wire/launch_digest.h"
 
 struct rules rules;
+
+static uint64_t main_digest; /* of our options */
+
+static bool main_is_reload(const struct request *r)
+{
+	return r->length == sizeof(r->head) && r->nfds == LAUNCH_FD_NEWS + 1;
+}
+
+/* The agent's program reads the file, and becomes ehlaunch again. What we hold is closed by that. */
+static int main_reload(const struct request *r)
+{
+	char *argv[] = { "ehagent", "--launch", "-c", (char *)rules.configuration, NULL };
+	char *none[] = { NULL };
+
+	if (!rules.agent || !rules.configuration)
+		return -EOPNOTSUPP;
+	execve(rules.agent, argv, none);
+	return -errno;
+}
 
 /* What the agent may ask for. */
 static const struct main_kind {
@@ -39,6 +59,7 @@ static const struct main_kind {
 	[LAUNCH_LOOK] = { look_is_good, look_start },
 	[LAUNCH_SESSION] = { session_is_good, session_start },
 	[LAUNCH_KILL] = { cgroup_kill_is_good, cgroup_kill },
+	[LAUNCH_RELOAD] = { main_is_reload, main_reload },
 };
 
 void tell(int news, enum launch_stage stage, int error)
@@ -154,6 +175,7 @@ static void main_begin(int agent)
 		.news.stage = LAUNCH_READY,
 		.oldest = LAUNCH_OLDEST,
 		.newest = LAUNCH_VERSION,
+		.rules = main_digest,
 	};
 
 	send(agent, &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -282,6 +304,7 @@ int main(int argc, char **argv)
 		return setsid() < 0 ? 1 : guest_main();
 	if (rules_parse(&rules, users, argc, argv))
 		return 2;
+	main_digest = launch_digest(argv);
 	main_raise_files();
 	site_look();
 	known = known_open();

@@ -52,6 +52,8 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		{ "guest-pids", required_argument, NULL, 'p' },
 		{ "guest-memory", required_argument, NULL, 'M' },
 		{ "guest-cpu", required_argument, NULL, 'C' },
+		{ "agent", required_argument, NULL, 'A' },
+		{ "configuration", required_argument, NULL, 'f' },
 		{ 0 },
 	};
 	unsigned int *number;
@@ -87,6 +89,10 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 			rules->stub = optarg;
 		else if (c == 'c' && *optarg == '/')
 			rules->cgroup = optarg;
+		else if (c == 'A' && *optarg == '/')
+			rules->agent = optarg;
+		else if (c == 'f')
+			rules->configuration = optarg;
 		else if ((c == 'a' && rules_item(rules->guest_allow, &rules->nguest_allow, optarg,
 						 site_who_is_good)) ||
 			 (c == 'd' && rules_item(rules->guest_deny, &rules->nguest_deny, optarg,
@@ -109,6 +115,7 @@ usage:
 			"                [--cgroup PATH] [--guest-pids N] [--guest-memory MIB]\n"
 			"                [--guest-cpu PERCENT] [--guest-pid-namespace]\n"
 			"                [--no-new-privs] [--time-limit-max MS]\n"
+			"                [--agent PROGRAM --configuration FILE]\n"
 			"See ehlaunch(8).\n");
 	return -EINVAL;
 }

@@ -17,6 +17,7 @@
 #define RULES_NOBODY 65534 /**< of many users that have no other number */
 
 struct rules {
+	const char *agent, *configuration; /**< make these rules again; NULL: nothing does */
 	bool allow_root;
 	uid_t uid_min; /**< users below it are of the system */
 	char *const *users; /**< taken although their number is not, by name; `nusers` of them */

@@ -35,6 +35,7 @@ enum launch_kind {
 	LAUNCH_LOOK, /**< an ehlook: struct launch_look */
 	LAUNCH_SESSION, /**< of `ehctl run`: struct launch_session */
 	LAUNCH_KILL, /**< all processes of a guest: struct launch_kill */
+	LAUNCH_RELOAD, /**< the rules of the site have changed: struct launch_head only */
 	LAUNCH_KINDS
 };
 
@@ -217,7 +218,14 @@ struct launch_news {
 struct launch_begun {
 	struct launch_news news;
 	uint32_t oldest, newest; /**< versions of requests that it takes */
+	uint64_t
+		rules; /**< launch_digest() of the options that it enforces; one of before does not say */
 };
+
+/**
+ * LAUNCH_RELOAD. ehlaunch begins again with the options that the agent's file makes now, in the same
+ * process: all its connections close, LAUNCH_FD_NEWS too. It is answered only if that cannot be.
+ */
 
 /** The answer to LAUNCH_KERNEL. With LAUNCH_READY comes the socket. */
 struct launch_registered {

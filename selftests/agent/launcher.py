@@ -76,7 +76,7 @@ class Launcher:
         self.socket = ours
         self.ends = []
         said = ours.recv(64)
-        self.began, self.versions = struct.unpack("@Iii", said[:12]), struct.unpack("@II", said[12:])
+        self.began, self.versions = struct.unpack("@Iii", said[:12]), struct.unpack("@II", said[12:20])
         atexit.register(self.stop)
 
     def send(self, packet, fds=()):

@@ -28,6 +28,11 @@ unsigned int launcher_starts(const struct agent *agent)
 	return 1;
 }
 
+enum launcher_rules launcher_rules(const struct agent *agent)
+{
+	return LAUNCHER_SAME;
+}
+
 bool launcher_is_apart(const struct agent *agent)
 {
 	return false;
