@@ -53,6 +53,7 @@ def known():
     return s
 
 
+c.launch(0)
 first = known()
 must("ehlaunch takes a connection", until(lambda: spoken(first)))
 few(0, "ehlaunch", LAUNCH, descriptors(c.launchers[0].pid) + 1)     # that is for two connections

@@ -8,7 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import cluster
 from cluster import FRAME, JOB, STUB, Cluster, frame
 from ktap import done, ok, skip_all
-from proc import parent
+import proc
 from wait import WAIT, until
 
 UNSET = 4294967295
@@ -135,7 +135,8 @@ ok("nor what it keeps to itself", got == (1234, 1, there), got)
 
 # An executor that has a login user id itself, and no right to change it.
 c.end(1)
-c.wrap(1, "echo 55 >/proc/self/loginuid", by="setpriv --bounding-set -audit_control")
+c.wrap(1, "echo 55 >/proc/self/loginuid", by="setpriv --bounding-set -audit_control", root=True)
+c.launch(1)
 c.start(1)
 ok("the executor is back", c.all_up(range(2)), c.log(1))
 code, out, err = run(before=lambda: log_in(55))
@@ -166,17 +167,9 @@ stays.wait()
 # The executor's rules, which its agent gives to ehlaunch, also when they change.
 
 
-def launchers():
-    """The arguments of node 1's ehlaunch, which is the child of its agent."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = open(f"/proc/{pid}/cmdline", errors="replace").read().split("\0")
-            if words[0] == "ehlaunch" and parent(pid) == c.agents[1].pid:
-                found.append(words[1:-1])
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return found
+def options():
+    """Of node 1's ehlaunch."""
+    return proc.words(c.launchers[1].pid).split()[1:]
 
 
 def user(uid):
@@ -194,10 +187,10 @@ ok("an ordinary user may come", code == 0 and shown(out)[2] == there, (code, out
 code, out, err = run(before=user(1))
 ok("a user of the system may not", code == 1 and b"uid-min" in err, (code, out, err))
 c.conf(1, settings='uid-min = 2002\nallow-users = { "daemon" }')
-before = launchers()
+before = options()
 c.agents[1].send_signal(signal.SIGHUP)
-ok("a reload starts an ehlaunch with the new rules", until(lambda: [w for w in launchers() if w[w.index("--uid-min") + 1] == "2002" and
-   w[w.index("--allow-user") + 1] == "daemon"] and len(launchers()) == 1), (before, launchers()))
+ok("a reload gives ehlaunch the new rules", until(lambda: "--uid-min 2002" in (w := " ".join(options())) and "--allow-user daemon" in w),
+   (before, options()))
 code, out, err = run(before=user(1))
 ok("now the user of the system may", code == 0 and shown(out)[2] == there, (code, out, err))
 code, out, err = run(before=user(2001))

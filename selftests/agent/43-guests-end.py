@@ -148,7 +148,7 @@ ok("no guest is left", os.listdir(guests) and not [d for d in os.listdir(guests)
 
 # ---- the agent ----
 
-c = Cluster(2, "job-limit = 1000")
+c = Cluster(2, "job-limit = 1000", apart=False)      # its ehlaunch is the agent's child
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 

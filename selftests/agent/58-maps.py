@@ -84,7 +84,7 @@ class Hosts(Cluster):
 
 SETTINGS = "heartbeat = 1000\nthreshold-floor = 20.0\ntime-limit = 10000\nlink-idle = 60000\nguests-per-user = 1\n"
 MAP = 'user-map = { "*", "eht2=ehsmith", "eht3=ehgone" }\n'
-c = Hosts(2, SETTINGS, apart=False)
+c = Hosts(2, SETTINGS)
 os.chmod(c.dir, 0o755)
 ONE, SMITH = 2101, 2001     # of node 1: eht1, and ehsmith with the number that eht1 has on node 0
 with open(f"{c.dir}/passwd", "w") as f:

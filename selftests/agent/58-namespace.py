@@ -23,7 +23,7 @@ class Hosts(Cluster):
         return super().conf(i, **{"settings": BASE + f"guest-pid-namespace = {'true' if i else 'false'}\n", **more})
 
 
-c = Hosts(2, apart=False)
+c = Hosts(2)
 os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 

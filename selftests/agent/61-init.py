@@ -9,7 +9,7 @@ from cluster import AGENT, STUB, USER, Cluster
 from ktap import done, ok
 from netns import address
 
-c = Cluster(2, apart=False)
+c = Cluster(2)
 ehctl = c.ehctl
 folder = os.path.join(c.dir, "etc", "ehsched")
 

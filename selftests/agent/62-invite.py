@@ -10,7 +10,7 @@ from netns import address, sh
 from wait import until
 
 ALPN = "ehsched-join/1"
-c = Cluster(4, apart=False)
+c = Cluster(4)
 ehctl = c.ehctl
 KEPT = os.path.join(os.path.dirname(c.state(0)), "invites.json")
 

@@ -10,7 +10,7 @@ from ktap import done, ok
 from netns import address
 from wait import until
 
-c = Cluster(4, apart=False, topology="1,2")
+c = Cluster(4, topology="1,2")
 ehctl = c.ehctl
 
 

@@ -12,7 +12,7 @@ from ktap import done, ok
 from netns import address, sh
 from wait import until
 
-c = Cluster(3, apart=False)
+c = Cluster(3)
 ehctl = c.ehctl
 # the time of day of the agents on nodes 0 and 1: no test waits for a certificate's end
 clock = Clock(c.dir, "n0")
@@ -107,13 +107,14 @@ def state(i):
 
 def finish(i, text=""):
     os.makedirs(state(i), exist_ok=True)
+    c.give(state(i))
     return c.finish(i, text + "heartbeat = 300\n", f"{state(i)}/state")
 
 
 def short_lived(i, join, seconds):
     """The configuration of a host whose certificate lasts for so long. Two thirds of its time are over."""
     end = int(time.time()) + seconds
-    certify(c.etc(0), c.etc(i), f"n{i}", end, cluster="lab")
+    c.give(certify(c.etc(0), c.etc(i), f"n{i}", end, cluster="lab"))
     return end, finish(i, f'cluster = "lab"\ncertificate = "{c.etc(i)}/n{i}.crt"\nkey = "{c.etc(i)}/n{i}.key"\n'
                           f'authority = "{c.etc(i)}/ca.crt"\njoin = {{ "{address(join)}:7411" }}\naddress = "{address(i)}:7411"\n')
 

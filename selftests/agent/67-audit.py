@@ -5,15 +5,16 @@
 import os, re, select, signal, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import netns
-from cluster import BUILD, TOP, Cluster
+from cluster import BUILD, TOP, USER, Cluster
 from ktap import done, ok
 from wait import WAIT
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 JOURNAL = "/run/systemd/journal/socket"
-netns.own_run({"ehsched": 0, "systemd": 0, "systemd/journal": 0})
+netns.own_run({"ehsched": USER, "systemd": 0, "systemd/journal": 0})
 journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 journal.bind(JOURNAL)
+os.chmod(JOURNAL, 0o666)     # as systemd has it
 c = Cluster(2, "heartbeat = 1000\nthreshold = 1000\nthreshold-floor = 1000\naudit = true\n")
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 with open(os.path.join(TOP, "docs/operations.md")) as f:
@@ -84,6 +85,7 @@ ok("without a journal tasks go on",
 
 journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 journal.bind(JOURNAL)
+os.chmod(JOURNAL, 0o666)     # as systemd has it
 for i in range(2):
     c.conf(i, settings="heartbeat = 1000\nthreshold = 1000\nthreshold-floor = 1000\n")
     c.agents[i].send_signal(signal.SIGHUP)

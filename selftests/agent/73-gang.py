@@ -18,7 +18,7 @@ ok("seven agents in two groups", c.all_up(NODES), c.log(0)[-2000:])
 # ---- a job ----
 
 mark = os.path.join(c.top, "mark")
-status, out, err = c.gang(5, "--model", c.three, "--slowdown", "fair", "--json", "--", c.launch, f"hostname -I >>{mark}")
+status, out, err = c.gang(5, "--model", c.three, "--slowdown", "fair", "--json", "--", c.starter, f"hostname -I >>{mark}")
 told = json.loads(out) if out else {}
 ok("a job on the hosts that the model chooses", status == 0 and told.get("count") == 3 and len(set(told["hosts"])) == 3, (status, out, err))
 ran = sorted(f"n{int(a.split('.')[3]) - 1}" for a in open(mark).read().split()) if os.path.exists(mark) else []
@@ -29,7 +29,7 @@ ok("all hosts were asked, and said how busy they are", sorted(o["host"] for o in
 used = [o["utilization"] for o in sorted(told["offered"], key=lambda o: o["utilization"])]
 ok("the least used are taken", sorted(o["utilization"] for o in told["offered"] if o["host"] in told["hosts"]) == used[:3], told)
 c.free("they are free when it has ended")
-status, out, err = c.gang(0, "--model", c.all, "--least", "7", "--", c.launch, "true")
+status, out, err = c.gang(0, "--model", c.all, "--least", "7", "--", c.starter, "true")
 ok("as text", status == 0 and re.search(r"7 of 7 free hosts: [\d.]+ s; predicted: [\d.]+ s", err), (status, out, err))
 status, out, err = c.gang(3, "--model", c.all, "--hosts", "n1,n6", "--least", "2", "--", "sh", "-c",
                         "echo {count} {ranks} {hosts}; cat {hostfile} {rankfile} $HYDRA_HOST_FILE $SLURM_HOSTFILE; exit 7")
@@ -73,8 +73,8 @@ c.free()
 
 # One that asks while the other's hosts are still offered may be offered two, and would take them: so "--least"
 three = ["--model", c.three, "--slowdown", "fair", "--least", "3", "--most", "3", "--wait", str(WAIT), "--json"]
-first = c.begin(0, *three, "--", c.launch, c.held("first"))
-second = c.begin(6, *three, "--", c.launch, c.held("second"))
+first = c.begin(0, *three, "--", c.starter, c.held("first"))
+second = c.begin(6, *three, "--", c.starter, c.held("second"))
 both = until(lambda: c.lines("first") == 3 and c.lines("second") == 3 or first.poll() is not None or second.poll() is not None, LONG)
 wanted = sorted([(c.code(0), False)] * 3 + [(c.code(6), False)] * 3)
 if not ok("two gangs at the same time", both and first.poll() is None and second.poll() is None and

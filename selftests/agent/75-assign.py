@@ -102,7 +102,7 @@ c.free()
 # ---- ends ----
 
 path = profile("four", [(0, 2, 5), (1, 3, 5)], ranks=4)
-p = c.begin(4, "--assign", path, *NEAR, "--slots", "2", "--wait", str(WAIT), "--", c.launch, c.held("killed"))
+p = c.begin(4, "--assign", path, *NEAR, "--slots", "2", "--wait", str(WAIT), "--", c.starter, c.held("killed"))
 ok("a job of two hosts", until(lambda: c.lines("killed") == 2 or p.poll() is not None, LONG) and p.poll() is None, p.poll())
 p.send_signal(signal.SIGHUP)
 p.communicate(timeout=LONG)

@@ -73,11 +73,13 @@ class Cluster:
     bound = 20          # seconds for what ends by itself when its task or agent has ended
     stopped = False     # all has been removed
 
-    def __init__(self, n, settings="", topology="2,1", apart=os.environ.get("EHS_APART") == "1"):
-        """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when installed."""
+    def __init__(self, n, settings="", topology="2,1", apart=True):
+        """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when installed. Else root's own
+        agents start theirs."""
         self.apart = apart
         self.launchers = {}
         self.wrapped = {}       # (node, program): what starts it instead
+        self.roots = {}         # node: the words before those of its ehlaunch
         self.n = n
         self.topology = topology
         if n > 16:
@@ -85,6 +87,7 @@ class Cluster:
         users.add()
         if apart:
             netns.own_run({"ehsched": USER})
+            users.add_group("ehsched", USER)
         self.net = Net(n)
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings
@@ -95,8 +98,6 @@ class Cluster:
         self.certificates("cert", *[f"n{i}" for i in range(n)])
         if apart:
             os.chmod(self.dir, 0o755)
-            for i in range(n):
-                self.launch(i)
 
     def certificates(self, folder, *hosts):
         path = os.path.join(self.dir, folder)
@@ -134,25 +135,34 @@ class Cluster:
             lines.append(f'peer "{self.code(j)}" {{ host = "{name}" address = "{address(j)}:7411" }}')
         with open(path, "w") as out:
             out.write("\n".join(lines) + "\n")
-        if self.apart:
-            for folder, _, files in os.walk(cert):
-                for name in files:
-                    os.chown(os.path.join(folder, name), USER, USER)
-                os.chown(folder, USER, USER)
+        self.give(cert)
         return path
+
+    def give(self, path):
+        """To the agents' user: a file, or a directory and all in it."""
+        if not self.apart:
+            return
+        os.chown(path, USER, USER)
+        for folder, folders, files in os.walk(path):
+            for name in folders + files:
+                os.chown(os.path.join(folder, name), USER, USER)
 
     def program(self, i, name):
         """Node i's."""
         return self.wrapped.get((i, name)) or {"ehagent": AGENT, "ehstub": STUB, "ehlaunch": LAUNCH}[name]
 
-    def wrap(self, i, before="", by="", mounts=False):
-        """Node i's agent starts after these commands of a shell, if they succeed, and by this program. `mounts`: with mounts of
-        its own, and what the commands mount is seen there only."""
+    def wrap(self, i, before="", by="", mounts=False, root=False):
+        """Node i's agent starts after these commands of a shell, if they succeed, and by this program. `mounts`: its node has
+        mounts of its own, and what the commands mount is seen there only. `root`: what root starts of it, which may be its ehlaunch
+        only."""
+        own = ["unshare", "-m", "--propagation", "private"] if mounts else []
+        words = [*own, "sh", "-ec", f'{before}\nexec {by} "$@"', "sh"]
+        if self.apart and (mounts or root):
+            self.roots[i] = words
+            return
         path = os.path.join(self.dir, f"n{i}.agent")
-        own = "unshare -m --propagation private " if mounts else ""
-        script = f'{before}\nexec {by} {AGENT} "$@"'
         with open(path, "w") as f:
-            f.write(f'#!/bin/sh\nexec {own}sh -ec {shlex.quote(script)} sh "$@"\n')
+            f.write(f'#!/bin/sh\nexec {shlex.join([*words, AGENT])} "$@"\n')
         os.chmod(path, 0o755)
         self.wrapped[i, "ehagent"] = path
 
@@ -160,9 +170,14 @@ class Cluster:
         """Where node i's ehlaunch listens."""
         return os.path.join(self.dir, f"n{i}.launch")
 
-    def launch(self, i):
-        """Starts what the service manager starts: ehlaunch, with a socket that listens as descriptor 3. An earlier one is
-        killed."""
+    def launch(self, i, conf=None):
+        """Starts what the service manager starts: ehlaunch, with the rules of the configuration, and a socket that listens as
+        descriptor 3. An earlier one is killed."""
+        words = self.launch_words(i, conf or self.confs.get(i) or self.conf(i))
+        enter = self.roots.get(i, [])
+        agent = self.agents.get(i)
+        if "unshare" in enter and agent and agent.poll() is None:
+            enter = ["nsenter", f"--mount=/proc/{agent.pid}/ns/mnt"]
         earlier = self.launchers.pop(i, None)
         if earlier:
             earlier.kill()
@@ -175,10 +190,26 @@ class Cluster:
             s.listen()
             fd = s.fileno()
             os.set_inheritable(fd, True)
+            # in a session of its own, as any service: a user's stub takes it for no reader of what the user's session has
             self.launchers[i] = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "bash", "-c", f'exec "$@" 3<&{fd}', "sh",
-                 self.program(i, "ehlaunch"), "--allow-root", "--cgroup", self.cgroup(i), "--stub", self.program(i, "ehstub")],
-                stdin=subprocess.DEVNULL, pass_fds=[fd])
+                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", *enter, "bash", "-c", f'exec "$@" 3<&{fd}', "sh", *words],
+                stdin=subprocess.DEVNULL, pass_fds=[fd], start_new_session=True)
+
+    def launch_words(self, i, conf):
+        """The command of node i's ehlaunch."""
+        if (i, "ehlaunch") not in self.wrapped:
+            return [AGENT, "--launch", "-c", conf]
+        return [self.program(i, "ehlaunch"), "--allow-root", "--cgroup", self.cgroup(i), "--stub", self.program(i, "ehstub")]
+
+    def launches(self, i):
+        """Whether node i's ehlaunch serves: it says so to each that connects. The socket listens before it does."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.settimeout(3)
+                s.connect(self.launcher(i))
+                return bool(s.recv(64))
+        except OSError:
+            return False
 
     def etc(self, i):
         """Where `ehctl init` and `join` of node i are told to write."""
@@ -189,6 +220,8 @@ class Cluster:
         conf = os.path.join(self.etc(i), "agent.conf")
         with open(conf, "a") as f:
             f.write(f'state = "{state or self.state(i)}"\ncgroup = "{self.cgroup(i)}"\nstub = "{STUB}"\nlog = "debug"\n{more}')
+            if self.apart:
+                f.write(f'\nlauncher = "{self.launcher(i)}"\n')
         return conf
 
     def state(self, i):
@@ -196,8 +229,7 @@ class Cluster:
         folder = os.path.join(self.dir, f"n{i}.d")
         if not os.path.exists(folder):
             os.mkdir(folder)
-            if self.apart:
-                os.chown(folder, USER, USER)
+            self.give(folder)
         return os.path.join(folder, "state")
 
     def words(self, i, *words):
@@ -219,10 +251,15 @@ class Cluster:
 
     def start(self, i, conf=None, ready=True):
         self.confs[i] = conf = conf or self.conf(i)
+        if self.apart and i not in self.launchers:
+            self.launch(i)
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
         earlier = len(self.log(i))     # what an agent before this one has said
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
         user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
+        if "unshare" in self.roots.get(i, []):
+            until(lambda: self.launches(i))
+            user.append(f"--mount=/proc/{self.launchers[i].pid}/ns/mnt")
         env = {**os.environ, **self.environment(i)}
         if self.apart:      # LeakSanitizer traces its own process, which is one of the things that this agent gives up
             env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"

@@ -23,8 +23,8 @@ class Gangs(Cluster):
         self.all = self.model("all", [100 / p for p in range(1, 9)])
         self.three = self.model("three", [9, 5, 1, 5, 5, 5, 5, 5])
         # a launcher: a part on each host, by ehrsh, and it waits for them
-        self.launch = os.path.join(self.top, "launch")
-        with open(self.launch, "w") as f:
+        self.starter = os.path.join(self.top, "launch")
+        with open(self.starter, "w") as f:
             f.write("""#!/bin/sh
 trap 'kill $pids; wait; exit 9' TERM INT HUP
 for host in $(sed 's/ .*//' "$EHSCHED_GANG_HOSTFILE"); do
@@ -32,7 +32,7 @@ for host in $(sed 's/ .*//' "$EHSCHED_GANG_HOSTFILE"); do
 done
 wait
 """)
-        os.chmod(self.launch, 0o755)
+        os.chmod(self.starter, 0o755)
 
     def model(self, name, compute):
         path = os.path.join(self.top, name)
@@ -77,7 +77,7 @@ wait
     def begun(self, name, home):
         """A job that runs on all hosts and goes on until the file is there."""
         n = len(self.agents)
-        p = self.begin(home, "--model", self.all, "--least", str(n), "--wait", str(WAIT), "--", self.launch, self.held(name))
+        p = self.begin(home, "--model", self.all, "--least", str(n), "--wait", str(WAIT), "--", self.starter, self.held(name))
         good = until(lambda: self.lines(name) >= n or p.poll() is not None, LONG) and p.poll() is None
         ok(f"{name}: a job runs on all hosts", good and len(self.leases()) == n,
            (self.leases(), p.communicate() if p.poll() is not None else ""))

@@ -44,6 +44,11 @@ class Mixed(Cluster):
             os.chmod(here, 0o755)
         return os.path.join(here, name)
 
+    def launch_words(self, i, conf):
+        if {self.mixed.get((i, name), self.which[i]) for name in ("ehagent", "ehlaunch")} == {NEW}:
+            return [self.program(i, "ehagent"), "--launch", "-c", conf]
+        return [self.program(i, "ehlaunch"), "--allow-root", "--cgroup", self.cgroup(i), "--stub", self.program(i, "ehstub")]
+
     def conf(self, i, **more):
         if i in self.joins:
             return super().conf(i, join=self.joins[i], **more)

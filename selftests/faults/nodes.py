@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 import users
 from clock import Clock
-from cluster import LAUNCH, STUB, USER, Cluster, frame, read_frame
+from cluster import USER, Cluster, frame, read_frame
 from mounts import mounted
 from proc import running, send
 from wait import WAIT, until
@@ -23,7 +23,8 @@ guests = 1000
 load-index = "tasks"
 threshold = 100.0
 threshold-floor = 100.0
-view-own = {{ "/usr" }}"""
+view-own = {{ "/usr" }}
+allow-root = false"""
 LOOKS = "ehlook", "ehhist", "ehkeep-look"     # an agent keeps some
 STATE_KIB = 4096      # of the file system of a node's state
 
@@ -53,7 +54,7 @@ class Nodes(Cluster):
     def environment(self, i):
         return self.clocks[i].environment
 
-    def launch(self, i):
+    def launch(self, i, conf=None):
         """Starts ehlaunch; its socket stays when it ends."""
         if i not in self.sockets:
             s = self.sockets[i] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -63,18 +64,9 @@ class Nodes(Cluster):
             s.listen()
         fd = self.sockets[i].fileno()
         self.launchers[i] = subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "bash", "-c", f'exec "$@" 3<&{fd}', "bash", LAUNCH,
-             "--cgroup", self.cgroup(i), "--stub", STUB, "--view-own", "/usr"], stdin=subprocess.DEVNULL, pass_fds=[fd])
-
-    def launches(self, i):
-        """Whether node i's ehlaunch serves: it says so to each that connects. The socket listens before it does."""
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-                s.settimeout(3)
-                s.connect(self.launcher(i))
-                return bool(s.recv(64))
-        except OSError:
-            return False
+            ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "bash", "-c", f'exec "$@" 3<&{fd}', "bash",
+             *self.launch_words(i, conf or self.confs[i])], stdin=subprocess.DEVNULL, pass_fds=[fd],
+            start_new_session=True)
 
     def tell(self, i, command, limit=3):
         """What node i's agent answers; None: nothing in time."""

@@ -38,12 +38,12 @@ class Nodes(Cluster):
         names = "".join(f"{address(i)} n{i}\n" for i in range(n))
         users.put("/etc/hosts", f"127.0.0.1 localhost\n{names}")
         for i in range(n):
-            self.wrap(i, by=f"unshare --uts sh -c 'hostname n{i} && exec \"$@\"' sh")
+            self.wrap(i, root=True, by=f"unshare --uts sh -c 'hostname n{i} && exec \"$@\"' sh")
         ok(f"{n} agents", self.start_all(), "".join(map(self.log, range(n))))
 
     def spawn(self, *words, node=0, **more):
         """A command of the user on a node, in a process group of its own as in a shell."""
-        pid = self.agents[node].pid
+        pid = self.launchers[node].pid
         more.setdefault("cwd", self.work)
         return subprocess.Popen(["nsenter", f"--net=/proc/{pid}/ns/net", f"--uts=/proc/{pid}/ns/uts", "setpriv", f"--reuid={USER}",
                                  f"--regid={USER}", "--clear-groups", "env", "HOME=/tmp", "USER=eht1", "LOGNAME=eht1", *words],
