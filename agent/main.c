@@ -206,9 +206,6 @@ static int main_launch(const struct config *config)
 	char path[PATH_MAX], self[PATH_MAX], *none[] = { NULL }, **argv;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	/* Rules that another user can change are not root's. */
-	if (!geteuid() && !config_file_is_roots(config->file, stderr))
-		return 2;
 	if (n < 0 || !companion("ehlaunch", path, sizeof(path))) {
 		fprintf(stderr, "ehagent: ehlaunch is not installed beside this program\n");
 		return 1;
@@ -238,6 +235,7 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
+	char real[PATH_MAX], why[CONFIG_FILE_WHY];
 	const char *file = MAIN_CONFIG;
 	struct agent agent = { .release = VERSION };
 	struct address address;
@@ -267,6 +265,14 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc || (check && launch))
 		return main_usage(stderr);
+	/* Rules that another user can change are not root's. What is read is what was looked at. */
+	if (launch && !geteuid()) {
+		if (!config_file_is_roots(file, real, why)) {
+			fprintf(stderr, "%s\n", why);
+			return 2;
+		}
+		file = real;
+	}
 	agent.config = config_read(file, main_joins, stderr);
 	if (!agent.config)
 		return 2;

@@ -68,42 +68,40 @@ close_file:
 	return text;
 }
 
-static bool config_file_is_safe(const char *path, FILE *errors)
+/* In a directory of root's that all may write to, as /tmp, nobody can move what is root's. */
+static bool config_file_is_safe(const char *path, char why[CONFIG_FILE_WHY])
 {
 	struct stat st;
 
 	if (stat(path, &st)) {
-		fprintf(errors, "%s:1: cannot read: %s\n", path, strerror(errno));
+		snprintf(why, CONFIG_FILE_WHY, "%s:1: cannot read: %s", path, strerror(errno));
 		return false;
 	}
-	if (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+	if (!st.st_uid &&
+	    (!(st.st_mode & (S_IWGRP | S_IWOTH)) || (S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX)))
 		return true;
-	fprintf(errors,
-		"%s:1: others than root can change it, and with it who may be what on this "
-		"host: chown root, chmod go-w\n",
-		path);
+	snprintf(why, CONFIG_FILE_WHY,
+		 "%s:1: others than root can change it, and with it who may be what on this host: "
+		 "chown root, chmod go-w",
+		 path);
 	return false;
 }
 
-bool config_file_is_roots(const char *file, FILE *errors)
+bool config_file_is_roots(const char *file, char real[PATH_MAX], char why[CONFIG_FILE_WHY])
 {
-	char real[PATH_MAX];
+	char above[PATH_MAX];
+	const char *path = real;
 
 	if (!realpath(file, real)) {
-		fprintf(errors, "%s:1: cannot read: %s\n", file, strerror(errno));
+		snprintf(why, CONFIG_FILE_WHY, "%s:1: cannot read: %s", file, strerror(errno));
 		return false;
 	}
-	if (!config_file_is_safe(real, errors))
-		return false;
-	/* Each directory above, the last of which is "/". */
-	for (char *folder = dirname(real);; folder = dirname(folder)) {
-		struct stat st;
-
-		/* In one that all may write to, as /tmp, nobody can move what is root's. */
-		if (stat(folder, &st) || !(st.st_mode & S_ISVTX))
-			if (!config_file_is_safe(folder, errors))
-				return false;
-		if (!folder[1])
+	/* The file, and each directory above, the last of which is "/". */
+	strcpy(above, real);
+	while (config_file_is_safe(path, why)) {
+		if (!path[1])
 			return true;
+		path = dirname(above);
 	}
+	return false;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config_data.h"
+#include "base/config_file.h"
 #include "base/launch_options.h"
 #include "base/log.h"
 #include "cluster/versions.h"
@@ -351,10 +353,16 @@ static int launcher_send_reload(struct launcher *l)
 static void launcher_adjust(struct launcher *l)
 {
 	const char *file = l->agent->config->file;
+	char real[PATH_MAX], why[CONFIG_FILE_WHY];
 	int err;
 
 	if (launcher_rules(l->agent) != LAUNCHER_OTHERS)
 		return;
+	/* It would refuse that, and end. */
+	if (!config_file_is_roots(file, real, why)) {
+		log_warning("ehlaunch keeps the rules that it has: %s", why);
+		return;
+	}
 	err = launcher_send_reload(l);
 	if (!err) {
 		launcher_end(l);

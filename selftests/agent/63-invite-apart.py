@@ -6,7 +6,7 @@ from the same file, as root."""
 import json, os, re, signal, stat, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import AGENT, LAUNCH, STUB, USER, Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from proc import words
 from wait import WAIT, until
 
@@ -93,6 +93,30 @@ for what, path, mode in ("file", conf, 0o660), ("directory", c.etc(1), 0o770):
     ok(f"a {what} that others can change has no rules for root", r.returncode == 2 and "others than root can change it" in r.stderr and
        r.stderr.startswith(path), r)
     os.chmod(path, was)
+os.chown(c.etc(1), USER, 0)
+os.chmod(c.etc(1), 0o1755)
+r = ehagent("--launch", "-c", conf)
+ok("nor one in another's directory, whatever bit that has", r.returncode == 2 and r.stderr.startswith(c.etc(1) + ":"), r)
+os.chown(c.etc(1), 0, USER)
+os.chmod(c.etc(1), 0o750)
+
+c.launch(1)
+must("one with the rules of the file is there again", until(lambda: "--guest-pids 77" in options()) and c.launches(1))
+link = os.path.join(c.dir, "link.conf")
+os.symlink(conf, link)
+c.launch(1, link)
+must("the agent is connected to it", until(lambda: re.search(RULES, ehctl(1, "doctor").stdout, re.M)))
+ok("a link is followed once", until(lambda: f"--configuration {os.path.realpath(conf)} " in options()) and c.launches(1), options())
+with open(conf, "a") as f:
+    f.write("guest-pids = 78\n")
+os.chmod(conf, 0o660)
+r = ehctl(1, "reload")
+ok("a file that ehlaunch would refuse is not given to it", r.returncode == 0 and c.logged(1, "ehlaunch keeps the rules that it has: .*others than root"),
+   (r, c.log(1)[-1500:]))
+ok("and it goes on with the rules that it has", "--guest-pids 77" in options() and c.launches(1) and c.launchers[1].poll() is None, options())
+os.chmod(conf, 0o640)
+r = ehctl(1, "reload")
+ok("when it is root's again, it is", r.returncode == 0 and until(lambda: "--guest-pids 78" in options()), (r, options()))
 with open(conf, "a") as f:
     f.write("guest-pids = many\n")
 r = ehagent("--launch", "-c", conf)
