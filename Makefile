@@ -96,7 +96,7 @@ FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(addprefix helpers/common/,control
 LOOK_SRC  := $(wildcard helpers/ehlook/*.c)
 HIST_SRC  := $(wildcard helpers/ehhist/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) \
-	$(addprefix lib/wire/,attach.c cursor.c frame.c job.c named.c terminal.c view.c)
+	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
 LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))

@@ -19,7 +19,7 @@
 #include "base/agent.h"
 #include "base/config_data.h"
 #include "base/log.h"
-#include "history/clean.h"
+#include "wire/clean.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define JOURNAL_ENTRY 8192

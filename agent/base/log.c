@@ -6,8 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "wire/clean.h"
 
 #define LOG_LINE 1024
 
@@ -23,7 +26,7 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	static const char *const journal[] = { "<3>", "<4>", "<6>", "<7>" };
-	char line[LOG_LINE];
+	char line[LOG_LINE], clean[LOG_LINE];
 	struct timespec now;
 	struct tm tm;
 	va_list args;
@@ -42,16 +45,16 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 			       names[level]);
 	}
 	va_start(args, format);
-	n = vsnprintf(line + at, sizeof(line) - at - 1, format, args);
+	n = vsnprintf(line + at, sizeof(line) - at, format, args);
 	va_end(args);
-	at = n < 0 || at + n > sizeof(line) - 2 ? sizeof(line) - 2 : at + n;
+	if (n < 0)
+		line[at] = '\0';
 	/* it may contain what peers and users sent: keep it on one line */
-	for (size_t i = 0; i < at; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 127)
-			line[i] = '?';
-	line[at++] = '\n';
+	clean_text(clean, sizeof(clean) - 1, line);
+	at = strlen(clean);
+	clean[at++] = '\n';
 	/* one write, so that it does not mix with lines of guests on the same stderr */
-	if (write(STDERR_FILENO, line, at) < 0)
+	if (write(STDERR_FILENO, clean, at) < 0)
 		return;
 }
 

@@ -12,6 +12,7 @@
 #include "cluster/enrol.h"
 #include "net/peer.h"
 #include "node/node.h"
+#include "wire/clean.h"
 
 #define DRAIN_TEXT 256
 
@@ -29,22 +30,6 @@ struct drain {
 	struct drain_wish wish[DRAIN_WISHES];
 };
 
-/* Whole characters of UTF-8, and nothing that moves the cursor of a terminal. */
-static void drain_copy(char out[DRAIN_TEXT], const char *text)
-{
-	size_t n = strnlen(text ? text : "", DRAIN_TEXT - 1);
-
-	if (n)
-		memcpy(out, text, n);
-	if (n && text[n])
-		while (n && (text[n] & 0xc0) == 0x80)
-			n--;
-	out[n] = '\0';
-	for (char *c = out; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
-}
-
 static void drain_wish(struct agent *agent, int which, bool *wished, bool wish, const char *by,
 		       const char *reason)
 {
@@ -55,8 +40,8 @@ static void drain_wish(struct agent *agent, int which, bool *wished, bool wish, 
 	/* Without memory it drains all the same, and nobody knows why. */
 	if (wish && agent->drain) {
 		w = &agent->drain->wish[which];
-		drain_copy(w->by, by);
-		drain_copy(w->reason, reason);
+		clean_text(w->by, sizeof(w->by), by ?: "");
+		clean_text(w->reason, sizeof(w->reason), reason ?: "");
 		if (!*wished)
 			w->since = clock_wall_ms();
 	}

@@ -24,6 +24,7 @@
 #include "cluster/enrol.h"
 #include "cluster/issue.h"
 #include "cluster/roster.h"
+#include "cluster/speech.h"
 #include "cluster/store.h"
 #include "net/tls.h"
 
@@ -389,6 +390,7 @@ json_t *invite_on_visit(struct agent *agent, const char *where, const char *line
 {
 	const char *secret, *host, *request;
 	struct invites *in = agent->invites;
+	char wrong[SPEECH_WHY];
 	json_t *o, *answer;
 	struct invite *by;
 
@@ -397,7 +399,7 @@ json_t *invite_on_visit(struct agent *agent, const char *where, const char *line
 	if (!invite_is_open(agent))
 		return invite_refuse(where, "",
 				     "no invitation is open: the token was used, or has expired");
-	o = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+	o = speech_object(line, length, wrong);
 	secret = json_string_value(json_object_get(o, "secret"));
 	host = json_string_value(json_object_get(o, "host"));
 	request = json_string_value(json_object_get(o, "request"));

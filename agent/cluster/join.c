@@ -179,7 +179,7 @@ static void join_on_ready(void *ctx)
 		eh_code_format(roster_topology(j->kept), (struct eh_code){ 0, kept->index }, code);
 	else if (c->has_node)
 		eh_code_format(&c->topology, c->node, code);
-	if (client_request(j->agent, t->conn, "/v1/join",
+	if (client_request(j->agent, t->conn, t->address.text, "/v1/join",
 			   enrol_question(j->agent, kept || c->has_node ? code : NULL, false),
 			   JOIN_ASK_MS, join_on_answer, t))
 		h2_conn_close(t->conn, H2_END_BROKEN, "out of memory");

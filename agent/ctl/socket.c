@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/pause.h"
+#include "cluster/speech.h"
 #include "ctl/callers.h"
 #include "ctl/ends.h"
 #include "home/away.h"
@@ -329,8 +330,8 @@ static void ctl_take_job(struct ctl_conn *c)
 
 static void ctl_take_request(struct ctl_conn *c)
 {
-	json_error_t error;
-	json_t *request = json_loadb((char *)c->payload, c->length, JSON_REJECT_DUPLICATES, &error);
+	char why[SPEECH_WHY];
+	json_t *request = speech_object((char *)c->payload, c->length, why);
 
 	ctl_drop_payload(c);
 	c->greeted = true;
@@ -342,10 +343,10 @@ static void ctl_take_request(struct ctl_conn *c)
 	/* one request at a time */
 	c->busy = true;
 	event_del(c->reading);
-	if (json_is_object(request))
+	if (request)
 		c->agent->ctl->request(c, request);
 	else
-		ctl_reply(c, ctl_error("the request", "not a JSON object", true));
+		ctl_reply(c, ctl_error("the request", why, true));
 	json_decref(request);
 }
 

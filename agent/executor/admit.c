@@ -14,19 +14,23 @@
 #include "base/user.h"
 #include "node/memory.h"
 #include "site/map.h"
+#include "wire/clean.h"
 #include "wire/reason.h"
 
 #define ADMIT_NOBODY 65534
 
 void admit_refuse(struct admit_refusal *out, enum ehs_reason reason, const char *format, ...)
 {
+	char text[sizeof(out->text)];
 	va_list args;
 
 	out->reason = reason;
 	out->memory_left = 0;
 	va_start(args, format);
-	vsnprintf(out->text, sizeof(out->text), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* Paths are in it, which may have any character; home takes no other text. */
+	clean_text(out->text, sizeof(out->text), text);
 }
 
 static bool admit_is_low(const struct config *config, uid_t uid)

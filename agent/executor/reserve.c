@@ -30,6 +30,7 @@
 #include "net/peer.h"
 #include "net/server.h"
 #include "wire/attach.h"
+#include "wire/clean.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
@@ -541,10 +542,8 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	if (!r)
 		return NULL;
 	r->here = here;
-	/* From a user's process, and shown as JSON. */
-	for (char *c = r->command; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	/* From a user's process. */
+	clean_text(r->command, strlen(r->command) + 1, q.command);
 	r->state = who->pid ? RESERVE_RUNNING : RESERVE_CLAIMED;
 	reserve_enter(r);
 	return r;

@@ -28,7 +28,7 @@
 #include "base/config_data.h"
 #include "base/log.h"
 #include "helpers/common/companion.h"
-#include "history/clean.h"
+#include "wire/clean.h"
 #include "home/record.h"
 #include "net/peer.h"
 #include "wire/descriptors.h"

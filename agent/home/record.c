@@ -11,7 +11,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "history/clean.h"
+#include "wire/clean.h"
 #include "net/peer.h"
 #include "wire/attach.h"
 #include "wire/reason.h"
@@ -37,15 +37,12 @@ void record_step(struct placement *p, const char *format, ...)
 	va_end(args);
 }
 
-/* Sets the program's name for people. Bytes other than printable ASCII might not be valid JSON. */
+/* Sets the program's name for people. */
 static void record_name(struct placement *p)
 {
 	const char *slash = strrchr(p->path, '/');
 
-	snprintf(p->command, sizeof(p->command), "%s", slash && slash[1] ? slash + 1 : p->path);
-	for (char *c = p->command; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	clean_text(p->command, sizeof(p->command), slash && slash[1] ? slash + 1 : p->path);
 }
 
 void record_arguments(struct placement *p, const char *const *argv)

@@ -2,17 +2,22 @@
 #include "net/client.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/log.h"
+#include "cluster/address.h"
+#include "cluster/speech.h"
 #include "net/h2_stream.h"
 
 struct client_call {
 	struct agent *agent;
 	struct client_call *next, **prev; /* among the open ones of its agent */
+	char to[ADDRESS_TEXT]; /* the other host */
 	struct h2_stream *stream;
 	struct event *timer;
 	char *body;
@@ -23,6 +28,8 @@ struct client_call {
 	client_reply_fn done;
 	void *ctx;
 };
+
+static struct log_limit client_log;
 
 struct client {
 	struct client_call *calls; /* open ones */
@@ -84,13 +91,17 @@ static ssize_t client_on_produce(void *ctx, uint8_t *buf, size_t room)
 static void client_on_closed(void *ctx, bool clean)
 {
 	struct client_call *r = ctx;
+	char why[SPEECH_WHY];
 	json_t *reply = NULL;
 
 	if (clean && r->reply_length) {
-		reply = json_loadb(r->reply, r->reply_length, JSON_REJECT_DUPLICATES, NULL);
+		reply = speech_object(r->reply, r->reply_length, why);
 		/* an invalid body counts as no answer */
-		if (!json_is_object(reply))
+		if (!reply) {
 			clean = false;
+			if (log_allowed(&client_log))
+				log_warning("the answer of %s is ignored: it %s", r->to, why);
+		}
 	}
 	r->done(r->ctx, clean ? r->status : 0, clean ? reply : NULL);
 	json_decref(reply);
@@ -121,14 +132,15 @@ static const struct h2_stream_ops client_get = {
 };
 
 /* NULL: no memory, or the agent is ending. */
-struct client_call *client_call_new(struct agent *agent, json_t *body, client_reply_fn done,
-				    void *ctx)
+struct client_call *client_call_new(struct agent *agent, const char *to, json_t *body,
+				    client_reply_fn done, void *ctx)
 {
 	struct client_call *r = agent->client->over ? NULL : calloc(1, sizeof(*r));
 
 	if (!r)
 		goto drop_body;
 	r->agent = agent;
+	snprintf(r->to, sizeof(r->to), "%s", to);
 	r->done = done;
 	r->ctx = ctx;
 	r->timer = evtimer_new(agent->base, client_on_time, r);
@@ -225,10 +237,10 @@ const char *client_call_method(const struct client_call *r)
 	return r->body ? "POST" : "GET";
 }
 
-int client_request(struct agent *agent, struct h2_conn *conn, const char *path, json_t *body,
-		   unsigned int timeout_ms, client_reply_fn done, void *ctx)
+int client_request(struct agent *agent, struct h2_conn *conn, const char *to, const char *path,
+		   json_t *body, unsigned int timeout_ms, client_reply_fn done, void *ctx)
 {
-	struct client_call *r = client_call_new(agent, body, done, ctx);
+	struct client_call *r = client_call_new(agent, to, body, done, ctx);
 
 	if (!r)
 		return -ENOMEM;

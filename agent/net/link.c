@@ -113,7 +113,7 @@ static void link_on_hello(void *ctx, int status, const json_t *reply);
 static void link_greet(struct peer *p)
 {
 	p->greeting = true;
-	if (client_request(p->agent, p->conn, "/v1/hello", hello_new(p->agent),
+	if (client_request(p->agent, p->conn, peer_host(p), "/v1/hello", hello_new(p->agent),
 			   3 * p->agent->config->heartbeat, link_on_hello, p))
 		h2_conn_close(p->conn, H2_END_BROKEN, "out of memory");
 }
@@ -152,8 +152,8 @@ static void link_refused(struct peer *p, const char *error)
 		return;
 	}
 	p->introduced = p->greeting = true;
-	if (client_request(p->agent, p->conn, "/v1/join", p->agent->net_ops->question(p->agent),
-			   LINK_JOIN_MS, link_on_joined, p))
+	if (client_request(p->agent, p->conn, peer_host(p), "/v1/join",
+			   p->agent->net_ops->question(p->agent), LINK_JOIN_MS, link_on_joined, p))
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 }
 
@@ -300,7 +300,7 @@ struct h2_stream *link_open(struct peer *to, const char *method, const char *pat
 int link_request(struct peer *to, const char *path, json_t *body, unsigned int timeout_ms,
 		 client_reply_fn done, void *ctx)
 {
-	struct client_call *call = client_call_new(to->agent, body, done, ctx);
+	struct client_call *call = client_call_new(to->agent, peer_host(to), body, done, ctx);
 
 	if (!call)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <jansson.h>
 
+#include "cluster/speech.h"
 #include "net/h2_stream.h"
 #include "net/intake.h"
 
@@ -135,19 +136,20 @@ static void answer_call(struct server_answer *a, const json_t *body)
 static void answer_end(void *ctx)
 {
 	struct server_answer *a = ctx;
+	char why[SPEECH_WHY] = "is empty";
 	json_t *body = NULL;
 
 	if (a->called)
 		return;
 	if (a->length)
-		body = json_loadb(a->body, a->length, JSON_REJECT_DUPLICATES, NULL);
+		body = speech_object(a->body, a->length, why);
 	free(a->body);
 	a->body = NULL;
 	intake_read(&a->intake);
-	if (!json_is_object(body) &&
-	    (a->length || !a->call.route || strcmp(a->call.route->method, "GET"))) {
+	if (!body && (a->length || !a->call.route || strcmp(a->call.route->method, "GET"))) {
 		a->called = true;
-		server_answer(a, 400, server_answer_error("the body is not a JSON object"));
+		server_answer(a, 400,
+			      json_pack("{s:o}", "error", json_sprintf("the body %s", why)));
 	} else {
 		answer_call(a, body);
 	}

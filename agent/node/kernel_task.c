@@ -11,6 +11,7 @@
 #include "base/agent.h"
 #include "node/kernel.h"
 #include "node/kernel_inside.h"
+#include "wire/clean.h"
 #include "wire/frame.h"
 
 static struct nl_msg *kernel_about(struct agent *agent, uint8_t cmd, pid_t pid)
@@ -68,7 +69,7 @@ static void kernel_on_task(void *ctx, struct nlmsghdr *h)
 	struct nlattr *a[EHS_A_TASK_MAX + 1];
 	struct kernel_dump *dump = ctx;
 	struct kernel_task task = { 0 };
-	char command[64]; /* printable ASCII: program names need not be valid UTF-8 */
+	char command[64]; /* clean: names of programs need not be UTF-8 */
 
 	if (genlmsg_parse(h, 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_ID] ||
 	    !a[EHS_A_TASK_STATE] || !a[EHS_A_TASK_PID])
@@ -80,11 +81,7 @@ static void kernel_on_task(void *ctx, struct nlmsghdr *h)
 	task.reason = a[EHS_A_TASK_REASON] ? nla_get_u32(a[EHS_A_TASK_REASON]) : 0;
 	task.started_ns = a[EHS_A_TASK_STARTED] ? nla_get_u64(a[EHS_A_TASK_STARTED]) : 0;
 	task.command = a[EHS_A_TASK_COMMAND] ? nla_get_string(a[EHS_A_TASK_COMMAND]) : "";
-	snprintf(command, sizeof(command), "%s", task.command);
-	for (char *c = command; *c; c++)
-		if (*c < ' ' || *c == 127)
-			*c = '?';
-	task.command = command;
+	task.command = clean_text(command, sizeof(command), task.command);
 	dump->each(dump->ctx, &task);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "helpers/end/spare.h"
+#include "wire/clean.h"
 
 #define END_LIMIT_MS 60000 /* until the agent says another one */
 /* With `ehctl exec` a user waits, and the executor first reads all of a large program. An agent that
@@ -46,10 +47,12 @@ static int end_on_data(struct stub *s, const struct job_message *m)
 
 static void end_on_refused(struct stub *s, const struct job_message *m)
 {
-	char text[JOB_TEXT_MAX + 1];
+	char said[JOB_TEXT_MAX + 1], text[sizeof(said)];
 
-	memcpy(text, m->refused.text, m->refused.length);
-	text[m->refused.length] = '\0';
+	memcpy(said, m->refused.text, m->refused.length);
+	said[m->refused.length] = '\0';
+	/* Another node's words: home's agent passes them on as they come. */
+	clean_text(text, sizeof(text), said);
 	s->why = m->refused.reason;
 	s->why_text = text;
 	end_note(s, NOTE_STAYS);

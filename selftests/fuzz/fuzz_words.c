@@ -12,7 +12,7 @@
 #include "cluster/naming.h"
 #include "cluster/shortid.h"
 #include "cluster/versions.h"
-#include "history/clean.h"
+#include "wire/clean.h"
 #include "history/csv.h"
 #include "history/when.h"
 #include "input.h"

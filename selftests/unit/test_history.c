@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "history/clean.h"
+#include "wire/clean.h"
 #include "history/csv.h"
 #include "history/when.h"
 

@@ -13,6 +13,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include "cluster/speech.h"
 #include "ehcert.h"
 #include "own.h"
 
@@ -167,7 +168,7 @@ static json_t *visit_talk(SSL *ssl, const char *line)
 	char *answer = malloc(VISIT_ANSWER);
 	size_t length = 0;
 	json_t *o = NULL;
-	json_error_t error;
+	char why[SPEECH_WHY];
 	int n = 1;
 
 	if (!answer || SSL_write(ssl, line, (int)strlen(line)) <= 0)
@@ -176,11 +177,7 @@ static json_t *visit_talk(SSL *ssl, const char *line)
 		n = SSL_read(ssl, answer + length, (int)(VISIT_ANSWER - length));
 		length += n > 0 ? n : 0;
 	}
-	o = json_loadb(answer, length, JSON_REJECT_DUPLICATES, &error);
-	if (!json_is_object(o)) {
-		json_decref(o);
-		o = NULL;
-	}
+	o = speech_object(answer, length, why);
 free_answer:
 	free(answer);
 	if (!o)

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cluster/speech.h"
 #include "helpers/common/trust.h"
 #include "tools/common/common.h"
 #include "wire/frame.h"
@@ -128,55 +129,6 @@ static bool is_error(const json_t *reply, int *code)
 	return true;
 }
 
-/* Bytes of the control character that begins here, but for ends of lines and tabs; 0: it is none. */
-static size_t control(const char *at)
-{
-	const unsigned char *c = (const unsigned char *)at;
-
-	if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-		return 2;
-	return (*c < ' ' && *c != '\n' && *c != '\t') || *c == 127;
-}
-
-static void clean_string(json_t *string)
-{
-	const char *from = json_string_value(string), *at = from;
-	char *text, *to;
-
-	while (*at && !control(at))
-		at++;
-	if (!*at)
-		return;
-	text = to = malloc(strlen(from) + 1);
-	for (at = from; text && *at; to++) {
-		const size_t n = control(at);
-
-		*to = n ? '?' : *at;
-		at += n ? n : 1;
-	}
-	if (text)
-		*to = '\0';
-	json_string_set(string, text ?: "?");
-	free(text);
-}
-
-/* Parts of a reply are what other hosts say, and a terminal may do what is in them. */
-static void clean(json_t *value)
-{
-	const char *key;
-	json_t *member;
-	size_t i;
-
-	if (json_is_string(value))
-		clean_string(value);
-	else if (json_is_array(value))
-		json_array_foreach(value, i, member)
-			clean(member);
-	else if (json_is_object(value))
-		json_object_foreach(value, key, member)
-			clean(member);
-}
-
 json_t *client_receive(int fd, int *code, bool *end)
 {
 	uint8_t header[FRAME_HEADER];
@@ -214,7 +166,8 @@ json_t *client_receive(int fd, int *code, bool *end)
 		goto free_text;
 	}
 	reply = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-	clean(reply);
+	/* Parts of it are what other hosts say, and a terminal may do what is in them. */
+	speech_clean(reply);
 	if (!json_is_object(reply)) {
 		fail(0, "the reply of the agent is not a JSON object: %s", error.text);
 		json_decref(reply);

@@ -13,7 +13,7 @@
 
 #include "attend.h"
 #include "client.h"
-#include "history/clean.h"
+#include "wire/clean.h"
 #include "past.h"
 #include "tools/common/common.h"
 

@@ -15,6 +15,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 
+#include "cluster/speech.h"
 #include "confine.h"
 #include "helpers/common/trust.h"
 #include "wire/frame.h"
@@ -83,6 +84,7 @@ static bool ask_take(struct ask *ask, struct evbuffer *in, uint32_t length)
 	text = (const char *)evbuffer_pullup(in, length);
 	reply = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	evbuffer_drain(in, length);
+	speech_clean(reply);
 	why = json_is_object(reply) ? ask_error(reply) : "the agent's answer is no JSON object";
 	if (why) {
 		ask_say(ask, NULL, why);

@@ -51,17 +51,13 @@ static void writer_begin(struct writer *w, const struct family *f)
 		fprintf(w->out, "# UNIT %s %s\n", f->name, f->unit);
 }
 
+/* As the format wants it. The rest is clean: ask.c sees to that. */
 static void writer_escape(FILE *to, const char *value)
 {
 	for (; *value; value++) {
-		const unsigned char c = *value;
-
-		if (c == '\\' || c == '"')
-			fprintf(to, "\\%c", c);
-		else if (c == '\n')
-			fputs("\\n", to);
-		else
-			putc(c < ' ' || c == 127 ? '?' : c, to);
+		if (*value == '\\' || *value == '"' || *value == '\n')
+			putc('\\', to);
+		putc(*value == '\n' ? 'n' : *value, to);
 	}
 }
 

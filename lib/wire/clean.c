@@ -29,6 +29,16 @@ static size_t clean_length(const unsigned char *s)
 	return n;
 }
 
+bool clean_is(const char *text)
+{
+	for (size_t n; *text; text += n) {
+		n = clean_length((const unsigned char *)text);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
 /* Returns where the text ends in out[]. */
 static size_t clean_add(char *out, size_t size, size_t at, const char *text)
 {

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /** @file clean.h  Text of users that others will read on a terminal. Pure. */
-#ifndef HISTORY_CLEAN_H
-#define HISTORY_CLEAN_H
+#ifndef WIRE_CLEAN_H
+#define WIRE_CLEAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
- * Copies text into out[size] as UTF-8 without control characters: each of them, and each byte that is
- * not UTF-8, becomes "?". What does not fit is left out, never half a character. Returns `out`.
+ * Whether the text is UTF-8 (RFC 3629) without what a terminal may take for an order: controls (C0, DEL,
+ * C1), separators of lines, and changes of direction.
+ */
+bool clean_is(const char *text);
+
+/**
+ * Copies text into out[size] as clean text: each character that is not, and each byte that is not
+ * UTF-8, becomes "?". What does not fit is left out, never half a character. Returns `out`.
  */
 char *clean_text(char *out, size_t size, const char *text);
 
