@@ -369,7 +369,7 @@ static json_t *invite_admit(struct agent *agent, const char *where, struct invit
 
 	if (why)
 		return invite_refuse(where, host, why);
-	cert = issue_certificate(agent, host, request, ISSUE_DAYS, &why);
+	cert = issue_certificate(agent, host, request, &why);
 	if (!cert)
 		return invite_refuse(where, host, why);
 	invite_drop(agent->invites, by - agent->invites->open);

@@ -19,6 +19,7 @@
 #include "net/tls.h"
 
 #define ISSUE_HOUR 3600 /* cert_node_new() begins this long before */
+#define ISSUE_DAY 86400
 
 /* Read each time: few ask, and the key is in memory only while it is used. */
 EVP_PKEY *issue_key(struct agent *agent, X509 *authority)
@@ -71,8 +72,19 @@ bool issue_can(struct agent *agent, const char *command, char why[ISSUE_WHY])
 	return key;
 }
 
-char *issue_certificate(struct agent *agent, const char *host, const char *text, unsigned int days,
-			const char **why)
+/* The site has chosen that with its first certificate. */
+static unsigned int issue_days(struct agent *agent)
+{
+	int64_t from = 0, until = 0, days;
+	char cn[256];
+
+	tls_own_validity(agent->tls, &from, &until, cn, sizeof(cn));
+	/* Certificates begin an hour before they are made. */
+	days = (until - from - ISSUE_HOUR) / ISSUE_DAY;
+	return days < 1 ? 1 : days;
+}
+
+char *issue_certificate(struct agent *agent, const char *host, const char *text, const char **why)
 {
 	int64_t now = clock_wall_ms() / 1000, at = revoke_of_host(agent->revoke_list, host);
 	X509_REQ *request = cert_request_from_pem(text, strlen(text));
@@ -92,7 +104,7 @@ char *issue_certificate(struct agent *agent, const char *host, const char *text,
 	if (now - ISSUE_HOUR <= at)
 		now = at + ISSUE_HOUR + 1;
 	if (key)
-		cert = cert_node_new(theirs, host, authority, key, now, days);
+		cert = cert_node_new(theirs, host, authority, key, now, issue_days(agent));
 	if (cert)
 		pem = cert_to_pem(cert);
 free_all:

@@ -12,7 +12,6 @@
 
 struct agent;
 
-#define ISSUE_DAYS 3650 /**< of the certificate of a new host */
 #define ISSUE_WHY 512
 
 /** Whether this host can sign; if not, why[] says so, and where `command` is to be run. */
@@ -20,10 +19,10 @@ bool issue_can(struct agent *agent, const char *command, char why[ISSUE_WHY]);
 /** The key, to be freed; it is in memory only while it is used. NULL after a message in the log. */
 EVP_PKEY *issue_key(struct agent *agent, X509 *authority);
 /**
- * The certificate for a signing request of this host, as PEM, allocated; it begins after the host was
- * revoked. NULL with the reason in *why.
+ * The certificate for a signing request of this host, as PEM, allocated. It lasts as long as that of the
+ * host that signs, and begins after the host was revoked. NULL with the reason in *why.
  */
 char *issue_certificate(struct agent *agent, const char *host, const char *request,
-			unsigned int days, const char **why);
+			const char **why);
 
 #endif

@@ -31,7 +31,6 @@
 #define RENEW_FLOOD 20 /* requests of one host in RENEW_FLOOD_MS */
 #define RENEW_FLOOD_MS 60000
 #define RENEW_DAY 86400
-#define RENEW_HOUR 3600 /* certificates begin this long before they are made */
 
 struct renew {
 	struct event *timer;
@@ -190,15 +189,6 @@ static char *renew_request(struct agent *agent)
 	return text;
 }
 
-/* As long as the certificate of the host that signs: the site has chosen that. */
-static unsigned int renew_days(struct agent *agent)
-{
-	int64_t from, until = renew_until(agent, &from);
-	int64_t days = (until - from - RENEW_HOUR) / RENEW_DAY;
-
-	return days < 1 ? 1 : days;
-}
-
 static void renew_ask(struct agent *agent, struct peer *to, const char *request)
 {
 	json_t *body = json_pack("{s:s}", "request", request);
@@ -210,8 +200,7 @@ static void renew_ask(struct agent *agent, struct peer *to, const char *request)
 static void renew_sign(struct agent *agent, const char *request)
 {
 	const char *why;
-	char *cert =
-		issue_certificate(agent, agent->config->host, request, renew_days(agent), &why);
+	char *cert = issue_certificate(agent, agent->config->host, request, &why);
 
 	if (cert)
 		renew_install(agent, cert);
@@ -297,7 +286,7 @@ json_t *renew_on_request(struct agent *agent, struct peer *from, const json_t *b
 		*status = 409;
 		return json_pack("{s:s}", "error", "this host does not have the authority's key");
 	}
-	cert = issue_certificate(agent, from->host, request, renew_days(agent), &why);
+	cert = issue_certificate(agent, from->host, request, &why);
 	if (!cert)
 		return json_pack("{s:s}", "error", why);
 	log_info("%s (%s) got a new certificate", from->text, from->host);

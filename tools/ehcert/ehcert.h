@@ -8,7 +8,8 @@
 #include "tools/common/common.h"
 
 #define EHCERT_DIR "/etc/ehsched"
-#define EHCERT_DAYS 3650
+#define EHCERT_DAYS 3650 /**< of an authority, and of what nobody renews */
+#define EHCERT_RENEWED 90 /**< of a host whose agents renew what lasts as long */
 
 /** argv[0] is the name; --json and --help are no longer in argv. They return the exit code. */
 int cert_run(int argc, char **argv, bool json);

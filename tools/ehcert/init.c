@@ -98,7 +98,7 @@ static int init_write(const struct init *in, struct files *files)
 	code = authority_make(&a, files, in->cluster, in->host, EHCERT_DAYS);
 	if (code)
 		return code;
-	code = authority_certify(&a, files, in->host, EHCERT_DAYS) ?: init_conf(in, files);
+	code = authority_certify(&a, files, in->host, EHCERT_RENEWED) ?: init_conf(in, files);
 	authority_free(&a);
 	return code;
 }
