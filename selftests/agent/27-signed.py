@@ -242,5 +242,16 @@ ok("which its administrator is told, with both hosts where it works",
    "run the command on n1 or on n0" in json.dumps(reply.get("error", "")) and draining(1), reply)
 ok("the host itself does", "error" not in c.ask(1, {"command": "undrain", "node": "0.1"}) and not draining(1))
 
+# ---- codes that nobody has ----
+
+version = next_version()
+free = {f"0.{k}" for k in range(4, 8)}
+spread(0, *[sign(bare(mine, code=code, version=version + k)) for k, code in enumerate(sorted(free))])
+ok("a member may sign for all codes that nobody has, and then has one of them",
+   until(lambda: all(hosts(i).get("n3") == "0.7" for i in range(3))), [hosts(i) for i in range(3)])
+c.start(4, c.conf(4, join=[0]), ready=False)
+ok("a host that joins is given one that it has not, and all hear of it",
+   until(lambda: hosts(4).get("n4") in free - {"0.7"} | {"0.3"} and all(hosts(i) == hosts(4) for i in range(3))),
+   [hosts(i) for i in (0, 1, 2, 4)])
 ok("all go on", all(c.alive(i) for i in range(3)))
 done()
