@@ -128,10 +128,11 @@ fuzz_workflow = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,workflow.o jou
 fuzz_history = $(addprefix helpers/ehhist/,query.o store.o)
 fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o)
 fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o) $(COMMON_SRC:.c=.o)
-$(foreach name,build workflow history http view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
-$(foreach name,build workflow history http view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
+fuzz_replies = $(patsubst %.c,%.o,$(filter-out tools/ehctl/main.c,$(EHCTL_SRC)))
+$(foreach name,build workflow history http replies view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
+$(foreach name,build workflow history http replies view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
 $(addprefix $(O)/selftests/fuzz/,fuzz_history replay_history): FUZZ_LIBS = $(call once,SQLITE_LIBS,$(shell $(PKG_CONFIG) --libs sqlite3))
-$(addprefix $(O)/selftests/fuzz/,fuzz_http replay_http): FUZZ_LIBS = -lsmartcols
+$(addprefix $(O)/selftests/fuzz/,fuzz_http replay_http fuzz_replies replay_replies): FUZZ_LIBS = -lsmartcols
 $(O)/fuzz/tools/ehmetrics/page.o: tools/ehmetrics/page.html
 
 # The same targets with the inputs that are kept, in the build of all tests: so none stops to link unseen.

@@ -4,17 +4,28 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cluster/naming.h"
+#include "wire/clean.h"
 
 const char *command_name, *command_usage;
 
+/* What is wrong may be in it: a word, a line of a file, an answer. */
 static void complain(const char *format, va_list args)
 {
-	fprintf(stderr, "ehctl%s%s: ", command_name ? " " : "", command_name ? command_name : "");
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	char *text = NULL, *clean = NULL;
+	const int n = vasprintf(&text, format, args);
+
+	if (n >= 0)
+		clean = malloc(n + 1);
+	fprintf(stderr, "ehctl%s%s: %s\n", command_name ? " " : "",
+		command_name ? command_name : "",
+		clean ? clean_text(clean, n + 1, text) : "out of memory");
+	free(clean);
+	if (n >= 0)
+		free(text);
 }
 
 int fail(int code, const char *format, ...)

@@ -18,7 +18,7 @@ static const char *time_text(const json_t *entry, char out[32])
 
 static int list(bool json)
 {
-	json_t *reply, *entry;
+	json_t *reply, *entry, *revoked;
 	struct table *t;
 	char when[32];
 	size_t i;
@@ -27,17 +27,20 @@ static int list(bool json)
 	reply = client_ask_text(json_pack("{s:s}", "command", "revoked"), json, &code);
 	if (!reply)
 		return code;
+	revoked = json_object_get(reply, "revoked");
+	if (!json_array_size(revoked)) {
+		printf("nothing was revoked\n");
+		goto drop_reply;
+	}
 	t = table_new("WHAT", "NAME", "TIME", NULL);
-	json_array_foreach(json_object_get(reply, "revoked"), i, entry) {
+	json_array_foreach(revoked, i, entry) {
 		const char *host = json_string_value(json_object_get(entry, "host"));
 
 		table_row(t, host ? "host" : "certificate", host ?: text_of(entry, "fingerprint"),
 			  time_text(entry, when), NULL);
 	}
-	if (i)
-		table_print(t);
-	else
-		printf("nothing was revoked\n");
+	table_print(t);
+drop_reply:
 	json_decref(reply);
 	return code;
 }
