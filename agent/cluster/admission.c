@@ -120,7 +120,10 @@ static bool admission_check(struct agent *agent, struct peer *from, const json_t
 /* A host that runs with another host's code gets the roster: one of the two may be outdated. */
 static void admission_refuse_join(struct agent *agent, int err, struct server_answer *answer)
 {
-	const char *why = err == -ENOSPC   ? "the cluster is full: no free code"
+	const char *why = err == -ENOSPC
+				  ? "the cluster is full: no free code; `ehctl leave` frees that "
+				    "of a host, and `ehctl revoke NODE` on the authority's "
+				    "host that of one which never comes back"
 			  : err == -EEXIST ? "its code belongs to another host"
 			  : err == -ERANGE ? "the roster's version is at its limit"
 					   : "out of memory";

@@ -99,7 +99,24 @@ out, err = wait.communicate(timeout=WAIT)
 ok("its agent ends: an error", wait.returncode == 1 and err.startswith("ehctl drain: n1: "), (wait.returncode, err))
 task.kill()
 task.communicate()
-for words in ((), ("n0", "n1"), ("n0", "--reason"), ("n0", "--bad")):
+
+# ---- with a limit, as packages are removed ----
+
+c.start(1)
+ok("it is back", drained(1, False) and c.all_up((0, 1)))
+task = guest()
+said = ehctl(1, "drain", "n1", "--wait", "--limit", "0")
+ok("a limit of 0: what is left, at once", said == (1, "", "ehctl drain: n1: 1 guest left after 0 s\n"), said)
+said = ehctl(0, "drain", "n0", "--wait", "--limit", "0")
+ok("a task that is away is no guest", said == (0, "", ""), said)
+said = ehctl(0, "drain", "n0", "--wait", "--away", "--limit", "1")
+ok("--away waits for it, too", said == (1, "", "ehctl drain: n0: 0 guests and 1 task away left after 1 s\n"), said)
+wait = start(0, "drain", "n0", "--wait", "--away", "--limit", "1000")
+ok("as long as it runs", (saw := wait.poll()) is None, saw)
+end(task)
+out, err = wait.communicate(timeout=WAIT)
+ok("until it has ended", (wait.returncode, out, err) == (0, "", ""), (wait.returncode, out, err))
+for words in (), ("n0", "n1"), ("n0", "--reason"), ("n0", "--bad"), ("n0", "--away"), ("n0", "--limit", "5"), ("n0", "--wait", "--limit", "x"):
     said = ehctl(0, "drain", *words)
     ok(f"drain {' '.join(words)}: usage", said[0] == 2 and "usage: ehctl drain" in said[2], said)
 done()

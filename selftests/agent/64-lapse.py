@@ -65,7 +65,8 @@ def refused(i, host=None, **more):
         except (OSError, EOFError):
             return None
         return (status, json.loads(said).get("error")) if status != 503 else None
-    return until(answer) == (409, "the cluster is full: no free code")
+    said = until(answer)
+    return said[0] == 409 and said[1].startswith("the cluster is full: no free code; ")
 
 
 # ---- a full cluster, and one more
