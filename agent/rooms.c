@@ -31,6 +31,7 @@
 #include "cluster/withdraw.h"
 #include "confine.h"
 #include "ctl/commands.h"
+#include "ctl/listener.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "ctl/watchers.h"
@@ -196,6 +197,10 @@ static int rooms_start_first(struct agent *agent)
 {
 	int err;
 
+	/* Before anything that another agent here would notice; later no file can be made there. */
+	err = listener_open(agent);
+	if (err)
+		return err;
 	/* It makes the directories of cgroups. */
 	err = launcher_init(agent);
 	if (err)

@@ -88,7 +88,8 @@ struct agent {
 	struct aways *aways;
 
 	/* ctl */
-	const char *socket; /* abstract name of the control socket; NULL: AGENT_SOCKET */
+	const char *socket; /* directory of the local socket; NULL: agent_address.h says which */
+	struct listener *listener;
 	struct ctl *ctl;
 	struct sessions *sessions; /* after the first one */
 	/*

@@ -11,11 +11,9 @@
 #include "ctl/socket.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <jansson.h>
@@ -24,10 +22,10 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/pause.h"
 #include "cluster/speech.h"
 #include "ctl/callers.h"
 #include "ctl/ends.h"
+#include "ctl/listener.h"
 #include "home/away.h"
 #include "home/departure.h"
 #include "wire/frame.h"
@@ -39,7 +37,6 @@
 #define CTL_EVENTS_MAX (1u << 20) /* waiting for a watcher that does not read */
 #define CTL_FIRST_S 20 /* a stub of policy IDLE waits long for a processor */
 #define CTL_IDLE_S 60 /* without a request, or without reading */
-#define CTL_BIND_MS 5000
 
 struct ctl_conn {
 	struct agent *agent;
@@ -56,6 +53,7 @@ struct ctl_conn {
 	uint8_t *named; /* payload of FRAME_NAMED; FRAME_JOB must follow. NULL: none */
 	uint32_t named_length;
 	bool busy, gone, watching, greeted;
+	bool again; /* only what the agent knows already may come back here */
 	void *held; /* what its owner keeps for it; NULL: nothing */
 	void (*held_gone)(void *held);
 	uint64_t came_at; /* clock_ms() */
@@ -64,9 +62,6 @@ struct ctl_conn {
 };
 
 struct ctl {
-	struct event *listener;
-	struct pause pause;
-	int socket;
 	struct ctl_conn *conns; /* the latest first */
 	struct callers callers;
 	ctl_request_fn request;
@@ -295,6 +290,8 @@ static const char *ctl_check_header(struct ctl_conn *c)
 					: "frame of unknown type";
 	if (c->type != FRAME_REQUEST && (!ctl_is_job(c) || c->greeted))
 		return "frame type not allowed here";
+	if (c->again && c->type != FRAME_ATTACH && c->type != FRAME_KEPT)
+		return "only tasks that have begun may come by the name of before";
 	if (c->named && c->type != FRAME_JOB)
 		return "names of files without a job";
 	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
@@ -406,7 +403,7 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- who comes ---- */
 
-static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred *who)
+static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred *who, bool again)
 {
 	struct ctl_conn *c = calloc(1, sizeof(*c));
 
@@ -415,6 +412,7 @@ static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred 
 	c->agent = agent;
 	c->fd = fd;
 	c->who = *who;
+	c->again = again;
 	c->reading = event_new(c->agent->base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
 	c->writing = event_new(c->agent->base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
 	c->out = evbuffer_new();
@@ -463,35 +461,19 @@ static bool ctl_make_room(struct ctl *ctl, uid_t uid)
 	return true;
 }
 
-static void ctl_go_on(void *ctx)
+static void ctl_on_caller(struct agent *agent, int fd, const struct ucred *who, bool again)
 {
-	event_add(((struct ctl *)ctx)->listener, NULL);
-}
-
-static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
-{
-	struct agent *agent = arg;
-	struct ctl *ctl = agent->ctl;
 	const struct timeval first = { CTL_FIRST_S, 0 };
+	struct ctl *ctl = agent->ctl;
 	struct ctl_conn *c;
-	struct ucred who;
-	socklen_t length = sizeof(who);
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0) {
-		if (pause_begin(&ctl->pause, errno, "local socket"))
-			event_del(ctl->listener);
-		return;
-	}
-	pause_over(&ctl->pause);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) ||
-	    !ctl_make_room(ctl, who.uid)) {
+	if (!ctl_make_room(ctl, who->uid)) {
 		if (log_allowed(&ctl_log))
 			log_warning("closed a local connection: too many are open");
 		close(fd);
 		return;
 	}
-	c = ctl_new(agent, fd, &who);
+	c = ctl_new(agent, fd, who, again);
 	if (!c) {
 		close(fd);
 		return;
@@ -509,26 +491,6 @@ static void ctl_on_caller(evutil_socket_t listener, short what, void *arg)
 	ctl_on_readable(fd, EV_READ, c);
 }
 
-/*
- * Children of an agent that was killed end too, but under load not at once, and hold its sockets
- * until then. This socket is bound first, so this wait covers the others.
- */
-static int ctl_bind(int fd, const struct sockaddr_un *address, socklen_t length)
-{
-	uint64_t end = clock_ms() + CTL_BIND_MS;
-	bool told = false;
-
-	while (bind(fd, (const struct sockaddr *)address, length)) {
-		if (errno != EADDRINUSE || clock_ms() > end)
-			return -1;
-		if (!told)
-			log_info("local socket: in use, waiting for another agent to end");
-		told = true;
-		usleep(20000);
-	}
-	return 0;
-}
-
 json_t *ctl_error(const char *what, const char *why, bool usage)
 {
 	return json_pack("{s:{s:s,s:s,s:b}}", "error", "what", what, "why", why, "usage",
@@ -537,45 +499,16 @@ json_t *ctl_error(const char *what, const char *why, bool usage)
 
 int ctl_init(struct agent *agent, ctl_request_fn request)
 {
-	const char *name = agent->socket ?: AGENT_SOCKET;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	size_t n = strlen(name);
 	struct ctl *ctl = calloc(1, sizeof(*ctl));
-	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
 	int err;
 
 	if (!ctl)
 		return -ENOMEM;
 	ctl->request = request;
-	ctl->socket = -1;
-	errno = ENAMETOOLONG;
-	if (n >= sizeof(address.sun_path))
-		goto fail;
-	memcpy(address.sun_path + 1, name, n);
-	ctl->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (ctl->socket < 0)
-		goto fail;
-	if (ctl_bind(ctl->socket, &address, length) || listen(ctl->socket, 1024))
-		goto fail;
-	ctl->listener =
-		event_new(agent->base, ctl->socket, EV_READ | EV_PERSIST, ctl_on_caller, agent);
-	if (!ctl->listener || pause_init(&ctl->pause, agent->base, ctl_go_on, ctl)) {
-		errno = ENOMEM;
-		goto fail;
-	}
-	event_add(ctl->listener, NULL);
 	agent->ctl = ctl;
-	return 0;
-
-fail:
-	err = -errno;
-	log_error("local socket: %s%s", strerror(-err),
-		  err == -EADDRINUSE ? "; another agent runs in this network namespace" : "");
-	if (ctl->socket >= 0)
-		close(ctl->socket);
-	if (ctl->listener)
-		event_free(ctl->listener);
-	free(ctl);
+	err = listener_begin(agent, ctl_on_caller);
+	if (err)
+		log_error("local socket: %s", strerror(-err));
 	return err;
 }
 
@@ -583,11 +516,9 @@ void ctl_exit(struct agent *agent)
 {
 	struct ctl *ctl = agent->ctl;
 
+	listener_exit(agent);
 	if (!ctl)
 		return;
-	pause_exit(&ctl->pause);
-	event_free(ctl->listener);
-	close(ctl->socket);
 	while (ctl->conns)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
 		ctl_free(ctl->conns);

@@ -178,10 +178,12 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 	if (end_limits(&q))
 		goto tell;
 	news.stage = LAUNCH_ENTER;
-	/* The view's /run says what its host likes. */
-	hop_know();
-	if (f.view >= 0 && (setns(f.view, CLONE_NEWNS) || close(f.view)))
-		goto tell;
+	if (f.view >= 0) {
+		/* The view's /run says what its host likes. */
+		hop_know();
+		if (setns(f.view, CLONE_NEWNS) || close(f.view))
+			goto tell;
+	}
 	news.stage = LAUNCH_NAMESPACE;
 	if (f.alone && end_proc())
 		goto tell;

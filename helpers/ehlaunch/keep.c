@@ -110,7 +110,7 @@ static int keep_attach(const struct keeping *k)
 	};
 	uint8_t frame[FRAME_HEADER + ATTACH_SIZE];
 	ssize_t n;
-	int fd = hop_connect();
+	int fd = hop_again();
 
 	if (fd < 0)
 		return -1;

@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "helpers/common/agent_address.h"
+
 #define MOUNT_DETACH 2 /* MNT_DETACH; <sys/mount.h> and the kernel's header exclude each other */
 
 int view_mount_open(const char *type)
@@ -120,7 +122,7 @@ static int mount_place(int mount, const char *path, bool needed)
 
 int view_mount(struct mounting *v)
 {
-	int own[RULES_OWN_MAX] = { 0 };
+	int own[RULES_OWN_MAX] = { 0 }, agent;
 	struct tree *t = v->trees;
 
 	v->stage = LAUNCH_NAMESPACE;
@@ -132,6 +134,10 @@ int view_mount(struct mounting *v)
 		if (own[i] < 0)
 			return -1;
 	}
+	/* Where this host's agent listens, which tasks of home may ask, too. */
+	agent = mount_own(AGENT_FOLDER);
+	if (agent < 0 && errno != ENOENT)
+		return -1;
 	for (uint32_t i = 0; i < v->q->ntrees; i++)
 		/* The user may not enter it, or home has hidden it below another mount. */
 		if (mount_tree(v, &t[i]) < 0 &&
@@ -151,5 +157,6 @@ int view_mount(struct mounting *v)
 	for (uint32_t i = 1; i < v->q->ntrees; i++)
 		if (t[i].mount >= 0 && mount_place(t[i].mount, t[i].path, false))
 			return -1;
-	return 0;
+	/* Behind home's /run, which may be one of them. Without a place it is home's, where nobody listens. */
+	return agent < 0 ? 0 : mount_place(agent, AGENT_FOLDER, false);
 }

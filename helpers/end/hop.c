@@ -3,37 +3,66 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
+#include <linux/mount.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "helpers/common/trust.h"
+#include "helpers/common/agent_address.h"
 #include "helpers/end/spare.h"
 
 #define HOP_PAUSE_MS 20 /* the first; then twice as long each time */
 #define HOP_PAUSE_MAX_MS 1000
 
-static bool hop_knows;
-static uid_t hop_agent;
+static bool hop_knows; /* hop_know() was called: the files here are another host's */
+static int hop_folder = -1; /* AGENT_FOLDER of this host; -1: there was none */
+static uid_t hop_owner;
 
 void hop_know(void)
 {
-	hop_agent = trust_owner();
+	int low =
+		syscall(SYS_open_tree, AT_FDCWD, AGENT_FOLDER, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
 	hop_knows = true;
+	hop_owner = agent_owner();
+	if (low < 0)
+		return;
+	/* A mount of its own: no path leads from it to other files of this host. */
+	hop_folder = fcntl(low, F_DUPFD_CLOEXEC, 3);
+	close(low);
 }
 
-static bool hop_trusts(uid_t uid)
+/* As agent_connect(), in the directory that was noted. */
+static int hop_reach_known(int fd)
 {
-	return hop_knows ? !uid || uid == geteuid() || uid == hop_agent : trust_agent(uid);
+	struct ucred who;
+	int err;
+
+	if (hop_folder < 0)
+		return -ENOENT;
+	/* To stay: to go back would wait for home, whose view may be broken, too. */
+	if (fchdir(hop_folder))
+		return -errno;
+	err = agent_reach(fd, "", &who);
+	if (!err && !agent_believes(who.uid, hop_owner))
+		err = -EPERM;
+	return err;
 }
 
-int hop_connect(void)
+static int hop_reach(int fd, bool again)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t length = sizeof(struct ucred);
-	struct ucred peer;
+	const uid_t owner = hop_knows ? hop_owner : agent_owner();
+	struct ucred who;
+	int err = hop_knows ? hop_reach_known(fd) : agent_connect(fd, owner, &who);
+
+	if (again && (err == -ENOENT || err == -ECONNREFUSED))
+		err = agent_connect_earlier(fd, owner);
+	return err;
+}
+
+static int hop_socket(bool again)
+{
 	int low, fd, err;
 
 	low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -48,21 +77,23 @@ int hop_connect(void)
 			return err;
 	}
 	/* Not blocking: an agent that is stuck, with a full queue, would hold us forever. */
-	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
-	if (connect(fd, (struct sockaddr *)&address,
-		    offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length)) {
-		err = -errno;
-		goto close_fd;
+	err = hop_reach(fd, again);
+	if (err) {
+		close(fd);
+		return err;
 	}
-	err = -EPERM;
-	if (hop_trusts(peer.uid)) {
-		fcntl(fd, F_SETFL, 0);
-		return fd;
-	}
-close_fd:
-	close(fd);
-	return err;
+	fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+int hop_connect(void)
+{
+	return hop_socket(false);
+}
+
+int hop_again(void)
+{
+	return hop_socket(true);
 }
 
 void hop_open(struct hop *h, int socket)
@@ -82,7 +113,7 @@ void hop_close(struct hop *h)
 int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
 {
 	uint8_t payload[ATTACH_SIZE];
-	int fd = hop_connect();
+	int fd = hop_again();
 
 	if (fd < 0)
 		return fd;

@@ -24,10 +24,6 @@
 #define FRAME_DATA_MAX 16384 /**< of a task, in one LINK */
 #define FRAME_LINK_MAX (20 + 4 + FRAME_DATA_MAX) /**< job/link.h, job/message.h */
 
-/** The agent's local socket: an abstract name, so there is one per network namespace.
- *  A client checks who listens: helpers/common/trust.h. */
-#define AGENT_SOCKET "ehsched"
-
 enum frame_type {
 	/* a job on its way: stub -> agent -> executor's agent -> ehguest */
 	FRAME_JOB = 1, /**< struct job_spec, encoded */

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Configuration of a running agent: refusals, reload, a second agent, the end."""
 
-import os, re, signal, socket, subprocess, sys
+import fcntl, os, re, signal, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import agent_socket
 from cluster import AGENT, Cluster, frame, read_frame
 from ktap import done, ok
 from tree import BUILD
@@ -133,9 +134,9 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
     ok("it ends as before", (saw := c.end(0)) == 0, saw)
 
 # as a child does of an agent that was killed
-with c.net.enter(0):
-    held = socket.socket(socket.AF_UNIX)
-    held.bind("\0ehsched")
+with c.net.enter(0), socket.socket(socket.AF_UNIX) as s:
+    held = open(agent_socket.path(s) + ".lock")
+fcntl.flock(held, fcntl.LOCK_EX)
 before = len(c.log(0))
 c.start(0, good, ready=False)
 waits = until(lambda: "local socket: in use" in c.log(0)[before:])

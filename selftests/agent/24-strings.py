@@ -6,7 +6,7 @@ that answers as the real one does, with such characters in each string."""
 
 import json, os, re, socket, struct, subprocess, sys, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import http2
+import agent_socket, http2
 from cluster import EHCTL, FRAME, STUB, Cluster, read_exactly
 from ktap import done, ok
 from netns import address
@@ -155,8 +155,7 @@ def lie(s):
 
 with c.net.enter(LIAR):
     local = socket.socket(socket.AF_UNIX)
-local.bind("\0ehsched")
-local.listen(16)
+agent_socket.listen(local)
 
 
 def serve():

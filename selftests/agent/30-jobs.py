@@ -5,6 +5,7 @@ the agent's memory has a bound, and tasks of others are sent."""
 
 import os, select, signal, socket, struct, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import agent_socket
 from cluster import STUB, Cluster, frame
 from ktap import done, ok
 from users import ONE, TWO, as_user
@@ -34,7 +35,7 @@ def send(data):
     for _ in range(10 * EACH):
         s = socket.socket(socket.AF_UNIX)
         try:
-            s.connect("\0ehsched")
+            agent_socket.connect(s)
             s.sendall(data)
             held.append(s)
         except OSError:

@@ -5,6 +5,7 @@ anything. What others get who take its place, or send it text: nothing."""
 
 import os, pty, re, shutil, socket, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import agent_socket
 from cluster import BUILD, STUB, USER, Cluster
 from ktap import done, ok
 from wait import WAIT, until
@@ -65,13 +66,13 @@ for i in range(2):
 away.kill()
 away.wait(WAIT)
 
-# Somebody takes the name of the socket while there is no agent.
+# Another user listens where root or the agent's user has bound a socket, while there is no agent.
 ok("an agent ends", (saw := c.end(0)) == 0, saw)
 with c.net.enter(0):
     taken = socket.socket(socket.AF_UNIX)
+    agent_socket.listen(taken)
     os.seteuid(1000)
     try:
-        taken.bind("\0ehsched")
         taken.listen()
     finally:
         os.seteuid(0)

@@ -4,6 +4,7 @@
 
 import http.client, json, os, re, shutil, signal, socket, subprocess, sys, urllib.parse
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import agent_socket
 from cluster import Cluster, address, closed
 from ktap import done, must, ok, skip_all
 from metrics import Metrics
@@ -226,8 +227,8 @@ ok("--once without an agent", r.returncode == 1 and not r.stdout and "cannot con
 # Another user's process in the place of the agent.
 with c.net.enter(0):
     s = socket.socket(socket.AF_UNIX)
+agent_socket.listen(s)
 os.seteuid(64999)
-s.bind("\0ehsched")
 s.listen()
 os.seteuid(0)
 r = ehctl(0, "metrics", "--once")

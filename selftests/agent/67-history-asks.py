@@ -5,6 +5,7 @@ is recorded."""
 
 import json, os, resource, select, signal, socket, sqlite3, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import agent_socket
 from cluster import Cluster, frame
 from ktap import done, ok
 from users import ONE, TWO
@@ -41,7 +42,7 @@ def besiege(told):
     os.setresuid(ONE, ONE, ONE)
     crowd = [socket.socket(socket.AF_UNIX) for i in range(CROWD)]
     for s in crowd:
-        s.connect("\0ehsched")
+        agent_socket.connect(s)
         s.sendall(question)
     os.write(told, b"x")
     while True:

@@ -5,7 +5,7 @@ left when something is killed."""
 
 import os, shutil, signal, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import http2
+import agent_socket, http2
 from cluster import AGENT, BUILD, Cluster, address
 from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
@@ -219,6 +219,9 @@ for folder, _, names in os.walk(c.dir):
     for name in ("", *names):
         os.chown(os.path.join(folder, name), USER, USER)
 conf = c.conf(0)
+os.makedirs(f"/run/user/{USER}", 0o700)
+os.chown(f"/run/user/{USER}", USER, USER)
+c.listens = lambda i, s: agent_socket.path(s, agent_socket.FOLDER if i else f"/run/user/{USER}/ehsched")
 with open(os.path.join(c.dir, "n0.log"), "a") as log:
     before = c.log(0).count("ready: node")
     with c.net.enter(0):

@@ -4,7 +4,7 @@ Everything made here is ended by the process that made it."""
 
 import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struct, subprocess, sys, tempfile, traceback
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import ktap, left, netns, users
+import agent_socket, ktap, left, netns, users
 from ktap import failed, ok
 from netns import Net, address, sh
 from proc import send
@@ -85,8 +85,8 @@ class Cluster:
         if n > 16:
             self.alone = alone()
         users.add()
+        netns.own_run({"ehsched": USER if apart else 0})
         if apart:
-            netns.own_run({"ehsched": USER})
             users.add_group("ehsched", USER)
         self.net = Net(n)
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
@@ -422,11 +422,15 @@ class Cluster:
         if uid:
             os.seteuid(uid)
         try:
-            s.connect("\0ehsched")
+            s.connect(self.listens(i, s))
         finally:
             if uid:
                 os.seteuid(0)
         return s
+
+    def listens(self, i, s):
+        """Where node i's agent does, of whose network namespace this socket is."""
+        return agent_socket.path(s)
 
     def ask(self, i, request, uid=0):
         with self.connect(i, uid) as s:

@@ -3,6 +3,7 @@
 upgraded: each has agent, ehlaunch, stub and ehctl of its version."""
 
 import atexit, os, select, shutil, subprocess
+import agent_socket
 from cluster import Cluster
 from ktap import skip_all
 from tree import BUILD, TOP
@@ -43,6 +44,9 @@ class Mixed(Cluster):
             shutil.copytree(self.previous, here)
             os.chmod(here, 0o755)
         return os.path.join(here, name)
+
+    def listens(self, i, s):
+        return agent_socket.path(s) if self.mixed.get((i, "ehagent"), self.which[i]) == NEW else agent_socket.EARLIER
 
     def launch_words(self, i, conf):
         if {self.mixed.get((i, name), self.which[i]) for name in ("ehagent", "ehlaunch")} == {NEW}:

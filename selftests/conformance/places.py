@@ -85,10 +85,10 @@ class Guests:
             self.managed_cgroup = "/sys/fs/cgroup" + f.read().strip().split("::")[1]
 
     def request(self, command, **more):
-        import json, socket
+        import agent_socket, json, socket
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(60)
-            s.connect("\0ehsched")
+            agent_socket.connect(s)
             s.sendall(cluster.frame("FRAME_REQUEST", json.dumps({"command": command, **more}).encode()))
             return cluster.read_frame(s)[1]
 

@@ -5,7 +5,7 @@ file system for the state. Each has joined the first one. What has ended is star
 import json, os, signal, socket, subprocess, sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
-import users
+import agent_socket, users
 from clock import Clock
 from cluster import USER, Cluster, frame, read_frame
 from mounts import mounted
@@ -75,7 +75,7 @@ class Nodes(Cluster):
                 s = socket.socket(socket.AF_UNIX)
             with s:
                 s.settimeout(limit)
-                s.connect("\0ehsched")
+                agent_socket.connect(s)
                 s.sendall(frame("FRAME_REQUEST", json.dumps({"command": command}).encode()))
                 return read_frame(s)[1]
         except (OSError, EOFError, ValueError):

@@ -16,6 +16,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "helpers/common/agent_address.h"
 #include "one_inside.h"
 #include "rooms.h"
 #include "wire/frame.h"
@@ -91,14 +92,12 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 static void one_local(struct input *in)
 {
 	static const uid_t users[] = { 0, 1000, 1001, 65534 };
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	const size_t n = strlen(one.name);
+	struct sockaddr_un to;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	one.caller = users[input_byte(in) & 3];
-	memcpy(to.sun_path + 1, one.name, n);
-	if (fd < 0 ||
-	    connect(fd, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + 1 + n))
+	if (fd < 0 || agent_address(fd, one.dir, &to) ||
+	    connect(fd, (struct sockaddr *)&to, sizeof(to)))
 		exit(1);
 	one_end_new(fd);
 }
@@ -123,12 +122,20 @@ static void one_ready(void)
 
 static void one_remove(void)
 {
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un at;
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s/state", one.dir);
 	unlink(name);
 	snprintf(name, sizeof(name), "%s/conf", one.dir);
 	unlink(name);
+	if (!agent_address(fd, one.dir, &at)) {
+		unlink(at.sun_path);
+		snprintf(name, sizeof(name), "%s.lock", at.sun_path);
+		unlink(name);
+	}
+	close(fd);
 	rmdir(one.dir);
 }
 
@@ -142,7 +149,6 @@ static void one_prepare(void)
 		exit(1);
 	atexit(one_remove);
 	signal(SIGPIPE, SIG_IGN);
-	snprintf(one.name, sizeof(one.name), "%s", one.dir);
 	snprintf(name, sizeof(name), "%s/conf", one.dir);
 	f = fopen(name, "we");
 	if (!f)
@@ -164,7 +170,7 @@ static void one_start(void)
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s/conf", one.dir);
-	one.agent = (struct agent){ .base = event_base_new(), .socket = one.name };
+	one.agent = (struct agent){ .base = event_base_new(), .socket = one.dir };
 	one.agent.config = config_read(name, NULL, stderr);
 	if (!one.agent.config || !one.agent.base || rooms_start(&one.agent, NULL, one_ready))
 		exit(1);

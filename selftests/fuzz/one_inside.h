@@ -38,7 +38,7 @@ extern struct one {
 	bool module;
 	const uint8_t *datagram;
 	size_t datagram_size;
-	char dir[64], name[96];
+	char dir[64];
 } one;
 
 /** NULL: there are too many, and `fd` is closed. */

@@ -15,11 +15,18 @@ has_own_run = False
 
 
 def own_run(folders):
-    """From now on this process and its children see another /run, with these directories (name: uid of the owner).
-    Namespaces that were made before could not be removed any more."""
+    """From now on this process and its children see another /run, with these directories (name: uid of the owner, which may
+    be another one the next time). Namespaces that were made before could not be removed any more."""
+    if not has_own_run:
+        other_run()
+    for name, owner in folders.items():
+        path = os.path.join("/run", name)
+        os.makedirs(path, 0o755, exist_ok=True)
+        os.chown(path, owner, owner)
+
+
+def other_run():
     global has_own_run
-    if has_own_run:
-        return
     has_own_run = True
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(0x20000):       # CLONE_NEWNS
@@ -31,10 +38,6 @@ def own_run(folders):
     os.mkdir("/run/netns")
     sh("mount", "--no-canonicalize", "--rbind", f"/proc/{os.getpid()}/fd/{kept}", "/run/netns")
     os.close(kept)
-    for name, owner in folders.items():
-        path = os.path.join("/run", name)
-        os.mkdir(path, 0o755)
-        os.chown(path, owner, owner)
 
 
 class Net:

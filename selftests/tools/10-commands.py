@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl against no agent, a well-behaved one, and ones that answer rubbish.
 
-The agent is a socket of this program in a network namespace of its own, so that an agent
+The agent is a socket of this program in a network namespace and a /run of its own, so that an agent
 of this machine neither hears nor answers.
 """
 import fcntl
@@ -21,15 +21,16 @@ import termios
 import threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import agent_socket
 from ktap import done, ok, skip, skip_all
 from tree import BUILD, TOP, run
 
 if os.environ.get("EHS_TEST_NETNS") != "1":
     os.environ["EHS_TEST_NETNS"] = "1"
-    how = ["-n"] if os.geteuid() == 0 else ["-rn"]
-    if run("unshare", *how, "true").returncode:
+    how = ["unshare", "-nm" if os.geteuid() == 0 else "-rnm", "sh", "-ec", 'mount -t tmpfs -o mode=755 run /run; exec "$@"', "sh"]
+    if run(*how, "true").returncode:
         skip_all("no network namespace can be made here")
-    os.execvp("unshare", ["unshare", *how, sys.executable, "-B", *sys.argv])
+    os.execvp(how[0], [*how, sys.executable, "-B", *sys.argv])
 
 with open(f"{TOP}/lib/wire/frame.h", encoding="utf-8") as f:
     TYPES = re.findall(r"^\t(FRAME_\w+)", f.read().split("enum frame_type {")[1].split("};")[0], flags=re.M)
@@ -63,8 +64,7 @@ class Agent:
 
     def __enter__(self):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.bind("\0ehsched")
-        self.socket.listen()
+        agent_socket.listen(self.socket)
         self.thread = threading.Thread(target=self.serve)
         self.thread.start()
         return self
@@ -479,8 +479,9 @@ with open("/proc/self/uid_map", encoding="ascii") as f:
 if os.geteuid() or one_user:
     skip("another user's socket", "needs root")
 else:
-    os.seteuid(65534)
     with Agent(frame(REPLY, STATUS)) as a:
+        os.seteuid(65534)
+        a.socket.listen()
         os.seteuid(0)
         r = ehctl("status")
         ok("another user's socket is not believed", clean_error(r, 1, "status", "user 65534") and not a.asked,

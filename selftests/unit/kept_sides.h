@@ -23,13 +23,13 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <event2/buffer.h>
 
+#include "agent_socket.h"
 #include "helpers/common/stream.h"
 #include "job/kept.h"
 #include "random.h"
@@ -242,15 +242,8 @@ static inline void reconnect(const struct side *s)
 
 static inline void agent_listens(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	listener = agent_socket_listen(0);
 	assert_true(listener >= 0);
-	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
-	assert_int_equal(bind(listener, (struct sockaddr *)&address,
-			      offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)),
-			 0);
-	assert_int_equal(listen(listener, 8), 0);
 }
 
 static inline void agent_listens_no_more(void)

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <event2/event.h>
 #include <sys/resource.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
+#include "helpers/common/agent_address.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "node/node.h"
@@ -40,7 +40,7 @@ static bool write_all(int fd, const void *data, size_t length)
 }
 
 /* What ehstub sends, without descriptors. The child's end: reports the first frame's type. */
-static uint8_t present(const char *socket_name, const char *handle, uid_t uid)
+static uint8_t present(const char *folder, const char *handle, uid_t uid)
 {
 	static const char *argv[] = { "true", NULL }, *envp[] = { NULL };
 	struct job_spec spec = { .token = handle,
@@ -49,7 +49,7 @@ static uint8_t present(const char *socket_name, const char *handle, uid_t uid)
 				 .argc = 1,
 				 .argv = argv,
 				 .envp = envp };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address;
 	uint8_t frame[4096];
 	enum frame_type type;
 	uint32_t length;
@@ -59,10 +59,8 @@ static uint8_t present(const char *socket_name, const char *handle, uid_t uid)
 		spec.rlimit[i][0] = spec.rlimit[i][1] = RLIM_INFINITY;
 	frame_header(frame, FRAME_JOB, job_encoded_size(&spec));
 	job_encode(&spec, frame + FRAME_HEADER);
-	strcpy(address.sun_path + 1, socket_name);
-	if (fd < 0 || (uid && setuid(uid)) ||
-	    connect(fd, (struct sockaddr *)&address,
-		    offsetof(struct sockaddr_un, sun_path) + 1 + strlen(socket_name)) ||
+	if (fd < 0 || (uid && setuid(uid)) || agent_address(fd, folder, &address) ||
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
 	    !write_all(fd, frame, FRAME_HEADER + job_encoded_size(&spec)))
 		return 254;
 	if (recv(fd, frame, FRAME_HEADER, MSG_WAITALL) != FRAME_HEADER ||

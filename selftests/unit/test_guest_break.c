@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's end of a job when its connection breaks, at random points too. In a network namespace
  * of its own, in which this is the agent. */
-#include <sched.h>
-#include <stddef.h>
-#include <sys/un.h>
-
 #include "guest_steps.h"
+
+#include "agent_socket.h"
 #include "random.h"
 
 static int agent = -1;
 
 static void agent_listen(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	agent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	agent = agent_socket_listen(SOCK_NONBLOCK);
 	assert_true(agent >= 0);
-	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
-	assert_int_equal(bind(agent, (struct sockaddr *)&address,
-			      offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)),
-			 0);
-	assert_int_equal(listen(agent, 8), 0);
 }
 
 static int begin(void **state)
 {
-	/* Root, or a user in a user namespace of its own. */
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+	if (agent_socket_alone())
 		return -1;
 	agent_listen();
 	return 0;
@@ -321,20 +311,19 @@ static void test_limit_of_paused(void **state)
 /* An agent that accepts nobody does not hold it up. */
 static void test_stuck(void **state)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct home *h = home_new();
+	struct sockaddr_un address;
 	int status, waiting[16], n = 0;
 
 	home_run(h, PIPES, "sleep 1000");
 	home_until(h, home_has(h, "started"));
 	h->attached.limit_ms = 400;
 	link_breaks(h);
-	memcpy(address.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
+	assert_int_equal(agent_address(agent, AGENT_FOLDER, &address), 0);
 	do {
 		assert_true(n < 16);
 		waiting[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	} while (!connect(waiting[n++], (struct sockaddr *)&address,
-			  offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)));
+	} while (!connect(waiting[n++], (struct sockaddr *)&address, sizeof(address)));
 	agent_ends(h);
 	status = ends_by_itself(h);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);

@@ -1,67 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whom the ends of a job take for this host's agent. Root: each case has a network and a /run of its own. */
 #include <errno.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "helpers/common/trust.h"
+#include "agent_socket.h"
 #include "helpers/end/hop.h"
 
 #define LISTENER 2002
 #define OTHER 2003
 #define CASE_FAILED 250
 
-static void give(uid_t owner, mode_t mode)
+static void failed_unless(bool good)
 {
-	if (rmdir(TRUST_FOLDER) && errno != ENOENT)
-		_exit(CASE_FAILED);
-	if (mkdir(TRUST_FOLDER, 0755) || chmod(TRUST_FOLDER, mode) ||
-	    chown(TRUST_FOLDER, owner, owner))
+	if (!good)
 		_exit(CASE_FAILED);
 }
 
-/* LISTENER takes the agent's name: its pid. */
-static pid_t listen_there(void)
+/* The directory as it is made, or was changed, by these; the socket in it stays. */
+static void give(uid_t owner, mode_t mode)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0), ready[2];
+	failed_unless(!mkdir(AGENT_FOLDER, 0755) || errno == EEXIST);
+	failed_unless(!chmod(AGENT_FOLDER, mode) && !chown(AGENT_FOLDER, owner, owner));
+}
+
+/* A process of LISTENER listens on this socket: its pid. */
+static pid_t listen_on(int fd)
+{
+	int ready[2];
 	pid_t pid;
 	char word;
 
-	memcpy(a.sun_path + 1, AGENT_SOCKET, sizeof(AGENT_SOCKET) - 1);
-	if (fd < 0 || pipe(ready))
-		_exit(CASE_FAILED);
+	failed_unless(fd >= 0 && !pipe(ready));
 	pid = fork();
 	if (!pid) {
-		if (setuid(LISTENER) ||
-		    bind(fd, (struct sockaddr *)&a,
-			 offsetof(struct sockaddr_un, sun_path) + sizeof(AGENT_SOCKET)) ||
-		    listen(fd, 8) || write(ready[1], "", 1) != 1)
+		/* who listens is who calls listen() last */
+		if (setuid(LISTENER) || listen(fd, 8) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		pause();
 		_exit(0);
 	}
+	close(fd);
 	close(ready[1]);
-	if (read(ready[0], &word, 1) != 1)
-		_exit(CASE_FAILED);
+	failed_unless(read(ready[0], &word, 1) == 1);
+	close(ready[0]);
 	return pid;
 }
 
-/* A case: what hop_connect() says at its end, 0 for a socket. */
-static int played(void (*play)(void))
+static pid_t listen_there(void)
+{
+	return listen_on(agent_socket_listen(0));
+}
+
+/* By the name of before. */
+static pid_t listen_earlier(void)
+{
+	struct sockaddr_un name;
+	const socklen_t length = agent_address_earlier(&name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	failed_unless(!bind(fd, (struct sockaddr *)&name, length));
+	return listen_on(fd);
+}
+
+/* A case: what hop_connect() or hop_again() says at its end, 0 for a socket. `play` starts who listens. */
+static int played_by(int (*hop)(void), pid_t (*play)(void))
 {
 	pid_t pid = fork();
 	int status;
@@ -70,15 +83,14 @@ static int played(void (*play)(void))
 		pid_t listener;
 		int fd;
 
-		if (unshare(CLONE_NEWNS | CLONE_NEWNET) ||
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		    mount("tmpfs", "/run", "tmpfs", 0, NULL))
-			_exit(CASE_FAILED);
-		listener = listen_there();
-		play();
-		fd = hop_connect();
-		kill(listener, SIGKILL);
-		waitpid(listener, NULL, 0);
+		failed_unless(!agent_socket_alone());
+		listener = play();
+		fd = hop();
+		if (listener) {
+			kill(listener, SIGKILL);
+			waitpid(listener, NULL, 0);
+		}
+		failed_unless(fd < 0 || (fd > 2 && fcntl(fd, F_GETFD) == FD_CLOEXEC));
 		_exit(fd < 0 ? -fd : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -87,49 +99,101 @@ static int played(void (*play)(void))
 	return WEXITSTATUS(status);
 }
 
-static void no_folder(void)
+static int played(pid_t (*play)(void))
 {
+	return played_by(hop_connect, play);
 }
 
-static void its_folder(void)
+static pid_t its_folder(void)
 {
+	pid_t pid = listen_there();
+
 	give(LISTENER, 0755);
+	return pid;
 }
 
-static void open_folder(void)
+static pid_t roots_folder(void)
 {
+	return listen_there();
+}
+
+static pid_t open_folder(void)
+{
+	pid_t pid = listen_there();
+
 	give(LISTENER, 0775);
+	return pid;
 }
 
-static void other_folder(void)
+static pid_t other_folder(void)
 {
+	pid_t pid = listen_there();
+
 	give(OTHER, 0755);
+	return pid;
 }
 
-/* As in a view, whose /run says something else than this host's did. */
-static void known_before(void)
+/* Then this process sees another /run, as in a view: one of these. */
+static void another_run(uid_t owner)
 {
-	give(OTHER, 0755);
+	failed_unless(!mount("run", "/run", "tmpfs", 0, "mode=755"));
+	if (owner)
+		give(owner, 0755);
+}
+
+static pid_t known_before(void)
+{
+	pid_t pid = other_folder();
+
+	hop_know();
+	another_run(LISTENER);
+	return pid;
+}
+
+static pid_t nobody_before(void)
+{
+	pid_t pid;
+
+	failed_unless(!rmdir(AGENT_FOLDER));
 	hop_know();
 	give(LISTENER, 0755);
+	pid = listen_there();
+	return pid;
 }
 
-static void nobody_before(void)
+static pid_t known_itself(void)
 {
+	pid_t pid = its_folder();
+
 	hop_know();
-	give(LISTENER, 0755);
+	another_run(OTHER);
+	return pid;
 }
 
-static void known_itself(void)
+static pid_t known_alone(void)
 {
+	pid_t pid = its_folder();
+
+	hop_know();
+	another_run(0);
+	return pid;
+}
+
+/* The next agent, which has replaced the file. */
+static pid_t known_next(void)
+{
+	pid_t pid;
+
 	give(LISTENER, 0755);
 	hop_know();
-	give(OTHER, 0755);
+	pid = listen_there();
+	another_run(0);
+	return pid;
 }
 
 static void test_folder(void **state)
 {
-	assert_int_equal(played(no_folder), EPERM);
+	assert_int_equal(played(roots_folder), EPERM);
 	assert_int_equal(played(its_folder), 0);
 	assert_int_equal(played(open_folder), EPERM);
 	assert_int_equal(played(other_folder), EPERM);
@@ -138,19 +202,79 @@ static void test_folder(void **state)
 static void test_known(void **state)
 {
 	assert_int_equal(played(known_before), EPERM);
-	assert_int_equal(played(nobody_before), EPERM);
+	assert_int_equal(played(nobody_before), ENOENT);
 	assert_int_equal(played(known_itself), 0);
+	assert_int_equal(played(known_alone), 0);
+	assert_int_equal(played(known_next), 0);
+}
+
+static pid_t nobody(void)
+{
+	return 0;
+}
+
+static pid_t no_folder(void)
+{
+	failed_unless(!rmdir(AGENT_FOLDER));
+	return 0;
+}
+
+/* A file that an agent has left. */
+static pid_t left_behind(void)
+{
+	pid_t pid = its_folder();
+
+	kill(pid, SIGKILL);
+	failed_unless(waitpid(pid, NULL, 0) == pid);
+	return 0;
+}
+
+/* The same files, seen from another network. */
+static pid_t elsewhere(void)
+{
+	pid_t pid = its_folder();
+
+	failed_unless(!unshare(CLONE_NEWNET));
+	return pid;
 }
 
 static void test_nobody_listens(void **state)
 {
-	pid_t pid = fork();
-	int status;
+	assert_int_equal(played(nobody), ECONNREFUSED);
+	assert_int_equal(played(left_behind), ECONNREFUSED);
+	assert_int_equal(played(elsewhere), ECONNREFUSED);
+	assert_int_equal(played(no_folder), ENOENT);
+}
 
-	if (!pid)
-		_exit(unshare(CLONE_NEWNET) ? CASE_FAILED : -hop_connect());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(WEXITSTATUS(status), ECONNREFUSED);
+static pid_t earlier_of_owner(void)
+{
+	give(LISTENER, 0755);
+	return listen_earlier();
+}
+
+static pid_t earlier_of_other(void)
+{
+	give(OTHER, 0755);
+	return listen_earlier();
+}
+
+static pid_t earlier_in_view(void)
+{
+	give(LISTENER, 0755);
+	hop_know();
+	another_run(OTHER);
+	return listen_earlier();
+}
+
+/* What has begun already comes back to an agent of before, and to nobody else by that name. */
+static void test_earlier(void **state)
+{
+	assert_int_equal(played_by(hop_again, earlier_of_owner), 0);
+	assert_int_equal(played_by(hop_again, earlier_of_other), EPERM);
+	assert_int_equal(played_by(hop_again, earlier_in_view), 0);
+	assert_int_equal(played_by(hop_again, its_folder), 0);
+	assert_int_equal(played_by(hop_again, nobody), ECONNREFUSED);
+	assert_int_equal(played(earlier_of_owner), ECONNREFUSED);
 }
 
 /* Frames of any size, in pieces of any size: each is followed by a NUL, and none is lost or asked for twice. */
@@ -199,10 +323,9 @@ static void test_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_folder),
-		cmocka_unit_test(test_known),
-		cmocka_unit_test(test_nobody_listens),
+		cmocka_unit_test(test_frames),	cmocka_unit_test(test_folder),
+		cmocka_unit_test(test_known),	cmocka_unit_test(test_nobody_listens),
+		cmocka_unit_test(test_earlier),
 	};
 
 	return cmocka_run_group_tests_name("hop", tests, NULL, NULL);

@@ -261,7 +261,7 @@ static int begin(void **state)
 
 	signal(SIGPIPE, SIG_IGN);
 	/* Root, or a user in a user namespace of its own; alone with the agent's name. */
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+	if (agent_socket_alone())
 		return -1;
 	if (!mkdtemp(temp_path(name, "kept-XXXXXX")))
 		return -1;

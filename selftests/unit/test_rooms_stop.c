@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <event2/event.h>
 
 #include "base/agent.h"
 #include "cluster/leave.h"
+#include "helpers/common/agent_address.h"
 #include "home/away_inside.h"
 #include "home/placement.h"
 #include "home/record.h"
@@ -68,17 +68,13 @@ static void test_leave(void **state)
 static void test_status(void **state)
 {
 	const char *text = "{\"command\":\"status\"}";
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	uint8_t header[FRAME_HEADER];
-	size_t n;
+	struct ucred who;
 
 	begin();
-	n = strlen(agents[1].socket);
-	memcpy(to.sun_path + 1, agents[1].socket, n);
-	assert_int_equal(
-		connect(fd, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + 1 + n),
-		0);
+	assert_int_equal(agent_reach(fd, agents[1].socket, &who), 0);
+	assert_int_equal(who.pid, getpid());
 	frame_header(header, FRAME_REQUEST, strlen(text));
 	assert_int_equal(write(fd, header, sizeof(header)), sizeof(header));
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));

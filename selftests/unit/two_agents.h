@@ -7,6 +7,7 @@
 #define TEST_TWO_AGENTS_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/agent.h"
@@ -113,7 +115,7 @@ static void ready(void)
 
 static void start(struct agent *agent, struct event_base *base, int i)
 {
-	static char names[2][64];
+	static char names[2][64], folders[2][64];
 	struct tls *tls;
 
 	snprintf(names[i], sizeof(names[i]), "%s/%d.conf", dir, i);
@@ -122,7 +124,11 @@ static void start(struct agent *agent, struct event_base *base, int i)
 	assert_non_null(agent->config);
 	tls = tls_new(agent->config, stderr);
 	assert_non_null(tls);
-	agent->socket = names[i]; /* of its own: the usual one may be another agent's */
+	/* of its own: the usual one may be another agent's, and is the same for both */
+	snprintf(folders[i], sizeof(folders[i]), "%s/%d.run", dir, i);
+	assert_true(!mkdir(folders[i], 0755) || errno == EEXIST);
+	assert_int_equal(chmod(dir, 0711), 0);
+	agent->socket = folders[i];
 	assert_int_equal(rooms_start(agent, tls, ready), 0);
 }
 

@@ -7,44 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "cluster/speech.h"
-#include "helpers/common/trust.h"
+#include "helpers/common/agent_address.h"
 #include "tools/common/common.h"
 #include "wire/frame.h"
 
 int client_connect(bool quiet)
 {
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(AGENT_SOCKET);
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+	struct ucred who;
 
 	if (fd < 0) {
 		fail(0, "socket: %s", strerror(errno));
 		return -1;
 	}
-	memcpy(to.sun_path + 1, AGENT_SOCKET, strlen(AGENT_SOCKET));
-	if (connect(fd, (struct sockaddr *)&to, length)) {
-		if (!quiet)
-			fail(0,
-			     "cannot connect to the agent of this node: %s; start it with "
-			     "`systemctl start ehagent`",
-			     strerror(errno));
-		goto close_fd;
-	}
-	/* Any user can take the abstract name while no agent runs. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || !trust_agent(peer.uid)) {
-		fail(0, "not the agent: process %d of user %u listens on its socket", peer.pid,
-		     peer.uid);
-		goto close_fd;
-	}
-	return fd;
-
-close_fd:
+	err = agent_connect(fd, agent_owner(), &who);
+	if (!err)
+		return fd;
+	if (err == -EPERM)
+		fail(0, "not the agent: process %d of user %u listens on its socket", who.pid,
+		     who.uid);
+	else if (!quiet && err == -ENOENT)
+		fail(0, "cannot connect to the agent of this node: there is no " AGENT_FOLDER
+			" here; start the agent with `systemctl start ehagent`; a sandbox may hide "
+			"the directory");
+	else if (!quiet)
+		fail(0,
+		     "cannot connect to the agent of this node: %s; start it with "
+		     "`systemctl start ehagent`",
+		     strerror(-err));
 	close(fd);
 	return -1;
 }

@@ -3,21 +3,19 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 
 #include "cluster/speech.h"
 #include "confine.h"
-#include "helpers/common/trust.h"
+#include "helpers/common/agent_address.h"
 #include "wire/frame.h"
 
 #define ASK_SECONDS 8 /* each level is asked for 1 s; Prometheus waits for 10 */
@@ -154,27 +152,18 @@ static int ask_socket(void)
 /* -1: why[] says why. */
 static int ask_connect(char *why, size_t size)
 {
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(AGENT_SOCKET);
-	struct ucred peer;
-	socklen_t n = sizeof(peer);
-	int fd = ask_socket();
+	const int fd = ask_socket();
+	struct ucred who;
+	int err = fd < 0 ? -errno : agent_connect(fd, agent_owner(), &who);
 
-	memcpy(to.sun_path + 1, AGENT_SOCKET, strlen(AGENT_SOCKET));
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, length)) {
-		snprintf(why, size, "cannot connect to the agent of this node: %s",
-			 strerror(errno));
-		goto close_fd;
-	}
-	/* Any user can take the abstract name while no agent runs. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) || !trust_agent(peer.uid)) {
+	if (!err)
+		return fd;
+	if (err == -EPERM && fd >= 0)
 		snprintf(why, size, "not the agent: a process of user %u listens on its socket",
-			 peer.uid);
-		goto close_fd;
-	}
-	return fd;
-
-close_fd:
+			 who.uid);
+	else
+		snprintf(why, size, "cannot connect to the agent of this node: %s",
+			 err == -ENOENT ? "there is no " AGENT_FOLDER " here" : strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return -1;

@@ -59,7 +59,7 @@ static const char *const confine_calls[] = {
 	"close", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fcntl", "fcntl64",
 	"fstat", "fstat64", "ioctl", "poll", "ppoll", "read", "readv", "timerfd_settime",
 	"timerfd_settime64", "write", "writev",
-	/* whose the agent is (helpers/common/trust.h) */
+	/* whose the agent is (helpers/common/agent_address.h) */
 	"lstat", "lstat64", "fstatat64", "newfstatat", "statx", "geteuid", "geteuid32",
 	/* memory, time, the end */
 	"brk", "clock_gettime", "clock_gettime64", "exit", "exit_group", "futex", "futex_time64",
