@@ -6,6 +6,7 @@
 
 #include "base/agent.h"
 #include "base/config.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "cluster/admission.h"
 #include "cluster/ask.h"
@@ -213,6 +214,9 @@ static int rooms_start_first(struct agent *agent)
 			  strerror(-err));
 		return err;
 	}
+	err = keep_init(agent);
+	if (err)
+		return err;
 	err = cgroup_init(agent, agent->config->cgroup);
 	if (err)
 		log_warning("%s: %s: no managed sessions, and guests run without limits of their "
@@ -309,6 +313,8 @@ void rooms_stop(struct agent *agent)
 		hierarchy_leave(agent);
 	gang_end_all(agent);
 	client_end(agent);
+	/* Callers that wait for the disk get an answer. */
+	keep_settle(agent);
 	leave_exit(agent);
 	history_end(agent);
 	slots_exit(agent);
@@ -350,6 +356,7 @@ void rooms_stop(struct agent *agent)
 	recheck_exit(agent);
 	revoked_exit(agent);
 	launcher_exit(agent);
+	keep_exit(agent);
 	cgroup_exit(agent);
 	tls_use(agent, NULL);
 	config_free(agent->config);

@@ -2,7 +2,8 @@
 /**
  * @file agent.h
  * One agent: what all rooms need, and the state of each part, which only that part knows.
- * Two agents can run in one process, on one event loop. All is one thread.
+ * Two agents can run in one process, on one event loop. All is one thread, but for
+ * what base/keep.c does with the disk.
  *
  * A room calls only rooms before it: base, net, job, node, cluster, executor, home, ctl.
  * It reaches later rooms through functions that they gave it (rooms.c).
@@ -33,6 +34,7 @@ struct agent {
 	int status; /* exit status, after agent_end() */
 	struct launcher *launcher; /* base/launcher.c */
 	struct event *watchdog; /* base/notify.c */
+	struct keep *keep; /* base/keep.c: files beside that of `state` */
 
 	/* net */
 	struct tls *tls;

@@ -101,11 +101,8 @@ static int enrol_apply(struct agent *agent)
 static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
-	int err = store_write(agent->config, agent->config->host, agent->enrol->roster);
 
-	if (err)
-		log_warning("%s: cannot save the roster: %s; after a restart it is requested again",
-			    agent->config->state, strerror(-err));
+	store_write(agent, agent->enrol->roster);
 }
 
 static void enrol_changed(struct agent *agent)
@@ -432,7 +429,7 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 		agent->enrol->left(agent, why);
 		return;
 	}
-	store_remove(agent->config);
+	store_remove(agent);
 	agent->enrol->left(agent, NULL);
 }
 
@@ -490,7 +487,7 @@ void enrol_leave(struct agent *agent, enrol_left_fn done)
 	if (top && !top->self) {
 		enrol_tell(top);
 	} else if (!other) {
-		store_remove(agent->config);
+		store_remove(agent);
 		done(agent, NULL);
 	} else if (agent->enrol->ops->exchange(other, enrol_on_handed_over)) {
 		/* The member that decides for us must first know all that we decided. */

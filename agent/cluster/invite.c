@@ -41,6 +41,23 @@ struct invite {
 	unsigned char digest[CERT_DIGEST]; /* of the secret */
 	int64_t until; /* s since 1970 */
 	char host[CERT_HOST_MAX + 1]; /* "": any that is not a member */
+	bool waits; /* for the disk: nobody can use it now */
+	bool spent; /* the disk is to know that it was used */
+};
+
+/* One who hears of an invitation when what became of it is on disk. */
+struct invite_wait {
+	struct agent *agent;
+	unsigned char digest[CERT_DIGEST]; /* of the invitation */
+	char host[CERT_HOST_MAX + 1]; /* for whom it is; who used it */
+	/* one that is made */
+	json_t *reply;
+	invite_done_fn made;
+	/* one that is used */
+	char *cert, where[ADDRESS_TEXT];
+	int64_t given_until; /* what its name had before; 0: nothing */
+	invite_answer_fn answer;
+	void *ctx;
 };
 
 /* A name that has got a certificate, and may not be in the roster yet. */
@@ -97,29 +114,45 @@ static json_t *invite_to_json(const struct invites *in)
 	char digest[2 * CERT_DIGEST + 1];
 
 	for (size_t i = 0; i < in->nopen; i++)
-		json_array_append_new(
-			open, json_pack("{s:s,s:I,s:s}", "digest",
-					cert_hex(in->open[i].digest, CERT_DIGEST, digest), "until",
-					(json_int_t)in->open[i].until, "host", in->open[i].host));
+		if (!in->open[i].spent)
+			json_array_append_new(
+				open, json_pack("{s:s,s:I,s:s}", "digest",
+						cert_hex(in->open[i].digest, CERT_DIGEST, digest),
+						"until", (json_int_t)in->open[i].until, "host",
+						in->open[i].host));
 	for (size_t i = 0; i < in->ngiven; i++)
 		json_array_append_new(given, json_pack("{s:s,s:I}", "host", in->given[i].host,
 						       "until", (json_int_t)in->given[i].until));
 	return json_pack("{s:i,s:o,s:o}", "format", INVITE_FORMAT, "open", open, "given", given);
 }
 
-/* On disk before anything else happens: a token that was used stays used. */
-static int invite_save(struct agent *agent)
+/* On disk before anybody hears of it: a token that was used stays used. `kept` takes over `wait`. */
+static void invite_save(struct invite_wait *wait, keep_done_fn kept)
 {
-	json_t *o = invite_to_json(agent->invites);
+	json_t *o = invite_to_json(wait->agent->invites);
 	char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
-	int err = text ? keep_write(agent->config, INVITE_FILE, text) : -ENOMEM;
+	int err = text ? keep_write(wait->agent, INVITE_FILE, text, kept, wait) : -ENOMEM;
 
-	if (err)
-		log_error("invitations cannot be kept beside %s: %s", agent->config->state,
-			  strerror(-err));
 	free(text);
 	json_decref(o);
-	return err;
+	if (err)
+		kept(wait, err);
+}
+
+/* What waited for the disk waits no more. Its time may be over: NULL. */
+static struct invite *invite_kept(const struct invite_wait *wait, int err)
+{
+	struct invites *in = wait->agent->invites;
+
+	if (err)
+		log_error("invitations cannot be kept beside %s: %s", wait->agent->config->state,
+			  strerror(-err));
+	for (size_t i = 0; in && i < in->nopen; i++)
+		if (!memcmp(in->open[i].digest, wait->digest, CERT_DIGEST)) {
+			in->open[i].waits = in->open[i].spent = false;
+			return &in->open[i];
+		}
+	return NULL;
 }
 
 static void invite_read(struct invites *in, const json_t *o)
@@ -189,23 +222,36 @@ bool invite_is_open(struct agent *agent)
 
 /* ---- an invitation ---- */
 
-json_t *invite_make(struct agent *agent, unsigned int seconds, const char *host, const char **why)
+static void invite_on_made(void *ctx, int err)
+{
+	struct invite_wait *wait = ctx;
+	struct invite *made = invite_kept(wait, err);
+
+	if (err) {
+		if (made)
+			invite_drop(wait->agent->invites, made - wait->agent->invites->open);
+		wait->made(wait->ctx, NULL, "it cannot be kept: see the agent's log");
+	} else {
+		log_info("invited a host, for %lld s%s%s",
+			 json_integer_value(json_object_get(wait->reply, "seconds")),
+			 *wait->host ? ": " : "", wait->host);
+		wait->made(wait->ctx, json_incref(wait->reply), NULL);
+	}
+	json_decref(wait->reply);
+	free(wait);
+}
+
+/* It is open, but for the disk. NULL, or why not. */
+static const char *invite_open(struct agent *agent, unsigned int seconds, const char *host,
+			       struct invite_wait *wait)
 {
 	struct invites *in = agent->invites;
 	struct cert_token token = { 0 };
+	const char *why = "out of memory";
 	struct invite *to;
 	char text[TOKEN_TEXT];
-	json_t *reply = NULL;
 	X509 *authority;
 
-	*why = in->why;
-	if (!issue_can(agent, "ehctl invite", in->why))
-		return NULL;
-	invite_expire(in);
-	*why = "too many invitations are open: wait until some are used, or end";
-	if (in->nopen == INVITE_OPEN)
-		return NULL;
-	*why = "out of memory";
 	to = &in->open[in->nopen];
 	memset(to, 0, sizeof(*to));
 	tls_own(agent->tls, &authority);
@@ -215,21 +261,52 @@ json_t *invite_make(struct agent *agent, unsigned int seconds, const char *host,
 	    !cert_digest(authority, token.authority) ||
 	    !cert_token_digest(token.secret, to->digest) || !cert_token_format(&token, text))
 		goto cleanse;
+	wait->reply = json_pack("{s:i,s:s,s:I,s:s,s:s*}", "version", 1, "token", text, "seconds",
+				(json_int_t)seconds, "address", token.address, "host", host);
+	if (!wait->reply)
+		goto cleanse;
 	to->until = invite_now() + seconds;
 	snprintf(to->host, sizeof(to->host), "%s", host ?: "");
+	to->waits = true;
+	memcpy(wait->digest, to->digest, sizeof(wait->digest));
 	in->nopen++;
-	if (invite_save(agent)) {
-		invite_drop(in, in->nopen - 1);
-		*why = "it cannot be kept: see the agent's log";
-		goto cleanse;
-	}
-	log_info("invited a host, for %u s%s%s", seconds, host ? ": " : "", host ?: "");
-	reply = json_pack("{s:i,s:s,s:I,s:s,s:s*}", "version", 1, "token", text, "seconds",
-			  (json_int_t)seconds, "address", token.address, "host", host);
+	why = NULL;
 cleanse:
 	OPENSSL_cleanse(&token, sizeof(token));
 	OPENSSL_cleanse(text, sizeof(text));
-	return reply;
+	return why;
+}
+
+void invite_make(struct agent *agent, unsigned int seconds, const char *host, invite_done_fn done,
+		 void *ctx)
+{
+	struct invites *in = agent->invites;
+	struct invite_wait *wait = NULL;
+	const char *why = in->why;
+
+	if (!issue_can(agent, "ehctl invite", in->why))
+		goto refuse;
+	invite_expire(in);
+	why = "too many invitations are open: wait until some are used, or end";
+	if (in->nopen == INVITE_OPEN)
+		goto refuse;
+	why = "out of memory";
+	wait = calloc(1, sizeof(*wait));
+	if (!wait)
+		goto refuse;
+	wait->agent = agent;
+	wait->made = done;
+	wait->ctx = ctx;
+	snprintf(wait->host, sizeof(wait->host), "%s", host ?: "");
+	why = invite_open(agent, seconds, host, wait);
+	if (why)
+		goto refuse;
+	invite_save(wait, invite_on_made);
+	return;
+
+refuse:
+	free(wait);
+	done(ctx, NULL, why);
 }
 
 /* ---- a visit ---- */
@@ -281,7 +358,7 @@ static struct invite *invite_find(struct invites *in, const char *hex)
 	if (!cert_unhex(hex, secret, TOKEN_SECRET) || !cert_token_digest(secret, digest))
 		return NULL;
 	for (size_t i = 0; i < in->nopen; i++)
-		if (!CRYPTO_memcmp(in->open[i].digest, digest, CERT_DIGEST))
+		if (!CRYPTO_memcmp(in->open[i].digest, digest, CERT_DIGEST) && !in->open[i].waits)
 			found = &in->open[i];
 	OPENSSL_cleanse(secret, sizeof(secret));
 	return found;
@@ -327,17 +404,21 @@ static const char *invite_check_host(struct agent *agent, const struct invite *b
 	return NULL;
 }
 
-static void invite_note(struct invites *in, const char *host)
+/* Returns until when that was so before, 0: it was not. */
+static int64_t invite_note(struct invites *in, const char *host, int64_t until)
 {
 	struct given *to = NULL;
+	int64_t before;
 
 	for (size_t i = 0; i < in->ngiven; i++)
 		if (!strcmp(in->given[i].host, host) || (in->ngiven == INVITE_GIVEN && !to))
 			to = &in->given[i];
 	if (!to)
 		to = &in->given[in->ngiven++];
+	before = strcmp(to->host, host) ? 0 : to->until;
 	snprintf(to->host, sizeof(to->host), "%s", host);
-	to->until = invite_now() + INVITE_GIVEN_S;
+	to->until = until;
+	return before;
 }
 
 /* All that a new host needs. Takes over `cert`. */
@@ -359,60 +440,92 @@ static json_t *invite_welcome(struct agent *agent, char *cert)
 	return answer;
 }
 
-static json_t *invite_admit(struct agent *agent, const char *where, struct invite *by,
-			    const char *host, const char *request)
+static void invite_on_used(void *ctx, int err)
 {
-	const char *why = invite_check_host(agent, by, host);
-	struct invite used = *by;
-	json_t *answer = NULL;
+	struct invite_wait *wait = ctx;
+	struct agent *agent = wait->agent;
+	struct invite *used = invite_kept(wait, err);
+
+	if (err) {
+		invite_note(agent->invites, wait->host, wait->given_until);
+		free(wait->cert);
+		wait->answer(wait->ctx,
+			     invite_refuse(wait->where, wait->host,
+					   "the inviting host cannot write to its disk"));
+		free(wait);
+		return;
+	}
+	if (used)
+		invite_drop(agent->invites, used - agent->invites->open);
+	log_info("%s at %s has got a certificate", wait->host, wait->where);
+	event_tell(agent, "certificate",
+		   json_pack("{s:s,s:s}", "host", wait->host, "address", wait->where));
+	wait->answer(wait->ctx, invite_welcome(agent, wait->cert));
+	free(wait);
+}
+
+/* NULL: he hears when the disk knows that the token was used, without which it would work again. */
+static const char *invite_admit(struct agent *agent, struct invite *by, const char *request,
+				const struct invite_wait *visit)
+{
+	const char *why = invite_check_host(agent, by, visit->host);
+	struct invite_wait *wait;
 	char *cert;
 
 	if (why)
-		return invite_refuse(where, host, why);
-	cert = issue_certificate(agent, host, request, &why);
+		return why;
+	cert = issue_certificate(agent, visit->host, request, &why);
 	if (!cert)
-		return invite_refuse(where, host, why);
-	invite_drop(agent->invites, by - agent->invites->open);
-	invite_note(agent->invites, host);
-	/* Without this it would work again after a restart. */
-	if (invite_save(agent)) {
-		agent->invites->open[agent->invites->nopen++] = used;
+		return why;
+	wait = malloc(sizeof(*wait));
+	if (!wait) {
 		free(cert);
-		return invite_refuse(where, host, "the inviting host cannot write to its disk");
+		return "out of memory";
 	}
-	answer = invite_welcome(agent, cert);
-	log_info("%s at %s has got a certificate", host, where);
-	event_tell(agent, "certificate", json_pack("{s:s,s:s}", "host", host, "address", where));
-	return answer;
+	*wait = *visit;
+	wait->cert = cert;
+	memcpy(wait->digest, by->digest, sizeof(wait->digest));
+	by->waits = by->spent = true;
+	wait->given_until = invite_note(agent->invites, visit->host, invite_now() + INVITE_GIVEN_S);
+	invite_save(wait, invite_on_used);
+	return NULL;
 }
 
-json_t *invite_on_visit(struct agent *agent, const char *where, const char *line, size_t length)
+/* NULL: he is answered later. */
+static const char *invite_hear(struct agent *agent, const json_t *o, struct invite_wait *visit)
 {
-	const char *secret, *host, *request;
-	struct invites *in = agent->invites;
-	char wrong[SPEECH_WHY];
-	json_t *o, *answer;
-	struct invite *by;
+	const char *secret = json_string_value(json_object_get(o, "secret"));
+	const char *host = json_string_value(json_object_get(o, "host"));
+	const char *request = json_string_value(json_object_get(o, "request"));
+	struct invite *by = secret ? invite_find(agent->invites, secret) : NULL;
 
-	if (invite_too_often(in, where))
-		return invite_refuse(where, "", "too many ask: try again in a second");
-	if (!invite_is_open(agent))
-		return invite_refuse(where, "",
-				     "no invitation is open: the token was used, or has expired");
-	o = speech_object(line, length, wrong);
-	secret = json_string_value(json_object_get(o, "secret"));
-	host = json_string_value(json_object_get(o, "host"));
-	request = json_string_value(json_object_get(o, "request"));
-	by = secret ? invite_find(in, secret) : NULL;
 	/* A stranger without a token learns nothing else. */
 	if (!by)
-		answer = invite_refuse(
-			where, "",
-			"the token is wrong, was used, or has expired: ask for another one");
-	else if (!host || !cert_is_host(host) || !request)
-		answer = invite_refuse(where, "", "host or request is missing or malformed");
-	else
-		answer = invite_admit(agent, where, by, host, request);
-	json_decref(o);
-	return answer;
+		return "the token is wrong, was used, or has expired: ask for another one";
+	if (!host || !cert_is_host(host) || !request)
+		return "host or request is missing or malformed";
+	snprintf(visit->host, sizeof(visit->host), "%s", host);
+	return invite_admit(agent, by, request, visit);
+}
+
+void invite_on_visit(struct agent *agent, const char *where, const char *line, size_t length,
+		     invite_answer_fn answer, void *ctx)
+{
+	struct invite_wait visit = { .agent = agent, .answer = answer, .ctx = ctx };
+	char wrong[SPEECH_WHY];
+	const char *why;
+	json_t *o;
+
+	snprintf(visit.where, sizeof(visit.where), "%s", where);
+	if (invite_too_often(agent->invites, where)) {
+		why = "too many ask: try again in a second";
+	} else if (!invite_is_open(agent)) {
+		why = "no invitation is open: the token was used, or has expired";
+	} else {
+		o = speech_object(line, length, wrong);
+		why = invite_hear(agent, o, &visit);
+		json_decref(o);
+	}
+	if (why)
+		answer(ctx, invite_refuse(where, visit.host, why));
 }

@@ -57,6 +57,16 @@ static void lapse_schedule(struct agent *agent)
 
 /* ---- what is kept ---- */
 
+static void lapse_on_saved(void *ctx, int err)
+{
+	const struct agent *agent = ctx;
+
+	if (err && log_allowed(&lapse_log))
+		log_warning("%s beside %s: %s: after a restart the days for which hosts were not "
+			    "seen are counted from the beginning",
+			    LAPSE_FILE, agent->config->state, strerror(-err));
+}
+
 static void lapse_save(struct agent *agent)
 {
 	json_t *hosts = json_object(), *file;
@@ -72,11 +82,9 @@ static void lapse_save(struct agent *agent)
 			 (json_int_t)agent->lapse->watched, "hosts", hosts);
 	if (file)
 		text = json_dumps(file, JSON_COMPACT);
-	err = text ? keep_note(agent->config, LAPSE_FILE, text) : -ENOMEM;
-	if (err && log_allowed(&lapse_log))
-		log_warning("%s beside %s: %s: after a restart the days for which hosts were not "
-			    "seen are counted from the beginning",
-			    LAPSE_FILE, agent->config->state, strerror(-err));
+	err = text ? keep_note(agent, LAPSE_FILE, text, lapse_on_saved, agent) : -ENOMEM;
+	if (err)
+		lapse_on_saved(agent, err);
 	free(text);
 	json_decref(file);
 	agent->lapse->saved_at = clock_ms();

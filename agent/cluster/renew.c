@@ -127,18 +127,16 @@ static const char *renew_check(struct agent *agent, X509 *cert)
 	return NULL;
 }
 
-static void renew_install(struct agent *agent, const char *pem)
+static void renew_on_kept(void *ctx, int err)
 {
+	struct agent *agent = ctx;
 	struct renew *r = agent->renew;
-	X509 *cert = cert_from_pem(pem, strlen(pem));
-	const char *why = renew_check(agent, cert);
 	int64_t from, now = clock_wall_ms() / 1000;
-	int err = why ? 0 : renewed_keep(agent->config, cert, r->key);
 
-	ERR_clear_error();
-	X509_free(cert);
-	if (why || err) {
-		renew_fail(agent, why ?: strerror(-err));
+	if (!r)
+		return;
+	if (err) {
+		renew_fail(agent, strerror(-err));
 		return;
 	}
 	EVP_PKEY_free(r->key);
@@ -150,6 +148,18 @@ static void renew_install(struct agent *agent, const char *pem)
 		 (long long)(renew_until(agent, &from) - now) / RENEW_DAY);
 	event_tell(agent, "certificate", json_pack("{s:s}", "host", agent->config->host));
 	renew_later(agent, RENEW_LOOK_S);
+}
+
+static void renew_install(struct agent *agent, const char *pem)
+{
+	X509 *cert = cert_from_pem(pem, strlen(pem));
+	const char *why = renew_check(agent, cert);
+	int err = why ? 0 : renewed_keep(agent, cert, agent->renew->key, renew_on_kept);
+
+	ERR_clear_error();
+	X509_free(cert);
+	if (why || err)
+		renew_fail(agent, why ?: strerror(-err));
 }
 
 static void renew_on_answer(void *ctx, int status, const json_t *reply)

@@ -4,17 +4,16 @@
 #include "cluster/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <jansson.h>
 
+#include "base/agent.h"
 #include "base/config.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "cluster/roster.h"
 #include "cluster/roster_json.h"
@@ -81,54 +80,52 @@ struct roster *store_read(const struct config *c, const char *host)
 	return r;
 }
 
-static int store_write_text(const char *path, const char *text)
+char *store_text(const struct config *c, const char *host, const struct roster *roster)
 {
-	size_t length = strlen(text);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	/*
-	 * No fsync(), which may block the loop for seconds. A file damaged by a crash is
-	 * ignored, and the members give this host the same place again.
-	 */
-	errno = EIO;
-	if (write(fd, text, length) != (ssize_t)length)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-int store_write(const struct config *c, const char *host, const struct roster *roster)
-{
-	char path[PATH_MAX], folder[PATH_MAX];
 	json_t *o = roster_to_json(roster);
 	char *text = NULL;
-	int err = -ENOMEM;
 
-	if (!o || json_object_set_new(o, "format", json_integer(STORE_FORMAT)) ||
-	    json_object_set_new(o, "cluster", json_string(c->cluster)) ||
-	    json_object_set_new(o, "host", json_string(host)))
-		goto free_json;
-	text = json_dumps(o, JSON_INDENT(1));
-	if (!text)
-		goto free_json;
-	snprintf(folder, sizeof(folder), "%s", c->state);
-	mkdir(dirname(folder), 0755);
-	snprintf(path, sizeof(path), "%s.new", c->state);
-	err = store_write_text(path, text);
-	if (!err && rename(path, c->state))
-		err = -errno;
-	if (err)
-		unlink(path);
-	free(text);
-free_json:
+	if (o && !json_object_set_new(o, "format", json_integer(STORE_FORMAT)) &&
+	    !json_object_set_new(o, "cluster", json_string(c->cluster)) &&
+	    !json_object_set_new(o, "host", json_string(host)))
+		text = json_dumps(o, JSON_INDENT(1));
 	json_decref(o);
-	return err;
+	return text;
 }
 
-int store_remove(const struct config *c)
+static const char *store_name(const struct config *c)
 {
-	return unlink(c->state) && errno != ENOENT ? -errno : 0;
+	const char *slash = strrchr(c->state, '/');
+
+	return slash ? slash + 1 : c->state;
+}
+
+static void store_on_written(void *ctx, int err)
+{
+	const struct agent *agent = ctx;
+
+	if (err)
+		log_warning("%s: cannot save the roster: %s; after a restart it is requested again",
+			    agent->config->state, strerror(-err));
+}
+
+void store_write(struct agent *agent, const struct roster *roster)
+{
+	const struct config *c = agent->config;
+	char *text = store_text(c, c->host, roster);
+	/* A file damaged by a crash is ignored, and the members give this host the same place again. */
+	int err = text ? keep_note(agent, store_name(c), text, store_on_written, agent) : -ENOMEM;
+
+	free(text);
+	if (err)
+		store_on_written(agent, err);
+}
+
+void store_remove(struct agent *agent)
+{
+	int err = keep_remove(agent, store_name(agent->config));
+
+	if (err)
+		log_warning("%s: cannot remove the roster: %s", agent->config->state,
+			    strerror(-err));
 }

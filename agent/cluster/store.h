@@ -12,6 +12,8 @@
 #include "base/config.h"
 #include "cluster/roster.h"
 
+struct agent;
+
 /**
  * Reads the roster saved for this cluster and host. The caller owns it; NULL: none, with a log
  * message if the file is unusable.
@@ -23,9 +25,11 @@ struct roster *store_read(const struct config *config, const char *host);
  * has format 1.
  */
 bool store_set_aside(const char *path, const json_t *content, unsigned int known);
-/** Replaces the file in one step (rename). 0 or -errno. */
-int store_write(const struct config *config, const char *host, const struct roster *roster);
-/** Removes the file, because the host has left. 0 or -errno. */
-int store_remove(const struct config *config);
+/** What the file has for this host and roster. The caller frees it; NULL: no memory. */
+char *store_text(const struct config *config, const char *host, const struct roster *roster);
+/** Replaces the file, soon and in one step. The log says if that fails. */
+void store_write(struct agent *agent, const struct roster *roster);
+/** Removes the file, because the host has left. */
+void store_remove(struct agent *agent);
 
 #endif

@@ -77,7 +77,7 @@ static const char *withdraw_take(struct peer *from, const json_t *body)
 
 	if (!text)
 		return "list is missing";
-	took = revoked_take(agent, text, &why);
+	took = revoked_take(agent, text, &why, NULL, NULL);
 	if (took > 0) {
 		withdraw_spread(agent, from);
 		withdraw_drop(agent);
@@ -137,16 +137,17 @@ static bool withdraw_same(const struct revoke_entry *a, const struct revoke_entr
 }
 
 /* The list with this entry in it, as PEM; NULL with the reason in *why. */
-static char *withdraw_sign(struct agent *agent, const struct revoke_entry *e, const char **why)
+static char *withdraw_sign(struct agent *agent, const struct revoke_entry *e, int64_t *number,
+			   const char **why)
 {
 	const struct revoke_list *old = agent->revoke_list;
 	struct revoke_entry *all = calloc(REVOKE_MAX + 1, sizeof(*all));
-	int64_t number = e->at; /* higher than any before, even if ours was lost */
 	char *text = NULL;
 	EVP_PKEY *key;
 	size_t n = 0;
 	X509 *authority;
 
+	*number = e->at; /* higher than any before, even if ours was lost */
 	*why = "out of memory";
 	if (!all)
 		return NULL;
@@ -157,13 +158,13 @@ static char *withdraw_sign(struct agent *agent, const struct revoke_entry *e, co
 	*why = "the list is full: replace the authority";
 	if (n > REVOKE_MAX)
 		goto free_all;
-	if (number <= revoked_number(agent))
-		number = revoked_number(agent) + 1;
+	if (*number <= revoked_number(agent))
+		*number = revoked_number(agent) + 1;
 	*why = "the authority's key cannot be used: see the agent's log";
 	tls_own(agent->tls, &authority);
 	key = issue_key(agent, authority);
 	if (key)
-		text = revoke_to_pem(all, n, number, authority, key, e->at);
+		text = revoke_to_pem(all, n, *number, authority, key, e->at);
 	EVP_PKEY_free(key);
 free_all:
 	free(all);
@@ -208,38 +209,89 @@ static json_t *withdraw_entry(const struct revoke_entry *e)
 			 "time", (json_int_t)e->at);
 }
 
-json_t *withdraw_make(struct agent *agent, const char *what, const char *host, const char **why)
-{
-	static char reason[ISSUE_WHY];
-	struct revoke_entry e = { .at = clock_wall_ms() / 1000 };
+/* One who wants to know that it is in force, and stays so. */
+struct withdraw_wait {
 	json_t *reply;
-	char *text;
+	withdraw_done_fn done;
+	void *ctx;
+};
 
-	*why = reason;
-	if (!issue_can(agent, "ehctl revoke", reason) ||
-	    !withdraw_find(agent, what, host, &e, reason))
+static void withdraw_on_kept(void *ctx, int err)
+{
+	struct withdraw_wait *wait = ctx;
+
+	if (err)
+		wait->done(
+			wait->ctx, NULL,
+			"it is in force, and the other members were told, but this host cannot "
+			"keep it on its disk (see the agent's log): make room there, then revoke "
+			"it again");
+	else
+		wait->done(wait->ctx, json_incref(wait->reply), "out of memory");
+	json_decref(wait->reply);
+	free(wait);
+}
+
+static struct withdraw_wait *withdraw_wait(const struct revoke_entry *e, int64_t number,
+					   withdraw_done_fn done, void *ctx)
+{
+	struct withdraw_wait *wait = malloc(sizeof(*wait));
+
+	if (!wait)
 		return NULL;
-	if (*e.host)
-		e.at = revoke_time(agent->revoke_list, e.host, e.at,
-				   vouch_begins(enrol_roster(agent), e.host));
-	text = withdraw_sign(agent, &e, why);
+	*wait = (struct withdraw_wait){ withdraw_entry(e), done, ctx };
+	if (wait->reply && !json_object_set_new(wait->reply, "version", json_integer(1)) &&
+	    !json_object_set_new(wait->reply, "number", json_integer(number)))
+		return wait;
+	json_decref(wait->reply);
+	free(wait);
+	return NULL;
+}
+
+/* NULL: done. Else why not; then nobody was told. */
+static const char *withdraw_try(struct agent *agent, const struct revoke_entry *e,
+				withdraw_done_fn done, void *ctx)
+{
+	struct withdraw_wait *wait;
+	const char *why;
+	int64_t number;
+	char *text = withdraw_sign(agent, e, &number, &why);
+
 	if (!text)
-		return NULL;
-	*why = "out of memory";
-	if (revoked_take(agent, text, why) <= 0) {
+		return why;
+	wait = withdraw_wait(e, number, done, ctx);
+	why = "out of memory";
+	if (!wait || revoked_take(agent, text, &why, withdraw_on_kept, wait) <= 0) {
+		if (wait)
+			json_decref(wait->reply);
+		free(wait);
 		free(text);
-		return NULL;
+		return why;
 	}
 	free(text);
 	withdraw_spread(agent, NULL);
 	withdraw_drop(agent);
-	reply = withdraw_entry(&e);
-	if (reply && (json_object_set_new(reply, "version", json_integer(1)) ||
-		      json_object_set_new(reply, "number", json_integer(revoked_number(agent))))) {
-		json_decref(reply);
-		return NULL;
+	return NULL;
+}
+
+void withdraw_make(struct agent *agent, const char *what, const char *host, withdraw_done_fn done,
+		   void *ctx)
+{
+	struct revoke_entry e = { .at = clock_wall_ms() / 1000 };
+	char reason[ISSUE_WHY];
+	const char *why = reason;
+
+	if (!issue_can(agent, "ehctl revoke", reason) ||
+	    !withdraw_find(agent, what, host, &e, reason)) {
+		done(ctx, NULL, why);
+		return;
 	}
-	return reply;
+	if (*e.host)
+		e.at = revoke_time(agent->revoke_list, e.host, e.at,
+				   vouch_begins(enrol_roster(agent), e.host));
+	why = withdraw_try(agent, &e, done, ctx);
+	if (why)
+		done(ctx, NULL, why);
 }
 
 json_t *withdraw_list(struct agent *agent)

@@ -13,12 +13,16 @@
 struct agent;
 struct peer;
 
+typedef void (*withdraw_done_fn)(void *ctx, json_t *revoked, const char *why);
+
 /**
  * Revokes a node (as names_find() takes it) or the certificate of a fingerprint; or a `host` of that
- * name (then `what` is NULL), member or not. {"version","number","host"|"fingerprint"}; NULL with the
- * reason in *why, valid until the next call.
+ * name (then `what` is NULL), member or not. It is in force and spreads at once; `done` is called once,
+ * when it is on disk, too: with {"version","number","host"|"fingerprint"}, which it takes over, or with
+ * NULL and the reason.
  */
-json_t *withdraw_make(struct agent *agent, const char *what, const char *host, const char **why);
+void withdraw_make(struct agent *agent, const char *what, const char *host, withdraw_done_fn done,
+		   void *ctx);
 /** {"version","number","revoked":[{"host"|"fingerprint","time"}]}; NULL: no memory. */
 json_t *withdraw_list(struct agent *agent);
 

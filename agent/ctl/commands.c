@@ -366,13 +366,16 @@ static void commands_do_doctor(struct ctl_conn *c, const json_t *request)
 	ctl_reply(c, doctor_report(agent));
 }
 
+static void commands_on_invited(void *ctx, json_t *reply, const char *why)
+{
+	ctl_reply(ctx, reply ?: ctl_error("invite", why, false));
+}
+
 static void commands_do_invite(struct ctl_conn *c, const json_t *request)
 {
 	const json_t *seconds = json_object_get(request, "seconds");
 	const char *host = json_string_value(json_object_get(request, "host"));
 	json_int_t n = seconds ? json_integer_value(seconds) : INVITE_SECONDS;
-	const char *why;
-	json_t *reply;
 
 	if (n < 1 || n > INVITE_SECONDS_MAX) {
 		ctl_reply(c, ctl_error("seconds", "must be a number from 1 to 604800", true));
@@ -382,23 +385,24 @@ static void commands_do_invite(struct ctl_conn *c, const json_t *request)
 		ctl_reply(c, ctl_error("host", "not a name that a certificate may have", true));
 		return;
 	}
-	reply = invite_make(ctl_agent(c), n, host, &why);
-	ctl_reply(c, reply ?: ctl_error("invite", why, false));
+	invite_make(ctl_agent(c), n, host, commands_on_invited, c);
+}
+
+static void commands_on_revoked(void *ctx, json_t *reply, const char *why)
+{
+	ctl_reply(ctx, reply ?: ctl_error("revoke", why, false));
 }
 
 static void commands_do_revoke(struct ctl_conn *c, const json_t *request)
 {
 	const char *what = json_string_value(json_object_get(request, "what"));
 	const char *host = json_string_value(json_object_get(request, "host"));
-	const char *why;
-	json_t *reply;
 
 	if (!what == !host) {
 		ctl_reply(c, ctl_error("revoke", "what or host is missing", true));
 		return;
 	}
-	reply = withdraw_make(ctl_agent(c), what, host, &why);
-	ctl_reply(c, reply ?: ctl_error("revoke", why, false));
+	withdraw_make(ctl_agent(c), what, host, commands_on_revoked, c);
 }
 
 static void commands_do_revoked(struct ctl_conn *c, const json_t *request)

@@ -204,6 +204,18 @@ void learn_starved(struct placement *p)
 
 /* ---- the file ---- */
 
+static void learn_on_saved(void *ctx, int err)
+{
+	struct agent *agent = ctx;
+
+	if (!err)
+		return;
+	log_warning("what programs cost cannot be kept in %s beside %s: %s", LEARN_FILE,
+		    agent->config->state, strerror(-err));
+	if (agent->learn)
+		agent->learn->changed = true;
+}
+
 static void learn_save(struct agent *agent)
 {
 	struct learn *l = agent->learn;
@@ -212,14 +224,12 @@ static void learn_save(struct agent *agent)
 
 	if (!l->changed || !agent->config->learn)
 		return;
+	l->changed = false;
 	text = cost_write(l->table);
-	err = text ? keep_write(agent->config, LEARN_FILE, text) : -ENOMEM;
+	err = text ? keep_write(agent, LEARN_FILE, text, learn_on_saved, agent) : -ENOMEM;
 	free(text);
 	if (err)
-		log_warning("what programs cost cannot be kept in %s beside %s: %s", LEARN_FILE,
-			    agent->config->state, strerror(-err));
-	else
-		l->changed = false;
+		learn_on_saved(agent, err);
 }
 
 static void learn_on_time(evutil_socket_t fd, short what, void *arg)

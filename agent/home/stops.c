@@ -28,7 +28,9 @@
 #define STOPS_FILE_MAX (1 << 24)
 #define STOPS_WATCH_MS 250
 #define STOPS_LEFT_S 1
-#define STOPS_SAVES 20 /* at most one part in this many of the time is spent on writing the file */
+#define STOPS_LATE_MS 2000 /* so long executors wait for the disk */
+#define STOPS_SAVES \
+	20 /* at most one part in this many of the time is spent on making the file's text */
 
 /* A task of an earlier agent, whose stub has not connected to this one. */
 struct stop {
@@ -46,8 +48,10 @@ struct stops {
 	struct event *check; /* while there are some of an earlier agent */
 	LIST_HEAD(, stop) left;
 	bool changed; /* the file is older */
+	bool saving; /* it is being written */
+	bool vain; /* what it should have is not there, or late: executors wait for it no more */
 	bool kept; /* this agent ends, and the file is for the next one */
-	uint64_t save_after; /* clock_us() */
+	uint64_t began, save_after; /* clock_us() */
 	struct log_limit limit;
 };
 
@@ -107,24 +111,62 @@ static char *stops_text(const struct agent *agent)
 	return text;
 }
 
-static void stops_save(struct agent *agent)
+static void stops_save(struct agent *agent);
+static void stops_tell_all(struct agent *agent);
+
+static void stops_saved(struct agent *agent, int err)
 {
 	struct stops *all = agent->aways->stops;
-	uint64_t began = clock_us();
-	char *text;
-	int err;
 
-	if (!all->changed || all->kept)
-		return;
-	text = stops_text(agent);
-	err = text ? keep_note(agent->config, STOPS_FILE, text) : -ENOMEM;
-	free(text);
-	all->changed = err;
-	all->save_after = clock_us() + STOPS_SAVES * (clock_us() - began);
+	all->saving = false;
+	all->vain = err;
+	all->changed = all->changed || err;
 	if (err && log_allowed(&all->limit))
 		log_warning("stopped tasks cannot be kept in %s beside %s: %s: if this agent is "
 			    "killed, the executors of those that end meanwhile wait for a day",
 			    STOPS_FILE, agent->config->state, strerror(-err));
+	/* else it is saved again with the next look */
+	if (!err && !event_pending(all->watch, EV_TIMEOUT, NULL))
+		stops_save(agent);
+}
+
+static void stops_on_saved(void *ctx, int err)
+{
+	struct agent *agent = ctx;
+
+	if (!agent->aways || !agent->aways->stops)
+		return;
+	stops_saved(agent, err);
+	stops_tell_all(agent);
+}
+
+static void stops_save(struct agent *agent)
+{
+	struct stops *all = agent->aways->stops;
+	char *text;
+	int err;
+
+	if (!all->changed || all->saving || all->kept)
+		return;
+	all->began = clock_us();
+	all->changed = false;
+	all->saving = true;
+	text = stops_text(agent);
+	err = text ? keep_note(agent, STOPS_FILE, text, stops_on_saved, agent) : -ENOMEM;
+	free(text);
+	all->save_after = clock_us() + STOPS_SAVES * (clock_us() - all->began);
+	if (err)
+		stops_saved(agent, err);
+}
+
+/* Whether the file has all that it should, or is not worth a wait. */
+static bool stops_is_kept(struct stops *all)
+{
+	if (!all->changed && !all->saving)
+		return true;
+	if (all->saving && clock_us() - all->began > STOPS_LATE_MS * 1000)
+		all->vain = true;
+	return all->vain;
 }
 
 static struct stop *stops_read_entry(const json_t *entry, bool same_boot)
@@ -344,6 +386,15 @@ static void stops_tell(struct away *a)
 	route_tell_peer(&a->route, FRAME_PAUSED, payload, sizeof(payload));
 }
 
+static void stops_tell_all(struct agent *agent)
+{
+	const bool kept = stops_is_kept(agent->aways->stops);
+
+	for (struct away *a = agent->aways->list; a; a = a->next)
+		if (a->tells_stopped && (!a->stopped_by_us || kept))
+			stops_tell(a);
+}
+
 /*
  * SIGSTOP cannot be caught, and no descriptor reports a stop. So one timer checks the states of all
  * stubs while a task is away. The executor waits for a stopped one for a day: so the file has it
@@ -353,17 +404,14 @@ static void stops_on_watch(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
 	struct stops *all = agent->aways->stops;
-	bool later = clock_us() < all->save_after;
 
 	for (struct away *a = agent->aways->list; a; a = a->next) {
 		stops_look(a);
 		stops_forget(a);
 	}
-	if (!later)
+	if (clock_us() >= all->save_after)
 		stops_save(agent);
-	for (struct away *a = agent->aways->list; a; a = a->next)
-		if (a->tells_stopped && !(a->stopped_by_us && later && all->changed))
-			stops_tell(a);
+	stops_tell_all(agent);
 }
 
 int stops_watch(struct agent *agent, bool any)
@@ -394,6 +442,8 @@ int stops_init(struct agent *agent)
 
 void stops_keep(struct agent *agent)
 {
+	/* also if it is being written: one is written after the other */
+	agent->aways->stops->saving = false;
 	stops_save(agent);
 	agent->aways->stops->kept = true;
 }

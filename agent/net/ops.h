@@ -37,8 +37,12 @@ struct net_ops {
 	const char *(*take)(struct agent *agent, const json_t *answer);
 	/** Whether somebody without a certificate may ask to be admitted now. */
 	bool (*invites)(struct agent *agent);
-	/** He asks, with a line of `length` bytes from `where`. Returns the answer; NULL: no memory. */
-	json_t *(*visit)(struct agent *agent, const char *where, const char *line, size_t length);
+	/**
+	 * He asks, with a line of `length` bytes from `where`. `done` is called with the answer, which
+	 * it takes over (NULL: no memory), once: at once or later.
+	 */
+	void (*visit)(struct agent *agent, const char *where, const char *line, size_t length,
+		      void (*done)(void *ctx, json_t *answer), void *ctx);
 	/** A peer says that our code belongs to another host. */
 	void (*refused)(struct agent *agent);
 };

@@ -11,7 +11,6 @@
 #include <openssl/x509v3.h>
 
 #include "base/config.h"
-#include "base/keep.h"
 #include "base/log.h"
 #include "cert/make.h"
 #include "cert/read.h"
@@ -91,13 +90,13 @@ say:
 	free(text);
 }
 
-int renewed_keep(const struct config *config, X509 *cert, EVP_PKEY *key)
+int renewed_keep(struct agent *agent, X509 *cert, EVP_PKEY *key, keep_done_fn done)
 {
 	char *one = cert_key_to_pem(key), *two = cert_to_pem(cert), *text = NULL;
 	int err = -ENOMEM;
 
 	if (one && two && asprintf(&text, "%s%s", one, two) >= 0)
-		err = keep_write(config, RENEWED_FILE, text);
+		err = keep_write(agent, RENEWED_FILE, text, done, agent);
 	if (one)
 		OPENSSL_cleanse(one, strlen(one));
 	if (text)

@@ -9,7 +9,9 @@
 
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
+#include "base/keep.h"
 
+struct agent;
 struct config;
 
 /**
@@ -17,7 +19,7 @@ struct config;
  * is of the same host and an authority there. Else the context stays as it is; a warning says why.
  */
 void renewed_use(SSL_CTX *ctx, const struct config *config);
-/** Keeps one, with its key. 0 or -errno. */
-int renewed_keep(const struct config *config, X509 *cert, EVP_PKEY *key);
+/** Keeps one, with its key; `done` is called with the agent when that is on disk, or has failed. 0 or -errno. */
+int renewed_keep(struct agent *agent, X509 *cert, EVP_PKEY *key, keep_done_fn done);
 
 #endif

@@ -137,24 +137,57 @@ static void revoked_replace(struct agent *agent, struct revoke_list *list, char 
 	revoke_free(old);
 }
 
-int revoked_take(struct agent *agent, const char *text, const char **why)
+/* ---- a list that comes ---- */
+
+/* One that waits for it to be on disk. */
+struct revoked_wait {
+	const struct agent *agent;
+	keep_done_fn kept;
+	void *ctx;
+};
+
+static void revoked_on_kept(void *ctx, int err)
+{
+	struct revoked_wait *wait = ctx;
+
+	if (err)
+		log_error("the revocation list cannot be kept beside %s: %s",
+			  wait->agent->config->state, strerror(-err));
+	if (wait->kept)
+		wait->kept(wait->ctx, err);
+	free(wait);
+}
+
+/* 0 or -ENOMEM: then `kept` is not called. */
+static int revoked_keep(struct agent *agent, const char *text, keep_done_fn kept, void *ctx)
+{
+	struct revoked_wait *wait = malloc(sizeof(*wait));
+	int err;
+
+	if (!wait)
+		return -ENOMEM;
+	*wait = (struct revoked_wait){ agent, kept, ctx };
+	err = keep_write(agent, REVOKED_FILE, text, revoked_on_kept, wait);
+	if (err)
+		revoked_on_kept(wait, err);
+	return 0;
+}
+
+int revoked_take(struct agent *agent, const char *text, const char **why, keep_done_fn kept,
+		 void *ctx)
 {
 	struct revoke_list *list = revoked_parse(agent, text, why);
 	char *copy;
-	int err;
 
 	if (!list)
 		return -EINVAL;
 	copy = list->number > revoked_number(agent) ? strdup(text) : NULL;
-	if (!copy) {
+	/* it counts at once, also where it cannot be kept: then it is asked for again */
+	if (!copy || revoked_keep(agent, text, kept, ctx)) {
 		revoke_free(list);
+		free(copy);
 		return 0;
 	}
-	/* it counts at once, also where it cannot be kept: then it is asked for again */
-	err = keep_write(agent->config, REVOKED_FILE, text);
-	if (err)
-		log_error("the revocation list cannot be kept beside %s: %s", agent->config->state,
-			  strerror(-err));
 	revoked_replace(agent, list, copy);
 	revoked_look_at_own(agent);
 	recheck_all(agent);

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/keep.h"
 
 struct agent;
 
@@ -19,10 +20,12 @@ void revoked_reload(struct agent *agent);
 void revoked_exit(struct agent *agent);
 
 /**
- * A list as PEM, from whomever: it is signed. 1: it is newer than ours, is kept, and the connections
- * that it ends have ended; 0: it is not newer; -EINVAL with the reason in *why.
+ * A list as PEM, from whomever: it is signed. 1: it is newer than ours, and the connections that it
+ * ends have ended; `kept` (may be NULL) is called when it is on disk too, or that has failed. 0: it is
+ * not newer, or there is no memory; -EINVAL with the reason in *why.
  */
-int revoked_take(struct agent *agent, const char *text, const char **why);
+int revoked_take(struct agent *agent, const char *text, const char **why, keep_done_fn kept,
+		 void *ctx);
 /** Number of the list, 0: there is none. */
 int64_t revoked_number(const struct agent *agent);
 /** The list as PEM; NULL: there is none. */

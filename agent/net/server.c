@@ -36,11 +36,17 @@ struct server_conn {
 	struct h2_conn *h2;
 	struct peer *peer; /* NULL: not identified, or not in the roster; then it is a stranger */
 	struct stranger stranger;
-	bool visited; /* it asked to be admitted, and was answered */
+	struct server_visit *visit; /* it asked to be admitted; NULL: not, or it was answered */
+	bool visited; /* it was answered */
 	struct quota_host *host; /* NULL: not identified */
 	bool hello; /* it belongs to this cluster */
 	char cn[256]; /* "": not identified yet */
 	struct address address;
+};
+
+/* Who asked to be admitted; the answer may come when he has gone. */
+struct server_visit {
+	struct server_conn *conn; /* NULL: it is gone */
 };
 
 struct server {
@@ -239,14 +245,34 @@ static const char *server_on_identified(void *ctx, const char *cn)
 	return NULL;
 }
 
+static void server_on_admitted(void *ctx, json_t *answer)
+{
+	struct server_visit *visit = ctx;
+	struct server_conn *conn = visit->conn;
+	char *text = NULL;
+
+	free(visit);
+	if (conn) {
+		if (answer && !json_object_set_new(answer, "version", json_integer(1)))
+			text = json_dumps(answer, JSON_COMPACT);
+		conn->visit = NULL;
+		conn->visited = true;
+		h2_conn_answer(conn->h2, text ?: "{}");
+		h2_conn_answer(conn->h2, "\n");
+	}
+	free(text);
+	json_decref(answer);
+}
+
 static void server_on_visited(void *ctx, struct evbuffer *said)
 {
 	struct server_conn *conn = ctx;
 	struct agent *agent = conn->agent;
-	char *line, *text = NULL;
-	json_t *answer;
 	size_t length;
+	char *line;
 
+	if (conn->visit)
+		return;
 	line = evbuffer_readln(said, &length, EVBUFFER_EOL_LF);
 	if (!line && evbuffer_get_length(said) > TOKEN_REQUEST_MAX) {
 		h2_conn_close(conn->h2, H2_END_REFUSED, "its request to be admitted is too large");
@@ -254,21 +280,23 @@ static void server_on_visited(void *ctx, struct evbuffer *said)
 	}
 	if (!line)
 		return;
-	answer = agent->net_ops->visit(agent, conn->address.text, line, length);
+	conn->visit = malloc(sizeof(*conn->visit));
+	if (conn->visit) {
+		conn->visit->conn = conn;
+		agent->net_ops->visit(agent, conn->address.text, line, length, server_on_admitted,
+				      conn->visit);
+	} else {
+		h2_conn_close(conn->h2, H2_END_REFUSED, "out of memory");
+	}
 	free(line);
-	if (answer && !json_object_set_new(answer, "version", json_integer(1)))
-		text = json_dumps(answer, JSON_COMPACT);
-	json_decref(answer);
-	conn->visited = true;
-	h2_conn_answer(conn->h2, text ?: "{}");
-	h2_conn_answer(conn->h2, "\n");
-	free(text);
 }
 
 static void server_unlink(struct server_conn *conn)
 {
 	struct server *server = conn->agent->server;
 
+	if (conn->visit)
+		conn->visit->conn = NULL;
 	strangers_remove(&conn->stranger);
 	quota_put(conn->host);
 	server->count--;

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A FUSE file system that answers until it is told to be silent: then it takes requests, and answers none of them."""
+"""FUSE file systems: one that answers until it is told to be silent, and then takes requests and answers none of them; and a disk,
+which keeps what is written until it is told to hold that up, or to fail."""
 
-import atexit, ctypes, errno, os, signal, stat, struct, time
+import atexit, ctypes, errno, mmap, os, signal, stat, struct, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS, IOCTL, BATCH_FORGET = \
     1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34, 39, 42
+SETATTR, UNLINK, RENAME, WRITE, FSYNC, FSYNCDIR, CREATE = 4, 10, 12, 16, 20, 30, 35
+ATTR_MODE, ATTR_SIZE = 1, 8
 CLONE_NEWNS = 0x20000
 ROOT, SIZE, BORN = 1, 1000, int(time.time())
 FILES = {b"prog": 2, b"data": 3}
@@ -33,16 +36,21 @@ class Silent:
         self.owner = os.getpid()
         atexit.register(self.end)
 
+    def mount(self, ns):
+        """The descriptor of its requests."""
+        fd = os.open("/dev/fuse", os.O_RDWR)
+        if ns:
+            space = os.open(f"/proc/{ns}/ns/mnt", os.O_RDONLY)
+            if libc.setns(space, CLONE_NEWNS):
+                raise OSError(ctypes.get_errno(), "setns")
+        options = f"fd={fd},rootmode=40777,user_id=0,group_id=0,allow_other".encode()
+        if libc.mount(b"silent", self.at.encode(), b"fuse", 6, options):
+            raise OSError(ctypes.get_errno(), "mount")
+        return fd
+
     def run(self, ns, told):
         try:
-            fd = os.open("/dev/fuse", os.O_RDWR)
-            if ns:
-                space = os.open(f"/proc/{ns}/ns/mnt", os.O_RDONLY)
-                if libc.setns(space, CLONE_NEWNS):
-                    return 1
-            options = f"fd={fd},rootmode=40777,user_id=0,group_id=0,allow_other".encode()
-            if libc.mount(b"silent", self.at.encode(), b"fuse", 6, options):
-                return 1
+            fd = self.mount(ns)
             silent = []
             signal.signal(signal.SIGUSR1, lambda *_: (silent.append(LOOKUP), silent.append(GETATTR), os.write(told, b"s")))
             signal.signal(signal.SIGUSR2, lambda *_: (silent.append(FLUSH), os.write(told, b"s")))
@@ -101,3 +109,107 @@ class Silent:
         os.waitpid(self.pid, 0)
         self.pid = 0
         libc.umount2(self.at.encode(), 2)
+
+
+class Disk(Silent):
+    """Mounted at `at`: files in memory, of whoever creates them. Asked in vain, it answers nobody else meanwhile, as a disk."""
+
+    def __init__(self, at):
+        self.told_it = mmap.mmap(-1, 16)        # errno of writes, errno of fsync(), whether fsync() is held up, how often that was asked
+        self.files = {}         # name: node
+        self.nodes = {}         # node: [content, mode, uid, gid]
+        super().__init__(at)
+
+    def tell(self, at, value):
+        self.told_it[4 * at:4 * at + 4] = struct.pack("<i", value)
+
+    def is_told(self, at):
+        return struct.unpack_from("<i", self.told_it, 4 * at)[0]
+
+    def fail(self, write=0, fsync=0):
+        """Writes and fsync() have these errors from now on; 0: none."""
+        self.tell(0, write)
+        self.tell(1, fsync)
+
+    def hold(self):
+        """fsync() waits from now on."""
+        self.tell(3, 0)
+        self.tell(2, 1)
+
+    def holds(self):
+        """Whether a process waits in fsync()."""
+        return self.is_told(3) > 0
+
+    def release(self):
+        self.tell(2, 0)
+
+    def run(self, ns, told):
+        try:
+            fd = self.mount(ns)
+            while True:
+                request = os.read(fd, 1 << 17)
+                self.answer(fd, request)
+                if struct.unpack_from("<I", request, 4)[0] == INIT:
+                    os.write(told, b"y")
+        except BaseException:
+            return 1
+
+    def attr(self, node):
+        if node == ROOT:
+            return attr(ROOT)
+        content, mode, uid, gid = self.nodes[node]
+        return struct.pack("<6Q10I", node, len(content), 1, BORN, BORN, BORN, 0, 0, 0, stat.S_IFREG | mode, 1, uid, gid, 0, 4096, 0)
+
+    def entry(self, node):
+        return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + self.attr(node)
+
+    def flush(self):
+        if self.is_told(2):
+            self.tell(3, self.is_told(3) + 1)
+        while self.is_told(2):
+            time.sleep(0.01)
+        return self.is_told(1)
+
+    def answer(self, fd, request):
+        length, op, unique, node, uid, gid = struct.unpack_from("<IIQQII", request)
+        rest = request[40:length]
+        err, body = 0, b""
+        if op in (FORGET, BATCH_FORGET):
+            return
+        if op in (INIT, OPEN, OPENDIR, STATFS, ACCESS, RELEASE, RELEASEDIR, FLUSH):
+            return super().answer(fd, request)
+        if op == LOOKUP:
+            found = self.files.get(rest.rstrip(b"\0"))
+            err, body = (0, self.entry(found)) if found else (errno.ENOENT, b"")
+        elif op == GETATTR:
+            body = struct.pack("<QII", 0, 0, 0) + self.attr(node)
+        elif op == SETATTR:
+            valid, size, mode = struct.unpack_from("<I12xQ44xI", rest)
+            if valid & ATTR_SIZE:
+                del self.nodes[node][0][size:]
+            if valid & ATTR_MODE:
+                self.nodes[node][1] = mode & 0o7777
+            body = struct.pack("<QII", 0, 0, 0) + self.attr(node)
+        elif op == CREATE:
+            new = self.files[rest[16:].rstrip(b"\0")] = max(self.nodes, default=ROOT) + 1
+            self.nodes[new] = [bytearray(), struct.unpack_from("<I", rest, 4)[0] & 0o7777, uid, gid]
+            body = self.entry(new) + struct.pack("<QII", 7, 1, 0)
+        elif op == READ:
+            _, at, size = struct.unpack_from("<QQI", rest)
+            body = bytes(self.nodes[node][0][at:at + size])
+        elif op == WRITE:
+            _, at, size = struct.unpack_from("<QQI", rest)
+            err = self.is_told(0)
+            if not err:
+                self.nodes[node][0][at:at + size] = rest[40:40 + size]
+                body = struct.pack("<II", size, 0)
+        elif op == RENAME:
+            old, new = rest[8:].split(b"\0")[:2]
+            self.files[new] = self.files.pop(old)
+        elif op == UNLINK:
+            err = 0 if self.files.pop(rest.rstrip(b"\0"), 0) else errno.ENOENT
+        elif op in (FSYNC, FSYNCDIR):
+            err = self.flush()
+        else:
+            err = errno.ENOSYS
+        os.write(fd, struct.pack("<IiQ", 16 + len(body), -err, unique) + body)
