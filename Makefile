@@ -95,12 +95,13 @@ EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 EHCERT_SRC := $(wildcard tools/ehcert/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(addprefix helpers/common/,control.c stream.c)
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(addprefix helpers/common/,control.c stream.c)
-LOOK_SRC  := $(wildcard helpers/ehlook/*.c)
+LOOKUP_SRC := $(addprefix helpers/common/,lookup.c names.c)
+LOOK_SRC  := $(wildcard helpers/ehlook/*.c) $(LOOKUP_SRC)
 HIST_SRC  := $(wildcard helpers/ehhist/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) \
 	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))

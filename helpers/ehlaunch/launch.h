@@ -13,7 +13,8 @@
 #include <linux/ehsched.h>
 
 #include "limits.h"
-#include "names.h"
+#include "helpers/common/lookup.h"
+#include "helpers/common/names.h"
 #include "rules.h"
 #include "wire/descriptors.h"
 #include "wire/launch.h"
@@ -156,13 +157,6 @@ enum launch_stage user_find(const struct request *r, struct identity *out);
 int user_here(const char *name, uid_t uid, bool guest, struct identity *out);
 /** Becomes this user. 0 or -errno. */
 int user_become(const struct identity *who);
-
-/* lookup.c */
-/** Asks this host. 0, -ENOENT, or another -errno: it does not say. Only in a child. */
-int lookup(const char *name, struct user *out);
-void lookup_free(struct user *user);
-/** The number of a group, likewise. */
-int lookup_group(const char *name, gid_t *gid);
 
 /* cgroup.c */
 /**

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +12,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "helpers/common/lookup.h"
+
 #define RIGHTS_GROUPS_MAX 65536
 #define RIGHTS_NOBODY 65534 /* of a user without a name here */
 
 #define RIGHTS_KEPT_S 10
+#define RIGHTS_USERS 8 /* that are kept: to ask who one is costs two processes */
 
-static struct rights {
+struct rights {
 	uid_t uid;
 	gid_t gid, groups[RIGHTS_GROUPS_MAX];
 	int ngroups;
-	time_t until; /* of CLOCK_MONOTONIC: these are the user's, from the databases; 0: they are not */
-} rights;
+	time_t until; /* of CLOCK_MONOTONIC: these are the user's, as this host has said; 0: they are not */
+};
+
+static struct rights rights_kept[RIGHTS_USERS], rights_process;
+static struct rights *rights; /* found last */
 static bool rights_taken;
 
 static pid_t rights_parent;
@@ -94,49 +99,77 @@ static int rights_of_process(uid_t uid, int process)
 		return -ESRCH;
 	if (rights_numbers(status, "\nGid:", ids, 4) != 4)
 		return -ESRCH;
-	rights.gid = ids[1];
-	rights.ngroups = rights_numbers(status, "\nGroups:", rights.groups, RIGHTS_GROUPS_MAX);
-	rights.until = 0;
+	rights = &rights_process;
+	rights->uid = uid;
+	rights->gid = ids[1];
+	rights->ngroups = rights_numbers(status, "\nGroups:", rights->groups, RIGHTS_GROUPS_MAX);
+	return 0;
+}
+
+/* Asks this host. A user without a name here has no groups. */
+static int rights_ask(struct rights *to, uid_t uid)
+{
+	struct user user;
+	int err = lookup_uid(uid, &user);
+
+	to->uid = uid;
+	to->gid = RIGHTS_NOBODY;
+	to->ngroups = 0;
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	to->gid = user.gid;
+	memcpy(to->groups, user.groups, user.ngroups * sizeof(*to->groups));
+	to->ngroups = user.ngroups;
+	lookup_free(&user);
 	return 0;
 }
 
 static int rights_of_user(uid_t uid)
 {
-	struct passwd *user;
+	struct rights *to = &rights_kept[0];
 	struct timespec now;
+	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (rights.until > now.tv_sec && rights.uid == uid)
-		return 0;
-	user = getpwuid(uid);
-	rights.until = 0;
-	rights.gid = user ? user->pw_gid : RIGHTS_NOBODY;
-	rights.ngroups = user ? RIGHTS_GROUPS_MAX : 0;
-	if (user && getgrouplist(user->pw_name, rights.gid, rights.groups, &rights.ngroups) < 0)
-		return -E2BIG;
-	rights.until = now.tv_sec + RIGHTS_KEPT_S;
+	for (struct rights *r = rights_kept; r < rights_kept + RIGHTS_USERS; r++) {
+		if (r->until > now.tv_sec && r->uid == uid) {
+			rights = r;
+			return 0;
+		}
+		if (r->until < to->until)
+			to = r;
+	}
+	to->until = 0;
+	err = rights_ask(to, uid);
+	if (err)
+		return err;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	to->until = now.tv_sec + RIGHTS_KEPT_S;
+	rights = to;
 	return 0;
 }
 
 int rights_find(const struct look_request *q, int process)
 {
-	int err;
-
+	rights = NULL;
 	/* Without root it looks for its own user only. */
 	if (geteuid())
 		return q->uid == geteuid() ? 0 : -EPERM;
-	err = process < 0 ? rights_of_user(q->uid) : rights_of_process(q->uid, process);
-	rights.uid = q->uid;
-	return err;
+	return process < 0 ? rights_of_user(q->uid) : rights_of_process(q->uid, process);
 }
 
 int rights_take(void)
 {
-	if (geteuid() || !rights.uid)
+	if (geteuid())
+		return 0;
+	if (!rights)
+		return -EPERM;
+	if (!rights->uid)
 		return 0;
 	rights_taken = true;
 	/* The effective ones: so that it can go back, and no process of the user may touch it. */
-	if (setgroups(rights.ngroups, rights.groups) || setegid(rights.gid) || seteuid(rights.uid))
+	if (setgroups(rights->ngroups, rights->groups) || setegid(rights->gid) ||
+	    seteuid(rights->uid))
 		return -errno;
 	rights_end_with_parent();
 	return 0;

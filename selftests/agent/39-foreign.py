@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs of root that work on what others give them: ehlaunch on descriptors, ehlook in the files of users."""
 
-import os, signal, socket, struct, subprocess, sys, tempfile
+import glob, os, signal, socket, struct, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from fuse import CLONE_NEWNS, Silent
-from ktap import done, ok, skip_all
+from ktap import done, ok, skip, skip_all
 from launcher import FLAG, Launcher, start, status
+from mounts import MS_BIND, libc, mount
 from proc import children, send, state
 from tree import BUILD
 from wait import WAIT, until
@@ -90,6 +91,23 @@ def looker(*words):
     return p, ours
 
 
+# A database of users whose module is in a program that asks for one: it writes down who that was. It has an existing one's name,
+# and place, as no environment comes so far.
+asked = f"{work}/asked"
+open(asked, "w").close()
+os.chmod(asked, 0o666)
+with open(f"{work}/module.c", "w") as f:
+    f.write("#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n"
+            "static void __attribute__((constructor)) who(void)\n"
+            f'{{ int fd = open("{asked}", O_WRONLY | O_APPEND); dprintf(fd, "%u %u\\n", (unsigned)getuid(), (unsigned)geteuid()); close(fd); }}\n')
+module = next((path for path in glob.glob("/lib/*/libnss_hesiod.so.2") + glob.glob("/lib*/libnss_hesiod.so.2")), None)
+if module:
+    users.put("/etc/nsswitch.conf", "passwd: hesiod files\ngroup: hesiod files\ninitgroups: hesiod files\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", f"{work}/module.so", f"{work}/module.c"], check=True)
+    mount(f"{work}/module.so", module, flags=MS_BIND)
+    subprocess.run(["getent", "passwd", "eht2"], stdout=subprocess.DEVNULL, check=True)
+    ok("a program that asks for a user loads the module of this host", open(asked).read() == "0 0\n", open(asked).read())
+    os.truncate(asked, 0)
 look, ours = looker(LOOK)
 
 
@@ -133,9 +151,25 @@ for at in "root", "mine":
     os.chmod(f"{work}/{at}/file", 0o644)
 ok("it finds what the user may read", (saw := found(f"{work}/mine/file")) == (0, 0), saw)
 ok("and not what he may not enter", found(f"{work}/root/file") == (0, 13), found(f"{work}/root/file"))
+if module:
+    ok("for that no process of root has loaded the module", "\n" in (saw := open(asked).read()) and "0" not in saw.split(), saw)
+    libc.umount2(module.encode(), 2)
+else:
+    skip("for that no process of root has loaded the module", "this host has no module of that kind")
 ok("nor another user's", (saw := found(f"{work}/mine/file", users.ONE)) == (0, 13), saw)
 ok("nor what only its capabilities would let him see", found("/proc/1/exe") == (0, 13), found("/proc/1/exe"))
 ok("nor, for root, what is no program", found(f"{work}/root/file", 0) == (0, 13), found(f"{work}/root/file", 0))
+os.mkdir(f"{work}/group", 0o750)
+os.chown(f"{work}/group", 0, 6)
+with open(f"{work}/group/file", "w") as f:
+    f.write("text")
+os.chmod(f"{work}/group/file", 0o644)
+ok("the user is in all groups of its own", (saw := found(f"{work}/group/file")) == (0, 0), saw)
+ok("and another one in none of them", (saw := found(f"{work}/group/file", users.THREE)) == (0, 13), saw)
+ok("nor has one without a name any", (saw := found(f"{work}/group/file", 54321)) == (0, 13), saw)
+for uid in (*range(2101, 2111), users.TWO):
+    saw = found(f"{work}/mine/file", uid)
+ok("one that was asked for before others is found again", saw == (0, 0), saw)
 os.chmod(f"{work}/root/file", 0o744)
 ok("it is root again", (saw := found(f"{work}/root/file", 0)) == (0, 0), saw)
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "helpers/ehlaunch/limits.h"
-#include "helpers/ehlaunch/names.h"
+#include "helpers/common/names.h"
 #include "helpers/ehlaunch/rules.h"
 
 #define NONE UINT64_MAX

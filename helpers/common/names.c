@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names.h"
+#include "helpers/common/names.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -84,6 +84,17 @@ static const char *names_after_password(const char *text, size_t length, const c
 		return NULL;
 	at = memchr(text + n + 1, ':', length - n - 1);
 	return at ? at + 1 : NULL;
+}
+
+int names_parse_name(const char *text, size_t length, char name[LAUNCH_USER_MAX])
+{
+	const char *end = names_is_line(text, length) ? memchr(text, ':', length) : NULL;
+
+	if (!end || (size_t)(end - text) >= LAUNCH_USER_MAX)
+		return -ENOENT;
+	memset(name, 0, LAUNCH_USER_MAX);
+	memcpy(name, text, end - text);
+	return names_is_good(name) ? 0 : -EINVAL;
 }
 
 /* NAME:PASSWORD:UID:GID:… */

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Asks this host who a user is. This program is static and cannot load the modules that know that
- * (nsswitch.conf(5)), and should not, as it is root: getent(1) does, two at once, as nobody.
- */
-#include "launch.h"
+#include "helpers/common/lookup.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "helpers/end/calls.h"
+#include "wire/job.h"
 
 #define LOOKUP_GETENT "/usr/bin/getent"
 #define LOOKUP_MS 5000 /* a directory service may be slow; the job's home waits not much longer */
@@ -26,6 +24,7 @@
 #define LOOKUP_NOT_FOUND 2 /* exit status, see getent(1) */
 /* Of nobody else: other processes of the user nobody could trace one of theirs. */
 #define LOOKUP_ID 0xfffffff0u
+#define LOOKUP_NOBODY 65534 /* where that is no number */
 
 enum { LOOKUP_PASSWD, LOOKUP_GROUPS, LOOKUPS };
 
@@ -60,6 +59,7 @@ static void __attribute__((noreturn))
 lookup_run(const char *table, const char *name, int out, pid_t parent)
 {
 	char *argv[] = { (char *)"getent", (char *)table, (char *)name, NULL }, *none[] = { NULL };
+	const uint64_t no_signal = 0; /* also none that musl does not tell of */
 	int null = open("/dev/null", O_RDWR);
 
 	if (null < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 ||
@@ -67,11 +67,11 @@ lookup_run(const char *table, const char *name, int out, pid_t parent)
 	    lookup_limit(RLIMIT_CORE, 0) || lookup_limit(RLIMIT_CPU, LOOKUP_SECONDS))
 		_exit(127);
 	/* A user namespace may not have that number. */
-	if ((lookup_drop(LOOKUP_ID) && (errno != EINVAL || lookup_drop(RULES_NOBODY))) ||
+	if ((lookup_drop(LOOKUP_ID) && (errno != EINVAL || lookup_drop(LOOKUP_NOBODY))) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)
 		_exit(127);
-	calls_mask(0);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signal, NULL, sizeof(no_signal));
 	execve(LOOKUP_GETENT, argv, none);
 	_exit(127);
 }
@@ -108,14 +108,22 @@ static void lookup_read(struct lookup_child *c)
 	c->out = -1;
 }
 
+static int64_t lookup_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
 /* Until all have said all. 0 or -errno. */
 static int lookup_wait(struct lookup *l)
 {
-	const int64_t end = calls_now() + LOOKUP_MS;
+	const int64_t end = lookup_now() + LOOKUP_MS;
 
 	for (;;) {
 		struct pollfd fds[LOOKUPS];
-		int64_t left = end - calls_now();
+		int64_t left = end - lookup_now();
 		int open = 0;
 
 		for (int i = 0; i < LOOKUPS; i++) {
@@ -160,7 +168,7 @@ static int lookup_ask(struct lookup *l, const char *const *tables, int n, const 
 
 	for (int i = 0; i < LOOKUPS; i++)
 		l->child[i].out = -1;
-	/* The launcher ignores it. */
+	/* Ignored, it would take the children's ends. */
 	signal(SIGCHLD, SIG_DFL);
 	for (int i = 0; i < n && !err; i++)
 		err = lookup_start(&l->child[i], tables[i], name);
@@ -204,6 +212,38 @@ int lookup(const char *name, struct user *out)
 	if (!l)
 		return -errno;
 	err = lookup_user(l, name, out);
+	if (err)
+		munmap(l, sizeof(*l));
+	return err;
+}
+
+/* Its name is known only when the host has said it. */
+static int lookup_number(struct lookup *l, uid_t uid, struct user *out)
+{
+	static const char *const table = "passwd";
+	char text[16], name[LAUNCH_USER_MAX];
+	int err;
+
+	snprintf(text, sizeof(text), "%u", (unsigned int)uid);
+	err = lookup_ask(l, &table, 1, text);
+	if (err)
+		return err;
+	err = names_parse_name(l->child[0].text, l->child[0].length, name);
+	if (err)
+		return err;
+	memset(l->child, 0, sizeof(l->child));
+	err = lookup_user(l, name, out);
+	return err || out->uid == uid ? err : -ENOENT;
+}
+
+int lookup_uid(uid_t uid, struct user *out)
+{
+	struct lookup *l = lookup_new();
+	int err;
+
+	if (!l)
+		return -errno;
+	err = lookup_number(l, uid, out);
 	if (err)
 		munmap(l, sizeof(*l));
 	return err;

@@ -3,8 +3,8 @@
  * @file names.h
  * Names of users, what getent(1) prints about one, and groups as sets of numbers. No input or output.
  */
-#ifndef EHLAUNCH_NAMES_H
-#define EHLAUNCH_NAMES_H
+#ifndef HELPERS_COMMON_NAMES_H
+#define HELPERS_COMMON_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +24,11 @@ struct user {
 bool names_is_good(const char name[LAUNCH_USER_MAX]);
 /** Whether this is the ID of a guest, "0.1:17". It becomes the name of a directory. */
 bool names_is_id(const char *id);
+/**
+ * The name in a line of "getent passwd NUMBER". Returns 0, -ENOENT: there is none, or -EINVAL: it is not
+ * one that getent takes for a name.
+ */
+int names_parse_name(const char *text, size_t length, char name[LAUNCH_USER_MAX]);
 /** The line of "getent passwd NAME". Returns 0, or -ENOENT: it is not about this name. */
 int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out);
 /** The line of "getent group NAME", likewise. */
