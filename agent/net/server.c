@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <event2/listener.h>
 #include <jansson.h>
@@ -23,12 +24,15 @@
 #include "net/peer.h"
 #include "net/peers.h"
 #include "net/quota.h"
+#include "net/sources.h"
 #include "net/strangers.h"
 
 #define SERVER_CONNS_MAX 1280 /* a group has at most 1024 nodes */
 #define SERVER_STRANGER_MS 30000 /* until a host is known; it may have to join first */
 #define SERVER_SHAKE_MS 10000 /* the handshake, all of it; longer where heartbeats are slow */
 #define SERVER_CONNS_A_PEER 4
+#define SERVER_WAITING 1024 /* connections that wait to be accepted */
+#define SERVER_REST_US 10000 /* while no more of them come than there is room */
 
 struct server_conn {
 	struct agent *agent;
@@ -52,9 +56,12 @@ struct server_visit {
 struct server {
 	struct evconnlistener *listener;
 	struct pause pause;
+	struct event *rest; /* a short one, while connections are turned away */
+	bool rests;
 	const struct server_route *routes;
 	struct server_conn *conns;
 	struct strangers strangers;
+	struct sources sources;
 	struct intake intake;
 	struct quota quota;
 	unsigned int count;
@@ -330,6 +337,50 @@ static const struct h2_conn_ops server_conn_ops = {
 	.closed = server_on_closed,
 };
 
+/* Before anything else is done: a handshake is what costs. */
+static bool server_refuses(struct server *server, const struct sockaddr *sa, socklen_t length)
+{
+	struct address from;
+
+	memcpy(&from.sa, sa, length);
+	if (sources_take(&server->sources, address_source(&from), clock_ms()))
+		return false;
+	if (log_allowed(&server->refusals)) {
+		address_from(sa, &from);
+		log_warning(
+			"closed a connection from %s: too many come from there, or from all that are "
+			"no members",
+			from.text);
+	}
+	return true;
+}
+
+/*
+ * When all are accepted that have come, the listener rests: to wake up for each costs as much as all else
+ * that is done for it, and who floods comes ten thousand times in a second.
+ */
+static void server_turn_away(struct server *server, evutil_socket_t fd)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	evutil_closesocket(fd);
+	if (!server->rests)
+		event_active(server->rest, EV_READ, 0);
+}
+
+static void server_on_rest(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval soon = { 0, SERVER_REST_US };
+	struct server *server = arg;
+
+	server->rests = !(what & EV_TIMEOUT) && !evtimer_add(server->rest, &soon);
+	if (server->rests)
+		evconnlistener_disable(server->listener);
+	else
+		evconnlistener_enable(server->listener);
+}
+
 static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
 			     struct sockaddr *sa, int length, void *arg)
 {
@@ -339,6 +390,10 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 	struct server_conn *conn;
 
 	pause_over(&server->pause);
+	if (server_refuses(server, sa, length)) {
+		server_turn_away(server, fd);
+		return;
+	}
 	if (server->count >= SERVER_CONNS_MAX) {
 		if (log_allowed(&server->refusals))
 			log_warning("closed a connection: too many are open");
@@ -383,23 +438,47 @@ static void server_on_accept_error(struct evconnlistener *listener, void *arg)
 		evconnlistener_disable(listener);
 }
 
+/* Where members listen is where they come from. Without memory it is as before. */
+static void server_set_sources(struct agent *agent)
+{
+	struct sources_bucket *all;
+	size_t n = 0;
+
+	for (struct peer *p = peers_next(agent, NULL); p; p = peers_next(agent, p))
+		n++;
+	all = calloc(n + 1, sizeof(*all));
+	if (!all)
+		return;
+	n = 0;
+	for (struct peer *p = peers_next(agent, NULL); p; p = peers_next(agent, p))
+		all[n++].key = address_source(&p->address);
+	sources_set_members(&agent->server->sources, all, n);
+}
+
 int server_init(struct agent *agent, const struct server_route *routes)
 {
 	const struct address *own = &agent->config->address;
 	struct server *server = calloc(1, sizeof(*server));
+	uint64_t secret;
 	int err = -ENOMEM;
 
 	if (!server)
 		return -ENOMEM;
+	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret))
+		secret = clock_us();
+	sources_init(&server->sources, secret);
 	server->routes = routes;
 	server->quota.agent = agent;
 	if (pause_init(&server->pause, agent->base, server_go_on, server))
 		goto free_server;
-	if (intake_init(&server->intake, agent->base))
+	server->rest = event_new(agent->base, -1, 0, server_on_rest, server);
+	if (!server->rest)
 		goto exit_pause;
+	if (intake_init(&server->intake, agent->base))
+		goto free_rest;
 	server->listener = evconnlistener_new_bind(
 		agent->base, server_on_accept, agent,
-		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128,
+		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, SERVER_WAITING,
 		(const struct sockaddr *)&own->sa, own->length);
 	if (!server->listener) {
 		err = -errno;
@@ -410,10 +489,13 @@ int server_init(struct agent *agent, const struct server_route *routes)
 	}
 	evconnlistener_set_error_cb(server->listener, server_on_accept_error);
 	agent->server = server;
+	server_set_sources(agent);
 	return 0;
 
 exit_intake:
 	intake_exit(&server->intake);
+free_rest:
+	event_free(server->rest);
 exit_pause:
 	pause_exit(&server->pause);
 free_server:
@@ -426,6 +508,8 @@ void server_reload(struct agent *agent)
 	struct server *server = agent->server;
 	struct server_conn *conn;
 
+	if (server)
+		server_set_sources(agent);
 	for (conn = server ? server->conns : NULL; conn; conn = conn->next) {
 		if (!conn->peer || (conn->peer->known && !strcmp(conn->peer->host, conn->cn)))
 			continue;
@@ -467,6 +551,7 @@ void server_exit(struct agent *agent)
 	if (!server)
 		return;
 	pause_exit(&server->pause);
+	event_free(server->rest);
 	evconnlistener_free(server->listener);
 	while (server->conns) {
 		struct server_conn *conn = server->conns;
@@ -477,6 +562,7 @@ void server_exit(struct agent *agent)
 	}
 	intake_exit(&server->intake);
 	quota_exit(&server->quota);
+	sources_exit(&server->sources);
 	free(server);
 	agent->server = NULL;
 }

@@ -2,23 +2,8 @@
 #include "net/strangers.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "cluster/address.h"
-
-static bool strangers_same_source(const struct address *a, const struct address *b)
-{
-	const struct sockaddr_in6 *a6 = (const void *)&a->sa, *b6 = (const void *)&b->sa;
-	const struct sockaddr_in *a4 = (const void *)&a->sa, *b4 = (const void *)&b->sa;
-
-	if (a->sa.ss_family != b->sa.ss_family)
-		return false;
-	if (a->sa.ss_family == AF_INET6)
-		return !memcmp(&a6->sin6_addr, &b6->sin6_addr, 8);
-	return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-}
 
 /* The oldest of the source that has the most; of several such, of the one that came first. */
 static struct stranger *strangers_victim(const struct strangers *strangers)
@@ -30,7 +15,7 @@ static struct stranger *strangers_victim(const struct strangers *strangers)
 		unsigned int same = 0;
 
 		for (const struct stranger *t = strangers->first; t; t = t->next)
-			same += strangers_same_source(s->from, t->from);
+			same += address_source(s->from) == address_source(t->from);
 		if (same < most)
 			continue;
 		most = same;

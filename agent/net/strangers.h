@@ -32,7 +32,7 @@ struct strangers {
 
 /**
  * Adds a connection, which is dropped after `ms`. If there is no room, the source with the most
- * loses its oldest first. A source is an IPv4 address, or the first 64 bits of an IPv6 address.
+ * loses its oldest first (address_source()).
  * from, drop and ctx are set. 0 or -ENOMEM.
  */
 int strangers_add(struct strangers *strangers, struct stranger *stranger, struct event_base *base,

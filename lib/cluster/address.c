@@ -69,6 +69,25 @@ void address_from(const struct sockaddr *sa, struct address *out)
 	memcpy(&out->sa, sa, out->length);
 }
 
+uint64_t address_source(const struct address *a)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&a->sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&a->sa;
+	/* first bits that no IPv6 address has which is used */
+	const uint64_t four = 0xffffull << 32;
+	uint32_t part[2];
+
+	if (a->sa.ss_family != AF_INET6)
+		return four | ntohl(in->sin_addr.s_addr);
+	memcpy(part,
+	       IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) ? &in6->sin6_addr.s6_addr[8]
+						     : &in6->sin6_addr.s6_addr[0],
+	       sizeof(part));
+	if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
+		return four | ntohl(part[1]);
+	return (uint64_t)ntohl(part[0]) << 32 | ntohl(part[1]);
+}
+
 bool address_is(const struct address *address, const char *text)
 {
 	const bool old = address->sa.ss_family == AF_INET;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #define ADDRESS_TEXT 56 /**< bytes of "[ADDRESS]:PORT" with its NUL */
@@ -25,6 +26,11 @@ struct address {
 int address_parse(const char *text, struct address *out);
 /** From accept(2) or getsockname(2). The text is "?" if it is not an IP address. */
 void address_from(const struct sockaddr *sa, struct address *out);
+/**
+ * Who may have it beside others: an IPv4 address, also one within IPv6, or the first 64 bits of an IPv6
+ * address.
+ */
+uint64_t address_source(const struct address *address);
 /** Whether the text is this address without its port, in any way to write it; IPv6 with or without []. */
 bool address_is(const struct address *address, const char *text);
 
