@@ -24,6 +24,7 @@ static const char *const launcher_stages[LAUNCH_STAGES] = {
 	[LAUNCH_UNKNOWN] = "its user is not known here, or has another number",
 	[LAUNCH_CGROUP] = "cannot make its cgroup",
 	[LAUNCH_CONFINED] = "the cgroup of the process confines it as a session would not",
+	[LAUNCH_UNSEEN] = "what confines its process cannot be seen",
 	[LAUNCH_FOREIGN] = "ehlaunch has not made this mount namespace for its user",
 	[LAUNCH_NAMESPACE] = "cannot create a mount namespace, or mount its /proc",
 	[LAUNCH_ACCOUNT] = "nothing is mounted or served for this user",

@@ -316,6 +316,7 @@ static void ctl_take_job(struct ctl_conn *c)
 		.named = c->named,
 		.named_length = c->named_length,
 		.who = c->who,
+		.came = c->came,
 	};
 
 	c->fd = -1;

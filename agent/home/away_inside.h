@@ -42,7 +42,6 @@ struct away {
 	enum view view;
 	bool asking; /* departure_on_decided() will be called */
 	bool automatic; /* the hierarchy may decide that it runs here */
-	bool traced; /* when it asked */
 	bool leaves; /* and does only if no node can take it */
 	bool retry; /* the user allows it to be run again */
 	bool started, stopped_there, stopped_by_us;

@@ -12,6 +12,7 @@
 #include "base/agent.h"
 #include "base/log.h"
 #include "home/away_inside.h"
+#include "home/eligible.h"
 #include "home/learn.h"
 #include "home/placement.h"
 #include "home/record.h"
@@ -99,10 +100,11 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		away_send(a, to);
 }
 
-static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid)
+static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid, uint64_t came)
 {
 	bool automatic = a->automatic;
 	char why[NAMES_WHY];
+	const struct eligible_who who = { .socket = a->route.socket, .pid = a->pid, .came = came };
 	struct placement_task task = {
 		.pid = a->pid,
 		.uid = uid,
@@ -112,6 +114,7 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.view = JOB_VIEW_OF(spec->flags),
 		.node = automatic ? NULL : spec->token + 1,
 		.leaves = a->leaves,
+		.who = &who,
 	};
 	struct peer *to = automatic ? NULL : names_find(a->agent, spec->token + 1, why);
 	int err;
@@ -121,10 +124,8 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		return;
 	}
 	/* As with the module. A user who names a node wants that one. */
-	if (automatic && (a->traced || cgroup_is_guest(a->agent, a->pid))) {
-		const enum ehs_reason reason = a->traced ? EHS_REASON_TRACED : EHS_REASON_GUEST;
-
-		away_refuse(a, reason, 0, reason_text(reason));
+	if (automatic && cgroup_is_guest(a->agent, a->pid)) {
+		away_refuse(a, EHS_REASON_GUEST, 0, reason_text(EHS_REASON_GUEST));
 		return;
 	}
 	a->state = AWAY_ASKING;
@@ -167,7 +168,6 @@ static int departure_identify(struct away *a, struct job_spec *spec, uid_t uid)
 	spec->flags &= ~JOB_NO_NEW_PRIVS;
 	if (who.no_new_privs)
 		spec->flags |= JOB_NO_NEW_PRIVS;
-	a->traced = who.traced;
 	return err;
 }
 
@@ -191,15 +191,16 @@ static int departure_fill(struct away *a, struct job_spec *spec, uid_t uid, gid_
 	return err;
 }
 
-static void departure_send(struct away *a, const uint8_t *job, size_t length, uid_t uid, gid_t gid)
+static void departure_send(struct away *a, const struct departure *d)
 {
+	const uid_t uid = d->who.uid;
 	enum ehs_reason reason;
 	struct job_spec spec;
 	struct peer *to;
 	int err;
 
 	/* The stub is that of the disk, where an upgrade may have put a newer one. */
-	if (job_version(job, length) > JOB_NEWEST) {
+	if (job_version(d->job, d->length) > JOB_NEWEST) {
 		log_warning("process %d (uid %u): its stub is of a newer version: restart ehagent",
 			    (int)a->pid, (unsigned int)uid);
 		away_refuse(
@@ -207,7 +208,7 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 			"the stub is of a newer version than this host's agent: restart ehagent");
 		return;
 	}
-	err = job_decode(&spec, job, length);
+	err = job_decode(&spec, d->job, d->length);
 	if (err) {
 		log_warning("process %d (uid %u): malformed job", (int)a->pid, (unsigned int)uid);
 		away_refuse(a, EHS_REASON_REFUSED, 0, "malformed job");
@@ -233,7 +234,7 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 		away_refuse(a, EHS_REASON_KILLED, 0, "its process has ended");
 		goto free_spec;
 	}
-	err = departure_fill(a, &spec, uid, gid);
+	err = departure_fill(a, &spec, uid, d->who.gid);
 	if (err) {
 		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
 		goto free_spec;
@@ -241,7 +242,7 @@ static void departure_send(struct away *a, const uint8_t *job, size_t length, ui
 	if (departure_name_files(a))
 		goto free_spec;
 	if (!a->placement) {
-		departure_ask(a, &spec, uid);
+		departure_ask(a, &spec, uid, d->came);
 	} else {
 		to = placement_executor(a->placement);
 		away_send(a, to);
@@ -261,5 +262,5 @@ void departure_start(struct agent *agent, const struct departure *d)
 	}
 	a->named = d->named;
 	a->named_length = d->named_length;
-	departure_send(a, d->job, d->length, d->who.uid, d->who.gid);
+	departure_send(a, d);
 }

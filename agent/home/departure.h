@@ -21,6 +21,7 @@ struct departure {
 	uint8_t *named; /**< payload of FRAME_NAMED; NULL: its arguments name no files */
 	size_t named_length;
 	struct ucred who;
+	uint64_t came; /**< when it connected: clock_ticks() */
 };
 
 /** Takes over the socket and `named`. */

@@ -27,6 +27,7 @@
 #include "cluster/hierarchy.h"
 #include "cluster/idle_message.h"
 #include "home/counters.h"
+#include "home/eligible.h"
 #include "home/fit.h"
 #include "home/history.h"
 #include "home/learn.h"
@@ -96,6 +97,11 @@ void placement_stay(struct placement *p, enum ehs_reason reason, const char *tex
 	placement_audit(p, JOURNAL_STAYS, 0);
 	/* Keep it until the callback has seen it. */
 	record_hold(p);
+	if (p->judge) {
+		eligible_cancel(p->judge);
+		p->judge = NULL;
+		record_release(p);
+	}
 	if (p->question) {
 		files_cancel(p->question);
 		p->question = NULL;
@@ -268,7 +274,7 @@ void placement_ready(struct placement *p)
 {
 	enum ehs_reason trouble;
 
-	if (p->phase != PLACEMENT_OPEN || !p->program || !p->to)
+	if (p->phase != PLACEMENT_OPEN || p->judge || !p->program || !p->to)
 		return;
 	trouble = fit_trouble(p, p->to);
 	/* A node that is named is asked for its labels, as they may have changed. */
@@ -306,6 +312,33 @@ static bool placement_look(struct placement *p)
 	else
 		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
 	return p->question;
+}
+
+/* It may leave, or something confines it here that would not there. */
+static void placement_on_judged(void *ctx, enum ehs_reason reason, const char *what)
+{
+	struct placement *p = ctx;
+	char text[sizeof(p->text)];
+
+	p->judge = NULL;
+	if (reason == EHS_REASON_NONE) {
+		placement_ready(p);
+	} else {
+		record_step(p, "may not leave: %s", what);
+		snprintf(text, sizeof(text), "its process may not leave this node: %s", what);
+		placement_stay(p, reason, p->explicit_node ? text : NULL);
+	}
+	record_release(p);
+}
+
+/* While that is asked, a place is sought. False: it stays. */
+static bool placement_judge(struct placement *p, const struct eligible_who *who)
+{
+	if (!who)
+		return true;
+	record_hold(p);
+	p->judge = eligible_ask(p->agent, who, placement_on_judged, p);
+	return p->phase == PLACEMENT_OPEN;
 }
 
 /* ---- the start ---- */
@@ -362,7 +395,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		goto out;
 	}
 	evtimer_add(p->timer, &limit);
-	if (placement_look(p) && !p->explicit_node)
+	if (placement_judge(p, task->who) && placement_look(p) && !p->explicit_node)
 		placement_seek(p);
 out:
 	record_release(p);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include "wire/view.h"
 
+struct eligible_who;
 struct peer;
 struct placement;
 
@@ -20,6 +21,8 @@ struct placement_task {
 	const char *path; /* of the program */
 	const char *const *argv; /* its arguments; NULL: not known yet */
 	uint64_t cgroup_id;
+	const struct eligible_who
+		*who; /* by whom it is asked whether it may leave; NULL: the module has said so */
 	unsigned int time_ms; /* time limit of the answer */
 	const char *node; /* the node to use, as its user names it; NULL: ask the hierarchy */
 	enum view view; /* VIEW_UNSET: its session's, or the configured one */

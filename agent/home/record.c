@@ -11,9 +11,10 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "wire/clean.h"
+#include "home/eligible.h"
 #include "net/peer.h"
 #include "wire/attach.h"
+#include "wire/clean.h"
 #include "wire/reason.h"
 
 #define RECORD_KEPT 1024
@@ -63,6 +64,8 @@ static void record_free(struct placement *p)
 	struct records *r = p->agent->records;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 	HASH_DELETE(by_id, r->ids, p);
+	if (p->judge)
+		eligible_cancel(p->judge);
 	if (p->timer)
 		event_free(p->timer);
 	json_decref(p->program);

@@ -18,6 +18,7 @@
 #include "home/placement_task.h"
 
 struct attach;
+struct eligible;
 struct label_wish;
 struct files_question;
 
@@ -55,6 +56,7 @@ struct placement {
 	pid_t pid, remote;
 	uid_t uid;
 	char *path, command[64];
+	struct eligible *judge; /* whether it may leave; NULL: that is not asked */
 	struct files_question *question; /* about its program and directory; NULL: none is open */
 	json_t *program, *folder; /* their identities; NULL: not known */
 	enum view view;

@@ -109,7 +109,7 @@ static int attributes_login_of(int folder, uint32_t *loginuid)
 int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out)
 {
 	char path[32], *status = NULL, *line;
-	uint64_t flag = 0, tracer = 0;
+	uint64_t flag = 0;
 	unsigned int user;
 	int folder, err;
 
@@ -131,11 +131,9 @@ int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out)
 	if (!line || sscanf(line, "\nUid:\t%*u %u", &user) != 1 || user != uid)
 		err = -ESRCH;
 	else
-		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag)
-			      ?: attributes_line(status, "\nTracerPid:\t", 10, &tracer);
+		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag);
 	free(status);
 	out->no_new_privs = flag;
-	out->traced = tracer;
 	return err;
 }
 

@@ -21,7 +21,6 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
 struct attributes_who {
 	uint32_t loginuid; /**< of audit */
 	bool no_new_privs;
-	bool traced; /**< a debugger or tracer is attached to it */
 };
 
 /** Reads it of the process that `pid` names now. 0, or -errno: it has ended, or is not `uid`'s. */

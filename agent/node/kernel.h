@@ -69,6 +69,12 @@ int kernel_bypass(struct agent *agent, pid_t pid);
  */
 int kernel_away(struct agent *agent, pid_t pid);
 /**
+ * Whether a process may leave: EHS_REASON_NONE, or why not; and when it was started, ns since boot, by which it is
+ * told from a later one with its number. 0; -ESRCH: there is none, or it is ending; -E2BIG: it has too many threads;
+ * -ENOTCONN; -EOPNOTSUPP: a module of an earlier version; or another -errno.
+ */
+int kernel_eligible(struct agent *agent, pid_t pid, enum ehs_reason *reason, uint64_t *started_ns);
+/**
  * Adds what a task used elsewhere to the account of its stub. 0; -ESRCH: the module does not
  * know this stub; or another -errno.
  */

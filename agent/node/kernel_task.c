@@ -2,6 +2,7 @@
 /* Requests about tasks: list them, leave one alone, say that one is away, account for one. */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <netlink/attr.h>
 #include <netlink/genl/genl.h>
@@ -57,6 +58,38 @@ int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used
 			msg = NULL;
 		}
 	return kernel_order(agent, msg, NULL);
+}
+
+struct kernel_judged {
+	bool answered;
+	enum ehs_reason reason;
+	uint64_t started_ns;
+};
+
+static void kernel_on_judged(void *ctx, struct nlmsghdr *h)
+{
+	struct nlattr *a[EHS_A_TASK_MAX + 1];
+	struct kernel_judged *judged = ctx;
+
+	if (genlmsg_parse(h, 0, a, EHS_A_TASK_MAX, NULL) || !a[EHS_A_TASK_REASON] ||
+	    !a[EHS_A_TASK_START_TIME])
+		return;
+	judged->answered = true;
+	judged->reason = nla_get_u32(a[EHS_A_TASK_REASON]);
+	judged->started_ns = nla_get_u64(a[EHS_A_TASK_START_TIME]);
+}
+
+int kernel_eligible(struct agent *agent, pid_t pid, enum ehs_reason *reason, uint64_t *started_ns)
+{
+	struct kernel_judged judged = { .answered = false };
+	int err = kernel_all(agent, kernel_about(agent, EHS_CMD_TASK_ELIGIBLE, pid),
+			     kernel_on_judged, &judged);
+
+	if (!err && !judged.answered)
+		err = -EBADMSG;
+	*reason = judged.reason;
+	*started_ns = judged.started_ns;
+	return err;
 }
 
 struct kernel_dump {

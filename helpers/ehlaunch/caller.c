@@ -3,19 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* of Linux 6.5 */
-#endif
+#include "helpers/common/pidfd.h"
 
 /*
  * Whether somebody has connected to it. Of a socket that has connected itself the kernel says who listens
@@ -30,20 +26,6 @@ static bool caller_came(int socket)
 	return !getsockname(socket, (struct sockaddr *)&own, &size) && own.sun_family == AF_UNIX &&
 	       !getpeername(socket, (struct sockaddr *)&its, &its_size) && size > none &&
 	       its_size == none;
-}
-
-/* Of the process that has connected; before Linux 6.5, of whoever has its number now. */
-static int caller_pidfd(int socket, pid_t pid)
-{
-	socklen_t size = sizeof(int);
-	int fd;
-
-	if (!getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size))
-		return fd;
-	if (errno != ENOPROTOOPT)
-		return -ESRCH;
-	fd = syscall(SYS_pidfd_open, pid, 0u);
-	return fd < 0 ? -errno : fd;
 }
 
 static int caller_read(int folder, const char *name, char *text, size_t size)
@@ -103,17 +85,16 @@ static bool caller_is_old(int folder, uint64_t came)
 	return start && start <= came;
 }
 
-/* Its user has not changed: it may execute a set-user-ID program. */
-static bool caller_is_users(int folder, uid_t uid)
+bool caller_is_users(const struct caller *caller)
 {
 	char status[2048], *at;
 	unsigned int real, effective;
 
-	if (caller_read(folder, "status", status, sizeof(status)))
+	if (caller_read(caller->folder, "status", status, sizeof(status)))
 		return false;
 	at = strstr(status, "\nUid:\t");
-	return at && sscanf(at, "\nUid:\t%u %u", &real, &effective) == 2 && real == uid &&
-	       effective == uid;
+	return at && sscanf(at, "\nUid:\t%u %u", &real, &effective) == 2 && real == caller->uid &&
+	       effective == caller->uid;
 }
 
 int caller_find(int socket, uint64_t came, struct caller *out)
@@ -130,30 +111,22 @@ int caller_find(int socket, uint64_t came, struct caller *out)
 	if (who.pid <= 0)
 		return -EPERM;
 	*out = (struct caller){ .pid = who.pid, .uid = who.uid, .folder = -1 };
-	out->pidfd = caller_pidfd(socket, who.pid);
+	out->pidfd = pidfd_of_peer(socket, who.pid);
 	if (out->pidfd < 0)
 		return out->pidfd;
 	snprintf(path, sizeof(path), "/proc/%d", (int)who.pid);
 	out->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = out->folder < 0 ? (errno == ENOENT ? -ESRCH : -errno) : 0;
-	if (!err && (!caller_lives(out) || !caller_is_old(out->folder, came) ||
-		     !caller_is_users(out->folder, who.uid)))
+	if (!err && (!caller_lives(out) || !caller_is_old(out->folder, came)))
 		err = -ESRCH;
 	if (err)
 		caller_drop(out);
 	return err;
 }
 
-bool caller_ended(int pidfd)
-{
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0);
-}
-
 bool caller_lives(const struct caller *caller)
 {
-	return !caller_ended(caller->pidfd);
+	return !pidfd_ended(caller->pidfd);
 }
 
 void caller_drop(struct caller *caller)

@@ -21,15 +21,15 @@ struct caller {
 
 /**
  * `came`: when it came, in clock ticks since boot, as the agent says. 0, -EPERM: this is not a socket that
- * somebody has connected to, -ESRCH: it has ended, or is another user's by now, or another -errno.
+ * somebody has connected to, -ESRCH: it has ended, or another -errno.
  * After 0 caller_drop() follows.
  */
 int caller_find(int socket, uint64_t came, struct caller *out);
+/** Its user has not changed: it may execute a set-user-ID program. */
+bool caller_is_users(const struct caller *caller);
 /** Its number is not another's. */
 bool caller_lives(const struct caller *caller);
 void caller_drop(struct caller *caller);
-/** Whether this process has ended. */
-bool caller_ended(int pidfd);
 /** When a process was started, in clock ticks since boot; 0: not known. */
 uint64_t caller_start_of(pid_t pid);
 /** Its number, and when it was started: no other process has both. */

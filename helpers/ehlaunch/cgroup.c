@@ -272,10 +272,29 @@ int cgroup_above(int fd)
 	return -1;
 }
 
-/* The top of the tree, where all paths of /proc/PID/cgroup begin. */
+/* Where hosts have the tree. -1: nowhere. */
+static int cgroup_mount(void)
+{
+	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	struct statfs fs;
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		int fd = open(mounts[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* The top of the tree, where all paths of /proc/PID/cgroup begin. -1: it is not there. */
 static int cgroup_top(void)
 {
-	int fd = fcntl(cgroup_sessions[false], F_DUPFD_CLOEXEC, 0), above;
+	int fd = cgroup_sessions[false] < 0 ? cgroup_mount()
+					    : fcntl(cgroup_sessions[false], F_DUPFD_CLOEXEC, 0);
+	int above;
 
 	while (fd >= 0 && (above = cgroup_above(fd)) >= 0) {
 		close(fd);
@@ -323,26 +342,30 @@ static int cgroup_path(int process, char line[PATH_MAX + 8], char **path)
 	return err;
 }
 
-int cgroup_of(int process)
+int cgroup_folder(int process)
 {
 	char line[PATH_MAX + 8] = "", *path = line;
-	int top, fd, err;
+	int top, fd, err = cgroup_path(process, line, &path);
 
-	if (cgroup_sessions[false] < 0)
-		return -ENOENT;
-	err = cgroup_path(process, line, &path);
 	if (err)
 		return err;
 	/* Outside of what this process sees of the tree. */
 	if (!strncmp(path, "..", 2) && (!path[2] || path[2] == '/'))
 		return -EPERM;
 	top = cgroup_top();
+	if (top < 0)
+		return -ENOENT;
 	fd = openat(top, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = -errno;
 	close(top);
-	if (fd < 0)
-		return err;
-	if (!cgroup_is_guest(fd))
+	return fd < 0 ? err : fd;
+}
+
+int cgroup_of(int process)
+{
+	int fd = cgroup_sessions[false] < 0 ? -ENOENT : cgroup_folder(process);
+
+	if (fd < 0 || !cgroup_is_guest(fd))
 		return fd;
 	close(fd);
 	return -EPERM;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "caller.h"
+#include "helpers/common/pidfd.h"
 #include "launch.h"
 
 #define FOLDER_DEPTH 100 /* of cgroups that a guest has made below its own */
@@ -236,7 +237,7 @@ void folder_end_again(struct folder *f)
 
 static void folder_take(struct folder *f)
 {
-	if (f->end >= 0 && caller_ended(f->end)) {
+	if (f->end >= 0 && pidfd_ended(f->end)) {
 		folder_close(&f->end);
 		f->kill = true;
 	}

@@ -41,6 +41,7 @@ struct request {
 		} files;
 		struct launch_look look;
 		struct launch_session session;
+		struct launch_eligible eligible;
 		struct launch_kill kill;
 	};
 };
@@ -131,6 +132,11 @@ bool session_is_good(const struct request *r);
 /** Makes a session with the process that asked for it, and answers. Always 0. */
 int session_start(const struct request *r);
 
+/* eligible.c */
+bool eligible_is_good(const struct request *r);
+/** Says whether the process that has connected may leave. Always 0. */
+int eligible_answer(const struct request *r);
+
 /* look.c: the same for LAUNCH_LOOK */
 bool look_is_good(const struct request *r);
 int look_start(const struct request *r);
@@ -181,8 +187,10 @@ bool cgroup_has_guests(void);
  */
 int cgroup_session(const char *name, bool leaves, uid_t uid);
 void cgroup_session_made(const char *name, bool leaves, int fd);
-/** The directory of a process's cgroup. `process`: its /proc/PID. A descriptor, -EPERM: it is a guest, or
- *  outside of the tree, or another -errno. */
+/** The directory of a process's cgroup. `process`: its /proc/PID. A descriptor, -EPERM: it is outside of the
+ *  tree, or another -errno. */
+int cgroup_folder(int process);
+/** The same; -EPERM also if it is a guest. */
 int cgroup_of(int process);
 /** The directory above in the tree: a descriptor, or -1: this is the top. */
 int cgroup_above(int folder);

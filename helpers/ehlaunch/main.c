@@ -60,6 +60,7 @@ static const struct main_kind {
 	[LAUNCH_SESSION] = { session_is_good, session_start },
 	[LAUNCH_KILL] = { cgroup_kill_is_good, cgroup_kill },
 	[LAUNCH_RELOAD] = { main_is_reload, main_reload },
+	[LAUNCH_ELIGIBLE] = { eligible_is_good, eligible_answer },
 };
 
 void tell(int news, enum launch_stage stage, int error)

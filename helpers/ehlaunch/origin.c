@@ -29,8 +29,11 @@
  */
 static int origin_query(int cgroup, unsigned int type, uint32_t ids[ORIGIN_PROGRAMS])
 {
+	static bool others[ORIGIN_TYPES]; /* kinds that are known not to be for cgroups */
 	union bpf_attr attr;
 
+	if (others[type])
+		return 0;
 	memset(&attr, 0, sizeof(attr));
 	attr.query.target_fd = cgroup;
 	attr.query.attach_type = type;
@@ -39,6 +42,7 @@ static int origin_query(int cgroup, unsigned int type, uint32_t ids[ORIGIN_PROGR
 	attr.query.prog_cnt = ORIGIN_PROGRAMS;
 	if (!syscall(SYS_bpf, BPF_PROG_QUERY, &attr, sizeof(attr)))
 		return attr.query.prog_cnt;
+	others[type] = errno == EINVAL;
 	return errno == EPERM || errno == EACCES || errno == ENOSPC || errno == EFAULT ? -EPERM : 0;
 }
 

@@ -14,7 +14,8 @@ static const uint8_t rights_kept[] = {
 	CAP_SETPCAP, /* and drops from its bounding set what the task had not at home */
 	CAP_SYS_ADMIN, /* mounts and mount namespaces of views; tracing of an end's input by its user */
 	CAP_SYS_CHROOT, /* entering a mount namespace changes the root */
-	CAP_NET_ADMIN, /* registering with the module */
+	CAP_SYS_PTRACE, /* namespaces and root of a process that wants to leave */
+	CAP_NET_ADMIN, /* registering with the module; BPF programs of a cgroup */
 	CAP_KILL, /* ending a guest where there is no cgroup.kill */
 	CAP_SYS_NICE, /* an end's nice value, which is the task's and not ours */
 	CAP_SYS_RESOURCE, /* limits up to those that we were started with; the OOM score */

@@ -92,7 +92,8 @@ int session_start(const struct request *r)
 	int err = caller_find(r->fds[SESSION_FD_CLIENT], r->session.came, &caller);
 
 	if (!err) {
-		err = session_begin(&r->session, &caller, told.name);
+		err = caller_is_users(&caller) ? session_begin(&r->session, &caller, told.name)
+					       : -ESRCH;
 		caller_drop(&caller);
 	}
 	told.news.stage = !err ? LAUNCH_READY : err == -EPERM ? LAUNCH_CONFINED : LAUNCH_CGROUP;

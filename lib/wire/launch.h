@@ -36,6 +36,7 @@ enum launch_kind {
 	LAUNCH_SESSION, /**< of `ehctl run`: struct launch_session */
 	LAUNCH_KILL, /**< all processes of a guest: struct launch_kill */
 	LAUNCH_RELOAD, /**< the rules of the site have changed: struct launch_head only */
+	LAUNCH_ELIGIBLE, /**< whether a process may leave: struct launch_eligible */
 	LAUNCH_KINDS
 };
 
@@ -160,6 +161,15 @@ struct launch_session {
 	char wish[LAUNCH_WISH + 1];
 };
 
+/**
+ * LAUNCH_ELIGIBLE. The second descriptor is the socket of the process, as of LAUNCH_SESSION. One of an earlier
+ * version of ehsched does not know it: LAUNCH_REQUEST, and the process does not leave.
+ */
+struct launch_eligible {
+	struct launch_head head;
+	uint64_t came; /**< as of launch_session */
+};
+
 /* On the directory of a session, so that they outlive the agent: whether it retries, and a view_name(). */
 #define LAUNCH_NOTE_RETRY "user.ehsched.retry"
 #define LAUNCH_NOTE_VIEW "user.ehsched.view"
@@ -205,6 +215,7 @@ enum launch_stage {
 	LAUNCH_CGROUP,
 	LAUNCH_CONFINED, /**< a session would free the process of what confines it */
 	LAUNCH_DENIED, /**< by a rule about its user or a group of that; error: 0 */
+	LAUNCH_UNSEEN, /**< what confines the process cannot be seen */
 	LAUNCH_STAGES
 };
 
@@ -231,6 +242,13 @@ struct launch_begun {
 struct launch_registered {
 	struct launch_news news;
 	char text[LAUNCH_TEXT]; /**< what the kernel says about an error, or "" */
+};
+
+/** The answer to LAUNCH_ELIGIBLE. With LAUNCH_READY it was judged. */
+struct launch_judged {
+	struct launch_news news;
+	uint32_t reason; /**< enum ehs_reason; EHS_REASON_NONE: it may leave */
+	char text[LAUNCH_TEXT]; /**< what keeps it, of the process, in words; or "" */
 };
 
 /** The answer to LAUNCH_SESSION. */

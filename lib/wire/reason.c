@@ -184,6 +184,9 @@ static const struct reason reasons_own[] = {
 	{ "starved",
 	  "It was killed on the node where it ran, because memory was short there. With `learn` in "
 	  "the agent's configuration more is expected of such tasks from now on." },
+	{ "unseen",
+	  "It runs at home because nobody could say whether something confines it here that would not on "
+	  "another node; the steps say why." },
 };
 
 _Static_assert(sizeof(reasons_own) / sizeof(reasons_own[0]) == REASON_OWN_END - REASON_OWN,

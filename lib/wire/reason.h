@@ -30,7 +30,9 @@
 #define REASON_SHORT ((enum ehs_reason)(REASON_OWN + 10)) /**< such tasks end soon (lib/cost) */
 #define REASON_STARVED \
 	((enum ehs_reason)(REASON_OWN + 11)) /**< the executor killed it: memory was short */
-#define REASON_OWN_END ((enum ehs_reason)(REASON_OWN + 12))
+#define REASON_UNSEEN \
+	((enum ehs_reason)(REASON_OWN + 12)) /**< what confines it at home cannot be seen */
+#define REASON_OWN_END ((enum ehs_reason)(REASON_OWN + 13))
 
 /** "not-sender"; "unknown" for a number of a newer module or peer. Never NULL. */
 const char *reason_name(unsigned int reason);

@@ -8,7 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from environment import own_name
 from ktap import done, ok, skip, skip_all
-from launcher import Launcher, session
+from launcher import Launcher, eligible, session
 from wait import WAIT, until
 
 mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
@@ -98,6 +98,8 @@ HOME = where(os.getpid())
 
 
 def ask(s, came=LATER, **more):
+    global judged
+    judged = l.ask(eligible(came), [s.fileno()], end=False)
     return l.ask(session(came, **more), [s.fileno()], end=False)
 
 
@@ -111,6 +113,8 @@ def sessions():
 
 def refused(name, answer, stage, pid, at=None):
     ok(name, answer and answer[0] == stage and l.lives() and where(pid) == (at or HOME), (answer, where(pid)))
+    # it would be of the wrong process
+    ok(f"{name}: nor is it judged", at or judged[0] == "LAUNCH_UNSEEN", judged)
     ok(f"{name}: nothing is left", until(lambda: sessions() == []), sessions())
 
 

@@ -207,7 +207,6 @@ like_local("umask, limits, nice, ignored signals",
 like_local("closed descriptors", redirect="<&- >&- 2>&-")
 like_local("a closed stdin", redirect="<&-")
 like_local("closed stdout and stderr", redirect=">&- 2>&-")
-like_local("no new privileges", ("setpriv", "--no-new-privs"))
 for user in ("2001", "--clear-groups"), ("2001", "--groups=5,6,2001"):
     owner = like_local(f"user {user}", ("setpriv", "--reuid", user[0], "--regid", "2002", user[1]))
     ok("what it writes is the user's", owner == 2001, owner)

@@ -22,7 +22,7 @@ sleeping = []
 
 def ehctl(i, *words, **how):
     how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, **how}
-    return subprocess.Popen(["ip", "netns", "exec", c.net.name(i), EHCTL, *words], **how)
+    return subprocess.Popen(c.words(i, EHCTL, *words), **how)
 
 
 def load(i, node, n):

@@ -119,7 +119,7 @@ def traced(*words):
 got = traced("exec", "--auto", "--all", "--", "readlink", "/proc/self/ns/net")
 ok("a task that is traced stays", got == (0, near + "\n"), got)
 got = traced("exec", "0.1", "--", "readlink", "/proc/self/ns/net")
-ok("unless its user names a node", got == (0, far + "\n"), got)
+ok("and is refused if its user names a node", got == (1, ""), got)
 got = run("exec", "--auto", "--all", "--", "sha1sum", "/dev/null")
 ok("an excluded program stays", got[0] == 0 and why(got[3])["reason"] == "excluded", (got, why(got[3])))
 got = run("exec", "--auto", "--all", "--", "/nonexistent")

@@ -3,7 +3,7 @@
 """Users who have another name or number on the executor (user-map): whose processes their tasks are there, who they cannot
 become, and whose the files are that they see. Node 1 has users of its own, in an /etc/passwd of its own."""
 
-import os, pwd, re, signal, subprocess, sys, tempfile
+import ctypes, os, pwd, re, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import BUILD, LAUNCH, Cluster
@@ -96,6 +96,9 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 def begin(uid, *words, node="n1", home=0, view=None, **more):
     def become():
+        with open(f"/proc/{c.agents[home].pid}/ns/mnt") as space:       # what is in another one does not leave
+            if ctypes.CDLL(None).setns(space.fileno(), 0):
+                os._exit(126)
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)

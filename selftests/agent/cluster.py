@@ -234,7 +234,8 @@ class Cluster:
 
     def words(self, i, *words):
         """The command that runs these words on node i."""
-        return ["ip", "netns", "exec", self.net.name(i), *words]
+        # not `ip netns exec`: it gives them mounts of their own, and such a task stays
+        return ["nsenter", f"--net=/run/netns/{self.net.name(i)}", *words]
 
     def ehctl(self, i, *words, **how):
         """Its outcome on node i."""

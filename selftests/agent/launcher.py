@@ -64,6 +64,11 @@ def session(came, wish="", retry=0, leaves=0, view=0):
     return head("LAUNCH_SESSION") + struct.pack("@3IQ41s0Q", retry, leaves, view, came, wish.encode())
 
 
+def eligible(came):
+    """Whether such a process may leave."""
+    return head("LAUNCH_ELIGIBLE") + struct.pack("@Q", came)
+
+
 class Launcher:
     def __init__(self, *arguments, before=None):
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

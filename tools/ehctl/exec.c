@@ -68,7 +68,7 @@ const struct command exec_command = {
 		"CMD has the open files, the environment, working directory and limits of\n"
 		"ehctl, and receives its signals. The exit status is that of CMD, 126 or\n"
 		"127 if it cannot be executed, or 1 if the node refused it, or if it has\n"
-		"something open that another host cannot have; with --auto CMD then runs\n"
-		"here.",
+		"something open that another host cannot have, or something confines it\n"
+		"here that would not confine it there; with --auto CMD then runs here.",
 	.run = run,
 };

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * All of this is answered by the kernel at once: no file system is asked, and nothing waits for what a user can hold. Not to
+ * be seen here: Landlock domains, memory that never becomes executable (PR_SET_MDWE), securebits.
+ */
+#include "confined.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launch.h"
+#include "origin.h"
+
+#ifndef PR_SCHED_CORE
+#define PR_SCHED_CORE 62 /* of Linux 5.14 */
+#define PR_SCHED_CORE_GET 0
+#endif
+#define CONFINED_THREAD 0 /* PIDTYPE_PID of the kernel */
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
+#define CONFINED_LANDLOCK_VERSION 1u
+#define CONFINED_ROOT (STATX_INO | STATX_MNT_ID) /* which directory it is */
+#define CONFINED_ROOM 4096 /* at first; a status is longer with many groups */
+
+/* Lines of /proc/PID/status, with up to four numbers. */
+enum confined_line {
+	CONFINED_TRACER,
+	CONFINED_UID,
+	CONFINED_GID,
+	CONFINED_PERMITTED,
+	CONFINED_BOUNDING,
+	CONFINED_AMBIENT,
+	CONFINED_NO_NEW_PRIVS,
+	CONFINED_SECCOMP, /* the last one: a kernel without it has no such line */
+	CONFINED_LINES
+};
+
+static const struct {
+	const char *name;
+	int base;
+} confined_lines[CONFINED_LINES] = {
+	[CONFINED_TRACER] = { "TracerPid:", 10 },
+	[CONFINED_UID] = { "Uid:", 10 },
+	[CONFINED_GID] = { "Gid:", 10 },
+	[CONFINED_PERMITTED] = { "CapPrm:", 16 },
+	[CONFINED_BOUNDING] = { "CapBnd:", 16 },
+	[CONFINED_AMBIENT] = { "CapAmb:", 16 },
+	[CONFINED_NO_NEW_PRIVS] = { "NoNewPrivs:", 10 },
+	[CONFINED_SECCOMP] = { "Seccomp:", 10 },
+};
+
+/* Of Uid and Gid. */
+enum { REAL, EFFECTIVE, SAVED, FILES, IDS };
+
+struct confined_status {
+	uint64_t of[CONFINED_LINES][IDS];
+	bool forced; /* speculation is off for good */
+};
+
+static int confined_because(struct confined *found, enum ehs_reason reason, const char *format, ...)
+{
+	va_list args;
+
+	found->reason = reason;
+	va_start(args, format);
+	vsnprintf(found->text, sizeof(found->text), format, args);
+	va_end(args);
+	return 0;
+}
+
+/* A whole file, to be freed. NULL: errno is set. */
+static char *confined_read(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC), err;
+	size_t size = CONFINED_ROOM, have = 0;
+	char *text = fd < 0 ? NULL : malloc(size), *more;
+	ssize_t n = -1;
+
+	while (text && (n = read(fd, text + have, size - have - 1)) > 0) {
+		have += n;
+		if (have + 1 < size)
+			continue;
+		more = realloc(text, 2 * size);
+		if (!more) {
+			n = -1;
+			break;
+		}
+		text = more;
+		size *= 2;
+	}
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (n < 0) {
+		free(text);
+		text = NULL;
+	} else {
+		text[have] = '\0';
+	}
+	errno = err;
+	return text;
+}
+
+/* ---- its status ---- */
+
+static void confined_take_line(char *line, struct confined_status *s, unsigned int *seen)
+{
+	char *at;
+
+	for (int i = 0; i < CONFINED_LINES; i++) {
+		const size_t n = strlen(confined_lines[i].name);
+
+		if (strncmp(line, confined_lines[i].name, n))
+			continue;
+		at = line + n;
+		for (int id = 0; id < IDS; id++)
+			s->of[i][id] = strtoull(at, &at, confined_lines[i].base);
+		*seen |= 1u << i;
+	}
+	if (!strncmp(line, "Speculation", 11))
+		s->forced |= !!strstr(line, "force");
+}
+
+/* 0 or -errno. The name of a program cannot begin a line. */
+static int confined_read_status(int folder, struct confined_status *s)
+{
+	char *text = confined_read(folder, "status"), *rest = text, *line;
+	const unsigned int needed = (1u << CONFINED_SECCOMP) - 1;
+	unsigned int seen = 0;
+
+	if (!text)
+		return -errno;
+	*s = (struct confined_status){ 0 };
+	while ((line = strsep(&rest, "\n")))
+		confined_take_line(line, s, &seen);
+	free(text);
+	return (seen & needed) == needed ? 0 : -ENOENT;
+}
+
+/* ---- what it sees ---- */
+
+/* Whether two links, which may both not be there, say the same. 0, 1 or -errno. */
+static int confined_same_link(int folder, int own, const char *name)
+{
+	char its[64], ours[64];
+	const ssize_t n = readlinkat(own, name, ours, sizeof(ours));
+	const int none = n < 0 ? errno : 0;
+	const ssize_t m = readlinkat(folder, name, its, sizeof(its));
+
+	if ((m < 0 && errno != ENOENT) || (n < 0 && none != ENOENT))
+		return m < 0 && errno != ENOENT ? -errno : -none;
+	return n == m && (n < 0 || !memcmp(its, ours, n));
+}
+
+/*
+ * Whether its root is ours: the same place of the same mount. The name is looked at first: of another root, which may be in a
+ * file system that does not answer, nothing is asked.
+ */
+static int confined_same_root(int folder)
+{
+	struct statx its, ours;
+	char name[2];
+	const ssize_t n = readlinkat(folder, "root", name, sizeof(name));
+
+	if (n < 0)
+		return -errno;
+	if (n != 1)
+		return false;
+	if (syscall(SYS_statx, folder, "root", AT_STATX_DONT_SYNC, CONFINED_ROOT, &its) ||
+	    syscall(SYS_statx, AT_FDCWD, "/", AT_STATX_DONT_SYNC, CONFINED_ROOT, &ours))
+		return -errno;
+	if (!(its.stx_mask & ours.stx_mask & STATX_MNT_ID))
+		return -ENOSYS;
+	return its.stx_mnt_id == ours.stx_mnt_id && its.stx_ino == ours.stx_ino;
+}
+
+static int confined_look_view(int folder, int own, struct confined *found)
+{
+	static const struct {
+		const char *link, *name;
+	} spaces[] = {
+		{ "ns/user", "user" },
+		{ "ns/mnt", "mount" },
+		{ "ns/net", "network" },
+		{ "ns/pid", "PID" },
+		{ "ns/pid_for_children", "PID (of its children)" },
+		{ "ns/uts", "UTS" },
+		{ "ns/ipc", "IPC" },
+		{ "ns/cgroup", "cgroup" },
+		{ "ns/time", "time" },
+		{ "ns/time_for_children", "time (of its children)" },
+	};
+	int same = 1;
+
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		same = confined_same_link(folder, own, spaces[i].link);
+		if (same < 0)
+			return same;
+		if (!same)
+			return confined_because(found, EHS_REASON_NAMESPACE,
+						"it is in another %s namespace than ehlaunch",
+						spaces[i].name);
+	}
+	same = confined_same_root(folder);
+	if (same < 0)
+		return same;
+	return same ? 0
+		    : confined_because(found, EHS_REASON_NAMESPACE,
+				       "its root directory is not that of ehlaunch");
+}
+
+/* ---- what it cannot undo ---- */
+
+/* What shares processor cores with few others has a cookie. 0, 1 or -errno. */
+static int confined_has_cookie(pid_t tid)
+{
+	uint64_t cookie = 0;
+
+	if (!prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, tid, CONFINED_THREAD, &cookie))
+		return !!cookie;
+	/* A kernel, or a processor, without it. */
+	return errno == EINVAL || errno == ENODEV ? 0 : -errno;
+}
+
+/* The path of a controller of version 1 in /proc/PID/cgroup, and its length; NULL: it is not in use. */
+static const char *confined_path(const char *cgroups, const char *controller, size_t *length)
+{
+	const size_t n = strlen(controller);
+
+	for (const char *line = cgroups; *line;
+	     line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *at = strchr(line, ':'), *path = at ? strchr(at + 1, ':') : NULL;
+
+		for (; path && at < path; at += 1 + strcspn(at + 1, ",:")) {
+			if (strncmp(at + 1, controller, n) || !strchr(",:", at[1 + n]))
+				continue;
+			*length = strcspn(path + 1, "\n");
+			return path + 1;
+		}
+	}
+	return NULL;
+}
+
+const char *confined_legacy(const char *its, const char *ours)
+{
+	static const char *const controllers[] = { "devices", "net_cls", "net_prio" };
+
+	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
+		size_t n = 0, m = 0;
+		const char *at = confined_path(its, controllers[i], &n);
+		const char *own = confined_path(ours, controllers[i], &m);
+		/* The root of devices forbids nothing that those below allow. */
+		const bool none = !i && (!at || n == 1);
+
+		if (!none && (!at != !own || n != m || (at && memcmp(at, own, n))))
+			return controllers[i];
+	}
+	return NULL;
+}
+
+static int confined_look_legacy(int folder, int own, struct confined *found)
+{
+	char *its = confined_read(folder, "cgroup"), *ours = NULL;
+	const char *controller;
+	int err = 0;
+
+	if (its)
+		ours = confined_read(own, "cgroup");
+	if (!ours) {
+		/* A kernel without cgroups. */
+		err = !its && errno == ENOENT && faccessat(own, "cgroup", F_OK, 0) ? 0 : -errno;
+		free(its);
+		return err;
+	}
+	controller = confined_legacy(its, ours);
+	if (controller)
+		confined_because(found, EHS_REASON_CONFINED,
+				 "it is in another cgroup of version 1 of %s than ehlaunch",
+				 controller);
+	free(its);
+	free(ours);
+	return 0;
+}
+
+static int confined_look_limits(int folder, pid_t tid, int own, const struct confined_status *s,
+				struct confined *found)
+{
+	int cookie;
+
+	if (s->of[CONFINED_SECCOMP][0])
+		return confined_because(found, EHS_REASON_CONFINED,
+					"seccomp limits its system calls");
+	if (s->forced)
+		return confined_because(found, EHS_REASON_CONFINED,
+					"its speculation is off for good");
+	cookie = confined_has_cookie(tid);
+	if (cookie < 0)
+		return cookie;
+	if (cookie)
+		return confined_because(
+			found, EHS_REASON_CONFINED,
+			"it shares processor cores with few others (PR_SCHED_CORE)");
+	return confined_look_legacy(folder, own, found);
+}
+
+/*
+ * Where there is Landlock, no_new_privs is how a process without rights gets into a domain, which nobody sees
+ * from outside.
+ */
+static bool confined_has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, CONFINED_LANDLOCK_VERSION) >= 0 ||
+	       (errno != ENOSYS && errno != EOPNOTSUPP);
+}
+
+/* ---- what it may ---- */
+
+static void confined_look_rights(const struct confined_status *s,
+				 const struct confined_status *ours, struct confined *found)
+{
+	const uint64_t *uid = s->of[CONFINED_UID], *gid = s->of[CONFINED_GID];
+	const uint64_t bounding = s->of[CONFINED_BOUNDING][0];
+
+	if (s->of[CONFINED_NO_NEW_PRIVS][0] && !rules.no_new_privs)
+		confined_because(found, EHS_REASON_NO_NEW_PRIVS, "it has no_new_privs");
+	else if (s->of[CONFINED_NO_NEW_PRIVS][0] && confined_has_landlock())
+		confined_because(found, EHS_REASON_NO_NEW_PRIVS,
+				 "it has no_new_privs, and may be in a Landlock domain");
+	else if (uid[REAL] != uid[EFFECTIVE] || uid[EFFECTIVE] != uid[FILES] ||
+		 gid[REAL] != gid[EFFECTIVE] || gid[EFFECTIVE] != gid[FILES])
+		confined_because(found, EHS_REASON_SECUREEXEC,
+				 "its real, effective and file user or group differ");
+	else if (ours->of[CONFINED_BOUNDING][0] & ~bounding)
+		confined_because(found, EHS_REASON_CAPABILITIES,
+				 "its bounding set has fewer capabilities than that of ehlaunch");
+	else if (s->of[CONFINED_AMBIENT][0])
+		confined_because(found, EHS_REASON_CAPABILITIES, "it has ambient capabilities");
+	else if (!uid[REAL] && bounding & ~s->of[CONFINED_PERMITTED][0])
+		confined_because(found, EHS_REASON_CAPABILITIES,
+				 "it is root and has given up capabilities");
+}
+
+/* A security module's name for the thread. Each may have a folder of its own, or none; without any, reading fails. */
+static void confined_look_domain(int folder, int own, struct confined *found)
+{
+	static const char *const names[] = { "attr/current", "attr/apparmor/current",
+					     "attr/smack/current" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *ours = confined_read(own, names[i]), *its;
+		const int none = ours ? 0 : errno;
+
+		its = confined_read(folder, names[i]);
+		if (ours ? !its || strcmp(its, ours) : its || errno != none)
+			confined_because(
+				found, EHS_REASON_LSM,
+				"a security module has another domain for it than for ehlaunch");
+		free(its);
+		free(ours);
+	}
+}
+
+/* Whether it is in the cgroup of version 2 that we are in. */
+static bool confined_is_beside(int folder, int own)
+{
+	char *its = confined_read(folder, "cgroup"), *ours = confined_read(own, "cgroup");
+	size_t n = 0, m = 0;
+	const char *at = its ? confined_path(its, "", &n) : NULL;
+	const char *mine = ours ? confined_path(ours, "", &m) : NULL;
+	const bool is = its && ours && !at == !mine && n == m && (!at || !memcmp(at, mine, n));
+
+	free(its);
+	free(ours);
+	return is;
+}
+
+/*
+ * Guests have the BPF programs of their cgroup; those of an ehlaunch without cgroups, or without rights, which sees no
+ * programs, are where it is.
+ */
+static void confined_look_programs(int folder, int own, struct confined *found)
+{
+	const int guests = geteuid() ? -1 : cgroup_guests_folder();
+	int its, ours;
+
+	if (guests < 0 && confined_is_beside(folder, own))
+		return;
+	its = cgroup_folder(folder);
+	ours = guests < 0 ? cgroup_folder(own) : guests;
+	if (its < 0 || ours < 0 || origin_programs(its, ours))
+		confined_because(
+			found, EHS_REASON_CGROUP_BPF,
+			"its cgroup has BPF programs that guests are not under, or they cannot be seen");
+	if (its >= 0)
+		close(its);
+	if (ours >= 0 && ours != guests)
+		close(ours);
+}
+
+int confined_look(int folder, pid_t tid, uid_t uid, struct confined *found)
+{
+	int own = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	struct confined_status s, ours;
+
+	*found = (struct confined){ .reason = EHS_REASON_NONE };
+	if (own < 0)
+		return -errno;
+	err = confined_read_status(folder, &s) ?: confined_read_status(own, &ours);
+	/* It may have executed a set-user-ID program. */
+	if (!err && s.of[CONFINED_UID][EFFECTIVE] != uid)
+		err = -ESRCH;
+	if (err)
+		goto close_own;
+	/* In the module's order, so that both give the same reason. */
+	if (s.of[CONFINED_TRACER][0])
+		confined_because(found, EHS_REASON_TRACED, "it is traced");
+	if (found->reason == EHS_REASON_NONE)
+		err = confined_look_view(folder, own, found);
+	if (!err && found->reason == EHS_REASON_NONE)
+		err = confined_look_limits(folder, tid, own, &s, found);
+	if (!err && found->reason == EHS_REASON_NONE)
+		confined_look_rights(&s, &ours, found);
+	if (!err && found->reason == EHS_REASON_NONE)
+		confined_look_domain(folder, own, found);
+	if (!err && found->reason == EHS_REASON_NONE)
+		confined_look_programs(folder, own, found);
+close_own:
+	close(own);
+	return err;
+}
