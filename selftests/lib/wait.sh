@@ -14,7 +14,7 @@ nap() {
 	(($? > 128)) || sleep "$1"
 }
 
-# wait_for SECONDS COMMAND…: until the command succeeds; when the time is over it says so, and its
+# wait_for SECONDS COMMAND…: until the command succeeds; when the time is over it says so, and what the command says, and its
 # status is 1. It is asked again at once for a while, as most events are near. What has not come by
 # then is asked for less often: it leaves the processor to others.
 wait_for() {
@@ -24,6 +24,7 @@ wait_for() {
 	until "$@" >/dev/null 2>&1; do
 		if ((SECONDS >= end)); then
 			echo "# waited in vain: $*" >&2
+			{ "$@"; echo "status $?"; } 2>&1 | sed 's/^/#   /' >&2
 			return 1
 		fi
 		if ((++asked >= 50)); then nap 0.2; elif ((asked >= 20)); then nap 0.05; fi
