@@ -104,6 +104,8 @@ task.communicate()
 
 c.start(1)
 ok("it is back", drained(1, False) and c.all_up((0, 1)))
+ok("the task that was killed meanwhile has ended there, too", until(lambda: c.ask(1, {"command": "guests", "node": "n1"})["guests"] == 0),
+   c.log(1))
 task = guest()
 said = ehctl(1, "drain", "n1", "--wait", "--limit", "0")
 ok("a limit of 0: what is left, at once", said == (1, "", "ehctl drain: n1: 1 guest left after 0 s\n"), said)
