@@ -144,6 +144,7 @@ static void main_set_limits(struct agent *agent)
 static int main_run(struct agent *agent, struct tls *tls)
 {
 	struct event *signals[3] = { NULL };
+	sigset_t all;
 	int err = 1;
 
 	agent->base = event_base_new();
@@ -174,6 +175,9 @@ static int main_run(struct agent *agent, struct tls *tls)
 	rooms_stop(agent);
 	notify_exit(agent);
 free_base:
+	/* A second SIGTERM ends what is ending already: it does not change how. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
 	for (int i = 0; i < 3; i++)
 		if (signals[i])
 			event_free(signals[i]);
