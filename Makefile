@@ -83,7 +83,7 @@ SIM_SRC	  := $(wildcard lib/sim/*.c)
 PLAN_SRC  := $(wildcard lib/plan/*.c lib/plan/*/*.c)
 COMPANION := helpers/common/companion.c
 # Of all that speak to the agent, and the agent's.
-ADDRESS	  := helpers/common/agent_address.c
+ADDRESS	  := helpers/common/agent_address.c helpers/common/number.c
 PIDFD	  := helpers/common/pidfd.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
 AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD)

@@ -512,7 +512,6 @@ void invite_on_visit(struct agent *agent, const char *where, const char *line, s
 		     invite_answer_fn answer, void *ctx)
 {
 	struct invite_wait visit = { .agent = agent, .answer = answer, .ctx = ctx };
-	char wrong[SPEECH_WHY];
 	const char *why;
 	json_t *o;
 
@@ -522,7 +521,7 @@ void invite_on_visit(struct agent *agent, const char *where, const char *line, s
 	} else if (!invite_is_open(agent)) {
 		why = "no invitation is open: the token was used, or has expired";
 	} else {
-		o = speech_object(line, length, wrong);
+		o = speech_object(line, length, NULL);
 		why = invite_hear(agent, o, &visit);
 		json_decref(o);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "helpers/common/agent_address.h"
+#include "helpers/common/number.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -18,25 +19,11 @@ int agent_cookie(int socket, uint64_t *cookie)
 	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &length) ? -errno : 0;
 }
 
-/* Not printf(): the stub would be twice as large. Both return where the text ends. */
+/* Not printf(), as number_text(). Returns where the text ends. */
 static char *address_text(char *to, const char *text)
 {
 	while (*text)
 		*to++ = *text++;
-	*to = '\0';
-	return to;
-}
-
-static char *address_number(char *to, uint64_t n)
-{
-	char digits[20];
-	int i = 0;
-
-	do
-		digits[i++] = '0' + n % 10;
-	while (n /= 10);
-	while (i)
-		*to++ = digits[--i];
 	*to = '\0';
 	return to;
 }
@@ -54,14 +41,14 @@ int agent_address(int socket, const char *folder, struct sockaddr_un *out)
 		return -ENAMETOOLONG;
 	to = address_text(out->sun_path, folder);
 	to = address_text(to, *folder ? "/agent." : "agent.");
-	address_number(to, cookie);
+	number_text(cookie, to);
 	return 0;
 }
 
 void agent_folder_of(uid_t uid, char out[AGENT_FOLDER_SIZE])
 {
 	/* Not by XDG_RUNTIME_DIR: ends of jobs have the environment of their task, or none. */
-	address_text(address_number(address_text(out, "/run/user/"), uid), "/ehsched");
+	address_text(number_text(uid, address_text(out, "/run/user/")), "/ehsched");
 }
 
 uid_t agent_owner(void)

@@ -16,6 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/common/number.h"
+
 int descriptor_above_2(int fd)
 {
 	int high;
@@ -27,26 +29,12 @@ int descriptor_above_2(int fd)
 	return high;
 }
 
-char *descriptor_number(unsigned int v, char *to)
-{
-	char digits[10];
-	int n = 0;
-
-	do
-		digits[n++] = '0' + v % 10;
-	while (v /= 10);
-	while (n)
-		*to++ = digits[--n];
-	*to = '\0';
-	return to;
-}
-
 const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME])
 {
 	static const char folder[] = "/proc/self/fd/";
 
 	memcpy(name, folder, sizeof(folder) - 1);
-	descriptor_number(fd, name + sizeof(folder) - 1);
+	number_text(fd, name + sizeof(folder) - 1);
 	return name;
 }
 

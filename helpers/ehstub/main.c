@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "helpers/common/number.h"
+
 #define MAIN_SAY_MS 1000
 #define MAIN_PARTS 9
 #define MAIN_FILES 80 /* descriptors that are nearly always enough */
@@ -172,7 +174,7 @@ void refused(struct stub *s, uint32_t reason, int error, const char *text)
 /* Something that the task has open can be only here. */
 static void __attribute__((noreturn)) stay(struct stub *s)
 {
-	char number[16];
+	char number[NUMBER_SIZE];
 	const char *parts[] = { stub_caller(s),	  "descriptor ",
 				number,		  " ",
 				s->opens.trouble, ": it cannot be carried to another node\n" };
@@ -180,7 +182,7 @@ static void __attribute__((noreturn)) stay(struct stub *s)
 	s->sigmask = calls_mask(~0ull);
 	if (!s->explicit)
 		run_here(s);
-	descriptor_number(s->opens.culprit, number);
+	number_text(s->opens.culprit, number);
 	stub_say(parts, 6);
 	_exit(main_failed(s));
 }

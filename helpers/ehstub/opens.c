@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/common/number.h"
 #include "helpers/end/place.h"
 
 #define OPENS_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
@@ -75,7 +76,7 @@ static bool opens_is_locked(int fd)
 	ssize_t n = -1;
 	int info;
 
-	descriptor_number(fd, name + strlen(name));
+	number_text(fd, name + strlen(name));
 	info = open(name, O_RDONLY | O_CLOEXEC);
 	if (info >= 0) {
 		n = read(info, text, sizeof(text) - 1);
@@ -97,7 +98,7 @@ static bool opens_is_parents(int fd, const struct stat *st)
 	bool has = false;
 	DIR *dir;
 
-	descriptor_number(parent, name + strlen(name));
+	number_text(parent, name + strlen(name));
 	strcat(name, "/fd");
 	dir = parent > 1 ? opendir(name) : NULL;
 	if (!dir)
@@ -117,7 +118,7 @@ static bool opens_has_children(void)
 	ssize_t n;
 	int fd;
 
-	descriptor_number(getpid(), name + strlen(name));
+	number_text(getpid(), name + strlen(name));
 	strcat(name, "/children");
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

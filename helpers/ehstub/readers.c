@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "helpers/common/number.h"
+
 #define READERS_ANCESTORS 64
 #define READERS_EXITING 4u /* PF_EXITING of the kernel's linux/sched.h */
 
@@ -63,7 +65,7 @@ static int readers_ancestors(int proc, struct reader all[READERS_ANCESTORS])
 
 		if (n == READERS_ANCESTORS)
 			return 0;
-		descriptor_number(at, name);
+		number_text(at, name);
 		process = readers_process(proc, name);
 		seen = process >= 0 && readers_stat(process, &all[n]);
 		if (seen && faccessat(process, "fd", R_OK | X_OK, AT_EACCESS))
@@ -140,7 +142,7 @@ static bool readers_above(int proc, const struct stat *it, const struct reader *
 
 		if (apart && !mine[i].session)
 			continue;
-		descriptor_number(mine[i].pid, name);
+		number_text(mine[i].pid, name);
 		process = readers_process(proc, name);
 		if (process < 0)
 			continue;

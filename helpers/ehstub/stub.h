@@ -272,8 +272,6 @@ void exit_lose(struct stub *s);
 void lost_report(struct stub *s) __attribute__((noreturn));
 
 /* descriptor.c */
-/** Writes a number and a NUL. Returns where that is. */
-char *descriptor_number(unsigned int v, char *to);
 const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME]); /**< in /proc */
 /** Opens a descriptor again where that helps, at its number. */
 enum kind descriptor_adopt(int fd);

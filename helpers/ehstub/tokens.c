@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "helpers/common/number.h"
+
 #define TOKENS_FIFO "fifo:"
 
 /* What follows the last --jobserver-auth= (before make 4.2: --jobserver-fds=); NULL: nothing. */
@@ -151,11 +153,11 @@ static bool tokens_fifo(struct opens *o, struct fifo *f, char *variable, const c
 		return false;
 	memcpy(text, variable, option - variable);
 	strcpy(text + (option - variable), "--jobserver-auth=");
-	at = descriptor_number(f->in, text + strlen(text));
+	at = number_text(f->in, text + strlen(text));
 	*at++ = ',';
-	at = descriptor_number(f->out, at);
+	at = number_text(f->out, at);
 	strcpy(at, " " JOB_TOKENS_PATH);
-	at = descriptor_number(f->in, at + strlen(at));
+	at = number_text(f->in, at + strlen(at));
 	strcpy(at, auth + length);
 	return tokens_environment(o, variable, text);
 }

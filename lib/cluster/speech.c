@@ -77,10 +77,12 @@ static int speech_check(json_t *value, const char *member, char why[SPEECH_WHY])
 	return 0;
 }
 
-json_t *speech_object(const char *text, size_t length, char why[SPEECH_WHY])
+json_t *speech_object(const char *text, size_t length, char *why)
 {
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+	char unread[SPEECH_WHY];
 
+	why = why ?: unread;
 	snprintf(why, SPEECH_WHY, "is not a JSON object");
 	if (json_is_object(object) && !speech_check(object, "", why))
 		return object;

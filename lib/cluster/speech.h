@@ -20,9 +20,10 @@
  * SPEECH_STRING and SPEECH_NAME. Two kinds of members may have others: names of files (`path`, `mounts`)
  * any character, and PEM (`authority`, `certificate`, `list`, `request`) lines of ASCII without a limit.
  *
- * Returns the object, or NULL: why[] says why, as the end of a sentence that begins with what it is.
+ * Returns the object, or NULL: why, of SPEECH_WHY bytes, says why, as the end of a sentence that begins with
+ * what it is. why may be NULL.
  */
-json_t *speech_object(const char *text, size_t length, char why[SPEECH_WHY]);
+json_t *speech_object(const char *text, size_t length, char *why);
 
 /**
  * Makes each string in the value clean: what is not becomes "?". Members whose names are not clean are left

@@ -168,7 +168,6 @@ static json_t *visit_talk(SSL *ssl, const char *line)
 	char *answer = malloc(VISIT_ANSWER);
 	size_t length = 0;
 	json_t *o = NULL;
-	char why[SPEECH_WHY];
 	int n = 1;
 
 	if (!answer || SSL_write(ssl, line, (int)strlen(line)) <= 0)
@@ -177,7 +176,7 @@ static json_t *visit_talk(SSL *ssl, const char *line)
 		n = SSL_read(ssl, answer + length, (int)(VISIT_ANSWER - length));
 		length += n > 0 ? n : 0;
 	}
-	o = speech_object(answer, length, why);
+	o = speech_object(answer, length, NULL);
 free_answer:
 	free(answer);
 	if (!o)
