@@ -38,6 +38,13 @@ bool pause_begin(struct pause *pause, int err, const char *what)
 	return !evtimer_add(pause->end, &soon);
 }
 
+bool pause_rest(struct pause *pause, unsigned int us)
+{
+	const struct timeval soon = { 0, us };
+
+	return evtimer_pending(pause->end, NULL) || !evtimer_add(pause->end, &soon);
+}
+
 void pause_over(struct pause *pause)
 {
 	pause->told = false;

@@ -2,7 +2,8 @@
 /**
  * @file pause.h
  * The rest of a listener that cannot accept, because descriptors or memory are short: whoever waits
- * would wake the loop again and again. It is said once, until a connection is accepted again.
+ * would wake the loop again and again. It is said once, until a connection is accepted again. Also that
+ * of one that could, and is flooded.
  */
 #ifndef AGENT_BASE_PAUSE_H
 #define AGENT_BASE_PAUSE_H
@@ -24,6 +25,9 @@ int pause_init(struct pause *pause, struct event_base *base, void (*go_on)(void 
  * not to listen before go_on(). false: the next one may be accepted at once.
  */
 bool pause_begin(struct pause *pause, int err, const char *what);
+/** So many microseconds, below a second, or as long as a pause that has begun. true: the listener is not
+ *  to listen before go_on(). */
+bool pause_rest(struct pause *pause, unsigned int us);
 /** A connection was accepted. */
 void pause_over(struct pause *pause);
 /** Zeroed: does nothing. */

@@ -56,8 +56,7 @@ struct server_visit {
 struct server {
 	struct evconnlistener *listener;
 	struct pause pause;
-	struct event *rest; /* a short one, while connections are turned away */
-	bool rests;
+	struct event *rest; /* connections were turned away: active when all are accepted */
 	const struct server_route *routes;
 	struct server_conn *conns;
 	struct strangers strangers;
@@ -365,20 +364,15 @@ static void server_turn_away(struct server *server, evutil_socket_t fd)
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	evutil_closesocket(fd);
-	if (!server->rests)
-		event_active(server->rest, EV_READ, 0);
+	event_active(server->rest, EV_READ, 0);
 }
 
 static void server_on_rest(evutil_socket_t fd, short what, void *arg)
 {
-	const struct timeval soon = { 0, SERVER_REST_US };
 	struct server *server = arg;
 
-	server->rests = !(what & EV_TIMEOUT) && !evtimer_add(server->rest, &soon);
-	if (server->rests)
+	if (pause_rest(&server->pause, SERVER_REST_US))
 		evconnlistener_disable(server->listener);
-	else
-		evconnlistener_enable(server->listener);
 }
 
 static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
