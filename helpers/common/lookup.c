@@ -217,36 +217,35 @@ int lookup(const char *name, struct user *out)
 	return err;
 }
 
-/* Its name is known only when the host has said it. */
-static int lookup_number(struct lookup *l, uid_t uid, struct user *out)
+/* The name that the host has for this number. */
+static int lookup_name(uid_t uid, char name[LAUNCH_USER_MAX])
 {
 	static const char *const table = "passwd";
-	char text[16], name[LAUNCH_USER_MAX];
-	int err;
-
-	snprintf(text, sizeof(text), "%u", (unsigned int)uid);
-	err = lookup_ask(l, &table, 1, text);
-	if (err)
-		return err;
-	err = names_parse_name(l->child[0].text, l->child[0].length, name);
-	if (err)
-		return err;
-	memset(l->child, 0, sizeof(l->child));
-	err = lookup_user(l, name, out);
-	return err || out->uid == uid ? err : -ENOENT;
-}
-
-int lookup_uid(uid_t uid, struct user *out)
-{
 	struct lookup *l = lookup_new();
+	char text[16];
 	int err;
 
 	if (!l)
 		return -errno;
-	err = lookup_number(l, uid, out);
-	if (err)
-		munmap(l, sizeof(*l));
+	snprintf(text, sizeof(text), "%u", (unsigned int)uid);
+	err = lookup_ask(l, &table, 1, text);
+	if (!err)
+		err = names_parse_name(l->child[0].text, l->child[0].length, name);
+	munmap(l, sizeof(*l));
 	return err;
+}
+
+int lookup_uid(uid_t uid, struct user *out)
+{
+	char name[LAUNCH_USER_MAX];
+	int err = lookup_name(uid, name);
+
+	if (!err)
+		err = lookup(name, out);
+	if (err || out->uid == uid)
+		return err;
+	lookup_free(out);
+	return -ENOENT;
 }
 
 int lookup_group(const char *name, gid_t *gid)
