@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/common/number.h"
 #include "wire/view.h"
 
 #define PLACE_LOCAL "local "
@@ -34,13 +35,9 @@ static void place_put(struct place_text *t, const char *text, size_t n)
 
 static void place_put_number(struct place_text *t, unsigned int v)
 {
-	char digits[10];
-	int n = sizeof(digits);
+	char text[NUMBER_SIZE];
 
-	do
-		digits[--n] = '0' + v % 10;
-	while (v /= 10);
-	place_put(t, digits + n, sizeof(digits) - n);
+	place_put(t, text, number_text(v, text) - text);
 }
 
 static int place_local(dev_t device, struct place_text *t)
