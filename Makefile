@@ -85,8 +85,9 @@ COMPANION := helpers/common/companion.c
 # Of all that speak to the agent, and the agent's.
 ADDRESS	  := helpers/common/agent_address.c helpers/common/number.c
 PIDFD	  := helpers/common/pidfd.c
+CONTROL	  := helpers/common/control.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
-AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD)
+AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) $(CONTROL)
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC) $(ADDRESS)
 EHTOP_SRC := $(wildcard tools/ehtop/*.c) tools/ehctl/client.c $(COMMON_SRC) $(ADDRESS)
 EHMETRICS_SRC := $(wildcard tools/ehmetrics/*.c) $(COMMON_SRC) $(ADDRESS)
@@ -94,15 +95,15 @@ EHRSH_SRC := $(wildcard tools/ehrsh/*.c) $(COMPANION)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC) tools/ehctl/client.c tools/ehctl/launch.c $(ADDRESS)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 EHCERT_SRC := $(wildcard tools/ehcert/*.c) $(COMMON_SRC)
-VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(addprefix helpers/common/,control.c stream.c)
-FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(addprefix helpers/common/,control.c stream.c)
+VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(CONTROL) helpers/common/stream.c
+FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(CONTROL) helpers/common/stream.c
 LOOKUP_SRC := $(addprefix helpers/common/,lookup.c names.c)
 LOOK_SRC  := $(wildcard helpers/ehlook/*.c) $(LOOKUP_SRC)
 HIST_SRC  := $(wildcard helpers/ehhist/*.c)
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) \
 	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) $(PIDFD) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) $(PIDFD) $(CONTROL) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
 ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))

@@ -17,6 +17,7 @@
 #include "base/launcher.h"
 #include "base/log.h"
 #include "executor/view_inside.h"
+#include "helpers/common/control.h"
 #include "job/kept.h"
 #include "net/link.h"
 #include "net/peer.h"
@@ -108,7 +109,7 @@ static void view_again(struct view_mounted *v, unsigned int i)
 	int socket, err = view_open_link(v, i, NULL, &socket);
 
 	if (!err)
-		err = kept_connect(v->mount.control, i, socket);
+		err = control_connect(v->mount.control, i, socket);
 	if (err)
 		tunnel_close(&v->links[i].pipe);
 	if (socket >= 0)

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "base/user.h"
 #include "helpers/common/companion.h"
+#include "helpers/common/control.h"
 #include "home/mounts.h"
 #include "job/kept.h"
 #include "net/h2_stream.h"
@@ -165,7 +166,7 @@ static int serve_connect(struct serve *v, struct serve *from)
 		goto wait;
 	err = tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
 	if (!err)
-		err = kept_connect(v->control, 0, pair[1]);
+		err = control_connect(v->control, 0, pair[1]);
 	close(pair[1]);
 	if (err)
 		goto wait;

@@ -48,17 +48,6 @@ void kept_say_limit(int news, const struct agent *agent)
 	kept_say(news, LAUNCH_LIMIT | agent->config->job_limit);
 }
 
-int kept_connect(int control, uint32_t which, int connection)
-{
-	struct view_sync ask = { which, VIEW_CONNECT };
-	struct iovec iov = { &ask, sizeof(ask) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	union descriptors room;
-
-	descriptors_put(&msg, &room, &connection, 1);
-	return sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(ask) ? 0 : -errno;
-}
-
 int kept_receive(int socket, struct launch_news *news, int *fds, int most)
 {
 	struct iovec iov = { news, sizeof(*news) };

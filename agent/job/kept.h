@@ -26,8 +26,6 @@ void kept_stay(struct launch_stay *stay, const struct agent *agent, const struct
 void kept_say(int news, enum launch_word word);
 /** How long it waits for the next agent. Only to one that stays: others end when they hear anything. */
 void kept_say_limit(int news, const struct agent *agent);
-/** Gives the process another connection to the other side. 0 or -errno; the caller keeps it. */
-int kept_connect(int control, uint32_t which, int connection);
 /**
  * What the keeper says. 1: *news and up to `most` descriptors are set, those that are missing are -1;
  * 0: nothing; -1: it has ended.

@@ -7,6 +7,17 @@
 
 #include "wire/descriptors.h"
 
+int control_connect(int control, uint32_t which, int connection)
+{
+	struct view_sync ask = { which, VIEW_CONNECT };
+	struct iovec iov = { &ask, sizeof(ask) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union descriptors room;
+
+	descriptors_put(&msg, &room, &connection, 1);
+	return sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(ask) ? 0 : -errno;
+}
+
 int control_take(int control, struct view_sync *ask, int *connection)
 {
 	struct iovec iov = { ask, sizeof(*ask) };

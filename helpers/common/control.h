@@ -3,7 +3,11 @@
 #ifndef COMMON_CONTROL_H
 #define COMMON_CONTROL_H
 
+#include <stdint.h>
 #include "wire/view.h"
+
+/** Gives it a connection for its file system number `which`. 0 or -errno; the descriptor stays the caller's. */
+int control_connect(int control, uint32_t which, int connection);
 
 /** Takes a question. 1; 0: there is none; -1: nobody can ask any more. *connection: with
  *  VIEW_CONNECT, else -1. */

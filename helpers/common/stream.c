@@ -211,7 +211,7 @@ int stream_open(struct stream *s, struct event_base *base, int fd)
 		return -ENOMEM;
 	}
 	job_link_init(&s->link, memory, BYTES_MEMORY);
-	return stream_connect(s, fd);
+	return fd < 0 ? 0 : stream_connect(s, fd);
 }
 
 int stream_put(struct stream *s, const struct files_message *m)

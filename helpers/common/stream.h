@@ -30,7 +30,7 @@ struct stream {
 	struct event *readable, *writable;
 };
 
-/** Starts with this connection. 0 or -errno. */
+/** Starts with this connection; -1: with none, stream_connect() follows. 0 or -errno. */
 int stream_open(struct stream *s, struct event_base *base, int fd);
 /** Goes on with another connection, and closes the earlier one. 0 or -errno. */
 int stream_connect(struct stream *s, int fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehfiles DIR [stays]: serves it on descriptor 0 (ehfiles.h). With `stays` it outlives that connection:
- * the next ones come on descriptor 3, and the process that started it ends it when that takes too long.
+ * ehfiles DIR [stays]: serves it on descriptor 0 (ehfiles.h). With `stays` that is its control: it gets
+ * one connection after the other there, and the process that started it ends it when one is long in coming.
  * Started by ehlaunch, with a user's ids.
  */
 #include "ehfiles.h"
@@ -17,7 +17,6 @@
 
 #include "helpers/common/control.h"
 
-#define FILES_CONTROL 3
 #define FILES_BACKLOG (1 << 20) /* bytes of answers that are queued */
 
 struct stream out;
@@ -150,8 +149,7 @@ static void files_on_control(evutil_socket_t fd, short what, void *arg)
 /* 0 or -1. */
 static int files_control(void)
 {
-	struct event *e =
-		event_new(base, FILES_CONTROL, EV_READ | EV_PERSIST, files_on_control, NULL);
+	struct event *e = event_new(base, 0, EV_READ | EV_PERSIST, files_on_control, NULL);
 
 	out.stays = true;
 	return e && !event_add(e, NULL) ? 0 : -1;
@@ -180,7 +178,7 @@ int main(int argc, char **argv)
 	out.broke = files_on_broke;
 	out.most = FILES_BACKLOG;
 	if (!base || (stays && files_control()) || folder_init(argv[1]) || watch_init() ||
-	    stream_open(&out, base, 0))
+	    stream_open(&out, base, stays ? -1 : 0))
 		return 1;
 	event_base_dispatch(base);
 	return 0;

@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "helpers/common/control.h"
+
 #define FILES_HIGH 64
 
 enum files_fd { FILES_FD_SOCKET = LAUNCH_FD_NEWS + 1, FILES_FD_OTHER };
@@ -47,12 +49,12 @@ static const char *files_diod(void)
 }
 
 /*
- * ehfiles has its socket as descriptor 0, and its control, if it stays, as 3. diod gets our end too, so that it never sees it close:
- * version 1.0.24 then frees what its threads still use. It is killed instead.
+ * Descriptor 0 of ehfiles is its socket, or, if it stays, its control. diod gets our end too, so that it never sees it
+ * close: version 1.0.24 then frees what its threads still use. It is killed instead.
  */
 static int files_descriptors(const struct request *r, int control, int *news)
 {
-	const bool other = r->files.q.carrier == LAUNCH_9P || control >= 0;
+	const bool other = r->files.q.carrier == LAUNCH_9P;
 	int fds[FILES_FD_OTHER + 1] = { 0 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int i = 0; i < r->nfds; i++) {
@@ -60,7 +62,7 @@ static int files_descriptors(const struct request *r, int control, int *news)
 		if (fds[i] < 0)
 			return -errno;
 	}
-	if (control >= 0 && (fds[FILES_FD_OTHER] = fcntl(control, F_DUPFD_CLOEXEC, FILES_HIGH)) < 0)
+	if (control >= 0 && dup2(control, fds[FILES_FD_SOCKET]) < 0)
 		return -errno;
 	*news = fds[LAUNCH_FD_NEWS];
 	if (null < 0 || dup2(fds[FILES_FD_SOCKET], 0) < 0 || dup2(null, 1) < 0 ||
@@ -162,15 +164,20 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, errno);
 		_exit(1);
 	}
-	for (int i = FILES_FD_SOCKET; i < r->nfds; i++)
-		close(r->fds[i]);
 	/* It has told why. */
 	if (!waitid(P_PID, pid, &end, WEXITED | WNOHANG | WNOWAIT) && end.si_pid)
 		_exit(1);
 	close(control[1]);
+	/*
+	 * One that stays is connected last: whatever comes from it, its agent has its control, and may end. With no
+	 * agent that knows it, the executor would lose what it has begun to use.
+	 */
 	if ((stays && keep_outlive(r->fds[LAUNCH_FD_NEWS])) ||
-	    keep_tell(r->fds[LAUNCH_FD_NEWS], control, stays))
+	    keep_tell(r->fds[LAUNCH_FD_NEWS], control, stays) ||
+	    (stays && control_connect(control[0], 0, r->fds[FILES_FD_SOCKET])))
 		_exit(1);
+	for (int i = FILES_FD_SOCKET; i < r->nfds; i++)
+		close(r->fds[i]);
 	if (stays)
 		keep_stay(pid, r->fds[LAUNCH_FD_NEWS],
 			  &(struct keeping){ .stay = q->stay,

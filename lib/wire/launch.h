@@ -128,7 +128,7 @@ enum launch_mounted {
 /**
  * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Descriptors: the server's
  * socket and, with LAUNCH_9P, its other end. If it stays, its control comes with LAUNCH_READY
- * (VIEW_CONNECT of wire/view.h). The server ends as a view does.
+ * (VIEW_CONNECT of wire/view.h), before the server says anything. The server ends as a view does.
  */
 struct launch_files {
 	struct launch_head head;

@@ -359,6 +359,20 @@ for how in "says so", "has gone for the limit":
     news.close()
     ok(f"it ends when its agent {how}, also if it was stopped", until(lambda: gone(server[0])))
     os.close(got[2][0])
+cpus = os.sched_getaffinity(0)
+os.sched_setaffinity(l.process.pid, {min(cpus)})        # so that it, its keeper and the server wait for each other
+early = 0
+for _ in range(50):
+    s, news = serve(files("/", stays=stay("token", 600)))
+    s.recv(1)
+    early += not select.select([news], [], [], 0)[0]
+    for fd in answer(news)[2]:
+        os.close(fd)
+    news.send(struct.pack("I", N["LAUNCH_OVER"]))
+    news.close()
+    s.close()
+os.sched_setaffinity(l.process.pid, cpus)
+ok("one that stays says nothing before its agent has its control: that agent may end at any time", not early, early)
 s, news = serve(files("/"))
 answer(news)
 server = below(l, "ehfiles")
