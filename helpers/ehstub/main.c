@@ -9,16 +9,16 @@
 #include "stub.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "helpers/common/number.h"
 
 #define MAIN_SAY_MS 1000
-#define MAIN_PARTS 9
+#define MAIN_TEXT 8192 /* bytes of a message: a path, and what an agent says */
 #define MAIN_FILES 80 /* descriptors that are nearly always enough */
 #define MAIN_OURS 6 /* to the agent, for signals, and what is open for a moment */
 #define MAIN_TOKEN 128 /* bytes of the longest, with its NUL */
@@ -26,14 +26,36 @@
 
 void stub_say(const char *const *parts, int n)
 {
-	struct pollfd p = { .fd = 2, .events = POLLOUT };
-	struct iovec iov[MAIN_PARTS];
+	const int64_t until = calls_now() + MAIN_SAY_MS;
+	int64_t left = MAIN_SAY_MS;
+	char text[MAIN_TEXT];
+	size_t length = 0, at = 0;
+	struct pollfd p = { .events = POLLOUT };
+	enum kind kind = KIND_OTHER;
+	ssize_t done = 0;
 
-	for (int i = 0; i < n; i++)
-		iov[i] = (struct iovec){ (void *)parts[i], strlen(parts[i]) };
-	/* A terminal may be held by its user, a pipe be full. */
-	if (poll(&p, 1, MAIN_SAY_MS) <= 0 || writev(2, iov, n) < 0)
-		return; /* nobody can be told */
+	/* In one piece, so that what others say is not in between. */
+	for (int i = 0; i < n; i++) {
+		const size_t more = strnlen(parts[i], sizeof(text) - length);
+
+		memcpy(text + length, parts[i], more);
+		length += more;
+	}
+	p.fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
+	if (p.fd >= 0)
+		kind = descriptor_adopt(p.fd);
+	else
+		p.fd = 2;
+	/* A terminal may be held by its user, a pipe be full: nobody can be told then. */
+	while (at < length && left > 0 && (done >= 0 || done == -EAGAIN) &&
+	       poll(&p, 1, (int)left) > 0) {
+		done = descriptor_write(p.fd, kind, (const uint8_t *)text + at, length - at);
+		if (done > 0)
+			at += done;
+		left = until - calls_now();
+	}
+	if (p.fd != 2)
+		close(p.fd);
 }
 
 const char *stub_caller(const struct stub *s)
