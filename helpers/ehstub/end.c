@@ -238,7 +238,8 @@ void end_flush(struct stub *s, int ms)
 	do {
 		end_write(s);
 		p.fd = s->hop.socket;
-		if (p.fd < 0 || (!s->notes && s->hop.from == s->hop.to))
+		/* An agent that has not answered is told nothing. */
+		if (p.fd < 0 || ((!s->notes || !s->routed) && s->hop.from == s->hop.to))
 			return;
 		poll(&p, 1, left);
 		left = until - calls_now();

@@ -20,7 +20,7 @@ enum { AT_AGENT, AT_SIGNALS, AT_SINKS, AT_ALL = AT_SINKS + STUB_SINKS_MAX + STUB
 
 /* ---- what is due ---- */
 
-/* Says GO. Nothing has started before it, and nothing is run here after it. */
+/* Says GO. Nothing has started before it, and nothing is run here after it unless the executor says that it has not. */
 static void loop_go(struct stub *s)
 {
 	const struct job_message go = { .what = JOB_GO };
