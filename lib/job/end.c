@@ -317,6 +317,9 @@ static int end_take_channel(struct job_end *e, const struct job_message *m)
 	case JOB_DATA:
 		if (c->over || end_bytes(m->data.length) > c->told - c->got)
 			return -EPROTO;
+		/* What home is given it writes. */
+		if (e->role == JOB_HOME && !m->data.length)
+			return -EPROTO;
 		/* Home offers either copies or answers, and never leaves the former again. */
 		if (m->data.copy != (e->role == JOB_EXECUTOR && c->ahead))
 			return -EPROTO;

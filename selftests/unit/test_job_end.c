@@ -152,6 +152,10 @@ static void test_states(void **state)
 			m.signal = 19;
 		if (m.what == JOB_SIGNAL)
 			m.sent.signal = 15;
+		if (m.what == JOB_DATA) {
+			m.data.bytes = (const uint8_t *)"x";
+			m.data.length = 1;
+		}
 		if (m.what == JOB_WANT)
 			m.total = JOB_WINDOW;
 		if (m.what >= JOB_OPENED)
@@ -219,6 +223,7 @@ static void test_malformed(void **state)
 		{ JOB_RUNNING, true, JOB_DATA, 3, "\1\2x" },
 		{ JOB_RUNNING, true, JOB_DATA, 3, "\1\1x" }, /* a copy is towards the executor */
 		{ JOB_RUNNING, true, JOB_DATA, 3, "\0\0x" }, /* without credit */
+		{ JOB_RUNNING, true, JOB_DATA, 2, "\1\0" }, /* nothing to be written */
 		{ JOB_RUNNING, true, JOB_DATA, JOB_DATA_MAX + 3, NULL },
 		{ JOB_RUNNING, true, JOB_WANT, 8, "\0\0\0\0\0\0\0\0" },
 		{ JOB_RUNNING, true, JOB_READ, 9, "\0\1\0\0\0\0\0\0\0" }, /* above what was sent */
