@@ -29,12 +29,13 @@ def run(*words, before=None):
 
 
 def placed(*words, before):
-    """What a task says that the hierarchy is asked for, and why it is where it is. On a busy machine a node may be lost for a moment."""
+    """What a task says that the hierarchy is asked for, and why it is where it is. On a busy machine a node may be lost for a while."""
     for _ in range(10):
         got = run(*words, before=before)
         why = c.ask(0, {"command": "why", "id": got[2]})
         if why.get("reason") not in ("no-receiver", "no-controller", "unreachable"):
             break
+        until(lambda: all(node["state"] == "receiver" for node in c.ask(0, {"command": "status"})["nodes"]))
     return got, why
 
 
