@@ -130,8 +130,12 @@ fuzz_history = $(addprefix helpers/ehhist/,query.o store.o)
 fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o)
 fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o) $(COMMON_SRC:.c=.o)
 fuzz_replies = $(patsubst %.c,%.o,$(filter-out tools/ehctl/main.c,$(EHCTL_SRC)))
-$(foreach name,build workflow history http replies view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
-$(foreach name,build workflow history http replies view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
+# Ends of jobs, without what asks this machine.
+fuzz_end = selftests/fuzz/one_end.o $(patsubst %.c,%.o,$(filter-out helpers/end/calls.c helpers/common/agent_address.c,$(filter helpers/%,$(END_SRC))))
+fuzz_stub = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/readers.c,$(wildcard helpers/ehstub/*.c)))
+fuzz_guest = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/input.c %/input_call.c,$(wildcard helpers/ehguest/*.c)))
+$(foreach name,build guest workflow history http replies stub view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
+$(foreach name,build guest workflow history http replies stub view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
 $(addprefix $(O)/selftests/fuzz/,fuzz_history replay_history): FUZZ_LIBS = $(call once,SQLITE_LIBS,$(shell $(PKG_CONFIG) --libs sqlite3))
 $(addprefix $(O)/selftests/fuzz/,fuzz_http replay_http fuzz_replies replay_replies): FUZZ_LIBS = -lsmartcols
 $(O)/fuzz/tools/ehmetrics/page.o: tools/ehmetrics/page.html

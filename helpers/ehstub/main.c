@@ -263,12 +263,9 @@ static char **main_options(struct stub *s, char **argv)
 	return argv;
 }
 
-int main(int argc, char **argv)
+/* Of one that is all zero. */
+static void main_init(struct stub *s)
 {
-	static struct stub stub; /* zero, so that it takes memory only as it is used */
-	struct stub *s = &stub;
-	char *mark;
-
 	s->hop.socket = s->tty.fd = -1;
 	s->spare_at = STUB_NEVER;
 	source_init(&s->sources[0], 0);
@@ -278,6 +275,15 @@ int main(int argc, char **argv)
 		s->sinks[i].fd = -1;
 		s->sinks[i].channel = i + 1;
 	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct stub stub; /* zero, so that it takes memory only as it is used */
+	struct stub *s = &stub;
+	char *mark;
+
+	main_init(s);
 	s->all = argv;
 	argv = argc ? main_options(s, argv) : NULL;
 	if (!argv) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
 #include "job/end.h"
+#include "link_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,14 +18,6 @@ struct seen {
 	unsigned int go, started, ended, lost;
 	bool refuse;
 };
-
-static uint64_t number(struct input *in)
-{
-	uint8_t b = input_byte(in);
-
-	/* small ones, and any */
-	return b < 192 ? b : (uint64_t)input_byte(in) << (b & 63);
-}
 
 static int on_message(void *ctx, const struct job_message *m)
 {
@@ -56,58 +48,6 @@ static void on_lost(void *ctx, enum job_state before)
 
 static const struct job_end_ops ops = { on_message, on_lost };
 
-/* The payload of a FRAME_LINK that is right in form, perhaps with numbers that the other end cannot have. */
-static size_t payload_of(struct input *in, const struct seen *s, uint8_t *out)
-{
-	uint8_t how = input_byte(in);
-	struct job_message m = { .what = how & 31, .channel = input_byte(in) & 7 };
-	static const uint8_t bytes[JOB_DATA_MAX];
-	uint32_t type = m.what;
-	size_t n = 0;
-
-	if (how >= 224)
-		type = how & 1 ? LINK_HELLO : LINK_ACK;
-	frame_put_u64(out, type > JOB_WHATS ? 0 : s->e.link.expected - (how & 32 ? number(in) : 0));
-	frame_put_u64(out + 8, s->e.link.sent - (how & 64 ? number(in) : 0));
-	frame_put_u32(out + 16, type);
-	switch (m.what) {
-	case JOB_STOPPED:
-		m.signal = 1 + input_byte(in) % 64;
-		break;
-	case JOB_SIGNAL:
-		m.sent.signal = 1 + input_byte(in) % 64;
-		m.sent.reach = input_byte(in) % JOB_REACHES;
-		m.sent.queued = input_byte(in) & 1;
-		m.sent.value = number(in);
-		break;
-	case JOB_EXIT:
-		m.exit.more = input_byte(in) & 1;
-		break;
-	case JOB_DATA:
-		m.data.length = number(in) % (JOB_DATA_MAX + 1);
-		m.data.bytes = bytes;
-		m.data.copy = input_byte(in) & 1;
-		break;
-	case JOB_OFFER:
-		m.ahead = input_byte(in) & 1;
-		break;
-	case JOB_WANT:
-		m.total = s->e.channels[m.channel].may + number(in);
-		break;
-	case JOB_READ:
-		m.total = number(in);
-		break;
-	case JOB_SEEK:
-		m.offset = number(in);
-		break;
-	default:
-		break;
-	}
-	if (type < JOB_WHATS)
-		n = job_message_encode(&m, out + LINK_HEADER);
-	return LINK_HEADER + n;
-}
-
 static void take(struct input *in, struct seen *s, bool raw)
 {
 	uint8_t bytes[LINK_HEADER + JOB_MESSAGE_MAX], *exact;
@@ -120,7 +60,7 @@ static void take(struct input *in, struct seen *s, bool raw)
 		for (size_t i = 0; i < n; i++)
 			bytes[i] = input_byte(in);
 	} else {
-		n = payload_of(in, s, bytes);
+		n = link_input(in, &s->e, LINK_PLAIN, bytes);
 	}
 	/* in memory of just this size */
 	exact = malloc(n + !n);
@@ -159,7 +99,7 @@ static void send_data(struct input *in, struct seen *s)
 {
 	static const uint8_t bytes[JOB_DATA_MAX];
 	uint32_t channel = input_byte(in) & 7;
-	size_t room = job_end_room(&s->e, channel), n = number(in);
+	size_t room = job_end_room(&s->e, channel), n = input_number(in);
 	uint64_t before = s->e.channels[channel].sent;
 
 	must(room <= JOB_DATA_MAX);
@@ -260,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			send_data(&in, &s);
 			break;
 		case 8:
-			job_end_grant(&s.e, input_byte(&in) & 7, number(&in));
+			job_end_grant(&s.e, input_byte(&in) & 7, input_number(&in));
 			break;
 		case 9:
 			channel = input_byte(&in) & 7;

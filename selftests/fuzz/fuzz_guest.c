@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The executor's end of a job, between an agent that says anything and a program that does. Its books are in order
+ * whenever it waits, and it ends when its agent has gone.
+ *
+ * The first bytes say what the job has open; then come steps of the world (one_end.h). The program is not there: it has
+ * its descriptors (the far ends), says what it says before its exec, and changes its state.
+ */
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "one_end.h"
+
+/* With what only its loop uses. */
+#include "helpers/ehguest/main.c"
+
+#include "helpers/ehguest/input.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define PROGRAM 1000 /* its pid, which is nobody's: kill() does nothing here */
+
+static struct guest mine;
+static struct play {
+	int control; /* the program's end until its exec; -1: closed */
+	bool news, ended; /* `status` is not told yet; it has ended */
+	int status; /* as from wait4() */
+	struct input_wish wish;
+} play;
+
+/* ---- its system, beside one_end.c ---- */
+
+/* What wait4() is asked for with these options. */
+static bool play_tells(int options)
+{
+	if (!play.news)
+		return false;
+	return WIFSTOPPED(play.status) ? options & WUNTRACED : true;
+}
+
+pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	memset(usage, 0, sizeof(*usage));
+	if (play_tells(options)) {
+		play.news = false;
+		*status = play.status;
+		return PROGRAM;
+	}
+	errno = ECHILD;
+	return play.ended && !(world.flags & 1) ? -1 : 0;
+}
+
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	if (type != P_PID)
+		return -1;
+	info->si_pid = play.news && WIFSTOPPED(play.status) ? PROGRAM : 0;
+	return 0;
+}
+
+struct input_wish input_wanted(const struct input_source *source)
+{
+	return play.wish;
+}
+
+/* The session, and its foreground group, are not ours to change. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *to;
+
+	va_start(list, request);
+	to = va_arg(list, void *);
+	va_end(list);
+	if (request == TIOCSCTTY || request == TIOCSPGRP)
+		return 0;
+	if (request == TIOCGPGRP) {
+		*(pid_t *)to = PROGRAM;
+		return 0;
+	}
+	return (int)syscall(SYS_ioctl, fd, request, to);
+}
+
+/* ---- the program ---- */
+
+static void play_control(int32_t stage, int32_t error)
+{
+	const int32_t news[2] = { stage, error };
+
+	if (play.control >= 0)
+		send(play.control, news, sizeof(news), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void play_exec(void)
+{
+	if (play.control >= 0)
+		close(play.control);
+	play.control = -1;
+}
+
+static void play_state(int status)
+{
+	/* One that was not told yet is lost, as with waitpid(). */
+	if (play.ended)
+		return;
+	play.status = status;
+	play.news = mine.program.reap = true;
+	play.ended = !WIFSTOPPED(status) && !WIFCONTINUED(status);
+	if (play.ended)
+		play_exec();
+}
+
+static bool step(uint8_t what)
+{
+	const uint8_t with = input_byte(&world.in);
+
+	if (world.over) {
+		play_state(SIGKILL);
+		return true;
+	}
+	switch (what >> 4) {
+	case 0 ... 2:
+		play_control(0, 0);
+		break;
+	case 3:
+		play_control(with & 15, with >> 4);
+		break;
+	case 4 ... 6:
+		play_exec();
+		break;
+	case 7:
+		play_state(0x7f | (with % 64 + 1) << 8);
+		break;
+	case 8:
+		play_state(0xffff);
+		break;
+	case 9:
+		play_state(with << 8);
+		break;
+	case 10:
+		play_state(with % 64 + 1);
+		break;
+	default:
+		play.wish =
+			(struct input_wish){ .bytes = input_number(&world.in), .unsure = with & 1 };
+		break;
+	}
+	/* As a signal would. */
+	return true;
+}
+
+static void check(void)
+{
+	for (unsigned int i = 0; i < mine.nins; i++) {
+		const struct intake *in = &mine.in[i];
+
+		must(in->from <= in->to && in->to <= JOB_WINDOW + JOB_DATA_MAX);
+		must((in->held || !in->to) && in->read <= in->written);
+	}
+	for (unsigned int i = 0; mine.begun && i < mine.nouts; i++) {
+		const struct job_channel *c = &mine.end.channels[mine.out[i].channel];
+
+		must(mine.out[i].sent == c->sent && c->sent <= c->may);
+	}
+	must(mine.nnotes <= sizeof(mine.notes) / sizeof(*mine.notes));
+	must(mine.pty.read <= mine.pty.typed && mine.tokens.owed >= 0);
+}
+
+/* ---- what the job has open ---- */
+
+static void open_job(struct guest *g, uint8_t kinds, uint8_t files)
+{
+	static const uint32_t kind[] = { JOB_STREAM, JOB_SOCKET, JOB_STREAM, JOB_STREAM };
+	static const uint32_t flags[] = { JOB_OPEN_READ, JOB_OPEN_READ | JOB_OPEN_WRITE,
+					  JOB_OPEN_READ | JOB_OPEN_TOKENS,
+					  JOB_OPEN_WRITE | JOB_OPEN_TOKENS };
+	static const char *none[] = { NULL };
+	struct job_descriptor descriptors[3];
+	struct job_file file[3] = { 0 };
+	struct job_spec spec = { .path = "/bin/true", .argv = none, .envp = none };
+	struct handed its = { 0 };
+
+	spec.flags = (kinds & 7) | (kinds & 8 ? JOB_CTTY : 0) | (kinds & 16 ? JOB_MERGED : 0);
+	if (kinds & 8)
+		spec.flags |= (uint32_t)(kinds >> 5) << 3 & JOB_TTYS;
+	spec.files = file;
+	spec.descriptors = descriptors;
+	for (unsigned int i = 0; i < (files & 3); i++) {
+		file[i].kind = kind[files >> (2 + 2 * i) & 3];
+		file[i].flags = flags[files >> (2 + 2 * i) & 3];
+		file[i].path = file[i].place = "";
+		descriptors[i] = (struct job_descriptor){ 10 + i, JOB_CHANNEL_FILES + i };
+		spec.ndescriptors = ++spec.nfiles;
+	}
+	g->flags = spec.flags;
+	must(!pty_open(g, &spec) && !flow_open(g, &spec, &its));
+	for (unsigned int i = 0; i < its.n; i++)
+		one_end_far(its.all[i].fd);
+	/* Files that it has itself have the next channels. */
+	if (spec.nfiles < 3 && spec.ndescriptors) {
+		g->reals[0] = (struct real){ .fd = one_end_file(), .channel = g->channels++ };
+		g->nreals = 1;
+	}
+}
+
+static void begin(struct guest *g)
+{
+	const uint8_t kinds = input_byte(&world.in), files = input_byte(&world.in);
+	int pair[2];
+
+	memset(g, 0, offsetof(struct guest, memory));
+	g->now = world.now;
+	g->signals = -1;
+	g->spare_at = GUEST_NEVER;
+	strcpy(g->command, "true");
+	flow_init(g);
+	pty_init(g);
+	open_job(g, kinds, files);
+	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
+	play = (struct play){ .control = pair[1] };
+	g->program.pid = g->program.group = PROGRAM;
+	g->program.control = pair[0];
+	hop_open(&g->hop, one_end_connect());
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	one_end_begin(data, size);
+	begin(&mine);
+	world.end = &mine.end;
+	world.step = step;
+	world.check = check;
+	world.on = true;
+	while (!main_done(&mine)) {
+		main_poll(&mine);
+		main_step(&mine);
+	}
+	world.on = false;
+	for (unsigned int i = 0; i < mine.nins; i++)
+		if (mine.in[i].held)
+			munmap(mine.in[i].held, JOB_WINDOW + JOB_DATA_MAX);
+	one_end_done();
+	return 0;
+}
