@@ -43,6 +43,7 @@
 #include "executor/view.h"
 #include "home/away.h"
 #include "home/counters.h"
+#include "home/eligible.h"
 #include "home/exec.h"
 #include "home/history.h"
 #include "home/learn.h"
@@ -340,6 +341,7 @@ void rooms_stop(struct agent *agent)
 	away_exit(agent);
 	learn_exit(agent);
 	record_exit(agent);
+	eligible_exit(agent);
 	history_exit(agent);
 	counters_exit(agent);
 	reserve_exit(agent);

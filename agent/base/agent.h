@@ -83,6 +83,7 @@ struct agent {
 	/* home */
 	struct history *history; /* NULL: none is kept */
 	struct records *records;
+	struct eligibles *eligibles; /* after the first question */
 	struct counters *counters;
 	struct learn *learn;
 	unsigned int placements_open; /* undecided */

@@ -104,7 +104,9 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 {
 	bool automatic = a->automatic;
 	char why[NAMES_WHY];
-	const struct eligible_who who = { .socket = a->route.socket, .pid = a->pid, .came = came };
+	const struct eligible_who who = {
+		.socket = a->route.socket, .pid = a->pid, .uid = uid, .came = came
+	};
 	struct placement_task task = {
 		.pid = a->pid,
 		.uid = uid,

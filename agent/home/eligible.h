@@ -2,7 +2,8 @@
 /**
  * @file eligible.h
  * Whether a process may leave this node, or something confines it that would not on another one. The
- * module says that where it is loaded, else ehlaunch; execs that the module intercepts it has judged already.
+ * module says that where it is loaded, else ehlaunch, of which users have their turns; execs that the module intercepts it has
+ * judged already.
  */
 #ifndef AGENT_HOME_ELIGIBLE_H
 #define AGENT_HOME_ELIGIBLE_H
@@ -18,6 +19,7 @@ struct eligible; /* a question that is open */
 struct eligible_who {
 	int socket; /**< its connection; not used after the question was asked */
 	pid_t pid;
+	uid_t uid; /**< whose turn it is */
 	uint64_t came; /**< when it connected: clock_ticks() */
 };
 
@@ -29,5 +31,7 @@ struct eligible *eligible_ask(struct agent *agent, const struct eligible_who *wh
 			      void *ctx);
 /** `done` will not be called. */
 void eligible_cancel(struct eligible *e);
+/** No question is open any more: nobody is called. */
+void eligible_exit(struct agent *agent);
 
 #endif

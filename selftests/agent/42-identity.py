@@ -4,10 +4,10 @@
 agent knows both of the stub's process and believes nothing that the stub says; an executor that cannot set the login user id does not
 start it."""
 
-import ctypes, os, signal, struct, subprocess, sys
+import ctypes, os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import cluster
-from cluster import FRAME, JOB, STUB, Cluster, frame
+import player
+from cluster import STUB, Cluster
 from ktap import done, ok, skip_all
 import proc
 from wait import WAIT, until
@@ -80,55 +80,11 @@ code, out, err = run(before=lambda: (os.setgroups(range(3000, 4500)), no_new_pri
 ok("but not with no_new_privs", code == 1 and not out and b"(no-new-privs)" in err, (code, out, err))
 
 
-def link(number, expected, what, body=b""):
-    return frame("FRAME_LINK", struct.pack("<QQI", number, expected, what) + body)
-
-
-def play(s):
-    """Plays home's end of a job, without input. Returns what the task writes."""
-    number, expected, out = 1, 1, b""
-    while True:
-        try:
-            kind, length = struct.unpack("<II", cluster.read_exactly(s, 8))
-            payload = cluster.read_exactly(s, length)
-        except EOFError:
-            return out
-        if kind == FRAME["FRAME_ATTACHED"]:
-            s.sendall(link(0, expected, 0xffffffff))
-        if kind != FRAME["FRAME_LINK"]:
-            continue
-        got, _, what = struct.unpack("<QQI", payload[:20])
-        expected += got == expected
-        if what == JOB["JOB_READY"]:
-            s.sendall(link(number, expected, JOB["JOB_GO"]))
-            number += 1
-        if what == JOB["JOB_DATA"]:
-            out += payload[22:]
-        if what == JOB["JOB_EXIT"]:
-            return out
-
-
 def lie(login, nnp, say_login, say_nnp):
-    """Plays the stub, as a process with these attributes that says others. Returns what the task shows."""
-    words = [b"@0.1", b"/bin/sh", b"/", b"sh", b"-c", SHOW.encode(), b"PATH=/usr/bin:/bin"]
-    job = struct.pack("<10I", 3, 7 | (JOB_NO_NEW_PRIVS if say_nnp else 0), 0o22, 0, 0, 0, 0, 3, 1, say_login)
-    job += b"\xff" * 256 + bytes(16 + 19 * 8) + b"\0".join(words) + b"\0"
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if not pid:
-        os.close(reader)
-        log_in(login)
-        if nnp:
-            no_new_privs()
-        with c.net.enter(0), c.connect(0) as s:
-            s.sendall(frame("FRAME_JOB", job))
-            os.write(writer, play(s))
-        os._exit(0)
-    os.close(writer)
-    with open(reader, "rb") as f:
-        out = f.read()
-    os.waitpid(pid, 0)
-    return shown(out) if out else out
+    """What a task shows, whose stub is played by a process with these attributes that says others."""
+    got = player.lie(c, lambda: (log_in(login), nnp and no_new_privs()), b"sh", b"-c", SHOW.encode(), login=say_login,
+                     flags=7 | (JOB_NO_NEW_PRIVS if say_nnp else 0))
+    return shown(got) if got else got
 
 
 got = lie(1234, False, 4321, True)
