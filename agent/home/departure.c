@@ -158,8 +158,8 @@ static gid_t *departure_groups(int socket, uint32_t *n)
 }
 
 /*
- * Adds what must be right or the task does not go: who it is for audit, and whether set-user-ID
- * programs may give it rights. 0 or -errno.
+ * Adds what must be right or the task does not go: who it is for audit, whether set-user-ID programs may give it
+ * rights, and how much it may use. 0 or -errno.
  */
 static int departure_identify(struct away *a, struct job_spec *spec, uid_t uid)
 {
@@ -167,6 +167,12 @@ static int departure_identify(struct away *a, struct job_spec *spec, uid_t uid)
 	int err = attributes_identify(a->pid, uid, &who);
 
 	spec->loginuid = who.loginuid;
+	spec->nice = who.nice;
+	/* Soft limits are the stub's to say: its own may differ, as it needs descriptors. */
+	for (int i = 0; i < JOB_RLIMITS; i++)
+		for (int j = 0; j < 2; j++)
+			if (spec->rlimit[i][j] > who.hard[i])
+				spec->rlimit[i][j] = who.hard[i];
 	spec->flags &= ~JOB_NO_NEW_PRIVS;
 	if (who.no_new_privs)
 		spec->flags |= JOB_NO_NEW_PRIVS;

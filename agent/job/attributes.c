@@ -14,6 +14,8 @@
 #include "wire/job.h"
 #include "wire/sched.h"
 
+#define ATTRIBUTES_LIMIT 25 /* columns of the name of a limit in /proc/PID/limits */
+
 static int attributes_read_at(int folder, const char *path, char *text, size_t size)
 {
 	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
@@ -106,6 +108,44 @@ static int attributes_login_of(int folder, uint32_t *loginuid)
 	return err == -ENOENT ? 0 : err; /* a kernel without audit */
 }
 
+/* A line for each limit, in the order of their numbers, behind one of titles: a name of 25 columns, soft, hard. */
+static int attributes_limits(int folder, uint64_t hard[JOB_RLIMITS])
+{
+	char text[4096], *line = text, *at;
+	int err = attributes_read_at(folder, "limits", text, sizeof(text));
+
+	for (int i = 0; !err && i < JOB_RLIMITS; i++) {
+		line = strchr(line, '\n');
+		at = line && strnlen(++line, ATTRIBUTES_LIMIT) == ATTRIBUTES_LIMIT
+			     ? line + ATTRIBUTES_LIMIT
+			     : "";
+		at += strspn(at, " ");
+		at += strcspn(at, " ");
+		at += strspn(at, " ");
+		hard[i] = strncmp(at, "unlimited ", 10) ? strtoull(at, NULL, 10) : UINT64_MAX;
+		if (*at != 'u' && (*at < '0' || *at > '9'))
+			err = -EIO;
+	}
+	return err;
+}
+
+/* The 17th field after its name, which may have anything in it. */
+static int attributes_nice(int folder, int32_t *nice)
+{
+	char text[1024], *at;
+	int err = attributes_read_at(folder, "stat", text, sizeof(text));
+
+	if (err)
+		return err;
+	at = strrchr(text, ')');
+	for (int i = 0; at && i < 17; i++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return -EIO;
+	*nice = strtol(at, NULL, 10);
+	return 0;
+}
+
 int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out)
 {
 	char path[32], *status = NULL, *line;
@@ -119,6 +159,8 @@ int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out)
 	if (folder < 0)
 		return -errno;
 	err = attributes_login_of(folder, &out->loginuid);
+	err = err ?: attributes_limits(folder, out->hard);
+	err = err ?: attributes_nice(folder, &out->nice);
 	if (!err) {
 		status = attributes_status(pid, folder);
 		if (!status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file attributes.h
- * Attributes of a process besides ids, limits and signals, such as scheduling and capabilities, as
+ * Attributes of a process besides ids and signals, such as hard limits, scheduling and capabilities, as
  * home reads them from the stub's process. The executor's end takes them on: helpers/ehlaunch.
  */
 #ifndef AGENT_JOB_ATTRIBUTES_H
@@ -21,6 +21,8 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
 struct attributes_who {
 	uint32_t loginuid; /**< of audit */
 	bool no_new_privs;
+	int32_t nice;
+	uint64_t hard[JOB_RLIMITS]; /**< limits; ~0 for none */
 };
 
 /** Reads it of the process that `pid` names now. 0, or -errno: it has ended, or is not `uid`'s. */
