@@ -71,8 +71,9 @@ static void seat_refresh(struct agent *agent)
 			s->idler = s->home;
 			s->idler_until = clock_ms() + SEAT_OFFER_MS;
 		}
-		log_info("a gang of node %u %s: this node is free", s->home,
-			 offered ? "did not come" : "did not renew its lease");
+		if (log_allowed(&seat_log))
+			log_info("a gang of node %u %s: this node is free", s->home,
+				 offered ? "did not come" : "did not renew its lease");
 	}
 }
 
@@ -151,7 +152,7 @@ int seat_occupy(struct agent *agent, const struct peer *home, uint64_t tid, uint
 	if (!seat_step(agent, s, &m, &sent))
 		return -ENOENT;
 	s->home = home->code.index;
-	if (!had)
+	if (!had && log_allowed(&seat_log))
 		log_info("occupied by a gang of %s (%s)", peer_code(home), peer_host(home));
 	*stamp = sent.message.stamp;
 	*lease = sent.message.lease;
@@ -170,7 +171,7 @@ void seat_release(struct agent *agent, const struct peer *home, uint64_t tid, ui
 
 	if (!s)
 		return;
-	if (s->host.state == GANG_OCCUPIED)
+	if (s->host.state == GANG_OCCUPIED && log_allowed(&seat_log))
 		log_info("a gang of %s (%s) has ended: this node is free", peer_code(home),
 			 peer_host(home));
 	seat_step(agent, s, &m, &none);

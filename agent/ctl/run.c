@@ -103,10 +103,11 @@ static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session 
 /* Without the module its program is all of the session. */
 static void run_alone(struct ctl_conn *c, const char *wish)
 {
+	static struct log_limit limit;
 	char name[SESSIONS_NAME] = "";
 
 	if (wish && *wish && ctl_pid(c) > 0 &&
-	    sessions_enter(ctl_agent(c), ctl_pid(c), ctl_uid(c), wish, name))
+	    sessions_enter(ctl_agent(c), ctl_pid(c), ctl_uid(c), wish, name) && log_allowed(&limit))
 		log_warning("session %s of process %d is not kept", wish, (int)ctl_pid(c));
 	ctl_reply(c, json_pack("{s:i,s:s,s:b}", "version", 1, "session", name, "managed", 0));
 }

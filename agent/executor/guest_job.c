@@ -87,6 +87,7 @@ void guest_drop_job(struct guest *g)
 
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 {
+	static struct log_limit limit;
 	struct job_spec spec;
 	char why[160];
 	int err;
@@ -123,8 +124,9 @@ int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 	if (!g->place) {
 		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
 	} else if (g->place->uid != spec.uid) {
-		log_warning("%s: node %s reserved for user %u but sent a job of user %u",
-			    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
+		if (log_allowed(&limit))
+			log_warning("%s: node %s reserved for user %u but sent a job of user %u",
+				    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
 		guest_refuse(g, EHS_REASON_REFUSED, 0,
 			     "its user is not the user of the "
 			     "reservation");

@@ -158,13 +158,16 @@ static void resume_on_later(evutil_socket_t fd, short what, void *arg)
 
 static void resume_on_timer(evutil_socket_t fd, short what, void *arg)
 {
+	static struct log_limit limit;
 	struct resume *r = arg;
 
 	if (r->over || r->told)
 		return;
 	if (!*r->token) {
-		log_warning("node %s opened a stream for a job and did not say which: closed",
-			    peer_code(r->from));
+		if (log_allowed(&limit))
+			log_warning(
+				"node %s opened a stream for a job and did not say which: closed",
+				peer_code(r->from));
 		resume_over(r);
 		return;
 	}

@@ -30,6 +30,8 @@
 
 #define DEPARTURE_EXPLICIT_MS 60000 /* the user waits; the digest of a large program takes long */
 
+static struct log_limit departure_log;
+
 /* Whether the files that its arguments name, as the stub has found them, let it go. */
 static int departure_name_files(struct away *a)
 {
@@ -209,8 +211,10 @@ static void departure_send(struct away *a, const struct departure *d)
 
 	/* The stub is that of the disk, where an upgrade may have put a newer one. */
 	if (job_version(d->job, d->length) > JOB_NEWEST) {
-		log_warning("process %d (uid %u): its stub is of a newer version: restart ehagent",
-			    (int)a->pid, (unsigned int)uid);
+		if (log_allowed(&departure_log))
+			log_warning(
+				"process %d (uid %u): its stub is of a newer version: restart ehagent",
+				(int)a->pid, (unsigned int)uid);
 		away_refuse(
 			a, EHS_REASON_REFUSED, 0,
 			"the stub is of a newer version than this host's agent: restart ehagent");
@@ -218,7 +222,9 @@ static void departure_send(struct away *a, const struct departure *d)
 	}
 	err = job_decode(&spec, d->job, d->length);
 	if (err) {
-		log_warning("process %d (uid %u): malformed job", (int)a->pid, (unsigned int)uid);
+		if (log_allowed(&departure_log))
+			log_warning("process %d (uid %u): malformed job", (int)a->pid,
+				    (unsigned int)uid);
 		away_refuse(a, EHS_REASON_REFUSED, 0, "malformed job");
 		return;
 	}

@@ -64,6 +64,8 @@ struct serves {
 	serve_shown_fn shown, waited;
 };
 
+static struct log_limit serve_log;
+
 const char *serve_trouble(void)
 {
 	char path[EHS_PATH_MAX + 1];
@@ -129,11 +131,12 @@ static void serve_wait(struct serve *v, uint64_t ms)
 static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
+	const bool tell = !v->early && log_allowed(&serve_log);
 
-	if (v->unsaid)
+	if (tell && v->unsaid)
 		log_warning("node %s opened a stream for files and did not say which: closed",
 			    peer_code(v->to));
-	else if (!v->early)
+	else if (tell)
 		log_info("node %s did not come back for the files of user %u: closed",
 			 peer_code(v->to), v->which.uid);
 	serve_free(v);
@@ -268,9 +271,10 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 	if (v->control >= 0 && (v->pipe.fd < 0 || (v->adopted && serve_is_waited_for(v))))
 		unused = false;
 	if (unused && v->unused) {
-		log_info("node %s kept the files of user %u open without a task that needs them: "
-			 "closed",
-			 peer_code(v->to), v->uid);
+		if (log_allowed(&serve_log))
+			log_info("node %s kept the files of user %u open without a task that needs "
+				 "them: closed",
+				 peer_code(v->to), v->uid);
 		serve_free(v);
 		return;
 	}
@@ -299,7 +303,7 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 	}
 	if (ret > 0 && control >= 0 && control != v->control)
 		close(control);
-	if (ret > 0 && news.stage != LAUNCH_READY)
+	if (ret > 0 && news.stage != LAUNCH_READY && log_allowed(&serve_log))
 		log_warning("cannot serve the files of user %u to node %s: %s: %s", v->uid,
 			    peer_code(v->to), launcher_trouble(&news), strerror(news.error));
 	serve_free(v);
@@ -415,20 +419,25 @@ static int serve_data(void *ctx, const uint8_t *data, size_t length)
 	if (v->which.again)
 		return serve_again(v, data + n, length - n);
 	if (!v->agent->serves->shown(v->to, v->uid)) {
-		log_warning("refused node %s the files of user %u: no task there needs them",
-			    peer_code(v->to), v->uid);
+		if (log_allowed(&serve_log))
+			log_warning(
+				"refused node %s the files of user %u: no task there needs them",
+				peer_code(v->to), v->uid);
 		return -EPERM;
 	}
 	if (!mounts_has(serve_path(v))) {
-		log_warning("refused node %s the files of user %u in %s: this is not part of a "
-			    "view",
-			    peer_code(v->to), v->uid, serve_path(v));
+		if (log_allowed(&serve_log))
+			log_warning(
+				"refused node %s the files of user %u in %s: this is not part of "
+				"a view",
+				peer_code(v->to), v->uid, serve_path(v));
 		return -EPERM;
 	}
 	err = serve_start(v);
 	if (err) {
-		log_warning("cannot serve the files of user %u to node %s: %s", v->uid,
-			    peer_code(v->to), strerror(-err));
+		if (log_allowed(&serve_log))
+			log_warning("cannot serve the files of user %u to node %s: %s", v->uid,
+				    peer_code(v->to), strerror(-err));
 		return err;
 	}
 	if (event_add(v->idle, &look))

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The local socket: what is served to whom, and what closes the connection."""
 
-import json, os, resource, socket, struct, subprocess, sys
+import json, os, re, resource, socket, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, FRAME, Cluster, closed, frame, read_frame
+from cluster import BUILD, FRAME, Cluster, closed, frame, read_exactly, read_frame
 from ktap import done, ok
 from wait import until
 
@@ -204,5 +204,13 @@ for s in left:
     s.close()
 files = lambda: len(os.listdir(f"/proc/{c.agents[0].pid}/fd"))
 ok("no descriptor is left over", until(lambda: files() < 60), files())
+# What many do wrong is few lines of the log: a journal drops what comes too fast, and with it what others are to see.
+before = len(c.log(0))
+for _ in range(100):
+    with c.connect(0, uid=2001) as s:
+        s.sendall(frame("FRAME_JOB", struct.pack("<I", 3)))
+        read_exactly(s, 8)
+said = re.findall(r"malformed job", c.log(0)[before:])
+ok(f"100 malformed jobs of a user are {len(said)} lines in the log", 0 < len(said) <= 20, c.log(0)[before:])
 ok("the agents end", c.end(0) == 0 and c.end(1) == 0)
 done()
