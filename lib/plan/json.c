@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/clean.h"
+
 json_t *plan_json_parse(const char *text, size_t length, struct plan_refusal *refusal)
 {
 	json_error_t error;
@@ -143,9 +145,8 @@ int plan_json_text(const json_t *object, const struct plan_path *path, const cha
 		return plan_json_refuse(path, name, refusal, "it is empty");
 	if (strlen(*out) != json_string_length(value))
 		return plan_json_refuse(path, name, refusal, "it has a null byte");
-	for (const char *c = *out; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			return plan_json_refuse(path, name, refusal, "it has a control character");
+	if (!clean_is(*out))
+		return plan_json_refuse(path, name, refusal, "it has a control character");
 	return 0;
 }
 

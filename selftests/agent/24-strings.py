@@ -101,6 +101,27 @@ ok("one with others is not", said.returncode == 0, said)
 said = subprocess.run(c.words(0, EHCTL, "exec", "n0", "--", "/bin/true"), capture_output=True, text=True)
 subprocess.run(c.words(0, STUB, "@0.2", "/bin/true", "true"), capture_output=True, stdin=subprocess.DEVNULL)
 
+# ---- what is in a file that somebody else has written ----
+
+FILES = {"json": '{"tasks": [{"id": "a?", "work": 1}]}',
+         "dot": 'digraph { "a?" [Weight=1] }',
+         "dax": '<adag><job id="a?" name="x" runtime="1"/></adag>'}
+
+
+def planned(kind, x):
+    path = os.path.join(c.dir, f"of-others.{kind}")
+    name = {"json": json.dumps(x)[1:-1]}.get(kind, x)
+    with open(path, "w") as f:
+        f.write(FILES[kind].replace("?", name))
+    return c.ehctl(0, "plan", "dag", path, "--processors", "2")
+
+
+for kind in FILES:
+    said = planned(kind, "\u20ac")
+    ok(f"{kind}: names of tasks may have other characters", said.returncode == 0 and "a\u20ac" in said.stdout, said)
+    wrong = [(x, said) for x in BAD for said in [planned(kind, x)] if raw(said.stdout + said.stderr)]
+    ok(f"{kind}: no such character of a name is printed", not wrong, wrong)
+
 # ---- what ehctl prints ----
 
 TASK = {"id": "0.0:7", "short": "0.0:0007", "command": "x", "uid": 0, "home": "0.0", "executor": "0.1", "state": "away", "elapsed": 1,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "wire/clean.h"
 
 #define DEPTH_MAX 64
 
@@ -302,9 +303,8 @@ static int64_t take_task(struct dot *d)
 		return number;
 	if (!d->length || d->text[0] == '<')
 		return refuse(d, "a task's id is %s", d->length ? "HTML" : "empty");
-	for (const char *c = d->text; *c; c++)
-		if ((unsigned char)*c < ' ')
-			return refuse(d, "a task's id has a control character");
+	if (!clean_is(d->text))
+		return refuse(d, "a task's id has a control character");
 	number = dag_draft_task(d->draft, d->text, 0);
 	if (number == -E2BIG)
 		return refuse(d, "more than %u tasks", DAG_TASKS_MAX);

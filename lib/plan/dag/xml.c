@@ -10,6 +10,7 @@
 #include <expat.h>
 
 #include "number.h"
+#include "wire/clean.h"
 
 #define DEPTH_MAX 256
 
@@ -125,10 +126,8 @@ int dag_xml_text(struct dag_xml *xml, const char **attributes, const char *name,
 	if (!*out || !**out)
 		return dag_xml_refuse(xml, "the attribute %s is %s", name,
 				      *out ? "empty" : "missing");
-	for (const char *c = *out; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			return dag_xml_refuse(xml, "the attribute %s has a control character",
-					      name);
+	if (!clean_is(*out))
+		return dag_xml_refuse(xml, "the attribute %s has a control character", name);
 	return 0;
 }
 
