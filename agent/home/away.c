@@ -27,6 +27,7 @@
 #include "net/peers.h"
 #include "node/stayed.h"
 #include "wire/attach.h"
+#include "wire/clean.h"
 #include "wire/frame.h"
 #include "wire/reason.h"
 #include "wire/view.h"
@@ -170,12 +171,13 @@ static int away_tell_linked(struct away *a)
 static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t length)
 {
 	enum ehs_reason reason;
-	char text[257];
+	char said[257], text[sizeof(said)];
 
 	if (a->state != AWAY_SENT || length < 8)
 		return -EPROTO;
 	reason = frame_get_u32(payload);
-	snprintf(text, sizeof(text), "%.*s", (int)length - 8, (const char *)payload + 8);
+	snprintf(said, sizeof(said), "%.*s", (int)length - 8, (const char *)payload + 8);
+	clean_text(text, sizeof(text), said);
 	if (a->placement && *text)
 		record_step(a->placement, "%s: %s", peer_host(a->to), text);
 	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, frame_get_u32(payload + 4), text);

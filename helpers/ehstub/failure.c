@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define FAILURE_LINE 256 /* bytes of a #! line that the kernel looks at */
-#define FAILURE_PARTS 9
+#define FAILURE_PARTS 8
 
 /* The interpreter that the #! line names. NULL: there is no such line. */
 static const char *failure_interpreter(const char *path, char line[FAILURE_LINE])
@@ -53,7 +53,6 @@ int failure_tell(const struct stub *s, const char *node, int error)
 		why = "cannot execute: required file not found";
 	}
 	parts[n++] = why;
-	parts[n++] = "\n";
 	stub_say(parts, n);
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }

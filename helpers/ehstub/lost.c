@@ -50,15 +50,10 @@ void lost_report(struct stub *s)
 		[LOSS_STARVED] = { "ehsched: ", " had too little memory for" },
 		[LOSS_LOCK] = { "ehsched: another process here has the lock that ", " had for" },
 	};
-	const char *parts[] = { what[s->loss][0],
-				s->attached.host,
-				what[s->loss][1],
-				" this task (",
-				s->attached.id,
-				"); it is ",
-				"reported as killed",
-				"",
-				"\n" };
+	const char *parts[] = { what[s->loss][0],     s->attached.host,
+				what[s->loss][1],     " this task (",
+				s->attached.id,	      "); it is ",
+				"reported as killed", "" };
 	/* One that has ended has done its work, unless it was killed for memory. */
 	const bool again = s->retry && (s->before != JOB_ENDED || s->loss == LOSS_STARVED);
 	const char *why;
@@ -69,7 +64,7 @@ void lost_report(struct stub *s)
 		end_note(s, NOTE_RERUN);
 		end_flush(s, LOST_FLUSH_MS);
 		parts[6] = "run again here";
-		stub_say(parts, 9);
+		stub_say(parts, 8);
 		run_here(s);
 	}
 	if (*why) {
@@ -84,7 +79,7 @@ void lost_report(struct stub *s)
 	if (s->loss != LOSS_STARVED)
 		end_note(s, NOTE_LOST);
 	end_flush(s, LOST_FLUSH_MS);
-	stub_say(parts, 9);
+	stub_say(parts, 8);
 	if (s->rsh) {
 		witness_end(&s->witness);
 		_exit(STUB_NO_TRANSPORT);

@@ -10,15 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "helpers/common/number.h"
+#include "wire/clean.h"
 
 #define MAIN_SAY_MS 1000
-#define MAIN_TEXT 8192 /* bytes of a message: a path, and what an agent says */
+#define MAIN_LINE (PATH_MAX + 1024) /* of a message */
 #define MAIN_FILES 80 /* descriptors that are nearly always enough */
 #define MAIN_OURS 6 /* to the agent, for signals, and what is open for a moment */
 #define MAIN_TOKEN 128 /* bytes of the longest, with its NUL */
@@ -28,19 +30,18 @@ void stub_say(const char *const *parts, int n)
 {
 	const int64_t until = calls_now() + MAIN_SAY_MS;
 	int64_t left = MAIN_SAY_MS;
-	char text[MAIN_TEXT];
+	char line[MAIN_LINE];
 	size_t length = 0, at = 0;
 	struct pollfd p = { .events = POLLOUT };
 	enum kind kind = KIND_OTHER;
 	ssize_t done = 0;
 
-	/* In one piece, so that what others say is not in between. */
+	/* Names of users and words of other nodes are in it. In one piece, so that what others say is not in between. */
 	for (int i = 0; i < n; i++) {
-		const size_t more = strnlen(parts[i], sizeof(text) - length);
-
-		memcpy(text + length, parts[i], more);
-		length += more;
+		clean_text(line + length, sizeof(line) - length, parts[i]);
+		length += strlen(line + length);
 	}
+	line[length++] = '\n';
 	p.fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
 	if (p.fd >= 0)
 		kind = descriptor_adopt(p.fd);
@@ -49,7 +50,7 @@ void stub_say(const char *const *parts, int n)
 	/* A terminal may be held by its user, a pipe be full: nobody can be told then. */
 	while (at < length && left > 0 && (done >= 0 || done == -EAGAIN) &&
 	       poll(&p, 1, (int)left) > 0) {
-		done = descriptor_write(p.fd, kind, (const uint8_t *)text + at, length - at);
+		done = descriptor_write(p.fd, kind, (const uint8_t *)line + at, length - at);
 		if (done > 0)
 			at += done;
 		left = until - calls_now();
@@ -73,9 +74,9 @@ static int main_failed(const struct stub *s)
 
 static void complain(const struct stub *s, const char *what, const char *why)
 {
-	const char *parts[] = { stub_caller(s), what, ": ", why, "\n" };
+	const char *parts[] = { stub_caller(s), what, ": ", why };
 
-	stub_say(parts, 5);
+	stub_say(parts, 4);
 }
 
 /* What execvp() and shells do with a script without a #! line: sh and the path replace argv[0]. */
@@ -199,7 +200,7 @@ static void __attribute__((noreturn)) stay(struct stub *s)
 	char number[NUMBER_SIZE];
 	const char *parts[] = { stub_caller(s),	  "descriptor ",
 				number,		  " ",
-				s->opens.trouble, ": it cannot be carried to another node\n" };
+				s->opens.trouble, ": it cannot be carried to another node" };
 
 	s->sigmask = calls_mask(~0ull);
 	if (!s->explicit)
@@ -288,7 +289,7 @@ int main(int argc, char **argv)
 	argv = argc ? main_options(s, argv) : NULL;
 	if (!argv) {
 		static const char *const usage[] = {
-			"ehstub: not to be run by hand; the kernel and ehctl start it\n"
+			"ehstub: not to be run by hand; the kernel and ehctl start it"
 		};
 
 		stub_say(usage, 1);

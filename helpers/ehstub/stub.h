@@ -227,7 +227,8 @@ struct stub {
 extern char **environ;
 
 /* main.c */
-void stub_say(const char *const *parts, int n); /**< to descriptor 2, for at most a second */
+/** A line of clean text to descriptor 2, for at most a second. */
+void stub_say(const char *const *parts, int n);
 /** How a message begins: with the command that the user has typed, if it names a node. */
 const char *stub_caller(const struct stub *s);
 void run_here(struct stub *s) __attribute__((noreturn));

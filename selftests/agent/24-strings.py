@@ -7,11 +7,12 @@ that answers as the real one does, with such characters in each string."""
 import json, os, re, socket, struct, subprocess, sys, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket, http2
-from cluster import EHCTL, FRAME, STUB, Cluster, read_exactly
+from cluster import BUILD, EHCTL, FRAME, STUB, Cluster, frame, read_exactly
 from ktap import done, ok
 from netns import address
 from wait import until
 
+EHRSH = os.path.join(BUILD, "bin", "ehrsh")
 BAD = ["\x01", "\x1b[2J", "\n", "\t", "\r", "\x7f", "\x85", "\x9b31m", "\u2028", "\u202e", "\u2066"]
 ALL = "".join(BAD)
 LIAR, TALKER = 1, 2
@@ -70,21 +71,31 @@ ok("a path may have any: what is said of it does not", code == 200 and not raw(j
 # ---- what a member answers ----
 
 hears = []
+reserves = False
 
 
 def answer(body):
     hears.append(body)
     if body and "cluster" in body:
         return {"cluster": "test", "node": "0.1", "version": 1, "boot_id": "x", "capacity": 1000, "time": int(time.time() * 1000)}
+    if body and "program" in body and reserves:
+        return {"token": "x" * 32, "lease": 10000, "view": "shared"}
     return {"error": f"no {ALL}", "reason": "refused", "text": f"no {ALL}"}
 
 
-server = http2.Server(c.net, LIAR, address(LIAR), cert, "n1", answer)
+def refuse(said):
+    """A job."""
+    if len(said) >= 8 and struct.unpack("<I", said[:4])[0] == FRAME["FRAME_JOB"]:
+        return frame("FRAME_REFUSED", struct.pack("<II", 1, 0) + f"no {ALL}".encode() + b"\xff")
+    return None
+
+
+server = http2.Server(c.net, LIAR, address(LIAR), cert, "n1", answer, refuse)
 
 
 def sent():
     """A task to n1, which may not be connected yet."""
-    return subprocess.run(c.words(0, STUB, "@0.1", "/bin/true", "true"), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return subprocess.run(c.words(0, STUB, "@0.1", "/bin/true", "true"), capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
 
 
 asked = until(lambda: [said for said in [sent()] if any(b and "program" in b for b in hears)])
@@ -92,12 +103,19 @@ ok("an answer with such characters is none", asked and asked[0].returncode and n
 ok("which the log says, without them", until(lambda: c.logged(0, r"the answer of n1 is ignored: it has a string in \w+ with a character that is not allowed")) and
    not raw(c.log(0)), c.log(0)[-1000:])
 
+reserves = True
+asked = until(lambda: [said for said in [sent()] if "no " in said.stderr])
+ok("a job that is refused with such characters is, without them", asked and asked[0].returncode and not raw(asked[0].stderr), asked)
+
 # ---- what a local user asks ----
 
 said = c.ehctl(0, "drain", "n0", "--reason", f"x{ALL}")
 ok("a reason with such characters is refused", said.returncode == 2 and "reason" in said.stderr and not raw(said.stderr), said)
 said = c.ehctl(0, "drain", "n0", "--reason", "naïve €")
 ok("one with others is not", said.returncode == 0, said)
+for words in (STUB, f"@0.1{ALL}", "/bin/true", "true"), (EHRSH, f"n{ALL}", "true"), (EHRSH, f"-{ALL}", "n0", "true"):
+    said = subprocess.run(c.words(0, *words), capture_output=True, text=True, stdin=subprocess.DEVNULL, errors="replace")
+    ok(f"{os.path.basename(words[0])} says none of its arguments as it is", said.returncode and said.stderr and not raw(said.stderr), said)
 said = subprocess.run(c.words(0, EHCTL, "exec", "n0", "--", "/bin/true"), capture_output=True, text=True)
 subprocess.run(c.words(0, STUB, "@0.2", "/bin/true", "true"), capture_output=True, stdin=subprocess.DEVNULL)
 

@@ -168,10 +168,12 @@ class Client:
 
 class Server:
     """A member that answers as a test likes: agents connect to node i's address. answer(body) gives what it says, as bytes or
-    for JSON, or None: nothing. `body` is that of a request, None for a GET. Headers are not read: bodies say what is asked for."""
+    for JSON, or None: nothing. `body` is that of a request, None for a GET. Headers are not read: bodies say what is asked for.
+    streams(bytes) does the same for what a stream that goes on has said so far."""
 
-    def __init__(self, net, i, address, cert, host, answer):
-        self.answer, self.context = answer, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    def __init__(self, net, i, address, cert, host, answer, streams=None):
+        self.answer, self.streams = answer, streams
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(f"{cert}/{host}.crt", f"{cert}/{host}.key")
         self.context.load_verify_locations(f"{cert}/ca.crt")
         self.context.verify_mode = ssl.CERT_REQUIRED
@@ -192,7 +194,7 @@ class Server:
             with self.context.wrap_socket(s, server_side=True) as s:
                 h = Served(s)
                 while True:
-                    h.turn(self.answer)
+                    h.turn(self.answer, self.streams)
         except (EOFError, OSError, ValueError):     # also of a body that is no JSON
             pass
 
@@ -211,7 +213,7 @@ class Served:
     exactly = Client.exactly
     next = Client.next
 
-    def turn(self, answer):
+    def turn(self, answer, streams=None):
         kind, flags, stream, payload = self.next()
         if kind == SETTINGS and not flags & ACK:
             for at in range(0, len(payload), 6):
@@ -236,12 +238,18 @@ class Served:
                 self.s.sendall(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", len(payload))))
         if kind in (HEADERS, DATA) and flags & END_STREAM:
             body = self.bodies.pop(stream)
-            said = answer(json.loads(body) if body else None)
-            if said is not None:
-                said = said if isinstance(said, bytes) else json.dumps(said).encode()
-                self.s.sendall(frame(HEADERS, END_HEADERS, stream, b"\x88"))
-                self.waiting.append((stream, said))
+            self.say(stream, answer(json.loads(body) if body else None))
+        elif kind == DATA and streams and stream in self.bodies and self.say(stream, streams(self.bodies[stream])):
+            del self.bodies[stream]
         self.write()
+
+    def say(self, stream, said):
+        """Whether this is anything."""
+        if said is None:
+            return False
+        self.s.sendall(frame(HEADERS, END_HEADERS, stream, b"\x88"))
+        self.waiting.append((stream, said if isinstance(said, bytes) else json.dumps(said).encode()))
+        return True
 
     def write(self):
         left = []

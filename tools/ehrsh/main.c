@@ -16,9 +16,11 @@
 
 #include "helpers/common/companion.h"
 #include "version.h"
+#include "wire/clean.h"
 
 #define MAIN_HOST_MAX 100 /* bytes of a name: the stub has room for it */
 #define MAIN_ARGUMENTS 16
+#define MAIN_MESSAGE 1024
 
 static const char main_usage[] =
 	"usage: ehrsh [OPTION]… [USER@]HOST [CMD…]\n"
@@ -29,13 +31,14 @@ static const char main_usage[] =
 
 int ehrsh_fail(const char *format, ...)
 {
+	char text[MAIN_MESSAGE], clean[MAIN_MESSAGE];
 	va_list args;
 
 	va_start(args, format);
-	fputs("ehrsh: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* The host may be of a list that somebody else has written. */
+	fprintf(stderr, "ehrsh: %s\n", clean_text(clean, sizeof(clean), text));
 	return EHRSH_FAILED;
 }
 
