@@ -109,7 +109,8 @@ bool admit_user(const struct agent *agent, uid_t uid, const char *user, uid_t *i
 			     agent->config->host);
 		return false;
 	}
-	if (uid && !geteuid() && admit_is_of_system(agent->config, uid, user)) {
+	/* An ordinary user's agent has only its own user's tasks. */
+	if (uid && uid != geteuid() && admit_is_of_system(agent->config, uid, user)) {
 		admit_refuse(no, EHS_REASON_REFUSED,
 			     "node %s does not run tasks of user %s (uid-min and allow-users in "
 			     "its configuration)",
