@@ -150,13 +150,13 @@ static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
 /* ---- the executor ---- */
 
 /*
- * Whether the refusal is about the node, not about this task. Draining does not count, because the
- * controller knows when it ends.
+ * Whether the refusal is about the node, not about this task, its user, or what that wants (EHS_REASON_REFUSED): no user
+ * keeps a node from others. Draining does not count, because the controller knows when it ends.
  */
 static bool placement_blames_node(enum ehs_reason reason)
 {
-	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_REFUSED ||
-	       reason == EHS_REASON_NO_HEADROOM || reason == EHS_REASON_GUEST_LIMIT;
+	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_NO_HEADROOM ||
+	       reason == EHS_REASON_GUEST_LIMIT;
 }
 
 static void placement_avoid(struct peer *peer)
@@ -191,8 +191,8 @@ static void placement_on_refusal(struct placement *p, int status, const json_t *
 	} else if (name) {
 		reason_parse(name, &reason);
 	}
-	/* One with memory left has none for this task only. */
-	if (p->to && placement_blames_node(reason) &&
+	/* One with memory left has none for this task only. One without a reason has failed. */
+	if (p->to && (!name || placement_blames_node(reason)) &&
 	    json_integer_value(json_object_get(reply, "memory_left")) <= 0)
 		placement_avoid(p->to);
 	placement_refused(p, reason, text);

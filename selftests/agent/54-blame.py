@@ -1,0 +1,49 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A node that refuses a task of one user, for what that user wants or is, is asked for places for others as before."""
+
+import os, shutil, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import EHCTL, LAUNCH, Cluster
+from confinement import become
+from ktap import done, ok
+from wait import WAIT, until
+
+ONE, OTHER, SYSTEM = 2001, 2002, 1
+c = Cluster(2, "heartbeat = 1000\nthreshold-floor = 20.0\ntime-limit = 10000\ndwell = 0")
+os.chmod(c.dir, 0o755)
+# beside this one there is no ehview
+some = os.path.join(c.dir, "some")
+os.mkdir(some)
+for name in "ehlook", "ehlaunch":
+    c.wrapped[1, "ehlaunch"] = shutil.copy(os.path.join(os.path.dirname(LAUNCH), name), some)
+ok("two agents", c.start_all(), c.log(0) + c.log(1))
+near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
+
+
+def run(uid, *words):
+    """Where a task is that may go anywhere, and what was done to find a place."""
+    with c.net.enter(0):
+        p = subprocess.Popen([EHCTL, "exec", "--auto", "--all", *words, "--", "readlink", "/proc/self/ns/net"], cwd="/",
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: become(uid))
+    where = p.communicate(timeout=WAIT)[0].strip()
+    return where, [step["what"] for step in c.ask(0, {"command": "why", "id": str(p.pid)}).get("steps", [])]
+
+
+def goes(name):
+    """A task of the other user. What the hierarchy knows of a node may be old for a moment; one that is to blame is left out for 5 s."""
+    got = until(lambda: [got for got in [run(OTHER)] if got[0] == far], 3)
+    ok(f"{name}: goes", got, run(OTHER))
+
+
+def refused(uid, *words):
+    """Whether the node has refused a task before it was sent, and it runs here."""
+    where, steps = run(uid, *words)
+    return where == near and "n1 refuses: refused" in steps
+
+
+goes("a user's task")
+for name, uid, words in ("a view that the node cannot mount", ONE, ["--view", "home"]), ("a user of the system", SYSTEM, []):
+    ok(f"{name}: is refused", all(until(lambda: refused(uid, *words)) for i in range(8)), c.log(0)[-2000:])
+    goes(f"{name}: another user's task")
+done()
