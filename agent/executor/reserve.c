@@ -16,6 +16,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/label.h"
 #include "base/log.h"
@@ -38,6 +39,9 @@
 #define RESERVE_HINT "with --view home it sees home's files"
 
 #define RESERVE_MEMORY_MAX (1ll << 50) /* bytes that a task may be expected to take */
+
+#define RESERVE_NAMES_PART 10u /* a tenth of the loop's time, for users of one member */
+#define RESERVE_NAMES_US 2000000u /* at once, a tenth of this */
 
 static struct log_limit reserve_log;
 
@@ -277,6 +281,26 @@ static bool reserve_admits_more(const struct reservation *asking, struct admit_r
 	       (from->self || admit_more_of(from->agent, homes, peer_host(from), no));
 }
 
+/* Names may be asked of a directory service, in the one loop: a member may take a part of its time for them. */
+static bool reserve_admits_user(struct reservation *r, struct admit_refusal *no)
+{
+	struct peer *from = r->from;
+	const uint64_t began = clock_us();
+	bool may;
+
+	if (from->names_at > began + RESERVE_NAMES_US) {
+		admit_refuse(
+			no, EHS_REASON_REFUSED,
+			"node %s has looked up users for node %s for too long: try again later",
+			from->agent->config->host, peer_host(from));
+		return false;
+	}
+	may = admit_user(from->agent, r->uid, r->user, &r->here, no);
+	from->names_at = (from->names_at > began ? from->names_at : began) +
+			 RESERVE_NAMES_PART * (clock_us() - began);
+	return may;
+}
+
 /* Checks everything except files and labels. */
 static bool reserve_admits(struct reservation *r, struct admit_refusal *no)
 {
@@ -300,7 +324,7 @@ static bool reserve_admits(struct reservation *r, struct admit_refusal *no)
 	}
 	if (!r->from->self && !admit_node(agent, peer_host(r->from), no))
 		return false;
-	return admit_user(agent, r->uid, r->user, &r->here, no) && reserve_admits_more(r, no) &&
+	return reserve_admits_user(r, no) && reserve_admits_more(r, no) &&
 	       reserve_memory_admits(r, no);
 }
 

@@ -65,6 +65,8 @@ struct peer {
 	uint64_t renewals_since;
 	unsigned int renewals;
 	unsigned int places; /* private to reserve.c: its guests and reservations here */
+	uint64_t
+		names_at; /* the same: until when it has used its time for names of users (us, monotonic) */
 	json_t *labels; /* private to fit.c: as it said `labels_at` (ms, monotonic); NULL: not yet */
 	uint64_t labels_at;
 	/* private to placement*.c: not chosen before `avoid_until` (ms, monotonic) */
