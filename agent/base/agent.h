@@ -28,6 +28,7 @@ struct agent {
 	bool module; /* the netlink family exists and we are registered */
 	bool draining; /* takes no new guests, as one of the two wishes */
 	bool drained, owned; /* administrators; its owner: cluster/drain.h */
+	bool keeps; /* with `drained`: sends no task away either */
 	struct versions protocol; /* that it speaks; zero: rooms_start() sets it */
 	const char *release; /* version of the programs; NULL: not told to others */
 	int nice, oom_score_adj; /* as the agent was started; guests get these */

@@ -50,9 +50,10 @@ static void drain_wish(struct agent *agent, int which, bool *wished, bool wish, 
 	node_touch(agent);
 }
 
-void drain_set(struct agent *agent, bool draining, const char *by, const char *reason)
+void drain_set(struct agent *agent, enum drain_extent extent, const char *by, const char *reason)
 {
-	drain_wish(agent, DRAIN_ADMINS, &agent->drained, draining, by, reason);
+	agent->keeps = extent == DRAIN_ALL;
+	drain_wish(agent, DRAIN_ADMINS, &agent->drained, extent != DRAIN_NOT, by, reason);
 }
 
 void drain_set_owned(struct agent *agent, bool owned, const char *by)
@@ -118,6 +119,7 @@ json_t *drain_on_request(struct agent *agent, struct peer *from, const json_t *b
 {
 	const json_t *flag = json_object_get(body, "draining");
 	const char *by = json_string_value(json_object_get(body, "by"));
+	enum drain_extent extent = DRAIN_NOT;
 
 	if (!json_is_boolean(flag)) {
 		*status = 400;
@@ -133,7 +135,9 @@ json_t *drain_on_request(struct agent *agent, struct peer *from, const json_t *b
 				    json_is_true(flag) ? "drain" : "undrain");
 		return drain_refusal(agent);
 	}
-	drain_set(agent, json_is_true(flag), by && *by ? by : peer_host(from),
+	if (json_is_true(flag))
+		extent = json_is_true(json_object_get(body, "away")) ? DRAIN_ALL : DRAIN_GUESTS;
+	drain_set(agent, extent, by && *by ? by : peer_host(from),
 		  json_string_value(json_object_get(body, "reason")));
 	log_info("%s by %s, for %s", agent->drained ? "drained" : "undrained", peer_code(from),
 		 by && *by ? by : "a user there");

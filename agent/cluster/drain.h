@@ -13,8 +13,14 @@
 struct agent;
 struct peer;
 
+enum drain_extent {
+	DRAIN_NOT,
+	DRAIN_GUESTS, /* it takes no new tasks */
+	DRAIN_ALL, /* and sends none away */
+};
+
 /** Drains this node, or ends that. `by` ("ann@build1") and `reason` are shown to people; NULL or "": unknown. */
-void drain_set(struct agent *agent, bool draining, const char *by, const char *reason);
+void drain_set(struct agent *agent, enum drain_extent extent, const char *by, const char *reason);
 /** The same for its owner, who needs it now or not. */
 void drain_set_owned(struct agent *agent, bool owned, const char *by);
 /** {"by","reason","since"}, or null if this node does not drain. The caller owns it. */

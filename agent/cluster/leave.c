@@ -52,9 +52,9 @@ static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct agent *agent = arg;
 	struct leave *l = agent->leave;
 
-	/* Someone may have ended the drain. */
-	if (!agent->drained)
-		drain_set(agent, true, NULL, "it leaves the cluster");
+	/* Someone may have ended the drain, or lets tasks go. */
+	if (!agent->drained || !agent->keeps)
+		drain_set(agent, DRAIN_ALL, NULL, "it leaves the cluster");
 	if (l->now || node_guests(agent) + node_away(agent) == 0)
 		enrol_leave(agent, leave_on_told);
 	else
@@ -86,7 +86,7 @@ void leave_start(struct agent *agent, bool now)
 		return;
 	}
 	agent->leave->now |= now;
-	drain_set(agent, true, NULL, "it leaves the cluster");
+	drain_set(agent, DRAIN_ALL, NULL, "it leaves the cluster");
 	leave_schedule(agent->leave, 0);
 }
 

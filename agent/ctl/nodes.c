@@ -112,8 +112,9 @@ static void nodes_set_drain(struct ctl_conn *c, const json_t *request, bool drai
 
 	if (!peer)
 		return;
-	body = json_pack("{s:b,s:o,s:s}", "draining", (int)draining, "by", nodes_caller(c),
-			 "reason", reason ? reason : "");
+	body = json_pack("{s:b,s:o,s:s,s:b}", "draining", (int)draining, "by", nodes_caller(c),
+			 "reason", reason ? reason : "", "away",
+			 json_is_true(json_object_get(request, "away")));
 	if (!peer->self) {
 		nodes_ask(c, peer, "/v1/drain", body);
 		return;

@@ -376,7 +376,8 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
 	}
-	if (!placement_user_may_leave(p) || !placement_may_leave(p, NULL))
+	if (!placement_node_sends(p) || !placement_user_may_leave(p) ||
+	    !placement_may_leave(p, NULL))
 		goto out;
 	trouble = placement_set_view(p, task->view);
 	if (trouble) {
@@ -411,6 +412,11 @@ struct placement *placement_claim(struct agent *agent, const char *handle, pid_t
 	struct placement *p;
 	char *end;
 
+	/* It was placed before it was to stay; the reservation ends with its lease. */
+	if (agent->keeps) {
+		*reason = EHS_REASON_DRAINING;
+		return NULL;
+	}
 	*reason = EHS_REASON_LEASE_OVER;
 	errno = 0;
 	p = record_by_cookie(agent, strtoull(handle, &end, 10));

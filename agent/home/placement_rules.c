@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What this node's configuration says of a task before a place for it is sought. */
+/* What this node's configuration and administrators say of a task before a place for it is sought. */
 
 #include "home/placement_rules.h"
 
@@ -11,6 +11,7 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/rule.h"
+#include "cluster/drain.h"
 #include "home/fit.h"
 #include "home/placement_inside.h"
 #include "home/record.h"
@@ -63,6 +64,21 @@ bool placement_may_leave(struct placement *p, const struct files_identity *ident
 	}
 	snprintf(text, sizeof(text), "node %s keeps its program: %s", p->agent->config->host, why);
 	placement_stay(p, REASON_AWAY_PROGRAM, text);
+	return false;
+}
+
+/* Whoever drains it waits until none is away. */
+bool placement_node_sends(struct placement *p)
+{
+	const struct agent *agent = p->agent;
+	const char *reason = drain_reason(agent);
+	char text[sizeof(p->text)];
+
+	if (!agent->keeps)
+		return true;
+	snprintf(text, sizeof(text), "node %s keeps its tasks: it is draining%s%s",
+		 agent->config->host, *reason ? ": " : "", reason);
+	placement_stay(p, EHS_REASON_DRAINING, text);
 	return false;
 }
 

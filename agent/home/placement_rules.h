@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file placement_rules.h
- * What this node's configuration says of a task before a place for it is sought: may its user and
- * its program leave, and whose files may it see?
+ * What this node's configuration and administrators say of a task before a place for it is sought: may
+ * any, its user's and its program leave, and whose files may it see?
  */
 #ifndef AGENT_HOME_PLACEMENT_RULES_H
 #define AGENT_HOME_PLACEMENT_RULES_H
@@ -13,6 +13,8 @@
 struct files_identity;
 struct placement;
 
+/** False: it drains and sends none away, and placement_stay() was called. */
+bool placement_node_sends(struct placement *p);
 /** False: tasks of its user stay here, and placement_stay() was called. */
 bool placement_user_may_leave(struct placement *p);
 /**

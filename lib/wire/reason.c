@@ -96,8 +96,8 @@ static const struct reason reasons[] = {
 		"It runs at home because the user ID does not belong to the same user on the "
 		"chosen node; all nodes must have the same users." },
 	[EHS_REASON_DRAINING] = { "draining",
-		"It runs at home because the chosen node takes no new tasks; `ehctl undrain NODE` "
-		"lets it take them again." },
+		"It runs at home because the chosen node takes no new tasks, or its own sends none; "
+		"`ehctl undrain NODE` ends that." },
 	[EHS_REASON_LEASE_OVER] = { "lease-over",
 		"It runs at home because the reservation was not used in time; if this is frequent, "
 		"raise `lease` in the executor's configuration." },

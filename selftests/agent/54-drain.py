@@ -36,6 +36,11 @@ def end(p):
     p.communicate()
 
 
+def sent():
+    """What is said of a task of n0 that is to run on n1."""
+    return ehctl(0, "exec", "n1", "--", "true")
+
+
 def drained(i, wanted=True):
     return until(lambda: c.ask(i, {"command": "status"})["nodes"][1]["draining"] == wanted)
 
@@ -109,15 +114,23 @@ ok("the task that was killed meanwhile has ended there, too", until(lambda: c.as
 task = guest()
 said = ehctl(1, "drain", "n1", "--wait", "--limit", "0")
 ok("a limit of 0: what is left, at once", said == (1, "", "ehctl drain: n1: 1 guest left after 0 s\n"), said)
+ok("it takes tasks again", ehctl(1, "undrain", "n1")[0] == 0 and drained(0, False))
 said = ehctl(0, "drain", "n0", "--wait", "--limit", "0")
 ok("a task that is away is no guest", said == (0, "", ""), said)
 said = ehctl(0, "drain", "n0", "--wait", "--away", "--limit", "1")
 ok("--away waits for it, too", said == (1, "", "ehctl drain: n0: 0 guests and 1 task away left after 1 s\n"), said)
-wait = start(0, "drain", "n0", "--wait", "--away", "--limit", "1000")
+wait = start(0, "drain", "n0", "--wait", "--away", "--limit", "1000", "--reason", "service")
 ok("as long as it runs", (saw := wait.poll()) is None, saw)
+ok("meanwhile none follows it", until(lambda: "node n0 keeps its tasks: it is draining: service (draining)" in sent()[2]), sent())
 end(task)
 out, err = wait.communicate(timeout=WAIT)
 ok("until it has ended", (wait.returncode, out, err) == (0, "", ""), (wait.returncode, out, err))
+said = ehctl(0, "drain", "n0", "--wait", "--limit", "0")
+ok("drained without --away it sends tasks again", said[0] == 0 and (said := sent()) == (0, "", ""), said)
+said = ehctl(0, "drain", "n0", "--wait", "--away", "--limit", "0")
+ok("and none with it", said[0] == 0 and (said := sent())[0] == 1, said)
+said = ehctl(0, "undrain", "n0")
+ok("undrained it sends them, too", said[0] == 0 and (said := sent()) == (0, "", ""), said)
 for words in (), ("n0", "n1"), ("n0", "--reason"), ("n0", "--bad"), ("n0", "--away"), ("n0", "--limit", "5"), ("n0", "--wait", "--limit", "x"):
     said = ehctl(0, "drain", *words)
     ok(f"drain {' '.join(words)}: usage", said[0] == 2 and "usage: ehctl drain" in said[2], said)

@@ -160,6 +160,9 @@ reply = c.ask(2, {"command": "leave"})
 ok("leave with a guest", reply == {"version": 1, "guests": 1, "away": 0}, reply)
 ok("first it is drained", until(lambda: next(n for n in status(0)["nodes"] if n["host"] == "n2").get("draining")),
    status(0))
+with c.net.enter(2):
+    stays = subprocess.run([os.path.join(BUILD, "bin", "ehctl"), "exec", "n0", "--", "true"], capture_output=True, text=True)
+ok("it sends no task away any more", stays.returncode == 1 and "it is draining: it leaves the cluster" in stays.stderr, stays)
 ok("the guest ends in peace", job.communicate(b"y")[0] == b"y" and job.returncode == 0)
 ok("then the agent ends with status 0", ended(2) == 0, c.log(2))
 ok("its file is gone", not os.path.exists(c.state(2)))

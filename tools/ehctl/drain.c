@@ -23,7 +23,7 @@ static const struct option_row table[] = {
 	{ "wait", OPTION_FLAG, offsetof(struct arguments, wait),
 	  .help = "return when none of its tasks is left" },
 	{ "away", OPTION_FLAG, offsetof(struct arguments, away),
-	  .help = "with --wait: nor a task of its own elsewhere" },
+	  .help = "with --wait: nor a task of its own elsewhere; no more leave" },
 	{ "limit", OPTION_COUNT, offsetof(struct arguments, limit), "SECONDS",
 	  .count = { 0, LIMIT_MAX }, .help = "with --wait: fail when that long has passed" },
 	{ "reason", OPTION_TEXT, offsetof(struct arguments, reason), "TEXT",
@@ -31,11 +31,9 @@ static const struct option_row table[] = {
 	{ 0 },
 };
 
-static json_t *ask(const char *command, const char *node, const char *reason, int *code)
+static json_t *ask(const char *command, const char *node, int *code)
 {
-	return client_ask(
-		json_pack("{s:s, s:s, s:s*}", "command", command, "node", node, "reason", reason),
-		code);
+	return client_ask(json_pack("{s:s, s:s}", "command", command, "node", node), code);
 }
 
 static json_int_t number_of(const json_t *left, const char *which)
@@ -110,7 +108,7 @@ static json_t *wait_empty(const struct arguments *a, const char *node, int *code
 	json_t *left;
 
 	for (;;) {
-		left = ask("guests", node, NULL, code);
+		left = ask("guests", node, code);
 		waited = progress_seconds(CLOCK_BOOTTIME) - start;
 		trouble = left ? trouble_of(a, left, waited, out) : NULL;
 		if (!left || trouble || is_empty(a, left))
@@ -158,12 +156,14 @@ static int run_drain(int argc, char **argv, bool json)
 		return bad_usage(argc == optind ? "a node is required" : "one node at a time");
 	if (!a.wait && (a.away || a.limit != LIMIT_NONE))
 		return bad_usage("--away and --limit are for --wait");
-	reply = ask("drain", argv[optind], a.reason, &code);
+	reply = client_ask(json_pack("{s:s, s:s, s:s*, s:b}", "command", "drain", "node",
+				     argv[optind], "reason", a.reason, "away", (int)a.away),
+			   &code);
 	if (!reply)
 		return code;
 	if (a.wait || (!json && isatty(STDOUT_FILENO))) {
 		left = a.wait ? wait_empty(&a, argv[optind], &code)
-			      : ask("guests", argv[optind], NULL, &code);
+			      : ask("guests", argv[optind], &code);
 		json_decref(reply);
 		reply = left;
 	}
@@ -182,7 +182,7 @@ static int run_undrain(int argc, char **argv, bool json)
 
 	if (argc != 2)
 		return bad_usage(argc < 2 ? "a node is required" : "one node at a time");
-	reply = ask("undrain", argv[1], NULL, &code);
+	reply = ask("undrain", argv[1], &code);
 	if (reply && json)
 		code = json_print(reply);
 	json_decref(reply);
@@ -195,7 +195,7 @@ const struct command drain_command = {
 	.help = "stop placing new tasks on a node\n\n"
 		"NODE is the name of its host, or its code.\n"
 		"  --wait           return when no task of another node is left there\n"
-		"  --away           and none of its own elsewhere\n"
+		"  --away           and none of its own elsewhere; no more leave from now on\n"
 		"  --limit SECONDS  fail after that long, and say what is left\n"
 		"  --reason TEXT    shown to all who look, with your name\n"
 		"Tasks that already run there continue. The exit status of --wait is 1 if the\n"

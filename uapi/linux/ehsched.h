@@ -122,7 +122,8 @@ enum ehs_task_state {
  * @EHS_REASON_GUEST_LIMIT: the chosen node had as many guests as it takes
  * @EHS_REASON_ROOT_REFUSED: the chosen node does not run tasks of root
  * @EHS_REASON_UNKNOWN_USER: the user is not the same on the chosen node
- * @EHS_REASON_DRAINING: the chosen node takes no new tasks
+ * @EHS_REASON_DRAINING: the chosen node takes no new tasks, or its own sends
+ *   none
  * @EHS_REASON_LEASE_OVER: the reservation was not used in time
  * @EHS_REASON_START_FAILED: the chosen node could not start the program
  * @EHS_REASON_LOST: the connection to the chosen node broke after the start
