@@ -103,7 +103,8 @@ def remove(cgroups, namespaces, pattern, folders):
     for path in cgroups:
         end_cgroup(path)
     for name in namespaces:
-        subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
+        # as ip(8) does, which is not everywhere
+        subprocess.run(["umount", "-l", f"{NAMESPACES}/{name}"], stderr=subprocess.DEVNULL, check=False)
         if name in listed(NAMESPACES):
             os.unlink(f"{NAMESPACES}/{name}")
     there = mounts(pattern)

@@ -245,7 +245,7 @@ mkfifo $TMPDIR/p; exec 5<>$TMPDIR/p; (exec -a "" cat <&5 >/dev/null 2>&1) &""",
     "soon": "(sleep 0.2) >/dev/null 2>&1 &",
 }
 if not os.geteuid():
-    LEAVES["namespace"] = "ip netns add $EHS_NAME-0"
+    LEAVES["namespace"] = "mkdir -p /run/netns; >/run/netns/$EHS_NAME-0; unshare --net=/run/netns/$EHS_NAME-0 true"
     LEAVES["mount"] = "mkdir $TMPDIR/m; mount -t tmpfs none $TMPDIR/m"
     LEAVES["bind"] = f'mkdir "$TMPDIR/a b"; mount --bind {work}/source "$TMPDIR/a b"'
 os.mkdir(f"{work}/source")

@@ -328,5 +328,6 @@ int main(void)
 		cmocka_unit_test(test_earlier),
 	};
 
+	agent_socket_program();
 	return cmocka_run_group_tests_name("hop", tests, NULL, NULL);
 }

@@ -476,5 +476,6 @@ int main(void)
 		cmocka_unit_test(test_locked),	cmocka_unit_test(test_again),
 	};
 
-	return cmocka_run_group_tests(tests, home_group, NULL);
+	home_program();
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

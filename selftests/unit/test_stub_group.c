@@ -134,5 +134,6 @@ int main(void)
 		cmocka_unit_test(test_group_of_children),
 	};
 
-	return cmocka_run_group_tests(tests, home_group, NULL);
+	home_program();
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

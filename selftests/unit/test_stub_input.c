@@ -606,5 +606,6 @@ int main(void)
 	};
 
 	random_begin();
-	return cmocka_run_group_tests(tests, home_group, NULL);
+	home_program();
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

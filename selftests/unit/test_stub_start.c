@@ -255,5 +255,6 @@ int main(void)
 		cmocka_unit_test(test_no_agent),     cmocka_unit_test(test_told_to_end_before),
 	};
 
-	return cmocka_run_group_tests(tests, home_group, NULL);
+	home_program();
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

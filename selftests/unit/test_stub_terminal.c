@@ -486,5 +486,6 @@ int main(void)
 		cmocka_unit_test(test_hangup),	     cmocka_unit_test(test_held),
 	};
 
-	return cmocka_run_group_tests(tests, home_group, NULL);
+	home_program();
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
