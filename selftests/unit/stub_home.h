@@ -363,6 +363,7 @@ static inline void home_child(struct home *h, char **argv)
 {
 	sigset_t none;
 	char byte;
+	int stub;
 
 	setpgid(0, 0);
 	if (h->hold[0]) {
@@ -391,9 +392,14 @@ static inline void home_child(struct home *h, char **argv)
 		prctl(PR_CAPBSET_DROP, HOME_CAP_RESOURCE, 0, 0, 0);
 	if (h->few)
 		setrlimit(RLIMIT_NOFILE, h->few);
+	/* Another user may be kept out of the directory that all this was built in. */
+	stub = h->user ? open(home_stub(), O_PATH | O_CLOEXEC) : -1;
 	if (h->user && (setgroups(0, NULL) || setgid(h->user) || setuid(h->user)))
 		_exit(97);
-	execv(home_stub(), argv);
+	if (h->user)
+		execveat(stub, "", argv, environ, AT_EMPTY_PATH);
+	else
+		execv(home_stub(), argv);
 	_exit(99);
 }
 
