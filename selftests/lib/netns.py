@@ -58,8 +58,8 @@ class Net:
         self.ip("br", "link", "set", "br0", "up")
         for i in range(n):
             self.add(i)
-            sh("ip", "link", "add", "name", "eth0", "address", ether(i), "netns", self.name(i), "type", "veth",
-               "peer", "name", f"p{i}", "netns", self.name("br"))
+            # from inside: before Linux 6.14 an eth0 of this machine is in the way
+            self.ip(i, "link", "add", "name", "eth0", "address", ether(i), "type", "veth", "peer", "name", f"p{i}", "netns", self.name("br"))
             self.ip(i, "addr", "add", f"{address(i)}/24", "dev", "eth0")
             for device in "eth0", "lo":
                 self.ip(i, "link", "set", device, "up")
