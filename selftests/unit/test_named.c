@@ -125,7 +125,7 @@ static void test_differs(void **state)
 	assert_int_equal(stat(file, &st), 0);
 	/* what is in a directory is not looked at, nor who may read it */
 	make_file("dir/new", "");
-	assert_int_equal(chmod(file, 0400), 0);
+	assert_int_equal(chmod(file, 0600), 0);
 	assert_int_equal(check(&l), 0);
 
 	make_file("differs", "12");
