@@ -33,6 +33,7 @@ def tried(text, said, status=0):
 
 
 ok("numbers and states may differ", tried("n0$ x\na 0.50 ok  17:02:03 0.0.0:12", "a  12.25 sender 1:02:03 0.0.0:9123\n"))
+ok("and sizes", tried("n0$ x\na 1.4M b", "a 468K b\n"))
 ok("words may not", not tried("n0$ x\nout", "put\n"))
 ok("a line more is found", not tried("n0$ x\na", "a\nb\n") and not tried("n0$ x\na\nb", "a\n"))
 ok("lines that are left out", tried("n0$ x\na\n…\nz", "a\nb\nc\nz\n") and not tried("n0$ x\na\n…\nz", "a\nb\n"))

@@ -61,6 +61,7 @@ def normal(line):
     """A line without what differs from host to host."""
     line = re.sub(r"[▏▎▍▌▋▊▉█]+", " ", line)
     line = re.sub(r"(?<![\w.])(ok|receiver|sender)(?![\w.])", "STATE", line)
+    line = re.sub(r"(?<![\w.])\d+(\.\d+)?[KMGT]\b", "#", line)
     # what a column is wide depends on the numbers in it
     line = re.sub(r"(?<![\w])-?\d+(\.\d+)*(?![\w])|(?<=[:.])\d+", "#", line)
     return re.sub(r"\b#[KMGT]\b|#[KMGT]\b", "#", " ".join(line.split()))
