@@ -6,6 +6,7 @@ import errno, os, re, socket, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, ok
+from proc import links
 from wait import until
 
 NETLINK_GENERIC, GENL_ID_CTRL = 16, 16
@@ -20,12 +21,7 @@ ok("the agent is there", until(lambda: c.up(0) == {"0.0"}), c.log(0))
 def ports():
     """Netlink ports of the agent, as the kernel lists them in its network namespace."""
     agent = c.agents[0].pid
-    inodes = set()
-    for fd in os.listdir(f"/proc/{agent}/fd"):
-        try:
-            inodes.update(re.findall(r"socket:\[(\d+)\]", os.readlink(f"/proc/{agent}/fd/{fd}")))
-        except FileNotFoundError:
-            pass        # closed meanwhile
+    inodes = {inode for link in links(agent).values() for inode in re.findall(r"socket:\[(\d+)\]", link)}
     rows = [line.split() for line in open(f"/proc/{agent}/net/netlink").readlines()[1:]]
     return [int(row[2]) for row in rows if row[1] == str(NETLINK_GENERIC) and row[9] in inodes]
 

@@ -8,6 +8,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
 from cluster import BUILD, STUB, USER, Cluster
 from ktap import done, ok
+from proc import links
 from wait import WAIT, until
 
 c = Cluster(2, "heartbeat = 1000\njob-limit = 20000", apart=True)
@@ -41,7 +42,7 @@ master, slave = pty.openpty()
 with open(os.path.join(c.dir, "input"), "w+") as file:
     away = start("/bin/sleep", "100000", stdin=slave, stdout=PIPE, stderr=file)
     ok("a task with a terminal, a pipe and a file", until(lambda: tasks(0) and tasks(1)))
-    kinds = {os.readlink(f"/proc/{c.agents[i].pid}/fd/{fd}") for i in range(2) for fd in os.listdir(f"/proc/{c.agents[i].pid}/fd")}
+    kinds = {link for i in range(2) for link in links(c.agents[i].pid).values()}
     mine = {os.readlink(f"/proc/{away.pid}/fd/{fd}") for fd in range(3)} if away.poll() is None else set()
     there = {k for k in kinds if k.startswith(("/dev/pts", "/dev/tty", "/dev/ptmx"))}
     ok("no agent has a terminal open, nor a descriptor of the task", len(mine) == 3 and not there and not kinds & mine, (kinds, mine))

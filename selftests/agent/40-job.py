@@ -7,6 +7,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from cluster import Cluster, STUB, shown_at
 from ktap import done, must, ok
+from proc import descriptors
 from seed import new_seed
 from wait import WAIT, until
 
@@ -324,8 +325,8 @@ p = start("/bin/sh", "-c", f"echo ran >>{work}/ran", stdin=NULL)
 
 def has_socket(pid):
     try:
-        return any(os.readlink(f"/proc/{pid}/fd/{f}").startswith("socket:") for f in os.listdir(f"/proc/{pid}/fd"))
-    except FileNotFoundError:       # it has closed one meanwhile
+        return "socket" in descriptors(pid).values()
+    except FileNotFoundError:       # it has ended
         return False
 
 

@@ -10,7 +10,7 @@ from cluster import USER, Cluster
 from environment import own_name
 from ktap import done, must, ok, skip_all
 from launcher import Launcher, start
-from proc import running, send, stat, state
+from proc import links, running, send, stat, state
 from wait import WAIT, until
 
 mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
@@ -127,7 +127,7 @@ l.socket.close()
 ok("the agent has gone: ehlaunch ends", l.process.wait(WAIT) == 0)
 ok("and one process is left for its guests", until(lambda: len(keepers()) == 1), keepers())
 keeper = keepers()
-held = [os.readlink(f"/proc/{keeper[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{keeper[0]}/fd")] if keeper else []
+held = links(keeper[0]).values() if keeper else []
 ok("which has nothing open but cgroups and what it waits for", held and all(name.startswith((f"{root}/", "anon_inode:")) for name in held), held)
 os.kill(g.end, signal.SIGKILL)
 ok("an end is killed: its rest is", g.over(), g.left())

@@ -60,12 +60,17 @@ def words(pid):
         return ""
 
 
-def descriptors(pid):
-    """What each of its descriptors is, without the number of a socket or pipe."""
+def links(pid):
+    """What each of its descriptors leads to. One that is closed meanwhile is none."""
     found = {}
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
-            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0]
+            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
         except FileNotFoundError:
             pass
     return found
+
+
+def descriptors(pid):
+    """The same without the number of a socket or pipe."""
+    return {fd: link.split(":")[0] for fd, link in links(pid).items()}
