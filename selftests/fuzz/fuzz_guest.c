@@ -229,10 +229,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	one_end_begin(data, size);
 	begin(&mine);
-	world.end = &mine.end;
-	world.step = step;
-	world.check = check;
-	world.on = true;
+	one_end_play(&mine.end, step, check);
 	while (!main_done(&mine)) {
 		main_poll(&mine);
 		main_step(&mine);

@@ -226,10 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	one_end_begin(data, size);
 	begin(&mine);
-	world.end = &mine.end;
-	world.step = step;
-	world.check = check;
-	world.on = true;
+	one_end_play(&mine.end, step, check);
 	if (!sigsetjmp(play.end, 0))
 		stub_loop(&mine);
 	if (play.how == HOW_HERE && mine.phase != PHASE_ASKS && !was_refused(&mine))

@@ -261,7 +261,7 @@ static void all_go(void)
 }
 
 /* False: only time has passed. */
-static bool step(void)
+static bool world_step(void)
 {
 	uint8_t what;
 
@@ -319,7 +319,7 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 		if (ready || !timeout)
 			return (int)ready;
 		world.check();
-		if (!step())
+		if (!world_step())
 			break;
 	}
 	/* It never waits for those that have gone. */
@@ -393,6 +393,14 @@ void one_end_begin(const uint8_t *data, size_t size)
 	world = (struct one_end){
 		.in = { data, size }, .agent = -1, .now = 1000, .over_ms = OVER_MS
 	};
+}
+
+void one_end_play(const struct job_end *end, bool (*step)(uint8_t what), void (*check)(void))
+{
+	world.end = end;
+	world.step = step;
+	world.check = check;
+	world.on = true;
 }
 
 void one_end_done(void)

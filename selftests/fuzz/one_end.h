@@ -26,10 +26,10 @@ struct one_end {
 	unsigned int polls;
 	uint8_t flags; /**< of the last step of the clock */
 
-	/* the target's */
-	const struct job_end *end; /**< of the end, so that what is said can be right */
-	bool (*step)(uint8_t what); /**< a step of its own. False: only time has passed */
-	void (*check)(void); /**< what holds whenever it waits */
+	/* of one_end_play() */
+	const struct job_end *end;
+	bool (*step)(uint8_t what);
+	void (*check)(void);
 };
 
 extern struct one_end world;
@@ -37,6 +37,11 @@ extern struct one_end world;
 /** All descriptors that are opened from now on are closed by one_end_done(), and 0 to 2 are as before. */
 void one_end_begin(const uint8_t *data, size_t size);
 void one_end_done(void);
+/**
+ * The end runs from now on, until `world.on` is false again. end: so that what is said can be right; step: a step of the
+ * target's own, false if only time has passed; check: what holds whenever the end waits.
+ */
+void one_end_play(const struct job_end *end, bool (*step)(uint8_t what), void (*check)(void));
 /** The agent's end of a new connection is world.agent. Returns the other. */
 int one_end_connect(void);
 /** Adds a far end, which does not block. */
