@@ -38,6 +38,21 @@ const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME])
 	return name;
 }
 
+int descriptor_leads(DIR *fds, const struct dirent *entry, const struct stat *it)
+{
+	struct stat st;
+	char link;
+
+	if (entry->d_name[0] == '.')
+		return 0;
+	if (!fstatat(dirfd(fds), entry->d_name, &st, 0))
+		return st.st_dev == it->st_dev && st.st_ino == it->st_ino;
+	/* Closed meanwhile; or a file of its own that no stat() is allowed of, unlike ours. */
+	if (errno == ENOENT || readlinkat(dirfd(fds), entry->d_name, &link, 1) >= 0)
+		return 0;
+	return errno == ENOENT ? 0 : -errno;
+}
+
 /* It answers as its terminal does, and an open of it makes another one. */
 bool descriptor_is_master(int fd)
 {

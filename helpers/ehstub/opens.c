@@ -94,7 +94,6 @@ static bool opens_is_parents(int fd, const struct stat *st)
 	pid_t me = getpid(), parent = getppid();
 	char name[40] = "/proc/";
 	struct dirent *entry;
-	struct stat other;
 	bool has = false;
 	DIR *dir;
 
@@ -104,8 +103,7 @@ static bool opens_is_parents(int fd, const struct stat *st)
 	if (!dir)
 		return true;
 	while (!has && (entry = readdir(dir)))
-		has = entry->d_name[0] != '.' && !fstatat(dirfd(dir), entry->d_name, &other, 0) &&
-		      other.st_dev == st->st_dev && other.st_ino == st->st_ino &&
+		has = descriptor_leads(dir, entry, st) &&
 		      opens_compare(me, parent, fd, atoi(entry->d_name)) <= 0;
 	closedir(dir);
 	return has;

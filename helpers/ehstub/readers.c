@@ -60,6 +60,7 @@ static int readers_ancestors(int proc, struct reader all[READERS_ANCESTORS])
 	int n = 0;
 
 	while (at > 0) {
+		char root;
 		int process;
 		bool seen;
 
@@ -68,7 +69,8 @@ static int readers_ancestors(int proc, struct reader all[READERS_ANCESTORS])
 		number_text(at, name);
 		process = readers_process(proc, name);
 		seen = process >= 0 && readers_stat(process, &all[n]);
-		if (seen && faccessat(process, "fd", R_OK | X_OK, AT_EACCESS))
+		/* Of the same user, too, it may have more rights: then "fd" can be listed, but no link be followed. */
+		if (seen && readlinkat(process, "root", &root, 1) < 0)
 			all[n].session = 0;
 		if (process >= 0)
 			close(process);
@@ -97,26 +99,28 @@ static bool readers_hides(int process, const struct reader *mine, int n)
 	return false;
 }
 
-/* Whether one of the descriptors in this directory reads it. The link's mode says what they may. */
-static bool readers_lists(DIR *dir, const struct stat *it)
+/* 1: one of the descriptors in this directory reads it, 0: none; -errno: a link could not be followed. */
+static int readers_lists(DIR *dir, const struct stat *it)
 {
 	struct dirent *entry;
 	struct stat st;
-	bool has = false;
+	int leads = 0;
 
-	while (!has && (entry = readdir(dir)))
-		has = entry->d_name[0] != '.' && !fstatat(dirfd(dir), entry->d_name, &st, 0) &&
-		      st.st_dev == it->st_dev && st.st_ino == it->st_ino &&
-		      !fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		      st.st_mode & 0400;
-	return has;
+	while (leads >= 0 && (entry = readdir(dir))) {
+		leads = descriptor_leads(dir, entry, it);
+		/* The link's mode says what they may. */
+		if (leads > 0 && !fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    st.st_mode & 0400)
+			return 1;
+	}
+	return leads < 0 ? leads : 0;
 }
 
 static bool readers_has(int process, const struct stat *it, const struct reader *mine, int n)
 {
 	int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fds < 0 ? NULL : fdopendir(fds);
-	bool has;
+	int has;
 
 	if (!dir) {
 		if (fds >= 0)
@@ -125,7 +129,7 @@ static bool readers_has(int process, const struct stat *it, const struct reader 
 	}
 	has = readers_lists(dir, it);
 	closedir(dir);
-	return has;
+	return has < 0 ? readers_hides(process, mine, n) : has;
 }
 
 /*

@@ -8,11 +8,13 @@
 #ifndef EHSTUB_STUB_H
 #define EHSTUB_STUB_H
 
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "helpers/end/calls.h"
@@ -274,6 +276,13 @@ void lost_report(struct stub *s) __attribute__((noreturn));
 
 /* descriptor.c */
 const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME]); /**< in /proc */
+/**
+ * descriptor_leads - Whether a descriptor of a process leads to this file
+ * @fds: its /proc/PID/fd, which can be listed though the process has more rights
+ *
+ * Return: 1, 0, or -errno: it cannot be told.
+ */
+int descriptor_leads(DIR *fds, const struct dirent *entry, const struct stat *it);
 /** Opens a descriptor again where that helps, at its number. */
 enum kind descriptor_adopt(int fd);
 /** Prepares it for a program again: our own open file blocks, as programs expect. */

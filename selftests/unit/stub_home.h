@@ -34,6 +34,7 @@
 
 #define HOME_LIMIT_MS 60000 /* a loaded machine is slow, and nothing here waits for it */
 #define HOME_CAP_RESOURCE 24 /* of linux/capability.h */
+#define HOME_NOROOT 1 /* SECBIT_NOROOT of linux/securebits.h */
 #define HOME_FRAME (FRAME_HEADER + (256 << 10))
 
 struct home {
@@ -80,6 +81,7 @@ struct home {
 	const struct rlimit *few; /* descriptors that the stub may have; NULL: as many as we */
 	bool no_more; /* and it may not raise that */
 	uid_t user; /* that it is; 0: as we are */
+	bool weak; /* with none of our capabilities, so it cannot look at us */
 	uint64_t nofile; /* RLIMIT_NOFILE, the hard one */
 	int foreground; /* -1: not said */
 	struct terminal modes;
@@ -392,6 +394,9 @@ static inline void home_child(struct home *h, char **argv)
 		prctl(PR_CAPBSET_DROP, HOME_CAP_RESOURCE, 0, 0, 0);
 	if (h->few)
 		setrlimit(RLIMIT_NOFILE, h->few);
+	if (h->weak && (prctl(PR_SET_SECUREBITS, HOME_NOROOT, 0, 0, 0) ||
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)))
+		_exit(96);
 	/* Another user may be kept out of the directory that all this was built in. */
 	stub = h->user ? open(home_stub(), O_PATH | O_CLOEXEC) : -1;
 	if (h->user && (setgroups(0, NULL) || setgid(h->user) || setuid(h->user)))

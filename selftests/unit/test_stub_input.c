@@ -112,9 +112,12 @@ static void ask_much(struct home *h, int in, const uint8_t *bytes)
 	}
 }
 
-enum other { NOBODY, ANOTHER, HIDDEN };
+enum other { NOBODY, ANOTHER, HIDDEN, ABLE };
 
-/* Beside another reader; HIDDEN: root's, which an ordinary user's stub cannot look at. */
+/*
+ * Beside another reader, which the stub cannot look at if it is HIDDEN, root's, or ABLE: it has the stub's user, so that
+ * its descriptors can be listed, and capabilities, so that they cannot be followed.
+ */
 static void copies(int in[2], enum other other)
 {
 	static uint8_t much[65536 + 100];
@@ -128,6 +131,7 @@ static void copies(int in[2], enum other other)
 	home_null(h, 3);
 	h->fds[0] = dup(in[0]);
 	h->user = other == HIDDEN ? 65534 : 0;
+	h->weak = other == ABLE;
 	if (other != NOBODY) {
 		reader = fork();
 		if (!reader) {
@@ -228,6 +232,14 @@ static void test_copies_hidden_reader(void **state)
 		skip(); /* only root can be two users */
 	home_pipe(in);
 	copies(in, HIDDEN);
+}
+
+static void test_copies_able_reader(void **state)
+{
+	int in[2];
+
+	home_pipe(in);
+	copies(in, ABLE);
 }
 
 /* All that is copied is read, but less than half a window: the writer is not held up. */
@@ -594,15 +606,25 @@ static void test_copies_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_on_demand),     cmocka_unit_test(test_faster_reader),
-		cmocka_unit_test(test_fifo_end),      cmocka_unit_test(test_copies_pipe),
-		cmocka_unit_test(test_copies_socket), cmocka_unit_test(test_copies_two_readers),
-		cmocka_unit_test(test_copies_full),   cmocka_unit_test(test_copies_long_write),
-		cmocka_unit_test(test_copies_bytes),  cmocka_unit_test(test_copies_unseen),
-		cmocka_unit_test(test_copies_end),    cmocka_unit_test(test_copies_unread),
-		cmocka_unit_test(test_copies_larger), cmocka_unit_test(test_copies_packets),
-		cmocka_unit_test(test_copies_reset),  cmocka_unit_test(test_copies_hidden_reader),
-		cmocka_unit_test(test_copies_unsure), cmocka_unit_test(test_unsure_of_two),
+		cmocka_unit_test(test_on_demand),
+		cmocka_unit_test(test_faster_reader),
+		cmocka_unit_test(test_fifo_end),
+		cmocka_unit_test(test_copies_pipe),
+		cmocka_unit_test(test_copies_socket),
+		cmocka_unit_test(test_copies_two_readers),
+		cmocka_unit_test(test_copies_full),
+		cmocka_unit_test(test_copies_long_write),
+		cmocka_unit_test(test_copies_bytes),
+		cmocka_unit_test(test_copies_unseen),
+		cmocka_unit_test(test_copies_end),
+		cmocka_unit_test(test_copies_unread),
+		cmocka_unit_test(test_copies_larger),
+		cmocka_unit_test(test_copies_packets),
+		cmocka_unit_test(test_copies_reset),
+		cmocka_unit_test(test_copies_hidden_reader),
+		cmocka_unit_test(test_copies_able_reader),
+		cmocka_unit_test(test_copies_unsure),
+		cmocka_unit_test(test_unsure_of_two),
 	};
 
 	random_begin();
