@@ -65,6 +65,8 @@ class Results:
     def _result(self, depth, bad, text, line):
         if not depth:
             self._seen += 1
+        skip = SKIP.match(text)
+        bad = bad and not skip      # cmocka says "not ok 3 # SKIP name"
         nested = self._inner.get(depth)         # None: no nested block; else whether it was bad
         self._inner = {d: b for d, b in self._inner.items() if d < depth}
         for d in range(depth):
@@ -75,8 +77,8 @@ class Results:
             self.failed += bad and not nested
         elif bad:
             self.failed += 1
-        elif m := SKIP.match(text):
-            self._skip(f"{self._subtest if depth else self.name}: {m[1]}", m[2])
+        elif skip:
+            self._skip(": ".join(filter(None, (self._subtest if depth else self.name, skip[1]))), skip[2])
         else:
             self.passed += 1
 

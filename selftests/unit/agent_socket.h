@@ -8,17 +8,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "helpers/common/agent_address.h"
+
+/* What we start keeps our capabilities, as root's programs do. */
+static inline int agent_socket_keep(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+	int err = syscall(SYS_capget, &header, sets);
+
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		sets[i].inheritable = sets[i].permitted;
+	err = err ?: syscall(SYS_capset, &header, sets);
+	for (int i = 0; !err && i < 32 * _LINUX_CAPABILITY_U32S_3; i++)
+		if (sets[i / 32].permitted >> i % 32 & 1)
+			err = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
+	return err;
+}
 
 /* Becomes root of a user namespace in which only our own number is known. */
 static inline int agent_socket_user(void)
@@ -38,7 +57,7 @@ static inline int agent_socket_user(void)
 		err = fd < 0 || write(fd, text[i], strlen(text[i])) < 0;
 		close(fd);
 	}
-	return err;
+	return err ?: agent_socket_keep();
 }
 
 /* 0: this process is alone. Root, or a user in a user namespace of its own. */

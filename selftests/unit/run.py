@@ -30,6 +30,7 @@ counts("all well", (2, 0, 0, None), "KTAP version 1", "ok 1 - a", "ok 2 - b", "1
 r = counts("a failure", (1, 1, 0, None), "1..2", "ok 1 a", "# more", "not ok 2 b", status=1)
 ok("its results are shown", r.shown == ["1..2", "ok 1 a", "not ok 2 b"], r.shown)
 counts("a skip", (1, 0, 1, None), "ok 1 - a # SKIP no root", "ok 2 - b", "1..2", skips=[("dir/test: a", "no root")])
+counts("a skip as cmocka has it", (1, 0, 1, None), "1..2", "ok 1 - test_a", "not ok 2 # SKIP test_b", skips=[("dir/test", "test_b")])
 counts("all of a program", (0, 0, 1, None), "KTAP version 1", "1..0 # SKIP no machine", skips=[("dir/test", "no machine")])
 counts("no end", (1, 0, 0, "no plan"), "ok 1 - a")
 counts("too few", (1, 0, 0, "2 results planned, 1 seen"), "1..2", "ok 1 - a")
