@@ -22,7 +22,10 @@ static void rule_say(char why[RULE_TEXT], const char *of, const char *kind, enum
 		snprintf(why, RULE_TEXT, "not in %s-allow-%s of its configuration", of, kind);
 	else
 		snprintf(why, RULE_TEXT, "\"%.64s\" in %s-deny-%s of its configuration%s", item, of,
-			 kind, answer == SITE_UNSURE ? ", a group that is not known there" : "");
+			 kind,
+			 answer != SITE_UNSURE ? ""
+			 : *item == '@'	       ? ", a group that is not known there"
+					       : ", and the user has no name there");
 }
 
 static bool rule_admits(const struct site_who *rule, const char *of, uid_t uid, char why[RULE_TEXT])
@@ -94,13 +97,14 @@ bool rule_sends_program(const struct config *c, const char *given, const char *r
 	return answer == SITE_MAY;
 }
 
-static bool rule_is_known(const char *item)
+/* A number may be without a name; but then nobody can say who is in that group. */
+static bool rule_is_known(const char *item, bool denies)
 {
 	unsigned int number;
 	gid_t gid;
 
 	if (site_number(item + (*item == '@'), &number))
-		return true;
+		return *item != '@' || !denies || user_group_is_known(number);
 	return *item == '@' ? !user_group(item + 1, &gid) : user_is_known(item);
 }
 
@@ -121,6 +125,6 @@ void rule_find_unknown(const struct config *c, rule_unknown_fn found, void *ctx)
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].n; j++)
-			if (!rule_is_known(lists[i].list[j]))
+			if (!rule_is_known(lists[i].list[j], lists[i].denies))
 				found(ctx, lists[i].name, lists[i].list[j], lists[i].denies);
 }

@@ -19,6 +19,7 @@
 #define USER_FIRST 1000
 #define USER_LAST 59999
 #define USER_KEPT 16
+#define USER_ASKED 256 /* pairs of a user and a group */
 #define USER_KEPT_MS 60000
 
 /* Of the process: all agents on a host have the same users. */
@@ -91,6 +92,11 @@ static int user_find(struct user_named kept[USER_KEPT], const char *name,
 	return e->known ? 0 : -ENOENT;
 }
 
+bool user_group_is_known(gid_t gid)
+{
+	return getgrgid(gid);
+}
+
 int user_number(const char *name, uid_t *uid)
 {
 	static struct user_named kept[USER_KEPT];
@@ -136,22 +142,60 @@ static void user_find_groups(struct user_groups *g, uid_t uid)
 	}
 }
 
-int user_in_group(uid_t uid, const char *group)
+static bool user_has_group(const struct user_groups *g, gid_t gid)
 {
-	struct user_groups *g = &user_groups_cache[uid % USER_KEPT];
-	unsigned int number;
-	gid_t gid;
-
-	if (site_number(group, &number))
-		gid = number;
-	else if (user_group(group, &gid))
-		return -ENOENT;
-	if (!g->at || g->uid != uid || clock_ms() - g->at > USER_KEPT_MS)
-		user_find_groups(g, uid);
 	for (int i = 0; i < g->n; i++)
 		if (g->gids[i] == gid)
+			return true;
+	return false;
+}
+
+/*
+ * A directory that does not answer leaves groups out, and nothing says so. So the group must be known after
+ * that, and must not have the user as a member.
+ */
+static int user_asks_group(const struct user_groups *g, const char *group)
+{
+	unsigned int number;
+	struct group *gr = site_number(group, &number) ? getgrgid(number) : getgrnam(group);
+	const char *name = g->uid ? user_name(g->uid) : NULL;
+
+	if (!gr)
+		return -ENOENT;
+	for (char **member = gr->gr_mem; name && *member; member++)
+		if (!strcmp(*member, name))
 			return 1;
-	return g->n < 0 ? -ENODATA : 0;
+	return user_has_group(g, gr->gr_gid);
+}
+
+/* What was found of a user and a group, while what is kept of the user is the same. */
+struct user_asked {
+	uid_t uid;
+	uint64_t at;
+	char group[SITE_WHO_MAX + 1];
+	int answer;
+};
+
+int user_in_group(uid_t uid, const char *group)
+{
+	static struct user_asked asked[USER_ASKED];
+	struct user_groups *g = &user_groups_cache[uid % USER_KEPT];
+	struct user_asked *a = &asked[(XXH3_64bits(group, strlen(group)) + uid) % USER_ASKED];
+	unsigned int number;
+
+	if (!g->at || g->uid != uid || clock_ms() - g->at > USER_KEPT_MS)
+		user_find_groups(g, uid);
+	if (g->n < 0)
+		return -ENODATA;
+	if (site_number(group, &number) && user_has_group(g, number))
+		return 1;
+	if (a->uid != uid || a->at != g->at || strcmp(a->group, group)) {
+		a->uid = uid;
+		a->at = g->at;
+		snprintf(a->group, sizeof(a->group), "%s", group);
+		a->answer = user_asks_group(g, group);
+	}
+	return a->answer;
 }
 
 const char *user_digest(void)

@@ -248,19 +248,23 @@ int lookup_uid(uid_t uid, struct user *out)
 	return -ENOENT;
 }
 
-int lookup_group(const char *name, gid_t *gid)
+int lookup_in_group(const char *name, const struct user *user, const char *group)
 {
 	static const char *const table = "group";
-	struct lookup *l = lookup_new();
-	int err;
+	struct lookup *l;
+	gid_t gid;
+	int ret;
 
+	if (names_is_number(group, &gid) && names_has_group(user, gid))
+		return 1;
+	l = lookup_new();
 	if (!l)
 		return -errno;
-	err = lookup_ask(l, &table, 1, name);
-	if (!err)
-		err = names_parse_group(l->child[0].text, l->child[0].length, name, gid);
+	ret = lookup_ask(l, &table, 1, group);
+	if (!ret)
+		ret = names_parse_group(l->child[0].text, l->child[0].length, group, name, &gid);
 	munmap(l, sizeof(*l));
-	return err;
+	return ret ? ret : names_has_group(user, gid);
 }
 
 void lookup_free(struct user *user)

@@ -14,7 +14,11 @@ int lookup(const char *name, struct user *out);
 /** The user of this number, likewise. */
 int lookup_uid(uid_t uid, struct user *out);
 void lookup_free(struct user *user);
-/** The number of a group, likewise. */
-int lookup_group(const char *name, gid_t *gid);
+/**
+ * Whether this user, as lookup() has found it, is in a group, a name or a number: 1, 0, or -errno: that is not
+ * known. A directory that does not answer is not told from one that does not know the user: both leave groups
+ * out of what it has. So a group must be known now, and must not have the user as a member.
+ */
+int lookup_in_group(const char *name, const struct user *user, const char *group);
 
 #endif

@@ -73,17 +73,28 @@ static const char *names_number(const char *at, const char *limit, char end, uin
 	return at + 1;
 }
 
-/* What follows NAME:PASSWORD: in the line of this name; NULL: it is another line. */
+bool names_is_number(const char *group, gid_t *out)
+{
+	return names_number(group, group + strlen(group) + 1, '\0', out);
+}
+
+/* What follows NAME:PASSWORD: in a line; NULL: it is none. */
+static const char *names_after_any(const char *text, size_t length)
+{
+	const char *at = names_is_line(text, length) ? memchr(text, ':', length) : NULL;
+
+	at = at ? memchr(at + 1, ':', text + length - at - 1) : NULL;
+	return at ? at + 1 : NULL;
+}
+
+/* The same in the line of this name; NULL: it is another line. */
 static const char *names_after_password(const char *text, size_t length, const char *name)
 {
 	size_t n = strlen(name);
-	const char *at;
 
-	if (!names_is_line(text, length) || length <= n + 1 || memcmp(text, name, n) ||
-	    text[n] != ':')
-		return NULL;
-	at = memchr(text + n + 1, ':', length - n - 1);
-	return at ? at + 1 : NULL;
+	return length > n && !memcmp(text, name, n) && text[n] == ':'
+		       ? names_after_any(text, length)
+		       : NULL;
 }
 
 int names_parse_name(const char *text, size_t length, char name[LAUNCH_USER_MAX])
@@ -107,12 +118,34 @@ int names_parse_passwd(const char *text, size_t length, const char *name, struct
 	return at ? 0 : -ENOENT;
 }
 
-/* NAME:PASSWORD:GID:… */
-int names_parse_group(const char *text, size_t length, const char *name, gid_t *gid)
+/* NAME,NAME… */
+static bool names_has_member(const char *at, const char *limit, const char *user)
 {
-	const char *at = names_after_password(text, length, name);
+	const size_t n = strlen(user);
 
-	return at && names_number(at, text + length, ':', gid) ? 0 : -ENOENT;
+	while (at < limit) {
+		const char *end = memchr(at, ',', limit - at) ?: limit;
+
+		if ((size_t)(end - at) == n && !memcmp(at, user, n))
+			return true;
+		at = end + 1;
+	}
+	return false;
+}
+
+/* NAME:PASSWORD:GID:MEMBERS */
+int names_parse_group(const char *text, size_t length, const char *group, const char *user,
+		      gid_t *gid)
+{
+	const char *limit = text + length, *at;
+	gid_t number;
+	const bool by_number = names_is_number(group, &number);
+
+	at = by_number ? names_after_any(text, length) : names_after_password(text, length, group);
+	at = at ? names_number(at, limit, ':', gid) : NULL;
+	if (!at || (by_number && *gid != number))
+		return -ENOENT;
+	return names_has_member(at, limit - 1, user);
 }
 
 /* NAME GID GID…, with as many spaces as there may be */

@@ -31,8 +31,14 @@ bool names_is_id(const char *id);
 int names_parse_name(const char *text, size_t length, char name[LAUNCH_USER_MAX]);
 /** The line of "getent passwd NAME". Returns 0, or -ENOENT: it is not about this name. */
 int names_parse_passwd(const char *text, size_t length, const char *name, struct user *out);
-/** The line of "getent group NAME", likewise. */
-int names_parse_group(const char *text, size_t length, const char *name, gid_t *gid);
+/** Whether a group is given by its number. */
+bool names_is_number(const char *group, gid_t *out);
+/**
+ * The line of "getent group GROUP", of a name or a number: whether it has this user as a member. 1, 0, or
+ * -ENOENT: it is not about this group.
+ */
+int names_parse_group(const char *text, size_t length, const char *group, const char *user,
+		      gid_t *gid);
 /**
  * The line of "getent initgroups NAME". Stores at most `max` numbers in out->groups. Returns 0, or
  * -ENOENT: it is not about this name, -E2BIG: there are more.

@@ -37,31 +37,33 @@ static void user_limit(const struct request *r, const struct user *here, struct 
 	out->groups = user_groups;
 }
 
-static int user_in_group(void *user, const char *group)
-{
-	unsigned int number;
-	gid_t gid;
-	int err;
+struct user_named {
+	const char *name;
+	const struct user *user;
+};
 
-	if (site_number(group, &number))
-		return names_has_group(user, number);
-	err = lookup_group(group, &gid);
-	return err ? err : names_has_group(user, gid);
+static int user_in_group(void *ctx, const char *group)
+{
+	const struct user_named *who = ctx;
+
+	return lookup_in_group(who->name, who->user, group);
 }
 
 /* Whether the site lets tasks of this user run here: 0 or -EACCES. */
-static int user_may(const char *name, struct user *here)
+static int user_may(const char *name, const struct user *here)
 {
 	const struct site_who rule = rules_guests(&rules);
+	/* root is in its own group only */
+	struct user_named who = { here->uid ? name : "", here };
 
-	return site_who(&rule, name, here->uid, user_in_group, here, NULL) == SITE_MAY ? 0
+	return site_who(&rule, name, here->uid, user_in_group, &who, NULL) == SITE_MAY ? 0
 										       : -EACCES;
 }
 
 /* root is in its own group, and is not looked up. */
 static int user_root_may(void)
 {
-	struct user root = { 0 };
+	const struct user root = { 0 };
 
 	return user_may("root", &root);
 }

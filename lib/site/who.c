@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "who.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static int who_is(const char *item, const char *name, uid_t uid, site_group_fn i
 		return in_group(ctx, item + 1);
 	if (site_number(item, &number))
 		return uid == number;
-	return !strcmp(item, name);
+	return *name ? !strcmp(item, name) : -ENODATA;
 }
 
 enum site_answer site_who(const struct site_who *rule, const char *name, uid_t uid,

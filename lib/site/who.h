@@ -34,7 +34,8 @@ typedef int (*site_group_fn)(void *ctx, const char *group);
 bool site_who_is_good(const char *item);
 
 /**
- * Decides. A group of `allow` that is not known has no members; of `deny`, it refuses.
+ * Decides. A group of `allow` that is not known has no members; of `deny`, it refuses. So does a name of
+ * `deny` if `name` is "": the user has none, or the host does not say it.
  *
  * @item: set to the item that decided, if one did; NULL: nobody wants to know
  */

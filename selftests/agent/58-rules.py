@@ -4,6 +4,7 @@
 
 import os, shutil, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+import users
 from cluster import AGENT, BUILD, Cluster
 from ktap import done, ok, skip_all
 from launcher import Launcher, start
@@ -205,4 +206,40 @@ ok("ehlaunch: a group that is not known", answer and answer[0] == "LAUNCH_DENIED
 l = Launcher("--allow-root", "--guest-deny-user", "root")
 answer = l.ask(start(0, 0, "eht2"))
 ok("ehlaunch: root", answer and answer[0] == "LAUNCH_DENIED", answer)
+
+# ---- a directory service that does not answer: groups are left out of what a user has, and nothing says so ----
+
+NUMBER, NO_NUMBER = "@3001", "@64999"       # GROUP; nobody's
+rule(0, f'away-deny-users = {{ "{NO_NUMBER}" }}')
+refused("home: a number that is no group's", 2002, "away-user", f'"{NO_NUMBER}" in away-deny-users')
+ok("doctor: it denies everybody", doctor() == [("warning", f"away-deny-users: there is no group {NO_NUMBER[1:]} here: it denies everybody")], doctor())
+with c.net.enter(0):
+    p = subprocess.run([EHCTL, "exec", "n1", "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True, user=64998,
+                       group=64998, extra_groups=[], cwd="/")
+ok("home: a user without a name is refused by any group", p.returncode and NO_NUMBER in p.stderr, p)
+rule(0)
+
+
+def asks(*services):
+    """Users, groups and the groups of a user come from these services from now on."""
+    users.put("/etc/nsswitch.conf", "".join(f"{what}: {service}\n" for what, service in zip(("passwd", "group", "initgroups"), services)))
+
+
+def denied(name, item, uid, who):
+    """By both ends, which have this rule alone."""
+    rule(0, f'away-deny-users = {{ "{item}" }}')
+    got = run(uid, "n1")
+    ok(f"home: {name}", got[0] == 1 and f'"{item}" in away-deny-users' in got[2], got)
+    answer = Launcher("--guest-deny-user", item).ask(start(uid, uid, who))
+    ok(f"ehlaunch: {name}", answer and answer[0] == "LAUNCH_DENIED", answer)
+
+
+asks("files", "files", "ehs-dead")
+for item in NUMBER, f"@{GROUP}":
+    denied(f"{item} has the user, whose groups are not known", item, 2001, "eht1")
+    rule(0, f'away-deny-users = {{ "{item}" }}')
+    goes(f"{item} does not have another", 2002)
+asks("files", "ehs-dead", "ehs-dead")
+for item in NUMBER, f"@{GROUP}":
+    denied(f"{item} is not known", item, 2003, "eht3")      # what was said of another is good for a minute
 done()

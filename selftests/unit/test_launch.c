@@ -222,6 +222,11 @@ static void test_passwd(void **state)
 		assert_int_equal(passwd(bad[i], &user), -ENOENT);
 }
 
+static int group_has(const char *line, const char *group, const char *user, gid_t *gid)
+{
+	return names_parse_group(line, strlen(line), group, user, gid);
+}
+
 static void test_group(void **state)
 {
 	static const char *const bad[] = {
@@ -238,14 +243,24 @@ static void test_group(void **state)
 		"staff:x:4294967295:\n",
 		"staff:x:50:a\nadm:x:4:\n",
 	};
+	static const char *const members[] = { "a", "bob", "c" }, *const others[] = { "b", "bo",
+										      "bobc", "" };
+	static const char line[] = "staff:x:50:a,bob,c\n";
 	gid_t gid = 7;
 
-	assert_int_equal(names_parse_group("staff:x:50:a,b\n", 15, "staff", &gid), 0);
+	assert_int_equal(group_has(line, "staff", "eve", &gid), 0);
 	assert_int_equal(gid, 50);
-	assert_int_equal(names_parse_group("staff::0:\n", 10, "staff", &gid), 0);
+	assert_int_equal(group_has("staff::0:\n", "staff", "eve", &gid), 0);
 	assert_int_equal(gid, 0);
+	for (size_t i = 0; i < COUNT(members); i++) {
+		assert_int_equal(group_has(line, "staff", members[i], &gid), 1);
+		assert_int_equal(group_has(line, "50", members[i], &gid), 1);
+	}
+	for (size_t i = 0; i < COUNT(others); i++)
+		assert_int_equal(group_has(line, "50", others[i], &gid), 0);
+	assert_int_equal(group_has(line, "51", "a", &gid), -ENOENT);
 	for (size_t i = 0; i < COUNT(bad); i++)
-		assert_int_equal(names_parse_group(bad[i], strlen(bad[i]), "staff", &gid), -ENOENT);
+		assert_int_equal(group_has(bad[i], "staff", "a", &gid), -ENOENT);
 }
 
 static void test_groups(void **state)

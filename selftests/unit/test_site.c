@@ -108,6 +108,21 @@ static void test_deny_wins(void **state)
 	assert_int_equal(who(ITEMS("bob"), ITEMS("@wheel"), NULL), SITE_NOT_ALLOWED);
 }
 
+/* A user whose name is not known may have any. */
+static void test_no_name(void **state)
+{
+	const struct site_who denies = { .deny = ITEMS("bob", "1002"), .ndeny = 2 };
+	const struct site_who numbers = { .deny = ITEMS("1002"), .ndeny = 1 };
+	const struct site_who allows = { .allow = ITEMS("bob"), .nallow = 1 };
+	const char *item;
+
+	assert_int_equal(site_who(&denies, "", 1001, in_group, &asked, &item), SITE_UNSURE);
+	assert_string_equal(item, "bob");
+	assert_int_equal(site_who(&denies, "", 1002, in_group, &asked, NULL), SITE_DENIED);
+	assert_int_equal(site_who(&numbers, "", 1001, in_group, &asked, NULL), SITE_MAY);
+	assert_int_equal(site_who(&allows, "", 1001, in_group, &asked, NULL), SITE_NOT_ALLOWED);
+}
+
 static void test_groups(void **state)
 {
 	const char *item;
@@ -340,13 +355,13 @@ static void test_labels_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map),	    cmocka_unit_test(test_who),
-		cmocka_unit_test(test_deny_wins),   cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_who_items),   cmocka_unit_test(test_below),
-		cmocka_unit_test(test_what),	    cmocka_unit_test(test_what_items),
-		cmocka_unit_test(test_node),	    cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_label_items), cmocka_unit_test(test_labels_of),
-		cmocka_unit_test(test_labels_fit),
+		cmocka_unit_test(test_no_name),	   cmocka_unit_test(test_map),
+		cmocka_unit_test(test_who),	   cmocka_unit_test(test_deny_wins),
+		cmocka_unit_test(test_groups),	   cmocka_unit_test(test_who_items),
+		cmocka_unit_test(test_below),	   cmocka_unit_test(test_what),
+		cmocka_unit_test(test_what_items), cmocka_unit_test(test_node),
+		cmocka_unit_test(test_labels),	   cmocka_unit_test(test_label_items),
+		cmocka_unit_test(test_labels_of),  cmocka_unit_test(test_labels_fit),
 	};
 
 	return cmocka_run_group_tests_name("site", tests, NULL, NULL);
