@@ -27,6 +27,7 @@
 #include "net/tls.h"
 #include "rooms.h"
 #include "version.h"
+#include "wire/clean.h"
 
 #define MAIN_CONFIG "/etc/ehsched/agent.conf"
 #define MAIN_FILES 65536 /* three for each task that is away, four for each guest */
@@ -185,6 +186,16 @@ free_base:
 	return err;
 }
 
+/* Words of the command line and of files are in it. */
+static void main_print(FILE *to, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	char *clean = malloc(size);
+
+	fputs(clean ? clean_lines(clean, size, text) : "out of memory\n", to);
+	free(clean);
+}
+
 static int main_usage(FILE *to)
 {
 	fprintf(to, "usage: ehagent [-c FILE] [-t | --launch] [--join ADDRESS[:PORT]]…\n"
@@ -201,6 +212,34 @@ static int main_usage(FILE *to)
 static int main_version(void)
 {
 	printf("ehagent %s\n", VERSION);
+	return fflush(stdout) ? 1 : 0;
+}
+
+/* One that getopt_long() does not take; it would print it as it is. */
+static int main_bad_option(const char *last)
+{
+	char text[PATH_MAX], letter[] = { '-', (char)optopt, '\0' };
+
+	snprintf(text, sizeof(text),
+		 "ehagent: %s: unknown, or its value is missing or not wanted\n",
+		 strncmp(last, "--", 2) ? letter : last);
+	main_print(stderr, text);
+	return main_usage(stderr);
+}
+
+static int main_check(const struct config *config)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *rules = open_memstream(&text, &size);
+
+	if (!rules)
+		return 1;
+	config_rules_print(config, rules);
+	if (fclose(rules) || !text)
+		return 1;
+	main_print(stdout, text);
+	free(text);
 	return fflush(stdout) ? 1 : 0;
 }
 
@@ -223,10 +262,14 @@ static int main_launch(const struct config *config)
 	return 1;
 }
 
-static int main_bad_join(const char *text)
+static int main_bad_join(const char *given)
 {
-	fprintf(stderr, "ehagent: --join: %s: not ADDRESS or ADDRESS:PORT with a numeric address\n",
-		text);
+	char text[PATH_MAX];
+
+	snprintf(text, sizeof(text),
+		 "ehagent: --join: %s: not ADDRESS or ADDRESS:PORT with a numeric address\n",
+		 given);
+	main_print(stderr, text);
 	return 2;
 }
 
@@ -245,9 +288,13 @@ int main(int argc, char **argv)
 	struct address address;
 	bool check = false, launch = false;
 	size_t njoin = 0;
-	struct tls *tls;
+	struct tls *tls = NULL;
+	char *said = NULL;
+	size_t size;
+	FILE *errors;
 	int c;
 
+	opterr = 0;
 	main_joins = calloc(argc + 1, sizeof(*main_joins));
 	if (!main_joins)
 		return 1;
@@ -260,8 +307,10 @@ int main(int argc, char **argv)
 			launch = true;
 		else if (c == 'V')
 			return main_version();
+		else if (c == 'h')
+			return main_usage(stdout);
 		else if (c != 'j')
-			return main_usage(c == 'h' ? stdout : stderr);
+			return main_bad_option(argv[optind - 1]);
 		else if (!config_parse_join(optarg, &address))
 			main_joins[njoin++] = optarg;
 		else
@@ -272,24 +321,32 @@ int main(int argc, char **argv)
 	/* Rules that another user can change are not root's. What is read is what was looked at. */
 	if (launch && !geteuid()) {
 		if (!config_file_is_roots(file, real, why)) {
-			fprintf(stderr, "%s\n", why);
+			main_print(stderr, why);
+			fputc('\n', stderr);
 			return 2;
 		}
 		file = real;
 	}
-	agent.config = config_read(file, main_joins, stderr);
+	errors = open_memstream(&said, &size);
+	if (!errors)
+		return 1;
+	agent.config = config_read(file, main_joins, errors);
+	if (agent.config && !launch)
+		tls = tls_new(agent.config, errors);
+	fclose(errors);
+	main_print(stderr, said ?: "ehagent: out of memory\n");
+	free(said);
 	if (!agent.config)
 		return 2;
 	if (launch)
 		return main_launch(agent.config);
-	tls = tls_new(agent.config, stderr);
 	if (!tls)
 		return 2;
 	if (check) {
-		config_rules_print(agent.config, stdout);
+		c = main_check(agent.config);
 		tls_free(tls);
 		config_free(agent.config);
-		return fflush(stdout) ? 1 : 0;
+		return c;
 	}
 	log_set_levels(&agent.config->log);
 	return main_run(&agent, tls);

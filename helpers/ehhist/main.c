@@ -202,6 +202,7 @@ static int hist_arguments(int argc, char **argv, struct store *s, const char **b
 	};
 	int c;
 
+	opterr = 0; /* it would print the word as it is */
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (c) {
 		case 'f':

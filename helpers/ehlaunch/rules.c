@@ -68,6 +68,7 @@ int rules_parse(struct rules *rules, char **users, int argc, char **argv)
 		.owned = 3,
 	};
 	optind = 1;
+	opterr = 0; /* it would print the word as it is */
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		number = c == 'm'   ? &rules->uid_min
 			 : c == 'p' ? &rules->guest_pids

@@ -62,6 +62,16 @@ char *clean_text(char *out, size_t size, const char *text)
 	return out;
 }
 
+char *clean_lines(char *out, size_t size, const char *text)
+{
+	clean_text(out, size, text);
+	/* a byte has become a byte */
+	for (size_t i = 0; i < size && out[i]; i++)
+		if (text[i] == '\n')
+			out[i] = '\n';
+	return out;
+}
+
 char *clean_words(char *out, size_t size, const char *const *words)
 {
 	size_t at = 0;

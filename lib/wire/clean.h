@@ -18,6 +18,9 @@ bool clean_is(const char *text);
  */
 char *clean_text(char *out, size_t size, const char *text);
 
+/** The same for lines: their ends stay. */
+char *clean_lines(char *out, size_t size, const char *text);
+
 /**
  * The same for the words of a command, with a space between them; a word with a space, or without
  * letters, is in single quotes. The first word is the program's and left out.

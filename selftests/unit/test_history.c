@@ -59,11 +59,14 @@ static void cleaned(const char *text, const char *wanted)
 static void test_clean(void **state)
 {
 	const char *words[] = { "cc", "-c", "a b.c", "", NULL }, *none[] = { NULL };
-	char out[64];
+	char out[64], lines[16];
 
 	cleaned("plain", "plain");
 	cleaned("\x1b[31m", "?[31m");
 	cleaned("a\tb\n\x7f", "a?b??");
+	assert_string_equal(clean_lines(lines, sizeof(lines), "a\x1b\n\xc2\x9b\n\nb\xff\n"),
+			    "a?\n??\n\nb?\n");
+	assert_string_equal(clean_lines(lines, 3, "a\nb\n"), "a\n");
 	cleaned("na\xc3\xafve", "na\xc3\xafve");
 	cleaned("\xe2\x82\xac \xf0\x9f\x99\x82", "\xe2\x82\xac \xf0\x9f\x99\x82");
 	cleaned("\xc2\x9b"

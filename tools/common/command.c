@@ -12,20 +12,45 @@
 
 const char *command_name, *command_usage;
 
+/* Text with words of others in it, for a terminal. NULL: out of memory. To be freed. */
+static char *clean_format(char *(*as)(char *out, size_t size, const char *text), const char *format,
+			  va_list args)
+{
+	char *text, *clean;
+	const int n = vasprintf(&text, format, args);
+
+	if (n < 0)
+		return NULL;
+	clean = malloc(n + 1);
+	if (clean)
+		as(clean, n + 1, text);
+	free(text);
+	return clean;
+}
+
 /* What is wrong may be in it: a word, a line of a file, an answer. */
 static void complain(const char *format, va_list args)
 {
-	char *text = NULL, *clean = NULL;
-	const int n = vasprintf(&text, format, args);
+	char *text = clean_format(clean_text, format, args);
 
-	if (n >= 0)
-		clean = malloc(n + 1);
 	fprintf(stderr, "ehctl%s%s: %s\n", command_name ? " " : "",
-		command_name ? command_name : "",
-		clean ? clean_text(clean, n + 1, text) : "out of memory");
-	free(clean);
-	if (n >= 0)
-		free(text);
+		command_name ? command_name : "", text ? text : "out of memory");
+	free(text);
+}
+
+void print_lines(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = clean_format(clean_lines, format, args);
+	va_end(args);
+	if (text)
+		fputs(text, stdout);
+	else
+		fail(0, "out of memory");
+	free(text);
 }
 
 int fail(int code, const char *format, ...)

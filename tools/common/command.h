@@ -11,6 +11,8 @@ enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 extern const char *command_name; /**< for messages; NULL: not known yet */
 extern const char *command_usage; /**< its arguments, for the usage line; NULL: there is none */
 
+/** Prints lines that have words of the user or of others in them. */
+void print_lines(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Prints `ehctl COMMAND: message` and returns `code`. */
 int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** The same with the command's usage line below it; returns EXIT_USAGE. */

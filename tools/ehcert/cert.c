@@ -74,10 +74,10 @@ static int cert_init(int argc, char **argv, bool json)
 	authority_free(&a);
 	if (json)
 		return cert_say(json, dir);
-	printf("%s/%s is the authority%s%s; keep %s/%s secret, and where it is.\n"
-	       "next: ehctl cert node %s HOST…\n",
-	       dir, AUTHORITY_CERT, cluster ? " of cluster " : "", cluster ?: "", dir,
-	       AUTHORITY_KEY, dir);
+	print_lines("%s/%s is the authority%s%s; keep %s/%s secret, and where it is.\n"
+		    "next: ehctl cert node %s HOST…\n",
+		    dir, AUTHORITY_CERT, cluster ? " of cluster " : "", cluster ?: "", dir,
+		    AUTHORITY_KEY, dir);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ static int cert_node(int argc, char **argv, bool json)
 	if (code || json)
 		return code ?: cert_say(json, argv[0]);
 	for (int i = 1; i < argc; i++)
-		printf("%s/%s.crt and %s/%s.key\n", argv[0], argv[i], argv[0], argv[i]);
+		print_lines("%s/%s.crt and %s/%s.key\n", argv[0], argv[i], argv[0], argv[i]);
 	printf("next: copy HOST.crt, HOST.key and ca.crt to /etc/ehsched on each HOST, there\n"
 	       "      chown ehsched /etc/ehsched/HOST.key, and name them in "
 	       "/etc/ehsched/agent.conf\n");
@@ -243,7 +243,7 @@ static int cert_list(int argc, char **argv, bool json)
 	if (n)
 		cert_print(list);
 	else
-		printf("no certificates in %s\n", dir);
+		print_lines("no certificates in %s\n", dir);
 	json_decref(list);
 	return code;
 }

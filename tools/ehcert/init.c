@@ -111,12 +111,12 @@ static int init_say(const struct init *in, bool json)
 		return json_print(json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "version", 1, "cluster",
 					    in->cluster, "host", in->host, "node", in->node,
 					    "address", in->address.text, "directory", in->path));
-	printf("%s is the first host of cluster %s: node %s at %s, with room for %lu hosts.\n"
-	       "%s/" AUTHORITY_KEY " is the key of the cluster's authority: keep it secret.\n",
-	       in->host, in->cluster, in->node, in->address.text,
-	       1ul << in->topology.n * in->topology.l, in->path);
+	print_lines("%s is the first host of cluster %s: node %s at %s, with room for %lu hosts.\n"
+		    "%s/" AUTHORITY_KEY " is the key of the cluster's authority: keep it secret.\n",
+		    in->host, in->cluster, in->node, in->address.text,
+		    1ul << in->topology.n * in->topology.l, in->path);
 	if (*conf)
-		printf("next: ehagent -c %s/agent.conf\n", conf);
+		print_lines("next: ehagent -c %s/agent.conf\n", conf);
 	else
 		printf("next: systemctl enable --now ehagent\n");
 	printf("      ehctl invite              for each other host\n");

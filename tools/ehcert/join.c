@@ -226,10 +226,10 @@ static int join_say(const struct join *j, bool json)
 		return json_print(json_pack("{s:i,s:s,s:s,s:s,s:s}", "version", 1, "cluster",
 					    cluster, "host", j->host, "address", j->address.text,
 					    "directory", j->path));
-	printf("%s has a certificate of cluster %s, and will be reached at %s.\n", j->host, cluster,
-	       j->address.text);
+	print_lines("%s has a certificate of cluster %s, and will be reached at %s.\n", j->host,
+		    cluster, j->address.text);
 	if (strcmp(j->path, EHCERT_DIR) != 0)
-		printf("next: ehagent -c %s/agent.conf\n", j->path);
+		print_lines("next: ehagent -c %s/agent.conf\n", j->path);
 	else
 		printf("next: systemctl enable --now ehagent\n");
 	printf("      ehctl status\n");

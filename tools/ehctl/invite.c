@@ -44,12 +44,12 @@ static void print_invite(const json_t *reply)
 {
 	const char *host = json_string_value(json_object_get(reply, "host"));
 
-	printf("This admits one host%s%s, once, within ", host ? ", " : "", host ?: "");
+	print_lines("This admits one host%s%s, once, within ", host ? ", " : "", host ?: "");
 	print_time(json_integer_value(json_object_get(reply, "seconds")));
-	printf(". Run there, as root:\n\n  ehctl join --token %s\n\n"
-	       "It must be able to reach %s.\n",
-	       json_string_value(json_object_get(reply, "token")),
-	       json_string_value(json_object_get(reply, "address")));
+	print_lines(". Run there, as root:\n\n  ehctl join --token %s\n\n"
+		    "It must be able to reach %s.\n",
+		    json_string_value(json_object_get(reply, "token")),
+		    json_string_value(json_object_get(reply, "address")));
 }
 
 static int run(int argc, char **argv, bool json)

@@ -50,9 +50,9 @@ static void print_done(const json_t *reply)
 	const char *host = json_string_value(json_object_get(reply, "host"));
 
 	if (host)
-		printf("%s was revoked: no member takes a certificate of it that it has now.\n"
-		       "To admit it again: `ehctl invite --host %s`\n",
-		       host, host);
+		print_lines("%s was revoked: no member takes a certificate of it that it has now.\n"
+			    "To admit it again: `ehctl invite --host %s`\n",
+			    host, host);
 	else
 		printf("That certificate was revoked: no member takes it any more.\n");
 	printf("Members that are connected know it now, others when they come back.\n");
