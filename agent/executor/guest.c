@@ -28,6 +28,7 @@
 #include "executor/launch.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
+#include "job/looks.h"
 #include "job/route.h"
 #include "net/peer.h"
 #include "node/cgroup.h"
@@ -457,6 +458,7 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (g->state == GUEST_STARTING) {
+		looks_note_silent(g->agent, g->place->here);
 		guest_refuse(g, EHS_REASON_FILES_DIFFER, 0,
 			     "the files that its arguments name do not answer there");
 		return;

@@ -12,6 +12,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/launcher.h"
 #include "base/log.h"
 
@@ -23,6 +24,9 @@
 #define LOOKS_AT_MS 5000 /* to find a program */
 #define LOOKS_DIGEST_MS 60000 /* to read it */
 #define LOOKS_END_MS 1000 /* to die */
+#define LOOKS_SLOW_MS 1000 /* after which a process that nobody waits for any more counts as held */
+#define LOOKS_SILENT_MS 10000 /* no look for a peer and a user after one that had no answer */
+#define LOOKS_SILENT 32 /* users of which that is remembered */
 
 static const char looks_stuck[] = "a file system with its program or directory does not answer";
 static const char looks_ended[] = "ehlook has ended";
@@ -54,6 +58,7 @@ struct looker {
 	struct event *readable, *timer;
 	struct look *of; /* NULL: idle, or nobody waits for the answer */
 	bool busy; /* an answer is due */
+	uint64_t since; /* when it was asked for that, ms */
 	bool killed;
 	bool stuck; /* it has not ended in time: a file system holds it */
 	uid_t uid; /* of the last request */
@@ -63,6 +68,11 @@ struct looks {
 	struct look *list; /* the oldest first */
 	struct looker *lookers;
 	struct event *later; /* gives out work, from the loop */
+	struct {
+		uid_t uid;
+		uint64_t until; /* ms */
+	} silent[LOOKS_SILENT];
+	unsigned int next_silent;
 	struct log_limit limit;
 };
 
@@ -118,15 +128,44 @@ static void looker_kill(struct looker *k)
 	looker_let_go(k);
 }
 
+/*
+ * Each task of other nodes of its user would wait as long for the same file system, and its home with it: for a
+ * while they are refused at once. Others' are not.
+ */
+void looks_note_silent(struct agent *agent, uid_t uid)
+{
+	struct looks *all = agent->looks;
+	const unsigned int at = all->next_silent++ % LOOKS_SILENT;
+
+	all->silent[at].uid = uid;
+	all->silent[at].until = clock_ms() + LOOKS_SILENT_MS;
+}
+
+static bool looks_is_silent(const struct looks *all, uid_t uid)
+{
+	const uint64_t now = clock_ms();
+
+	for (unsigned int i = 0; i < LOOKS_SILENT; i++)
+		if (all->silent[i].uid == uid && all->silent[i].until > now)
+			return true;
+	/* Who asked has given up before we do: a home has less time. */
+	for (const struct looker *k = all->lookers; k; k = k->next)
+		if (k->uid == uid && k->busy && !k->killed && !k->of &&
+		    now - k->since >= LOOKS_SLOW_MS)
+			return true;
+	return false;
+}
+
 static void looker_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct looker *k = arg;
 
+	looks_later(k->agent);
 	if (k->killed) {
 		k->stuck = true;
-		looks_later(k->agent);
 		return;
 	}
+	looks_note_silent(k->agent, k->uid);
 	if (log_allowed(&k->agent->looks->limit))
 		log_warning("a file system does not answer when a program of user %u is looked at",
 			    (unsigned int)k->uid);
@@ -209,6 +248,7 @@ static int looker_ask(struct looker *k, struct look *l, enum look_what what)
 	k->of = l;
 	k->uid = l->ask.uid;
 	k->busy = true;
+	k->since = clock_ms();
 	l->by = k;
 	l->state = LOOK_ASKED;
 	return evtimer_add(k->timer, &limit);
@@ -354,6 +394,8 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 	struct look *l, **at;
 
 	*trouble = looks_full(agent->looks, q->uid);
+	if (!q->pid && looks_is_silent(agent->looks, q->uid))
+		*trouble = looks_stuck;
 	if (*trouble)
 		return NULL;
 	*trouble = strerror(ENAMETOOLONG);

@@ -4,7 +4,8 @@
  * Questions about paths that users and peers name, which ehlook processes answer with the rights of the
  * user: the loop of the agent resolves none of them. A process that does not answer in time is killed
  * and another one is started; one that cannot die, because a file system holds it, is left alone. Of
- * each user and in all there are limited numbers of both.
+ * each user and in all there are limited numbers of both. For ten seconds after a question that had no
+ * answer no peer's is asked for its user, who would wait again.
  */
 #ifndef AGENT_JOB_LOOKS_H
 #define AGENT_JOB_LOOKS_H
@@ -31,6 +32,8 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 			const char **trouble);
 /** After an answer, and in the call: asks for the digest of its program. `done` is called once. */
 void look_digest(struct look *l, look_fn done, void *ctx);
+/** A file system has not answered for a task of this user. */
+void looks_note_silent(struct agent *agent, uid_t uid);
 /** Frees it; what it has asked for is not waited for any more. Each look_start() is followed by one. */
 void look_end(struct look *l);
 

@@ -6,6 +6,7 @@ import os, shutil, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, LAUNCH, Cluster
 from confinement import become
+from fuse import Silent
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -17,14 +18,18 @@ some = os.path.join(c.dir, "some")
 os.mkdir(some)
 for name in "ehlook", "ehlaunch":
     c.wrapped[1, "ehlaunch"] = shutil.copy(os.path.join(os.path.dirname(LAUNCH), name), some)
+silent = os.path.join(c.dir, "silent")
+os.mkdir(silent)
+program = shutil.copy("/usr/bin/readlink", os.path.join(silent, "prog"))
+c.wrap(1, "", mounts=True)      # what is silent there is not at home
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
 
 
-def run(uid, *words):
+def run(uid, *words, program="readlink"):
     """Where a task is that may go anywhere, and what was done to find a place."""
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, "exec", "--auto", "--all", *words, "--", "readlink", "/proc/self/ns/net"], cwd="/",
+        p = subprocess.Popen([EHCTL, "exec", "--auto", "--all", *words, "--", program, "/proc/self/ns/net"], cwd="/",
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: become(uid))
     where = p.communicate(timeout=WAIT)[0].strip()
     return where, [step["what"] for step in c.ask(0, {"command": "why", "id": str(p.pid)}).get("steps", [])]
@@ -46,4 +51,18 @@ goes("a user's task")
 for name, uid, words in ("a view that the node cannot mount", ONE, ["--view", "home"]), ("a user of the system", SYSTEM, []):
     ok(f"{name}: is refused", all(until(lambda: refused(uid, *words)) for i in range(8)), c.log(0)[-2000:])
     goes(f"{name}: another user's task")
+
+# ---- a file system there that does not answer ----
+
+HELD = "n1 refuses: files-differ"
+fs = Silent(silent, c.agents[1].pid)
+ok("a file system there is silent", fs.up and fs.silence())
+c.ask(0, {"command": "set", "time-limit": 3000})        # home waits for less long than the node
+where, steps = run(ONE, program=program)
+ok("a program in it: the first task waits, and runs here", where == near and HELD not in steps, (where, steps))
+got = [run(ONE, program=program) for i in range(2)]
+ok("the next ones do not", all(where == near and HELD in steps for where, steps in got), got)
+goes("a program that does not answer there: another user's task")
+fs.end()
+ok("when it is gone the user's tasks go again", until(lambda: run(ONE)[0] == far), run(ONE))
 done()
