@@ -10,14 +10,13 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "cluster/address.h"
 #include "cluster/speech.h"
 #include "net/h2_stream.h"
 
 struct client_call {
 	struct agent *agent;
 	struct client_call *next, **prev; /* among the open ones of its agent */
-	char to[ADDRESS_TEXT]; /* the other host */
+	const char *to; /* the other host; the caller's */
 	struct h2_stream *stream;
 	struct event *timer;
 	char *body;
@@ -140,7 +139,7 @@ struct client_call *client_call_new(struct agent *agent, const char *to, json_t 
 	if (!r)
 		goto drop_body;
 	r->agent = agent;
-	snprintf(r->to, sizeof(r->to), "%s", to);
+	r->to = to;
 	r->done = done;
 	r->ctx = ctx;
 	r->timer = evtimer_new(agent->base, client_on_time, r);

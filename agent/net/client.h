@@ -15,7 +15,8 @@ struct agent;
 /** `reply` is borrowed and may be NULL; status 0: no answer in time. */
 typedef void (*client_reply_fn)(void *ctx, int status, const json_t *reply);
 /** JSON over POST (GET if there is no body), over this connection and now. `to` is the other host's name,
- *  for the log. `done` is called exactly once, later. 0, or -ENOMEM: `done` is not called. */
+ *  for the log, and stays where it is until the call ends. `done` is called exactly once, later. 0, or
+ *  -ENOMEM: `done` is not called. */
 int client_request(struct agent *agent, struct h2_conn *conn, const char *to, const char *path,
 		   json_t *body_stolen, unsigned int timeout_ms, client_reply_fn done, void *ctx);
 /**
