@@ -255,6 +255,19 @@ static void step(struct input *in)
 	}
 }
 
+static bool answer_all(void)
+{
+	bool any = false;
+
+	for (size_t i = play.n; i-- > 0;) {
+		if (play.asks[i]->events)
+			continue;
+		answer(i, NULL);
+		any = true;
+	}
+	return any;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
@@ -276,10 +289,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&in);
 		turn();
 	}
-	for (size_t i = play.n; i-- > 0;)
-		if (!play.asks[i]->events)
-			answer(i, NULL);
-	turn();
+	/* Each that is answered may have said its next request already. */
+	while (answer_all())
+		turn();
 	for (int i = 0; i < VISITORS; i++)
 		go(i);
 	turn();
