@@ -75,7 +75,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles ehhist ehtop ehmetrics ehspawn.so)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles ehhist ehnames ehtop ehmetrics ehspawn.so)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c lib/cert/*.c lib/history/*.c lib/cost/*.c \
 	lib/site/*.c)
@@ -87,7 +87,7 @@ ADDRESS	  := helpers/common/agent_address.c helpers/common/number.c
 PIDFD	  := helpers/common/pidfd.c
 CONTROL	  := helpers/common/control.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
-AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) $(CONTROL)
+AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) $(CONTROL) helpers/common/directory.c
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC) $(ADDRESS)
 EHTOP_SRC := $(wildcard tools/ehtop/*.c) tools/ehctl/client.c $(COMMON_SRC) $(ADDRESS)
 EHMETRICS_SRC := $(wildcard tools/ehmetrics/*.c) $(COMMON_SRC) $(ADDRESS)
@@ -100,6 +100,7 @@ FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(CONTROL) helpers/common/stream.c
 LOOKUP_SRC := $(addprefix helpers/common/,lookup.c names.c)
 LOOK_SRC  := $(wildcard helpers/ehlook/*.c) $(LOOKUP_SRC)
 HIST_SRC  := $(wildcard helpers/ehhist/*.c)
+NAMES_SRC := helpers/ehnames/main.c helpers/common/directory.c
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) \
 	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
@@ -186,6 +187,8 @@ $(O)/bin/ehview: LIBS = $(shell $(PKG_CONFIG) --libs fuse3 libevent_core)
 $(O)/bin/ehfiles: $(call objects,$(FILES_SRC)) $(O)/libeh.a
 $(O)/bin/ehfiles: LIBS = $(shell $(PKG_CONFIG) --libs libevent_core)
 
+$(O)/bin/ehnames: $(call objects,$(NAMES_SRC))
+
 # The only program that has a database: the agent has no need of its code.
 $(O)/bin/ehhist: $(call objects,$(HIST_SRC)) $(O)/libeh.a
 $(O)/bin/ehhist: LIBS = $(shell $(PKG_CONFIG) --libs sqlite3 jansson libseccomp)
@@ -222,7 +225,7 @@ comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
 entry	 = {"directory": "$(call json,$(CURDIR))", "file": "$(1)", "command": "$(call json,$(2)) -c -o $(O)/$(1:.c=.o) $(1)"}
-ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHTOP_SRC) $(EHMETRICS_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(HIST_SRC) tools/ehspawn/ehspawn.c $(UNIT_SRC) $(FUZZ_SRC))
+ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHTOP_SRC) $(EHMETRICS_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(HIST_SRC) $(NAMES_SRC) tools/ehspawn/ehspawn.c $(UNIT_SRC) $(FUZZ_SRC))
 compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)

@@ -6,6 +6,7 @@
 
 #include "base/agent.h"
 #include "base/config.h"
+#include "base/directory.h"
 #include "base/keep.h"
 #include "base/log.h"
 #include "cluster/admission.h"
@@ -199,6 +200,13 @@ static int rooms_start_first(struct agent *agent)
 {
 	int err;
 
+	/* First of all, as names are asked for from here on; and later no program can be started. */
+	err = directory_start();
+	if (err)
+		log_warning(
+			"cannot start ehnames, which is installed beside this program: %s; this "
+			"agent waits for the name services",
+			strerror(-err));
 	/* Before anything that another agent here would notice; later no file can be made there. */
 	err = listener_open(agent);
 	if (err)
@@ -343,6 +351,7 @@ void rooms_stop(struct agent *agent)
 	record_exit(agent);
 	eligible_exit(agent);
 	history_exit(agent);
+	directory_exit();
 	counters_exit(agent);
 	reserve_exit(agent);
 	memory_exit(agent);

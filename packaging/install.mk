@@ -11,7 +11,7 @@ FISH_COMPLETION ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR	?= /usr/lib/systemd/system
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehhist ehplan ehspawn.so ehsim ehcert ehtop ehmetrics
+LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehhist ehnames ehplan ehspawn.so ehsim ehcert ehtop ehmetrics
 COMPLETION := $(addprefix $(O)/completion/,ehctl.bash _ehctl ehctl.fish)
 BUILT	:= $(addprefix $(O)/bin/,ehctl ehrsh ehagent $(LIBEXEC)) $(COMPLETION)
 PAGES	:= $(wildcard tools/man/*.[1-8])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/rule.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/config_data.h"
@@ -97,15 +98,16 @@ bool rule_sends_program(const struct config *c, const char *given, const char *r
 	return answer == SITE_MAY;
 }
 
-/* A number may be without a name; but then nobody can say who is in that group. */
+/* A number may be without a name; but then nobody can say who is in that group. What has no answer is not told. */
 static bool rule_is_known(const char *item, bool denies)
 {
 	unsigned int number;
-	gid_t gid;
+	id_t id;
 
-	if (site_number(item + (*item == '@'), &number))
-		return *item != '@' || !denies || user_group_is_known(number);
-	return *item == '@' ? !user_group(item + 1, &gid) : user_is_known(item);
+	if (!site_number(item + (*item == '@'), &number))
+		return (*item == '@' ? user_group(item + 1, &id) : user_number(item, &id)) !=
+		       -ENOENT;
+	return *item != '@' || !denies || user_group_is_known(number) != -ENOENT;
 }
 
 void rule_find_unknown(const struct config *c, rule_unknown_fn found, void *ctx)

@@ -4,7 +4,6 @@
 #include "base/user.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "site/who.h"
 
 /* Debian's range for people; the numbers of system users differ between machines. */
@@ -22,93 +22,105 @@
 #define USER_ASKED 256 /* pairs of a user and a group */
 #define USER_KEPT_MS 60000
 
-/* Of the process: all agents on a host have the same users. */
+/* Of the process: all agents on a host have the same users. What has no answer yet is not kept. */
 static struct user_entry {
 	uid_t uid;
 	bool known;
-	char name[64];
+	char name[DIRECTORY_NAME];
+	gid_t group;
 	uint64_t at;
 } user_cache[USER_KEPT];
 
+static bool user_is_old(uint64_t at)
+{
+	return !at || clock_ms() - at > USER_KEPT_MS;
+}
+
+/* NULL: not known, or there is no answer. */
+static const struct user_entry *user_find(uid_t uid)
+{
+	const struct directory_question q = { .kind = DIRECTORY_UID, .number = uid };
+	struct user_entry *e = &user_cache[uid % USER_KEPT];
+	const struct directory_answer *a;
+
+	if (user_is_old(e->at) || e->uid != uid) {
+		a = directory_ask(&q);
+		if (!a)
+			return NULL;
+		*e = (struct user_entry){
+			.uid = uid, .known = !a->error, .group = a->group, .at = clock_ms()
+		};
+		memcpy(e->name, a->name, sizeof(e->name));
+	}
+	return e->known ? e : NULL;
+}
+
 const char *user_name(uid_t uid)
 {
-	struct user_entry *e = &user_cache[uid % USER_KEPT];
-	uint64_t now = clock_ms();
-	struct passwd *pw;
+	const struct user_entry *e = user_find(uid);
 
-	if (!e->at || e->uid != uid || now - e->at > USER_KEPT_MS) {
-		pw = getpwuid(uid);
-		e->uid = uid;
-		e->at = now;
-		e->known = pw;
-		snprintf(e->name, sizeof(e->name), "%s", pw ? pw->pw_name : "");
-	}
-	return e->known ? e->name : NULL;
+	return e ? e->name : NULL;
 }
 
-bool user_is_known(const char *name)
-{
-	return getpwnam(name);
-}
-
+/* What a name leads to. */
 struct user_named {
-	char name[64];
+	char name[DIRECTORY_NAME];
 	id_t number;
 	bool known;
 	uint64_t at;
 };
 
-static bool user_find_user(const char *name, id_t *number)
+/* A name into a question. False: nobody has it. */
+static bool user_question(struct directory_question *q, enum directory_kind kind, const char *name)
 {
-	struct passwd *pw = getpwnam(name);
-
-	if (pw)
-		*number = pw->pw_uid;
-	return pw;
+	*q = (struct directory_question){ .kind = kind };
+	return snprintf(q->name, sizeof(q->name), "%s", name) < (int)sizeof(q->name);
 }
 
-static bool user_find_group(const char *name, id_t *number)
-{
-	struct group *gr = getgrnam(name);
-
-	if (gr)
-		*number = gr->gr_gid;
-	return gr;
-}
-
-static int user_find(struct user_named kept[USER_KEPT], const char *name,
-		     bool (*find)(const char *name, id_t *number), id_t *number)
+/* 0, -ENOENT or -EAGAIN: there is no answer. */
+static int user_find_number(struct user_named kept[USER_KEPT], enum directory_kind kind,
+			    const char *name, id_t *number)
 {
 	struct user_named *e = &kept[XXH3_64bits(name, strlen(name)) % USER_KEPT];
-	uint64_t now = clock_ms();
+	const struct directory_answer *a;
+	struct directory_question q;
 
-	if (!e->at || strcmp(e->name, name) || now - e->at > USER_KEPT_MS) {
-		snprintf(e->name, sizeof(e->name), "%s", name);
-		e->number = 0;
-		e->known = find(name, &e->number);
-		e->at = now;
+	*number = 0;
+	if (!user_question(&q, kind, name))
+		return -ENOENT;
+	if (user_is_old(e->at) || strcmp(e->name, name)) {
+		a = directory_ask(&q);
+		if (!a)
+			return -EAGAIN;
+		*e = (struct user_named){ .number = a->number,
+					  .known = !a->error,
+					  .at = clock_ms() };
+		memcpy(e->name, q.name, sizeof(e->name));
 	}
 	*number = e->number;
 	return e->known ? 0 : -ENOENT;
-}
-
-bool user_group_is_known(gid_t gid)
-{
-	return getgrgid(gid);
 }
 
 int user_number(const char *name, uid_t *uid)
 {
 	static struct user_named kept[USER_KEPT];
 
-	return user_find(kept, name, user_find_user, uid);
+	return user_find_number(kept, DIRECTORY_USER, name, uid);
 }
 
 int user_group(const char *name, gid_t *gid)
 {
 	static struct user_named kept[USER_KEPT];
 
-	return user_find(kept, name, user_find_group, gid);
+	return user_find_number(kept, DIRECTORY_GROUP, name, gid);
+}
+
+int user_group_is_known(gid_t gid)
+{
+	const struct directory_question q = { .kind = DIRECTORY_GID, .number = gid };
+	const struct directory_answer *a = directory_ask(&q);
+
+	return a ? a->error : -EAGAIN;
 }
 
 /* The groups of a user, its first one among them. */
@@ -119,27 +131,32 @@ static struct user_groups {
 	gid_t *gids;
 } user_groups_cache[USER_KEPT];
 
-static void user_find_groups(struct user_groups *g, uid_t uid)
+/* False: there is no answer. */
+static bool user_find_groups(struct user_groups *g, uid_t uid)
 {
-	struct passwd *pw = getpwuid(uid);
-	int room = 64;
+	const struct user_entry *e = user_find(uid);
+	const struct directory_answer *a = NULL;
+	struct directory_question q;
+	gid_t *gids;
 
+	if (e && user_question(&q, DIRECTORY_GROUPS_OF, e->name)) {
+		q.number = e->group;
+		a = directory_ask(&q);
+		if (!a)
+			return false;
+	}
 	g->uid = uid;
 	g->at = clock_ms();
 	g->n = -1;
-	for (int tries = 0; pw && tries < 8; tries++) {
-		int n = room;
-		gid_t *gids = reallocarray(g->gids, room, sizeof(*gids));
-
-		if (!gids)
-			return;
-		g->gids = gids;
-		if (getgrouplist(pw->pw_name, pw->pw_gid, gids, &n) >= 0) {
-			g->n = n;
-			return;
-		}
-		room = n > room ? n : 2 * room;
-	}
+	if (!a || a->error)
+		return e || !directory_is_late();
+	gids = reallocarray(g->gids, a->ngroups, sizeof(*gids));
+	if (!gids)
+		return false;
+	memcpy(gids, a->groups, a->ngroups * sizeof(*gids));
+	g->gids = gids;
+	g->n = a->ngroups;
+	return true;
 }
 
 static bool user_has_group(const struct user_groups *g, gid_t gid)
@@ -156,16 +173,22 @@ static bool user_has_group(const struct user_groups *g, gid_t gid)
  */
 static int user_asks_group(const struct user_groups *g, const char *group)
 {
-	unsigned int number;
-	struct group *gr = site_number(group, &number) ? getgrgid(number) : getgrnam(group);
 	const char *name = g->uid ? user_name(g->uid) : NULL;
+	const struct directory_answer *a;
+	struct directory_question q;
+	unsigned int number;
 
-	if (!gr)
+	if (site_number(group, &number))
+		q = (struct directory_question){ .kind = DIRECTORY_GID, .number = number };
+	else if (!user_question(&q, DIRECTORY_GROUP, group))
 		return -ENOENT;
-	for (char **member = gr->gr_mem; name && *member; member++)
-		if (!strcmp(*member, name))
-			return 1;
-	return user_has_group(g, gr->gr_gid);
+	snprintf(q.member, sizeof(q.member), "%s", name ?: "");
+	a = directory_ask(&q);
+	if (!a)
+		return -EAGAIN;
+	if (a->error)
+		return -ENOENT;
+	return a->is_member || user_has_group(g, a->number);
 }
 
 /* What was found of a user and a group, while what is kept of the user is the same. */
@@ -182,20 +205,24 @@ int user_in_group(uid_t uid, const char *group)
 	struct user_groups *g = &user_groups_cache[uid % USER_KEPT];
 	struct user_asked *a = &asked[(XXH3_64bits(group, strlen(group)) + uid) % USER_ASKED];
 	unsigned int number;
+	int answer;
 
-	if (!g->at || g->uid != uid || clock_ms() - g->at > USER_KEPT_MS)
-		user_find_groups(g, uid);
+	if ((user_is_old(g->at) || g->uid != uid) && !user_find_groups(g, uid)) {
+		g->at = 0;
+		return -EAGAIN;
+	}
 	if (g->n < 0)
 		return -ENODATA;
 	if (site_number(group, &number) && user_has_group(g, number))
 		return 1;
-	if (a->uid != uid || a->at != g->at || strcmp(a->group, group)) {
-		a->uid = uid;
-		a->at = g->at;
-		snprintf(a->group, sizeof(a->group), "%s", group);
-		a->answer = user_asks_group(g, group);
-	}
-	return a->answer;
+	if (a->uid == uid && a->at == g->at && !strcmp(a->group, group))
+		return a->answer;
+	answer = user_asks_group(g, group);
+	if (answer == -EAGAIN)
+		return answer;
+	*a = (struct user_asked){ .uid = uid, .at = g->at, .answer = answer };
+	snprintf(a->group, sizeof(a->group), "%s", group);
+	return answer;
 }
 
 const char *user_digest(void)

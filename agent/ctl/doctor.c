@@ -17,6 +17,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/directory.h"
 #include "base/launcher.h"
 #include "base/rule.h"
 #include "base/user.h"
@@ -444,7 +445,12 @@ static void doctor_rules(struct agent *agent, json_t *checks)
 	gid_t gid;
 
 	rule_find_unknown(agent->config, doctor_unknown, checks);
-	if (*admins && user_group(admins, &gid))
+	if (directory_is_late())
+		doctor_add(checks, "names", DOCTOR_WARNING,
+			   "`getent passwd USER` shows if it answers; see nsswitch.conf(5)",
+			   "the name services of this host do not answer in time: users and groups "
+			   "that are not known yet are refused");
+	if (*admins && user_group(admins, &gid) == -ENOENT)
 		doctor_add(checks, "rules", DOCTOR_NOTE,
 			   "correct it in agent.conf, then `ehctl reload`; or make the group",
 			   "admin-group: there is no group %s here: it allows nobody", admins);

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/config_data.h"
 #include "base/log.h"
@@ -81,22 +81,6 @@ struct history {
 
 /* ---- ehhist ---- */
 
-/* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) history_become(const char *path, char **argv, int socket)
-{
-	const char *journal = getenv("JOURNAL_STREAM");
-	char *none[] = { NULL }, *logs[] = { (char *)"JOURNAL_STREAM=1", NULL };
-	const uint64_t nothing = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
-	if (socket == HISTORY_SOCKET ? fcntl(socket, F_SETFD, 0) < 0
-				     : dup2(socket, HISTORY_SOCKET) < 0)
-		_exit(127);
-	syscall(SYS_close_range, HISTORY_SOCKET + 1u, ~0u, 0u);
-	execve(path, argv, journal ? logs : none);
-	_exit(127);
-}
-
 static void history_path(const struct agent *agent, char *out, size_t size)
 {
 	const char *state = agent->config->state, *slash = strrchr(state, '/');
@@ -122,7 +106,7 @@ static int history_fork(struct history *h)
 			       "--bytes",	bytes,	  "--age", age,	     "--boot",
 			       clock_boot_id(), NULL };
 	const int room = HISTORY_ROOM;
-	int pair[2], err;
+	int err;
 
 	if (!companion("ehhist", path, sizeof(path)))
 		return -ENOENT;
@@ -130,18 +114,9 @@ static int history_fork(struct history *h)
 	snprintf(rows, sizeof(rows), "%u", c->history_rows);
 	snprintf(bytes, sizeof(bytes), "%lld", (long long)history_bytes(c));
 	snprintf(age, sizeof(age), "%lld", (long long)history_seconds(c));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	h->pid = fork();
-	if (!h->pid)
-		history_become(path, (char **)argv, pair[1]);
-	err = h->pid < 0 ? -errno : 0;
-	close(pair[1]);
-	if (err) {
-		close(pair[0]);
+	err = child_start(path, (char **)argv, HISTORY_SOCKET, &h->pid, &h->socket);
+	if (err)
 		return err;
-	}
-	h->socket = pair[0];
 	setsockopt(h->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	return 0;
 }

@@ -25,7 +25,7 @@ threshold = 100.0
 threshold-floor = 100.0
 view-own = {{ "/usr" }}
 allow-root = false"""
-LOOKS = "ehlook", "ehhist", "ehkeep-look"     # an agent keeps some
+LOOKS = "ehlook", "ehhist", "ehnames", "ehkeep-look"     # an agent keeps some
 STATE_KIB = 4096      # of the file system of a node's state
 
 

@@ -17,7 +17,7 @@ RSH = os.path.join(BUILD, "bin", "ehrsh")
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 USER = users.ONE
 # what belongs to a node itself
-OURS = {os.path.join(BUILD, "bin", name) for name in ("ehagent", "ehlaunch", "ehlook", "ehhist")}
+OURS = {os.path.join(BUILD, "bin", name) for name in ("ehagent", "ehlaunch", "ehlook", "ehhist", "ehnames")}
 
 
 def links(pid, name):

@@ -54,7 +54,7 @@ for more in (["-t", "-c", odd], ["-c", f"{odd}x"], ["-t", "-c", f"{odd}3/agent.c
 with open(f"{work}/conf", "w", encoding="utf-8") as f:
     f.write(f'cluster = "{ODD}"\n{ODD} = 1\n')
 look(AGENT, "-t", "-c", f"{work}/conf")
-for name in "ehrsh", "ehlaunch", "ehstub", "ehfiles", "ehview", "ehhist", "ehlook", "ehcert", "ehplan", "ehsim", "ehtop", "ehmetrics":
+for name in "ehrsh", "ehlaunch", "ehstub", "ehfiles", "ehview", "ehhist", "ehnames", "ehlook", "ehcert", "ehplan", "ehsim", "ehtop", "ehmetrics":
     for more in [ODD], [f"--{ODD}"], [f"-{ODD}"], [ODD, ODD], [f"@{ODD}", ODD, ODD]:
         look(f"{BUILD}/bin/{name}", *more)
 ok("many say what was wrong", printed > 50, printed)
