@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The connection to the agent, which may break and be replaced, and what comes on it. */
+/* What home's end and the agent say. */
 
 #include <errno.h>
 #include <string.h>
@@ -85,51 +85,35 @@ static void connection_lost(void *ctx, enum job_state before)
 {
 }
 
-const struct job_end_ops connection_ops = {
-	.message = connection_message,
-	.lost = connection_lost,
-};
-
 /* ---- frames of the agent ---- */
 
-static int connection_attached(struct guest *g, const uint8_t *payload, uint32_t length)
+/* The start has its time from here on. */
+static void connection_attached(void *ctx)
 {
-	struct attached attached;
+	struct guest *g = ctx;
+	struct job_end *e = &g->session.end;
 
-	if (attached_decode(&attached, payload, length))
-		return -EPROTO;
-	g->attached = attached;
-	if (!g->begun) {
-		job_end_init(&g->end, JOB_EXECUTOR, g->memory, g->now, attached.limit_ms,
-			     attached.limit_ms, &connection_ops, g);
-		job_end_channels(&g->end, g->channels);
-	}
-	g->begun = true;
-	g->hop.pause_ms = 0;
-	job_end_attach(&g->end);
-	return 0;
+	if (g->session.known)
+		return;
+	e->start_ms = e->limit_ms;
+	e->deadline = g->now + e->start_ms;
 }
 
-static int connection_frame(struct guest *g, enum frame_type type, const uint8_t *payload,
+static int connection_frame(void *ctx, enum frame_type type, const uint8_t *payload,
 			    uint32_t length)
 {
-	if (type == FRAME_ATTACHED)
-		return connection_attached(g, payload, length);
-	if (!g->begun)
+	struct guest *g = ctx;
+
+	if (!g->session.known)
 		return -EPROTO;
 	switch (type) {
-	case FRAME_LINK:
-		return job_end_take(&g->end, payload, length);
-	case FRAME_DETACHED:
-		job_end_detach(&g->end, g->now);
-		return 0;
 	case FRAME_PAUSED:
 		if (length != 4)
 			return -EPROTO;
 		program_pause(g, frame_get_u32(payload));
 		return 0;
 	case FRAME_GONE:
-		job_end_gone(&g->end);
+		job_end_gone(&g->session.end);
 		return 0;
 	case FRAME_NOTED:
 		g->noted |= g->ended;
@@ -139,97 +123,27 @@ static int connection_frame(struct guest *g, enum frame_type type, const uint8_t
 	}
 }
 
-static void connection_broken(struct guest *g)
+static const struct session_ops connection_ops = {
+	.end = { connection_message, connection_lost },
+	.attached = connection_attached,
+	.frame = connection_frame,
+};
+
+void connection_init(struct guest *g)
 {
-	hop_close(&g->hop);
-	g->blocked = false;
-	g->nnotes = 0;
-	if (!g->begun)
+	/* Its agent says when the time begins, and how long it is. */
+	session_init(&g->session, JOB_EXECUTOR, g->memory, 0, 0, &connection_ops, g);
+	g->session.end.deadline = SESSION_NEVER;
+}
+
+void connection_again(struct guest *g)
+{
+	g->session.who.stopped = guest_stands(g);
+	if (!session_again(&g->session))
 		return;
-	job_end_detach(&g->end, g->now);
-	hop_pause(&g->hop, g->now);
-}
-
-void connection_read(struct guest *g)
-{
-	const uint8_t *payload;
-	enum frame_type type;
-	uint32_t length;
-
-	while (g->hop.socket >= 0) {
-		int ret = hop_read(&g->hop, &type, &payload, &length);
-
-		if (ret > 0)
-			ret = connection_frame(g, type, payload, length);
-		else if (!ret)
-			return;
-		if (ret < 0)
-			connection_broken(g);
-	}
-}
-
-static void connection_put_notes(struct guest *g)
-{
-	uint8_t payload[ATTACH_SIZE];
-	unsigned int done = 0;
-
-	for (; done < g->nnotes; done++) {
-		const struct note n = { .what = g->notes[done],
-					.pid = g->program.pid > 0 ? guest_shown(g) : 0,
-					.use = g->use };
-
-		if (!hop_put(&g->hop, FRAME_NOTE, payload, note_encode(&n, payload)))
-			break;
-	}
-	g->nnotes -= done;
-	memmove(g->notes, g->notes + done, g->nnotes * sizeof(*g->notes));
-}
-
-void connection_note(struct guest *g, enum note_what what)
-{
-	/* Without an agent nobody keeps records. A new one learns of the program by FRAME_ATTACH. */
-	if (g->hop.socket < 0)
-		return;
-	/* It does not read: only the last ones matter. */
-	if (g->nnotes == sizeof(g->notes) / sizeof(*g->notes))
-		memmove(g->notes, g->notes + 1, --g->nnotes * sizeof(*g->notes));
-	g->notes[g->nnotes++] = what;
-}
-
-void connection_write(struct guest *g)
-{
-	int ret;
-
-	do {
-		if (g->hop.socket < 0)
-			return;
-		connection_put_notes(g);
-		ret = hop_write(&g->hop, g->begun ? &g->end : NULL);
-		if (ret == -EPIPE)
-			connection_broken(g);
-	} while (!ret && g->nnotes);
-	g->blocked = ret == -EAGAIN;
-}
-
-void connection_tick(struct guest *g)
-{
-	struct attach a = { .executor = true,
-			    .stopped = guest_stands(g),
-			    .pid = g->program.pid > 0 && g->end.state >= JOB_RUNNING
-					   ? guest_shown(g)
-					   : 0,
-			    .started_ms = g->started_ms };
-
-	if (!g->begun || g->hop.socket >= 0 || g->now < g->hop.retry_at)
-		return;
-	memcpy(a.command, g->command, sizeof(a.command));
-	if (hop_attach(&g->hop, &a, &g->attached)) {
-		connection_broken(g);
-		return;
-	}
 	if (g->program.stopped && !g->ended)
-		connection_note(g, NOTE_STOPPED);
+		session_note(&g->session, NOTE_STOPPED);
 	/* Also if an earlier agent has taken note: this one would list it as about to start. */
 	if (g->ended)
-		connection_note(g, NOTE_ENDED);
+		session_note(&g->session, NOTE_ENDED);
 }

@@ -17,7 +17,7 @@ void ending_begin(struct guest *g)
 	tokens_exited(g);
 	real_exited(g);
 	pty_exited(g);
-	connection_note(g, NOTE_ENDED);
+	session_note(&g->session, NOTE_ENDED);
 }
 
 /* Whether something that was written before the exit is still here. */
@@ -31,7 +31,8 @@ static bool ending_owes(const struct guest *g)
 
 static bool ending_waits(const struct guest *g)
 {
-	return g->attached.wait && !g->noted && g->hop.socket >= 0 && g->now < g->noted_by;
+	return g->session.attached.wait && !g->noted && g->session.hop.socket >= 0 &&
+	       g->now < g->noted_by;
 }
 
 /* Whether somebody can still write, or at least runs. */
@@ -50,7 +51,7 @@ void ending_step(struct guest *g)
 
 	if (!g->ended || !guest_writes(g) || !guest_can_say(g))
 		return;
-	if (g->end.state == JOB_ENDED) {
+	if (g->session.end.state == JOB_ENDED) {
 		if (ending_more(g) || tokens_owes(g))
 			return;
 		real_tell(g);
@@ -60,7 +61,7 @@ void ending_step(struct guest *g)
 	if (ending_owes(g) || ending_waits(g))
 		return;
 	real_tell(g);
-	m.exit.use = g->use;
+	m.exit.use = g->session.note.use;
 	m.exit.more = ending_more(g);
 	guest_say(g, &m);
 }

@@ -73,7 +73,7 @@ static int flow_pipe(struct guest *g, int fd, struct handed *its)
 static void flow_add_intake(struct guest *g, uint32_t channel)
 {
 	g->in[g->nins++] = (struct intake){
-		.channel = channel, .fd = -1, .probe = -1, .look_at = GUEST_NEVER
+		.channel = channel, .fd = -1, .probe = -1, .look_at = SESSION_NEVER
 	};
 }
 
@@ -224,7 +224,7 @@ int flow_open(struct guest *g, const struct job_spec *spec, struct handed *its)
 
 struct pollfd outlet_poll(const struct guest *g, const struct outlet *o)
 {
-	bool wants = guest_can_say(g) && job_end_room(&g->end, o->channel);
+	bool wants = guest_can_say(g) && job_end_room(&g->session.end, o->channel);
 
 	return (struct pollfd){ .fd = wants ? o->fd : -1, .events = POLLIN };
 }
@@ -284,12 +284,12 @@ void outlet_step(struct guest *g, struct outlet *o)
 	ssize_t n;
 
 	while (o->fd >= 0 && o->ready && guest_writes(g) && guest_can_say(g)) {
-		room = job_end_room(&g->end, o->channel);
+		room = job_end_room(&g->session.end, o->channel);
 		if (!room)
 			return;
 		n = read(o->fd, bytes, room);
 		if (n > 0) {
-			job_end_send(&g->end, o->channel, bytes, n, false);
+			job_end_send(&g->session.end, o->channel, bytes, n, false);
 			o->sent += n;
 			continue;
 		}

@@ -18,13 +18,12 @@
 #include <sys/types.h>
 
 #include "helpers/end/calls.h"
-#include "helpers/end/hop.h"
+#include "helpers/end/session.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/job.h"
 #include "wire/terminal.h"
 
-#define GUEST_NEVER INT64_MAX
 #define GUEST_OUTS (2 + JOB_FILES_MAX)
 #define GUEST_INS (1 + JOB_FILES_MAX)
 
@@ -121,7 +120,7 @@ struct tokens {
 	struct timespec put; /**< when the last was put there, at the last look */
 	int64_t waits_until; /**< a process was seen to wait for one */
 	int64_t look_at, wait_ms; /**< for one that waits */
-	int64_t since, lie_at; /**< some lie there; look for them; GUEST_NEVER: none were seen */
+	int64_t since, lie_at; /**< some lie there; look for them; SESSION_NEVER: none were seen */
 	int64_t ahead_at, back_ms; /**< not before: one that nobody waits for */
 };
 
@@ -155,24 +154,12 @@ struct guest {
 	uint32_t channels; /**< of the job */
 	struct pty pty;
 
-	/* connection.c */
-	bool begun; /**< `end` and `attached` are valid */
-	bool blocked; /**< the socket takes no more bytes now */
-	struct attached attached;
-	uint64_t started_ms; /**< since 1970 */
-	char command[ATTACH_COMMAND];
-	enum note_what notes[8]; /**< to be sent */
-	unsigned int nnotes;
-
 	/* ending.c */
 	bool ended; /**< the program */
 	bool noted; /**< the agent knows that */
 	int64_t noted_by; /**< it is not waited for longer */
-	struct frame_exit use;
 
-	struct hop hop;
-	struct job_end end;
-	int64_t spare_at; /**< memory that is not needed is given back then */
+	struct session session;
 	_Alignas(4096) uint8_t memory[JOB_MEMORY];
 };
 
@@ -193,15 +180,10 @@ bool guest_stands(const struct guest *g);
 
 /* ---- connection.c ---- */
 
-/** Takes what the agent has sent. */
-void connection_read(struct guest *g);
-/** Sends what there is to send. */
-void connection_write(struct guest *g);
+/** Begins, without a connection. */
+void connection_init(struct guest *g);
 /** Connects to a new agent when it is time to. */
-void connection_tick(struct guest *g);
-/** Tells the agent, if there is one. */
-void connection_note(struct guest *g, enum note_what what);
-extern const struct job_end_ops connection_ops;
+void connection_again(struct guest *g);
 
 /* ---- program.c ---- */
 

@@ -72,9 +72,9 @@ void intake_tell(struct guest *g, struct intake *in)
 	/* The program may have written into it, too. What it has read stays read. */
 	if (in->written - in->read > unread)
 		in->read = in->written - unread;
-	job_end_read(&g->end, in->channel, in->read);
+	job_end_read(&g->session.end, in->channel, in->read);
 	if (in->ahead && !in->end && in->fd >= 0 && in->read > in->granted) {
-		job_end_grant(&g->end, in->channel, in->read - in->granted);
+		job_end_grant(&g->session.end, in->channel, in->read - in->granted);
 		in->granted = in->read;
 	}
 }
@@ -84,7 +84,7 @@ static void intake_close(struct intake *in)
 	if (in->fd >= 0)
 		close(in->fd);
 	in->fd = -1;
-	in->look_at = GUEST_NEVER;
+	in->look_at = SESSION_NEVER;
 	in->offered = false;
 	intake_drop(in);
 	/* What was read so far stays so. */
@@ -229,8 +229,7 @@ void intake_end(struct guest *g, struct intake *in)
 
 void intake_exited(struct guest *g, struct intake *in)
 {
-	if (g->begun)
-		intake_tell(g, in);
+	intake_tell(g, in);
 	/* What is left in it belongs to nobody, and remaining readers see its end. */
 	if (in->socket && in->fd >= 0)
 		shutdown(in->fd, SHUT_WR);
@@ -248,7 +247,7 @@ static bool intake_ask(struct guest *g, struct intake *in)
 	struct input_wish wish;
 
 	/* Asked for already: the answer is on its way. */
-	if (job_end_granted(&g->end, in->channel)) {
+	if (job_end_granted(&g->session.end, in->channel)) {
 		in->offered = false;
 		return true;
 	}
@@ -256,10 +255,11 @@ static bool intake_ask(struct guest *g, struct intake *in)
 		return false;
 	wish = input_wanted(&source);
 	if (wish.unsure)
-		job_end_unsure(&g->end, in->channel);
+		job_end_unsure(&g->session.end, in->channel);
 	if (!wish.bytes)
 		return false;
-	job_end_grant(&g->end, in->channel, wish.bytes < JOB_WINDOW ? wish.bytes : JOB_WINDOW);
+	job_end_grant(&g->session.end, in->channel,
+		      wish.bytes < JOB_WINDOW ? wish.bytes : JOB_WINDOW);
 	in->offered = false;
 	return true;
 }
@@ -272,7 +272,7 @@ static void intake_look(struct guest *g, struct intake *in)
 	intake_tell(g, in);
 	if (in->read != before)
 		next = 1;
-	in->look_at = GUEST_NEVER;
+	in->look_at = SESSION_NEVER;
 	if (in->offered && intake_ask(g, in))
 		return;
 	/* There is no event when a pipe is read that was not full. */

@@ -19,7 +19,6 @@
 
 #include "guest.h"
 #include "helpers/end/names.h"
-#include "helpers/end/spare.h"
 
 #define MAIN_SOCKET 3
 #define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
@@ -35,17 +34,17 @@ int64_t guest_look_after(const struct guest *g, int64_t ms)
 bool guest_can_say(const struct guest *g)
 {
 	/* All that one step says. Data leave this much. */
-	return job_link_room(&g->end.link) >= 4 * (JOB_TEXT_MAX + FRAME_EXIT_SIZE);
+	return job_link_room(&g->session.end.link) >= 4 * (JOB_TEXT_MAX + FRAME_EXIT_SIZE);
 }
 
 void guest_say(struct guest *g, const struct job_message *m)
 {
-	job_end_say(&g->end, m);
+	job_end_say(&g->session.end, m);
 }
 
 bool guest_writes(const struct guest *g)
 {
-	return g->begun && (g->end.state == JOB_RUNNING || g->end.state == JOB_ENDED);
+	return g->session.end.state == JOB_RUNNING || g->session.end.state == JOB_ENDED;
 }
 
 /*
@@ -54,7 +53,7 @@ bool guest_writes(const struct guest *g)
  */
 bool guest_stands(const struct guest *g)
 {
-	return g->end.state != JOB_FINISHED && (g->program.stopped || g->program.pause);
+	return g->session.end.state != JOB_FINISHED && (g->program.stopped || g->program.pause);
 }
 
 void guest_refuse(struct guest *g, int error, const char *what, bool exec)
@@ -167,13 +166,13 @@ static void main_prepare(struct guest *g, const struct job_spec *spec)
 {
 	struct handed its = { 0 };
 	int err;
-	const char *name = strrchr(spec->path, '/');
 
-	snprintf(g->command, sizeof(g->command), "%s", name ? name + 1 : spec->path);
+	session_name(&g->session, spec->path);
 	g->flags = spec->flags;
 	err = pty_open(g, spec);
 	if (!err)
 		err = flow_open(g, spec, &its);
+	job_end_channels(&g->session.end, g->channels);
 	if (!err)
 		err = program_start(g, spec, &its);
 	flow_close(&its);
@@ -200,11 +199,11 @@ static int main_begin(struct guest *g)
 	if (g->signals < 0)
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &t);
-	g->started_ms = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+	connection_init(g);
+	g->session.who.started_ms = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 	g->program.control = -1;
 	flow_init(g);
 	pty_init(g);
-	g->spare_at = GUEST_NEVER;
 	job = main_receive_job(&length);
 	if (!job)
 		return -EPIPE;
@@ -214,7 +213,7 @@ static int main_begin(struct guest *g)
 		job_free(&spec);
 	}
 	munmap(job, length);
-	hop_open(&g->hop, MAIN_SOCKET);
+	session_open(&g->session, MAIN_SOCKET);
 	return err;
 }
 
@@ -222,11 +221,12 @@ static int main_begin(struct guest *g)
 
 static bool main_done(const struct guest *g)
 {
-	if (!g->begun)
-		return g->hop.socket < 0;
-	if (g->end.state == JOB_LOST)
+	if (!g->session.known)
+		return g->session.hop.socket < 0;
+	if (g->session.end.state == JOB_LOST)
 		return true;
-	return job_end_done(&g->end) && (g->hop.socket < 0 || g->hop.from == g->hop.to);
+	return job_end_done(&g->session.end) &&
+	       (g->session.hop.socket < 0 || g->session.hop.from == g->session.hop.to);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -236,21 +236,16 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static int main_wait_ms(const struct guest *g)
 {
-	int64_t at = earlier(g->spare_at, g->pty.look_at);
+	int64_t at = earlier(session_deadline(&g->session), g->pty.look_at);
 
 	for (unsigned int i = 0; i < g->nins; i++)
 		at = earlier(at, g->in[i].look_at);
 	at = earlier(at, tokens_look_at(g));
 	if (g->pty.held_until)
 		at = earlier(at, g->pty.held_until);
-	if (g->begun) {
-		at = earlier(at, job_end_deadline(&g->end));
-		if (g->hop.socket < 0)
-			at = earlier(at, g->hop.retry_at);
-	}
-	if (g->ended && !g->noted && g->end.state == JOB_RUNNING && g->noted_by > g->now)
+	if (g->ended && !g->noted && g->session.end.state == JOB_RUNNING && g->noted_by > g->now)
 		at = earlier(at, g->noted_by);
-	if (at == GUEST_NEVER)
+	if (at == SESSION_NEVER)
 		return -1;
 	at -= calls_now();
 	return at < 0 ? 0 : earlier(at, 1000000);
@@ -258,10 +253,8 @@ static int main_wait_ms(const struct guest *g)
 
 static void main_spare(struct guest *g)
 {
-	g->spare_at = GUEST_NEVER;
-	if (g->begun)
-		spare_link(&g->end.link);
-	hop_spare(&g->hop);
+	if (!session_spare(&g->session, g->now))
+		return;
 	for (unsigned int i = 0; i < g->nins; i++)
 		intake_spare(&g->in[i]);
 }
@@ -270,7 +263,8 @@ static void main_poll(struct guest *g)
 {
 	enum { SOCKET, SIGNALS, CONTROL, PTY, TOKENS, FLOWS };
 	struct pollfd fds[FLOWS + GUEST_INS + GUEST_OUTS] = {
-		[SOCKET] = { .fd = g->hop.socket, .events = POLLIN | (g->blocked ? POLLOUT : 0) },
+		[SOCKET] = { .fd = g->session.hop.socket,
+			     .events = POLLIN | (g->session.blocked ? POLLOUT : 0) },
 		[SIGNALS] = { .fd = g->signals, .events = POLLIN },
 		[CONTROL] = { .fd = g->program.control, .events = POLLIN },
 		[PTY] = pty_poll(g),
@@ -296,18 +290,16 @@ static void main_poll(struct guest *g)
 		g->out[i].ready |= out[i].revents;
 	g->pty.ready |= fds[PTY].revents;
 	g->tokens.ready |= fds[TOKENS].revents;
-	if (fds[SOCKET].revents) {
-		g->spare_at = g->now + SPARE_MS;
-		connection_read(g);
-	}
+	if (fds[SOCKET].revents)
+		session_read(&g->session);
 }
 
 static void main_set_limit(struct guest *g)
 {
-	const int64_t limit = guest_stands(g) ? ATTACH_STOPPED_MS : g->attached.limit_ms;
+	const int64_t limit = guest_stands(g) ? ATTACH_STOPPED_MS : g->session.attached.limit_ms;
 
-	if (g->end.limit_ms != limit)
-		job_end_set_limit(&g->end, g->now, limit);
+	if (g->session.end.limit_ms != limit)
+		job_end_set_limit(&g->session.end, g->now, limit);
 }
 
 static void main_step(struct guest *g)
@@ -321,14 +313,12 @@ static void main_step(struct guest *g)
 	tokens_step(g);
 	pty_step(g);
 	ending_step(g);
-	if (g->now >= g->spare_at)
-		main_spare(g);
-	if (g->begun) {
+	main_spare(g);
+	if (g->session.known)
 		main_set_limit(g);
-		job_end_tick(&g->end, g->now);
-	}
-	connection_tick(g);
-	connection_write(g);
+	job_end_tick(&g->session.end, g->now);
+	connection_again(g);
+	session_write(&g->session);
 }
 
 int guest_main(void)
@@ -343,5 +333,5 @@ int guest_main(void)
 		main_step(&g);
 	}
 	kill_all(&g);
-	return g.begun && g.end.state != JOB_LOST ? 0 : 1;
+	return g.session.known && g.session.end.state != JOB_LOST ? 0 : 1;
 }

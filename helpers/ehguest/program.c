@@ -219,9 +219,10 @@ static void program_started(struct guest *g)
 {
 	const struct job_message m = { .what = JOB_STARTED, .pid = guest_shown(g) };
 
+	g->session.note.pid = g->session.who.pid = m.pid;
 	program_close(&g->program);
 	guest_say(g, &m);
-	connection_note(g, NOTE_STARTED);
+	session_note(&g->session, NOTE_STARTED);
 	if (g->program.pause)
 		program_pause(g, true);
 }
@@ -240,7 +241,7 @@ static bool program_news(struct guest *g)
 		p->prepared = true;
 	else if (n == sizeof(news))
 		program_fail(p, &news);
-	else if (g->begun && g->end.state == JOB_COMMITTED)
+	else if (g->session.end.state == JOB_COMMITTED)
 		program_started(g);
 	else
 		program_give_up(p, 0, "its process died before the start");
@@ -252,16 +253,14 @@ void program_step(struct guest *g)
 	const struct job_message ready = { .what = JOB_READY };
 	struct program *p = &g->program;
 
-	if (g->begun && !guest_can_say(g))
+	if (!guest_can_say(g))
 		return;
 	while (p->control >= 0 && program_news(g))
 		;
-	if (!g->begun)
-		return;
-	if (p->trouble && g->end.state <= JOB_COMMITTED) {
+	if (p->trouble && g->session.end.state <= JOB_COMMITTED) {
 		guest_refuse(g, p->error, p->trouble, p->not_executed);
 		p->trouble = NULL;
-	} else if (p->prepared && g->end.state == JOB_PREPARING) {
+	} else if (p->prepared && g->session.end.state == JOB_PREPARING) {
 		real_say(g);
 		guest_say(g, &ready);
 	}
@@ -284,12 +283,12 @@ static void program_ended(struct guest *g, int status, const struct rusage *u)
 {
 	/* It may have executed and ended already, or failed to execute. */
 	program_step(g);
-	g->program.pid = 0;
+	g->program.pid = g->session.who.pid = g->session.note.pid = 0;
 	/* Killed while it was stopped, or continued a moment ago: nothing else tells of that. */
 	g->program.stopped = false;
-	if (!g->begun || g->end.state != JOB_RUNNING)
+	if (g->session.end.state != JOB_RUNNING)
 		return;
-	g->use = (struct frame_exit){
+	g->session.note.use = (struct frame_exit){
 		.status = (unsigned int)status,
 		.user_us = program_us(&u->ru_utime),
 		.system_us = program_us(&u->ru_stime),
@@ -319,7 +318,7 @@ static void program_on_stop(struct guest *g, int sig)
 	real_tell(g);
 	typed_tell(g);
 	guest_say(g, &m);
-	connection_note(g, NOTE_STOPPED);
+	session_note(&g->session, NOTE_STOPPED);
 }
 
 static void program_on_continue(struct guest *g)
@@ -333,7 +332,7 @@ static void program_on_continue(struct guest *g)
 	}
 	p->stopped = false;
 	guest_say(g, &m);
-	connection_note(g, NOTE_CONTINUED);
+	session_note(&g->session, NOTE_CONTINUED);
 }
 
 /* Whether there is news that it has stopped. It does not write any more then. */
@@ -367,12 +366,12 @@ void program_reap(struct guest *g)
 
 	while (p->reap) {
 		/* The kernel keeps what cannot be told now. */
-		if (g->begun && !guest_can_say(g))
+		if (!guest_can_say(g))
 			return;
 		stop = program_has_stopped(p) ? WUNTRACED : 0;
 		if (stop) {
 			program_drain(g);
-			if (g->begun && !guest_can_say(g))
+			if (!guest_can_say(g))
 				return;
 		}
 		pid = wait4(-1, &status, WNOHANG | WCONTINUED | stop, &usage);
@@ -464,7 +463,7 @@ void program_pause(struct guest *g, bool on)
 		p->paused = false;
 		program_kill_rest(p, SIGCONT);
 	}
-	if (!p->pid || on == p->paused || g->end.state != JOB_RUNNING)
+	if (!p->pid || on == p->paused || g->session.end.state != JOB_RUNNING)
 		return;
 	/* Its stub has stopped because it has: that is known. */
 	if (on && p->stopped)

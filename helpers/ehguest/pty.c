@@ -172,7 +172,7 @@ static int pty_out(struct guest *g, size_t most)
 		pty_changed(g, TIOCPKT_IOCTL);
 	if (p->late)
 		p->late = p->late > n ? p->late - n : 1;
-	job_end_send(&g->end, JOB_CHANNEL_TERMINAL, packet + 1, n, false);
+	job_end_send(&g->session.end, JOB_CHANNEL_TERMINAL, packet + 1, n, false);
 	return 1;
 }
 
@@ -203,7 +203,7 @@ static void pty_drain(struct guest *g)
 	int ret;
 
 	while (p->master >= 0 && p->ready && guest_can_say(g)) {
-		room = job_end_room(&g->end, JOB_CHANNEL_TERMINAL);
+		room = job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
 		if (!room)
 			return;
 		ret = pty_out(g, room);
@@ -276,7 +276,7 @@ bool pty_signal(struct guest *g, int sig)
 void pty_init(struct guest *g)
 {
 	g->pty.master = g->pty.slave = -1;
-	g->pty.look_at = GUEST_NEVER;
+	g->pty.look_at = SESSION_NEVER;
 }
 
 int pty_open(struct guest *g, const struct job_spec *spec)
@@ -303,7 +303,7 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 struct pollfd pty_poll(const struct guest *g)
 {
 	bool wants = guest_writes(g) && guest_can_say(g) && !g->pty.held_until &&
-		     job_end_room(&g->end, JOB_CHANNEL_TERMINAL);
+		     job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
 
 	return (struct pollfd){ .fd = wants ? g->pty.master : -1, .events = POLLIN };
 }
@@ -323,7 +323,7 @@ void pty_exited(struct guest *g)
 
 	typed_tell(g);
 	p->offered = false;
-	p->look_at = GUEST_NEVER;
+	p->look_at = SESSION_NEVER;
 	if (p->slave >= 0)
 		close(p->slave);
 	p->slave = -1;
@@ -338,7 +338,7 @@ void pty_close(struct guest *g)
 	struct pty *p = &g->pty;
 
 	p->offered = false;
-	p->look_at = GUEST_NEVER;
+	p->look_at = SESSION_NEVER;
 	p->entered = false;
 	p->held_until = 0;
 	if (p->slave >= 0)

@@ -29,7 +29,7 @@
 
 void tokens_init(struct guest *g)
 {
-	g->tokens = (struct tokens){ .fd = -1, .lie_at = GUEST_NEVER, .back_ms = TOKENS_KEPT_MS };
+	g->tokens = (struct tokens){ .fd = -1, .lie_at = SESSION_NEVER, .back_ms = TOKENS_KEPT_MS };
 }
 
 /* ---- the start ---- */
@@ -162,7 +162,7 @@ static void tokens_gone(struct guest *g, bool taken)
 {
 	struct tokens *t = &g->tokens;
 
-	t->lie_at = GUEST_NEVER;
+	t->lie_at = SESSION_NEVER;
 	if (!t->ahead)
 		return;
 	t->ahead = false;
@@ -201,7 +201,7 @@ static void tokens_return(struct guest *g)
 
 	/* A program that puts more and more there does not hold up the rest. */
 	for (int i = 0; i < TOKENS_PARTS && n > 0 && tokens_lying(t); i++) {
-		size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->end, t->to);
+		size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->session.end, t->to);
 
 		if (!room || !guest_can_say(g)) {
 			t->lie_at = g->now + TOKENS_AGAIN_MS;
@@ -209,7 +209,7 @@ static void tokens_return(struct guest *g)
 		}
 		n = read(t->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
 		if (n > 0 && !t->closed)
-			job_end_send(&g->end, t->to, bytes, n, false);
+			job_end_send(&g->session.end, t->to, bytes, n, false);
 		if (n > 0)
 			t->owed -= n < t->owed ? n : t->owed;
 	}
@@ -228,7 +228,7 @@ void tokens_data(struct guest *g, const uint8_t *bytes, size_t n)
 	wrote = write(t->fd, bytes, n);
 	if (wrote > 0)
 		t->got += wrote;
-	job_end_read(&g->end, t->from, t->got);
+	job_end_read(&g->session.end, t->from, t->got);
 	tokens_lie(g);
 }
 
@@ -244,7 +244,7 @@ void tokens_over(struct guest *g, uint32_t channel)
 
 static void tokens_ask(struct guest *g)
 {
-	job_end_grant(&g->end, g->tokens.from, 1);
+	job_end_grant(&g->session.end, g->tokens.from, 1);
 	g->tokens.offered = false;
 }
 
@@ -253,7 +253,7 @@ static void tokens_look(struct guest *g)
 {
 	struct tokens *t = &g->tokens;
 
-	if (job_end_granted(&g->end, t->from)) {
+	if (job_end_granted(&g->session.end, t->from)) {
 		t->offered = false;
 		return;
 	}
@@ -296,7 +296,7 @@ int64_t tokens_look_at(const struct guest *g)
 	const struct tokens *t = &g->tokens;
 
 	if (!guest_writes(g))
-		return GUEST_NEVER;
+		return SESSION_NEVER;
 	return t->offered && t->look_at < t->lie_at ? t->look_at : t->lie_at;
 }
 
@@ -304,7 +304,7 @@ struct pollfd tokens_poll(const struct guest *g)
 {
 	const struct tokens *t = &g->tokens;
 
-	return (struct pollfd){ .fd = guest_writes(g) && t->lie_at == GUEST_NEVER ? t->fd : -1,
+	return (struct pollfd){ .fd = guest_writes(g) && t->lie_at == SESSION_NEVER ? t->fd : -1,
 				.events = POLLIN };
 }
 
@@ -314,7 +314,7 @@ void tokens_step(struct guest *g)
 
 	if (t->fd < 0 || !guest_writes(g))
 		return;
-	if (t->ready && t->lie_at == GUEST_NEVER)
+	if (t->ready && t->lie_at == SESSION_NEVER)
 		tokens_lie(g);
 	t->ready = false;
 	if (g->now >= t->lie_at)

@@ -48,11 +48,11 @@ static void typed_look(struct guest *g)
 {
 	struct pty *p = &g->pty;
 
-	p->look_at = GUEST_NEVER;
+	p->look_at = SESSION_NEVER;
 	if (!p->offered || p->slave < 0)
 		return;
 	/* Asked for already: the answer is on its way. */
-	if (job_end_granted(&g->end, JOB_CHANNEL_TERMINAL)) {
+	if (job_end_granted(&g->session.end, JOB_CHANNEL_TERMINAL)) {
 		p->offered = false;
 		return;
 	}
@@ -65,7 +65,7 @@ static void typed_look(struct guest *g)
 		return;
 	}
 	p->offered = false;
-	job_end_grant(&g->end, JOB_CHANNEL_TERMINAL, TYPED_LINE);
+	job_end_grant(&g->session.end, JOB_CHANNEL_TERMINAL, TYPED_LINE);
 }
 
 void typed_offer(struct guest *g)
@@ -115,7 +115,7 @@ void typed_tell(struct guest *g)
 	/* TIOCSTI adds what was not typed at home. What was read stays read. */
 	if (p->read < total)
 		p->read = total;
-	job_end_read(&g->end, JOB_CHANNEL_TERMINAL, p->read);
+	job_end_read(&g->session.end, JOB_CHANNEL_TERMINAL, p->read);
 }
 
 void typed_step(struct guest *g)

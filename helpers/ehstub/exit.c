@@ -29,7 +29,7 @@ static void exit_enter(struct stub *s, enum phase phase, int64_t until)
 
 void exit_begin(struct stub *s, const struct job_message *m)
 {
-	s->use = m->exit.use;
+	s->use = s->session.note.use = m->exit.use;
 	s->more = m->exit.more;
 	s->stop = 0;
 	for (uint32_t i = 0; i < s->nsinks; i++)
@@ -42,7 +42,7 @@ void exit_begin(struct stub *s, const struct job_message *m)
 	/* It ends while the last is said. */
 	if (!s->more)
 		witness_dismiss(&s->witness);
-	exit_enter(s, PHASE_DRAINS, STUB_NEVER);
+	exit_enter(s, PHASE_DRAINS, SESSION_NEVER);
 }
 
 static void exit_give_back(struct stub *s)
@@ -102,7 +102,7 @@ static void exit_leave(struct stub *s)
 	pid = fork();
 	if (pid > 0)
 		exit_as_task(s);
-	exit_enter(s, PHASE_STAYS, STUB_NEVER);
+	exit_enter(s, PHASE_STAYS, SESSION_NEVER);
 	if (pid < 0)
 		return;
 	/* It hears what the group is told. It reads no input, and has no part in job control. */
@@ -148,12 +148,12 @@ static void exit_drained(struct stub *s, int64_t now)
 		terminal_restore(s);
 	exit_make_up(s);
 	typed_give_back(s);
-	end_note(s, NOTE_ENDED);
-	end_write(s);
+	session_note(&s->session, NOTE_ENDED);
+	session_write(&s->session);
 	exit_enter(s, PHASE_NOTES,
-		   s->again	      ? now + EXIT_KILLER_MS
-		   : s->attached.wait ? now + EXIT_NOTED_MS
-				      : 0);
+		   s->again		      ? now + EXIT_KILLER_MS
+		   : s->session.attached.wait ? now + EXIT_NOTED_MS
+					      : 0);
 }
 
 /* More time as long as something is written. */
@@ -185,15 +185,14 @@ void exit_step(struct stub *s, int64_t now)
 {
 	if (s->phase == PHASE_DRAINS)
 		exit_drain(s, now);
-	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->routed || now >= s->until))
+	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->session.routed || now >= s->until))
 		exit_noted(s, now);
 	if (s->phase == PHASE_STAYS && s->over && !exit_held(s)) {
 		exit_make_up(s);
 		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
 	}
 	if (s->phase == PHASE_SETTLES) {
-		end_settled(s, now);
-		if (!s->until)
+		if (end_settled(s, now))
 			exit_as_task(s);
 	}
 	if (s->phase != PHASE_LOST)

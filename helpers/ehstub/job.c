@@ -114,13 +114,13 @@ static void take_traits(struct job_spec *spec)
 
 static int send_all(struct stub *s, const uint8_t *data, size_t length, int64_t limit)
 {
-	struct pollfd fds[2] = { { .fd = s->hop.socket, .events = POLLOUT },
+	struct pollfd fds[2] = { { .fd = s->session.hop.socket, .events = POLLOUT },
 				 { .fd = s->ending, .events = POLLIN } };
 	int64_t left;
 	ssize_t n;
 
 	while (length) {
-		n = send(s->hop.socket, data, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = send(s->session.hop.socket, data, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
 		if (n > 0) {

@@ -25,7 +25,7 @@ static void loop_go(struct stub *s)
 {
 	const struct job_message go = { .what = JOB_GO };
 	struct pollfd p[2] = { { .fd = s->ending, .events = POLLIN },
-			       { .fd = s->hop.socket, .events = POLLRDHUP } };
+			       { .fd = s->session.hop.socket, .events = POLLRDHUP } };
 
 	poll(p, 2, 0);
 	if (p[0].revents || p[1].revents)
@@ -35,7 +35,7 @@ static void loop_go(struct stub *s)
 	close(s->ending);
 	s->ending = -1;
 	/* Whoever is connected may take his time to execute it. */
-	s->end.deadline = STUB_NEVER;
+	s->session.end.deadline = SESSION_NEVER;
 	s->phase = PHASE_RUNS;
 }
 
@@ -55,7 +55,7 @@ static void loop_stop(struct stub *s)
 	if (typed_give_back(s))
 		s->tty.tell = s->tty.tell_flush = true;
 	terminal_step(s);
-	end_write(s);
+	session_write(&s->session);
 	stub_stop(s, sig);
 	if (end_say(s, &m))
 		s->cont = false;
@@ -82,10 +82,11 @@ static void loop_step(struct stub *s, int64_t now)
 	sink_step(s, now);
 	terminal_step(s);
 	exit_step(s, now);
-	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
-		end_connect(s, now);
-	end_write(s);
-	end_spare(s, now);
+	if (s->phase != PHASE_LOST)
+		session_again(&s->session);
+	session_write(&s->session);
+	if (session_spare(&s->session, now))
+		sink_spare(s);
 }
 
 /* ---- what is waited for ---- */
@@ -108,8 +109,8 @@ static nfds_t loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
 
 	for (int i = 0; i < AT_ALL; i++)
 		fds[i] = (struct pollfd){ .fd = -1 };
-	fds[AT_AGENT].fd = s->hop.socket;
-	fds[AT_AGENT].events = POLLIN | (s->hop.from != s->hop.to ? POLLOUT : 0);
+	fds[AT_AGENT].fd = s->session.hop.socket;
+	fds[AT_AGENT].events = POLLIN | (s->session.hop.from != s->session.hop.to ? POLLOUT : 0);
 	fds[AT_SIGNALS].fd = s->phase == PHASE_ASKS ? s->ending
 			     : signals_wanted(s)    ? s->signals
 						    : -1;
@@ -136,11 +137,10 @@ static int loop_timeout(const struct stub *s, int64_t now)
 {
 	int64_t at = now + LOOP_NEVER_MS;
 
-	loop_sooner(&at, s->spare_at);
+	if (s->lost && s->phase != PHASE_LOST)
+		return 0;
 	if (s->phase != PHASE_LOST)
-		loop_sooner(&at, job_end_deadline(&s->end));
-	if (s->hop.socket < 0 && s->phase != PHASE_LOST)
-		loop_sooner(&at, s->hop.retry_at);
+		loop_sooner(&at, session_deadline(&s->session));
 	if (s->phase >= PHASE_DRAINS)
 		loop_sooner(&at, s->until);
 	for (uint32_t i = 0; s->phase == PHASE_RUNS && i < s->nsources; i++)
@@ -168,7 +168,7 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 	if (fds[AT_SIGNALS].revents)
 		signals_forward(s);
 	if (fds[AT_AGENT].revents)
-		end_read(s);
+		session_read(&s->session);
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (AT_SINKS + i != AT_TERMINAL)
 			sink_on_poll(s, &s->sinks[i], fds[AT_SINKS + i].revents);
@@ -190,9 +190,10 @@ void stub_loop(struct stub *s)
 
 	for (;;) {
 		now = calls_now();
-		if (s->phase != PHASE_LOST && now >= job_end_deadline(&s->end)) {
-			s->loss = s->routed || s->phase == PHASE_ASKS ? LOSS_LIMIT : LOSS_AGENT;
-			job_end_tick(&s->end, now);
+		if (s->phase != PHASE_LOST && now >= job_end_deadline(&s->session.end)) {
+			s->loss = s->session.routed || s->phase == PHASE_ASKS ? LOSS_LIMIT
+									      : LOSS_AGENT;
+			job_end_tick(&s->session.end, now);
 		}
 		loop_step(s, now);
 		now = calls_now();

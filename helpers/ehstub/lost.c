@@ -50,10 +50,10 @@ void lost_report(struct stub *s)
 		[LOSS_STARVED] = { "ehsched: ", " had too little memory for" },
 		[LOSS_LOCK] = { "ehsched: another process here has the lock that ", " had for" },
 	};
-	const char *parts[] = { what[s->loss][0],     s->attached.host,
-				what[s->loss][1],     " this task (",
-				s->attached.id,	      "); it is ",
-				"reported as killed", "" };
+	const char *parts[] = { what[s->loss][0],	s->session.attached.host,
+				what[s->loss][1],	" this task (",
+				s->session.attached.id, "); it is ",
+				"reported as killed",	"" };
 	/* One that has ended has done its work, unless it was killed for memory. */
 	const bool again = s->retry && (s->before != JOB_ENDED || s->loss == LOSS_STARVED);
 	const char *why;
@@ -61,7 +61,7 @@ void lost_report(struct stub *s)
 	terminal_restore(s);
 	why = again ? lost_prepare(s) : "";
 	if (!why) {
-		end_note(s, NOTE_RERUN);
+		session_note(&s->session, NOTE_RERUN);
 		end_flush(s, LOST_FLUSH_MS);
 		parts[6] = "run again here";
 		stub_say(parts, 8);
@@ -77,7 +77,7 @@ void lost_report(struct stub *s)
 	}
 	/* How it ended is known otherwise. */
 	if (s->loss != LOSS_STARVED)
-		end_note(s, NOTE_LOST);
+		session_note(&s->session, NOTE_LOST);
 	end_flush(s, LOST_FLUSH_MS);
 	stub_say(parts, 8);
 	if (s->rsh) {

@@ -166,8 +166,8 @@ static void __attribute__((noreturn)) main_fail(struct stub *s, int status)
 void give_up(struct stub *s, const char *what, int error)
 {
 	/* The agent knows of the job, and not that it stays. */
-	if (s->known) {
-		end_note(s, NOTE_STAYS);
+	if (s->session.known) {
+		session_note(&s->session, NOTE_STAYS);
 		end_flush(s, 0);
 	}
 	if (!s->explicit)
@@ -212,7 +212,6 @@ static void __attribute__((noreturn)) stay(struct stub *s)
 
 static void __attribute__((noreturn)) stand_in(struct stub *s)
 {
-	const int64_t now = calls_now();
 	int ret;
 
 	if (!main_raise_files(s, main_need(s)))
@@ -223,14 +222,14 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	s->signals = descriptor_above_2(calls_signalfd(~0ull));
 	if (s->ending < 0 || s->signals < 0)
 		give_up(s, "signalfd", errno);
-	ret = end_open(s, now);
+	ret = end_open(s);
 	if (ret)
 		give_up(s, "memory", -ret);
 	ret = hop_connect();
 	if (ret < 0)
 		give_up(s, "agent of this node", -ret);
-	hop_open(&s->hop, ret);
-	ret = stub_send_job(s, job_end_deadline(&s->end));
+	session_open(&s->session, ret);
+	ret = stub_send_job(s, job_end_deadline(&s->session.end));
 	if (ret)
 		give_up(s, s->path, -ret);
 	/* While the answer is waited for, and before the program can have children. */
@@ -267,8 +266,7 @@ static char **main_options(struct stub *s, char **argv)
 /* Of one that is all zero. */
 static void main_init(struct stub *s)
 {
-	s->hop.socket = s->tty.fd = -1;
-	s->spare_at = STUB_NEVER;
+	s->session.hop.socket = s->tty.fd = -1;
 	source_init(&s->sources[0], 0);
 	s->nsources = 1;
 	s->nsinks = STUB_SINKS;

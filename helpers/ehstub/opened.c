@@ -119,7 +119,7 @@ int opens_lock(struct stub *s, int64_t now)
 	if (now < o->lock_at)
 		return -EAGAIN;
 	if (!o->lock_until)
-		o->lock_until = now + s->end.limit_ms;
+		o->lock_until = now + s->session.end.limit_ms;
 	for (uint32_t i = 0; i < o->nfiles; i++) {
 		/* A task that cannot be given it, as on a read-only mount of NFS, goes without. */
 		if (o->locks[i] && flock(o->fds[i], o->locks[i] | LOCK_NB) && errno == EWOULDBLOCK)

@@ -61,13 +61,13 @@ static enum job_reach signals_reach(struct stub *s, const struct signalfd_siginf
 
 bool signals_wanted(const struct stub *s)
 {
-	const bool runs = s->phase == PHASE_RUNS && s->end.state == JOB_RUNNING;
-	const bool stays = s->phase == PHASE_STAYS && s->end.state == JOB_ENDED;
+	const bool runs = s->phase == PHASE_RUNS && s->session.end.state == JOB_RUNNING;
+	const bool stays = s->phase == PHASE_STAYS && s->session.end.state == JOB_ENDED;
 
 	if (s->phase == PHASE_DRAINS)
 		return true;
 	/* What cannot be said now stays pending in the kernel. */
-	return (runs || stays) && job_link_room(&s->end.link) > SIGNALS_ROOM;
+	return (runs || stays) && job_link_room(&s->session.end.link) > SIGNALS_ROOM;
 }
 
 /* The task has ended, and only its output is waited for. Its children hear what their group is told. */
@@ -112,7 +112,7 @@ static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
 		return;
 	}
 	if (end_say(s, &m) && m.sent.signal == SIGCONT)
-		s->cont_number = s->end.link.head_number - 1;
+		s->cont_number = s->session.end.link.head_number - 1;
 	s->told_to_end |= ends;
 }
 

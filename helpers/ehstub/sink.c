@@ -39,7 +39,7 @@ void sink_open(struct stub *s)
 static void sink_did(struct stub *s, struct sink *k, size_t n)
 {
 	k->done += n;
-	job_end_grant(&s->end, k->channel, n);
+	job_end_grant(&s->session.end, k->channel, n);
 }
 
 static void sink_release(struct sink *k)
@@ -174,7 +174,7 @@ void sink_end(struct stub *s, struct sink *k, bool shut)
 	k->shut = shut;
 	/* A task that is killed closes all just before its end is told. */
 	if (s->again)
-		k->end_at = STUB_NEVER;
+		k->end_at = SESSION_NEVER;
 	else if (s->retry && s->phase == PHASE_RUNS)
 		k->end_at = calls_now() + SINK_LATE_MS;
 	else if (!k->length)
@@ -211,7 +211,7 @@ void sink_settle_ends(struct stub *s, enum sink_ends ends)
 			continue;
 		switch (ends) {
 		case SINK_ENDS_WAIT:
-			k->end_at = STUB_NEVER;
+			k->end_at = SESSION_NEVER;
 			break;
 		case SINK_ENDS_NOT:
 			k->end_at = 0;

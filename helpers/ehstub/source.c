@@ -26,7 +26,7 @@
 
 void source_init(struct source *from, uint32_t channel)
 {
-	*from = (struct source){ .fd = -1, .channel = channel, .look_at = STUB_NEVER };
+	*from = (struct source){ .fd = -1, .channel = channel, .look_at = SESSION_NEVER };
 	from->pipe[0] = from->pipe[1] = from->null = from->events = -1;
 }
 
@@ -77,7 +77,7 @@ void source_close(struct stub *s, struct source *from)
 		return;
 	tokens_give_back(s, from);
 	from->feed = FEED_NONE;
-	from->look_at = STUB_NEVER;
+	from->look_at = SESSION_NEVER;
 	/* Of copies the source still has what was not read. */
 	copies_close(from);
 	if (from->kind == KIND_FILE)
@@ -121,7 +121,7 @@ static void source_offer(struct stub *s, struct source *from)
 	m.ahead = from->able;
 	/* The same again says nothing. */
 	if (from->feed == FEED_OFFERED && !m.ahead) {
-		from->look_at = from->looked ? STUB_NEVER : from->again_at;
+		from->look_at = from->looked ? SESSION_NEVER : from->again_at;
 		return;
 	}
 	if (!end_say(s, &m))
@@ -159,10 +159,10 @@ static void source_answer(struct stub *s, struct source *from, size_t room)
 	from->used = true;
 	if (from->asked < SOURCE_AHEAD_AFTER)
 		from->asked += n < (ssize_t)SOURCE_ANSWER ? SOURCE_ANSWER : n;
-	from->look_at = STUB_NEVER;
+	from->look_at = SESSION_NEVER;
 	from->feed = FEED_IDLE;
 	from->ready = false;
-	job_end_send(&s->end, from->channel, data, n, false);
+	job_end_send(&s->session.end, from->channel, data, n, false);
 	if (from->tokens)
 		tokens_given(from, data, n);
 }
@@ -180,7 +180,7 @@ void source_look(struct stub *s, struct source *from, int64_t now)
 {
 	if (now < from->look_at)
 		return;
-	from->look_at = STUB_NEVER;
+	from->look_at = SESSION_NEVER;
 	from->ready = true;
 	if (from->feed != FEED_OFFERED)
 		return;
@@ -195,14 +195,14 @@ static void source_copy(struct stub *s, struct source *from)
 	ssize_t n;
 
 	while (from->ready && !from->ended) {
-		room = job_end_room(&s->end, from->channel);
+		room = job_end_room(&s->session.end, from->channel);
 		left = SOURCE_COPIES - (from->copied - from->taken);
 		room = room < left ? room : left;
 		if (!room || room < from->least)
 			return;
 		n = copies_make(from, data, room);
 		if (n > 0) {
-			job_end_send(&s->end, from->channel, data, n, true);
+			job_end_send(&s->session.end, from->channel, data, n, true);
 			from->copied += n;
 		} else if (n == -EAGAIN) {
 			from->ready = false;
@@ -224,11 +224,11 @@ void source_step(struct stub *s, struct source *from)
 		source_copy(s, from);
 	} else if (!from->ended) {
 		/* Copies are for any reader, and take nothing from others. */
-		if (s->end.channels[from->channel].unsure)
+		if (s->session.end.channels[from->channel].unsure)
 			from->asked = SOURCE_AHEAD_AFTER;
 		if (from->feed == FEED_OFFERED && (from->able || source_is_large(from)))
 			source_offer(s, from);
-		room = job_end_room(&s->end, from->channel);
+		room = job_end_room(&s->session.end, from->channel);
 		/* What is wanted before it is offered is answered, too. */
 		if (from->ready && from->feed == FEED_IDLE && (!room || source_is_large(from)))
 			source_offer(s, from);
@@ -265,7 +265,7 @@ void source_on_poll(struct source *from, short events)
 
 void source_read(struct stub *s, struct source *from, uint64_t total)
 {
-	const struct job_channel *c = &s->end.channels[from->channel];
+	const struct job_channel *c = &s->session.end.channels[from->channel];
 
 	if (from->feed != FEED_AHEAD && from->kind != KIND_FILE)
 		return;

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 #include "helpers/end/calls.h"
-#include "helpers/end/hop.h"
+#include "helpers/end/session.h"
 #include "job/end.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -28,7 +28,6 @@
 #define STUB_BIT(sig) (1ull << ((sig)-1))
 /** Signals by which users end a task. */
 #define STUB_ENDING (STUB_BIT(SIGHUP) | STUB_BIT(SIGINT) | STUB_BIT(SIGQUIT) | STUB_BIT(SIGTERM))
-#define STUB_NEVER INT64_MAX
 #define STUB_NO_TRANSPORT 255 /**< status of ssh when it could not do its part */
 #define TYPED_MAX 4096 /**< bytes of the longest line of a terminal */
 
@@ -104,7 +103,7 @@ struct source {
 	int64_t again_at; /**< look for them again, if there were some */
 	bool pair; /**< a pair of sockets is there, which does not show how much of a part was read */
 	uint32_t asked; /**< bytes in answers, and what a question is worth */
-	int64_t look_at; /**< look for more then; STUB_NEVER */
+	int64_t look_at; /**< look for more then; SESSION_NEVER */
 	int look_ms; /**< and after that; 0: wait for events */
 	uint64_t copied, taken; /**< of copies: bytes sent, bytes taken out of the source */
 	off_t first; /**< offset of a file at the start */
@@ -190,20 +189,11 @@ struct stub {
 	size_t named_length; /**< with its header */
 
 	/* the connection */
-	struct hop hop;
-	struct job_end end;
+	struct session session;
 	uint8_t *memory; /**< of the link */
-	int64_t spare_at; /**< memory that is not needed is given back then */
-	struct attached attached; /**< as the agent said last */
-	bool known; /**< `attached` is valid */
-	bool routed; /**< the agent has answered on this connection */
 	bool ready; /**< the other end waits for GO */
 	bool noted, starved; /**< FRAME_NOTED has come, and said so */
 	bool again; /**< it was killed, and may be run again if memory was short: nothing is closed yet */
-	uint32_t notes; /**< bit n: enum note_what n must be told */
-	uint32_t why; /**< of NOTE_STAYS: what the executor said; NULL: nothing */
-	const char *why_text;
-	uint32_t pid; /**< of the program on the executor */
 	int64_t until; /**< limit of this phase */
 	enum loss loss;
 	bool lost; /**< nothing is heard any more */
@@ -256,15 +246,10 @@ int stub_send_job(struct stub *s, int64_t until);
 void stub_loop(struct stub *s) __attribute__((noreturn));
 
 /* end.c */
-int end_open(struct stub *s, int64_t now); /**< 0 or -ENOMEM */
-void end_read(struct stub *s); /**< takes frames of the agent */
-void end_write(struct stub *s);
-void end_connect(struct stub *s, int64_t now); /**< tries to reach the agent again */
+int end_open(struct stub *s); /**< 0 or -ENOMEM */
 bool end_say(struct stub *s, const struct job_message *m); /**< false: again later */
-void end_note(struct stub *s, enum note_what what);
 void end_flush(struct stub *s, int ms); /**< waits that long until all that is due is written */
-void end_spare(struct stub *s, int64_t now); /**< gives memory back, if it is time */
-void end_settled(struct stub *s, int64_t now); /**< moves on from PHASE_SETTLES */
+bool end_settled(const struct stub *s, int64_t now); /**< whether all is said, in PHASE_SETTLES */
 
 /* exit.c */
 void exit_step(struct stub *s, int64_t now); /**< moves on after an exit or a loss */

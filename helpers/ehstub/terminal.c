@@ -190,6 +190,6 @@ void terminal_show(struct stub *s, const uint8_t *data, size_t n)
 		if (data[i] != '\r' || i + 1 == n || data[i + 1] != '\n')
 			text[kept++] = data[i];
 	k->done += n - kept;
-	job_end_grant(&s->end, k->channel, n - kept);
+	job_end_grant(&s->session.end, k->channel, n - kept);
 	sink_put(s, k, text, kept);
 }

@@ -208,7 +208,7 @@ void tokens_given(struct source *from, const uint8_t *bytes, size_t n)
 
 void tokens_give_back(struct stub *s, struct source *from)
 {
-	const struct job_channel *c = &s->end.channels[from->channel];
+	const struct job_channel *c = &s->session.end.channels[from->channel];
 	uint64_t left = c->sent - c->read;
 	char name[DESCRIPTOR_NAME];
 	int fd;
@@ -254,7 +254,7 @@ void tokens_make_up(struct stub *s)
 		return;
 	s->opens.made_up = true;
 	/* Until those that were not read are put back, all that were sent count as kept. */
-	kept = from->tokens ? s->end.channels[in].sent : s->end.channels[in].read;
+	kept = from->tokens ? s->session.end.channels[in].sent : s->session.end.channels[in].read;
 	back = to->done + to->length;
 	from->tokens = from->used = false;
 	/* Which of them they are does not matter to make: all are alike. */

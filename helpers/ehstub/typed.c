@@ -64,7 +64,7 @@ static void typed_answer(struct stub *s, size_t room)
 		terminal_hangup(s);
 		return;
 	}
-	job_end_send(&s->end, JOB_CHANNEL_TERMINAL, data, n, false);
+	job_end_send(&s->session.end, JOB_CHANNEL_TERMINAL, data, n, false);
 	memcpy(t->typed, data, n);
 	t->typed_length = n;
 	t->kept = true;
@@ -82,7 +82,7 @@ void typed_step(struct stub *s)
 	if (t->fd < 0 || t->hung || t->feed == FEED_NONE || s->phase != PHASE_RUNS)
 		return;
 	terminal_look(s);
-	room = job_end_room(&s->end, JOB_CHANNEL_TERMINAL);
+	room = job_end_room(&s->session.end, JOB_CHANNEL_TERMINAL);
 	if (room && (t->feed == FEED_OFFERED || t->ready))
 		typed_answer(s, room);
 	else if (!room && t->ready && t->feed == FEED_IDLE && t->foreground && end_say(s, &offer))

@@ -159,12 +159,11 @@ static void check(void)
 		must(in->from <= in->to && in->to <= JOB_WINDOW + JOB_DATA_MAX);
 		must((in->held || !in->to) && in->read <= in->written);
 	}
-	for (unsigned int i = 0; mine.begun && i < mine.nouts; i++) {
-		const struct job_channel *c = &mine.end.channels[mine.out[i].channel];
+	for (unsigned int i = 0; i < mine.nouts; i++) {
+		const struct job_channel *c = &mine.session.end.channels[mine.out[i].channel];
 
 		must(mine.out[i].sent == c->sent && c->sent <= c->may);
 	}
-	must(mine.nnotes <= sizeof(mine.notes) / sizeof(*mine.notes));
 	must(mine.pty.read <= mine.pty.typed && mine.tokens.owed >= 0);
 }
 
@@ -213,23 +212,24 @@ static void begin(struct guest *g)
 	memset(g, 0, offsetof(struct guest, memory));
 	g->now = world.now;
 	g->signals = -1;
-	g->spare_at = GUEST_NEVER;
-	strcpy(g->command, "true");
+	connection_init(g);
+	session_name(&g->session, "true");
 	flow_init(g);
 	pty_init(g);
 	open_job(g, kinds, files);
+	job_end_channels(&g->session.end, g->channels);
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
 	play = (struct play){ .control = pair[1] };
 	g->program.pid = g->program.group = PROGRAM;
 	g->program.control = pair[0];
-	hop_open(&g->hop, one_end_connect());
+	session_open(&g->session, one_end_connect());
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	one_end_begin(data, size);
 	begin(&mine);
-	one_end_play(&mine.end, step, check);
+	one_end_play(&mine.session.end, step, check);
 	while (!main_done(&mine)) {
 		main_poll(&mine);
 		main_step(&mine);

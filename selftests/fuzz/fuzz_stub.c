@@ -105,7 +105,7 @@ static void check(void)
 		const struct sink *k = &mine.sinks[i];
 
 		must(k->length <= JOB_WINDOW && k->from < JOB_WINDOW && (k->held || !k->length));
-		must(mine.lost || k->done + k->length == mine.end.channels[k->channel].got);
+		must(mine.lost || k->done + k->length == mine.session.end.channels[k->channel].got);
 	}
 	for (uint32_t i = 0; i < mine.nsources; i++) {
 		const struct source *from = &mine.sources[i];
@@ -204,14 +204,14 @@ static void begin(struct stub *s)
 	open_usual(s, kinds);
 	for (unsigned int i = 0; i < (files & 3); i++)
 		open_file(&s->opens, input_byte(&world.in));
-	must(!end_open(s, world.now));
-	hop_open(&s->hop, one_end_connect());
+	must(!end_open(s));
+	session_open(&s->session, one_end_connect());
 }
 
 /* The executor has said after GO that nothing has started. */
 static bool was_refused(const struct stub *s)
 {
-	return s->phase == PHASE_RUNS && s->end.state == JOB_FINISHED;
+	return s->phase == PHASE_RUNS && s->session.end.state == JOB_FINISHED;
 }
 
 static void release(const struct stub *s)
@@ -226,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	one_end_begin(data, size);
 	begin(&mine);
-	one_end_play(&mine.end, step, check);
+	one_end_play(&mine.session.end, step, check);
 	if (!sigsetjmp(play.end, 0))
 		stub_loop(&mine);
 	if (play.how == HOW_HERE && mine.phase != PHASE_ASKS && !was_refused(&mine))
