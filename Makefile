@@ -75,7 +75,7 @@ link	 = $(CC) $(MODE) $(CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -Wl,--as-needed -o 
 ##  all             programs and module (default)
 ##  tools           programs, in O/bin; needs no kernel headers
 all: tools module
-tools: $(addprefix $(O)/bin/,ehagent ehctl ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles ehhist ehnames ehtop ehmetrics ehspawn.so)
+tools: $(addprefix $(O)/bin/,ehagent ehctl ehctl-commands ehrsh ehplan ehsim ehcert ehstub ehlaunch ehlook ehview ehfiles ehhist ehnames ehtop ehmetrics ehspawn.so)
 
 LIB_SRC	  := $(wildcard lib/eh/*.c lib/wire/*.c lib/job/*.c lib/cluster/*.c lib/cert/*.c lib/history/*.c lib/cost/*.c \
 	lib/site/*.c)
@@ -88,11 +88,13 @@ PIDFD	  := helpers/common/pidfd.c
 CONTROL	  := helpers/common/control.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
 AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) $(CONTROL) helpers/common/directory.c
-EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC) $(ADDRESS)
+# The command line of a program that is started elsewhere.
+WORDS	  := helpers/common/exec_words.c helpers/common/program.c
+EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC) $(ADDRESS) $(WORDS)
 EHTOP_SRC := $(wildcard tools/ehtop/*.c) tools/ehctl/client.c $(COMMON_SRC) $(ADDRESS)
 EHMETRICS_SRC := $(wildcard tools/ehmetrics/*.c) $(COMMON_SRC) $(ADDRESS)
 EHRSH_SRC := $(wildcard tools/ehrsh/*.c) $(COMPANION)
-EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC) tools/ehctl/client.c tools/ehctl/launch.c $(ADDRESS)
+EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC) tools/ehctl/client.c tools/ehctl/launch.c $(ADDRESS) $(WORDS)
 EHSIM_SRC := $(wildcard tools/ehsim/*.c) $(COMMON_SRC)
 EHCERT_SRC := $(wildcard tools/ehcert/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(CONTROL) helpers/common/stream.c
@@ -105,7 +107,7 @@ END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) \
 	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
 LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) $(PIDFD) $(CONTROL) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
-ENDS_SRC  := $(sort $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
+ENDS_SRC  := $(sort helpers/ehctl/main.c $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))
 
@@ -143,8 +145,8 @@ CFLAGS_tools/ehctl/main := $(CFLAGS_agent/main)
 CFLAGS_tools/ehrsh/main := $(CFLAGS_agent/main)
 $(O)/agent/main.o $(O)/tools/ehctl/main.o $(O)/tools/ehrsh/main.o: VERSION
 
-$(O)/bin/ehctl: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
-$(O)/bin/ehctl: LIBS = $(PKG_LIBS)
+$(O)/bin/ehctl-commands: $(call objects,$(EHCTL_SRC)) $(O)/libeh.a
+$(O)/bin/ehctl-commands: LIBS = $(PKG_LIBS)
 
 # Is started as often as ssh was: it loads no library but libc.
 $(O)/bin/ehrsh: $(call objects,$(EHRSH_SRC)) $(O)/libeh.a
@@ -206,9 +208,11 @@ $(O)/stub/%.o: %.c $(O)/flags
 	$(call say,MUSL_CC,$@)
 	$(Q)$(compile-stub) -MMD -MP -c -o $@ $<
 
+# What users start is the stub for `ehctl exec`, and becomes the program of all commands for the others.
+$(O)/bin/ehctl: $(patsubst %.c,$(O)/stub/%.o,helpers/ehctl/main.c $(filter-out %/main.c,$(STUB_SRC)) $(COMPANION) $(WORDS))
 $(O)/bin/ehstub: $(patsubst %.c,$(O)/stub/%.o,$(STUB_SRC))
 $(O)/bin/ehlaunch: $(patsubst %.c,$(O)/stub/%.o,$(LAUNCH_SRC))
-$(O)/bin/ehstub $(O)/bin/ehlaunch:
+$(O)/bin/ehctl $(O)/bin/ehstub $(O)/bin/ehlaunch:
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(MUSL_CC) -nostartfiles -static -Wl,-pie,--no-dynamic-linker,-z,text,-z,relro,-z,now $(LDFLAGS) -o $@ \

@@ -11,7 +11,7 @@ FISH_COMPLETION ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR	?= /usr/lib/systemd/system
 MANIFEST ?= $(PREFIX)/share/ehsched/installed
 
-LIBEXEC	:= ehstub ehlaunch ehlook ehview ehfiles ehhist ehnames ehplan ehspawn.so ehsim ehcert ehtop ehmetrics
+LIBEXEC	:= ehctl-commands ehstub ehlaunch ehlook ehview ehfiles ehhist ehnames ehplan ehspawn.so ehsim ehcert ehtop ehmetrics
 COMPLETION := $(addprefix $(O)/completion/,ehctl.bash _ehctl ehctl.fish)
 BUILT	:= $(addprefix $(O)/bin/,ehctl ehrsh ehagent $(LIBEXEC)) $(COMPLETION)
 PAGES	:= $(wildcard tools/man/*.[1-8])
@@ -30,7 +30,7 @@ tools: $(COMPLETION)
 $(O)/completion/ehctl.bash: SHELL_NAME = bash
 $(O)/completion/_ehctl: SHELL_NAME = zsh
 $(O)/completion/ehctl.fish: SHELL_NAME = fish
-$(COMPLETION): tools/completion/generate $(addprefix $(O)/bin/,ehctl $(filter ehplan ehsim ehcert ehtop ehmetrics,$(LIBEXEC)))
+$(COMPLETION): tools/completion/generate $(addprefix $(O)/bin/,ehctl $(filter ehctl-commands ehplan ehsim ehcert ehtop ehmetrics,$(LIBEXEC)))
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)tools/completion/generate $(O)/bin/ehctl $(SHELL_NAME) >$@

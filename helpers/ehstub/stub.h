@@ -218,7 +218,7 @@ struct stub {
 
 extern char **environ;
 
-/* main.c */
+/* start.c */
 /** A line of clean text to descriptor 2, for at most a second. */
 void stub_say(const char *const *parts, int n);
 /** How a message begins: with the command that the user has typed, if it names a node. */

@@ -17,10 +17,7 @@
 #include "one_end.h"
 
 /* All of it but its arguments and what it opens: the target gives it these. */
-int stub_main(int argc, char **argv);
-#define main stub_main
-#include "helpers/ehstub/main.c"
-#undef main
+#include "helpers/ehstub/start.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -183,7 +180,7 @@ static void begin(struct stub *s)
 	int pair[2];
 
 	memset(s, 0, sizeof(*s));
-	main_init(s);
+	start_init(s);
 	/* It changes them. */
 	memcpy(argv, (const char *[]){ "ehstub", "@n1", "/bin/true", "true", NULL }, sizeof(argv));
 	s->all = argv;

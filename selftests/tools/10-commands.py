@@ -36,9 +36,9 @@ with open(f"{TOP}/lib/wire/frame.h", encoding="utf-8") as f:
     TYPES = re.findall(r"^\t(FRAME_\w+)", f.read().split("enum frame_type {")[1].split("};")[0], flags=re.M)
 REQUEST, REPLY, EVENT = (1 + TYPES.index(t) for t in ("FRAME_REQUEST", "FRAME_REPLY", "FRAME_EVENT"))
 work = tempfile.mkdtemp()
-shutil.copy(f"{BUILD}/bin/ehctl", work)
-EHCTL = f"{work}/ehctl"
-# ehctl takes the stub that lies beside it: this one shows what it is given
+for program in "ehctl", "ehctl-commands":
+    shutil.copy(f"{BUILD}/bin/{program}", work)
+# ehctl is the stub for exec; the program of all commands takes the one that lies beside it, which shows what it is given
 with open(f"{work}/ehstub", "w", encoding="utf-8") as f:
     f.write("#!/bin/sh\nshift 0\nfor a; do printf '<%s>' \"$a\"; done\necho\nexit 9\n")
 os.chmod(f"{work}/ehstub", 0o755)
@@ -46,7 +46,7 @@ os.chmod(f"{work}/ehstub", 0o755)
 
 def ehctl(*arguments, **how):
     """Calls it."""
-    return run(EHCTL, *arguments, **how)
+    return run(f"{work}/ehctl{'-commands' if arguments[:1] == ('exec',) else ''}", *arguments, **how)
 
 
 def frame(kind, document):
@@ -259,7 +259,7 @@ with Agent(frame(REPLY, STATUS)) as a:
     ok("it has asked for it", a.asked == [(REQUEST, {"command": "status"})], a.asked)
     r = ehctl("status", env={**os.environ, "LC_ALL": "C"})
     ok("names are UTF-8 in any locale", "höst" in r.stdout.decode(), show(r))
-    shown = terminal(EHCTL, "status", columns=80)
+    shown = terminal(f"{work}/ehctl", "status", columns=80)
     ok("80 columns will do for status", shown.count("\n") == 6 and max(map(len, shown.splitlines())) <= 80, shown)
     r = ehctl("status", "--octal")
     ok("status --octal", [line.split()[0] for line in r.stdout.decode().splitlines()[2:]] ==
@@ -299,7 +299,7 @@ with Agent(frame(REPLY, {**TASKS, "tasks": [LONG]})):
     r = ehctl("tasks")
     ok("tasks: nothing is cut in a pipe", r.stdout.decode().splitlines()[1].split() == [
         "0.0:1999", "root", "n0", LONG["executor_host"], "stopped", "1:02:05", "6:41", "1.5G", "linux-build", LONG["command"]], show(r))
-    shown = terminal(EHCTL, "tasks", columns=80)
+    shown = terminal(f"{work}/ehctl", "tasks", columns=80)
     ok("on a terminal 80 columns will do", shown.count("\n") == 2 and max(map(len, shown.splitlines())) <= 80, shown)
     ok("what matters is whole there", all(w in shown for w in ("0.0:1999", "stopped", "1:02:05", "6:41", "1.5G")), shown)
 with Agent(frame(REPLY, {"version": 1, "tasks": []})):
@@ -351,7 +351,7 @@ with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):
     ok("watch", r.stdout.decode().splitlines()[0].split() == ["T1", "state", "node", "0.1", "load", "0.5"],
        show(r))
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS) * 5000, linger=True):
-    r = run("sh", "-c", f"{EHCTL} watch | head -n 1")
+    r = run("sh", "-c", f"{work}/ehctl watch | head -n 1")
     ok("watch ends with its reader", r.returncode == 0 and r.stdout.count(b"\n") == 1, show(r))
 
 CHECKS = {"version": 1, "checks": [{"name": "module", "ok": True, "what": "loaded", "fix": "", "mend": ""}]}

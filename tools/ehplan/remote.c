@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "helpers/common/companion.h"
+#include "helpers/common/exec_words.h"
 #include "tools/common/common.h"
 #include "tools/ehctl/launch.h"
 
 int remote_become(const struct cluster_host *host, const char *view, char *const *argv)
 {
 	char program[4096], stub[4096], token[80];
-	size_t count = 0, n = 0;
 	char **args;
 	int code;
 
@@ -31,21 +31,11 @@ int remote_become(const struct cluster_host *host, const char *view, char *const
 	if (!companion("ehstub", stub, sizeof(stub)))
 		return fail(EXIT_REFUSED,
 			    "ehstub is installed neither next to ehplan nor in ../libexec/ehsched");
-	while (argv[count])
-		count++;
-	args = calloc(count + 7, sizeof(*args));
-	if (!args)
-		return fail(EXIT_REFUSED, "no memory for %zu arguments", count);
 	snprintf(token, sizeof(token), "@%s", host->name);
-	args[n++] = stub;
-	args[n++] = (char *)"--no-terminal";
-	if (view) {
-		args[n++] = (char *)"--view";
-		args[n++] = (char *)view;
-	}
-	args[n++] = token;
-	args[n++] = program;
-	memcpy(args + n, argv, count * sizeof(*args));
+	args = stub_words("--no-terminal", false, view, token, program, argv);
+	if (!args)
+		return fail(EXIT_REFUSED, "no memory for its arguments");
+	args[0] = stub;
 	execv(stub, args);
 	code = fail(EXIT_REFUSED, "%s: %s", stub, strerror(errno));
 	free(args);
