@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Network namespaces on this machine, on a bridge of their own. What is made here is removed by the process that made it."""
 
-import atexit, ctypes, os, shutil, subprocess
+import atexit, ctypes, os, shutil, subprocess, sys
 
 from environment import own_name
 from ktap import skip_all
@@ -38,6 +38,17 @@ def other_run():
     os.mkdir("/run/netns")
     sh("mount", "--no-canonicalize", "--rbind", f"/proc/{os.getpid()}/fd/{kept}", "/run/netns")
     os.close(kept)
+
+
+def without_agents():
+    """Begins this test again where no agent is: in a network namespace, and with a /run, of its own."""
+    if os.environ.get("EHS_TEST_NETNS") == "1":
+        return
+    os.environ["EHS_TEST_NETNS"] = "1"
+    how = ["unshare", "-nm" if os.geteuid() == 0 else "-rnm", "sh", "-ec", 'mount -t tmpfs -o mode=755 run /run; exec "$@"', "sh"]
+    if subprocess.run([*how, "true"], capture_output=True).returncode:
+        skip_all("no network namespace can be made here")
+    os.execvp(how[0], [*how, sys.executable, "-B", *sys.argv])
 
 
 class Net:

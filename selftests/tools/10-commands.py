@@ -22,15 +22,11 @@ import threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from ktap import done, ok, skip, skip_all
+from ktap import done, ok, skip
+from netns import without_agents
 from tree import BUILD, TOP, run
 
-if os.environ.get("EHS_TEST_NETNS") != "1":
-    os.environ["EHS_TEST_NETNS"] = "1"
-    how = ["unshare", "-nm" if os.geteuid() == 0 else "-rnm", "sh", "-ec", 'mount -t tmpfs -o mode=755 run /run; exec "$@"', "sh"]
-    if run(*how, "true").returncode:
-        skip_all("no network namespace can be made here")
-    os.execvp(how[0], [*how, sys.executable, "-B", *sys.argv])
+without_agents()
 
 with open(f"{TOP}/lib/wire/frame.h", encoding="utf-8") as f:
     TYPES = re.findall(r"^\t(FRAME_\w+)", f.read().split("enum frame_type {")[1].split("};")[0], flags=re.M)

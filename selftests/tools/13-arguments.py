@@ -4,15 +4,11 @@
 
 import os, re, shutil, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from ktap import done, ok, skip_all
-from tree import BUILD, run
+from ktap import done, ok
+from netns import without_agents
+from tree import BUILD
 
-if os.environ.get("EHS_TEST_NETNS") != "1":
-    os.environ["EHS_TEST_NETNS"] = "1"
-    how = ["unshare", "-nm" if os.geteuid() == 0 else "-rnm", "sh", "-ec", 'mount -t tmpfs -o mode=755 run /run; exec "$@"', "sh"]
-    if run(*how, "true").returncode:
-        skip_all("no network namespace can be made here")
-    os.execvp(how[0], [*how, sys.executable, "-B", *sys.argv])
+without_agents()
 
 ODD = "a\x1b[31mb\x9bc\x7fd"
 ORDER = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
