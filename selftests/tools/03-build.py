@@ -82,7 +82,7 @@ os.chmod(f"{work}/pkg-config", 0o755)
 make("-n", f"O={OUT}", f"PKG_CONFIG={work}/pkg-config", "tools")
 ok("PKG_CONFIG is asked", os.path.exists(asked) and "jansson" in open(asked, encoding="ascii").read())
 
-STATIC = "ehstub", "ehlaunch"
+STATIC = "ehctl", "ehstub", "ehlaunch"
 LOADED = *STATIC, "ehspawn.so"
 for program in sorted(glob.glob(f"{BUILD}/bin/eh*")):
     name = os.path.basename(program)
