@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "cluster/naming.h"
 #include "version.h"
@@ -135,6 +136,8 @@ int main(int argc, char **argv)
 	bool json = false;
 	int first = 1;
 
+	/* What users have started, and look for: helpers/ehctl has executed this. */
+	prctl(PR_SET_NAME, "ehctl");
 	for (; first < argc && argv[first][0] == '-'; first++) {
 		if (!strcmp(argv[first], "--json"))
 			json = true;
