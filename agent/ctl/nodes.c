@@ -96,7 +96,7 @@ json_t *nodes_caller(const struct ctl_conn *c)
 	const char *name;
 	uid_t uid = ctl_uid(c);
 
-	if (ctl_pid(c) > 0 && !attributes_identify(ctl_pid(c), uid, &who) &&
+	if (ctl_pid(c) > 0 && !attributes_read(ctl_pid(c), uid, &who, NULL) &&
 	    who.loginuid != (uint32_t)-1)
 		uid = who.loginuid;
 	name = user_name(uid);

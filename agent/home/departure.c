@@ -166,7 +166,7 @@ static gid_t *departure_groups(int socket, uint32_t *n)
 static int departure_identify(struct away *a, struct job_spec *spec, uid_t uid)
 {
 	struct attributes_who who = { 0 };
-	int err = attributes_identify(a->pid, uid, &who);
+	int err = attributes_read(a->pid, uid, &who, spec->traits);
 
 	spec->loginuid = who.loginuid;
 	spec->nice = who.nice;
@@ -192,7 +192,6 @@ static int departure_fill(struct away *a, struct job_spec *spec, uid_t uid, gid_
 	spec->uid = uid;
 	spec->gid = gid;
 	spec->groups = groups;
-	attributes_read(a->pid, uid, spec->traits);
 	spec->flags &= ~JOB_RETRY;
 	err = spec->ngroups > JOB_GROUPS_MAX ? -E2BIG : departure_encode(a, spec, spec->token);
 	free(groups);

@@ -31,24 +31,15 @@ static int attributes_read_at(int folder, const char *path, char *text, size_t s
 	return 0;
 }
 
-static int attributes_read_file(pid_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return attributes_read_at(AT_FDCWD, path, text, size);
-}
-
 /* /proc/PID/status, to be freed. It is long if the user is in many groups. NULL: errno is set. */
-static char *attributes_status(pid_t pid, int folder)
+static char *attributes_status(int folder)
 {
-	char path[40], *text = NULL, *more;
+	char *text = NULL, *more;
 	size_t size = 0, have = 0;
 	ssize_t n = 1;
 	int fd, err;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = openat(folder, folder == AT_FDCWD ? path : "status", O_RDONLY | O_CLOEXEC);
+	fd = openat(folder, "status", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	while (n > 0) {
@@ -75,18 +66,6 @@ fail:
 	close(fd);
 	errno = err;
 	return NULL;
-}
-
-/* Reads a file that holds one number. */
-static int attributes_number(pid_t pid, const char *name, int64_t *value)
-{
-	char text[32], *end;
-	int err = attributes_read_file(pid, name, text, sizeof(text));
-
-	if (err)
-		return err;
-	*value = strtoll(text, &end, 10);
-	return end == text ? -EINVAL : 0;
 }
 
 static int attributes_line(const char *status, const char *name, int base, uint64_t *value)
@@ -146,39 +125,6 @@ static int attributes_nice(int folder, int32_t *nice)
 	return 0;
 }
 
-int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out)
-{
-	char path[32], *status = NULL, *line;
-	uint64_t flag = 0;
-	unsigned int user;
-	int folder, err;
-
-	/* Of one process: when it has ended nothing more can be read, also if the pid is reused. */
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return -errno;
-	err = attributes_login_of(folder, &out->loginuid);
-	err = err ?: attributes_limits(folder, out->hard);
-	err = err ?: attributes_nice(folder, &out->nice);
-	if (!err) {
-		status = attributes_status(pid, folder);
-		if (!status)
-			err = -errno;
-	}
-	close(folder);
-	if (!status)
-		return err;
-	line = strstr(status, "\nUid:\t");
-	if (!line || sscanf(line, "\nUid:\t%*u %u", &user) != 1 || user != uid)
-		err = -ESRCH;
-	else
-		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag);
-	free(status);
-	out->no_new_privs = flag;
-	return err;
-}
-
 /* How many processors it may use; 0: no fewer than this agent. */
 static int attributes_cpus(pid_t pid)
 {
@@ -194,19 +140,16 @@ static int attributes_cpus(pid_t pid)
 	return n < all ? n : 0;
 }
 
-static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
+static void attributes_take_in(pid_t pid, int folder, const char *status,
 			       uint64_t traits[JOB_TRAITS])
 {
 	struct sched_attributes sched = { .size = sizeof(sched) };
-	uint64_t user, huge_pages;
+	uint64_t huge_pages;
 	int ioprio, cpus;
-	int64_t oom;
+	char oom[32];
 
-	if (attributes_number(pid, "oom_score_adj", &oom) ||
+	if (attributes_read_at(folder, "oom_score_adj", oom, sizeof(oom)) ||
 	    syscall(SYS_sched_getattr, pid, &sched, sizeof(sched), 0))
-		return;
-	/* The pid may have been reused by another user's process. */
-	if (attributes_line(status, "\nUid:\t", 10, &user) || user != uid)
 		return;
 	if (attributes_line(status, "\nCapInh:\t", 16, &traits[JOB_CAP_INHERITABLE]) ||
 	    attributes_line(status, "\nCapBnd:\t", 16, &traits[JOB_CAP_BOUNDING]) ||
@@ -225,16 +168,15 @@ static void attributes_take_in(pid_t pid, uid_t uid, const char *status,
 	traits[JOB_CPUS] = cpus > 0 ? cpus : 0;
 	traits[JOB_IOPRIO] = ioprio > 0 ? ioprio : 0;
 	traits[JOB_NO_HUGE_PAGES] = !huge_pages;
-	traits[JOB_OOM_SCORE] = oom + 1000;
+	traits[JOB_OOM_SCORE] = strtol(oom, NULL, 10) + 1000;
 	traits[JOB_TRAITS_KNOWN] = 1;
 }
 
-void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
+/* Of what the stub says only what the kernel tells nobody else. None of it grants a right. */
+static void attributes_keep_own(uid_t uid, uint64_t traits[JOB_TRAITS])
 {
-	/* What the stub says of itself, and the kernel tells nobody else. None of it grants a right. */
 	static const enum job_trait own[] = { JOB_SUBREAPER, JOB_PERSONALITY, JOB_CORE_FILTER,
 					      JOB_TIMER_SLACK, JOB_SECUREBITS };
-	char *status = attributes_status(pid, AT_FDCWD);
 	uint64_t said[JOB_TRAITS];
 
 	memcpy(said, traits, sizeof(said));
@@ -244,7 +186,43 @@ void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS])
 	/* A user could otherwise take rights from the set-user-ID programs that the task starts. */
 	if (uid)
 		traits[JOB_SECUREBITS] = 0;
-	if (status)
-		attributes_take_in(pid, uid, status, traits);
+}
+
+int attributes_read(pid_t pid, uid_t uid, struct attributes_who *out, uint64_t traits[JOB_TRAITS])
+{
+	char path[32], *status = NULL, *line;
+	uint64_t flag = 0;
+	unsigned int real, user;
+	int folder, err;
+
+	/* Of one process: when it has ended nothing more can be read, also if the pid is reused. */
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	err = attributes_login_of(folder, &out->loginuid);
+	err = err ?: attributes_limits(folder, out->hard);
+	err = err ?: attributes_nice(folder, &out->nice);
+	if (err)
+		goto close_folder;
+	status = attributes_status(folder);
+	if (!status) {
+		err = -errno;
+		goto close_folder;
+	}
+	line = strstr(status, "\nUid:\t");
+	if (!line || sscanf(line, "\nUid:\t%u %u", &real, &user) != 2 || user != uid)
+		err = -ESRCH;
+	else
+		err = attributes_line(status, "\nNoNewPrivs:\t", 10, &flag);
+	out->no_new_privs = flag;
+	if (!err && traits) {
+		attributes_keep_own(uid, traits);
+		if (real == uid)
+			attributes_take_in(pid, folder, status, traits);
+	}
 	free(status);
+close_folder:
+	close(folder);
+	return err;
 }

@@ -11,12 +11,6 @@
 #include <sys/types.h>
 #include "wire/job.h"
 
-/**
- * Reads the attributes of a process that belongs to `uid`. If they cannot be read,
- * traits[JOB_TRAITS_KNOWN] stays 0. What the kernel tells only to the process itself is input, too: the stub told it.
- */
-void attributes_read(pid_t pid, uid_t uid, uint64_t traits[JOB_TRAITS]);
-
 /** A task stays at home if the agent cannot read these of its process. */
 struct attributes_who {
 	uint32_t loginuid; /**< of audit */
@@ -25,7 +19,11 @@ struct attributes_who {
 	uint64_t hard[JOB_RLIMITS]; /**< limits; ~0 for none */
 };
 
-/** Reads it of the process that `pid` names now. 0, or -errno: it has ended, or is not `uid`'s. */
-int attributes_identify(pid_t pid, uid_t uid, struct attributes_who *out);
+/**
+ * Reads them of the process that `pid` names now, and its further attributes into `traits`, unless that is NULL: if they cannot be
+ * read, traits[JOB_TRAITS_KNOWN] is 0. What the kernel tells only to the process itself is input there, as the stub has told it.
+ * 0, or -errno: it has ended, or is not `uid`'s.
+ */
+int attributes_read(pid_t pid, uid_t uid, struct attributes_who *out, uint64_t traits[JOB_TRAITS]);
 
 #endif
