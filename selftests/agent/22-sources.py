@@ -107,6 +107,7 @@ def window():
 ok("64 connections of members from one address, as when a node is back, do not wait",
    all(saw := [asks(2, "n2") for i in range(64)]), saw)
 calm, base, _ = window()
+since = time.monotonic()
 pid, counted = flood(3)
 ok("a host floods", until(lambda: counted()[1] >= BURST))
 was = counted()
@@ -114,7 +115,9 @@ asked, part, passed = window()
 now, part = counted(), part - base
 print(f"# calm {max(calm):.4f} s at most, in the flood {sorted(asked)[len(asked) // 2]:.4f} s in the middle, {max(asked):.4f} s at most")
 print(f"# {now[0] - was[0]} connections and {now[1] - was[1]} handshakes in {passed:.1f} s; for them the agent took {part:.1%} of a processor")
-ok("of many connections few are answered", now[1] - was[1] <= RATE * passed + OPEN and now[0] - was[0] > 3 * (now[1] - was[1]), (was, now, passed))
+flooded = time.monotonic() - since
+ok("of many connections few are answered", now[1] <= BURST + RATE * flooded + 1 and now[0] - was[0] > 3 * (now[1] - was[1]),
+   (was, now, passed, flooded))
 ok("the agent spends a small part of a processor on them", part < PART, part)
 ok("a member elsewhere is served each time", all(asked), asked)
 ok("and members see each other", c.up(0) == c.up(1) == {"0.0", "0.1"} and "silent for too long" not in c.log(0) + c.log(1), c.log(0)[-1000:])
