@@ -39,6 +39,7 @@
 
 /* ehguest kills what it has started for five seconds; the rest is killed with its cgroup. */
 #define GUEST_ENDS_MS 8000
+#define GUEST_SAYS_MS 20 /* home is told that its end is there, with what that says or after this */
 #define GUEST_ORPHANS_S 10 /* between two looks for processes of guests that are not in the list */
 
 void guest_kill(struct guest *g)
@@ -73,23 +74,38 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 
 static void guest_on_control(evutil_socket_t fd, short what, void *arg);
 
-void guest_linked(struct guest *g)
+static int guest_tell_attached(struct guest *g)
 {
-	struct attached told = {
+	const struct attached told = {
 		.started_ms = g->started,
 		.wait = g->view.of || g->view_ino,
 	};
 
-	/* It still has to end in time. */
-	if (!g->home_gone)
-		evtimer_del(g->timer);
+	return route_tell_attached(&g->route, g->from, g->token, g->place->id, &told);
+}
+
+/* Home is told that the end is there. */
+void guest_linked(struct guest *g)
+{
+	const struct timeval says = { 0, GUEST_SAYS_MS * 1000 };
+
 	g->state = GUEST_LINKED;
-	if (!route_tell_attached(&g->route, g->from, g->token, g->place->id, &told) &&
-	    !route_tell_peer(&g->route, FRAME_ATTACHED, NULL, 0))
-		return;
-	/* Memory is short: home tries again on another stream. */
-	route_drop_stream(&g->route);
-	guest_broken(g);
+	if (route_tell_peer_later(&g->route, FRAME_ATTACHED, NULL, 0)) {
+		/* Memory is short: home tries again on another stream. */
+		route_drop_stream(&g->route);
+		guest_broken(g);
+	} else if (g->home_gone || evtimer_add(g->timer, &says)) {
+		/* The timer is for the time that it has to end. */
+		route_push(&g->route);
+	}
+}
+
+void guest_joined(struct guest *g)
+{
+	if (!guest_tell_attached(g))
+		guest_linked(g);
+	else
+		route_drop_stream(&g->route);
 }
 
 /* ehguest ends at its limit; this is for one that does not. */
@@ -163,9 +179,6 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 	switch (n.what) {
 	case NOTE_SAME:
 	case NOTE_DIFFERS:
-		/* It was heard before the launcher. */
-		if (g->state == GUEST_STARTING && g->control)
-			guest_on_control(-1, 0, g);
 		if (g->state != GUEST_STARTING || g->control || !g->comparing)
 			return -EPROTO;
 		guest_on_compared(g, n.what == NOTE_SAME ? NULL : n.text);
@@ -196,6 +209,15 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 	return 0;
 }
 
+/* ehlaunch has said before what has become of it, or that it is there. */
+static void guest_end_speaks(void *ctx)
+{
+	struct guest *g = ctx;
+
+	if (g->state == GUEST_STARTING && g->control)
+		guest_on_control(-1, 0, g);
+}
+
 static int guest_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
 	return type == FRAME_NOTE ? guest_on_note(ctx, payload, length) : -EPROTO;
@@ -217,9 +239,6 @@ static void guest_end_gone(void *ctx)
 {
 	struct guest *g = ctx;
 
-	/* It may have said why it could not start, and then ended. */
-	if (g->state == GUEST_STARTING && g->control)
-		guest_on_control(-1, 0, g);
 	if (g->state == GUEST_STARTING)
 		guest_refuse(g, EHS_REASON_START_FAILED, 0, "its process died before the start");
 	if (g->state == GUEST_OVER)
@@ -333,6 +352,7 @@ static const struct route_ops guest_route_ops = {
 		      ROUTE_TAKES(FRAME_PAUSED) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = guest_from_end,
 	.from_peer = guest_from_peer,
+	.end_speaks = guest_end_speaks,
 	.end_gone = guest_end_gone,
 	.stream_gone = guest_stream_gone,
 };
@@ -402,7 +422,7 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	g->control =
 		event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST, guest_on_control, g);
 	if (!g->control || event_add(g->control, NULL) || (g->named && guest_compare(g)) ||
-	    route_tell_end(&g->route, FRAME_JOB, g->job, g->job_length))
+	    route_tell_end(&g->route, FRAME_JOB, g->job, g->job_length) || guest_tell_attached(g))
 		err = -ENOMEM;
 	/* If a file differs it may begin again, in a view. */
 	if (g->named)
@@ -453,6 +473,10 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct guest *g = arg;
 
+	if (g->state == GUEST_LINKED && !g->home_gone) {
+		route_push(&g->route);
+		return;
+	}
 	if (g->state < GUEST_STARTING) {
 		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its home did not start it in time");
 		return;

@@ -89,8 +89,10 @@ struct guest *guest_new(struct peer *from);
 int guest_start(struct guest *g, const struct job_spec *spec);
 /** Tells home why the task does not start, and kills what there is. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
-/** Tells both ends that they are connected. */
+/** The files are those of home: tells home that its end is there. The end itself was told when it was started. */
 void guest_linked(struct guest *g);
+/** Home has opened another stream for it: tells both ends that they are connected. */
+void guest_joined(struct guest *g);
 /** The stream is over, or there is none yet: ehguest waits for another one. */
 void guest_broken(struct guest *g);
 /** Home's stub has gone; the payload of FRAME_GONE. */

@@ -71,7 +71,7 @@ static void resume_join(struct resume *r, struct guest *g)
 		guest_broken(g); /* the old stream is dead, and we have not noticed yet */
 	route_hand_over(&r->route, &g->route);
 	if (g->route.socket >= 0)
-		guest_linked(g);
+		guest_joined(g);
 	if (r->home_gone)
 		guest_home_gone(g, NULL, 0);
 	resume_over(r);

@@ -238,6 +238,10 @@ static void route_from_end(struct route *r, bool reads)
 {
 	int fd = r->socket, err, got = 1;
 
+	if (r->ops->end_speaks)
+		r->ops->end_speaks(r->ctx);
+	if (r->socket != fd)
+		return;
 	/* What could not be taken before comes first. */
 	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, ROUTE_TAKES(FRAME_NOTE),
 			  r->ops->from_end);
@@ -317,19 +321,19 @@ static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 		return -ENOMEM;
 	r->owed += length;
 	r->moved += length;
+	r->taking = true;
 	err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL, r->ops->peer_types,
 			  r->ops->from_peer);
+	r->taking = false;
 	if (!err && r->stream)
 		err = route_count(r);
-	if (err || !r->stream)
-		return err;
 	/* Its owner has closed it. */
 	if (r->socket < 0)
 		evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	route_consume(r);
 	if (r->socket >= 0 && route_write(r))
 		route_end_gone(r);
-	return 0;
+	return err;
 }
 
 static ssize_t route_on_produce(void *ctx, uint8_t *buf, size_t room)
@@ -420,18 +424,27 @@ int route_tell_end(struct route *r, enum frame_type type, const void *payload, u
 	if (r->socket < 0)
 		return -EPIPE;
 	err = route_queue(r->to_end, type, payload, length);
-	return err ? err : route_write(r);
+	return err || r->taking ? err : route_write(r);
+}
+
+int route_tell_peer_later(struct route *r, enum frame_type type, const void *payload,
+			  uint32_t length)
+{
+	return r->stream ? route_queue(r->to_peer, type, payload, length) : -EPIPE;
+}
+
+void route_push(struct route *r)
+{
+	if (r->stream)
+		h2_stream_resume(r->stream);
 }
 
 int route_tell_peer(struct route *r, enum frame_type type, const void *payload, uint32_t length)
 {
-	int err;
+	int err = route_tell_peer_later(r, type, payload, length);
 
-	if (!r->stream)
-		return -EPIPE;
-	err = route_queue(r->to_peer, type, payload, length);
 	if (!err)
-		h2_stream_resume(r->stream);
+		route_push(r);
 	return err;
 }
 
@@ -454,8 +467,7 @@ int route_tell_attached(struct route *r, const struct peer *other, const char *t
 void route_finish(struct route *r)
 {
 	r->finish = true;
-	if (r->stream)
-		h2_stream_resume(r->stream);
+	route_push(r);
 }
 
 int route_open(struct route *r, struct agent *agent, int socket, const struct route_ops *ops,

@@ -39,6 +39,8 @@ struct route_ops {
 	 *  never has an end needs neither from_end() nor end_gone(). */
 	int (*from_end)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	int (*from_peer)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
+	/** Before frames of the end are taken, or that it has gone. May be NULL. */
+	void (*end_speaks)(void *ctx);
 	/** The socket was closed, or the end broke the protocol. */
 	void (*end_gone)(void *ctx);
 	/** The stream is over. The route has none now. `clean`: both sides have ended it. */
@@ -64,6 +66,7 @@ struct route {
 	bool paused; /**< the end is not read, as to_peer is full */
 	bool hung; /**< the end has closed its socket */
 	bool finish; /**< the stream ends when to_peer is sent */
+	bool taking; /**< frames of the stream: what is for the end is written when all are taken */
 };
 
 extern const struct h2_stream_ops route_stream_ops; /**< its ctx is a route */
@@ -83,6 +86,10 @@ void route_drop_stream(struct route *r);
 /** Queues a frame. 0 or -errno (-EPIPE: no socket, no stream). */
 int route_tell_end(struct route *r, enum frame_type type, const void *payload, uint32_t length);
 int route_tell_peer(struct route *r, enum frame_type type, const void *payload, uint32_t length);
+/** As route_tell_peer(), but it goes with the next frame, or when route_push() is called. */
+int route_tell_peer_later(struct route *r, enum frame_type type, const void *payload,
+			  uint32_t length);
+void route_push(struct route *r);
 /** Tells the end that its route to the end of that node is there: FRAME_ATTACHED. `more` has what only
  *  its owner knows: started_ms, retry, wait. 0 or -errno, as above. */
 int route_tell_attached(struct route *r, const struct peer *other, const char *token,

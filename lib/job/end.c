@@ -294,6 +294,10 @@ size_t job_end_next(struct job_end *e, uint8_t *out, size_t room)
 {
 	if (e->state == JOB_LOST)
 		return 0;
+	/* Home has nothing to say before the executor's end has: so that says hello with it, once. */
+	if (e->role == JOB_EXECUTOR && e->state == JOB_PREPARING && e->link.first &&
+	    job_link_settled(&e->link))
+		return 0;
 	if (IN(e->state) & WRITES) {
 		end_tell_emptied(e);
 		end_tell_credit(e);

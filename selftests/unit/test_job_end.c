@@ -436,6 +436,26 @@ static void test_first_hello(void **state)
 	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
 }
 
+/* The executor's end says hello with the first that it has to say; later at once, as home may have missed that. */
+static void test_quiet_hello(void **state)
+{
+	uint8_t frame[FRAME];
+
+	begin();
+	attach();
+	pump();
+	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
+	tell(&executor, JOB_READY);
+	assert_int_equal(home.e.state, JOB_PREPARED);
+
+	begin();
+	job_end_attach(&executor.e);
+	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
+	job_end_detach(&executor.e, 0);
+	attach();
+	assert_true(job_end_next(&executor.e, frame, sizeof(frame)));
+}
+
 /* A hello of an earlier connection is taken, and does no harm before or after the right one. */
 static void test_stale_hello(void **state)
 {
@@ -573,6 +593,7 @@ int main(void)
 		cmocka_unit_test(test_start_detached),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_first_hello),
+		cmocka_unit_test(test_quiet_hello),
 		cmocka_unit_test(test_stale_hello),
 		cmocka_unit_test(test_acknowledged_after_hello),
 		cmocka_unit_test(test_last_acknowledgement),
