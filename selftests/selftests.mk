@@ -133,7 +133,7 @@ fuzz_replies = $(patsubst %.c,%.o,$(filter-out tools/ehctl/main.c,$(EHCTL_SRC)))
 # Ends of jobs, without what asks this machine.
 fuzz_end = selftests/fuzz/one_end.o $(patsubst %.c,%.o,$(filter-out helpers/end/calls.c helpers/common/agent_address.c,$(filter helpers/%,$(END_SRC))))
 fuzz_stub = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/start.c %/readers.c,$(wildcard helpers/ehstub/*.c)))
-fuzz_guest = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/input.c %/input_call.c,$(wildcard helpers/ehguest/*.c)))
+fuzz_guest = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/program.c %/input.c %/input_call.c,$(wildcard helpers/ehguest/*.c)))
 $(foreach name,build guest workflow history http replies stub view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
 $(foreach name,build guest workflow history http replies stub view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
 $(addprefix $(O)/selftests/fuzz/,fuzz_history replay_history): FUZZ_LIBS = $(call once,SQLITE_LIBS,$(shell $(PKG_CONFIG) --libs sqlite3))

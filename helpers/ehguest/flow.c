@@ -79,7 +79,8 @@ static void flow_add_intake(struct guest *g, uint32_t channel)
 
 static void flow_add_outlet(struct guest *g, uint32_t channel)
 {
-	g->out[g->nouts++] = (struct outlet){ .fd = -1, .channel = channel };
+	g->out[g->nouts++] =
+		(struct outlet){ .fd = -1, .channel = channel, .end_at = SESSION_NEVER };
 }
 
 void flow_init(struct guest *g)
@@ -222,9 +223,13 @@ int flow_open(struct guest *g, const struct job_spec *spec, struct handed *its)
 
 /* ---- outlets ---- */
 
+/* Most ends of output are that of the program, of which the kernel tells a moment later: one message for all. */
+#define OUTLET_END_MS 2
+
 struct pollfd outlet_poll(const struct guest *g, const struct outlet *o)
 {
-	bool wants = guest_can_say(g) && job_end_room(&g->session.end, o->channel);
+	bool wants = guest_can_say(g) && job_end_room(&g->session.end, o->channel) &&
+		     o->end_at == SESSION_NEVER;
 
 	return (struct pollfd){ .fd = wants ? o->fd : -1, .events = POLLIN };
 }
@@ -276,9 +281,29 @@ bool pair_is_shut(ino_t inode)
 	return found;
 }
 
+/* Whether only the time is waited for. */
+static bool outlet_ends(const struct guest *g, const struct outlet *o)
+{
+	return o->fd >= 0 && o->end_at != SESSION_NEVER && guest_writes(g) && guest_can_say(g);
+}
+
+int64_t outlet_end_at(const struct guest *g, const struct outlet *o)
+{
+	return outlet_ends(g, o) ? o->end_at : SESSION_NEVER;
+}
+
+static void outlet_end(struct guest *g, struct outlet *o)
+{
+	const struct job_message end = { .what = JOB_END,
+					 .channel = o->channel,
+					 .shut = o->socket && pair_is_shut(o->inode) };
+
+	outlet_close(o);
+	guest_say(g, &end);
+}
+
 void outlet_step(struct guest *g, struct outlet *o)
 {
-	struct job_message end = { .what = JOB_END, .channel = o->channel };
 	uint8_t bytes[JOB_DATA_MAX];
 	size_t room;
 	ssize_t n;
@@ -296,8 +321,9 @@ void outlet_step(struct guest *g, struct outlet *o)
 		o->ready = false;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		end.shut = o->socket && pair_is_shut(o->inode);
-		outlet_close(o);
-		guest_say(g, &end);
+		if (o->end_at == SESSION_NEVER)
+			o->end_at = g->now + OUTLET_END_MS;
 	}
+	if (outlet_ends(g, o) && (g->ended || g->now >= o->end_at))
+		outlet_end(g, o);
 }

@@ -31,8 +31,8 @@
 struct program {
 	pid_t pid; /**< 0: none, or reaped */
 	pid_t group; /**< the number that it had, and its process group has; 0: none */
-	int control; /**< to the child until its exec; -1: closed */
-	bool prepared; /**< the child waits for JOB_GO */
+	bool prepared; /**< all is ready for JOB_GO */
+	bool executed;
 	const char *trouble; /**< why it cannot start; NULL: nothing is known */
 	uint32_t reason; /**< enum ehs_reason of that; 0: EHS_REASON_START_FAILED */
 	int error; /**< errno of that, or 0 */
@@ -52,6 +52,7 @@ struct outlet {
 	ino_t inode; /**< of the program's socket then */
 	uint32_t channel;
 	bool ready; /**< poll() said so */
+	int64_t end_at; /**< nobody writes any more: home is told then; SESSION_NEVER */
 	uint64_t sent, owed; /**< bytes; `sent` when all from before the exit is sent */
 };
 
@@ -141,10 +142,19 @@ struct handed {
 	} all[3 + JOB_DESCRIPTORS_MAX];
 };
 
+/** What the program is started with, until it has executed. */
+struct start {
+	uint8_t *job; /**< encoded; NULL: it is over */
+	uint32_t length;
+	struct job_spec spec;
+	struct handed its;
+};
+
 struct guest {
 	int64_t now; /**< milliseconds; the clock stands still in suspend */
 	int signals; /**< signalfd, of SIGCHLD */
 	uint32_t flags; /**< of struct job_spec */
+	struct start start;
 	struct program program;
 	unsigned int nins, nouts, nreals;
 	struct intake in[GUEST_INS]; /**< the first: descriptor 0, if it is a pipe */
@@ -175,6 +185,8 @@ void guest_refuse(struct guest *g, int error, const char *what, bool exec);
 int64_t guest_look_after(const struct guest *g, int64_t ms);
 /** The program runs, or children of it do: data can be said. */
 bool guest_writes(const struct guest *g);
+/** Frees what the program was started with. */
+void start_over(struct start *s);
 /** The task is stopped, or its stub is, and more is to be said than the final acknowledgement. */
 bool guest_stands(const struct guest *g);
 
@@ -187,10 +199,11 @@ void connection_again(struct guest *g);
 
 /* ---- program.c ---- */
 
-/** Forks a child, which sets itself up and then waits. 0 or -errno. */
-int program_start(struct guest *g, const struct job_spec *spec, const struct handed *its);
-/** Takes what the child says, and tells home as soon as that is possible. */
+/** What can be done before JOB_GO, when g->start is whole. 0 or -errno. */
+int program_prepare(struct guest *g);
+/** Tells home what there is to tell of its start. */
 void program_step(struct guest *g);
+/** Starts it: it has executed then, or there is trouble. */
 void program_go(struct guest *g);
 /** Takes changes of state of all children. */
 void program_reap(struct guest *g);
@@ -227,6 +240,8 @@ struct pollfd outlet_poll(const struct guest *g, const struct outlet *o);
 
 /** Sends home what the program has written. */
 void outlet_step(struct guest *g, struct outlet *o);
+/** When outlet_step() has something to do by the clock. */
+int64_t outlet_end_at(const struct guest *g, const struct outlet *o);
 /** Whether the program's socket is there, though a direction of it is at its end. */
 bool pair_is_shut(ino_t inode);
 struct outlet *outlet_of(struct guest *g, uint32_t channel); /**< NULL: none */
@@ -258,7 +273,7 @@ void tokens_init(struct guest *g);
 int tokens_open(struct guest *g, const struct job_spec *spec);
 bool tokens_has(const struct guest *g, uint32_t channel); /**< whether it is of one of these */
 int tokens_end(const struct guest *g, uint32_t channel); /**< the program's end */
-/** In the child of the process `guest`: names the path, if home names one. */
+/** Names the path, if home names one: that of a descriptor of the process `guest`. */
 void tokens_name(const struct tokens *t, pid_t guest, const struct job_spec *spec);
 void tokens_offer(struct guest *g);
 void tokens_data(struct guest *g, const uint8_t *bytes, size_t n);

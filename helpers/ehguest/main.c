@@ -161,22 +161,34 @@ static uint8_t *main_receive_job(uint32_t *length)
 	return NULL;
 }
 
-/* Makes what the job says, and a child that will be its program. */
-static void main_prepare(struct guest *g, const struct job_spec *spec)
+void start_over(struct start *s)
 {
-	struct handed its = { 0 };
+	flow_close(&s->its);
+	if (!s->job)
+		return;
+	job_free(&s->spec);
+	munmap(s->job, s->length);
+	s->job = NULL;
+}
+
+/* Makes what the job says. */
+static void main_prepare(struct guest *g)
+{
+	struct start *s = &g->start;
 	int err;
 
-	session_name(&g->session, spec->path);
-	g->flags = spec->flags;
-	err = pty_open(g, spec);
+	session_name(&g->session, s->spec.path);
+	g->flags = s->spec.flags;
+	err = pty_open(g, &s->spec);
 	if (!err)
-		err = flow_open(g, spec, &its);
+		err = flow_open(g, &s->spec, &s->its);
 	job_end_channels(&g->session.end, g->channels);
 	if (!err)
-		err = program_start(g, spec, &its);
-	flow_close(&its);
-	if (!err || g->program.trouble)
+		err = program_prepare(g);
+	if (!err)
+		return;
+	start_over(s);
+	if (g->program.trouble)
 		return;
 	g->program.trouble = "cannot start a process for it";
 	g->program.error = -err;
@@ -184,10 +196,8 @@ static void main_prepare(struct guest *g, const struct job_spec *spec)
 
 static int main_begin(struct guest *g)
 {
-	struct job_spec spec;
+	struct start *s = &g->start;
 	struct timespec t;
-	uint32_t length;
-	uint8_t *job;
 	int err;
 
 	calls_mask(~0ull);
@@ -201,18 +211,14 @@ static int main_begin(struct guest *g)
 	clock_gettime(CLOCK_REALTIME, &t);
 	connection_init(g);
 	g->session.who.started_ms = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
-	g->program.control = -1;
 	flow_init(g);
 	pty_init(g);
-	job = main_receive_job(&length);
-	if (!job)
+	s->job = main_receive_job(&s->length);
+	if (!s->job)
 		return -EPIPE;
-	err = job_decode(&spec, job, length);
-	if (!err) {
-		main_prepare(g, &spec);
-		job_free(&spec);
-	}
-	munmap(job, length);
+	err = job_decode(&s->spec, s->job, s->length);
+	if (!err)
+		main_prepare(g);
 	session_open(&g->session, MAIN_SOCKET);
 	return err;
 }
@@ -240,6 +246,8 @@ static int main_wait_ms(const struct guest *g)
 
 	for (unsigned int i = 0; i < g->nins; i++)
 		at = earlier(at, g->in[i].look_at);
+	for (unsigned int i = 0; i < g->nouts; i++)
+		at = earlier(at, outlet_end_at(g, &g->out[i]));
 	at = earlier(at, tokens_look_at(g));
 	if (g->pty.held_until)
 		at = earlier(at, g->pty.held_until);
@@ -261,12 +269,11 @@ static void main_spare(struct guest *g)
 
 static void main_poll(struct guest *g)
 {
-	enum { SOCKET, SIGNALS, CONTROL, PTY, TOKENS, FLOWS };
+	enum { SOCKET, SIGNALS, PTY, TOKENS, FLOWS };
 	struct pollfd fds[FLOWS + GUEST_INS + GUEST_OUTS] = {
 		[SOCKET] = { .fd = g->session.hop.socket,
 			     .events = POLLIN | (g->session.blocked ? POLLOUT : 0) },
 		[SIGNALS] = { .fd = g->signals, .events = POLLIN },
-		[CONTROL] = { .fd = g->program.control, .events = POLLIN },
 		[PTY] = pty_poll(g),
 		[TOKENS] = tokens_poll(g),
 	};

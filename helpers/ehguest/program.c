@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,41 +15,39 @@
 
 #define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
 #define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
+#define PROGRAM_STACK 16384 /* bytes, of the child until its exec */
 
 /* The steps of the child, named in its error message. */
-enum program_stage {
-	PROGRAM_READY,
-	PROGRAM_DESCRIPTORS,
-	PROGRAM_PARENT,
-	PROGRAM_LIMITS,
-	PROGRAM_FOLDER,
-	PROGRAM_EXEC,
-	PROGRAM_STAGES
+enum child_stage {
+	CHILD_DESCRIPTORS,
+	CHILD_PARENT,
+	CHILD_LIMITS,
+	CHILD_FOLDER,
+	CHILD_EXEC,
+	CHILD_STAGES
 };
 
-static const char *const program_stages[PROGRAM_STAGES] = {
-	[PROGRAM_DESCRIPTORS] = "cannot set up its descriptors",
-	[PROGRAM_PARENT] = "cannot be tied to its parent",
-	[PROGRAM_LIMITS] = "cannot set its limits",
-	[PROGRAM_FOLDER] = "cannot enter its working directory",
-	[PROGRAM_EXEC] = "cannot execute the program",
+static const char *const child_stages[CHILD_STAGES] = {
+	[CHILD_DESCRIPTORS] = "cannot set up its descriptors",
+	[CHILD_PARENT] = "cannot be tied to its parent",
+	[CHILD_LIMITS] = "cannot set its limits",
+	[CHILD_FOLDER] = "cannot enter its working directory",
+	[CHILD_EXEC] = "cannot execute the program",
 };
 
-struct program_news {
-	int32_t stage, error;
+/* In our memory, as the child is until its exec; we stand still meanwhile. */
+struct child {
+	struct guest *g;
+	struct handed its;
+	pid_t parent;
+	enum child_stage stage;
+	int error; /* errno of this stage; 0: none */
 };
 
 /* ---- the child ---- */
 
 /* What is in the way of a descriptor that the program gets is moved above all of them. */
-static int child_move(int *fd, int last)
-{
-	if (*fd <= last)
-		*fd = fcntl(*fd, F_DUPFD_CLOEXEC, last + 1);
-	return *fd < 0 ? -1 : 0;
-}
-
-static int child_descriptors(struct handed *its, int *control)
+static int child_descriptors(struct handed *its)
 {
 	bool low[3] = { false, false, false };
 	int last = 2;
@@ -63,11 +60,12 @@ static int child_descriptors(struct handed *its, int *control)
 		if (last < (int)number)
 			last = number;
 	}
-	if (child_move(control, last))
-		return -1;
-	for (unsigned int i = 0; i < its->n; i++)
-		if (child_move(&its->all[i].fd, last))
+	for (unsigned int i = 0; i < its->n; i++) {
+		if (its->all[i].fd <= last)
+			its->all[i].fd = fcntl(its->all[i].fd, F_DUPFD_CLOEXEC, last + 1);
+		if (its->all[i].fd < 0)
 			return -1;
+	}
 	for (int i = 0; i < 3; i++)
 		if (!low[i])
 			close(i);
@@ -82,10 +80,12 @@ static int child_descriptors(struct handed *its, int *control)
 	return 0;
 }
 
+/* Ours have their default actions. */
 static void child_signals(uint64_t ignored)
 {
 	for (int sig = 1; sig <= CALLS_SIGNALS; sig++)
-		calls_set_action(sig, ignored >> (sig - 1) & 1);
+		if (ignored >> (sig - 1) & 1)
+			calls_set_action(sig, true);
 }
 
 /* The agent has raised ours to these, where it may. 0, or -1 with errno. */
@@ -102,6 +102,8 @@ static int child_limits(const struct job_spec *spec)
 			limit.rlim_max = ours.rlim_max;
 		if (limit.rlim_cur > limit.rlim_max)
 			limit.rlim_cur = limit.rlim_max;
+		if (limit.rlim_cur == ours.rlim_cur && limit.rlim_max == ours.rlim_max)
+			continue;
 		if (setrlimit(i, &limit))
 			return -1;
 	}
@@ -118,101 +120,99 @@ static void child_reset_on_fork(void)
 		syscall(SYS_sched_setscheduler, 0, policy | SCHED_RESET_ON_FORK, &param);
 }
 
-static void __attribute__((noreturn))
-child_run(const struct job_spec *spec, const struct handed *handed, const struct tokens *tokens,
-	  int control, pid_t parent)
+/*
+ * The program gets a process group of its own in our session. It is not orphaned there, as we are
+ * its parent and of another group: otherwise SIGTSTP would not stop it.
+ */
+static int child_run(void *arg)
 {
-	struct program_news news = { .stage = PROGRAM_DESCRIPTORS };
-	struct handed its = *handed;
-	char go;
+	struct child *c = arg;
+	const struct job_spec *spec = &c->g->start.spec;
 
 	setpgid(0, 0);
-	if (child_descriptors(&its, &control))
-		goto tell;
+	c->g->program.pid = getpid();
+	if (spec->flags & JOB_CTTY && !(spec->flags & JOB_BACKGROUND))
+		pty_foreground(c->g, true);
+	if (child_descriptors(&c->its))
+		goto failed;
 	child_signals(spec->sigignore);
 	umask(spec->umask);
-	news.stage = PROGRAM_PARENT;
+	c->stage = CHILD_PARENT;
 	errno = 0;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-		goto tell;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != c->parent)
+		goto failed;
 	/* Not inherited, unlike what ehlaunch has set. */
 	if (spec->traits[JOB_SUBREAPER])
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (spec->traits[JOB_POLICY_FLAGS] & JOB_RESET_ON_FORK)
 		child_reset_on_fork();
-	news.stage = PROGRAM_LIMITS;
+	c->stage = CHILD_LIMITS;
 	if (child_limits(spec))
-		goto tell;
-	news.stage = PROGRAM_FOLDER;
+		goto failed;
+	c->stage = CHILD_FOLDER;
 	if (chdir(spec->cwd))
-		goto tell;
-	news.stage = PROGRAM_READY;
-	if (send(control, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news) ||
-	    recv(control, &go, 1, 0) != 1)
-		_exit(0); /* it was dropped */
-	news.stage = PROGRAM_EXEC;
+		goto failed;
+	c->stage = CHILD_EXEC;
 	calls_mask(spec->sigmask);
-	tokens_name(tokens, parent, spec);
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
-tell:
-	news.error = errno;
-	send(control, &news, sizeof(news), MSG_NOSIGNAL);
+failed:
+	c->error = errno ? errno : ESRCH;
 	_exit(127);
 }
 
 /* ---- the start ---- */
 
-/*
- * The program gets a process group of its own in our session. It is not orphaned there, as we are
- * its parent and of another group: otherwise SIGTSTP would not stop it.
- */
-int program_start(struct guest *g, const struct job_spec *spec, const struct handed *its)
+int program_prepare(struct guest *g)
 {
-	struct program *p = &g->program;
-	pid_t parent = getpid();
-	int pair[2], err;
-
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return -errno;
-	p->pid = fork();
-	if (!p->pid)
-		child_run(spec, its, &g->tokens, pair[1], parent);
-	err = -errno;
-	close(pair[1]);
-	if (p->pid < 0) {
-		p->pid = 0;
-		close(pair[0]);
-		return err;
-	}
-	setpgid(p->pid, p->pid);
-	p->group = p->pid;
-	p->control = pair[0];
-	if (spec->flags & JOB_CTTY && !(spec->flags & JOB_BACKGROUND))
-		pty_foreground(g, true);
+	tokens_name(&g->tokens, getpid(), &g->start.spec);
+	g->program.prepared = true;
 	return 0;
-}
-
-static void program_close(struct program *p)
-{
-	if (p->control >= 0)
-		close(p->control);
-	p->control = -1;
 }
 
 static void program_give_up(struct program *p, int error, const char *what)
 {
 	p->trouble = what;
 	p->error = error;
-	program_close(p);
 }
 
-static void program_fail(struct program *p, const struct program_news *news)
+/*
+ * The child borrows our memory, so that no page of it is copied for a process that is about to execute another program. We go on
+ * when it has: all that it does before that is done in an instant, unless a file system holds up the exec.
+ */
+static int __attribute__((noinline)) program_clone(struct child *c)
 {
-	const bool known = news->stage > 0 && news->stage < PROGRAM_STAGES;
+	_Alignas(16) uint8_t stack[PROGRAM_STACK];
 
-	p->not_executed = news->stage == PROGRAM_EXEC;
-	program_give_up(p, news->error, known ? program_stages[news->stage] : "");
+	return clone(child_run, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+}
+
+void program_go(struct guest *g)
+{
+	struct child c = { .g = g, .its = g->start.its, .parent = getpid() };
+	struct program *p = &g->program;
+	pid_t pid;
+
+	/* It is refused. */
+	if (p->trouble)
+		return;
+	pid = program_clone(&c);
+	if (pid < 0) {
+		program_give_up(p, errno, "cannot start a process for it");
+	} else if (c.error || c.stage != CHILD_EXEC) {
+		waitpid(pid, NULL, 0);
+		p->not_executed = c.stage == CHILD_EXEC;
+		program_give_up(p, c.error,
+				c.error ? child_stages[c.stage]
+					: "its process died before the start");
+	} else {
+		p->group = pid;
+		p->executed = true;
+	}
+	p->pid = p->group;
+	start_over(&g->start);
+	program_step(g);
 }
 
 static void program_started(struct guest *g)
@@ -220,56 +220,29 @@ static void program_started(struct guest *g)
 	const struct job_message m = { .what = JOB_STARTED, .pid = guest_shown(g) };
 
 	g->session.note.pid = g->session.who.pid = m.pid;
-	program_close(&g->program);
 	guest_say(g, &m);
 	session_note(&g->session, NOTE_STARTED);
 	if (g->program.pause)
 		program_pause(g, true);
 }
 
-/* Returns whether there was a message, or the end of them. */
-static bool program_news(struct guest *g)
-{
-	struct program *p = &g->program;
-	struct program_news news;
-	ssize_t n;
-
-	n = recv(p->control, &news, sizeof(news), MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n == sizeof(news) && news.stage == PROGRAM_READY)
-		p->prepared = true;
-	else if (n == sizeof(news))
-		program_fail(p, &news);
-	else if (g->session.end.state == JOB_COMMITTED)
-		program_started(g);
-	else
-		program_give_up(p, 0, "its process died before the start");
-	return true;
-}
-
 void program_step(struct guest *g)
 {
 	const struct job_message ready = { .what = JOB_READY };
+	const enum job_state state = g->session.end.state;
 	struct program *p = &g->program;
 
 	if (!guest_can_say(g))
 		return;
-	while (p->control >= 0 && program_news(g))
-		;
-	if (p->trouble && g->session.end.state <= JOB_COMMITTED) {
+	if (p->trouble && state <= JOB_COMMITTED) {
 		guest_refuse(g, p->error, p->trouble, p->not_executed);
 		p->trouble = NULL;
-	} else if (p->prepared && g->session.end.state == JOB_PREPARING) {
+	} else if (p->prepared && state == JOB_PREPARING) {
 		real_say(g);
 		guest_say(g, &ready);
+	} else if (p->executed && state == JOB_COMMITTED) {
+		program_started(g);
 	}
-}
-
-void program_go(struct guest *g)
-{
-	if (g->program.control >= 0)
-		send(g->program.control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* ---- its states ---- */

@@ -111,7 +111,7 @@ int tokens_end(const struct guest *g, uint32_t channel)
 	return g->tokens.its[channel == g->tokens.to];
 }
 
-/* In the child: the path is that of our descriptor, which is there as long as any process of the task. */
+/* The path is that of our descriptor, which is there as long as any process of the task. */
 void tokens_name(const struct tokens *t, pid_t guest, const struct job_spec *spec)
 {
 	for (const char **v = spec->envp; t->path && *v; v++) {

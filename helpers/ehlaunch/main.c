@@ -300,6 +300,9 @@ int main(int argc, char **argv)
 	int known, changes = -1, err;
 	struct request *r;
 
+	/* Ends have no others, and need not look. */
+	for (int sig = 1; sig <= CALLS_SIGNALS; sig++)
+		calls_set_action(sig, false);
 	/* An end leads its session. */
 	if (argc > 1 && !strcmp(argv[1], "--end"))
 		return setsid() < 0 ? 1 : guest_main();

@@ -4,7 +4,7 @@
  * whenever it waits, and it ends when its agent has gone.
  *
  * The first bytes say what the job has open; then come steps of the world (one_end.h). The program is not there: it has
- * its descriptors (the far ends), says what it says before its exec, and changes its state.
+ * its descriptors (the far ends), executes or fails to, and changes its state.
  */
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -15,6 +15,8 @@
 
 /* With what only its loop uses. */
 #include "helpers/ehguest/main.c"
+/* And what its child and it leave each other. */
+#include "helpers/ehguest/program.c"
 
 #include "helpers/ehguest/input.h"
 
@@ -24,13 +26,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct guest mine;
 static struct play {
-	int control; /* the program's end until its exec; -1: closed */
+	unsigned int stage, error; /* how far it will come: struct child */
+	bool runs;
 	bool news, ended; /* `status` is not told yet; it has ended */
 	int status; /* as from wait4() */
 	struct input_wish wish;
 } play;
 
 /* ---- its system, beside one_end.c ---- */
+
+int clone(int (*run)(void *arg), void *stack, int flags, void *arg, ...)
+{
+	struct child *c = arg;
+
+	if (play.stage > CHILD_EXEC)
+		return -1;
+	c->stage = play.stage;
+	c->error = (int)play.error;
+	play.runs = !c->error && c->stage == CHILD_EXEC;
+	if (play.runs)
+		c->g->program.pid = PROGRAM;
+	return PROGRAM;
+}
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	return pid;
+}
 
 /* What wait4() is asked for with these options. */
 static bool play_tells(int options)
@@ -85,31 +107,14 @@ int ioctl(int fd, unsigned long request, ...)
 
 /* ---- the program ---- */
 
-static void play_control(int32_t stage, int32_t error)
-{
-	const int32_t news[2] = { stage, error };
-
-	if (play.control >= 0)
-		send(play.control, news, sizeof(news), MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void play_exec(void)
-{
-	if (play.control >= 0)
-		close(play.control);
-	play.control = -1;
-}
-
 static void play_state(int status)
 {
 	/* One that was not told yet is lost, as with waitpid(). */
-	if (play.ended)
+	if (play.ended || !play.runs)
 		return;
 	play.status = status;
 	play.news = mine.program.reap = true;
 	play.ended = !WIFSTOPPED(status) && !WIFCONTINUED(status);
-	if (play.ended)
-		play_exec();
 }
 
 static bool step(uint8_t what)
@@ -122,13 +127,14 @@ static bool step(uint8_t what)
 	}
 	switch (what >> 4) {
 	case 0 ... 2:
-		play_control(0, 0);
 		break;
 	case 3:
-		play_control(with & 15, with >> 4);
+		play.stage = with & 15;
+		play.error = with >> 4;
 		break;
 	case 4 ... 6:
-		play_exec();
+		play.stage = CHILD_EXEC;
+		play.error = 0;
 		break;
 	case 7:
 		play_state(0x7f | (with % 64 + 1) << 8);
@@ -207,7 +213,6 @@ static void open_job(struct guest *g, uint8_t kinds, uint8_t files)
 static void begin(struct guest *g)
 {
 	const uint8_t kinds = input_byte(&world.in), files = input_byte(&world.in);
-	int pair[2];
 
 	memset(g, 0, offsetof(struct guest, memory));
 	g->now = world.now;
@@ -218,10 +223,8 @@ static void begin(struct guest *g)
 	pty_init(g);
 	open_job(g, kinds, files);
 	job_end_channels(&g->session.end, g->channels);
-	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
-	play = (struct play){ .control = pair[1] };
-	g->program.pid = g->program.group = PROGRAM;
-	g->program.control = pair[0];
+	play = (struct play){ .stage = CHILD_EXEC };
+	g->program.prepared = true;
 	session_open(&g->session, one_end_connect());
 }
 
