@@ -154,7 +154,6 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/resume", .stream = guest_resume },
 	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },
 	{ .method = "POST", .path = "/v1/files", .stream = serve_files },
-	{ .method = "POST", .path = "/v1/9p", .stream = serve_9p },
 	{ .method = "POST", .path = "/v1/join", .open = true, .later = admission_on_join },
 	{ .method = "POST", .path = "/v1/leave", .later = admission_on_leave },
 	{ .method = "GET", .path = "/v1/roster", .open = true, .json = exchange_on_get },

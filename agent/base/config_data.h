@@ -92,7 +92,6 @@ struct config {
 	unsigned int view; /**< enum view, of tasks whose session does not choose one */
 	char **view_own; /**< directories of the executor in a view of home */
 	size_t nview_own;
-	bool view_9p; /**< use the kernel's 9p client for files of home, not ehview */
 	char **exclude; /**< fnmatch patterns of programs */
 	size_t nexclude;
 	unsigned int history_rows, history_size, history_age; /**< the last two in MiB and days */

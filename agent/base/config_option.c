@@ -22,7 +22,6 @@
 static const char *const option_indexes[] = { "runnable", "tasks", "cpu", NULL };
 static const char *const option_policies[] = { "eta", "idle", NULL };
 static const char *const option_views[] = { "shared", "home", "auto", NULL };
-static const char *const option_carriers[] = { "fuse", "9p", NULL };
 
 /* clang-format off */
 const struct config_option config_options[] = {
@@ -180,8 +179,6 @@ const struct config_option config_options[] = {
 	  .help = "whose files transferred tasks see: shared | home | auto" },
 	{ "view-own", &config_kind_paths, LIST(view_own),
 	  .rule = CONFIG_BY_EHLAUNCH, .help = "executor's own directories in view home; default: none" },
-	{ "view-carrier", &config_kind_word, "fuse", FIELD(view_9p), .words = option_carriers,
-	  .help = "how home's files get here: fuse | 9p (needs diod on home nodes)" },
 	{ "exclude", &config_kind_texts, LIST(exclude),
 	  .rule = CONFIG_BY_EHAGENT, .help = "programs that stay at home (fnmatch)" },
 	{ "history", &config_kind_flag, "true", FIELD(history), .fixed = true,

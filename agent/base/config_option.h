@@ -9,7 +9,7 @@
 
 #include "base/config_kind.h"
 
-#define CONFIG_OPTIONS 79
+#define CONFIG_OPTIONS 78
 #define CONFIG_PEER_OPTIONS 2
 
 /** Both end with a name of NULL. */

@@ -387,20 +387,16 @@ static void doctor_stub(struct agent *agent, json_t *checks)
  */
 static void doctor_views(struct agent *agent, json_t *checks)
 {
-	const char *trouble = view_trouble(agent), *fuse = view_fuse_trouble(agent);
+	const char *trouble = view_trouble(agent);
 	bool asked = agent->config->view > VIEW_SHARED;
 
 	if (trouble)
 		doctor_add(checks, "views", asked ? DOCTOR_ERROR : DOCTOR_OK,
-			   "start ehlaunch as root, on a kernel with FUSE (modprobe fuse) or 9p",
+			   "start ehlaunch as root, on a kernel with FUSE (modprobe fuse)",
 			   "guests cannot see the files of their home on this node: %s", trouble);
-	else if (agent->config->view_9p)
-		doctor_add(checks, "views", DOCTOR_OK, "",
-			   "home files of guests are mounted over 9p");
 	else
 		doctor_add(checks, "views", DOCTOR_OK, "",
-			   "home files of guests are mounted over %s%s", fuse ? "9p: " : "FUSE",
-			   fuse ? fuse : "");
+			   "home files of guests are mounted over FUSE");
 }
 
 /* Who may be what on this host is decided by ehlaunch, by what it has read. */

@@ -31,7 +31,7 @@
 
 #define VIEW_ASK_MS 5000
 
-/* Whether a carrier can be used here. */
+/* Whether there can be any here. */
 struct view_try {
 	struct view_mount mount;
 	struct event *answered; /* NULL: nothing was asked */
@@ -42,7 +42,7 @@ struct views {
 	struct view_mounted *list;
 	uint64_t began; /* clock_ms() */
 	void (*adopted)(struct agent *agent);
-	struct view_try tries[LAUNCH_CARRIERS];
+	struct view_try try;
 };
 
 static void view_try_end(struct view_try *t)
@@ -65,11 +65,11 @@ static void view_on_try(evutil_socket_t fd, short what, void *arg)
 	view_try_end(t);
 }
 
-static void view_try(struct agent *agent, enum launch_carrier carrier)
+static void view_try(struct agent *agent)
 {
-	struct view_try *t = &agent->views->tries[carrier];
+	struct view_try *t = &agent->views->try;
 
-	if (t->answered || view_mount_try(agent, &t->mount, carrier))
+	if (t->answered || view_mount_try(agent, &t->mount))
 		return;
 	t->answered = event_new(agent->base, t->mount.news, EV_READ | EV_PERSIST, view_on_try, t);
 	if (!t->answered || event_add(t->answered, NULL))
@@ -77,26 +77,14 @@ static void view_try(struct agent *agent, enum launch_carrier carrier)
 }
 
 /* What has changed meanwhile is seen at the next question. */
-static const char *view_carrier_trouble(struct agent *agent, enum launch_carrier carrier)
+const char *view_trouble(struct agent *agent)
 {
-	const char *trouble = agent->views->tries[carrier].trouble;
+	const char *trouble = agent->views->try.trouble;
 
 	if (!*trouble)
 		return NULL;
-	view_try(agent, carrier);
+	view_try(agent);
 	return trouble;
-}
-
-const char *view_fuse_trouble(struct agent *agent)
-{
-	return view_carrier_trouble(agent, LAUNCH_FUSE);
-}
-
-const char *view_trouble(struct agent *agent)
-{
-	if (!agent->config->view_9p && !view_fuse_trouble(agent))
-		return NULL;
-	return view_carrier_trouble(agent, LAUNCH_9P);
 }
 
 /* Whether new guests can enter it: another ehlaunch does not know it. */
@@ -160,9 +148,7 @@ void view_lost(struct view_mounted *v, const char *trouble)
 /* Brings home's current files into view for a guest that is about to start. */
 static void view_begin(struct view_mounted *v, struct view_use *use)
 {
-	if (v->carrier == LAUNCH_9P)
-		use->news(use->ctx, NULL);
-	else if (view_sync_ask(v->mount.control, use->ticket = ++v->tickets, false))
+	if (view_sync_ask(v->mount.control, use->ticket = ++v->tickets, false))
 		view_lost(v, "ehview does not accept requests");
 }
 
@@ -186,8 +172,6 @@ static void view_on_synced(evutil_socket_t fd, short what, void *arg)
 
 static int view_expect_synced(struct view_mounted *v)
 {
-	if (v->carrier == LAUNCH_9P)
-		return 0;
 	v->synced = event_new(v->home->agent->base, v->mount.control, EV_READ | EV_PERSIST,
 			      view_on_synced, v);
 	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
@@ -203,7 +187,7 @@ static void view_on_mounting(evutil_socket_t fd, short what, void *arg)
 
 	if (!news)
 		return;
-	if (news > 0 && (v->mount.ns < 0 || (v->carrier == LAUNCH_FUSE && v->mount.control < 0)))
+	if (news > 0 && (v->mount.ns < 0 || v->mount.control < 0))
 		snprintf(why, sizeof(why), "too many descriptors are open");
 	else if (news > 0 && view_expect_synced(v))
 		snprintf(why, sizeof(why), "%s", strerror(ENOMEM));
@@ -289,11 +273,9 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 		trees.paths[trees.n] = path;
 		trees.sockets[trees.n++] = socket;
 	}
-	if (*v->token)
-		kept_stay(&stay, v->home->agent, v->home, v->token, 0);
+	kept_stay(&stay, v->home->agent, v->home, v->token, 0);
 	if (!err)
-		err = view_mount_start(v->home->agent, &v->mount, v->carrier, &trees, v->uid,
-				       v->user, &stay);
+		err = view_mount_start(v->home->agent, &v->mount, &trees, v->uid, v->user, &stay);
 	while (trees.n)
 		close(trees.sockets[--trees.n]);
 	if (err)
@@ -366,18 +348,15 @@ static int view_open(struct peer *home, uid_t uid, const char *user, struct view
 {
 	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
 	struct view_mounted *v = body ? view_new(home, uid) : NULL;
-	int err = -ENOMEM;
+	int err;
 
 	if (!v) {
 		json_decref(body);
 		return -ENOMEM;
 	}
 	snprintf(v->user, sizeof(v->user), "%s", user);
-	v->carrier = home->agent->config->view_9p || view_fuse_trouble(home->agent) ? LAUNCH_9P
-										    : LAUNCH_FUSE;
-	if (v->carrier == LAUNCH_FUSE)
-		err = kept_token(v->token);
-	if (v->carrier == LAUNCH_FUSE && err) {
+	err = kept_token(v->token);
+	if (err) {
 		json_decref(body);
 		goto free_view;
 	}
@@ -453,7 +432,7 @@ bool view_leave(const struct view_use *use)
 
 	if (!v)
 		return true;
-	if (!*v->token || v->mount.ns < 0)
+	if (v->mount.ns < 0)
 		return false;
 	v->leave = true;
 	return true;
@@ -476,7 +455,7 @@ bool view_settle(struct view_use *use)
 {
 	struct view_mounted *v = use->of;
 
-	if (!v || v->carrier == LAUNCH_9P || v->mount.ns < 0)
+	if (!v || v->mount.ns < 0)
 		return false;
 	use->ticket = ++v->tickets;
 	return !view_sync_ask(v->mount.control, use->ticket, true);
@@ -514,20 +493,17 @@ int view_init(struct agent *agent)
 	if (!agent->views)
 		return -ENOMEM;
 	agent->views->began = clock_ms();
-	for (int i = 0; i < LAUNCH_CARRIERS; i++) {
-		struct view_try *t = &agent->views->tries[i];
-
-		view_mount_init(&t->mount);
-		snprintf(t->trouble, sizeof(t->trouble), "ehlaunch has not said whether it can");
-		view_try(agent, i);
-	}
+	view_mount_init(&agent->views->try.mount);
+	snprintf(agent->views->try.trouble, sizeof(agent->views->try.trouble),
+		 "ehlaunch has not said whether it can");
+	view_try(agent);
 	return 0;
 }
 
 void view_reload(struct agent *agent, const struct config *old)
 {
 	for (struct view_mounted *v = agent->views->list; v; v = v->next)
-		if (*v->token && v->mount.ns >= 0 && agent->config->job_limit != old->job_limit)
+		if (v->mount.ns >= 0 && agent->config->job_limit != old->job_limit)
 			kept_say_limit(v->mount.news, agent);
 }
 
@@ -542,8 +518,7 @@ void view_exit(struct agent *agent)
 		v->leave = v->leave || view_is_awaited(v);
 		view_free(v);
 	}
-	for (int i = 0; i < LAUNCH_CARRIERS; i++)
-		view_try_end(&agent->views->tries[i]);
+	view_try_end(&agent->views->try);
 	free(agent->views);
 	agent->views = NULL;
 }

@@ -3,8 +3,7 @@
  * @file view.h
  * Home's files on the executor: a mount namespace for each peer and user, with a file system for
  * each of home's. Its requests go through a stream to a server that runs at home as that user: from
- * ehview, a FUSE server, to ehfiles (POST /v1/files), or from the kernel's 9p client to diod (POST
- * /v1/9p).
+ * ehview, a FUSE server, to ehfiles (POST /v1/files).
  *
  *   view.c               the executor's views and their users
  *   view_again.c         their connections, also again, and views of an earlier agent
@@ -13,10 +12,9 @@
  *   net/tunnel.c         bytes between a socket and a stream, for both sides
  *   home/serve.c         home's side
  *
- * A view over FUSE outlives its connections and the agents, for job-limit: ehview and ehfiles keep what the
+ * A view outlives its connections and the agents, for job-limit: ehview and ehfiles keep what the
  * other has not got, and processes of ehlaunch keep these two, and the namespace, for the next agent
- * (helpers/ehlaunch/keep.c). One over 9p does not: then only a descriptor of the agent and the processes
- * in it hold the namespace. When the last of them is closed the kernel unmounts everything.
+ * (helpers/ehlaunch/keep.c).
  */
 #ifndef AGENT_EXECUTOR_VIEW_H
 #define AGENT_EXECUTOR_VIEW_H
@@ -45,8 +43,6 @@ struct view_use {
 
 /** Why this node cannot show the files of others; NULL: it can. */
 const char *view_trouble(struct agent *agent);
-/** Why FUSE cannot be used for that; NULL: it can. */
-const char *view_fuse_trouble(struct agent *agent);
 /** Starts to use the view of this home and user, which is created if needed. 0 or -errno. */
 int view_hold(struct view_use *use, struct peer *home, uid_t uid, const char *user);
 /**

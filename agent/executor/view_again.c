@@ -34,7 +34,7 @@ static void view_broken(struct view_mounted *v);
 /* Whether it can wait for another connection. */
 static bool view_waits(const struct view_mounted *v)
 {
-	return *v->token && v->mount.ns >= 0;
+	return v->mount.ns >= 0;
 }
 
 static void view_on_closed(void *ctx, bool ended)
@@ -56,7 +56,6 @@ static int view_fill_head(struct view_mounted *v, unsigned int i, const char *pa
 	const size_t length = path ? strlen(path) : 0;
 	struct kept_head h = { .uid = v->uid, .number = i, .again = !path, .length = length };
 	struct view_link *link = &v->links[i];
-	size_t n = KEPT_HEAD;
 	uint8_t *head;
 
 	free(link->head);
@@ -64,18 +63,12 @@ static int view_fill_head(struct view_mounted *v, unsigned int i, const char *pa
 	link->head = (char *)head;
 	if (!head)
 		return -ENOMEM;
-	if (v->carrier == LAUNCH_9P) {
-		frame_put_u32(head, v->uid);
-		frame_put_u32(head + 4, length);
-		n = 8;
-	} else {
-		memcpy(h.token, v->token, sizeof(h.token));
-		kept_head_put(head, &h);
-	}
+	memcpy(h.token, v->token, sizeof(h.token));
+	kept_head_put(head, &h);
 	if (path)
 		/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): its length is in the head */
-		memcpy(head + n, path, length);
-	link->pipe = (struct tunnel){ .fd = -1, .first = head, .nfirst = n + length };
+		memcpy(head + KEPT_HEAD, path, length);
+	link->pipe = (struct tunnel){ .fd = -1, .first = head, .nfirst = KEPT_HEAD + length };
 	return 0;
 }
 
@@ -96,9 +89,7 @@ int view_open_link(struct view_mounted *v, unsigned int i, const char *path, int
 	err = tunnel_open(&link->pipe, v->home->agent->base, pair[0], view_on_closed, link);
 	if (err)
 		return err;
-	link->pipe.stream =
-		link_open(v->home, "POST", v->carrier == LAUNCH_9P ? "/v1/9p" : "/v1/files",
-			  &tunnel_ops, &link->pipe);
+	link->pipe.stream = link_open(v->home, "POST", "/v1/files", &tunnel_ops, &link->pipe);
 	return link->pipe.stream ? 0 : -errno;
 }
 
@@ -203,7 +194,6 @@ void view_adopt(struct agent *agent, int socket, const struct kept *k)
 	}
 	evutil_make_socket_nonblocking(socket);
 	memcpy(v->token, k->token, sizeof(v->token));
-	v->carrier = v->mount.carrier = LAUNCH_FUSE;
 	v->mount.news = socket;
 	v->adopted = true;
 	/* Another ehlaunch does not know its namespace. */

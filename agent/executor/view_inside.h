@@ -34,8 +34,7 @@ struct view_mounted {
 	bool broken; /* since broken_at a connection is missing */
 	uint64_t broken_at; /* clock_ms() */
 	unsigned int wait_ms; /* before the next try */
-	char token[ATTACH_TOKEN]; /* "": it does not outlive its connections */
-	enum launch_carrier carrier;
+	char token[ATTACH_TOKEN];
 	unsigned int launcher; /* launcher_starts() of the ehlaunch that has made it */
 	uint32_t tickets;
 	struct view_mount mount;

@@ -50,18 +50,15 @@ static int mount_ask(struct agent *agent, struct view_mount *m, const struct lau
 	free(paths);
 	if (news < 0)
 		return news;
-	m->carrier = mount->carrier;
 	m->news = news;
 	return 0;
 }
 
-int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carrier carrier,
-		     const struct view_trees *trees, uid_t uid, const char *user,
-		     const struct launch_stay *stay)
+int view_mount_start(struct agent *agent, struct view_mount *m, const struct view_trees *trees,
+		     uid_t uid, const char *user, const struct launch_stay *stay)
 {
 	struct launch_mount mount = {
 		.head.kind = LAUNCH_MOUNT,
-		.carrier = carrier,
 		.ntrees = trees->n,
 		.uid = uid,
 		.nice = agent->nice,
@@ -73,9 +70,9 @@ int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carr
 	return mount_ask(agent, m, &mount, trees);
 }
 
-int view_mount_try(struct agent *agent, struct view_mount *m, enum launch_carrier carrier)
+int view_mount_try(struct agent *agent, struct view_mount *m)
 {
-	const struct launch_mount mount = { .head.kind = LAUNCH_MOUNT, .carrier = carrier };
+	const struct launch_mount mount = { .head.kind = LAUNCH_MOUNT };
 	const struct view_trees none = { .n = 0 };
 
 	return mount_ask(agent, m, &mount, &none);

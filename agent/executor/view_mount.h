@@ -21,7 +21,6 @@ struct view_trees {
 };
 
 struct view_mount {
-	enum launch_carrier carrier;
 	int news; /**< readable: call view_mount_take(). Its close ends the view. -1: none */
 	int ns; /**< the mount namespace; -1: not mounted yet */
 	int control; /**< of ehview; -1: none */
@@ -30,11 +29,10 @@ struct view_mount {
 /** Nothing is mounted, and view_mount_end() may be called. */
 void view_mount_init(struct view_mount *m);
 /** Starts to mount these for a user. Sockets stay open here. 0 or -errno. */
-int view_mount_start(struct agent *agent, struct view_mount *m, enum launch_carrier carrier,
-		     const struct view_trees *trees, uid_t uid, const char *user,
-		     const struct launch_stay *stay);
-/** Asks whether this carrier could be used here: view_mount_take() says so. 0 or -errno. */
-int view_mount_try(struct agent *agent, struct view_mount *m, enum launch_carrier carrier);
+int view_mount_start(struct agent *agent, struct view_mount *m, const struct view_trees *trees,
+		     uid_t uid, const char *user, const struct launch_stay *stay);
+/** Asks whether anything could be mounted here: view_mount_take() says so. 0 or -errno. */
+int view_mount_try(struct agent *agent, struct view_mount *m);
 /** 0: nothing new, 1: it is mounted, -1: it is not, or not any more, with the reason in `why`. */
 int view_mount_take(struct view_mount *m, char *why, size_t size);
 /** Ends it. Call tunnel_close() first: the kernel may send requests home through this agent. */

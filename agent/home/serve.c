@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Home's side of a view: an ehfiles process (for 9p: diod) for each file system, user and peer. It
+ * Home's side of a view: an ehfiles process for each file system, user and peer. It
  * has this user's ids and no other rights, and serves only peers that run a task of the user that
  * sees home's files. So no peer gets more than the tasks sent to it could have done.
  *
@@ -43,13 +43,12 @@ struct serve {
 	struct serve *next;
 	struct peer *to;
 	uid_t uid;
-	uint8_t head[KEPT_HEAD + EHS_PATH_MAX + 1]; /* with the path; of 9p: uid, length, path */
+	uint8_t head[KEPT_HEAD + EHS_PATH_MAX + 1]; /* with the path */
 	unsigned int have; /* bytes of `head` */
 	struct tunnel pipe; /* fd -1: no connection */
-	bool is_9p;
-	struct kept_head which; /* not of 9p */
+	struct kept_head which;
 	int news; /* of ehlaunch; its close ends the server. -1: not started */
-	int control; /* of an ehfiles that can have another connection; -1: none */
+	int control; /* of an ehfiles, which can have another connection; -1: not started yet */
 	struct event *told, *idle;
 	struct event *limit; /* until there is a connection again, or its server is here */
 	struct evbuffer *early; /* what has come for a server that is not here yet; NULL: no such */
@@ -77,7 +76,7 @@ const char *serve_trouble(void)
 
 static char *serve_path(struct serve *v)
 {
-	return (char *)v->head + (v->is_9p ? 8 : KEPT_HEAD);
+	return (char *)v->head + KEPT_HEAD;
 }
 
 static void serve_free(struct serve *v)
@@ -111,12 +110,10 @@ static void serve_free(struct serve *v)
  */
 static void serve_leave(struct serve *v)
 {
-	if (!v->is_9p) {
-		tunnel_close(&v->pipe);
-		if (v->news >= 0)
-			close(v->news);
-		v->news = -1;
-	}
+	tunnel_close(&v->pipe);
+	if (v->news >= 0)
+		close(v->news);
+	v->news = -1;
 	serve_free(v);
 }
 
@@ -309,31 +306,28 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 	serve_free(v);
 }
 
-/* Has the server started that is to have one end of this pair. 0 or -errno. */
-static int serve_ask(struct serve *v, const int pair[2])
+/* Has the server started that is to have this socket. 0 or -errno. */
+static int serve_ask(struct serve *v, int socket)
 {
 	const char *path = serve_path(v), *user = user_name(v->uid);
 	struct launch_files files = {
 		.head.kind = LAUNCH_FILES,
-		.carrier = v->is_9p ? LAUNCH_9P : LAUNCH_FUSE,
 		.uid = v->uid,
 		.nice = v->agent->nice,
 	};
-	const int fds[2] = { pair[1], pair[0] };
 	const struct launcher_request q = {
 		.head = &files.head,
 		.size = sizeof(files),
 		.tail = path,
 		.tail_size = strlen(path) + 1,
-		.fds = fds,
-		.nfds = v->is_9p ? 2 : 1,
+		.fds = &socket,
+		.nfds = 1,
 	};
 
 	if (!user ||
 	    snprintf(files.user, sizeof(files.user), "%s", user) >= (int)sizeof(files.user))
 		return -EPERM;
-	if (!v->is_9p)
-		kept_stay(&files.stay, v->agent, v->to, v->which.token, v->which.number);
+	kept_stay(&files.stay, v->agent, v->to, v->which.token, v->which.number);
 	v->news = launcher_ask(v->agent, &q);
 	return v->news < 0 ? v->news : 0;
 }
@@ -346,7 +340,7 @@ static int serve_start(struct serve *v)
 		return -EPERM;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	err = serve_ask(v, pair);
+	err = serve_ask(v, pair[1]);
 	close(pair[1]);
 	if (err) {
 		close(pair[0]);
@@ -386,14 +380,9 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 /* Length of the header with the mount point, as far as known; 0: invalid. */
 static size_t serve_head(struct serve *v)
 {
-	uint32_t length;
-
-	if (v->have < (v->is_9p ? 8 : KEPT_HEAD))
-		return v->is_9p ? 8 : KEPT_HEAD;
-	if (!v->is_9p)
-		return kept_head_get(&v->which, v->head) ? 0 : KEPT_HEAD + v->which.length;
-	length = frame_get_u32(v->head + 4);
-	return length && length <= EHS_PATH_MAX ? 8 + length : 0;
+	if (v->have < KEPT_HEAD)
+		return KEPT_HEAD;
+	return kept_head_get(&v->which, v->head) ? 0 : KEPT_HEAD + v->which.length;
 }
 
 static int serve_data(void *ctx, const uint8_t *data, size_t length)
@@ -520,32 +509,19 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k)
 		serve_wait(v, agent->config->job_limit);
 }
 
-static int serve_open(struct peer *from, struct h2_stream *s, bool is_9p,
-		      const struct h2_stream_ops **ops, void **ctx)
+int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx)
 {
 	struct serve *v = serve_new(from);
 
 	if (!v)
 		return 503;
-	v->is_9p = is_9p;
 	v->pipe.stream = s;
 	v->unsaid = true;
 	serve_wait(v, H2_FIRST_MS);
 	*ops = &serve_ops;
 	*ctx = v;
 	return 0;
-}
-
-int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
-		const struct h2_stream_ops **ops, void **ctx)
-{
-	return serve_open(from, s, false, ops, ctx);
-}
-
-int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
-	     const struct h2_stream_ops **ops, void **ctx)
-{
-	return serve_open(from, s, true, ops, ctx);
 }
 
 int serve_init(struct agent *agent, serve_shown_fn shown, serve_shown_fn waited)

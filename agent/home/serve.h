@@ -18,11 +18,9 @@ struct peer;
 const char *serve_trouble(void);
 /** Handler of POST /v1/mounts: which file systems a view consists of. */
 json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body, int *status);
-/** Handlers of POST /v1/files and /v1/9p. */
+/** Handler of POST /v1/files. */
 int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 		const struct h2_stream_ops **ops, void **ctx);
-int serve_9p(struct agent *agent, struct peer *from, struct h2_stream *s,
-	     const struct h2_stream_ops **ops, void **ctx);
 /** The keeper of an ehfiles of an earlier agent has connected: FRAME_KEPT. Takes over the socket. */
 void serve_adopt(struct agent *agent, int socket, const struct kept *k);
 /** Whether this peer runs a task of this user that sees home's files. */

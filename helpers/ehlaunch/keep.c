@@ -64,9 +64,6 @@ void keep_child(pid_t parent, int nice)
 
 void keep(pid_t pid)
 {
-	if (!pid)
-		for (;;)
-			pause();
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	_exit(0);

@@ -95,7 +95,7 @@ const char *paths_take(const char **at, const char *end);
 void keep_begin(int news);
 /** In a child of it, when it has its ids. */
 void keep_child(pid_t parent, int nice);
-/** Until that, or until the child has ended; 0: no child. */
+/** Until that, or until the child has ended. */
 void keep(pid_t pid) __attribute__((noreturn));
 /** Whether a request says in a proper way how it is to stay. */
 bool keep_is_good(const struct launch_stay *stay);

@@ -36,7 +36,7 @@ bool view_is_good(const struct request *r)
 	const struct launch_mount *q = &r->mount.q;
 	const char *at = r->mount.paths, *end = (const char *)q + r->length, *path;
 
-	if (r->length < sizeof(*q) || q->carrier >= LAUNCH_CARRIERS || q->ntrees > VIEW_TREES_MAX ||
+	if (r->length < sizeof(*q) || q->zero || q->ntrees > VIEW_TREES_MAX ||
 	    r->nfds != LAUNCH_FD_NEWS + 1 + (int)q->ntrees || !user_is_named(q->user, q->uid) ||
 	    !keep_is_good(&q->stay))
 		return false;
@@ -54,31 +54,14 @@ bool view_is_good(const struct request *r)
 /* Whether this kernel can mount them. */
 static void __attribute__((noreturn)) view_try(const struct request *r)
 {
-	const bool fuse = r->mount.q.carrier == LAUNCH_FUSE;
 	int error = 0;
 
-	if (fuse && !site.ehview[0])
+	if (!site.ehview[0])
 		error = ENOENT;
-	else if (view_mount_open(fuse ? "fuse" : "9p") < 0)
+	else if (view_mount_open("fuse") < 0)
 		error = errno;
 	tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_CARRIER : LAUNCH_READY, error);
 	_exit(0);
-}
-
-/*
- * 9p caches nothing here, so each component of a path costs two or three requests. Descriptors of
- * these directories, which the keeper has, keep the first component looked up while the view is
- * mounted; no system renames them.
- */
-static void view_pin(void)
-{
-	static const char *const pinned[] = {
-		"/bin",	 "/etc", "/home", "/lib", "/lib64", "/opt",
-		"/root", "/run", "/sbin", "/srv", "/tmp",   "/var",
-	};
-
-	for (size_t i = 0; i < sizeof(pinned) / sizeof(pinned[0]); i++)
-		open(pinned[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
@@ -94,16 +77,12 @@ static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
 	err = user_here(v->q->user, v->q->uid, true, &v->who);
 	if (err)
 		return err;
-	if (v->q->carrier == LAUNCH_FUSE) {
-		*pid = view_fuse_start(v, &control);
-		if (*pid < 0)
-			return *pid;
-		fds[(*nfds)++] = control;
-	}
+	*pid = view_fuse_start(v, &control);
+	if (*pid < 0)
+		return *pid;
+	fds[(*nfds)++] = control;
 	if (view_mount(v))
 		return -errno;
-	if (v->q->carrier == LAUNCH_9P)
-		view_pin();
 	v->stage = LAUNCH_READY;
 	return 0;
 }
@@ -111,7 +90,6 @@ static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
 static void __attribute__((noreturn)) view_run(const struct request *r)
 {
 	struct mounting v = { .q = &r->mount.q };
-	const bool stays = *v.q->stay.token && v.q->carrier == LAUNCH_FUSE;
 	const char *at = r->mount.paths, *end = (const char *)v.q + r->length;
 	const int socket = r->fds[LAUNCH_FD_NEWS];
 	int fds[LAUNCH_MOUNTED], nfds = 0, error;
@@ -132,22 +110,17 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 		tell(socket, v.stage, error);
 		_exit(1);
 	}
-	if ((stays && keep_outlive(socket)) || keep_tell(socket, fds, nfds))
+	if (keep_outlive(socket) || keep_tell(socket, fds, nfds))
 		_exit(1);
-	if (stays) {
-		for (uint32_t i = 0; i < v.q->ntrees; i++)
-			close(v.trees[i].mount);
-		keep_stay(pid, socket,
-			  &(struct keeping){ .stay = v.q->stay,
-					     .executor = true,
-					     .uid = v.q->uid,
-					     .number = v.q->ntrees,
-					     .fds = fds,
-					     .nfds = nfds });
-	}
-	for (int i = 0; i < nfds; i++)
-		close(fds[i]);
-	keep(pid);
+	for (uint32_t i = 0; i < v.q->ntrees; i++)
+		close(v.trees[i].mount);
+	keep_stay(pid, socket,
+		  &(struct keeping){ .stay = v.q->stay,
+				     .executor = true,
+				     .uid = v.q->uid,
+				     .number = v.q->ntrees,
+				     .fds = fds,
+				     .nfds = nfds });
 }
 
 /* ---- in the launcher ---- */

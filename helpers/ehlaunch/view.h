@@ -12,7 +12,7 @@
 struct tree {
 	const char *path; /**< where home has mounted it */
 	int socket; /**< of its server */
-	int mount; /**< with LAUNCH_FUSE: detached; -1: none yet */
+	int mount; /**< detached; -1: none yet */
 };
 
 struct mounting {

@@ -64,8 +64,8 @@ static int fuse_add(struct fuse *f, struct tree *t, uid_t uid)
 
 static void __attribute__((noreturn)) fuse_run(struct mounting *v, struct fuse *f, pid_t parent)
 {
-	char *stays = *v->q->stay.token ? (char *)"stays" : NULL;
-	char count[16], owner[16], *argv[] = { (char *)"ehview", count, owner, stays, NULL };
+	char count[16], owner[16];
+	char *argv[] = { (char *)"ehview", count, owner, (char *)"stays", NULL };
 	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 
 	snprintf(count, sizeof(count), "%u", v->q->ntrees);

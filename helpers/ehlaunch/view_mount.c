@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "helpers/common/agent_address.h"
@@ -42,58 +41,6 @@ int view_mount_create(int fs)
 static int mount_move(int mount, const char *path)
 {
 	return syscall(SYS_move_mount, mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
-}
-
-/*
- * Nothing is cached, because all answers must be home's current ones. But programs map files for
- * writing, which kernels before 6.4 allow only with "mmap"; there that caches mapped pages only.
- * Later kernels write those back late.
- */
-static const char *mount_cache(void)
-{
-	struct utsname name;
-	unsigned int major, minor;
-
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return "none";
-	return major < 6 || (major == 6 && minor < 4) ? "mmap" : "none";
-}
-
-/* Home's user decides what is in it. Returns a detached mount, or -1. */
-static int mount_attach(struct mounting *v, const struct tree *t)
-{
-	char number[16];
-	int fs;
-
-	v->stage = LAUNCH_CARRIER;
-	fs = view_mount_open("9p");
-	if (fs < 0)
-		return -1;
-	v->stage = LAUNCH_ATTACH;
-	snprintf(number, sizeof(number), "%d", t->socket);
-	if (view_mount_set(fs, "source", "ehsched") || view_mount_set(fs, "trans", "fd") ||
-	    view_mount_set(fs, "rfdno", number) || view_mount_set(fs, "wfdno", number) ||
-	    view_mount_set(fs, "version", "9p2000.L") || view_mount_set(fs, "uname", v->q->user) ||
-	    view_mount_set(fs, "aname", t->path) || view_mount_set(fs, "access", "any") ||
-	    view_mount_set(fs, "msize", "65536") || view_mount_set(fs, "cache", mount_cache())) {
-		close(fs);
-		return -1;
-	}
-	return view_mount_create(fs);
-}
-
-static int mount_tree(struct mounting *v, struct tree *t)
-{
-	int err;
-
-	if (v->q->carrier == LAUNCH_9P) {
-		t->mount = mount_attach(v, t);
-		/* Only the mount holds it: the stream ends with it. */
-		err = errno;
-		close(t->socket);
-		errno = err;
-	}
-	return t->mount;
 }
 
 /*
@@ -138,11 +85,6 @@ int view_mount(struct mounting *v)
 	agent = mount_own(AGENT_FOLDER);
 	if (agent < 0 && errno != ENOENT)
 		return -1;
-	for (uint32_t i = 0; i < v->q->ntrees; i++)
-		/* The user may not enter it, or home has hidden it below another mount. */
-		if (mount_tree(v, &t[i]) < 0 &&
-		    (!i || (errno != EACCES && errno != EPERM && errno != ENOENT)))
-			return -1;
 	/* pivot_root(2): both roots may be the same directory. /proc exists everywhere. */
 	v->stage = LAUNCH_ROOT;
 	if (mount_move(t->mount, "/proc") || fchdir(t->mount) ||

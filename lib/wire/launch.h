@@ -78,17 +78,15 @@ struct launch_start {
 	uint64_t traits[JOB_TRAITS];
 };
 
-enum launch_carrier { LAUNCH_FUSE, LAUNCH_9P, LAUNCH_CARRIERS };
-
 /**
- * How a side of a view outlives its agent, with LAUNCH_FUSE. When the agent closes its end of
+ * How a side of a view outlives its agent. When the agent closes its end of
  * LAUNCH_FD_NEWS without a word, whoever has started that side connects to the next agent: FRAME_KEPT
  * with what is said here, then LAUNCH_READY again with its descriptors. So each agent has the same.
  */
 struct launch_stay {
 	uint32_t limit_ms; /**< how long it waits for the next agent; at most ATTACH_STOPPED_MS */
 	uint32_t number; /**< LAUNCH_FILES: which file system of the view */
-	char token[ATTACH_TOKEN]; /**< of the view; "": it ends with its agent */
+	char token[ATTACH_TOKEN]; /**< of the view */
 	char other[ATTACH_CODE]; /**< the node of the other side */
 };
 
@@ -110,7 +108,7 @@ enum launch_word {
  */
 struct launch_mount {
 	struct launch_head head;
-	uint32_t carrier;
+	uint32_t zero; /**< an earlier version had 1 here for 9p */
 	uint32_t ntrees; /**< paths and descriptors; at most VIEW_TREES_MAX */
 	uint32_t uid;
 	int32_t nice; /**< of ehview */
@@ -121,18 +119,18 @@ struct launch_mount {
 /** Descriptors that come with LAUNCH_READY of a LAUNCH_MOUNT. */
 enum launch_mounted {
 	LAUNCH_FD_NAMESPACE, /**< the mount namespace */
-	LAUNCH_FD_CONTROL, /**< to ehview, with LAUNCH_FUSE only */
+	LAUNCH_FD_CONTROL, /**< to ehview */
 	LAUNCH_MOUNTED
 };
 
 /**
- * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Descriptors: the server's
- * socket and, with LAUNCH_9P, its other end. If it stays, its control comes with LAUNCH_READY
- * (VIEW_CONNECT of wire/view.h), before the server says anything. The server ends as a view does.
+ * LAUNCH_FILES. Behind it is the path of the file system, with its NUL. Its descriptor is the server's
+ * socket. The server's control comes with LAUNCH_READY (VIEW_CONNECT of wire/view.h), before the server
+ * says anything. The server ends as a view does.
  */
 struct launch_files {
 	struct launch_head head;
-	uint32_t carrier;
+	uint32_t zero; /**< an earlier version had 1 here for 9p */
 	uint32_t uid;
 	int32_t nice;
 	char user[LAUNCH_USER_MAX]; /**< the name of `uid` */

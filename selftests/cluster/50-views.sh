@@ -141,7 +141,7 @@ writes
 on 0 kill -KILL "$(on 0 cat /run/ehsched/node0/pid)"
 wait_for 30 nothing_left
 ok "home's agent is killed, for longer than that: nothing of it is left" 'left_over'
-no_server() { [ -z "$(ps -C ehfiles,diod -o stat= | grep -v Z)" ]; }
+no_server() { [ -z "$(ps -C ehfiles -o stat= | grep -v Z)" ]; }
 wait_for 20 no_server
 ok "and its server ended with it" 'ps -C ehfiles -o pid,ppid,stat,args'
 wait
@@ -167,12 +167,6 @@ on 1 sh -c 'cd /run/ehsched/node1 && cp agent.conf kept && echo "link-idle = 200
 there home 'true' && wait_for 20 nothing_left && wait_for 20 no_server
 ok "after link-idle it is unmounted, and home's server has ended" 'left_over; ps -C ehfiles -o pid,stat,args'
 
-# The other carrier.
-on 1 sh -c 'cd /run/ehsched/node1 && echo "view-carrier = \"9p\"" >>agent.conf && kill -HUP "$(cat pid)"'
-[ "$(there home 'echo nine >nine; cat nine file; grep -c "trans=fd" /proc/self/mountinfo >/dev/null && echo 9p')" = $'nine\ntwo\n9p' ] && [ "$(cat nine)" = nine ]
-ok "by 9p as well" 'there home "cat nine file; cat /proc/self/mountinfo"'
-wait_for 20 nothing_left && wait_for 20 no_server
-ok "and unmounted" 'left_over; ps -C diod -o pid,stat,args'
 on 1 sh -c 'cd /run/ehsched/node1 && mv kept agent.conf && kill -HUP "$(cat pid)"'
 cd "$share" || exit 1
 umount $view/small

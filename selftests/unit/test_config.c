@@ -196,7 +196,7 @@ static const struct {
 	{ "no-new-privs = 2\n", "invalid boolean value" },
 	{ "load-index = \"tea\"\n", "load-index: \"tea\" is not" },
 	{ "view = \"mine\"\n", "view: \"mine\" is not" },
-	{ "view-carrier = \"nfs\"\n", "view-carrier: \"nfs\" is not" },
+	{ "view = \"nfs\"\n", "view: \"nfs\" is not" },
 	{ "view-own = { \"usr\" }\n", "view-own: usr is not an absolute path" },
 	{ "log = \"loud\"\n", "log: \"loud\" is not" },
 	{ "stub = \"x\"\n", "stub: x is not an absolute path" },
