@@ -300,7 +300,10 @@ static void program_on_continue(struct guest *g)
 	struct program *p = &g->program;
 
 	if (p->hide_continue) {
-		p->hide_continue = p->hide_stop = false;
+		p->hide_continue = false;
+		/* Our stop before it came to nothing; one that was asked for since then is to come. */
+		if (!p->paused)
+			p->hide_stop = false;
 		return;
 	}
 	p->stopped = false;

@@ -283,7 +283,7 @@ static void test_paused(void **state)
 
 	home_run(h, PIPES, "exec sleep 1000");
 	home_until(h, home_has(h, "started"));
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 300; i++) {
 		home_send_frame(h, FRAME_PAUSED, on, 4);
 		home_until(h, process_state(h->program) == 'T');
 		home_send_frame(h, FRAME_PAUSED, off, 4);
