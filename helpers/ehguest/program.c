@@ -18,20 +18,12 @@
 #define PROGRAM_STACK 16384 /* bytes, of the child until its exec */
 
 /* The steps of the child, named in its error message. */
-enum child_stage {
-	CHILD_DESCRIPTORS,
-	CHILD_PARENT,
-	CHILD_LIMITS,
-	CHILD_FOLDER,
-	CHILD_EXEC,
-	CHILD_STAGES
-};
+enum child_stage { CHILD_DESCRIPTORS, CHILD_PARENT, CHILD_LIMITS, CHILD_EXEC, CHILD_STAGES };
 
 static const char *const child_stages[CHILD_STAGES] = {
 	[CHILD_DESCRIPTORS] = "cannot set up its descriptors",
 	[CHILD_PARENT] = "cannot be tied to its parent",
 	[CHILD_LIMITS] = "cannot set its limits",
-	[CHILD_FOLDER] = "cannot enter its working directory",
 	[CHILD_EXEC] = "cannot execute the program",
 };
 
@@ -149,9 +141,6 @@ static int child_run(void *arg)
 	c->stage = CHILD_LIMITS;
 	if (child_limits(spec))
 		goto failed;
-	c->stage = CHILD_FOLDER;
-	if (chdir(spec->cwd))
-		goto failed;
 	c->stage = CHILD_EXEC;
 	calls_mask(spec->sigmask);
 	execve(spec->path, (char **)spec->argv, (char **)spec->envp);
@@ -162,19 +151,27 @@ failed:
 
 /* ---- the start ---- */
 
-int program_prepare(struct guest *g)
-{
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
-		return -errno;
-	tokens_name(&g->tokens, getpid(), &g->start.spec);
-	g->program.prepared = true;
-	return 0;
-}
-
 static void program_give_up(struct program *p, int error, const char *what)
 {
 	p->trouble = what;
 	p->error = error;
+}
+
+/*
+ * The child has our directory. A file system that does not answer for it holds up what comes before GO: home runs the
+ * program then.
+ */
+int program_prepare(struct guest *g)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
+		return -errno;
+	if (chdir(g->start.spec.cwd)) {
+		program_give_up(&g->program, errno, "cannot enter its working directory");
+		return -g->program.error;
+	}
+	tokens_name(&g->tokens, getpid(), &g->start.spec);
+	g->program.prepared = true;
+	return 0;
 }
 
 /*
@@ -211,6 +208,9 @@ void program_go(struct guest *g)
 		p->executed = true;
 	}
 	p->pid = p->group;
+	/* Nobody is kept from unmounting it. */
+	if (chdir("/"))
+		errno = 0;
 	start_over(&g->start);
 	program_step(g);
 }

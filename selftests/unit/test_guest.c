@@ -58,6 +58,8 @@ static void test_refused(void **state)
 		assert_int_equal(home_end(h), 0);
 		assert_true(home_has(h, "refused"));
 		assert_false(home_has(h, "started"));
+		/* A directory that is not there, or does not answer, is found before home says GO. */
+		assert_int_equal(!!home_has(h, "ready"), cases[i].error != 0);
 		assert_int_equal(h->error, cases[i].error);
 		assert_memory_equal(h->refused, cases[i].text, strlen(cases[i].text));
 		home_free(h);
